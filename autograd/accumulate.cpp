@@ -28,8 +28,8 @@ void accumulate(AutogradMeta& m, Tensor&& grad, bool create_graph) {
       m.grad = (create_graph ? grad : grad.detach()).clone(MemoryFormat::Contiguous);
     return;
   }
-  check(m.grad.sizes() == grad.sizes(), "backward: .grad() of a leaf has the wrong shape: .grad() is ",
-        m.grad, " but the new gradient is ", grad, "; reset it with mutable_grad().reset()");
+  check(m.grad.sizes() == grad.sizes(), "backward: .grad() of a leaf has the wrong shape: .grad() is ", m.grad,
+        " but the new gradient is ", grad, "; reset it with mutable_grad().reset()");
   if (create_graph) {
     m.grad = m.grad + grad;
   } else {

@@ -23,8 +23,7 @@ unsigned bit(DeviceType device) { return 1u << static_cast<unsigned>(device); }
 ScalarType& dtype_of(DeviceType device) { return state.dtypes[device == kCPU ? 0 : 1]; }
 
 bool can_keep(const Tensor& t) {
-  return state.cache_enabled && state.nesting > 0 && GradMode::is_enabled() && t.is_leaf() &&
-         t.requires_grad();
+  return state.cache_enabled && state.nesting > 0 && GradMode::is_enabled() && t.is_leaf() && t.requires_grad();
 }
 
 }  // namespace
@@ -35,8 +34,8 @@ void set_autocast_enabled(DeviceType device, bool enabled) {
 }
 ScalarType get_autocast_dtype(DeviceType device) { return dtype_of(device); }
 void set_autocast_dtype(DeviceType device, ScalarType dtype) {
-  check(isReducedFloatingType(dtype) || dtype == kFloat,
-        "autocast: expected float16, bfloat16 or float32, got ", dtype);
+  check(isReducedFloatingType(dtype) || dtype == kFloat, "autocast: expected float16, bfloat16 or float32, got ",
+        dtype);
   dtype_of(device) = dtype;
 }
 bool is_autocast_cache_enabled() { return state.cache_enabled; }

@@ -69,9 +69,7 @@ struct State {
 /// Switches autocast off for one type of devices.
 class Off {
  public:
-  explicit Off(DeviceType device) : before_(state.enabled) {
-    state.enabled &= ~(1u << static_cast<unsigned>(device));
-  }
+  explicit Off(DeviceType device) : before_(state.enabled) { state.enabled &= ~(1u << static_cast<unsigned>(device)); }
   ~Off() { state.enabled = before_; }
   Off(const Off&) = delete;
   Off& operator=(const Off&) = delete;

@@ -23,8 +23,8 @@ bool BufferLog::add(const std::vector<Tensor>& buffers, const std::vector<Tensor
   if (discards_) return true;
   std::vector<std::size_t> places;
   for (const Tensor& buffer : buffers) {
-    const auto found = std::find_if(watched_.begin(), watched_.end(),
-                                    [&](const Tensor& watched) { return watched.is_same(buffer); });
+    const auto found =
+        std::find_if(watched_.begin(), watched_.end(), [&](const Tensor& watched) { return watched.is_same(buffer); });
     if (found == watched_.end()) return false;
     places.push_back(static_cast<std::size_t>(found - watched_.begin()));
   }

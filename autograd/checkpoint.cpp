@@ -21,9 +21,7 @@ class Collector : public SavedTensorHooks {
     versions.push_back(tensor._version());
     return nullptr;
   }
-  Tensor unpack(const std::shared_ptr<void>&) override {
-    fail("checkpoint: the function must not run backward");
-  }
+  Tensor unpack(const std::shared_ptr<void>&) override { fail("checkpoint: the function must not run backward"); }
   std::vector<Tensor> tensors;
   std::vector<int64_t> versions;
 };
@@ -34,8 +32,7 @@ class Call final : public CheckpointedCall {
   Call(const std::vector<Tensor>& inputs, std::function<void(const std::vector<Tensor>&)> run)
       : run_(std::move(run)), generator_(default_generator().clone()), autocast_(autocast::detail::state) {
     for (const Tensor& x : inputs)
-      inputs_.push_back(x.defined() ? Input{x.detach(), x._version(), x.requires_grad(), x.is_leaf()}
-                                    : Input{});
+      inputs_.push_back(x.defined() ? Input{x.detach(), x._version(), x.requires_grad(), x.is_leaf()} : Input{});
   }
 
   std::shared_ptr<void> pack(const Tensor&) override { return std::make_shared<std::size_t>(count_++); }
@@ -75,13 +72,11 @@ class Call final : public CheckpointedCall {
       const autograd::BufferLogGuard no_updates(&log);
       run_(inputs);
     }
-    check(collector->tensors.size() == count_, "checkpoint: the function saved ", count_,
-          " tensors at first, and ", collector->tensors.size(),
-          " when it ran again; it must compute the same each time");
+    check(collector->tensors.size() == count_, "checkpoint: the function saved ", count_, " tensors at first, and ",
+          collector->tensors.size(), " when it ran again; it must compute the same each time");
     for (std::size_t i = 0; i < count_; ++i)
       check(collector->tensors[i]._version() == collector->versions[i],
-            "checkpoint: the function writes a tensor in place that backward needs\n  tensor ",
-            collector->tensors[i]);
+            "checkpoint: the function writes a tensor in place that backward needs\n  tensor ", collector->tensors[i]);
     tensors_ = std::move(collector->tensors);
   }
 

@@ -39,8 +39,7 @@ std::shared_ptr<CheckpointedCall> checkpointed_call(std::vector<Tensor> inputs,
 /// tensors than the first.
 template <class Function, class... Inputs>
 auto checkpoint(Function function, const Inputs&... inputs) {
-  static_assert((std::is_convertible_v<const Inputs&, Tensor> && ...),
-                "checkpoint: the inputs must be tensors");
+  static_assert((std::is_convertible_v<const Inputs&, Tensor> && ...), "checkpoint: the inputs must be tensors");
   const auto shared = std::make_shared<Function>(std::move(function));
   if (!GradMode::is_enabled()) return (*shared)(inputs...);
   const auto call = detail::checkpointed_call({inputs...}, [shared](const std::vector<Tensor>& again) {

@@ -84,13 +84,12 @@ void* first_element(const DLTensor& t) {
 template <class Managed>
 Tensor imported(Managed* managed, std::function<void(void*)> deleter) {
   const DLTensor& t = managed->dl_tensor;
-  check(t.ndim >= 0 && t.ndim <= kMaxDims, "from_dlpack: the tensor has ", t.ndim, " dimensions, at most ",
-        kMaxDims, " are possible");
+  check(t.ndim >= 0 && t.ndim <= kMaxDims, "from_dlpack: the tensor has ", t.ndim, " dimensions, at most ", kMaxDims,
+        " are possible");
   check(t.ndim == 0 || t.shape != nullptr, "from_dlpack: the tensor has no shape");
   const auto dims = static_cast<std::size_t>(t.ndim);
   const Dims sizes(IntArrayRef(t.shape, dims));
-  const Dims strides =
-      t.strides == nullptr ? Dims(contiguous_strides(sizes)) : Dims(IntArrayRef(t.strides, dims));
+  const Dims strides = t.strides == nullptr ? Dims(contiguous_strides(sizes)) : Dims(IntArrayRef(t.strides, dims));
   bool none = false;
   for (const int64_t size : sizes) {
     check(size >= 0, "from_dlpack: negative size in ", sizes);
@@ -98,8 +97,7 @@ Tensor imported(Managed* managed, std::function<void(void*)> deleter) {
   }
   check(none || t.data != nullptr, "from_dlpack: the tensor has no memory");
   const TensorOptions options =
-      TensorOptions(detail::dtype_of_dlpack({t.dtype.code, t.dtype.bits}, t.dtype.lanes))
-          .device(device_of(t.device));
+      TensorOptions(detail::dtype_of_dlpack({t.dtype.code, t.dtype.bits}, t.dtype.lanes)).device(device_of(t.device));
   if (!deleter)
     deleter = [managed](void*) {
       if (managed->deleter != nullptr) managed->deleter(managed);

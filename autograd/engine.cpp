@@ -30,8 +30,7 @@ namespace tandem::autograd {
 namespace {
 
 bool later(const Node* a, const Node* b) {
-  if (a->is_accumulate() != b->is_accumulate())
-    return b->is_accumulate();  // leaves as soon as they are ready
+  if (a->is_accumulate() != b->is_accumulate()) return b->is_accumulate();  // leaves as soon as they are ready
   return a->sequence < b->sequence;
 }
 
@@ -40,8 +39,7 @@ void add_gradient(Tensor& sum, Tensor&& grad) {
   if (!grad.defined()) return;
   if (!sum.defined())
     sum = std::move(grad);
-  else if (!GradMode::is_enabled() && sum.use_count() == 1 && sum.storage()->use_count() == 1 &&
-           sum.is_contiguous())
+  else if (!GradMode::is_enabled() && sum.use_count() == 1 && sum.storage()->use_count() == 1 && sum.is_contiguous())
     sum.add_(grad);
   else
     sum = sum + grad;
@@ -110,11 +108,10 @@ class Pass {
       Tensor grad = i < args_.grad_outputs.size() ? args_.grad_outputs[i] : Tensor();
       if (!grad.defined()) {
         check(out.numel() == 1,
-              "backward: a gradient can be created implicitly only for a tensor with one element; tensor ", i,
-              " is ", out);
-        check(!out.is_complex(),
-              "backward: a gradient can be created implicitly only for a real tensor; tensor ", i, " is ",
+              "backward: a gradient can be created implicitly only for a tensor with one element; tensor ", i, " is ",
               out);
+        check(!out.is_complex(), "backward: a gradient can be created implicitly only for a real tensor; tensor ", i,
+              " is ", out);
         grad = ones(out.sizes(), out.options());
       }
       check(grad.sizes() == out.sizes(), "backward: gradient ", grad, " for tensor ", i, " of ", out);
@@ -130,8 +127,7 @@ class Pass {
     tasks_.oldest = UINT64_MAX;
     for (std::size_t i = 0; i < args_.inputs.size(); ++i) {
       const Tensor& input = args_.inputs[i];
-      check(input.defined() && input.requires_grad(), "grad: input ", i, " (", input,
-            ") does not require a gradient");
+      check(input.defined() && input.requires_grad(), "grad: input ", i, " (", input, ") does not require a gradient");
       targets_.push_back(gradient_edge(input));
       // The accumulators of leaves write .grad().
       if (args_.accumulate && !targets_[i].node->is_accumulate()) input.retain_grad();
@@ -180,9 +176,7 @@ class Pass {
   bool visits(const Edge& edge) const { return edge.valid() && edge.node->sequence >= tasks_.oldest; }
   bool wanted(const Edge& edge) { return visits(edge) && tasks_[edge.node.get()].wanted(); }
 
-  bool task_queued(const Task& task) const {
-    return std::find(heap_.begin(), heap_.end(), task.node) != heap_.end();
-  }
+  bool task_queued(const Task& task) const { return std::find(heap_.begin(), heap_.end(), task.node) != heap_.end(); }
   void push(Node* node) { push(heap_, node); }
   static void push(std::vector<Node*>& heap, Node* node) {
     heap.push_back(node);
@@ -263,28 +257,25 @@ class Pass {
     for (Node* node : heap_) shared.ready[place(*node)].push(node);
     const bool create_graph = args_.create_graph;
     const autocast::detail::State callers = autocast::detail::state;
-    const auto errors =
-        run_on_devices(ArrayRef<Device>(devices_.data(), devices_.size()), [&](std::size_t i) {
-          const autocast::detail::InheritedAutocast same_precision(callers);
-          AutoGradMode mode(create_graph);
-          const ChosenTasksGuard tasks(chosen());
-          const CallbacksGuard callbacks(&callbacks_);
-          serve(shared, i);
-        });
+    const auto errors = run_on_devices(ArrayRef<Device>(devices_.data(), devices_.size()), [&](std::size_t i) {
+      const autocast::detail::InheritedAutocast same_precision(callers);
+      AutoGradMode mode(create_graph);
+      const ChosenTasksGuard tasks(chosen());
+      const CallbacksGuard callbacks(&callbacks_);
+      serve(shared, i);
+    });
     for (const std::exception_ptr& error : errors)
       if (error) std::rethrow_exception(error);
   }
   std::size_t place(const Node& node) const {
-    return static_cast<std::size_t>(std::find(devices_.begin(), devices_.end(), device_of(node)) -
-                                    devices_.begin());
+    return static_cast<std::size_t>(std::find(devices_.begin(), devices_.end(), device_of(node)) - devices_.begin());
   }
 
   // Runs the nodes that become ready on device i until no node is left on any device.
   void serve(Shared& shared, std::size_t i) {
     std::unique_lock lock(shared.mutex);
     for (;;) {
-      shared.changed.wait(lock,
-                          [&] { return shared.failed || shared.left == 0 || !shared.ready[i].empty(); });
+      shared.changed.wait(lock, [&] { return shared.failed || shared.left == 0 || !shared.ready[i].empty(); });
       if (shared.failed || shared.left == 0) return;
       Node* node = shared.ready[i].pop();
       SmallVector<Tensor, 1> grads = std::move(tasks_.get(node)->grads);
@@ -425,8 +416,8 @@ void backward(TensorList tensors, TensorList grad_tensors, optional<bool> retain
                 .inputs = inputs});
 }
 
-std::vector<Tensor> grad(TensorList outputs, TensorList inputs, TensorList grad_outputs,
-                         optional<bool> retain_graph, bool create_graph, bool allow_unused) {
+std::vector<Tensor> grad(TensorList outputs, TensorList inputs, TensorList grad_outputs, optional<bool> retain_graph,
+                         bool create_graph, bool allow_unused) {
   check(!inputs.empty(), "grad: no inputs given");
   return run_backward({.outputs = outputs,
                        .grad_outputs = grad_outputs,

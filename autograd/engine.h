@@ -43,6 +43,5 @@ namespace tandem::autograd {
 void backward(TensorList tensors, TensorList grad_tensors = {}, optional<bool> retain_graph = nullopt,
               bool create_graph = false, TensorList inputs = {});
 std::vector<Tensor> grad(TensorList outputs, TensorList inputs, TensorList grad_outputs = {},
-                         optional<bool> retain_graph = nullopt, bool create_graph = false,
-                         bool allow_unused = false);
+                         optional<bool> retain_graph = nullopt, bool create_graph = false, bool allow_unused = false);
 }  // namespace tandem::autograd

@@ -40,8 +40,7 @@ struct PrimalBackward final : Node {
 
 void check_level(const Level& state, int64_t level, const char* operation) {
   check(state.active && level == 0, operation, ": dual level ", level,
-        state.active ? " does not exist, the active one is 0"
-                     : " is not active; call enter_dual_level() first");
+        state.active ? " does not exist, the active one is 0" : " is not active; call enter_dual_level() first");
 }
 
 /// What is in the graph below a tensor.
@@ -120,12 +119,9 @@ void exit_dual_level(uint64_t level) {
 Tensor _make_dual(const Tensor& primal, const Tensor& tangent, int64_t level) {
   using namespace autograd;
   check(primal.defined() && tangent.defined(), "_make_dual: the primal and the tangent must be defined");
-  check(is_differentiable(primal.dtype()), "_make_dual: expected a floating point or complex tensor, got ",
-        primal);
-  check(primal.sizes() == tangent.sizes() && primal.dtype() == tangent.dtype() &&
-            primal.device() == tangent.device(),
-        "_make_dual: the tangent must have the shape, dtype and device of the primal: ", tangent, ", ",
-        primal);
+  check(is_differentiable(primal.dtype()), "_make_dual: expected a floating point or complex tensor, got ", primal);
+  check(primal.sizes() == tangent.sizes() && primal.dtype() == tangent.dtype() && primal.device() == tangent.device(),
+        "_make_dual: the tangent must have the shape, dtype and device of the primal: ", tangent, ", ", primal);
   const auto function = primal.grad_fn();
   check(!function || dynamic_cast<DualBackward*>(function.get()) == nullptr,
         "_make_dual: the primal is a dual tensor already");

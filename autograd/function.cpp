@@ -16,8 +16,7 @@ namespace autograd {
 
 class CustomNode final : public Node {
  public:
-  CustomNode(const detail::CustomFunction& function, ArrayRef<const Tensor*> arguments)
-      : function_(function) {
+  CustomNode(const detail::CustomFunction& function, ArrayRef<const Tensor*> arguments) : function_(function) {
     for (const Tensor* argument : arguments) is_tensor_.push_back(argument != nullptr);
     context.node_ = this;
   }
@@ -55,8 +54,7 @@ bool contains(const variable_list& list, const Tensor& t) {
 
 void CustomNode::backward(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) {
   std::lock_guard lock(mutex_);
-  variable_list grads(std::make_move_iterator(grad_outputs.begin()),
-                      std::make_move_iterator(grad_outputs.end()));
+  variable_list grads(std::make_move_iterator(grad_outputs.begin()), std::make_move_iterator(grad_outputs.end()));
   for (std::size_t i = 0; context.materialize_grads_ && i < grads.size(); ++i)
     if (const OutputInfo& info = outputs[i]; !grads[i].defined() && info.dtype != ScalarType::Undefined)
       grads[i] = zeros(info.sizes, dtype(info.dtype).device(optional<Device>(info.device)));
@@ -236,8 +234,7 @@ CustomCall::CustomCall(const CustomFunction& function, ArrayRef<const Tensor*> a
     if (argument != nullptr) inputs_.push_back(*argument);
   recorded_ = GradMode::is_enabled() && requires_grad_any(inputs_);
   node_ = IntrusivePtr(new CustomNode(function, arguments));
-  for (const Tensor& input : inputs_)
-    node_->add_next(recorded_ && input.defined() ? gradient_edge(input) : Edge{});
+  for (const Tensor& input : inputs_) node_->add_next(recorded_ && input.defined() ? gradient_edge(input) : Edge{});
   if (recorded_ && AnomalyMode::is_enabled()) note_forward(*node_, inputs_);
 }
 CustomCall::~CustomCall() { node_->drop_marks(); }

@@ -83,8 +83,7 @@ using BackwardFunction = variable_list (*)(AutogradContext* ctx, variable_list g
 /// Description of a custom function, a constant in the shared library that defines it. Unloading the library
 /// leaves nothing behind.
 struct CustomFunction {
-  constexpr CustomFunction(const std::type_info& type, BackwardFunction backward)
-      : type(&type), backward(backward) {}
+  constexpr CustomFunction(const std::type_info& type, BackwardFunction backward) : type(&type), backward(backward) {}
   /// "Square"
   const char* name() const;
   /// "SquareBackward"
@@ -157,8 +156,7 @@ struct Function {
       call.finish(outputs);
       return std::move(outputs[0]);
     } else {
-      static_assert(std::is_same_v<decltype(result), variable_list>,
-                    "forward must return a Tensor or a variable_list");
+      static_assert(std::is_same_v<decltype(result), variable_list>, "forward must return a Tensor or a variable_list");
       call.finish(result);
       return result;
     }

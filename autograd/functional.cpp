@@ -38,8 +38,7 @@ List detached(List tensors, bool create_graph) {
 }
 
 // The gradients of those outputs that have any; undefined for inputs that none depends on.
-List gradients(const List& outputs, const List& inputs, const List& grad_outputs, bool retain,
-               bool create_graph) {
+List gradients(const List& outputs, const List& inputs, const List& grad_outputs, bool retain, bool create_graph) {
   List used, weights;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].defined() || !outputs[i].requires_grad()) continue;
@@ -59,8 +58,8 @@ void check_dependent(const List& tensors, const Options& o, const char* what) {
 // Zeros for undefined gradients; with `strict` an error, also for gradients that cannot be differentiated again.
 List filled(List grads, const List& like, const Options& o, const char* what) {
   for (std::size_t i = 0; i < grads.size(); ++i) {
-    check(!o.strict || (grads[i].defined() && (!o.create_graph || grads[i].requires_grad())), o.operation,
-          ": ", what, " ", i, " is independent of the inputs, which strict mode does not allow");
+    check(!o.strict || (grads[i].defined() && (!o.create_graph || grads[i].requires_grad())), o.operation, ": ", what,
+          " ", i, " is independent of the inputs, which strict mode does not allow");
     if (!grads[i].defined()) grads[i] = zeros_like(like[i]);
   }
   return grads;
@@ -88,8 +87,7 @@ List zeros_with_grad(const List& like) {
 }
 
 Tensor scalar_of(const Tensor& output, const Options& o) {
-  check(output.defined() && output.numel() == 1, o.operation, ": the function must return one element, got ",
-        output);
+  check(output.defined() && output.numel() == 1, o.operation, ": the function must return one element, got ", output);
   check_dependent({output}, o, "output");
   return output.dim() == 0 ? output : output.reshape({});
 }
@@ -99,8 +97,8 @@ List jacobian_of(const Tensor& output, const List& inputs, const Options& o) {
   std::vector<List> rows(inputs.size());
   const Tensor flat = output.reshape({-1});
   for (int64_t k = 0; k < flat.numel(); ++k) {
-    const List row = filled(gradients({flat[k]}, inputs, {}, true, o.create_graph), inputs, o,
-                            "the Jacobian with respect to input");
+    const List row =
+        filled(gradients({flat[k]}, inputs, {}, true, o.create_graph), inputs, o, "the Jacobian with respect to input");
     for (std::size_t i = 0; i < inputs.size(); ++i) rows[i].push_back(row[i]);
   }
   List out;
@@ -119,8 +117,7 @@ std::vector<List> jacobian_lists(const ListFunction& f, const List& given, const
   const List outputs = f(inputs);
   check_dependent(outputs, o, "output");
   std::vector<List> out;
-  for (const Tensor& output : outputs)
-    out.push_back(detached(jacobian_of(output, inputs, o), o.create_graph));
+  for (const Tensor& output : outputs) out.push_back(detached(jacobian_of(output, inputs, o), o.create_graph));
   return out;
 }
 
@@ -150,14 +147,14 @@ std::pair<List, List> jvp_lists(const ListFunction& f, const List& given, const 
   const List weights = zeros_with_grad(outputs);
   const List transposed = gradients(outputs, inputs, weights, false, true);
   check_dependent(transposed, o, "the gradient of input");
-  List product = filled(gradients(transposed, weights, direction, false, o.create_graph), outputs, o,
-                        "the Jacobian of output");
+  List product =
+      filled(gradients(transposed, weights, direction, false, o.create_graph), outputs, o, "the Jacobian of output");
   return {detached(outputs, o.create_graph), detached(std::move(product), o.create_graph)};
 }
 
 // v' H, or H v if `transposed`.
-std::pair<Tensor, List> hessian_product(const ScalarFunction& f, const List& given, const List& v,
-                                        bool transposed, const Options& o) {
+std::pair<Tensor, List> hessian_product(const ScalarFunction& f, const List& given, const List& v, bool transposed,
+                                        const Options& o) {
   const AutoGradMode recorded(true);
   const List inputs = fresh(given, o.create_graph, true), direction = vector_for(v, inputs, o, "input");
   const Tensor output = f(inputs);
@@ -197,32 +194,30 @@ Tensor hessian(const TensorFunction& f, const Tensor& input, bool create_graph, 
 std::vector<List> hessian(const ScalarFunction& f, const List& inputs, bool create_graph, bool strict) {
   return hessian_lists(f, inputs, {"hessian", create_graph, strict});
 }
-std::pair<Tensor, Tensor> vjp(const TensorFunction& f, const Tensor& input, const Tensor& v,
-                              bool create_graph, bool strict) {
+std::pair<Tensor, Tensor> vjp(const TensorFunction& f, const Tensor& input, const Tensor& v, bool create_graph,
+                              bool strict) {
   return only(vjp_lists(of_lists(f), {input}, {v}, {"vjp", create_graph, strict}));
 }
-std::pair<List, List> vjp(const ListFunction& f, const List& inputs, const List& v, bool create_graph,
-                          bool strict) {
+std::pair<List, List> vjp(const ListFunction& f, const List& inputs, const List& v, bool create_graph, bool strict) {
   return vjp_lists(f, inputs, v, {"vjp", create_graph, strict});
 }
-std::pair<Tensor, Tensor> jvp(const TensorFunction& f, const Tensor& input, const Tensor& v,
-                              bool create_graph, bool strict) {
+std::pair<Tensor, Tensor> jvp(const TensorFunction& f, const Tensor& input, const Tensor& v, bool create_graph,
+                              bool strict) {
   return only(jvp_lists(of_lists(f), {input}, {v}, {"jvp", create_graph, strict}));
 }
-std::pair<List, List> jvp(const ListFunction& f, const List& inputs, const List& v, bool create_graph,
-                          bool strict) {
+std::pair<List, List> jvp(const ListFunction& f, const List& inputs, const List& v, bool create_graph, bool strict) {
   return jvp_lists(f, inputs, v, {"jvp", create_graph, strict});
 }
-std::pair<Tensor, Tensor> vhp(const TensorFunction& f, const Tensor& input, const Tensor& v,
-                              bool create_graph, bool strict) {
+std::pair<Tensor, Tensor> vhp(const TensorFunction& f, const Tensor& input, const Tensor& v, bool create_graph,
+                              bool strict) {
   return only(hessian_product(of_list(f), {input}, {v}, false, {"vhp", create_graph, strict}));
 }
 std::pair<Tensor, List> vhp(const ScalarFunction& f, const List& inputs, const List& v, bool create_graph,
                             bool strict) {
   return hessian_product(f, inputs, v, false, {"vhp", create_graph, strict});
 }
-std::pair<Tensor, Tensor> hvp(const TensorFunction& f, const Tensor& input, const Tensor& v,
-                              bool create_graph, bool strict) {
+std::pair<Tensor, Tensor> hvp(const TensorFunction& f, const Tensor& input, const Tensor& v, bool create_graph,
+                              bool strict) {
   return only(hessian_product(of_list(f), {input}, {v}, true, {"hvp", create_graph, strict}));
 }
 std::pair<Tensor, List> hvp(const ScalarFunction& f, const List& inputs, const List& v, bool create_graph,

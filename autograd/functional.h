@@ -40,19 +40,17 @@ std::vector<std::vector<Tensor>> hessian(const ScalarFunction& f, const std::vec
 /// output with one element, and is then 1.
 std::pair<Tensor, Tensor> vjp(const TensorFunction& f, const Tensor& input, const Tensor& v = {},
                               bool create_graph = false, bool strict = false);
-std::pair<std::vector<Tensor>, std::vector<Tensor>> vjp(const ListFunction& f,
-                                                        const std::vector<Tensor>& inputs,
-                                                        const std::vector<Tensor>& v = {},
-                                                        bool create_graph = false, bool strict = false);
+std::pair<std::vector<Tensor>, std::vector<Tensor>> vjp(const ListFunction& f, const std::vector<Tensor>& inputs,
+                                                        const std::vector<Tensor>& v = {}, bool create_graph = false,
+                                                        bool strict = false);
 
 /// The outputs of `f` and J v, of the outputs' shapes, by two backward passes. `v` has the inputs' shapes; it may be
 /// undefined (empty) for one input with one element, and is then 1.
 std::pair<Tensor, Tensor> jvp(const TensorFunction& f, const Tensor& input, const Tensor& v = {},
                               bool create_graph = false, bool strict = false);
-std::pair<std::vector<Tensor>, std::vector<Tensor>> jvp(const ListFunction& f,
-                                                        const std::vector<Tensor>& inputs,
-                                                        const std::vector<Tensor>& v = {},
-                                                        bool create_graph = false, bool strict = false);
+std::pair<std::vector<Tensor>, std::vector<Tensor>> jvp(const ListFunction& f, const std::vector<Tensor>& inputs,
+                                                        const std::vector<Tensor>& v = {}, bool create_graph = false,
+                                                        bool strict = false);
 
 /// The output of `f`, which has one element, and v' H, of the inputs' shapes; for `v` see jvp.
 std::pair<Tensor, Tensor> vhp(const TensorFunction& f, const Tensor& input, const Tensor& v = {},

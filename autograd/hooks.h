@@ -31,8 +31,7 @@ unsigned Tensor::register_hook(Hook hook) const {
 }
 template <class Hook>
 unsigned Tensor::register_post_accumulate_grad_hook(Hook hook) const {
-  return autograd::add_post_accumulate_hook(*this,
-                                            std::make_shared<autograd::CallableHook<Hook>>(std::move(hook)));
+  return autograd::add_post_accumulate_hook(*this, std::make_shared<autograd::CallableHook<Hook>>(std::move(hook)));
 }
 
 }  // namespace tandem

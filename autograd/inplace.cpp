@@ -51,15 +51,13 @@ namespace {
 std::pair<const char*, const char*> describe(UntrackedView view) {
   switch (view) {
     case UntrackedView::kInference:
-      return {"was created in InferenceMode",
-              "create and write the view both inside or both outside of the mode"};
+      return {"was created in InferenceMode", "create and write the view both inside or both outside of the mode"};
     case UntrackedView::kCustomFunction:
       return {"was returned by a custom function", "let the function return a copy"};
     case UntrackedView::kLeaf:
       return {"became a leaf", "write it under NoGradGuard"};
     default:
-      return {"was created under NoGradGuard",
-              "create and write the view both inside or both outside of the guard"};
+      return {"was created under NoGradGuard", "create and write the view both inside or both outside of the guard"};
   }
 }
 
@@ -76,11 +74,10 @@ void check_tracked(const Tensor& self, const char* operation) {
 void check_inplace(const Tensor& self, const char* operation) {
   const TensorImpl& impl = *self.impl();
   if (!impl.contiguous && overlaps_itself(impl.sizes, impl.strides)) [[unlikely]]
-    fail(operation, ": the tensor overlaps itself (through expand, unfold or as_strided): ", self,
-         " strides ", impl.strides, "; clone() it before writing in place");
+    fail(operation, ": the tensor overlaps itself (through expand, unfold or as_strided): ", self, " strides ",
+         impl.strides, "; clone() it before writing in place");
   if (impl.inference)
-    check(InferenceMode::is_enabled(), operation,
-          ": the tensor was created in InferenceMode; clone() it outside");
+    check(InferenceMode::is_enabled(), operation, ": the tensor was created in InferenceMode; clone() it outside");
   if (impl.misses_history && GradMode::is_enabled()) [[unlikely]]
     check_tracked(self, operation);
   if (!GradMode::is_enabled() || !impl.requires_grad()) return;
@@ -132,8 +129,8 @@ Tensor before_inplace(const Tensor& self, Before before) {
 Tensor& assign(const Tensor& self, const Tensor& given, const char* operation) {
   Tensor value = given.dtype() == self.dtype() ? given : given.to(self.dtype());
   if (value.sizes() != self.sizes()) {
-    check(broadcast_sizes(self.sizes(), value.sizes(), operation) == Dims(self.sizes()), operation,
-          ": the result ", value, " does not fit in ", self);
+    check(broadcast_sizes(self.sizes(), value.sizes(), operation) == Dims(self.sizes()), operation, ": the result ",
+          value, " does not fit in ", self);
     value = value.expand(self.sizes());
   }
   copy_raw(self, value);

@@ -3,20 +3,15 @@
 
 namespace tandem {
 
-IValue::IValue(std::vector<IValue> value)
-    : value_(std::make_shared<ivalue::List>(ivalue::List{std::move(value)})) {}
-IValue::IValue(const std::vector<std::string>& value)
-    : IValue(std::vector<IValue>(value.begin(), value.end())) {}
+IValue::IValue(std::vector<IValue> value) : value_(std::make_shared<ivalue::List>(ivalue::List{std::move(value)})) {}
+IValue::IValue(const std::vector<std::string>& value) : IValue(std::vector<IValue>(value.begin(), value.end())) {}
 
 const char* IValue::type_name() const {
-  constexpr const char* names[] = {"None",        "Tensor", "int64",      "double",
-                                   "bool",        "string", "int64 list", "double list",
-                                   "Tensor list", "list",   "tuple",      "dictionary"};
+  constexpr const char* names[] = {"None",       "Tensor",      "int64",       "double", "bool",  "string",
+                                   "int64 list", "double list", "Tensor list", "list",   "tuple", "dictionary"};
   return names[value_.index()];
 }
-void IValue::wrong_type(const char* wanted) const {
-  fail("IValue: expected ", wanted, ", the value is ", type_name());
-}
+void IValue::wrong_type(const char* wanted) const { fail("IValue: expected ", wanted, ", the value is ", type_name()); }
 Scalar IValue::toScalar() const {
   if (isDouble()) return toDouble();
   if (isBool()) return toBool();

@@ -106,9 +106,9 @@ class IValue {
   }
   [[noreturn]] void wrong_type(const char* wanted) const;
 
-  std::variant<std::monostate, Tensor, int64_t, double, bool, std::string, std::vector<int64_t>,
-               std::vector<double>, std::vector<Tensor>, std::shared_ptr<ivalue::List>,
-               std::shared_ptr<ivalue::Tuple>, std::shared_ptr<GenericDict>>
+  std::variant<std::monostate, Tensor, int64_t, double, bool, std::string, std::vector<int64_t>, std::vector<double>,
+               std::vector<Tensor>, std::shared_ptr<ivalue::List>, std::shared_ptr<ivalue::Tuple>,
+               std::shared_ptr<GenericDict>>
       value_;
 };
 

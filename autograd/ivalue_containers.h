@@ -88,9 +88,7 @@ class Dict {
 template <class... Ts>
 IValue::IValue(const std::tuple<Ts...>& value)
     : value_(std::apply(
-          [](const Ts&... elements) {
-            return ivalue::Tuple::create(std::vector<IValue>{IValue(elements)...});
-          },
+          [](const Ts&... elements) { return ivalue::Tuple::create(std::vector<IValue>{IValue(elements)...}); },
           value)) {}
 
 template <class Key, class Value>

@@ -20,9 +20,7 @@ struct AutogradMeta final : AutogradMetaBase {
 /// The meta of `t`, created if missing.
 AutogradMeta& meta(const Tensor& t);
 /// The meta of `t` or nullptr.
-inline AutogradMeta* find_meta(const Tensor& t) {
-  return static_cast<AutogradMeta*>(t.impl()->autograd.get());
-}
+inline AutogradMeta* find_meta(const Tensor& t) { return static_cast<AutogradMeta*>(t.impl()->autograd.get()); }
 
 /// Where the gradient of `t` goes: its grad_fn, or the accumulator of a leaf; invalid when `t` requires no
 /// gradient.

@@ -56,8 +56,7 @@ void run_pre_hooks(const NodeHooks& hooks, uint32_t output_nr, Tensor& grad) {
   for (const auto& pre : pre_hooks) {
     if (pre.output_nr != output_nr) continue;
     if (Tensor replaced = pre.hook->call(grad); replaced.defined()) {
-      check(replaced.sizes() == grad.sizes() && replaced.dtype() == grad.dtype() &&
-                replaced.device() == grad.device(),
+      check(replaced.sizes() == grad.sizes() && replaced.dtype() == grad.dtype() && replaced.device() == grad.device(),
             "tensor hook: returned gradient ", replaced, ", expected one like ", grad);
       grad = std::move(replaced);
     }
@@ -70,17 +69,16 @@ PackedTensor::PackedTensor(std::shared_ptr<SavedTensorHooks> h, const Tensor& t)
 Tensor PackedTensor::unpack(const Node& owner) const {
   const NoGradGuard no_grad;
   Tensor t = hooks->unpack(packed);
-  check(t.defined() && t.sizes() == IntArrayRef(sizes) && t.dtype() == dtype && t.device() == device,
-        "backward of ", owner.name(), ": the hooks of saved tensors returned ", t, ", expected ", dtype,
-        " of ", IntArrayRef(sizes), " on ", device);
+  check(t.defined() && t.sizes() == IntArrayRef(sizes) && t.dtype() == dtype && t.device() == device, "backward of ",
+        owner.name(), ": the hooks of saved tensors returned ", t, ", expected ", dtype, " of ", IntArrayRef(sizes),
+        " on ", device);
   return t;
 }
 
 void destroy(const PackedTensor* packed) noexcept { delete packed; }
 
 namespace {
-[[gnu::tls_model(
-    "initial-exec")]] constinit thread_local const std::shared_ptr<SavedTensorHooks>* saved_tensor_hooks =
+[[gnu::tls_model("initial-exec")]] constinit thread_local const std::shared_ptr<SavedTensorHooks>* saved_tensor_hooks =
     nullptr;
 
 struct SaveOnCpu final : SavedTensorHooks {
@@ -95,8 +93,8 @@ struct SaveOnCpu final : SavedTensorHooks {
   }
   Tensor unpack(const std::shared_ptr<void>& packed) override {
     const auto& kept = *static_cast<const Kept*>(packed.get());
-    check(kept.tensor._version() == kept.version,
-          "save_on_cpu: a saved tensor was overwritten in place\n  tensor ", kept.tensor);
+    check(kept.tensor._version() == kept.version, "save_on_cpu: a saved tensor was overwritten in place\n  tensor ",
+          kept.tensor);
     return kept.tensor.to(kept.device);
   }
 };
@@ -122,9 +120,7 @@ void SavedTensor::save_output(const Tensor& tensor, uint32_t output_nr) {
   edge_.output_nr = output_nr;
   keep(tensor, false, false);
 }
-void SavedTensor::save_output(const Tensor& tensor) {
-  save_output(tensor, find_meta(tensor)->grad_fn.output_nr);
-}
+void SavedTensor::save_output(const Tensor& tensor) { save_output(tensor, find_meta(tensor)->grad_fn.output_nr); }
 
 // Keeps the tensor itself, or an alias without its history.
 void SavedTensor::keep(const Tensor& tensor, bool handle, bool leaf) {
@@ -156,8 +152,8 @@ namespace {
   std::string operation = owner.name();
   if (const auto at = operation.rfind("Backward"); at != std::string::npos) operation.resize(at);
   const char* writer = t.impl()->versions().writer();
-  fail("backward of ", operation, ": a saved tensor was overwritten in place\n  tensor ", t,
-       ", saved at version ", saved, ", now at version ", t._version(), "\n  overwritten by ",
+  fail("backward of ", operation, ": a saved tensor was overwritten in place\n  tensor ", t, ", saved at version ",
+       saved, ", now at version ", t._version(), "\n  overwritten by ",
        writer != nullptr ? writer : "an in-place operation",
        "\n  use the out-of-place form of that operation, or clone() the tensor first",
        owner.forward_note ? "\n  forward: " + owner.forward_note->call() : std::string());

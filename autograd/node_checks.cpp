@@ -9,9 +9,8 @@ namespace tandem::autograd {
 void validate(Tensor& grad, const OutputInfo& info, const char* from, std::size_t index) {
   if (!grad.defined()) return;
   if (grad.sizes() != IntArrayRef(info.sizes)) {
-    check(tandem::detail::broadcasts(info.sizes, grad.sizes()), from,
-          ": returned an invalid gradient at index ", index, ": got ", grad,
-          ", expected a shape compatible with ", info.sizes);
+    check(tandem::detail::broadcasts(info.sizes, grad.sizes()), from, ": returned an invalid gradient at index ", index,
+          ": got ", grad, ", expected a shape compatible with ", info.sizes);
     grad = sum_to_size(grad, info.sizes, from);
   }
   if (grad.is_complex() && !is_complex(info.dtype)) grad = real(grad);

@@ -67,9 +67,7 @@ void check_inplace(const Tensor& self, const char* operation);
 /// Throws Error for a view that was not recorded with its base.
 void check_recorded_inplace(const Tensor& self, const char* operation);
 /// Ends an unrecorded in-place operation by bumping the version.
-inline void wrote(const Tensor& self, const char* operation) {
-  self.impl()->versions().bump_version(operation);
-}
+inline void wrote(const Tensor& self, const char* operation) { self.impl()->versions().bump_version(operation); }
 /// self = value, differentiably: copies the values of `value` (same shape, any dtype) and takes over its
 /// history. Every in-place operation that autograd must see is its functional form followed by this.
 Tensor& assign(const Tensor& self, const Tensor& value, const char* operation);
@@ -85,8 +83,8 @@ Tensor before_inplace(const Tensor& self, Before before);
 /// A complete in-place operation: `direct()` writes self when nothing is recorded, otherwise self =
 /// `value(before)`.
 template <class Direct, class Value, class... Inputs>
-inline Tensor& inplace(const Tensor& self, const char* operation, Before before, Direct&& direct,
-                       Value&& value, const Inputs&... inputs) {
+inline Tensor& inplace(const Tensor& self, const char* operation, Before before, Direct&& direct, Value&& value,
+                       const Inputs&... inputs) {
   check_inplace(self, operation);
   if (recording(self, inputs...)) {
     check_recorded_inplace(self, operation);

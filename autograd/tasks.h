@@ -44,8 +44,7 @@ class TaskMap {
   Task& find(Node* node) {
     std::size_t i = (reinterpret_cast<uintptr_t>(node) >> 6) * 0x9E3779B97F4A7C15u >> 20;
     for (;; ++i)
-      if (Task& slot = slots_[i & (slots_.size() - 1)]; slot.node == node || slot.node == nullptr)
-        return slot;
+      if (Task& slot = slots_[i & (slots_.size() - 1)]; slot.node == node || slot.node == nullptr) return slot;
   }
   void grow() {
     std::vector<Task> old(slots_.size() * 4);

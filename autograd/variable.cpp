@@ -175,8 +175,8 @@ Tensor& Tensor::detach_() const {
 void Tensor::set_data(const Tensor& other) const {
   TensorImpl& to = get();
   const TensorImpl& from = *other.impl();
-  check(!requires_grad() || is_differentiable(from.dtype),
-        "set_data: a tensor that requires a gradient cannot be ", other);
+  check(!requires_grad() || is_differentiable(from.dtype), "set_data: a tensor that requires a gradient cannot be ",
+        other);
   to.storage = from.storage;
   to.counter = from.counter;
   to.dtype = from.dtype;

@@ -53,12 +53,10 @@ BENCHMARK(order)->Unit(benchmark::kMicrosecond);
 void run(benchmark::State& state, const BatchTransform& transform) {
   int64_t epoch = 0, batches = 0;
   for (auto _ : state) {
-    BatchLoader loader({images(), labels()},
-                       {.batch_size = kBatch,
-                        .shuffle = true,
-                        .workers = static_cast<int>(state.range(0)),
-                        .epoch = epoch++},
-                       transform);
+    BatchLoader loader(
+        {images(), labels()},
+        {.batch_size = kBatch, .shuffle = true, .workers = static_cast<int>(state.range(0)), .epoch = epoch++},
+        transform);
     for (; auto batch = loader.next(); ++batches) benchmark::DoNotOptimize(*batch);
   }
   state.SetItemsProcessed(state.iterations() * kImages);
@@ -73,17 +71,17 @@ BENCHMARK(gather_float)->DenseRange(0, 2)->Unit(benchmark::kMillisecond)->UseRea
 
 template <class Dataset>
 void run_loader(benchmark::State& state, Dataset dataset) {
-  auto loader = make_data_loader(std::move(dataset),
-                                 DataLoaderOptions(kBatch).workers(static_cast<size_t>(state.range(0))));
+  auto loader =
+      make_data_loader(std::move(dataset), DataLoaderOptions(kBatch).workers(static_cast<size_t>(state.range(0))));
   for (auto _ : state)
     for (auto& batch : *loader) benchmark::DoNotOptimize(batch.data);
   state.SetItemsProcessed(state.iterations() * kImages);
 }
 void loader(benchmark::State& state) {
   static const Tensor floats = images().to(kFloat).unsqueeze(1);
-  run_loader(state, datasets::PairDataset(floats, labels())
-                        .map(transforms::Normalize<>(0.1307, 0.3081))
-                        .map(transforms::Stack<>()));
+  run_loader(
+      state,
+      datasets::PairDataset(floats, labels()).map(transforms::Normalize<>(0.1307, 0.3081)).map(transforms::Stack<>()));
 }
 BENCHMARK(loader)->DenseRange(0, 2)->Unit(benchmark::kMillisecond)->UseRealTime();
 

@@ -27,14 +27,11 @@ namespace {
 class Matrices : public nn::Module {
  public:
   explicit Matrices(int count) {
-    for (int i = 0; i < count; ++i)
-      register_parameter("m" + std::to_string(i), full({1024, 1024}, 1.0 / (i + 1)));
+    for (int i = 0; i < count; ++i) register_parameter("m" + std::to_string(i), full({1024, 1024}, 1.0 / (i + 1)));
   }
 };
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // A line "NAME: N kB" of /proc/self/status, in MB of 10^6 bytes.
 double status(const std::string& name) {
@@ -69,8 +66,7 @@ void read_like_cat(const std::string& path) {
 
 int main(int argc, char** argv) {
   const int megabytes = argc > 1 ? std::atoi(argv[1]) : 500, rounds = argc > 2 ? std::atoi(argv[2]) : 10;
-  const std::string path =
-      std::filesystem::temp_directory_path() / concat("bench_files.", ::getpid(), ".safetensors");
+  const std::string path = std::filesystem::temp_directory_path() / concat("bench_files.", ::getpid(), ".safetensors");
   const auto module = std::make_shared<Matrices>(std::max(1, megabytes * 10 / 42));
   save(module, path);
   const auto ignoring = [](const std::function<void()>& body) {
@@ -89,10 +85,8 @@ int main(int argc, char** argv) {
                 {"into a state dict, checksums verified", state_dict}};
   for (int i = 0; i < rounds; ++i)
     for (Row& row : rows) row.measure();
-  std::printf("%.1f MB, %d threads\n", static_cast<double>(std::filesystem::file_size(path)) / 1e6,
-              get_num_threads());
+  std::printf("%.1f MB, %d threads\n", static_cast<double>(std::filesystem::file_size(path)) / 1e6, get_num_threads());
   for (const Row& row : rows)
-    std::printf("%-40s %6.3f s  %5.2f  %7.1f MB\n", row.what, row.seconds, row.seconds / rows[0].seconds,
-                row.memory);
+    std::printf("%-40s %6.3f s  %5.2f  %7.1f MB\n", row.what, row.seconds, row.seconds / rows[0].seconds, row.memory);
   std::filesystem::remove(path);
 }

@@ -25,24 +25,12 @@ namespace {
 
 constexpr int64_t kBatch = 256;
 constexpr double kStepsPerEpoch = 235;
-const Conv2dShape kConv1{.batch = kBatch,
-                         .in_channels = 1,
-                         .in_h = 28,
-                         .in_w = 28,
-                         .out_channels = 20,
-                         .kernel_h = 3,
-                         .kernel_w = 3};
-const Conv2dShape kConv2{.batch = kBatch,
-                         .in_channels = 20,
-                         .in_h = 13,
-                         .in_w = 13,
-                         .out_channels = 50,
-                         .kernel_h = 5,
-                         .kernel_w = 5};
-const Pool2dShape kPool1{
-    .planes = kBatch * 20, .in_h = 26, .in_w = 26, .p = {.kernel = {2, 2}, .stride = {2, 2}}};
-const Pool2dShape kPool2{
-    .planes = kBatch * 50, .in_h = 9, .in_w = 9, .p = {.kernel = {2, 2}, .stride = {2, 2}}};
+const Conv2dShape kConv1{
+    .batch = kBatch, .in_channels = 1, .in_h = 28, .in_w = 28, .out_channels = 20, .kernel_h = 3, .kernel_w = 3};
+const Conv2dShape kConv2{
+    .batch = kBatch, .in_channels = 20, .in_h = 13, .in_w = 13, .out_channels = 50, .kernel_h = 5, .kernel_w = 5};
+const Pool2dShape kPool1{.planes = kBatch * 20, .in_h = 26, .in_w = 26, .p = {.kernel = {2, 2}, .stride = {2, 2}}};
+const Pool2dShape kPool2{.planes = kBatch * 50, .in_h = 9, .in_w = 9, .p = {.kernel = {2, 2}, .stride = {2, 2}}};
 
 std::vector<float> filled(int64_t count) {
   std::vector<float> values(static_cast<std::size_t>(count));
@@ -57,10 +45,8 @@ void measure(benchmark::State& state, double flops, double bytes, F body) {
   body();
   for (auto _ : state) body();
   const double calls = static_cast<double>(state.iterations());
-  if (flops > 0)
-    state.counters["GFLOP/s"] = benchmark::Counter(flops * calls * 1e-9, benchmark::Counter::kIsRate);
-  if (bytes > 0)
-    state.counters["GB/s"] = benchmark::Counter(bytes * calls * 1e-9, benchmark::Counter::kIsRate);
+  if (flops > 0) state.counters["GFLOP/s"] = benchmark::Counter(flops * calls * 1e-9, benchmark::Counter::kIsRate);
+  if (bytes > 0) state.counters["GB/s"] = benchmark::Counter(bytes * calls * 1e-9, benchmark::Counter::kIsRate);
 }
 
 double conv_flops(const Conv2dShape& s) {
@@ -97,12 +83,8 @@ void gemm(benchmark::State& state) {
 }
 void gemm_shapes(benchmark::internal::Benchmark* b) {
   for (int threads : {1, 2}) {
-    b->Args({threads, 256, 128, 800, 0, 0})
-        ->Args({threads, 256, 800, 128, 0, 1})
-        ->Args({threads, 800, 128, 256, 1, 0});
-    b->Args({threads, 256, 10, 128, 0, 0})
-        ->Args({threads, 256, 128, 10, 0, 1})
-        ->Args({threads, 128, 10, 256, 1, 0});
+    b->Args({threads, 256, 128, 800, 0, 0})->Args({threads, 256, 800, 128, 0, 1})->Args({threads, 800, 128, 256, 1, 0});
+    b->Args({threads, 256, 10, 128, 0, 0})->Args({threads, 256, 128, 10, 0, 1})->Args({threads, 128, 10, 256, 1, 0});
     b->Args({threads, 1024, 1024, 1024, 0, 0})
         ->Args({threads, 1024, 1024, 1024, 0, 1})
         ->Args({threads, 64, 64, 64, 0, 0});
@@ -115,8 +97,7 @@ BENCHMARK(gemm<double>)->Args({1, 1024, 1024, 1024, 0, 0})->UseRealTime()->Unit(
 
 struct Conv {
   Conv2dShape s;
-  std::vector<float> x = filled(s.batch * s.in_channels * s.in_plane()),
-                     w = filled(s.out_channels * s.depth());
+  std::vector<float> x = filled(s.batch * s.in_channels * s.in_plane()), w = filled(s.out_channels * s.depth());
   std::vector<float> bias = filled(s.out_channels), y = filled(s.batch * s.out_channels * s.out_plane());
   std::vector<float> dy = y, dx = x, dw = w, db = bias;
 
@@ -188,8 +169,7 @@ void pool(benchmark::State& state, const Pool2dShape& shape, void (Pool::*pass)(
 // A fully connected layer: y = x w, dx = dy w^T, dw = x^T dy.
 struct Linear {
   int64_t in, out;
-  std::vector<float> x = filled(kBatch * in), w = filled(in * out), y = filled(kBatch * out), dy = y, dx = x,
-                     dw = w;
+  std::vector<float> x = filled(kBatch * in), w = filled(in * out), y = filled(kBatch * out), dy = y, dx = x, dw = w;
 
   void forward() {
     cpu::gemm<float>({.m = kBatch,
@@ -230,8 +210,7 @@ void lenet_kernels(benchmark::State& state) {
   Conv c1{kConv1}, c2{kConv2};
   Pool p1{kPool1}, p2{kPool2};
   Linear l1{800, 128}, l2{128, 10};
-  const double flops =
-      2 * conv_flops(kConv1) + 3 * conv_flops(kConv2) + 6.0 * kBatch * (800 * 128 + 128 * 10);
+  const double flops = 2 * conv_flops(kConv1) + 3 * conv_flops(kConv2) + 6.0 * kBatch * (800 * 128 + 128 * 10);
   measure(state, flops, 0, [&] {
     c1.forward(), p1.avg_forward(), c2.forward(), p2.avg_forward(), l1.forward(), l2.forward();
     l2.backward(), l1.backward(), p2.avg_backward();
@@ -244,11 +223,7 @@ BENCHMARK(lenet_kernels)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillis
 
 template <class F>
 void add(const std::string& name, F run) {
-  benchmark::RegisterBenchmark(name.c_str(), run)
-      ->Arg(1)
-      ->Arg(2)
-      ->UseRealTime()
-      ->Unit(benchmark::kMicrosecond);
+  benchmark::RegisterBenchmark(name.c_str(), run)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMicrosecond);
 }
 
 void add_conv(const char* name, const Conv2dShape& shape) {

@@ -37,8 +37,7 @@ bool g_processor_time = false;  // on one thread, because other programs disturb
 
 double now_ms() {
   if (g_processor_time) return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 struct Times {
@@ -62,9 +61,7 @@ Times measure(const std::function<void()>& f, double seconds) {
 
 struct Roof {
   double flops_per_ms, bytes_per_ms;
-  double floor(double flops, double bytes) const {
-    return std::max(flops / flops_per_ms, bytes / bytes_per_ms);
-  }
+  double floor(double flops, double bytes) const { return std::max(flops / flops_per_ms, bytes / bytes_per_ms); }
 };
 
 Roof measure_roof() {
@@ -100,14 +97,13 @@ bool is_text(const std::string& name) { return name.starts_with("gpt2"); }
 Subject make(const std::string& name, int64_t batch) {
   manual_seed(0);
   if (name == "mlp")
-    return {nn::AnyModule(nn::Sequential(nn::Linear(784, 1024), nn::ReLU(), nn::Linear(1024, 1024),
-                                         nn::ReLU(), nn::Linear(1024, 10))),
+    return {nn::AnyModule(nn::Sequential(nn::Linear(784, 1024), nn::ReLU(), nn::Linear(1024, 1024), nn::ReLU(),
+                                         nn::Linear(1024, 10))),
             randn({batch, 784})};
   if (is_text(name)) {
     const models::GPT2Options options = gpt2_options(name);
     const int64_t tokens = g_size == 0 ? 128 : g_size;
-    return {nn::AnyModule(models::GPT2LMHeadModel(options)),
-            randint(options.vocab_size(), {batch, tokens}, kLong)};
+    return {nn::AnyModule(models::GPT2LMHeadModel(options)), randint(options.vocab_size(), {batch, tokens}, kLong)};
   }
   const models::PublishedModel* model = models::find_published(name);
   check(model != nullptr, "no model is named \"", name, "\"");
@@ -136,12 +132,11 @@ bool call_as(nn::Module& module, Call& call) {
 Call call_of(nn::Module& module) {
   Call call;
   (void)(call_as<nn::Conv2d>(module, call) || call_as<nn::BatchNorm2d>(module, call) ||
-         call_as<nn::Linear>(module, call) || call_as<nn::ReLU>(module, call) ||
-         call_as<nn::ReLU6>(module, call) || call_as<nn::GELU>(module, call) ||
-         call_as<nn::LayerNorm>(module, call) || call_as<nn::MaxPool2d>(module, call) ||
-         call_as<nn::AvgPool2d>(module, call) || call_as<nn::AdaptiveAvgPool2d>(module, call) ||
-         call_as<nn::Embedding>(module, call) || call_as<models::Conv1D>(module, call) ||
-         call_as<models::GPT2Head>(module, call));
+         call_as<nn::Linear>(module, call) || call_as<nn::ReLU>(module, call) || call_as<nn::ReLU6>(module, call) ||
+         call_as<nn::GELU>(module, call) || call_as<nn::LayerNorm>(module, call) ||
+         call_as<nn::MaxPool2d>(module, call) || call_as<nn::AvgPool2d>(module, call) ||
+         call_as<nn::AdaptiveAvgPool2d>(module, call) || call_as<nn::Embedding>(module, call) ||
+         call_as<models::Conv1D>(module, call) || call_as<models::GPT2Head>(module, call));
   if (auto* attention = module.as<nn::MultiheadAttention>())
     call = [attention](const Tensor& x) { return std::get<0>(attention->forward(x, x, x, {}, false)); };
   return call;
@@ -190,8 +185,8 @@ struct Row {
   double lost;
 };
 
-void add_row(std::vector<Row>& rows, const Roof& roof, const std::string& name, const char* part, int count,
-             double ms, double flops, double bytes) {
+void add_row(std::vector<Row>& rows, const Roof& roof, const std::string& name, const char* part, int count, double ms,
+             double flops, double bytes) {
   const double floor = roof.floor(flops, bytes);
   char text[400];
   std::snprintf(text, sizeof text, "%9.3f %9.3f %8.1f %7.1f %6.2f  %3d x %-15s %s", count * (ms - floor), ms,
@@ -235,8 +230,7 @@ void print_layers(const Subject& subject, bool train, double total, const Roof& 
       if (of_weights) wanted = weights;
       if (of_input) wanted.push_back(x.requires_grad_());
       const Tensor result = call(x), up = randn(result.sizes());
-      const double ms =
-          measure([&] { autograd::grad({result}, wanted, {up}, /*retain_graph=*/true); }, 0.1).median;
+      const double ms = measure([&] { autograd::grad({result}, wanted, {up}, /*retain_graph=*/true); }, 0.1).median;
       sum += layer.count * ms;
       add_row(rows, roof, name, part, layer.count, ms, flops, bytes);
     };
@@ -251,9 +245,8 @@ void print_layers(const Subject& subject, bool train, double total, const Roof& 
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.lost > b.lost; });
   std::printf("  lost, ms  each, ms  GFLOP/s    GB/s  share  count\n");
   for (const Row& row : rows) std::printf("%s\n", row.text.c_str());
-  std::printf(
-      "  %.2f ms in these layers, %.2f ms other (additions, functions, loss, optimizer, cold caches)\n", sum,
-      total - sum);
+  std::printf("  %.2f ms in these layers, %.2f ms other (additions, functions, loss, optimizer, cold caches)\n", sum,
+              total - sum);
 }
 
 // ---- steps --------------------------------------------------------------------------------------------------------
@@ -281,8 +274,7 @@ void run(const std::string& name, const std::string& what, int64_t batch, int th
   } else if (what == "decode") {
     check(is_text(name), "decode: ", name, " is no language model");
     constexpr int64_t kTokens = 32;
-    const models::GPT2LMHeadModel net(
-        std::dynamic_pointer_cast<models::GPT2LMHeadModelImpl>(subject.model.ptr()));
+    const models::GPT2LMHeadModel net(std::dynamic_pointer_cast<models::GPT2LMHeadModelImpl>(subject.model.ptr()));
     const Tensor prompt = subject.input.slice(1, 0, 16);
     const auto generate = [&](int64_t tokens) {
       models::generate(net, prompt, models::GenerateOptions().max_new_tokens(tokens).temperature(0));
@@ -297,8 +289,8 @@ void run(const std::string& name, const std::string& what, int64_t batch, int th
     times = measure([&] { subject.model.forward(subject.input); }, g_seconds);
   }
   const double peak = static_cast<double>(memory_stats(device).peak_bytes) / (1 << 20);
-  std::printf("%s %s %lld %d %.3f %.3f %.0f\n", name.c_str(), what.c_str(), static_cast<long long>(batch),
-              threads, times.best, times.median, peak);
+  std::printf("%s %s %lld %d %.3f %.3f %.0f\n", name.c_str(), what.c_str(), static_cast<long long>(batch), threads,
+              times.best, times.median, peak);
   std::fflush(stdout);
   if (layers && what != "decode") {
     const Roof roof = measure_roof();
@@ -313,8 +305,7 @@ std::vector<int64_t> numbers(const char* text) {
   for (const char* at = text; *at != 0; at += *at == ',') {
     char* end = nullptr;
     out.push_back(std::strtoll(at, &end, 10));
-    check(end != at && (*end == 0 || *end == ',') && out.back() > 0, "expected positive numbers, got \"",
-          text, '"');
+    check(end != at && (*end == 0 || *end == ',') && out.back() > 0, "expected positive numbers, got \"", text, '"');
     at = end;
   }
   return out;

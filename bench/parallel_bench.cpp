@@ -129,25 +129,23 @@ int main(int argc, char** argv) {
     if (round == 0)
       for (Way& way : ways) way.forget();  // the first round warms up
   }
-  std::printf("%-32s %9s %9s %9s %11s %13s %13s\n", "LeNet, batch 256, SGD", "ms/step", "best", "cpu ms",
-              "reduce us", "optimizer us", "broadcast us");
+  std::printf("%-32s %9s %9s %9s %11s %13s %13s\n", "LeNet, batch 256, SGD", "ms/step", "best", "cpu ms", "reduce us",
+              "optimizer us", "broadcast us");
   for (const Way& way : ways)
-    std::printf("%-32s %9.2f %9.2f %9.2f %11.1f %13.1f %13.1f\n", way.name, 1e3 * way.typical(),
-                1e3 * way.best(), 1e3 * way.typical_cpu(), 1e6 * median(way.reduce),
-                1e6 * median(way.stepped), 1e6 * median(way.broadcast));
+    std::printf("%-32s %9.2f %9.2f %9.2f %11.1f %13.1f %13.1f\n", way.name, 1e3 * way.typical(), 1e3 * way.best(),
+                1e3 * way.typical_cpu(), 1e6 * median(way.reduce), 1e6 * median(way.stepped),
+                1e6 * median(way.broadcast));
   std::printf("\n");
   const Way& two = ways[1];
   ratio("2 devices of 1 core: speed-up over 1 device of 1 core", ways[0].typical() / two.typical(), ">= 1.9");
   ratio("  by the best step of each", ways[0].best() / two.best(), ">= 1.9");
-  ratio("2 devices of 1 core: speed-up over 1 device with 2 threads", ways[2].typical() / two.typical(),
-        ">= 1.0");
+  ratio("2 devices of 1 core: speed-up over 1 device with 2 threads", ways[2].typical() / two.typical(), ">= 1.0");
   ratio("  by the best step of each", ways[2].best() / two.best(), ">= 1.0");
   ratio("overhead per step, ms (reduce + optimizer + broadcast)",
         1e3 * (median(two.reduce) + median(two.stepped) + median(two.broadcast)), "<= 0.3");
-  ratio("shards=8 on 1 device of 1 core: time relative to no shards", ways[3].typical() / ways[0].typical(),
-        "<= 1.15");
+  ratio("shards=8 on 1 device of 1 core: time relative to no shards", ways[3].typical() / ways[0].typical(), "<= 1.15");
   ratio("  the same for the process's CPU time", ways[3].typical_cpu() / ways[0].typical_cpu(), "");
   ratio("shards=8 on 2 devices of 1 core: time relative to no shards", ways[4].typical() / two.typical(), "");
-  ratio("shards=8 on 1 device with 2 threads: time relative to no shards",
-        ways[5].typical() / ways[2].typical(), "<= 1.15");
+  ratio("shards=8 on 1 device with 2 threads: time relative to no shards", ways[5].typical() / ways[2].typical(),
+        "<= 1.15");
 }

@@ -21,13 +21,11 @@ int main(int argc, char** argv) {
   const auto number = [&](int i) { return static_cast<int64_t>(std::atoll(argv[i])); };
   set_num_threads(static_cast<int>(number(1)));
   manual_seed(0);
-  nn::TransformerEncoder encoder(
-      nn::TransformerEncoderOptions(nn::TransformerEncoderLayerOptions(number(4), number(5))
-                                        .dim_feedforward(4 * number(4))
-                                        .dropout(std::atof(argv[8])),
-                                    number(3)));
-  const Tensor x = randn({number(6), number(7), number(4)}),
-               target = randn({number(6), number(7), number(4)});
+  nn::TransformerEncoder encoder(nn::TransformerEncoderOptions(nn::TransformerEncoderLayerOptions(number(4), number(5))
+                                                                   .dim_feedforward(4 * number(4))
+                                                                   .dropout(std::atof(argv[8])),
+                                                               number(3)));
+  const Tensor x = randn({number(6), number(7), number(4)}), target = randn({number(6), number(7), number(4)});
   const auto step = [&] {
     encoder->zero_grad();
     mse_loss(encoder(x), target).backward();
@@ -35,8 +33,7 @@ int main(int argc, char** argv) {
   const bool single = number(1) == 1;
   const auto now = [&] {
     if (single) return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
   };
   step();
   std::vector<double> times;

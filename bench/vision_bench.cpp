@@ -26,14 +26,11 @@ namespace {
 
 constexpr int64_t kImages = 256, kBatch = 16, kHeight = 375, kWidth = 500;
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // Waves with some noise: about 90 KB per file, as photographs of this size.
 Tensor photograph(int64_t number) {
-  const Tensor y = arange(kHeight, kFloat).view({1, kHeight, 1}),
-               x = arange(kWidth, kFloat).view({1, 1, kWidth});
+  const Tensor y = arange(kHeight, kFloat).view({1, kHeight, 1}), x = arange(kWidth, kFloat).view({1, 1, kWidth});
   const Tensor c = arange(3, kFloat).view({3, 1, 1});
   const Tensor waves = sin(x / (9 + c * 4) + static_cast<double>(number)) * cos(y / (23 - c * 3)) * 90 + 128;
   return (waves + randn({3, kHeight, kWidth}) * 12).clamp(0, 255).to(kByte);
@@ -52,8 +49,7 @@ Speed best_of_3(const Run& run) {
     const std::clock_t clock = std::clock();
     run();
     best.rate = std::max(best.rate, static_cast<double>(kImages) / (now() - start));
-    best.time =
-        std::min(best.time, 1e3 * static_cast<double>(std::clock() - clock) / CLOCKS_PER_SEC / kImages);
+    best.time = std::min(best.time, 1e3 * static_cast<double>(std::clock() - clock) / CLOCKS_PER_SEC / kImages);
   }
   return best;
 }
@@ -73,8 +69,8 @@ void measure(const char* name, const std::string& folder, const Compose& transfo
       for (auto& batch : loader) seen += batch.data.size(0);
       if (seen != kImages) std::abort();
     });
-    std::printf("%-8s loader, %2zu workers %5.0f images/s %6.2f ms %6.2f\n", name, count, loaded.rate,
-                loaded.time, loaded.rate / (alone.rate * static_cast<double>(count)));
+    std::printf("%-8s loader, %2zu workers %5.0f images/s %6.2f ms %6.2f\n", name, count, loaded.rate, loaded.time,
+                loaded.rate / (alone.rate * static_cast<double>(count)));
   }
 }
 

@@ -31,8 +31,7 @@ Tensor augmented(const Recipe& r, const Tensor& images) {
 
 bool changes_each_image(const Recipe& r) { return r.augment == "resized-crop" || r.augment == "randaugment"; }
 
-std::optional<vision::transforms::Compose> image_transform(const Recipe& r, vision::ImageSize size,
-                                                           bool from_files) {
+std::optional<vision::transforms::Compose> image_transform(const Recipe& r, vision::ImageSize size, bool from_files) {
   using namespace vision::transforms;
   if (!changes_each_image(r)) return std::nullopt;
   std::vector<Compose::Step> steps;

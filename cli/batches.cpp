@@ -12,8 +12,7 @@
 namespace tandem::cli {
 
 ImageSet placed(const ImageSet& data, Device device) {
-  if (data.files != nullptr || is_text(data))
-    return data;  // windows of tokens overlap, so a copy would be larger
+  if (data.files != nullptr || is_text(data)) return data;  // windows of tokens overlap, so a copy would be larger
   const auto room = static_cast<std::size_t>(backend(device).runtime.device_info(device.index()).memory_free);
   if (device.is_cuda() && data.images.nbytes() + data.labels.nbytes() > room / 4) return data;
   return {{data.images.to(device), data.labels.to(device), data.classes}};

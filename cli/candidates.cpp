@@ -14,8 +14,7 @@ namespace {
 void check_scaling(const std::string& scaling) {
   const std::vector<std::string> known{"strong", "weak", "both"};
   if (std::find(known.begin(), known.end(), scaling) == known.end())
-    throw UsageError(
-        concat("--scaling ", scaling, ": expected strong, weak or both", did_you_mean(scaling, known)));
+    throw UsageError(concat("--scaling ", scaling, ": expected strong, weak or both", did_you_mean(scaling, known)));
 }
 
 }  // namespace
@@ -51,8 +50,7 @@ std::vector<Candidate> candidates_of(const CompareOptions& o, const Team& team) 
   for (const int processes : o.processes) {
     Placement p = use_placement(own_devices(team, {}), "", shards_of(o));
     p.team = team.first(processes);
-    out.push_back(
-        {std::move(p), processes, team.rank() < processes, counted(processes, "process", "processes")});
+    out.push_back({std::move(p), processes, team.rank() < processes, counted(processes, "process", "processes")});
   }
   return out;
 }
@@ -68,15 +66,13 @@ int threads_of(const CompareOptions& o, const std::vector<Candidate>& candidates
   int most = 1;
   for (const Candidate& c : candidates) {
     const auto& devices = c.placement.devices;
-    const auto on_cpu =
-        std::count_if(devices.begin(), devices.end(), [](const Device& d) { return d.is_cpu(); });
+    const auto on_cpu = std::count_if(devices.begin(), devices.end(), [](const Device& d) { return d.is_cpu(); });
     most = std::max(most, static_cast<int>(on_cpu) * c.processes);
   }
   const int threads = o.threads > 0 ? o.threads : std::max(1, usable_cores() / most);
   for (const Candidate& c : candidates)
     if (threads * logical_of(c.placement) > 4096)
-      throw UsageError(
-          concat("--threads ", threads, ": too many threads for ", names_of(c.placement.devices)));
+      throw UsageError(concat("--threads ", threads, ": too many threads for ", names_of(c.placement.devices)));
   return threads;
 }
 

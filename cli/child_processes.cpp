@@ -60,8 +60,7 @@ struct Prepared {
   explicit Prepared(const ChildProgram& program) : streams{program.in, program.out, program.err} {
     path = program.path.c_str();
     for (const std::string& text : program.arguments) arguments.push_back(const_cast<char*>(text.c_str()));
-    for (const std::string& text : program.environment)
-      environment.push_back(const_cast<char*>(text.c_str()));
+    for (const std::string& text : program.environment) environment.push_back(const_cast<char*>(text.c_str()));
     arguments.push_back(nullptr);
     environment.push_back(nullptr);
   }
@@ -141,8 +140,7 @@ pid_t ChildProcesses::start(int slot, const ChildProgram& program) {
     if (pid > 0) ::waitpid(pid, nullptr, 0);
     throw cannot_run(program.arguments.front(), error);
   }
-  if (static_cast<std::size_t>(slot) >= children_.size())
-    children_.resize(static_cast<std::size_t>(slot) + 1);
+  if (static_cast<std::size_t>(slot) >= children_.size()) children_.resize(static_cast<std::size_t>(slot) + 1);
   children_[static_cast<std::size_t>(slot)] = {pid, true};
   keeper_.guard(slot, pid);
   return pid;
@@ -169,8 +167,7 @@ std::vector<ProcessEnd> ChildProcesses::reap() {
       child.running = false;
       // The number of an empty group may be used again by another program.
       if (::kill(-pid, 0) != 0) keeper_.guard(static_cast<int>(slot), 0);
-      out.push_back(
-          {pid, WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0});
+      out.push_back({pid, WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0});
     }
   }
   return out;

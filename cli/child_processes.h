@@ -61,7 +61,7 @@ class ChildProcesses {
   };
   std::vector<pid_t> adopted() const;
   std::vector<Child> children_;  // by slot
-  std::vector<pid_t> others_;  // children that this process had before: a shell's that became tandem by exec
+  std::vector<pid_t> others_;    // children that this process had before: a shell's that became tandem by exec
   Keeper keeper_;
 };
 

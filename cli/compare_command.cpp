@@ -78,8 +78,7 @@ Setting load(const CompareOptions& o, const Terminal& terminal) {
   s.data = std::move(loaded.images);
   ImageSet& train = s.data.train;
   if (o.images > train.count())
-    throw UsageError(
-        concat("--images ", o.images, ": the number of training images is only ", train.count()));
+    throw UsageError(concat("--images ", o.images, ": the number of training images is only ", train.count()));
   if (o.images > 0) train = train.head(o.images);
   return s;
 }
@@ -104,8 +103,7 @@ void start_threads(const Contender& c) try {
   throw UsageError(concat("--threads ", c.threads, ": ", error.what()));
 }
 
-Contender make_contender(const Setting& s, const Candidate& candidate, int threads, int64_t batch,
-                         bool weak) {
+Contender make_contender(const Setting& s, const Candidate& candidate, int threads, int64_t batch, bool weak) {
   const Placement& placement = candidate.placement;
   Contender c{.placement = placement,
               .takes_part = candidate.takes_part,
@@ -140,18 +138,15 @@ Contender make_contender(const Setting& s, const Candidate& candidate, int threa
 }
 
 // The first list, then each other list with the same batch, a larger batch, or both.
-std::vector<Contender> make_contenders(const Setting& s, const std::vector<Candidate>& candidates,
-                                       int threads) {
+std::vector<Contender> make_contenders(const Setting& s, const std::vector<Candidate>& candidates, int threads) {
   const int64_t batch = s.recipe.batch_size;
   const auto first = candidates.front().workers();
   std::vector<Contender> out;
   for (const Candidate& p : candidates) {
     const bool base = out.empty();
     const int64_t larger = std::max<int64_t>(1, batch * p.workers() / first);
-    if (base || s.o.scaling != "weak" || larger == batch)
-      out.push_back(make_contender(s, p, threads, batch, false));
-    if (!base && s.o.scaling != "strong" && larger != batch)
-      out.push_back(make_contender(s, p, threads, larger, true));
+    if (base || s.o.scaling != "weak" || larger == batch) out.push_back(make_contender(s, p, threads, batch, false));
+    if (!base && s.o.scaling != "strong" && larger != batch) out.push_back(make_contender(s, p, threads, larger, true));
   }
   return out;
 }
@@ -236,10 +231,9 @@ bool epoch(Contender& c, const CompareOptions& o, int64_t number, ProgressBar& b
   }
   c.measured.parameters = sum_of_parameters(*c.model);
   if (c.placement.team.leads())
-    bar.print(
-        concat(c.measured.label, c.measured.weak ? concat(" (", c.measured.batch, " images per step)") : "",
-               "  epoch ", number + 1, "/", o.epochs, "  ", fixed(seconds, 2), " s  ",
-               with_commas(std::llround(static_cast<double>(c.data.train.count()) / seconds)), " images/s"));
+    bar.print(concat(c.measured.label, c.measured.weak ? concat(" (", c.measured.batch, " images per step)") : "",
+                     "  epoch ", number + 1, "/", o.epochs, "  ", fixed(seconds, 2), " s  ",
+                     with_commas(std::llround(static_cast<double>(c.data.train.count()) / seconds)), " images/s"));
   std::fflush(stdout);
   return true;
 }
@@ -285,15 +279,13 @@ Comparison comparison_of(const Setting& s, const std::vector<Contender>& contend
   return out;
 }
 
-void announce(const Setting& s, const std::vector<Contender>& contenders, int threads,
-              const std::string& folder) {
+void announce(const Setting& s, const std::vector<Contender>& contenders, int threads, const std::string& folder) {
   const Comparison c = comparison_of(s, contenders, threads);
   std::printf("model    %s on %s\n", c.model.c_str(), c.data.c_str());
   for (const Measured& run : c.runs)
     std::printf("devices  %s: %s, %s per step\n", run.label.c_str(), run.stands_on.c_str(),
                 counted(run.batch, "image", "images").c_str());
-  std::printf("measured %s; %s per list, alternating\n", c.note.c_str(),
-              counted(c.epochs, "epoch", "epochs").c_str());
+  std::printf("measured %s; %s per list, alternating\n", c.note.c_str(), counted(c.epochs, "epoch", "epochs").c_str());
   std::printf("folder   %s\n", printable(folder).c_str());
   std::fflush(stdout);
 }

@@ -43,15 +43,14 @@ std::string slow_compute(const Comparison& c, const Measured& run) {
   if (run.on_cpu && threads > c.cores)
     return concat("the devices have only ", counted(c.cores, "core", "cores"), " for ", threads, " threads");
   if (run.disturbed(c.cores))
-    return concat("other programs use the cores: the run had ", fixed(median_of(run.cores), 2), " of the ",
-                  threads, " that it can use");
+    return concat("other programs use the cores: the run had ", fixed(median_of(run.cores), 2), " of the ", threads,
+                  " that it can use");
   if (run.one_gpu) return "the devices are parts of one GPU and share its multiprocessors";
   const Measured& first = c.runs.front();
-  const double part =
-      (run.step[kForward] + run.step[kBackward]) / (first.step[kForward] + first.step[kBackward]);
+  const double part = (run.step[kForward] + run.step[kBackward]) / (first.step[kForward] + first.step[kBackward]);
   const double ideal = static_cast<double>(run.batch) / static_cast<double>(first.batch) / factor(c, run);
-  const std::string text = concat("forward and backward on each device take ", fixed(part, 2),
-                                  " of the time on ", first.label, ", not ", fixed(ideal, 2));
+  const std::string text = concat("forward and backward on each device take ", fixed(part, 2), " of the time on ",
+                                  first.label, ", not ", fixed(ideal, 2));
   return text + (run.on_cpu ? ": the devices share one CPU's clock, caches and memory"
                             : ": pieces this small do not fill a device");
 }
@@ -106,9 +105,7 @@ double Measured::cpu_seconds() const {
 }
 double Measured::step_seconds() const { return std::accumulate(step.begin(), step.end(), 0.0); }
 
-double Comparison::images_per_second(const Measured& run) const {
-  return static_cast<double>(images) / run.median();
-}
+double Comparison::images_per_second(const Measured& run) const { return static_cast<double>(images) / run.median(); }
 double Comparison::speed_up(const Measured& run) const { return runs.front().median() / run.median(); }
 
 std::string comparison_table(const Comparison& c, const Terminal& terminal) {
@@ -151,8 +148,8 @@ std::string what_limits(const Comparison& c, const Measured& run) {
   if (most <= 1) return text + ", with no more devices.";
   text += concat(", out of a possible ", fixed(most, most == std::floor(most) ? 0 : 2), ". ");
   if (speed >= most) return text + "Nothing is lost.";
-  return text + (speed >= 0.95 * most ? "Little is lost; the main cost: " : "What limits it: ") +
-         main_cost(c, run) + ".";
+  return text + (speed >= 0.95 * most ? "Little is lost; the main cost: " : "What limits it: ") + main_cost(c, run) +
+         ".";
 }
 
 std::string disturbance(const Comparison& c) {
@@ -161,9 +158,7 @@ std::string disturbance(const Comparison& c) {
     if (run.disturbed(c.cores))
       who += concat(who.empty() ? "" : "; ", run.label, " had ", fixed(median_of(run.cores), 2), " of the ",
                     std::min(c.cores, static_cast<int>(run.workers())));
-  return who.empty()
-             ? ""
-             : concat("Other programs used the cores (", who, "): compare again when they have finished.");
+  return who.empty() ? "" : concat("Other programs used the cores (", who, "): compare again when they have finished.");
 }
 
 std::string same_bits_note(const Comparison& c) {
@@ -178,17 +173,15 @@ std::string same_bits_note(const Comparison& c) {
   }
   if (!several) return "";
   if (other.empty())
-    return concat("The parameters have the same bits everywhere (SHA-256 ", first.parameters.substr(0, 12),
-                  "…).");
+    return concat("The parameters have the same bits everywhere (SHA-256 ", first.parameters.substr(0, 12), "…).");
   return concat("The parameters differ: those of ", other, " are not those of ", same, ".");
 }
 
 std::string sums_note(const Comparison& c) {
-  const bool any = std::any_of(c.runs.begin(), c.runs.end(),
-                               [](const Measured& r) { return r.workers() > 1 && !r.empty(); });
-  return any && c.shards == 0
-             ? "The optimizer sums the gradients in its own pass; reduce is only the wait for them."
-             : "";
+  const bool any =
+      std::any_of(c.runs.begin(), c.runs.end(), [](const Measured& r) { return r.workers() > 1 && !r.empty(); });
+  return any && c.shards == 0 ? "The optimizer sums the gradients in its own pass; reduce is only the wait for them."
+                              : "";
 }
 
 Json comparison_json(const Comparison& c) {

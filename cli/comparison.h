@@ -13,8 +13,8 @@ namespace tandem::cli {
 
 /// Phases of a step, in the order in which they are shown.
 enum Phase { kDataWait, kCopyIn, kForward, kBackward, kReduce, kOptimizer, kBroadcast, kIdle, kOther };
-inline constexpr std::array<const char*, 9> kPhaseNames{
-    "data wait", "copy in", "forward", "backward", "reduce", "optimizer", "broadcast", "idle", "other"};
+inline constexpr std::array<const char*, 9> kPhaseNames{"data wait", "copy in",   "forward", "backward", "reduce",
+                                                        "optimizer", "broadcast", "idle",    "other"};
 using PhaseSeconds = std::array<double, kPhaseNames.size()>;
 
 struct Measured {

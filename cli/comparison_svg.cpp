@@ -54,8 +54,7 @@ std::string epoch_bar(const Comparison& c, const Measured& run, const Panel& pan
   std::string out = box(panel.left, y, end - panel.left, kBar, "bar");
   if (run.seconds.size() > 1) {
     const double least = panel.x(run.least()), most = panel.x(run.most());
-    out += svg_line(least, middle, most, middle, "spread") +
-           svg_line(least, middle - 5, least, middle + 5, "spread") +
+    out += svg_line(least, middle, most, middle, "spread") + svg_line(least, middle - 5, least, middle + 5, "spread") +
            svg_line(most, middle - 5, most, middle + 5, "spread");
   }
   const std::string text = concat(fixed(run.median(), 2), " s, ", fixed(c.speed_up(run), 2), " x");
@@ -71,8 +70,8 @@ std::string step_bar(const Measured& run, const Panel& panel, double y) {
     if (width >= 0.05) out += box(from, y, width, kBar, concat("p", i));
     from += width;
   }
-  return out + svg_text(from + 6, y + kBar / 2.0 + 4, "start", "tick",
-                        concat(fixed(1e3 * run.step_seconds(), 1), " ms"));
+  return out +
+         svg_text(from + 6, y + kBar / 2.0 + 4, "start", "tick", concat(fixed(1e3 * run.step_seconds(), 1), " ms"));
 }
 
 std::string legend(double y) {

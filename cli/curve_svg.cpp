@@ -68,8 +68,8 @@ std::string curve(const Panel& panel, const std::vector<double>& values, const c
       pen_down = false;
       continue;
     }
-    path += concat(path.empty() ? "" : " ", pen_down ? 'L' : 'M',
-                   svg_number(panel.x(static_cast<int>(i) + 1)), ",", svg_number(panel.y(values[i])));
+    path += concat(path.empty() ? "" : " ", pen_down ? 'L' : 'M', svg_number(panel.x(static_cast<int>(i) + 1)), ",",
+                   svg_number(panel.y(values[i])));
     const bool alone = !pen_down && (i + 1 == values.size() || !std::isfinite(values[i + 1]));
     if (alone) path += " l0.01,0";
     pen_down = true;
@@ -117,10 +117,10 @@ std::string legend() {
 }  // namespace
 
 std::string curve_svg(const Curves& curves) {
-  const Panel accuracy = curves.of_text ? make_panel("perplexity", 60, perplexity(curves.train_loss),
-                                                     perplexity(curves.test_loss))
-                                        : make_panel("accuracy (%)", 60, percent(curves.train_accuracy),
-                                                     percent(curves.test_accuracy), {0, 100});
+  const Panel accuracy =
+      curves.of_text
+          ? make_panel("perplexity", 60, perplexity(curves.train_loss), perplexity(curves.test_loss))
+          : make_panel("accuracy (%)", 60, percent(curves.train_accuracy), percent(curves.test_accuracy), {0, 100});
   const Panel loss = make_panel(curves.of_text ? "loss (nats per token)" : "loss (nats per image)", 530,
                                 curves.train_loss, curves.test_loss);
   std::string out = svg_begin(kWidth, kHeight, curves.title, kStyle, kDark);
@@ -132,8 +132,6 @@ std::string curve_svg(const Curves& curves) {
   return out + "</svg>\n";
 }
 
-void write_curve_svg(const std::string& path, const Curves& curves) {
-  write_file_atomically(path, curve_svg(curves));
-}
+void write_curve_svg(const std::string& path, const Curves& curves) { write_file_atomically(path, curve_svg(curves)); }
 
 }  // namespace tandem::cli

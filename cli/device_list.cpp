@@ -23,8 +23,8 @@ Device parsed(const std::string& name) {
     const std::vector<std::string> known{"cpu", "cpu:0", "cuda", "cuda:0"};
     const bool misspelt = name.find("cpu") == std::string::npos && name.find("cuda") == std::string::npos;
     const std::string text = error.what();
-    throw UsageError(
-        text + (misspelt && text.find("did you mean") == std::string::npos ? did_you_mean(name, known) : ""));
+    throw UsageError(text +
+                     (misspelt && text.find("did you mean") == std::string::npos ? did_you_mean(name, known) : ""));
   }
 }
 
@@ -42,12 +42,10 @@ std::string those_present(DeviceType type) {
 }
 
 Device present(Device device) try { return resolve(device); } catch (const Error& error) {
-  if (device.is_cuda() && device_count(kCUDA) == 0)
-    throw UsageError(error.what());  // the message gives the reason
+  if (device.is_cuda() && device_count(kCUDA) == 0) throw UsageError(error.what());  // the message gives the reason
   const int wanted = device.index() + 1;
-  throw UsageError(
-      concat("no device ", device, "; ", those_present(device.type()),
-             device.is_cpu() ? concat(" (TANDEM_CPU_DEVICES=", wanted, " makes ", wanted, ")") : ""));
+  throw UsageError(concat("no device ", device, "; ", those_present(device.type()),
+                          device.is_cpu() ? concat(" (TANDEM_CPU_DEVICES=", wanted, " makes ", wanted, ")") : ""));
 }
 
 void make_cpu_devices(const std::vector<Device>& wanted) {
@@ -76,8 +74,8 @@ std::string names_of(const std::vector<Device>& devices) {
 std::string short_names_of(const std::vector<Device>& devices) {
   bool in_a_row = devices.size() > 3;
   for (std::size_t i = 1; i < devices.size(); ++i)
-    in_a_row &= devices[i].type() == devices[0].type() &&
-                devices[i].index() == devices[0].index() + static_cast<int>(i);
+    in_a_row &=
+        devices[i].type() == devices[0].type() && devices[i].index() == devices[0].index() + static_cast<int>(i);
   return in_a_row ? concat(name_of(devices.front()), " to ", name_of(devices.back())) : names_of(devices);
 }
 
@@ -146,8 +144,7 @@ std::string describe_devices(const std::vector<Device>& devices) {
   if (devices.size() == 1)
     return concat(info.name, info.detail.find("one of ") != std::string::npos ? ", " + info.detail : "", ", ",
                   counted(info.threads, "multiprocessor", "multiprocessors"));
-  return concat(devices.size(), share_a_gpu(devices) ? " logical devices on one GPU, " : " GPUs, ",
-                info.name);
+  return concat(devices.size(), share_a_gpu(devices) ? " logical devices on one GPU, " : " GPUs, ", info.name);
 }
 
 }  // namespace tandem::cli

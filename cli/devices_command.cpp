@@ -27,9 +27,9 @@ int devices_command() {
     for (int i = 0; i < device_count(type); ++i) {
       const DeviceInfo info = runtime.device_info(i);
       table.add_row({name_of(Device(type, static_cast<DeviceIndex>(i))),
-                     info.name + (info.detail.empty() ? "" : ", " + info.detail),
-                     std::to_string(info.threads), byte_size(static_cast<double>(info.memory)),
-                     byte_size(static_cast<double>(info.memory_free)), parts});
+                     info.name + (info.detail.empty() ? "" : ", " + info.detail), std::to_string(info.threads),
+                     byte_size(static_cast<double>(info.memory)), byte_size(static_cast<double>(info.memory_free)),
+                     parts});
     }
   }
   std::fputs(table.text(terminal).c_str(), stdout);

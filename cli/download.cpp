@@ -174,8 +174,7 @@ std::string wrong_content(const PartFile& part, const KnownFile& file) {
 }
 
 // Retries one URL until it succeeds or makes no more progress. Returns "" or the reason.
-std::string fetch_from(const std::string& url, PartFile& part, const KnownFile& file,
-                       OnDownloadProgress on_progress) {
+std::string fetch_from(const std::string& url, PartFile& part, const KnownFile& file, OnDownloadProgress on_progress) {
   const std::string name = std::string(file.name) + ".gz";
   std::string trouble;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -231,8 +230,7 @@ std::vector<std::string> download_urls(const KnownDataset& dataset) {
   return {dataset.urls.begin(), dataset.urls.end()};
 }
 
-void download_dataset(const KnownDataset& dataset, const std::string& folder,
-                      OnDownloadProgress on_progress) {
+void download_dataset(const KnownDataset& dataset, const std::string& folder, OnDownloadProgress on_progress) {
   std::error_code error;
   fs::create_directories(folder, error);
   check(!error, "cannot create the folder ", folder, ": ", error.message());

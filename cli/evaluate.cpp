@@ -14,17 +14,14 @@ Tensor to_input(const Tensor& images) {
   return (images.dim() == 3 ? images.unsqueeze(1) : images).to(kFloat).div_(255);
 }
 
-Tensor cross_entropy_of(const Tensor& output, const Tensor& labels, Reduction reduction,
-                        double label_smoothing) {
+Tensor cross_entropy_of(const Tensor& output, const Tensor& labels, Reduction reduction, double label_smoothing) {
   if (labels.dim() == 1) return cross_entropy_loss(output, labels, {}, reduction, -100, label_smoothing);
-  const Tensor loss = cross_entropy_loss(output.flatten(0, 1), labels.to(kLong).flatten(), {}, reduction,
-                                         -100, label_smoothing);
+  const Tensor loss =
+      cross_entropy_loss(output.flatten(0, 1), labels.to(kLong).flatten(), {}, reduction, -100, label_smoothing);
   return reduction == Reduction::None ? loss.view(labels.sizes()).mean(1) : loss;
 }
 
-Tensor correct_in(const Tensor& output, const Tensor& labels) {
-  return output.argmax(-1) == labels.to(kLong);
-}
+Tensor correct_in(const Tensor& output, const Tensor& labels) { return output.argmax(-1) == labels.to(kLong); }
 
 int64_t evaluation_batch(const ImageSet& data) {
   if (is_text(data)) return std::max<int64_t>(1, 2048 / data.images.size(1));

@@ -52,8 +52,7 @@ class Listing {
   void print() {
     table_.add_rule();
     table_.add_row({"total", concat(tensors_, tensors_ == 1 ? " tensor" : " tensors"),
-                    with_commas(static_cast<long long>(std::min(values_, 9e18))) + " values",
-                    byte_size(bytes_)});
+                    with_commas(static_cast<long long>(std::min(values_, 9e18))) + " values", byte_size(bytes_)});
     std::fputs(table_.text(detect_terminal()).c_str(), stdout);
   }
 
@@ -61,17 +60,14 @@ class Listing {
   static std::string joined(const std::string& name, const std::string& part) {
     return name.empty() ? part : name + "." + part;
   }
-  static std::string key_text(const IValue& key) {
-    return key.isString() ? key.toStringRef() : value_text(key);
-  }
+  static std::string key_text(const IValue& key) { return key.isString() ? key.toStringRef() : value_text(key); }
   static std::string value_text(const IValue& value) {
     if (value.isNone()) return "";
     if (value.isString()) return fit(value.toStringRef(), 40);
     if (value.isBool()) return value.toBool() ? "true" : "false";
     return value.isInt() ? std::to_string(value.toInt()) : concat(value.toDouble());
   }
-  void add_row(const std::string& name, const std::string& what, const std::string& shape,
-               const std::string& size) {
+  void add_row(const std::string& name, const std::string& what, const std::string& shape, const std::string& size) {
     table_.add_row({printable(name), what, printable(shape), size});
   }
 
@@ -95,8 +91,7 @@ int inspect_command(const InspectOptions& o) {
     listing.add("", read_pt(o.file));
   } else {
     const serialize::SafeTensorsReader reader(o.file);  // the elements stay where they are
-    for (const auto& item : reader.items())
-      listing.add_tensor(item.entry.name, item.entry.dtype, item.entry.sizes);
+    for (const auto& item : reader.items()) listing.add_tensor(item.entry.name, item.entry.dtype, item.entry.sizes);
     for (const auto& item : reader.metadata()) listing.add("__metadata__." + item.key(), item.value());
   }
   listing.print();
@@ -117,12 +112,11 @@ int convert_command(const ConvertOptions& o) {
   if (to_pt)
     write_pt(o.to, state);
   else if (o.shard_bytes != 0)
-    shards =
-        concat(" in ", serialize::save_sharded_safetensors(o.to, state, o.shard_bytes, metadata), " files");
+    shards = concat(" in ", serialize::save_sharded_safetensors(o.to, state, o.shard_bytes, metadata), " files");
   else
     serialize::save_safetensors(o.to, state, metadata);
-  std::printf("%s: %s tensors%s\n", printable(o.to).c_str(),
-              with_commas(static_cast<long long>(state.size())).c_str(), shards.c_str());
+  std::printf("%s: %s tensors%s\n", printable(o.to).c_str(), with_commas(static_cast<long long>(state.size())).c_str(),
+              shards.c_str());
   return 0;
 }
 

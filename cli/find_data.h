@@ -10,8 +10,7 @@
 namespace tandem::cli {
 
 /// data::find_dataset with downloads whose progress is printed to `out`. Converts Error to UsageError.
-data::DatasetFiles find_data(const std::string& name_or_folder, const Terminal& terminal,
-                             std::FILE* out = stdout);
+data::DatasetFiles find_data(const std::string& name_or_folder, const Terminal& terminal, std::FILE* out = stdout);
 
 /// A fingerprint of all images and labels, such as "60000+10000-1a2b3c4d"; it does not depend on the data's
 /// location.

@@ -23,9 +23,8 @@ std::vector<std::string> paths_of(const std::string& name) {
 
 bool matches(const std::string& pattern, const std::string& name) {
   const std::vector<std::string> paths = paths_of(name);
-  return std::any_of(paths.begin(), paths.end(), [&](const std::string& path) {
-    return ::fnmatch(pattern.c_str(), path.c_str(), 0) == 0;
-  });
+  return std::any_of(paths.begin(), paths.end(),
+                     [&](const std::string& path) { return ::fnmatch(pattern.c_str(), path.c_str(), 0) == 0; });
 }
 
 // The three names of parameters and modules that differ least from `word`.
@@ -38,8 +37,7 @@ std::string nearest_names(const std::string& word, const OrderedDict<std::string
     return edit_distance(word, a) < edit_distance(word, b);
   });
   std::string out;
-  for (std::size_t i = 0; i < std::min<std::size_t>(3, names.size()); ++i)
-    out += (i == 0 ? "" : ", ") + names[i];
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, names.size()); ++i) out += (i == 0 ? "" : ", ") + names[i];
   return out;
 }
 
@@ -56,8 +54,7 @@ void freeze(const std::string& model_name, const nn::Sequential& model, const st
                               "to be frozen, such as transformer.h.0"));
     bool found = false;
     for (const auto& item : parameters) {
-      const bool meant =
-          pattern == kAllButHead ? !item.key().starts_with(head) : matches(pattern, item.key());
+      const bool meant = pattern == kAllButHead ? !item.key().starts_with(head) : matches(pattern, item.key());
       if (meant) item.value().set_requires_grad(false);
       found = found || meant;
     }
@@ -67,18 +64,17 @@ void freeze(const std::string& model_name, const nn::Sequential& model, const st
       throw UsageError(concat("--freeze ", pattern, ": no parameter or layer of ", model_name,
                               " has this name; the nearest are ", nearest_names(pattern, parameters)));
   }
-  const bool some = std::any_of(parameters.begin(), parameters.end(),
-                                [](const auto& item) { return item.value().requires_grad(); });
-  if (!some)
-    throw UsageError(concat("--freeze ", patterns, ": no parameter of ", model_name, " is left to train"));
+  const bool some =
+      std::any_of(parameters.begin(), parameters.end(), [](const auto& item) { return item.value().requires_grad(); });
+  if (!some) throw UsageError(concat("--freeze ", patterns, ": no parameter of ", model_name, " is left to train"));
 }
 
 void train_unfrozen(nn::Module& model) {
   model.train();
   model.apply([](nn::Module& module) {
     const auto own = module.parameters(/*recurse=*/false);
-    const bool frozen = !own.empty() && std::none_of(own.begin(), own.end(),
-                                                     [](const Tensor& p) { return p.requires_grad(); });
+    const bool frozen =
+        !own.empty() && std::none_of(own.begin(), own.end(), [](const Tensor& p) { return p.requires_grad(); });
     if (frozen && !module.buffers(/*recurse=*/false).empty()) module.eval();
   });
 }

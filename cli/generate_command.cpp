@@ -37,8 +37,8 @@ struct Writer {
 Writer of_run(const std::string& folder, const Device& device) {
   Checkpoint checkpoint = run_of(folder);
   if (!checkpoint.config.text)
-    throw UsageError(concat(folder, ": the run of ", checkpoint.config.model,
-                            ", which is no language model; see tandem predict"));
+    throw UsageError(
+        concat(folder, ": the run of ", checkpoint.config.model, ", which is no language model; see tandem predict"));
   return {gpt2_in(model_of_run(checkpoint, device)), tokenizer_of_run(folder, *checkpoint.config.text)};
 }
 
@@ -72,8 +72,7 @@ std::vector<int64_t> encoded(const TextCodec& codec, const std::string& prompt) 
 std::vector<int64_t> prompt_tokens(const GenerateOptions& o, const TextCodec& codec, int64_t vocab_size) {
   if (!o.prompt.empty() && !o.prompt_ids.empty()) throw UsageError("pass either --prompt or --prompt-ids");
   if (!o.prompt.empty() && !codec.encode)
-    throw UsageError("--prompt: " + o.weights +
-                     " has no tokenizer; pass the numbers of the tokens with --prompt-ids");
+    throw UsageError("--prompt: " + o.weights + " has no tokenizer; pass the numbers of the tokens with --prompt-ids");
   const std::vector<int64_t> tokens = o.prompt.empty() ? o.prompt_ids : encoded(codec, o.prompt);
   if (const int64_t end = end_of_text(codec, vocab_size); tokens.empty() && end >= 0)
     return {end};  // what a text starts with
@@ -131,8 +130,7 @@ int generate_command(const GenerateOptions& o) {
     const double seconds = std::chrono::duration<double>(Clock::now() - first).count();
     std::fprintf(stderr, "%s read in %.2f s; %s, %.1f per second\n",
                  counted(static_cast<long long>(prompt.size()), "token", "tokens").c_str(),
-                 std::chrono::duration<double>(first - start).count(),
-                 counted(count, "new one", "new ones").c_str(),
+                 std::chrono::duration<double>(first - start).count(), counted(count, "new one", "new ones").c_str(),
                  count > 1 && seconds > 0 ? static_cast<double>(count - 1) / seconds : 0);
   } catch (const UsageError&) {
     throw;

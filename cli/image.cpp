@@ -12,10 +12,10 @@ namespace tandem::cli {
 namespace {
 
 void check_size(int64_t width, int64_t height, const std::string& name) {
-  check(width >= 1 && height >= 1 && width <= kMostPixelsASide && height <= kMostPixelsASide, name, ": ",
-        width, " x ", height, " pixels; expected 1 to ", kMostPixelsASide, " per side");
-  check(width * height <= kMostPixels, name, ": ", width, " x ", height, " pixels; expected at most ",
-        kMostPixels, " in total");
+  check(width >= 1 && height >= 1 && width <= kMostPixelsASide && height <= kMostPixelsASide, name, ": ", width, " x ",
+        height, " pixels; expected 1 to ", kMostPixelsASide, " per side");
+  check(width * height <= kMostPixels, name, ": ", width, " x ", height, " pixels; expected at most ", kMostPixels,
+        " in total");
 }
 
 std::size_t byte_count(const Image& image) {
@@ -33,10 +33,7 @@ vision::DecodeOptions options_for(uint8_t background) {
 }
 
 Image to_image(const Tensor& planes) {
-  Image out{static_cast<int>(planes.size(2)),
-            static_cast<int>(planes.size(1)),
-            static_cast<int>(planes.size(0)),
-            {}};
+  Image out{static_cast<int>(planes.size(2)), static_cast<int>(planes.size(1)), static_cast<int>(planes.size(0)), {}};
   const Tensor pixels = planes.permute({1, 2, 0}).contiguous();
   const uint8_t* first = pixels.data_ptr<uint8_t>();
   out.pixels.assign(first, first + pixels.numel());
@@ -65,8 +62,8 @@ std::vector<Span> spans(int from, int to) {
 }  // namespace
 
 Image decode_image(const std::vector<uint8_t>& file, const std::string& name, uint8_t background) {
-  return to_image(vision::decode_image({reinterpret_cast<const char*>(file.data()), file.size()}, name,
-                                       options_for(background)));
+  return to_image(
+      vision::decode_image({reinterpret_cast<const char*>(file.data()), file.size()}, name, options_for(background)));
 }
 
 Image read_image(const std::string& path, uint8_t background) {
@@ -75,11 +72,10 @@ Image read_image(const std::string& path, uint8_t background) {
 
 void write_png(const std::string& path, const Image& image) {
   check_size(image.width, image.height, path);
-  check((image.channels == 1 || image.channels == 3) && image.pixels.size() == byte_count(image),
-        "write_png: ", path, ": ", image.pixels.size(), " bytes for ", image.width, " x ", image.height,
-        " x ", image.channels);
-  const Tensor pixels = from_blob(const_cast<uint8_t*>(image.pixels.data()),
-                                  {image.height, image.width, image.channels}, kByte);
+  check((image.channels == 1 || image.channels == 3) && image.pixels.size() == byte_count(image), "write_png: ", path,
+        ": ", image.pixels.size(), " bytes for ", image.width, " x ", image.height, " x ", image.channels);
+  const Tensor pixels =
+      from_blob(const_cast<uint8_t*>(image.pixels.data()), {image.height, image.width, image.channels}, kByte);
   vision::write_png(pixels.permute({2, 0, 1}), path);
 }
 
@@ -107,12 +103,11 @@ Image resize(const Image& image, int width, int height) {
         double sum = 0;
         for (std::size_t y = 0; y < row.shares.size(); ++y)
           for (std::size_t x = 0; x < column.shares.size(); ++x) {
-            const std::size_t pixel = static_cast<std::size_t>(row.first + static_cast<int>(y)) *
-                                          static_cast<std::size_t>(image.width) +
-                                      static_cast<std::size_t>(column.first + static_cast<int>(x));
-            sum +=
-                row.shares[y] * column.shares[x] *
-                image.pixels[pixel * static_cast<std::size_t>(image.channels) + static_cast<std::size_t>(c)];
+            const std::size_t pixel =
+                static_cast<std::size_t>(row.first + static_cast<int>(y)) * static_cast<std::size_t>(image.width) +
+                static_cast<std::size_t>(column.first + static_cast<int>(x));
+            sum += row.shares[y] * column.shares[x] *
+                   image.pixels[pixel * static_cast<std::size_t>(image.channels) + static_cast<std::size_t>(c)];
           }
         out.pixels[at++] = static_cast<uint8_t>(std::clamp(std::lround(sum), 0L, 255L));
       }

@@ -25,8 +25,7 @@ void for_each_file(int64_t count, const F& f) {
   });
   errors.erase(std::remove(errors.begin(), errors.end(), ""), errors.end());
   if (errors.size() == 1) throw BrokenImages(errors[0]);
-  if (!errors.empty())
-    throw BrokenImages(concat(errors[0], " (and ", errors.size() - 1, " other broken images)"));
+  if (!errors.empty()) throw BrokenImages(concat(errors[0], " (and ", errors.size() - 1, " other broken images)"));
 }
 
 }  // namespace
@@ -44,8 +43,7 @@ Tensor ImageFiles::read(const Tensor& positions, const vision::transforms::Compo
   const int64_t count = positions.size(0), *first = positions.data_ptr<int64_t>();
   Tensor out = empty({count, 3, size_.height, size_.width}, TensorOptions(Device(kCPU, 0)).dtype(kByte));
   std::vector<vision::RandomStream> random;
-  for (int64_t i = 0; transform != nullptr && i < count; ++i)
-    random.push_back(vision::RandomStream::of_next_sample());
+  for (int64_t i = 0; transform != nullptr && i < count; ++i) random.push_back(vision::RandomStream::of_next_sample());
   for_each_file(count, [&](int64_t i) {
     const std::string& path = paths_.at(static_cast<std::size_t>(first[i]));
     out[i].copy_(transform == nullptr

@@ -19,8 +19,7 @@ class BrokenImages : public Error {
 class ImageFiles {
  public:
   /// `size`: height and width of the images made of them.
-  ImageFiles(std::vector<std::string> paths, vision::ImageSize size)
-      : paths_(std::move(paths)), size_(size) {}
+  ImageFiles(std::vector<std::string> paths, vision::ImageSize size) : paths_(std::move(paths)), size_(size) {}
   int64_t count() const { return static_cast<int64_t>(paths_.size()); }
   vision::ImageSize size() const { return size_; }
 

@@ -24,9 +24,8 @@ struct Message {
 // Descriptors of the launcher must not stay open in the keeper: their readers would wait for it.
 void close_all_but(int kept) {
   rlimit limit{};
-  const int last = getrlimit(RLIMIT_NOFILE, &limit) == 0
-                       ? static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 65536))
-                       : 1024;
+  const int last =
+      getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 65536)) : 1024;
   for (int fd = 0; fd < last; ++fd)
     if (fd != kept) ::close(fd);
 }
@@ -72,8 +71,7 @@ Keeper::~Keeper() {
 
 void Keeper::guard(int slot, pid_t pid) {
   const Message message{slot, pid};
-  [[maybe_unused]] const ssize_t written =
-      ::write(fd_, &message, sizeof message);  // fails only if it was killed
+  [[maybe_unused]] const ssize_t written = ::write(fd_, &message, sizeof message);  // fails only if it was killed
 }
 
 }  // namespace tandem::cli

@@ -76,8 +76,7 @@ Meeting meet(const LaunchPlace& place, TCPStorePtr& launchers) {
     return out;
   }
   if (!launchers) launchers = open_store(place);
-  const auto mine =
-      std::make_shared<distributed::PrefixStore>(concat("tandem launch/", place.restart), launchers);
+  const auto mine = std::make_shared<distributed::PrefixStore>(concat("tandem launch/", place.restart), launchers);
   out.nodes = std::make_unique<LaunchNodes>(mine, place, kJoinSeconds);
   out.store = launchers;
   if (place.restart == 0) return out;
@@ -87,15 +86,15 @@ Meeting meet(const LaunchPlace& place, TCPStorePtr& launchers) {
     out.store = open_store(next);
     mine->set("port", concat(out.store->port()));
   } else {
-    next.port = static_cast<uint16_t>(parse_number(
-        "port of the store", mine->get("port", std::chrono::seconds(kJoinSeconds)), Range<int>{1, 65535}));
+    next.port = static_cast<uint16_t>(
+        parse_number("port of the store", mine->get("port", std::chrono::seconds(kJoinSeconds)), Range<int>{1, 65535}));
     out.store = open_store(next);
   }
   return out;
 }
 
-LaunchResult run_once(const LaunchOptions& options, LaunchPlace place, TCPStorePtr& launchers,
-                      LaunchSignals& signals, ChildProcesses& processes, LaunchOutputs& outputs) {
+LaunchResult run_once(const LaunchOptions& options, LaunchPlace place, TCPStorePtr& launchers, LaunchSignals& signals,
+                      ChildProcesses& processes, LaunchOutputs& outputs) {
   Meeting meeting;
   const auto work = [&] { meeting = meet(place, launchers); };
   place.nodes == 1 ? work() : do_interruptibly(signals, work);
@@ -142,8 +141,7 @@ int launch(const LaunchOptions& options) {
     const LaunchResult result = run_once(options, place, launchers, signals, processes, outputs);
     if (result.code == 0 || result.stopped || place.restart == options.max_restarts)
       return check_outputs(outputs, result.code);
-    outputs.say(
-        concat("starting the ranks again (restart ", place.restart + 1, " of ", options.max_restarts, ")"));
+    outputs.say(concat("starting the ranks again (restart ", place.restart + 1, " of ", options.max_restarts, ")"));
     outputs.flush(signals);
   }
 }

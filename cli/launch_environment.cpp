@@ -92,8 +92,8 @@ int node_rank(const LaunchOptions& options) {
   }
   if (options.nodes == 1 && !options.node_rank.has_value()) return 0;
   if (rank >= options.nodes)
-    throw UsageError(concat("--node-rank ", rank, ": expected at most ", options.nodes - 1, " with --nnodes ",
-                            options.nodes));
+    throw UsageError(
+        concat("--node-rank ", rank, ": expected at most ", options.nodes - 1, " with --nnodes ", options.nodes));
   return rank;
 }
 
@@ -143,35 +143,33 @@ LaunchPlace read_place(const LaunchOptions& options) {
   place.node = node_rank(options);
   if (!options.rdzv.empty()) read_endpoint(options.rdzv, place);
   if (options.nodes > 1 && options.rdzv.empty())
-    throw UsageError(concat("--nnodes ", options.nodes,
-                            ": needs --rdzv HOST:PORT, where HOST is the node of --node-rank 0"));
+    throw UsageError(
+        concat("--nnodes ", options.nodes, ": needs --rdzv HOST:PORT, where HOST is the node of --node-rank 0"));
   place.max_restarts = options.max_restarts;
   place.job_key = job_key(options.nodes);
   return place;
 }
 
 std::vector<std::string> rank_environment(const LaunchPlace& place, int local_rank) {
-  std::vector<std::pair<std::string, std::string>> mine{
-      {"RANK", concat(place.first_rank() + local_rank)},
-      {"LOCAL_RANK", concat(local_rank)},
-      {"WORLD_SIZE", concat(place.size())},
-      {"LOCAL_WORLD_SIZE", concat(place.local_size)},
-      {"GROUP_RANK", concat(place.node)},
-      {"GROUP_WORLD_SIZE", concat(place.nodes)},
-      {"MASTER_ADDR", place.host},
-      {"MASTER_PORT", concat(place.port)},
-      {"TORCHELASTIC_USE_AGENT_STORE", "True"},
-      {"TORCHELASTIC_RESTART_COUNT", concat(place.restart)},
-      {"TORCHELASTIC_MAX_RESTARTS", concat(place.max_restarts)},
-      {"TANDEM_JOB_KEY", place.job_key}};
+  std::vector<std::pair<std::string, std::string>> mine{{"RANK", concat(place.first_rank() + local_rank)},
+                                                        {"LOCAL_RANK", concat(local_rank)},
+                                                        {"WORLD_SIZE", concat(place.size())},
+                                                        {"LOCAL_WORLD_SIZE", concat(place.local_size)},
+                                                        {"GROUP_RANK", concat(place.node)},
+                                                        {"GROUP_WORLD_SIZE", concat(place.nodes)},
+                                                        {"MASTER_ADDR", place.host},
+                                                        {"MASTER_PORT", concat(place.port)},
+                                                        {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+                                                        {"TORCHELASTIC_RESTART_COUNT", concat(place.restart)},
+                                                        {"TORCHELASTIC_MAX_RESTARTS", concat(place.max_restarts)},
+                                                        {"TANDEM_JOB_KEY", place.job_key}};
   const std::string threads = concat(std::max(1, usable_cores() / place.local_size));
   for (const char* name : {"OMP_NUM_THREADS", "TANDEM_NUM_THREADS"})
     if (variable(name).empty()) mine.emplace_back(name, threads);
   std::vector<std::string> out;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry, name = text.substr(0, text.find('='));
-    const bool replaced =
-        std::any_of(mine.begin(), mine.end(), [&](const auto& m) { return m.first == name; });
+    const bool replaced = std::any_of(mine.begin(), mine.end(), [&](const auto& m) { return m.first == name; });
     if (!replaced && !is_of_another_launcher(name)) out.emplace_back(text);
   }
   for (const auto& [name, value] : mine) out.push_back(concat(name, "=", value));

@@ -48,8 +48,7 @@ struct LaunchNodes::Watched {
 };
 
 std::string store_name(const LaunchPlace& place) {
-  return concat(place.host.find(':') != std::string::npos ? "[" + place.host + "]" : place.host, ":",
-                place.port);
+  return concat(place.host.find(':') != std::string::npos ? "[" + place.host + "]" : place.host, ":", place.port);
 }
 
 LaunchNodes::LaunchNodes(std::shared_ptr<distributed::Store> store, const LaunchPlace& place, int seconds)
@@ -76,8 +75,8 @@ void LaunchNodes::compare(int node, const std::string& text) const {
     int theirs = 0;
     words >> theirs;
     if (theirs != mine)
-      throw UsageError(concat(option, " ", mine, " on node ", place_.node, ", but ", option, " ", theirs,
-                              " on node ", node, ": all nodes need the same"));
+      throw UsageError(concat(option, " ", mine, " on node ", place_.node, ", but ", option, " ", theirs, " on node ",
+                              node, ": all nodes need the same"));
   };
   same("-n", place_.local_size);
   same("--nnodes", place_.nodes);
@@ -87,8 +86,7 @@ void LaunchNodes::compare(int node, const std::string& text) const {
 void LaunchNodes::join(int seconds) {
   if (store_->add(key("joined", place_.node), 1) != 1)
     throw UsageError(concat("--node-rank ", place_.node, ": another launcher of this job has the same"));
-  store_->set(key("node", place_.node),
-              concat(place_.local_size, " ", place_.nodes, " ", place_.max_restarts));
+  store_->set(key("node", place_.node), concat(place_.local_size, " ", place_.nodes, " ", place_.max_restarts));
   const double end = seconds_now() + seconds;
   std::exception_ptr error;
   for (int node = 0; node < place_.nodes && !error; ++node) try {
@@ -97,8 +95,8 @@ void LaunchNodes::join(int seconds) {
     } catch (const UsageError&) {
       error = std::current_exception();
     } catch (const DistributedError& reason) {
-      throw Error(concat("node ", node, " of ", place_.nodes, " has not joined the job at ",
-                         store_name(place_), ": ", reason.what()));
+      throw Error(concat("node ", node, " of ", place_.nodes, " has not joined the job at ", store_name(place_), ": ",
+                         reason.what()));
     }
   store_->set(key("checked", place_.node), "1");
   if (!error) return;
@@ -150,8 +148,7 @@ void LaunchNodes::look_after(int node) {
   watched_->alive[i] = alive;
   if (seconds_now() - watched_->changed[i] < kSilentSeconds) return;
   store_->set(key("left", node), "lost");
-  fail(report(
-      {1, concat("node ", node, " has not answered for ", static_cast<int>(kSilentSeconds), " s"), true}));
+  fail(report({1, concat("node ", node, " has not answered for ", static_cast<int>(kSilentSeconds), " s"), true}));
 }
 
 void LaunchNodes::fail(const JobFailure& failure) {
@@ -169,8 +166,7 @@ JobFailure LaunchNodes::failure() const {
 }
 
 JobFailure LaunchNodes::report(const JobFailure& failure) try {
-  const std::string mine =
-      concat(failure.code, failure.final ? " 1 " : " 0 ", failure.text.substr(0, kMostText));
+  const std::string mine = concat(failure.code, failure.final ? " 1 " : " 0 ", failure.text.substr(0, kMostText));
   const std::string first = store_->compare_set("failure", "", mine);
   return first == mine || first.empty() ? failure : failure_from(first);
 } catch (const Error&) {

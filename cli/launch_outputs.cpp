@@ -8,8 +8,7 @@
 
 namespace tandem::cli {
 
-LaunchOutputs::LaunchOutputs(const LaunchPlace& place, const LaunchOptions& options)
-    : caller(options.caller) {
+LaunchOutputs::LaunchOutputs(const LaunchPlace& place, const LaunchOptions& options) : caller(options.caller) {
   const std::string& folder = options.log_dir;
   if (folder.empty()) return;
   std::error_code error;
@@ -21,9 +20,7 @@ LaunchOutputs::LaunchOutputs(const LaunchPlace& place, const LaunchOptions& opti
           (std::filesystem::path(folder) / concat("rank_", place.first_rank() + i, kind)).string()));
 }
 
-void LaunchOutputs::say(const std::string& text) {
-  err.add(caller + ": " + printable(one_line(text)) + "\n");
-}
+void LaunchOutputs::say(const std::string& text) { err.add(caller + ": " + printable(one_line(text)) + "\n"); }
 
 void LaunchOutputs::flush(LaunchSignals& signals) {
   const int stops = signals.stops();

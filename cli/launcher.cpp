@@ -16,8 +16,7 @@
 namespace tandem::cli {
 namespace {
 
-constexpr double kLeftoverSeconds =
-    1;  // for what outlives its rank, such as a tee that writes the last lines
+constexpr double kLeftoverSeconds = 1;     // for what outlives its rank, such as a tee that writes the last lines
 constexpr double kKillAgainSeconds = 0.1;  // a process may have forked while it was being killed
 constexpr double kGiveUpSeconds = 30;      // a process that waits for a broken device cannot be killed
 
@@ -74,11 +73,8 @@ LaunchResult Launcher::run(const std::string& path) {
 void Launcher::start_rank(int local_rank, ChildProgram& program) {
   const auto i = static_cast<std::size_t>(local_rank);
   Rank& rank = ranks_[i];
-  const std::string prefix =
-      options_.prefix ? prefix_of(place_.first_rank() + local_rank, place_.size()) : "";
-  const auto log = [&](std::size_t number) {
-    return outputs_.logs.empty() ? nullptr : outputs_.logs[number].get();
-  };
+  const std::string prefix = options_.prefix ? prefix_of(place_.first_rank() + local_rank, place_.size()) : "";
+  const auto log = [&](std::size_t number) { return outputs_.logs.empty() ? nullptr : outputs_.logs[number].get(); };
   program.environment = rank_environment(place_, local_rank);
   program.out = STDOUT_FILENO;
   program.err = STDERR_FILENO;
@@ -134,8 +130,7 @@ void Launcher::look_for_stop() {
   const std::string name = signal_name(signals_.stop());
   outputs_.say(concat(name, ": ending the ranks (Ctrl-C kills them at once)"));
   if (!asked_) ask();
-  if (nodes_ != nullptr)
-    nodes_->report({result_.code, concat("node ", place_.node, " was stopped by ", name), true});
+  if (nodes_ != nullptr) nodes_->report({result_.code, concat("node ", place_.node, " was stopped by ", name), true});
 }
 
 // The program decides how long it takes to end; another Ctrl-C kills it.
@@ -149,8 +144,8 @@ void Launcher::look_for_ends() {
 }
 
 void Launcher::note(const ProcessEnd& end) {
-  const auto rank = std::find_if(ranks_.begin(), ranks_.end(),
-                                 [&](const Rank& r) { return r.running && r.pid == end.pid; });
+  const auto rank =
+      std::find_if(ranks_.begin(), ranks_.end(), [&](const Rank& r) { return r.running && r.pid == end.pid; });
   if (rank == ranks_.end()) return;
   rank->running = false;
   const double now = seconds_now();
@@ -268,9 +263,7 @@ void Launcher::conclude() {
 void Launcher::wait_for_other_nodes() {
   constexpr double kMoreSeconds = 15;  // than the others' grace, which is this one's
   nodes_->leave();
-  const auto limit = [this] {
-    return result_.code != 0 ? seconds_now() + options_.grace + kMoreSeconds : kNever;
-  };
+  const auto limit = [this] { return result_.code != 0 ? seconds_now() + options_.grace + kMoreSeconds : kNever; };
   double until = limit();
   const int stops = signals_.stops();
   while (!nodes_->all_left() && signals_.stops() == stops && seconds_now() < until) {

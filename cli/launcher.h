@@ -15,8 +15,7 @@ namespace tandem::cli {
 
 struct LaunchResult {
   int code = 0;
-  bool stopped =
-      false;  ///< for good: by a signal, because nobody reads the output, or because a node has gone
+  bool stopped = false;  ///< for good: by a signal, because nobody reads the output, or because a node has gone
 };
 
 /// The launcher's outputs, which outlive a run of the ranks.
@@ -35,8 +34,8 @@ struct LaunchOutputs {
 class Launcher {
  public:
   /// `nodes` is null on a single node. All must outlive this.
-  Launcher(const LaunchOptions& options, const LaunchPlace& place, LaunchSignals& signals,
-           ChildProcesses& processes, LaunchOutputs& outputs, LaunchNodes* nodes);
+  Launcher(const LaunchOptions& options, const LaunchPlace& place, LaunchSignals& signals, ChildProcesses& processes,
+           LaunchOutputs& outputs, LaunchNodes* nodes);
   /// Throws StartError if the program cannot be run.
   LaunchResult run(const std::string& path);
 

@@ -8,9 +8,8 @@
 namespace tandem::cli {
 
 struct Work {
-  int64_t operations = 0;  ///< multiplications, additions and functions, each counted as one
-  int64_t multiply_adds =
-      0;  ///< those of convolutions, linear layers and attention, which publications count
+  int64_t operations = 0;     ///< multiplications, additions and functions, each counted as one
+  int64_t multiply_adds = 0;  ///< those of convolutions, linear layers and attention, which publications count
 };
 
 /// That of a call of `layer` with these inputs; `out` is undefined if it returned more than a tensor. Children that are

@@ -13,11 +13,7 @@ namespace {
 class Canvas {
  public:
   Canvas(int columns, int rows, bool braille)
-      : dots_x_(braille ? 2 : 1),
-        dots_y_(braille ? 4 : 1),
-        columns_(columns),
-        rows_(rows),
-        braille_(braille) {
+      : dots_x_(braille ? 2 : 1), dots_y_(braille ? 4 : 1), columns_(columns), rows_(rows), braille_(braille) {
     cells_.resize(static_cast<std::size_t>(columns * rows));
   }
   int width() const { return columns_ * dots_x_; }
@@ -74,8 +70,7 @@ class Canvas {
 
 // The first of `count` points is at the left end, the last at the right end; a single point is in the middle.
 int dot_x(int index, int count, int width) {
-  return count <= 1 ? width / 2
-                    : static_cast<int>(std::lround(static_cast<double>(index) * (width - 1) / (count - 1)));
+  return count <= 1 ? width / 2 : static_cast<int>(std::lround(static_cast<double>(index) * (width - 1) / (count - 1)));
 }
 
 int dot_y(double value, const Axis& axis, int height) {
@@ -96,8 +91,7 @@ void draw(const std::vector<double>& values, const Axis& axis, Canvas& canvas) {
 }
 
 // The axis line with its ticks, and the numbers below it.
-std::string x_axis(int count, const std::string& label, const Canvas& canvas, int columns,
-                   const Terminal& terminal) {
+std::string x_axis(int count, const std::string& label, const Canvas& canvas, int columns, const Terminal& terminal) {
   std::vector<std::string> line(static_cast<std::size_t>(columns), terminal.unicode ? "─" : "-");
   std::string numbers(static_cast<std::size_t>(columns) + 8, ' ');
   std::size_t free_from = 0;
@@ -105,8 +99,7 @@ std::string x_axis(int count, const std::string& label, const Canvas& canvas, in
     const int column = canvas.column_of(dot_x(tick - 1, count, canvas.width()));
     line[static_cast<std::size_t>(column)] = terminal.unicode ? "┬" : "+";
     const std::string text = std::to_string(tick);
-    const std::size_t at =
-        static_cast<std::size_t>(std::max(0, column - static_cast<int>(text.size() - 1) / 2));
+    const std::size_t at = static_cast<std::size_t>(std::max(0, column - static_cast<int>(text.size() - 1) / 2));
     if (at < free_from) continue;
     numbers.replace(at, text.size(), text);
     free_from = at + text.size() + 1;
@@ -123,8 +116,7 @@ std::string line_plot(const LinePlot& plot, const Terminal& terminal) {
   const int rows = std::max(plot.height, 3);
   const Axis axis = make_axis(plot.values, rows / 2 + 1, {plot.least, plot.most});
   int label_width = 0;
-  for (double tick : axis.ticks)
-    label_width = std::max(label_width, static_cast<int>(axis.label(tick).size()));
+  for (double tick : axis.ticks) label_width = std::max(label_width, static_cast<int>(axis.label(tick).size()));
   const int room = std::min(terminal.columns - 1, plot.most_width);
   // Left: labels, a space and the axis. Right: the x label, after the last number.
   const int columns = std::max(room - label_width - 2 - static_cast<int>(plot.x_label.size()) - 2, 10);

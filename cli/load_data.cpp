@@ -55,17 +55,15 @@ std::string find_cifar(const Cifar& cifar) {
     if (const std::string folder = folder_of(cifar, place); !folder.empty()) return folder;
     tried += (tried.empty() ? "" : ", ") + place.string();
   }
-  throw UsageError(
-      concat(cifar.name, ": not found in ", tried.empty() ? "$TANDEM_DATA" : tried, "; get ",
-             cifar.name == kCifar10.name ? "cifar-10-binary.tar.gz" : "cifar-100-binary.tar.gz",
-             " from https://www.cs.toronto.edu/~kriz/cifar.html, unpack it, and name the folder with"
-             " --data or TANDEM_DATA"));
+  throw UsageError(concat(cifar.name, ": not found in ", tried.empty() ? "$TANDEM_DATA" : tried, "; get ",
+                          cifar.name == kCifar10.name ? "cifar-10-binary.tar.gz" : "cifar-100-binary.tar.gz",
+                          " from https://www.cs.toronto.edu/~kriz/cifar.html, unpack it, and name the folder with"
+                          " --data or TANDEM_DATA"));
 }
 
 template <class Dataset>
 ImageSet part_of(const Dataset& dataset) {
-  const int64_t classes =
-      dataset.targets().numel() == 0 ? 0 : dataset.targets().max().template item<int64_t>() + 1;
+  const int64_t classes = dataset.targets().numel() == 0 ? 0 : dataset.targets().max().template item<int64_t>() + 1;
   return {{dataset.images(), dataset.targets(), classes}};
 }
 
@@ -113,8 +111,8 @@ std::string sum_of_files(const fs::path& root, const ImageFolder& train, const I
   for (const ImageFolder* folder : {&train, &test})
     for (const auto& [path, label] : folder->samples()) {
       std::error_code error;
-      const std::string line = concat(fs::path(path).lexically_relative(root).string(), '\n',
-                                      fs::file_size(path, error), '\n', label, '\n');
+      const std::string line =
+          concat(fs::path(path).lexically_relative(root).string(), '\n', fs::file_size(path, error), '\n', label, '\n');
       sum = ::crc32_z(sum, reinterpret_cast<const Bytef*>(line.data()), line.size());
     }
   char text[16];
@@ -182,9 +180,8 @@ bool has_image_files(const std::string& name) {
 
 void print_skipped(const LoadedData& data) {
   if (data.skipped.empty()) return;
-  std::string text =
-      concat(data.name, ": left out ",
-             counted(static_cast<int64_t>(data.skipped.size()), "broken image", "broken images"), ":");
+  std::string text = concat(data.name, ": left out ",
+                            counted(static_cast<int64_t>(data.skipped.size()), "broken image", "broken images"), ":");
   for (const std::string& error : data.skipped) text += "\n    " + error;
   print_error("tandem", text);
 }

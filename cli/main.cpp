@@ -39,8 +39,7 @@ int mistake(const std::string& prefix, const std::string& text) {
 std::string count_error(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     const int given = static_cast<int>(option->count()), most = option->get_expected_max();
-    const std::string name =
-        option->get_lnames().empty() ? option->get_name() : "--" + option->get_lnames().front();
+    const std::string name = option->get_lnames().empty() ? option->get_name() : "--" + option->get_lnames().front();
     if (most == 1 && given > 1) return name + ": given more than once";
   }
   return "";
@@ -56,8 +55,8 @@ int parse_error(const CLI::App& app, const CLI::ParseError& error, const char* f
   if ((chosen.empty() || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) && !extra.empty()) {
     std::string word = extra.front();
     if (chosen.empty() && !word.starts_with("-"))
-      return mistake(prefix, "unknown command " + word + did_you_mean(word, command_names(app)) +
-                                 " (see tandem --help)");
+      return mistake(prefix,
+                     "unknown command " + word + did_you_mean(word, command_names(app)) + " (see tandem --help)");
     word = word.substr(0, word.find('='));
     return mistake(prefix, (word.starts_with("-") ? "unknown option " : "unexpected argument ") + word +
                                did_you_mean(word, option_names(command)) + " (see " + prefix + " --help)");
@@ -79,8 +78,7 @@ CLI::Option* add_number(CLI::App* c, const std::string& name, Target& target, co
                         const std::string& what) {
   return c
       ->add_option_function<std::string>(
-          name, [name, &target, range](const std::string& text) { target = parse_number(name, text, range); },
-          what)
+          name, [name, &target, range](const std::string& text) { target = parse_number(name, text, range); }, what)
       ->type_name("NUMBER");
 }
 
@@ -110,20 +108,17 @@ void add_recipe(CLI::App* c, RecipeOptions& r) {
                 "and augmentation, the default of published models; text: AdamW with a warm-up and a cosine "
                 "schedule, the default of texts. The options below override parts of it")
       ->default_str("source, of published models images, of texts text");
-  add_number(
-      c, "--batch-size", r.batch_size, kBatchSizes,
-      "images, or examples of a text, per batch; source: 256, best: 64, images: 128, text: 32, or 8 with "
-      "--weights");
-  add_number(
-      c, "--lr", r.lr, Range<double>{0, 1e6, true},
-      "learning rate for the mean loss; source: 0.2, best: 0.003, images: 0.1, or 0.01 with --weights; text: "
-      "0.001, or 0.00005 with --weights");
+  add_number(c, "--batch-size", r.batch_size, kBatchSizes,
+             "images, or examples of a text, per batch; source: 256, best: 64, images: 128, text: 32, or 8 with "
+             "--weights");
+  add_number(c, "--lr", r.lr, Range<double>{0, 1e6, true},
+             "learning rate for the mean loss; source: 0.2, best: 0.003, images: 0.1, or 0.01 with --weights; text: "
+             "0.001, or 0.00005 with --weights");
   c->add_option("--optimizer", r.optimizer, "sgd or adamw");
   add_number(c, "--momentum", r.momentum, Range<double>{0, 1}, "momentum of sgd, below 1; images: 0.9");
   add_number(c, "--weight-decay", r.weight_decay, Range<double>{0, 1e6},
              "weight decay; source: 0, best: 0.05, images: 0.0005, text: 0.1");
-  c->add_option("--decay", r.decay,
-                "what decays: all parameters, or matrices, those with at least two dimensions");
+  c->add_option("--decay", r.decay, "what decays: all parameters, or matrices, those with at least two dimensions");
   add_number(c, "--label-smoothing", r.label_smoothing, Range<double>{0, 1},
              "label smoothing of the training loss, below 1; source: 0, best: 0.05");
   add_number(c, "--warmup", r.warmup, Range<double>{0, 1},
@@ -131,11 +126,10 @@ void add_recipe(CLI::App* c, RecipeOptions& r) {
   c->add_option("--schedule", r.schedule, "constant, or cosine: from --lr to 0 over all steps");
   c->add_option("--init", r.init,
                 "normal: weights with standard deviation 0.01; default: the layers' default initialisation");
-  c->add_option(
-      "--augment", r.augment,
-      "none; flip: mirror half of the training images; crop: also shift them by up to an eighth of their "
-      "size; resized-crop: cut out rectangles of any size, the default of the recipe images for image files; "
-      "randaugment: also two random changes of shape and colour");
+  c->add_option("--augment", r.augment,
+                "none; flip: mirror half of the training images; crop: also shift them by up to an eighth of their "
+                "size; resized-crop: cut out rectangles of any size, the default of the recipe images for image files; "
+                "randaugment: also two random changes of shape and colour");
   add_number(c, "--accumulate", r.accumulate, Range<int64_t>{1, kMostAccumulated},
              "batches whose gradients are added before each step, as if --batch-size were as many times as "
              "large; default: 1");
@@ -145,34 +139,29 @@ void add_recipe(CLI::App* c, RecipeOptions& r) {
   add_number(c, "--ema", r.ema, Range<double>{0, 1},
              "below 1: also keep a moving average of parameters and running statistics with this decay per "
              "step, such as 0.999; it is evaluated, and saved as the run's model");
-  c->add_option(
-      "--precision", r.precision,
-      "fp32; bf16: products, convolutions and attention compute in bfloat16, everything else and all "
-      "parameters stay float32; fp16: the same in float16, with a scaled loss. eval and predict "
-      "compute in it, too; default: fp32");
-  c->add_option(
-       "--freeze", r.freeze,
-       "parameters that do not train: names of parameters or layers, separated by commas, with * for "
-       "any text; or all-but-head: all but the last layer. A frozen batch normalisation also uses and "
-       "keeps its running statistics")
+  c->add_option("--precision", r.precision,
+                "fp32; bf16: products, convolutions and attention compute in bfloat16, everything else and all "
+                "parameters stay float32; fp16: the same in float16, with a scaled loss. eval and predict "
+                "compute in it, too; default: fp32");
+  c->add_option("--freeze", r.freeze,
+                "parameters that do not train: names of parameters or layers, separated by commas, with * for "
+                "any text; or all-but-head: all but the last layer. A frozen batch normalisation also uses and "
+                "keeps its running statistics")
       ->type_name("PATTERN");
 }
 
 // Options of models of texts.
 void add_text(CLI::App* c, TextOptions& t) {
-  c->add_option(
-      "--tokenizer", t.tokenizer,
-      "for texts: char, one token per character; or a folder with vocab.json and merges.txt. Default: that "
-      "beside the --weights, or char");
+  c->add_option("--tokenizer", t.tokenizer,
+                "for texts: char, one token per character; or a folder with vocab.json and merges.txt. Default: that "
+                "beside the --weights, or char");
   const std::string sizes = "; not with --weights, which have their own";
   add_number(c, "--layers", t.layers, Range<int64_t>{1, 1024}, "for texts: blocks; gpt2: 4" + sizes);
   add_number(c, "--heads", t.heads, Range<int64_t>{1, 1 << 16}, "for texts: attention heads; gpt2: 4");
-  add_number(c, "--width", t.width, Range<int64_t>{1, 1 << 16},
-             "for texts: numbers per token; gpt2: 128" + sizes);
-  add_number(
-      c, "--context", t.context, Range<int64_t>{1, 1 << 20},
-      "for texts: tokens of an example, and the most that the model looks back; default: 128, or 1024 for "
-      "gpt2-small to gpt2-xl without --weights");
+  add_number(c, "--width", t.width, Range<int64_t>{1, 1 << 16}, "for texts: numbers per token; gpt2: 128" + sizes);
+  add_number(c, "--context", t.context, Range<int64_t>{1, 1 << 20},
+             "for texts: tokens of an example, and the most that the model looks back; default: 128, or 1024 for "
+             "gpt2-small to gpt2-xl without --weights");
   add_number(c, "--steps", t.steps, Range<int64_t>{1, 1'000'000'000},
              "for texts: batches of an epoch, at most; default: 100, fewer if the text is shorter");
   add_number(c, "--dropout", t.dropout, Range<double>{0, 1}, "for texts, below 1; gpt2: 0, else 0.1");
@@ -196,12 +185,10 @@ void add_train(CLI::App& app, TrainOptions& o) {
   CLI::App* c = app.add_subcommand("train",
                                    "train a model; writes config.json, metrics.jsonl, curve.svg, "
                                    "checkpoint.safetensors and model.safetensors to the run's folder");
-  c->add_option(
-       "--model", o.model,
-       std::string(kTrainable) + "; or for a text gpt2, gpt2-small, gpt2-medium, gpt2-large, gpt2-xl")
+  c->add_option("--model", o.model,
+                std::string(kTrainable) + "; or for a text gpt2, gpt2-small, gpt2-medium, gpt2-large, gpt2-xl")
       ->capture_default_str();
-  c->add_option("--data", o.data, std::string(kData) + "; or for gpt2 a file of text in UTF-8")
-      ->capture_default_str();
+  c->add_option("--data", o.data, std::string(kData) + "; or for gpt2 a file of text in UTF-8")->capture_default_str();
   add_known(c, "--image-size", o.image_size, {1, 1024},
             "pixels of a side to which image files are resized and cropped");
   c->add_flag("--skip-broken", o.skip_broken, "leave out image files that cannot be read, and list them");
@@ -210,19 +197,16 @@ void add_train(CLI::App& app, TrainOptions& o) {
                 "classes. For "
                 "gpt2 also a folder, or a run");
   add_key(c, o.key);
-  c->add_option(
-       "--devices", o.devices,
-       "cpu:0, cuda:0, …; several, such as cpu:0,cpu:1, share each batch; default: the best available")
+  c->add_option("--devices", o.devices,
+                "cpu:0, cuda:0, …; several, such as cpu:0,cpu:1, share each batch; default: the best available")
       ->delimiter(',');
-  c->add_option("--root", o.root,
-                "device that keeps the parameters if there are several; default: the first");
+  c->add_option("--root", o.root, "device that keeps the parameters if there are several; default: the first");
   add_known(c, "--shards", o.shards, {0, kMostShards},
             "pieces of each batch; results are then bitwise identical on any number of devices; 0: one piece "
             "per device");
-  add_known(
-      c, "--epochs", o.epochs, {1, kMostEpochs},
-      "passes over the training images (gpt2: 5 times --steps batches); --resume can raise it, unless the "
-      "schedule is cosine");
+  add_known(c, "--epochs", o.epochs, {1, kMostEpochs},
+            "passes over the training images (gpt2: 5 times --steps batches); --resume can raise it, unless the "
+            "schedule is cosine");
   add_text(c, o.text);
   add_recipe(c, o.recipe);
   add_number(c, "--patience", o.recipe.patience, Range<int64_t>{1, kMostEpochs},
@@ -263,8 +247,7 @@ void add_compare(CLI::App& app, CompareOptions& o) {
   CLI::App* c = app.add_subcommand("compare",
                                    "train on several lists of devices alternately; report the speed of each "
                                    "and what limits it; writes compare.json and compare.svg");
-  c->add_option("--devices", o.devices,
-                "a list of devices, such as cpu:0,cpu:1; with --processes, at least two in all")
+  c->add_option("--devices", o.devices, "a list of devices, such as cpu:0,cpu:1; with --processes, at least two in all")
       ->allow_extra_args(false)
       ->type_name("LIST");
   c->add_option_function<std::vector<std::string>>(
@@ -288,20 +271,18 @@ void add_compare(CLI::App& app, CompareOptions& o) {
   add_recipe(c, o.recipe);
   add_known(c, "--shards", o.shards, {0, kMostShards}, "pieces of each batch; 0: one piece per device");
   add_known(c, "--seed", o.seed, {0, UINT64_MAX}, "random seed of parameters and batch order");
-  add_known(
-      c, "--threads", o.threads, kThreads,
-      "threads per CPU device, in every run; 0: the cores divided by the largest number of CPU devices in a "
-      "list");
+  add_known(c, "--threads", o.threads, kThreads,
+            "threads per CPU device, in every run; 0: the cores divided by the largest number of CPU devices in a "
+            "list");
   add_known(c, "--workers", o.workers, {0, 256}, "threads that load batches ahead");
   c->add_option("--out", o.out, "folder for the results; default: runs/compare-N");
 }
 
 void add_report(CLI::App& app, ReportOptions& o) {
-  CLI::App* c =
-      app.add_subcommand("report",
-                         "write a page about runs: curves over each other, differences of configuration, "
-                         "confusion matrix, worst "
-                         "mistakes, and the profile if a run's folder has one (profile.json or trace.json)");
+  CLI::App* c = app.add_subcommand("report",
+                                   "write a page about runs: curves over each other, differences of configuration, "
+                                   "confusion matrix, worst "
+                                   "mistakes, and the profile if a run's folder has one (profile.json or trace.json)");
   c->add_option("RUN", o.folders, "folders of the runs")->required()->type_name("");
   c->add_option("--out", o.out, "HTML file to write; default: report.html in the folder of the first run");
   c->add_option("--data", o.data, "data set for the predictions instead of the runs'");
@@ -333,39 +314,33 @@ void add_generate(CLI::App& app, GenerateOptions& o) {
   add_known(c, "--temperature", o.temperature, {0, 1e6},
             "below 1: more probable tokens than the model says; 0: always the most probable one");
   add_known(c, "--top-k", o.top_k, {0, 1 << 30}, "draw from this many most probable tokens; 0: from all");
-  add_known(c, "--top-p", o.top_p, {0, 1, true},
-            "draw from the fewest tokens that have this probability together");
+  add_known(c, "--top-p", o.top_p, {0, 1, true}, "draw from the fewest tokens that have this probability together");
   add_known(c, "--seed", o.seed, {0, UINT64_MAX}, "random seed; the same seed generates the same tokens");
-  add_number<int64_t>(
-      c, "--heads", o.heads, {1, 1 << 20},
-      "attention heads; default: n_head of a config.json beside the weights, else the width / 64");
+  add_number<int64_t>(c, "--heads", o.heads, {1, 1 << 20},
+                      "attention heads; default: n_head of a config.json beside the weights, else the width / 64");
   c->add_option("--device", o.device, "device to use; default: the best available");
   add_known(c, "--threads", o.threads, kThreads, "CPU threads; 0: all cores");
 }
 
 void add_launch(CLI::App& app, LaunchOptions& o) {
-  CLI::App* c =
-      app.add_subcommand("launch",
-                         "start a program as several processes (ranks) that compute together; when one "
-                         "fails, end all of them and say which one it was");
+  CLI::App* c = app.add_subcommand("launch",
+                                   "start a program as several processes (ranks) that compute together; when one "
+                                   "fails, end all of them and say which one it was");
   c->add_option("PROGRAM", o.command, "program to start; what follows it is passed on")->type_name("");
-  c->add_option(
-       "-n,--nproc-per-node", o.ranks,
-       "ranks on this node: a number; cpu: one per usable core; gpu: one per CUDA device; auto: gpu if there "
-       "are any, else cpu")
+  c->add_option("-n,--nproc-per-node", o.ranks,
+                "ranks on this node: a number; cpu: one per usable core; gpu: one per CUDA device; auto: gpu if there "
+                "are any, else cpu")
       ->capture_default_str()
       ->type_name("RANKS");
   add_known(c, "--nnodes", o.nodes, {1, 4096}, "nodes; tandem launch is started on each, with the same -n");
-  add_number(c, "--node-rank", o.node_rank, Range<int>{0, 4095},
-             "number of this node, from 0; default: SLURM_NODEID");
+  add_number(c, "--node-rank", o.node_rank, Range<int>{0, 4095}, "number of this node, from 0; default: SLURM_NODEID");
   c->add_option("--rdzv,--rdzv-endpoint", o.rdzv,
                 "where node 0 serves the store: one of its addresses, and a port; default on a single node: "
                 "127.0.0.1 and a free port")
       ->type_name("HOST:PORT");
   add_known(c, "--max-restarts", o.max_restarts, {0, 1'000'000},
             "times to start all ranks again after a failure; they continue from their own checkpoints");
-  add_known(c, "--grace", o.grace, {0, 1e6},
-            "seconds between asking ranks to end (SIGTERM) and killing them");
+  add_known(c, "--grace", o.grace, {0, 1e6}, "seconds between asking ranks to end (SIGTERM) and killing them");
   c->add_option("--log-dir", o.log_dir, "also write each rank's output to DIR/rank_N.out and DIR/rank_N.err")
       ->type_name("DIR");
   c->add_flag_callback(
@@ -384,13 +359,11 @@ void add_file_commands(CLI::App& app, InspectOptions& inspect, ConvertOptions& c
   c = app.add_subcommand("convert", "convert a state dict between .safetensors and .pt");
   c->add_option("IN", convert.from, "file of either kind, or the index or the folder of a sharded checkpoint")
       ->required();
-  c->add_option("OUT", convert.to, "file to write; its ending decides: .safetensors, .pt, .pth or .bin")
-      ->required();
+  c->add_option("OUT", convert.to, "file to write; its ending decides: .safetensors, .pt, .pth or .bin")->required();
   add_key(c, convert.key);
   c->add_option("--prefix", convert.prefix, "remove this from the names that start with it, such as module.");
-  c->add_option(
-       "--shard-size", convert.shard_bytes,
-       "split a .safetensors file into files of at most this size, such as 500MB or 5GiB, and an index")
+  c->add_option("--shard-size", convert.shard_bytes,
+                "split a .safetensors file into files of at most this size, such as 500MB or 5GiB, and an index")
       ->transform(CLI::AsSizeValue(true))  // MB are 10^6 bytes, MiB 2^20
       ->check(CLI::PositiveNumber);
 }
@@ -404,8 +377,7 @@ int words_before_program(int argc, char** argv, const CLI::App& launch) {
     if (word == "--" || word.size() < 2 || word[0] != '-') return i;
     const bool is_long = word[1] == '-';
     const std::size_t equals = is_long ? word.find('=') : std::string::npos;
-    const CLI::Option* option =
-        launch.get_option_no_throw(is_long ? word.substr(0, equals) : word.substr(0, 2));
+    const CLI::Option* option = launch.get_option_no_throw(is_long ? word.substr(0, equals) : word.substr(0, 2));
     const bool value_follows = is_long ? equals == std::string::npos : word.size() == 2;
     if (option != nullptr && value_follows && option->get_items_expected_min() > 0) ++i;
   }
@@ -421,10 +393,9 @@ int run(int argc, char** argv) {
   CompareOptions compare;
   add_compare(app, compare);
   EvalOptions eval;
-  CLI::App* c =
-      app.add_subcommand("eval",
-                         "print the loss and accuracy of a trained run on its test images, or the loss and "
-                         "perplexity on the end of its text");
+  CLI::App* c = app.add_subcommand("eval",
+                                   "print the loss and accuracy of a trained run on its test images, or the loss and "
+                                   "perplexity on the end of its text");
   c->add_option("DIR", eval.folder, "folder of the run")->required();
   c->add_option("--data", eval.data, "data set, or text, to use instead of the run's");
   c->add_option("--device", eval.device, "device to use; default: the best available");
@@ -435,8 +406,7 @@ int run(int argc, char** argv) {
   ReportOptions report;
   add_report(app, report);
   PredictOptions predict;
-  c = app.add_subcommand("predict",
-                         "classify images with a trained run, or with a published model and its weights");
+  c = app.add_subcommand("predict", "classify images with a trained run, or with a published model and its weights");
   c->add_option("RUN IMAGE", predict.words,
                 "folder of the run (not with --model), and PNG and JPEG files or folders of them")
       ->required()
@@ -450,8 +420,7 @@ int run(int argc, char** argv) {
   add_known(c, "--top", predict.top, {1, 1 << 20}, "classes shown per image");
   c->add_flag("--invert", predict.invert, "invert dark-on-light images; the data sets are light on dark");
   SummaryOptions summary;
-  c = app.add_subcommand("summary",
-                         "print a model's layers with output shape, parameters, bytes and operations");
+  c = app.add_subcommand("summary", "print a model's layers with output shape, parameters, bytes and operations");
   c->add_option("DIR", summary.folder, "folder of a run, instead of --model");
   c->add_option("--model", summary.model, "lenet, mlp, linear or a published model: " + published_names())
       ->capture_default_str();
@@ -528,8 +497,8 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {  // of what is no tensor
     const std::string_view command = argc > 1 ? argv[1] : "";
     const bool trains = command == "train" || command == "compare";
-    tandem::cli::print_error(
-        "tandem", trains ? "out of memory; try a smaller batch, or fewer workers" : "out of memory");
+    tandem::cli::print_error("tandem",
+                             trains ? "out of memory; try a smaller batch, or fewer workers" : "out of memory");
     return 1;
   } catch (const std::exception& error) {
     tandem::cli::print_error("tandem", error.what());

@@ -40,8 +40,8 @@ int start_processes(const std::string& command, const std::vector<std::string>& 
     throw UsageError(error.what());
   }
   if (here.launched() && here.world_size > 1)
-    throw UsageError(concat("--processes ", count, ": this is already rank ", here.rank, " of ",
-                            here.world_size, " processes (", here.launcher, "); leave the option out"));
+    throw UsageError(concat("--processes ", count, ": this is already rank ", here.rank, " of ", here.world_size,
+                            " processes (", here.launcher, "); leave the option out"));
   LaunchOptions launching;
   launching.ranks = concat(count);
   launching.as_one_program = true;
@@ -70,10 +70,9 @@ std::vector<std::string> own_devices(const Team& team, std::vector<std::string> 
   if (names.size() == 1 || std::none_of(names.begin(), names.end(), on_cuda)) return names;
   const std::size_t each = names.size() / processes;
   if (!(std::all_of(names.begin(), names.end(), on_cuda) && each * processes == names.size()))
-    throw UsageError(
-        concat("--devices: ", names.size(), " devices for ", processes,
-               " processes on this machine; expected CUDA devices, equally many for each process, or CPU "
-               "devices"));
+    throw UsageError(concat("--devices: ", names.size(), " devices for ", processes,
+                            " processes on this machine; expected CUDA devices, equally many for each process, or CPU "
+                            "devices"));
   const auto first = names.begin() + static_cast<std::ptrdiff_t>(mine * each);
   return {first, first + static_cast<std::ptrdiff_t>(each)};
 }
@@ -81,13 +80,11 @@ std::vector<std::string> own_devices(const Team& team, std::vector<std::string> 
 void check_parts(const Team& team, int64_t images, int64_t batch_size, int64_t shards) {
   if (!team.several()) return;
   const int size = team.size();
-  if (batch_size < size)
-    throw UsageError(concat("--batch-size ", batch_size, ": too small for ", size, " processes"));
-  if (shards > 0 && shards < size)
-    throw UsageError(concat("--shards ", shards, ": too few for ", size, " processes"));
+  if (batch_size < size) throw UsageError(concat("--batch-size ", batch_size, ": too small for ", size, " processes"));
+  if (shards > 0 && shards < size) throw UsageError(concat("--shards ", shards, ": too few for ", size, " processes"));
   if (const int64_t last = images % batch_size; last > 0 && last < size)
-    throw UsageError(concat("--batch-size ", batch_size, ": the last batch of ", images, " images has only ",
-                            last, ", too few for ", size, " processes; choose another size"));
+    throw UsageError(concat("--batch-size ", batch_size, ": the last batch of ", images, " images has only ", last,
+                            ", too few for ", size, " processes; choose another size"));
 }
 
 }  // namespace tandem::cli

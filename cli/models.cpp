@@ -51,8 +51,7 @@ double pixels(const ModelShape& s) {
 
 double lenet_count(const ModelShape& s) {
   return linear_count(static_cast<double>(s.channels) * 9, 20) + linear_count(20 * 25, 50) +
-         linear_count(static_cast<double>(lenet_features(s)), 128) +
-         linear_count(128, static_cast<double>(s.classes));
+         linear_count(static_cast<double>(lenet_features(s)), 128) + linear_count(128, static_cast<double>(s.classes));
 }
 
 double mlp_count(const ModelShape& s) {
@@ -137,14 +136,13 @@ double model_parameters(const std::string& name, const ModelShape& shape) {
   unknown(name);
 }
 
-nn::Sequential make_model_for(const std::string& name, const ModelShape& shape,
-                              const serialize::InputArchive& stored) {
+nn::Sequential make_model_for(const std::string& name, const ModelShape& shape, const serialize::InputArchive& stored) {
   const double have = value_count(stored.tensors());
   const double need = model_parameters(name, shape);
   // Published models also have buffers.
-  check(is_published(name) ? need <= have : need == have, "the stored parameters do not fit model ", name,
-        " for ", shape.classes, " classes and images of ", shape.channels, " x ", shape.height, " x ",
-        shape.width, ": got ", have, " values, expected ", need);
+  check(is_published(name) ? need <= have : need == have, "the stored parameters do not fit model ", name, " for ",
+        shape.classes, " classes and images of ", shape.channels, " x ", shape.height, " x ", shape.width, ": got ",
+        have, " values, expected ", need);
   return make_model(name, shape);
 }
 
@@ -152,8 +150,7 @@ std::shared_ptr<nn::Module> network(const std::string& name, const nn::Sequentia
   return is_published(name) || is_text_model(name) ? model->named_children()["net"] : model.ptr();
 }
 
-void start_from(const std::string& name, const nn::Sequential& model,
-                const OrderedDict<std::string, Tensor>& weights) {
+void start_from(const std::string& name, const nn::Sequential& model, const OrderedDict<std::string, Tensor>& weights) {
   const auto net = network(name, model);
   const auto own = net->state_dict();
   std::size_t left = own.size();

@@ -32,12 +32,10 @@ nn::Sequential make_model(const std::string& name, const ModelShape& shape);
 /// Number of parameter values, computed without creating the model. Throws UsageError on an unknown name.
 double model_parameters(const std::string& name, const ModelShape& shape);
 /// make_model for parameters from a file: throws Error before allocating if their number does not match.
-nn::Sequential make_model_for(const std::string& name, const ModelShape& shape,
-                              const serialize::InputArchive& stored);
+nn::Sequential make_model_for(const std::string& name, const ModelShape& shape, const serialize::InputArchive& stored);
 /// Copies published weights into a new model. The layer that scores the classes, the last one, keeps its own if the file has
 /// another number of classes. Throws Error that lists missing and unexpected names and other shapes.
-void start_from(const std::string& name, const nn::Sequential& model,
-                const OrderedDict<std::string, Tensor>& weights);
+void start_from(const std::string& name, const nn::Sequential& model, const OrderedDict<std::string, Tensor>& weights);
 /// The network in a model: without the normalisation of a published one.
 std::shared_ptr<nn::Module> network(const std::string& name, const nn::Sequential& model);
 /// What to save of a model for other programs: of a published model, the names of its state dict in Python.

@@ -12,8 +12,7 @@ bool read_whole(const std::string& text, T& value) {
   const char* end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, value);
   const std::size_t first = text.starts_with("-") ? 1 : 0;
-  const bool leading_zero =
-      text.size() > first + 1 && text[first] == '0';  // ambiguous: some read 010 as octal
+  const bool leading_zero = text.size() > first + 1 && text[first] == '0';  // ambiguous: some read 010 as octal
   return result.ec == std::errc() && result.ptr == end && !leading_zero;
 }
 
@@ -27,8 +26,7 @@ bool read_number(const std::string& text, double& value) {
   return result.ec == std::errc() && result.ptr == end && std::isfinite(value);
 }
 
-void refuse_number(const std::string& option, const std::string& text, const char* kind,
-                   const std::string& range) {
+void refuse_number(const std::string& option, const std::string& text, const char* kind, const std::string& range) {
   const std::string value = text.empty() ? "''" : text.size() <= 40 ? text : text.substr(0, 40) + "...";
   throw UsageError(concat(option, " ", value, ": expected ", kind, " ", range));
 }

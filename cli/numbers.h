@@ -30,8 +30,7 @@ T parse_number(const std::string& option, const std::string& text, const Range<T
   using Wide = std::conditional_t<std::is_same_v<T, int>, int64_t, T>;
   Wide value{};
   const bool good = detail::read_number(text, value) && !(value < static_cast<Wide>(range.low)) &&
-                    !(value > static_cast<Wide>(range.high)) &&
-                    !(range.open && value == static_cast<Wide>(range.low));
+                    !(value > static_cast<Wide>(range.high)) && !(range.open && value == static_cast<Wide>(range.low));
   if (!good)
     detail::refuse_number(
         option, text, std::is_floating_point_v<T> ? "a number" : "a whole number",

@@ -85,11 +85,10 @@ struct ReportOptions {
 };
 
 struct PredictOptions {
-  std::vector<std::string>
-      words;  ///< the folder of a run unless there is a model, and image files and folders of them
-  std::string model, weights;  ///< a published model, and a file with its weights
-  std::string key{};           ///< of the state dict in a .pt file with more
-  std::string classes;         ///< a file with their names
+  std::vector<std::string> words;  ///< the folder of a run unless there is a model, and image files and folders of them
+  std::string model, weights;      ///< a published model, and a file with its weights
+  std::string key{};               ///< of the state dict in a .pt file with more
+  std::string classes;             ///< a file with their names
   std::string device;
   int top = 3;
   bool invert = false;  ///< for dark-on-light images; the data sets are light on dark

@@ -30,15 +30,15 @@ std::string gray_code(int ground, int gray, int colors) {
 
 int pixel(const Image& image, int x, int y) {
   if (y >= image.height) return 0;
-  return image.pixels[static_cast<std::size_t>(y) * static_cast<std::size_t>(image.width) +
-                      static_cast<std::size_t>(x)];
+  return image
+      .pixels[static_cast<std::size_t>(y) * static_cast<std::size_t>(image.width) + static_cast<std::size_t>(x)];
 }
 
 std::string half_block_row(const Image& image, int y, int colors) {
   std::string out;
   for (int x = 0; x < image.width; ++x)
-    out += "\x1b[" + gray_code(38, pixel(image, x, y), colors) + ";" +
-           gray_code(48, pixel(image, x, y + 1), colors) + "m▀";
+    out += "\x1b[" + gray_code(38, pixel(image, x, y), colors) + ";" + gray_code(48, pixel(image, x, y + 1), colors) +
+           "m▀";
   return out + "\x1b[0m\n";
 }
 
@@ -72,12 +72,11 @@ std::string picture(const Image& image, const Terminal& terminal, int most_colum
   Image gray = to_gray(image);
   const int columns = std::max(1, std::min(terminal.columns - 1, most_columns));
   if (gray.width > columns)
-    gray = resize(gray, columns,
-                  std::max(1, static_cast<int>(static_cast<int64_t>(gray.height) * columns / gray.width)));
+    gray =
+        resize(gray, columns, std::max(1, static_cast<int>(static_cast<int64_t>(gray.height) * columns / gray.width)));
   const bool blocks = terminal.unicode && terminal.colors >= 256;
   std::string out;
-  for (int y = 0; y < gray.height; y += 2)
-    out += blocks ? half_block_row(gray, y, terminal.colors) : ramp_row(gray, y);
+  for (int y = 0; y < gray.height; y += 2) out += blocks ? half_block_row(gray, y, terminal.colors) : ramp_row(gray, y);
   return out;
 }
 
@@ -95,8 +94,8 @@ std::string probability_bars(const std::vector<std::pair<std::string, double>>& 
     const std::string bar = block_bar(safe, bar_width, terminal.unicode);
     out += "  " + padded(fit(printable(name), name_width), name_width, false) + "  " +
            (bar.empty() ? "" : styled(bar, "36", terminal.colors)) +
-           std::string(static_cast<std::size_t>(std::max(0, bar_width - display_width(bar))), ' ') + "  " +
-           percent + "\n";
+           std::string(static_cast<std::size_t>(std::max(0, bar_width - display_width(bar))), ' ') + "  " + percent +
+           "\n";
   }
   return out;
 }
@@ -130,8 +129,7 @@ std::string Table::text(const Terminal& terminal) const {
   };
   const std::string head = line([&](std::size_t c) { return columns_[c].head; });
   std::string out = styled(head, "1", terminal.colors) + "\n" + rule;
-  for (const auto& row : rows_)
-    out += row.empty() ? rule : line([&](std::size_t c) { return row[c]; }) + "\n";
+  for (const auto& row : rows_) out += row.empty() ? rule : line([&](std::size_t c) { return row[c]; }) + "\n";
   return out;
 }
 

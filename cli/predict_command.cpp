@@ -45,12 +45,8 @@ Predictor of_run(const std::string& folder, Device device) {
     throw UsageError(
         concat(folder, ": the run of a text; continue one with tandem generate ", folder, " --prompt TEXT"));
   const RunConfig& c = checkpoint.config;
-  return {model_of_run(checkpoint, device),
-          c.input,
-          std::max(c.input[1], c.input[2]),
-          c.class_count,
-          c.classes,
-          c.recipe};
+  return {
+      model_of_run(checkpoint, device), c.input, std::max(c.input[1], c.input[2]), c.class_count, c.classes, c.recipe};
 }
 
 std::vector<std::string> lines_of(const std::string& path) {
@@ -64,8 +60,7 @@ std::vector<std::string> lines_of(const std::string& path) {
 // As torchvision prepares images for these weights: shorter side 256, then the middle 224 x 224.
 Predictor of_weights(const PredictOptions& o, Device device) {
   if (!is_published(o.model))
-    throw UsageError(
-        concat("--model ", o.model, ": not a published model for images; to use a run, name its folder"));
+    throw UsageError(concat("--model ", o.model, ": not a published model for images; to use a run, name its folder"));
   if (o.weights.empty()) throw UsageError("--model needs --weights: a file with the model's weights");
   Predictor out{.input = {3, 224, 224}, .shorter_side = 256, .class_count = 1000, .classes = {}};
   if (!o.classes.empty()) out.classes = lines_of(o.classes);
@@ -75,10 +70,8 @@ Predictor of_weights(const PredictOptions& o, Device device) {
     const auto make = [&] { return make_model(o.model, {3, 224, 224, out.class_count}); };
     out.model = make();
     const auto own = exported(o.model, out.model);
-    const Tensor* scores =
-        own.size() == 0 ? nullptr : weights.find(own.keys().back());  // the bias of the last layer
-    if (scores != nullptr && scores->dim() == 1 && scores->numel() != out.class_count &&
-        scores->numel() <= 1 << 16) {
+    const Tensor* scores = own.size() == 0 ? nullptr : weights.find(own.keys().back());  // the bias of the last layer
+    if (scores != nullptr && scores->dim() == 1 && scores->numel() != out.class_count && scores->numel() <= 1 << 16) {
       out.class_count = scores->numel();
       out.model = make();
     }
@@ -117,8 +110,8 @@ std::vector<std::string> files_of(const std::vector<std::string>& paths) {
 
 // uint8 [1, H, W] of the model's size, and what the terminal shows of it.
 std::pair<Tensor, Image> gray_input(const Predictor& p, const std::string& path, bool invert) {
-  Image image = resize(to_gray(read_image(path, invert ? 255 : 0)), static_cast<int>(p.input[2]),
-                       static_cast<int>(p.input[1]));
+  Image image =
+      resize(to_gray(read_image(path, invert ? 255 : 0)), static_cast<int>(p.input[2]), static_cast<int>(p.input[1]));
   if (invert)
     for (uint8_t& pixel : image.pixels) pixel = static_cast<uint8_t>(255 - pixel);
   return {from_blob(image.pixels.data(), {1, image.height, image.width}, kByte).clone(), image};
@@ -131,8 +124,7 @@ int predict_command(const PredictOptions& o) {
   std::vector<std::string> words = o.words;
   if (o.model.empty() && words.size() < 2)
     throw UsageError("expected the folder of a run, or --model and --weights, and then image files");
-  if (!o.key.empty() && o.weights.empty())
-    throw UsageError("--key: names a state dict in the file of --weights");
+  if (!o.key.empty() && o.weights.empty()) throw UsageError("--key: names a state dict in the file of --weights");
   const Predictor p = o.model.empty() ? of_run(words[0], device) : of_weights(o, device);
   if (o.model.empty()) words.erase(words.begin());
   const std::vector<std::string> files = files_of(words);
@@ -159,14 +151,12 @@ int predict_command(const PredictOptions& o) {
       for (int64_t i = 0; i < top.numel(); ++i) {
         const auto number = which[i].item<int64_t>();
         rows.emplace_back(p.class_name(number), top[i].item<double>());
-        classes.push_back(
-            {{"class", p.class_name(number)}, {"index", number}, {"probability", top[i].item<double>()}});
+        classes.push_back({{"class", p.class_name(number)}, {"index", number}, {"probability", top[i].item<double>()}});
       }
       if (o.json)
         results.push_back({{"file", path}, {"classes", classes}});
       else
-        std::printf("%s\n%s%s\n", printable(path).c_str(),
-                    shown.pixels.empty() ? "" : picture(shown, terminal).c_str(),
+        std::printf("%s\n%s%s\n", printable(path).c_str(), shown.pixels.empty() ? "" : picture(shown, terminal).c_str(),
                     probability_bars(rows, terminal).c_str());
     } catch (const Error& error) {  // continue with the other images
       std::fflush(stdout);

@@ -23,8 +23,7 @@ std::string bar(double fraction, int width, const Terminal& terminal) {
   if (!terminal.unicode)
     return "[" + repeat("=", done) + (done < width ? ">" : "") + repeat(" ", width - done - 1) + "]";
   return styled(repeat("━", done), "36", terminal.colors) +
-         (terminal.colors != 0 ? styled(repeat("━", width - done), "90", terminal.colors)
-                               : repeat("─", width - done));
+         (terminal.colors != 0 ? styled(repeat("━", width - done), "90", terminal.colors) : repeat("─", width - done));
 }
 
 }  // namespace
@@ -64,9 +63,7 @@ ProgressBar::ProgressBar(const Terminal& terminal, std::FILE* out) : terminal_(t
 
 ProgressBar::~ProgressBar() { clear(); }
 
-bool ProgressBar::due() const {
-  return terminal_.interactive && (!shown_ || Clock::now() - drawn_ >= kInterval);
-}
+bool ProgressBar::due() const { return terminal_.interactive && (!shown_ || Clock::now() - drawn_ >= kInterval); }
 
 void ProgressBar::draw(const ProgressView& view) {
   if (!terminal_.interactive) return;

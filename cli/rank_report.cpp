@@ -65,8 +65,7 @@ std::string describe_others(const std::vector<RankEnd>& ends, const RankEnd* fir
   std::string out;
   if (!victims.empty()) out = names_of_ranks(victims) + " failed, too";
   if (!ended.empty())
-    out += (out.empty() ? "" : "; ") + names_of_ranks(ended) +
-           (ended.size() == 1 ? " was ended" : " were ended");
+    out += (out.empty() ? "" : "; ") + names_of_ranks(ended) + (ended.size() == 1 ? " was ended" : " were ended");
   return out;
 }
 

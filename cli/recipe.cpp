@@ -68,8 +68,7 @@ Recipe named(const std::string& name) {
             .clip = 1,
             .warmup = 0.05,
             .decay = "matrices"};
-  throw UsageError(concat("--recipe ", name, ": unknown",
-                          did_you_mean(name, {"source", "best", "images", "text"}),
+  throw UsageError(concat("--recipe ", name, ": unknown", did_you_mean(name, {"source", "best", "images", "text"}),
                           " (known: source, best, images, text)"));
 }
 
@@ -94,27 +93,22 @@ void check_recipe(const Recipe& r) {
   check(r.batch_size >= 1 && r.batch_size <= 1'000'000'000, "--batch-size ", r.batch_size,
         ": expected 1 to 1000000000");
   check(r.lr > 0 && r.lr <= 1e6, "--lr ", r.lr, ": expected a number above 0, at most 1000000");
-  check(r.momentum >= 0 && r.momentum < 1, "--momentum ", r.momentum,
-        ": expected a number from 0 to below 1");
-  check(r.momentum == 0 || r.optimizer == "sgd", "--momentum ", r.momentum,
-        ": only valid with --optimizer sgd");
-  check(r.weight_decay >= 0 && r.weight_decay <= 1e6, "--weight-decay ", r.weight_decay,
-        ": expected 0 or more");
+  check(r.momentum >= 0 && r.momentum < 1, "--momentum ", r.momentum, ": expected a number from 0 to below 1");
+  check(r.momentum == 0 || r.optimizer == "sgd", "--momentum ", r.momentum, ": only valid with --optimizer sgd");
+  check(r.weight_decay >= 0 && r.weight_decay <= 1e6, "--weight-decay ", r.weight_decay, ": expected 0 or more");
   check(r.label_smoothing >= 0 && r.label_smoothing < 1, "--label-smoothing ", r.label_smoothing,
         ": expected a number from 0 to below 1");
-  check(r.accumulate >= 1 && r.accumulate <= kMostAccumulated, "--accumulate ", r.accumulate,
-        ": expected 1 to ", kMostAccumulated);
+  check(r.accumulate >= 1 && r.accumulate <= kMostAccumulated, "--accumulate ", r.accumulate, ": expected 1 to ",
+        kMostAccumulated);
   check(r.clip >= 0 && r.clip <= 1e9, "--clip ", r.clip, ": expected 0 or more");
   check(r.ema >= 0 && r.ema < 1, "--ema ", r.ema, ": expected a number from 0 to below 1");
   check(r.patience >= 0 && r.patience <= kMostEpochs, "--patience ", r.patience, ": expected 0 or more");
-  check(r.warmup >= 0 && r.warmup < 1, "--warmup ", r.warmup,
-        ": expected a share of all steps, from 0 to below 1");
+  check(r.warmup >= 0 && r.warmup < 1, "--warmup ", r.warmup, ": expected a share of all steps, from 0 to below 1");
 }
 
 Recipe make_recipe(const RecipeOptions& options) {
   Recipe r = named(options.name);
-  each_entry(r, options,
-             [](const char*, auto& value, const auto& option) { value = option.value_or(value); });
+  each_entry(r, options, [](const char*, auto& value, const auto& option) { value = option.value_or(value); });
   try {
     check_recipe(r);
   } catch (const Error& error) {
@@ -137,8 +131,7 @@ void check_same(const RecipeOptions& options, const Recipe& recipe) {
     if (!option.has_value() || *option == value) return;
     std::string was = concat(value);
     if (was.empty()) was = "none";
-    throw UsageError(
-        concat("--", name, " ", *option, ": the resumed run was started with ", was, "; leave it out"));
+    throw UsageError(concat("--", name, " ", *option, ": the resumed run was started with ", was, "; leave it out"));
   });
 }
 

@@ -22,8 +22,8 @@ using Json = nlohmann::ordered_json;
 struct Recipe {
   std::string optimizer = "sgd";      ///< or adamw
   std::string schedule = "constant";  ///< or cosine: from lr to 0 over all steps
-  std::string init = "normal";   ///< weights N(0, 0.01²), biases 0; or default: the layers' initialisation
-  std::string augment = "none";  ///< see augmentation.h
+  std::string init = "normal";        ///< weights N(0, 0.01²), biases 0; or default: the layers' initialisation
+  std::string augment = "none";       ///< see augmentation.h
   int64_t batch_size = 256;
   double lr = 0.2;  ///< for the mean loss; equals the published 0.2 / batch for a summed loss
   double momentum = 0, weight_decay = 0;
@@ -32,12 +32,10 @@ struct Recipe {
   double clip = 0;             ///< largest norm of all gradients together; 0: any
   double ema = 0;              ///< decay of the moving average of the model, which is evaluated; 0: none
   std::string freeze;          ///< what does not train: see frozen.h
-  int64_t patience = 0;  ///< epochs without a better test accuracy after which a run ends; 0: any number
-  std::string keep =
-      "last";         ///< the model of a run: that of its last or its best epoch; or all: a file for each
-  double warmup = 0;  ///< share of all steps in which the learning rate rises to lr, before the schedule
-  std::string decay =
-      "all";  ///< what weight_decay applies to; or matrices: parameters with at least two dimensions
+  int64_t patience = 0;        ///< epochs without a better test accuracy after which a run ends; 0: any number
+  std::string keep = "last";   ///< the model of a run: that of its last or its best epoch; or all: a file for each
+  double warmup = 0;           ///< share of all steps in which the learning rate rises to lr, before the schedule
+  std::string decay = "all";   ///< what weight_decay applies to; or matrices: parameters with at least two dimensions
   std::string precision = "fp32";  ///< of forward passes; or bf16, fp16: see precision.h
 };
 

@@ -66,11 +66,10 @@ void check_format(const std::string& tag) {
   const std::string name = kFormatName;
   int64_t number = 0;
   const char* end = tag.data() + tag.size();
-  const bool known =
-      tag.starts_with(name) && std::from_chars(tag.data() + name.size(), end, number).ptr == end;
+  const bool known = tag.starts_with(name) && std::from_chars(tag.data() + name.size(), end, number).ptr == end;
   check(known && number > 0, "unknown format ", tag);
-  check(number == kFormat, "written by ", number < kFormat ? "an older" : "a newer",
-        " version of tandem (format ", number, ", this one reads ", kFormat, "); ",
+  check(number == kFormat, "written by ", number < kFormat ? "an older" : "a newer", " version of tandem (format ",
+        number, ", this one reads ", kFormat, "); ",
         number < kFormat ? "continue with that version, or start a new run" : "update tandem");
 }
 
@@ -116,8 +115,7 @@ RunConfig config_from_json(const Json& json) {
   }
   check(c.input.size() == (c.text ? 0 : 3), "\"input\" must be channels, height, width");
   for (int64_t size : c.input) check(size >= 1 && size <= 65536, "invalid \"input\" size ", size);
-  check(c.class_count >= 1 && (c.text || c.class_count <= 1 << 20), "invalid \"class_count\" ",
-        c.class_count);
+  check(c.class_count >= 1 && (c.text || c.class_count <= 1 << 20), "invalid \"class_count\" ", c.class_count);
   check(c.epochs >= 0 && c.epochs <= kMostEpochs, "invalid \"epochs\" ", c.epochs);
   return c;
 }
@@ -204,16 +202,15 @@ void check_run_folder(const std::string& wanted) {
   if (fs::exists(fs::status(checkpoint_path(wanted), error)))
     throw UsageError(concat("--out ", wanted, ": already contains a run; continue it with --resume ", wanted,
                             ", or choose another folder"));
-  for (const char* file : {"config.json", "metrics.jsonl", "curve.svg", "model.safetensors", "epochs",
-                           "tokenizer.json", "vocab.json", "merges.txt"})
+  for (const char* file : {"config.json", "metrics.jsonl", "curve.svg", "model.safetensors", "epochs", "tokenizer.json",
+                           "vocab.json", "merges.txt"})
     if (fs::exists(fs::symlink_status(base / file, error)))
       throw UsageError(concat("--out ", wanted, ": contains ", file,
                               " but no run to continue with --resume; choose another folder"));
   const fs::file_status status = fs::status(base, error);
   if (error && status.type() != fs::file_type::not_found)
     throw UsageError(concat("--out ", shown(wanted), ": ", error.message()));
-  if (fs::exists(status) && !fs::is_directory(status))
-    throw UsageError(concat("--out ", wanted, ": is not a folder"));
+  if (fs::exists(status) && !fs::is_directory(status)) throw UsageError(concat("--out ", wanted, ": is not a folder"));
 }
 
 std::string make_run_folder(const std::string& wanted, const std::string& name) {

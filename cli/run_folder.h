@@ -29,7 +29,7 @@ struct RunConfig {
   int64_t class_count = 0, epochs = 0;
   Recipe recipe;
   uint64_t seed = 0;
-  std::string data_sum;  ///< fingerprint of all images and labels: the data may move between sessions
+  std::string data_sum;                ///< fingerprint of all images and labels: the data may move between sessions
   std::vector<std::string> devices{};  ///< of the last session; the next one may use others
   std::string root{};
   int64_t shards = 0;

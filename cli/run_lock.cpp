@@ -61,13 +61,11 @@ RunLock::~RunLock() {
 }
 
 void remove_leftovers(const std::string& folder) {
-  for (const char* file :
-       {"checkpoint.safetensors", "model.safetensors", "config.json", "metrics.jsonl", "curve.svg"})
+  for (const char* file : {"checkpoint.safetensors", "model.safetensors", "config.json", "metrics.jsonl", "curve.svg"})
     remove_leftovers_of((std::filesystem::path(folder) / file).string());
   std::error_code error;
   std::set<std::string> epochs;  // ".3.safetensors.12-0.tmp" is left of 3.safetensors
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::filesystem::path(folder) / "epochs", error)) {
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(folder) / "epochs", error)) {
     const std::string name = entry.path().filename().string();
     if (const auto end = name.find(".safetensors."); name.starts_with('.') && end != std::string::npos)
       epochs.insert(name.substr(1, end - 1) + ".safetensors");

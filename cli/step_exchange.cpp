@@ -39,8 +39,8 @@ std::vector<StepReport> StepExchange::finish() {
   for (int r = 0; r < team_.size(); ++r) {
     const double* entry = all_.data_ptr<double>() + r * all_.size(1);
     const double pieces = entry[kPieces];
-    check(pieces >= 0 && pieces <= static_cast<double>(most_pieces_), "StepExchange: rank ", r, " sent ",
-          pieces, " pieces, expected at most ", most_pieces_);
+    check(pieces >= 0 && pieces <= static_cast<double>(most_pieces_), "StepExchange: rank ", r, " sent ", pieces,
+          " pieces, expected at most ", most_pieces_);
     StepReport report{{static_cast<int>(entry[kStop]), entry[kSave] != 0},
                       static_cast<int64_t>(entry[kImages]),
                       static_cast<int64_t>(entry[kCorrect]),

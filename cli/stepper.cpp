@@ -14,9 +14,7 @@
 namespace tandem::cli {
 
 Stepper::Stepper(nn::Sequential model, const Recipe& recipe, Device root)
-    : model_(std::move(model)),
-      recipe_(recipe),
-      scaler_(amp::GradScalerOptions().enabled(recipe.precision == "fp16")) {
+    : model_(std::move(model)), recipe_(recipe), scaler_(amp::GradScalerOptions().enabled(recipe.precision == "fp16")) {
   model_->to(root);
   std::vector<Tensor> trained;
   for (const Tensor& p : model_->parameters())
@@ -77,8 +75,8 @@ class OneDevice final : public Stepper {
  public:
   OneDevice(const nn::Sequential& model, const Recipe& recipe, Device device)
       : Stepper(model, recipe, device),
-        step_([this](const Tensor& images, const Tensor& labels) { train_on(images, labels, {}); },
-              {optimizer_.get()}, cuda::CapturedStepOptions().say_changes(false)) {
+        step_([this](const Tensor& images, const Tensor& labels) { train_on(images, labels, {}); }, {optimizer_.get()},
+              cuda::CapturedStepOptions().say_changes(false)) {
     step_.watch(*model_);
   }
   Score evaluate(const ImageSet& data) override {
@@ -124,12 +122,10 @@ class ByServer final : public Stepper {
         server_(model_, placement.devices,
                 {.root = placement.root,
                  .shards = placement.shards,
-                 .not_finite =
-                     parallel::NotFinite::kIgnore,  // diverging runs continue and show it, as on one device
+                 .not_finite = parallel::NotFinite::kIgnore,  // diverging runs continue and show it, as on one device
                  .group = placement.team.group_for(placement.root),
                  .synchronize_timings = timed == Timed::kDevices}) {
-    for (const Device& device : server_.devices())
-      counted_.push_back(full({}, 0, TensorOptions(device).dtype(kLong)));
+    for (const Device& device : server_.devices()) counted_.push_back(full({}, 0, TensorOptions(device).dtype(kLong)));
     if (!team_.several()) return;
     const auto devices = static_cast<int64_t>(placement.devices.size());
     exchange_.emplace(team_, placement.shards > 0 ? placement.shards / team_.size() + 1 : devices);
@@ -141,8 +137,7 @@ class ByServer final : public Stepper {
     NoGradGuard guard;
     const auto images =
         static_cast<double>(batch[1].size(0)) / (place.share * scale_);  // the losses have been multiplied
-    for (std::size_t i = 0; i < result.losses.size();
-         ++i)  // in the order of the pieces, whatever the devices
+    for (std::size_t i = 0; i < result.losses.size(); ++i)  // in the order of the pieces, whatever the devices
       loss_sum_.add_(result.losses[i].to(server_.root()).to(kDouble).mul_(result.weights[i] * images));
   }
 
@@ -217,17 +212,15 @@ class ByServer final : public Stepper {
   }
 
   // Each device evaluates one of the batches.
-  void evaluate_together(const ImageSet& data, const std::vector<int64_t>& batches, int64_t size,
-                         const Tensor& sums) {
+  void evaluate_together(const ImageSet& data, const std::vector<int64_t>& batches, int64_t size, const Tensor& sums) {
     std::vector<Tensor> images, labels;
     for (const int64_t k : batches) {
       images.push_back(data.rows(k * size, size));
       labels.push_back(data.labels.narrow(0, k * size, size));
     }
-    const Tensor rows = server_.evaluate({cat(images), cat(labels)},
-                                         [this](nn::SequentialImpl& net, const parallel::Tensors& piece) {
-                                           return scores(net, piece[0], piece[1]);
-                                         });
+    const Tensor rows = server_.evaluate(
+        {cat(images), cat(labels)},
+        [this](nn::SequentialImpl& net, const parallel::Tensors& piece) { return scores(net, piece[0], piece[1]); });
     for (std::size_t i = 0; i < batches.size(); ++i)
       sums[batches[i]].copy_(rows.narrow(0, static_cast<int64_t>(i) * size, size).sum(0));
   }
@@ -235,8 +228,8 @@ class ByServer final : public Stepper {
   Tensor evaluate_one(const ImageSet& data, int64_t at, int64_t size) {
     const NoGradGuard no_grad;
     model_->eval();
-    const Tensor rows = scores(*model_, data.rows(at, size).to(server_.root()),
-                               data.labels.narrow(0, at, size).to(server_.root()));
+    const Tensor rows =
+        scores(*model_, data.rows(at, size).to(server_.root()), data.labels.narrow(0, at, size).to(server_.root()));
     model_->train();
     return rows.sum(0);
   }
@@ -274,8 +267,7 @@ class ByServer final : public Stepper {
   // Keeps the figures of a step for agree().
   void report(const parallel::StepResult& result, int64_t images, const GroupPlace& place) {
     report_ = {.wish = {}, .images = images, .correct = 0, .losses = {}, .weights = result.weights};
-    for (const Tensor& loss : result.losses)
-      report_.losses.push_back(loss.item<double>() / (place.share * scale_));
+    for (const Tensor& loss : result.losses) report_.losses.push_back(loss.item<double>() / (place.share * scale_));
     for (const Tensor& part : counted_) {
       report_.correct += part.item<int64_t>();
       Tensor(part).zero_();
@@ -310,10 +302,9 @@ class ByServer final : public Stepper {
 
 }  // namespace
 
-std::unique_ptr<Stepper> make_stepper(const nn::Sequential& model, const Recipe& recipe,
-                                      const Placement& placement, Timed timed) {
-  if (!placement.by_server() && timed == Timed::kNo)
-    return std::make_unique<OneDevice>(model, recipe, placement.root);
+std::unique_ptr<Stepper> make_stepper(const nn::Sequential& model, const Recipe& recipe, const Placement& placement,
+                                      Timed timed) {
+  if (!placement.by_server() && timed == Timed::kNo) return std::make_unique<OneDevice>(model, recipe, placement.root);
   return std::make_unique<ByServer>(model, recipe, placement, timed);
 }
 

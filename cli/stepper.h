@@ -71,7 +71,7 @@ class Stepper {
 enum class Timed { kNo, kHost, kDevices };  ///< kDevices waits for the devices after each phase
 
 /// A stepper for a model, in which some parameters may be frozen and which it moves to the root. With timing, it uses a server even on one device.
-std::unique_ptr<Stepper> make_stepper(const nn::Sequential& model, const Recipe& recipe,
-                                      const Placement& placement, Timed timed = Timed::kNo);
+std::unique_ptr<Stepper> make_stepper(const nn::Sequential& model, const Recipe& recipe, const Placement& placement,
+                                      Timed timed = Timed::kNo);
 
 }  // namespace tandem::cli

@@ -33,8 +33,7 @@ std::string kind(const nn::Module& layer) {
 int64_t times(int64_t count, int64_t batch_size) {
   int64_t out = 0;
   if (__builtin_mul_overflow(count, batch_size, &out))
-    throw UsageError(
-        concat("--batch-size ", batch_size, ": the number of operations does not fit in 63 bits"));
+    throw UsageError(concat("--batch-size ", batch_size, ": the number of operations does not fit in 63 bits"));
   return out;
 }
 
@@ -74,18 +73,17 @@ class Rows {
           std::vector<int64_t> sizes = (out.defined() ? out : inputs[0]).sizes().vec();
           if (whole) std::swap(sizes[0], sizes[1]);  // [L, N, E]
           const std::size_t bytes = (out.defined() ? out : inputs[0]).nbytes();
-          add(name.empty() ? "(itself)" : name, kind(layer), std::move(sizes), bytes, own,
-              work_of(layer, inputs, out));
+          add(name.empty() ? "(itself)" : name, kind(layer), std::move(sizes), bytes, own, work_of(layer, inputs, out));
         });
   }
 
-  void add(const std::string& name, const std::string& what, std::vector<int64_t> sizes, std::size_t bytes,
-           int64_t own, Work work) {
+  void add(const std::string& name, const std::string& what, std::vector<int64_t> sizes, std::size_t bytes, int64_t own,
+           Work work) {
     sizes[0] = batch_size_;
     const double all_bytes = static_cast<double>(bytes) * static_cast<double>(batch_size_);
     const int64_t count = times(work.operations, batch_size_);
-    table_.add_row({name, what, concat(IntArrayRef(sizes)), own == 0 ? "" : with_commas(own),
-                    byte_size(all_bytes), what.empty() ? "" : with_commas(count)});
+    table_.add_row({name, what, concat(IntArrayRef(sizes)), own == 0 ? "" : with_commas(own), byte_size(all_bytes),
+                    what.empty() ? "" : with_commas(count)});
     parameters_ += own;
     bytes_ += all_bytes;
     if (__builtin_add_overflow(operations_, count, &operations_)) times(INT64_MAX, batch_size_);
@@ -178,8 +176,7 @@ std::size_t load(const std::string& path, const std::string& key, nn::Module& mo
 }  // namespace
 
 int summary_command(const SummaryOptions& o) {
-  if (!o.key.empty() && o.weights.empty())
-    throw UsageError("--key: names a state dict in the file of --weights");
+  if (!o.key.empty() && o.weights.empty()) throw UsageError("--key: names a state dict in the file of --weights");
   Subject subject = subject_of(o);
   const Terminal terminal = detect_terminal();
   NoGradGuard guard;
@@ -197,9 +194,8 @@ int summary_command(const SummaryOptions& o) {
     throw UsageError(error.what());
   }
   std::fputs(rows.text(terminal).c_str(), stdout);
-  std::printf(
-      "%s of parameters; operations count the forward pass, a training step has about three times as many\n",
-      byte_size(static_cast<double>(4 * rows.parameters())).c_str());
+  std::printf("%s of parameters; operations count the forward pass, a training step has about three times as many\n",
+              byte_size(static_cast<double>(4 * rows.parameters())).c_str());
   std::printf("%s multiply-adds per input in convolutions, linear layers and attention\n",
               with_commas(rows.multiply_adds()).c_str());
   if (!o.weights.empty())

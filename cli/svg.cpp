@@ -39,8 +39,8 @@ std::string svg_escaped(const std::string& text) {
 }
 
 std::string svg_text(double x, double y, const char* anchor, const char* css, const std::string& text) {
-  return concat("  <text class=\"", css, "\" x=\"", svg_number(x), "\" y=\"", svg_number(y),
-                "\" text-anchor=\"", anchor, "\">", svg_escaped(text), "</text>\n");
+  return concat("  <text class=\"", css, "\" x=\"", svg_number(x), "\" y=\"", svg_number(y), "\" text-anchor=\"",
+                anchor, "\">", svg_escaped(text), "</text>\n");
 }
 
 std::string svg_line(double x1, double y1, double x2, double y2, const char* css) {
@@ -48,12 +48,11 @@ std::string svg_line(double x1, double y1, double x2, double y2, const char* css
                 svg_number(x2), "\" y2=\"", svg_number(y2), "\"/>\n");
 }
 
-std::string svg_begin(int width, int height, const std::string& title, const char* own,
-                      const char* own_dark) {
-  return concat("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", width, " ", height, "\" width=\"",
-                width, "\" height=\"", height, "\" role=\"img\">\n  <title>", svg_escaped(title),
-                "</title>\n  <style>\n", kStyle, own, "    @media (prefers-color-scheme: dark) {\n", kDark,
-                own_dark, "    }\n  </style>\n  <rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n");
+std::string svg_begin(int width, int height, const std::string& title, const char* own, const char* own_dark) {
+  return concat("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", width, " ", height, "\" width=\"", width,
+                "\" height=\"", height, "\" role=\"img\">\n  <title>", svg_escaped(title), "</title>\n  <style>\n",
+                kStyle, own, "    @media (prefers-color-scheme: dark) {\n", kDark, own_dark,
+                "    }\n  </style>\n  <rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n");
 }
 
 }  // namespace tandem::cli

@@ -40,8 +40,8 @@ Team::GroupPtr Team::group_for(Device device) const {
   options.backend = "nccl";
   options.timeout = kPatience;
   options.device = device;
-  return distributed::ProcessGroup::make(
-      std::make_shared<distributed::PrefixStore>("tandem/nccl", group_->store()), rank(), size(), options);
+  return distributed::ProcessGroup::make(std::make_shared<distributed::PrefixStore>("tandem/nccl", group_->store()),
+                                         rank(), size(), options);
 }
 
 Team Team::first(int size) const {

@@ -23,14 +23,11 @@ tensorboard::SummaryWriterOptions options_for(bool resumed, int64_t steps_done) 
 
 TensorboardLog::TensorboardLog(const Options& options, const RunConfig& config, const Progress& progress)
     : options_(options), writer_(options.folder, options_for(options.resumed, step_of(progress))) {
-  if (step_of(progress) == 0)
-    writer_.add_text("configuration", "```json\n" + json_text(to_json(config), 2) + "\n```");
+  if (step_of(progress) == 0) writer_.add_text("configuration", "```json\n" + json_text(to_json(config), 2) + "\n```");
 }
 
-void TensorboardLog::before_step(const Progress& p, const std::vector<Tensor>& batch,
-                                 const Stepper& stepper) {
-  if (!has_images_ && step_of(p) == 0 && batch[0].dim() == 4 &&
-      (batch[0].size(1) == 1 || batch[0].size(1) == 3))
+void TensorboardLog::before_step(const Progress& p, const std::vector<Tensor>& batch, const Stepper& stepper) {
+  if (!has_images_ && step_of(p) == 0 && batch[0].dim() == 4 && (batch[0].size(1) == 1 || batch[0].size(1) == 3))
     writer_.add_images("first batch", batch[0].narrow(0, 0, std::min(kMostImages, batch[0].size(0))));
   has_images_ = true;
   labels_per_image_ = static_cast<double>(batch[1].numel()) / static_cast<double>(batch[1].size(0));
@@ -51,8 +48,7 @@ void TensorboardLog::after_step(const Progress& p, Stepper& stepper) {
   const int64_t correct = stepper.correct(), step = step_of(p) - (pending > 0 ? 1 : 0);
   const auto images = static_cast<double>(counted - images_);
   writer_.add_scalar("train/loss", (loss_sum - loss_sum_) / images, step);
-  writer_.add_scalar("train/accuracy", static_cast<double>(correct - correct_) / (images * labels_per_image_),
-                     step);
+  writer_.add_scalar("train/accuracy", static_cast<double>(correct - correct_) / (images * labels_per_image_), step);
   writer_.add_scalar("train/learning_rate", stepper.optimizer().param_groups()[0].options().get_lr(), step);
   writer_.add_scalar("train/images_per_second", images / std::max(time - time_, 1e-9), step);
   images_ = counted, correct_ = correct, loss_sum_ = loss_sum, time_ = time;
@@ -66,8 +62,7 @@ void TensorboardLog::after_epoch(const Progress& p, const nn::Sequential& model)
   for (const auto& parameter : model->named_parameters()) {
     writer_.add_histogram("parameters/" + parameter.key(), parameter.value(), step);
     const Tensor gradient = parameter.value().grad();
-    if (options_.gradients && gradient.defined())
-      writer_.add_histogram("gradients/" + parameter.key(), gradient, step);
+    if (options_.gradients && gradient.defined()) writer_.add_histogram("gradients/" + parameter.key(), gradient, step);
   }
   writer_.flush();
 }

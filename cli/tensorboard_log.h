@@ -26,8 +26,7 @@ class TensorboardLog final : public TrainingObserver {
   /// Error.
   TensorboardLog(const Options& options, const RunConfig& config, const Progress& progress);
 
-  void before_step(const Progress& progress, const std::vector<Tensor>& batch,
-                   const Stepper& stepper) override;
+  void before_step(const Progress& progress, const std::vector<Tensor>& batch, const Stepper& stepper) override;
   void after_step(const Progress& progress, Stepper& stepper) override;
   void after_epoch(const Progress& progress, const nn::Sequential& model) override;
 

@@ -45,8 +45,7 @@ std::string safe(const std::string& text) {
 // The content of a file of at most 256 MiB.
 std::string content_of(const std::string& path) {
   data::GzInput input(path);
-  check(!input.is_gzip() && input.file_bytes() <= uint64_t{256} << 20, path,
-        ": a gzip file, or larger than 256 MiB");
+  check(!input.is_gzip() && input.file_bytes() <= uint64_t{256} << 20, path, ": a gzip file, or larger than 256 MiB");
   std::string out(input.file_bytes(), '\0');
   out.resize(input.read(out.data(), out.size()));
   return out;
@@ -135,9 +134,7 @@ TextCodec find_codec(const std::string& folder) {
   return characters ? codec_of(*characters) : TextCodec{};
 }
 
-TextCodec codec_of_characters(const std::string& text_file) {
-  return codec_of(text::characters_of_file(text_file));
-}
+TextCodec codec_of_characters(const std::string& text_file) { return codec_of(text::characters_of_file(text_file)); }
 
 std::string CharacterStream::add(const std::string& bytes) {
   waiting_ += bytes;

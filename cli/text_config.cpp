@@ -78,17 +78,16 @@ models::GPT2Options sizes_of(const std::string& name, const TextOptions& o, int6
       .n_positions(o.context.value_or(size.positions));
 }
 
-models::GPT2Options checked_sizes(const std::string& name, const TextOptions& o,
-                                  const models::GPT2Options& weights) {
+models::GPT2Options checked_sizes(const std::string& name, const TextOptions& o, const models::GPT2Options& weights) {
   const NamedSize& size = size_named(name);
-  check(name == kSizes[0].name || (size.layers == weights.n_layer() && size.width == weights.n_embd()),
-        "--model ", name, ": has ", size.layers, " layers of width ", size.width, ", the weights have ",
-        weights.n_layer(), " of ", weights.n_embd(), "; --model gpt2 takes the sizes of the weights");
+  check(name == kSizes[0].name || (size.layers == weights.n_layer() && size.width == weights.n_embd()), "--model ",
+        name, ": has ", size.layers, " layers of width ", size.width, ", the weights have ", weights.n_layer(), " of ",
+        weights.n_embd(), "; --model gpt2 takes the sizes of the weights");
   fits("layers", o.layers, weights.n_layer());
   fits("heads", o.heads, weights.n_head());
   fits("width", o.width, weights.n_embd());
-  check(o.context.value_or(1) <= weights.n_positions(), "--context ", o.context.value_or(1),
-        ": the weights have ", weights.n_positions(), " positions");
+  check(o.context.value_or(1) <= weights.n_positions(), "--context ", o.context.value_or(1), ": the weights have ",
+        weights.n_positions(), " positions");
   return weights;
 }
 

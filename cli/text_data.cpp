@@ -17,8 +17,8 @@ namespace {
 constexpr int64_t kMostDefaultValidation = 131072;  // tokens; more would take longer than they tell
 
 Tensor tokens_in(const std::string& path, const TextCodec& codec, const TextConfig& c) {
-  check(codec.size <= c.model.vocab_size(), "the tokenizer has tokens up to ", codec.size - 1,
-        ", the model only ", c.model.vocab_size());
+  check(codec.size <= c.model.vocab_size(), "the tokenizer has tokens up to ", codec.size - 1, ", the model only ",
+        c.model.vocab_size());
   const text::Cut cut = codec.by_words ? text::Cut::kWord : text::Cut::kCharacter;
   try {
     Tensor tokens = text::encode_pieces(path, cut, c.model.vocab_size(), codec.encode);
@@ -31,8 +31,7 @@ Tensor tokens_in(const std::string& path, const TextCodec& codec, const TextConf
   }
 }
 
-data::ImageData windows(const Tensor& tokens, int64_t first, int64_t count, int64_t length,
-                        const TextConfig& c) {
+data::ImageData windows(const Tensor& tokens, int64_t first, int64_t count, int64_t length, const TextConfig& c) {
   const auto cut = [&](int64_t from) { return tokens.narrow(0, from, count * length).view({count, length}); };
   return {cut(first), cut(first + 1), c.model.vocab_size()};
 }
@@ -65,8 +64,7 @@ TextData read_text(const std::string& path, const TextCodec& codec, const TextCo
          " and the next one; choose a smaller --context or "
          "a larger --validation");
   if (train_windows > 1) --train_windows;  // leaves room to begin elsewhere in each epoch
-  return {.windows = {windows(tokens, 0, train_windows, length, c),
-                      windows(tokens, train, test_windows, length, c)},
+  return {.windows = {windows(tokens, 0, train_windows, length, c), windows(tokens, train, test_windows, length, c)},
           .train_tokens = train,
           .validation_tokens = validation,
           .sum = sum_of(tokens)};
@@ -87,9 +85,7 @@ data::ImageData windows_of_epoch(const data::ImageData& data, uint64_t seed, int
   generator.set_offset(static_cast<uint64_t>(4 * epoch));
   const GeneratorGuard guard{generator};
   const int64_t shift = randint(0, length, {1}, TensorOptions(kLong)).item<int64_t>();
-  const auto moved = [&](const Tensor& t) {
-    return t.as_strided(t.sizes(), t.strides(), t.storage_offset() + shift);
-  };
+  const auto moved = [&](const Tensor& t) { return t.as_strided(t.sizes(), t.strides(), t.storage_offset() + shift); };
   return {moved(data.images), moved(data.labels), data.classes};
 }
 

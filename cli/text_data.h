@@ -9,8 +9,7 @@
 namespace tandem::cli {
 
 struct TextData {
-  data::ImageDataPair
-      windows;  ///< tokens and next tokens [N, context], views of one list; test: the end of the text
+  data::ImageDataPair windows;  ///< tokens and next tokens [N, context], views of one list; test: the end of the text
   int64_t train_tokens = 0, validation_tokens = 0;
   std::string sum;  ///< a fingerprint of all tokens
 };

@@ -35,8 +35,7 @@ Configured configured(const std::string& folder) {
     Configured out;
     if (config.contains("n_head")) out.heads = get_entry<int64_t>(config, "n_head");
     if (config.contains("layer_norm_epsilon")) out.epsilon = get_entry<double>(config, "layer_norm_epsilon");
-    check(out.epsilon > 0 && out.epsilon < 1, "layer_norm_epsilon ", out.epsilon,
-          ": expected a small positive number");
+    check(out.epsilon > 0 && out.epsilon < 1, "layer_norm_epsilon ", out.epsilon, ": expected a small positive number");
     if (config.contains("activation_function"))
       check(get_entry<std::string>(config, "activation_function") == "gelu_new",
             "the activation function is not gelu_new, the only one that is known");
@@ -51,23 +50,20 @@ Configured configured(const std::string& folder) {
 const Tensor& matrix(const State& state, const std::string& name) {
   const Tensor* found = state.find(name);
   check(found != nullptr, "the weights are not those of a GPT-2: there is no ", name);
-  check(found->dim() == 2 && found->numel() > 0, "the weights are not those of a GPT-2: ", name, " is ",
-        *found);
+  check(found->dim() == 2 && found->numel() > 0, "the weights are not those of a GPT-2: ", name, " is ", *found);
   return *found;
 }
 
 // The sizes of the model that has these weights. The number of heads is not among them.
 models::GPT2Options sizes_of(const State& state, int64_t heads, double epsilon) {
   const std::string prefix = "transformer.";
-  const Tensor tokens = matrix(state, prefix + "wte.weight"),
-               positions = matrix(state, prefix + "wpe.weight");
+  const Tensor tokens = matrix(state, prefix + "wte.weight"), positions = matrix(state, prefix + "wpe.weight");
   const int64_t width = tokens.size(1);
   int64_t layers = 0;
   while (state.contains(concat(prefix, "h.", layers, ".ln_1.weight"))) ++layers;
   check(layers > 0, "the weights are not those of a GPT-2: there is no ", prefix, "h.0.ln_1.weight");
   if (heads == 0 && width % kPublishedHeadWidth == 0) heads = width / kPublishedHeadWidth;
-  check(heads > 0 && width % heads == 0, "the number of heads is not known: pass a --heads that divides ",
-        width);
+  check(heads > 0 && width % heads == 0, "the number of heads is not known: pass a --heads that divides ", width);
   return models::GPT2Options()
       .vocab_size(tokens.size(0))
       .n_positions(positions.size(0))

@@ -90,9 +90,8 @@ Checkpoint resumed(const TrainOptions& o, const Team& team, std::optional<RunLoc
     require(o.epochs >= checkpoint.progress.epoch,
             concat("--epochs ", o.epochs, ": the run has completed ",
                    counted(checkpoint.progress.epoch, "epoch", "epochs"), " already"));
-    require(
-        o.epochs > checkpoint.progress.epoch || checkpoint.progress.batch == 0,
-        concat("--epochs ", o.epochs, ": the run is in the middle of epoch ", checkpoint.progress.epoch + 1));
+    require(o.epochs > checkpoint.progress.epoch || checkpoint.progress.batch == 0,
+            concat("--epochs ", o.epochs, ": the run is in the middle of epoch ", checkpoint.progress.epoch + 1));
     checkpoint.config.epochs = o.epochs;
   }
   return checkpoint;
@@ -167,8 +166,7 @@ ImageSetPair read_data(const TrainOptions& o, const Team& team, Prepared& p, con
     return load_images(o, team, c, terminal);
   } catch (const Error& error) {
     const bool moved = !o.resume.empty() && !was_given(o, "data") && !is_data_name(c.data);
-    throw UsageError(
-        concat(error.what(), moved ? "; if the data has moved, give its new location with --data" : ""));
+    throw UsageError(concat(error.what(), moved ? "; if the data has moved, give its new location with --data" : ""));
   }
 }
 
@@ -190,8 +188,7 @@ Placement placement_of(const TrainOptions& o, const Team& team, const RunConfig&
   } catch (const UsageError& error) {
     if (!o.root.empty()) throw;
     if (c.devices.size() == 1) return use_placement(own_devices(team, {}), "", c.shards);
-    throw UsageError(
-        concat("--resume: the run's ", printable(error.what()), "; name other devices with --devices"));
+    throw UsageError(concat("--resume: the run's ", printable(error.what()), "; name other devices with --devices"));
   }
 }
 
@@ -220,12 +217,11 @@ void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const 
                 printable(data_label(c)).c_str(), with_commas(data.train.count()).c_str(),
                 with_commas(data.test.count()).c_str(), static_cast<long long>(c.input[1]),
                 static_cast<long long>(c.input[2]), static_cast<long long>(c.class_count),
-                printable(c.data_folder).c_str(),
-                data.train.files != nullptr ? ", files read in each epoch" : "");
-  std::printf("device   %s, %s, %s\n", described(placement).c_str(),
-              describe_devices(placement.devices).c_str(), counted(o.workers, "worker", "workers").c_str());
-  std::printf("training %s, %s, seed %llu\n", counted(c.epochs, "epoch", "epochs").c_str(),
-              describe(c.recipe).c_str(), static_cast<unsigned long long>(c.seed));
+                printable(c.data_folder).c_str(), data.train.files != nullptr ? ", files read in each epoch" : "");
+  std::printf("device   %s, %s, %s\n", described(placement).c_str(), describe_devices(placement.devices).c_str(),
+              counted(o.workers, "worker", "workers").c_str());
+  std::printf("training %s, %s, seed %llu\n", counted(c.epochs, "epoch", "epochs").c_str(), describe(c.recipe).c_str(),
+              static_cast<unsigned long long>(c.seed));
   std::printf("folder   %s%s\n", printable(folder).c_str(), o.resume.empty() ? "" : ", resumed");
   if (!o.resume.empty()) std::printf("resumed  after %s\n", place_of(trainer.progress()).c_str());
   std::fflush(stdout);
@@ -240,8 +236,7 @@ void finish(const std::string& folder, Trainer& trainer, const Terminal& termina
                               exported(c.model, trainer.model()), metadata);
   if (c.text) return print_text_result(c, trainer.progress(), printable(folder), terminal);
   LinePlot plot{.title = "test accuracy", .least = 0, .most = 1};
-  for (const Json& line : trainer.progress().history)
-    plot.values.push_back(get_entry<double>(line, "test_accuracy"));
+  for (const Json& line : trainer.progress().history) plot.values.push_back(get_entry<double>(line, "test_accuracy"));
   std::printf("\n%s\n", line_plot(plot, terminal).c_str());
   const std::vector<Json>& history = trainer.progress().history;
   const int64_t epoch = result_epoch(c, history);
@@ -319,8 +314,8 @@ int train(const TrainOptions& o, const Team& team) {
   const DeviceGuard guard(p.placement.root);
   std::optional<Trainer> trainer;
   team.together([&] {
-    trainer.emplace(TrainerOptions{p.placement, o.workers, o.save_every, o.weights, o.key},
-                    std::move(p.checkpoint), p.data, terminal);
+    trainer.emplace(TrainerOptions{p.placement, o.workers, o.save_every, o.weights, o.key}, std::move(p.checkpoint),
+                    p.data, terminal);
   });
   std::string folder;
   std::unique_ptr<TensorboardLog> log;
@@ -337,8 +332,8 @@ int train(const TrainOptions& o, const Team& team) {
   if (team.leads()) announce(o, p, *trainer, folder);
   const bool complete = trainer->run(folder);
   if (!complete && team.leads())
-    std::printf("stopped after %s; continue with: tandem train --resume %s\n",
-                place_of(trainer->progress()).c_str(), printable(quoted_for_shell(folder)).c_str());
+    std::printf("stopped after %s; continue with: tandem train --resume %s\n", place_of(trainer->progress()).c_str(),
+                printable(quoted_for_shell(folder)).c_str());
   if (complete && team.leads()) finish(folder, *trainer, terminal);
   return complete ? 0 : 128 + stop_signal;
 }
@@ -347,8 +342,7 @@ int train(const TrainOptions& o, const Team& team) {
 
 int train_command(const TrainOptions& o) {
   check_options(o);
-  if (o.processes > 1)
-    return start_processes("train", words_of_each(o.words, o.processes, o.threads), o.processes);
+  if (o.processes > 1) return start_processes("train", words_of_each(o.words, o.processes, o.threads), o.processes);
   const Team team = Team::join();
   return team.guarded([&] { return train(o, team); });
 }

@@ -21,12 +21,11 @@ namespace fs = std::filesystem;
 // Texts need a file: the default of --data is a data set of images.
 void check_text_file(const TrainOptions& o) {
   if (!was_given(o, "data") || is_data_name(o.data))
-    throw UsageError(concat("--model ", o.model,
-                            ": trains on a text; name its file with --data, such as --data book.txt"));
+    throw UsageError(
+        concat("--model ", o.model, ": trains on a text; name its file with --data, such as --data book.txt"));
   std::error_code error;
   if (fs::is_directory(o.data, error))
-    throw UsageError(
-        concat("--data ", o.data, ": is a folder; --model ", o.model, " trains on a file of text"));
+    throw UsageError(concat("--data ", o.data, ": is a folder; --model ", o.model, " trains on a file of text"));
 }
 
 TextCodec new_tokenizer(const TrainOptions& o, const TextWeights* weights) {
@@ -39,16 +38,14 @@ TextCodec new_tokenizer(const TrainOptions& o, const TextWeights* weights) {
     throw UsageError(concat("--weights ", o.weights,
                             ": there is no tokenizer beside the weights; name the folder with its vocab.json "
                             "and merges.txt with --tokenizer"));
-  throw UsageError(
-      concat("--tokenizer ", wanted, ": expected char, or a folder with vocab.json and merges.txt"));
+  throw UsageError(concat("--tokenizer ", wanted, ": expected char, or a folder with vocab.json and merges.txt"));
 }
 
 }  // namespace
 
 void check_text_options(const TrainOptions& o, const std::string& model) {
   const bool text = is_text_model(model);
-  for (const char* name :
-       {"tokenizer", "layers", "heads", "width", "context", "steps", "dropout", "validation"})
+  for (const char* name : {"tokenizer", "layers", "heads", "width", "context", "steps", "dropout", "validation"})
     if (!text && was_given(o, name))
       throw UsageError(concat("--", name, ": only for texts, with --model gpt2; this is ", model));
   if (text && was_given(o, "image-size"))
@@ -83,8 +80,8 @@ TextCodec start_text(const TrainOptions& o, RunConfig& c) {
     c.text->end_of_text = codec.end_of_text;
     c.class_count = c.text->model.vocab_size();
     if (codec.size > c.class_count)
-      throw UsageError(concat("--weights ", o.weights, ": have ", c.class_count,
-                              " tokens, the tokenizer has ", codec.size));
+      throw UsageError(
+          concat("--weights ", o.weights, ": have ", c.class_count, " tokens, the tokenizer has ", codec.size));
     return codec;
   } catch (const UsageError&) {
     throw;
@@ -120,11 +117,10 @@ TextData load_text(RunConfig& c, const TextCodec& codec) try {
 
 std::string described(const RunConfig& c, const TextData& data) {
   const models::GPT2Options& m = c.text->model;
-  return concat("data     ", printable(data_label(c)), ": ", with_commas(data.train_tokens),
-                " tokens to train, ", with_commas(data.validation_tokens), " to validate, ",
-                with_commas(m.vocab_size()), " different (",
-                c.text->tokenizer == "bpe" ? "byte pairs" : "characters", "), ", printable(c.data), "\n",
-                "examples ", c.text->context, " tokens; ", m.n_layer(), " layers of width ", m.n_embd(), ", ",
+  return concat("data     ", printable(data_label(c)), ": ", with_commas(data.train_tokens), " tokens to train, ",
+                with_commas(data.validation_tokens), " to validate, ", with_commas(m.vocab_size()), " different (",
+                c.text->tokenizer == "bpe" ? "byte pairs" : "characters", "), ", printable(c.data), "\n", "examples ",
+                c.text->context, " tokens; ", m.n_layer(), " layers of width ", m.n_embd(), ", ",
                 counted(m.n_head(), "head", "heads"));
 }
 

@@ -27,8 +27,7 @@ ModelShape shape_of(const RunConfig& c) { return {c.input[0], c.input[1], c.inpu
 
 OrderedDict<std::string, Tensor> copy_of(const nn::Module& model) {
   OrderedDict<std::string, Tensor> out("Tensor");
-  for (const auto& item : model.state_dict())
-    out.insert(item.key(), item.value().to(Device(kCPU, 0)).clone());
+  for (const auto& item : model.state_dict()) out.insert(item.key(), item.value().to(Device(kCPU, 0)).clone());
   return out;
 }
 
@@ -46,8 +45,7 @@ nn::Sequential model_of(const Checkpoint& checkpoint) {
 
 }  // namespace
 
-Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, ImageSetPair data,
-                 const Terminal& terminal)
+Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, ImageSetPair data, const Terminal& terminal)
     : options_(options),
       checkpoint_(std::move(checkpoint)),
       data_(std::move(data)),
@@ -153,14 +151,12 @@ bool Trainer::epoch() {
   for (std::vector<Tensor> batch = next(loader); p.batch < batches && !batch.empty(); batch = next(loader)) {
     const profiler::Record step_span("step", "train");
     const GroupPlace place = place_in_group(c.recipe, p.batch, images());
-    stepper_->set_lr(
-        learning_rate(c.recipe, p.epoch * steps + p.batch / c.recipe.accumulate, c.epochs * steps));
+    stepper_->set_lr(learning_rate(c.recipe, p.epoch * steps + p.batch / c.recipe.accumulate, c.epochs * steps));
     if (observer_ != nullptr) guarded([&] { observer_->before_step(p, batch, *stepper_); });
     stepper_->step(batch, place);
     p.images += std::min(c.recipe.batch_size, images() - p.batch * c.recipe.batch_size);
     ++p.batch;
-    const Wish heard =
-        stepper_->agree({stop_signal, leads() && seconds_now() - saved_at_ >= options_.save_every});
+    const Wish heard = stepper_->agree({stop_signal, leads() && seconds_now() - saved_at_ >= options_.save_every});
     wish = {std::max(wish.stop, heard.stop), wish.save || heard.save};
     show(batches, begun);
     if (observer_ != nullptr) guarded([&] { observer_->after_step(p, *stepper_); });
@@ -189,14 +185,14 @@ void Trainer::show(int64_t batches, double begun) {
   const auto counted = static_cast<double>(p.images - stepper_->images_pending());
   const double rate = images / std::max(seconds, 1e-9);
   const double left = static_cast<double>((c.epochs - p.epoch) * this->images()) - images;
-  bar_.draw({.title = concat("epoch ", p.epoch + 1, "/", c.epochs),
-             .fraction = static_cast<double>(p.batch) / static_cast<double>(batches),
-             .fields = c.text ? text_fields(p.loss_sum / counted,
-                                            rate * static_cast<double>(labels_per_image()), left / rate)
-                              : training_fields({.loss = p.loss_sum / counted,
-                                                 .accuracy = static_cast<double>(p.correct) / counted,
-                                                 .images_per_second = rate,
-                                                 .seconds_left = left / rate})});
+  bar_.draw(
+      {.title = concat("epoch ", p.epoch + 1, "/", c.epochs),
+       .fraction = static_cast<double>(p.batch) / static_cast<double>(batches),
+       .fields = c.text ? text_fields(p.loss_sum / counted, rate * static_cast<double>(labels_per_image()), left / rate)
+                        : training_fields({.loss = p.loss_sum / counted,
+                                           .accuracy = static_cast<double>(p.correct) / counted,
+                                           .images_per_second = rate,
+                                           .seconds_left = left / rate})});
 }
 
 void Trainer::collect() {
@@ -221,16 +217,15 @@ std::vector<Tensor> Trainer::next(Batches& loader) const try {
 Json Trainer::figures(const Score& test) const {
   const Progress& p = checkpoint_.progress;
   const double images = static_cast<double>(p.images);
-  return {
-      {"epoch", p.epoch + 1},
-      {"train_loss", p.loss_sum / images},
-      {"train_accuracy", static_cast<double>(p.correct) / (images * static_cast<double>(labels_per_image()))},
-      {"test_loss", test.loss},
-      {"test_accuracy", test.accuracy},
-      {"seconds", p.seconds},
-      {"images_per_second", images / std::max(p.seconds, 1e-9)},
-      {"device", names_of(options_.placement.devices)},
-      {"processes", options_.placement.team.size()}};
+  return {{"epoch", p.epoch + 1},
+          {"train_loss", p.loss_sum / images},
+          {"train_accuracy", static_cast<double>(p.correct) / (images * static_cast<double>(labels_per_image()))},
+          {"test_loss", test.loss},
+          {"test_accuracy", test.accuracy},
+          {"seconds", p.seconds},
+          {"images_per_second", images / std::max(p.seconds, 1e-9)},
+          {"device", names_of(options_.placement.devices)},
+          {"processes", options_.placement.team.size()}};
 }
 
 // Called while the model has the values that have been evaluated.
@@ -238,12 +233,9 @@ void Trainer::keep(const Score& test) {
   Progress& p = checkpoint_.progress;
   const RunConfig& c = checkpoint_.config;
   p.history.push_back(figures(test));
-  if (c.recipe.keep == "best" && best_epoch(p.history, better_for(c)) == p.epoch + 1)
-    best_ = copy_of(*model_);
+  if (c.recipe.keep == "best" && best_epoch(p.history, better_for(c)) == p.epoch + 1) best_ = copy_of(*model_);
   if (c.recipe.keep == "all" && leads())
-    guarded([&] {
-      serialize::save_safetensors(epoch_path(options_.folder, p.epoch + 1), exported(c.model, model_));
-    });
+    guarded([&] { serialize::save_safetensors(epoch_path(options_.folder, p.epoch + 1), exported(c.model, model_)); });
 }
 
 void Trainer::end_epoch() {
@@ -261,12 +253,11 @@ void Trainer::end_epoch() {
   std::string line =
       concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs, "  train loss ",
              fixed(get_entry<double>(said, "train_loss"), 4), "  accuracy ",
-             fixed(get_entry<double>(said, "train_accuracy"), 4), "   test loss ", fixed(test.loss, 4),
-             "  accuracy ", fixed(test.accuracy, 4), "   ", fixed(p.seconds, 2), " s  ",
+             fixed(get_entry<double>(said, "train_accuracy"), 4), "   test loss ", fixed(test.loss, 4), "  accuracy ",
+             fixed(test.accuracy, 4), "   ", fixed(p.seconds, 2), " s  ",
              with_commas(static_cast<long long>(get_entry<double>(said, "images_per_second"))), " images/s");
   if (checkpoint_.config.text)
-    line = concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs,
-                  complete_text_epoch(said, labels_per_image()));
+    line = concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs, complete_text_epoch(said, labels_per_image()));
   if (observer_ != nullptr) guarded([&] { observer_->after_epoch(p, model_); });
   if (leads()) bar_.print(line);
   if (leads() && stops) bar_.print(reason_to_stop(checkpoint_.config, p.history));

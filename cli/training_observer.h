@@ -11,8 +11,7 @@ class TrainingObserver {
  public:
   virtual ~TrainingObserver() = default;
   /// `progress` is that before the step.
-  virtual void before_step(const Progress& progress, const std::vector<Tensor>& batch,
-                           const Stepper& stepper) = 0;
+  virtual void before_step(const Progress& progress, const std::vector<Tensor>& batch, const Stepper& stepper) = 0;
   /// `progress` is that after the step; its sums are not up to date, those of the stepper are.
   virtual void after_step(const Progress& progress, Stepper& stepper) = 0;
   /// The last line of progress.history belongs to this epoch, which progress.epoch does not yet count.

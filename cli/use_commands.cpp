@@ -17,11 +17,11 @@
 namespace tandem::cli {
 
 ImageSet test_images(const LoadedData& loaded, const RunConfig& c) try {
-  check(loaded.input() == c.input, loaded.name, ": the images have shape ", loaded.input(),
-        ", the run expects ", c.input);
+  check(loaded.input() == c.input, loaded.name, ": the images have shape ", loaded.input(), ", the run expects ",
+        c.input);
   const ImageSet& test = loaded.images.test;
-  check(test.classes <= c.class_count, loaded.name, ": label ", test.classes - 1, ", but the run has ",
-        c.class_count, " classes");
+  check(test.classes <= c.class_count, loaded.name, ": label ", test.classes - 1, ", but the run has ", c.class_count,
+        " classes");
   return test;
 } catch (const Error& error) {
   throw UsageError(error.what());
@@ -65,14 +65,13 @@ int eval_command(const EvalOptions& o) {
   const ImageSet test = test_images(loaded, checkpoint.config);
   nn::Sequential model = model_of_run(checkpoint, device);
   const auto mixed = in_precision(checkpoint.config.recipe, device);
-  const Score score =
-      evaluate(model, placed(test, device), o.batch_size > 0 ? o.batch_size : evaluation_batch(test));
+  const Score score = evaluate(model, placed(test, device), o.batch_size > 0 ? o.batch_size : evaluation_batch(test));
   if (o.json)
-    std::printf("%s\n", json_text({{"images", test.count()},
-                                   {"loss", score.loss},
-                                   {"accuracy", score.accuracy},
-                                   {"device", name_of(device)}})
-                            .c_str());
+    std::printf(
+        "%s\n",
+        json_text(
+            {{"images", test.count()}, {"loss", score.loss}, {"accuracy", score.accuracy}, {"device", name_of(device)}})
+            .c_str());
   else
     std::printf("%s test images of %s on %s: loss %s, accuracy %s\n", with_commas(test.count()).c_str(),
                 printable(loaded.name).c_str(), name_of(device).c_str(), fixed(score.loss, 4).c_str(),

@@ -8,8 +8,7 @@ namespace tandem {
 template <class T, std::size_t N, class Index = int64_t>
 class TensorAccessor {
  public:
-  TensorAccessor(T* data, const Index* sizes, const Index* strides)
-      : data_(data), sizes_(sizes), strides_(strides) {}
+  TensorAccessor(T* data, const Index* sizes, const Index* strides) : data_(data), sizes_(sizes), strides_(strides) {}
   /// The next dimension's accessor, or the element if this is the last one.
   decltype(auto) operator[](Index i) const {
     if constexpr (N == 1)

@@ -24,8 +24,7 @@ class ArrayRef {
   using reverse_iterator = std::reverse_iterator<const T*>;
   constexpr ArrayRef() = default;
   constexpr ArrayRef(const T* data, std::size_t size) : data_(data), size_(size) {}
-  constexpr ArrayRef(const T* begin, const T* end)
-      : data_(begin), size_(static_cast<std::size_t>(end - begin)) {}
+  constexpr ArrayRef(const T* begin, const T* end) : data_(begin), size_(static_cast<std::size_t>(end - begin)) {}
   constexpr ArrayRef(const T& one) : data_(&one), size_(1) {}
   // The list lives until the end of the full expression, so an argument is valid until the call returns. With list.begin()
   // GCC would warn.

@@ -257,8 +257,7 @@ void remove_leftovers_of(const std::string& path) noexcept try {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder_of(target.path), error)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with(head) || !name.ends_with(tail) || name.size() <= head.size() + tail.size())
-      continue;
+    if (!name.starts_with(head) || !name.ends_with(tail) || name.size() <= head.size() + tail.size()) continue;
     const std::string middle = name.substr(head.size(), name.size() - head.size() - tail.size());
     std::error_code ignored;
     if (middle.find_first_not_of("0123456789-") == std::string::npos) fs::remove(entry.path(), ignored);

@@ -28,8 +28,7 @@ struct Complex {
   Complex() = default;
   TANDEM_HD constexpr Complex(T real, T imag) : re(real), im(imag) {}
   template <class Part>
-  requires(std::is_arithmetic_v<Part>) TANDEM_HD
-      explicit(!std::is_same_v<Part, T>) constexpr Complex(Part real)
+  requires(std::is_arithmetic_v<Part>) TANDEM_HD explicit(!std::is_same_v<Part, T>) constexpr Complex(Part real)
       : re(static_cast<T>(real)), im(0) {}
   template <ComplexLike C>
   requires(!std::is_same_v<C, Complex>) Complex(const C& z)

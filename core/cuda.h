@@ -14,9 +14,7 @@ inline bool cudnn_is_available() { return is_available(); }
 inline void manual_seed(uint64_t seed) { tandem::manual_seed(seed); }
 inline void manual_seed_all(uint64_t seed) { tandem::manual_seed(seed); }
 /// Waits for all work on a device (-1: the current one).
-inline void synchronize(int64_t index = -1) {
-  tandem::synchronize(Device(kCUDA, static_cast<DeviceIndex>(index)));
-}
+inline void synchronize(int64_t index = -1) { tandem::synchronize(Device(kCUDA, static_cast<DeviceIndex>(index))); }
 
 // ---- memory of a device (-1: the current one), in bytes. These throw Error if there is no such device.
 /// Bytes held by tensors.

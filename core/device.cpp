@@ -25,8 +25,8 @@ Device::Device(std::string_view text) {
   const std::string_view digits = text.substr(colon + 1);
   int index = -1;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-  check(error == std::errc() && end == digits.data() + digits.size() && index >= 0 && index < 64,
-        "invalid device \"", text, "\": expected an index from 0 to 63 after the colon");
+  check(error == std::errc() && end == digits.data() + digits.size() && index >= 0 && index < 64, "invalid device \"",
+        text, "\": expected an index from 0 to 63 after the colon");
   index_ = static_cast<DeviceIndex>(index);
 }
 
@@ -78,9 +78,8 @@ Device resolve(Device device) {
   if (!device.has_index()) return Device(device.type(), static_cast<DeviceIndex>(runtime.current_device()));
   const int count = runtime.device_count();
   if (device.index() >= count)
-    fail("no device ", device, ": this process has ", count, device.is_cpu() ? " logical CPU" : " CUDA",
-         " device", count == 1 ? "" : "s",
-         device.is_cpu() ? " (set TANDEM_CPU_DEVICES, or call cpu::set_device_count)" : "");
+    fail("no device ", device, ": this process has ", count, device.is_cpu() ? " logical CPU" : " CUDA", " device",
+         count == 1 ? "" : "s", device.is_cpu() ? " (set TANDEM_CPU_DEVICES, or call cpu::set_device_count)" : "");
   return device;
 }
 
@@ -91,8 +90,8 @@ DeviceGuard::DeviceGuard(Device device)
 }
 void DeviceGuard::set_index(DeviceIndex index) { reset_device(Device(previous_.type(), index)); }
 void DeviceGuard::reset_device(Device device) {
-  check(device.type() == previous_.type(), "DeviceGuard: expected another device of type ", previous_,
-        ", got ", device);
+  check(device.type() == previous_.type(), "DeviceGuard: expected another device of type ", previous_, ", got ",
+        device);
   device = resolve(device);
   backend(device).runtime.set_current_device(device.index());
 }

@@ -87,8 +87,7 @@ void give_back(Worker* worker) {
 // The thread-local modes that a job inherits from its caller.
 class Surroundings {
  public:
-  explicit Surroundings(ArrayRef<Device> devices)
-      : state_(detail::thread_state), generator_(default_generator()) {
+  explicit Surroundings(ArrayRef<Device> devices) : state_(detail::thread_state), generator_(default_generator()) {
     for (const Device& device : devices)
       if (device.is_cuda()) streams_.push_back(backend(device).runtime.current_stream(device));
   }

@@ -13,7 +13,6 @@ namespace tandem {
 /// generator and current streams. Returns when all jobs have ended; entry i is the exception that job(i)
 /// threw, or null. Threads persist: a device gets its previous thread if that one is free. Two jobs may name
 /// the same device, and a job may call run_on_devices itself.
-std::vector<std::exception_ptr> run_on_devices(ArrayRef<Device> devices,
-                                               FunctionRef<void(std::size_t index)> job);
+std::vector<std::exception_ptr> run_on_devices(ArrayRef<Device> devices, FunctionRef<void(std::size_t index)> job);
 
 }  // namespace tandem

@@ -24,8 +24,7 @@ Dims contiguous_strides(IntArrayRef sizes) {
   int64_t step = 1;
   for (std::size_t i = sizes.size(); i-- > 0;) {
     strides[i] = step;
-    if (__builtin_mul_overflow(step, std::max<int64_t>(sizes[i], 1), &step))
-      fail("too many elements: ", sizes);
+    if (__builtin_mul_overflow(step, std::max<int64_t>(sizes[i], 1), &step)) fail("too many elements: ", sizes);
   }
   return strides;
 }
@@ -37,8 +36,8 @@ Dims broadcast_sizes(IntArrayRef a, IntArrayRef b, const char* operation) {
   out.resize(n);
   for (std::size_t i = 0; i < n; ++i) {  // starting at the last dimension
     const int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1, y = i < b.size() ? b[b.size() - 1 - i] : 1;
-    check(x == y || x == 1 || y == 1, operation, ": shapes ", a, " and ", b, " do not broadcast: ", x,
-          " against ", y, " at dimension ", n - 1 - i);
+    check(x == y || x == 1 || y == 1, operation, ": shapes ", a, " and ", b, " do not broadcast: ", x, " against ", y,
+          " at dimension ", n - 1 - i);
     out[n - 1 - i] = x == 1 ? y : x;
   }
   return out;

@@ -45,9 +45,7 @@ ScalarType promote_types(ScalarType a, ScalarType b) {
   if (a == kBool) return b;
   if (b == kBool) return a;
   if (is_complex(a) || is_complex(b)) {
-    const auto parts = [](ScalarType type) {
-      return is_differentiable(type) ? toRealValueType(type) : kHalf;
-    };
+    const auto parts = [](ScalarType type) { return is_differentiable(type) ? toRealValueType(type) : kHalf; };
     return toComplexType(promote_types(parts(a), parts(b)));
   }
   const bool float_a = is_floating_point(a), float_b = is_floating_point(b);

@@ -145,18 +145,13 @@ constexpr TypeMeta scalarTypeToTypeMeta(ScalarType type) { return TypeMeta(type)
 
 // LibTorch's names.
 constexpr std::size_t elementSize(ScalarType type) { return static_cast<std::size_t>(item_size(type)); }
-constexpr bool isIntegralType(ScalarType type, bool includeBool = false) {
-  return is_integral(type, includeBool);
-}
+constexpr bool isIntegralType(ScalarType type, bool includeBool = false) { return is_integral(type, includeBool); }
 constexpr bool isFloatingType(ScalarType type) { return is_floating_point(type); }
 constexpr bool isReducedFloatingType(ScalarType type) { return type == kHalf || type == kBFloat16; }
 constexpr bool isComplexType(ScalarType type) { return is_complex(type); }
 /// The dtype of the real and the imaginary part; real dtypes are returned unchanged.
 constexpr ScalarType toRealValueType(ScalarType type) {
-  return type == kComplexFloat    ? kFloat
-         : type == kComplexDouble ? kDouble
-         : type == kComplexHalf   ? kHalf
-                                  : type;
+  return type == kComplexFloat ? kFloat : type == kComplexDouble ? kDouble : type == kComplexHalf ? kHalf : type;
 }
 /// The complex dtype with parts of this dtype, complex64 for bfloat16. Throws Error for integers and bool.
 ScalarType toComplexType(ScalarType type);

@@ -72,8 +72,8 @@ inline void append(std::string& out, const std::vector<int64_t>& sizes) { append
 inline void append(std::string& out, bool value) { append(out, std::string_view(value ? "true" : "false")); }
 inline void append(std::string& out, char value) { out.push_back(value); }
 template <class T>
-requires(std::is_integral_v<T> && !std::is_same_v<T, bool> &&
-         !std::is_same_v<T, char>) void append(std::string& out, T value) {
+requires(std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, char>) void append(std::string& out,
+                                                                                                    T value) {
   if constexpr (std::is_signed_v<T>)
     append(out, static_cast<long long>(value));
   else

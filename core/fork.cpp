@@ -24,10 +24,9 @@ void in_child() {
 }  // namespace
 
 void check_same_process(uint32_t process, const char* what) {
-  check(
-      process == this_process(), what,
-      ": the process was forked meanwhile, and the child lacks the threads that took part; it cannot finish "
-      "this call, but it can start new ones");
+  check(process == this_process(), what,
+        ": the process was forked meanwhile, and the child lacks the threads that took part; it cannot finish "
+        "this call, but it can start new ones");
 }
 
 }  // namespace tandem::detail

@@ -85,8 +85,7 @@ class ForkLock {
     const uint32_t mine = this_process() + 1;
     seen = 0;
     return holder_.compare_exchange_weak(seen, mine, std::memory_order_acquire) ||
-           (seen != 0 && seen != mine &&
-            holder_.compare_exchange_strong(seen, mine, std::memory_order_acquire));
+           (seen != 0 && seen != mine && holder_.compare_exchange_strong(seen, mine, std::memory_order_acquire));
   }
   std::atomic<uint32_t> holder_{0};
 };

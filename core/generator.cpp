@@ -55,8 +55,7 @@ Generator Generator::clone() const {
 
 // The bytes of a state: seed, offset and, once it has been drawn from, the Mersenne Twister.
 namespace {
-constexpr std::size_t kPhiloxBytes = 2 * sizeof(uint64_t),
-                      kAllBytes = kPhiloxBytes + sizeof(detail::MersenneState);
+constexpr std::size_t kPhiloxBytes = 2 * sizeof(uint64_t), kAllBytes = kPhiloxBytes + sizeof(detail::MersenneState);
 }
 Tensor Generator::get_state() const {
   std::lock_guard lock(state_->mutex);
@@ -110,8 +109,7 @@ namespace {
 thread_local constinit const Generator* thread_generator = nullptr;
 }  // namespace
 
-GeneratorGuard::GeneratorGuard(const Generator& generator)
-    : previous_(thread_generator), generator_(generator) {
+GeneratorGuard::GeneratorGuard(const Generator& generator) : previous_(thread_generator), generator_(generator) {
   thread_generator = &generator_;
 }
 GeneratorGuard::~GeneratorGuard() { thread_generator = previous_; }

@@ -100,9 +100,7 @@ struct CPUGeneratorImpl {
   static Generator make(uint64_t seed = Generator::kDefaultSeed) { return Generator(seed); }
 };
 struct CUDAGeneratorImpl {
-  static Generator make(DeviceIndex index = -1) {
-    return Generator(Generator::kDefaultSeed, Device(kCUDA, index));
-  }
+  static Generator make(DeviceIndex index = -1) { return Generator(Generator::kDefaultSeed, Device(kCUDA, index)); }
 };
 template <class Impl, class... Args>
 Generator make_generator(Args... args) {

@@ -46,8 +46,8 @@ class Context {
   const Generator& defaultGenerator(Device) const { return default_generator(); }
 
  private:
-  std::atomic<bool> tf32_blas_{false}, tf32_dnn_{false}, benchmark_{false}, deterministic_{true},
-      required_{false}, warn_only_{false};
+  std::atomic<bool> tf32_blas_{false}, tf32_dnn_{false}, benchmark_{false}, deterministic_{true}, required_{false},
+      warn_only_{false};
 };
 
 namespace detail {

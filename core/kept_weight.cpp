@@ -14,9 +14,8 @@ constinit std::atomic<uint64_t> unversioned_aliases{0};
 void detail::note_unversioned_alias() { unversioned_aliases.fetch_add(1, std::memory_order_release); }
 
 bool KeptWeight::Copy::same(const Copy& other) const {
-  return packed && storage == other.storage && data == other.data && dtype == other.dtype &&
-         sizes == other.sizes && layout == other.layout && bytes == other.bytes && version == other.version &&
-         aliases == other.aliases;
+  return packed && storage == other.storage && data == other.data && dtype == other.dtype && sizes == other.sizes &&
+         layout == other.layout && bytes == other.bytes && version == other.version && aliases == other.aliases;
 }
 
 std::shared_ptr<const void> KeptWeight::get(const Tensor& weight, int64_t layout, std::size_t bytes,

@@ -57,8 +57,7 @@ Dims channels_last_strides(IntArrayRef sizes, MemoryFormat format) {
 }
 
 bool Tensor::is_contiguous(MemoryFormat format) const {
-  return is_channels_last(format) ? is_dense(sizes(), strides(), channels_last_order(format))
-                                  : is_contiguous();
+  return is_channels_last(format) ? is_dense(sizes(), strides(), channels_last_order(format)) : is_contiguous();
 }
 
 MemoryFormat Tensor::suggest_memory_format(bool exact) const {

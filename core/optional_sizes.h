@@ -15,8 +15,7 @@ class OptionalSizes {
   constexpr OptionalSizes(IntArrayRef sizes) : sizes_(sizes) {}
   constexpr OptionalSizes(std::optional<IntArrayRef> sizes) : sizes_(sizes) {}
   constexpr OptionalSizes(const int64_t& one) : sizes_(IntArrayRef(one)) {}
-  constexpr OptionalSizes(std::initializer_list<int64_t> sizes)
-      : sizes_(IntArrayRef(sizes.begin(), sizes.size())) {}
+  constexpr OptionalSizes(std::initializer_list<int64_t> sizes) : sizes_(IntArrayRef(sizes.begin(), sizes.size())) {}
   OptionalSizes(const std::vector<int64_t>& sizes) : sizes_(IntArrayRef(sizes)) {}
 
   constexpr bool has_value() const { return sizes_.has_value(); }

@@ -138,9 +138,7 @@ TensorOptions dtype() {
   return TensorOptions(TypeMeta::Make<T>());
 }
 inline TensorOptions device(Device device) { return TensorOptions(device); }
-inline TensorOptions device(DeviceType type, DeviceIndex index = -1) {
-  return TensorOptions(Device(type, index));
-}
+inline TensorOptions device(DeviceType type, DeviceIndex index = -1) { return TensorOptions(Device(type, index)); }
 inline TensorOptions device_index(DeviceIndex index) { return TensorOptions().device_index(index); }
 inline TensorOptions layout(Layout layout) { return TensorOptions(layout); }
 inline TensorOptions memory_format(MemoryFormat format) { return TensorOptions(format); }

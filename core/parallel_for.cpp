@@ -62,8 +62,8 @@ class Pool {
     } catch (const std::system_error& error) {
       const std::size_t started = workers_.size();
       end();
-      fail("only ", started, " of ", threads - 1,
-           " worker threads could be started: ", error.code().message(), "; use fewer threads");
+      fail("only ", started, " of ", threads - 1, " worker threads could be started: ", error.code().message(),
+           "; use fewer threads");
     }
   }
   ~Pool() {
@@ -141,8 +141,7 @@ int environment_int(const char* name, int fallback, int limit) {
   if (text == nullptr || *text == '\0') return fallback;
   char* end = nullptr;
   const long value = std::strtol(text, &end, 10);
-  check(*end == '\0' && value >= 1 && value <= limit, name, "=", text, ": expected an integer from 1 to ",
-        limit);
+  check(*end == '\0' && value >= 1 && value <= limit, name, "=", text, ": expected an integer from 1 to ", limit);
   return static_cast<int>(value);
 }
 
@@ -217,8 +216,7 @@ int device_num_threads() { return current_pool()->threads(); }
 
 namespace cpu {
 void set_device_count(int count) {
-  check(count >= 1 && count <= kMaxDevices, "cpu::set_device_count: expected 1 to ", kMaxDevices, ", got ",
-        count);
+  check(count >= 1 && count <= kMaxDevices, "cpu::set_device_count: expected 1 to ", kMaxDevices, ", got ", count);
   State& s = state();
   std::lock_guard lock(s.mutex);
   if (s.devices == count) return;

@@ -18,8 +18,7 @@ struct PhiloxBlock {
 inline constexpr uint32_t kPhiloxWeyl0 = 0x9E3779B9u,
                           kPhiloxWeyl1 = 0xBB67AE85u;  // added to the key in each round
 
-TANDEM_HD inline void philox_round(uint32_t& c0, uint32_t& c1, uint32_t& c2, uint32_t& c3, uint32_t k0,
-                                   uint32_t k1) {
+TANDEM_HD inline void philox_round(uint32_t& c0, uint32_t& c1, uint32_t& c2, uint32_t& c3, uint32_t k0, uint32_t k1) {
   const uint64_t p0 = uint64_t{0xD2511F53u} * c0, p1 = uint64_t{0xCD9E8D57u} * c2;
   c0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0;
   c2 = static_cast<uint32_t>(p0 >> 32) ^ c3 ^ k1;

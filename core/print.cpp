@@ -76,8 +76,7 @@ Format Printer::choose(const double* x, int64_t n) {
     const bool long_exponent = std::abs(most) > 99 || std::abs(least) > 99;
     return {.width = 11 + long_exponent, .precision = 4, .style = 'e'};
   }
-  if (most > 5 || most < 0)
-    return {.scale = std::pow(10, most - 1), .width = 7, .precision = 4, .style = 'f'};
+  if (most > 5 || most < 0) return {.scale = std::pow(10, most - 1), .width = 7, .precision = 4, .style = 'f'};
   return {.width = most == 0 ? 7 : most + 6, .precision = 4, .style = 'f'};
 }
 
@@ -240,17 +239,15 @@ std::ostream& operator<<(std::ostream& out, const TensorOptions& options) {
     format << *given_format;
   else
     format << "(nullopt)";
-  return write(out,
-               concat("TensorOptions(dtype=", options.dtype().name(), given(options.has_dtype()),
-                      ", device=", options.device(), given(options.has_device()), ", layout=Strided",
-                      given(options.has_layout()), ", requires_grad=", flag(options.requires_grad()),
-                      given(options.has_requires_grad()), ", pinned_memory=", flag(options.pinned_memory()),
-                      given(options.has_pinned_memory()), ", memory_format=", format.str(), ")"));
+  return write(out, concat("TensorOptions(dtype=", options.dtype().name(), given(options.has_dtype()),
+                           ", device=", options.device(), given(options.has_device()), ", layout=Strided",
+                           given(options.has_layout()), ", requires_grad=", flag(options.requires_grad()),
+                           given(options.has_requires_grad()), ", pinned_memory=", flag(options.pinned_memory()),
+                           given(options.has_pinned_memory()), ", memory_format=", format.str(), ")"));
 }
 
 void Tensor::print() const {
-  std::cerr << (defined() ? concat("[", toString(), " ", sizes(), "]") : std::string("[UndefinedTensor]"))
-            << std::endl;
+  std::cerr << (defined() ? concat("[", toString(), " ", sizes(), "]") : std::string("[UndefinedTensor]")) << std::endl;
 }
 
 }  // namespace tandem

@@ -40,8 +40,7 @@ struct Session {
 
 struct State {
   State() = default;
-  State(const State& parent)
-      : sessions(parent.sessions.load() + 1) {}  // a running profile belongs to the parent
+  State(const State& parent) : sessions(parent.sessions.load() + 1) {}  // a running profile belongs to the parent
   std::mutex mutex;
   std::shared_ptr<Session> session;  // null: no profile is running
   std::atomic<uint64_t> sessions{0};
@@ -107,8 +106,7 @@ StreamTrack& track_of(Local& thread, Device device) {
   // Events are read before the device's library shuts down: it has already registered its atexit handler.
   static constinit std::atomic_flag registered;
   if (!registered.test_and_set(std::memory_order_relaxed)) std::atexit(write_at_exit);
-  auto track =
-      std::make_unique<StreamTrack>(runtime, stream, thread.session->start_ns, thread.session->budget);
+  auto track = std::make_unique<StreamTrack>(runtime, stream, thread.session->start_ns, thread.session->budget);
   std::lock_guard lock(thread.spans->tracks_mutex);
   return *thread.spans->tracks.emplace_back(std::move(track));
 }
@@ -127,8 +125,7 @@ std::string end_session() {
     for (const auto& track : thread->tracks) track->resolve();
   }
   const int64_t dropped = session->budget.dropped.load(std::memory_order_relaxed);
-  const int64_t spans =
-      write_trace(session->path, {session->threads, session->memory, session->most, dropped});
+  const int64_t spans = write_trace(session->path, {session->threads, session->memory, session->most, dropped});
   std::string text = concat(session->path, " holds a profile of ", spans, " spans",
                             dropped > 0 ? concat("; ", dropped, " more were dropped") : "");
   for (const MemoryLog::Peak& peak : session->memory.peaks())
@@ -138,8 +135,7 @@ std::string end_session() {
 
 void write_at_exit() {
   try {
-    if (const std::string said = end_session(); !said.empty())
-      std::fprintf(stderr, "tandem: %s\n", said.c_str());
+    if (const std::string said = end_session(); !said.empty()) std::fprintf(stderr, "tandem: %s\n", said.c_str());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tandem: the profile could not be written: %s\n", error.what());
   }
@@ -190,8 +186,7 @@ void end_span(const Open& open, Span span) noexcept try {
 void note_created(const void* storage, Device device, std::size_t bytes) noexcept try {
   Local* const thread = join();
   if (thread == nullptr) return;
-  thread->session->memory.created(storage, device, static_cast<int64_t>(bytes),
-                                  memory_stats(device).current_bytes,
+  thread->session->memory.created(storage, device, static_cast<int64_t>(bytes), memory_stats(device).current_bytes,
                                   nanoseconds_now() - thread->session->start_ns, thread->spans->number);
 } catch (...) {  // out of memory: the event is lost
 }
@@ -214,8 +209,8 @@ std::string largest_storages(DeviceType type) {
   std::string text;
   for (const MemoryLog::Event& event : session->memory.largest_now(type)) {
     const Creator creator = creator_of(event, threads);
-    text += concat(text.empty() ? "; the largest tensors: " : ", ", mebibytes(event.bytes), " on ",
-                   event.device, " of ", creator.kernel != nullptr ? creator.kernel : "no kernel");
+    text += concat(text.empty() ? "; the largest tensors: " : ", ", mebibytes(event.bytes), " on ", event.device,
+                   " of ", creator.kernel != nullptr ? creator.kernel : "no kernel");
     if (!creator.detail.empty()) text += concat(" (", creator.detail, ")");
     if (creator.inside != nullptr) text += concat(" in ", creator.inside);
   }

@@ -16,8 +16,7 @@ void MemoryLog::see(Device device, int64_t before) {
   devices_.push_back({device, before});
 }
 
-void MemoryLog::created(const void* storage, Device device, int64_t bytes, int64_t held, int64_t time_ns,
-                        int thread) {
+void MemoryLog::created(const void* storage, Device device, int64_t bytes, int64_t held, int64_t time_ns, int thread) {
   std::lock_guard lock(mutex_);
   if (events_.size() >= most_) {
     ++dropped_;
@@ -40,8 +39,8 @@ void MemoryLog::freed(const void* storage, Device device, int64_t bytes, int64_t
 
 std::vector<MemoryLog::Event> MemoryLog::largest(std::vector<int64_t> creations) const {
   const std::size_t count = std::min(kLargest, creations.size());
-  std::partial_sort(creations.begin(), creations.begin() + static_cast<std::ptrdiff_t>(count),
-                    creations.end(), [&](int64_t a, int64_t b) {
+  std::partial_sort(creations.begin(), creations.begin() + static_cast<std::ptrdiff_t>(count), creations.end(),
+                    [&](int64_t a, int64_t b) {
                       const int64_t x = events_[static_cast<std::size_t>(a)].bytes,
                                     y = events_[static_cast<std::size_t>(b)].bytes;
                       return x != y ? x > y : a < b;
@@ -66,8 +65,7 @@ std::vector<MemoryLog::Peak> MemoryLog::peaks() const {
     std::set<int64_t> held;
     for (std::size_t i = 0; i < end; ++i) {
       if (!(events_[i].device == device.device)) continue;
-      events_[i].bytes >= 0 ? (void)held.insert(static_cast<int64_t>(i))
-                            : (void)held.erase(events_[i].creation);
+      events_[i].bytes >= 0 ? (void)held.insert(static_cast<int64_t>(i)) : (void)held.erase(events_[i].creation);
     }
     peak.largest = largest({held.begin(), held.end()});
     peaks.push_back(std::move(peak));

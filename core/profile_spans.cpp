@@ -81,12 +81,7 @@ void SpanList::add(const Span& span) {
 
 StreamTrack::StreamTrack(const RuntimeKernels& runtime, StreamHandle stream, int64_t start_ns, Budget& budget,
                          std::size_t batch)
-    : runtime_(runtime),
-      stream_(stream),
-      start_ns_(start_ns),
-      budget_(budget),
-      batch_(batch),
-      spans_(budget) {
+    : runtime_(runtime), stream_(stream), start_ns_(start_ns), budget_(budget), batch_(batch), spans_(budget) {
   anchor_ = runtime_.create_event();
   set_anchor();
 }
@@ -189,8 +184,7 @@ Creator creator_of(const MemoryLog::Event& event, const std::vector<std::shared_
         creator.kernel = span.name;
         creator.detail = span.note;
       }
-      if (!kernel && span.begin_ns <= event.time_ns && span.end_ns > event.time_ns &&
-          span.begin_ns > around) {
+      if (!kernel && span.begin_ns <= event.time_ns && span.end_ns > event.time_ns && span.begin_ns > around) {
         around = span.begin_ns;
         creator.inside = span.name;
       }

@@ -109,8 +109,7 @@ class StreamTrack {
 
 /// The spans that one thread has recorded.
 struct ThreadSpans {
-  ThreadSpans(Budget& budget, int number, std::string name)
-      : number(number), name(std::move(name)), spans(budget) {}
+  ThreadSpans(Budget& budget, int number, std::string name) : number(number), name(std::move(name)), spans(budget) {}
   int number;
   std::string name;
   SpanList spans;

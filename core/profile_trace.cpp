@@ -19,8 +19,7 @@ std::size_t utf8_length(std::string_view text) {
   const unsigned a = byte(0), b = byte(1);
   if (a < 0x80) return 1;
   if (a >= 0xC2 && a < 0xE0 && follows(1)) return 2;
-  if (a >= 0xE0 && a < 0xF0 && follows(1) && follows(2) && !(a == 0xE0 && b < 0xA0) &&
-      !(a == 0xED && b >= 0xA0))
+  if (a >= 0xE0 && a < 0xF0 && follows(1) && follows(2) && !(a == 0xE0 && b < 0xA0) && !(a == 0xED && b >= 0xA0))
     return 3;
   if (a >= 0xF0 && a < 0xF5 && follows(1) && follows(2) && follows(3) && !(a == 0xF0 && b < 0x90) &&
       !(a == 0xF4 && b >= 0x90))
@@ -41,8 +40,7 @@ class Writer {
   Writer& time(int64_t ns) {
     char digits[32];
     ns = std::max<int64_t>(ns, 0);
-    std::snprintf(digits, sizeof digits, "%lld.%03d", static_cast<long long>(ns / 1000),
-                  static_cast<int>(ns % 1000));
+    std::snprintf(digits, sizeof digits, "%lld.%03d", static_cast<long long>(ns / 1000), static_cast<int>(ns % 1000));
     return raw(digits);
   }
   Writer& quoted(std::string_view text) {

@@ -44,9 +44,8 @@ ReduceDims make_reduce_dims(const Tensor& out, const Tensor& in, uint32_t mask) 
   }
   plan.reduced_count = order_and_merge(plan.reduced, plan.reduced_count);
   plan.kept_count = order_and_merge(plan.kept, plan.kept_count);
-  plan.outer = plan.kept_count > 0 &&
-               (plan.reduced_count == 0 ||
-                order(plan.kept[plan.kept_count - 1].in) < order(plan.reduced[plan.reduced_count - 1].in));
+  plan.outer = plan.kept_count > 0 && (plan.reduced_count == 0 || order(plan.kept[plan.kept_count - 1].in) <
+                                                                      order(plan.reduced[plan.reduced_count - 1].in));
   return plan;
 }
 

@@ -29,14 +29,10 @@ class Scalar {
   Scalar(BFloat16 value) : Scalar(static_cast<float>(value)) {}
   template <ComplexLike C>
   Scalar(const C& value)
-      : real_(static_cast<double>(value.real())),
-        imag_(static_cast<double>(value.imag())),
-        kind_(Kind::kComplex) {}
+      : real_(static_cast<double>(value.real())), imag_(static_cast<double>(value.imag())), kind_(Kind::kComplex) {}
 
   bool isFloatingPoint() const { return kind_ == Kind::kReal; }
-  bool isIntegral(bool include_bool) const {
-    return kind_ == Kind::kInteger || (include_bool && isBoolean());
-  }
+  bool isIntegral(bool include_bool) const { return kind_ == Kind::kInteger || (include_bool && isBoolean()); }
   bool isComplex() const { return kind_ == Kind::kComplex; }
   bool isSymbolic() const { return false; }
   bool isBoolean() const { return kind_ == Kind::kBoolean; }
@@ -101,10 +97,10 @@ class Scalar {
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
       return T(to_real<float>());
     else if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(integer(
-          scalar_type_of<T>,
-          std::is_signed_v<T> ? std::numeric_limits<T>::min() : -int64_t{std::numeric_limits<T>::max()},
-          static_cast<int64_t>(std::numeric_limits<T>::max())));
+      return static_cast<T>(
+          integer(scalar_type_of<T>,
+                  std::is_signed_v<T> ? std::numeric_limits<T>::min() : -int64_t{std::numeric_limits<T>::max()},
+                  static_cast<int64_t>(std::numeric_limits<T>::max())));
     else
       return isFloatingPoint() ? static_cast<T>(real_) : static_cast<T>(integer_);
   }

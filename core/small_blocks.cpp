@@ -95,8 +95,7 @@ SmallBlocks::Slab* SmallBlocks::new_slab(SizeClass sc) {
   chunk->free_slabs &= chunk->free_slabs - 1;
   if (chunk->free_slabs == 0) unlink(open_chunks_, chunk);
   Slab* slab = &chunk->slabs[i];
-  *slab = {nullptr, nullptr, nullptr, chunk->begin(i), chunk->end(i), static_cast<uint32_t>(sc.bytes),
-           0,       sc.index};
+  *slab = {nullptr, nullptr, nullptr, chunk->begin(i), chunk->end(i), static_cast<uint32_t>(sc.bytes), 0, sc.index};
   link(open_[sc.index], slab);
   return slab;
 }

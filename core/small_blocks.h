@@ -27,11 +27,9 @@ class SmallBlocks {
   static SizeClass size_class(std::size_t bytes) {
     if (bytes <= kAlign) return {0, kAlign};
     const std::size_t units = (bytes + kAlign - 1) / kAlign;
-    const int log =
-        static_cast<int>(std::bit_width(units - 1)) - 1;  // 2^log < units <= 2^(log+1), units >= 2
+    const int log = static_cast<int>(std::bit_width(units - 1)) - 1;  // 2^log < units <= 2^(log+1), units >= 2
     const int shift = log >= 2 ? log - 2 : 0;
-    const std::size_t steps =
-        (units + (std::size_t{1} << shift) - 1) >> shift;  // 5..8 when log >= 2, else 2..4
+    const std::size_t steps = (units + (std::size_t{1} << shift) - 1) >> shift;  // 5..8 when log >= 2, else 2..4
     const int index = (log >= 2 ? 4 * (log - 1) - 4 : -1) + static_cast<int>(steps);
     return {index, (steps << shift) * kAlign};
   }

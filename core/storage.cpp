@@ -19,8 +19,7 @@ static_assert(sizeof(StorageImpl) <= kHeader);
 }  // namespace
 
 struct StorageAccess {
-  static StorageImpl* make(void* block, std::size_t block_bytes, void* data, std::size_t nbytes,
-                           Device device) {
+  static StorageImpl* make(void* block, std::size_t block_bytes, void* data, std::size_t nbytes, Device device) {
     auto* impl = new (block) StorageImpl(data, nbytes, device);
     impl->block_bytes_ = block_bytes;
     return impl;
@@ -52,9 +51,7 @@ Storage make_storage(std::size_t nbytes, Device device, bool pinned) {
     void* data = cpu::allocate(nbytes);
     impl = StorageAccess::make(cpu::allocate(sizeof(StorageImpl)), sizeof(StorageImpl), data, nbytes, device);
     StorageAccess::set_deleter(
-        impl,
-        [](void* data, void* self) { cpu::deallocate(data, static_cast<StorageImpl*>(self)->nbytes()); },
-        impl);
+        impl, [](void* data, void* self) { cpu::deallocate(data, static_cast<StorageImpl*>(self)->nbytes()); }, impl);
   } else if (device.is_cpu() && !pinned) {
     void* block = cpu::allocate(kHeader + nbytes);
     impl = StorageAccess::make(block, kHeader + nbytes, static_cast<char*>(block) + kHeader, nbytes, device);
@@ -82,8 +79,7 @@ Storage make_storage(std::size_t nbytes, Device device, bool pinned) {
 }
 
 Storage borrow_storage(void* data, std::size_t nbytes, Device device, DeleterFn deleter, void* context) {
-  auto* impl =
-      StorageAccess::make(cpu::allocate(sizeof(StorageImpl)), sizeof(StorageImpl), data, nbytes, device);
+  auto* impl = StorageAccess::make(cpu::allocate(sizeof(StorageImpl)), sizeof(StorageImpl), data, nbytes, device);
   StorageAccess::set_deleter(impl, deleter, context);
   return Storage(impl);
 }

@@ -32,8 +32,7 @@ class StorageImpl : public RefCounted {
 
  private:
   friend struct StorageAccess;
-  StorageImpl(void* data, std::size_t nbytes, Device device)
-      : data_(data), nbytes_(nbytes), device_(device) {}
+  StorageImpl(void* data, std::size_t nbytes, Device device) : data_(data), nbytes_(nbytes), device_(device) {}
 
   void* data_;
   std::size_t nbytes_;

@@ -6,14 +6,11 @@
 
 namespace tandem {
 
-Stream::Stream(Device device)
-    : handle_(backend(device).runtime.create_stream(resolve(device))), owned_(true) {}
+Stream::Stream(Device device) : handle_(backend(device).runtime.create_stream(resolve(device))), owned_(true) {}
 Stream::~Stream() {
   if (owned_) backend(handle_.device).runtime.destroy_stream(handle_);
 }
-Stream Stream::current(Device device) {
-  return Stream(backend(device).runtime.current_stream(resolve(device)));
-}
+Stream Stream::current(Device device) { return Stream(backend(device).runtime.current_stream(resolve(device))); }
 void Stream::synchronize() const { backend(handle_.device).runtime.synchronize_stream(handle_); }
 
 StreamGuard::StreamGuard(const Stream& stream)
@@ -29,9 +26,7 @@ Event::~Event() {
 void Event::record(const Stream& stream) { backend(type_).runtime.record_event(event_, stream.handle()); }
 void Event::wait(const Stream& stream) const { backend(type_).runtime.wait_event(event_, stream.handle()); }
 void Event::synchronize() const { backend(type_).runtime.synchronize_event(event_); }
-double Event::elapsed_ms(const Event& end) const {
-  return backend(type_).runtime.elapsed_ms(event_, end.event_);
-}
+double Event::elapsed_ms(const Event& end) const { return backend(type_).runtime.elapsed_ms(event_, end.event_); }
 
 void synchronize(Device device) { backend(device).runtime.synchronize(resolve(device)); }
 

@@ -22,14 +22,12 @@ void Tensor::wrong_type(ScalarType asked) const {
   fail("data_ptr<", tandem::name(asked), ">: the tensor is ", *this);
 }
 void Tensor::check_accessor(std::size_t rank) const {
-  check(dim() == static_cast<int64_t>(rank), "accessor: expected ", rank, " dimensions, the tensor is ",
-        *this);
+  check(dim() == static_cast<int64_t>(rank), "accessor: expected ", rank, " dimensions, the tensor is ", *this);
   check(is_cpu(), "accessor: the tensor is not on the CPU: ", *this);
 }
 
 void Tensor::check_packed(std::size_t rank, bool in_32_bits) const {
-  check(dim() == static_cast<int64_t>(rank), "packed_accessor: expected ", rank,
-        " dimensions, the tensor is ", *this);
+  check(dim() == static_cast<int64_t>(rank), "packed_accessor: expected ", rank, " dimensions, the tensor is ", *this);
   if (!in_32_bits) return;
   int64_t last = 0;
   for (int64_t d = 0; d < dim(); ++d) last += (std::max<int64_t>(size(d), 1) - 1) * stride(d);
@@ -79,8 +77,7 @@ Scalar Tensor::item() const {
   return out;
 }
 
-Tensor alias_as(const Tensor& base, ScalarType dtype, IntArrayRef sizes, IntArrayRef strides,
-                int64_t offset) {
+Tensor alias_as(const Tensor& base, ScalarType dtype, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   Tensor out = alias(base, {0}, {1}, 0);
   TensorImpl& impl = *out.impl();
   impl.dtype = dtype;
@@ -130,13 +127,11 @@ void copy_raw(const Tensor& to, const Tensor& from) {
 void fill_raw(const Tensor& to, const Scalar& value) { backend(to).copy.fill(to, value); }
 void copy_bytes_raw(const Tensor& to, const Tensor& from, bool non_blocking) {
   backend(to.is_cpu() ? from : to)
-      .runtime.copy_bytes(to.data_ptr(), to.device(), from.data_ptr(), from.device(), to.nbytes(),
-                          non_blocking);
+      .runtime.copy_bytes(to.data_ptr(), to.device(), from.data_ptr(), from.device(), to.nbytes(), non_blocking);
 }
 
 void Tensor::record_stream(const Stream& stream) const {
-  check(stream.device() == device(), "record_stream: the stream is on ", stream.device(), ", the tensor is ",
-        *this);
+  check(stream.device() == device(), "record_stream: the stream is on ", stream.device(), ", the tensor is ", *this);
   backend(*this).runtime.record_stream(device(), data_ptr(), stream.handle());
 }
 
@@ -145,8 +140,7 @@ Tensor empty_raw(IntArrayRef sizes, ScalarType dtype, Device device) {
   int64_t bytes = 0;
   if (__builtin_mul_overflow(numel, item_size(dtype), &bytes) || bytes >= int64_t{1} << 46) [[unlikely]]
     fail("too many elements: ", sizes, " of ", name(dtype));
-  return Tensor(
-      IntrusivePtr(new TensorImpl(make_storage(static_cast<std::size_t>(bytes), device), dtype, sizes)));
+  return Tensor(IntrusivePtr(new TensorImpl(make_storage(static_cast<std::size_t>(bytes), device), dtype, sizes)));
 }
 
 Tensor alias(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {

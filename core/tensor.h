@@ -117,9 +117,7 @@ class Tensor {
   int64_t element_size() const { return item_size(dtype()); }
   int64_t itemsize() const { return element_size(); }
   std::size_t nbytes() const { return static_cast<std::size_t>(numel() * element_size()); }
-  TensorOptions options() const {
-    return TensorOptions(dtype()).device(optional<Device>(device())).layout(kStrided);
-  }
+  TensorOptions options() const { return TensorOptions(dtype()).device(optional<Device>(device())).layout(kStrided); }
   /// Tensors have no names: "".
   const std::string& name() const;
   /// The dtype and device as LibTorch's old interface describes them; type(dtype) is to(dtype).
@@ -242,9 +240,7 @@ class Tensor {
   Tensor to(const Tensor& like, bool non_blocking = false, bool copy = false,
             optional<MemoryFormat> format = nullopt) const;
   /// As complex32, which is stored, converted and viewed, but not computed with.
-  Tensor chalf(optional<MemoryFormat> format = nullopt) const {
-    return to(kComplexHalf, false, false, format);
-  }
+  Tensor chalf(optional<MemoryFormat> format = nullopt) const { return to(kComplexHalf, false, false, format); }
   Tensor to(DeviceType type, bool non_blocking = false, bool copy = false) const {
     return to(Device(type), non_blocking, copy);
   }
@@ -547,8 +543,7 @@ class Tensor {
   Tensor& random_(optional<Generator> generator = nullopt) const;
   Tensor bernoulli(optional<Generator> generator = nullopt) const;
   Tensor bernoulli(double p, optional<Generator> generator = nullopt) const;
-  Tensor multinomial(int64_t num_samples, bool replacement = false,
-                     optional<Generator> generator = nullopt) const;
+  Tensor multinomial(int64_t num_samples, bool replacement = false, optional<Generator> generator = nullopt) const;
   Tensor& exponential_(double lambda = 1, optional<Generator> generator = nullopt) const;
   Tensor new_empty(IntArrayRef size, const TensorOptions& options = {}) const;
   Tensor new_zeros(IntArrayRef size, const TensorOptions& options = {}) const;
@@ -579,15 +574,13 @@ class Tensor {
   Tensor var(int64_t dim) const { return var(IntArrayRef(dim)); }
   Tensor var(std::nullopt_t) const { return var(); }
   Tensor var(IntArrayRef dim, bool unbiased = true, bool keepdim = false) const;
-  Tensor var(const optional<IntArrayRef>& dim, const optional<Scalar>& correction,
-             bool keepdim = false) const;
+  Tensor var(const optional<IntArrayRef>& dim, const optional<Scalar>& correction, bool keepdim = false) const;
   Tensor std(bool unbiased = true) const;
   Tensor std(int dim) const { return std(int64_t{dim}); }
   Tensor std(int64_t dim) const { return std(IntArrayRef(dim)); }
   Tensor std(std::nullopt_t) const { return std(); }
   Tensor std(IntArrayRef dim, bool unbiased = true, bool keepdim = false) const;
-  Tensor std(const optional<IntArrayRef>& dim, const optional<Scalar>& correction,
-             bool keepdim = false) const;
+  Tensor std(const optional<IntArrayRef>& dim, const optional<Scalar>& correction, bool keepdim = false) const;
   Tensor norm(const Scalar& p = 2) const;
   Tensor norm(const optional<Scalar>& p, ScalarType dtype) const;
   Tensor norm(const optional<Scalar>& p, IntArrayRef dim, bool keepdim = false,
@@ -776,8 +769,7 @@ class Tensor {
                      std::string_view interpolation = "linear") const;
   Tensor nanquantile(const Tensor& q, optional<int64_t> dim = nullopt, bool keepdim = false,
                      std::string_view interpolation = "linear") const;
-  std::tuple<Tensor, Tensor> histogram(const Tensor& bins, const Tensor& weight = {},
-                                       bool density = false) const;
+  std::tuple<Tensor, Tensor> histogram(const Tensor& bins, const Tensor& weight = {}, bool density = false) const;
   std::tuple<Tensor, Tensor> histogram(int64_t bins = 100, optional<ArrayRef<double>> range = nullopt,
                                        const Tensor& weight = {}, bool density = false) const;
   Tensor scatter_reduce(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
@@ -794,10 +786,8 @@ class Tensor {
                         bool include_self = true) const;
   Tensor put(const Tensor& index, const Tensor& source, bool accumulate = false) const;
   Tensor& put_(const Tensor& index, const Tensor& source, bool accumulate = false) const;
-  Tensor addbmm(const Tensor& batch1, const Tensor& batch2, const Scalar& beta = 1,
-                const Scalar& alpha = 1) const;
-  Tensor& addbmm_(const Tensor& batch1, const Tensor& batch2, const Scalar& beta = 1,
-                  const Scalar& alpha = 1) const;
+  Tensor addbmm(const Tensor& batch1, const Tensor& batch2, const Scalar& beta = 1, const Scalar& alpha = 1) const;
+  Tensor& addbmm_(const Tensor& batch1, const Tensor& batch2, const Scalar& beta = 1, const Scalar& alpha = 1) const;
   Tensor renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const;
   Tensor& renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm) const;
   Tensor& cauchy_(double median = 0, double sigma = 1, optional<Generator> generator = nullopt) const;
@@ -805,8 +795,7 @@ class Tensor {
   Tensor& geometric_(double p, optional<Generator> generator = nullopt) const;
   Tensor& set_() const;
   Tensor& set_(const Tensor& source) const;
-  const Tensor& as_strided_(IntArrayRef size, IntArrayRef stride,
-                            optional<int64_t> storage_offset = nullopt) const;
+  const Tensor& as_strided_(IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset = nullopt) const;
   Tensor new_empty_strided(IntArrayRef size, IntArrayRef stride, const TensorOptions& options = {}) const;
   std::vector<Tensor> nonzero_numpy() const;
   Tensor nonzero_static(int64_t size, int64_t fill_value = -1) const;
@@ -861,8 +850,8 @@ class Tensor {
               optional<bool> align_to_window = nullopt) const;
   Tensor stft(int64_t n_fft, optional<int64_t> hop_length = nullopt, optional<int64_t> win_length = nullopt,
               const Tensor& window = {}, bool center = true, std::string_view pad_mode = "reflect",
-              bool normalized = false, optional<bool> onesided = nullopt,
-              optional<bool> return_complex = nullopt, optional<bool> align_to_window = nullopt) const;
+              bool normalized = false, optional<bool> onesided = nullopt, optional<bool> return_complex = nullopt,
+              optional<bool> align_to_window = nullopt) const;
   Tensor istft(int64_t n_fft, optional<int64_t> hop_length = nullopt, optional<int64_t> win_length = nullopt,
                const Tensor& window = {}, bool center = true, bool normalized = false,
                optional<bool> onesided = nullopt, optional<int64_t> length = nullopt,
@@ -1002,9 +991,7 @@ class Tensor {
   IntrusivePtr<TensorImpl> impl_;
 };
 
-inline void append(std::string& out, const Tensor& t) {
-  out.append(t.defined() ? t.describe() : "undefined");
-}
+inline void append(std::string& out, const Tensor& t) { out.append(t.defined() ? t.describe() : "undefined"); }
 
 /// What Tensor::type() returns.
 class DeprecatedTypeProperties {

@@ -45,8 +45,7 @@ class TensorImpl : public RefCounted {
   Dims sizes, strides;
 
   bool requires_grad() const {
-    return tracks_grad.load(std::memory_order_relaxed) ||
-           (autograd != nullptr && autograd->base_requires_grad());
+    return tracks_grad.load(std::memory_order_relaxed) || (autograd != nullptr && autograd->base_requires_grad());
   }
   Device device() const { return storage->device(); }
   /// The storage whose version counter in-place writes bump.

@@ -55,8 +55,7 @@ struct Part<TypeList<>, TypeList<Selected...>, index, part, parts> {
 };
 template <class T, class... Ts, class... Selected, std::size_t index, std::size_t part, std::size_t parts>
 struct Part<TypeList<T, Ts...>, TypeList<Selected...>, index, part, parts>
-    : Part<TypeList<Ts...>,
-           std::conditional_t<index % parts == part, TypeList<Selected..., T>, TypeList<Selected...>>,
+    : Part<TypeList<Ts...>, std::conditional_t<index % parts == part, TypeList<Selected..., T>, TypeList<Selected...>>,
            index + 1, part, parts> {};
 }  // namespace detail
 

@@ -38,17 +38,14 @@ bool CachingAllocator::Order::operator()(const Block* a, const Block* b) const {
   return std::less<>()(a->data, b->data);
 }
 
-std::size_t CachingAllocator::rounded(std::size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
+std::size_t CachingAllocator::rounded(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 std::size_t CachingAllocator::segment_size(std::size_t bytes) {
   if (bytes <= kSmall) return kSmallSegment;
   if (bytes < kOwnSegment) return kLargeSegment;
   return (bytes + kSmallSegment - 1) / kSmallSegment * kSmallSegment;
 }
 
-CachingAllocator::CachingAllocator(MemorySource& source, std::string name)
-    : source_(source), name_(std::move(name)) {
+CachingAllocator::CachingAllocator(MemorySource& source, std::string name) : source_(source), name_(std::move(name)) {
   pools_[0];
 }
 // Memory still in use is released when the process ends.
@@ -62,8 +59,7 @@ CachingAllocator::~CachingAllocator() {
   for (const auto& [data, block] : live_) delete block;
 }
 
-std::set<CachingAllocator::Block*, CachingAllocator::Order>& CachingAllocator::list(Pool& pool,
-                                                                                    std::size_t bytes,
+std::set<CachingAllocator::Block*, CachingAllocator::Order>& CachingAllocator::list(Pool& pool, std::size_t bytes,
                                                                                     const Block* block) {
   const bool small = block != nullptr ? block->small : bytes <= kSmall;
   return small ? pool.small : pool.large;
@@ -93,8 +89,7 @@ void* CachingAllocator::allocate(std::size_t bytes, StreamId stream, PoolId id) 
 
 // The smallest free block of the stream that holds `bytes`. Without `any`, a huge block is not broken up for
 // a small piece and a small request is not served from a large segment; `any` is for a GPU out of memory.
-CachingAllocator::Block* CachingAllocator::take_free(Pool& pool, std::size_t bytes, StreamId stream,
-                                                     bool any) {
+CachingAllocator::Block* CachingAllocator::take_free(Pool& pool, std::size_t bytes, StreamId stream, bool any) {
   auto& blocks = list(pool, bytes, nullptr);
   Block key{nullptr, bytes, stream, 0, false, false, nullptr, nullptr, {}, {}};
   const auto at = blocks.lower_bound(&key);
@@ -115,8 +110,7 @@ CachingAllocator::Block* CachingAllocator::new_segment(std::size_t bytes, Stream
   if (data == nullptr) return nullptr;
   use_.reserved += size;
   use_.reserved_peak = std::max(use_.reserved_peak, use_.reserved);
-  return new Block{
-      static_cast<char*>(data), size, stream, pool, bytes <= kSmall, false, nullptr, nullptr, {}, {}};
+  return new Block{static_cast<char*>(data), size, stream, pool, bytes <= kSmall, false, nullptr, nullptr, {}, {}};
 }
 
 // Allocates GPU memory; if there is none left, frees the cache and tries once more.
@@ -145,8 +139,8 @@ void CachingAllocator::exhausted(std::size_t bytes) {
 void CachingAllocator::split(Block* block, std::size_t bytes) {
   const std::size_t rest = block->size - bytes;
   if (rest < (block->small ? kAlignment : kSmall)) return;
-  auto* tail = new Block{
-      block->data + bytes, rest, block->stream, block->pool, block->small, true, block, block->after, {}, {}};
+  auto* tail =
+      new Block{block->data + bytes, rest, block->stream, block->pool, block->small, true, block, block->after, {}, {}};
   if (block->after != nullptr) block->after->before = tail;
   block->after = tail;
   block->size = bytes;

@@ -54,16 +54,14 @@ void leave(void* capture) try {
 void begin(void* capture) {
   Recording& r = recording_of(capture);
   Context& c = context(r.device);
-  if (r.graph != nullptr)
-    ensure(cudaGraphExecDestroy(std::exchange(r.graph, nullptr)), "cudaGraphExecDestroy");
+  if (r.graph != nullptr) ensure(cudaGraphExecDestroy(std::exchange(r.graph, nullptr)), "cudaGraphExecDestroy");
   r.refusal.clear();
   r.slots.clear();
   r.calls.clear();
   r.numbers.assign(sizeof(Generator::Draw), 0);
   r.uploaded.clear();
   if (r.device_numbers == nullptr)
-    r.device_numbers =
-        static_cast<char*>(c.state().allocator->allocate(Recording::kNumberBytes, r.stream, r.pool));
+    r.device_numbers = static_cast<char*>(c.state().allocator->allocate(Recording::kNumberBytes, r.stream, r.pool));
   r.first_draw = default_generator().take(0);
   r.draws = 0;
   r.outer_stream = c.stream();
@@ -136,8 +134,7 @@ void replay(void* capture) {
   }
   r.upload(c.stream());
   ensure(cudaGraphLaunch(r.graph, c.stream()), "cudaGraphLaunch");
-  if (std::ranges::find(r.replayed_in, c.stream()) == r.replayed_in.end())
-    r.replayed_in.push_back(c.stream());
+  if (std::ranges::find(r.replayed_in, c.stream()) == r.replayed_in.end()) r.replayed_in.push_back(c.stream());
   note_launch("captured step");
   if (sync_after_launch()) [[unlikely]]
     sync_and_check(c, "captured step");
@@ -153,8 +150,7 @@ Recording::~Recording() {
   if (is_forked_child()) return;
   log_failure(cudaSetDevice(gpu_of(device).index), "cudaSetDevice");
   replayed_in.push_back(stream);  // eager steps before the capture
-  for (const cudaStream_t used : replayed_in)
-    log_failure(wait_for_stream(device, used), "cudaStreamSynchronize");
+  for (const cudaStream_t used : replayed_in) log_failure(wait_for_stream(device, used), "cudaStreamSynchronize");
   if (graph != nullptr) log_failure(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
   CachingAllocator& allocator = *device_state(device).allocator;
   allocator.free(device_numbers);

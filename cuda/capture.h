@@ -78,8 +78,8 @@ void refuse_in_capture(Context& c, const char* reason);
 uint64_t call_signature(const void* kind, std::initializer_list<TensorList> lists);
 /// The numbers of an optimizer kernel as its parameter; nullopt if the kernel must not be launched.
 template <class T>
-std::optional<ReplayedValue<T>> replayed_value(Context& c, const T& value, uint64_t signature,
-                                               TensorList params, TensorList grads) {
+std::optional<ReplayedValue<T>> replayed_value(Context& c, const T& value, uint64_t signature, TensorList params,
+                                               TensorList grads) {
   static_assert(std::is_trivially_copyable_v<T>);
   if (c.recording == nullptr) [[likely]]
     return ReplayedValue<T>{value};

@@ -45,9 +45,7 @@ bool asynchronous(cudaError_t status) {
 
 }  // namespace
 
-void note_launch(const char* operation) noexcept {
-  launches.name[launches.count++ % kRemembered] = operation;
-}
+void note_launch(const char* operation) noexcept { launches.name[launches.count++ % kRemembered] = operation; }
 
 std::string recent_launches() {
   std::string out;
@@ -60,14 +58,13 @@ std::string recent_launches() {
 
 void failed(cudaError_t status, const char* call, const Where& where) {
   forget_error();  // a recoverable error must not be reported twice
-  std::string text = concat("CUDA: ", cudaGetErrorString(status), " (", cudaGetErrorName(status), ") from ",
-                            call, " at ", place(where));
+  std::string text = concat("CUDA: ", cudaGetErrorString(status), " (", cudaGetErrorName(status), ") from ", call,
+                            " at ", place(where));
   if (asynchronous(status)) {
     const std::string recent = recent_launches();
-    text += concat(
-        "\n  caused by an earlier operation; the last ones of this thread: ",
-        recent.empty() ? "none" : recent,
-        "\n  restart the process; TANDEM_CUDA_SYNC=1 checks every launch and names the failing operation");
+    text +=
+        concat("\n  caused by an earlier operation; the last ones of this thread: ", recent.empty() ? "none" : recent,
+               "\n  restart the process; TANDEM_CUDA_SYNC=1 checks every launch and names the failing operation");
   }
   throw Error(text);
 }
@@ -77,8 +74,7 @@ void failed(cublasStatus_t status, const char* call, const Where& where) {
 void failed(cudnnStatus_t status, const char* call, const Where& where) {
   char more[512] = "";
   cudnnGetLastErrorString(more, sizeof more);
-  fail("cuDNN: ", cudnnGetErrorString(status), " from ", call, " at ", place(where),
-       more[0] == 0 ? "" : "\n  ", more);
+  fail("cuDNN: ", cudnnGetErrorString(status), " from ", call, " at ", place(where), more[0] == 0 ? "" : "\n  ", more);
 }
 // cuFFT has no texts for its statuses.
 void failed(cufftResult status, const char* call, const Where& where) {
@@ -94,8 +90,7 @@ void failed(cufftResult status, const char* call, const Where& where) {
 
 void log_failure(cudaError_t status, const char* call) noexcept {
   // At process exit the driver may be gone before the last destructor runs.
-  if (status == cudaSuccess || status == cudaErrorCudartUnloading || status == cudaErrorContextIsDestroyed)
-    return;
+  if (status == cudaSuccess || status == cudaErrorCudartUnloading || status == cudaErrorContextIsDestroyed) return;
   forget_error();
   std::fprintf(stderr, "tandem: CUDA: %s from %s\n", cudaGetErrorString(status), call);
 }

@@ -34,8 +34,8 @@ DeviceState* make_state(int device) {
   if (status != cudaSuccess) {
     forget_error();
     fail("cuda:", device, ": ", gpu.name, ", compute capability ", gpu.major, ".", gpu.minor,
-         ", cannot run the kernels of this build (", cudaGetErrorString(status),
-         "); build with -Dcuda-arch=sm_", gpu.major, gpu.minor);
+         ", cannot run the kernels of this build (", cudaGetErrorString(status), "); build with -Dcuda-arch=sm_",
+         gpu.major, gpu.minor);
   }
   const cudaStream_t stream = take_stream(device);
   auto source = std::make_unique<GpuMemory>(device);
@@ -162,11 +162,10 @@ void check_fault(DeviceState& state) {
   const std::string where = concat(" (found on cuda:", state.index, ", reported at this synchronisation)");
   switch (static_cast<FaultKind>(f.kind)) {
     case FaultKind::kIndex:
-      throw IndexError(concat(operation, ": index ", f.value, " is out of range: dimension ", f.dim,
-                              " has size ", f.size, where));
-    case FaultKind::kTarget:
       throw IndexError(
-          concat(operation, ": target ", f.value, " is out of range for ", f.size, " classes", where));
+          concat(operation, ": index ", f.value, " is out of range: dimension ", f.dim, " has size ", f.size, where));
+    case FaultKind::kTarget:
+      throw IndexError(concat(operation, ": target ", f.value, " is out of range for ", f.size, " classes", where));
     case FaultKind::kDivisionByZero:
       fail(operation, ": integer division by zero", where);
     case FaultKind::kWeights:
@@ -188,8 +187,7 @@ void sync_and_check(Context& c, const char* operation) {
   if (c.recording != nullptr) return;  // a capture cannot wait
   const cudaError_t status = cudaStreamSynchronize(c.stream());
   if (status != cudaSuccess)
-    fail(operation, ": CUDA: ", cudaGetErrorString(status), " on cuda:", c.state().index,
-         " (TANDEM_CUDA_SYNC)");
+    fail(operation, ": CUDA: ", cudaGetErrorString(status), " on cuda:", c.state().index, " (TANDEM_CUDA_SYNC)");
   check_fault(c.state());
 }
 
@@ -202,9 +200,8 @@ bool may_start_in_recording(Context& c, const char* operation) {
 void started(Context& c, const char* operation, cudaError_t status, const Grid& grid) {
   if (status != cudaSuccess) [[unlikely]] {
     forget_error();
-    fail(operation, ": CUDA: ", cudaGetErrorString(status), " launching ", grid.blocks, " blocks of ",
-         grid.threads, " threads with ", grid.shared_bytes,
-         " bytes of shared memory on cuda:", c.state().index);
+    fail(operation, ": CUDA: ", cudaGetErrorString(status), " launching ", grid.blocks, " blocks of ", grid.threads,
+         " threads with ", grid.shared_bytes, " bytes of shared memory on cuda:", c.state().index);
   }
   note_launch(operation);
   if (sync_after_launch()) [[unlikely]]

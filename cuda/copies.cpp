@@ -26,8 +26,8 @@ bool is_staged(int gpu, const void* host) {
   return attributes.type == cudaMemoryTypeUnregistered;
 }
 
-void host_copy(Context& c, void* to, const void* from, const void* host, std::size_t bytes,
-               cudaMemcpyKind kind, bool non_blocking) {
+void host_copy(Context& c, void* to, const void* from, const void* host, std::size_t bytes, cudaMemcpyKind kind,
+               bool non_blocking) {
   const bool to_gpu = kind == cudaMemcpyHostToDevice;
   refuse_in_capture(c, to_gpu ? "copies from the host to the device" : "reads a value on the host");
   ensure(cudaMemcpyAsync(to, from, bytes, kind, c.stream()), "cudaMemcpyAsync");
@@ -88,8 +88,7 @@ void device_copy(void* to, Device to_device, const void* from, Device from_devic
 void copy_bytes(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes,
                 bool non_blocking) {
   if (bytes == 0) return;
-  if (to_device.is_cuda() && from_device.is_cuda())
-    return device_copy(to, to_device, from, from_device, bytes);
+  if (to_device.is_cuda() && from_device.is_cuda()) return device_copy(to, to_device, from, from_device, bytes);
   if (to_device.is_cuda())
     return host_copy(context(to_device), to, from, from, bytes, cudaMemcpyHostToDevice, non_blocking);
   host_copy(context(from_device), to, from, to, bytes, cudaMemcpyDeviceToHost, non_blocking);

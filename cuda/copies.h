@@ -9,7 +9,6 @@ namespace tandem::cuda_impl {
 
 /// Implements RuntimeKernels::copy_bytes. A copy between devices is ordered with the current streams of both.
 /// It uses peer access where the GPUs support it, otherwise the driver stages it; the host does not wait.
-void copy_bytes(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes,
-                bool non_blocking);
+void copy_bytes(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes, bool non_blocking);
 
 }  // namespace tandem::cuda_impl

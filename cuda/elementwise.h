@@ -38,8 +38,7 @@ struct Input {
       for (int e = 0; e < E; ++e) to[e] = number;
     } else {
 #pragma unroll
-      for (int e = 0; e < E; ++e)
-        to[e] = inside[e] ? data[static_cast<int32_t>(offsets[e])] : static_cast<T>(1);
+      for (int e = 0; e < E; ++e) to[e] = inside[e] ? data[static_cast<int32_t>(offsets[e])] : static_cast<T>(1);
     }
   }
   /// V consecutive elements from each of U offsets, or V copies of the element there.
@@ -111,8 +110,7 @@ __global__ void elementwise_kernel(const Elementwise<F, N> p) {
     for (int u = 0; u < U; ++u) positions[u] = first + (u * kElementThreads + threadIdx.x) * V;
     walk(p.piece.walk, positions, offsets);
 #pragma unroll
-    for (int k = 0; k < N; ++k)
-      p.in[k].template vectors<V>(offsets[k + 1], p.piece.walk.strides[0][k + 1] == 0, x[k]);
+    for (int k = 0; k < N; ++k) p.in[k].template vectors<V>(offsets[k + 1], p.piece.walk.strides[0][k + 1] == 0, x[k]);
 #pragma unroll
     for (int u = 0; u < U; ++u) to[u] = offsets[0][u];
   } else {

@@ -46,9 +46,7 @@ class PieceCall {
  public:
   template <class F>
   explicit PieceCall(F& f)
-      : f_(&f), call_(+[](void* to, const Piece<N>& piece, bool vectors) {
-          (*static_cast<F*>(to))(piece, vectors);
-        }) {}
+      : f_(&f), call_(+[](void* to, const Piece<N>& piece, bool vectors) { (*static_cast<F*>(to))(piece, vectors); }) {}
   void operator()(const Piece<N>& piece, bool vectors) const { call_(f_, piece, vectors); }
 
  private:
@@ -59,8 +57,7 @@ class PieceCall {
 /// Calls f(piece, whether vectors of `count` are used) for the pieces of a walk.
 template <int N>
 void for_elementwise_pieces(const LoopPlan<N>& plan, int count, const PieceCall<N>& f) {
-  for_pieces(plan,
-             [&](const Piece<N>& piece) { f(piece, moves_in_vectors<N>(piece, plan.item_sizes, count)); });
+  for_pieces(plan, [&](const Piece<N>& piece) { f(piece, moves_in_vectors<N>(piece, plan.item_sizes, count)); });
 }
 
 }  // namespace tandem::cuda_impl

@@ -25,8 +25,7 @@ void* or_null(cudaError_t status, void* memory, const char* call) {
 // Records `spare`, or a new event of the current GPU, on `stream`.
 EventId recorded(StreamId stream, EventId spare = nullptr) {
   auto event = static_cast<cudaEvent_t>(spare);
-  if (event == nullptr)
-    ensure(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  if (event == nullptr) ensure(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
   ensure(cudaEventRecord(event, static_cast<cudaStream_t>(stream)), "cudaEventRecord");
   return event;
 }
@@ -41,8 +40,7 @@ bool has_passed(EventId event) {
 }  // namespace
 
 GpuMemory::~GpuMemory() {
-  for (EventId event : spare_)
-    log_failure(cudaEventDestroy(static_cast<cudaEvent_t>(event)), "cudaEventDestroy");
+  for (EventId event : spare_) log_failure(cudaEventDestroy(static_cast<cudaEvent_t>(event)), "cudaEventDestroy");
 }
 
 void* GpuMemory::allocate(std::size_t bytes) {

@@ -27,8 +27,7 @@ struct Found {
 Gpu read_gpu(int index) {
   cudaDeviceProp p{};
   ensure(cudaGetDeviceProperties(&p, index), "cudaGetDeviceProperties");
-  return {index,           p.name, p.major, p.minor, p.multiProcessorCount, p.maxThreadsPerMultiProcessor,
-          p.totalGlobalMem};
+  return {index, p.name, p.major, p.minor, p.multiProcessorCount, p.maxThreadsPerMultiProcessor, p.totalGlobalMem};
 }
 
 Found look() {
@@ -93,8 +92,8 @@ const std::string& why_none() { return found().reason; }
 
 const Gpu& gpu_of(int device) {
   const Found& f = found();
-  check(device >= 0 && device < f.devices, "no device cuda:", device, ": this process has ", f.devices,
-        " CUDA device", f.devices == 1 ? "" : "s");
+  check(device >= 0 && device < f.devices, "no device cuda:", device, ": this process has ", f.devices, " CUDA device",
+        f.devices == 1 ? "" : "s");
   return f.gpus[static_cast<std::size_t>(device) % f.gpus.size()];
 }
 

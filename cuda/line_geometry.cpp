@@ -24,8 +24,7 @@ RowGeometry make_row_geometry(int64_t n, int vector, int inputs, int64_t item_si
 }
 
 int column_rows(int64_t n) {
-  return static_cast<int>(
-      std::min<uint64_t>(8, std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, n / 4)))));
+  return static_cast<int>(std::min<uint64_t>(8, std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, n / 4)))));
 }
 
 }  // namespace tandem::cuda_impl

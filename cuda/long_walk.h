@@ -29,8 +29,7 @@ struct LongWalk {
     }
     TANDEM_NO_UNROLL
     for (int d = 0; d < ndim; ++d) {
-      const int64_t rest =
-          wide ? position / long_sizes[d] : sizes[d].quotient(static_cast<uint32_t>(position));
+      const int64_t rest = wide ? position / long_sizes[d] : sizes[d].quotient(static_cast<uint32_t>(position));
       const int64_t index = position - rest * long_sizes[d];
       for (int k = 0; k < N; ++k) out.at[k] += index * strides[d][k];
       position = rest;

@@ -72,8 +72,8 @@ struct ConvKey {
   Conv2dParameters p;
 
   constexpr auto fields() const {
-    return std::tie(pass, dtype, tf32, deterministic, benchmark, input, weight, output, p.stride, p.padding,
-                    p.dilation, p.groups);
+    return std::tie(pass, dtype, tf32, deterministic, benchmark, input, weight, output, p.stride, p.padding, p.dilation,
+                    p.groups);
   }
 };
 

@@ -16,8 +16,7 @@ __device__ inline void raise_fault(Fault* to, const Fault& fault) {
   __threadfence_system();
   *const_cast<volatile int32_t*>(&to->kind) = fault.kind;
 }
-__device__ inline void raise_index_fault(Fault* to, HostText operation, int64_t index, int64_t dim,
-                                         int64_t size) {
+__device__ inline void raise_index_fault(Fault* to, HostText operation, int64_t index, int64_t dim, int64_t size) {
   raise_fault(to, {static_cast<int32_t>(FaultKind::kIndex), 0, operation, index, dim, size, {}});
 }
 

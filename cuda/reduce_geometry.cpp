@@ -27,8 +27,7 @@ bool strides_allow(const ReduceDims& d, int64_t vector, bool columns) {
   for (int i = 0; i < reduced; ++i)
     if (d.reduced[i].in % vector != 0) return false;
   if (columns) return d.kept[kept].in == 1 && d.kept[kept].size % vector == 0;
-  return reduced >= 0 && d.reduced[reduced].in == 1 &&
-         (reduced == 0 || d.reduced[reduced].size % vector == 0);
+  return reduced >= 0 && d.reduced[reduced].in == 1 && (reduced == 0 || d.reduced[reduced].size % vector == 0);
 }
 
 // Splits into about `wanted` parts, each a multiple of `least` elements.
@@ -65,11 +64,10 @@ ReduceGeometry make_reduce_geometry(const ReduceDims& dims, int64_t item_size, u
   ReduceGeometry g;
   g.elements = dims.elements;
   g.outputs = dims.outputs;
-  const bool thread_each = dims.outer && g.outputs >= 2 * kManyOutputs &&
-                           g.elements * dims.kept[dims.kept_count - 1].size < kSmallPlane;
+  const bool thread_each =
+      dims.outer && g.outputs >= 2 * kManyOutputs && g.elements * dims.kept[dims.kept_count - 1].size < kSmallPlane;
   g.columns = dims.outer && !thread_each;
-  for (int d = dims.reduced_count - 1; d >= 0; --d)
-    g.reduced.push(dims.reduced[d].size, {dims.reduced[d].in});
+  for (int d = dims.reduced_count - 1; d >= 0; --d) g.reduced.push(dims.reduced[d].size, {dims.reduced[d].in});
   int kept = dims.kept_count;
   if (g.columns) {
     const ReduceDims::Dim last = dims.kept[--kept];
@@ -81,8 +79,7 @@ ReduceGeometry make_reduce_geometry(const ReduceDims& dims, int64_t item_size, u
   g.reduced.wide = g.elements >= int64_t{1} << 31;
   g.kept.wide = g.outputs >= int64_t{1} << 31;
   const int64_t vector = g.columns ? column_vector(item_size) : row_vector(item_size);
-  g.vector =
-      address % static_cast<uintptr_t>(vector * item_size) == 0 && strides_allow(dims, vector, g.columns);
+  g.vector = address % static_cast<uintptr_t>(vector * item_size) == 0 && strides_allow(dims, vector, g.columns);
   if (g.columns) {
     lay_columns(g, vector);
   } else if (thread_each) {

@@ -23,8 +23,7 @@ struct ReplayedDraw {
   const Generator::Draw* memory = nullptr;
 
   TANDEM_HD Generator::Draw now() const {
-    return memory == nullptr ? Generator::Draw{seed, offset}
-                             : Generator::Draw{memory->seed, memory->offset + offset};
+    return memory == nullptr ? Generator::Draw{seed, offset} : Generator::Draw{memory->seed, memory->offset + offset};
   }
 };
 

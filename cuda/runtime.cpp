@@ -20,10 +20,9 @@ DeviceInfo device_info(int index) {
   const Gpu& gpu = gpu_of(index);
   const int share = sharers(index);
   const auto room = device_state(index).source->room();
-  return {
-      gpu.name, static_cast<int64_t>(gpu.memory), static_cast<int64_t>(room.free), gpu.multiprocessors,
-      concat("compute capability ", gpu.major, ".", gpu.minor,
-             share > 1 ? concat(", one of ", share, " on GPU ", gpu.index) : concat(", GPU ", gpu.index))};
+  return {gpu.name, static_cast<int64_t>(gpu.memory), static_cast<int64_t>(room.free), gpu.multiprocessors,
+          concat("compute capability ", gpu.major, ".", gpu.minor,
+                 share > 1 ? concat(", one of ", share, " on GPU ", gpu.index) : concat(", GPU ", gpu.index))};
 }
 
 std::string version(int number, int major_factor, int minor_factor) {
@@ -37,8 +36,7 @@ std::vector<std::string> computes_with() {
   ensure(cublasGetVersion(context(0).blas(), &blas), "cublasGetVersion");
   const int dnn = static_cast<int>(cudnnGetVersion());
   return {concat("driver for CUDA ", version(driver, 1000, 10)), concat("CUDA ", version(runtime, 1000, 10)),
-          concat("cuBLAS ", version(blas, 10000, 100)),
-          concat("cuDNN ", version(dnn, 10000, 100), ".", dnn % 100)};
+          concat("cuBLAS ", version(blas, 10000, 100)), concat("cuDNN ", version(dnn, 10000, 100), ".", dnn % 100)};
 }
 
 MemoryUse memory_use(Device device) { return device_state(device.index()).allocator->use(); }
@@ -91,8 +89,7 @@ void synchronize_event(void* handle) {
   check_fault(device_state(event.device));
 }
 double elapsed_ms(void* from, void* to) {
-  check(event_of(from).event != nullptr && event_of(to).event != nullptr,
-        "elapsed_ms: an event has not been recorded");
+  check(event_of(from).event != nullptr && event_of(to).event != nullptr, "elapsed_ms: an event has not been recorded");
   refuse_in_forked_child();
   float ms = 0;
   ensure(cudaEventElapsedTime(&ms, event_of(from).event, event_of(to).event), "cudaEventElapsedTime");
@@ -131,10 +128,8 @@ constinit const RuntimeKernels runtime_kernels{
         +[](Device device, void* data, std::size_t) {
           if (!is_forked_child()) device_state(device.index()).allocator->free(data);
         },
-    .record_stream =
-        +[](Device device, void* data, StreamHandle stream) {
-          device_state(device.index()).allocator->used_by(data, stream.handle);
-        },
+    .record_stream = +[](Device device, void* data,
+                         StreamHandle stream) { device_state(device.index()).allocator->used_by(data, stream.handle); },
     .memory_use = memory_use,
     .reset_memory_peaks = +[](Device device) { device_state(device.index()).allocator->reset_peaks(); },
     .empty_cache = +[](Device device) { device_state(device.index()).allocator->empty_cache(); },

@@ -35,9 +35,7 @@ class RelaxedCapture {
   RelaxedCapture& operator=(const RelaxedCapture&) = delete;
 
  private:
-  void exchange() {
-    log_failure(cudaThreadExchangeStreamCaptureMode(&mode_), "cudaThreadExchangeStreamCaptureMode");
-  }
+  void exchange() { log_failure(cudaThreadExchangeStreamCaptureMode(&mode_), "cudaThreadExchangeStreamCaptureMode"); }
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 

@@ -55,8 +55,7 @@ struct TransposePlan {
   TANDEM_HD TransposeTile tile(uint32_t number, uint32_t side) const {
     const uint32_t rest = column_tiles.quotient(number), plane = row_tiles.quotient(rest);
     const auto [at] = planes.offsets(plane);
-    return {(rest - plane * row_tiles.divisor) * side, (number - rest * column_tiles.divisor) * side, at[0],
-            at[1]};
+    return {(rest - plane * row_tiles.divisor) * side, (number - rest * column_tiles.divisor) * side, at[0], at[1]};
   }
 };
 

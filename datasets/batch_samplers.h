@@ -50,8 +50,7 @@ class ShardedBatchSampler : public Sampler<typename Base::BatchRequestType> {
   void reset(optional<size_t> new_size = nullopt) override { base_.reset(new_size); }
   optional<typename Base::BatchRequestType> next(size_t = 0) override {
     auto batch = base_.next(batch_size_);
-    if (!batch || batch->size() < (drop_last_ ? batch_size_ : static_cast<size_t>(part_.size)))
-      return nullopt;
+    if (!batch || batch->size() < (drop_last_ ? batch_size_ : static_cast<size_t>(part_.size))) return nullopt;
     const auto [begin, end] = part_.range(static_cast<int64_t>(batch->size()));
     return typename Base::BatchRequestType(batch->begin() + begin, batch->begin() + end);
   }

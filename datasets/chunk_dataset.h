@@ -50,8 +50,8 @@ struct ChunkDatasetOptions {
         batch_size_(batch_size),
         cache_size_(cache_size),
         cross_chunk_shuffle_count_(cross_chunk_shuffle_count) {
-    check(preloader_count > 0 && preloader_count <= 1024,
-          "ChunkDataset: preloader_count must be in [1, 1024], got ", preloader_count);
+    check(preloader_count > 0 && preloader_count <= 1024, "ChunkDataset: preloader_count must be in [1, 1024], got ",
+          preloader_count);
     check(batch_size > 0, "ChunkDataset: batch_size must be positive");
     check(cache_size > 0 && cache_size >= batch_size,
           "ChunkDataset: cache_size must be positive and at least batch_size, got ", cache_size);
@@ -91,8 +91,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
         example_sampler_(std::move(example_sampler)),
         options_(std::move(options)),
         preprocess_(std::move(preprocess)),
-        queue_(std::make_unique<data::detail::JobQueue>(static_cast<int>(options_.preloader_count()), true,
-                                                        "chunk")) {}
+        queue_(std::make_unique<data::detail::JobQueue>(static_cast<int>(options_.preloader_count()), true, "chunk")) {}
 
   /// Throws Error on another batch size than that of the options, or before the first reset(). Throws WorkerException with
   /// what the reader or `preprocess` threw, and the number of the chunk, of `preprocess` the first of those that were read
@@ -188,8 +187,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
       if (!chunks) return;
       if (chunks->empty()) continue;
       queue_->push(static_cast<int64_t>(chunks->front()),
-                   [this, seed = seed_, job = jobs_++,
-                    all = std::vector<size_t>(chunks->begin(), chunks->end())](int) {
+                   [this, seed = seed_, job = jobs_++, all = std::vector<size_t>(chunks->begin(), chunks->end())](int) {
                      const GeneratorGuard random(batch_generator(seed, 0, job));
                      return read(all);
                    });
@@ -224,8 +222,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
       waiting_ -= examples_.size();
     }
     example_sampler_.reset(examples_.size());
-    if (const auto order = example_sampler_.next(examples_.size()))
-      order_.assign(order->begin(), order->end());
+    if (const auto order = example_sampler_.next(examples_.size())) order_.assign(order->begin(), order->end());
     read_ahead();
     return true;
   }

@@ -148,8 +148,7 @@ class StatelessDataLoader : public DataLoaderBase<typename Dataset::BatchType> {
     auto request = next_request();
     if (!request) return {};
     return [this, request = std::move(*request)](int worker) {
-      return detail::finish(datasets_[static_cast<size_t>(worker)]->get_batch(request),
-                            this->options().pin_memory);
+      return detail::finish(datasets_[static_cast<size_t>(worker)]->get_batch(request), this->options().pin_memory);
     };
   }
   bool skip_batch() override { return next_request().has_value(); }
@@ -204,8 +203,7 @@ class StatefulDataLoader : public DataLoaderBase<detail::Unwrapped<typename Data
 template <typename Dataset, typename Sampler>
 requires(!Dataset::is_stateful) std::unique_ptr<StatelessDataLoader<Dataset, Sampler>> make_data_loader(
     Dataset dataset, Sampler sampler, DataLoaderOptions options) {
-  return std::make_unique<StatelessDataLoader<Dataset, Sampler>>(std::move(dataset), std::move(sampler),
-                                                                 options);
+  return std::make_unique<StatelessDataLoader<Dataset, Sampler>>(std::move(dataset), std::move(sampler), options);
 }
 
 /// Creates the sampler from the data set's size. Throws Error if the size is unknown.

@@ -38,8 +38,8 @@ void DistributedIndexSampler::save(serialize::OutputArchive& archive) const {
 void DistributedIndexSampler::load(serialize::InputArchive& archive) {
   const uint64_t index = read_state(archive, "sample_index_");
   const size_t count = local_sample_count(), begin = rank_ * count;
-  check(index >= begin && index - begin <= count, "DistributedSampler: the loaded position ", index,
-        " is outside ", begin, " … ", begin + count, ", the run of rank ", rank_,
+  check(index >= begin && index - begin <= count, "DistributedSampler: the loaded position ", index, " is outside ",
+        begin, " … ", begin + count, ", the run of rank ", rank_,
         "; load the state that this rank saved with the same size and number of replicas");
   seed_ = read_state(archive, "seed_", seed_);
   set_epoch(read_state(archive, "epoch_", epoch_));

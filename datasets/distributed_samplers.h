@@ -16,8 +16,7 @@ class DistributedSampler : public Sampler<BatchRequest> {
   /// Throws Error unless rank < num_replicas.
   DistributedSampler(size_t size, size_t num_replicas = 1, size_t rank = 0, bool allow_duplicates = true)
       : size_(size), num_replicas_(num_replicas), rank_(rank), allow_duplicates_(allow_duplicates) {
-    check(rank < num_replicas, "DistributedSampler: rank ", rank, " is out of range for ", num_replicas,
-          " replicas");
+    check(rank < num_replicas, "DistributedSampler: rank ", rank, " is out of range for ", num_replicas, " replicas");
   }
   /// The next reset() starts this epoch. Without it the first reset() starts epoch 0, and each further one the
   /// epoch after the last.
@@ -74,8 +73,8 @@ class DistributedIndexSampler : public DistributedSampler<> {
 /// each epoch.
 class DistributedRandomSampler : public DistributedIndexSampler {
  public:
-  DistributedRandomSampler(size_t size, size_t num_replicas = 1, size_t rank = 0,
-                           bool allow_duplicates = true, uint64_t seed = 0)
+  DistributedRandomSampler(size_t size, size_t num_replicas = 1, size_t rank = 0, bool allow_duplicates = true,
+                           uint64_t seed = 0)
       : DistributedIndexSampler(size, num_replicas, rank, allow_duplicates, seed) {}
 
  protected:
@@ -85,8 +84,7 @@ class DistributedRandomSampler : public DistributedIndexSampler {
 /// Runs of 0, 1, 2, …
 class DistributedSequentialSampler : public DistributedIndexSampler {
  public:
-  DistributedSequentialSampler(size_t size, size_t num_replicas = 1, size_t rank = 0,
-                               bool allow_duplicates = true)
+  DistributedSequentialSampler(size_t size, size_t num_replicas = 1, size_t rank = 0, bool allow_duplicates = true)
       : DistributedIndexSampler(size, num_replicas, rank, allow_duplicates, 0) {}
 
  protected:

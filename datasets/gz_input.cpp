@@ -46,8 +46,7 @@ GzInput::GzInput(const std::string& path) : name_(path), file_(nullptr) {
   detect();
 }
 
-GzInput::GzInput(const void* bytes, std::size_t size, std::string name)
-    : name_(std::move(name)), file_bytes_(size) {
+GzInput::GzInput(const void* bytes, std::size_t size, std::string name) : name_(std::move(name)), file_bytes_(size) {
   // fmemopen rejects size 0, so an empty input has no FILE.
   if (size != 0) file_ = ::fmemopen(const_cast<void*>(bytes), size, "rb");
   check(size == 0 || file_ != nullptr, "cannot read ", name_, ": ", std::strerror(errno));
@@ -119,11 +118,9 @@ std::size_t GzInput::read_gzip(void* to, std::size_t bytes) {
     if (status == Z_STREAM_END) {
       end_of_member();
     } else if (status == Z_BUF_ERROR || (status == Z_OK && z.input_ended && z.stream.avail_out != 0)) {
-      check(!z.input_ended, name_, ": the gzip stream is truncated: the file ends after ", file_bytes_,
-            " bytes");
+      check(!z.input_ended, name_, ": the gzip stream is truncated: the file ends after ", file_bytes_, " bytes");
     } else if (status != Z_OK) {
-      fail(name_,
-           ": the gzip stream is corrupt: ", z.stream.msg != nullptr ? z.stream.msg : "unknown reason");
+      fail(name_, ": the gzip stream is corrupt: ", z.stream.msg != nullptr ? z.stream.msg : "unknown reason");
     }
   }
   return done;

@@ -43,12 +43,11 @@ void multiply_sizes(IdxHeader& header, const std::string& name) {
   int64_t elements = 1, not_empty = idx_item_size(header.type);
   for (int64_t size : header.sizes) {
     elements = size == 0 ? 0 : elements;
-    check(!__builtin_mul_overflow(not_empty, std::max<int64_t>(size, 1), &not_empty), name, ": sizes ",
-          header.sizes, " are too large: their product does not fit in 63 bits");
+    check(!__builtin_mul_overflow(not_empty, std::max<int64_t>(size, 1), &not_empty), name, ": sizes ", header.sizes,
+          " are too large: their product does not fit in 63 bits");
   }
   header.elements = elements == 0 ? 0 : not_empty / idx_item_size(header.type);
-  header.bytes =
-      static_cast<std::size_t>(header.elements) * static_cast<std::size_t>(idx_item_size(header.type));
+  header.bytes = static_cast<std::size_t>(header.elements) * static_cast<std::size_t>(idx_item_size(header.type));
 }
 
 IdxHeader read_header(GzInput& input) {
@@ -56,8 +55,8 @@ IdxHeader read_header(GzInput& input) {
   uint8_t magic[4];
   const std::size_t got = input.read(magic, sizeof magic);
   check(got == sizeof magic, name, ": not an IDX file: it has only ", got, " bytes");
-  check(magic[0] == 0 && magic[1] == 0, name, ": not an IDX file: it begins with ", hex(magic[0]), " ",
-        hex(magic[1]), " instead of 0x00 0x00");
+  check(magic[0] == 0 && magic[1] == 0, name, ": not an IDX file: it begins with ", hex(magic[0]), " ", hex(magic[1]),
+        " instead of 0x00 0x00");
   check(known_type(magic[2]), name, ": unknown IDX element type ", hex(magic[2]),
         " (known: 0x08 uint8, 0x09 int8, 0x0B int16, 0x0C int32, 0x0D float32, 0x0E float64)");
   const int rank = magic[3];
@@ -84,8 +83,8 @@ void check_plausible(const GzInput& input, const IdxHeader& header) {
     check(expected <= input.most_bytes(), input.name(), ": sizes ", header.sizes, " require ", header.bytes,
           " bytes of elements; a gzip file of ", input.file_bytes(), " bytes cannot contain that many");
   } else if (input.file_bytes() != expected) {
-    fail(input.name(), ": ", input.file_bytes() < expected ? "truncated" : "too long", ": sizes ",
-         header.sizes, " require a file of ", expected, " bytes, got ", input.file_bytes());
+    fail(input.name(), ": ", input.file_bytes() < expected ? "truncated" : "too long", ": sizes ", header.sizes,
+         " require a file of ", expected, " bytes, got ", input.file_bytes());
   }
 }
 
@@ -113,8 +112,7 @@ void convert_order(void* data, int64_t count, int item_size) {
   if (item_size == 8) swap_each<uint64_t>(data, count);
 }
 
-std::string encode(IdxType type, const std::vector<int64_t>& sizes, const IdxHeader& header,
-                   const void* elements) {
+std::string encode(IdxType type, const std::vector<int64_t>& sizes, const IdxHeader& header, const void* elements) {
   std::string out{'\0', '\0', static_cast<char>(type), static_cast<char>(sizes.size())};
   for (int64_t size : sizes)
     for (int shift : {24, 16, 8, 0}) out.push_back(static_cast<char>(size >> shift & 0xFF));
@@ -130,8 +128,7 @@ void write_gzip(AtomicFile& file, std::string_view content) {
     z_stream stream{};
     ~Deflate() { deflateEnd(&stream); }
   } z;
-  check(deflateInit2(&z.stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) ==
-            Z_OK,
+  check(deflateInit2(&z.stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK,
         "zlib: initialisation failed");
   std::vector<unsigned char> buffer(256 * 1024);
   constexpr std::size_t kPiece = std::size_t{1} << 30;
@@ -176,8 +173,8 @@ IdxHeader read_idx(GzInput& input, IdxAllocate allocate) {
         " bytes of elements, got ", got);
   // Reading one more byte also makes zlib verify the checksum of the whole stream.
   char extra;
-  check(input.read(&extra, 1) == 0, input.name(), ": too long: more bytes follow the ", header.bytes,
-        " that sizes ", header.sizes, " require");
+  check(input.read(&extra, 1) == 0, input.name(), ": too long: more bytes follow the ", header.bytes, " that sizes ",
+        header.sizes, " require");
   convert_order(elements, header.elements, idx_item_size(header.type));
   return header;
 }
@@ -187,10 +184,9 @@ IdxHeader read_idx(const std::string& path, IdxAllocate allocate) {
   return read_idx(input, allocate);
 }
 
-void write_idx(const std::string& path, IdxType type, const std::vector<int64_t>& sizes,
-               const void* elements) {
-  check(!sizes.empty() && sizes.size() <= kMaxDims, "write_idx: ", path, ": expected 1 to ", kMaxDims,
-        " sizes, got ", sizes.size());
+void write_idx(const std::string& path, IdxType type, const std::vector<int64_t>& sizes, const void* elements) {
+  check(!sizes.empty() && sizes.size() <= kMaxDims, "write_idx: ", path, ": expected 1 to ", kMaxDims, " sizes, got ",
+        sizes.size());
   for (int64_t size : sizes)
     check(size >= 0 && size <= kMaxSize, "write_idx: ", path, ": size ", size, " does not fit in 32 bits");
   IdxHeader header{.type = type, .sizes = sizes};

@@ -48,8 +48,7 @@ IdxHeader read_idx(const std::string& path, IdxAllocate allocate);
 /// Writes an IDX file (atomically), gzipped if `path` ends in ".gz". `elements` points to product(sizes)
 /// elements of `type` in the machine's byte order. Throws Error on a size outside 0 to 2^32 - 1, and on no or
 /// too many sizes.
-void write_idx(const std::string& path, IdxType type, const std::vector<int64_t>& sizes,
-               const void* elements);
+void write_idx(const std::string& path, IdxType type, const std::vector<int64_t>& sizes, const void* elements);
 
 /// Reads a whole IDX file into a CPU tensor with its sizes and type. Throws Error as above.
 Tensor read_idx(const std::string& path);

@@ -25,11 +25,10 @@ ScalarType scalar_type(IdxType type) {
 }
 
 IdxType idx_type(ScalarType type) {
-  for (IdxType each : {IdxType::kUInt8, IdxType::kInt8, IdxType::kInt16, IdxType::kInt32, IdxType::kFloat32,
-                       IdxType::kFloat64})
+  for (IdxType each :
+       {IdxType::kUInt8, IdxType::kInt8, IdxType::kInt16, IdxType::kInt32, IdxType::kFloat32, IdxType::kFloat64})
     if (scalar_type(each) == type) return each;
-  fail("write_idx: IDX files cannot store ", type,
-       "; expected uint8, int8, int16, int32, float32 or float64");
+  fail("write_idx: IDX files cannot store ", type, "; expected uint8, int8, int16, int32, float32 or float64");
 }
 
 }  // namespace

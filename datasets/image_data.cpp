@@ -14,8 +14,7 @@ ImageData read_image_data(const std::string& images_path, const std::string& lab
   check(data.images.dtype() == kUInt8 && data.images.dim() == 3, images_path,
         ": expected images, uint8 [count, height, width]; got ", data.images);
   const Tensor labels = read_idx(labels_path);
-  check(labels.dtype() == kUInt8 && labels.dim() == 1, labels_path, ": expected labels, uint8 [count]; got ",
-        labels);
+  check(labels.dtype() == kUInt8 && labels.dim() == 1, labels_path, ": expected labels, uint8 [count]; got ", labels);
   check(labels.numel() == data.images.size(0), labels_path, ": ", labels.numel(), " labels for the ",
         data.images.size(0), " images of ", images_path);
   check(data.images.numel() > 0, images_path, ": the file contains no images, sizes ", data.images.sizes());
@@ -29,9 +28,8 @@ ImageDataPair read_image_data(const DatasetFiles& files) {
   ImageDataPair pair{read_image_data(files.train_images, files.train_labels),
                      read_image_data(files.test_images, files.test_labels)};
   const Tensor &train = pair.train.images, &test = pair.test.images;
-  check(train.size(1) == test.size(1) && train.size(2) == test.size(2), files.folder,
-        ": training images are ", train.size(1), " x ", train.size(2), ", test images ", test.size(1), " x ",
-        test.size(2));
+  check(train.size(1) == test.size(1) && train.size(2) == test.size(2), files.folder, ": training images are ",
+        train.size(1), " x ", train.size(2), ", test images ", test.size(1), " x ", test.size(2));
   check(pair.test.classes <= pair.train.classes, files.test_labels, ": label ", pair.test.classes - 1,
         " does not occur in the training data; the largest training label is ", pair.train.classes - 1);
   const auto names = static_cast<int64_t>(files.classes.size());

@@ -36,8 +36,8 @@ ImageLoader::ImageLoader(const ImageData& data, const BatchLoaderOptions& option
   part_ = options.part;
   part_.check_for("ImageLoader", batch_size_);
   batches_ = batch_count(examples, batch_size_, options.drop_last, part_);
-  check(options.first_batch >= 0 && options.first_batch <= batches_,
-        "ImageLoader: first_batch = ", options.first_batch, ", but the epoch has ", batches_, " batches");
+  check(options.first_batch >= 0 && options.first_batch <= batches_, "ImageLoader: first_batch = ", options.first_batch,
+        ", but the epoch has ", batches_, " batches");
   position_ = options.first_batch;
   sizes_ = Dims(images_.sizes());
   if (sizes_.size() == 3) sizes_.insert(1, 1);

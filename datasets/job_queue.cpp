@@ -124,8 +124,7 @@ struct JobQueue::State {
   }
 };
 
-JobQueue::JobQueue(int workers, bool in_order, const char* kind)
-    : workers_(workers), in_order_(in_order), kind_(kind) {
+JobQueue::JobQueue(int workers, bool in_order, const char* kind) : workers_(workers), in_order_(in_order), kind_(kind) {
   check(workers >= 0 && workers <= 1024, "data loader: workers = ", workers, ", expected 0 to 1024");
   start();
 }
@@ -138,8 +137,8 @@ void JobQueue::start() {
   } catch (const std::system_error& error) {
     const std::size_t started = state_->threads.size();
     state_->end();
-    fail("data loader: only ", started, " of ", workers_,
-         " worker threads could be started: ", error.code().message(), "; use fewer workers");
+    fail("data loader: only ", started, " of ", workers_, " worker threads could be started: ", error.code().message(),
+         "; use fewer workers");
   }
 }
 
@@ -147,16 +146,13 @@ JobQueue::~JobQueue() {
   if (is_the_parents() || !state_->end()) static_cast<void>(state_.release());
 }
 
-bool JobQueue::is_the_parents() const {
-  return workers_ > 0 && state_->process != tandem::detail::this_process();
-}
+bool JobQueue::is_the_parents() const { return workers_ > 0 && state_->process != tandem::detail::this_process(); }
 
 void JobQueue::take_over() {
   if (!is_the_parents()) return;
-  check(
-      pending() == 0,
-      "data loader: this process was forked during an epoch, and the requested batches are being made in the "
-      "parent; begin an epoch in the child, or create a loader there");
+  check(pending() == 0,
+        "data loader: this process was forked during an epoch, and the requested batches are being made in the "
+        "parent; begin an epoch in the child, or create a loader there");
   static_cast<void>(state_.release());
   start();
 }
@@ -165,8 +161,7 @@ void JobQueue::push(int64_t batch, Job job) {
   take_over();
   {
     std::lock_guard lock(state_->mutex);
-    state_->waiting.push_back(
-        {pushed_++, batch, std::move(job), tandem::detail::thread_state, cpu::current_device()});
+    state_->waiting.push_back({pushed_++, batch, std::move(job), tandem::detail::thread_state, cpu::current_device()});
   }
   state_->work.notify_one();
 }

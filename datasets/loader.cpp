@@ -49,8 +49,7 @@ struct BatchLoader::State {
   std::vector<Tensor> rows(int64_t first, int64_t count) const {
     std::vector<Tensor> out;
     out.reserve(tensors.size());
-    for (std::size_t i = 0; i < tensors.size(); ++i)
-      out.push_back(gather(tensors[i], orders[i], first, count));
+    for (std::size_t i = 0; i < tensors.size(); ++i) out.push_back(gather(tensors[i], orders[i], first, count));
     return out;
   }
 
@@ -72,8 +71,8 @@ struct BatchLoader::State {
   std::vector<Tensor> make(int64_t batch) const {
     const int64_t first = batch * options.batch_size;
     const std::vector<int64_t> bounds = options.part.bounds(std::min(options.batch_size, examples - first));
-    std::vector<Tensor> out = transform ? transformed(batch, first, bounds)
-                                        : rows(first + bounds.front(), bounds.back() - bounds.front());
+    std::vector<Tensor> out =
+        transform ? transformed(batch, first, bounds) : rows(first + bounds.front(), bounds.back() - bounds.front());
     if (pin)
       for (Tensor& t : out)
         if (t.is_cpu()) t = t.pin_memory();
@@ -83,13 +82,11 @@ struct BatchLoader::State {
   void ask() {
     const int64_t ahead = std::max<int64_t>(1, queue->workers() * options.prefetch);
     for (; asked < batches && queue->pending() < ahead; ++asked)
-      queue->push(asked,
-                  [this, batch = asked](int) { return std::make_shared<std::vector<Tensor>>(make(batch)); });
+      queue->push(asked, [this, batch = asked](int) { return std::make_shared<std::vector<Tensor>>(make(batch)); });
   }
 };
 
-BatchLoader::BatchLoader(std::vector<Tensor> tensors, const BatchLoaderOptions& options,
-                         BatchTransform transform)
+BatchLoader::BatchLoader(std::vector<Tensor> tensors, const BatchLoaderOptions& options, BatchTransform transform)
     : state_(std::make_unique<State>()) {
   State& s = *state_;
   check(!tensors.empty(), "BatchLoader: no tensors");
@@ -97,8 +94,7 @@ BatchLoader::BatchLoader(std::vector<Tensor> tensors, const BatchLoaderOptions& 
   check(options.prefetch >= 1, "BatchLoader: prefetch = ", options.prefetch, ", expected at least 1");
   for (Tensor& t : tensors) {
     check(t.dim() > 0, "BatchLoader: a zero-dimensional tensor has no rows");
-    check(t.size(0) == tensors[0].size(0), "BatchLoader: tensors have different lengths: ", tensors[0],
-          " and ", t);
+    check(t.size(0) == tensors[0].size(0), "BatchLoader: tensors have different lengths: ", tensors[0], " and ", t);
     t = t.detach();
   }
   s.options = options;
@@ -110,8 +106,7 @@ BatchLoader::BatchLoader(std::vector<Tensor> tensors, const BatchLoaderOptions& 
         "BatchLoader: first_batch = ", options.first_batch, ", but the epoch has ", s.batches, " batches");
   s.asked = s.position = options.first_batch;
   s.orders = orders_for(tensors, options);
-  const bool on_host =
-      std::all_of(tensors.begin(), tensors.end(), [](const Tensor& t) { return t.is_cpu(); });
+  const bool on_host = std::all_of(tensors.begin(), tensors.end(), [](const Tensor& t) { return t.is_cpu(); });
   s.pin = options.pin_memory && on_host && device_count(kCUDA) > 0;
   s.tensors = std::move(tensors);
   s.queue = std::make_unique<detail::JobQueue>(on_host ? options.workers : 0);

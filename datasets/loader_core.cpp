@@ -15,8 +15,8 @@ LoaderCore::LoaderCore(const DataLoaderOptions& options, optional<uint64_t> seed
 }
 
 void LoaderCore::load_state(const LoaderState& state) {
-  check(state.epoch >= 0 && state.position >= 0, "data loader: epoch ", state.epoch, ", position ",
-        state.position, ": neither may be negative");
+  check(state.epoch >= 0 && state.position >= 0, "data loader: epoch ", state.epoch, ", position ", state.position,
+        ": neither may be negative");
   next_ = state;
 }
 
@@ -28,10 +28,9 @@ void LoaderCore::join() {
 
 std::shared_ptr<void> LoaderCore::begin_epoch() {
   const Exclusive::Use use(exclusive_, "data loader");
-  check(
-      loop_.expired(),
-      "data loader: begin() inside a loop over the same loader, which would lose the batches that the outer "
-      "loop has not seen yet; use another loader for the inner loop, or join() to end the outer one");
+  check(loop_.expired(),
+        "data loader: begin() inside a loop over the same loader, which would lose the batches that the outer "
+        "loop has not seen yet; use another loader for the inner loop, or join() to end the outer one");
   queue_->cancel();
   const optional<LoaderState> chosen = std::exchange(next_, nullopt);
   if (chosen && chosen->seed != seed_) seed_changed(seed_ = chosen->seed);
@@ -54,11 +53,11 @@ void LoaderCore::ask() {
     JobQueue::Job job = next_job();
     exhausted_ = !job;
     if (exhausted_) return;
-    queue_->push(asked_, [job = std::move(job), seed = seed_, epoch = epoch_, batch = asked_,
-                          rank = rank()](int worker) {
-      const GeneratorGuard random(batch_generator(seed, epoch, batch, rank));
-      return job(worker);
-    });
+    queue_->push(asked_,
+                 [job = std::move(job), seed = seed_, epoch = epoch_, batch = asked_, rank = rank()](int worker) {
+                   const GeneratorGuard random(batch_generator(seed, epoch, batch, rank));
+                   return job(worker);
+                 });
     ++asked_;
   }
 }

@@ -29,24 +29,21 @@ concept GathersThrough =
 
 template <typename SourceDataset, typename AppliedTransform>
 class MapDataset
-    : public BatchDataset<
-          MapDataset<SourceDataset, AppliedTransform>,
-          detail::OptionalIf<SourceDataset::is_stateful, typename AppliedTransform::OutputBatchType>,
-          typename SourceDataset::BatchRequestType> {
+    : public BatchDataset<MapDataset<SourceDataset, AppliedTransform>,
+                          detail::OptionalIf<SourceDataset::is_stateful, typename AppliedTransform::OutputBatchType>,
+                          typename SourceDataset::BatchRequestType> {
  public:
   using DatasetType = SourceDataset;
   using TransformType = AppliedTransform;
   using BatchRequestType = typename SourceDataset::BatchRequestType;
-  using OutputBatchType =
-      detail::OptionalIf<SourceDataset::is_stateful, typename AppliedTransform::OutputBatchType>;
+  using OutputBatchType = detail::OptionalIf<SourceDataset::is_stateful, typename AppliedTransform::OutputBatchType>;
 
   MapDataset(DatasetType dataset, TransformType transform)
       : dataset_(std::move(dataset)), transform_(std::move(transform)) {}
 
   OutputBatchType get_batch(BatchRequestType request) override {
     if constexpr (SourceDataset::is_stateful) {
-      if (auto batch = dataset_.get_batch(std::move(request)))
-        return transform_.apply_batch(std::move(*batch));
+      if (auto batch = dataset_.get_batch(std::move(request))) return transform_.apply_batch(std::move(*batch));
       return nullopt;
     } else if constexpr (detail::GathersFor<SourceDataset, AppliedTransform>) {
       return dataset_.get_stacked(request);
@@ -55,8 +52,7 @@ class MapDataset
     }
   }
 
-  auto get_stacked(
-      ArrayRef<size_t> indices) requires detail::GathersThrough<SourceDataset, AppliedTransform> {
+  auto get_stacked(ArrayRef<size_t> indices) requires detail::GathersThrough<SourceDataset, AppliedTransform> {
     return transform_.apply_stacked(dataset_.get_stacked(indices));
   }
 

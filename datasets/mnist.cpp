@@ -21,15 +21,14 @@ ImageData read(const std::string& root, bool train, const char* name) {
   }
   const std::string part = train ? "train" : "t10k";
   std::string looked;
-  for (const std::string& folder :
-       {root, root + "/" + known_dataset(name)->torchvision_folder, root + "/raw"}) {
+  for (const std::string& folder : {root, root + "/" + known_dataset(name)->torchvision_folder, root + "/raw"}) {
     const std::string images = find_idx_file(folder, part + "-images-idx3-ubyte");
     const std::string labels = find_idx_file(folder, part + "-labels-idx1-ubyte");
     if (!images.empty() && !labels.empty()) return read_image_data(images, labels);
     looked += "\n    " + folder;
   }
-  fail("data set ", name, ": no ", part, "-images-idx3-ubyte[.gz] with ", part,
-       "-labels-idx1-ubyte[.gz]\n  searched", looked);
+  fail("data set ", name, ": no ", part, "-images-idx3-ubyte[.gz] with ", part, "-labels-idx1-ubyte[.gz]\n  searched",
+       looked);
 }
 
 }  // namespace

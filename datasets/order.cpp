@@ -11,8 +11,7 @@
 namespace tandem::data {
 namespace {
 
-constexpr uint64_t kOrderKey = 0x6F72646572000001u, kBatchKey = 0x6261746368000001u,
-                   kSeedKey = 0x7365656400000001u;
+constexpr uint64_t kOrderKey = 0x6F72646572000001u, kBatchKey = 0x6261746368000001u, kSeedKey = 0x7365656400000001u;
 
 uint64_t word64(const PhiloxBlock& block, std::size_t half) {
   return uint64_t{block.word[2 * half]} << 32 | block.word[2 * half + 1];
@@ -46,8 +45,7 @@ uint64_t drawn_seed() {
 
 Generator batch_generator(uint64_t seed, int64_t epoch, int64_t batch, int64_t piece) {
   if (piece != 0) seed ^= mixed(static_cast<uint64_t>(piece));
-  return Generator(
-      word64(philox(seed ^ kBatchKey, static_cast<uint64_t>(epoch), static_cast<uint64_t>(batch)), 0));
+  return Generator(word64(philox(seed ^ kBatchKey, static_cast<uint64_t>(epoch), static_cast<uint64_t>(batch)), 0));
 }
 
 }  // namespace tandem::data

@@ -57,8 +57,7 @@ void IndexSampler::load(serialize::InputArchive& archive) {
 }
 
 std::vector<size_t> IndexSampler::shuffled() const {
-  const auto order =
-      shuffled_order(static_cast<int64_t>(size_), seed_.value_or(0), static_cast<int64_t>(epoch_));
+  const auto order = shuffled_order(static_cast<int64_t>(size_), seed_.value_or(0), static_cast<int64_t>(epoch_));
   return std::vector<size_t>(order.begin(), order.end());
 }
 

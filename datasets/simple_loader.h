@@ -66,12 +66,11 @@ auto collate_with(Dataset dataset) {
 }  // namespace detail
 
 template <typename Dataset, typename... Collate>
-class DataLoader : public StatelessDataLoader<decltype(detail::collate_with(std::declval<Dataset>(),
-                                                                            std::declval<Collate>()...)),
-                                              samplers::ShardedBatchSampler<detail::EpochSampler>> {
-  using Base =
-      StatelessDataLoader<decltype(detail::collate_with(std::declval<Dataset>(), std::declval<Collate>()...)),
-                          samplers::ShardedBatchSampler<detail::EpochSampler>>;
+class DataLoader
+    : public StatelessDataLoader<decltype(detail::collate_with(std::declval<Dataset>(), std::declval<Collate>()...)),
+                                 samplers::ShardedBatchSampler<detail::EpochSampler>> {
+  using Base = StatelessDataLoader<decltype(detail::collate_with(std::declval<Dataset>(), std::declval<Collate>()...)),
+                                   samplers::ShardedBatchSampler<detail::EpochSampler>>;
 
  public:
   explicit DataLoader(Dataset dataset, const LoaderOptions& options = {}, Collate... collate)
@@ -83,12 +82,11 @@ class DataLoader : public StatelessDataLoader<decltype(detail::collate_with(std:
   static size_t known_size(const Dataset& dataset) { return detail::known_size(dataset.size()); }
   DataLoader(size_t examples, Dataset& dataset, const LoaderOptions& options, Collate... collate)
       : Base(detail::collate_with(std::move(dataset), std::move(collate)...),
-             {detail::EpochSampler(examples, options.shuffle), options.batch_size, options.part,
-              options.drop_last},
+             {detail::EpochSampler(examples, options.shuffle), options.batch_size, options.part, options.drop_last},
              detail::full_options(options)),
-        batches_(static_cast<size_t>(batch_count(static_cast<int64_t>(examples),
-                                                 static_cast<int64_t>(options.batch_size), options.drop_last,
-                                                 options.part))) {}
+        batches_(
+            static_cast<size_t>(batch_count(static_cast<int64_t>(examples), static_cast<int64_t>(options.batch_size),
+                                            options.drop_last, options.part))) {}
 
   size_t batches_;
 };

@@ -20,12 +20,9 @@ constexpr KnownDataset kDatasets[] = {
      .torchvision_folder = "FashionMNIST/raw",
      .files = {{{"train-images-idx3-ubyte", 47040016,
                  "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888"},
-                {"train-labels-idx1-ubyte", 60008,
-                 "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9"},
-                {"t10k-images-idx3-ubyte", 7840016,
-                 "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b"},
-                {"t10k-labels-idx1-ubyte", 10008,
-                 "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34"}}},
+                {"train-labels-idx1-ubyte", 60008, "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9"},
+                {"t10k-images-idx3-ubyte", 7840016, "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b"},
+                {"t10k-labels-idx1-ubyte", 10008, "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34"}}},
      .urls = {"http://fashion-mnist.s3-website.eu-central-1.amazonaws.com",
               "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion"},
      .classes = {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag",
@@ -36,14 +33,10 @@ constexpr KnownDataset kDatasets[] = {
      .torchvision_folder = "MNIST/raw",
      .files = {{{"train-images-idx3-ubyte", 47040016,
                  "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"},
-                {"train-labels-idx1-ubyte", 60008,
-                 "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"},
-                {"t10k-images-idx3-ubyte", 7840016,
-                 "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"},
-                {"t10k-labels-idx1-ubyte", 10008,
-                 "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"}}},
-     .urls = {"https://ossci-datasets.s3.amazonaws.com/mnist",
-              "https://storage.googleapis.com/cvdf-datasets/mnist"},
+                {"train-labels-idx1-ubyte", 60008, "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"},
+                {"t10k-images-idx3-ubyte", 7840016, "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"},
+                {"t10k-labels-idx1-ubyte", 10008, "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"}}},
+     .urls = {"https://ossci-datasets.s3.amazonaws.com/mnist", "https://storage.googleapis.com/cvdf-datasets/mnist"},
      .classes = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}},
 };
 
@@ -65,13 +58,11 @@ bool is_folder(const std::string& path) {
 // Fills the four paths; returns "" or what is missing.
 std::string look_in(const std::string& folder, DatasetFiles& found) {
   if (!is_folder(folder)) return "no such folder";
-  std::string* const paths[] = {&found.train_images, &found.train_labels, &found.test_images,
-                                &found.test_labels};
+  std::string* const paths[] = {&found.train_images, &found.train_labels, &found.test_images, &found.test_labels};
   std::string missing;
   int count = 0;
   for (int i = 0; i < 4; ++i) {
-    const char* name =
-        kDatasets[0].files[static_cast<std::size_t>(i)].name;  // the same four for every data set
+    const char* name = kDatasets[0].files[static_cast<std::size_t>(i)].name;  // the same four for every data set
     *paths[i] = find_idx_file(folder, name);
     if (!paths[i]->empty()) continue;
     missing += concat(missing.empty() ? "" : ", ", name, "[.gz]");
@@ -141,8 +132,7 @@ DatasetFiles find_known(const KnownDataset& dataset, const FetchDataset* fetch) 
     ways += concat("\n    ", ++way, ". apt install ", dataset.debian_package, " (Debian, Ubuntu)");
   ways += concat("\n    ", ++way, ". put the files in a folder and set TANDEM_DATA to it");
   ways += concat("\n    ", ++way, ". ", trouble);
-  fail("data set ", dataset.name, " was not found on this machine\n  searched", looked, "\n  ways to get it",
-       ways);
+  fail("data set ", dataset.name, " was not found on this machine\n  searched", looked, "\n  ways to get it", ways);
 }
 
 DatasetFiles find_any(const std::string& name_or_folder, const FetchDataset* fetch) {
@@ -151,8 +141,8 @@ DatasetFiles find_any(const std::string& name_or_folder, const FetchDataset* fet
   if (!is_folder(name_or_folder)) {
     std::string list;
     for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-    fail("unknown data set '", name_or_folder, "'", did_you_mean(name_or_folder, names), "\n  expected ",
-         list, " or a folder of IDX files; no such folder exists");
+    fail("unknown data set '", name_or_folder, "'", did_you_mean(name_or_folder, names), "\n  expected ", list,
+         " or a folder of IDX files; no such folder exists");
   }
   DatasetFiles found;
   found.name = name_or_folder;
@@ -193,10 +183,8 @@ std::string find_idx_file(const std::string& folder, const std::string& name) {
 }
 
 std::string dataset_cache_folder(const KnownDataset& dataset) {
-  if (const std::string root = environment("XDG_CACHE_HOME"); !root.empty())
-    return root + "/tandem/" + dataset.name;
-  if (const std::string home = environment("HOME"); !home.empty())
-    return home + "/.cache/tandem/" + dataset.name;
+  if (const std::string root = environment("XDG_CACHE_HOME"); !root.empty()) return root + "/tandem/" + dataset.name;
+  if (const std::string home = environment("HOME"); !home.empty()) return home + "/.cache/tandem/" + dataset.name;
   return "";
 }
 

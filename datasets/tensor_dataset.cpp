@@ -25,8 +25,7 @@ void check_rows(ArrayRef<Tensor> tensors) {
   check(!tensors.empty(), "data set: no tensors");
   for (const Tensor& t : tensors) {
     check(t.dim() > 0, "data set: a zero-dimensional tensor has no rows");
-    check(t.size(0) == tensors[0].size(0), "data set: tensors have different lengths: ", tensors[0], " and ",
-          t);
+    check(t.size(0) == tensors[0].size(0), "data set: tensors have different lengths: ", tensors[0], " and ", t);
   }
 }
 

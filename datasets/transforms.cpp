@@ -13,8 +13,7 @@ namespace detail {
 Tensor channel_values(ArrayRef<double> values) {
   const auto count = static_cast<int64_t>(values.size());
   Tensor out = empty_raw({count, 1, 1}, kFloat, Device(kCPU, 0));
-  std::transform(values.begin(), values.end(), out.data_ptr<float>(),
-                 [](double v) { return static_cast<float>(v); });
+  std::transform(values.begin(), values.end(), out.data_ptr<float>(), [](double v) { return static_cast<float>(v); });
   return out;
 }
 

@@ -44,9 +44,7 @@ class BatchLambda : public BatchTransform<Input, Output> {
   using typename BatchTransform<Input, Output>::OutputBatchType;
   using FunctionType = std::function<OutputBatchType(InputBatchType)>;
   explicit BatchLambda(FunctionType function) : function_(std::move(function)) {}
-  OutputBatchType apply_batch(InputBatchType input_batch) override {
-    return function_(std::move(input_batch));
-  }
+  OutputBatchType apply_batch(InputBatchType input_batch) override { return function_(std::move(input_batch)); }
 
  private:
   FunctionType function_;

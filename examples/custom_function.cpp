@@ -25,8 +25,8 @@ int main(int argc, char** argv) try {
   Tensor x = linspace(-1, 1, 5, options).requires_grad_();
   Cube::apply(x).sum().backward();
   for (int64_t i = 0; i < x.numel(); ++i)
-    std::printf("x = %5.2f   x^3 = %7.4f   gradient = %7.4f\n", x[i].item<double>(),
-                x[i].pow(3).item<double>(), x.grad()[i].item<double>());
+    std::printf("x = %5.2f   x^3 = %7.4f   gradient = %7.4f\n", x[i].item<double>(), x[i].pow(3).item<double>(),
+                x.grad()[i].item<double>());
   const auto f = [](const std::vector<Tensor>& in) { return std::vector<Tensor>{Cube::apply(in[0])}; };
   testing::gradcheck(f, {x});
   testing::gradgradcheck(f, {x});

@@ -33,9 +33,7 @@ struct LeNetImpl : nn::Module {
 };
 TANDEM_MODULE(LeNet);
 
-Tensor as_input(const Tensor& images, Device device) {
-  return images.to(device).unsqueeze(1).to(kFloat).div_(255);
-}
+Tensor as_input(const Tensor& images, Device device) { return images.to(device).unsqueeze(1).to(kFloat).div_(255); }
 
 int main(int argc, char** argv) try {
   const int epochs = argc > 1 ? std::atoi(argv[1]) : 10;
@@ -74,8 +72,7 @@ int main(int argc, char** argv) try {
     NoGradGuard guard;
     const Tensor output = net(as_input(first(data.test.images), device)).cpu();
     const double correct = (output.argmax(1) == first(data.test.labels)).to(kDouble).mean().item<double>();
-    std::printf("epoch %d: loss %.4f, test accuracy %.4f\n", epoch + 1, (sums[0] / sums[1]).item<double>(),
-                correct);
+    std::printf("epoch %d: loss %.4f, test accuracy %.4f\n", epoch + 1, (sums[0] / sums[1]).item<double>(), correct);
     std::fflush(stdout);
   }
   distributed::destroy_process_group();

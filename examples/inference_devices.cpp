@@ -51,8 +51,7 @@ struct RandomWeights {
     check(::mkdtemp(pattern.data()) != nullptr, "cannot create ", pattern, ": ", std::strerror(errno));
     folder = pattern;
     serialize::save_safetensors(folder + "/resnet18.safetensors", models::resnet18()->state_dict());
-    if (!small_only)
-      serialize::save_safetensors(folder + "/resnet50.safetensors", models::resnet50()->state_dict());
+    if (!small_only) serialize::save_safetensors(folder + "/resnet50.safetensors", models::resnet50()->state_dict());
   }
   ~RandomWeights() {
     std::error_code ignored;
@@ -101,8 +100,7 @@ void on_the_fourth_device(const Settings& settings, const Device& device) {
     models::ResNet model = loaded(make, settings.weights + "/" + name + ".safetensors", device);
     const Tensor best = std::get<1>(model(moved).max(1));
     std::printf("%s: logits on %s, classes", name, best.device().str().c_str());
-    for (int64_t i = 0; i < best.numel(); ++i)
-      std::printf(" %lld", static_cast<long long>(best[i].item<int64_t>()));
+    for (int64_t i = 0; i < best.numel(); ++i) std::printf(" %lld", static_cast<long long>(best[i].item<int64_t>()));
     std::puts("");
   };
   run("resnet50", [](int64_t classes) { return models::resnet50(classes); });
@@ -110,8 +108,8 @@ void on_the_fourth_device(const Settings& settings, const Device& device) {
 }
 
 models::ResNet resnet18_on(const Settings& settings, const Device& device) {
-  return loaded([](int64_t classes) { return models::resnet18(classes); },
-                settings.weights + "/resnet18.safetensors", device);
+  return loaded([](int64_t classes) { return models::resnet18(classes); }, settings.weights + "/resnet18.safetensors",
+                device);
 }
 
 // As many threads as devices; thread i has a model on device i.
@@ -157,8 +155,7 @@ void in_processes(const Settings& settings) {
   for (int64_t i = 0; i < settings.processes; ++i) {
     ::setenv("LOCAL_RANK", std::to_string(i).c_str(), 1);
     pid_t child = 0;
-    const int error =
-        ::posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, const_cast<char**>(words), environ);
+    const int error = ::posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, const_cast<char**>(words), environ);
     if (error != 0) std::fprintf(stderr, "cannot start a process: %s\n", std::strerror(error));
     if (error == 0) children.push_back(child);
   }
@@ -206,8 +203,7 @@ int main(int argc, char** argv) try {
   Settings settings = settings_of(argc, argv);
   const DeviceType type = device_count(kCUDA) >= 4 ? kCUDA : kCPU;
   Device fourth = settings.device.empty() ? Device(type, 3) : Device(settings.device);
-  if (type == kCPU)
-    cpu::set_device_count(std::max({4, device_count(kCPU), fourth.is_cpu() ? fourth.index() + 1 : 1}));
+  if (type == kCPU) cpu::set_device_count(std::max({4, device_count(kCPU), fourth.is_cpu() ? fourth.index() + 1 : 1}));
   manual_seed(0);
   std::optional<RandomWeights> random;
   if (settings.weights.empty()) settings.weights = random.emplace(settings.worker).folder;

@@ -63,8 +63,7 @@ double accuracy(const Tensor& images, const Tensor& labels, const Params& params
   int64_t correct = 0;
   for (int64_t at = 0; at < images.size(0); at += 1000) {
     const int64_t n = std::min<int64_t>(1000, images.size(0) - at);
-    correct +=
-        (lenet(images.narrow(0, at, n), params).argmax(1) == labels.narrow(0, at, n)).sum().item<int64_t>();
+    correct += (lenet(images.narrow(0, at, n), params).argmax(1) == labels.narrow(0, at, n)).sum().item<int64_t>();
   }
   return static_cast<double>(correct) / static_cast<double>(images.size(0));
 }
@@ -87,8 +86,7 @@ void train(const Settings& s) {
   double seconds = 0, reached = 0;
   for (int64_t epoch = 0; epoch < s.epochs; ++epoch) {
     const auto begin = std::chrono::steady_clock::now();
-    const Tensor order =
-        randperm(train_x.size(0), TensorOptions(kLong).device(optional<Device>(train_x.device())));
+    const Tensor order = randperm(train_x.size(0), TensorOptions(kLong).device(optional<Device>(train_x.device())));
     for (const Tensor& batch : order.split(s.batch))
       train_batch(train_x.index_select(0, batch), train_y.index_select(0, batch), params, s.lr);
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -73,8 +73,8 @@ void on_devices(const Devices& devices, const Job& job) {
     if (error) std::rethrow_exception(error);
 }
 
-void train_batch(const Tensor& x, const Tensor& y, std::vector<nn::FlatParameters>& params,
-                 const Devices& devices, double lr) {
+void train_batch(const Tensor& x, const Tensor& y, std::vector<nn::FlatParameters>& params, const Devices& devices,
+                 double lr) {
   const Pieces pieces = split_batch(x, y, devices);
   const Devices used(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(pieces.x.size()));
   on_devices(used, [&](std::size_t i) {

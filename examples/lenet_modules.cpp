@@ -27,9 +27,7 @@ struct LeNetImpl : nn::Module {
 };
 TANDEM_MODULE(LeNet);
 
-Tensor as_input(const Tensor& images, Device device) {
-  return images.to(device).unsqueeze(1).to(kFloat).div_(255);
-}
+Tensor as_input(const Tensor& images, Device device) { return images.to(device).unsqueeze(1).to(kFloat).div_(255); }
 
 int main(int argc, char** argv) try {
   const int epochs = argc > 1 ? std::atoi(argv[1]) : 10;

@@ -37,9 +37,9 @@ int main(int argc, char** argv) {
   auto net = std::make_shared<Net>();
 
   // Create a multi-threaded data loader for the MNIST dataset.
-  auto data_loader = torch::data::make_data_loader(
-      torch::data::datasets::MNIST(folder).map(torch::data::transforms::Stack<>()),
-      /*batch_size=*/64);
+  auto data_loader =
+      torch::data::make_data_loader(torch::data::datasets::MNIST(folder).map(torch::data::transforms::Stack<>()),
+                                    /*batch_size=*/64);
 
   // Instantiate an SGD optimization algorithm to update our Net's parameters.
   torch::optim::SGD optimizer(net->parameters(), /*lr=*/0.01);

@@ -60,8 +60,7 @@ int main(int argc, char** argv) try {
     optim::SGD optimizer = sgd(*first);
     // What send() returns stands for the loss: its backward receives the gradient.
     for (int step = 0; step < 5; ++step)
-      train(inputs.size(), optimizer,
-            [&](std::size_t i) { return functional::send(first(inputs[i]), 1, group); });
+      train(inputs.size(), optimizer, [&](std::size_t i) { return functional::send(first(inputs[i]), 1, group); });
   } else {
     optim::SGD optimizer = sgd(*second), optimizer_of_whole = sgd(*whole);
     for (int step = 0; step < 5; ++step) {

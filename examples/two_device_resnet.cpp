@@ -162,8 +162,7 @@ Settings settings_of(int argc, char** argv) {
     else
       fail(kUsage);
   }
-  check(settings.size >= 32 && settings.steps >= 0 &&
-            (settings.model == "resnet18" || settings.model == "resnet50"),
+  check(settings.size >= 32 && settings.steps >= 0 && (settings.model == "resnet18" || settings.model == "resnet50"),
         kUsage);
   check(settings.micro_batches > 0 && settings.batch % settings.micro_batches == 0 &&
             settings.batch / settings.micro_batches > 1,
@@ -179,8 +178,7 @@ std::pair<Device, Device> devices_of(const std::string& text) {
   check(comma != std::string::npos, kUsage);
   const Device first(names.substr(0, comma)), second(names.substr(comma + 1));
   int cpus = device_count(kCPU);
-  for (const Device& device : {first, second})
-    cpus = std::max(cpus, device.is_cpu() ? device.index() + 1 : 1);
+  for (const Device& device : {first, second}) cpus = std::max(cpus, device.is_cpu() ? device.index() + 1 : 1);
   cpu::set_device_count(cpus);
   return {first, second};
 }
@@ -195,12 +193,11 @@ int main(int argc, char** argv) try {
   SplitResNet alone(models::ResNet(copy), first, first), split(net, first, second);
   const Tensor images = randn({settings.batch, 3, settings.size, settings.size});
   const Tensor labels = randint(0, 10, {settings.batch}, TensorOptions(kLong));
-  const auto pieces = images.chunk(settings.micro_batches),
-             piece_labels = labels.chunk(settings.micro_batches);
+  const auto pieces = images.chunk(settings.micro_batches), piece_labels = labels.chunk(settings.micro_batches);
 
   std::printf("%s on %s and %s, %lld images of %lld x %lld\n", settings.model.c_str(), first.str().c_str(),
-              second.str().c_str(), static_cast<long long>(settings.batch),
-              static_cast<long long>(settings.size), static_cast<long long>(settings.size));
+              second.str().c_str(), static_cast<long long>(settings.batch), static_cast<long long>(settings.size),
+              static_cast<long long>(settings.size));
   const double expected = whole_batch(alone, images, labels);
   const std::vector<Tensor> whole = gradients(alone);
   const double loss = whole_batch(split, images, labels);
@@ -210,8 +207,7 @@ int main(int argc, char** argv) try {
   const std::vector<Tensor> parts = gradients(alone);
   const double overlapped = pipelined(split, pieces, piece_labels);
   std::printf("%lld micro-batches: loss %.6f on one device, %.6f on two; gradients differ by %.1e\n",
-              static_cast<long long>(settings.micro_batches), in_turn, overlapped,
-              difference(parts, gradients(split)));
+              static_cast<long long>(settings.micro_batches), in_turn, overlapped, difference(parts, gradients(split)));
 
   std::printf("a step on one device: %.1f ms\n",
               milliseconds(settings.steps, [&] { whole_batch(alone, images, labels); }));

@@ -37,12 +37,10 @@ void keep_top_p(std::vector<Candidate>& candidates, double top_p) {
   candidates.resize(std::max<std::size_t>(1, count));
 }
 
-std::vector<int64_t> next_tokens(const Tensor& logits, const GenerateOptions& options,
-                                 const Tensor& uniform) {
+std::vector<int64_t> next_tokens(const Tensor& logits, const GenerateOptions& options, const Tensor& uniform) {
   std::vector<int64_t> tokens;
   for (int64_t n = 0; n < logits.size(0); ++n)
-    tokens.push_back(
-        sample_token(logits[n], options, uniform.defined() ? uniform.const_data_ptr<double>()[n] : 0));
+    tokens.push_back(sample_token(logits[n], options, uniform.defined() ? uniform.const_data_ptr<double>()[n] : 0));
   return tokens;
 }
 
@@ -90,8 +88,8 @@ int64_t sample_token(const Tensor& logits, const GenerateOptions& options, doubl
 
 namespace {
 
-Tensor generate_padded(const GPT2LMHeadModel& model, const Tensor& prompt,
-                       const std::vector<int64_t>& padding, const GenerateOptions& options) {
+Tensor generate_padded(const GPT2LMHeadModel& model, const Tensor& prompt, const std::vector<int64_t>& padding,
+                       const GenerateOptions& options) {
   check_options(options);
   GPT2LMHeadModel net = model;
   const int64_t positions = net->options.n_positions(), count = options.max_new_tokens();
@@ -117,8 +115,8 @@ Tensor generate_padded(const GPT2LMHeadModel& model, const Tensor& prompt,
   std::vector<bool> ended(static_cast<std::size_t>(batch), false);
   for (int64_t step = 0; step < count; ++step) {
     const Tensor features = net->transformer->forward(unread(columns, cache), cache);
-    std::vector<int64_t> tokens = next_tokens(net->lm_head(features.select(1, features.size(1) - 1)).cpu(),
-                                              options, uniform.defined() ? uniform[step] : uniform);
+    std::vector<int64_t> tokens = next_tokens(net->lm_head(features.select(1, features.size(1) - 1)).cpu(), options,
+                                              uniform.defined() ? uniform[step] : uniform);
     for (std::size_t n = 0; n < tokens.size(); ++n) {
       if (ended[n]) tokens[n] = options.end_token();
       ended[n] = ended[n] || tokens[n] == options.end_token();

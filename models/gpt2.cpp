@@ -24,9 +24,7 @@ struct Attended {
 // From [N, T, 3 E].
 Attended attended(const Tensor& joined, int64_t heads) {
   const std::vector<Tensor> parts = joined.chunk(3, -1);
-  const auto split = [heads](const Tensor& t) {
-    return t.unflatten(2, {heads, t.size(2) / heads}).transpose(1, 2);
-  };
+  const auto split = [heads](const Tensor& t) { return t.unflatten(2, {heads, t.size(2) / heads}).transpose(1, 2); };
   return {split(parts[0]), split(parts[1]), split(parts[2])};
 }
 
@@ -62,8 +60,8 @@ void GPT2AttentionImpl::reset() {
 }
 Tensor GPT2AttentionImpl::forward(const Tensor& input) {
   const auto [queries, keys, values] = attended(c_attn(input), options.n_head());
-  const Tensor out = scaled_dot_product_attention(
-      queries, keys, values, {}, is_training() ? options.attn_pdrop() : 0, /*is_causal=*/true);
+  const Tensor out = scaled_dot_product_attention(queries, keys, values, {}, is_training() ? options.attn_pdrop() : 0,
+                                                  /*is_causal=*/true);
   return resid_dropout(c_proj(out.transpose(1, 2).flatten(2)));
 }
 Tensor GPT2AttentionImpl::forward(const Tensor& input, const GPT2Cache& cache, int64_t layer) {
@@ -74,8 +72,7 @@ Tensor GPT2AttentionImpl::forward(const Tensor& input, const GPT2Cache& cache, i
   const Tensor padding = cache.padding();
   if (padding.defined()) {  // a token of the padding sees nothing, and gets zeros
     const TensorOptions numbers = TensorOptions(kLong).device(queries.device());
-    const Tensor keys_at = arange(before + count, numbers),
-                 queries_at = arange(before, before + count, numbers);
+    const Tensor keys_at = arange(before + count, numbers), queries_at = arange(before, before + count, numbers);
     const Tensor earlier = keys_at.unsqueeze(0) <= queries_at.unsqueeze(1);
     const Tensor counts = keys_at.view({1, 1, -1}) >= padding.view({-1, 1, 1});
     visible = (earlier.unsqueeze(0).logical_and(counts)).unsqueeze(1);
@@ -86,8 +83,7 @@ Tensor GPT2AttentionImpl::forward(const Tensor& input, const GPT2Cache& cache, i
   return resid_dropout(c_proj(out.transpose(1, 2).flatten(2)));
 }
 
-GPT2MLPImpl::GPT2MLPImpl(const GPT2Options& options)
-    : Cloneable("tandem::models::GPT2MLP"), options(options) {
+GPT2MLPImpl::GPT2MLPImpl(const GPT2Options& options) : Cloneable("tandem::models::GPT2MLP"), options(options) {
   GPT2MLPImpl::reset();
 }
 void GPT2MLPImpl::reset() {
@@ -98,8 +94,7 @@ void GPT2MLPImpl::reset() {
 }
 Tensor GPT2MLPImpl::forward(const Tensor& input) { return dropout(c_proj(gelu(c_fc(input), "tanh"))); }
 
-GPT2BlockImpl::GPT2BlockImpl(const GPT2Options& options)
-    : Cloneable("tandem::models::GPT2Block"), options(options) {
+GPT2BlockImpl::GPT2BlockImpl(const GPT2Options& options) : Cloneable("tandem::models::GPT2Block"), options(options) {
   GPT2BlockImpl::reset();
 }
 void GPT2BlockImpl::reset() {
@@ -117,8 +112,7 @@ Tensor GPT2BlockImpl::forward(const Tensor& input, const GPT2Cache& cache, int64
   return x + mlp(ln_2(x));
 }
 
-GPT2ModelImpl::GPT2ModelImpl(const GPT2Options& options)
-    : Cloneable("tandem::models::GPT2Model"), options(options) {
+GPT2ModelImpl::GPT2ModelImpl(const GPT2Options& options) : Cloneable("tandem::models::GPT2Model"), options(options) {
   GPT2ModelImpl::reset();
 }
 void GPT2ModelImpl::reset() {
@@ -133,8 +127,7 @@ void GPT2ModelImpl::reset() {
 Tensor GPT2ModelImpl::forward(const Tensor& input_ids) {
   check(input_ids.dim() == 2 && input_ids.size(1) <= options.n_positions(),
         "GPT2: input_ids must be [N, T] with T <= ", options.n_positions(), ", got ", input_ids);
-  const Tensor positions =
-      arange(input_ids.size(1), TensorOptions(kLong).device(input_ids.device())).unsqueeze(0);
+  const Tensor positions = arange(input_ids.size(1), TensorOptions(kLong).device(input_ids.device())).unsqueeze(0);
   const Tensor tokens = wte(input_ids);
   Tensor x = drop(tokens + wpe(positions));
   for (const auto& block : *h) x = nn::call(*block->as<GPT2Block>(), x);
@@ -145,8 +138,7 @@ Tensor GPT2ModelImpl::forward(const Tensor& input_ids, const GPT2Cache& cache) {
   cache.check_room(input_ids, options);
   const NoGradGuard no_grad;
   const int64_t before = cache.length(), count = input_ids.size(1);
-  Tensor positions =
-      arange(before, before + count, TensorOptions(kLong).device(input_ids.device())).unsqueeze(0);
+  Tensor positions = arange(before, before + count, TensorOptions(kLong).device(input_ids.device())).unsqueeze(0);
   if (cache.padding().defined()) positions = (positions - cache.padding().unsqueeze(1)).clamp_min(0);
   Tensor x = drop(wte(input_ids) + wpe(positions));
   int64_t layer = 0;

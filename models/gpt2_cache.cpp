@@ -38,19 +38,17 @@ std::size_t GPT2Cache::nbytes() const {
 }
 
 void GPT2Cache::truncate(int64_t length) const {
-  check(length >= 0 && length <= state_->length, "GPT2Cache: cannot truncate to ", length,
-        " tokens, the cache has ", state_->length);
+  check(length >= 0 && length <= state_->length, "GPT2Cache: cannot truncate to ", length, " tokens, the cache has ",
+        state_->length);
   state_->length = length;
 }
 
 void GPT2Cache::set_padding(const std::vector<int64_t>& padding) const {
-  check(state_->length == 0, "GPT2Cache: padding comes before all tokens, and the cache holds ",
-        state_->length);
+  check(state_->length == 0, "GPT2Cache: padding comes before all tokens, and the cache holds ", state_->length);
   check(static_cast<int64_t>(padding.size()) == state_->batch, "GPT2Cache: padding for ", padding.size(),
         " sequences, the cache is for ", state_->batch);
   for (const int64_t count : padding)
-    check(count >= 0 && count < state_->capacity, "GPT2Cache: padding ", count, ", the capacity is ",
-          state_->capacity);
+    check(count >= 0 && count < state_->capacity, "GPT2Cache: padding ", count, ", the capacity is ", state_->capacity);
   const Device device = state_->keys.empty() ? Device(kCPU, 0) : state_->keys[0].device();
   state_->padding = tensor(padding).to(device);
 }
@@ -60,8 +58,8 @@ const Tensor& GPT2Cache::padding() const { return state_->padding; }
 void GPT2Cache::check_room(const Tensor& tokens, const GPT2Options& options) const {
   check(tokens.dim() == 2 && tokens.size(0) == state_->batch, "GPT2: the cache is for ", state_->batch,
         " sequences, so input_ids must be [", state_->batch, ", T], got ", tokens);
-  check(tokens.size(1) <= state_->capacity - state_->length, "GPT2: the cache has room for ",
-        state_->capacity, " tokens and holds ", state_->length, ", so ", tokens.size(1),
+  check(tokens.size(1) <= state_->capacity - state_->length, "GPT2: the cache has room for ", state_->capacity,
+        " tokens and holds ", state_->length, ", so ", tokens.size(1),
         " more do not fit; make it with a larger capacity (n_positions = ", options.n_positions(),
         " is the most), or truncate it");
   check(static_cast<int64_t>(state_->keys.size()) == options.n_layer() &&

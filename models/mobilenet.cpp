@@ -16,8 +16,7 @@ namespace tandem::models {
 namespace {
 
 nn::Conv2d convolution(int64_t in, int64_t out, int64_t kernel, int64_t stride = 1, int64_t groups = 1) {
-  return nn::Conv2d(
-      nn::Conv2dOptions(in, out, kernel).stride(stride).padding(kernel / 2).groups(groups).bias(false));
+  return nn::Conv2d(nn::Conv2dOptions(in, out, kernel).stride(stride).padding(kernel / 2).groups(groups).bias(false));
 }
 nn::BatchNorm2d normalisation(int64_t channels) { return nn::BatchNorm2d(nn::BatchNorm2dOptions(channels)); }
 nn::Sequential activated(int64_t in, int64_t out, int64_t kernel, int64_t stride = 1, int64_t groups = 1) {
@@ -87,8 +86,8 @@ void MobileNetV2Impl::reset() {
   const int64_t last = rounded(1280 * std::max(1.0, factor));
   layers->push_back(activated(channels, last, 1));
   features = register_module("features", layers);
-  classifier = register_module(
-      "classifier", nn::Sequential(nn::Dropout(options.dropout()), nn::Linear(last, options.num_classes())));
+  classifier = register_module("classifier",
+                               nn::Sequential(nn::Dropout(options.dropout()), nn::Linear(last, options.num_classes())));
   detail::initialise_convolutions(*this);
   detail::initialise_linears(*this, 0.01);
 }

@@ -11,8 +11,7 @@ namespace tandem::models {
 namespace {
 
 nn::Conv2d convolution(int64_t in, int64_t out, int64_t kernel, int64_t stride = 1, int64_t groups = 1) {
-  return nn::Conv2d(
-      nn::Conv2dOptions(in, out, kernel).stride(stride).padding(kernel / 2).groups(groups).bias(false));
+  return nn::Conv2d(nn::Conv2dOptions(in, out, kernel).stride(stride).padding(kernel / 2).groups(groups).bias(false));
 }
 nn::BatchNorm2d normalisation(int64_t channels) { return nn::BatchNorm2d(nn::BatchNorm2dOptions(channels)); }
 nn::ReLU rectifier() { return nn::ReLU(nn::ReLUOptions(true)); }
@@ -42,11 +41,10 @@ void ResNetBlockImpl::reset() {
         o.width_per_group());
   // torchvision rounds planes * width / 64 down before multiplying by groups.
   const int64_t width = bottleneck ? o.planes() * o.width_per_group() / 64 * o.groups() : o.planes();
-  conv1 =
-      register_module("conv1", bottleneck ? convolution(in, width, 1) : convolution(in, width, 3, stride));
+  conv1 = register_module("conv1", bottleneck ? convolution(in, width, 1) : convolution(in, width, 3, stride));
   bn1 = register_module("bn1", normalisation(width));
-  conv2 = register_module(
-      "conv2", bottleneck ? convolution(width, width, 3, stride, o.groups()) : convolution(width, out, 3));
+  conv2 = register_module("conv2",
+                          bottleneck ? convolution(width, width, 3, stride, o.groups()) : convolution(width, out, 3));
   bn2 = register_module("bn2", normalisation(width));
   conv3 = nullptr;
   bn3 = nullptr;
@@ -57,8 +55,7 @@ void ResNetBlockImpl::reset() {
   relu = register_module("relu", rectifier());
   downsample = nullptr;
   if (stride != 1 || in != out)
-    downsample =
-        register_module("downsample", nn::Sequential(convolution(in, out, 1, stride), normalisation(out)));
+    downsample = register_module("downsample", nn::Sequential(convolution(in, out, 1, stride), normalisation(out)));
 }
 
 Tensor ResNetBlockImpl::forward(const Tensor& input) {
@@ -68,8 +65,8 @@ Tensor ResNetBlockImpl::forward(const Tensor& input) {
   nn::BatchNorm2d& norm = conv3 ? bn3 : bn2;
   const Tensor identity = downsample ? downsample->forward(input) : input;
   // Once the norm is folded, the sum and the rectifier belong to the last convolution, too, unless hooks want to see them.
-  if (norm->folded_rank != 0 && !norm->is_training() && !last->has_forward_hooks() &&
-      !norm->has_forward_hooks() && !relu->has_forward_hooks()) {
+  if (norm->folded_rank != 0 && !norm->is_training() && !last->has_forward_hooks() && !norm->has_forward_hooks() &&
+      !relu->has_forward_hooks()) {
     const auto finished = [&] { return last->forward_residual(out, identity, nn::FusedActivation::kReLU); };
     if (!profiler::is_on()) return finished();
     const profiler::Record span(nn::detail::span_name(*last), "module");
@@ -125,8 +122,7 @@ void ResNetImpl::reset() {
   detail::initialise_convolutions(*this);
   if (!options.zero_init_residual()) return;
   apply([](nn::Module& module) {
-    if (auto* block = module.as<ResNetBlock>())
-      nn::init::zeros_(block->bn3 ? block->bn3->weight : block->bn2->weight);
+    if (auto* block = module.as<ResNetBlock>()) nn::init::zeros_(block->bn3 ? block->bn3->weight : block->bn2->weight);
   });
 }
 
@@ -146,14 +142,8 @@ ResNet resnet(ResNetBlockKind block, std::vector<int64_t> layers, int64_t num_cl
 
 ResNet resnet18(int64_t num_classes) { return resnet(ResNetBlockKind::kBasic, {2, 2, 2, 2}, num_classes); }
 ResNet resnet34(int64_t num_classes) { return resnet(ResNetBlockKind::kBasic, {3, 4, 6, 3}, num_classes); }
-ResNet resnet50(int64_t num_classes) {
-  return resnet(ResNetBlockKind::kBottleneck, {3, 4, 6, 3}, num_classes);
-}
-ResNet resnet101(int64_t num_classes) {
-  return resnet(ResNetBlockKind::kBottleneck, {3, 4, 23, 3}, num_classes);
-}
-ResNet resnet152(int64_t num_classes) {
-  return resnet(ResNetBlockKind::kBottleneck, {3, 8, 36, 3}, num_classes);
-}
+ResNet resnet50(int64_t num_classes) { return resnet(ResNetBlockKind::kBottleneck, {3, 4, 6, 3}, num_classes); }
+ResNet resnet101(int64_t num_classes) { return resnet(ResNetBlockKind::kBottleneck, {3, 4, 23, 3}, num_classes); }
+ResNet resnet152(int64_t num_classes) { return resnet(ResNetBlockKind::kBottleneck, {3, 8, 36, 3}, num_classes); }
 
 }  // namespace tandem::models

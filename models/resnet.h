@@ -52,8 +52,7 @@ class ResNetBlockImpl : public nn::Cloneable<ResNetBlockImpl>, public nn::Fusabl
 TANDEM_MODULE(ResNetBlock);
 
 struct ResNetOptions {
-  ResNetOptions(ResNetBlockKind block, std::vector<int64_t> layers)
-      : block_(block), layers_(std::move(layers)) {}
+  ResNetOptions(ResNetBlockKind block, std::vector<int64_t> layers) : block_(block), layers_(std::move(layers)) {}
   TANDEM_ARG(ResNetBlockKind, block);
   /// Numbers of blocks in the four stages.
   TANDEM_ARG(std::vector<int64_t>, layers);

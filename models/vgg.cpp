@@ -11,9 +11,7 @@
 
 namespace tandem::models {
 
-VGGImpl::VGGImpl(const VGGOptions& options) : Cloneable("tandem::models::VGG"), options(options) {
-  VGGImpl::reset();
-}
+VGGImpl::VGGImpl(const VGGOptions& options) : Cloneable("tandem::models::VGG"), options(options) { VGGImpl::reset(); }
 
 void VGGImpl::reset() {
   nn::Sequential convolutions, head;
@@ -57,8 +55,7 @@ VGGOptions vgg_options(int64_t depth) {
     case 16:
       return VGGOptions({64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0});
     case 19:
-      return VGGOptions(
-          {64, 64, 0, 128, 128, 0, 256, 256, 256, 256, 0, 512, 512, 512, 512, 0, 512, 512, 512, 512, 0});
+      return VGGOptions({64, 64, 0, 128, 128, 0, 256, 256, 256, 256, 0, 512, 512, 512, 512, 0, 512, 512, 512, 512, 0});
     default:
       fail("vgg_options: the depth must be 11, 13, 16 or 19, got ", depth);
   }

@@ -35,15 +35,14 @@ ViTEncoderBlockImpl::ViTEncoderBlockImpl(const Options& options)
 void ViTEncoderBlockImpl::reset() {
   const Options& o = options;
   ln_1 = register_module("ln_1", normalisation(o));
-  self_attention = register_module(
-      "self_attention",
-      nn::MultiheadAttention(
-          nn::MultiheadAttentionOptions(o.hidden_dim(), o.num_heads()).dropout(o.attention_dropout())));
+  self_attention =
+      register_module("self_attention",
+                      nn::MultiheadAttention(
+                          nn::MultiheadAttentionOptions(o.hidden_dim(), o.num_heads()).dropout(o.attention_dropout())));
   dropout = register_module("dropout", nn::Dropout(o.dropout()));
   ln_2 = register_module("ln_2", normalisation(o));
-  mlp = register_module(
-      "mlp", nn::Sequential(dense(o.hidden_dim(), o.mlp_dim()), nn::GELU(), nn::Dropout(o.dropout()),
-                            dense(o.mlp_dim(), o.hidden_dim()), nn::Dropout(o.dropout())));
+  mlp = register_module("mlp", nn::Sequential(dense(o.hidden_dim(), o.mlp_dim()), nn::GELU(), nn::Dropout(o.dropout()),
+                                              dense(o.mlp_dim(), o.hidden_dim()), nn::Dropout(o.dropout())));
 }
 
 Tensor ViTEncoderBlockImpl::forward(const Tensor& input) {
@@ -53,15 +52,13 @@ Tensor ViTEncoderBlockImpl::forward(const Tensor& input) {
   return x + mlp->forward(ln_2(x));
 }
 
-ViTEncoderImpl::ViTEncoderImpl(const Options& options)
-    : Cloneable("tandem::models::ViTEncoder"), options(options) {
+ViTEncoderImpl::ViTEncoderImpl(const Options& options) : Cloneable("tandem::models::ViTEncoder"), options(options) {
   ViTEncoderImpl::reset();
 }
 
 void ViTEncoderImpl::reset() {
   const int64_t side = options.image_size() / options.patch_size();
-  pos_embedding =
-      register_parameter("pos_embedding", tandem::empty({1, side * side + 1, options.hidden_dim()}));
+  pos_embedding = register_parameter("pos_embedding", tandem::empty({1, side * side + 1, options.hidden_dim()}));
   nn::init::normal_(pos_embedding, 0, 0.02);
   dropout = register_module("dropout", nn::Dropout(options.dropout()));
   nn::Sequential blocks;
@@ -71,9 +68,7 @@ void ViTEncoderImpl::reset() {
   ln = register_module("ln", normalisation(options));
 }
 
-Tensor ViTEncoderImpl::forward(const Tensor& input) {
-  return ln(layers->forward(dropout(input + pos_embedding)));
-}
+Tensor ViTEncoderImpl::forward(const Tensor& input) { return ln(layers->forward(dropout(input + pos_embedding))); }
 
 VisionTransformerImpl::VisionTransformerImpl(const Options& options)
     : Cloneable("tandem::models::VisionTransformer"), options(options) {
@@ -84,8 +79,7 @@ void VisionTransformerImpl::reset() {
   const int64_t patch = options.patch_size(), width = options.hidden_dim();
   check(patch > 0 && options.image_size() > 0 && options.image_size() % patch == 0,
         "VisionTransformer: patch_size must divide image_size, got ", patch, " and ", options.image_size());
-  check(options.num_layers() > 0, "VisionTransformer: num_layers must be positive, got ",
-        options.num_layers());
+  check(options.num_layers() > 0, "VisionTransformer: num_layers must be positive, got ", options.num_layers());
   class_token = register_parameter("class_token", zeros({1, 1, width}));
   conv_proj = register_module("conv_proj", nn::Conv2d(nn::Conv2dOptions(3, width, patch).stride(patch)));
   detail::trunc_normal_(conv_proj->weight, std::sqrt(1 / static_cast<double>(3 * patch * patch)));
@@ -108,9 +102,7 @@ Tensor VisionTransformerImpl::forward(const Tensor& images) {
   return heads->forward(encoder(tokens).select(1, 0));
 }
 
-VisionTransformer vit_b_16(int64_t num_classes) {
-  return VisionTransformer(Options().num_classes(num_classes));
-}
+VisionTransformer vit_b_16(int64_t num_classes) { return VisionTransformer(Options().num_classes(num_classes)); }
 VisionTransformer vit_b_32(int64_t num_classes) {
   return VisionTransformer(Options().patch_size(32).num_classes(num_classes));
 }

@@ -50,8 +50,7 @@ struct AnyModuleHolder final : AnyModuleBase {
       call(*module, static_cast<Args>(argument<std::decay_t<Args>>(arguments[I], I))...);
       return {};
     } else {
-      return AnyValue(
-          Result(call(*module, static_cast<Args>(argument<std::decay_t<Args>>(arguments[I], I))...)));
+      return AnyValue(Result(call(*module, static_cast<Args>(argument<std::decay_t<Args>>(arguments[I], I))...)));
     }
   }
   template <class A>
@@ -96,8 +95,7 @@ std::unique_ptr<AnyModuleBase> hold(std::shared_ptr<M> module) {
 
 /// A module with a callable forward.
 template <class M>
-concept HasForward = std::is_base_of_v<Module, M> &&
-    (PlainForward<M> || requires(M & m, Tensor x) { m.forward(x); });
+concept HasForward = std::is_base_of_v<Module, M> &&(PlainForward<M> || requires(M & m, Tensor x) { m.forward(x); });
 
 }  // namespace detail
 
@@ -182,14 +180,12 @@ class AnyModule {
 
 /// In a module class: default values of forward arguments for calls through Sequential or AnyModule, as pairs
 /// of argument index and value: FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(2)}, {2, AnyValue(3.0)}).
-#define FORWARD_HAS_DEFAULT_ARGS(...)                                                \
-  template <class, class, class...>                                                  \
-  friend struct ::tandem::nn::detail::AnyModuleHolder;                               \
-  bool _forward_has_default_args() override { return true; }                         \
-  unsigned _forward_num_required_args() override {                                   \
-    return ::tandem::nn::detail::first_default({__VA_ARGS__});                       \
-  }                                                                                  \
-  std::vector<::tandem::nn::AnyValue> _forward_populate_default_args(                \
-      std::vector<::tandem::nn::AnyValue>&& arguments) override {                    \
-    return ::tandem::nn::detail::with_defaults(std::move(arguments), {__VA_ARGS__}); \
+#define FORWARD_HAS_DEFAULT_ARGS(...)                                                                                 \
+  template <class, class, class...>                                                                                   \
+  friend struct ::tandem::nn::detail::AnyModuleHolder;                                                                \
+  bool _forward_has_default_args() override { return true; }                                                          \
+  unsigned _forward_num_required_args() override { return ::tandem::nn::detail::first_default({__VA_ARGS__}); }       \
+  std::vector<::tandem::nn::AnyValue> _forward_populate_default_args(std::vector<::tandem::nn::AnyValue>&& arguments) \
+      override {                                                                                                      \
+    return ::tandem::nn::detail::with_defaults(std::move(arguments), {__VA_ARGS__});                                  \
   }

@@ -21,8 +21,7 @@ class AnyValue {
   AnyValue& operator=(const AnyValue&) = default;
   AnyValue& operator=(AnyValue&&) = default;
   template <class T>
-  requires(!std::is_same_v<std::decay_t<T>, AnyValue>) explicit AnyValue(T&& value)
-      : value_(std::forward<T>(value)) {}
+  requires(!std::is_same_v<std::decay_t<T>, AnyValue>) explicit AnyValue(T&& value) : value_(std::forward<T>(value)) {}
 
   /// nullptr when the value has a different type.
   template <class T>
@@ -33,8 +32,8 @@ class AnyValue {
   template <class T>
   T get() {
     T* found = try_get<T>();
-    check(found != nullptr, "AnyValue: the value is of type ", detail::type_name(value_.type()),
-          "; requested was ", detail::type_name(typeid(T)));
+    check(found != nullptr, "AnyValue: the value is of type ", detail::type_name(value_.type()), "; requested was ",
+          detail::type_name(typeid(T)));
     return *found;
   }
   const std::type_info& type_info() const noexcept { return value_.type(); }

@@ -22,8 +22,8 @@ __attribute__((noinline)) auto call_hooked(M& module, Args... args) {
   const std::size_t count = inputs.size();
   const auto pre = hooks->pre;  // a copy: a hook may remove itself
   for (const auto& entry : pre) entry.hook->before(module, inputs);
-  check(inputs.size() == count, module.name(), ": a forward pre-hook returned ", inputs.size(),
-        " inputs, expected ", count);
+  check(inputs.size() == count, module.name(), ": a forward pre-hook returned ", inputs.size(), " inputs, expected ",
+        count);
   std::size_t at = 0;
   const auto replace = [&]<class A>(A& arg) {
     if constexpr (std::is_same_v<A, Tensor>) arg = inputs[at++];

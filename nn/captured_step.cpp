@@ -147,8 +147,8 @@ bool CapturedStep::State::fits(const std::vector<Tensor>& inputs, Device device)
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& t = inputs[i];
     if (!t.defined() || t.device() != device)
-      return give_up(concat("has input ", i, " ", t.defined() ? concat("on ", t.device()) : "undefined",
-                            ", not on ", device)),
+      return give_up(concat("has input ", i, " ", t.defined() ? concat("on ", t.device()) : "undefined", ", not on ",
+                            device)),
              false;
     if (t.requires_grad()) return give_up(concat("has input ", i, " that requires a gradient")), false;
   }
@@ -177,8 +177,7 @@ Graph* CapturedStep::State::find(StepSignature&& signature) {
   const std::string change = last != nullptr ? difference(signature, last->signature) : "";
   if (static_cast<int>(graphs.size()) >= options.most_graphs()) {
     if (!full_told)
-      say(concat(change, ", and there are already ", graphs.size(),
-                 " recordings: such steps run uncaptured"));
+      say(concat(change, ", and there are already ", graphs.size(), " recordings: such steps run uncaptured"));
     full_told = true;
     return nullptr;
   }
@@ -192,8 +191,7 @@ Graph* CapturedStep::State::find(StepSignature&& signature) {
 
 // Whether step() computes factors from the rate and the step count on the host, which a graph would repeat.
 static bool counts_on_host(const optim::Optimizer* o) {
-  return dynamic_cast<const optim::Adadelta*>(o) != nullptr ||
-         dynamic_cast<const optim::Adamax*>(o) != nullptr ||
+  return dynamic_cast<const optim::Adadelta*>(o) != nullptr || dynamic_cast<const optim::Adamax*>(o) != nullptr ||
          dynamic_cast<const optim::NAdam*>(o) != nullptr || dynamic_cast<const optim::RAdam*>(o) != nullptr;
 }
 
@@ -206,8 +204,7 @@ std::string CapturedStep::State::look_over(Graph& g, const CaptureResult& result
   each_parameter([&](const Tensor& p) { own.insert(p.impl()); });
   for (const OptimizerCall& call : result.calls) {
     for (const Tensor& p : call.params)
-      if (!own.contains(p.impl()))
-        return "steps an optimizer that was not given to it, or non-contiguous parameters";
+      if (!own.contains(p.impl())) return "steps an optimizer that was not given to it, or non-contiguous parameters";
     for (const Tensor& t : call.grads) read.insert(t.impl());
   }
   g.gradients = gradients_of(g.parameters);
@@ -269,8 +266,7 @@ bool CapturedStep::State::gradients_fit(Graph& g) {
     if (g.entries[i] == Entry::kUndefined && now.defined())
       what = "is defined but was undefined when the step was recorded";
     else if (g.entries[i] == Entry::kSame && (!now.defined() || now.data_ptr() != g.expected[i].data_ptr()))
-      what = now.defined() ? "is in different memory"
-                           : "is undefined but was defined when the step was recorded";
+      what = now.defined() ? "is in different memory" : "is undefined but was defined when the step was recorded";
     if (what == nullptr) continue;
     if (!g.entry_told) say(concat("the gradient of parameter ", i, " ", what, ": the step runs uncaptured"));
     g.entry_told = true;
@@ -359,14 +355,11 @@ void CapturedStep::watch(nn::Module& module) {
   state_->buffers = module.buffers();
 }
 
-std::vector<Tensor> CapturedStep::operator()(const std::vector<Tensor>& inputs) {
-  return state_->call(inputs);
-}
+std::vector<Tensor> CapturedStep::operator()(const std::vector<Tensor>& inputs) { return state_->call(inputs); }
 bool CapturedStep::captured() const { return state_->last_captured; }
 uint64_t CapturedStep::launches() const { return state_->launches; }
 std::size_t CapturedStep::graphs() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(state_->graphs, [](const auto& g) { return g->ready; }));
+  return static_cast<std::size_t>(std::ranges::count_if(state_->graphs, [](const auto& g) { return g->ready; }));
 }
 const std::string& CapturedStep::message() const { return state_->message; }
 

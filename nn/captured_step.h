@@ -114,9 +114,8 @@ class CapturedStep {
   template <class F>
   requires(!std::is_convertible_v<F, std::unique_ptr<detail::StepFunction>>) explicit CapturedStep(
       F function, std::vector<optim::Optimizer*> optimizers = {}, CapturedStepOptions options = {})
-      : CapturedStep(
-            std::unique_ptr<detail::StepFunction>(new detail::StepFunctionOf<F>(std::move(function))),
-            std::move(optimizers), options) {}
+      : CapturedStep(std::unique_ptr<detail::StepFunction>(new detail::StepFunctionOf<F>(std::move(function))),
+                     std::move(optimizers), options) {}
   CapturedStep(std::unique_ptr<detail::StepFunction> function, std::vector<optim::Optimizer*> optimizers,
                CapturedStepOptions options);
   ~CapturedStep();

@@ -24,8 +24,7 @@ void SequentialImpl::add(std::string name, AnyModule module) {
   modules_.push_back(std::move(module));
 }
 void SequentialImpl::set(std::size_t index, AnyModule module) {
-  check_index(index < modules_.size(), "Sequential: index ", index, " is out of range for size ",
-              modules_.size());
+  check_index(index < modules_.size(), "Sequential: index ", index, " is out of range for size ", modules_.size());
   module.ptr()->train(is_training());
   replace_module(children_[index].key(), module.ptr());
   modules_[index] = std::move(module);
@@ -33,8 +32,7 @@ void SequentialImpl::set(std::size_t index, AnyModule module) {
 std::shared_ptr<Module> SequentialImpl::clone(const optional<Device>& device) const {
   auto copy = std::make_shared<SequentialImpl>();
   copy->train(is_training());  // its own mode only: the modules keep theirs
-  for (std::size_t i = 0; i < modules_.size(); ++i)
-    copy->push_back(children_[i].key(), modules_[i].clone(device));
+  for (std::size_t i = 0; i < modules_.size(); ++i) copy->push_back(children_[i].key(), modules_[i].clone(device));
   return copy;
 }
 void SequentialImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::Sequential"; }
@@ -51,8 +49,7 @@ void ModuleListImpl::push_back(std::shared_ptr<Module> module) {
   modules_.push_back(std::move(module));
 }
 void ModuleListImpl::insert(std::size_t index, std::shared_ptr<Module> module) {
-  check_index(index <= modules_.size(), "ModuleList: index ", index, " is out of range for size ",
-              modules_.size());
+  check_index(index <= modules_.size(), "ModuleList: index ", index, " is out of range for size ", modules_.size());
   check(module != nullptr, "ModuleList: the module must not be empty");
   check_child(std::to_string(index), *module);
   modules_.insert(modules_.begin() + static_cast<std::ptrdiff_t>(index), std::move(module));
@@ -60,8 +57,7 @@ void ModuleListImpl::insert(std::size_t index, std::shared_ptr<Module> module) {
   for (std::size_t i = 0; i < modules_.size(); ++i) register_module(std::to_string(i), modules_[i]);
 }
 const std::shared_ptr<Module>& ModuleListImpl::checked(std::size_t index) const {
-  check_index(index < modules_.size(), "ModuleList: index ", index, " is out of range for size ",
-              modules_.size());
+  check_index(index < modules_.size(), "ModuleList: index ", index, " is out of range for size ", modules_.size());
   return modules_[index];
 }
 
@@ -90,8 +86,7 @@ Tensor copy_of(const Tensor& parameter, const optional<Device>& device) {
   const Tensor copy = parameter.detach().clone();
   return (device ? copy.to(*device) : copy).requires_grad_(parameter.requires_grad());
 }
-void print_parameters(std::ostream& stream, const char* name,
-                      const OrderedDict<std::string, Tensor>& parameters) {
+void print_parameters(std::ostream& stream, const char* name, const OrderedDict<std::string, Tensor>& parameters) {
   stream << "tandem::nn::" << name << "(\n";
   for (const auto& p : parameters)
     stream << "  (" << p.key() << "): Parameter containing: [" << p.value().describe() << "]\n";

@@ -9,15 +9,7 @@ namespace nn {
 
 /// kBorder and kReflection are of grid_sample, the others of padding.
 enum class PaddingMode : int8_t { kZeros, kReflect, kReplicate, kCircular, kConstant, kBorder, kReflection };
-enum class InterpolationMode : int8_t {
-  kNearest,
-  kNearestExact,
-  kLinear,
-  kBilinear,
-  kBicubic,
-  kTrilinear,
-  kArea
-};
+enum class InterpolationMode : int8_t { kNearest, kNearestExact, kLinear, kBilinear, kBicubic, kTrilinear, kArea };
 /// kSame: pads so that the output has the input's size at stride 1. kValid: no padding.
 enum class PaddingKind : int8_t { kValid, kSame };
 
@@ -41,8 +33,7 @@ enum class Nonlinearity : int8_t {
 }  // namespace nn
 
 inline constexpr nn::PaddingMode kZeros = nn::PaddingMode::kZeros, kReflect = nn::PaddingMode::kReflect,
-                                 kReplicate = nn::PaddingMode::kReplicate,
-                                 kCircular = nn::PaddingMode::kCircular,
+                                 kReplicate = nn::PaddingMode::kReplicate, kCircular = nn::PaddingMode::kCircular,
                                  kConstant = nn::PaddingMode::kConstant, kBorder = nn::PaddingMode::kBorder,
                                  kReflection = nn::PaddingMode::kReflection;
 inline constexpr nn::InterpolationMode kNearest = nn::InterpolationMode::kNearest,
@@ -61,8 +52,7 @@ inline constexpr nn::init::Nonlinearity kLinear = nn::init::Nonlinearity::kLinea
                                         kConvTranspose2D = nn::init::Nonlinearity::kConvTranspose2D,
                                         kConvTranspose3D = nn::init::Nonlinearity::kConvTranspose3D,
                                         kSigmoid = nn::init::Nonlinearity::kSigmoid,
-                                        kTanh = nn::init::Nonlinearity::kTanh,
-                                        kReLU = nn::init::Nonlinearity::kReLU,
+                                        kTanh = nn::init::Nonlinearity::kTanh, kReLU = nn::init::Nonlinearity::kReLU,
                                         kLeakyReLU = nn::init::Nonlinearity::kLeakyReLU,
                                         kSELU = nn::init::Nonlinearity::kSELU;
 

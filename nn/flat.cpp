@@ -11,8 +11,7 @@ namespace tandem::nn {
 FlatParameters::FlatParameters(const Module& module, int64_t alignment)
     : FlatParameters(module.parameters(), alignment) {}
 
-FlatParameters::FlatParameters(std::vector<Tensor> parameters, int64_t alignment)
-    : parameters_(std::move(parameters)) {
+FlatParameters::FlatParameters(std::vector<Tensor> parameters, int64_t alignment) : parameters_(std::move(parameters)) {
   check(!parameters_.empty(), "FlatParameters: expected at least one parameter");
   check(alignment > 0, "FlatParameters: alignment must be positive, got ", alignment);
   NoGradGuard no_grad;
@@ -20,8 +19,7 @@ FlatParameters::FlatParameters(std::vector<Tensor> parameters, int64_t alignment
   int64_t at = 0;
   for (const Tensor& p : parameters_) {
     check(p.dtype() == first.dtype() && p.device() == first.device(),
-          "FlatParameters: all parameters must have the same dtype and device\n  first ", first, "\n  other ",
-          p);
+          "FlatParameters: all parameters must have the same dtype and device\n  first ", first, "\n  other ", p);
     offsets_.push_back(at);
     at += (p.numel() + alignment - 1) / alignment * alignment;
   }
@@ -68,8 +66,7 @@ void FlatParameters::zero_grad() {
 bool FlatParameters::is_flat() const {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Tensor& p = parameters_[i];
-    if (!(p.storage() == data_.storage()) || p.storage_offset() != offsets_[i] || !p.is_contiguous())
-      return false;
+    if (!(p.storage() == data_.storage()) || p.storage_offset() != offsets_[i] || !p.is_contiguous()) return false;
   }
   return true;
 }

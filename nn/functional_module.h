@@ -11,8 +11,7 @@ namespace tandem::nn {
 class FunctionalImpl : public Cloneable<FunctionalImpl> {
  public:
   template <class F, class... Bound>
-  requires(!std::is_base_of_v<FunctionalImpl, std::decay_t<F>>) explicit FunctionalImpl(F function,
-                                                                                        Bound... bound)
+  requires(!std::is_base_of_v<FunctionalImpl, std::decay_t<F>>) explicit FunctionalImpl(F function, Bound... bound)
       : function_(std::make_shared<Bind<F, Bound...>>(std::move(function), std::move(bound)...)) {}
 
   void reset() override {}

@@ -19,9 +19,7 @@ namespace detail {
 struct ForwardHook {
   virtual ~ForwardHook() = default;
   /// Returns the replacement for the output; undefined keeps the output.
-  virtual Tensor after(Module&, const std::vector<Tensor>& /*inputs*/, const Tensor& /*output*/) {
-    return {};
-  }
+  virtual Tensor after(Module&, const std::vector<Tensor>& /*inputs*/, const Tensor& /*output*/) { return {}; }
   /// May replace inputs.
   virtual void before(Module&, std::vector<Tensor>& /*inputs*/) {}
 };

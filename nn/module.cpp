@@ -113,9 +113,7 @@ std::vector<Tensor> Module::buffers(bool recurse) const { return named_buffers(r
 OrderedDict<std::string, std::shared_ptr<Module>> Module::named_modules(const std::string& name_prefix,
                                                                         bool include_self) const {
   OrderedDict<std::string, std::shared_ptr<Module>> out("Submodule");
-  const auto add = [&out](const std::string& name, const std::shared_ptr<Module>& module) {
-    out.insert(name, module);
-  };
+  const auto add = [&out](const std::string& name, const std::shared_ptr<Module>& module) { out.insert(name, module); };
   auto& self = const_cast<Module&>(*this);
   if (include_self)
     self.apply(add, name_prefix);
@@ -192,8 +190,7 @@ Tensor& Module::register_parameter(std::string name, Tensor tensor, bool require
   check(!buffers_.contains(name) && !children_.contains(name), "Parameter '", name,
         "' already defined as a buffer or a submodule");
   if (tensor.defined()) {
-    check(tensor.is_leaf(), "Parameter '", name,
-          "' is the result of an operation; detach() it first: ", tensor);
+    check(tensor.is_leaf(), "Parameter '", name, "' is the result of an operation; detach() it first: ", tensor);
     tensor.requires_grad_(requires_grad);
   }
   return parameters_.insert(std::move(name), std::move(tensor));

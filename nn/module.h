@@ -214,8 +214,7 @@ void Module::apply(const F& f, const std::string& name_prefix) const {
   else
     return const_cast<Module*>(this)->apply(f, name_prefix);
   for (const auto& child : children_)
-    std::as_const(*child.value())
-        .apply(f, name_prefix.empty() ? child.key() : name_prefix + "." + child.key());
+    std::as_const(*child.value()).apply(f, name_prefix.empty() ? child.key() : name_prefix + "." + child.key());
 }
 
 }  // namespace nn

@@ -11,9 +11,7 @@ class ModuleDictImpl : public Cloneable<ModuleDictImpl> {
 
   ModuleDictImpl() = default;
   explicit ModuleDictImpl(const std::vector<Entry>& modules) { update(modules); }
-  explicit ModuleDictImpl(const OrderedDict<std::string, std::shared_ptr<Module>>& modules) {
-    update(modules);
-  }
+  explicit ModuleDictImpl(const OrderedDict<std::string, std::shared_ptr<Module>>& modules) { update(modules); }
 
   std::shared_ptr<Module> clone(const optional<Device>& device = nullopt) const override;
   void reset() override {}

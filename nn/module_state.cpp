@@ -58,8 +58,7 @@ StateMatch match_state(const Module& module, const std::vector<StateEntry>& entr
     if (!sizes)
       result.missing_keys.push_back(item.key());
     else if (IntArrayRef(*sizes) != item.value().sizes())
-      mismatched.push_back(
-          concat(item.key(), ": is ", item.value().sizes(), " here, ", *sizes, " in the state dict"));
+      mismatched.push_back(concat(item.key(), ": is ", item.value().sizes(), " here, ", *sizes, " in the state dict"));
     else
       match.pairs.emplace_back(item.value(), found->second);
   }
@@ -89,8 +88,7 @@ LoadResult load_checkpoint(const Module& module, const serialize::SafeTensorsRea
   for (const serialize::SafeTensorsReader::Item& item : file.items()) names.push_back(item.entry.name);
   names = serialize::without_prefix(std::move(names), prefix);
   std::vector<StateEntry> entries;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    entries.push_back({std::move(names[i]), file.items()[i].entry.sizes});
+  for (std::size_t i = 0; i < names.size(); ++i) entries.push_back({std::move(names[i]), file.items()[i].entry.sizes});
   StateMatch match = match_state(module, entries, strict);
   std::vector<serialize::SafeTensorsReader::Target> targets;
   for (auto& [tensor, position] : match.pairs) targets.push_back({position, std::move(tensor)});
@@ -127,8 +125,7 @@ void Module::copy_members(const Module& from, const optional<Device>& device) {
   check(parameters_.size() == from.parameters_.size() && buffers_.size() == from.buffers_.size() &&
             children_.size() == from.children_.size(),
         "clone: the copy of ", from.name(),
-        " has different parameters, buffers or children; register all of them in reset(), not in the ",
-        "constructor");
+        " has different parameters, buffers or children; register all of them in reset(), not in the ", "constructor");
   copy_values(from.parameters_, parameters_, device);
   copy_values(from.buffers_, buffers_, device);
   for (const auto& child : from.children_) children_[child.key()]->clone_(*child.value(), device);

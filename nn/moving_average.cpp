@@ -10,8 +10,7 @@ namespace tandem::nn {
 ExponentialMovingAverage::ExponentialMovingAverage(std::shared_ptr<Module> module, double decay)
     : module_(std::move(module)), decay_(decay) {
   check(module_ != nullptr, "ExponentialMovingAverage: no module given");
-  check(decay >= 0 && decay < 1, "ExponentialMovingAverage: decay ", decay,
-        "; expected a number from 0 to below 1");
+  check(decay >= 0 && decay < 1, "ExponentialMovingAverage: decay ", decay, "; expected a number from 0 to below 1");
   NoGradGuard no_grad;
   for (const auto& item : module_->state_dict()) averages_.insert(item.key(), item.value().clone());
 }
@@ -58,8 +57,7 @@ void ExponentialMovingAverage::load(serialize::InputArchive& archive) {
   int64_t updates = 0;
   archive.read("updates", updates);
   check(updates >= 0, "ExponentialMovingAverage.load: ", updates, " updates");
-  check(archive.tensors().size() == averages_.size(),
-        "ExponentialMovingAverage.load: ", archive.tensors().size(),
+  check(archive.tensors().size() == averages_.size(), "ExponentialMovingAverage.load: ", archive.tensors().size(),
         " tensors were saved, but the module has ", averages_.size());
   for (const auto& item : averages_) {
     const Tensor* saved = archive.tensors().find(item.key());

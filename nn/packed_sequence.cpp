@@ -16,8 +16,7 @@ Tensor invert_permutation(const Tensor& permutation) {
   return inverse;
 }
 
-PackedSequence::PackedSequence(Tensor data, Tensor batch_sizes, Tensor sorted_indices,
-                               Tensor unsorted_indices)
+PackedSequence::PackedSequence(Tensor data, Tensor batch_sizes, Tensor sorted_indices, Tensor unsorted_indices)
     : data_(std::move(data)),
       batch_sizes_(std::move(batch_sizes)),
       sorted_indices_(std::move(sorted_indices)),
@@ -40,8 +39,7 @@ PackedSequence PackedSequence::to(const TensorOptions& options) const {
 }
 
 PackedSequence pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first, bool enforce_sorted) {
-  check(input.dim() >= 2, "pack_padded_sequence: expected a padded batch of at least 2 dimensions, got ",
-        input);
+  check(input.dim() >= 2, "pack_padded_sequence: expected a padded batch of at least 2 dimensions, got ", input);
   lengths = lengths.to(kLong).cpu();
   Tensor sorted_indices;
   if (!enforce_sorted) {
@@ -53,21 +51,20 @@ PackedSequence pack_padded_sequence(Tensor input, Tensor lengths, bool batch_fir
   return PackedSequence(std::move(data), std::move(batch_sizes), std::move(sorted_indices));
 }
 
-std::tuple<Tensor, Tensor> pad_packed_sequence(const PackedSequence& sequence, bool batch_first,
-                                               double padding_value, optional<int64_t> total_length) {
+std::tuple<Tensor, Tensor> pad_packed_sequence(const PackedSequence& sequence, bool batch_first, double padding_value,
+                                               optional<int64_t> total_length) {
   const int64_t longest = sequence.batch_sizes().size(0);
   check(!total_length || *total_length >= longest,
-        "pad_packed_sequence: total_length must be at least the length of the longest sequence, ", longest,
-        ", got ", total_length.value_or(0));
-  auto [padded, lengths] = _pad_packed_sequence(sequence.data(), sequence.batch_sizes(), batch_first,
-                                                padding_value, total_length.value_or(longest));
+        "pad_packed_sequence: total_length must be at least the length of the longest sequence, ", longest, ", got ",
+        total_length.value_or(0));
+  auto [padded, lengths] = _pad_packed_sequence(sequence.data(), sequence.batch_sizes(), batch_first, padding_value,
+                                                total_length.value_or(longest));
   const Tensor& order = sequence.unsorted_indices();
   if (!order.defined()) return {padded, lengths};
   return {index_select(padded, batch_first ? 0 : 1, order), index_select(lengths, 0, order.cpu())};
 }
 
-Tensor pad_sequence(ArrayRef<Tensor> sequences, bool batch_first, double padding_value,
-                    std::string_view padding_side) {
+Tensor pad_sequence(ArrayRef<Tensor> sequences, bool batch_first, double padding_value, std::string_view padding_side) {
   return tandem::pad_sequence(sequences, batch_first, padding_value, padding_side);
 }
 

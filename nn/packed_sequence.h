@@ -16,8 +16,7 @@ class PackedSequence {
   /// batch_sizes: the number of rows of each step, int64 on the CPU. sorted_indices: the positions in the original batch
   /// of the sequences from longest to shortest, undefined if they were sorted; unsorted_indices: its inverse, computed
   /// if undefined.
-  explicit PackedSequence(Tensor data, Tensor batch_sizes, Tensor sorted_indices = {},
-                          Tensor unsorted_indices = {});
+  explicit PackedSequence(Tensor data, Tensor batch_sizes, Tensor sorted_indices = {}, Tensor unsorted_indices = {});
 
   const Tensor& data() const { return data_; }
   const Tensor& batch_sizes() const { return batch_sizes_; }
@@ -38,13 +37,11 @@ class PackedSequence {
 
 /// input [T, B, ...], or [B, T, ...] with batch_first; lengths [B], integers. Throws Error for lengths that are not from
 /// 1 to T, and with enforce_sorted for lengths that increase.
-PackedSequence pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first = false,
-                                    bool enforce_sorted = true);
+PackedSequence pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first = false, bool enforce_sorted = true);
 /// The padded batch [T, B, ...] (or [B, T, ...]) in its original order, and the lengths [B]. T is the longest length, or
 /// total_length. Throws Error for a smaller total_length.
 std::tuple<Tensor, Tensor> pad_packed_sequence(const PackedSequence& sequence, bool batch_first = false,
-                                               double padding_value = 0.0,
-                                               optional<int64_t> total_length = nullopt);
+                                               double padding_value = 0.0, optional<int64_t> total_length = nullopt);
 /// Sequences [L_i, ...] as [T, B, ...], or [B, T, ...] with batch_first.
 Tensor pad_sequence(ArrayRef<Tensor> sequences, bool batch_first = false, double padding_value = 0,
                     std::string_view padding_side = "right");

@@ -13,8 +13,8 @@ class ParameterListImpl : public Cloneable<ParameterListImpl> {
   ParameterListImpl() = default;
   explicit ParameterListImpl(const std::vector<Tensor>& parameters) { extend(parameters); }
   template <class... Tensors>
-  requires(sizeof...(Tensors) > 0 && (std::is_same_v<std::decay_t<Tensors>, Tensor> &&
-                                      ...)) explicit ParameterListImpl(Tensors&&... parameters) {
+  requires(sizeof...(Tensors) > 0 &&
+           (std::is_same_v<std::decay_t<Tensors>, Tensor> && ...)) explicit ParameterListImpl(Tensors&&... parameters) {
     (append(parameters), ...);
   }
 

@@ -21,8 +21,7 @@ struct StateEntry {
 };
 struct StateMatch {
   LoadResult result;
-  std::vector<std::pair<Tensor, std::size_t>>
-      pairs;  ///< tensors of the module and the positions of their entries
+  std::vector<std::pair<Tensor, std::size_t>> pairs;  ///< tensors of the module and the positions of their entries
 };
 
 /// Throws what Module::load_state_dict throws for these entries; their names are unique.

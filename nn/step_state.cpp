@@ -26,13 +26,11 @@ void OptimizerSnapshot::write(const std::vector<optim::Field>& fields, const std
   }
 }
 
-OptimizerSnapshot::OptimizerSnapshot(const std::vector<optim::Optimizer*>& optimizers)
-    : optimizers_(optimizers) {
+OptimizerSnapshot::OptimizerSnapshot(const std::vector<optim::Optimizer*>& optimizers) : optimizers_(optimizers) {
   for (std::size_t o = 0; o < optimizers.size(); ++o) {
     for (const auto& [key, state] : optimizers[o]->state())
       if (state) parameters_.push_back({o, key, read(state->fields())});
-    for (const auto& group : optimizers[o]->param_groups())
-      options_.push_back(read(group.options().fields()));
+    for (const auto& group : optimizers[o]->param_groups()) options_.push_back(read(group.options().fields()));
   }
 }
 
@@ -41,8 +39,8 @@ void OptimizerSnapshot::restore() const {
   for (std::size_t o = 0; o < optimizers_.size(); ++o) {
     auto& states = optimizers_[o]->state();
     std::erase_if(states, [&](const auto& entry) {
-      return std::ranges::none_of(
-          parameters_, [&](const Parameter& p) { return p.optimizer == o && p.key == entry.first; });
+      return std::ranges::none_of(parameters_,
+                                  [&](const Parameter& p) { return p.optimizer == o && p.key == entry.first; });
     });
     for (const auto& group : optimizers_[o]->param_groups())
       if (group_at < options_.size()) write(group.options().fields(), options_[group_at++]);

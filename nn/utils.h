@@ -10,8 +10,7 @@ namespace tandem::nn::utils {
 /// scaling. norm_type may be infinity. Throws Error on a non-finite norm if error_if_nonfinite is set.
 double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type = 2.0,
                        bool error_if_nonfinite = false);
-double clip_grad_norm_(Tensor parameter, double max_norm, double norm_type = 2.0,
-                       bool error_if_nonfinite = false);
+double clip_grad_norm_(Tensor parameter, double max_norm, double norm_type = 2.0, bool error_if_nonfinite = false);
 /// Clamps all gradients to ±clip_value.
 void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value);
 void clip_grad_value_(Tensor parameter, double clip_value);

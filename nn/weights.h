@@ -23,7 +23,6 @@ struct WeightsOptions {
 /// Reads the values of a safetensors file, an index or a folder (nn/files/safetensors.h) into the parameters and buffers of
 /// `module`, across dtypes and devices, without a copy of the file in memory. Throws Error as Module::load_state_dict and
 /// load_safetensors do; the module is then unchanged, unless reading fails although the file was found to be complete and undamaged.
-nn::LoadResult load_safetensors(nn::Module& module, const std::string& path,
-                                const WeightsOptions& options = {});
+nn::LoadResult load_safetensors(nn::Module& module, const std::string& path, const WeightsOptions& options = {});
 
 }  // namespace tandem::serialize

@@ -35,8 +35,7 @@ std::unordered_set<const autograd::Node*> nodes_behind(const std::vector<Tensor>
 }
 
 BackwardAnchor::BackwardAnchor(std::function<void()> reached) : leaf_(zeros({0}).set_requires_grad(true)) {
-  hook_ =
-      leaf_.register_post_accumulate_grad_hook([reached = std::move(reached)](const Tensor&) { reached(); });
+  hook_ = leaf_.register_post_accumulate_grad_hook([reached = std::move(reached)](const Tensor&) { reached(); });
 }
 
 BackwardAnchor::~BackwardAnchor() { leaf_.remove_hook(hook_); }

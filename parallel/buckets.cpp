@@ -39,8 +39,8 @@ std::vector<std::size_t> backward_order(std::size_t count) {
 }
 
 std::vector<std::vector<std::size_t>> group_parameters(const std::vector<Tensor>& parameters,
-                                                       const std::vector<std::size_t>& order,
-                                                       int64_t first_bytes, int64_t bytes) {
+                                                       const std::vector<std::size_t>& order, int64_t first_bytes,
+                                                       int64_t bytes) {
   std::vector<std::vector<std::size_t>> out;
   int64_t filled = 0;
   for (const std::size_t i : order) {

@@ -15,9 +15,8 @@ namespace tandem::parallel {
 struct Bucket {
   Tensor buffer;                        // [n], of one dtype, on one device
   std::vector<std::size_t> parameters;  // from first to last in the order in which backward should reach them
-  std::vector<Tensor>
-      views;          // of the buffer, in the parameters' shapes; empty if it is a part of a flat buffer
-  int64_t begin = 0;  // of the buffer in the flat buffer that it is a part of
+  std::vector<Tensor> views;  // of the buffer, in the parameters' shapes; empty if it is a part of a flat buffer
+  int64_t begin = 0;          // of the buffer in the flat buffer that it is a part of
 };
 
 /// Where the gradient of a parameter is.
@@ -30,8 +29,8 @@ std::vector<std::size_t> backward_order(std::size_t count);
 /// Groups the parameters, in the given order, by about `bytes` (the first two groups: `first_bytes`). Consecutive parameters
 /// of one dtype and device share a group.
 std::vector<std::vector<std::size_t>> group_parameters(const std::vector<Tensor>& parameters,
-                                                       const std::vector<std::size_t>& order,
-                                                       int64_t first_bytes, int64_t bytes);
+                                                       const std::vector<std::size_t>& order, int64_t first_bytes,
+                                                       int64_t bytes);
 /// Allocates a buffer of zeros for every group. Each parameter begins at a multiple of 64 bytes.
 std::vector<Bucket> make_buckets(const std::vector<Tensor>& parameters, const std::vector<std::size_t>& order,
                                  int64_t first_bytes, int64_t bytes);

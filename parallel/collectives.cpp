@@ -175,8 +175,7 @@ Tensor reduce(const Tensor& tensor, int dst, ReduceOp op, const Group& given) {
 
 Tensor broadcast(const Tensor& tensor, int src, const Group& given) {
   const Group group = group_of("broadcast", tensor, given);
-  Tensor out =
-      group->rank() == src ? copy_of(tensor) : empty_raw(tensor.sizes(), tensor.dtype(), tensor.device());
+  Tensor out = group->rank() == src ? copy_of(tensor) : empty_raw(tensor.sizes(), tensor.dtype(), tensor.device());
   group->broadcast(out, src)->wait();
   if (auto* node = record<BroadcastBackward>(out, tensor)) {
     node->group = group;
@@ -192,8 +191,7 @@ std::vector<Tensor> all_gather(const Tensor& tensor, const Group& given) {
 
 Tensor all_gather_into_tensor(const Tensor& tensor, const Group& given) {
   const Group group = group_of("all_gather_into_tensor", tensor, given);
-  check(tensor.dim() > 0,
-        "all_gather_into_tensor: expected at least one dimension; use all_gather for scalars");
+  check(tensor.dim() > 0, "all_gather_into_tensor: expected at least one dimension; use all_gather for scalars");
   Tensor out = with_rows(tensor, tensor.size(0) * group->size());
   group->all_gather(out, contiguous(tensor))->wait();
   if (auto* node = record<AllGatherBackward>(out, tensor)) node->group = group;
@@ -214,8 +212,7 @@ Tensor reduce_scatter(const Tensor& tensor, ReduceOp op, const Group& given) {
   return out;
 }
 
-Tensor all_to_all(const Tensor& tensor, IntArrayRef output_splits, IntArrayRef input_splits,
-                  const Group& given) {
+Tensor all_to_all(const Tensor& tensor, IntArrayRef output_splits, IntArrayRef input_splits, const Group& given) {
   const Group group = group_of("all_to_all", tensor, given);
   check(tensor.dim() > 0, "all_to_all: expected at least one dimension");
   int64_t rows = output_splits.empty() ? tensor.size(0) : 0;

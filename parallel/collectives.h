@@ -46,7 +46,7 @@ Tensor send(const Tensor& tensor, int dst, const Group& group = nullptr, int tag
 /// Receives a tensor from rank `src`, which sends with the same `tag`. If the sender's tensor requires a gradient,
 /// `options` must: backward then sends the gradient to `src`. `after`, if defined, is a tensor that the result is made
 /// to depend on, such as what send() returned: backward sends the gradient before it goes on there.
-Tensor recv(IntArrayRef sizes, const TensorOptions& options, int src, const Group& group = nullptr,
-            int tag = 0, const Tensor& after = {});
+Tensor recv(IntArrayRef sizes, const TensorOptions& options, int src, const Group& group = nullptr, int tag = 0,
+            const Tensor& after = {});
 
 }  // namespace tandem::distributed::functional

@@ -14,8 +14,7 @@ std::vector<Device> checked_devices(const char* operation, ArrayRef<Device> devi
   std::vector<Device> out;
   for (const Device& device : devices) {
     const Device resolved = resolve(device);
-    check(std::find(out.begin(), out.end(), resolved) == out.end(), operation, ": device ", resolved,
-          " appears twice");
+    check(std::find(out.begin(), out.end(), resolved) == out.end(), operation, ": device ", resolved, " appears twice");
     out.push_back(resolved);
   }
   return out;
@@ -68,8 +67,8 @@ Tensors scatter(const Tensor& tensor, ArrayRef<Device> devices, IntArrayRef size
     check(size >= 0, "scatter: sizes must not be negative, got ", sizes);
     total += size;
   }
-  check(total == tensor.size(dim), "scatter: sizes ", sizes, " sum to ", total, ", but dimension ", dim,
-        " of ", tensor, " has ", tensor.size(dim));
+  check(total == tensor.size(dim), "scatter: sizes ", sizes, " sum to ", total, ", but dimension ", dim, " of ", tensor,
+        " has ", tensor.size(dim));
   Tensors out;
   int64_t start = 0;
   for (std::size_t i = 0; i < to.size(); ++i) {
@@ -85,8 +84,8 @@ Tensor gather(TensorList pieces, Device device, int64_t dim) {
   device = resolve(device);
   Tensors here;
   for (const Tensor& piece : pieces) {
-    check(piece.dtype() == pieces[0].dtype(), "gather: pieces differ in dtype\n  first ", pieces[0],
-          "\n  other ", piece);
+    check(piece.dtype() == pieces[0].dtype(), "gather: pieces differ in dtype\n  first ", pieces[0], "\n  other ",
+          piece);
     const Tensor one = piece.dim() == 0 ? piece.unsqueeze(0) : piece;
     here.push_back(one.to(device, /*non_blocking=*/true));
   }
@@ -127,8 +126,7 @@ Tensor flatten_together(TensorList tensors, const std::vector<std::size_t>& grou
 }
 
 // Sets the tensors of a group to views of `flat`.
-void unflatten_into(Tensors& out, const Tensor& flat, TensorList like,
-                    const std::vector<std::size_t>& group) {
+void unflatten_into(Tensors& out, const Tensor& flat, TensorList like, const std::vector<std::size_t>& group) {
   int64_t at = 0;
   for (const std::size_t k : group) {
     out[k] = flat.narrow(0, at, like[k].numel()).view(like[k].sizes());
@@ -143,8 +141,8 @@ void check_alike(const char* operation, const std::vector<Tensors>& lists) {
     check(list.size() == lists[0].size(), operation, ": lists differ in length: ", lists[0].size(), " and ",
           list.size(), " tensors");
     for (std::size_t k = 0; k < list.size(); ++k)
-      check(list[k].sizes() == lists[0][k].sizes() && list[k].dtype() == lists[0][k].dtype(), operation,
-            ": tensor ", k, " differs in shape or dtype\n  ", lists[0][k], "\n  ", list[k]);
+      check(list[k].sizes() == lists[0][k].sizes() && list[k].dtype() == lists[0][k].dtype(), operation, ": tensor ", k,
+            " differs in shape or dtype\n  ", lists[0][k], "\n  ", list[k]);
   }
 }
 

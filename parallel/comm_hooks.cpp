@@ -11,8 +11,7 @@ HookResult compressed(ProcessGroup& group, const GradBucket& bucket, ScalarType 
   const NoGradGuard no_grad;
   Tensor buffer = bucket.buffer();
   Tensor small = (buffer / static_cast<double>(group.size())).to(dtype);
-  return {{group.all_reduce(small, ReduceOp::SUM, static_cast<int>(bucket.index()))},
-          [buffer, small]() mutable {
+  return {{group.all_reduce(small, ReduceOp::SUM, static_cast<int>(bucket.index()))}, [buffer, small]() mutable {
             const NoGradGuard no_grad;
             buffer.copy_(small);
           }};

@@ -27,8 +27,7 @@ std::string list(const std::vector<Device>& devices) {
 }  // namespace
 
 DataParallelBase::DataParallelBase(std::shared_ptr<nn::Module> module, detail::MakeReplica make,
-                                   optional<std::vector<Device>> devices, optional<Device> output_device,
-                                   int64_t dim)
+                                   optional<std::vector<Device>> devices, optional<Device> output_device, int64_t dim)
     : WrappedModule("DataParallel", module),
       dim_(dim),
       sync_(std::make_shared<detail::GradientSync>()),
@@ -45,9 +44,9 @@ std::shared_ptr<const detail::Master> DataParallelBase::master() const {
 
 Device DataParallelBase::root() const {
   const Device device = master()->device("DataParallel").value_or(devices_[0]);
-  check(std::find(devices_.begin(), devices_.end(), device) != devices_.end(),
-        "DataParallel: ", wrapped()->name(), " is on ", device, ", which is not one of the devices ",
-        list(devices_), "; call model->to(\"", devices_[0], "\")");
+  check(std::find(devices_.begin(), devices_.end(), device) != devices_.end(), "DataParallel: ", wrapped()->name(),
+        " is on ", device, ", which is not one of the devices ", list(devices_), "; call model->to(\"", devices_[0],
+        "\")");
   return device;
 }
 

@@ -84,8 +84,8 @@ class DataParallelImpl : public DataParallelBase {
     const std::vector<nn::Module*> modules = call.prepare(pieces.size());
     const auto run = [&](std::size_t i) {
       auto tuple = arguments_of<detail::Argument<Args>...>(pieces[i], args...);
-      return std::apply(
-          [&](auto&... piece) { return nn::call(static_cast<M&>(*modules[i]), std::move(piece)...); }, tuple);
+      return std::apply([&](auto&... piece) { return nn::call(static_cast<M&>(*modules[i]), std::move(piece)...); },
+                        tuple);
     };
     const std::vector<Device> used(where.begin(), where.begin() + static_cast<std::ptrdiff_t>(pieces.size()));
     if constexpr (std::is_void_v<Result>)
@@ -125,17 +125,16 @@ class DataParallel : public nn::ModuleHolder<DataParallelImpl<M>> {
   /// Uses all devices of the module's device type.
   DataParallel(std::shared_ptr<M> module) : DataParallel(std::move(module), nullopt) {}
   DataParallel(const nn::ModuleHolder<M>& module) : DataParallel(module.ptr()) {}
-  DataParallel(std::shared_ptr<M> module, std::vector<Device> devices,
-               optional<Device> output_device = nullopt, int64_t dim = 0)
+  DataParallel(std::shared_ptr<M> module, std::vector<Device> devices, optional<Device> output_device = nullopt,
+               int64_t dim = 0)
       : DataParallel(std::move(module), optional(std::move(devices)), output_device, dim) {}
-  DataParallel(const nn::ModuleHolder<M>& module, std::vector<Device> devices,
-               optional<Device> output_device = nullopt, int64_t dim = 0)
+  DataParallel(const nn::ModuleHolder<M>& module, std::vector<Device> devices, optional<Device> output_device = nullopt,
+               int64_t dim = 0)
       : DataParallel(module.ptr(), std::move(devices), output_device, dim) {}
 
   DataParallel(std::shared_ptr<M> module, optional<std::vector<Device>> devices,
                optional<Device> output_device = nullopt, int64_t dim = 0)
-      : nn::ModuleHolder<Impl>(
-            std::make_shared<Impl>(std::move(module), std::move(devices), output_device, dim)) {}
+      : nn::ModuleHolder<Impl>(std::make_shared<Impl>(std::move(module), std::move(devices), output_device, dim)) {}
 };
 
 namespace detail {

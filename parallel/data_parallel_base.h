@@ -27,8 +27,8 @@ class NoSyncGuard {
 /// Base of DataParallel, independent of the module's type.
 class DataParallelBase : public WrappedModule {
  public:
-  DataParallelBase(std::shared_ptr<nn::Module> module, detail::MakeReplica make,
-                   optional<std::vector<Device>> devices, optional<Device> output_device, int64_t dim);
+  DataParallelBase(std::shared_ptr<nn::Module> module, detail::MakeReplica make, optional<std::vector<Device>> devices,
+                   optional<Device> output_device, int64_t dim);
   ~DataParallelBase() override;
 
   /// The devices, in the order given.

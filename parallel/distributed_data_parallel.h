@@ -105,8 +105,7 @@ class DistributedDataParallel : public nn::ModuleHolder<DistributedDataParallelI
   DistributedDataParallel(std::nullptr_t) : nn::ModuleHolder<Impl>(nullptr) {}
   explicit DistributedDataParallel(std::shared_ptr<M> module, DistributedDataParallelOptions options = {})
       : nn::ModuleHolder<Impl>(std::make_shared<Impl>(std::move(module), std::move(options))) {}
-  explicit DistributedDataParallel(const nn::ModuleHolder<M>& module,
-                                   DistributedDataParallelOptions options = {})
+  explicit DistributedDataParallel(const nn::ModuleHolder<M>& module, DistributedDataParallelOptions options = {})
       : DistributedDataParallel(module.ptr(), std::move(options)) {}
 };
 

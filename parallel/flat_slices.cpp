@@ -8,9 +8,7 @@
 namespace tandem::distributed {
 namespace {
 
-int64_t aligned(int64_t elements, int64_t alignment) {
-  return (elements + alignment - 1) / alignment * alignment;
-}
+int64_t aligned(int64_t elements, int64_t alignment) { return (elements + alignment - 1) / alignment * alignment; }
 
 Tensor place_of(const SlicedBuffer& buffer, std::size_t i, IntArrayRef sizes) {
   return alias(buffer.data, sizes, contiguous_strides(sizes), buffer.offsets[i]);
@@ -61,8 +59,7 @@ Tensor FlatSlices::moved() const {
   for (const SlicedBuffer& buffer : buffers_)
     for (std::size_t i = 0; i < buffer.parameters.size(); ++i) {
       const Tensor& p = parameters_[buffer.parameters[i]];
-      if (!(p.storage() == buffer.data.storage()) || p.storage_offset() != buffer.offsets[i] ||
-          !p.is_contiguous())
+      if (!(p.storage() == buffer.data.storage()) || p.storage_offset() != buffer.offsets[i] || !p.is_contiguous())
         return p;
     }
   return {};

@@ -14,8 +14,7 @@ struct Callbacks {
 };
 
 struct ArrivalHook final : autograd::AccumulationHook {
-  ArrivalHook(std::shared_ptr<const Callbacks> given, std::size_t i)
-      : callbacks(std::move(given)), parameter(i) {}
+  ArrivalHook(std::shared_ptr<const Callbacks> given, std::size_t i) : callbacks(std::move(given)), parameter(i) {}
   void before(const Tensor&) override {
     if (callbacks->arriving) callbacks->arriving(parameter);
   }
@@ -31,11 +30,9 @@ struct ArrivalHook final : autograd::AccumulationHook {
 
 GradientHooks::GradientHooks(std::vector<Tensor> parameters, Callback arrived, Callback arriving)
     : parameters_(std::move(parameters)) {
-  const auto callbacks =
-      std::make_shared<const Callbacks>(Callbacks{std::move(arrived), std::move(arriving)});
+  const auto callbacks = std::make_shared<const Callbacks>(Callbacks{std::move(arrived), std::move(arriving)});
   for (std::size_t i = 0; i < parameters_.size(); ++i)
-    hooks_.push_back(
-        autograd::add_post_accumulate_hook(parameters_[i], std::make_shared<ArrivalHook>(callbacks, i)));
+    hooks_.push_back(autograd::add_post_accumulate_hook(parameters_[i], std::make_shared<ArrivalHook>(callbacks, i)));
 }
 
 GradientHooks::~GradientHooks() {

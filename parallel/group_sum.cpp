@@ -22,8 +22,7 @@ void add_in_order(const Tensor& sum, const Tensors& others) {
   }
 }
 
-GroupSum::GroupSum(const nn::FlatParameters& root, std::shared_ptr<distributed::ProcessGroup> group,
-                   int64_t bytes)
+GroupSum::GroupSum(const nn::FlatParameters& root, std::shared_ptr<distributed::ProcessGroup> group, int64_t bytes)
     : group_(std::move(group)),
       device_(root.grad().device()),
       buckets_(cut_buckets(root, std::min(bytes, kFirstBytes), bytes)),

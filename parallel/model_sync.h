@@ -32,7 +32,6 @@ class Coalesced {
 };
 
 /// Overwrites the tensors, on any device, with those of rank `root`, in broadcasts of about `bytes` of one dtype.
-void broadcast_from(ProcessGroup& group, const std::vector<Tensor>& tensors, int root,
-                    int64_t bytes = 25 << 20);
+void broadcast_from(ProcessGroup& group, const std::vector<Tensor>& tensors, int root, int64_t bytes = 25 << 20);
 
 }  // namespace tandem::distributed

@@ -3,8 +3,7 @@
 
 namespace tandem::parallel::detail {
 
-std::vector<Tensors> cut(const char* operation, const Arguments& arguments, ArrayRef<Device> devices,
-                         int64_t dim) {
+std::vector<Tensors> cut(const char* operation, const Arguments& arguments, ArrayRef<Device> devices, int64_t dim) {
   const Tensor* first = nullptr;
   for (std::size_t k = 0; k < arguments.tensors.size(); ++k) {
     if (arguments.whole[k]) continue;
@@ -31,8 +30,7 @@ std::vector<Tensors> cut(const char* operation, const Arguments& arguments, Arra
 
 Tensor join(const Tensors& pieces, Device device, int64_t dim) {
   for (const Tensor& piece : pieces)
-    check(piece.defined() == pieces[0].defined(),
-          "gather: some replicas returned an undefined tensor, others did not");
+    check(piece.defined() == pieces[0].defined(), "gather: some replicas returned an undefined tensor, others did not");
   if (!pieces[0].defined()) return {};
   return gather(pieces, device, pieces[0].dim() == 0 ? 0 : dim);
 }

@@ -44,8 +44,7 @@ struct Arguments {
 /// Entry [i][k] is piece i of tensor k, on devices[i]; i ranges over the pieces. Scalars and whole tensors
 /// are copied to every device. There is one piece if there is nothing to split. Throws Error when tensors
 /// differ in size along `dim`.
-std::vector<Tensors> cut(const char* operation, const Arguments& arguments, ArrayRef<Device> devices,
-                         int64_t dim);
+std::vector<Tensors> cut(const char* operation, const Arguments& arguments, ArrayRef<Device> devices, int64_t dim);
 /// Joins the pieces of one output; either all or none must be defined.
 Tensor join(const Tensors& pieces, Device device, int64_t dim);
 [[noreturn]] void cannot_gather(const std::type_info& type, const char* why);
@@ -134,8 +133,7 @@ std::vector<T> scatter_nested(const T& value, ArrayRef<Device> devices, int64_t 
   detail::Arguments arguments;
   arguments.add(value);
   std::vector<T> out;
-  for (Tensors& piece :
-       detail::cut("scatter_nested", arguments, checked_devices("scatter_nested", devices), dim)) {
+  for (Tensors& piece : detail::cut("scatter_nested", arguments, checked_devices("scatter_nested", devices), dim)) {
     auto next = piece.begin();
     out.push_back(detail::with_tensors(value, next));
   }

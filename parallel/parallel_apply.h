@@ -43,8 +43,7 @@ auto parallel_apply(const std::vector<Device>& devices, F&& f) {
 template <class ModuleType>
 std::vector<Tensor> parallel_apply(std::vector<ModuleType>& modules, const std::vector<Tensor>& inputs,
                                    const optional<std::vector<Device>>& devices = nullopt) {
-  check(modules.size() == inputs.size(), "parallel_apply: ", modules.size(), " modules for ", inputs.size(),
-        " inputs");
+  check(modules.size() == inputs.size(), "parallel_apply: ", modules.size(), " modules for ", inputs.size(), " inputs");
   check(!devices || devices->size() == modules.size(), "parallel_apply: ", modules.size(), " modules for ",
         devices ? devices->size() : 0, " devices");
   std::vector<Device> where;

@@ -56,8 +56,7 @@ class ParameterServer : public ServerCore {
           else
             return make();
         }) {}
-  ParameterServer(const nn::ModuleHolder<Net>& net, ArrayRef<Device> devices,
-                  const ServerOptions& options = {})
+  ParameterServer(const nn::ModuleHolder<Net>& net, ArrayRef<Device> devices, const ServerOptions& options = {})
       : ParameterServer(net.ptr(), devices, options) {}
 
   /// One training step: backward, then update. `loss(net, inputs, targets)` returns the loss of its piece, a
@@ -66,8 +65,7 @@ class ParameterServer : public ServerCore {
   /// are unchanged. With shards in several processes, it must not communicate itself, because it is called again for
   /// its pieces in a step before which rank 0, but not this process, has seeded its default generator.
   template <class Loss>
-  StepResult step(optim::Optimizer& optimizer, const Tensor& inputs, const Tensor& targets,
-                  const Loss& loss) {
+  StepResult step(optim::Optimizer& optimizer, const Tensor& inputs, const Tensor& targets, const Loss& loss) {
     return step(optimizer, {inputs, targets}, loss);
   }
   /// The same for any number of tensors, all split along dimension 0: `loss(net, tensors)`.
@@ -88,9 +86,8 @@ class ParameterServer : public ServerCore {
   /// the root's buffers. Returns the results concatenated along dimension 0 on the root.
   template <class F>
   Tensor evaluate(const Tensors& batch, const F& f) {
-    return run_evaluate(batch, [&](nn::Module& module, const Tensors& piece) -> Tensor {
-      return f(static_cast<Net&>(module), piece);
-    });
+    return run_evaluate(
+        batch, [&](nn::Module& module, const Tensors& piece) -> Tensor { return f(static_cast<Net&>(module), piece); });
   }
   /// The same for net.forward(inputs).
   Tensor evaluate(const Tensor& inputs) {

@@ -24,24 +24,24 @@ bool is_same(const Tensor& grad, const Tensor& view) {
 }
 }  // namespace
 
-Reducer::Reducer(std::vector<Tensor> parameters, std::vector<std::string> names,
-                 std::shared_ptr<ProcessGroup> group, ReducerOptions options)
+Reducer::Reducer(std::vector<Tensor> parameters, std::vector<std::string> names, std::shared_ptr<ProcessGroup> group,
+                 ReducerOptions options)
     : impl_(std::make_shared<Impl>()) {
   Impl& s = *impl_;
   check(!parameters.empty(), "DistributedDataParallel: the model has no parameters that require a gradient");
   check(options.bucket_bytes > 0 && options.first_bucket_bytes > 0,
-        "DistributedDataParallel: bucket_bytes and first_bucket_bytes must be positive, got ",
-        options.bucket_bytes, " and ", options.first_bucket_bytes);
+        "DistributedDataParallel: bucket_bytes and first_bucket_bytes must be positive, got ", options.bucket_bytes,
+        " and ", options.first_bucket_bytes);
   check(options.comm_hook != nullptr, "DistributedDataParallel: the communication hook is empty");
   for (std::size_t i = 0; i < parameters.size(); ++i)
-    check(parameters[i].is_leaf() && parameters[i].requires_grad(), "DistributedDataParallel: parameter ",
-          names[i], " must be a leaf that requires a gradient, got ", parameters[i]);
+    check(parameters[i].is_leaf() && parameters[i].requires_grad(), "DistributedDataParallel: parameter ", names[i],
+          " must be a leaf that requires a gradient, got ", parameters[i]);
   s.parameters = std::move(parameters);
   s.names = std::move(names);
   s.group = std::move(group);
   s.options = std::move(options);
-  s.buckets = make_buckets(s.parameters, parallel::backward_order(s.parameters.size()),
-                           s.options.first_bucket_bytes, s.options.bucket_bytes);
+  s.buckets = make_buckets(s.parameters, parallel::backward_order(s.parameters.size()), s.options.first_bucket_bytes,
+                           s.options.bucket_bytes);
   s.places = places_of(s.buckets, s.parameters.size());
   s.used_before.assign(s.parameters.size(), 0);
   hooks_ = parallel::GradientHooks(
@@ -65,11 +65,10 @@ bool Reducer::prepare(Tensors& outputs, bool trains) {
   s.begin();
   s.check_parameters();
   const bool replaced = s.may_lack_gradients() && s.uses_nothing(outputs) && s.anchor->attach(outputs);
-  check(
-      replaced || !trains || s.unused.size() < s.parameters.size() || s.options.static_graph,
-      "DistributedDataParallel: forward in training mode returned no floating-point tensor, so this process "
-      "cannot take part in the backward pass of the others; return what the loss depends on, or call "
-      "forward under NoGradGuard");
+  check(replaced || !trains || s.unused.size() < s.parameters.size() || s.options.static_graph,
+        "DistributedDataParallel: forward in training mode returned no floating-point tensor, so this process "
+        "cannot take part in the backward pass of the others; return what the loss depends on, or call "
+        "forward under NoGradGuard");
   s.expecting = true;
   return replaced;
 }
@@ -123,9 +122,8 @@ void Reducer::Impl::check_parameters() const {
     const Tensor& p = parameters[i];
     const Tensor& view = buckets[places[i].bucket].views[places[i].index];
     check(p.dtype() == view.dtype() && p.device() == view.device() && p.sizes() == view.sizes(),
-          "DistributedDataParallel: parameter ", names[i],
-          " has changed since the model was wrapped\n  it was ", view, "\n  it is  ", p,
-          "\nconvert or move the model before wrapping it");
+          "DistributedDataParallel: parameter ", names[i], " has changed since the model was wrapped\n  it was ", view,
+          "\n  it is  ", p, "\nconvert or move the model before wrapping it");
     check(p.requires_grad() || may_lack_gradients(), "DistributedDataParallel: parameter ", names[i],
           " was frozen after the model was wrapped; freeze it before, or set find_unused_parameters = true");
   }
@@ -300,21 +298,17 @@ void Reducer::Impl::fail(const std::exception_ptr& error) {
 // buckets stay as they are.
 void Reducer::Impl::follow_order() {
   rebuilt = true;
-  if (options.find_unused_parameters && !options.static_graph)
-    return;  // the order may change with every step
+  if (options.find_unused_parameters && !options.static_graph) return;  // the order may change with every step
   if (options.several_devices) order.clear();
   std::vector<char> seen(parameters.size(), 0);
   for (const std::size_t i : order) seen[i] = 1;
   for (std::size_t i = parameters.size(); i-- > 0;)
     if (!seen[i]) order.push_back(i);
   Tensor shared = empty({static_cast<int64_t>(order.size())}, kLong);
-  for (std::size_t i = 0; i < order.size(); ++i)
-    shared.data_ptr<int64_t>()[i] = static_cast<int64_t>(order[i]);
+  for (std::size_t i = 0; i < order.size(); ++i) shared.data_ptr<int64_t>()[i] = static_cast<int64_t>(order[i]);
   broadcast_from(*group, {shared}, 0);
-  for (std::size_t i = 0; i < order.size(); ++i)
-    order[i] = static_cast<std::size_t>(shared.data_ptr<int64_t>()[i]);
-  std::vector<Bucket> arranged =
-      make_buckets(parameters, order, options.first_bucket_bytes, options.bucket_bytes);
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::size_t>(shared.data_ptr<int64_t>()[i]);
+  std::vector<Bucket> arranged = make_buckets(parameters, order, options.first_bucket_bytes, options.bucket_bytes);
   const std::vector<BucketPlace> before = std::exchange(places, places_of(arranged, parameters.size()));
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     Tensor& grad = parameters[i].mutable_grad();

@@ -38,8 +38,7 @@ void fail_surplus(const ReducerOptions& options, const std::string& name, bool s
         "the parameter once per pass";
   } else {
     what = "a gradient although the outputs of the last forward do not depend on it";
-    cure =
-        "call backward for these outputs only, and use parameters in forward only, outside of nested passes";
+    cure = "call backward for these outputs only, and use parameters in forward only, outside of nested passes";
   }
   fail("DistributedDataParallel: parameter ", name, " received ", what, "; ", cure);
 }

@@ -41,8 +41,7 @@ void Reducer::Impl::keep_unused() {
   if (may_lack_gradients()) {
     if (!options.static_graph || !rebuilt) used_anywhere = gather_used();
     for (const std::size_t i : unused)
-      if (used_anywhere[i])
-        parameters[i].mutable_grad() = buckets[places[i].bucket].views[places[i].index].detach();
+      if (used_anywhere[i]) parameters[i].mutable_grad() = buckets[places[i].bucket].views[places[i].index].detach();
   }
   used_before.assign(parameters.size(), 0);
 }

@@ -80,8 +80,7 @@ std::shared_ptr<nn::Module> clone_of(const nn::Module& master) {
   }
 }
 
-Master::Master(std::shared_ptr<nn::Module> module, MakeReplica make)
-    : module_(std::move(module)), make_(make) {
+Master::Master(std::shared_ptr<nn::Module> module, MakeReplica make) : module_(std::move(module)), make_(make) {
   check(module_ != nullptr, "replicate: the module is empty");
   visit(*module_, [&](const Tensor& t, bool parameter, const std::string&) {
     tensors_.push_back(t);
@@ -107,8 +106,8 @@ optional<Device> Master::device(const char* operation) const {
   for (std::size_t k = 1; k < tensors_.size(); ++k)
     if (tensors_[k].device() != first) [[unlikely]] {
       const auto all = names();
-      fail(operation, ": parameters and buffers must be on one device, but ", all[0], " is on ", first,
-           " and ", all[k], " on ", tensors_[k].device(), "; call model->to(device)");
+      fail(operation, ": parameters and buffers must be on one device, but ", all[0], " is on ", first, " and ", all[k],
+           " on ", tensors_[k].device(), "; call model->to(device)");
     }
   return first;
 }
@@ -133,15 +132,13 @@ Replica::Replica(const Master& master, Device device, std::shared_ptr<nn::Module
   const char* cure =
       "\n  the copy is made by clone() or the default constructor, which must produce the same structure: "
       "derive from nn::Cloneable and build everything in reset()";
-  check(tensors_.size() == master.size() && same_tree(*master.module(), *module_), operation,
-        ": the copy of ", master.module()->name(), " has ", tensors_.size(),
-        " parameters and buffers, expected ", master.size(), cure);
+  check(tensors_.size() == master.size() && same_tree(*master.module(), *module_), operation, ": the copy of ",
+        master.module()->name(), " has ", tensors_.size(), " parameters and buffers, expected ", master.size(), cure);
   for (std::size_t k = 0; k < tensors_.size(); ++k)
     check(parameter[k] == master.is_parameter(k) && tensors_[k].sizes() == master.tensor(k).sizes() &&
               !tensors_[k].is_same(master.tensor(k)),
-          operation, ": ", master.names()[k], " is ", master.tensor(k), ", but ", tensors_[k],
-          " in the copy of ", master.module()->name(),
-          tensors_[k].is_same(master.tensor(k)) ? " (the same tensor)" : "", cure);
+          operation, ": ", master.names()[k], " is ", master.tensor(k), ", but ", tensors_[k], " in the copy of ",
+          master.module()->name(), tensors_[k].is_same(master.tensor(k)) ? " (the same tensor)" : "", cure);
   sent_.resize(tensors_.size());
   buffers_.resize(tensors_.size());
 }

@@ -71,8 +71,7 @@ class Replica {
  public:
   /// `copy`: a module with values still to be copied. Throws Error when its parameters, buffers and children do not match
   /// the master's.
-  Replica(const Master& master, Device device, std::shared_ptr<nn::Module> copy,
-          const char* operation = "replicate");
+  Replica(const Master& master, Device device, std::shared_ptr<nn::Module> copy, const char* operation = "replicate");
   const std::shared_ptr<nn::Module>& module() const { return module_; }
   Device device() const { return device_; }
   /// Whether the master, or a buffer here, has been written since the last send().

@@ -3,8 +3,8 @@
 
 namespace tandem::parallel::detail {
 
-std::vector<std::shared_ptr<nn::Module>> replicate_all(const std::shared_ptr<nn::Module>& module,
-                                                       MakeReplica make, const std::vector<Device>& devices) {
+std::vector<std::shared_ptr<nn::Module>> replicate_all(const std::shared_ptr<nn::Module>& module, MakeReplica make,
+                                                       const std::vector<Device>& devices) {
   const std::vector<Device> where = checked_devices("replicate", devices);
   const auto master = std::make_shared<const Master>(module, make);
   // The module itself is not one of them: its own device gets a copy that shares its memory.

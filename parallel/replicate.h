@@ -6,8 +6,8 @@
 namespace tandem::parallel {
 
 namespace detail {
-std::vector<std::shared_ptr<nn::Module>> replicate_all(const std::shared_ptr<nn::Module>& module,
-                                                       MakeReplica make, const std::vector<Device>& devices);
+std::vector<std::shared_ptr<nn::Module>> replicate_all(const std::shared_ptr<nn::Module>& module, MakeReplica make,
+                                                       const std::vector<Device>& devices);
 }
 
 /// A copy of `module` on every device; a copy on the module's own device shares its memory. If recording is
@@ -16,16 +16,14 @@ std::vector<std::shared_ptr<nn::Module>> replicate_all(const std::shared_ptr<nn:
 /// Every call creates new copies, whereas DataParallel keeps its own. Throws Error if the module can be
 /// copied in neither way or a device appears twice.
 template <class M>
-std::vector<std::shared_ptr<M>> replicate(const std::shared_ptr<M>& module,
-                                          const std::vector<Device>& devices) {
+std::vector<std::shared_ptr<M>> replicate(const std::shared_ptr<M>& module, const std::vector<Device>& devices) {
   std::vector<std::shared_ptr<M>> out;
   for (const auto& copy : detail::replicate_all(module, detail::make_replica<M>, devices))
     out.push_back(std::static_pointer_cast<M>(copy));
   return out;
 }
 template <class M>
-std::vector<nn::ModuleHolder<M>> replicate(const nn::ModuleHolder<M>& module,
-                                           const std::vector<Device>& devices) {
+std::vector<nn::ModuleHolder<M>> replicate(const nn::ModuleHolder<M>& module, const std::vector<Device>& devices) {
   std::vector<nn::ModuleHolder<M>> out;
   for (auto& copy : replicate(module.ptr(), devices)) out.emplace_back(std::move(copy));
   return out;

@@ -11,8 +11,8 @@ class Scatter {
  public:
   /// `chunk_sizes`: the sizes of the pieces, by default those of chunk. `unsqueeze_scalars`: treats a scalar
   /// as a vector of one element, which is an Error otherwise.
-  explicit Scatter(std::vector<Device> devices, optional<std::vector<int64_t>> chunk_sizes = nullopt,
-                   int64_t dim = 0, bool unsqueeze_scalars = false);
+  explicit Scatter(std::vector<Device> devices, optional<std::vector<int64_t>> chunk_sizes = nullopt, int64_t dim = 0,
+                   bool unsqueeze_scalars = false);
   /// Throws Error unless exactly one tensor is given.
   variable_list apply(variable_list inputs) const;
 

@@ -27,11 +27,11 @@ Device root_of(const std::vector<Device>& devices, const ServerOptions& options)
 void adapt(nn::Module& copy, const std::vector<Tensor>& parameters, Device device) {
   copy.to(device);
   const std::vector<Tensor> theirs = copy.parameters();
-  check(theirs.size() == parameters.size(), "ParameterServer: the replica on ", device, " has ",
-        theirs.size(), " parameters, but the model has ", parameters.size());
+  check(theirs.size() == parameters.size(), "ParameterServer: the replica on ", device, " has ", theirs.size(),
+        " parameters, but the model has ", parameters.size());
   for (std::size_t i = 0; i < theirs.size(); ++i) {
-    check(theirs[i].dtype() == parameters[i].dtype(), "ParameterServer: parameter ", i,
-          " of the replica differs\n  ", theirs[i], "\n  ", parameters[i]);
+    check(theirs[i].dtype() == parameters[i].dtype(), "ParameterServer: parameter ", i, " of the replica differs\n  ",
+          theirs[i], "\n  ", parameters[i]);
     theirs[i].set_requires_grad(parameters[i].requires_grad());
   }
 }
@@ -41,13 +41,12 @@ void adapt(nn::Module& copy, const std::vector<Tensor>& parameters, Device devic
 double StepResult::loss() const {
   double sum = 0;
   for (std::size_t i = 0; i < losses.size(); ++i)
-    sum += losses[i].defined() ? weights[i] * losses[i].item<double>()
-                               : std::numeric_limits<double>::quiet_NaN();
+    sum += losses[i].defined() ? weights[i] * losses[i].item<double>() : std::numeric_limits<double>::quiet_NaN();
   return sum;
 }
 
-ServerCore::ServerCore(std::shared_ptr<nn::Module> net, ArrayRef<Device> devices,
-                       const ServerOptions& options, MakeFunction make)
+ServerCore::ServerCore(std::shared_ptr<nn::Module> net, ArrayRef<Device> devices, const ServerOptions& options,
+                       MakeFunction make)
     : impl_(std::make_unique<Impl>()) {
   Impl& s = *impl_;
   check(net != nullptr, "ParameterServer: no model given");
@@ -62,17 +61,17 @@ ServerCore::ServerCore(std::shared_ptr<nn::Module> net, ArrayRef<Device> devices
   const std::vector<Tensor> parameters = net->parameters();
   check(!parameters.empty(), "ParameterServer: the model has no parameters");
   for (const Tensor& p : parameters)
-    check(p.device() == parameters[0].device(), "ParameterServer: the model must be on one device\n  ",
-          parameters[0], "\n  ", p);
+    check(p.device() == parameters[0].device(), "ParameterServer: the model must be on one device\n  ", parameters[0],
+          "\n  ", p);
   if (parameters[0].device() != root) net->to(root);
   s.has_buffers = !net->buffers().empty();
   if (options.group) s.group = std::make_unique<ServerGroup>(options.group, *net, options.bucket_bytes);
-  s.set = std::make_unique<detail::ReplicaSet>(std::make_shared<detail::Master>(net, nullptr), s.devices,
-                                               s.root, "ParameterServer");
+  s.set = std::make_unique<detail::ReplicaSet>(std::make_shared<detail::Master>(net, nullptr), s.devices, s.root,
+                                               "ParameterServer");
   s.set->create(s.devices.size(), [&](Device device) {
     std::shared_ptr<nn::Module> copy = make(device);
-    check(copy != nullptr && copy != net, "ParameterServer: each device needs a separate module; for ",
-          device, copy ? " the model itself was returned" : " no module was created");
+    check(copy != nullptr && copy != net, "ParameterServer: each device needs a separate module; for ", device,
+          copy ? " the model itself was returned" : " no module was created");
     return copy;
   });
   for (std::size_t i = 0; i < s.devices.size(); ++i) {
@@ -127,8 +126,7 @@ void ServerCore::Impl::begin_batch(int64_t samples) {
         samples, options.shards, steps, [this](int64_t all) { return shard_sizes(all); },
         shards() ? options.chunks : !weighted_late);
   else
-    whole = {
-        .samples = samples, .assumed = samples, .seed = default_generator().current_seed(), .own_shards = {}};
+    whole = {.samples = samples, .assumed = samples, .seed = default_generator().current_seed(), .own_shards = {}};
   if (!whole.own_shards.empty()) return;
   whole.own_shards = piece_sizes(samples);
   whole.count = static_cast<int64_t>(whole.own_shards.size());
@@ -191,8 +189,7 @@ StepResult ServerCore::run_backward(const Tensors& batch, PieceFunction loss, co
   return impl_->guarded([&] { return impl_->run_backward(batch, loss, next); });
 }
 
-StepResult ServerCore::Impl::run_backward(const Tensors& batch, PieceFunction loss,
-                                          const optim::Optimizer* next) {
+StepResult ServerCore::Impl::run_backward(const Tensors& batch, PieceFunction loss, const optim::Optimizer* next) {
   Impl& s = *this;
   const double begin = seconds_now();
   if (s.left_at > 0) s.timings.data_wait += begin - s.left_at;
@@ -219,8 +216,7 @@ StepResult ServerCore::Impl::run_backward(const Tensors& batch, PieceFunction lo
   const std::size_t used = computed.used.size();
   if (s.group && !computed.failed && s.options.not_finite == NotFinite::kSkip)
     result.skipped = s.group->any(result.skipped);
-  if (result.skipped && s.summing && !computed.failed)
-    s.group_sum->finish(1);  // before its buffer is used again
+  if (result.skipped && s.summing && !computed.failed) s.group_sum->finish(1);  // before its buffer is used again
   const bool lost = result.skipped || computed.failed;
   if (lost) s.forget();
   if (s.shards() && s.has_buffers) {
@@ -252,8 +248,7 @@ ServerCore::Impl::Computed ServerCore::Impl::compute(const Tensors& batch, Piece
   out.used.assign(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(counts.size()));
   out.result = {Tensors(pieces.size()), std::vector<double>(pieces.size()), false};
   std::vector<char> bad(devices.size(), 0);
-  for (std::size_t i = counts.size(); i < devices.size() && !accumulating; ++i)
-    replicas[i]->forget_gradients();
+  for (std::size_t i = counts.size(); i < devices.size() && !accumulating; ++i) replicas[i]->forget_gradients();
   if (group_sum && held_back == 0) begin_sum(counts.size());
   const autocast::detail::State callers = autocast::detail::state;
   out.errors = run_on_devices(out.used, [&](std::size_t i) {
@@ -297,9 +292,8 @@ void ServerCore::Impl::add_timings(std::size_t used, double elapsed) {
   }
 }
 
-void ServerCore::Impl::work(std::size_t device, const std::vector<Piece>& pieces, std::size_t first,
-                            std::size_t count, const Tensors& batch, PieceFunction loss, StepResult& result,
-                            std::vector<char>& bad) {
+void ServerCore::Impl::work(std::size_t device, const std::vector<Piece>& pieces, std::size_t first, std::size_t count,
+                            const Tensors& batch, PieceFunction loss, StepResult& result, std::vector<char>& bad) {
   ServerReplica& r = *replicas[device];
   PhaseClock clock(r.device, options.synchronize_timings);
   r.timings = {};
@@ -329,8 +323,7 @@ bool ServerCore::Impl::piece(ServerReplica& r, const Piece& piece, std::size_t n
   Tensors inputs;
   for (const Tensor& t : batch) {
     const Tensor part = t.narrow(0, piece.start, piece.size);
-    inputs.push_back(options.buckets == 0 ? seen_from(r.device, part)
-                                          : part.to(r.device, /*non_blocking=*/true));
+    inputs.push_back(options.buckets == 0 ? seen_from(r.device, part) : part.to(r.device, /*non_blocking=*/true));
   }
   r.timings.copy_in += clock.lap();
   // A single device without shards draws from the caller's stream, as training without a server does.
@@ -345,13 +338,13 @@ bool ServerCore::Impl::piece(ServerReplica& r, const Piece& piece, std::size_t n
     value = loss(*r.net, inputs);
   }
   const char* kind = shards() ? "shard " : "piece ";
-  check(value.defined() && value.numel() == 1 && value.device() == r.device, "the loss of ", kind,
-        piece.number, " must be a scalar on ", r.device, ", got ", value);
+  check(value.defined() && value.numel() == 1 && value.device() == r.device, "the loss of ", kind, piece.number,
+        " must be a scalar on ", r.device, ", got ", value);
   result.losses[number] = value.detach();
   if (options.not_finite != NotFinite::kIgnore)
     if (const double number_now = value.item<double>(); !std::isfinite(number_now)) {
-      check(options.not_finite == NotFinite::kSkip, "the loss of ", kind, piece.number, " (samples ",
-            piece.start, " to ", piece.start + piece.size - 1, " of the batch) is ", number_now);
+      check(options.not_finite == NotFinite::kSkip, "the loss of ", kind, piece.number, " (samples ", piece.start,
+            " to ", piece.start + piece.size - 1, " of the batch) is ", number_now);
       return false;
     }
   r.timings.forward += clock.lap();

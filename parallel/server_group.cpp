@@ -12,8 +12,7 @@
 
 namespace tandem::parallel {
 
-ServerGroup::ServerGroup(std::shared_ptr<distributed::ProcessGroup> group, const nn::Module& net,
-                         int64_t bucket_bytes)
+ServerGroup::ServerGroup(std::shared_ptr<distributed::ProcessGroup> group, const nn::Module& net, int64_t bucket_bytes)
     : group_(std::move(group)), bucket_bytes_(bucket_bytes), exchange_(group_, bucket_bytes) {
   group_->check_member("ParameterServer");
   check(bucket_bytes > 0, "ParameterServer: bucket_bytes must be positive, got ", bucket_bytes);
@@ -40,8 +39,7 @@ Part part_of(const std::vector<int64_t>& parts, int rank) {
 // Parts are assumed to be those of the last step, so that forward does not wait for the other processes. Sizes of other
 // parts only change a divisor that is applied to the sum of the gradients: a run of shards that has at least two samples
 // per shard is cut in the same way in every batch in which it has as many samples.
-WholeBatch ServerGroup::begin_step(int64_t samples, int64_t shards, int64_t step, ShardSizes shard_sizes,
-                                   bool wait) {
+WholeBatch ServerGroup::begin_step(int64_t samples, int64_t shards, int64_t step, ShardSizes shard_sizes, bool wait) {
   const NoGradGuard no_grad;
   const int64_t seed = static_cast<int64_t>(default_generator().current_seed());
   Tensor own = empty({1, kEntries}, kLong);
@@ -58,8 +56,7 @@ WholeBatch ServerGroup::begin_step(int64_t samples, int64_t shards, int64_t step
   const auto mine = static_cast<std::ptrdiff_t>(rank()) * kEntries;
   const int64_t own_shards =
       balanced_begin(shards, group_->size(), rank() + 1) - balanced_begin(shards, group_->size(), rank());
-  if (wait || samples < 2 * own_shards || parts_.empty() ||
-      !std::equal(row, row + kEntries, parts_.begin() + mine))
+  if (wait || samples < 2 * own_shards || parts_.empty() || !std::equal(row, row + kEntries, parts_.begin() + mine))
     receive();
   WholeBatch whole = batch(shard_sizes);
   whole.assumed = last > 0 ? last : whole.samples;
@@ -93,25 +90,22 @@ WholeBatch ServerGroup::batch(ShardSizes shard_sizes) const {
   WholeBatch whole;
   for (int r = 0; r < size; ++r) {
     const Part of = part_of(parts_, r);
-    check(of.shards == own.shards && of.step == own.step, "ParameterServer: rank ", r, " is at step ",
-          of.step, " with shards = ", of.shards, ", but rank ", rank(), " at step ", own.step,
-          " with shards = ", own.shards);
+    check(of.shards == own.shards && of.step == own.step, "ParameterServer: rank ", r, " is at step ", of.step,
+          " with shards = ", of.shards, ", but rank ", rank(), " at step ", own.step, " with shards = ", own.shards);
     whole.samples += of.samples;
   }
   const std::vector<int64_t> sizes = shard_sizes(whole.samples);
   whole.seed = static_cast<uint64_t>(sizes.empty() ? own.seed : part_of(parts_, 0).seed);
   if (sizes.empty()) return whole;
   whole.total = static_cast<int64_t>(sizes.size());
-  check(static_cast<int>(sizes.size()) >= size, "ParameterServer: ", sizes.size(), " shards are too few for ",
-        size, " processes; each needs at least one");
+  check(static_cast<int>(sizes.size()) >= size, "ParameterServer: ", sizes.size(), " shards are too few for ", size,
+        " processes; each needs at least one");
   for (int r = 0; r < size; ++r) {
-    const int64_t first = balanced_begin(whole.total, size, r),
-                  end = balanced_begin(whole.total, size, r + 1);
+    const int64_t first = balanced_begin(whole.total, size, r), end = balanced_begin(whole.total, size, r + 1);
     const int64_t expected = std::accumulate(sizes.begin() + first, sizes.begin() + end, int64_t{0});
     const int64_t samples = part_of(parts_, r).samples;
-    check(samples == expected, "ParameterServer: rank ", r, " has ", samples,
-          " samples, but its part of a batch of ", whole.samples, " in ", sizes.size(), " shards has ",
-          expected, " (shards ", first, " to ", end - 1, ")");
+    check(samples == expected, "ParameterServer: rank ", r, " has ", samples, " samples, but its part of a batch of ",
+          whole.samples, " in ", sizes.size(), " shards has ", expected, " (shards ", first, " to ", end - 1, ")");
     if (r == rank()) {
       whole.first = first, whole.count = end - first;
       whole.own_shards.assign(sizes.begin() + first, sizes.begin() + end);
@@ -124,8 +118,8 @@ bool ServerGroup::any(bool here) {
   return distributed::gather_rows(*group_, full({1}, here ? 1 : 0, kByte)).max().item<int>() != 0;
 }
 
-void ServerGroup::sum_tree(const std::vector<TreeSum::Node>& nodes, int64_t leaves, const Tensor& sum,
-                           bool accumulate, double divisor) {
+void ServerGroup::sum_tree(const std::vector<TreeSum::Node>& nodes, int64_t leaves, const Tensor& sum, bool accumulate,
+                           double divisor) {
   exchange_.run(nodes, leaves, sum, accumulate, divisor);
 }
 

@@ -14,9 +14,8 @@ namespace tandem::parallel {
 /// The batch of all processes and this process's shards of it.
 struct WholeBatch {
   int64_t samples = 0;
-  int64_t assumed =
-      0;  ///< samples as of the last step, the same on all processes; in the first step those of this one
-  uint64_t seed = 0;  ///< with shards, of the default generator on rank 0; otherwise of this process's
+  int64_t assumed = 0;  ///< samples as of the last step, the same on all processes; in the first step those of this one
+  uint64_t seed = 0;    ///< with shards, of the default generator on rank 0; otherwise of this process's
   int64_t first = 0, count = 0;     ///< shards first … first + count - 1 are computed here
   std::vector<int64_t> own_shards;  ///< their sizes; empty without shards
   int64_t total = 0;                ///< number of shards

@@ -45,7 +45,7 @@ struct ServerCore::Impl {
   bool summing = false;                 // begin_sum() was called in this step
   WholeBatch whole;                     // of the current step
   int64_t part_samples = 0;             // of this process's part of it
-  bool weighted_late = false;  // without shards: this part's weight applies to the sum of its gradients
+  bool weighted_late = false;           // without shards: this part's weight applies to the sum of its gradients
 
   ServerReplica& master() { return *replicas[root]; }
   bool shards() const { return options.shards > 0; }
@@ -82,8 +82,8 @@ struct ServerCore::Impl {
   std::vector<Piece> cut(const WholeBatch& whole) const;
   void work(std::size_t device, const std::vector<Piece>& pieces, std::size_t first, std::size_t count,
             const Tensors& batch, PieceFunction loss, StepResult& result, std::vector<char>& bad);
-  bool piece(ServerReplica& r, const Piece& piece, std::size_t number, const Tensors& batch,
-             PieceFunction loss, StepResult& result, PhaseClock& clock, bool last);
+  bool piece(ServerReplica& r, const Piece& piece, std::size_t number, const Tensors& batch, PieceFunction loss,
+             StepResult& result, PhaseClock& clock, bool last);
   void reduce(std::size_t used, const optim::Optimizer* next);
   void sum_devices(std::size_t used, const optim::Optimizer* next);
   Tensors gradients_of_peers(std::size_t used);

@@ -68,8 +68,8 @@ void ShardBuffers::begin(const nn::Module& net) {
   stamps_.resize(now.size());
   for (std::size_t k = 0; k < now.size(); ++k) {
     if (k < buffers_.size() && buffers_[k].is_same(now[k]) && stamp(now[k]) == stamps_[k]) continue;
-    if (initial_[k].defined() && initial_[k].sizes() == now[k].sizes() &&
-        initial_[k].dtype() == now[k].dtype() && initial_[k].device() == now[k].device())
+    if (initial_[k].defined() && initial_[k].sizes() == now[k].sizes() && initial_[k].dtype() == now[k].dtype() &&
+        initial_[k].device() == now[k].device())
       initial_[k].copy_(now[k]);
     else
       initial_[k] = now[k].clone();
@@ -110,8 +110,8 @@ std::vector<Tensor> trainable(const std::vector<Tensor>& parameters) {
     if (p.requires_grad()) out.push_back(p);
   check(!out.empty(), "ParameterServer: the model has no parameters that require a gradient");
   for (const Tensor& p : out)
-    check(p.dtype() == out[0].dtype(), "ParameterServer: trainable parameters must have one dtype\n  first ",
-          out[0], "\n  other ", p);
+    check(p.dtype() == out[0].dtype(), "ParameterServer: trainable parameters must have one dtype\n  first ", out[0],
+          "\n  other ", p);
   return out;
 }
 
@@ -126,8 +126,7 @@ void ServerReplica::check_unchanged() const {
   const std::vector<Tensor> now = net->parameters();
   bool same = now.size() == parameters.size() && flat.is_flat();
   for (std::size_t i = 0, trained = 0; same && i < now.size(); ++i) {
-    const bool is_trained =
-        trained < flat.parameters().size() && flat.parameters()[trained].is_same(parameters[i]);
+    const bool is_trained = trained < flat.parameters().size() && flat.parameters()[trained].is_same(parameters[i]);
     trained += is_trained;
     same = now[i].is_same(parameters[i]) && now[i].requires_grad() == is_trained;
   }
@@ -145,8 +144,8 @@ uint64_t ServerReplica::stamp() const {
 void ServerReplica::copy_buffers(const ServerReplica& from) {
   NoGradGuard no_grad;
   const auto mine = net->buffers(), theirs = from.net->buffers();
-  check(mine.size() == theirs.size(), "ParameterServer: the model has ", theirs.size(),
-        " buffers, but its replica on ", device, " has ", mine.size());
+  check(mine.size() == theirs.size(), "ParameterServer: the model has ", theirs.size(), " buffers, but its replica on ",
+        device, " has ", mine.size());
   for (std::size_t i = 0; i < mine.size(); ++i) Tensor(mine[i]).copy_(theirs[i], /*non_blocking=*/true);
 }
 

@@ -16,10 +16,9 @@ namespace tandem::parallel {
 int64_t batch_size(const Tensors& batch) {
   check(!batch.empty(), "ParameterServer: the batch has no tensors");
   for (const Tensor& t : batch) {
-    check(t.defined() && t.dim() > 0,
-          "ParameterServer: batch tensors must have samples along dimension 0, got ", t);
-    check(t.size(0) == batch[0].size(0), "ParameterServer: batch tensors differ in the number of samples\n  ",
-          batch[0], "\n  ", t);
+    check(t.defined() && t.dim() > 0, "ParameterServer: batch tensors must have samples along dimension 0, got ", t);
+    check(t.size(0) == batch[0].size(0), "ParameterServer: batch tensors differ in the number of samples\n  ", batch[0],
+          "\n  ", t);
   }
   check(batch[0].size(0) > 0, "ParameterServer: the batch has no samples: ", batch[0]);
   return batch[0].size(0);
@@ -68,8 +67,7 @@ bool ServerCore::Impl::steps_all(const optim::Optimizer& optimizer) {
   for (const auto& group : optimizer.param_groups())
     for (const Tensor& p : group.params()) {
       if (p.is_same(leaf)) return optimizer.size() == 1;
-      if (!p.grad().defined() || p.grad().storage() != master().flat.grad().storage() ||
-          !p.grad().is_contiguous())
+      if (!p.grad().defined() || p.grad().storage() != master().flat.grad().storage() || !p.grad().is_contiguous())
         return false;
       there += p.numel();
     }
@@ -199,8 +197,7 @@ Tensor ServerCore::run_evaluate(const Tensors& batch, PieceFunction f) {
   Impl& s = *impl_;
   s.master().check_unchanged();
   const std::vector<int64_t> sizes = balanced_sizes(batch_size(batch), s.devices.size());
-  const std::vector<Device> used(s.devices.begin(),
-                                 s.devices.begin() + static_cast<std::ptrdiff_t>(sizes.size()));
+  const std::vector<Device> used(s.devices.begin(), s.devices.begin() + static_cast<std::ptrdiff_t>(sizes.size()));
   if (s.has_buffers)
     for (auto& r : s.replicas)
       if (r.get() != &s.master()) r->copy_buffers(s.master());
@@ -219,8 +216,7 @@ Tensor ServerCore::run_evaluate(const Tensors& batch, PieceFunction f) {
     int64_t start = 0;
     for (std::size_t j = 0; j < i; ++j) start += sizes[j];
     Tensors piece;
-    for (const Tensor& t : batch)
-      piece.push_back(t.narrow(0, start, sizes[i]).to(r.device, /*non_blocking=*/true));
+    for (const Tensor& t : batch) piece.push_back(t.narrow(0, start, sizes[i]).to(r.device, /*non_blocking=*/true));
     out[i] = f(*r.net, piece);
   });
   for (std::size_t i = 0; i < modules.size(); ++i)

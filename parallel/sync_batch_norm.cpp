@@ -49,8 +49,8 @@ Statistics statistics_of(const Tensor& x, ProcessGroup& group) {
   group.all_gather(all, own.unsqueeze(0))->wait();
   Tensor count = zeros({1}, options), mean = zeros({channels}, options), squares = zeros({channels}, options);
   for (int rank = 0; rank < group.size(); ++rank) {
-    const Tensor row = all.select(0, rank), n = row.narrow(0, 0, 1), total = count + n,
-                 share = n / total.clamp_min(1), far = row.narrow(0, 1, channels) - mean;
+    const Tensor row = all.select(0, rank), n = row.narrow(0, 0, 1), total = count + n, share = n / total.clamp_min(1),
+                 far = row.narrow(0, 1, channels) - mean;
     squares += row.narrow(0, 1 + channels, channels) + far * far * (count * share);
     mean += far * share;
     count = total;
@@ -69,13 +69,12 @@ struct SyncBatchNormBackward final : Node {
     for (SavedTensor* saved : {&input, &weight, &mean, &variance, &count}) saved->release();
   }
 
-  void fused(const Tensor& g, const Tensor& x, const Tensor& w, const Tensor& n,
-             std::span<Tensor> out) const {
+  void fused(const Tensor& g, const Tensor& x, const Tensor& w, const Tensor& n, std::span<Tensor> out) const {
     const int64_t channels = x.size(1);
     const Tensor m = mean.unpack(*this), var = variance.unpack(*this);
     Tensor sums = empty_raw({2, channels}, x.dtype(), x.device());  // of g h and of g
-    backend(x).batch_norm.batch_backward({}, sums.select(0, 0), sums.select(0, 1), as_channels(g),
-                                         as_channels(x), m, var, w, eps, false);
+    backend(x).batch_norm.batch_backward({}, sums.select(0, 0), sums.select(0, 1), as_channels(g), as_channels(x), m,
+                                         var, w, eps, false);
     if (needs(1)) out[1] = sums.select(0, 0).clone();
     if (needs(2)) out[2] = sums.select(0, 1).clone();
     if (!needs(0)) return;
@@ -91,8 +90,7 @@ struct SyncBatchNormBackward final : Node {
   }
 
   // Here the statistics are functions of x.
-  void differentiable(const Tensor& g, const Tensor& x, const Tensor& w, const Tensor& n,
-                      std::span<Tensor> out) const {
+  void differentiable(const Tensor& g, const Tensor& x, const Tensor& w, const Tensor& n, std::span<Tensor> out) const {
     Dims dims{0}, row(x.sizes().size(), 1);
     for (int64_t d = 2; d < x.dim(); ++d) dims.push_back(d);
     row[1] = x.size(1);
@@ -113,20 +111,18 @@ struct SyncBatchNormBackward final : Node {
 };
 
 void check_input(const Tensor& input, const Tensor& weight, const Tensor& bias, int64_t features) {
-  check(input.dim() >= 2 && input.size(1) == features, "SyncBatchNorm: expected input [N, ", features,
-        ", ...], got ", input);
+  check(input.dim() >= 2 && input.size(1) == features, "SyncBatchNorm: expected input [N, ", features, ", ...], got ",
+        input);
   check(input.is_floating_point(), "SyncBatchNorm: expected floating point, got ", input);
   for (const Tensor* t : {&weight, &bias})
-    check(!t->defined() || ((t->dtype() == input.dtype() ||
-                             (t->dtype() == kFloat && isReducedFloatingType(input.dtype()))) &&
-                            t->device() == input.device()),
-          "SyncBatchNorm: input and parameters differ in dtype or device\n  input     ", input,
-          "\n  parameter ", *t);
+    check(!t->defined() ||
+              ((t->dtype() == input.dtype() || (t->dtype() == kFloat && isReducedFloatingType(input.dtype()))) &&
+               t->device() == input.device()),
+          "SyncBatchNorm: input and parameters differ in dtype or device\n  input     ", input, "\n  parameter ", *t);
 }
 
 // Of a training batch; stores what it used in `of`.
-Tensor normalize(const Tensor& self, const Tensor& w, const Tensor& b, double eps, const Group& group,
-                 Statistics& of) {
+Tensor normalize(const Tensor& self, const Tensor& w, const Tensor& b, double eps, const Group& group, Statistics& of) {
   if (const ScalarType type = self.dtype(); isReducedFloatingType(type)) {
     const auto wide = [](const Tensor& t) { return t.defined() ? t.to(kFloat) : t; };
     return normalize(wide(self), wide(w), wide(b), eps, group, of).to(type);
@@ -154,8 +150,7 @@ Tensor normalize(const Tensor& self, const Tensor& w, const Tensor& b, double ep
 void update_running(const nn::BatchNormCall& call, const Statistics& of) {
   std::vector<Tensor> buffers{call.running_mean, call.running_var};
   if (call.num_batches_tracked.defined()) buffers.push_back(call.num_batches_tracked);
-  const Tensor unbiased =
-      (of.variance * (of.count / (of.count - 1).clamp_min(1)).to(of.variance.dtype())).detach();
+  const Tensor unbiased = (of.variance * (of.count / (of.count - 1).clamp_min(1)).to(of.variance.dtype())).detach();
   update_buffers(std::move(buffers), {of.mean, unbiased},
                  [momentum = call.momentum](std::vector<Tensor>& running, const std::vector<Tensor>& batch) {
                    double weight_of_new = momentum.value_or(0);
@@ -182,8 +177,7 @@ Tensor sync_batch_norm(const nn::BatchNormCall& call, const Group& group) {
 
 SyncBatchNormImpl::SyncBatchNormImpl(const nn::BatchNormOptions& options, std::shared_ptr<ProcessGroup> group)
     : options(options), process_group(std::move(group)) {
-  check(options.num_features() > 0, "SyncBatchNorm: num_features must be positive, got ",
-        options.num_features());
+  check(options.num_features() > 0, "SyncBatchNorm: num_features must be positive, got ", options.num_features());
   SyncBatchNormImpl::reset();
 }
 

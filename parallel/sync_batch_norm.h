@@ -20,8 +20,7 @@ namespace tandem::distributed {
 class SyncBatchNormImpl : public nn::Cloneable<SyncBatchNormImpl> {
  public:
   /// Without a group, forward uses the default group. Throws Error unless num_features is positive.
-  explicit SyncBatchNormImpl(const nn::BatchNormOptions& options,
-                             std::shared_ptr<ProcessGroup> group = nullptr);
+  explicit SyncBatchNormImpl(const nn::BatchNormOptions& options, std::shared_ptr<ProcessGroup> group = nullptr);
   void reset() override;
   void reset_running_stats();
   void reset_parameters();

@@ -49,12 +49,11 @@ TreeExchange::TreeExchange(std::shared_ptr<ProcessGroup> group, int64_t bytes)
     : group_(std::move(group)), bytes_(bytes) {}
 
 // Two parts are in flight, so one is summed while the next is sent. All ranks submit in the same order.
-void TreeExchange::run(const std::vector<TreeSum::Node>& nodes, int64_t leaves, const Tensor& sum,
-                       bool accumulate, double divisor) {
+void TreeExchange::run(const std::vector<TreeSum::Node>& nodes, int64_t leaves, const Tensor& sum, bool accumulate,
+                       double divisor) {
   const NoGradGuard no_grad;
   const int64_t size = sum.numel();
-  const int64_t step =
-      std::max<int64_t>(bytes_ / static_cast<int64_t>(sum.element_size()), 16 * group_->size());
+  const int64_t step = std::max<int64_t>(bytes_ / static_cast<int64_t>(sum.element_size()), 16 * group_->size());
   if (size == 0) return;
   const Layout layout(leaves, group_->size());
   Part current = start(nodes, layout, 0, std::min(step, size)), last;
@@ -70,8 +69,8 @@ void TreeExchange::run(const std::vector<TreeSum::Node>& nodes, int64_t leaves, 
 }
 
 // Sends segment q of every node to rank q.
-TreeExchange::Part TreeExchange::start(const std::vector<TreeSum::Node>& nodes, const Layout& layout,
-                                       int64_t begin, int64_t end) {
+TreeExchange::Part TreeExchange::start(const std::vector<TreeSum::Node>& nodes, const Layout& layout, int64_t begin,
+                                       int64_t end) {
   Part part{begin, end, segments_of(end - begin, group_->size()), {}, {}, {}, {}};
   const auto ranks = static_cast<std::size_t>(group_->size());
   std::vector<std::vector<int64_t>> table(ranks);  // elements from rank r to rank q

@@ -18,14 +18,13 @@ class TreeExchange {
   TreeExchange(std::shared_ptr<ProcessGroup> group, int64_t bytes);
   /// Writes the sum of all ranks' nodes, over `divisor`, to `sum` [n], or adds it if `accumulate`. `nodes`: flat sums [n]
   /// of this rank's shards; rank r has run r of as many balanced runs as ranks (core/shards.h). Changes the nodes' sums.
-  void run(const std::vector<parallel::TreeSum::Node>& nodes, int64_t leaves, const Tensor& sum,
-           bool accumulate, double divisor = 1);
+  void run(const std::vector<parallel::TreeSum::Node>& nodes, int64_t leaves, const Tensor& sum, bool accumulate,
+           double divisor = 1);
 
  private:
   struct Part;
   struct Layout;
-  Part start(const std::vector<parallel::TreeSum::Node>& nodes, const Layout& layout, int64_t begin,
-             int64_t end);
+  Part start(const std::vector<parallel::TreeSum::Node>& nodes, const Layout& layout, int64_t begin, int64_t end);
   void add_and_gather(Part& part, const Layout& layout, const Tensor& sum, bool accumulate, double divisor);
   void finish(Part& part, const Tensor& sum, bool accumulate);
 

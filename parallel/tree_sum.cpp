@@ -68,8 +68,7 @@ void TreeSum::begin_leaf(int64_t leaf, const std::vector<Tensor>& parameters, co
   leaf_ = leaf;
   collected_.assign(parameters.size(), 0);
   // A right leaf needs no buffer.
-  own_buffer_ =
-      nodes_.empty() || leaf % 2 == 0 || nodes_.back().level != 0 || nodes_.back().index != leaf - 1;
+  own_buffer_ = nodes_.empty() || leaf % 2 == 0 || nodes_.back().level != 0 || nodes_.back().index != leaf - 1;
   if (own_buffer_) nodes_.push_back({{0, leaf}, buffer(parameters, like, offsets)});
 }
 
@@ -122,8 +121,7 @@ void TreeSum::add(int level, int64_t index, Tensor flat) {
 
 void TreeSum::merge() {
   NoGradGuard no_grad;
-  while (raise(nodes_.back(), leaves_) && nodes_.size() > 1 &&
-         are_siblings(nodes_[nodes_.size() - 2], nodes_.back())) {
+  while (raise(nodes_.back(), leaves_) && nodes_.size() > 1 && are_siblings(nodes_[nodes_.size() - 2], nodes_.back())) {
     Node& top = nodes_.back();
     Node& left = nodes_[nodes_.size() - 2];
     left.sum.flat.add_(top.sum.flat);
@@ -134,8 +132,6 @@ void TreeSum::merge() {
   }
 }
 
-uint64_t stream_seed(uint64_t seed, uint64_t step, uint64_t shard) {
-  return mixed(mixed(mixed(seed) ^ step) ^ shard);
-}
+uint64_t stream_seed(uint64_t seed, uint64_t step, uint64_t shard) { return mixed(mixed(mixed(seed) ^ step) ^ shard); }
 
 }  // namespace tandem::parallel

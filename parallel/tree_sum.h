@@ -53,8 +53,7 @@ class TreeSum {
   std::size_t buffers() const { return made_; }
 
  private:
-  FlatSum buffer(const std::vector<Tensor>& parameters, const Tensor& like,
-                 const std::vector<int64_t>& offsets);
+  FlatSum buffer(const std::vector<Tensor>& parameters, const Tensor& like, const std::vector<int64_t>& offsets);
   void merge();
 
   int64_t leaves_ = 0, leaf_ = 0;

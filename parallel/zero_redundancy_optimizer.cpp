@@ -19,8 +19,7 @@ std::shared_ptr<ProcessGroup> group_of(const ZeroRedundancyOptimizerOptions& opt
 }
 
 // Throws on all ranks if the parameters differ from those of rank 0 in number, shape, dtype or group.
-void compare_layouts(ProcessGroup& group, const std::vector<optim::OptimizerParamGroup>& groups,
-                     Device device) {
+void compare_layouts(ProcessGroup& group, const std::vector<optim::OptimizerParamGroup>& groups, Device device) {
   uint64_t hash = 14695981039346656037u;
   for (const auto& part : groups) {
     std::string text = "group";
@@ -33,9 +32,8 @@ void compare_layouts(ProcessGroup& group, const std::vector<optim::OptimizerPara
   const Tensor seen = all.cpu();
   for (int rank = 1; rank < group.size(); ++rank)
     if (seen.data_ptr<int64_t>()[rank] != seen.data_ptr<int64_t>()[0])
-      throw DistributedError(
-          concat(kName, ": the parameters of rank ", rank,
-                 " differ from those of rank 0 in number, shape, dtype or parameter group"));
+      throw DistributedError(concat(kName, ": the parameters of rank ", rank,
+                                    " differ from those of rank 0 in number, shape, dtype or parameter group"));
 }
 
 }  // namespace
@@ -70,8 +68,7 @@ struct ZeroRedundancyOptimizerBase::Impl {
     return found == states.end() ? nullptr : found->second.get();
   }
 
-  std::vector<optim::OptimizerParamGroup> groups_of_leaves(
-      const std::vector<optim::OptimizerParamGroup>&) const;
+  std::vector<optim::OptimizerParamGroup> groups_of_leaves(const std::vector<optim::OptimizerParamGroup>&) const;
   void take_options(const std::vector<optim::OptimizerParamGroup>& groups) const;
   void use_gradients();
   void reduce_gradients();
@@ -98,9 +95,9 @@ std::vector<optim::OptimizerParamGroup> ZeroRedundancyOptimizerBase::Impl::group
   return out;
 }
 
-ZeroRedundancyOptimizerBase::ZeroRedundancyOptimizerBase(
-    const std::vector<optim::OptimizerParamGroup>& groups, std::unique_ptr<optim::OptimizerOptions> defaults,
-    const MakePart& make, ZeroRedundancyOptimizerOptions options)
+ZeroRedundancyOptimizerBase::ZeroRedundancyOptimizerBase(const std::vector<optim::OptimizerParamGroup>& groups,
+                                                         std::unique_ptr<optim::OptimizerOptions> defaults,
+                                                         const MakePart& make, ZeroRedundancyOptimizerOptions options)
     : Optimizer(groups, std::move(defaults)) {
   const std::vector<Tensor> all = parameters();
   check(!all.empty(), kName, ": expected at least one parameter");
@@ -117,9 +114,7 @@ const char* ZeroRedundancyOptimizerBase::name() const { return impl_ ? impl_->pa
 std::unique_ptr<optim::OptimizerParamState> ZeroRedundancyOptimizerBase::make_state() const {
   return impl_->part->blank_state();
 }
-const std::shared_ptr<ProcessGroup>& ZeroRedundancyOptimizerBase::process_group() const {
-  return impl_->group;
-}
+const std::shared_ptr<ProcessGroup>& ZeroRedundancyOptimizerBase::process_group() const { return impl_->group; }
 
 Tensor ZeroRedundancyOptimizerBase::step(LossClosure closure) {
   Tensor loss;
@@ -144,8 +139,7 @@ Tensor ZeroRedundancyOptimizerBase::step(LossClosure closure) {
 }
 
 // Schedulers and load() change the options of the whole groups.
-void ZeroRedundancyOptimizerBase::Impl::take_options(
-    const std::vector<optim::OptimizerParamGroup>& groups) const {
+void ZeroRedundancyOptimizerBase::Impl::take_options(const std::vector<optim::OptimizerParamGroup>& groups) const {
   for (std::size_t g = 0; g < groups.size(); ++g)
     optimizer().param_groups()[g].set_options(groups[g].options().clone());
 }
@@ -157,8 +151,8 @@ void ZeroRedundancyOptimizerBase::Impl::use_gradients() {
     const Tensor& p = flat.parameters()[s.parameter];
     const Tensor grad = p.grad();
     if (!grad.defined()) continue;
-    check(grad.sizes() == p.sizes(), kName,
-          ": the gradient's shape differs from its parameter's\n  parameter ", p, "\n  gradient  ", grad);
+    check(grad.sizes() == p.sizes(), kName, ": the gradient's shape differs from its parameter's\n  parameter ", p,
+          "\n  gradient  ", grad);
     leaves[i].mutable_grad() = grad.detach().contiguous().view({-1}).narrow(0, s.begin, s.length);
   }
 }
@@ -189,8 +183,8 @@ std::vector<char> ZeroRedundancyOptimizerBase::Impl::used_anywhere() const {
 Tensor ZeroRedundancyOptimizerBase::Impl::reduced(const SlicedBuffer& buffer) const {
   const int ranks = group->size();
   const auto item = static_cast<int64_t>(buffer.data.element_size());
-  const int64_t most = std::max<int64_t>(options.bucket_bytes / (item * ranks) / FlatSlices::kAlignment, 1) *
-                       FlatSlices::kAlignment;
+  const int64_t most =
+      std::max<int64_t>(options.bucket_bytes / (item * ranks) / FlatSlices::kAlignment, 1) * FlatSlices::kAlignment;
   Tensor out = empty({buffer.slice}, buffer.data.options());
   WorkPtr before;
   for (int64_t at = 0; at < buffer.slice; at += most) {
@@ -247,18 +241,15 @@ std::vector<int64_t> ZeroRedundancyOptimizerBase::Impl::table() const {
 }
 
 // Entry `field` of the state of a whole buffer, on rank `to` or on all; undefined on others.
-Tensor ZeroRedundancyOptimizerBase::Impl::collect(const SlicedBuffer& buffer, std::size_t field,
-                                                  int to) const {
+Tensor ZeroRedundancyOptimizerBase::Impl::collect(const SlicedBuffer& buffer, std::size_t field, int to) const {
   Tensor own = zeros({buffer.slice}, buffer.data.options());
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const Segment& s = segments[i];
     optim::OptimizerParamState* of = &flat.buffers()[s.buffer] == &buffer ? state(i) : nullptr;
     if (of == nullptr) continue;
-    if (const Tensor value = *of->fields()[field].tensor; value.defined())
-      own.narrow(0, s.at, s.length).copy_(value);
+    if (const Tensor value = *of->fields()[field].tensor; value.defined()) own.narrow(0, s.at, s.length).copy_(value);
   }
-  Tensor all =
-      to < 0 || to == group->rank() ? empty({group->size(), buffer.slice}, buffer.data.options()) : Tensor();
+  Tensor all = to < 0 || to == group->rank() ? empty({group->size(), buffer.slice}, buffer.data.options()) : Tensor();
   if (to < 0)
     group->all_gather(all, own.unsqueeze(0))->wait();
   else
@@ -268,8 +259,8 @@ Tensor ZeroRedundancyOptimizerBase::Impl::collect(const SlicedBuffer& buffer, st
 
 void ZeroRedundancyOptimizerBase::consolidate_state_dict(int to) {
   Impl& s = *impl_;
-  check(to >= -1 && to < s.group->size(), kName, ".consolidate_state_dict: expected a rank below ",
-        s.group->size(), ", or -1 for all, got ", to);
+  check(to >= -1 && to < s.group->size(), kName, ".consolidate_state_dict: expected a rank below ", s.group->size(),
+        ", or -1 for all, got ", to);
   const NoGradGuard no_grad;
   const bool here = to < 0 || to == s.group->rank();
   const std::vector<int64_t> table = s.table();
@@ -285,8 +276,7 @@ void ZeroRedundancyOptimizerBase::consolidate_state_dict(int to) {
         *of(k).fields()[f].count = count - 1;
     for (const SlicedBuffer& buffer : s.flat.buffers()) {
       const auto has = [&](std::size_t parameter) { return table[parameter * entries + f] > 0; };
-      if (blank[f].tensor == nullptr || std::none_of(buffer.parameters.begin(), buffer.parameters.end(), has))
-        continue;
+      if (blank[f].tensor == nullptr || std::none_of(buffer.parameters.begin(), buffer.parameters.end(), has)) continue;
       const Tensor all = s.collect(buffer, f, to);
       for (std::size_t i = 0; here && i < buffer.parameters.size(); ++i) {
         const Tensor& p = s.flat.parameters()[buffer.parameters[i]];
@@ -343,8 +333,8 @@ void ZeroRedundancyOptimizerBase::load_part(serialize::InputArchive& archive) {
   int64_t rank = 0, ranks = 0;
   archive.read("rank", rank);
   archive.read("size", ranks);
-  check(rank == s.group->rank() && ranks == s.group->size(), kName, ".load_part: the state of rank ", rank,
-        " of ", ranks, " was saved, but this is rank ", s.group->rank(), " of ", s.group->size(),
+  check(rank == s.group->rank() && ranks == s.group->size(), kName, ".load_part: the state of rank ", rank, " of ",
+        ranks, " was saved, but this is rank ", s.group->rank(), " of ", s.group->size(),
         "; save the complete state to go on with other processes");
   serialize::InputArchive part;
   archive.read("part", part);

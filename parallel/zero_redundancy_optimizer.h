@@ -100,8 +100,7 @@ class ZeroRedundancyOptimizer final : public ZeroRedundancyOptimizerBase {
 
   struct Part final : O, detail::PartOptimizer {
     template <class Defaults>
-    Part(const std::vector<optim::OptimizerParamGroup>& groups, const Defaults& defaults)
-        : O(groups, defaults) {}
+    Part(const std::vector<optim::OptimizerParamGroup>& groups, const Defaults& defaults) : O(groups, defaults) {}
     optim::Optimizer& optimizer() override { return *this; }
     const char* type() const override { return O::name(); }
     std::unique_ptr<optim::OptimizerParamState> blank_state() const override { return O::make_state(); }
@@ -118,14 +117,12 @@ class ZeroRedundancyOptimizer final : public ZeroRedundancyOptimizerBase {
   ZeroRedundancyOptimizer(const Groups& groups, Defaults defaults, Options options = {})
       : ZeroRedundancyOptimizerBase(
             groups, std::make_unique<Defaults>(defaults),
-            [&](const Groups& parts) { return std::make_unique<Part>(parts, defaults); },
-            std::move(options)) {}
+            [&](const Groups& parts) { return std::make_unique<Part>(parts, defaults); }, std::move(options)) {}
   template <std::derived_from<optim::OptimizerOptions> Defaults>
   ZeroRedundancyOptimizer(std::vector<Tensor> parameters, Defaults defaults, Options options = {})
       : ZeroRedundancyOptimizer(Groups{std::move(parameters)}, std::move(defaults), std::move(options)) {}
   template <std::derived_from<optim::OptimizerOptions> Defaults>
-  ZeroRedundancyOptimizer(std::vector<Tensor> parameters, Defaults defaults,
-                          std::shared_ptr<ProcessGroup> group)
+  ZeroRedundancyOptimizer(std::vector<Tensor> parameters, Defaults defaults, std::shared_ptr<ProcessGroup> group)
       : ZeroRedundancyOptimizer(Groups{std::move(parameters)}, std::move(defaults),
                                 Options{.process_group = std::move(group)}) {}
 };

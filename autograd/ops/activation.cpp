@@ -20,14 +20,12 @@ Parameters hardtanh_bounds(const Tensor& self, const Scalar& min, const Scalar& 
 Tensor log_sigmoid(const Tensor& self) { return unary<ops::LogSigmoid>(self); }
 Tensor silu(const Tensor& self) { return self.is_complex() ? self * sigmoid(self) : unary<ops::Silu>(self); }
 Tensor mish(const Tensor& self) { return unary<ops::Mish>(self); }
-Tensor softsign(const Tensor& self) {
-  return self.is_complex() ? self / (abs(self) + 1) : unary<ops::Softsign>(self);
-}
+Tensor softsign(const Tensor& self) { return self.is_complex() ? self / (abs(self) + 1) : unary<ops::Softsign>(self); }
 Tensor hardsigmoid(const Tensor& self) { return unary<ops::Hardsigmoid>(self); }
 Tensor hardswish(const Tensor& self) { return unary<ops::Hardswish>(self); }
 Tensor gelu(const Tensor& self, std::string_view approximate) {
-  check(approximate == "none" || approximate == "tanh",
-        "gelu: approximate must be \"none\" or \"tanh\", got \"", approximate, "\"");
+  check(approximate == "none" || approximate == "tanh", "gelu: approximate must be \"none\" or \"tanh\", got \"",
+        approximate, "\"");
   return approximate == "none" ? unary<ops::Gelu>(self) : unary<ops::GeluTanh>(self);
 }
 Tensor softplus(const Tensor& self, const Scalar& beta, const Scalar& threshold) {

@@ -23,8 +23,7 @@ Tensor softsign(const Tensor& self);
 /// log(1 + e^(beta x)) / beta, or x where beta x > threshold.
 Tensor softplus(const Tensor& self, const Scalar& beta = 1, const Scalar& threshold = 20);
 /// scale (max(0, x) + min(0, alpha (e^(input_scale x) - 1))) (Clevert et al., arXiv:1511.07289)
-Tensor elu(const Tensor& self, const Scalar& alpha = 1, const Scalar& scale = 1,
-           const Scalar& input_scale = 1);
+Tensor elu(const Tensor& self, const Scalar& alpha = 1, const Scalar& scale = 1, const Scalar& input_scale = 1);
 Tensor& elu_(const Tensor& self, const Scalar& alpha = 1, const Scalar& scale = 1);
 /// elu with the constants of Klambauer et al., arXiv:1706.02515.
 Tensor selu(const Tensor& self);
@@ -57,10 +56,10 @@ Tensor tanhshrink(const Tensor& self);
 Tensor prelu(const Tensor& self, const Tensor& weight);
 /// x where positive, else r x: in training, r is drawn between lower and upper for each element; otherwise it is their mean
 /// (B. Xu et al., arXiv:1505.00853).
-Tensor rrelu(const Tensor& self, const Scalar& lower = 0.125, const Scalar& upper = 1.0 / 3,
-             bool training = false, const optional<Generator>& generator = nullopt);
-Tensor& rrelu_(const Tensor& self, const Scalar& lower = 0.125, const Scalar& upper = 1.0 / 3,
-               bool training = false, const optional<Generator>& generator = nullopt);
+Tensor rrelu(const Tensor& self, const Scalar& lower = 0.125, const Scalar& upper = 1.0 / 3, bool training = false,
+             const optional<Generator>& generator = nullopt);
+Tensor& rrelu_(const Tensor& self, const Scalar& lower = 0.125, const Scalar& upper = 1.0 / 3, bool training = false,
+               const optional<Generator>& generator = nullopt);
 /// a sigmoid(b), where a and b are the two halves of self along `dim`.
 Tensor glu(const Tensor& self, int64_t dim = -1);
 

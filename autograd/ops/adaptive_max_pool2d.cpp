@@ -13,8 +13,7 @@ namespace {
 int64_t begin_of(int64_t i, int64_t in, int64_t out) { return i * in / out; }
 int64_t end_of(int64_t i, int64_t in, int64_t out) { return ((i + 1) * in + out - 1) / out; }
 
-std::tuple<Tensor, Tensor> window_max(const Tensor& self, int64_t top, int64_t bottom, int64_t left,
-                                      int64_t right) {
+std::tuple<Tensor, Tensor> window_max(const Tensor& self, int64_t top, int64_t bottom, int64_t left, int64_t right) {
   const auto [value, index] =
       tandem::max(self.narrow(-2, top, bottom - top).narrow(-1, left, right - left).flatten(-2, -1), -1);
   const int64_t width = right - left;
@@ -25,8 +24,7 @@ std::tuple<Tensor, Tensor> window_max(const Tensor& self, int64_t top, int64_t b
 }  // namespace
 
 std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& self, IntArrayRef output_size) {
-  check(self.dim() == 3 || self.dim() == 4, "adaptive_max_pool2d: expected [N, C, H, W] or [C, H, W], got ",
-        self);
+  check(self.dim() == 3 || self.dim() == 4, "adaptive_max_pool2d: expected [N, C, H, W] or [C, H, W], got ", self);
   std::array<int64_t, 2> out;
   autograd::set_pair("adaptive_max_pool2d", "output_size", output_size, 0, out);
   const int64_t h = self.size(-2), w = self.size(-1);
@@ -41,8 +39,8 @@ std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& self, IntArrayRef o
   std::vector<Tensor> values, indices;
   for (int64_t i = 0; i < out[0]; ++i)
     for (int64_t j = 0; j < out[1]; ++j) {
-      auto [value, index] = window_max(self, begin_of(i, h, out[0]), end_of(i, h, out[0]),
-                                       begin_of(j, w, out[1]), end_of(j, w, out[1]));
+      auto [value, index] =
+          window_max(self, begin_of(i, h, out[0]), end_of(i, h, out[0]), begin_of(j, w, out[1]), end_of(j, w, out[1]));
       values.push_back(value);
       indices.push_back(index);
     }

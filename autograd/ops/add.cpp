@@ -18,8 +18,7 @@ struct AddBackward final : Node {
 ScalarType add_type(ScalarType type, const Scalar& alpha) {
   check(!alpha.isFloatingPoint() || is_differentiable(type), "add: alpha ", alpha,
         " must be an integer because the result is ", type);
-  check(!alpha.isComplex() || is_complex(type), "add: alpha ", alpha, " must be real because the result is ",
-        type);
+  check(!alpha.isComplex() || is_complex(type), "add: alpha ", alpha, " must be real because the result is ", type);
   return type;
 }
 
@@ -37,12 +36,8 @@ Tensor add(const Tensor& self, const Scalar& other, const Scalar& alpha) {
   return out;
 }
 
-Tensor Tensor::add(const Tensor& other, const Scalar& alpha) const {
-  return tandem::add(*this, other, alpha);
-}
-Tensor Tensor::add(const Scalar& other, const Scalar& alpha) const {
-  return tandem::add(*this, other, alpha);
-}
+Tensor Tensor::add(const Tensor& other, const Scalar& alpha) const { return tandem::add(*this, other, alpha); }
+Tensor Tensor::add(const Scalar& other, const Scalar& alpha) const { return tandem::add(*this, other, alpha); }
 
 Tensor& Tensor::add_(const Tensor& other, const Scalar& alpha) const {
   const ScalarType type = add_type(result_type(*this, other), alpha);

@@ -62,8 +62,7 @@ ScalarType addcmul_type(const Tensor& self, const Tensor& a, const Tensor& b, co
   const ScalarType type = type_of(self, a, b);
   check(!value.isFloatingPoint() || is_differentiable(type), "addcmul: value ", value,
         " must be an integer because the result is ", type);
-  check(!value.isComplex() || is_complex(type), "addcmul: value ", value,
-        " must be real because the result is ", type);
+  check(!value.isComplex() || is_complex(type), "addcmul: value ", value, " must be real because the result is ", type);
   return type;
 }
 ScalarType addcdiv_type(const Tensor& self, const Tensor& a, const Tensor& b) {
@@ -88,8 +87,7 @@ void store(const Tensor& self, const Tensor& out, const char* operation) {
 Tensor addcmul(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& value) {
   if (autocast::is_on_cuda(self))
     return autocast::promoted(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addcmul(t1, t2, t3, value); },
-        self, a, b);
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addcmul(t1, t2, t3, value); }, self, a, b);
   const ScalarType type = addcmul_type(self, a, b, value);
   if (is_complex(type)) return self + a * b * value;
   Tensor out = ternary_raw<ops::Addcmul>(self, a, b, type, value);
@@ -103,8 +101,7 @@ Tensor addcmul(const Tensor& self, const Tensor& a, const Tensor& b, const Scala
 Tensor addcdiv(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& value) {
   if (autocast::is_on_cuda(self))
     return autocast::promoted(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addcdiv(t1, t2, t3, value); },
-        self, a, b);
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addcdiv(t1, t2, t3, value); }, self, a, b);
   const ScalarType type = addcdiv_type(self, a, b);
   if (is_complex(type)) return self + a / b * value;
   Tensor out = ternary_raw<ops::Addcdiv>(self, a, b, type, value);
@@ -142,12 +139,8 @@ Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value) co
 Tensor Tensor::addcdiv(const Tensor& a, const Tensor& b, const Scalar& value) const {
   return tandem::addcdiv(*this, a, b, value);
 }
-Tensor Tensor::lerp(const Tensor& end, const Scalar& weight) const {
-  return tandem::lerp(*this, end, weight);
-}
-Tensor Tensor::lerp(const Tensor& end, const Tensor& weight) const {
-  return tandem::lerp(*this, end, weight);
-}
+Tensor Tensor::lerp(const Tensor& end, const Scalar& weight) const { return tandem::lerp(*this, end, weight); }
+Tensor Tensor::lerp(const Tensor& end, const Tensor& weight) const { return tandem::lerp(*this, end, weight); }
 
 Tensor& Tensor::addcmul_(const Tensor& a, const Tensor& b, const Scalar& value) const {
   const ScalarType type = addcmul_type(*this, a, b, value);
@@ -168,15 +161,13 @@ Tensor& Tensor::addcdiv_(const Tensor& a, const Tensor& b, const Scalar& value) 
 Tensor& Tensor::lerp_(const Tensor& end, const Scalar& weight) const {
   check_lerp(*this, end, *this);
   return inplace(
-      *this, "lerp_", Before::kAlias,
-      [&] { store(*this, tandem::lerp(detach(), end.detach(), weight), "lerp_"); },
+      *this, "lerp_", Before::kAlias, [&] { store(*this, tandem::lerp(detach(), end.detach(), weight), "lerp_"); },
       [&](const Tensor& before) { return tandem::lerp(before, end, weight); }, end);
 }
 Tensor& Tensor::lerp_(const Tensor& end, const Tensor& weight) const {
   check_lerp(*this, end, weight);
   return inplace(
-      *this, "lerp_", Before::kClone,
-      [&] { store(*this, tandem::lerp(detach(), end.detach(), weight), "lerp_"); },
+      *this, "lerp_", Before::kClone, [&] { store(*this, tandem::lerp(detach(), end.detach(), weight), "lerp_"); },
       [&](const Tensor& before) { return tandem::lerp(before, end, weight); }, end, weight);
 }
 

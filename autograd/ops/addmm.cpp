@@ -34,25 +34,24 @@ struct AddmmBackward final : Node {
 Dims check_product(const char* operation, int64_t rank, const Tensor& self, const Tensor& a, const Tensor& b,
                    const Scalar& beta, const Scalar& alpha) {
   for (const Scalar& factor : {beta, alpha})
-    check(is_complex(a.dtype()) || (is_floating_point(a.dtype()) && !factor.isComplex()) ||
-              factor.isIntegral(true),
+    check(is_complex(a.dtype()) || (is_floating_point(a.dtype()) && !factor.isComplex()) || factor.isIntegral(true),
           operation, ": the factor ", factor, " must be an integer because the result is ", a.dtype());
-  check(a.dim() == rank && b.dim() == rank, operation, ": expected a and b with ", rank, " dimensions\n  a ",
-        a, "\n  b ", b);
-  check(rank == 2 || a.size(0) == b.size(0), operation, ": batch sizes differ: ", a.size(0), " and ",
-        b.size(0), "\n  a ", a, "\n  b ", b);
-  check(a.size(-1) == b.size(-2), operation, ": inner sizes differ: ", a.size(-1), " and ", b.size(-2),
+  check(a.dim() == rank && b.dim() == rank, operation, ": expected a and b with ", rank, " dimensions\n  a ", a,
+        "\n  b ", b);
+  check(rank == 2 || a.size(0) == b.size(0), operation, ": batch sizes differ: ", a.size(0), " and ", b.size(0),
         "\n  a ", a, "\n  b ", b);
+  check(a.size(-1) == b.size(-2), operation, ": inner sizes differ: ", a.size(-1), " and ", b.size(-2), "\n  a ", a,
+        "\n  b ", b);
   check_alike(operation, "a", a, "b", b);
   check_alike(operation, "self", self, "a   ", a);
   Dims sizes = rank == 2 ? Dims{a.size(0), b.size(1)} : Dims{a.size(0), a.size(1), b.size(2)};
-  check(self.sizes() == IntArrayRef(sizes) || broadcast_sizes(self.sizes(), sizes, operation) == sizes,
-        operation, ": self ", self, " does not broadcast to ", sizes);
+  check(self.sizes() == IntArrayRef(sizes) || broadcast_sizes(self.sizes(), sizes, operation) == sizes, operation,
+        ": self ", self, " does not broadcast to ", sizes);
   return sizes;
 }
 
-Tensor add_product(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
-                   const Scalar& alpha, const Dims& sizes) {
+Tensor add_product(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha,
+                   const Dims& sizes) {
   if (a.is_complex()) {
     const Tensor product = scaled(matmul(a, b), alpha);
     return beta.equal(0) ? product : scaled(self, beta) + product;
@@ -74,17 +73,16 @@ Tensor add_product(const Tensor& self, const Tensor& a, const Tensor& b, const S
 Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
   if (autocast::is_on(self))
     return autocast::lower_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addmm(t1, t2, t3, beta, alpha); },
-        self, a, b);
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addmm(t1, t2, t3, beta, alpha); }, self, a,
+        b);
   return add_product(self, a, b, beta, alpha, check_product("addmm", 2, self, a, b, beta, alpha));
 }
 
-Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
-               const Scalar& alpha) {
+Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
   if (autocast::is_on(self))
-    return autocast::lower_precision([&](const Tensor& t1, const Tensor& t2,
-                                         const Tensor& t3) { return baddbmm(t1, t2, t3, beta, alpha); },
-                                     self, a, b);
+    return autocast::lower_precision(
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return baddbmm(t1, t2, t3, beta, alpha); }, self, a,
+        b);
   return add_product(self, a, b, beta, alpha, check_product("baddbmm", 3, self, a, b, beta, alpha));
 }
 

@@ -10,8 +10,8 @@ using namespace autograd;
 
 Tensor weighted_sum(const Tensor& self, const Tensor& product, const Scalar& beta, const Scalar& alpha,
                     const char* operation) {
-  check(broadcast_sizes(self.sizes(), product.sizes(), operation) == Dims(product.sizes()), operation,
-        ": self ", self, " does not broadcast to the product ", product);
+  check(broadcast_sizes(self.sizes(), product.sizes(), operation) == Dims(product.sizes()), operation, ": self ", self,
+        " does not broadcast to the product ", product);
   const Tensor scaled = alpha.equal(1) ? product : product * alpha;
   if (beta.equal(0)) return scaled;
   return (beta.equal(1) ? self : self * beta) + scaled;
@@ -19,19 +19,18 @@ Tensor weighted_sum(const Tensor& self, const Tensor& product, const Scalar& bet
 
 }  // namespace
 
-Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
-             const Scalar& alpha) {
+Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta, const Scalar& alpha) {
   if (autocast::is_on(self))
     return autocast::lower_precision_on_cuda(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addmv(t1, t2, t3, beta, alpha); },
-        self, mat, vec);
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addmv(t1, t2, t3, beta, alpha); }, self, mat,
+        vec);
   return weighted_sum(self, mv(mat, vec), beta, alpha, "addmv");
 }
 Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
   if (autocast::is_on(self))
     return autocast::lower_precision_on_cuda(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addr(t1, t2, t3, beta, alpha); },
-        self, a, b);
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addr(t1, t2, t3, beta, alpha); }, self, a,
+        b);
   return weighted_sum(self, outer(a, b), beta, alpha, "addr");
 }
 

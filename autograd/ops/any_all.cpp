@@ -8,19 +8,16 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-Tensor fold(const Tensor& self, IntArrayRef dim, bool keepdim,
-            const KernelFunction<ReduceKernels::Fold>& kernel, ScalarType type) {
+Tensor fold(const Tensor& self, IntArrayRef dim, bool keepdim, const KernelFunction<ReduceKernels::Fold>& kernel,
+            ScalarType type) {
   if (self.is_complex()) return fold(self.detach().to(kBool), dim, keepdim, kernel, type);
   const uint32_t mask = dim_mask(dim, self.dim());
   Tensor out = empty_raw(reduced_sizes(self.sizes(), mask, true), type, self.device());
   kernel(out, self, mask);
   return drop_dims(out, mask, keepdim);
 }
-Tensor as_truth(const Tensor& result, const Tensor& self) {
-  return self.dtype() == kByte ? result.to(kByte) : result;
-}
-Tensor truth(const Tensor& self, IntArrayRef dim, bool keepdim,
-             const KernelFunction<ReduceKernels::Fold>& kernel) {
+Tensor as_truth(const Tensor& result, const Tensor& self) { return self.dtype() == kByte ? result.to(kByte) : result; }
+Tensor truth(const Tensor& self, IntArrayRef dim, bool keepdim, const KernelFunction<ReduceKernels::Fold>& kernel) {
   return as_truth(fold(self, dim, keepdim, kernel, kBool), self);
 }
 

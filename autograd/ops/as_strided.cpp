@@ -31,9 +31,7 @@ int64_t extent(const Geometry& g) {
 
 // Storage positions of the window's elements, as a vector.
 Tensor element_numbers(const Geometry& g, int64_t length, Device device) {
-  return arange(length, TensorOptions(kLong).device(device))
-      .as_strided(g.sizes, g.strides, g.offset)
-      .reshape({-1});
+  return arange(length, TensorOptions(kLong).device(device)).as_strided(g.sizes, g.strides, g.offset).reshape({-1});
 }
 
 // Zeros of the given `length`, with `values` added at the window's positions. Differentiable.
@@ -62,9 +60,7 @@ struct Pair {
   int64_t length = 0;
 };
 
-Tensor window_of(const Tensor& buffer, const Geometry& g) {
-  return buffer.as_strided(g.sizes, g.strides, g.offset);
-}
+Tensor window_of(const Tensor& buffer, const Geometry& g) { return buffer.as_strided(g.sizes, g.strides, g.offset); }
 
 struct AsStridedBackward final : autograd::Node {
   const char* name() const override { return "AsStridedBackward"; }
@@ -138,8 +134,7 @@ void record_scatter(const Tensor& base, const Tensor& view, Edge value_edge) {
 
 }  // namespace autograd
 
-Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride,
-                  optional<int64_t> storage_offset) {
+Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset) {
   check(size.size() == stride.size(), "as_strided: ", size.size(), " sizes but ", stride.size(), " strides");
   Geometry g{Dims(size), Dims(stride), storage_offset.value_or(self.storage_offset())};
   const int64_t elements = static_cast<int64_t>(self.storage()->nbytes()) / self.element_size();
@@ -148,12 +143,12 @@ Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride,
   for (std::size_t d = 0; d < size.size(); ++d) {
     check(stride[d] >= 0, "as_strided: negative strides are not supported, got ", stride);
     int64_t reach = 0;
-    check(size[d] == 0 || (!__builtin_mul_overflow(size[d] - 1, stride[d], &reach) &&
-                           !__builtin_add_overflow(last, reach, &last)),
+    check(size[d] == 0 ||
+              (!__builtin_mul_overflow(size[d] - 1, stride[d], &reach) && !__builtin_add_overflow(last, reach, &last)),
           "as_strided: the window ", size, " with strides ", stride, " is too large");
   }
-  check(checked_numel(size) == 0 || last < elements, "as_strided: the window ", size, " with strides ",
-        stride, " and offset ", g.offset, " reaches element ", last, ", but the storage has ", elements);
+  check(checked_numel(size) == 0 || last < elements, "as_strided: the window ", size, " with strides ", stride,
+        " and offset ", g.offset, " reaches element ", last, ", but the storage has ", elements);
   Tensor out = autograd::make_view(self, g.sizes, g.strides, g.offset);
   if (autograd::recording(self)) autograd::record_as_strided(out, self);
   return out;

@@ -6,8 +6,7 @@ namespace tandem {
 
 /// A window on the storage of `self`: element (i, j, …) is at offset + i stride[0] + j stride[1] + …, in
 /// elements. Throws Error when the window exceeds the storage or a stride is negative.
-Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride,
-                  optional<int64_t> storage_offset = nullopt);
+Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset = nullopt);
 
 /// A copy of `self` with the window's elements replaced by `src` (of shape `size`).
 Tensor as_strided_scatter(const Tensor& self, const Tensor& src, IntArrayRef size, IntArrayRef stride,

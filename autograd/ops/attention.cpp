@@ -75,21 +75,17 @@ struct AttentionBackward final : Node {
   const char* name() const override { return "ScaledDotProductAttentionBackward"; }
 
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    const Tensor q = query.unpack(*this), k = key.unpack(*this), v = value.unpack(*this),
-                 o = output.unpack(*this);
+    const Tensor q = query.unpack(*this), k = key.unpack(*this), v = value.unpack(*this), o = output.unpack(*this);
     if (GradMode::is_enabled()) return composed(widened(g[0]), widened(q), widened(k), widened(v), out);
-    const Tensor dq = empty_ordered(q, q.sizes()), dk = empty_ordered(k, k.sizes()),
-                 dv = empty_ordered(v, v.sizes());
+    const Tensor dq = empty_ordered(q, q.sizes()), dk = empty_ordered(k, k.sizes()), dv = empty_ordered(v, v.sizes());
     backend(q).softmax.attention_backward(dq, dk, dv, unit_stride(g[0]), q, k, v, o, lse.unpack(*this),
                                           mask.unpack(*this), scale, causal);
     if (needs(0)) out[0] = dq;
     if (needs(1)) out[1] = dk;
     if (needs(2)) out[2] = dv;
   }
-  void composed(const Tensor& g, const Tensor& q, const Tensor& k, const Tensor& v,
-                std::span<Tensor> out) const {
-    const Tensor p = weights(q, k, widened(mask.unpack(*this)), scale, causal),
-                 gp = matmul(g, v.transpose(-2, -1));
+  void composed(const Tensor& g, const Tensor& q, const Tensor& k, const Tensor& v, std::span<Tensor> out) const {
+    const Tensor p = weights(q, k, widened(mask.unpack(*this)), scale, causal), gp = matmul(g, v.transpose(-2, -1));
     const Tensor ds = p * (gp - (p * gp).sum(IntArrayRef(-1), true)) * scale;
     if (needs(0)) out[0] = matmul(ds, k);
     if (needs(1)) out[1] = matmul(ds.transpose(-2, -1), q);
@@ -104,8 +100,8 @@ struct AttentionBackward final : Node {
 };
 
 // All tensors have four dimensions.
-Tensor blockwise(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
-                 double scale, bool causal) {
+Tensor blockwise(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, double scale,
+                 bool causal) {
   const Tensor q = unit_stride(query), k = unit_stride(key), v = unit_stride(value);
   const Tensor out = empty_ordered(q, {q.size(0), q.size(1), q.size(2), v.size(3)});
   const Tensor lse = empty_raw({q.size(0), q.size(1), q.size(2)}, toOpMathType(q.dtype()), q.device());
@@ -140,19 +136,19 @@ Tensor four_of_mask(Tensor mask, int64_t dim) {
 
 bool fits_blocks(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
   const auto batch = [](const Tensor& t) { return t.sizes().slice(0, t.sizes().size() - 2); };
-  return q.device().is_cpu() && q.dim() <= 4 && q.numel() > 0 && k.numel() > 0 && v.numel() > 0 &&
-         q.dim() == k.dim() && q.dim() == v.dim() && IntArrayRef(batch(q)) == IntArrayRef(batch(k)) &&
+  return q.device().is_cpu() && q.dim() <= 4 && q.numel() > 0 && k.numel() > 0 && v.numel() > 0 && q.dim() == k.dim() &&
+         q.dim() == v.dim() && IntArrayRef(batch(q)) == IntArrayRef(batch(k)) &&
          IntArrayRef(batch(q)) == IntArrayRef(batch(v)) &&
          (!mask.defined() || (!mask.requires_grad() && mask.dim() <= q.dim()));
 }
 
-void check_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
-                     double dropout_p, bool causal) {
+void check_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, double dropout_p,
+                     bool causal) {
   constexpr const char* kName = "scaled_dot_product_attention";
   check(query.dim() >= 2 && key.dim() >= 2 && value.dim() >= 2 && query.size(-1) == key.size(-1) &&
             key.size(-2) == value.size(-2),
-        kName, ": expected query [..., L, E], key [..., S, E] and value [..., S, V]\n  query ", query,
-        "\n  key   ", key, "\n  value ", value);
+        kName, ": expected query [..., L, E], key [..., S, E] and value [..., S, V]\n  query ", query, "\n  key   ",
+        key, "\n  value ", value);
   check(query.is_floating_point(), kName, ": expected floating point, got ", query);
   check_alike(kName, "query", query, "key  ", key);
   check_alike(kName, "query", query, "value", value);
@@ -160,8 +156,8 @@ void check_attention(const Tensor& query, const Tensor& key, const Tensor& value
   check(!causal || !mask.defined(), kName, ": pass either attn_mask or is_causal");
   check(!mask.defined() || mask.dtype() == kBool || mask.dtype() == query.dtype(), kName,
         ": attn_mask must be bool or of the query's dtype\n  attn_mask ", mask, "\n  query     ", query);
-  check(!mask.defined() || mask.device() == query.device(), kName,
-        ": attn_mask is on another device\n  attn_mask ", mask, "\n  query     ", query);
+  check(!mask.defined() || mask.device() == query.device(), kName, ": attn_mask is on another device\n  attn_mask ",
+        mask, "\n  query     ", query);
 }
 
 Tensor shared_heads(const Tensor& t, const Tensor& query) {
@@ -177,8 +173,8 @@ Tensor shared_heads(const Tensor& t, const Tensor& query) {
 }  // namespace
 
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
-                                    const Tensor& attn_mask, double dropout_p, bool is_causal,
-                                    optional<double> scale, bool enable_gqa) {
+                                    const Tensor& attn_mask, double dropout_p, bool is_causal, optional<double> scale,
+                                    bool enable_gqa) {
   if (autocast::is_on(query))
     return autocast::lower_precision(
         [&](const Tensor& t1, const Tensor& t2, const Tensor& t3, const Tensor& t4) {
@@ -186,14 +182,11 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
         },
         query, key, value, attn_mask);
   check_attention(query, key, value, attn_mask, dropout_p, is_causal);
-  const Tensor k = enable_gqa ? shared_heads(key, query) : key,
-               v = enable_gqa ? shared_heads(value, query) : value;
+  const Tensor k = enable_gqa ? shared_heads(key, query) : key, v = enable_gqa ? shared_heads(value, query) : value;
   const double factor = scale ? *scale : 1 / std::sqrt(static_cast<double>(query.size(-1)));
-  const Tensor mask =
-      attn_mask.defined() && attn_mask.dtype() == kBool ? additive(attn_mask, query) : attn_mask;
+  const Tensor mask = attn_mask.defined() && attn_mask.dtype() == kBool ? additive(attn_mask, query) : attn_mask;
   if (dropout_p == 0 && fits_blocks(query, k, v, mask)) {
-    const Tensor out =
-        blockwise(four(query), four(k), four(v), four_of_mask(mask, query.dim()), factor, is_causal);
+    const Tensor out = blockwise(four(query), four(k), four(v), four_of_mask(mask, query.dim()), factor, is_causal);
     return query.dim() == 4 ? out : query.dim() == 3 ? out.squeeze(1) : out.squeeze(0).squeeze(0);
   }
   const Tensor p = weights(widened(query), widened(k), widened(mask), factor, is_causal);

@@ -15,8 +15,7 @@ namespace tandem {
 /// On the CPU, float32 and float64 without dropout are computed by blocks, forward and backward, without the matrix of
 /// all scores.
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
-                                    const Tensor& attn_mask = {}, double dropout_p = 0,
-                                    bool is_causal = false, optional<double> scale = nullopt,
-                                    bool enable_gqa = false);
+                                    const Tensor& attn_mask = {}, double dropout_p = 0, bool is_causal = false,
+                                    optional<double> scale = nullopt, bool enable_gqa = false);
 
 }  // namespace tandem

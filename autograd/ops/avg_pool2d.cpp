@@ -11,8 +11,8 @@ namespace tandem {
 namespace autograd {
 
 Pool2dParameters pool2d_parameters(const char* operation, const Tensor& self, IntArrayRef kernel_size,
-                                   IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
-                                   bool ceil_mode, Dims& out_sizes) {
+                                   IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode,
+                                   Dims& out_sizes) {
   check(self.dim() == 3 || self.dim() == 4, operation, ": expected [N, C, H, W] or [C, H, W], got ", self);
   Pool2dParameters p{.ceil_mode = ceil_mode};
   set_pair(operation, "kernel_size", kernel_size, 1, p.kernel);
@@ -21,8 +21,8 @@ Pool2dParameters pool2d_parameters(const char* operation, const Tensor& self, In
   set_pair(operation, "dilation", dilation, 1, p.dilation);
   out_sizes = self.sizes();
   for (int d = 0; d < 2; ++d) {
-    check(p.padding[d] <= p.kernel[d] / 2, operation, ": padding ", padding,
-          " must be at most half of the kernel ", kernel_size);
+    check(p.padding[d] <= p.kernel[d] / 2, operation, ": padding ", padding, " must be at most half of the kernel ",
+          kernel_size);
     const int64_t in = self.size(d - 2);
     add_sizes("pooling", in, 2 * p.padding[d]);  // throws if the padded input is too large
     const int64_t out = p.out_size(d, in);
@@ -60,9 +60,7 @@ struct AvgPool2dNode : Node {
 
 struct AvgPool2dBackwardBackward final : AvgPool2dNode {
   const char* name() const override { return "AvgPool2dBackwardBackward"; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    out[0] = pool(g[0].contiguous(), out_sizes, p);
-  }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = pool(g[0].contiguous(), out_sizes, p); }
 };
 
 Tensor spread(const Tensor& grad, const Dims& in_sizes, const Pool2dParameters& p) {
@@ -90,9 +88,7 @@ Tensor adaptive(const Tensor& input, const Dims& out_sizes);
 
 struct AdaptiveAvgPool2dBackwardBackward final : Node {
   const char* name() const override { return "AdaptiveAvgPool2dBackwardBackward"; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    out[0] = adaptive(g[0].contiguous(), sizes);
-  }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = adaptive(g[0].contiguous(), sizes); }
   Dims sizes;
 };
 
@@ -116,11 +112,10 @@ Tensor adaptive(const Tensor& input, const Dims& out_sizes) {
 
 }  // namespace
 
-Tensor avg_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
-                  bool ceil_mode, bool count_include_pad, optional<int64_t> divisor_override) {
+Tensor avg_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
+                  bool count_include_pad, optional<int64_t> divisor_override) {
   Dims sizes;
-  Pool2dParameters p =
-      pool2d_parameters("avg_pool2d", self, kernel_size, stride, padding, 1, ceil_mode, sizes);
+  Pool2dParameters p = pool2d_parameters("avg_pool2d", self, kernel_size, stride, padding, 1, ceil_mode, sizes);
   check(divisor_override != 0, "avg_pool2d: divisor_override must not be 0");
   p.count_include_pad = count_include_pad;
   p.divisor_override = divisor_override.value_or(0);
@@ -128,8 +123,7 @@ Tensor avg_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef strid
 }
 
 Tensor adaptive_avg_pool2d(const Tensor& self, IntArrayRef output_size) {
-  check(self.dim() == 3 || self.dim() == 4, "adaptive_avg_pool2d: expected [N, C, H, W] or [C, H, W], got ",
-        self);
+  check(self.dim() == 3 || self.dim() == 4, "adaptive_avg_pool2d: expected [N, C, H, W] or [C, H, W], got ", self);
   std::array<int64_t, 2> pair;
   set_pair("adaptive_avg_pool2d", "output_size", output_size, 0, pair);
   check(self.size(-1) >= 1 && self.size(-2) >= 1, "adaptive_avg_pool2d: the planes are empty: ", self);

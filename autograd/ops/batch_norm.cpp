@@ -38,8 +38,8 @@ struct BatchNormBackward final : Node {
     out[1] = wanted(1, {x.size(1)});
     out[2] = wanted(2, {x.size(1)});
     backend(x).batch_norm.batch_backward(out[0].defined() ? as_channels(out[0]) : out[0], out[1], out[2],
-                                         as_channels(g), as_channels(x), mean.unpack(*this),
-                                         variance.unpack(*this), w, eps, of_batch);
+                                         as_channels(g), as_channels(x), mean.unpack(*this), variance.unpack(*this), w,
+                                         eps, of_batch);
   }
   void release() override {
     input.release();
@@ -53,8 +53,7 @@ struct BatchNormBackward final : Node {
     Dims dims{0}, row(x.sizes().size(), 1);
     for (int64_t d = 2; d < x.dim(); ++d) dims.push_back(d);
     row[1] = x.size(1);
-    const Tensor center = of_batch ? x.mean(dims, true) : widened(mean.unpack(*this)).view(row),
-                 far = x - center,
+    const Tensor center = of_batch ? x.mean(dims, true) : widened(mean.unpack(*this)).view(row), far = x - center,
                  var = of_batch ? biased_var(x, center, dims) : widened(variance.unpack(*this)).view(row),
                  inverse = (var + eps).rsqrt(), h = far * inverse;
     if (needs(1)) out[1] = (g * h).sum(dims);
@@ -69,16 +68,16 @@ struct BatchNormBackward final : Node {
   bool of_batch = false;
 };
 
-void check_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
-                      const Tensor& running_mean, const Tensor& running_var, bool of_batch) {
+void check_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                      const Tensor& running_var, bool of_batch) {
   check(input.dim() >= 2, "batch_norm: expected input [N, C, ...], got ", input);
   check(input.is_floating_point(), "batch_norm: expected floating point, got ", input);
   check(running_mean.defined() == running_var.defined(),
         "batch_norm: expected both running_mean and running_var, or neither");
   const auto fits = [&](const char* what, const Tensor& t) {
     if (!t.defined()) return;
-    check(t.dim() == 1 && t.size(0) == input.size(1), "batch_norm: ", what, " must be [", input.size(1),
-          "]\n  input  ", input, "\n  ", what, " ", t);
+    check(t.dim() == 1 && t.size(0) == input.size(1), "batch_norm: ", what, " must be [", input.size(1), "]\n  input  ",
+          input, "\n  ", what, " ", t);
     check_parameter("batch_norm", input, what, t);
   };
   fits("weight", weight);
@@ -86,8 +85,7 @@ void check_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& b
   fits("running_mean", running_mean);
   fits("running_var", running_var);
   const int64_t values = input.size(1) == 0 ? 0 : input.numel() / input.size(1);
-  check(!of_batch || values != 1, "batch_norm: expected more than one value per channel when training, got ",
-        input);
+  check(!of_batch || values != 1, "batch_norm: expected more than one value per channel when training, got ", input);
 }
 }  // namespace
 
@@ -97,9 +95,8 @@ void track(Tensor& running, const Tensor& batch, double momentum, double factor)
   running.mul_(1 - momentum).add_(batch, momentum * factor);
 }
 
-Tensor normalize_channels(const Tensor& self, const Tensor& weight, const Tensor& bias,
-                          const Tensor& running_mean, const Tensor& running_var, bool training, double eps,
-                          BatchStatistics* statistics) {
+Tensor normalize_channels(const Tensor& self, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                          const Tensor& running_var, bool training, double eps, BatchStatistics* statistics) {
   const bool of_batch = training || !running_mean.defined();
   check_batch_norm(self, weight, bias, running_mean, running_var, training);
   const Tensor input = self.contiguous(), w = weight.defined() ? weight.contiguous() : weight;
@@ -111,10 +108,8 @@ Tensor normalize_channels(const Tensor& self, const Tensor& weight, const Tensor
     backend(x).batch_norm.batch_statistics(mean, variance, x);
   } else {
     // Copies, because a later training step may overwrite the running statistics before backward.
-    mean =
-        recording(input, weight, bias) ? running_mean.detach().clone() : running_mean.detach().contiguous();
-    variance =
-        recording(input, weight, bias) ? running_var.detach().clone() : running_var.detach().contiguous();
+    mean = recording(input, weight, bias) ? running_mean.detach().clone() : running_mean.detach().contiguous();
+    variance = recording(input, weight, bias) ? running_var.detach().clone() : running_var.detach().contiguous();
   }
   Tensor out = empty_raw(input.sizes(), input.dtype(), input.device());
   backend(x).batch_norm.batch_normalize(as_channels(out), x, mean, variance, w,
@@ -131,9 +126,9 @@ Tensor normalize_channels(const Tensor& self, const Tensor& weight, const Tensor
   return out;
 }
 
-Tensor batch_norm_tracked(const Tensor& self, const Tensor& weight, const Tensor& bias,
-                          const Tensor& running_mean, const Tensor& running_var, const Tensor& batches,
-                          bool training, optional<double> momentum, double eps) {
+Tensor batch_norm_tracked(const Tensor& self, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                          const Tensor& running_var, const Tensor& batches, bool training, optional<double> momentum,
+                          double eps) {
   BatchStatistics of;
   const Tensor out = normalize_channels(self, weight, bias, running_mean, running_var, training, eps, &of);
   if (!training || !running_mean.defined()) return out;
@@ -158,8 +153,7 @@ Tensor batch_norm_tracked(const Tensor& self, const Tensor& weight, const Tensor
 
 Tensor batch_norm(const Tensor& self, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                   const Tensor& running_var, bool training, double momentum, double eps) {
-  return autograd::batch_norm_tracked(self, weight, bias, running_mean, running_var, {}, training, momentum,
-                                      eps);
+  return autograd::batch_norm_tracked(self, weight, bias, running_mean, running_var, {}, training, momentum, eps);
 }
 
 }  // namespace tandem

@@ -32,8 +32,7 @@ Operand rounded(const Operand& operand, ScalarType half) {
 }
 }  // namespace
 
-void run_binary(std::size_t op, const Tensor& out, const Operand& a, const Operand& b,
-                const Scalar& parameter) {
+void run_binary(std::size_t op, const Tensor& out, const Operand& a, const Operand& b, const Scalar& parameter) {
   if (is_complex(out.dtype()) && op == index_of<ops::Add, ops::BinaryOps>) [[unlikely]]
     return add_parts(out, a, b, parameter);
   if (is_complex(out.dtype()) && op == index_of<ops::Pow, ops::BinaryOps>) [[unlikely]]
@@ -47,8 +46,8 @@ void run_binary(std::size_t op, const Tensor& out, const Operand& a, const Opera
 }
 
 void check_result_fits(const char* operation, const Tensor& self, ScalarType type) {
-  check(promotion_category(type) <= promotion_category(self.dtype()), operation, ": the result has dtype ",
-        type, ", which cannot be stored in ", self);
+  check(promotion_category(type) <= promotion_category(self.dtype()), operation, ": the result has dtype ", type,
+        ", which cannot be stored in ", self);
 }
 
 }  // namespace tandem::autograd

@@ -38,8 +38,7 @@ inline Device device_of(const Tensor& a, const Tensor& b) {
 
 /// Calls the kernel of the operation with this index in ops::BinaryOps, on the device of `out`. It is not inline so that
 /// the many users of the templates below do not depend on the kernels' table.
-void run_binary(std::size_t op, const Tensor& out, const Operand& a, const Operand& b,
-                const Scalar& parameter);
+void run_binary(std::size_t op, const Tensor& out, const Operand& a, const Operand& b, const Scalar& parameter);
 template <class Op>
 void run_binary(const Tensor& out, const Operand& a, const Operand& b, const Scalar& parameter) {
   run_binary(index_of<Op, ops::BinaryOps>, out, a, b, parameter);
@@ -51,9 +50,8 @@ Tensor binary_raw(const Tensor& a, const Tensor& b, ScalarType type, const Scala
   check_same_device(Op::name, a, b);
   const Device device = device_of(a, b);
   const Prepared x(a, type, device), y(b, type, device);
-  Tensor out = a.sizes() == b.sizes()
-                   ? empty_raw(a.sizes(), type, device)
-                   : empty_raw(broadcast_sizes(a.sizes(), b.sizes(), Op::name), type, device);
+  Tensor out = a.sizes() == b.sizes() ? empty_raw(a.sizes(), type, device)
+                                      : empty_raw(broadcast_sizes(a.sizes(), b.sizes(), Op::name), type, device);
   run_binary<Op>(out, x, y, parameter);
   return out;
 }

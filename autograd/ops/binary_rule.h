@@ -43,9 +43,7 @@ struct BinaryNode final : Node {
 template <class Rule>
 struct RightNumberNode final : Node {
   const char* name() const override { return Rule::backward_name; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    out[0] = Rule::da(g[0], a.unpack(*this), b);
-  }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = Rule::da(g[0], a.unpack(*this), b); }
   void release() override { a.release(); }
   SavedTensor a;
   Scalar b;
@@ -54,9 +52,7 @@ struct RightNumberNode final : Node {
 template <class Rule>
 struct LeftNumberNode final : Node {
   const char* name() const override { return Rule::backward_name; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    out[0] = Rule::db(g[0], a, b.unpack(*this));
-  }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = Rule::db(g[0], a, b.unpack(*this)); }
   void release() override { b.release(); }
   Scalar a;
   SavedTensor b;
@@ -66,8 +62,7 @@ template <class Rule>
 Tensor binary(const Tensor& a, const Tensor& b) {
   Tensor out = binary_raw<typename Rule::Op>(a, b, Rule::type(result_type(a, b)));
   if (auto* node = record<BinaryNode<Rule>>(out, a, b)) {
-    const unsigned reads =
-        (node->needs(0) ? Rule::da_reads : kNeither) | (node->needs(1) ? Rule::db_reads : kNeither);
+    const unsigned reads = (node->needs(0) ? Rule::da_reads : kNeither) | (node->needs(1) ? Rule::db_reads : kNeither);
     if (reads & kA) node->a.save(a);
     if (reads & kB) node->b.save(b);
   }
@@ -101,8 +96,7 @@ Tensor& binary_(const Tensor& self, const Tensor& b) {
   check_result_fits(Rule::name, self, type);
   constexpr bool reads = ((Rule::da_reads | Rule::db_reads) & kA) != 0;
   return inplace(
-      self, Rule::name, reads ? Before::kClone : Before::kAlias,
-      [&] { binary_into<typename Rule::Op>(self, b, type); },
+      self, Rule::name, reads ? Before::kClone : Before::kAlias, [&] { binary_into<typename Rule::Op>(self, b, type); },
       [&](const Tensor& before) { return binary<Rule>(before, b); }, b);
 }
 /// The same with a Scalar b.

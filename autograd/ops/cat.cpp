@@ -43,15 +43,12 @@ void join(const Tensor& out, const std::vector<Tensor>& parts, int64_t dim) {
   backend(out).index.cat(out, same, dim);
 }
 
-void check_same(const Tensor& first, const Tensor& t, std::size_t number, int64_t free_dim,
-                const char* operation) {
+void check_same(const Tensor& first, const Tensor& t, std::size_t number, int64_t free_dim, const char* operation) {
   bool fits = t.dim() == first.dim();
   for (int64_t d = 0; fits && d < t.dim(); ++d) fits = d == free_dim || t.size(d) == first.size(d);
-  check(fits, operation, ": sizes differ",
-        free_dim >= 0 ? concat(" in dimensions other than ", free_dim) : "", "\n  tensor 0 ", first,
-        "\n  tensor ", number, " ", t);
-  check(t.device() == first.device(), operation, ": devices differ\n  tensor 0 ", first, "\n  tensor ",
-        number, " ", t);
+  check(fits, operation, ": sizes differ", free_dim >= 0 ? concat(" in dimensions other than ", free_dim) : "",
+        "\n  tensor 0 ", first, "\n  tensor ", number, " ", t);
+  check(t.device() == first.device(), operation, ": devices differ\n  tensor 0 ", first, "\n  tensor ", number, " ", t);
 }
 
 }  // namespace

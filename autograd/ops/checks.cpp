@@ -5,8 +5,8 @@ namespace tandem::autograd {
 
 void check_alike(const char* operation, const char* first_name, const Tensor& first, const char* second_name,
                  const Tensor& second) {
-  check(first.dtype() == second.dtype(), operation, ": dtypes differ\n  ", first_name, " ", first, "\n  ",
-        second_name, " ", second, "\n  convert one with .to(dtype)");
+  check(first.dtype() == second.dtype(), operation, ": dtypes differ\n  ", first_name, " ", first, "\n  ", second_name,
+        " ", second, "\n  convert one with .to(dtype)");
   check(first.device() == second.device(), operation, ": devices differ\n  ", first_name, " ", first, "\n  ",
         second_name, " ", second, "\n  move one with .to(device)");
 }
@@ -16,10 +16,8 @@ void check_parameter(const char* operation, const Tensor& input, const char* nam
   if (!wider || input.device() != parameter.device()) check_alike(operation, "input", input, name, parameter);
 }
 
-void set_pair(const char* operation, const char* what, IntArrayRef value, int64_t least,
-              std::array<int64_t, 2>& pair) {
-  check(value.size() == 1 || value.size() == 2, operation, ": ", what, " takes one or two numbers, got ",
-        value);
+void set_pair(const char* operation, const char* what, IntArrayRef value, int64_t least, std::array<int64_t, 2>& pair) {
+  check(value.size() == 1 || value.size() == 2, operation, ": ", what, " takes one or two numbers, got ", value);
   for (std::size_t d = 0; d < 2; ++d) {
     pair[d] = value[value.size() == 1 ? 0 : d];
     check(pair[d] >= least, operation, ": ", what, " must be at least ", least, ", got ", value);

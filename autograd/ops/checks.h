@@ -13,8 +13,7 @@ void check_alike(const char* operation, const char* first_name, const Tensor& fi
 void check_parameter(const char* operation, const Tensor& input, const char* name, const Tensor& parameter);
 /// Sets `pair` from `value`: one number for both, or two with the height first. Throws Error unless value has one or
 /// two numbers, each from `least` to INT32_MAX.
-void set_pair(const char* operation, const char* what, IntArrayRef value, int64_t least,
-              std::array<int64_t, 2>& pair);
+void set_pair(const char* operation, const char* what, IntArrayRef value, int64_t least, std::array<int64_t, 2>& pair);
 
 /// Throws Error unless self is floating point.
 void check_floating_point(const char* operation, const Tensor& self);

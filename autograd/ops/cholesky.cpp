@@ -60,8 +60,8 @@ Tensor linalg_cholesky(const Tensor& self, bool upper) {
 // L Lᴴ X = B, or Uᴴ U X = B.
 Tensor cholesky_solve(const Tensor& self, const Tensor& input2, bool upper) {
   if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& b, const Tensor& l) { return cholesky_solve(b, l, upper); }, self, input2);
+    return autocast::full_precision([&](const Tensor& b, const Tensor& l) { return cholesky_solve(b, l, upper); }, self,
+                                    input2);
   check_square("cholesky_solve", input2);
   check_matrices("cholesky_solve", self);
   check_alike("cholesky_solve", "self  ", self, "input2", input2);

@@ -55,8 +55,7 @@ Parameters autograd::bounds(const char* operation, const optional<Scalar>& min, 
     p[0] = min ? *min : Limits::has_infinity ? Scalar(-Limits::infinity()) : Scalar(Limits::lowest());
     p[1] = max ? *max : Limits::has_infinity ? Scalar(Limits::infinity()) : Scalar(Limits::max());
     if constexpr (std::is_integral_v<T>) {  // bounds outside the type have no effect, but must leave a value
-      const auto lowest = static_cast<int64_t>(Limits::lowest()),
-                 largest = static_cast<int64_t>(Limits::max());
+      const auto lowest = static_cast<int64_t>(Limits::lowest()), largest = static_cast<int64_t>(Limits::max());
       check(p[0].toLong() <= largest && p[1].toLong() >= lowest, operation, ": bounds ", p[0], " and ", p[1],
             " leave no value of ", type);
       p[0] = std::max(p[0].toLong(), lowest);
@@ -71,9 +70,7 @@ Tensor clamp(const Tensor& self, const optional<Scalar>& min, const optional<Sca
   return unary<ops::Clamp>(as_type(self, type), bounds("clamp", min, max, type));
 }
 Tensor clamp_min(const Tensor& self, const Scalar& min) { return clamp(self, optional<Scalar>(min)); }
-Tensor clamp_max(const Tensor& self, const Scalar& max) {
-  return clamp(self, nullopt, optional<Scalar>(max));
-}
+Tensor clamp_max(const Tensor& self, const Scalar& max) { return clamp(self, nullopt, optional<Scalar>(max)); }
 
 Tensor clamp(const Tensor& self, const Tensor& min, const Tensor& max) {
   check(min.defined() || max.defined(), "clamp: at least one of min and max must be given");

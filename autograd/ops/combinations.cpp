@@ -36,8 +36,7 @@ Tensor combinations(const Tensor& self, int64_t r, bool with_replacement) {
   Tensor keep = ones(Dims(static_cast<std::size_t>(r), self.numel()), self.options().dtype(kBool));
   for (std::size_t i = 1; i < grids.size(); ++i)
     keep = logical_and(keep, with_replacement ? grids[i - 1] <= grids[i] : grids[i - 1] < grids[i]);
-  const auto chosen =
-      each(grids, [&](const Tensor& g) { return self.index_select(0, g.masked_select(keep)); });
+  const auto chosen = each(grids, [&](const Tensor& g) { return self.index_select(0, g.masked_select(keep)); });
   return stack(chosen, 1);
 }
 

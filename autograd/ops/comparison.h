@@ -40,10 +40,8 @@ Tensor bitwise_right_shift(const Tensor& self, const Scalar& other);
 /// bool:
 /// self - other
 ///  <= atol + rtol |other|, or equal, or (with equal_nan) both NaN. Both of the same dtype.
-Tensor isclose(const Tensor& self, const Tensor& other, double rtol = 1e-5, double atol = 1e-8,
-               bool equal_nan = false);
-bool allclose(const Tensor& self, const Tensor& other, double rtol = 1e-5, double atol = 1e-8,
-              bool equal_nan = false);
+Tensor isclose(const Tensor& self, const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
+bool allclose(const Tensor& self, const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 /// Same shape and same values.
 bool equal(const Tensor& self, const Tensor& other);
 

@@ -36,9 +36,7 @@ struct ConjBackward final : Node {
 
 struct ComplexAbsBackward final : Node {
   const char* name() const override { return "AbsBackward"; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    out[0] = g[0] * sgn(saved.unpack(*this));
-  }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0] * sgn(saved.unpack(*this)); }
   void release() override { saved.release(); }
   SavedTensor saved;
 };
@@ -86,8 +84,7 @@ Tensor complex(const Tensor& real, const Tensor& imag) {
 
 Tensor polar(const Tensor& abs, const Tensor& angle) {
   if (autocast::is_on_cpu(abs))
-    return autocast::full_precision([](const Tensor& t1, const Tensor& t2) { return polar(t1, t2); }, abs,
-                                    angle);
+    return autocast::full_precision([](const Tensor& t1, const Tensor& t2) { return polar(t1, t2); }, abs, angle);
   check_parts("polar", abs, angle);
   return complex(abs * angle.cos(), abs * angle.sin());
 }
@@ -150,9 +147,7 @@ Tensor angle(const Tensor& self) {
 }
 
 Tensor sgn(const Tensor& self) { return self.is_complex() ? direction(self) : sign(self); }
-Tensor isreal(const Tensor& self) {
-  return self.is_complex() ? imag(self.detach()) == 0 : ones_like(self, kBool);
-}
+Tensor isreal(const Tensor& self) { return self.is_complex() ? imag(self.detach()) == 0 : ones_like(self, kBool); }
 
 Tensor adjoint(const Tensor& self) {
   check(self.dim() != 1, "adjoint: expected a matrix or a batch of matrices, got ", self);
@@ -163,9 +158,7 @@ Tensor Tensor::angle() const { return tandem::angle(*this); }
 Tensor Tensor::isreal() const { return tandem::isreal(*this); }
 Tensor Tensor::conj() const { return tandem::conj(*this); }
 Tensor Tensor::conj_physical() const { return tandem::conj_physical(*this); }
-Tensor& Tensor::conj_physical_() const {
-  return tandem::conj_physical_(tandem::detail::mutable_handle(*this));
-}
+Tensor& Tensor::conj_physical_() const { return tandem::conj_physical_(tandem::detail::mutable_handle(*this)); }
 Tensor Tensor::sgn() const { return tandem::sgn(*this); }
 Tensor& Tensor::sgn_() const {
   if (!is_complex()) return sign_();

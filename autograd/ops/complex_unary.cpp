@@ -34,14 +34,12 @@ Parts exp(const Parts& z) {
   return {size * z.y.cos(), where(z.y == 0, z.y, size * z.y.sin())};
 }
 Parts exp2(const Parts& z) { return exp(z * std::numbers::ln2); }
-Parts expm1(const Parts& z) {
-  return {z.x.expm1() * z.y.cos() - 2 * (z.y / 2).sin().square(), z.x.exp() * z.y.sin()};
-}
+Parts expm1(const Parts& z) { return {z.x.expm1() * z.y.cos() - 2 * (z.y / 2).sin().square(), z.x.exp() * z.y.sin()}; }
 
 // Near |z| = 1 the logarithm of |z| is that of 1 + (|z|² - 1).
 Parts log(const Parts& z) {
-  const Tensor a = z.x.abs(), b = z.y.abs(), larger = maximum(a, b), smaller = minimum(a, b),
-               size = hypot(z.x, z.y), near = ((larger - 1) * (larger + 1) + smaller * smaller).log1p() / 2;
+  const Tensor a = z.x.abs(), b = z.y.abs(), larger = maximum(a, b), smaller = minimum(a, b), size = hypot(z.x, z.y),
+               near = ((larger - 1) * (larger + 1) + smaller * smaller).log1p() / 2;
   return {where(logical_and(size > 0.5, size < 2), near, size.log()), atan2(z.y, z.x)};
 }
 Parts log2(const Parts& z) { return log(z) * (1 / std::numbers::ln2); }
@@ -68,8 +66,8 @@ Parts cosh(const Parts& z) {
 Parts sin(const Parts& z) { return times_minus_i(sinh(times_i(z))); }
 Parts cos(const Parts& z) { return cosh(times_i(z)); }
 Parts tanh(const Parts& z) {
-  const Tensor far = z.x.abs() > 20, x = where(far, Scalar(0.0), z.x), t = z.y.tan(), beta = t * t + 1,
-               s = x.sinh(), divisor = beta * s * s + 1;
+  const Tensor far = z.x.abs() > 20, x = where(far, Scalar(0.0), z.x), t = z.y.tan(), beta = t * t + 1, s = x.sinh(),
+               divisor = beta * s * s + 1;
   const Tensor im_far = 4 * z.y.sin() * z.y.cos() * (-2 * z.x.abs()).exp();
   return {where(far, z.x.sign(), beta * s * x.cosh() / divisor), where(far, im_far, t / divisor)};
 }
@@ -88,8 +86,7 @@ Parts atanh(const Parts& z) {
   const Tensor re = (4 * size / gap).log1p() / 4;  // from |x|, since the logarithm cancels near x = -1
   const Tensor im = atan2(2 * z.y, left * (z.x + 1) - square) / 2;
   const Tensor far = gap == std::numeric_limits<double>::infinity();
-  return {where(far, Scalar(0.0), re).copysign(z.x),
-          where(far, Scalar(std::numbers::pi / 2), im).copysign(z.y)};
+  return {where(far, Scalar(0.0), re).copysign(z.x), where(far, Scalar(std::numbers::pi / 2), im).copysign(z.y)};
 }
 Parts atan(const Parts& z) { return times_minus_i(atanh(times_i(z))); }
 Parts asinh(const Parts& z) { return times_i(asin(times_minus_i(z))); }

@@ -15,9 +15,7 @@ bool has_complex_layout(const Tensor& t) {
     if (t.size(d) != 1 && t.stride(d) % 2 != 0) return false;
   return true;
 }
-Tensor as_complex(const Tensor& parts) {
-  return view_as_complex(has_complex_layout(parts) ? parts : parts.clone());
-}
+Tensor as_complex(const Tensor& parts) { return view_as_complex(has_complex_layout(parts) ? parts : parts.clone()); }
 
 struct ViewAsRealBackward final : Node {
   const char* name() const override { return "ViewAsRealBackward"; }
@@ -29,8 +27,7 @@ struct ViewAsComplexBackward final : Node {
 };
 
 // Gives a view of the whole of `self` another geometry and dtype.
-Tensor view_with(const Tensor& self, ScalarType dtype, const Dims& sizes, const Dims& strides,
-                 int64_t offset) {
+Tensor view_with(const Tensor& self, ScalarType dtype, const Dims& sizes, const Dims& strides, int64_t offset) {
   Tensor out = make_view(self, self.sizes(), self.strides(), self.storage_offset());
   TensorImpl& impl = *out.impl();
   impl.dtype = dtype;
@@ -46,8 +43,7 @@ Tensor view_with(const Tensor& self, ScalarType dtype, const Dims& sizes, const 
 Tensor view_as_real(const Tensor& self) {
   check(self.is_complex(), "view_as_real: expected a complex tensor, got ", self);
   const Tensor parts = parts_raw(self);
-  Tensor out = view_with(self, parts.scalar_type(), Dims(parts.sizes()), Dims(parts.strides()),
-                         parts.storage_offset());
+  Tensor out = view_with(self, parts.scalar_type(), Dims(parts.sizes()), Dims(parts.strides()), parts.storage_offset());
   record<ViewAsRealBackward>(out, self);
   return out;
 }
@@ -55,10 +51,8 @@ Tensor view_as_real(const Tensor& self) {
 Tensor view_as_complex(const Tensor& self) {
   if (autocast::is_on_cpu(self))
     return autocast::full_precision([](const Tensor& t) { return view_as_complex(t); }, self);
-  check(self.dtype() == kFloat || self.dtype() == kDouble,
-        "view_as_complex: expected float32 or float64, got ", self);
-  check(self.dim() > 0 && self.size(-1) == 2, "view_as_complex: expected a last dimension of size 2, got ",
-        self);
+  check(self.dtype() == kFloat || self.dtype() == kDouble, "view_as_complex: expected float32 or float64, got ", self);
+  check(self.dim() > 0 && self.size(-1) == 2, "view_as_complex: expected a last dimension of size 2, got ", self);
   check(has_complex_layout(self), "view_as_complex: ", self, " with strides ", self.strides(), " and offset ",
         self.storage_offset(),
         ": the last stride must be 1, the others and the offset even; use contiguous() or clone()");

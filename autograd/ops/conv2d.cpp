@@ -20,8 +20,7 @@ namespace {
 using namespace autograd;
 
 // The arguments must be contiguous and consistent.
-Tensor conv2d_forward(const Tensor& input, const Tensor& weight, const Tensor& bias,
-                      const Conv2dParameters& p);
+Tensor conv2d_forward(const Tensor& input, const Tensor& weight, const Tensor& bias, const Conv2dParameters& p);
 
 struct ConvNode : Node {
   void release() override {
@@ -92,8 +91,7 @@ Dims output_sizes(const Tensor& input, const Tensor& weight, const Conv2dParamet
   return sizes;
 }
 
-Tensor conv2d_forward(const Tensor& input, const Tensor& weight, const Tensor& bias,
-                      const Conv2dParameters& p) {
+Tensor conv2d_forward(const Tensor& input, const Tensor& weight, const Tensor& bias, const Conv2dParameters& p) {
   Tensor out = empty_raw(output_sizes(input, weight, p), input.dtype(), input.device());
   backend(input).conv.forward(out, input, weight, bias, p);
   if (auto* node = record<Conv2dBackward>(out, input, weight, bias)) node->save(input, weight, p);
@@ -104,8 +102,8 @@ Tensor conv2d_forward(const Tensor& input, const Tensor& weight, const Tensor& b
 
 namespace autograd {
 
-Conv2dParameters conv2d_parameters(const char* operation, IntArrayRef stride, IntArrayRef padding,
-                                   IntArrayRef dilation, int64_t groups) {
+Conv2dParameters conv2d_parameters(const char* operation, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
+                                   int64_t groups) {
   Conv2dParameters p{.groups = groups};
   set_pair(operation, "stride", stride, 1, p.stride);
   set_pair(operation, "padding", padding, 0, p.padding);
@@ -117,8 +115,7 @@ Tensor conv2d_backward_input(const Tensor& grad_output, const Tensor& weight, In
                              const Conv2dParameters& p) {
   Tensor out = empty_raw(sizes, weight.dtype(), weight.device());
   backend(out).conv.backward_input(out, grad_output, weight, p);
-  if (auto* node = record<Conv2dBackwardInputBackward>(out, grad_output, weight))
-    node->save(grad_output, weight, p);
+  if (auto* node = record<Conv2dBackwardInputBackward>(out, grad_output, weight)) node->save(grad_output, weight, p);
   return out;
 }
 
@@ -126,15 +123,14 @@ Tensor conv2d_backward_weight(const Tensor& grad_output, const Tensor& input, In
                               const Conv2dParameters& p) {
   Tensor out = empty_raw(sizes, input.dtype(), input.device());
   backend(out).conv.backward_weight(out, {}, grad_output, input, p);
-  if (auto* node = record<Conv2dBackwardWeightBackward>(out, grad_output, input))
-    node->save(grad_output, input, p);
+  if (auto* node = record<Conv2dBackwardWeightBackward>(out, grad_output, input)) node->save(grad_output, input, p);
   return out;
 }
 
 }  // namespace autograd
 
-Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
-              IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
+Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
+              IntArrayRef dilation, int64_t groups) {
   if (autocast::is_on(input))
     return autocast::lower_precision(
         [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
@@ -160,8 +156,7 @@ namespace {
 
 // Undefined unless the kernel for inference takes these arguments.
 Tensor try_inference(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
-                     IntArrayRef padding, IntArrayRef dilation, int64_t groups,
-                     const Conv2dInferenceOptions& options) {
+                     IntArrayRef padding, IntArrayRef dilation, int64_t groups, const Conv2dInferenceOptions& options) {
   const Tensor& residual = options.residual;
   if (!input.is_cpu() || input.dim() != 4 || (input.dtype() != kFloat && input.dtype() != kDouble) ||
       recording(input, weight, bias, residual) || autocast::is_on(input))
@@ -172,22 +167,20 @@ Tensor try_inference(const Tensor& input, const Tensor& weight, const Tensor& bi
   if (residual.defined() && (residual.dtype() != input.dtype() || residual.device() != input.device() ||
                              !residual.is_contiguous() || Dims(residual.sizes()) != sizes))
     return {};
-  const ConvInference inference{.relu = options.relu,
-                                .kept = weight.is_contiguous() ? options.kept : nullptr};
+  const ConvInference inference{.relu = options.relu, .kept = weight.is_contiguous() ? options.kept : nullptr};
   Tensor out = empty_raw(sizes, input.dtype(), input.device());
   const Tensor b = bias.defined() ? bias.contiguous() : bias;
-  const bool done = backend(input).conv.forward_inference(out, input.contiguous(), weight.contiguous(), b,
-                                                          residual, p, inference);
+  const bool done =
+      backend(input).conv.forward_inference(out, input.contiguous(), weight.contiguous(), b, residual, p, inference);
   return done ? out : Tensor();
 }
 
 }  // namespace
 
-Tensor autograd::conv2d_inference(const Tensor& input, const Tensor& weight, const Tensor& bias,
-                                  IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
-                                  int64_t groups, const Conv2dInferenceOptions& options) {
-  if (const Tensor out = try_inference(input, weight, bias, stride, padding, dilation, groups, options);
-      out.defined())
+Tensor autograd::conv2d_inference(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                                  IntArrayRef padding, IntArrayRef dilation, int64_t groups,
+                                  const Conv2dInferenceOptions& options) {
+  if (const Tensor out = try_inference(input, weight, bias, stride, padding, dilation, groups, options); out.defined())
     return out;
   if (options.kept != nullptr) options.kept->clear();
   Tensor out = conv2d(input, weight, bias, stride, padding, dilation, groups);
@@ -195,8 +188,8 @@ Tensor autograd::conv2d_inference(const Tensor& input, const Tensor& weight, con
   return options.relu ? out.relu_() : out;
 }
 
-Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
-              IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
+Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
+              IntArrayRef dilation, int64_t groups) {
   if (autocast::is_on(input))
     return autocast::lower_precision(
         [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
@@ -204,15 +197,13 @@ Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias, Int
         },
         input, weight, bias);
   check_convolution("conv1d", input, weight, bias, groups, 1, false);
-  const int64_t step = single("conv1d", "stride", stride, 1),
-                around = single("conv1d", "padding", padding, 0),
+  const int64_t step = single("conv1d", "stride", stride, 1), around = single("conv1d", "padding", padding, 0),
                 apart = single("conv1d", "dilation", dilation, 1);
   check_kernel_fits("conv1d", input, weight, 2, around, apart);
   Dims sizes(input.sizes());
   sizes.insert(sizes.size() - 1, 1);
-  const Tensor y =
-      conv2d(input.reshape(sizes), weight.reshape({weight.size(0), weight.size(1), 1, weight.size(2)}), bias,
-             {1, step}, {0, around}, {1, apart}, groups);
+  const Tensor y = conv2d(input.reshape(sizes), weight.reshape({weight.size(0), weight.size(1), 1, weight.size(2)}),
+                          bias, {1, step}, {0, around}, {1, apart}, groups);
   sizes = y.sizes();
   sizes.erase(sizes.size() - 2);
   return y.view(sizes);
@@ -226,10 +217,9 @@ Tensor conv2d_padded(const Tensor& input, const Tensor& weight, const Tensor& bi
   check(padding == "same", "conv2d: padding is \"valid\", \"same\" or numbers, got \"", padding, "\"");
   const Conv2dParameters p = conv2d_parameters("conv2d", stride, 0, dilation, groups);
   check(p.stride[0] == 1 && p.stride[1] == 1, "conv2d: padding \"same\" goes with stride 1, got ", stride);
-  check(
-      weight.dim() == 4 && input.dim() >= 3,
-      "conv2d: expected input [N, C, H, W] or [C, H, W] and weight [O, C / groups, height, width]\n  input  ",
-      input, "\n  weight ", weight);
+  check(weight.dim() == 4 && input.dim() >= 3,
+        "conv2d: expected input [N, C, H, W] or [C, H, W] and weight [O, C / groups, height, width]\n  input  ", input,
+        "\n  weight ", weight);
   // An odd total requires one more element of padding after the input than before it: pad both sides by the larger
   // amount and drop the first output.
   const auto pad = [&](int d) { return (p.dilation[d] * (weight.size(d + 2) - 1) + 1) / 2; };

@@ -26,14 +26,14 @@ Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}
 /// The gradient of conv2d with respect to its input, as an operation: input [N, C, H, W] or [C, H, W]; weight
 /// [C, O / groups, kernel_h, kernel_w] → sizes (H - 1) stride - 2 padding + dilation (kernel - 1) +
 /// output_padding + 1, with output_padding < max(stride, dilation).
-Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor& bias = {},
-                        IntArrayRef stride = 1, IntArrayRef padding = 0, IntArrayRef output_padding = 0,
-                        int64_t groups = 1, IntArrayRef dilation = 1);
+Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}, IntArrayRef stride = 1,
+                        IntArrayRef padding = 0, IntArrayRef output_padding = 0, int64_t groups = 1,
+                        IntArrayRef dilation = 1);
 
 namespace autograd {
 /// Returns the parameters; throws Error on a stride, padding or dilation out of range. The caller has checked groups.
-Conv2dParameters conv2d_parameters(const char* operation, IntArrayRef stride, IntArrayRef padding,
-                                   IntArrayRef dilation, int64_t groups);
+Conv2dParameters conv2d_parameters(const char* operation, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
+                                   int64_t groups);
 
 /// padding is "valid" (none) or "same" (the output has the input's size; stride must be 1). Declared here because the
 /// template below, which accepts every kind of string, calls it.
@@ -62,8 +62,8 @@ Tensor conv2d_backward_weight(const Tensor& grad_output, const Tensor& input, In
 
 /// conv2d with padding "valid" or "same".
 template <std::convertible_to<std::string_view> Padding>
-Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
-              const Padding& padding, IntArrayRef dilation = 1, int64_t groups = 1) {
+Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, const Padding& padding,
+              IntArrayRef dilation = 1, int64_t groups = 1) {
   return autograd::conv2d_padded(input, weight, bias, stride, padding, dilation, groups);
 }
 

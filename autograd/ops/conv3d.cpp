@@ -56,16 +56,14 @@ Tensor convolve_transposed(const Tensor& input, const Tensor& weight, const Tens
   const Tensor x = input.transpose(1, 2).reshape(
       {multiply_sizes("conv_transpose3d", n, depth), input.size(1), input.size(3), input.size(4)});
   const Tensor w = weight.reshape({weight.size(0), weight.size(1) * kernel, weight.size(3), weight.size(4)});
-  Tensor y = conv_transpose2d(x, w, {}, plane(p.stride), plane(p.padding), plane(extra), p.groups,
-                              plane(p.dilation));
+  Tensor y = conv_transpose2d(x, w, {}, plane(p.stride), plane(p.padding), plane(extra), p.groups, plane(p.dilation));
   const int64_t out = weight.size(1) * p.groups;
   y = y.reshape({n, depth, out, kernel, sizes[1], sizes[2]});
   const int64_t whole = add_sizes("conv_transpose3d", sizes[0], 2 * p.padding[0]);
   Tensor sum = zeros({n, out, whole, sizes[1], sizes[2]}, input.options().requires_grad(false));
   for (int64_t k = 0; k < kernel; ++k) {
     const int64_t first = k * p.dilation[0];
-    sum.slice(2, first, first + (depth - 1) * p.stride[0] + 1, p.stride[0])
-        .add_(y.select(3, k).transpose(1, 2));
+    sum.slice(2, first, first + (depth - 1) * p.stride[0] + 1, p.stride[0]).add_(y.select(3, k).transpose(1, 2));
   }
   if (p.padding[0] > 0) sum = sum.narrow(2, p.padding[0], sizes[0]).contiguous();
   return bias.defined() ? sum + bias.reshape({1, out, 1, 1, 1}) : sum;
@@ -76,8 +74,8 @@ Tensor one_row(const Tensor& t) { return t.unsqueeze(-2); }
 
 }  // namespace
 
-Tensor conv3d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
-              IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
+Tensor conv3d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
+              IntArrayRef dilation, int64_t groups) {
   if (const auto out = autograd::in_lower_precision(
           [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
             return conv3d(t1, t2, t3, stride, padding, dilation, groups);
@@ -86,13 +84,11 @@ Tensor conv3d(const Tensor& input, const Tensor& weight, const Tensor& bias, Int
     return *out;
   autograd::check_convolution("conv3d", input, weight, bias, groups, 3, false);
   const Parameters p = parameters("conv3d", stride, padding, dilation, groups);
-  return input.dim() == 5 ? convolve(input, weight, bias, p)
-                          : convolve(input.unsqueeze(0), weight, bias, p).squeeze(0);
+  return input.dim() == 5 ? convolve(input, weight, bias, p) : convolve(input.unsqueeze(0), weight, bias, p).squeeze(0);
 }
 
 Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
-                        IntArrayRef padding, IntArrayRef output_padding, int64_t groups,
-                        IntArrayRef dilation) {
+                        IntArrayRef padding, IntArrayRef output_padding, int64_t groups, IntArrayRef dilation) {
   if (const auto out = autograd::in_lower_precision(
           [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
             return conv_transpose3d(t1, t2, t3, stride, padding, output_padding, groups, dilation);
@@ -107,8 +103,7 @@ Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, const Tensor&
 }
 
 Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
-                        IntArrayRef padding, IntArrayRef output_padding, int64_t groups,
-                        IntArrayRef dilation) {
+                        IntArrayRef padding, IntArrayRef output_padding, int64_t groups, IntArrayRef dilation) {
   if (autocast::is_on(input))
     return autocast::lower_precision(
         [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
@@ -122,8 +117,7 @@ Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const Tensor&
                 apart = autograd::single(kName, "dilation", dilation, 1),
                 extra = autograd::single(kName, "output_padding", output_padding, 0);
   autograd::transposed_sizes(kName, input, weight, stride, padding, output_padding, dilation);
-  return conv_transpose2d(one_row(input), one_row(weight), bias, {1, step}, {0, pad}, {0, extra}, groups,
-                          {1, apart})
+  return conv_transpose2d(one_row(input), one_row(weight), bias, {1, step}, {0, pad}, {0, extra}, groups, {1, apart})
       .squeeze(-2);
 }
 
@@ -142,10 +136,9 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
     return rank == 1   ? conv1d(input, weight, bias, stride, padding, dilation, groups)
            : rank == 2 ? conv2d(input, weight, bias, stride, padding, dilation, groups)
                        : conv3d(input, weight, bias, stride, padding, dilation, groups);
-  return rank == 1 ? conv_transpose1d(input, weight, bias, stride, padding, output_padding, groups, dilation)
-         : rank == 2
-             ? conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation)
-             : conv_transpose3d(input, weight, bias, stride, padding, output_padding, groups, dilation);
+  return rank == 1   ? conv_transpose1d(input, weight, bias, stride, padding, output_padding, groups, dilation)
+         : rank == 2 ? conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation)
+                     : conv_transpose3d(input, weight, bias, stride, padding, output_padding, groups, dilation);
 }
 
 namespace autograd {
@@ -166,8 +159,7 @@ Tensor conv3d_padded(const Tensor& input, const Tensor& weight, const Tensor& bi
   Triple before;
   std::array<int64_t, 6> uneven{};
   for (std::size_t d = 0; d < 3; ++d) {
-    const int64_t total =
-        multiply_sizes("conv3d", p.dilation[d], weight.size(static_cast<int64_t>(d) + 2) - 1);
+    const int64_t total = multiply_sizes("conv3d", p.dilation[d], weight.size(static_cast<int64_t>(d) + 2) - 1);
     before[d] = total / 2;
     uneven[2 * (2 - d) + 1] = total % 2;  // one more after the input than before it
   }

@@ -13,8 +13,8 @@ void check_convolution(const char* operation, const Tensor& input, const Tensor&
 int64_t single(const char* operation, const char* what, IntArrayRef value, int64_t least);
 
 /// Throws Error unless the kernel, dilated, fits into the padded input along dimension d >= 2 of weight.
-void check_kernel_fits(const char* operation, const Tensor& input, const Tensor& weight, int64_t d,
-                       int64_t padding, int64_t dilation);
+void check_kernel_fits(const char* operation, const Tensor& input, const Tensor& weight, int64_t d, int64_t padding,
+                       int64_t dilation);
 
 /// The sizes after [N, C] of a transposed convolution, (size - 1) stride - 2 padding + dilation (kernel - 1) +
 /// output_padding + 1. Input and weight have been checked, and each list holds one number per dimension. Throws Error if

@@ -15,8 +15,7 @@ namespace tandem {
 using namespace autograd;
 
 Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
-                        IntArrayRef padding, IntArrayRef output_padding, int64_t groups,
-                        IntArrayRef dilation) {
+                        IntArrayRef padding, IntArrayRef output_padding, int64_t groups, IntArrayRef dilation) {
   if (autocast::is_on(input))
     return autocast::lower_precision(
         [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {

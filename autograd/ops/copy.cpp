@@ -66,8 +66,7 @@ Tensor to_recorded(const Tensor& self, Device device, ScalarType dtype, bool non
 
 }  // namespace
 
-Tensor Tensor::to(Device device, ScalarType dtype, bool non_blocking, bool copy,
-                  optional<MemoryFormat> format) const {
+Tensor Tensor::to(Device device, ScalarType dtype, bool non_blocking, bool copy, optional<MemoryFormat> format) const {
   device = resolve(device);
   if (format && *format != MemoryFormat::Preserve) {
     const Tensor out = to(device, dtype, non_blocking);
@@ -80,17 +79,13 @@ Tensor Tensor::to(Device device, ScalarType dtype, bool non_blocking, bool copy,
 Tensor Tensor::to(ScalarType dtype, bool non_blocking, bool copy, optional<MemoryFormat> format) const {
   return to(device(), dtype, non_blocking, copy, format);
 }
-Tensor Tensor::to(Device device, bool non_blocking, bool copy) const {
-  return to(device, dtype(), non_blocking, copy);
-}
+Tensor Tensor::to(Device device, bool non_blocking, bool copy) const { return to(device, dtype(), non_blocking, copy); }
 Tensor Tensor::to(const Tensor& like, bool non_blocking, bool copy, optional<MemoryFormat> format) const {
   return to(like.device(), like.dtype(), non_blocking, copy, format);
 }
-Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy,
-                  optional<MemoryFormat> format) const {
-  return to(options.has_device() ? options.device() : device(),
-            options.has_dtype() ? options.dtype() : dtype(), non_blocking, copy,
-            format ? format : options.memory_format_opt());
+Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy, optional<MemoryFormat> format) const {
+  return to(options.has_device() ? options.device() : device(), options.has_dtype() ? options.dtype() : dtype(),
+            non_blocking, copy, format ? format : options.memory_format_opt());
 }
 
 Tensor Tensor::clone(optional<MemoryFormat> format) const {

@@ -22,8 +22,6 @@ Tensor cross(const Tensor& self, const Tensor& other, optional<int64_t> dim) {
   return a.roll({-1}, {d}) * b.roll({-2}, {d}) - a.roll({-2}, {d}) * b.roll({-1}, {d});
 }
 
-Tensor Tensor::cross(const Tensor& other, optional<int64_t> dim) const {
-  return tandem::cross(*this, other, dim);
-}
+Tensor Tensor::cross(const Tensor& other, optional<int64_t> dim) const { return tandem::cross(*this, other, dim); }
 
 }  // namespace tandem

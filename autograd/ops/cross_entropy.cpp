@@ -36,8 +36,7 @@ struct CrossEntropyBackward final : Node {
   Tensor fused(const Tensor& x, const Tensor& grad, const Tensor& with, const ClassLoss& how) const {
     Tensor out = empty_raw(x.sizes(), x.dtype(), x.device());
     backend(x).loss.cross_entropy_backward(reshaped(out, in.scores3), grad, with, total_weight.unpack(*this),
-                                           reshaped(x, in.scores3), reshaped(in.target, in.targets2),
-                                           in.weight, how);
+                                           reshaped(x, in.scores3), reshaped(in.target, in.targets2), in.weight, how);
     return out;
   }
 
@@ -76,8 +75,8 @@ Tensor class_targets(const Tensor& self, const Tensor& target, const Tensor& wei
   Tensor out = empty_raw(each ? IntArrayRef(in.terms) : IntArrayRef(), x.dtype(), x.device());
   const Tensor norms = empty_raw({2, in.targets2[0], in.targets2[1]}, x.dtype(), x.device());
   const Tensor total = empty_raw({}, x.dtype(), x.device());
-  backend(x).loss.cross_entropy(out, norms, total, reshaped(x, in.scores3), reshaped(in.target, in.targets2),
-                                in.weight, loss);
+  backend(x).loss.cross_entropy(out, norms, total, reshaped(x, in.scores3), reshaped(in.target, in.targets2), in.weight,
+                                loss);
   if (auto* node = record<CrossEntropyBackward>(out, x)) {
     node->scores.save(x);
     node->norms.save(norms);
@@ -89,24 +88,22 @@ Tensor class_targets(const Tensor& self, const Tensor& target, const Tensor& wei
   return out;
 }
 
-Tensor probability_targets(const Tensor& self, const Tensor& target, const Tensor& weight,
-                           const ClassLoss& loss) {
+Tensor probability_targets(const Tensor& self, const Tensor& target, const Tensor& weight, const ClassLoss& loss) {
   check_alike("cross_entropy", "scores", self, "target", target);
   const int64_t d = self.dim() == 1 ? 0 : 1, classes = self.size(d);
   Tensor t = target;
   if (loss.label_smoothing > 0)
     t = target * (1 - loss.label_smoothing) + loss.label_smoothing / static_cast<double>(classes);
   if (weight.defined()) {
-    check(weight.dim() == 1 && weight.size(0) == classes, "cross_entropy: weight must be [", classes,
-          "]\n  scores ", self, "\n  weight ", weight);
+    check(weight.dim() == 1 && weight.size(0) == classes, "cross_entropy: weight must be [", classes, "]\n  scores ",
+          self, "\n  weight ", weight);
     check_alike("cross_entropy", "scores", self, "weight", weight);
     Dims sizes(self.sizes().size(), 1);
     sizes[static_cast<std::size_t>(d)] = classes;
     t = t * weight.detach().reshape(sizes);
   }
   const Tensor terms = (log_softmax(self, d) * t).sum({d}).neg();
-  if (loss.reduction == ReductionKind::Mean && classes == 0)
-    return terms.sum() / 0.0;  // the mean of zero terms
+  if (loss.reduction == ReductionKind::Mean && classes == 0) return terms.sum() / 0.0;  // the mean of zero terms
   return reduce_loss("cross_entropy", terms, loss.reduction);
 }
 
@@ -120,8 +117,8 @@ Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor
           },
           self, target, weight))
     return *out;
-  check(label_smoothing >= 0 && label_smoothing <= 1,
-        "cross_entropy: label_smoothing must be in [0, 1], got ", label_smoothing);
+  check(label_smoothing >= 0 && label_smoothing <= 1, "cross_entropy: label_smoothing must be in [0, 1], got ",
+        label_smoothing);
   check(reduction != Reduction::BatchMean, "cross_entropy: reduction kBatchMean is only supported by kl_div");
   const ClassLoss loss{reduction.kind(), ignore_index, label_smoothing};
   if (self.dim() >= 1 && self.sizes() == target.sizes() && target.is_floating_point())

@@ -156,12 +156,12 @@ Tensor padded(const Tensor& targets, IntArrayRef lengths, int64_t blank) {
   for (int64_t length : lengths) longest = std::max(longest, length), total += length;
   const Tensor labels = targets.to(kLong);
   if (labels.dim() == 2) {
-    check(labels.size(0) == rows && labels.size(1) >= longest, "ctc_loss: targets must be [", rows, ", ",
-          longest, "] or longer, got ", targets);
+    check(labels.size(0) == rows && labels.size(1) >= longest, "ctc_loss: targets must be [", rows, ", ", longest,
+          "] or longer, got ", targets);
     return labels.narrow(1, 0, longest);
   }
-  check(labels.dim() == 1 && labels.size(0) == total, "ctc_loss: targets must be [N, S] or a vector of ",
-        total, " labels, the sum of target_lengths, got ", targets);
+  check(labels.dim() == 1 && labels.size(0) == total, "ctc_loss: targets must be [N, S] or a vector of ", total,
+        " labels, the sum of target_lengths, got ", targets);
   std::vector<Tensor> parts;
   int64_t at = 0;
   for (int64_t length : lengths) {
@@ -188,15 +188,13 @@ Lattice make_lattice(const Tensor& log_probs, const Tensor& targets, IntArrayRef
     check(labels.min().item<int64_t>() >= 0 && labels.max().item<int64_t>() < log_probs.size(2),
           "ctc_loss: targets must be in [0, ", log_probs.size(2), ")");
   const Tensor blanks = full({batch, longest, 1}, blank, labels.options());
-  x.labels = cat({cat({blanks, labels.unsqueeze(2)}, 2).view({batch, 2 * longest}),
-                  full({batch, 1}, blank, labels.options())},
-                 1);
+  x.labels = cat(
+      {cat({blanks, labels.unsqueeze(2)}, 2).view({batch, 2 * longest}), full({batch, 1}, blank, labels.options())}, 1);
   const int64_t count = 2 * longest + 1;
-  const Tensor repeated = count > 2
-                              ? cat({ones({batch, 2}, labels.options().dtype(kBool)),
-                                     x.labels.narrow(1, 2, count - 2) == x.labels.narrow(1, 0, count - 2)},
-                                    1)
-                              : ones({batch, count}, labels.options().dtype(kBool));
+  const Tensor repeated = count > 2 ? cat({ones({batch, 2}, labels.options().dtype(kBool)),
+                                           x.labels.narrow(1, 2, count - 2) == x.labels.narrow(1, 0, count - 2)},
+                                          1)
+                                    : ones({batch, count}, labels.options().dtype(kBool));
   x.may_skip = ((x.labels == blank) | repeated).logical_not();
   const Tensor place = arange(count, labels.options()), end = x.target_lengths.unsqueeze(1) * 2;
   x.last = (place == end) | (place == end - 1);
@@ -207,11 +205,10 @@ Lattice make_lattice(const Tensor& log_probs, const Tensor& targets, IntArrayRef
 
 void check_lengths(const Tensor& log_probs, IntArrayRef inputs, IntArrayRef lengths, int64_t blank) {
   const auto batch = static_cast<std::size_t>(log_probs.size(1));
-  check(inputs.size() == batch && lengths.size() == batch,
-        "ctc_loss: input_lengths and target_lengths must have ", batch, " elements, got ", inputs.size(),
-        " and ", lengths.size());
-  check(blank >= 0 && blank < log_probs.size(2), "ctc_loss: blank must be in [0, ", log_probs.size(2),
-        "), got ", blank);
+  check(inputs.size() == batch && lengths.size() == batch, "ctc_loss: input_lengths and target_lengths must have ",
+        batch, " elements, got ", inputs.size(), " and ", lengths.size());
+  check(blank >= 0 && blank < log_probs.size(2), "ctc_loss: blank must be in [0, ", log_probs.size(2), "), got ",
+        blank);
   for (std::size_t n = 0; n < batch; ++n) {
     check(inputs[n] >= 0 && inputs[n] <= log_probs.size(0), "ctc_loss: input_lengths must be in [0, ",
           log_probs.size(0), "], got ", inputs[n]);
@@ -220,8 +217,8 @@ void check_lengths(const Tensor& log_probs, IntArrayRef inputs, IntArrayRef leng
 }
 
 // The losses [N] of log_probs [T, N, C].
-Tensor terms(const Tensor& log_probs, const Tensor& targets, IntArrayRef inputs, IntArrayRef lengths,
-             int64_t blank, bool zero_infinity) {
+Tensor terms(const Tensor& log_probs, const Tensor& targets, IntArrayRef inputs, IntArrayRef lengths, int64_t blank,
+             bool zero_infinity) {
   Lattice lattice;
   Tensor alpha, loss;
   {
@@ -240,8 +237,7 @@ Tensor terms(const Tensor& log_probs, const Tensor& targets, IntArrayRef inputs,
 }
 
 std::vector<int64_t> numbers(const char* name, const Tensor& lengths) {
-  check(lengths.dtype() == kLong || lengths.dtype() == kInt, "ctc_loss: ", name, " must be integers, got ",
-        lengths);
+  check(lengths.dtype() == kLong || lengths.dtype() == kInt, "ctc_loss: ", name, " must be integers, got ", lengths);
   const Tensor host = lengths.to(kLong).to(Device(kCPU)).contiguous().reshape({-1});
   const int64_t* data = host.data_ptr<int64_t>();
   return {data, data + host.numel()};
@@ -249,19 +245,17 @@ std::vector<int64_t> numbers(const char* name, const Tensor& lengths) {
 
 }  // namespace
 
-Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, IntArrayRef input_lengths,
-                IntArrayRef target_lengths, int64_t blank, Reduction reduction, bool zero_infinity) {
+Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, IntArrayRef input_lengths, IntArrayRef target_lengths,
+                int64_t blank, Reduction reduction, bool zero_infinity) {
   if (const auto out = autograd::in_full_precision(
           [&](const Tensor& t1, const Tensor& t2) {
             return ctc_loss(t1, t2, input_lengths, target_lengths, blank, reduction, zero_infinity);
           },
           log_probs, targets))
     return *out;
-  check((log_probs.dim() == 3 || log_probs.dim() == 2) && log_probs.is_floating_point() &&
-            log_probs.size(0) > 0,
+  check((log_probs.dim() == 3 || log_probs.dim() == 2) && log_probs.is_floating_point() && log_probs.size(0) > 0,
         "ctc_loss: expected log_probs [T, N, C] or [T, C] with T > 0, got ", log_probs);
-  check(targets.dtype() == kLong || targets.dtype() == kInt, "ctc_loss: targets must be integers, got ",
-        targets);
+  check(targets.dtype() == kLong || targets.dtype() == kInt, "ctc_loss: targets must be integers, got ", targets);
   const bool single = log_probs.dim() == 2;
   const Tensor scores = single ? log_probs.unsqueeze(1) : log_probs;
   check_lengths(scores, input_lengths, target_lengths, blank);
@@ -274,8 +268,7 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& in
                 const Tensor& target_lengths, int64_t blank, Reduction reduction, bool zero_infinity) {
   const std::vector<int64_t> inputs = numbers("input_lengths", input_lengths),
                              lengths = numbers("target_lengths", target_lengths);
-  return ctc_loss(log_probs, targets, IntArrayRef(inputs), IntArrayRef(lengths), blank, reduction,
-                  zero_infinity);
+  return ctc_loss(log_probs, targets, IntArrayRef(inputs), IntArrayRef(lengths), blank, reduction, zero_infinity);
 }
 
 }  // namespace tandem

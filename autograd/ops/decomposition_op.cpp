@@ -57,8 +57,7 @@ void check_info(const char* operation, const Tensor& info, const char* reason) {
     if (failed == 0) continue;
     std::string text = reason;
     if (const std::size_t at = text.find('%'); at != std::string::npos) text.replace(at, 1, concat(failed));
-    throw LinAlgError(
-        concat(operation, ": ", info.dim() > 0 ? concat("(Batch element ", i, "): ") : "", text));
+    throw LinAlgError(concat(operation, ": ", info.dim() > 0 ? concat("(Batch element ", i, "): ") : "", text));
   }
 }
 
@@ -74,8 +73,8 @@ Tensor permutation_of(const Tensor& pivots, int64_t m) {
     std::iota(rows, rows + m, 0);
     for (int64_t i = 0; i < k; ++i) {
       const int64_t other = exchanged.ptr<int32_t>()[b * k + i] - 1;
-      check(i < m && other >= 0 && other < m, "LU pivots must be in [1, ", m,
-            "], as lu_factor returns them, got ", other + 1);
+      check(i < m && other >= 0 && other < m, "LU pivots must be in [1, ", m, "], as lu_factor returns them, got ",
+            other + 1);
       std::swap(rows[i], rows[other]);
     }
   }

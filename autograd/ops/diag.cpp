@@ -19,8 +19,7 @@ template <class Window>
 Tensor replaced(const char* operation, const Tensor& self, const Tensor& src, const Window& window) {
   Tensor out = self.clone(MemoryFormat::Contiguous);
   Tensor part = window(out);
-  check(part.sizes() == src.sizes(), operation, ": src must be ", Dims(part.sizes()), ", got ", src,
-        "\n  self ", self);
+  check(part.sizes() == src.sizes(), operation, ": src must be ", Dims(part.sizes()), ", got ", src, "\n  self ", self);
   part.copy_(src);
   return out;
 }
@@ -57,23 +56,20 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
 Tensor diagflat(const Tensor& self, int64_t offset) { return diag(self.reshape({-1}), offset); }
 
 Tensor trace(const Tensor& self) {
-  if (autocast::is_on(self))
-    return autocast::full_precision([&](const Tensor& t1) { return trace(t1); }, self);
+  if (autocast::is_on(self)) return autocast::full_precision([&](const Tensor& t1) { return trace(t1); }, self);
   check(self.dim() == 2, "trace: expected a matrix, got ", self);
   return self.diagonal().sum();
 }
 
 Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2) {
-  return replaced("diagonal_scatter", self, src,
-                  [&](const Tensor& x) { return x.diagonal(offset, dim1, dim2); });
+  return replaced("diagonal_scatter", self, src, [&](const Tensor& x) { return x.diagonal(offset, dim1, dim2); });
 }
 Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
   return replaced("select_scatter", self, src, [&](const Tensor& x) { return x.select(dim, index); });
 }
-Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, optional<int64_t> start,
-                     optional<int64_t> end, int64_t step) {
-  return replaced("slice_scatter", self, src,
-                  [&](const Tensor& x) { return x.slice(dim, start, end, step); });
+Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, optional<int64_t> start, optional<int64_t> end,
+                     int64_t step) {
+  return replaced("slice_scatter", self, src, [&](const Tensor& x) { return x.slice(dim, start, end, step); });
 }
 
 Tensor tril_indices(int64_t row, int64_t col, int64_t offset, const TensorOptions& options) {

@@ -15,12 +15,11 @@ Tensor block_diag(TensorList tensors);
 /// The sum of the main diagonal of a matrix.
 Tensor trace(const Tensor& self);
 /// A copy of self with the given diagonal replaced by src.
-Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset = 0, int64_t dim1 = 0,
-                        int64_t dim2 = 1);
+Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);
 /// A copy of self with self.select(dim, index), or self.slice(…), replaced by src.
 Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index);
-Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim = 0,
-                     optional<int64_t> start = nullopt, optional<int64_t> end = nullopt, int64_t step = 1);
+Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim = 0, optional<int64_t> start = nullopt,
+                     optional<int64_t> end = nullopt, int64_t step = 1);
 /// int64 [2, count]: row and column indices of the lower (upper) triangle of a [row, col] matrix, in
 /// row-major order.
 Tensor tril_indices(int64_t row, int64_t col, int64_t offset = 0, const TensorOptions& options = kLong);

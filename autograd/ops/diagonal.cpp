@@ -31,8 +31,8 @@ struct DiagonalMap {
   static constexpr const char *pick_name = "DiagonalBackward", *put_name = "DiagonalBackwardBackward";
   Tensor pick(const Tensor& x) const { return x.diagonal(offset, dim1, dim2); }
   void put(const Tensor& zeros, const Tensor& values) const {
-    const Window w = diagonal_of(sizes, zeros.strides(), offset, static_cast<std::size_t>(dim1),
-                                 static_cast<std::size_t>(dim2));
+    const Window w =
+        diagonal_of(sizes, zeros.strides(), offset, static_cast<std::size_t>(dim1), static_cast<std::size_t>(dim2));
     copy_to_window(zeros, values, w.strides, w.offset);
   }
   Dims sizes;
@@ -48,8 +48,8 @@ Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) 
   check(dim1 != dim2, "diagonal: dim1 and dim2 must differ, both are ", dim1);
   const int64_t rows = self.size(dim1), columns = self.size(dim2);
   offset = std::clamp(offset, -rows, columns);
-  const Window w = diagonal_of(self.sizes(), self.strides(), offset, static_cast<std::size_t>(dim1),
-                               static_cast<std::size_t>(dim2));
+  const Window w =
+      diagonal_of(self.sizes(), self.strides(), offset, static_cast<std::size_t>(dim1), static_cast<std::size_t>(dim2));
   Tensor out = make_view(self, w.sizes, w.strides, self.storage_offset() + w.offset);
   if (auto* node = record<PickBackward<DiagonalMap>>(out, self)) {
     node->map.sizes = self.sizes();

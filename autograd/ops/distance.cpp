@@ -26,8 +26,7 @@ Tensor lengths(const Tensor& rows, double p) {
 
 // |a - b|² = |a|² + |b|² - 2 a · b.
 Tensor by_product(const Tensor& x1, const Tensor& x2) {
-  const Tensor squares =
-      rows_norm(x1) + rows_norm(x2).transpose(-2, -1) - 2 * x1.matmul(x2.transpose(-2, -1));
+  const Tensor squares = rows_norm(x1) + rows_norm(x2).transpose(-2, -1) - 2 * x1.matmul(x2.transpose(-2, -1));
   return squares.clamp_min(Scalar(0)).sqrt();
 }
 
@@ -39,8 +38,7 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, optional<int64_t> com
     return *out;
   check(x1.dim() >= 2 && x2.dim() >= 2 && x1.size(-1) == x2.size(-1),
         "cdist: expected [..., P, M] and [..., R, M]\n  x1 ", x1, "\n  x2 ", x2);
-  check(x1.is_floating_point() && x2.is_floating_point(), "cdist: expected floating point\n  x1 ", x1,
-        "\n  x2 ", x2);
+  check(x1.is_floating_point() && x2.is_floating_point(), "cdist: expected floating point\n  x1 ", x1, "\n  x2 ", x2);
   check(p >= 0, "cdist: p must not be negative, got ", p);
   const int64_t mode = compute_mode.value_or(0);
   check(mode >= 0 && mode <= 2, "cdist: compute_mode must be 0, 1 or 2, got ", mode);
@@ -51,8 +49,7 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, optional<int64_t> com
 }
 
 Tensor pdist(const Tensor& self, double p) {
-  if (const auto out =
-          autograd::in_full_precision_on_cuda([&](const Tensor& t1) { return pdist(t1, p); }, self))
+  if (const auto out = autograd::in_full_precision_on_cuda([&](const Tensor& t1) { return pdist(t1, p); }, self))
     return *out;
   check(self.dim() == 2, "pdist: expected a matrix, got ", self);
   const Tensor pairs = triu_indices(self.size(0), self.size(0), 1).to(self.device());
@@ -61,8 +58,7 @@ Tensor pdist(const Tensor& self, double p) {
 
 Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps, bool keepdim) {
   if (const auto out = autograd::in_full_precision_on_cuda(
-          [&](const Tensor& t1, const Tensor& t2) { return pairwise_distance(t1, t2, p, eps, keepdim); }, x1,
-          x2))
+          [&](const Tensor& t1, const Tensor& t2) { return pairwise_distance(t1, t2, p, eps, keepdim); }, x1, x2))
     return *out;
   return norm(x1 - x2 + eps, optional<Scalar>(Scalar(p)), {-1}, keepdim);
 }

@@ -30,9 +30,7 @@ Tensor inside_unit(const Tensor& self, OptionalGenerator generator) {
   return rand(self.sizes(), generator, self.options().dtype(kDouble)).clamp_min(Scalar(0x1p-54));
 }
 
-Generator::Draw next_draw(OptionalGenerator generator) {
-  return (generator ? *generator : default_generator()).next();
-}
+Generator::Draw next_draw(OptionalGenerator generator) { return (generator ? *generator : default_generator()).next(); }
 
 // An uninitialised tensor like self, without its history.
 Tensor fresh(const Tensor& self) { return empty_like(self.detach()); }
@@ -49,8 +47,7 @@ Tensor exponential(const Tensor& self, double lambd, OptionalGenerator generator
 Tensor& cauchy_(Tensor& self, double median, double sigma, OptionalGenerator generator) {
   check_floating_point("cauchy_", self);
   check(sigma > 0, "cauchy_: expected sigma > 0, got ", sigma);
-  return write(self, "cauchy_",
-               ((inside_unit(self, generator) - 0.5) * std::numbers::pi).tan() * sigma + median);
+  return write(self, "cauchy_", ((inside_unit(self, generator) - 0.5) * std::numbers::pi).tan() * sigma + median);
 }
 Tensor cauchy(const Tensor& self, double median, double sigma, OptionalGenerator generator) {
   Tensor out = fresh(self);
@@ -60,8 +57,7 @@ Tensor cauchy(const Tensor& self, double median, double sigma, OptionalGenerator
 Tensor& log_normal_(Tensor& self, double mean, double std, OptionalGenerator generator) {
   check_floating_point("log_normal_", self);
   check(std > 0, "log_normal_: expected a standard deviation > 0, got ", std);
-  return write(self, "log_normal_",
-               normal(mean, std, self.sizes(), generator, self.options().dtype(kDouble)).exp());
+  return write(self, "log_normal_", normal(mean, std, self.sizes(), generator, self.options().dtype(kDouble)).exp());
 }
 Tensor log_normal(const Tensor& self, double mean, double std, OptionalGenerator generator) {
   Tensor out = fresh(self);

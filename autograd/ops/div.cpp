@@ -20,8 +20,7 @@ struct DivRule {
   template <class A, class B>
   static Tensor db(const Tensor& g, const A& a, const B& b) {
     if constexpr (std::is_same_v<A, Tensor> && std::is_same_v<B, Tensor>)
-      if (!GradMode::is_enabled() && !g.is_complex())
-        return ternary_raw<ops::DivBackward>(g, a, b, g.dtype());
+      if (!GradMode::is_enabled() && !g.is_complex()) return ternary_raw<ops::DivBackward>(g, a, b, g.dtype());
     if constexpr (std::is_same_v<B, Tensor>)
       return -g * conjugate(a / b / b);
     else

@@ -14,15 +14,12 @@ namespace {
 bool identity(const char* operation, const Tensor& input, double p, bool train) {
   check(p >= 0 && p <= 1, operation, ": p must be in [0, 1], got ", p);
   if (!train || p == 0 || input.numel() == 0) return true;
-  check(is_differentiable(input.dtype()), operation, ": expected a floating point or complex tensor, got ",
-        input);
+  check(is_differentiable(input.dtype()), operation, ": expected a floating point or complex tensor, got ", input);
   return false;
 }
 
 // A random mask of complex numbers is real.
-TensorOptions real_options(const Tensor& input) {
-  return input.options().dtype(toRealValueType(input.scalar_type()));
-}
+TensorOptions real_options(const Tensor& input) { return input.options().dtype(toRealValueType(input.scalar_type())); }
 
 Tensor mask(const Tensor& input, IntArrayRef sizes, double p) {
   NoGradGuard no_grad;
@@ -65,9 +62,8 @@ Tensor& dropout_(const Tensor& input, double p, bool train) {
                                                : input.mul_(mask(input, input.sizes(), p));
 }
 Tensor feature_dropout(const Tensor& input, double p, bool train) {
-  return identity("feature_dropout", input, p, train)
-             ? input
-             : input * mask(input, feature_sizes("feature_dropout", input), p);
+  return identity("feature_dropout", input, p, train) ? input
+                                                      : input * mask(input, feature_sizes("feature_dropout", input), p);
 }
 Tensor& feature_dropout_(const Tensor& input, double p, bool train) {
   return identity("feature_dropout_", input, p, train)

@@ -40,14 +40,12 @@ struct EighBackward final : Node {
   SavedTensor values, vectors;
 };
 
-std::tuple<Tensor, Tensor> spectrum(const char* operation, const Tensor& a, std::string_view uplo,
-                                    bool with_vectors) {
+std::tuple<Tensor, Tensor> spectrum(const char* operation, const Tensor& a, std::string_view uplo, bool with_vectors) {
   if (autocast::is_on(a))
-    return autocast::full_precision(
-        [&](const Tensor& t) { return spectrum(operation, t, uplo, with_vectors); }, a);
+    return autocast::full_precision([&](const Tensor& t) { return spectrum(operation, t, uplo, with_vectors); }, a);
   check_square(operation, a);
-  check(uplo == "L" || uplo == "U" || uplo == "l" || uplo == "u", operation,
-        ": UPLO must be 'L' or 'U', got '", uplo, "'");
+  check(uplo == "L" || uplo == "U" || uplo == "l" || uplo == "u", operation, ": UPLO must be 'L' or 'U', got '", uplo,
+        "'");
   Tensor values = empty_real_like_of(a, vector_sizes(batch_sizes(a), a.size(-1))), info = no_info(a);
   Tensor vectors = with_vectors || recording(a) ? empty_like_of(a, a.sizes()) : Tensor();
   const Tensor lower = uplo == "U" || uplo == "u" ? a.detach().mH() : a.detach();

@@ -22,9 +22,7 @@ struct Operand {
   Labels labels;
 };
 
-bool holds(const Labels& labels, int label) {
-  return std::find(labels.begin(), labels.end(), label) != labels.end();
-}
+bool holds(const Labels& labels, int label) { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
 
 int letter(char c, std::string_view equation) {
   if (c >= 'A' && c <= 'Z') return c - 'A';
@@ -59,8 +57,8 @@ void take_diagonals(Operand& x, std::string_view equation) {
         continue;
       }
       const auto a = static_cast<int64_t>(i), b = static_cast<int64_t>(j);
-      check(x.t.size(a) == x.t.size(b), "einsum: a repeated letter has sizes ", x.t.size(a), " and ",
-            x.t.size(b), " in one operand ", x.t, " of \"", equation, "\"");
+      check(x.t.size(a) == x.t.size(b), "einsum: a repeated letter has sizes ", x.t.size(a), " and ", x.t.size(b),
+            " in one operand ", x.t, " of \"", equation, "\"");
       x.t = x.t.diagonal(0, a, b).movedim(-1, a);
       x.labels.erase(x.labels.begin() + b);
     }
@@ -94,8 +92,7 @@ void sum_unneeded(Operand& x, const Labels& needed) {
 // x with its dimensions permuted to the order of `labels`.
 Tensor arranged(const Operand& x, const Labels& labels) {
   Dims order;
-  for (int label : labels)
-    order.push_back(std::find(x.labels.begin(), x.labels.end(), label) - x.labels.begin());
+  for (int label : labels) order.push_back(std::find(x.labels.begin(), x.labels.end(), label) - x.labels.begin());
   return x.t.permute(order);
 }
 
@@ -178,10 +175,9 @@ Labels parse_output(std::string_view term, const std::vector<Operand>& operands,
   bool has_dots = false;
   const Labels out = parse_term(term, dots, has_dots, equation);
   for (std::size_t i = 0; i < out.size(); ++i) {
-    check(std::count(out.begin(), out.end(), out[i]) == 1,
-          "einsum: a letter occurs twice in the output of \"", equation, "\"");
-    check(std::any_of(operands.begin(), operands.end(),
-                      [&](const Operand& x) { return holds(x.labels, out[i]); }),
+    check(std::count(out.begin(), out.end(), out[i]) == 1, "einsum: a letter occurs twice in the output of \"",
+          equation, "\"");
+    check(std::any_of(operands.begin(), operands.end(), [&](const Operand& x) { return holds(x.labels, out[i]); }),
           "einsum: the output of \"", equation, "\" has a letter that is in no operand");
   }
   return out;
@@ -192,14 +188,12 @@ Labels parse_output(std::string_view term, const std::vector<Operand>& operands,
 Tensor einsum(std::string_view equation, TensorList operands) {
   const std::size_t arrow = equation.find("->");
   const auto terms = terms_of(equation.substr(0, arrow));
-  check(!operands.empty() && terms.size() == operands.size(), "einsum: \"", equation, "\" names ",
-        terms.size(), " operands, got ", operands.size());
+  check(!operands.empty() && terms.size() == operands.size(), "einsum: \"", equation, "\" names ", terms.size(),
+        " operands, got ", operands.size());
   std::vector<Operand> given;
-  for (std::size_t i = 0; i < terms.size(); ++i)
-    given.push_back(parse_operand(operands[i], terms[i], equation));
-  const Labels output = arrow == std::string_view::npos
-                            ? implied_output(given)
-                            : parse_output(equation.substr(arrow + 2), given, equation);
+  for (std::size_t i = 0; i < terms.size(); ++i) given.push_back(parse_operand(operands[i], terms[i], equation));
+  const Labels output = arrow == std::string_view::npos ? implied_output(given)
+                                                        : parse_output(equation.substr(arrow + 2), given, equation);
   Operand result = given[0];
   for (std::size_t i = 1; i <= given.size(); ++i) {
     Labels needed = output;  // by the output and the remaining operands

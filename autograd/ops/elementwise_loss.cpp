@@ -53,8 +53,7 @@ struct LogitsCrossEntropyBackward final : autograd::Node {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor z = self.unpack(*this), t = target.unpack(*this);
     const Tensor pos = pos_weight.unpack(*this);
-    if (needs(0))
-      out[0] = g[0] * (pos.defined() ? ((pos - 1) * t + 1) * sigmoid(z) - pos * t : sigmoid(z) - t);
+    if (needs(0)) out[0] = g[0] * (pos.defined() ? ((pos - 1) * t + 1) * sigmoid(z) - pos * t : sigmoid(z) - t);
     if (needs(1)) out[1] = pos.defined() ? g[0] * (log_sigmoid(-z) - pos * log_sigmoid(z)) : -g[0] * z;
   }
   void release() override {
@@ -70,9 +69,7 @@ void check_same_shape(const char* operation, const Tensor& self, const Tensor& t
   autograd::check_alike(operation, "self  ", self, "target", target);
 }
 
-Tensor weighted(const Tensor& terms, const Tensor& weight) {
-  return weight.defined() ? terms * weight : terms;
-}
+Tensor weighted(const Tensor& terms, const Tensor& weight) { return weight.defined() ? terms * weight : terms; }
 
 }  // namespace
 
@@ -94,8 +91,7 @@ Tensor l1_loss(const Tensor& self, const Tensor& target, Reduction reduction) {
 
 Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, Reduction reduction, double beta) {
   if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2) { return smooth_l1_loss(t1, t2, reduction, beta); }, self,
-          target))
+          [&](const Tensor& t1, const Tensor& t2) { return smooth_l1_loss(t1, t2, reduction, beta); }, self, target))
     return *out;
   check(beta >= 0, "smooth_l1_loss: beta must be at least 0, got ", beta);
   if (beta == 0) return l1_loss(self, target, reduction);
@@ -108,8 +104,7 @@ Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, Reduction reduct
 
 Tensor huber_loss(const Tensor& self, const Tensor& target, Reduction reduction, double delta) {
   if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2) { return huber_loss(t1, t2, reduction, delta); }, self,
-          target))
+          [&](const Tensor& t1, const Tensor& t2) { return huber_loss(t1, t2, reduction, delta); }, self, target))
     return *out;
   autograd::refuse_complex("huber_loss", self, target);
   check(delta > 0, "huber_loss: delta must be positive, got ", delta);
@@ -118,13 +113,11 @@ Tensor huber_loss(const Tensor& self, const Tensor& target, Reduction reduction,
   return reduce_loss("huber_loss", where(near, square * 0.5, (size - 0.5 * delta) * delta), reduction);
 }
 
-Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight,
-                            Reduction reduction) {
-  if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-            return binary_cross_entropy(t1, t2, t3, reduction);
-          },
-          self, target, weight))
+Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight, Reduction reduction) {
+  if (const auto out =
+          autograd::in_full_precision([&](const Tensor& t1, const Tensor& t2,
+                                          const Tensor& t3) { return binary_cross_entropy(t1, t2, t3, reduction); },
+                                      self, target, weight))
     return *out;
   check_same_shape("binary_cross_entropy", self, target);
   const Tensor x = self.detach(), t = target.detach();
@@ -149,9 +142,9 @@ Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target
     return *out;
   check_same_shape("binary_cross_entropy_with_logits", self, target);
   const bool composed =
-      pos_weight.defined() && (autograd::recording(pos_weight) ||
-                               broadcast_sizes(self.sizes(), pos_weight.sizes(),
-                                               "binary_cross_entropy_with_logits") != Dims(self.sizes()));
+      pos_weight.defined() &&
+      (autograd::recording(pos_weight) ||
+       broadcast_sizes(self.sizes(), pos_weight.sizes(), "binary_cross_entropy_with_logits") != Dims(self.sizes()));
   const auto constant = [&](const Tensor& x) { return composed || !x.defined() ? x : x.detach(); };
   const Tensor z = constant(self), t = constant(target);
   Tensor yes = log_sigmoid(z);
@@ -168,8 +161,7 @@ Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target
 
 Tensor kl_div(const Tensor& self, const Tensor& target, Reduction reduction, bool log_target) {
   if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2) { return kl_div(t1, t2, reduction, log_target); }, self,
-          target))
+          [&](const Tensor& t1, const Tensor& t2) { return kl_div(t1, t2, reduction, log_target); }, self, target))
     return *out;
   autograd::refuse_complex("kl_div", self, target);
   Tensor terms;

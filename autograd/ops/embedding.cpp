@@ -30,9 +30,7 @@ struct EmbeddingBackward final : Node {
     const Tensor once = ones({at.numel()}, TensorOptions(type).device(at.device()));
     return zeros({sizes[0]}, once.options()).index_add_(0, at, once).index_select(0, at).unsqueeze(1);
   }
-  Tensor padding_index(Device device) const {
-    return full({1}, padding, TensorOptions(kLong).device(device));
-  }
+  Tensor padding_index(Device device) const { return full({1}, padding, TensorOptions(kLong).device(device)); }
   Dims sizes;
   int64_t padding = -1;
   bool scale = false;
@@ -41,13 +39,12 @@ struct EmbeddingBackward final : Node {
 
 }  // namespace
 
-Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t padding_idx, bool scale_grad_by_freq,
-                 bool) {
+Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t padding_idx, bool scale_grad_by_freq, bool) {
   check(weight.dim() == 2, "embedding: expected a weight [V, D], got ", weight);
-  check(indices.dtype() == kLong || indices.dtype() == kInt,
-        "embedding: expected indices of int64 or int32, got ", indices);
-  check(padding_idx < weight.size(0), "embedding: padding_idx ", padding_idx,
-        " is out of range for a weight with ", weight.size(0), " rows");
+  check(indices.dtype() == kLong || indices.dtype() == kInt, "embedding: expected indices of int64 or int32, got ",
+        indices);
+  check(padding_idx < weight.size(0), "embedding: padding_idx ", padding_idx, " is out of range for a weight with ",
+        weight.size(0), " rows");
   const Tensor at = indices.to(kLong).reshape({-1});
   Tensor out;
   {

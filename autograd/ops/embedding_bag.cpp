@@ -57,30 +57,28 @@ Largest largest_rows(const Tensor& rows, const Tensor& starts, const Tensor& use
 void check_bags(const Tensor& weight, const Tensor& indices, const Tensor& offsets, int64_t mode,
                 const Tensor& per_sample_weights, bool include_last_offset) {
   const auto integers = [](const Tensor& t) { return t.dtype() == kLong || t.dtype() == kInt; };
-  check(
-      weight.dim() == 2 && indices.dim() == 1 && offsets.dim() == 1 && integers(indices) && integers(offsets),
-      "embedding_bag: expected weight [V, D], integers indices [N] and offsets [B]\n  weight  ", weight,
-      "\n  indices ", indices, "\n  offsets ", offsets);
+  check(weight.dim() == 2 && indices.dim() == 1 && offsets.dim() == 1 && integers(indices) && integers(offsets),
+        "embedding_bag: expected weight [V, D], integers indices [N] and offsets [B]\n  weight  ", weight,
+        "\n  indices ", indices, "\n  offsets ", offsets);
   check(mode >= 0 && mode <= 2, "embedding_bag: mode must be 0 (sum), 1 (mean) or 2 (max), got ", mode);
-  check(!include_last_offset || offsets.size(0) >= 1,
-        "embedding_bag: include_last_offset needs at least one offset");
+  check(!include_last_offset || offsets.size(0) >= 1, "embedding_bag: include_last_offset needs at least one offset");
   check(!per_sample_weights.defined() || (mode == 0 && per_sample_weights.sizes() == indices.sizes() &&
                                           per_sample_weights.dtype() == weight.dtype()),
         "embedding_bag: per_sample_weights needs mode sum, the shape of indices and the weight's dtype\n  "
         "per_sample_weights ",
         per_sample_weights, "\n  indices ", indices);
   if (!offsets.device().is_cpu() || offsets.numel() == 0) return;
-  check(offsets[0].item<int64_t>() == 0, "embedding_bag: offsets must begin with 0, got ",
-        offsets[0].item<int64_t>());
+  check(offsets[0].item<int64_t>() == 0, "embedding_bag: offsets must begin with 0, got ", offsets[0].item<int64_t>());
   check(offsets[-1].item<int64_t>() <= indices.numel(), "embedding_bag: the last offset must not exceed the ",
         indices.numel(), " indices, got ", offsets[-1].item<int64_t>());
 }
 
 }  // namespace
 
-std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(
-    const Tensor& weight, const Tensor& indices, const Tensor& offsets, bool scale_grad_by_freq, int64_t mode,
-    bool sparse, const Tensor& per_sample_weights, bool include_last_offset, optional<int64_t> padding_idx) {
+std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(const Tensor& weight, const Tensor& indices,
+                                                         const Tensor& offsets, bool scale_grad_by_freq, int64_t mode,
+                                                         bool sparse, const Tensor& per_sample_weights,
+                                                         bool include_last_offset, optional<int64_t> padding_idx) {
   check_bags(weight, indices, offsets, mode, per_sample_weights, include_last_offset);
   const Tensor at = indices.to(kLong), all = offsets.to(kLong);
   const Tensor starts = include_last_offset ? all.narrow(0, 0, all.size(0) - 1) : all;
@@ -93,12 +91,10 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(
   const Tensor size = zeros({bags}, at.options()).index_add(0, bag, used.to(kLong));
   if (mode == 2) {
     if (bags == 0)
-      return {zeros({0, weight.size(1)}, weight.options()), bag, size,
-              zeros({0, weight.size(1)}, at.options())};
+      return {zeros({0, weight.size(1)}, weight.options()), bag, size, zeros({0, weight.size(1)}, at.options())};
     const Largest found = largest_rows(rows, starts, used);
     const Tensor place = found.positions.clamp_min(0).reshape({-1});
-    const Tensor index =
-        count > 0 ? at.index_select(0, place).view(found.positions.sizes()) : found.positions;
+    const Tensor index = count > 0 ? at.index_select(0, place).view(found.positions.sizes()) : found.positions;
     return {found.values, bag, size, where(found.positions >= 0, index, full({}, -1, at.options()))};
   }
   if (per_sample_weights.defined()) rows = rows * per_sample_weights.unsqueeze(1);
@@ -110,8 +106,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(
 
 Tensor& embedding_renorm_(const Tensor& self, const Tensor& indices, double max_norm, double norm_type) {
   check(self.dim() == 2 && (indices.dtype() == kLong || indices.dtype() == kInt),
-        "embedding_renorm_: expected a weight [V, D] and integers\n  self    ", self, "\n  indices ",
-        indices);
+        "embedding_renorm_: expected a weight [V, D] and integers\n  self    ", self, "\n  indices ", indices);
   NoGradGuard no_grad;
   const autocast::detail::Off plain(self.device().type());
   const Tensor at = indices.to(kLong).reshape({-1}), rows = self.detach().index_select(0, at);

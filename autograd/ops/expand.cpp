@@ -9,9 +9,7 @@ using namespace autograd;
 
 struct ExpandBackward final : Node {
   const char* name() const override { return "ExpandBackward"; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    out[0] = sum_to_size(g[0], sizes, "expand");
-  }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = sum_to_size(g[0], sizes, "expand"); }
   Dims sizes;
 };
 
@@ -27,8 +25,7 @@ Tensor expand(const Tensor& self, IntArrayRef size) {
     const int64_t old = own ? self.sizes()[d - extra] : 1;
     check(size[d] >= 0 || (size[d] == -1 && own), "expand: bad size ", size[d], " in ", size);
     if (size[d] == -1) sizes[d] = old;
-    check(sizes[d] == old || old == 1, "expand: ", self, " cannot be expanded to ", size, " at dimension ",
-          d);
+    check(sizes[d] == old || old == 1, "expand: ", self, " cannot be expanded to ", size, " at dimension ", d);
     if (own && (old != 1 || sizes[d] == 1)) strides[d] = self.strides()[d - extra];
   }
   Tensor out = make_view(self, sizes, strides, self.storage_offset());

@@ -22,9 +22,8 @@ Tensor make(IntArrayRef size, const TensorOptions& options) {
   }
   if (!options.pinned_memory()) return empty_raw(size, options.dtype(), resolve(options.device()));
   const int64_t bytes = checked_numel(size) * item_size(options.dtype());
-  return Tensor(IntrusivePtr(
-      new TensorImpl(make_storage(static_cast<std::size_t>(bytes), resolve(options.device()), true),
-                     options.dtype(), size)));
+  return Tensor(IntrusivePtr(new TensorImpl(
+      make_storage(static_cast<std::size_t>(bytes), resolve(options.device()), true), options.dtype(), size)));
 }
 
 }  // namespace
@@ -37,12 +36,8 @@ Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& options)
   fill_raw(out, value);
   return finish(std::move(out), options);
 }
-Tensor zeros(IntArrayRef size, const TensorOptions& options) {
-  return full(size, 0, options.dtype(options.dtype()));
-}
-Tensor ones(IntArrayRef size, const TensorOptions& options) {
-  return full(size, 1, options.dtype(options.dtype()));
-}
+Tensor zeros(IntArrayRef size, const TensorOptions& options) { return full(size, 0, options.dtype(options.dtype())); }
+Tensor ones(IntArrayRef size, const TensorOptions& options) { return full(size, 1, options.dtype(options.dtype())); }
 
 Tensor arange(const Scalar& end, const TensorOptions& options) { return arange(0, end, 1, options); }
 Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options) {
@@ -120,8 +115,7 @@ Tensor Tensor::new_full(IntArrayRef size, const Scalar& value, const TensorOptio
 namespace detail {
 Tensor borrow(void* data, IntArrayRef sizes, IntArrayRef strides, DeleterFn deleter, void* context,
               const TensorOptions& options) {
-  check(sizes.size() == strides.size(), "from_blob: ", sizes.size(), " sizes but ", strides.size(),
-        " strides");
+  check(sizes.size() == strides.size(), "from_blob: ", sizes.size(), " sizes but ", strides.size(), " strides");
   int64_t last = 0;
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     check(strides[d] >= 0, "from_blob: negative strides are not supported, got ", strides);
@@ -133,8 +127,7 @@ Tensor borrow(void* data, IntArrayRef sizes, IntArrayRef strides, DeleterFn dele
   const int64_t elements = checked_numel(sizes) == 0 ? 0 : last + 1;
   Storage storage = borrow_storage(data, static_cast<std::size_t>(elements * item_size(options.dtype())),
                                    resolve(options.device()), deleter, context);
-  return finish(Tensor(IntrusivePtr(new TensorImpl(std::move(storage), options.dtype(), sizes, strides, 0))),
-                options);
+  return finish(Tensor(IntrusivePtr(new TensorImpl(std::move(storage), options.dtype(), sizes, strides, 0))), options);
 }
 }  // namespace detail
 

@@ -61,9 +61,8 @@ Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {
 Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {});
 /// deleter: any callable that takes a void*.
 template <class Deleter>
-requires std::is_invocable_v<Deleter&, void*> Tensor from_blob(void* data, IntArrayRef sizes,
-                                                               IntArrayRef strides, Deleter deleter,
-                                                               const TensorOptions& options = {}) {
+requires std::is_invocable_v<Deleter&, void*> Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides,
+                                                               Deleter deleter, const TensorOptions& options = {}) {
   return detail::borrow(
       data, sizes, strides,
       [](void* block, void* context) {

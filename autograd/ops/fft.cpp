@@ -20,8 +20,8 @@ using namespace autograd;
 /// The factor of a transform of n points.
 double factor(const char* operation, const FftNorm& norm, double n, bool inverse) {
   const std::string_view name = norm.value_or("backward");
-  check(name == "backward" || name == "forward" || name == "ortho", operation,
-        ": Invalid normalization mode: \"", name, "\"; expected \"backward\", \"forward\" or \"ortho\"");
+  check(name == "backward" || name == "forward" || name == "ortho", operation, ": Invalid normalization mode: \"", name,
+        "\"; expected \"backward\", \"forward\" or \"ortho\"");
   if (name == "ortho") return 1 / std::sqrt(n);
   return (name == "backward") == inverse ? 1 / n : 1;
 }
@@ -75,8 +75,7 @@ Axes axes_of(const char* operation, const Tensor& x, const OptionalSizes& s, con
     check_index(rank > 0, operation, ": dimension ", dim.has_value() ? (*dim)[i] : 0,
                 " of a tensor without dimensions");
     const int64_t d = dim.has_value() ? wrap_dim((*dim)[i], x.dim()) : static_cast<int64_t>(rank - count + i);
-    for (const int64_t other : axes.dims)
-      check(other != d, operation, ": FFT dims must be unique, got ", d, " twice");
+    for (const int64_t other : axes.dims) check(other != d, operation, ": FFT dims must be unique, got ", d, " twice");
     axes.dims.push_back(d);
     const bool half = hermitian && i + 1 == count;
     const bool given = s.has_value() && (*s)[i] != -1;
@@ -96,16 +95,14 @@ Tensor complex_transform(const char* operation, const Tensor& self, const Axes& 
   const Tensor x = fft_input(operation, self);
   const double scale = factor(operation, norm, axes.points(), inverse);
   if (x.is_complex() || axes.dims.empty())
-    return view_as_complex(
-        fft_pairs(resized(fft_as_pairs(x), axes.dims, axes.sizes), axes.dims, inverse, scale));
-  const Tensor last = fft_real(resized(x, axes.dims, axes.sizes), axes.dims.back(), true, inverse,
-                               axes.dims.size() == 1 ? scale : 1);
+    return view_as_complex(fft_pairs(resized(fft_as_pairs(x), axes.dims, axes.sizes), axes.dims, inverse, scale));
+  const Tensor last =
+      fft_real(resized(x, axes.dims, axes.sizes), axes.dims.back(), true, inverse, axes.dims.size() == 1 ? scale : 1);
   if (axes.dims.size() == 1) return view_as_complex(last);
   return view_as_complex(fft_pairs(last, all_but_last(axes.dims), inverse, scale));
 }
 
-Tensor from_real(const char* operation, const Tensor& self, const Axes& axes, const FftNorm& norm,
-                 bool inverse) {
+Tensor from_real(const char* operation, const Tensor& self, const Axes& axes, const FftNorm& norm, bool inverse) {
   const Tensor x = resized(real_input(operation, self), axes.dims, axes.sizes);
   const double scale = factor(operation, norm, axes.points(), inverse);
   const bool one = axes.dims.size() == 1;
@@ -113,8 +110,7 @@ Tensor from_real(const char* operation, const Tensor& self, const Axes& axes, co
   return view_as_complex(one ? last : fft_pairs(last, all_but_last(axes.dims), inverse, scale));
 }
 
-Tensor to_real(const char* operation, const Tensor& self, const Axes& axes, const FftNorm& norm,
-               bool inverse) {
+Tensor to_real(const char* operation, const Tensor& self, const Axes& axes, const FftNorm& norm, bool inverse) {
   const int64_t n = axes.sizes.back();
   Dims given = axes.sizes;
   given.back() = n / 2 + 1;
@@ -144,8 +140,7 @@ Tensor along_several(Transform transform, const char* operation, const Tensor& s
 /// 0, 1, …, count - 1 divided by n d, where those from `negative` on stand for the frequencies below 0.
 Tensor frequencies(const char* operation, int64_t n, double d, int64_t count, int64_t negative,
                    const TensorOptions& options) {
-  check(is_floating_point(options.dtype()), operation, ": requires a floating point dtype, but got ",
-        options.dtype());
+  check(is_floating_point(options.dtype()), operation, ": requires a floating point dtype, but got ", options.dtype());
   Tensor out = arange(count, TensorOptions(options).dtype(options.dtype()).requires_grad(false));
   out.slice(0, negative).sub_(n);
   out.mul_(1.0 / (static_cast<double>(n) * d));
@@ -172,9 +167,7 @@ Tensor fft_input(const char* operation, const Tensor& self) {
         "; convert it with .to(kFloat)");
   return self.is_floating_point() || self.is_complex() ? self : self.to(get_default_dtype());
 }
-Tensor fft_as_pairs(const Tensor& x) {
-  return x.is_complex() ? view_as_real(x) : stack({x, zeros_like(x)}, -1);
-}
+Tensor fft_as_pairs(const Tensor& x) { return x.is_complex() ? view_as_real(x) : stack({x, zeros_like(x)}, -1); }
 }  // namespace autograd
 
 // The six transforms and their names: NAME transforms one dimension, NAMEn and NAME2 several.

@@ -32,31 +32,19 @@ Tensor fft_ihfft(const Tensor& self, optional<int64_t> n = nullopt, int64_t dim 
 
 // ---- several dimensions: all by default, or the last s.size(); -1 in s keeps the size. Real signals have the symmetry,
 // and half the size, in the last of `dim`.
-Tensor fft_fftn(const Tensor& self, OptionalSizes s = nullopt, OptionalSizes dim = nullopt,
-                FftNorm norm = nullopt);
-Tensor fft_ifftn(const Tensor& self, OptionalSizes s = nullopt, OptionalSizes dim = nullopt,
-                 FftNorm norm = nullopt);
-Tensor fft_rfftn(const Tensor& self, OptionalSizes s = nullopt, OptionalSizes dim = nullopt,
-                 FftNorm norm = nullopt);
-Tensor fft_irfftn(const Tensor& self, OptionalSizes s = nullopt, OptionalSizes dim = nullopt,
-                  FftNorm norm = nullopt);
-Tensor fft_hfftn(const Tensor& self, OptionalSizes s = nullopt, OptionalSizes dim = nullopt,
-                 FftNorm norm = nullopt);
-Tensor fft_ihfftn(const Tensor& self, OptionalSizes s = nullopt, OptionalSizes dim = nullopt,
-                  FftNorm norm = nullopt);
+Tensor fft_fftn(const Tensor& self, OptionalSizes s = nullopt, OptionalSizes dim = nullopt, FftNorm norm = nullopt);
+Tensor fft_ifftn(const Tensor& self, OptionalSizes s = nullopt, OptionalSizes dim = nullopt, FftNorm norm = nullopt);
+Tensor fft_rfftn(const Tensor& self, OptionalSizes s = nullopt, OptionalSizes dim = nullopt, FftNorm norm = nullopt);
+Tensor fft_irfftn(const Tensor& self, OptionalSizes s = nullopt, OptionalSizes dim = nullopt, FftNorm norm = nullopt);
+Tensor fft_hfftn(const Tensor& self, OptionalSizes s = nullopt, OptionalSizes dim = nullopt, FftNorm norm = nullopt);
+Tensor fft_ihfftn(const Tensor& self, OptionalSizes s = nullopt, OptionalSizes dim = nullopt, FftNorm norm = nullopt);
 // ---- the same with two dimensions by default
-Tensor fft_fft2(const Tensor& self, OptionalSizes s = nullopt, IntArrayRef dim = {-2, -1},
-                FftNorm norm = nullopt);
-Tensor fft_ifft2(const Tensor& self, OptionalSizes s = nullopt, IntArrayRef dim = {-2, -1},
-                 FftNorm norm = nullopt);
-Tensor fft_rfft2(const Tensor& self, OptionalSizes s = nullopt, IntArrayRef dim = {-2, -1},
-                 FftNorm norm = nullopt);
-Tensor fft_irfft2(const Tensor& self, OptionalSizes s = nullopt, IntArrayRef dim = {-2, -1},
-                  FftNorm norm = nullopt);
-Tensor fft_hfft2(const Tensor& self, OptionalSizes s = nullopt, IntArrayRef dim = {-2, -1},
-                 FftNorm norm = nullopt);
-Tensor fft_ihfft2(const Tensor& self, OptionalSizes s = nullopt, IntArrayRef dim = {-2, -1},
-                  FftNorm norm = nullopt);
+Tensor fft_fft2(const Tensor& self, OptionalSizes s = nullopt, IntArrayRef dim = {-2, -1}, FftNorm norm = nullopt);
+Tensor fft_ifft2(const Tensor& self, OptionalSizes s = nullopt, IntArrayRef dim = {-2, -1}, FftNorm norm = nullopt);
+Tensor fft_rfft2(const Tensor& self, OptionalSizes s = nullopt, IntArrayRef dim = {-2, -1}, FftNorm norm = nullopt);
+Tensor fft_irfft2(const Tensor& self, OptionalSizes s = nullopt, IntArrayRef dim = {-2, -1}, FftNorm norm = nullopt);
+Tensor fft_hfft2(const Tensor& self, OptionalSizes s = nullopt, IntArrayRef dim = {-2, -1}, FftNorm norm = nullopt);
+Tensor fft_ihfft2(const Tensor& self, OptionalSizes s = nullopt, IntArrayRef dim = {-2, -1}, FftNorm norm = nullopt);
 
 // ---- frequencies
 /// The frequencies of a transform of n points at distance d: [0, 1, …, (n - 1) / 2, -(n / 2), …, -1] / (d n). Throws Error

@@ -6,9 +6,7 @@
 
 namespace tandem {
 namespace autograd {
-void ZeroBackward::backward(std::span<Tensor> g, std::span<Tensor> out) {
-  out[0] = zeros(sizes, g[0].options());
-}
+void ZeroBackward::backward(std::span<Tensor> g, std::span<Tensor> out) { out[0] = zeros(sizes, g[0].options()); }
 
 namespace {
 struct ReplaceBackward final : Node {
@@ -42,9 +40,7 @@ Tensor& Tensor::fill_(const Tensor& value) const {
   }
   return inplace(
       *this, "fill_", Before::kAlias, [] {},
-      [&](const Tensor& before) {
-        return in_place_of(*this, before, value.to(device(), dtype()).expand(sizes()));
-      },
+      [&](const Tensor& before) { return in_place_of(*this, before, value.to(device(), dtype()).expand(sizes())); },
       value);
 }
 Tensor& Tensor::zero_() const {

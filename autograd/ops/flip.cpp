@@ -57,8 +57,7 @@ Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims) {
 
 Tensor rot90(const Tensor& self, int64_t k, IntArrayRef dims) {
   check(dims.size() == 2 && self.dim() >= 2, "rot90: expected two dimensions, got ", dims, " of ", self);
-  check(wrap_dim(dims[0], self.dim()) != wrap_dim(dims[1], self.dim()),
-        "rot90: the two dimensions must differ");
+  check(wrap_dim(dims[0], self.dim()) != wrap_dim(dims[1], self.dim()), "rot90: the two dimensions must differ");
   switch (((k % 4) + 4) % 4) {
     case 1:
       return self.flip({dims[1]}).transpose(dims[0], dims[1]);

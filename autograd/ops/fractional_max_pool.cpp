@@ -19,13 +19,11 @@ namespace {
 // The elements of the windows along one dimension: int64 [N, C, out, kernel], computed in the type of the samples [N, C].
 Tensor elements(const Tensor& samples, int64_t in, int64_t out, int64_t kernel) {
   const Tensor u = samples.unsqueeze(-1);
-  const Tensor last =
-      full({samples.size(0), samples.size(1), 1}, in - kernel, samples.options().dtype(kLong));
+  const Tensor last = full({samples.size(0), samples.size(1), 1}, in - kernel, samples.options().dtype(kLong));
   Tensor begin = last;
   if (out > 1) {
     // The quotient is rounded to the samples' type first.
-    const Tensor alpha =
-        full({1}, static_cast<double>(in - kernel), samples.options()) / static_cast<double>(out - 1);
+    const Tensor alpha = full({1}, static_cast<double>(in - kernel), samples.options()) / static_cast<double>(out - 1);
     const Tensor i = arange(out - 1, samples.options());
     begin = cat({(((i + u) * alpha).trunc() - (u * alpha).trunc()).to(kLong), last}, -1);
   }
@@ -33,11 +31,10 @@ Tensor elements(const Tensor& samples, int64_t in, int64_t out, int64_t kernel) 
 }
 
 // x: [N, C, ...] with `rank` more dimensions, whose samples are samples[..., order[d]].
-std::tuple<Tensor, Tensor> pool(const char* operation, const Tensor& x, ArrayRef<int64_t> kernel,
-                                ArrayRef<int64_t> out, const Tensor& samples, ArrayRef<int64_t> order) {
+std::tuple<Tensor, Tensor> pool(const char* operation, const Tensor& x, ArrayRef<int64_t> kernel, ArrayRef<int64_t> out,
+                                const Tensor& samples, ArrayRef<int64_t> order) {
   const auto rank = static_cast<int64_t>(kernel.size());
-  Tensor
-      places;  // of every window's elements in a volume: [N, C, out…, kernel…] with sizes of 1 still to come
+  Tensor places;  // of every window's elements in a volume: [N, C, out…, kernel…] with sizes of 1 still to come
   Dims sizes{x.size(0), x.size(1)};
   for (int64_t d = 0; d < rank; ++d) {
     const auto k = static_cast<std::size_t>(d);
@@ -64,14 +61,13 @@ std::tuple<Tensor, Tensor> checked(const char* operation, const Tensor& self, Ar
                                    ArrayRef<int64_t> out, const Tensor& samples, ArrayRef<int64_t> order) {
   if (autocast::is_on_cpu(self))
     return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2) { return checked(operation, t1, kernel, out, t2, order); },
-        self, samples);
+        [&](const Tensor& t1, const Tensor& t2) { return checked(operation, t1, kernel, out, t2, order); }, self,
+        samples);
   const auto rank = static_cast<int64_t>(kernel.size());
   check(self.dim() == rank + 1 || self.dim() == rank + 2, operation, ": expected [N, C] or [C] and ", rank,
         " more dimensions, got ", self);
   const Tensor x = self.dim() == rank + 2 ? self : self.unsqueeze(0);
-  check(samples.dim() == 3 && samples.size(0) == x.size(0) && samples.size(1) == x.size(1) &&
-            samples.size(2) == rank,
+  check(samples.dim() == 3 && samples.size(0) == x.size(0) && samples.size(1) == x.size(1) && samples.size(2) == rank,
         operation, ": random_samples must be [N, C, ", rank, "]\n  input   ", self, "\n  samples ", samples);
   autograd::check_alike(operation, "input  ", self, "samples", samples);
   for (int64_t d = 1; d < x.dim(); ++d) check(x.size(d) > 0, operation, ": the input is empty: ", self);
@@ -82,8 +78,8 @@ std::tuple<Tensor, Tensor> checked(const char* operation, const Tensor& self, Ar
 
 }  // namespace
 
-std::tuple<Tensor, Tensor> fractional_max_pool2d(const Tensor& self, IntArrayRef kernel_size,
-                                                 IntArrayRef output_size, const Tensor& random_samples) {
+std::tuple<Tensor, Tensor> fractional_max_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef output_size,
+                                                 const Tensor& random_samples) {
   std::array<int64_t, 2> kernel, out;
   autograd::set_pair("fractional_max_pool2d", "kernel_size", kernel_size, 1, kernel);
   autograd::set_pair("fractional_max_pool2d", "output_size", output_size, 1, out);
@@ -91,8 +87,8 @@ std::tuple<Tensor, Tensor> fractional_max_pool2d(const Tensor& self, IntArrayRef
   return checked("fractional_max_pool2d", self, kernel, out, random_samples, ArrayRef<int64_t>(order, 2));
 }
 
-std::tuple<Tensor, Tensor> fractional_max_pool3d(const Tensor& self, IntArrayRef kernel_size,
-                                                 IntArrayRef output_size, const Tensor& random_samples) {
+std::tuple<Tensor, Tensor> fractional_max_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef output_size,
+                                                 const Tensor& random_samples) {
   const autograd::Triple kernel = autograd::triple("fractional_max_pool3d", "kernel_size", kernel_size, 1),
                          out = autograd::triple("fractional_max_pool3d", "output_size", output_size, 1);
   const int64_t order[3] = {0, 1, 2};

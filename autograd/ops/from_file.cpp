@@ -46,8 +46,8 @@ Tensor from_file(std::string_view filename, optional<bool> shared, optional<int6
   const File file(name, share ? O_RDWR | O_CREAT : O_RDONLY);
   if (share && file.size() < bytes)
     check(::ftruncate(file.get(), bytes) == 0, "from_file: cannot extend ", name, ": ", std::strerror(errno));
-  check(file.size() >= bytes, "from_file: ", name, " has ", file.size(), " bytes, but ", count,
-        " elements need ", bytes);
+  check(file.size() >= bytes, "from_file: ", name, " has ", file.size(), " bytes, but ", count, " elements need ",
+        bytes);
   void* memory = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
                         share ? MAP_SHARED : MAP_PRIVATE, file.get(), 0);
   check(memory != MAP_FAILED, "from_file: cannot map ", name, ": ", std::strerror(errno));

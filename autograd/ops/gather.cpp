@@ -21,8 +21,7 @@ struct GatherBackward final : Node {
   const char* name() const override { return "GatherBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor base = zeros(sizes, g[0].options()), at = index.unpack(*this);
-    out[0] =
-        GradMode::is_enabled() ? base.scatter_add(dim, at, g[0]) : Tensor(base).scatter_add_(dim, at, g[0]);
+    out[0] = GradMode::is_enabled() ? base.scatter_add(dim, at, g[0]) : Tensor(base).scatter_add_(dim, at, g[0]);
   }
   void release() override { index.release(); }
   Dims sizes;
@@ -48,24 +47,22 @@ Tensor at_least_1d(const Tensor& t) { return t.dim() == 0 ? t.reshape({1}) : t; 
 
 // `index` as int64, checked against `self`. An empty index always fits.
 Tensor checked_index(const char* operation, const Tensor& self, int64_t dim, const Tensor& index) {
-  check(index.dtype() == kLong || index.dtype() == kInt, operation,
-        ": expected an int64 or int32 index, got ", index);
+  check(index.dtype() == kLong || index.dtype() == kInt, operation, ": expected an int64 or int32 index, got ", index);
   check(index.device() == self.device(), operation, ": devices differ\n  self  ", self, "\n  index ", index);
   const bool same_rank = std::max<int64_t>(index.dim(), 1) == std::max<int64_t>(self.dim(), 1);
-  check(same_rank || index.numel() == 0, operation,
-        ": the index must have as many dimensions as the tensor\n  self  ", self, "\n  index ", index);
+  check(same_rank || index.numel() == 0, operation, ": the index must have as many dimensions as the tensor\n  self  ",
+        self, "\n  index ", index);
   if (same_rank && index.numel() != 0 && index.dim() != 0 && self.dim() != 0)
     for (int64_t d = 0; d < self.dim(); ++d)
-      check(d == dim || index.size(d) <= self.size(d), operation,
-            ": the index is larger than the tensor at dimension ", d, "\n  self  ", self, "\n  index ",
-            index);
+      check(d == dim || index.size(d) <= self.size(d), operation, ": the index is larger than the tensor at dimension ",
+            d, "\n  self  ", self, "\n  index ", index);
   return index.to(kLong);
 }
 
 // The part of src covered by the index.
 Tensor covered(const char* operation, const Tensor& self, const Tensor& index, Tensor src) {
-  check(src.dtype() == self.dtype() && src.device() == self.device(), operation,
-        ": dtypes or devices differ\n  self ", self, "\n  src  ", src);
+  check(src.dtype() == self.dtype() && src.device() == self.device(), operation, ": dtypes or devices differ\n  self ",
+        self, "\n  src  ", src);
   if (index.numel() == 0 || index.sizes() == src.sizes()) return src;
   if (index.dim() <= 1 && src.dim() <= 1 && index.numel() <= src.numel())
     return at_least_1d(src).narrow(0, 0, index.numel()).reshape(index.sizes());
@@ -105,8 +102,8 @@ Tensor scatter_new(const Tensor& self, int64_t dim, const Tensor& index, const T
   return out;
 }
 
-Tensor& scatter_inplace(const Tensor& self, const char* name, int64_t dim, const Tensor& given,
-                        const Tensor& given_src, bool add) {
+Tensor& scatter_inplace(const Tensor& self, const char* name, int64_t dim, const Tensor& given, const Tensor& given_src,
+                        bool add) {
   dim = wrap_dim(dim, self.dim());
   const Tensor index = checked_index(name, self, dim, given), src = covered(name, self, index, given_src);
   return inplace(
@@ -148,8 +145,8 @@ Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Scala
 Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
   if (autocast::is_on_cuda(self))
     return autocast::promoted(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return scatter_add(t1, dim, t2, t3); },
-        self, index, src);
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return scatter_add(t1, dim, t2, t3); }, self, index,
+        src);
   dim = wrap_dim(dim, self.dim());
   const Tensor at = checked_index("scatter_add", self, dim, index);
   return scatter_new(self, dim, at, covered("scatter_add", self, at, src), true);

@@ -89,9 +89,8 @@ std::vector<Tap> cubic_taps(const Axis& axis, const Tensor& x) {
 }
 
 // The sum over all combinations of neighbours, one per axis, the first axis outermost.
-Tensor weighted_sum(const Tensor& flat, const std::vector<std::vector<Tap>>& taps,
-                    const std::vector<int64_t>& sizes, std::size_t axis, const Tensor& index,
-                    const Tensor& weight) {
+Tensor weighted_sum(const Tensor& flat, const std::vector<std::vector<Tap>>& taps, const std::vector<int64_t>& sizes,
+                    std::size_t axis, const Tensor& index, const Tensor& weight) {
   if (axis == taps.size()) {
     const Tensor places = index.unsqueeze(1).expand({flat.size(0), flat.size(1), index.size(1)});
     return flat.gather(2, places) * weight.unsqueeze(1);
@@ -108,23 +107,21 @@ Tensor weighted_sum(const Tensor& flat, const std::vector<std::vector<Tap>>& tap
 
 void check_arguments(const char* operation, const Tensor& input, const Tensor& grid, int64_t rank,
                      int64_t interpolation, int64_t padding) {
-  check(input.dim() == rank + 2 && grid.dim() == rank + 2, operation,
-        ": expected input [N, C] and grid [N] with ", rank, " more dimensions\n  input ", input, "\n  grid  ",
-        grid);
-  check(grid.size(0) == input.size(0) && grid.size(-1) == rank, operation, ": expected a grid [",
-        input.size(0), ", ..., ", rank, "]\n  input ", input, "\n  grid  ", grid);
-  for (int64_t d = 2; d < input.dim(); ++d)
-    check(input.size(d) > 0, operation, ": the input is empty: ", input);
+  check(input.dim() == rank + 2 && grid.dim() == rank + 2, operation, ": expected input [N, C] and grid [N] with ",
+        rank, " more dimensions\n  input ", input, "\n  grid  ", grid);
+  check(grid.size(0) == input.size(0) && grid.size(-1) == rank, operation, ": expected a grid [", input.size(0),
+        ", ..., ", rank, "]\n  input ", input, "\n  grid  ", grid);
+  for (int64_t d = 2; d < input.dim(); ++d) check(input.size(d) > 0, operation, ": the input is empty: ", input);
   autograd::check_floating_point(operation, input);
   autograd::check_alike(operation, "input", input, "grid ", grid);
   check(interpolation >= 0 && interpolation <= 2, operation,
         ": interpolation_mode must be 0 (bilinear), 1 (nearest) or 2 (bicubic), got ", interpolation);
-  check(padding >= 0 && padding <= 2, operation,
-        ": padding_mode must be 0 (zeros), 1 (border) or 2 (reflection), got ", padding);
+  check(padding >= 0 && padding <= 2, operation, ": padding_mode must be 0 (zeros), 1 (border) or 2 (reflection), got ",
+        padding);
 }
 
-Tensor sample(const char* operation, const Tensor& input, const Tensor& grid, int64_t rank,
-              int64_t interpolation, int64_t padding, bool align_corners) {
+Tensor sample(const char* operation, const Tensor& input, const Tensor& grid, int64_t rank, int64_t interpolation,
+              int64_t padding, bool align_corners) {
   const auto again = [&](const Tensor& t1, const Tensor& t2) {
     return sample(operation, t1, t2, rank, interpolation, padding, align_corners);
   };
@@ -158,27 +155,25 @@ Tensor base_line(int64_t size, bool align_corners, const TensorOptions& options)
 
 }  // namespace
 
-Tensor grid_sampler_2d(const Tensor& input, const Tensor& grid, int64_t interpolation_mode,
-                       int64_t padding_mode, bool align_corners) {
+Tensor grid_sampler_2d(const Tensor& input, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
+                       bool align_corners) {
   return sample("grid_sampler_2d", input, grid, 2, interpolation_mode, padding_mode, align_corners);
 }
-Tensor grid_sampler_3d(const Tensor& input, const Tensor& grid, int64_t interpolation_mode,
-                       int64_t padding_mode, bool align_corners) {
+Tensor grid_sampler_3d(const Tensor& input, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
+                       bool align_corners) {
   return sample("grid_sampler_3d", input, grid, 3, interpolation_mode, padding_mode, align_corners);
 }
 Tensor grid_sampler(const Tensor& input, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
                     bool align_corners) {
-  check(input.dim() == 4 || input.dim() == 5, "grid_sampler: expected [N, C, H, W] or [N, C, D, H, W], got ",
-        input);
-  return sample("grid_sampler", input, grid, input.dim() - 2, interpolation_mode, padding_mode,
-                align_corners);
+  check(input.dim() == 4 || input.dim() == 5, "grid_sampler: expected [N, C, H, W] or [N, C, D, H, W], got ", input);
+  return sample("grid_sampler", input, grid, input.dim() - 2, interpolation_mode, padding_mode, align_corners);
 }
 
 Tensor affine_grid_generator(const Tensor& theta, IntArrayRef size, bool align_corners) {
   if (const auto half = autograd::half_result(theta))
     return affine_grid_generator(autograd::widened(theta), size, align_corners).to(*half);
-  check(size.size() == 4 || size.size() == 5,
-        "affine_grid_generator: expected [N, C, H, W] or [N, C, D, H, W], got ", size);
+  check(size.size() == 4 || size.size() == 5, "affine_grid_generator: expected [N, C, H, W] or [N, C, D, H, W], got ",
+        size);
   const auto rank = static_cast<int64_t>(size.size()) - 2;
   autograd::check_floating_point("affine_grid_generator", theta);
   check(theta.dim() == 3 && theta.size(0) == size[0] && theta.size(1) == rank && theta.size(2) == rank + 1,

@@ -11,10 +11,10 @@ namespace tandem {
 /// Throws Error if shapes, dtypes or devices do not match.
 Tensor grid_sampler(const Tensor& input, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
                     bool align_corners);
-Tensor grid_sampler_2d(const Tensor& input, const Tensor& grid, int64_t interpolation_mode,
-                       int64_t padding_mode, bool align_corners);
-Tensor grid_sampler_3d(const Tensor& input, const Tensor& grid, int64_t interpolation_mode,
-                       int64_t padding_mode, bool align_corners);
+Tensor grid_sampler_2d(const Tensor& input, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
+                       bool align_corners);
+Tensor grid_sampler_3d(const Tensor& input, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
+                       bool align_corners);
 
 /// The grid of grid_sampler for an affine map: theta [N, 2, 3] with size [N, C, H, W] → [N, H, W, 2], or theta [N, 3, 4]
 /// with size [N, C, D, H, W] → [N, D, H, W, 3].

@@ -52,8 +52,8 @@ void check_edges(const char* operation, const Tensor& self, const Tensor& edges)
 }
 
 // Counts of points [N, D] in the bins with these edges.
-Tensor counted(const char* operation, const Tensor& points, const std::vector<Tensor>& edges,
-               const Tensor& weight, bool density) {
+Tensor counted(const char* operation, const Tensor& points, const std::vector<Tensor>& edges, const Tensor& weight,
+               bool density) {
   Dims sizes;
   Tensor place = zeros({points.size(0)}, points.options().dtype(kLong)), inside = ones_like(place, kBool);
   for (std::size_t d = 0; d < edges.size(); ++d) {
@@ -64,8 +64,7 @@ Tensor counted(const char* operation, const Tensor& points, const std::vector<Te
     place = place * bins + bin.clamp(Scalar(0), Scalar(bins - 1));
     sizes.push_back(bins);
   }
-  const Tensor values =
-      weight.defined() ? weight.detach().reshape({-1}) : ones({points.size(0)}, points.options());
+  const Tensor values = weight.defined() ? weight.detach().reshape({-1}) : ones({points.size(0)}, points.options());
   check(values.numel() == points.size(0) && values.dtype() == points.dtype(), operation,
         ": expected one weight of self's dtype per element, got ", weight);
   Tensor count = zeros({checked_numel(sizes)}, points.options())
@@ -83,8 +82,7 @@ Tensor counted(const char* operation, const Tensor& points, const std::vector<Te
 
 }  // namespace
 
-std::tuple<Tensor, Tensor> histogram(const Tensor& self, const Tensor& bins, const Tensor& weight,
-                                     bool density) {
+std::tuple<Tensor, Tensor> histogram(const Tensor& self, const Tensor& bins, const Tensor& weight, bool density) {
   const Tensor points = points_of("histogram", self.reshape({-1, 1})), edges = bins.detach().contiguous();
   check_edges("histogram", self, edges);
   return {counted("histogram", points, {edges}, weight, density), edges};
@@ -101,8 +99,8 @@ std::tuple<Tensor, std::vector<Tensor>> histogramdd(const Tensor& self, IntArray
                                                     optional<ArrayRef<double>> range, const Tensor& weight,
                                                     bool density) {
   const Tensor points = points_of("histogramdd", self);
-  check(static_cast<int64_t>(bins.size()) == points.size(1), "histogramdd: ", bins.size(),
-        " numbers of bins for ", points.size(1), " dimensions");
+  check(static_cast<int64_t>(bins.size()) == points.size(1), "histogramdd: ", bins.size(), " numbers of bins for ",
+        points.size(1), " dimensions");
   check(!range || range->size() == 2 * bins.size(), "histogramdd: range must have two numbers per dimension");
   std::vector<Tensor> edges;
   for (std::size_t d = 0; d < bins.size(); ++d)
@@ -110,19 +108,17 @@ std::tuple<Tensor, std::vector<Tensor>> histogramdd(const Tensor& self, IntArray
                                 range ? range->data() + 2 * d : nullptr));
   return {counted("histogramdd", points, edges, weight, density), edges};
 }
-std::tuple<Tensor, std::vector<Tensor>> histogramdd(const Tensor& self, int64_t bins,
-                                                    optional<ArrayRef<double>> range, const Tensor& weight,
-                                                    bool density) {
+std::tuple<Tensor, std::vector<Tensor>> histogramdd(const Tensor& self, int64_t bins, optional<ArrayRef<double>> range,
+                                                    const Tensor& weight, bool density) {
   check(self.dim() >= 2, "histogramdd: expected at least 2 dimensions, got ", self);
   const std::vector<int64_t> equal(static_cast<std::size_t>(self.size(-1)), bins);
   return histogramdd(self, IntArrayRef(equal), range, weight, density);
 }
-std::tuple<Tensor, std::vector<Tensor>> histogramdd(const Tensor& self, TensorList bins,
-                                                    optional<ArrayRef<double>>, const Tensor& weight,
-                                                    bool density) {
+std::tuple<Tensor, std::vector<Tensor>> histogramdd(const Tensor& self, TensorList bins, optional<ArrayRef<double>>,
+                                                    const Tensor& weight, bool density) {
   const Tensor points = points_of("histogramdd", self);
-  check(static_cast<int64_t>(bins.size()) == points.size(1), "histogramdd: ", bins.size(),
-        " vectors of edges for ", points.size(1), " dimensions");
+  check(static_cast<int64_t>(bins.size()) == points.size(1), "histogramdd: ", bins.size(), " vectors of edges for ",
+        points.size(1), " dimensions");
   std::vector<Tensor> edges;
   for (const Tensor& t : bins) {
     edges.push_back(t.detach().contiguous());
@@ -134,8 +130,8 @@ std::tuple<Tensor, std::vector<Tensor>> histogramdd(const Tensor& self, TensorLi
 std::tuple<Tensor, Tensor> Tensor::histogram(const Tensor& bins, const Tensor& weight, bool density) const {
   return tandem::histogram(*this, bins, weight, density);
 }
-std::tuple<Tensor, Tensor> Tensor::histogram(int64_t bins, optional<ArrayRef<double>> range,
-                                             const Tensor& weight, bool density) const {
+std::tuple<Tensor, Tensor> Tensor::histogram(int64_t bins, optional<ArrayRef<double>> range, const Tensor& weight,
+                                             bool density) const {
   return tandem::histogram(*this, bins, range, weight, density);
 }
 

@@ -13,9 +13,8 @@ namespace tandem {
 /// by their sum and the width of the bin. Floating point; weight has self's shape and dtype.
 std::tuple<Tensor, Tensor> histogram(const Tensor& self, const Tensor& bins, const Tensor& weight = {},
                                      bool density = false);
-std::tuple<Tensor, Tensor> histogram(const Tensor& self, int64_t bins = 100,
-                                     optional<ArrayRef<double>> range = nullopt, const Tensor& weight = {},
-                                     bool density = false);
+std::tuple<Tensor, Tensor> histogram(const Tensor& self, int64_t bins = 100, optional<ArrayRef<double>> range = nullopt,
+                                     const Tensor& weight = {}, bool density = false);
 /// The same for points in D dimensions: self [..., D], weight [...]; D numbers of bins, and pairs of bounds in `range`.
 /// The edges are one vector per dimension.
 std::tuple<Tensor, std::vector<Tensor>> histogramdd(const Tensor& self, IntArrayRef bins,

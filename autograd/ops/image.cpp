@@ -39,8 +39,7 @@ Patches patches_of(const char* operation, IntArrayRef kernel, IntArrayRef dilati
   for (int d = 0; d < 2; ++d) {
     add_sizes(operation, size[d], 2 * p.padding[d]);  // throws if the padded image is too large
     p.count[d] = window_count(size[d], p.kernel[d], p.stride[d], p.padding[d], p.dilation[d]);
-    check(p.count[d] >= 1, operation, ": the kernel ", kernel, " does not fit in [", height, ", ", width,
-          "]");
+    check(p.count[d] >= 1, operation, ": the kernel ", kernel, " does not fit in [", height, ", ", width, "]");
   }
   return p;
 }
@@ -50,8 +49,8 @@ Patches patches_of(const char* operation, IntArrayRef kernel, IntArrayRef dilati
 Tensor pixel_shuffle(const Tensor& self, int64_t upscale_factor) {
   const int64_t r = upscale_factor;
   check(r <= INT32_MAX, "pixel_shuffle: the factor ", r, " is too large");
-  check(r > 0 && self.dim() >= 3 && self.size(-3) % (r * r) == 0, "pixel_shuffle: channels must divide by ",
-        r, " squared, got ", self);
+  check(r > 0 && self.dim() >= 3 && self.size(-3) % (r * r) == 0, "pixel_shuffle: channels must divide by ", r,
+        " squared, got ", self);
   const int64_t c = self.size(-3) / (r * r), h = self.size(-2), w = self.size(-1);
   const int64_t height = multiply_sizes("pixel_shuffle", h, r), width = multiply_sizes("pixel_shuffle", w, r);
   if (self.numel() == 0) return back(self, self, c, height, width);
@@ -82,8 +81,7 @@ Tensor im2col(const Tensor& self, IntArrayRef kernel_size, IntArrayRef dilation,
   const Patches p = patches_of("im2col", kernel_size, dilation, padding, stride, self.size(2), self.size(3));
   Tensor x = constant_pad_nd(self, {p.padding[1], p.padding[1], p.padding[0], p.padding[0]});
   for (int d = 0; d < 2; ++d)
-    x = x.unfold(d + 2, p.dilation[d] * (p.kernel[d] - 1) + 1, p.stride[d])
-            .slice(-1, nullopt, nullopt, p.dilation[d]);
+    x = x.unfold(d + 2, p.dilation[d] * (p.kernel[d] - 1) + 1, p.stride[d]).slice(-1, nullopt, nullopt, p.dilation[d]);
   return x.permute({0, 1, 4, 5, 2, 3})
       .reshape({self.size(0), multiply_sizes("im2col", self.size(1), p.kernel[0] * p.kernel[1]),
                 multiply_sizes("im2col", p.count[0], p.count[1])});
@@ -92,8 +90,7 @@ Tensor im2col(const Tensor& self, IntArrayRef kernel_size, IntArrayRef dilation,
 Tensor col2im(const Tensor& self, IntArrayRef output_size, IntArrayRef kernel_size, IntArrayRef dilation,
               IntArrayRef padding, IntArrayRef stride) {
   check(self.dim() == 2 || self.dim() == 3, "col2im: expected [N, C kernel, places], got ", self);
-  if (self.dim() == 2)
-    return col2im(self.unsqueeze(0), output_size, kernel_size, dilation, padding, stride).squeeze(0);
+  if (self.dim() == 2) return col2im(self.unsqueeze(0), output_size, kernel_size, dilation, padding, stride).squeeze(0);
   std::array<int64_t, 2> out_size;
   autograd::set_pair("col2im", "output_size", output_size, 1, out_size);
   const Patches p = patches_of("col2im", kernel_size, dilation, padding, stride, out_size[0], out_size[1]);

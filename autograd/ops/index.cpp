@@ -82,8 +82,8 @@ Tensor read(const Tensor& self, const AdvancedIndex& at) {
 
 // `values` (without history) broadcast to the result, with the dimensions of the positions merged into one.
 Tensor as_rows(const Tensor& values, const Layout& layout, const char* operation) {
-  check(broadcast_sizes(values.sizes(), layout.sizes, operation) == layout.sizes, operation, ": values ",
-        values, " do not broadcast to the indexed part ", layout.sizes);
+  check(broadcast_sizes(values.sizes(), layout.sizes, operation) == layout.sizes, operation, ": values ", values,
+        " do not broadcast to the indexed part ", layout.sizes);
   const Tensor all = values.expand(layout.sizes);
   Dims sizes(layout.sizes);
   for (std::size_t k = 0; k < layout.positions.size(); ++k) sizes.erase(layout.first);
@@ -167,8 +167,7 @@ struct IndexPutBackward final : Node {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const AdvancedIndex at = saved.unpack(*this);
     if (needs(1)) out[1] = index_read(g[0], at);  // the engine sums it to the shape of the values
-    if (needs(0))
-      out[0] = accumulate ? std::move(g[0]) : index_write(g[0], at, zeros({}, g[0].options()), false);
+    if (needs(0)) out[0] = accumulate ? std::move(g[0]) : index_write(g[0], at, zeros({}, g[0].options()), false);
   }
   void release() override { saved.release(); }
   bool accumulate = false;
@@ -213,8 +212,7 @@ AdvancedIndex along(const char* operation, const Tensor& self, int64_t dim, cons
   at.operation = operation;
   at.wrap = wrap;
   at.indices.resize(static_cast<std::size_t>(dim) + 1);
-  at.indices[static_cast<std::size_t>(dim)] =
-      index.dim() == 0 ? index.to(kLong).reshape({1}) : index.to(kLong);
+  at.indices[static_cast<std::size_t>(dim)] = index.dim() == 0 ? index.to(kLong).reshape({1}) : index.to(kLong);
   return at;
 }
 

@@ -36,8 +36,8 @@ Tensor number_of(const Tensor& self, const Scalar& value) {
 Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
   if (autocast::is_on(self))
     return autocast::promoted(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return index_copy(t1, dim, t2, t3); },
-        self, index, source);
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return index_copy(t1, dim, t2, t3); }, self, index,
+        source);
   if (self.dim() == 0) return index_copy(self.reshape({1}), dim, index, source.reshape({-1})).reshape({});
   dim = wrap_dim(dim, self.dim());
   return index_write(self, copy_index(self, dim, index, source), source, false);
@@ -53,8 +53,8 @@ Tensor& Tensor::index_copy_(int64_t dim, const Tensor& index, const Tensor& sour
 
 Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
   if (self.dim() == 0) return index_fill(self.reshape({1}), dim, index, value).reshape({});
-  return index_write(self, along("index_fill", self, wrap_dim(dim, self.dim()), index, true),
-                     number_of(self, value), false);
+  return index_write(self, along("index_fill", self, wrap_dim(dim, self.dim()), index, true), number_of(self, value),
+                     false);
 }
 Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Scalar& value) const {
   if (this->dim() == 0) {
@@ -94,8 +94,7 @@ Tensor masked_select(const Tensor& self, const Tensor& mask) {
 Tensor Tensor::masked_select(const Tensor& mask) const { return tandem::masked_select(*this, mask); }
 
 Tensor take(const Tensor& self, const Tensor& index) {
-  check(index.dtype() == kLong || index.dtype() == kInt, "take: expected an int64 or int32 index, got ",
-        index);
+  check(index.dtype() == kLong || index.dtype() == kInt, "take: expected an int64 or int32 index, got ", index);
   AdvancedIndex at = along("take", self, 0, index.reshape({-1}), true);
   return index_read(self.reshape({-1}), at).reshape(index.sizes());
 }
@@ -115,8 +114,7 @@ namespace {
 // The first elements of source in row-major order, as many as the mask has true values.
 Tensor first_elements(const Tensor& chosen, const Tensor& source) {
   const int64_t count = backend(chosen).index.count_nonzero(chosen);
-  check(count <= source.numel(), "masked_scatter: the mask requires ", count, " elements, got source ",
-        source);
+  check(count <= source.numel(), "masked_scatter: the mask requires ", count, " elements, got source ", source);
   return source.reshape({-1}).narrow(0, 0, count);
 }
 }  // namespace

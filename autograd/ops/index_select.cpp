@@ -15,8 +15,6 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   return autograd::index_read(self, autograd::along("index_select", self, dim, index, /*wrap=*/false));
 }
 
-Tensor Tensor::index_select(int64_t dim, const Tensor& index) const {
-  return tandem::index_select(*this, dim, index);
-}
+Tensor Tensor::index_select(int64_t dim, const Tensor& index) const { return tandem::index_select(*this, dim, index); }
 
 }  // namespace tandem

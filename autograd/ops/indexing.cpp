@@ -37,8 +37,8 @@ struct Reader {
 
   int64_t wrapped(int64_t index) const {
     const int64_t size = part.sizes()[dim];
-    check_index(index >= -size && index < size, at.operation, ": index ", index,
-                " is out of range: dimension ", at.origin[dim], " has size ", size, "\n  part ", part);
+    check_index(index >= -size && index < size, at.operation, ": index ", index, " is out of range: dimension ",
+                at.origin[dim], " has size ", size, "\n  part ", part);
     return index < 0 ? index + size : index;
   }
   void integer(int64_t index) {
@@ -50,8 +50,7 @@ struct Reader {
     at.origin.insert(dim, -1);
   }
   void positions(Tensor index) {
-    check(index.device() == part.device(), at.operation, ": devices differ\n  self  ", part, "\n  index ",
-          index);
+    check(index.device() == part.device(), at.operation, ": devices differ\n  self  ", part, "\n  index ", index);
     at.indices.resize(dim + 1);
     at.indices[dim++] = std::move(index);
     advanced = true;

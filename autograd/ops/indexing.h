@@ -44,8 +44,7 @@ struct TensorIndex {
   }
   template <class T>
   requires(std::is_integral_v<T>) TensorIndex(T value)
-      : kind(std::is_same_v<T, bool> ? Kind::kBoolean : Kind::kInteger),
-        integer(static_cast<int64_t>(value)) {}
+      : kind(std::is_same_v<T, bool> ? Kind::kBoolean : Kind::kInteger), integer(static_cast<int64_t>(value)) {}
   TensorIndex(Slice s) : kind(Kind::kSlice), slice(s) {}
   TensorIndex(Tensor t) : kind(Kind::kTensor), tensor(std::move(t)) {}
 

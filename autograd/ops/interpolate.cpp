@@ -62,8 +62,7 @@ std::vector<Taps> taps_of(Resampling kind, const Axis& axis) {
       continue;
     }
     const double at = centre(axis, i, count == 4);
-    const double base =
-        count == 4 ? std::floor(at) : std::min(std::floor(at), static_cast<double>(axis.in - 1));
+    const double base = count == 4 ? std::floor(at) : std::min(std::floor(at), static_cast<double>(axis.in - 1));
     const double t = std::clamp(at - base, 0.0, 1.0);
     const auto cubic = cubic_weights(t);
     for (std::size_t k = 0; k < count; ++k) {
@@ -102,8 +101,7 @@ Tensor along_axis(const Tensor& x, Resampling kind, const Axis& axis, int64_t di
   Tensor out;
   for (const Taps& taps : taps_of(kind, axis)) {
     Tensor part = x.index_select(dim, taps.index.to(x.device()));
-    if (taps.weight.defined())
-      part = part * taps.weight.to(x.device(), x.dtype()).view(line(x, axis.out, dim));
+    if (taps.weight.defined()) part = part * taps.weight.to(x.device(), x.dtype()).view(line(x, axis.out, dim));
     out = out.defined() ? out + part : part;
   }
   return out;
@@ -137,8 +135,8 @@ bool takes_ratio(Resampling kind, bool antialias, const Axis& axis, int64_t rank
 
 }  // namespace
 
-Tensor resample(const char* operation, const Tensor& self, Resampling kind, IntArrayRef output_size,
-                bool align_corners, ArrayRef<double> scales, bool antialias) {
+Tensor resample(const char* operation, const Tensor& self, Resampling kind, IntArrayRef output_size, bool align_corners,
+                ArrayRef<double> scales, bool antialias) {
   if (const auto out = autograd::in_full_precision_on_cuda(
           [&](const Tensor& t1) {
             return resample(operation, t1, kind, output_size, align_corners, scales, antialias);

@@ -48,8 +48,7 @@ Tensor Tensor::isnan() const { return tandem::isnan(*this); }
 Tensor Tensor::isinf() const { return tandem::isinf(*this); }
 Tensor Tensor::isfinite() const { return tandem::isfinite(*this); }
 
-Tensor nan_to_num(const Tensor& self, optional<double> nan, optional<double> posinf,
-                  optional<double> neginf) {
+Tensor nan_to_num(const Tensor& self, optional<double> nan, optional<double> posinf, optional<double> neginf) {
   if (self.is_complex())
     return on_parts(self, [&](const Tensor& parts) { return nan_to_num(parts, nan, posinf, neginf); });
   if (!self.is_floating_point()) return self.clone();
@@ -66,8 +65,7 @@ Tensor Tensor::nan_to_num(optional<double> nan, optional<double> posinf, optiona
   return tandem::nan_to_num(*this, nan, posinf, neginf);
 }
 Tensor& Tensor::nan_to_num_(optional<double> nan, optional<double> posinf, optional<double> neginf) const {
-  return inplace_of(*this, "nan_to_num_",
-                    [&](const Tensor& x) { return tandem::nan_to_num(x, nan, posinf, neginf); });
+  return inplace_of(*this, "nan_to_num_", [&](const Tensor& x) { return tandem::nan_to_num(x, nan, posinf, neginf); });
 }
 
 Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {

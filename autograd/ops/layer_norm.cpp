@@ -42,8 +42,8 @@ struct LayerNormBackward final : autograd::Node {
       return needs(i) ? empty_raw(sizes, i == 0 ? x.dtype() : toOpMathType(x.dtype()), x.device()) : Tensor();
     };
     const Tensor dx = gradient(0, rows), dw = gradient(1, {rows[1]}), db = gradient(2, {rows[1]});
-    backend(x).batch_norm.layer_backward(dx, dw, db, as_rows(g[0], rows), as_rows(x, rows),
-                                         statistics.unpack(*this), w.defined() ? w.contiguous() : w);
+    backend(x).batch_norm.layer_backward(dx, dw, db, as_rows(g[0], rows), as_rows(x, rows), statistics.unpack(*this),
+                                         w.defined() ? w.contiguous() : w);
     if (needs(0)) out[0] = dx.view(x.sizes());
     if (needs(1)) out[1] = dw.view(shape);
     if (needs(2)) out[2] = db.view(shape);
@@ -70,8 +70,8 @@ struct LayerNormBackward final : autograd::Node {
 
 bool has_kernel(const Tensor& x) { return x.device().is_cpu() && x.is_floating_point() && x.numel() > 0; }
 
-Tensor layer_norm_rows(const Tensor& x, IntArrayRef shape, const Dims& dims, const Tensor& weight,
-                       const Tensor& bias, double eps) {
+Tensor layer_norm_rows(const Tensor& x, IntArrayRef shape, const Dims& dims, const Tensor& weight, const Tensor& bias,
+                       double eps) {
   const int64_t n = checked_numel(shape);
   const Dims rows{x.numel() / n, n};
   Tensor out = empty_raw(x.sizes(), x.dtype(), x.device());
@@ -79,8 +79,8 @@ Tensor layer_norm_rows(const Tensor& x, IntArrayRef shape, const Dims& dims, con
   {
     NoGradGuard no_grad;
     const auto packed = [](const Tensor& t) { return t.defined() ? t.contiguous() : t; };
-    backend(x).batch_norm.layer_normalize(alias(out, rows, contiguous_strides(rows), 0), statistics,
-                                          as_rows(x, rows), packed(weight), packed(bias), eps);
+    backend(x).batch_norm.layer_normalize(alias(out, rows, contiguous_strides(rows), 0), statistics, as_rows(x, rows),
+                                          packed(weight), packed(bias), eps);
   }
   if (auto* node = autograd::record<LayerNormBackward>(out, x, weight, bias)) {
     node->input.save(x);
@@ -99,11 +99,9 @@ Tensor layer_norm_rows(const Tensor& x, IntArrayRef shape, const Dims& dims, con
 Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias,
                   double eps) {
   if (autocast::is_on_cuda(input))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-          return layer_norm(t1, normalized_shape, t2, t3, eps);
-        },
-        input, weight, bias);
+    return autocast::full_precision([&](const Tensor& t1, const Tensor& t2,
+                                        const Tensor& t3) { return layer_norm(t1, normalized_shape, t2, t3, eps); },
+                                    input, weight, bias);
   autograd::refuse_complex("layer_norm", input, weight, bias);
   const std::size_t n = input.sizes().size(), k = normalized_shape.size();
   check(k >= 1 && k <= n && input.sizes().slice(n - k, k) == normalized_shape,
@@ -112,29 +110,26 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
   for (std::size_t d = n - k; d < n; ++d) dims.push_back(static_cast<int64_t>(d));
   const auto fits = [&](const char* what, const Tensor& t) {
     if (!t.defined()) return;
-    check(t.sizes() == normalized_shape, "layer_norm: ", what, " must be ", normalized_shape, "\n  ", what,
-          " ", t);
+    check(t.sizes() == normalized_shape, "layer_norm: ", what, " must be ", normalized_shape, "\n  ", what, " ", t);
     autograd::check_parameter("layer_norm", input, what, t);
   };
   fits("weight", weight);
   fits("bias", bias);
   if (has_kernel(input)) return layer_norm_rows(input, normalized_shape, dims, weight, bias, eps);
   if (const auto half = autograd::half_result(input))
-    return layer_norm(autograd::widened(input), normalized_shape, autograd::widened(weight),
-                      autograd::widened(bias), eps)
+    return layer_norm(autograd::widened(input), normalized_shape, autograd::widened(weight), autograd::widened(bias),
+                      eps)
         .to(*half);
   return affine(normalized(input, dims, eps), weight, bias);
 }
 
-Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight, const Tensor& bias,
-                  double eps) {
+Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight, const Tensor& bias, double eps) {
   if (autocast::is_on_cuda(input))
-    return autocast::full_precision([&](const Tensor& t1, const Tensor& t2,
-                                        const Tensor& t3) { return group_norm(t1, num_groups, t2, t3, eps); },
-                                    input, weight, bias);
+    return autocast::full_precision(
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return group_norm(t1, num_groups, t2, t3, eps); },
+        input, weight, bias);
   if (const auto half = autograd::half_result(input))
-    return group_norm(autograd::widened(input), num_groups, autograd::widened(weight),
-                      autograd::widened(bias), eps)
+    return group_norm(autograd::widened(input), num_groups, autograd::widened(weight), autograd::widened(bias), eps)
         .to(*half);
   autograd::refuse_complex("group_norm", input, weight, bias);
   check(input.dim() >= 2, "group_norm: expected input [N, C, ...], got ", input);
@@ -145,8 +140,7 @@ Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight,
   row[1] = channels;
   const auto per_channel = [&](const char* what, const Tensor& t) {
     if (!t.defined()) return t;
-    check(t.dim() == 1 && t.size(0) == channels, "group_norm: ", what, " must be [", channels, "]\n  ", what,
-          " ", t);
+    check(t.dim() == 1 && t.size(0) == channels, "group_norm: ", what, " must be [", channels, "]\n  ", what, " ", t);
     autograd::check_parameter("group_norm", input, what, t);
     return t.reshape(row);
   };

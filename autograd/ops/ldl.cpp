@@ -32,8 +32,7 @@ const char* const kZeroBlock = "D[%,%] is zero and using it on ldl_solve would r
 
 }  // namespace
 
-std::tuple<Tensor, Tensor, Tensor> linalg_ldl_factor_ex(const Tensor& self, bool hermitian,
-                                                        bool check_errors) {
+std::tuple<Tensor, Tensor, Tensor> linalg_ldl_factor_ex(const Tensor& self, bool hermitian, bool check_errors) {
   const auto result = factors_of("linalg.ldl_factor_ex", self, hermitian);
   if (check_errors) check_info("linalg.ldl_factor_ex", std::get<2>(result), kZeroBlock);
   return result;
@@ -62,9 +61,8 @@ Tensor linalg_ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B,
   Tensor out = empty_like_of(B, matrix_sizes(batch, n, B.size(-1)));
   if (out.numel() == 0) return out;
   const Tensor rows = pivots.abs();
-  check(rows.amin().item<int>() >= 1 && rows.amax().item<int>() <= n,
-        "linalg.ldl_solve: pivots must be between 1 and ", n, " or between -", n,
-        " and -1; use those of linalg_ldl_factor");
+  check(rows.amin().item<int>() >= 1 && rows.amax().item<int>() <= n, "linalg.ldl_solve: pivots must be between 1 and ",
+        n, " or between -", n, " and -1; use those of linalg_ldl_factor");
   backend(out).decomposition.ldl_solve(out, LD.expand(matrix_sizes(batch, n, n)).contiguous(),
                                        pivots.expand(vector_sizes(batch, n)).contiguous(),
                                        B.expand(out.sizes()).contiguous(), hermitian);

@@ -21,11 +21,9 @@ inline Tensor ger(const Tensor& self, const Tensor& other) { return outer(self, 
 Tensor matmul(const Tensor& self, const Tensor& other);
 
 /// beta self + alpha a b; self broadcasts to [M, N]. With beta 0, self is ignored, NaN included.
-Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta = 1,
-             const Scalar& alpha = 1);
+Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1);
 /// The batched form: a [B, M, K], b [B, K, N].
-Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta = 1,
-               const Scalar& alpha = 1);
+Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1);
 
 /// x weightᵀ + bias: x [..., K], weight [N, K], bias [N] or undefined → [..., N].
 /// Throws Error for other shapes, dtypes or devices.
@@ -43,10 +41,8 @@ Tensor cross(const Tensor& self, const Tensor& other, optional<int64_t> dim = nu
 /// The dot product with the conjugate of self.
 Tensor vdot(const Tensor& self, const Tensor& other);
 /// addmv: beta self + alpha mat vec. addr: beta self + alpha a bᵀ. With beta 0, self is ignored.
-Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta = 1,
-             const Scalar& alpha = 1);
-Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta = 1,
-            const Scalar& alpha = 1);
+Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta = 1, const Scalar& alpha = 1);
+Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1);
 /// The n-th power of square matrices; power 0 is the identity, a negative power that of the inverse.
 Tensor matrix_power(const Tensor& self, int64_t n);
 /// x1ᵀ weight[i] x2 + bias[i] for each output i: x1 [..., a], x2 [..., b], weight [o, a, b], bias [o] or undefined.

@@ -16,17 +16,15 @@ namespace tandem {
 /// P L U = A with partial pivoting: LU [*, m, n] holds L below its diagonal and U; row i was exchanged with row
 /// pivots[i] - 1, int32 [*, k], k = min(m, n). pivot = false throws NotImplementedError.
 std::tuple<Tensor, Tensor> linalg_lu_factor(const Tensor& A, bool pivot = true);
-std::tuple<Tensor, Tensor, Tensor> linalg_lu_factor_ex(const Tensor& A, bool pivot = true,
-                                                       bool check_errors = false);
+std::tuple<Tensor, Tensor, Tensor> linalg_lu_factor_ex(const Tensor& A, bool pivot = true, bool check_errors = false);
 /// P [*, m, m], L [*, m, k], U [*, k, n].
 std::tuple<Tensor, Tensor, Tensor> linalg_lu(const Tensor& A, bool pivot = true);
 /// The same from the results of linalg_lu_factor; what is not unpacked is empty.
-std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& LU_data, const Tensor& LU_pivots,
-                                             bool unpack_data = true, bool unpack_pivots = true);
+std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& LU_data, const Tensor& LU_pivots, bool unpack_data = true,
+                                             bool unpack_pivots = true);
 /// L with L Lᴴ = A (or U with Uᴴ U = A) for a Hermitian positive definite A, of which one triangle is read.
 Tensor linalg_cholesky(const Tensor& self, bool upper = false);
-std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& self, bool upper = false,
-                                              bool check_errors = false);
+std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& self, bool upper = false, bool check_errors = false);
 /// P L D Lᵀ Pᵀ = A for symmetric matrices, P L D Lᴴ Pᵀ = A for Hermitian ones (`hermitian`); the lower triangle is read. LD
 /// [*, n, n] and int32 pivots [*, n] are in the format of LAPACK's sytrf or hetrf. No gradient: throws Error while recording.
 std::tuple<Tensor, Tensor> linalg_ldl_factor(const Tensor& self, bool hermitian = false);
@@ -46,8 +44,7 @@ std::tuple<Tensor, Tensor> geqrf(const Tensor& self);
 /// The first n columns of H₁ … Hₖ, Hᵢ = I - tauᵢ vᵢ vᵢᴴ, from the vectors below the diagonal of input [*, m, n], m >= n.
 Tensor linalg_householder_product(const Tensor& input, const Tensor& tau);
 /// Q other, Qᴴ other (transpose), or with left = false other Q, other Qᴴ; Q [m, m] from geqrf's results.
-Tensor ormqr(const Tensor& self, const Tensor& input2, const Tensor& input3, bool left = true,
-             bool transpose = false);
+Tensor ormqr(const Tensor& self, const Tensor& input2, const Tensor& input3, bool left = true, bool transpose = false);
 /// Ascending real eigenvalues [*, n] and eigenvectors (columns) of Hermitian matrices; UPLO "L" or "U" is the triangle that is
 /// read. Gradients need distinct eigenvalues, and a function that does not depend on the vectors' signs or phases.
 std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& self, std::string_view UPLO = "L");
@@ -76,8 +73,7 @@ Tensor linalg_solve_triangular(const Tensor& self, const Tensor& B, bool upper, 
 /// The solution of A X = self, or Aᵀ X = self, and a copy of A.
 std::tuple<Tensor, Tensor> triangular_solve(const Tensor& self, const Tensor& A, bool upper = true,
                                             bool transpose = false, bool unitriangular = false);
-Tensor linalg_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool left = true,
-                       bool adjoint = false);
+Tensor linalg_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool left = true, bool adjoint = false);
 Tensor lu_solve(const Tensor& self, const Tensor& LU_data, const Tensor& LU_pivots);
 /// A X = self, or the inverse of A, from input2 (self) = the Cholesky factor of A.
 Tensor cholesky_solve(const Tensor& self, const Tensor& input2, bool upper = false);
@@ -106,10 +102,9 @@ std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& A);
 /// log(det A); NaN where a real determinant is negative.
 Tensor logdet(const Tensor& self);
 /// The number of singular values (or absolute eigenvalues, if hermitian) above the bound of linalg_pinv; int64 [*].
-Tensor linalg_matrix_rank(const Tensor& input, const optional<Tensor>& atol = {},
-                          const optional<Tensor>& rtol = {}, bool hermitian = false);
-Tensor linalg_matrix_rank(const Tensor& self, optional<double> atol, optional<double> rtol,
+Tensor linalg_matrix_rank(const Tensor& input, const optional<Tensor>& atol = {}, const optional<Tensor>& rtol = {},
                           bool hermitian = false);
+Tensor linalg_matrix_rank(const Tensor& self, optional<double> atol, optional<double> rtol, bool hermitian = false);
 Tensor linalg_matrix_rank(const Tensor& self, double tol, bool hermitian = false);
 Tensor linalg_matrix_rank(const Tensor& input, const Tensor& tol, bool hermitian = false);
 /// |A| |A⁻¹| in a norm of linalg_matrix_norm; ∞ for singular matrices. Default: the norm 2.

@@ -17,9 +17,7 @@ inline std::tuple<Tensor, Tensor> slogdet(const Tensor& self) { return linalg_sl
 inline Tensor inverse(const Tensor& self) { return linalg_inv(self); }
 inline Tensor pinverse(const Tensor& self, double rcond = 1e-15) { return linalg_pinv(self, rcond); }
 inline Tensor matrix_exp(const Tensor& self) { return linalg_matrix_exp(self); }
-inline Tensor orgqr(const Tensor& self, const Tensor& input2) {
-  return linalg_householder_product(self, input2);
-}
+inline Tensor orgqr(const Tensor& self, const Tensor& input2) { return linalg_householder_product(self, input2); }
 inline Tensor cholesky(const Tensor& self, bool upper = false) { return linalg_cholesky(self, upper); }
 inline std::tuple<Tensor, Tensor> qr(const Tensor& self, bool some = true) {
   return linalg_qr(self, some ? "reduced" : "complete");

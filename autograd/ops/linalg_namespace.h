@@ -4,16 +4,11 @@
 
 namespace tandem::linalg {
 
-inline std::tuple<Tensor, Tensor> lu_factor(const Tensor& A, bool pivot = true) {
-  return linalg_lu_factor(A, pivot);
-}
-inline std::tuple<Tensor, Tensor, Tensor> lu_factor_ex(const Tensor& A, bool pivot = true,
-                                                       bool check_errors = false) {
+inline std::tuple<Tensor, Tensor> lu_factor(const Tensor& A, bool pivot = true) { return linalg_lu_factor(A, pivot); }
+inline std::tuple<Tensor, Tensor, Tensor> lu_factor_ex(const Tensor& A, bool pivot = true, bool check_errors = false) {
   return linalg_lu_factor_ex(A, pivot, check_errors);
 }
-inline std::tuple<Tensor, Tensor, Tensor> lu(const Tensor& A, bool pivot = true) {
-  return linalg_lu(A, pivot);
-}
+inline std::tuple<Tensor, Tensor, Tensor> lu(const Tensor& A, bool pivot = true) { return linalg_lu(A, pivot); }
 inline std::tuple<Tensor, Tensor> ldl_factor(const Tensor& self, bool hermitian = false) {
   return linalg_ldl_factor(self, hermitian);
 }
@@ -27,22 +22,17 @@ inline Tensor ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B,
 inline std::tuple<Tensor, Tensor> polar(const Tensor& A) { return linalg_polar(A); }
 inline Tensor matrix_sqrth(const Tensor& self) { return linalg_matrix_sqrth(self); }
 inline Tensor cholesky(const Tensor& self, bool upper = false) { return linalg_cholesky(self, upper); }
-inline std::tuple<Tensor, Tensor> cholesky_ex(const Tensor& self, bool upper = false,
-                                              bool check_errors = false) {
+inline std::tuple<Tensor, Tensor> cholesky_ex(const Tensor& self, bool upper = false, bool check_errors = false) {
   return linalg_cholesky_ex(self, upper, check_errors);
 }
-inline std::tuple<Tensor, Tensor> qr(const Tensor& A, std::string_view mode = "reduced") {
-  return linalg_qr(A, mode);
-}
+inline std::tuple<Tensor, Tensor> qr(const Tensor& A, std::string_view mode = "reduced") { return linalg_qr(A, mode); }
 inline Tensor householder_product(const Tensor& input, const Tensor& tau) {
   return linalg_householder_product(input, tau);
 }
 inline std::tuple<Tensor, Tensor> eigh(const Tensor& self, std::string_view UPLO = "L") {
   return linalg_eigh(self, UPLO);
 }
-inline Tensor eigvalsh(const Tensor& self, std::string_view UPLO = "L") {
-  return linalg_eigvalsh(self, UPLO);
-}
+inline Tensor eigvalsh(const Tensor& self, std::string_view UPLO = "L") { return linalg_eigvalsh(self, UPLO); }
 inline std::tuple<Tensor, Tensor> eig(const Tensor& self) { return linalg_eig(self); }
 inline Tensor eigvals(const Tensor& self) { return linalg_eigvals(self); }
 inline std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& A, bool full_matrices = true,
@@ -89,12 +79,11 @@ inline Tensor pinv(const Tensor& self, const Tensor& rcond, bool hermitian = fal
 }
 inline Tensor det(const Tensor& A) { return linalg_det(A); }
 inline std::tuple<Tensor, Tensor> slogdet(const Tensor& A) { return linalg_slogdet(A); }
-inline Tensor matrix_rank(const Tensor& input, const optional<Tensor>& atol = {},
-                          const optional<Tensor>& rtol = {}, bool hermitian = false) {
+inline Tensor matrix_rank(const Tensor& input, const optional<Tensor>& atol = {}, const optional<Tensor>& rtol = {},
+                          bool hermitian = false) {
   return linalg_matrix_rank(input, atol, rtol, hermitian);
 }
-inline Tensor matrix_rank(const Tensor& self, optional<double> atol, optional<double> rtol,
-                          bool hermitian = false) {
+inline Tensor matrix_rank(const Tensor& self, optional<double> atol, optional<double> rtol, bool hermitian = false) {
   return linalg_matrix_rank(self, atol, rtol, hermitian);
 }
 inline Tensor matrix_rank(const Tensor& self, double tol, bool hermitian = false) {
@@ -109,21 +98,20 @@ inline Tensor vector_norm(const Tensor& self, const Scalar& ord = 2, optional<In
                           bool keepdim = false, optional<ScalarType> dtype = nullopt) {
   return linalg_vector_norm(self, ord, dim, keepdim, dtype);
 }
-inline Tensor matrix_norm(const Tensor& self, const Scalar& ord, IntArrayRef dim = {-2, -1},
-                          bool keepdim = false, optional<ScalarType> dtype = nullopt) {
+inline Tensor matrix_norm(const Tensor& self, const Scalar& ord, IntArrayRef dim = {-2, -1}, bool keepdim = false,
+                          optional<ScalarType> dtype = nullopt) {
   return linalg_matrix_norm(self, ord, dim, keepdim, dtype);
 }
 inline Tensor matrix_norm(const Tensor& self, std::string_view ord = "fro", IntArrayRef dim = {-2, -1},
                           bool keepdim = false, optional<ScalarType> dtype = nullopt) {
   return linalg_matrix_norm(self, ord, dim, keepdim, dtype);
 }
-inline Tensor norm(const Tensor& self, const optional<Scalar>& ord = nullopt,
-                   optional<IntArrayRef> dim = nullopt, bool keepdim = false,
-                   optional<ScalarType> dtype = nullopt) {
+inline Tensor norm(const Tensor& self, const optional<Scalar>& ord = nullopt, optional<IntArrayRef> dim = nullopt,
+                   bool keepdim = false, optional<ScalarType> dtype = nullopt) {
   return linalg_norm(self, ord, dim, keepdim, dtype);
 }
-inline Tensor norm(const Tensor& self, std::string_view ord, optional<IntArrayRef> dim = nullopt,
-                   bool keepdim = false, optional<ScalarType> dtype = nullopt) {
+inline Tensor norm(const Tensor& self, std::string_view ord, optional<IntArrayRef> dim = nullopt, bool keepdim = false,
+                   optional<ScalarType> dtype = nullopt) {
   return linalg_norm(self, ord, dim, keepdim, dtype);
 }
 inline Tensor matrix_exp(const Tensor& self) { return linalg_matrix_exp(self); }

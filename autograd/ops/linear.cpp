@@ -37,14 +37,14 @@ struct LinearBackward final : Node {
 };
 
 void check_linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
-  check(input.dim() >= 1 && weight.dim() == 2, "linear: expected input [..., K] and weight [N, K]\n  input  ",
-        input, "\n  weight ", weight);
-  check(input.size(-1) == weight.size(1), "linear: weight expects ", weight.size(1),
-        " input features, but input has ", input.size(-1), "\n  input  ", input, "\n  weight ", weight);
+  check(input.dim() >= 1 && weight.dim() == 2, "linear: expected input [..., K] and weight [N, K]\n  input  ", input,
+        "\n  weight ", weight);
+  check(input.size(-1) == weight.size(1), "linear: weight expects ", weight.size(1), " input features, but input has ",
+        input.size(-1), "\n  input  ", input, "\n  weight ", weight);
   check_alike("linear", "input ", input, "weight", weight);
   if (!bias.defined()) return;
-  check(bias.dim() == 1 && bias.size(0) == weight.size(0), "linear: bias must be [", weight.size(0),
-        "]\n  weight ", weight, "\n  bias   ", bias);
+  check(bias.dim() == 1 && bias.size(0) == weight.size(0), "linear: bias must be [", weight.size(0), "]\n  weight ",
+        weight, "\n  bias   ", bias);
   check_alike("linear", "weight", weight, "bias  ", bias);
 }
 
@@ -53,8 +53,7 @@ void check_linear(const Tensor& input, const Tensor& weight, const Tensor& bias)
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   if (autocast::is_on(input))
     return autocast::lower_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return linear(t1, t2, t3); }, input,
-        weight, bias);
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return linear(t1, t2, t3); }, input, weight, bias);
   check_linear(input, weight, bias);
   if (input.is_complex()) {
     const Tensor out = matmul(input, weight.t());

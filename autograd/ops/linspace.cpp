@@ -53,10 +53,8 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const Ten
   if (is_complex(options.dtype())) return deliver(complex_linspace(start, end, steps), options);
   return evenly("linspace", start, end, steps, options, [](double x) { return x; });
 }
-Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base,
-                const TensorOptions& options) {
-  if (is_complex(options.dtype()))
-    return deliver(pow(Scalar(base), complex_linspace(start, end, steps)), options);
+Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, const TensorOptions& options) {
+  if (is_complex(options.dtype())) return deliver(pow(Scalar(base), complex_linspace(start, end, steps)), options);
   return evenly("logspace", start, end, steps, options, [base](double x) { return std::pow(base, x); });
 }
 

@@ -40,8 +40,7 @@ Tensor log_sum(const Tensor& self, const Tensor& other, bool binary, const char*
   if (const auto half = autograd::half_result(self, other))
     return log_sum(autograd::widened(self), autograd::widened(other), binary, operation).to(*half);
   const ScalarType type = result_type(self, other);
-  check(is_floating_point(type) || (is_complex(type) && !binary), operation,
-        ": expected floating point, got ", type);
+  check(is_floating_point(type) || (is_complex(type) && !binary), operation, ": expected floating point, got ", type);
   const Dims sizes = broadcast_sizes(self.sizes(), other.sizes(), operation);
   const Tensor a = as_type(self, type).expand(sizes), b = as_type(other, type).expand(sizes);
   if (is_complex(type)) {
@@ -71,8 +70,7 @@ Tensor logaddexp(const Tensor& self, const Tensor& other) {
 }
 Tensor logaddexp2(const Tensor& self, const Tensor& other) {
   if (autocast::is_on_cuda(self))
-    return autocast::unchanged([](const Tensor& a, const Tensor& b) { return logaddexp2(a, b); }, self,
-                               other);
+    return autocast::unchanged([](const Tensor& a, const Tensor& b) { return logaddexp2(a, b); }, self, other);
   return log_sum(self, other, true, "logaddexp2");
 }
 Tensor Tensor::logaddexp(const Tensor& other) const { return tandem::logaddexp(*this, other); }

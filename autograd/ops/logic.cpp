@@ -33,18 +33,10 @@ Tensor bitwise_or(const Tensor& self, const Tensor& other) { return bits<ops::Bi
 Tensor bitwise_or(const Tensor& self, const Scalar& other) { return bits<ops::BitOr>(self, other); }
 Tensor bitwise_xor(const Tensor& self, const Tensor& other) { return bits<ops::BitXor>(self, other); }
 Tensor bitwise_xor(const Tensor& self, const Scalar& other) { return bits<ops::BitXor>(self, other); }
-Tensor bitwise_left_shift(const Tensor& self, const Tensor& other) {
-  return bits<ops::ShiftLeft>(self, other);
-}
-Tensor bitwise_left_shift(const Tensor& self, const Scalar& other) {
-  return bits<ops::ShiftLeft>(self, other);
-}
-Tensor bitwise_right_shift(const Tensor& self, const Tensor& other) {
-  return bits<ops::ShiftRight>(self, other);
-}
-Tensor bitwise_right_shift(const Tensor& self, const Scalar& other) {
-  return bits<ops::ShiftRight>(self, other);
-}
+Tensor bitwise_left_shift(const Tensor& self, const Tensor& other) { return bits<ops::ShiftLeft>(self, other); }
+Tensor bitwise_left_shift(const Tensor& self, const Scalar& other) { return bits<ops::ShiftLeft>(self, other); }
+Tensor bitwise_right_shift(const Tensor& self, const Tensor& other) { return bits<ops::ShiftRight>(self, other); }
+Tensor bitwise_right_shift(const Tensor& self, const Scalar& other) { return bits<ops::ShiftRight>(self, other); }
 
 Tensor Tensor::bitwise_and(const Tensor& other) const { return tandem::bitwise_and(*this, other); }
 Tensor Tensor::bitwise_and(const Scalar& other) const { return tandem::bitwise_and(*this, other); }
@@ -59,26 +51,14 @@ Tensor& Tensor::bitwise_or_(const Scalar& other) const { return bits_<ops::BitOr
 Tensor& Tensor::bitwise_xor_(const Tensor& other) const { return bits_<ops::BitXor>(*this, other); }
 Tensor& Tensor::bitwise_xor_(const Scalar& other) const { return bits_<ops::BitXor>(*this, other); }
 
-Tensor Tensor::bitwise_left_shift(const Tensor& other) const {
-  return tandem::bitwise_left_shift(*this, other);
-}
+Tensor Tensor::bitwise_left_shift(const Tensor& other) const { return tandem::bitwise_left_shift(*this, other); }
 Tensor& Tensor::bitwise_left_shift_(const Tensor& other) const { return bits_<ops::ShiftLeft>(*this, other); }
-Tensor Tensor::bitwise_left_shift(const Scalar& other) const {
-  return tandem::bitwise_left_shift(*this, other);
-}
+Tensor Tensor::bitwise_left_shift(const Scalar& other) const { return tandem::bitwise_left_shift(*this, other); }
 Tensor& Tensor::bitwise_left_shift_(const Scalar& other) const { return bits_<ops::ShiftLeft>(*this, other); }
-Tensor Tensor::bitwise_right_shift(const Tensor& other) const {
-  return tandem::bitwise_right_shift(*this, other);
-}
-Tensor& Tensor::bitwise_right_shift_(const Tensor& other) const {
-  return bits_<ops::ShiftRight>(*this, other);
-}
-Tensor Tensor::bitwise_right_shift(const Scalar& other) const {
-  return tandem::bitwise_right_shift(*this, other);
-}
-Tensor& Tensor::bitwise_right_shift_(const Scalar& other) const {
-  return bits_<ops::ShiftRight>(*this, other);
-}
+Tensor Tensor::bitwise_right_shift(const Tensor& other) const { return tandem::bitwise_right_shift(*this, other); }
+Tensor& Tensor::bitwise_right_shift_(const Tensor& other) const { return bits_<ops::ShiftRight>(*this, other); }
+Tensor Tensor::bitwise_right_shift(const Scalar& other) const { return tandem::bitwise_right_shift(*this, other); }
+Tensor& Tensor::bitwise_right_shift_(const Scalar& other) const { return bits_<ops::ShiftRight>(*this, other); }
 
 Tensor logical_not(const Tensor& self) { return self == 0; }
 Tensor Tensor::logical_not() const { return tandem::logical_not(*this); }

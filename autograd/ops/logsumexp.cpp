@@ -29,16 +29,15 @@ struct LogsumexpBackward final : Node {
 
 // Relative to the largest real part, since |exp(z)| is exp of it.
 Tensor complex_logsumexp(const Tensor& z, IntArrayRef dim, bool keepdim) {
-  const Tensor largest = real(z.detach()).amax(dim, true),
-               shift = where(largest.isfinite(), largest, Scalar(0.0));
+  const Tensor largest = real(z.detach()).amax(dim, true), shift = where(largest.isfinite(), largest, Scalar(0.0));
   return exp(z - shift).sum(dim, keepdim).log() + drop_dims(shift, dim_mask(dim, z.dim()), keepdim);
 }
 
 }  // namespace
 
 Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim) {
-  if (const auto out = autograd::in_full_precision_on_cuda(
-          [&](const Tensor& t1) { return logsumexp(t1, dim, keepdim); }, self))
+  if (const auto out =
+          autograd::in_full_precision_on_cuda([&](const Tensor& t1) { return logsumexp(t1, dim, keepdim); }, self))
     return *out;
   const Tensor x = as_float(self);
   if (x.is_complex()) return complex_logsumexp(x, dim, keepdim);
@@ -56,8 +55,6 @@ Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim) {
   }
   return out;
 }
-Tensor Tensor::logsumexp(IntArrayRef dim, bool keepdim) const {
-  return tandem::logsumexp(*this, dim, keepdim);
-}
+Tensor Tensor::logsumexp(IntArrayRef dim, bool keepdim) const { return tandem::logsumexp(*this, dim, keepdim); }
 
 }  // namespace tandem

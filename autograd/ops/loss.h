@@ -13,13 +13,12 @@ namespace tandem {
 /// label_smoothing e replaces t by (1 - e) t + e / C. weight [C] or undefined. Throws IndexError for a target
 /// out of range, Error for other shapes, dtypes and devices. Class targets and `weight` get no gradient.
 Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor& weight = {},
-                          Reduction reduction = kMean, int64_t ignore_index = -100,
-                          double label_smoothing = 0);
+                          Reduction reduction = kMean, int64_t ignore_index = -100, double label_smoothing = 0);
 
 /// -w[y] self[y]: self holds log-probabilities [N, C, d1, …] or [C]; otherwise like cross_entropy_loss with
 /// classes. The mean is over the sum of w[y].
-Tensor nll_loss(const Tensor& self, const Tensor& target, const Tensor& weight = {},
-                Reduction reduction = kMean, int64_t ignore_index = -100);
+Tensor nll_loss(const Tensor& self, const Tensor& target, const Tensor& weight = {}, Reduction reduction = kMean,
+                int64_t ignore_index = -100);
 
 /// Elementwise losses; self and target broadcast and both have gradients.
 /// (self - target)²
@@ -51,8 +50,7 @@ struct ClassInputs {
   Dims terms;
   Dims scores3, targets2;  // [N, C, S], [N, S]
 };
-ClassInputs class_inputs(const char* operation, const Tensor& self, const Tensor& target,
-                         const Tensor& weight);
+ClassInputs class_inputs(const char* operation, const Tensor& self, const Tensor& target, const Tensor& weight);
 /// The same memory in another contiguous shape. Not recorded.
 Tensor reshaped(const Tensor& t, const Dims& sizes);
 /// Applies the reduction to the terms. Differentiable.

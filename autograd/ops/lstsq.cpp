@@ -45,8 +45,7 @@ double default_tolerance(const Tensor& a) {
 }
 
 /// The bound below which a singular value counts as 0, [*, 1] or [1].
-Tensor bound(const Tensor& a, const Tensor& values, const optional<Tensor>& atol,
-             const optional<Tensor>& rtol) {
+Tensor bound(const Tensor& a, const Tensor& values, const optional<Tensor>& atol, const optional<Tensor>& rtol) {
   const TensorOptions options = values.options();
   const Tensor absolute = atol ? atol->detach().to(values.dtype()) : zeros({}, options);
   const Tensor relative = rtol ? rtol->detach().to(values.dtype())
@@ -66,8 +65,7 @@ Tensor reciprocals(const Tensor& values, const Tensor& magnitudes, const Tensor&
   return where(counts, where(counts, values, Scalar(1.0)).reciprocal(), Scalar(0.0));
 }
 
-Tensor pseudoinverse(const Tensor& a, const optional<Tensor>& atol, const optional<Tensor>& rtol,
-                     bool hermitian) {
+Tensor pseudoinverse(const Tensor& a, const optional<Tensor>& atol, const optional<Tensor>& rtol, bool hermitian) {
   const NoGradGuard no_grad;
   if (hermitian) {
     const auto [values, vectors] = linalg_eigh(a);
@@ -86,11 +84,9 @@ Tensor condition(const Tensor& a, const Tensor& norm_of_a, const Tensor& inverse
 
 }  // namespace
 
-Tensor linalg_pinv(const Tensor& self, const optional<Tensor>& atol, const optional<Tensor>& rtol,
-                   bool hermitian) {
+Tensor linalg_pinv(const Tensor& self, const optional<Tensor>& atol, const optional<Tensor>& rtol, bool hermitian) {
   if (autocast::is_on(self))
-    return autocast::full_precision([&](const Tensor& a) { return linalg_pinv(a, atol, rtol, hermitian); },
-                                    self);
+    return autocast::full_precision([&](const Tensor& a) { return linalg_pinv(a, atol, rtol, hermitian); }, self);
   hermitian ? check_square("linalg.pinv", self) : check_matrices("linalg.pinv", self);
   if (self.numel() == 0) return self.mH().clone();
   const Tensor out = pseudoinverse(self, atol, rtol, hermitian);
@@ -113,8 +109,8 @@ Tensor linalg_pinv(const Tensor& self, const Tensor& rcond, bool hermitian) {
 Tensor linalg_matrix_rank(const Tensor& input, const optional<Tensor>& atol, const optional<Tensor>& rtol,
                           bool hermitian) {
   if (autocast::is_on(input))
-    return autocast::full_precision(
-        [&](const Tensor& a) { return linalg_matrix_rank(a, atol, rtol, hermitian); }, input);
+    return autocast::full_precision([&](const Tensor& a) { return linalg_matrix_rank(a, atol, rtol, hermitian); },
+                                    input);
   hermitian ? check_square("linalg.matrix_rank", input) : check_matrices("linalg.matrix_rank", input);
   if (input.size(-1) == 0 || input.size(-2) == 0)
     return zeros(batch_sizes(input), TensorOptions(kLong).device(input.device()));
@@ -133,8 +129,7 @@ Tensor linalg_matrix_rank(const Tensor& input, const Tensor& tol, bool hermitian
 }
 
 Tensor linalg_cond(const Tensor& self, const optional<Scalar>& p) {
-  if (autocast::is_on(self))
-    return autocast::full_precision([&](const Tensor& a) { return linalg_cond(a, p); }, self);
+  if (autocast::is_on(self)) return autocast::full_precision([&](const Tensor& a) { return linalg_cond(a, p); }, self);
   const double order = p ? p->toDouble() : 2;
   if (std::abs(order) == 2) {
     const Tensor s = linalg_svdvals(self), first = s.select(-1, 0), last = s.select(-1, s.size(-1) - 1);
@@ -145,8 +140,7 @@ Tensor linalg_cond(const Tensor& self, const optional<Scalar>& p) {
   return condition(self, linalg_matrix_norm(self, order), linalg_matrix_norm(inverse, order), info);
 }
 Tensor linalg_cond(const Tensor& self, std::string_view p) {
-  if (autocast::is_on(self))
-    return autocast::full_precision([&](const Tensor& a) { return linalg_cond(a, p); }, self);
+  if (autocast::is_on(self)) return autocast::full_precision([&](const Tensor& a) { return linalg_cond(a, p); }, self);
   check_square("linalg.cond", self);
   check(p == "fro" || p == "nuc", "linalg.cond: p must be a number, 'fro' or 'nuc', got '", p, "'");
   const auto [inverse, info] = linalg_inv_ex(self);
@@ -155,23 +149,21 @@ Tensor linalg_cond(const Tensor& self, std::string_view p) {
   return condition(self, linalg_matrix_norm(self, p), linalg_matrix_norm(finite, p), info);
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& self, const Tensor& b,
-                                                        optional<double> rcond,
+std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& self, const Tensor& b, optional<double> rcond,
                                                         optional<std::string_view> driver) {
   if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& a, const Tensor& y) { return linalg_lstsq(a, y, rcond, driver); }, self, b);
+    return autocast::full_precision([&](const Tensor& a, const Tensor& y) { return linalg_lstsq(a, y, rcond, driver); },
+                                    self, b);
   const std::string_view method = driver.value_or("gelsy");
   check(method == "gels" || method == "gelsy" || method == "gelsd" || method == "gelss",
         "linalg.lstsq: driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', got '", method, "'");
   check_matrices("linalg.lstsq", self);
   check_alike("linalg.lstsq", "A", self, "B", b);
-  const bool vector = b.dim() == 1 || (b.dim() + 1 == self.dim() &&
-                                       b.sizes() == self.sizes().slice(0, self.sizes().size() - 1));
+  const bool vector =
+      b.dim() == 1 || (b.dim() + 1 == self.dim() && b.sizes() == self.sizes().slice(0, self.sizes().size() - 1));
   const Tensor right = vector ? b.unsqueeze(-1) : b;
   const int64_t m = self.size(-2), n = self.size(-1);
-  check(right.dim() >= 2 && right.size(-2) == m, "linalg.lstsq: B must have ", m, " rows\n  A ", self,
-        "\n  B ", b);
+  check(right.dim() >= 2 && right.size(-2) == m, "linalg.lstsq: B must have ", m, " rows\n  A ", self, "\n  B ", b);
   const double relative = rcond.value_or(default_tolerance(self));
   const Tensor x = matmul(linalg_pinv(self, relative), right), nothing = empty_real_like_of(self, {0});
   Tensor rank = empty_raw({0}, kLong, self.device()), values = nothing, residuals = nothing;

@@ -23,8 +23,8 @@ namespace autograd {
 
 LuFactors lu_factors(const Tensor& a) {
   const int64_t m = a.size(-2), n = a.size(-1);
-  LuFactors f{empty_like_of(a, a.sizes()),
-              empty_raw(vector_sizes(batch_sizes(a), std::min(m, n)), kInt, a.device()), no_info(a)};
+  LuFactors f{empty_like_of(a, a.sizes()), empty_raw(vector_sizes(batch_sizes(a), std::min(m, n)), kInt, a.device()),
+              no_info(a)};
   if (a.numel() != 0) backend(a).decomposition.lu_factor(f.lu, f.pivots, f.info, a.detach().contiguous());
   return f;
 }
@@ -37,8 +37,7 @@ Tensor solve_with_lu(const Tensor& lu, const Tensor& permutation, const Tensor& 
     return linalg_solve_triangular(lu, y, true);
   }
   const Tensor transposed = lu.mH(), y = linalg_solve_triangular(transposed, all, false);
-  return permute_rows(linalg_solve_triangular(transposed, y, true, true, true),
-                      inverse_permutation(permutation));
+  return permute_rows(linalg_solve_triangular(transposed, y, true, true, true), inverse_permutation(permutation));
 }
 
 }  // namespace autograd
@@ -80,14 +79,12 @@ struct LuFactorBackward final : Node {
 };
 
 void check_pivoting(const char* operation, bool pivot) {
-  if (!pivot)
-    throw NotImplementedError(concat(operation, ": only partial pivoting is implemented; leave pivot true"));
+  if (!pivot) throw NotImplementedError(concat(operation, ": only partial pivoting is implemented; leave pivot true"));
 }
 
 LuFactors recorded_factors(const char* operation, const Tensor& a, bool pivot) {
   if (autocast::is_on(a))
-    return autocast::full_precision([&](const Tensor& t) { return recorded_factors(operation, t, pivot); },
-                                    a);
+    return autocast::full_precision([&](const Tensor& t) { return recorded_factors(operation, t, pivot); }, a);
   check_matrices(operation, a);
   check_pivoting(operation, pivot);
   LuFactors f = lu_factors(a);
@@ -144,8 +141,7 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& LU_data, const Tensor
 Tensor linalg_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool left, bool adjoint) {
   if (autocast::is_on(LU))
     return autocast::full_precision(
-        [&](const Tensor& lu, const Tensor& b) { return linalg_lu_solve(lu, pivots, b, left, adjoint); }, LU,
-        B);
+        [&](const Tensor& lu, const Tensor& b) { return linalg_lu_solve(lu, pivots, b, left, adjoint); }, LU, B);
   check_square("linalg.lu_solve", LU);
   check_matrices("linalg.lu_solve", B);
   check_alike("linalg.lu_solve", "LU", LU, "B", B);

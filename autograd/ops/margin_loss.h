@@ -6,19 +6,17 @@
 namespace tandem {
 
 /// max(0, margin - target (input1 - input2)), target 1 or -1.
-Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,
-                           double margin = 0, Reduction reduction = kMean);
+Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, double margin = 0,
+                           Reduction reduction = kMean);
 /// self where target is 1, max(0, margin - self) where it is -1.
-Tensor hinge_embedding_loss(const Tensor& self, const Tensor& target, double margin = 1,
-                            Reduction reduction = kMean);
+Tensor hinge_embedding_loss(const Tensor& self, const Tensor& target, double margin = 1, Reduction reduction = kMean);
 /// 1 - cos where target is 1, max(0, cos - margin) where it is -1; cos of vectors [N, D] or [D].
-Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,
-                             double margin = 0, Reduction reduction = kMean);
+Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, double margin = 0,
+                             Reduction reduction = kMean);
 /// max(0, d(anchor, positive) - d(anchor, negative) + margin) with pairwise_distance d. swap: d(positive,
 /// negative) replaces d(anchor, negative) if it is smaller.
-Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
-                           double margin = 1, double p = 2, double eps = 1e-6, bool swap = false,
-                           Reduction reduction = kMean);
+Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative, double margin = 1,
+                           double p = 2, double eps = 1e-6, bool swap = false, Reduction reduction = kMean);
 /// log(1 + exp(-target self)), target 1 or -1.
 Tensor soft_margin_loss(const Tensor& self, const Tensor& target, Reduction reduction = kMean);
 /// Σ over j ≠ y of w[y] max(0, margin - self[y] + self[j])^p / C, for self [N, C] or [C] and classes y [N] or

@@ -44,14 +44,12 @@ Tensor matmul_matrices(const Tensor& a, const Tensor& b) {
 
 Tensor matmul(const Tensor& self, const Tensor& other) {
   if (autocast::is_on(self))
-    return autocast::lower_precision([&](const Tensor& t1, const Tensor& t2) { return matmul(t1, t2); }, self,
-                                     other);
+    return autocast::lower_precision([&](const Tensor& t1, const Tensor& t2) { return matmul(t1, t2); }, self, other);
   const int64_t n = self.dim(), m = other.dim();
-  check(n > 0 && m > 0, "matmul: both operands must have at least one dimension\n  self  ", self,
-        "\n  other ", other);
+  check(n > 0 && m > 0, "matmul: both operands must have at least one dimension\n  self  ", self, "\n  other ", other);
   const int64_t inner = m == 1 ? other.size(0) : other.size(-2);
-  check(self.size(-1) == inner, "matmul: inner sizes differ: ", self.size(-1), " and ", inner, "\n  self  ",
-        self, "\n  other ", other);
+  check(self.size(-1) == inner, "matmul: inner sizes differ: ", self.size(-1), " and ", inner, "\n  self  ", self,
+        "\n  other ", other);
   check_alike("matmul", "self ", self, "other", other);
   if (n == 1 && m == 1) return dot(self, other);
   if (n == 2 && m == 1) return mv(self, other);
@@ -68,24 +66,20 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
 
 Tensor mv(const Tensor& self, const Tensor& vec) {
   if (autocast::is_on(self))
-    return autocast::lower_precision_on_cuda([&](const Tensor& t1, const Tensor& t2) { return mv(t1, t2); },
-                                             self, vec);
-  check(self.dim() == 2 && vec.dim() == 1, "mv: expected a matrix and a vector\n  self ", self, "\n  vec  ",
-        vec);
-  check(self.size(1) == vec.size(0), "mv: inner sizes differ: ", self.size(1), " and ", vec.size(0),
-        "\n  self ", self, "\n  vec  ", vec);
+    return autocast::lower_precision_on_cuda([&](const Tensor& t1, const Tensor& t2) { return mv(t1, t2); }, self, vec);
+  check(self.dim() == 2 && vec.dim() == 1, "mv: expected a matrix and a vector\n  self ", self, "\n  vec  ", vec);
+  check(self.size(1) == vec.size(0), "mv: inner sizes differ: ", self.size(1), " and ", vec.size(0), "\n  self ", self,
+        "\n  vec  ", vec);
   check_alike("mv", "self", self, "vec ", vec);
   return mm(self, vec.reshape({vec.size(0), 1})).view({self.size(0)});
 }
 
 Tensor dot(const Tensor& self, const Tensor& other) {
   if (autocast::is_on(self))
-    return autocast::promoted_on_cuda([&](const Tensor& t1, const Tensor& t2) { return dot(t1, t2); }, self,
-                                      other);
-  check(self.dim() == 1 && other.dim() == 1, "dot: expected two vectors\n  self  ", self, "\n  other ",
-        other);
-  check(self.size(0) == other.size(0), "dot: sizes differ: ", self.size(0), " and ", other.size(0),
-        "\n  self  ", self, "\n  other ", other);
+    return autocast::promoted_on_cuda([&](const Tensor& t1, const Tensor& t2) { return dot(t1, t2); }, self, other);
+  check(self.dim() == 1 && other.dim() == 1, "dot: expected two vectors\n  self  ", self, "\n  other ", other);
+  check(self.size(0) == other.size(0), "dot: sizes differ: ", self.size(0), " and ", other.size(0), "\n  self  ", self,
+        "\n  other ", other);
   check_alike("dot", "self ", self, "other", other);
   return mm(self.reshape({1, self.size(0)}), other.reshape({self.size(0), 1})).view(IntArrayRef{});
 }
@@ -93,8 +87,7 @@ Tensor dot(const Tensor& self, const Tensor& other) {
 Tensor vdot(const Tensor& self, const Tensor& other) { return dot(conj(self), other); }
 
 Tensor outer(const Tensor& self, const Tensor& other) {
-  check(self.dim() == 1 && other.dim() == 1, "outer: expected two vectors\n  self  ", self, "\n  other ",
-        other);
+  check(self.dim() == 1 && other.dim() == 1, "outer: expected two vectors\n  self  ", self, "\n  other ", other);
   return self.reshape({self.size(0), 1}) * other.reshape({1, other.size(0)});
 }
 

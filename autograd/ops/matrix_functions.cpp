@@ -45,10 +45,8 @@ Tensor pade_exponential(const Tensor& a) {
                           182.,
                           1.};
   const Tensor one = identity(a, a.size(-1)), a2 = matmul(a, a), a4 = matmul(a2, a2), a6 = matmul(a4, a2);
-  const Tensor odd =
-      matmul(a6, a6 * b[13] + a4 * b[11] + a2 * b[9]) + a6 * b[7] + a4 * b[5] + a2 * b[3] + one * b[1];
-  const Tensor even =
-      matmul(a6, a6 * b[12] + a4 * b[10] + a2 * b[8]) + a6 * b[6] + a4 * b[4] + a2 * b[2] + one * b[0];
+  const Tensor odd = matmul(a6, a6 * b[13] + a4 * b[11] + a2 * b[9]) + a6 * b[7] + a4 * b[5] + a2 * b[3] + one * b[1];
+  const Tensor even = matmul(a6, a6 * b[12] + a4 * b[10] + a2 * b[8]) + a6 * b[6] + a4 * b[4] + a2 * b[2] + one * b[0];
   const Tensor u = matmul(a, odd);
   return std::get<0>(linalg_solve_ex(even - u, even + u));
 }
@@ -100,8 +98,8 @@ std::vector<std::vector<std::size_t>> best_splits(const std::vector<double>& siz
   }
   return split;
 }
-Tensor multiply(const std::vector<Tensor>& x, const std::vector<std::vector<std::size_t>>& split,
-                std::size_t i, std::size_t j) {
+Tensor multiply(const std::vector<Tensor>& x, const std::vector<std::vector<std::size_t>>& split, std::size_t i,
+                std::size_t j) {
   if (i == j) return x[i];
   const std::size_t k = split[i][j];
   return mm(multiply(x, split, i, k), multiply(x, split, k + 1, j));
@@ -137,18 +135,18 @@ Tensor linalg_multi_dot(TensorList tensors) {
 
 Tensor linalg_vecdot(const Tensor& x, const Tensor& y, int64_t dim) {
   if (autocast::is_on(x))
-    return autocast::lower_precision(
-        [&](const Tensor& t1, const Tensor& t2) { return linalg_vecdot(t1, t2, dim); }, x, y);
+    return autocast::lower_precision([&](const Tensor& t1, const Tensor& t2) { return linalg_vecdot(t1, t2, dim); }, x,
+                                     y);
   check(is_differentiable(x.dtype()) && is_differentiable(y.dtype()),
         "linalg.vecdot: expected floating point tensors\n  x ", x, "\n  y ", y);
   return (conj(x) * y).sum({dim});
 }
 
 Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {
-  check(self.dim() == other.dim(), "linalg.cross: expected the same number of dimensions\n  self  ", self,
-        "\n  other ", other);
-  check(self.dim() > 0 && self.size(dim) == 3 && other.size(dim) == 3,
-        "linalg.cross: expected size 3 along dimension ", dim, "\n  self  ", self, "\n  other ", other);
+  check(self.dim() == other.dim(), "linalg.cross: expected the same number of dimensions\n  self  ", self, "\n  other ",
+        other);
+  check(self.dim() > 0 && self.size(dim) == 3 && other.size(dim) == 3, "linalg.cross: expected size 3 along dimension ",
+        dim, "\n  self  ", self, "\n  other ", other);
   return tandem::cross(self, other, dim);
 }
 
@@ -169,8 +167,7 @@ Tensor vander(const Tensor& x, optional<int64_t> N, bool increasing) {
   check(x.dim() == 1, "vander: expected a vector, got ", x);
   const int64_t count = N.value_or(x.size(0));
   check(count >= 0, "vander: N must not be negative, got ", count);
-  if (count == 0)
-    return x.to(is_integral(x.dtype(), true) ? kLong : x.dtype()).unsqueeze(-1).narrow(-1, 0, 0);
+  if (count == 0) return x.to(is_integral(x.dtype(), true) ? kLong : x.dtype()).unsqueeze(-1).narrow(-1, 0, 0);
   const Tensor ascending = linalg_vander(x, count);
   return increasing ? ascending : ascending.flip({-1});
 }
@@ -181,8 +178,8 @@ Tensor linalg_tensorinv(const Tensor& self, int64_t ind) {
   const IntArrayRef rows = self.sizes().slice(0, split),
                     columns = self.sizes().slice(split, self.sizes().size() - split);
   const int64_t m = product_of_sizes(rows), n = product_of_sizes(columns);
-  check(m == n, "linalg.tensorinv: the products of the sizes before and from ", ind, " differ: ", m, " and ",
-        n, "\n  self ", self);
+  check(m == n, "linalg.tensorinv: the products of the sizes before and from ", ind, " differ: ", m, " and ", n,
+        "\n  self ", self);
   std::vector<int64_t> sizes(columns.begin(), columns.end());
   sizes.insert(sizes.end(), rows.begin(), rows.end());
   return linalg_inv(self.reshape({n, n})).reshape(sizes);
@@ -192,12 +189,11 @@ Tensor linalg_tensorsolve(const Tensor& self, const Tensor& other, optional<IntA
   Tensor a = self;
   if (dims) {
     std::vector<int64_t> to;
-    for (std::size_t i = 0; i < dims->size(); ++i)
-      to.push_back(self.dim() - static_cast<int64_t>(dims->size() - i));
+    for (std::size_t i = 0; i < dims->size(); ++i) to.push_back(self.dim() - static_cast<int64_t>(dims->size() - i));
     a = self.movedim(*dims, to);
   }
-  check(other.dim() <= a.dim(), "linalg.tensorsolve: other has more dimensions than self\n  self  ", self,
-        "\n  other ", other);
+  check(other.dim() <= a.dim(), "linalg.tensorsolve: other has more dimensions than self\n  self  ", self, "\n  other ",
+        other);
   const auto split = static_cast<std::size_t>(other.dim());
   const IntArrayRef sizes = a.sizes().slice(split, a.sizes().size() - split);
   const int64_t n = product_of_sizes(sizes);

@@ -15,16 +15,15 @@ Tensor linalg_vector_norm(const Tensor& self, const Scalar& ord = 2, optional<In
 Tensor linalg__powsum(const Tensor& self, const Scalar& ord = 2, optional<IntArrayRef> dim = nullopt,
                       bool keepdim = false, optional<ScalarType> dtype = nullopt);
 /// ord: "fro", "nuc", or 1, -1 (column sums), ∞, -∞ (row sums), 2, -2 (singular values). dim has two dimensions.
-Tensor linalg_matrix_norm(const Tensor& self, const Scalar& ord, IntArrayRef dim = {-2, -1},
-                          bool keepdim = false, optional<ScalarType> dtype = nullopt);
+Tensor linalg_matrix_norm(const Tensor& self, const Scalar& ord, IntArrayRef dim = {-2, -1}, bool keepdim = false,
+                          optional<ScalarType> dtype = nullopt);
 Tensor linalg_matrix_norm(const Tensor& self, std::string_view ord = "fro", IntArrayRef dim = {-2, -1},
                           bool keepdim = false, optional<ScalarType> dtype = nullopt);
 /// Vector norm for one dimension or without ord, matrix norm for two.
-Tensor linalg_norm(const Tensor& self, const optional<Scalar>& ord = nullopt,
-                   optional<IntArrayRef> dim = nullopt, bool keepdim = false,
-                   optional<ScalarType> dtype = nullopt);
-Tensor linalg_norm(const Tensor& self, std::string_view ord, optional<IntArrayRef> dim = nullopt,
+Tensor linalg_norm(const Tensor& self, const optional<Scalar>& ord = nullopt, optional<IntArrayRef> dim = nullopt,
                    bool keepdim = false, optional<ScalarType> dtype = nullopt);
+Tensor linalg_norm(const Tensor& self, std::string_view ord, optional<IntArrayRef> dim = nullopt, bool keepdim = false,
+                   optional<ScalarType> dtype = nullopt);
 Tensor nuclear_norm(const Tensor& self, bool keepdim = false);
 Tensor nuclear_norm(const Tensor& self, IntArrayRef dim, bool keepdim = false);
 Tensor frobenius_norm(const Tensor& self, IntArrayRef dim, bool keepdim = false);

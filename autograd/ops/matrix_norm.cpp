@@ -25,9 +25,7 @@ TwoDims two_dims(const char* operation, const Tensor& a, IntArrayRef dim) {
   return d;
 }
 
-Tensor values_of(const Tensor& a, TwoDims d) {
-  return linalg_svdvals(a.movedim({d.first, d.second}, {-2, -1}));
-}
+Tensor values_of(const Tensor& a, TwoDims d) { return linalg_svdvals(a.movedim({d.first, d.second}, {-2, -1})); }
 // Gives back the two dimensions, of size 1, that values_of() removed.
 Tensor restored(const Tensor& x, TwoDims d, bool keepdim) {
   if (!keepdim) return x;
@@ -66,8 +64,8 @@ Tensor linalg_matrix_norm(const Tensor& self, const Scalar& ord, IntArrayRef dim
   const Tensor a = typed(self, dtype);
   const TwoDims d = two_dims("linalg.matrix_norm", a, dim);
   const double order = ord.toDouble(), size = std::abs(order);
-  check(size == 1 || size == 2 || std::isinf(size),
-        "linalg.matrix_norm: ord must be 1, -1, 2, -2, inf or -inf, got ", order);
+  check(size == 1 || size == 2 || std::isinf(size), "linalg.matrix_norm: ord must be 1, -1, 2, -2, inf or -inf, got ",
+        order);
   if (size == 2) {
     const Tensor s = values_of(a, d);
     return restored(order > 0 ? largest(s, -1, false) : s.amin({-1}), d, keepdim);
@@ -80,8 +78,7 @@ Tensor linalg_matrix_norm(const Tensor& self, const Scalar& ord, IntArrayRef dim
 
 Tensor linalg_matrix_norm(const Tensor& self, std::string_view ord, IntArrayRef dim, bool keepdim,
                           optional<ScalarType> dtype) {
-  check(ord == "fro" || ord == "nuc", "linalg.matrix_norm: ord must be a number, 'fro' or 'nuc', got '", ord,
-        "'");
+  check(ord == "fro" || ord == "nuc", "linalg.matrix_norm: ord must be a number, 'fro' or 'nuc', got '", ord, "'");
   const Tensor a = typed(self, dtype);
   const TwoDims d = two_dims("linalg.matrix_norm", a, dim);
   if (ord == "fro") return linalg_vector_norm(a, 2, dim, keepdim);
@@ -92,8 +89,7 @@ Tensor linalg_norm(const Tensor& self, const optional<Scalar>& ord, optional<Int
                    optional<ScalarType> dtype) {
   if (!ord) return linalg_vector_norm(self, 2, dim, keepdim, dtype);
   if (dim) {
-    check(dim->size() == 1 || dim->size() == 2, "linalg.norm: dim must have one or two dimensions, got ",
-          *dim);
+    check(dim->size() == 1 || dim->size() == 2, "linalg.norm: dim must have one or two dimensions, got ", *dim);
     return dim->size() == 1 ? linalg_vector_norm(self, *ord, dim, keepdim, dtype)
                             : linalg_matrix_norm(self, *ord, *dim, keepdim, dtype);
   }

@@ -7,8 +7,7 @@
 namespace tandem {
 
 Tensor matrix_power(const Tensor& self, int64_t n) {
-  check(self.dim() >= 2 && self.size(-1) == self.size(-2), "matrix_power: expected square matrices, got ",
-        self);
+  check(self.dim() >= 2 && self.size(-1) == self.size(-2), "matrix_power: expected square matrices, got ", self);
   if (n < 0) return tandem::matrix_power(linalg_inv(self), -n);
   if (n == 0) return eye(self.size(-1), self.options()).expand(self.sizes()).clone();
   Tensor square = self, out;

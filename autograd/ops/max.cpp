@@ -20,8 +20,7 @@ std::tuple<Tensor, Tensor> find(const Tensor& self, int64_t dim, bool keepdim,
   const Dims sizes = reduced_sizes(self.sizes(), mask, true);
   Tensor values = empty_raw(sizes, self.dtype(), self.device());
   Tensor indices = empty_raw(sizes, kLong, self.device());
-  check(self.numel() != 0 || values.numel() == 0, names.forward, ": dimension ", dim,
-        " must not be empty, got ", self);
+  check(self.numel() != 0 || values.numel() == 0, names.forward, ": dimension ", dim, " must not be empty, got ", self);
   kernel(values, indices, self, dim);
   values = drop_dims(values, mask, keepdim);
   indices = drop_dims(indices, mask, keepdim);
@@ -51,17 +50,9 @@ Tensor argmax(const Tensor& self, optional<int64_t> dim, bool keepdim) {
 Tensor argmin(const Tensor& self, optional<int64_t> dim, bool keepdim) {
   return find_index(self, dim, keepdim, backend(self).reduce.min_index, "argmin");
 }
-std::tuple<Tensor, Tensor> Tensor::max(int64_t dim, bool keepdim) const {
-  return tandem::max(*this, dim, keepdim);
-}
-std::tuple<Tensor, Tensor> Tensor::min(int64_t dim, bool keepdim) const {
-  return tandem::min(*this, dim, keepdim);
-}
-Tensor Tensor::argmax(optional<int64_t> dim, bool keepdim) const {
-  return tandem::argmax(*this, dim, keepdim);
-}
-Tensor Tensor::argmin(optional<int64_t> dim, bool keepdim) const {
-  return tandem::argmin(*this, dim, keepdim);
-}
+std::tuple<Tensor, Tensor> Tensor::max(int64_t dim, bool keepdim) const { return tandem::max(*this, dim, keepdim); }
+std::tuple<Tensor, Tensor> Tensor::min(int64_t dim, bool keepdim) const { return tandem::min(*this, dim, keepdim); }
+Tensor Tensor::argmax(optional<int64_t> dim, bool keepdim) const { return tandem::argmax(*this, dim, keepdim); }
+Tensor Tensor::argmin(optional<int64_t> dim, bool keepdim) const { return tandem::argmin(*this, dim, keepdim); }
 
 }  // namespace tandem

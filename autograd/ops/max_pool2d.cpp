@@ -35,8 +35,7 @@ struct MaxPool2dBackward final : MaxPool2dNode {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor grad = g[0].contiguous(), at = indices.unpack(*this);
     out[0] = empty_raw(in_sizes, grad.dtype(), grad.device());
-    if (out[0].numel() != 0)
-      backend(grad).pool.max_backward(as_planes(out[0]), as_planes(grad), as_planes(at), p);
+    if (out[0].numel() != 0) backend(grad).pool.max_backward(as_planes(out[0]), as_planes(grad), as_planes(at), p);
     if (auto* node = record<MaxPool2dBackwardBackward>(out[0], grad)) node->keep(at, in_sizes, p);
   }
 };
@@ -57,8 +56,7 @@ Pooled pool(const Tensor& self, const Dims& sizes, const Pool2dParameters& p, bo
   Pooled result{empty_raw(sizes, input.dtype(), input.device()), {}};
   if (with_indices || recording(input)) result.indices = empty_raw(sizes, kLong, input.device());
   const Tensor planes = result.indices.defined() ? as_planes(result.indices) : Tensor();
-  if (result.out.numel() != 0)
-    backend(input).pool.max_forward(as_planes(result.out), planes, as_planes(input), p);
+  if (result.out.numel() != 0) backend(input).pool.max_forward(as_planes(result.out), planes, as_planes(input), p);
   if (auto* node = record<MaxPool2dBackward>(result.out, input)) node->keep(result.indices, input.sizes(), p);
   return result;
 }
@@ -73,12 +71,11 @@ Tensor max_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef strid
   return pool(self, sizes, p, false).out;
 }
 
-std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& self, IntArrayRef kernel_size,
-                                                   IntArrayRef stride, IntArrayRef padding,
-                                                   IntArrayRef dilation, bool ceil_mode) {
+std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
+                                                   IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
   Dims sizes;
-  const Pool2dParameters p = pool2d_parameters("max_pool2d_with_indices", self, kernel_size, stride, padding,
-                                               dilation, ceil_mode, sizes);
+  const Pool2dParameters p =
+      pool2d_parameters("max_pool2d_with_indices", self, kernel_size, stride, padding, dilation, ceil_mode, sizes);
   Pooled result = pool(self, sizes, p, true);
   return {std::move(result.out), std::move(result.indices)};
 }

@@ -41,9 +41,7 @@ Tensor mean(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarTy
   if (auto* node = record<MeanBackward>(out, x)) node->reduced = {x.sizes(), mask, keepdim};
   return out;
 }
-Tensor mean(const Tensor& self, optional<ScalarType> dtype) {
-  return tandem::mean(self, IntArrayRef{}, false, dtype);
-}
+Tensor mean(const Tensor& self, optional<ScalarType> dtype) { return tandem::mean(self, IntArrayRef{}, false, dtype); }
 Tensor Tensor::mean(optional<ScalarType> dtype) const { return tandem::mean(*this, dtype); }
 Tensor Tensor::mean(IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) const {
   return tandem::mean(*this, dim, keepdim, dtype);

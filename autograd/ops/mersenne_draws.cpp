@@ -133,9 +133,8 @@ void sample_rows(MersenneStream& stream, const Tensor& weights, int64_t samples,
     const auto last = std::lower_bound(sums.begin(), sums.end(), sums.back());
     for (int64_t k = 0; k < samples; ++k) {
       const double u = stream.uniform_double();
-      *out++ =
-          std::lower_bound(sums.begin(), last, u, [](T s, double x) { return static_cast<double>(s) < x; }) -
-          sums.begin();
+      *out++ = std::lower_bound(sums.begin(), last, u, [](T s, double x) { return static_cast<double>(s) < x; }) -
+               sums.begin();
     }
   }
 }
@@ -177,8 +176,7 @@ Tensor mersenne_bernoulli(const Tensor& p, const Generator& generator) {
   Tensor out = empty_raw(p.sizes(), p.dtype(), p.device());
   MersenneStream stream(generator);
   dispatch(p.dtype(), TypeList<float, double>{}, "bernoulli", [&]<class T>(Type<T>) {
-    for (int64_t i = 0; i < p.numel(); ++i)
-      out.ptr<T>()[i] = uniform<T>(stream) < p.ptr<T>()[i] ? T(1) : T(0);
+    for (int64_t i = 0; i < p.numel(); ++i) out.ptr<T>()[i] = uniform<T>(stream) < p.ptr<T>()[i] ? T(1) : T(0);
   });
   return out;
 }

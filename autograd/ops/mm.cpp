@@ -71,26 +71,23 @@ Tensor product(const Tensor& self, const Tensor& other, IntArrayRef sizes) {
 
 Tensor mm(const Tensor& self, const Tensor& other) {
   if (autocast::is_on(self))
-    return autocast::lower_precision([&](const Tensor& t1, const Tensor& t2) { return mm(t1, t2); }, self,
-                                     other);
-  check(self.dim() == 2 && other.dim() == 2, "mm: expected two matrices\n  self  ", self, "\n  other ",
-        other);
-  check(self.size(1) == other.size(0), "mm: inner sizes differ: ", self.size(1), " and ", other.size(0),
-        "\n  self  ", self, "\n  other ", other);
+    return autocast::lower_precision([&](const Tensor& t1, const Tensor& t2) { return mm(t1, t2); }, self, other);
+  check(self.dim() == 2 && other.dim() == 2, "mm: expected two matrices\n  self  ", self, "\n  other ", other);
+  check(self.size(1) == other.size(0), "mm: inner sizes differ: ", self.size(1), " and ", other.size(0), "\n  self  ",
+        self, "\n  other ", other);
   check_alike("mm", "self ", self, "other", other);
   return product<MmBackward>(self, other, {self.size(0), other.size(1)});
 }
 
 Tensor bmm(const Tensor& self, const Tensor& other) {
   if (autocast::is_on(self))
-    return autocast::lower_precision([&](const Tensor& t1, const Tensor& t2) { return bmm(t1, t2); }, self,
-                                     other);
-  check(self.dim() == 3 && other.dim() == 3, "bmm: expected two batches of matrices\n  self  ", self,
-        "\n  other ", other);
-  check(self.size(0) == other.size(0), "bmm: batch sizes differ: ", self.size(0), " and ", other.size(0),
-        "\n  self  ", self, "\n  other ", other);
-  check(self.size(2) == other.size(1), "bmm: inner sizes differ: ", self.size(2), " and ", other.size(1),
-        "\n  self  ", self, "\n  other ", other);
+    return autocast::lower_precision([&](const Tensor& t1, const Tensor& t2) { return bmm(t1, t2); }, self, other);
+  check(self.dim() == 3 && other.dim() == 3, "bmm: expected two batches of matrices\n  self  ", self, "\n  other ",
+        other);
+  check(self.size(0) == other.size(0), "bmm: batch sizes differ: ", self.size(0), " and ", other.size(0), "\n  self  ",
+        self, "\n  other ", other);
+  check(self.size(2) == other.size(1), "bmm: inner sizes differ: ", self.size(2), " and ", other.size(1), "\n  self  ",
+        self, "\n  other ", other);
   check_alike("bmm", "self ", self, "other", other);
   return product<BmmBackward>(self, other, {self.size(0), self.size(1), other.size(2)});
 }

@@ -63,8 +63,7 @@ struct RemainderRule {
 enum class Rounding { kNo, kTrunc, kFloor };
 Rounding rounding(optional<std::string_view> mode) {
   if (!mode) return Rounding::kNo;
-  check(*mode == "trunc" || *mode == "floor", "div: rounding_mode must be \"trunc\" or \"floor\", got \"",
-        *mode, "\"");
+  check(*mode == "trunc" || *mode == "floor", "div: rounding_mode must be \"trunc\" or \"floor\", got \"", *mode, "\"");
   return *mode == "trunc" ? Rounding::kTrunc : Rounding::kFloor;
 }
 

@@ -21,23 +21,21 @@ Tensor reduce_loss(const char* operation, const Tensor& terms, Reduction reducti
   return reduction == Reduction::Mean ? terms.mean() : terms.sum();
 }
 
-ClassInputs class_inputs(const char* operation, const Tensor& self, const Tensor& target,
-                         const Tensor& weight) {
+ClassInputs class_inputs(const char* operation, const Tensor& self, const Tensor& target, const Tensor& weight) {
   check(self.dim() >= 1, operation, ": expected scores [N, C, ...] or [C], got ", self);
   const int64_t d = self.dim() == 1 ? 0 : 1, classes = self.size(d);
   ClassInputs in;
   in.terms = self.sizes();
   in.terms.erase(static_cast<std::size_t>(d));
-  check(target.sizes() == IntArrayRef(in.terms), operation, ": targets must have shape ", in.terms,
-        "\n  scores ", self, "\n  target ", target);
-  check(is_integral(target.dtype(), false), operation, ": targets must be integer class indices\n  target ",
-        target);
+  check(target.sizes() == IntArrayRef(in.terms), operation, ": targets must have shape ", in.terms, "\n  scores ", self,
+        "\n  target ", target);
+  check(is_integral(target.dtype(), false), operation, ": targets must be integer class indices\n  target ", target);
   check(classes >= 1, operation, ": expected at least one class, got ", self);
-  check(self.device() == target.device(), operation, ": devices differ\n  scores ", self, "\n  target ",
-        target, "\n  move one with .to(device)");
+  check(self.device() == target.device(), operation, ": devices differ\n  scores ", self, "\n  target ", target,
+        "\n  move one with .to(device)");
   if (weight.defined()) {
-    check(weight.dim() == 1 && weight.size(0) == classes, operation, ": weight must be [", classes,
-          "]\n  scores ", self, "\n  weight ", weight);
+    check(weight.dim() == 1 && weight.size(0) == classes, operation, ": weight must be [", classes, "]\n  scores ",
+          self, "\n  weight ", weight);
     check_alike(operation, "scores", self, "weight", weight);
     in.weight = weight.detach().contiguous();
   }
@@ -74,9 +72,7 @@ struct NllNode : Node {
 
 struct NllLossBackwardBackward final : NllNode {
   const char* name() const override { return "NllLossBackwardBackward"; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    out[0] = nll_with(g[0].contiguous(), in, loss);
-  }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = nll_with(g[0].contiguous(), in, loss); }
 };
 
 struct NllLossBackward final : NllNode {
@@ -84,8 +80,8 @@ struct NllLossBackward final : NllNode {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor grad = g[0].contiguous(), total = total_weight.unpack(*this);
     out[0] = empty_raw(sizes, grad.dtype(), grad.device());
-    backend(grad).loss.nll_backward(reshaped(out[0], in.scores3), grad, total,
-                                    reshaped(in.target, in.targets2), in.weight, loss);
+    backend(grad).loss.nll_backward(reshaped(out[0], in.scores3), grad, total, reshaped(in.target, in.targets2),
+                                    in.weight, loss);
     if (auto* node = record<NllLossBackwardBackward>(out[0], grad)) node->keep(in, loss, total);
   }
   Dims sizes;
@@ -95,8 +91,7 @@ Tensor nll_with(const Tensor& scores, const ClassInputs& in, const ClassLoss& lo
   const bool each = loss.reduction == ReductionKind::None;
   Tensor out = empty_raw(each ? IntArrayRef(in.terms) : IntArrayRef(), scores.dtype(), scores.device());
   const Tensor total = empty_raw({}, scores.dtype(), scores.device());
-  backend(scores).loss.nll(out, total, reshaped(scores, in.scores3), reshaped(in.target, in.targets2),
-                           in.weight, loss);
+  backend(scores).loss.nll(out, total, reshaped(scores, in.scores3), reshaped(in.target, in.targets2), in.weight, loss);
   if (auto* node = record<NllLossBackward>(out, scores)) {
     node->keep(in, loss, total);
     node->sizes = scores.sizes();
@@ -108,11 +103,10 @@ Tensor nll_with(const Tensor& scores, const ClassInputs& in, const ClassLoss& lo
 
 Tensor nll_loss(const Tensor& self, const Tensor& target, const Tensor& weight, Reduction reduction,
                 int64_t ignore_index) {
-  if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-            return nll_loss(t1, t2, t3, reduction, ignore_index);
-          },
-          self, target, weight))
+  if (const auto out =
+          autograd::in_full_precision([&](const Tensor& t1, const Tensor& t2,
+                                          const Tensor& t3) { return nll_loss(t1, t2, t3, reduction, ignore_index); },
+                                      self, target, weight))
     return *out;
   check(reduction != Reduction::BatchMean, "nll_loss: reduction kBatchMean is only supported by kl_div");
   const ClassInputs in = class_inputs("nll_loss", self, target, weight);

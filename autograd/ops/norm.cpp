@@ -33,8 +33,7 @@ optional<int64_t> empty_dim(const Tensor& x, uint32_t mask) {
 struct NormBackward final : Node {
   const char* name() const override { return "NormBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    const Tensor x = self.unpack(*this), n = reduced.restore(result.unpack(*this)),
-                 grad = reduced.restore(g[0]);
+    const Tensor x = self.unpack(*this), n = reduced.restore(result.unpack(*this)), grad = reduced.restore(g[0]);
     const Tensor divisor = n + indicator(n, 0);  // no 0 / 0: where the norm is 0, x is 0
     if (p == 0) {
       out[0] = zeros(reduced.sizes, g[0].options());
@@ -63,14 +62,13 @@ struct NormBackward final : Node {
 
 }  // namespace
 
-Tensor norm(const Tensor& self, const optional<Scalar>& p, IntArrayRef dim, bool keepdim,
-            optional<ScalarType> dtype) {
+Tensor norm(const Tensor& self, const optional<Scalar>& p, IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
   if (autocast::is_on_cuda(self))
     return autocast::full_precision([&](const Tensor& t1) { return norm(t1, p, dim, keepdim, dtype); }, self);
   if (const auto half = autograd::half_result(self); half && !dtype)
     return norm(autograd::widened(self), p, dim, keepdim, dtype).to(*half);
-  check(!dtype || is_complex(*dtype) || !self.is_complex(), "norm: dtype should be complex for ", self,
-        ", got ", dtype.value_or(self.dtype()));
+  check(!dtype || is_complex(*dtype) || !self.is_complex(), "norm: dtype should be complex for ", self, ", got ",
+        dtype.value_or(self.dtype()));
   const Tensor x = as_type(self, dtype.value_or(self.dtype()));
   if (x.is_complex()) return tandem::norm(x.abs(), p, dim, keepdim);
   check(x.is_floating_point(), "norm: expected a floating point or complex tensor, got ", x, "; pass dtype");
@@ -78,8 +76,8 @@ Tensor norm(const Tensor& self, const optional<Scalar>& p, IntArrayRef dim, bool
   const uint32_t mask = dim_mask(dim, x.dim());
   const bool has_identity = power >= 0 && !std::isinf(power);
   if (const auto none = empty_dim(x, mask); none && !has_identity)
-    fail("norm: the norm with p = ", power, " of no elements is undefined: dimension ", *none, " of ",
-         x.sizes(), " is empty");
+    fail("norm: the norm with p = ", power, " of no elements is undefined: dimension ", *none, " of ", x.sizes(),
+         " is empty");
   Tensor out = empty_raw(reduced_sizes(x.sizes(), mask, true), x.dtype(), x.device());
   backend(x).reduce.norm(out, x, mask, power);
   out = drop_dims(out, mask, keepdim);
@@ -96,11 +94,8 @@ Tensor Tensor::norm(const Scalar& p) const { return tandem::norm(*this, p); }
 Tensor norm(const Tensor& self, const optional<Scalar>& p, ScalarType dtype) {
   return tandem::norm(self, p, IntArrayRef{}, false, dtype);
 }
-Tensor Tensor::norm(const optional<Scalar>& p, ScalarType dtype) const {
-  return tandem::norm(*this, p, dtype);
-}
-Tensor Tensor::norm(const optional<Scalar>& p, IntArrayRef dim, bool keepdim,
-                    optional<ScalarType> dtype) const {
+Tensor Tensor::norm(const optional<Scalar>& p, ScalarType dtype) const { return tandem::norm(*this, p, dtype); }
+Tensor Tensor::norm(const optional<Scalar>& p, IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) const {
   return tandem::norm(*this, p, dim, keepdim, dtype);
 }
 

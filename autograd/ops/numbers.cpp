@@ -41,8 +41,7 @@ FloatBits bits_of(ScalarType type) {
 // 2^exponent for the exponents of normal numbers, by writing its bits.
 Tensor power_of_two(const Tensor& exponent, ScalarType type) {
   const FloatBits stored_as = bits_of(type);
-  return bitwise_left_shift(exponent.to(stored_as.type) + Scalar(stored_as.bias + 1),
-                            Scalar(stored_as.fraction))
+  return bitwise_left_shift(exponent.to(stored_as.type) + Scalar(stored_as.bias + 1), Scalar(stored_as.fraction))
       .view(type);
 }
 
@@ -65,8 +64,8 @@ Tensor& lcm_(Tensor& self, const Tensor& other) {
 
 Tensor nextafter(const Tensor& self, const Tensor& other) {
   const ScalarType type = result_type(self, other);
-  check(type == kFloat || type == kDouble, "nextafter: expected float32 or float64\n  self  ", self,
-        "\n  other ", other);
+  check(type == kFloat || type == kDouble, "nextafter: expected float32 or float64\n  self  ", self, "\n  other ",
+        other);
   return binary_raw<ops::Nextafter>(self.detach(), other.detach(), type);
 }
 
@@ -82,17 +81,15 @@ std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
   }
   const Tensor x = self.detach();
   const FloatBits stored_as = bits_of(x.dtype());
-  const double smallest =
-      x.dtype() == kDouble ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
+  const double smallest = x.dtype() == kDouble ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
   // Subnormal numbers are scaled to normal ones.
   const int64_t shift = stored_as.fraction + 1;
   const Tensor small = x.abs() < smallest;
   const Tensor normal = where(small, x * std::ldexp(1.0, static_cast<int>(shift)), x).contiguous();
-  const Tensor stored = bitwise_and(
-      bitwise_right_shift(normal.view(stored_as.type), Scalar(stored_as.fraction)), Scalar(stored_as.mask));
+  const Tensor stored =
+      bitwise_and(bitwise_right_shift(normal.view(stored_as.type), Scalar(stored_as.fraction)), Scalar(stored_as.mask));
   const Tensor special = logical_or(x == 0, stored == stored_as.mask);
-  const Tensor exponent =
-      where(special, Scalar(0), stored - stored_as.bias - shift * small.to(stored_as.type));
+  const Tensor exponent = where(special, Scalar(0), stored - stored_as.bias - shift * small.to(stored_as.type));
   const Tensor mantissa = where(special, self, scaled_down(self, exponent));
   return {mantissa, exponent.to(kInt)};
 }
@@ -112,13 +109,9 @@ Tensor ldexp(const Tensor& self, const Tensor& other) {
 Tensor& ldexp_(Tensor& self, const Tensor& other) { return self.mul_(power_for(self, other)); }
 
 Tensor Tensor::gcd(const Tensor& other) const { return tandem::gcd(*this, other); }
-Tensor& Tensor::gcd_(const Tensor& other) const {
-  return tandem::gcd_(tandem::detail::mutable_handle(*this), other);
-}
+Tensor& Tensor::gcd_(const Tensor& other) const { return tandem::gcd_(tandem::detail::mutable_handle(*this), other); }
 Tensor Tensor::lcm(const Tensor& other) const { return tandem::lcm(*this, other); }
-Tensor& Tensor::lcm_(const Tensor& other) const {
-  return tandem::lcm_(tandem::detail::mutable_handle(*this), other);
-}
+Tensor& Tensor::lcm_(const Tensor& other) const { return tandem::lcm_(tandem::detail::mutable_handle(*this), other); }
 Tensor Tensor::nextafter(const Tensor& other) const { return tandem::nextafter(*this, other); }
 Tensor& Tensor::nextafter_(const Tensor& other) const {
   return tandem::nextafter_(tandem::detail::mutable_handle(*this), other);

@@ -32,9 +32,7 @@ inline Tensor arctan2(const Tensor& self, const Tensor& other) { return atan2(se
 inline Tensor subtract(const Tensor& self, const Scalar& other, const Scalar& alpha = 1) {
   return sub(self, other, alpha);
 }
-inline Tensor clip(const Tensor& self, const Tensor& min, const Tensor& max = {}) {
-  return clamp(self, min, max);
-}
+inline Tensor clip(const Tensor& self, const Tensor& min, const Tensor& max = {}) { return clamp(self, min, max); }
 inline Tensor positive(const Tensor& self) { return self; }
 inline Tensor concat(TensorList tensors, int64_t dim = 0) { return cat(tensors, dim); }
 inline Tensor row_stack(TensorList tensors) { return vstack(tensors); }

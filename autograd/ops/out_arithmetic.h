@@ -34,15 +34,13 @@ inline Tensor& copysign_out(Tensor& out, const Tensor& self, const Scalar& other
 inline Tensor& div_out(Tensor& out, const Tensor& self, const Tensor& other) {
   return autograd::write_out("div_out", out)(tandem::div(self, other));
 }
-inline Tensor& div_out(Tensor& out, const Tensor& self, const Tensor& other,
-                       optional<std::string_view> rounding_mode) {
+inline Tensor& div_out(Tensor& out, const Tensor& self, const Tensor& other, optional<std::string_view> rounding_mode) {
   return autograd::write_out("div_out", out)(tandem::div(self, other, rounding_mode));
 }
 inline Tensor& div_out(Tensor& out, const Tensor& self, const Scalar& other) {
   return autograd::write_out("div_out", out)(tandem::div(self, other));
 }
-inline Tensor& div_out(Tensor& out, const Tensor& self, const Scalar& other,
-                       optional<std::string_view> rounding_mode) {
+inline Tensor& div_out(Tensor& out, const Tensor& self, const Scalar& other, optional<std::string_view> rounding_mode) {
   return autograd::write_out("div_out", out)(tandem::div(self, other, rounding_mode));
 }
 inline Tensor& divide_out(Tensor& out, const Tensor& self, const Tensor& other) {

@@ -35,8 +35,7 @@ inline Tensor& full_like_out(Tensor& out, const Tensor& self, const Scalar& fill
 inline Tensor& linspace_out(Tensor& out, const Scalar& start, const Scalar& end, int64_t steps) {
   return autograd::write_out("linspace_out", out)(tandem::linspace(start, end, steps, out.options()));
 }
-inline Tensor& logspace_out(Tensor& out, const Scalar& start, const Scalar& end, int64_t steps,
-                            double base = 10.0) {
+inline Tensor& logspace_out(Tensor& out, const Scalar& start, const Scalar& end, int64_t steps, double base = 10.0) {
   return autograd::write_out("logspace_out", out)(tandem::logspace(start, end, steps, base, out.options()));
 }
 inline Tensor& ones_out(Tensor& out, IntArrayRef size) {
@@ -52,16 +51,14 @@ inline Tensor& zeros_like_out(Tensor& out, const Tensor& self) {
   return autograd::write_out("zeros_like_out", out)(tandem::zeros_like(self, out.options()));
 }
 inline Tensor& bartlett_window_out(Tensor& out, int64_t window_length) {
-  return autograd::write_out("bartlett_window_out",
-                             out)(tandem::bartlett_window(window_length, out.options()));
+  return autograd::write_out("bartlett_window_out", out)(tandem::bartlett_window(window_length, out.options()));
 }
 inline Tensor& bartlett_window_out(Tensor& out, int64_t window_length, bool periodic) {
   return autograd::write_out("bartlett_window_out",
                              out)(tandem::bartlett_window(window_length, periodic, out.options()));
 }
 inline Tensor& blackman_window_out(Tensor& out, int64_t window_length) {
-  return autograd::write_out("blackman_window_out",
-                             out)(tandem::blackman_window(window_length, out.options()));
+  return autograd::write_out("blackman_window_out", out)(tandem::blackman_window(window_length, out.options()));
 }
 inline Tensor& blackman_window_out(Tensor& out, int64_t window_length, bool periodic) {
   return autograd::write_out("blackman_window_out",
@@ -71,31 +68,27 @@ inline Tensor& hamming_window_out(Tensor& out, int64_t window_length) {
   return autograd::write_out("hamming_window_out", out)(tandem::hamming_window(window_length, out.options()));
 }
 inline Tensor& hamming_window_out(Tensor& out, int64_t window_length, bool periodic) {
-  return autograd::write_out("hamming_window_out",
-                             out)(tandem::hamming_window(window_length, periodic, out.options()));
+  return autograd::write_out("hamming_window_out", out)(tandem::hamming_window(window_length, periodic, out.options()));
 }
 inline Tensor& hamming_window_out(Tensor& out, int64_t window_length, bool periodic, double alpha) {
   return autograd::write_out("hamming_window_out",
                              out)(tandem::hamming_window(window_length, periodic, alpha, out.options()));
 }
-inline Tensor& hamming_window_out(Tensor& out, int64_t window_length, bool periodic, double alpha,
-                                  double beta) {
-  return autograd::write_out(
-      "hamming_window_out", out)(tandem::hamming_window(window_length, periodic, alpha, beta, out.options()));
+inline Tensor& hamming_window_out(Tensor& out, int64_t window_length, bool periodic, double alpha, double beta) {
+  return autograd::write_out("hamming_window_out",
+                             out)(tandem::hamming_window(window_length, periodic, alpha, beta, out.options()));
 }
 inline Tensor& hann_window_out(Tensor& out, int64_t window_length) {
   return autograd::write_out("hann_window_out", out)(tandem::hann_window(window_length, out.options()));
 }
 inline Tensor& hann_window_out(Tensor& out, int64_t window_length, bool periodic) {
-  return autograd::write_out("hann_window_out",
-                             out)(tandem::hann_window(window_length, periodic, out.options()));
+  return autograd::write_out("hann_window_out", out)(tandem::hann_window(window_length, periodic, out.options()));
 }
 inline Tensor& kaiser_window_out(Tensor& out, int64_t window_length) {
   return autograd::write_out("kaiser_window_out", out)(tandem::kaiser_window(window_length, out.options()));
 }
 inline Tensor& kaiser_window_out(Tensor& out, int64_t window_length, bool periodic) {
-  return autograd::write_out("kaiser_window_out",
-                             out)(tandem::kaiser_window(window_length, periodic, out.options()));
+  return autograd::write_out("kaiser_window_out", out)(tandem::kaiser_window(window_length, periodic, out.options()));
 }
 inline Tensor& kaiser_window_out(Tensor& out, int64_t window_length, bool periodic, double beta) {
   return autograd::write_out("kaiser_window_out",
@@ -108,8 +101,7 @@ inline Tensor& copy_out(Tensor& out, const Tensor& self, const Tensor& src, bool
   return autograd::write_out("copy_out", out)(tandem::copy(self, src, non_blocking));
 }
 inline Tensor& empty_permuted_out(Tensor& out, IntArrayRef size, IntArrayRef physical_layout) {
-  return autograd::write_out("empty_permuted_out",
-                             out)(tandem::empty_permuted(size, physical_layout, out.options()));
+  return autograd::write_out("empty_permuted_out", out)(tandem::empty_permuted(size, physical_layout, out.options()));
 }
 inline Tensor& empty_strided_out(Tensor& out, IntArrayRef size, IntArrayRef stride) {
   return autograd::write_out("empty_strided_out", out)(tandem::empty_strided(size, stride, out.options()));

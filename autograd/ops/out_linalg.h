@@ -14,12 +14,12 @@ inline Tensor& addmm_out(Tensor& out, const Tensor& self, const Tensor& mat1, co
                          const Scalar& beta = 1, const Scalar& alpha = 1) {
   return autograd::write_out("addmm_out", out)(tandem::addmm(self, mat1, mat2, beta, alpha));
 }
-inline Tensor& addmv_out(Tensor& out, const Tensor& self, const Tensor& mat, const Tensor& vec,
-                         const Scalar& beta = 1, const Scalar& alpha = 1) {
+inline Tensor& addmv_out(Tensor& out, const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta = 1,
+                         const Scalar& alpha = 1) {
   return autograd::write_out("addmv_out", out)(tandem::addmv(self, mat, vec, beta, alpha));
 }
-inline Tensor& addr_out(Tensor& out, const Tensor& self, const Tensor& vec1, const Tensor& vec2,
-                        const Scalar& beta = 1, const Scalar& alpha = 1) {
+inline Tensor& addr_out(Tensor& out, const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta = 1,
+                        const Scalar& alpha = 1) {
   return autograd::write_out("addr_out", out)(tandem::addr(self, vec1, vec2, beta, alpha));
 }
 inline Tensor& baddbmm_out(Tensor& out, const Tensor& self, const Tensor& batch1, const Tensor& batch2,
@@ -29,8 +29,7 @@ inline Tensor& baddbmm_out(Tensor& out, const Tensor& self, const Tensor& batch1
 inline Tensor& bmm_out(Tensor& out, const Tensor& self, const Tensor& mat2) {
   return autograd::write_out("bmm_out", out)(tandem::bmm(self, mat2));
 }
-inline Tensor& cross_out(Tensor& out, const Tensor& self, const Tensor& other,
-                         optional<int64_t> dim = nullopt) {
+inline Tensor& cross_out(Tensor& out, const Tensor& self, const Tensor& other, optional<int64_t> dim = nullopt) {
   return autograd::write_out("cross_out", out)(tandem::cross(self, other, dim));
 }
 inline Tensor& dot_out(Tensor& out, const Tensor& self, const Tensor& tensor) {
@@ -80,8 +79,7 @@ inline Tensor& chain_matmul_out(Tensor& out, TensorList matrices) {
 inline Tensor& frobenius_norm_out(Tensor& out, const Tensor& self, IntArrayRef dim, bool keepdim = false) {
   return autograd::write_out("frobenius_norm_out", out)(tandem::frobenius_norm(self, dim, keepdim));
 }
-inline Tensor& renorm_out(Tensor& out, const Tensor& self, const Scalar& p, int64_t dim,
-                          const Scalar& maxnorm) {
+inline Tensor& renorm_out(Tensor& out, const Tensor& self, const Scalar& p, int64_t dim, const Scalar& maxnorm) {
   return autograd::write_out("renorm_out", out)(tandem::renorm(self, p, dim, maxnorm));
 }
 inline Tensor& cat_out(Tensor& out, TensorList tensors, int64_t dim = 0) {

@@ -19,24 +19,23 @@ inline Tensor& adaptive_avg_pool2d_out(Tensor& out, const Tensor& self, IntArray
 }
 inline std::tuple<Tensor&, Tensor&> adaptive_max_pool2d_out(Tensor& out, Tensor& indices, const Tensor& self,
                                                             IntArrayRef output_size) {
-  return autograd::write_outs("adaptive_max_pool2d_out", out,
-                              indices)(tandem::adaptive_max_pool2d(self, output_size));
+  return autograd::write_outs("adaptive_max_pool2d_out", out, indices)(tandem::adaptive_max_pool2d(self, output_size));
 }
-inline Tensor& avg_pool1d_out(Tensor& out, const Tensor& self, IntArrayRef kernel_size,
-                              IntArrayRef stride = {}, IntArrayRef padding = 0, bool ceil_mode = false,
-                              bool count_include_pad = true) {
-  return autograd::write_out("avg_pool1d_out", out)(
-      tandem::avg_pool1d(self, kernel_size, stride, padding, ceil_mode, count_include_pad));
+inline Tensor& avg_pool1d_out(Tensor& out, const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {},
+                              IntArrayRef padding = 0, bool ceil_mode = false, bool count_include_pad = true) {
+  return autograd::write_out("avg_pool1d_out",
+                             out)(tandem::avg_pool1d(self, kernel_size, stride, padding, ceil_mode, count_include_pad));
 }
-inline Tensor& avg_pool2d_out(Tensor& out, const Tensor& self, IntArrayRef kernel_size,
-                              IntArrayRef stride = {}, IntArrayRef padding = 0, bool ceil_mode = false,
-                              bool count_include_pad = true, optional<int64_t> divisor_override = nullopt) {
+inline Tensor& avg_pool2d_out(Tensor& out, const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {},
+                              IntArrayRef padding = 0, bool ceil_mode = false, bool count_include_pad = true,
+                              optional<int64_t> divisor_override = nullopt) {
   return autograd::write_out("avg_pool2d_out", out)(
       tandem::avg_pool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
 }
-inline std::tuple<Tensor&, Tensor&> max_pool2d_with_indices_out(
-    Tensor& out, Tensor& indices, const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {},
-    IntArrayRef padding = 0, IntArrayRef dilation = 1, bool ceil_mode = false) {
+inline std::tuple<Tensor&, Tensor&> max_pool2d_with_indices_out(Tensor& out, Tensor& indices, const Tensor& self,
+                                                                IntArrayRef kernel_size, IntArrayRef stride = {},
+                                                                IntArrayRef padding = 0, IntArrayRef dilation = 1,
+                                                                bool ceil_mode = false) {
   return autograd::write_outs("max_pool2d_with_indices_out", out, indices)(
       tandem::max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
@@ -58,8 +57,7 @@ inline Tensor& hardsigmoid_out(Tensor& out, const Tensor& self) {
 inline Tensor& hardswish_out(Tensor& out, const Tensor& self) {
   return autograd::write_out("hardswish_out", out)(tandem::hardswish(self));
 }
-inline Tensor& hardtanh_out(Tensor& out, const Tensor& self, const Scalar& min_val = -1,
-                            const Scalar& max_val = 1) {
+inline Tensor& hardtanh_out(Tensor& out, const Tensor& self, const Scalar& min_val = -1, const Scalar& max_val = 1) {
   return autograd::write_out("hardtanh_out", out)(tandem::hardtanh(self, min_val, max_val));
 }
 inline Tensor& leaky_relu_out(Tensor& out, const Tensor& self, const Scalar& negative_slope = 0.01) {
@@ -74,8 +72,7 @@ inline Tensor& mish_out(Tensor& out, const Tensor& self) {
 inline Tensor& silu_out(Tensor& out, const Tensor& self) {
   return autograd::write_out("silu_out", out)(tandem::silu(self));
 }
-inline Tensor& softplus_out(Tensor& out, const Tensor& self, const Scalar& beta = 1,
-                            const Scalar& threshold = 20) {
+inline Tensor& softplus_out(Tensor& out, const Tensor& self, const Scalar& beta = 1, const Scalar& threshold = 20) {
   return autograd::write_out("softplus_out", out)(tandem::softplus(self, beta, threshold));
 }
 inline Tensor& softshrink_out(Tensor& out, const Tensor& self, const Scalar& lambd = 0.5) {
@@ -102,8 +99,7 @@ inline Tensor& pixel_shuffle_out(Tensor& out, const Tensor& self, int64_t upscal
 inline Tensor& pixel_unshuffle_out(Tensor& out, const Tensor& self, int64_t downscale_factor) {
   return autograd::write_out("pixel_unshuffle_out", out)(tandem::pixel_unshuffle(self, downscale_factor));
 }
-inline Tensor& constant_pad_nd_out(Tensor& out, const Tensor& self, IntArrayRef pad,
-                                   const Scalar& value = 0) {
+inline Tensor& constant_pad_nd_out(Tensor& out, const Tensor& self, IntArrayRef pad, const Scalar& value = 0) {
   return autograd::write_out("constant_pad_nd_out", out)(tandem::constant_pad_nd(self, pad, value));
 }
 inline Tensor& reflection_pad1d_out(Tensor& out, const Tensor& self, IntArrayRef padding) {

@@ -6,8 +6,7 @@
 
 namespace tandem {
 
-inline Tensor& bernoulli_out(Tensor& out, const Tensor& self,
-                             const optional<Generator>& generator = nullopt) {
+inline Tensor& bernoulli_out(Tensor& out, const Tensor& self, const optional<Generator>& generator = nullopt) {
   return autograd::write_out("bernoulli_out", out)(tandem::bernoulli(self, generator));
 }
 inline Tensor& bernoulli_out(Tensor& out, const Tensor& self, double p = 0.5,
@@ -16,15 +15,13 @@ inline Tensor& bernoulli_out(Tensor& out, const Tensor& self, double p = 0.5,
 }
 inline Tensor& multinomial_out(Tensor& out, const Tensor& self, int64_t num_samples, bool replacement = false,
                                const optional<Generator>& generator = nullopt) {
-  return autograd::write_out("multinomial_out",
-                             out)(tandem::multinomial(self, num_samples, replacement, generator));
+  return autograd::write_out("multinomial_out", out)(tandem::multinomial(self, num_samples, replacement, generator));
 }
 inline Tensor& normal_out(Tensor& out, const Tensor& mean, double std = 1,
                           const optional<Generator>& generator = nullopt) {
   return autograd::write_out("normal_out", out)(tandem::normal(mean, std, generator));
 }
-inline Tensor& normal_out(Tensor& out, double mean, const Tensor& std,
-                          const optional<Generator>& generator = nullopt) {
+inline Tensor& normal_out(Tensor& out, double mean, const Tensor& std, const optional<Generator>& generator = nullopt) {
   return autograd::write_out("normal_out", out)(tandem::normal(mean, std, generator));
 }
 inline Tensor& normal_out(Tensor& out, const Tensor& mean, const Tensor& std,
@@ -47,8 +44,7 @@ inline Tensor& rand_like_out(Tensor& out, const Tensor& self) {
 inline Tensor& randint_out(Tensor& out, int64_t high, IntArrayRef size) {
   return autograd::write_out("randint_out", out)(tandem::randint(high, size, out.options()));
 }
-inline Tensor& randint_out(Tensor& out, int64_t high, IntArrayRef size,
-                           const optional<Generator>& generator) {
+inline Tensor& randint_out(Tensor& out, int64_t high, IntArrayRef size, const optional<Generator>& generator) {
   return autograd::write_out("randint_out", out)(tandem::randint(high, size, generator, out.options()));
 }
 inline Tensor& randint_out(Tensor& out, int64_t low, int64_t high, IntArrayRef size) {
@@ -106,8 +102,7 @@ inline Tensor& random_out(Tensor& out, const Tensor& self, int64_t from, optiona
                           const optional<Generator>& generator = nullopt) {
   return autograd::write_out("random_out", out)(tandem::random(self, from, to, generator));
 }
-inline Tensor& random_out(Tensor& out, const Tensor& self, int64_t to,
-                          const optional<Generator>& generator = nullopt) {
+inline Tensor& random_out(Tensor& out, const Tensor& self, int64_t to, const optional<Generator>& generator = nullopt) {
   return autograd::write_out("random_out", out)(tandem::random(self, to, generator));
 }
 inline Tensor& random_out(Tensor& out, const Tensor& self, const optional<Generator>& generator = nullopt) {

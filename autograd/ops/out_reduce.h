@@ -28,12 +28,10 @@ inline Tensor& any_out(Tensor& out, const Tensor& self, int64_t dim, bool keepdi
 inline Tensor& any_out(Tensor& out, const Tensor& self) {
   return autograd::write_out("any_out", out)(tandem::any(self));
 }
-inline Tensor& argmax_out(Tensor& out, const Tensor& self, optional<int64_t> dim = nullopt,
-                          bool keepdim = false) {
+inline Tensor& argmax_out(Tensor& out, const Tensor& self, optional<int64_t> dim = nullopt, bool keepdim = false) {
   return autograd::write_out("argmax_out", out)(tandem::argmax(self, dim, keepdim));
 }
-inline Tensor& argmin_out(Tensor& out, const Tensor& self, optional<int64_t> dim = nullopt,
-                          bool keepdim = false) {
+inline Tensor& argmin_out(Tensor& out, const Tensor& self, optional<int64_t> dim = nullopt, bool keepdim = false) {
   return autograd::write_out("argmin_out", out)(tandem::argmin(self, dim, keepdim));
 }
 inline Tensor& count_nonzero_out(Tensor& out, const Tensor& self, IntArrayRef dim = {}) {
@@ -41,16 +39,13 @@ inline Tensor& count_nonzero_out(Tensor& out, const Tensor& self, IntArrayRef di
 }
 template <class Dim>
 requires(std::same_as<Dim, optional<int64_t>> ||
-         std::same_as<Dim, std::nullopt_t>) Tensor& count_nonzero_out(Tensor& out, const Tensor& self,
-                                                                      const Dim& dim) {
+         std::same_as<Dim, std::nullopt_t>) Tensor& count_nonzero_out(Tensor& out, const Tensor& self, const Dim& dim) {
   return autograd::write_out("count_nonzero_out", out)(self.count_nonzero(dim));
 }
-inline Tensor& cumprod_out(Tensor& out, const Tensor& self, int64_t dim,
-                           optional<ScalarType> dtype = nullopt) {
+inline Tensor& cumprod_out(Tensor& out, const Tensor& self, int64_t dim, optional<ScalarType> dtype = nullopt) {
   return autograd::write_out("cumprod_out", out)(tandem::cumprod(self, dim, dtype.value_or(out.dtype())));
 }
-inline Tensor& cumsum_out(Tensor& out, const Tensor& self, int64_t dim,
-                          optional<ScalarType> dtype = nullopt) {
+inline Tensor& cumsum_out(Tensor& out, const Tensor& self, int64_t dim, optional<ScalarType> dtype = nullopt) {
   return autograd::write_out("cumsum_out", out)(tandem::cumsum(self, dim, dtype.value_or(out.dtype())));
 }
 inline Tensor& logsumexp_out(Tensor& out, const Tensor& self, IntArrayRef dim, bool keepdim = false) {
@@ -65,11 +60,10 @@ inline Tensor& mean_out(Tensor& out, const Tensor& self, IntArrayRef dim, bool k
 }
 inline Tensor& nansum_out(Tensor& out, const Tensor& self, IntArrayRef dim = {}, bool keepdim = false,
                           optional<ScalarType> dtype = nullopt) {
-  return autograd::write_out("nansum_out",
-                             out)(tandem::nansum(self, dim, keepdim, dtype.value_or(out.dtype())));
+  return autograd::write_out("nansum_out", out)(tandem::nansum(self, dim, keepdim, dtype.value_or(out.dtype())));
 }
-inline Tensor& norm_out(Tensor& out, const Tensor& self, const optional<Scalar>& p, IntArrayRef dim,
-                        bool keepdim, ScalarType dtype) {
+inline Tensor& norm_out(Tensor& out, const Tensor& self, const optional<Scalar>& p, IntArrayRef dim, bool keepdim,
+                        ScalarType dtype) {
   return autograd::write_out("norm_out", out)(tandem::norm(self, p, dim, keepdim, dtype));
 }
 inline Tensor& norm_out(Tensor& out, const Tensor& self, const optional<Scalar>& p, IntArrayRef dim,
@@ -89,8 +83,7 @@ inline Tensor& prod_out(Tensor& out, const Tensor& self, int64_t dim, bool keepd
 inline Tensor& prod_out(Tensor& out, const Tensor& self, optional<ScalarType> dtype = nullopt) {
   return autograd::write_out("prod_out", out)(tandem::prod(self, dtype.value_or(out.dtype())));
 }
-inline Tensor& std_out(Tensor& out, const Tensor& self, IntArrayRef dim, bool unbiased,
-                       bool keepdim = false) {
+inline Tensor& std_out(Tensor& out, const Tensor& self, IntArrayRef dim, bool unbiased, bool keepdim = false) {
   return autograd::write_out("std_out", out)(tandem::std(self, dim, unbiased, keepdim));
 }
 inline Tensor& std_out(Tensor& out, const Tensor& self, optional<IntArrayRef> dim = nullopt,
@@ -99,8 +92,7 @@ inline Tensor& std_out(Tensor& out, const Tensor& self, optional<IntArrayRef> di
 }
 inline std::tuple<Tensor&, Tensor&> std_mean_out(Tensor& out0, Tensor& out1, const Tensor& self,
                                                  optional<IntArrayRef> dim = nullopt,
-                                                 const optional<Scalar>& correction = nullopt,
-                                                 bool keepdim = false) {
+                                                 const optional<Scalar>& correction = nullopt, bool keepdim = false) {
   return autograd::write_outs("std_mean_out", out0, out1)(tandem::std_mean(self, dim, correction, keepdim));
 }
 inline Tensor& sum_out(Tensor& out, const Tensor& self, IntArrayRef dim, bool keepdim = false,
@@ -110,8 +102,7 @@ inline Tensor& sum_out(Tensor& out, const Tensor& self, IntArrayRef dim, bool ke
 inline Tensor& sum_out(Tensor& out, const Tensor& self, optional<ScalarType> dtype = nullopt) {
   return autograd::write_out("sum_out", out)(tandem::sum(self, dtype.value_or(out.dtype())));
 }
-inline Tensor& var_out(Tensor& out, const Tensor& self, IntArrayRef dim, bool unbiased,
-                       bool keepdim = false) {
+inline Tensor& var_out(Tensor& out, const Tensor& self, IntArrayRef dim, bool unbiased, bool keepdim = false) {
   return autograd::write_out("var_out", out)(tandem::var(self, dim, unbiased, keepdim));
 }
 inline Tensor& var_out(Tensor& out, const Tensor& self, optional<IntArrayRef> dim = nullopt,
@@ -120,16 +111,13 @@ inline Tensor& var_out(Tensor& out, const Tensor& self, optional<IntArrayRef> di
 }
 inline std::tuple<Tensor&, Tensor&> var_mean_out(Tensor& out0, Tensor& out1, const Tensor& self,
                                                  optional<IntArrayRef> dim = nullopt,
-                                                 const optional<Scalar>& correction = nullopt,
-                                                 bool keepdim = false) {
+                                                 const optional<Scalar>& correction = nullopt, bool keepdim = false) {
   return autograd::write_outs("var_mean_out", out0, out1)(tandem::var_mean(self, dim, correction, keepdim));
 }
-inline Tensor& log_softmax_out(Tensor& out, const Tensor& self, int64_t dim,
-                               optional<ScalarType> dtype = nullopt) {
+inline Tensor& log_softmax_out(Tensor& out, const Tensor& self, int64_t dim, optional<ScalarType> dtype = nullopt) {
   return autograd::write_out("log_softmax_out", out)(tandem::log_softmax(self, dim, dtype));
 }
-inline Tensor& softmax_out(Tensor& out, const Tensor& self, int64_t dim,
-                           optional<ScalarType> dtype = nullopt) {
+inline Tensor& softmax_out(Tensor& out, const Tensor& self, int64_t dim, optional<ScalarType> dtype = nullopt) {
   return autograd::write_out("softmax_out", out)(tandem::softmax(self, dim, dtype));
 }
 

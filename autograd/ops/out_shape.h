@@ -26,18 +26,14 @@ inline Tensor& diag_embed_out(Tensor& out, const Tensor& self, int64_t offset = 
 }
 inline Tensor& diagonal_scatter_out(Tensor& out, const Tensor& self, const Tensor& src, int64_t offset = 0,
                                     int64_t dim1 = 0, int64_t dim2 = 1) {
-  return autograd::write_out("diagonal_scatter_out",
-                             out)(tandem::diagonal_scatter(self, src, offset, dim1, dim2));
+  return autograd::write_out("diagonal_scatter_out", out)(tandem::diagonal_scatter(self, src, offset, dim1, dim2));
 }
-inline Tensor& select_scatter_out(Tensor& out, const Tensor& self, const Tensor& src, int64_t dim,
-                                  int64_t index) {
+inline Tensor& select_scatter_out(Tensor& out, const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
   return autograd::write_out("select_scatter_out", out)(tandem::select_scatter(self, src, dim, index));
 }
 inline Tensor& slice_scatter_out(Tensor& out, const Tensor& self, const Tensor& src, int64_t dim = 0,
-                                 optional<int64_t> start = nullopt, optional<int64_t> end = nullopt,
-                                 int64_t step = 1) {
-  return autograd::write_out("slice_scatter_out",
-                             out)(tandem::slice_scatter(self, src, dim, start, end, step));
+                                 optional<int64_t> start = nullopt, optional<int64_t> end = nullopt, int64_t step = 1) {
+  return autograd::write_out("slice_scatter_out", out)(tandem::slice_scatter(self, src, dim, start, end, step));
 }
 inline Tensor& trace_out(Tensor& out, const Tensor& self) {
   return autograd::write_out("trace_out", out)(tandem::trace(self));

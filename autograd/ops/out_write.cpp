@@ -15,8 +15,8 @@ void warn_resize(const char* operation, const Tensor& out, const Tensor& result)
   static std::atomic<bool> warned{false};
   if (warned.exchange(true)) return;
   const std::string text =
-      concat("warning: ", operation, ": out has the shape ", out.sizes(), " and takes the result's, ",
-             result.sizes(), "; give an empty tensor or one of that shape\n");
+      concat("warning: ", operation, ": out has the shape ", out.sizes(), " and takes the result's, ", result.sizes(),
+             "; give an empty tensor or one of that shape\n");
   std::fputs(text.c_str(), stderr);
 }
 
@@ -29,15 +29,13 @@ Tensor& write_to(const char* operation, Tensor& out, const Tensor& result) {
         "out, or under "
         "NoGradGuard\n  out ",
         out);
-  check(out.device() == result.device(), operation, ": devices differ\n  out    ", out, "\n  result ",
-        result);
+  check(out.device() == result.device(), operation, ": devices differ\n  out    ", out, "\n  result ", result);
   check(can_cast(result.dtype(), out.dtype()), operation, ": the result has dtype ", result.dtype(),
         ", which is not cast to that of out: ", out);
   const Tensor to = out.detach();
   if (to.sizes() != result.sizes()) {
     if (to.numel() != 0) warn_resize(operation, out, result);
-    check(!out.requires_grad(), operation,
-          ": out requires a gradient and has another shape than the result: ", out);
+    check(!out.requires_grad(), operation, ": out requires a gradient and has another shape than the result: ", out);
     out.resize_(result.sizes());
   }
   NoGradGuard no_grad;

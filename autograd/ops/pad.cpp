@@ -45,15 +45,14 @@ void check_room(const char* name, Mode mode, const Tensor& self, int64_t dim, in
     const int64_t size = kept(n, before, after).size();
     check(size >= 0, name, ": padding (", before, ", ", after, ") removes more elements than there are in ",
           "dimension ", dim, " of ", self);
-    check(most <= size, name, ": padding (", before, ", ", after,
-          ") wraps more than once around what it leaves, ", size, " of dimension ", dim, " of ", self);
+    check(most <= size, name, ": padding (", before, ", ", after, ") wraps more than once around what it leaves, ",
+          size, " of dimension ", dim, " of ", self);
     return;
   }
-  check(n > 0 && n + before + after > 0, name, ": the padding leaves no elements in dimension ", dim, " of ",
-        self);
+  check(n > 0 && n + before + after > 0, name, ": the padding leaves no elements in dimension ", dim, " of ", self);
   if (mode == Mode::kReflect)
-    check(most < n, name, ": padding (", before, ", ", after, ") must be less than the size of dimension ",
-          dim, " of ", self);
+    check(most < n, name, ": padding (", before, ", ", after, ") must be less than the size of dimension ", dim, " of ",
+          self);
 }
 
 Tensor by_positions(const char* name, Mode mode, const Tensor& self, IntArrayRef pad) {
@@ -62,13 +61,12 @@ Tensor by_positions(const char* name, Mode mode, const Tensor& self, IntArrayRef
   if (listed && autocast::is_on_cpu(self))
     return autocast::full_precision([&](const Tensor& t) { return by_positions(name, mode, t, pad); }, self);
   check(pad.size() % 2 == 0 && count >= 1 && count <= 3, name, ": expected 2, 4 or 6 numbers, got ", pad);
-  check(self.dim() == count + 1 || self.dim() == count + 2, name, ": ", pad, " pads ", count,
-        " dimensions of ", count + 1, " or ", count + 2, ", got ", self);
+  check(self.dim() == count + 1 || self.dim() == count + 2, name, ": ", pad, " pads ", count, " dimensions of ",
+        count + 1, " or ", count + 2, ", got ", self);
   Tensor out = self;
   for (int64_t k = 0; k < count; ++k) {
     const int64_t dim = self.dim() - 1 - k, n = self.size(dim);
-    const int64_t before = pad[static_cast<std::size_t>(2 * k)],
-                  after = pad[static_cast<std::size_t>(2 * k + 1)];
+    const int64_t before = pad[static_cast<std::size_t>(2 * k)], after = pad[static_cast<std::size_t>(2 * k + 1)];
     check_room(name, mode, self, dim, before, after);
     if (before == 0 && after == 0) continue;
     Tensor index = empty_raw({n + before + after}, kLong, Device(kCPU, 0));
@@ -84,20 +82,18 @@ Tensor by_positions(const char* name, Mode mode, const Tensor& self, IntArrayRef
 Tensor constant_pad_nd(const Tensor& self, IntArrayRef pad, const Scalar& value) {
   const auto count = static_cast<int64_t>(pad.size() / 2);
   check(pad.size() % 2 == 0 && count <= self.dim(),
-        "pad: expected two numbers per dimension, for at most as many dimensions as the tensor has; got ",
-        pad, " for ", self);
+        "pad: expected two numbers per dimension, for at most as many dimensions as the tensor has; got ", pad, " for ",
+        self);
   Tensor inside = self;
   Dims sizes(self.sizes()), starts(sizes.size(), 0);
   for (int64_t k = 0; k < count; ++k) {
     const int64_t dim = self.dim() - 1 - k;
     const auto d = static_cast<std::size_t>(dim);
-    const int64_t before = pad[static_cast<std::size_t>(2 * k)],
-                  after = pad[static_cast<std::size_t>(2 * k + 1)];
+    const int64_t before = pad[static_cast<std::size_t>(2 * k)], after = pad[static_cast<std::size_t>(2 * k + 1)];
     check_magnitude("pad", "padding", before);
     check_magnitude("pad", "padding", after);
     sizes[d] = add_sizes("pad", sizes[d], before + after);
-    check(sizes[d] >= 0, "pad: ", pad, " removes more elements than there are in dimension ", dim, " of ",
-          self);
+    check(sizes[d] >= 0, "pad: ", pad, " removes more elements than there are in dimension ", dim, " of ", self);
     const int64_t first = std::min(std::max<int64_t>(-before, 0), self.size(dim));
     const int64_t last = std::max(self.size(dim) - std::max<int64_t>(-after, 0), first);
     inside = inside.narrow(dim, first, last - first);

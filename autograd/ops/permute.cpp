@@ -16,8 +16,8 @@ struct PermuteBackward final : Node {
 
 Tensor permute(const Tensor& self, IntArrayRef dims) {
   const int64_t n = self.dim();
-  check(static_cast<int64_t>(dims.size()) == n, "permute: ", dims, " must name each of the ", n,
-        " dimensions of ", self);
+  check(static_cast<int64_t>(dims.size()) == n, "permute: ", dims, " must name each of the ", n, " dimensions of ",
+        self);
   dim_mask(dims, n);
   Dims sizes(self.sizes()), strides(self.strides()), inverse(self.sizes());
   for (std::size_t i = 0; i < dims.size(); ++i) {

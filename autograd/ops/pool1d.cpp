@@ -15,9 +15,8 @@ void check_row(const char* operation, const Tensor& self) {
 
 }  // namespace
 
-std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& self, IntArrayRef kernel_size,
-                                                   IntArrayRef stride, IntArrayRef padding,
-                                                   IntArrayRef dilation, bool ceil_mode) {
+std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
+                                                   IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
   check(self.dim() == 2 || self.dim() == 3, "max_pool1d: expected [N, C, L] or [C, L], got ", self);
   check(kernel_size.size() == 1 && stride.size() <= 1 && padding.size() == 1 && dilation.size() == 1,
         "max_pool1d: kernel_size, stride, padding and dilation must have one number each");
@@ -34,14 +33,14 @@ Tensor max_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef strid
   Dims sizes(self.sizes());
   sizes.insert(sizes.size() - 1, 1);
   const int64_t step = stride.empty() ? kernel_size[0] : stride[0];
-  const Tensor out = max_pool2d(self.reshape(sizes), {1, kernel_size[0]}, {1, step}, {0, padding[0]},
-                                {1, dilation[0]}, ceil_mode);
+  const Tensor out =
+      max_pool2d(self.reshape(sizes), {1, kernel_size[0]}, {1, step}, {0, padding[0]}, {1, dilation[0]}, ceil_mode);
   sizes = out.sizes();
   sizes.erase(sizes.size() - 2);
   return out.view(sizes);
 }
-Tensor avg_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
-                  bool ceil_mode, bool count_include_pad) {
+Tensor avg_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
+                  bool count_include_pad) {
   check_row("avg_pool1d", self);
   const int64_t kernel = single("avg_pool1d", "kernel_size", kernel_size, 1);
   return avg_pool2d(self.unsqueeze(-2), {1, kernel}, {1, single("avg_pool1d", "stride", stride, kernel)},
@@ -50,14 +49,13 @@ Tensor avg_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef strid
 }
 Tensor adaptive_avg_pool1d(const Tensor& self, IntArrayRef output_size) {
   check_row("adaptive_avg_pool1d", self);
-  return adaptive_avg_pool2d(self.unsqueeze(-2),
-                             {1, single("adaptive_avg_pool1d", "output_size", output_size, 1)})
+  return adaptive_avg_pool2d(self.unsqueeze(-2), {1, single("adaptive_avg_pool1d", "output_size", output_size, 1)})
       .squeeze(-2);
 }
 std::tuple<Tensor, Tensor> adaptive_max_pool1d(const Tensor& self, IntArrayRef output_size) {
   check_row("adaptive_max_pool1d", self);
-  const auto [values, indices] = adaptive_max_pool2d(
-      self.unsqueeze(-2), {1, single("adaptive_max_pool1d", "output_size", output_size, 1)});
+  const auto [values, indices] =
+      adaptive_max_pool2d(self.unsqueeze(-2), {1, single("adaptive_max_pool1d", "output_size", output_size, 1)});
   return {values.squeeze(-2), indices.squeeze(-2)};
 }
 

@@ -23,8 +23,7 @@ using autograd::triple;
 using autograd::Triple;
 
 void check_volume(const char* operation, const Tensor& self) {
-  check(self.dim() == 4 || self.dim() == 5, operation, ": expected [N, C, D, H, W] or [C, D, H, W], got ",
-        self);
+  check(self.dim() == 4 || self.dim() == 5, operation, ": expected [N, C, D, H, W] or [C, D, H, W], got ", self);
   check(self.size(-4) > 0 && self.size(-3) > 0 && self.size(-2) > 0 && self.size(-1) > 0, operation,
         ": the volumes are empty: ", self);
 }
@@ -39,8 +38,8 @@ Parameters parameters(const char* operation, const Tensor& self, IntArrayRef ker
                      triple(operation, "stride", stride.empty() ? kernel : stride, 1),
                      triple(operation, "padding", padding, 0), triple(operation, "dilation", dilation, 1)};
   for (std::size_t d = 0; d < 3; ++d)
-    check(p.padding[d] <= p.kernel[d] / 2, operation, ": padding ", padding,
-          " must be at most half of the kernel ", kernel);
+    check(p.padding[d] <= p.kernel[d] / 2, operation, ": padding ", padding, " must be at most half of the kernel ",
+          kernel);
   return p;
 }
 std::array<int64_t, 2> plane(const Triple& t) { return {t[1], t[2]}; }
@@ -62,8 +61,8 @@ Tensor volumes(const Tensor& result, const Tensor& self, const Tensor& pooled) {
 std::tuple<Tensor, Tensor> max_pool(const Tensor& self, const Parameters& p, bool ceil_mode) {
   const auto [inner, inner_at] = max_pool2d_with_indices(planes(self), plane(p.kernel), plane(p.stride),
                                                          plane(p.padding), plane(p.dilation), ceil_mode);
-  const auto [out, at] = max_pool2d_with_indices(columns(inner), {p.kernel[0], 1}, {p.stride[0], 1},
-                                                 {p.padding[0], 0}, {p.dilation[0], 1}, ceil_mode);
+  const auto [out, at] = max_pool2d_with_indices(columns(inner), {p.kernel[0], 1}, {p.stride[0], 1}, {p.padding[0], 0},
+                                                 {p.dilation[0], 1}, ceil_mode);
   // at = depth (h w) + column, where column is a place in the pooled planes.
   const int64_t count = inner.size(-2) * inner.size(-1);
   const Tensor depth = at.floor_divide(Scalar(count));
@@ -83,14 +82,12 @@ Windows adaptive_max(const Tensor& x, int64_t dim, int64_t out) {
   const auto end_of = [&](int64_t i) { return ((i + 1) * in + out - 1) / out; };
   int64_t longest = 1;
   for (int64_t i = 0; i < out; ++i) longest = std::max(longest, end_of(i) - begin_of(i));
-  const Tensor index =
-      empty_raw({multiply_sizes("adaptive_max_pool3d", out, longest)}, kLong, Device(kCPU, 0));
+  const Tensor index = empty_raw({multiply_sizes("adaptive_max_pool3d", out, longest)}, kLong, Device(kCPU, 0));
   for (int64_t i = 0; i < out; ++i)
     for (int64_t k = 0; k < longest; ++k)
       index.ptr<int64_t>()[i * longest + k] = std::min(begin_of(i) + k, end_of(i) - 1);
   const Tensor places = index.to(x.device());
-  const auto [maxima, within] =
-      tandem::max(x.index_select(dim, places).unflatten(dim, {out, longest}), dim + 1);
+  const auto [maxima, within] = tandem::max(x.index_select(dim, places).unflatten(dim, {out, longest}), dim + 1);
   Dims shape(x.sizes().size(), 1);
   shape[static_cast<std::size_t>(dim)] = out;
   const Tensor first = arange(out, places.options()).view(shape) * longest;
@@ -99,12 +96,11 @@ Windows adaptive_max(const Tensor& x, int64_t dim, int64_t out) {
 
 }  // namespace
 
-Tensor avg_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
-                  bool ceil_mode, bool count_include_pad, optional<int64_t> divisor_override) {
+Tensor avg_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
+                  bool count_include_pad, optional<int64_t> divisor_override) {
   if (const auto out = autograd::in_full_precision_on_cpu(
           [&](const Tensor& t1) {
-            return avg_pool3d(t1, kernel_size, stride, padding, ceil_mode, count_include_pad,
-                              divisor_override);
+            return avg_pool3d(t1, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
           },
           self))
     return *out;
@@ -112,10 +108,10 @@ Tensor avg_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef strid
   check(divisor_override != 0, "avg_pool3d: divisor_override must not be 0");
   // With a given divisor the first step only sums.
   const optional<int64_t> first = divisor_override ? optional<int64_t>(1) : nullopt;
-  const Tensor inner = avg_pool2d(planes(self), plane(p.kernel), plane(p.stride), plane(p.padding), ceil_mode,
-                                  count_include_pad, first);
-  const Tensor out = avg_pool2d(columns(inner), {p.kernel[0], 1}, {p.stride[0], 1}, {p.padding[0], 0},
-                                ceil_mode, count_include_pad, divisor_override);
+  const Tensor inner =
+      avg_pool2d(planes(self), plane(p.kernel), plane(p.stride), plane(p.padding), ceil_mode, count_include_pad, first);
+  const Tensor out = avg_pool2d(columns(inner), {p.kernel[0], 1}, {p.stride[0], 1}, {p.padding[0], 0}, ceil_mode,
+                                count_include_pad, divisor_override);
   return volumes(out, self, inner);
 }
 
@@ -123,19 +119,17 @@ Tensor max_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef strid
                   IntArrayRef dilation, bool ceil_mode) {
   if (autocast::is_on_cpu(self))
     return autocast::full_precision(
-        [&](const Tensor& t) { return max_pool3d(t, kernel_size, stride, padding, dilation, ceil_mode); },
-        self);
+        [&](const Tensor& t) { return max_pool3d(t, kernel_size, stride, padding, dilation, ceil_mode); }, self);
   const Parameters p = parameters("max_pool3d", self, kernel_size, stride, padding, dilation);
-  const Tensor inner = max_pool2d(planes(self), plane(p.kernel), plane(p.stride), plane(p.padding),
-                                  plane(p.dilation), ceil_mode);
-  const Tensor out = max_pool2d(columns(inner), {p.kernel[0], 1}, {p.stride[0], 1}, {p.padding[0], 0},
-                                {p.dilation[0], 1}, ceil_mode);
+  const Tensor inner =
+      max_pool2d(planes(self), plane(p.kernel), plane(p.stride), plane(p.padding), plane(p.dilation), ceil_mode);
+  const Tensor out =
+      max_pool2d(columns(inner), {p.kernel[0], 1}, {p.stride[0], 1}, {p.padding[0], 0}, {p.dilation[0], 1}, ceil_mode);
   return volumes(out, self, inner);
 }
 
-std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& self, IntArrayRef kernel_size,
-                                                   IntArrayRef stride, IntArrayRef padding,
-                                                   IntArrayRef dilation, bool ceil_mode) {
+std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
+                                                   IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
   const Parameters p = parameters("max_pool3d_with_indices", self, kernel_size, stride, padding, dilation);
   return max_pool(self, p, ceil_mode);
 }
@@ -157,8 +151,7 @@ Tensor adaptive_avg_pool3d(const Tensor& self, IntArrayRef output_size) {
 
 std::tuple<Tensor, Tensor> adaptive_max_pool3d(const Tensor& self, IntArrayRef output_size) {
   if (autocast::is_on_cpu(self))
-    return autocast::full_precision([&](const Tensor& t) { return adaptive_max_pool3d(t, output_size); },
-                                    self);
+    return autocast::full_precision([&](const Tensor& t) { return adaptive_max_pool3d(t, output_size); }, self);
   check_volume("adaptive_max_pool3d", self);
   const Triple out = triple("adaptive_max_pool3d", "output_size", output_size, 0);
   Dims sizes(self.sizes());
@@ -179,11 +172,10 @@ namespace {
 
 Tensor unpool(const char* operation, const Tensor& self, const Tensor& indices, IntArrayRef output_size) {
   if (autocast::is_on_cpu(self))
-    return autocast::full_precision(
-        [&](const Tensor& t) { return unpool(operation, t, indices, output_size); }, self);
+    return autocast::full_precision([&](const Tensor& t) { return unpool(operation, t, indices, output_size); }, self);
   const auto rank = static_cast<int64_t>(output_size.size());
-  check(self.dim() == rank + 1 || self.dim() == rank + 2, operation, ": expected ", rank + 1, " or ",
-        rank + 2, " dimensions, got ", self);
+  check(self.dim() == rank + 1 || self.dim() == rank + 2, operation, ": expected ", rank + 1, " or ", rank + 2,
+        " dimensions, got ", self);
   check(indices.dtype() == kLong && indices.sizes() == self.sizes(), operation,
         ": indices must be int64 with the shape of self\n  self    ", self, "\n  indices ", indices);
   Dims sizes(self.sizes());
@@ -211,8 +203,8 @@ Tensor max_unpool2d(const Tensor& self, const Tensor& indices, IntArrayRef outpu
 Tensor max_unpool3d(const Tensor& self, const Tensor& indices, IntArrayRef output_size, IntArrayRef stride,
                     IntArrayRef padding) {
   check(output_size.size() == 3 && stride.size() == 3 && padding.size() == 3,
-        "max_unpool3d: expected three numbers each, got output_size ", output_size, ", stride ", stride,
-        ", padding ", padding);
+        "max_unpool3d: expected three numbers each, got output_size ", output_size, ", stride ", stride, ", padding ",
+        padding);
   for (const int64_t s : stride) check(s > 0, "max_unpool3d: strides must be positive, got ", stride);
   return unpool("max_unpool3d", self, indices, output_size);
 }

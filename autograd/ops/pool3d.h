@@ -9,16 +9,15 @@
 namespace tandem {
 
 /// divisor_override, unless it is nullopt, replaces the number of elements in a window as the divisor.
-Tensor avg_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {},
-                  IntArrayRef padding = 0, bool ceil_mode = false, bool count_include_pad = true,
-                  optional<int64_t> divisor_override = nullopt);
+Tensor avg_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {}, IntArrayRef padding = 0,
+                  bool ceil_mode = false, bool count_include_pad = true, optional<int64_t> divisor_override = nullopt);
 /// The maximum of each window. Its gradient goes to the first of equal elements.
-Tensor max_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {},
-                  IntArrayRef padding = 0, IntArrayRef dilation = 1, bool ceil_mode = false);
+Tensor max_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {}, IntArrayRef padding = 0,
+                  IntArrayRef dilation = 1, bool ceil_mode = false);
 /// max_pool3d, and the position of each maximum in its volume.
-std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& self, IntArrayRef kernel_size,
-                                                   IntArrayRef stride = {}, IntArrayRef padding = 0,
-                                                   IntArrayRef dilation = 1, bool ceil_mode = false);
+std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {},
+                                                   IntArrayRef padding = 0, IntArrayRef dilation = 1,
+                                                   bool ceil_mode = false);
 /// Pooling to output_size. Window i of an axis is [floor(i in / out), ceil((i + 1) in / out)).
 Tensor adaptive_avg_pool3d(const Tensor& self, IntArrayRef output_size);
 /// The maxima of these windows, and their positions.

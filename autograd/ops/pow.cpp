@@ -65,10 +65,9 @@ ScalarType check_exponent(ScalarType type, const Scalar& exponent) {
 void power_into(const Tensor& out, const Tensor& x, const Scalar& exponent) {
   if (x.is_complex()) {
     NoGradGuard no_grad;
-    return copy_raw(out, exponent.equal(1) ? x
-                         : exponent.equal(2)
-                             ? x * x
-                             : complex_pow(x, full({}, exponent, x.options().requires_grad(false))));
+    return copy_raw(out, exponent.equal(1)   ? x
+                         : exponent.equal(2) ? x * x
+                                             : complex_pow(x, full({}, exponent, x.options().requires_grad(false))));
   }
   const Backend& kernels = backend(x);
   const bool real = is_floating_point(x.dtype());
@@ -90,8 +89,7 @@ void power_into(const Tensor& out, const Tensor& x, const Scalar& exponent) {
 
 Tensor pow(const Tensor& self, const Tensor& exponent) {
   if (autocast::is_on_cuda(self))
-    return autocast::full_precision([](const Tensor& a, const Tensor& b) { return pow(a, b); }, self,
-                                    exponent);
+    return autocast::full_precision([](const Tensor& a, const Tensor& b) { return pow(a, b); }, self, exponent);
   return binary<PowRule>(self, exponent);
 }
 Tensor pow(const Scalar& self, const Tensor& exponent) {
@@ -126,15 +124,9 @@ namespace {
 Tensor in_double(const Tensor& t) { return as_type(t, t.is_complex() ? kComplexDouble : kDouble); }
 Scalar in_double(const Scalar& number) { return number.isComplex() ? number : Scalar(number.toDouble()); }
 }  // namespace
-Tensor float_power(const Tensor& self, const Tensor& exponent) {
-  return in_double(self).pow(in_double(exponent));
-}
-Tensor float_power(const Tensor& self, const Scalar& exponent) {
-  return in_double(self).pow(in_double(exponent));
-}
-Tensor float_power(const Scalar& self, const Tensor& exponent) {
-  return pow(in_double(self), in_double(exponent));
-}
+Tensor float_power(const Tensor& self, const Tensor& exponent) { return in_double(self).pow(in_double(exponent)); }
+Tensor float_power(const Tensor& self, const Scalar& exponent) { return in_double(self).pow(in_double(exponent)); }
+Tensor float_power(const Scalar& self, const Tensor& exponent) { return pow(in_double(self), in_double(exponent)); }
 Tensor Tensor::float_power(const Tensor& exponent) const { return tandem::float_power(*this, exponent); }
 Tensor Tensor::float_power(const Scalar& exponent) const { return tandem::float_power(*this, exponent); }
 
@@ -147,11 +139,7 @@ Tensor& float_power_into(const Tensor& self, const E& exponent) {
   return self.pow_(exponent);
 }
 }  // namespace
-Tensor& Tensor::float_power_(const Tensor& exponent) const {
-  return float_power_into(*this, in_double(exponent));
-}
-Tensor& Tensor::float_power_(const Scalar& exponent) const {
-  return float_power_into(*this, in_double(exponent));
-}
+Tensor& Tensor::float_power_(const Tensor& exponent) const { return float_power_into(*this, in_double(exponent)); }
+Tensor& Tensor::float_power_(const Scalar& exponent) const { return float_power_into(*this, in_double(exponent)); }
 
 }  // namespace tandem

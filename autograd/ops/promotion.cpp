@@ -16,8 +16,7 @@ ScalarType combine(ScalarType high, ScalarType low) {
 }
 
 struct Groups {
-  ScalarType dimensioned = ScalarType::Undefined, zero_dim = ScalarType::Undefined,
-             number = ScalarType::Undefined;
+  ScalarType dimensioned = ScalarType::Undefined, zero_dim = ScalarType::Undefined, number = ScalarType::Undefined;
   void add(const Tensor& t) {
     ScalarType& group = t.dim() > 0 ? dimensioned : zero_dim;
     group = promote_types(group, t.dtype());
@@ -35,9 +34,7 @@ ScalarType result_type(const Tensor& a, const Tensor& b) {
   return groups.result();
 }
 
-ScalarType result_type(const Tensor& a, const Scalar& b) {
-  return combine(a.dtype(), autograd::natural_type(b));
-}
+ScalarType result_type(const Tensor& a, const Scalar& b) { return combine(a.dtype(), autograd::natural_type(b)); }
 
 ScalarType result_type(TensorList tensors) {
   Groups groups;
@@ -74,8 +71,8 @@ void check_number_fits(const char* operation, const Scalar& value, ScalarType ty
 }
 void check_same_device(const char* operation, const Tensor& a, const Tensor& b) {
   if (a.device() == b.device()) return;
-  check((a.dim() == 0 && a.is_cpu()) || (b.dim() == 0 && b.is_cpu()), operation,
-        ": tensors on different devices\n  ", a, "\n  ", b, "\n  move one with .to(device)");
+  check((a.dim() == 0 && a.is_cpu()) || (b.dim() == 0 && b.is_cpu()), operation, ": tensors on different devices\n  ",
+        a, "\n  ", b, "\n  move one with .to(device)");
 }
 }  // namespace autograd
 

@@ -15,9 +15,7 @@ ScalarType natural_type(const Scalar& number);
 /// `t` converted to `type`; `t` itself if it already has that type.
 inline Tensor as_type(const Tensor& t, ScalarType type) { return t.dtype() == type ? t : t.to(type); }
 /// `t` itself if it is floating point or complex, else converted to the default dtype, as exp, sqrt, … require.
-inline Tensor as_float(const Tensor& t) {
-  return is_differentiable(t.dtype()) ? t : t.to(get_default_dtype());
-}
+inline Tensor as_float(const Tensor& t) { return is_differentiable(t.dtype()) ? t : t.to(get_default_dtype()); }
 /// Throws Error if the number is outside the range of `type`. Fractions are allowed, as are negative integers for
 /// unsigned types: conversion truncates or wraps them as C++ does.
 void check_number_fits(const char* operation, const Scalar& value, ScalarType type);

@@ -40,8 +40,7 @@ struct QrBackward final : Node {
       return;
     }
     const Tensor y = a.unpack(*this).narrow(-1, m, n - m), gr2 = gr.narrow(-1, m, n - m);
-    const Tensor first =
-        square_gradient(qs, rs.narrow(-1, 0, m), gq + matmul(y, gr2.mH()), gr.narrow(-1, 0, m));
+    const Tensor first = square_gradient(qs, rs.narrow(-1, 0, m), gq + matmul(y, gr2.mH()), gr.narrow(-1, 0, m));
     out[0] = cat({first, matmul(qs, gr2)}, -1);
   }
   void release() override {
@@ -67,8 +66,7 @@ Tensor product_of(const Tensor& input, const Tensor& tau, int64_t columns) {
   const int64_t m = input.size(-2), k = tau.size(-1);
   if (!recording(input, tau)) {
     const Dims sizes = matrix_sizes(batch_sizes(input), m, columns);
-    if (k == 0 || input.numel() == 0 || columns == 0)
-      return identity(input, m, columns).expand(sizes).clone();
+    if (k == 0 || input.numel() == 0 || columns == 0) return identity(input, m, columns).expand(sizes).clone();
     Tensor q = empty_like_of(input, sizes);
     backend(input).decomposition.householder_product(q, input.contiguous(), tau.contiguous());
     return q;
@@ -86,19 +84,16 @@ Tensor product_of(const Tensor& input, const Tensor& tau, int64_t columns) {
 void check_reflectors(const char* operation, const Tensor& input, const Tensor& tau) {
   check_matrices(operation, input);
   check_alike(operation, "input", input, "tau  ", tau);
-  check(input.size(-2) >= input.size(-1), operation, ": expected at least as many rows as columns, got ",
-        input);
+  check(input.size(-2) >= input.size(-1), operation, ": expected at least as many rows as columns, got ", input);
   check(tau.dim() + 1 == input.dim() && tau.size(-1) <= input.size(-1) &&
             tau.sizes().slice(0, tau.sizes().size() - 1) == IntArrayRef(batch_sizes(input)),
-        operation, ": expected tau [batch, k], k at most the number of columns\n  input ", input,
-        "\n  tau   ", tau);
+        operation, ": expected tau [batch, k], k at most the number of columns\n  input ", input, "\n  tau   ", tau);
 }
 
 }  // namespace
 
 std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode) {
-  if (autocast::is_on(A))
-    return autocast::full_precision([&](const Tensor& t) { return linalg_qr(t, mode); }, A);
+  if (autocast::is_on(A)) return autocast::full_precision([&](const Tensor& t) { return linalg_qr(t, mode); }, A);
   check_matrices("linalg.qr", A);
   check(mode == "reduced" || mode == "complete" || mode == "r",
         "linalg.qr: mode must be 'reduced', 'complete' or 'r', got '", mode, "'");
@@ -139,9 +134,9 @@ Tensor linalg_householder_product(const Tensor& input, const Tensor& tau) {
 
 Tensor ormqr(const Tensor& self, const Tensor& input2, const Tensor& input3, bool left, bool transpose) {
   if (autocast::is_on(self))
-    return autocast::full_precision([&](const Tensor& t1, const Tensor& t2,
-                                        const Tensor& t3) { return ormqr(t1, t2, t3, left, transpose); },
-                                    self, input2, input3);
+    return autocast::full_precision(
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return ormqr(t1, t2, t3, left, transpose); }, self,
+        input2, input3);
   check_matrices("ormqr", self);
   check_alike("ormqr", "self ", self, "other", input3);
   const int64_t m = self.size(-2);

@@ -21,9 +21,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-bool as_pytorch(Device device) {
-  return generator_mode() == GeneratorMode::kPyTorch && device.type() == kCPU;
-}
+bool as_pytorch(Device device) { return generator_mode() == GeneratorMode::kPyTorch && device.type() == kCPU; }
 
 template <class Op>
 void draw_as_pytorch(const Tensor& out, const Generator& generator, const RandomParameters& p) {
@@ -93,8 +91,7 @@ RandomParameters integers(const char* operation, int64_t low, int64_t high, Scal
 }
 
 Tensor& random_integers(const Tensor& self, OptionalGenerator generator, const RandomParameters& p) {
-  if (p.range != 0 && p.range <= uint64_t{1} << 32)
-    return draw_inplace<ops::RandomInteger>(self, generator, p);
+  if (p.range != 0 && p.range <= uint64_t{1} << 32) return draw_inplace<ops::RandomInteger>(self, generator, p);
   return draw_inplace<ops::RandomWideInteger>(self, generator, p);
 }
 
@@ -152,8 +149,7 @@ Tensor& Tensor::random_(optional<Generator> generator) const {
 }
 
 Tensor rand(IntArrayRef size, OptionalGenerator generator, const TensorOptions& options) {
-  if (is_complex(options.dtype()))
-    return draw_parts<ops::Uniform>(size, options, generator, {.a = 0, .b = 1});
+  if (is_complex(options.dtype())) return draw_parts<ops::Uniform>(size, options, generator, {.a = 0, .b = 1});
   check_real("rand", options.dtype());
   return draw_new<ops::Uniform>(size, options, generator, {.a = 0, .b = 1});
 }
@@ -173,8 +169,7 @@ Tensor randn_like(const Tensor& self, const TensorOptions& options) {
   return randn(self.sizes(), merge_options(options, self));
 }
 
-Tensor randint(int64_t low, int64_t high, IntArrayRef size, OptionalGenerator generator,
-               const TensorOptions& options) {
+Tensor randint(int64_t low, int64_t high, IntArrayRef size, OptionalGenerator generator, const TensorOptions& options) {
   const TensorOptions typed = options.has_dtype() ? options : options.dtype(kLong);
   const RandomParameters p = integers("randint", low, high, typed.dtype());
   Tensor out = empty(size, typed.requires_grad(false));
@@ -207,8 +202,7 @@ Tensor randperm(int64_t n, OptionalGenerator generator, const TensorOptions& opt
   check_integers("randperm", 0, std::max<int64_t>(n - 1, 0), typed.dtype());
   const Device device = resolve(typed.device());
   if (as_pytorch(device)) {
-    Tensor out =
-        mersenne_permutation(n, generator ? *generator : default_generator()).to(device, typed.dtype());
+    Tensor out = mersenne_permutation(n, generator ? *generator : default_generator()).to(device, typed.dtype());
     if (options.requires_grad()) out.requires_grad_();
     return out;
   }
@@ -227,8 +221,7 @@ Tensor randperm(int64_t n, OptionalGenerator generator, const TensorOptions& opt
 }
 Tensor randperm(int64_t n, const TensorOptions& options) { return randperm(n, nullopt, options); }
 
-Tensor normal(double mean, double std, IntArrayRef size, OptionalGenerator generator,
-              const TensorOptions& options) {
+Tensor normal(double mean, double std, IntArrayRef size, OptionalGenerator generator, const TensorOptions& options) {
   check_real("normal", options.dtype());
   check(std >= 0, "normal: expected a standard deviation >= 0, got ", std);
   return draw_new<ops::Normal>(size, options, generator, {.a = mean, .b = std});
@@ -257,8 +250,7 @@ Tensor bernoulli(const Tensor& self, OptionalGenerator generator) {
   Tensor out;
   if (as_pytorch(self.device())) {
     const Tensor computed = self.dtype() == kDouble ? p : p.to(kFloat);
-    out = mersenne_bernoulli(computed.contiguous(), generator ? *generator : default_generator())
-              .to(self.dtype());
+    out = mersenne_bernoulli(computed.contiguous(), generator ? *generator : default_generator()).to(self.dtype());
   } else {
     out = (rand(p.sizes(), generator, p.options()) < p).to(self.dtype());
   }
@@ -271,8 +263,7 @@ Tensor bernoulli(const Tensor& self, double p, OptionalGenerator generator) {
 
 namespace {
 // Weights over exponential numbers: the largest is drawn first (P. Efraimidis, P. Spirakis, 2006).
-Tensor multinomial_as_pytorch(const Tensor& weights, int64_t samples, bool replacement,
-                              OptionalGenerator generator) {
+Tensor multinomial_as_pytorch(const Tensor& weights, int64_t samples, bool replacement, OptionalGenerator generator) {
   const Tensor computed = weights.dtype() == kDouble ? weights : weights.to(kFloat);
   if (replacement && samples > 1)
     return mersenne_multinomial(computed, samples, generator ? *generator : default_generator());
@@ -298,8 +289,8 @@ Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement, Op
   check(num_samples > 0, "multinomial: expected at least one sample, got ", num_samples);
   const int64_t columns = self.size(-1), rows = self.dim() == 2 ? self.size(0) : 1;
   check(columns > 0, "multinomial: expected at least one weight, got ", self);
-  check(replacement || num_samples <= columns, "multinomial: ", num_samples,
-        " samples without replacement from ", columns, " weights");
+  check(replacement || num_samples <= columns, "multinomial: ", num_samples, " samples without replacement from ",
+        columns, " weights");
   if (as_pytorch(self.device()) && rows > 0) {
     const Tensor plain = self.detach().contiguous().view({rows, columns});
     check_weights(plain, num_samples, replacement);

@@ -19,8 +19,7 @@ Tensor randn_like(const Tensor& self, const TensorOptions& options = {});
 /// Uniform integers in [low, high). Throws Error unless low < high and the dtype can hold them.
 Tensor randint(int64_t high, IntArrayRef size, const TensorOptions& options = {});
 Tensor randint(int64_t low, int64_t high, IntArrayRef size, const TensorOptions& options = {});
-Tensor randint(int64_t high, IntArrayRef size, OptionalGenerator generator,
-               const TensorOptions& options = {});
+Tensor randint(int64_t high, IntArrayRef size, OptionalGenerator generator, const TensorOptions& options = {});
 Tensor randint(int64_t low, int64_t high, IntArrayRef size, OptionalGenerator generator,
                const TensorOptions& options = {});
 Tensor randint_like(const Tensor& self, int64_t high, const TensorOptions& options = {});

@@ -40,14 +40,13 @@ RecurrentWeights weights_at(const Network& net, TensorList params, std::size_t& 
 }
 
 // Checks everything except what recurrent_layer checks.
-void check_network(const Network& net, const Tensor& input, const Tensor& h, const Tensor& c,
-                   TensorList params, bool projected) {
+void check_network(const Network& net, const Tensor& input, const Tensor& h, const Tensor& c, TensorList params,
+                   bool projected) {
   const int64_t states = net.num_layers * net.directions();
   check(net.num_layers >= 1, net.operation, ": num_layers must be positive, got ", net.num_layers);
-  check(net.dropout >= 0 && net.dropout <= 1, net.operation, ": dropout must be a probability, got ",
-        net.dropout);
-  check(h.defined() && h.dim() == 3 && h.size(0) == states, net.operation, ": expected a hidden state [",
-        states, ", batch, size] for ", net.num_layers, " layers in ", net.directions(), " direction",
+  check(net.dropout >= 0 && net.dropout <= 1, net.operation, ": dropout must be a probability, got ", net.dropout);
+  check(h.defined() && h.dim() == 3 && h.size(0) == states, net.operation, ": expected a hidden state [", states,
+        ", batch, size] for ", net.num_layers, " layers in ", net.directions(), " direction",
         net.bidirectional ? "s" : "", ", got ", h);
   if (net.kind == RecurrentKind::kLstm)
     check(c.defined() && c.dim() == 3 && c.size(0) == states && c.size(1) == h.size(1), net.operation,
@@ -59,10 +58,9 @@ void check_network(const Network& net, const Tensor& input, const Tensor& h, con
 }
 
 // All layers, on packed rows. `whole`: the rows are those of padded sequences.
-Results run(const Network& net, Tensor x, const std::vector<RecurrentStep>& steps, const Tensor& h,
-            const Tensor& c, TensorList params, bool whole) {
-  const bool lstm = net.kind == RecurrentKind::kLstm,
-             projected = lstm && c.defined() && h.size(-1) != c.size(-1);
+Results run(const Network& net, Tensor x, const std::vector<RecurrentStep>& steps, const Tensor& h, const Tensor& c,
+            TensorList params, bool whole) {
+  const bool lstm = net.kind == RecurrentKind::kLstm, projected = lstm && c.defined() && h.size(-1) != c.size(-1);
   check_network(net, x, h, c, params, projected);
   const int64_t batch = steps.empty() ? 0 : steps.front().rows;
   check(h.size(1) == batch, net.operation, ": the input has a batch of ", batch, ", the hidden state ", h);
@@ -71,16 +69,15 @@ Results run(const Network& net, Tensor x, const std::vector<RecurrentStep>& step
   const auto state = [&, device = x.device().type()](const Tensor& t) {
     return listed ? autocast::cached_cast(autocast::get_autocast_dtype(device), t, device) : t;
   };
-  const std::vector<Tensor> hs = unbind(state(h)),
-                            cs = lstm ? unbind(state(c)) : std::vector<Tensor>(hs.size());
+  const std::vector<Tensor> hs = unbind(state(h)), cs = lstm ? unbind(state(c)) : std::vector<Tensor>(hs.size());
   std::vector<Tensor> h_n, c_n;
   std::size_t at = 0;
   for (int64_t layer = 0; layer < net.num_layers; ++layer) {
     std::vector<Tensor> outs;
     for (int64_t direction = 0; direction < net.directions(); ++direction) {
       const RecurrentWeights w = weights_at(net, params, at, projected);
-      const RecurrentState s = recurrent_layer(net.operation, net.kind, x, steps, direction == 1,
-                                               hs[h_n.size()], cs[h_n.size()], w);
+      const RecurrentState s =
+          recurrent_layer(net.operation, net.kind, x, steps, direction == 1, hs[h_n.size()], cs[h_n.size()], w);
       outs.push_back(s.out);
       h_n.push_back(s.h);
       c_n.push_back(s.c);
@@ -104,27 +101,25 @@ Results padded(const Network& net, const Tensor& input, const Tensor& h, const T
   return r;
 }
 
-Results packed(const Network& net, const Tensor& data, const Tensor& batch_sizes, const Tensor& h,
-               const Tensor& c, TensorList params) {
+Results packed(const Network& net, const Tensor& data, const Tensor& batch_sizes, const Tensor& h, const Tensor& c,
+               TensorList params) {
   check(data.dim() == 2, net.operation, ": expected packed data of 2 dimensions, got ", data);
   const std::vector<int64_t> rows = checked_batch_sizes(net.operation, data, batch_sizes);
   return run(net, data, recurrent_steps(rows), h, c, params, false);
 }
 
 std::tuple<Tensor, Tensor> pair(Results r) { return {std::move(r.out), std::move(r.h)}; }
-std::tuple<Tensor, Tensor, Tensor> triple(Results r) {
-  return {std::move(r.out), std::move(r.h), std::move(r.c)};
-}
+std::tuple<Tensor, Tensor, Tensor> triple(Results r) { return {std::move(r.out), std::move(r.h), std::move(r.c)}; }
 
 // The two states of an LSTM.
 void check_states(const char* operation, TensorList hx) {
   check(hx.size() == 2, operation, ": expected two states, the hidden one and the cells, got ", hx.size());
 }
 
-RecurrentState cell(const char* operation, RecurrentKind kind, const Tensor& input, const Tensor& h,
-                    const Tensor& c, const RecurrentWeights& w) {
-  check(input.dim() == 1 || input.dim() == 2, operation,
-        ": expected input [batch, features] or [features], got ", input);
+RecurrentState cell(const char* operation, RecurrentKind kind, const Tensor& input, const Tensor& h, const Tensor& c,
+                    const RecurrentWeights& w) {
+  check(input.dim() == 1 || input.dim() == 2, operation, ": expected input [batch, features] or [features], got ",
+        input);
   check(h.defined() && h.dim() == input.dim(), operation, ": expected a state of ", input.dim(),
         " dimensions like the input\n  input ", input, "\n  state ", h);
   if (input.dim() == 1) {
@@ -138,30 +133,28 @@ RecurrentState cell(const char* operation, RecurrentKind kind, const Tensor& inp
 
 }  // namespace
 
-std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& input, TensorList hx, TensorList params,
-                                        bool has_biases, int64_t num_layers, double dropout, bool train,
-                                        bool bidirectional, bool batch_first) {
+std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& input, TensorList hx, TensorList params, bool has_biases,
+                                        int64_t num_layers, double dropout, bool train, bool bidirectional,
+                                        bool batch_first) {
   check_states("lstm", hx);
   const Network net{"lstm", RecurrentKind::kLstm, has_biases, num_layers, dropout, train, bidirectional};
   return triple(padded(net, input, hx[0], hx[1], params, batch_first));
 }
-std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& data, const Tensor& batch_sizes, TensorList hx,
-                                        TensorList params, bool has_biases, int64_t num_layers,
-                                        double dropout, bool train, bool bidirectional) {
+std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& data, const Tensor& batch_sizes, TensorList hx, TensorList params,
+                                        bool has_biases, int64_t num_layers, double dropout, bool train,
+                                        bool bidirectional) {
   check_states("lstm", hx);
   const Network net{"lstm", RecurrentKind::kLstm, has_biases, num_layers, dropout, train, bidirectional};
   return triple(packed(net, data, batch_sizes, hx[0], hx[1], params));
 }
 
 std::tuple<Tensor, Tensor> gru(const Tensor& input, const Tensor& hx, TensorList params, bool has_biases,
-                               int64_t num_layers, double dropout, bool train, bool bidirectional,
-                               bool batch_first) {
+                               int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) {
   const Network net{"gru", RecurrentKind::kGru, has_biases, num_layers, dropout, train, bidirectional};
   return pair(padded(net, input, hx, {}, params, batch_first));
 }
-std::tuple<Tensor, Tensor> gru(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx,
-                               TensorList params, bool has_biases, int64_t num_layers, double dropout,
-                               bool train, bool bidirectional) {
+std::tuple<Tensor, Tensor> gru(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx, TensorList params,
+                               bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional) {
   const Network net{"gru", RecurrentKind::kGru, has_biases, num_layers, dropout, train, bidirectional};
   return pair(packed(net, data, batch_sizes, hx, {}, params));
 }
@@ -172,9 +165,9 @@ std::tuple<Tensor, Tensor> rnn_tanh(const Tensor& input, const Tensor& hx, Tenso
   const Network net{"rnn_tanh", RecurrentKind::kTanh, has_biases, num_layers, dropout, train, bidirectional};
   return pair(padded(net, input, hx, {}, params, batch_first));
 }
-std::tuple<Tensor, Tensor> rnn_tanh(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx,
-                                    TensorList params, bool has_biases, int64_t num_layers, double dropout,
-                                    bool train, bool bidirectional) {
+std::tuple<Tensor, Tensor> rnn_tanh(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx, TensorList params,
+                                    bool has_biases, int64_t num_layers, double dropout, bool train,
+                                    bool bidirectional) {
   const Network net{"rnn_tanh", RecurrentKind::kTanh, has_biases, num_layers, dropout, train, bidirectional};
   return pair(packed(net, data, batch_sizes, hx, {}, params));
 }
@@ -185,31 +178,30 @@ std::tuple<Tensor, Tensor> rnn_relu(const Tensor& input, const Tensor& hx, Tenso
   const Network net{"rnn_relu", RecurrentKind::kRelu, has_biases, num_layers, dropout, train, bidirectional};
   return pair(padded(net, input, hx, {}, params, batch_first));
 }
-std::tuple<Tensor, Tensor> rnn_relu(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx,
-                                    TensorList params, bool has_biases, int64_t num_layers, double dropout,
-                                    bool train, bool bidirectional) {
+std::tuple<Tensor, Tensor> rnn_relu(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx, TensorList params,
+                                    bool has_biases, int64_t num_layers, double dropout, bool train,
+                                    bool bidirectional) {
   const Network net{"rnn_relu", RecurrentKind::kRelu, has_biases, num_layers, dropout, train, bidirectional};
   return pair(packed(net, data, batch_sizes, hx, {}, params));
 }
 
-std::tuple<Tensor, Tensor> lstm_cell(const Tensor& input, TensorList hx, const Tensor& w_ih,
-                                     const Tensor& w_hh, const Tensor& b_ih, const Tensor& b_hh) {
+std::tuple<Tensor, Tensor> lstm_cell(const Tensor& input, TensorList hx, const Tensor& w_ih, const Tensor& w_hh,
+                                     const Tensor& b_ih, const Tensor& b_hh) {
   check_states("lstm_cell", hx);
   check(hx[1].defined(), "lstm_cell: the cell state is undefined");
-  const RecurrentState s =
-      cell("lstm_cell", RecurrentKind::kLstm, input, hx[0], hx[1], {w_ih, w_hh, b_ih, b_hh, {}});
+  const RecurrentState s = cell("lstm_cell", RecurrentKind::kLstm, input, hx[0], hx[1], {w_ih, w_hh, b_ih, b_hh, {}});
   return {s.h, s.c};
 }
-Tensor gru_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
-                const Tensor& b_ih, const Tensor& b_hh) {
+Tensor gru_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh, const Tensor& b_ih,
+                const Tensor& b_hh) {
   return cell("gru_cell", RecurrentKind::kGru, input, hx, {}, {w_ih, w_hh, b_ih, b_hh, {}}).h;
 }
-Tensor rnn_tanh_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
-                     const Tensor& b_ih, const Tensor& b_hh) {
+Tensor rnn_tanh_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh, const Tensor& b_ih,
+                     const Tensor& b_hh) {
   return cell("rnn_tanh_cell", RecurrentKind::kTanh, input, hx, {}, {w_ih, w_hh, b_ih, b_hh, {}}).h;
 }
-Tensor rnn_relu_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
-                     const Tensor& b_ih, const Tensor& b_hh) {
+Tensor rnn_relu_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh, const Tensor& b_ih,
+                     const Tensor& b_hh) {
   return cell("rnn_relu_cell", RecurrentKind::kRelu, input, hx, {}, {w_ih, w_hh, b_ih, b_hh, {}}).h;
 }
 

@@ -18,37 +18,35 @@
 
 namespace tandem {
 
-std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& input, TensorList hx, TensorList params,
+std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& input, TensorList hx, TensorList params, bool has_biases,
+                                        int64_t num_layers, double dropout, bool train, bool bidirectional,
+                                        bool batch_first);
+std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& data, const Tensor& batch_sizes, TensorList hx, TensorList params,
                                         bool has_biases, int64_t num_layers, double dropout, bool train,
-                                        bool bidirectional, bool batch_first);
-std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& data, const Tensor& batch_sizes, TensorList hx,
-                                        TensorList params, bool has_biases, int64_t num_layers,
-                                        double dropout, bool train, bool bidirectional);
+                                        bool bidirectional);
 std::tuple<Tensor, Tensor> gru(const Tensor& input, const Tensor& hx, TensorList params, bool has_biases,
-                               int64_t num_layers, double dropout, bool train, bool bidirectional,
-                               bool batch_first);
-std::tuple<Tensor, Tensor> gru(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx,
-                               TensorList params, bool has_biases, int64_t num_layers, double dropout,
-                               bool train, bool bidirectional);
+                               int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first);
+std::tuple<Tensor, Tensor> gru(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx, TensorList params,
+                               bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional);
 std::tuple<Tensor, Tensor> rnn_tanh(const Tensor& input, const Tensor& hx, TensorList params, bool has_biases,
                                     int64_t num_layers, double dropout, bool train, bool bidirectional,
                                     bool batch_first);
-std::tuple<Tensor, Tensor> rnn_tanh(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx,
-                                    TensorList params, bool has_biases, int64_t num_layers, double dropout,
-                                    bool train, bool bidirectional);
+std::tuple<Tensor, Tensor> rnn_tanh(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx, TensorList params,
+                                    bool has_biases, int64_t num_layers, double dropout, bool train,
+                                    bool bidirectional);
 std::tuple<Tensor, Tensor> rnn_relu(const Tensor& input, const Tensor& hx, TensorList params, bool has_biases,
                                     int64_t num_layers, double dropout, bool train, bool bidirectional,
                                     bool batch_first);
-std::tuple<Tensor, Tensor> rnn_relu(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx,
-                                    TensorList params, bool has_biases, int64_t num_layers, double dropout,
-                                    bool train, bool bidirectional);
+std::tuple<Tensor, Tensor> rnn_relu(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx, TensorList params,
+                                    bool has_biases, int64_t num_layers, double dropout, bool train,
+                                    bool bidirectional);
 
 /// One step: input [B, I], hx [B, H] (of an LSTM the list of hidden state and cells, which is also the result). Without
 /// the batch dimension everywhere, the results have none either. Biases are optional.
-std::tuple<Tensor, Tensor> lstm_cell(const Tensor& input, TensorList hx, const Tensor& w_ih,
-                                     const Tensor& w_hh, const Tensor& b_ih = {}, const Tensor& b_hh = {});
-Tensor gru_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
-                const Tensor& b_ih = {}, const Tensor& b_hh = {});
+std::tuple<Tensor, Tensor> lstm_cell(const Tensor& input, TensorList hx, const Tensor& w_ih, const Tensor& w_hh,
+                                     const Tensor& b_ih = {}, const Tensor& b_hh = {});
+Tensor gru_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh, const Tensor& b_ih = {},
+                const Tensor& b_hh = {});
 Tensor rnn_tanh_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
                      const Tensor& b_ih = {}, const Tensor& b_hh = {});
 Tensor rnn_relu_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,

@@ -55,9 +55,7 @@ Cell cell(RecurrentKind kind, const Tensor& x, const Cell& s, const RecurrentWei
   return {w.w_hr.defined() ? linear(h, w.w_hr) : h, c};
 }
 
-Tensor first(const Tensor& t, int64_t rows) {
-  return t.defined() && t.size(0) > rows ? t.narrow(0, 0, rows) : t;
-}
+Tensor first(const Tensor& t, int64_t rows) { return t.defined() && t.size(0) > rows ? t.narrow(0, 0, rows) : t; }
 // `state` with its first rows replaced.
 Tensor updated(const Tensor& state, const Tensor& rows) {
   if (!state.defined() || rows.size(0) == state.size(0)) return rows;
@@ -72,8 +70,8 @@ RecurrentState composed_layer(RecurrentKind kind, const Tensor& input, const Ste
   Cell state{h, c};
   std::vector<Tensor> outs;
   for_steps(steps, reverse, [&](const RecurrentStep& step) {
-    const Cell next = cell(kind, x.narrow(0, step.at, step.rows),
-                           {first(state.h, step.rows), first(state.c, step.rows)}, w);
+    const Cell next =
+        cell(kind, x.narrow(0, step.at, step.rows), {first(state.h, step.rows), first(state.c, step.rows)}, w);
     outs.push_back(next.h);
     state = {updated(state.h, next.h), updated(state.c, next.c)};
   });
@@ -90,9 +88,7 @@ enum Input : std::size_t { kX, kH, kC, kWih, kWhh, kBih, kBhh, kInputs };
 
 struct RecurrentNode final : Node {
   const char* name() const override {
-    return kind == RecurrentKind::kLstm  ? "LstmBackward"
-           : kind == RecurrentKind::kGru ? "GruBackward"
-                                         : "RnnBackward";
+    return kind == RecurrentKind::kLstm ? "LstmBackward" : kind == RecurrentKind::kGru ? "GruBackward" : "RnnBackward";
   }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     if (GradMode::is_enabled())
@@ -172,8 +168,8 @@ void RecurrentNode::differentiable(std::span<Tensor> g, std::span<Tensor> out) {
     in[i] = in[i].expand(in[i].sizes());
     wanted.push_back(in[i]);
   }
-  const RecurrentState state = composed_layer(kind, in[kX], steps, reverse, in[kH], in[kC],
-                                              {in[kWih], in[kWhh], in[kBih], in[kBhh], {}});
+  const RecurrentState state =
+      composed_layer(kind, in[kX], steps, reverse, in[kH], in[kC], {in[kWih], in[kWhh], in[kBih], in[kBhh], {}});
   const Tensor* forward[] = {&state.out, &state.h, &state.c};
   for (std::size_t i = 0; i < g.size(); ++i) {
     if (!g[i].defined()) continue;
@@ -189,14 +185,14 @@ struct Checked {
   const char* operation;
   const Tensor& input;
   void operator()(const char* what, const Tensor& t, IntArrayRef sizes) const {
-    check(t.defined() && t.sizes() == sizes, operation, ": expected ", what, " ", sizes, ", got ", t,
-          "\n  input ", input);
+    check(t.defined() && t.sizes() == sizes, operation, ": expected ", what, " ", sizes, ", got ", t, "\n  input ",
+          input);
     check_alike(operation, "input", input, what, t);
   }
 };
 
-void check_layer(const char* operation, RecurrentKind kind, const Tensor& input, const Tensor& h,
-                 const Tensor& c, const RecurrentWeights& w) {
+void check_layer(const char* operation, RecurrentKind kind, const Tensor& input, const Tensor& h, const Tensor& c,
+                 const RecurrentWeights& w) {
   check_floating_point(operation, input);
   check(w.w_ih.defined() && w.w_ih.dim() == 2 && w.w_hh.defined() && w.w_hh.dim() == 2, operation,
         ": expected the weights w_ih and w_hh to be matrices\n  w_ih ", w.w_ih, "\n  w_hh ", w.w_hh);
@@ -224,8 +220,8 @@ Tensor input_bias(RecurrentKind kind, const RecurrentWeights& w) {
 }
 
 // Without recording. With `keep`, step.h_prev and what else backward needs is defined.
-RecurrentForward run_forward(RecurrentKind kind, const Tensor& input, const Steps& steps, bool reverse,
-                             const Tensor& h, const Tensor& c, const RecurrentWeights& w, bool keep) {
+RecurrentForward run_forward(RecurrentKind kind, const Tensor& input, const Steps& steps, bool reverse, const Tensor& h,
+                             const Tensor& c, const RecurrentWeights& w, bool keep) {
   NoGradGuard no_grad;
   const ScalarType dtype = input.dtype();
   const Device device = input.device();
@@ -257,8 +253,8 @@ RecurrentForward run_forward(RecurrentKind kind, const Tensor& input, const Step
   return step;
 }
 
-RecurrentState fused_layer(RecurrentKind kind, const Tensor& input, const Steps& steps, bool reverse,
-                           const Tensor& h, const Tensor& c, const RecurrentWeights& w) {
+RecurrentState fused_layer(RecurrentKind kind, const Tensor& input, const Steps& steps, bool reverse, const Tensor& h,
+                           const Tensor& c, const RecurrentWeights& w) {
   const Tensor inputs[kInputs] = {input, h, c, w.w_ih, w.w_hh, w.b_ih, w.b_hh};
   const TensorList list(inputs, kInputs);
   const RecurrentForward step =
@@ -284,8 +280,7 @@ RecurrentState fused_layer(RecurrentKind kind, const Tensor& input, const Steps&
 ScalarType autocast_type(RecurrentKind kind, const Tensor& state) {
   const DeviceType device = state.defined() ? state.device().type() : kCPU;
   const bool products_only = kind == RecurrentKind::kTanh || kind == RecurrentKind::kRelu;
-  return device == kCPU && !products_only ? autocast::widest({&state}, device)
-                                          : autocast::get_autocast_dtype(device);
+  return device == kCPU && !products_only ? autocast::widest({&state}, device) : autocast::get_autocast_dtype(device);
 }
 
 }  // namespace
@@ -300,9 +295,8 @@ Steps recurrent_steps(IntArrayRef batch_sizes) {
   return steps;
 }
 
-RecurrentState recurrent_layer(const char* operation, RecurrentKind kind, const Tensor& input,
-                               const Steps& steps, bool reverse, const Tensor& h, const Tensor& c,
-                               const RecurrentWeights& w) {
+RecurrentState recurrent_layer(const char* operation, RecurrentKind kind, const Tensor& input, const Steps& steps,
+                               bool reverse, const Tensor& h, const Tensor& c, const RecurrentWeights& w) {
   if (autocast::is_on(input) && input.dtype() != kDouble) {
     const ScalarType type = autocast_type(kind, c.defined() ? c : h);
     const auto cast = [&, device = input.device().type()](const Tensor& t) {
@@ -318,10 +312,8 @@ RecurrentState recurrent_layer(const char* operation, RecurrentKind kind, const 
   }
   check_layer(operation, kind, input, h, c, w);
   if (const auto half = half_result(input)) {
-    const RecurrentWeights wide{widened(w.w_ih), widened(w.w_hh), widened(w.b_ih), widened(w.b_hh),
-                                widened(w.w_hr)};
-    RecurrentState s =
-        recurrent_layer(operation, kind, widened(input), steps, reverse, widened(h), widened(c), wide);
+    const RecurrentWeights wide{widened(w.w_ih), widened(w.w_hh), widened(w.b_ih), widened(w.b_hh), widened(w.w_hr)};
+    RecurrentState s = recurrent_layer(operation, kind, widened(input), steps, reverse, widened(h), widened(c), wide);
     for (Tensor* t : {&s.out, &s.h, &s.c})
       if (t->defined()) *t = t->to(*half);
     return s;

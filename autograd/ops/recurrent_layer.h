@@ -26,12 +26,11 @@ std::vector<RecurrentStep> recurrent_steps(IntArrayRef batch_sizes);
 /// input [N, I], h [B, P], c [B, H] (LSTM), where B is the largest step and N the sum of all. `reverse` runs from the
 /// last step to the first. `operation` names it in messages. Checks all shapes, dtypes and devices.
 RecurrentState recurrent_layer(const char* operation, RecurrentKind kind, const Tensor& input,
-                               const std::vector<RecurrentStep>& steps, bool reverse, const Tensor& h,
-                               const Tensor& c, const RecurrentWeights& weights);
+                               const std::vector<RecurrentStep>& steps, bool reverse, const Tensor& h, const Tensor& c,
+                               const RecurrentWeights& weights);
 
 /// The same as a composition of differentiable operations, without checks.
-RecurrentState composed_layer(RecurrentKind kind, const Tensor& input,
-                              const std::vector<RecurrentStep>& steps, bool reverse, const Tensor& h,
-                              const Tensor& c, const RecurrentWeights& weights);
+RecurrentState composed_layer(RecurrentKind kind, const Tensor& input, const std::vector<RecurrentStep>& steps,
+                              bool reverse, const Tensor& h, const Tensor& c, const RecurrentWeights& weights);
 
 }  // namespace tandem::autograd

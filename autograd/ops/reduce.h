@@ -10,8 +10,7 @@ namespace tandem {
 Tensor sum(const Tensor& self, optional<ScalarType> dtype = nullopt);
 Tensor sum(const Tensor& self, IntArrayRef dim, bool keepdim = false, optional<ScalarType> dtype = nullopt);
 /// The same, with NaN treated as 0.
-Tensor nansum(const Tensor& self, IntArrayRef dim = {}, bool keepdim = false,
-              optional<ScalarType> dtype = nullopt);
+Tensor nansum(const Tensor& self, IntArrayRef dim = {}, bool keepdim = false, optional<ScalarType> dtype = nullopt);
 template <std::same_as<ScalarType> Type>
 Tensor nansum(const Tensor& self, Type dtype) {
   return nansum(self, IntArrayRef(), false, dtype);
@@ -44,41 +43,29 @@ Tensor argmin(const Tensor& self, optional<int64_t> dim = nullopt, bool keepdim 
 /// without braces, is a dimension; true and false are not.
 Tensor var(const Tensor& self, bool unbiased = true);
 Tensor var(const Tensor& self, IntArrayRef dim, bool unbiased = true, bool keepdim = false);
-Tensor var(const Tensor& self, optional<IntArrayRef> dim, const optional<Scalar>& correction,
-           bool keepdim = false);
+Tensor var(const Tensor& self, optional<IntArrayRef> dim, const optional<Scalar>& correction, bool keepdim = false);
 inline Tensor var(const Tensor& self, int64_t dim) { return var(self, IntArrayRef(dim)); }
 inline Tensor var(const Tensor& self, int dim) { return var(self, int64_t{dim}); }
 inline Tensor var(const Tensor& self, std::nullopt_t) { return var(self); }
 Tensor std(const Tensor& self, bool unbiased = true);
 Tensor std(const Tensor& self, IntArrayRef dim, bool unbiased = true, bool keepdim = false);
-Tensor std(const Tensor& self, optional<IntArrayRef> dim, const optional<Scalar>& correction,
-           bool keepdim = false);
+Tensor std(const Tensor& self, optional<IntArrayRef> dim, const optional<Scalar>& correction, bool keepdim = false);
 inline Tensor std(const Tensor& self, int64_t dim) { return std(self, IntArrayRef(dim)); }
 inline Tensor std(const Tensor& self, int dim) { return std(self, int64_t{dim}); }
 inline Tensor std(const Tensor& self, std::nullopt_t) { return std(self); }
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, bool unbiased = true);
-std::tuple<Tensor, Tensor> var_mean(const Tensor& self, IntArrayRef dim, bool unbiased = true,
+std::tuple<Tensor, Tensor> var_mean(const Tensor& self, IntArrayRef dim, bool unbiased = true, bool keepdim = false);
+std::tuple<Tensor, Tensor> var_mean(const Tensor& self, optional<IntArrayRef> dim, const optional<Scalar>& correction,
                                     bool keepdim = false);
-std::tuple<Tensor, Tensor> var_mean(const Tensor& self, optional<IntArrayRef> dim,
-                                    const optional<Scalar>& correction, bool keepdim = false);
-inline std::tuple<Tensor, Tensor> var_mean(const Tensor& self, int64_t dim) {
-  return var_mean(self, IntArrayRef(dim));
-}
-inline std::tuple<Tensor, Tensor> var_mean(const Tensor& self, int dim) {
-  return var_mean(self, int64_t{dim});
-}
+inline std::tuple<Tensor, Tensor> var_mean(const Tensor& self, int64_t dim) { return var_mean(self, IntArrayRef(dim)); }
+inline std::tuple<Tensor, Tensor> var_mean(const Tensor& self, int dim) { return var_mean(self, int64_t{dim}); }
 inline std::tuple<Tensor, Tensor> var_mean(const Tensor& self, std::nullopt_t) { return var_mean(self); }
 std::tuple<Tensor, Tensor> std_mean(const Tensor& self, bool unbiased = true);
-std::tuple<Tensor, Tensor> std_mean(const Tensor& self, IntArrayRef dim, bool unbiased = true,
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, IntArrayRef dim, bool unbiased = true, bool keepdim = false);
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, optional<IntArrayRef> dim, const optional<Scalar>& correction,
                                     bool keepdim = false);
-std::tuple<Tensor, Tensor> std_mean(const Tensor& self, optional<IntArrayRef> dim,
-                                    const optional<Scalar>& correction, bool keepdim = false);
-inline std::tuple<Tensor, Tensor> std_mean(const Tensor& self, int64_t dim) {
-  return std_mean(self, IntArrayRef(dim));
-}
-inline std::tuple<Tensor, Tensor> std_mean(const Tensor& self, int dim) {
-  return std_mean(self, int64_t{dim});
-}
+inline std::tuple<Tensor, Tensor> std_mean(const Tensor& self, int64_t dim) { return std_mean(self, IntArrayRef(dim)); }
+inline std::tuple<Tensor, Tensor> std_mean(const Tensor& self, int dim) { return std_mean(self, int64_t{dim}); }
 inline std::tuple<Tensor, Tensor> std_mean(const Tensor& self, std::nullopt_t) { return std_mean(self); }
 
 /// (Σ |x|^p)^(1/p) of the elements, for any p. p = 0 counts the nonzero elements; ±infinity selects the

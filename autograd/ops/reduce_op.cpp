@@ -43,8 +43,7 @@ struct ChosenBackward final : Node {
 
 }  // namespace
 
-void record_shared(const Tensor& out, const Tensor& self, uint32_t mask, bool keepdim,
-                   const char* backward_name) {
+void record_shared(const Tensor& out, const Tensor& self, uint32_t mask, bool keepdim, const char* backward_name) {
   if (auto* node = record<SharedBackward>(out, self)) {
     node->backward_name = backward_name;
     node->self.save(self);

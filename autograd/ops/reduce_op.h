@@ -23,8 +23,7 @@ struct Reduced {
 
 /// Records `out` as a selection from `self` in which all equal elements took part: the gradient is shared
 /// evenly.
-void record_shared(const Tensor& out, const Tensor& self, uint32_t mask, bool keepdim,
-                   const char* backward_name);
+void record_shared(const Tensor& out, const Tensor& self, uint32_t mask, bool keepdim, const char* backward_name);
 /// Records `values` as the elements of `self` at `indices` along `dim`, which get the gradient. With keepdim
 /// false, that dimension is missing in values and indices.
 void record_chosen(const Tensor& values, const Tensor& self, const Tensor& indices, int64_t dim, bool keepdim,

@@ -73,8 +73,8 @@ Tensor repeat_interleave(const Tensor& self, const Tensor& repeats, optional<int
   const Tensor x = dim ? self : self.reshape({-1});
   const int64_t d = wrap_dim(dim.value_or(0), x.dim());
   if (repeats.numel() == 1) return repeat_interleave(x, repeats.item<int64_t>(), d);
-  check(x.dim() > 0 && repeats.numel() == x.size(d), "repeat_interleave: ", repeats.numel(),
-        " repeats for dimension ", d, " of ", x);
+  check(x.dim() > 0 && repeats.numel() == x.size(d), "repeat_interleave: ", repeats.numel(), " repeats for dimension ",
+        d, " of ", x);
   return x.index_select(d, positions(repeats));
 }
 

@@ -16,11 +16,9 @@ double mean_slope(const char* operation, const Scalar& lower, const Scalar& uppe
 }
 
 // 1 where positive, else a random slope.
-Tensor slopes(const Tensor& self, const Scalar& lower, const Scalar& upper,
-              const optional<Generator>& generator) {
+Tensor slopes(const Tensor& self, const Scalar& lower, const Scalar& upper, const optional<Generator>& generator) {
   NoGradGuard no_grad;
-  const Tensor drawn =
-      empty(self.sizes(), self.options()).uniform_(lower.to<double>(), upper.to<double>(), generator);
+  const Tensor drawn = empty(self.sizes(), self.options()).uniform_(lower.to<double>(), upper.to<double>(), generator);
   return where(self > 0, ones({}, self.options()), drawn);
 }
 

@@ -84,8 +84,7 @@ Dims line_shape(int64_t rank, int64_t dim, int64_t n) {
 Tensor steps(const char* operation, const Tensor& y, const Tensor& x, int64_t& dim) {
   dim = wrap_dim(dim, y.dim());
   if (x.dim() == 1) {
-    check(x.size(0) == y.size(dim), operation, ": dimension ", dim, " must have one point each\n  y ", y,
-          "\n  x ", x);
+    check(x.size(0) == y.size(dim), operation, ": dimension ", dim, " must have one point each\n  y ", y, "\n  x ", x);
     return (after(x, 0) - before(x, 0)).view(line_shape(y.dim(), dim, x.size(0) - 1));
   }
   const Tensor wide = x.dim() < y.dim() ? x.view([&] {
@@ -99,21 +98,15 @@ Tensor steps(const char* operation, const Tensor& y, const Tensor& x, int64_t& d
 
 }  // namespace
 
-std::tuple<Tensor, Tensor> cummax(const Tensor& self, int64_t dim) {
-  return running_extreme(self, dim, false);
-}
-std::tuple<Tensor, Tensor> cummin(const Tensor& self, int64_t dim) {
-  return running_extreme(self, dim, true);
-}
+std::tuple<Tensor, Tensor> cummax(const Tensor& self, int64_t dim) { return running_extreme(self, dim, false); }
+std::tuple<Tensor, Tensor> cummin(const Tensor& self, int64_t dim) { return running_extreme(self, dim, true); }
 
 Tensor logcumsumexp(const Tensor& self, int64_t dim) {
-  check(is_differentiable(self.dtype()), "logcumsumexp: expected a floating point or complex tensor, got ",
-        self);
+  check(is_differentiable(self.dtype()), "logcumsumexp: expected a floating point or complex tensor, got ", self);
   dim = wrap_dim(dim, self.dim());
   if (self.dim() == 0) return logcumsumexp(self.reshape({1}), 0).reshape({});
   if (self.is_complex()) return complex_logcumsumexp(self, dim);
-  if (self.dtype() == kHalf || self.dtype() == kBFloat16)
-    return logcumsumexp(self.to(kFloat), dim).to(self.dtype());
+  if (self.dtype() == kHalf || self.dtype() == kBFloat16) return logcumsumexp(self.to(kFloat), dim).to(self.dtype());
   Tensor out = empty_raw(self.sizes(), self.dtype(), self.device());
   if (self.numel() > 0) backend(self).scan.logcumsumexp(out, self.detach().contiguous(), dim, false);
   if (auto* node = record<LogcumsumexpBackward>(out, self)) {
@@ -173,8 +166,8 @@ std::vector<Tensor> derivatives(const Tensor& self, IntArrayRef dims, int64_t ed
     const int64_t dim = wrap_dim(dims[i], y.dim());
     check((seen >> dim & 1) == 0, "gradient: dimension ", dim, " appears more than once");
     seen |= uint64_t{1} << dim;
-    check(y.dim() > 0 && y.size(dim) >= edge_order + 1, "gradient: dimension ", dim, " needs at least ",
-          edge_order + 1, " elements, got ", self);
+    check(y.dim() > 0 && y.size(dim) >= edge_order + 1, "gradient: dimension ", dim, " needs at least ", edge_order + 1,
+          " elements, got ", self);
     const Dims shape = line_shape(y.dim(), dim, y.size(dim) - 1);
     out.push_back(derivative(y, dim, edge_order, steps_of(i, y.size(dim)).view(shape)));
   }
@@ -192,10 +185,9 @@ Dims dims_of(const Tensor& self, optional<int64_t> dim) {
 
 }  // namespace
 
-std::vector<Tensor> gradient(const Tensor& self, ArrayRef<Scalar> spacing, IntArrayRef dim,
-                             int64_t edge_order) {
-  check(spacing.size() == 1 || spacing.size() == dim.size(), "gradient: ", spacing.size(), " spacings for ",
-        dim.size(), " dimensions");
+std::vector<Tensor> gradient(const Tensor& self, ArrayRef<Scalar> spacing, IntArrayRef dim, int64_t edge_order) {
+  check(spacing.size() == 1 || spacing.size() == dim.size(), "gradient: ", spacing.size(), " spacings for ", dim.size(),
+        " dimensions");
   return derivatives(self, dim, edge_order, [&](std::size_t i, int64_t n) {
     return full({n - 1}, spacing[spacing.size() == 1 ? 0 : i].toDouble(), as_float(self.detach()).options());
   });
@@ -205,8 +197,7 @@ std::vector<Tensor> gradient(const Tensor& self, TensorList spacing, IntArrayRef
         " dimensions");
   return derivatives(self, dim, edge_order, [&](std::size_t i, int64_t n) {
     const Tensor& x = spacing[i];
-    check(x.dim() == 1 && x.size(0) == n, "gradient: expected ", n, " points for dimension ", dim[i],
-          ", got ", x);
+    check(x.dim() == 1 && x.size(0) == n, "gradient: expected ", n, " points for dimension ", dim[i], ", got ", x);
     return x.slice(0, 1) - x.slice(0, 0, -1);
   });
 }
@@ -220,12 +211,10 @@ std::vector<Tensor> gradient(const Tensor& self, const Scalar& spacing, IntArray
 std::vector<Tensor> gradient(const Tensor& self, IntArrayRef dim, int64_t edge_order) {
   return gradient(self, Scalar(1), dim, edge_order);
 }
-std::vector<Tensor> gradient(const Tensor& self, ArrayRef<Scalar> spacing, optional<int64_t> dim,
-                             int64_t edge_order) {
+std::vector<Tensor> gradient(const Tensor& self, ArrayRef<Scalar> spacing, optional<int64_t> dim, int64_t edge_order) {
   return gradient(self, spacing, dims_of(self, dim), edge_order);
 }
-std::vector<Tensor> gradient(const Tensor& self, TensorList spacing, optional<int64_t> dim,
-                             int64_t edge_order) {
+std::vector<Tensor> gradient(const Tensor& self, TensorList spacing, optional<int64_t> dim, int64_t edge_order) {
   return gradient(self, spacing, dims_of(self, dim), edge_order);
 }
 

@@ -29,13 +29,11 @@ Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, int64_t dim = -1);
 /// each), or given as one vector per dimension.
 std::vector<Tensor> gradient(const Tensor& self, const optional<Scalar>& spacing = nullopt,
                              optional<int64_t> dim = nullopt, int64_t edge_order = 1);
-std::vector<Tensor> gradient(const Tensor& self, const Scalar& spacing, IntArrayRef dim,
-                             int64_t edge_order = 1);
+std::vector<Tensor> gradient(const Tensor& self, const Scalar& spacing, IntArrayRef dim, int64_t edge_order = 1);
 std::vector<Tensor> gradient(const Tensor& self, IntArrayRef dim, int64_t edge_order = 1);
 std::vector<Tensor> gradient(const Tensor& self, ArrayRef<Scalar> spacing, optional<int64_t> dim = nullopt,
                              int64_t edge_order = 1);
-std::vector<Tensor> gradient(const Tensor& self, ArrayRef<Scalar> spacing, IntArrayRef dim,
-                             int64_t edge_order = 1);
+std::vector<Tensor> gradient(const Tensor& self, ArrayRef<Scalar> spacing, IntArrayRef dim, int64_t edge_order = 1);
 std::vector<Tensor> gradient(const Tensor& self, TensorList spacing, optional<int64_t> dim = nullopt,
                              int64_t edge_order = 1);
 std::vector<Tensor> gradient(const Tensor& self, TensorList spacing, IntArrayRef dim, int64_t edge_order = 1);

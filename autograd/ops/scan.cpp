@@ -25,9 +25,7 @@ namespace {
 
 struct RunningSumBackward final : Node {
   const char* name() const override { return "CumsumBackward"; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    out[0] = running_sum(g[0], dim, !reverse);
-  }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = running_sum(g[0], dim, !reverse); }
   int64_t dim = 0;
   bool reverse = false;
 };
@@ -168,8 +166,7 @@ struct ProdBackward final : Node {
 Tensor cumulative(const Tensor& self, int64_t dim, optional<ScalarType> dtype,
                   Tensor (*scan)(const Tensor&, int64_t, bool)) {
   const ScalarType type = dtype.value_or(is_integral(self.dtype(), true) ? kLong : self.dtype());
-  const Tensor x =
-      is_integral(type, true) ? as_type(as_type(self, type), kLong) : widened(as_type(self, type));
+  const Tensor x = is_integral(type, true) ? as_type(as_type(self, type), kLong) : widened(as_type(self, type));
   return as_type(scan(x, wrap_dim(dim, x.dim()), false), type);
 }
 
@@ -191,8 +188,7 @@ Tensor prod(const Tensor& self, int64_t dim, bool keepdim, optional<ScalarType> 
     return autocast::full_precision([&](const Tensor& t1) { return prod(t1, dim, keepdim, dtype); }, self);
   const bool integral = is_integral(self.dtype(), true);
   const ScalarType type = dtype.value_or(integral ? kLong : self.dtype());
-  if (is_integral(type, true) && type != kLong)
-    return tandem::prod(as_type(self, type), dim, keepdim, kLong).to(type);
+  if (is_integral(type, true) && type != kLong) return tandem::prod(as_type(self, type), dim, keepdim, kLong).to(type);
   const Tensor x = integral && type == kLong ? self : as_type(self, type);
   dim = wrap_dim(dim, x.dim());
   if (x.is_complex()) return complex_prod(x, dim, keepdim);
@@ -214,12 +210,8 @@ Tensor Tensor::prod(optional<ScalarType> dtype) const { return tandem::prod(*thi
 Tensor Tensor::prod(int64_t dim, bool keepdim, optional<ScalarType> dtype) const {
   return tandem::prod(*this, dim, keepdim, dtype);
 }
-Tensor Tensor::cumsum(int64_t dim, optional<ScalarType> dtype) const {
-  return tandem::cumsum(*this, dim, dtype);
-}
-Tensor Tensor::cumprod(int64_t dim, optional<ScalarType> dtype) const {
-  return tandem::cumprod(*this, dim, dtype);
-}
+Tensor Tensor::cumsum(int64_t dim, optional<ScalarType> dtype) const { return tandem::cumsum(*this, dim, dtype); }
+Tensor Tensor::cumprod(int64_t dim, optional<ScalarType> dtype) const { return tandem::cumprod(*this, dim, dtype); }
 
 Tensor& Tensor::cumsum_(int64_t dim, optional<ScalarType> dtype) const {
   return inplace_of(*this, "cumsum_", [&](const Tensor& x) { return tandem::cumsum(x, dim, dtype); });

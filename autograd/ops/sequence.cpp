@@ -52,11 +52,10 @@ std::vector<int64_t> autograd::checked_batch_sizes(const char* operation, const 
   return rows;
 }
 
-Tensor pad_sequence(TensorList sequences, bool batch_first, double padding_value,
-                    std::string_view padding_side) {
+Tensor pad_sequence(TensorList sequences, bool batch_first, double padding_value, std::string_view padding_side) {
   check(sequences.size() > 0, "pad_sequence: expected at least one sequence");
-  check(padding_side == "right" || padding_side == "left",
-        "pad_sequence: padding_side must be left or right, got ", padding_side);
+  check(padding_side == "right" || padding_side == "left", "pad_sequence: padding_side must be left or right, got ",
+        padding_side);
   int64_t longest = 0;
   for (const Tensor& s : sequences) {
     check(s.dim() >= 1, "pad_sequence: expected sequences of at least 1 dimension, got ", s);
@@ -74,16 +73,15 @@ Tensor pad_sequence(TensorList sequences, bool batch_first, double padding_value
   return stack(padded, batch_first ? 0 : 1);
 }
 
-std::tuple<Tensor, Tensor> _pack_padded_sequence(const Tensor& input, const Tensor& lengths,
-                                                 bool batch_first) {
+std::tuple<Tensor, Tensor> _pack_padded_sequence(const Tensor& input, const Tensor& lengths, bool batch_first) {
   constexpr const char* kName = "pack_padded_sequence";
   check(input.dim() >= 2 && input.numel() > 0, kName,
         ": expected a padded batch of at least 2 dimensions with elements, got ", input);
   const std::vector<int64_t> l = values_of(kName, "lengths", lengths);
   const Tensor x = batch_first ? input.transpose(0, 1) : input;
   const int64_t steps = x.size(0), batch = x.size(1);
-  check(static_cast<int64_t>(l.size()) == batch, kName, ": expected ", batch, " lengths, got ", lengths,
-        "\n  input ", input);
+  check(static_cast<int64_t>(l.size()) == batch, kName, ": expected ", batch, " lengths, got ", lengths, "\n  input ",
+        input);
   for (std::size_t i = 0; i < l.size(); ++i) {
     check(l[i] > 0 && l[i] <= steps, kName, ": lengths must be from 1 to ", steps, ", got ", l);
     check(i == 0 || l[i] <= l[i - 1], kName, ": lengths must be in decreasing order, got ", l,
@@ -98,14 +96,13 @@ std::tuple<Tensor, Tensor> _pack_padded_sequence(const Tensor& input, const Tens
   return {index_select(merged(x), 0, int64_tensor(rows).to(input.device())), int64_tensor(sizes)};
 }
 
-std::tuple<Tensor, Tensor> _pad_packed_sequence(const Tensor& data, const Tensor& batch_sizes,
-                                                bool batch_first, const Scalar& padding_value,
-                                                int64_t total_length) {
+std::tuple<Tensor, Tensor> _pad_packed_sequence(const Tensor& data, const Tensor& batch_sizes, bool batch_first,
+                                                const Scalar& padding_value, int64_t total_length) {
   constexpr const char* kName = "pad_packed_sequence";
   check(data.dim() >= 1, kName, ": expected data of at least 1 dimension, got ", data);
   const std::vector<int64_t> sizes = autograd::checked_batch_sizes(kName, data, batch_sizes);
-  const int64_t batch = sizes[0], longest = static_cast<int64_t>(sizes.size()),
-                steps = std::max(total_length, longest), n = data.size(0);
+  const int64_t batch = sizes[0], longest = static_cast<int64_t>(sizes.size()), steps = std::max(total_length, longest),
+                n = data.size(0);
   std::vector<int64_t> rows(checked_numel({steps, batch}), n), lengths(static_cast<std::size_t>(batch), 0);
   for (int64_t t = 0, at = 0; t < longest; ++t)
     for (int64_t b = 0; b < sizes[static_cast<std::size_t>(t)]; ++b, ++at) {

@@ -22,8 +22,7 @@ Tensor softshrink(const Tensor& self, const Scalar& lambda) {
   return where(inside, 0, where(self > l, self - l, self + l));  // NaN stays
 }
 Tensor tanhshrink(const Tensor& self) {
-  check(is_differentiable(self.dtype()), "tanhshrink: expected a floating point or complex tensor, got ",
-        self);
+  check(is_differentiable(self.dtype()), "tanhshrink: expected a floating point or complex tensor, got ", self);
   return self - self.tanh();
 }
 

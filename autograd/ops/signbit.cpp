@@ -54,8 +54,7 @@ Tensor copysign(const Tensor& self, const Tensor& other) {
 Tensor copysign(const Tensor& self, const Scalar& other) {
   refuse_complex("copysign", self);
   const bool negative = std::signbit(other.toDouble());
-  return with_sign(self, full({}, negative, TensorOptions(kBool).device(self.device())),
-                   result_type(self, other));
+  return with_sign(self, full({}, negative, TensorOptions(kBool).device(self.device())), result_type(self, other));
 }
 
 Tensor Tensor::signbit() const { return tandem::signbit(*this); }

@@ -53,10 +53,10 @@ Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   dim = wrap_dim(dim, self.dim());
   const int64_t size = self.size(dim), from = start < 0 ? start + size : start;
   check(length >= 0, "narrow: length must not be negative, got ", length);
-  check_index(from >= 0 && from <= size, "narrow: start ", start, " is out of range: dimension ", dim,
-              " has size ", size, "\n  self ", self);
-  check(length <= size - from, "narrow: start ", start, " and length ", length, " exceed dimension ", dim,
-        " of size ", size, "\n  self ", self);
+  check_index(from >= 0 && from <= size, "narrow: start ", start, " is out of range: dimension ", dim, " has size ",
+              size, "\n  self ", self);
+  check(length <= size - from, "narrow: start ", start, " and length ", length, " exceed dimension ", dim, " of size ",
+        size, "\n  self ", self);
   return slice(self, dim, from, from + length);
 }
 

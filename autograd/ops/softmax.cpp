@@ -14,8 +14,7 @@ namespace {
 using namespace autograd;
 
 // Computes the gradient in one fused pass. Used when the gradient itself is not recorded.
-Tensor fused(const KernelFunction<SoftmaxKernels::Backward>& kernel, const Tensor& g, const Tensor& y,
-             int64_t dim) {
+Tensor fused(const KernelFunction<SoftmaxKernels::Backward>& kernel, const Tensor& g, const Tensor& y, int64_t dim) {
   Tensor out = empty_raw(y.sizes(), y.dtype(), y.device());
   kernel(out, g.contiguous(), y, dim);
   return out;
@@ -53,8 +52,8 @@ template <class Backward>
 Tensor forward(const Tensor& self, int64_t dim, optional<ScalarType> dtype,
                const KernelFunction<SoftmaxKernels::Forward>& kernel, const char* name) {
   if (autocast::is_on_cuda(self))
-    return autocast::full_precision(
-        [&](const Tensor& t1) { return forward<Backward>(t1, dim, dtype, kernel, name); }, self);
+    return autocast::full_precision([&](const Tensor& t1) { return forward<Backward>(t1, dim, dtype, kernel, name); },
+                                    self);
   const Tensor x = as_type(self, dtype.value_or(self.dtype()));
   check(x.is_floating_point(), name, ": expected a floating point tensor, got ", x, "; pass dtype");
   dim = wrap_dim(dim, x.dim());
@@ -75,9 +74,7 @@ Tensor softmax(const Tensor& self, int64_t dim, optional<ScalarType> dtype) {
 Tensor log_softmax(const Tensor& self, int64_t dim, optional<ScalarType> dtype) {
   return forward<LogSoftmaxBackward>(self, dim, dtype, backend(self).softmax.log_softmax, "log_softmax");
 }
-Tensor Tensor::softmax(int64_t dim, optional<ScalarType> dtype) const {
-  return tandem::softmax(*this, dim, dtype);
-}
+Tensor Tensor::softmax(int64_t dim, optional<ScalarType> dtype) const { return tandem::softmax(*this, dim, dtype); }
 Tensor Tensor::log_softmax(int64_t dim, optional<ScalarType> dtype) const {
   return tandem::log_softmax(*this, dim, dtype);
 }

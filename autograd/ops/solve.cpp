@@ -30,9 +30,8 @@ struct SolveBackward final : Node {
   const char* name() const override { return "SolveBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     // Recorded, the solution must depend on A; else the decomposition is used again.
-    const Tensor gb = GradMode::is_enabled()
-                          ? std::get<0>(linalg_solve_ex(a.unpack(*this).mH(), g[0]))
-                          : solve_with_lu(lu.unpack(*this), permutation.unpack(*this), g[0], true);
+    const Tensor gb = GradMode::is_enabled() ? std::get<0>(linalg_solve_ex(a.unpack(*this).mH(), g[0]))
+                                             : solve_with_lu(lu.unpack(*this), permutation.unpack(*this), g[0], true);
     if (needs(1)) out[1] = sum_to_size(gb, b_sizes);
     if (needs(0)) out[0] = sum_to_size(matmul(gb, x.unpack(*this).mH()).neg(), a_sizes);
   }
@@ -97,8 +96,7 @@ struct InverseBackward final : Node {
 };
 
 std::tuple<Tensor, Tensor> inverse_of(const char* operation, const Tensor& a) {
-  if (autocast::is_on(a))
-    return autocast::full_precision([&](const Tensor& t) { return inverse_of(operation, t); }, a);
+  if (autocast::is_on(a)) return autocast::full_precision([&](const Tensor& t) { return inverse_of(operation, t); }, a);
   check_square(operation, a);
   Tensor x, info;
   {
@@ -143,10 +141,9 @@ struct DetBackward final : Node {
     const Tensor zero = main_diagonal(factors) == 0, shift = zero.to(matrix.dtype()) * epsilon;
     const Tensor regular = factors + shift.diag_embed();
     // With two of them, the adjugate is 0.
-    const Tensor value = where(zero.sum({-1}) > 1, Scalar(0.0),
-                               main_diagonal(regular).prod(-1) * parity(order, matrix.dtype()));
-    out[0] = solve_with_lu(regular, permutation_of(order, matrix.size(-1)),
-                           scaled_identity(g[0] * conj(value), matrix),
+    const Tensor value =
+        where(zero.sum({-1}) > 1, Scalar(0.0), main_diagonal(regular).prod(-1) * parity(order, matrix.dtype()));
+    out[0] = solve_with_lu(regular, permutation_of(order, matrix.size(-1)), scaled_identity(g[0] * conj(value), matrix),
                            /*adjoint=*/true);
   }
   void release() override {
@@ -168,8 +165,8 @@ struct SlogdetBackward final : Node {
     const Tensor matrix = a.unpack(*this), scaled = scaled_identity(factor.to(matrix.dtype()), matrix);
     out[0] = GradMode::is_enabled()
                  ? std::get<0>(linalg_solve_ex(matrix.mH(), scaled))
-                 : solve_with_lu(lu.unpack(*this), permutation_of(pivots.unpack(*this), matrix.size(-1)),
-                                 scaled, /*adjoint=*/true);
+                 : solve_with_lu(lu.unpack(*this), permutation_of(pivots.unpack(*this), matrix.size(-1)), scaled,
+                                 /*adjoint=*/true);
   }
   void release() override {
     for (SavedTensor* t : {&a, &sign, &lu, &pivots}) t->release();
@@ -219,8 +216,7 @@ Tensor linalg_det(const Tensor& A) {
 }
 
 std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& A) {
-  if (autocast::is_on(A))
-    return autocast::full_precision([&](const Tensor& t) { return linalg_slogdet(t); }, A);
+  if (autocast::is_on(A)) return autocast::full_precision([&](const Tensor& t) { return linalg_slogdet(t); }, A);
   check_square("linalg.slogdet", A);
   const LuFactors f = lu_factors(A);
   const Tensor pivots = main_diagonal(f.lu);

@@ -34,8 +34,7 @@ struct SolveTriangularBackward final : Node {
 Tensor solve_left(const Tensor& a, const Tensor& b, bool upper, bool unit) {
   Tensor x = empty_like_of(b, b.sizes());
   if (x.numel() != 0)
-    backend(b).decomposition.solve_triangular(x, a.detach().contiguous(), b.detach().contiguous(), upper,
-                                              unit);
+    backend(b).decomposition.solve_triangular(x, a.detach().contiguous(), b.detach().contiguous(), upper, unit);
   if (auto* node = record<SolveTriangularBackward>(x, a, b)) {
     node->a.save(a);
     if (node->needs(0)) node->x.save_output(x);
@@ -47,34 +46,29 @@ Tensor solve_left(const Tensor& a, const Tensor& b, bool upper, bool unit) {
 
 }  // namespace
 
-Tensor linalg_solve_triangular(const Tensor& self, const Tensor& B, bool upper, bool left,
-                               bool unitriangular) {
+Tensor linalg_solve_triangular(const Tensor& self, const Tensor& B, bool upper, bool left, bool unitriangular) {
   if (autocast::is_on(self))
     return autocast::full_precision(
-        [&](const Tensor& a, const Tensor& b) {
-          return linalg_solve_triangular(a, b, upper, left, unitriangular);
-        },
+        [&](const Tensor& a, const Tensor& b) { return linalg_solve_triangular(a, b, upper, left, unitriangular); },
         self, B);
   check_square("linalg.solve_triangular", self);
   check_matrices("linalg.solve_triangular", B);
   check_alike("linalg.solve_triangular", "A", self, "B", B);
   const int64_t n = self.size(-1);
-  check(B.size(left ? -2 : -1) == n, "linalg.solve_triangular: B must have ", n, left ? " rows" : " columns",
-        "\n  A ", self, "\n  B ", B);
+  check(B.size(left ? -2 : -1) == n, "linalg.solve_triangular: B must have ", n, left ? " rows" : " columns", "\n  A ",
+        self, "\n  B ", B);
   if (!left) return linalg_solve_triangular(self.mT(), B.mT(), !upper, true, unitriangular).mT();
   const Dims batch = broadcast_sizes(batch_sizes(self), batch_sizes(B), "linalg.solve_triangular");
-  return solve_left(self.expand(matrix_sizes(batch, n, n)), B.expand(matrix_sizes(batch, n, B.size(-1))),
-                    upper, unitriangular);
+  return solve_left(self.expand(matrix_sizes(batch, n, n)), B.expand(matrix_sizes(batch, n, B.size(-1))), upper,
+                    unitriangular);
 }
 
 std::tuple<Tensor, Tensor> triangular_solve(const Tensor& self, const Tensor& A, bool upper, bool transpose,
                                             bool unitriangular) {
   if (autocast::is_on(self))
     return autocast::full_precision(
-        [&](const Tensor& b, const Tensor& a) {
-          return triangular_solve(b, a, upper, transpose, unitriangular);
-        },
-        self, A);
+        [&](const Tensor& b, const Tensor& a) { return triangular_solve(b, a, upper, transpose, unitriangular); }, self,
+        A);
   check_square("triangular_solve", A);
   const Tensor factor = transpose ? A.mT() : A;
   const Tensor x = linalg_solve_triangular(factor, self, upper != transpose, true, unitriangular);

@@ -56,8 +56,7 @@ Tensor argsort(const Tensor& self, int64_t dim, bool descending) {
 
 std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool) {
   dim = wrap_dim(dim, self.dim());
-  check(k >= 0 && k <= size_of(self, dim), "topk: k = ", k, " is out of range for dimension ", dim, " of ",
-        self);
+  check(k >= 0 && k <= size_of(self, dim), "topk: k = ", k, " is out of range for dimension ", dim, " of ", self);
   if (self.dim() == 0) k = 1;  // a 0-dim tensor selects itself, whatever k
   Outputs out(self, dim, k);
   if (out.values.numel() != 0)
@@ -68,8 +67,7 @@ std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim, bool
 
 std::tuple<Tensor, Tensor> kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
   dim = wrap_dim(dim, self.dim());
-  check(k >= 1 && k <= size_of(self, dim), "kthvalue: k = ", k, " is out of range for dimension ", dim,
-        " of ", self);
+  check(k >= 1 && k <= size_of(self, dim), "kthvalue: k = ", k, " is out of range for dimension ", dim, " of ", self);
   return kth(self, k - 1, dim, keepdim, false, "KthvalueBackward");
 }
 
@@ -93,12 +91,11 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   check(minlength >= 0, "bincount: minlength ", minlength, " must not be negative");
   if (self.numel() == 0) return zeros({minlength}, TensorOptions(kLong).device(self.device()));
   check(self.min().item<int64_t>() >= 0, "bincount: expected non-negative numbers, got ", self);
-  check(!weights.defined() || weights.sizes() == self.sizes(),
-        "bincount: expected one weight per number\n  self    ", self, "\n  weights ", weights);
+  check(!weights.defined() || weights.sizes() == self.sizes(), "bincount: expected one weight per number\n  self    ",
+        self, "\n  weights ", weights);
   const int64_t count = std::max(minlength, add_sizes("bincount", self.max().item<int64_t>(), 1));
-  const Tensor what = weights.defined()
-                          ? as_type(weights.detach(), weights.dtype() == kFloat ? kFloat : kDouble)
-                          : ones(self.sizes(), TensorOptions(kLong).device(self.device()));
+  const Tensor what = weights.defined() ? as_type(weights.detach(), weights.dtype() == kFloat ? kFloat : kDouble)
+                                        : ones(self.sizes(), TensorOptions(kLong).device(self.device()));
   return zeros({count}, what.options()).index_add(0, self.to(kLong), what);
 }
 

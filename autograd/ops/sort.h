@@ -7,8 +7,7 @@ namespace tandem {
 
 /// (values, int64 indices), with the shape of self.
 std::tuple<Tensor, Tensor> sort(const Tensor& self, int64_t dim = -1, bool descending = false);
-std::tuple<Tensor, Tensor> sort(const Tensor& self, optional<bool> stable, int64_t dim = -1,
-                                bool descending = false);
+std::tuple<Tensor, Tensor> sort(const Tensor& self, optional<bool> stable, int64_t dim = -1, bool descending = false);
 Tensor argsort(const Tensor& self, int64_t dim = -1, bool descending = false);
 template <std::same_as<bool> Stable>
 Tensor argsort(const Tensor& self, Stable stable, int64_t dim = -1, bool descending = false) {

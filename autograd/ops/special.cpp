@@ -112,9 +112,7 @@ Tensor special_pair(const Tensor& a, const Tensor& b, SecondDerivative derivativ
 }
 
 // x^(a - 1) e^-x / Γ(a)
-Tensor gamma_slope(const Tensor& a, const Tensor& x) {
-  return exp(-x + (a - 1) * x.log() - tandem::lgamma(a));
-}
+Tensor gamma_slope(const Tensor& a, const Tensor& x) { return exp(-x + (a - 1) * x.log() - tandem::lgamma(a)); }
 
 template <class Op>
 Tensor polynomial(const Tensor& x, const Tensor& n) {
@@ -144,17 +142,14 @@ Tensor mvlgamma(const Tensor& self, int64_t p) {
   return tandem::lgamma(x.unsqueeze(-1) + steps).sum({-1}) + order * (order - 1) / 4 * std::log(pi);
 }
 Tensor erfinv(const Tensor& self) {
-  if (autocast::is_on_cuda(self))
-    return autocast::full_precision([&](const Tensor& t) { return erfinv(t); }, self);
-  return special<ops::Erfinv>(
-      self, [](const Tensor&, const Tensor& y) { return exp(y * y) * (std::sqrt(pi) / 2); });
+  if (autocast::is_on_cuda(self)) return autocast::full_precision([&](const Tensor& t) { return erfinv(t); }, self);
+  return special<ops::Erfinv>(self, [](const Tensor&, const Tensor& y) { return exp(y * y) * (std::sqrt(pi) / 2); });
 }
 Tensor i0(const Tensor& self) {
   return special<ops::BesselI0>(self, [](const Tensor& x, const Tensor&) { return special_i1(x); });
 }
 Tensor special_i0e(const Tensor& self) {
-  return special<ops::BesselI0e>(
-      self, [](const Tensor& x, const Tensor& y) { return special_i1e(x) - x.sign() * y; });
+  return special<ops::BesselI0e>(self, [](const Tensor& x, const Tensor& y) { return special_i1e(x) - x.sign() * y; });
 }
 // I₁' = I₀ - I₁ / x, which is 1/2 at 0.
 Tensor special_i1(const Tensor& self) {
@@ -166,8 +161,7 @@ Tensor special_i1(const Tensor& self) {
 Tensor special_i1e(const Tensor& self) {
   return special<ops::BesselI1e>(self, [](const Tensor& x, const Tensor& y) {
     const Tensor zero = x == 0;
-    return where(zero, Scalar(0.5),
-                 special_i0e(x) - y * (x.sign() + where(zero, Scalar(1.0), x).reciprocal()));
+    return where(zero, Scalar(0.5), special_i0e(x) - y * (x.sign() + where(zero, Scalar(1.0), x).reciprocal()));
   });
 }
 Tensor special_bessel_j0(const Tensor& self) {
@@ -184,12 +178,10 @@ Tensor special_bessel_y0(const Tensor& self) {
   return special<ops::BesselY0>(self, [](const Tensor& x, const Tensor&) { return -special_bessel_y1(x); });
 }
 Tensor special_bessel_y1(const Tensor& self) {
-  return special<ops::BesselY1>(
-      self, [](const Tensor& x, const Tensor& y) { return special_bessel_y0(x) - y / x; });
+  return special<ops::BesselY1>(self, [](const Tensor& x, const Tensor& y) { return special_bessel_y0(x) - y / x; });
 }
 Tensor special_modified_bessel_k0(const Tensor& self) {
-  return special<ops::BesselK0>(
-      self, [](const Tensor& x, const Tensor&) { return -special_modified_bessel_k1(x); });
+  return special<ops::BesselK0>(self, [](const Tensor& x, const Tensor&) { return -special_modified_bessel_k1(x); });
 }
 Tensor special_modified_bessel_k1(const Tensor& self) {
   return special<ops::BesselK1>(
@@ -199,15 +191,13 @@ Tensor special_scaled_modified_bessel_k0(const Tensor& x) { return constant_spec
 Tensor special_scaled_modified_bessel_k1(const Tensor& x) { return constant_special<ops::ScaledBesselK1>(x); }
 Tensor special_airy_ai(const Tensor& x) { return constant_special<ops::AiryAi>(x); }
 Tensor special_entr(const Tensor& self) {
-  if (autocast::is_on_cuda(self))
-    return autocast::unchanged([&](const Tensor& t) { return special_entr(t); }, self);
+  if (autocast::is_on_cuda(self)) return autocast::unchanged([&](const Tensor& t) { return special_entr(t); }, self);
   const Tensor x = as_float(self), positive = x > 0, safe = where(positive, x, Scalar(1.0));
   const Tensor inside = where(positive, -x * safe.log(), Scalar(0.0));
   return where(x < 0, Scalar(-kInfinity), where(x.isnan(), x, inside));
 }
 Tensor special_erfcx(const Tensor& self) {
-  return special<ops::Erfcx>(self,
-                             [](const Tensor& x, const Tensor& y) { return 2 * x * y - 2 / std::sqrt(pi); });
+  return special<ops::Erfcx>(self, [](const Tensor& x, const Tensor& y) { return 2 * x * y - 2 / std::sqrt(pi); });
 }
 Tensor special_ndtr(const Tensor& self) { return erfc(as_float(self) * -std::numbers::sqrt2 / 2) * 0.5; }
 // Below -1, log(erfcx(-x / √2) / 2) - x² / 2. Each formula gets arguments of its own side only.
@@ -219,33 +209,25 @@ Tensor special_log_ndtr(const Tensor& self) {
   return where(low, (special_erfcx(-below) * 0.5).log() - below * below, log1p(erfc(above) * -0.5));
 }
 Tensor special_ndtri(const Tensor& self) {
-  return special<ops::Ndtri>(
-      self, [](const Tensor&, const Tensor& y) { return exp(y * y * 0.5) * std::sqrt(2 * pi); });
+  return special<ops::Ndtri>(self, [](const Tensor&, const Tensor& y) { return exp(y * y * 0.5) * std::sqrt(2 * pi); });
 }
 Tensor special_spherical_bessel_j0(const Tensor& x) { return sinc(as_float(x) * (1 / pi)); }
 
 // dζ / dq = -s ζ(s + 1, q)
 Tensor special_zeta(const Tensor& self, const Tensor& other) {
-  return special_pair<ops::Zeta>(
-      self, other, [](const Tensor& s, const Tensor& q) { return -s * special_zeta(s + 1, q); });
+  return special_pair<ops::Zeta>(self, other,
+                                 [](const Tensor& s, const Tensor& q) { return -s * special_zeta(s + 1, q); });
 }
-Tensor special_zeta(const Scalar& self, const Tensor& other) {
-  return special_zeta(number_like(self, other), other);
-}
-Tensor special_zeta(const Tensor& self, const Scalar& other) {
-  return special_zeta(self, number_like(other, self));
-}
-Tensor igamma(const Tensor& self, const Tensor& other) {
-  return special_pair<ops::Igamma>(self, other, gamma_slope);
-}
+Tensor special_zeta(const Scalar& self, const Tensor& other) { return special_zeta(number_like(self, other), other); }
+Tensor special_zeta(const Tensor& self, const Scalar& other) { return special_zeta(self, number_like(other, self)); }
+Tensor igamma(const Tensor& self, const Tensor& other) { return special_pair<ops::Igamma>(self, other, gamma_slope); }
 Tensor igammac(const Tensor& self, const Tensor& other) {
-  return special_pair<ops::Igammac>(self, other,
-                                    [](const Tensor& a, const Tensor& x) { return -gamma_slope(a, x); });
+  return special_pair<ops::Igammac>(self, other, [](const Tensor& a, const Tensor& x) { return -gamma_slope(a, x); });
 }
 Tensor special_xlog1py(const Tensor& self, const Tensor& other) {
   if (autocast::is_on_cuda(self))
-    return autocast::unchanged([&](const Tensor& t1, const Tensor& t2) { return special_xlog1py(t1, t2); },
-                               self, other);
+    return autocast::unchanged([&](const Tensor& t1, const Tensor& t2) { return special_xlog1py(t1, t2); }, self,
+                               other);
   const Tensor y = as_type(other, float_type(result_type(self, other)));
   const Tensor nothing = logical_and(self == 0, logical_or(y <= -1, y == kInfinity));
   return self * where(nothing, Scalar(0.0), y).log1p();
@@ -257,18 +239,10 @@ Tensor special_xlog1py(const Tensor& self, const Scalar& other) {
   return special_xlog1py(self, number_like(other, self));
 }
 
-Tensor special_chebyshev_polynomial_t(const Tensor& x, const Tensor& n) {
-  return polynomial<ops::ChebyshevT>(x, n);
-}
-Tensor special_chebyshev_polynomial_u(const Tensor& x, const Tensor& n) {
-  return polynomial<ops::ChebyshevU>(x, n);
-}
-Tensor special_chebyshev_polynomial_v(const Tensor& x, const Tensor& n) {
-  return polynomial<ops::ChebyshevV>(x, n);
-}
-Tensor special_chebyshev_polynomial_w(const Tensor& x, const Tensor& n) {
-  return polynomial<ops::ChebyshevW>(x, n);
-}
+Tensor special_chebyshev_polynomial_t(const Tensor& x, const Tensor& n) { return polynomial<ops::ChebyshevT>(x, n); }
+Tensor special_chebyshev_polynomial_u(const Tensor& x, const Tensor& n) { return polynomial<ops::ChebyshevU>(x, n); }
+Tensor special_chebyshev_polynomial_v(const Tensor& x, const Tensor& n) { return polynomial<ops::ChebyshevV>(x, n); }
+Tensor special_chebyshev_polynomial_w(const Tensor& x, const Tensor& n) { return polynomial<ops::ChebyshevW>(x, n); }
 Tensor special_shifted_chebyshev_polynomial_t(const Tensor& x, const Tensor& n) {
   return polynomial<ops::ChebyshevT>(2 * x - 1, n);
 }
@@ -281,17 +255,9 @@ Tensor special_shifted_chebyshev_polynomial_v(const Tensor& x, const Tensor& n) 
 Tensor special_shifted_chebyshev_polynomial_w(const Tensor& x, const Tensor& n) {
   return polynomial<ops::ChebyshevW>(2 * x - 1, n);
 }
-Tensor special_hermite_polynomial_h(const Tensor& x, const Tensor& n) {
-  return polynomial<ops::HermiteH>(x, n);
-}
-Tensor special_hermite_polynomial_he(const Tensor& x, const Tensor& n) {
-  return polynomial<ops::HermiteHe>(x, n);
-}
-Tensor special_laguerre_polynomial_l(const Tensor& x, const Tensor& n) {
-  return polynomial<ops::LaguerreL>(x, n);
-}
-Tensor special_legendre_polynomial_p(const Tensor& x, const Tensor& n) {
-  return polynomial<ops::LegendreP>(x, n);
-}
+Tensor special_hermite_polynomial_h(const Tensor& x, const Tensor& n) { return polynomial<ops::HermiteH>(x, n); }
+Tensor special_hermite_polynomial_he(const Tensor& x, const Tensor& n) { return polynomial<ops::HermiteHe>(x, n); }
+Tensor special_laguerre_polynomial_l(const Tensor& x, const Tensor& n) { return polynomial<ops::LaguerreL>(x, n); }
+Tensor special_legendre_polynomial_p(const Tensor& x, const Tensor& n) { return polynomial<ops::LegendreP>(x, n); }
 
 }  // namespace tandem

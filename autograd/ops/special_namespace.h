@@ -29,18 +29,10 @@ inline Tensor zeta(const Tensor& self, const Scalar& other) { return special_zet
 inline Tensor xlog1py(const Tensor& self, const Tensor& other) { return special_xlog1py(self, other); }
 inline Tensor xlog1py(const Scalar& self, const Tensor& other) { return special_xlog1py(self, other); }
 inline Tensor xlog1py(const Tensor& self, const Scalar& other) { return special_xlog1py(self, other); }
-inline Tensor chebyshev_polynomial_t(const Tensor& x, const Tensor& n) {
-  return special_chebyshev_polynomial_t(x, n);
-}
-inline Tensor chebyshev_polynomial_u(const Tensor& x, const Tensor& n) {
-  return special_chebyshev_polynomial_u(x, n);
-}
-inline Tensor chebyshev_polynomial_v(const Tensor& x, const Tensor& n) {
-  return special_chebyshev_polynomial_v(x, n);
-}
-inline Tensor chebyshev_polynomial_w(const Tensor& x, const Tensor& n) {
-  return special_chebyshev_polynomial_w(x, n);
-}
+inline Tensor chebyshev_polynomial_t(const Tensor& x, const Tensor& n) { return special_chebyshev_polynomial_t(x, n); }
+inline Tensor chebyshev_polynomial_u(const Tensor& x, const Tensor& n) { return special_chebyshev_polynomial_u(x, n); }
+inline Tensor chebyshev_polynomial_v(const Tensor& x, const Tensor& n) { return special_chebyshev_polynomial_v(x, n); }
+inline Tensor chebyshev_polynomial_w(const Tensor& x, const Tensor& n) { return special_chebyshev_polynomial_w(x, n); }
 inline Tensor shifted_chebyshev_polynomial_t(const Tensor& x, const Tensor& n) {
   return special_shifted_chebyshev_polynomial_t(x, n);
 }
@@ -53,18 +45,10 @@ inline Tensor shifted_chebyshev_polynomial_v(const Tensor& x, const Tensor& n) {
 inline Tensor shifted_chebyshev_polynomial_w(const Tensor& x, const Tensor& n) {
   return special_shifted_chebyshev_polynomial_w(x, n);
 }
-inline Tensor hermite_polynomial_h(const Tensor& x, const Tensor& n) {
-  return special_hermite_polynomial_h(x, n);
-}
-inline Tensor hermite_polynomial_he(const Tensor& x, const Tensor& n) {
-  return special_hermite_polynomial_he(x, n);
-}
-inline Tensor laguerre_polynomial_l(const Tensor& x, const Tensor& n) {
-  return special_laguerre_polynomial_l(x, n);
-}
-inline Tensor legendre_polynomial_p(const Tensor& x, const Tensor& n) {
-  return special_legendre_polynomial_p(x, n);
-}
+inline Tensor hermite_polynomial_h(const Tensor& x, const Tensor& n) { return special_hermite_polynomial_h(x, n); }
+inline Tensor hermite_polynomial_he(const Tensor& x, const Tensor& n) { return special_hermite_polynomial_he(x, n); }
+inline Tensor laguerre_polynomial_l(const Tensor& x, const Tensor& n) { return special_laguerre_polynomial_l(x, n); }
+inline Tensor legendre_polynomial_p(const Tensor& x, const Tensor& n) { return special_legendre_polynomial_p(x, n); }
 inline Tensor gammaln(const Tensor& self) { return special_gammaln(self); }
 inline Tensor digamma(const Tensor& self) { return special_digamma(self); }
 inline Tensor psi(const Tensor& self) { return special_psi(self); }
@@ -97,30 +81,14 @@ inline Tensor log_softmax(const Tensor& self, int64_t dim, optional<ScalarType> 
 inline Tensor xlogy(const Tensor& self, const Tensor& other) { return special_xlogy(self, other); }
 inline Tensor xlogy(const Scalar& self, const Tensor& other) { return special_xlogy(self, other); }
 inline Tensor xlogy(const Tensor& self, const Scalar& other) { return special_xlogy(self, other); }
-inline Tensor chebyshev_polynomial_t(const Scalar& x, const Tensor& n) {
-  return special_chebyshev_polynomial_t(x, n);
-}
-inline Tensor chebyshev_polynomial_t(const Tensor& x, const Scalar& n) {
-  return special_chebyshev_polynomial_t(x, n);
-}
-inline Tensor chebyshev_polynomial_u(const Scalar& x, const Tensor& n) {
-  return special_chebyshev_polynomial_u(x, n);
-}
-inline Tensor chebyshev_polynomial_u(const Tensor& x, const Scalar& n) {
-  return special_chebyshev_polynomial_u(x, n);
-}
-inline Tensor chebyshev_polynomial_v(const Scalar& x, const Tensor& n) {
-  return special_chebyshev_polynomial_v(x, n);
-}
-inline Tensor chebyshev_polynomial_v(const Tensor& x, const Scalar& n) {
-  return special_chebyshev_polynomial_v(x, n);
-}
-inline Tensor chebyshev_polynomial_w(const Scalar& x, const Tensor& n) {
-  return special_chebyshev_polynomial_w(x, n);
-}
-inline Tensor chebyshev_polynomial_w(const Tensor& x, const Scalar& n) {
-  return special_chebyshev_polynomial_w(x, n);
-}
+inline Tensor chebyshev_polynomial_t(const Scalar& x, const Tensor& n) { return special_chebyshev_polynomial_t(x, n); }
+inline Tensor chebyshev_polynomial_t(const Tensor& x, const Scalar& n) { return special_chebyshev_polynomial_t(x, n); }
+inline Tensor chebyshev_polynomial_u(const Scalar& x, const Tensor& n) { return special_chebyshev_polynomial_u(x, n); }
+inline Tensor chebyshev_polynomial_u(const Tensor& x, const Scalar& n) { return special_chebyshev_polynomial_u(x, n); }
+inline Tensor chebyshev_polynomial_v(const Scalar& x, const Tensor& n) { return special_chebyshev_polynomial_v(x, n); }
+inline Tensor chebyshev_polynomial_v(const Tensor& x, const Scalar& n) { return special_chebyshev_polynomial_v(x, n); }
+inline Tensor chebyshev_polynomial_w(const Scalar& x, const Tensor& n) { return special_chebyshev_polynomial_w(x, n); }
+inline Tensor chebyshev_polynomial_w(const Tensor& x, const Scalar& n) { return special_chebyshev_polynomial_w(x, n); }
 inline Tensor shifted_chebyshev_polynomial_t(const Scalar& x, const Tensor& n) {
   return special_shifted_chebyshev_polynomial_t(x, n);
 }
@@ -145,29 +113,13 @@ inline Tensor shifted_chebyshev_polynomial_w(const Scalar& x, const Tensor& n) {
 inline Tensor shifted_chebyshev_polynomial_w(const Tensor& x, const Scalar& n) {
   return special_shifted_chebyshev_polynomial_w(x, n);
 }
-inline Tensor hermite_polynomial_h(const Scalar& x, const Tensor& n) {
-  return special_hermite_polynomial_h(x, n);
-}
-inline Tensor hermite_polynomial_h(const Tensor& x, const Scalar& n) {
-  return special_hermite_polynomial_h(x, n);
-}
-inline Tensor hermite_polynomial_he(const Scalar& x, const Tensor& n) {
-  return special_hermite_polynomial_he(x, n);
-}
-inline Tensor hermite_polynomial_he(const Tensor& x, const Scalar& n) {
-  return special_hermite_polynomial_he(x, n);
-}
-inline Tensor laguerre_polynomial_l(const Scalar& x, const Tensor& n) {
-  return special_laguerre_polynomial_l(x, n);
-}
-inline Tensor laguerre_polynomial_l(const Tensor& x, const Scalar& n) {
-  return special_laguerre_polynomial_l(x, n);
-}
-inline Tensor legendre_polynomial_p(const Scalar& x, const Tensor& n) {
-  return special_legendre_polynomial_p(x, n);
-}
-inline Tensor legendre_polynomial_p(const Tensor& x, const Scalar& n) {
-  return special_legendre_polynomial_p(x, n);
-}
+inline Tensor hermite_polynomial_h(const Scalar& x, const Tensor& n) { return special_hermite_polynomial_h(x, n); }
+inline Tensor hermite_polynomial_h(const Tensor& x, const Scalar& n) { return special_hermite_polynomial_h(x, n); }
+inline Tensor hermite_polynomial_he(const Scalar& x, const Tensor& n) { return special_hermite_polynomial_he(x, n); }
+inline Tensor hermite_polynomial_he(const Tensor& x, const Scalar& n) { return special_hermite_polynomial_he(x, n); }
+inline Tensor laguerre_polynomial_l(const Scalar& x, const Tensor& n) { return special_laguerre_polynomial_l(x, n); }
+inline Tensor laguerre_polynomial_l(const Tensor& x, const Scalar& n) { return special_laguerre_polynomial_l(x, n); }
+inline Tensor legendre_polynomial_p(const Scalar& x, const Tensor& n) { return special_legendre_polynomial_p(x, n); }
+inline Tensor legendre_polynomial_p(const Tensor& x, const Scalar& n) { return special_legendre_polynomial_p(x, n); }
 
 }  // namespace tandem::special

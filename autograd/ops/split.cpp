@@ -68,8 +68,7 @@ std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
   dim = check_dim(self, dim, "split");
   const int64_t size = self.size(dim);
   check(split_size >= 0, "split: split_size must not be negative, got ", split_size);
-  check(split_size > 0 || size == 0, "split: split_size must be positive for dimension ", dim, " of size ",
-        size);
+  check(split_size > 0 || size == 0, "split: split_size must be positive for dimension ", dim, " of size ", size);
   if (size > 0) check_pieces("split", (size - 1) / split_size + 1);
   std::vector<int64_t> ends;
   for (int64_t end = 0; end < size;) ends.push_back(end = size - end <= split_size ? size : end + split_size);
@@ -85,8 +84,8 @@ std::vector<Tensor> split(const Tensor& self, IntArrayRef sizes, int64_t dim) {
     check(size >= 0 && !__builtin_add_overflow(sum, size, &sum), "split: bad sizes ", sizes);
     ends.push_back(sum);
   }
-  check(sum == self.size(dim), "split: sizes ", sizes, " add up to ", sum, ", but dimension ", dim,
-        " has size ", self.size(dim), "\n  self ", self);
+  check(sum == self.size(dim), "split: sizes ", sizes, " add up to ", sum, ", but dimension ", dim, " has size ",
+        self.size(dim), "\n  self ", self);
   return cut(self, dim, ends);
 }
 
@@ -139,12 +138,8 @@ std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
 std::vector<Tensor> Tensor::split(int64_t split_size, int64_t dim) const {
   return tandem::split(*this, split_size, dim);
 }
-std::vector<Tensor> Tensor::split(IntArrayRef sizes, int64_t dim) const {
-  return tandem::split(*this, sizes, dim);
-}
-std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t dim) const {
-  return tandem::chunk(*this, chunks, dim);
-}
+std::vector<Tensor> Tensor::split(IntArrayRef sizes, int64_t dim) const { return tandem::split(*this, sizes, dim); }
+std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t dim) const { return tandem::chunk(*this, chunks, dim); }
 std::vector<Tensor> Tensor::unbind(int64_t dim) const { return tandem::unbind(*this, dim); }
 
 std::vector<Tensor> Tensor::tensor_split(int64_t sections, int64_t dim) const {

@@ -33,9 +33,7 @@ Tensor squeeze_mask(const Tensor& self, uint32_t mask) {
 }  // namespace
 
 Tensor squeeze(const Tensor& self) { return squeeze_mask(self, ~0u); }
-Tensor squeeze(const Tensor& self, int64_t dim) {
-  return squeeze_mask(self, 1u << wrap_dim(dim, self.dim()));
-}
+Tensor squeeze(const Tensor& self, int64_t dim) { return squeeze_mask(self, 1u << wrap_dim(dim, self.dim())); }
 Tensor squeeze(const Tensor& self, IntArrayRef dim) {
   return squeeze_mask(self, dim_mask(dim, self.dim(), /*empty_means_all=*/false));
 }

@@ -42,8 +42,7 @@ Tensor interpolated(const char* operation, std::string_view mode, const Tensor& 
   if (mode == "higher") return above;
   if (mode == "nearest") return where(place.round() == low, below, above);
   check(mode == "linear" || mode == "midpoint", operation,
-        ": interpolation must be \"linear\", \"lower\", \"higher\", \"midpoint\" or \"nearest\", got \"",
-        mode, "\"");
+        ": interpolation must be \"linear\", \"lower\", \"higher\", \"midpoint\" or \"nearest\", got \"", mode, "\"");
   const Tensor part = mode == "linear" ? place - low : full({}, 0.5, place.options());
   // Infinities have no difference; between one and a finite number every value is that infinity.
   const Tensor infinite = logical_or(below.isinf(), above.isinf());
@@ -51,8 +50,8 @@ Tensor interpolated(const char* operation, std::string_view mode, const Tensor& 
   return where(at_low, below, between);
 }
 
-Tensor quantiles(const char* operation, const Tensor& self, const Tensor& q, optional<int64_t> dim,
-                 bool keepdim, std::string_view interpolation, bool skip_nan) {
+Tensor quantiles(const char* operation, const Tensor& self, const Tensor& q, optional<int64_t> dim, bool keepdim,
+                 std::string_view interpolation, bool skip_nan) {
   if (autocast::is_on(self))
     return autocast::full_precision(
         [&](const Tensor& t1, const Tensor& t2) {
@@ -133,8 +132,8 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& 
     low -= 1;
     high += 1;
   }
-  check(std::isfinite(low) && std::isfinite(high) && low < high,
-        "histc: the range must be finite and not empty, got [", low, ", ", high, "]");
+  check(std::isfinite(low) && std::isfinite(high) && low < high, "histc: the range must be finite and not empty, got [",
+        low, ", ", high, "]");
   const Tensor inside = x.masked_select(logical_and(x >= low, x <= high));
   const Tensor bin = ((inside - low) * static_cast<double>(bins) / (high - low)).to(kLong);
   return none.index_add(0, bin.clamp_max(Scalar(bins - 1)), ones_like(inside));
@@ -144,16 +143,14 @@ Tensor quantile(const Tensor& self, const Tensor& q, optional<int64_t> dim, bool
                 std::string_view interpolation) {
   return quantiles("quantile", self, q, dim, keepdim, interpolation, false);
 }
-Tensor quantile(const Tensor& self, double q, optional<int64_t> dim, bool keepdim,
-                std::string_view interpolation) {
+Tensor quantile(const Tensor& self, double q, optional<int64_t> dim, bool keepdim, std::string_view interpolation) {
   return quantile(self, full({}, q, self.options()), dim, keepdim, interpolation);
 }
 Tensor nanquantile(const Tensor& self, const Tensor& q, optional<int64_t> dim, bool keepdim,
                    std::string_view interpolation) {
   return quantiles("nanquantile", self, q, dim, keepdim, interpolation, true);
 }
-Tensor nanquantile(const Tensor& self, double q, optional<int64_t> dim, bool keepdim,
-                   std::string_view interpolation) {
+Tensor nanquantile(const Tensor& self, double q, optional<int64_t> dim, bool keepdim, std::string_view interpolation) {
   return nanquantile(self, full({}, q, self.options()), dim, keepdim, interpolation);
 }
 
@@ -192,8 +189,7 @@ std::tuple<Tensor, Tensor> mode(const Tensor& self, int64_t dim, bool keepdim) {
 }
 
 Tensor cov(const Tensor& self, int64_t correction) {
-  if (const auto half = autograd::half_result(self))
-    return cov(autograd::widened(self), correction).to(*half);
+  if (const auto half = autograd::half_result(self)) return cov(autograd::widened(self), correction).to(*half);
   check(self.dim() <= 2, "cov: expected at most 2 dimensions, got ", self);
   const Tensor x = as_float(self.dim() < 2 ? self.reshape({1, -1}) : self);
   const Tensor d = x - x.mean(IntArrayRef(1), true);
@@ -229,13 +225,10 @@ Tensor Tensor::histc(int64_t bins, const Scalar& min, const Scalar& max) const {
 Tensor Tensor::quantile(double q, optional<int64_t> dim, bool keepdim, std::string_view interpolation) const {
   return tandem::quantile(*this, q, dim, keepdim, interpolation);
 }
-Tensor Tensor::quantile(const Tensor& q, optional<int64_t> dim, bool keepdim,
-                        std::string_view interpolation) const {
+Tensor Tensor::quantile(const Tensor& q, optional<int64_t> dim, bool keepdim, std::string_view interpolation) const {
   return tandem::quantile(*this, q, dim, keepdim, interpolation);
 }
-std::tuple<Tensor, Tensor> Tensor::mode(int64_t dim, bool keepdim) const {
-  return tandem::mode(*this, dim, keepdim);
-}
+std::tuple<Tensor, Tensor> Tensor::mode(int64_t dim, bool keepdim) const { return tandem::mode(*this, dim, keepdim); }
 
 Tensor Tensor::cov(int64_t correction) const { return tandem::cov(*this, correction); }
 Tensor Tensor::corrcoef() const { return tandem::corrcoef(*this); }
@@ -243,12 +236,10 @@ Tensor Tensor::nanmedian() const { return tandem::nanmedian(*this); }
 std::tuple<Tensor, Tensor> Tensor::nanmedian(int64_t dim, bool keepdim) const {
   return tandem::nanmedian(*this, dim, keepdim);
 }
-Tensor Tensor::nanquantile(double q, optional<int64_t> dim, bool keepdim,
-                           std::string_view interpolation) const {
+Tensor Tensor::nanquantile(double q, optional<int64_t> dim, bool keepdim, std::string_view interpolation) const {
   return tandem::nanquantile(*this, q, dim, keepdim, interpolation);
 }
-Tensor Tensor::nanquantile(const Tensor& q, optional<int64_t> dim, bool keepdim,
-                           std::string_view interpolation) const {
+Tensor Tensor::nanquantile(const Tensor& q, optional<int64_t> dim, bool keepdim, std::string_view interpolation) const {
   return tandem::nanquantile(*this, q, dim, keepdim, interpolation);
 }
 

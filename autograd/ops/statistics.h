@@ -8,12 +8,10 @@
 namespace tandem {
 
 /// The mean of the elements that are not NaN; NaN if there are none. Floating point. No dimensions means all.
-Tensor nanmean(const Tensor& self, IntArrayRef dim = {}, bool keepdim = false,
-               optional<ScalarType> dtype = nullopt);
+Tensor nanmean(const Tensor& self, IntArrayRef dim = {}, bool keepdim = false, optional<ScalarType> dtype = nullopt);
 /// Applies x[1:] - x[:-1] along `dim` n times (for bool: whether they differ), after joining prepend before
 /// and append after x.
-Tensor diff(const Tensor& self, int64_t n = 1, int64_t dim = -1, const Tensor& prepend = {},
-            const Tensor& append = {});
+Tensor diff(const Tensor& self, int64_t n = 1, int64_t dim = -1, const Tensor& prepend = {}, const Tensor& append = {});
 /// norm(self - other, p)
 Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p = 2);
 /// The number of elements in each of `bins` equal intervals of [min, max], as floating point. With min = max,

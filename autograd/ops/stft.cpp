@@ -19,14 +19,14 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-void check_window(const char* operation, const Tensor& self, const Tensor& window, int64_t n_fft,
-                  int64_t hop_length, int64_t win_length) {
+void check_window(const char* operation, const Tensor& self, const Tensor& window, int64_t n_fft, int64_t hop_length,
+                  int64_t win_length) {
   check(win_length > 0 && win_length <= n_fft, operation,
         ": expected 0 < win_length <= n_fft, but got win_length=", win_length, " and n_fft=", n_fft);
   check(hop_length > 0, operation, ": expected hop_length > 0, but got hop_length=", hop_length);
   if (!window.defined()) return;
-  check(window.device() == self.device(), operation, ": the window must be on the same device\n  self   ",
-        self, "\n  window ", window);
+  check(window.device() == self.device(), operation, ": the window must be on the same device\n  self   ", self,
+        "\n  window ", window);
   check(window.dim() == 1 && window.size(0) == win_length, operation,
         ": expected a 1D window tensor of size equal to win_length=", win_length, ", got ", window);
 }
@@ -62,13 +62,13 @@ Tensor frames(const Tensor& x, int64_t n_fft, int64_t hop, const Tensor& window)
 }  // namespace
 
 Tensor stft(const Tensor& self, int64_t n_fft, optional<int64_t> hop_length, optional<int64_t> win_length,
-            const Tensor& window, bool center, std::string_view pad_mode, bool normalized,
-            optional<bool> onesided, optional<bool> return_complex, optional<bool> align_to_window) {
+            const Tensor& window, bool center, std::string_view pad_mode, bool normalized, optional<bool> onesided,
+            optional<bool> return_complex, optional<bool> align_to_window) {
   if (autocast::is_on(self))
     return autocast::full_precision(
         [&](const Tensor& x, const Tensor& w) {
-          return stft(x, n_fft, hop_length, win_length, w, center, pad_mode, normalized, onesided,
-                      return_complex, align_to_window);
+          return stft(x, n_fft, hop_length, win_length, w, center, pad_mode, normalized, onesided, return_complex,
+                      align_to_window);
         },
         self, window);
   check(!center || !align_to_window.has_value(), "stft: only supports align_to_window for center = false");
@@ -96,8 +96,8 @@ Tensor stft(const Tensor& self, int64_t n_fft, optional<int64_t> hop_length, opt
   const double scale = normalized ? 1 / std::sqrt(static_cast<double>(n_fft)) : 1;
   const bool half = onesided.value_or(!complex_result);
   check(!half || !complex_result, "stft: Cannot have onesided output if window or input is complex");
-  Tensor out = parts.is_complex() ? fft_pairs(view_as_real(parts), {2}, false, scale)
-                                  : fft_real(parts, 2, !half, false, scale);
+  Tensor out =
+      parts.is_complex() ? fft_pairs(view_as_real(parts), {2}, false, scale) : fft_real(parts, 2, !half, false, scale);
   out = out.transpose(1, 2);
   if (self.dim() == 1) out = out.squeeze(0);
   return return_complex.value_or(complex_result) ? view_as_complex(out) : out;
@@ -124,8 +124,7 @@ void check_spectrum(const Tensor& self, int64_t n_fft, int64_t hop, int64_t win_
   const int64_t frequencies = half ? n_fft / 2 + 1 : n_fft;
   check(self.size(-2) == frequencies, "istft: expected ", frequencies, " frequencies (",
         half ? "n_fft / 2 + 1 when onesided" : "n_fft when not onesided", "), got ", self);
-  check(hop > 0 && hop <= win_length,
-        "istft: expected 0 < hop_length <= win_length, but got hop_length=", hop,
+  check(hop > 0 && hop <= win_length, "istft: expected 0 < hop_length <= win_length, but got hop_length=", hop,
         " and win_length=", win_length);
 }
 
@@ -144,13 +143,12 @@ Tensor overlap_add(const Tensor& windows, int64_t n_fft, int64_t hop, int64_t le
 }  // namespace
 
 Tensor istft(const Tensor& self, int64_t n_fft, optional<int64_t> hop_length, optional<int64_t> win_length,
-             const Tensor& window, bool center, bool normalized, optional<bool> onesided,
-             optional<int64_t> length, bool return_complex) {
+             const Tensor& window, bool center, bool normalized, optional<bool> onesided, optional<int64_t> length,
+             bool return_complex) {
   if (autocast::is_on(self))
     return autocast::full_precision(
         [&](const Tensor& x, const Tensor& w) {
-          return istft(x, n_fft, hop_length, win_length, w, center, normalized, onesided, length,
-                       return_complex);
+          return istft(x, n_fft, hop_length, win_length, w, center, normalized, onesided, length, return_complex);
         },
         self, window);
   const int64_t hop = hop_length.value_or(n_fft / 4), points = win_length.value_or(n_fft);
@@ -161,8 +159,7 @@ Tensor istft(const Tensor& self, int64_t n_fft, optional<int64_t> hop_length, op
   check(return_complex || !window.defined() || !window.is_complex(),
         "istft: Complex windows are incompatible with return_complex=False");
   const Tensor pairs = view_as_real(self.dim() == 2 ? self.unsqueeze(0) : self).transpose(1, 2);
-  const int64_t count = pairs.size(1),
-                whole = add_sizes("istft", n_fft, multiply_sizes("istft", hop, count - 1));
+  const int64_t count = pairs.size(1), whole = add_sizes("istft", n_fft, multiply_sizes("istft", hop, count - 1));
   Tensor shape = full_window(self, window, n_fft, points);
   if (!shape.defined()) shape = ones({n_fft}, self.options().dtype(toRealValueType(self.scalar_type())));
   const Tensor windows = inverse_frames(pairs, n_fft, half, normalized, return_complex) * shape;
@@ -180,22 +177,21 @@ Tensor istft(const Tensor& self, int64_t n_fft, optional<int64_t> hop_length, op
   return end > whole ? zero_padded(out, 0, end - whole) : out;
 }
 
-Tensor Tensor::stft(int64_t n_fft, optional<int64_t> hop_length, optional<int64_t> win_length,
-                    const Tensor& window, bool normalized, optional<bool> onesided,
-                    optional<bool> return_complex, optional<bool> align_to_window) const {
+Tensor Tensor::stft(int64_t n_fft, optional<int64_t> hop_length, optional<int64_t> win_length, const Tensor& window,
+                    bool normalized, optional<bool> onesided, optional<bool> return_complex,
+                    optional<bool> align_to_window) const {
   return tandem::stft(*this, n_fft, hop_length, win_length, window, normalized, onesided, return_complex,
                       align_to_window);
 }
-Tensor Tensor::stft(int64_t n_fft, optional<int64_t> hop_length, optional<int64_t> win_length,
-                    const Tensor& window, bool center, std::string_view pad_mode, bool normalized,
-                    optional<bool> onesided, optional<bool> return_complex,
-                    optional<bool> align_to_window) const {
+Tensor Tensor::stft(int64_t n_fft, optional<int64_t> hop_length, optional<int64_t> win_length, const Tensor& window,
+                    bool center, std::string_view pad_mode, bool normalized, optional<bool> onesided,
+                    optional<bool> return_complex, optional<bool> align_to_window) const {
   return tandem::stft(*this, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided,
                       return_complex, align_to_window);
 }
-Tensor Tensor::istft(int64_t n_fft, optional<int64_t> hop_length, optional<int64_t> win_length,
-                     const Tensor& window, bool center, bool normalized, optional<bool> onesided,
-                     optional<int64_t> length, bool return_complex) const {
+Tensor Tensor::istft(int64_t n_fft, optional<int64_t> hop_length, optional<int64_t> win_length, const Tensor& window,
+                     bool center, bool normalized, optional<bool> onesided, optional<int64_t> length,
+                     bool return_complex) const {
   return tandem::istft(*this, n_fft, hop_length, win_length, window, center, normalized, onesided, length,
                        return_complex);
 }

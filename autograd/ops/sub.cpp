@@ -26,8 +26,7 @@ ScalarType sub_type(ScalarType type, const Scalar& alpha) {
   check(type != kBool, "sub: not defined for bool; use logical_xor, or logical_not of the other");
   check(!alpha.isFloatingPoint() || is_differentiable(type), "sub: alpha ", alpha,
         " must be an integer because the result is ", type);
-  check(!alpha.isComplex() || is_complex(type), "sub: alpha ", alpha, " must be real because the result is ",
-        type);
+  check(!alpha.isComplex() || is_complex(type), "sub: alpha ", alpha, " must be real because the result is ", type);
   return type;
 }
 // LibTorch also rejects a single bool tensor.
@@ -56,12 +55,8 @@ Tensor rsub(const Tensor& self, const Scalar& other, const Scalar& alpha) {
   return out;
 }
 
-Tensor Tensor::sub(const Tensor& other, const Scalar& alpha) const {
-  return tandem::sub(*this, other, alpha);
-}
-Tensor Tensor::sub(const Scalar& other, const Scalar& alpha) const {
-  return tandem::sub(*this, other, alpha);
-}
+Tensor Tensor::sub(const Tensor& other, const Scalar& alpha) const { return tandem::sub(*this, other, alpha); }
+Tensor Tensor::sub(const Scalar& other, const Scalar& alpha) const { return tandem::sub(*this, other, alpha); }
 
 Tensor& Tensor::sub_(const Tensor& other, const Scalar& alpha) const {
   const ScalarType type = sub_type(*this, other, alpha);

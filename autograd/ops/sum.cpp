@@ -59,8 +59,7 @@ Tensor sum(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarTyp
     return autocast::full_precision([&](const Tensor& x) { return tandem::sum(x, dim, keepdim); }, self);
   const bool integral = is_integral(self.dtype(), true);
   const ScalarType type = dtype.value_or(integral ? kLong : self.dtype());
-  if (is_integral(type, true) && type != kLong)
-    return tandem::sum(as_type(self, type), dim, keepdim, kLong).to(type);
+  if (is_integral(type, true) && type != kLong) return tandem::sum(as_type(self, type), dim, keepdim, kLong).to(type);
   const Tensor x = integral && type == kLong ? self : as_type(self, type);
   const uint32_t mask = dim_mask(dim, x.dim());
   if (x.is_complex()) {
@@ -74,15 +73,12 @@ Tensor sum(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarTyp
   if (auto* node = record<SumBackward>(out, x)) node->reduced = {x.sizes(), mask, keepdim};
   return out;
 }
-Tensor sum(const Tensor& self, optional<ScalarType> dtype) {
-  return tandem::sum(self, IntArrayRef{}, false, dtype);
-}
+Tensor sum(const Tensor& self, optional<ScalarType> dtype) { return tandem::sum(self, IntArrayRef{}, false, dtype); }
 Tensor nansum(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
   if (autocast::is_on_cuda(self))
     return autocast::unchanged([&](const Tensor& t) { return nansum(t, dim, keepdim, dtype); }, self);
   autograd::refuse_complex("nansum", self);
-  if (!self.is_floating_point() || (dtype && !is_floating_point(*dtype)))
-    return tandem::sum(self, dim, keepdim, dtype);
+  if (!self.is_floating_point() || (dtype && !is_floating_point(*dtype))) return tandem::sum(self, dim, keepdim, dtype);
   return tandem::sum(self.masked_fill(self.detach() != self.detach(), 0), dim, keepdim, dtype);
 }
 Tensor Tensor::sum(optional<ScalarType> dtype) const { return tandem::sum(*this, dtype); }

@@ -15,8 +15,7 @@ bool detail::broadcasts(IntArrayRef size, IntArrayRef wide) {
 
 Tensor sum_to_size(const Tensor& self, IntArrayRef size, const char* operation) {
   if (self.sizes() == size) return self;
-  check(detail::broadcasts(size, self.sizes()), operation, ": shape ", size, " does not broadcast to ",
-        self.sizes());
+  check(detail::broadcasts(size, self.sizes()), operation, ": shape ", size, " does not broadcast to ", self.sizes());
   const std::size_t n = self.sizes().size(), extra = n - size.size();
   Dims dims;
   for (std::size_t d = 0; d < n; ++d)

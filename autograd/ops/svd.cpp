@@ -27,8 +27,7 @@ Tensor skew(const Tensor& x) { return x - x.mH(); }
 // D of both products, of which one may be undefined.
 Tensor phase_gradient(const Tensor& uu, const Tensor& vv, const Tensor& s) {
   const auto phases = [](const Tensor& x) { return imag(x.diagonal(0, -2, -1)); };
-  const Tensor of_u = uu.defined() ? phases(uu) : zeros_like(s),
-               of_v = vv.defined() ? phases(vv) : zeros_like(s);
+  const Tensor of_u = uu.defined() ? phases(uu) : zeros_like(s), of_v = vv.defined() ? phases(vv) : zeros_like(s);
   check_phases("linalg.svd", "a pair of singular vectors", of_u + of_v);
   const Tensor difference = (of_u - of_v) / (s * 2);
   return complex(zeros_like(s), difference).diag_embed();
@@ -40,8 +39,8 @@ struct SvdBackward final : Node {
     const Tensor s = values.unpack(*this);
     const int64_t k = s.size(-1);
     const Tensor us = u.unpack(*this).narrow(-1, 0, k), vt = vh.unpack(*this).narrow(-2, 0, k);
-    Tensor inner = g[1].defined() ? g[1].diag_embed().to(us.dtype())
-                                  : zeros(matrix_sizes(batch_sizes(us), k, k), us.options());
+    Tensor inner =
+        g[1].defined() ? g[1].diag_embed().to(us.dtype()) : zeros(matrix_sizes(batch_sizes(us), k, k), us.options());
     const Tensor square = s.square(), unit = identity(s, k);
     const Tensor gap = square.unsqueeze(-2) - square.unsqueeze(-1) + unit, off = 1 - unit;
     Tensor result, uu, vv;
@@ -76,11 +75,9 @@ struct SvdBackward final : Node {
   SavedTensor u, values, vh;
 };
 
-std::tuple<Tensor, Tensor, Tensor> decompose(const char* operation, const Tensor& a, bool full,
-                                             bool with_vectors) {
+std::tuple<Tensor, Tensor, Tensor> decompose(const char* operation, const Tensor& a, bool full, bool with_vectors) {
   if (autocast::is_on(a))
-    return autocast::full_precision(
-        [&](const Tensor& t) { return decompose(operation, t, full, with_vectors); }, a);
+    return autocast::full_precision([&](const Tensor& t) { return decompose(operation, t, full, with_vectors); }, a);
   check_matrices(operation, a);
   const int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n);
   const Dims batch = batch_sizes(a);
@@ -95,8 +92,7 @@ std::tuple<Tensor, Tensor, Tensor> decompose(const char* operation, const Tensor
     copy_raw(u, identity(a, m, u.size(-1)).expand(u.sizes()));
     copy_raw(vh, identity(a, vh.size(-2), n).expand(vh.sizes()));
   }
-  check_info(operation, info,
-             "The algorithm failed to converge because the input matrix contained non-finite values.");
+  check_info(operation, info, "The algorithm failed to converge because the input matrix contained non-finite values.");
   if (auto* node = record_list<SvdBackward>({u, s, vh}, {a})) {
     node->u.save_output(u, 0);
     node->values.save_output(s, 1);
@@ -111,8 +107,7 @@ void check_driver(const char* operation, const optional<std::string_view>& drive
 
 }  // namespace
 
-std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor& A, bool full_matrices,
-                                              optional<std::string_view> driver) {
+std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor& A, bool full_matrices, optional<std::string_view> driver) {
   check_driver("linalg.svd", driver);
   return decompose("linalg.svd", A, full_matrices, true);
 }

@@ -5,8 +5,7 @@
 
 namespace tandem {
 
-TensorLiteral::TensorLiteral(const std::vector<bool>& values)
-    : kind_(Kind::kRun), type_(kBool), size_(values.size()) {
+TensorLiteral::TensorLiteral(const std::vector<bool>& values) : kind_(Kind::kRun), type_(kBool), size_(values.size()) {
   owned_ = empty_raw({static_cast<int64_t>(size_)}, kBool, Device(kCPU, 0));
   for (std::size_t i = 0; i < size_; ++i) owned_.ptr<bool>()[i] = values[i];
   data_ = owned_.data_ptr();
@@ -35,8 +34,8 @@ void TensorLiteral::check_sizes(const Dims& sizes, std::size_t depth) const {
     return;
   }
   check(depth < sizes.size(), "tensor: expected a number, got a list at depth ", depth);
-  check(static_cast<int64_t>(size_) == sizes[depth], "tensor: lists differ in length: one at depth ", depth,
-        " has ", size_, " elements, the first one has ", sizes[depth]);
+  check(static_cast<int64_t>(size_) == sizes[depth], "tensor: lists differ in length: one at depth ", depth, " has ",
+        size_, " elements, the first one has ", sizes[depth]);
   if (kind_ == Kind::kRun)
     check(depth + 1 == sizes.size(), "tensor: expected lists, got numbers at depth ", depth + 1);
   else
@@ -54,8 +53,7 @@ void TensorLiteral::write(T*& out) const {
       break;
     case Kind::kRun:
       dispatch(type_, StoredTypes{}, "tensor", [&]<class From>(Type<From>) {
-        for (std::size_t i = 0; i < size_; ++i)
-          *out++ = Scalar(static_cast<const From*>(data_)[i]).template to<T>();
+        for (std::size_t i = 0; i < size_; ++i) *out++ = Scalar(static_cast<const From*>(data_)[i]).template to<T>();
       });
   }
 }

@@ -25,16 +25,15 @@ Dims order_of(int64_t rank, uint32_t mask, IntArrayRef dims, bool behind) {
 Tensor tensordot(const Tensor& self, const Tensor& other, IntArrayRef dims_self, IntArrayRef dims_other) {
   if (autocast::is_on_cuda(self))
     return autocast::promoted(
-        [&](const Tensor& t1, const Tensor& t2) { return tensordot(t1, t2, dims_self, dims_other); }, self,
-        other);
+        [&](const Tensor& t1, const Tensor& t2) { return tensordot(t1, t2, dims_self, dims_other); }, self, other);
   check(dims_self.size() == dims_other.size(), "tensordot: dimensions ", dims_self, " and ", dims_other,
         " differ in length");
   const uint32_t mask_self = dim_mask(dims_self, self.dim(), false),
                  mask_other = dim_mask(dims_other, other.dim(), false);
   int64_t summed = 1;
   for (std::size_t i = 0; i < dims_self.size(); ++i) {
-    check(self.size(dims_self[i]) == other.size(dims_other[i]), "tensordot: sizes of dimensions ",
-          dims_self[i], " and ", dims_other[i], " differ\n  self  ", self, "\n  other ", other);
+    check(self.size(dims_self[i]) == other.size(dims_other[i]), "tensordot: sizes of dimensions ", dims_self[i],
+          " and ", dims_other[i], " differ\n  self  ", self, "\n  other ", other);
     summed *= self.size(dims_self[i]);
   }
   const Tensor a = self.permute(order_of(self.dim(), mask_self, dims_self, true)),

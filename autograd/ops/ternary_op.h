@@ -8,8 +8,7 @@ namespace tandem::autograd {
 
 /// The shape that three tensors broadcast to.
 inline Dims broadcast_sizes(const Tensor& a, const Tensor& b, const Tensor& c, const char* operation) {
-  return tandem::broadcast_sizes(tandem::broadcast_sizes(a.sizes(), b.sizes(), operation), c.sizes(),
-                                 operation);
+  return tandem::broadcast_sizes(tandem::broadcast_sizes(a.sizes(), b.sizes(), operation), c.sizes(), operation);
 }
 /// The device of the result. Throws Error when the arguments are on different devices.
 inline Device device_of(const Tensor& a, const Tensor& b, const Tensor& c, const char* operation) {
@@ -21,8 +20,7 @@ inline Device device_of(const Tensor& a, const Tensor& b, const Tensor& c, const
 
 /// Op on three tensors in `type`, without autograd.
 template <class Op>
-Tensor ternary_raw(const Tensor& a, const Tensor& b, const Tensor& c, ScalarType type,
-                   const Scalar& parameter = 0) {
+Tensor ternary_raw(const Tensor& a, const Tensor& b, const Tensor& c, ScalarType type, const Scalar& parameter = 0) {
   const Device device = device_of(a, b, c, Op::name);
   const Prepared x(a, type, device), y(b, type, device), z(c, type, device);
   Tensor out = empty_raw(broadcast_sizes(a, b, c, Op::name), type, device);
@@ -31,8 +29,7 @@ Tensor ternary_raw(const Tensor& a, const Tensor& b, const Tensor& c, ScalarType
 }
 /// The same with a number as the third argument.
 template <class Op>
-Tensor ternary_raw(const Tensor& a, const Tensor& b, const Scalar& c, ScalarType type,
-                   const Scalar& parameter = 0) {
+Tensor ternary_raw(const Tensor& a, const Tensor& b, const Scalar& c, ScalarType type, const Scalar& parameter = 0) {
   check_same_device(Op::name, a, b);
   const Device device = device_of(a, b);
   const Prepared x(a, type, device), y(b, type, device);

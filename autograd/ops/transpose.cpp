@@ -43,8 +43,7 @@ Tensor& Tensor::transpose_(int64_t dim0, int64_t dim1) const {
 Tensor Tensor::t() const { return tandem::t(*this); }
 Tensor Tensor::adjoint() const { return tandem::adjoint(*this); }
 Tensor Tensor::matrix_H() const {
-  check(dim() == 2 || dim() == 0, "matrix_H: expected a matrix, got ", *this,
-        "; use mH() for a batch of matrices");
+  check(dim() == 2 || dim() == 0, "matrix_H: expected a matrix, got ", *this, "; use mH() for a batch of matrices");
   return adjoint();
 }
 Tensor Tensor::numpy_T() const {

@@ -19,8 +19,7 @@ const Tensor& not_bool(const Tensor& x, const char* operation) {
 // Those that autocast computes in float32 on CUDA.
 template <class Op>
 Tensor unary_in_range(const Tensor& x) {
-  if (autocast::is_on_cuda(x))
-    return autocast::full_precision([](const Tensor& t) { return unary_float<Op>(t); }, x);
+  if (autocast::is_on_cuda(x)) return autocast::full_precision([](const Tensor& t) { return unary_float<Op>(t); }, x);
   return unary_float<Op>(x);
 }
 

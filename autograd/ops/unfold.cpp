@@ -54,8 +54,8 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
   if (self.dim() == 0) return unfold_number(self, size);
   const auto d = static_cast<std::size_t>(dimension);
   Dims sizes(self.sizes()), strides(self.strides());
-  check(size <= sizes[d], "unfold: window ", size, " is larger than dimension ", dimension, " of size ",
-        sizes[d], "\n  self ", self);
+  check(size <= sizes[d], "unfold: window ", size, " is larger than dimension ", dimension, " of size ", sizes[d],
+        "\n  self ", self);
   const int64_t element = strides[d];
   step = std::min(step, sizes[d] + 1);  // a longer step never applies
   sizes[d] = (sizes[d] - size) / step + 1;
@@ -72,12 +72,10 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
   return out;
 }
 
-Tensor unfold_backward(const Tensor& grad_in, IntArrayRef input_sizes, int64_t dim, int64_t size,
-                       int64_t step) {
+Tensor unfold_backward(const Tensor& grad_in, IntArrayRef input_sizes, int64_t dim, int64_t size, int64_t step) {
   dim = wrap_dim(dim, static_cast<int64_t>(input_sizes.size()));
   check(!input_sizes.empty() && size >= 1 && step >= 1 && size <= input_sizes[static_cast<std::size_t>(dim)],
-        "unfold_backward: a window ", size, " with step ", step, " does not fit dimension ", dim, " of ",
-        input_sizes);
+        "unfold_backward: a window ", size, " with step ", step, " does not fit dimension ", dim, " of ", input_sizes);
   step = std::min(step, input_sizes[static_cast<std::size_t>(dim)] + 1);  // a longer step never applies
   Dims sizes(input_sizes);
   sizes[static_cast<std::size_t>(dim)] = (sizes[static_cast<std::size_t>(dim)] - size) / step + 1;

@@ -32,8 +32,7 @@ Tensor ranks(const Tensor& sorted, const Tensor& values, bool right) {
 
 bool right_of(bool right, optional<std::string_view> side) {
   if (!side) return right;
-  check(*side == "left" || *side == "right", "searchsorted: side must be 'left' or 'right', got '", *side,
-        "'");
+  check(*side == "left" || *side == "right", "searchsorted: side must be 'left' or 'right', got '", *side, "'");
   check(*side == "right" || !right, "searchsorted: side 'left' contradicts right = true");
   return *side == "right";
 }
@@ -94,8 +93,8 @@ Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& self, bool out_
     check(fits, "searchsorted: dimensions before the last must be equal\n  sorted_sequence ", sorted,
           "\n  self            ", self);
   }
-  check(sorted.dtype() == self.dtype() || self.dim() == 0, "searchsorted: dtypes differ\n  sorted_sequence ",
-        sorted, "\n  self            ", self);
+  check(sorted.dtype() == self.dtype() || self.dim() == 0, "searchsorted: dtypes differ\n  sorted_sequence ", sorted,
+        "\n  self            ", self);
   const ScalarType type = result_type(sorted, self), out = out_int32 ? kInt : kLong;
   if (self.numel() == 0) return empty(self.sizes(), self.options().dtype(out));
   const int64_t rows = one ? 1 : self.numel() / self.size(-1);
@@ -119,8 +118,7 @@ Tensor bucketize(const Scalar& self, const Tensor& boundaries, bool out_int32, b
 
 Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool invert) {
   const ScalarType type = result_type(elements, test_elements);
-  const Tensor x = as_type(elements.detach(), type),
-               row = as_type(test_elements.detach(), type).reshape({-1});
+  const Tensor x = as_type(elements.detach(), type), row = as_type(test_elements.detach(), type).reshape({-1});
   if (row.numel() == 0) return full(x.sizes(), invert, TensorOptions(kBool).device(x.device()));
   const Tensor sorted = std::get<0>(tandem::sort(row));
   const Tensor place = searchsorted(sorted, x.reshape({-1})).clamp_max(Scalar(row.numel() - 1));
@@ -164,8 +162,7 @@ Result unique_dim(const Tensor& self, int64_t dim, bool, bool return_inverse, bo
   return {values.movedim(0, wrap_dim(dim, self.dim())).contiguous(), inverse, counts};
 }
 
-Result unique_consecutive(const Tensor& self, bool return_inverse, bool return_counts,
-                          optional<int64_t> dim) {
+Result unique_consecutive(const Tensor& self, bool return_inverse, bool return_counts, optional<int64_t> dim) {
   refuse_complex("unique_consecutive", self);
   if (dim) {
     const Tensor rows = check_slices("unique_consecutive", self, *dim);

@@ -53,12 +53,10 @@ Tensor spread(const Tensor& self, Spread s, Tensor mean = {}) {
     const Tensor zero = sum.detach() == 0;  // there the gradient is 0, as for real numbers
     return sum.masked_fill(zero, 1).sqrt().masked_fill(zero, 0);
   }
-  check(self.is_floating_point(), s.root ? "std" : "var",
-        ": expected a floating point or complex tensor, got ", self);
+  check(self.is_floating_point(), s.root ? "std" : "var", ": expected a floating point or complex tensor, got ", self);
   const Dims sizes = reduced_sizes(self.sizes(), s.mask, true);
   Tensor out = empty_raw(sizes, self.dtype(), self.device());
-  const double divisor =
-      std::max(0.0, static_cast<double>(reduced_numel(self.sizes(), s.mask)) - s.correction);
+  const double divisor = std::max(0.0, static_cast<double>(reduced_numel(self.sizes(), s.mask)) - s.correction);
   if (!mean.defined()) {
     mean = empty_raw(sizes, self.dtype(), self.device());
     backend(self).reduce.mean(mean, self, s.mask);
@@ -104,8 +102,8 @@ Tensor std(const Tensor& self, optional<IntArrayRef> dim, const optional<Scalar>
   return spread(self, dim.value_or(IntArrayRef{}), correction.value_or(1).toDouble(), keepdim, true);
 }
 
-std::tuple<Tensor, Tensor> var_mean(const Tensor& self, optional<IntArrayRef> dim,
-                                    const optional<Scalar>& correction, bool keepdim) {
+std::tuple<Tensor, Tensor> var_mean(const Tensor& self, optional<IntArrayRef> dim, const optional<Scalar>& correction,
+                                    bool keepdim) {
   return {var(self, dim, correction, keepdim), self.mean(dim.value_or(IntArrayRef{}), keepdim)};
 }
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, IntArrayRef dim, bool unbiased, bool keepdim) {
@@ -114,8 +112,8 @@ std::tuple<Tensor, Tensor> var_mean(const Tensor& self, IntArrayRef dim, bool un
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, bool unbiased) {
   return var_mean(self, IntArrayRef{}, unbiased, false);
 }
-std::tuple<Tensor, Tensor> std_mean(const Tensor& self, optional<IntArrayRef> dim,
-                                    const optional<Scalar>& correction, bool keepdim) {
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, optional<IntArrayRef> dim, const optional<Scalar>& correction,
+                                    bool keepdim) {
   return {tandem::std(self, dim, correction, keepdim), self.mean(dim.value_or(IntArrayRef{}), keepdim)};
 }
 std::tuple<Tensor, Tensor> std_mean(const Tensor& self, IntArrayRef dim, bool unbiased, bool keepdim) {

@@ -22,8 +22,7 @@ Dims infer_size(IntArrayRef size, int64_t numel, const char* operation) {
     }
   }
   if (unknown != size.size()) {
-    check(known != 0 && numel % known == 0, operation, ": shape ", size, " does not hold ", numel,
-          " elements");
+    check(known != 0 && numel % known == 0, operation, ": shape ", size, " does not hold ", numel, " elements");
     out[unknown] = numel / known;
     known *= out[unknown];
   }
@@ -78,8 +77,8 @@ Tensor view_with(const Tensor& self, const Dims& size, const Dims& strides) {
 Tensor view(const Tensor& self, IntArrayRef size) {
   const Dims wanted = infer_size(size, self.numel(), "view");
   const auto strides = view_strides(self, wanted);
-  check(strides.has_value(), "view: ", self, " with strides ", self.strides(), " cannot be viewed as ",
-        wanted, " without a copy; use reshape");
+  check(strides.has_value(), "view: ", self, " with strides ", self.strides(), " cannot be viewed as ", wanted,
+        " without a copy; use reshape");
   return view_with(self, wanted, *strides);
 }
 
@@ -92,8 +91,7 @@ Tensor reshape(const Tensor& self, IntArrayRef shape) {
 Tensor flatten(const Tensor& self, int64_t start_dim, int64_t end_dim) {
   start_dim = wrap_dim(start_dim, self.dim());
   end_dim = wrap_dim(end_dim, self.dim());
-  check(start_dim <= end_dim, "flatten: start_dim ", start_dim, " must not be greater than end_dim ",
-        end_dim);
+  check(start_dim <= end_dim, "flatten: start_dim ", start_dim, " must not be greater than end_dim ", end_dim);
   if (self.dim() == 0) return reshape(self, {1});
   if (start_dim == end_dim) return self;
   Dims sizes;
@@ -123,8 +121,7 @@ Tensor ravel(const Tensor& self) { return reshape(self.contiguous(), {-1}); }
 
 Tensor view(const Tensor& self, ScalarType dtype) {
   if (dtype == self.dtype()) return view_with(self, Dims(self.sizes()), Dims(self.strides()));
-  const int64_t from = self.element_size(), to = item_size(dtype),
-                ratio = std::max(from, to) / std::min(from, to);
+  const int64_t from = self.element_size(), to = item_size(dtype), ratio = std::max(from, to) / std::min(from, to);
   Dims sizes(self.sizes()), strides(self.strides());
   int64_t offset = self.storage_offset();
   if (from != to) {
@@ -136,8 +133,8 @@ Tensor view(const Tensor& self, ScalarType dtype) {
       whole = whole && (from > to || strides[d] % ratio == 0);
       strides[d] = from > to ? strides[d] * ratio : strides[d] / ratio;
     }
-    check(whole, "view: ", self, " with strides ", self.strides(), " and offset ", offset,
-          " cannot be viewed as ", dtype, ": they are not divisible by ", ratio);
+    check(whole, "view: ", self, " with strides ", self.strides(), " and offset ", offset, " cannot be viewed as ",
+          dtype, ": they are not divisible by ", ratio);
     sizes.back() = from > to ? sizes.back() * ratio : sizes.back() / ratio;
     strides.back() = 1;
     offset = from > to ? offset * ratio : offset / ratio;
@@ -146,12 +143,8 @@ Tensor view(const Tensor& self, ScalarType dtype) {
 }
 
 Tensor Tensor::view(ScalarType dtype) const { return tandem::view(*this, dtype); }
-Tensor Tensor::flatten(int64_t start_dim, int64_t end_dim) const {
-  return tandem::flatten(*this, start_dim, end_dim);
-}
-Tensor Tensor::unflatten(int64_t dim, IntArrayRef sizes) const {
-  return tandem::unflatten(*this, dim, sizes);
-}
+Tensor Tensor::flatten(int64_t start_dim, int64_t end_dim) const { return tandem::flatten(*this, start_dim, end_dim); }
+Tensor Tensor::unflatten(int64_t dim, IntArrayRef sizes) const { return tandem::unflatten(*this, dim, sizes); }
 Tensor Tensor::view(IntArrayRef size) const { return tandem::view(*this, size); }
 Tensor Tensor::reshape(IntArrayRef shape) const { return tandem::reshape(*this, shape); }
 

@@ -27,8 +27,8 @@ Tensor atleast_3d(const Tensor& self);
 
 /// start, start + step, … up to but excluding end along `dim`; bounds beyond the size are clamped to it. step
 /// > 0.
-Tensor slice(const Tensor& self, int64_t dim = 0, optional<int64_t> start = nullopt,
-             optional<int64_t> end = nullopt, int64_t step = 1);
+Tensor slice(const Tensor& self, int64_t dim = 0, optional<int64_t> start = nullopt, optional<int64_t> end = nullopt,
+             int64_t step = 1);
 /// One position along `dim`; the dimension is dropped.
 Tensor select(const Tensor& self, int64_t dim, int64_t index);
 /// start … start + length - 1 along `dim`. Throws Error when that exceeds the size.
@@ -46,9 +46,7 @@ Tensor permute(const Tensor& self, IntArrayRef dims);
 /// Moves dimensions `source` to positions `destination`; the others keep their order.
 Tensor movedim(const Tensor& self, IntArrayRef source, IntArrayRef destination);
 Tensor movedim(const Tensor& self, int64_t source, int64_t destination);
-inline Tensor swapaxes(const Tensor& self, int64_t axis0, int64_t axis1) {
-  return transpose(self, axis0, axis1);
-}
+inline Tensor swapaxes(const Tensor& self, int64_t axis0, int64_t axis1) { return transpose(self, axis0, axis1); }
 /// Removes dimensions of size 1 (all, or `dim` if its size is 1).
 Tensor squeeze(const Tensor& self);
 Tensor squeeze(const Tensor& self, int64_t dim);

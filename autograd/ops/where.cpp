@@ -30,8 +30,7 @@ Operand operand(const Prepared& p) { return p; }
 Operand operand(const Scalar& s) { return s; }
 
 template <class A, class B>
-Tensor where_raw(const Tensor& condition, IntArrayRef sizes, ScalarType type, Device device, const A& a,
-                 const B& b) {
+Tensor where_raw(const Tensor& condition, IntArrayRef sizes, ScalarType type, Device device, const A& a, const B& b) {
   const Prepared c(condition, kBool, device);
   Tensor out = empty_raw(sizes, type, device);
   backend(device).ternary.where(out, c.tensor(), operand(a), operand(b));
@@ -47,8 +46,8 @@ const Tensor& check_value(const Tensor& self, const Tensor& value) {
 }
 void check_mask(const Tensor& self, const Tensor& mask) {
   check_condition(mask, "masked_fill_");
-  check(broadcast_sizes(self.sizes(), mask.sizes(), "masked_fill_") == Dims(self.sizes()),
-        "masked_fill_: mask ", mask, " does not broadcast to ", self);
+  check(broadcast_sizes(self.sizes(), mask.sizes(), "masked_fill_") == Dims(self.sizes()), "masked_fill_: mask ", mask,
+        " does not broadcast to ", self);
 }
 
 }  // namespace
@@ -71,8 +70,7 @@ Tensor where(const Tensor& condition, const Tensor& self, const Scalar& other) {
   const ScalarType type = result_type(self, other);
   const Device device = device_of(self, condition);
   const Prepared a(self, type, device);
-  Tensor out =
-      where_raw(condition, broadcast_sizes(self.sizes(), condition.sizes(), "where"), type, device, a, other);
+  Tensor out = where_raw(condition, broadcast_sizes(self.sizes(), condition.sizes(), "where"), type, device, a, other);
   if (auto* node = record<WhereBackward>(out, self, Tensor())) node->condition.save(condition);
   return out;
 }
@@ -82,8 +80,7 @@ Tensor where(const Tensor& condition, const Scalar& self, const Tensor& other) {
   const ScalarType type = result_type(other, self);
   const Device device = device_of(other, condition);
   const Prepared b(other, type, device);
-  Tensor out =
-      where_raw(condition, broadcast_sizes(other.sizes(), condition.sizes(), "where"), type, device, self, b);
+  Tensor out = where_raw(condition, broadcast_sizes(other.sizes(), condition.sizes(), "where"), type, device, self, b);
   if (auto* node = record<WhereBackward>(out, Tensor(), other)) node->condition.save(condition);
   return out;
 }
@@ -98,8 +95,8 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value) 
   check_same_device("masked_fill", self, mask);
   check_number_fits("masked_fill", value, self.dtype());
   const Prepared b(self, self.dtype(), self.device());
-  Tensor out = where_raw(mask, broadcast_sizes(self.sizes(), mask.sizes(), "masked_fill"), self.dtype(),
-                         self.device(), value, b);
+  Tensor out = where_raw(mask, broadcast_sizes(self.sizes(), mask.sizes(), "masked_fill"), self.dtype(), self.device(),
+                         value, b);
   if (auto* node = record<WhereBackward>(out, Tensor(), self)) node->condition.save(mask);
   return out;
 }

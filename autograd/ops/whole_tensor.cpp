@@ -18,15 +18,14 @@ namespace {
 
 // The number of elements from the first to the last of this geometry. Throws Error if that overflows.
 int64_t extent(IntArrayRef size, IntArrayRef stride) {
-  check(size.size() == stride.size(), "empty_strided: ", size.size(), " sizes but ", stride.size(),
-        " strides");
+  check(size.size() == stride.size(), "empty_strided: ", size.size(), " sizes but ", stride.size(), " strides");
   if (checked_numel(size) == 0) return 0;
   int64_t last = 0;
   for (std::size_t d = 0; d < size.size(); ++d) {
     check(stride[d] >= 0, "empty_strided: strides must not be negative, got ", stride);
     int64_t reach = 0;
-    check(!__builtin_mul_overflow(size[d] - 1, stride[d], &reach) &&
-              !__builtin_add_overflow(last, reach, &last) && last < INT64_MAX,
+    check(!__builtin_mul_overflow(size[d] - 1, stride[d], &reach) && !__builtin_add_overflow(last, reach, &last) &&
+              last < INT64_MAX,
           "empty_strided: ", size, " with strides ", stride, " is too large");
   }
   return last + 1;
@@ -42,9 +41,7 @@ Tensor alias(const Tensor& self) { return self.view(self.sizes()); }
 Tensor fill(const Tensor& self, const Scalar& value) { return self.clone().fill_(value); }
 Tensor fill(const Tensor& self, const Tensor& value) { return self.clone().fill_(value); }
 Tensor zero(const Tensor& self) { return self.clone().zero_(); }
-Tensor copy(const Tensor& self, const Tensor& src, bool non_blocking) {
-  return self.clone().copy_(src, non_blocking);
-}
+Tensor copy(const Tensor& self, const Tensor& src, bool non_blocking) { return self.clone().copy_(src, non_blocking); }
 Tensor resize(const Tensor& self, IntArrayRef size, optional<MemoryFormat>) {
   Tensor out = self.detach().clone();
   out.resize_(size);
@@ -61,15 +58,14 @@ Tensor set(const Tensor& self, const Tensor& source) {
 Tensor set(const Tensor& self) { return empty({0}, self.options()); }
 Tensor& set_(Tensor& self, const Tensor& source) {
   check(!self.requires_grad(), "set_: the tensor requires a gradient: ", self, "; use detach()");
-  check(self.dtype() == source.dtype() && self.device() == source.device(),
-        "set_: dtypes or devices differ\n  self   ", self, "\n  source ", source);
+  check(self.dtype() == source.dtype() && self.device() == source.device(), "set_: dtypes or devices differ\n  self   ",
+        self, "\n  source ", source);
   self.set_data(source.detach());
   return self;
 }
 Tensor& set_(Tensor& self) { return set_(self, empty({0}, self.options())); }
 
-const Tensor& as_strided_(const Tensor& self, IntArrayRef size, IntArrayRef stride,
-                          optional<int64_t> storage_offset) {
+const Tensor& as_strided_(const Tensor& self, IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset) {
   check(!self.requires_grad(), "as_strided_: the tensor requires a gradient: ", self, "; use as_strided");
   const Tensor window = as_strided(self.detach(), size, stride, storage_offset);
   TensorImpl& impl = *self.impl();
@@ -87,9 +83,7 @@ bool can_cast(ScalarType from, ScalarType to) {
   if (is_complex(from) || is_complex(to)) return is_complex(to);
   return !(is_floating_point(from) && is_integral(to, false)) && !(from != kBool && to == kBool);
 }
-std::vector<Tensor> nonzero_numpy(const Tensor& self) {
-  return where(self.dim() == 0 ? self.unsqueeze(0) : self);
-}
+std::vector<Tensor> nonzero_numpy(const Tensor& self) { return where(self.dim() == 0 ? self.unsqueeze(0) : self); }
 Tensor nonzero_static(const Tensor& self, int64_t size, int64_t fill_value) {
   check(size >= 0, "nonzero_static: expected a size >= 0, got ", size);
   const Tensor found = nonzero(self);
@@ -103,13 +97,12 @@ Tensor empty_strided(IntArrayRef size, IntArrayRef stride, const TensorOptions& 
   if (options.requires_grad()) out.requires_grad_();
   return out;
 }
-Tensor new_empty_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride,
-                         const TensorOptions& options) {
+Tensor new_empty_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride, const TensorOptions& options) {
   return empty_strided(size, stride, autograd::merge_options(options, self));
 }
 Tensor empty_permuted(IntArrayRef size, IntArrayRef physical_layout, const TensorOptions& options) {
-  check(size.size() == physical_layout.size(), "empty_permuted: ", size.size(), " sizes but ",
-        physical_layout.size(), " dimensions in physical_layout");
+  check(size.size() == physical_layout.size(), "empty_permuted: ", size.size(), " sizes but ", physical_layout.size(),
+        " dimensions in physical_layout");
   Dims stride(size.size(), -1);
   int64_t step = checked_numel(size) >= 0 ? 1 : 0;
   for (std::size_t i = physical_layout.size(); i-- > 0;) {
@@ -158,11 +151,8 @@ std::vector<Tensor> unflatten_dense_tensors(const Tensor& flat, TensorList tenso
 }
 
 Tensor& Tensor::set_() const { return tandem::set_(tandem::detail::mutable_handle(*this)); }
-Tensor& Tensor::set_(const Tensor& source) const {
-  return tandem::set_(tandem::detail::mutable_handle(*this), source);
-}
-const Tensor& Tensor::as_strided_(IntArrayRef size, IntArrayRef stride,
-                                  optional<int64_t> storage_offset) const {
+Tensor& Tensor::set_(const Tensor& source) const { return tandem::set_(tandem::detail::mutable_handle(*this), source); }
+const Tensor& Tensor::as_strided_(IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset) const {
   return tandem::as_strided_(*this, size, stride, storage_offset);
 }
 Tensor Tensor::new_empty_strided(IntArrayRef size, IntArrayRef stride, const TensorOptions& options) const {

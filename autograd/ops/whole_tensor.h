@@ -22,8 +22,7 @@ Tensor zero(const Tensor& self);
 Tensor copy(const Tensor& self, const Tensor& src, bool non_blocking = false);
 /// A copy with another number of elements, in row-major order; further elements are uninitialised.
 Tensor resize(const Tensor& self, IntArrayRef size, optional<MemoryFormat> memory_format = nullopt);
-Tensor resize_as(const Tensor& self, const Tensor& the_template,
-                 optional<MemoryFormat> memory_format = nullopt);
+Tensor resize_as(const Tensor& self, const Tensor& the_template, optional<MemoryFormat> memory_format = nullopt);
 /// A copy of source in its shape, or of nothing: [0].
 Tensor set(const Tensor& self, const Tensor& source);
 Tensor set(const Tensor& self);
@@ -50,8 +49,7 @@ Tensor nonzero_static(const Tensor& self, int64_t size, int64_t fill_value = -1)
 // ---- new tensors
 /// Uninitialised, with these strides (not negative).
 Tensor empty_strided(IntArrayRef size, IntArrayRef stride, const TensorOptions& options = {});
-Tensor new_empty_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride,
-                         const TensorOptions& options = {});
+Tensor new_empty_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride, const TensorOptions& options = {});
 /// Uninitialised and dense; physical_layout lists the dimensions from the largest stride to the smallest.
 Tensor empty_permuted(IntArrayRef size, IntArrayRef physical_layout, const TensorOptions& options = {});
 /// start, start + step, … up to and including end.

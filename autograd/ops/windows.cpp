@@ -14,8 +14,7 @@ namespace {
 // The window with value(i, n) at point i, where n is the last point of the symmetric window.
 template <class F>
 Tensor window(const char* operation, int64_t length, bool periodic, const TensorOptions& options, F value) {
-  check(is_floating_point(options.dtype()), operation, ": expected a floating point dtype, got ",
-        options.dtype());
+  check(is_floating_point(options.dtype()), operation, ": expected a floating point dtype, got ", options.dtype());
   check(length >= 0, operation, ": expected a length >= 0, got ", length);
   check_magnitude(operation, "window_length =", length);
   const Tensor points = ones({length}, TensorOptions(kDouble).device(Device(kCPU, 0)));
@@ -40,16 +39,14 @@ Tensor bartlett_window(int64_t window_length, const TensorOptions& options) {
 }
 
 Tensor blackman_window(int64_t window_length, bool periodic, const TensorOptions& options) {
-  return window("blackman_window", window_length, periodic, options, [](double i, double n) {
-    return std::max(0.42 - 0.5 * turn(i, n) + 0.08 * turn(2 * i, n), 0.0);
-  });
+  return window("blackman_window", window_length, periodic, options,
+                [](double i, double n) { return std::max(0.42 - 0.5 * turn(i, n) + 0.08 * turn(2 * i, n), 0.0); });
 }
 Tensor blackman_window(int64_t window_length, const TensorOptions& options) {
   return blackman_window(window_length, true, options);
 }
 
-Tensor hamming_window(int64_t window_length, bool periodic, double alpha, double beta,
-                      const TensorOptions& options) {
+Tensor hamming_window(int64_t window_length, bool periodic, double alpha, double beta, const TensorOptions& options) {
   return window("hamming_window", window_length, periodic, options,
                 [=](double i, double n) { return alpha - beta * turn(i, n); });
 }

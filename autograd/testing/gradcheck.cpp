@@ -50,16 +50,15 @@ struct Place {
 
 void compare(double analytic, double numeric, const Place& at, const GradcheckOptions& options) {
   const bool close = std::abs(analytic - numeric) <= options.atol + options.rtol * std::abs(numeric);
-  check(close, "gradcheck: d output ", at.output, "[", at.output_number, "] / d input ", at.input, "[",
-        at.input_number, "]: backward gives ", analytic, ", differences give ", numeric);
+  check(close, "gradcheck: d output ", at.output, "[", at.output_number, "] / d input ", at.input, "[", at.input_number,
+        "]: backward gives ", analytic, ", differences give ", numeric);
 }
 
 // Row `number` of the Jacobian of `output`: one gradient per tensor of `wanted`.
 std::vector<std::vector<double>> jacobian_row(const Tensor& output, int64_t number, const Tensors& wanted) {
   Tensor unit = zeros(output.sizes(), output.options());
   element(unit, number).copy_(full({}, 1.0, output.options()));
-  const Tensors grads =
-      autograd::grad({output}, wanted, {unit}, /*retain_graph=*/true, false, /*allow_unused=*/true);
+  const Tensors grads = autograd::grad({output}, wanted, {unit}, /*retain_graph=*/true, false, /*allow_unused=*/true);
   std::vector<std::vector<double>> out;
   for (std::size_t i = 0; i < wanted.size(); ++i)
     out.push_back(grads[i].defined() ? values(grads[i])
@@ -103,8 +102,7 @@ void real_gradcheck(const TensorFn& fn, const Tensors& inputs, const GradcheckOp
   Tensors outputs;
   for (Tensor& t : fn(inputs))
     if (differentiable(t)) outputs.push_back(std::move(t));
-  std::vector<std::vector<std::vector<std::vector<double>>>> rows(
-      outputs.size());  // [output][number][input][number]
+  std::vector<std::vector<std::vector<std::vector<double>>>> rows(outputs.size());  // [output][number][input][number]
   for (std::size_t o = 0; o < outputs.size(); ++o)
     for (int64_t n = 0; n < outputs[o].numel(); ++n) {
       if (outputs[o].requires_grad()) {
@@ -152,8 +150,7 @@ void real_gradgradcheck(const TensorFn& fn, const Tensors& inputs, const Gradche
     for (Tensor& t : fn(in))
       if (differentiable(t) && t.requires_grad()) outputs.push_back(std::move(t));
     const Tensors cotangents(x.begin() + static_cast<std::ptrdiff_t>(count), x.end());
-    Tensors grads =
-        autograd::grad(outputs, wanted, cotangents, true, /*create_graph=*/true, /*allow_unused=*/true);
+    Tensors grads = autograd::grad(outputs, wanted, cotangents, true, /*create_graph=*/true, /*allow_unused=*/true);
     std::erase_if(grads, [](const Tensor& g) { return !g.defined(); });
     return grads;
   };

@@ -183,9 +183,7 @@ class Run {
 
   // On numbers that both half types represent, against float64.
   void halves() {
-    const auto as = [](ScalarType type) {
-      return [type](const Tensor& t) { return leaf_on(t, kHost, type); };
-    };
+    const auto as = [](ScalarType type) { return [type](const Tensor& t) { return leaf_on(t, kHost, type); }; };
     const Tensors inputs = map(make_inputs(test_, index_, kFloat), as(kBFloat16));
     if (test_.half_units == 0) {
       refuses(inputs, kBFloat16);
@@ -198,16 +196,14 @@ class Run {
       const auto rounded = [type](const Tensors& exact, const Tensors& got) {
         Tensors out;
         for (std::size_t i = 0; i < exact.size(); ++i) {
-          const bool keep =
-              !exact[i].defined() || exact[i].dtype() != kDouble || got.at(i).dtype() == kDouble;
+          const bool keep = !exact[i].defined() || exact[i].dtype() != kDouble || got.at(i).dtype() == kDouble;
           out.push_back(keep ? exact[i] : exact[i].detach().to(type));
         }
         return out;
       };
-      const Evaluation wanted{
-          rounded(wide.outputs, half.outputs), {}, map(wide.gradients, [type](const Tensor& t) {
-            return t.defined() ? t.detach().to(type) : t;
-          })};
+      const Evaluation wanted{rounded(wide.outputs, half.outputs), {}, map(wide.gradients, [type](const Tensor& t) {
+                                return t.defined() ? t.detach().to(type) : t;
+                              })};
       compare(half, wanted, test_.half_units * (type == kHalf ? 0x1p-10 : 0x1p-7),
               concat(type, " against float64,").c_str());
     }
@@ -283,8 +279,7 @@ class Run {
 
   void strides() {
     const Tensors inputs = make_inputs(test_, index_, kDouble);
-    compare(evaluate(test_, map(inputs, scattered)), evaluate(test_, inputs), test_.tolerance64,
-            "other strides,");
+    compare(evaluate(test_, map(inputs, scattered)), evaluate(test_, inputs), test_.tolerance64, "other strides,");
   }
 
   void threads() {
@@ -297,8 +292,7 @@ class Run {
     const auto same = [&](const Tensors& a, const Tensors& b, const char* what) {
       for (std::size_t i = 0; i < a.size(); ++i) {
         ++report_.checks;
-        if (a[i].defined() && !identical(a[i], b[i]))
-          failed(concat(what, " ", i, " differs between 1 and 3 threads"));
+        if (a[i].defined() && !identical(a[i], b[i])) failed(concat(what, " ", i, " differs between 1 and 3 threads"));
       }
     };
     same(one.outputs, three.outputs, "output");
@@ -322,16 +316,14 @@ class Run {
       }
     }
   }
-  void on_device(Device device, const Tensors& inputs, const Evaluation& here, ScalarType type,
-                 const char* what) {
+  void on_device(Device device, const Tensors& inputs, const Evaluation& here, ScalarType type, const char* what) {
     const auto home = [](const Tensor& t) { return t.defined() ? t.detach().to(kHost) : t; };
     Evaluation there = evaluate(test_, inputs);
     for (const Tensor& t : there.outputs)
       if (t.device() != device) failed(concat("an output is on ", t.device(), " instead of ", device));
     there.outputs = map(there.outputs, home);
     there.gradients = map(there.gradients, home);
-    compare(there, here, type == kFloat ? test_.tolerance32 : test_.tolerance64,
-            concat(device, what).c_str());
+    compare(there, here, type == kFloat ? test_.tolerance32 : test_.tolerance64, concat(device, what).c_str());
   }
 
   void refused(const Refusal& refusal) {
@@ -367,8 +359,7 @@ InputSpec booleans(std::vector<int64_t> sizes) { return {std::move(sizes), 0, 2,
 
 Tensors make_inputs(const OpTest& test, std::size_t index, ScalarType dtype) {
   Tensors out;
-  for (const InputSpec& spec : test.cases.at(index))
-    out.push_back(make_input(spec, dtype, 100 * index + out.size()));
+  for (const InputSpec& spec : test.cases.at(index)) out.push_back(make_input(spec, dtype, 100 * index + out.size()));
   return out;
 }
 
@@ -379,12 +370,10 @@ bool close(const Tensor& a, const Tensor& b, double tolerance, std::string* why)
   if (a.sizes() != b.sizes() || a.dtype() != b.dtype()) {
     text = concat("got ", a, ", expected ", b);
   } else {
-    const Tensor x = a.detach().to(kHost, kDouble).contiguous(),
-                 y = b.detach().to(kHost, kDouble).contiguous();
+    const Tensor x = a.detach().to(kHost, kDouble).contiguous(), y = b.detach().to(kHost, kDouble).contiguous();
     for (int64_t i = 0; i < x.numel() && text.empty(); ++i) {
       const double p = x.data_ptr<double>()[i], q = y.data_ptr<double>()[i];
-      const bool good =
-          p == q || (std::isnan(p) && std::isnan(q)) || std::abs(p - q) <= tolerance * (1 + std::abs(q));
+      const bool good = p == q || (std::isnan(p) && std::isnan(q)) || std::abs(p - q) <= tolerance * (1 + std::abs(q));
       if (!good) text = concat("element ", i, " of ", a.describe(), ": got ", p, ", expected ", q);
     }
   }

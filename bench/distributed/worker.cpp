@@ -102,8 +102,7 @@ class Batches {
     if (at_ + batch_ > order_.size(0)) at_ = 0;
     const Tensor chosen = order_.narrow(0, at_ + begin_, part_);
     at_ += batch_;
-    return {inputs_.index_select(0, chosen).unsqueeze(1).to(kFloat).div_(255),
-            targets_.index_select(0, chosen)};
+    return {inputs_.index_select(0, chosen).unsqueeze(1).to(kFloat).div_(255), targets_.index_select(0, chosen)};
   }
 
  private:
@@ -120,8 +119,7 @@ struct Measured {
 
 /// Runs step(batch) on all processes at once.
 template <class Step>
-Measured measured(const Options& options, Batches& batches, distributed::ProcessGroup& group,
-                  const Step& step) {
+Measured measured(const Options& options, Batches& batches, distributed::ProcessGroup& group, const Step& step) {
   Measured out;
   const std::string interface = options.text("interface", "");
   const Device cpu("cpu:0");
@@ -153,8 +151,7 @@ Measured train(const Options& options, const std::shared_ptr<distributed::Proces
   const std::string way = options.text("way", "ddp");
   const int64_t bucket = options.number("bucket", 0);
   const auto net = std::make_shared<Net>();
-  Batches batches(images, options.number("batch", 256), options.number("shards", 0), group->rank(),
-                  group->size());
+  Batches batches(images, options.number("batch", 256), options.number("shards", 0), group->rank(), group->size());
   const optim::SGDOptions sgd = optim::SGDOptions(0.01).momentum(0.9);
   if (way == "server" || way == "devices") {
     const int64_t devices = way == "devices" ? options.number("devices", 2) : 1;
@@ -165,8 +162,7 @@ Measured train(const Options& options, const std::shared_ptr<distributed::Proces
     for (int64_t i = 0; i < devices; ++i) list.push_back(Device(kCPU, static_cast<DeviceIndex>(i)));
     parallel::ParameterServer<Net> server(net, list, server_options);
     optim::SGD optimizer(server.parameters(), sgd);
-    return measured(options, batches, *group,
-                    [&](const Tensors& batch) { server.step(optimizer, batch, loss_of); });
+    return measured(options, batches, *group, [&](const Tensors& batch) { server.step(optimizer, batch, loss_of); });
   }
   if (way == "local") {
     optim::SGD optimizer(net->parameters(), sgd);
@@ -188,8 +184,7 @@ Measured train(const Options& options, const std::shared_ptr<distributed::Proces
       std::vector<distributed::WorkPtr> works;
       for (int64_t at = 0, k = 0; at < elements; ++k) {
         const int64_t n = std::min(elements - at, (k == 0 ? ddp.first_bucket_bytes : ddp.bucket_bytes) / 4);
-        works.push_back(
-            group->all_reduce(flat.narrow(0, at, n), distributed::ReduceOp::AVG, static_cast<int>(k)));
+        works.push_back(group->all_reduce(flat.narrow(0, at, n), distributed::ReduceOp::AVG, static_cast<int>(k)));
         at += n;
       }
       for (const auto& work : works) work->wait();
@@ -217,9 +212,9 @@ void run_train(const Options& options) {
   std::printf(
       "{\"rank\": %d, \"median\": %.9f, \"best\": %.9f, \"mean\": %.9f, \"sent\": %.1f, \"packets\": %.1f, "
       "\"first_peak\": %lld, \"peak\": %lld}\n",
-      group->rank(), median(m.seconds), *std::min_element(m.seconds.begin(), m.seconds.end()),
-      m.total / steps, static_cast<double>(m.sent) / steps, static_cast<double>(m.packets) / steps,
-      static_cast<long long>(m.first_peak), static_cast<long long>(m.peak));
+      group->rank(), median(m.seconds), *std::min_element(m.seconds.begin(), m.seconds.end()), m.total / steps,
+      static_cast<double>(m.sent) / steps, static_cast<double>(m.packets) / steps, static_cast<long long>(m.first_peak),
+      static_cast<long long>(m.peak));
 }
 
 /// Calls `call` on all processes at once.
@@ -235,8 +230,8 @@ void repeated(const Options& options, distributed::ProcessGroup& group, const Ca
     call();
     if (i >= 0) seconds.push_back(seconds_now() - before);
   }
-  std::printf("{\"rank\": %d, \"median\": %.9f, \"best\": %.9f, \"mean\": %.9f}\n", group.rank(),
-              median(seconds), *std::min_element(seconds.begin(), seconds.end()),
+  std::printf("{\"rank\": %d, \"median\": %.9f, \"best\": %.9f, \"mean\": %.9f}\n", group.rank(), median(seconds),
+              *std::min_element(seconds.begin(), seconds.end()),
               (seconds_now() - begin) / static_cast<double>(repeats));
 }
 

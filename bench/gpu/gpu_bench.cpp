@@ -77,8 +77,8 @@ void measure(const std::string& row, F&& body) {
 struct LeNet {
   std::vector<Tensor> p;
   LeNet() {
-    for (const Dims& size : {Dims{20, 1, 3, 3}, Dims{20}, Dims{50, 20, 5, 5}, Dims{50}, Dims{800, 128},
-                             Dims{128}, Dims{128, 10}, Dims{10}}) {
+    for (const Dims& size : {Dims{20, 1, 3, 3}, Dims{20}, Dims{50, 20, 5, 5}, Dims{50}, Dims{800, 128}, Dims{128},
+                             Dims{128, 10}, Dims{10}}) {
       Tensor t = zeros(IntArrayRef(size), TensorOptions(options.device));
       if (size.size() > 1) t.normal_(0, 0.01);
       p.push_back(t.requires_grad_(true));
@@ -133,9 +133,7 @@ void p2_eager() {
 }
 
 // Number of requests for device memory that the backend has made so far.
-uint64_t system_allocations() {
-  return backend(options.device).runtime.memory_use(options.device).system_allocations;
-}
+uint64_t system_allocations() { return backend(options.device).runtime.memory_use(options.device).system_allocations; }
 
 // Number of spans in the profile at `path` that are waits or copies of the runtime.
 int waits_in(const std::string& path) {
@@ -152,8 +150,7 @@ void captured_steps(cuda::CapturedStep& step, const Tensor& x, const Tensor& y) 
   for (int i = 0; i < kSteps; ++i) (void)step(x, y);
   check(step.captured(), "the step was not captured: ", step.message());
   const profiler::HostOnly no_events;
-  const std::string path =
-      (std::filesystem::temp_directory_path() / concat("gpu_bench-", getpid(), ".json")).string();
+  const std::string path = (std::filesystem::temp_directory_path() / concat("gpu_bench-", getpid(), ".json")).string();
   const uint64_t launches = step.launches();
   const uint64_t before = system_allocations();
   profiler::start(path);
@@ -168,8 +165,7 @@ void captured_steps(cuda::CapturedStep& step, const Tensor& x, const Tensor& y) 
 
 void p2_captured() {
   Epochs epochs;
-  cuda::CapturedStep step([&](const Tensor& x, const Tensor& y) { return epochs.step(x, y); },
-                          {&epochs.optimizer});
+  cuda::CapturedStep step([&](const Tensor& x, const Tensor& y) { return epochs.step(x, y); }, {&epochs.optimizer});
   const auto captured = [&](const Tensor& x, const Tensor& y) {
     return x.size(0) == 256 ? step(x, y)[0] : epochs.step(x, y);  // the last, smaller batch runs eagerly
   };
@@ -201,8 +197,7 @@ void small_op() {
 void product(const char* row) {
   const NoGradGuard no_grad;
   const int64_t n = options.small ? 64 : 8192;
-  const Tensor a = randn({n, n}, TensorOptions(options.device)),
-               b = randn({n, n}, TensorOptions(options.device));
+  const Tensor a = randn({n, n}, TensorOptions(options.device)), b = randn({n, n}, TensorOptions(options.device));
   bench::row(kSource, row, device_seconds([&] { (void)mm(a, b); }));
 }
 void matmul_fp32() { product("matmul_fp32"); }
@@ -218,8 +213,7 @@ void convolution(const bench::ConvShape& s) {
   const NoGradGuard no_grad;
   const TensorOptions here(options.device);
   const int64_t batch = options.small ? 1 : bench::kConvBatch;
-  const Tensor x = randn({batch, s.in, s.size, s.size}, here),
-               w = randn({s.out, s.in, s.kernel, s.kernel}, here);
+  const Tensor x = randn({batch, s.in, s.size, s.size}, here), w = randn({s.out, s.in, s.kernel, s.kernel}, here);
   const int64_t stride[2] = {s.stride, s.stride}, padding[2] = {s.padding(), s.padding()};
   const Tensor y = conv2d(x, w, {}, IntArrayRef(stride, 2), IntArrayRef(padding, 2));
   const Tensor g = randn(y.sizes(), here);
@@ -256,13 +250,10 @@ constexpr const char* kBandwidthRows[] = {"add", "relu", "exp", "copy", "sum", "
 void bandwidth_of_all() {
   const NoGradGuard no_grad;
   const int64_t count = options.small ? 1 << 14 : 1 << 28;
-  const Tensor a = rand({count}, TensorOptions(options.device)),
-               b = rand({count}, TensorOptions(options.device));
+  const Tensor a = rand({count}, TensorOptions(options.device)), b = rand({count}, TensorOptions(options.device));
   Tensor out = empty({count}, TensorOptions(options.device));
   const auto report = [&](const char* row, double passes, auto&& call) {
-    measure(row, [&] {
-      bench::row(kSource, row, passes * 4 * static_cast<double>(count) / device_seconds(call));
-    });
+    measure(row, [&] { bench::row(kSource, row, passes * 4 * static_cast<double>(count) / device_seconds(call)); });
   };
   report("add", 3, [&] { (void)(a + b); });
   report("relu", 2, [&] { (void)relu(a); });

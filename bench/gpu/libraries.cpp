@@ -89,8 +89,7 @@ void copy() {
   constexpr std::size_t bytes = std::size_t{1} << 30;
   Buffer from(bytes), to(bytes);
   fill(from);
-  const double s =
-      device_seconds([&] { ok(cudaMemcpyAsync(to.data, from.data, bytes, cudaMemcpyDeviceToDevice)); });
+  const double s = device_seconds([&] { ok(cudaMemcpyAsync(to.data, from.data, bytes, cudaMemcpyDeviceToDevice)); });
   bench::row(kSource, "copy", 2 * static_cast<double>(bytes) / s);
 }
 
@@ -104,10 +103,8 @@ class Convolution {
     ok(cudnnCreateTensorDescriptor(&y_));
     ok(cudnnCreateFilterDescriptor(&w_));
     ok(cudnnCreateConvolutionDescriptor(&conv_));
-    ok(cudnnSetTensor4dDescriptor(x_, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, bench::kConvBatch, s.in, s.size,
-                                  s.size));
-    ok(cudnnSetTensor4dDescriptor(y_, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, bench::kConvBatch, s.out, out_,
-                                  out_));
+    ok(cudnnSetTensor4dDescriptor(x_, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, bench::kConvBatch, s.in, s.size, s.size));
+    ok(cudnnSetTensor4dDescriptor(y_, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, bench::kConvBatch, s.out, out_, out_));
     ok(cudnnSetFilter4dDescriptor(w_, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, s.out, s.in, s.kernel, s.kernel));
     ok(cudnnSetConvolution2dDescriptor(conv_, s.padding(), s.padding(), s.stride, s.stride, 1, 1,
                                        CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT));
@@ -139,12 +136,12 @@ class Convolution {
     Buffer space(std::max({forward.memory, input.memory, weight.memory}));
     const float one = 1, zero = 0;
     report("conv_forward", [&] {
-      ok(cudnnConvolutionForward(cudnn_, &one, x_, x_data_.data, w_, w_data_.data, conv_, forward.algo,
-                                 space.data, space.bytes, &zero, y_, y_data_.data));
+      ok(cudnnConvolutionForward(cudnn_, &one, x_, x_data_.data, w_, w_data_.data, conv_, forward.algo, space.data,
+                                 space.bytes, &zero, y_, y_data_.data));
     });
     report("conv_input", [&] {
-      ok(cudnnConvolutionBackwardData(cudnn_, &one, w_, w_data_.data, y_, y_data_.data, conv_, input.algo,
-                                      space.data, space.bytes, &zero, x_, x_data_.data));
+      ok(cudnnConvolutionBackwardData(cudnn_, &one, w_, w_data_.data, y_, y_data_.data, conv_, input.algo, space.data,
+                                      space.bytes, &zero, x_, x_data_.data));
     });
     report("conv_weight", [&] {
       ok(cudnnConvolutionBackwardFilter(cudnn_, &one, x_, x_data_.data, y_, y_data_.data, conv_, weight.algo,
@@ -169,8 +166,8 @@ class Convolution {
     bench::row(kSource, row, device_seconds(call), shape_.name());
   }
   static std::size_t floats(int a, int b, int c, int d) {
-    return sizeof(float) * static_cast<std::size_t>(a) * static_cast<std::size_t>(b) *
-           static_cast<std::size_t>(c) * static_cast<std::size_t>(d);
+    return sizeof(float) * static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(c) *
+           static_cast<std::size_t>(d);
   }
   const bench::ConvShape shape_;
   const int out_;
@@ -196,10 +193,10 @@ int main(int argc, char** argv) {
     return 77;
   }
   const auto run = [&](std::vector<const char*> rows, auto&& body) {
-    const bool wanted = argc == 1 || std::any_of(argv + 1, argv + argc, [&](const char* asked) {
-                          return std::any_of(rows.begin(), rows.end(),
-                                             [&](const char* row) { return std::strcmp(row, asked) == 0; });
-                        });
+    const bool wanted =
+        argc == 1 || std::any_of(argv + 1, argv + argc, [&](const char* asked) {
+          return std::any_of(rows.begin(), rows.end(), [&](const char* row) { return std::strcmp(row, asked) == 0; });
+        });
     if (!wanted) return;
     try {
       body();

@@ -41,8 +41,8 @@ std::string now() {
   std::tm parts{};
   ::localtime_r(&seconds, &parts);
   char text[40];
-  std::snprintf(text, sizeof text, "%04d-%02d-%02d %02d:%02d", parts.tm_year + 1900, parts.tm_mon + 1,
-                parts.tm_mday, parts.tm_hour, parts.tm_min);
+  std::snprintf(text, sizeof text, "%04d-%02d-%02d %02d:%02d", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
+                parts.tm_hour, parts.tm_min);
   return text;
 }
 
@@ -82,8 +82,7 @@ int report_command(const ReportOptions& o) {
                   printable(run.evaluation.missing).c_str());
     runs.push_back(std::move(run));
   }
-  write_file_atomically(path,
-                        report_page(runs, concat("Written on ", now(), " by tandem ", TANDEM_VERSION, ".")));
+  write_file_atomically(path, report_page(runs, concat("Written on ", now(), " by tandem ", TANDEM_VERSION, ".")));
   std::printf("report   %s\n", printable(path).c_str());
   return 0;
 }

@@ -20,10 +20,7 @@ constexpr int64_t kMostClasses = 4096;
 // An image of the data set, [H, W] or [C, H, W], as a PNG file.
 void draw(const Tensor& pixels, Mistake& mistake) {
   const Tensor planes = pixels.dim() == 2 ? pixels.unsqueeze(0) : pixels;
-  Image image{static_cast<int>(planes.size(2)),
-              static_cast<int>(planes.size(1)),
-              static_cast<int>(planes.size(0)),
-              {}};
+  Image image{static_cast<int>(planes.size(2)), static_cast<int>(planes.size(1)), static_cast<int>(planes.size(0)), {}};
   const Tensor rows = planes.permute({1, 2, 0}).cpu().contiguous();
   image.pixels.assign(rows.data_ptr<uint8_t>(), rows.data_ptr<uint8_t>() + rows.numel());
   const int longer = std::max(image.width, image.height);
@@ -52,24 +49,21 @@ void score(nn::Sequential& model, const ImageSet& test, Device device, Evaluatio
     const Tensor output = model->forward(to_input(test.rows(at, size).to(device)));
     out.loss += cross_entropy_loss(output, labels.to(device), {}, Reduction::Sum).item<double>();
     const Tensor predicted = output.argmax(1), all = softmax(output, 1);
-    const Tensor top = all.gather(1, predicted.unsqueeze(1)).squeeze(1).cpu().to(kDouble),
-                 choice = predicted.cpu();
+    const Tensor top = all.gather(1, predicted.unsqueeze(1)).squeeze(1).cpu().to(kDouble), choice = predicted.cpu();
     for (int64_t i = 0; i < size; ++i) {
       const Mistake m{.index = at + i,
                       .label = labels.data_ptr<int64_t>()[i],
                       .predicted = choice.data_ptr<int64_t>()[i],
                       .probability = top.data_ptr<double>()[i],
                       .png = {}};
-      ++out.counts[static_cast<std::size_t>(m.label) * out.classes.size() +
-                   static_cast<std::size_t>(m.predicted)];
+      ++out.counts[static_cast<std::size_t>(m.label) * out.classes.size() + static_cast<std::size_t>(m.predicted)];
       if (m.label == m.predicted)
         ++correct;
       else if (m.probability == m.probability)  // not NaN
         out.worst.push_back(m);
     }
     const std::size_t kept = std::min(kMostMistakes, out.worst.size());
-    std::partial_sort(out.worst.begin(), out.worst.begin() + static_cast<std::ptrdiff_t>(kept),
-                      out.worst.end(), worse);
+    std::partial_sort(out.worst.begin(), out.worst.begin() + static_cast<std::ptrdiff_t>(kept), out.worst.end(), worse);
     out.worst.resize(kept);
   }
   out.loss /= static_cast<double>(out.images);
@@ -86,8 +80,7 @@ Evaluation evaluate_run(const RunRecord& run, const std::string& data, Device de
     Checkpoint checkpoint = run_of(run.folder);
     const RunConfig& c = checkpoint.config;
     check(!c.text, "the run is on a text");
-    check(c.class_count <= kMostClasses, "the run has ", c.class_count, " classes; the limit is ",
-          kMostClasses);
+    check(c.class_count <= kMostClasses, "the run has ", c.class_count, " classes; the limit is ", kMostClasses);
     check(!checkpoint.model.keys().empty(), "the run has not begun");
     nn::Sequential model = model_of_run(checkpoint, device);
     const LoadedData& loaded = load(data.empty() ? c.data : data, c);

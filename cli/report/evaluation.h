@@ -28,9 +28,7 @@ struct Evaluation {
   std::vector<int64_t> counts;  ///< [classes x classes]: the images of each class by prediction
   std::vector<Mistake> worst;   ///< the wrong predictions with the highest probabilities, in descending order
 
-  int64_t count(std::size_t label, std::size_t predicted) const {
-    return counts[label * classes.size() + predicted];
-  }
+  int64_t count(std::size_t label, std::size_t predicted) const { return counts[label * classes.size() + predicted]; }
 };
 
 /// The data set of that name or folder, with images as the run takes them. Throws Error.

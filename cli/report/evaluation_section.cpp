@@ -32,8 +32,7 @@ std::string matrix_table(const Evaluation& e) {
       "<div class=\"part\"><p class=\"note\">Rows: the true class; columns: the prediction. Colours show "
       "shares of the row.</p>\n"
       "<div class=\"scroll\"><table class=\"confusion\">\n<thead><tr><th></th>";
-  for (const std::string& name : e.classes)
-    out += "<th scope=\"col\"><span>" + html_escaped(name) + "</span></th>";
+  for (const std::string& name : e.classes) out += "<th scope=\"col\"><span>" + html_escaped(name) + "</span></th>";
   out += "<th scope=\"col\" class=\"right\"><span>correct</span></th></tr></thead>\n<tbody>\n";
   for (std::size_t label = 0; label < e.classes.size(); ++label) {
     const auto total = static_cast<double>(std::max<int64_t>(1, images_of(e, label)));
@@ -43,12 +42,10 @@ std::string matrix_table(const Evaluation& e) {
       const double share = static_cast<double>(count) / total;
       out += concat("<td class=\"", label == p ? "hit" : "miss",
                     "\" style=\"--share:", number_text(std::sqrt(share), 'f', 3), "\" title=\"",
-                    html_escaped(e.classes[label]), " taken for ", html_escaped(e.classes[p]), ": ",
-                    with_commas(count), " (", percent(share), ")\">", count == 0 ? "" : with_commas(count),
-                    "</td>");
+                    html_escaped(e.classes[label]), " taken for ", html_escaped(e.classes[p]), ": ", with_commas(count),
+                    " (", percent(share), ")\">", count == 0 ? "" : with_commas(count), "</td>");
     }
-    out +=
-        "<td class=\"right\">" + percent(static_cast<double>(e.count(label, label)) / total) + "</td></tr>\n";
+    out += "<td class=\"right\">" + percent(static_cast<double>(e.count(label, label)) / total) + "</td></tr>\n";
   }
   return out + "</tbody></table></div></div>\n";
 }
@@ -61,8 +58,7 @@ std::string matrix_picture(const Evaluation& e) {
   for (std::size_t label = 0; label < e.classes.size(); ++label) {
     const auto total = static_cast<double>(std::max<int64_t>(1, images_of(e, label)));
     for (std::size_t p = 0; p < e.classes.size(); ++p)
-      *at++ = static_cast<uint8_t>(
-          255 - std::lround(235 * std::sqrt(static_cast<double>(e.count(label, p)) / total)));
+      *at++ = static_cast<uint8_t>(255 - std::lround(235 * std::sqrt(static_cast<double>(e.count(label, p)) / total)));
   }
   return concat("<figure class=\"matrix\"><img alt=\"Confusion matrix of ", side,
                 " classes\" src=\"data:image/png;base64,", base64(vision::encode_png(pixels)),
@@ -80,8 +76,7 @@ std::string most_frequent(const Evaluation& e) {
   for (std::size_t label = 0; label < e.classes.size(); ++label)
     for (std::size_t p = 0; p < e.classes.size(); ++p)
       if (label != p && e.count(label, p) > 0) pairs.push_back({label, p, e.count(label, p)});
-  std::stable_sort(pairs.begin(), pairs.end(),
-                   [](const Pair& a, const Pair& b) { return a.count > b.count; });
+  std::stable_sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) { return a.count > b.count; });
   if (pairs.size() > kMostConfusions) pairs.resize(kMostConfusions);
   if (pairs.empty()) return "";
   std::string out =
@@ -90,9 +85,8 @@ std::string most_frequent(const Evaluation& e) {
       "<th scope=\"col\">Prediction</th><th scope=\"col\" class=\"number\">Images</th>"
       "<th scope=\"col\" class=\"number\">Share</th></tr></thead>\n<tbody>\n";
   for (const Pair& pair : pairs)
-    out += concat("<tr><td>", html_escaped(e.classes[pair.label]), "</td><td>",
-                  html_escaped(e.classes[pair.predicted]), "</td><td class=\"number\">",
-                  with_commas(pair.count), "</td><td class=\"number\">",
+    out += concat("<tr><td>", html_escaped(e.classes[pair.label]), "</td><td>", html_escaped(e.classes[pair.predicted]),
+                  "</td><td class=\"number\">", with_commas(pair.count), "</td><td class=\"number\">",
                   percent(static_cast<double>(pair.count) / static_cast<double>(images_of(e, pair.label))),
                   "</td></tr>\n");
   return out + "</tbody></table></div></div>\n";
@@ -107,10 +101,10 @@ std::string mistakes(const Evaluation& e) {
   for (const Mistake& m : e.worst) {
     const std::string predicted = class_name(e, m.predicted), label = class_name(e, m.label);
     out += concat("<li><figure><img width=\"", m.width, "\" height=\"", m.height, "\" class=\"",
-                  std::max(m.width, m.height) < Mistake::kMostSide ? "small" : "", "\" alt=\"Test image ",
-                  m.index, "\" src=\"data:image/png;base64,", base64(m.png), "\"><figcaption><b>", predicted,
-                  "</b> <span class=\"nowrap\">", percent(m.probability), "</span><br>is ", label,
-                  "<br><small>image ", m.index, "</small></figcaption></figure></li>\n");
+                  std::max(m.width, m.height) < Mistake::kMostSide ? "small" : "", "\" alt=\"Test image ", m.index,
+                  "\" src=\"data:image/png;base64,", base64(m.png), "\"><figcaption><b>", predicted,
+                  "</b> <span class=\"nowrap\">", percent(m.probability), "</span><br>is ", label, "<br><small>image ",
+                  m.index, "</small></figcaption></figure></li>\n");
   }
   return out + "</ul>\n";
 }
@@ -125,8 +119,7 @@ std::string evaluation_section(const ReportedRun& run, std::size_t number, bool 
     out += concat("<p>", with_commas(e.images), " test images of ", html_escaped(e.data), ": accuracy <b>",
                   percent(e.accuracy, 2), "</b>, loss <b>", fixed(e.loss, 4), "</b></p>\n");
     const bool few = e.classes.size() <= kMostInTable;
-    out += "<div class=\"beside\">" + (few ? matrix_table(e) : matrix_picture(e)) + most_frequent(e) +
-           "</div>\n";
+    out += "<div class=\"beside\">" + (few ? matrix_table(e) : matrix_picture(e)) + most_frequent(e) + "</div>\n";
     out += mistakes(e);
   } else {
     out += "<p class=\"note\">No confusion matrix and no mistakes: " + html_escaped(e.missing) + "</p>\n";

@@ -24,8 +24,7 @@ std::string cell(const std::string& text, const char* css = "") {
 }
 
 std::string head(const std::string& text, const char* css = "") {
-  return concat("<th scope=\"col\"", *css != 0 ? concat(" class=\"", css, "\"") : "", ">", html_escaped(text),
-                "</th>");
+  return concat("<th scope=\"col\"", *css != 0 ? concat(" class=\"", css, "\"") : "", ">", html_escaped(text), "</th>");
 }
 
 std::string shortened(const std::string& text) {
@@ -75,8 +74,7 @@ std::string total_time(const RunRecord& run) {
   double sum = 0;
   bool any = false;
   for (const Json& line : run.lines)
-    if (const double seconds = RunRecord::figure(line, "seconds"); std::isfinite(seconds))
-      sum += seconds, any = true;
+    if (const double seconds = RunRecord::figure(line, "seconds"); std::isfinite(seconds)) sum += seconds, any = true;
   return any ? clock_time(sum) : "–";
 }
 
@@ -98,8 +96,8 @@ std::vector<std::string> overview_figures(const std::vector<ReportedRun>& runs) 
 }
 
 std::string all_entries(const ReportedRun& run, std::size_t number) {
-  std::string out = "<details><summary>All of " + run_label(run, number) +
-                    "</summary><div class=\"scroll\"><table><tbody>\n";
+  std::string out =
+      "<details><summary>All of " + run_label(run, number) + "</summary><div class=\"scroll\"><table><tbody>\n";
   for (const auto& [key, value] : run.record.entries())
     out += "<tr><th scope=\"row\">" + html_escaped(key) + "</th>" + cell(shortened(value)) + "</tr>\n";
   return out + "</tbody></table></div></details>\n";
@@ -114,26 +112,24 @@ std::string run_label(const ReportedRun& run, std::size_t number) {
 
 std::string overview_section(const std::vector<ReportedRun>& runs) {
   const std::vector<std::string> figures = overview_figures(runs);
-  std::string out =
-      "<section>\n<h2>Overview</h2>\n<div class=\"scroll\"><table class=\"wide overview\">\n<thead><tr>" +
-      head("Run") + head("Model") + head("Data") + head("Epochs", "number");
+  std::string out = "<section>\n<h2>Overview</h2>\n<div class=\"scroll\"><table class=\"wide overview\">\n<thead><tr>" +
+                    head("Run") + head("Model") + head("Data") + head("Epochs", "number");
   for (const std::string& name : figures) out += head(figure_title(name), "number");
   out += head("Training time", "number") + "</tr></thead>\n<tbody>\n";
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const RunRecord& run = runs[i].record;
-    out += "<tr><th scope=\"row\">" + run_label(runs[i], i) + "</th>" + cell(run.text("model")) +
-           cell(data_of(run)) + cell(progress_of(run), "number");
+    out += "<tr><th scope=\"row\">" + run_label(runs[i], i) + "</th>" + cell(run.text("model")) + cell(data_of(run)) +
+           cell(progress_of(run), "number");
     for (const std::string& name : figures) out += last_and_best(run, name);
     out += cell(total_time(run), "number") + "</tr>\n";
   }
   out += "</tbody></table></div>\n";
   for (std::size_t i = 0; i < runs.size(); ++i)
     if (runs[i].record.lines.empty())
-      out += "<p class=\"note\">" + run_label(runs[i], i) +
-             " has no metrics yet: no epoch has been completed.</p>\n";
+      out += "<p class=\"note\">" + run_label(runs[i], i) + " has no metrics yet: no epoch has been completed.</p>\n";
     else if (progress_of(runs[i].record).find(" of ") != std::string::npos)
-      out += "<p class=\"note\">" + run_label(runs[i], i) +
-             " has not finished; this is what it has written so far.</p>\n";
+      out +=
+          "<p class=\"note\">" + run_label(runs[i], i) + " has not finished; this is what it has written so far.</p>\n";
   return out + "</section>\n";
 }
 
@@ -161,8 +157,7 @@ std::string configuration_section(const std::vector<ReportedRun>& runs) {
   if (runs.size() > 1 && rows.empty()) out += "<p>The runs have the same configuration.</p>\n";
   if (!rows.empty()) {
     out += "<p>Where the runs differ:</p>\n<div class=\"scroll\"><table class=\"wide\"><thead><tr><th></th>";
-    for (std::size_t i = 0; i < runs.size(); ++i)
-      out += "<th scope=\"col\">" + run_label(runs[i], i) + "</th>";
+    for (std::size_t i = 0; i < runs.size(); ++i) out += "<th scope=\"col\">" + run_label(runs[i], i) + "</th>";
     out += "</tr></thead>\n<tbody>\n" + rows + "</tbody></table></div>\n";
   }
   for (std::size_t i = 0; i < runs.size(); ++i) out += all_entries(runs[i], i);
@@ -181,20 +176,19 @@ std::string profile_section(const std::vector<ReportedRun>& runs) {
     }
     for (const ProfileTrack& track : run.profile) {
       out += "<details" + std::string(&track == run.profile.data() ? " open" : "") + "><summary>" +
-             html_escaped(track.name) + "</summary><div class=\"scroll\"><table>\n<thead><tr>" +
-             head("Name") + head("Calls", "number") + head("Total (ms)", "number") +
-             head("Self (ms)", "number") + head("Share", "number") + "</tr></thead>\n<tbody>\n";
+             html_escaped(track.name) + "</summary><div class=\"scroll\"><table>\n<thead><tr>" + head("Name") +
+             head("Calls", "number") + head("Total (ms)", "number") + head("Self (ms)", "number") +
+             head("Share", "number") + "</tr></thead>\n<tbody>\n";
       for (const ProfileRow& row : track.rows)
-        out += "<tr><th scope=\"row\">" + html_escaped(row.name) + "</th>" +
-               cell(with_commas(row.calls), "number") + cell(fixed(row.total, 2), "number") +
-               cell(fixed(row.own, 2), "number") +
+        out += "<tr><th scope=\"row\">" + html_escaped(row.name) + "</th>" + cell(with_commas(row.calls), "number") +
+               cell(fixed(row.total, 2), "number") + cell(fixed(row.own, 2), "number") +
                cell(fixed(100 * row.own / std::max(track.own, 1e-9), 1) + " %", "number") + "</tr>\n";
       out += "</tbody></table></div></details>\n";
     }
   }
   if (out.empty()) return "";
-  return "<section>\n<h2>Profile</h2>\n<p class=\"note\">Self: without the time of spans inside.</p>\n" +
-         out + "</section>\n";
+  return "<section>\n<h2>Profile</h2>\n<p class=\"note\">Self: without the time of spans inside.</p>\n" + out +
+         "</section>\n";
 }
 
 std::string report_page(const std::vector<ReportedRun>& runs, const std::string& written) {
@@ -204,8 +198,7 @@ std::string report_page(const std::vector<ReportedRun>& runs, const std::string&
   sum.update(script.data(), script.size());
   std::string digest;
   const std::string hex = sum.hex_digest();
-  for (std::size_t i = 0; i < hex.size(); i += 2)
-    digest += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  for (std::size_t i = 0; i < hex.size(); i += 2) digest += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
   std::string out =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
@@ -219,8 +212,7 @@ std::string report_page(const std::vector<ReportedRun>& runs, const std::string&
   out += overview_section(runs) + curves_section() + configuration_section(runs);
   for (std::size_t i = 0; i < runs.size(); ++i) out += evaluation_section(runs[i], i, i > 0);
   out += profile_section(runs) + "<footer>" + html_escaped(written) + "</footer>\n</main>\n";
-  out += "<script type=\"application/json\" id=\"curves-data\">" + json_in_html(curves_json(runs)) +
-         "</script>\n";
+  out += "<script type=\"application/json\" id=\"curves-data\">" + json_in_html(curves_json(runs)) + "</script>\n";
   return out + "<script>" + script + "</script>\n</body>\n</html>\n";
 }
 

@@ -64,9 +64,8 @@ Trace parse(const std::string& text) {
 
 // Spans of a track nest.
 std::vector<ProfileRow> rows_of(std::vector<Span> spans, const std::vector<std::string>& names) {
-  std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
-    return a.begin != b.begin ? a.begin < b.begin : a.length > b.length;
-  });
+  std::sort(spans.begin(), spans.end(),
+            [](const Span& a, const Span& b) { return a.begin != b.begin ? a.begin < b.begin : a.length > b.length; });
   struct Open {
     ProfileRow row;
     int open = 0;
@@ -91,9 +90,8 @@ std::vector<ProfileRow> rows_of(std::vector<Span> spans, const std::vector<std::
     item.second.row.name = names[item.first];
     rows.push_back(std::move(item.second.row));
   }
-  std::sort(rows.begin(), rows.end(), [](const ProfileRow& a, const ProfileRow& b) {
-    return a.own != b.own ? a.own > b.own : a.name < b.name;
-  });
+  std::sort(rows.begin(), rows.end(),
+            [](const ProfileRow& a, const ProfileRow& b) { return a.own != b.own ? a.own > b.own : a.name < b.name; });
   return rows;
 }
 
@@ -110,8 +108,7 @@ std::vector<ProfileTrack> profile_tracks(const std::string& text, std::size_t mo
     if (track.rows.size() > most_rows) track.rows.resize(most_rows);
     out.push_back(std::move(track));
   }
-  std::sort(out.begin(), out.end(),
-            [](const ProfileTrack& a, const ProfileTrack& b) { return a.own > b.own; });
+  std::sort(out.begin(), out.end(), [](const ProfileTrack& a, const ProfileTrack& b) { return a.own > b.own; });
   return out;
 }
 

@@ -29,15 +29,13 @@ std::string name_of(const fs::path& folder, int components) {
   return name.empty() ? folder.string() : name.string();
 }
 
-void flatten(const Json& json, const std::string& prefix,
-             std::vector<std::pair<std::string, std::string>>& out) {
+void flatten(const Json& json, const std::string& prefix, std::vector<std::pair<std::string, std::string>>& out) {
   for (const auto& item : json.items()) {
     const std::string key = prefix + item.key();
     if (item.value().is_object())
       flatten(item.value(), key + ".", out);
     else
-      out.emplace_back(key,
-                       item.value().is_string() ? item.value().get<std::string>() : json_text(item.value()));
+      out.emplace_back(key, item.value().is_string() ? item.value().get<std::string>() : json_text(item.value()));
   }
 }
 
@@ -101,8 +99,8 @@ std::vector<std::string> RunRecord::figures() const {
 
 std::string RunRecord::axis() const {
   for (const char* name : {"epoch", "step"})
-    if (!lines.empty() && std::all_of(lines.begin(), lines.end(),
-                                      [&](const Json& line) { return std::isfinite(figure(line, name)); }))
+    if (!lines.empty() &&
+        std::all_of(lines.begin(), lines.end(), [&](const Json& line) { return std::isfinite(figure(line, name)); }))
       return name;
   return lines.empty() ? "epoch" : "line";
 }
@@ -118,8 +116,7 @@ RunRecord read_run_record(const std::string& folder) {
   const std::string metrics = (fs::path(folder) / "metrics.jsonl").string();
   std::error_code error;
   if (!fs::is_directory(folder, error))
-    throw UsageError(
-        concat(folder, error && error.value() != ENOENT ? ": " + error.message() : ": no such folder"));
+    throw UsageError(concat(folder, error && error.value() != ENOENT ? ": " + error.message() : ": no such folder"));
   const bool has_config = fs::exists(config, error), has_metrics = fs::exists(metrics, error);
   if (!has_config && !has_metrics)
     throw UsageError(concat(folder, ": does not contain a run: config.json and metrics.jsonl are missing"));

@@ -42,9 +42,7 @@ inline Tensor maybeCopyTensor(const Tensor& data, std::optional<DLDevice> option
 }
 
 inline DLManagedTensor* toDLPack(const Tensor& src) { return tandem::to_dlpack(src); }
-inline DLManagedTensorVersioned* toDLPackVersioned(const Tensor& src) {
-  return tandem::to_dlpack_versioned(src);
-}
+inline DLManagedTensorVersioned* toDLPackVersioned(const Tensor& src) { return tandem::to_dlpack_versioned(src); }
 /// The receiver must not write to the memory.
 inline DLManagedTensorVersioned* toDLPackVersionedReadOnly(const Tensor& src) {
   return tandem::to_dlpack_versioned(src, true);

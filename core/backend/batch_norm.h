@@ -11,15 +11,15 @@ struct BatchNormKernels {
          HalfCalls{.outputs = 2}>
       batch_statistics;
   /// out = (input - mean) / sqrt(variance + eps) weight + bias; weight and bias may be undefined.
-  Kernel<"batch_norm", void(const Tensor& out, const Tensor& input, const Tensor& mean,
-                            const Tensor& variance, const Tensor& weight, const Tensor& bias, double eps)>
+  Kernel<"batch_norm", void(const Tensor& out, const Tensor& input, const Tensor& mean, const Tensor& variance,
+                            const Tensor& weight, const Tensor& bias, double eps)>
       batch_normalize;
   /// Gradients of batch_norm. An undefined output is not computed. `of_batch`: mean and variance were
   /// computed from input, so the gradient flows through them.
   Kernel<"batch_norm_backward",
-         void(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias,
-              const Tensor& grad_output, const Tensor& input, const Tensor& mean, const Tensor& variance,
-              const Tensor& weight, double eps, bool of_batch),
+         void(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_output,
+              const Tensor& input, const Tensor& mean, const Tensor& variance, const Tensor& weight, double eps,
+              bool of_batch),
          HalfCalls{.outputs = 3}>
       batch_backward;
 
@@ -33,8 +33,8 @@ struct BatchNormKernels {
       layer_normalize;
   /// Gradients of layer_norm. An undefined output is not computed.
   Kernel<"layer_norm_backward",
-         void(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias,
-              const Tensor& grad_output, const Tensor& input, const Tensor& statistics, const Tensor& weight),
+         void(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_output,
+              const Tensor& input, const Tensor& statistics, const Tensor& weight),
          HalfCalls{.outputs = 3}>
       layer_backward;
 };

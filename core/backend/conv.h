@@ -24,13 +24,13 @@ struct ConvKernels {
   Kernel<"conv2d", bool(const Tensor& out, const Tensor& input, const Tensor& weight, const Tensor& bias,
                         const Tensor& residual, const Conv2dParameters&, const ConvInference&)>
       forward_inference;
-  Kernel<"conv2d_backward_input", void(const Tensor& grad_input, const Tensor& grad_output,
-                                       const Tensor& weight, const Conv2dParameters&)>
+  Kernel<"conv2d_backward_input",
+         void(const Tensor& grad_input, const Tensor& grad_output, const Tensor& weight, const Conv2dParameters&)>
       backward_input;
   /// Also computes grad_bias ([O]) unless it is undefined.
   Kernel<"conv2d_backward_weight",
-         void(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_output,
-              const Tensor& input, const Conv2dParameters&),
+         void(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_output, const Tensor& input,
+              const Conv2dParameters&),
          HalfCalls{.outputs = 2}>
       backward_weight;
   /// grad_bias [O]: the sum of grad_output over batch, rows and columns.

@@ -21,15 +21,13 @@ std::array<T, 2> unary_parameters(const Scalar* parameters) {
 template <class Loops>
 template <class Op>
 void UnaryMaker<Loops>::kernel(const Tensor& out, const Tensor& in, const Scalar* parameters) {
-  dispatch(detail::computed_type(in.dtype()), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {
-    Loops::template value<Op, T>(out, in, detail::unary_parameters<T>(parameters));
-  });
+  dispatch(detail::computed_type(in.dtype()), typename Op::Types{}, Op::name,
+           [&]<class T>(Type<T>) { Loops::template value<Op, T>(out, in, detail::unary_parameters<T>(parameters)); });
 }
 
 template <class Loops>
 template <class Op>
-void GradientMaker<Loops>::kernel(const Tensor& out, const Tensor& g, const Tensor& saved,
-                                  const Scalar* parameters) {
+void GradientMaker<Loops>::kernel(const Tensor& out, const Tensor& g, const Tensor& saved, const Scalar* parameters) {
   dispatch(detail::computed_type(out.dtype()), FloatTypes{}, Op::name, [&]<class T>(Type<T>) {
     Loops::template gradient<Op, T>(out, g, saved, detail::unary_parameters<T>(parameters));
   });
@@ -37,8 +35,7 @@ void GradientMaker<Loops>::kernel(const Tensor& out, const Tensor& g, const Tens
 
 template <class Loops>
 template <class Op>
-void BinaryMaker<Loops>::kernel(const Tensor& out, const Operand& a, const Operand& b,
-                                const Scalar& parameter) {
+void BinaryMaker<Loops>::kernel(const Tensor& out, const Operand& a, const Operand& b, const Scalar& parameter) {
   dispatch(detail::computed_type(out.dtype()), typename Op::Types{}, Op::name,
            [&]<class T>(Type<T>) { Loops::template value<Op, T>(out, a, b, parameter.to<T>()); });
 }
@@ -48,8 +45,7 @@ template <class Loops>
 struct TernaryMaker {
   template <class Op>
   static constexpr auto make() {
-    return +[](const Tensor& out, const Operand& a, const Operand& b, const Operand& c,
-               const Scalar& parameter) {
+    return +[](const Tensor& out, const Operand& a, const Operand& b, const Operand& c, const Scalar& parameter) {
       dispatch(detail::computed_type(out.dtype()), typename Op::Types{}, Op::name,
                [&]<class T>(Type<T>) { Loops::template value<Op, T>(out, a, b, c, parameter.to<T>()); });
     };
@@ -62,8 +58,8 @@ struct ComparisonMaker {
   template <class Op>
   static constexpr auto make() {
     return +[](const Tensor& out, const Operand& a, const Operand& b) {
-      dispatch(detail::computed_type((a.tensor != nullptr ? a : b).tensor->dtype()), ComputedTypes{},
-               Op::name, [&]<class T>(Type<T>) { Loops::template value<Op, T>(out, a, b); });
+      dispatch(detail::computed_type((a.tensor != nullptr ? a : b).tensor->dtype()), ComputedTypes{}, Op::name,
+               [&]<class T>(Type<T>) { Loops::template value<Op, T>(out, a, b); });
     };
   }
 };

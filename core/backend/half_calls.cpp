@@ -42,9 +42,7 @@ std::vector<Tensor> parts_of(const Tensor& own, const Gradients& g) {
 }  // namespace
 
 FloatArgument<TensorList>::FloatArgument(TensorList list, bool written, bool read)
-    : original(written ? list : TensorList()),
-      tensors(all_converted(list, !written || read)),
-      value(tensors) {}
+    : original(written ? list : TensorList()), tensors(all_converted(list, !written || read)), value(tensors) {}
 void FloatArgument<TensorList>::store() const {
   for (std::size_t i = 0; i < original.size(); ++i)
     if (is_half(original[i])) copy_raw(original[i], tensors[i]);

@@ -52,8 +52,7 @@ template <>
 struct FloatArgument<const Tensor&> {
   static bool needed(const Tensor& t) { return is_half(t); }
   FloatArgument(const Tensor& t, bool written, bool read)
-      : original(written && is_half(t) ? &t : nullptr),
-        value(is_half(t) ? float_copy(t, !written || read) : t) {}
+      : original(written && is_half(t) ? &t : nullptr), value(is_half(t) ? float_copy(t, !written || read) : t) {}
   void store() const {
     if (original != nullptr) copy_raw(*original, value);
   }
@@ -97,8 +96,7 @@ R call_converted(R (*function)(Args...), const FloatArgument<Args>&... args) {
 template <class R, class... Args>
 R call_in_float(R (*function)(Args...), HalfCalls rule, const std::remove_cvref_t<Args>&... args) {
   const auto call = [&]<int... at>(std::integer_sequence<int, at...>)->R {
-    return call_converted<R, Args...>(function,
-                                      FloatArgument<Args>(args, at < rule.outputs, rule.updates)...);
+    return call_converted<R, Args...>(function, FloatArgument<Args>(args, at < rule.outputs, rule.updates)...);
   };
   return call(std::make_integer_sequence<int, static_cast<int>(sizeof...(Args))>());
 }

@@ -28,8 +28,7 @@ class KernelFunction;
 template <class R, class... Args>
 class KernelFunction<R(Args...)> {
  public:
-  constexpr KernelFunction(R (*function)(Args...), const char* name, HalfCalls half = {},
-                           Shown shown = Shown::kQueued)
+  constexpr KernelFunction(R (*function)(Args...), const char* name, HalfCalls half = {}, Shown shown = Shown::kQueued)
       : function_(function), name_(name), half_(half), shown_(shown) {}
   R operator()(Args... args) const {
     if (profiler::is_on() || in_float(args...)) [[unlikely]]
@@ -102,8 +101,8 @@ class KernelsOf<TypeList<Ops...>, Signature> {
   using Kernels = std::array<KernelFunction<Signature>, sizeof...(Ops)>;
   template <class Maker, KernelName suffix>
   static constexpr Kernels make(HalfCalls half) {
-    return {KernelFunction<Signature>(Maker::template make<Ops>(),
-                                      detail::SuffixedName<Ops, suffix>::text.data(), half)...};
+    return {KernelFunction<Signature>(Maker::template make<Ops>(), detail::SuffixedName<Ops, suffix>::text.data(),
+                                      half)...};
   }
   constexpr explicit KernelsOf(const Kernels& kernels) : kernels_(kernels) {}
 

@@ -8,8 +8,7 @@ struct LinalgKernels {
   /// out = alpha a b + beta out. a [B, M, K], b [B, K, N], out [B, M, N], or all without B. out is
   /// contiguous; a and b may have any strides; one numeric dtype. beta == 0 does not read out. out must not
   /// overlap a or b.
-  Kernel<"matmul",
-         void(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha),
+  Kernel<"matmul", void(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha),
          HalfCalls{.updates = true}>
       matmul;
   /// out = x weightᵀ + bias. x [M, K] and weight [N, K] may have any strides; bias [N] is contiguous or

@@ -29,9 +29,8 @@ struct LossKernels {
       cross_entropy;
   /// grad_scores = (exp(x - max - log_sum) sum of t - t) grad_output, divided by W for Mean.
   Kernel<"cross_entropy_loss_backward",
-         void(const Tensor& grad_scores, const Tensor& grad_output, const Tensor& norms,
-              const Tensor& total_weight, const Tensor& scores, const Tensor& target, const Tensor& weight,
-              const ClassLoss&)>
+         void(const Tensor& grad_scores, const Tensor& grad_output, const Tensor& norms, const Tensor& total_weight,
+              const Tensor& scores, const Tensor& target, const Tensor& weight, const ClassLoss&)>
       cross_entropy_backward;
   /// term = -w(y) x[y]; also writes W. Throws as cross_entropy does.
   Kernel<"nll_loss",
@@ -40,9 +39,8 @@ struct LossKernels {
          HalfCalls{.outputs = 2}>
       nll;
   /// grad_scores = -w(y) grad_output at y, 0 elsewhere; divided by W for Mean.
-  Kernel<"nll_loss_backward",
-         void(const Tensor& grad_scores, const Tensor& grad_output, const Tensor& total_weight,
-              const Tensor& target, const Tensor& weight, const ClassLoss&)>
+  Kernel<"nll_loss_backward", void(const Tensor& grad_scores, const Tensor& grad_output, const Tensor& total_weight,
+                                   const Tensor& target, const Tensor& weight, const ClassLoss&)>
       nll_backward;
 };
 

@@ -57,19 +57,18 @@ inline constexpr HalfCalls kUpdatesAll{.outputs = 5, .updates = true};
 
 struct OptimKernels {
   /// buffers: empty without momentum.
-  Kernel<"sgd", void(TensorList params, const Gradients& grads, TensorList buffers, const SgdStep& step),
-         kUpdatesAll>
+  Kernel<"sgd", void(TensorList params, const Gradients& grads, TensorList buffers, const SgdStep& step), kUpdatesAll>
       sgd;
   /// max_squares: empty without amsgrad.
   Kernel<"adam",
-         void(TensorList params, const Gradients& grads, TensorList means, TensorList squares,
-              TensorList max_squares, const AdamStep& step),
+         void(TensorList params, const Gradients& grads, TensorList means, TensorList squares, TensorList max_squares,
+              const AdamStep& step),
          kUpdatesAll>
       adam;
   /// means: empty unless centered; buffers: empty without momentum.
   Kernel<"rmsprop",
-         void(TensorList params, const Gradients& grads, TensorList squares, TensorList means,
-              TensorList buffers, const RmsPropStep& step),
+         void(TensorList params, const Gradients& grads, TensorList squares, TensorList means, TensorList buffers,
+              const RmsPropStep& step),
          kUpdatesAll>
       rmsprop;
   Kernel<"adagrad", void(TensorList params, const Gradients& grads, TensorList sums, const AdagradStep& step),

@@ -8,16 +8,14 @@ namespace tandem {
 
 struct PoolKernels {
   Kernel<"avg_pool2d", void(const Tensor& out, const Tensor& input, const Pool2dParameters&)> avg_forward;
-  Kernel<"avg_pool2d_backward",
-         void(const Tensor& grad_input, const Tensor& grad_output, const Pool2dParameters&)>
+  Kernel<"avg_pool2d_backward", void(const Tensor& grad_input, const Tensor& grad_output, const Pool2dParameters&)>
       avg_backward;
   /// indices may be undefined.
-  Kernel<"max_pool2d",
-         void(const Tensor& out, const Tensor& indices, const Tensor& input, const Pool2dParameters&),
+  Kernel<"max_pool2d", void(const Tensor& out, const Tensor& indices, const Tensor& input, const Pool2dParameters&),
          HalfCalls{.outputs = 2}>
       max_forward;
-  Kernel<"max_pool2d_backward", void(const Tensor& grad_input, const Tensor& grad_output,
-                                     const Tensor& indices, const Pool2dParameters&)>
+  Kernel<"max_pool2d_backward",
+         void(const Tensor& grad_input, const Tensor& grad_output, const Tensor& indices, const Pool2dParameters&)>
       max_backward;
   /// out, with the shape of indices: `input` gathered at them.
   Kernel<"max_pool2d_gather",

@@ -14,8 +14,8 @@ struct RandomParameters {
 };
 
 /// out is row-major, with a dtype of the op's Types.
-using FillRandomKernels = KernelArray<ops::RandomOps, void(const Tensor& out, const Generator::Draw& draw,
-                                                           const RandomParameters& p)>;
+using FillRandomKernels =
+    KernelArray<ops::RandomOps, void(const Tensor& out, const Generator::Draw& draw, const RandomParameters& p)>;
 
 struct RandomKernels {
   const FillRandomKernels& fill;
@@ -24,14 +24,13 @@ struct RandomKernels {
   /// without replacement, on a row with fewer positive weights than samples. With replacement, sample k is
   /// the column where the cumulative weights pass uniform number row samples + k. Without, it is the column
   /// of the k-th smallest -ln u / weight, with u being number row columns + column.
-  Kernel<"multinomial",
-         void(const Tensor& out, const Tensor& weights, bool replacement, const Generator::Draw& draw)>
+  Kernel<"multinomial", void(const Tensor& out, const Tensor& weights, bool replacement, const Generator::Draw& draw)>
       multinomial;
   /// out[i] = a number of events with the rate rates[i] >= 0, and the number of successes in counts[i] trials with
   /// probabilities[i]. All are float64 and row-major; NaN stays.
   Kernel<"poisson", void(const Tensor& out, const Tensor& rates, const Generator::Draw& draw)> poisson;
-  Kernel<"binomial", void(const Tensor& out, const Tensor& counts, const Tensor& probabilities,
-                          const Generator::Draw& draw)>
+  Kernel<"binomial",
+         void(const Tensor& out, const Tensor& counts, const Tensor& probabilities, const Generator::Draw& draw)>
       binomial;
 };
 

@@ -48,8 +48,7 @@ struct RecurrentKernels {
   Kernel<"recurrent_backward", void(const RecurrentBackward& step, int64_t at, int64_t rows)> backward;
   /// The weight in the layout in which this backend multiplies repeatedly.
   Kernel<"recurrent_pack", Tensor(const Tensor& weight)> pack;
-  Kernel<"recurrent_product", void(const StepProduct& product, int64_t to_at, int64_t from_at, int64_t rows)>
-      product;
+  Kernel<"recurrent_product", void(const StepProduct& product, int64_t to_at, int64_t from_at, int64_t rows)> product;
 };
 
 }  // namespace tandem

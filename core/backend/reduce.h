@@ -25,8 +25,7 @@ struct ReduceKernels {
   Kernel<"norm", void(const Tensor& out, const Tensor& in, uint32_t mask, double p)> norm;
   /// Σ (x - m)² / divisor, or its square root, where m is the mean and `mean` is m rounded, with out's shape
   /// and strides. float32 or float64.
-  Kernel<"var", void(const Tensor& out, const Tensor& in, const Tensor& mean, uint32_t mask, double divisor,
-                     bool root)>
+  Kernel<"var", void(const Tensor& out, const Tensor& in, const Tensor& mean, uint32_t mask, double divisor, bool root)>
       squared_deviation;
   /// log Σ exp(x). `max` is the result of amax (0 if nothing is reduced), with out's shape and strides.
   Kernel<"logsumexp", void(const Tensor& out, const Tensor& in, const Tensor& max, uint32_t mask)> logsumexp;

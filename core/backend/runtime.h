@@ -38,8 +38,8 @@ struct RuntimeKernels {
   Kernel<"", void(void* data)> free_pinned;
   /// Copies bytes between this backend's device and the host or another device of this backend, ordered with
   /// the current streams. Returns when the host's buffer may be reused, unless `non_blocking`.
-  Kernel<"copy_bytes", void(void* to, Device to_device, const void* from, Device from_device,
-                            std::size_t bytes, bool non_blocking)>
+  Kernel<"copy_bytes",
+         void(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes, bool non_blocking)>
       copy_bytes;
 
   Kernel<"", StreamHandle(Device)> create_stream;

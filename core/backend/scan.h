@@ -10,8 +10,7 @@ struct ScanKernels {
   Kernel<"cumsum", Scan> cumsum;
   Kernel<"cumprod", Scan> cumprod;
   /// y_k = b_k + a_k y_(k-1), starting from 0.
-  Kernel<"linear_recurrence",
-         void(const Tensor& out, const Tensor& a, const Tensor& b, int64_t dim, bool reverse)>
+  Kernel<"linear_recurrence", void(const Tensor& out, const Tensor& a, const Tensor& b, int64_t dim, bool reverse)>
       linear_recurrence;
   /// y_k = log Σ exp(x_i), i <= k. Floating point.
   Kernel<"logcumsumexp", Scan> logcumsumexp;

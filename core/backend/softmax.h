@@ -29,9 +29,9 @@ struct SoftmaxKernels {
       attention;
   /// The gradients of q, k and v, which need not be contiguous either, from that of out.
   Kernel<"attention_backward",
-         void(const Tensor& grad_q, const Tensor& grad_k, const Tensor& grad_v, const Tensor& grad_out,
-              const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out, const Tensor& lse,
-              const Tensor& mask, double scale, bool causal),
+         void(const Tensor& grad_q, const Tensor& grad_k, const Tensor& grad_v, const Tensor& grad_out, const Tensor& q,
+              const Tensor& k, const Tensor& v, const Tensor& out, const Tensor& lse, const Tensor& mask, double scale,
+              bool causal),
          HalfCalls{.outputs = 3}>
       attention_backward;
 };

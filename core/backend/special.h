@@ -7,21 +7,19 @@ namespace tandem {
 
 namespace ops {
 /// One argument.
-using SpecialOps =
-    TypeList<struct Lgamma, struct Digamma, struct Erfinv, struct Erfcx, struct Ndtri, struct BesselI0,
-             struct BesselI0e, struct BesselI1, struct BesselI1e, struct BesselJ0, struct BesselJ1,
-             struct BesselY0, struct BesselY1, struct BesselK0, struct BesselK1, struct ScaledBesselK0,
-             struct ScaledBesselK1, struct AiryAi>;
+using SpecialOps = TypeList<struct Lgamma, struct Digamma, struct Erfinv, struct Erfcx, struct Ndtri, struct BesselI0,
+                            struct BesselI0e, struct BesselI1, struct BesselI1e, struct BesselJ0, struct BesselJ1,
+                            struct BesselY0, struct BesselY1, struct BesselK0, struct BesselK1, struct ScaledBesselK0,
+                            struct ScaledBesselK1, struct AiryAi>;
 /// Two arguments.
-using SpecialPairOps = TypeList<struct Zeta, struct Igamma, struct Igammac, struct ChebyshevT,
-                                struct ChebyshevU, struct ChebyshevV, struct ChebyshevW, struct HermiteH,
-                                struct HermiteHe, struct LaguerreL, struct LegendreP>;
+using SpecialPairOps =
+    TypeList<struct Zeta, struct Igamma, struct Igammac, struct ChebyshevT, struct ChebyshevU, struct ChebyshevV,
+             struct ChebyshevW, struct HermiteH, struct HermiteHe, struct LaguerreL, struct LegendreP>;
 }  // namespace ops
 
 struct SpecialKernels {
   KernelArray<ops::SpecialOps, void(const Tensor& out, const Tensor& in, const Scalar* parameters)> unary;
-  KernelArray<ops::SpecialPairOps,
-              void(const Tensor& out, const Operand& a, const Operand& b, const Scalar& parameter)>
+  KernelArray<ops::SpecialPairOps, void(const Tensor& out, const Operand& a, const Operand& b, const Scalar& parameter)>
       binary;
 };
 

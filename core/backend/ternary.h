@@ -8,12 +8,11 @@ namespace tandem {
 
 struct TernaryKernels {
   /// out, a, b and c have one dtype.
-  KernelArray<ops::TernaryOps, void(const Tensor& out, const Operand& a, const Operand& b, const Operand& c,
-                                    const Scalar& parameter)>
+  KernelArray<ops::TernaryOps,
+              void(const Tensor& out, const Operand& a, const Operand& b, const Operand& c, const Scalar& parameter)>
       value;
   /// out = condition ? a : b. condition is bool; the others have one dtype, any.
-  Kernel<"where", void(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b),
-         kTakesHalf>
+  Kernel<"where", void(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b), kTakesHalf>
       where;
 };
 

@@ -27,9 +27,7 @@ template <class T>
 struct Heads {
   explicit Heads(const Tensor& t)
       : data(t.ptr<T>()), batch(t.stride(0)), head(t.stride(1)), ld(t.stride(2)), heads(t.size(1)) {}
-  T* of(int64_t bh, int64_t row = 0) const {
-    return data + bh / heads * batch + bh % heads * head + row * ld;
-  }
+  T* of(int64_t bh, int64_t row = 0) const { return data + bh / heads * batch + bh % heads * head + row * ld; }
   // What gemm takes: the distance of a single row may be anything.
   int64_t leading(int64_t columns) const { return std::max(ld, columns); }
   T* data;
@@ -68,8 +66,7 @@ struct Mask {
   }
   // row[x] += mask for the keys from j.
   void add(T* row, int64_t bh, int64_t i, int64_t j, int64_t n) const {
-    const T* from =
-        data + bh / heads * strides[0] + bh % heads * strides[1] + i * strides[2] + j * strides[3];
+    const T* from = data + bh / heads * strides[0] + bh % heads * strides[1] + i * strides[2] + j * strides[3];
     if (strides[3] == 1)
       for (int64_t x = 0; x < n; ++x) row[x] += from[x];
     else
@@ -158,8 +155,8 @@ void online_softmax(T* s, const Block& b, Running<T>& running, T* out, int64_t l
 }
 
 template <class T>
-void forward_block(const Shape<T>& shape, int64_t bh, int64_t i, T* s, const Heads<T>& out, T* lse,
-                   const Heads<T>& q, const Heads<T>& k, const Heads<T>& v, const Mask<T>& mask) {
+void forward_block(const Shape<T>& shape, int64_t bh, int64_t i, T* s, const Heads<T>& out, T* lse, const Heads<T>& q,
+                   const Heads<T>& k, const Heads<T>& v, const Mask<T>& mask) {
   const int64_t rows = std::min(kRows, shape.queries - i), width = shape.value_width;
   T* o = out.of(bh, i);
   Running<T> running;
@@ -335,15 +332,14 @@ void attention(const Tensor& out, const Tensor& lse, const Tensor& q, const Tens
     parallel_for(shape.heads * parts, 1, [&](int64_t begin, int64_t end) {
       const Workspace<T> s(std::min(kRows, shape.queries) * std::min(kColumns, shape.keys) + 1);
       for (int64_t t = begin; t < end; ++t)
-        forward_block(shape, t / parts, t % parts * kRows, s.data(), o, lse.ptr<T>(), queries, keys, values,
-                      added);
+        forward_block(shape, t / parts, t % parts * kRows, s.data(), o, lse.ptr<T>(), queries, keys, values, added);
     });
   });
 }
 
-void attention_backward(const Tensor& grad_q, const Tensor& grad_k, const Tensor& grad_v,
-                        const Tensor& grad_out, const Tensor& q, const Tensor& k, const Tensor& v,
-                        const Tensor& out, const Tensor& lse, const Tensor& mask, double scale, bool causal) {
+void attention_backward(const Tensor& grad_q, const Tensor& grad_k, const Tensor& grad_v, const Tensor& grad_out,
+                        const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out, const Tensor& lse,
+                        const Tensor& mask, double scale, bool causal) {
   dispatch(q.dtype(), FloatTypes{}, "attention_backward", [&]<class T>(Type<T>) {
     run_backward<T>({shape_of<T>(q, v, scale, causal), Heads<T>(grad_q), Heads<T>(grad_k), Heads<T>(grad_v),
                      Heads<T>(grad_out), Heads<T>(q), Heads<T>(k), Heads<T>(v), Heads<T>(out), Mask<T>(mask),

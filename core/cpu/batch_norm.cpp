@@ -31,8 +31,7 @@ struct ChannelBlock {
 template <class Body>
 void parallel_blocks(const Tensor& input, Body&& body) {
   const int64_t elements = std::max<int64_t>(1, input.size(0) * input.size(2)), channels = input.size(1);
-  const int64_t step =
-      std::clamp<int64_t>(kBlockBytes / (elements * item_size(input.scalar_type())), 1, kMostChannels);
+  const int64_t step = std::clamp<int64_t>(kBlockBytes / (elements * item_size(input.scalar_type())), 1, kMostChannels);
   parallel_for(ceil_div(channels, step), std::max<int64_t>(1, 16384 / (elements * step)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t b = begin; b < end; ++b) body({b * step, std::min(channels, (b + 1) * step)});
@@ -83,9 +82,8 @@ void batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& 
     parallel_blocks(input, [&](ChannelBlock block) {
       Totals sums{}, offsets{}, squares{};
       T rounded[kMostChannels];
-      for_runs(input, block, [&](int64_t c, int64_t i, int64_t end) {
-        sums[c] += static_cast<double>(run_sum(x + i, end - i));
-      });
+      for_runs(input, block,
+               [&](int64_t c, int64_t i, int64_t end) { sums[c] += static_cast<double>(run_sum(x + i, end - i)); });
       for (int64_t c = 0; c < block.end - block.begin; ++c) rounded[c] = static_cast<T>(sums[c] / count);
       for_runs(input, block, [&](int64_t c, int64_t i, int64_t end) {
         const folds::Moments<T> run = run_moments(x + i, end - i, rounded[c]);
@@ -95,9 +93,7 @@ void batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& 
       for (int64_t c = 0; c < block.end - block.begin; ++c) {
         const double off = offsets[c] / count, square = squares[c] / count, centred = square - off * off;
         mean.ptr<T>()[block.begin + c] = static_cast<T>(static_cast<double>(rounded[c]) + off);
-        variance.ptr<T>()[block.begin + c] = static_cast<T>(centred < 0          ? 0
-                                                            : centred == centred ? centred
-                                                                                 : square);
+        variance.ptr<T>()[block.begin + c] = static_cast<T>(centred < 0 ? 0 : centred == centred ? centred : square);
       }
     });
   });
@@ -118,8 +114,7 @@ void batch_normalize(const Tensor& out, const Tensor& input, const Tensor& mean,
                    for (int64_t plane = begin; plane < end; ++plane) {
                      const int64_t c = plane % channels;
                      const T m = mean.ptr<T>()[c], shift = b != nullptr ? b[c] : T(0), factor = scale[c];
-                     for (int64_t i = plane * inner; i < (plane + 1) * inner; ++i)
-                       y[i] = (x[i] - m) * factor + shift;
+                     for (int64_t i = plane * inner; i < (plane + 1) * inner; ++i) y[i] = (x[i] - m) * factor + shift;
                    }
                  });
   });
@@ -128,8 +123,8 @@ void batch_normalize(const Tensor& out, const Tensor& input, const Tensor& mean,
 // With h = (x - mean) / s, s = sqrt(variance + eps): dw = sum g h, db = sum g, and dx = w / s (g - db / count
 // - h dw / count), or w / s g where mean and variance are constants.
 void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias,
-                    const Tensor& grad_output, const Tensor& input, const Tensor& mean,
-                    const Tensor& variance, const Tensor& weight, double eps, bool of_batch) {
+                    const Tensor& grad_output, const Tensor& input, const Tensor& mean, const Tensor& variance,
+                    const Tensor& weight, double eps, bool of_batch) {
   dispatch(input.dtype(), FloatTypes{}, "batch_norm_backward", [&]<class T>(Type<T>) {
     const T *x = input.ptr<T>(), *g = grad_output.ptr<T>(), *w = data_or_null<T>(weight);
     const double count = static_cast<double>(input.size(0) * input.size(2));
@@ -143,8 +138,7 @@ void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const T
       if (of_batch || grad_weight.defined())
         channel_sums<T>(input, block, dw,
                         [&](int64_t i, int64_t c) { return g[i] * ((x[i] - means[c]) * inverses[c]); });
-      if (of_batch || grad_bias.defined())
-        channel_sums<T>(input, block, db, [=](int64_t i, int64_t) { return g[i]; });
+      if (of_batch || grad_bias.defined()) channel_sums<T>(input, block, db, [=](int64_t i, int64_t) { return g[i]; });
       for (int64_t c = block.begin; c < block.end; ++c) {
         if (grad_weight.defined()) grad_weight.ptr<T>()[c] = static_cast<T>(dw[c - block.begin]);
         if (grad_bias.defined()) grad_bias.ptr<T>()[c] = static_cast<T>(db[c - block.begin]);

@@ -9,8 +9,7 @@ namespace tandem::cpu {
 
 /// binary_run, compiled once for the contiguous and the strided path.
 template <class T, class F>
-[[gnu::noinline]] void hot_run(T* out, int64_t so, const T* a, int64_t sa, const T* b, int64_t sb, int64_t n,
-                               F f) {
+[[gnu::noinline]] void hot_run(T* out, int64_t so, const T* a, int64_t sa, const T* b, int64_t sb, int64_t n, F f) {
   binary_run(out, so, a, sa, b, sb, n, f);
 }
 
@@ -41,8 +40,8 @@ void hot_binary(const Tensor& out, const Operand& a, const Operand& b, F f) {
   if (crosses(plan, 2) && b.tensor->numel() == out.numel())
     return hot_binary<T>(out, a, straightened(out, *b.tensor), f);
   parallel_runs(plan, [&](const auto& p, const auto& s, int64_t n) {
-    hot_run(reinterpret_cast<T*>(p[0]), s[0], p[1] != nullptr ? reinterpret_cast<const T*>(p[1]) : &number_a,
-            s[1], p[2] != nullptr ? reinterpret_cast<const T*>(p[2]) : &number_b, s[2], n, f);
+    hot_run(reinterpret_cast<T*>(p[0]), s[0], p[1] != nullptr ? reinterpret_cast<const T*>(p[1]) : &number_a, s[1],
+            p[2] != nullptr ? reinterpret_cast<const T*>(p[2]) : &number_b, s[2], n, f);
   });
 }
 

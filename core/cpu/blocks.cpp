@@ -35,8 +35,7 @@ struct Call {
 };
 
 // The elements of one block of an operand as the loop takes them.
-const void* block_of(const Call& call, bool number, const char* from, int64_t stride, int64_t n,
-                     char* buffer) {
+const void* block_of(const Call& call, bool number, const char* from, int64_t stride, int64_t n, char* buffer) {
   const bool half = call.half_in != ScalarType::Undefined && !number;
   const int64_t item = number && call.half_in != ScalarType::Undefined ? item_size(kFloat) : call.item_in;
   if (stride != 1) {
@@ -61,8 +60,7 @@ void run_blocks(const Call& call, char* out, int64_t out_stride, const std::arra
     const int64_t count = std::min(kBlock, n - i);
     for (std::size_t k = 0; k < N; ++k)  // a repeated element fills its buffer only once
       if (strides[k] != 0 || i == 0)
-        at[k] =
-            block_of(call, numbers[k], in[k] + i * strides[k] * call.item_in, strides[k], count, buffers[k]);
+        at[k] = block_of(call, numbers[k], in[k] + i * strides[k] * call.item_in, strides[k], count, buffers[k]);
     char* to = out + i * out_stride * call.item_out;
     call.loop(out_stride == 1 && !half ? to : results, at, count, call.parameters);
     char* narrowed = out_stride == 1 ? to : results + kBlock * sizeof(float);
@@ -72,8 +70,8 @@ void run_blocks(const Call& call, char* out, int64_t out_stride, const std::arra
 }
 
 template <std::size_t N>
-void run(const Call& call, char* out, int64_t out_stride, const std::array<const char*, N>& in,
-         const int64_t* strides, const std::array<bool, N>& numbers, int64_t n) {
+void run(const Call& call, char* out, int64_t out_stride, const std::array<const char*, N>& in, const int64_t* strides,
+         const std::array<bool, N>& numbers, int64_t n) {
   bool unit = out_stride == 1 && !call.any_half();
   for (std::size_t k = 0; k < N; ++k) unit = unit && strides[k] == 1;
   if (!unit) return run_blocks<N>(call, out, out_stride, in, strides, numbers, n);
@@ -141,12 +139,11 @@ ScalarType if_half(ScalarType type) { return isReducedFloatingType(type) ? type 
 void elementwise(const Tensor& out, std::initializer_list<Operand> in, ScalarType type, UnitLoop loop,
                  const void* parameters) {
   if (out.numel() == 0) return;
-  run_call(out, in, type,
-           {loop, parameters, out.element_size(), item_size(type), if_half(out.dtype()), if_half(type)});
+  run_call(out, in, type, {loop, parameters, out.element_size(), item_size(type), if_half(out.dtype()), if_half(type)});
 }
 
-void elementwise_as_stored(const Tensor& out, std::initializer_list<Operand> in, ScalarType type,
-                           UnitLoop loop, const void* parameters) {
+void elementwise_as_stored(const Tensor& out, std::initializer_list<Operand> in, ScalarType type, UnitLoop loop,
+                           const void* parameters) {
   if (out.numel() == 0) return;
   run_call(out, in, type, {loop, parameters, out.element_size(), item_size(type)});
 }

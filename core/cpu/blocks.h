@@ -16,8 +16,8 @@ using UnitLoop = void (*)(void* out, const void* const* in, int64_t n, const voi
 void elementwise(const Tensor& out, std::initializer_list<Operand> in, ScalarType type, UnitLoop loop,
                  const void* parameters = nullptr);
 /// The same, but the loop gets elements of the half types as they are.
-void elementwise_as_stored(const Tensor& out, std::initializer_list<Operand> in, ScalarType type,
-                           UnitLoop loop, const void* parameters = nullptr);
+void elementwise_as_stored(const Tensor& out, std::initializer_list<Operand> in, ScalarType type, UnitLoop loop,
+                           const void* parameters = nullptr);
 
 /// Whether the operand's rows run across those of out, in a tensor large enough that this costs more than a
 /// copy.

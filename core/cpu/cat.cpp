@@ -37,8 +37,7 @@ void cat(const Tensor& out, TensorList parts, int64_t dim) {
   }
   // Small parts are distributed among threads; a large part keeps all threads busy on its own.
   const int64_t mean = out.numel() / std::max<int64_t>(1, static_cast<int64_t>(parts.size()));
-  if (mean < kGrain && out.numel() >= 2 * kGrain)
-    grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, mean));
+  if (mean < kGrain && out.numel() >= 2 * kGrain) grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, mean));
   parallel_for(static_cast<int64_t>(parts.size()), grain, [&](int64_t begin, int64_t end) {
     for (auto j = static_cast<std::size_t>(begin); j < static_cast<std::size_t>(end); ++j) {
       const Tensor& part = parts[j];
@@ -58,25 +57,23 @@ void triangle(const Tensor& out, const Tensor& in, int64_t diagonal, bool upper)
   if (out.numel() == 0) return;
   const int64_t rows = out.size(-2), columns = out.size(-1);
   const int64_t from = in.stride(-1);
-  const Tensor o = without_dim(out, out.dim() - 1, out.sizes()),
-               x = without_dim(in, in.dim() - 1, in.sizes());
+  const Tensor o = without_dim(out, out.dim() - 1, out.sizes()), x = without_dim(in, in.dim() - 1, in.sizes());
   dispatch_bits(in.element_size(), [&]<class Bits>(Type<Bits>) {
-    parallel_for(
-        out.numel() / columns, std::max<int64_t>(1, kGrain / columns), [&](int64_t begin, int64_t end) {
-          for (int64_t r = begin; r < end; ++r) {
-            int64_t start = 0, rest = r;  // offset of this row in `in`
-            for (std::size_t k = x.sizes().size(); k-- > 0; rest /= x.sizes()[k])
-              start += rest % x.sizes()[k] * x.strides()[k];
-            const Bits* row = in.ptr<Bits>() + start;
-            Bits* to = out.ptr<Bits>() + r * columns;
-            // Keep columns [low, high).
-            const int64_t edge = std::clamp<int64_t>(r % rows + diagonal + (upper ? 0 : 1), 0, columns);
-            const int64_t low = upper ? edge : 0, high = upper ? columns : edge;
-            for (int64_t c = 0; c < low; ++c) to[c] = Bits(0);
-            for (int64_t c = low; c < high; ++c) to[c] = row[c * from];
-            for (int64_t c = high; c < columns; ++c) to[c] = Bits(0);
-          }
-        });
+    parallel_for(out.numel() / columns, std::max<int64_t>(1, kGrain / columns), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        int64_t start = 0, rest = r;  // offset of this row in `in`
+        for (std::size_t k = x.sizes().size(); k-- > 0; rest /= x.sizes()[k])
+          start += rest % x.sizes()[k] * x.strides()[k];
+        const Bits* row = in.ptr<Bits>() + start;
+        Bits* to = out.ptr<Bits>() + r * columns;
+        // Keep columns [low, high).
+        const int64_t edge = std::clamp<int64_t>(r % rows + diagonal + (upper ? 0 : 1), 0, columns);
+        const int64_t low = upper ? edge : 0, high = upper ? columns : edge;
+        for (int64_t c = 0; c < low; ++c) to[c] = Bits(0);
+        for (int64_t c = low; c < high; ++c) to[c] = row[c * from];
+        for (int64_t c = high; c < columns; ++c) to[c] = Bits(0);
+      }
+    });
   });
 }
 

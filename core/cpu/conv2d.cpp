@@ -32,8 +32,7 @@ void to_columns(const Conv2dShape& s, const T* x, T* columns) {
   const int64_t oh = s.out_h(), ow = s.out_w();
   for (int64_t c = 0; c < s.group_in(); ++c, x += s.in_plane()) {
     for (int64_t k = 0; k < s.kernel_size(); ++k) {
-      const int64_t shift_h = k / s.kernel_w * dilation_h - pad_h,
-                    shift_w = k % s.kernel_w * dilation_w - pad_w;
+      const int64_t shift_h = k / s.kernel_w * dilation_h - pad_h, shift_w = k % s.kernel_w * dilation_w - pad_w;
       const PlaceRange rows = places_inside(shift_h, stride_h, s.in_h, oh),
                        cols = places_inside(shift_w, stride_w, s.in_w, ow);
       for (int64_t p = 0; p < oh; ++p, columns += ow) {
@@ -79,8 +78,7 @@ template <class T>
 void columns_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) {
   constexpr int64_t kParts = 8;
   const int64_t plane = s.out_plane(), depth = s.depth(), weights = s.out_channels * depth;
-  const int64_t images = std::max<int64_t>(1, (s.batch + kParts - 1) / kParts),
-                parts = (s.batch + images - 1) / images;
+  const int64_t images = std::max<int64_t>(1, (s.batch + kParts - 1) / kParts), parts = (s.batch + images - 1) / images;
   const Workspace<T> memory(parts * weights);
   T* partial = memory.data();
   parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
@@ -88,8 +86,7 @@ void columns_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* d
     for (int64_t part = begin; part < end; ++part) {
       T* sum = partial + part * weights;
       std::fill_n(sum, weights, T(0));
-      for (int64_t i = part * images * s.p.groups; i < std::min(s.batch, (part + 1) * images) * s.p.groups;
-           ++i) {
+      for (int64_t i = part * images * s.p.groups; i < std::min(s.batch, (part + 1) * images) * s.p.groups; ++i) {
         to_columns(s, x + i * s.group_in() * s.in_plane(), columns);
         gemm<T>({.m = s.group_out(),
                  .n = depth,
@@ -182,16 +179,14 @@ void conv2d_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw
 template <class T>
 void conv2d_backward_bias(const Conv2dShape& s, const T* dy, T* db) {
   parallel_for(s.out_channels, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t o = begin; o < end; ++o)
-      db[o] = s.batch == 0 ? T(0) : sum_channel(s, dy + o * s.out_plane());
+    for (int64_t o = begin; o < end; ++o) db[o] = s.batch == 0 ? T(0) : sum_channel(s, dy + o * s.out_plane());
   });
 }
 
-#define TANDEM_INSTANTIATE(T)                                                              \
-  template void conv2d_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*,    \
-                                  const Conv2dInference<T>&);                              \
-  template void conv2d_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);      \
-  template void conv2d_backward_weight<T>(const Conv2dShape&, const T*, const T*, T*, T*); \
+#define TANDEM_INSTANTIATE(T)                                                                                       \
+  template void conv2d_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*, const Conv2dInference<T>&); \
+  template void conv2d_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);                               \
+  template void conv2d_backward_weight<T>(const Conv2dShape&, const T*, const T*, T*, T*);                          \
   template void conv2d_backward_bias<T>(const Conv2dShape&, const T*, T*);
 TANDEM_INSTANTIATE(float)
 TANDEM_INSTANTIATE(double)

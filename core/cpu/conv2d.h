@@ -42,8 +42,7 @@ struct Conv2dShape {
     Conv2dShape shape = *this;
     shape.in_channels = out_channels, shape.out_channels = in_channels;
     shape.in_h = out_h(), shape.in_w = out_w();
-    shape.p.padding = {p.dilation[0] * (kernel_h - 1) - p.padding[0],
-                       p.dilation[1] * (kernel_w - 1) - p.padding[1]};
+    shape.p.padding = {p.dilation[0] * (kernel_h - 1) - p.padding[0], p.dilation[1] * (kernel_w - 1) - p.padding[1]};
     return shape;
   }
 };

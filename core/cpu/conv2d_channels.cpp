@@ -66,8 +66,7 @@ void for_depth(int64_t depth, F body) {
 // Multiplies all tiles of `panels`, which are `depth` deep, with one block of columns: sums[padded][kColumns] = the sum over
 // [first, last) of the depth. `rows(k, count)` returns rows [k, k + count) of the right operand as [count][kColumns].
 template <class T, class F>
-void multiply_rows(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, const T* panels, T* sums,
-                   F rows) {
+void multiply_rows(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, const T* panels, T* sums, F rows) {
   const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(tiles.rows), 2);
   for (int64_t k = first; k < last; k += kDepthBlock) {
     const int64_t count = std::min(kDepthBlock, last - k);
@@ -81,8 +80,7 @@ void multiply_rows(const Tiles& tiles, int64_t depth, int64_t first, int64_t las
 
 // The same; `fill(k, count, to)` writes these rows.
 template <class T, class F>
-void multiply(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, const T* panels, T* sums,
-              F fill) {
+void multiply(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, const T* panels, T* sums, F fill) {
   T* right = scratch<T>(Scratch::kConvWeight, kDepthBlock * kColumns<T>);
   multiply_rows(tiles, depth, first, last, panels, sums, [&](int64_t k, int64_t count) {
     fill(k, count, right);
@@ -157,11 +155,11 @@ void channels_forward(const Conv2dShape& s, const T* x, const T* w, const T* bia
   const InputLine<T> lines(s, x);
   const int64_t blocks = ceil_div(s.group_out(), kColumns<T>);
   // [group][block][depth][kColumns]
-  const auto kept = kept_tiles(inference, s.p.groups, s.group_out(), depth, kColumns<T>,
-                               [&](int64_t group, int64_t first, int64_t channels, T* to) {
-                                 transpose(channels, depth, w + (group * s.group_out() + first) * depth,
-                                           depth, to, kColumns<T>);
-                               });
+  const auto kept =
+      kept_tiles(inference, s.p.groups, s.group_out(), depth, kColumns<T>,
+                 [&](int64_t group, int64_t first, int64_t channels, T* to) {
+                   transpose(channels, depth, w + (group * s.group_out() + first) * depth, depth, to, kColumns<T>);
+                 });
   for (int64_t group = 0; group < s.p.groups; ++group) {
     for_depth(depth, [&](int64_t begin, int64_t end) {
       T* line = scratch<T>(Scratch::kConvInput, tiles.padded() + 2 * kLanes<T>);
@@ -205,8 +203,7 @@ void channels_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* d
   const int64_t part_images = std::clamp<int64_t>(kPartPositions / places, 1, s.batch),
                 parts = ceil_div(s.batch, part_images);
   const int64_t part_size = depth * Tiles(part_images * places).padded();
-  const int64_t channels = std::min<int64_t>(s.group_in(), kColumns<T>),
-                blocks = ceil_div(s.group_in(), channels);
+  const int64_t channels = std::min<int64_t>(s.group_in(), kColumns<T>), blocks = ceil_div(s.group_in(), channels);
   // So many parts at once that all threads have work.
   const int64_t at_once = std::min(parts, ceil_div(2 * kEnoughTasks, blocks));
   const Workspace<T> memory(at_once * part_size);
@@ -231,8 +228,8 @@ void channels_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* d
       parallel_for(here_parts * blocks, 1, [&](int64_t begin, int64_t end) {
         for (int64_t t = begin; t < end; ++t) {
           const int64_t part = first_part + t / blocks;
-          input_gradient_block(s, images(part), panels + t / blocks * part_size, group, t % blocks * channels,
-                               channels, w, dx + part * part_images * s.in_channels * s.in_plane());
+          input_gradient_block(s, images(part), panels + t / blocks * part_size, group, t % blocks * channels, channels,
+                               w, dx + part * part_images * s.in_channels * s.in_plane());
         }
       });
     }
@@ -276,16 +273,14 @@ void channels_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* 
         for (int64_t t = begin; t < end; ++t) {
           const int64_t part = t / blocks, first = t % blocks * kColumns<T>,
                         wide = std::min(kColumns<T>, s.depth() - first);
-          multiply(
-              tiles, depth, part * part_images * places, std::min(depth, (part + 1) * part_images * places),
-              panels, sums, [&](int64_t k, int64_t count, T* to) {
-                for (int64_t i = 0; i < wide; ++i)
-                  make_line(s, lines, x, group, first + i, begin_image * places + k, count, rows + i * kLine);
-                transpose(wide, count, rows, kLine, to, kColumns<T>);
-              });
+          multiply(tiles, depth, part * part_images * places, std::min(depth, (part + 1) * part_images * places),
+                   panels, sums, [&](int64_t k, int64_t count, T* to) {
+                     for (int64_t i = 0; i < wide; ++i)
+                       make_line(s, lines, x, group, first + i, begin_image * places + k, count, rows + i * kLine);
+                     transpose(wide, count, rows, kLine, to, kColumns<T>);
+                   });
           const bool add = part == 0 && begin_image > 0;
-          T* to = (part == 0 ? dw : others.data() + (part - 1) * weights) +
-                  group * s.group_out() * s.depth() + first;
+          T* to = (part == 0 ? dw : others.data() + (part - 1) * weights) + group * s.group_out() * s.depth() + first;
           for (int64_t o = 0; o < s.group_out(); ++o, to += s.depth())
             for (int64_t i = 0; i < wide; ++i) to[i] = sums[o * kColumns<T> + i] + (add ? to[i] : T(0));
         }
@@ -300,13 +295,12 @@ void channels_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* 
   }
 }
 
-#define TANDEM_INSTANTIATE(T)                                                             \
-  template bool channels_suit<T>(const Conv2dShape&);                                     \
-  template bool channels_backward_suit<T>(const Conv2dShape&);                            \
-  template bool channels_weight_suit<T>(const Conv2dShape&);                              \
-  template void channels_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*, \
-                                    const Conv2dInference<T>&);                           \
-  template void channels_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);   \
+#define TANDEM_INSTANTIATE(T)                                                                                         \
+  template bool channels_suit<T>(const Conv2dShape&);                                                                 \
+  template bool channels_backward_suit<T>(const Conv2dShape&);                                                        \
+  template bool channels_weight_suit<T>(const Conv2dShape&);                                                          \
+  template void channels_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*, const Conv2dInference<T>&); \
+  template void channels_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);                               \
   template void channels_backward_weight<T>(const Conv2dShape&, const T*, const T*, T*);
 TANDEM_INSTANTIATE(float)
 TANDEM_INSTANTIATE(double)

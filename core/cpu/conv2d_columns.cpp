@@ -65,14 +65,12 @@ void make_panels(const Plan<T>& plan, int64_t group, int64_t first, int64_t coun
 
 // The outputs of `count` positions from `first`, which may be in several images: from[r * kPanel + i] is that of row r.
 template <class T>
-void copy_out(const Plan<T>& plan, int64_t channel, int64_t rows, int64_t first, int64_t count, const T* from,
-              T* y) {
+void copy_out(const Plan<T>& plan, int64_t channel, int64_t rows, int64_t first, int64_t count, const T* from, T* y) {
   for (int64_t i = 0; i < count;) {
     const int64_t image = (first + i) / plan.places, place = (first + i) % plan.places,
                   here = std::min(count - i, plan.places - place);
     const int64_t at = (image * plan.s.out_channels + channel) * plan.places + place;
-    for (int64_t r = 0; r < rows; ++r)
-      std::copy_n(from + r * Plan<T>::kPanel + i, here, y + at + r * plan.places);
+    for (int64_t r = 0; r < rows; ++r) std::copy_n(from + r * Plan<T>::kPanel + i, here, y + at + r * plan.places);
     finish_rows(plan.inference, y, at, rows, plan.places, here);
     i += here;
   }
@@ -80,8 +78,7 @@ void copy_out(const Plan<T>& plan, int64_t channel, int64_t rows, int64_t first,
 
 // The outputs of the positions [first, first + count) in the panels.
 template <class T>
-void multiply_panels(const Plan<T>& plan, int64_t group, const T* panels, int64_t first, int64_t count,
-                     T* y) {
+void multiply_panels(const Plan<T>& plan, int64_t group, const T* panels, int64_t first, int64_t count, T* y) {
   constexpr int64_t kPanel = Plan<T>::kPanel;
   const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(plan.tile_rows), 2);
   T* edge = scratch<T>(Scratch::kGemmTile, plan.tile_rows * kPanel);
@@ -93,14 +90,13 @@ void multiply_panels(const Plan<T>& plan, int64_t group, const T* panels, int64_
       const int64_t row = tile * plan.tile_rows, rows = std::min(plan.tile_rows, plan.s.group_out() - row),
                     channel = group * plan.s.group_out() + row;
       const int64_t packed_row = (group * plan.tiles + tile) * plan.tile_rows;
-      const TileSegment<T> segment{plan.packed.weights + packed_row * plan.depth, panels + j * plan.depth,
-                                   plan.depth};
+      const TileSegment<T> segment{plan.packed.weights + packed_row * plan.depth, panels + j * plan.depth, plan.depth};
       const T* bias = plan.packed.bias ? plan.packed.bias + packed_row : nullptr;
       if (in_place && rows == plan.tile_rows) {
         const int64_t at = (image * plan.s.out_channels + channel) * plan.places + place;
         const T* residual = plan.inference.residual;
-        kernel({&segment, 1, kPanel, y + at, plan.places, T(1), false, bias,
-                residual ? residual + at : nullptr, plan.inference.relu});
+        kernel({&segment, 1, kPanel, y + at, plan.places, T(1), false, bias, residual ? residual + at : nullptr,
+                plan.inference.relu});
         continue;
       }
       kernel({&segment, 1, kPanel, edge, kPanel, T(1), false, bias});
@@ -112,16 +108,15 @@ void multiply_panels(const Plan<T>& plan, int64_t group, const T* panels, int64_
 // `fill` as pack_weight_tiles calls it.
 template <class T, class F>
 void pack(Plan<T>& plan, const T* bias, F fill) {
-  plan.packed = pack_weight_tiles(plan.inference, plan.s.p.groups, plan.s.group_out(), plan.depth,
-                                  plan.tile_rows, bias, fill);
+  plan.packed =
+      pack_weight_tiles(plan.inference, plan.s.p.groups, plan.s.group_out(), plan.depth, plan.tile_rows, bias, fill);
 }
 
 template <class T>
 void run(const Plan<T>& plan, T* y) {
   const Conv2dShape& s = plan.s;
   const int64_t work = plan.depth * std::min(plan.block, plan.positions) * s.group_out();
-  const int64_t tasks = s.p.groups * plan.blocks,
-                grain = std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work));
+  const int64_t tasks = s.p.groups * plan.blocks, grain = std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work));
   parallel_for(tasks, grain, [&](int64_t begin, int64_t end) {
     T* panels = scratch<T>(Scratch::kConvColumns, plan.block * (plan.depth + 1) + kLanes<T>);
     for (int64_t t = begin; t < end; ++t) {
@@ -141,15 +136,12 @@ void columns_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias
   if (s.batch == 0) return;
   Plan<T> plan(s, x, inference);
   pack(plan, bias, [&](int64_t group, int64_t first, int64_t rows, T* to) {
-    transpose(rows, plan.depth, w + (group * s.group_out() + first) * plan.depth, plan.depth, to,
-              plan.tile_rows);
+    transpose(rows, plan.depth, w + (group * s.group_out() + first) * plan.depth, plan.depth, to, plan.tile_rows);
   });
   run(plan, y);
 }
 
-bool columns_backward_suits(const Conv2dShape& s) {
-  return s.turns() && s.in_plane() * 4 <= s.out_plane() * 5;
-}
+bool columns_backward_suits(const Conv2dShape& s) { return s.turns() && s.in_plane() * 4 <= s.out_plane() * 5; }
 
 template <class T>
 void columns_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
@@ -161,8 +153,7 @@ void columns_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx
     for (int64_t o = 0; o < s.group_out(); ++o)
       for (int64_t r = 0; r < rows; ++r) {
         const T* from = w + ((group * s.group_out() + o) * s.group_in() + first + r) * taps;
-        for (int64_t tap = 0; tap < taps; ++tap)
-          to[(o * taps + taps - 1 - tap) * plan.tile_rows + r] = from[tap];
+        for (int64_t tap = 0; tap < taps; ++tap) to[(o * taps + taps - 1 - tap) * plan.tile_rows + r] = from[tap];
       }
   });
   run(plan, dx);
@@ -170,8 +161,8 @@ void columns_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx
 
 template void columns_forward<float>(const Conv2dShape&, const float*, const float*, const float*, float*,
                                      const Conv2dInference<float>&);
-template void columns_forward<double>(const Conv2dShape&, const double*, const double*, const double*,
-                                      double*, const Conv2dInference<double>&);
+template void columns_forward<double>(const Conv2dShape&, const double*, const double*, const double*, double*,
+                                      const Conv2dInference<double>&);
 template void columns_backward_input<float>(const Conv2dShape&, const float*, const float*, float*);
 template void columns_backward_input<double>(const Conv2dShape&, const double*, const double*, double*);
 

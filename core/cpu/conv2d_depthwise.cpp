@@ -30,8 +30,7 @@ struct Padded {
   }
   void fill(const T* x) {
     const auto [pad_h, pad_w] = s.p.padding;
-    for (int64_t h = 0; h < s.in_h; ++h, x += s.in_w)
-      std::copy_n(x, s.in_w, data + (h + pad_h) * width + pad_w);
+    for (int64_t h = 0; h < s.in_h; ++h, x += s.in_w) std::copy_n(x, s.in_w, data + (h + pad_h) * width + pad_w);
   }
   const T* row(int64_t p) const { return data + p * s.p.stride[0] * width; }
 };
@@ -56,8 +55,7 @@ void make_row(const Padded<T>& in, int64_t p, const T* w, T bias, int64_t out_w,
 
 // sums[kTaps] += dy times the input shifted by each tap.
 template <class T, int kTaps>
-void add_taps(const Padded<T>& in, const int64_t* offsets, const T* dy, int64_t out_h, int64_t out_w,
-              Vec<T>* sums) {
+void add_taps(const Padded<T>& in, const int64_t* offsets, const T* dy, int64_t out_h, int64_t out_w, Vec<T>* sums) {
   constexpr int64_t kWidth = kLanes<T>;
   Vec<T> sum[kTaps] = {}, lane;
   for (int i = 0; i < kWidth; ++i) lane[i] = static_cast<T>(i);
@@ -103,8 +101,7 @@ void convolve(const Conv2dShape& s, const T* x, const T* bias, T* y, F weight) {
       for (int64_t o = 0; o < s.group_out(); ++o) {
         const int64_t channel = i % s.in_channels * s.group_out() + o;
         for (int64_t t = 0; t < taps; ++t) w[t] = weight(channel, t);
-        for (int64_t p = 0; p < out_h; ++p)
-          make_row(in, p, w, bias ? bias[channel] : T(0), out_w, out + p * out_w);
+        for (int64_t p = 0; p < out_h; ++p) make_row(in, p, w, bias ? bias[channel] : T(0), out_w, out + p * out_w);
         std::copy_n(out, plane, y + (i * s.group_out() + o) * plane);
       }
     }
@@ -120,9 +117,7 @@ void depthwise_forward(const Conv2dShape& s, const T* x, const T* w, const T* bi
   convolve(s, x, bias, y, [&](int64_t channel, int64_t t) { return w[channel * s.kernel_size() + t]; });
 }
 
-bool depthwise_backward_suits(const Conv2dShape& s) {
-  return s.group_in() == 1 && s.group_out() == 1 && s.turns();
-}
+bool depthwise_backward_suits(const Conv2dShape& s) { return s.group_in() == 1 && s.group_out() == 1 && s.turns(); }
 
 template <class T>
 void depthwise_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
@@ -145,8 +140,7 @@ void depthwise_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T*
         for (int64_t c = 0; c < chunks; ++c) {
           const int64_t first = taps * c / chunks, count = taps * (c + 1) / chunks - first;
           pick_add<T>(count, std::make_integer_sequence<int, kMaxTaps>{})(
-              in, in.offsets + first, dy + (n * s.out_channels + o) * plane, s.out_h(), s.out_w(),
-              sums + first);
+              in, in.offsets + first, dy + (n * s.out_channels + o) * plane, s.out_h(), s.out_w(), sums + first);
         }
       }
       for (int64_t t = 0; t < taps; ++t) {
@@ -159,8 +153,7 @@ void depthwise_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T*
 }
 
 template void depthwise_forward<float>(const Conv2dShape&, const float*, const float*, const float*, float*);
-template void depthwise_forward<double>(const Conv2dShape&, const double*, const double*, const double*,
-                                        double*);
+template void depthwise_forward<double>(const Conv2dShape&, const double*, const double*, const double*, double*);
 template void depthwise_backward_input<float>(const Conv2dShape&, const float*, const float*, float*);
 template void depthwise_backward_input<double>(const Conv2dShape&, const double*, const double*, double*);
 template void depthwise_backward_weight<float>(const Conv2dShape&, const float*, const float*, float*);

@@ -111,8 +111,7 @@ template <class T>
 void make_strip(const Plan<T>& plan, int64_t i, T* strip) {
   const Conv2dShape& s = plan.s;
   const T* image = plan.x + i / plan.blocks * s.group_in() * s.in_plane();
-  const int64_t row = s.group_in() * plan.padded_w,
-                top = i % plan.blocks * plan.rows * s.p.stride[0] - s.p.padding[0],
+  const int64_t row = s.group_in() * plan.padded_w, top = i % plan.blocks * plan.rows * s.p.stride[0] - s.p.padding[0],
                 begin = std::clamp<int64_t>(-top, 0, plan.strip_rows()),
                 end = std::clamp<int64_t>(s.in_h - top, begin, plan.strip_rows());
   std::fill_n(strip, begin * row, T(0));
@@ -125,8 +124,8 @@ void make_strip(const Plan<T>& plan, int64_t i, T* strip) {
 
 // The outputs of strip i in the channels of one panel of its group. `weights` and `bias` are those of that panel.
 template <class T>
-void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t panel, const T* weights,
-                    const T* bias, T* y) {
+void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t panel, const T* weights, const T* bias,
+                    T* y) {
   const Conv2dShape& s = plan.s;
   const int64_t row = s.group_in() * plan.padded_w, plane = plan.out_h * plan.out_w,
                 first = i % plan.blocks * plan.rows, count = std::min(plan.rows, plan.out_h - first),
@@ -194,8 +193,8 @@ void run_panels(const Plan<T>& plan, const Panels<T>& panels, const F& fill, T* 
       const T* weights = packed ? packed : panels.kept + p * plan.panel_size;
       for (int64_t i = 0; i < plan.strips(); ++i)
         if (i / plan.blocks % plan.s.p.groups == p / plan.panels)
-          multiply_strip(plan, i, strips + i * plan.strip_size, p % plan.panels, weights,
-                         panels.bias + p * kPanel<T>, y);
+          multiply_strip(plan, i, strips + i * plan.strip_size, p % plan.panels, weights, panels.bias + p * kPanel<T>,
+                         y);
     }
   });
 }
@@ -273,8 +272,7 @@ void rotate_taps(int64_t channels, int64_t taps, const T* from, const T* from_en
       Vec<T> v[kWidth];
       for (int64_t i = 0; i < kWidth; ++i) v[i] = load(from + i * taps + tap);
       transpose_lanes<T>(v);
-      for (int64_t i = 0; i < std::min(kWidth, taps - tap); ++i)
-        store(to + (taps - 1 - tap - i) * kPanel<T>, v[i]);
+      for (int64_t i = 0; i < std::min(kWidth, taps - tap); ++i) store(to + (taps - 1 - tap - i) * kPanel<T>, v[i]);
     }
     for (; tap < taps; ++tap)
       for (int64_t i = 0; i < std::min(kWidth, channels - c); ++i)
@@ -288,8 +286,8 @@ template <class T>
 bool direct_suits(const Conv2dShape& s) {
   const int64_t least_rows = (s.kernel_h - 1) * s.p.dilation[0] + 1,
                 strip = least_rows * s.group_in() * s.padded_w() * static_cast<int64_t>(sizeof(T));
-  return s.group_out() >= kPanel<T> && s.out_w() >= 5 && s.kernel_size() > 1 && s.p.stride[1] <= 2 &&
-         s.depth() >= 64 && strip <= kMostStripBytes;
+  return s.group_out() >= kPanel<T> && s.out_w() >= 5 && s.kernel_size() > 1 && s.p.stride[1] <= 2 && s.depth() >= 64 &&
+         strip <= kMostStripBytes;
 }
 
 template <class T>
@@ -299,8 +297,7 @@ void direct_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias,
   run(
       Plan<T>(s, x, inference), bias,
       [&](int64_t group, int64_t first, int64_t channels, T* to) {
-        transpose(channels, s.depth(), w + (group * s.group_out() + first) * s.depth(), s.depth(), to,
-                  kPanel<T>);
+        transpose(channels, s.depth(), w + (group * s.group_out() + first) * s.depth(), s.depth(), to, kPanel<T>);
       },
       y);
 }
@@ -329,11 +326,10 @@ void direct_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx)
       dx);
 }
 
-#define TANDEM_INSTANTIATE(T)                                                           \
-  template bool direct_suits<T>(const Conv2dShape&);                                    \
-  template bool direct_backward_suits<T>(const Conv2dShape&);                           \
-  template void direct_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*, \
-                                  const Conv2dInference<T>&);                           \
+#define TANDEM_INSTANTIATE(T)                                                                                       \
+  template bool direct_suits<T>(const Conv2dShape&);                                                                \
+  template bool direct_backward_suits<T>(const Conv2dShape&);                                                       \
+  template void direct_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*, const Conv2dInference<T>&); \
   template void direct_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);
 TANDEM_INSTANTIATE(float)
 TANDEM_INSTANTIATE(double)

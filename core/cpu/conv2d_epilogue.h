@@ -33,8 +33,7 @@ inline void finish(const Conv2dInference<T>& f, T* y, int64_t at, int64_t count)
 
 /// Requests the rows that finish_rows will read: there are more streams (one per row) than the hardware prefetcher can follow.
 template <class T>
-inline void prefetch_rows(const Conv2dInference<T>& f, int64_t at, int64_t rows, int64_t step,
-                          int64_t count) {
+inline void prefetch_rows(const Conv2dInference<T>& f, int64_t at, int64_t rows, int64_t step, int64_t count) {
   if (f.residual == nullptr) return;
   constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
   for (int64_t r = 0; r < rows; ++r)
@@ -43,8 +42,7 @@ inline void prefetch_rows(const Conv2dInference<T>& f, int64_t at, int64_t rows,
 
 /// finish() of `rows` rows of `count` elements, which are `step` apart.
 template <class T>
-inline void finish_rows(const Conv2dInference<T>& f, T* y, int64_t at, int64_t rows, int64_t step,
-                        int64_t count) {
+inline void finish_rows(const Conv2dInference<T>& f, T* y, int64_t at, int64_t rows, int64_t step, int64_t count) {
   for (int64_t r = 0; r < rows; ++r) finish(f, y, at + r * step, count);
 }
 

@@ -28,8 +28,7 @@ struct Axis {
 
   Axis(Scratch slot, int64_t result_places, int64_t taps) : places(result_places), kernel(taps) {
     const std::size_t run_bytes = static_cast<std::size_t>(places * kernel) * sizeof(Run);
-    runs = static_cast<Run*>(
-        scratch_bytes(slot, run_bytes + static_cast<std::size_t>(places) * sizeof(int64_t)));
+    runs = static_cast<Run*>(scratch_bytes(slot, run_bytes + static_cast<std::size_t>(places) * sizeof(int64_t)));
     counts = reinterpret_cast<int64_t*>(runs + places * kernel);
     std::fill_n(counts, places, 0);
   }
@@ -47,8 +46,7 @@ struct Axis {
 
 // Forward, along axis d: result position o reads source position o * stride - padding + k * dilation through tap k.
 Axis forward_axis(Scratch slot, const Conv2dParameters& p, std::size_t d, int64_t in, int64_t kernel) {
-  const int64_t out = p.out_size(d, in, kernel), stride = p.stride[d], padding = p.padding[d],
-                dilation = p.dilation[d];
+  const int64_t out = p.out_size(d, in, kernel), stride = p.stride[d], padding = p.padding[d], dilation = p.dilation[d];
   Axis axis(slot, out, kernel);
   for (int64_t o = 0; o < out; ++o)
     for (int64_t k = 0; k < kernel; ++k) {
@@ -60,8 +58,7 @@ Axis forward_axis(Scratch slot, const Conv2dParameters& p, std::size_t d, int64_
 
 // Backward: the source is dy. Taps count from the kernel's end, so they ascend with the source position.
 Axis backward_axis(Scratch slot, const Conv2dParameters& p, std::size_t d, int64_t in, int64_t kernel) {
-  const int64_t out = p.out_size(d, in, kernel), stride = p.stride[d], padding = p.padding[d],
-                dilation = p.dilation[d];
+  const int64_t out = p.out_size(d, in, kernel), stride = p.stride[d], padding = p.padding[d], dilation = p.dilation[d];
   Axis axis(slot, in, kernel);
   for (int64_t i = 0; i < in; ++i)
     for (int64_t k = kernel - 1; k >= 0; --k) {
@@ -99,8 +96,8 @@ struct LanePlace {
 // to[place][channel][lane] = from[lane * image_stride + channel * plane + place] (to has `stride` channels
 // per position). Lanes beyond `images` are zero.
 template <class T>
-void gather_lanes(const T* from, int64_t image_stride, int64_t images, int64_t channels, int64_t plane,
-                  int64_t stride, T* to) {
+void gather_lanes(const T* from, int64_t image_stride, int64_t images, int64_t channels, int64_t plane, int64_t stride,
+                  T* to) {
   constexpr int64_t kWidth = kLanes<T>;
   LanePlace at{plane, stride};
   const int64_t count = channels * plane;
@@ -109,23 +106,21 @@ void gather_lanes(const T* from, int64_t image_stride, int64_t images, int64_t c
     Vec<T> v[kWidth];
     for (int64_t lane = 0; lane < kWidth; ++lane)
       v[lane] = lane < images ? load(from + lane * image_stride + i) : Vec<T>{};
-    for (int64_t lane = 0; lane < images; ++lane)
-      __builtin_prefetch(from + lane * image_stride + i + 4 * kWidth);
+    for (int64_t lane = 0; lane < images; ++lane) __builtin_prefetch(from + lane * image_stride + i + 4 * kWidth);
     transpose_lanes<T>(v);
     for (int64_t e = 0; e < kWidth; ++e) store(to + at.next() * kWidth, v[e]);
   }
   for (; i < count; ++i) {
     T* lanes = to + at.next() * kWidth;
-    for (int64_t lane = 0; lane < kWidth; ++lane)
-      lanes[lane] = lane < images ? from[lane * image_stride + i] : T(0);
+    for (int64_t lane = 0; lane < kWidth; ++lane) lanes[lane] = lane < images ? from[lane * image_stride + i] : T(0);
   }
 }
 
 // The inverse: to[lane * image_stride + channel * plane + place] = from[place][channel][lane] (from has
 // `stride` channels per position).
 template <class T>
-void scatter_lanes(const T* from, int64_t stride, int64_t image_stride, int64_t images, int64_t channels,
-                   int64_t plane, T* to) {
+void scatter_lanes(const T* from, int64_t stride, int64_t image_stride, int64_t images, int64_t channels, int64_t plane,
+                   T* to) {
   constexpr int64_t kWidth = kLanes<T>;
   LanePlace at{plane, stride};
   const int64_t count = channels * plane;
@@ -162,13 +157,11 @@ void convolve(const Plan<T>& plan, const T* source, int64_t group, int64_t begin
       for (const Run& row : plan.rows.at(p))
         for (int64_t r = 0; r < row.count; ++r)
           for (const Run& col : col_runs)
-            segments[count++] = {
-                weights + ((row.tap + r) * plan.kernel_w + col.tap) * channels * plan.tile_rows,
-                source + ((row.place + r) * plan.source_w + col.place) * channels * kWidth,
-                col.count * channels};
+            segments[count++] = {weights + ((row.tap + r) * plan.kernel_w + col.tap) * channels * plan.tile_rows,
+                                 source + ((row.place + r) * plan.source_w + col.place) * channels * kWidth,
+                                 col.count * channels};
       for (int64_t tile = 0; tile < plan.tiles; ++tile, result += plan.tile_rows * kWidth) {
-        kernel({segments, count, kWidth, result, kWidth, T(1), false,
-                bias ? bias + tile * plan.tile_rows : nullptr});
+        kernel({segments, count, kWidth, result, kWidth, T(1), false, bias ? bias + tile * plan.tile_rows : nullptr});
         for (int64_t i = 0; i < count; ++i) segments[i].a += tile_size;
       }
     }
@@ -188,14 +181,13 @@ void run_block(const Plan<T>& plan, const T* source, int64_t first, int64_t grou
   source += (first * plan.groups + group) * source_size;
   result += (first * plan.groups + group) * result_size;
   parallel_for(plan.source_channels, kChannels, [&](int64_t begin, int64_t end) {
-    gather_lanes(source + begin * plan.source_plane, plan.groups * source_size, images, end - begin,
-                 plan.source_plane, plan.source_channels, in + begin * kWidth);
+    gather_lanes(source + begin * plan.source_plane, plan.groups * source_size, images, end - begin, plan.source_plane,
+                 plan.source_channels, in + begin * kWidth);
   });
-  parallel_for(plan.rows.places, 1,
-               [&](int64_t begin, int64_t end) { convolve(plan, in, group, begin, end, out); });
+  parallel_for(plan.rows.places, 1, [&](int64_t begin, int64_t end) { convolve(plan, in, group, begin, end, out); });
   parallel_for(plan.result_channels, kChannels, [&](int64_t begin, int64_t end) {
-    scatter_lanes(out + begin * kWidth, plan.padded_channels(), plan.groups * result_size, images,
-                  end - begin, result_plane, result + begin * result_plane);
+    scatter_lanes(out + begin * kWidth, plan.padded_channels(), plan.groups * result_size, images, end - begin,
+                  result_plane, result + begin * result_plane);
   });
 }
 
@@ -203,8 +195,7 @@ template <class T>
 void run(const Plan<T>& plan, const T* source, T* result) {
   const int64_t blocks = (plan.batch + kLanes<T> - 1) / kLanes<T>, tasks = blocks * plan.groups;
   const auto run_tasks = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      run_block(plan, source, i / plan.groups * kLanes<T>, i % plan.groups, result);
+    for (int64_t i = begin; i < end; ++i) run_block(plan, source, i / plan.groups * kLanes<T>, i % plan.groups, result);
   };
   tasks >= kEnoughTasks ? parallel_for(tasks, 1, run_tasks) : run_tasks(0, tasks);
 }
@@ -243,8 +234,7 @@ bool lanes_suit(const Conv2dShape& s) {
   constexpr int64_t kWidth = kLanes<T>, kMaxBytes = 16 << 20;
   const int64_t filled = (s.batch + kWidth - 1) / kWidth * kWidth;
   const int64_t bytes = (s.group_in() * s.in_plane() + s.group_out() * s.out_plane()) * kVectorBytes;
-  return filled * 3 <= s.batch * 4 && bytes <= kMaxBytes && s.depth() >= 32 && s.group_out() >= 8 &&
-         s.group_in() >= 4;
+  return filled * 3 <= s.batch * 4 && bytes <= kMaxBytes && s.depth() >= 32 && s.group_out() >= 8 && s.group_in() >= 4;
 }
 
 template <class T>

@@ -63,8 +63,8 @@ class InputLine {
 
 /// line[0, count) = row k of the columns matrix of one group, from position `first` of all images' positions.
 template <class T>
-void make_line(const Conv2dShape& s, const InputLine<T>& lines, const T* x, int64_t group, int64_t k,
-               int64_t first, int64_t count, T* line) {
+void make_line(const Conv2dShape& s, const InputLine<T>& lines, const T* x, int64_t group, int64_t k, int64_t first,
+               int64_t count, T* line) {
   const int64_t places = s.out_plane(), tap = k % s.kernel_size();
   x += (first / places * s.in_channels + group * s.group_in() + k / s.kernel_size()) * s.in_plane();
   for (int64_t place = first % places; count > 0; place = 0, x += s.in_channels * s.in_plane()) {
@@ -106,8 +106,7 @@ void add_column(const Conv2dShape& s, int64_t tap, const T* column, T* plane) {
   const auto [pad_h, pad_w] = s.p.padding;
   const auto [dilation_h, dilation_w] = s.p.dilation;
   const int64_t oh = s.out_h(), ow = s.out_w();
-  const int64_t shift_h = tap / s.kernel_w * dilation_h - pad_h,
-                shift_w = tap % s.kernel_w * dilation_w - pad_w;
+  const int64_t shift_h = tap / s.kernel_w * dilation_h - pad_h, shift_w = tap % s.kernel_w * dilation_w - pad_w;
   const PlaceRange rows = places_inside(shift_h, stride_h, s.in_h, oh),
                    cols = places_inside(shift_w, stride_w, s.in_w, ow);
   for (int64_t p = rows.begin; p < rows.end; ++p) {

@@ -35,10 +35,9 @@ struct Product {
 // One tile of a panel of positions of image and group i. The last panel of an image ends at its last position, and overlaps the
 // one before.
 template <class T>
-void multiply_tile(const Product<T>& p, int64_t i, int64_t panel, int64_t tile, TileKernel<T> kernel,
-                   const T* weights, const T* bias, T* edge) {
-  const int64_t first = panel * kPanel<T>, place = std::min(first, p.places - kPanel<T>),
-                skip = first - place;
+void multiply_tile(const Product<T>& p, int64_t i, int64_t panel, int64_t tile, TileKernel<T> kernel, const T* weights,
+                   const T* bias, T* edge) {
+  const int64_t first = panel * kPanel<T>, place = std::min(first, p.places - kPanel<T>), skip = first - place;
   const int64_t row = tile * p.tile_rows, rows = std::min(p.tile_rows, p.out - row);
   const TileSegment<T> segment{weights + row * p.in, p.x + i * p.in * p.places + place, p.in};
   const T* tile_bias = bias == nullptr ? nullptr : bias + row;
@@ -58,8 +57,7 @@ void multiply_tile(const Product<T>& p, int64_t i, int64_t panel, int64_t tile, 
 // `fill` as pack_weight_tiles calls it.
 template <class T, class F>
 void run(const Product<T>& p, F fill) {
-  const WeightTiles<T> packed =
-      pack_weight_tiles(p.inference, p.groups, p.out, p.in, p.tile_rows, p.bias, fill);
+  const WeightTiles<T> packed = pack_weight_tiles(p.inference, p.groups, p.out, p.in, p.tile_rows, p.bias, fill);
   const int64_t group_rows = p.tiles * p.tile_rows;
   const int64_t work = p.in * p.out * kPanel<T>, panels = p.batch * p.groups * p.panels;
   const int64_t grain = std::max(kTaskWork / work, std::clamp<int64_t>(panels / kEnoughTasks, 1, kTogether));
@@ -103,15 +101,13 @@ void pointwise_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* 
   const int64_t in = s.group_in(), out = s.group_out();
   const Product<T> p{s.batch, s.p.groups, out, in, s.in_plane(), dy, nullptr, dx};
   run<T>(p, [&](int64_t group, int64_t first, int64_t rows, T* to) {
-    for (int64_t o = 0; o < out; ++o)
-      std::copy_n(w + (group * out + o) * in + first, rows, to + o * p.tile_rows);
+    for (int64_t o = 0; o < out; ++o) std::copy_n(w + (group * out + o) * in + first, rows, to + o * p.tile_rows);
   });
 }
 
-#define TANDEM_INSTANTIATE(T)                                                              \
-  template bool pointwise_suits<T>(const Conv2dShape&);                                    \
-  template void pointwise_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*, \
-                                     const Conv2dInference<T>&);                           \
+#define TANDEM_INSTANTIATE(T)                                                                                          \
+  template bool pointwise_suits<T>(const Conv2dShape&);                                                                \
+  template void pointwise_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*, const Conv2dInference<T>&); \
   template void pointwise_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);
 TANDEM_INSTANTIATE(float)
 TANDEM_INSTANTIATE(double)

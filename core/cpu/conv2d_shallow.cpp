@@ -31,9 +31,7 @@ struct Cut {
     padded_w = s.padded_w();
   }
   // Rows are copied in whole vectors: a copy may read and write up to one vector past the end.
-  int64_t image_elements(const Conv2dShape& s) const {
-    return s.group_in() * padded_h * padded_w + 2 * kLanes<T>;
-  }
+  int64_t image_elements(const Conv2dShape& s) const { return s.group_in() * padded_h * padded_w + 2 * kLanes<T>; }
   int64_t column_elements(const Conv2dShape& s) const { return s.depth() * width + 2 * kLanes<T>; }
 };
 
@@ -59,15 +57,13 @@ void pad_image(const Conv2dShape& s, const Cut<T>& cut, const T* x, T* to) {
 
 // columns[depth][width] of output rows [first, first + rows); zero past the last position.
 template <class T>
-void make_columns(const Conv2dShape& s, const Cut<T>& cut, const T* image, int64_t first, int64_t rows,
-                  T* columns) {
+void make_columns(const Conv2dShape& s, const Cut<T>& cut, const T* image, int64_t first, int64_t rows, T* columns) {
   const auto [stride_h, stride_w] = s.p.stride;
   const auto [dilation_h, dilation_w] = s.p.dilation;
   const int64_t ow = s.out_w();
   for (int64_t k = 0; k < s.depth(); ++k, columns += cut.width) {
     const int64_t c = k / s.kernel_size(), r = k % s.kernel_size() / s.kernel_w, q = k % s.kernel_w;
-    const T* from =
-        image + (c * cut.padded_h + first * stride_h + r * dilation_h) * cut.padded_w + q * dilation_w;
+    const T* from = image + (c * cut.padded_h + first * stride_h + r * dilation_h) * cut.padded_w + q * dilation_w;
     T* to = columns;
     for (int64_t p = 0; p < rows; ++p, from += stride_h * cut.padded_w, to += ow) {
       if (stride_w == 1)
@@ -101,8 +97,7 @@ struct Weights {
 
 // y[group_out][..] of `places` positions: weights times columns plus bias.
 template <class T>
-void multiply(const Conv2dShape& s, const Weights<T>& w, const T* columns, int64_t width, int64_t places,
-              T* y) {
+void multiply(const Conv2dShape& s, const Weights<T>& w, const T* columns, int64_t width, int64_t places, T* y) {
   constexpr int64_t kWidth = kLanes<T>, kAhead = 4;
   T* edge = scratch<T>(Scratch::kGemmTile, w.tile_rows * 2 * kWidth);
   const int64_t plane = s.out_plane();
@@ -178,17 +173,15 @@ AddProducts<T> pick_add(int64_t taps, std::integer_sequence<int, kTaps...>) {
 
 // sums[group_out][depth + 1] (vectors) += the products of one piece; the last entry sums dy.
 template <class T>
-void add_piece(const Conv2dShape& s, const T* dy, const T* columns, int64_t width, int64_t places,
-               Vec<T>* sums) {
+void add_piece(const Conv2dShape& s, const T* dy, const T* columns, int64_t width, int64_t places, Vec<T>* sums) {
   const int64_t depth = s.depth(), plane = s.out_plane(), tiles = ceil_div(depth, kMaxTaps);
   for (int64_t tile = 0; tile < tiles; ++tile) {
     const int64_t k = depth * tile / tiles, taps = depth * (tile + 1) / tiles - k;
     const auto all_taps = std::make_integer_sequence<int, kMaxTaps>{};
-    const AddProducts<T> pair = pick_add<T, kMaxOutputs>(taps, all_taps),
-                         single = pick_add<T, 1>(taps, all_taps);
+    const AddProducts<T> pair = pick_add<T, kMaxOutputs>(taps, all_taps), single = pick_add<T, 1>(taps, all_taps);
     for (int64_t o = 0; o < s.group_out(); o += kMaxOutputs)
-      (o + 1 < s.group_out() ? pair : single)(dy + o * plane, plane, columns + k * width, width, places,
-                                              depth + 1, sums + o * (depth + 1) + k,
+      (o + 1 < s.group_out() ? pair : single)(dy + o * plane, plane, columns + k * width, width, places, depth + 1,
+                                              sums + o * (depth + 1) + k,
                                               tile == 0 ? sums + o * (depth + 1) + depth : nullptr);
   }
 }
@@ -210,8 +203,7 @@ void shallow_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias
   for (int64_t o = 0; o < s.out_channels; ++o) {
     const int64_t row = o % s.group_out(), tile = row / tile_rows;
     T* to = packed + o / s.group_out() * group_size;
-    for (int64_t k = 0; k < depth; ++k)
-      to[(tile * depth + k) * tile_rows + row % tile_rows] = w[o * depth + k];
+    for (int64_t k = 0; k < depth; ++k) to[(tile * depth + k) * tile_rows + row % tile_rows] = w[o * depth + k];
     if (bias) to[tiles * tile_rows * depth + row] = bias[o];
   }
   parallel_for(s.batch * s.p.groups, 4, [&](int64_t begin, int64_t end) {
@@ -219,10 +211,9 @@ void shallow_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias
       const T* mine = packed + i % s.p.groups * group_size;
       const Weights<T> weights{tiles, tile_rows, mine, bias ? mine + tiles * tile_rows * depth : nullptr};
       T* out = y + i * s.group_out() * s.out_plane();
-      for_columns(s, cut, x + i * s.group_in() * s.in_plane(),
-                  [&](int64_t first, int64_t rows, const T* columns) {
-                    multiply(s, weights, columns, cut.width, rows * s.out_w(), out + first * s.out_w());
-                  });
+      for_columns(s, cut, x + i * s.group_in() * s.in_plane(), [&](int64_t first, int64_t rows, const T* columns) {
+        multiply(s, weights, columns, cut.width, rows * s.out_w(), out + first * s.out_w());
+      });
     }
   });
 }
@@ -231,21 +222,19 @@ template <class T>
 void shallow_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw, T* db) {
   const Cut<T> cut(s);
   const int64_t row = s.depth() + 1, elements = s.out_channels * row;
-  const int64_t part_images = std::max<int64_t>(1, ceil_div(s.batch, kParts)),
-                parts = ceil_div(s.batch, part_images);
+  const int64_t part_images = std::max<int64_t>(1, ceil_div(s.batch, kParts)), parts = ceil_div(s.batch, part_images);
   const Workspace<T> memory(parts * elements);
   T* partial = memory.data();
   parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
     auto* sums = scratch<Vec<T>>(Scratch::kConvOutput, elements);
     for (int64_t part = begin; part < end; ++part) {
       std::fill_n(sums, elements, Vec<T>{});
-      for (int64_t i = part * part_images * s.p.groups;
-           i < std::min(s.batch, (part + 1) * part_images) * s.p.groups; ++i)
-        for_columns(s, cut, x + i * s.group_in() * s.in_plane(),
-                    [&](int64_t first, int64_t rows, const T* columns) {
-                      add_piece(s, dy + i * s.group_out() * s.out_plane() + first * s.out_w(), columns,
-                                cut.width, rows * s.out_w(), sums + i % s.p.groups * s.group_out() * row);
-                    });
+      for (int64_t i = part * part_images * s.p.groups; i < std::min(s.batch, (part + 1) * part_images) * s.p.groups;
+           ++i)
+        for_columns(s, cut, x + i * s.group_in() * s.in_plane(), [&](int64_t first, int64_t rows, const T* columns) {
+          add_piece(s, dy + i * s.group_out() * s.out_plane() + first * s.out_w(), columns, cut.width, rows * s.out_w(),
+                    sums + i % s.p.groups * s.group_out() * row);
+        });
       for (int64_t j = 0; j < elements; ++j) {
         T sum = 0;
         for (int lane = 0; lane < kLanes<T>; ++lane) sum += sums[j][lane];
@@ -266,10 +255,8 @@ void shallow_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* d
 template bool shallow_suits<float>(const Conv2dShape&);
 template bool shallow_suits<double>(const Conv2dShape&);
 template void shallow_forward<float>(const Conv2dShape&, const float*, const float*, const float*, float*);
-template void shallow_forward<double>(const Conv2dShape&, const double*, const double*, const double*,
-                                      double*);
+template void shallow_forward<double>(const Conv2dShape&, const double*, const double*, const double*, double*);
 template void shallow_backward_weight<float>(const Conv2dShape&, const float*, const float*, float*, float*);
-template void shallow_backward_weight<double>(const Conv2dShape&, const double*, const double*, double*,
-                                              double*);
+template void shallow_backward_weight<double>(const Conv2dShape&, const double*, const double*, double*, double*);
 
 }  // namespace tandem::cpu

@@ -50,8 +50,8 @@ void backward_input(const Tensor& grad_input, const Tensor& grad_output, const T
   });
 }
 
-void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_output,
-                     const Tensor& input, const Conv2dParameters& p) {
+void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_output, const Tensor& input,
+                     const Conv2dParameters& p) {
   if (grad_output.numel() == 0) {
     fill_raw(grad_weight, 0);
     if (grad_bias.defined()) fill_raw(grad_bias, 0);

@@ -63,9 +63,7 @@ void run_tile(const TapTile<T>& tile) {
 
 // Kernel rows in a tile.
 constexpr int most_rows(int64_t width) {
-  return width == 3   ? std::max(1, kMaxTaps / 3)
-         : width == 5 ? std::max(1, kMaxTaps / 5)
-                      : std::max(1, kMaxTaps / 7);
+  return width == 3 ? std::max(1, kMaxTaps / 3) : width == 5 ? std::max(1, kMaxTaps / 5) : std::max(1, kMaxTaps / 7);
 }
 
 template <class T, int kWidth, int... kRows>
@@ -87,8 +85,8 @@ struct Plan {
   int64_t padded_w = s.padded_w(), padded_plane = s.padded_h() * padded_w;
   int64_t panels = ceil_div(s.group_out(), kPanel<T>), panel_size = s.depth() * kPanel<T>;
   int64_t image_size = s.in_channels * padded_plane, gradient_size = s.p.groups * panels * places * kPanel<T>;
-  int64_t chunk = std::clamp<int64_t>(
-      kChunkBytes / ((image_size + gradient_size) * static_cast<int64_t>(sizeof(T))), 1, s.batch);
+  int64_t chunk =
+      std::clamp<int64_t>(kChunkBytes / ((image_size + gradient_size) * static_cast<int64_t>(sizeof(T))), 1, s.batch);
   int64_t block_rows =
       std::clamp<int64_t>(kBlockBytes / (out_w * kPanel<T> * static_cast<int64_t>(sizeof(T))), 1, out_h);
 };
@@ -96,18 +94,16 @@ struct Plan {
 template <class T>
 void pack_image(const Plan<T>& plan, const T* x, T* to) {
   const Conv2dShape& s = plan.s;
-  parallel_for(s.in_channels, std::max<int64_t>(1, 16384 / plan.padded_plane),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t c = begin; c < end; ++c) {
-                   T* plane = to + c * plan.padded_plane;
-                   std::fill_n(plane, s.p.padding[0] * plan.padded_w, T(0));
-                   for (int64_t h = 0; h < s.in_h; ++h)
-                     copy_padded(x + c * s.in_plane() + h * s.in_w, s.in_w, s.p.padding[1],
-                                 plane + (h + s.p.padding[0]) * plan.padded_w);
-                   std::fill_n(plane + (s.in_h + s.p.padding[0]) * plan.padded_w,
-                               s.p.padding[0] * plan.padded_w, T(0));
-                 }
-               });
+  parallel_for(s.in_channels, std::max<int64_t>(1, 16384 / plan.padded_plane), [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; ++c) {
+      T* plane = to + c * plan.padded_plane;
+      std::fill_n(plane, s.p.padding[0] * plan.padded_w, T(0));
+      for (int64_t h = 0; h < s.in_h; ++h)
+        copy_padded(x + c * s.in_plane() + h * s.in_w, s.in_w, s.p.padding[1],
+                    plane + (h + s.p.padding[0]) * plan.padded_w);
+      std::fill_n(plane + (s.in_h + s.p.padding[0]) * plan.padded_w, s.p.padding[0] * plan.padded_w, T(0));
+    }
+  });
 }
 
 // to[panel][image][place][kPanel] of one image of the chunk.
@@ -116,12 +112,11 @@ void pack_gradient(const Plan<T>& plan, const T* dy, int64_t image, int64_t imag
   const Conv2dShape& s = plan.s;
   parallel_for(s.p.groups * plan.panels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t) {
-      const int64_t first = t % plan.panels * kPanel<T>,
-                    channels = std::min(kPanel<T>, s.group_out() - first);
+      const int64_t first = t % plan.panels * kPanel<T>, channels = std::min(kPanel<T>, s.group_out() - first);
       T* panel = to + (t * images + image) * plan.places * kPanel<T>;
       if (channels < kPanel<T>) std::fill_n(panel, plan.places * kPanel<T>, T(0));
-      transpose(channels, plan.places, dy + (t / plan.panels * s.group_out() + first) * plan.places,
-                plan.places, panel, kPanel<T>);
+      transpose(channels, plan.places, dy + (t / plan.panels * s.group_out() + first) * plan.places, plan.places, panel,
+                kPanel<T>);
     }
   });
 }
@@ -129,8 +124,8 @@ void pack_gradient(const Plan<T>& plan, const T* dy, int64_t image, int64_t imag
 // Adds the images' products of one panel (of all groups' panels) and the channels [first, last) of its group to
 // sums[channel][tap][kPanel].
 template <class T>
-void multiply(const Plan<T>& plan, const T* images, const T* gradients, int64_t count, int64_t panel,
-              int64_t first, int64_t last, T* sums) {
+void multiply(const Plan<T>& plan, const T* images, const T* gradients, int64_t count, int64_t panel, int64_t first,
+              int64_t last, T* sums) {
   const Conv2dShape& s = plan.s;
   const int64_t most = most_rows(s.kernel_w), tiles = ceil_div(s.kernel_h, most),
                 tile_rows = ceil_div(s.kernel_h, tiles);
@@ -143,8 +138,8 @@ void multiply(const Plan<T>& plan, const T* images, const T* gradients, int64_t 
       tile.rows = std::min(plan.block_rows, plan.out_h - p);
       tile.dy = gradients + ((panel * count + i) * plan.places + p * plan.out_w) * kPanel<T>;
       for (int64_t c = first; c < last; ++c) {
-        const T* plane = images + i * plan.image_size +
-                         (panel / plan.panels * s.group_in() + c) * plan.padded_plane + p * tile.row_step;
+        const T* plane = images + i * plan.image_size + (panel / plan.panels * s.group_in() + c) * plan.padded_plane +
+                         p * tile.row_step;
         T* to = sums + c * s.kernel_size() * kPanel<T>;
         for (int64_t r = 0; r < s.kernel_h; r += tile_rows) {
           tile.x = plane + r * tile.kernel_row;
@@ -160,16 +155,16 @@ void multiply(const Plan<T>& plan, const T* images, const T* gradients, int64_t 
 template <class T>
 bool taps_suit(const Conv2dShape& s) {
   const bool filled = s.group_out() * 5 >= ceil_div(s.group_out(), kPanel<T>) * kPanel<T> * 4;
-  return s.batch > 0 && filled && (s.kernel_w == 3 || s.kernel_w == 5 || s.kernel_w == 7) &&
-         s.p.dilation[1] == 1 && s.out_w() >= 5 && s.out_plane() >= 100;
+  return s.batch > 0 && filled && (s.kernel_w == 3 || s.kernel_w == 5 || s.kernel_w == 7) && s.p.dilation[1] == 1 &&
+         s.out_w() >= 5 && s.out_plane() >= 100;
 }
 
 template <class T>
 void taps_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) {
   const Plan<T> plan{s};
   const int64_t panels = s.p.groups * plan.panels, blocks = ceil_div(s.group_in(), kTaskChannels);
-  const Workspace<T> image_memory(plan.chunk * plan.image_size),
-      gradient_memory(plan.chunk * plan.gradient_size), sum_memory(panels * plan.panel_size);
+  const Workspace<T> image_memory(plan.chunk * plan.image_size), gradient_memory(plan.chunk * plan.gradient_size),
+      sum_memory(panels * plan.panel_size);
   T *images = image_memory.data(), *gradients = gradient_memory.data(), *sums = sum_memory.data();
   for (int64_t begin_image = 0; begin_image < s.batch; begin_image += plan.chunk) {
     const int64_t count = std::min(plan.chunk, s.batch - begin_image);
@@ -190,8 +185,7 @@ void taps_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) 
         const int64_t channel = panel % plan.panels * kPanel<T>,
                       channels = std::min(kPanel<T>, s.group_out() - channel);
         transpose_exactly(rows, channels, to + from_row * kPanel<T>, kPanel<T>,
-                          dw + (panel / plan.panels * s.group_out() + channel) * s.depth() + from_row,
-                          s.depth());
+                          dw + (panel / plan.panels * s.group_out() + channel) * s.depth() + from_row, s.depth());
       }
     });
   }

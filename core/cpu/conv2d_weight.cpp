@@ -44,8 +44,7 @@ struct Layout {
     tile_rows = ceil_div(s.group_out(), tiles);
     places = s.out_plane();
     const int64_t partial = s.p.groups * partial_size();
-    const int64_t most =
-        std::clamp<int64_t>(kMaxPartialElements / std::max<int64_t>(1, partial), 1, kMaxParts);
+    const int64_t most = std::clamp<int64_t>(kMaxPartialElements / std::max<int64_t>(1, partial), 1, kMaxParts);
     part_images = std::max<int64_t>(1, ceil_div(s.batch, most));
     parts = ceil_div(s.batch, part_images);
     const int64_t image_bytes =
@@ -64,8 +63,7 @@ struct Layout {
   // Start of a run, relative to the input of an output position's first tap.
   int64_t run_offset(int64_t run) const {
     const auto [dilation_h, dilation_w] = s.p.dilation;
-    const int64_t row = dilation_w == 1 ? run : run / s.kernel_w,
-                  col = dilation_w == 1 ? 0 : run % s.kernel_w;
+    const int64_t row = dilation_w == 1 ? run : run / s.kernel_w, col = dilation_w == 1 ? 0 : run % s.kernel_w;
     return (row * dilation_h * padded_w + col * dilation_w) * channels;
   }
   int64_t place_offset(int64_t p, int64_t q) const {
@@ -131,8 +129,7 @@ void pack_block_image(const Layout<T>& l, const T* x, const T* dy, int64_t i, co
     T* to = packed.gradients + (tile * packed.count + i) * l.places * l.tile_rows;
     transpose(rows, l.places, dy + tile * l.tile_rows * l.places, l.places, to, l.tile_rows);
     if (rows < l.tile_rows)
-      for (int64_t p = 0; p < l.places; ++p)
-        std::fill(to + p * l.tile_rows + rows, to + (p + 1) * l.tile_rows, T(0));
+      for (int64_t p = 0; p < l.places; ++p) std::fill(to + p * l.tile_rows + rows, to + (p + 1) * l.tile_rows, T(0));
   }
   if (l.rest_vectors > 0) pack_rest(l, image, packed.rests + i * l.places * l.rest_row());
 }
@@ -155,8 +152,8 @@ void multiply_vector(const Layout<T>& l, const Packed<T>& packed, int64_t v, boo
     } else {
       segments[count++] = {a, packed.rests + (v - run_vectors) * kLanes<T>, packed.count * l.places};
     }
-    kernel({segments, count, step, partial + tile * l.tile_rows * l.columns() + v * kLanes<T>, l.columns(),
-            T(1), accumulate, nullptr});
+    kernel({segments, count, step, partial + tile * l.tile_rows * l.columns() + v * kLanes<T>, l.columns(), T(1),
+            accumulate, nullptr});
   }
 }
 
@@ -165,10 +162,9 @@ template <class T>
 void sum_part(const Layout<T>& l, const T* x, const T* dy, int64_t part, int64_t group, T* partial) {
   const Conv2dShape& s = l.s;
   const int64_t last = std::min(s.batch, (part + 1) * l.part_images);
-  Packed<T> packed{scratch<T>(Scratch::kConvInput,
-                              l.block_images * (l.image_size + l.places * l.rest_row()) + 2 * kLanes<T>),
-                   scratch<T>(Scratch::kConvWeight, l.block_images * l.tiles * l.tile_rows * l.places),
-                   nullptr, 0};
+  Packed<T> packed{
+      scratch<T>(Scratch::kConvInput, l.block_images * (l.image_size + l.places * l.rest_row()) + 2 * kLanes<T>),
+      scratch<T>(Scratch::kConvWeight, l.block_images * l.tiles * l.tile_rows * l.places), nullptr, 0};
   packed.rests = packed.images + l.block_images * l.image_size + kLanes<T>;
   for (int64_t first = part * l.part_images; first < last; first += l.block_images) {
     packed.count = std::min(l.block_images, last - first);
@@ -179,13 +175,11 @@ void sum_part(const Layout<T>& l, const T* x, const T* dy, int64_t part, int64_t
           prefetch(x + next * l.channels * s.in_plane(), l.channels * s.in_plane());
           prefetch(dy + next * s.group_out() * l.places, s.group_out() * l.places);
         }
-        pack_block_image(l, x + at * l.channels * s.in_plane(), dy + at * s.group_out() * l.places, i,
-                         packed);
+        pack_block_image(l, x + at * l.channels * s.in_plane(), dy + at * s.group_out() * l.places, i, packed);
       }
     });
     parallel_for(l.vectors(), 4, [&](int64_t begin, int64_t end) {
-      for (int64_t v = begin; v < end; ++v)
-        multiply_vector(l, packed, v, first != part * l.part_images, partial);
+      for (int64_t v = begin; v < end; ++v) multiply_vector(l, packed, v, first != part * l.part_images, partial);
     });
   }
 }

@@ -13,14 +13,12 @@ namespace {
 
 // to[c * ld_to + r] = from[r * ld_from + c]; writes nothing else.
 template <class Bits>
-void transpose_bits(int64_t rows, int64_t columns, const Bits* from, int64_t ld_from, Bits* to,
-                    int64_t ld_to) {
+void transpose_bits(int64_t rows, int64_t columns, const Bits* from, int64_t ld_from, Bits* to, int64_t ld_to) {
   int64_t done = 0;
   if constexpr (sizeof(Bits) == 4 || sizeof(Bits) == 8) {  // floating point registers move any bits unchanged
     using Real = std::conditional_t<sizeof(Bits) == 4, float, double>;
     done = rows / kLanes<Real> * kLanes<Real>;
-    transpose(done, columns, reinterpret_cast<const Real*>(from), ld_from, reinterpret_cast<Real*>(to),
-              ld_to);
+    transpose(done, columns, reinterpret_cast<const Real*>(from), ld_from, reinterpret_cast<Real*>(to), ld_to);
   }
   for (int64_t c = 0; c < columns; ++c)
     for (int64_t r = done; r < rows; ++r) to[c * ld_to + r] = from[r * ld_from + c];
@@ -50,9 +48,8 @@ bool copy_transposed(const LoopPlan<2>& plan) {
         from += rest % plan.sizes[d] * plan.strides[d][1];
         rest /= plan.sizes[d];
       }
-      transpose_bits(rows, std::min(kColumns, columns - column),
-                     reinterpret_cast<const Bits*>(plan.data[1]) + from, ld_from,
-                     reinterpret_cast<Bits*>(plan.data[0]) + to, ld_to);
+      transpose_bits(rows, std::min(kColumns, columns - column), reinterpret_cast<const Bits*>(plan.data[1]) + from,
+                     ld_from, reinterpret_cast<Bits*>(plan.data[0]) + to, ld_to);
     }
   });
   return true;
@@ -103,14 +100,13 @@ void narrow_loop(void* to, const void* const* in, int64_t n, const void* type) {
 
 template <class Bits>
 void fill_bits(const Tensor& out, const void* value) {
-  parallel_runs(make_plan<1>({&out}),
-                [x = *static_cast<const Bits*>(value)](const auto& p, const auto& s, int64_t n) {
-                  Bits* o = reinterpret_cast<Bits*>(p[0]);
-                  if (s[0] == 1)
-                    std::fill_n(o, n, x);
-                  else
-                    for (int64_t i = 0; i < n; ++i) o[i * s[0]] = x;
-                });
+  parallel_runs(make_plan<1>({&out}), [x = *static_cast<const Bits*>(value)](const auto& p, const auto& s, int64_t n) {
+    Bits* o = reinterpret_cast<Bits*>(p[0]);
+    if (s[0] == 1)
+      std::fill_n(o, n, x);
+    else
+      for (int64_t i = 0; i < n; ++i) o[i * s[0]] = x;
+  });
 }
 
 }  // namespace
@@ -120,10 +116,8 @@ void copy(const Tensor& out, const Tensor& in) {
   if (out.dtype() == in.dtype()) return copy_same(out, in);
   // Half types are converted by way of float32.
   const ScalarType to = out.dtype(), from = in.dtype();
-  if (to == kFloat && isReducedFloatingType(from))
-    return elementwise_as_stored(out, {in}, from, widen_loop, &from);
-  if (from == kFloat && isReducedFloatingType(to))
-    return elementwise_as_stored(out, {in}, from, narrow_loop, &to);
+  if (to == kFloat && isReducedFloatingType(from)) return elementwise_as_stored(out, {in}, from, widen_loop, &from);
+  if (from == kFloat && isReducedFloatingType(to)) return elementwise_as_stored(out, {in}, from, narrow_loop, &to);
   dispatch(toOpMathType(to), ComputedTypes{}, "copy_", [&]<class To>(Type<To>) {
     dispatch(toOpMathType(from), ComputedTypes{}, "copy_",
              [&]<class From>(Type<From>) { elementwise(out, {in}, from, convert_loop<To, From>); });

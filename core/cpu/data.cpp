@@ -18,8 +18,7 @@ void gather_normalized(const Tensor& out, const Tensor& label_out, const Tensor&
     for (int64_t i = begin; i < end; ++i) {
       const uint8_t* __restrict from = images.ptr<uint8_t>() + at[i] * pixel_count;
       float* __restrict to = out.ptr<float>() + i * pixel_count;
-      for (int64_t k = 0; k < pixel_count; ++k)
-        to[k] = (static_cast<float>(from[k]) - pixels.shift) / pixels.scale;
+      for (int64_t k = 0; k < pixel_count; ++k) to[k] = (static_cast<float>(from[k]) - pixels.shift) / pixels.scale;
       label_out.ptr<int64_t>()[i] = labels.ptr<int64_t>()[at[i]];
     }
   });

@@ -31,8 +31,7 @@ void for_complex_matrices(const Tensor& a, Body body) {
 void apply_reflectors(const ComplexMatrix& vectors, const ComplexVector& factors, ComplexMatrix& x);
 /// Defined in decomposition_spectral.cpp: the decompositions of a real matrix, of which eigh reads the lower triangle. What
 /// is not wanted is not written; `wanted` is of Eigen's ComputeThinU, …. False if the iteration does not converge.
-bool real_eigh(const ColumnMatrix<double>& a, bool with_vectors, Vector<double>& values,
-               ColumnMatrix<double>& vectors);
+bool real_eigh(const ColumnMatrix<double>& a, bool with_vectors, Vector<double>& values, ColumnMatrix<double>& vectors);
 bool real_svd(const ColumnMatrix<double>& a, unsigned wanted, Vector<double>& s, ColumnMatrix<double>& u,
               ColumnMatrix<double>& v);
 

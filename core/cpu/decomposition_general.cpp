@@ -30,9 +30,9 @@ void normalize_columns(ColumnMatrix<std::complex<double>>& vectors) {
 template <class Element>
 bool solve(const ColumnMatrix<Element>& a, Vector<std::complex<double>>& values,
            ColumnMatrix<std::complex<double>>* vectors) {
-  using Solver = std::conditional_t<Eigen::NumTraits<Element>::IsComplex,
-                                    Eigen::ComplexEigenSolver<ColumnMatrix<Element>>,
-                                    Eigen::EigenSolver<ColumnMatrix<Element>>>;
+  using Solver =
+      std::conditional_t<Eigen::NumTraits<Element>::IsComplex, Eigen::ComplexEigenSolver<ColumnMatrix<Element>>,
+                         Eigen::EigenSolver<ColumnMatrix<Element>>>;
   const Solver solver(a, vectors != nullptr);
   if (solver.info() != Eigen::Success) return false;
   values = solver.eigenvalues();
@@ -52,8 +52,7 @@ void eig_of(const Tensor& values, const Tensor& vectors, const Tensor& info, con
     ColumnMatrix<std::complex<double>> columns;
     for (int64_t i = begin; i < end; ++i) {
       const ColumnMatrix<Wide> work =
-          Eigen::Map<const RowMatrix<Element>>(complex_data<Element>(a) + i * n * n, n, n)
-              .template cast<Wide>();
+          Eigen::Map<const RowMatrix<Element>>(complex_data<Element>(a) + i * n * n, n, n).template cast<Wide>();
       const bool solved = work.allFinite() && solve(work, found, vectors.defined() ? &columns : nullptr);
       info.ptr<int32_t>()[i] = solved ? 0 : 1;
       if (!solved) continue;

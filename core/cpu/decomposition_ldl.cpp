@@ -104,8 +104,7 @@ void eliminate(ColumnMatrix<T>& a, Eigen::Index at, int size, Mirror mirror) {
   for (Eigen::Index j = rest; j < n; ++j) {
     const T first = scale * (block.y * a(j, at) - block.u * a(j, at + 1)),
             second = scale * (block.x * a(j, at + 1) - block.mirrored_u * a(j, at));
-    a.col(j).tail(n - j) -=
-        mirror(first) * a.col(at).tail(n - j) + mirror(second) * a.col(at + 1).tail(n - j);
+    a.col(j).tail(n - j) -= mirror(first) * a.col(at).tail(n - j) + mirror(second) * a.col(at + 1).tail(n - j);
     mirror.diagonal(a(j, j));
     a(j, at) = first;
     a(j, at + 1) = second;
@@ -178,8 +177,7 @@ void ldl_factor(const Tensor& ld, const Tensor& pivots, const Tensor& info, cons
   if (a.is_complex())
     return for_complex_matrices(a, [&](int64_t i) {
       ComplexMatrix work = load_matrix(a, i).triangularView<Eigen::Lower>();
-      info.ptr<int32_t>()[i] =
-          static_cast<int32_t>(factor(work, vector_at<int32_t>(pivots, i), Mirror{hermitian}));
+      info.ptr<int32_t>()[i] = static_cast<int32_t>(factor(work, vector_at<int32_t>(pivots, i), Mirror{hermitian}));
       store_matrix(ld, i, work);
     });
   for_matrices(a, "ldl_factor", [&]<class T>(Type<T>, int64_t i) {

@@ -28,8 +28,7 @@ bool real_svd(const Matrix& a, unsigned wanted, Vector<double>& s, Matrix& u, Ma
 void eigh(const Tensor& values, const Tensor& vectors, const Tensor& info, const Tensor& a) {
   if (a.is_complex()) return complex_eigh(values, vectors, info, a);
   for_matrices(a, "eigh", [&]<class T>(Type<T>, int64_t i) {
-    Matrix lower =
-        matrix_at<T>(a, i).template triangularView<Eigen::Lower>().toDenseMatrix().template cast<double>();
+    Matrix lower = matrix_at<T>(a, i).template triangularView<Eigen::Lower>().toDenseMatrix().template cast<double>();
     const bool finite = lower.allFinite();
     if (!finite) lower.setIdentity();
     Vector<double> found;

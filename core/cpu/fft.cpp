@@ -69,8 +69,7 @@ struct Access {
 /// Calls transform(plan, y, x) for every line, where x has n_in elements In and y n_out elements Out. Lines are read and
 /// written in groups, because neighbouring lines often share cache lines.
 template <class T, class In, class Out, class Plan, class Transform>
-void for_lines(const Tensor& out, const Tensor& a, int64_t dim, const Plan& plan, T scale,
-               Transform transform) {
+void for_lines(const Tensor& out, const Tensor& a, int64_t dim, const Plan& plan, T scale, Transform transform) {
   const int64_t dims = std::min(a.dim(), out.dim()) - (a.dim() == out.dim() ? 1 : 0);
   const Lines from(a, dim, dims), to(out, dim, dims);
   const int64_t n_in = a.size(dim), n_out = out.size(dim), longest = std::max(n_in, n_out);

@@ -9,8 +9,7 @@
 namespace tandem::cpu {
 namespace {
 
-constexpr int64_t kLargestFactor =
-    100;  // about where the quadratic time exceeds two transforms of the next power of 2
+constexpr int64_t kLargestFactor = 100;  // about where the quadratic time exceeds two transforms of the next power of 2
 
 bool has_large_factor(int64_t n) {
   for (int64_t p = 2; p <= kLargestFactor && p * p <= n; ++p)

@@ -65,8 +65,7 @@ CopyRows<T> pick_copy(int64_t width, std::integer_sequence<int, W...>) {
 // With `contiguous_depth`, source entry e is at from + e * ld with contiguous depth; otherwise depth p is at from
 // + p * ld with contiguous entries.
 template <class T>
-void pack_panel(const T* from, int64_t ld, bool contiguous_depth, int64_t count, int64_t width, int64_t depth,
-                T* to) {
+void pack_panel(const T* from, int64_t ld, bool contiguous_depth, int64_t count, int64_t width, int64_t depth, T* to) {
   if (contiguous_depth) {
     transpose(count, depth, from, ld, to, width);
     if (count < width)
@@ -74,8 +73,7 @@ void pack_panel(const T* from, int64_t ld, bool contiguous_depth, int64_t count,
     return;
   }
   constexpr int kWidest = std::max(2 * kLanes<T>, kMaxTileRows[1]);
-  if (count == width)
-    return pick_copy<T>(width, std::make_integer_sequence<int, kWidest>{})(from, ld, depth, to);
+  if (count == width) return pick_copy<T>(width, std::make_integer_sequence<int, kWidest>{})(from, ld, depth, to);
   for (int64_t p = 0; p < depth; ++p, to += width) {
     const T* row = from + p * ld;
     for (int64_t e = 0; e < count; ++e) to[e] = row[e];
@@ -89,10 +87,8 @@ void pack_a_panel(const GemmArgs<T>& g, int64_t i, int64_t rows, int64_t p, int6
   pack_panel(g.a + (g.trans_a ? p * g.lda + i : i * g.lda + p), g.lda, !g.trans_a, rows, rows, depth, to);
 }
 template <class T>
-void pack_b_panel(const GemmArgs<T>& g, const Cut& cut, int64_t j, int64_t columns, int64_t p, int64_t depth,
-                  T* to) {
-  pack_panel(g.b + (g.trans_b ? j * g.ldb + p : p * g.ldb + j), g.ldb, g.trans_b, columns, cut.columns, depth,
-             to);
+void pack_b_panel(const GemmArgs<T>& g, const Cut& cut, int64_t j, int64_t columns, int64_t p, int64_t depth, T* to) {
+  pack_panel(g.b + (g.trans_b ? j * g.ldb + p : p * g.ldb + j), g.ldb, g.trans_b, columns, cut.columns, depth, to);
 }
 
 template <class T>
@@ -134,9 +130,8 @@ template <class T>
 void multiply_block(const GemmArgs<T>& g, const Cut& cut, int64_t i, int64_t j, int64_t p, Block<T> block) {
   const int64_t row_panels = ceil_div(block.m, cut.rows), column_panels = ceil_div(block.n, cut.columns);
   T* packed_a = scratch<T>(Scratch::kGemmA, row_panels * cut.rows * block.depth);
-  T* packed_b = g.packed_b != nullptr
-                    ? nullptr
-                    : scratch<T>(Scratch::kGemmB, column_panels * cut.columns * block.depth);
+  T* packed_b =
+      g.packed_b != nullptr ? nullptr : scratch<T>(Scratch::kGemmB, column_panels * cut.columns * block.depth);
   block.a = packed_a;
   // Before this block: all panels of earlier columns, then those of its columns at lesser depth.
   block.b = g.packed_b != nullptr ? g.packed_b + j * g.k + column_panels * cut.columns * p : packed_b;
@@ -149,13 +144,11 @@ void multiply_block(const GemmArgs<T>& g, const Cut& cut, int64_t i, int64_t j, 
         pack_a_panel(g, i + r, std::min(cut.rows, block.m - r), p, block.depth, packed_a + r * block.depth);
       } else {
         const int64_t r = (q - row_panels) * cut.columns;
-        pack_b_panel(g, cut, j + r, std::min(cut.columns, block.n - r), p, block.depth,
-                     packed_b + r * block.depth);
+        pack_b_panel(g, cut, j + r, std::min(cut.columns, block.n - r), p, block.depth, packed_b + r * block.depth);
       }
     }
   });
-  const int64_t row_tasks = ceil_div(row_panels, kTaskPanels),
-                tasks = row_tasks * ceil_div(column_panels, kTaskPanels);
+  const int64_t row_tasks = ceil_div(row_panels, kTaskPanels), tasks = row_tasks * ceil_div(column_panels, kTaskPanels);
   parallel_for(tasks, small ? tasks : 1, [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t)
       multiply_task(g, cut, block, t % row_tasks * kTaskPanels, t / row_tasks * kTaskPanels);
@@ -170,10 +163,9 @@ void gemm_floating(const GemmArgs<T>& g) {
   for (int64_t j = 0; j < g.n; j += kBlock)
     for (int64_t p = 0; p < g.k; p += cut.depth)
       for (int64_t i = 0; i < g.m; i += row_step)
-        multiply_block<T>(
-            g, cut, i, j, p,
-            {std::min(row_step, g.m - i), std::min(kBlock, g.n - j), std::min(cut.depth, g.k - p), nullptr,
-             nullptr, g.c + i * g.ldc + j, p > 0 || g.beta != T(0)});
+        multiply_block<T>(g, cut, i, j, p,
+                          {std::min(row_step, g.m - i), std::min(kBlock, g.n - j), std::min(cut.depth, g.k - p),
+                           nullptr, nullptr, g.c + i * g.ldc + j, p > 0 || g.beta != T(0)});
 }
 
 // Integers: plain loops on the unsigned type, so that overflow wraps around.
@@ -188,12 +180,11 @@ void gemm_integer(const GemmArgs<T>& g) {
     for (int64_t i = begin; i < end; ++i) {
       T* c = g.c + i * g.ldc;
       for (int64_t p = 0; p < g.k; ++p) {
-        const uint64_t a =
-            static_cast<uint64_t>(g.alpha) * static_cast<uint64_t>(g.a[i * row_a + p * column_a]);
+        const uint64_t a = static_cast<uint64_t>(g.alpha) * static_cast<uint64_t>(g.a[i * row_a + p * column_a]);
         const T* b = g.b + p * row_b;
         for (int64_t j = 0; j < g.n; ++j)
-          c[j] = static_cast<T>(
-              static_cast<U>(static_cast<uint64_t>(c[j]) + a * static_cast<uint64_t>(b[j * column_b])));
+          c[j] =
+              static_cast<T>(static_cast<U>(static_cast<uint64_t>(c[j]) + a * static_cast<uint64_t>(b[j * column_b])));
       }
     }
   });

@@ -62,8 +62,7 @@ constexpr int kToL2 = 2;  // for __builtin_prefetch: to L1, it would hold up the
 // sum[0, count) += four columns, from `c` on and ld apart, times x. The sums are read and written once for all four, and
 // the next four columns are fetched meanwhile: the hardware does not foresee so many short runs.
 template <class T>
-void add_four_columns(const T* c, int64_t ld, int64_t count, const T* x, int64_t stride_x, bool fetch,
-                      T* sum) {
+void add_four_columns(const T* c, int64_t ld, int64_t count, const T* x, int64_t stride_x, bool fetch, T* sum) {
   const T x0 = x[0], x1 = x[stride_x], x2 = x[2 * stride_x], x3 = x[3 * stride_x];
   constexpr int64_t kWidth = kLanes<T>;
   int64_t i = 0;
@@ -73,20 +72,18 @@ void add_four_columns(const T* c, int64_t ld, int64_t count, const T* x, int64_t
     store(sum + i, load(sum + i) + load(c + i) * x0 + load(c + ld + i) * x1 + load(c + 2 * ld + i) * x2 +
                        load(c + 3 * ld + i) * x3);
   }
-  for (; i < count; ++i)
-    sum[i] = sum[i] + c[i] * x0 + c[ld + i] * x1 + c[2 * ld + i] * x2 + c[3 * ld + i] * x3;
+  for (; i < count; ++i) sum[i] = sum[i] + c[i] * x0 + c[ld + i] * x1 + c[2 * ld + i] * x2 + c[3 * ld + i] * x3;
 }
 
 // For every vector, sum[0, count) += the columns [begin, end) times x, for `count` rows from `row` on. The sums of the
 // vectors are `stride` apart.
 template <class T>
-void add_columns(const GemvArgs<T>& g, int64_t row, int64_t count, int64_t begin, int64_t end, T* sum,
-                 int64_t stride) {
+void add_columns(const GemvArgs<T>& g, int64_t row, int64_t count, int64_t begin, int64_t end, T* sum, int64_t stride) {
   int64_t p = begin;
   for (; p + 4 <= end; p += 4)
     for (int64_t v = 0; v < g.vectors; ++v)
-      add_four_columns(g.matrix + p * g.ld + row, g.ld, count, g.x + v * g.next_x + p * g.stride_x,
-                       g.stride_x, v == 0, sum + v * stride);
+      add_four_columns(g.matrix + p * g.ld + row, g.ld, count, g.x + v * g.next_x + p * g.stride_x, g.stride_x, v == 0,
+                       sum + v * stride);
   for (; p < end; ++p)
     for (int64_t v = 0; v < g.vectors; ++v) {
       const T x = g.x[v * g.next_x + p * g.stride_x];
@@ -144,8 +141,7 @@ T dot(int64_t n, const T* x, int64_t stride_x, const T* y, int64_t stride_y) {
   parallel_for(n, piece, [&](int64_t begin, int64_t end) {
     // A range may cover several pieces, or all of them when there are no other threads.
     for (int64_t b = begin; b < end; b += piece)
-      sums[b / piece] =
-          dot_piece(std::min(piece, end - b), x + b * stride_x, stride_x, y + b * stride_y, stride_y);
+      sums[b / piece] = dot_piece(std::min(piece, end - b), x + b * stride_x, stride_x, y + b * stride_y, stride_y);
   });
   std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int>> integer_sum = 0;
   T sum = 0;

@@ -17,9 +17,7 @@ inline Tensor without_dim(const Tensor& t, int64_t dim, IntArrayRef sizes) {
 [[noreturn]] void bad_index(const char* operation, int64_t index, int64_t dim, int64_t size);
 
 /// Grain for positions with `count` ordered steps each: at least a cache line of 4-byte elements.
-inline int64_t positions_grain(int64_t count) {
-  return std::max<int64_t>(16, kGrain / std::max<int64_t>(1, count));
-}
+inline int64_t positions_grain(int64_t count) { return std::max<int64_t>(16, kGrain / std::max<int64_t>(1, count)); }
 
 // The kernels of this family.
 void gather(const Tensor& out, const Tensor& in, int64_t dim, const Tensor& index);

@@ -48,8 +48,8 @@ constexpr uint64_t layout_of() {
 inline constexpr uint64_t kTableLayout =
     layout_of<RuntimeKernels, UnaryKernels, BinaryKernels, ComparisonKernels, TernaryKernels, CopyKernels,
               ReduceKernels, ScanKernels, SoftmaxKernels, SortKernels, IndexKernels, LinalgKernels,
-              DecompositionKernels, FftKernels, SpecialKernels, RandomKernels, ConvKernels, PoolKernels,
-              LossKernels, RecurrentKernels, BatchNormKernels, OptimKernels, CaptureKernels, DataKernels>();
+              DecompositionKernels, FftKernels, SpecialKernels, RandomKernels, ConvKernels, PoolKernels, LossKernels,
+              RecurrentKernels, BatchNormKernels, OptimKernels, CaptureKernels, DataKernels>();
 
 }  // namespace tandem::cpu
 

@@ -23,8 +23,7 @@ T sum_runs(int64_t n, F f) {
 
 template <class T>
 void row_statistics(const T* x, int64_t n, double eps, T* statistics) {
-  const T mean =
-      sum_runs<T>(n, [=](int64_t i, int64_t count) { return run_sum(x + i, count); }) / static_cast<T>(n);
+  const T mean = sum_runs<T>(n, [=](int64_t i, int64_t count) { return run_sum(x + i, count); }) / static_cast<T>(n);
   folds::Moments<T> total{0, 0};
   for (int64_t i = 0; i < n; i += kRun) {
     const folds::Moments<T> part = run_moments(x + i, std::min(kRun, n - i), mean);
@@ -35,8 +34,7 @@ void row_statistics(const T* x, int64_t n, double eps, T* statistics) {
   statistics[0] = mean;
   statistics[1] = off;
   // max drops a NaN, which must stay.
-  statistics[2] =
-      T(1) / std::sqrt((total.squares != total.squares ? total.squares : variance) + static_cast<T>(eps));
+  statistics[2] = T(1) / std::sqrt((total.squares != total.squares ? total.squares : variance) + static_cast<T>(eps));
 }
 
 template <class T>
@@ -79,8 +77,7 @@ void input_gradient(T* to, const T* g, const T* x, int64_t n, const T* statistic
   }
   const T a = sum / static_cast<T>(n), c = product / static_cast<T>(n);
   if (weight != nullptr)
-    for (int64_t i = 0; i < n; ++i)
-      to[i] = scale * ((g[i] * weight[i] - a) - ((x[i] - mean) * scale + shift) * c);
+    for (int64_t i = 0; i < n; ++i) to[i] = scale * ((g[i] * weight[i] - a) - ((x[i] - mean) * scale + shift) * c);
   else
     for (int64_t i = 0; i < n; ++i) to[i] = scale * ((g[i] - a) - ((x[i] - mean) * scale + shift) * c);
 }
@@ -101,12 +98,11 @@ T* data_or_null(const Tensor& t) {
 }
 
 template <class T>
-void backward_of(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias,
-                 const Tensor& grad, const Tensor& input, const Tensor& statistics, const Tensor& weight) {
+void backward_of(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad,
+                 const Tensor& input, const Tensor& statistics, const Tensor& weight) {
   const int64_t m = input.size(0), n = input.size(1);
   const bool parameters = grad_weight.defined() || grad_bias.defined();
-  const int64_t group = std::max<int64_t>(1, (m + kGroupCount - 1) / kGroupCount),
-                groups = (m + group - 1) / group;
+  const int64_t group = std::max<int64_t>(1, (m + kGroupCount - 1) / kGroupCount), groups = (m + group - 1) / group;
   const Workspace<T> sums(parameters ? std::max<int64_t>(1, groups * 2 * n) : 1);
   const T *g = grad.ptr<T>(), *x = input.ptr<T>(), *stats = statistics.ptr<T>(), *w = data_or_null<T>(weight);
   T* gx = data_or_null<T>(grad_input);
@@ -149,8 +145,7 @@ void layer_normalize(const Tensor& out, const Tensor& statistics, const Tensor& 
 }
 
 void layer_backward(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias,
-                    const Tensor& grad_output, const Tensor& input, const Tensor& statistics,
-                    const Tensor& weight) {
+                    const Tensor& grad_output, const Tensor& input, const Tensor& statistics, const Tensor& weight) {
   dispatch(input.dtype(), FloatTypes{}, "layer_norm_backward", [&]<class T>(Type<T>) {
     backward_of<T>(grad_input, grad_weight, grad_bias, grad_output, input, statistics, weight);
   });

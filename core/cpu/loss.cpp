@@ -61,8 +61,8 @@ double ordered_sum(int64_t begin, int64_t end, F&& term) {
 
 template <class T>
 T total_weight_of(const Places<T>& p) {
-  return static_cast<T>(ordered_sum(
-      0, p.count, [&](int64_t i) { return p.counts(i) ? static_cast<double>(p.weight(p.y[i])) : 0.0; }));
+  return static_cast<T>(
+      ordered_sum(0, p.count, [&](int64_t i) { return p.counts(i) ? static_cast<double>(p.weight(p.y[i])) : 0.0; }));
 }
 
 // Writes the reduced value of `terms` (the output itself for None).
@@ -70,8 +70,7 @@ template <class T>
 void reduce_terms(const Tensor& out, const T* terms, int64_t count, T total_weight, ReductionKind reduction) {
   if (reduction == ReductionKind::None) return;
   const double sum = ordered_sum(0, count, [&](int64_t i) { return static_cast<double>(terms[i]); });
-  *out.ptr<T>() =
-      static_cast<T>(reduction == ReductionKind::Mean ? sum / static_cast<double>(total_weight) : sum);
+  *out.ptr<T>() = static_cast<T>(reduction == ReductionKind::Mean ? sum / static_cast<double>(total_weight) : sum);
 }
 
 // Memory for the terms before they are reduced.

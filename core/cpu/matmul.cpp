@@ -26,8 +26,7 @@ bool row_major(int64_t rows, int64_t columns, int64_t row_stride, int64_t column
 }
 
 Matrix matrix(const Tensor& t) {
-  const int64_t rows = t.size(-2), columns = t.size(-1),
-                batch = t.dim() == 3 && t.size(0) > 1 ? t.stride(0) : 0;
+  const int64_t rows = t.size(-2), columns = t.size(-1), batch = t.dim() == 3 && t.size(0) > 1 ? t.stride(0) : 0;
   Matrix m{t, 1, false, batch};
   if (row_major(rows, columns, t.stride(-2), t.stride(-1), m.ld)) return m;
   m.transposed = true;
@@ -62,8 +61,8 @@ void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& b
 }
 
 void linear(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  const Tensor transposed = alias(weight, {weight.size(1), weight.size(0)},
-                                  {weight.stride(1), weight.stride(0)}, weight.storage_offset());
+  const Tensor transposed =
+      alias(weight, {weight.size(1), weight.size(0)}, {weight.stride(1), weight.stride(0)}, weight.storage_offset());
   if (!bias.defined()) return matmul(out, x, transposed, 0, 1);
   const int64_t m = out.size(0), n = out.size(1);
   dispatch(out.dtype(), NumericTypes{}, "linear", [&]<class T>(Type<T>) {

@@ -60,8 +60,7 @@ void nonzero(const Tensor& out, const Tensor& in) {
     auto starts = chunk_counts(values, x.numel());
     std::exclusive_scan(starts.begin(), starts.end(), starts.begin(), int64_t{0});
     parallel_for(x.numel(), kChunk, [&](int64_t begin, int64_t end) {
-      int64_t* to =
-          out.ptr<int64_t>() + starts[static_cast<std::size_t>(begin / kChunk)] * static_cast<int64_t>(rank);
+      int64_t* to = out.ptr<int64_t>() + starts[static_cast<std::size_t>(begin / kChunk)] * static_cast<int64_t>(rank);
       int64_t found[kRun];
       for (int64_t i = begin; i < end;) {  // in runs within a row, which share all but the last coordinate
         const int64_t column = i % row, count = std::min({kRun, row - column, end - i});

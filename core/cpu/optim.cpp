@@ -43,8 +43,7 @@ void for_params(TensorList params, const Gradients& grads, const char* operation
 }
 
 template <bool first, class T>
-void sgd_momentum(const ops::Sgd<T>& update, T* __restrict p, const T* __restrict g, T* __restrict b,
-                  int64_t n) {
+void sgd_momentum(const ops::Sgd<T>& update, T* __restrict p, const T* __restrict g, T* __restrict b, int64_t n) {
   for (int64_t k = 0; k < n; ++k) update.template step<first>(p[k], g[k], b[k]);
 }
 
@@ -62,8 +61,8 @@ void sgd(TensorList params, const Gradients& grads, TensorList buffers, const Sg
   });
 }
 
-void adam(TensorList params, const Gradients& grads, TensorList means, TensorList squares,
-          TensorList max_squares, const AdamStep& step) {
+void adam(TensorList params, const Gradients& grads, TensorList means, TensorList squares, TensorList max_squares,
+          const AdamStep& step) {
   for_params(params, grads, "Adam", [&]<class T>(Type<T>, std::size_t i, int64_t begin, int64_t end) {
     const ops::Adam<T> update(step);
     T* __restrict p = params[i].ptr<T>() + begin;
@@ -79,8 +78,8 @@ void adam(TensorList params, const Gradients& grads, TensorList means, TensorLis
   });
 }
 
-void rmsprop(TensorList params, const Gradients& grads, TensorList squares, TensorList means,
-             TensorList buffers, const RmsPropStep& step) {
+void rmsprop(TensorList params, const Gradients& grads, TensorList squares, TensorList means, TensorList buffers,
+             const RmsPropStep& step) {
   for_params(params, grads, "RMSprop", [&]<class T>(Type<T>, std::size_t i, int64_t begin, int64_t end) {
     const ops::RmsProp<T> update(step);
     T *p = params[i].ptr<T>(), *square = squares[i].ptr<T>();

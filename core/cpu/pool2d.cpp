@@ -19,17 +19,14 @@ namespace {
 constexpr int64_t kGrainElements = 32768;
 
 // Planes per task.
-int64_t plane_grain(int64_t elements) {
-  return std::max<int64_t>(1, kGrainElements / std::max<int64_t>(1, elements));
-}
+int64_t plane_grain(int64_t elements) { return std::max<int64_t>(1, kGrainElements / std::max<int64_t>(1, elements)); }
 
 // The window of one output along axis d, clipped to the input, and its length including padding.
 struct Window {
   int64_t begin, end, padded;
 };
 Window window(const Pool2dParameters& p, std::size_t d, int64_t out, int64_t in) {
-  const int64_t begin = out * p.stride[d] - p.padding[d],
-                end = std::min(begin + p.kernel[d], in + p.padding[d]);
+  const int64_t begin = out * p.stride[d] - p.padding[d], end = std::min(begin + p.kernel[d], in + p.padding[d]);
   return {std::max<int64_t>(begin, 0), std::min(end, in), end - begin};
 }
 
@@ -161,14 +158,13 @@ struct MaximumRows {
 
   const Pool2dShape& s;
   int64_t oh, ow, padded_w;
-  T* rows;  // [in_h][padded_w] of one plane; without indices only one row
-  Index* column =
-      nullptr;  // [ow and a vector]: the first column inside the window of an output; with indices
+  T* rows;                  // [in_h][padded_w] of one plane; without indices only one row
+  Index* column = nullptr;  // [ow and a vector]: the first column inside the window of an output; with indices
 
   static int64_t whole_vectors(int64_t outputs) { return ceil_div(outputs, kWidth) * kWidth; }
   static int64_t padded_width(const Pool2dShape& s) {
-    return std::max(s.in_w + 2 * s.p.padding[1], (whole_vectors(s.out_w()) - 1) * kStride +
-                                                     (s.p.kernel[1] - 1) * s.p.dilation[1] + 2 * kWidth);
+    return std::max(s.in_w + 2 * s.p.padding[1],
+                    (whole_vectors(s.out_w()) - 1) * kStride + (s.p.kernel[1] - 1) * s.p.dilation[1] + 2 * kWidth);
   }
   /// Whether the copy of a plane stays in the cache.
   static bool fits(const Pool2dShape& s) {
@@ -184,8 +180,7 @@ struct MaximumRows {
     const int64_t outputs = whole_vectors(ow);
     column = scratch<Index>(Scratch::kConvColumns, outputs);
     for (int64_t q = 0; q < outputs; ++q)
-      column[q] = static_cast<Index>(
-          std::min(first_inside(q * kStride - s.p.padding[1], s.p.dilation[1]), s.in_w - 1));
+      column[q] = static_cast<Index>(std::min(first_inside(q * kStride - s.p.padding[1], s.p.dilation[1]), s.in_w - 1));
   }
 
   /// Without indices: the maxima of the columns first, in rows[0], then those of the windows.
@@ -241,8 +236,7 @@ struct MaximumRows {
 
   void plane(const T* x, T* y, int64_t* indices) {
     if (indices == nullptr) return plane_values(x, y);
-    for (int64_t h = 0; h < s.in_h; ++h)
-      std::copy_n(x + h * s.in_w, s.in_w, rows + h * padded_w + s.p.padding[1]);
+    for (int64_t h = 0; h < s.in_h; ++h) std::copy_n(x + h * s.in_w, s.in_w, rows + h * padded_w + s.p.padding[1]);
     for (int64_t p = 0; p < oh; ++p) {
       const int64_t h0 = p * s.p.stride[0] - s.p.padding[0], top = first_inside(h0, s.p.dilation[0]);
       for (int64_t q = 0; q < ow; q += kWidth) block(h0, top, q, y + p * ow + q, indices + p * ow + q);
@@ -285,12 +279,10 @@ void maximum_plane(const Pool2dShape& s, const T* x, T* y, int64_t* indices) {
   const auto [dilation_h, dilation_w] = s.p.dilation;
   for (int64_t p = 0, oh = s.out_h(), ow = s.out_w(); p < oh; ++p) {
     const int64_t h0 = p * stride_h - pad_h;
-    const int64_t h1 = std::min(h0 + (kernel_h - 1) * dilation_h + 1, s.in_h),
-                  hb = first_inside(h0, dilation_h);
+    const int64_t h1 = std::min(h0 + (kernel_h - 1) * dilation_h + 1, s.in_h), hb = first_inside(h0, dilation_h);
     for (int64_t q = 0; q < ow; ++q) {
       const int64_t w0 = q * stride_w - pad_w;
-      const int64_t w1 = std::min(w0 + (kernel_w - 1) * dilation_w + 1, s.in_w),
-                    wb = first_inside(w0, dilation_w);
+      const int64_t w1 = std::min(w0 + (kernel_w - 1) * dilation_w + 1, s.in_w), wb = first_inside(w0, dilation_w);
       int64_t place = std::min(hb, s.in_h - 1) * s.in_w + std::min(wb, s.in_w - 1);
       T best = -INFINITY;
       for (int64_t i = hb; i < h1; i += dilation_h) {
@@ -311,21 +303,18 @@ template <class T, int kStride>
 void maximum_rows(const Pool2dShape& s, int64_t begin, int64_t end, const T* x, T* y, int64_t* indices) {
   MaximumRows<T, kStride> rows(s, indices != nullptr);
   const int64_t in = s.in_h * s.in_w, out = rows.oh * rows.ow;
-  for (int64_t i = begin; i < end; ++i)
-    rows.plane(x + i * in, y + i * out, indices ? indices + i * out : nullptr);
+  for (int64_t i = begin; i < end; ++i) rows.plane(x + i * in, y + i * out, indices ? indices + i * out : nullptr);
 }
 
 // Planes [begin, end) of all.
 template <class T>
 void maximum_planes(const Pool2dShape& s, int64_t begin, int64_t end, const T* x, T* y, int64_t* indices) {
   const int64_t in = s.in_h * s.in_w, out = s.out_h() * s.out_w();
-  if (s.p.stride[1] == 1 && MaximumRows<T, 1>::fits(s))
-    return maximum_rows<T, 1>(s, begin, end, x, y, indices);
+  if (s.p.stride[1] == 1 && MaximumRows<T, 1>::fits(s)) return maximum_rows<T, 1>(s, begin, end, x, y, indices);
   if (s.p.stride[1] == 2 && !s.p.halves() && MaximumRows<T, 2>::fits(s))
     return maximum_rows<T, 2>(s, begin, end, x, y, indices);
   const auto plane = s.p.halves() ? maximum_halves<T> : maximum_plane<T>;
-  for (int64_t i = begin; i < end; ++i)
-    plane(s, x + i * in, y + i * out, indices ? indices + i * out : nullptr);
+  for (int64_t i = begin; i < end; ++i) plane(s, x + i * in, y + i * out, indices ? indices + i * out : nullptr);
 }
 
 Window adaptive_window(int64_t i, int64_t in, int64_t out) {
@@ -349,8 +338,7 @@ void avg_pool2d_forward(const Pool2dShape& s, const T* x, T* y) {
   const bool halves = s.p.halves();
   parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      halves ? average_halves(s, oh, ow, x + i * in, y + i * out)
-             : average_plane(s, oh, ow, x + i * in, y + i * out);
+      halves ? average_halves(s, oh, ow, x + i * in, y + i * out) : average_plane(s, oh, ow, x + i * in, y + i * out);
   });
 }
 
@@ -395,8 +383,7 @@ void adaptive_avg_pool2d_forward(const AdaptivePool2dShape& s, const T* x, T* y)
   parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end; ++plane)
       for_adaptive(s, [&](int64_t place, const Window& h, const Window& w) {
-        y[plane * out + place] =
-            window_sum(x + plane * in, s.in_w, h, w) / static_cast<T>(h.padded * w.padded);
+        y[plane * out + place] = window_sum(x + plane * in, s.in_w, h, w) / static_cast<T>(h.padded * w.padded);
       });
   });
 }

@@ -15,9 +15,8 @@ AdaptivePool2dShape adaptive_shape(const Tensor& input, const Tensor& output) {
 }
 
 void avg_forward(const Tensor& out, const Tensor& input, const Pool2dParameters& p) {
-  dispatch(out.dtype(), FloatTypes{}, "avg_pool2d", [&]<class T>(Type<T>) {
-    avg_pool2d_forward<T>(shape_of(input, p), input.ptr<T>(), out.ptr<T>());
-  });
+  dispatch(out.dtype(), FloatTypes{}, "avg_pool2d",
+           [&]<class T>(Type<T>) { avg_pool2d_forward<T>(shape_of(input, p), input.ptr<T>(), out.ptr<T>()); });
 }
 
 void avg_backward(const Tensor& grad_input, const Tensor& grad_output, const Pool2dParameters& p) {
@@ -36,8 +35,7 @@ void max_forward(const Tensor& out, const Tensor& indices, const Tensor& input, 
 void max_backward(const Tensor& grad_input, const Tensor& grad_output, const Tensor& indices,
                   const Pool2dParameters& p) {
   dispatch(grad_input.dtype(), FloatTypes{}, "max_pool2d_backward", [&]<class T>(Type<T>) {
-    max_pool2d_backward<T>(shape_of(grad_input, p), grad_output.ptr<T>(), indices.ptr<int64_t>(),
-                           grad_input.ptr<T>());
+    max_pool2d_backward<T>(shape_of(grad_input, p), grad_output.ptr<T>(), indices.ptr<int64_t>(), grad_input.ptr<T>());
   });
 }
 
@@ -55,8 +53,7 @@ void adaptive_avg_forward(const Tensor& out, const Tensor& input) {
 
 void adaptive_avg_backward(const Tensor& grad_input, const Tensor& grad_output) {
   dispatch(grad_input.dtype(), FloatTypes{}, "adaptive_avg_pool2d_backward", [&]<class T>(Type<T>) {
-    adaptive_avg_pool2d_backward<T>(adaptive_shape(grad_input, grad_output), grad_output.ptr<T>(),
-                                    grad_input.ptr<T>());
+    adaptive_avg_pool2d_backward<T>(adaptive_shape(grad_input, grad_output), grad_output.ptr<T>(), grad_input.ptr<T>());
   });
 }
 

@@ -48,8 +48,7 @@ inline void fill_group(T* out, const Generator::Draw& draw, const RandomParamete
   Words words;
   philox_lanes(words, draw, static_cast<uint64_t>(group) * kBlocks);
   for (int l = 0; l < kBlocks; ++l)
-    Op::apply(PhiloxBlock{{words.word[0][l], words.word[1][l], words.word[2][l], words.word[3][l]}}, p,
-              out + l * n);
+    Op::apply(PhiloxBlock{{words.word[0][l], words.word[1][l], words.word[2][l], words.word[3][l]}}, p, out + l * n);
 }
 
 template <class Op, class T>
@@ -74,8 +73,7 @@ struct Maker {
   template <class Op>
   static constexpr auto make() {
     return +[](const Tensor& out, const Generator::Draw& draw, const RandomParameters& p) {
-      dispatch(out.dtype(), typename Op::Types{}, Op::name,
-               [&]<class T>(Type<T>) { fill_typed<Op, T>(out, draw, p); });
+      dispatch(out.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) { fill_typed<Op, T>(out, draw, p); });
     };
   }
 };
@@ -96,8 +94,8 @@ void check_weights(const double* weights, int64_t row, int64_t columns, bool rep
     positive += weights[c] > 0;
   }
   check(positive > 0, "multinomial: all weights of row ", row, " are 0");
-  check(replacement || positive >= samples, "multinomial: ", samples,
-        " samples without replacement, but row ", row, " has only ", positive, " positive weights");
+  check(replacement || positive >= samples, "multinomial: ", samples, " samples without replacement, but row ", row,
+        " has only ", positive, " positive weights");
 }
 
 void multinomial(const Tensor& out, const Tensor& weights, bool replacement, const Generator::Draw& draw) {
@@ -138,8 +136,7 @@ void poisson(const Tensor& out, const Tensor& rates, const Generator::Draw& draw
   });
 }
 
-void binomial(const Tensor& out, const Tensor& counts, const Tensor& probabilities,
-              const Generator::Draw& draw) {
+void binomial(const Tensor& out, const Tensor& counts, const Tensor& probabilities, const Generator::Draw& draw) {
   parallel_for(out.numel(), kCountGrain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       out.ptr<double>()[i] =

@@ -11,8 +11,7 @@ using namespace folds;
 // Floats are folded in their own type, integers in int64.
 template <template <class> class R>
 void fold(const char* name, const Tensor& out, const Tensor& in, uint32_t mask) {
-  dispatch(in.dtype(), ComputedTypes{}, name,
-           [&]<class T>(Type<T>) { reduce(R<AsBytes<T>>{}, out, in, mask); });
+  dispatch(in.dtype(), ComputedTypes{}, name, [&]<class T>(Type<T>) { reduce(R<AsBytes<T>>{}, out, in, mask); });
 }
 
 void sum(const Tensor& out, const Tensor& in, uint32_t mask) { fold<Sum>("sum", out, in, mask); }

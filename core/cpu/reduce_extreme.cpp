@@ -10,8 +10,7 @@ using namespace folds;
 
 template <template <class> class Order>
 void extreme(const char* name, const Tensor& out, const Tensor& in, uint32_t mask) {
-  dispatch(in.dtype(), ComputedTypes{}, name,
-           [&]<class T>(Type<T>) { reduce(Extreme<T, Order>{}, out, in, mask); });
+  dispatch(in.dtype(), ComputedTypes{}, name, [&]<class T>(Type<T>) { reduce(Extreme<T, Order>{}, out, in, mask); });
 }
 
 }  // namespace

@@ -50,8 +50,7 @@ struct RowSearch {
       if (i == begin || Order::better(best.value, value)) best = {value, i};
     }
     const bool nan = best.value != best.value;
-    while (nan ? x[best.index * stride] == x[best.index * stride] : x[best.index * stride] != best.value)
-      ++best.index;
+    while (nan ? x[best.index * stride] == x[best.index * stride] : x[best.index * stride] != best.value) ++best.index;
     return best;
   }
 };
@@ -63,8 +62,8 @@ struct ColumnSearch {
   static constexpr int64_t kTile = 512;
 
   template <class Column>
-  static void run(T* __restrict value, Index* __restrict index, const T* x, int64_t row, int64_t begin,
-                  int64_t end, int64_t width, Column column) {
+  static void run(T* __restrict value, Index* __restrict index, const T* x, int64_t row, int64_t begin, int64_t end,
+                  int64_t width, Column column) {
     for (int64_t j = 0; j < width; ++j) {
       value[j] = x[begin * row + j * column];
       index[j] = static_cast<Index>(begin);
@@ -128,8 +127,7 @@ class Search {
     typename Columns::Index index[Columns::kTile];
     const int64_t part = t / plan_.units, from = part * plan_.part_size, unit = t % plan_.units;
     const KeptWalk at(plan_, unit / plan_.tiles);
-    const int64_t column = unit % plan_.tiles * plan_.tile,
-                  width = std::min(plan_.tile, plan_.width - column);
+    const int64_t column = unit % plan_.tiles * plan_.tile, width = std::min(plan_.tile, plan_.width - column);
     const T* x = in_ + at.in + column * plan_.width_in;
     if (plan_.width_in == 1)
       Columns::run(value, index, x, plan_.strides[0], from, part_end(from), width, One{});
@@ -151,8 +149,7 @@ class Search {
       for (int64_t j = 0; j < plan_.width; ++j) {
         Found<T> best = partial_[o + j];
         for (int64_t part = 1; part < plan_.parts; ++part)
-          if (const auto& next = partial_[part * plan_.outputs + o + j];
-              Order::better(best.value, next.value))
+          if (const auto& next = partial_[part * plan_.outputs + o + j]; Order::better(best.value, next.value))
             best = next;
         put(at.out + j * plan_.width_out, best);
       }

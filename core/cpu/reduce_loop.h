@@ -60,8 +60,8 @@ struct InnerFold {
   }
 
   // lanes[i % kWide] takes x[i].
-  [[gnu::noinline]] static void accumulate(const R& r, Acc* __restrict to, const In* x, int64_t stride,
-                                           int64_t n, Out p) {
+  [[gnu::noinline]] static void accumulate(const R& r, Acc* __restrict to, const In* x, int64_t stride, int64_t n,
+                                           Out p) {
     Acc lanes[kWide];
     for (int k = 0; k < kWide; ++k) lanes[k] = to[k];
     int64_t i = 0;
@@ -110,8 +110,8 @@ struct InnerFold {
     return cascade.finish(acc);
   }
 
-  [[gnu::noinline]] static Acc range(const R& r, const ReducePlan& plan, const In* x, int64_t begin,
-                                     int64_t end, Out p) {
+  [[gnu::noinline]] static Acc range(const R& r, const ReducePlan& plan, const In* x, int64_t begin, int64_t end,
+                                     Out p) {
     if (plan.sizes.size() == 1 && end - begin < 32)
       return few(r, x + begin * plan.strides[0], plan.strides[0], end - begin, p);
     if constexpr (kMoments)
@@ -150,8 +150,8 @@ struct OuterFold {
 
   // Folds x[i * row + j * column] for i < rows into acc[j].
   template <class Column>
-  [[gnu::noinline]] static void fold_rows(const R& r, Acc* __restrict acc, const In* x, int64_t row,
-                                          int64_t rows, int64_t width, Column column, const Out* p) {
+  [[gnu::noinline]] static void fold_rows(const R& r, Acc* __restrict acc, const In* x, int64_t row, int64_t rows,
+                                          int64_t width, Column column, const Out* p) {
     int64_t i = 0;
     const auto at = [&](const In* from, int64_t j) {
       return map_value(r, from[j * column], R::kParameter ? p[j] : Out());
@@ -159,16 +159,14 @@ struct OuterFold {
     for (; i + 4 <= rows; i += 4, x += 4 * row) {
       const In *x1 = x + row, *x2 = x1 + row, *x3 = x2 + row;
       for (int64_t j = 0; j < width; ++j)
-        acc[j] =
-            r.combine(acc[j], r.combine(r.combine(at(x, j), at(x1, j)), r.combine(at(x2, j), at(x3, j))));
+        acc[j] = r.combine(acc[j], r.combine(r.combine(at(x, j), at(x1, j)), r.combine(at(x2, j), at(x3, j))));
     }
     for (; i < rows; ++i, x += row)
       for (int64_t j = 0; j < width; ++j) acc[j] = r.combine(acc[j], at(x, j));
   }
 
   // Narrow contiguous rows are processed several at once, as one wide row.
-  [[gnu::noinline]] static void narrow(const R& r, Acc* acc, const In* x, int64_t rows, int64_t width,
-                                       const Out* p) {
+  [[gnu::noinline]] static void narrow(const R& r, Acc* acc, const In* x, int64_t rows, int64_t width, const Out* p) {
     const int64_t group = 128 / width, wide = group * width, groups = rows / group;
     Acc lanes[128];
     [[maybe_unused]] Out parameters[R::kParameter ? 128 : 1];
@@ -186,16 +184,16 @@ struct OuterFold {
     friend int64_t operator*(int64_t j, One) { return j; }
   };
 
-  static void rows(const R& r, Acc* acc, const In* x, int64_t row, int64_t count, int64_t width,
-                   int64_t column, const Out* p) {
+  static void rows(const R& r, Acc* acc, const In* x, int64_t row, int64_t count, int64_t width, int64_t column,
+                   const Out* p) {
     if (column != 1) return fold_rows(r, acc, x, row, count, width, column, p);
     if (row == width && width <= 32 && count * width >= 256) return narrow(r, acc, x, count, width, p);
     fold_rows(r, acc, x, row, count, width, One{}, p);
   }
 
   // Folds the rows [begin, end) of one tile into acc.
-  [[gnu::noinline]] static void range(const R& r, const ReducePlan& plan, Acc* acc, const In* x,
-                                      int64_t begin, int64_t end, int64_t width, const Out* p) {
+  [[gnu::noinline]] static void range(const R& r, const ReducePlan& plan, Acc* acc, const In* x, int64_t begin,
+                                      int64_t end, int64_t width, const Out* p) {
     const int64_t block = std::max<int64_t>(kRows, plan.width <= 32 ? 4096 / plan.width : 0);
     const int levels_count = std::bit_width(static_cast<uint64_t>((end - begin) / block)) + 1;
     Acc* levels = scratch<Acc>(Scratch::kReduceLevels, levels_count * width);
@@ -282,16 +280,14 @@ class Reduction {
     for (int64_t t = begin; t < end; ++t) {
       const int64_t from = (t / plan_.units) * plan_.part_size, unit = t % plan_.units;
       const KeptWalk at(plan_, unit / plan_.tiles);
-      const int64_t column = unit % plan_.tiles * plan_.tile,
-                    width = std::min(plan_.tile, plan_.width - column);
+      const int64_t column = unit % plan_.tiles * plan_.tile, width = std::min(plan_.tile, plan_.width - column);
       const int64_t to = at.out + column * plan_.width_out;
       if constexpr (R::kParameter)
         for (int64_t j = 0; j < width; ++j) parameters[j] = parameter_[to + j * plan_.width_out];
       OuterFold<R>::range(r_, plan_, acc, in_ + at.in + column * plan_.width_in, from, part_end(from), width,
                           parameters);
       if (partial_ != nullptr)
-        std::copy_n(acc, width,
-                    partial_ + t / plan_.units * plan_.outputs + unit / plan_.tiles * plan_.width + column);
+        std::copy_n(acc, width, partial_ + t / plan_.units * plan_.outputs + unit / plan_.tiles * plan_.width + column);
       else
         for (int64_t j = 0; j < width; ++j)
           out_[to + j * plan_.width_out] = finish_value(r_, acc[j], R::kParameter ? parameters[j] : Out());
@@ -305,8 +301,7 @@ class Reduction {
     for (int64_t o = 0; o < plan_.outputs; o += plan_.width, at.next())
       for (int64_t j = 0; j < plan_.width; ++j) {
         Cascade<R> cascade(r_);
-        for (int64_t part = 0; part < plan_.parts; ++part)
-          cascade.push(partial_[part * plan_.outputs + o + j]);
+        for (int64_t part = 0; part < plan_.parts; ++part) cascade.push(partial_[part * plan_.outputs + o + j]);
         const int64_t to = at.out + j * plan_.width_out;
         out_[to] = finish_value(r_, cascade.finish(r_.identity()), R::kParameter ? parameter_[to] : Out());
       }
@@ -323,8 +318,7 @@ class Reduction {
 
 /// out = fold of `in` over the dimensions of `mask`; `parameter` is laid out like out.
 template <class R>
-void reduce(const R& r, const Tensor& out, const Tensor& in, uint32_t mask,
-            const Tensor* parameter = nullptr) {
+void reduce(const R& r, const Tensor& out, const Tensor& in, uint32_t mask, const Tensor* parameter = nullptr) {
   Reduction<R>(r, out, in, mask, parameter).run();
 }
 

@@ -16,7 +16,7 @@ struct ReducePlan {
   bool outer = false;
   int64_t width = 1;  // outer: size and strides of the last kept dimension
   int64_t width_in = 0, width_out = 0;
-  int64_t tile = 1, tiles = 1;  // outer: outputs in a tile, tiles along the last kept dimension
+  int64_t tile = 1, tiles = 1;                  // outer: outputs in a tile, tiles along the last kept dimension
   int64_t units = 1, parts = 1, part_size = 1;  // part_size: reduced elements of one output in a part
 };
 

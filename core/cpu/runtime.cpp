@@ -91,10 +91,8 @@ constinit const RuntimeKernels runtime_kernels{
     .record_event = +[](void* event, StreamHandle) { point(event) = Clock::now(); },
     .wait_event = +[](void*, StreamHandle) {},
     .synchronize_event = +[](void*) {},
-    .elapsed_ms =
-        +[](void* from, void* to) {
-          return std::chrono::duration<double, std::milli>(point(to) - point(from)).count();
-        },
+    .elapsed_ms = +[](void* from,
+                      void* to) { return std::chrono::duration<double, std::milli>(point(to) - point(from)).count(); },
 };
 
 }  // namespace tandem::cpu

@@ -41,8 +41,7 @@ void run_lines(T* out, int64_t n, int64_t step, int64_t width, int64_t apart, Ru
   std::fill_n(state, width, first);
   if (apart == 1) {
     for (int64_t i = 0; i < n; ++i)
-      for (int64_t j = 0; j < width; ++j)
-        out[i * step + j] = static_cast<T>(state[j] = next(state[j], i * step + j));
+      for (int64_t j = 0; j < width; ++j) out[i * step + j] = static_cast<T>(state[j] = next(state[j], i * step + j));
     return;
   }
   // Processes one cache line of each line at a time: lines a power of two apart evict each other from the
@@ -68,28 +67,24 @@ void for_lines(IntArrayRef sizes, int64_t dim, bool reverse, Lines lines) {
                [&](int64_t begin, int64_t end) {
                  for (int64_t t = begin; t < end; ++t) {
                    const int64_t line = t % groups * group, plane = t / groups;
-                   lines(plane * s.n * s.inner + line * apart + begin_at, step,
-                         std::min(group, across - line), apart);
+                   lines(plane * s.n * s.inner + line * apart + begin_at, step, std::min(group, across - line), apart);
                  }
                });
 }
 
 template <class T>
-void run_scan(const Tensor& out, const Tensor& in, int64_t dim, bool reverse, Running<T> first,
-              auto combine) {
+void run_scan(const Tensor& out, const Tensor& in, int64_t dim, bool reverse, Running<T> first, auto combine) {
   const int64_t n = LineSplit(out.sizes(), dim).n;
   for_lines(out.sizes(), dim, reverse, [&](int64_t at, int64_t step, int64_t width, int64_t apart) {
     const T* x = in.ptr<T>() + at;
-    run_lines(out.ptr<T>() + at, n, step, width, apart, first, [=](Running<T> state, int64_t offset) {
-      return combine(state, static_cast<Running<T>>(x[offset]));
-    });
+    run_lines(out.ptr<T>() + at, n, step, width, apart, first,
+              [=](Running<T> state, int64_t offset) { return combine(state, static_cast<Running<T>>(x[offset])); });
   });
 }
 
 void cumsum(const Tensor& out, const Tensor& in, int64_t dim, bool reverse) {
-  dispatch(in.dtype(), ScanTypes{}, "cumsum", [&]<class T>(Type<T>) {
-    run_scan<T>(out, in, dim, reverse, 0, [](auto a, auto b) { return plus(a, b); });
-  });
+  dispatch(in.dtype(), ScanTypes{}, "cumsum",
+           [&]<class T>(Type<T>) { run_scan<T>(out, in, dim, reverse, 0, [](auto a, auto b) { return plus(a, b); }); });
 }
 void cumprod(const Tensor& out, const Tensor& in, int64_t dim, bool reverse) {
   dispatch(in.dtype(), ScanTypes{}, "cumprod", [&]<class T>(Type<T>) {

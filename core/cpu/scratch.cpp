@@ -51,8 +51,7 @@ bool too_large(Buffer& buffer, std::size_t bytes) {
 void* scratch_bytes(Scratch slot, std::size_t bytes) {
   Buffer& buffer = tandem::detail::of_thread<Buffers>().slots[static_cast<int>(slot)];
   const bool stale = buffer.frees != frees.load(std::memory_order_relaxed);
-  if (bytes > buffer.bytes || stale || (buffer.bytes > kKept && too_large(buffer, bytes)))
-    buffer.reset(bytes);
+  if (bytes > buffer.bytes || stale || (buffer.bytes > kKept && too_large(buffer, bytes))) buffer.reset(bytes);
   return buffer.data;
 }
 

@@ -55,8 +55,7 @@ T larger(T a, T b) {
 template <class T>
 T row_max(const T* x, int64_t n) {
   return fold_lanes<T>(
-      n, -std::numeric_limits<T>::infinity(), [=](int64_t i) { return x[i]; },
-      [](T a, T b) { return larger(a, b); });
+      n, -std::numeric_limits<T>::infinity(), [=](int64_t i) { return x[i]; }, [](T a, T b) { return larger(a, b); });
 }
 
 template <class T>
@@ -134,8 +133,7 @@ struct LogSoftmaxBackward {
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < width; ++j) sum[j] += g[i * step + j];
     for (int64_t i = 0; i < n; ++i)
-      for (int64_t j = 0; j < width; ++j)
-        out[i * step + j] = g[i * step + j] - fast_exp(y[i * step + j]) * sum[j];
+      for (int64_t j = 0; j < width; ++j) out[i * step + j] = g[i * step + j] - fast_exp(y[i * step + j]) * sum[j];
   }
 };
 
@@ -168,8 +166,7 @@ void run(const Tensor& out, int64_t dim, const Inputs&... inputs) {
 
 template <template <class> class Rule>
 void forward(const Tensor& out, const Tensor& in, int64_t dim) {
-  dispatch(in.dtype(), FloatTypes{}, Rule<float>::name,
-           [&]<class T>(Type<T>) { run<Rule<T>, T>(out, dim, in); });
+  dispatch(in.dtype(), FloatTypes{}, Rule<float>::name, [&]<class T>(Type<T>) { run<Rule<T>, T>(out, dim, in); });
 }
 template <template <class> class Rule>
 void backward(const Tensor& grad_in, const Tensor& grad, const Tensor& out, int64_t dim) {

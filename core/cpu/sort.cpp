@@ -16,9 +16,7 @@ namespace {
 struct Item {
   uint64_t key;
   int64_t place;
-  friend bool operator<(const Item& a, const Item& b) {
-    return a.key != b.key ? a.key < b.key : a.place < b.place;
-  }
+  friend bool operator<(const Item& a, const Item& b) { return a.key != b.key ? a.key < b.key : a.place < b.place; }
 };
 
 // Sorts by one byte of the key per pass, least significant first; bytes equal in all keys are skipped.
@@ -26,8 +24,7 @@ Item* radix_sort(Item* items, Item* other, int64_t n) {
   constexpr int kBytes = 8;
   std::vector<int64_t> counts(kBytes * 256);
   for (int64_t i = 0; i < n; ++i)
-    for (int b = 0; b < kBytes; ++b)
-      ++counts[static_cast<std::size_t>(b * 256) + (items[i].key >> (8 * b) & 255u)];
+    for (int b = 0; b < kBytes; ++b) ++counts[static_cast<std::size_t>(b * 256) + (items[i].key >> (8 * b) & 255u)];
   for (int b = 0; b < kBytes; ++b) {
     int64_t* count = counts.data() + b * 256;
     if (count[items[0].key >> (8 * b) & 255u] == n) continue;
@@ -76,8 +73,7 @@ void sort(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t
            [&]<class T>(Type<T>) { for_lines<T>(values, indices, in, dim, descending, n, sort_items); });
 }
 
-void topk(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t dim, int64_t k,
-          bool largest) {
+void topk(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t dim, int64_t k, bool largest) {
   dispatch(in.dtype(), ComputedTypes{}, "topk", [&]<class T>(Type<T>) {
     for_lines<T>(values, indices, in, dim, largest, k, [k](Item* items, Item* other, int64_t n) -> Item* {
       if (k > n / 4) return sort_items(items, other, n);
@@ -88,8 +84,7 @@ void topk(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t
   });
 }
 
-void kth(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t dim, int64_t k,
-         bool nan_first) {
+void kth(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t dim, int64_t k, bool nan_first) {
   dispatch(in.dtype(), ComputedTypes{}, "kthvalue", [&]<class T>(Type<T>) {
     const uint64_t nan = std::is_floating_point_v<T> ? ascending_key(std::numeric_limits<T>::quiet_NaN()) : 0;
     for_lines<T>(values, indices, in, dim, false, 1, [=](Item* items, Item*, int64_t n) -> Item* {

@@ -13,8 +13,7 @@ namespace {
 template <class Op, class T>
 void ternary_loop(void* to, const void* const* in, int64_t n, const void* parameters) {
   T* out = static_cast<T*>(to);
-  const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]),
-          *c = static_cast<const T*>(in[2]);
+  const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]), *c = static_cast<const T*>(in[2]);
   const T p = *static_cast<const T*>(parameters);
   for (int64_t i = 0; i < n; ++i) out[i] = Op::apply(a[i], b[i], c[i], p);
 }

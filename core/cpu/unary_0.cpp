@@ -3,6 +3,5 @@
 
 namespace tandem::cpu {
 [[gnu::used]] constexpr auto kernels = instantiate<UnaryMaker<UnaryLoops>>(part_t<ops::UnaryOps, 0, 4>{});
-[[gnu::used]] constexpr auto gradients =
-    instantiate<GradientMaker<UnaryLoops>>(part_t<ops::GradientOps, 0, 4>{});
+[[gnu::used]] constexpr auto gradients = instantiate<GradientMaker<UnaryLoops>>(part_t<ops::GradientOps, 0, 4>{});
 }  // namespace tandem::cpu

@@ -17,8 +17,7 @@ void unary_loop(void* to, const void* const* in, int64_t n, const void* paramete
     int any = 0;  // with a bool, the loop would not be vectorised
     for (int64_t i = 0; i < n; ++i) any |= static_cast<int>(Op::outside(x[i]));
     if (any != 0) [[unlikely]] {
-      for (int64_t i = 0; i < n; ++i)
-        out[i] = Op::outside(x[i]) ? Op::exact(x[i]) : ops::apply_unary<Op>(x[i], p, q);
+      for (int64_t i = 0; i < n; ++i) out[i] = Op::outside(x[i]) ? Op::exact(x[i]) : ops::apply_unary<Op>(x[i], p, q);
       return;
     }
   }
@@ -35,8 +34,8 @@ void gradient_loop(void* to, const void* const* in, int64_t n, const void* param
     for (int64_t i = 0; i < n; ++i) any |= static_cast<int>(Op::outside(saved[i]));
     if (any != 0) [[unlikely]] {
       for (int64_t i = 0; i < n; ++i)
-        out[i] = Op::outside(saved[i]) ? Op::exact_gradient(g[i], saved[i])
-                                       : ops::apply_gradient<Op>(g[i], saved[i], p, q);
+        out[i] =
+            Op::outside(saved[i]) ? Op::exact_gradient(g[i], saved[i]) : ops::apply_gradient<Op>(g[i], saved[i], p, q);
       return;
     }
   }

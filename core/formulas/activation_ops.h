@@ -110,8 +110,7 @@ struct Gelu {
   template <class V>
   TANDEM_HD static V gradient(const V& g, const V& x) {
     if constexpr (std::is_floating_point_v<V>) {  // one exponential for Φ and its derivative
-      const V a = math::erfc_argument(std::fabs(x) * V(0.70710678118654752)),
-              density = math::exp_minus_square(a);
+      const V a = math::erfc_argument(std::fabs(x) * V(0.70710678118654752)), density = math::exp_minus_square(a);
       const V tail = V(0.5) * density * math::erfc_ratio(a);
       return g * ((x > V(0) ? V(1) - tail : tail) + x * (V(0.3989422804014327) * density));
     } else {

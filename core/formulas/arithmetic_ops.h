@@ -14,8 +14,7 @@ namespace tandem::ops {
 
 /// The type to compute in: unsigned for integers, so overflow wraps instead of being undefined.
 template <class T>
-using Wrapping =
-    std::conditional_t<!std::is_integral_v<T>, T, std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>>;
+using Wrapping = std::conditional_t<!std::is_integral_v<T>, T, std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>>;
 
 /// a + p b
 struct Add {
@@ -61,8 +60,7 @@ struct TruncDivide {
   template <class T>
   TANDEM_HD static T apply(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
-      if (std::is_signed_v<T> && b == static_cast<T>(-1))
-        return static_cast<T>(Wrapping<T>(0) - Wrapping<T>(a));
+      if (std::is_signed_v<T> && b == static_cast<T>(-1)) return static_cast<T>(Wrapping<T>(0) - Wrapping<T>(a));
       return static_cast<T>(a / b);
     } else {
       return std::trunc(a / b);

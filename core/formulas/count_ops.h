@@ -51,8 +51,7 @@ TANDEM_HD inline double poisson(double rate, UniformPairs random) {
     const double k = std::floor((2 * a / s + b) * x + rate + 0.43);
     if (s >= 0.07 && v <= accepted) return k;
     if (k < 0 || (s < 0.013 && v > s)) continue;
-    if (std::log(v * inverse_alpha / (a / (s * s) + b)) <= k * std::log(rate) - rate - std::lgamma(k + 1))
-      return k;
+    if (std::log(v * inverse_alpha / (a / (s * s) + b)) <= k * std::log(rate) - rate - std::lgamma(k + 1)) return k;
   }
 }
 
@@ -79,8 +78,7 @@ TANDEM_HD inline double binomial_half(double n, double p, UniformPairs random) {
     const double k = std::floor((2 * a / s + b) * x + n * p + 0.5);
     if (k < 0 || k > n) continue;
     if (s >= 0.07 && v <= accepted) return k;
-    if (std::log(v * alpha / (a / (s * s) + b)) <=
-        most - std::lgamma(k + 1) - std::lgamma(n - k + 1) + (k - m) * odds)
+    if (std::log(v * alpha / (a / (s * s) + b)) <= most - std::lgamma(k + 1) - std::lgamma(n - k + 1) + (k - m) * odds)
       return k;
   }
 }

@@ -125,8 +125,7 @@ TANDEM_HD inline T exp2(T x) {
   return ::exp2(x);
 #else
   typename Float<T>::Bits n;
-  const T y =
-      limit(x, static_cast<T>(-Float<T>::bias - Float<T>::mantissa - 2), static_cast<T>(Float<T>::bias + 2));
+  const T y = limit(x, static_cast<T>(-Float<T>::bias - Float<T>::mantissa - 2), static_cast<T>(Float<T>::bias + 2));
   const T k = round_to(y, n);
   return scale(expm1_small((y - k) * T(0.6931471805599453)), n);
 #endif
@@ -165,8 +164,7 @@ TANDEM_HD inline T log_parts(T x, T& e) {
   if constexpr (sizeof(T) == 4)
     rest = z * polynomial(z, 2. / 3, 2. / 5, 2. / 7, 2. / 9, 2. / 11);
   else
-    rest = z * polynomial(z, 2. / 3, 2. / 5, 2. / 7, 2. / 9, 2. / 11, 2. / 13, 2. / 15, 2. / 17, 2. / 19,
-                          2. / 21);
+    rest = z * polynomial(z, 2. / 3, 2. / 5, 2. / 7, 2. / 9, 2. / 11, 2. / 13, 2. / 15, 2. / 17, 2. / 19, 2. / 21);
   return f - (half_square - s * (half_square + rest));
 }
 /// The logarithm of x: `inside` if x is positive and finite, else the value at the edge.
@@ -236,9 +234,7 @@ TANDEM_HD inline T sinh(T x) {
   // With a = |x| and m = e^(a/2) - 1: (e^a - 1) / 2 = m (m + 2) / 2, which overflows no earlier than the result.
   const T m = expm1(T(0.5) * std::fabs(x)), q = T(0.5) * m * (m + T(2));
   const T r = q < T(1e18) ? q : T(1e18);  // the result is q + q / (2 q + 1); q carries a NaN
-  return std::fabs(x) < power_of_two<T>(-Float<T>::mantissa / 2 - 1)
-             ? x
-             : std::copysign(q + r / (T(2) * r + T(1)), x);
+  return std::fabs(x) < power_of_two<T>(-Float<T>::mantissa / 2 - 1) ? x : std::copysign(q + r / (T(2) * r + T(1)), x);
 #endif
 }
 template <class T>

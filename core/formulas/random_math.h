@@ -56,8 +56,7 @@ struct SinCos {
 /// (at most pi/4).
 TANDEM_HD inline SinCos<float> sincos_turn(uint32_t turn) {
   const uint32_t quarter = (turn + 0x20000000u) >> 30;
-  const float y = static_cast<float>(static_cast<int32_t>(turn - (quarter << 30))) * 1.4629180792671596e-9f,
-              z = y * y;
+  const float y = static_cast<float>(static_cast<int32_t>(turn - (quarter << 30))) * 1.4629180792671596e-9f, z = y * y;
   float s = 1.0f / 362880;
   s = std::fma(s, z, -1.0f / 5040);
   s = std::fma(s, z, 1.0f / 120);
@@ -72,8 +71,7 @@ TANDEM_HD inline SinCos<float> sincos_turn(uint32_t turn) {
   // Quarters 1 and 3 swap sine and cosine. The sine is negative in 2 and 3, the cosine in 1 and 2.
   const uint32_t a = std::bit_cast<uint32_t>(s), b = std::bit_cast<uint32_t>(c), swap = 0u - (quarter & 1);
   const uint32_t low = (a & ~swap) | (b & swap), high = (b & ~swap) | (a & swap);
-  return {std::bit_cast<float>(low ^ ((quarter & 2) << 30)),
-          std::bit_cast<float>(high ^ (((quarter + 1) & 2) << 30))};
+  return {std::bit_cast<float>(low ^ ((quarter & 2) << 30)), std::bit_cast<float>(high ^ (((quarter + 1) & 2) << 30))};
 }
 /// The same for 2 pi turn / 2^64.
 TANDEM_HD inline SinCos<double> sincos_turn(uint64_t turn) {

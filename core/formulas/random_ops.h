@@ -30,9 +30,7 @@ TANDEM_HD inline uint64_t word64(const PhiloxBlock& block, int i) {
   return uint64_t{block.word[2 * i]} << 32 | block.word[2 * i + 1];
 }
 /// In (0, 1]: 2^-33 + word / 2^32, rounded.
-TANDEM_HD inline float open_uniform(uint32_t word) {
-  return std::fma(static_cast<float>(word), 0x1p-32f, 0x1p-33f);
-}
+TANDEM_HD inline float open_uniform(uint32_t word) { return std::fma(static_cast<float>(word), 0x1p-32f, 0x1p-33f); }
 /// In (0, 1]: 53 bits.
 TANDEM_HD inline double open_uniform(uint64_t word) {
   return std::fma(static_cast<double>(word >> 11), 0x1p-53, 0x1p-53);

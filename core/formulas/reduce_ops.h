@@ -93,9 +93,7 @@ struct SquaredDeviation {
 template <class T>
 struct LogSumExp : Sum<T> {
   static constexpr bool kParameter = true;
-  TANDEM_HD static T finite(T shift) {
-    return std::abs(shift) <= std::numeric_limits<T>::max() ? shift : T(0);
-  }
+  TANDEM_HD static T finite(T shift) { return std::abs(shift) <= std::numeric_limits<T>::max() ? shift : T(0); }
   TANDEM_HD T map(T x, T shift) const { return fast_exp(x - finite(shift)); }
   TANDEM_HD T finish(T a, T shift) const { return std::log(a) + finite(shift); }
 };
@@ -182,8 +180,7 @@ TANDEM_HD inline typename R::Acc map_value(const R& r, typename R::In x, [[maybe
     return r.map(x);
 }
 template <class R>
-TANDEM_HD inline typename R::Out finish_value(const R& r, typename R::Acc a,
-                                              [[maybe_unused]] typename R::Out p) {
+TANDEM_HD inline typename R::Out finish_value(const R& r, typename R::Acc a, [[maybe_unused]] typename R::Out p) {
   if constexpr (R::kParameter)
     return r.finish(a, p);
   else

@@ -38,8 +38,7 @@ TANDEM_HD inline double digamma(double x) {
   for (; x < 10; x += 1) sum -= 1 / x;
   const double z = 1 / (x * x);
   const double tail =
-      z * (1. / 12 -
-           z * (1. / 120 - z * (1. / 252 - z * (1. / 240 - z * (1. / 132 - z * (691. / 32760 - z / 12))))));
+      z * (1. / 12 - z * (1. / 120 - z * (1. / 252 - z * (1. / 240 - z * (1. / 132 - z * (691. / 32760 - z / 12))))));
   return sum + std::log(x) - 0.5 / x - (x < 1e17 ? tail : 0);
 }
 
@@ -76,8 +75,7 @@ TANDEM_HD inline double ndtri(double p) {
   if (!(p > 0 && p < 1)) return p == 0 ? -kInfinity : p == 1 ? kInfinity : kNan;
   if (p > 0.25 && p < 0.75) return erfinv(2 * p - 1) / kRootHalf;
   const double tail = p < 0.5 ? p : 1 - p, t = std::sqrt(-2 * std::log(tail));
-  double y =
-      t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+  double y = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
   for (int i = 0; i < 3; ++i) {
     const double step = (0.5 * std::erfc(y * kRootHalf) - tail) * 2.5066282746310005 * std::exp(0.5 * y * y);
     y += step / (1 - 0.5 * y * step);

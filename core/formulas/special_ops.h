@@ -83,8 +83,7 @@ struct Igamma {
   using Types = FloatTypes;
   template <class T>
   TANDEM_HD static T apply(T a, T x) {
-    return static_cast<T>(
-        special_math::incomplete_gamma(static_cast<double>(a), static_cast<double>(x), false));
+    return static_cast<T>(special_math::incomplete_gamma(static_cast<double>(a), static_cast<double>(x), false));
   }
 };
 struct Igammac {
@@ -92,8 +91,7 @@ struct Igammac {
   using Types = FloatTypes;
   template <class T>
   TANDEM_HD static T apply(T a, T x) {
-    return static_cast<T>(
-        special_math::incomplete_gamma(static_cast<double>(a), static_cast<double>(x), true));
+    return static_cast<T>(special_math::incomplete_gamma(static_cast<double>(a), static_cast<double>(x), true));
   }
 };
 
@@ -112,9 +110,7 @@ struct PolynomialOp {
 };
 /// The recurrence that the four kinds of Chebyshev polynomials share.
 struct ChebyshevFamily {
-  TANDEM_HD static double next(double x, double, double value, double before) {
-    return 2 * x * value - before;
-  }
+  TANDEM_HD static double next(double x, double, double value, double before) { return 2 * x * value - before; }
 };
 struct ChebyshevT : PolynomialOp<ChebyshevT>, ChebyshevFamily {
   static constexpr const char* name = "chebyshev_polynomial_t";
@@ -135,16 +131,12 @@ struct ChebyshevW : PolynomialOp<ChebyshevW>, ChebyshevFamily {
 struct HermiteH : PolynomialOp<HermiteH> {
   static constexpr const char* name = "hermite_polynomial_h";
   TANDEM_HD static double first(double x) { return 2 * x; }
-  TANDEM_HD static double next(double x, double k, double value, double before) {
-    return 2 * (x * value - k * before);
-  }
+  TANDEM_HD static double next(double x, double k, double value, double before) { return 2 * (x * value - k * before); }
 };
 struct HermiteHe : PolynomialOp<HermiteHe> {
   static constexpr const char* name = "hermite_polynomial_he";
   TANDEM_HD static double first(double x) { return x; }
-  TANDEM_HD static double next(double x, double k, double value, double before) {
-    return x * value - k * before;
-  }
+  TANDEM_HD static double next(double x, double k, double value, double before) { return x * value - k * before; }
 };
 struct LaguerreL : PolynomialOp<LaguerreL> {
   static constexpr const char* name = "laguerre_polynomial_l";

@@ -66,8 +66,8 @@ struct alignas(kCount * sizeof(T)) Pack {
 };
 
 template <class T, int kCount>
-__global__ void __launch_bounds__(kLineThreads) normalize(Pack<T, kCount>* out, const Pack<T, kCount>* in,
-                                                          Channels<T> p, int64_t count, ChannelOf channel) {
+__global__ void __launch_bounds__(kLineThreads)
+    normalize(Pack<T, kCount>* out, const Pack<T, kCount>* in, Channels<T> p, int64_t count, ChannelOf channel) {
   const int64_t apart = int64_t{gridDim.x} * kLineThreads;
   for (int64_t i = int64_t{blockIdx.x} * kLineThreads + threadIdx.x; i < count; i += apart) {
     const int64_t c = channel(i * kCount);
@@ -83,13 +83,12 @@ __global__ void __launch_bounds__(kLineThreads) normalize(Pack<T, kCount>* out, 
 // statistics.
 template <class T, int kCount>
 __global__ void __launch_bounds__(kLineThreads)
-    input_gradient(Pack<T, kCount>* out, const Pack<T, kCount>* grad, const Pack<T, kCount>* in,
-                   Channels<T> p, const double* sums, int64_t elements, int64_t count, ChannelOf channel) {
+    input_gradient(Pack<T, kCount>* out, const Pack<T, kCount>* grad, const Pack<T, kCount>* in, Channels<T> p,
+                   const double* sums, int64_t elements, int64_t count, ChannelOf channel) {
   const int64_t apart = int64_t{gridDim.x} * kLineThreads;
   for (int64_t i = int64_t{blockIdx.x} * kLineThreads + threadIdx.x; i < count; i += apart) {
     const int64_t c = channel(i * kCount);
-    const T inverse = p.inverse(c), scale = (p.weight != nullptr ? p.weight[c] : T(1)) * inverse,
-            mean = p.mean[c];
+    const T inverse = p.inverse(c), scale = (p.weight != nullptr ? p.weight[c] : T(1)) * inverse, mean = p.mean[c];
     T level = 0, slope = 0;
     if (sums != nullptr) {
       slope = static_cast<T>(sums[2 * c] / static_cast<double>(elements)) * inverse;
@@ -106,8 +105,8 @@ __global__ void __launch_bounds__(kLineThreads)
 // Large planes: each block sums a part of a channel. partial [parts, channels, 2].
 template <class T>
 __global__ void __launch_bounds__(kLineThreads)
-    sum_images(double* partial, const T* grad, const T* in, Channels<T> p, int64_t part_size,
-               int64_t elements, int64_t channels, int64_t inner) {
+    sum_images(double* partial, const T* grad, const T* in, Channels<T> p, int64_t part_size, int64_t elements,
+               int64_t channels, int64_t inner) {
   __shared__ double shared[2][kLineThreads / 32];
   const int64_t part = blockIdx.x / channels, c = blockIdx.x - part * channels, from = part * part_size,
                 until = from + part_size < elements ? from + part_size : elements;
@@ -133,8 +132,8 @@ __global__ void __launch_bounds__(kLineThreads)
 // Few elements per channel: sums [n, width = channels inner] by columns. partial [parts, width, 2].
 template <class T>
 __global__ void __launch_bounds__(kLineThreads)
-    sum_columns(double* partial, const T* grad, const T* in, Channels<T> p, int64_t part_size, int64_t n,
-                int64_t width, int64_t inner, int64_t tiles, int rows) {
+    sum_columns(double* partial, const T* grad, const T* in, Channels<T> p, int64_t part_size, int64_t n, int64_t width,
+                int64_t inner, int64_t tiles, int rows) {
   __shared__ double shared[2][kLineThreads];
   const int thread = static_cast<int>(threadIdx.x), across = kLineThreads / rows, row = thread / across;
   const int64_t part = blockIdx.x / tiles, column = (blockIdx.x - part * tiles) * across + thread % across;
@@ -162,9 +161,8 @@ __global__ void __launch_bounds__(kLineThreads)
 
 // One warp per channel: sums over parts and positions.
 template <class T>
-__global__ void __launch_bounds__(kLineThreads)
-    join(double* sums, T* grad_weight, T* grad_bias, const double* partial, int64_t parts, int64_t channels,
-         int64_t inner) {
+__global__ void __launch_bounds__(kLineThreads) join(double* sums, T* grad_weight, T* grad_bias, const double* partial,
+                                                     int64_t parts, int64_t channels, int64_t inner) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int64_t c = int64_t{blockIdx.x} * (kLineThreads / 32) + threadIdx.x / 32;
   double gh = 0, sum = 0;
@@ -212,8 +210,8 @@ void batch_normalize(const Tensor& out, const Tensor& input, const Tensor& mean,
     const auto go = [&]<int kCount>(std::integral_constant<int, kCount>) {
       using Packs = Pack<T, kCount>;
       launch("batch_norm", c, strided_grid(c.gpu(), s.numel() / kCount), normalize<T, kCount>,
-             static_cast<Packs*>(out.data_ptr()), static_cast<const Packs*>(input.data_ptr()), p,
-             s.numel() / kCount, ChannelOf(s));
+             static_cast<Packs*>(out.data_ptr()), static_cast<const Packs*>(input.data_ptr()), p, s.numel() / kCount,
+             ChannelOf(s));
     };
     if (in_vectors<T>(s, {out.ptr<T>(), input.ptr<T>()}))
       go(std::integral_constant<int, kVector>{});
@@ -229,35 +227,32 @@ void sum_channels(Context& c, double* sums, const Tensor& grad_weight, const Ten
   const bool images = s.s >= 32;
   const int64_t width = images ? s.c : s.c * s.s, length = images ? s.n * s.s : s.n;
   const int rows = images ? 1 : column_rows(s.n);
-  const int64_t tiles = images ? s.c : ceil_div(width, kLineThreads / rows),
-                least = images ? 8192 : 32 * rows;
+  const int64_t tiles = images ? s.c : ceil_div(width, kLineThreads / rows), least = images ? 8192 : 32 * rows;
   const int64_t wanted =
       std::clamp<int64_t>(length / least, 1, std::max<int64_t>(1, kMostBlocks / std::max<int64_t>(1, tiles)));
-  const int64_t part_size = std::max<int64_t>(1, ceil_div(length, wanted)),
-                parts = ceil_div(length, part_size);
+  const int64_t part_size = std::max<int64_t>(1, ceil_div(length, wanted)), parts = ceil_div(length, part_size);
   const Tensor partial = empty_raw({std::max<int64_t>(1, 2 * parts * width)}, kDouble, c.device());
   double* to = partial.ptr<double>();
   if (images)
-    launch("batch_norm_backward", c, {tiles * parts, kLineThreads}, sum_images<T>, to, grad, in, p, part_size,
-           length, s.c, s.s);
+    launch("batch_norm_backward", c, {tiles * parts, kLineThreads}, sum_images<T>, to, grad, in, p, part_size, length,
+           s.c, s.s);
   else
-    launch("batch_norm_backward", c, {tiles * parts, kLineThreads}, sum_columns<T>, to, grad, in, p,
-           part_size, length, width, s.s, tiles, rows);
+    launch("batch_norm_backward", c, {tiles * parts, kLineThreads}, sum_columns<T>, to, grad, in, p, part_size, length,
+           width, s.s, tiles, rows);
   launch("batch_norm_backward", c, {ceil_div(s.c, kLineThreads / 32), kLineThreads}, join<T>, sums,
-         grad_weight.defined() ? grad_weight.ptr<T>() : nullptr,
-         grad_bias.defined() ? grad_bias.ptr<T>() : nullptr, to, parts, s.c, images ? 1 : s.s);
+         grad_weight.defined() ? grad_weight.ptr<T>() : nullptr, grad_bias.defined() ? grad_bias.ptr<T>() : nullptr, to,
+         parts, s.c, images ? 1 : s.s);
 }
 
 // dw = sum g h, db = sum g, and dx = w / s (g - db / count - h dw / count) with s = sqrt(variance + eps), or
 // w / s g where mean and variance are constants.
 void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias,
-                    const Tensor& grad_output, const Tensor& input, const Tensor& mean,
-                    const Tensor& variance, const Tensor& weight, double eps, bool of_batch) {
+                    const Tensor& grad_output, const Tensor& input, const Tensor& mean, const Tensor& variance,
+                    const Tensor& weight, double eps, bool of_batch) {
   dispatch(input.dtype(), FloatTypes{}, "batch_norm_backward", [&]<class T>(Type<T>) {
     Context& c = context(input.device());
     const Shape s(input);
-    const Channels<T> p{mean.ptr<T>(), variance.ptr<T>(), data_or_null<T>(weight), nullptr,
-                        static_cast<T>(eps)};
+    const Channels<T> p{mean.ptr<T>(), variance.ptr<T>(), data_or_null<T>(weight), nullptr, static_cast<T>(eps)};
     const T *x = input.ptr<T>(), *g = grad_output.ptr<T>();
     const Tensor scratch = empty_raw({std::max<int64_t>(1, 2 * s.c)}, kDouble, c.device());
     double* sums = scratch.ptr<double>();
@@ -268,8 +263,8 @@ void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const T
       using Packs = Pack<T, kCount>;
       launch("batch_norm_backward", c, strided_grid(c.gpu(), s.numel() / kCount), input_gradient<T, kCount>,
              static_cast<Packs*>(grad_input.data_ptr()), static_cast<const Packs*>(grad_output.data_ptr()),
-             static_cast<const Packs*>(input.data_ptr()), p, of_batch ? sums : nullptr, s.n * s.s,
-             s.numel() / kCount, ChannelOf(s));
+             static_cast<const Packs*>(input.data_ptr()), p, of_batch ? sums : nullptr, s.n * s.s, s.numel() / kCount,
+             ChannelOf(s));
     };
     if (in_vectors<T>(s, {grad_input.ptr<T>(), g, x}))
       go(std::integral_constant<int, kVector>{});
@@ -278,8 +273,7 @@ void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const T
   });
 }
 
-[[noreturn]] void layer_normalize(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                                  double) {
+[[noreturn]] void layer_normalize(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, double) {
   fail("layer_norm: composed of other operations on CUDA");
 }
 [[noreturn]] void layer_backward(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,

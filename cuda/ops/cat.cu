@@ -34,15 +34,12 @@ void launch_batch(Context& c, const CatBatch& batch, int64_t unit) {
 // Collects parts and launches the batch whenever it is full, and at the end.
 class Batches {
  public:
-  Batches(Context& c, int64_t pitch_bytes, int64_t unit) : c_(c), unit_(unit), pitch_(pitch_bytes) {
-    clear();
-  }
+  Batches(Context& c, int64_t pitch_bytes, int64_t unit) : c_(c), unit_(unit), pitch_(pitch_bytes) { clear(); }
   // `bytes` is the size of one row.
   void add(const char* from, char* to, int64_t rows, int64_t bytes) {
     const int64_t step = cat_rows(bytes / unit_);
     for (int64_t first = 0; first < rows; first += step) {
-      const CatPart part{from + first * bytes, to + first * pitch_, std::min(step, rows - first),
-                         bytes / unit_};
+      const CatPart part{from + first * bytes, to + first * pitch_, std::min(step, rows - first), bytes / unit_};
       if (batch_.add(part)) continue;
       start();
       batch_.add(part);
@@ -105,8 +102,7 @@ void cat(const Tensor& out, TensorList parts, int64_t dim) {
   uint64_t bits = static_cast<uint64_t>(rows > 1 ? pitch : 0) | reinterpret_cast<uintptr_t>(out.data_ptr());
   for (const Tensor& part : parts)
     if (dense(part))
-      bits |=
-          static_cast<uint64_t>(part.sizes()[d] * step * item) | reinterpret_cast<uintptr_t>(part.data_ptr());
+      bits |= static_cast<uint64_t>(part.sizes()[d] * step * item) | reinterpret_cast<uintptr_t>(part.data_ptr());
   // Each part begins where the preceding ones end, so the sizes of non-contiguous parts count, too.
   for (const Tensor& part : parts) bits |= static_cast<uint64_t>(part.sizes()[d] * step * item);
   Batches batches(c, pitch, cat_unit(bits));
@@ -128,9 +124,7 @@ void triangle(const Tensor& out, const Tensor& in, int64_t diagonal, bool upper)
   const LoopPlan<2> plan = make_plan<2>({&out, &in});
   if (plan.numel == 0) return;
   const bool wide = plan.numel >= kMostElements;
-  const auto divider = [&](int64_t by) {
-    return wide ? FastDivide() : FastDivide(static_cast<uint32_t>(by));
-  };
+  const auto divider = [&](int64_t by) { return wide ? FastDivide() : FastDivide(static_cast<uint32_t>(by)); };
   diagonal = std::clamp(diagonal, -out.size(-2) - out.size(-1), out.size(-2) + out.size(-1));
   TriangleShape shape{
       divider(out.size(-2)), divider(out.size(-1)), out.size(-2), out.size(-1), diagonal, 0, wide, upper};

@@ -41,9 +41,7 @@ bool gives_way(cudnnStatus_t status) {
   return refused(status) || CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_INTERNAL_ERROR;
 }
 // Whether cuDNN would reject it every time. An algorithm rejected during a capture may work outside of it.
-bool refused_for_good(const Context& c, cudnnStatus_t status) {
-  return refused(status) && c.recording == nullptr;
-}
+bool refused_for_good(const Context& c, cudnnStatus_t status) { return refused(status) && c.recording == nullptr; }
 
 // Workspace for an algorithm; undefined when memory is short and another algorithm is left to try.
 Tensor workspace_of(Context& c, const ConvAlgorithm& algorithm, bool last) {
@@ -60,8 +58,7 @@ Tensor workspace_of(Context& c, const ConvAlgorithm& algorithm, bool last) {
 // permanently are removed from the plan. `first`: the result is still empty, so algorithms may be timed on
 // it.
 template <class Run>
-void with_plan(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p, bool first,
-               Run run) {
+void with_plan(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p, bool first, Run run) {
   ConvKey key = conv_key(pass, t, p);
   key.benchmark &= first;
   ConvPlan& plan = conv_plan(c, key, t);
@@ -119,16 +116,16 @@ cudnnStatus_t with_bias(Context& c, ConvPlan& plan, const ConvAlgorithm& algorit
   const auto algo = static_cast<cudnnConvolutionFwdAlgo_t>(algorithm.algorithm);
   if (plan.bias_fused && algo == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM) {
     const cudnnStatus_t status = cudnnConvolutionBiasActivationForward(
-        c.dnn(), one, plan.input.get(), t.input.data_ptr(), plan.weight.get(), t.weight.data_ptr(),
-        plan.conv.get(), algo, workspace, algorithm.workspace, zero, plan.output.get(), out, plan.bias.get(),
-        bias.data_ptr(), plan.identity.get(), plan.output.get(), out);
+        c.dnn(), one, plan.input.get(), t.input.data_ptr(), plan.weight.get(), t.weight.data_ptr(), plan.conv.get(),
+        algo, workspace, algorithm.workspace, zero, plan.output.get(), out, plan.bias.get(), bias.data_ptr(),
+        plan.identity.get(), plan.output.get(), out);
     if (!gives_way(status)) return status;
     forget_error();
     plan.bias_fused = !refused_for_good(c, status);
   }
-  const cudnnStatus_t status = cudnnConvolutionForward(
-      c.dnn(), one, plan.input.get(), t.input.data_ptr(), plan.weight.get(), t.weight.data_ptr(),
-      plan.conv.get(), algo, workspace, algorithm.workspace, zero, plan.output.get(), out);
+  const cudnnStatus_t status = cudnnConvolutionForward(c.dnn(), one, plan.input.get(), t.input.data_ptr(),
+                                                       plan.weight.get(), t.weight.data_ptr(), plan.conv.get(), algo,
+                                                       workspace, algorithm.workspace, zero, plan.output.get(), out);
   if (status != CUDNN_STATUS_SUCCESS) return status;
   return cudnnAddTensor(c.dnn(), one, plan.bias.get(), bias.data_ptr(), one, plan.output.get(), out);
 }
@@ -144,14 +141,13 @@ void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const
   }
   for_batches(c, "conv2d", input, out, [&](const Tensor& x, const Tensor& y, bool) {
     const ConvTensors t{x, weight, y};
-    with_plan(c, ConvPass::kForward, t, p, true,
-              [&](ConvPlan& plan, const ConvAlgorithm& a, void* workspace) {
-                if (bias.defined()) return with_bias(c, plan, a, workspace, t, bias);
-                return cudnnConvolutionForward(
-                    c.dnn(), number(x.dtype(), true), plan.input.get(), x.data_ptr(), plan.weight.get(),
-                    weight.data_ptr(), plan.conv.get(), static_cast<cudnnConvolutionFwdAlgo_t>(a.algorithm),
-                    workspace, a.workspace, number(x.dtype(), false), plan.output.get(), y.data_ptr());
-              });
+    with_plan(c, ConvPass::kForward, t, p, true, [&](ConvPlan& plan, const ConvAlgorithm& a, void* workspace) {
+      if (bias.defined()) return with_bias(c, plan, a, workspace, t, bias);
+      return cudnnConvolutionForward(c.dnn(), number(x.dtype(), true), plan.input.get(), x.data_ptr(),
+                                     plan.weight.get(), weight.data_ptr(), plan.conv.get(),
+                                     static_cast<cudnnConvolutionFwdAlgo_t>(a.algorithm), workspace, a.workspace,
+                                     number(x.dtype(), false), plan.output.get(), y.data_ptr());
+    });
   });
 }
 
@@ -161,17 +157,15 @@ void backward_input(const Tensor& grad_input, const Tensor& grad_output, const T
   supported(grad_input);
   if (grad_input.numel() == 0) return;
   if (grad_output.numel() == 0 || weight.numel() == 0) return fill_raw(grad_input, 0);
-  for_batches(c, "conv2d_backward_input", grad_input, grad_output,
-              [&](const Tensor& dx, const Tensor& dy, bool) {
-                with_plan(c, ConvPass::kInput, {dx, weight, dy}, p, true,
-                          [&](ConvPlan& plan, const ConvAlgorithm& a, void* workspace) {
-                            return cudnnConvolutionBackwardData(
-                                c.dnn(), number(dx.dtype(), true), plan.weight.get(), weight.data_ptr(),
-                                plan.output.get(), dy.data_ptr(), plan.conv.get(),
-                                static_cast<cudnnConvolutionBwdDataAlgo_t>(a.algorithm), workspace,
-                                a.workspace, number(dx.dtype(), false), plan.input.get(), dx.data_ptr());
-                          });
-              });
+  for_batches(c, "conv2d_backward_input", grad_input, grad_output, [&](const Tensor& dx, const Tensor& dy, bool) {
+    with_plan(
+        c, ConvPass::kInput, {dx, weight, dy}, p, true, [&](ConvPlan& plan, const ConvAlgorithm& a, void* workspace) {
+          return cudnnConvolutionBackwardData(c.dnn(), number(dx.dtype(), true), plan.weight.get(), weight.data_ptr(),
+                                              plan.output.get(), dy.data_ptr(), plan.conv.get(),
+                                              static_cast<cudnnConvolutionBwdDataAlgo_t>(a.algorithm), workspace,
+                                              a.workspace, number(dx.dtype(), false), plan.input.get(), dx.data_ptr());
+        });
+  });
 }
 
 void backward_bias(const Tensor& grad_bias, const Tensor& grad_output) {
@@ -180,35 +174,31 @@ void backward_bias(const Tensor& grad_bias, const Tensor& grad_output) {
   if (grad_bias.numel() == 0) return;
   if (grad_output.numel() == 0) return fill_raw(grad_bias, 0);
   const ScalarType dtype = grad_bias.dtype();
-  for_batches(
-      c, "conv2d_backward_bias", grad_output, grad_output,
-      [&](const Tensor& part, const Tensor&, bool first) {
-        const BiasPlan& plan = bias_plan(c, part);
-        ensure(cudnnConvolutionBackwardBias(c.dnn(), number(dtype, true), plan.output.get(), part.data_ptr(),
-                                            number(dtype, !first), plan.bias.get(), grad_bias.data_ptr()),
-               "cudnnConvolutionBackwardBias");
-      });
+  for_batches(c, "conv2d_backward_bias", grad_output, grad_output, [&](const Tensor& part, const Tensor&, bool first) {
+    const BiasPlan& plan = bias_plan(c, part);
+    ensure(cudnnConvolutionBackwardBias(c.dnn(), number(dtype, true), plan.output.get(), part.data_ptr(),
+                                        number(dtype, !first), plan.bias.get(), grad_bias.data_ptr()),
+           "cudnnConvolutionBackwardBias");
+  });
 }
 
 // The results for the parts of a batch are added in order.
-void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_output,
-                     const Tensor& input, const Conv2dParameters& p) {
+void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_output, const Tensor& input,
+                     const Conv2dParameters& p) {
   Context& c = context(grad_weight.device());
   supported(grad_weight);
   if (grad_bias.defined()) backward_bias(grad_bias, grad_output);
   if (grad_weight.numel() == 0) return;
   if (grad_output.numel() == 0) return fill_raw(grad_weight, 0);
-  for_batches(
-      c, "conv2d_backward_weight", input, grad_output, [&](const Tensor& x, const Tensor& dy, bool first) {
-        with_plan(c, ConvPass::kWeight, {x, grad_weight, dy}, p, first,
-                  [&](ConvPlan& plan, const ConvAlgorithm& a, void* workspace) {
-                    return cudnnConvolutionBackwardFilter(
-                        c.dnn(), number(x.dtype(), true), plan.input.get(), x.data_ptr(), plan.output.get(),
-                        dy.data_ptr(), plan.conv.get(),
-                        static_cast<cudnnConvolutionBwdFilterAlgo_t>(a.algorithm), workspace, a.workspace,
-                        number(x.dtype(), !first), plan.weight.get(), grad_weight.data_ptr());
-                  });
-      });
+  for_batches(c, "conv2d_backward_weight", input, grad_output, [&](const Tensor& x, const Tensor& dy, bool first) {
+    with_plan(c, ConvPass::kWeight, {x, grad_weight, dy}, p, first,
+              [&](ConvPlan& plan, const ConvAlgorithm& a, void* workspace) {
+                return cudnnConvolutionBackwardFilter(
+                    c.dnn(), number(x.dtype(), true), plan.input.get(), x.data_ptr(), plan.output.get(), dy.data_ptr(),
+                    plan.conv.get(), static_cast<cudnnConvolutionBwdFilterAlgo_t>(a.algorithm), workspace, a.workspace,
+                    number(x.dtype(), !first), plan.weight.get(), grad_weight.data_ptr());
+              });
+  });
 }
 
 }  // namespace

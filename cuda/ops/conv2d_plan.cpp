@@ -25,50 +25,50 @@ D create(Create function, const char* call) {
 struct ForwardSearch {
   using Result = cudnnConvolutionFwdAlgoPerf_t;
   static cudnnStatus_t guess(cudnnHandle_t h, const ConvPlan& p, int room, int* count, Result* results) {
-    return cudnnGetConvolutionForwardAlgorithm_v7(h, p.input.get(), p.weight.get(), p.conv.get(),
-                                                  p.output.get(), room, count, results);
+    return cudnnGetConvolutionForwardAlgorithm_v7(h, p.input.get(), p.weight.get(), p.conv.get(), p.output.get(), room,
+                                                  count, results);
   }
   static cudnnStatus_t measure(cudnnHandle_t h, const ConvPlan& p, const ConvTensors& t, int room, int* count,
                                Result* results, void* workspace, std::size_t bytes) {
-    return cudnnFindConvolutionForwardAlgorithmEx(
-        h, p.input.get(), t.input.data_ptr(), p.weight.get(), t.weight.data_ptr(), p.conv.get(),
-        p.output.get(), t.output.data_ptr(), room, count, results, workspace, bytes);
+    return cudnnFindConvolutionForwardAlgorithmEx(h, p.input.get(), t.input.data_ptr(), p.weight.get(),
+                                                  t.weight.data_ptr(), p.conv.get(), p.output.get(),
+                                                  t.output.data_ptr(), room, count, results, workspace, bytes);
   }
   static cudnnStatus_t workspace(cudnnHandle_t h, const ConvPlan& p, decltype(Result::algo) algorithm,
                                  std::size_t* bytes) {
-    return cudnnGetConvolutionForwardWorkspaceSize(h, p.input.get(), p.weight.get(), p.conv.get(),
-                                                   p.output.get(), algorithm, bytes);
+    return cudnnGetConvolutionForwardWorkspaceSize(h, p.input.get(), p.weight.get(), p.conv.get(), p.output.get(),
+                                                   algorithm, bytes);
   }
 };
 struct InputSearch {
   using Result = cudnnConvolutionBwdDataAlgoPerf_t;
   static cudnnStatus_t guess(cudnnHandle_t h, const ConvPlan& p, int room, int* count, Result* results) {
-    return cudnnGetConvolutionBackwardDataAlgorithm_v7(h, p.weight.get(), p.output.get(), p.conv.get(),
-                                                       p.input.get(), room, count, results);
+    return cudnnGetConvolutionBackwardDataAlgorithm_v7(h, p.weight.get(), p.output.get(), p.conv.get(), p.input.get(),
+                                                       room, count, results);
   }
   static cudnnStatus_t measure(cudnnHandle_t h, const ConvPlan& p, const ConvTensors& t, int room, int* count,
                                Result* results, void* workspace, std::size_t bytes) {
-    return cudnnFindConvolutionBackwardDataAlgorithmEx(
-        h, p.weight.get(), t.weight.data_ptr(), p.output.get(), t.output.data_ptr(), p.conv.get(),
-        p.input.get(), t.input.data_ptr(), room, count, results, workspace, bytes);
+    return cudnnFindConvolutionBackwardDataAlgorithmEx(h, p.weight.get(), t.weight.data_ptr(), p.output.get(),
+                                                       t.output.data_ptr(), p.conv.get(), p.input.get(),
+                                                       t.input.data_ptr(), room, count, results, workspace, bytes);
   }
   static cudnnStatus_t workspace(cudnnHandle_t h, const ConvPlan& p, decltype(Result::algo) algorithm,
                                  std::size_t* bytes) {
-    return cudnnGetConvolutionBackwardDataWorkspaceSize(h, p.weight.get(), p.output.get(), p.conv.get(),
-                                                        p.input.get(), algorithm, bytes);
+    return cudnnGetConvolutionBackwardDataWorkspaceSize(h, p.weight.get(), p.output.get(), p.conv.get(), p.input.get(),
+                                                        algorithm, bytes);
   }
 };
 struct WeightSearch {
   using Result = cudnnConvolutionBwdFilterAlgoPerf_t;
   static cudnnStatus_t guess(cudnnHandle_t h, const ConvPlan& p, int room, int* count, Result* results) {
-    return cudnnGetConvolutionBackwardFilterAlgorithm_v7(h, p.input.get(), p.output.get(), p.conv.get(),
-                                                         p.weight.get(), room, count, results);
+    return cudnnGetConvolutionBackwardFilterAlgorithm_v7(h, p.input.get(), p.output.get(), p.conv.get(), p.weight.get(),
+                                                         room, count, results);
   }
   static cudnnStatus_t measure(cudnnHandle_t h, const ConvPlan& p, const ConvTensors& t, int room, int* count,
                                Result* results, void* workspace, std::size_t bytes) {
-    return cudnnFindConvolutionBackwardFilterAlgorithmEx(
-        h, p.input.get(), t.input.data_ptr(), p.output.get(), t.output.data_ptr(), p.conv.get(),
-        p.weight.get(), t.weight.data_ptr(), room, count, results, workspace, bytes);
+    return cudnnFindConvolutionBackwardFilterAlgorithmEx(h, p.input.get(), t.input.data_ptr(), p.output.get(),
+                                                         t.output.data_ptr(), p.conv.get(), p.weight.get(),
+                                                         t.weight.data_ptr(), room, count, results, workspace, bytes);
   }
   static cudnnStatus_t workspace(cudnnHandle_t h, const ConvPlan& p, decltype(Result::algo) algorithm,
                                  std::size_t* bytes) {
@@ -87,8 +87,7 @@ cudnnMathType_t math_of(const ConvKey& key, cudnnMathType_t proposed = CUDNN_DEF
 
 template <class Result>
 bool usable(const Result& result, const ConvKey& key) {
-  return result.status == CUDNN_STATUS_SUCCESS &&
-         (!key.deterministic || result.determinism == CUDNN_DETERMINISTIC);
+  return result.status == CUDNN_STATUS_SUCCESS && (!key.deterministic || result.determinism == CUDNN_DETERMINISTIC);
 }
 
 template <class Search>
@@ -141,13 +140,11 @@ void search(Context& c, const ConvKey& key, const ConvTensors& t, ConvPlan& plan
   guessed.resize(static_cast<std::size_t>(count));
   if (key.benchmark) add_algorithms<Search>(c, key, timed<Search>(c, key, t, plan, guessed), plan);
   add_algorithms<Search>(c, key, guessed, plan);
-  std::ranges::stable_sort(plan.algorithms, {}, [](const ConvAlgorithm& a) {
-    return a.workspace <= kConvWorkspaceLimit ? 0 : a.workspace;
-  });
+  std::ranges::stable_sort(plan.algorithms, {},
+                           [](const ConvAlgorithm& a) { return a.workspace <= kConvWorkspaceLimit ? 0 : a.workspace; });
   if (!plan.algorithms.empty()) return;
-  if (std::ranges::any_of(guessed, [&](const auto& result) {
-        return result.status == CUDNN_STATUS_SUCCESS && !usable(result, key);
-      }))
+  if (std::ranges::any_of(
+          guessed, [&](const auto& result) { return result.status == CUDNN_STATUS_SUCCESS && !usable(result, key); }))
     fail(
         "conv2d: cuDNN has no deterministic algorithm for these shapes; "
         "globalContext().setDeterministicCuDNN(false) allows nondeterministic ones",
@@ -171,8 +168,8 @@ void describe(const ConvKey& key, ConvPlan& plan) {
   plan.output = tensor_descriptor(key.dtype, key.output[0], key.output[1], key.output[2], key.output[3]);
   plan.bias = tensor_descriptor(key.dtype, 1, o, 1, 1);
   plan.weight = create<FilterDescriptor>(cudnnCreateFilterDescriptor, "cudnnCreateFilterDescriptor");
-  ensure(cudnnSetFilter4dDescriptor(plan.weight.get(), type_of(key.dtype), CUDNN_TENSOR_NCHW, number(o),
-                                    number(i), number(kh), number(kw)),
+  ensure(cudnnSetFilter4dDescriptor(plan.weight.get(), type_of(key.dtype), CUDNN_TENSOR_NCHW, number(o), number(i),
+                                    number(kh), number(kw)),
          "cudnnSetFilter4dDescriptor");
   plan.conv = create<ConvDescriptor>(cudnnCreateConvolutionDescriptor, "cudnnCreateConvolutionDescriptor");
   ensure(cudnnSetConvolution2dDescriptor(plan.conv.get(), number(p.padding[0]), number(p.padding[1]),
@@ -181,10 +178,8 @@ void describe(const ConvKey& key, ConvPlan& plan) {
          "cudnnSetConvolution2dDescriptor");
   ensure(cudnnSetConvolutionGroupCount(plan.conv.get(), number(p.groups)), "cudnnSetConvolutionGroupCount");
   ensure(cudnnSetConvolutionMathType(plan.conv.get(), math_of(key)), "cudnnSetConvolutionMathType");
-  plan.identity =
-      create<ActivationDescriptor>(cudnnCreateActivationDescriptor, "cudnnCreateActivationDescriptor");
-  ensure(cudnnSetActivationDescriptor(plan.identity.get(), CUDNN_ACTIVATION_IDENTITY, CUDNN_NOT_PROPAGATE_NAN,
-                                      0),
+  plan.identity = create<ActivationDescriptor>(cudnnCreateActivationDescriptor, "cudnnCreateActivationDescriptor");
+  ensure(cudnnSetActivationDescriptor(plan.identity.get(), CUDNN_ACTIVATION_IDENTITY, CUDNN_NOT_PROPAGATE_NAN, 0),
          "cudnnSetActivationDescriptor");
 }
 
@@ -251,8 +246,7 @@ BiasPlan& bias_plan(Context& c, const Tensor& output) {
   if (at != plans.end()) [[likely]]
     return at->second;
   const auto& [n, channels, h, w] = key.output;
-  BiasPlan plan{tensor_descriptor(key.dtype, n, channels, h, w),
-                tensor_descriptor(key.dtype, 1, channels, 1, 1)};
+  BiasPlan plan{tensor_descriptor(key.dtype, n, channels, h, w), tensor_descriptor(key.dtype, 1, channels, 1, 1)};
   if (plans.size() >= kMostPlans) plans.clear();
   return plans.emplace(key, std::move(plan)).first->second;
 }

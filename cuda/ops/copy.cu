@@ -52,8 +52,8 @@ void copy_bits(Context& c, const LoopPlan<2>& plan) {
   if (!can_transpose(plan)) return run_elementwise<Move<Bits>, 1>("copy_", c, {}, {Bits{}}, plan);
   for_pieces(plan, [&](const Piece<2>& piece) {
     const TransposePlan p(piece, transpose_tile(sizeof(Bits)));
-    launch("copy_", c, Grid{p.tiles, kTransposeThreads}, transpose_kernel<Bits>,
-           reinterpret_cast<Bits*>(piece.data[0]), reinterpret_cast<const Bits*>(piece.data[1]), p);
+    launch("copy_", c, Grid{p.tiles, kTransposeThreads}, transpose_kernel<Bits>, reinterpret_cast<Bits*>(piece.data[0]),
+           reinterpret_cast<const Bits*>(piece.data[1]), p);
   });
 }
 

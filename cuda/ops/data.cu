@@ -41,10 +41,9 @@ __global__ void gather_kernel(const Batch b, const PixelScale scale, Fault* faul
   float* to = b.out + static_cast<int64_t>(row) * b.pixels + pack * kPixels;
   if (b.aligned) {
     const uchar4 x = *reinterpret_cast<const uchar4*>(from);
-    *reinterpret_cast<float4*>(to) = make_float4((static_cast<float>(x.x) - scale.shift) / scale.scale,
-                                                 (static_cast<float>(x.y) - scale.shift) / scale.scale,
-                                                 (static_cast<float>(x.z) - scale.shift) / scale.scale,
-                                                 (static_cast<float>(x.w) - scale.shift) / scale.scale);
+    *reinterpret_cast<float4*>(to) = make_float4(
+        (static_cast<float>(x.x) - scale.shift) / scale.scale, (static_cast<float>(x.y) - scale.shift) / scale.scale,
+        (static_cast<float>(x.z) - scale.shift) / scale.scale, (static_cast<float>(x.w) - scale.shift) / scale.scale);
   } else {
     for (uint32_t k = 0; k < kPixels && pack * kPixels + k < b.pixels; ++k)
       to[k] = (static_cast<float>(from[k]) - scale.shift) / scale.scale;
@@ -57,10 +56,9 @@ void gather_normalized(const Tensor& out, const Tensor& label_out, const Tensor&
   check(total > 0 || rows == 0, "gather_normalized: the data set has no images");
   if (rows == 0) return;
   const int64_t pixel_count = images.numel() / total;
-  check(pixel_count > 0 && pixel_count < kMostElements,
-        "gather_normalized: unsupported image size: ", pixel_count, " pixels");
-  const int64_t packs = ceil_div(pixel_count, kPixels),
-                most = std::max<int64_t>(1, (kMostElements - 1) / packs);
+  check(pixel_count > 0 && pixel_count < kMostElements, "gather_normalized: unsupported image size: ", pixel_count,
+        " pixels");
+  const int64_t packs = ceil_div(pixel_count, kPixels), most = std::max<int64_t>(1, (kMostElements - 1) / packs);
   Context& c = context(out.device());
   for (int64_t first = 0; first < rows; first += most) {
     const int64_t count = std::min(most, rows - first) * packs;

@@ -58,8 +58,7 @@ void geqrf(const Tensor& qr, const Tensor& tau, const Tensor& a) {
 
 void householder_product(const Tensor& q, const Tensor& a, const Tensor& tau) {
   const Result x(q);
-  host_kernels().householder_product(x.host, on_host(a, "householder_product"),
-                                     on_host(tau, "householder_product"));
+  host_kernels().householder_product(x.host, on_host(a, "householder_product"), on_host(tau, "householder_product"));
   x.deliver();
 }
 
@@ -89,15 +88,15 @@ void ldl_factor(const Tensor& ld, const Tensor& pivots, const Tensor& info, cons
 
 void ldl_solve(const Tensor& x, const Tensor& ld, const Tensor& pivots, const Tensor& b, bool hermitian) {
   const Result result(x);
-  host_kernels().ldl_solve(result.host, on_host(ld, "ldl_solve"), on_host(pivots, "ldl_solve"),
-                           on_host(b, "ldl_solve"), hermitian);
+  host_kernels().ldl_solve(result.host, on_host(ld, "ldl_solve"), on_host(pivots, "ldl_solve"), on_host(b, "ldl_solve"),
+                           hermitian);
   result.deliver();
 }
 
 void solve_triangular(const Tensor& x, const Tensor& a, const Tensor& b, bool upper, bool unit) {
   const Result result(x);
-  host_kernels().solve_triangular(result.host, on_host(a, "solve_triangular"), on_host(b, "solve_triangular"),
-                                  upper, unit);
+  host_kernels().solve_triangular(result.host, on_host(a, "solve_triangular"), on_host(b, "solve_triangular"), upper,
+                                  unit);
   result.deliver();
 }
 

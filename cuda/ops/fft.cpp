@@ -45,8 +45,7 @@ FftPlan& plan_for(Context& c, const FftKey& key) {
   auto& plans = c.plans<FftPlans>().plans;
   if (const auto found = plans.find(key); found != plans.end()) return *found->second;
   // A captured step goes on to use its plans' tables.
-  if (plans.size() >= kMostFftPlans)
-    std::erase_if(plans, [](const auto& entry) { return !entry.second->captured; });
+  if (plans.size() >= kMostFftPlans) std::erase_if(plans, [](const auto& entry) { return !entry.second->captured; });
   auto plan = std::make_unique<FftPlan>();
   ensure(cufftCreate(&plan->handle), "cufftCreate");
   plan->made = true;
@@ -66,8 +65,7 @@ void execute(const Tensor& lines, const FftKey& key, Run run) {
   plan.captured = plan.captured || c.recording != nullptr;
   const Tensor workspace = empty_raw({static_cast<int64_t>(plan.workspace_bytes)}, kByte, lines.device());
   ensure(cufftSetStream(plan.handle, c.stream()), "cufftSetStream");
-  if (plan.workspace_bytes > 0)
-    ensure(cufftSetWorkArea(plan.handle, workspace.data_ptr()), "cufftSetWorkArea");
+  if (plan.workspace_bytes > 0) ensure(cufftSetWorkArea(plan.handle, workspace.data_ptr()), "cufftSetWorkArea");
   note_launch("fft");
   ensure(run(plan.handle), "cufftExec");
   if (sync_after_launch()) sync_and_check(c, "fft");
@@ -110,10 +108,8 @@ void transform(const Tensor& lines, bool inverse) {
   const int sign = inverse ? CUFFT_INVERSE : CUFFT_FORWARD;
   void* data = lines.data_ptr();
   execute(lines, {FftKind::kComplex, lines.dtype(), n, lines.numel() / (2 * n)}, [&](cufftHandle plan) {
-    if (single)
-      return cufftExecC2C(plan, static_cast<cufftComplex*>(data), static_cast<cufftComplex*>(data), sign);
-    return cufftExecZ2Z(plan, static_cast<cufftDoubleComplex*>(data), static_cast<cufftDoubleComplex*>(data),
-                        sign);
+    if (single) return cufftExecC2C(plan, static_cast<cufftComplex*>(data), static_cast<cufftComplex*>(data), sign);
+    return cufftExecZ2Z(plan, static_cast<cufftDoubleComplex*>(data), static_cast<cufftDoubleComplex*>(data), sign);
   });
 }
 

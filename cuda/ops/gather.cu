@@ -26,8 +26,7 @@ struct Bounds {
   bool wrap, first;  // first: assigns the offset, otherwise adds to it
 };
 
-__global__ void offsets_kernel(uint32_t n, Walk<2> walk, Bounds at, int64_t* out, const int64_t* index,
-                               Fault* fault) {
+__global__ void offsets_kernel(uint32_t n, Walk<2> walk, Bounds at, int64_t* out, const int64_t* index, Fault* fault) {
   for_each(n, [&](uint32_t p) {
     const auto o = walk.offsets(p);
     const int64_t given = index[o.at[1]];
@@ -86,8 +85,7 @@ Grid grid_of(uint32_t n) { return grid_for(n, kEach, kThreads); }
 // returns false and leaves it unchanged.
 bool in_rows(LoopPlan<3>& plan, int64_t item) {
   const int64_t each = 16 / item;
-  if (plan.strides[0][0] != 1 || plan.strides[0][1] != 1 || plan.strides[0][2] != 0 ||
-      plan.sizes[0] % each != 0)
+  if (plan.strides[0][0] != 1 || plan.strides[0][1] != 1 || plan.strides[0][2] != 0 || plan.sizes[0] % each != 0)
     return false;
   plan.sizes[0] /= each;
   plan.numel /= each;
@@ -101,13 +99,11 @@ void offsets(const Tensor& out, TensorList indices, const IndexedDims& at) {
   Context& c = context(out.device());
   if (out.numel() == 0) return;
   for (std::size_t k = 0; k < indices.size(); ++k) {
-    check_index(at.sizes[k] != 0, at.operation, ": index out of range: dimension ", at.dims[k],
-                " has size 0");
+    check_index(at.sizes[k] != 0, at.operation, ": index out of range: dimension ", at.dims[k], " has size 0");
     const Bounds bounds{at.operation, at.dims[k], at.sizes[k], at.strides[k], at.wrap, k == 0};
     for_pieces(make_plan<2>({&out, &indices[k]}), [&](const Piece<2>& piece) {
       launch(at.operation, c, grid_of(piece.numel), offsets_kernel, piece.numel, piece.walk, bounds,
-             reinterpret_cast<int64_t*>(piece.data[0]), reinterpret_cast<const int64_t*>(piece.data[1]),
-             c.fault());
+             reinterpret_cast<int64_t*>(piece.data[0]), reinterpret_cast<const int64_t*>(piece.data[1]), c.fault());
     });
   }
 }
@@ -119,8 +115,8 @@ void get(const Tensor& out, const Tensor& in, const Tensor& offsets) {
   const bool rows = in_rows(plan, in.element_size());
   dispatch_bits(in.element_size(), [&]<class Bits>(Type<Bits>) {
     for_pieces(plan, [&](const Piece<3>& piece) {
-      launch("index", c, grid_of(piece.numel), rows ? get_rows_kernel<Bits> : get_kernel<Bits>, piece.numel,
-             piece.walk, reinterpret_cast<Bits*>(piece.data[0]), reinterpret_cast<const Bits*>(piece.data[1]),
+      launch("index", c, grid_of(piece.numel), rows ? get_rows_kernel<Bits> : get_kernel<Bits>, piece.numel, piece.walk,
+             reinterpret_cast<Bits*>(piece.data[0]), reinterpret_cast<const Bits*>(piece.data[1]),
              reinterpret_cast<const int64_t*>(piece.data[2]));
     });
   });

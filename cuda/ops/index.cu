@@ -39,8 +39,8 @@ struct Along {
 };
 
 template <class T, class Op>
-__global__ void lines_kernel(uint32_t n, Walk<3> walk, Along along, T* out, const int64_t* index,
-                             const T* source, Fault* fault) {
+__global__ void lines_kernel(uint32_t n, Walk<3> walk, Along along, T* out, const int64_t* index, const T* source,
+                             Fault* fault) {
   const uint32_t line = blockIdx.x * blockDim.x + threadIdx.x;
   if (line >= n) return;
   const auto o = walk.offsets(line);
@@ -59,8 +59,8 @@ __global__ void lines_kernel(uint32_t n, Walk<3> walk, Along along, T* out, cons
 }
 
 // Computes keys and positions of a scatter, in row-major order. Invalid indices get the key `none`.
-__global__ void keys_kernel(uint32_t n, Walk<3> walk, Along along, int64_t none, int64_t* keys,
-                            int32_t* positions, const int64_t* index, Fault* fault) {
+__global__ void keys_kernel(uint32_t n, Walk<3> walk, Along along, int64_t none, int64_t* keys, int32_t* positions,
+                            const int64_t* index, Fault* fault) {
   const uint32_t p = blockIdx.x * blockDim.x + threadIdx.x;
   if (p >= n) return;
   const auto o = walk.offsets(p);
@@ -99,8 +99,7 @@ __global__ void runs_kernel(Runs r, Walk<2> lines, Walk<2> sources, T* out, cons
   source += o.at[1];
   const auto value_at = [&](uint32_t k) {
     const int32_t position = r.positions[k];
-    return source[r.walks ? int64_t{sources.offsets(static_cast<uint32_t>(position)).at[1]}
-                          : position * r.from];
+    return source[r.walks ? int64_t{sources.offsets(static_cast<uint32_t>(position)).at[1]} : position * r.from];
   };
   T value = *out;
   constexpr uint32_t kAhead = 8;  // loads in flight; the order of additions is unchanged
@@ -126,13 +125,7 @@ struct Writes {
   int64_t count() const { return source.size(dim); }
   Along along() const {
     if (shared) return {operation, count(), dim, INT64_MAX, 1, 1, stride_of(source, dim)};
-    return {operation,
-            count(),
-            dim,
-            out.size(dim),
-            stride_of(out, dim),
-            stride_of(where, dim),
-            stride_of(source, dim)};
+    return {operation, count(), dim, out.size(dim), stride_of(out, dim), stride_of(where, dim), stride_of(source, dim)};
   }
 };
 
@@ -185,9 +178,9 @@ bool sort(Context& c, const Writes& w, Sorted& sorted) {
     sorted.lines = make_plan<2>({&one, &one});
     if (!fits_32_bits(plan) || !fits_32_bits(sorted.sources)) return false;
     unsorted = {alias(keys, {n}, {1}, 0), empty_raw({n}, kInt, c.device())};
-    launch(w.operation, c, grid_for(n), keys_kernel, static_cast<uint32_t>(n), make_piece(plan).walk,
-           w.along(), sorted.none, unsorted.keys.ptr<int64_t>(), unsorted.positions.ptr<int32_t>(),
-           w.where.ptr<int64_t>(), c.fault());
+    launch(w.operation, c, grid_for(n), keys_kernel, static_cast<uint32_t>(n), make_piece(plan).walk, w.along(),
+           sorted.none, unsorted.keys.ptr<int64_t>(), unsorted.positions.ptr<int32_t>(), w.where.ptr<int64_t>(),
+           c.fault());
   }
   sorted.writes = sort_writes(c, unsorted, std::bit_width(static_cast<uint64_t>(sorted.none)));
   return true;
@@ -220,8 +213,8 @@ void apply_lines(Context& c, const Writes& w) {
   const Tensor at = w.shared ? Tensor() : line_of(w, w.where);
   for_pieces(make_plan<3>({&o, w.shared ? nullptr : &at, &x}), [&](const Piece<3>& piece) {
     const void* index = w.shared ? w.where.data_ptr() : piece.data[1];
-    launch(w.operation, c, grid_for(piece.numel, 1, 128), lines_kernel<T, Op>, piece.numel, piece.walk,
-           w.along(), reinterpret_cast<T*>(piece.data[0]), static_cast<const int64_t*>(index),
+    launch(w.operation, c, grid_for(piece.numel, 1, 128), lines_kernel<T, Op>, piece.numel, piece.walk, w.along(),
+           reinterpret_cast<T*>(piece.data[0]), static_cast<const int64_t*>(index),
            reinterpret_cast<const T*>(piece.data[2]), c.fault());
   });
 }

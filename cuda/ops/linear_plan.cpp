@@ -20,12 +20,10 @@ struct Destroy {
     destroy(handle);
   }
 };
-using MatmulDesc =
-    std::unique_ptr<std::remove_pointer_t<cublasLtMatmulDesc_t>, Destroy<cublasLtMatmulDescDestroy>>;
-using Layout =
-    std::unique_ptr<std::remove_pointer_t<cublasLtMatrixLayout_t>, Destroy<cublasLtMatrixLayoutDestroy>>;
-using Preference = std::unique_ptr<std::remove_pointer_t<cublasLtMatmulPreference_t>,
-                                   Destroy<cublasLtMatmulPreferenceDestroy>>;
+using MatmulDesc = std::unique_ptr<std::remove_pointer_t<cublasLtMatmulDesc_t>, Destroy<cublasLtMatmulDescDestroy>>;
+using Layout = std::unique_ptr<std::remove_pointer_t<cublasLtMatrixLayout_t>, Destroy<cublasLtMatrixLayoutDestroy>>;
+using Preference =
+    std::unique_ptr<std::remove_pointer_t<cublasLtMatmulPreference_t>, Destroy<cublasLtMatmulPreferenceDestroy>>;
 
 // Kernels may read the bias of the epilogue in chunks of this many bytes, and the heuristic does not know its
 // alignment.
@@ -43,8 +41,7 @@ struct LinearPlans {
 
 template <class T>
 void set(const MatmulDesc& desc, cublasLtMatmulDescAttributes_t attribute, const T& value) {
-  ensure(cublasLtMatmulDescSetAttribute(desc.get(), attribute, &value, sizeof value),
-         "cublasLtMatmulDescSetAttribute");
+  ensure(cublasLtMatmulDescSetAttribute(desc.get(), attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
 }
 template <class T>
 void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t attribute, const T& value) {
@@ -94,9 +91,9 @@ LinearPlan make_plan_of(Context& c, const LinearKey& key, const void* bias) {
   plan.out = layout(type, key.m, key.n, false, key.n);
   cublasLtMatmulHeuristicResult_t found{};
   int count = 0;
-  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-      c.blas_lt(), plan.product.get(), plan.weight.get(), plan.x.get(), plan.out.get(), plan.out.get(),
-      preference_of(key).get(), 1, &found, &count);
+  const cublasStatus_t status =
+      cublasLtMatmulAlgoGetHeuristic(c.blas_lt(), plan.product.get(), plan.weight.get(), plan.x.get(), plan.out.get(),
+                                     plan.out.get(), preference_of(key).get(), 1, &found, &count);
   if (status != CUBLAS_STATUS_SUCCESS) forget_error();
   plan.possible = status == CUBLAS_STATUS_SUCCESS && count > 0 && found.state == CUBLAS_STATUS_SUCCESS;
   plan.algorithm = found.algo;
@@ -113,8 +110,8 @@ LinearKey key_of(const LinearArguments& a) {
           .weight_transposed = a.weight_layout.transposed,
           .dtype = a.out.dtype(),
           .tf32 = a.out.dtype() == kFloat && globalContext().allowTF32CuBLAS(),
-          .alignment = {alignment_of(a.x.data_ptr()), alignment_of(a.weight.data_ptr()),
-                        alignment_of(a.out.data_ptr()), alignment_of(a.bias.data_ptr())}};
+          .alignment = {alignment_of(a.x.data_ptr()), alignment_of(a.weight.data_ptr()), alignment_of(a.out.data_ptr()),
+                        alignment_of(a.bias.data_ptr())}};
 }
 
 }  // namespace
@@ -138,10 +135,10 @@ bool linear_with_bias(Context& c, const LinearArguments& a) {
   const bool single = key.dtype == kFloat;
   c.blas();  // binds the workspace to the current stream
   const cublasStatus_t status = cublasLtMatmul(
-      c.blas_lt(), plan.product.get(), single ? static_cast<const void*>(&one) : &one_twice,
-      a.weight.data_ptr(), plan.weight.get(), a.x.data_ptr(), plan.x.get(),
-      single ? static_cast<const void*>(&zero) : &zero_twice, a.out.data_ptr(), plan.out.get(),
-      a.out.data_ptr(), plan.out.get(), &plan.algorithm, c.workspace(), Context::kWorkspaceBytes, c.stream());
+      c.blas_lt(), plan.product.get(), single ? static_cast<const void*>(&one) : &one_twice, a.weight.data_ptr(),
+      plan.weight.get(), a.x.data_ptr(), plan.x.get(), single ? static_cast<const void*>(&zero) : &zero_twice,
+      a.out.data_ptr(), plan.out.get(), a.out.data_ptr(), plan.out.get(), &plan.algorithm, c.workspace(),
+      Context::kWorkspaceBytes, c.stream());
   if (status != CUBLAS_STATUS_SUCCESS) {
     forget_error();
     return plan.possible = false;

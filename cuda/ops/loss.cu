@@ -37,9 +37,7 @@ struct Places {
     const int64_t n = place / inner;
     return (n * classes) * inner + (place - n * inner);
   }
-  __device__ bool counts(int64_t place) const {
-    return y[place] != ignore && y[place] >= 0 && y[place] < classes;
-  }
+  __device__ bool counts(int64_t place) const { return y[place] != ignore && y[place] >= 0 && y[place] < classes; }
   __device__ T weight(int64_t c) const { return w != nullptr ? w[c] : T(1); }
   __device__ void check(Fault* fault, int64_t place) const {
     if (!counts(place) && y[place] != ignore)
@@ -149,8 +147,7 @@ __global__ void __launch_bounds__(kLineThreads)
 }
 
 template <class T>
-__global__ void __launch_bounds__(kLineThreads)
-    nll_terms(Places<T> p, Totals<T> totals, const T* x, Fault* fault) {
+__global__ void __launch_bounds__(kLineThreads) nll_terms(Places<T> p, Totals<T> totals, const T* x, Fault* fault) {
   const int64_t apart = int64_t{gridDim.x} * kLineThreads;
   for (int64_t i = int64_t{blockIdx.x} * kLineThreads + threadIdx.x; i < p.count; i += apart) {
     p.check(fault, i);
@@ -173,9 +170,8 @@ __device__ T factor_of(const Places<T>& p, const T* g, const T* total_weight, in
 }
 
 template <class T>
-__global__ void __launch_bounds__(kLineThreads)
-    cross_entropy_gradient(Places<T> p, T* out, const T* g, const T* norm, const T* total_weight, const T* x,
-                           int lanes) {
+__global__ void __launch_bounds__(kLineThreads) cross_entropy_gradient(Places<T> p, T* out, const T* g, const T* norm,
+                                                                       const T* total_weight, const T* x, int lanes) {
   __shared__ T shared[kLineThreads / 32];
   T weights = static_cast<T>(p.classes);
   if (p.smooth != T(0) && p.w != nullptr) {
@@ -204,8 +200,7 @@ __global__ void __launch_bounds__(kLineThreads)
 }
 
 template <class T>
-__global__ void __launch_bounds__(kLineThreads)
-    nll_gradient(Places<T> p, T* out, const T* g, const T* total_weight) {
+__global__ void __launch_bounds__(kLineThreads) nll_gradient(Places<T> p, T* out, const T* g, const T* total_weight) {
   const int64_t i = int64_t{blockIdx.x} * kLineThreads + threadIdx.x;
   if (i < p.count && p.counts(i))
     out[p.first(i) + p.y[i] * p.inner] = -p.weight(p.y[i]) * factor_of(p, g, total_weight, i);
@@ -233,14 +228,13 @@ Places<T> places(const char* operation, const Tensor& scores, const Tensor& targ
 template <class T>
 int lanes_of(const Places<T>& p) {
   if (p.inner > 1) return 1;
-  return p.classes > 8192 ? kLineThreads
-                          : make_row_geometry(std::min<int64_t>(p.classes, 128), 4, 1, 4).lanes;
+  return p.classes > 8192 ? kLineThreads : make_row_geometry(std::min<int64_t>(p.classes, 128), 4, 1, 4).lanes;
 }
 
 // Calls terms(context, grid, totals), then sums the results of the blocks.
 template <class T, class Terms>
-void sum_terms(const char* operation, const Tensor& out, const Tensor& total_weight, const Places<T>& p,
-               int lanes, Terms&& terms) {
+void sum_terms(const char* operation, const Tensor& out, const Tensor& total_weight, const Places<T>& p, int lanes,
+               Terms&& terms) {
   Context& c = context(out.device());
   // Uses a single block when a few rounds suffice: a second launch takes longer.
   const int64_t in_block = kLineThreads / lanes, rounds = ceil_div(p.count, in_block),
@@ -261,8 +255,8 @@ void cross_entropy(const Tensor& out, const Tensor& norms, const Tensor& total_w
     const auto p = places<T>("cross_entropy", scores, target, weight, loss);
     const int lanes = lanes_of(p);
     sum_terms("cross_entropy", out, total_weight, p, lanes, [&](Context& c, Grid grid, Totals<T> totals) {
-      launch("cross_entropy", c, grid, cross_entropy_terms<T>, p, totals, scores.ptr<T>(), norms.ptr<T>(),
-             lanes, c.fault());
+      launch("cross_entropy", c, grid, cross_entropy_terms<T>, p, totals, scores.ptr<T>(), norms.ptr<T>(), lanes,
+             c.fault());
     });
   });
 }
@@ -296,11 +290,11 @@ void nll_backward(const Tensor& grad_scores, const Tensor& grad_output, const Te
     const auto p = places<T>("nll_loss_backward", grad_scores, target, weight, loss);
     Context& c = context(grad_scores.device());
     if (grad_scores.numel() == 0) return;
-    ensure(cudaMemsetAsync(grad_scores.data_ptr(), 0,
-                           static_cast<std::size_t>(grad_scores.numel()) * sizeof(T), c.stream()),
+    ensure(cudaMemsetAsync(grad_scores.data_ptr(), 0, static_cast<std::size_t>(grad_scores.numel()) * sizeof(T),
+                           c.stream()),
            "cudaMemsetAsync");
-    launch("nll_loss_backward", c, grid_for(p.count, 1, kLineThreads), nll_gradient<T>, p,
-           grad_scores.ptr<T>(), grad_output.ptr<T>(), total_weight.ptr<T>());
+    launch("nll_loss_backward", c, grid_for(p.count, 1, kLineThreads), nll_gradient<T>, p, grad_scores.ptr<T>(),
+           grad_output.ptr<T>(), total_weight.ptr<T>());
   });
 }
 

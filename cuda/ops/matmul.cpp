@@ -35,8 +35,8 @@ Matrix matrix(const Tensor& t) {
 }
 
 int blas_int(const char* operation, int64_t value, const Tensor& a, const Tensor& b) {
-  check(value <= INT_MAX, operation, ": cuBLAS supports sizes and row lengths up to ", INT_MAX, ", got ",
-        value, "\n  ", a, "\n  ", b);
+  check(value <= INT_MAX, operation, ": cuBLAS supports sizes and row lengths up to ", INT_MAX, ", got ", value, "\n  ",
+        a, "\n  ", b);
   return static_cast<int>(value);
 }
 
@@ -53,8 +53,8 @@ union Factor {
 };
 
 // Computes out [B, M, N] for `count` batches from `first` on.
-void gemm(const Tensor& out, const Matrix& a, const Matrix& b, const Scalar& beta, const Scalar& alpha,
-          int64_t first, int64_t count) {
+void gemm(const Tensor& out, const Matrix& a, const Matrix& b, const Scalar& beta, const Scalar& alpha, int64_t first,
+          int64_t count) {
   Context& c = context(out.device());
   if (!may_start(c, "matmul")) return;
   const ScalarType dtype = out.dtype();
@@ -73,16 +73,15 @@ void gemm(const Tensor& out, const Matrix& a, const Matrix& b, const Scalar& bet
   const Factor scale(dtype, alpha), keep(dtype, beta);
   cublasHandle_t handle = c.blas();
   if (count == 1)
-    ensure(cublasGemmEx(handle, operation(b), operation(a), n, m, k, &scale, at(b.tensor, b.batch_stride),
-                        type, ldb, at(a.tensor, a.batch_stride), type, lda, &keep, at(out, out_stride), type,
-                        n, compute, CUBLAS_GEMM_DEFAULT),
+    ensure(cublasGemmEx(handle, operation(b), operation(a), n, m, k, &scale, at(b.tensor, b.batch_stride), type, ldb,
+                        at(a.tensor, a.batch_stride), type, lda, &keep, at(out, out_stride), type, n, compute,
+                        CUBLAS_GEMM_DEFAULT),
            "cublasGemmEx");
   else
-    ensure(cublasGemmStridedBatchedEx(handle, operation(b), operation(a), n, m, k, &scale,
-                                      at(b.tensor, b.batch_stride), type, ldb, b.batch_stride,
-                                      at(a.tensor, a.batch_stride), type, lda, a.batch_stride, &keep,
-                                      at(out, out_stride), type, n, out_stride, static_cast<int>(count),
-                                      compute, CUBLAS_GEMM_DEFAULT),
+    ensure(cublasGemmStridedBatchedEx(handle, operation(b), operation(a), n, m, k, &scale, at(b.tensor, b.batch_stride),
+                                      type, ldb, b.batch_stride, at(a.tensor, a.batch_stride), type, lda,
+                                      a.batch_stride, &keep, at(out, out_stride), type, n, out_stride,
+                                      static_cast<int>(count), compute, CUBLAS_GEMM_DEFAULT),
            "cublasGemmStridedBatchedEx");
   note_launch("matmul");
   if (sync_after_launch()) sync_and_check(c, "matmul");
@@ -110,8 +109,8 @@ void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& b
 void linear(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias) {
   Context& c = context(out.device());
   if (out.numel() == 0) return;
-  const Tensor transposed = alias(weight, {weight.size(1), weight.size(0)},
-                                  {weight.stride(1), weight.stride(0)}, weight.storage_offset());
+  const Tensor transposed =
+      alias(weight, {weight.size(1), weight.size(0)}, {weight.stride(1), weight.stride(0)}, weight.storage_offset());
   if (!bias.defined()) return matmul(out, x, transposed, 0, 1);
   if (x.size(1) != 0 && (out.dtype() == kFloat || out.dtype() == kDouble)) {
     const Matrix a = matrix(x), b = matrix(weight);

@@ -47,8 +47,7 @@ Strides strides_of(const Tensor& t) { return {t.dim() == 3 ? t.stride(0) : 0, t.
 
 }  // namespace
 
-void integer_matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta,
-                    const Scalar& alpha) {
+void integer_matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
   Context& c = context(out.device());
   const int64_t m = out.size(-2), n = out.size(-1), k = a.size(-1), batch = out.dim() == 3 ? out.size(0) : 1;
   const int64_t rows = ceil_div(m, kTile), columns = ceil_div(n, kTile);
@@ -64,9 +63,8 @@ void integer_matmul(const Tensor& out, const Tensor& a, const Tensor& b, const S
                     strides_of(b)};
   dispatch(out.dtype(), IntTypes{}, "matmul", [&]<class T>(Type<T>) {
     using Sum = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
-    launch("matmul", c, Grid{batch * rows * columns, kTile * kTile}, product_kernel<T, Sum>, shape,
-           out.ptr<T>(), a.ptr<T>(), b.ptr<T>(), static_cast<Sum>(beta.to<T>()),
-           static_cast<Sum>(alpha.to<T>()));
+    launch("matmul", c, Grid{batch * rows * columns, kTile * kTile}, product_kernel<T, Sum>, shape, out.ptr<T>(),
+           a.ptr<T>(), b.ptr<T>(), static_cast<Sum>(beta.to<T>()), static_cast<Sum>(alpha.to<T>()));
   });
 }
 

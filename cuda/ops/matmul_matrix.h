@@ -30,7 +30,6 @@ inline MatrixLayout matrix_layout(int64_t rows, int64_t columns, int64_t row_str
 
 /// out = alpha a b + beta out for integers, modulo 2^bits. Strides of all three are in elements: batch, row,
 /// column.
-void integer_matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta,
-                    const Scalar& alpha);
+void integer_matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha);
 
 }  // namespace tandem::cuda_impl

@@ -146,8 +146,7 @@ int64_t count_nonzero(const Tensor& in) {
   Context& c = context(in.device());
   if (in.numel() == 0) return 0;
   check(c.recording == nullptr,
-        "nonzero: not supported in a capture, because the host must wait for the number of elements\n  self ",
-        in);
+        "nonzero: not supported in a capture, because the host must wait for the number of elements\n  self ", in);
   const Tensor x = row_major(in), starts = tile_starts(c, x);
   const int64_t* total = starts.ptr<int64_t>() + starts.numel() - 1;
   int64_t count = 0;

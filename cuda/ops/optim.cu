@@ -37,9 +37,7 @@ struct AdamUpdate {
   static constexpr int kLists = top ? 5 : 4;
   static constexpr bool kOptional = false;
   ops::Adam<T> update;
-  TANDEM_HD void operator()(T* x, const bool*) const {
-    update(x[0], x[1], x[2], x[3], top ? &x[kLists - 1] : nullptr);
-  }
+  TANDEM_HD void operator()(T* x, const bool*) const { update(x[0], x[1], x[2], x[3], top ? &x[kLists - 1] : nullptr); }
 };
 template <class T>
 struct RmsPropUpdate {
@@ -160,8 +158,8 @@ __global__ void __launch_bounds__(kThreads)
 // Launches the update for the parameters of one device and dtype; lists[l] may be empty if the update allows
 // it.
 template <class Update>
-void launch_all(const char* operation, Device device, const Update& update,
-                const TensorList (&lists)[Update::kLists], const Gradients& grads) {
+void launch_all(const char* operation, Device device, const Update& update, const TensorList (&lists)[Update::kLists],
+                const Gradients& grads) {
   using T = typename Update::Value;
   static constexpr char kind = 0;  // its address identifies the update
   static_assert(sizeof(Table<Update::kLists>) + sizeof(ReplayedValue<Update>) + sizeof(Others<T>) <= 4096);
@@ -220,20 +218,19 @@ void sgd(TensorList params, const Gradients& grads, TensorList buffers, const Sg
   });
 }
 
-void adam(TensorList params, const Gradients& grads, TensorList means, TensorList squares,
-          TensorList max_squares, const AdamStep& step) {
+void adam(TensorList params, const Gradients& grads, TensorList means, TensorList squares, TensorList max_squares,
+          const AdamStep& step) {
   for_kinds(params, "Adam", [&]<class T>(Device device, Type<T>) {
     const ops::Adam<T> update(step);
     if (max_squares.empty())
       launch_all<AdamUpdate<T, false>>("Adam", device, {update}, {params, grads.of, means, squares}, grads);
     else
-      launch_all<AdamUpdate<T, true>>("Adam", device, {update},
-                                      {params, grads.of, means, squares, max_squares}, grads);
+      launch_all<AdamUpdate<T, true>>("Adam", device, {update}, {params, grads.of, means, squares, max_squares}, grads);
   });
 }
 
-void rmsprop(TensorList params, const Gradients& grads, TensorList squares, TensorList means,
-             TensorList buffers, const RmsPropStep& step) {
+void rmsprop(TensorList params, const Gradients& grads, TensorList squares, TensorList means, TensorList buffers,
+             const RmsPropStep& step) {
   for_kinds(params, "RMSprop", [&]<class T>(Device device, Type<T>) {
     launch_all<RmsPropUpdate<T>>("RMSprop", device, {ops::RmsProp<T>(step)},
                                  {params, grads.of, squares, means, buffers}, grads);

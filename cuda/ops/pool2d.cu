@@ -30,8 +30,7 @@ struct Place {
 };
 __device__ inline Place place_of(uint32_t index, const FastDivide& height, const FastDivide& width) {
   const uint32_t row = width.quotient(index), plane = height.quotient(row);
-  return {plane, static_cast<int32_t>(row - plane * height.divisor),
-          static_cast<int32_t>(index - row * width.divisor)};
+  return {plane, static_cast<int32_t>(row - plane * height.divisor), static_cast<int32_t>(index - row * width.divisor)};
 }
 __device__ inline uint32_t thread_index() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
@@ -91,8 +90,7 @@ __global__ void max_forward_kernel(Shape s, uint32_t n, T* out, int64_t* indices
   const Place at = place_of(index, s.out_h, s.out_w);
   const T* x = input + at.plane * static_cast<uint32_t>(s.in());
   const Range h = s.h.dilated(at.h), w = s.w.dilated(at.w);
-  int32_t place =
-      (h.begin < s.h.in ? h.begin : s.h.in - 1) * s.w.in + (w.begin < s.w.in ? w.begin : s.w.in - 1);
+  int32_t place = (h.begin < s.h.in ? h.begin : s.h.in - 1) * s.w.in + (w.begin < s.w.in ? w.begin : s.w.in - 1);
   T best = -INFINITY;
   for (int32_t i = h.begin; i < h.end; i += s.h.dilation)
     for (int32_t j = w.begin; j < w.end; j += s.w.dilation) {
@@ -107,8 +105,7 @@ __global__ void max_forward_kernel(Shape s, uint32_t n, T* out, int64_t* indices
 
 // Sums the gradients of the outputs that selected this input.
 template <class T>
-__global__ void max_backward_kernel(Shape s, uint32_t n, T* grad_input, const T* grad_output,
-                                    const int64_t* indices) {
+__global__ void max_backward_kernel(Shape s, uint32_t n, T* grad_input, const T* grad_output, const int64_t* indices) {
   const uint32_t index = thread_index();
   if (index >= n) return;
   const Place at = place_of(index, s.in_h, s.in_w);
@@ -235,8 +232,7 @@ Shape shape_of(const char* operation, const Tensor& input, const Tensor& output,
 template <class F>
 void for_planes(const Tensor& input, const Tensor& output, F f) {
   const int64_t planes = input.size(0);
-  const int64_t plane =
-      std::max({int64_t{1}, input.size(1) * input.size(2), output.size(1) * output.size(2)});
+  const int64_t plane = std::max({int64_t{1}, input.size(1) * input.size(2), output.size(1) * output.size(2)});
   const int64_t step = std::max<int64_t>(1, ((int64_t{1} << 31) - 512) / plane);
   for (int64_t first = 0; first < planes; first += step) f(first, std::min(step, planes - first));
 }
@@ -261,8 +257,8 @@ void run(const char* operation, const Tensor& input, const Tensor& output, const
   Context& c = context(input.device());
   for_planes(input, output, [&](int64_t first, int64_t planes) {
     const int64_t n = planes * result.plane;
-    launch(operation, c, grid_for(n * threads_each), kernel, shape, static_cast<uint32_t>(n),
-           result.at(first), rest.at(first)...);
+    launch(operation, c, grid_for(n * threads_each), kernel, shape, static_cast<uint32_t>(n), result.at(first),
+           rest.at(first)...);
   });
 }
 
@@ -329,8 +325,7 @@ void adaptive_avg_forward(const Tensor& out, const Tensor& input) {
       run("adaptive_avg_pool2d", input, out, s, adaptive_forward_warp_kernel<T>, 32, moved<T>(out),
           moved<const T>(input));
     else
-      run("adaptive_avg_pool2d", input, out, s, adaptive_forward_kernel<T>, 1, moved<T>(out),
-          moved<const T>(input));
+      run("adaptive_avg_pool2d", input, out, s, adaptive_forward_kernel<T>, 1, moved<T>(out), moved<const T>(input));
   });
 }
 

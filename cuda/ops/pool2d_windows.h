@@ -43,12 +43,10 @@ struct AdaptiveAxis {
   int32_t in = 0, out = 0;
 
   TANDEM_HD Range window(int32_t o) const {
-    return {static_cast<int32_t>(int64_t{o} * in / out),
-            static_cast<int32_t>(((int64_t{o} + 1) * in + out - 1) / out)};
+    return {static_cast<int32_t>(int64_t{o} * in / out), static_cast<int32_t>(((int64_t{o} + 1) * in + out - 1) / out)};
   }
   TANDEM_HD Range outputs(int32_t i) const {
-    return {static_cast<int32_t>(int64_t{i} * out / in),
-            static_cast<int32_t>(((int64_t{i} + 1) * out + in - 1) / in)};
+    return {static_cast<int32_t>(int64_t{i} * out / in), static_cast<int32_t>(((int64_t{i} + 1) * out + in - 1) / in)};
   }
 };
 

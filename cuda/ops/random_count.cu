@@ -28,13 +28,12 @@ void poisson(const Tensor& out, const Tensor& rates, const Generator::Draw& draw
          static_cast<const double*>(rates.ptr<double>()), out.numel(), replayed_draw(c, draw));
 }
 
-void binomial(const Tensor& out, const Tensor& counts, const Tensor& probabilities,
-              const Generator::Draw& draw) {
+void binomial(const Tensor& out, const Tensor& counts, const Tensor& probabilities, const Generator::Draw& draw) {
   if (out.numel() == 0) return;
   Context& c = context(out.device());
   launch("binomial", c, grid_for(out.numel(), 1), binomial_kernel, out.ptr<double>(),
-         static_cast<const double*>(counts.ptr<double>()),
-         static_cast<const double*>(probabilities.ptr<double>()), out.numel(), replayed_draw(c, draw));
+         static_cast<const double*>(counts.ptr<double>()), static_cast<const double*>(probabilities.ptr<double>()),
+         out.numel(), replayed_draw(c, draw));
 }
 
 }  // namespace tandem::cuda_impl

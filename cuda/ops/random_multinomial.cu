@@ -34,9 +34,8 @@ __device__ double uniform_at(const Generator::Draw& draw, int64_t element) {
 
 // One warp per row checks the weights and writes their running sums. sums[row][columns - 1] is NaN for an
 // invalid row.
-__global__ void __launch_bounds__(kThreads)
-    sum_weights(double* sums, const double* weights, int64_t rows, int64_t columns, int64_t least,
-                Texts texts, Fault* fault) {
+__global__ void __launch_bounds__(kThreads) sum_weights(double* sums, const double* weights, int64_t rows,
+                                                        int64_t columns, int64_t least, Texts texts, Fault* fault) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int64_t row = int64_t{blockIdx.x} * (kThreads / 32) + threadIdx.x / 32;
   if (row >= rows) return;
@@ -75,9 +74,8 @@ __device__ int64_t bisect(const double* sums, int64_t high, double x, bool upper
   return low;
 }
 
-__global__ void __launch_bounds__(kThreads)
-    sample_columns(int64_t* out, const double* sums, int64_t count, int64_t columns, int64_t samples,
-                   ReplayedDraw draw) {
+__global__ void __launch_bounds__(kThreads) sample_columns(int64_t* out, const double* sums, int64_t count,
+                                                           int64_t columns, int64_t samples, ReplayedDraw draw) {
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i >= count) return;
   const double* row = sums + i / samples * columns;
@@ -93,9 +91,8 @@ __global__ void __launch_bounds__(kThreads)
 
 // The k-th smallest key is sample k. Keys are infinite for columns without weight, and for all columns of an
 // invalid row.
-__global__ void __launch_bounds__(kThreads)
-    waiting_times(double* times, const double* weights, const double* sums, int64_t count, int64_t columns,
-                  ReplayedDraw draw) {
+__global__ void __launch_bounds__(kThreads) waiting_times(double* times, const double* weights, const double* sums,
+                                                          int64_t count, int64_t columns, ReplayedDraw draw) {
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i >= count) return;
   const double sum = sums[i / columns * columns + columns - 1], w = weights[i];
@@ -110,8 +107,8 @@ void multinomial(const Tensor& out, const Tensor& weights, bool replacement, con
   if (rows == 0) return;
   const Tensor sums = empty_raw({rows, columns}, kDouble, out.device());
   const double* w = weights.ptr<double>();
-  launch("multinomial", c, {ceil_div(rows, kThreads / 32), kThreads}, sum_weights, sums.ptr<double>(), w,
-         rows, columns, replacement ? 1 : samples, Texts(), c.fault());
+  launch("multinomial", c, {ceil_div(rows, kThreads / 32), kThreads}, sum_weights, sums.ptr<double>(), w, rows, columns,
+         replacement ? 1 : samples, Texts(), c.fault());
   if (replacement) {
     launch("multinomial", c, grid_for(rows * samples, 1, kThreads), sample_columns, out.ptr<int64_t>(),
            sums.ptr<double>(), rows * samples, columns, samples, replayed_draw(c, draw));

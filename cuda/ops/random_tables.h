@@ -7,6 +7,5 @@ namespace tandem::cuda_impl {
 extern const FillRandomKernels fill_random_kernels;
 void multinomial(const Tensor& out, const Tensor& weights, bool replacement, const Generator::Draw& draw);
 void poisson(const Tensor& out, const Tensor& rates, const Generator::Draw& draw);
-void binomial(const Tensor& out, const Tensor& counts, const Tensor& probabilities,
-              const Generator::Draw& draw);
+void binomial(const Tensor& out, const Tensor& counts, const Tensor& probabilities, const Generator::Draw& draw);
 }  // namespace tandem::cuda_impl

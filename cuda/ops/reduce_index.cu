@@ -33,8 +33,7 @@ struct FirstExtreme {
   __device__ Acc identity() const { return {Order::worst(), INT64_MAX}; }
   __device__ Acc map(T x, int64_t position, Parameter) const { return {x, position}; }
   __device__ Acc combine(Acc a, Acc b) const {
-    const bool take =
-        Order::better(a.value, b.value) || (!Order::better(b.value, a.value) && b.index < a.index);
+    const bool take = Order::better(a.value, b.value) || (!Order::better(b.value, a.value) && b.index < a.index);
     return take ? b : a;
   }
   __device__ void store(int64_t to, Acc a, Parameter) const {
@@ -48,10 +47,9 @@ void search(const char* name, const Tensor& values, const Tensor& indices, const
   if (in.numel() == 0) return;
   dispatch(in.dtype(), ComputedTypes{}, name, [&]<class T>(Type<T>) {
     using Value = AsBytes<T>;
-    launch_reduce(
-        name,
-        FirstExtreme<Value, Order<Value>>{static_cast<Value*>(values.data_ptr()), indices.ptr<int64_t>()},
-        values, in, in.dim() == 0 ? 0 : 1u << dim);
+    launch_reduce(name,
+                  FirstExtreme<Value, Order<Value>>{static_cast<Value*>(values.data_ptr()), indices.ptr<int64_t>()},
+                  values, in, in.dim() == 0 ? 0 : 1u << dim);
   });
 }
 

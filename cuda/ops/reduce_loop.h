@@ -123,8 +123,8 @@ struct RowFold {
   }
 
   // Folds this thread's share of the elements [from, until).
-  __device__ static Acc range(const F& f, const ReduceGeometry& g, const In* x, int lane, int64_t from,
-                              int64_t until, typename F::Parameter p) {
+  __device__ static Acc range(const F& f, const ReduceGeometry& g, const In* x, int lane, int64_t from, int64_t until,
+                              typename F::Parameter p) {
     Accumulators<F, kLanes> a(f);
     if (g.vector) {
       const int64_t apart = g.lanes * kVector;
@@ -154,8 +154,7 @@ struct RowFold {
 template <class F>
 __device__ typename F::Acc fold_lanes(const F& f, typename F::Acc acc, int lanes) {
   using Acc = typename F::Acc;
-  for (int apart = (lanes < 32 ? lanes : 32) / 2; apart > 0; apart /= 2)
-    acc = f.combine(acc, shuffle_down(acc, apart));
+  for (int apart = (lanes < 32 ? lanes : 32) / 2; apart > 0; apart /= 2) acc = f.combine(acc, shuffle_down(acc, apart));
   if (lanes <= 32) return acc;
   __shared__ Acc warps[kReduceThreads / 32];
   const int thread = static_cast<int>(threadIdx.x);
@@ -182,8 +181,8 @@ __global__ void __launch_bounds__(kReduceThreads)
     to = at.at[1];
     p = f.parameter(to);
     const typename F::In* row = g.elements == 0 ? in : in + at.at[0];  // an empty tensor may have no memory
-    acc = RowFold<F>::range(f, g, row, lane, from,
-                            from + g.part_size < g.elements ? from + g.part_size : g.elements, p);
+    acc =
+        RowFold<F>::range(f, g, row, lane, from, from + g.part_size < g.elements ? from + g.part_size : g.elements, p);
   }
   acc = fold_lanes(f, acc, g.lanes);
   if (!active || lane != 0) return;
@@ -202,9 +201,8 @@ struct ColumnFold {
   static constexpr int kVector = column_vector(sizeof(In));
 
   template <int kUnroll>
-  __device__ static void step(const F& f, const ReduceGeometry& g, const In* x, const int64_t* column,
-                              int64_t from, int rows, const typename F::Parameter* p,
-                              Accumulators<F, kVector>& a) {
+  __device__ static void step(const F& f, const ReduceGeometry& g, const In* x, const int64_t* column, int64_t from,
+                              int rows, const typename F::Parameter* p, Accumulators<F, kVector>& a) {
     Pack<In, kVector> values[kUnroll];
     TANDEM_UNROLL
     for (int u = 0; u < kUnroll; ++u) {
@@ -234,8 +232,8 @@ __global__ void __launch_bounds__(kReduceThreads)
   __shared__ typename F::Acc shared[kVector][kReduceThreads];
   const int thread = static_cast<int>(threadIdx.x), lane = thread & (g.lanes - 1), row = thread / g.lanes,
             rows = kReduceThreads / g.lanes;
-  const int64_t block = blockIdx.x, part = block / g.units, unit = block - part * g.units,
-                plane = unit / g.tiles, first = (unit - plane * g.tiles) * g.lanes * kVector;
+  const int64_t block = blockIdx.x, part = block / g.units, unit = block - part * g.units, plane = unit / g.tiles,
+                first = (unit - plane * g.tiles) * g.lanes * kVector;
   const auto at = g.kept.offsets(plane);
   int64_t column[kVector];  // outside the matrix: set to its last columns, and the result is discarded
   bool inside[kVector];
@@ -277,14 +275,13 @@ __global__ void __launch_bounds__(kReduceThreads)
 // partial[part][output], with outputs in the order of the kept dimensions.
 template <class F>
 __global__ void __launch_bounds__(kReduceThreads)
-    reduce_parts(F f, LongWalk<2> kept, int64_t width, int64_t width_out, int64_t outputs, int64_t parts,
-                 int lanes, const typename F::Acc* partial) {
+    reduce_parts(F f, LongWalk<2> kept, int64_t width, int64_t width_out, int64_t outputs, int64_t parts, int lanes,
+                 const typename F::Acc* partial) {
   const int thread = static_cast<int>(threadIdx.x), lane = thread & (lanes - 1);
   const int64_t output = int64_t{blockIdx.x} * (kReduceThreads / lanes) + thread / lanes;
   typename F::Acc acc = f.identity();
   if (output < outputs)
-    for (int64_t part = lane; part < parts; part += lanes)
-      acc = f.combine(acc, partial[part * outputs + output]);
+    for (int64_t part = lane; part < parts; part += lanes) acc = f.combine(acc, partial[part * outputs + output]);
   acc = fold_lanes(f, acc, lanes);
   if (output >= outputs || lane != 0) return;
   const int64_t plane = width == 1 ? output : output / width;
@@ -307,12 +304,11 @@ void launch_reduce(const char* operation, const F& f, const Tensor& out, const T
     scratch = empty_raw({g.parts * g.outputs * static_cast<int64_t>(sizeof(Acc))}, kByte, out.device());
     partial = static_cast<Acc*>(scratch.data_ptr());
   }
-  launch(operation, c, {g.blocks(), kReduceThreads}, g.columns ? reduce_columns<F> : reduce_rows<F>, f, g, x,
-         partial);
+  launch(operation, c, {g.blocks(), kReduceThreads}, g.columns ? reduce_columns<F> : reduce_rows<F>, f, g, x, partial);
   if (g.parts == 1) return;
   const int lanes = join_lanes(g.parts);
-  launch(operation, c, {ceil_div(g.outputs, kReduceThreads / lanes), kReduceThreads}, reduce_parts<F>, f,
-         g.kept, g.width, g.width_out, g.outputs, g.parts, lanes, partial);
+  launch(operation, c, {ceil_div(g.outputs, kReduceThreads / lanes), kReduceThreads}, reduce_parts<F>, f, g.kept,
+         g.width, g.width_out, g.outputs, g.parts, lanes, partial);
 }
 
 template <class R>

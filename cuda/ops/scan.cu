@@ -71,12 +71,8 @@ struct Recurrences {
   using State = Step<Running<T>>;
   const T *a, *b;
   __device__ static State none() { return {1, 0}; }
-  __device__ State load(int64_t at) const {
-    return {static_cast<Running<T>>(a[at]), static_cast<Running<T>>(b[at])};
-  }
-  __device__ static State join(State first, State then) {
-    return {then.a * first.a, then.b + then.a * first.b};
-  }
+  __device__ State load(int64_t at) const { return {static_cast<Running<T>>(a[at]), static_cast<Running<T>>(b[at])}; }
+  __device__ static State join(State first, State then) { return {then.a * first.a, then.b + then.a * first.b}; }
   __device__ static T value(State s) { return static_cast<T>(s.b); }
 };
 
@@ -158,8 +154,8 @@ __device__ typename S::State scan_warp(typename S::State state) {
 // Scans the elements [from, until) of a line with a block. If `out` is null, nothing is written. Returns the
 // fold of `carry` and all the elements.
 template <class S>
-__device__ typename S::State scan_range(const S& s, const Lines& l, int64_t start, int64_t from,
-                                        int64_t until, typename S::State carry, typename S::T* out) {
+__device__ typename S::State scan_range(const S& s, const Lines& l, int64_t start, int64_t from, int64_t until,
+                                        typename S::State carry, typename S::T* out) {
   using State = typename S::State;
   __shared__ State warps[kLineThreads / 32];
   const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
@@ -167,8 +163,7 @@ __device__ typename S::State scan_range(const S& s, const Lines& l, int64_t star
     const int64_t first = tile + thread * kItems;
     State items[kItems];
     TANDEM_UNROLL
-    for (int k = 0; k < kItems; ++k)
-      items[k] = first + k < until ? s.load(start + l.offset(first + k)) : S::none();
+    for (int k = 0; k < kItems; ++k) items[k] = first + k < until ? s.load(start + l.offset(first + k)) : S::none();
     TANDEM_UNROLL
     for (int k = 1; k < kItems; ++k) items[k] = S::join(items[k - 1], items[k]);
     const State upto = scan_warp<S>(items[kItems - 1]);
@@ -196,9 +191,8 @@ __device__ typename S::State scan_range(const S& s, const Lines& l, int64_t star
 template <class S>
 __global__ void __launch_bounds__(kLineThreads) fold_parts(S s, Lines l, typename S::State* totals) {
   const int64_t line = blockIdx.x / l.parts, from = (blockIdx.x - line * l.parts) * l.part_size;
-  const auto total =
-      scan_range(s, l, l.start(line), from, from + l.part_size < l.n ? from + l.part_size : l.n, S::none(),
-                 static_cast<typename S::T*>(nullptr));
+  const auto total = scan_range(s, l, l.start(line), from, from + l.part_size < l.n ? from + l.part_size : l.n,
+                                S::none(), static_cast<typename S::T*>(nullptr));
   if (threadIdx.x == 0) totals[blockIdx.x] = total;
 }
 
@@ -223,8 +217,7 @@ void scan(const char* operation, const S& s, const Tensor& out, int64_t dim, boo
     launch(operation, c, grid_for(l.count, 1, kLineThreads), scan_by_threads<S>, s, l, to);
     return;
   }
-  const auto wanted =
-      static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::min<int64_t>(l.n, 1024) / kItems)));
+  const auto wanted = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::min<int64_t>(l.n, 1024) / kItems)));
   const int threads = std::clamp(wanted, 32, kLineThreads);
   const int64_t parts = std::clamp<int64_t>(l.n / kPartSize, 1, std::max<int64_t>(1, 1024 / l.count));
   l.part_size = ceil_div(l.n, std::min(parts, kMostParts));

@@ -73,8 +73,8 @@ struct Inputs {
 
 // Element kCount i … of a row goes to lane i % lanes, and only that lane reads its part of the copy.
 template <class Rule, int kCount>
-__global__ void __launch_bounds__(kLineThreads) rows(typename Rule::T* out, Inputs<typename Rule::T> in,
-                                                     int64_t count, int64_t n, int lanes, bool cached) {
+__global__ void __launch_bounds__(kLineThreads)
+    rows(typename Rule::T* out, Inputs<typename Rule::T> in, int64_t count, int64_t n, int lanes, bool cached) {
   using T = typename Rule::T;
   using Elements = Pack<T, kCount>;
   __shared__ typename Rule::State shared[kLineThreads / 32];
@@ -106,8 +106,8 @@ __global__ void __launch_bounds__(kLineThreads) rows(typename Rule::T* out, Inpu
 }
 
 template <class Rule>
-__global__ void __launch_bounds__(kLineThreads) columns(typename Rule::T* out, Inputs<typename Rule::T> in,
-                                                        int64_t lines, int64_t n, int64_t inner, int rows) {
+__global__ void __launch_bounds__(kLineThreads)
+    columns(typename Rule::T* out, Inputs<typename Rule::T> in, int64_t lines, int64_t n, int64_t inner, int rows) {
   using T = typename Rule::T;
   __shared__ typename Rule::State shared[kLineThreads];
   const int thread = static_cast<int>(threadIdx.x), across = kLineThreads / rows, row = thread / across;
@@ -141,8 +141,8 @@ void run(const Tensor& out, int64_t dim, Inputs<typename Rule::T> in) {
   T* to = out.ptr<T>();
   if (s.inner > 1) {
     const int rows = column_rows(s.n);
-    launch(Rule::name, c, {ceil_div(s.lines(), kLineThreads / rows), kLineThreads}, columns<Rule>, to, in,
-           s.lines(), s.n, s.inner, rows);
+    launch(Rule::name, c, {ceil_div(s.lines(), kLineThreads / rows), kLineThreads}, columns<Rule>, to, in, s.lines(),
+           s.n, s.inner, rows);
     return;
   }
   constexpr int kVector = 16 / sizeof(T);
@@ -167,13 +167,13 @@ void backward(const Tensor& grad_in, const Tensor& grad, const Tensor& out, int6
   });
 }
 
-[[noreturn]] void attention(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                            const Tensor&, double, bool) {
+[[noreturn]] void attention(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                            double, bool) {
   fail("attention: composed of other operations on CUDA");
 }
-[[noreturn]] void attention_backward(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                                     const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                                     const Tensor&, const Tensor&, double, bool) {
+[[noreturn]] void attention_backward(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                                     const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, double,
+                                     bool) {
   fail("attention_backward: composed of other operations on CUDA");
 }
 

@@ -139,8 +139,8 @@ __global__ void __launch_bounds__(kThreads)
   const int thread = static_cast<int>(threadIdx.x);
   const int64_t line = blockIdx.x / tiles, first = (blockIdx.x - line * tiles) * kTile,
                 pair = first / (2 * run) * 2 * run;
-  const int64_t a_count = n - pair < run ? n - pair : run, rest = n - pair - a_count,
-                b_count = rest < run ? rest : run, diagonal = first - pair;
+  const int64_t a_count = n - pair < run ? n - pair : run, rest = n - pair - a_count, b_count = rest < run ? rest : run,
+                diagonal = first - pair;
   const Key *a = from.key + line * n + pair, *b = a + a_count;
   const uint32_t *a_place = from.place + line * n + pair, *b_place = a_place + a_count;
   const int64_t end = diagonal + kTile < a_count + b_count ? diagonal + kTile : a_count + b_count;
@@ -199,14 +199,13 @@ __device__ void copy_element(void* to, int64_t to_at, const void* from, int64_t 
 // Elements first … first + size - 1 of every sorted line, in order. nan_first: takes the first NaN instead,
 // if there is one; NaN has the largest key.
 template <class Key>
-__global__ void __launch_bounds__(kThreads)
-    write_sorted(Source s, Items<Key> sorted, void* values, int64_t* indices, int64_t bytes, int64_t first,
-                 int64_t size, bool nan_first) {
+__global__ void __launch_bounds__(kThreads) write_sorted(Source s, Items<Key> sorted, void* values, int64_t* indices,
+                                                         int64_t bytes, int64_t first, int64_t size, bool nan_first) {
   const int64_t output = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (output >= s.lines * size) return;
   // Outputs in memory order.
-  const int64_t plane = output / (size * s.inner), rest = output - plane * size * s.inner,
-                row = rest / s.inner, line = plane * s.inner + (rest - row * s.inner);
+  const int64_t plane = output / (size * s.inner), rest = output - plane * size * s.inner, row = rest / s.inner,
+                line = plane * s.inner + (rest - row * s.inner);
   int64_t at = first + row;
   if (nan_first) {
     const Key* key = sorted.key + line * s.n;
@@ -226,18 +225,17 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <class Key>
-void sort_keys(const char* operation, const Tensor& values, const Tensor& indices, const Source& s,
-               int64_t first, int64_t size, bool nan_first) {
+void sort_keys(const char* operation, const Tensor& values, const Tensor& indices, const Source& s, int64_t first,
+               int64_t size, bool nan_first) {
   Context& c = context(values.device());
-  const int tile = static_cast<int>(
-      std::min<int64_t>(kTile, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(s.n)))));
+  const int tile =
+      static_cast<int>(std::min<int64_t>(kTile, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(s.n)))));
   const int64_t tiles = ceil_div(s.n, tile), total = s.lines * s.n, buffers = s.n > kTile ? 2 : 1;
   const Tensor keys = empty_raw({buffers * total * static_cast<int64_t>(sizeof(Key))}, kByte, c.device());
   const Tensor places = empty_raw({buffers * total}, kInt, c.device());
   Items<Key> sorted{static_cast<Key*>(keys.data_ptr()), static_cast<uint32_t*>(places.data_ptr())};
   Items<Key> other{sorted.key + total, sorted.place + total};
-  launch(operation, c, {ceil_div(s.lines * tiles, kTile / tile), kThreads}, sort_tiles<Key>, s, sorted, tile,
-         tiles);
+  launch(operation, c, {ceil_div(s.lines * tiles, kTile / tile), kThreads}, sort_tiles<Key>, s, sorted, tile, tiles);
   for (int64_t run = tile; run < s.n; run *= 2) {
     launch(operation, c, {s.lines * tiles, kThreads}, merge_runs<Key>, other, sorted, s.n, run, tiles);
     std::swap(sorted, other);
@@ -246,27 +244,24 @@ void sort_keys(const char* operation, const Tensor& values, const Tensor& indice
          indices.ptr<int64_t>(), values.element_size(), first, size, nan_first);
 }
 
-void sort_lines(const char* operation, const Tensor& values, const Tensor& indices, const Tensor& in,
-                int64_t dim, bool descending, int64_t first, int64_t size, bool nan_first) {
+void sort_lines(const char* operation, const Tensor& values, const Tensor& indices, const Tensor& in, int64_t dim,
+                bool descending, int64_t first, int64_t size, bool nan_first) {
   if (in.numel() == 0 || size == 0) return;
   const LineSplit split(in.sizes(), dim);
   check(split.n < int64_t{1} << 31, operation, ": lines on CUDA must have less than 2^31 elements, got ", in);
   const Source s{in.data_ptr(), in.dtype(), split.lines(), split.n, split.inner, descending};
   dispatch(in.dtype(), ComputedTypes{}, operation, [&]<class T>(Type<T>) {
-    sort_keys<SortKey<T>>(operation, values, indices, s, first, size,
-                          nan_first && std::is_floating_point_v<T>);
+    sort_keys<SortKey<T>>(operation, values, indices, s, first, size, nan_first && std::is_floating_point_v<T>);
   });
 }
 
 void sort(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t dim, bool descending) {
   sort_lines("sort", values, indices, in, dim, descending, 0, LineSplit(in.sizes(), dim).n, false);
 }
-void topk(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t dim, int64_t k,
-          bool largest) {
+void topk(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t dim, int64_t k, bool largest) {
   sort_lines("topk", values, indices, in, dim, largest, 0, k, false);
 }
-void kth(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t dim, int64_t k,
-         bool nan_first) {
+void kth(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t dim, int64_t k, bool nan_first) {
   sort_lines("kthvalue", values, indices, in, dim, false, k, 1, nan_first);
 }
 

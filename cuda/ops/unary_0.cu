@@ -4,6 +4,5 @@
 
 namespace tandem::cuda_impl {
 [[gnu::used]] constexpr auto kernels = instantiate<UnaryMaker<UnaryLoops>>(part_t<ops::UnaryOps, 0, 5>{});
-[[gnu::used]] constexpr auto gradients =
-    instantiate<GradientMaker<UnaryLoops>>(part_t<ops::GradientOps, 0, 5>{});
+[[gnu::used]] constexpr auto gradients = instantiate<GradientMaker<UnaryLoops>>(part_t<ops::GradientOps, 0, 5>{});
 }  // namespace tandem::cuda_impl

@@ -23,8 +23,8 @@ struct LaunchShape {
 
 /// Enqueues `kernel`; returns the result of cudaLaunchKernel. `operation` is a string literal.
 template <class... Values>
-cudaError_t enqueue([[maybe_unused]] const char* operation, const LaunchShape& shape,
-                    void (*kernel)(Values...), const Values&... values) {
+cudaError_t enqueue([[maybe_unused]] const char* operation, const LaunchShape& shape, void (*kernel)(Values...),
+                    const Values&... values) {
   void* pointers[sizeof...(values) + 1] = {const_cast<void*>(static_cast<const void*>(&values))..., nullptr};
   return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), shape.blocks, shape.threads, pointers,
                           shape.shared_bytes, shape.stream);

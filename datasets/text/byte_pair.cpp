@@ -24,8 +24,7 @@ class BytePairTokenizer::Merger {
     parts_.clear();
     for (const char c : word) {
       const std::size_t at = parts_.size();
-      parts_.push_back(
-          {t_.of_byte_[static_cast<uint8_t>(c)], at - 1, at + 1});  // at - 1 of the first is never used
+      parts_.push_back({t_.of_byte_[static_cast<uint8_t>(c)], at - 1, at + 1});  // at - 1 of the first is never used
     }
     for (std::size_t i = 0; i + 1 < parts_.size(); ++i) consider(i);
     while (!pairs_.empty()) {
@@ -59,8 +58,7 @@ class BytePairTokenizer::Merger {
 
   void merge(const Pair& pair) {
     Part& left = parts_[pair.at];
-    if (left.token != pair.left || left.next == parts_.size() || parts_[left.next].token != pair.right)
-      return;
+    if (left.token != pair.left || left.next == parts_.size() || parts_[left.next].token != pair.right) return;
     Part& right = parts_[left.next];
     left.token = pair.merged;
     left.next = right.next;
@@ -98,8 +96,7 @@ std::vector<int64_t> BytePairTokenizer::encode_with_special(std::string_view tex
   for (std::size_t at = 0; at < text.size();) {
     std::size_t bytes = std::min(longest_special_, text.size() - at);
     auto found = special_.end();
-    for (; bytes > 0 && found == special_.end(); --bytes)
-      found = special_.find(std::string(text.substr(at, bytes)));
+    for (; bytes > 0 && found == special_.end(); --bytes) found = special_.find(std::string(text.substr(at, bytes)));
     if (found == special_.end()) {
       ++at;
       continue;

@@ -41,8 +41,7 @@ std::optional<std::string> bytes_of(std::string_view written) {
 }
 
 std::string from_base64(std::string_view text, const std::string& where) {
-  static constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  static constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   const bool sound = !text.empty() && text.size() % 4 == 0;
   while (sound && text.ends_with('=') && text.size() % 4 != 2) text.remove_suffix(1);
   std::string out;
@@ -87,8 +86,7 @@ void BytePairTokenizer::add(const std::string& bytes, uint64_t token, const std:
   if (bytes_.size() <= token) bytes_.resize(token + 1);
   check(bytes_[token].empty(), file, ": two tokens have the number ", token);
   bytes_[token] = bytes;
-  check(numbers_.emplace(bytes, static_cast<uint32_t>(token)).second, file, ": token ", token,
-        " occurs twice");
+  check(numbers_.emplace(bytes, static_cast<uint32_t>(token)).second, file, ": token ", token, " occurs twice");
 }
 
 void BytePairTokenizer::add_special(const std::string& text, uint64_t token, const std::string& file) {
@@ -141,8 +139,7 @@ void BytePairTokenizer::separate_special(const std::string& vocab) {
   }
 }
 
-BytePairTokenizer BytePairTokenizer::from_files(const std::string& vocab_json,
-                                                const std::string& merges_txt) {
+BytePairTokenizer BytePairTokenizer::from_files(const std::string& vocab_json, const std::string& merges_txt) {
   BytePairTokenizer out;
   const std::string json = detail::content_of(vocab_json, kMostFileBytes);
   serialize::JsonReader reader(json, vocab_json);
@@ -166,8 +163,8 @@ BytePairTokenizer BytePairTokenizer::from_tiktoken(const std::string& path, cons
   for_lines(path, [&](const std::string& line, const std::string& where) {
     if (line.empty()) return;
     const auto [token, rank] = two_words(line, where);
-    check(rank.size() <= 9 && rank.find_first_not_of("0123456789") == std::string::npos, where, ": rank \"",
-          rank, "\"");
+    check(rank.size() <= 9 && rank.find_first_not_of("0123456789") == std::string::npos, where, ": rank \"", rank,
+          "\"");
     out.add(from_base64(token, where), std::stoull(rank), where);
   });
   out.find_bytes(path);

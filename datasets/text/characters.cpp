@@ -28,15 +28,13 @@ Character character_at(std::string_view text, std::size_t at) {
 }
 
 CharacterClass class_of(uint32_t code) {
-  if (code <= 0x20)
-    return code == 0x20 || (code >= 9 && code <= 13) ? CharacterClass::kSpace : CharacterClass::kOther;
-  if (code == 0x85 || code == 0xA0 || code == 0x1680 || (code >= 0x2000 && code <= 0x200A) ||
-      code == 0x2028 || code == 0x2029 || code == 0x202F || code == 0x205F || code == 0x3000)
+  if (code <= 0x20) return code == 0x20 || (code >= 9 && code <= 13) ? CharacterClass::kSpace : CharacterClass::kOther;
+  if (code == 0x85 || code == 0xA0 || code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x2028 ||
+      code == 0x2029 || code == 0x202F || code == 0x205F || code == 0x3000)
     return CharacterClass::kSpace;
   if (code >= kLooseByte) return CharacterClass::kOther;
   const auto* const after = std::upper_bound(std::begin(kUnicodeRuns), std::end(kUnicodeRuns), code << 2 | 3);
-  return after == std::begin(kUnicodeRuns) ? CharacterClass::kOther
-                                           : static_cast<CharacterClass>(after[-1] & 3);
+  return after == std::begin(kUnicodeRuns) ? CharacterClass::kOther : static_cast<CharacterClass>(after[-1] & 3);
 }
 
 std::string content_of(const std::string& path, uint64_t most) {

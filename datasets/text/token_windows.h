@@ -21,7 +21,6 @@ class TokenWindows : public data::datasets::Dataset<TokenWindows> {
 };
 
 /// The windows of a file.
-TokenWindows read_windows(const std::string& path, const Tokenizer& tokenizer, int64_t length,
-                          int64_t stride = 0);
+TokenWindows read_windows(const std::string& path, const Tokenizer& tokenizer, int64_t length, int64_t stride = 0);
 
 }  // namespace tandem::text

@@ -28,8 +28,8 @@ std::vector<int64_t> CharTokenizer::encode(std::string_view text) const {
   for (std::size_t at = 0; at < text.size();) {
     const detail::Character c = detail::character_at(text, at);
     const auto found = std::lower_bound(codes_.begin(), codes_.end(), c.code);
-    check(found != codes_.end() && *found == c.code, "CharTokenizer: unknown character \"",
-          text.substr(at, c.bytes), "\" at byte ", at);
+    check(found != codes_.end() && *found == c.code, "CharTokenizer: unknown character \"", text.substr(at, c.bytes),
+          "\" at byte ", at);
     out.push_back(found - codes_.begin());
     at += c.bytes;
   }

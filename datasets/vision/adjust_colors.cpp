@@ -49,9 +49,8 @@ Tensor blended(const Tensor& image, float factor, const Other& other) {
 auto lumas(const Tensor& image) {
   const int64_t area = image.size(1) * image.size(2), step = image.size(0) == 3 ? area : 0;
   const uint8_t* r = image.data_ptr<uint8_t>();
-  return [r, step](int64_t i) {
-    return static_cast<float>(step == 0 ? r[i] : luma(r[i], r[i + step], r[i + 2 * step]));
-  };
+  return
+      [r, step](int64_t i) { return static_cast<float>(step == 0 ? r[i] : luma(r[i], r[i + step], r[i + 2 * step])); };
 }
 
 struct Color {

@@ -29,8 +29,7 @@ Tensor mapped(const Tensor& from, const F& levels) {
     Counts counts{};
     for (int64_t i = 0; i < area; ++i) ++counts[in[i]];
     const Levels to = levels(counts);
-    std::transform(in, in + area, out.data_ptr<uint8_t>() + c * area,
-                   [&](uint8_t level) { return to[level]; });
+    std::transform(in, in + area, out.data_ptr<uint8_t>() + c * area, [&](uint8_t level) { return to[level]; });
   }
   return out;
 }
@@ -72,8 +71,7 @@ Tensor autocontrast(const Tensor& image) {
     while (high > 0 && counts[static_cast<std::size_t>(high)] == 0) --high;
     if (high <= low) return each_level([](int level) { return level; });
     const double scale = 255.0 / (high - low), offset = -low * scale;
-    return each_level(
-        [&](int level) { return std::clamp(static_cast<int>(level * scale + offset), 0, 255); });
+    return each_level([&](int level) { return std::clamp(static_cast<int>(level * scale + offset), 0, 255); });
   });
 }
 
@@ -97,8 +95,7 @@ Tensor equalize(const Tensor& image) {
 
 Tensor adjust_sharpness(const Tensor& image, double factor) {
   const Tensor from = bytes_of(image, "adjust_sharpness");
-  check(std::isfinite(factor) && factor >= 0, "adjust_sharpness: factor ", factor,
-        "; expected a number from 0 on");
+  check(std::isfinite(factor) && factor >= 0, "adjust_sharpness: factor ", factor, "; expected a number from 0 on");
   Tensor out = empty_raw(from.sizes(), kByte, from.device());
   const int64_t height = from.size(1), width = from.size(2);
   const auto share = static_cast<float>(factor);

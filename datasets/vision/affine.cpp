@@ -42,13 +42,12 @@ Tensor affine(const Tensor& image, const Affine& m) {
   check(image.dtype() == kByte, "affine: expected a uint8 image, got ", image);
   const int64_t channels = image.size(0), height = image.size(1), width = image.size(2);
   check(height <= 32767 && width <= 32767, "affine: expected at most 32767 pixels per side, got ", image);
-  const auto center =
-      m.center.value_or(std::pair(static_cast<double>(width) / 2, static_cast<double>(height) / 2));
+  const auto center = m.center.value_or(std::pair(static_cast<double>(width) / 2, static_cast<double>(height) / 2));
   check(m.scale > 0, "affine: scale ", m.scale, "; expected a positive number");
   const Source s = source_of(m, center.first, center.second);
   for (const double number : {s.a, s.b, s.c, s.d, s.e, s.f})
-    check(std::abs(number) < 1e8, "affine: angle ", m.angle, ", scale ", m.scale, " and shear ", m.shear_x,
-          ", ", m.shear_y, " move the pixels too far");
+    check(std::abs(number) < 1e8, "affine: angle ", m.angle, ", scale ", m.scale, " and shear ", m.shear_x, ", ",
+          m.shear_y, " move the pixels too far");
   const Tensor from = image.detach().contiguous();
   Tensor out = zeros(from.sizes(), TensorOptions(from.device()).dtype(kByte));
   const uint8_t* in = from.data_ptr<uint8_t>();

@@ -12,9 +12,7 @@ namespace tandem::vision::detail {
 void check_image(const Tensor& image, const char* function);
 
 /// Whether memory for a tensor was missing, which is not the fault of a file. Such an error has no class of its own.
-inline bool is_out_of_memory(const Error& error) {
-  return std::string_view(error.what()).starts_with("out of memory");
-}
+inline bool is_out_of_memory(const Error& error) { return std::string_view(error.what()).starts_with("out of memory"); }
 
 /// Calls f. Throws Error with the path in front of what f threw, except what is_out_of_memory.
 template <class F>

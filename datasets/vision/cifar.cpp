@@ -33,8 +33,8 @@ std::string folder_of(const std::string& root, const char* folder, const char* f
 
 std::string content_of(const std::string& path) {
   data::GzInput input(path);
-  check(!input.is_gzip() && input.file_bytes() <= kMostBytes, path, ": expected a plain file of at most ",
-        kMostBytes, " bytes");
+  check(!input.is_gzip() && input.file_bytes() <= kMostBytes, path, ": expected a plain file of at most ", kMostBytes,
+        " bytes");
   std::string out(input.file_bytes(), '\0');
   out.resize(input.read(out.data(), out.size()));
   return out;
@@ -52,20 +52,17 @@ std::vector<std::string> names_in(const std::string& path, int64_t count) {
       names.back() += c;
   }
   names.erase(std::remove(names.begin(), names.end(), ""), names.end());
-  check(static_cast<int64_t>(names.size()) == count, path, ": ", names.size(), " names of classes, expected ",
-        count);
+  check(static_cast<int64_t>(names.size()) == count, path, ": ", names.size(), " names of classes, expected ", count);
   return names;
 }
 
 void check_label(uint8_t label, int64_t classes, const std::string& path, std::size_t example) {
-  check(label < classes, path, ": example ", example, " has label ", int{label}, ", expected at most ",
-        classes - 1);
+  check(label < classes, path, ": example ", example, " has label ", int{label}, ", expected at most ", classes - 1);
 }
 
 }  // namespace
 
-CIFARBase::CIFARBase(const std::string& root, Mode mode, const Format& format)
-    : train_(mode == Mode::kTrain) {
+CIFARBase::CIFARBase(const std::string& root, Mode mode, const Format& format) : train_(mode == Mode::kTrain) {
   const auto& files = train_ ? format.train : format.test;
   const std::string folder = folder_of(root, format.folder, files[0]);
   const std::size_t labels = format.coarse_classes == 0 ? 1 : 2, bytes = labels + kPixels;
@@ -112,8 +109,7 @@ data::Example<> CIFARBase::get_stacked(ArrayRef<size_t> indices) const {
 CIFAR10::CIFAR10(const std::string& root, Mode mode)
     : CIFARBase(root, mode,
                 {"cifar-10-batches-bin",
-                 {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
-                  "data_batch_5.bin"},
+                 {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"},
                  {"test_batch.bin"},
                  "batches.meta.txt",
                  nullptr,

@@ -23,8 +23,8 @@ namespace functional {
 namespace {
 
 void check_target(ImageSize size, const char* function) {
-  check(size.height >= 1 && size.width >= 1 && size.height <= 65535 && size.width <= 65535, function,
-        ": size ", size.height, " x ", size.width, "; expected 1 to 65535 per side");
+  check(size.height >= 1 && size.width >= 1 && size.height <= 65535 && size.width <= 65535, function, ": size ",
+        size.height, " x ", size.width, "; expected 1 to 65535 per side");
 }
 
 // A long side, because the longest image with a shorter side of 256 pixels has one. `whole`: all of the pixels
@@ -32,25 +32,22 @@ void check_target(ImageSize size, const char* function) {
 void check_resize(const Tensor& image, ImageSize size, bool whole) {
   constexpr int64_t kMaxSide = 1 << 24, kMaxPixels = 1 << 28;
   detail::check_image(image, "resize");
-  check(size.height >= 1 && size.width >= 1 && size.height <= kMaxSide && size.width <= kMaxSide,
-        "resize: size ", size.height, " x ", size.width, "; expected 1 to ", kMaxSide, " per side");
+  check(size.height >= 1 && size.width >= 1 && size.height <= kMaxSide && size.width <= kMaxSide, "resize: size ",
+        size.height, " x ", size.width, "; expected 1 to ", kMaxSide, " per side");
   check(!whole || size.height * size.width <= kMaxPixels, "resize: size ", size.height, " x ", size.width,
         "; expected at most ", kMaxPixels, " pixels");
-  check(image.dtype() == kByte || image.dtype() == kFloat, "resize: expected a uint8 or float32 image, got ",
-        image);
+  check(image.dtype() == kByte || image.dtype() == kFloat, "resize: expected a uint8 or float32 image, got ", image);
 }
 
 template <class T>
-Tensor resized(const Tensor& image, const detail::Axis& rows, const detail::Axis& columns,
-               InterpolationMode mode) {
+Tensor resized(const Tensor& image, const detail::Axis& rows, const detail::Axis& columns, InterpolationMode mode) {
   const Tensor from = image.detach().contiguous();
   Tensor out = empty_raw({image.size(0), rows.count, columns.count}, image.dtype(), image.device());
-  detail::resample(out.data_ptr<T>(), rows, columns, from.data_ptr<T>(), image.size(0), image.size(1),
-                   image.size(2), mode);
+  detail::resample(out.data_ptr<T>(), rows, columns, from.data_ptr<T>(), image.size(0), image.size(1), image.size(2),
+                   mode);
   return out;
 }
-Tensor resized(const Tensor& image, const detail::Axis& rows, const detail::Axis& columns,
-               InterpolationMode mode) {
+Tensor resized(const Tensor& image, const detail::Axis& rows, const detail::Axis& columns, InterpolationMode mode) {
   return image.dtype() == kByte ? resized<uint8_t>(image, rows, columns, mode)
                                 : resized<float>(image, rows, columns, mode);
 }
@@ -72,8 +69,7 @@ Tensor resize(const Tensor& image, ImageSize size, InterpolationMode mode) {
 Tensor resize_and_center_crop(const Tensor& image, ImageSize size, ImageSize part, InterpolationMode mode) {
   check_resize(image, size, false);
   check_target(part, "center_crop");
-  if (part.height > size.height || part.width > size.width)
-    return center_crop(resize(image, size, mode), part);
+  if (part.height > size.height || part.width > size.width) return center_crop(resize(image, size, mode), part);
   return resized(image, {size.height, middle_start(size.height, part.height), part.height},
                  {size.width, middle_start(size.width, part.width), part.width}, mode);
 }
@@ -91,8 +87,7 @@ ImageSize size_with_shorter_side(ImageSize size, int64_t side) {
 Tensor crop(const Tensor& image, int64_t top, int64_t left, ImageSize size) {
   detail::check_image(image, "crop");
   check_target(size, "crop");
-  check(std::abs(top) <= 1 << 24 && std::abs(left) <= 1 << 24, "crop: starts at row ", top, ", column ",
-        left);
+  check(std::abs(top) <= 1 << 24 && std::abs(left) <= 1 << 24, "crop: starts at row ", top, ", column ", left);
   const int64_t y0 = std::max<int64_t>(top, 0), y1 = std::min(top + size.height, image.size(1));
   const int64_t x0 = std::max<int64_t>(left, 0), x1 = std::min(left + size.width, image.size(2));
   if (y0 >= y1 || x0 >= x1) return zeros({image.size(0), size.height, size.width}, image.dtype());
@@ -143,8 +138,7 @@ Tensor convert_image_dtype(const Tensor& image, ScalarType dtype) {
 
 Tensor normalize(const Tensor& image, ArrayRef<double> mean, ArrayRef<double> stddev) {
   detail::check_image(image, "normalize");
-  check(image.dtype() == kFloat, "normalize: expected a float32 image (ConvertImageDtype makes one), got ",
-        image);
+  check(image.dtype() == kFloat, "normalize: expected a float32 image (ConvertImageDtype makes one), got ", image);
   const int64_t channels = image.size(0), area = image.size(1) * image.size(2);
   for (const auto& values : {mean, stddev})
     check(values.size() == 1 || static_cast<int64_t>(values.size()) == channels, "normalize: ", values.size(),
@@ -156,8 +150,7 @@ Tensor normalize(const Tensor& image, ArrayRef<double> mean, ArrayRef<double> st
     const auto s = static_cast<float>(stddev[stddev.size() == 1 ? 0 : static_cast<std::size_t>(c)]);
     check(s != 0, "normalize: a standard deviation is 0");
     const float* first = from.data_ptr<float>() + c * area;
-    std::transform(first, first + area, out.data_ptr<float>() + c * area,
-                   [m, s](float v) { return (v - m) / s; });
+    std::transform(first, first + area, out.data_ptr<float>() + c * area, [m, s](float v) { return (v - m) / s; });
   }
   return out;
 }

@@ -54,9 +54,7 @@ void fill_plane(uint8_t* to, const Pixels& p, const Layout& layout, const Value&
 
 Tensor to_tensor(const Pixels& p, ImageReadMode mode) {
   const Layout layout = upright(p);
-  const int64_t channels = mode == ImageReadMode::kGray  ? 1
-                           : mode == ImageReadMode::kRGB ? 3
-                                                         : int64_t{p.channels};
+  const int64_t channels = mode == ImageReadMode::kGray ? 1 : mode == ImageReadMode::kRGB ? 3 : int64_t{p.channels};
   Tensor out = empty_raw({channels, layout.height, layout.width}, kByte, Device(kCPU, 0));
   uint8_t* to = out.data_ptr<uint8_t>();
   if (channels == 1 && p.channels == 3) {
@@ -65,8 +63,7 @@ Tensor to_tensor(const Pixels& p, ImageReadMode mode) {
   }
   for (int64_t c = 0; c < channels; ++c) {
     const int64_t from = p.channels == 1 ? 0 : c;
-    fill_plane(to + c * layout.height * layout.width, p, layout,
-               [from](const uint8_t* pixel) { return pixel[from]; });
+    fill_plane(to + c * layout.height * layout.width, p, layout, [from](const uint8_t* pixel) { return pixel[from]; });
   }
   return out;
 }
@@ -82,8 +79,7 @@ Pixels to_pixels(const Tensor& image, const char* function, int64_t most) {
   out.bytes.resize(static_cast<std::size_t>(image.numel()));
   const uint8_t* from = planes.data_ptr<uint8_t>();
   for (int64_t c = 0; c < out.channels; ++c)
-    for (int64_t i = 0; i < height * width; ++i)
-      out.bytes[static_cast<std::size_t>(i * out.channels + c)] = *from++;
+    for (int64_t i = 0; i < height * width; ++i) out.bytes[static_cast<std::size_t>(i * out.channels + c)] = *from++;
   return out;
 }
 
@@ -102,8 +98,7 @@ Tensor decode_image(std::string_view file, const std::string& name, const Decode
   check(!file.empty(), name, ": the file is empty; ", expected);
   if (file.starts_with("\x89PNG\r\n\x1a\n"))
     return detail::to_tensor(detail::decode_png(file, name, options), options.mode);
-  if (file.starts_with("\xff\xd8"))
-    return detail::to_tensor(detail::decode_jpeg(file, name, options), options.mode);
+  if (file.starts_with("\xff\xd8")) return detail::to_tensor(detail::decode_jpeg(file, name, options), options.mode);
   fail(name, ": another kind of file; ", expected);
 }
 
@@ -126,9 +121,7 @@ std::string encode_jpeg(const Tensor& image, int quality) {
   return detail::encode_jpeg(detail::to_pixels(image, "encode_jpeg", 65500), quality);
 }
 
-void write_png(const Tensor& image, const std::string& path) {
-  write_file_atomically(path, encode_png(image));
-}
+void write_png(const Tensor& image, const std::string& path) { write_file_atomically(path, encode_png(image)); }
 void write_jpeg(const Tensor& image, const std::string& path, int quality) {
   write_file_atomically(path, encode_jpeg(image, quality));
 }

@@ -26,8 +26,7 @@ std::vector<std::string> images_below(const fs::path& folder) {
   constexpr int kMostLevels = 32;  // links can make a circle
   std::vector<std::pair<std::string, std::string>> found;
   const auto links = fs::directory_options::follow_directory_symlink;
-  for (auto at = fs::recursive_directory_iterator(folder, links); at != fs::recursive_directory_iterator();
-       ++at) {
+  for (auto at = fs::recursive_directory_iterator(folder, links); at != fs::recursive_directory_iterator(); ++at) {
     check(at.depth() < kMostLevels, "ImageFolder: ", at->path().string(), ": folders are nested more than ",
           kMostLevels, " deep");
     if (has_image_ending(at->path().native()) && at->is_regular_file())

@@ -30,8 +30,7 @@ class ImageFolder : public data::datasets::Dataset<ImageFolder> {
   /// subfolders, and, listing them, on classes without images.
   explicit ImageFolder(const std::string& root, const ImageFolderOptions& options = {});
   /// Applies a transform to each image.
-  ImageFolder(const std::string& root, const transforms::Compose& transform,
-              const ImageFolderOptions& options = {});
+  ImageFolder(const std::string& root, const transforms::Compose& transform, const ImageFolderOptions& options = {});
 
   /// Reads the file. Throws Error that names it if it cannot be decoded, and IndexError.
   data::Example<> get(size_t index) override;

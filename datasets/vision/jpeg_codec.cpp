@@ -152,11 +152,8 @@ Pixels decode_jpeg(std::string_view file, const std::string& name, const DecodeO
   r.codec.out_color_space = cmyk ? JCS_CMYK : stored == JCS_GRAYSCALE ? JCS_GRAYSCALE : JCS_RGB;
   const std::size_t channels = cmyk ? 4 : stored == JCS_GRAYSCALE ? 1 : 3;
   const std::size_t row_bytes = r.codec.image_width * channels;
-  Pixels out{static_cast<int>(r.codec.image_width),
-             static_cast<int>(r.codec.image_height),
-             channels == 1 ? 1 : 3,
-             {},
-             1};
+  Pixels out{
+      static_cast<int>(r.codec.image_width), static_cast<int>(r.codec.image_height), channels == 1 ? 1 : 3, {}, 1};
   // Before the pixels are read: the end of the image frees the markers.
   if (options.apply_exif_orientation) out.orientation = orientation_of(r);
   out.bytes.resize(row_bytes * r.codec.image_height);

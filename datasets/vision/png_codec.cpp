@@ -55,8 +55,7 @@ bool has_chunk(const std::vector<Chunk>& chunks, std::string_view type) {
 // Whether an ancillary chunk that follows `kept` affects what a viewer shows and is valid: transparency (tRNS),
 // and gamma (gAMA) unless a colour profile overrides it.
 bool is_of_use(const Chunk& chunk, const std::vector<Chunk>& kept, const std::vector<Chunk>& all) {
-  if (kept.empty() || kept[0].type() != "IHDR" || kept[0].length != 13 || !chunk.has_right_sum())
-    return false;
+  if (kept.empty() || kept[0].type() != "IHDR" || kept[0].length != 13 || !chunk.has_right_sum()) return false;
   if (has_chunk(kept, chunk.type()) || has_chunk(kept, "IDAT")) return false;
   if (chunk.type() == "gAMA") {
     const bool sound = chunk.length == 4 && big_endian(chunk.content()) >= 16 &&
@@ -66,8 +65,7 @@ bool is_of_use(const Chunk& chunk, const std::vector<Chunk>& kept, const std::ve
   if (chunk.type() != "tRNS") return false;
   const int color = kept[0].content()[9];
   if (color != 3) return chunk.length == (color == 0 ? 2u : color == 2 ? 6u : 0u) && chunk.length != 0;
-  const auto palette =
-      std::find_if(kept.begin(), kept.end(), [](const Chunk& c) { return c.type() == "PLTE"; });
+  const auto palette = std::find_if(kept.begin(), kept.end(), [](const Chunk& c) { return c.type() == "PLTE"; });
   return palette != kept.end() && chunk.length >= 1 && chunk.length <= palette->length / 3;
 }
 
@@ -92,8 +90,7 @@ void drop_alpha(Pixels& pixels) {
   const auto channels = static_cast<std::size_t>(pixels.channels);
   const std::size_t count = pixels.bytes.size() / (channels + 1);
   for (std::size_t i = 0; i < count; ++i)
-    for (std::size_t c = 0; c < channels; ++c)
-      pixels.bytes[i * channels + c] = pixels.bytes[i * (channels + 1) + c];
+    for (std::size_t c = 0; c < channels; ++c) pixels.bytes[i * channels + c] = pixels.bytes[i * (channels + 1) + c];
   pixels.bytes.resize(count * channels);
 }
 
@@ -103,8 +100,7 @@ Pixels decode_png(std::string_view whole, const std::string& name, const DecodeO
   const std::vector<Chunk> chunks = chunks_of(whole, name);
   const std::string file = essence_of(whole, chunks, options.background.has_value());
   PngImage png;
-  check(png_image_begin_read_from_memory(&png, file.data(), file.size()) != 0, name,
-        ": broken PNG: ", png.message);
+  check(png_image_begin_read_from_memory(&png, file.data(), file.size()) != 0, name, ": broken PNG: ", png.message);
   check_size(png.width, png.height, name, options);
   const bool color = (png.format & PNG_FORMAT_FLAG_COLOR) != 0;
   const bool alpha = (png.format & PNG_FORMAT_FLAG_ALPHA) != 0 && !options.background;
@@ -114,8 +110,7 @@ Pixels decode_png(std::string_view whole, const std::string& name, const DecodeO
   const uint8_t shade = options.background.value_or(0);
   const png_color ground{shade, shade, shade};
   png.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // else 16-bit samples are treated as linear light and brightened
-  check(png_image_finish_read(&png, &ground, out.bytes.data(), 0, nullptr) != 0, name,
-        ": broken PNG: ", png.message);
+  check(png_image_finish_read(&png, &ground, out.bytes.data(), 0, nullptr) != 0, name, ": broken PNG: ", png.message);
   // The remaining chunks must be intact, but libpng only warns of a wrong checksum at the end of the data.
   check((png.warning_or_error & PNG_IMAGE_WARNING) == 0, name, ": broken PNG: ", png.message);
   if (alpha) drop_alpha(out);

@@ -34,18 +34,10 @@ constexpr Change kChanges[] = {
       return F::affine(image, {.translate_y = shift(part, sign, image.size(1))});
     },
     [](const Tensor& image, double part, double sign) { return F::rotate(image, sign * 30 * part); },
-    [](const Tensor& image, double part, double sign) {
-      return F::adjust_brightness(image, 1 + sign * 0.9 * part);
-    },
-    [](const Tensor& image, double part, double sign) {
-      return F::adjust_saturation(image, 1 + sign * 0.9 * part);
-    },
-    [](const Tensor& image, double part, double sign) {
-      return F::adjust_contrast(image, 1 + sign * 0.9 * part);
-    },
-    [](const Tensor& image, double part, double sign) {
-      return F::adjust_sharpness(image, 1 + sign * 0.9 * part);
-    },
+    [](const Tensor& image, double part, double sign) { return F::adjust_brightness(image, 1 + sign * 0.9 * part); },
+    [](const Tensor& image, double part, double sign) { return F::adjust_saturation(image, 1 + sign * 0.9 * part); },
+    [](const Tensor& image, double part, double sign) { return F::adjust_contrast(image, 1 + sign * 0.9 * part); },
+    [](const Tensor& image, double part, double sign) { return F::adjust_sharpness(image, 1 + sign * 0.9 * part); },
     [](const Tensor& image, double part, double) { return F::posterize(image, 8 - std::lrint(4 * part)); },
     [](const Tensor& image, double part, double) { return F::solarize(image, 255 * (1 - part)); },
     [](const Tensor& image, double, double) { return F::autocontrast(image); },
@@ -57,8 +49,7 @@ constexpr int64_t kCount = sizeof(kChanges) / sizeof(kChanges[0]);
 
 RandAugment::RandAugment(int64_t operations, int64_t magnitude, int64_t bins)
     : operations_(operations), magnitude_(magnitude), bins_(bins) {
-  check(operations >= 0 && operations <= 1000, "RandAugment: ", operations,
-        " operations; expected 0 to 1000");
+  check(operations >= 0 && operations <= 1000, "RandAugment: ", operations, " operations; expected 0 to 1000");
   check(magnitude >= 0 && magnitude < bins, "RandAugment: magnitude ", magnitude, " of ", bins,
         " bins; expected 0 or more, and less than the number of bins");
 }

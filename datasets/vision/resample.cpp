@@ -40,9 +40,9 @@ struct Windows {
 
 template <class Number>
 Windows<Number> windows(int64_t from, const Axis& to, InterpolationMode mode) {
-  autograd::ResizeWindows w = autograd::resize_windows(
-      from, to.first, to.count, static_cast<double>(from) / static_cast<double>(to.size),
-      mode == InterpolationMode::kBicubic);
+  autograd::ResizeWindows w =
+      autograd::resize_windows(from, to.first, to.count, static_cast<double>(from) / static_cast<double>(to.size),
+                               mode == InterpolationMode::kBicubic);
   Windows<Number> out{std::move(w.first), std::move(w.count), {}};
   for (const double weight : w.weights) out.weights.push_back(Number::weight(weight));
   return out;
@@ -51,15 +51,14 @@ Windows<Number> windows(int64_t from, const Axis& to, InterpolationMode mode) {
 // `rows` rows of `width` pixels, kLanes at a time: their pixels of one column are adjacent in a tile, so that the inner
 // loops have vectors of a fixed length.
 template <class Number>
-void along_rows(typename Number::Pixel* to, int64_t to_width, const typename Number::Pixel* from,
-                int64_t rows, int64_t width, const Windows<Number>& w) {
+void along_rows(typename Number::Pixel* to, int64_t to_width, const typename Number::Pixel* from, int64_t rows,
+                int64_t width, const Windows<Number>& w) {
   constexpr int64_t kLanes = 16;
   std::vector<typename Number::Pixel> tile(static_cast<std::size_t>(width * kLanes));
   for (int64_t row = 0; row < rows; row += kLanes) {
     const int64_t lanes = std::min(kLanes, rows - row);
     for (int64_t r = 0; r < lanes; ++r)
-      for (int64_t x = 0; x < width; ++x)
-        tile[static_cast<std::size_t>(x * kLanes + r)] = from[(row + r) * width + x];
+      for (int64_t x = 0; x < width; ++x) tile[static_cast<std::size_t>(x * kLanes + r)] = from[(row + r) * width + x];
     const auto* weight = w.weights.data();
     for (int64_t x = 0; x < to_width; ++x) {
       typename Number::Weight sums[kLanes];
@@ -73,8 +72,8 @@ void along_rows(typename Number::Pixel* to, int64_t to_width, const typename Num
 }
 
 template <class Number>
-void along_columns(typename Number::Pixel* to, int64_t to_height, const typename Number::Pixel* from,
-                   int64_t width, const Windows<Number>& w) {
+void along_columns(typename Number::Pixel* to, int64_t to_height, const typename Number::Pixel* from, int64_t width,
+                   const Windows<Number>& w) {
   std::vector<typename Number::Weight> sums(static_cast<std::size_t>(width));
   const auto* weight = w.weights.data();
   for (int64_t y = 0; y < to_height; ++y) {
@@ -92,18 +91,16 @@ bool columns_first(int64_t to_height, int64_t to_width, int64_t height, int64_t 
 }
 
 template <class Number, class T>
-void convolve(T* to, const Axis& to_rows, const Axis& to_columns, const T* from, int64_t planes,
-              int64_t height, int64_t width, InterpolationMode mode) {
+void convolve(T* to, const Axis& to_rows, const Axis& to_columns, const T* from, int64_t planes, int64_t height,
+              int64_t width, InterpolationMode mode) {
   const bool rows_change = !to_columns.is_all_of(width), columns_change = !to_rows.is_all_of(height);
   const auto rows = [&](T* out, const T* in, int64_t count) {
-    along_rows<Number>(out, to_columns.count, in, planes * count, width,
-                       windows<Number>(width, to_columns, mode));
+    along_rows<Number>(out, to_columns.count, in, planes * count, width, windows<Number>(width, to_columns, mode));
   };
   const auto columns = [&](T* out, const T* in, int64_t across) {
     const Windows<Number> w = windows<Number>(height, to_rows, mode);
     for (int64_t p = 0; p < planes; ++p)
-      along_columns<Number>(out + p * to_rows.count * across, to_rows.count, in + p * height * across, across,
-                            w);
+      along_columns<Number>(out + p * to_rows.count * across, to_rows.count, in + p * height * across, across, w);
   };
   if (!rows_change && !columns_change) {
     std::copy(from, from + planes * height * width, to);
@@ -124,8 +121,8 @@ void convolve(T* to, const Axis& to_rows, const Axis& to_columns, const T* from,
 
 // The pixel that contains the new pixel's centre.
 template <class T>
-void nearest(T* to, const Axis& to_rows, const Axis& to_columns, const T* from, int64_t planes,
-             int64_t height, int64_t width) {
+void nearest(T* to, const Axis& to_rows, const Axis& to_columns, const T* from, int64_t planes, int64_t height,
+             int64_t width) {
   const auto sources = [](const Axis& axis, int64_t of) {
     std::vector<int64_t> out;
     const double scale = static_cast<double>(of) / static_cast<double>(axis.size);
@@ -144,8 +141,8 @@ void nearest(T* to, const Axis& to_rows, const Axis& to_columns, const T* from, 
 }  // namespace
 
 template <class T>
-void resample(T* to, const Axis& to_rows, const Axis& to_columns, const T* from, int64_t planes,
-              int64_t height, int64_t width, InterpolationMode mode) {
+void resample(T* to, const Axis& to_rows, const Axis& to_columns, const T* from, int64_t planes, int64_t height,
+              int64_t width, InterpolationMode mode) {
   using Number = std::conditional_t<std::is_same_v<T, uint8_t>, Fixed, Floating>;
   if (mode == InterpolationMode::kNearest)
     nearest(to, to_rows, to_columns, from, planes, height, width);
@@ -155,7 +152,6 @@ void resample(T* to, const Axis& to_rows, const Axis& to_columns, const T* from,
 
 template void resample(uint8_t*, const Axis&, const Axis&, const uint8_t*, int64_t, int64_t, int64_t,
                        InterpolationMode);
-template void resample(float*, const Axis&, const Axis&, const float*, int64_t, int64_t, int64_t,
-                       InterpolationMode);
+template void resample(float*, const Axis&, const Axis&, const float*, int64_t, int64_t, int64_t, InterpolationMode);
 
 }  // namespace tandem::vision::detail

@@ -22,8 +22,8 @@ double checked_probability(double p, const char* name) {
 }
 
 Interval checked(Interval interval, const char* name, const char* what) {
-  check(interval.low > 0 && interval.high >= interval.low && std::isfinite(interval.high), name, ": ", what,
-        " ", interval.low, " to ", interval.high, "; expected positive numbers in order");
+  check(interval.low > 0 && interval.high >= interval.low && std::isfinite(interval.high), name, ": ", what, " ",
+        interval.low, " to ", interval.high, "; expected positive numbers in order");
   return interval;
 }
 
@@ -82,8 +82,8 @@ Resize::Resize(ImageSize size, InterpolationMode mode) : size_(checked(size, "Re
 Tensor Resize::transformed(const Tensor& image, RandomStream&) const {
   if (size_.height != 0) return functional::resize(image, size_, mode_);
   check(image.dim() == 3 && image.numel() > 0, "Resize: expected an image [C, H, W], got ", image);
-  return functional::resize(
-      image, functional::size_with_shorter_side({image.size(1), image.size(2)}, size_.width), mode_);
+  return functional::resize(image, functional::size_with_shorter_side({image.size(1), image.size(2)}, size_.width),
+                            mode_);
 }
 
 CenterCrop::CenterCrop(ImageSize size) : size_(checked(size, "CenterCrop")) {}
@@ -91,8 +91,7 @@ Tensor CenterCrop::transformed(const Tensor& image, RandomStream&) const {
   return functional::center_crop(image, size_);
 }
 
-RandomCrop::RandomCrop(ImageSize size, int64_t padding)
-    : size_(checked(size, "RandomCrop")), padding_(padding) {
+RandomCrop::RandomCrop(ImageSize size, int64_t padding) : size_(checked(size, "RandomCrop")), padding_(padding) {
   check(padding >= 0 && padding <= 65535, "RandomCrop: padding ", padding, "; expected 0 to 65535");
 }
 
@@ -100,8 +99,8 @@ Tensor RandomCrop::transformed(const Tensor& image, RandomStream& random) const 
   check(image.dim() == 3, "RandomCrop: expected an image [C, H, W], got ", image);
   const int64_t rows = image.size(1) + 2 * padding_ - size_.height + 1;
   const int64_t columns = image.size(2) + 2 * padding_ - size_.width + 1;
-  check(rows >= 1 && columns >= 1, "RandomCrop: ", size_.height, " x ", size_.width,
-        " pixels of an image of ", image.size(1), " x ", image.size(2), " with a padding of ", padding_);
+  check(rows >= 1 && columns >= 1, "RandomCrop: ", size_.height, " x ", size_.width, " pixels of an image of ",
+        image.size(1), " x ", image.size(2), " with a padding of ", padding_);
   const int64_t top = random.below(rows) - padding_;
   return functional::crop(image, top, random.below(columns) - padding_, size_);
 }
@@ -131,15 +130,13 @@ Tensor RandomVerticalFlip::transformed(const Tensor& image, RandomStream& random
 ColorJitter::ColorJitter(double brightness, double contrast, double saturation, double hue)
     : amounts_{brightness, contrast, saturation, hue} {
   for (const double amount : amounts_)
-    check(std::isfinite(amount) && amount >= 0, "ColorJitter: an amount of ", amount,
-          "; expected a number from 0 on");
+    check(std::isfinite(amount) && amount >= 0, "ColorJitter: an amount of ", amount, "; expected a number from 0 on");
   check(hue <= 0.5, "ColorJitter: hue ", hue, "; expected at most 0.5");
 }
 
 Tensor ColorJitter::transformed(const Tensor& image, RandomStream& random) const {
-  constexpr Tensor (*kAdjust[])(const Tensor&, double) = {
-      functional::adjust_brightness, functional::adjust_contrast, functional::adjust_saturation,
-      functional::adjust_hue};
+  constexpr Tensor (*kAdjust[])(const Tensor&, double) = {functional::adjust_brightness, functional::adjust_contrast,
+                                                          functional::adjust_saturation, functional::adjust_hue};
   std::size_t order[] = {0, 1, 2, 3};
   for (std::size_t i = 3; i > 0; --i)
     std::swap(order[i], order[static_cast<std::size_t>(random.below(static_cast<int64_t>(i) + 1))]);

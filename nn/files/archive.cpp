@@ -36,9 +36,7 @@ void OutputArchive::write(const std::string& key, const IValue& value) {
   metadata_.insert(key, value_text(value, parts));
   for (std::size_t i = 0; i < parts.size(); ++i) write(part_name(key, i), parts[i]);
 }
-void OutputArchive::write(const std::string& key, const Tensor& tensor, bool) {
-  tensors_.insert(key, tensor.detach());
-}
+void OutputArchive::write(const std::string& key, const Tensor& tensor, bool) { tensors_.insert(key, tensor.detach()); }
 void OutputArchive::write(const std::string& key, double value) {
   char buffer[32];
   const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
@@ -85,14 +83,13 @@ void InputArchive::load_from(const std::function<std::size_t(uint64_t, void*, st
   std::string bytes(size(), '\0');
   for (std::size_t at = 0; at < bytes.size();) {
     const std::size_t count = read(at, bytes.data() + at, bytes.size() - at);
-    check(count > 0 && count <= bytes.size() - at, "archive: the function has read ", count, " bytes at ", at,
-          " of ", bytes.size());
+    check(count > 0 && count <= bytes.size() - at, "archive: the function has read ", count, " bytes at ", at, " of ",
+          bytes.size());
     at += count;
   }
   take(bytes.data(), bytes.size(), "function", device);
 }
-void InputArchive::take(const char* data, std::size_t bytes, const char* name,
-                        const optional<Device>& device) {
+void InputArchive::take(const char* data, std::size_t bytes, const char* name, const optional<Device>& device) {
   SafeTensors read = parse_safetensors(data, bytes, name);
   file_ = nullptr;
   tensors_ = std::move(read.tensors);
@@ -186,11 +183,9 @@ void InputArchive::read(const std::string& key, InputArchive& archive) {
   const std::string prefix = key + ".";
   archive = InputArchive();
   for (const auto& item : tensors())
-    if (item.key().starts_with(prefix))
-      archive.tensors_.insert(item.key().substr(prefix.size()), item.value());
+    if (item.key().starts_with(prefix)) archive.tensors_.insert(item.key().substr(prefix.size()), item.value());
   for (const auto& item : metadata_)
-    if (item.key().starts_with(prefix))
-      archive.metadata_.insert(item.key().substr(prefix.size()), item.value());
+    if (item.key().starts_with(prefix)) archive.metadata_.insert(item.key().substr(prefix.size()), item.value());
 }
 bool InputArchive::try_read(const std::string& key, InputArchive& archive) {
   read(key, archive);

@@ -48,8 +48,8 @@ class FileSource final : public ByteSource {
     while (count != 0) {
       const ssize_t got = ::pread(fd_, to, count, static_cast<off_t>(offset));
       if (got < 0 && errno == EINTR) continue;
-      check(got > 0, path_, ": cannot be read: ",
-            got < 0 ? std::strerror(errno) : "it has become shorter since it was opened");
+      check(got > 0, path_,
+            ": cannot be read: ", got < 0 ? std::strerror(errno) : "it has become shorter since it was opened");
       to = static_cast<char*>(to) + got;
       offset += static_cast<uint64_t>(got);
       count -= static_cast<std::size_t>(got);

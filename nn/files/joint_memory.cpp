@@ -30,9 +30,7 @@ class Mapping {
   ~Mapping() { ::munmap(base_, bytes_); }
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
-  char* begin() const {
-    return reinterpret_cast<char*>(round_up(reinterpret_cast<std::uintptr_t>(base_), kHuge));
-  }
+  char* begin() const { return reinterpret_cast<char*>(round_up(reinterpret_cast<std::uintptr_t>(base_), kHuge)); }
 
  private:
   char* base_;
@@ -50,8 +48,7 @@ class Part {
     static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     const auto from = round_up(reinterpret_cast<std::uintptr_t>(data), page);
     const auto to = (reinterpret_cast<std::uintptr_t>(data) + bytes_) / page * page;
-    if (mapping_.use_count() > 1 && to > from)
-      ::madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
+    if (mapping_.use_count() > 1 && to > from) ::madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
     tandem::detail::count_memory(device_, -static_cast<int64_t>(bytes_));
   }
 

@@ -50,8 +50,7 @@ void save_npy(const std::string& path, const Tensor& tensor) {
 }
 std::string npy_bytes(const Tensor& tensor) {
   std::string out;
-  emit(tensor,
-       [&out](const void* data, std::size_t bytes) { out.append(static_cast<const char*>(data), bytes); });
+  emit(tensor, [&out](const void* data, std::size_t bytes) { out.append(static_cast<const char*>(data), bytes); });
   return out;
 }
 

@@ -21,10 +21,9 @@ struct DtypeCode {
   std::string_view code;
   ScalarType type;
 };
-constexpr DtypeCode kCodes[] = {{"b1", kBool},         {"u1", kByte},          {"i1", kChar},
-                                {"i2", kShort},        {"i4", kInt},           {"i8", kLong},
-                                {"f2", kHalf},         {"f4", kFloat},         {"f8", kDouble},
-                                {"c8", kComplexFloat}, {"c16", kComplexDouble}};
+constexpr DtypeCode kCodes[] = {{"b1", kBool},   {"u1", kByte},         {"i1", kChar},          {"i2", kShort},
+                                {"i4", kInt},    {"i8", kLong},         {"f2", kHalf},          {"f4", kFloat},
+                                {"f8", kDouble}, {"c8", kComplexFloat}, {"c16", kComplexDouble}};
 
 class Literals {
  public:
@@ -73,8 +72,7 @@ class Literals {
     int64_t value = 0;
     const std::size_t before = at_;
     for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_)
-      if (__builtin_mul_overflow(value, int64_t{10}, &value) ||
-          __builtin_add_overflow(value, text_[at_] - '0', &value))
+      if (__builtin_mul_overflow(value, int64_t{10}, &value) || __builtin_add_overflow(value, text_[at_] - '0', &value))
         refuse("size too large");
     if (at_ == before) refuse("expected a size");
     if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // as Python 2 wrote it
@@ -99,8 +97,7 @@ class Literals {
 
  private:
   void skip_space() {
-    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
-      ++at_;
+    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
   }
 
   std::string_view text_;
@@ -113,8 +110,8 @@ void parse_descr(std::string_view descr, NpyHeader& header, const std::string& f
   const std::string_view code = ordered ? descr.substr(1) : descr;
   check(!code.starts_with("O"), file,
         ": holds Python objects, which are pickled; save it as an array of numbers instead");
-  const auto* found = std::find_if(std::begin(kCodes), std::end(kCodes),
-                                   [code](const DtypeCode& known) { return known.code == code; });
+  const auto* found =
+      std::find_if(std::begin(kCodes), std::end(kCodes), [code](const DtypeCode& known) { return known.code == code; });
   check(found != std::end(kCodes), file, ": has elements of dtype '", std::string(descr.substr(0, 40)),
         "'; supported are bool, uint8, int8 to int64, float16 to float64, complex64 and complex128 (convert "
         "it with astype)");
@@ -150,10 +147,7 @@ NpyHeader parse(std::string_view text, const std::string& file) {
     if (!in.take(',') && !in.next_is('}')) in.refuse("expected , or }");
   }
   if (!in.at_end()) in.refuse("unexpected text");
-  check(descr && order && shape, file, ": the header lacks ",
-        !descr   ? "descr"
-        : !order ? "fortran_order"
-                 : "shape");
+  check(descr && order && shape, file, ": the header lacks ", !descr ? "descr" : !order ? "fortran_order" : "shape");
   return header;
 }
 
@@ -163,8 +157,7 @@ void swap_bytes(char* data, std::size_t bytes, std::size_t size) {
 
 }  // namespace
 
-NpyHeader read_npy_header(FunctionRef<void(void*, std::size_t)> read, uint64_t file_bytes,
-                          const std::string& file) {
+NpyHeader read_npy_header(FunctionRef<void(void*, std::size_t)> read, uint64_t file_bytes, const std::string& file) {
   unsigned char start[8] = {};
   check(file_bytes >= 10, file, ": is not a .npy file: it has ", file_bytes, " bytes, fewer than 10");
   read(start, sizeof start);
@@ -196,8 +189,8 @@ NpyHeader read_npy_header(FunctionRef<void(void*, std::size_t)> read, uint64_t f
   check(!overflow, file, ": an array of shape ", header.sizes, " is too large");
   header.bytes = none ? 0 : static_cast<uint64_t>(bytes);
   const uint64_t left = file_bytes - header.offset;
-  check(left >= header.bytes, file, ": is truncated: shape ", header.sizes, " and dtype ", header.dtype,
-        " need ", header.bytes, " bytes, but only ", left, " follow the header");
+  check(left >= header.bytes, file, ": is truncated: shape ", header.sizes, " and dtype ", header.dtype, " need ",
+        header.bytes, " bytes, but only ", left, " follow the header");
   check(left == header.bytes, file, ": ", left - header.bytes,
         " bytes follow the array; only files with one array are read");
   return header;
@@ -207,8 +200,8 @@ std::string format_npy_header(ScalarType dtype, IntArrayRef sizes) {
   const auto* found = std::find_if(std::begin(kCodes), std::end(kCodes),
                                    [dtype](const DtypeCode& known) { return known.type == dtype; });
   check(found != std::end(kCodes), "npy: NumPy has no dtype for ", dtype, "; save it as float32");
-  std::string text = concat("{'descr': '", item_size(dtype) == 1 ? "|" : "<", found->code,
-                            "', 'fortran_order': False, 'shape': (");
+  std::string text =
+      concat("{'descr': '", item_size(dtype) == 1 ? "|" : "<", found->code, "', 'fortran_order': False, 'shape': (");
   for (const int64_t size : sizes) text += concat(size, sizes.size() == 1 ? "," : ", ");
   if (sizes.size() > 1) text.resize(text.size() - 2);
   text += "), }";
@@ -236,8 +229,7 @@ void finish_npy(const NpyHeader& header, const Tensor& tensor, const std::string
   if (header.dtype == kBool) {
     const char* wrong = std::find_if(data, data + header.bytes, [](unsigned char c) { return c > 1; });
     if (wrong != data + header.bytes)
-      fail(file, ": element ", wrong - data,
-           " is no bool: ", static_cast<int>(static_cast<unsigned char>(*wrong)));
+      fail(file, ": element ", wrong - data, " is no bool: ", static_cast<int>(static_cast<unsigned char>(*wrong)));
   }
   if (header.big_endian)
     swap_bytes(data, header.bytes, static_cast<std::size_t>(item_size(toRealValueType(header.dtype))));

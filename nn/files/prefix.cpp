@@ -10,8 +10,7 @@ std::vector<std::string> without_prefix(std::vector<std::string> names, const st
   std::unordered_set<std::string> seen;
   for (std::string& name : names) {
     if (name.starts_with(prefix)) name.erase(0, prefix.size());
-    check(seen.insert(name).second, "two tensors would be called '", name, "' without the prefix '", prefix,
-          "'");
+    check(seen.insert(name).second, "two tensors would be called '", name, "' without the prefix '", prefix, "'");
   }
   return names;
 }

@@ -22,18 +22,15 @@ struct Layout {
   Header header;
   std::vector<std::size_t> order;
 };
-Layout lay_out(const OrderedDict<std::string, Tensor>& tensors,
-               const OrderedDict<std::string, std::string>& metadata) {
+Layout lay_out(const OrderedDict<std::string, Tensor>& tensors, const OrderedDict<std::string, std::string>& metadata) {
   Layout out;
   for (const auto& item : metadata)
-    check(is_utf8(item.key()) && is_utf8(item.value()), "safetensors: metadata '", item.key(),
-          "' is not UTF-8");
+    check(is_utf8(item.key()) && is_utf8(item.value()), "safetensors: metadata '", item.key(), "' is not UTF-8");
   check(!metadata.contains(kSumsKey), "safetensors: metadata '", kSumsKey, "' is reserved for checksums");
   out.header.metadata = metadata;
   for (const auto& item : tensors) {
     check(item.value().defined(), "safetensors: tensor '", item.key(), "' is undefined");
-    check(item.key() != "__metadata__" && is_utf8(item.key()), "safetensors: invalid tensor name '",
-          item.key(), "'");
+    check(item.key() != "__metadata__" && is_utf8(item.key()), "safetensors: invalid tensor name '", item.key(), "'");
     TensorEntry entry;
     entry.name = item.key();
     entry.dtype = item.value().dtype();
@@ -101,8 +98,8 @@ void emit(File& file, const OrderedDict<std::string, Tensor>& tensors,
   Layout layout = lay_out(tensors, metadata);
   std::vector<uint32_t> sums(layout.order.size());
   const std::string text = text_with_sums(layout.header, sums);
-  check(text.size() <= kMaxHeaderBytes, "safetensors: the header has ", text.size(),
-        " bytes, more than the limit of ", kMaxHeaderBytes);
+  check(text.size() <= kMaxHeaderBytes, "safetensors: the header has ", text.size(), " bytes, more than the limit of ",
+        kMaxHeaderBytes);
   const uint64_t length = text.size();
   file.write(&length, sizeof length);
   file.write(text.data(), text.size());
@@ -154,8 +151,7 @@ SafeTensors load_safetensors(const std::string& path, const optional<Device>& de
   const SafeTensorsReader reader(path, checksums);
   return {reader.read(device), reader.metadata()};
 }
-SafeTensors parse_safetensors(const void* data, std::size_t bytes, const std::string& name,
-                              Checksums checksums) {
+SafeTensors parse_safetensors(const void* data, std::size_t bytes, const std::string& name, Checksums checksums) {
   const SafeTensorsReader reader(memory_source(data, bytes), name, checksums);
   return {reader.read(nullopt), reader.metadata()};
 }
@@ -170,8 +166,7 @@ void save_safetensors(const std::string& path, const OrderedDict<std::string, Te
   file.commit();
 }
 std::size_t save_sharded_safetensors(const std::string& path, const OrderedDict<std::string, Tensor>& tensors,
-                                     uint64_t shard_bytes,
-                                     const OrderedDict<std::string, std::string>& metadata) {
+                                     uint64_t shard_bytes, const OrderedDict<std::string, std::string>& metadata) {
   constexpr std::string_view kEnding = ".safetensors";
   check(path.ends_with(kEnding), path, ": the name of a sharded checkpoint must end with ", kEnding);
   check(shard_bytes > 0, path, ": a shard must hold at least 1 byte");

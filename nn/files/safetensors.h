@@ -44,9 +44,8 @@ SafeTensors parse_safetensors(const void* data, std::size_t bytes, const std::st
 /// Writes the file atomically: it appears complete or not at all. Elements are aligned to their size. Throws
 /// Error on failure. If another thread modifies a tensor meanwhile, an intermediate state is saved, with a
 /// checksum that matches it.
-void save_safetensors(
-    const std::string& path, const OrderedDict<std::string, Tensor>& tensors,
-    const OrderedDict<std::string, std::string>& metadata = OrderedDict<std::string, std::string>());
+void save_safetensors(const std::string& path, const OrderedDict<std::string, Tensor>& tensors,
+                      const OrderedDict<std::string, std::string>& metadata = OrderedDict<std::string, std::string>());
 /// Writes a checkpoint in several files of at most `shard_bytes` bytes of elements each; a larger tensor gets a file of its own. For
 /// "FOLDER/NAME.safetensors" these are FOLDER/NAME-00001-of-00003.safetensors and so on, each with the metadata, and the index
 /// NAME.safetensors.index.json, which can be loaded. Returns their number. All are complete on the disk before the first of them replaces

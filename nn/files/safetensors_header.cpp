@@ -13,10 +13,9 @@ struct DtypeName {
   std::string_view name;
   ScalarType type;
 };
-constexpr DtypeName kDtypes[] = {{"F64", kDouble},    {"F32", kFloat},       {"F16", kHalf},
-                                 {"BF16", kBFloat16}, {"I64", kLong},        {"I32", kInt},
-                                 {"I16", kShort},     {"I8", kChar},         {"U8", kByte},
-                                 {"BOOL", kBool},     {"C64", kComplexFloat}};
+constexpr DtypeName kDtypes[] = {{"F64", kDouble}, {"F32", kFloat}, {"F16", kHalf},        {"BF16", kBFloat16},
+                                 {"I64", kLong},   {"I32", kInt},   {"I16", kShort},       {"I8", kChar},
+                                 {"U8", kByte},    {"BOOL", kBool}, {"C64", kComplexFloat}};
 constexpr std::string_view kMetadata = "__metadata__";
 
 ScalarType dtype_named(const std::string& text, const std::string& tensor, const std::string& file) {
@@ -29,16 +28,14 @@ ScalarType dtype_named(const std::string& text, const std::string& tensor, const
 std::string_view name_of(ScalarType type) {
   const auto* found = std::find_if(std::begin(kDtypes), std::end(kDtypes),
                                    [type](const DtypeName& known) { return known.type == type; });
-  check(found != std::end(kDtypes), "safetensors has no dtype for ", type,
-        "; save view_as_real() of the tensor");
+  check(found != std::end(kDtypes), "safetensors has no dtype for ", type, "; save view_as_real() of the tensor");
   return found->name;
 }
 
 // "[2,3]"
 std::string shape_text(const TensorEntry& entry) {
   std::string out = "[";
-  for (std::size_t d = 0; d < entry.sizes.size(); ++d)
-    out += (d == 0 ? "" : ",") + std::to_string(entry.sizes[d]);
+  for (std::size_t d = 0; d < entry.sizes.size(); ++d) out += (d == 0 ? "" : ",") + std::to_string(entry.sizes[d]);
   return out + "]";
 }
 
@@ -55,8 +52,7 @@ void parse_shape(JsonReader& in, TensorEntry& entry) {
   array(in, [&] {
     const uint64_t size = in.integer();
     if (size > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) in.fail_at("size too large");
-    if (entry.sizes.size() == static_cast<std::size_t>(kMaxDims))
-      in.fail_at("tensor with more than 12 dimensions");
+    if (entry.sizes.size() == static_cast<std::size_t>(kMaxDims)) in.fail_at("tensor with more than 12 dimensions");
     entry.sizes.push_back(static_cast<int64_t>(size));
   });
 }
@@ -92,8 +88,8 @@ TensorEntry parse_tensor(JsonReader& in, std::string name, const std::string& fi
 
 // Throws Error unless the offsets span as many bytes as the shape and dtype need.
 void check_bytes(const TensorEntry& entry, const std::string& file) {
-  check(entry.begin <= entry.end, file, ": tensor '", entry.name, "' ends (", entry.end,
-        ") before it begins (", entry.begin, ")");
+  check(entry.begin <= entry.end, file, ": tensor '", entry.name, "' ends (", entry.end, ") before it begins (",
+        entry.begin, ")");
   // A size of 0 counts as 1 here, so it does not hide an overflow of the strides.
   int64_t bytes = item_size(entry.dtype);
   bool overflow = false, none = false;
@@ -103,9 +99,9 @@ void check_bytes(const TensorEntry& entry, const std::string& file) {
   }
   check(!overflow, file, ": tensor '", entry.name, "' of shape ", entry.sizes, " is too large");
   if (none) bytes = 0;
-  check(static_cast<uint64_t>(bytes) == entry.end - entry.begin, file, ": tensor '", entry.name,
-        "' of shape ", entry.sizes, " and dtype ", entry.dtype, " needs ", bytes,
-        " bytes, but its offsets span ", entry.end - entry.begin);
+  check(static_cast<uint64_t>(bytes) == entry.end - entry.begin, file, ": tensor '", entry.name, "' of shape ",
+        entry.sizes, " and dtype ", entry.dtype, " needs ", bytes, " bytes, but its offsets span ",
+        entry.end - entry.begin);
 }
 
 void check_cover(const std::vector<TensorEntry>& tensors, uint64_t data_bytes, const std::string& file) {
@@ -116,11 +112,11 @@ void check_cover(const std::vector<TensorEntry>& tensors, uint64_t data_bytes, c
   });
   uint64_t at = 0;
   for (const TensorEntry* entry : order) {
-    check(entry->begin == at, file, ": tensor '", entry->name, "' begins at byte ", entry->begin,
-          " instead of ", at, ": tensors must neither overlap nor leave gaps");
+    check(entry->begin == at, file, ": tensor '", entry->name, "' begins at byte ", entry->begin, " instead of ", at,
+          ": tensors must neither overlap nor leave gaps");
     at = entry->end;
-    check(at <= data_bytes, file, ": tensor '", entry->name, "' ends at byte ", at, ", but the file has ",
-          data_bytes, " bytes of elements: it is truncated");
+    check(at <= data_bytes, file, ": tensor '", entry->name, "' ends at byte ", at, ", but the file has ", data_bytes,
+          " bytes of elements: it is truncated");
   }
   check(at == data_bytes, file, ": the tensors end at byte ", at, ", but the file has ", data_bytes,
         " bytes of elements");
@@ -145,9 +141,7 @@ Header parse_header(std::string_view text, uint64_t data_bytes, const std::strin
   return header;
 }
 
-std::string kind_text(const TensorEntry& entry) {
-  return std::string(name_of(entry.dtype)) + shape_text(entry);
-}
+std::string kind_text(const TensorEntry& entry) { return std::string(name_of(entry.dtype)) + shape_text(entry); }
 
 std::string format_header(const Header& header) {
   std::string out = "{";
@@ -159,9 +153,8 @@ std::string format_header(const Header& header) {
   }
   for (const TensorEntry& entry : header.tensors) {
     if (out.size() > 1) out += ",";
-    out +=
-        concat(json_quoted(entry.name), ":{\"dtype\":\"", name_of(entry.dtype),
-               "\",\"shape\":", shape_text(entry), ",\"data_offsets\":[", entry.begin, ",", entry.end, "]}");
+    out += concat(json_quoted(entry.name), ":{\"dtype\":\"", name_of(entry.dtype), "\",\"shape\":", shape_text(entry),
+                  ",\"data_offsets\":[", entry.begin, ",", entry.end, "]}");
   }
   out += "}";
   out.resize((out.size() + 7) / 8 * 8, ' ');

@@ -45,11 +45,9 @@ OrderedDict<std::string, std::string> parse_index(std::string_view text, const s
 }
 
 std::string format_index(const OrderedDict<std::string, std::string>& shard_of, uint64_t bytes) {
-  std::string out =
-      concat("{\n  \"metadata\": {\n    \"total_size\": ", bytes, "\n  },\n  \"weight_map\": {");
+  std::string out = concat("{\n  \"metadata\": {\n    \"total_size\": ", bytes, "\n  },\n  \"weight_map\": {");
   for (const auto& item : shard_of)
-    out += concat(out.back() == '{' ? "\n    " : ",\n    ", json_quoted(item.key()), ": ",
-                  json_quoted(item.value()));
+    out += concat(out.back() == '{' ? "\n    " : ",\n    ", json_quoted(item.key()), ": ", json_quoted(item.value()));
   return out + "\n  }\n}\n";
 }
 
@@ -64,8 +62,7 @@ std::string checkpoint_file(const std::string& path) {
     if (name.ends_with(".safetensors")) files.push_back(name);
   }
   check(!error, path, ": cannot be read: ", error.message());
-  check(!indices.empty() || !files.empty(), path, ": is a folder without *", kIndexEnding,
-        " and *.safetensors");
+  check(!indices.empty() || !files.empty(), path, ": is a folder without *", kIndexEnding, " and *.safetensors");
   return only(indices.empty() ? files : indices, path);
 }
 

@@ -24,14 +24,13 @@ constexpr int64_t kConverted = 1 << 20;         // elements that are converted a
 uint64_t bytes_of(const TensorEntry& entry) { return entry.end - entry.begin; }
 
 Header read_header(const ByteSource& source, const std::string& file, uint64_t& start) {
-  check(source.size() >= 8, file, ": is not a safetensors file: it has ", source.size(),
-        " bytes, fewer than 8");
+  check(source.size() >= 8, file, ": is not a safetensors file: it has ", source.size(), " bytes, fewer than 8");
   uint64_t header_bytes = 0;
   source.read(&header_bytes, 0, 8);
-  check(header_bytes <= kMaxHeaderBytes, file, ": is not a safetensors file: its header would have ",
-        header_bytes, " bytes, more than the limit of ", kMaxHeaderBytes);
-  check(header_bytes <= source.size() - 8, file, ": is truncated: its header has ", header_bytes,
-        " bytes, but only ", source.size() - 8, " follow");
+  check(header_bytes <= kMaxHeaderBytes, file, ": is not a safetensors file: its header would have ", header_bytes,
+        " bytes, more than the limit of ", kMaxHeaderBytes);
+  check(header_bytes <= source.size() - 8, file, ": is truncated: its header has ", header_bytes, " bytes, but only ",
+        source.size() - 8, " follow");
   std::string text(header_bytes, '\0');
   source.read(text.data(), 8, text.size());
   start = 8 + header_bytes;
@@ -51,12 +50,10 @@ optional<Sums> take_sums(Header& header, Checksums checksums, const std::string&
   return sums;
 }
 
-void check_bools(const char* bytes, uint64_t count, uint64_t first, const std::string& name,
-                 const std::string& file) {
+void check_bools(const char* bytes, uint64_t count, uint64_t first, const std::string& name, const std::string& file) {
   const char* wrong = std::find_if(bytes, bytes + count, [](unsigned char c) { return c > 1; });
   if (wrong != bytes + count)
-    fail(file, ": tensor '", name, "' is BOOL, but its element ",
-         first + static_cast<uint64_t>(wrong - bytes), " is ",
+    fail(file, ": tensor '", name, "' is BOOL, but its element ", first + static_cast<uint64_t>(wrong - bytes), " is ",
          static_cast<int>(static_cast<unsigned char>(*wrong)));
 }
 
@@ -97,15 +94,12 @@ SafeTensorsReader::SafeTensorsReader(const std::string& path, Checksums checksum
   else
     add_only(file, open_file(file), checksums);
 }
-SafeTensorsReader::SafeTensorsReader(std::unique_ptr<ByteSource> source, const std::string& name,
-                                     Checksums checksums) {
+SafeTensorsReader::SafeTensorsReader(std::unique_ptr<ByteSource> source, const std::string& name, Checksums checksums) {
   add_only(name, std::move(source), checksums);
 }
 
-void SafeTensorsReader::add_only(const std::string& file, std::unique_ptr<ByteSource> source,
-                                 Checksums checksums) {
-  for (TensorEntry& entry : add_shard(file, std::move(source), checksums))
-    items_.push_back({std::move(entry), 0});
+void SafeTensorsReader::add_only(const std::string& file, std::unique_ptr<ByteSource> source, Checksums checksums) {
+  for (TensorEntry& entry : add_shard(file, std::move(source), checksums)) items_.push_back({std::move(entry), 0});
 }
 
 std::vector<TensorEntry> SafeTensorsReader::add_shard(std::string file, std::unique_ptr<ByteSource> source,
@@ -136,8 +130,8 @@ void SafeTensorsReader::open_index(const std::string& path, Checksums checksums)
     const std::string file = folder + item.value();
     for (TensorEntry& entry : add_shard(file, open_file(file), checksums)) {
       const std::string* expected = shard_of.find(entry.name);
-      check(expected != nullptr && *expected == item.value(), file, ": has the tensor '", entry.name,
-            "', which ", path, expected == nullptr ? " does not list" : concat(" lists for ", *expected));
+      check(expected != nullptr && *expected == item.value(), file, ": has the tensor '", entry.name, "', which ", path,
+            expected == nullptr ? " does not list" : concat(" lists for ", *expected));
       std::string name = entry.name;
       found.emplace(std::move(name), Item{std::move(entry), shards_.size() - 1});
     }
@@ -163,9 +157,7 @@ void SafeTensorsReader::read_pieces(const std::vector<Piece>& pieces, bool verif
     chunks += static_cast<int64_t>((bytes_of(piece.item->entry) + kChunk - 1) / kChunk);
   }
   std::vector<uint32_t> sums(verify ? static_cast<std::size_t>(chunks) : 0);
-  const auto chunk_bytes = [](const TensorEntry& entry, uint64_t at) {
-    return std::min(kChunk, bytes_of(entry) - at);
-  };
+  const auto chunk_bytes = [](const TensorEntry& entry, uint64_t at) { return std::min(kChunk, bytes_of(entry) - at); };
   const auto read_chunk = [&](int64_t chunk, std::unique_ptr<char[]>& scratch) {
     const auto after = std::upper_bound(first.begin(), first.end(), chunk);
     const std::size_t index = static_cast<std::size_t>(after - first.begin()) - 1;

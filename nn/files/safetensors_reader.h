@@ -55,8 +55,7 @@ class SafeTensorsReader {
     char* to;
   };
 
-  std::vector<TensorEntry> add_shard(std::string file, std::unique_ptr<ByteSource> source,
-                                     Checksums checksums);
+  std::vector<TensorEntry> add_shard(std::string file, std::unique_ptr<ByteSource> source, Checksums checksums);
   void add_only(const std::string& file, std::unique_ptr<ByteSource> source, Checksums checksums);
   void open_index(const std::string& path, Checksums checksums);
   bool has_sum(const Item& item) const;

@@ -19,8 +19,8 @@ std::string hex(uint32_t value) {
 
 // The advice for a file that another program has changed.
 std::string cure() {
-  return concat("; if another program changed the file and kept its entry \"", kSumsKey, "\", set ",
-                kIgnoreSums, "=1 to load it anyway");
+  return concat("; if another program changed the file and kept its entry \"", kSumsKey, "\", set ", kIgnoreSums,
+                "=1 to load it anyway");
 }
 
 std::unordered_map<std::string, uint32_t> parse_group(JsonReader& in) {
@@ -85,16 +85,15 @@ void check_header_sums(const Header& header, const Sums& sums, const std::string
     const std::string* text = header.metadata.find(key);
     check(text != nullptr, file, ": damaged: metadata '", key, "' is missing", cure());
     const uint32_t actual = crc32(text->data(), text->size());
-    check(actual == sum, file, ": damaged: metadata '", key, "' has CRC-32 ", hex(actual), " instead of ",
-          hex(sum), cure());
+    check(actual == sum, file, ": damaged: metadata '", key, "' has CRC-32 ", hex(actual), " instead of ", hex(sum),
+          cure());
   }
 }
 
 void check_tensor_sum(const TensorEntry& entry, uint32_t actual, const Sums& sums, const std::string& file) {
   const auto found = sums.tensors.find(entry.name);
   check(found == sums.tensors.end() || found->second == actual, file, ": damaged: tensor '", entry.name,
-        "' has CRC-32 ", hex(actual), " instead of ", found == sums.tensors.end() ? "" : hex(found->second),
-        cure());
+        "' has CRC-32 ", hex(actual), " instead of ", found == sums.tensors.end() ? "" : hex(found->second), cure());
 }
 
 }  // namespace tandem::serialize

@@ -11,8 +11,7 @@ namespace tandem::nn::functional {
 ///
 /// key_padding_mask [N, S]: true (or not 0) hides a key. attn_mask [L, S] or [N * heads, L, S]: bool hides where true,
 /// numbers are added to the scores. Throws Error on other shapes.
-std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, const Tensor& key,
-                                                        const Tensor& value,
+std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, const Tensor& key, const Tensor& value,
                                                         const MultiheadAttentionForwardFuncOptions& options);
 
 }  // namespace tandem::nn::functional

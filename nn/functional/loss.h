@@ -11,8 +11,7 @@ Tensor mse_loss(const Tensor& input, const Tensor& target, const MSELossFuncOpti
 Tensor l1_loss(const Tensor& input, const Tensor& target, const L1LossFuncOptions& options = {});
 Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, const SmoothL1LossFuncOptions& options = {});
 /// With `beta` in place of that of the options.
-inline Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, SmoothL1LossFuncOptions options,
-                             double beta) {
+inline Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, SmoothL1LossFuncOptions options, double beta) {
   return smooth_l1_loss(input, target, options.beta(beta));
 }
 Tensor huber_loss(const Tensor& input, const Tensor& target, const HuberLossFuncOptions& options = {});
@@ -38,13 +37,10 @@ Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target,
 /// log_probs [T, N, C] or [T, C]; see tandem::ctc_loss.
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
                 const Tensor& target_lengths, const CTCLossFuncOptions& options = {});
-Tensor soft_margin_loss(const Tensor& input, const Tensor& target,
-                        const SoftMarginLossFuncOptions& options = {});
-Tensor multi_margin_loss(const Tensor& input, const Tensor& target,
-                         const MultiMarginLossFuncOptions& options = {});
+Tensor soft_margin_loss(const Tensor& input, const Tensor& target, const SoftMarginLossFuncOptions& options = {});
+Tensor multi_margin_loss(const Tensor& input, const Tensor& target, const MultiMarginLossFuncOptions& options = {});
 Tensor multilabel_soft_margin_loss(const Tensor& input, const Tensor& target,
                                    const MultilabelSoftMarginLossFuncOptions& options = {});
-Tensor poisson_nll_loss(const Tensor& input, const Tensor& target,
-                        const PoissonNLLLossFuncOptions& options = {});
+Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, const PoissonNLLLossFuncOptions& options = {});
 
 }  // namespace tandem::nn::functional

@@ -120,8 +120,8 @@ void ReLU6Impl::pretty_print(std::ostream& stream) const {
 }
 Tensor LeakyReLUImpl::forward(Tensor input) { return functional::leaky_relu(std::move(input), options); }
 void LeakyReLUImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::LeakyReLU(negative_slope=" << options.negative_slope()
-         << inplace_note(options.inplace()) << ")";
+  stream << "tandem::nn::LeakyReLU(negative_slope=" << options.negative_slope() << inplace_note(options.inplace())
+         << ")";
 }
 Tensor ELUImpl::forward(Tensor input) { return functional::elu(std::move(input), options); }
 void ELUImpl::pretty_print(std::ostream& stream) const {
@@ -180,9 +180,7 @@ void SoftshrinkImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::Softshrink(lambda=" << options.lambda() << ")";
 }
 Tensor GLUImpl::forward(const Tensor& input) { return functional::glu(input, options); }
-void GLUImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::GLU(dim=" << options.dim() << ")";
-}
+void GLUImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::GLU(dim=" << options.dim() << ")"; }
 Tensor SoftminImpl::forward(const Tensor& input) { return (-input).softmax(options.dim()); }
 void SoftminImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::Softmin(dim=" << options.dim() << ")";
@@ -191,16 +189,14 @@ void SoftminImpl::pretty_print(std::ostream& stream) const {
 Tensor TanhshrinkImpl::forward(const Tensor& input) { return tandem::tanhshrink(input); }
 void TanhshrinkImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::Tanhshrink()"; }
 Tensor Softmax2dImpl::forward(const Tensor& input) {
-  check(input.dim() == 3 || input.dim() == 4, "Softmax2d: input must be [N, C, H, W] or [C, H, W], got ",
-        input);
+  check(input.dim() == 3 || input.dim() == 4, "Softmax2d: input must be [N, C, H, W] or [C, H, W], got ", input);
   return input.softmax(-3);
 }
 void Softmax2dImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::Softmax2d()"; }
 
 PReLUImpl::PReLUImpl(const PReLUOptions& options) : options(options) { PReLUImpl::reset(); }
 void PReLUImpl::reset() {
-  weight = register_parameter("weight",
-                              full({options.num_parameters()}, options.init(), dtype(get_default_dtype())));
+  weight = register_parameter("weight", full({options.num_parameters()}, options.init(), dtype(get_default_dtype())));
 }
 Tensor PReLUImpl::forward(const Tensor& input) { return tandem::prelu(input, weight); }
 void PReLUImpl::pretty_print(std::ostream& stream) const {

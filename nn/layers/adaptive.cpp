@@ -23,10 +23,10 @@ AdaptiveLogSoftmaxWithLossImpl::AdaptiveLogSoftmaxWithLossImpl(AdaptiveLogSoftma
   const auto& given = options.cutoffs();
   bool increasing = !given.empty() && given.front() > 0 && given.back() < options.n_classes();
   for (std::size_t i = 1; i < given.size(); ++i) increasing = increasing && given[i - 1] < given[i];
-  check(increasing, "AdaptiveLogSoftmaxWithLoss: cutoffs must be positive, increasing and below n_classes = ",
-        options.n_classes(), ", got ", concat(given));
-  check(options.div_value() > 0, "AdaptiveLogSoftmaxWithLoss: div_value must be positive, got ",
-        options.div_value());
+  check(increasing,
+        "AdaptiveLogSoftmaxWithLoss: cutoffs must be positive, increasing and below n_classes = ", options.n_classes(),
+        ", got ", concat(given));
+  check(options.div_value() > 0, "AdaptiveLogSoftmaxWithLoss: div_value must be positive, got ", options.div_value());
   AdaptiveLogSoftmaxWithLossImpl::reset();
 }
 
@@ -36,8 +36,7 @@ void AdaptiveLogSoftmaxWithLossImpl::reset() {
   shortlist_size = cutoffs[0];
   n_clusters = static_cast<int64_t>(cutoffs.size()) - 1;
   head_size = shortlist_size + n_clusters;
-  head = register_module("head",
-                         Linear(LinearOptions(options.in_features(), head_size).bias(options.head_bias())));
+  head = register_module("head", Linear(LinearOptions(options.in_features(), head_size).bias(options.head_bias())));
   tail = register_module("tail", ModuleList());
   for (std::size_t i = 0; i + 1 < cutoffs.size(); ++i) {
     const auto hidden = static_cast<int64_t>(static_cast<double>(options.in_features()) /
@@ -74,8 +73,7 @@ ASMoutput AdaptiveLogSoftmaxWithLossImpl::forward(const Tensor& input, const Ten
     const int64_t low = cutoffs[static_cast<std::size_t>(i)], high = cutoffs[static_cast<std::size_t>(i) + 1];
     const Tensor rows = ((y >= low) & (y < high)).nonzero().squeeze(1);
     if (rows.numel() == 0) continue;
-    const Tensor scores =
-        tail->at<SequentialImpl>(static_cast<std::size_t>(i)).forward(x.index_select(0, rows));
+    const Tensor scores = tail->at<SequentialImpl>(static_cast<std::size_t>(i)).forward(x.index_select(0, rows));
     const Tensor own = (y.index_select(0, rows) - low).unsqueeze(1);
     output = output.index_copy(0, rows, log_softmax(scores, 1).gather(1, own).squeeze(1));
     entry = entry.index_copy(0, rows, full({rows.numel()}, shortlist_size + i, entry.options()));

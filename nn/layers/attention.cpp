@@ -36,8 +36,8 @@ Tensor part(const Tensor& t, int64_t index, int64_t count, int64_t width) {
 Projected packed_projection(const Tensor& query, const Tensor& key, const Tensor& value, const Options& o) {
   const Tensor &w = o.in_proj_weight(), &b = o.in_proj_bias();
   const int64_t e = query.size(2);
-  check(w.defined() && w.dim() == 2 && w.size(0) == 3 * e, kName, ": in_proj_weight must be [", 3 * e, ", ",
-        e, "], got ", w);
+  check(w.defined() && w.dim() == 2 && w.size(0) == 3 * e, kName, ": in_proj_weight must be [", 3 * e, ", ", e,
+        "], got ", w);
   if (query.is_same(key) && key.is_same(value)) {
     const std::vector<Tensor> all = linear(query, w, b).chunk(3, -1);
     return {all[0], all[1], all[2]};
@@ -47,19 +47,17 @@ Projected packed_projection(const Tensor& query, const Tensor& key, const Tensor
     const std::vector<Tensor> both = linear(key, part(w, 1, 2, e), part(b, 1, 2, e)).chunk(2, -1);
     return {q, both[0], both[1]};
   }
-  return {q, linear(key, part(w, 1, 1, e), part(b, 1, 1, e)),
-          linear(value, part(w, 2, 1, e), part(b, 2, 1, e))};
+  return {q, linear(key, part(w, 1, 1, e), part(b, 1, 1, e)), linear(value, part(w, 2, 1, e), part(b, 2, 1, e))};
 }
 
 Projected separate_projection(const Tensor& query, const Tensor& key, const Tensor& value, const Options& o) {
   const int64_t e = query.size(2);
   const auto project = [&](const char* name, const Tensor& x, const Tensor& w, int64_t index) {
-    check(w.defined() && w.dim() == 2 && w.size(0) == e && w.size(1) == x.size(2), kName, ": ", name,
-          " must be [", e, ", ", x.size(2), "], got ", w);
+    check(w.defined() && w.dim() == 2 && w.size(0) == e && w.size(1) == x.size(2), kName, ": ", name, " must be [", e,
+          ", ", x.size(2), "], got ", w);
     return linear(x, w, part(o.in_proj_bias(), index, 1, e));
   };
-  return {project("q_proj_weight", query, o.q_proj_weight(), 0),
-          project("k_proj_weight", key, o.k_proj_weight(), 1),
+  return {project("q_proj_weight", query, o.q_proj_weight(), 0), project("k_proj_weight", key, o.k_proj_weight(), 1),
           project("v_proj_weight", value, o.v_proj_weight(), 2)};
 }
 
@@ -93,15 +91,14 @@ Tensor combined_mask(const Options& o, const Tensor& q, const Tensor& k, int64_t
   Tensor mask;
   if (const Tensor& given = o.attn_mask(); given.defined()) {
     const bool flat = given.dim() == 2, each = given.dim() == 3 && given.size(0) == batch * heads;
-    check((flat || each) && given.size(-2) == queries && given.size(-1) == keys, kName,
-          ": attn_mask must be [", queries, ", ", keys, "] or [", batch * heads, ", ", queries, ", ", keys,
-          "], got ", given);
+    check((flat || each) && given.size(-2) == queries && given.size(-1) == keys, kName, ": attn_mask must be [",
+          queries, ", ", keys, "] or [", batch * heads, ", ", queries, ", ", keys, "], got ", given);
     mask = lengthened(additive(given, q));
     if (each) mask = mask.unflatten(0, {batch, heads});
   }
   if (const Tensor& given = o.key_padding_mask(); given.defined()) {
-    check(given.dim() == 2 && given.size(0) == batch && given.size(1) == keys, kName,
-          ": key_padding_mask must be [", batch, ", ", keys, "], got ", given);
+    check(given.dim() == 2 && given.size(0) == batch && given.size(1) == keys, kName, ": key_padding_mask must be [",
+          batch, ", ", keys, "], got ", given);
     const Tensor hidden = given.dtype() == kBool ? given : given != 0;
     const Tensor padding = additive(lengthened(hidden), q).unsqueeze(1).unsqueeze(2);
     mask = mask.defined() ? mask + padding : padding;
@@ -121,8 +118,8 @@ std::tuple<Tensor, Tensor> weighted(const Projected& p, const Tensor& mask, cons
 void check_inputs(const Tensor& query, const Tensor& key, const Tensor& value, const Options& o) {
   check(query.dim() == 3 && key.dim() == 3 && value.dim() == 3 && query.size(2) == o.embed_dim_to_check() &&
             key.size(0) == value.size(0) && key.size(1) == value.size(1) && key.size(1) == query.size(1),
-        kName, ": expected query [L, N, ", o.embed_dim_to_check(),
-        "], key [S, N, K] and value [S, N, V]\n  query ", query, "\n  key   ", key, "\n  value ", value);
+        kName, ": expected query [L, N, ", o.embed_dim_to_check(), "], key [S, N, K] and value [S, N, V]\n  query ",
+        query, "\n  key   ", key, "\n  value ", value);
   check(o.num_heads() > 0 && query.size(2) % o.num_heads() == 0, kName, ": num_heads = ", o.num_heads(),
         " must be positive and divide embed_dim = ", query.size(2));
   check(o.bias_k().defined() == o.bias_v().defined(), kName, ": pass both of bias_k and bias_v, or neither");
@@ -130,14 +127,11 @@ void check_inputs(const Tensor& query, const Tensor& key, const Tensor& value, c
         ": bias_k and bias_v cannot be added to static_k and static_v");
 }
 
-Tensor with_zero(const Tensor& t) {
-  return cat({t, zeros({t.size(0), t.size(1), 1, t.size(3)}, t.options())}, 2);
-}
+Tensor with_zero(const Tensor& t) { return cat({t, zeros({t.size(0), t.size(1), 1, t.size(3)}, t.options())}, 2); }
 
 }  // namespace
 
-std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, const Tensor& key,
-                                                        const Tensor& value,
+std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, const Tensor& key, const Tensor& value,
                                                         const MultiheadAttentionForwardFuncOptions& o) {
   check_inputs(query, key, value, o);
   const int64_t queries = query.size(0), batch = query.size(1), e = query.size(2), heads = o.num_heads();
@@ -150,10 +144,8 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, con
     ++appended;
   }
   p.q = heads_of(p.q, heads);
-  p.k = o.static_k().defined() ? given_heads("static_k", o.static_k(), batch, heads, e / heads)
-                               : heads_of(p.k, heads);
-  p.v = o.static_v().defined() ? given_heads("static_v", o.static_v(), batch, heads, e / heads)
-                               : heads_of(p.v, heads);
+  p.k = o.static_k().defined() ? given_heads("static_k", o.static_k(), batch, heads, e / heads) : heads_of(p.k, heads);
+  p.v = o.static_v().defined() ? given_heads("static_v", o.static_v(), batch, heads, e / heads) : heads_of(p.v, heads);
   if (o.add_zero_attn()) {
     p.k = with_zero(p.k);
     p.v = with_zero(p.v);
@@ -165,8 +157,7 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, con
     std::tie(out, weights) = weighted(p, mask, o);
   else
     out = scaled_dot_product_attention(p.q, p.k, p.v, mask, o.training() ? o.dropout_p() : 0);
-  out =
-      linear(out.permute({2, 0, 1, 3}).reshape({queries, batch, e}), o.out_proj_weight(), o.out_proj_bias());
+  out = linear(out.permute({2, 0, 1, 3}).reshape({queries, batch, e}), o.out_proj_weight(), o.out_proj_bias());
   if (o.need_weights() && o.average_attn_weights()) weights = weights.mean(IntArrayRef(1));
   return {out, weights};
 }
@@ -223,11 +214,9 @@ void MultiheadAttentionImpl::_reset_parameters() {
   if (bias_v.defined()) init::xavier_normal_(bias_v);
 }
 
-std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Tensor& query, const Tensor& key,
-                                                           const Tensor& value,
+std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Tensor& query, const Tensor& key, const Tensor& value,
                                                            const Tensor& key_padding_mask, bool need_weights,
-                                                           const Tensor& attn_mask,
-                                                           bool average_attn_weights) {
+                                                           const Tensor& attn_mask, bool average_attn_weights) {
   functional::MultiheadAttentionForwardFuncOptions o(options.embed_dim(), options.num_heads(), in_proj_weight,
                                                      in_proj_bias, bias_k, bias_v, options.add_zero_attn(),
                                                      options.dropout(), out_proj->weight, out_proj->bias);

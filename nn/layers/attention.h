@@ -32,8 +32,7 @@ class MultiheadAttentionImpl : public Cloneable<MultiheadAttentionImpl> {
   int64_t head_dim = 0;
 
  protected:
-  FORWARD_HAS_DEFAULT_ARGS({3, AnyValue(Tensor())}, {4, AnyValue(true)}, {5, AnyValue(Tensor())},
-                           {6, AnyValue(true)})
+  FORWARD_HAS_DEFAULT_ARGS({3, AnyValue(Tensor())}, {4, AnyValue(true)}, {5, AnyValue(Tensor())}, {6, AnyValue(true)})
 };
 TANDEM_MODULE(MultiheadAttention);
 

@@ -14,8 +14,8 @@ Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor&
                   const BatchNormFuncOptions& options) {
   check(options.momentum().has_value() || !options.training() || !running_mean.defined(),
         "batch_norm: updating running statistics requires a momentum");
-  return tandem::batch_norm(input, options.weight(), options.bias(), running_mean, running_var,
-                            options.training(), options.momentum().value_or(0), options.eps());
+  return tandem::batch_norm(input, options.weight(), options.bias(), running_mean, running_var, options.training(),
+                            options.momentum().value_or(0), options.eps());
 }
 
 }  // namespace tandem::nn::functional
@@ -66,8 +66,8 @@ void BatchNormImplBase<Derived>::reset_parameters() {
 
 template <class Derived>
 void BatchNormImplBase<Derived>::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::" << batch_norm_name<Derived>() << "(" << options.num_features()
-         << ", eps=" << options.eps() << ", momentum=";
+  stream << "tandem::nn::" << batch_norm_name<Derived>() << "(" << options.num_features() << ", eps=" << options.eps()
+         << ", momentum=";
   if (options.momentum())
     stream << *options.momentum();
   else
@@ -81,8 +81,7 @@ template <class Derived>
 Tensor BatchNormImplBase<Derived>::forward(const Tensor& input) {
   constexpr bool one = std::is_same_v<Derived, BatchNorm1dImpl>;
   if constexpr (one)
-    check(input.dim() == 2 || input.dim() == 3, "BatchNorm1d: input must be [N, C] or [N, C, L], got ",
-          input);
+    check(input.dim() == 2 || input.dim() == 3, "BatchNorm1d: input must be [N, C] or [N, C, L], got ", input);
   else if constexpr (std::is_same_v<Derived, BatchNorm2dImpl>)
     check(input.dim() == 4, "BatchNorm2d: input must be [N, C, H, W], got ", input);
   else
@@ -92,16 +91,16 @@ Tensor BatchNormImplBase<Derived>::forward(const Tensor& input) {
           ": nn::fuse has folded this layer into the one before it, so it cannot train; call eval(), or "
           "train the model "
           "before it is fused");
-    check(input.dim() == folded_rank, batch_norm_name<Derived>(),
-          ": nn::fuse has folded this layer for inputs of ", folded_rank, " dimensions, got ", input);
+    check(input.dim() == folded_rank, batch_norm_name<Derived>(), ": nn::fuse has folded this layer for inputs of ",
+          folded_rank, " dimensions, got ", input);
     return input;
   }
   const bool training = this->is_training() || !running_mean.defined();
   if (normalize)
-    return normalize({input, weight, bias, running_mean, running_var, num_batches_tracked, training,
-                      options.momentum(), options.eps()});
-  return autograd::batch_norm_tracked(input, weight, bias, running_mean, running_var, num_batches_tracked,
-                                      training, options.momentum(), options.eps());
+    return normalize({input, weight, bias, running_mean, running_var, num_batches_tracked, training, options.momentum(),
+                      options.eps()});
+  return autograd::batch_norm_tracked(input, weight, bias, running_mean, running_var, num_batches_tracked, training,
+                                      options.momentum(), options.eps());
 }
 
 template class BatchNormImplBase<BatchNorm1dImpl>;

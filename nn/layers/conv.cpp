@@ -20,8 +20,8 @@ Tensor conv1d(const Tensor& input, const Tensor& weight, const Conv1dFuncOptions
   // Computed as conv2d on an image with one row.
   check(weight.dim() == 3, "conv1d: weight must be [out, C / groups, kernel], got ", weight);
   const int64_t stride[2] = {1, options.stride()[0]}, dilation[2] = {1, options.dilation()[0]};
-  return tandem::conv2d(input.unsqueeze(-2), weight.unsqueeze(-2), options.bias(), IntArrayRef(stride, 2),
-                        "same", IntArrayRef(dilation, 2), options.groups())
+  return tandem::conv2d(input.unsqueeze(-2), weight.unsqueeze(-2), options.bias(), IntArrayRef(stride, 2), "same",
+                        IntArrayRef(dilation, 2), options.groups())
       .squeeze(-2);
 }
 
@@ -41,18 +41,15 @@ Tensor conv3d(const Tensor& input, const Tensor& weight, const Conv3dFuncOptions
                         *options.dilation(), options.groups());
 }
 
-Tensor conv_transpose1d(const Tensor& input, const Tensor& weight,
-                        const ConvTranspose1dFuncOptions& options) {
+Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const ConvTranspose1dFuncOptions& options) {
   return tandem::conv_transpose1d(input, weight, options.bias(), *options.stride(), *options.padding(),
                                   *options.output_padding(), options.groups(), *options.dilation());
 }
-Tensor conv_transpose2d(const Tensor& input, const Tensor& weight,
-                        const ConvTranspose2dFuncOptions& options) {
+Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const ConvTranspose2dFuncOptions& options) {
   return tandem::conv_transpose2d(input, weight, options.bias(), *options.stride(), *options.padding(),
                                   *options.output_padding(), options.groups(), *options.dilation());
 }
-Tensor conv_transpose3d(const Tensor& input, const Tensor& weight,
-                        const ConvTranspose3dFuncOptions& options) {
+Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, const ConvTranspose3dFuncOptions& options) {
   return tandem::conv_transpose3d(input, weight, options.bias(), *options.stride(), *options.padding(),
                                   *options.output_padding(), options.groups(), *options.dilation());
 }
@@ -68,9 +65,8 @@ std::ostream& operator<<(std::ostream& stream, const ExpandingArray<D>& values) 
 }
 
 void check_channels(const char* layer, int64_t in, int64_t out, int64_t groups) {
-  check(in > 0 && out > 0 && groups > 0, layer,
-        ": channels and groups must be positive, got in_channels=", in, ", out_channels=", out,
-        ", groups=", groups);
+  check(in > 0 && out > 0 && groups > 0, layer, ": channels and groups must be positive, got in_channels=", in,
+        ", out_channels=", out, ", groups=", groups);
   check(in % groups == 0, layer, ": in_channels (", in, ") must be divisible by groups (", groups, ")");
   check(out % groups == 0, layer, ": out_channels (", out, ") must be divisible by groups (", groups, ")");
 }
@@ -113,8 +109,7 @@ ConvNdImpl<D, Derived>::ConvNdImpl(const ConvOptions<D>& options) : options(opti
   check_positive(layer, "dilation", options.dilation());
   check(!options.padding().is_same() || options.stride().all(1), layer,
         ": padding kSame is not supported with a stride, got stride ", options.stride());
-  check(options.padding_mode() != kConstant, layer,
-        ": padding_mode must be kZeros, kReflect, kReplicate or kCircular");
+  check(options.padding_mode() != kConstant, layer, ": padding_mode must be kZeros, kReflect, kReplicate or kCircular");
   ConvNdImpl::reset();
 }
 
@@ -195,8 +190,8 @@ Tensor Conv2dImpl::run(const Tensor& input, const Tensor& residual, FusedActivat
   if (!padding.is_same()) {
     const bool relu = activation == FusedActivation::kReLU;
     const Tensor out = autograd::conv2d_inference(
-        padded(input), weight, bias, *options.stride(), *padding.values(), *options.dilation(),
-        options.groups(), {.residual = residual, .relu = relu, .kept = keeps_packed ? &packed_ : nullptr});
+        padded(input), weight, bias, *options.stride(), *padding.values(), *options.dilation(), options.groups(),
+        {.residual = residual, .relu = relu, .kept = keeps_packed ? &packed_ : nullptr});
     return relu ? out : detail::activated(out, activation);
   }
   Tensor out = functional::conv2d(padded(input), weight, function_options(options, padding, bias));
@@ -209,8 +204,7 @@ Tensor Conv3dImpl::forward(const Tensor& input) {
 }
 
 template <std::size_t D, class Derived>
-ConvTransposeNdImpl<D, Derived>::ConvTransposeNdImpl(const ConvTransposeOptions<D>& options)
-    : options(options) {
+ConvTransposeNdImpl<D, Derived>::ConvTransposeNdImpl(const ConvTransposeOptions<D>& options) : options(options) {
   const char* layer = D == 1 ? "ConvTranspose1d" : D == 2 ? "ConvTranspose2d" : "ConvTranspose3d";
   check_channels(layer, options.in_channels(), options.out_channels(), options.groups());
   check_positive(layer, "kernel_size", options.kernel_size());
@@ -236,9 +230,8 @@ void ConvTransposeNdImpl<D, Derived>::reset_parameters() {
 }
 template <std::size_t D, class Derived>
 void ConvTransposeNdImpl<D, Derived>::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::ConvTranspose" << D << "d(" << options.in_channels() << ", "
-         << options.out_channels() << ", kernel_size=" << options.kernel_size()
-         << ", stride=" << options.stride();
+  stream << "tandem::nn::ConvTranspose" << D << "d(" << options.in_channels() << ", " << options.out_channels()
+         << ", kernel_size=" << options.kernel_size() << ", stride=" << options.stride();
   if (!options.padding().all(0)) stream << ", padding=" << options.padding();
   if (!options.dilation().all(1)) stream << ", dilation=" << options.dilation();
   if (!options.output_padding().all(0)) stream << ", output_padding=" << options.output_padding();
@@ -252,18 +245,16 @@ functional::ConvTransposeFuncOptions<D> ConvTransposeNdImpl<D, Derived>::functio
   ExpandingArray<D> extra = options.output_padding();
   if (output_size) {
     const std::size_t count = output_size->size();
-    check(count == D || count == D + 2, "ConvTranspose: output_size must have ", D, " or ", D + 2,
-          " numbers, got ", *output_size);
-    check(input.dim() >= static_cast<int64_t>(D), "ConvTranspose: expected ", D, " or more dimensions, got ",
-          input);
+    check(count == D || count == D + 2, "ConvTranspose: output_size must have ", D, " or ", D + 2, " numbers, got ",
+          *output_size);
+    check(input.dim() >= static_cast<int64_t>(D), "ConvTranspose: expected ", D, " or more dimensions, got ", input);
     for (std::size_t d = 0; d < D; ++d) {
       const int64_t in = input.size(static_cast<int64_t>(d) - static_cast<int64_t>(D)),
                     wanted = (*output_size)[count - D + d];
       const int64_t least = (in - 1) * options.stride()[d] - 2 * options.padding()[d] +
                             options.dilation()[d] * (options.kernel_size()[d] - 1) + 1;
-      check(wanted >= least && wanted < least + options.stride()[d], "ConvTranspose: output_size ",
-            *output_size, " is impossible: dimension ", d, " must be from ", least, " to ",
-            least + options.stride()[d] - 1);
+      check(wanted >= least && wanted < least + options.stride()[d], "ConvTranspose: output_size ", *output_size,
+            " is impossible: dimension ", d, " must be from ", least, " to ", least + options.stride()[d] - 1);
       extra[d] = wanted - least;
     }
   }

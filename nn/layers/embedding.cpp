@@ -55,13 +55,13 @@ namespace tandem::nn {
 EmbeddingImpl::EmbeddingImpl(EmbeddingOptions o) : options(std::move(o)) {
   const int64_t rows = options.num_embeddings(), columns = options.embedding_dim();
   if (auto& padding = options.padding_idx()) {
-    check(*padding >= -rows && *padding < rows,
-          "Embedding: padding_idx must be within num_embeddings = ", rows, ", got ", *padding);
+    check(*padding >= -rows && *padding < rows, "Embedding: padding_idx must be within num_embeddings = ", rows,
+          ", got ", *padding);
     if (*padding < 0) padding = *padding + rows;
   }
   if (const Tensor& given = options._weight(); given.defined())
-    check(given.dim() == 2 && given.size(0) == rows && given.size(1) == columns,
-          "Embedding: _weight must be [", rows, ", ", columns, "], got ", given);
+    check(given.dim() == 2 && given.size(0) == rows && given.size(1) == columns, "Embedding: _weight must be [", rows,
+          ", ", columns, "], got ", given);
   EmbeddingImpl::reset();
 }
 void EmbeddingImpl::reset() {
@@ -93,8 +93,7 @@ Tensor EmbeddingImpl::forward(const Tensor& input) {
                                    .scale_grad_by_freq(options.scale_grad_by_freq())
                                    .sparse(options.sparse()));
 }
-Embedding Embedding::from_pretrained(const Tensor& embeddings,
-                                     const EmbeddingFromPretrainedOptions& options) {
+Embedding Embedding::from_pretrained(const Tensor& embeddings, const EmbeddingFromPretrainedOptions& options) {
   check(embeddings.dim() == 2, "Embedding: expected a weight [rows, columns], got ", embeddings);
   Embedding layer(EmbeddingOptions(embeddings.size(0), embeddings.size(1))
                       ._weight(embeddings)
@@ -110,13 +109,13 @@ Embedding Embedding::from_pretrained(const Tensor& embeddings,
 EmbeddingBagImpl::EmbeddingBagImpl(EmbeddingBagOptions o) : options(std::move(o)) {
   const int64_t rows = options.num_embeddings(), columns = options.embedding_dim();
   if (auto& padding = options.padding_idx()) {
-    check(*padding >= -rows && *padding < rows,
-          "EmbeddingBag: padding_idx must be within num_embeddings = ", rows, ", got ", *padding);
+    check(*padding >= -rows && *padding < rows, "EmbeddingBag: padding_idx must be within num_embeddings = ", rows,
+          ", got ", *padding);
     if (*padding < 0) padding = *padding + rows;
   }
   if (const Tensor& given = options._weight(); given.defined())
-    check(given.dim() == 2 && given.size(0) == rows && given.size(1) == columns,
-          "EmbeddingBag: _weight must be [", rows, ", ", columns, "], got ", given);
+    check(given.dim() == 2 && given.size(0) == rows && given.size(1) == columns, "EmbeddingBag: _weight must be [",
+          rows, ", ", columns, "], got ", given);
   EmbeddingBagImpl::reset();
 }
 void EmbeddingBagImpl::reset() {
@@ -146,8 +145,7 @@ void EmbeddingBagImpl::pretty_print(std::ostream& stream) const {
   if (options.padding_idx()) stream << ", padding_idx=" << *options.padding_idx();
   stream << ")";
 }
-Tensor EmbeddingBagImpl::forward(const Tensor& input, const Tensor& offsets,
-                                 const Tensor& per_sample_weights) {
+Tensor EmbeddingBagImpl::forward(const Tensor& input, const Tensor& offsets, const Tensor& per_sample_weights) {
   return functional::embedding_bag(input, weight,
                                    functional::EmbeddingBagFuncOptions()
                                        .offsets(offsets)
@@ -160,8 +158,7 @@ Tensor EmbeddingBagImpl::forward(const Tensor& input, const Tensor& offsets,
                                        .include_last_offset(options.include_last_offset())
                                        .padding_idx(options.padding_idx()));
 }
-EmbeddingBag EmbeddingBag::from_pretrained(const Tensor& embeddings,
-                                           const EmbeddingBagFromPretrainedOptions& options) {
+EmbeddingBag EmbeddingBag::from_pretrained(const Tensor& embeddings, const EmbeddingBagFromPretrainedOptions& options) {
   check(embeddings.dim() == 2, "EmbeddingBag: expected a weight [rows, columns], got ", embeddings);
   EmbeddingBag layer(EmbeddingBagOptions(embeddings.size(0), embeddings.size(1))
                          ._weight(embeddings)

@@ -26,8 +26,7 @@ class Embedding : public ModuleHolder<EmbeddingImpl> {
   using ModuleHolder<EmbeddingImpl>::ModuleHolder;
   using Impl = EmbeddingImpl;
   /// With this weight [rows, columns]; without a gradient unless freeze is off.
-  static Embedding from_pretrained(const Tensor& embeddings,
-                                   const EmbeddingFromPretrainedOptions& options = {});
+  static Embedding from_pretrained(const Tensor& embeddings, const EmbeddingFromPretrainedOptions& options = {});
 };
 
 /// Sums, means or maxima of rows of the weight [num_embeddings, embedding_dim]; see functional::embedding_bag. The weight
@@ -52,8 +51,7 @@ class EmbeddingBag : public ModuleHolder<EmbeddingBagImpl> {
   using ModuleHolder<EmbeddingBagImpl>::ModuleHolder;
   using Impl = EmbeddingBagImpl;
   /// With this weight [rows, columns]; without a gradient unless freeze is off.
-  static EmbeddingBag from_pretrained(const Tensor& embeddings,
-                                      const EmbeddingBagFromPretrainedOptions& options = {});
+  static EmbeddingBag from_pretrained(const Tensor& embeddings, const EmbeddingBagFromPretrainedOptions& options = {});
 };
 
 }  // namespace tandem::nn

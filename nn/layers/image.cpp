@@ -43,8 +43,8 @@ std::vector<int64_t> output_size(const Tensor& input, const InterpolateFuncOptio
           factors.size());
     for (std::size_t d = 0; d < rank; ++d) {
       const double size = static_cast<double>(input.sizes()[d + 2]) * factors[factors.size() == 1 ? 0 : d];
-      check(std::abs(size) < 0x1p60, "interpolate: factor ", factors[factors.size() == 1 ? 0 : d],
-            " is too large for ", input);
+      check(std::abs(size) < 0x1p60, "interpolate: factor ", factors[factors.size() == 1 ? 0 : d], " is too large for ",
+            input);
       out.push_back(static_cast<int64_t>(std::floor(size)));
     }
   }
@@ -87,8 +87,7 @@ Tensor pad(const Tensor& input, const PadFuncOptions& options) {
 }
 
 Tensor interpolate(const Tensor& input, const InterpolateFuncOptions& options) {
-  check(input.dim() >= 3 && input.dim() <= 5, "interpolate: expected [N, C] and 1 to 3 dimensions, got ",
-        input);
+  check(input.dim() >= 3 && input.dim() <= 5, "interpolate: expected [N, C] and 1 to 3 dimensions, got ", input);
   const InterpolationMode mode = options.mode();
   const std::vector<int64_t> size = output_size(input, options);
   if (mode == kArea || mode == kNearest || mode == kNearestExact)
@@ -115,12 +114,11 @@ Tensor pixel_unshuffle(const Tensor& input, const PixelUnshuffleFuncOptions& opt
   return tandem::pixel_unshuffle(input, options.downscale_factor());
 }
 Tensor unfold(const Tensor& input, const UnfoldFuncOptions& options) {
-  return tandem::im2col(input, *options.kernel_size(), *options.dilation(), *options.padding(),
-                        *options.stride());
+  return tandem::im2col(input, *options.kernel_size(), *options.dilation(), *options.padding(), *options.stride());
 }
 Tensor fold(const Tensor& input, const FoldFuncOptions& options) {
-  return tandem::col2im(input, *options.output_size(), *options.kernel_size(), *options.dilation(),
-                        *options.padding(), *options.stride());
+  return tandem::col2im(input, *options.output_size(), *options.kernel_size(), *options.dilation(), *options.padding(),
+                        *options.stride());
 }
 
 Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, const CosineSimilarityFuncOptions& options) {
@@ -151,9 +149,7 @@ Tensor PixelShuffleImpl::forward(const Tensor& input) { return functional::pixel
 void PixelShuffleImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::PixelShuffle(upscale_factor=" << options.upscale_factor() << ")";
 }
-Tensor PixelUnshuffleImpl::forward(const Tensor& input) {
-  return functional::pixel_unshuffle(input, options);
-}
+Tensor PixelUnshuffleImpl::forward(const Tensor& input) { return functional::pixel_unshuffle(input, options); }
 void PixelUnshuffleImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::PixelUnshuffle(downscale_factor=" << options.downscale_factor() << ")";
 }
@@ -169,14 +165,10 @@ void FoldImpl::pretty_print(std::ostream& stream) const {
 Tensor CosineSimilarityImpl::forward(const Tensor& x1, const Tensor& x2) {
   return functional::cosine_similarity(x1, x2, options);
 }
-void CosineSimilarityImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::CosineSimilarity()";
-}
+void CosineSimilarityImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::CosineSimilarity()"; }
 Tensor PairwiseDistanceImpl::forward(const Tensor& x1, const Tensor& x2) {
   return functional::pairwise_distance(x1, x2, options);
 }
-void PairwiseDistanceImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::PairwiseDistance()";
-}
+void PairwiseDistanceImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::PairwiseDistance()"; }
 
 }  // namespace tandem::nn

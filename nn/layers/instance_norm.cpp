@@ -10,9 +10,8 @@
 namespace tandem::nn::functional {
 
 Tensor instance_norm(const Tensor& input, const InstanceNormFuncOptions& options) {
-  return tandem::instance_norm(input, options.weight(), options.bias(), options.running_mean(),
-                               options.running_var(), options.use_input_stats(), options.momentum(),
-                               options.eps());
+  return tandem::instance_norm(input, options.weight(), options.bias(), options.running_mean(), options.running_var(),
+                               options.use_input_stats(), options.momentum(), options.eps());
 }
 
 }  // namespace tandem::nn::functional
@@ -29,8 +28,7 @@ constexpr int64_t spatial() {
 
 template <class Derived>
 InstanceNormImplBase<Derived>::InstanceNormImplBase(const InstanceNormOptions& options) : options(options) {
-  check(options.num_features() > 0, "InstanceNorm: num_features must be positive, got ",
-        options.num_features());
+  check(options.num_features() > 0, "InstanceNorm: num_features must be positive, got ", options.num_features());
   InstanceNormImplBase::reset();
 }
 template <class Derived>
@@ -53,8 +51,8 @@ void InstanceNormImplBase<Derived>::pretty_print(std::ostream& stream) const {
 template <class Derived>
 Tensor InstanceNormImplBase<Derived>::forward(const Tensor& input) {
   constexpr int64_t rank = spatial<Derived>() + 2;
-  check(input.dim() == rank || input.dim() == rank - 1, "InstanceNorm: input must have ", rank, " or ",
-        rank - 1, " dimensions, got ", input);
+  check(input.dim() == rank || input.dim() == rank - 1, "InstanceNorm: input must have ", rank, " or ", rank - 1,
+        " dimensions, got ", input);
   if (input.dim() == rank - 1) return forward(input.unsqueeze(0)).squeeze(0);
   return functional::instance_norm(input, functional::InstanceNormFuncOptions()
                                               .running_mean(running_mean)

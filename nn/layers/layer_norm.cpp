@@ -10,8 +10,7 @@
 namespace tandem::nn::functional {
 
 Tensor layer_norm(const Tensor& input, const LayerNormFuncOptions& options) {
-  return tandem::layer_norm(input, options.normalized_shape(), options.weight(), options.bias(),
-                            options.eps());
+  return tandem::layer_norm(input, options.normalized_shape(), options.weight(), options.bias(), options.eps());
 }
 
 Tensor rms_norm(const Tensor& input, const RMSNormFuncOptions& options) {
@@ -26,9 +25,7 @@ Tensor group_norm(const Tensor& input, const GroupNormFuncOptions& options) {
 
 namespace tandem::nn {
 
-LayerNormImpl::LayerNormImpl(LayerNormOptions options) : options(std::move(options)) {
-  LayerNormImpl::reset();
-}
+LayerNormImpl::LayerNormImpl(LayerNormOptions options) : options(std::move(options)) { LayerNormImpl::reset(); }
 void LayerNormImpl::reset() {
   detail::register_affine(*this, weight, bias, options.normalized_shape(), options.elementwise_affine());
   reset_parameters();
@@ -39,17 +36,14 @@ void LayerNormImpl::pretty_print(std::ostream& stream) const {
          << ", elementwise_affine=" << (options.elementwise_affine() ? "true" : "false") << ")";
 }
 Tensor LayerNormImpl::forward(const Tensor& input) {
-  return functional::layer_norm(input, functional::LayerNormFuncOptions(options.normalized_shape())
-                                           .weight(weight)
-                                           .bias(bias)
-                                           .eps(options.eps()));
+  return functional::layer_norm(
+      input, functional::LayerNormFuncOptions(options.normalized_shape()).weight(weight).bias(bias).eps(options.eps()));
 }
 
 RMSNormImpl::RMSNormImpl(RMSNormOptions options) : options(std::move(options)) { RMSNormImpl::reset(); }
 void RMSNormImpl::reset() {
   const bool affine = options.elementwise_affine();
-  weight =
-      register_parameter("weight", affine ? tandem::empty(options.normalized_shape()) : Tensor(), affine);
+  weight = register_parameter("weight", affine ? tandem::empty(options.normalized_shape()) : Tensor(), affine);
   reset_parameters();
 }
 void RMSNormImpl::reset_parameters() {
@@ -69,9 +63,8 @@ Tensor RMSNormImpl::forward(const Tensor& input) {
 }
 
 GroupNormImpl::GroupNormImpl(const GroupNormOptions& options) : options(options) {
-  check(options.num_groups() > 0 && options.num_channels() % options.num_groups() == 0,
-        "GroupNorm: num_channels (", options.num_channels(), ") must be divisible by num_groups (",
-        options.num_groups(), ")");
+  check(options.num_groups() > 0 && options.num_channels() % options.num_groups() == 0, "GroupNorm: num_channels (",
+        options.num_channels(), ") must be divisible by num_groups (", options.num_groups(), ")");
   GroupNormImpl::reset();
 }
 void GroupNormImpl::reset() {
@@ -85,8 +78,7 @@ void GroupNormImpl::pretty_print(std::ostream& stream) const {
 }
 Tensor GroupNormImpl::forward(const Tensor& input) {
   return functional::group_norm(
-      input,
-      functional::GroupNormFuncOptions(options.num_groups()).weight(weight).bias(bias).eps(options.eps()));
+      input, functional::GroupNormFuncOptions(options.num_groups()).weight(weight).bias(bias).eps(options.eps()));
 }
 
 }  // namespace tandem::nn

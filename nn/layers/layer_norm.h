@@ -10,8 +10,7 @@ namespace tandem::nn {
 /// L. Ba et al.: Layer normalization. 2016).
 class LayerNormImpl : public Cloneable<LayerNormImpl> {
  public:
-  LayerNormImpl(std::vector<int64_t> normalized_shape)
-      : LayerNormImpl(LayerNormOptions(std::move(normalized_shape))) {}
+  LayerNormImpl(std::vector<int64_t> normalized_shape) : LayerNormImpl(LayerNormOptions(std::move(normalized_shape))) {}
   explicit LayerNormImpl(LayerNormOptions options);
   void reset() override;
   void reset_parameters();
@@ -26,8 +25,7 @@ TANDEM_MODULE(LayerNorm);
 /// (B. Zhang, R. Sennrich: Root mean square layer normalization. 2019).
 class RMSNormImpl : public Cloneable<RMSNormImpl> {
  public:
-  RMSNormImpl(std::vector<int64_t> normalized_shape)
-      : RMSNormImpl(RMSNormOptions(std::move(normalized_shape))) {}
+  RMSNormImpl(std::vector<int64_t> normalized_shape) : RMSNormImpl(RMSNormOptions(std::move(normalized_shape))) {}
   explicit RMSNormImpl(RMSNormOptions options);
   void reset() override;
   void reset_parameters();
@@ -41,8 +39,7 @@ TANDEM_MODULE(RMSNorm);
 /// Normalises each of num_groups groups of channels of [N, C, ...] (Y. Wu, K. He, 2018); weight and bias [C].
 class GroupNormImpl : public Cloneable<GroupNormImpl> {
  public:
-  GroupNormImpl(int64_t num_groups, int64_t num_channels)
-      : GroupNormImpl(GroupNormOptions(num_groups, num_channels)) {}
+  GroupNormImpl(int64_t num_groups, int64_t num_channels) : GroupNormImpl(GroupNormOptions(num_groups, num_channels)) {}
   explicit GroupNormImpl(const GroupNormOptions& options);
   void reset() override;
   void reset_parameters();

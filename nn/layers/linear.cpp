@@ -42,13 +42,10 @@ void LinearImpl::reset_parameters() {
   init::uniform_(bias, -bound, bound);
 }
 void LinearImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::Linear(in_features=" << options.in_features()
-         << ", out_features=" << options.out_features() << ", bias=" << (options.bias() ? "true" : "false")
-         << detail::fused_text(fused) << ")";
+  stream << "tandem::nn::Linear(in_features=" << options.in_features() << ", out_features=" << options.out_features()
+         << ", bias=" << (options.bias() ? "true" : "false") << detail::fused_text(fused) << ")";
 }
-Tensor LinearImpl::forward(const Tensor& input) {
-  return detail::activated(linear(input, weight, bias), fused);
-}
+Tensor LinearImpl::forward(const Tensor& input) { return detail::activated(linear(input, weight, bias), fused); }
 void LinearImpl::replace(const Tensor& new_weight, const Tensor& new_bias) {
   detail::replace_parameters(parameters_, weight, new_weight, bias, new_bias);
   options.bias(true);
@@ -56,8 +53,8 @@ void LinearImpl::replace(const Tensor& new_weight, const Tensor& new_bias) {
 
 BilinearImpl::BilinearImpl(const BilinearOptions& options) : options(options) { BilinearImpl::reset(); }
 void BilinearImpl::reset() {
-  weight = register_parameter(
-      "weight", empty({options.out_features(), options.in1_features(), options.in2_features()}));
+  weight =
+      register_parameter("weight", empty({options.out_features(), options.in1_features(), options.in2_features()}));
   bias = options.bias() ? register_parameter("bias", empty({options.out_features()}))
                         : register_parameter("bias", {}, false);
   reset_parameters();
@@ -80,17 +77,13 @@ Tensor BilinearImpl::forward(const Tensor& input1, const Tensor& input2) {
 void IdentityImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::Identity()"; }
 
 void FlattenImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::Flatten(start_dim=" << options.start_dim() << ", end_dim=" << options.end_dim()
-         << ")";
+  stream << "tandem::nn::Flatten(start_dim=" << options.start_dim() << ", end_dim=" << options.end_dim() << ")";
 }
-Tensor FlattenImpl::forward(const Tensor& input) {
-  return input.flatten(options.start_dim(), options.end_dim());
-}
+Tensor FlattenImpl::forward(const Tensor& input) { return input.flatten(options.start_dim(), options.end_dim()); }
 
 void UnflattenImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::Unflatten(dim=" << options.dim() << ", unflattened_size={";
-  for (std::size_t i = 0; i < options.sizes().size(); ++i)
-    stream << (i == 0 ? "" : ", ") << options.sizes()[i];
+  for (std::size_t i = 0; i < options.sizes().size(); ++i) stream << (i == 0 ? "" : ", ") << options.sizes()[i];
   stream << "})";
 }
 Tensor UnflattenImpl::forward(const Tensor& input) { return input.unflatten(options.dim(), options.sizes()); }

@@ -11,8 +11,7 @@ namespace tandem::nn {
 /// in ±1/√in.
 class LinearImpl : public Cloneable<LinearImpl> {
  public:
-  LinearImpl(int64_t in_features, int64_t out_features)
-      : LinearImpl(LinearOptions(in_features, out_features)) {}
+  LinearImpl(int64_t in_features, int64_t out_features) : LinearImpl(LinearOptions(in_features, out_features)) {}
   explicit LinearImpl(const LinearOptions& options);
   void reset() override;
   void reset_parameters();
@@ -65,8 +64,7 @@ TANDEM_MODULE(Flatten);
 
 class UnflattenImpl : public Cloneable<UnflattenImpl> {
  public:
-  UnflattenImpl(int64_t dim, std::vector<int64_t> sizes)
-      : UnflattenImpl(UnflattenOptions(dim, std::move(sizes))) {}
+  UnflattenImpl(int64_t dim, std::vector<int64_t> sizes) : UnflattenImpl(UnflattenOptions(dim, std::move(sizes))) {}
   explicit UnflattenImpl(UnflattenOptions options) : options(std::move(options)) {}
   void reset() override {}
   void pretty_print(std::ostream& stream) const override;

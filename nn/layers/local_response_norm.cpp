@@ -21,9 +21,7 @@ Tensor local_response_norm(const Tensor& input, const LocalResponseNormFuncOptio
 
 namespace tandem::nn {
 
-Tensor LocalResponseNormImpl::forward(const Tensor& input) {
-  return functional::local_response_norm(input, options);
-}
+Tensor LocalResponseNormImpl::forward(const Tensor& input) { return functional::local_response_norm(input, options); }
 void LocalResponseNormImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::LocalResponseNorm(" << options.size() << ", alpha=" << options.alpha()
          << ", beta=" << options.beta() << ", k=" << options.k() << ")";
@@ -34,8 +32,7 @@ Tensor CrossMapLRN2dImpl::forward(const Tensor& input) {
   check(options.size() > 0, "CrossMapLRN2d: size must be positive, got ", options.size());
   const int64_t side = (options.size() - 1) / 2, rest = input.size(1) - side - 1;
   const Tensor squares = input * input;
-  Tensor sums =
-      constant_pad_nd(squares, {0, 0, 0, 0, side, side}).unfold(1, 2 * side + 1, 1).sum(IntArrayRef(-1));
+  Tensor sums = constant_pad_nd(squares, {0, 0, 0, 0, side, side}).unfold(1, 2 * side + 1, 1).sum(IntArrayRef(-1));
   if (rest > 0)  // as in PyTorch, the first channel stays in every later window
     sums = cat({sums.narrow(1, 0, side + 1), sums.narrow(1, side + 1, rest) + squares.narrow(1, 0, 1)}, 1);
   const double scale = options.alpha() / static_cast<double>(options.size());

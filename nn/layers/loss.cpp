@@ -21,8 +21,8 @@ Tensor broadcast(const Loss& loss, const Tensor& input, const Tensor& target, co
 }  // namespace
 
 Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntropyFuncOptions& options) {
-  return tandem::cross_entropy_loss(input, target, options.weight(), options.reduction(),
-                                    options.ignore_index(), options.label_smoothing());
+  return tandem::cross_entropy_loss(input, target, options.weight(), options.reduction(), options.ignore_index(),
+                                    options.label_smoothing());
 }
 Tensor nll_loss(const Tensor& input, const Tensor& target, const NLLLossFuncOptions& options) {
   return tandem::nll_loss(input, target, options.weight(), options.reduction(), options.ignore_index());
@@ -39,8 +39,7 @@ Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, const SmoothL1L
 Tensor huber_loss(const Tensor& input, const Tensor& target, const HuberLossFuncOptions& options) {
   return tandem::huber_loss(input, target, options.reduction(), options.delta());
 }
-Tensor binary_cross_entropy(const Tensor& input, const Tensor& target,
-                            const BinaryCrossEntropyFuncOptions& options) {
+Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const BinaryCrossEntropyFuncOptions& options) {
   return tandem::binary_cross_entropy(input, target, options.weight(), options.reduction());
 }
 Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target,
@@ -56,8 +55,7 @@ Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Ten
                            const MarginRankingLossFuncOptions& options) {
   return tandem::margin_ranking_loss(input1, input2, target, options.margin(), options.reduction());
 }
-Tensor hinge_embedding_loss(const Tensor& input, const Tensor& target,
-                            const HingeEmbeddingLossFuncOptions& options) {
+Tensor hinge_embedding_loss(const Tensor& input, const Tensor& target, const HingeEmbeddingLossFuncOptions& options) {
   return tandem::hinge_embedding_loss(input, target, options.margin(), options.reduction());
 }
 Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,
@@ -72,10 +70,9 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
 Tensor soft_margin_loss(const Tensor& input, const Tensor& target, const SoftMarginLossFuncOptions& options) {
   return tandem::soft_margin_loss(input, target, options.reduction());
 }
-Tensor multi_margin_loss(const Tensor& input, const Tensor& target,
-                         const MultiMarginLossFuncOptions& options) {
-  return tandem::multi_margin_loss(input, target, static_cast<double>(options.p()), options.margin(),
-                                   options.weight(), options.reduction());
+Tensor multi_margin_loss(const Tensor& input, const Tensor& target, const MultiMarginLossFuncOptions& options) {
+  return tandem::multi_margin_loss(input, target, static_cast<double>(options.p()), options.margin(), options.weight(),
+                                   options.reduction());
 }
 Tensor multilabel_soft_margin_loss(const Tensor& input, const Tensor& target,
                                    const MultilabelSoftMarginLossFuncOptions& options) {
@@ -93,9 +90,7 @@ namespace tandem::nn {
 Tensor CrossEntropyLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::cross_entropy(input, target, options);
 }
-void CrossEntropyLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::CrossEntropyLoss()";
-}
+void CrossEntropyLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::CrossEntropyLoss()"; }
 Tensor NLLLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::nll_loss(input, target, options);
 }
@@ -123,9 +118,7 @@ void BCELossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::
 Tensor BCEWithLogitsLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::binary_cross_entropy_with_logits(input, target, options);
 }
-void BCEWithLogitsLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::BCEWithLogitsLoss()";
-}
+void BCEWithLogitsLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::BCEWithLogitsLoss()"; }
 Tensor KLDivLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::kl_div(input, target, options);
 }
@@ -134,15 +127,11 @@ void KLDivLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem
 Tensor MarginRankingLossImpl::forward(const Tensor& input1, const Tensor& input2, const Tensor& target) {
   return functional::margin_ranking_loss(input1, input2, target, options);
 }
-void MarginRankingLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::MarginRankingLoss()";
-}
+void MarginRankingLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::MarginRankingLoss()"; }
 Tensor HingeEmbeddingLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::hinge_embedding_loss(input, target, options);
 }
-void HingeEmbeddingLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::HingeEmbeddingLoss()";
-}
+void HingeEmbeddingLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::HingeEmbeddingLoss()"; }
 Tensor CosineEmbeddingLossImpl::forward(const Tensor& input1, const Tensor& input2, const Tensor& target) {
   return functional::cosine_embedding_loss(input1, input2, target, options);
 }
@@ -152,21 +141,15 @@ void CosineEmbeddingLossImpl::pretty_print(std::ostream& stream) const {
 Tensor TripletMarginLossImpl::forward(const Tensor& anchor, const Tensor& positive, const Tensor& negative) {
   return functional::triplet_margin_loss(anchor, positive, negative, options);
 }
-void TripletMarginLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::TripletMarginLoss()";
-}
+void TripletMarginLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::TripletMarginLoss()"; }
 Tensor SoftMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::soft_margin_loss(input, target, options);
 }
-void SoftMarginLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::SoftMarginLoss()";
-}
+void SoftMarginLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::SoftMarginLoss()"; }
 Tensor MultiMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::multi_margin_loss(input, target, options);
 }
-void MultiMarginLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::MultiMarginLoss()";
-}
+void MultiMarginLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::MultiMarginLoss()"; }
 Tensor MultiLabelSoftMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::multilabel_soft_margin_loss(input, target, options);
 }
@@ -176,8 +159,6 @@ void MultiLabelSoftMarginLossImpl::pretty_print(std::ostream& stream) const {
 Tensor PoissonNLLLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::poisson_nll_loss(input, target, options);
 }
-void PoissonNLLLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::PoissonNLLLoss()";
-}
+void PoissonNLLLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::PoissonNLLLoss()"; }
 
 }  // namespace tandem::nn

@@ -16,8 +16,7 @@ namespace tandem::nn::functional {
 Tensor triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                                          const TripletMarginWithDistanceLossFuncOptions& options) {
   const auto distance = [&](const Tensor& a, const Tensor& b) {
-    return options.distance_function() ? (*options.distance_function())(a, b)
-                                       : tandem::pairwise_distance(a, b);
+    return options.distance_function() ? (*options.distance_function())(a, b) : tandem::pairwise_distance(a, b);
   };
   const Tensor near = distance(anchor, positive);
   Tensor far = distance(anchor, negative);
@@ -33,8 +32,8 @@ Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target,
 
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
                 const Tensor& target_lengths, const CTCLossFuncOptions& options) {
-  return tandem::ctc_loss(log_probs, targets, input_lengths, target_lengths, options.blank(),
-                          options.reduction(), options.zero_infinity());
+  return tandem::ctc_loss(log_probs, targets, input_lengths, target_lengths, options.blank(), options.reduction(),
+                          options.zero_infinity());
 }
 
 }  // namespace tandem::nn::functional

@@ -39,8 +39,7 @@ TANDEM_MODULE(TripletMarginLoss);
 class TripletMarginWithDistanceLossImpl
     : public detail::Loss<TripletMarginWithDistanceLossImpl, TripletMarginWithDistanceLossOptions> {
  public:
-  explicit TripletMarginWithDistanceLossImpl(TripletMarginWithDistanceLossOptions options = {})
-      : Loss(options) {}
+  explicit TripletMarginWithDistanceLossImpl(TripletMarginWithDistanceLossOptions options = {}) : Loss(options) {}
   Tensor forward(const Tensor& anchor, const Tensor& positive, const Tensor& negative);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -82,8 +81,7 @@ TANDEM_MODULE(MultiMarginLoss);
 class MultiLabelSoftMarginLossImpl
     : public detail::Loss<MultiLabelSoftMarginLossImpl, MultiLabelSoftMarginLossOptions> {
  public:
-  explicit MultiLabelSoftMarginLossImpl(const MultiLabelSoftMarginLossOptions& options = {})
-      : Loss(options) {}
+  explicit MultiLabelSoftMarginLossImpl(const MultiLabelSoftMarginLossOptions& options = {}) : Loss(options) {}
   Tensor forward(const Tensor& input, const Tensor& target);
   void pretty_print(std::ostream& stream) const override;
 };

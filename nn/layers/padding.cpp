@@ -13,21 +13,15 @@ void print(std::ostream& stream, const char* name, const ExpandingArray<D>& padd
 }
 }  // namespace
 
-Tensor ReflectionPad1dImpl::forward(const Tensor& input) {
-  return tandem::pad(input, *options.padding(), "reflect");
-}
+Tensor ReflectionPad1dImpl::forward(const Tensor& input) { return tandem::pad(input, *options.padding(), "reflect"); }
 void ReflectionPad1dImpl::pretty_print(std::ostream& stream) const {
   print(stream, "ReflectionPad1d", options.padding());
 }
-Tensor ReflectionPad2dImpl::forward(const Tensor& input) {
-  return tandem::pad(input, *options.padding(), "reflect");
-}
+Tensor ReflectionPad2dImpl::forward(const Tensor& input) { return tandem::pad(input, *options.padding(), "reflect"); }
 void ReflectionPad2dImpl::pretty_print(std::ostream& stream) const {
   print(stream, "ReflectionPad2d", options.padding());
 }
-Tensor ReflectionPad3dImpl::forward(const Tensor& input) {
-  return tandem::pad(input, *options.padding(), "reflect");
-}
+Tensor ReflectionPad3dImpl::forward(const Tensor& input) { return tandem::pad(input, *options.padding(), "reflect"); }
 void ReflectionPad3dImpl::pretty_print(std::ostream& stream) const {
   print(stream, "ReflectionPad3d", options.padding());
 }
@@ -49,41 +43,23 @@ Tensor ReplicationPad3dImpl::forward(const Tensor& input) {
 void ReplicationPad3dImpl::pretty_print(std::ostream& stream) const {
   print(stream, "ReplicationPad3d", options.padding());
 }
-Tensor ZeroPad1dImpl::forward(const Tensor& input) {
-  return tandem::pad(input, *options.padding(), "constant");
-}
-void ZeroPad1dImpl::pretty_print(std::ostream& stream) const {
-  print(stream, "ZeroPad1d", options.padding());
-}
-Tensor ZeroPad2dImpl::forward(const Tensor& input) {
-  return tandem::pad(input, *options.padding(), "constant");
-}
-void ZeroPad2dImpl::pretty_print(std::ostream& stream) const {
-  print(stream, "ZeroPad2d", options.padding());
-}
-Tensor ZeroPad3dImpl::forward(const Tensor& input) {
-  return tandem::pad(input, *options.padding(), "constant");
-}
-void ZeroPad3dImpl::pretty_print(std::ostream& stream) const {
-  print(stream, "ZeroPad3d", options.padding());
-}
+Tensor ZeroPad1dImpl::forward(const Tensor& input) { return tandem::pad(input, *options.padding(), "constant"); }
+void ZeroPad1dImpl::pretty_print(std::ostream& stream) const { print(stream, "ZeroPad1d", options.padding()); }
+Tensor ZeroPad2dImpl::forward(const Tensor& input) { return tandem::pad(input, *options.padding(), "constant"); }
+void ZeroPad2dImpl::pretty_print(std::ostream& stream) const { print(stream, "ZeroPad2d", options.padding()); }
+Tensor ZeroPad3dImpl::forward(const Tensor& input) { return tandem::pad(input, *options.padding(), "constant"); }
+void ZeroPad3dImpl::pretty_print(std::ostream& stream) const { print(stream, "ZeroPad3d", options.padding()); }
 Tensor ConstantPad1dImpl::forward(const Tensor& input) {
   return constant_pad_nd(input, *options.padding(), options.value());
 }
-void ConstantPad1dImpl::pretty_print(std::ostream& stream) const {
-  print(stream, "ConstantPad1d", options.padding());
-}
+void ConstantPad1dImpl::pretty_print(std::ostream& stream) const { print(stream, "ConstantPad1d", options.padding()); }
 Tensor ConstantPad2dImpl::forward(const Tensor& input) {
   return constant_pad_nd(input, *options.padding(), options.value());
 }
-void ConstantPad2dImpl::pretty_print(std::ostream& stream) const {
-  print(stream, "ConstantPad2d", options.padding());
-}
+void ConstantPad2dImpl::pretty_print(std::ostream& stream) const { print(stream, "ConstantPad2d", options.padding()); }
 Tensor ConstantPad3dImpl::forward(const Tensor& input) {
   return constant_pad_nd(input, *options.padding(), options.value());
 }
-void ConstantPad3dImpl::pretty_print(std::ostream& stream) const {
-  print(stream, "ConstantPad3d", options.padding());
-}
+void ConstantPad3dImpl::pretty_print(std::ostream& stream) const { print(stream, "ConstantPad3d", options.padding()); }
 
 }  // namespace tandem::nn

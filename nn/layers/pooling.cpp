@@ -11,12 +11,12 @@
 namespace tandem::nn::functional {
 
 Tensor avg_pool2d(const Tensor& input, const AvgPool2dFuncOptions& options) {
-  return tandem::avg_pool2d(input, *options.kernel_size(), *options.stride(), *options.padding(),
-                            options.ceil_mode(), options.count_include_pad(), options.divisor_override());
+  return tandem::avg_pool2d(input, *options.kernel_size(), *options.stride(), *options.padding(), options.ceil_mode(),
+                            options.count_include_pad(), options.divisor_override());
 }
 Tensor max_pool2d(const Tensor& input, const MaxPool2dFuncOptions& options) {
-  return tandem::max_pool2d(input, *options.kernel_size(), *options.stride(), *options.padding(),
-                            *options.dilation(), options.ceil_mode());
+  return tandem::max_pool2d(input, *options.kernel_size(), *options.stride(), *options.padding(), *options.dilation(),
+                            options.ceil_mode());
 }
 std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& input, const MaxPool2dFuncOptions& options) {
   return tandem::max_pool2d_with_indices(input, *options.kernel_size(), *options.stride(), *options.padding(),
@@ -40,12 +40,12 @@ Tensor adaptive_max_pool2d(const Tensor& input, const AdaptiveMaxPool2dFuncOptio
   return std::get<0>(adaptive_max_pool2d_with_indices(input, options));
 }
 Tensor avg_pool1d(const Tensor& input, const AvgPool1dFuncOptions& options) {
-  return tandem::avg_pool1d(input, *options.kernel_size(), *options.stride(), *options.padding(),
-                            options.ceil_mode(), options.count_include_pad());
+  return tandem::avg_pool1d(input, *options.kernel_size(), *options.stride(), *options.padding(), options.ceil_mode(),
+                            options.count_include_pad());
 }
 Tensor max_pool1d(const Tensor& input, const MaxPool1dFuncOptions& options) {
-  return tandem::max_pool1d(input, *options.kernel_size(), *options.stride(), *options.padding(),
-                            *options.dilation(), options.ceil_mode());
+  return tandem::max_pool1d(input, *options.kernel_size(), *options.stride(), *options.padding(), *options.dilation(),
+                            options.ceil_mode());
 }
 Tensor adaptive_avg_pool1d(const Tensor& input, const AdaptiveAvgPool1dFuncOptions& options) {
   return tandem::adaptive_avg_pool1d(input, *options.output_size());
@@ -74,9 +74,7 @@ void MaxPool2dImpl::pretty_print(std::ostream& stream) const {
                    ", ceil_mode=", options.ceil_mode(), ")");
 }
 
-Tensor AdaptiveAvgPool2dImpl::forward(const Tensor& input) {
-  return functional::adaptive_avg_pool2d(input, options);
-}
+Tensor AdaptiveAvgPool2dImpl::forward(const Tensor& input) { return functional::adaptive_avg_pool2d(input, options); }
 void AdaptiveAvgPool2dImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::AdaptiveAvgPool2d(output_size=[";
   for (std::size_t d = 0; d < 2; ++d) {
@@ -100,27 +98,19 @@ std::tuple<Tensor, Tensor> MaxPool1dImpl::forward_with_indices(const Tensor& inp
 void MaxPool1dImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::MaxPool1d(kernel_size=" << concat(options.kernel_size()) << ")";
 }
-Tensor AdaptiveAvgPool1dImpl::forward(const Tensor& input) {
-  return functional::adaptive_avg_pool1d(input, options);
-}
+Tensor AdaptiveAvgPool1dImpl::forward(const Tensor& input) { return functional::adaptive_avg_pool1d(input, options); }
 void AdaptiveAvgPool1dImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::AdaptiveAvgPool1d(output_size=" << concat(options.output_size()) << ")";
 }
-Tensor AdaptiveMaxPool1dImpl::forward(const Tensor& input) {
-  return functional::adaptive_max_pool1d(input, options);
-}
+Tensor AdaptiveMaxPool1dImpl::forward(const Tensor& input) { return functional::adaptive_max_pool1d(input, options); }
 std::tuple<Tensor, Tensor> AdaptiveMaxPool1dImpl::forward_with_indices(const Tensor& input) {
   return functional::adaptive_max_pool1d_with_indices(input, options);
 }
 void AdaptiveMaxPool1dImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::AdaptiveMaxPool1d(output_size=" << concat(options.output_size()) << ")";
 }
-Tensor AdaptiveMaxPool2dImpl::forward(const Tensor& input) {
-  return functional::adaptive_max_pool2d(input, options);
-}
-void AdaptiveMaxPool2dImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::AdaptiveMaxPool2d()";
-}
+Tensor AdaptiveMaxPool2dImpl::forward(const Tensor& input) { return functional::adaptive_max_pool2d(input, options); }
+void AdaptiveMaxPool2dImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::AdaptiveMaxPool2d()"; }
 std::tuple<Tensor, Tensor> AdaptiveMaxPool2dImpl::forward_with_indices(const Tensor& input) {
   return functional::adaptive_max_pool2d_with_indices(input, options);
 }

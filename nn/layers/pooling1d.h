@@ -27,8 +27,7 @@ TANDEM_MODULE(MaxPool1d);
 
 class AdaptiveAvgPool1dImpl : public detail::Optioned<AdaptiveAvgPool1dImpl, AdaptiveAvgPool1dOptions> {
  public:
-  AdaptiveAvgPool1dImpl(ExpandingArray<1> output_size)
-      : AdaptiveAvgPool1dImpl(AdaptiveAvgPool1dOptions(output_size)) {}
+  AdaptiveAvgPool1dImpl(ExpandingArray<1> output_size) : AdaptiveAvgPool1dImpl(AdaptiveAvgPool1dOptions(output_size)) {}
   explicit AdaptiveAvgPool1dImpl(const AdaptiveAvgPool1dOptions& options) : Optioned(options) {}
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
@@ -37,8 +36,7 @@ TANDEM_MODULE(AdaptiveAvgPool1d);
 
 class AdaptiveMaxPool1dImpl : public detail::Optioned<AdaptiveMaxPool1dImpl, AdaptiveMaxPool1dOptions> {
  public:
-  AdaptiveMaxPool1dImpl(ExpandingArray<1> output_size)
-      : AdaptiveMaxPool1dImpl(AdaptiveMaxPool1dOptions(output_size)) {}
+  AdaptiveMaxPool1dImpl(ExpandingArray<1> output_size) : AdaptiveMaxPool1dImpl(AdaptiveMaxPool1dOptions(output_size)) {}
   explicit AdaptiveMaxPool1dImpl(const AdaptiveMaxPool1dOptions& options) : Optioned(options) {}
   Tensor forward(const Tensor& input);
   /// Also returns the positions of the maxima.

@@ -15,10 +15,9 @@ namespace {
 
 std::array<int64_t, 3> sizes_of(const char* operation, const Tensor& input,
                                 const ExpandingArrayWithOptionalElem<3>& size) {
-  check(input.dim() == 4 || input.dim() == 5, operation,
-        ": input must be [N, C, D, H, W] or [C, D, H, W], got ", input);
-  return {size[0].value_or(input.size(-3)), size[1].value_or(input.size(-2)),
-          size[2].value_or(input.size(-1))};
+  check(input.dim() == 4 || input.dim() == 5, operation, ": input must be [N, C, D, H, W] or [C, D, H, W], got ",
+        input);
+  return {size[0].value_or(input.size(-3)), size[1].value_or(input.size(-2)), size[2].value_or(input.size(-1))};
 }
 
 // (count mean)^(1 / p), where `mean` is that of x^p.
@@ -30,12 +29,12 @@ Tensor root(const Tensor& mean, int64_t count, double p) {
 }  // namespace
 
 Tensor avg_pool3d(const Tensor& input, const AvgPool3dFuncOptions& options) {
-  return tandem::avg_pool3d(input, *options.kernel_size(), *options.stride(), *options.padding(),
-                            options.ceil_mode(), options.count_include_pad(), options.divisor_override());
+  return tandem::avg_pool3d(input, *options.kernel_size(), *options.stride(), *options.padding(), options.ceil_mode(),
+                            options.count_include_pad(), options.divisor_override());
 }
 Tensor max_pool3d(const Tensor& input, const MaxPool3dFuncOptions& options) {
-  return tandem::max_pool3d(input, *options.kernel_size(), *options.stride(), *options.padding(),
-                            *options.dilation(), options.ceil_mode());
+  return tandem::max_pool3d(input, *options.kernel_size(), *options.stride(), *options.padding(), *options.dilation(),
+                            options.ceil_mode());
 }
 std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& input, const MaxPool3dFuncOptions& options) {
   return tandem::max_pool3d_with_indices(input, *options.kernel_size(), *options.stride(), *options.padding(),
@@ -74,8 +73,7 @@ Tensor lp_pool2d(const Tensor& input, const LPPool2dFuncOptions& options) {
 Tensor lp_pool3d(const Tensor& input, const LPPool3dFuncOptions& options) {
   const double p = options.norm_type();
   const auto& k = *options.kernel_size();
-  return root(tandem::avg_pool3d(input.pow(p), k, *options.stride(), 0, options.ceil_mode()),
-              k[0] * k[1] * k[2], p);
+  return root(tandem::avg_pool3d(input.pow(p), k, *options.stride(), 0, options.ceil_mode()), k[0] * k[1] * k[2], p);
 }
 
 }  // namespace tandem::nn::functional
@@ -85,8 +83,7 @@ namespace {
 
 void print(std::ostream& stream, const char* name, const ExpandingArrayWithOptionalElem<3>& size) {
   stream << "tandem::nn::" << name << "(output_size=[";
-  for (std::size_t d = 0; d < 3; ++d)
-    stream << (d == 0 ? "" : ", ") << (size[d] ? std::to_string(*size[d]) : "None");
+  for (std::size_t d = 0; d < 3; ++d) stream << (d == 0 ? "" : ", ") << (size[d] ? std::to_string(*size[d]) : "None");
   stream << "])";
 }
 template <std::size_t D>
@@ -112,15 +109,11 @@ void MaxPool3dImpl::pretty_print(std::ostream& stream) const {
                    ", padding=", options.padding(), ", dilation=", options.dilation(),
                    ", ceil_mode=", options.ceil_mode(), ")");
 }
-Tensor AdaptiveAvgPool3dImpl::forward(const Tensor& input) {
-  return functional::adaptive_avg_pool3d(input, options);
-}
+Tensor AdaptiveAvgPool3dImpl::forward(const Tensor& input) { return functional::adaptive_avg_pool3d(input, options); }
 void AdaptiveAvgPool3dImpl::pretty_print(std::ostream& stream) const {
   print(stream, "AdaptiveAvgPool3d", options.output_size());
 }
-Tensor AdaptiveMaxPool3dImpl::forward(const Tensor& input) {
-  return functional::adaptive_max_pool3d(input, options);
-}
+Tensor AdaptiveMaxPool3dImpl::forward(const Tensor& input) { return functional::adaptive_max_pool3d(input, options); }
 std::tuple<Tensor, Tensor> AdaptiveMaxPool3dImpl::forward_with_indices(const Tensor& input) {
   return functional::adaptive_max_pool3d_with_indices(input, options);
 }

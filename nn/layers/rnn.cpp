@@ -34,8 +34,7 @@ RNNImplBase<Derived>::RNNImplBase(const RNNOptionsBase& options) : options_base(
   check(options.dropout() >= 0 && options.dropout() <= 1, name, ": dropout must be a probability, got ",
         options.dropout());
   check(options.proj_size() >= 0 && options.proj_size() < options.hidden_size(), name,
-        ": proj_size must be from 0 to below hidden_size = ", options.hidden_size(), ", got ",
-        options.proj_size());
+        ": proj_size must be from 0 to below hidden_size = ", options.hidden_size(), ", got ", options.proj_size());
   RNNImplBase::reset();
 }
 
@@ -70,9 +69,9 @@ void RNNImplBase<Derived>::pretty_print(std::ostream& stream) const {
   const RNNOptionsBase& o = options_base;
   const auto word = [](bool value) { return value ? "true" : "false"; };
   stream << "tandem::nn::" << mode_name(o.mode()) << "(input_size=" << o.input_size()
-         << ", hidden_size=" << o.hidden_size() << ", num_layers=" << o.num_layers()
-         << ", bias=" << word(o.bias()) << ", batch_first=" << word(o.batch_first())
-         << ", dropout=" << o.dropout() << ", bidirectional=" << word(o.bidirectional());
+         << ", hidden_size=" << o.hidden_size() << ", num_layers=" << o.num_layers() << ", bias=" << word(o.bias())
+         << ", batch_first=" << word(o.batch_first()) << ", dropout=" << o.dropout()
+         << ", bidirectional=" << word(o.bidirectional());
   if (o.proj_size() > 0) stream << ", proj_size=" << o.proj_size();
   stream << ")";
 }
@@ -89,38 +88,36 @@ Tensor RNNImplBase<Derived>::initial(const char* what, const Tensor& state, int6
                                      const Tensor& input) const {
   if (!state.defined()) return zeros({states(), batch, size}, input.options());
   const Dims expected{states(), batch, size};
-  check(state.sizes() == IntArrayRef(expected), mode_name(options_base.mode()), ": expected ", what, " size ",
-        expected, ", got ", state);
+  check(state.sizes() == IntArrayRef(expected), mode_name(options_base.mode()), ": expected ", what, " size ", expected,
+        ", got ", state);
   return state;
 }
 
 template <class Derived>
-auto RNNImplBase<Derived>::call(const Tensor& input, const Tensor& batch_sizes, const Tensor& h,
-                                const Tensor& c) const -> Results {
+auto RNNImplBase<Derived>::call(const Tensor& input, const Tensor& batch_sizes, const Tensor& h, const Tensor& c) const
+    -> Results {
   const RNNOptionsBase& o = options_base;
   const bool packed = batch_sizes.defined(), train = this->is_training();
   if (o.mode() == kLSTM) {
     const std::vector<Tensor> hx{h, c};
-    auto [out, h_n, c_n] = packed ? lstm(input, batch_sizes, hx, flat_weights_, o.bias(), o.num_layers(),
-                                         o.dropout(), train, o.bidirectional())
-                                  : lstm(input, hx, flat_weights_, o.bias(), o.num_layers(), o.dropout(),
-                                         train, o.bidirectional(), o.batch_first());
+    auto [out, h_n, c_n] = packed ? lstm(input, batch_sizes, hx, flat_weights_, o.bias(), o.num_layers(), o.dropout(),
+                                         train, o.bidirectional())
+                                  : lstm(input, hx, flat_weights_, o.bias(), o.num_layers(), o.dropout(), train,
+                                         o.bidirectional(), o.batch_first());
     return {out, h_n, c_n};
   }
   const auto with = [&](auto padded_form, auto packed_form) {
-    auto [out, h_n] = packed ? packed_form(input, batch_sizes, h, flat_weights_, o.bias(), o.num_layers(),
-                                           o.dropout(), train, o.bidirectional())
-                             : padded_form(input, h, flat_weights_, o.bias(), o.num_layers(), o.dropout(),
-                                           train, o.bidirectional(), o.batch_first());
+    auto [out, h_n] = packed ? packed_form(input, batch_sizes, h, flat_weights_, o.bias(), o.num_layers(), o.dropout(),
+                                           train, o.bidirectional())
+                             : padded_form(input, h, flat_weights_, o.bias(), o.num_layers(), o.dropout(), train,
+                                           o.bidirectional(), o.batch_first());
     return Results{out, h_n, {}};
   };
   using Pair = std::tuple<Tensor, Tensor>;
   using Padded = Pair (*)(const Tensor&, const Tensor&, TensorList, bool, int64_t, double, bool, bool, bool);
-  using Packed =
-      Pair (*)(const Tensor&, const Tensor&, const Tensor&, TensorList, bool, int64_t, double, bool, bool);
+  using Packed = Pair (*)(const Tensor&, const Tensor&, const Tensor&, TensorList, bool, int64_t, double, bool, bool);
   if (o.mode() == kGRU) return with(Padded(gru), Packed(gru));
-  return o.mode() == kRNN_TANH ? with(Padded(rnn_tanh), Packed(rnn_tanh))
-                               : with(Padded(rnn_relu), Packed(rnn_relu));
+  return o.mode() == kRNN_TANH ? with(Padded(rnn_tanh), Packed(rnn_tanh)) : with(Padded(rnn_relu), Packed(rnn_relu));
 }
 
 template <class Derived>
@@ -148,8 +145,8 @@ auto RNNImplBase<Derived>::run(const Tensor& input, Tensor h, Tensor c) -> Resul
 template <class Derived>
 auto RNNImplBase<Derived>::run(const PackedSequence& input, Tensor h, Tensor c) -> Results {
   const Tensor& data = input.data();
-  check(data.dim() == 2, mode_name(options_base.mode()),
-        ": expected a packed sequence with data of 2 dimensions, got ", data);
+  check(data.dim() == 2, mode_name(options_base.mode()), ": expected a packed sequence with data of 2 dimensions, got ",
+        data);
   check_features(data);
   const int64_t batch = input.batch_sizes()[0].item<int64_t>();
   h = initial("hidden", permuted(h, input.sorted_indices()), batch, output_size(), data);
@@ -191,8 +188,7 @@ std::tuple<Tensor, Tensor> RNNImpl::forward(const Tensor& input, Tensor hx) {
   Results r = run(input, std::move(hx), {});
   return {r.out, r.h};
 }
-std::tuple<PackedSequence, Tensor> RNNImpl::forward_with_packed_input(const PackedSequence& packed_input,
-                                                                      Tensor hx) {
+std::tuple<PackedSequence, Tensor> RNNImpl::forward_with_packed_input(const PackedSequence& packed_input, Tensor hx) {
   Results r = run(packed_input, std::move(hx), {});
   return {detail::with_data(packed_input, r.out), r.h};
 }
@@ -204,8 +200,8 @@ std::tuple<Tensor, LSTMImpl::States> LSTMImpl::forward(const Tensor& input, opti
   Results r = run(input, h, c);
   return {r.out, States(r.h, r.c)};
 }
-std::tuple<PackedSequence, LSTMImpl::States> LSTMImpl::forward_with_packed_input(
-    const PackedSequence& packed_input, optional<States> hx_opt) {
+std::tuple<PackedSequence, LSTMImpl::States> LSTMImpl::forward_with_packed_input(const PackedSequence& packed_input,
+                                                                                 optional<States> hx_opt) {
   const auto [h, c] = hx_opt.value_or(States());
   Results r = run(packed_input, h, c);
   return {detail::with_data(packed_input, r.out), States(r.h, r.c)};
@@ -216,8 +212,7 @@ std::tuple<Tensor, Tensor> GRUImpl::forward(const Tensor& input, Tensor hx) {
   Results r = run(input, std::move(hx), {});
   return {r.out, r.h};
 }
-std::tuple<PackedSequence, Tensor> GRUImpl::forward_with_packed_input(const PackedSequence& packed_input,
-                                                                      Tensor hx) {
+std::tuple<PackedSequence, Tensor> GRUImpl::forward_with_packed_input(const PackedSequence& packed_input, Tensor hx) {
   Results r = run(packed_input, std::move(hx), {});
   return {detail::with_data(packed_input, r.out), r.h};
 }

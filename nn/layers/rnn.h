@@ -42,8 +42,7 @@ class RNNImplBase : public Cloneable<Derived> {
  private:
   Results call(const Tensor& input, const Tensor& batch_sizes, const Tensor& h, const Tensor& c) const;
   void check_features(const Tensor& input) const;
-  Tensor initial(const char* what, const Tensor& state, int64_t batch, int64_t size,
-                 const Tensor& input) const;
+  Tensor initial(const char* what, const Tensor& state, int64_t batch, int64_t size, const Tensor& input) const;
   int64_t states() const { return options_base.num_layers() * (options_base.bidirectional() ? 2 : 1); }
   int64_t output_size() const {
     return options_base.proj_size() > 0 ? options_base.proj_size() : options_base.hidden_size();

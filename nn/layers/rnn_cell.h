@@ -35,8 +35,7 @@ class RNNCellImplBase : public Cloneable<Derived> {
 
 class RNNCellImpl : public detail::RNNCellImplBase<RNNCellImpl> {
  public:
-  RNNCellImpl(int64_t input_size, int64_t hidden_size)
-      : RNNCellImpl(RNNCellOptions(input_size, hidden_size)) {}
+  RNNCellImpl(int64_t input_size, int64_t hidden_size) : RNNCellImpl(RNNCellOptions(input_size, hidden_size)) {}
   explicit RNNCellImpl(const RNNCellOptions& options);
   Tensor forward(const Tensor& input, const Tensor& hx = {});
   RNNCellOptions options;
@@ -51,8 +50,7 @@ TANDEM_MODULE(RNNCell);
 class LSTMCellImpl : public detail::RNNCellImplBase<LSTMCellImpl> {
  public:
   using States = std::tuple<Tensor, Tensor>;
-  LSTMCellImpl(int64_t input_size, int64_t hidden_size)
-      : LSTMCellImpl(LSTMCellOptions(input_size, hidden_size)) {}
+  LSTMCellImpl(int64_t input_size, int64_t hidden_size) : LSTMCellImpl(LSTMCellOptions(input_size, hidden_size)) {}
   explicit LSTMCellImpl(const LSTMCellOptions& options);
   States forward(const Tensor& input, optional<States> hx_opt = {});
   LSTMCellOptions options;
@@ -64,8 +62,7 @@ TANDEM_MODULE(LSTMCell);
 
 class GRUCellImpl : public detail::RNNCellImplBase<GRUCellImpl> {
  public:
-  GRUCellImpl(int64_t input_size, int64_t hidden_size)
-      : GRUCellImpl(GRUCellOptions(input_size, hidden_size)) {}
+  GRUCellImpl(int64_t input_size, int64_t hidden_size) : GRUCellImpl(GRUCellOptions(input_size, hidden_size)) {}
   explicit GRUCellImpl(const GRUCellOptions& options);
   Tensor forward(const Tensor& input, const Tensor& hx = {});
   GRUCellOptions options;

@@ -25,17 +25,16 @@ LayerOptions layer_options(const TransformerOptions& o) {
 
 }  // namespace
 
-TransformerEncoderOptions::TransformerEncoderOptions(
-    const TransformerEncoderLayerOptions& encoder_layer_options, int64_t num_layers)
+TransformerEncoderOptions::TransformerEncoderOptions(const TransformerEncoderLayerOptions& encoder_layer_options,
+                                                     int64_t num_layers)
     : encoder_layer_(encoder_layer_options), num_layers_(num_layers) {}
-TransformerDecoderOptions::TransformerDecoderOptions(
-    const TransformerDecoderLayerOptions& decoder_layer_options, int64_t num_layers)
+TransformerDecoderOptions::TransformerDecoderOptions(const TransformerDecoderLayerOptions& decoder_layer_options,
+                                                     int64_t num_layers)
     : decoder_layer_(decoder_layer_options), num_layers_(num_layers) {}
 
 TransformerEncoderImpl::TransformerEncoderImpl(TransformerEncoderLayer encoder_layer, int64_t num_layers)
     : TransformerEncoderImpl(TransformerEncoderOptions(std::move(encoder_layer), num_layers)) {}
-TransformerEncoderImpl::TransformerEncoderImpl(TransformerEncoderOptions options)
-    : options(std::move(options)) {
+TransformerEncoderImpl::TransformerEncoderImpl(TransformerEncoderOptions options) : options(std::move(options)) {
   TransformerEncoderImpl::reset();
 }
 void TransformerEncoderImpl::reset() {
@@ -47,11 +46,9 @@ void TransformerEncoderImpl::reset() {
   register_module("norm", norm.ptr());
 }
 void TransformerEncoderImpl::reset_parameters() {
-  for (std::size_t i = 0; i < layers->size(); ++i)
-    layers->at<TransformerEncoderLayerImpl>(i).reset_parameters();
+  for (std::size_t i = 0; i < layers->size(); ++i) layers->at<TransformerEncoderLayerImpl>(i).reset_parameters();
 }
-Tensor TransformerEncoderImpl::forward(const Tensor& src, const Tensor& src_mask,
-                                       const Tensor& src_key_padding_mask) {
+Tensor TransformerEncoderImpl::forward(const Tensor& src, const Tensor& src_mask, const Tensor& src_key_padding_mask) {
   Tensor x = src;
   for (std::size_t i = 0; i < layers->size(); ++i)
     x = call(layers->at<TransformerEncoderLayerImpl>(i), x, src_mask, src_key_padding_mask);
@@ -60,8 +57,7 @@ Tensor TransformerEncoderImpl::forward(const Tensor& src, const Tensor& src_mask
 
 TransformerDecoderImpl::TransformerDecoderImpl(TransformerDecoderLayer decoder_layer, int64_t num_layers)
     : TransformerDecoderImpl(TransformerDecoderOptions(std::move(decoder_layer), num_layers)) {}
-TransformerDecoderImpl::TransformerDecoderImpl(TransformerDecoderOptions options)
-    : options(std::move(options)) {
+TransformerDecoderImpl::TransformerDecoderImpl(TransformerDecoderOptions options) : options(std::move(options)) {
   TransformerDecoderImpl::reset();
 }
 void TransformerDecoderImpl::reset() {
@@ -73,37 +69,32 @@ void TransformerDecoderImpl::reset() {
   register_module("norm", norm.ptr());
 }
 void TransformerDecoderImpl::reset_parameters() {
-  for (std::size_t i = 0; i < layers->size(); ++i)
-    layers->at<TransformerDecoderLayerImpl>(i).reset_parameters();
+  for (std::size_t i = 0; i < layers->size(); ++i) layers->at<TransformerDecoderLayerImpl>(i).reset_parameters();
 }
 Tensor TransformerDecoderImpl::forward(const Tensor& tgt, const Tensor& memory, const Tensor& tgt_mask,
                                        const Tensor& memory_mask, const Tensor& tgt_key_padding_mask,
                                        const Tensor& memory_key_padding_mask) {
   Tensor x = tgt;
   for (std::size_t i = 0; i < layers->size(); ++i)
-    x = call(layers->at<TransformerDecoderLayerImpl>(i), x, memory, tgt_mask, memory_mask,
-             tgt_key_padding_mask, memory_key_padding_mask);
+    x = call(layers->at<TransformerDecoderLayerImpl>(i), x, memory, tgt_mask, memory_mask, tgt_key_padding_mask,
+             memory_key_padding_mask);
   return norm.is_empty() ? x : norm.forward(x);
 }
 
-TransformerImpl::TransformerImpl(TransformerOptions options) : options(std::move(options)) {
-  TransformerImpl::reset();
-}
+TransformerImpl::TransformerImpl(TransformerOptions options) : options(std::move(options)) { TransformerImpl::reset(); }
 void TransformerImpl::reset() {
   const auto normalization = [&] { return AnyModule(LayerNorm(LayerNormOptions({options.d_model()}))); };
   if (options.custom_encoder().is_empty())
-    encoder = AnyModule(
-        TransformerEncoder(TransformerEncoderOptions(layer_options<TransformerEncoderLayerOptions>(options),
-                                                     options.num_encoder_layers())
-                               .norm(normalization())));
+    encoder = AnyModule(TransformerEncoder(
+        TransformerEncoderOptions(layer_options<TransformerEncoderLayerOptions>(options), options.num_encoder_layers())
+            .norm(normalization())));
   else
     encoder = options.custom_encoder().clone();
   register_module("encoder", encoder.ptr());
   if (options.custom_decoder().is_empty())
-    decoder = AnyModule(
-        TransformerDecoder(TransformerDecoderOptions(layer_options<TransformerDecoderLayerOptions>(options),
-                                                     options.num_decoder_layers())
-                               .norm(normalization())));
+    decoder = AnyModule(TransformerDecoder(
+        TransformerDecoderOptions(layer_options<TransformerDecoderLayerOptions>(options), options.num_decoder_layers())
+            .norm(normalization())));
   else
     decoder = options.custom_decoder().clone();
   register_module("decoder", decoder.ptr());
@@ -114,15 +105,12 @@ void TransformerImpl::reset_parameters() {
     if (p.dim() > 1) init::xavier_uniform_(p);
 }
 
-Tensor TransformerImpl::forward(const Tensor& src, const Tensor& tgt, const Tensor& src_mask,
-                                const Tensor& tgt_mask, const Tensor& memory_mask,
-                                const Tensor& src_key_padding_mask, const Tensor& tgt_key_padding_mask,
-                                const Tensor& memory_key_padding_mask) {
+Tensor TransformerImpl::forward(const Tensor& src, const Tensor& tgt, const Tensor& src_mask, const Tensor& tgt_mask,
+                                const Tensor& memory_mask, const Tensor& src_key_padding_mask,
+                                const Tensor& tgt_key_padding_mask, const Tensor& memory_key_padding_mask) {
   const int64_t width = options.d_model();
-  check(src.dim() == 3 && tgt.dim() == 3 && src.size(1) == tgt.size(1) && src.size(2) == width &&
-            tgt.size(2) == width,
-        "Transformer: expected src [S, N, ", width, "] and tgt [T, N, ", width, "]\n  src ", src, "\n  tgt ",
-        tgt);
+  check(src.dim() == 3 && tgt.dim() == 3 && src.size(1) == tgt.size(1) && src.size(2) == width && tgt.size(2) == width,
+        "Transformer: expected src [S, N, ", width, "] and tgt [T, N, ", width, "]\n  src ", src, "\n  tgt ", tgt);
   const Tensor memory = encoder.forward(src, src_mask, src_key_padding_mask);
   return decoder.forward(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask);
 }

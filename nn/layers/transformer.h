@@ -73,9 +73,8 @@ class TransformerDecoderImpl : public Cloneable<TransformerDecoderImpl> {
   explicit TransformerDecoderImpl(TransformerDecoderOptions options);
   void reset() override;
   void reset_parameters();
-  Tensor forward(const Tensor& tgt, const Tensor& memory, const Tensor& tgt_mask = {},
-                 const Tensor& memory_mask = {}, const Tensor& tgt_key_padding_mask = {},
-                 const Tensor& memory_key_padding_mask = {});
+  Tensor forward(const Tensor& tgt, const Tensor& memory, const Tensor& tgt_mask = {}, const Tensor& memory_mask = {},
+                 const Tensor& tgt_key_padding_mask = {}, const Tensor& memory_key_padding_mask = {});
 
   TransformerDecoderOptions options;
   ModuleList layers = nullptr;
@@ -93,10 +92,9 @@ class TransformerImpl : public Cloneable<TransformerImpl> {
  public:
   explicit TransformerImpl(TransformerOptions options);
   /// Throws Error unless src and tgt have three dimensions, the same N, and d_model features.
-  Tensor forward(const Tensor& src, const Tensor& tgt, const Tensor& src_mask = {},
-                 const Tensor& tgt_mask = {}, const Tensor& memory_mask = {},
-                 const Tensor& src_key_padding_mask = {}, const Tensor& tgt_key_padding_mask = {},
-                 const Tensor& memory_key_padding_mask = {});
+  Tensor forward(const Tensor& src, const Tensor& tgt, const Tensor& src_mask = {}, const Tensor& tgt_mask = {},
+                 const Tensor& memory_mask = {}, const Tensor& src_key_padding_mask = {},
+                 const Tensor& tgt_key_padding_mask = {}, const Tensor& memory_key_padding_mask = {});
   void reset() override;
   void reset_parameters();
   /// [sz, sz]: -infinity above the diagonal, 0 elsewhere.

@@ -9,8 +9,7 @@ namespace tandem::nn {
 namespace {
 
 Tensor activate(const activation_t& activation, const Tensor& x) {
-  if (const auto* function = std::get_if<std::function<Tensor(const Tensor&)>>(&activation))
-    return (*function)(x);
+  if (const auto* function = std::get_if<std::function<Tensor(const Tensor&)>>(&activation)) return (*function)(x);
   if (std::holds_alternative<GELUActivation>(activation)) return tandem::gelu(x);
   check(std::get<init::Nonlinearity>(activation) == init::Nonlinearity::kReLU,
         "Transformer: activation must be kReLU, kGELU or a function");
@@ -19,8 +18,7 @@ Tensor activate(const activation_t& activation, const Tensor& x) {
 
 template <class Options>
 MultiheadAttention attention(const Options& options) {
-  return MultiheadAttention(
-      MultiheadAttentionOptions(options.d_model(), options.nhead()).dropout(options.dropout()));
+  return MultiheadAttention(MultiheadAttentionOptions(options.d_model(), options.nhead()).dropout(options.dropout()));
 }
 template <class Options>
 LayerNorm normalization(const Options& options) {
@@ -83,9 +81,7 @@ void TransformerDecoderLayerImpl::reset_parameters() {
   norm2->reset_parameters();
   norm3->reset_parameters();
 }
-Tensor TransformerDecoderLayerImpl::activation(const Tensor& input) {
-  return activate(options.activation(), input);
-}
+Tensor TransformerDecoderLayerImpl::activation(const Tensor& input) { return activate(options.activation(), input); }
 Tensor TransformerDecoderLayerImpl::forward(Tensor tgt, const Tensor& memory, const Tensor& tgt_mask,
                                             const Tensor& memory_mask, const Tensor& tgt_key_padding_mask,
                                             const Tensor& memory_key_padding_mask) {

@@ -40,9 +40,8 @@ class TransformerDecoderLayerImpl : public Cloneable<TransformerDecoderLayerImpl
   explicit TransformerDecoderLayerImpl(TransformerDecoderLayerOptions options);
   void reset() override;
   void reset_parameters();
-  Tensor forward(Tensor tgt, const Tensor& memory, const Tensor& tgt_mask = {},
-                 const Tensor& memory_mask = {}, const Tensor& tgt_key_padding_mask = {},
-                 const Tensor& memory_key_padding_mask = {});
+  Tensor forward(Tensor tgt, const Tensor& memory, const Tensor& tgt_mask = {}, const Tensor& memory_mask = {},
+                 const Tensor& tgt_key_padding_mask = {}, const Tensor& memory_key_padding_mask = {});
 
   TransformerDecoderLayerOptions options;
   MultiheadAttention self_attn = nullptr;

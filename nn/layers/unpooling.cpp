@@ -50,8 +50,7 @@ std::array<int64_t, D> unpooled_size(const Tensor& input, const MaxUnpoolFuncOpt
         "max_unpool: expected [N, C] or [C] and ", D, " more dimensions, got ", input);
   std::array<int64_t, D> out;
   for (std::size_t d = 0; d < D; ++d) {
-    const int64_t in = input.size(static_cast<int64_t>(d) - static_cast<int64_t>(D)),
-                  step = options.stride()[d];
+    const int64_t in = input.size(static_cast<int64_t>(d) - static_cast<int64_t>(D)), step = options.stride()[d];
     out[d] = (in - 1) * step + options.kernel_size()[d] - 2 * options.padding()[d];
     if (!options.output_size()) continue;
     const std::vector<int64_t>& given = *options.output_size();
@@ -93,8 +92,7 @@ Tensor max_unpool2d(const Tensor& input, const Tensor& indices, const MaxUnpool2
   return tandem::max_unpool2d(input, indices, unpooled_size(input, options));
 }
 Tensor max_unpool3d(const Tensor& input, const Tensor& indices, const MaxUnpool3dFuncOptions& options) {
-  return tandem::max_unpool3d(input, indices, unpooled_size(input, options), *options.stride(),
-                              *options.padding());
+  return tandem::max_unpool3d(input, indices, unpooled_size(input, options), *options.stride(), *options.padding());
 }
 
 }  // namespace tandem::nn::functional
@@ -108,8 +106,8 @@ void print(std::ostream& stream, const FractionalMaxPoolOptions<D>& options) {
 }
 template <std::size_t D>
 void print(std::ostream& stream, const MaxUnpoolOptions<D>& options) {
-  stream << concat("tandem::nn::MaxUnpool", D, "d(kernel_size=", options.kernel_size(),
-                   ", stride=", options.stride(), ", padding=", options.padding(), ")");
+  stream << concat("tandem::nn::MaxUnpool", D, "d(kernel_size=", options.kernel_size(), ", stride=", options.stride(),
+                   ", padding=", options.padding(), ")");
 }
 template <std::size_t D>
 functional::MaxUnpoolFuncOptions<D> function_options(const MaxUnpoolOptions<D>& options,
@@ -122,34 +120,28 @@ functional::MaxUnpoolFuncOptions<D> function_options(const MaxUnpoolOptions<D>& 
 
 }  // namespace
 
-FractionalMaxPool2dImpl::FractionalMaxPool2dImpl(FractionalMaxPool2dOptions options)
-    : options(std::move(options)) {
+FractionalMaxPool2dImpl::FractionalMaxPool2dImpl(FractionalMaxPool2dOptions options) : options(std::move(options)) {
   functional::check_one(this->options);
   FractionalMaxPool2dImpl::reset();
 }
 void FractionalMaxPool2dImpl::reset() {
   _random_samples = register_buffer("_random_samples", options._random_samples());
 }
-Tensor FractionalMaxPool2dImpl::forward(const Tensor& input) {
-  return std::get<0>(forward_with_indices(input));
-}
+Tensor FractionalMaxPool2dImpl::forward(const Tensor& input) { return std::get<0>(forward_with_indices(input)); }
 std::tuple<Tensor, Tensor> FractionalMaxPool2dImpl::forward_with_indices(const Tensor& input) {
   FractionalMaxPool2dOptions used = options;
   return functional::fractional_max_pool2d_with_indices(input, used._random_samples(_random_samples));
 }
 void FractionalMaxPool2dImpl::pretty_print(std::ostream& stream) const { print(stream, options); }
 
-FractionalMaxPool3dImpl::FractionalMaxPool3dImpl(FractionalMaxPool3dOptions options)
-    : options(std::move(options)) {
+FractionalMaxPool3dImpl::FractionalMaxPool3dImpl(FractionalMaxPool3dOptions options) : options(std::move(options)) {
   functional::check_one(this->options);
   FractionalMaxPool3dImpl::reset();
 }
 void FractionalMaxPool3dImpl::reset() {
   _random_samples = register_buffer("_random_samples", options._random_samples());
 }
-Tensor FractionalMaxPool3dImpl::forward(const Tensor& input) {
-  return std::get<0>(forward_with_indices(input));
-}
+Tensor FractionalMaxPool3dImpl::forward(const Tensor& input) { return std::get<0>(forward_with_indices(input)); }
 std::tuple<Tensor, Tensor> FractionalMaxPool3dImpl::forward_with_indices(const Tensor& input) {
   FractionalMaxPool3dOptions used = options;
   return functional::fractional_max_pool3d_with_indices(input, used._random_samples(_random_samples));

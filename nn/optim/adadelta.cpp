@@ -40,16 +40,13 @@ std::vector<Field> AdadeltaParamState::fields() {
 }
 
 Tensor Adadelta::step(LossClosure closure) {
-  return composed_step<AdadeltaOptions>(
-      "Adadelta::step", name(), param_groups_, closure,
-      [&](const Tensor& p, const Tensor& owner, const AdadeltaOptions& options) {
-        update(p, options, state_of<AdadeltaParamState>(owner));
-      });
+  return composed_step<AdadeltaOptions>("Adadelta::step", name(), param_groups_, closure,
+                                        [&](const Tensor& p, const Tensor& owner, const AdadeltaOptions& options) {
+                                          update(p, options, state_of<AdadeltaParamState>(owner));
+                                        });
 }
 
-std::unique_ptr<OptimizerParamState> Adadelta::make_state() const {
-  return std::make_unique<AdadeltaParamState>();
-}
+std::unique_ptr<OptimizerParamState> Adadelta::make_state() const { return std::make_unique<AdadeltaParamState>(); }
 Adadelta::Adadelta(const std::vector<OptimizerParamGroup>& groups, AdadeltaOptions defaults)
     : Optimizer(groups, std::make_unique<AdadeltaOptions>(defaults)) {}
 Adadelta::Adadelta(std::vector<Tensor> params, AdadeltaOptions defaults)

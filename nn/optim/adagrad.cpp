@@ -36,15 +36,13 @@ Tensor Adagrad::step(LossClosure closure) {
     const auto& o = static_cast<const AdagradOptions&>(group.options());
     AdagradStep step{o.lr(), o.lr_decay(), o.eps(), o.weight_decay(), 0};
     for_update_lists(
-        call(), group.params(),
-        [&](const Tensor& p) -> int64_t { return state_of<AdagradParamState>(p).step() + 1; },
+        call(), group.params(), [&](const Tensor& p) -> int64_t { return state_of<AdagradParamState>(p).step() + 1; },
         [&](const Tensor& p, UpdateLists& lists) {
           auto& state = state_of<AdagradParamState>(p);
           ++state.step();
           const bool fresh = !state.sum().defined();
           ensure_state(state.sum(), p);
-          if (fresh)
-            fill_raw(p.is_complex() ? parts_raw(state.sum()) : state.sum(), o.initial_accumulator_value());
+          if (fresh) fill_raw(p.is_complex() ? parts_raw(state.sum()) : state.sum(), o.initial_accumulator_value());
           lists.first.push_back(state.sum());
         },
         [&](const UpdateLists& lists) {
@@ -55,9 +53,7 @@ Tensor Adagrad::step(LossClosure closure) {
   return loss;
 }
 
-std::unique_ptr<OptimizerParamState> Adagrad::make_state() const {
-  return std::make_unique<AdagradParamState>();
-}
+std::unique_ptr<OptimizerParamState> Adagrad::make_state() const { return std::make_unique<AdagradParamState>(); }
 Adagrad::Adagrad(const std::vector<OptimizerParamGroup>& groups, AdagradOptions defaults)
     : Optimizer(groups, std::make_unique<AdagradOptions>(defaults)) {}
 Adagrad::Adagrad(std::vector<Tensor> params, AdagradOptions defaults)

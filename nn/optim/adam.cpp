@@ -34,9 +34,8 @@ void validate_options(const Options& o) {
 template <class Options, class StateOf>
 void step_group(const StepCall& call, OptimizerParamGroup& group, bool decoupled, const StateOf& state_of) {
   const auto& o = static_cast<const Options&>(group.options());
-  AdamStep step{
-      o.lr(),      std::get<0>(o.betas()), std::get<1>(o.betas()), o.eps(), o.weight_decay(), 0, decoupled,
-      o.maximize()};
+  AdamStep step{o.lr(),      std::get<0>(o.betas()), std::get<1>(o.betas()), o.eps(), o.weight_decay(), 0, decoupled,
+                o.maximize()};
   for_update_lists(
       call, group.params(), [&](const Tensor& p) -> int64_t { return state_of(p).step() + 1; },
       [&](const Tensor& p, UpdateLists& lists) {
@@ -52,8 +51,7 @@ void step_group(const StepCall& call, OptimizerParamGroup& group, bool decoupled
       },
       [&](const UpdateLists& lists) {
         step.step = lists.step;
-        backend(lists.device)
-            .optim.adam(lists.params, lists.gradients(), lists.first, lists.second, lists.third, step);
+        backend(lists.device).optim.adam(lists.params, lists.gradients(), lists.first, lists.second, lists.third, step);
       });
 }
 
@@ -77,9 +75,8 @@ Tensor Adam::step(LossClosure closure) {
   NoGradGuard no_grad;
   Tensor loss = run_closure(closure);
   for (auto& group : param_groups())
-    step_group<AdamOptions>(call(), group, false, [this](const Tensor& p) -> AdamParamState& {
-      return state_of<AdamParamState>(p);
-    });
+    step_group<AdamOptions>(call(), group, false,
+                            [this](const Tensor& p) -> AdamParamState& { return state_of<AdamParamState>(p); });
   return loss;
 }
 
@@ -89,9 +86,8 @@ Tensor AdamW::step(LossClosure closure) {
   NoGradGuard no_grad;
   Tensor loss = run_closure(closure);
   for (auto& group : param_groups())
-    step_group<AdamWOptions>(call(), group, true, [this](const Tensor& p) -> AdamParamState& {
-      return state_of<AdamParamState>(p);
-    });
+    step_group<AdamWOptions>(call(), group, true,
+                             [this](const Tensor& p) -> AdamParamState& { return state_of<AdamParamState>(p); });
   return loss;
 }
 

@@ -44,16 +44,13 @@ std::vector<Field> AdamaxParamState::fields() {
 }
 
 Tensor Adamax::step(LossClosure closure) {
-  return composed_step<AdamaxOptions>(
-      "Adamax::step", name(), param_groups_, closure,
-      [&](const Tensor& p, const Tensor& owner, const AdamaxOptions& options) {
-        update(p, options, state_of<AdamaxParamState>(owner));
-      });
+  return composed_step<AdamaxOptions>("Adamax::step", name(), param_groups_, closure,
+                                      [&](const Tensor& p, const Tensor& owner, const AdamaxOptions& options) {
+                                        update(p, options, state_of<AdamaxParamState>(owner));
+                                      });
 }
 
-std::unique_ptr<OptimizerParamState> Adamax::make_state() const {
-  return std::make_unique<AdamaxParamState>();
-}
+std::unique_ptr<OptimizerParamState> Adamax::make_state() const { return std::make_unique<AdamaxParamState>(); }
 Adamax::Adamax(const std::vector<OptimizerParamGroup>& groups, AdamaxOptions defaults)
     : Optimizer(groups, std::make_unique<AdamaxOptions>(defaults)) {}
 Adamax::Adamax(std::vector<Tensor> params, AdamaxOptions defaults)

@@ -88,8 +88,8 @@ std::vector<double> CosineAnnealingWarmRestarts::get_lrs() {
 OneCycleLR::OneCycleLR(Optimizer& optimizer, OneCycleLROptions options)
     : LRScheduler(optimizer), options_(std::move(options)) {
   check(options_.total_steps() > 0, "OneCycleLR: total_steps must be positive, got ", options_.total_steps());
-  check(options_.pct_start() >= 0 && options_.pct_start() <= 1,
-        "OneCycleLR: expected pct_start from 0 to 1, got ", options_.pct_start());
+  check(options_.pct_start() >= 0 && options_.pct_start() <= 1, "OneCycleLR: expected pct_start from 0 to 1, got ",
+        options_.pct_start());
   check(options_.anneal_strategy() == "cos" || options_.anneal_strategy() == "linear",
         "OneCycleLR: anneal_strategy must be 'cos' or 'linear', got '", options_.anneal_strategy(), "'");
   set_optimizer_lrs(OneCycleLR::get_lrs());

@@ -13,28 +13,25 @@ namespace {
 void check_state(const GradScalerState& s) {
   check(std::isfinite(s.scale) && s.scale > 0, "GradScaler: the scale must be positive, got ", s.scale);
   check(s.growth_factor > 1, "GradScaler: growth_factor must be more than 1, got ", s.growth_factor);
-  check(s.backoff_factor > 0 && s.backoff_factor < 1,
-        "GradScaler: backoff_factor must be between 0 and 1, got ", s.backoff_factor);
+  check(s.backoff_factor > 0 && s.backoff_factor < 1, "GradScaler: backoff_factor must be between 0 and 1, got ",
+        s.backoff_factor);
   check(s.growth_interval > 0, "GradScaler: growth_interval must be positive, got ", s.growth_interval);
   check(s.growth_tracker >= 0 && s.growth_tracker < s.growth_interval,
-        "GradScaler: growth_tracker must be at least 0 and less than growth_interval, got ",
-        s.growth_tracker);
+        "GradScaler: growth_tracker must be at least 0 and less than growth_interval, got ", s.growth_tracker);
 }
 
 }  // namespace
 
 GradScaler::GradScaler(const GradScalerOptions& options)
     : options_(options),
-      state_{options.init_scale(), options.growth_factor(), options.backoff_factor(),
-             options.growth_interval(), 0} {
+      state_{options.init_scale(), options.growth_factor(), options.backoff_factor(), options.growth_interval(), 0} {
   check_state(state_);
 }
 
 Tensor GradScaler::scale(const Tensor& output) const {
   if (!is_enabled()) return output;
   // A loss in float16 would overflow; PyTorch's product with a float32 number is float32, too.
-  return (output.dim() == 0 && isReducedFloatingType(output.scalar_type()) ? output.to(kFloat) : output) *
-         state_.scale;
+  return (output.dim() == 0 && isReducedFloatingType(output.scalar_type()) ? output.to(kFloat) : output) * state_.scale;
 }
 std::vector<Tensor> GradScaler::scale(TensorList outputs) const {
   std::vector<Tensor> out;
@@ -44,8 +41,7 @@ std::vector<Tensor> GradScaler::scale(TensorList outputs) const {
 
 void GradScaler::unscale_(optim::Optimizer& optimizer) {
   if (!is_enabled()) return;
-  check(seen_.find(&optimizer) == seen_.end(),
-        "GradScaler.unscale_: called a second time since the last update()");
+  check(seen_.find(&optimizer) == seen_.end(), "GradScaler.unscale_: called a second time since the last update()");
   for (const Tensor& p : optimizer.parameters())
     check(!p.grad().defined() || p.grad().dtype() != kHalf,
           "GradScaler.unscale_: a gradient is float16; keep parameters in float32");
@@ -96,8 +92,7 @@ void GradScaler::update(optional<double> new_scale) {
       state_.growth_tracker = 0;
     } else if (++state_.growth_tracker >= state_.growth_interval) {
       // PyTorch, too, keeps a scale whose growth would leave float32.
-      if (const double grown = state_.scale * state_.growth_factor; grown <= 0x1.fffffep127)
-        state_.scale = grown;
+      if (const double grown = state_.scale * state_.growth_factor; grown <= 0x1.fffffep127) state_.scale = grown;
       state_.growth_tracker = 0;
     }
   }

@@ -20,7 +20,7 @@ struct GradScalerOptions {
   TANDEM_ARG(double, growth_factor) = 2.0;      ///< more than 1
   TANDEM_ARG(double, backoff_factor) = 0.5;     ///< less than 1
   TANDEM_ARG(int64_t, growth_interval) = 2000;  ///< so many steps without an overflow before the scale grows
-  TANDEM_ARG(bool, enabled) = true;  ///< false: scale() returns its argument, and step() is the optimizer's
+  TANDEM_ARG(bool, enabled) = true;             ///< false: scale() returns its argument, and step() is the optimizer's
 };
 
 /// What a checkpoint needs to continue with the same steps.

@@ -60,8 +60,7 @@ void LBFGSOptions::validate() const {
   check_not_negative("learning rate", lr_);
   check(history_size_ > 0, "Invalid history_size: ", history_size_);
   check(!line_search_fn_ || *line_search_fn_ == "strong_wolfe",
-        "LBFGS: only 'strong_wolfe' is supported as line_search_fn, got '", line_search_fn_.value_or(""),
-        "'");
+        "LBFGS: only 'strong_wolfe' is supported as line_search_fn, got '", line_search_fn_.value_or(""), "'");
 }
 
 void LBFGSParamState::serialize(serialize::OutputArchive& archive) const {
@@ -92,8 +91,7 @@ void LBFGSParamState::serialize(serialize::InputArchive& archive) {
   read_list(archive, "old_stps", old_stps_);
   read_list(archive, "ro", ro_);
   check(old_dirs_.size() == old_stps_.size() && old_dirs_.size() == ro_.size(),
-        "LBFGS: the saved histories differ in length: ", old_dirs_.size(), ", ", old_stps_.size(), " and ",
-        ro_.size());
+        "LBFGS: the saved histories differ in length: ", old_dirs_.size(), ", ", old_stps_.size(), " and ", ro_.size());
 }
 
 LBFGS::LBFGS(const std::vector<OptimizerParamGroup>& groups, LBFGSOptions defaults)
@@ -114,8 +112,7 @@ Tensor parts_of(const Tensor& t) { return t.is_complex() ? view_as_real(t.detach
 Tensor LBFGS::flat_gradient() const {
   std::vector<Tensor> all;
   for (const Tensor& p : own())
-    all.push_back(
-        parts_of(p.grad().defined() ? p.grad().detach() : zeros(p.sizes(), p.options())).reshape({-1}));
+    all.push_back(parts_of(p.grad().defined() ? p.grad().detach() : zeros(p.sizes(), p.options())).reshape({-1}));
   return cat(all, 0);
 }
 
@@ -205,9 +202,9 @@ struct LBFGS::Run {
     if (options.line_search_fn()) {
       std::vector<Tensor> from;
       for (const Tensor& p : optimizer.own()) from.push_back(p.detach().clone());
-      LinePoint found = strong_wolfe([&](double t) { return at(t, from); }, state.t(),
-                                     {0, loss, gradient, slope}, largest(state.d()),
-                                     options.tolerance_change(), *options.max_eval() - evaluations, count);
+      LinePoint found =
+          strong_wolfe([&](double t) { return at(t, from); }, state.t(), {0, loss, gradient, slope}, largest(state.d()),
+                       options.tolerance_change(), *options.max_eval() - evaluations, count);
       state.t(found.t);
       loss = found.loss;
       gradient = std::move(found.gradient);

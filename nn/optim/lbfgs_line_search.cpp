@@ -18,14 +18,11 @@ double cubic_minimum(const LinePoint& a, const LinePoint& b, double low, double 
   const double square = d1 * d1 - left.slope * right.slope;
   if (!(square >= 0)) return (low + high) / 2;
   const double d2 = std::sqrt(square);
-  const double t =
-      right.t - (right.t - left.t) * ((right.slope + d2 - d1) / (right.slope - left.slope + 2 * d2));
+  const double t = right.t - (right.t - left.t) * ((right.slope + d2 - d1) / (right.slope - left.slope + 2 * d2));
   return std::min(std::max(t, low), high);
 }
 
-bool decreases(const LinePoint& p, const LinePoint& start) {
-  return !(p.loss > start.loss + kC1 * p.t * start.slope);
-}
+bool decreases(const LinePoint& p, const LinePoint& start) { return !(p.loss > start.loss + kC1 * p.t * start.slope); }
 bool is_flat(const LinePoint& p, const LinePoint& start) { return std::abs(p.slope) <= -kC2 * start.slope; }
 
 struct Bracket {
@@ -35,8 +32,8 @@ struct Bracket {
 };
 
 // Extends the step until an interval contains a point that satisfies the conditions.
-Bracket bracket(const std::function<LinePoint(double)>& evaluate, double first, const LinePoint& start,
-                int64_t most, int64_t& evaluations) {
+Bracket bracket(const std::function<LinePoint(double)>& evaluate, double first, const LinePoint& start, int64_t most,
+                int64_t& evaluations) {
   LinePoint previous = start, now = evaluate(first);
   ++evaluations;
   for (int64_t used = 0; used < most; ++used) {
@@ -54,9 +51,8 @@ Bracket bracket(const std::function<LinePoint(double)>& evaluate, double first, 
 
 }  // namespace
 
-LinePoint strong_wolfe(const std::function<LinePoint(double t)>& evaluate, double first,
-                       const LinePoint& start, double largest, double tolerance_change, int64_t most,
-                       int64_t& evaluations) {
+LinePoint strong_wolfe(const std::function<LinePoint(double t)>& evaluate, double first, const LinePoint& start,
+                       double largest, double tolerance_change, int64_t most, int64_t& evaluations) {
   Bracket b = bracket(evaluate, first, start, most, evaluations);
   if (b.done) return b.low;
   if (!(b.low.loss <= b.high.loss)) std::swap(b.low, b.high);

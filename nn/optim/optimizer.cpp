@@ -36,23 +36,20 @@ void inherit(OptimizerOptions& options, OptimizerOptions& defaults) {
   const std::vector<Field> own = options.fields(), plain = fresh->fields(), given = defaults.fields();
   const auto is_beta = [&](std::size_t i) { return std::string_view(own[i].name).starts_with("beta"); };
   bool plain_betas = true;
-  for (std::size_t i = 0; i < own.size(); ++i)
-    plain_betas = plain_betas && (!is_beta(i) || same(own[i], plain[i]));
+  for (std::size_t i = 0; i < own.size(); ++i) plain_betas = plain_betas && (!is_beta(i) || same(own[i], plain[i]));
   for (std::size_t i = 0; i < own.size(); ++i)
     if (is_beta(i) ? plain_betas : same(own[i], plain[i])) assign(own[i], given[i]);
 }
 
 }  // namespace
 
-Optimizer::Optimizer(const std::vector<OptimizerParamGroup>& groups,
-                     std::unique_ptr<OptimizerOptions> defaults)
+Optimizer::Optimizer(const std::vector<OptimizerParamGroup>& groups, std::unique_ptr<OptimizerOptions> defaults)
     : defaults_(std::move(defaults)) {
   defaults_->validate();
   for (const auto& group : groups) Optimizer::add_param_group(group);
 }
 Optimizer::Optimizer(std::vector<Tensor> parameters, std::unique_ptr<OptimizerOptions> defaults)
-    : Optimizer(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(parameters))},
-                std::move(defaults)) {}
+    : Optimizer(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(parameters))}, std::move(defaults)) {}
 Optimizer::~Optimizer() = default;
 
 void Optimizer::add_param_group(const OptimizerParamGroup& group) {
@@ -61,8 +58,7 @@ void Optimizer::add_param_group(const OptimizerParamGroup& group) {
   for (const Tensor& p : group.params()) {
     check(p.defined(), "an optimizer got an undefined parameter");
     check(p.is_leaf(), "can't optimize a non-leaf Tensor: ", p);
-    check(known.insert(p.impl()).second,
-          "some parameters appear in more than one parameter group, or twice: ", p);
+    check(known.insert(p.impl()).second, "some parameters appear in more than one parameter group, or twice: ", p);
   }
   OptimizerParamGroup added(group);
   if (added.has_options())
@@ -98,8 +94,8 @@ void Optimizer::step_with(const FlatGradients& gradients) {
                 p.grad().storage_offset() + p.grad().numel() <= own.storage_offset() + own.numel(),
             name(), ".step_with: the gradient is not a view of the flat gradients for ", p);
   for (const Tensor& other : gradients.others)
-    check(other.defined() && other.is_contiguous() && other.sizes() == own.sizes() &&
-              other.dtype() == own.dtype() && other.device() == own.device(),
+    check(other.defined() && other.is_contiguous() && other.sizes() == own.sizes() && other.dtype() == own.dtype() &&
+              other.device() == own.device(),
           name(), ".step_with: flat gradients differ in size, dtype or device\n  ", own, "\n  ", other);
   // Steps see complex gradients as real ones of twice the size.
   const bool sums = sums_gradients() && !own.is_complex();
@@ -183,9 +179,7 @@ std::unique_ptr<OptimizerOptions> OptimizerOptions::clone() const {
   fail("clone() is not implemented for these optimizer options: derive them from OptimizerCloneableOptions");
 }
 double OptimizerOptions::get_lr() const { fail("get_lr() is not implemented for these optimizer options"); }
-void OptimizerOptions::set_lr(const double) {
-  fail("set_lr() is not implemented for these optimizer options");
-}
+void OptimizerOptions::set_lr(const double) { fail("set_lr() is not implemented for these optimizer options"); }
 void OptimizerOptions::serialize(serialize::OutputArchive& archive) const {
   for (const Field& field : const_cast<OptimizerOptions*>(this)->fields()) write(archive, field);
 }
@@ -213,13 +207,11 @@ void Optimizer::save(serialize::OutputArchive& archive) const {
   archive.write("param_groups", static_cast<int64_t>(param_groups_.size()));
   std::size_t index = 0;
   for (std::size_t g = 0; g < param_groups_.size(); ++g) {
-    archive.write(concat("param_groups.", g, ".params"),
-                  static_cast<int64_t>(param_groups_[g].params().size()));
+    archive.write(concat("param_groups.", g, ".params"), static_cast<int64_t>(param_groups_[g].params().size()));
     write_entry(archive, concat("param_groups.", g), param_groups_[g].options());
     for (const Tensor& p : param_groups_[g].params()) {
       const auto found = state_.find(p.impl());
-      if (found != state_.end() && found->second)
-        write_entry(archive, concat("state.", index), *found->second);
+      if (found != state_.end() && found->second) write_entry(archive, concat("state.", index), *found->second);
       ++index;
     }
   }
@@ -249,8 +241,7 @@ void Optimizer::load(serialize::InputArchive& archive) {
     for (const Tensor& p : param_groups_[g].params()) {
       auto state = make_state();
       archive.read(concat("state.", index), part);
-      check(state != nullptr || part.keys().empty(), name(),
-            ".load: the class overrides neither make_state() ",
+      check(state != nullptr || part.keys().empty(), name(), ".load: the class overrides neither make_state() ",
             "nor load(), so the saved states cannot be restored");
       if (state && read_state(part, name(), index, p, *state)) states[p.impl()] = std::move(state);
       ++index;

@@ -60,9 +60,7 @@ class Optimizer {
   const std::vector<OptimizerParamGroup>& param_groups() const noexcept { return param_groups_; }
   /// State by parameter; the key is Tensor::unsafeGetTensorImpl().
   std::unordered_map<void*, std::unique_ptr<OptimizerParamState>>& state() noexcept { return state_; }
-  const std::unordered_map<void*, std::unique_ptr<OptimizerParamState>>& state() const noexcept {
-    return state_;
-  }
+  const std::unordered_map<void*, std::unique_ptr<OptimizerParamState>>& state() const noexcept { return state_; }
   OptimizerOptions& defaults() noexcept { return *defaults_; }
   const OptimizerOptions& defaults() const noexcept { return *defaults_; }
   std::vector<Tensor> parameters() const;

@@ -10,9 +10,8 @@
 namespace tandem::optim {
 
 ReduceLROnPlateauScheduler::ReduceLROnPlateauScheduler(Optimizer& optimizer, SchedulerMode mode, float factor,
-                                                       int patience, double threshold,
-                                                       ThresholdMode threshold_mode, int cooldown,
-                                                       const std::vector<float>& min_lr, double eps,
+                                                       int patience, double threshold, ThresholdMode threshold_mode,
+                                                       int cooldown, const std::vector<float>& min_lr, double eps,
                                                        bool verbose)
     : optimizer_(optimizer),
       mode_(mode),
@@ -50,8 +49,7 @@ void ReduceLROnPlateauScheduler::reduce() {
     if (old - lr <= eps_) continue;
     groups[i].options().set_lr(lr);
     if (verbose_)
-      std::cout << "Epoch " << epoch_ << ": reducing learning rate of group " << i << " to " << lr
-                << std::endl;
+      std::cout << "Epoch " << epoch_ << ": reducing learning rate of group " << i << " to " << lr << std::endl;
   }
 }
 

@@ -13,10 +13,10 @@ class ReduceLROnPlateauScheduler {
 
   /// `min_lr`: none, one rate, or one per group. A rate changes only by more than `eps`. Throws Error on a factor
   /// of 1 or more, or on another number of rates.
-  ReduceLROnPlateauScheduler(Optimizer& optimizer, SchedulerMode mode = min, float factor = 0.1F,
-                             int patience = 10, double threshold = 1e-4, ThresholdMode threshold_mode = rel,
-                             int cooldown = 0, const std::vector<float>& min_lr = std::vector<float>(),
-                             double eps = 1e-8, bool verbose = false);
+  ReduceLROnPlateauScheduler(Optimizer& optimizer, SchedulerMode mode = min, float factor = 0.1F, int patience = 10,
+                             double threshold = 1e-4, ThresholdMode threshold_mode = rel, int cooldown = 0,
+                             const std::vector<float>& min_lr = std::vector<float>(), double eps = 1e-8,
+                             bool verbose = false);
   virtual ~ReduceLROnPlateauScheduler() = default;
   void step(float metric);
   void save(serialize::OutputArchive& archive) const;

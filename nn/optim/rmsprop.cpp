@@ -63,9 +63,7 @@ Tensor RMSprop::step(LossClosure closure) {
   return loss;
 }
 
-std::unique_ptr<OptimizerParamState> RMSprop::make_state() const {
-  return std::make_unique<RMSpropParamState>();
-}
+std::unique_ptr<OptimizerParamState> RMSprop::make_state() const { return std::make_unique<RMSpropParamState>(); }
 RMSprop::RMSprop(const std::vector<OptimizerParamGroup>& groups, RMSpropOptions defaults)
     : Optimizer(groups, std::make_unique<RMSpropOptions>(defaults)) {}
 RMSprop::RMSprop(std::vector<Tensor> params, RMSpropOptions defaults)

@@ -35,17 +35,15 @@ std::vector<double> LRScheduler::get_current_lrs() const {
 
 void LRScheduler::set_optimizer_lrs(const std::vector<double>& lrs) {
   auto& groups = optimizer_.param_groups();
-  check(lrs.size() == groups.size(), "the scheduler has ", lrs.size(),
-        " learning rates, but the optimizer has ", groups.size(),
-        " parameter groups: create the scheduler after adding the last group");
+  check(lrs.size() == groups.size(), "the scheduler has ", lrs.size(), " learning rates, but the optimizer has ",
+        groups.size(), " parameter groups: create the scheduler after adding the last group");
   for (std::size_t i = 0; i < lrs.size(); ++i) groups[i].options().set_lr(lrs[i]);
 }
 
 void LRScheduler::save(serialize::OutputArchive& archive) const {
   archive.write("step_count", step_count_);
   archive.write("groups", static_cast<int64_t>(initial_lrs_.size()));
-  for (std::size_t i = 0; i < initial_lrs_.size(); ++i)
-    archive.write(concat("initial_lr.", i), initial_lrs_[i]);
+  for (std::size_t i = 0; i < initial_lrs_.size(); ++i) archive.write(concat("initial_lr.", i), initial_lrs_[i]);
 }
 void LRScheduler::load(serialize::InputArchive& archive) {
   int64_t groups = 0;
@@ -53,8 +51,7 @@ void LRScheduler::load(serialize::InputArchive& archive) {
   check(groups == static_cast<int64_t>(initial_lrs_.size()), "the scheduler was saved with ", groups,
         " parameter groups, but this one has ", initial_lrs_.size());
   archive.read("step_count", step_count_);
-  for (std::size_t i = 0; i < initial_lrs_.size(); ++i)
-    archive.read(concat("initial_lr.", i), initial_lrs_[i]);
+  for (std::size_t i = 0; i < initial_lrs_.size(); ++i) archive.read(concat("initial_lr.", i), initial_lrs_[i]);
 }
 
 StepLR::StepLR(Optimizer& optimizer, unsigned step_size, double gamma)
@@ -93,8 +90,7 @@ std::vector<double> CosineAnnealingLR::get_lrs() {
   const double now = height(step_count_), before = height(step_count_ - 1);
   auto lrs = get_current_lrs();
   for (std::size_t i = 0; i < lrs.size(); ++i)
-    lrs[i] = at_bottom ? lrs[i] + (initial_lrs()[i] - eta_min_) * now
-                       : eta_min_ + (lrs[i] - eta_min_) * (now / before);
+    lrs[i] = at_bottom ? lrs[i] + (initial_lrs()[i] - eta_min_) * now : eta_min_ + (lrs[i] - eta_min_) * (now / before);
   return lrs;
 }
 

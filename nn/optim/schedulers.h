@@ -91,8 +91,7 @@ class CosineAnnealingLR : public LRScheduler {
 class LambdaLR : public LRScheduler {
  public:
   template <class F>
-  LambdaLR(Optimizer& optimizer, F f)
-      : LRScheduler(optimizer), factor_(std::make_shared<Factor<F>>(std::move(f))) {
+  LambdaLR(Optimizer& optimizer, F f) : LRScheduler(optimizer), factor_(std::make_shared<Factor<F>>(std::move(f))) {
     set_optimizer_lrs(LambdaLR::get_lrs());
   }
 

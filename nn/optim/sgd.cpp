@@ -22,8 +22,7 @@ void SGDOptions::validate() const {
   check_not_negative("learning rate", lr_);
   check_not_negative("momentum value", momentum_);
   check_not_negative("weight_decay value", weight_decay_);
-  check(!nesterov_ || (momentum_ > 0 && dampening_ == 0),
-        "Nesterov momentum requires a momentum and zero dampening");
+  check(!nesterov_ || (momentum_ > 0 && dampening_ == 0), "Nesterov momentum requires a momentum and zero dampening");
 }
 
 bool SGD::sums_gradients() const { return typeid(*this) == typeid(SGD); }

@@ -22,8 +22,8 @@ bool has_gradient(const char* optimizer, const Tensor& p) {
   const Tensor& grad = p.grad();
   if (!grad.defined()) return false;
   check(grad.sizes() == p.sizes() && grad.dtype() == p.dtype() && grad.device() == p.device(), optimizer,
-        ": the gradient's shape, dtype or device differs from its parameter's\n  parameter ", p,
-        "\n  gradient  ", grad);
+        ": the gradient's shape, dtype or device differs from its parameter's\n  parameter ", p, "\n  gradient  ",
+        grad);
   return true;
 }
 
@@ -68,8 +68,6 @@ Tensor run_closure(const LossClosure& closure) {
 void check_not_negative(const char* what, double value) {
   check(value >= 0, "Invalid ", what, ": ", value);  // NaN fails too
 }
-void check_unit(const char* what, double value) {
-  check(value >= 0 && value < 1, "Invalid ", what, ": ", value);
-}
+void check_unit(const char* what, double value) { check(value >= 0 && value < 1, "Invalid ", what, ": ", value); }
 
 }  // namespace tandem::optim

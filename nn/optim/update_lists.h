@@ -15,9 +15,7 @@ struct UpdateLists {
   DeviceType device = kCPU;
 
   bool empty() const { return params.empty(); }
-  Gradients gradients() const {
-    return flat == nullptr ? Gradients(grads) : Gradients(grads, flat->own, flat->others);
-  }
+  Gradients gradients() const { return flat == nullptr ? Gradients(grads) : Gradients(grads, flat->own, flat->others); }
   /// Whether this parameter fits into the current kernel call: same step count and device type.
   bool takes(const Tensor& p, int64_t at_step) const {
     return empty() || (at_step == step && p.device().type() == device);

@@ -6,8 +6,7 @@
 namespace tandem::nn {
 
 struct LinearOptions {
-  LinearOptions(int64_t in_features, int64_t out_features)
-      : in_features_(in_features), out_features_(out_features) {}
+  LinearOptions(int64_t in_features, int64_t out_features) : in_features_(in_features), out_features_(out_features) {}
   TANDEM_ARG(int64_t, in_features);
   TANDEM_ARG(int64_t, out_features);
   TANDEM_ARG(bool, bias) = true;

@@ -31,8 +31,7 @@ using InstanceNorm2dOptions = InstanceNormOptions;
 using InstanceNorm3dOptions = InstanceNormOptions;
 
 struct GroupNormOptions {
-  GroupNormOptions(int64_t num_groups, int64_t num_channels)
-      : num_groups_(num_groups), num_channels_(num_channels) {}
+  GroupNormOptions(int64_t num_groups, int64_t num_channels) : num_groups_(num_groups), num_channels_(num_channels) {}
   TANDEM_ARG(int64_t, num_groups);
   TANDEM_ARG(int64_t, num_channels);
   TANDEM_ARG(double, eps) = 1e-5;
@@ -74,8 +73,7 @@ struct RMSNormOptions {
 
 namespace functional {
 struct RMSNormFuncOptions {
-  RMSNormFuncOptions(std::vector<int64_t> normalized_shape)
-      : normalized_shape_(std::move(normalized_shape)) {}
+  RMSNormFuncOptions(std::vector<int64_t> normalized_shape) : normalized_shape_(std::move(normalized_shape)) {}
   RMSNormFuncOptions(std::initializer_list<int64_t> normalized_shape) : normalized_shape_(normalized_shape) {}
   TANDEM_ARG(std::vector<int64_t>, normalized_shape);
   TANDEM_ARG(Tensor, weight) = Tensor();
@@ -106,10 +104,8 @@ struct BatchNormFuncOptions {
   TANDEM_ARG(double, eps) = 1e-5;
 };
 struct LayerNormFuncOptions {
-  LayerNormFuncOptions(std::vector<int64_t> normalized_shape)
-      : normalized_shape_(std::move(normalized_shape)) {}
-  LayerNormFuncOptions(std::initializer_list<int64_t> normalized_shape)
-      : normalized_shape_(normalized_shape) {}
+  LayerNormFuncOptions(std::vector<int64_t> normalized_shape) : normalized_shape_(std::move(normalized_shape)) {}
+  LayerNormFuncOptions(std::initializer_list<int64_t> normalized_shape) : normalized_shape_(normalized_shape) {}
   TANDEM_ARG(std::vector<int64_t>, normalized_shape);
   TANDEM_ARG(Tensor, weight) = Tensor();
   TANDEM_ARG(Tensor, bias) = Tensor();

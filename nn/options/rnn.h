@@ -76,8 +76,7 @@ struct GRUOptions {
 
 struct RNNCellOptions {
   using nonlinearity_t = init::Nonlinearity;
-  RNNCellOptions(int64_t input_size, int64_t hidden_size)
-      : input_size_(input_size), hidden_size_(hidden_size) {}
+  RNNCellOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
   TANDEM_ARG(int64_t, input_size);
   TANDEM_ARG(int64_t, hidden_size);
   TANDEM_ARG(bool, bias) = true;
@@ -86,16 +85,14 @@ struct RNNCellOptions {
 };
 
 struct LSTMCellOptions {
-  LSTMCellOptions(int64_t input_size, int64_t hidden_size)
-      : input_size_(input_size), hidden_size_(hidden_size) {}
+  LSTMCellOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
   TANDEM_ARG(int64_t, input_size);
   TANDEM_ARG(int64_t, hidden_size);
   TANDEM_ARG(bool, bias) = true;
 };
 
 struct GRUCellOptions {
-  GRUCellOptions(int64_t input_size, int64_t hidden_size)
-      : input_size_(input_size), hidden_size_(hidden_size) {}
+  GRUCellOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
   TANDEM_ARG(int64_t, input_size);
   TANDEM_ARG(int64_t, hidden_size);
   TANDEM_ARG(bool, bias) = true;
@@ -103,7 +100,7 @@ struct GRUCellOptions {
 
 }  // namespace nn
 
-inline constexpr nn::RNNMode kLSTM = nn::RNNMode::kLSTM, kGRU = nn::RNNMode::kGRU,
-                             kRNN_TANH = nn::RNNMode::kRNN_TANH, kRNN_RELU = nn::RNNMode::kRNN_RELU;
+inline constexpr nn::RNNMode kLSTM = nn::RNNMode::kLSTM, kGRU = nn::RNNMode::kGRU, kRNN_TANH = nn::RNNMode::kRNN_TANH,
+                             kRNN_RELU = nn::RNNMode::kRNN_RELU;
 
 }  // namespace tandem

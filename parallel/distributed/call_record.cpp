@@ -111,8 +111,7 @@ uint64_t CallRecord::fingerprint() const {
 
 uint32_t CallRecord::tag() const {
   // A send and its recv are the same call, of which only the number of bytes and the tag must agree.
-  if (point_to_point())
-    return static_cast<uint32_t>(mix(mix(mix(2, bucket), numel), static_cast<int>(dtype)));
+  if (point_to_point()) return static_cast<uint32_t>(mix(mix(mix(2, bucket), numel), static_cast<int>(dtype)));
   return static_cast<uint32_t>(mix(fingerprint(), sequence));
 }
 

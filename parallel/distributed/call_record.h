@@ -33,10 +33,10 @@ struct CallRecord {
   ScalarType dtype = ScalarType::Undefined;
   bool reduces = false;
   ReduceOp reduce_op = ReduceOp::SUM;
-  int root = -1;       ///< or the other rank of send and recv
-  int bucket = -1;     ///< or the tag of send and recv
-  int64_t splits = 0;  ///< 0: none; 1: each rank has its own; else a hash of all ranks' splits
-  int ndim = 0;        ///< of the part of the shape that must be the same on every rank
+  int root = -1;                          ///< or the other rank of send and recv
+  int bucket = -1;                        ///< or the tag of send and recv
+  int64_t splits = 0;                     ///< 0: none; 1: each rank has its own; else a hash of all ranks' splits
+  int ndim = 0;                           ///< of the part of the shape that must be the same on every rank
   std::array<int64_t, kDims> sizes = {};  ///< the last one holds the product of all further dimensions
   int64_t numel = 1;
 

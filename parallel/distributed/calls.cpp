@@ -26,9 +26,8 @@ class Arguments {
     if (group_.size == 1) return;
     const std::string& backend = group_.options.backend;
     if (group_.on_device())
-      check(tensor.device() == resolve(*group_.options.device), name_, ": backend ", backend,
-            " of this group is on ", *group_.options.device, ", but ", what, " is ", tensor,
-            "; move it there, or use backend gloo");
+      check(tensor.device() == resolve(*group_.options.device), name_, ": backend ", backend, " of this group is on ",
+            *group_.options.device, ", but ", what, " is ", tensor, "; move it there, or use backend gloo");
     else
       check(tensor.is_cpu(), name_, ": backend ", backend, " works on CPU tensors, ", what, " is ", tensor,
             "; use backend nccl, or copy the tensor to the CPU");
@@ -44,8 +43,8 @@ class Arguments {
   }
   void list(const char* what, const Tensors& tensors, const Tensor& as, bool here, bool writes) const {
     const std::size_t expected = here ? static_cast<std::size_t>(group_.size) : 0;
-    check(tensors.size() == expected, name_, ": expected ", expected, " ", what, " on rank ", group_.rank,
-          ", got ", tensors.size());
+    check(tensors.size() == expected, name_, ": expected ", expected, " ", what, " on rank ", group_.rank, ", got ",
+          tensors.size());
     for (const Tensor& tensor : tensors) {
       writes ? write(what, tensor) : use(what, tensor);
       same(what, tensor, as);
@@ -62,12 +61,12 @@ class Arguments {
   void reduces(const Tensor& tensor, ReduceOp op) {
     const ReduceOp basic = op == ReduceOp::AVG ? ReduceOp::SUM : op;
     const bool has = reduce_function(tensor.dtype(), basic) != nullptr;
-    check(has && (op != ReduceOp::AVG || tensor.is_floating_point()), name_, ": ", tensor.dtype(), " has no ",
-          name(op), op == ReduceOp::AVG ? "; use sum, or a floating-point dtype" : "");
+    check(has && (op != ReduceOp::AVG || tensor.is_floating_point()), name_, ": ", tensor.dtype(), " has no ", name(op),
+          op == ReduceOp::AVG ? "; use sum, or a floating-point dtype" : "");
     const std::string& backend = group_.options.backend;
     // Every rank throws this before anything is submitted.
-    check(group_.size == 1 || can_reduce(tensor.dtype(), basic), name_, ": backend ", backend, " has no ",
-          name(basic), " of ", tensor.dtype(), "; convert the tensor, or use backend gloo");
+    check(group_.size == 1 || can_reduce(tensor.dtype(), basic), name_, ": backend ", backend, " has no ", name(basic),
+          " of ", tensor.dtype(), "; convert the tensor, or use backend gloo");
     call.reduces = true;
     call.reduce_op = op;
   }
@@ -101,8 +100,7 @@ template <class T>
 void divide_loop(void* data, int64_t n, float divisor) {
   using Computed = std::conditional_t<std::is_same_v<T, double>, double, float>;
   auto* at = static_cast<T*>(data);
-  for (int64_t i = 0; i < n; ++i)
-    at[i] = static_cast<T>(static_cast<Computed>(at[i]) / static_cast<Computed>(divisor));
+  for (int64_t i = 0; i < n; ++i) at[i] = static_cast<T>(static_cast<Computed>(at[i]) / static_cast<Computed>(divisor));
 }
 
 void divide(Tensor tensor, int size) {
@@ -112,9 +110,8 @@ void divide(Tensor tensor, int size) {
     tensor.div_(size);
     return;
   }
-  dispatch(tensor.dtype(), TypeList<float, double, Half, BFloat16>{}, "avg", [&]<class T>(Type<T>) {
-    divide_loop<T>(tensor.data_ptr(), tensor.numel(), static_cast<float>(size));
-  });
+  dispatch(tensor.dtype(), TypeList<float, double, Half, BFloat16>{}, "avg",
+           [&]<class T>(Type<T>) { divide_loop<T>(tensor.data_ptr(), tensor.numel(), static_cast<float>(size)); });
 }
 
 void fold_into(Tensor out, const Tensor& block, ReduceOp op) {
@@ -164,8 +161,8 @@ std::vector<std::size_t> split_bytes(IntArrayRef rows, int64_t row_bytes) {
   return out;
 }
 
-std::vector<int64_t> full_splits(Operation operation, const char* what, const Tensor& tensor,
-                                 IntArrayRef given, int size) {
+std::vector<int64_t> full_splits(Operation operation, const char* what, const Tensor& tensor, IntArrayRef given,
+                                 int size) {
   check(tensor.dim() > 0, name(operation), ": ", what, " needs at least 1 dimension, got ", tensor);
   const int64_t rows = tensor.size(0);
   if (given.empty()) {
@@ -195,8 +192,8 @@ void compare_splits(GroupState& group, const CallRecord& call, const std::vector
     for (std::size_t to = 0; to < ranks; ++to) {
       const int64_t sent = all[from * 2 * ranks + to], expected = all[to * 2 * ranks + ranks + from];
       if (sent == expected) continue;
-      const std::string text = concat(call.label(), ": rank ", from, " sends ", sent, " rows to rank ", to,
-                                      ", which expects ", expected);
+      const std::string text =
+          concat(call.label(), ": rank ", from, " sends ", sent, " rows to rank ", to, ", which expects ", expected);
       std::rethrow_exception(group.fail({Trouble::MISMATCH, call, 0, text}));
     }
 }
@@ -222,8 +219,8 @@ WorkPtr ProcessGroup::all_reduce(const Tensor& whole, ReduceOp op, int bucket) {
   arguments.call.bucket = bucket < 0 ? -1 : bucket;
   const auto run = [tensor, op, size = size()](Engine* engine, const CallOptions& options) {
     if (engine == nullptr) return;
-    engine->all_reduce(tensor.data_ptr(), static_cast<std::size_t>(tensor.numel()), tensor.dtype(),
-                       engine_op(op), options);
+    engine->all_reduce(tensor.data_ptr(), static_cast<std::size_t>(tensor.numel()), tensor.dtype(), engine_op(op),
+                       options);
     if (op == ReduceOp::AVG) divide(tensor, size);
   };
   return impl_->state->submit(arguments.call, run);
@@ -239,8 +236,8 @@ WorkPtr ProcessGroup::reduce(const Tensor& whole, int root, ReduceOp op) {
   const bool here = rank() == root;
   const auto run = [tensor, op, root, here, size = size()](Engine* engine, const CallOptions& options) {
     if (engine == nullptr) return;
-    engine->reduce(tensor.data_ptr(), static_cast<std::size_t>(tensor.numel()), tensor.dtype(), engine_op(op),
-                   root, options);
+    engine->reduce(tensor.data_ptr(), static_cast<std::size_t>(tensor.numel()), tensor.dtype(), engine_op(op), root,
+                   options);
     if (op == ReduceOp::AVG && here) divide(tensor, size);
   };
   return impl_->state->submit(arguments.call, run);
@@ -261,8 +258,7 @@ WorkPtr ProcessGroup::reduce_scatter(const Tensor& whole, const Tensor& blocks, 
     engine->all_to_all(input.data_ptr(), bytes.data(), received.data_ptr(), bytes.data(), options);
     const NoGradGuard guard;
     copy_into(output, received.select(0, 0));
-    for (int i = 1; i < size; ++i)
-      fold_into(output, received.select(0, i).view(output.sizes()), engine_op(op));
+    for (int i = 1; i < size; ++i) fold_into(output, received.select(0, i).view(output.sizes()), engine_op(op));
     if (op == ReduceOp::AVG) divide(output, size);
   };
   return impl_->state->submit(arguments.call, run);
@@ -292,8 +288,7 @@ WorkPtr ProcessGroup::all_gather(const Tensors& outputs, const Tensor& input) {
     const std::vector<std::size_t> bytes(outputs.size(), input.nbytes());
     engine->all_gather(input.data_ptr(), received.data_ptr(), bytes.data(), options);
     const NoGradGuard guard;
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-      copy_into(outputs[i], received.select(0, static_cast<int64_t>(i)));
+    for (std::size_t i = 0; i < outputs.size(); ++i) copy_into(outputs[i], received.select(0, static_cast<int64_t>(i)));
   };
   return impl_->state->submit(arguments.call, run);
 }
@@ -319,8 +314,7 @@ WorkPtr ProcessGroup::all_gather(const Tensor& output, const Tensor& input, IntA
   const std::vector<int64_t> all = full_splits(Operation::ALL_GATHER, "output", output, rows, size());
   const int64_t own = all[static_cast<std::size_t>(rank())];
   check(input.dtype() == output.dtype() && input.dim() == output.dim() && input.size(0) == own &&
-            input.sizes().slice(1, input.sizes().size() - 1) ==
-                output.sizes().slice(1, output.sizes().size() - 1),
+            input.sizes().slice(1, input.sizes().size() - 1) == output.sizes().slice(1, output.sizes().size() - 1),
         "all_gather: input must be the ", own, " rows of this rank\n  input  ", input, "\n  output ", output);
   arguments.shape(output);
   arguments.call.set_splits(all);
@@ -357,8 +351,7 @@ WorkPtr ProcessGroup::exchange(const Tensor& output, const Tensor& input, IntArr
   Arguments arguments(*impl_->state, Operation::ALL_TO_ALL);
   arguments.write("output", output);
   arguments.use("input", input);
-  const std::vector<int64_t> out =
-      full_splits(Operation::ALL_TO_ALL, "output", output, output_splits, size());
+  const std::vector<int64_t> out = full_splits(Operation::ALL_TO_ALL, "output", output, output_splits, size());
   const std::vector<int64_t> in = full_splits(Operation::ALL_TO_ALL, "input", input, input_splits, size());
   const bool splits = !output_splits.empty() || !input_splits.empty();
   const IntArrayRef row = input.sizes().slice(1, input.sizes().size() - 1);
@@ -394,8 +387,7 @@ WorkPtr ProcessGroup::gather(const Tensors& outputs, const Tensor& input, int ro
     void* out = received.defined() ? received.data_ptr() : nullptr;
     engine->gather(input.data_ptr(), out, input.nbytes(), root, options);
     const NoGradGuard guard;
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-      copy_into(outputs[i], received.select(0, static_cast<int64_t>(i)));
+    for (std::size_t i = 0; i < outputs.size(); ++i) copy_into(outputs[i], received.select(0, static_cast<int64_t>(i)));
   };
   return impl_->state->submit(arguments.call, run);
 }
@@ -412,8 +404,7 @@ WorkPtr ProcessGroup::scatter(const Tensor& output, const Tensors& inputs, int r
     const NoGradGuard guard;
     for (std::size_t i = 0; i < inputs.size(); ++i)
       sent.select(0, static_cast<int64_t>(i)).copy_(inputs[i].view({inputs[i].numel()}));
-    engine->scatter(sent.defined() ? sent.data_ptr() : nullptr, output.data_ptr(), output.nbytes(), root,
-                    options);
+    engine->scatter(sent.defined() ? sent.data_ptr() : nullptr, output.data_ptr(), output.nbytes(), root, options);
   };
   return impl_->state->submit(arguments.call, run);
 }
@@ -431,8 +422,8 @@ namespace {
 
 WorkPtr message(GroupState& group, Operation operation, const Tensor& tensor, int peer, int tag) {
   Arguments arguments(group, operation);
-  check(peer >= 0 && peer < group.size && peer != group.rank, name(operation),
-        ": expected another rank from 0 to ", group.size - 1, ", got ", peer, " on rank ", group.rank);
+  check(peer >= 0 && peer < group.size && peer != group.rank, name(operation), ": expected another rank from 0 to ",
+        group.size - 1, ", got ", peer, " on rank ", group.rank);
   check(tag >= 0, name(operation), ": expected a tag that is not negative, got ", tag);
   operation == Operation::RECV ? arguments.write("tensor", tensor) : arguments.use("tensor", tensor);
   arguments.shape(tensor);

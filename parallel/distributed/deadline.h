@@ -15,8 +15,7 @@ class Deadline {
   static constexpr Milliseconds kLongest = std::chrono::hours(24 * 365);
 
   /// A negative time counts as none.
-  explicit Deadline(Milliseconds from_now)
-      : at_(Clock::now() + std::clamp(from_now, Milliseconds(0), kLongest)) {}
+  explicit Deadline(Milliseconds from_now) : at_(Clock::now() + std::clamp(from_now, Milliseconds(0), kLongest)) {}
   Clock::time_point at() const { return at_; }
   bool over() const { return Clock::now() >= at_; }
   /// For poll and epoll_wait: rounded up, so that the time is over afterwards; at most a minute.

@@ -23,8 +23,7 @@ std::shared_ptr<ProcessGroup> current() {
 }
 
 void check_none() {
-  check(!is_initialized(),
-        "init_process_group: there is a default group already; call destroy_process_group()");
+  check(!is_initialized(), "init_process_group: there is a default group already; call destroy_process_group()");
 }
 
 std::shared_ptr<ProcessGroup> keep(std::shared_ptr<ProcessGroup> group) {
@@ -45,8 +44,7 @@ std::shared_ptr<ProcessGroup> init_process_group(const ProcessGroupOptions& opti
   std::shared_ptr<Store> store = std::make_shared<HashStore>();
   // A launcher's store outlives the processes that it restarts.
   if (environment.world_size > 1)
-    store = std::make_shared<PrefixStore>(concat("run", environment.restart),
-                                          make_store(environment, options.timeout));
+    store = std::make_shared<PrefixStore>(concat("run", environment.restart), make_store(environment, options.timeout));
   return keep(ProcessGroup::make(std::move(store), environment.rank, environment.world_size, chosen));
 }
 

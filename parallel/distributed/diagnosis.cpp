@@ -68,8 +68,7 @@ std::string absent_ranks(const Findings& found, const std::string& label) {
 
 const optional<Status>& status_of(const Statuses& statuses, int rank) {
   static const optional<Status> none;
-  return rank >= 0 && rank < static_cast<int>(statuses.size()) ? statuses[static_cast<std::size_t>(rank)]
-                                                               : none;
+  return rank >= 0 && rank < static_cast<int>(statuses.size()) ? statuses[static_cast<std::size_t>(rank)] : none;
 }
 
 // The ranks on which a message of `rank` waits: its peer, the peer of that rank's message, and so on. The last one is
@@ -166,9 +165,8 @@ std::string explain(const Statuses& statuses, int rank) {
     cure = "\n  (ranks with different numbers of batches can train in DistributedDataParallel::join)";
   else if (!found.late.empty())
     cure = kTimeoutCure;
-  return concat(absent, "; ", rank_list(found.waiting), many ? " wait" : " waits",
-                mixed ? " in different calls" : "", " since ", one_decimal(found.seconds),
-                mixed ? list_calls(found) : "", cure);
+  return concat(absent, "; ", rank_list(found.waiting), many ? " wait" : " waits", mixed ? " in different calls" : "",
+                " since ", one_decimal(found.seconds), mixed ? list_calls(found) : "", cure);
 }
 
 std::string Status::text() const {
@@ -221,8 +219,7 @@ void Board::collect(const Status& own, Statuses& statuses) {
     for (int rank = 0; rank < size_; ++rank) {
       auto& status = statuses[static_cast<std::size_t>(rank)];
       const std::string status_key = key(concat("status/", rank));
-      if (!status && store_->check({status_key}))
-        status = Status::parse(store_->get(status_key, Milliseconds(1000)));
+      if (!status && store_->check({status_key})) status = Status::parse(store_->get(status_key, Milliseconds(1000)));
     }
     if (complete(statuses, rank_, own.lost) || seconds_now() >= end) return;
   }
@@ -249,8 +246,7 @@ std::string Board::settle(const Status& own) {
 void Board::wait_for_readers() {
   std::vector<std::string> readers;
   for (int rank = 0; rank < size_; ++rank)
-    if (rank != rank_ && !store_->check({key(concat("end/", rank))}))
-      readers.push_back(key(concat("seen/", rank)));
+    if (rank != rank_ && !store_->check({key(concat("end/", rank))})) readers.push_back(key(concat("seen/", rank)));
   const double end = seconds_now() + 1e-3 * static_cast<double>(kForReaders.count());
   while (!store_->check(readers) && seconds_now() < end) std::this_thread::sleep_for(kPause);
 }
@@ -272,8 +268,7 @@ void Board::leave() {
 
 void Board::arrive(const std::string& place) { store_->set(key(concat(place, "/", rank_)), "1"); }
 
-std::vector<int> Board::missing(const std::string& place, Milliseconds timeout,
-                                const std::function<bool()>& stop) {
+std::vector<int> Board::missing(const std::string& place, Milliseconds timeout, const std::function<bool()>& stop) {
   std::vector<std::string> keys;
   for (int rank = 0; rank < size_; ++rank) keys.push_back(key(concat(place, "/", rank)));
   const double end = seconds_now() + 1e-3 * static_cast<double>(timeout.count());

@@ -51,8 +51,7 @@ class Board {
   /// Publishes that this rank has reached `place`, a name that the group uses once.
   void arrive(const std::string& place);
   /// Waits until all ranks have arrived, `timeout` has passed or stop() is true; returns the ranks that are missing.
-  std::vector<int> missing(const std::string& place, Milliseconds timeout,
-                           const std::function<bool()>& stop = {});
+  std::vector<int> missing(const std::string& place, Milliseconds timeout, const std::function<bool()>& stop = {});
   std::string key(const std::string& name) const { return prefix_ + name; }
 
  private:

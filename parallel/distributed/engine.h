@@ -59,27 +59,23 @@ class Engine {
  public:
   virtual ~Engine() = default;
   /// In place on `count` elements. The order of the sum is the engine's.
-  virtual void all_reduce(void* data, std::size_t count, ScalarType dtype, ReduceOp op,
-                          const CallOptions&) = 0;
+  virtual void all_reduce(void* data, std::size_t count, ScalarType dtype, ReduceOp op, const CallOptions&) = 0;
   /// The same, but only rank `root` has the result. The others' data is undefined afterwards.
-  virtual void reduce(void* data, std::size_t count, ScalarType dtype, ReduceOp op, int root,
-                      const CallOptions&) = 0;
+  virtual void reduce(void* data, std::size_t count, ScalarType dtype, ReduceOp op, int root, const CallOptions&) = 0;
   virtual void broadcast(void* data, std::size_t bytes, int root, const CallOptions&) = 0;
   /// `out` receives bytes[0] + bytes[1] + … bytes in rank order; `in` has bytes[rank].
   virtual void all_gather(const void* in, void* out, const std::size_t* bytes, const CallOptions&) = 0;
   /// `in` holds in_bytes[i] for rank i, in rank order; `out` receives out_bytes[i] from rank i.
-  virtual void all_to_all(const void* in, const std::size_t* in_bytes, void* out,
-                          const std::size_t* out_bytes, const CallOptions&) = 0;
+  virtual void all_to_all(const void* in, const std::size_t* in_bytes, void* out, const std::size_t* out_bytes,
+                          const CallOptions&) = 0;
   /// `out` (on the root only) receives `bytes` per rank.
   virtual void gather(const void* in, void* out, std::size_t bytes, int root, const CallOptions&) = 0;
   /// `in` (on the root only) holds `bytes` per rank.
   virtual void scatter(const void* in, void* out, std::size_t bytes, int root, const CallOptions&) = 0;
   virtual void barrier(const CallOptions&) = 0;
   /// The memory must stay valid until the request is complete.
-  virtual std::unique_ptr<EngineRequest> send(const void* data, std::size_t bytes, int to,
-                                              const CallOptions&) = 0;
-  virtual std::unique_ptr<EngineRequest> recv(void* data, std::size_t bytes, int from,
-                                              const CallOptions&) = 0;
+  virtual std::unique_ptr<EngineRequest> send(const void* data, std::size_t bytes, int to, const CallOptions&) = 0;
+  virtual std::unique_ptr<EngineRequest> recv(void* data, std::size_t bytes, int from, const CallOptions&) = 0;
   /// Ranks whose connection is known to be closed, for error messages after a call has thrown.
   virtual std::vector<int> lost() { return {}; }
   /// Makes running and later calls fail as soon as possible, after a failure.

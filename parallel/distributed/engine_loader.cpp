@@ -22,8 +22,7 @@ struct Known {
   const char* name;
   const char* install;
 };
-constexpr Known kBackends[] = {
-    {"gloo", "libgloo-dev"}, {"mpi", "libopenmpi-dev"}, {"nccl", "libnccl-dev and CUDA"}};
+constexpr Known kBackends[] = {{"gloo", "libgloo-dev"}, {"mpi", "libopenmpi-dev"}, {"nccl", "libnccl-dev and CUDA"}};
 
 const Known& known_backend(const std::string& backend) {
   std::vector<std::string> names;
@@ -46,8 +45,7 @@ std::vector<std::string> folders(const std::string& backend) {
     }
   }
   if (const std::string own = tandem::detail::library_folder(); !own.empty())
-    for (const std::string& below :
-         {std::string(), std::string("/tandem"), "/parallel/distributed/" + backend})
+    for (const std::string& below : {std::string(), std::string("/tandem"), "/parallel/distributed/" + backend})
       out.push_back(own + below);
   return out;
 }
@@ -59,8 +57,7 @@ const EnginePlugin& open_plugin(const std::string& backend, const std::string& p
     fail(backend, ": ", path, " cannot be loaded: ", error == nullptr ? "unknown error" : error);
   }
   const auto* plugin = static_cast<const EnginePlugin*>(dlsym(library, "tandem_engine_plugin"));
-  check(plugin != nullptr, backend, ": ", path,
-        " is not an engine: it lacks the symbol tandem_engine_plugin");
+  check(plugin != nullptr, backend, ": ", path, " is not an engine: it lacks the symbol tandem_engine_plugin");
   check(plugin->version == EnginePlugin::kVersion, backend, ": ", path,
         " was built for another version of Tandem (engine interface ", plugin->version, ", expected ",
         EnginePlugin::kVersion, "); build it again together with Tandem");

@@ -35,8 +35,7 @@ std::optional<Number> number_of(const char* name, int64_t least, int64_t most) {
   int64_t value = 0;
   const char* end = text->data() + text->size();
   const auto [last, error] = std::from_chars(text->data(), end, value);
-  check(error == std::errc{} && last == end && !text->empty(), name, " is ", quoted(*text),
-        ", must be a number");
+  check(error == std::errc{} && last == end && !text->empty(), name, " is ", quoted(*text), ", must be a number");
   check(value >= least && value <= most, name, " is ", value, ", must be ", least, " to ", most);
   return Number{name, value};
 }
@@ -53,13 +52,11 @@ struct Place {
 // Both variables or none.
 std::optional<Place> place_of(const std::optional<Number>& rank, const char* rank_name,
                               const std::optional<Number>& size, const char* size_name) {
-  check(!rank || size, rank_name, " is ", rank ? rank->value : 0, ", but ", size_name,
-        " is not set; set both or none");
-  check(rank || !size, size_name, " is ", size ? size->value : 0, ", but ", rank_name,
-        " is not set; set both or none");
+  check(!rank || size, rank_name, " is ", rank ? rank->value : 0, ", but ", size_name, " is not set; set both or none");
+  check(rank || !size, size_name, " is ", size ? size->value : 0, ", but ", rank_name, " is not set; set both or none");
   if (!rank) return std::nullopt;
-  check(rank->value < size->value, rank->name, " is ", rank->value, ", must be less than ", size->name,
-        ", which is ", size->value);
+  check(rank->value < size->value, rank->name, " is ", rank->value, ", must be less than ", size->name, ", which is ",
+        size->value);
   return Place{*rank, *size};
 }
 std::optional<Place> place_of(const char* rank, const char* size) {
@@ -84,14 +81,12 @@ void check_agree(const std::optional<Place>& a, const std::optional<Place>& b) {
 }
 
 bool below_torchrun() {
-  return std::getenv("TORCHELASTIC_RUN_ID") != nullptr ||
-         std::getenv("TORCHELASTIC_RESTART_COUNT") != nullptr ||
+  return std::getenv("TORCHELASTIC_RUN_ID") != nullptr || std::getenv("TORCHELASTIC_RESTART_COUNT") != nullptr ||
          std::getenv("TORCHELASTIC_USE_AGENT_STORE") != nullptr;
 }
 
 Launcher torchrun() {
-  const Launcher found{"torchrun", place_of("RANK", "WORLD_SIZE"),
-                       place_of("LOCAL_RANK", "LOCAL_WORLD_SIZE")};
+  const Launcher found{"torchrun", place_of("RANK", "WORLD_SIZE"), place_of("LOCAL_RANK", "LOCAL_WORLD_SIZE")};
   check(found.global || !found.local,
         "LOCAL_RANK and LOCAL_WORLD_SIZE are set, but RANK and WORLD_SIZE are not; set all or none");
   return found;
@@ -100,9 +95,7 @@ Launcher open_mpi() {
   return {"Open MPI", place_of("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
           place_of("OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE")};
 }
-Launcher pmi() {
-  return {"PMI", place_of("PMI_RANK", "PMI_SIZE"), place_of("MPI_LOCALRANKID", "MPI_LOCALNRANKS")};
-}
+Launcher pmi() { return {"PMI", place_of("PMI_RANK", "PMI_SIZE"), place_of("MPI_LOCALRANKID", "MPI_LOCALNRANKS")}; }
 
 // Shells of salloc and sbatch have no step, or one whose number is reserved.
 bool is_slurm_task() {
@@ -119,8 +112,7 @@ const char* first_set(std::initializer_list<const char*> names) {
 
 std::optional<Place> slurm_local() {
   const std::optional<Number> rank = rank_of("SLURM_LOCALID");
-  const char* name =
-      first_set({"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE", "SLURM_NTASKS_PER_NODE"});
+  const char* name = first_set({"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE", "SLURM_NTASKS_PER_NODE"});
   std::optional<Number> size;
   if (rank && name != nullptr) {
     const std::optional<Number> node = rank_of("SLURM_NODEID");
@@ -157,8 +149,7 @@ Launcher find_launcher(bool& has_slurm) {
 }
 
 void read_master(Environment& e, bool has_slurm) {
-  if (const auto port = number_of("MASTER_PORT", 1, 65535))
-    e.master_port = static_cast<uint16_t>(port->value);
+  if (const auto port = number_of("MASTER_PORT", 1, 65535)) e.master_port = static_cast<uint16_t>(port->value);
   if (const auto address = text_of("MASTER_ADDR")) {
     check(!address->empty() && address->size() <= 255, "MASTER_ADDR is ", quoted(*address),
           ", must be the name or the address of a host");
@@ -185,24 +176,23 @@ void read_open_mpi_job(Environment& e) {
 
 void place_locally(Environment& e, const std::optional<Place>& local) {
   if (local) {
-    check(local->size.value <= e.world_size, local->size.name, " is ", local->size.value,
-          ", but there are only ", e.world_size, " ranks");
+    check(local->size.value <= e.world_size, local->size.name, " is ", local->size.value, ", but there are only ",
+          e.world_size, " ranks");
     e.local_rank = static_cast<int>(local->rank.value);
     e.local_world_size = static_cast<int>(local->size.value);
   } else if (e.world_size > 1 && !e.master_addr.empty() && detail::is_loopback(e.master_addr)) {
     e.local_rank = e.rank;
     e.local_world_size = e.world_size;
   }
-  if (e.master_addr.empty() && e.world_size > 1 && e.local_world_size == e.world_size)
-    e.master_addr = "127.0.0.1";
+  if (e.master_addr.empty() && e.world_size > 1 && e.local_world_size == e.world_size) e.master_addr = "127.0.0.1";
 }
 
 bool flag_of(const char* name) {
   std::string text = text_of(name).value_or("");
   std::transform(text.begin(), text.end(), text.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  check(text == "true" || text == "1" || text == "false" || text == "0" || text.empty(), name, " is ",
-        quoted(text), ", must be True or False");
+  check(text == "true" || text == "1" || text == "false" || text == "0" || text.empty(), name, " is ", quoted(text),
+        ", must be True or False");
   return text == "true" || text == "1";
 }
 
@@ -224,8 +214,7 @@ Environment Environment::read() {
         detail::kMaxJobKey, " are possible");
   read_open_mpi_job(e);
   e.launcher_has_store = flag_of("TORCHELASTIC_USE_AGENT_STORE");
-  if (const auto restart = rank_of("TORCHELASTIC_RESTART_COUNT"))
-    e.restart = static_cast<int>(restart->value);
+  if (const auto restart = rank_of("TORCHELASTIC_RESTART_COUNT")) e.restart = static_cast<int>(restart->value);
   return e;
 }
 
@@ -252,8 +241,7 @@ std::shared_ptr<Store> make_store(const Environment& environment, Milliseconds t
   const std::string of = concat("make_store: rank ", e.rank, " of ", e.world_size);
   check(!e.master_addr.empty(), of, ": the address of rank 0 is not known; set MASTER_ADDR on every rank");
   check(e.master_port != 0, of,
-        ": the port of rank 0 is not known; set MASTER_PORT on every rank, to a port that is free on ",
-        e.master_addr);
+        ": the port of rank 0 is not known; set MASTER_PORT on every rank, to a port that is free on ", e.master_addr);
   TCPStoreOptions options;
   options.port = e.master_port;
   options.is_server = e.rank == 0 && !e.launcher_has_store;

@@ -47,7 +47,6 @@ struct Environment {
 /// the job spans machines and master_addr is a name that means a loopback address on rank 0's own machine
 /// (/etc/hosts), rank 0 listens on every interface. A single process without a master gets a HashStore. Throws Error
 /// when the address or the port is missing, and DistributedError as TCPStore does.
-std::shared_ptr<Store> make_store(const Environment& environment,
-                                  Milliseconds timeout = Store::kDefaultTimeout);
+std::shared_ptr<Store> make_store(const Environment& environment, Milliseconds timeout = Store::kDefaultTimeout);
 
 }  // namespace tandem::distributed

@@ -72,8 +72,7 @@ std::string GroupState::find_message(const Trouble& trouble, bool& told) {
   const auto left = [&] { return kForStore - Milliseconds((nanoseconds_now() - begin) / 1'000'000); };
   if (trouble.kind == Trouble::ABORTED || trouble.kind == Trouble::MISMATCH) {
     try {
-      std::string message =
-          ask_store([self, text = trouble.text] { return self->board.settle(text); }, left());
+      std::string message = ask_store([self, text = trouble.text] { return self->board.settle(text); }, left());
       told = true;
       return message;
     } catch (const std::exception&) {

@@ -78,8 +78,7 @@ void FileStore::State::open() {
   if (view != nullptr && process == tandem::detail::this_process()) return;
   if (View* parents = view.release()) parents->file = detail::Descriptor();
   auto fresh = std::make_unique<View>();
-  fresh->file =
-      detail::Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666));
+  fresh->file = detail::Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666));
   if (!fresh->file) fail_with_errno("cannot open it");
   struct stat status {};
   if (::fstat(fresh->file.get(), &status) != 0) fail_with_errno("cannot open it");
@@ -157,8 +156,7 @@ void FileStore::State::read_new() {
     } catch (const DistributedError&) {
       throw;
     } catch (const Error& e) {
-      fail_with(concat("is damaged at byte ", view->offset, " (", e.what(),
-                       "); remove it and start the job again"));
+      fail_with(concat("is damaged at byte ", view->offset, " (", e.what(), "); remove it and start the job again"));
     }
     if (used == 0) return truncate(view->offset);
   }
@@ -180,8 +178,8 @@ std::string FileStore::State::read_at(uint64_t offset, std::size_t bytes) const 
 
 void FileStore::State::write_at(uint64_t offset, std::string_view bytes) const {
   for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t now = ::pwrite(view->file.get(), bytes.data() + done, bytes.size() - done,
-                                 static_cast<off_t>(offset + done));
+    const ssize_t now =
+        ::pwrite(view->file.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
     if (now < 0 && errno == EINTR) continue;
     if (now <= 0) {
       const int error_number = errno;
@@ -242,12 +240,11 @@ int64_t FileStore::add(const std::string& key, int64_t amount) {
 
 bool FileStore::check(const std::vector<std::string>& keys) {
   detail::check_keys("FileStore::check", keys);
-  return state_->current(
-      timeout(), [&](const detail::KeyValues& values) { return values.first_missing(keys) == keys.size(); });
+  return state_->current(timeout(),
+                         [&](const detail::KeyValues& values) { return values.first_missing(keys) == keys.size(); });
 }
 
-std::string FileStore::compare_set(const std::string& key, std::string_view expected,
-                                   std::string_view desired) {
+std::string FileStore::compare_set(const std::string& key, std::string_view expected, std::string_view desired) {
   detail::check_key("FileStore::compare_set", key);
   detail::check_value("FileStore::compare_set", expected);
   detail::check_value("FileStore::compare_set", desired);

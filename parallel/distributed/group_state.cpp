@@ -20,8 +20,7 @@ std::string differences(const std::vector<CallRecord::Words>& records, const Cal
     const CallRecord call = CallRecord::from(records[rank]);
     std::string text = call.description();
     if (call.bucket >= 0) text += concat(" (bucket ", call.bucket, ")");
-    const auto same =
-        std::find_if(groups.begin(), groups.end(), [&](auto& group) { return group.first == text; });
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](auto& group) { return group.first == text; });
     if (same == groups.end())
       groups.push_back({text, {static_cast<int>(rank)}});
     else
@@ -174,8 +173,7 @@ void GroupState::compare_calls(const CallRecord& call) {
   const std::vector<int64_t> all = exchange(call, -2, own);
   std::vector<CallRecord::Words> records(static_cast<std::size_t>(size));
   for (std::size_t other = 0; other < records.size(); ++other)
-    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(other * own.size()), own.size(),
-                records[other].begin());
+    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(other * own.size()), own.size(), records[other].begin());
   if (std::any_of(records.begin(), records.end(), [&](const auto& other) { return other != own; }))
     std::rethrow_exception(fail({Trouble::MISMATCH, call, 0, differences(records, call)}));
   compared_.insert(fingerprint);
@@ -193,15 +191,12 @@ std::vector<int64_t> GroupState::exchange(const CallRecord& call, int purpose, A
     engine->all_gather(own.data(), out.data(), all_bytes.data(), call_options(anything));
     return out;
   }
-  const auto key = [&](std::size_t other) {
-    return concat(prefix, "call/", call.sequence, "/", -purpose, "/", other);
-  };
-  store->set(key(static_cast<std::size_t>(rank)),
-             std::string_view(reinterpret_cast<const char*>(own.data()), bytes));
+  const auto key = [&](std::size_t other) { return concat(prefix, "call/", call.sequence, "/", -purpose, "/", other); };
+  store->set(key(static_cast<std::size_t>(rank)), std::string_view(reinterpret_cast<const char*>(own.data()), bytes));
   for (std::size_t other = 0; other < ranks; ++other) {
     const std::string value = store->get(key(other), timeout);
-    check(value.size() == bytes, "process group: rank ", other, " published ", value.size(),
-          " bytes instead of ", bytes);
+    check(value.size() == bytes, "process group: rank ", other, " published ", value.size(), " bytes instead of ",
+          bytes);
     std::memcpy(out.data() + other * own.size(), value.data(), bytes);
   }
   return out;
@@ -266,8 +261,8 @@ void GroupState::wait_for_end() {
   const std::vector<int> missing = board.missing("end", timeout, [this] { return failed(); });
   if (failed()) return;
   if (!missing.empty())
-    throw DistributedError(concat("destroy_process_group: ", rank_list(missing), " did not call it within ",
-                                  timeout.count(), " ms"));
+    throw DistributedError(
+        concat("destroy_process_group: ", rank_list(missing), " did not call it within ", timeout.count(), " ms"));
   left_ = true;
   board.arrive("bye");
   // Rank 0 usually serves the store, so it stays until the others have seen that all have arrived.

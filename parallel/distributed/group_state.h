@@ -28,8 +28,7 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   /// By how much the engine's timeouts exceed the group's, so that the watchdog acts first.
   static constexpr Milliseconds kGrace{10'000};
 
-  GroupState(std::shared_ptr<Store> store, std::string prefix, int rank, int size,
-             ProcessGroupOptions options);
+  GroupState(std::shared_ptr<Store> store, std::string prefix, int rank, int size, ProcessGroupOptions options);
   /// Of a group without this process; `why` says so.
   GroupState(std::shared_ptr<Store> store, ProcessGroupOptions options, std::string why);
 
@@ -85,8 +84,7 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   void compare_calls(const CallRecord& call);
   /// `told`: whether the store has the message.
   std::string find_message(const Trouble& trouble, bool& told);
-  std::string without_store(const Trouble& trouble, const std::vector<int>& lost,
-                            const std::string& why) const;
+  std::string without_store(const Trouble& trouble, const std::vector<int>& lost, const std::string& why) const;
   WorkPtr run_now(const CallRecord& call, const Run& run);
   WorkPtr submit_on_device(const CallRecord& call, const Run& run);
   /// Creates the group's stream on first use and orders it after the caller's current stream.

@@ -19,9 +19,9 @@ void KeyValues::check_fits(std::string_view key, std::string_view value) const {
   const std::size_t more = value.size() + (replaces ? 0 : key.size() + kEntryBytes);
   const std::size_t less = replaces && found->second.use_count() == 1 ? found->second->size() : 0;
   if (more > most_bytes_ || *bytes_ - less > most_bytes_ - more)
-    throw DistributedError(concat(
-        "the store is full: ", *bytes_, " bytes are stored, ", more, " more were given, and the most is ",
-        most_bytes_, "; delete keys that are not needed any more, and keep large data in files"));
+    throw DistributedError(concat("the store is full: ", *bytes_, " bytes are stored, ", more,
+                                  " more were given, and the most is ", most_bytes_,
+                                  "; delete keys that are not needed any more, and keep large data in files"));
 }
 
 void KeyValues::set(std::string_view key, std::string_view value) {
@@ -59,8 +59,8 @@ int64_t KeyValues::sum(std::string_view key, int64_t amount) const {
     check(error == std::errc{} && last == end && !value->empty(), "add: the value of the key ", quoted(key),
           " is not a decimal number: ", quoted(*value), "; use another key, or set it to a number");
   }
-  check(!__builtin_add_overflow(number, amount, &sum), "add: the sum of ", number, " and ", amount,
-        " under the key ", quoted(key), " is not an int64");
+  check(!__builtin_add_overflow(number, amount, &sum), "add: the sum of ", number, " and ", amount, " under the key ",
+        quoted(key), " is not an int64");
   return sum;
 }
 
@@ -75,8 +75,8 @@ void check_key(const char* what, std::string_view key) {
 }
 
 void check_value(const char* what, std::string_view value) {
-  check(value.size() <= Store::kMaxValue, what, ": the value has ", value.size(), " bytes, at most ",
-        Store::kMaxValue, " are possible; write larger data to a file and store its path");
+  check(value.size() <= Store::kMaxValue, what, ": the value has ", value.size(), " bytes, at most ", Store::kMaxValue,
+        " are possible; write larger data to a file and store its path");
 }
 
 void check_keys(const char* what, const std::vector<std::string>& keys) {

@@ -47,9 +47,7 @@ class StoreForEngine final : public EngineStore {
  public:
   StoreForEngine(Store& store, std::string prefix) : store_(store), prefix_(std::move(prefix)) {}
   void set(const std::string& key, std::string_view value) override { store_.set(prefix_ + key, value); }
-  std::string get(const std::string& key, Milliseconds timeout) override {
-    return store_.get(prefix_ + key, timeout);
-  }
+  std::string get(const std::string& key, Milliseconds timeout) override { return store_.get(prefix_ + key, timeout); }
 
  private:
   Store& store_;
@@ -57,8 +55,7 @@ class StoreForEngine final : public EngineStore {
 };
 
 std::string master_of(const Store& store) {
-  if (const auto* prefixed = dynamic_cast<const PrefixStore*>(&store))
-    return master_of(*prefixed->underlying());
+  if (const auto* prefixed = dynamic_cast<const PrefixStore*>(&store)) return master_of(*prefixed->underlying());
   if (const auto* tcp = dynamic_cast<const TCPStore*>(&store)) return tcp->host();
   const char* given = std::getenv("MASTER_ADDR");
   return given == nullptr ? "" : given;
@@ -72,8 +69,8 @@ void meet(GroupState& group) {
   const std::vector<int> missing = board.missing("join", group.timeout, given_up);
   if (missing.empty()) return;
   const std::string message =
-      board.settle(concat("process group: ", rank_list(missing), " of ", group.size,
-                          " did not connect within ", group.timeout.count(), " ms", kTimeoutCure));
+      board.settle(concat("process group: ", rank_list(missing), " of ", group.size, " did not connect within ",
+                          group.timeout.count(), " ms", kTimeoutCure));
   // Rank 0 usually serves the store, so the others read the message first.
   if (group.rank == 0) board.missing("seen", Milliseconds(300));
   throw DistributedError(message);
@@ -97,8 +94,8 @@ void connect(GroupState& group) {
 
 ProcessGroupOptions checked(ProcessGroupOptions options) {
   if (options.backend.empty()) options.backend = "gloo";
-  check(options.timeout.count() > 0, "process group: expected a positive timeout, got ",
-        options.timeout.count(), " ms");
+  check(options.timeout.count() > 0, "process group: expected a positive timeout, got ", options.timeout.count(),
+        " ms");
   if (options.backend == "nccl" && !options.device) {
     const char* local = std::getenv("LOCAL_RANK");
     options.device = Device(kCUDA, local == nullptr ? 0 : std::atoi(local));
@@ -113,13 +110,12 @@ ProcessGroup::ProcessGroup(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) 
 std::shared_ptr<ProcessGroup> ProcessGroup::make(std::shared_ptr<Store> store, int rank, int size,
                                                  const ProcessGroupOptions& given) {
   check(store != nullptr, "process group: the store is null");
-  check(size >= 1 && rank >= 0 && rank < size, "process group: expected a rank from 0 to ", size - 1,
-        ", got ", rank, " of ", size);
+  check(size >= 1 && rank >= 0 && rank < size, "process group: expected a rank from 0 to ", size - 1, ", got ", rank,
+        " of ", size);
   const ProcessGroupOptions options = checked(given);
   // Groups that are made one after another from one store do not see each other's keys.
   const int64_t number = size == 1 ? 0 : store->add(concat("groups/", rank), 1);
-  auto state =
-      std::make_shared<GroupState>(std::move(store), concat("group", number, "/"), rank, size, options);
+  auto state = std::make_shared<GroupState>(std::move(store), concat("group", number, "/"), rank, size, options);
   if (size > 1) {
     connect(*state);
     state->start_threads();
@@ -132,8 +128,7 @@ ProcessGroup::~ProcessGroup() {
   if (impl_->state->is_own_process())
     impl_->state->end();
   else
-    new std::shared_ptr<GroupState>(
-        impl_->state);  // after a fork its threads and connections are the parent's
+    new std::shared_ptr<GroupState>(impl_->state);  // after a fork its threads and connections are the parent's
 }
 
 int ProcessGroup::rank() const { return is_member() ? impl_->state->rank : -1; }
@@ -166,8 +161,7 @@ std::shared_ptr<ProcessGroup> ProcessGroup::new_group(const std::vector<int>& ra
   const int64_t number = state.groups++;
   if (own < 0) {
     auto outside = std::make_shared<GroupState>(
-        state.store, state.options,
-        concat("rank ", state.rank, " is not in the group of ", rank_list(ranks)));
+        state.store, state.options, concat("rank ", state.rank, " is not in the group of ", rank_list(ranks)));
     return std::shared_ptr<ProcessGroup>(new ProcessGroup(std::make_unique<Impl>(std::move(outside))));
   }
   auto store = std::make_shared<PrefixStore>(concat(state.prefix, "new", number), state.store);

@@ -91,8 +91,7 @@ class ProcessGroup : public std::enable_shared_from_this<ProcessGroup> {
   WorkPtr all_to_all(const Tensor& output, const Tensor& input, IntArrayRef output_splits = {},
                      IntArrayRef input_splits = {});
   /// The same where every rank knows all splits, so they need not be compared: rank i sends table[i][j] rows to rank j.
-  WorkPtr all_to_all_table(const Tensor& output, const Tensor& input,
-                           const std::vector<std::vector<int64_t>>& table);
+  WorkPtr all_to_all_table(const Tensor& output, const Tensor& input, const std::vector<std::vector<int64_t>>& table);
   /// outputs[i] (on the root only) receives rank i's input.
   WorkPtr gather(const Tensors& outputs, const Tensor& input, int root);
   /// Rank i receives inputs[i] (given on the root only).
@@ -114,8 +113,8 @@ class ProcessGroup : public std::enable_shared_from_this<ProcessGroup> {
 
  private:
   friend void destroy_process_group();
-  WorkPtr exchange(const Tensor& output, const Tensor& input, IntArrayRef output_splits,
-                   IntArrayRef input_splits, IntArrayRef all);
+  WorkPtr exchange(const Tensor& output, const Tensor& input, IntArrayRef output_splits, IntArrayRef input_splits,
+                   IntArrayRef all);
   struct Impl;
   explicit ProcessGroup(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

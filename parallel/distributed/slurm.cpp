@@ -19,8 +19,8 @@ constexpr std::size_t kMostHost = 255;
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool of_a_host(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' ||
-         c == '_' || c == ':';
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_' ||
+         c == ':';
 }
 
 // Takes a number from the front; false if there is none.

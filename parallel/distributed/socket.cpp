@@ -82,8 +82,8 @@ Addresses resolve(const std::string& host, uint16_t port, const Deadline& deadli
     const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &list);
     if (error == 0) return Addresses(list);
     if (error != EAI_AGAIN || deadline.over())
-      throw DistributedError("TCPStore: the host '" + host + "' is unknown: " +
-                             (error == EAI_SYSTEM ? text_of(errno) : ::gai_strerror(error)));
+      throw DistributedError("TCPStore: the host '" + host +
+                             "' is unknown: " + (error == EAI_SYSTEM ? text_of(errno) : ::gai_strerror(error)));
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
 }
@@ -111,16 +111,15 @@ Descriptor listen_on(const std::string& host, uint16_t port) {
     }
     set_flag(socket.get(), SOL_SOCKET, SO_REUSEADDR);
     if (at->ai_family == AF_INET6) set_flag(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
-    if (::bind(socket.get(), at->ai_addr, at->ai_addrlen) == 0 && ::listen(socket.get(), SOMAXCONN) == 0)
-      return socket;
+    if (::bind(socket.get(), at->ai_addr, at->ai_addrlen) == 0 && ::listen(socket.get(), SOMAXCONN) == 0) return socket;
     error_number = errno;
     if (error_number != EADDRNOTAVAIL && error_number != EAFNOSUPPORT) break;
   }
-  throw DistributedError(
-      concat("TCPStore: cannot listen on ", endpoint(host, port), ": ", text_of(error_number),
-             error_number == EADDRINUSE      ? "; choose another port, or 0 for any free one"
-             : error_number == EADDRNOTAVAIL ? "; the server must run on the machine that has this address"
-                                             : ""));
+  throw DistributedError(concat("TCPStore: cannot listen on ", endpoint(host, port), ": ", text_of(error_number),
+                                error_number == EADDRINUSE ? "; choose another port, or 0 for any free one"
+                                : error_number == EADDRNOTAVAIL
+                                    ? "; the server must run on the machine that has this address"
+                                    : ""));
 }
 
 uint16_t port_of(const Descriptor& listening) {

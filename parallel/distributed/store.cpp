@@ -67,8 +67,7 @@ void HashStore::wait(const std::vector<std::string>& keys, Milliseconds timeout)
   detail::check_keys("HashStore::wait", keys);
   auto lock = state_->lock();
   std::size_t missing = 0;
-  if (!state_->wait(lock, timeout,
-                    [&] { return (missing = state_->values.first_missing(keys)) == keys.size(); }))
+  if (!state_->wait(lock, timeout, [&] { return (missing = state_->values.first_missing(keys)) == keys.size(); }))
     detail::fail_waiting("HashStore::wait", keys[missing], timeout.count());
 }
 
@@ -86,8 +85,7 @@ bool HashStore::check(const std::vector<std::string>& keys) {
   return state_->values.first_missing(keys) == keys.size();
 }
 
-std::string HashStore::compare_set(const std::string& key, std::string_view expected,
-                                   std::string_view desired) {
+std::string HashStore::compare_set(const std::string& key, std::string_view expected, std::string_view desired) {
   detail::check_key("HashStore::compare_set", key);
   detail::check_value("HashStore::compare_set", expected);
   detail::check_value("HashStore::compare_set", desired);
@@ -121,17 +119,12 @@ void PrefixStore::set(const std::string& key, std::string_view value) { store_->
 std::string PrefixStore::get(const std::string& key, Milliseconds timeout) {
   return store_->get(prefix_ + key, timeout);
 }
-int64_t PrefixStore::add(const std::string& key, int64_t amount) {
-  return store_->add(prefix_ + key, amount);
-}
-bool PrefixStore::check(const std::vector<std::string>& keys) {
-  return store_->check(prefixed(prefix_, keys));
-}
+int64_t PrefixStore::add(const std::string& key, int64_t amount) { return store_->add(prefix_ + key, amount); }
+bool PrefixStore::check(const std::vector<std::string>& keys) { return store_->check(prefixed(prefix_, keys)); }
 void PrefixStore::wait(const std::vector<std::string>& keys, Milliseconds timeout) {
   store_->wait(prefixed(prefix_, keys), timeout);
 }
-std::string PrefixStore::compare_set(const std::string& key, std::string_view expected,
-                                     std::string_view desired) {
+std::string PrefixStore::compare_set(const std::string& key, std::string_view expected, std::string_view desired) {
   return store_->compare_set(prefix_ + key, expected, desired);
 }
 bool PrefixStore::delete_key(const std::string& key) { return store_->delete_key(prefix_ + key); }

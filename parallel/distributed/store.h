@@ -45,8 +45,7 @@ class Store {
   void wait(const std::vector<std::string>& keys) { wait(keys, timeout()); }
   /// Sets the value to `desired` if it equals `expected`, or if the key is absent and `expected` is empty.
   /// Returns the value that the key then has (`expected` if the key is absent still).
-  virtual std::string compare_set(const std::string& key, std::string_view expected,
-                                  std::string_view desired) = 0;
+  virtual std::string compare_set(const std::string& key, std::string_view expected, std::string_view desired) = 0;
   /// Returns whether the key existed.
   virtual bool delete_key(const std::string& key) = 0;
 
@@ -70,8 +69,7 @@ class HashStore final : public Store {
   bool check(const std::vector<std::string>& keys) override;
   using Store::wait;
   void wait(const std::vector<std::string>& keys, Milliseconds timeout) override;
-  std::string compare_set(const std::string& key, std::string_view expected,
-                          std::string_view desired) override;
+  std::string compare_set(const std::string& key, std::string_view expected, std::string_view desired) override;
   bool delete_key(const std::string& key) override;
 
  private:
@@ -92,8 +90,7 @@ class FileStore final : public Store {
   std::string get(const std::string& key, Milliseconds timeout) override;
   int64_t add(const std::string& key, int64_t amount) override;
   bool check(const std::vector<std::string>& keys) override;
-  std::string compare_set(const std::string& key, std::string_view expected,
-                          std::string_view desired) override;
+  std::string compare_set(const std::string& key, std::string_view expected, std::string_view desired) override;
   bool delete_key(const std::string& key) override;
 
  private:
@@ -128,8 +125,7 @@ class TCPStore final : public Store {
   bool check(const std::vector<std::string>& keys) override;
   using Store::wait;
   void wait(const std::vector<std::string>& keys, Milliseconds timeout) override;
-  std::string compare_set(const std::string& key, std::string_view expected,
-                          std::string_view desired) override;
+  std::string compare_set(const std::string& key, std::string_view expected, std::string_view desired) override;
   bool delete_key(const std::string& key) override;
 
  private:
@@ -149,8 +145,7 @@ class PrefixStore final : public Store {
   bool check(const std::vector<std::string>& keys) override;
   using Store::wait;
   void wait(const std::vector<std::string>& keys, Milliseconds timeout) override;
-  std::string compare_set(const std::string& key, std::string_view expected,
-                          std::string_view desired) override;
+  std::string compare_set(const std::string& key, std::string_view expected, std::string_view desired) override;
   bool delete_key(const std::string& key) override;
   Milliseconds timeout() const override { return store_->timeout(); }
   void set_timeout(Milliseconds timeout) override { store_->set_timeout(timeout); }

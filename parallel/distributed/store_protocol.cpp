@@ -20,8 +20,7 @@ void check_operation(const Request& request) {
   check(number >= static_cast<uint8_t>(Operation::kSet) && number <= static_cast<uint8_t>(Operation::kDelete),
         "request: unknown operation ", number);
   const bool list = request.operation == Operation::kCheck || request.operation == Operation::kWait;
-  check(list || request.keys.size() == 1, "request: operation ", number, " has one key, not ",
-        request.keys.size());
+  check(list || request.keys.size() == 1, "request: operation ", number, " has one key, not ", request.keys.size());
   const bool compares = request.operation == Operation::kCompareSet;
   check(compares || request.expected.empty(), "request: only compare_set has an expected value");
   check(compares || request.operation == Operation::kSet || request.value.empty(),
@@ -31,8 +30,8 @@ void check_operation(const Request& request) {
 }  // namespace
 
 std::string encode(const Hello& hello) {
-  check(hello.job_key.size() <= kMaxJobKey, "TCPStore: the job key has ", hello.job_key.size(),
-        " bytes, at most ", kMaxJobKey, " are possible");
+  check(hello.job_key.size() <= kMaxJobKey, "TCPStore: the job key has ", hello.job_key.size(), " bytes, at most ",
+        kMaxJobKey, " are possible");
   std::string out(kMagic);
   put(out, hello.version);
   put_text<uint16_t>(out, hello.job_key);
@@ -76,8 +75,7 @@ std::optional<Hello> parse_hello(Bytes bytes) {
   hello.version = reader.number<uint32_t>();
   if (hello.version != kProtocolVersion) return hello;
   const auto length = reader.number<uint16_t>();
-  check(length <= kMaxJobKey, "hello: a job key of ", length, " bytes, at most ", kMaxJobKey,
-        " are possible");
+  check(length <= kMaxJobKey, "hello: a job key of ", length, " bytes, at most ", kMaxJobKey, " are possible");
   if (reader.left() < length) return std::nullopt;
   hello.job_key = reader.raw(length);
   reader.end();
@@ -91,9 +89,8 @@ Welcome parse_welcome(Bytes bytes) {
   Welcome welcome;
   welcome.version = reader.number<uint32_t>();
   const auto verdict = reader.number<uint8_t>();
-  check(
-      verdict >= static_cast<uint8_t>(Verdict::kAccepted) && verdict <= static_cast<uint8_t>(Verdict::kFull),
-      "welcome: unknown verdict ", verdict);
+  check(verdict >= static_cast<uint8_t>(Verdict::kAccepted) && verdict <= static_cast<uint8_t>(Verdict::kFull),
+        "welcome: unknown verdict ", verdict);
   welcome.verdict = static_cast<Verdict>(verdict);
   return welcome;
 }

@@ -78,8 +78,7 @@ void StoreService::begin_wait(StoreClient& client, Request request) {
 }
 
 void StoreService::finish_wait(StoreClient& client) {
-  const Value value =
-      client.request_.operation == Operation::kGet ? values_.find(client.request_.keys[0]) : nullptr;
+  const Value value = client.request_.operation == Operation::kGet ? values_.find(client.request_.keys[0]) : nullptr;
   forget(client);
   client.reply(Status::kOk, 0, value);
 }
@@ -96,8 +95,7 @@ void StoreService::expire() {
   while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
     StoreClient& client = *deadlines_.begin()->second;
     forget(client);
-    client.reply(Status::kTimeout, static_cast<int64_t>(values_.first_missing(client.request_.keys)),
-                 nullptr);
+    client.reply(Status::kTimeout, static_cast<int64_t>(values_.first_missing(client.request_.keys)), nullptr);
   }
 }
 

@@ -25,8 +25,7 @@ using Clock = Deadline::Clock;
 constexpr std::size_t kRefusedAtATime = 64;
 
 Descriptor checked(int fd, const char* what) {
-  if (fd < 0)
-    throw DistributedError(concat("TCPStore: ", what, ": ", std::generic_category().message(errno)));
+  if (fd < 0) throw DistributedError(concat("TCPStore: ", what, ": ", std::generic_category().message(errno)));
   return Descriptor(fd);
 }
 
@@ -187,10 +186,9 @@ void TCPServer::Impl::close_broken() {
   }
 }
 
-TCPServer::TCPServer(const std::string& address, uint16_t port, std::string job_key,
-                     const ServerLimits& limits) {
-  check(job_key.size() <= kMaxJobKey, "TCPStore: the job key has ", job_key.size(), " bytes, at most ",
-        kMaxJobKey, " are possible");
+TCPServer::TCPServer(const std::string& address, uint16_t port, std::string job_key, const ServerLimits& limits) {
+  check(job_key.size() <= kMaxJobKey, "TCPStore: the job key has ", job_key.size(), " bytes, at most ", kMaxJobKey,
+        " are possible");
   impl_ = std::make_unique<Impl>(listen_on(address, port), std::move(job_key), limits);
   port_ = port_of(impl_->listener);
   impl_->start();

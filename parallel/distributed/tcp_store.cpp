@@ -37,14 +37,14 @@ std::string seconds(Milliseconds time) { return concat(1e-3 * static_cast<double
 void check_verdict(const detail::Welcome& welcome, const std::string& where) {
   using detail::Verdict;
   if (welcome.verdict == Verdict::kAccepted) return;
-  throw DistributedError(
-      "TCPStore: the server at " + where +
-      (welcome.verdict == Verdict::kWrongJobKey ? " refuses the job key: it belongs to another job, or "
-                                                  "TANDEM_JOB_KEY differs between the processes"
-       : welcome.verdict == Verdict::kWrongVersion
-           ? concat(" speaks version ", welcome.version, " of the protocol, this process speaks ",
-                    detail::kProtocolVersion, "; use one version of Tandem")
-           : std::string(" has as many connections as it can serve")));
+  throw DistributedError("TCPStore: the server at " + where +
+                         (welcome.verdict == Verdict::kWrongJobKey
+                              ? " refuses the job key: it belongs to another job, or "
+                                "TANDEM_JOB_KEY differs between the processes"
+                          : welcome.verdict == Verdict::kWrongVersion
+                              ? concat(" speaks version ", welcome.version, " of the protocol, this process speaks ",
+                                       detail::kProtocolVersion, "; use one version of Tandem")
+                              : std::string(" has as many connections as it can serve")));
 }
 
 }  // namespace
@@ -151,15 +151,13 @@ Answer TCPStore::State::ask(const detail::Request& request, const Deadline& dead
   }
   give_back(std::move(socket));
   if (reply.status == Status::kInvalid) fail("TCPStore at ", where(), ": ", reply.text);
-  if (reply.status == Status::kFailed)
-    throw DistributedError(concat("TCPStore at ", where(), ": ", reply.text));
+  if (reply.status == Status::kFailed) throw DistributedError(concat("TCPStore at ", where(), ": ", reply.text));
   return {reply.status, reply.number, std::string(reply.text)};
 }
 
 TCPStore::TCPStore(std::string host, TCPStoreOptions options) {
   tandem::check(!host.empty(), "TCPStore: no host given");
-  tandem::check(options.is_server || options.port != 0,
-                "TCPStore: no port given; only the server may choose one");
+  tandem::check(options.is_server || options.port != 0, "TCPStore: no port given; only the server may choose one");
   set_timeout(options.timeout);
   state_ = std::make_unique<State>(std::move(host), std::move(options));
   state_->idle.push_back(state_->connect(Deadline(timeout()), true));
@@ -198,12 +196,11 @@ void TCPStore::wait(const std::vector<std::string>& keys, Milliseconds timeout) 
   for (std::size_t first = 0; first < keys.size(); first += detail::kMaxKeys) {
     const std::size_t last = std::min(keys.size(), first + detail::kMaxKeys);
     const auto left = std::chrono::ceil<Milliseconds>(end.at() - Deadline::Clock::now());
-    const Answer answer = state_->ask(
-        {Operation::kWait, left.count(), {keys.begin() + first, keys.begin() + last}}, answer_by(left));
+    const Answer answer =
+        state_->ask({Operation::kWait, left.count(), {keys.begin() + first, keys.begin() + last}}, answer_by(left));
     if (answer.status == Status::kTimeout)
       detail::fail_waiting("TCPStore::wait at " + state_->where(),
-                           keys[std::min(first + static_cast<std::size_t>(answer.number), last - 1)],
-                           timeout.count());
+                           keys[std::min(first + static_cast<std::size_t>(answer.number), last - 1)], timeout.count());
   }
 }
 
@@ -216,15 +213,13 @@ bool TCPStore::check(const std::vector<std::string>& keys) {
   detail::check_keys("TCPStore::check", keys);
   for (std::size_t first = 0; first < keys.size(); first += detail::kMaxKeys) {
     const std::size_t last = std::min(keys.size(), first + detail::kMaxKeys);
-    if (state_->ask({Operation::kCheck, 0, {keys.begin() + first, keys.begin() + last}}, answer_by(*this))
-            .number == 0)
+    if (state_->ask({Operation::kCheck, 0, {keys.begin() + first, keys.begin() + last}}, answer_by(*this)).number == 0)
       return false;
   }
   return true;
 }
 
-std::string TCPStore::compare_set(const std::string& key, std::string_view expected,
-                                  std::string_view desired) {
+std::string TCPStore::compare_set(const std::string& key, std::string_view expected, std::string_view desired) {
   detail::check_key("TCPStore::compare_set", key);
   detail::check_value("TCPStore::compare_set", expected);
   detail::check_value("TCPStore::compare_set", desired);

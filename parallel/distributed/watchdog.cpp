@@ -98,8 +98,7 @@ bool Watchdog::tick(const std::shared_ptr<GroupState>& group, std::unique_lock<s
 }
 
 void Watchdog::poll(const std::shared_ptr<GroupState>& group, const Entry& longest) {
-  if (poll_ && (!poll_->answered || nanoseconds_now() - std::max(poll_->asked, longest.began) < kSecond))
-    return;
+  if (poll_ && (!poll_->answered || nanoseconds_now() - std::max(poll_->asked, longest.began) < kSecond)) return;
   poll_ = std::make_shared<Poll>();
   std::thread([poll = poll_, group] {
     try {

@@ -53,8 +53,7 @@ TEST_CASE("a node that returns NaN: PyTorch's message, and the forward calls on 
   const Tensor y = log_of_zero(x);
   const std::string text = printed_by([&] {
     CHECK_THROWS_WITH_AS(
-        y.backward(),
-        "Function 'LogBackward' returned nan values in its 0th output.\n  forward: Log([2] float32 cpu)",
+        y.backward(), "Function 'LogBackward' returned nan values in its 0th output.\n  forward: Log([2] float32 cpu)",
         Error);
   });
   CHECK(has(text, "warning: error detected in LogBackward"));
@@ -69,10 +68,9 @@ TEST_CASE("the number of the gradient with NaN; a check that was turned off; inf
   const Tensor nan = full({2}, std::numeric_limits<double>::quiet_NaN());
   const DetectAnomalyGuard guard;
   const Tensor y = (base.detach() + nan) * exponent, z = (1 / base).sum();
-  CHECK(has(printed_by([&] {
-              CHECK_THROWS_WITH_AS(y.sum().backward(), doctest::Contains("in its 1th output"), Error);
-            }),
-            "MulBackward"));
+  CHECK(
+      has(printed_by([&] { CHECK_THROWS_WITH_AS(y.sum().backward(), doctest::Contains("in its 1th output"), Error); }),
+          "MulBackward"));
   z.backward();
   CHECK(base.grad().isinf().all().item<bool>());
   const DetectAnomalyGuard unchecked(false);
@@ -80,8 +78,7 @@ TEST_CASE("the number of the gradient with NaN; a check that was turned off; inf
   CHECK(exponent.grad().isnan().all().item<bool>());
 }
 
-TEST_CASE(
-    "complex NaN, and NaN in a backward pass nested in a custom function or in a checkpoint's second run") {
+TEST_CASE("complex NaN, and NaN in a backward pass nested in a custom function or in a checkpoint's second run") {
   struct Nested : autograd::Function<Nested> {
     static Tensor forward(autograd::AutogradContext*, const Tensor& x) { return x * 1; }
     static autograd::variable_list backward(autograd::AutogradContext*, autograd::variable_list) {

@@ -23,8 +23,7 @@ TEST_CASE("cat and stack") {
   CHECK(show(vstack({counting({2}), counting({2})})) == "[2, 2] 0 1 0 1");
   CHECK(show(meshgrid({counting({2}), counting({3})})[1]) == "[2, 3] 0 1 2 0 1 2");
   CHECK(show(meshgrid({counting({2}), counting({3})}, "xy")[0]) == "[3, 2] 0 1 0 1 0 1");
-  CHECK_THROWS_WITH_AS(cat({a, counting({3, 3})}),
-                       doctest::Contains("sizes differ in dimensions other than 0"), Error);
+  CHECK_THROWS_WITH_AS(cat({a, counting({3, 3})}), doctest::Contains("sizes differ in dimensions other than 0"), Error);
   CHECK_THROWS_WITH_AS(stack({a, b}), doctest::Contains("tensor 1 [2, 1] float32 cpu"), Error);
   CHECK_THROWS_WITH_AS(cat({counting({})}), doctest::Contains("use stack"), Error);
   CHECK_THROWS_AS(cat(std::vector<Tensor>()), Error);
@@ -60,8 +59,8 @@ TEST_CASE("repeat, tile and repeat_interleave") {
   CHECK(show(repeat_interleave(x, indices({0, 3}), 1)) == "[2, 3] 1 1 1 3 3 3");
   CHECK_THROWS_WITH_AS(x.repeat({2}), doctest::Contains("fewer numbers"), Error);
   CHECK_THROWS_WITH_AS(x.repeat({-1, 1}), doctest::Contains("negative"), Error);
-  CHECK_THROWS_WITH_AS(repeat_interleave(x, indices({1, 2, 3}), 0),
-                       doctest::Contains("3 repeats for dimension 0"), Error);
+  CHECK_THROWS_WITH_AS(repeat_interleave(x, indices({1, 2, 3}), 0), doctest::Contains("3 repeats for dimension 0"),
+                       Error);
 }
 
 TEST_CASE("flip, roll and rot90") {
@@ -91,9 +90,7 @@ TEST_CASE("joining and rotating: first and second gradients, strides, threads") 
            [=](const Tensors& x) {
              return weigh(cat({x[0], x[1]}, 1));
            },
-       .cases = {{real({2, 3}), real({2, 1})},
-                 {real({2, 0}), real({2, 2})},
-                 {constant({2, 1}), real({2, 2})}}},
+       .cases = {{real({2, 3}), real({2, 1})}, {real({2, 0}), real({2, 2})}, {constant({2, 1}), real({2, 2})}}},
       {.name = "cat of one tensor twice",
        .torch = "torch.cat([x0, x0])",
        .fn =

@@ -169,9 +169,8 @@ TEST_CASE("both complex dtypes are moved by every operation that moves elements"
     check_parts([&](const Tensors& x) { return Tensors{where(mask, x[0], x[0].flip({0}))}; });
     check_parts([&](const Tensors& x) { return Tensors{x[0].masked_fill(mask, 0)}; });
     check_parts([&](const Tensors& x) { return Tensors{x[0].gather(1, (re % 3).to(kLong))}; });
-    check_parts([&](const Tensors& x) {
-      return Tensors{zeros_like(x[0]).index_put_({index}, x[0].index_select(0, index))};
-    });
+    check_parts(
+        [&](const Tensors& x) { return Tensors{zeros_like(x[0]).index_put_({index}, x[0].index_select(0, index))}; });
   }
   Tensor big = zeros({128, 96}, kComplexDouble);  // copied in tiles
   big.copy_(complex(randn({96, 128}, kDouble), randn({96, 128}, kDouble)).t());
@@ -203,14 +202,12 @@ TEST_CASE("views of the parts share memory and the version, both ways") {
 TEST_CASE("functions of complex numbers that are not holomorphic, and their gradients") {
   const Tensor w = weights();
   check_close(three().abs(), {2.23606797749979, 3.0413812651491097, 1.0307764064044151});
-  check_gradient([&](const Tensor& z) { return (z.abs() * w).sum(); },
-                 {{0.22360679774997896, 0.4472135954999579},
-                  {0.9863939238321437, -0.1643989873053573},
-                  {0.48507125007266594, -1.9402850002906638}});
+  check_gradient([&](const Tensor& z) { return (z.abs() * w).sum(); }, {{0.22360679774997896, 0.4472135954999579},
+                                                                        {0.9863939238321437, -0.1643989873053573},
+                                                                        {0.48507125007266594, -1.9402850002906638}});
   check_close(three().angle(), {1.1071487177940904, 2.976443976175166, -1.3258176636680326});
-  check_gradient(
-      [&](const Tensor& z) { return (z.angle() * w).sum(); },
-      {{-0.2, 0.1}, {0.054054054054054064, 0.3243243243243244}, {1.8823529411764706, 0.47058823529411764}});
+  check_gradient([&](const Tensor& z) { return (z.angle() * w).sum(); },
+                 {{-0.2, 0.1}, {0.054054054054054064, 0.3243243243243244}, {1.8823529411764706, 0.47058823529411764}});
   check_gradient([&](const Tensor& z) { return (real(z) * w).sum(); }, {0.5, -1, 2});
   check_gradient([&](const Tensor& z) { return (imag(z.conj()) * w).sum(); }, {{0, -0.5}, {0, 1}, {0, -2}});
   check_gradient([&](const Tensor& z) { return (view_as_real(sgn(z)).sum(-1) * w).sum(); },
@@ -284,9 +281,8 @@ TEST_CASE("arithmetic of complex with complex and real numbers") {
   const std::complex<double> i(0, 1);
   check_derivatives([&](const Tensors& a) { return Tensors{a[0] * a[1] + a[1] * i - a[0] / a[1]}; },
                     {three(), real_input});
-  check_derivatives(
-      [&](const Tensors& a) { return Tensors{(i - a[0]) / (a[0] + 2) * a[1].conj() + i / a[0]}; },
-      {three(), numbers({{0.5, 1}, {1, -1}, {2, 0.5}}, true)});
+  check_derivatives([&](const Tensors& a) { return Tensors{(i - a[0]) / (a[0] + 2) * a[1].conj() + i / a[0]}; },
+                    {three(), numbers({{0.5, 1}, {1, -1}, {2, 0.5}}, true)});
   check_derivatives([&](const Tensors& a) { return Tensors{a[0].add(a[1], i).sub(a[1], 2) - a[0]}; },
                     {three(), numbers({{0.5, 1}, {1, -1}, {2, 0.5}}, true)});
   CHECK((numbers({{HUGE_VAL, 0}}) + numbers({{1, 1}})).equal(numbers({{HUGE_VAL, 1}})));
@@ -299,18 +295,16 @@ TEST_CASE("arithmetic of complex with complex and real numbers") {
   CHECK((numbers({{1, 2}}) == numbers({{1, 2}, {1, 3}})).equal(tensor({true, false})));
   CHECK((numbers({{1, 2}}) != std::complex<double>(1, 2)).equal(tensor({false})));
   CHECK_THROWS_AS(lt(three(), three()), NotImplementedError);
-  CHECK_THROWS_WITH_AS(zeros({2}).add_(std::complex<double>(0, 1)), doctest::Contains("cannot be stored"),
-                       Error);
+  CHECK_THROWS_WITH_AS(zeros({2}).add_(std::complex<double>(0, 1)), doctest::Contains("cannot be stored"), Error);
 }
 
 TEST_CASE("branch cuts and large values") {
   check_close(numbers({{-4, 0.0}, {-4, -0.0}, {0, 0}}).sqrt(), {{0, 2}, {0, -2}, 0});
   check_close(numbers({{-1, 0.0}, {-1, -0.0}, {1, 1e-9}}).log(),
               {{0, 3.141592653589793}, {0, -3.141592653589793}, {5e-19, 1e-9}});
-  check_close(numbers({{-1, 1e-9}, {2, 0.0}, {2, -0.0}}).atanh(),
-              {{-10.708206508753179, 0.7853981636474483},
-               {0.5493061443340549, 1.5707963267948966},
-               {0.5493061443340549, -1.5707963267948966}});
+  check_close(numbers({{-1, 1e-9}, {2, 0.0}, {2, -0.0}}).atanh(), {{-10.708206508753179, 0.7853981636474483},
+                                                                   {0.5493061443340549, 1.5707963267948966},
+                                                                   {0.5493061443340549, -1.5707963267948966}});
   check_close(numbers({{2, 0.0}, {2, -0.0}}).asin(),
               {{1.5707963267948966, 1.3169578969248166}, {1.5707963267948966, -1.3169578969248166}});
   check_close(numbers({{400, 25}, {-400, 1}}).tanh(), {1, -1});

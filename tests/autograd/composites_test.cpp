@@ -12,9 +12,7 @@ using namespace tandem::testing;
 
 namespace {
 Tensor longs(const std::vector<int64_t>& v) { return tensor(v, TensorOptions(kLong)); }
-bool same(const Tensor& a, const Tensor& b) {
-  return a.dtype() == b.dtype() && a.sizes() == b.sizes() && equal(a, b);
-}
+bool same(const Tensor& a, const Tensor& b) { return a.dtype() == b.dtype() && a.sizes() == b.sizes() && equal(a, b); }
 }  // namespace
 
 TEST_CASE("unique: values, indices and counts") {
@@ -48,8 +46,7 @@ TEST_CASE("searchsorted, bucketize, isin") {
   const Tensor mixed = tensor({3.0, 1.0, 5.0, 3.0});
   CHECK(same(searchsorted(mixed, x, false, false, nullopt, mixed.argsort()), longs({0, 0, 1, 4})));
   CHECK_THROWS_WITH_AS(searchsorted(sorted, x, false, true, "left"), doctest::Contains("contradicts"), Error);
-  CHECK_THROWS_WITH_AS(searchsorted(zeros({2, 3}), zeros({3, 3})), doctest::Contains("before the last"),
-                       Error);
+  CHECK_THROWS_WITH_AS(searchsorted(zeros({2, 3}), zeros({3, 3})), doctest::Contains("before the last"), Error);
   CHECK(same(isin(longs({1, 2, 3}), longs({3, 1})), tensor({true, false, true})));
   CHECK(same(isin(longs({1, 2, 3}), longs({3, 1}), false, true), tensor({false, true, false})));
   CHECK(same(isin(longs({1, 2}), Scalar(2)), tensor({false, true})));
@@ -104,8 +101,8 @@ TEST_CASE("resize_ and in-place views") {
   CHECK(equal(x.flatten().narrow(0, 0, 6), arange(6).to(kFloat)));
   x.resize_as_(zeros({4}));
   CHECK(x.sizes() == IntArrayRef({4}));
-  CHECK_THROWS_WITH_AS(ones({2}, TensorOptions(kFloat).requires_grad(true)).resize_({3}),
-                       doctest::Contains("gradient"), Error);
+  CHECK_THROWS_WITH_AS(ones({2}, TensorOptions(kFloat).requires_grad(true)).resize_({3}), doctest::Contains("gradient"),
+                       Error);
   Tensor m = arange(6).view({2, 3});
   m.t_();
   CHECK(m.sizes() == IntArrayRef({3, 2}));
@@ -121,14 +118,12 @@ TEST_CASE("resize_ and in-place views") {
 TEST_CASE("errors name the operation") {
   CHECK_THROWS_WITH_AS(hsplit(zeros({2, 3}), 2), doctest::Contains("hsplit"), Error);
   CHECK_THROWS_WITH_AS(zeros({3}).vsplit(1), doctest::Contains("vsplit"), Error);
-  CHECK_THROWS_WITH_AS(pad(zeros({1, 2, 3}), {3, 0}, "reflect"), doctest::Contains("less than the size"),
-                       Error);
+  CHECK_THROWS_WITH_AS(pad(zeros({1, 2, 3}), {3, 0}, "reflect"), doctest::Contains("less than the size"), Error);
   CHECK_THROWS_WITH_AS(pad(zeros({2, 3}), {1, 1}, "mirror"), doctest::Contains("mode"), Error);
-  CHECK_THROWS_WITH_AS(constant_pad_nd(zeros({3}), {-2, -2}),
-                       doctest::Contains("removes more elements than there are"), Error);
-  CHECK_THROWS_WITH_AS(pixel_shuffle(zeros({1, 3, 2, 2}), 2), doctest::Contains("divide"), Error);
-  CHECK_THROWS_WITH_AS(upsample_bilinear2d(zeros({1, 3, 4}), {2, 2}, false), doctest::Contains("[N, C]"),
+  CHECK_THROWS_WITH_AS(constant_pad_nd(zeros({3}), {-2, -2}), doctest::Contains("removes more elements than there are"),
                        Error);
+  CHECK_THROWS_WITH_AS(pixel_shuffle(zeros({1, 3, 2, 2}), 2), doctest::Contains("divide"), Error);
+  CHECK_THROWS_WITH_AS(upsample_bilinear2d(zeros({1, 3, 4}), {2, 2}, false), doctest::Contains("[N, C]"), Error);
   CHECK_THROWS_WITH_AS(cdist(zeros({2, 3}), zeros({2, 4})), doctest::Contains("cdist"), Error);
   CHECK_THROWS_WITH_AS(prelu(zeros({2, 3}), zeros({2})), doctest::Contains("1 or 3 weights"), Error);
   CHECK_THROWS_WITH_AS(cross(zeros({2}), zeros({2})), doctest::Contains("size 3"), Error);
@@ -141,8 +136,7 @@ TEST_CASE("errors name the operation") {
   CHECK(equal(matrix_power(arange(4).to(kFloat).view({2, 2}), 0), eye(2)));
 }
 
-TEST_CASE(
-    "pad with negative numbers: circular repeats what they leave, the other modes read the whole dimension") {
+TEST_CASE("pad with negative numbers: circular repeats what they leave, the other modes read the whole dimension") {
   const Tensor x = (counting({1, 5}, kDouble) + 1).requires_grad_();
   CHECK(show(pad(x, {-1, 2}, "circular")) == "[1, 6] 2 3 4 5 2 3");
   CHECK(show(pad(x, {3, -2}, "circular")) == "[1, 6] 1 2 3 1 2 3");

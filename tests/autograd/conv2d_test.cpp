@@ -30,8 +30,7 @@ double direct(const Tensor& x, const Tensor& w, int64_t n, int64_t o, int64_t p,
     for (int64_t r = 0; r < w.size(2); ++r)
       for (int64_t s = 0; s < w.size(3); ++s) {
         const int64_t h = p * 2 - 1 + r * 2, v = q * 1 - 2 + s * 3;
-        if (h >= 0 && h < x.size(2) && v >= 0 && v < x.size(3))
-          sum += at(x, n, first + c, h, v) * at(w, o, c, r, s);
+        if (h >= 0 && h < x.size(2) && v >= 0 && v < x.size(3)) sum += at(x, n, first + c, h, v) * at(w, o, c, r, s);
       }
   return sum;
 }
@@ -40,8 +39,7 @@ double direct(const Tensor& x, const Tensor& w, int64_t n, int64_t o, int64_t p,
 
 TEST_CASE("conv2d matches its definition") {
   for (int64_t groups : {1, 2}) {
-    const Tensors in =
-        make_inputs({.cases = {{constant({3, 4, 7, 9}), constant({6, 4 / groups, 3, 2})}}}, 0, kDouble);
+    const Tensors in = make_inputs({.cases = {{constant({3, 4, 7, 9}), constant({6, 4 / groups, 3, 2})}}}, 0, kDouble);
     const Tensor y = conv2d(in[0], in[1], {}, {2, 1}, {1, 2}, {2, 3}, groups);
     CHECK(y.sizes() == IntArrayRef{3, 6, 3, 10});
     double worst = 0;
@@ -75,18 +73,17 @@ TEST_CASE("conv2d with stride, padding, dilation, groups") {
   check_op(conv("F.conv2d(x0, x1, None, 1, 1, 1, 3)",
                 [](const Tensors& x) { return Tensors{conv2d(x[0], x[1], {}, 1, 1, 1, 3)}; },
                 {{real({1, 3, 4, 3}), real({6, 1, 3, 3})}}));
-  check_op(conv("F.conv2d(x0, x1, None, 3, 2)",
-                [](const Tensors& x) { return Tensors{conv2d(x[0], x[1], {}, 3, 2)}; },
+  check_op(conv("F.conv2d(x0, x1, None, 3, 2)", [](const Tensors& x) { return Tensors{conv2d(x[0], x[1], {}, 3, 2)}; },
                 {{real({1, 1, 6, 7}), real({1, 1, 2, 2})}}));
 }
 
 TEST_CASE("conv2d with padding to the same size") {
-  check_op(conv("F.conv2d(x0, x1, x2, padding='same', dilation=(1, 2))",
-                [](const Tensors& x) {
-                  return Tensors{conv2d(x[0], x[1], x[2], 1, "same", {1, 2})};
-                },
-                {{real({1, 2, 4, 5}), real({2, 2, 2, 2}), real({2})},
-                 {real({1, 2, 3, 4}), real({1, 2, 3, 3}), real({1})}}));
+  check_op(
+      conv("F.conv2d(x0, x1, x2, padding='same', dilation=(1, 2))",
+           [](const Tensors& x) {
+             return Tensors{conv2d(x[0], x[1], x[2], 1, "same", {1, 2})};
+           },
+           {{real({1, 2, 4, 5}), real({2, 2, 2, 2}), real({2})}, {real({1, 2, 3, 4}), real({1, 2, 3, 3}), real({1})}}));
   const Tensor x = ones({1, 1, 4, 4}), w = ones({1, 1, 2, 2});
   CHECK(conv2d(x, w, {}, 1, "valid").sizes() == IntArrayRef{1, 1, 3, 3});
   CHECK_THROWS_WITH_AS(conv2d(x, w, {}, 2, "same"), doctest::Contains("stride 1"), Error);
@@ -110,9 +107,9 @@ TEST_CASE("conv1d and conv_transpose2d") {
 }
 
 TEST_CASE("LeNet's shapes have the same bits on any number of threads") {
-  const Tensors in = make_inputs({.cases = {{constant({64, 1, 28, 28}), constant({20, 1, 3, 3}),
-                                             constant({20}), constant({50, 20, 5, 5})}}},
-                                 0, kFloat);
+  const Tensors in = make_inputs(
+      {.cases = {{constant({64, 1, 28, 28}), constant({20, 1, 3, 3}), constant({20}), constant({50, 20, 5, 5})}}}, 0,
+      kFloat);
   same_bits_on_any_threads([&] {
     Tensors leaves;
     for (const Tensor& t : in) leaves.push_back(t.clone().requires_grad_());
@@ -135,11 +132,10 @@ TEST_CASE("gradients are computed only for inputs that require them") {
 
 TEST_CASE("invalid arguments throw") {
   const Tensor x = ones({8, 4, 32, 32}), w = ones({16, 3, 3, 3});
-  CHECK_THROWS_WITH_AS(
-      conv2d(x, w),
-      "conv2d: weight expects 3 input channels, input has 4\n  input  [8, 4, 32, 32] float32 "
-      "cpu\n  weight [16, 3, 3, 3] float32 cpu",
-      Error);
+  CHECK_THROWS_WITH_AS(conv2d(x, w),
+                       "conv2d: weight expects 3 input channels, input has 4\n  input  [8, 4, 32, 32] float32 "
+                       "cpu\n  weight [16, 3, 3, 3] float32 cpu",
+                       Error);
   const Tensor y = ones({1, 3, 4, 4});
   CHECK_THROWS_WITH_AS(conv2d(y, w, ones({3})), doctest::Contains("bias must be [16]"), Error);
   CHECK_THROWS_WITH_AS(conv2d(y, ones({1, 3, 5, 3})), doctest::Contains("height of the kernel"), Error);
@@ -150,6 +146,6 @@ TEST_CASE("invalid arguments throw") {
   CHECK_THROWS_WITH_AS(conv2d(y, w.to(kDouble)), doctest::Contains("dtypes differ"), Error);
   CHECK_THROWS_WITH_AS(conv2d(y.to(kLong), w.to(kLong)), doctest::Contains("int64"), Error);
   CHECK_THROWS_WITH_AS(conv2d(ones({3, 3}), w), doctest::Contains("[N, C, H, W]"), Error);
-  CHECK_THROWS_WITH_AS(conv_transpose2d(y, ones({3, 1, 2, 2}), {}, 1, 0, 1),
-                       doctest::Contains("less than the stride"), Error);
+  CHECK_THROWS_WITH_AS(conv_transpose2d(y, ones({3, 1, 2, 2}), {}, 1, 0, 1), doctest::Contains("less than the stride"),
+                       Error);
 }

@@ -32,8 +32,7 @@ const std::vector<std::vector<InputSpec>> kWeighted = {
 
 TEST_CASE("cross entropy of classes") {
   check_op(loss(
-      "F.cross_entropy(x0, x1)", [](const Tensors& x) { return Tensors{cross_entropy_loss(x[0], x[1])}; },
-      kCases));
+      "F.cross_entropy(x0, x1)", [](const Tensors& x) { return Tensors{cross_entropy_loss(x[0], x[1])}; }, kCases));
   check_op(loss(
       "F.cross_entropy(x0, x1, reduction='sum')",
       [](const Tensors& x) { return Tensors{cross_entropy_loss(x[0], x[1], {}, kSum)}; }, kCases));
@@ -49,25 +48,22 @@ TEST_CASE("cross entropy with weights, smoothing, ignored targets") {
   for (const auto& [reduction, word] : {std::pair(kMean, "mean"), {kSum, "sum"}, {kNone, "none"}}) {
     const std::string name =
         concat("F.cross_entropy(x0, x1, x2, ignore_index=1, label_smoothing=0.3, reduction='", word, "')");
-    check_op(loss(name.c_str(),
-                  [r = reduction](const Tensors& x) {
-                    return Tensors{cross_entropy_loss(x[0], x[1], x[2], r, 1, 0.3)};
-                  },
-                  {kWeighted[0], kWeighted[1]}));
+    check_op(
+        loss(name.c_str(),
+             [r = reduction](const Tensors& x) { return Tensors{cross_entropy_loss(x[0], x[1], x[2], r, 1, 0.3)}; },
+             {kWeighted[0], kWeighted[1]}));
     const std::string plain = concat("F.cross_entropy(x0, x1, x2, reduction='", word, "')");
     check_op(loss(
-        plain.c_str(),
-        [r = reduction](const Tensors& x) { return Tensors{cross_entropy_loss(x[0], x[1], x[2], r)}; },
+        plain.c_str(), [r = reduction](const Tensors& x) { return Tensors{cross_entropy_loss(x[0], x[1], x[2], r)}; },
         kWeighted));
   }
 }
 
 TEST_CASE("cross entropy of probabilities") {
-  check_op(
-      loss("F.cross_entropy(x0, x1, x2, label_smoothing=0.2)",
-           [](const Tensors& x) { return Tensors{cross_entropy_loss(x[0], x[1], x[2], kMean, -100, 0.2)}; },
-           {{real({3, 4}), real({3, 4}, 0, 1), constant({4}, 0.5, 2)},
-            {real({2, 3, 2}), real({2, 3, 2}, 0, 1), constant({3}, 0.5, 2)}}));
+  check_op(loss("F.cross_entropy(x0, x1, x2, label_smoothing=0.2)",
+                [](const Tensors& x) { return Tensors{cross_entropy_loss(x[0], x[1], x[2], kMean, -100, 0.2)}; },
+                {{real({3, 4}), real({3, 4}, 0, 1), constant({4}, 0.5, 2)},
+                 {real({2, 3, 2}), real({2, 3, 2}, 0, 1), constant({3}, 0.5, 2)}}));
   check_op(loss("F.cross_entropy(x0, x1, reduction='none')",
                 [](const Tensors& x) { return Tensors{cross_entropy_loss(x[0], x[1], {}, kNone)}; },
                 {{real({3, 4}), real({3, 4}, 0, 1)}, {real({4}), real({4}, 0, 1)}}));
@@ -77,11 +73,9 @@ TEST_CASE("negative log likelihood") {
   for (const auto& [reduction, word] : {std::pair(kMean, "mean"), {kSum, "sum"}, {kNone, "none"}}) {
     const std::string plain = concat("F.nll_loss(x0, x1, reduction='", word, "')");
     check_op(loss(
-        plain.c_str(), [r = reduction](const Tensors& x) { return Tensors{nll_loss(x[0], x[1], {}, r)}; },
-        kCases));
+        plain.c_str(), [r = reduction](const Tensors& x) { return Tensors{nll_loss(x[0], x[1], {}, r)}; }, kCases));
     const std::string name = concat("F.nll_loss(x0, x1, x2, ignore_index=1, reduction='", word, "')");
-    check_op(loss(name.c_str(),
-                  [r = reduction](const Tensors& x) { return Tensors{nll_loss(x[0], x[1], x[2], r, 1)}; },
+    check_op(loss(name.c_str(), [r = reduction](const Tensors& x) { return Tensors{nll_loss(x[0], x[1], x[2], r, 1)}; },
                   {kWeighted[0], kWeighted[1]}));
   }
 }
@@ -130,11 +124,10 @@ TEST_CASE("invalid arguments throw") {
   CHECK_THROWS_AS(nll_loss(x, full({2}, -1)), IndexError);
   CHECK_THROWS_WITH_AS(cross_entropy_loss(x, zeros({3}, kLong)), doctest::Contains("have shape [2]"), Error);
   CHECK_THROWS_WITH_AS(cross_entropy_loss(x, zeros({2})), doctest::Contains("integer class indices"), Error);
-  CHECK_THROWS_WITH_AS(cross_entropy_loss(x, zeros({2}, kLong), ones({2})),
-                       doctest::Contains("weight must be [3]"), Error);
-  CHECK_THROWS_WITH_AS(cross_entropy_loss(x, zeros({2}, kLong), {}, kMean, -100, 2),
-                       doctest::Contains("[0, 1]"), Error);
-  CHECK_THROWS_WITH_AS(cross_entropy_loss(x.to(kLong), zeros({2}, kLong)), doctest::Contains("int64"), Error);
-  CHECK_THROWS_WITH_AS(cross_entropy_loss(x, zeros({2}, kLong), {}, kBatchMean), doctest::Contains("kl_div"),
+  CHECK_THROWS_WITH_AS(cross_entropy_loss(x, zeros({2}, kLong), ones({2})), doctest::Contains("weight must be [3]"),
                        Error);
+  CHECK_THROWS_WITH_AS(cross_entropy_loss(x, zeros({2}, kLong), {}, kMean, -100, 2), doctest::Contains("[0, 1]"),
+                       Error);
+  CHECK_THROWS_WITH_AS(cross_entropy_loss(x.to(kLong), zeros({2}, kLong)), doctest::Contains("int64"), Error);
+  CHECK_THROWS_WITH_AS(cross_entropy_loss(x, zeros({2}, kLong), {}, kBatchMean), doctest::Contains("kl_div"), Error);
 }

@@ -49,8 +49,8 @@ TEST_CASE("poisson probabilities on both sides of the change of algorithm") {
 TEST_CASE("binomial counts") {
   manual_seed(3);
   const auto [n, p] = std::pair(40.0, 0.3);
-  for (const auto& [count, prob] : {std::pair(n, p), std::pair(n, 1 - p), std::pair(100.0, 0.02),
-                                    std::pair(3.0, 0.5), std::pair(1e5, 0.4)}) {
+  for (const auto& [count, prob] :
+       {std::pair(n, p), std::pair(n, 1 - p), std::pair(100.0, 0.02), std::pair(3.0, 0.5), std::pair(1e5, 0.4)}) {
     const Tensor x = binomial(full({kCount}, count, kDouble), full({}, prob, kDouble));
     check_moments(x, count * prob, count * prob * (1 - prob));
     CHECK(x.min().item<double>() >= 0);

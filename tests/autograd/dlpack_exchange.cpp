@@ -19,8 +19,8 @@ DLManagedTensor* make(int dtype) {
   return to_dlpack(arange(12, kFloat).to(static_cast<ScalarType>(dtype)).view({3, 4}).t().narrow(1, 1, 2));
 }
 DLManagedTensorVersioned* make_versioned(int dtype, int read_only) {
-  return to_dlpack_versioned(
-      arange(12, kFloat).to(static_cast<ScalarType>(dtype)).view({3, 4}).t().narrow(1, 1, 2), read_only != 0);
+  return to_dlpack_versioned(arange(12, kFloat).to(static_cast<ScalarType>(dtype)).view({3, 4}).t().narrow(1, 1, 2),
+                             read_only != 0);
 }
 int64_t bytes_in_use() { return memory_stats(Device(kCPU)).current_bytes; }
 

@@ -16,8 +16,7 @@ using namespace tandem;
 using test::error_of;
 
 // The layout of DLPack 1.1 on 64-bit machines.
-static_assert(sizeof(DLTensor) == 48 && offsetof(DLTensor, ndim) == 16 &&
-              offsetof(DLTensor, byte_offset) == 40);
+static_assert(sizeof(DLTensor) == 48 && offsetof(DLTensor, ndim) == 16 && offsetof(DLTensor, byte_offset) == 40);
 static_assert(sizeof(DLManagedTensor) == 64 && offsetof(DLManagedTensor, deleter) == 56);
 static_assert(sizeof(DLManagedTensorVersioned) == 80 && offsetof(DLManagedTensorVersioned, flags) == 24 &&
               offsetof(DLManagedTensorVersioned, dl_tensor) == 32);
@@ -43,8 +42,8 @@ struct Foreign {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("a tensor from another library shares its memory until the last reference", Managed,
-                   DLManagedTensor, DLManagedTensorVersioned) {
+TEST_CASE_TEMPLATE("a tensor from another library shares its memory until the last reference", Managed, DLManagedTensor,
+                   DLManagedTensorVersioned) {
   Foreign<Managed> foreign;
   Tensor t = from_dlpack(&foreign.managed);
   CHECK(equal(t, arange(6, kFloat).view({2, 3})));
@@ -138,8 +137,8 @@ TEST_CASE("another library keeps a tensor alive, and frees it on any thread") {
 }
 
 TEST_CASE("all dtypes go out and come back") {
-  for (const ScalarType type : {kByte, kChar, kShort, kInt, kLong, kHalf, kFloat, kDouble, kBool, kBFloat16,
-                                kComplexFloat, kComplexDouble}) {
+  for (const ScalarType type :
+       {kByte, kChar, kShort, kInt, kLong, kHalf, kFloat, kDouble, kBool, kBFloat16, kComplexFloat, kComplexDouble}) {
     const Tensor t = arange(6, kFloat).to(type);
     const Tensor old = from_dlpack(to_dlpack(t)), back = from_dlpack(to_dlpack_versioned(t));
     CHECK((back.dtype() == type));

@@ -58,16 +58,14 @@ TEST_CASE("hooks replace gradients") {
   Tensor y = x * 2;
   y.register_hook([](const Tensor& g) { return g * 10; });
   int seen = 0;
-  x.register_post_accumulate_grad_hook(
-      [&](const Tensor& leaf) { seen += static_cast<int>(leaf.grad().numel()); });
+  x.register_post_accumulate_grad_hook([&](const Tensor& leaf) { seen += static_cast<int>(leaf.grad().numel()); });
   y.sum().backward();
   CHECK(x.grad().data_ptr<float>()[0] == 20);
   CHECK(seen == 2);
 }
 
 TEST_CASE("mm") {
-  Tensor a = arange(6, kDouble).view({2, 3}).requires_grad_(),
-         b = arange(12, kDouble).view({3, 4}).requires_grad_();
+  Tensor a = arange(6, kDouble).view({2, 3}).requires_grad_(), b = arange(12, kDouble).view({3, 4}).requires_grad_();
   Tensor c = mm(a, b);
   CHECK(c.data_ptr<double>()[0] == 0 * 0 + 1 * 4 + 2 * 8);
   c.sum().backward();

@@ -16,8 +16,7 @@ using namespace tandem::testing;
 
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity(),
-                 kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 
 using Function = Tensor (*)(const Tensor&);
 
@@ -169,8 +168,7 @@ TEST_CASE("fmod, pow and hardswish: infinite factors have no effect") {
   };
   CHECK(second([](const Tensor& x, const Tensor& y) { return fmod(x, y); }, 1, 0) == 0);
   CHECK(second([](const Tensor& x, const Tensor& y) { return pow(x, y); }, -20, 0) == doctest::Approx(-0.05));
-  const Tensor x = full({}, kInf, TensorOptions(kDouble).requires_grad(true)),
-               g = ones_like(x).requires_grad_();
+  const Tensor x = full({}, kInf, TensorOptions(kDouble).requires_grad(true)), g = ones_like(x).requires_grad_();
   const Tensor slope = autograd::grad({hardswish(x)}, {x}, {g}, nullopt, true)[0];
   CHECK(values(autograd::grad({slope}, {g}, {ones_like(slope)})[0])[0] == 1);
 }

@@ -74,8 +74,7 @@ TEST_CASE("fft: inverses, and Parseval's theorem") {
       CHECK(difference(fft_hfft(fft_ihfft(x, nullopt, -1, norm), n, -1, norm), x) < 1e-13);
     }
     const double before = view_as_real(z).square().sum().item<double>();
-    CHECK(view_as_real(fft_fft(z, nullopt, -1, "ortho")).square().sum().item<double>() ==
-          doctest::Approx(before));
+    CHECK(view_as_real(fft_fft(z, nullopt, -1, "ortho")).square().sum().item<double>() == doctest::Approx(before));
   }
   const Tensor z = random_complex({3, 4, 5});
   CHECK(difference(fft_ifftn(fft_fftn(z)), z) < 1e-14);
@@ -95,8 +94,7 @@ TEST_CASE("fft: any strides and dimensions") {
   }
   const Tensor wide = random_complex({3, 9});
   CHECK(difference(fft_fft(wide.slice(1, 1, 9, 2)), fft_fft(wide.slice(1, 1, 9, 2).contiguous())) == 0);
-  CHECK(difference(fft_fft(wide.narrow(0, 0, 1).expand({4, 9})),
-                   fft_fft(wide.narrow(0, 0, 1)).expand({4, 9})) == 0);
+  CHECK(difference(fft_fft(wide.narrow(0, 0, 1).expand({4, 9})), fft_fft(wide.narrow(0, 0, 1)).expand({4, 9})) == 0);
   CHECK(fft_fft(zeros({0, 4})).sizes() == IntArrayRef({0, 4}));
   CHECK(fft_rfft(zeros({3, 0}), 4).sizes() == IntArrayRef({3, 3}));
 }
@@ -125,8 +123,7 @@ TEST_CASE("fft: dtypes") {
   CHECK(fft_hfft(zeros({3}, kComplexDouble)).dtype() == kDouble);
   CHECK_THROWS_WITH_AS(fft_fft(zeros({3}, kHalf)), doctest::Contains("Unsupported dtype"), Error);
   CHECK_THROWS_WITH_AS(fft_rfft(zeros({3}, kComplexFloat)), doctest::Contains("expects a real input"), Error);
-  CHECK_THROWS_WITH_AS(fft_ihfftn(zeros({3}, kComplexFloat)), doctest::Contains("expects a real input"),
-                       Error);
+  CHECK_THROWS_WITH_AS(fft_ihfftn(zeros({3}, kComplexFloat)), doctest::Contains("expects a real input"), Error);
 }
 
 TEST_CASE("fft: wrong lengths, dimensions and norms") {
@@ -137,8 +134,8 @@ TEST_CASE("fft: wrong lengths, dimensions and norms") {
   CHECK_THROWS_WITH_AS(fft_fft(ones({0})), doctest::Contains("Invalid number of data points (0)"), Error);
   CHECK_THROWS_WITH_AS(fft_fftn(x, {2, 0}), doctest::Contains("Invalid number of data points (0)"), Error);
   CHECK_THROWS_WITH_AS(fft_fft(x, int64_t{1} << 40), doctest::Contains("at most 134217728"), Error);
-  CHECK_THROWS_WITH_AS(fft_irfft(x, std::numeric_limits<int64_t>::max()),
-                       doctest::Contains("at most 134217728"), Error);
+  CHECK_THROWS_WITH_AS(fft_irfft(x, std::numeric_limits<int64_t>::max()), doctest::Contains("at most 134217728"),
+                       Error);
   CHECK_THROWS_AS(fft_fft(x, nullopt, 2), IndexError);
   CHECK_THROWS_AS(fft_fft(number), IndexError);
   CHECK_THROWS_AS(fft_fft2(ones({3})), IndexError);
@@ -146,31 +143,27 @@ TEST_CASE("fft: wrong lengths, dimensions and norms") {
   CHECK_THROWS_WITH_AS(fft_fftn(x, {2}, {0, 1}), doctest::Contains("the same length"), Error);
   CHECK_THROWS_WITH_AS(fft_fftn(x, {2, 2, 2}), doctest::Contains("only 2 dimensions"), Error);
   CHECK_THROWS_WITH_AS(fft_rfftn(number), doctest::Contains("at least one axis"), Error);
-  CHECK_THROWS_WITH_AS(fft_fft(x, nullopt, -1, "both"), doctest::Contains("Invalid normalization mode"),
-                       Error);
+  CHECK_THROWS_WITH_AS(fft_fft(x, nullopt, -1, "both"), doctest::Contains("Invalid normalization mode"), Error);
   CHECK(fft_fftn(number).item<float>() == 1);  // nothing to transform
 }
 
 TEST_CASE("fft: gradients of complex tensors") {
   // Values of PyTorch 2.
-  const Tensor z =
-      complex(tensor({1.0, -1.0, 0.0}, kDouble), tensor({2.0, 0.5, 3.0}, kDouble)).requires_grad_();
+  const Tensor z = complex(tensor({1.0, -1.0, 0.0}, kDouble), tensor({2.0, 0.5, 3.0}, kDouble)).requires_grad_();
   const Tensor y = view_as_real(fft_fft(z)), weight = tensor({1, 2, 3}, kDouble);
   (y.select(-1, 0).square() * weight + y.select(-1, 1)).sum().backward();
-  const Tensor expected = complex(tensor({19.330127, -9.665064, -9.665064}, kDouble),
-                                  tensor({3.0, -21.348076, 21.348076}, kDouble));
+  const Tensor expected =
+      complex(tensor({19.330127, -9.665064, -9.665064}, kDouble), tensor({3.0, -21.348076, 21.348076}, kDouble));
   CHECK(difference(z.grad(), expected) < 1e-5);
 
   const Tensor half = z.detach().clone().requires_grad_();
   (fft_irfft(half).square() * tensor({1, 2, 3, 4}, kDouble)).sum().backward();
-  CHECK(difference(half.grad(),
-                   complex(tensor({2.0, -2.5, 0.0}, kDouble), tensor({0.0, 2.0, 0.0}, kDouble))) < 1e-12);
+  CHECK(difference(half.grad(), complex(tensor({2.0, -2.5, 0.0}, kDouble), tensor({0.0, 2.0, 0.0}, kDouble))) < 1e-12);
 }
 
 TEST_CASE("fft: namespace fft and lists in braces") {
   const Tensor x = random_parts({4, 3, 5});
-  CHECK(difference(fft::fftn(x, {4, 4}),
-                   fft_fftn(x, std::vector<int64_t>{4, 4}, std::vector<int64_t>{1, 2})) == 0);
+  CHECK(difference(fft::fftn(x, {4, 4}), fft_fftn(x, std::vector<int64_t>{4, 4}, std::vector<int64_t>{1, 2})) == 0);
   CHECK(difference(fft::fftn(x, nullopt, {1}), fft_fft(x, nullopt, 1)) == 0);
   CHECK(difference(fft::rfft(x, 6, 0, "ortho"), fft_rfft(x, 6, 0, "ortho")) == 0);
   CHECK(fft::fftn(x, {}, {0, 2}).sizes() == x.sizes());
@@ -193,12 +186,10 @@ TEST_CASE("stft and istft") {
   const Tensor x = tensor({1.0, 2.0, 4.0, 8.0, 3.0, -1.0, 0.0, 5.0}), window = hann_window(4);
   const Tensor s = stft(x, 4, 2, 4, window, true, "reflect", false, nullopt, true);
   CHECK(s.dtype() == kComplexFloat);
-  const Tensor expected =
-      tensor({3.0,  0.0, 9.0, 0.0, 6.5,  0.0,  2.0, 0.0,  2.0, 0.0,  -1.0, 0.0,  -4.0, 3.0,  -3.0,
-              -4.5, 0.0, 3.0, 0.0, -3.0, -1.0, 0.0, -1.0, 0.0, -0.5, 0.0,  -2.0, 0.0,  -2.0, 0.0});
+  const Tensor expected = tensor({3.0,  0.0, 9.0, 0.0, 6.5,  0.0,  2.0, 0.0,  2.0, 0.0,  -1.0, 0.0,  -4.0, 3.0,  -3.0,
+                                  -4.5, 0.0, 3.0, 0.0, -3.0, -1.0, 0.0, -1.0, 0.0, -0.5, 0.0,  -2.0, 0.0,  -2.0, 0.0});
   CHECK(difference(view_as_real(s), expected.view({3, 5, 2})) < 1e-5);
-  CHECK(difference(stft(x, 4, 2, 4, window, true, "reflect", false, nullopt, false),
-                   expected.view({3, 5, 2})) < 1e-5);
+  CHECK(difference(stft(x, 4, 2, 4, window, true, "reflect", false, nullopt, false), expected.view({3, 5, 2})) < 1e-5);
   CHECK(difference(istft(s, 4, 2, 4, window), x) < 1e-5);
   CHECK(difference(istft(s, 4, 2, 4, window, true, false, nullopt, 6), x.slice(0, 0, 6)) < 1e-5);
   const Tensor longer = istft(s, 4, 2, 4, window, true, false, nullopt, 14);
@@ -229,25 +220,23 @@ TEST_CASE("stft and istft: wrong arguments") {
   CHECK_THROWS_WITH_AS(stft(x, 8), doctest::Contains("return_complex"), Error);
   CHECK_THROWS_WITH_AS(stft(x, 8, 0, 8, window, true, "reflect", false, true, true),
                        doctest::Contains("hop_length > 0"), Error);
-  CHECK_THROWS_WITH_AS(stft(x, 8, 2, 9, window, true, "reflect", false, true, true),
-                       doctest::Contains("win_length"), Error);
-  CHECK_THROWS_WITH_AS(stft(x, 8, 2, 6, window, true, "reflect", false, true, true),
-                       doctest::Contains("1D window"), Error);
+  CHECK_THROWS_WITH_AS(stft(x, 8, 2, 9, window, true, "reflect", false, true, true), doctest::Contains("win_length"),
+                       Error);
+  CHECK_THROWS_WITH_AS(stft(x, 8, 2, 6, window, true, "reflect", false, true, true), doctest::Contains("1D window"),
+                       Error);
   CHECK_THROWS_WITH_AS(stft(x, 30, 2, 30, {}, false, nullopt, true), doctest::Contains("n_fft"), Error);
   CHECK_THROWS_WITH_AS(stft(x, 0, 2, 8, {}, false, nullopt, true), doctest::Contains("data points"), Error);
-  CHECK_THROWS_WITH_AS(stft(ones({1, 2, 3}), 2, 1, 2, {}, false, nullopt, true),
-                       doctest::Contains("1D or 2D"), Error);
-  CHECK_THROWS_WITH_AS(stft(ones({9}, kLong), 2, 1, 2, {}, false, nullopt, true),
-                       doctest::Contains("floating point"), Error);
+  CHECK_THROWS_WITH_AS(stft(ones({1, 2, 3}), 2, 1, 2, {}, false, nullopt, true), doctest::Contains("1D or 2D"), Error);
+  CHECK_THROWS_WITH_AS(stft(ones({9}, kLong), 2, 1, 2, {}, false, nullopt, true), doctest::Contains("floating point"),
+                       Error);
   CHECK_THROWS_WITH_AS(stft(x, 8, 2, 8, window, true, "reflect", false, true, true, true),
                        doctest::Contains("align_to_window"), Error);
   const Tensor s = stft(x, 8, 2, 8, window, true, "reflect", false, true, true);
   CHECK_THROWS_WITH_AS(istft(view_as_real(s), 8), doctest::Contains("complex"), Error);
   CHECK_THROWS_WITH_AS(istft(s, 10), doctest::Contains("frequencies"), Error);
   CHECK_THROWS_WITH_AS(istft(s, 8, 9), doctest::Contains("hop_length"), Error);
-  CHECK_THROWS_WITH_AS(istft(s, 8, 2, 8, hann_window(8, kDouble), false),
-                       doctest::Contains("window overlap add min"), Error);
-  CHECK_THROWS_WITH_AS(istft(s, 8, 2, 8, {}, true, false, true, nullopt, true), doctest::Contains("onesided"),
+  CHECK_THROWS_WITH_AS(istft(s, 8, 2, 8, hann_window(8, kDouble), false), doctest::Contains("window overlap add min"),
                        Error);
+  CHECK_THROWS_WITH_AS(istft(s, 8, 2, 8, {}, true, false, true, nullopt, true), doctest::Contains("onesided"), Error);
   CHECK_THROWS_AS(unfold_backward(ones({2, 3}), {5}, 0, 4, 1), Error);
 }

@@ -34,8 +34,7 @@ TEST_CASE("a tangent is the Jacobian times the tangents of the dual tensors") {
   CHECK(near(tangent(a), v));
   CHECK(near(tangent(a.exp()), x.exp() * v));
   CHECK(near(tangent((a * a).sum()), (2 * x * v).sum()));
-  CHECK(near(tangent(a.cumprod(0)),
-             functional::jvp([](const Tensor& y) { return y.cumprod(0); }, x, v).second));
+  CHECK(near(tangent(a.cumprod(0)), functional::jvp([](const Tensor& y) { return y.cumprod(0); }, x, v).second));
   CHECK_FALSE(tangent(a.exp()).requires_grad());
   // Two dual tensors.
   const Tensor b = _make_dual(x * 2, ones_like(x), level.number);

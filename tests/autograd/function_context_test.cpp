@@ -71,10 +71,10 @@ TEST_CASE("a marked write increments the version, whether it is recorded or not"
 }
 
 TEST_CASE("a tensor marked dirty must be an output, whether the call is recorded or not") {
-  CHECK_THROWS_WITH_AS(Lost::apply(leaf({1}) * 1),
-                       doctest::Contains("Lost: a tensor marked dirty is not an output"), Error);
-  CHECK_THROWS_WITH_AS(Lost::apply(number(1)),
-                       doctest::Contains("Lost: a tensor marked dirty is not an output"), Error);
+  CHECK_THROWS_WITH_AS(Lost::apply(leaf({1}) * 1), doctest::Contains("Lost: a tensor marked dirty is not an output"),
+                       Error);
+  CHECK_THROWS_WITH_AS(Lost::apply(number(1)), doctest::Contains("Lost: a tensor marked dirty is not an output"),
+                       Error);
 }
 
 TEST_CASE("an input that is returned as it is becomes a separate tensor with the same memory") {
@@ -88,8 +88,7 @@ TEST_CASE("an input that is returned as it is becomes a separate tensor with the
   Identity::apply(x * 2).backward();
   CHECK(show(x.grad()) == "[1] 6");
   const Tensor out = Identity::apply(constant);
-  CHECK_THROWS_WITH_AS(out.mul_(x), doctest::Contains("a view that was returned by a custom function"),
-                       Error);
+  CHECK_THROWS_WITH_AS(out.mul_(x), doctest::Contains("a view that was returned by a custom function"), Error);
   CHECK_FALSE(Identity::apply(ones({2}, kLong)).requires_grad());
   const NoGradGuard guard;
   CHECK_FALSE(Identity::apply(x).is_same(x));
@@ -118,8 +117,7 @@ TEST_CASE("a view that forward returns cannot be written while its base lives: t
   };
   const Tensor x = leaf({1, 2}), y = x * 1;
   const variable_list rows = Rows::apply(y);
-  CHECK_THROWS_WITH_AS(rows[0].mul_(2), doctest::Contains("a view that was returned by a custom function"),
-                       Error);
+  CHECK_THROWS_WITH_AS(rows[0].mul_(2), doctest::Contains("a view that was returned by a custom function"), Error);
   CHECK(show(y) == "[2] 1 2");
 }
 
@@ -166,9 +164,7 @@ TEST_CASE("an undefined gradient reaches the input as an undefined gradient") {
       ctx->set_materialize_grads(false);
       return {x * 2, x * 3};
     }
-    static variable_list backward(AutogradContext*, variable_list g) {
-      return {g[1].defined() ? g[1] * 3 : Tensor()};
-    }
+    static variable_list backward(AutogradContext*, variable_list g) { return {g[1].defined() ? g[1] * 3 : Tensor()}; }
   };
   const Tensor x = leaf({1}), y = x * 1;
   CHECK_FALSE(autograd::grad({Second::apply(y)[0]}, {x}, {}, nullopt, false, true)[0].defined());
@@ -181,9 +177,9 @@ TEST_CASE("needs_input_grad of ranges") {
     static Tensor forward(AutogradContext*, Tensor a, Tensor b, Tensor c) { return a + b + c; }
     static variable_list backward(AutogradContext* ctx, variable_list g) {
       answers.clear();
-      for (const bool needed : {ctx->needs_input_grad({{0, 1}}), ctx->needs_input_grad({{0, 2}}),
-                                ctx->needs_input_grad({{0, 1}, {2, 3}}), ctx->needs_input_grad({{0, 3}}),
-                                ctx->needs_input_grad({{1, 1}}), ctx->needs_input_grad({{1, 2}})})
+      for (const bool needed :
+           {ctx->needs_input_grad({{0, 1}}), ctx->needs_input_grad({{0, 2}}), ctx->needs_input_grad({{0, 1}, {2, 3}}),
+            ctx->needs_input_grad({{0, 3}}), ctx->needs_input_grad({{1, 1}}), ctx->needs_input_grad({{1, 2}})})
         answers += needed ? '1' : '0';
       return {g[0], g[0], g[0]};
     }

@@ -19,8 +19,7 @@ using testing::leaf;
 TEST_CASE("needs_input_grad counts tensors, and knows the inputs chosen for a pass") {
   static std::string answers;  // for inputs 0 and 1
   struct Ask : Function<Ask> {
-    static Tensor forward(AutogradContext*, optional<Tensor> first, Tensor second, double factor,
-                          Tensor third) {
+    static Tensor forward(AutogradContext*, optional<Tensor> first, Tensor second, double factor, Tensor third) {
       return (first && first->defined() ? *first + second + third : second + third) * factor;
     }
     static variable_list backward(AutogradContext* ctx, variable_list g) {

@@ -162,8 +162,7 @@ TEST_CASE("non-tensor arguments, undefined tensors, matrices") {
   Tensor x = leaf({1, 2});
   MulConstant::apply(x, 5.5).sum().backward();
   CHECK(at(x.grad(), 1) == 5.5);
-  Tensor input = leaf({1, 2, 3, 4}).view({2, 2}), weight = leaf({1, 0, 2, 1}).view({2, 2}),
-         bias = leaf({1, 1});
+  Tensor input = leaf({1, 2, 3, 4}).view({2, 2}), weight = leaf({1, 0, 2, 1}).view({2, 2}), bias = leaf({1, 1});
   weight.retain_grad();
   Linear::apply(input, weight, Tensor()).sum().backward();
   CHECK(at(weight.grad(), 0) == 4);
@@ -198,8 +197,7 @@ TEST_CASE("in-place write") {
   CHECK(at(y, 1) == 12);
   y.sum().backward();
   CHECK(at(x.grad()) == 6);
-  CHECK_THROWS_WITH_AS(DoubleInPlace::apply(x), doctest::Contains("DoubleInPlace: forward wrote a leaf"),
-                       Error);
+  CHECK_THROWS_WITH_AS(DoubleInPlace::apply(x), doctest::Contains("DoubleInPlace: forward wrote a leaf"), Error);
   Tensor saved = leaf({1, 2}) * 1, w = (saved * saved).sum();
   DoubleInPlace::apply(saved);
   CHECK_THROWS_WITH_AS(w.backward(), doctest::Contains("overwritten by DoubleInPlace"), Error);
@@ -286,8 +284,7 @@ TEST_CASE(
   };
   Tensor x = leaf({1, 2}), h = x * 1, y = Pass::apply(h, x * 2)[0], part = Part::apply(h);
   CHECK_THROWS_WITH_AS(y.mul_(5), doctest::Contains("a view that was returned by a custom function"), Error);
-  CHECK_THROWS_WITH_AS(part.mul_(5), doctest::Contains("a view that was returned by a custom function"),
-                       Error);
+  CHECK_THROWS_WITH_AS(part.mul_(5), doctest::Contains("a view that was returned by a custom function"), Error);
   CHECK(at(h, 1) == 2);
   NoGradGuard guard;
   y.mul_(5);
@@ -333,14 +330,13 @@ TEST_CASE("errors name the wrong gradient") {
   Tensor x = leaf({1, 2});
   CHECK_THROWS_WITH_AS(Wrong::apply(x, 0).sum().backward(),
                        "Wrong: backward returned 1 gradients, but forward has 2 arguments", Error);
-  CHECK_THROWS_WITH_AS(Wrong::apply(x, 1).sum().backward(),
-                       doctest::Contains("argument 1, which is not a Tensor"), Error);
+  CHECK_THROWS_WITH_AS(Wrong::apply(x, 1).sum().backward(), doctest::Contains("argument 1, which is not a Tensor"),
+                       Error);
   Wrong::apply(x, 2).sum().backward();
   CHECK(at(x.grad()) == 1);
   CHECK_THROWS_WITH_AS(
       Wrong::apply(x, 3).sum().backward(),
-      doctest::Contains(
-          "WrongBackward: returned an invalid gradient at index 0: got [2, 5] float64 cpu, expected"),
+      doctest::Contains("WrongBackward: returned an invalid gradient at index 0: got [2, 5] float64 cpu, expected"),
       Error);
 }
 
@@ -352,8 +348,7 @@ TEST_CASE("a tensor marked dirty must be returned") {
     }
     static variable_list backward(AutogradContext*, variable_list g) { return g; }
   };
-  CHECK_THROWS_WITH_AS(Forgets::apply(leaf({1}) * 1), doctest::Contains("Forgets: a tensor marked dirty"),
-                       Error);
+  CHECK_THROWS_WITH_AS(Forgets::apply(leaf({1}) * 1), doctest::Contains("Forgets: a tensor marked dirty"), Error);
 }
 
 TEST_CASE("values kept in the context") {

@@ -52,13 +52,11 @@ TEST_CASE("jacobian of lists; inputs on which an output does not depend") {
   CHECK(show(j[1][0]) == "[2] 0 0");
   CHECK(show(j[1][1]) == "[2] 5 5");
   CHECK_THROWS_WITH_AS(jacobian(f, inputs, false, true),
-                       doctest::Contains("jacobian: the Jacobian with respect to input 0 is independent"),
-                       Error);
+                       doctest::Contains("jacobian: the Jacobian with respect to input 0 is independent"), Error);
   const Tensor x = vec({1, 2});
   const auto constant = [](const Tensor&) { return vec({1}); };
   CHECK(show(jacobian(constant, x)) == "[1, 2] 0 0");
-  CHECK_THROWS_WITH_AS(jacobian(constant, x, false, true), doctest::Contains("output 0 does not depend"),
-                       Error);
+  CHECK_THROWS_WITH_AS(jacobian(constant, x, false, true), doctest::Contains("output 0 does not depend"), Error);
   // Strict mode with create_graph also refuses a Jacobian that is constant.
   const auto linear = [](const Tensor& t) { return t * 2; };
   CHECK(show(jacobian(linear, x, false, true)) == "[2, 2] 2 0 0 2");
@@ -96,9 +94,7 @@ TEST_CASE("hessian of one tensor and of lists") {
 
 TEST_CASE("products with the Jacobian") {
   const Tensor x = vec({1, 2, 3}), v = vec({10, 1});
-  const auto f = [](const Tensor& t) {
-    return matrix().mm((t * t).unsqueeze(1)).squeeze(1);
-  };  // J = 2 A diag(x)
+  const auto f = [](const Tensor& t) { return matrix().mm((t * t).unsqueeze(1)).squeeze(1); };  // J = 2 A diag(x)
   const Tensor j = 2 * matrix() * x;
   const auto [out, left] = vjp(f, x, v);
   CHECK(near(out, f(x)));
@@ -164,22 +160,17 @@ TEST_CASE("results can be differentiated, with respect to the input and to v") {
   CHECK(gradient(vj, x) == "[2] 60 1200");
   CHECK(gradient(vj, v) == "[2] 3 12");
   // Third derivatives: the Hessian of a sum of a product with the Hessian.
-  const Tensor third = hessian(
-      [&](const Tensor& t) {
-        return hvp(fourth, t, vec({1, 1}), true).second.sum();
-      },
-      x);
+  const Tensor third = hessian([&](const Tensor& t) { return hvp(fourth, t, vec({1, 1}), true).second.sum(); }, x);
   CHECK(show(third) == "[2, 2] 24 0 0 24");
 }
 
 TEST_CASE("wrong vectors and inputs") {
   const Tensor x = vec({1, 2});
   const auto twice = [](const Tensor& t) { return t * 2; };
-  CHECK_THROWS_WITH_AS(
-      vjp(twice, x), doctest::Contains("vjp: v may only be left out for one output with one element"), Error);
-  CHECK_THROWS_WITH_AS(jvp(twice, x), doctest::Contains("jvp: v may only be left out for one input"), Error);
-  CHECK_THROWS_WITH_AS(hvp(cubes, x, vec({1, 2, 3})), doctest::Contains("expected the shape of input 0: [2]"),
+  CHECK_THROWS_WITH_AS(vjp(twice, x), doctest::Contains("vjp: v may only be left out for one output with one element"),
                        Error);
+  CHECK_THROWS_WITH_AS(jvp(twice, x), doctest::Contains("jvp: v may only be left out for one input"), Error);
+  CHECK_THROWS_WITH_AS(hvp(cubes, x, vec({1, 2, 3})), doctest::Contains("expected the shape of input 0: [2]"), Error);
   const auto list = [](const List& t) { return List{t[0]}; };
   CHECK_THROWS_WITH_AS(vjp(list, {x}, {x, x}), doctest::Contains("vjp: v has 2 tensors, expected 1"), Error);
   CHECK_THROWS_AS(jacobian(twice, ones({2}, kLong)), Error);

@@ -21,9 +21,7 @@ struct Three {
     for (int64_t d = 0; d < dim; ++d) outer *= t.size(d);
     for (int64_t d = dim + 1; d < t.dim(); ++d) inner *= t.size(d);
   }
-  std::size_t at(int64_t a, int64_t i, int64_t b) const {
-    return static_cast<std::size_t>((a * size + i) * inner + b);
-  }
+  std::size_t at(int64_t a, int64_t i, int64_t b) const { return static_cast<std::size_t>((a * size + i) * inner + b); }
   int64_t outer = 1, size, inner = 1;
 };
 
@@ -86,18 +84,16 @@ TEST_CASE("one_hot and take_along_dim") {
 TEST_CASE("gather and scatter reject mismatched arguments") {
   const Tensor x = counting({3, 4});
   CHECK_THROWS_WITH_AS(x.gather(1, indices({4}).view({1, 1})),
-                       doctest::Contains("gather: index 4 is out of range: dimension 1 has size 4"),
-                       IndexError);
-  CHECK_THROWS_WITH_AS(x.scatter(0, indices({-1}).view({1, 1}), 0), doctest::Contains("index -1"),
-                       IndexError);
+                       doctest::Contains("gather: index 4 is out of range: dimension 1 has size 4"), IndexError);
+  CHECK_THROWS_WITH_AS(x.scatter(0, indices({-1}).view({1, 1}), 0), doctest::Contains("index -1"), IndexError);
   CHECK_THROWS_WITH_AS(x.gather(1, indices({1})), doctest::Contains("as many dimensions"), Error);
   CHECK_THROWS_WITH_AS(x.gather(0, counting({1, 1})), doctest::Contains("int64 or int32"), Error);
-  CHECK_THROWS_WITH_AS(x.gather(0, indices({0, 0, 0, 0, 0}).view({1, 5})),
-                       doctest::Contains("larger than the tensor"), Error);
+  CHECK_THROWS_WITH_AS(x.gather(0, indices({0, 0, 0, 0, 0}).view({1, 5})), doctest::Contains("larger than the tensor"),
+                       Error);
   CHECK_THROWS_WITH_AS(x.scatter(0, indices({0, 0}).view({1, 2}), counting({1, 1})),
                        doctest::Contains("larger than src"), Error);
-  CHECK_THROWS_WITH_AS(x.scatter(0, indices({0}).view({1, 1}), counting({1, 1}, kDouble)),
-                       doctest::Contains("dtypes"), Error);
+  CHECK_THROWS_WITH_AS(x.scatter(0, indices({0}).view({1, 1}), counting({1, 1}, kDouble)), doctest::Contains("dtypes"),
+                       Error);
   CHECK_THROWS_WITH_AS(counting({1, 4}).expand({3, 4}).scatter_(0, indices({0}).view({1, 1}), 0),
                        doctest::Contains("overlaps itself"), Error);
 }

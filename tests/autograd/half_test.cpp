@@ -38,15 +38,14 @@ TEST_CASE("conversions of whole tensors round as single elements do") {
       else
         expected = std::bit_cast<BFloat16>(b);
       const float got = wide.data_ptr<float>()[i];
-      same = same && (got == expected ? std::signbit(got) == std::signbit(expected)
-                                      : std::isnan(got) && std::isnan(expected));
+      same = same &&
+             (got == expected ? std::signbit(got) == std::signbit(expected) : std::isnan(got) && std::isnan(expected));
     }
     CHECK(same);
     const Tensor numbers = wide == wide;
     CHECK((wide.to(type).view(kShort) == bits).masked_select(numbers).all().item<bool>());
     // Halfway between neighbours, a little less and a little more, for vectors and for the rest of a row.
-    const Tensor next = roll(wide, IntArrayRef(-1), IntArrayRef(0)),
-                 half = (wide.to(kDouble) + next.to(kDouble)) / 2;
+    const Tensor next = roll(wide, IntArrayRef(-1), IntArrayRef(0)), half = (wide.to(kDouble) + next.to(kDouble)) / 2;
     for (const double nudge : {0.0, -1e-6, 1e-6}) {
       const Tensor given = (half * (1 + nudge)).to(kFloat).narrow(0, 0, 65533);
       const Tensor got = given.to(type);
@@ -106,8 +105,7 @@ TEST_CASE("sums are accumulated in float32 and rounded once") {
 TEST_CASE("views and in-place operations") {
   for (const ScalarType type : kHalves) {
     const Tensor base = linspace(-2, 2, 60).to(type).view({6, 10});
-    for (const Tensor& x :
-         {base.t(), base.narrow(1, 1, 7), base[0].expand({6, 10}), base.as_strided({5, 3}, {1, 2})}) {
+    for (const Tensor& x : {base.t(), base.narrow(1, 1, 7), base[0].expand({6, 10}), base.as_strided({5, 3}, {1, 2})}) {
       const Tensor wide = x.to(kFloat);
       CHECK(is_rounded(exp(x), exp(wide)));
       CHECK(is_rounded(x + x.flip({0}), wide + wide.flip({0})));
@@ -146,8 +144,7 @@ TEST_CASE("normalisations take float32 parameters with a half input, and give th
     CHECK(((have[1] - wanted[1]).abs().max().item<double>() < 1e-4));
   };
   check_one(
-      "batch_norm",
-      [](const Tensor& t, const Tensor& w) { return batch_norm(t, w, {}, {}, {}, true, 0.1, 1e-5); }, 6);
+      "batch_norm", [](const Tensor& t, const Tensor& w) { return batch_norm(t, w, {}, {}, {}, true, 0.1, 1e-5); }, 6);
   check_one(
       "layer_norm", [](const Tensor& t, const Tensor& w) { return layer_norm(t, {5}, w, {}, 1e-5); }, 5);
   check_one(
@@ -157,8 +154,7 @@ TEST_CASE("normalisations take float32 parameters with a half input, and give th
 }
 
 TEST_CASE("autocast computes the operations of its lists in their dtypes") {
-  const Tensor a = randn({3, 4}), b = randn({4, 5}), image = randn({1, 2, 6, 6}),
-               kernel = randn({3, 2, 3, 3});
+  const Tensor a = randn({3, 4}), b = randn({4, 5}), image = randn({1, 2, 6, 6}), kernel = randn({3, 2, 3, 3});
   const Tensor wide = randn({3, 4}, kDouble), half = a.to(kBFloat16);
   CHECK_FALSE(autocast::is_autocast_enabled(kCPU));
   {
@@ -200,8 +196,7 @@ TEST_CASE("autocast converts a leaf once, and its gradient is float32") {
   const Tensor w = randn({4, 4}).requires_grad_(), x = randn({2, 4});
   const auto loss = [&](bool cache) {
     const autocast::AutocastGuard mixed(kCPU, kBFloat16, true, cache);
-    const Tensor first = autocast::cached_cast(kBFloat16, w, kCPU),
-                 second = autocast::cached_cast(kBFloat16, w, kCPU);
+    const Tensor first = autocast::cached_cast(kBFloat16, w, kCPU), second = autocast::cached_cast(kBFloat16, w, kCPU);
     CHECK(first.is_same(second) == cache);
     {
       const NoGradGuard no_grad;
@@ -250,15 +245,14 @@ TEST_CASE("a checkpointed function is computed again with the autocast of the fo
   }
 }
 
-TEST_CASE(
-    "autocast converts the weights of recurrent layers, and leaves written tensors and pinv in float32") {
+TEST_CASE("autocast converts the weights of recurrent layers, and leaves written tensors and pinv in float32") {
   const Tensor x = randn({3, 2, 4}), w_ih = randn({12, 4}), w_hh = randn({12, 3}), b = zeros({12}),
                state = zeros({1, 2, 3});
   const autocast::AutocastGuard mixed(kCPU, kBFloat16);
   const Tensor h = linear(x, randn({4, 4}));
   CHECK(h.dtype() == kBFloat16);
-  const auto [out, h_n, c_n] = lstm(h, std::vector<Tensor>{state, state},
-                                    std::vector<Tensor>{w_ih, w_hh, b, b}, true, 1, 0, false, false, false);
+  const auto [out, h_n, c_n] = lstm(h, std::vector<Tensor>{state, state}, std::vector<Tensor>{w_ih, w_hh, b, b}, true,
+                                    1, 0, false, false, false);
   CHECK(out.dtype() == kBFloat16);
   const Tensor a = randn({4, 4}), full = randn({8, 4});
   Tensor sum = zeros({4, 4}), strided = zeros({8, 4}).slice(0, 0, 8, 2);

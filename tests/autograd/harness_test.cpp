@@ -94,11 +94,11 @@ TEST_CASE("the harness finds an operation that ignores strides") {
 TEST_CASE("the harness compares with references and checks expected errors") {
   OpTest test = good();
   test.cases.resize(1);
-  test.refusals = {{[](Device) {
-                      return Tensors{mm(empty_raw({2, 3}, kFloat, Device(kCPU, 0)),
-                                        empty_raw({2, 3}, kFloat, Device(kCPU, 0)))};
-                    },
-                    "inner sizes differ"}};
+  test.refusals = {
+      {[](Device) {
+         return Tensors{mm(empty_raw({2, 3}, kFloat, Device(kCPU, 0)), empty_raw({2, 3}, kFloat, Device(kCPU, 0)))};
+       },
+       "inner sizes differ"}};
   const References wrong = [](const std::string& key) {
     return key == "mm of relu/0/float64/output0" ? empty_raw({1}, kDouble, Device(kCPU, 0)) : Tensor();
   };

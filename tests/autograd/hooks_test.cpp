@@ -112,8 +112,8 @@ TEST_CASE("removing a hook that does not exist does nothing") {
 TEST_CASE("a hook's gradient must match the shape, dtype and device of the one it replaces") {
   Tensor x = leaf(1);
   const unsigned wrong = x.register_hook([](const Tensor& g) { return g.to(kFloat); });
-  CHECK_THROWS_WITH_AS((x * 2).sum().backward(),
-                       doctest::Contains("tensor hook: returned gradient [2] float32"), Error);
+  CHECK_THROWS_WITH_AS((x * 2).sum().backward(), doctest::Contains("tensor hook: returned gradient [2] float32"),
+                       Error);
   x.remove_hook(wrong);
   Tensor y = x * 2;
   y.register_hook([](const Tensor& g) { return g.sum(); });

@@ -22,8 +22,7 @@ struct Case {
 };
 
 // Extreme numbers, and some with products and sums that overflow.
-constexpr int64_t numbers[] = {INT64_MIN,        -(int64_t{1} << 40), -1,
-                               int64_t{1} << 45, int64_t{1} << 62,    INT64_MAX};
+constexpr int64_t numbers[] = {INT64_MIN, -(int64_t{1} << 40), -1, int64_t{1} << 45, int64_t{1} << 62, INT64_MAX};
 
 // The Error's message, or "" if nothing is thrown. Any other exception fails the test.
 std::string text_of(const std::function<void()>& run) {
@@ -52,8 +51,7 @@ void run_all(const std::vector<Case>& cases) {
       CAPTURE(text);
       CHECK(text.find("std::") == std::string::npos);
       if (h > 0)  // a message about negative or zero numbers would indicate an overflow
-        for (const char* small : {"negative", "at least", "empty"})
-          CHECK(text.find(small) == std::string::npos);
+        for (const char* small : {"negative", "at least", "empty"}) CHECK(text.find(small) == std::string::npos);
     }
 }
 
@@ -300,12 +298,11 @@ TEST_CASE("huge numbers: padding, resampling, shuffling") {
       CASE(F::interpolate(planes, F::InterpolateFuncOptions().size(std::vector<int64_t>{h, h}))),
       CASE(F::interpolate(planes, F::InterpolateFuncOptions().size(std::vector<int64_t>{h, 2}).mode(kArea))),
       CASE(F::interpolate(
-          planes,
-          F::InterpolateFuncOptions().size(std::vector<int64_t>{h, 2}).mode(kBilinear).antialias(true))),
+          planes, F::InterpolateFuncOptions().size(std::vector<int64_t>{h, 2}).mode(kBilinear).antialias(true))),
+      CASE(F::interpolate(planes,
+                          F::InterpolateFuncOptions().scale_factor(std::vector<double>{static_cast<double>(h)}))),
       CASE(F::interpolate(
-          planes, F::InterpolateFuncOptions().scale_factor(std::vector<double>{static_cast<double>(h)}))),
-      CASE(F::interpolate(planes, F::InterpolateFuncOptions().scale_factor(
-                                      std::vector<double>{1e300, 1.0 / static_cast<double>(h)}))),
+          planes, F::InterpolateFuncOptions().scale_factor(std::vector<double>{1e300, 1.0 / static_cast<double>(h)}))),
       CASE(F::interpolate(planes, F::InterpolateFuncOptions().scale_factor(
                                       std::vector<double>{static_cast<double>(h) * std::nan("")}))),
       CASE(pixel_shuffle(planes, h)),
@@ -360,15 +357,11 @@ TEST_CASE("huge numbers: layers") {
 TEST_CASE("huge numbers: error messages") {
   CHECK(text_of([] { conv2d(planes, kernel, {}, 1, int64_t{1} << 40); }) ==
         "conv2d: padding may be at most 2147483647, got [1099511627776]");
-  CHECK(text_of([] {
-          nn::AvgPool2d(int64_t{1} << 40)->forward(planes);
-        }).find("kernel_size may be at most") != std::string::npos);
+  CHECK(text_of([] { nn::AvgPool2d(int64_t{1} << 40)->forward(planes); }).find("kernel_size may be at most") !=
+        std::string::npos);
   const auto options = F::InterpolateFuncOptions().scale_factor(std::vector<double>{1e18});
-  CHECK(text_of([&] { F::interpolate(planes, options); }).find("interpolate: factor 1e+18 is too large") ==
-        0);
-  CHECK(text_of([] {
-          none.chunk(int64_t{1} << 62);
-        }).find("chunk: 4611686018427387904 pieces are too many") == 0);
+  CHECK(text_of([&] { F::interpolate(planes, options); }).find("interpolate: factor 1e+18 is too large") == 0);
+  CHECK(text_of([] { none.chunk(int64_t{1} << 62); }).find("chunk: 4611686018427387904 pieces are too many") == 0);
   CHECK(text_of([] { pixel_shuffle(planes, int64_t{1} << 32); }).find("the factor 4294967296 is too large") !=
         std::string::npos);
   CHECK(text_of([] {

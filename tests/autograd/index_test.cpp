@@ -121,8 +121,8 @@ TEST_CASE("writes to self-overlapping tensors throw") {
   Tensor x = counting({5});
   CHECK_THROWS_WITH_AS(x.unfold(0, 3, 1).mul_(2), doctest::Contains("overlaps itself"), Error);
   CHECK_THROWS_WITH_AS(x.as_strided({2, 2}, {1, 1}).zero_(), doctest::Contains("overlaps itself"), Error);
-  CHECK_THROWS_WITH_AS(x.slice(0, 0, 1).expand({4}).index_put_({indices({0})}, 1),
-                       doctest::Contains("overlaps itself"), Error);
+  CHECK_THROWS_WITH_AS(x.slice(0, 0, 1).expand({4}).index_put_({indices({0})}, 1), doctest::Contains("overlaps itself"),
+                       Error);
   x.unfold(0, 2, 2).mul_(2);  // adjacent windows do not overlap
   CHECK(show(x) == "[5] 0 2 4 6 4");
   Tensor six = counting({6});
@@ -147,39 +147,33 @@ TEST_CASE("along one dimension") {
 
 TEST_CASE("out-of-range and mismatched indices throw") {
   const Tensor x = counting({2, 3, 4});
-  CHECK_THROWS_WITH_AS(x.index({Slice(), 3}),
-                       doctest::Contains("index 3 is out of range: dimension 1 has size 3"), IndexError);
-  CHECK_THROWS_WITH_AS(x.index({0, Slice(), 4}),
-                       doctest::Contains("index 4 is out of range: dimension 2 has size 4"), IndexError);
-  CHECK_THROWS_WITH_AS(x.index({0, indices({0, -4})}),
-                       doctest::Contains("index: index -4 is out of range: dimension 1 has size 3"),
+  CHECK_THROWS_WITH_AS(x.index({Slice(), 3}), doctest::Contains("index 3 is out of range: dimension 1 has size 3"),
                        IndexError);
+  CHECK_THROWS_WITH_AS(x.index({0, Slice(), 4}), doctest::Contains("index 4 is out of range: dimension 2 has size 4"),
+                       IndexError);
+  CHECK_THROWS_WITH_AS(x.index({0, indices({0, -4})}),
+                       doctest::Contains("index: index -4 is out of range: dimension 1 has size 3"), IndexError);
   CHECK_THROWS_WITH_AS(x.index({0, 0, 0, 0}), doctest::Contains("4 indices for a tensor with 3 dimensions"),
                        IndexError);
   CHECK_THROWS_WITH_AS(x.index({"...", "..."}), doctest::Contains("at most one ellipsis"), IndexError);
   CHECK_THROWS_WITH_AS(x.index({"x"}), doctest::Contains("expected \"...\""), Error);
-  CHECK_THROWS_WITH_AS(x.index({mask_of({1, 0, 1})}),
-                       doctest::Contains("mask [3] does not fit the tensor [2, 3, 4]"), IndexError);
-  CHECK_THROWS_WITH_AS(x.index({indices({0, 1}), indices({0, 1, 2})}), doctest::Contains("do not broadcast"),
-                       Error);
-  CHECK_THROWS_WITH_AS(x.index({counting({2})}), doctest::Contains("must be int64, int32, bool or uint8"),
+  CHECK_THROWS_WITH_AS(x.index({mask_of({1, 0, 1})}), doctest::Contains("mask [3] does not fit the tensor [2, 3, 4]"),
                        IndexError);
+  CHECK_THROWS_WITH_AS(x.index({indices({0, 1}), indices({0, 1, 2})}), doctest::Contains("do not broadcast"), Error);
+  CHECK_THROWS_WITH_AS(x.index({counting({2})}), doctest::Contains("must be int64, int32, bool or uint8"), IndexError);
   CHECK_THROWS_WITH_AS(Slice(0, 1, 0), doctest::Contains("step must be positive"), Error);
   Tensor y = counting({2, 3});
   CHECK_THROWS_WITH_AS(y.index_put_({indices({0})}, counting({2})), doctest::Contains("broadcast"), Error);
   CHECK_THROWS_WITH_AS(y.index_select(0, indices({-1})),
-                       doctest::Contains("index_select: index -1 is out of range: dimension 0 has size 2"),
-                       IndexError);
-  CHECK_THROWS_WITH_AS(y.index_add_(1, indices({3}), counting({2, 1})), doctest::Contains("index 3"),
-                       IndexError);
+                       doctest::Contains("index_select: index -1 is out of range: dimension 0 has size 2"), IndexError);
+  CHECK_THROWS_WITH_AS(y.index_add_(1, indices({3}), counting({2, 1})), doctest::Contains("index 3"), IndexError);
   CHECK_THROWS_WITH_AS(y.take(indices({6})), doctest::Contains("take: index 6"), IndexError);
   CHECK_THROWS_WITH_AS(y.masked_select(indices({1})), doctest::Contains("expected a bool mask"), Error);
 }
 
 TEST_CASE("large reads and masks, on any number of threads") {
   const int before = get_num_threads();
-  const Tensor x = counting({500, 211}, kDouble),
-               rows = arange(0, 1000, TensorOptions(kLong)).slice(0, 0, nullopt, 2);
+  const Tensor x = counting({500, 211}, kDouble), rows = arange(0, 1000, TensorOptions(kLong)).slice(0, 0, nullopt, 2);
   std::vector<double> first;
   for (const int threads : {1, 4}) {
     set_num_threads(threads);
@@ -258,8 +252,7 @@ TEST_CASE("indexing: first and second gradients, strides, threads") {
        .cases = {{real({3, 2}), real({2, 2})}}},
       {.name = "index_fill",
        .torch = "x0.index_fill(1, torch.tensor([1]), 2.0)",
-       .fn =
-           [=](const Tensors& x) { return weigh(index_fill(x[0], 1, indices({1}).to(x[0].device()), 2.0)); },
+       .fn = [=](const Tensors& x) { return weigh(index_fill(x[0], 1, indices({1}).to(x[0].device()), 2.0)); },
        .cases = {{real({2, 3})}}},
       {.name = "index_put",
        .torch = "x0.index_put((torch.tensor([1, 0]),), x1)",

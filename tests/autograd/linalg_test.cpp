@@ -66,11 +66,10 @@ TEST_CASE("mm, bmm and matmul for all ranks") {
 }
 
 TEST_CASE("mv, dot, outer") {
-  check_op(
-      {.name = "mv",
-       .torch = "torch.mv(x0, x1)",
-       .fn = [](const Tensors& x) { return Tensors{mv(x[0], x[1])}; },
-       .cases = {{real({3, 4}), real({4})}, {real({0, 4}), real({4})}, {real({3, 0}), testing::real({0})}}});
+  check_op({.name = "mv",
+            .torch = "torch.mv(x0, x1)",
+            .fn = [](const Tensors& x) { return Tensors{mv(x[0], x[1])}; },
+            .cases = {{real({3, 4}), real({4})}, {real({0, 4}), real({4})}, {real({3, 0}), testing::real({0})}}});
   check_op({.name = "dot",
             .torch = "torch.dot(x0, x1)",
             .fn = [](const Tensors& x) { return Tensors{x[0].dot(x[1])}; },

@@ -24,8 +24,8 @@ TEST_CASE("mse, l1, smooth l1, huber") {
   check_op(loss(
       "F.mse_loss(x0, x1)", [](const Tensors& x) { return Tensors{mse_loss(x[0], x[1])}; }, cases));
   check_op(loss(
-      "F.mse_loss(x0, x1, reduction='sum')",
-      [](const Tensors& x) { return Tensors{mse_loss(x[0], x[1], kSum)}; }, cases));
+      "F.mse_loss(x0, x1, reduction='sum')", [](const Tensors& x) { return Tensors{mse_loss(x[0], x[1], kSum)}; },
+      cases));
   check_op(loss("F.mse_loss(x0, x1, reduction='none')",
                 [](const Tensors& x) { return Tensors{mse_loss(x[0], x[1], kNone)}; },
                 {{real({0, 3}), real({0, 3})}, {real({2, 3}), real({3})}}));
@@ -35,8 +35,8 @@ TEST_CASE("mse, l1, smooth l1, huber") {
       "F.smooth_l1_loss(x0, x1, beta=1.5)",
       [](const Tensors& x) { return Tensors{smooth_l1_loss(x[0], x[1], kMean, 1.5)}; }, cases));
   check_op(loss(
-      "F.huber_loss(x0, x1, delta=1.5)",
-      [](const Tensors& x) { return Tensors{huber_loss(x[0], x[1], kMean, 1.5)}; }, cases));
+      "F.huber_loss(x0, x1, delta=1.5)", [](const Tensors& x) { return Tensors{huber_loss(x[0], x[1], kMean, 1.5)}; },
+      cases));
 }
 
 TEST_CASE("binary cross entropy") {
@@ -48,9 +48,7 @@ TEST_CASE("binary cross entropy") {
                 {{real({3, 4}, -5, 5), constant({3, 4}, 0, 1)}}));
   check_op(
       loss("F.binary_cross_entropy_with_logits(x0, x1, x2, pos_weight=x3, reduction='sum')",
-           [](const Tensors& x) {
-             return Tensors{binary_cross_entropy_with_logits(x[0], x[1], x[2], x[3], kSum)};
-           },
+           [](const Tensors& x) { return Tensors{binary_cross_entropy_with_logits(x[0], x[1], x[2], x[3], kSum)}; },
            {{real({3, 4}, -5, 5), constant({3, 4}, 0, 1), constant({4}, 0.5, 2), constant({4}, 0.5, 2)}}));
 }
 
@@ -82,9 +80,7 @@ TEST_CASE("binary_cross_entropy has finite gradients where its input is 0 or 1")
     const double* p = t.data_ptr<double>();
     return std::vector<double>(p, p + t.numel());
   };
-  const auto leaf = [](std::vector<double> v) {
-    return tensor(v, TensorOptions(kDouble).requires_grad(true));
-  };
+  const auto leaf = [](std::vector<double> v) { return tensor(v, TensorOptions(kDouble).requires_grad(true)); };
   Tensor x = leaf({0, 1, 0, 1, 0.25}), t = leaf({1, 0, 0, 1, 1});
   for (const bool graph : {false, true}) {
     const Tensor loss = binary_cross_entropy(x, t, {}, kSum);
@@ -98,8 +94,7 @@ TEST_CASE("binary_cross_entropy has finite gradients where its input is 0 or 1")
     CHECK(numbers(second[0])[4] == doctest::Approx(16 - 1 / (0.25 * 0.75)));
   }
   Tensor z = leaf({200, 200, -800, -800});  // a saturated sigmoid
-  binary_cross_entropy(z.sigmoid(), tensor(std::vector<double>{1, 0, 0, 1}, TensorOptions(kDouble)))
-      .backward();
+  binary_cross_entropy(z.sigmoid(), tensor(std::vector<double>{1, 0, 0, 1}, TensorOptions(kDouble))).backward();
   CHECK(numbers(z.grad()) == std::vector<double>(4, 0.0));
 }
 

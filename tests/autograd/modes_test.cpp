@@ -84,8 +84,7 @@ TEST_CASE("writing an unrecorded view while gradients are recorded throws") {
   write_part_of<InferenceMode>(ones({3}), x, "in InferenceMode");
   write_part_of<NoGradGuard>(ones({3}, requires_grad()), x, "under NoGradGuard");
   const Tensor base = ones({3}), own = base.slice(0, 0, 2).requires_grad_();
-  CHECK_THROWS_WITH_AS(own.slice(0, 0, 1).mul_(2), doctest::Contains("a view that became a leaf is written"),
-                       Error);
+  CHECK_THROWS_WITH_AS(own.slice(0, 0, 1).mul_(2), doctest::Contains("a view that became a leaf is written"), Error);
   Tensor kept;
   {
     NoGradGuard guard;

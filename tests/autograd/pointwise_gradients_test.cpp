@@ -63,8 +63,7 @@ TEST_CASE("gradients at ties and bounds are PyTorch's") {
 }
 
 TEST_CASE("clamp between tensors shares its gradient where self is at a bound") {
-  Tensor x = tensor({0., 1., 2., 1., 5.}).requires_grad_(),
-         low = tensor({0., 0., 0., 1., 3.}).requires_grad_(),
+  Tensor x = tensor({0., 1., 2., 1., 5.}).requires_grad_(), low = tensor({0., 0., 0., 1., 3.}).requires_grad_(),
          high = tensor({2., 2., 2., 1., 1.}).requires_grad_();
   clamp(x, low, high).sum().backward();
   CHECK(show(x.grad()) == "[5] 0.5 1 0.5 1 0");
@@ -101,8 +100,7 @@ TEST_CASE("clamping to an infinite bound has no gradient, with create_graph or w
     const Tensor x = tensor({1., -2.}).requires_grad_();
     for (const Tensor& y : {clamp_min(x, inf), clamp_max(x, -inf)})
       CHECK(show(autograd::grad({y.sum()}, {x}, {}, nullopt, graph)[0]) == "[2] 0 0");
-    CHECK(show(autograd::grad({clamp(x, Scalar(-inf), Scalar(inf)).sum()}, {x}, {}, nullopt, graph)[0]) ==
-          "[2] 1 1");
+    CHECK(show(autograd::grad({clamp(x, Scalar(-inf), Scalar(inf)).sum()}, {x}, {}, nullopt, graph)[0]) == "[2] 1 1");
   }
 }
 

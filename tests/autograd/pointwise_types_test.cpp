@@ -58,8 +58,7 @@ TEST_CASE("dtypes of functions of one argument") {
       CAPTURE(test.name);
       for (const ScalarType type : {kFloat, kDouble})
         if (f.types != Drawn::kIntegers)
-          CHECK((test.fn({ones({3}, type)})[0].dtype() ==
-                 (f.integers == Integers::kBecomeBool ? kBool : type)));
+          CHECK((test.fn({ones({3}, type)})[0].dtype() == (f.integers == Integers::kBecomeBool ? kBool : type)));
       for (const ScalarType type : kIntegers) {
         CAPTURE(std::string(name(type)));
         const Tensor x = ones({3}, type);
@@ -68,9 +67,7 @@ TEST_CASE("dtypes of functions of one argument") {
           continue;
         }
         const bool to_float = f.integers == Integers::kBecomeFloat;
-        CHECK((test.fn({x})[0].dtype() == (to_float                              ? kFloat
-                                           : f.integers == Integers::kBecomeBool ? kBool
-                                                                                 : type)));
+        CHECK((test.fn({x})[0].dtype() == (to_float ? kFloat : f.integers == Integers::kBecomeBool ? kBool : type)));
         if (to_float && f.in_place != nullptr && f.parameters.empty())
           CHECK_THROWS_WITH_AS(f.in_place(x, {}), doctest::Contains((f.name + "_").c_str()), Error);
       }
@@ -104,8 +101,8 @@ TEST_CASE("integer arithmetic for every type") {
     CHECK(show(addcmul(a, b, b)) == (type == kByte || type == kChar
                                          ? (type == kByte ? "[4] 11 25 149 9" : "[4] 11 25 -107 9")
                                          : "[4] 11 25 149 9"));
-    CHECK_THROWS_WITH_AS(floor_divide(a, ints({1, 0, 1, 1}, type)),
-                         doctest::Contains("integer division by zero"), Error);
+    CHECK_THROWS_WITH_AS(floor_divide(a, ints({1, 0, 1, 1}, type)), doctest::Contains("integer division by zero"),
+                         Error);
     CHECK_THROWS_WITH_AS(remainder(a, 0), doctest::Contains("integer division by zero"), Error);
     CHECK_THROWS_AS(fmod(a, ints({0}, type)), Error);
     CHECK_THROWS_AS(div(a, 0, "trunc"), Error);
@@ -164,11 +161,10 @@ TEST_CASE("invalid arguments throw") {
   CHECK_THROWS_WITH_AS(ones({2}) & ones({2}), doctest::Contains("not defined for float32"), Error);
   CHECK_THROWS_WITH_AS(div(ones({2}), 2, "round"), doctest::Contains("rounding_mode"), Error);
   CHECK_THROWS_WITH_AS(ones({2}) - ones({3}), doctest::Contains("[2]"), Error);
-  CHECK_THROWS_WITH_AS(clamp(ones({2}), optional<Scalar>(), nullopt), doctest::Contains("at least one"),
-                       Error);
+  CHECK_THROWS_WITH_AS(clamp(ones({2}), optional<Scalar>(), nullopt), doctest::Contains("at least one"), Error);
   CHECK_THROWS_WITH_AS(where(ones({2}), 1, 2), doctest::Contains("must be bool"), Error);
-  CHECK_THROWS_WITH_AS(masked_fill(arange(2).to(kByte), mask_of({0, 1}), 300),
-                       doctest::Contains("range of uint8"), Error);
+  CHECK_THROWS_WITH_AS(masked_fill(arange(2).to(kByte), mask_of({0, 1}), 300), doctest::Contains("range of uint8"),
+                       Error);
   CHECK_THROWS_WITH_AS(masked_fill(arange(2), arange(2), 1), doctest::Contains("must be bool"), Error);
   CHECK_THROWS_WITH_AS(addcdiv(arange(2), arange(2), arange(2)), doctest::Contains("integers"), Error);
   CHECK_THROWS_WITH_AS(lerp(ones({2}), ones({2}, kDouble), 0.5), doctest::Contains("dtypes differ"), Error);

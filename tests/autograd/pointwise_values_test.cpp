@@ -18,8 +18,7 @@ using namespace tandem::testing;
 
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity(),
-                 kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // n irregular values.
 Tensor values_between(Interval interval, int64_t n, ScalarType type) {
@@ -120,12 +119,9 @@ TEST_CASE("special values") {
     for (const UnaryFunction& f : unary_functions()) {
       if (f.exact == nullptr) continue;
       CAPTURE(f.name);
-      const auto alike = [&](double x) {
-        return values(f.function(full({3}, x, TensorOptions(type)), {}))[1];
-      };
+      const auto alike = [&](double x) { return values(f.function(full({3}, x, TensorOptions(type)), {}))[1]; };
       CHECK(std::isnan(alike(kNaN)));
-      if (const double exact = f.exact(-0.0); exact == 0)
-        CHECK(std::signbit(alike(-0.0)) == std::signbit(exact));
+      if (const double exact = f.exact(-0.0); exact == 0) CHECK(std::signbit(alike(-0.0)) == std::signbit(exact));
     }
   }
   CHECK(at(exp, -100, kFloat) == doctest::Approx(std::exp(-100.)));  // subnormal
@@ -151,8 +147,7 @@ TEST_CASE("infinite and undefined values") {
   CHECK(std::isnan(values(minimum(zeros({4}), x))[3]));
   CHECK(std::isnan(values(clamp(x, Scalar(0), Scalar(1)))[3]));
   CHECK(std::isnan(values(clamp_max(x, kNaN))[0]));
-  for (const double below_one : {-kInf, -1e30, -9.0, 0.5})
-    CHECK(std::isnan(acosh(full({}, below_one)).item<float>()));
+  for (const double below_one : {-kInf, -1e30, -9.0, 0.5}) CHECK(std::isnan(acosh(full({}, below_one)).item<float>()));
 }
 
 TEST_CASE("clamp limits numbers and keeps NaN, of the values and of the bounds") {
@@ -178,8 +173,7 @@ TEST_CASE("the same bits on any number of threads") {
   std::vector<Tensor> first;
   for (int threads : {1, 2, 5}) {
     set_num_threads(threads);
-    const std::vector<Tensor> now = {exp(x),      gelu(x), x / y, pow(y, x), relu(x), x.transpose(0, 1) * 3,
-                                     x - y.sum(0)};
+    const std::vector<Tensor> now = {exp(x), gelu(x), x / y, pow(y, x), relu(x), x.transpose(0, 1) * 3, x - y.sum(0)};
     if (first.empty()) first = now;
     for (std::size_t i = 0; i < now.size(); ++i) CHECK(same_bits(first[i], now[i]));
   }

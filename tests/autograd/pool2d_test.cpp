@@ -51,8 +51,7 @@ TEST_CASE("maximum pooling in every mode") {
                   return Tensors{y, at};
                 },
                 {{distinct({2, 1, 5, 5})}}));
-  check_op(pool("F.max_pool1d(x0, 3, 2, 1)",
-                [](const Tensors& x) { return Tensors{max_pool1d(x[0], 3, 2, 1)}; },
+  check_op(pool("F.max_pool1d(x0, 3, 2, 1)", [](const Tensors& x) { return Tensors{max_pool1d(x[0], 3, 2, 1)}; },
                 {{distinct({2, 2, 7})}, {distinct({2, 7})}}));
 }
 
@@ -62,8 +61,7 @@ TEST_CASE("adaptive average pooling in every mode") {
                   return Tensors{adaptive_avg_pool2d(x[0], {3, 2})};
                 },
                 {{real({2, 2, 5, 4})}, {real({2, 3, 2})}, {real({1, 2, 2, 1})}, {real({0, 2, 5, 4})}}));
-  check_op(pool("F.adaptive_avg_pool2d(x0, 1)",
-                [](const Tensors& x) { return Tensors{adaptive_avg_pool2d(x[0], 1)}; },
+  check_op(pool("F.adaptive_avg_pool2d(x0, 1)", [](const Tensors& x) { return Tensors{adaptive_avg_pool2d(x[0], 1)}; },
                 {{real({2, 2, 3, 4})}}));
 }
 

@@ -51,8 +51,7 @@ double kolmogorov(std::vector<double> x, F&& distribution) {
   double most = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double f = distribution(x[i]);
-    most = std::max(
-        {most, std::abs(f - static_cast<double>(i) / n), std::abs(f - static_cast<double>(i + 1) / n)});
+    most = std::max({most, std::abs(f - static_cast<double>(i) / n), std::abs(f - static_cast<double>(i + 1) / n)});
   }
   return most * std::sqrt(n);
 }
@@ -213,8 +212,7 @@ TEST_CASE("bernoulli of probabilities, normal of tensors") {
   const Tensor n = normal(full({1}, 3.0), full({100000, 1}, 0.5), make_generator(13));
   CHECK(n.sizes() == IntArrayRef({100000, 1}));
   CHECK(moments(values(n)).mean == doctest::Approx(3).epsilon(0.01));
-  CHECK(moments(values(normal(2, 4, {100000}, make_generator(14)))).variance ==
-        doctest::Approx(16).epsilon(0.02));
+  CHECK(moments(values(normal(2, 4, {100000}, make_generator(14)))).variance == doctest::Approx(16).epsilon(0.02));
 }
 
 TEST_CASE("elements depend only on seed, offset and position") {
@@ -235,8 +233,7 @@ TEST_CASE("elements depend only on seed, offset and position") {
       CHECK(same_bits(draw(100003, fill), whole));
     }
     set_num_threads(threads);
-    Tensor columns =
-        empty({33, 101}, kDouble).transpose(0, 1);  // the logical order counts, not the memory order
+    Tensor columns = empty({33, 101}, kDouble).transpose(0, 1);  // the logical order counts, not the memory order
     fill(columns, make_generator(15));
     CHECK(same_bits(columns.reshape({33 * 101}), alias(whole, {33 * 101}, {1}, 0)));
   };

@@ -158,12 +158,8 @@ const Reference kReal[] = {
     {"norm 3", [](const Tensor& x, IntArrayRef d, bool k) { return norm(x, 3, d, k); },
      [](const std::vector<double>& v) { return power_of(v, 3); }},
     {"norm inf",
-     [](const Tensor& x, IntArrayRef d, bool k) {
-       return norm(x, std::numeric_limits<double>::infinity(), d, k);
-     },
-     [](const std::vector<double>& v) {
-       return std::max(std::abs(largest_of(v)), std::abs(smallest_of(v)));
-     }},
+     [](const Tensor& x, IntArrayRef d, bool k) { return norm(x, std::numeric_limits<double>::infinity(), d, k); },
+     [](const std::vector<double>& v) { return std::max(std::abs(largest_of(v)), std::abs(smallest_of(v))); }},
     {"logsumexp", logsumexp,
      [](const std::vector<double>& v) {
        double s = 0;

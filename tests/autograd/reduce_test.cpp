@@ -40,8 +40,7 @@ TEST_CASE("empty tensors: the identity, or an error") {
   CHECK(count_nonzero(none).item<int64_t>() == 0);
   CHECK(sum(none, 1).sizes() == IntArrayRef{0});
   CHECK(std::get<1>(max(none, 1)).sizes() == IntArrayRef{0});
-  CHECK_THROWS_WITH_AS(max(none), doctest::Contains("max: expected a tensor with elements, got [0, 3]"),
-                       Error);
+  CHECK_THROWS_WITH_AS(max(none), doctest::Contains("max: expected a tensor with elements, got [0, 3]"), Error);
   CHECK_THROWS_WITH_AS(max(none, 0), doctest::Contains("max: dimension 0 must not be empty"), Error);
   CHECK_THROWS_WITH_AS(argmin(none), doctest::Contains("argmin"), Error);
   CHECK_THROWS_WITH_AS(amax(none, 0), doctest::Contains("amax"), Error);
@@ -149,8 +148,7 @@ TEST_CASE("dtypes") {
   }
   CHECK(sum(full({300}, 100, kInt), kByte).item<int64_t>() == 30000 % 256);
   CHECK(count_nonzero(values({0, 2, kNan})).item<int64_t>() == 2);
-  CHECK_THROWS_WITH_AS(mean(ones({2}, kLong)),
-                       doctest::Contains("floating point or complex dtype, got int64"), Error);
+  CHECK_THROWS_WITH_AS(mean(ones({2}, kLong)), doctest::Contains("floating point or complex dtype, got int64"), Error);
   CHECK(mean(ones({2}, kLong), kDouble).item<double>() == 1);
   CHECK_THROWS_WITH_AS(var(ones({2}, kLong)), doctest::Contains("var"), Error);
 }
@@ -175,12 +173,10 @@ TEST_CASE("the variance of numbers much larger than it, over all and some dimens
     for (int64_t n : {32, 1024, 65536}) {
       const Tensor row = far_from_0(n, type), rows = row.expand({5, n}), columns = rows.t().contiguous();
       const double unbiased = biased * static_cast<double>(n) / static_cast<double>(n - 1);
-      for (const Tensor& v :
-           {row.var(), rows.var(IntArrayRef(1)), columns.var(IntArrayRef(0)),
-            std::get<0>(var_mean(columns, IntArrayRef(0))), rows.contiguous().var(IntArrayRef(1))})
+      for (const Tensor& v : {row.var(), rows.var(IntArrayRef(1)), columns.var(IntArrayRef(0)),
+                              std::get<0>(var_mean(columns, IntArrayRef(0))), rows.contiguous().var(IntArrayRef(1))})
         for (double own : values(v)) CHECK(own == doctest::Approx(unbiased).epsilon(2e-6));
-      for (const Tensor& s :
-           {row.std(), columns.std(IntArrayRef(0)), std::get<0>(std_mean(rows, IntArrayRef(1)))})
+      for (const Tensor& s : {row.std(), columns.std(IntArrayRef(0)), std::get<0>(std_mean(rows, IntArrayRef(1)))})
         for (double own : values(s)) CHECK(own == doctest::Approx(std::sqrt(unbiased)).epsilon(2e-6));
     }
   const Tensor same = full({7, 3}, 0.1, kFloat);  // with a rounded mean

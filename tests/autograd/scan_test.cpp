@@ -18,11 +18,10 @@ TEST_CASE("the building blocks of the gradients of cumsum and cumprod") {
             .fn = [](const Tensors& x) { return Tensors{autograd::running_product(x[0], 0, true)}; },
             .cases = {{real({3, 4})}, {real({4})}}});
   for (bool reverse : {false, true})
-    check_op(
-        {.name = "linear recurrence",
-         .torch = "",
-         .fn = [=](const Tensors& x) { return Tensors{autograd::linear_recurrence(x[0], x[1], 1, reverse)}; },
-         .cases = {{real({3, 4}), real({3, 4})}, {real({2, 3, 2}), real({2, 3, 2})}}});
+    check_op({.name = "linear recurrence",
+              .torch = "",
+              .fn = [=](const Tensors& x) { return Tensors{autograd::linear_recurrence(x[0], x[1], 1, reverse)}; },
+              .cases = {{real({3, 4}), real({3, 4})}, {real({2, 3, 2}), real({2, 3, 2})}}});
 }
 
 TEST_CASE("a product's gradient with several zeros") {

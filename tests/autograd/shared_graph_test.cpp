@@ -47,8 +47,7 @@ TEST_CASE("several threads run backward through one graph that the first thread 
     Tensor x = leaf(50), y = x;
     for (int i = 0; i < 10; ++i) y = (y * y.exp()).sin();
     const Tensor square = y.narrow(0, 0, 9).view({3, 3}) + 3 * eye(3, kDouble);
-    y = layer_norm(y, {50}).sum() + linalg_solve(square, square * 2).sum() +
-        std::get<1>(linalg_slogdet(square)).sum();
+    y = layer_norm(y, {50}).sum() + linalg_solve(square, square * 2).sum() + std::get<1>(linalg_slogdet(square)).sum();
     together(4, [&](int) {
       try {
         y.backward();

@@ -21,9 +21,7 @@ TEST_CASE("rows and columns of any length match a naive softmax") {
         const Tensor base = make_inputs({.cases = {{constant({6, n}, -20, 20)}}}, 0, kDouble)[0];
         const Tensor x = columns ? base.transpose(0, 1).contiguous() : base;
         const int64_t dim = columns ? 0 : 1;
-        const auto back = [&](const Tensor& t) {
-          return (columns ? t.transpose(0, 1) : t).to(kDouble).contiguous();
-        };
+        const auto back = [&](const Tensor& t) { return (columns ? t.transpose(0, 1) : t).to(kDouble).contiguous(); };
         const Tensor y = back(softmax(x.to(type), dim)), log_y = back(log_softmax(x.to(type), dim));
         const double tolerance = type == kFloat ? 2e-6 : 1e-14;
         const double* v = base.data_ptr<double>();
@@ -77,9 +75,7 @@ TEST_CASE("dtype, errors and threads") {
                        doctest::Contains("softmax: expected a floating point tensor, got [4] int64"), Error);
   CHECK_THROWS_AS(log_softmax(ones({4}), 1), IndexError);
   const Tensor x = make_inputs({.cases = {{constant({300, 7, 90})}}}, 0, kFloat)[0];
-  same_bits_on_any_threads([&] {
-    return Tensors{softmax(x, 0), softmax(x, 1), log_softmax(x, 2), log_softmax(x, 0)};
-  });
+  same_bits_on_any_threads([&] { return Tensors{softmax(x, 0), softmax(x, 1), log_softmax(x, 2), log_softmax(x, 0)}; });
 }
 
 TEST_CASE("softmax of an empty tensor along a non-empty dimension") {

@@ -34,8 +34,7 @@ std::vector<int64_t> order_of(const std::vector<double>& x, bool descending) {
 
 // Few distinct values, to produce ties, including NaN and both zeros if the type has them.
 Tensor mixed(int64_t rows, int64_t n, ScalarType type) {
-  Tensor x =
-      make_inputs({.cases = {{integers({rows, n}, type == kByte ? 0 : -40, 40)}}}, 0, kDouble)[0].to(kDouble);
+  Tensor x = make_inputs({.cases = {{integers({rows, n}, type == kByte ? 0 : -40, 40)}}}, 0, kDouble)[0].to(kDouble);
   if (is_floating_point(type))
     for (int64_t i = 0; i < x.numel(); i += 7) x.data_ptr<double>()[i] = i % 2 == 0 ? kNan : -0.0;
   return x.to(type);
@@ -50,9 +49,7 @@ TEST_CASE("sort, topk, kthvalue match std::stable_sort") {
         for (bool columns : {false, true}) {
           const Tensor x = mixed(3, n, type), laid = columns ? x.transpose(0, 1) : x;
           const int64_t dim = columns ? 0 : 1;
-          const auto rows = [&](const Tensor& t) {
-            return (columns ? t.transpose(0, 1) : t).to(kDouble).contiguous();
-          };
+          const auto rows = [&](const Tensor& t) { return (columns ? t.transpose(0, 1) : t).to(kDouble).contiguous(); };
           const auto [values, indices] = sort(laid, dim, descending);
           const int64_t k = std::min<int64_t>(n, 5);
           const Tensor top = rows(std::get<1>(topk(laid, k, dim, descending)));
@@ -61,14 +58,11 @@ TEST_CASE("sort, topk, kthvalue match std::stable_sort") {
             const double* row = in.data_ptr<double>() + r * n;
             const auto order = order_of({row, row + n}, descending);
             for (int64_t i = 0; i < n; ++i) {
-              REQUIRE(at.data_ptr<double>()[r * n + i] ==
-                      static_cast<double>(order[static_cast<std::size_t>(i)]));
-              const double wanted = row[order[static_cast<std::size_t>(i)]],
-                           got = v.data_ptr<double>()[r * n + i];
+              REQUIRE(at.data_ptr<double>()[r * n + i] == static_cast<double>(order[static_cast<std::size_t>(i)]));
+              const double wanted = row[order[static_cast<std::size_t>(i)]], got = v.data_ptr<double>()[r * n + i];
               REQUIRE((got == wanted || (std::isnan(got) && std::isnan(wanted))));
               if (i < k)
-                REQUIRE(top.data_ptr<double>()[r * k + i] ==
-                        static_cast<double>(order[static_cast<std::size_t>(i)]));
+                REQUIRE(top.data_ptr<double>()[r * k + i] == static_cast<double>(order[static_cast<std::size_t>(i)]));
             }
             if (!descending)
               REQUIRE(rows(std::get<1>(kthvalue(laid, (n + 1) / 2, dim, true))).data_ptr<double>()[r] ==
@@ -106,8 +100,8 @@ TEST_CASE("edge cases, errors, threads") {
   CHECK(std::get<0>(sort(full({}, 2, kFloat), 0)).item<float>() == 2);
   CHECK(std::get<0>(topk(ones({3}), 0)).numel() == 0);
   CHECK(argsort(arange(3, kInt), 0, true).data_ptr<int64_t>()[0] == 2);
-  CHECK_THROWS_WITH_AS(topk(ones({3}), 4),
-                       doctest::Contains("topk: k = 4 is out of range for dimension 0 of [3]"), Error);
+  CHECK_THROWS_WITH_AS(topk(ones({3}), 4), doctest::Contains("topk: k = 4 is out of range for dimension 0 of [3]"),
+                       Error);
   CHECK_THROWS_WITH_AS(kthvalue(ones({3}), 0), doctest::Contains("kthvalue: k = 0"), Error);
   CHECK_THROWS_AS(sort(ones({3}), 1), IndexError);
   const Tensor x = make_inputs({.cases = {{constant({60, 700})}}}, 0, kFloat)[0];

@@ -71,10 +71,8 @@ TEST_CASE("options") {
 
 TEST_CASE("ragged lists throw") {
   CHECK_THROWS_WITH_AS(tensor({{1, 2}, {3}}), doctest::Contains("lists differ in length"), Error);
-  CHECK_THROWS_WITH_AS(tensor({{1}, {2, 3}}),
-                       doctest::Contains("depth 1 has 2 elements, the first one has 1"), Error);
+  CHECK_THROWS_WITH_AS(tensor({{1}, {2, 3}}), doctest::Contains("depth 1 has 2 elements, the first one has 1"), Error);
   CHECK_THROWS_WITH_AS(tensor({{1, 2}, 3}), doctest::Contains("expected a list, got a number"), Error);
   CHECK_THROWS_WITH_AS(tensor({1, {2, 3}}), doctest::Contains("expected a number, got a list"), Error);
-  CHECK_THROWS_WITH_AS(tensor({{{1}, {2}}, {{3}, {4, 5}}}), doctest::Contains("lists differ in length"),
-                       Error);
+  CHECK_THROWS_WITH_AS(tensor({{{1}, {2}}, {{3}, {4, 5}}}), doctest::Contains("lists differ in length"), Error);
 }

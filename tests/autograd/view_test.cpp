@@ -26,14 +26,13 @@ TEST_CASE("select, slice and narrow") {
   CHECK(show(x.narrow(0, 1, 1)) == "[1, 4] 4 5 6 7");
   CHECK(show(x.narrow(1, -1, 1)) == "[3, 1] 3 7 11");
   CHECK(x[1].storage() == x.storage());
-  CHECK_THROWS_WITH_AS(x[3], doctest::Contains("select: index 3 is out of range: dimension 0 has size 3"),
-                       IndexError);
+  CHECK_THROWS_WITH_AS(x[3], doctest::Contains("select: index 3 is out of range: dimension 0 has size 3"), IndexError);
   CHECK_THROWS_WITH_AS(x.select(1, -5), doctest::Contains("index -5 is out of range: dimension 1 has size 4"),
                        IndexError);
   CHECK_THROWS_WITH_AS(x[0][0][0], doctest::Contains("0-dim tensor"), IndexError);
   CHECK_THROWS_WITH_AS(x.slice(0, 0, 1, 0), doctest::Contains("step must be positive"), Error);
-  CHECK_THROWS_WITH_AS(x.narrow(1, 2, 3),
-                       doctest::Contains("start 2 and length 3 exceed dimension 1 of size 4"), Error);
+  CHECK_THROWS_WITH_AS(x.narrow(1, 2, 3), doctest::Contains("start 2 and length 3 exceed dimension 1 of size 4"),
+                       Error);
   CHECK_THROWS_AS(x.narrow(1, 5, 0), IndexError);
 }
 
@@ -67,8 +66,7 @@ TEST_CASE("unfold and diagonal") {
   CHECK(counting({4}).unfold(0, 2, INT64_MAX).sizes() == IntArrayRef({1, 2}));
   CHECK(show(x.unfold(0, 3, 2)) == "[3, 3] 0 1 2 2 3 4 4 5 6");
   CHECK(show(counting({2, 4}).unfold(1, 2, 2)) == "[2, 2, 2] 0 1 2 3 4 5 6 7");
-  CHECK_THROWS_WITH_AS(x.unfold(0, 8, 1), doctest::Contains("window 8 is larger than dimension 0 of size 7"),
-                       Error);
+  CHECK_THROWS_WITH_AS(x.unfold(0, 8, 1), doctest::Contains("window 8 is larger than dimension 0 of size 7"), Error);
   const Tensor m = counting({3, 4});
   CHECK(show(m.diagonal()) == "[3] 0 5 10");
   CHECK(show(m.diagonal(2)) == "[2] 2 7");

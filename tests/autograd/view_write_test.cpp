@@ -15,9 +15,7 @@ using namespace tandem::testing;
 
 namespace {
 
-Tensor leaf(std::vector<int64_t> sizes) {
-  return (counting(std::move(sizes), kDouble) + 1).detach().requires_grad_();
-}
+Tensor leaf(std::vector<int64_t> sizes) { return (counting(std::move(sizes), kDouble) + 1).detach().requires_grad_(); }
 // Gradient of sum(y^2) with respect to x.
 std::string gradient(const Tensor& y, const Tensor& x) {
   return show(autograd::grad({(y * y).sum()}, {x}, {}, true)[0]);

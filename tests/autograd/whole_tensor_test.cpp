@@ -52,8 +52,7 @@ TEST_CASE("set_ and as_strided_ change the geometry of a handle") {
 
 TEST_CASE("scatter with a fold") {
   Tensor x = ones({4});
-  CHECK(
-      equal(scatter_(x, 0, tensor({1, 1, 2}), tensor({2.0, 3.0, 4.0}), "add"), tensor({1.0, 6.0, 5.0, 1.0})));
+  CHECK(equal(scatter_(x, 0, tensor({1, 1, 2}), tensor({2.0, 3.0, 4.0}), "add"), tensor({1.0, 6.0, 5.0, 1.0})));
   CHECK(equal(scatter_(x, 0, tensor({1, 1, 2}), 2, "multiply"), tensor({1.0, 24.0, 10.0, 1.0})));
   CHECK_THROWS_AS(scatter(x, 0, tensor({1}), 2, "max"), Error);
   CHECK_THROWS_AS(scatter_reduce(x, 0, tensor({4}), tensor({2.0}), "prod"), IndexError);
@@ -72,8 +71,7 @@ TEST_CASE("members give what the functions give") {
   CHECK(x.nanmedian().item<float>() == 3);
   CHECK(x.nanquantile(1, nullopt, false, "lower").item<float>() == 6);
   CHECK(x.quantile(0.3, nullopt, false, "lower").item<float>() == 2);
-  CHECK(equal(x.clone().scatter_(1, tensor({{0}, {1}}), 10, "add"),
-              tensor({{11.0, 5.0, 3.0}, {4.0, 12.0, 6.0}})));
+  CHECK(equal(x.clone().scatter_(1, tensor({{0}, {1}}), 10, "add"), tensor({{11.0, 5.0, 3.0}, {4.0, 12.0, 6.0}})));
   CHECK(equal(x.index_reduce(0, index, x, "amax"), tensor({{4.0, 5.0, 6.0}, {4.0, 2.0, 6.0}})));
   CHECK(equal(x.clone().put_(tensor({-1}), tensor({9.0})).select(0, 1), tensor({4.0, 2.0, 9.0})));
   CHECK(x.nonzero_numpy().size() == 2);

@@ -23,8 +23,7 @@ Comparison compared(const PhaseSeconds& step, double seconds, double cores_used 
                .epochs = 3,
                .cores = 2,
                .runs = {}};
-  Measured one{
-      .devices = {"cpu:0"}, .label = "cpu:0", .stands_on = "CPU", .on_cpu = true, .threads = 1, .batch = 100};
+  Measured one{.devices = {"cpu:0"}, .label = "cpu:0", .stands_on = "CPU", .on_cpu = true, .threads = 1, .batch = 100};
   one.seconds = {1, 1.5, 1};
   one.cores = {1, 1, 1};
   one.step[kForward] = 0.004;
@@ -70,16 +69,14 @@ TEST_CASE("the costliest part of a step is reported as the limit") {
     const Comparison c = compared(step, 0.8, cores);
     return what_limits(c, c.runs[1]);
   };
-  CHECK(has(told(kReduce, 0.003),
-            "summing gradients, the optimizer and broadcasting parameters take 3.00 of 8.00 ms"));
+  CHECK(has(told(kReduce, 0.003), "summing gradients, the optimizer and broadcasting parameters take 3.00 of 8.00 ms"));
   CHECK(has(told(kDataWait, 0.003), "waits 3.00 of 8.00 ms for its images (--workers"));
   CHECK(has(told(kIdle, 0.003), "wait for each other for 3.00 of 8.00 ms"));
   CHECK(has(told(kForward, 0.003), "take 0.80 of the time on cpu:0, not 0.50: the devices share one CPU's"));
   CHECK(has(told(kForward, 0.003, 1.2), "other programs use the cores: the run had 1.20 of the 2"));
   CHECK(has(told(kForward, 0.003), "1.25 times as fast as cpu:0, out of a possible 2. What limits it"));
   const Comparison good = compared(halves(), 0.51);
-  CHECK(has(what_limits(good, good.runs[1]),
-            "1.96 times as fast as cpu:0, out of a possible 2. Little is lost"));
+  CHECK(has(what_limits(good, good.runs[1]), "1.96 times as fast as cpu:0, out of a possible 2. Little is lost"));
   CHECK(what_limits(good, good.runs[0]).empty());
 }
 
@@ -124,8 +121,7 @@ TEST_CASE("table, JSON and SVG, also for a comparison that was stopped") {
   Comparison c = compared(halves(), 0.5);
   const Terminal plain;
   const std::string table = comparison_table(c, plain);
-  for (const char* part :
-       {"cpu:0,cpu:1", "100 = 2 x 50", "1.00 to 1.50", "parts of one CPU", "2,000", "broadcast"})
+  for (const char* part : {"cpu:0,cpu:1", "100 = 2 x 50", "1.00 to 1.50", "parts of one CPU", "2,000", "broadcast"})
     CHECK_MESSAGE(has(table, part), part);
   CHECK(comparison_json(c)["runs"][1]["step_ms"]["forward"] == 2.0);
   const std::string svg = comparison_svg(c);
@@ -156,8 +152,7 @@ TEST_CASE("names of devices") {
   CHECK(use_placement({"cpu:2", "cpu:0"}, "", 0).root == Device("cpu:2"));
   CHECK(cpu::device_count() == 3);
   CHECK(use_placement({"cpu:1", "cpu:0"}, "cpu", 0).root == Device("cpu:0"));
-  CHECK_THROWS_WITH_AS(use_placement({"cpu:1"}, "cpu:0", 0), "--root cpu:0: not one of the devices cpu:1",
-                       UsageError);
+  CHECK_THROWS_WITH_AS(use_placement({"cpu:1"}, "cpu:0", 0), "--root cpu:0: not one of the devices cpu:1", UsageError);
   CHECK_FALSE(use_placement({"cpu:1"}, "", 0).by_server());
   CHECK(use_placement({"cpu:1"}, "", 1).by_server());
   cpu::set_device_count(before);

@@ -35,9 +35,8 @@ TEST_CASE("the image has four curves, titles, axes and a legend") {
   CHECK(svg.ends_with("</svg>\n"));
   CHECK(count(svg, "<path class=\"line train\"") == 2);
   CHECK(count(svg, "<path class=\"line test\"") == 2);
-  for (const char* text :
-       {"lenet &amp; &lt;friends&gt;", ">accuracy (%)<", ">loss (nats per image)<", ">epoch<", ">train<",
-        ">test<", ">79.00<", ">0.700<", "prefers-color-scheme: dark"})
+  for (const char* text : {"lenet &amp; &lt;friends&gt;", ">accuracy (%)<", ">loss (nats per image)<", ">epoch<",
+                           ">train<", ">test<", ">79.00<", ">0.700<", "prefers-color-scheme: dark"})
     CHECK_MESSAGE(svg.find(text) != std::string::npos, text);
   CHECK(svg.find("nan") == std::string::npos);
 }

@@ -68,8 +68,7 @@ TEST_CASE("a complete download is not repeated") {
   scene.check_complete();
   CHECK(last == static_cast<int64_t>(scene.packed[0].size()));
   CHECK(total == last);
-  CHECK(scene.server.requests() ==
-        std::vector<std::string>{"/toy/a.gz", "/toy/b.gz", "/toy/c.gz", "/toy/d.gz"});
+  CHECK(scene.server.requests() == std::vector<std::string>{"/toy/a.gz", "/toy/b.gz", "/toy/c.gz", "/toy/d.gz"});
   std::filesystem::remove(scene.path(2));
   scene.download();
   scene.check_complete();
@@ -146,8 +145,7 @@ TEST_CASE("a wrong checksum is refused and no file is left") {
 TEST_CASE("files that are too long, compressed or decompressed, are stopped") {
   Scene scene;
   scene.server.files["/toy/a.gz"] = std::string(5 << 20, 'x');
-  CHECK_THROWS_WITH_AS(scene.download(), Contains("longer than the 85536 bytes that this file can have"),
-                       Error);
+  CHECK_THROWS_WITH_AS(scene.download(), Contains("longer than the 85536 bytes that this file can have"), Error);
   scene.server.files["/toy/a.gz"] = gzip_bytes(std::string(5 << 20, 'x'));
   CHECK_THROWS_WITH_AS(scene.download(), Contains("longer than the expected 20000 bytes"), Error);
   CHECK(std::filesystem::is_empty(scene.folder));

@@ -61,8 +61,7 @@ int main(int argc, char** argv) {
     const std::size_t at = draw() % (i % 2 == 0 ? bytes.size() : 8 + header);
     flip(bytes, at, i % 4 < 2 ? 1u << draw() % 8 : 1 + static_cast<unsigned>(draw() % 255), whole, counts);
   }
-  for (std::size_t i = 0; count == 0 && i < 8 * bytes.size(); ++i)
-    flip(bytes, i / 8, 1u << i % 8, whole, counts);
+  for (std::size_t i = 0; count == 0 && i < 8 * bytes.size(); ++i) flip(bytes, i / 8, 1u << i % 8, whole, counts);
   std::printf("%ld refused, %ld identical, %ld silently different\n", counts.refused, counts.identical,
               counts.different);
   return counts.different != 0;

@@ -76,9 +76,8 @@ class HttpServer {
     if (to == std::string::npos) return;
     const std::string path = request.substr(from + 1, to - from - 1);
     const std::size_t range = request.find("Range: bytes=");
-    const std::size_t start = ranges && range != std::string::npos
-                                  ? std::stoul(request.substr(range + sizeof "Range: bytes=" - 1))
-                                  : 0;
+    const std::size_t start =
+        ranges && range != std::string::npos ? std::stoul(request.substr(range + sizeof "Range: bytes=" - 1)) : 0;
     {
       std::lock_guard lock(mutex_);
       requests_.push_back(start == 0 ? path : path + " " + std::to_string(start));
@@ -88,13 +87,11 @@ class HttpServer {
       return send_all(client, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     const std::size_t size = file->second.size();
     if (start >= size && start != 0)
-      return send_all(client, "HTTP/1.1 416 Range Not Satisfiable\r\nContent-Range: bytes */" +
-                                  std::to_string(size) +
+      return send_all(client, "HTTP/1.1 416 Range Not Satisfiable\r\nContent-Range: bytes */" + std::to_string(size) +
                                   "\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-    std::string head = start == 0
-                           ? "HTTP/1.1 200 OK\r\n"
-                           : "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes " + std::to_string(start) +
-                                 "-" + std::to_string(size - 1) + "/" + std::to_string(size) + "\r\n";
+    std::string head = start == 0 ? "HTTP/1.1 200 OK\r\n"
+                                  : "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes " + std::to_string(start) +
+                                        "-" + std::to_string(size - 1) + "/" + std::to_string(size) + "\r\n";
     head += "Content-Length: " + std::to_string(size - start) + "\r\nConnection: close\r\n\r\n";
     std::string body = file->second.substr(start);
     if (cut_after >= 0 && cuts_left-- > 0)

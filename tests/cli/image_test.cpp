@@ -38,8 +38,7 @@ std::string chunk(const std::string& type, const std::string& content) {
 std::string deflated(const std::string& content) {
   uLongf size = compressBound(content.size());
   std::string out(size, '\0');
-  compress(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(content.data()),
-           content.size());
+  compress(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(content.data()), content.size());
   out.resize(size);
   return out;
 }
@@ -80,8 +79,7 @@ TEST_CASE("PNG: one bit, RGB, palette, gray with alpha, 16 bits") {
   const Image palette = decode(png({2, 1, 8, 3}, std::string("\0\1\0", 3), chunk("PLTE", "abcdef")));
   CHECK(palette.pixels == std::vector<uint8_t>{'d', 'e', 'f', 'a', 'b', 'c'});
   // Transparent pixels are composited onto black.
-  CHECK(decode(png({2, 1, 8, 4}, std::string("\0\xc8\xff\xc8\x00", 5))).pixels ==
-        std::vector<uint8_t>{200, 0});
+  CHECK(decode(png({2, 1, 8, 4}, std::string("\0\xc8\xff\xc8\x00", 5))).pixels == std::vector<uint8_t>{200, 0});
   const Image deep = decode(png({2, 1, 16, 0}, std::string("\0\x00\x00\xff\xff", 5)));
   CHECK(deep.pixels == std::vector<uint8_t>{0, 255});
 }
@@ -142,26 +140,24 @@ TEST_CASE("PNG: valid and broken ancillary chunks, and bytes after the end") {
                                      chunk("iCCP", "broken") + srgb + srgb})
     CHECK_MESSAGE(decode(png(gray, rows, between)).pixels == plain, between);
   CHECK(decode(kGray + "more" + chunk("IDAT", "x")).pixels == plain);
-  CHECK(decode(kSignature + header_chunk(gray) + chunk("IDAT", "") + chunk("IDAT", deflated(rows)) +
-               bad_text + chunk("IEND", ""))
+  CHECK(decode(kSignature + header_chunk(gray) + chunk("IDAT", "") + chunk("IDAT", deflated(rows)) + bad_text +
+               chunk("IEND", ""))
             .pixels == plain);
   // Linear light is brightened, as viewers do, unless the file also says sRGB.
   CHECK(decode(png(gray, rows, chunk("gAMA", big_endian(100000)))).pixels[1] > 0x80);
 }
 
 TEST_CASE("PNG: a transparent colour, and a palette with transparency") {
-  CHECK(
-      decode(png({2, 1, 8, 0}, std::string("\0\x07\x09", 3), chunk("tRNS", std::string("\0\7", 2)))).pixels ==
-      std::vector<uint8_t>{0, 9});
-  CHECK(decode(png({1, 1, 8, 2}, std::string("\0\1\2\3", 4), chunk("tRNS", std::string("\0\1\0\2\0\3", 6))))
-            .pixels == std::vector<uint8_t>{0, 0, 0});
+  CHECK(decode(png({2, 1, 8, 0}, std::string("\0\x07\x09", 3), chunk("tRNS", std::string("\0\7", 2)))).pixels ==
+        std::vector<uint8_t>{0, 9});
+  CHECK(decode(png({1, 1, 8, 2}, std::string("\0\1\2\3", 4), chunk("tRNS", std::string("\0\1\0\2\0\3", 6)))).pixels ==
+        std::vector<uint8_t>{0, 0, 0});
   const std::string palette = chunk("PLTE", "abcdef");
   const std::string row("\0\x40", 2);  // two bits per pixel: 1, 0
   CHECK(decode(png({2, 1, 2, 3}, row, palette + chunk("tRNS", std::string("\xff\0", 2)))).pixels ==
         std::vector<uint8_t>{0, 0, 0, 'a', 'b', 'c'});
   for (const std::string& between : {palette + chunk("tRNS", "\1\1\1"), chunk("tRNS", "\1") + palette})
-    CHECK(decode(png({2, 1, 2, 3}, row, between)).pixels ==
-          std::vector<uint8_t>{'d', 'e', 'f', 'a', 'b', 'c'});
+    CHECK(decode(png({2, 1, 2, 3}, row, between)).pixels == std::vector<uint8_t>{'d', 'e', 'f', 'a', 'b', 'c'});
   CHECK(decode(png({2, 1, 4, 0}, std::string("\0\x5a", 2))).pixels == std::vector<uint8_t>{0x55, 0xaa});
 }
 
@@ -201,11 +197,9 @@ TEST_CASE("PNG: a wrong chunk checksum, wrong pixel data, a huge size") {
   std::string bad = kGray;
   bad[30] ^= 1;  // in the header's checksum
   CHECK(refusal(bad).starts_with("a.png: broken PNG: IHDR: CRC error"));
-  CHECK(refusal(kSignature + header_chunk({3, 2, 8, 0}) + chunk("IDAT", "nonsense") + chunk("IEND", "")) !=
-        "");
+  CHECK(refusal(kSignature + header_chunk({3, 2, 8, 0}) + chunk("IDAT", "nonsense") + chunk("IEND", "")) != "");
   CHECK(refusal(png({3, 2, 8, 0}, std::string("\0\x00\x80", 3))) != "");
-  CHECK(refusal(png({20000, 2, 8, 0}, "")).find("20000 x 2 pixels; expected 1 to 16384 per side") !=
-        std::string::npos);
+  CHECK(refusal(png({20000, 2, 8, 0}, "")).find("20000 x 2 pixels; expected 1 to 16384 per side") != std::string::npos);
   CHECK(refusal(png({16000, 16000, 8, 0}, "")).find("at most 67108864 in total") != std::string::npos);
   CHECK(refusal(png({0, 2, 8, 0}, "")).starts_with("a.png: broken PNG"));
 }

@@ -41,8 +41,8 @@ TEST_CASE("nesting deeper than the limit is an Error") {
 TEST_CASE("an entry that is missing or has another type is an Error") {
   const auto json = parse_json(R"({"name": 3, "count": -1})");
   CHECK_THROWS_WITH_AS(get_entry<int>(json, "size"), "missing entry \"size\"", Error);
-  CHECK_THROWS_WITH_AS(get_entry<std::string>(json, "name"),
-                       "entry \"name\": type must be string, but is number", Error);
-  CHECK_THROWS_WITH_AS(get_entry<unsigned>(json, "count"),
-                       "entry \"count\": expected a non-negative whole number", Error);
+  CHECK_THROWS_WITH_AS(get_entry<std::string>(json, "name"), "entry \"name\": type must be string, but is number",
+                       Error);
+  CHECK_THROWS_WITH_AS(get_entry<unsigned>(json, "count"), "entry \"count\": expected a non-negative whole number",
+                       Error);
 }

@@ -48,8 +48,7 @@ void show_library(const std::string& folder) {
   show("sizes", IntArrayRef{1234, 5678});
   nn::Sequential net(nn::Linear(1234, 5678), nn::BatchNorm2d(nn::BatchNorm2dOptions(2000).eps(0.0025)),
                      nn::Dropout(0.25), nn::LeakyReLU(nn::LeakyReLUOptions().negative_slope(0.125)),
-                     nn::LayerNorm(nn::LayerNormOptions({1500})),
-                     nn::Softplus(nn::SoftplusOptions().beta(1.5)));
+                     nn::LayerNorm(nn::LayerNormOptions({1500})), nn::Softplus(nn::SoftplusOptions().beta(1.5)));
   show("modules", net);
   show("options", TensorOptions(kFloat));
   try {
@@ -76,8 +75,7 @@ void show_tool(const std::string& folder) {
   std::cout << fixed(1234.5678, 2) << ' ' << fixed(1e12, 3) << ' ' << with_commas(1234567) << ' '
             << byte_size(1536 * 1024.0) << ' ' << clock_time(3725.4) << ' ' << svg_number(0.25) << '\n';
   std::cout << make_axis({0.1, 0.55, 2500.5}, 5, {}).label(0.25) << '\n';
-  std::cout << progress_line({.title = "epoch", .fraction = 0.625, .fields = {"loss " + fixed(0.5, 4)}}, {})
-            << '\n';
+  std::cout << progress_line({.title = "epoch", .fraction = 0.625, .fields = {"loss " + fixed(0.5, 4)}}, {}) << '\n';
   write_curve_svg(folder + "/curve.svg", {.title = "t",
                                           .note = "n",
                                           .train_accuracy = {0.1, 0.5},

@@ -23,10 +23,8 @@ TEST_CASE("indented lines are joined into one") {
   CHECK(one_line("a") == "a");
   CHECK(one_line("a\n  b\n  c\n") == "a; b; c");
   CHECK(one_line("a?\n  b") == "a? b");
-  CHECK(one_line("none\n  looked in\n    /a\n    /b\n  ways\n    1. c") ==
-        "none; looked in: /a, /b; ways: 1. c");
-  CHECK(one_line("missing:\n    a\n    b:\n    c\n  unexpected:\n    d") ==
-        "missing: a, b:, c; unexpected: d");
+  CHECK(one_line("none\n  looked in\n    /a\n    /b\n  ways\n    1. c") == "none; looked in: /a, /b; ways: 1. c");
+  CHECK(one_line("missing:\n    a\n    b:\n    c\n  unexpected:\n    d") == "missing: a, b:, c; unexpected: d");
 }
 
 TEST_CASE("long lines break between words") {
@@ -41,11 +39,9 @@ TEST_CASE("numbers are decimal, whole where they must be, and in range") {
   const Range<uint64_t> seeds{0, UINT64_MAX};
   CHECK(parse_number("--x", "18446744073709551615", seeds) == UINT64_MAX);
   CHECK(parse_number("--x", "0", seeds) == 0);
-  for (const char* text :
-       {"-1", "010", "00", "18446744073709551616", "+1", " 1", "1 ", "", "0x10", "1e3", "1.0"})
-    CHECK_MESSAGE(refusal(text, seeds).find("expected a whole number from 0 to 18446744073709551615") !=
-                      std::string::npos,
-                  text);
+  for (const char* text : {"-1", "010", "00", "18446744073709551616", "+1", " 1", "1 ", "", "0x10", "1e3", "1.0"})
+    CHECK_MESSAGE(
+        refusal(text, seeds).find("expected a whole number from 0 to 18446744073709551615") != std::string::npos, text);
   CHECK(parse_number("--x", "-5", Range<int64_t>{-5, 5}) == -5);
   CHECK(refusal("5000", Range<int>{0, 4096}) == "--x 5000: expected a whole number from 0 to 4096");
   CHECK(refusal("4294967297", Range<int>{0, 4096}) != "");

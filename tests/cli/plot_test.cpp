@@ -61,8 +61,7 @@ TEST_CASE("a rising line in ASCII") {
 }
 
 TEST_CASE("a line in braille") {
-  const std::string plot =
-      line_plot({.title = "", .values = {0, 1}, .height = 3, .most_width = 20}, kUnicode);
+  const std::string plot = line_plot({.title = "", .values = {0, 1}, .height = 3, .most_width = 20}, kUnicode);
   CHECK(plot ==
         "1.0 ┤      ⢀⡠⠔⠊\n"
         "0.5 ┤   ⢀⠤⠒⠁\n"
@@ -73,8 +72,7 @@ TEST_CASE("a line in braille") {
 
 TEST_CASE("line plots of any length and width, with gaps") {
   for (int columns : {10, 40, 300})
-    for (const auto& values :
-         {std::vector<double>{}, {0.8}, {0.8, NAN, 0.9}, {NAN}, std::vector<double>(1000, 0.5)}) {
+    for (const auto& values : {std::vector<double>{}, {0.8}, {0.8, NAN, 0.9}, {NAN}, std::vector<double>(1000, 0.5)}) {
       const Terminal terminal{.columns = columns, .unicode = true};
       const std::string plot = line_plot({.title = "t", .values = values}, terminal);
       CHECK(std::count(plot.begin(), plot.end(), '\n') == 1 + 12 + 2);

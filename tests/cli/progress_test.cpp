@@ -90,8 +90,7 @@ TEST_CASE("the bar adapts to the width of the terminal") {
 }
 
 TEST_CASE("figures of a diverging run") {
-  const auto fields =
-      training_fields({.loss = -std::nan(""), .accuracy = 0.1, .images_per_second = INFINITY});
+  const auto fields = training_fields({.loss = -std::nan(""), .accuracy = 0.1, .images_per_second = INFINITY});
   CHECK(fields[0] == "loss nan");
   CHECK(fields[2] == "0 images/s");
 }

@@ -16,8 +16,8 @@ void write(const std::string& folder) {
   writer.add_scalar("one value", full({1}, 2.5), -1);
   writer.add_scalar("not finite", NAN, 3);
   writer.add_scalars("both", {{"train", 1.0}, {"te/st", 2.0}}, 7);
-  writer.add_histogram(
-      "values", tensor({-2.0, -1e-13, 0.0, 0.5, 0.5, 3e20, double(NAN), double(INFINITY)}, kDouble), 2);
+  writer.add_histogram("values", tensor({-2.0, -1e-13, 0.0, 0.5, 0.5, 3e20, double(NAN), double(INFINITY)}, kDouble),
+                       2);
   writer.add_histogram("nothing", full({3}, NAN), 2);
   writer.add_histogram("integers", arange(4, kLong), 2);
   writer.add_image("gray", full({1, 2, 3}, 0.5), 1);

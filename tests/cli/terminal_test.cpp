@@ -66,8 +66,7 @@ TEST_CASE("a file is not a terminal: no colours, a width of COLUMNS or 80") {
 }
 
 TEST_CASE("the locale determines Unicode support; LC_ALL takes precedence over LANG") {
-  Environment all("LC_ALL", nullptr), type("LC_CTYPE", nullptr), lang("LANG", "en_US.UTF-8"),
-      term("TERM", "xterm");
+  Environment all("LC_ALL", nullptr), type("LC_CTYPE", nullptr), lang("LANG", "en_US.UTF-8"), term("TERM", "xterm");
   CHECK(detect_terminal(1).unicode);
   {
     Environment c("LC_ALL", "C");

@@ -11,9 +11,7 @@ using tandem::cli::find_codec;
 using tandem::cli::TextCodec;
 
 namespace {
-bool mentions(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 }  // namespace
 
 TEST_CASE("characters that are spread over tokens come out whole") {

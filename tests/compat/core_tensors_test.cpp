@@ -11,9 +11,7 @@ static int fail(const std::string& text, const torch::Tensor& t) {
   return static_cast<int>(text.size()) + static_cast<int>(t.dim());
 }
 static torch::Tensor concat(torch::Tensor a, torch::Tensor b) { return torch::cat({a, b}); }
-static std::string concat(const std::string& text, const torch::Tensor& t) {
-  return text + std::to_string(t.dim());
-}
+static std::string concat(const std::string& text, const torch::Tensor& t) { return text + std::to_string(t.dim()); }
 static bool check_index(bool valid, const torch::Tensor&) { return valid; }
 
 namespace {
@@ -115,8 +113,7 @@ TEST_CASE("kinds of tensors") {
 }
 
 TEST_CASE("printing") {
-  CHECK(text_of(torch::tensor({1.5, -2., 0.}).to(torch::kDouble)) ==
-        " 1.5000\n-2.0000\n 0.0000\n[ CPUDoubleType{3} ]");
+  CHECK(text_of(torch::tensor({1.5, -2., 0.}).to(torch::kDouble)) == " 1.5000\n-2.0000\n 0.0000\n[ CPUDoubleType{3} ]");
   CHECK(text_of(torch::tensor({1, 20})) == "  1\n 20\n[ CPULongType{2} ]");
   CHECK(text_of(torch::tensor({true, false})) == " 1\n 0\n[ CPUBoolType{2} ]");
   CHECK(text_of(torch::ones({1, 2}, torch::kHalf)) == " 1  1\n[ CPUHalfType{1,2} ]");

@@ -37,8 +37,7 @@ TEST_CASE("errors") {
   CHECK(message_of([] {
           TORCH_CHECK(1 > 2, "sizes ", torch::zeros({2, 3}).sizes(), " on ", torch::kCPU);
         }) == "sizes [2, 3] on cpu");
-  CHECK_THROWS_AS(throw c10::Error({__func__, __FILE__, static_cast<uint32_t>(__LINE__)}, "text"),
-                  std::exception);
+  CHECK_THROWS_AS(throw c10::Error({__func__, __FILE__, static_cast<uint32_t>(__LINE__)}, "text"), std::exception);
   CHECK(message_of([] { throw c10::Error("text", nullptr); }) == "text");
   CHECK_THROWS_AS(C10_THROW_ERROR(ValueError, "bad"), c10::ValueError);
   CHECK_THROWS_AS(TORCH_CHECK_INDEX(false, "index ", 3), c10::IndexError);

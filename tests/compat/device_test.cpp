@@ -62,8 +62,7 @@ TEST_CASE("equal devices are the same key") {
   ++uses[torch::kCPU];
   ++uses[torch::Device("cpu")];
   CHECK(uses.size() == 1);
-  CHECK(std::hash<torch::Device>()(torch::Device("cpu")) ==
-        std::hash<torch::Device>()(torch::ones({1}).device()));
+  CHECK(std::hash<torch::Device>()(torch::Device("cpu")) == std::hash<torch::Device>()(torch::ones({1}).device()));
 }
 
 TEST_CASE("the only CPU device is printed without an index") {

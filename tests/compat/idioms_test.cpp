@@ -8,9 +8,7 @@ namespace {
 
 struct BlockImpl : torch::nn::Module {
   BlockImpl(int64_t in, int64_t out) : fc(register_module("fc", torch::nn::Linear(in, out))) {}
-  torch::Tensor forward(const torch::Tensor& x) {
-    return F::relu(fc->forward(x), F::ReLUFuncOptions().inplace(true));
-  }
+  torch::Tensor forward(const torch::Tensor& x) { return F::relu(fc->forward(x), F::ReLUFuncOptions().inplace(true)); }
   torch::nn::Linear fc;
 };
 TORCH_MODULE(Block);
@@ -51,8 +49,7 @@ TEST_CASE("modules in shared pointers and in Sequential") {
 
 TEST_CASE("optimizers, schedulers and learning rates") {
   auto net = std::make_shared<Net>();
-  torch::optim::Adam adam(net->parameters(),
-                          torch::optim::AdamOptions(2e-4).betas(std::make_tuple(0.5, 0.5)));
+  torch::optim::Adam adam(net->parameters(), torch::optim::AdamOptions(2e-4).betas(std::make_tuple(0.5, 0.5)));
   torch::optim::SGD sgd(net->parameters(), /*lr=*/0.01);
   torch::optim::StepLR schedule(sgd, /*step_size=*/1, /*gamma=*/0.5);
   schedule.step();
@@ -72,8 +69,7 @@ TEST_CASE("optimizers, schedulers and learning rates") {
 
 TEST_CASE("losses as modules and functions") {
   auto input = torch::randn({3, 5}), target = torch::tensor({1, 0, 4});
-  torch::nn::CrossEntropyLoss loss(
-      torch::nn::CrossEntropyLossOptions().reduction(torch::kSum).label_smoothing(0.1));
+  torch::nn::CrossEntropyLoss loss(torch::nn::CrossEntropyLossOptions().reduction(torch::kSum).label_smoothing(0.1));
   CHECK(loss(input, target).dim() == 0);
   CHECK(torch::nn::MSELoss()(input, input).item<float>() == 0);
   CHECK(F::mse_loss(input, input + 2, F::MSELossFuncOptions(torch::kNone)).sizes() == input.sizes());

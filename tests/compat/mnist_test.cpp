@@ -72,8 +72,7 @@ TEST_CASE("the MNIST example learns") {
   torch::NoGradGuard no_grad;
   model.eval();
   auto output = model.forward(data);
-  double test_loss =
-      torch::nll_loss(output, targets, /*weight=*/{}, torch::Reduction::Sum).template item<float>();
+  double test_loss = torch::nll_loss(output, targets, /*weight=*/{}, torch::Reduction::Sum).template item<float>();
   CHECK(test_loss / 20 < 0.5 * first);
   auto pred = output.argmax(1);
   CHECK(pred.eq(targets).sum().template item<int64_t>() > 15);

@@ -26,10 +26,9 @@ TEST_CASE("augmentation: padding, crops, flips, resampling") {
   CHECK(image.fliplr().fliplr().equal(image));
   CHECK(image.rot90(4, {2, 3}).equal(image));
   CHECK(image.swapaxes(2, 3).equal(image.transpose(2, 3)));
-  const auto larger = F::interpolate(image, F::InterpolateFuncOptions()
-                                                .size(std::vector<int64_t>({16, 16}))
-                                                .mode(torch::kBilinear)
-                                                .align_corners(false));
+  const auto larger = F::interpolate(
+      image,
+      F::InterpolateFuncOptions().size(std::vector<int64_t>({16, 16})).mode(torch::kBilinear).align_corners(false));
   CHECK(larger.sizes() == torch::IntArrayRef({2, 3, 16, 16}));
   CHECK(F::normalize(image, F::NormalizeFuncOptions().dim(1)).norm(2, {1}).allclose(torch::ones({2, 8, 8})));
 }

@@ -20,9 +20,7 @@ inline Tensor twice(const Tensor& x) { return x + x; }
 }  // namespace torch
 namespace torch::data::datasets {
 struct Counting : Dataset<Counting> {
-  Example<> get(size_t i) override {
-    return {full({2}, static_cast<double>(i)), tensor(static_cast<int64_t>(i))};
-  }
+  Example<> get(size_t i) override { return {full({2}, static_cast<double>(i)), tensor(static_cast<int64_t>(i))}; }
   optional<size_t> size() const override { return 5; }
 };
 }  // namespace torch::data::datasets
@@ -69,8 +67,7 @@ TEST_CASE("all three namespaces at once are not ambiguous") {
   torch::optim::SGD sgd(net.parameters(), torch::optim::SGDOptions(0.1));
   CHECK(user::norm_of(net.fc).item<float>() >= 0);
   CHECK(user::with_index(torch::arange(3)).equal(torch::tensor({1, 2})));
-  static_assert(std::is_same_v<at::Tensor, torch::Tensor> &&
-                std::is_same_v<c10::IntArrayRef, at::IntArrayRef>);
+  static_assert(std::is_same_v<at::Tensor, torch::Tensor> && std::is_same_v<c10::IntArrayRef, at::IntArrayRef>);
 }
 
 // std::optional and Tandem's are one type, and so are their nullopts.
@@ -108,8 +105,7 @@ TEST_CASE("irange counts as LibTorch's does") {
   for (const auto i : c10::irange(2, 0)) counted.push_back(i);
   for (const auto i : c10::irange(-2)) counted.push_back(i);
   CHECK(counted == std::vector<int64_t>{0, 1, 2, 10, 20});
-  for (const auto i : c10::irange(std::size_t{1}))
-    static_assert(std::is_same_v<decltype(i), const std::size_t>);
+  for (const auto i : c10::irange(std::size_t{1})) static_assert(std::is_same_v<decltype(i), const std::size_t>);
 }
 
 TEST_CASE("errors are caught by kind") {
@@ -137,12 +133,10 @@ double sum_of(const torch::Tensor& t) {
 TEST_CASE("AT_DISPATCH calls with the element type of the dtype") {
   for (const auto dtype : {torch::kF32, torch::kF64, torch::kF16, torch::kI32, torch::kI64, torch::kU8}) {
     const auto t = torch::full({3}, 2, torch::dtype(dtype));
-    CHECK(AT_DISPATCH_ALL_TYPES_AND(torch::kHalf, t.scalar_type(), "sum",
-                                    [&] { return sum_of<scalar_t>(t); }) == 6);
+    CHECK(AT_DISPATCH_ALL_TYPES_AND(torch::kHalf, t.scalar_type(), "sum", [&] { return sum_of<scalar_t>(t); }) == 6);
   }
   const auto integers = torch::ones({3}, torch::kLong);
-  CHECK(AT_DISPATCH_INDEX_TYPES(integers.scalar_type(), "sum", [&] { return sum_of<index_t>(integers); }) ==
-        3);
+  CHECK(AT_DISPATCH_INDEX_TYPES(integers.scalar_type(), "sum", [&] { return sum_of<index_t>(integers); }) == 3);
   std::string text;
   try {
     AT_DISPATCH_FLOATING_TYPES(integers.scalar_type(), "my_kernel", [&] { text = "called"; });

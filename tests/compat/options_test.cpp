@@ -41,8 +41,7 @@ TEST_CASE("tensor options are set and read one by one") {
   CHECK(both.requires_grad());
   CHECK(both.pinned_memory_opt() == true);
   CHECK(both.memory_format_opt() == c10::nullopt);
-  CHECK(torch::memory_format(at::MemoryFormat::ChannelsLast).memory_format_opt() ==
-        at::MemoryFormat::ChannelsLast);
+  CHECK(torch::memory_format(at::MemoryFormat::ChannelsLast).memory_format_opt() == at::MemoryFormat::ChannelsLast);
   CHECK(torch::dtype<int64_t>().dtype() == torch::kLong);
   CHECK(torch::TensorOptions().requires_grad(c10::nullopt).has_requires_grad() == false);
   const auto options = torch::ones(2, torch::kDouble).options();
@@ -144,8 +143,7 @@ TEST_CASE("reductions as numbers, and arguments for libraries") {
   const auto x = torch::rand({2, 4, 3});
   const auto w = torch::ones({4}), b = torch::zeros({4});
   CHECK(torch::batch_norm(x, w, b, b, w, false, 0.1, 1e-5, true).sizes() == x.sizes());
-  CHECK(torch::batch_norm(x, {}, {}, {}, {}, true, 0.1, 1e-5, torch::globalContext().userEnabledCuDNN())
-            .defined());
+  CHECK(torch::batch_norm(x, {}, {}, {}, {}, true, 0.1, 1e-5, torch::globalContext().userEnabledCuDNN()).defined());
   CHECK(torch::instance_norm(x, w, b, {}, {}, true, 0.1, 1e-5, false).defined());
   CHECK(torch::group_norm(x, 2, w, b, 1e-5, true).defined());
   CHECK(torch::layer_norm(x, {3}, {}, {}, 1e-5, true).defined());

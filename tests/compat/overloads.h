@@ -61,8 +61,7 @@ std::string show(const torch::ExpandingArray<N>& array) {
 
 /// The operands available to a line.
 struct Given {
-  torch::Tensor t =
-      (torch::arange(20, torch::kFloat) * 7).remainder(11).view({4, 5});  // distinct values within a row
+  torch::Tensor t = (torch::arange(20, torch::kFloat) * 7).remainder(11).view({4, 5});  // distinct values within a row
   torch::Tensor u = torch::arange(3, torch::kFloat).view({1, 3, 1});
   torch::Tensor n = torch::arange(2, torch::kLong);
   torch::Tensor m = torch::arange(4, torch::kLong) > 1;

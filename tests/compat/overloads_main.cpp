@@ -13,9 +13,7 @@ std::vector<std::string> split(std::istream& in) {
   return out;
 }
 
-bool refused(const std::string& line) {
-  return line.ends_with("->  throws") || line.ends_with("->  does not compile");
-}
+bool refused(const std::string& line) { return line.ends_with("->  throws") || line.ends_with("->  does not compile"); }
 
 int compare(const std::vector<std::string>& own, const std::vector<std::string>& expected) {
   std::size_t failed = own.size() == expected.size() ? 0 : 1;

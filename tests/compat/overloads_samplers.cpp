@@ -84,8 +84,8 @@ void add_samplers(Lines& lines) {
     for (const size_t replicas : {1, 2, 3, 5})
       for (const bool duplicates : {false, true}) {
         if (replicas > 2 * size) continue;  // LibTorch returns indices out of range
-        const std::string call = "(" + std::to_string(size) + ", " + std::to_string(replicas) +
-                                 (duplicates ? ", true)" : ", false)");
+        const std::string call =
+            "(" + std::to_string(size) + ", " + std::to_string(replicas) + (duplicates ? ", true)" : ", false)");
         lines.add(("DistributedSequentialSampler" + call).c_str(), [&](const auto&) {
           return show(shares<DistributedSequentialSampler>(size, replicas, duplicates, false));
         });

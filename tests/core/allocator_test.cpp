@@ -36,8 +36,7 @@ std::size_t process_bytes(bool in_memory) {
   REQUIRE(file != nullptr);
   REQUIRE(std::fscanf(file, "%ld %ld", &all, &resident) == 2);
   std::fclose(file);
-  return static_cast<std::size_t>(in_memory ? resident : all) *
-         static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return static_cast<std::size_t>(in_memory ? resident : all) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
 // While it lives, the process can grow by at most `bytes`.

@@ -75,8 +75,7 @@ TEST_CASE("blocks of random sizes keep their bytes, whichever thread frees them"
   Exchange exchange;
   std::array<bool, 4> good{};
   std::vector<std::thread> threads;
-  for (unsigned i = 0; i < good.size(); ++i)
-    threads.emplace_back([&, i] { good[i] = work(exchange, i + 1); });
+  for (unsigned i = 0; i < good.size(); ++i) threads.emplace_back([&, i] { good[i] = work(exchange, i + 1); });
   for (std::thread& thread : threads) thread.join();
   for (const bool one : good) CHECK(one);
   for (const Block& block : exchange.blocks) CHECK(end(block));

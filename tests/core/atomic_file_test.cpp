@@ -173,8 +173,7 @@ TEST_CASE("character devices and pipes are written directly") {
   }
   CHECK(S_ISCHR(status_of("/dev/null").st_mode));
   CHECK(status_of("/dev/null").st_ino == before.st_ino);
-  CHECK_THROWS_WITH_AS(write_file_atomically("/dev/full", "x"), Contains("cannot write /dev/full: No space"),
-                       Error);
+  CHECK_THROWS_WITH_AS(write_file_atomically("/dev/full", "x"), Contains("cannot write /dev/full: No space"), Error);
 
   const std::string pipe = folder / "pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
@@ -241,8 +240,7 @@ TEST_CASE("leftovers of killed writers are removed, next to the target and by na
   TempFolder folder;
   std::filesystem::create_directory(folder / "deep");
   REQUIRE(::symlink("deep/b", (folder / "a").c_str()) == 0);
-  for (const char* name :
-       {"deep/.b.12-0.tmp", "deep/.b.mine.tmp", "deep/.c.12-0.tmp", "deep/b", ".a.12-0.tmp"})
+  for (const char* name : {"deep/.b.12-0.tmp", "deep/.b.mine.tmp", "deep/.c.12-0.tmp", "deep/b", ".a.12-0.tmp"})
     write_file(folder / name, "x");
   remove_leftovers_of(folder / "a");
   CHECK(!std::filesystem::exists(folder / "deep/.b.12-0.tmp"));
@@ -257,14 +255,12 @@ TEST_CASE("errors name the path and the reason") {
   TempFolder folder;
   write_file(folder / "plain", "x");
   const std::string missing = folder / "none/a", under_file = folder / "plain/a";
-  CHECK(error_of([&] { AtomicFile{missing}; }) ==
-        "cannot write " + missing + ": no such folder: " + (folder / "none"));
+  CHECK(error_of([&] { AtomicFile{missing}; }) == "cannot write " + missing + ": no such folder: " + (folder / "none"));
   CHECK(error_of([&] { AtomicFile{under_file}; }) ==
         "cannot write " + under_file + ": " + (folder / "plain") + " is not a folder");
   CHECK_THROWS_WITH_AS(AtomicFile{folder.path()}, Contains("it is a folder"), Error);
   CHECK_THROWS_WITH_AS(AtomicFile{""}, Contains("cannot write"), Error);
-  CHECK_THROWS_WITH_AS(AtomicFile{"/proc/tandem"}, Contains("cannot write /proc/tandem: folder /proc"),
-                       Error);
+  CHECK_THROWS_WITH_AS(AtomicFile{"/proc/tandem"}, Contains("cannot write /proc/tandem: folder /proc"), Error);
   if (::geteuid() != 0) {
     REQUIRE(::chmod(folder.path().c_str(), 0555) == 0);
     CHECK_THROWS_WITH_AS(AtomicFile{folder / "b"}, Contains("Permission denied"), Error);

@@ -32,8 +32,8 @@ void for_products(const Conv2dShape& s, F f) {
 
 // A residual, a relu and kept weights give the same bits as whole passes over the plain output.
 template <class T>
-void check_inference(const Conv2dShape& s, const std::vector<T>& x, const std::vector<T>& w,
-                     const std::vector<T>& bias, std::vector<T> y, std::mt19937& random) {
+void check_inference(const Conv2dShape& s, const std::vector<T>& x, const std::vector<T>& w, const std::vector<T>& bias,
+                     std::vector<T> y, std::mt19937& random) {
   const auto size = [](const auto& v) { return static_cast<int64_t>(v.size()); };
   const auto residual = random_values<T>(size(y), random);
   const Tensor weight = empty({size(w)}, TensorOptions(scalar_type_of<T>));
@@ -41,8 +41,7 @@ void check_inference(const Conv2dShape& s, const std::vector<T>& x, const std::v
   KeptWeight kept;
   const auto run = [&](const T* added, bool relu, KeptWeight* keep) {
     return on_any_threads<T>(size(y), [&](T* out) {
-      cpu::conv2d_forward<T>(s, x.data(), weight.data_ptr<T>(), bias.data(), out,
-                             {added, relu, keep, &weight});
+      cpu::conv2d_forward<T>(s, x.data(), weight.data_ptr<T>(), bias.data(), out, {added, relu, keep, &weight});
     });
   };
   const auto same = [](const std::vector<T>& a, const std::vector<T>& b) {
@@ -66,8 +65,7 @@ void check_shape(const Conv2dShape& s, std::mt19937& random) {
   const auto w = random_values<T>(s.out_channels * s.depth(), random);
   const auto bias = random_values<T>(s.out_channels, random);
   const auto dy = random_values<T>(s.batch * s.out_channels * s.out_plane(), random);
-  std::vector<double> y_want(dy.size(), 0.0), dx_want(x.size(), 0.0), dw_want(w.size(), 0.0),
-      db_want(bias.size(), 0.0);
+  std::vector<double> y_want(dy.size(), 0.0), dx_want(x.size(), 0.0), dw_want(w.size(), 0.0), db_want(bias.size(), 0.0);
   for_products(s, [&](std::size_t ix, std::size_t iw, std::size_t iy) {
     y_want[iy] += static_cast<double>(x[ix]) * static_cast<double>(w[iw]);
     dx_want[ix] += static_cast<double>(dy[iy]) * static_cast<double>(w[iw]);
@@ -75,33 +73,30 @@ void check_shape(const Conv2dShape& s, std::mt19937& random) {
   });
   std::vector<double> with_bias = y_want;
   for (std::size_t i = 0; i < dy.size(); ++i) {
-    const std::size_t o =
-        i / static_cast<std::size_t>(s.out_plane()) % static_cast<std::size_t>(s.out_channels);
+    const std::size_t o = i / static_cast<std::size_t>(s.out_plane()) % static_cast<std::size_t>(s.out_channels);
     with_bias[i] += static_cast<double>(bias[o]);
     db_want[o] += static_cast<double>(dy[i]);
   }
-  INFO("batch ", s.batch, " in ", s.in_channels, "x", s.in_h, "x", s.in_w, " out ", s.out_channels,
-       " kernel ", s.kernel_h, "x", s.kernel_w, " stride ", s.p.stride[0], ",", s.p.stride[1], " pad ",
-       s.p.padding[0], ",", s.p.padding[1], " dilation ", s.p.dilation[0], ",", s.p.dilation[1], " groups ",
-       s.p.groups);
+  INFO("batch ", s.batch, " in ", s.in_channels, "x", s.in_h, "x", s.in_w, " out ", s.out_channels, " kernel ",
+       s.kernel_h, "x", s.kernel_w, " stride ", s.p.stride[0], ",", s.p.stride[1], " pad ", s.p.padding[0], ",",
+       s.p.padding[1], " dilation ", s.p.dilation[0], ",", s.p.dilation[1], " groups ", s.p.groups);
   const auto size = [](const auto& v) { return static_cast<int64_t>(v.size()); };
   const double limit = tolerance<T> * 5;
-  CHECK(worst_error(on_any_threads<T>(
-                        size(dy), [&](T* y) { cpu::conv2d_forward<T>(s, x.data(), w.data(), nullptr, y); }),
-                    y_want) < limit);
-  const std::vector<T> y = on_any_threads<T>(
-      size(dy), [&](T* out) { cpu::conv2d_forward<T>(s, x.data(), w.data(), bias.data(), out); });
+  CHECK(
+      worst_error(on_any_threads<T>(size(dy), [&](T* y) { cpu::conv2d_forward<T>(s, x.data(), w.data(), nullptr, y); }),
+                  y_want) < limit);
+  const std::vector<T> y =
+      on_any_threads<T>(size(dy), [&](T* out) { cpu::conv2d_forward<T>(s, x.data(), w.data(), bias.data(), out); });
   CHECK(worst_error(y, with_bias) < limit);
   check_inference(s, x, w, bias, y, random);
-  CHECK(worst_error(on_any_threads<T>(
-                        size(x), [&](T* dx) { cpu::conv2d_backward_input<T>(s, dy.data(), w.data(), dx); }),
-                    dx_want) < limit);
-  CHECK(worst_error(on_any_threads<T>(
-                        size(w), [&](T* dw) { cpu::conv2d_backward_weight<T>(s, x.data(), dy.data(), dw); }),
-                    dw_want) < limit);
+  CHECK(
+      worst_error(on_any_threads<T>(size(x), [&](T* dx) { cpu::conv2d_backward_input<T>(s, dy.data(), w.data(), dx); }),
+                  dx_want) < limit);
   CHECK(worst_error(
-            on_any_threads<T>(size(bias), [&](T* db) { cpu::conv2d_backward_bias<T>(s, dy.data(), db); }),
-            db_want) < limit);
+            on_any_threads<T>(size(w), [&](T* dw) { cpu::conv2d_backward_weight<T>(s, x.data(), dy.data(), dw); }),
+            dw_want) < limit);
+  CHECK(worst_error(on_any_threads<T>(size(bias), [&](T* db) { cpu::conv2d_backward_bias<T>(s, dy.data(), db); }),
+                    db_want) < limit);
   std::vector<T> dw(w.size());
   const auto db = on_any_threads<T>(
       size(bias), [&](T* out) { cpu::conv2d_backward_weight<T>(s, x.data(), dy.data(), dw.data(), out); });
@@ -120,9 +115,7 @@ Conv2dShape random_shape(std::mt19937& random) {
   s.p.padding[0] = pick(random, 0, 3), s.p.padding[1] = pick(random, 0, 3);
   s.p.dilation[0] = pick(random, 0, 1) ? 1 : pick(random, 1, 3),
   s.p.dilation[1] = pick(random, 0, 1) ? 1 : pick(random, 1, 3);
-  const auto least = [](int64_t k, int64_t d, int64_t p) {
-    return std::max<int64_t>(1, d * (k - 1) + 1 - 2 * p);
-  };
+  const auto least = [](int64_t k, int64_t d, int64_t p) { return std::max<int64_t>(1, d * (k - 1) + 1 - 2 * p); };
   s.in_h = least(s.kernel_h, s.p.dilation[0], s.p.padding[0]) + pick(random, 0, 9);
   s.in_w = least(s.kernel_w, s.p.dilation[1], s.p.padding[1]) + pick(random, 0, 9);
   return s;
@@ -202,22 +195,12 @@ TEST_CASE_TEMPLATE("conv2d equals its definition with wide planes", T, float, do
 
 TEST_CASE_TEMPLATE("conv2d: LeNet's layers, depthwise, pointwise, strided, one image", T, float, double) {
   std::mt19937 random(12);
-  check_shape<T>({.batch = 18,
-                  .in_channels = 1,
-                  .in_h = 28,
-                  .in_w = 28,
-                  .out_channels = 20,
-                  .kernel_h = 3,
-                  .kernel_w = 3},
-                 random);
-  check_shape<T>({.batch = 35,
-                  .in_channels = 20,
-                  .in_h = 13,
-                  .in_w = 13,
-                  .out_channels = 50,
-                  .kernel_h = 5,
-                  .kernel_w = 5},
-                 random);
+  check_shape<T>(
+      {.batch = 18, .in_channels = 1, .in_h = 28, .in_w = 28, .out_channels = 20, .kernel_h = 3, .kernel_w = 3},
+      random);
+  check_shape<T>(
+      {.batch = 35, .in_channels = 20, .in_h = 13, .in_w = 13, .out_channels = 50, .kernel_h = 5, .kernel_w = 5},
+      random);
   check_shape<T>({.batch = 17,
                   .in_channels = 24,
                   .in_h = 9,
@@ -299,8 +282,7 @@ TEST_CASE("conv2d: an infinite input reaches only the weights that read it") {
 TEST_CASE("conv2d: empty batch, and positions that no output reads") {
   std::mt19937 random(13);
   check_shape<float>(
-      {.batch = 0, .in_channels = 2, .in_h = 5, .in_w = 5, .out_channels = 3, .kernel_h = 2, .kernel_w = 2},
-      random);
+      {.batch = 0, .in_channels = 2, .in_h = 5, .in_w = 5, .out_channels = 3, .kernel_h = 2, .kernel_w = 2}, random);
   check_shape<float>({.batch = 16,
                       .in_channels = 2,
                       .in_h = 8,

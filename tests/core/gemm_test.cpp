@@ -13,8 +13,7 @@ struct Problem {
   cpu::GemmArgs<T> args;
   std::vector<T> a, b, c;
 
-  Problem(int64_t m, int64_t n, int64_t k, bool trans_a, bool trans_b, std::mt19937& random,
-          int64_t batch = 1) {
+  Problem(int64_t m, int64_t n, int64_t k, bool trans_a, bool trans_b, std::mt19937& random, int64_t batch = 1) {
     args = {.m = m, .n = n, .k = k, .trans_a = trans_a, .trans_b = trans_b, .batch = batch};
     args.lda = (trans_a ? m : k) + pick(random, 0, 3);
     args.ldb = (trans_b ? n == 0 ? 0 : k : n) + pick(random, 0, 3);
@@ -42,8 +41,7 @@ struct Problem {
           sum += static_cast<double>(pa[args.trans_a ? p * args.lda + i : i * args.lda + p]) *
                  static_cast<double>(pb[args.trans_b ? j * args.ldb + p : p * args.ldb + j]);
         double& to = out[static_cast<std::size_t>(batch * args.batch_stride_c + i * args.ldc + j)];
-        to = static_cast<double>(args.alpha) * sum +
-             (args.beta == 0 ? 0 : static_cast<double>(args.beta) * to);
+        to = static_cast<double>(args.alpha) * sum + (args.beta == 0 ? 0 : static_cast<double>(args.beta) * to);
       }
     }
   }
@@ -77,8 +75,7 @@ TEST_CASE_TEMPLATE("gemm equals a triple loop on random shapes", T, float, doubl
 TEST_CASE_TEMPLATE("gemm: one and a few rows times a large matrix", T, float, double) {
   std::mt19937 random(4);
   for (int64_t m = 1; m <= 5; ++m)
-    for (const auto& size :
-         {std::pair<int64_t, int64_t>{771, 389}, {4321, 67}, {67, 4321}, {9001, 9}, {2, 40001}})
+    for (const auto& size : {std::pair<int64_t, int64_t>{771, 389}, {4321, 67}, {67, 4321}, {9001, 9}, {2, 40001}})
       for (const bool trans_b : {false, true}) {
         const int64_t n = size.first, k = size.second;
         Problem<T> problem(m, n, k, pick(random, 0, 1), trans_b, random);
@@ -119,8 +116,7 @@ TEST_CASE_TEMPLATE("gemm on integers is exact", T, int64_t, int32_t, int16_t) {
 TEST_CASE("gemm on bytes wraps") {
   const uint8_t a = 20, b = 20;
   uint8_t c = 1;
-  cpu::gemm<uint8_t>(
-      {.m = 1, .n = 1, .k = 1, .a = &a, .lda = 1, .b = &b, .ldb = 1, .c = &c, .ldc = 1, .beta = 1});
+  cpu::gemm<uint8_t>({.m = 1, .n = 1, .k = 1, .a = &a, .lda = 1, .b = &b, .ldb = 1, .c = &c, .ldc = 1, .beta = 1});
   CHECK(c == 145);  // 401 mod 256
   const int8_t x = -100, y = 100;
   int8_t z = 0;
@@ -134,18 +130,10 @@ TEST_CASE("gemm: NaN propagates, even against zero; beta 0 does not read C") {
     std::vector<float> c(static_cast<std::size_t>(20 * n), NAN);
     a[3 * 30 + 7] = NAN;
     b[8 * static_cast<std::size_t>(n)] = INFINITY;
-    cpu::gemm<float>({.m = 20,
-                      .n = n,
-                      .k = 30,
-                      .a = a.data(),
-                      .lda = 30,
-                      .b = b.data(),
-                      .ldb = n,
-                      .c = c.data(),
-                      .ldc = n});
+    cpu::gemm<float>(
+        {.m = 20, .n = n, .k = 30, .a = a.data(), .lda = 30, .b = b.data(), .ldb = n, .c = c.data(), .ldc = n});
     for (int64_t i = 0; i < 20; ++i)
-      for (int64_t j = 0; j < n; ++j)
-        CHECK(std::isnan(c[static_cast<std::size_t>(i * n + j)]) == (i == 3 || j == 0));
+      for (int64_t j = 0; j < n; ++j) CHECK(std::isnan(c[static_cast<std::size_t>(i * n + j)]) == (i == 3 || j == 0));
   }
 }
 
@@ -157,8 +145,7 @@ TEST_CASE_TEMPLATE("dot", T, float, double, int32_t) {
     for (std::size_t i = 0; i < x.size(); ++i) want += static_cast<double>(x[i]) * static_cast<double>(y[i]);
     const auto got = on_any_threads<T>(1, [&](T* out) { *out = cpu::dot<T>(n, x.data(), 1, y.data(), 1); });
     CHECK(std::abs(static_cast<double>(got[0]) - want) <= 1e-3 * (1 + std::abs(want)));
-    const auto strided =
-        on_any_threads<T>(1, [&](T* out) { *out = cpu::dot<T>(n / 3, x.data(), 3, y.data(), 2); });
+    const auto strided = on_any_threads<T>(1, [&](T* out) { *out = cpu::dot<T>(n / 3, x.data(), 3, y.data(), 2); });
     double want_strided = 0;
     for (std::size_t i = 0; i < static_cast<std::size_t>(n / 3); ++i)
       want_strided += static_cast<double>(x[3 * i]) * static_cast<double>(y[2 * i]);

@@ -50,8 +50,7 @@ std::vector<T> on_any_threads(int64_t count, F compute) {
   std::vector<T> first;
   for (int threads : {1, 2, 5}) {
     set_num_threads(threads);
-    std::vector<T> out(static_cast<std::size_t>(count),
-                       std::is_floating_point_v<T> ? static_cast<T>(NAN) : T(77));
+    std::vector<T> out(static_cast<std::size_t>(count), std::is_floating_point_v<T> ? static_cast<T>(NAN) : T(77));
     compute(out.data());
     if (first.empty()) first = out;
     REQUIRE(out.size() == first.size());

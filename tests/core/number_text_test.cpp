@@ -28,8 +28,7 @@ TEST_CASE("numbers look as printf writes them") {
                                  double{INFINITY}, -double{INFINITY}, std::nan("")})
         for (const int width : {0, 3, 12}) compare(value, style, precision, width);
       for (int i = 0; i < 300; ++i) {
-        const double any = std::bit_cast<double>(draw()),
-                     near = static_cast<double>(draw() % 2000000) / 1000 - 1000;
+        const double any = std::bit_cast<double>(draw()), near = static_cast<double>(draw() % 2000000) / 1000 - 1000;
         if (std::isfinite(any)) compare(any, style, precision, i % 20);
         compare(near, style, precision, i % 20);
       }

@@ -22,8 +22,8 @@ void check_block(const PhiloxBlock& block, uint32_t a, uint32_t b, uint32_t c, u
 TEST_CASE("Philox4x32-10: known answers") {
   check_block(philox(0, 0, 0), 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8);
   check_block(philox(~0ull, ~0ull, ~0ull), 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd);
-  check_block(philox(0x299f31d0a4093822, 0x0370734413198a2e, 0x85a308d3243f6a88), 0xd16cfe09, 0x94fdcceb,
-              0x5001e420, 0x24126ea1);
+  check_block(philox(0x299f31d0a4093822, 0x0370734413198a2e, 0x85a308d3243f6a88), 0xd16cfe09, 0x94fdcceb, 0x5001e420,
+              0x24126ea1);
 }
 
 TEST_CASE("uniform numbers have 24 and 53 bits and stay below 1") {
@@ -44,8 +44,7 @@ TEST_CASE("logarithm") {
     worst_float = std::max(worst_float, std::abs(random_math::log(x) - exact) / std::abs(exact));
     const double y = ops::detail::open_uniform(uint64_t{word} << 32 | (word * 77u));
     const long double exact_y = std::log(static_cast<long double>(y));
-    worst_double =
-        std::max(worst_double, static_cast<double>(std::abs((random_math::log(y) - exact_y) / exact_y)));
+    worst_double = std::max(worst_double, static_cast<double>(std::abs((random_math::log(y) - exact_y) / exact_y)));
   }
   for (int e = 0; e <= 53; ++e) {
     const double x = std::ldexp(1.0, -e), near = std::nextafter(x, 0.0);
@@ -63,8 +62,7 @@ TEST_CASE("sine and cosine of a fraction of a turn") {
     const auto word = static_cast<uint32_t>(turn >> 32);
     const double angle = 2 * M_PI * word / 4294967296.0;
     const auto a = random_math::sincos_turn(word);
-    worst_float =
-        std::max({worst_float, std::abs(a.sin - std::sin(angle)), std::abs(a.cos - std::cos(angle))});
+    worst_float = std::max({worst_float, std::abs(a.sin - std::sin(angle)), std::abs(a.cos - std::cos(angle))});
     const long double exact = 2 * M_PIl * static_cast<long double>(turn) / 18446744073709551616.0L;
     const auto b = random_math::sincos_turn(turn);
     worst_double = std::max({worst_double, static_cast<double>(std::abs(b.sin - std::sin(exact))),

@@ -11,10 +11,8 @@ using cpu::Pool2dShape;
 
 namespace {
 
-int64_t reference_size(int64_t in, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation,
-                       bool ceil_mode) {
-  const double steps =
-      static_cast<double>(in + 2 * pad - dilation * (kernel - 1) - 1) / static_cast<double>(stride);
+int64_t reference_size(int64_t in, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation, bool ceil_mode) {
+  const double steps = static_cast<double>(in + 2 * pad - dilation * (kernel - 1) - 1) / static_cast<double>(stride);
   int64_t out = static_cast<int64_t>(ceil_mode ? std::ceil(steps) : std::floor(steps)) + 1;
   if (ceil_mode && (out - 1) * stride >= in + pad) --out;
   return out;
@@ -64,8 +62,7 @@ void for_pairs(const Pool2dShape& s, F f) {
                 const int64_t divisor = s.p.divisor_override    ? s.p.divisor_override
                                         : s.p.count_include_pad ? counted
                                                                 : inside;
-                f(static_cast<std::size_t>((plane * s.out_h() + p) * s.out_w() + q),
-                  1.0 / static_cast<double>(divisor),
+                f(static_cast<std::size_t>((plane * s.out_h() + p) * s.out_w() + q), 1.0 / static_cast<double>(divisor),
                   static_cast<std::size_t>((plane * s.in_h + h) * s.in_w + w));
               }
             }
@@ -78,8 +75,7 @@ TEST_CASE_TEMPLATE("average pooling and its gradient", T, float, double) {
   std::mt19937 random(21);
   for (int round = 0; round < 150; ++round) {
     const Pool2dShape s = random_shape(random, true);
-    CHECK(s.out_h() ==
-          reference_size(s.in_h, s.p.kernel[0], s.p.stride[0], s.p.padding[0], 1, s.p.ceil_mode));
+    CHECK(s.out_h() == reference_size(s.in_h, s.p.kernel[0], s.p.stride[0], s.p.padding[0], 1, s.p.ceil_mode));
     const int64_t in = s.planes * s.in_h * s.in_w, out = s.planes * s.out_h() * s.out_w();
     const auto x = random_values<T>(in, random), dy = random_values<T>(out, random);
     std::vector<double> y_want(dy.size(), 0.0), dx_want(x.size(), 0.0);
@@ -87,10 +83,10 @@ TEST_CASE_TEMPLATE("average pooling and its gradient", T, float, double) {
       y_want[o] += static_cast<double>(x[i]) * weight;
       dx_want[i] += static_cast<double>(dy[o]) * weight;
     });
-    CHECK(worst_error(on_any_threads<T>(out, [&](T* y) { cpu::avg_pool2d_forward<T>(s, x.data(), y); }),
-                      y_want) < 1e-5);
-    CHECK(worst_error(on_any_threads<T>(in, [&](T* dx) { cpu::avg_pool2d_backward<T>(s, dy.data(), dx); }),
-                      dx_want) < 1e-5);
+    CHECK(worst_error(on_any_threads<T>(out, [&](T* y) { cpu::avg_pool2d_forward<T>(s, x.data(), y); }), y_want) <
+          1e-5);
+    CHECK(worst_error(on_any_threads<T>(in, [&](T* dx) { cpu::avg_pool2d_backward<T>(s, dy.data(), dx); }), dx_want) <
+          1e-5);
   }
 }
 
@@ -112,8 +108,7 @@ TEST_CASE_TEMPLATE("maximum pooling, its indices and its gradient", T, float, do
         i_want[o] = static_cast<int64_t>(i) % (s.in_h * s.in_w);
       }
     });
-    const auto y =
-        on_any_threads<T>(out, [&](T* to) { cpu::max_pool2d_forward<T>(s, x.data(), to, nullptr); });
+    const auto y = on_any_threads<T>(out, [&](T* to) { cpu::max_pool2d_forward<T>(s, x.data(), to, nullptr); });
     const auto indices = on_any_threads<int64_t>(out, [&](int64_t* to) {
       std::vector<T> values(dy.size());
       cpu::max_pool2d_forward<T>(s, x.data(), values.data(), to);
@@ -129,8 +124,7 @@ TEST_CASE_TEMPLATE("maximum pooling, its indices and its gradient", T, float, do
       dx_want[static_cast<std::size_t>(plane * s.in_h * s.in_w + i_want[o])] += static_cast<double>(dy[o]);
     }
     CHECK(indices == i_want);
-    const auto dx =
-        on_any_threads<T>(in, [&](T* to) { cpu::max_pool2d_backward<T>(s, dy.data(), i_want.data(), to); });
+    const auto dx = on_any_threads<T>(in, [&](T* to) { cpu::max_pool2d_backward<T>(s, dy.data(), i_want.data(), to); });
     CHECK(worst_error(dx, dx_want) < 1e-5);
   }
 }
@@ -164,9 +158,9 @@ TEST_CASE("adaptive average pooling") {
             dx_want[plane * 35 + h * 7 + w] += dy[plane * 6 + p * 2 + q] * weight;
           }
       }
-  CHECK(worst_error(on_any_threads<double>(
-                        12, [&](double* y) { cpu::adaptive_avg_pool2d_forward<double>(s, x.data(), y); }),
-                    y_want) < 1e-12);
+  CHECK(worst_error(
+            on_any_threads<double>(12, [&](double* y) { cpu::adaptive_avg_pool2d_forward<double>(s, x.data(), y); }),
+            y_want) < 1e-12);
   CHECK(worst_error(on_any_threads<double>(
                         70, [&](double* dx) { cpu::adaptive_avg_pool2d_backward<double>(s, dy.data(), dx); }),
                     dx_want) < 1e-12);

@@ -117,9 +117,9 @@ TEST_CASE("a training step: names, shapes, nesting") {
   Profiled profile;
   train_a_step();
   const Trace trace = profile.trace();
-  for (const char* name : {"step", "forward", "Linear", "ReLU", "linear", "relu", "cross_entropy_loss",
-                           "backward", "LinearBackward", "ReluBackward", "relu_backward", "AccumulateGrad",
-                           "SGD::step", "sgd", "zero_grad", "normal_"})
+  for (const char* name :
+       {"step", "forward", "Linear", "ReLU", "linear", "relu", "cross_entropy_loss", "backward", "LinearBackward",
+        "ReluBackward", "relu_backward", "AccumulateGrad", "SGD::step", "sgd", "zero_grad", "normal_"})
     CHECK_MESSAGE(trace.find(name) != nullptr, std::string(name));
   CHECK(nested(trace.spans));
   CHECK(trace.within("forward", "step"));
@@ -353,8 +353,7 @@ struct FakeDevice {
       check(!broken, "the device is gone");
       ++waits;
     };
-    t.elapsed_ms =
-        +[](void* from, void* to) { return *static_cast<double*>(to) - *static_cast<double*>(from); };
+    t.elapsed_ms = +[](void* from, void* to) { return *static_cast<double*>(to) - *static_cast<double*>(from); };
     return t;
   }
 };
@@ -369,8 +368,7 @@ TEST_CASE("device spans: read in batches, timed by events, and events are reused
   {
     StreamTrack track(table, {Device(kCPU, 0), nullptr}, nanoseconds_now(), budget, 10);
     CHECK(FakeDevice::waits == 1);  // for its anchor
-    for (int i = 0; i < 25; ++i)
-      track.add(track.mark(), profiler::detail::Span{.name = "k", .category = "kernel"});
+    for (int i = 0; i < 25; ++i) track.add(track.mark(), profiler::detail::Span{.name = "k", .category = "kernel"});
     CHECK(FakeDevice::waits == 1 + 2 * 2);  // two batches: the last event and a new anchor
     CHECK(FakeDevice::alive <= 1 + 2 * 10);
     track.resolve();

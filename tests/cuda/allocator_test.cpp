@@ -217,9 +217,8 @@ TEST_CASE("out of memory: the error reports the figures, and nothing is lost") {
     text = error.what();
   }
   CHECK(text.find("out of memory on cuda:1: requested 20.0 MiB") != std::string::npos);
-  CHECK(
-      text.find("the GPU has 64.0 MiB, 14.0 MiB free; this process holds 50.0 MiB, 50.0 MiB of it in tensors "
-                "(peak 50.0 MiB)") != std::string::npos);
+  CHECK(text.find("the GPU has 64.0 MiB, 14.0 MiB free; this process holds 50.0 MiB, 50.0 MiB of it in tensors "
+                  "(peak 50.0 MiB)") != std::string::npos);
   CHECK_THROWS_AS(a.allocate(std::size_t{1} << 60, nullptr), Error);
   CHECK(a.use().allocated == 50 * kMiB);
   a.free(x);

@@ -83,10 +83,9 @@ TEST_CASE("a function that reads on the host") {
 
 TEST_CASE("a function that copies from the host, or waits") {
   if (!has_devices(1)) return;
-  CHECK(ends_uncaptured(
-      same_as_eager(6, [](Model& m, optim::Optimizer& o,
-                          const Tensor& x) { return m.step(o, x + ones({100}).to(kDevice)); }),
-      "copies from the host to the device"));
+  CHECK(ends_uncaptured(same_as_eager(6, [](Model& m, optim::Optimizer& o,
+                                            const Tensor& x) { return m.step(o, x + ones({100}).to(kDevice)); }),
+                        "copies from the host to the device"));
   CHECK(ends_uncaptured(same_as_eager(6,
                                       [](Model& m, optim::Optimizer& o, const Tensor& x) {
                                         Tensor out = m.step(o, x);
@@ -169,8 +168,7 @@ TEST_CASE("gradients replaced between calls") {
   if (!has_devices(1)) return;
   Model m;
   optim::SGD optimizer({m.w}, optim::SGDOptions(0.1));
-  cuda::CapturedStep step([&](const Tensor& x) { return m.step(optimizer, x, /*zero=*/false); },
-                          {&optimizer});
+  cuda::CapturedStep step([&](const Tensor& x) { return m.step(optimizer, x, /*zero=*/false); }, {&optimizer});
   const Tensor x = ones({100}).to(kDevice);
   for (int i = 0; i < 5; ++i) step(x);
   CHECK(step.captured());
@@ -309,8 +307,7 @@ TEST_CASE("optimizer state that the recorded step would create") {
   for (int i = 0; i < 4; ++i) step(x);
   CHECK_FALSE(step.captured());
   CHECK(!step.message().empty());
-  CHECK(optimizer.state().size() ==
-        1);  // the failed recording's state is gone, and the step was not repeated
+  CHECK(optimizer.state().size() == 1);  // the failed recording's state is gone, and the step was not repeated
 }
 
 TEST_CASE("destroying the step frees its memory") {

@@ -83,9 +83,7 @@ TEST_CASE("50 replayed steps have the same bits as eager ones, with a changing l
   }
   SUBCASE("Adam") { check_against_eager<optim::Adam>(optim::AdamOptions(0.1).amsgrad(true)); }
   SUBCASE("AdamW") { check_against_eager<optim::AdamW>(optim::AdamWOptions(0.1)); }
-  SUBCASE("RMSprop") {
-    check_against_eager<optim::RMSprop>(optim::RMSpropOptions(0.01).momentum(0.5).centered(true));
-  }
+  SUBCASE("RMSprop") { check_against_eager<optim::RMSprop>(optim::RMSpropOptions(0.01).momentum(0.5).centered(true)); }
   SUBCASE("Adagrad") { check_against_eager<optim::Adagrad>(optim::AdagradOptions(0.1)); }
 }
 
@@ -262,8 +260,7 @@ struct LeNetRun {
 TEST_CASE("a network: convolutions, batch normalisation, pooling, dropout, losses, counters on the device") {
   if (!has_devices(1)) return;
   LeNetRun eager, recorded;
-  cuda::CapturedStep step([&](const Tensor& x, const Tensor& y) { return recorded.step(x, y); },
-                          {&recorded.optimizer});
+  cuda::CapturedStep step([&](const Tensor& x, const Tensor& y) { return recorded.step(x, y); }, {&recorded.optimizer});
   step.watch(*recorded.net);
   const Generator a(5), b(5);
   const Tensor images = on_device(randn({8, 1, 12, 12}));

@@ -24,30 +24,23 @@ void check_conv(const Conv2dParameters& p, int64_t channels, int64_t outs, int64
   CAPTURE(p.stride[0]);
   CAPTURE(p.padding[1]);
   CAPTURE(p.groups);
-  const Tensor input = randn({3, channels, 9, 8}, dtype),
-               weight = randn({outs, channels / p.groups, kernel, 2}, dtype);
-  const Tensor g = randn({3, outs, p.out_size(0, 9, kernel), p.out_size(1, 8, 2)}, dtype),
-               bias = randn({outs}, dtype);
+  const Tensor input = randn({3, channels, 9, 8}, dtype), weight = randn({outs, channels / p.groups, kernel, 2}, dtype);
+  const Tensor g = randn({3, outs, p.out_size(0, 9, kernel), p.out_size(1, 8, 2)}, dtype), bias = randn({outs}, dtype);
   const double near = dtype == kFloat ? 2e-5 : 1e-12;
   for (const Tensor& b : {bias, Tensor()})
-    nearly_same(empty(g.sizes(), dtype), {input, weight, b}, near,
-                [&](const Backend& k, const Tensor& o, const Inputs& in) {
-                  k.conv.forward(o, in[0], in[1], in[2], p);
-                });
+    nearly_same(
+        empty(g.sizes(), dtype), {input, weight, b}, near,
+        [&](const Backend& k, const Tensor& o, const Inputs& in) { k.conv.forward(o, in[0], in[1], in[2], p); });
   nearly_same(empty(input.sizes(), dtype), {g, weight}, near,
-              [&](const Backend& k, const Tensor& o, const Inputs& in) {
-                k.conv.backward_input(o, in[0], in[1], p);
-              });
-  nearly_same(empty(weight.sizes(), dtype), {g, input}, near,
-              [&](const Backend& k, const Tensor& o, const Inputs& in) {
-                k.conv.backward_weight(o, {}, in[0], in[1], p);
-              });
+              [&](const Backend& k, const Tensor& o, const Inputs& in) { k.conv.backward_input(o, in[0], in[1], p); });
+  nearly_same(empty(weight.sizes(), dtype), {g, input}, near, [&](const Backend& k, const Tensor& o, const Inputs& in) {
+    k.conv.backward_weight(o, {}, in[0], in[1], p);
+  });
   nearly_same(empty({outs}, dtype), {g}, near,
               [&](const Backend& k, const Tensor& o, const Inputs& in) { k.conv.backward_bias(o, in[0]); });
-  nearly_same(empty({outs}, dtype), {g, input}, near,
-              [&](const Backend& k, const Tensor& o, const Inputs& in) {
-                k.conv.backward_weight(empty_raw(weight.sizes(), dtype, o.device()), o, in[0], in[1], p);
-              });
+  nearly_same(empty({outs}, dtype), {g, input}, near, [&](const Backend& k, const Tensor& o, const Inputs& in) {
+    k.conv.backward_weight(empty_raw(weight.sizes(), dtype, o.device()), o, in[0], in[1], p);
+  });
 }
 
 }  // namespace
@@ -71,9 +64,8 @@ TEST_CASE("convolution algorithms chosen by timing, and with TF32") {
   globalContext().setBenchmarkCuDNN(false);
   globalContext().setAllowTF32CuDNN(true);
   const Tensor input = randn({2, 4, 9, 8}), weight = randn({5, 4, 3, 3});
-  nearly_same(
-      empty({2, 5, 7, 6}), {input, weight}, 3e-2,
-      [](const Backend& b, const Tensor& o, const Inputs& in) { b.conv.forward(o, in[0], in[1], {}, {}); });
+  nearly_same(empty({2, 5, 7, 6}), {input, weight}, 3e-2,
+              [](const Backend& b, const Tensor& o, const Inputs& in) { b.conv.forward(o, in[0], in[1], {}, {}); });
   globalContext().setAllowTF32CuDNN(false);
 }
 
@@ -107,17 +99,12 @@ TEST_CASE("batches too large for cuDNN are split, and the gradients of the parts
   const Tensor input = randn({images + 4, 1, 2, 1}, kDouble), weight = randn({2, 1, 2, 1}, kDouble);
   const Tensor g = randn({images + 4, 2, 1, 1}, kDouble), bias = randn({2}, kDouble);
   nearly_same(empty(g.sizes(), kDouble), {input, weight, bias}, 1e-12,
-              [](const Backend& k, const Tensor& o, const Inputs& in) {
-                k.conv.forward(o, in[0], in[1], in[2], {});
-              });
+              [](const Backend& k, const Tensor& o, const Inputs& in) { k.conv.forward(o, in[0], in[1], in[2], {}); });
   nearly_same(empty(input.sizes(), kDouble), {g, weight}, 1e-12,
-              [](const Backend& k, const Tensor& o, const Inputs& in) {
-                k.conv.backward_input(o, in[0], in[1], {});
-              });
-  nearly_same(empty(weight.sizes(), kDouble), {g, input}, 1e-9,
-              [](const Backend& k, const Tensor& o, const Inputs& in) {
-                k.conv.backward_weight(o, {}, in[0], in[1], {});
-              });
+              [](const Backend& k, const Tensor& o, const Inputs& in) { k.conv.backward_input(o, in[0], in[1], {}); });
+  nearly_same(
+      empty(weight.sizes(), kDouble), {g, input}, 1e-9,
+      [](const Backend& k, const Tensor& o, const Inputs& in) { k.conv.backward_weight(o, {}, in[0], in[1], {}); });
   nearly_same(empty({2}, kDouble), {g}, 1e-9,
               [](const Backend& k, const Tensor& o, const Inputs& in) { k.conv.backward_bias(o, in[0]); });
 #ifdef TANDEM_CUDA_EMULATION
@@ -153,9 +140,7 @@ struct Convolution {
   }
 
  private:
-  Tensor output(const char* device) const {
-    return empty_raw({2, 4, 6, input.size(3)}, kFloat, Device(device));
-  }
+  Tensor output(const char* device) const { return empty_raw({2, 4, 6, input.size(3)}, kFloat, Device(device)); }
   uint64_t calls_on(const Tensor& out, bool captured = false) const {
     const Tensor x = on_device(input), w = on_device(weight), b = on_device(bias);
     const Capture capture;
@@ -221,8 +206,7 @@ TEST_CASE("products and convolutions launch nothing while a captured step's numb
     Capture capture;
     capture.kernels.begin_numbers(capture.capture);
     CHECK(calls_of(run) == Calls{0, 0});
-    CHECK(capture.kernels.end_numbers(capture.capture) ==
-          concat("launches ", name, " in an optimizer's step"));
+    CHECK(capture.kernels.end_numbers(capture.capture) == concat("launches ", name, " in an optimizer's step"));
   }
 }
 #endif
@@ -239,9 +223,9 @@ TEST_CASE("convolutions take floating-point types only") {
   if (!has_devices(1)) return;
   const Device device("cuda:0");
   const auto integers = [&](IntArrayRef sizes) { return empty_raw(sizes, kLong, device); };
-  CHECK_THROWS_WITH_AS(backend(device).conv.forward(integers({2, 5, 7, 6}), integers({2, 4, 9, 8}),
-                                                    integers({5, 4, 3, 3}), {}, {}),
-                       doctest::Contains("conv2d"), Error);
+  CHECK_THROWS_WITH_AS(
+      backend(device).conv.forward(integers({2, 5, 7, 6}), integers({2, 4, 9, 8}), integers({5, 4, 3, 3}), {}, {}),
+      doctest::Contains("conv2d"), Error);
 }
 
 TEST_CASE("convolutions of half types are computed in float32 and rounded once") {

@@ -25,18 +25,15 @@ data::ImageData on_device(const data::ImageData& data) {
 }
 
 // The result of the path through the host.
-std::vector<std::vector<Tensor>> expected(const data::ImageData& data,
-                                          const data::BatchLoaderOptions& options) {
-  data::BatchLoader loader({data.images, data.labels}, options, [](std::vector<Tensor>& batch) {
-    batch[0] = batch[0].unsqueeze(1).to(kFloat).div_(255);
-  });
+std::vector<std::vector<Tensor>> expected(const data::ImageData& data, const data::BatchLoaderOptions& options) {
+  data::BatchLoader loader({data.images, data.labels}, options,
+                           [](std::vector<Tensor>& batch) { batch[0] = batch[0].unsqueeze(1).to(kFloat).div_(255); });
   std::vector<std::vector<Tensor>> out;
   while (auto batch = loader.next()) out.push_back(*batch);
   return out;
 }
 
-void check_loader(const data::ImageData& data, const data::ImageData& there,
-                  const data::BatchLoaderOptions& options) {
+void check_loader(const data::ImageData& data, const data::ImageData& there, const data::BatchLoaderOptions& options) {
   const auto batches = expected(data, options);
   data::ImageLoader loader(there, options);
   CHECK(loader.batches() - options.first_batch == static_cast<int64_t>(batches.size()));
@@ -60,8 +57,7 @@ TEST_CASE("batches gathered on a device equal the host's for the same seed and e
     for (const auto& there : places)
       for (const int64_t epoch : {0, 3}) {
         check_loader(data, there, {.batch_size = 10, .shuffle = true, .seed = 9, .epoch = epoch});
-        check_loader(data, there,
-                     {.batch_size = 10, .shuffle = true, .drop_last = true, .seed = 9, .epoch = epoch});
+        check_loader(data, there, {.batch_size = 10, .shuffle = true, .drop_last = true, .seed = 9, .epoch = epoch});
         check_loader(data, there, {.batch_size = 16, .seed = 9, .first_batch = 1});
       }
   }
@@ -91,12 +87,10 @@ TEST_CASE("an index out of range") {
 TEST_CASE("host batches on their way to a device") {
   if (!has_devices(1)) return;
   const data::ImageData data = pictures(50, 6, 6);
-  const data::BatchLoaderOptions options{
-      .batch_size = 8, .shuffle = true, .workers = 2, .seed = 4, .pin_memory = true};
+  const data::BatchLoaderOptions options{.batch_size = 8, .shuffle = true, .workers = 2, .seed = 4, .pin_memory = true};
   const auto batches = expected(data, options);
-  data::BatchLoader loader({data.images, data.labels}, options, [](std::vector<Tensor>& batch) {
-    batch[0] = batch[0].unsqueeze(1).to(kFloat).div_(255);
-  });
+  data::BatchLoader loader({data.images, data.labels}, options,
+                           [](std::vector<Tensor>& batch) { batch[0] = batch[0].unsqueeze(1).to(kFloat).div_(255); });
   const Stream side(kDevice);
   data::DeviceFeeder feeder(loader, side);
   std::vector<Tensor> sums;
@@ -107,8 +101,7 @@ TEST_CASE("host batches on their way to a device") {
     CHECK(testing::identical((*found)[1].cpu(), batch[1]));
   }
   CHECK_FALSE(feeder.next().has_value());
-  for (std::size_t i = 0; i < batches.size(); ++i)
-    CHECK(testing::identical(sums[i].cpu(), batches[i][0] * 2));
+  for (std::size_t i = 0; i < batches.size(); ++i) CHECK(testing::identical(sums[i].cpu(), batches[i][0] * 2));
 }
 
 TEST_CASE("memory statistics of a device") {
@@ -146,7 +139,6 @@ TEST_CASE("copies between the host and a device, across dtypes and strides") {
         CHECK(testing::identical(there.t().to(Device("cpu:0"), x.dtype()), x.t().contiguous()));
         Tensor target = zeros({4, 6}, TensorOptions(kDevice).dtype(dtype));
         target.copy_(x.sizes() == target.sizes() ? x : x.t(), non_blocking);
-        CHECK(testing::identical(target.cpu(),
-                                 (x.sizes() == target.sizes() ? x : x.t()).to(dtype).contiguous()));
+        CHECK(testing::identical(target.cpu(), (x.sizes() == target.sizes() ? x : x.t()).to(dtype).contiguous()));
       }
 }

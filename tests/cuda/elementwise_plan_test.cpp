@@ -94,9 +94,7 @@ TEST_CASE("tiles cover every element of a transposing copy once") {
 }
 
 TEST_CASE("no tiles for copies along rows, narrow copies or small copies") {
-  const auto tiles = [](const Tensor& out, const Tensor& in) {
-    return can_transpose(make_plan<2>({&out, &in}));
-  };
+  const auto tiles = [](const Tensor& out, const Tensor& in) { return can_transpose(make_plan<2>({&out, &in})); };
   const Tensor x = tandem::empty({100, 100});
   CHECK(tiles(x, x.t()));
   CHECK_FALSE(tiles(x, x));

@@ -37,8 +37,8 @@ TEST_CASE("without a device every entry point says so") {
 TEST_CASE("a device that does not exist") {
   if (!has_devices(1)) return;
   const int count = device_count(kCUDA);
-  CHECK_THROWS_WITH_AS(resolve(Device(kCUDA, static_cast<DeviceIndex>(count))),
-                       doctest::Contains("this process has"), Error);
+  CHECK_THROWS_WITH_AS(resolve(Device(kCUDA, static_cast<DeviceIndex>(count))), doctest::Contains("this process has"),
+                       Error);
   CHECK_THROWS_AS(cuda_impl::gpu_of(count), Error);
   CHECK(cuda_impl::gpu_of(0).memory > 0);
 }

@@ -44,9 +44,8 @@ void check_scatter(IntArrayRef sizes, int64_t dim, int64_t size, ScalarType dtyp
   for (auto& s : out_sizes) s += 1;  // larger than the index
   const Tensor out = numbers(out_sizes, dtype), source = numbers(sizes, dtype), index = crowded(sizes, size);
   const auto run = [&](auto kernel) {
-    same_bits(out, {index, source}, [&](const Backend& b, const Tensor& o, const Inputs& in) {
-      (b.index.*kernel)(o, dim, in[0], in[1]);
-    });
+    same_bits(out, {index, source},
+              [&](const Backend& b, const Tensor& o, const Inputs& in) { (b.index.*kernel)(o, dim, in[0], in[1]); });
   };
   run(&IndexKernels::scatter);
   if (dtype != kHalf) run(&IndexKernels::scatter_add);
@@ -77,11 +76,9 @@ TEST_CASE("scatter and scatter_add along each dimension") {
 
 TEST_CASE("scatter_add between tensors of any strides") {
   if (!has_devices(1)) return;
-  const Tensor out = randn({8, 40}).t(), source = randn({50, 6, 2}).select(2, 1),
-               index = crowded({6, 50}, 40).t();
-  same_bits(out, {index, source}, [](const Backend& b, const Tensor& o, const Inputs& in) {
-    b.index.scatter_add(o, 0, in[0], in[1]);
-  });
+  const Tensor out = randn({8, 40}).t(), source = randn({50, 6, 2}).select(2, 1), index = crowded({6, 50}, 40).t();
+  same_bits(out, {index, source},
+            [](const Backend& b, const Tensor& o, const Inputs& in) { b.index.scatter_add(o, 0, in[0], in[1]); });
 }
 
 TEST_CASE("an index out of range is reported, and writes nothing") {
@@ -98,8 +95,7 @@ TEST_CASE("an index out of range is reported, and writes nothing") {
     CHECK(testing::identical(on_host(out), tensor({static_cast<float>(count - 2), 0.f, 0.f})));
     const Tensor read = on_device(ones({count}));
     backend(device).index.gather(read, on_device(ones({3})), 0, on_device(index));
-    CHECK_THROWS_WITH_AS(tandem::synchronize(device), doctest::Contains("dimension 0 has size 3"),
-                         IndexError);
+    CHECK_THROWS_WITH_AS(tandem::synchronize(device), doctest::Contains("dimension 0 has size 3"), IndexError);
     CHECK(on_host(read).sum().item<float>() == static_cast<float>(count - 2));
   }
 }
@@ -108,10 +104,9 @@ TEST_CASE("an index into an empty dimension is rejected immediately") {
   if (!has_devices(1)) return;
   const int64_t dims[] = {1}, sizes[] = {0}, strides[] = {1};
   const Tensor at = on_device(zeros({3}, kLong)), out = on_device(zeros({3}, kLong));
-  const IndexedDims bounds{
-      .operation = "index", .dims = dims, .sizes = sizes, .strides = strides, .wrap = true};
-  CHECK_THROWS_WITH_AS(backend(kCUDA).index.offsets(out, at, bounds),
-                       doctest::Contains("dimension 1 has size 0"), IndexError);
+  const IndexedDims bounds{.operation = "index", .dims = dims, .sizes = sizes, .strides = strides, .wrap = true};
+  CHECK_THROWS_WITH_AS(backend(kCUDA).index.offsets(out, at, bounds), doctest::Contains("dimension 1 has size 0"),
+                       IndexError);
 }
 
 TEST_CASE("offsets and get") {
@@ -119,8 +114,7 @@ TEST_CASE("offsets and get") {
   const Tensor first = randint(5, {4, 1}), second = randint(6, {3}) - 6;
   const int64_t dims[] = {0, 1}, sizes[] = {5, 6}, strides[] = {60, 10};
   const auto offsets = [&](const Backend& b, const Tensor& o, const Inputs& in) {
-    b.index.offsets(o, in,
-                    {.operation = "index", .dims = dims, .sizes = sizes, .strides = strides, .wrap = true});
+    b.index.offsets(o, in, {.operation = "index", .dims = dims, .sizes = sizes, .strides = strides, .wrap = true});
   };
   same_bits(empty({4, 3}, kLong), {first, second}, offsets);
   for (const ScalarType dtype : {kFloat, kByte, kShort, kDouble})
@@ -140,9 +134,8 @@ TEST_CASE("gather along each dimension") {
   for (const ScalarType dtype : {kFloat, kBool, kHalf, kLong})
     for (int64_t dim = 0; dim < 2; ++dim) {
       const Tensor in = numbers({9, 11}, dtype).t();
-      same_bits(
-          empty({7, 8}, dtype), {in, randint(7, {8, 7}).t()},
-          [&](const Backend& b, const Tensor& o, const Inputs& x) { b.index.gather(o, x[0], dim, x[1]); });
+      same_bits(empty({7, 8}, dtype), {in, randint(7, {8, 7}).t()},
+                [&](const Backend& b, const Tensor& o, const Inputs& x) { b.index.gather(o, x[0], dim, x[1]); });
     }
 }
 
@@ -194,8 +187,7 @@ TEST_CASE("triangles") {
   if (!has_devices(1)) return;
   for (const bool upper : {false, true})
     for (const int64_t diagonal : {-100, -2, 0, 1, 100})
-      for (const Tensor& x :
-           {randn({3, 5, 7}), randn({3, 7, 5}).transpose(1, 2), randn({1, 4}), randn({4, 1})})
+      for (const Tensor& x : {randn({3, 5, 7}), randn({3, 7, 5}).transpose(1, 2), randn({1, 4}), randn({4, 1})})
         same_bits(empty(x.sizes()), {x}, [&](const Backend& b, const Tensor& o, const Inputs& in) {
           b.index.triangle(o, in[0], diagonal, upper);
         });

@@ -25,8 +25,7 @@ const std::vector<Line> kLines = {{{}, 0},          {{1}, 0},          {{10}, 0}
 Tensor sample(IntArrayRef sizes, ScalarType type, uint64_t seed = 3) {
   Generator generator(seed);
   if (is_floating_point(type)) return randn(sizes, generator, TensorOptions(type));
-  return randint(type == kBool ? 0 : -40, type == kBool ? 2 : 40, sizes, generator, TensorOptions(kLong))
-      .to(type);
+  return randint(type == kBool ? 0 : -40, type == kBool ? 2 : 40, sizes, generator, TensorOptions(kLong)).to(type);
 }
 Tensor like(const Tensor& t, Device device) { return empty_raw(t.sizes(), t.dtype(), device); }
 
@@ -55,18 +54,16 @@ TEST_CASE("softmax agrees with the CPU") {
         const Tensor y = to_cuda(x), h = to_cuda(g), here = like(x, kCPU), there = like(x, cuda0());
         const auto& a = backend(x).softmax;
         const auto& b = backend(y).softmax;
-        INFO(std::string(name(type)), " elements ", x.numel(), " dims ", x.dim(), " dim ", line.dim,
-             " specials ", specials);
+        INFO(std::string(name(type)), " elements ", x.numel(), " dims ", x.dim(), " dim ", line.dim, " specials ",
+             specials);
         const auto check = [&] { CHECK(near(there.cpu(), here, tolerance_of(type))); };
         a.softmax(here, x, line.dim), b.softmax(there, y, line.dim), check();
         if (specials) continue;
         const Tensor out = here.clone(), out_there = there;
-        a.softmax_backward(here, g, out, line.dim), b.softmax_backward(there, h, out_there, line.dim),
-            check();
+        a.softmax_backward(here, g, out, line.dim), b.softmax_backward(there, h, out_there, line.dim), check();
         a.log_softmax(here, x, line.dim), b.log_softmax(there, y, line.dim), check();
         const Tensor log = here.clone(), log_there = to_cuda(log);
-        a.log_softmax_backward(here, g, log, line.dim), b.log_softmax_backward(there, h, log_there, line.dim),
-            check();
+        a.log_softmax_backward(here, g, log, line.dim), b.log_softmax_backward(there, h, log_there, line.dim), check();
       }
 }
 
@@ -90,8 +87,8 @@ TEST_CASE("scans agree with the CPU") {
       for (const bool reverse : {false, true}) {
         const Tensor x = sample(line.sizes, type), y = to_cuda(x);
         const Tensor here = like(x, kCPU), there = like(x, cuda0());
-        INFO(std::string(name(type)), " elements ", x.numel(), " dims ", x.dim(), " dim ", line.dim,
-             " reverse ", reverse);
+        INFO(std::string(name(type)), " elements ", x.numel(), " dims ", x.dim(), " dim ", line.dim, " reverse ",
+             reverse);
         // Sums near 0 keep the error of the larger partial sums.
         const double tolerance = type == kDouble ? 1e-10 : tolerance_of(type);
         backend(x).scan.cumsum(here, x, line.dim, reverse);
@@ -112,8 +109,7 @@ TEST_CASE("sorting produces the CPU's order, including ties and NaN") {
   if (!has_devices(1)) return;
   for (const ScalarType type : {kFloat, kDouble, kLong, kInt, kShort, kByte, kChar, kBool})
     for (const Line& line : kLines) {
-      if (type != kFloat && line.sizes != std::vector<int64_t>{3, 2052} &&
-          line.sizes != std::vector<int64_t>{37, 10})
+      if (type != kFloat && line.sizes != std::vector<int64_t>{3, 2052} && line.sizes != std::vector<int64_t>{37, 10})
         continue;  // the types differ only in their keys
       Tensor x = type == kByte ? sample(line.sizes, kInt).abs().to(kByte) : sample(line.sizes, type);
       if (type == kFloat) x = with_specials(x);
@@ -126,8 +122,7 @@ TEST_CASE("sorting produces the CPU's order, including ties and NaN") {
                      w = empty_raw(sizes, type, cuda0()), j = empty_raw(sizes, kLong, cuda0());
         run(backend(x).sort, v, i, x);
         run(backend(y).sort, w, j, y);
-        INFO(std::string(name(type)), " elements ", x.numel(), " dims ", x.dim(), " dim ", line.dim, " size ",
-             size);
+        INFO(std::string(name(type)), " elements ", x.numel(), " dims ", x.dim(), " dim ", line.dim, " size ", size);
         CHECK(near(j.cpu(), i, 0));
         CHECK(near(w.cpu(), v, 0));
       };
@@ -136,10 +131,9 @@ TEST_CASE("sorting produces the CPU's order, including ties and NaN") {
         check(n, [&](const SortKernels& k, const Tensor& v, const Tensor& i, const Tensor& in) {
           k.sort(v, i, in, line.dim, down);
         });
-        check(std::min<int64_t>(n, 3),
-              [&](const SortKernels& k, const Tensor& v, const Tensor& i, const Tensor& in) {
-                k.topk(v, i, in, line.dim, std::min<int64_t>(n, 3), down);
-              });
+        check(std::min<int64_t>(n, 3), [&](const SortKernels& k, const Tensor& v, const Tensor& i, const Tensor& in) {
+          k.topk(v, i, in, line.dim, std::min<int64_t>(n, 3), down);
+        });
         if (n == 0) continue;
         check(1, [&](const SortKernels& k, const Tensor& v, const Tensor& i, const Tensor& in) {
           k.kth(v, i, in, line.dim, n / 2, down);
@@ -160,8 +154,7 @@ TEST_CASE("weighted samples equal the CPU's") {
       for (const bool replacement : {true, false}) {
         const int64_t samples = replacement ? 77 : (columns + 1) / 2;
         const auto draw = generator.next();
-        const Tensor a = empty_raw({rows, samples}, kLong, kCPU),
-                     b = empty_raw({rows, samples}, kLong, cuda0());
+        const Tensor a = empty_raw({rows, samples}, kLong, kCPU), b = empty_raw({rows, samples}, kLong, cuda0());
         backend(a).random.multinomial(a, weights, replacement, draw);
         backend(b).random.multinomial(b, there, replacement, draw);
         INFO("rows ", rows, " columns ", columns, " replacement ", replacement);

@@ -63,8 +63,7 @@ TEST_CASE("batched and empty products") {
 TEST_CASE("linear, with and without bias") {
   if (!has_devices(1)) return;
   for (const ScalarType dtype : {kFloat, kDouble})
-    for (const auto& [m, n, k] :
-         {std::array<int64_t, 3>{5, 7, 3}, {1, 4, 6}, {8, 1, 6}, {3, 5, 1}, {128, 10, 84}})
+    for (const auto& [m, n, k] : {std::array<int64_t, 3>{5, 7, 3}, {1, 4, 6}, {8, 1, 6}, {3, 5, 1}, {128, 10, 84}})
       for (int twice = 0; twice < 2; ++twice) {  // the plan is created, then found
         const Tensor x = numbers({m, k}, dtype), bias = numbers({n}, dtype);
         for (const Tensor& w : {numbers({n, k}, dtype), numbers({k, n}, dtype).t()})

@@ -53,8 +53,7 @@ TEST_CASE("classification losses agree with the CPU") {
           const Tensor target = randint(0, sizes[1], {sizes[0], sizes[2]}, generator, TensorOptions(kLong));
           const Tensor weight = plain ? Tensor() : sample({sizes[1]}, type, 12).abs();
           const ClassLoss loss{reduction, plain ? -100 : 1, plain ? 0 : 0.2};
-          const auto a = losses(false, scores, target, weight, loss),
-                     b = losses(true, scores, target, weight, loss);
+          const auto a = losses(false, scores, target, weight, loss), b = losses(true, scores, target, weight, loss);
           for (std::size_t i = 0; i < a.size(); ++i) {
             INFO(std::string(name(type)), " ", sizes[0], " x ", sizes[1], " x ", sizes[2], " reduction ",
                  static_cast<int>(reduction), " plain ", plain, " result ", i);
@@ -102,8 +101,8 @@ TEST_CASE("batch normalisation agrees with the CPU") {
         };
         const auto a = run(false), b = run(true);
         for (std::size_t i = 0; i < a.size(); ++i) {
-          INFO(std::string(name(type)), " ", sizes[0], " x ", sizes[1], " x ", sizes[2], " plain ", plain,
-               " result ", i);
+          INFO(std::string(name(type)), " ", sizes[0], " x ", sizes[1], " x ", sizes[2], " plain ", plain, " result ",
+               i);
           CHECK(near(b[i], a[i], i == 4 || i == 5 ? tolerance_of(type) * 50 : tolerance_of(type) * 2));
         }
       }

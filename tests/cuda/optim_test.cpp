@@ -37,8 +37,7 @@ void expect_cpu_values(const Options& options, ScalarType dtype) {
   const double tolerance = dtype == kFloat ? 1e-5 : 1e-13;
   for (std::size_t i = 0; i < here.size(); ++i) {
     std::string why;
-    const bool close =
-        testing::close(there[i].detach().to(Device("cpu:0")), here[i].detach(), tolerance, &why);
+    const bool close = testing::close(there[i].detach().to(Device("cpu:0")), here[i].detach(), tolerance, &why);
     CHECK_MESSAGE(close, why);
   }
 }

@@ -29,9 +29,7 @@ void change_each(const Key& key, F f) {
     }
   };
   std::apply(
-      [&](const auto&... field) {
-        (change(const_cast<std::remove_cvref_t<decltype(field)>&>(field), change), ...);
-      },
+      [&](const auto&... field) { (change(const_cast<std::remove_cvref_t<decltype(field)>&>(field), change), ...); },
       key.fields());
 }
 
@@ -125,8 +123,7 @@ TEST_CASE("pooling outputs with an input in their window") {
           for (int32_t dilation = 1; dilation <= 4; ++dilation)
             for (int ceil_mode = 0; ceil_mode <= 1; ++ceil_mode) {
               if (in + 2 * pad < dilation * (kernel - 1) + 1) continue;
-              const auto out =
-                  static_cast<int32_t>(window_count(in, kernel, stride, pad, dilation, ceil_mode != 0));
+              const auto out = static_cast<int32_t>(window_count(in, kernel, stride, pad, dilation, ceil_mode != 0));
               const PoolAxis axis{in, out, kernel, stride, pad, dilation};
               ++cases;
               for (int32_t o = 0; o < out; ++o) {

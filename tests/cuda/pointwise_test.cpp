@@ -70,9 +70,7 @@ const std::vector<Layout>& layouts() {
       {"every other element", last_times_two,
        [](const Tensor& t, const Sizes& s) { return s.empty() ? t : t.slice(-1, 0, 2 * s.back(), 2); }},
       {"not aligned",
-       [](const Sizes& s) {
-         return Sizes{std::accumulate(s.begin(), s.end(), int64_t{1}, std::multiplies<>()) + 1};
-       },
+       [](const Sizes& s) { return Sizes{std::accumulate(s.begin(), s.end(), int64_t{1}, std::multiplies<>()) + 1}; },
        [](const Tensor& t, const Sizes& s) { return t.slice(0, 1).view(s); }},
       {"one row", last_only, [](const Tensor& t, const Sizes&) { return t; }},
       {"one column", column, [](const Tensor& t, const Sizes&) { return t; }},
@@ -81,8 +79,7 @@ const std::vector<Layout>& layouts() {
   return all;
 }
 // Whole vectors in every row, no whole vectors, more than one block, three dimensions, one element, none.
-const std::vector<std::vector<int64_t>> shapes{{6, 64}, {5, 7}, {4099}, {3, 5, 48}, {2, 3000},
-                                               {},      {1},    {0},    {3, 0}};
+const std::vector<std::vector<int64_t>> shapes{{6, 64}, {5, 7}, {4099}, {3, 5, 48}, {2, 3000}, {}, {1}, {0}, {3, 0}};
 
 /// The same numbers in base and view, for every dtype: small integers including zeros for integers; for
 /// floating point values in (-2, 2), or special values that are hard for functions.
@@ -95,8 +92,7 @@ Tensor values(ScalarType type, const std::vector<int64_t>& sizes, Values kind, u
     const double stumbles[] = {0.0,  -0.0, 1.0,   -1.0, INFINITY, -INFINITY, NAN,  1e-40, 3e5,
                                -7e8, 88.0, -87.5, 0.5,  -0.5,     2.5,       1e30, -1e-7, 20.0};
     if (kind == Values::kAny)
-      for (int64_t i = 0; i < t.numel(); i += 3)
-        t.data_ptr<double>()[i] = stumbles[(i / 3) % std::ssize(stumbles)];
+      for (int64_t i = 0; i < t.numel(); i += 3) t.data_ptr<double>()[i] = stumbles[(i / 3) % std::ssize(stumbles)];
   } else {
     t.random_(type == kByte || type == kBool ? 0 : -9, 10, generator);
     if (kind == Values::kNotZero) t.masked_fill_(t.eq(0), 3);
@@ -110,8 +106,7 @@ Tensor values(ScalarType type, const std::vector<int64_t>& sizes, Values kind, u
 struct Pair {
   Tensor cpu, cuda;
 };
-Pair operand(ScalarType type, const std::vector<int64_t>& sizes, const Layout& layout, Values kind,
-             uint64_t seed) {
+Pair operand(ScalarType type, const std::vector<int64_t>& sizes, const Layout& layout, Values kind, uint64_t seed) {
   const Tensor base = values(type, layout.base(sizes), kind, seed), there = base.to(gpu);
   return {layout.view(base, sizes), layout.view(there, sizes)};
 }
@@ -144,8 +139,7 @@ void over_layouts(ScalarType out_type, ScalarType in_type, std::size_t count, Va
         CAPTURE(which);
         std::vector<Tensor> here, there;
         for (std::size_t k = 0; k < count; ++k) {
-          const Pair p =
-              operand(in_type, sizes, k == which ? layout : layouts()[0], kind, 100 * k + sizes.size());
+          const Pair p = operand(in_type, sizes, k == which ? layout : layouts()[0], kind, 100 * k + sizes.size());
           here.push_back(p.cpu), there.push_back(p.cuda);
         }
         const Layout& out = which == count ? layout : layouts()[0];
@@ -318,23 +312,19 @@ TEST_CASE("copies across rows use tiles") {
     check(arange(8 * 1031).view({8, 1031}), square);
     check(arange(1031 * 8).view({1031, 8}), square);
     check(arange(3 * 40 * 50).view({3, 40, 50}), [](const Tensor& t) { return t.permute({2, 0, 1}); });
-    check(arange(4 * 33 * 9 * 10).view({4, 33, 9, 10}), [](const Tensor& t) {
-      return t.permute({0, 2, 3, 1});
-    });
+    check(arange(4 * 33 * 9 * 10).view({4, 33, 9, 10}), [](const Tensor& t) { return t.permute({0, 2, 3, 1}); });
     check(arange(100 * 70).view({100, 70}), [](const Tensor& t) { return t.slice(1, 3, 60).t(); });
     check(arange(100 * 70).view({100, 70}), [](const Tensor& t) { return t.flip({0}).t().flip({0, 1}); });
   }
 }
 
-TEST_CASE(
-    "integer division by zero: an error immediately for a number, at the next synchronisation for a tensor") {
+TEST_CASE("integer division by zero: an error immediately for a number, at the next synchronisation for a tensor") {
   if (!has_devices(1)) return;
   for (const ScalarType type : {kByte, kInt, kLong}) {
     const Tensor x = tandem::full({100}, 7, type).to(gpu), zero = tandem::zeros({1}, type).to(gpu);
     CHECK_THROWS_WITH_AS(tandem::remainder(x, 0), doctest::Contains("integer division by zero"), Error);
     const Tensor y = tandem::remainder(x, zero);
-    CHECK_THROWS_WITH_AS(static_cast<void>(y.cpu()), doctest::Contains("remainder: integer division by zero"),
-                         Error);
+    CHECK_THROWS_WITH_AS(static_cast<void>(y.cpu()), doctest::Contains("remainder: integer division by zero"), Error);
     CHECK(testing::identical(y.cpu(), tandem::zeros({100}, type)));  // reported once
     CHECK(tandem::remainder(tandem::empty({0}, type).to(gpu), 0).numel() == 0);
   }

@@ -24,30 +24,25 @@ void check_max(const Pooled& c, ScalarType dtype, bool with_nan) {
   const int64_t oh = c.p.out_size(0, c.h), ow = c.p.out_size(1, c.w);
   Tensor x = randint(6, {4, c.h, c.w}).to(dtype);  // with ties
   if (with_nan) x.masked_fill_(randint(5, {4, c.h, c.w}) == 0, NAN);
-  const Tensor indices = empty({4, oh, ow}, kLong), out = empty({4, oh, ow}, dtype),
-               g = randn({4, oh, ow}, dtype);
+  const Tensor indices = empty({4, oh, ow}, kLong), out = empty({4, oh, ow}, dtype), g = randn({4, oh, ow}, dtype);
   same_bits(indices, {x}, [&](const Backend& b, const Tensor& o, const Inputs& in) {
     b.pool.max_forward(empty_raw(o.sizes(), dtype, o.device()), o, in[0], c.p);
   });
-  nearly_same(out, {x}, 0, [&](const Backend& b, const Tensor& o, const Inputs& in) {
-    b.pool.max_forward(o, {}, in[0], c.p);
-  });
+  nearly_same(out, {x}, 0,
+              [&](const Backend& b, const Tensor& o, const Inputs& in) { b.pool.max_forward(o, {}, in[0], c.p); });
   backend(kCPU).pool.max_forward(out, indices, x, c.p);
-  same_bits(empty(x.sizes(), dtype), {g, indices}, [&](const Backend& b, const Tensor& o, const Inputs& in) {
-    b.pool.max_backward(o, in[0], in[1], c.p);
-  });
-  same_bits(
-      empty(out.sizes(), dtype), {randn(x.sizes(), dtype), indices},
-      [&](const Backend& b, const Tensor& o, const Inputs& in) { b.pool.max_gather(o, in[0], in[1], c.p); });
+  same_bits(empty(x.sizes(), dtype), {g, indices},
+            [&](const Backend& b, const Tensor& o, const Inputs& in) { b.pool.max_backward(o, in[0], in[1], c.p); });
+  same_bits(empty(out.sizes(), dtype), {randn(x.sizes(), dtype), indices},
+            [&](const Backend& b, const Tensor& o, const Inputs& in) { b.pool.max_gather(o, in[0], in[1], c.p); });
 }
 
 void check_average(const Pooled& c, ScalarType dtype) {
   const int64_t oh = c.p.out_size(0, c.h), ow = c.p.out_size(1, c.w);
   same_bits(empty({4, oh, ow}, dtype), {randn({4, c.h, c.w}, dtype)},
             [&](const Backend& b, const Tensor& o, const Inputs& in) { b.pool.avg_forward(o, in[0], c.p); });
-  nearly_same(
-      empty({4, c.h, c.w}, dtype), {randn({4, oh, ow}, dtype)}, tolerance(dtype),
-      [&](const Backend& b, const Tensor& o, const Inputs& in) { b.pool.avg_backward(o, in[0], c.p); });
+  nearly_same(empty({4, c.h, c.w}, dtype), {randn({4, oh, ow}, dtype)}, tolerance(dtype),
+              [&](const Backend& b, const Tensor& o, const Inputs& in) { b.pool.avg_backward(o, in[0], c.p); });
 }
 
 }  // namespace
@@ -71,11 +66,9 @@ TEST_CASE("maximum and average pooling and their gradients") {
     }
   check_max(cases[0], kFloat, true);
   check_max(cases[3], kFloat, true);
-  check_max({{.kernel = {3, 2}, .stride = {1, 2}, .padding = {1, 1}, .dilation = {2, 3}}, 9, 8}, kFloat,
-            false);
-  check_max(
-      {{.kernel = {2, 2}, .stride = {1, 1}, .padding = {1, 1}, .dilation = {3, 3}, .ceil_mode = true}, 2, 2},
-      kFloat, false);
+  check_max({{.kernel = {3, 2}, .stride = {1, 2}, .padding = {1, 1}, .dilation = {2, 3}}, 9, 8}, kFloat, false);
+  check_max({{.kernel = {2, 2}, .stride = {1, 1}, .padding = {1, 1}, .dilation = {3, 3}, .ceil_mode = true}, 2, 2},
+            kFloat, false);
 }
 
 TEST_CASE("adaptive average pooling and its gradient") {
@@ -83,12 +76,9 @@ TEST_CASE("adaptive average pooling and its gradient") {
   for (const auto& [h, w, oh, ow] :
        {std::array<int64_t, 4>{7, 5, 3, 2}, {4, 4, 4, 4}, {3, 2, 5, 7}, {40, 30, 1, 1}, {33, 40, 2, 3}})
     for (const ScalarType dtype : {kFloat, kDouble}) {
-      nearly_same(
-          empty({5, oh, ow}, dtype), {randn({5, h, w}, dtype)}, tolerance(dtype),
-          [](const Backend& b, const Tensor& o, const Inputs& in) { b.pool.adaptive_avg_forward(o, in[0]); });
+      nearly_same(empty({5, oh, ow}, dtype), {randn({5, h, w}, dtype)}, tolerance(dtype),
+                  [](const Backend& b, const Tensor& o, const Inputs& in) { b.pool.adaptive_avg_forward(o, in[0]); });
       nearly_same(empty({5, h, w}, dtype), {randn({5, oh, ow}, dtype)}, tolerance(dtype),
-                  [](const Backend& b, const Tensor& o, const Inputs& in) {
-                    b.pool.adaptive_avg_backward(o, in[0]);
-                  });
+                  [](const Backend& b, const Tensor& o, const Inputs& in) { b.pool.adaptive_avg_backward(o, in[0]); });
     }
 }

@@ -49,8 +49,8 @@ void agrees(const Shapes& shapes, const char* name, Fold ReduceKernels::*kernel,
     const Tensor here = outputs(x, mask, out_type, kCPU), there = outputs(x, mask, out_type, cuda0());
     (backend(here).reduce.*kernel)(here, x, mask);
     (backend(there).reduce.*kernel)(there, to_cuda(x), mask);
-    INFO(std::string(name), " ", std::string(tandem::name(in_type)), " mask ", mask, " dims ", x.dim(),
-         " elements ", x.numel());
+    INFO(std::string(name), " ", std::string(tandem::name(in_type)), " mask ", mask, " dims ", x.dim(), " elements ",
+         x.numel());
     CHECK(near(there.cpu(), here, tolerance_of(out_type)));
   });
 }

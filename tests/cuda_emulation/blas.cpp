@@ -28,12 +28,12 @@ bool possible(cublasOperation_t op) { return op == CUBLAS_OP_N || op == CUBLAS_O
 cublasStatus_t enqueue_gemm(cublasHandle_t handle, const char* operation, const Gemm& gemm) {
   if (!valid(gemm)) return CUBLAS_STATUS_INVALID_VALUE;
   if (handle->gpu != host_thread().gpu || !usable(gemm)) return CUBLAS_STATUS_EXECUTION_FAILED;
-  const bool queued = enqueue_library(
-      handle->stream, operation,
-      [gemm, workspace = handle->workspace, bytes = std::min(handle->workspace_bytes, kClobbered)] {
-        clobber(workspace, bytes);
-        run(gemm);
-      });
+  const bool queued =
+      enqueue_library(handle->stream, operation,
+                      [gemm, workspace = handle->workspace, bytes = std::min(handle->workspace_bytes, kClobbered)] {
+                        clobber(workspace, bytes);
+                        run(gemm);
+                      });
   return queued ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
@@ -50,9 +50,8 @@ struct Batch {
 };
 
 template <class T>
-cublasStatus_t gemm(cublasHandle_t handle, const char* api, const Shape& s, const Scales& scales,
-                    const void* a, int lda, const void* b, int ldb, void* c, int ldc, const Batch& batch,
-                    bool tf32 = false) {
+cublasStatus_t gemm(cublasHandle_t handle, const char* api, const Shape& s, const Scales& scales, const void* a,
+                    int lda, const void* b, int ldb, void* c, int ldc, const Batch& batch, bool tf32 = false) {
   return blas_call(api, handle, [&] {
     if (!possible(s.ta) || !possible(s.tb) || scales.alpha == nullptr || scales.beta == nullptr)
       return CUBLAS_STATUS_INVALID_VALUE;
@@ -147,9 +146,7 @@ cublasStatus_t cublasGetVersion_v2(cublasHandle_t, int* version) {
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasGetProperty(libraryPropertyType type, int* value) {
-  *value = type == MAJOR_VERSION   ? CUBLAS_VER_MAJOR
-           : type == MINOR_VERSION ? CUBLAS_VER_MINOR
-                                   : CUBLAS_VER_PATCH;
+  *value = type == MAJOR_VERSION ? CUBLAS_VER_MAJOR : type == MINOR_VERSION ? CUBLAS_VER_MINOR : CUBLAS_VER_PATCH;
   return CUBLAS_STATUS_SUCCESS;
 }
 const char* cublasGetStatusName(cublasStatus_t status) {
@@ -197,44 +194,43 @@ const char* cublasGetStatusString(cublasStatus_t status) {
   }
 }
 
-cublasStatus_t cublasSgemm_v2(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n,
-                              int k, const float* alpha, const float* a, int lda, const float* b, int ldb,
-                              const float* beta, float* c, int ldc) {
+cublasStatus_t cublasSgemm_v2(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
+                              const float* alpha, const float* a, int lda, const float* b, int ldb, const float* beta,
+                              float* c, int ldc) {
   return gemm<float>(h, "cublasSgemm", {ta, tb, m, n, k}, {alpha, beta}, a, lda, b, ldb, c, ldc, {});
 }
-cublasStatus_t cublasDgemm_v2(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n,
-                              int k, const double* alpha, const double* a, int lda, const double* b, int ldb,
+cublasStatus_t cublasDgemm_v2(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
+                              const double* alpha, const double* a, int lda, const double* b, int ldb,
                               const double* beta, double* c, int ldc) {
   return gemm<double>(h, "cublasDgemm", {ta, tb, m, n, k}, {alpha, beta}, a, lda, b, ldb, c, ldc, {});
 }
-cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m,
-                                         int n, int k, const float* alpha, const float* a, int lda,
-                                         long long sa, const float* b, int ldb, long long sb,
-                                         const float* beta, float* c, int ldc, long long sc, int count) {
+cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n,
+                                         int k, const float* alpha, const float* a, int lda, long long sa,
+                                         const float* b, int ldb, long long sb, const float* beta, float* c, int ldc,
+                                         long long sc, int count) {
   return gemm<float>(h, "cublasSgemmStridedBatched", {ta, tb, m, n, k}, {alpha, beta}, a, lda, b, ldb, c, ldc,
                      {sa, sb, sc, count});
 }
-cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m,
-                                         int n, int k, const double* alpha, const double* a, int lda,
-                                         long long sa, const double* b, int ldb, long long sb,
-                                         const double* beta, double* c, int ldc, long long sc, int count) {
-  return gemm<double>(h, "cublasDgemmStridedBatched", {ta, tb, m, n, k}, {alpha, beta}, a, lda, b, ldb, c,
-                      ldc, {sa, sb, sc, count});
+cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n,
+                                         int k, const double* alpha, const double* a, int lda, long long sa,
+                                         const double* b, int ldb, long long sb, const double* beta, double* c, int ldc,
+                                         long long sc, int count) {
+  return gemm<double>(h, "cublasDgemmStridedBatched", {ta, tb, m, n, k}, {alpha, beta}, a, lda, b, ldb, c, ldc,
+                      {sa, sb, sc, count});
 }
 cublasStatus_t cublasGemmEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
                             const void* alpha, const void* a, cudaDataType a_type, int lda, const void* b,
-                            cudaDataType b_type, int ldb, const void* beta, void* c, cudaDataType c_type,
-                            int ldc, cublasComputeType_t compute, cublasGemmAlgo_t) {
+                            cudaDataType b_type, int ldb, const void* beta, void* c, cudaDataType c_type, int ldc,
+                            cublasComputeType_t compute, cublasGemmAlgo_t) {
   return by_type(a_type, b_type, c_type, compute, [&]<class T>(T, bool tf32) {
     return gemm<T>(h, "cublasGemmEx", {ta, tb, m, n, k}, {alpha, beta}, a, lda, b, ldb, c, ldc, {}, tf32);
   });
 }
-cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m,
-                                          int n, int k, const void* alpha, const void* a, cudaDataType a_type,
-                                          int lda, long long sa, const void* b, cudaDataType b_type, int ldb,
-                                          long long sb, const void* beta, void* c, cudaDataType c_type,
-                                          int ldc, long long sc, int count, cublasComputeType_t compute,
-                                          cublasGemmAlgo_t) {
+cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n,
+                                          int k, const void* alpha, const void* a, cudaDataType a_type, int lda,
+                                          long long sa, const void* b, cudaDataType b_type, int ldb, long long sb,
+                                          const void* beta, void* c, cudaDataType c_type, int ldc, long long sc,
+                                          int count, cublasComputeType_t compute, cublasGemmAlgo_t) {
   return by_type(a_type, b_type, c_type, compute, [&]<class T>(T, bool tf32) {
     return gemm<T>(h, "cublasGemmStridedBatchedEx", {ta, tb, m, n, k}, {alpha, beta}, a, lda, b, ldb, c, ldc,
                    {sa, sb, sc, count}, tf32);

@@ -60,16 +60,15 @@ bool known(int32_t epilogue) {
 }
 bool type_fits(const Description& d, cudaDataType type) {
   if (type == CUDA_R_32F)
-    return d.scale == CUDA_R_32F &&
-           (d.compute == CUBLAS_COMPUTE_32F || d.compute == CUBLAS_COMPUTE_32F_PEDANTIC ||
-            d.compute == CUBLAS_COMPUTE_32F_FAST_TF32);
+    return d.scale == CUDA_R_32F && (d.compute == CUBLAS_COMPUTE_32F || d.compute == CUBLAS_COMPUTE_32F_PEDANTIC ||
+                                     d.compute == CUBLAS_COMPUTE_32F_FAST_TF32);
   return type == CUDA_R_64F && d.scale == CUDA_R_64F &&
          (d.compute == CUBLAS_COMPUTE_64F || d.compute == CUBLAS_COMPUTE_64F_PEDANTIC);
 }
 
 // Whether the product is supported, and its sizes.
-cublasStatus_t describe(const Description& d, const Layout& a, const Layout& b, const Layout& c,
-                        const Layout& out, Gemm& g) {
+cublasStatus_t describe(const Description& d, const Layout& a, const Layout& b, const Layout& c, const Layout& out,
+                        Gemm& g) {
   for (const Layout* one : {&b, &c, &out})
     if (one->type != a.type) return CUBLAS_STATUS_NOT_SUPPORTED;
   for (const Layout* one : {&a, &b, &c, &out})
@@ -79,15 +78,12 @@ cublasStatus_t describe(const Description& d, const Layout& a, const Layout& b, 
   const bool ta = d.ta != CUBLAS_OP_N, tb = d.tb != CUBLAS_OP_N;
   const uint64_t m = ta ? a.cols : a.rows, k = ta ? a.rows : a.cols;
   const uint64_t k_of_b = tb ? b.cols : b.rows, n = tb ? b.rows : b.cols;
-  if (k != k_of_b || out.rows != m || out.cols != n || c.rows != m || c.cols != n)
-    return CUBLAS_STATUS_INVALID_VALUE;
-  if (a.batch != out.batch || b.batch != out.batch || c.batch != out.batch)
-    return CUBLAS_STATUS_INVALID_VALUE;
+  if (k != k_of_b || out.rows != m || out.cols != n || c.rows != m || c.cols != n) return CUBLAS_STATUS_INVALID_VALUE;
+  if (a.batch != out.batch || b.batch != out.batch || c.batch != out.batch) return CUBLAS_STATUS_INVALID_VALUE;
   g.is_double = a.type == CUDA_R_64F;
   g.tf32 = d.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
   g.relu = (d.epilogue & CUBLASLT_EPILOGUE_RELU) != 0;
-  g.m = static_cast<int64_t>(m), g.n = static_cast<int64_t>(n), g.k = static_cast<int64_t>(k),
-  g.batch = out.batch;
+  g.m = static_cast<int64_t>(m), g.n = static_cast<int64_t>(n), g.k = static_cast<int64_t>(k), g.batch = out.batch;
   g.a = {nullptr, a.ld, a.stride, ta};
   g.b = {nullptr, b.ld, b.stride, tb};
   g.c = {nullptr, c.ld, c.stride, false};
@@ -96,15 +92,14 @@ cublasStatus_t describe(const Description& d, const Layout& a, const Layout& b, 
 }
 
 // Checks the workspace and the alignments that the algorithm was chosen for.
-cublasStatus_t check_promise(const cublasLtMatmulAlgo_t* algo, const void* const (&operands)[4],
-                             const void* workspace, std::size_t bytes) {
+cublasStatus_t check_promise(const cublasLtMatmulAlgo_t* algo, const void* const (&operands)[4], const void* workspace,
+                             std::size_t bytes) {
   if (bytes > 0 && !usable(workspace, bytes, host_thread().gpu)) return CUBLAS_STATUS_INVALID_VALUE;
   if (algo == nullptr) return CUBLAS_STATUS_SUCCESS;
   const Algorithm& chosen = inside<Algorithm>(algo);
   if (chosen.mark != kMark || bytes < chosen.workspace) return CUBLAS_STATUS_INVALID_VALUE;
   for (int i = 0; i < 4; ++i)
-    if (reinterpret_cast<uintptr_t>(operands[i]) % chosen.alignment[i] != 0)
-      return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (reinterpret_cast<uintptr_t>(operands[i]) % chosen.alignment[i] != 0) return CUBLAS_STATUS_NOT_SUPPORTED;
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -127,16 +122,14 @@ cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
 size_t cublasLtGetVersion() { return CUBLAS_VERSION; }
 const char* cublasLtGetStatusString(cublasStatus_t status) { return cublasGetStatusString(status); }
 
-cublasStatus_t cublasLtMatmulDescInit_internal(cublasLtMatmulDesc_t d, size_t bytes,
-                                               cublasComputeType_t compute, cudaDataType scale) {
+cublasStatus_t cublasLtMatmulDescInit_internal(cublasLtMatmulDesc_t d, size_t bytes, cublasComputeType_t compute,
+                                               cudaDataType scale) {
   if (d == nullptr || bytes < sizeof *d) return CUBLAS_STATUS_INVALID_VALUE;
   inside<Description>(d) = {
-      compute, scale,  CUBLAS_OP_N, CUBLAS_OP_N, CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_POINTER_MODE_HOST,
-      -1,      nullptr};
+      compute, scale, CUBLAS_OP_N, CUBLAS_OP_N, CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_POINTER_MODE_HOST, -1, nullptr};
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* d, cublasComputeType_t compute,
-                                        cudaDataType scale) {
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* d, cublasComputeType_t compute, cudaDataType scale) {
   *d = new cublasLtMatmulDescOpaque_t{};
   return cublasLtMatmulDescInit_internal(*d, sizeof **d, compute, scale);
 }
@@ -144,9 +137,8 @@ cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t d) {
   delete d;
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t opaque,
-                                              cublasLtMatmulDescAttributes_t attr, const void* value,
-                                              size_t bytes) {
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t opaque, cublasLtMatmulDescAttributes_t attr,
+                                              const void* value, size_t bytes) {
   if (opaque == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   Description& d = inside<Description>(opaque);
   switch (attr) {
@@ -173,8 +165,8 @@ cublasStatus_t cublasLtMatrixLayoutInit_internal(cublasLtMatrixLayout_t l, size_
   inside<Layout>(l) = {type, CUBLASLT_ORDER_COL, 1, rows, cols, ld, 0};
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* l, cudaDataType type, uint64_t rows,
-                                          uint64_t cols, int64_t ld) {
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* l, cudaDataType type, uint64_t rows, uint64_t cols,
+                                          int64_t ld) {
   *l = new cublasLtMatrixLayoutOpaque_t{};
   return cublasLtMatrixLayoutInit_internal(*l, sizeof **l, type, rows, cols, ld);
 }
@@ -182,9 +174,8 @@ cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t l) {
   delete l;
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t opaque,
-                                                cublasLtMatrixLayoutAttribute_t attr, const void* value,
-                                                size_t bytes) {
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t opaque, cublasLtMatrixLayoutAttribute_t attr,
+                                                const void* value, size_t bytes) {
   if (opaque == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   Layout& l = inside<Layout>(opaque);
   switch (attr) {
@@ -221,8 +212,8 @@ cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t p) {
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t opaque,
-                                                    cublasLtMatmulPreferenceAttributes_t attr,
-                                                    const void* value, size_t bytes) {
+                                                    cublasLtMatmulPreferenceAttributes_t attr, const void* value,
+                                                    size_t bytes) {
   if (opaque == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   Preference& p = inside<Preference>(opaque);
   switch (attr) {
@@ -241,14 +232,12 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t o
   }
 }
 
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t d,
-                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
-                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t out,
-                                              cublasLtMatmulPreference_t preference, int requested,
-                                              cublasLtMatmulHeuristicResult_t results[], int* count) {
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t d, cublasLtMatrixLayout_t a,
+                                              cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
+                                              cublasLtMatrixLayout_t out, cublasLtMatmulPreference_t preference,
+                                              int requested, cublasLtMatmulHeuristicResult_t results[], int* count) {
   if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
-  if (count == nullptr || requested < 1 || d == nullptr || preference == nullptr)
-    return CUBLAS_STATUS_INVALID_VALUE;
+  if (count == nullptr || requested < 1 || d == nullptr || preference == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   *count = 0;
   Gemm gemm;
   const cublasStatus_t status = describe(inside<Description>(d), inside<Layout>(a), inside<Layout>(b),
@@ -265,12 +254,11 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
   return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t d, const void* alpha,
-                              const void* a, cublasLtMatrixLayout_t a_layout, const void* b,
-                              cublasLtMatrixLayout_t b_layout, const void* beta, const void* c,
-                              cublasLtMatrixLayout_t c_layout, void* out, cublasLtMatrixLayout_t out_layout,
-                              const cublasLtMatmulAlgo_t* algo, void* workspace, size_t bytes,
-                              cudaStream_t stream) {
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t d, const void* alpha, const void* a,
+                              cublasLtMatrixLayout_t a_layout, const void* b, cublasLtMatrixLayout_t b_layout,
+                              const void* beta, const void* c, cublasLtMatrixLayout_t c_layout, void* out,
+                              cublasLtMatrixLayout_t out_layout, const cublasLtMatmulAlgo_t* algo, void* workspace,
+                              size_t bytes, cudaStream_t stream) {
   if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
   return library_call("cublasLtMatmul", CUBLAS_STATUS_EXECUTION_FAILED, [&]() -> cublasStatus_t {
     if (d == nullptr || alpha == nullptr || beta == nullptr) return CUBLAS_STATUS_INVALID_VALUE;

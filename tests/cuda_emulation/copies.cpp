@@ -87,28 +87,24 @@ cudaError_t enqueue_peer_copy(const Copy& copy, int to, int from, cudaStream_t s
   if (copy.bytes == 0) return cudaSuccess;
   const int gpus = static_cast<int>(state().gpus.size());
   if (to < 0 || to >= gpus || from < 0 || from >= gpus) return cudaErrorInvalidDevice;
-  if (where(copy.to, copy.bytes).gpu != to || where(copy.from, copy.bytes).gpu != from)
-    return cudaErrorInvalidValue;
+  if (where(copy.to, copy.bytes).gpu != to || where(copy.from, copy.bytes).gpu != from) return cudaErrorInvalidValue;
   return enqueue_copy(copy, cudaMemcpyDeviceToDevice, stream, false);
 }
 
 struct Rectangle {
   std::size_t to_pitch, from_pitch, width, height;
 };
-cudaError_t enqueue_rows(void* to, const void* from, const Rectangle& r, cudaMemcpyKind kind,
-                         cudaStream_t stream) {
+cudaError_t enqueue_rows(void* to, const void* from, const Rectangle& r, cudaMemcpyKind kind, cudaStream_t stream) {
   if (r.width > r.to_pitch || r.width > r.from_pitch) return cudaErrorInvalidPitchValue;
   if (r.width == 0 || r.height == 0) return cudaSuccess;
   const Where a = where(to, r.to_pitch * (r.height - 1) + r.width);
   const Where b = where(from, r.from_pitch * (r.height - 1) + r.width);
-  if (!fits(kind, a, b) || a.side == Side::kPageable || b.side == Side::kPageable)
-    return cudaErrorInvalidValue;
+  if (!fits(kind, a, b) || a.side == Side::kPageable || b.side == Side::kPageable) return cudaErrorInvalidValue;
   ++state().counters.copies;
   return enqueue(stream, Work::kCopy, "copy", [=] {
     open_memory(on_device(a) ? a.gpu : -1, on_device(b) ? b.gpu : -1);
     for (std::size_t i = 0; i < r.height; ++i)
-      std::memmove(static_cast<char*>(to) + i * r.to_pitch, static_cast<const char*>(from) + i * r.from_pitch,
-                   r.width);
+      std::memmove(static_cast<char*>(to) + i * r.to_pitch, static_cast<const char*>(from) + i * r.from_pitch, r.width);
   });
 }
 
@@ -121,15 +117,12 @@ extern "C" {
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   return call("cudaMemcpy", [&] { return enqueue_copy({to, from, bytes}, kind, nullptr, true); });
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t stream) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   return call("cudaMemcpyAsync", [&] { return enqueue_copy({to, from, bytes}, kind, stream, false); });
 }
 cudaError_t cudaMemcpyPeerAsync(void* to, int to_gpu, const void* from, int from_gpu, size_t bytes,
                                 cudaStream_t stream) {
-  return call("cudaMemcpyPeerAsync", [&] {
-    return enqueue_peer_copy({to, from, bytes}, to_gpu, from_gpu, stream);
-  });
+  return call("cudaMemcpyPeerAsync", [&] { return enqueue_peer_copy({to, from, bytes}, to_gpu, from_gpu, stream); });
 }
 /// Supports pinned and device memory only.
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,

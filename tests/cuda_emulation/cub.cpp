@@ -9,11 +9,10 @@ cudaError_t enqueue_cub(const char* operation, void* storage, std::size_t bytes,
                         cudaStream_t stream, std::function<void()> run) {
   return call(operation, [&] {
     if (bytes < needed || !usable(storage, bytes, host_thread().gpu)) return cudaErrorInvalidValue;
-    const cudaError_t status =
-        enqueue(stream, Work::kKernel, operation, [storage, needed, run = std::move(run)] {
-          clobber(storage, needed);
-          run();
-        });
+    const cudaError_t status = enqueue(stream, Work::kKernel, operation, [storage, needed, run = std::move(run)] {
+      clobber(storage, needed);
+      run();
+    });
     if (status == cudaSuccess) ++state().counters.library_calls;
     return status;
   });

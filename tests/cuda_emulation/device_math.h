@@ -47,9 +47,7 @@ inline unsigned long long __brevll(unsigned long long x) {
   return static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32 |
          __brev(static_cast<unsigned>(x >> 32));
 }
-inline unsigned __umulhi(unsigned a, unsigned b) {
-  return static_cast<unsigned>(static_cast<uint64_t>(a) * b >> 32);
-}
+inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned>(static_cast<uint64_t>(a) * b >> 32); }
 inline int __mulhi(int a, int b) { return static_cast<int>(static_cast<int64_t>(a) * b >> 32); }
 __extension__ using tandem_uint128 = unsigned __int128;
 __extension__ using tandem_int128 = __int128;

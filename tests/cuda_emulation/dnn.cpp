@@ -24,8 +24,7 @@ void dense_strides(const int* sizes, int dims, cudnnTensorFormat_t format, int64
   for (int i = dims; i-- > 0; step *= sizes[i]) strides[i] = step;
 }
 
-cudnnStatus_t set(cudnnTensorDescriptor_t t, cudnnDataType_t type, int dims, const int* sizes,
-                  const int* strides) {
+cudnnStatus_t set(cudnnTensorDescriptor_t t, cudnnDataType_t type, int dims, const int* sizes, const int* strides) {
   if (t == nullptr || sizes == nullptr || strides == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
   if (!known(type)) return CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE;
   if (dims < 3 || dims > kMostDims) return CUDNN_STATUS_NOT_SUPPORTED;
@@ -58,8 +57,8 @@ cudnnStatus_t set(cudnnFilterDescriptor_t f, cudnnDataType_t type, cudnnTensorFo
   std::copy(sizes, sizes + dims, f->sizes);
   return CUDNN_STATUS_SUCCESS;
 }
-cudnnStatus_t set(cudnnConvolutionDescriptor_t c, int dims, const int* pads, const int* strides,
-                  const int* dilations, cudnnConvolutionMode_t mode, cudnnDataType_t type) {
+cudnnStatus_t set(cudnnConvolutionDescriptor_t c, int dims, const int* pads, const int* strides, const int* dilations,
+                  cudnnConvolutionMode_t mode, cudnnDataType_t type) {
   if (c == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
   if (dims < 1 || dims > 3 || !known(type)) return CUDNN_STATUS_NOT_SUPPORTED;
   if (!positive(strides, dims) || !positive(dilations, dims)) return CUDNN_STATUS_BAD_PARAM;
@@ -94,10 +93,9 @@ int64_t output_size(const cudnnConvolutionStruct& conv, int dim, int64_t input, 
   return room < 0 ? 0 : room / conv.strides[dim] + 1;
 }
 
-cudnnStatus_t describe(const cudnnTensorStruct* x, const cudnnFilterStruct* w,
-                       const cudnnConvolutionStruct* conv, const cudnnTensorStruct* y, Convolution& out) {
-  if (x == nullptr || w == nullptr || conv == nullptr || y == nullptr)
-    return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+cudnnStatus_t describe(const cudnnTensorStruct* x, const cudnnFilterStruct* w, const cudnnConvolutionStruct* conv,
+                       const cudnnTensorStruct* y, Convolution& out) {
+  if (x == nullptr || w == nullptr || conv == nullptr || y == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
   if (x->dims == 0 || w->dims == 0 || conv->dims == 0) return CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED;
   if (x->type != w->type || x->type != y->type) return CUDNN_STATUS_BAD_PARAM;
   if (conv->type != x->type || conv->mode != CUDNN_CROSS_CORRELATION) return CUDNN_STATUS_NOT_SUPPORTED;
@@ -208,49 +206,48 @@ cudnnStatus_t cudnnGetStream(cudnnHandle_t handle, cudaStream_t* stream) {
 
 cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* t) { return create(t); }
 cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t t) { return destroy(t); }
-cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t t, cudnnTensorFormat_t format,
-                                         cudnnDataType_t type, int n, int c, int h, int w) {
+cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t t, cudnnTensorFormat_t format, cudnnDataType_t type,
+                                         int n, int c, int h, int w) {
   const int sizes[] = {n, c, h, w};
   return set_dense(t, type, format, 4, sizes);
 }
-cudnnStatus_t cudnnSetTensor4dDescriptorEx(cudnnTensorDescriptor_t t, cudnnDataType_t type, int n, int c,
-                                           int h, int w, int n_stride, int c_stride, int h_stride,
-                                           int w_stride) {
+cudnnStatus_t cudnnSetTensor4dDescriptorEx(cudnnTensorDescriptor_t t, cudnnDataType_t type, int n, int c, int h, int w,
+                                           int n_stride, int c_stride, int h_stride, int w_stride) {
   const int sizes[] = {n, c, h, w}, strides[] = {n_stride, c_stride, h_stride, w_stride};
   return set(t, type, 4, sizes, strides);
 }
-cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t t, cudnnDataType_t type, int dims,
-                                         const int sizes[], const int strides[]) {
+cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t t, cudnnDataType_t type, int dims, const int sizes[],
+                                         const int strides[]) {
   return set(t, type, dims, sizes, strides);
 }
-cudnnStatus_t cudnnSetTensorNdDescriptorEx(cudnnTensorDescriptor_t t, cudnnTensorFormat_t format,
-                                           cudnnDataType_t type, int dims, const int sizes[]) {
+cudnnStatus_t cudnnSetTensorNdDescriptorEx(cudnnTensorDescriptor_t t, cudnnTensorFormat_t format, cudnnDataType_t type,
+                                           int dims, const int sizes[]) {
   return set_dense(t, type, format, dims, sizes);
 }
 
 cudnnStatus_t cudnnCreateFilterDescriptor(cudnnFilterDescriptor_t* f) { return create(f); }
 cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t f) { return destroy(f); }
-cudnnStatus_t cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t f, cudnnDataType_t type,
-                                         cudnnTensorFormat_t format, int k, int c, int h, int w) {
+cudnnStatus_t cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t f, cudnnDataType_t type, cudnnTensorFormat_t format,
+                                         int k, int c, int h, int w) {
   const int sizes[] = {k, c, h, w};
   return set(f, type, format, 4, sizes);
 }
-cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t f, cudnnDataType_t type,
-                                         cudnnTensorFormat_t format, int dims, const int sizes[]) {
+cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t f, cudnnDataType_t type, cudnnTensorFormat_t format,
+                                         int dims, const int sizes[]) {
   return set(f, type, format, dims, sizes);
 }
 
 cudnnStatus_t cudnnCreateConvolutionDescriptor(cudnnConvolutionDescriptor_t* c) { return create(c); }
 cudnnStatus_t cudnnDestroyConvolutionDescriptor(cudnnConvolutionDescriptor_t c) { return destroy(c); }
-cudnnStatus_t cudnnSetConvolution2dDescriptor(cudnnConvolutionDescriptor_t c, int pad_h, int pad_w,
-                                              int stride_h, int stride_w, int dilation_h, int dilation_w,
-                                              cudnnConvolutionMode_t mode, cudnnDataType_t type) {
+cudnnStatus_t cudnnSetConvolution2dDescriptor(cudnnConvolutionDescriptor_t c, int pad_h, int pad_w, int stride_h,
+                                              int stride_w, int dilation_h, int dilation_w, cudnnConvolutionMode_t mode,
+                                              cudnnDataType_t type) {
   const int pads[] = {pad_h, pad_w}, strides[] = {stride_h, stride_w}, dilations[] = {dilation_h, dilation_w};
   return set(c, 2, pads, strides, dilations, mode, type);
 }
 cudnnStatus_t cudnnSetConvolutionNdDescriptor(cudnnConvolutionDescriptor_t c, int dims, const int pads[],
-                                              const int strides[], const int dilations[],
-                                              cudnnConvolutionMode_t mode, cudnnDataType_t type) {
+                                              const int strides[], const int dilations[], cudnnConvolutionMode_t mode,
+                                              cudnnDataType_t type) {
   return set(c, dims, pads, strides, dilations, mode, type);
 }
 cudnnStatus_t cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t c, int groups) {
@@ -266,8 +263,8 @@ cudnnStatus_t cudnnSetConvolutionReorderType(cudnnConvolutionDescriptor_t, cudnn
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnGetConvolutionNdForwardOutputDim(const cudnnConvolutionDescriptor_t c,
-                                                    const cudnnTensorDescriptor_t x,
-                                                    const cudnnFilterDescriptor_t w, int dims, int sizes[]) {
+                                                    const cudnnTensorDescriptor_t x, const cudnnFilterDescriptor_t w,
+                                                    int dims, int sizes[]) {
   if (dims != x->dims || dims != w->dims || dims != c->dims + 2) return CUDNN_STATUS_BAD_PARAM;
   if (x->sizes[1] != w->sizes[1] * c->groups) return CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH;
   sizes[0] = x->sizes[0];
@@ -279,9 +276,8 @@ cudnnStatus_t cudnnGetConvolutionNdForwardOutputDim(const cudnnConvolutionDescri
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnGetConvolution2dForwardOutputDim(const cudnnConvolutionDescriptor_t c,
-                                                    const cudnnTensorDescriptor_t x,
-                                                    const cudnnFilterDescriptor_t w, int* n, int* k, int* h,
-                                                    int* width) {
+                                                    const cudnnTensorDescriptor_t x, const cudnnFilterDescriptor_t w,
+                                                    int* n, int* k, int* h, int* width) {
   int sizes[4] = {};
   const cudnnStatus_t status = cudnnGetConvolutionNdForwardOutputDim(c, x, w, 4, sizes);
   *n = sizes[0], *k = sizes[1], *h = sizes[2], *width = sizes[3];

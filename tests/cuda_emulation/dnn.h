@@ -49,8 +49,8 @@ struct Convolution {
   int64_t groups, pads[3], strides[3], dilations[3];
 };
 /// Checks the descriptors against each other.
-cudnnStatus_t describe(const cudnnTensorStruct* x, const cudnnFilterStruct* w,
-                       const cudnnConvolutionStruct* conv, const cudnnTensorStruct* y, Convolution& out);
+cudnnStatus_t describe(const cudnnTensorStruct* x, const cudnnFilterStruct* w, const cudnnConvolutionStruct* conv,
+                       const cudnnTensorStruct* y, Convolution& out);
 /// Output size along one spatial dimension.
 int64_t output_size(const cudnnConvolutionStruct& conv, int dim, int64_t input, int64_t kernel);
 

@@ -40,9 +40,8 @@ void sum_bias(const Strided& dy_t, const Strided& db_t, const void* dy, void* db
   std::vector<T> sums(static_cast<std::size_t>(db_t.sizes[1]));
   Strided dense_bias = db_t;
   dense_bias.strides[1] = 1;
-  for_each_pair(dy_t, dense_bias, [&](int64_t a, int64_t b) {
-    sums[static_cast<std::size_t>(b)] += static_cast<const T*>(dy)[a];
-  });
+  for_each_pair(dy_t, dense_bias,
+                [&](int64_t a, int64_t b) { sums[static_cast<std::size_t>(b)] += static_cast<const T*>(dy)[a]; });
   for (std::size_t c = 0; c < sums.size(); ++c) {
     T& to = static_cast<T*>(db)[static_cast<int64_t>(c) * db_t.strides[1]];
     to = static_cast<T>(alpha) * sums[c] + (beta == 0 ? T{0} : static_cast<T>(beta) * to);
@@ -53,8 +52,7 @@ template <class T>
 void add(const Strided& c_t, const Strided& a_t, const void* a, void* c, double alpha, double beta) {
   for_each_pair(c_t, a_t, [&](int64_t to, int64_t from) {
     T& out = static_cast<T*>(c)[to];
-    out = static_cast<T>(alpha) * static_cast<const T*>(a)[from] +
-          (beta == 0 ? T{0} : static_cast<T>(beta) * out);
+    out = static_cast<T>(alpha) * static_cast<const T*>(a)[from] + (beta == 0 ? T{0} : static_cast<T>(beta) * out);
   });
 }
 
@@ -67,8 +65,7 @@ cudnnStatus_t queued(cudnnHandle_t handle, const char* operation, std::function<
 // y = activation(y + alpha2 z + bias), where y holds alpha1 times the convolution. z may share y's memory,
 // because it was read before.
 template <class T>
-void finish(const Strided& y_t, const Strided& bias_t, T* y, const T* bias, const std::vector<T>& z,
-            bool relu) {
+void finish(const Strided& y_t, const Strided& bias_t, T* y, const T* bias, const std::vector<T>& z, bool relu) {
   std::size_t i = 0;
   for_each_pair(y_t, bias_t, [&](int64_t to, int64_t from) {
     T value = y[to] + bias[from] + (z.empty() ? T{0} : z[i]);
@@ -89,9 +86,8 @@ template <class T>
 void run_fused(const Fused& f) {
   std::vector<T> z;
   if (f.alpha2 != 0)
-    for_each_pair(f.z_t, f.z_t, [&](int64_t at, int64_t) {
-      z.push_back(static_cast<T>(f.alpha2) * static_cast<const T*>(f.z)[at]);
-    });
+    for_each_pair(f.z_t, f.z_t,
+                  [&](int64_t at, int64_t) { z.push_back(static_cast<T>(f.alpha2) * static_cast<const T*>(f.z)[at]); });
   run(f.conv, Pass::kForward, f.pointers, f.alpha1, 0, false);
   finish<T>(f.conv.y, f.bias_t, static_cast<T*>(f.pointers.out), static_cast<const T*>(f.bias), z, f.relu);
 }
@@ -102,9 +98,9 @@ void run_fused(const Fused& f) {
 using namespace tandem::cuda_emulation;
 extern "C" {
 
-cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t handle, const void* alpha,
-                                           const cudnnTensorDescriptor_t dy_d, const void* dy,
-                                           const void* beta, const cudnnTensorDescriptor_t db_d, void* db) {
+cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t handle, const void* alpha, const cudnnTensorDescriptor_t dy_d,
+                                           const void* dy, const void* beta, const cudnnTensorDescriptor_t db_d,
+                                           void* db) {
   return dnn_call("cudnnConvolutionBackwardBias", handle, [&]() -> cudnnStatus_t {
     if (dy_d->type != db_d->type || dy_d->dims > 5 || dy_d->dims != db_d->dims) return CUDNN_STATUS_BAD_PARAM;
     const Strided dy_t = strided(*dy_d), db_t = strided(*db_d);
@@ -119,15 +115,14 @@ cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t handle, const void* alp
   });
 }
 
-cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void* alpha, const cudnnTensorDescriptor_t a_d,
-                             const void* a, const void* beta, const cudnnTensorDescriptor_t c_d, void* c) {
+cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void* alpha, const cudnnTensorDescriptor_t a_d, const void* a,
+                             const void* beta, const cudnnTensorDescriptor_t c_d, void* c) {
   return dnn_call("cudnnAddTensor", handle, [&]() -> cudnnStatus_t {
     if (a_d->type != c_d->type || c_d->dims > 5 || a_d->dims != c_d->dims) return CUDNN_STATUS_BAD_PARAM;
     const Strided a_t = strided(*a_d), c_t = strided(*c_d);
     const bool is_double = a_d->type == CUDNN_DATA_DOUBLE;
     if (!repeats(a_t, c_t)) return CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH;
-    if (!tensor_usable(a_t, a, is_double) || !tensor_usable(c_t, c, is_double))
-      return CUDNN_STATUS_EXECUTION_FAILED;
+    if (!tensor_usable(a_t, a, is_double) || !tensor_usable(c_t, c, is_double)) return CUDNN_STATUS_EXECUTION_FAILED;
     const double f = scalar(alpha, a_d->type), g = scalar(beta, a_d->type);
     return queued(handle, "cudnnAddTensor",
                   [=] { is_double ? add<double>(c_t, a_t, a, c, f, g) : add<float>(c_t, a_t, a, c, f, g); });
@@ -137,30 +132,28 @@ cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void* alpha, const cudn
 cudnnStatus_t cudnnConvolutionBiasActivationForward(
     cudnnHandle_t handle, const void* alpha1, const cudnnTensorDescriptor_t x_d, const void* x,
     const cudnnFilterDescriptor_t w_d, const void* w, const cudnnConvolutionDescriptor_t conv,
-    cudnnConvolutionFwdAlgo_t algo, void* space, size_t bytes, const void* alpha2,
-    const cudnnTensorDescriptor_t z_d, const void* z, const cudnnTensorDescriptor_t bias_d, const void* bias,
-    const cudnnActivationDescriptor_t activation, const cudnnTensorDescriptor_t y_d, void* y) {
+    cudnnConvolutionFwdAlgo_t algo, void* space, size_t bytes, const void* alpha2, const cudnnTensorDescriptor_t z_d,
+    const void* z, const cudnnTensorDescriptor_t bias_d, const void* bias, const cudnnActivationDescriptor_t activation,
+    const cudnnTensorDescriptor_t y_d, void* y) {
   return dnn_call("cudnnConvolutionBiasActivationForward", handle, [&]() -> cudnnStatus_t {
     Fused f{};
     const cudnnStatus_t status = describe(x_d, w_d, conv, y_d, f.conv);
     if (status != CUDNN_STATUS_SUCCESS) return status;
     const bool precomputed = algo == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, d = f.conv.is_double;
-    if (activation->mode != CUDNN_ACTIVATION_RELU &&
-        (activation->mode != CUDNN_ACTIVATION_IDENTITY || !precomputed))
+    if (activation->mode != CUDNN_ACTIVATION_RELU && (activation->mode != CUDNN_ACTIVATION_IDENTITY || !precomputed))
       return CUDNN_STATUS_NOT_SUPPORTED;
     if (!precomputed && algo != CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM) return CUDNN_STATUS_NOT_SUPPORTED;
     f.z_t = strided(*z_d), f.bias_t = strided(*bias_d);
-    const bool shapes =
-        is_bias(f.bias_t, f.conv.y) && std::equal(f.z_t.sizes, f.z_t.sizes + 5, f.conv.y.sizes);
+    const bool shapes = is_bias(f.bias_t, f.conv.y) && std::equal(f.z_t.sizes, f.z_t.sizes + 5, f.conv.y.sizes);
     if (!shapes || z_d->type != x_d->type || bias_d->type != x_d->type) return CUDNN_STATUS_BAD_PARAM;
     if (bytes < (precomputed ? 4 : 1) * 4096u) return CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT;
     f.alpha1 = scalar(alpha1, x_d->type), f.alpha2 = scalar(alpha2, x_d->type);
     f.pointers = {x, w, y};
     f.z = z, f.bias = bias;
     f.relu = activation->mode == CUDNN_ACTIVATION_RELU;
-    if (!usable(space, bytes, handle->gpu) || !tensor_usable(f.conv.x, x, d) ||
-        !tensor_usable(f.conv.w, w, d) || !tensor_usable(f.conv.y, y, d) ||
-        !tensor_usable(f.bias_t, bias, d) || (f.alpha2 != 0 && !tensor_usable(f.z_t, z, d)))
+    if (!usable(space, bytes, handle->gpu) || !tensor_usable(f.conv.x, x, d) || !tensor_usable(f.conv.w, w, d) ||
+        !tensor_usable(f.conv.y, y, d) || !tensor_usable(f.bias_t, bias, d) ||
+        (f.alpha2 != 0 && !tensor_usable(f.z_t, z, d)))
       return CUDNN_STATUS_EXECUTION_FAILED;
     return queued(handle, "cudnnConvolutionBiasActivationForward", [f, space] {
       clobber(space, 4096);

@@ -46,8 +46,7 @@ struct Range {
   int64_t first, last;
 };
 Range outputs(const Convolution& c, int dim, int64_t k) {
-  const int64_t shift = k * c.dilations[dim] - c.pads[dim], stride = c.strides[dim],
-                size = c.x.sizes[dim + 2];
+  const int64_t shift = k * c.dilations[dim] - c.pads[dim], stride = c.strides[dim], size = c.x.sizes[dim + 2];
   const int64_t first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
   const int64_t last = size - shift <= 0 ? 0 : (size - shift - 1) / stride + 1;
   return {first, std::max(first, std::min(last, c.y.sizes[dim + 2]))};
@@ -73,8 +72,7 @@ void rows_of_filter(const Convolution& c, int64_t x, int64_t w, int64_t y, F f) 
 // Visits every product of an input and a weight that contributes to an output.
 template <class F>
 void for_each_row(const Convolution& c, bool reversed, F f) {
-  const int64_t batch = c.x.sizes[0], inputs = c.w.sizes[1], all_outputs = c.w.sizes[0],
-                own = all_outputs / c.groups;
+  const int64_t batch = c.x.sizes[0], inputs = c.w.sizes[1], all_outputs = c.w.sizes[0], own = all_outputs / c.groups;
   const int64_t x_plane = c.x.sizes[2] * c.x.sizes[3] * c.x.sizes[4];
   const int64_t w_plane = c.w.sizes[2] * c.w.sizes[3] * c.w.sizes[4];
   const int64_t y_plane = c.y.sizes[2] * c.y.sizes[3] * c.y.sizes[4];
@@ -117,8 +115,7 @@ void run_as(const Convolution& c, Pass pass, const Pointers& p, double alpha, do
 }  // namespace
 
 void run(const Convolution& c, Pass pass, const Pointers& p, double alpha, double beta, bool reversed) {
-  c.is_double ? run_as<double>(c, pass, p, alpha, beta, reversed)
-              : run_as<float>(c, pass, p, alpha, beta, reversed);
+  c.is_double ? run_as<double>(c, pass, p, alpha, beta, reversed) : run_as<float>(c, pass, p, alpha, beta, reversed);
 }
 
 }  // namespace tandem::cuda_emulation

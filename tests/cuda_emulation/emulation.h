@@ -26,8 +26,8 @@ namespace tandem::cuda_emulation {
 /// Enqueues a kernel. `thread` is called once per thread, with threadIdx and the like set. `operation` names
 /// the kernel in messages and must stay valid for the whole program. More than 48 KiB of shared memory requires
 /// cudaFuncSetAttribute on `kernel`, or on any kernel if `kernel` is null. Returns what cudaLaunchKernel would.
-cudaError_t launch(const char* operation, cudaStream_t stream, dim3 grid, dim3 block,
-                   std::size_t shared_bytes, std::function<void()> thread, const void* kernel = nullptr);
+cudaError_t launch(const char* operation, cudaStream_t stream, dim3 grid, dim3 block, std::size_t shared_bytes,
+                   std::function<void()> thread, const void* kernel = nullptr);
 
 /// Aborts the program with a message if `p` points to host memory that is not pinned: kernels must not use
 /// it.

@@ -42,8 +42,7 @@ void transform(int64_t n, int64_t kept, int sign, X x, Y y) {
     std::complex<double> sum = 0;
     for (int64_t j = 0; j < n; ++j)
       sum += std::complex<double>(x(j)) *
-             std::polar(
-                 1.0, sign * 2 * std::numbers::pi * static_cast<double>(j * k % n) / static_cast<double>(n));
+             std::polar(1.0, sign * 2 * std::numbers::pi * static_cast<double>(j * k % n) / static_cast<double>(n));
     y(k, sum);
   }
 }
@@ -80,11 +79,9 @@ void run(const Plan& plan, Kind kind, int sign, void* in, void* out) {
 }
 
 template <class T>
-cufftResult execute(const char* api, cufftHandle handle, cufftType type, Kind kind, int sign, void* in,
-                    void* out) {
+cufftResult execute(const char* api, cufftHandle handle, cufftType type, Kind kind, int sign, void* in, void* out) {
   return plan_call(api, handle, [&](const Plan& plan) {
-    if (!plan.made || plan.type != type || (sign != CUFFT_FORWARD && sign != CUFFT_INVERSE))
-      return CUFFT_INVALID_VALUE;
+    if (!plan.made || plan.type != type || (sign != CUFFT_FORWARD && sign != CUFFT_INVERSE)) return CUFFT_INVALID_VALUE;
     if (!plan.automatic && plan.workspace == nullptr) return CUFFT_NO_WORKSPACE;
     const int64_t reals = plan.count * plan.n, pairs = 2 * plan.count * (plan.n / 2 + 1);
     if (plan.gpu != host_thread().gpu ||
@@ -133,9 +130,9 @@ cufftResult cufftSetAutoAllocation(cufftHandle handle, int automatic) {
   });
 }
 /// Only lines one after the other: no other layout is emulated.
-cufftResult cufftMakePlanMany64(cufftHandle handle, int rank, long long* n, long long* inembed, long long,
-                                long long, long long* onembed, long long, long long, cufftType type,
-                                long long batch, size_t* bytes) {
+cufftResult cufftMakePlanMany64(cufftHandle handle, int rank, long long* n, long long* inembed, long long, long long,
+                                long long* onembed, long long, long long, cufftType type, long long batch,
+                                size_t* bytes) {
   return plan_call("cufftMakePlanMany64", handle, [&](Plan& plan) {
     if (plan.made || rank != 1 || inembed != nullptr || onembed != nullptr) return CUFFT_NOT_SUPPORTED;
     if (n[0] < 1 || batch < 1) return CUFFT_INVALID_SIZE;

@@ -68,8 +68,8 @@ constexpr std::size_t kGuard = 4096;
 }  // namespace
 
 Fiber::Fiber(void (*main)()) : main_(main) {
-  void* memory = mmap(nullptr, kStack + kGuard, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory =
+      mmap(nullptr, kStack + kGuard, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   stack_ = static_cast<char*>(memory) + kGuard;
   mprotect(memory, kGuard, PROT_NONE);  // a stack overflow faults here

@@ -16,8 +16,7 @@ std::vector<T> packed(const Gemm::Operand& x, int64_t rows, int64_t cols, int64_
   const T* data = static_cast<const T*>(x.data) + batch * x.stride;
   T* to = out.data();
   for (int64_t j = 0; j < cols; ++j)
-    for (int64_t i = 0; i < rows; ++i)
-      *to++ = operand(x.transposed ? data[j + i * x.ld] : data[i + j * x.ld], tf32);
+    for (int64_t i = 0; i < rows; ++i) *to++ = operand(x.transposed ? data[j + i * x.ld] : data[i + j * x.ld], tf32);
   return out;
 }
 
@@ -39,8 +38,7 @@ template <class T>
 void run_as(const Gemm& g) {
   std::vector<T> sum(static_cast<std::size_t>(g.m));
   for (int64_t batch = 0; batch < g.batch; ++batch) {
-    const std::vector<T> a = packed<T>(g.a, g.m, g.k, batch, g.tf32),
-                         b = packed<T>(g.b, g.k, g.n, batch, g.tf32);
+    const std::vector<T> a = packed<T>(g.a, g.m, g.k, batch, g.tf32), b = packed<T>(g.b, g.k, g.n, batch, g.tf32);
     for (int64_t j = 0; j < g.n; ++j) {
       std::fill(sum.begin(), sum.end(), T{0});
       for (int64_t l = 0; l < g.k; ++l) {

@@ -160,20 +160,17 @@ constexpr Text kTexts[] = {
     {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
     {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice",
      "no kernel image is available for execution on the device"},
-    {cudaErrorPeerAccessAlreadyEnabled, "cudaErrorPeerAccessAlreadyEnabled",
-     "peer access is already enabled"},
+    {cudaErrorPeerAccessAlreadyEnabled, "cudaErrorPeerAccessAlreadyEnabled", "peer access is already enabled"},
     {cudaErrorPeerAccessNotEnabled, "cudaErrorPeerAccessNotEnabled", "peer access has not been enabled"},
     {cudaErrorContextIsDestroyed, "cudaErrorContextIsDestroyed", "context is destroyed"},
     {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
-    {cudaErrorIllegalState, "cudaErrorIllegalState",
-     "the operation cannot be performed in the present state"},
+    {cudaErrorIllegalState, "cudaErrorIllegalState", "the operation cannot be performed in the present state"},
     {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
     {cudaErrorIllegalAddress, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
     {cudaErrorMisalignedAddress, "cudaErrorMisalignedAddress", "misaligned address"},
     {cudaErrorAssert, "cudaErrorAssert", "device-side assert triggered"},
     {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
-    {cudaErrorLaunchOutOfResources, "cudaErrorLaunchOutOfResources",
-     "too many resources requested for launch"},
+    {cudaErrorLaunchOutOfResources, "cudaErrorLaunchOutOfResources", "too many resources requested for launch"},
     {cudaErrorLaunchTimeout, "cudaErrorLaunchTimeout", "the launch timed out and was terminated"},
     {cudaErrorNotPermitted, "cudaErrorNotPermitted", "operation not permitted"},
     {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
@@ -279,8 +276,7 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
 cudaError_t cudaDeviceDisablePeerAccess(int peer) {
   return call("cudaDeviceDisablePeerAccess", [&] {
     if (!valid(peer)) return cudaErrorInvalidDevice;
-    auto enabled =
-        state().gpus[static_cast<std::size_t>(host_thread().gpu)].peers[static_cast<std::size_t>(peer)];
+    auto enabled = state().gpus[static_cast<std::size_t>(host_thread().gpu)].peers[static_cast<std::size_t>(peer)];
     if (!enabled) return cudaErrorPeerAccessNotEnabled;
     enabled = false;
     return cudaSuccess;
@@ -290,10 +286,9 @@ cudaError_t cudaDeviceDisablePeerAccess(int peer) {
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* out, const void*, int block, size_t shared) {
   return call("cudaOccupancyMaxActiveBlocksPerMultiprocessor", [&] { return occupancy(out, block, shared); });
 }
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* out, const void*, int block,
-                                                                   size_t shared, unsigned) {
-  return call("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
-              [&] { return occupancy(out, block, shared); });
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* out, const void*, int block, size_t shared,
+                                                                   unsigned) {
+  return call("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", [&] { return occupancy(out, block, shared); });
 }
 cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attr, int value) {
   return call("cudaFuncSetAttribute", [&] {

@@ -188,10 +188,9 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* 
     return cudaSuccess;
   });
 }
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* out,
-                                     unsigned long long* id, cudaGraph_t* graph,
-                                     const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges,
-                                     size_t* count) {
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* out, unsigned long long* id,
+                                     cudaGraph_t* graph, const cudaGraphNode_t** dependencies,
+                                     const cudaGraphEdgeData** edges, size_t* count) {
   return call("cudaStreamGetCaptureInfo", [&] {
     CUstream_st* stream = find_stream(handle);
     if (stream == nullptr) return cudaErrorInvalidResourceHandle;
@@ -222,9 +221,8 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* out, cudaGraph_t grap
   return call("cudaGraphInstantiateWithFlags", [&] { return instantiate(out, graph); });
 }
 cudaError_t cudaGraphUpload(cudaGraphExec_t graph, cudaStream_t stream) {
-  return call("cudaGraphUpload", [&] {
-    return graph != nullptr && find_stream(stream) != nullptr ? cudaSuccess : cudaErrorInvalidValue;
-  });
+  return call("cudaGraphUpload",
+              [&] { return graph != nullptr && find_stream(stream) != nullptr ? cudaSuccess : cudaErrorInvalidValue; });
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
   return call("cudaGraphLaunch", [&] {

@@ -105,8 +105,7 @@ void Runner::run(const Launch& launch, const std::function<void()>& thread) {
   for (uint3 i{0, 0, 0}; i.z < launch.block.z; ++i.z)
     for (i.y = 0; i.y < launch.block.y; ++i.y)
       for (i.x = 0; i.x < launch.block.x; ++i.x) places_.push_back(i);
-  shared_.reset(launch.shared_bytes == 0 ? nullptr
-                                         : std::aligned_alloc(16, (launch.shared_bytes + 15) / 16 * 16));
+  shared_.reset(launch.shared_bytes == 0 ? nullptr : std::aligned_alloc(16, (launch.shared_bytes + 15) / 16 * 16));
   position.block_size = launch.block;
   position.grid = launch.grid;
   begin_block();
@@ -279,15 +278,13 @@ void Runner::report() const {
 
 void Runner::wrong(int index, const char* why, int other) const {
   const Thread& t = threads_[static_cast<std::size_t>(index)];
-  std::fprintf(stderr,
-               "emulated CUDA: kernel '%s', block (%u, %u, %u): thread %d of %d waits in %s (%s:%d) %s",
-               launch_->operation, position.block.x, position.block.y, position.block.z, index, count_,
-               name_of(t.kind), t.place.file, t.place.line, why);
+  std::fprintf(stderr, "emulated CUDA: kernel '%s', block (%u, %u, %u): thread %d of %d waits in %s (%s:%d) %s",
+               launch_->operation, position.block.x, position.block.y, position.block.z, index, count_, name_of(t.kind),
+               t.place.file, t.place.line, why);
   if (other >= 0) {
     const Thread& o = threads_[static_cast<std::size_t>(other)];
     std::fprintf(stderr, ": thread %d", other);
-    if (o.state != Thread::kEnded)
-      std::fprintf(stderr, " in %s (%s:%d)", name_of(o.kind), o.place.file, o.place.line);
+    if (o.state != Thread::kEnded) std::fprintf(stderr, " in %s (%s:%d)", name_of(o.kind), o.place.file, o.place.line);
   }
   std::fputc('\n', stderr);
   std::abort();

@@ -24,8 +24,7 @@ std::string last_words(void (*f)()) {
   close(ends[1]);
   std::string out;
   char buffer[512];
-  for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;)
-    out.append(buffer, static_cast<std::size_t>(n));
+  for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;) out.append(buffer, static_cast<std::size_t>(n));
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
@@ -35,8 +34,7 @@ std::string last_words(void (*f)()) {
 
 namespace {
 
-cudaError_t start(cudaStream_t stream, dim3 grid, dim3 block, std::function<void()> thread,
-                  std::size_t shared = 0) {
+cudaError_t start(cudaStream_t stream, dim3 grid, dim3 block, std::function<void()> thread, std::size_t shared = 0) {
   return launch("test", stream, grid, block, shared, std::move(thread));
 }
 
@@ -73,8 +71,7 @@ TEST_CASE("emulation: block sums with barriers") {
   const Array<int> a(in);
   for (const unsigned blocks : {1u, 3u, 8u}) {
     const Array<int> out(blocks);
-    REQUIRE(start(nullptr, blocks, 256, [=, a = a.data, o = out.data] { block_sums(a, o, 5000); }) ==
-            cudaSuccess);
+    REQUIRE(start(nullptr, blocks, 256, [=, a = a.data, o = out.data] { block_sums(a, o, 5000); }) == cudaSuccess);
     std::vector<int> expected(blocks);
     for (std::size_t i = 0; i < in.size(); ++i) expected[i / 256 % blocks] += in[i];
     CHECK(out.values() == expected);
@@ -148,9 +145,7 @@ TEST_CASE("emulation: launches that every GPU rejects") {
 }
 
 TEST_CASE("emulation: barriers that some threads never reach, shuffles with missing lanes") {
-  const auto contains = [](const std::string& text, const char* part) {
-    return text.find(part) != std::string::npos;
-  };
+  const auto contains = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
   const std::string missing = last_words([] {
     start(nullptr, 2, 64, [] {
       if (threadIdx.x != 40) __syncthreads();

@@ -40,8 +40,7 @@ inline bool elements_usable(const void* p, int64_t count, std::size_t size) {
 template <class T>
 T operand(T x, bool tf32) {
   if constexpr (std::is_same_v<T, float>)
-    if (tf32 && x - x == 0)
-      return std::bit_cast<float>((std::bit_cast<uint32_t>(x) + 0x1000u) & ~uint32_t{0x1fff});
+    if (tf32 && x - x == 0) return std::bit_cast<float>((std::bit_cast<uint32_t>(x) + 0x1000u) & ~uint32_t{0x1fff});
   return x;
 }
 

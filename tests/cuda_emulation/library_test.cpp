@@ -40,8 +40,7 @@ struct Dnn {
 
 TEST_CASE("emulation: products with all transposes, strided batches; beta 0 does not read C") {
   // op(A) = [1 2; 3 4; 5 6], op(B) = [1 0 2; 0 1 3], doubled in the second batch; column-major.
-  const std::vector<double> a{1, 3, 5, 2, 4, 6}, at{1, 2, 3, 4, 5, 6}, b{1, 0, 0, 1, 2, 3},
-      bt{1, 0, 2, 0, 1, 3};
+  const std::vector<double> a{1, 3, 5, 2, 4, 6}, at{1, 2, 3, 4, 5, 6}, b{1, 0, 0, 1, 2, 3}, bt{1, 0, 2, 0, 1, 3};
   const std::vector<double> product{1, 3, 5, 2, 4, 6, 8, 18, 28};
   const Blas blas;
   const double one = 1, two = 2, zero = 0;
@@ -49,11 +48,11 @@ TEST_CASE("emulation: products with all transposes, strided batches; beta 0 does
     for (const bool tb : {false, true}) {
       const Array<double> A(ta ? at : a), B(tb ? bt : b), C(9);
       const auto op_a = ta ? CUBLAS_OP_T : CUBLAS_OP_N, op_b = tb ? CUBLAS_OP_T : CUBLAS_OP_N;
-      REQUIRE(cublasDgemm(blas.handle, op_a, op_b, 3, 3, 2, &one, A.data, ta ? 2 : 3, B.data, tb ? 3 : 2,
-                          &zero, C.data, 3) == CUBLAS_STATUS_SUCCESS);
+      REQUIRE(cublasDgemm(blas.handle, op_a, op_b, 3, 3, 2, &one, A.data, ta ? 2 : 3, B.data, tb ? 3 : 2, &zero, C.data,
+                          3) == CUBLAS_STATUS_SUCCESS);
       CHECK(C.values() == product);
-      REQUIRE(cublasGemmEx(blas.handle, op_a, op_b, 3, 3, 2, &two, A.data, CUDA_R_64F, ta ? 2 : 3, B.data,
-                           CUDA_R_64F, tb ? 3 : 2, &one, C.data, CUDA_R_64F, 3, CUBLAS_COMPUTE_64F,
+      REQUIRE(cublasGemmEx(blas.handle, op_a, op_b, 3, 3, 2, &two, A.data, CUDA_R_64F, ta ? 2 : 3, B.data, CUDA_R_64F,
+                           tb ? 3 : 2, &one, C.data, CUDA_R_64F, 3, CUBLAS_COMPUTE_64F,
                            CUBLAS_GEMM_DEFAULT) == CUBLAS_STATUS_SUCCESS);
       std::vector<double> thrice = product;
       for (double& v : thrice) v *= 3;
@@ -61,8 +60,8 @@ TEST_CASE("emulation: products with all transposes, strided batches; beta 0 does
     }
   const Array<float> A(std::vector<float>{1, 2, 3, 4}), B(std::vector<float>{5, 6, 7, 8}), C(2);
   const float f_one = 1, f_zero = 0;
-  REQUIRE(cublasSgemmStridedBatched(blas.handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 2, &f_one, A.data, 1, 2,
-                                    B.data, 2, 2, &f_zero, C.data, 1, 1, 2) == CUBLAS_STATUS_SUCCESS);
+  REQUIRE(cublasSgemmStridedBatched(blas.handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 2, &f_one, A.data, 1, 2, B.data, 2, 2,
+                                    &f_zero, C.data, 1, 1, 2) == CUBLAS_STATUS_SUCCESS);
   CHECK(C.values() == std::vector<float>{17, 53});
 }
 
@@ -72,8 +71,8 @@ TEST_CASE("emulation: products reject invalid arguments; TF32 only on request") 
   std::vector<float> host(4);
   const float one = 1, zero = 0;
   const auto gemm = [&](const float* a, int lda, cublasComputeType_t compute) {
-    return cublasGemmEx(blas.handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, a, CUDA_R_32F, lda, A.data,
-                        CUDA_R_32F, 2, &zero, C.data, CUDA_R_32F, 2, compute, CUBLAS_GEMM_DEFAULT);
+    return cublasGemmEx(blas.handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, a, CUDA_R_32F, lda, A.data, CUDA_R_32F, 2,
+                        &zero, C.data, CUDA_R_32F, 2, compute, CUBLAS_GEMM_DEFAULT);
   };
   CHECK(gemm(A.data, 1, CUBLAS_COMPUTE_32F) == CUBLAS_STATUS_INVALID_VALUE);
   CHECK(gemm(host.data(), 2, CUBLAS_COMPUTE_32F) == CUBLAS_STATUS_EXECUTION_FAILED);
@@ -101,26 +100,23 @@ TEST_CASE("emulation: cuBLASLt with bias and ReLU") {
   const cublasOperation_t t = CUBLAS_OP_T;
   const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_RELU_BIAS;
   CHECK(cublasLtMatmulDescSetAttribute(d, CUBLASLT_MATMUL_DESC_TRANSA, &t, 1) == CUBLAS_STATUS_INVALID_VALUE);
-  REQUIRE(cublasLtMatmulDescSetAttribute(d, CUBLASLT_MATMUL_DESC_TRANSA, &t, sizeof t) ==
-          CUBLAS_STATUS_SUCCESS);
+  REQUIRE(cublasLtMatmulDescSetAttribute(d, CUBLASLT_MATMUL_DESC_TRANSA, &t, sizeof t) == CUBLAS_STATUS_SUCCESS);
   REQUIRE(cublasLtMatmulDescSetAttribute(d, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue) ==
           CUBLAS_STATUS_SUCCESS);
-  REQUIRE(cublasLtMatmulDescSetAttribute(d, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias.data,
-                                         sizeof bias.data) == CUBLAS_STATUS_SUCCESS);
+  REQUIRE(cublasLtMatmulDescSetAttribute(d, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias.data, sizeof bias.data) ==
+          CUBLAS_STATUS_SUCCESS);
   cublasLtMatmulHeuristicResult_t result;
   int count = 0;
-  REQUIRE(cublasLtMatmulAlgoGetHeuristic(lt, d, a, b, c, c, preference, 1, &result, &count) ==
-          CUBLAS_STATUS_SUCCESS);
+  REQUIRE(cublasLtMatmulAlgoGetHeuristic(lt, d, a, b, c, c, preference, 1, &result, &count) == CUBLAS_STATUS_SUCCESS);
   REQUIRE(count == 1);
   const float one = 1, zero = 0;
   const auto matmul = [&](const float* left) {
-    return cublasLtMatmul(lt, d, &one, left, a, B.data, b, &zero, D.data, c, D.data, c, &result.algo, nullptr,
-                          0, nullptr);
+    return cublasLtMatmul(lt, d, &one, left, a, B.data, b, &zero, D.data, c, D.data, c, &result.algo, nullptr, 0,
+                          nullptr);
   };
   REQUIRE(matmul(A.data) == CUBLAS_STATUS_SUCCESS);
   CHECK(D.values() == std::vector<float>{1, 0, 10, 0, 0, 0});
-  CHECK(matmul(A.data + 1) ==
-        CUBLAS_STATUS_NOT_SUPPORTED);  // the heuristic was not asked for small alignments
+  CHECK(matmul(A.data + 1) == CUBLAS_STATUS_NOT_SUPPORTED);  // the heuristic was not asked for small alignments
   CHECK(cublasLtMatmulAlgoGetHeuristic(lt, d, c, b, c, c, preference, 1, &result, &count) ==
         CUBLAS_STATUS_INVALID_VALUE);
   cublasLtMatmulPreferenceDestroy(preference);
@@ -143,8 +139,8 @@ TEST_CASE("emulation: convolution forward and backward, strided, padded, in grou
   const double one = 1, zero = 0;
   const auto forward = [&](std::size_t bytes) {
     return cudnnConvolutionForward(dnn.handle, &one, dnn.x, x.data, dnn.w, w.data, dnn.conv,
-                                   CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, space.data, bytes, &zero,
-                                   dnn.y, y.data);
+                                   CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, space.data, bytes, &zero, dnn.y,
+                                   y.data);
   };
   CHECK(forward(1 << 16) == CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH);
   cudnnSetConvolutionGroupCount(dnn.conv, 2);
@@ -159,11 +155,10 @@ TEST_CASE("emulation: convolution forward and backward, strided, padded, in grou
   REQUIRE(cudnnConvolutionBackwardData(dnn.handle, &one, dnn.w, w.data, dnn.y, dy.data, dnn.conv,
                                        CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, space.data, 1 << 16, &zero, dnn.x,
                                        dx.data) == CUDNN_STATUS_SUCCESS);
-  CHECK(dx.values() ==
-        std::vector<double>{4, 30, 40, 200, 1000, 2000, 400, 3000, 4000, 1, 1, 1, 1, 1, 1, 1, 1, 1});
+  CHECK(dx.values() == std::vector<double>{4, 30, 40, 200, 1000, 2000, 400, 3000, 4000, 1, 1, 1, 1, 1, 1, 1, 1, 1});
   REQUIRE(cudnnConvolutionBackwardFilter(dnn.handle, &one, dnn.x, x.data, dnn.y, dy.data, dnn.conv,
-                                         CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, space.data, 1 << 16, &zero,
-                                         dnn.w, dw.data) == CUDNN_STATUS_SUCCESS);
+                                         CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, space.data, 1 << 16, &zero, dnn.w,
+                                         dw.data) == CUDNN_STATUS_SUCCESS);
   CHECK(dw.values() == std::vector<double>{5000, 6400, 8020, 9731, 1, 2, 2, 4});
   REQUIRE(cudnnConvolutionBackwardBias(dnn.handle, &one, dnn.y, dy.data, &zero, dnn.bias, db.data) ==
           CUDNN_STATUS_SUCCESS);
@@ -194,8 +189,7 @@ TEST_CASE("emulation: CUB's two-phase calls") {
   const Array<int> places(std::vector<int>{0, 1, 2, 3, 4, 5}), order(6);
   std::size_t bytes = 0;
   const auto sort = [&](void* storage) {
-    return cub::DeviceRadixSort::SortPairs(storage, bytes, keys.data, sorted.data, places.data, order.data,
-                                           6);
+    return cub::DeviceRadixSort::SortPairs(storage, bytes, keys.data, sorted.data, places.data, order.data, 6);
   };
   REQUIRE(sort(nullptr) == cudaSuccess);
   REQUIRE(bytes > 0);
@@ -215,8 +209,8 @@ TEST_CASE("emulation: CUB's two-phase calls") {
   REQUIRE(cub::DeviceSegmentedSort::StableSortKeys(more.data, bytes, in.data, out.data, 5, 2, offsets.data,
                                                    offsets.data + 1) == cudaSuccess);
   CHECK(out.values() == std::vector<int>{1, 3, 4, 1, 5});
-  REQUIRE(cub::DeviceSelect::If(more.data, bytes, in.data, out.data, count.data, 5,
-                                [](int v) { return v > 2; }) == cudaSuccess);
+  REQUIRE(cub::DeviceSelect::If(more.data, bytes, in.data, out.data, count.data, 5, [](int v) { return v > 2; }) ==
+          cudaSuccess);
   CHECK(count.values()[0] == 3);
   CHECK(out.values()[2] == 5);
   REQUIRE(cub::DeviceReduce::Max(more.data, bytes, in.data, count.data, 5) == cudaSuccess);
@@ -224,8 +218,7 @@ TEST_CASE("emulation: CUB's two-phase calls") {
   cudaGetLastError();
 }
 
-TEST_CASE(
-    "emulation: transforms of two lines of four points; inputs of transforms to real numbers are lost") {
+TEST_CASE("emulation: transforms of two lines of four points; inputs of transforms to real numbers are lost") {
   const std::vector<double> reals{1, 2, 3, 4, 0, 1, 0, 0};
   const std::vector<double> spectrum{10, 0, -2, 2, -2, 0, 1, 0, 0, -1, -1, 0};
   const Array<double> in(reals), half(12), back(8), workspace(64);

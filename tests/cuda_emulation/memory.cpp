@@ -42,8 +42,7 @@ void mark([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes, [[maybe_
 std::size_t rounded(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 Gpu& gpu_at(int gpu) { return state().gpus[static_cast<std::size_t>(gpu)]; }
 
-const std::pair<const uintptr_t, Allocation>* containing(const std::map<uintptr_t, Allocation>& all,
-                                                         const void* p) {
+const std::pair<const uintptr_t, Allocation>* containing(const std::map<uintptr_t, Allocation>& all, const void* p) {
   const auto after = all.upper_bound(reinterpret_cast<uintptr_t>(p));
   if (after == all.begin()) return nullptr;
   const auto& found = *std::prev(after);
@@ -106,8 +105,7 @@ cudaError_t allocate(void** out, std::size_t bytes) {
 #endif
   mark(memory, bytes, true);
   open_memory(index, index);
-  const std::size_t head =
-      bytes <= kFilled ? bytes : kEdge;  // the middle of a large allocation is left as is
+  const std::size_t head = bytes <= kFilled ? bytes : kEdge;  // the middle of a large allocation is left as is
   std::memset(memory, kPoison, head);
   if (head < bytes) std::memset(memory + bytes - kEdge, kPoison, kEdge);
   open_memory(-1, -1);
@@ -160,8 +158,7 @@ void check_pointer(const char* operation, const void* p) {
 Where where(const void* p, std::size_t bytes) {
   const auto address = reinterpret_cast<uintptr_t>(p);
   if (const auto* found = containing(state().pinned_memory, p))
-    return {found->first + found->second.bytes - address >= bytes ? Side::kPinned : Side::kWrong,
-            found->second.gpu};
+    return {found->first + found->second.bytes - address >= bytes ? Side::kPinned : Side::kWrong, found->second.gpu};
   for (std::size_t i = 0; i < state().gpus.size(); ++i) {
     const Gpu& gpu = state().gpus[i];
     const auto begin = reinterpret_cast<uintptr_t>(gpu.arena);

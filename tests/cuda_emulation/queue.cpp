@@ -163,14 +163,13 @@ void enqueue_wait(CUstream_st* stream, const std::shared_ptr<Recording>& recordi
 }
 
 // Threads alternate between two orders, so no kernel can rely on one.
-cudaError_t launch(const char* operation, cudaStream_t stream, dim3 grid, dim3 block,
-                   std::size_t shared_bytes, std::function<void()> thread, const void* kernel) {
+cudaError_t launch(const char* operation, cudaStream_t stream, dim3 grid, dim3 block, std::size_t shared_bytes,
+                   std::function<void()> thread, const void* kernel) {
   return call("launch", [&]() -> cudaError_t {
     const uint64_t threads = uint64_t{block.x} * block.y * block.z, kGridX = 0x7fffffff, kGridYZ = 65535;
     if (grid.x == 0 || grid.y == 0 || grid.z == 0 || threads == 0) return cudaErrorInvalidConfiguration;
     if (grid.x > kGridX || grid.y > kGridYZ || grid.z > kGridYZ) return cudaErrorInvalidConfiguration;
-    if (block.x > 1024 || block.y > 1024 || block.z > 64 || threads > 1024)
-      return cudaErrorInvalidConfiguration;
+    if (block.x > 1024 || block.y > 1024 || block.z > 64 || threads > 1024) return cudaErrorInvalidConfiguration;
     std::size_t limit = std::size_t{48} << 10;
     for (const auto& [function, bytes] : state().shared_limits)
       if (kernel == nullptr || kernel == function) limit = std::max(limit, bytes);
@@ -178,9 +177,9 @@ cudaError_t launch(const char* operation, cudaStream_t stream, dim3 grid, dim3 b
     const int order = state().order;
     const bool descending = order != 0 ? order < 0 : state().counters.launches % 2 != 0;
     const Launch configuration{operation, grid, block, shared_bytes, descending};
-    const cudaError_t status =
-        enqueue(stream, Work::kKernel, operation,
-                [configuration, thread = std::move(thread)] { run_kernel(configuration, thread); });
+    const cudaError_t status = enqueue(stream, Work::kKernel, operation, [configuration, thread = std::move(thread)] {
+      run_kernel(configuration, thread);
+    });
     if (status == cudaSuccess) ++state().counters.launches;
     return status;
   });

@@ -32,8 +32,7 @@ int visible(int gpus) {
 
 // Reserves addresses without access. Uses large pages, because access changes page by page around all work.
 char* new_arena(std::size_t bytes) {
-  void* memory =
-      mmap(nullptr, bytes + kLargePage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory = mmap(nullptr, bytes + kLargePage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   const uintptr_t arena = (reinterpret_cast<uintptr_t>(memory) + kLargePage - 1) / kLargePage * kLargePage;
   madvise(reinterpret_cast<void*>(arena), bytes, MADV_HUGEPAGE);  // if such pages are available
@@ -43,8 +42,7 @@ char* new_arena(std::size_t bytes) {
 }  // namespace
 
 State::State() {
-  const std::string count = environment("TANDEM_EMULATED_GPUS"),
-                    bytes = environment("TANDEM_EMULATED_MEMORY");
+  const std::string count = environment("TANDEM_EMULATED_GPUS"), bytes = environment("TANDEM_EMULATED_MEMORY");
   const std::string threads = environment("TANDEM_EMULATED_THREADS");
   no_driver = count == "none";
   eager = environment("TANDEM_EMULATED_STREAMS") == "eager";

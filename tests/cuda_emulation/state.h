@@ -100,9 +100,8 @@ cudaError_t call(const char* api, Body&& body) {
   HostThread& own = host_thread();
   if (own.in_host_function) return own.last_error = cudaErrorNotPermitted;
   std::lock_guard lock(state().mutex);
-  cudaError_t status = state().gpus.empty()
-                           ? (state().no_driver ? cudaErrorInsufficientDriver : cudaErrorNoDevice)
-                           : state().sticky;
+  cudaError_t status =
+      state().gpus.empty() ? (state().no_driver ? cudaErrorInsufficientDriver : cudaErrorNoDevice) : state().sticky;
   if (status == cudaSuccess) status = take_fault(api);
   if (status == cudaSuccess) status = body();
   if (status != cudaSuccess && status != cudaErrorNotReady)
@@ -187,6 +186,5 @@ struct CUgraph_st {
 };
 
 struct CUgraphExec_st {
-  std::shared_ptr<std::vector<tandem::cuda_emulation::Entry>>
-      entries;  // in an order that the dependencies allow
+  std::shared_ptr<std::vector<tandem::cuda_emulation::Entry>> entries;  // in an order that the dependencies allow
 };

@@ -46,8 +46,7 @@ cudaError_t check_wait(const CUevent_st* event) {
 cudaError_t record(cudaEvent_t handle, cudaStream_t stream_handle) {
   CUevent_st* event = find_event(handle);
   CUstream_st* stream = find_stream(stream_handle);
-  if (event == nullptr || stream == nullptr || event->gpu != stream->gpu)
-    return cudaErrorInvalidResourceHandle;
+  if (event == nullptr || stream == nullptr || event->gpu != stream->gpu) return cudaErrorInvalidResourceHandle;
   if (const cudaError_t status = legacy_in_capture(stream); status != cudaSuccess) return status;
   event->recording.reset();
   event->capture = stream->capture;
@@ -91,8 +90,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle) {
     if (stream == nullptr || stream->legacy) return cudaErrorInvalidResourceHandle;
     if (capturing(stream)) return invalidate(stream, cudaErrorStreamCaptureUnsupported);
     stream->destroyed = true;
-    std::erase_if(state().streams,
-                  [](const auto& s) { return s->destroyed && s->queue.empty() && !s->busy; });
+    std::erase_if(state().streams, [](const auto& s) { return s->destroyed && s->queue.empty() && !s->busy; });
     return cudaSuccess;
   });
 }

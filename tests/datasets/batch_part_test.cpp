@@ -37,8 +37,7 @@ std::vector<Case> cases() {
     for (int size = 1; size <= shards; ++size)
       for (const auto& [examples, batch_size] :
            {std::pair<int64_t, int64_t>{96, 32}, {103, 25}, {83, 16}, {7, 20}, {40, 9}})
-        for (const bool drop_last : {false, true})
-          out.push_back({examples, batch_size, shards, size, drop_last});
+        for (const bool drop_last : {false, true}) out.push_back({examples, batch_size, shards, size, drop_last});
   return out;
 }
 
@@ -180,11 +179,10 @@ TEST_CASE("parts with make_data_loader and DataLoader") {
     if (c.examples != 103 && c.examples != 83) continue;
     const auto batch_size = static_cast<size_t>(c.batch_size);
     check_case(c, [&](const BatchPart& part) {
-      auto loader =
-          make_data_loader(Numbers(c.examples).map(transforms::Stack<>()),
-                           samplers::ShardedBatchSampler(samplers::RandomSampler(c.examples, uint64_t{6}),
-                                                         batch_size, part, c.drop_last),
-                           DataLoaderOptions().workers(static_cast<size_t>(c.size % 3)));
+      auto loader = make_data_loader(Numbers(c.examples).map(transforms::Stack<>()),
+                                     samplers::ShardedBatchSampler(samplers::RandomSampler(c.examples, uint64_t{6}),
+                                                                   batch_size, part, c.drop_last),
+                                     DataLoaderOptions().workers(static_cast<size_t>(c.size % 3)));
       Batches out = targets(*loader);
       loader->seek(0, 1);  // resumes after the first batch
       const Batches resumed = targets(*loader);
@@ -240,10 +238,9 @@ TEST_CASE("parts with BatchLoader") {
 
 TEST_CASE("random transforms of BatchLoader depend on the shards, not on the processes or workers") {
   const auto load = [](const BatchPart& part, int workers, int64_t first) {
-    BatchLoader loader(
-        columns(53),
-        {.batch_size = 20, .shuffle = true, .workers = workers, .first_batch = first, .part = part},
-        add_noise);
+    BatchLoader loader(columns(53),
+                       {.batch_size = 20, .shuffle = true, .workers = workers, .first_batch = first, .part = part},
+                       add_noise);
     std::vector<Tensor> out;
     while (auto batch = loader.next()) out.push_back((*batch)[0]);
     return out;
@@ -269,14 +266,10 @@ TEST_CASE("parts with ImageLoader") {
   for (const Case& c : cases())
     for (const bool shuffle : {false, true}) {
       manual_seed(1);
-      const ImageData data{randint(0, 256, {c.examples, 2, 3}, TensorOptions(kUInt8)), arange(c.examples),
-                           10};
+      const ImageData data{randint(0, 256, {c.examples, 2, 3}, TensorOptions(kUInt8)), arange(c.examples), 10};
       check_case(c, [&](const BatchPart& part) {
-        ImageLoader loader(data, {.batch_size = c.batch_size,
-                                  .shuffle = shuffle,
-                                  .drop_last = c.drop_last,
-                                  .seed = 3,
-                                  .part = part});
+        ImageLoader loader(
+            data, {.batch_size = c.batch_size, .shuffle = shuffle, .drop_last = c.drop_last, .seed = 3, .part = part});
         Batches out;
         while (auto batch = loader.next()) {
           out.push_back(values(batch->labels));
@@ -291,11 +284,9 @@ TEST_CASE("parts with ImageLoader") {
 
 TEST_CASE("parts that leave a process without examples are rejected") {
   const auto error = [](const BatchPart& part, int64_t batch_size) {
-    const std::string message =
-        error_of([&] { BatchLoader(columns(10), {.batch_size = batch_size, .part = part}); });
+    const std::string message = error_of([&] { BatchLoader(columns(10), {.batch_size = batch_size, .part = part}); });
     CHECK(error_of([&] {
-            samplers::ShardedBatchSampler(samplers::SequentialSampler(10), static_cast<size_t>(batch_size),
-                                          part);
+            samplers::ShardedBatchSampler(samplers::SequentialSampler(10), static_cast<size_t>(batch_size), part);
           }) == (message.empty() ? "" : "ShardedBatchSampler" + message.substr(11)));
     return message;
   };

@@ -85,8 +85,7 @@ TEST_CASE("random numbers of a ChunkDataset's readers do not depend on the numbe
                 });
     set.reset();
     seen.emplace_back();
-    while (const auto batch = set.get_batch())
-      seen.back().insert(seen.back().end(), batch->begin(), batch->end());
+    while (const auto batch = set.get_batch()) seen.back().insert(seen.back().end(), batch->begin(), batch->end());
     later.push_back(randint(1000000, {}).item<int>());
   }
   CHECK(seen[0].size() == 10);
@@ -219,8 +218,7 @@ TEST_CASE("of chunks that are read together, the one that threw is named") {
 
 TEST_CASE("a set can be saved, begun again and destroyed while chunks are read") {
   Watched::Log log;
-  Preloaded set(Watched(log, 2), kInOrder, kInOrder, {2, 2}),
-      other(Watched(log, 2), kInOrder, kInOrder, {2, 2});
+  Preloaded set(Watched(log, 2), kInOrder, kInOrder, {2, 2}), other(Watched(log, 2), kInOrder, kInOrder, {2, 2});
   set.reset();
   CHECK(set.get_batch(2) == std::vector<int>{0, 1});
   serialize::OutputArchive out;

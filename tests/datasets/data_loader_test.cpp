@@ -47,9 +47,7 @@ struct Numbers : datasets::Dataset<Numbers> {
   std::shared_ptr<std::atomic<int>> gets = std::make_shared<std::atomic<int>>(0);
 };
 
-std::vector<int64_t> values(const Tensor& t) {
-  return {t.data_ptr<int64_t>(), t.data_ptr<int64_t>() + t.numel()};
-}
+std::vector<int64_t> values(const Tensor& t) { return {t.data_ptr<int64_t>(), t.data_ptr<int64_t>() + t.numel()}; }
 
 struct Epoch {
   std::vector<Tensor> data, targets;
@@ -94,8 +92,7 @@ TEST_CASE("batches, epochs and random numbers do not depend on the number of wor
   numbers.noisy = true;
   std::vector<Epoch> expected;
   for (const size_t workers : {0, 1, 2, 5}) {
-    auto loader =
-        make_data_loader(numbers.map(transforms::Stack<>()), DataLoaderOptions(8).workers(workers).seed(3));
+    auto loader = make_data_loader(numbers.map(transforms::Stack<>()), DataLoaderOptions(8).workers(workers).seed(3));
     std::vector<Epoch> epochs = {run(*loader), run(*loader)};
     CHECK(epochs[0].data.size() == 7);
     CHECK_FALSE(epochs[0] == epochs[1]);
@@ -120,14 +117,13 @@ TEST_CASE("manual_seed determines the order of a loader without a seed") {
 TEST_CASE("sequential batches, drop_last, max_jobs") {
   for (const size_t workers : {0, 3}) {
     auto loader = make_data_loader<samplers::SequentialSampler>(
-        Numbers(10).map(transforms::Stack<>()),
-        DataLoaderOptions().batch_size(4).workers(workers).max_jobs(1));
+        Numbers(10).map(transforms::Stack<>()), DataLoaderOptions().batch_size(4).workers(workers).max_jobs(1));
     const Epoch whole = run(*loader);
     REQUIRE(whole.targets.size() == 3);
     CHECK(values(whole.targets[1]) == std::vector<int64_t>{4, 5, 6, 7});
     CHECK(values(whole.targets[2]) == std::vector<int64_t>{8, 9});
-    auto even = make_data_loader<samplers::SequentialSampler>(
-        Numbers(10).map(transforms::Stack<>()), DataLoaderOptions(4).workers(workers).drop_last(true));
+    auto even = make_data_loader<samplers::SequentialSampler>(Numbers(10).map(transforms::Stack<>()),
+                                                              DataLoaderOptions(4).workers(workers).drop_last(true));
     CHECK(run(*even).targets.size() == 2);
     auto none = make_data_loader(Numbers(3).map(transforms::Stack<>()), DataLoaderOptions(4).drop_last(true));
     CHECK(run(*none).targets.empty());
@@ -231,8 +227,7 @@ TEST_CASE("a nested loop over the same loader is refused before a batch is lost"
     int outer = 0;
     for (auto& batch : *loader) {
       CHECK(values(batch.target) == std::vector<int64_t>{2 * outer, 2 * outer + 1});
-      CHECK(error_of([&] { run(*loader); }).find("begin() inside a loop over the same loader") !=
-            std::string::npos);
+      CHECK(error_of([&] { run(*loader); }).find("begin() inside a loop over the same loader") != std::string::npos);
       ++outer;
     }
     CHECK(outer == 3);
@@ -264,8 +259,7 @@ TEST_CASE("a loader resumes from another one's state, bitwise identically") {
   numbers.noisy = true;
   for (const size_t workers : {0, 2}) {
     const auto make = [&](uint64_t seed) {
-      return make_data_loader(numbers.map(transforms::Stack<>()),
-                              DataLoaderOptions(8).workers(workers).seed(seed));
+      return make_data_loader(numbers.map(transforms::Stack<>()), DataLoaderOptions(8).workers(workers).seed(seed));
     };
     auto whole = make(3);
     run(*whole);
@@ -300,15 +294,14 @@ TEST_CASE("a loader resumes from another one's state, bitwise identically") {
 TEST_CASE("waiting for a slow worker fails after the timeout") {
   Numbers numbers(4);
   numbers.delay_ms = 300;
-  auto loader =
-      make_data_loader(numbers, DataLoaderOptions(1).workers(1).timeout(std::chrono::milliseconds(20)));
+  auto loader = make_data_loader(numbers, DataLoaderOptions(1).workers(1).timeout(std::chrono::milliseconds(20)));
   CHECK(error_of([&] { *loader->begin(); }) == "data loader: timeout: no batch within 20 ms");
   CHECK(loader->position() == 0);
 }
 
 TEST_CASE("without enforced ordering every batch still arrives once") {
-  auto loader = make_data_loader(Numbers(60).map(transforms::Stack<>()),
-                                 DataLoaderOptions(7).workers(3).enforce_ordering(false));
+  auto loader =
+      make_data_loader(Numbers(60).map(transforms::Stack<>()), DataLoaderOptions(7).workers(3).enforce_ordering(false));
   std::multiset<int64_t> seen;
   for (auto& batch : *loader)
     for (const int64_t v : values(batch.target)) seen.insert(v);
@@ -324,9 +317,9 @@ TEST_CASE("stateful data sets define their own epochs") {
       for (std::vector<int>& batch : *loader) seen.push_back(batch.at(1));
       CHECK(seen == std::vector<int>{0, 1, 2, 3, 4});
     }
-    auto mapped = make_data_loader(Ticks(3).map(transforms::BatchLambda<std::vector<int>, int>(
-                                       [](std::vector<int> b) { return b[0] * 10; })),
-                                   DataLoaderOptions(2).workers(workers));
+    auto mapped = make_data_loader(
+        Ticks(3).map(transforms::BatchLambda<std::vector<int>, int>([](std::vector<int> b) { return b[0] * 10; })),
+        DataLoaderOptions(2).workers(workers));
     std::vector<int> seen;
     for (int batch : *mapped) seen.push_back(batch);
     CHECK(seen == std::vector<int>{0, 10, 20});
@@ -438,13 +431,11 @@ TEST_CASE("each worker has its own copy of the data set, and all work at once; b
 }
 
 TEST_CASE("invalid options are refused") {
-  CHECK(error_of([] { make_data_loader(Numbers(3), 0); }) ==
-        "data loader: batch_size must be at least 1, got 0");
+  CHECK(error_of([] { make_data_loader(Numbers(3), 0); }) == "data loader: batch_size must be at least 1, got 0");
   CHECK(error_of([] { make_data_loader(Numbers(3), DataLoaderOptions(1).workers(5000)); }) ==
         "data loader: workers = 5000, expected 0 to 1024");
   auto loader = make_data_loader(Numbers(3), 1);
-  CHECK(error_of([&] { loader->seek(-1, 0); }) ==
-        "data loader: epoch -1, position 0: neither may be negative");
+  CHECK(error_of([&] { loader->seek(-1, 0); }) == "data loader: epoch -1, position 0: neither may be negative");
   CHECK(error_of([&] { ++loader->end(); }) == "data loader: ++ on the end iterator");
 }
 

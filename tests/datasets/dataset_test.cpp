@@ -31,9 +31,7 @@ auto stacked(D& dataset) {
   return Stack<E>().apply_batch(dataset.get_batch(kSome));
 }
 
-Tensor bytes(std::vector<int64_t> sizes, int64_t high) {
-  return randint(0, high, sizes, Generator(5)).to(kUInt8);
-}
+Tensor bytes(std::vector<int64_t> sizes, int64_t high) { return randint(0, high, sizes, Generator(5)).to(kUInt8); }
 
 // Five training and two test images of 4 x 3.
 void write_files(const std::string& folder, const char* ending = "") {
@@ -115,8 +113,7 @@ TEST_CASE("MNIST without files reports the searched folders") {
   write_files(folder.path());
   std::filesystem::remove(folder / "t10k-images-idx3-ubyte");
   CHECK(error_of([&] { MNIST train(folder.path()); }) == "");
-  CHECK(error_of([&] { MNIST test(folder.path(), MNIST::Mode::kTest); }).find("no t10k-images") !=
-        std::string::npos);
+  CHECK(error_of([&] { MNIST test(folder.path(), MNIST::Mode::kTest); }).find("no t10k-images") != std::string::npos);
 }
 
 TEST_CASE("FashionMNIST accepts a folder, torchvision's layout or the name") {
@@ -173,11 +170,10 @@ TEST_CASE("lambdas transform examples, data and batches") {
   CHECK(by_example.get_batch(kSome)[1].target.item<int64_t>() >= 100);
   auto by_tensor = pairs.map(TensorLambda<>([](Tensor t) { return t.mul(0); }));
   CHECK(by_tensor.get_batch(kSome)[0].data[0].item<float>() == 0);
-  auto to_sizes =
-      pairs.map(Lambda<Example<>, int>([](Example<> e) { return static_cast<int>(e.data.numel()); }));
+  auto to_sizes = pairs.map(Lambda<Example<>, int>([](Example<> e) { return static_cast<int>(e.data.numel()); }));
   CHECK(to_sizes.get_batch(kSome) == std::vector<int>{2, 2, 2, 2, 2});
-  auto collated = pairs.map(
-      BatchLambda<std::vector<Example<>>, size_t>([](std::vector<Example<>> b) { return b.size(); }));
+  auto collated =
+      pairs.map(BatchLambda<std::vector<Example<>>, size_t>([](std::vector<Example<>> b) { return b.size(); }));
   CHECK(collated.get_batch(kSome) == 5);
   auto chain = map(map(pairs, TensorLambda<>([](Tensor t) { return t.add(1); })), Stack<>());
   CHECK((chain.get_batch(kSome).data.sizes() == IntArrayRef{5, 2}));

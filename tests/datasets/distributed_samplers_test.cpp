@@ -50,8 +50,7 @@ TEST_CASE("runs of all replicas contain each sample, the first ones twice or the
         const Indices run = all_shares<DistributedSequentialSampler>(size, replicas, duplicates, 0);
         for (size_t k = 0; k < run.size(); ++k) CHECK(run[k] == k % size);
         for (const size_t number : {0u, 3u})
-          CHECK(sorted(all_shares<DistributedRandomSampler>(size, replicas, duplicates, number)) ==
-                sorted(run));
+          CHECK(sorted(all_shares<DistributedRandomSampler>(size, replicas, duplicates, number)) == sorted(run));
       }
   CHECK(error_of([] { DistributedRandomSampler(10, 2, 2); }) ==
         "DistributedSampler: rank 2 is out of range for 2 replicas");
@@ -173,8 +172,7 @@ TEST_CASE("ReplicaSampler deals the order out, and pads, drops or keeps what is 
           const size_t low = size / replicas, high = (size + replicas - 1) / replicas;
           for (size_t rank = 0; rank < replicas; ++rank) {
             ReplicaSampler sampler(
-                size,
-                {.num_replicas = replicas, .rank = rank, .shuffle = shuffle, .seed = 8, .uneven = uneven});
+                size, {.num_replicas = replicas, .rank = rank, .shuffle = shuffle, .seed = 8, .uneven = uneven});
             sampler.set_epoch(2);
             const Indices mine = epoch(sampler);
             CHECK(sampler.count() == mine.size());

@@ -115,10 +115,8 @@ TEST_CASE("every type round-trips, plain and gzipped") {
         CHECK(read.header.sizes == sizes);
         CHECK(read.bytes == bytes);
       }
-  CHECK_THROWS_WITH_AS(write_idx(folder / "b", IdxType::kUInt8, {}, nullptr), Contains("1 to 12 sizes"),
-                       Error);
-  CHECK_THROWS_WITH_AS(write_idx(folder / "b", IdxType::kUInt8, {1, -1}, nullptr), Contains("size -1"),
-                       Error);
+  CHECK_THROWS_WITH_AS(write_idx(folder / "b", IdxType::kUInt8, {}, nullptr), Contains("1 to 12 sizes"), Error);
+  CHECK_THROWS_WITH_AS(write_idx(folder / "b", IdxType::kUInt8, {1, -1}, nullptr), Contains("size -1"), Error);
   CHECK_THROWS_WITH_AS(write_idx(folder / "b", IdxType::kUInt8, {int64_t{1} << 32, 0}, nullptr),
                        Contains("does not fit in 32 bits"), Error);
 }
@@ -128,11 +126,9 @@ TEST_CASE("a broken header is refused before memory is allocated") {
   CHECK(refusal("") == "a.idx: not an IDX file: it has only 0 bytes");
   CHECK(refusal(good.substr(0, 3)) == "a.idx: not an IDX file: it has only 3 bytes");
   CHECK(refusal("PK" + good) == "a.idx: not an IDX file: it begins with 0x50 0x4B instead of 0x00 0x00");
-  CHECK(refusal(idx_bytes(0x0A, {6}, kSix))
-            .starts_with("a.idx: unknown IDX element type 0x0A (known: 0x08 uint8"));
+  CHECK(refusal(idx_bytes(0x0A, {6}, kSix)).starts_with("a.idx: unknown IDX element type 0x0A (known: 0x08 uint8"));
   CHECK(refusal(idx_bytes(0x08, {}, kSix)) == "a.idx: IDX rank 0 is outside 1 to 12");
-  CHECK(refusal(idx_bytes(0x08, std::vector<uint32_t>(33, 1), "x")) ==
-        "a.idx: IDX rank 33 is outside 1 to 12");
+  CHECK(refusal(idx_bytes(0x08, std::vector<uint32_t>(33, 1), "x")) == "a.idx: IDX rank 33 is outside 1 to 12");
   CHECK(refusal(good.substr(0, 11)) == "a.idx: truncated in the IDX header, which must have 2 sizes");
   CHECK(refusal(good.substr(0, 13)) == "a.idx: truncated: sizes [2, 3] require a file of 18 bytes, got 13");
   CHECK(refusal(good + "x") == "a.idx: too long: sizes [2, 3] require a file of 18 bytes, got 19");
@@ -152,8 +148,7 @@ TEST_CASE("a gzip file that contradicts its header is refused") {
         "allocated, a.idx: too long: more bytes follow the 6 that sizes [2, 3] require");
   CHECK(refusal(gzip_bytes(plain.substr(0, 16))) ==
         "allocated, a.idx: truncated: sizes [2, 3] require 6 bytes of elements, got 4");
-  CHECK(refusal(good + "garbage") ==
-        "allocated, a.idx: bytes that are not gzip follow the end of the gzip stream");
+  CHECK(refusal(good + "garbage") == "allocated, a.idx: bytes that are not gzip follow the end of the gzip stream");
   CHECK(refusal(good + "\x1fnot gzip").find("the gzip stream is corrupt") != std::string::npos);
   std::string wrong_sum = good;
   wrong_sum[good.size() - 6] ^= 1;
@@ -208,6 +203,5 @@ TEST_CASE("the real Fashion-MNIST can be read") {
   uint64_t sum = 0;
   for (uint8_t pixel : pixels) sum += pixel;
   // The mean of the training images is 0.2860, as published.
-  CHECK(static_cast<double>(sum) / static_cast<double>(pixels.size()) / 255 ==
-        doctest::Approx(0.2860).epsilon(0.001));
+  CHECK(static_cast<double>(sum) / static_cast<double>(pixels.size()) / 255 == doctest::Approx(0.2860).epsilon(0.001));
 }

@@ -29,8 +29,7 @@ constexpr int64_t kExamples = 103;
 
 // Row i of both identifies i: {10 i, 10 i + 1, 10 i + 2} and i.
 std::vector<Tensor> example_tensors() {
-  Tensor x = empty_raw({kExamples, 3}, kFloat, Device(kCPU, 0)),
-         y = empty_raw({kExamples}, kLong, x.device());
+  Tensor x = empty_raw({kExamples, 3}, kFloat, Device(kCPU, 0)), y = empty_raw({kExamples}, kLong, x.device());
   for (int64_t i = 0; i < kExamples; ++i) {
     for (int64_t k = 0; k < 3; ++k) x.data_ptr<float>()[3 * i + k] = static_cast<float>(10 * i + k);
     y.data_ptr<int64_t>()[i] = i;
@@ -38,9 +37,7 @@ std::vector<Tensor> example_tensors() {
   return {x, y};
 }
 
-std::vector<int64_t> values(const Tensor& t) {
-  return {t.data_ptr<int64_t>(), t.data_ptr<int64_t>() + t.numel()};
-}
+std::vector<int64_t> values(const Tensor& t) { return {t.data_ptr<int64_t>(), t.data_ptr<int64_t>() + t.numel()}; }
 
 // The labels of all batches in order; checks that the images match them.
 std::vector<std::vector<int64_t>> labels_of(BatchLoader& loader) {
@@ -129,15 +126,13 @@ TEST_CASE("random transforms do not depend on the workers or on where an epoch i
   std::vector<std::vector<int64_t>> expected;
   for (const int workers : {0, 1, 2, 5}) {
     std::vector<std::vector<int64_t>> got;
-    BatchLoader loader(example_tensors(), {.batch_size = 10, .shuffle = true, .workers = workers},
-                       add_random);
+    BatchLoader loader(example_tensors(), {.batch_size = 10, .shuffle = true, .workers = workers}, add_random);
     while (auto batch = loader.next()) got.push_back(values((*batch)[1]));
     if (workers == 0) expected = got;
     CHECK(got == expected);
   }
   CHECK(expected[0][0] != expected[1][0]);
-  BatchLoader rest(example_tensors(), {.batch_size = 10, .shuffle = true, .workers = 2, .first_batch = 4},
-                   add_random);
+  BatchLoader rest(example_tensors(), {.batch_size = 10, .shuffle = true, .workers = 2, .first_batch = 4}, add_random);
   CHECK(values((*rest.next())[1]) == expected[4]);
 }
 
@@ -172,13 +167,11 @@ TEST_CASE("an in-place transform does not modify the data set") {
   CHECK(tensors[0].data_ptr<float>()[3] == 10);
 }
 
-TEST_CASE(
-    "a transform's exception is rethrown with its worker and batch, and the loader continues after it") {
+TEST_CASE("a transform's exception is rethrown with its worker and batch, and the loader continues after it") {
   for (const int workers : {0, 1, 3}) {
-    BatchLoader loader(example_tensors(), {.batch_size = 20, .workers = workers},
-                       [](std::vector<Tensor>& batch) {
-                         if (batch[1].data_ptr<int64_t>()[0] == 40) fail("bad image");
-                       });
+    BatchLoader loader(example_tensors(), {.batch_size = 20, .workers = workers}, [](std::vector<Tensor>& batch) {
+      if (batch[1].data_ptr<int64_t>()[0] == 40) fail("bad image");
+    });
     CHECK(values((*loader.next())[1])[0] == 0);
     CHECK(values((*loader.next())[1])[0] == 20);
     bool thrown = false;
@@ -188,8 +181,7 @@ TEST_CASE(
       thrown = true;
       CHECK(error.batch == 2);
       CHECK((workers == 0 ? error.worker == -1 : error.worker >= 0 && error.worker < workers));
-      const std::string where =
-          workers == 0 ? "in the calling thread" : "in worker " + std::to_string(error.worker);
+      const std::string where = workers == 0 ? "in the calling thread" : "in worker " + std::to_string(error.worker);
       CHECK(error.what() == "data loader: batch 2 failed " + where + ". Original message: bad image");
       CHECK_THROWS_AS(std::rethrow_exception(error.original_exception), Error);
     }
@@ -207,11 +199,10 @@ TEST_CASE("a loader can be destroyed at any time without finishing queued batche
   std::atomic<int> made = 0;
   const auto start = std::chrono::steady_clock::now();
   {
-    BatchLoader loader(example_tensors(), {.batch_size = 1, .workers = 2, .prefetch = 50},
-                       [&](std::vector<Tensor>&) {
-                         ++made;
-                         std::this_thread::sleep_for(std::chrono::milliseconds(50));
-                       });
+    BatchLoader loader(example_tensors(), {.batch_size = 1, .workers = 2, .prefetch = 50}, [&](std::vector<Tensor>&) {
+      ++made;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    });
     loader.next();
   }
   CHECK(made < 20);
@@ -226,8 +217,7 @@ TEST_CASE("a transform runs in the consumer's modes, and single-threaded in each
       check(!GradMode::is_enabled(), "grad mode is on");
       if (workers == 0) return;
       const auto self = std::this_thread::get_id();
-      parallel_for(64, 1,
-                   [&](int64_t, int64_t) { check(std::this_thread::get_id() == self, "the pool was used"); });
+      parallel_for(64, 1, [&](int64_t, int64_t) { check(std::this_thread::get_id() == self, "the pool was used"); });
     });
     CHECK(error_of([&] {
             while (loader.next()) {

@@ -56,8 +56,7 @@ TEST_CASE("SubsetRandomSampler returns its indices") {
   const Indices first = epoch(sampler);
   CHECK(sorted(first) == Indices{10, 20, 30, 40, 50, 60});
   CHECK(epoch(sampler) != first);
-  CHECK(error_of([&] { sampler.reset(3); }) ==
-        "SubsetRandomSampler: new size 3 does not match the 6 given indices");
+  CHECK(error_of([&] { sampler.reset(3); }) == "SubsetRandomSampler: new size 3 does not match the 6 given indices");
 }
 
 TEST_CASE("BatchSampler and StreamSampler") {
@@ -102,8 +101,7 @@ TEST_CASE("a sampler continues in another process where it was saved") {
         "sampler: the loaded state has no 'index'; load an archive that this kind of sampler has saved");
 }
 
-TEST_CASE(
-    "a state saved before the first reset, or between set_epoch and reset, is the begin of that epoch") {
+TEST_CASE("a state saved before the first reset, or between set_epoch and reset, is the begin of that epoch") {
   RandomSampler a(20, 1), b(20, 1), c(20, 1);
   const Indices zeroth = epoch(c), first = epoch(c);
   serialize::OutputArchive before, chosen;

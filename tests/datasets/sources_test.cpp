@@ -94,9 +94,9 @@ TEST_CASE("a folder that lacks files is refused with their names") {
   CHECK_THROWS_WITH_AS(find_dataset(folder.path()), Contains("none of the four files"), Error);
   fill(folder.path());
   std::filesystem::remove(folder / "t10k-labels-idx1-ubyte.gz");
-  CHECK_THROWS_WITH_AS(
-      find_dataset(folder.path()),
-      Contains(("data folder " + folder.path() + ": lacks t10k-labels-idx1-ubyte[.gz]").c_str()), Error);
+  CHECK_THROWS_WITH_AS(find_dataset(folder.path()),
+                       Contains(("data folder " + folder.path() + ": lacks t10k-labels-idx1-ubyte[.gz]").c_str()),
+                       Error);
 }
 
 TEST_CASE("the error for an unknown name suggests the closest one") {

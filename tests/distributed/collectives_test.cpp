@@ -90,9 +90,7 @@ std::vector<Case> reductions() {
        [](const Tensors& x) { return everywhere(stack(x).amax(0), x.size()); }},
       {"all_reduce min with ties",
        {5},
-       [](const Tensor& x, const Group& g) {
-         return functional::all_reduce(x * x.detach().gt(0.5), ReduceOp::MIN, g);
-       },
+       [](const Tensor& x, const Group& g) { return functional::all_reduce(x * x.detach().gt(0.5), ReduceOp::MIN, g); },
        [](const Tensors& x) {
          Tensors masked;
          for (const Tensor& t : x) masked.push_back(t * t.detach().gt(0.5));
@@ -210,11 +208,9 @@ TEST_CASE("gradients of gradients along a chain of messages") {
     check_no_errors(run_ranks(size, [&](ProcessGroup& ranks) {
       const Group group = ranks.shared_from_this();
       const int rank = group->rank();
-      const Tensor factor = numbers({4}, rank, 0.3).requires_grad_(),
-                   start = zeros({}, kDouble).requires_grad_();
+      const Tensor factor = numbers({4}, rank, 0.3).requires_grad_(), start = zeros({}, kDouble).requires_grad_();
       Tensor x = ones({4}, kDouble);
-      if (rank > 0)
-        x = functional::recv({4}, TensorOptions(kDouble).requires_grad(true), rank - 1, group, 5, start);
+      if (rank > 0) x = functional::recv({4}, TensorOptions(kDouble).requires_grad(true), rank - 1, group, 5, start);
       const Tensor y = chain_link(x, factor),
                    loss = rank + 1 < size ? functional::send(y, rank + 1, group, 5) : y.sin().sum();
       Tensors inputs{factor};
@@ -253,8 +249,7 @@ TEST_CASE("without gradients, and what is refused") {
   if (!available()) return;
   CHECK_THROWS_WITH_AS(
       functional::all_reduce(ones({1})),
-      "all_reduce: there is no process group; pass one, or call distributed::init_process_group() first",
-      Error);
+      "all_reduce: there is no process group; pass one, or call distributed::init_process_group() first", Error);
   check_no_errors(run_ranks(2, [](ProcessGroup& ranks) {
     const Group group = ranks.shared_from_this();
     const Tensor x = full({2}, 3.0).requires_grad_();

@@ -29,8 +29,7 @@ std::shared_ptr<NetImpl> make_net(uint64_t seed, int64_t hidden = 7) {
 }
 
 Tensor inputs_of(int rank, int64_t step = 0) {
-  const GeneratorGuard guard{
-      Generator(static_cast<uint64_t>(100 + rank) + 1000 * static_cast<uint64_t>(step))};
+  const GeneratorGuard guard{Generator(static_cast<uint64_t>(100 + rank) + 1000 * static_cast<uint64_t>(step))};
   return randn({6, 5});
 }
 
@@ -97,8 +96,7 @@ TEST_CASE("gradients are accumulated under no_sync and over steps without zero_g
 
 TEST_CASE("compression hooks send float16 and bfloat16") {
   on_ranks(3, [&](const GroupPtr& group) {
-    for (const auto& [hook, tolerance] :
-         {std::pair{&fp16_compress_hook, 2e-3}, {&bf16_compress_hook, 2e-2}}) {
+    for (const auto& [hook, tolerance] : {std::pair{&fp16_compress_hook, 2e-3}, {&bf16_compress_hook, 2e-2}}) {
       DistributedDataParallel<NetImpl> model(make_net(0), {.process_group = group, .comm_hook = hook});
       loss_of(model->forward(inputs_of(group->rank()))).backward();
       const auto expected = expected_gradients(3);

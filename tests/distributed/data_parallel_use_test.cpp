@@ -86,8 +86,7 @@ TEST_CASE("shared, empty, frozen and float64 parameters") {
       for (int step = 0; step < 3; ++step) {
         model->zero_grad();
         model->forward(inputs_of(group->rank())).backward();
-        check_equal(
-            *net, averaged<MixedImpl>(3, [](MixedImpl& m, int rank) { return m.forward(inputs_of(rank)); }));
+        check_equal(*net, averaged<MixedImpl>(3, [](MixedImpl& m, int rank) { return m.forward(inputs_of(rank)); }));
       }
     });
 }
@@ -96,8 +95,7 @@ TEST_CASE("gradients set to zero, replaced by the user or left between forward a
   on_ranks(2, [&](const GroupPtr& group) {
     auto net = seeded<MixedImpl>();
     Mixed model(net, {.process_group = group});
-    const auto expected =
-        averaged<MixedImpl>(2, [](MixedImpl& m, int rank) { return m.forward(inputs_of(rank)); });
+    const auto expected = averaged<MixedImpl>(2, [](MixedImpl& m, int rank) { return m.forward(inputs_of(rank)); });
     for (int step = 0; step < 4; ++step) {
       const Tensor loss = model->forward(inputs_of(group->rank()));
       if (step == 1) model->zero_grad(false);
@@ -119,9 +117,8 @@ TEST_CASE("an unused parameter whose gradient is reset after forward contributes
     const Tensor loss = loss_of(model->forward(inputs_of(group->rank()), group->rank() == 0));
     model->zero_grad();  // after forward, as many programs do
     loss.backward();
-    check_equal(*net, averaged<TwoHeadsImpl>(2, [](TwoHeadsImpl& m, int rank) {
-      return loss_of(m.forward(inputs_of(rank), rank == 0));
-    }));
+    check_equal(*net, averaged<TwoHeadsImpl>(
+                          2, [](TwoHeadsImpl& m, int rank) { return loss_of(m.forward(inputs_of(rank), rank == 0)); }));
   });
 }
 
@@ -176,8 +173,7 @@ TEST_CASE("a parameter that was used under no_sync only is averaged") {
 TEST_CASE("static_graph remembers which parameters the first step did not use") {
   on_ranks(3, [&](const GroupPtr& group) {
     auto net = seeded<TwoHeadsImpl>();
-    TwoHeads model(
-        net, {.process_group = group, .bucket_bytes = 1, .first_bucket_bytes = 1, .static_graph = true});
+    TwoHeads model(net, {.process_group = group, .bucket_bytes = 1, .first_bucket_bytes = 1, .static_graph = true});
     for (int step = 0; step < 4; ++step) {
       model->zero_grad();
       loss_of(model->forward(inputs_of(group->rank()), group->rank() == 1)).backward();
@@ -191,14 +187,12 @@ TEST_CASE("static_graph remembers which parameters the first step did not use") 
 TEST_CASE("static_graph refuses a step that uses other parameters") {
   const auto errors = errors_on_ranks(2, [&](const GroupPtr& group) {
     TwoHeads model(seeded<TwoHeadsImpl>(), {.process_group = group, .static_graph = true});
-    for (const bool extra : {false, true})
-      loss_of(model->forward(inputs_of(group->rank()), extra)).backward();
+    for (const bool extra : {false, true}) loss_of(model->forward(inputs_of(group->rank()), extra)).backward();
   });
   check_all(errors, "static_graph");
   const auto fewer = errors_on_ranks(2, [&](const GroupPtr& group) {
     TwoHeads model(seeded<TwoHeadsImpl>(), {.process_group = group, .static_graph = true});
-    for (const bool extra : {true, false})
-      loss_of(model->forward(inputs_of(group->rank()), extra)).backward();
+    for (const bool extra : {true, false}) loss_of(model->forward(inputs_of(group->rank()), extra)).backward();
   });
   check_all(fewer, "static_graph");
 }
@@ -216,9 +210,8 @@ TEST_CASE("static_graph and join over two epochs") {
       });
     model->zero_grad();
     loss_of(model->forward(inputs_of(group->rank()), true)).backward();
-    check_equal(*net, averaged<TwoHeadsImpl>(2, [](TwoHeadsImpl& m, int rank) {
-      return loss_of(m.forward(inputs_of(rank), true));
-    }));
+    check_equal(*net, averaged<TwoHeadsImpl>(
+                          2, [](TwoHeadsImpl& m, int rank) { return loss_of(m.forward(inputs_of(rank), true)); }));
   });
 }
 
@@ -240,8 +233,7 @@ TEST_CASE("only the first backward pass after a forward is averaged") {
     const Tensor loss = model->forward(inputs_of(group->rank()));
     loss.backward({}, /*retain_graph=*/true);
     loss.backward();  // this process's own gradient is added
-    const auto average =
-        averaged<MixedImpl>(2, [](MixedImpl& m, int rank) { return m.forward(inputs_of(rank)); });
+    const auto average = averaged<MixedImpl>(2, [](MixedImpl& m, int rank) { return m.forward(inputs_of(rank)); });
     auto own = seeded<MixedImpl>();
     own->forward(inputs_of(group->rank())).backward();
     CHECK(allclose(net->first->weight.grad(), average[1] + own->first->weight.grad(), 1e-5, 1e-6));
@@ -286,8 +278,7 @@ TEST_CASE("backward(create_graph) is refused, and the model goes on") {
     CHECK(message.find("create_graph") != std::string::npos);
     model->zero_grad();
     model->forward(inputs_of(group->rank())).backward();
-    check_equal(*net,
-                averaged<MixedImpl>(2, [](MixedImpl& m, int rank) { return m.forward(inputs_of(rank)); }));
+    check_equal(*net, averaged<MixedImpl>(2, [](MixedImpl& m, int rank) { return m.forward(inputs_of(rank)); }));
   });
 }
 
@@ -357,8 +348,7 @@ TEST_CASE("guards of no_sync nest, and exceptions leave them") {
     } catch (const std::runtime_error&) {
     }
     model->forward(inputs_of(group->rank())).backward();
-    check_equal(
-        *net, averaged<MixedImpl>(2, [](MixedImpl& m, int rank) { return m.forward(inputs_of(rank)) * 3; }));
+    check_equal(*net, averaged<MixedImpl>(2, [](MixedImpl& m, int rank) { return m.forward(inputs_of(rank)) * 3; }));
   });
 }
 
@@ -366,8 +356,7 @@ TEST_CASE("two models on one group, evaluation, other threads and an error witho
   on_ranks(2, [&](const GroupPtr& group) {
     auto net = seeded<MixedImpl>(), other = seeded<MixedImpl>();
     Mixed model(net, {.process_group = group}), second(other, {.process_group = group});
-    const auto expected =
-        averaged<MixedImpl>(2, [](MixedImpl& m, int rank) { return m.forward(inputs_of(rank)); });
+    const auto expected = averaged<MixedImpl>(2, [](MixedImpl& m, int rank) { return m.forward(inputs_of(rank)); });
     for (int step = 0; step < 2; ++step) {
       model->zero_grad();
       second->zero_grad();
@@ -398,8 +387,7 @@ TEST_CASE("a model on some ranks of the group, and the end of models while calls
       {
         Mixed model(net, {.process_group = some});
         model->forward(inputs_of(some->rank())).backward();
-        check_equal(
-            *net, averaged<MixedImpl>(2, [](MixedImpl& m, int rank) { return m.forward(inputs_of(rank)); }));
+        check_equal(*net, averaged<MixedImpl>(2, [](MixedImpl& m, int rank) { return m.forward(inputs_of(rank)); }));
       }
       net->zero_grad();
       net->forward(inputs_of(0)).backward();  // the hooks are gone
@@ -419,8 +407,7 @@ TEST_CASE("a group of one process") {
   on_ranks(1, [&](const GroupPtr& group) {
     auto net = seeded<TwoHeadsImpl>();
     for (const bool is_static : {false, true}) {
-      TwoHeads model(
-          net, {.process_group = group, .find_unused_parameters = !is_static, .static_graph = is_static});
+      TwoHeads model(net, {.process_group = group, .find_unused_parameters = !is_static, .static_graph = is_static});
       model->join([&] {
         for (int step = 0; step < 2; ++step) {
           model->zero_grad();

@@ -66,9 +66,8 @@ void check_reduction(Job& job, Engine& engine, std::size_t count, ReduceOp op, i
     wrong += number(data[i]) != expected ? 1 : 0;
   }
   job.check(wrong == 0, "reduction " + std::to_string(static_cast<int>(op)) + " of dtype " +
-                            std::to_string(static_cast<int>(scalar_type_of<T>)) + ", count " +
-                            std::to_string(count) + ", root " + std::to_string(root) + ": " +
-                            std::to_string(wrong) + " elements differ");
+                            std::to_string(static_cast<int>(scalar_type_of<T>)) + ", count " + std::to_string(count) +
+                            ", root " + std::to_string(root) + ": " + std::to_string(wrong) + " elements differ");
 }
 
 template <class T>
@@ -117,11 +116,10 @@ void check_reductions(Job& job, Engine& engine) {
   check_rounding(job, engine);
   for (const auto& [dtype, op] :
        {std::pair(kFloat, ReduceOp::BXOR), std::pair(kHalf, ReduceOp::BAND), std::pair(kInt, ReduceOp::AVG)})
-    job.must_throw("a reduction that the dtype lacks", milliseconds(0), milliseconds(1000),
-                   [&, d = dtype, o = op] {
-                     double data = 0;
-                     engine.all_reduce(&data, 1, d, o, job.next());
-                   });
+    job.must_throw("a reduction that the dtype lacks", milliseconds(0), milliseconds(1000), [&, d = dtype, o = op] {
+      double data = 0;
+      engine.all_reduce(&data, 1, d, o, job.next());
+    });
 }
 
 // ---- data movement
@@ -204,8 +202,7 @@ void check_messages(Job& job, Engine& engine) {
       out.push_back(bytes_of(sizes[i], job.rank, peer));
       requests.push_back(engine.send(out.back().data(), sizes[i], peer, tag(i)));
     }
-  for (int polls = 0; polls < 20'000 && !requests[0]->test(); ++polls)
-    std::this_thread::sleep_for(milliseconds(1));
+  for (int polls = 0; polls < 20'000 && !requests[0]->test(); ++polls) std::this_thread::sleep_for(milliseconds(1));
   job.check(requests[0]->test(), "test() completes a receive");
   for (auto& request : requests) request->wait(milliseconds(30'000));
   std::size_t at = 0;

@@ -12,8 +12,7 @@
 namespace tandem::distributed {
 
 TEST_CASE("a plugin of another version") {
-  CHECK_THROWS_WITH_AS(load_engine("mpi"), doctest::Contains("was built for another version of Tandem"),
-                       Error);
+  CHECK_THROWS_WITH_AS(load_engine("mpi"), doctest::Contains("was built for another version of Tandem"), Error);
   CHECK_FALSE(is_backend_available("mpi"));
 }
 
@@ -24,10 +23,8 @@ TEST_CASE("a reduction that the engine lacks is refused on every rank before any
       2,
       [](ProcessGroup& group) {
         const Tensor x = ones({3}, kInt16);
-        CHECK_THROWS_WITH_AS(group.all_reduce(x), doctest::Contains("backend nccl has no sum of int16"),
-                             Error);
-        CHECK_THROWS_WITH_AS(group.reduce(x, 0), doctest::Contains("backend nccl has no sum of int16"),
-                             Error);
+        CHECK_THROWS_WITH_AS(group.all_reduce(x), doctest::Contains("backend nccl has no sum of int16"), Error);
+        CHECK_THROWS_WITH_AS(group.reduce(x, 0), doctest::Contains("backend nccl has no sum of int16"), Error);
         CHECK(group.recent_calls().empty());
       },
       options);

@@ -121,8 +121,7 @@ void leaves(Job& job) {
 }
 
 void refused(Job& job) {
-  const std::string message =
-      job.must_throw("make()", milliseconds(0), milliseconds(20'000), [&] { job.make("all"); });
+  const std::string message = job.must_throw("make()", milliseconds(0), milliseconds(20'000), [&] { job.make("all"); });
   job.failures += message + "\n";
 }
 
@@ -143,8 +142,8 @@ void timing(Job& job) {
     }
     std::sort(times.begin(), times.end());
     char line[100];
-    std::snprintf(line, sizeof(line), "%zu bytes: median %.3f ms, best %.3f ms\n", bytes,
-                  times[times.size() / 2], times[0]);
+    std::snprintf(line, sizeof(line), "%zu bytes: median %.3f ms, best %.3f ms\n", bytes, times[times.size() / 2],
+                  times[0]);
     job.failures += line;
   }
 }
@@ -179,15 +178,13 @@ int main(int argc, char** argv) {
                                                                    {"leaves", leaves},
                                                                    {"refused", refused},
                                                                    {"timing", timing}};
-  const auto what =
-      std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.first == argv[3]; });
+  const auto what = std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.first == argv[3]; });
   try {
     if (what == all.end()) throw std::runtime_error(std::string("unknown: ") + argv[3]);
     Job job{load(argv[1]), argv[2], argc == 6 ? std::atoi(argv[4]) : from_environment("OMPI_COMM_WORLD_RANK"),
             argc == 6 ? std::atoi(argv[5]) : from_environment("OMPI_COMM_WORLD_SIZE")};
     what->second(job);
-    const std::string counts =
-        std::to_string(job.passed) + " passed, " + std::to_string(job.failed) + " failed\n";
+    const std::string counts = std::to_string(job.passed) + " passed, " + std::to_string(job.failed) + " failed\n";
     FolderStore(job.folder).set("report-" + std::to_string(job.rank), job.failures + counts);
     return job.failed > 0 ? 1 : 0;
   } catch (const std::exception& error) {

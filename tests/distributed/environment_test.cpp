@@ -108,9 +108,9 @@ TEST_CASE("no launcher") {
 }
 
 TEST_CASE("torchrun") {
-  const Job job = read_with(with(kTorchrun, {{"TORCHELASTIC_USE_AGENT_STORE", "True"},
-                                             {"TORCHELASTIC_RESTART_COUNT", "3"},
-                                             {"TANDEM_JOB_KEY", "secret"}}));
+  const Job job = read_with(with(
+      kTorchrun,
+      {{"TORCHELASTIC_USE_AGENT_STORE", "True"}, {"TORCHELASTIC_RESTART_COUNT", "3"}, {"TANDEM_JOB_KEY", "secret"}}));
   check_places(job, "torchrun", 5, 8, 1, 4);
   CHECK(job.master_addr == "node0");
   CHECK(job.master_port == 29500);
@@ -119,8 +119,7 @@ TEST_CASE("torchrun") {
   CHECK(job.job_key == "secret");
   CHECK(job.launched());
   CHECK(!read_with(with(kTorchrun, {{"TORCHELASTIC_USE_AGENT_STORE", "False"}})).launcher_has_store);
-  CHECK(contains(error_with({{"TORCHELASTIC_USE_AGENT_STORE", "maybe"}}),
-                 "TORCHELASTIC_USE_AGENT_STORE is 'maybe'"));
+  CHECK(contains(error_with({{"TORCHELASTIC_USE_AGENT_STORE", "maybe"}}), "TORCHELASTIC_USE_AGENT_STORE is 'maybe'"));
 }
 
 TEST_CASE("RANK and WORLD_SIZE alone") {
@@ -140,11 +139,10 @@ TEST_CASE("MPI") {
   CHECK(named.master_port < 25000);
   CHECK(named.job_key == "732954625");
   CHECK(read_with(with(one, {{"PMIX_NAMESPACE", "732954626"}})).master_port != named.master_port);
-  CHECK(read_with(with(one, {{"PMIX_NAMESPACE", "a"}, {"MASTER_PORT", "7"}, {"TANDEM_JOB_KEY", "k"}}))
-            .master_port == 7);
+  CHECK(read_with(with(one, {{"PMIX_NAMESPACE", "a"}, {"MASTER_PORT", "7"}, {"TANDEM_JOB_KEY", "k"}})).master_port ==
+        7);
   CHECK(read_with({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"PMIX_NAMESPACE", "a"}}).job_key == "");
-  const Variables pmi = {
-      {"PMI_RANK", "1"}, {"PMI_SIZE", "3"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}};
+  const Variables pmi = {{"PMI_RANK", "1"}, {"PMI_SIZE", "3"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}};
   check_places(read_with(pmi), "PMI", 1, 3, 1, 2);
   check_places(read_with({{"PMI_RANK", "1"}, {"PMI_SIZE", "3"}}), "PMI", 1, 3, 0, 1);
 }
@@ -171,10 +169,8 @@ TEST_CASE("Slurm") {
 
 TEST_CASE("launchers that start launchers") {
   // srun starts a torchrun per node.
-  check_places(read_with(with(with(kSlurm, kTorchrun), {{"TORCHELASTIC_RUN_ID", "x"}})), "torchrun", 5, 8, 1,
-               4);
-  check_places(read_with(with(with(kOpenMpi, kTorchrun), {{"TORCHELASTIC_RUN_ID", "x"}})), "torchrun", 5, 8,
-               1, 4);
+  check_places(read_with(with(with(kSlurm, kTorchrun), {{"TORCHELASTIC_RUN_ID", "x"}})), "torchrun", 5, 8, 1, 4);
+  check_places(read_with(with(with(kOpenMpi, kTorchrun), {{"TORCHELASTIC_RUN_ID", "x"}})), "torchrun", 5, 8, 1, 4);
   // srun starts a daemon of mpirun per node.
   const Job mpi = read_with(with(kSlurm, kOpenMpi));
   check_places(mpi, "Open MPI", 2, 4, 0, 2);
@@ -195,8 +191,7 @@ TEST_CASE("contradictions name the variables and their values") {
   check_error(kTorchrun, {{"WORLD_SIZE", "0"}, {"RANK", "0"}}, {"WORLD_SIZE is 0"});
   check_error(kTorchrun, {{"LOCAL_RANK", "4"}}, {"LOCAL_RANK is 4", "LOCAL_WORLD_SIZE, which is 4"});
   check_error(kTorchrun, {{"LOCAL_WORLD_SIZE", "9"}}, {"LOCAL_WORLD_SIZE is 9", "8 ranks"});
-  check_error({}, {{"LOCAL_RANK", "0"}, {"LOCAL_WORLD_SIZE", "1"}},
-              {"LOCAL_RANK", "RANK and WORLD_SIZE are not"});
+  check_error({}, {{"LOCAL_RANK", "0"}, {"LOCAL_WORLD_SIZE", "1"}}, {"LOCAL_RANK", "RANK and WORLD_SIZE are not"});
   check_error({}, {{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"LOCAL_RANK", "0"}}, {"LOCAL_WORLD_SIZE is not set"});
   for (const char* text : {"", " 1", "1 ", "one", "0x1", "1.0", "99999999999999999999"})
     check_error(kTorchrun, {{"RANK", text}}, {"RANK is '" + std::string(text) + "'", "must be a number"});
@@ -207,10 +202,8 @@ TEST_CASE("contradictions name the variables and their values") {
   check_error(kTorchrun, {{"MASTER_ADDR", ""}}, {"MASTER_ADDR is ''"});
   check_error(kTorchrun, {{"MASTER_ADDR", std::string(256, 'a')}}, {"MASTER_ADDR is"});
   check_error(kOpenMpi, {{"RANK", "1"}, {"WORLD_SIZE", "4"}}, {"RANK is 1", "OMPI_COMM_WORLD_RANK is 2"});
-  check_error(kOpenMpi, {{"RANK", "2"}, {"WORLD_SIZE", "5"}},
-              {"WORLD_SIZE is 5", "OMPI_COMM_WORLD_SIZE is 4"});
-  check_error(kOpenMpi, {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}},
-              {"OMPI_COMM_WORLD_RANK is 2", "PMI_RANK is 3"});
+  check_error(kOpenMpi, {{"RANK", "2"}, {"WORLD_SIZE", "5"}}, {"WORLD_SIZE is 5", "OMPI_COMM_WORLD_SIZE is 4"});
+  check_error(kOpenMpi, {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}}, {"OMPI_COMM_WORLD_RANK is 2", "PMI_RANK is 3"});
   check_error({}, {{"PMI_RANK", "3"}}, {"PMI_RANK is 3", "PMI_SIZE is not set"});
   check_error(kSlurm, {{"SLURM_PROCID", "11"}}, {"SLURM_PROCID is 11", "SLURM_NTASKS, which is 11"});
   check_error(kSlurm, {{"SLURM_LOCALID", "3"}}, {"SLURM_LOCALID is 3", "SLURM_TASKS_PER_NODE, which is 3"});
@@ -230,17 +223,16 @@ TEST_CASE("lists of Slurm") {
   CHECK(first_host("V", "node[01-03,7],gpu4") == "node01");
   CHECK(first_host("V", "rack[2,4-5]node[08-12].example.com,x") == "rack2node08.example.com");
   CHECK(first_host("V", "n[007]") == "n007");
-  for (const std::string& list :
-       {std::string(), std::string(",a"), std::string("n["), std::string("n[]"), std::string("n[-3]"),
-        std::string("n[a-b]"), std::string("n 1"), std::string("n]"), std::string(300, 'n'),
-        "n[" + std::string(300, '1') + "]", std::string("n\0x", 3)})
+  for (const std::string& list : {std::string(), std::string(",a"), std::string("n["), std::string("n[]"),
+                                  std::string("n[-3]"), std::string("n[a-b]"), std::string("n 1"), std::string("n]"),
+                                  std::string(300, 'n'), "n[" + std::string(300, '1') + "]", std::string("n\0x", 3)})
     CHECK(contains(complaint([&] { first_host("V", list); }), "V is "));
   CHECK(tasks_of_node("V", "4(x2),3", 0) == 4);
   CHECK(tasks_of_node("V", "4(x2),3", 1) == 4);
   CHECK(tasks_of_node("V", "4(x2),3", 2) == 3);
   CHECK(tasks_of_node("V", "8", 0) == 8);
-  for (const char* list : {"", "x", "0", "-1", "4(x2", "4(x0)", "4(x-1)", "4(2)", "4(x2),", ",4", "4;4",
-                           "99999999999", "3000000000"})
+  for (const char* list :
+       {"", "x", "0", "-1", "4(x2", "4(x0)", "4(x-1)", "4(2)", "4(x2),", ",4", "4;4", "99999999999", "3000000000"})
     CHECK(contains(complaint([&] { tasks_of_node("V", list, 5); }), "V is "));
 }
 
@@ -259,8 +251,7 @@ TEST_CASE("rank 0 serves the store") {
 TEST_CASE("the launcher serves the store") {
   const distributed::detail::TCPServer launcher("127.0.0.1", 0, "key");
   Job job;
-  job.world_size = 2, job.master_addr = "127.0.0.1", job.master_port = launcher.port(),
-  job.launcher_has_store = true;
+  job.world_size = 2, job.master_addr = "127.0.0.1", job.master_port = launcher.port(), job.launcher_has_store = true;
   job.job_key = "key";
   CHECK(make_store(job, Milliseconds(20'000))->add("n", 1) == 1);
   job.rank = 1;

@@ -37,12 +37,10 @@ TEST_CASE("different calls are found before the first use") {
     CHECK(error ==
           "all_reduce 0: ranks do different things\n  rank 0: all_reduce [10] float32 sum\n"
           "  rank 1: broadcast [4] float32 from rank 0");
-  const auto dtypes = run_ranks(2, [&](ProcessGroup& group) {
-    group.all_reduce(zeros({10}, group.rank() == 0 ? kFloat32 : kInt32))->wait();
-  });
+  const auto dtypes = run_ranks(
+      2, [&](ProcessGroup& group) { group.all_reduce(zeros({10}, group.rank() == 0 ? kFloat32 : kInt32))->wait(); });
   check_all_contain(dtypes, "rank 1: all_reduce [10] int32 sum");
-  const auto roots =
-      run_ranks(2, [&](ProcessGroup& group) { group.broadcast(zeros({1}), group.rank())->wait(); });
+  const auto roots = run_ranks(2, [&](ProcessGroup& group) { group.broadcast(zeros({1}), group.rank())->wait(); });
   check_all_contain(roots, "rank 1: broadcast [1] float32 from rank 1");
 }
 
@@ -106,8 +104,7 @@ TEST_CASE("a rank that leaves") {
   });
   CHECK(seconds_since(begin) < 4);
   CHECK(errors[1].empty());
-  for (const int rank : {0, 2})
-    check_contains(errors[static_cast<std::size_t>(rank)], "rank 1 left the group");
+  for (const int rank : {0, 2}) check_contains(errors[static_cast<std::size_t>(rank)], "rank 1 left the group");
 }
 
 TEST_CASE("abort") {
@@ -134,9 +131,8 @@ TEST_CASE("messages that nobody answers") {
         if (group.rank() == 1) sleep_seconds(3);
       },
       with_timeout(1000));
-  check_contains(
-      errors[0],
-      "recv from rank 1 (tag 3): recv [5] float32 from rank 1: rank 1 made no matching call within 1.");
+  check_contains(errors[0],
+                 "recv from rank 1 (tag 3): recv [5] float32 from rank 1: rank 1 made no matching call within 1.");
   const auto sizes = run_ranks(
       2,
       [&](ProcessGroup& group) {
@@ -153,8 +149,7 @@ TEST_CASE("ranks that never connect") {
   const auto store = std::make_shared<HashStore>();
   const auto begin = std::chrono::steady_clock::now();
   std::string message;
-  std::thread other(
-      [&] { CHECK_THROWS_AS(ProcessGroup::make(store, 3, 4, with_timeout(1000)), DistributedError); });
+  std::thread other([&] { CHECK_THROWS_AS(ProcessGroup::make(store, 3, 4, with_timeout(1000)), DistributedError); });
   try {
     ProcessGroup::make(store, 0, 4, with_timeout(1000));
   } catch (const DistributedError& error) {
@@ -175,13 +170,10 @@ TEST_CASE("a store that stops to answer") {
    public:
     std::atomic<bool> dead{false};
     void set(const std::string& key, std::string_view value) override { good().set(key, value); }
-    std::string get(const std::string& key, Milliseconds timeout) override {
-      return good().get(key, timeout);
-    }
+    std::string get(const std::string& key, Milliseconds timeout) override { return good().get(key, timeout); }
     int64_t add(const std::string& key, int64_t amount) override { return good().add(key, amount); }
     bool check(const std::vector<std::string>& keys) override { return good().check(keys); }
-    std::string compare_set(const std::string& key, std::string_view expected,
-                            std::string_view desired) override {
+    std::string compare_set(const std::string& key, std::string_view expected, std::string_view desired) override {
       return good().compare_set(key, expected, desired);
     }
     bool delete_key(const std::string& key) override { return good().delete_key(key); }
@@ -246,18 +238,14 @@ TEST_CASE("explanations") {
   receiving.call.reduces = false;
   receiving.call.root = 0;
   const std::string begin = receiving.call.label() + ": " + receiving.call.description();
-  CHECK(
-      explain({waiting(41, 5), receiving, nullopt}, 1) ==
-      begin +
-          ": rank 0 waits in all_reduce 41, all_reduce [10] float32 sum; rank 2 did not reach all_reduce 41");
+  CHECK(explain({waiting(41, 5), receiving, nullopt}, 1) ==
+        begin + ": rank 0 waits in all_reduce 41, all_reduce [10] float32 sum; rank 2 did not reach all_reduce 41");
   Status further = receiving;
   further.call.root = 1;
-  CHECK(
-      explain({nullopt, receiving, further}, 2)
-          .ends_with(
-              ": rank 1 waits in " + begin.substr(0, begin.find(':')) + ", " + receiving.call.description() +
-              ": rank 0 made no matching call within 5.0 s; tag, dtype and number of elements must agree\n  "
-              "(ProcessGroupOptions::timeout sets how long ranks wait)"));
+  CHECK(explain({nullopt, receiving, further}, 2)
+            .ends_with(": rank 1 waits in " + begin.substr(0, begin.find(':')) + ", " + receiving.call.description() +
+                       ": rank 0 made no matching call within 5.0 s; tag, dtype and number of elements must agree\n  "
+                       "(ProcessGroupOptions::timeout sets how long ranks wait)"));
   Status circle = receiving;
   circle.call.root = 1;
   CHECK(explain({circle, receiving}, 1)
@@ -266,8 +254,7 @@ TEST_CASE("explanations") {
   REQUIRE(round_trip);
   CHECK(round_trip->lost == saw.lost);
   CHECK(round_trip->call.words() == saw.call.words());
-  for (const char* text : {"", "left", "waiting 1 2", "nonsense 1 2 3", "waiting x"})
-    CHECK(!Status::parse(text));
+  for (const char* text : {"", "left", "waiting 1 2", "nonsense 1 2 3", "waiting x"}) CHECK(!Status::parse(text));
   std::string huge = "waiting";
   for (int i = 0; i < 17; ++i) huge += " 9223372036854775807";
   REQUIRE(Status::parse(huge));

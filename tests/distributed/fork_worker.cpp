@@ -34,8 +34,7 @@ void expect_refused(const char* what, const std::function<void()>& f) {
   } catch (const Error& error) {
     said = error.what();
   }
-  expect(said.find(
-             ": the process group belongs to the process that made it; a forked child must make its own") !=
+  expect(said.find(": the process group belongs to the process that made it; a forked child must make its own") !=
              std::string::npos,
          concat(what, ": ", said));
 }
@@ -124,13 +123,11 @@ int main() {
     }
     group.store()->set(concat("forked/", group.rank()), "");
     if (last) {
-      for (int rank = 0; rank < group.size(); ++rank)
-        group.store()->get(concat("forked/", rank), options.timeout);
+      for (int rank = 0; rank < group.size(); ++rank) group.store()->get(concat("forked/", rank), options.timeout);
       inherited.collective = group.all_reduce(sum);
     }
     parent(inherited, pid);
-    expect(sum.sum().item<float>() == 4.f * static_cast<float>(group.size()),
-           "the sum of that time is wrong");
+    expect(sum.sum().item<float>() == 4.f * static_cast<float>(group.size()), "the sum of that time is wrong");
     expect(received.sum().item<float>() == 4.f * static_cast<float>(before), "the message is wrong");
     destroy_process_group();
     return wrong == 0 ? 0 : 1;

@@ -34,16 +34,15 @@ void measure(ProcessGroup& group, int64_t bytes, int calls) {
   }
   std::sort(times.begin(), times.end());
   if (group.rank() == 0)
-    std::printf("%lld bytes: median %.3f ms, best %.3f ms\n", static_cast<long long>(bytes),
-                times[times.size() / 2], times[0]);
+    std::printf("%lld bytes: median %.3f ms, best %.3f ms\n", static_cast<long long>(bytes), times[times.size() / 2],
+                times[0]);
 }
 
 // Returns whether the process is to end at once.
 bool work(ProcessGroup& group, int count, const std::string& mode) {
   for (int i = 0; i < count; ++i) {
     if (i == 20 && group.rank() == rank_after(mode, "leave=")) return true;
-    if (i == 20 && group.rank() == rank_after(mode, "late="))
-      std::this_thread::sleep_for(std::chrono::seconds(60));
+    if (i == 20 && group.rank() == rank_after(mode, "late=")) std::this_thread::sleep_for(std::chrono::seconds(60));
     const Tensor x = full({1000}, static_cast<float>(group.rank() + i));
     group.all_reduce(x, ReduceOp::SUM, i % 2)->wait();
     const auto size = static_cast<float>(group.size());

@@ -16,8 +16,7 @@ using namespace tandem::distributed;
 
 namespace {
 
-void check_refused(const std::string& members, int rank, const std::string& call,
-                   const std::function<void()>& f) {
+void check_refused(const std::string& members, int rank, const std::string& call, const std::function<void()>& f) {
   const std::string text = concat(call, ": rank ", rank, " is not in the group of ", members,
                                   "; only its members may use it (ProcessGroup::is_member() says which are)");
   CHECK_THROWS_WITH_AS(f(), text.c_str(), Error);
@@ -73,13 +72,11 @@ TEST_CASE("a group without this rank is not taken for the default group") {
     const Tensor x = ones({2, 9});
     check_refused("ranks 0, 2", 1, "DistributedDataParallel",
                   [&] { DistributedDataParallel<nn::SequentialImpl>(net, {.process_group = some}); });
-    check_refused("ranks 0, 2", 1, "ZeroRedundancyOptimizer", [&] {
-      ZeroRedundancyOptimizer<optim::SGD>(net->parameters(), optim::SGDOptions(0.1), some);
-    });
+    check_refused("ranks 0, 2", 1, "ZeroRedundancyOptimizer",
+                  [&] { ZeroRedundancyOptimizer<optim::SGD>(net->parameters(), optim::SGDOptions(0.1), some); });
     check_refused("ranks 0, 2", 1, "ParameterServer",
                   [&] { parallel::ParameterServer<nn::SequentialImpl>(net, {kCPU}, {.group = some}); });
-    check_refused("ranks 0, 2", 1, "SyncBatchNorm",
-                  [&] { SyncBatchNorm(nn::BatchNormOptions(9), some)->forward(x); });
+    check_refused("ranks 0, 2", 1, "SyncBatchNorm", [&] { SyncBatchNorm(nn::BatchNormOptions(9), some)->forward(x); });
     check_refused("ranks 0, 2", 1, "SyncBatchNorm", [&] { convert_sync_batchnorm(*net, some); });
     check_refused("ranks 0, 2", 1, "all_reduce", [&] { functional::all_reduce(x, ReduceOp::SUM, some); });
     check_refused("ranks 0, 2", 1, "recv", [&] { functional::recv({2}, kFloat, 0, some); });

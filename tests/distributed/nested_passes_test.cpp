@@ -24,8 +24,7 @@ struct Recomputed : autograd::Function<Recomputed> {
     return layer->forward(x);
   }
   static autograd::variable_list backward(autograd::AutogradContext* ctx, autograd::variable_list grads) {
-    const auto layer =
-        reinterpret_cast<nn::LinearImpl*>(static_cast<intptr_t>(ctx->saved_data["layer"].toInt()));
+    const auto layer = reinterpret_cast<nn::LinearImpl*>(static_cast<intptr_t>(ctx->saved_data["layer"].toInt()));
     const AutoGradMode recorded(true);
     const Tensor x = ctx->get_saved_variables()[0].detach().requires_grad_();
     layer->forward(x).backward(grads[0]);
@@ -68,8 +67,7 @@ std::vector<Tensor> averaged(int size, Uses uses, double factor = 1) {
 
 void check_equal(const nn::Module& net, const std::vector<Tensor>& expected) {
   const auto parameters = net.parameters();
-  for (std::size_t i = 0; i < expected.size(); ++i)
-    CHECK(allclose(parameters[i].grad(), expected[i], 1e-5, 1e-6));
+  for (std::size_t i = 0; i < expected.size(); ++i) CHECK(allclose(parameters[i].grad(), expected[i], 1e-5, 1e-6));
 }
 
 const std::vector<int64_t> kSizes = {1, int64_t{1} << 20};  // of the buckets
@@ -83,16 +81,14 @@ DistributedDataParallelOptions options_of(const GroupPtr& group, int64_t bytes, 
 }
 
 // What the ranks throw if they do these steps one after the other.
-void check_refused(const DistributedDataParallelOptions& given, const std::vector<Uses>& steps,
-                   const char* words) {
+void check_refused(const DistributedDataParallelOptions& given, const std::vector<Uses>& steps, const char* words) {
   for (const int64_t bytes : kSizes) {
     const auto errors = errors_on_ranks(2, [&](const GroupPtr& group) {
       DistributedDataParallelOptions options = given;
       options.process_group = group;
       options.bucket_bytes = options.first_bucket_bytes = bytes;
       Net model(seeded<NetImpl>(), options);
-      for (const Uses& uses : steps)
-        model->forward(inputs_of(group->rank()), uses.first, uses.second).backward();
+      for (const Uses& uses : steps) model->forward(inputs_of(group->rank()), uses.first, uses.second).backward();
     });
     for (const std::string& error : errors)
       CHECK_MESSAGE(error.find(words) != std::string::npos, "expected \"", words, "\", got: ", error);
@@ -128,15 +124,13 @@ TEST_CASE("each pass after a forward of its own is averaged, although gradients 
     }
     // Of two passes after two forwards, the first is.
     model->zero_grad();
-    const Tensor a = model->forward(inputs_of(group->rank()), 1, 1),
-                 b = model->forward(inputs_of(group->rank()), 1, 1);
+    const Tensor a = model->forward(inputs_of(group->rank()), 1, 1), b = model->forward(inputs_of(group->rank()), 1, 1);
     a.backward();
     check_equal(*net, averaged(2, {1, 1}));
     b.backward();
     const auto own = seeded<NetImpl>();
     own->forward(inputs_of(group->rank()), 1, 1).backward();
-    CHECK(
-        allclose(net->first->weight.grad(), averaged(2, {1, 1})[0] + own->first->weight.grad(), 1e-5, 1e-6));
+    CHECK(allclose(net->first->weight.grad(), averaged(2, {1, 1})[0] + own->first->weight.grad(), 1e-5, 1e-6));
   });
 }
 
@@ -207,11 +201,9 @@ TEST_CASE("a whole step inside another pass is averaged before its backward retu
 
 TEST_CASE("a second gradient in one pass is refused with the parameter's name") {
   check_refused({}, {{1, -2}}, "parameter second.bias received a second gradient in one backward pass");
-  check_refused({}, {{1, 1}, {-2, 1}},
-                "parameter first.bias received a second gradient in one backward pass");
+  check_refused({}, {{1, 1}, {-2, 1}}, "parameter first.bias received a second gradient in one backward pass");
   check_refused({}, {{1, -2}}, "set static_graph = true if all steps do the same");
-  check_refused({.find_unused_parameters = true}, {{1, -1}},
-                "although the outputs of the last forward do not");
+  check_refused({.find_unused_parameters = true}, {{1, -1}}, "although the outputs of the last forward do not");
   check_refused({.static_graph = true}, {{1, -1}, {1, -2}}, "received more gradients than in the first step");
   check_refused({.static_graph = true}, {{1, -2}, {1, -1}}, "to use the same parameters equally often");
 }
@@ -276,10 +268,9 @@ TEST_CASE(
       for (int step = 0; step < 3; ++step) {
         const Tensor x = cat({inputs_of(2 * step), inputs_of(2 * step + 1)});
         const auto [begin, end] = shard_range(8, 4, processes, group->rank());
-        server.step(optimizer, Tensors{x.narrow(0, begin, end - begin)},
-                    [&](NetImpl& part, const Tensors& batch) {
-                      return part.forward(batch[0].clone(), uses.first, uses.second);
-                    });
+        server.step(optimizer, Tensors{x.narrow(0, begin, end - begin)}, [&](NetImpl& part, const Tensors& batch) {
+          return part.forward(batch[0].clone(), uses.first, uses.second);
+        });
       }
       Tensors flat;
       for (const Tensor& p : net->parameters()) flat.push_back(p.detach().flatten());
@@ -304,8 +295,7 @@ TEST_CASE("a parameter that receives more gradients in a later shard is refused"
     });
   };
   step(1, -1);
-  CHECK_THROWS_WITH(step(1, -2),
-                    doctest::Contains("would receive another gradient in the backward pass of shard 1"));
+  CHECK_THROWS_WITH(step(1, -2), doctest::Contains("would receive another gradient in the backward pass of shard 1"));
   step(-2, 1);  // from now on gradients of later shards are added when these are complete
   step(1, -2);
 }

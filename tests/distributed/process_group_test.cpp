@@ -59,8 +59,7 @@ bool same(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && a.sizes() == b.sizes() && equal(a.to(kFloat64), b.to(kFloat64));
 }
 
-constexpr ScalarType kDtypes[] = {kUInt8, kInt8,    kInt16,   kInt32, kInt64,
-                                  kHalf,  kFloat32, kFloat64, kBool,  kBFloat16};
+constexpr ScalarType kDtypes[] = {kUInt8, kInt8, kInt16, kInt32, kInt64, kHalf, kFloat32, kFloat64, kBool, kBFloat16};
 constexpr ReduceOp kOps[] = {ReduceOp::SUM, ReduceOp::AVG,  ReduceOp::PRODUCT, ReduceOp::MIN,
                              ReduceOp::MAX, ReduceOp::BAND, ReduceOp::BOR,     ReduceOp::BXOR};
 
@@ -214,8 +213,7 @@ TEST_CASE("all_to_all with splits, some of them empty") {
     group.all_to_all(y, x, out, in)->wait();
     int64_t at = 0;
     for (int i = 0; i < 3; ++i) {
-      CHECK(equal(y.narrow(0, at, out[static_cast<std::size_t>(i)]),
-                  filled({out[static_cast<std::size_t>(i)], 2}, i)));
+      CHECK(equal(y.narrow(0, at, out[static_cast<std::size_t>(i)]), filled({out[static_cast<std::size_t>(i)], 2}, i)));
       at += out[static_cast<std::size_t>(i)];
     }
     const std::vector<int64_t> none = {0, 0, 0};
@@ -227,8 +225,7 @@ TEST_CASE("all_to_all with splits, some of them empty") {
     const std::vector<int64_t> one = {1, 1, 1}, other = {2, 1, 0};
     group.all_to_all(zeros({3}), zeros({3}), one, group.rank() == 1 ? other : one)->wait();
   });
-  for (const std::string& error : wrong)
-    CHECK(error == "all_to_all 0: rank 1 sends 2 rows to rank 0, which expects 1");
+  for (const std::string& error : wrong) CHECK(error == "all_to_all 0: rank 1 sends 2 rows to rank 0, which expects 1");
 }
 
 TEST_CASE("empty tensors") {
@@ -312,8 +309,7 @@ TEST_CASE("sends and receives in both directions at once") {
 TEST_CASE("groups of some ranks") {
   if (!available()) return;
   const auto errors = run_ranks(5, [&](ProcessGroup& group) {
-    const auto odd = group.new_group({3, 1}), all = group.new_group({4, 3, 2, 1, 0}),
-               one = group.new_group({2});
+    const auto odd = group.new_group({3, 1}), all = group.new_group({4, 3, 2, 1, 0}), one = group.new_group({2});
     CHECK(odd->is_member() == (group.rank() % 2 == 1));
     CHECK(one->is_member() == (group.rank() == 2));
     if (one->is_member()) {
@@ -364,9 +360,9 @@ TEST_CASE("wrong arguments") {
   CHECK_THROWS_AS(ProcessGroup::make(store, 2, 2), Error);
   ProcessGroupOptions options;
   options.backend = "glo";
-  CHECK_THROWS_WITH_AS(
-      ProcessGroup::make(store, 0, 2, options),
-      "process group: there is no backend \"glo\"; expected gloo, mpi or nccl; did you mean gloo?", Error);
+  CHECK_THROWS_WITH_AS(ProcessGroup::make(store, 0, 2, options),
+                       "process group: there is no backend \"glo\"; expected gloo, mpi or nccl; did you mean gloo?",
+                       Error);
   const auto group = ProcessGroup::make(store, 0, 1);
   CHECK_THROWS_WITH_AS(group->all_reduce(Tensor()), "all_reduce: tensor is undefined", Error);
   CHECK_THROWS_AS(group->all_reduce(zeros({3, 4}).t()), Error);

@@ -62,8 +62,8 @@ std::vector<std::vector<Tensor>> train(const Run& run) {
   on_ranks(run.processes, [&](const GroupPtr& group) {
     const GeneratorGuard guard{Generator(static_cast<uint64_t>(group->rank()))};  // rank 0's counts
     auto net = std::make_shared<NetImpl>();
-    parallel::ParameterServer<NetImpl> server(
-        net, run.devices, {.shards = run.shards, .group = group, .bucket_bytes = run.bucket_bytes});
+    parallel::ParameterServer<NetImpl> server(net, run.devices,
+                                              {.shards = run.shards, .group = group, .bucket_bytes = run.bucket_bytes});
     optim::SGD optimizer(server.parameters(), optim::SGDOptions(0.1).momentum(0.9));
     for (int step = 0; step < static_cast<int>(run.samples.size()); ++step) {
       const int64_t samples = run.samples[static_cast<std::size_t>(step)];
@@ -71,9 +71,8 @@ std::vector<std::vector<Tensor>> train(const Run& run) {
       const auto [x, y] = batch_of(step, samples);
       const auto [begin, end] = shard_range(samples, run.shards, group->size(), group->rank());
       const auto part = [&, from = begin, to = end](const Tensor& t) { return t.narrow(0, from, to - from); };
-      server.step(optimizer, part(x), part(y), [](NetImpl& n, const Tensor& a, const Tensor& b) {
-        return cross_entropy_loss(n.forward(a), b);
-      });
+      server.step(optimizer, part(x), part(y),
+                  [](NetImpl& n, const Tensor& a, const Tensor& b) { return cross_entropy_loss(n.forward(a), b); });
     }
     std::vector<Tensor> end;
     for (const Tensor& p : net->parameters()) end.push_back(p.detach().clone());
@@ -144,8 +143,7 @@ TEST_CASE("another process's part or seed may differ from that of the last step"
 TEST_CASE("the loss is called once per shard, and again only where rank 0 alone has a new seed") {
   on_ranks(2, [&](const GroupPtr& group) {
     const GeneratorGuard guard{Generator(0)};
-    parallel::ParameterServer<NetImpl> server(std::make_shared<NetImpl>(), {"cpu:0"},
-                                              {.shards = 8, .group = group});
+    parallel::ParameterServer<NetImpl> server(std::make_shared<NetImpl>(), {"cpu:0"}, {.shards = 8, .group = group});
     optim::SGD optimizer(server.parameters(), 0.1);
     int calls = 0;
     const auto step = [&](int64_t samples) {
@@ -189,9 +187,8 @@ TEST_CASE("the result equals that of a server without a group") {
   for (int step = 0; step < 4; ++step) {
     const int64_t samples = step == 2 ? 37 : 64;
     const auto [x, y] = batch_of(step, samples);
-    server.step(optimizer, x, y, [](NetImpl& n, const Tensor& a, const Tensor& b) {
-      return cross_entropy_loss(n.forward(a), b);
-    });
+    server.step(optimizer, x, y,
+                [](NetImpl& n, const Tensor& a, const Tensor& b) { return cross_entropy_loss(n.forward(a), b); });
   }
   std::vector<Tensor> end = net->parameters();
   for (const Tensor& b : net->buffers()) end.push_back(b);
@@ -280,8 +277,7 @@ struct DeepImpl : nn::Cloneable<DeepImpl> {
   DeepImpl() { reset(); }
   void reset() override {
     layers.clear();
-    for (int i = 0; i < 5; ++i)
-      layers.push_back(register_module("layer" + std::to_string(i), nn::Linear(8, 8)));
+    for (int i = 0; i < 5; ++i) layers.push_back(register_module("layer" + std::to_string(i), nn::Linear(8, 8)));
     unused = register_module("unused", nn::Linear(8, 8));
   }
   Tensor forward(Tensor x) {
@@ -371,8 +367,7 @@ TEST_CASE("without shards every piece has its own random stream, also with unequ
   on_ranks(2, [&](const GroupPtr& group) {
     const std::vector<Device> devices =
         group->rank() == 0 ? std::vector<Device>{"cpu:0", "cpu:1"} : std::vector<Device>{"cpu:0"};
-    parallel::ParameterServer<nn::LinearImpl> server(std::make_shared<nn::LinearImpl>(4, 2), devices,
-                                                     {.group = group},
+    parallel::ParameterServer<nn::LinearImpl> server(std::make_shared<nn::LinearImpl>(4, 2), devices, {.group = group},
                                                      [] { return std::make_shared<nn::LinearImpl>(4, 2); });
     optim::SGD optimizer(server.parameters(), 0.1);
     server.step(optimizer, Tensors{ones({4, 4})}, [&](nn::LinearImpl& n, const Tensors& batch) {
@@ -393,8 +388,7 @@ TEST_CASE("a wrong part of a later batch leaves no gradients of a part") {
     int refused = 0;
     const auto errors = errors_on_ranks(2, [&](const GroupPtr& group) {
       const auto make = [] { return std::make_shared<nn::LinearImpl>(4, 2); };
-      parallel::ParameterServer<nn::LinearImpl> server(make(), {"cpu:0"}, {.shards = shards, .group = group},
-                                                       make);
+      parallel::ParameterServer<nn::LinearImpl> server(make(), {"cpu:0"}, {.shards = shards, .group = group}, make);
       optim::SGD optimizer(server.parameters(), 0.1);
       const auto loss = [](nn::LinearImpl& n, const Tensors& batch) { return n.forward(batch[0]).mean(); };
       server.step(optimizer, Tensors{ones({4, 4})}, loss);
@@ -430,21 +424,18 @@ TEST_CASE("a wrong part of the batch and a loss that is not finite end all proce
                                                        [] { return std::make_shared<nn::LinearImpl>(4, 2); });
       optim::SGD optimizer(server.parameters(), 0.1);
       const Tensor before = net->weight.detach().clone();
-      const auto result =
-          server.step(optimizer, Tensors{ones({samples_of(group->rank()), 4})},
-                      [&](nn::LinearImpl& n, const Tensors& batch) {
-                        return n.forward(batch[0]).mean() * (group->rank() == 1 ? factor : 1.0);
-                      });
+      const auto result = server.step(optimizer, Tensors{ones({samples_of(group->rank()), 4})},
+                                      [&](nn::LinearImpl& n, const Tensors& batch) {
+                                        return n.forward(batch[0]).mean() * (group->rank() == 1 ? factor : 1.0);
+                                      });
       if (policy == parallel::NotFinite::kSkip) {
         CHECK(result.skipped);
         CHECK(net->weight.equal(before));
       }
     });
   };
-  for (const std::string& error :
-       errors_of([](int rank) { return rank == 1 ? 3 : 2; }, 1, parallel::NotFinite::kThrow))
-    CHECK(error.find("rank 0 has 2 samples, but its part of a batch of 7 in 3 shards has 3") !=
-          std::string::npos);
+  for (const std::string& error : errors_of([](int rank) { return rank == 1 ? 3 : 2; }, 1, parallel::NotFinite::kThrow))
+    CHECK(error.find("rank 0 has 2 samples, but its part of a batch of 7 in 3 shards has 3") != std::string::npos);
   for (const std::string& error : errors_of([](int) { return 2; }, NAN, parallel::NotFinite::kThrow))
     CHECK(error.find("the loss of shard 1") != std::string::npos);
   for (const std::string& error : errors_of([](int) { return 2; }, NAN, parallel::NotFinite::kSkip))

@@ -61,9 +61,7 @@ using Net = DistributedDataParallel<NetImpl>;
 
 /// Makes sure that there are `count` logical CPU devices while it lives.
 struct Devices {
-  explicit Devices(int count) : before(cpu::device_count()) {
-    cpu::set_device_count(std::max(count, before));
-  }
+  explicit Devices(int count) : before(cpu::device_count()) { cpu::set_device_count(std::max(count, before)); }
   ~Devices() { cpu::set_device_count(before); }
   int before;
 };
@@ -140,12 +138,11 @@ TEST_CASE("a bucket is sent while backward still runs on the devices") {
   on_ranks(2, [&](const GroupPtr& group) {
     DistributedDataParallel<LargeImpl> model(
         seeded<LargeImpl>(),
-        DistributedDataParallelOptions{.process_group = group,
-                                       .devices = kTwo,
-                                       .comm_hook = [&](ProcessGroup& within, const GradBucket& bucket) {
-                                         ++sent;
-                                         return allreduce_hook(within, bucket);
-                                       }});
+        DistributedDataParallelOptions{
+            .process_group = group, .devices = kTwo, .comm_hook = [&](ProcessGroup& within, const GradBucket& bucket) {
+              ++sent;
+              return allreduce_hook(within, bucket);
+            }});
     CHECK(model->bucket_count() == 2);
     model->forward(batch_of(group->rank())).pow(2).mean().backward();
     CHECK(all_equal_on_ranks(*group, model->module()->first->weight.grad()));
@@ -255,8 +252,7 @@ TEST_CASE("parameters that no device uses are found when backward ends") {
   for (const std::string& error : errors) CHECK(error.find("other.weight") != std::string::npos);
 }
 
-TEST_CASE(
-    "a parameter that some devices use has the gradient of the whole batch, and keeps its own if none does") {
+TEST_CASE("a parameter that some devices use has the gradient of the whole batch, and keeps its own if none does") {
   const Devices two(2);
   const auto loss = [](const Tensor& out) { return out.pow(2).mean(); };
   on_ranks(2, [&](const GroupPtr& group) {
@@ -267,8 +263,7 @@ TEST_CASE(
                                                   .first_bucket_bytes = 64,
                                                   .find_unused_parameters = true});
     const int64_t rank = group->rank();
-    for (int used = 0; used < 32;
-         ++used) {  // bit k: device k % 2 of rank k / 2; bit 4: a gradient is there before
+    for (int used = 0; used < 32; ++used) {  // bit k: device k % 2 of rank k / 2; bit 4: a gradient is there before
       CAPTURE(used);
       std::vector<float> bits;
       for (int k = 0; k < 4; ++k) bits.push_back(static_cast<float>(used >> k & 1));
@@ -276,24 +271,21 @@ TEST_CASE(
       // One process computes the whole batch.
       auto whole = seeded<NetImpl>();
       Tensors outs;
-      for (int64_t k = 0; k < 4; ++k)
-        outs.push_back(whole->forward(x.narrow(0, 2 * k, 2), flags.narrow(0, k, 1)));
+      for (int64_t k = 0; k < 4; ++k) outs.push_back(whole->forward(x.narrow(0, 2 * k, 2), flags.narrow(0, k, 1)));
       loss(cat(outs)).backward();
       model->zero_grad();
       const Tensor before = full({4, 5}, static_cast<double>(rank + 1)), &other = net->other->weight;
       if (used >> 4) other.mutable_grad() = before;
-      loss(model->forward(x.narrow(0, 4 * rank, 4), flags.narrow(0, 2 * rank, 2).repeat_interleave(2)))
-          .backward();
+      loss(model->forward(x.narrow(0, 4 * rank, 4), flags.narrow(0, 2 * rank, 2).repeat_interleave(2))).backward();
       const auto parameters = net->parameters(), expected = whole->parameters();
       for (std::size_t i = 0; i < parameters.size(); ++i) {
         const bool had = parameters[i].is_same(other) && used >> 4 != 0;
         REQUIRE(parameters[i].grad().defined() == (had || expected[i].grad().defined()));
         if (had && !expected[i].grad().defined())
-          CHECK((parameters[i].grad().is_same(before) &&
-                 before.equal(full_like(before, static_cast<double>(rank + 1)))));
+          CHECK(
+              (parameters[i].grad().is_same(before) && before.equal(full_like(before, static_cast<double>(rank + 1)))));
         else if (parameters[i].grad().defined())
-          CHECK(allclose(parameters[i].grad(), had ? expected[i].grad() + 1.5 : expected[i].grad(), 1e-4,
-                         1e-6));
+          CHECK(allclose(parameters[i].grad(), had ? expected[i].grad() + 1.5 : expected[i].grad(), 1e-4, 1e-6));
       }
     }
   });
@@ -303,8 +295,8 @@ TEST_CASE("no_sync, evaluation, buffers and processes with fewer batches on seve
   const Devices two(2);
   on_ranks(2, [&](const GroupPtr& group) {
     auto net = seeded<NormImpl>();
-    DistributedDataParallel<NormImpl> model(
-        net, DistributedDataParallelOptions{.process_group = group, .devices = kTwo});
+    DistributedDataParallel<NormImpl> model(net,
+                                            DistributedDataParallelOptions{.process_group = group, .devices = kTwo});
     optim::SGD optimizer(model->parameters(), 0.1);
     const auto loss = [&](int step) { return model->forward(batch_of(step)).pow(3).mean(); };
     {

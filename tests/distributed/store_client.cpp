@@ -45,16 +45,14 @@ void run(Store& store, const std::vector<std::string>& args) {
       if (!store.check({key})) continue;
       const std::string value = store.get(key);
       const std::size_t size = std::stoul(value.substr(key.size() + 1));
-      check(value == key + " " + std::to_string(size) + " " + std::string(size, 'v'), "a wrong value of ",
-            key);
+      check(value == key + " " + std::to_string(size) + " " + std::string(size, 'v'), "a wrong value of ", key);
       ++found;
     }
     std::printf("%d keys\n", found);
   } else if (command == "meet") {
     const int size = std::stoi(args.at(2));
     store.set("rank/" + args[1], args[1]);
-    for (int i = 0; i < size; ++i)
-      check(store.get("rank/" + std::to_string(i)) == std::to_string(i), "wrong");
+    for (int i = 0; i < size; ++i) check(store.get("rank/" + std::to_string(i)) == std::to_string(i), "wrong");
     if (store.add("met", 1) == size) store.set("all have met", "");
     store.wait({"all have met"});
   } else {

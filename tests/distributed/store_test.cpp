@@ -57,8 +57,7 @@ TEST_CASE("keys and values up to their limits") {
     const std::string value(Store::kMaxValue, 'v'), key(Store::kMaxKey - 12, 'k');
     s[0]->set(key, value);
     CHECK(s[1]->get(key) == value);
-    CHECK(s[1]->compare_set(key, value, std::string(Store::kMaxValue, 'w')) ==
-          std::string(Store::kMaxValue, 'w'));
+    CHECK(s[1]->compare_set(key, value, std::string(Store::kMaxValue, 'w')) == std::string(Store::kMaxValue, 'w'));
     const std::string long_key(Store::kMaxKey + 1, 'k');
     CHECK(contains(complaint([&] { s[0]->set(long_key, ""); }), "at most 1024"));
     CHECK(contains(complaint([&] { s[0]->get(long_key); }), "at most 1024"));

@@ -63,8 +63,8 @@ void check_part(const Whole& part, const Whole& whole, int64_t begin, int64_t ro
 }
 
 template <class BatchNorm>
-void compare(const std::vector<int64_t>& row, const nn::BatchNormOptions& options, ScalarType dtype,
-             double tolerance, double offset) {
+void compare(const std::vector<int64_t>& row, const nn::BatchNormOptions& options, ScalarType dtype, double tolerance,
+             double offset) {
   for (int size = 1; size <= 4; ++size) {
     CAPTURE(size);
     CAPTURE(row.size());
@@ -233,8 +233,7 @@ TEST_CASE("what is refused, and printing") {
     CHECK_THROWS_AS(layer(ones({2, 3}, kDouble)), Error);
     CHECK_THROWS_WITH_AS(
         layer(ones({1 - group.rank(), 3})),
-        "SyncBatchNorm: expected more than one value per channel when training, got one in all processes",
-        Error);
+        "SyncBatchNorm: expected more than one value per channel when training, got one in all processes", Error);
   }));
 }
 

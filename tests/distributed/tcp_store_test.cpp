@@ -153,8 +153,7 @@ TEST_CASE("the server bounds its clients, their requests and its data") {
   TCPStore first("127.0.0.1", client_options(server.port()));
   {
     TCPStore second("127.0.0.1", client_options(server.port()));
-    CHECK(contains(failure([&] { TCPStore("127.0.0.1", client_options(server.port())); }),
-                   "as many connections"));
+    CHECK(contains(failure([&] { TCPStore("127.0.0.1", client_options(server.port())); }), "as many connections"));
     CHECK(contains(failure([&] { second.set("large", std::string(200'000, 'v')); }), "lost the connection"));
   }
   CHECK(contains(failure([&] { first.set("large", std::string(6000, 'v')); }), "the store is full"));
@@ -232,8 +231,7 @@ TEST_CASE("IPv6 and host names") {
     MESSAGE("skipped: no IPv6: " << e.what());
     return;
   }
-  TCPStore by_name("localhost", client_options(server->port())),
-      by_four("127.0.0.1", client_options(server->port()));
+  TCPStore by_name("localhost", client_options(server->port())), by_four("127.0.0.1", client_options(server->port()));
   by_name.set("k", "v");
   CHECK(by_four.get("k") == "v");
   CHECK(server->host() == "::1");

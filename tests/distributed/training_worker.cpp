@@ -47,10 +47,9 @@ Settings parse(int argc, char** argv) {
   Settings out;
   const std::map<std::string, std::string*> texts{
       {"backend", &out.backend}, {"save", &out.save}, {"load", &out.load}, {"fault", &out.fault}};
-  const std::map<std::string, int64_t*> numbers{{"steps", &out.steps},     {"bytes", &out.bytes},
-                                                {"hidden", &out.hidden},   {"save_every", &out.save_every},
-                                                {"timeout", &out.timeout}, {"devices", &out.devices},
-                                                {"rank", &out.rank},       {"at", &out.at}};
+  const std::map<std::string, int64_t*> numbers{
+      {"steps", &out.steps},     {"bytes", &out.bytes},     {"hidden", &out.hidden}, {"save_every", &out.save_every},
+      {"timeout", &out.timeout}, {"devices", &out.devices}, {"rank", &out.rank},     {"at", &out.at}};
   const std::map<std::string, bool*> flags{{"skip", &out.skip}, {"join", &out.join}};
   for (int i = 2; i < argc; ++i) {
     const std::string argument = argv[i];
@@ -192,10 +191,9 @@ void train_server(const Job& job) {
   for (int64_t step = server.steps(); step < settings.steps; ++step) {
     if (!begin_step(job, step)) return;
     const auto [x, y] = part_of_batch(job, step, kShards);
-    const auto result =
-        server.step(optimizer, x, y, [](NetImpl& net, const Tensor& inputs, const Tensor& classes) {
-          return cross_entropy_loss(net.forward(inputs), classes);
-        });
+    const auto result = server.step(optimizer, x, y, [](NetImpl& net, const Tensor& inputs, const Tensor& classes) {
+      return cross_entropy_loss(net.forward(inputs), classes);
+    });
     if (result.skipped) std::printf("skipped %lld\n", static_cast<long long>(step));
     end_step(job, step, [&](const std::string& path) { save_parts(path, *job.net, optimizer, server); });
   }
@@ -203,9 +201,8 @@ void train_server(const Job& job) {
 
 void train_ddp(const Job& job) {
   const Settings& settings = job.settings;
-  distributed::DistributedDataParallel<NetImpl> model(job.net, {.devices = devices_of(settings),
-                                                                .bucket_bytes = settings.bytes,
-                                                                .first_bucket_bytes = settings.bytes});
+  distributed::DistributedDataParallel<NetImpl> model(
+      job.net, {.devices = devices_of(settings), .bucket_bytes = settings.bytes, .first_bucket_bytes = settings.bytes});
   optim::SGD optimizer(model->parameters(), optim::SGDOptions(0.1).momentum(0.9));
   const auto loop = [&] {
     for (int64_t step = 0; step < settings.steps; ++step) {

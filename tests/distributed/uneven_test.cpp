@@ -172,8 +172,7 @@ TEST_CASE("a forward without anything to train on fails on all processes at once
     model->train();
     model->forward(inputs_of(0), group->rank() == 0 ? -1 : 2).backward();
   });
-  const std::string text =
-      "DistributedDataParallel: forward in training mode returned no floating-point tensor";
+  const std::string text = "DistributedDataParallel: forward in training mode returned no floating-point tensor";
   CHECK(errors[0].starts_with(text));
   CHECK(errors[1].starts_with("rank 0 aborted: " + text));
   CHECK(seconds_since(begin) < 8);
@@ -186,8 +185,7 @@ TEST_CASE("join: a process that has finished may be in eval mode") {
     const NoGradGuard no_grad;
     net.forward(inputs_of(rank));
   };
-  const Trained all = train_jointly({1, 3, 2}, nothing, nothing),
-                some = train_jointly({1, 3, 2}, nothing, evaluate);
+  const Trained all = train_jointly({1, 3, 2}, nothing, nothing), some = train_jointly({1, 3, 2}, nothing, evaluate);
   for (std::size_t rank = 0; rank < 3; ++rank) {
     check_same(all[rank], all[0]);
     check_same(some[rank], all[0]);

@@ -38,8 +38,7 @@ void set_gradients(const Tensors& parameters, int step, int rank) {
   for (std::size_t k = 0; k < parameters.size(); ++k) {
     const Tensor& p = parameters[k];
     const bool has = k != kNeverUsed && !(k == 4 && step % 3 == 1) && !(k == 5 && rank == 1);
-    p.mutable_grad() =
-        has ? numbers(p.sizes(), 100 * step + 7 * rank + static_cast<int64_t>(k), p.dtype()) : Tensor();
+    p.mutable_grad() = has ? numbers(p.sizes(), 100 * step + 7 * rank + static_cast<int64_t>(k), p.dtype()) : Tensor();
   }
 }
 // The averages over ranks, added in rank order.
@@ -90,8 +89,7 @@ serialize::InputArchive to_load(const serialize::OutputArchive& archive) {
 }
 void check_equal_archives(const serialize::OutputArchive& a, const serialize::OutputArchive& b) {
   const bool same_keys = a.tensors().keys() == b.tensors().keys(),
-             same_text =
-                 a.metadata().keys() == b.metadata().keys() && a.metadata().values() == b.metadata().values();
+             same_text = a.metadata().keys() == b.metadata().keys() && a.metadata().values() == b.metadata().values();
   CHECK(same_keys);
   CHECK(same_text);
   if (same_keys) check_identical(a.tensors().values(), b.tensors().values());
@@ -164,8 +162,7 @@ TEST_CASE("large parameters, which kernels step in parallel parts") {
     CAPTURE(size);
     check_no_errors(run_ranks(size, [&](ProcessGroup& group) {
       const Tensors parameters = make();
-      ZeroRedundancyOptimizer<optim::AdamW> zero(parameters, optim::AdamWOptions(0.01),
-                                                 group.shared_from_this());
+      ZeroRedundancyOptimizer<optim::AdamW> zero(parameters, optim::AdamWOptions(0.01), group.shared_from_this());
       step(zero, parameters);
       check_identical(parameters, expected);
     }));
@@ -269,8 +266,7 @@ TEST_CASE("together with DistributedDataParallel") {
       lock.unlock();
       const Tensor x = numbers({8, 6}, 31 * group.rank(), kFloat32);
       DistributedDataParallel<nn::SequentialImpl> model(
-          net.ptr(),
-          {.process_group = group.shared_from_this(), .bucket_bytes = 512, .first_bucket_bytes = 128});
+          net.ptr(), {.process_group = group.shared_from_this(), .bucket_bytes = 512, .first_bucket_bytes = 128});
       std::unique_ptr<optim::Optimizer> optimizer;
       if (sharded)
         optimizer = std::make_unique<ZeroRedundancyOptimizer<optim::AdamW>>(
@@ -299,8 +295,7 @@ TEST_CASE("what is refused") {
   const optim::AdamOptions options(0.01);
   CHECK_THROWS_WITH_AS(
       ZeroRedundancyOptimizer<optim::Adam>(Tensors{ones({2})}, options),
-      "ZeroRedundancyOptimizer: there is no process group; call distributed::init_process_group() first",
-      Error);
+      "ZeroRedundancyOptimizer: there is no process group; call distributed::init_process_group() first", Error);
   check_no_errors(run_ranks(2, [&](ProcessGroup& ranks) {
     const auto group = ranks.shared_from_this();
     using Zero = ZeroRedundancyOptimizer<optim::Adam>;

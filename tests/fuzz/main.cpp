@@ -24,9 +24,7 @@ std::string complaint(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   try {
-    return tandem::fuzz::accepts(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size())
-               ? "was accepted"
-               : "";
+    return tandem::fuzz::accepts(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()) ? "was accepted" : "";
   } catch (const std::exception& e) {
     return std::string("was refused with an exception other than tandem::Error: ") + e.what();
   }

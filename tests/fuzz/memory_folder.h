@@ -7,8 +7,8 @@ namespace tandem::fuzz {
 inline test::TempFolder memory_folder() {
   const std::filesystem::path memory = "/dev/shm";
   std::error_code error;
-  return test::TempFolder(
-      std::filesystem::is_directory(memory, error) ? memory : std::filesystem::temp_directory_path());
+  return test::TempFolder(std::filesystem::is_directory(memory, error) ? memory
+                                                                       : std::filesystem::temp_directory_path());
 }
 
 }  // namespace tandem::fuzz

@@ -38,8 +38,7 @@ bool from_client(Bytes bytes) {
   const auto hello = parse_hello(first);
   if (!hello || hello->version != kProtocolVersion) return false;
   check_encoding(encode(*hello), first);
-  return frames(bytes.subspan(first.size()), kMaxRequest,
-                [](Bytes body) { return encode(parse_request(body)); });
+  return frames(bytes.subspan(first.size()), kMaxRequest, [](Bytes body) { return encode(parse_request(body)); });
 }
 
 bool from_server(Bytes bytes) {

@@ -41,8 +41,7 @@ bool tandem::fuzz::accepts(const uint8_t* data, std::size_t size) {
       text::BytePairTokenizer::from_tiktoken(first.path()).encode(all.substr(0, 4096));
     } else {
       const MemoryFile second(all.substr(zero + 1));
-      text::BytePairTokenizer::from_files(first.path(), second.path())
-          .encode_with_special(all.substr(0, 4096));
+      text::BytePairTokenizer::from_files(first.path(), second.path()).encode_with_special(all.substr(0, 4096));
     }
     return true;
   } catch (const Error&) {

@@ -17,8 +17,7 @@ bool tandem::fuzz::accepts(const uint8_t* data, std::size_t size) {
     if (codec.size == 0) return false;  // a tokenizer of another kind
     for (int64_t token = -1; token <= codec.size; ++token) {
       const std::string character = codec.decode(token);
-      if (token >= 0 && token < codec.size && codec.encode(character) != std::vector<int64_t>{token})
-        std::abort();
+      if (token >= 0 && token < codec.size && codec.encode(character) != std::vector<int64_t>{token}) std::abort();
     }
     return true;
   } catch (const Error&) {

@@ -63,8 +63,8 @@ struct Counting : data::datasets::Dataset<Counting> {
 auto loader_of(int ends_at) {
   Counting counting;
   counting.ends_at = ends_at;
-  return data::make_data_loader<data::samplers::SequentialSampler>(
-      counting.map(data::transforms::Stack<>()), data::DataLoaderOptions(4).workers(2).max_jobs(8));
+  return data::make_data_loader<data::samplers::SequentialSampler>(counting.map(data::transforms::Stack<>()),
+                                                                   data::DataLoaderOptions(4).workers(2).max_jobs(8));
 }
 using Loader = decltype(loader_of(0));
 
@@ -89,9 +89,7 @@ void compute_forever(int count) {
 
 struct EndsInBackward : autograd::Function<EndsInBackward> {
   static Tensor forward(autograd::AutogradContext*, const Tensor& x) { return x * 2; }
-  static autograd::variable_list backward(autograd::AutogradContext*, autograd::variable_list) {
-    std::exit(0);
-  }
+  static autograd::variable_list backward(autograd::AutogradContext*, autograd::variable_list) { std::exit(0); }
 };
 
 void use_plugin(const char* path) {
@@ -161,8 +159,7 @@ const Modes& modes() {
          }).detach();
          for (;;) compute();
        }},
-      {"exit in backward",
-       [](const char*) { EndsInBackward::apply(ones({2}).requires_grad_()).sum().backward(); }},
+      {"exit in backward", [](const char*) { EndsInBackward::apply(ones({2}).requires_grad_()).sum().backward(); }},
       {"loader in the middle of an epoch",
        [](const char*) {
          global_loader = loader_of(-1);
@@ -180,10 +177,9 @@ const Modes& modes() {
        [](const char*) {
          cpu::set_device_count(2);
          global_model = std::make_shared<nn::Linear>(8, 2);
-         global_optimizer =
-             std::make_unique<optim::Adam>((*global_model)->parameters(), optim::AdamOptions(0.1));
-         const Tensor out = nn::parallel::data_parallel(
-             *global_model, ones({6, 8}), std::vector<Device>{Device("cpu:0"), Device("cpu:1")});
+         global_optimizer = std::make_unique<optim::Adam>((*global_model)->parameters(), optim::AdamOptions(0.1));
+         const Tensor out = nn::parallel::data_parallel(*global_model, ones({6, 8}),
+                                                        std::vector<Device>{Device("cpu:0"), Device("cpu:1")});
          out.sum().backward();
          global_optimizer->step();
          global.kept = out;
@@ -210,8 +206,7 @@ int main(int count, char** arguments) {
   }
   set_num_threads(2);
   static_cast<void>(
-      of_thread
-          .computes);  // constructed before the library's objects of this thread, so destroyed after them
+      of_thread.computes);  // constructed before the library's objects of this thread, so destroyed after them
   modes().at(arguments[1])(count > 2 ? arguments[2] : nullptr);
   return 0;
 }

@@ -71,9 +71,7 @@ class Busy {
 
 struct Twice : autograd::Function<Twice> {
   static Tensor forward(autograd::AutogradContext*, const Tensor& x) { return x * 2; }
-  static autograd::variable_list backward(autograd::AutogradContext*, autograd::variable_list g) {
-    return {g[0] * 2};
-  }
+  static autograd::variable_list backward(autograd::AutogradContext*, autograd::variable_list g) { return {g[0] * 2}; }
 };
 
 struct Numbers : data::datasets::Dataset<Numbers> {
@@ -167,8 +165,8 @@ TEST_CASE("a child of a profiled process") {
   set_num_threads(2);
   profiler::start(folder / "trace.json");
   {
-    const Busy busy(Works{multiply_matrices, differentiate,
-                          [] { const profiler::Record span(std::to_string(std::rand())); }});
+    const Busy busy(
+        Works{multiply_matrices, differentiate, [] { const profiler::Record span(std::to_string(std::rand())); }});
     for (int i = 0; i < 50; ++i) {
       CAPTURE(i);
       REQUIRE(child_succeeds([&] {
@@ -253,8 +251,8 @@ TEST_CASE("replicas in a child") {
   cpu::set_device_count(2);
   const nn::Linear model(8, 2);
   const auto run = [&] {
-    const Tensor out = nn::parallel::data_parallel(model, ones({6, 8}),
-                                                   std::vector<Device>{Device("cpu:0"), Device("cpu:1")});
+    const Tensor out =
+        nn::parallel::data_parallel(model, ones({6, 8}), std::vector<Device>{Device("cpu:0"), Device("cpu:1")});
     out.sum().backward();
     return out.size(0) == 6;
   };

@@ -9,14 +9,11 @@ struct Numbers : data::datasets::Dataset<Numbers> {
   optional<size_t> size() const override { return 512; }
 };
 auto make_loader() {
-  return data::make_data_loader(Numbers().map(data::transforms::Stack<>()),
-                                data::DataLoaderOptions(4).workers(2));
+  return data::make_data_loader(Numbers().map(data::transforms::Stack<>()), data::DataLoaderOptions(4).workers(2));
 }
 struct Twice : autograd::Function<Twice> {
   static Tensor forward(autograd::AutogradContext*, const Tensor& x) { return x * 2; }
-  static autograd::variable_list backward(autograd::AutogradContext*, autograd::variable_list g) {
-    return {g[0] * 2};
-  }
+  static autograd::variable_list backward(autograd::AutogradContext*, autograd::variable_list g) { return {g[0] * 2}; }
 };
 Tensor kept, leaf;
 decltype(make_loader()) loader;

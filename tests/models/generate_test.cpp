@@ -18,15 +18,12 @@ namespace {
 GPT2LMHeadModel small_model(double deviation = 0.3) {
   manual_seed(1);
   GPT2LMHeadModel model(
-      GPT2Options().n_layer(2).n_embd(32).n_head(4).vocab_size(100).n_positions(24).initializer_range(
-          deviation));
+      GPT2Options().n_layer(2).n_embd(32).n_head(4).vocab_size(100).n_positions(24).initializer_range(deviation));
   model->eval();
   return model;
 }
 
-Tensor some_tokens(int64_t batch, int64_t count) {
-  return randint(0, 100, {batch, count}, TensorOptions(kLong));
-}
+Tensor some_tokens(int64_t batch, int64_t count) { return randint(0, 100, {batch, count}, TensorOptions(kLong)); }
 
 double difference(const Tensor& a, const Tensor& b) { return (a - b).abs().max().item<double>(); }
 
@@ -59,8 +56,7 @@ TEST_CASE("with a cache, GPT-2 computes the logits of the whole sequence") {
       CHECK_EQ(cache.length(), begin);
     }
     cache.truncate(5);
-    CHECK_LT(difference(model->forward(tokens.slice(1, 5, 9), cache), expected.slice(1, 5, 9)),
-             1e-5 * largest);
+    CHECK_LT(difference(model->forward(tokens.slice(1, 5, 9), cache), expected.slice(1, 5, 9)), 1e-5 * largest);
   }
 }
 
@@ -70,18 +66,15 @@ TEST_CASE("a cache without room, or of another size, is refused and stays as it 
   const Tensor tokens = some_tokens(2, 7);
   CHECK_NE(error_of([&] { model->forward(tokens, cache); }).find("room for 6 tokens"), std::string::npos);
   model->forward(tokens.slice(1, 0, 4), cache);
-  CHECK_NE(error_of([&] { model->forward(tokens.slice(1, 4, 7), cache); }).find("holds 4"),
-           std::string::npos);
+  CHECK_NE(error_of([&] { model->forward(tokens.slice(1, 4, 7), cache); }).find("holds 4"), std::string::npos);
   CHECK_NE(error_of([&] { model->forward(full({2, 1}, 100, TensorOptions(kLong)), cache); }), "");
   CHECK_EQ(cache.length(), 4);
-  CHECK_NE(error_of([&] { model->forward(some_tokens(3, 1), cache); }).find("for 2 sequences"),
-           std::string::npos);
+  CHECK_NE(error_of([&] { model->forward(some_tokens(3, 1), cache); }).find("for 2 sequences"), std::string::npos);
   CHECK_NE(error_of([&] { cache.truncate(5); }).find("truncate to 5"), std::string::npos);
   CHECK_NE(error_of([&] { GPT2Cache(model->options, 1, 25); }).find("n_positions = 24"), std::string::npos);
   CHECK_NE(error_of([&] { GPT2Cache(model->options, 0, 5); }).find("batch"), std::string::npos);
   const GPT2Cache other(GPT2Options(model->options).n_layer(3), 2, 6);
-  CHECK_NE(error_of([&] { model->forward(tokens.slice(1, 0, 1), other); }).find("another size"),
-           std::string::npos);
+  CHECK_NE(error_of([&] { model->forward(tokens.slice(1, 0, 1), other); }).find("another size"), std::string::npos);
   model->train();
   CHECK_NE(error_of([&] { model->forward(tokens.slice(1, 4, 5), cache); }).find("eval()"), std::string::npos);
 }
@@ -152,8 +145,7 @@ TEST_CASE("sample_token draws with the probabilities of the softmax") {
     double total = 0;
     for (const double w : weights) total += w;
     const std::vector<double> found = shares(options);
-    for (std::size_t i = 0; i < 5; ++i)
-      CHECK_EQ(found[i], doctest::Approx(weights[i] / total).epsilon(0.001));
+    for (std::size_t i = 0; i < 5; ++i) CHECK_EQ(found[i], doctest::Approx(weights[i] / total).epsilon(0.001));
   };
   const double e = std::exp(1.0);
   near(GenerateOptions(), {e, e * e * e, 0, e * e, e * e * e});
@@ -177,8 +169,7 @@ TEST_CASE("options and prompts out of range are refused") {
   CHECK_NE(message(GenerateOptions().temperature(-1)).find("temperature"), std::string::npos);
   CHECK_NE(message(GenerateOptions().top_k(-1)).find("top_k"), std::string::npos);
   CHECK_NE(message(GenerateOptions().top_p(0)).find("top_p"), std::string::npos);
-  CHECK_NE(message(GenerateOptions().top_p(std::numeric_limits<double>::quiet_NaN())).find("top_p"),
-           std::string::npos);
+  CHECK_NE(message(GenerateOptions().top_p(std::numeric_limits<double>::quiet_NaN())).find("top_p"), std::string::npos);
   CHECK_NE(message(GenerateOptions().max_new_tokens(-1)).find("max_new_tokens"), std::string::npos);
   CHECK_NE(message(GenerateOptions().max_new_tokens(22)).find("24 positions"), std::string::npos);
   CHECK_NE(message(GenerateOptions().max_new_tokens(INT64_MAX)).find("24 positions"), std::string::npos);
@@ -196,8 +187,7 @@ TEST_CASE("with slide, generation goes on when all positions are used") {
   const NoGradGuard no_grad;
   for (const int64_t length : {3, 24, 30}) {
     const Tensor prompt = some_tokens(2, length);
-    const Tensor all =
-        generate(model, prompt, GenerateOptions().temperature(0).max_new_tokens(50).slide(true));
+    const Tensor all = generate(model, prompt, GenerateOptions().temperature(0).max_new_tokens(50).slide(true));
     Tensor expected = prompt;
     int64_t start = length > 24 ? length - 24 : 0;
     for (int i = 0; i < 50; ++i) {

@@ -63,14 +63,10 @@ TEST_CASE("images become logits, and every parameter gets a gradient") {
     const Tensor out = model(input);
     CHECK_EQ(out.sizes(), IntArrayRef({2, 7}));
     (out * randn({2, 7})).sum().backward();
-    for (const auto& item : model->named_parameters())
-      CHECK_MESSAGE(item.value().grad().defined(), item.key());
+    for (const auto& item : model->named_parameters()) CHECK_MESSAGE(item.value().grad().defined(), item.key());
   };
   runs(resnet18(7), images);
-  runs(ResNet(ResNetOptions(ResNetBlockKind::kBottleneck, {1, 1, 1, 1})
-                  .groups(32)
-                  .width_per_group(4)
-                  .num_classes(7)),
+  runs(ResNet(ResNetOptions(ResNetBlockKind::kBottleneck, {1, 1, 1, 1}).groups(32).width_per_group(4).num_classes(7)),
        images);
   runs(VGG(VGGOptions({8, 0, 8, 0}).batch_norm(true).num_classes(7)), images);
   runs(mobilenet_v2(7), images);
@@ -248,8 +244,6 @@ TEST_CASE("impossible models and inputs are rejected") {
            }).find("T <= 24"),
            std::string::npos);
   CHECK_NE(error_of([] { lenet(LeNetOptions().height(13)); }).find("14 x 14"), std::string::npos);
-  CHECK_NE(error_of([] {
-             lenet(LeNetOptions().height(int64_t{1} << 60).width(int64_t{1} << 60));
-           }).find("too many"),
+  CHECK_NE(error_of([] { lenet(LeNetOptions().height(int64_t{1} << 60).width(int64_t{1} << 60)); }).find("too many"),
            std::string::npos);
 }

@@ -21,8 +21,8 @@ const std::vector<Published> kPublished{
     {"resnet18",
      11'689'512,
      122,
-     {"conv1.weight [64, 3, 7, 7]", "bn1.weight [64]", "bn1.bias [64]", "bn1.running_mean [64]",
-      "bn1.running_var [64]", "bn1.num_batches_tracked []", "layer1.0.conv1.weight [64, 64, 3, 3]"},
+     {"conv1.weight [64, 3, 7, 7]", "bn1.weight [64]", "bn1.bias [64]", "bn1.running_mean [64]", "bn1.running_var [64]",
+      "bn1.num_batches_tracked []", "layer1.0.conv1.weight [64, 64, 3, 3]"},
      {"layer4.1.bn2.num_batches_tracked []", "fc.weight [1000, 512]", "fc.bias [1000]"}},
     {"resnet34", 21'797'672, 218, {}, {}},
     {"resnet50",
@@ -47,8 +47,7 @@ const std::vector<Published> kPublished{
      3'504'872,
      314,
      {"features.0.0.weight [32, 3, 3, 3]", "features.0.1.weight [32]"},
-     {"features.18.1.num_batches_tracked []", "classifier.1.weight [1000, 1280]",
-      "classifier.1.bias [1000]"}},
+     {"features.18.1.num_batches_tracked []", "classifier.1.weight [1000, 1280]", "classifier.1.bias [1000]"}},
     {"vit_b_16",
      86'567'656,
      152,
@@ -58,9 +57,8 @@ const std::vector<Published> kPublished{
     {"gpt2",
      124'439'808,
      149,
-     {"transformer.wte.weight [50257, 768]", "transformer.wpe.weight [1024, 768]",
-      "transformer.h.0.ln_1.weight [768]", "transformer.h.0.ln_1.bias [768]",
-      "transformer.h.0.attn.c_attn.weight [768, 2304]"},
+     {"transformer.wte.weight [50257, 768]", "transformer.wpe.weight [1024, 768]", "transformer.h.0.ln_1.weight [768]",
+      "transformer.h.0.ln_1.bias [768]", "transformer.h.0.attn.c_attn.weight [768, 2304]"},
      {"transformer.ln_f.bias [768]", "lm_head.weight [50257, 768]"}},
 };
 
@@ -75,8 +73,7 @@ TEST_CASE("state dicts and numbers of parameters are the published ones") {
     for (const Tensor& p : model->parameters()) parameters += p.numel();
     CHECK_EQ(parameters, expected.parameters);
     std::vector<std::string> entries;
-    for (const auto& item : model->state_dict())
-      entries.push_back(concat(item.key(), " ", item.value().sizes()));
+    for (const auto& item : model->state_dict()) entries.push_back(concat(item.key(), " ", item.value().sizes()));
     REQUIRE_EQ(entries.size(), expected.entries);
     for (std::size_t i = 0; i < expected.first.size(); ++i) CHECK_EQ(entries[i], expected.first[i]);
     for (std::size_t i = 0; i < expected.last.size(); ++i)

@@ -59,8 +59,7 @@ void run(const std::string& name, bool training, const std::string& in, const st
   (output * cotangent).sum().backward();
   OrderedDict<std::string, Tensor> results;
   results.insert("output", output.detach());
-  for (const auto& item : module->named_parameters())
-    results.insert("gradient." + item.key(), item.value().grad());
+  for (const auto& item : module->named_parameters()) results.insert("gradient." + item.key(), item.value().grad());
   for (const auto& item : module->named_buffers()) results.insert("buffer." + item.key(), item.value());
   serialize::save_safetensors(out, results);
 }

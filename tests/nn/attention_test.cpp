@@ -20,8 +20,7 @@ Tensor wave(IntArrayRef sizes, double step = 0.7) {
 }
 bool sums_are(const Tensor& t, double sum, double weighted) {
   const Tensor flat = t.detach().reshape({-1});
-  const double a = flat.sum().item<double>(),
-               b = (flat * arange(flat.numel(), kDouble).cos()).sum().item<double>();
+  const double a = flat.sum().item<double>(), b = (flat * arange(flat.numel(), kDouble).cos()).sum().item<double>();
   INFO("sums ", a, " ", b);
   CHECK(std::abs(a - sum) < 1e-8);
   CHECK(std::abs(b - weighted) < 1e-8);
@@ -43,15 +42,13 @@ struct Gradients {
   Tensor out, q, k, v;
 };
 // dropout_p of 0 takes the blocks; a mask that requires a gradient takes the composition.
-Gradients attend(const Tensor& q, const Tensor& k, const Tensor& v, Tensor mask, bool is_causal,
-                 bool composed) {
-  const Tensor a = q.detach().requires_grad_(), b = k.detach().requires_grad_(),
-               c = v.detach().requires_grad_();
+Gradients attend(const Tensor& q, const Tensor& k, const Tensor& v, Tensor mask, bool is_causal, bool composed) {
+  const Tensor a = q.detach().requires_grad_(), b = k.detach().requires_grad_(), c = v.detach().requires_grad_();
   if (composed) {
     if (!mask.defined())
-      mask = is_causal ? where(ones({q.size(-2), k.size(-2)}, kBool).tril(), zeros({}, kDouble),
-                               full({}, -kInf, kDouble))
-                       : zeros({q.size(-2), k.size(-2)}, kDouble);
+      mask = is_causal
+                 ? where(ones({q.size(-2), k.size(-2)}, kBool).tril(), zeros({}, kDouble), full({}, -kInf, kDouble))
+                 : zeros({q.size(-2), k.size(-2)}, kDouble);
     else if (mask.dtype() == kBool)
       mask = where(mask, zeros({}, kDouble), full({}, -kInf, kDouble));
     mask = mask.detach().requires_grad_();
@@ -61,11 +58,10 @@ Gradients attend(const Tensor& q, const Tensor& k, const Tensor& v, Tensor mask,
   (out * wave(out.sizes(), 1.1)).sum().backward();
   return {out.detach(), a.grad(), b.grad(), c.grad()};
 }
-bool agree(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask = {},
-           bool is_causal = false) {
+bool agree(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask = {}, bool is_causal = false) {
   const Gradients x = attend(q, k, v, mask, is_causal, false), y = attend(q, k, v, mask, is_causal, true);
-  return allclose(x.out, y.out, 1e-10, 1e-12) && allclose(x.q, y.q, 1e-9, 1e-12) &&
-         allclose(x.k, y.k, 1e-9, 1e-12) && allclose(x.v, y.v, 1e-9, 1e-12);
+  return allclose(x.out, y.out, 1e-10, 1e-12) && allclose(x.q, y.q, 1e-9, 1e-12) && allclose(x.k, y.k, 1e-9, 1e-12) &&
+         allclose(x.v, y.v, 1e-9, 1e-12);
 }
 
 }  // namespace
@@ -73,8 +69,7 @@ bool agree(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask
 TEST_CASE("scaled_dot_product_attention by blocks agrees with the composition") {
   // More queries and keys than a block, and few or many heads: both splits of backward.
   for (const int64_t heads : {1, 9}) {
-    const Tensor q = wave({1, heads, 150, 5}), k = wave({1, heads, 300, 5}, 0.3),
-                 v = wave({1, heads, 300, 4}, 0.9);
+    const Tensor q = wave({1, heads, 150, 5}), k = wave({1, heads, 300, 5}, 0.3), v = wave({1, heads, 300, 4}, 0.9);
     CHECK(agree(q, k, v));
     CHECK(agree(q, k, v, {}, true));
     CHECK(agree(k, q, wave({1, heads, 150, 4}), {}, true));
@@ -166,12 +161,11 @@ TEST_CASE("MultiheadAttention") {
 }
 
 TEST_CASE("MultiheadAttention: separate projections, appended keys, any module, clone") {
-  nn::MultiheadAttention m(
-      nn::MultiheadAttentionOptions(8, 2).kdim(6).vdim(4).add_bias_kv(true).add_zero_attn(true));
+  nn::MultiheadAttention m(nn::MultiheadAttentionOptions(8, 2).kdim(6).vdim(4).add_bias_kv(true).add_zero_attn(true));
   std::vector<std::string> names;
   for (const auto& p : m->named_parameters()) names.push_back(p.key());
-  CHECK(names == std::vector<std::string>{"q_proj_weight", "k_proj_weight", "v_proj_weight", "in_proj_bias",
-                                          "bias_k", "bias_v", "out_proj.weight", "out_proj.bias"});
+  CHECK(names == std::vector<std::string>{"q_proj_weight", "k_proj_weight", "v_proj_weight", "in_proj_bias", "bias_k",
+                                          "bias_v", "out_proj.weight", "out_proj.bias"});
   fill(m);
   const Tensor q = wave({3, 2, 8}), k = wave({5, 2, 6}, 0.9), v = wave({5, 2, 4}, 1.3);
   auto [out, weights] = m(q, k, v);
@@ -187,12 +181,10 @@ TEST_CASE("MultiheadAttention: separate projections, appended keys, any module, 
 }
 
 TEST_CASE("TransformerEncoder") {
-  const auto check_encoder = [](nn::activation_t activation, double sum, double weighted, double grad,
-                                double grad_w) {
+  const auto check_encoder = [](nn::activation_t activation, double sum, double weighted, double grad, double grad_w) {
     nn::TransformerEncoder encoder(
         nn::TransformerEncoderLayer(
-            nn::TransformerEncoderLayerOptions(8, 2).dim_feedforward(16).dropout(0).activation(
-                std::move(activation))),
+            nn::TransformerEncoderLayerOptions(8, 2).dim_feedforward(16).dropout(0).activation(std::move(activation))),
         2);
     fill(encoder);
     const Tensor x = wave({3, 2, 8}).requires_grad_(), out = encoder(x);
@@ -202,8 +194,7 @@ TEST_CASE("TransformerEncoder") {
   };
   check_encoder(kReLU, 12.6521823362, -0.0231287935, -0.0167519230, -0.0982290493);
   check_encoder(kGELU, 12.5101418712, 0.0200544498, -0.0072721874, -0.0472828102);
-  check_encoder([](const Tensor& t) { return gelu(t); }, 12.5101418712, 0.0200544498, -0.0072721874,
-                -0.0472828102);
+  check_encoder([](const Tensor& t) { return gelu(t); }, 12.5101418712, 0.0200544498, -0.0072721874, -0.0472828102);
   CHECK_THROWS_AS(check_encoder(kTanh, 0, 0, 0, 0), Error);
 }
 
@@ -223,10 +214,9 @@ TEST_CASE("Transformer: names, masks, custom parts") {
   CHECK(equal(nn::TransformerImpl::generate_square_subsequent_mask(2),
               tensor({0.0, -kInf, 0.0, 0.0}).view({2, 2}).to(kFloat)));
 
-  nn::TransformerEncoder own(nn::TransformerEncoderOptions(
-      nn::TransformerEncoderLayerOptions(8, 2).dim_feedforward(4).dropout(0), 1));
-  nn::Transformer with_own(
-      nn::TransformerOptions(8, 2, 1, 1).dim_feedforward(16).custom_encoder(nn::AnyModule(own)));
+  nn::TransformerEncoder own(
+      nn::TransformerEncoderOptions(nn::TransformerEncoderLayerOptions(8, 2).dim_feedforward(4).dropout(0), 1));
+  nn::Transformer with_own(nn::TransformerOptions(8, 2, 1, 1).dim_feedforward(16).custom_encoder(nn::AnyModule(own)));
   with_own->eval();
   CHECK(with_own->named_parameters()["encoder.layers.0.linear1.weight"].sizes() == IntArrayRef({4, 8}));
   CHECK(with_own(src.to(kFloat), tgt.to(kFloat)).sizes() == IntArrayRef({4, 2, 8}));

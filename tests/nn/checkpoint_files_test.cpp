@@ -52,8 +52,7 @@ State sample() {
 
 // Puts 40 bytes of elements at most into a file: a.weight + a.bias, large alone, mask + none.
 TempFolder& sharded(TempFolder& folder) {
-  CHECK_EQ(
-      serialize::save_sharded_safetensors(folder / "model.safetensors", sample(), 40, {{"format", "pt"}}), 3);
+  CHECK_EQ(serialize::save_sharded_safetensors(folder / "model.safetensors", sample(), 40, {{"format", "pt"}}), 3);
   return folder;
 }
 const std::string kFirst = "model-00001-of-00003.safetensors", kThird = "model-00003-of-00003.safetensors",
@@ -134,13 +133,10 @@ TEST_CASE("shards must be what the index says") {
 
 TEST_CASE("what cannot be written in shards") {
   const TempFolder folder;
-  CHECK(says(error_of([&] { serialize::save_sharded_safetensors(folder / "x.pt", sample(), 10); }),
-             "must end with"));
-  CHECK(says(error_of([&] { serialize::save_sharded_safetensors(folder / "x.safetensors", sample(), 0); }),
-             "1 byte"));
+  CHECK(says(error_of([&] { serialize::save_sharded_safetensors(folder / "x.pt", sample(), 10); }), "must end with"));
+  CHECK(says(error_of([&] { serialize::save_sharded_safetensors(folder / "x.safetensors", sample(), 0); }), "1 byte"));
   const State bad{{"a", ones({3})}, {"z", zeros({2}, kComplexDouble)}};
-  CHECK(says(error_of([&] { serialize::save_sharded_safetensors(folder / "x.safetensors", bad, 4); }),
-             "complex128"));
+  CHECK(says(error_of([&] { serialize::save_sharded_safetensors(folder / "x.safetensors", bad, 4); }), "complex128"));
   CHECK_EQ(folder.entries(), 0);
 }
 
@@ -153,8 +149,7 @@ TEST_CASE("a file is read straight into a module, across dtypes") {
       state.insert("model." + item.key(),
                    is_floating_point(item.value().dtype()) ? item.value().to(dtype) : item.value().add(3));
     save_safetensors(folder / "x.safetensors", state);
-    const nn::LoadResult result =
-        load_safetensors(*to, folder / "x.safetensors", WeightsOptions().prefix("model."));
+    const nn::LoadResult result = load_safetensors(*to, folder / "x.safetensors", WeightsOptions().prefix("model."));
     CHECK(result.missing_keys.empty());
     for (const auto& item : to->state_dict()) {
       CHECK(equal(item.value(), state["model." + item.key()].to(item.value().dtype())));
@@ -206,8 +201,7 @@ TEST_CASE("a module is unchanged when its file does not fit or is damaged") {
   const std::string error = error_of([&] { load_safetensors(*to, path, WeightsOptions().prefix("x.")); });
   CHECK(says(error, "missing:"));
   check_same(to->state_dict(), before);
-  CHECK(
-      says(error_of([&] { load_safetensors(*to, path, WeightsOptions().key("model")); }), "not a .pt file"));
+  CHECK(says(error_of([&] { load_safetensors(*to, path, WeightsOptions().key("model")); }), "not a .pt file"));
 }
 
 TEST_CASE("memory while loading") {
@@ -236,8 +230,7 @@ TEST_CASE("a file that becomes shorter, and elements at any address") {
   save_safetensors(path, {{"a", arange(1 << 20, kFloat)}});
   const serialize::SafeTensorsReader reader(path, serialize::Checksums::kIgnore);
   std::filesystem::resize_file(path, 1 << 20);
-  CHECK(
-      says(error_of([&] { reader.read(nullopt); }), "x.safetensors: cannot be read: it has become shorter"));
+  CHECK(says(error_of([&] { reader.read(nullopt); }), "x.safetensors: cannot be read: it has become shorter"));
   const Tensor target = zeros({1 << 20});
   CHECK(says(error_of([&] { reader.read_into({{0, target}}); }), "become shorter"));
 

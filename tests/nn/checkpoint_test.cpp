@@ -24,8 +24,7 @@ struct NetImpl : nn::Module {
     return head(y.relu());
   }
   bool checkpointed;
-  nn::Sequential block{nn::Linear(6, 16), nn::BatchNorm1d(16), nn::ReLU(), nn::Dropout(0.5),
-                       nn::Linear(16, 8)};
+  nn::Sequential block{nn::Linear(6, 16), nn::BatchNorm1d(16), nn::ReLU(), nn::Dropout(0.5), nn::Linear(16, 8)};
   nn::Linear head{8, 3};
 };
 
@@ -69,9 +68,7 @@ TEST_CASE("checkpoints: several inputs, nested, used twice, differentiated twice
     ++calls;
     return (x * y).sin() * x.exp();
   };
-  const auto outer = [&](const Tensor& x, const Tensor& y) {
-    return utils::checkpoint(product, x.tanh(), y) * y;
-  };
+  const auto outer = [&](const Tensor& x, const Tensor& y) { return utils::checkpoint(product, x.tanh(), y) * y; };
   const Tensor want = product(a.tanh(), b) * b;
   const auto first = autograd::grad({want.sum()}, {a, b}, {}, true, true);
   const auto fused = autograd::grad({want.sum()}, {a, b}, {}, true);
@@ -113,8 +110,7 @@ TEST_CASE("checkpoint_sequential keeps less memory, and has the same gradients")
   for (const Tensor& p : layers->parameters()) got.push_back(p.grad());
   CHECK(same(got, want));
   CHECK(segmented < all * 7 / 10);
-  CHECK(has(error_of([&] { utils::checkpoint_sequential(layers, 25, x); }),
-            "expected 1 to 24 segments, got 25"));
+  CHECK(has(error_of([&] { utils::checkpoint_sequential(layers, 25, x); }), "expected 1 to 24 segments, got 25"));
 }
 
 TEST_CASE("checkpoints that cannot be repeated say so") {
@@ -125,17 +121,14 @@ TEST_CASE("checkpoints that cannot be repeated say so") {
     const NoGradGuard no_grad;
     y.add_(1);
   }
-  CHECK(
-      has(error_of([&] { overwritten.backward(); }), "input 0 was written in place after the forward pass"));
+  CHECK(has(error_of([&] { overwritten.backward(); }), "input 0 was written in place after the forward pass"));
   int calls = 0;
   const Tensor changed =
-      utils::checkpoint([&calls](const Tensor& t) { return ++calls == 1 ? t.exp() : t.exp().exp(); }, x)
-          .sum();
+      utils::checkpoint([&calls](const Tensor& t) { return ++calls == 1 ? t.exp() : t.exp().exp(); }, x).sum();
   CHECK(has(error_of([&] { changed.backward(); }), "saved 1 tensors at first, and 2 when it ran again"));
-  CHECK(has(error_of([&] {
-              utils::checkpoint([](const Tensor& t) { return autograd::grad({t.exp().sum()}, {t})[0]; }, x);
-            }),
-            "must not run backward"));
+  CHECK(has(
+      error_of([&] { utils::checkpoint([](const Tensor& t) { return autograd::grad({t.exp().sum()}, {t})[0]; }, x); }),
+      "must not run backward"));
   const Tensor written = utils::checkpoint(
                              [](const Tensor& t) {
                                const Tensor a = t.exp(), b = a * 2;

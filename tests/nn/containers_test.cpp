@@ -49,8 +49,7 @@ TEST_CASE("a sequence of modules, functions and shared pointers") {
   const Tensor by_hand = net->at<nn::LinearImpl>(3).forward(relu(net->at<nn::LinearImpl>(0).forward(x) * 2));
   CHECK(first(net->forward(x)) == first(by_hand));
   CHECK(first(net(x)) == first(by_hand));
-  CHECK(net->named_parameters().keys() ==
-        std::vector<std::string>{"0.weight", "0.bias", "3.weight", "3.bias"});
+  CHECK(net->named_parameters().keys() == std::vector<std::string>{"0.weight", "0.bias", "3.weight", "3.bias"});
 }
 
 TEST_CASE("a sequence with names, nested, printed and cloned") {
@@ -104,10 +103,8 @@ TEST_CASE("clones of containers keep every module's mode") {
 TEST_CASE("argument and result types in a sequence") {
   nn::Sequential net{TwoInputs(), Count()};
   CHECK(net->forward<int64_t>(ones({2, 3}), ones({2, 3})) == 6);
-  CHECK_THROWS_WITH_AS(net->forward(ones({1}), ones({1})), doctest::Contains("asked for type tandem::Tensor"),
-                       Error);
-  CHECK_THROWS_WITH_AS(net->forward<int64_t>(ones({1})), doctest::Contains("takes 2 argument(s), but got 1"),
-                       Error);
+  CHECK_THROWS_WITH_AS(net->forward(ones({1}), ones({1})), doctest::Contains("asked for type tandem::Tensor"), Error);
+  CHECK_THROWS_WITH_AS(net->forward<int64_t>(ones({1})), doctest::Contains("takes 2 argument(s), but got 1"), Error);
   CHECK_THROWS_WITH_AS(net->forward<int64_t>(ones({1}), 3), doctest::Contains("argument #1"), Error);
   CHECK_THROWS_WITH_AS(nn::Sequential()->forward(ones({1})), doctest::Contains("empty"), Error);
   nn::Sequential defaults(WithDefault(), nn::Linear(2, 2));

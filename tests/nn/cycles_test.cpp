@@ -52,10 +52,8 @@ TEST_CASE_FIXTURE(Fixture, "CosineAnnealingWarmRestarts") {
 TEST_CASE_FIXTURE(Fixture, "OneCycleLR moves rate and momentum, and ends after total_steps") {
   optim::OneCycleLR schedule(optimizer, 1, 8);
   expect(schedule,
-         {0.04, 0.819275104892, 0.971941777388, 0.81174565395, 0.555984014123, 0.283060998209,
-          0.0766415938343, 4e-06},
-         {0.95, 0.868825509907, 0.852805833485, 0.868825509907, 0.894401776195, 0.921694186956,
-          0.942336209961, 0.95});
+         {0.04, 0.819275104892, 0.971941777388, 0.81174565395, 0.555984014123, 0.283060998209, 0.0766415938343, 4e-06},
+         {0.95, 0.868825509907, 0.852805833485, 0.868825509907, 0.894401776195, 0.921694186956, 0.942336209961, 0.95});
   schedule.step();
   CHECK_THROWS_WITH_AS(schedule.step(), doctest::Contains("total steps"), Error);
   optim::OneCycleLR phases(optimizer, optim::OneCycleLROptions(1, 10)
@@ -64,19 +62,17 @@ TEST_CASE_FIXTURE(Fixture, "OneCycleLR moves rate and momentum, and ends after t
                                           .three_phase(true)
                                           .div_factor(10)
                                           .final_div_factor(100));
-  expect(
-      phases, {0.1, 0.4, 0.7, 1, 0.7, 0.4, 0.1, 0.067, 0.034, 0.001},
-      {0.95, 0.916666666667, 0.883333333333, 0.85, 0.883333333333, 0.916666666667, 0.95, 0.95, 0.95, 0.95});
+  expect(phases, {0.1, 0.4, 0.7, 1, 0.7, 0.4, 0.1, 0.067, 0.034, 0.001},
+         {0.95, 0.916666666667, 0.883333333333, 0.85, 0.883333333333, 0.916666666667, 0.95, 0.95, 0.95, 0.95});
 }
 
 TEST_CASE_FIXTURE(Fixture, "CyclicLR") {
-  optim::CyclicLR schedule(
-      optimizer, optim::CyclicLROptions(0.1, 0.5).step_size_up(3).step_size_down(2).mode("triangular2"));
+  optim::CyclicLR schedule(optimizer,
+                           optim::CyclicLROptions(0.1, 0.5).step_size_up(3).step_size_down(2).mode("triangular2"));
   expect(schedule, {0.1, 0.233333333333, 0.366666666667, 0.5, 0.3, 0.1, 0.166666666667, 0.233333333333, 0.3},
          {0.9, 0.866666666667, 0.833333333333, 0.8, 0.85, 0.9, 0.883333333333, 0.866666666667, 0.85});
   optim::CyclicLR decaying(
-      optimizer,
-      optim::CyclicLROptions(0.1, 0.5).step_size_up(2).mode("exp_range").gamma(0.9).cycle_momentum(false));
+      optimizer, optim::CyclicLROptions(0.1, 0.5).step_size_up(2).mode("exp_range").gamma(0.9).cycle_momentum(false));
   expect(decaying, {0.1, 0.28, 0.424, 0.2458, 0.1, 0.218098, 0.3125764});
   CHECK_THROWS_AS(optim::CyclicLR(optimizer, optim::CyclicLROptions(0, 1).mode("square")), Error);
 }
@@ -99,8 +95,8 @@ TEST_CASE("schedulers of one optimizer that are stepped together") {
         return List{std::make_shared<optim::ConstantLR>(optimizer, 0.25, 7),
                     std::make_shared<optim::ExponentialLR>(optimizer, 0.95)};
       },
-      {0.2, 0.1547561875, 0.478989551391, 0.370632984128, 0.286788737927, 0.221911658497, 0.171711011154,
-       0.13286670719, 0.102809725252, 0.0795522055897, 0.0615559802214});
+      {0.2, 0.1547561875, 0.478989551391, 0.370632984128, 0.286788737927, 0.221911658497, 0.171711011154, 0.13286670719,
+       0.102809725252, 0.0795522055897, 0.0615559802214});
   compare(
       [](auto& optimizer) {
         return List{std::make_shared<optim::LinearLR>(optimizer, 0.1, 1, 8),
@@ -113,8 +109,8 @@ TEST_CASE("schedulers of one optimizer that are stepped together") {
         return List{std::make_shared<optim::CosineAnnealingLR>(optimizer, 12, 0.01),
                     std::make_shared<optim::LinearLR>(optimizer, 0.1, 1, 8)};
       },
-      {0.08, 0.340137180209, 0.063964486302, 0.125692821431, 0.6025, 0.786540701384, 0.405, 0.0234592986158,
-       0.2075, 0.684307178569, 0.747080034495});
+      {0.08, 0.340137180209, 0.063964486302, 0.125692821431, 0.6025, 0.786540701384, 0.405, 0.0234592986158, 0.2075,
+       0.684307178569, 0.747080034495});
   compare(
       [](auto& optimizer) {
         return List{std::make_shared<optim::StepLR>(optimizer, 7, 0.5),
@@ -135,10 +131,9 @@ TEST_CASE_FIXTURE(Fixture, "SequentialLR, also from a saved position") {
   const auto make = [&] {
     return std::make_unique<optim::SequentialLR>(
         optimizer,
-        std::vector<std::shared_ptr<optim::LRScheduler>>{
-            std::make_shared<optim::LinearLR>(optimizer, 0.1, 1.0, 3),
-            std::make_shared<optim::CosineAnnealingLR>(optimizer, 5),
-            std::make_shared<optim::ExponentialLR>(optimizer, 0.5)},
+        std::vector<std::shared_ptr<optim::LRScheduler>>{std::make_shared<optim::LinearLR>(optimizer, 0.1, 1.0, 3),
+                                                         std::make_shared<optim::CosineAnnealingLR>(optimizer, 5),
+                                                         std::make_shared<optim::ExponentialLR>(optimizer, 0.5)},
         std::vector<int64_t>{3, 6});
   };
   const double expected[] = {0.08, 0.32, 0.56, 0.8, 0.72360679775, 0.52360679775, 0.8, 0.4, 0.2, 0.1};
@@ -161,8 +156,7 @@ TEST_CASE_FIXTURE(Fixture, "ReduceLROnPlateauScheduler") {
   using Plateau = optim::ReduceLROnPlateauScheduler;
   Plateau schedule(optimizer, Plateau::min, 0.5F, 1, 0.01, Plateau::rel, 1, {0.15F});
   const double metrics[] = {5, 4, 3.99, 3.98, 3, 3, 3, 3, 3, 3, 3, 2, 2, 2, 2, 2};
-  const double rates[] = {0.8, 0.8,  0.8,  0.4,  0.4,  0.4,  0.2,  0.2,
-                          0.2, 0.15, 0.15, 0.15, 0.15, 0.15, 0.15, 0.15};
+  const double rates[] = {0.8, 0.8, 0.8, 0.4, 0.4, 0.4, 0.2, 0.2, 0.2, 0.15, 0.15, 0.15, 0.15, 0.15, 0.15, 0.15};
   for (std::size_t i = 0; i < 16; ++i) {
     schedule.step(static_cast<float>(metrics[i]));
     CHECK(options().lr() == doctest::Approx(rates[i]).epsilon(1e-7));

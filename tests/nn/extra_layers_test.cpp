@@ -19,8 +19,7 @@ Tensor wave(IntArrayRef sizes, double step = 0.7) {
 bool near(double a, double b) { return std::abs(a - b) < 1e-8; }
 bool sums_are(const Tensor& t, double sum, double weighted) {
   const Tensor flat = t.detach().to(kDouble).reshape({-1});
-  const double a = flat.sum().item<double>(),
-               b = (flat * arange(flat.numel(), kDouble).cos()).sum().item<double>();
+  const double a = flat.sum().item<double>(), b = (flat * arange(flat.numel(), kDouble).cos()).sum().item<double>();
   INFO("sums ", a, " ", b);
   CHECK(near(a, sum));
   CHECK(near(b, weighted));
@@ -38,8 +37,7 @@ std::string text(const Holder& module) {
 }  // namespace
 
 TEST_CASE("rms_norm") {
-  const Tensor x = wave({3, 4, 6}).requires_grad_(), w = wave({6}, 0.4).requires_grad_(),
-               y = rms_norm(x, {6}, w);
+  const Tensor x = wave({3, 4, 6}).requires_grad_(), w = wave({6}, 0.4).requires_grad_(), y = rms_norm(x, {6}, w);
   CHECK(sums_are(y, 0.8535015947, -2.0720830085));
   pull(y);
   CHECK(sums_are(x.grad(), -0.7910696820, -2.0984412534));
@@ -54,8 +52,7 @@ TEST_CASE("rms_norm") {
 
 TEST_CASE("embedding_bag") {
   const Tensor table = wave({7, 3}), at = longs({1, 2, 4, 5, 4, 3, 2, 6}), starts = longs({0, 4, 4, 7});
-  const auto bag = [&](nn::EmbeddingBagMode mode, optional<int64_t> padding, double a, double b, double c,
-                       double d) {
+  const auto bag = [&](nn::EmbeddingBagMode mode, optional<int64_t> padding, double a, double b, double c, double d) {
     const Tensor w = table.clone().requires_grad_();
     const Tensor out =
         F::embedding_bag(at, w, F::EmbeddingBagFuncOptions().offsets(starts).mode(mode).padding_idx(padding));
@@ -89,9 +86,8 @@ TEST_CASE("embedding_bag") {
   CHECK(sums_are(counted.grad(), -0.0863882473, -0.5039772813));
   CHECK_THROWS_AS(F::embedding_bag(at, table), Error);
   CHECK_THROWS_AS(F::embedding_bag(at, table, F::EmbeddingBagFuncOptions().offsets(longs({1, 2}))), Error);
-  CHECK_THROWS_AS(
-      F::embedding_bag(at, table, F::EmbeddingBagFuncOptions().offsets(starts).per_sample_weights(share)),
-      Error);
+  CHECK_THROWS_AS(F::embedding_bag(at, table, F::EmbeddingBagFuncOptions().offsets(starts).per_sample_weights(share)),
+                  Error);
   CHECK(F::embedding_bag(longs({}).to(kLong), table, F::EmbeddingBagFuncOptions().offsets(longs({0, 0})))
             .abs()
             .sum()
@@ -100,8 +96,7 @@ TEST_CASE("embedding_bag") {
 
 TEST_CASE("EmbeddingBag and Embedding from pretrained weights") {
   nn::EmbeddingBag layer(nn::EmbeddingBagOptions(10, 3).mode(kSum).padding_idx(2));
-  CHECK(text(layer) ==
-        "tandem::nn::EmbeddingBag(num_embeddings=10, embedding_dim=3, mode=kSum, padding_idx=2)");
+  CHECK(text(layer) == "tandem::nn::EmbeddingBag(num_embeddings=10, embedding_dim=3, mode=kSum, padding_idx=2)");
   CHECK(layer->weight[2].abs().sum().item<double>() == 0);
   const Tensor at = longs({1, 2, 3, 4});
   CHECK(allclose(layer(at.view({2, 2}))[0], layer->weight[1]));
@@ -109,8 +104,8 @@ TEST_CASE("EmbeddingBag and Embedding from pretrained weights") {
   const auto frozen = nn::EmbeddingBag::from_pretrained(wave({5, 2}));
   CHECK_FALSE(frozen->weight.requires_grad());
   CHECK(equal(frozen->weight.detach(), wave({5, 2})));
-  nn::Embedding single = nn::Embedding::from_pretrained(
-      wave({5, 2}), nn::EmbeddingFromPretrainedOptions().freeze(false).max_norm(0.5));
+  nn::Embedding single =
+      nn::Embedding::from_pretrained(wave({5, 2}), nn::EmbeddingFromPretrainedOptions().freeze(false).max_norm(0.5));
   CHECK(single->weight.requires_grad());
   CHECK(single(longs({1, 4})).norm(2, IntArrayRef(1)).max().item<double>() < 0.5 + 1e-6);
   CHECK_THROWS_AS(nn::EmbeddingBag(nn::EmbeddingBagOptions(3, 2).padding_idx(3)), Error);
@@ -126,8 +121,7 @@ TEST_CASE("alpha_dropout keeps mean and variance") {
     const Tensor z = feature_alpha_dropout(x.view({400, 100, 5}), p, true);
     CHECK(std::abs(z.var().item<double>() - 1) < 0.05);
     // A dropped channel is constant.
-    const double constant =
-        ((z - z.narrow(2, 0, 1)).abs().amax(IntArrayRef(2)) == 0).to(kDouble).mean().item<double>();
+    const double constant = ((z - z.narrow(2, 0, 1)).abs().amax(IntArrayRef(2)) == 0).to(kDouble).mean().item<double>();
     CHECK(std::abs(constant - p) < 0.02);
   }
   CHECK(alpha_dropout(x, 0.5, false).is_same(x));
@@ -186,24 +180,20 @@ TEST_CASE("ctc_loss") {
   CHECK(near(joined.item<double>(), -1.8227492326532235));
   joined.backward();
   CHECK(sums_are(x.grad(), 16.4948856183, 0.1720815775));
-  const Tensor single =
-      ctc_loss(wave({6, 5}), longs({1, 0, 2}), tensor(int64_t{6}), tensor(int64_t{3}), 3, kNone);
+  const Tensor single = ctc_loss(wave({6, 5}), longs({1, 0, 2}), tensor(int64_t{6}), tensor(int64_t{3}), 3, kNone);
   CHECK(near(single.item<double>(), -5.303518611171135));
   CHECK(single.dim() == 0);
 }
 
 TEST_CASE("ctc_loss: derivative through log_softmax, errors") {
   const Tensor x = wave({5, 2, 4}).requires_grad_(), t = longs({1, 2, 3, 3}).view({2, 2});
-  const auto loss = [&](const Tensor& scores) {
-    return ctc_loss(log_softmax(scores, 2), t, {5, 4}, {2, 2}, 0, kSum);
-  };
+  const auto loss = [&](const Tensor& scores) { return ctc_loss(log_softmax(scores, 2), t, {5, 4}, {2, 2}, 0, kSum); };
   loss(x).backward();
   NoGradGuard no_grad;
   for (int64_t i = 0; i < x.numel(); i += 3) {
     const Tensor step = zeros({40}, kDouble);
     step[i].fill_(1e-6);
-    const double slope =
-        (loss(x + step.view({5, 2, 4})) - loss(x - step.view({5, 2, 4}))).item<double>() / 2e-6;
+    const double slope = (loss(x + step.view({5, 2, 4})) - loss(x - step.view({5, 2, 4}))).item<double>() / 2e-6;
     CHECK(std::abs(slope - x.grad().view({-1})[i].item<double>()) < 1e-7);
   }
   CHECK_THROWS_AS(ctc_loss(x, t, {5, 6}, {2, 2}), Error);
@@ -217,8 +207,7 @@ TEST_CASE("ctc_loss: derivative through log_softmax, errors") {
 }
 
 TEST_CASE("multilabel_margin_loss, triplet_margin_with_distance_loss") {
-  const Tensor x = wave({3, 4}).requires_grad_(),
-               t = longs({3, 0, -1, 1, 1, -1, 0, 0, -1, 0, 1, 2}).view({3, 4});
+  const Tensor x = wave({3, 4}).requires_grad_(), t = longs({3, 0, -1, 1, 1, -1, 0, 0, -1, 0, 1, 2}).view({3, 4});
   const Tensor each = multilabel_margin_loss(x, t, kNone);
   CHECK(near(each[0].item<double>(), 1.3832290252886386));
   CHECK(near(each[1].item<double>(), 0.6333273620467111));
@@ -243,8 +232,7 @@ TEST_CASE("multilabel_margin_loss, triplet_margin_with_distance_loss") {
 }
 
 TEST_CASE("AdaptiveLogSoftmaxWithLoss") {
-  nn::AdaptiveLogSoftmaxWithLoss m(
-      nn::AdaptiveLogSoftmaxWithLossOptions(8, 10, {3, 6}).div_value(2.0).head_bias(true));
+  nn::AdaptiveLogSoftmaxWithLoss m(nn::AdaptiveLogSoftmaxWithLossOptions(8, 10, {3, 6}).div_value(2.0).head_bias(true));
   m->to(kDouble);
   std::vector<std::string> names;
   double step = 0.3;

@@ -33,9 +33,7 @@ double relative_difference(const Tensor& expected, const Tensor& found) {
   return (expected - found).abs().max().item<double>() / expected.abs().max().item<double>();
 }
 
-nn::Conv2d conv(int64_t in, int64_t out) {
-  return nn::Conv2d(nn::Conv2dOptions(in, out, 3).padding(1).bias(false));
-}
+nn::Conv2d conv(int64_t in, int64_t out) { return nn::Conv2d(nn::Conv2dOptions(in, out, 3).padding(1).bias(false)); }
 nn::BatchNorm2d norm(int64_t channels) { return nn::BatchNorm2d(nn::BatchNorm2dOptions(channels)); }
 
 // A layer, its norm and a rectifier in nested Sequentials; a grouped convolution; a convolution with another padding.
@@ -43,8 +41,8 @@ nn::Sequential network() {
   return nn::Sequential(nn::Sequential(conv(3, 8), norm(8)), nn::ReLU(),
                         nn::Conv2d(nn::Conv2dOptions(8, 8, 3).groups(4).padding(1)), norm(8), nn::ReLU6(),
                         nn::Conv2d(nn::Conv2dOptions(8, 4, 3).padding(1).padding_mode(kReflect)),
-                        nn::BatchNorm2d(nn::BatchNorm2dOptions(4).affine(false)), nn::Flatten(),
-                        nn::Linear(4 * 36, 10), nn::BatchNorm1d(nn::BatchNorm1dOptions(10)), nn::ReLU());
+                        nn::BatchNorm2d(nn::BatchNorm2dOptions(4).affine(false)), nn::Flatten(), nn::Linear(4 * 36, 10),
+                        nn::BatchNorm1d(nn::BatchNorm1dOptions(10)), nn::ReLU());
 }
 
 }  // namespace
@@ -61,8 +59,8 @@ TEST_CASE("fuse folds norms and moves rectifiers along a Sequential") {
   CHECK(result.remaining.empty());
   CHECK_LT(relative_difference(expected, model->forward(input)), 1e-5);
   std::vector<std::string> names = model->state_dict().keys();
-  CHECK_EQ(names, std::vector<std::string>{"0.0.weight", "0.0.bias", "2.weight", "2.bias", "5.weight",
-                                           "5.bias", "8.weight", "8.bias"});
+  CHECK_EQ(names, std::vector<std::string>{"0.0.weight", "0.0.bias", "2.weight", "2.bias", "5.weight", "5.bias",
+                                           "8.weight", "8.bias"});
   std::ostringstream text;
   text << *model;
   CHECK_NE(text.str().find("fused=relu6"), std::string::npos);
@@ -73,8 +71,7 @@ TEST_CASE("fuse folds norms and moves rectifiers along a Sequential") {
 
 TEST_CASE("fuse folds the norms of one and three dimensions") {
   manual_seed(1);
-  nn::Sequential one(nn::Conv1d(nn::Conv1dOptions(2, 5, 3)), nn::BatchNorm1d(nn::BatchNorm1dOptions(5)),
-                     nn::ReLU());
+  nn::Sequential one(nn::Conv1d(nn::Conv1dOptions(2, 5, 3)), nn::BatchNorm1d(nn::BatchNorm1dOptions(5)), nn::ReLU());
   nn::Sequential three(nn::Conv3d(nn::Conv3dOptions(2, 5, 2)), nn::BatchNorm3d(nn::BatchNorm3dOptions(5)));
   const auto same = [](nn::Sequential& model, const Tensor& input) {
     randomise(model);
@@ -125,8 +122,7 @@ TEST_CASE("fuse leaves alone what it may not change") {
   untouched(nn::Sequential(watched, norm(4)), {"1"});
   untouched(nn::Sequential(norm(4), conv(4, 4)), {"0"});
   untouched(nn::Sequential(conv(4, 4), nn::ReLU(), norm(4)), {"2"});
-  untouched(nn::Sequential(conv(4, 4), nn::BatchNorm2d(nn::BatchNorm2dOptions(4).track_running_stats(false))),
-            {"1"});
+  untouched(nn::Sequential(conv(4, 4), nn::BatchNorm2d(nn::BatchNorm2dOptions(4).track_running_stats(false))), {"1"});
   nn::BatchNorm2d shared = norm(4);
   untouched(nn::Sequential(conv(4, 4), shared, conv(4, 4), shared), {"1", "3"});
 }

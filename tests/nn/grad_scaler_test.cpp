@@ -101,8 +101,7 @@ TEST_CASE("GradScaler unscales once, and leaves float16 gradients alone") {
 TEST_CASE("autocast in float16 with a scaled loss trains small gradients") {
   manual_seed(1);
   nn::Linear layer(8, 1);
-  const Tensor x = randn({16, 8}),
-               y = x.sum(1, true) * 1e-6;  // unscaled, the gradients are below float16's range
+  const Tensor x = randn({16, 8}), y = x.sum(1, true) * 1e-6;  // unscaled, the gradients are below float16's range
   const auto gradient = [&](double scale) {
     amp::GradScaler scaler(amp::GradScalerOptions().init_scale(scale));
     optim::SGD sgd(layer->parameters(), optim::SGDOptions(0));
@@ -146,12 +145,9 @@ TEST_CASE("optimizers step parameters in half types as float32 ones, rounded") {
   compare("SGD", [](std::vector<Tensor> p) {
     return std::make_unique<optim::SGD>(p, optim::SGDOptions(0.1).momentum(0.9).weight_decay(0.01));
   });
-  compare("AdamW",
-          [](std::vector<Tensor> p) { return std::make_unique<optim::AdamW>(p, optim::AdamWOptions(0.05)); });
-  compare("RMSprop", [](std::vector<Tensor> p) {
-    return std::make_unique<optim::RMSprop>(p, optim::RMSpropOptions(0.05));
-  });
-  compare("Adagrad", [](std::vector<Tensor> p) {
-    return std::make_unique<optim::Adagrad>(p, optim::AdagradOptions(0.05));
-  });
+  compare("AdamW", [](std::vector<Tensor> p) { return std::make_unique<optim::AdamW>(p, optim::AdamWOptions(0.05)); });
+  compare("RMSprop",
+          [](std::vector<Tensor> p) { return std::make_unique<optim::RMSprop>(p, optim::RMSpropOptions(0.05)); });
+  compare("Adagrad",
+          [](std::vector<Tensor> p) { return std::make_unique<optim::Adagrad>(p, optim::AdagradOptions(0.05)); });
 }

@@ -43,8 +43,7 @@ TEST_CASE("bounds and moments") {
   };
   within(moments(nn::init::kaiming_uniform_(w, std::sqrt(5.0))), 1 / std::sqrt(100.0));
   within(moments(nn::init::xavier_uniform_(w)), std::sqrt(6.0 / 300));
-  CHECK(moments(nn::init::xavier_normal_(w, 2)).std ==
-        doctest::Approx(2 * std::sqrt(2.0 / 300)).epsilon(0.03));
+  CHECK(moments(nn::init::xavier_normal_(w, 2)).std == doctest::Approx(2 * std::sqrt(2.0 / 300)).epsilon(0.03));
   CHECK(moments(nn::init::kaiming_normal_(w, 0, kFanOut, kReLU)).std ==
         doctest::Approx(std::sqrt(2.0 / 200)).epsilon(0.03));
   const Moments n = moments(nn::init::normal_(w, 3, 0.5));

@@ -48,8 +48,7 @@ TEST_CASE("Conv2d") {
   CHECK(text(conv) ==
         "tandem::nn::Conv2d(2, 4, kernel_size=[3, 2], stride=[2, 2], padding=[1, 0], groups=2, bias=false)");
   CHECK(refusal(conv, zeros({1, 3, 6, 6})).find("[1, 3, 6, 6]") != std::string::npos);
-  CHECK_THROWS_WITH_AS(nn::Conv2d(nn::Conv2dOptions(3, 4, 3).groups(2)), doctest::Contains("divisible"),
-                       Error);
+  CHECK_THROWS_WITH_AS(nn::Conv2d(nn::Conv2dOptions(3, 4, 3).groups(2)), doctest::Contains("divisible"), Error);
   CHECK_THROWS_WITH_AS(nn::Conv2d(3, 4, 0), doctest::Contains("kernel_size must be positive"), Error);
 }
 
@@ -58,8 +57,7 @@ TEST_CASE("padding kSame preserves the size, even for even kernels") {
   nn::init::ones_(conv->weight);
   const Tensor y = conv(count({1, 1, 3, 4}));
   CHECK(y.sizes() == IntArrayRef{1, 1, 3, 4});
-  CHECK(y.equal(
-      tensor({12., 16., 12., 16., 28., 32., 28., 32., 18., 20., 18., 20.}).to(kFloat).view({1, 1, 3, 4})));
+  CHECK(y.equal(tensor({12., 16., 12., 16., 28., 32., 28., 32., 18., 20., 18., 20.}).to(kFloat).view({1, 1, 3, 4})));
   CHECK(text(conv).find("padding='same'") != std::string::npos);
   CHECK_THROWS_AS(nn::Conv2d(nn::Conv2dOptions(1, 1, 3).padding(kSame).stride(2)), Error);
 }
@@ -82,8 +80,7 @@ TEST_CASE("pooling, flatten, unflatten") {
       tensor({10., 11., 14., 15.}).to(kFloat).view({1, 1, 2, 2})));
   CHECK(F::max_pool2d(x, F::MaxPool2dFuncOptions(2)).sizes() == IntArrayRef{1, 1, 2, 2});
   CHECK(nn::AdaptiveAvgPool2d(1)(x).item<float>() == 7.5f);
-  CHECK(nn::AdaptiveAvgPool2d(nn::AdaptiveAvgPool2dOptions({2, nullopt}))(x).sizes() ==
-        IntArrayRef{1, 1, 2, 4});
+  CHECK(nn::AdaptiveAvgPool2d(nn::AdaptiveAvgPool2dOptions({2, nullopt}))(x).sizes() == IntArrayRef{1, 1, 2, 4});
   CHECK(nn::Flatten()(zeros({2, 3, 4})).sizes() == IntArrayRef{2, 12});
   CHECK(nn::Unflatten(1, std::vector<int64_t>{3, 4})(zeros({2, 12})).sizes() == IntArrayRef{2, 3, 4});
   CHECK(text(nn::MaxPool2d(2)) ==

@@ -27,22 +27,17 @@ const Tensor& classes() {
   static const Tensor y = tensor({2, 1});
   return y;
 }
-void near(const Tensor& got, double expected) {
-  CHECK(got.item<double>() == doctest::Approx(expected).epsilon(1e-5));
-}
+void near(const Tensor& got, double expected) { CHECK(got.item<double>() == doctest::Approx(expected).epsilon(1e-5)); }
 }  // namespace
 
 TEST_CASE("losses equal PyTorch's") {
   near(nn::CrossEntropyLoss()(scores(), classes()), 0.645234919737);
-  near(nn::CrossEntropyLoss(nn::CrossEntropyLossOptions().reduction(kSum).label_smoothing(0.1))(scores(),
-                                                                                                classes()),
+  near(nn::CrossEntropyLoss(nn::CrossEntropyLossOptions().reduction(kSum).label_smoothing(0.1))(scores(), classes()),
        1.46046983947);
   near(nn::CrossEntropyLoss(nn::CrossEntropyLossOptions().weight(tensor({1., 2., 3.})))(scores(), classes()),
        0.727179319718);
-  near(nn::CrossEntropyLoss(nn::CrossEntropyLossOptions().ignore_index(1))(scores(), classes()),
-       1.05495691964);
-  near(nn::CrossEntropyLoss(nn::CrossEntropyLossOptions().reduction(kNone))(scores(), classes()).sum(),
-       1.29046983947);
+  near(nn::CrossEntropyLoss(nn::CrossEntropyLossOptions().ignore_index(1))(scores(), classes()), 1.05495691964);
+  near(nn::CrossEntropyLoss(nn::CrossEntropyLossOptions().reduction(kNone))(scores(), classes()).sum(), 1.29046983947);
   near(nn::NLLLoss()(scores().log_softmax(1), classes()), 0.645234919737);
   const Tensor t = tensor({{0., 1., 0.3}, {1., 0.5, 0.}}), p = scores().sigmoid();
   near(nn::MSELoss()(scores(), t), 1.33666666667);
@@ -83,8 +78,7 @@ TEST_CASE("BatchNorm2d") {
         std::vector<std::string>{"weight", "bias", "running_mean", "running_var", "num_batches_tracked"});
   std::ostringstream out;
   out << norm;
-  CHECK(out.str() ==
-        "tandem::nn::BatchNorm2d(2, eps=1e-05, momentum=0.1, affine=true, track_running_stats=true)");
+  CHECK(out.str() == "tandem::nn::BatchNorm2d(2, eps=1e-05, momentum=0.1, affine=true, track_running_stats=true)");
   CHECK_THROWS_WITH_AS(norm(zeros({2, 2})), doctest::Contains("[N, C, H, W]"), Error);
   nn::BatchNorm1d mean_of_all(nn::BatchNorm1dOptions(1).momentum(nullopt));
   mean_of_all(tensor({{1.}, {3.}}).to(kFloat));

@@ -157,9 +157,8 @@ TEST_CASE("clone is deep and draws no random numbers") {
 TEST_CASE("forward hooks") {
   auto net = std::make_shared<Net>();
   int calls = 0;
-  auto pre = net->fc1->register_forward_pre_hook([&](nn::Module& m, const std::vector<Tensor>& inputs) {
-    calls += m.is_training() && inputs.size() == 1;
-  });
+  auto pre = net->fc1->register_forward_pre_hook(
+      [&](nn::Module& m, const std::vector<Tensor>& inputs) { calls += m.is_training() && inputs.size() == 1; });
   auto replace = net->fc2->register_forward_hook(
       [](nn::Module&, const std::vector<Tensor>&, const Tensor& y) { return y * 0 + 5; });
   CHECK(first(nn::call(net, ones({1, 4}))) == 5);
@@ -171,8 +170,8 @@ TEST_CASE("forward hooks") {
   net->fc1(ones({1, 4}));
   CHECK(calls == 1);
   replace.remove();
-  auto twice = net->fc1->register_forward_pre_hook(
-      [](nn::Module&, const std::vector<Tensor>& in) { return in[0] * 2; });
+  auto twice =
+      net->fc1->register_forward_pre_hook([](nn::Module&, const std::vector<Tensor>& in) { return in[0] * 2; });
   const float bias = first(net->fc1->bias);
   const Tensor x = ones({1, 4});
   const float plain = first(net->fc1->forward(x)) - bias, hooked = first(net->fc1(x)) - bias;
@@ -194,8 +193,7 @@ TEST_CASE("printing") {
 TEST_CASE("state dicts") {
   Net from, to;
   const auto state = from.state_dict();
-  CHECK(state.keys() ==
-        std::vector<std::string>{"scale", "steps", "fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"});
+  CHECK(state.keys() == std::vector<std::string>{"scale", "steps", "fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"});
   CHECK(!state["scale"].requires_grad());
   to.load_state_dict(state);
   CHECK(first(to.fc2->weight) == first(from.fc2->weight));
@@ -217,8 +215,7 @@ TEST_CASE("state dicts") {
       FAIL("accepted");
     } catch (const Error& e) {
       const std::string text = e.what();
-      for (const char* part :
-           {"missing:", "fc2.bias", "unexpected:", "other", "fc1.weight: is [3, 4] here, [2, 2]"})
+      for (const char* part : {"missing:", "fc2.bias", "unexpected:", "other", "fc1.weight: is [3, 4] here, [2, 2]"})
         CHECK(text.find(part) != std::string::npos);
     }
     CHECK(first(to.scale) == 1);
@@ -252,8 +249,7 @@ std::string refusal(const std::function<void()>& f) {
 
 TEST_CASE("registering a module that closes a cycle throws") {
   const auto a = std::make_shared<Part>(), b = std::make_shared<Part>(), c = std::make_shared<Part>();
-  CHECK(refusal([&] { a->register_module("self", a); }).find("'self' is the module itself") !=
-        std::string::npos);
+  CHECK(refusal([&] { a->register_module("self", a); }).find("'self' is the module itself") != std::string::npos);
   a->register_module("b", b);
   b->register_module("c", c);
   const std::string text = refusal([&] { c->register_module("back", a); });
@@ -282,8 +278,8 @@ TEST_CASE("containers cannot contain themselves") {
 }
 
 TEST_CASE("modules may share a child") {
-  const auto top = std::make_shared<Part>(), left = std::make_shared<Part>(),
-             right = std::make_shared<Part>(), shared = std::make_shared<Part>();
+  const auto top = std::make_shared<Part>(), left = std::make_shared<Part>(), right = std::make_shared<Part>(),
+             shared = std::make_shared<Part>();
   left->register_module("shared", shared);
   right->register_module("shared", shared);
   top->register_module("left", left);

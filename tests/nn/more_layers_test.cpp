@@ -14,8 +14,7 @@ namespace {
 Tensor count(IntArrayRef sizes) { return arange(checked_numel(sizes), kFloat).view(sizes); }
 Tensor row(const std::vector<double>& values) { return tensor(values).to(kFloat); }
 bool near(const Tensor& a, const std::vector<double>& values) {
-  return allclose(a.detach().reshape({-1}).narrow(0, 0, static_cast<int64_t>(values.size())), row(values),
-                  1e-4, 1e-5);
+  return allclose(a.detach().reshape({-1}).narrow(0, 0, static_cast<int64_t>(values.size())), row(values), 1e-4, 1e-5);
 }
 template <class Holder>
 std::string text(const Holder& module) {
@@ -66,8 +65,8 @@ TEST_CASE("padding layers") {
 
 TEST_CASE("interpolate and Upsample") {
   const Tensor x = count({1, 1, 3, 4});
-  const auto bilinear = F::interpolate(
-      x, F::InterpolateFuncOptions().scale_factor(std::vector<double>{2, 1.5}).mode(kBilinear));
+  const auto bilinear =
+      F::interpolate(x, F::InterpolateFuncOptions().scale_factor(std::vector<double>{2, 1.5}).mode(kBilinear));
   CHECK(near(bilinear, {0, 0.5, 1.1666667, 1.8333333, 2.5, 3, 1, 1.5}));
   const auto nearest = F::interpolate(x, F::InterpolateFuncOptions().scale_factor(std::vector<double>{1.7}));
   CHECK(nearest.sizes() == IntArrayRef{1, 1, 5, 6});
@@ -76,16 +75,14 @@ TEST_CASE("interpolate and Upsample") {
              {2.5, 4.5, 6.5, 8.5}));
   nn::Upsample up(nn::UpsampleOptions().scale_factor(std::vector<double>{2}).mode(kNearest));
   CHECK(up(x).sizes() == IntArrayRef{1, 1, 6, 8});
-  CHECK(F::interpolate(count({1, 1, 4}),
-                       F::InterpolateFuncOptions().size(std::vector<int64_t>{7}).mode(kLinear))
+  CHECK(F::interpolate(count({1, 1, 4}), F::InterpolateFuncOptions().size(std::vector<int64_t>{7}).mode(kLinear))
             .size(2) == 7);
   CHECK(near(F::interpolate((count({1, 1, 2, 3, 4}) * 7).remainder(11),
                             F::InterpolateFuncOptions().size(std::vector<int64_t>{1, 2, 2}).mode(kArea)),
              {4.5, 6.125, 5, 3.875}));
   CHECK_THROWS_WITH_AS(F::interpolate(x), doctest::Contains("exactly one of size and scale_factor"), Error);
-  CHECK_THROWS_WITH_AS(
-      F::interpolate(x, F::InterpolateFuncOptions().size(std::vector<int64_t>{2}).mode(kLinear)),
-      doctest::Contains("1 dimensions"), Error);
+  CHECK_THROWS_WITH_AS(F::interpolate(x, F::InterpolateFuncOptions().size(std::vector<int64_t>{2}).mode(kLinear)),
+                       doctest::Contains("1 dimensions"), Error);
 }
 
 TEST_CASE("interpolate copies along a dimension whose size stays, where PyTorch does") {
@@ -123,11 +120,10 @@ TEST_CASE("interpolate with antialias") {
              {0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0625, 0.0625, 0, 0, 0.125, 0.125, 0, 0, 0.1875}));
   CHECK(near(resized(x, kBicubic, 3, 2), {3.8833985, 6.1561604, 5.1440444, 5.0971074, 5.4838171, 4.0380545}));
   CHECK(near(resized(x, kBilinear, 3, 2, true), {4.8125, 5.666667, 5.255, 4.3733335, 4.6375, 3.9666669}));
-  CHECK(near(F::interpolate(x, F::InterpolateFuncOptions()
-                                   .scale_factor(std::vector<double>{0.6, 1.1})
-                                   .mode(kBilinear)
-                                   .antialias(true)),
-             {2.5714283, 4.8571429, 5.5714283, 7.8571429, 3.4444442, 5.5555558, 6.4444447, 2.4444442}));
+  CHECK(near(
+      F::interpolate(
+          x, F::InterpolateFuncOptions().scale_factor(std::vector<double>{0.6, 1.1}).mode(kBilinear).antialias(true)),
+      {2.5714283, 4.8571429, 5.5714283, 7.8571429, 3.4444442, 5.5555558, 6.4444447, 2.4444442}));
   // PyTorch's rows are all equal at width 1.
   CHECK(allclose(resized(x.transpose(2, 3), kBilinear, 3, 1), resized(x, kBilinear, 1, 3).transpose(2, 3)));
   const auto options = F::InterpolateFuncOptions().size(std::vector<int64_t>{2, 2}).antialias(true);
@@ -205,8 +201,7 @@ TEST_CASE("margin losses, and losses with mixed dtypes") {
 }
 
 TEST_CASE("clones of these layers keep their values") {
-  nn::Sequential net(nn::Conv2d(1, 2, 1), nn::GroupNorm(1, 2), nn::PReLU(), nn::ZeroPad2d(1),
-                     nn::Dropout3d(0.1));
+  nn::Sequential net(nn::Conv2d(1, 2, 1), nn::GroupNorm(1, 2), nn::PReLU(), nn::ZeroPad2d(1), nn::Dropout3d(0.1));
   auto copy = std::dynamic_pointer_cast<nn::SequentialImpl>(net->clone());
   REQUIRE(static_cast<bool>(copy));
   const auto before = net->parameters(), after = copy->parameters();

@@ -13,9 +13,7 @@ using namespace tandem;
 
 namespace {
 
-Tensor row(std::initializer_list<double> values) {
-  return tensor(std::vector<double>(values), TensorOptions(kDouble));
-}
+Tensor row(std::initializer_list<double> values) { return tensor(std::vector<double>(values), TensorOptions(kDouble)); }
 
 // Steps from (1, -2, 3) with the gradients of step k: (0.5, -1, 2) (k mod 3 - 0.5) + 0.1 k.
 template <class Optimizer, class Options>
@@ -32,8 +30,7 @@ void expect(const Options& options, int steps, std::initializer_list<double> val
     optimizer = std::make_unique<Optimizer>(std::vector<Tensor>{p}, Options());
     load(*optimizer, file);
   }
-  for (int64_t i = 0; i < 3; ++i)
-    CHECK(p[i].item<double>() == doctest::Approx(values.begin()[i]).epsilon(1e-13));
+  for (int64_t i = 0; i < 3; ++i) CHECK(p[i].item<double>() == doctest::Approx(values.begin()[i]).epsilon(1e-13));
 }
 
 struct Rosenbrock {
@@ -113,11 +110,9 @@ TEST_CASE("four steps of Adadelta, Adamax, NAdam and RAdam equal PyTorch's") {
   expect<NAdam>(NAdamOptions(0.1).weight_decay(0.1).decoupled_weight_decay(true).maximize(true), 4,
                 {1.25090105037277, -2.08582356510246, 3.12261517001503});
   expect<RAdam>(RAdamOptions(), 4, {0.998045606023376, -1.99825952644348, 2.99435073849023});
-  expect<RAdam>(RAdamOptions(0.1).weight_decay(0.1), 8,
-                {0.680389964310286, -1.68650413521618, 2.11016848249278});
-  expect<RAdam>(
-      RAdamOptions(0.1).betas({0.7, 0.9}).weight_decay(0.1).decoupled_weight_decay(true).maximize(true), 8,
-      {1.27560993043999, -2.03785268714669, 3.55158499502564});
+  expect<RAdam>(RAdamOptions(0.1).weight_decay(0.1), 8, {0.680389964310286, -1.68650413521618, 2.11016848249278});
+  expect<RAdam>(RAdamOptions(0.1).betas({0.7, 0.9}).weight_decay(0.1).decoupled_weight_decay(true).maximize(true), 8,
+                {1.27560993043999, -2.03785268714669, 3.55158499502564});
   CHECK_THROWS_AS(Adadelta({row({1}).requires_grad_()}, AdadeltaOptions().rho(1.5)), Error);
 }
 
@@ -165,8 +160,7 @@ TEST_CASE("LBFGS rejects several groups, other line searches and a missing closu
                        doctest::Contains("parameter groups"), Error);
   CHECK_THROWS_WITH_AS(optim::LBFGS(std::vector<Tensor>{p}, optim::LBFGSOptions().line_search_fn("armijo")),
                        doctest::Contains("strong_wolfe"), Error);
-  CHECK_THROWS_WITH_AS(optim::LBFGS(std::vector<Tensor>{p}).step(nullptr), doctest::Contains("closure"),
-                       Error);
+  CHECK_THROWS_WITH_AS(optim::LBFGS(std::vector<Tensor>{p}).step(nullptr), doctest::Contains("closure"), Error);
   optim::LBFGS empty_one(std::vector<Tensor>{});
   CHECK(empty_one.step([&] { return p.detach(); }).item<double>() == 1);
 }

@@ -38,9 +38,9 @@ TEST_CASE("all dtypes and shapes survive a .npy file") {
   const TempFolder folder;
   for (const ScalarType type :
        {kByte, kChar, kShort, kInt, kLong, kHalf, kFloat, kDouble, kBool, kComplexFloat, kComplexDouble})
-    for (const Tensor& t : {arange(6, kFloat).view({2, 3}).to(type), zeros({}, TensorOptions(type)),
-                            zeros({0, 4}, TensorOptions(type)), arange(6, kFloat).view({2, 3}).t().to(type),
-                            ones({5}, TensorOptions(type))}) {
+    for (const Tensor& t :
+         {arange(6, kFloat).view({2, 3}).to(type), zeros({}, TensorOptions(type)), zeros({0, 4}, TensorOptions(type)),
+          arange(6, kFloat).view({2, 3}).t().to(type), ones({5}, TensorOptions(type))}) {
       serialize::save_npy(folder / "x.npy", t);
       const Tensor back = serialize::load_npy(folder / "x.npy"), plain = t.contiguous();
       CHECK((back.dtype() == type));
@@ -48,8 +48,7 @@ TEST_CASE("all dtypes and shapes survive a .npy file") {
       CHECK((t.numel() == 0 || std::memcmp(back.data_ptr(), plain.data_ptr(), plain.nbytes()) == 0));
     }
   CHECK_EQ(folder.entries(), 1);
-  CHECK(says(error_of([] { serialize::npy_bytes(zeros({2}, TensorOptions(kBFloat16))); }),
-             "no dtype for bfloat16"));
+  CHECK(says(error_of([] { serialize::npy_bytes(zeros({2}, TensorOptions(kBFloat16))); }), "no dtype for bfloat16"));
   CHECK(says(error_of([] { serialize::npy_bytes(Tensor()); }), "undefined"));
 }
 
@@ -64,20 +63,17 @@ TEST_CASE("the exact bytes of a .npy file") {
   CHECK_EQ(bytes.substr(0, 10), std::string("\x93NUMPY\1\0\x76\0", 10));
   CHECK_EQ(bytes.substr(10, header.size()), header);
   CHECK_EQ(bytes[127], '\n');
-  CHECK(says(serialize::npy_bytes(zeros({3}, TensorOptions(kBool))),
-             "'|b1', 'fortran_order': False, 'shape': (3,), }"));
+  CHECK(
+      says(serialize::npy_bytes(zeros({3}, TensorOptions(kBool))), "'|b1', 'fortran_order': False, 'shape': (3,), }"));
   CHECK(says(serialize::npy_bytes(zeros({})), "'shape': (), }"));
 }
 
 TEST_CASE("headers of all versions and spellings") {
   const std::string two("\1\0\2\0", 4);
-  for (const char version : {1, 2, 3})
-    CHECK_EQ(parse(file(dict("<i2", "(2,)"), two, version)).sizes(), IntArrayRef{2});
-  CHECK_EQ(parse(file(R"({"shape":(2L,1L),"descr":"<i2","fortran_order":False})", two)).sizes(),
+  for (const char version : {1, 2, 3}) CHECK_EQ(parse(file(dict("<i2", "(2,)"), two, version)).sizes(), IntArrayRef{2});
+  CHECK_EQ(parse(file(R"({"shape":(2L,1L),"descr":"<i2","fortran_order":False})", two)).sizes(), IntArrayRef({2, 1}));
+  CHECK_EQ(parse(file("{ 'shape' : ( 2 , 1 , ) , 'fortran_order' : True , 'descr' : '=i2' }  \n", two)).sizes(),
            IntArrayRef({2, 1}));
-  CHECK_EQ(
-      parse(file("{ 'shape' : ( 2 , 1 , ) , 'fortran_order' : True , 'descr' : '=i2' }  \n", two)).sizes(),
-      IntArrayRef({2, 1}));
 }
 
 TEST_CASE("Fortran order keeps its strides, other byte orders are converted") {

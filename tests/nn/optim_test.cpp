@@ -30,8 +30,7 @@ void expect(const Options& options, std::initializer_list<double> values) {
     }
     const Tensor got = p.detach().to(kDouble);
     for (int64_t i = 0; i < 3; ++i)
-      CHECK(got.data_ptr<double>()[i] ==
-            doctest::Approx(values.begin()[i]).epsilon(dtype == kDouble ? 1e-13 : 2e-6));
+      CHECK(got.data_ptr<double>()[i] == doctest::Approx(values.begin()[i]).epsilon(dtype == kDouble ? 1e-13 : 2e-6));
   }
 }
 
@@ -51,20 +50,16 @@ TEST_CASE("four steps equal PyTorch's") {
                       {0.641318866678482, -1.73455516049812, 2.6765250961977});
   expect<optim::Adam>(optim::AdamOptions(0.1).betas({0.7, 0.8}).amsgrad(true),
                       {0.658981657292673, -1.77771215697697, 2.70426878006589});
-  expect<optim::Adam>(optim::AdamOptions(0.1).maximize(true),
-                      {1.35097849258532, -2.24558501422896, 3.31391316071259});
+  expect<optim::Adam>(optim::AdamOptions(0.1).maximize(true), {1.35097849258532, -2.24558501422896, 3.31391316071259});
   expect<optim::AdamW>(optim::AdamWOptions(0.1), {0.645588020100416, -1.74693633885019, 2.67464553613209});
   expect<optim::AdamW>(optim::AdamWOptions(0.1).weight_decay(0.5).amsgrad(true),
                        {0.490603276338148, -1.40795051934519, 2.1556927632017});
   expect<optim::RMSprop>(optim::RMSpropOptions(0.1), {-1.532373787686, -0.489024425077115, 0.87861703198107});
-  expect<optim::RMSprop>(
-      optim::RMSpropOptions(0.1).alpha(0.9).eps(1e-4).weight_decay(0.1).momentum(0.9).centered(true),
-      {-1.23173806740905, -0.207528182744687, 0.922891883753142});
-  expect<optim::Adagrad>(optim::AdagradOptions(0.1),
-                         {0.747253490219497, -1.84879548387864, 2.78813838323288});
-  expect<optim::Adagrad>(
-      optim::AdagradOptions(0.1).lr_decay(0.1).weight_decay(0.2).initial_accumulator_value(0.5),
-      {0.816872579251143, -1.84848073734166, 2.79604676972152});
+  expect<optim::RMSprop>(optim::RMSpropOptions(0.1).alpha(0.9).eps(1e-4).weight_decay(0.1).momentum(0.9).centered(true),
+                         {-1.23173806740905, -0.207528182744687, 0.922891883753142});
+  expect<optim::Adagrad>(optim::AdagradOptions(0.1), {0.747253490219497, -1.84879548387864, 2.78813838323288});
+  expect<optim::Adagrad>(optim::AdagradOptions(0.1).lr_decay(0.1).weight_decay(0.2).initial_accumulator_value(0.5),
+                         {0.816872579251143, -1.84848073734166, 2.79604676972152});
 }
 
 TEST_CASE("non-contiguous parameters, and parameters without a gradient") {

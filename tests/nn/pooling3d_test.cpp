@@ -17,23 +17,20 @@ TEST_CASE("3D pooling") {
   nn::MaxPool3d pool(nn::MaxPool3dOptions({2, 3, 2}).stride({2, 2, 1}).padding({1, 1, 0}));
   const auto [maxima, at] = pool->forward_with_indices(x);
   CHECK(near(maxima, {1, 2, 3, 3, 3},
-             {0.9916648, 0.9916648, -0.2555412, 0.9997929, 0.7984871, 0.3590584, 0.9997929, -0.108637},
-             41.508677));
+             {0.9916648, 0.9916648, -0.2555412, 0.9997929, 0.7984871, 0.3590584, 0.9997929, -0.108637}, 41.508677));
   CHECK(near(at, {1, 2, 3, 3, 3}, {1, 1, 2, 12, 5, 15, 12, 13}, 2143));
   CHECK(equal(pool(x), maxima));
   CHECK(equal(x.flatten(2).gather(2, at.flatten(2)).view_as(maxima), maxima));
   CHECK(near(nn::AvgPool3d(nn::AvgPool3dOptions(2).ceil_mode(true))(x), {1, 2, 2, 3, 2},
              {0.1185356, -0.08150258, -0.05062279, 0.09190319, -0.1591017, 0.1761931, 0.168472, -0.175509},
              0.039170716));
-  CHECK(
-      near(nn::AdaptiveAvgPool3d(nn::AdaptiveAvgPool3dOptions({2, nullopt, 3}))(x), {1, 2, 2, 5, 3},
-           {0.1527701, -0.1170534, -0.1226063, 0.08430108, -0.1703717, -0.04039885, -0.006186724, -0.1791874},
-           -0.046575546));
+  CHECK(near(nn::AdaptiveAvgPool3d(nn::AdaptiveAvgPool3dOptions({2, nullopt, 3}))(x), {1, 2, 2, 5, 3},
+             {0.1527701, -0.1170534, -0.1226063, 0.08430108, -0.1703717, -0.04039885, -0.006186724, -0.1791874},
+             -0.046575546));
   const auto [adaptive, where] =
       nn::AdaptiveMaxPool3d(nn::AdaptiveMaxPool3dOptions({2, 3, 3}))->forward_with_indices(x);
   CHECK(near(adaptive, {1, 2, 2, 3, 3},
-             {0.9916648, 0.9916648, 0.9856007, 0.9997929, 0.9494048, 0.9494048, 0.9997929, 0.9805898},
-             34.803889));
+             {0.9916648, 0.9916648, 0.9856007, 0.9997929, 0.9494048, 0.9494048, 0.9997929, 0.9805898}, 34.803889));
   CHECK(near(where, {1, 2, 2, 3, 3}, {1, 1, 23, 12, 34, 34, 12, 38}, 1366));
   CHECK(text(pool) ==
         "tandem::nn::MaxPool3d(kernel_size=[2, 3, 2], stride=[2, 2, 1], padding=[1, 1, 0], "
@@ -45,13 +42,12 @@ TEST_CASE("3D pooling") {
 TEST_CASE("1D pooling with indices") {
   const Tensor x = volume()[0].select(1, 0).select(1, 0);
   const auto [maxima, at] = F::adaptive_max_pool1d_with_indices(x, F::AdaptiveMaxPool1dFuncOptions(3));
-  CHECK(
-      near(maxima, {2, 3}, {0.9916648, 0.9916648, -0.2555412, -0.5056022, 0.9207242, 0.9207242}, 3.0636347));
+  CHECK(near(maxima, {2, 3}, {0.9916648, 0.9916648, -0.2555412, -0.5056022, 0.9207242, 0.9207242}, 3.0636347));
   CHECK(near(at, {2, 3}, {1, 1, 2, 1, 2, 2}, 9));
   const auto [pooled, index] = nn::MaxPool1d(2)->forward_with_indices(x);
   CHECK(near(pooled, {2, 2}, {0.9916648, -0.2555412, -0.5056022, 0.9207242}, 1.1512457));
-  CHECK(near(nn::MaxUnpool1d(2)(pooled, index), {2, 4},
-             {0, 0.9916648, -0.2555412, 0, 0, -0.5056022, 0.9207242, 0}, 1.1512457));
+  CHECK(near(nn::MaxUnpool1d(2)(pooled, index), {2, 4}, {0, 0.9916648, -0.2555412, 0, 0, -0.5056022, 0.9207242, 0},
+             1.1512457));
 }
 
 TEST_CASE("LPPool") {
@@ -71,23 +67,18 @@ TEST_CASE("FractionalMaxPool") {
       nn::FractionalMaxPool2dOptions(2).output_ratio(ExpandingArray<2, double>(0.6))._random_samples(two));
   const auto [maxima, at] = plane->forward_with_indices(x.select(2, 0));
   CHECK(near(maxima, {1, 2, 3, 2},
-             {0.9916648, -0.2555412, 0.859162, -0.1489983, 0.9997929, 0.7733274, -0.01326168, 0.9932867},
-             7.0835739));
+             {0.9916648, -0.2555412, 0.859162, -0.1489983, 0.9997929, 0.7733274, -0.01326168, 0.9932867}, 7.0835739));
   CHECK(near(at, {1, 2, 3, 2}, {1, 2, 8, 11, 12, 19, 5, 6}, 110));
-  const auto [cubes, where] =
-      F::fractional_max_pool3d_with_indices(x, F::FractionalMaxPool3dFuncOptions({2, 2, 1})
-                                                   .output_size(ExpandingArray<3>({2, 3, 3}))
-                                                   ._random_samples(three));
+  const auto [cubes, where] = F::fractional_max_pool3d_with_indices(
+      x, F::FractionalMaxPool3dFuncOptions({2, 2, 1}).output_size(ExpandingArray<3>({2, 3, 3}))._random_samples(three));
   CHECK(near(cubes, {1, 2, 2, 3, 3},
-             {0.5290827, 0.9916648, 0.9856007, 0.859162, 0.7984871, 0.9404284, 0.9997929, 0.06809571},
-             27.296712));
+             {0.5290827, 0.9916648, 0.9856007, 0.859162, 0.7984871, 0.9404284, 0.9997929, 0.06809571}, 27.296712));
   CHECK(near(where, {1, 2, 2, 3, 3}, {20, 1, 23, 8, 5, 27, 12, 37}, 1378));
   nn::FractionalMaxPool3d drawn(nn::FractionalMaxPool3dOptions(2).output_size(ExpandingArray<3>(2)));
   CHECK(drawn(x[0]).sizes() == IntArrayRef({2, 2, 2, 2}));
   CHECK_THROWS_AS(nn::FractionalMaxPool2d(2), Error);
   CHECK_THROWS_AS(
-      nn::FractionalMaxPool2d(nn::FractionalMaxPool2dOptions(2).output_ratio(ExpandingArray<2, double>(1.5))),
-      Error);
+      nn::FractionalMaxPool2d(nn::FractionalMaxPool2dOptions(2).output_ratio(ExpandingArray<2, double>(1.5))), Error);
   CHECK_THROWS_AS(fractional_max_pool2d(x.select(2, 0), 4, 3, two), Error);
 }
 
@@ -128,11 +119,9 @@ TEST_CASE("InstanceNorm3d and CrossMapLRN2d") {
   CHECK(text(nn::InstanceNorm3d(2)).starts_with("tandem::nn::InstanceNorm3d(2,"));
   const Tensor x = sines({1, 5, 2, 2});
   CHECK(near(nn::CrossMapLRN2d(nn::CrossMapLRN2dOptions(4).alpha(0.5).beta(0.7).k(2))(x), {1, 5, 2, 2},
-             {0, 0.4840238, 0.5385924, 0.08519358, -0.4366407, -0.5478944, -0.163504, 0.3805714},
-             0.060150981));
+             {0, 0.4840238, 0.5385924, 0.08519358, -0.4366407, -0.5478944, -0.163504, 0.3805714}, 0.060150981));
   CHECK(near(nn::CrossMapLRN2d(nn::CrossMapLRN2dOptions(5).alpha(0.5).beta(0.7).k(2))(x), {1, 5, 2, 2},
-             {0, 0.4877027, 0.5373517, 0.08271187, -0.438039, -0.5526473, -0.1599734, 0.3798404},
-             0.054565035));
+             {0, 0.4877027, 0.5373517, 0.08271187, -0.438039, -0.5526473, -0.1599734, 0.3798404}, 0.054565035));
 }
 
 TEST_CASE("Empty batches and errors of 3D pooling") {

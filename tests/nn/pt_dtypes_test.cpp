@@ -86,8 +86,7 @@ TEST_CASE("marked tensors keep their strides and what they share") {
   const Tensor expanded = read(window(2, 1, {4}, {0}), negated);
   CHECK_EQ(expanded.strides(), IntArrayRef({0}));
   CHECK(expanded.equal(full({4}, -2.f)));
-  const std::string whole = marked(window(2, 0, {2}, {1}), negated),
-                    tail = marked(window(2, 1, {1}, {1}), negated);
+  const std::string whole = marked(window(2, 0, {2}, {1}), negated), tail = marked(window(2, 1, {1}, {1}), negated);
   const std::vector<IValue> items = value_of("](" + whole + tail + window(2, 0, {2}, {1}) + "e").toListRef();
   CHECK(items[0].toTensor().equal(tensor({-1.f, -2.f})));
   CHECK(items[1].toTensor().equal(tensor({-2.f})));

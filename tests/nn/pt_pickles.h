@@ -27,9 +27,7 @@ inline std::string text(const std::string& s) {
   const auto size = static_cast<uint32_t>(s.size());
   return "X" + std::string(reinterpret_cast<const char*>(&size), 4) + s;
 }
-inline std::string number(int64_t n) {
-  return "\x8a\x08" + std::string(reinterpret_cast<const char*>(&n), 8);
-}
+inline std::string number(int64_t n) { return "\x8a\x08" + std::string(reinterpret_cast<const char*>(&n), 8); }
 inline std::string tuple(const std::vector<int64_t>& numbers) {
   std::string out = "(";
   for (const int64_t n : numbers) out += number(n);

@@ -53,14 +53,13 @@ TEST_CASE("a checkpoint of torch.save") {
   CHECK_EQ(flags[2].toInt(), -7);
   CHECK_EQ(flags[3].toInt(), int64_t{1} << 40);
   CHECK_EQ(all.at("size").toTupleRef().elements()[1].toInt(), 3);
-  CHECK(says(
-      error_of([&] { serialize::state_dict_of(value); }),
-      "state dict: 'epoch' has type int64, not Tensor; name the dictionary to load with a key: epoch, lr"));
+  CHECK(says(error_of([&] { serialize::state_dict_of(value); }),
+             "state dict: 'epoch' has type int64, not Tensor; name the dictionary to load with a key: epoch, lr"));
   CHECK(says(error_of([&] { serialize::state_dict_of(value, "model"); }), "keys are epoch, lr, name"));
 
   const auto state = serialize::state_dict_of(value, "state_dict");
-  CHECK(state.keys() == std::vector<std::string>{"weight", "tail", "half", "bfloat", "mask", "count", "bytes",
-                                                 "scale", "none"});
+  CHECK(state.keys() ==
+        std::vector<std::string>{"weight", "tail", "half", "bfloat", "mask", "count", "bytes", "scale", "none"});
   CHECK(state["weight"].equal(arange(6, kFloat).view({2, 3}).t()));
   CHECK(state["tail"].equal(tensor({4.f, 5.f})));
   CHECK(state["tail"].storage().is_alias_of(state["weight"].storage()));
@@ -122,9 +121,8 @@ TEST_CASE("numbers are no names of tensors, but may lead to them") {
   ensemble.insert(0, layers);
   ensemble.insert(1, second);
   ensemble.insert(true, 1.5);
-  CHECK_EQ(
-      error_of([&] { serialize::state_dict_of(IValue(ensemble)); }),
-      "state dict: '0' has type dictionary, not Tensor; name the dictionary to load with a key: 0, 1, True");
+  CHECK_EQ(error_of([&] { serialize::state_dict_of(IValue(ensemble)); }),
+           "state dict: '0' has type dictionary, not Tensor; name the dictionary to load with a key: 0, 1, True");
   CHECK(serialize::state_dict_of(IValue(ensemble), "1")["w"].equal(ones({2})));
   CHECK_EQ(error_of([&] { serialize::state_dict_of(IValue(ensemble), "2"); }),
            "state dict: there is no '2'; the keys are 0, 1, True");
@@ -136,8 +134,7 @@ TEST_CASE("weights of either kind of file go into a module") {
   nn::Sequential net(nn::Linear(3, 4), nn::Linear(4, 2)), other(nn::Linear(3, 4), nn::Linear(4, 2));
   const auto same = [&] {
     bool equal = true;
-    for (const auto& item : net->state_dict())
-      equal = equal && other->state_dict()[item.key()].equal(item.value());
+    for (const auto& item : net->state_dict()) equal = equal && other->state_dict()[item.key()].equal(item.value());
     for (Tensor p : other->parameters()) p.detach().fill_(0);
     return equal;
   };
@@ -156,15 +153,13 @@ TEST_CASE("weights of either kind of file go into a module") {
 
   // As in another program's checkpoint: other names, a level more, another dtype.
   GenericDict state, checkpoint;
-  for (const auto& item : net->state_dict())
-    state.insert("module.body." + item.key(), item.value().to(kDouble));
+  for (const auto& item : net->state_dict()) state.insert("module.body." + item.key(), item.value().to(kDouble));
   checkpoint.insert("model", state);
   serialize::save_pt(folder / "other.pt", checkpoint);
   serialize::load_weights(*other, folder / "other.pt", WeightsOptions().key("model").prefix("module.body."));
   CHECK(same());
   const auto options = WeightsOptions().key("model").prefix("module.body.0.");
-  const std::string message =
-      error_of([&] { serialize::load_weights(*other, folder / "other.pt", options); });
+  const std::string message = error_of([&] { serialize::load_weights(*other, folder / "other.pt", options); });
   CHECK(says(message, "missing:\n    0.weight"));
   CHECK(says(message, "unexpected:\n    weight\n    bias"));
   const nn::LoadResult result =
@@ -202,16 +197,13 @@ TEST_CASE("tensors that reach beyond their storage are refused") {
   CHECK(says(refusal(window(2, 0, {-1}, {1})), "not an integer of at least 0"));
   CHECK(says(refusal(window(2, 0, {1}, {-1})), "not an integer of at least 0"));
   CHECK(says(refusal(window(2, 0, {1}, {1, 1})), "one stride per dimension"));
-  CHECK(
-      says(refusal(window(2, 0, std::vector<int64_t>(13, 1), std::vector<int64_t>(13, 1))), "more than 12"));
+  CHECK(says(refusal(window(2, 0, std::vector<int64_t>(13, 1), std::vector<int64_t>(13, 1))), "more than 12"));
   CHECK(says(refusal(window(3, 0, {1}, {1})), "has 8 bytes, expected 12"));
   CHECK(says(refusal(window(huge, 0, {1}, {1})), "would have 4611686018427387904 elements"));
   CHECK(says(refusal(window(-1, 0, {1}, {1})), "not described by its type"));
   CHECK(says(refusal(window(2, 0, {1}, {1}, "ComplexFloatStorage")), "has 8 bytes, expected 16"));
-  const std::string file =
-      archive("\x80\x02" + window(8, 0, {8}, {1}, "BoolStorage") + ".", std::string(8, '\2'));
-  CHECK(says(error_of([&] { serialize::parse_pt(file.data(), file.size(), "x.pt"); }),
-             "element 0 of the bool"));
+  const std::string file = archive("\x80\x02" + window(8, 0, {8}, {1}, "BoolStorage") + ".", std::string(8, '\2'));
+  CHECK(says(error_of([&] { serialize::parse_pt(file.data(), file.size(), "x.pt"); }), "element 0 of the bool"));
 }
 
 TEST_CASE("pickles that would run away are refused") {
@@ -274,8 +266,8 @@ TEST_CASE("files of PyTorch before version 1.6") {
   const auto bytes_of = [](int64_t number) { return std::string(reinterpret_cast<const char*>(&number), 8); };
   const std::string pickle = "\x80\x02", magic = "\x8a\x0al\xfc\x9c\x46\xf9\x20\x6a\xa8P\x19.";
   const auto file = [&](const std::string& value, const std::string& keys, const std::string& storages) {
-    return pickle + magic + pickle + "M\xe9\x03." + pickle + "}" + text("little_endian") + "\x88s." + pickle +
-           value + "." + pickle + keys + "." + storages;
+    return pickle + magic + pickle + "M\xe9\x03." + pickle + "}" + text("little_endian") + "\x88s." + pickle + value +
+           "." + pickle + keys + "." + storages;
   };
   const auto read = [](const std::string& bytes) {
     return serialize::parse_pt(bytes.data(), bytes.size(), "x.pth", Device(kCPU)).toTensor();
@@ -295,21 +287,17 @@ TEST_CASE("files of PyTorch before version 1.6") {
   std::string negated = window(2, 0, {2}, {1});
   negated.insert(negated.size() - 2, "}" + text("neg") + "\x88s");
   CHECK(read(file(negated, "](" + text("0") + "e", two)).equal(tensor({-1.f, -2.f})));
-  test::write_file(folder / "x4.pth",
-                   file("}" + text("w") + window(2, 0, {2}, {1}) + "s", "](" + text("0") + "e", two)
-                       .replace(0, 2, framed.substr(0, 11)));
+  test::write_file(folder / "x4.pth", file("}" + text("w") + window(2, 0, {2}, {1}) + "s", "](" + text("0") + "e", two)
+                                          .replace(0, 2, framed.substr(0, 11)));
   CHECK(serialize::read_weights(folder / "x4.pth")["w"].equal(tensor({1.f, 2.f})));
   const auto refused = [&](const std::string& bytes) { return error_of([&] { read(bytes); }); };
-  for (const std::size_t cut : {15, 24, 30})
-    CHECK(says(refused(framed.substr(0, cut)), cut < 24 ? "zip" : "trunc"));
+  for (const std::size_t cut : {15, 24, 30}) CHECK(says(refused(framed.substr(0, cut)), cut < 24 ? "zip" : "trunc"));
   CHECK(says(refused("\x80\x06" + rest), "is not a zip archive"));
   CHECK(says(refused(good.substr(0, good.size() - 1)), "is truncated"));
   CHECK(says(refused(file(window(2, 0, {2}, {1}), "]", two)), "lacks the elements of 1 storages"));
   CHECK(says(refused(file("N", "](" + text("0") + "e", two)), "no tensor uses"));
-  CHECK(says(refused(file(window(2, 0, {2}, {1}), "](" + text("0") + text("0") + "e", two + two)),
-             "occurs twice"));
-  CHECK(says(refused(file(window(2, 0, {2}, {1}), "](" + text("0") + "e", bytes_of(3) + two)),
-             "has 3 elements"));
+  CHECK(says(refused(file(window(2, 0, {2}, {1}), "](" + text("0") + text("0") + "e", two + two)), "occurs twice"));
+  CHECK(says(refused(file(window(2, 0, {2}, {1}), "](" + text("0") + "e", bytes_of(3) + two)), "has 3 elements"));
   CHECK(says(refused(file(window(1 << 20, 0, {2}, {1}), "]", two)), "longer than the file"));
   CHECK(says(refused(file("cos\nsystem\n", "]", two)), "os.system, which is refused"));
 }

@@ -11,9 +11,7 @@ using namespace tandem::testing;
 namespace {
 
 struct AsPyTorch {
-  explicit AsPyTorch(uint64_t seed) : generator(seed), guard(generator) {
-    set_generator_mode(GeneratorMode::kPyTorch);
-  }
+  explicit AsPyTorch(uint64_t seed) : generator(seed), guard(generator) { set_generator_mode(GeneratorMode::kPyTorch); }
   ~AsPyTorch() { set_generator_mode(GeneratorMode::kPhilox); }
   AsPyTorch(const AsPyTorch&) = delete;
   AsPyTorch& operator=(const AsPyTorch&) = delete;
@@ -36,8 +34,8 @@ TEST_CASE("Initial values of layers are PyTorch's") {
   }
   const AsPyTorch mode(7);
   nn::Conv2d layer(1, 2, 2);
-  CHECK(is(layer->weight,
-           {0.03492254, -0.3011968, 0.1592117, 0.1568903, -0.2672384, -0.0749386, -0.292914, 0.1297364}));
+  CHECK(
+      is(layer->weight, {0.03492254, -0.3011968, 0.1592117, 0.1568903, -0.2672384, -0.0749386, -0.292914, 0.1297364}));
   CHECK(is(layer->bias, {-0.1346838, 0.3512684}));
 }
 
@@ -54,8 +52,7 @@ TEST_CASE("A sequence of draws is PyTorch's") {
   CHECK(is(randperm(8), {3, 7, 5, 0, 2, 6, 4, 1}));
   CHECK(is(empty({8}).bernoulli_(0.3), {0, 1, 0, 0, 0, 1, 1, 1}));
   CHECK(is(bernoulli(full({8}, 0.3)), {0, 0, 0, 0, 0, 1, 0, 0}));
-  CHECK(is(dropout(ones({8}), 0.4, true),
-           {1.6666666, 1.6666666, 1.6666666, 1.6666666, 0, 1.6666666, 1.6666666, 0}));
+  CHECK(is(dropout(ones({8}), 0.4, true), {1.6666666, 1.6666666, 1.6666666, 1.6666666, 0, 1.6666666, 1.6666666, 0}));
   CHECK(is(empty({3}).exponential_(2), {0.01114064, 0.2365372, 0.117843}, 1e-6));
   const Tensor weights = tensor({0.1, 0.2, 0.7}).to(kFloat);
   CHECK(is(multinomial(weights, 8, true), {2, 2, 2, 2, 2, 2, 2, 2}));
@@ -70,10 +67,9 @@ TEST_CASE("A sequence of draws is PyTorch's") {
 
 TEST_CASE("Normal numbers in float16 and of tensors are PyTorch's") {
   const AsPyTorch mode(7);
-  CHECK(is(randn({20}, kHalf),
-           {-0.8203125, 0.395752,   0.8989258, -1.388672, -1.583008,  -0.3244629, 1.926758,
-            -0.3300781, 0.1984863,  0.7822266, 1.039062,  -0.7246094, -0.2093506, -0.215332,
-            -1.81543,   -0.3452148, -2.060547, 0.6743164, -1.323242,  -1.359375},
+  CHECK(is(randn({20}, kHalf), {-0.8203125, 0.395752,   0.8989258, -1.388672, -1.583008,  -0.3244629, 1.926758,
+                                -0.3300781, 0.1984863,  0.7822266, 1.039062,  -0.7246094, -0.2093506, -0.215332,
+                                -1.81543,   -0.3452148, -2.060547, 0.6743164, -1.323242,  -1.359375},
            1e-3));
   CHECK(is(normal(tensor({1.0, 2.0, 3.0}).to(kFloat), tensor({0.1, 0.2, 0.3}).to(kFloat)),
            {1.243821, 2.040552, 3.735162}, 1e-6));

@@ -29,8 +29,7 @@ Holder filled(Holder layer) {
 bool near(const Tensor& t, double sum, const std::vector<double>& values) {
   const Tensor flat = t.detach().to(kDouble).reshape({-1});
   return std::abs(flat.sum().item<double>() - sum) < 2e-5 * (1 + std::abs(sum)) &&
-         allclose(flat.narrow(0, 0, static_cast<int64_t>(values.size())), tensor(values).to(kDouble), 2e-5,
-                  1e-6);
+         allclose(flat.narrow(0, 0, static_cast<int64_t>(values.size())), tensor(values).to(kDouble), 2e-5, 1e-6);
 }
 template <class Holder>
 std::string text(const Holder& module) {
@@ -38,9 +37,7 @@ std::string text(const Holder& module) {
   out << module;
   return out.str();
 }
-const Tensor& gradient(const nn::Module& layer, const char* name) {
-  return layer.named_parameters()[name].grad();
-}
+const Tensor& gradient(const nn::Module& layer, const char* name) { return layer.named_parameters()[name].grad(); }
 Tensor lengths_2_3() { return tensor(std::vector<int64_t>{2, 3}, kLong); }
 
 }  // namespace
@@ -97,8 +94,7 @@ TEST_CASE("GRU and RNN: values and gradients") {
   (tanh_out * tanh_out).sum().backward();
   CHECK(near(gradient(*tanh_layer, "weight_hh_l0"), -0.231061, {-0.0922535, -0.0652498}));
 
-  nn::RNN relu_layer =
-      filled(nn::RNN(nn::RNNOptions(3, 2).nonlinearity(kReLU).bidirectional(true).bias(false)));
+  nn::RNN relu_layer = filled(nn::RNN(nn::RNNOptions(3, 2).nonlinearity(kReLU).bidirectional(true).bias(false)));
   const auto [relu_out, relu_h] = relu_layer(x);
   CHECK(near(relu_out, 2.34, {0.3, 0, 0.3, 0.24}));
   CHECK(near(relu_h, 1.03, {0.02, 0.23, 0.21, 0.03}));
@@ -142,9 +138,8 @@ TEST_CASE("a packed sequence gives what each sequence gives alone") {
   Tensor loss = zeros({}, kDouble);
   for (int64_t i = 0; i < 5; ++i) {
     const int64_t n = lengths[static_cast<std::size_t>(i)];
-    const auto [alone, end] =
-        layer(sequences[static_cast<std::size_t>(i)].unsqueeze(1),
-              optional(std::make_tuple(states[0].narrow(1, i, 1), states[1].narrow(1, i, 1))));
+    const auto [alone, end] = layer(sequences[static_cast<std::size_t>(i)].unsqueeze(1),
+                                    optional(std::make_tuple(states[0].narrow(1, i, 1), states[1].narrow(1, i, 1))));
     CHECK(allclose(padded[i].narrow(0, 0, n), alone.squeeze(1), 1e-9, 1e-12));
     CHECK(padded[i].narrow(0, n, 5 - n).abs().sum().item<double>() == 0);
     CHECK(allclose(std::get<0>(state).narrow(1, i, 1), std::get<0>(end), 1e-9, 1e-12));
@@ -269,8 +264,7 @@ TEST_CASE("parameters of recurrent layers") {
   nn::LSTM layer(nn::LSTMOptions(3, 4).num_layers(2).bidirectional(true).proj_size(2));
   std::string names;
   for (const auto& p : layer->named_parameters()) names += p.key() + " ";
-  CHECK(names.starts_with(
-      "weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0 weight_hr_l0 weight_ih_l0_reverse "));
+  CHECK(names.starts_with("weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0 weight_hr_l0 weight_ih_l0_reverse "));
   CHECK(layer->named_parameters()["weight_ih_l1"].sizes() == IntArrayRef{16, 4});
   CHECK(layer->all_weights().size() == 20);
   CHECK(layer->all_weights()[9].is_same(layer->named_parameters()["weight_hr_l0_reverse"]));
@@ -278,10 +272,9 @@ TEST_CASE("parameters of recurrent layers") {
     CHECK(p.abs().max().item<double>() <= 0.5);
     CHECK(p.abs().max().item<double>() > 0.2);
   }
-  CHECK(
-      text(layer) ==
-      "tandem::nn::LSTM(input_size=3, hidden_size=4, num_layers=2, bias=true, batch_first=false, dropout=0, "
-      "bidirectional=true, proj_size=2)");
+  CHECK(text(layer) ==
+        "tandem::nn::LSTM(input_size=3, hidden_size=4, num_layers=2, bias=true, batch_first=false, dropout=0, "
+        "bidirectional=true, proj_size=2)");
   const Tensor x = randn({2, 1, 3});
   const auto copy = std::dynamic_pointer_cast<nn::LSTMImpl>(layer->clone());
   CHECK(equal(std::get<0>(copy->forward(x)), std::get<0>(layer(x))));
@@ -324,15 +317,12 @@ TEST_CASE("packing and padding") {
   CHECK(equal(packed.to(kDouble).data(), packed.data().to(kDouble)));
   CHECK(equal(rnn::invert_permutation(tensor(std::vector<int64_t>{2, 0, 1}, kLong)),
               tensor(std::vector<int64_t>{1, 2, 0}, kLong)));
-  CHECK_THROWS_WITH_AS(rnn::pack_padded_sequence(x, lengths_2_3()), doctest::Contains("enforce_sorted"),
-                       Error);
+  CHECK_THROWS_WITH_AS(rnn::pack_padded_sequence(x, lengths_2_3()), doctest::Contains("enforce_sorted"), Error);
   CHECK_THROWS_WITH_AS(rnn::pack_padded_sequence(x, tensor(std::vector<int64_t>{4, 1}, kLong)),
                        doctest::Contains("from 1 to 3"), Error);
-  CHECK_THROWS_WITH_AS(rnn::pad_packed_sequence(packed, false, 0, 2), doctest::Contains("total_length"),
-                       Error);
+  CHECK_THROWS_WITH_AS(rnn::pad_packed_sequence(packed, false, 0, 2), doctest::Contains("total_length"), Error);
   const PackedSequence broken(packed.data(), tensor(std::vector<int64_t>{3, 3}, kLong));
-  CHECK_THROWS_WITH_AS(nn::GRU(2, 3)->forward_with_packed_input(broken), doctest::Contains("batch_sizes"),
-                       Error);
+  CHECK_THROWS_WITH_AS(nn::GRU(2, 3)->forward_with_packed_input(broken), doctest::Contains("batch_sizes"), Error);
 }
 
 TEST_CASE("errors of recurrent layers") {
@@ -350,8 +340,6 @@ TEST_CASE("errors of recurrent layers") {
                        doctest::Contains("two states"), Error);
   CHECK_THROWS_WITH_AS(gru(x, zeros({1, 2, 2}), layer->all_weights(), false, 1, 0, true, false, false),
                        doctest::Contains("expected 2 parameters"), Error);
-  CHECK_THROWS_WITH_AS(nn::GRU(nn::GRUOptions(3, 0)), doctest::Contains("hidden_size must be positive"),
-                       Error);
-  CHECK_THROWS_WITH_AS(nn::RNN(nn::RNNOptions(3, 2).nonlinearity(kSigmoid)),
-                       doctest::Contains("nonlinearity"), Error);
+  CHECK_THROWS_WITH_AS(nn::GRU(nn::GRUOptions(3, 0)), doctest::Contains("hidden_size must be positive"), Error);
+  CHECK_THROWS_WITH_AS(nn::RNN(nn::RNNOptions(3, 2).nonlinearity(kSigmoid)), doctest::Contains("nonlinearity"), Error);
 }

@@ -55,8 +55,7 @@ TEST_CASE("all dtypes and shapes survive a round trip") {
 TEST_CASE("complex128 has no place in a file") {
   OrderedDict<std::string, Tensor> tensors;
   tensors.insert("z", zeros({2}, kComplexDouble));
-  CHECK_THROWS_WITH_AS(serialize::safetensors_bytes(tensors), doctest::Contains("no dtype for complex128"),
-                       Error);
+  CHECK_THROWS_WITH_AS(serialize::safetensors_bytes(tensors), doctest::Contains("no dtype for complex128"), Error);
 }
 
 TEST_CASE("the exact bytes of a file") {

@@ -96,8 +96,8 @@ TEST_CASE("archives keep values of every kind") {
   const Tensor t = arange(3);
   Dict<std::string, Tensor> dict;
   dict.insert("x", t);
-  const IValue nested(std::vector<IValue>{IValue(1), IValue("two; {}"), IValue(std::make_tuple(2.5, true)),
-                                          IValue(dict), IValue()});
+  const IValue nested(
+      std::vector<IValue>{IValue(1), IValue("two; {}"), IValue(std::make_tuple(2.5, true)), IValue(dict), IValue()});
   serialize::OutputArchive out;
   out.write("none", IValue());
   out.write("int", IValue(int64_t{-7}));
@@ -120,9 +120,8 @@ TEST_CASE("archives keep values of every kind") {
     return size;
   });
   serialize::InputArchive in;
-  in.load_from(
-      [&](uint64_t at, void* to, std::size_t) { return bytes.copy(static_cast<char*>(to), 100, at); },
-      [&] { return bytes.size(); });
+  in.load_from([&](uint64_t at, void* to, std::size_t) { return bytes.copy(static_cast<char*>(to), 100, at); },
+               [&] { return bytes.size(); });
   const auto get = [&](const char* key) {
     IValue value;
     in.read(key, value);
@@ -156,15 +155,15 @@ TEST_CASE("archives keep values of every kind") {
   CHECK(inner.keys() == std::vector<std::string>{"count"});
   std::vector<std::string> keys = in.keys();
   std::sort(keys.begin(), keys.end());
-  CHECK(keys == std::vector<std::string>{"bool", "double", "doubles", "int", "ints", "marked", "nested",
-                                         "none", "part", "string", "tensor", "tensors"});
+  CHECK(keys == std::vector<std::string>{"bool", "double", "doubles", "int", "ints", "marked", "nested", "none", "part",
+                                         "string", "tensor", "tensors"});
   CHECK_THROWS_AS(in.read("string", number), Error);
 }
 
 TEST_CASE("malformed values in archives") {
-  for (const char* text : {"ivalue:", "ivalue:i", "ivalue:i5", "ivalue:x", "ivalue:s9:ab",
-                           "ivalue:l99999999999999999999:", "ivalue:l4:nn", "ivalue:t0;", "ivalue:nn",
-                           "ivalue:I1:b1;", "ivalue:m1:n"}) {
+  for (const char* text :
+       {"ivalue:", "ivalue:i", "ivalue:i5", "ivalue:x", "ivalue:s9:ab", "ivalue:l99999999999999999999:", "ivalue:l4:nn",
+        "ivalue:t0;", "ivalue:nn", "ivalue:I1:b1;", "ivalue:m1:n"}) {
     OrderedDict<std::string, std::string> metadata;
     metadata.insert("k", text);
     serialize::InputArchive in(OrderedDict<std::string, Tensor>(), metadata);

@@ -11,8 +11,7 @@ namespace tandem {
 /// Three steps of two parameters by step_with, and three of a single parameter with previously summed
 /// gradients, produce the same bits in parameters and gradients.
 template <class Optimizer, class Options>
-void expect_summed(Device device, ScalarType dtype, int64_t size, std::size_t others,
-                   const Options& options) {
+void expect_summed(Device device, ScalarType dtype, int64_t size, std::size_t others, const Options& options) {
   const Tensor start = randn({size}, TensorOptions(dtype)).to(device);
   const Tensor q = start.clone().requires_grad_();
   std::vector<Tensor> parameters;  // the first third and the rest
@@ -22,8 +21,7 @@ void expect_summed(Device device, ScalarType dtype, int64_t size, std::size_t ot
   CHECK(together.sums_gradients());
   for (int step = 0; step < 3; ++step) {
     optim::FlatGradients gradients{randn({size}, TensorOptions(dtype)).to(device), {}};
-    for (std::size_t i = 0; i < others; ++i)
-      gradients.others.push_back(randn({size}, TensorOptions(dtype)).to(device));
+    for (std::size_t i = 0; i < others; ++i) gradients.others.push_back(randn({size}, TensorOptions(dtype)).to(device));
     const Tensor sum = gradients.own.clone();
     for (const Tensor& other : gradients.others) Tensor(sum).add_(other);
     int64_t at = 0;

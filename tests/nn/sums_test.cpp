@@ -86,8 +86,7 @@ TEST_CASE("CRC-32 for every length and alignment") {
   for (const std::size_t cut : {0, 1, 63, 256, 4999, 5000}) {
     const uint32_t head = serialize::crc32(bytes.data(), cut);
     CHECK(serialize::crc32(bytes.data() + cut, 5000 - cut, head) == whole);
-    CHECK(serialize::joined_crc32(head, serialize::crc32(bytes.data() + cut, 5000 - cut), 5000 - cut) ==
-          whole);
+    CHECK(serialize::joined_crc32(head, serialize::crc32(bytes.data() + cut, 5000 - cut), 5000 - cut) == whole);
   }
 }
 
@@ -117,18 +116,15 @@ TEST_CASE("errors name the damage and the cure") {
   data.back() ^= 1;  // last byte of `mask`
   CHECK_THROWS_WITH_AS(parse(data), Contains("x: damaged: tensor 'mask' has CRC-32 "), Error);
   CHECK_THROWS_WITH_AS(parse(data), Contains("set TANDEM_IGNORE_CHECKSUMS=1 to load it anyway"), Error);
-  CHECK_THROWS_WITH_AS(parse(replaced(bytes, ",\"bias\":{", ",\"bios\":{")),
-                       Contains("tensor 'bias' is missing"), Error);
-  CHECK_THROWS_WITH_AS(parse(replaced(bytes, "\"shape\":[2,3]", "\"shape\":[3,2]")),
-                       Contains("tensor 'weight'"), Error);
+  CHECK_THROWS_WITH_AS(parse(replaced(bytes, ",\"bias\":{", ",\"bios\":{")), Contains("tensor 'bias' is missing"),
+                       Error);
+  CHECK_THROWS_WITH_AS(parse(replaced(bytes, "\"shape\":[2,3]", "\"shape\":[3,2]")), Contains("tensor 'weight'"),
+                       Error);
   CHECK_THROWS_WITH_AS(parse(replaced(bytes, "I64", "F64")), Contains("tensor 'steps'"), Error);
-  CHECK_THROWS_WITH_AS(parse(replaced(bytes, "0.25", "0.35")), Contains("metadata 'config' has CRC-32 "),
-                       Error);
-  CHECK_THROWS_WITH_AS(parse(replaced(bytes, "{\\\"tensors", "{\\\"tensers")), Contains("unknown group"),
-                       Error);
-  CHECK_THROWS_WITH_AS(
-      serialize::safetensors_bytes(OrderedDict<std::string, Tensor>(), {{"tandem.crc32", "mine"}}),
-      Contains("is reserved for checksums"), Error);
+  CHECK_THROWS_WITH_AS(parse(replaced(bytes, "0.25", "0.35")), Contains("metadata 'config' has CRC-32 "), Error);
+  CHECK_THROWS_WITH_AS(parse(replaced(bytes, "{\\\"tensors", "{\\\"tensers")), Contains("unknown group"), Error);
+  CHECK_THROWS_WITH_AS(serialize::safetensors_bytes(OrderedDict<std::string, Tensor>(), {{"tandem.crc32", "mine"}}),
+                       Contains("is reserved for checksums"), Error);
 }
 
 TEST_CASE("wrong checksums can be ignored") {

@@ -18,8 +18,7 @@ using namespace tandem;
 
 namespace {
 std::vector<Tensor> parameters() {
-  std::vector<Tensor> out{zeros({2}, requires_grad()), zeros({1, 1}, requires_grad()),
-                          zeros({3}, requires_grad())};
+  std::vector<Tensor> out{zeros({2}, requires_grad()), zeros({1, 1}, requires_grad()), zeros({3}, requires_grad())};
   out[0].mutable_grad() = tensor({3., 0.}).to(kFloat);
   out[1].mutable_grad() = full({1, 1}, -4.0);
   return out;
@@ -62,8 +61,7 @@ TEST_CASE("ExponentialMovingAverage averages parameters and statistics") {
   net->push_back(nn::BatchNorm1d(2));
   nn::ExponentialMovingAverage average(net, 0.75);
   const auto values = net->state_dict();
-  const Tensor &weight = values["0.weight"], &mean = values["1.running_mean"],
-               &count = values["1.num_batches_tracked"];
+  const Tensor &weight = values["0.weight"], &mean = values["1.running_mean"], &count = values["1.num_batches_tracked"];
   double expected = 0;
   NoGradGuard no_grad;
   for (int step = 1; step <= 4; ++step) {
@@ -98,7 +96,7 @@ TEST_CASE("ExponentialMovingAverage averages parameters and statistics") {
   CHECK(other.updates() == 5);
   for (const auto& item : average.state_dict()) CHECK(item.value().equal(other.state_dict()[item.key()]));
   nn::Sequential small(nn::Linear(2, 1), nn::BatchNorm1d(1));
-  CHECK_THROWS_WITH_AS(nn::ExponentialMovingAverage(small, 0.5).load(archive),
-                       doctest::Contains("0.weight differs"), Error);
+  CHECK_THROWS_WITH_AS(nn::ExponentialMovingAverage(small, 0.5).load(archive), doctest::Contains("0.weight differs"),
+                       Error);
   CHECK_THROWS_WITH_AS(nn::ExponentialMovingAverage(net, 1), doctest::Contains("decay 1"), Error);
 }

@@ -15,10 +15,8 @@ inline Tensor cosines(IntArrayRef sizes, double step = 1) { return (count(sizes)
 inline bool near(const Tensor& t, IntArrayRef sizes, const std::vector<double>& values, double sum) {
   if (t.sizes() != sizes) return false;
   const Tensor flat = t.detach().to(kDouble).reshape({-1});
-  return allclose(flat.narrow(0, 0, static_cast<int64_t>(values.size())), tensor(values).to(kDouble), 1e-4,
-                  2e-6) &&
-         std::abs(flat.sum().item<double>() - sum) <=
-             1e-5 * static_cast<double>(flat.numel()) + 1e-6 * std::abs(sum);
+  return allclose(flat.narrow(0, 0, static_cast<int64_t>(values.size())), tensor(values).to(kDouble), 1e-4, 2e-6) &&
+         std::abs(flat.sum().item<double>() - sum) <= 1e-5 * static_cast<double>(flat.numel()) + 1e-6 * std::abs(sum);
 }
 
 template <class Holder>

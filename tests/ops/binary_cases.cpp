@@ -8,8 +8,7 @@ namespace {
 /// Promotion, and integers with numbers.
 void of_integers(std::vector<OpTest>& list, ScalarType type) {
   const std::string type_name(name(type));
-  const auto give = [&](const std::string& rest, const char* torch, auto f,
-                        std::vector<std::vector<InputSpec>> cases) {
+  const auto give = [&](const std::string& rest, const char* torch, auto f, std::vector<std::vector<InputSpec>> cases) {
     list.push_back(without_gradient(op(type_name + rest, torch, f, std::move(cases))));
   };
   const InputSpec x = integers({3, 4}, 1, 9, type);
@@ -18,8 +17,7 @@ void of_integers(std::vector<OpTest>& list, ScalarType type) {
     give(concat(" + ", name(other)), "x0 + x1", sum,
          {{x, integers({4}, 1, 9, other)}, {integers({3}, 1, 9, type), integers({}, 1, 9, other)}});
   give(" / int64", "x0 / x1", [](const Tensors& in) { return in[0] / in[1]; }, {{x, integers({4}, 1, 9)}});
-  give(" * real", "x0 * x1", [](const Tensors& in) { return in[0] * in[1]; },
-       {{x, constant({4})}, {x, constant({})}});
+  give(" * real", "x0 * x1", [](const Tensors& in) { return in[0] * in[1]; }, {{x, constant({4})}, {x, constant({})}});
   give(" * 2.5", "x0 * 2.5", [](const Tensors& in) { return in[0] * 2.5; }, {{x}});
   give(" // 3", "torch.floor_divide(x0, 3)", [](const Tensors& in) { return floor_divide(in[0], 3); },
        {{integers({3, 4}, 0, 50, type)}});

@@ -52,8 +52,7 @@ std::vector<OpTest> arithmetic_tests() {
       of_complex(
           "mul", "z(x0) * z(x1)", [](const Tensors& z) { return z[0] * z[1]; }, kTwo),
       of_complex(
-          "mul number", "z(x0) * (2-1j)", [](const Tensors& z) { return z[0] * Complex<double>(2, -1); },
-          kOne),
+          "mul number", "z(x0) * (2-1j)", [](const Tensors& z) { return z[0] * Complex<double>(2, -1); }, kOne),
       of_complex(
           "mul real", "z(x0) * x1[..., 0]", [](const Tensors& z) { return z[0] * tandem::real(z[1]); }, kTwo),
       of_complex(
@@ -61,8 +60,7 @@ std::vector<OpTest> arithmetic_tests() {
       of_complex(
           "neg", "-z(x0)", [](const Tensors& z) { return -z[0]; }, kOne),
       of_complex(
-          "eq", "z(x0) == z(x1) * 0 + z(x0)", [](const Tensors& z) { return z[0] == z[1] * 0 + z[0]; }, kTwo,
-          false),
+          "eq", "z(x0) == z(x1) * 0 + z(x0)", [](const Tensors& z) { return z[0] == z[1] * 0 + z[0]; }, kTwo, false),
       of_complex(
           "where", "torch.where(x0[..., 0] > 0, z(x0), z(x1))",
           [](const Tensors& z) { return where(tandem::real(z[0]) > 0, z[0], z[1]); }, kTwo),
@@ -73,19 +71,18 @@ std::vector<OpTest> arithmetic_tests() {
       of_complex(
           "pow", "z(x0) ** z(x1)", [](const Tensors& z) { return z[0].pow(z[1]); }, kTwo),
       of_complex(
-          "pow number", "z(x0) ** (1.5-2j)",
-          [](const Tensors& z) { return z[0].pow(Complex<double>(1.5, -2)); }, kOne),
+          "pow number", "z(x0) ** (1.5-2j)", [](const Tensors& z) { return z[0].pow(Complex<double>(1.5, -2)); }, kOne),
       of_complex(
           "pow cube", "z(x0) ** 3", [](const Tensors& z) { return z[0].pow(3); }, kOne),
       of_complex(
-          "pow of number", "(2+1j) ** z(x0)",
-          [](const Tensors& z) { return pow(Scalar(Complex<double>(2, 1)), z[0]); }, kOne),
+          "pow of number", "(2+1j) ** z(x0)", [](const Tensors& z) { return pow(Scalar(Complex<double>(2, 1)), z[0]); },
+          kOne),
       of_complex(
           "addcmul", "torch.addcmul(z(x0), z(x0), z(x1), value=2)",
           [](const Tensors& z) { return addcmul(z[0], z[0], z[1], 2); }, kTwo),
       of_complex(
-          "lerp", "torch.lerp(z(x0), z(x0) * 2, 0.3)",
-          [](const Tensors& z) { return lerp(z[0], z[0] * 2, 0.3); }, kOne),
+          "lerp", "torch.lerp(z(x0), z(x0) * 2, 0.3)", [](const Tensors& z) { return lerp(z[0], z[0] * 2, 0.3); },
+          kOne),
       of_complex(
           "sum", "z(x0).sum(0)", [](const Tensors& z) { return z[0].sum(0); }, kOne),
       of_complex(
@@ -145,29 +142,25 @@ std::vector<OpTest> function_tests() {
 
 // Reductions and layers.
 std::vector<OpTest> other_tests() {
-  const std::vector<std::vector<InputSpec>> image = {{real({2, 4, 5, 3, 2}), real({2, 2, 3, 2, 2}),
-                                                      real({2, 2})}},
+  const std::vector<std::vector<InputSpec>> image = {{real({2, 4, 5, 3, 2}), real({2, 2, 3, 2, 2}), real({2, 2})}},
                                             spread = {{real({4, 3, 2}, -1, 1)}};
   return {
       of_complex("cov", "torch.cov(z(x0))", [](const Tensors& z) { return cov(z[0]); }, {{real({3, 4, 2})}}),
       of_complex("corrcoef", "torch.corrcoef(z(x0))", [](const Tensors& z) { return corrcoef(z[0]); },
                  {{real({3, 4, 2})}}),
       of_complex(
-          "logsumexp", "torch.logsumexp(z(x0), 1)", [](const Tensors& z) { return logsumexp(z[0], 1); },
-          spread),
-      of_complex("logaddexp", "torch.logaddexp(z(x0), z(x1))",
-                 [](const Tensors& z) { return logaddexp(z[0], z[1]); },
+          "logsumexp", "torch.logsumexp(z(x0), 1)", [](const Tensors& z) { return logsumexp(z[0], 1); }, spread),
+      of_complex("logaddexp", "torch.logaddexp(z(x0), z(x1))", [](const Tensors& z) { return logaddexp(z[0], z[1]); },
                  {{real({3, 4, 2}, -1, 1), real({4, 2}, -1, 1)}}),
       of_complex(
-          "logcumsumexp", "torch.logcumsumexp(z(x0), 1)",
-          [](const Tensors& z) { return logcumsumexp(z[0], 1); }, spread),
+          "logcumsumexp", "torch.logcumsumexp(z(x0), 1)", [](const Tensors& z) { return logcumsumexp(z[0], 1); },
+          spread),
       of_complex(
           "silu", "F.silu(z(x0))", [](const Tensors& z) { return silu(z[0]); }, kOne),
       of_complex("soft_margin_loss", "F.soft_margin_loss(z(x0), z(x1))",
                  [](const Tensors& z) { return soft_margin_loss(z[0], z[1]); },
                  {{real({3, 4, 2}, -1, 1), real({4, 2}, -1, 1)}}),
-      of_complex("scatter_reduce",
-                 "z(x0).scatter_reduce(0, torch.zeros(3, 4, dtype=torch.long), z(x1), 'prod')",
+      of_complex("scatter_reduce", "z(x0).scatter_reduce(0, torch.zeros(3, 4, dtype=torch.long), z(x1), 'prod')",
                  [](const Tensors& z) {
                    const TensorOptions whole = TensorOptions(kLong).device(z[0].device());
                    return scatter_reduce(z[0], 0, zeros({3, 4}, whole), z[1], "prod");
@@ -177,12 +170,11 @@ std::vector<OpTest> other_tests() {
           "softsign", "F.softsign(z(x0))", [](const Tensors& z) { return softsign(z[0]); }, kOne),
       of_complex(
           "tanhshrink", "F.tanhshrink(z(x0))", [](const Tensors& z) { return tanhshrink(z[0]); }, kOne),
-      of_complex("renorm", "torch.renorm(z(x0), 2, 0, 1)",
-                 [](const Tensors& z) { return renorm(z[0], 2, 0, 1); }, {{real({3, 4, 2})}}),
+      of_complex("renorm", "torch.renorm(z(x0), 2, 0, 1)", [](const Tensors& z) { return renorm(z[0], 2, 0, 1); },
+                 {{real({3, 4, 2})}}),
       of_complex("rms_norm", "F.rms_norm(z(x0), (4,))", [](const Tensors& z) { return rms_norm(z[0], {4}); },
                  {{real({3, 4, 2})}}),
-      of_complex("linear", "F.linear(z(x0), z(x1), z(x2))",
-                 [](const Tensors& z) { return linear(z[0], z[1], z[2]); },
+      of_complex("linear", "F.linear(z(x0), z(x1), z(x2))", [](const Tensors& z) { return linear(z[0], z[1], z[2]); },
                  {{real({2, 3, 4, 2}), real({2, 4, 2}), real({2, 2})}}),
       of_complex(
           "conv2d", "F.conv2d(z(x0), z(x1), z(x2), (2, 1), (1, 0), 1, 2)",
@@ -195,20 +187,19 @@ std::vector<OpTest> other_tests() {
                    return conv_transpose2d(z[0], z[1], z[2], {2, 2});
                  },
                  {{real({2, 2, 2, 2}), real({2, 2, 2, 2, 2}), real({2, 2})}}),
-      of_complex(
-          "linspace", "z(x0) * torch.linspace(1-1j, 2+3j, 5, dtype=z(x0).dtype)",
-          [](const Tensors& z) {
-            return z[0] *
-                   linspace(Complex<double>(1, -1), Complex<double>(2, 3), 5, z[0].dtype()).to(z[0].device());
-          },
-          {{real({5, 2})}}),
-      of_complex("logspace", "z(x0) * torch.logspace(1-1j, 0.5+1j, 5, 3.0, dtype=z(x0).dtype)",
+      of_complex("linspace", "z(x0) * torch.linspace(1-1j, 2+3j, 5, dtype=z(x0).dtype)",
                  [](const Tensors& z) {
                    return z[0] *
-                          logspace(Complex<double>(1, -1), Complex<double>(0.5, 1), 5, 3.0, z[0].dtype())
-                              .to(z[0].device());
+                          linspace(Complex<double>(1, -1), Complex<double>(2, 3), 5, z[0].dtype()).to(z[0].device());
                  },
                  {{real({5, 2})}}),
+      of_complex(
+          "logspace", "z(x0) * torch.logspace(1-1j, 0.5+1j, 5, 3.0, dtype=z(x0).dtype)",
+          [](const Tensors& z) {
+            return z[0] *
+                   logspace(Complex<double>(1, -1), Complex<double>(0.5, 1), 5, 3.0, z[0].dtype()).to(z[0].device());
+          },
+          {{real({5, 2})}}),
   };
 }
 
@@ -223,8 +214,7 @@ std::vector<OpTest> matrix_tests() {
                  {{real({2, 3, 4, 2}), real({2, 4, 2, 2})}, {real({2, 3, 4, 2}), real({4, 2})}}),
       of_complex(
           "addmm", "torch.addmm(z(x0) @ z(x1), z(x0), z(x1), beta=2, alpha=1j)",
-          [](const Tensors& z) { return addmm(z[0].mm(z[1]), z[0], z[1], 2, Complex<double>(0, 1)); },
-          matrices),
+          [](const Tensors& z) { return addmm(z[0].mm(z[1]), z[0], z[1], 2, Complex<double>(0, 1)); }, matrices),
       of_complex(
           "dot", "z(x0).dot(z(x1))", [](const Tensors& z) { return z[0].dot(z[1]); }, vectors),
       of_complex(
@@ -244,20 +234,18 @@ std::vector<OpTest> matrix_tests() {
           "solve", "torch.linalg.solve(z(x0) + 4 * torch.eye(3), z(x1))",
           [](const Tensors& z) { return linalg_solve(z[0] + eye(3, z[0].options()) * 4, z[1]); }, square),
       of_complex("inverse", "torch.inverse(z(x0) + 4 * torch.eye(3))",
-                 [](const Tensors& z) { return (z[0] + eye(3, z[0].options()) * 4).inverse(); },
-                 {{real({3, 3, 2})}}),
+                 [](const Tensors& z) { return (z[0] + eye(3, z[0].options()) * 4).inverse(); }, {{real({3, 3, 2})}}),
       of_complex("index_add", "torch.index_add(z(x0), 0, torch.tensor([1, 1, 0]), z(x0) * 2)",
                  [](const Tensors& z) {
                    return z[0].index_add(0, tensor({1, 1, 0}).to(z[0].device()), z[0] * 2);
                  },
                  {{real({3, 4, 2})}}),
-      of_complex("scatter_add",
-                 "torch.scatter_add(z(x0), 1, torch.tensor([[1, 1], [0, 3], [2, 2]]), z(x0)[:, :2] * 2)",
-                 [](const Tensors& z) {
-                   return z[0].scatter_add(1, tensor({{1, 1}, {0, 3}, {2, 2}}).to(z[0].device()),
-                                           z[0].narrow(1, 0, 2) * 2);
-                 },
-                 {{real({3, 4, 2})}}),
+      of_complex(
+          "scatter_add", "torch.scatter_add(z(x0), 1, torch.tensor([[1, 1], [0, 3], [2, 2]]), z(x0)[:, :2] * 2)",
+          [](const Tensors& z) {
+            return z[0].scatter_add(1, tensor({{1, 1}, {0, 3}, {2, 2}}).to(z[0].device()), z[0].narrow(1, 0, 2) * 2);
+          },
+          {{real({3, 4, 2})}}),
   };
 }
 
@@ -273,8 +261,7 @@ std::vector<Operation> complex_operations() {
       {OPERATION(conj, T(CT)), .examples = {{"conj", "x0", {{tandem::testing::real({3})}}}}},
       {OPERATION(conj_physical, T(CT)), .in_place =
                                             [](Table& table, const std::string& name) {
-                                              give<T(T)>(table, name,
-                                                         [](T x) -> T { return conj_physical_(x); });
+                                              give<T(T)>(table, name, [](T x) -> T { return conj_physical_(x); });
                                             }},
       {OPERATION(resolve_conj, T(CT))},
       {OPERATION(resolve_neg, T(CT))},

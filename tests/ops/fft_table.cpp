@@ -44,9 +44,7 @@ std::vector<Operation> transforms(const std::string& name) {
        .examples = {{one_name,
                      "x0, None, -1, None",
                      {{input(kind, {3, 5})}, {input(kind, {2, 8})}, {input(kind, {0, 4})}}},
-                    {one_name + " cut and padded",
-                     "x0, 6, 0, 'ortho'",
-                     {{input(kind, {9, 2})}, {input(kind, {2, 3})}}},
+                    {one_name + " cut and padded", "x0, 6, 0, 'ortho'", {{input(kind, {9, 2})}, {input(kind, {2, 3})}}},
                     {one_name + " prime", "x0, 7, 1, 'forward'", {{input(kind, {2, 6, 2})}}}}},
       {.name = two_name,
        .overloads = add_transform<two, kind, MaybeInts, Ints>,
@@ -58,16 +56,13 @@ std::vector<Operation> transforms(const std::string& name) {
        .torch = in_torch(name + "n", kind),
        .examples = {{many_name, "x0, None, None, None", {{input(kind, {2, 3, 4})}, {input(kind, {5})}}},
                     {many_name + " sizes", "x0, [-1, 3], None, 'ortho'", {{input(kind, {2, 3, 2})}}},
-                    {many_name + " dims",
-                     "x0, [3, 2, 5], [2, 0, 1], 'backward'",
-                     {{input(kind, {2, 3, 3})}}}}},
+                    {many_name + " dims", "x0, [3, 2, 5], [2, 0, 1], 'backward'", {{input(kind, {2, 3, 3})}}}}},
   };
 }
 
 std::vector<Operation> complex_transforms() {
   auto list = transforms<fft_fft, fft_fft2, fft_fftn, Kind::kComplex>("fft");
-  for (Operation& f : transforms<fft_ifft, fft_ifft2, fft_ifftn, Kind::kComplex>("ifft"))
-    list.push_back(std::move(f));
+  for (Operation& f : transforms<fft_ifft, fft_ifft2, fft_ifftn, Kind::kComplex>("ifft")) list.push_back(std::move(f));
   list[0].tests = {
       op("fft_fft of real numbers", "torch.view_as_real(torch.fft.fft(x0, 5))",
          [](const Tensors& x) { return view_as_real(fft_fft(x[0], 5)); }, {{real({2, 5})}, {real({3, 4})}}),
@@ -108,13 +103,12 @@ using Length = optional<I>;
 using Flag = optional<bool>;
 
 OpTest stft_of_complex_numbers() {
-  return op("stft of complex numbers",
-            "torch.view_as_real(torch.stft(torch.complex(x0, x1), 4, 3, 4, x2, True, 'constant', "
-            "return_complex=True))",
-            [](const Tensors& x) {
-              return view_as_real(stft(complex(x[0], x[1]), 4, 3, 4, x[2], true, "constant", false));
-            },
-            {{real({10}), real({10}), real({4})}});
+  return op(
+      "stft of complex numbers",
+      "torch.view_as_real(torch.stft(torch.complex(x0, x1), 4, 3, 4, x2, True, 'constant', "
+      "return_complex=True))",
+      [](const Tensors& x) { return view_as_real(stft(complex(x[0], x[1]), 4, 3, 4, x[2], true, "constant", false)); },
+      {{real({10}), real({10}), real({4})}});
 }
 
 std::vector<Operation> short_time() {
@@ -122,52 +116,42 @@ std::vector<Operation> short_time() {
       {.name = "stft",
        .overloads =
            [](Table& table, const std::string& name) {
-             table.add(name,
-                       std::type_identity<T(CT, I, Length, Length, CT, bool, std::string_view, bool, Flag)>(),
-                       [](CT x, I n, Length hop, Length win, CT window, bool center, std::string_view mode,
-                          bool normalized, Flag onesided) {
-                         return stft(x, n, hop, win, window, center, mode, normalized, onesided, false);
-                       });
+             table.add(
+                 name, std::type_identity<T(CT, I, Length, Length, CT, bool, std::string_view, bool, Flag)>(),
+                 [](CT x, I n, Length hop, Length win, CT window, bool center, std::string_view mode, bool normalized,
+                    Flag onesided) { return stft(x, n, hop, win, window, center, mode, normalized, onesided, false); });
              table.add(name, std::type_identity<T(CT, I, Length, Length, CT, bool, Flag, Flag)>(),
-                       [](CT x, I n, Length hop, Length win, CT window, bool normalized, Flag onesided,
-                          Flag align) {
+                       [](CT x, I n, Length hop, Length win, CT window, bool normalized, Flag onesided, Flag align) {
                          return view_as_real(stft(x, n, hop, win, window, normalized, onesided, true, align));
                        });
            },
-       .torch =
-           "lambda x, n, hop, win, window, *a: torch.view_as_real(torch.stft(x, n, hop, win, window, *a, "
-           "return_complex=True)) if len(a) == 4 else torch.view_as_real(torch.stft(x, n, hop, win, window, "
-           "False, 'constant', a[0], a[1], True, align_to_window=a[2]))",
-       .examples =
-           {{"stft", "x0, 8, None, None, x1, True, 'reflect', False, None", {{real({20}), real({8})}}},
-            {"stft options", "x0, 7, 3, 4, x1, True, 'constant', True, False", {{real({2, 16}), real({4})}}},
-            {"stft without center", "x0, 6, 2, 4, x1, True, None, None", {{real({2, 9}), real({4})}}},
-            {"stft aligned", "x0, 6, 2, 4, x1, False, None, True", {{real({2, 9}), real({4})}}}},
+       .torch = "lambda x, n, hop, win, window, *a: torch.view_as_real(torch.stft(x, n, hop, win, window, *a, "
+                "return_complex=True)) if len(a) == 4 else torch.view_as_real(torch.stft(x, n, hop, win, window, "
+                "False, 'constant', a[0], a[1], True, align_to_window=a[2]))",
+       .examples = {{"stft", "x0, 8, None, None, x1, True, 'reflect', False, None", {{real({20}), real({8})}}},
+                    {"stft options", "x0, 7, 3, 4, x1, True, 'constant', True, False", {{real({2, 16}), real({4})}}},
+                    {"stft without center", "x0, 6, 2, 4, x1, True, None, None", {{real({2, 9}), real({4})}}},
+                    {"stft aligned", "x0, 6, 2, 4, x1, False, None, True", {{real({2, 9}), real({4})}}}},
        .tests = {stft_of_complex_numbers()}},
       {.name = "istft",
        .overloads =
            [](Table& table, const std::string& name) {
-             table.add(name,
-                       std::type_identity<T(CT, I, Length, Length, CT, bool, bool, Flag, Length, bool)>(),
-                       [](CT x, I n, Length hop, Length win, CT window, bool center, bool normalized,
-                          Flag onesided, Length length, bool complex) {
-                         const Tensor out = istft(view_as_complex(x.clone()), n, hop, win, window, center,
-                                                  normalized, onesided, length, complex);
+             table.add(name, std::type_identity<T(CT, I, Length, Length, CT, bool, bool, Flag, Length, bool)>(),
+                       [](CT x, I n, Length hop, Length win, CT window, bool center, bool normalized, Flag onesided,
+                          Length length, bool complex) {
+                         const Tensor out = istft(view_as_complex(x.clone()), n, hop, win, window, center, normalized,
+                                                  onesided, length, complex);
                          return complex ? view_as_real(out) : out;
                        });
            },
-       .torch =
-           "lambda x, *a: (torch.view_as_real if a[-1] else lambda y: y)(torch.istft(torch.view_as_complex("
-           "x.clone(memory_format=torch.contiguous_format)), *a[:-1], return_complex=a[-1]))",
-       .examples = {{"istft",
-                     "x0, 8, None, None, x1, True, False, None, 16, False",
-                     {{real({5, 6, 2}), real({8}, 1, 2)}}},
-                    {"istft options",
-                     "x0, 6, 2, 4, x1, True, True, True, 9, False",
-                     {{real({2, 4, 5, 2}), real({4}, 1, 2)}}},
-                    {"istft complex",
-                     "x0, 5, 2, 5, x1, False, False, False, None, True",
-                     {{real({2, 5, 3, 2}), real({5}, 1, 2)}}}}},
+       .torch = "lambda x, *a: (torch.view_as_real if a[-1] else lambda y: y)(torch.istft(torch.view_as_complex("
+                "x.clone(memory_format=torch.contiguous_format)), *a[:-1], return_complex=a[-1]))",
+       .examples =
+           {{"istft", "x0, 8, None, None, x1, True, False, None, 16, False", {{real({5, 6, 2}), real({8}, 1, 2)}}},
+            {"istft options", "x0, 6, 2, 4, x1, True, True, True, 9, False", {{real({2, 4, 5, 2}), real({4}, 1, 2)}}},
+            {"istft complex",
+             "x0, 5, 2, 5, x1, False, False, False, None, True",
+             {{real({2, 5, 3, 2}), real({5}, 1, 2)}}}}},
       {OPERATION(unfold_backward, T(CT, Ints, I, I, I)), .torch = "torch.ops.aten.unfold_backward",
        .examples = {{"unfold_backward", "x0, [2, 9], 1, 4, 3", {{real({2, 2, 4})}}},
                     {"unfold_backward overlapping", "x0, [7, 2], 0, 4, 1", {{real({4, 2, 4})}}},

@@ -5,8 +5,7 @@
 namespace tandem::testing {
 namespace {
 
-T bag(CT weight, CT indices, CT offsets, bool scale, I mode, bool sparse, CT weights, bool last,
-      optional<I> padding) {
+T bag(CT weight, CT indices, CT offsets, bool scale, I mode, bool sparse, CT weights, bool last, optional<I> padding) {
   return std::get<0>(embedding_bag(weight, indices, offsets, scale, mode, sparse, weights, last, padding));
 }
 T renormed(T weight, CT indices, double max_norm, double norm_type) {
@@ -14,10 +13,9 @@ T renormed(T weight, CT indices, double max_norm, double norm_type) {
 }
 
 OpTest renorm_test() {
-  OpTest test =
-      without_gradient(op("embedding_renorm", "torch.ops.aten.embedding_renorm(x0, x1, 0.5, 2.0)",
-                          [](const Tensors& x) { return embedding_renorm(x[0].detach(), x[1], 0.5, 2); },
-                          {{real({5, 3}), integers({2, 4}, 0, 3)}, {real({5, 3}), integers({0}, 0, 3)}}));
+  OpTest test = without_gradient(op("embedding_renorm", "torch.ops.aten.embedding_renorm(x0, x1, 0.5, 2.0)",
+                                    [](const Tensors& x) { return embedding_renorm(x[0].detach(), x[1], 0.5, 2); },
+                                    {{real({5, 3}), integers({2, 4}, 0, 3)}, {real({5, 3}), integers({0}, 0, 3)}}));
   test.refusals = {{[](Device d) {
                       const Tensor weight = ones({2, 2}).to(d).requires_grad_();
                       return Tensors{embedding_renorm(weight, zeros({1}, kLong).to(d), 0.5, 2)};
@@ -75,8 +73,7 @@ std::vector<Operation> brackets() {
        .tests = {op("masked_scatter", "torch.masked_scatter(x0, x1 > 0, x2)",
                     [](const Tensors& x) { return masked_scatter(x[0], x[1] > 0, x[2]); },
                     {{real({3, 4}), constant({3, 4}, -1, 1), real({12})}})}},
-      {OPERATION(take, T(CT, CT)),
-       .examples = {{"take", "x0, x1", {{real({3, 4}), integers({2, 3}, 0, 12)}}}}},
+      {OPERATION(take, T(CT, CT)), .examples = {{"take", "x0, x1", {{real({3, 4}), integers({2, 3}, 0, 12)}}}}},
       {OPERATION(nonzero, T(CT)), .examples = {{"nonzero", "x0", {{booleans({3, 4})}}, false}}},
       {OPERATION(argwhere, T(CT)), .examples = {{"argwhere", "x0", {{booleans({3, 4})}}, false}}},
   };
@@ -90,12 +87,10 @@ std::vector<Operation> dimensions() {
        .torch = "lambda x, n, i, s, a: torch.index_add(x, n, i, s, alpha=a)",
        .examples = {{"index_add", "x0, 0, x1, x2, 2", {{real({4, 3}), integers({5}, 0, 4), real({5, 3})}}}}},
       {OPERATION(index_copy, T(CT, I, CT, CT)), WRITE(index_copy, T(T, I, CT, CT))},
-      {OPERATION(index_fill, T(CT, I, CT, CS), T(CT, I, CT, CT)),
-       WRITE(index_fill, T(T, I, CT, CS), T(T, I, CT, CT))},
+      {OPERATION(index_fill, T(CT, I, CT, CS), T(CT, I, CT, CT)), WRITE(index_fill, T(T, I, CT, CS), T(T, I, CT, CT))},
       {OPERATION(gather, T(CT, I, CT)),
        .examples = {{"gather", "x0, 1, x1", {{real({3, 4}), integers({3, 6}, 0, 4)}}}}},
-      {OPERATION(scatter, T(CT, I, CT, CT), T(CT, I, CT, CS)),
-       WRITE(scatter, T(T, I, CT, CT), T(T, I, CT, CS)),
+      {OPERATION(scatter, T(CT, I, CT, CT), T(CT, I, CT, CS)), WRITE(scatter, T(T, I, CT, CT), T(T, I, CT, CS)),
        .examples = {{"scatter number", "x0, 1, x1, 2.5", {{real({3, 4}), integers({3, 2}, 0, 4)}}}},
        .tests = {op("scatter", "torch.scatter(x0, 1, torch.tensor([[0, 2], [3, 1], [1, 0]]), x1)",
                     [](const Tensors& x) {
@@ -103,9 +98,7 @@ std::vector<Operation> dimensions() {
                     },
                     {{real({3, 4}), real({3, 2})}})}},
       {OPERATION(scatter_add, T(CT, I, CT, CT)), WRITE(scatter_add, T(T, I, CT, CT)),
-       .examples = {{"scatter_add",
-                     "x0, 1, x1, x2",
-                     {{real({3, 4}), integers({3, 6}, 0, 4), real({3, 6})}}}}},
+       .examples = {{"scatter_add", "x0, 1, x1, x2", {{real({3, 4}), integers({3, 6}, 0, 4), real({3, 6})}}}}},
       {OPERATION(take_along_dim, T(CT, CT, optional<I>))},
       {OPERATION(one_hot, T(CT, I)), .torch = "F.one_hot",
        .examples = {{"one_hot", "x0, 6", {{integers({2, 3}, 0, 6)}}, false}}},
@@ -114,27 +107,23 @@ std::vector<Operation> dimensions() {
       {.name = "embedding_bag",
        .overloads = GIVE(bag, T(CT, CT, CT, bool, I, bool, CT, bool, optional<I>)),
        .torch = "lambda w, i, o, s, m, *rest: torch.embedding_bag(w, i, o, s, m, *rest)[0]",
-       .tests = {op("embedding_bag sum",
-                    "torch.embedding_bag(x0, x1, x2.cumsum(0), per_sample_weights=x3)[0]",
-                    [](const Tensors& x) {
-                      return bag(x[0], x[1], x[2].cumsum(0), false, 0, false, x[3], false, {});
-                    },
+       .tests = {op("embedding_bag sum", "torch.embedding_bag(x0, x1, x2.cumsum(0), per_sample_weights=x3)[0]",
+                    [](const Tensors& x) { return bag(x[0], x[1], x[2].cumsum(0), false, 0, false, x[3], false, {}); },
                     {{real({5, 3}), integers({6}, 0, 5), integers({3}, 0, 1), real({6})}}),
                  op("embedding_bag mean", "F.embedding_bag(x1, x0, padding_idx=2)",
                     [](const Tensors& x) {
-                      return nn::functional::embedding_bag(
-                          x[1], x[0], nn::functional::EmbeddingBagFuncOptions().padding_idx(2));
+                      return nn::functional::embedding_bag(x[1], x[0],
+                                                           nn::functional::EmbeddingBagFuncOptions().padding_idx(2));
                     },
                     {{real({5, 3}), integers({4, 2}, 0, 5)}}),
                  op("embedding_bag max", "F.embedding_bag(x1, x0, mode='max')",
                     [](const Tensors& x) {
-                      return nn::functional::embedding_bag(
-                          x[1], x[0], nn::functional::EmbeddingBagFuncOptions().mode(kMax));
+                      return nn::functional::embedding_bag(x[1], x[0],
+                                                           nn::functional::EmbeddingBagFuncOptions().mode(kMax));
                     },
                     {{distinct({5, 3}), integers({4, 3}, 0, 5)}})}},
-      {OPERATION(embedding_renorm, T(CT, CT, double, double)),
-       .in_place = GIVE(renormed, T(T, CT, double, double)), .torch = "torch.ops.aten.embedding_renorm",
-       .tests = {renorm_test()}},
+      {OPERATION(embedding_renorm, T(CT, CT, double, double)), .in_place = GIVE(renormed, T(T, CT, double, double)),
+       .torch = "torch.ops.aten.embedding_renorm", .tests = {renorm_test()}},
   };
 }
 

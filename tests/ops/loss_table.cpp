@@ -53,9 +53,7 @@ std::vector<Operation> classes() {
        .examples = {{"nll_loss", "x0, x1, None, 'mean', -100", kClasses}}},
       {OPERATION(multi_margin_loss, T(CT, CT, double, double, CT, Reduction)),
        .torch = "lambda x, y, p, m, w, r: F.multi_margin_loss(x, y, p, m, w, reduction=r)",
-       .examples = {{"multi_margin_loss",
-                     "x0, x1, 1, 1.0, None, 'mean'",
-                     {{distinct({5, 4}), integers({5}, 0, 4)}}}}},
+       .examples = {{"multi_margin_loss", "x0, x1, 1, 1.0, None, 'mean'", {{distinct({5, 4}), integers({5}, 0, 4)}}}}},
       {OPERATION(multilabel_margin_loss, T(CT, CT, Reduction)),
        .torch = "lambda x, t, r: F.multilabel_margin_loss(x, t, reduction=r)",
        .tests = {op("multilabel_margin_loss", "F.multilabel_margin_loss(x0, x1.long())",
@@ -65,9 +63,7 @@ std::vector<Operation> classes() {
        .torch = "lambda x, t, i, n, b, r, z: F.ctc_loss(x, t, i, n, b, r, z)", .tests = {ctc_test()}},
       {OPERATION(multilabel_soft_margin_loss, T(CT, CT, CT, Reduction)),
        .torch = "lambda x, t, w, r: F.multilabel_soft_margin_loss(x, t, w, reduction=r)",
-       .examples = {{"multilabel_soft_margin_loss",
-                     "x0, x1, None, 'mean'",
-                     {{real({5, 4}), constant({5, 4}, 0, 1)}}}}},
+       .examples = {{"multilabel_soft_margin_loss", "x0, x1, None, 'mean'", {{real({5, 4}), constant({5, 4}, 0, 1)}}}}},
   };
 }
 
@@ -91,16 +87,13 @@ std::vector<Operation> elementwise() {
        .torch = "lambda x, t, w, r: F.binary_cross_entropy(x, t, w, reduction=r)",
        .examples = {{"bce", "x0, x1, None, 'mean'", {{real({3, 4}, 0.1, 0.9), constant({3, 4}, 0, 1)}}}}},
       {OPERATION(binary_cross_entropy_with_logits, T(CT, CT, CT, CT, Reduction)),
-       .torch =
-           "lambda x, t, w, p, r: F.binary_cross_entropy_with_logits(x, t, w, pos_weight=p, reduction=r)",
+       .torch = "lambda x, t, w, p, r: F.binary_cross_entropy_with_logits(x, t, w, pos_weight=p, reduction=r)",
        .examples = {{"bce logits", "x0, x1, None, None, 'mean'", {{real({3, 4}), constant({3, 4}, 0, 1)}}}}},
       {OPERATION(kl_div, T(CT, CT, Reduction, bool)),
        .torch = "lambda x, t, r, log: F.kl_div(x, t, reduction=r, log_target=log)"},
       {OPERATION(poisson_nll_loss, T(CT, CT, bool, bool, double, Reduction)),
        .torch = "lambda x, t, log, full, e, r: F.poisson_nll_loss(x, t, log, full, eps=e, reduction=r)",
-       .examples = {{"poisson_nll_loss",
-                     "x0, x1, True, False, 1e-8, 'mean'",
-                     {{real({5}), constant({5}, 0, 3)}}}}},
+       .examples = {{"poisson_nll_loss", "x0, x1, True, False, 1e-8, 'mean'", {{real({5}), constant({5}, 0, 3)}}}}},
   };
 }
 
@@ -137,8 +130,7 @@ std::vector<Operation> margins() {
 
 std::vector<Operation> distances() {
   return {
-      {OPERATION(cdist, T(CT, CT, double, optional<I>)),
-       .torch = "lambda x, y, p, mode: torch.cdist(x, y, p)",
+      {OPERATION(cdist, T(CT, CT, double, optional<I>)), .torch = "lambda x, y, p, mode: torch.cdist(x, y, p)",
        .examples = {{"cdist", "x0, x1, 2.0, None", {{real({3, 2}, 1, 2), real({2, 2})}}}}},
       {OPERATION(pdist, T(CT, double)), .torch = "F.pdist"},
       {OPERATION(pairwise_distance, T(CT, CT, double, double, bool)), .torch = "F.pairwise_distance",
@@ -147,8 +139,7 @@ std::vector<Operation> distances() {
        .examples = {{"cosine_similarity", "x0, x1, 1, 1e-8", {{real({3, 4}, 0.2, 1), real({3, 4})}}}}},
       {.name = "normalize",
        .tests = {op("normalize", "F.normalize(x0, dim=1)",
-                    [](const Tensors& x) { return nn::functional::normalize(x[0]); },
-                    {{real({3, 4}, 0.2, 1)}})}},
+                    [](const Tensors& x) { return nn::functional::normalize(x[0]); }, {{real({3, 4}, 0.2, 1)}})}},
   };
 }
 

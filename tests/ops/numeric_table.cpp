@@ -8,10 +8,9 @@ namespace {
 using Two = std::tuple<T, T>;
 
 // The free function f_(x, …) as the in-place form.
-#define WRITE_FREE(f, ...)                                                                             \
-  .in_place = [](Table& table, const std::string& name) {                                              \
-    give<__VA_ARGS__>(table, name,                                                                     \
-                      [](T x, auto&&... a) -> T { return f##_(x, std::forward<decltype(a)>(a)...); }); \
+#define WRITE_FREE(f, ...)                                                                                          \
+  .in_place = [](Table& table, const std::string& name) {                                                           \
+    give<__VA_ARGS__>(table, name, [](T x, auto&&... a) -> T { return f##_(x, std::forward<decltype(a)>(a)...); }); \
   }
 
 std::vector<Operation> numbers() {
@@ -53,9 +52,7 @@ std::vector<Operation> running() {
        .torch = "lambda y, x, n: torch.trapezoid(y, x, dim=n) if isinstance(x, torch.Tensor) else "
                 "torch.trapezoid(y, dx=x, dim=n)",
        .examples = {{"trapezoid", "x0, 0.5, 1", {{real({2, 5})}}},
-                    {"trapezoid points",
-                     "x0, x1, 1",
-                     {{real({2, 5}), real({5})}, {real({2, 5}), real({2, 5})}}}}},
+                    {"trapezoid points", "x0, x1, 1", {{real({2, 5}), real({5})}, {real({2, 5}), real({2, 5})}}}}},
       {OPERATION(trapz, T(CT, double, I), T(CT, CT, I)),
        .torch = "lambda y, x, n: torch.trapz(y, x, dim=n) if isinstance(x, torch.Tensor) else torch.trapz(y, "
                 "dx=x, "
@@ -69,21 +66,17 @@ std::vector<Operation> running() {
       {.name = "gradient",
        .overloads =
            [](Table& table, const std::string& name) {
-             give<Tensors(CT, CS, optional<I>, I)>(
-                 table, name, [](CT x, CS spacing, optional<I> dim, I order) {
-                   return gradient(x, optional<Scalar>(spacing), dim, order);
-                 });
-             give<Tensors(CT, TensorList, Ints, I)>(table, name,
-                                                    [](CT x, TensorList spacing, Ints dim, I order) {
-                                                      return gradient(x, spacing, dim, order);
-                                                    });
+             give<Tensors(CT, CS, optional<I>, I)>(table, name, [](CT x, CS spacing, optional<I> dim, I order) {
+               return gradient(x, optional<Scalar>(spacing), dim, order);
+             });
+             give<Tensors(CT, TensorList, Ints, I)>(table, name, [](CT x, TensorList spacing, Ints dim, I order) {
+               return gradient(x, spacing, dim, order);
+             });
            },
        .torch = "lambda x, s, n, e: torch.gradient(x, spacing=s, dim=n, edge_order=e)",
        .examples = {{"gradient", "x0, 0.5, 1, 1", {{real({2, 5})}}},
                     {"gradient edge 2", "x0, 2, 0, 2", {{real({5, 2})}}},
-                    {"gradient points",
-                     "x0, [x1, x2], [0, 1], 1",
-                     {{real({4, 3}), distinct({4}), distinct({3})}}},
+                    {"gradient points", "x0, [x1, x2], [0, 1], 1", {{real({4, 3}), distinct({4}), distinct({3})}}},
                     {"gradient points 2", "x0, [x1], [1], 2", {{real({2, 5}), distinct({5})}}}}},
   };
 }
@@ -116,16 +109,13 @@ std::vector<Operation> folds() {
                      {{real({4, 3}), integers({5}, 0, 4), real({5, 3})}}}}},
       {OPERATION(segment_reduce, T(CT, const char*, CT, CT, CT, I)),
        .torch = "lambda x, r, l, i, o, a: torch.segment_reduce(x, r, lengths=l, offsets=o, axis=a)",
-       .tests = {op("segment_reduce",
-                    "torch.segment_reduce(x0, 'sum', lengths=torch.tensor([2, 0, 3]), axis=0)",
+       .tests = {op("segment_reduce", "torch.segment_reduce(x0, 'sum', lengths=torch.tensor([2, 0, 3]), axis=0)",
                     [](const Tensors& x) {
                       return segment_reduce(x[0], "sum", tensor({2, 0, 3}).to(x[0].device()));
                     },
                     {{real({5, 2})}})}},
       {OPERATION(put, T(CT, CT, CT, bool)), WRITE_FREE(put, T(T, CT, CT, bool)),
-       .examples = {{"put accumulate",
-                     "x0, x1, x2, True",
-                     {{real({3, 4}), integers({5}, -12, 12), real({5})}}}}},
+       .examples = {{"put accumulate", "x0, x1, x2, True", {{real({3, 4}), integers({5}, -12, 12), real({5})}}}}},
       {.name = "histogram",
        .overloads =
            [](Table& table, const std::string& name) {
@@ -137,9 +127,8 @@ std::vector<Operation> folds() {
              });
            },
        .torch = "lambda x, b, w, d: torch.histogram(x, b, weight=w, density=d)",
-       .examples =
-           {{"histogram", "x0, 4, None, False", {{constant({3, 4})}}, false},
-            {"histogram density", "x0, 3, x1, True", {{constant({12}), constant({12}, 0.5, 2)}}, false}}},
+       .examples = {{"histogram", "x0, 4, None, False", {{constant({3, 4})}}, false},
+                    {"histogram density", "x0, 3, x1, True", {{constant({12}), constant({12}, 0.5, 2)}}, false}}},
       {.name = "histogramdd",
        .overloads =
            [](Table& table, const std::string& name) {
@@ -149,20 +138,18 @@ std::vector<Operation> folds() {
            },
        .torch = "lambda x, b, w, d: torch.histogramdd(x, b, weight=w, density=d)[0]",
        .examples = {{"histogramdd", "x0, [2, 3], None, True", {{constant({9, 2})}}, false}}},
-      {OPERATION(nanquantile, T(CT, double, optional<I>, bool, const char*),
-                 T(CT, CT, optional<I>, bool, const char*)),
+      {OPERATION(nanquantile, T(CT, double, optional<I>, bool, const char*), T(CT, CT, optional<I>, bool, const char*)),
        .torch = "lambda x, q, n, k, i: torch.nanquantile(x, q, n, k, interpolation=i)",
        .examples = {{"nanquantile", "x0, 0.3, 1, False, 'midpoint'", {{distinct({2, 5})}}}}},
       {.name = "nanmedian",
        .overloads =
            [](Table& table, const std::string& name) {
              give<T(CT)>(table, name, [](CT x) { return nanmedian(x); });
-             give<T(CT, I, bool)>(
-                 table, name, [](CT x, I dim, bool keep) { return std::get<0>(nanmedian(x, dim, keep)); });
+             give<T(CT, I, bool)>(table, name,
+                                  [](CT x, I dim, bool keep) { return std::get<0>(nanmedian(x, dim, keep)); });
            },
        .torch = "lambda x, *a: torch.nanmedian(x, *a)[0] if a else torch.nanmedian(x)",
-       .examples = {{"nanmedian", "x0", {{distinct({2, 5})}}},
-                    {"nanmedian dim", "x0, 1, True", {{distinct({2, 5})}}}}},
+       .examples = {{"nanmedian", "x0", {{distinct({2, 5})}}}, {"nanmedian dim", "x0, 1, True", {{distinct({2, 5})}}}}},
   };
 }
 
@@ -199,27 +186,21 @@ std::vector<Operation> whole_tensors() {
        .examples = {{"resize_as", "x0, x1", {{constant({3, 4}), constant({5})}}, false}}},
       {OPERATION(set, T(CT, CT)), WRITE_FREE(set, T(T, CT)), .torch = "torch.ops.aten.set",
        .examples = {{"set", "x0, x1", {{constant({3, 4}), constant({5})}}, false}}},
-      {OPERATION(as_strided_, T(T, Ints, Ints, optional<I>)),
-       .torch = "lambda x, *a: x.clone().as_strided_(*a)"},
+      {OPERATION(as_strided_, T(T, Ints, Ints, optional<I>)), .torch = "lambda x, *a: x.clone().as_strided_(*a)"},
       {OPERATION(is_nonzero, bool(CT)), .torch = "lambda x: torch.tensor(torch.is_nonzero(x))"},
       {OPERATION(is_same_size, bool(CT, CT)), .torch = "lambda x, y: torch.tensor(torch.is_same_size(x, y))"},
-      {OPERATION(can_cast, bool(ScalarType, ScalarType)),
-       .torch = "lambda a, b: torch.tensor(torch.can_cast(a, b))"},
+      {OPERATION(can_cast, bool(ScalarType, ScalarType)), .torch = "lambda a, b: torch.tensor(torch.can_cast(a, b))"},
       {OPERATION(nonzero_numpy, Tensors(CT)), .torch = "lambda x: torch.nonzero(x, as_tuple=True)",
        .examples = {{"nonzero_numpy", "x0", {{booleans({3, 4})}}, false}}},
-      {OPERATION(nonzero_static, T(CT, I, I)),
-       .torch = "lambda x, n, v: torch.nonzero_static(x, size=n, fill_value=v)",
+      {OPERATION(nonzero_static, T(CT, I, I)), .torch = "lambda x, n, v: torch.nonzero_static(x, size=n, fill_value=v)",
        .examples = {{"nonzero_static", "x0, 9, -1", {{booleans({3, 4})}}, false},
                     {"nonzero_static few", "x0, 2, -1", {{booleans({3, 4})}}, false}}},
       {OPERATION(range, T(CS, CS, CS, Options)),
        .torch = "lambda s, e, k, t: torch.ops.aten.range.step(s, e, k, dtype=t)"},
       {OPERATION(flatten_dense_tensors, T(TensorList)), .torch = "torch._C._nn.flatten_dense_tensors",
        .examples = {{"flatten_dense_tensors", "[x0, x1]", {{real({2, 3}), real({4})}}}}},
-      {OPERATION(unflatten_dense_tensors, Tensors(CT, TensorList)),
-       .torch = "torch._C._nn.unflatten_dense_tensors",
-       .examples = {{"unflatten_dense_tensors",
-                     "x0, [x1, x2]",
-                     {{real({10}), constant({2, 3}), constant({4})}}}}},
+      {OPERATION(unflatten_dense_tensors, Tensors(CT, TensorList)), .torch = "torch._C._nn.unflatten_dense_tensors",
+       .examples = {{"unflatten_dense_tensors", "x0, [x1, x2]", {{real({10}), constant({2, 3}), constant({4})}}}}},
       {OPERATION(unique_dim_consecutive, std::tuple<T, T, T>(CT, I, bool, bool)),
        .torch = "lambda x, n, i, c: torch.unique_consecutive(x, True, True, n)"},
   };

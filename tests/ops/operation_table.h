@@ -53,9 +53,7 @@ std::vector<Operation> attention_operations();
 std::vector<Operation> fft_operations();
 
 /// In Python: torch.NAME with the last argument as its dtype.
-inline std::string with_dtype(const char* name) {
-  return concat("lambda *a: torch.", name, "(*a[:-1], dtype=a[-1])");
-}
+inline std::string with_dtype(const char* name) { return concat("lambda *a: torch.", name, "(*a[:-1], dtype=a[-1])"); }
 
 inline std::vector<Operation> joined(std::initializer_list<std::vector<Operation> (*)()> families) {
   std::vector<Operation> list;
@@ -74,10 +72,9 @@ void give(Table& table, const std::string& name, F f) {
 }
 
 // The overloads of f with these signatures.
-#define GIVE(f, ...)                                                                                     \
-  [](Table& table, const std::string& name) {                                                            \
-    give<__VA_ARGS__>(table, name,                                                                       \
-                      [](auto&&... a) -> decltype(auto) { return f(std::forward<decltype(a)>(a)...); }); \
+#define GIVE(f, ...)                                                                                                  \
+  [](Table& table, const std::string& name) {                                                                         \
+    give<__VA_ARGS__>(table, name, [](auto&&... a) -> decltype(auto) { return f(std::forward<decltype(a)>(a)...); }); \
   }
 // The name and the overloads of an operation.
 #define OPERATION(f, ...) .name = #f, .overloads = GIVE(f, __VA_ARGS__)

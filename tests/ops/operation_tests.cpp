@@ -11,13 +11,13 @@ namespace {
 OpTest test_of(const Operation& f, const Example& e) {
   const auto table = std::make_shared<Table>();
   f.overloads(*table, f.name);
-  OpTest test{.name = e.name,
-              .torch = concat("(", torch_name(f), ")(", e.arguments, ")"),
-              .fn = [table, &f, words = words_of(e.arguments)](
-                        const Tensors& x) { return table->call(f.name, words, x); },
-              .cases = e.inputs,
-              .first_order = e.differentiable,
-              .second_order = e.differentiable};
+  OpTest test{
+      .name = e.name,
+      .torch = concat("(", torch_name(f), ")(", e.arguments, ")"),
+      .fn = [table, &f, words = words_of(e.arguments)](const Tensors& x) { return table->call(f.name, words, x); },
+      .cases = e.inputs,
+      .first_order = e.differentiable,
+      .second_order = e.differentiable};
   if (e.output >= 0) {
     test.torch += concat("[", e.output, "]");
     test.fn = [all = test.fn, k = static_cast<std::size_t>(e.output)](const Tensors& x) {
@@ -77,11 +77,11 @@ bool refuses_half(const std::string& name) {
 }  // namespace
 
 const std::vector<Operation>& operations() {
-  static const std::vector<Operation> all = joined(
-      {reduction_operations, view_operations, index_operations, complex_operations, composite_operations,
-       linalg_operations, decomposition_operations, matrix_operations, special_operations, ternary_operations,
-       factory_operations, numeric_operations, nn_operations, volume_operations, loss_operations,
-       recurrent_operations, attention_operations, fft_operations});
+  static const std::vector<Operation> all =
+      joined({reduction_operations, view_operations, index_operations, complex_operations, composite_operations,
+              linalg_operations, decomposition_operations, matrix_operations, special_operations, ternary_operations,
+              factory_operations, numeric_operations, nn_operations, volume_operations, loss_operations,
+              recurrent_operations, attention_operations, fft_operations});
   return all;
 }
 

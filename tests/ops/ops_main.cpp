@@ -84,9 +84,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> names(argv + 1, argv + argc);
   if (names.size() >= 2 && names[0] == "--references") {
     file = serialize::load_safetensors(names[1]);
-    references = [&file](const std::string& key) {
-      return file.tensors.contains(key) ? file.tensors[key] : Tensor();
-    };
+    references = [&file](const std::string& key) { return file.tensors.contains(key) ? file.tensors[key] : Tensor(); };
     names.erase(names.begin(), names.begin() + 2);
   }
   return check_all(references, names);

@@ -44,8 +44,8 @@ struct Domain {
   const char* drawn = "any";
   bool distinct = false;  ///< for functions with kinks: well-separated values
 };
-inline constexpr Domain kReals{}, kKinks{.distinct = true}, kPositive{0.2, 3, "positive"},
-    kUnit{-0.8, 0.8, "unit"}, kSteps{-2.9, 2.9};
+inline constexpr Domain kReals{}, kKinks{.distinct = true}, kPositive{0.2, 3, "positive"}, kUnit{-0.8, 0.8, "unit"},
+    kSteps{-2.9, 2.9};
 
 /// What a function does with integers.
 enum class Integers { kBecomeFloat, kStay, kBecomeBool, kRejected };
@@ -64,15 +64,14 @@ struct UnaryFunction {
   Domain domain = {};
   Integers integers = Integers::kBecomeFloat;
   Drawn types = Drawn::kAll;
-  std::string torch = "";                ///< PyTorch's function; empty: torch.NAME
-  double (*exact)(double) = nullptr;     ///< of the standard library
-  std::vector<Interval> intervals = {};  ///< for `exact`
-  std::vector<Variant> variants = {};    ///< empty: one of that name, without parameters
-  std::vector<std::string> parameters =
-      {};  ///< Python: the values of each to draw from; `number` is any number
-  std::vector<Parameters> extremes = {{}};  ///< for the sweep over extreme values
-  std::string keyword = "";                 ///< PyTorch's name of the parameter, if it must be named
-  double tolerance64 = 1e-11;               ///< of the harness
+  std::string torch = "";                    ///< PyTorch's function; empty: torch.NAME
+  double (*exact)(double) = nullptr;         ///< of the standard library
+  std::vector<Interval> intervals = {};      ///< for `exact`
+  std::vector<Variant> variants = {};        ///< empty: one of that name, without parameters
+  std::vector<std::string> parameters = {};  ///< Python: the values of each to draw from; `number` is any number
+  std::vector<Parameters> extremes = {{}};   ///< for the sweep over extreme values
+  std::string keyword = "";                  ///< PyTorch's name of the parameter, if it must be named
+  double tolerance64 = 1e-11;                ///< of the harness
 };
 
 struct BinaryFunction {

@@ -15,8 +15,7 @@ namespace {
 template <class F>
 std::string expression(const F& f, const char* tensors, const Parameters& parameters) {
   std::string text = concat(torch_name(f), "(", tensors);
-  for (const Parameter& p : parameters)
-    text += concat(", ", f.keyword, f.keyword.empty() ? "" : "=", python(p));
+  for (const Parameter& p : parameters) text += concat(", ", f.keyword, f.keyword.empty() ? "" : "=", python(p));
   return text + ")";
 }
 
@@ -37,8 +36,7 @@ std::vector<Variant> variants_of(const F& f) {
 using Cases = std::vector<std::vector<InputSpec>>;
 
 Cases in(double low, double high) {
-  return {
-      {real({3, 4}, low, high)}, {real({7}, low, high)}, {real({}, low, high)}, {real({0, 3}, low, high)}};
+  return {{real({3, 4}, low, high)}, {real({7}, low, high)}, {real({}, low, high)}, {real({0, 3}, low, high)}};
 }
 const Cases kEverywhere = in(-2, 2), kAroundOne = in(0.75, 1.3),
             kApart = {{distinct({3, 5})}, {distinct({})}, {distinct({0, 2})}};
@@ -72,13 +70,12 @@ std::vector<OpTest> tests_of(const UnaryFunction& f) {
 std::vector<OpTest> tests_of(const BinaryFunction& f) {
   std::vector<OpTest> tests;
   for (const Variant& v : variants_of(f))
-    tests.push_back(
-        {.name = v.name,
-         .torch = expression(f, "x0, x1", v.parameters),
-         .fn = [&f, p = v.parameters](const Tensors& x) { return Tensors{f.function(x[0], x[1], p)}; },
-         .cases = f.cases,
-         .first_order = f.differentiable,
-         .second_order = f.differentiable});
+    tests.push_back({.name = v.name,
+                     .torch = expression(f, "x0, x1", v.parameters),
+                     .fn = [&f, p = v.parameters](const Tensors& x) { return Tensors{f.function(x[0], x[1], p)}; },
+                     .cases = f.cases,
+                     .first_order = f.differentiable,
+                     .second_order = f.differentiable});
   return tests;
 }
 

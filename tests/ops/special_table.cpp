@@ -34,15 +34,13 @@ std::vector<Operation> gamma() {
        .examples = {{"lgamma", "x0", between(0.3, 6)}, {"lgamma negative", "x0", between(-1.9, -1.1)}}},
       {OPERATION(digamma, T(CT)),
        .tests = {loose(
-                     "digamma", "torch.digamma(x0)", [](const Tensor& x) { return digamma(x); },
-                     between(0.3, 6)),
+                     "digamma", "torch.digamma(x0)", [](const Tensor& x) { return digamma(x); }, between(0.3, 6)),
                  loose(
                      "digamma negative", "torch.digamma(x0)", [](const Tensor& x) { return digamma(x); },
                      between(-1.9, -1.1))}},
       {OPERATION(polygamma, T(I, CT)), .examples = {{"polygamma", "2, x0", between(0.6, 6)}},
        .tests = {loose(
-           "polygamma 0", "torch.polygamma(0, x0)", [](const Tensor& x) { return polygamma(0, x); },
-           between(0.6, 6))}},
+           "polygamma 0", "torch.polygamma(0, x0)", [](const Tensor& x) { return polygamma(0, x); }, between(0.6, 6))}},
       {OPERATION(mvlgamma, T(CT, I)), .examples = {{"mvlgamma", "x0, 3", between(1.3, 6)}}},
       {OPERATION(special_zeta, T(CT, CT), T(CS, CT), T(CT, CS)), .torch = "torch.special.zeta",
        .examples = {{"special_zeta", "x0, x1", half(1.5, 6, 0.5, 9)}}},
@@ -69,8 +67,7 @@ std::vector<Operation> errors_and_bessel() {
       {OPERATION(i0, T(CT)), .examples = {{"i0", "x0", between(-4, 4)}}},
       {OPERATION(special_i0e, T(CT)), .torch = "torch.special.i0e",
        .examples = {{"special_i0e", "x0", between(0.2, 25)}}},
-      {OPERATION(special_i1, T(CT)), .torch = "torch.special.i1",
-       .examples = {{"special_i1", "x0", between(0.2, 4)}}},
+      {OPERATION(special_i1, T(CT)), .torch = "torch.special.i1", .examples = {{"special_i1", "x0", between(0.2, 4)}}},
       {OPERATION(special_i1e, T(CT)), .torch = "torch.special.i1e",
        .examples = {{"special_i1e", "x0", between(-25, -0.2)}}},
       {OPERATION(special_spherical_bessel_j0, T(CT)), .torch = "torch.special.spherical_bessel_j0",
@@ -86,26 +83,20 @@ std::vector<Operation> errors_and_bessel() {
 std::vector<Operation> bessel() {
   return {
       {OPERATION(special_bessel_j0, T(CT)), .torch = "torch.special.bessel_j0",
-       .examples = {{"special_bessel_j0", "x0", between(-1.8, 1.8)},
-                    {"special_bessel_j0 far", "x0", between(25, 60)}}},
+       .examples = {{"special_bessel_j0", "x0", between(-1.8, 1.8)}, {"special_bessel_j0 far", "x0", between(25, 60)}}},
       {OPERATION(special_bessel_j1, T(CT)), .torch = "torch.special.bessel_j1",
-       .examples = {{"special_bessel_j1", "x0", between(-1.8, 1.8)},
-                    {"special_bessel_j1 far", "x0", between(25, 60)}}},
+       .examples = {{"special_bessel_j1", "x0", between(-1.8, 1.8)}, {"special_bessel_j1 far", "x0", between(25, 60)}}},
       {OPERATION(special_bessel_y0, T(CT)), .torch = "torch.special.bessel_y0",
-       .examples = {{"special_bessel_y0", "x0", between(0.3, 1.8)},
-                    {"special_bessel_y0 far", "x0", between(25, 60)}}},
+       .examples = {{"special_bessel_y0", "x0", between(0.3, 1.8)}, {"special_bessel_y0 far", "x0", between(25, 60)}}},
       {OPERATION(special_bessel_y1, T(CT)), .torch = "torch.special.bessel_y1",
-       .examples = {{"special_bessel_y1", "x0", between(0.3, 1.8)},
-                    {"special_bessel_y1 far", "x0", between(25, 60)}}},
+       .examples = {{"special_bessel_y1", "x0", between(0.3, 1.8)}, {"special_bessel_y1 far", "x0", between(25, 60)}}},
       {OPERATION(special_modified_bessel_k0, T(CT)), .torch = "torch.special.modified_bessel_k0",
        .examples = {{"special_modified_bessel_k0", "x0", between(0.3, 9)}}},
       {OPERATION(special_modified_bessel_k1, T(CT)), .torch = "torch.special.modified_bessel_k1",
        .examples = {{"special_modified_bessel_k1", "x0", between(0.3, 9)}}},
-      {OPERATION(special_scaled_modified_bessel_k0, T(CT)),
-       .torch = "torch.special.scaled_modified_bessel_k0",
+      {OPERATION(special_scaled_modified_bessel_k0, T(CT)), .torch = "torch.special.scaled_modified_bessel_k0",
        .examples = {{"special_scaled_modified_bessel_k0", "x0", between(0.1, 30), false}}},
-      {OPERATION(special_scaled_modified_bessel_k1, T(CT)),
-       .torch = "torch.special.scaled_modified_bessel_k1",
+      {OPERATION(special_scaled_modified_bessel_k1, T(CT)), .torch = "torch.special.scaled_modified_bessel_k1",
        .examples = {{"special_scaled_modified_bessel_k1", "x0", between(0.1, 30), false}}},
       {OPERATION(special_airy_ai, T(CT)), .torch = "torch.special.airy_ai",
        .examples = {{"special_airy_ai", "x0", between(-0.9, 8), false},
@@ -137,8 +128,6 @@ std::vector<Operation> polynomials() {
 
 }  // namespace
 
-std::vector<Operation> special_operations() {
-  return joined({gamma, errors_and_bessel, bessel, polynomials});
-}
+std::vector<Operation> special_operations() { return joined({gamma, errors_and_bessel, bessel, polynomials}); }
 
 }  // namespace tandem::testing

@@ -47,12 +47,10 @@ std::vector<Operation> three() {
                      "x0, x1, x2",
                      {{booleans({3, 4}), real({3, 4}), real({4})}, {booleans({3, 1}), real({4}), real({})}}}},
        .tests = {op(
-           "larger", "torch.where(x0 > x1, x0, x1)",
-           [](const Tensors& x) { return where(x[0] > x[1], x[0], x[1]); }, kPairs)}},
+           "larger", "torch.where(x0 > x1, x0, x1)", [](const Tensors& x) { return where(x[0] > x[1], x[0], x[1]); },
+           kPairs)}},
       {OPERATION(masked_fill, T(CT, CT, CS), T(CT, CT, CT)), WRITE(masked_fill, T(T, CT, CS), T(T, CT, CT)),
-       .examples = {{"masked_fill",
-                     "x0, x1, 2.5",
-                     {{real({3, 4}), booleans({3, 4})}, {real({3, 4}), booleans({4})}}}}},
+       .examples = {{"masked_fill", "x0, x1, 2.5", {{real({3, 4}), booleans({3, 4})}, {real({3, 4}), booleans({4})}}}}},
   };
 }
 
@@ -81,8 +79,7 @@ std::vector<Operation> others() {
        .overloads = GIVE(rectified, T(CT, CS, CS)),
        .in_place = GIVE(rectify, T(T, CS, CS)),
        .examples = {{"rrelu", "x0, 0.1, 0.3", {{distinct({3, 4})}}}}},
-      {OPERATION(feature_dropout, T(CT, double, bool)),
-       .in_place = GIVE(feature_dropped, T(T, double, bool))},
+      {OPERATION(feature_dropout, T(CT, double, bool)), .in_place = GIVE(feature_dropped, T(T, double, bool))},
   };
 }
 

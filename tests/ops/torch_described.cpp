@@ -31,11 +31,10 @@ Parameters parameters_of(const Words& words, std::size_t tensors) {
 template <class F>
 void add_one(Table& table, const std::string& name, std::size_t parameters, F f) {
   if (f == nullptr) return;
-  table.add(name,
-            {[parameters](const Words& words) { return fits(words, 1, parameters) && is_tensor(words[0]); },
-             [f](const Words& words, const Tensors& tensors) {
-               return Tensors{f(read_word<Tensor>(words[0], tensors), parameters_of(words, 1))};
-             }});
+  table.add(name, {[parameters](const Words& words) { return fits(words, 1, parameters) && is_tensor(words[0]); },
+                   [f](const Words& words, const Tensors& tensors) {
+                     return Tensors{f(read_word<Tensor>(words[0], tensors), parameters_of(words, 1))};
+                   }});
 }
 
 /// A and B: Tensor or Scalar.
@@ -48,8 +47,8 @@ void add_two(Table& table, const std::string& name, std::size_t parameters, F f)
                             (std::is_same_v<B, Tensor> ? is_tensor : is_number)(words[1]);
                    },
                    [f](const Words& words, const Tensors& tensors) {
-                     return Tensors{f(read_word<A>(words[0], tensors), read_word<B>(words[1], tensors),
-                                      parameters_of(words, 2))};
+                     return Tensors{
+                         f(read_word<A>(words[0], tensors), read_word<B>(words[1], tensors), parameters_of(words, 2))};
                    }});
 }
 
@@ -67,10 +66,9 @@ std::string list_of(const List& list, F text) {
 template <class F>
 std::string common(const F& f) {
   const auto values = [](const Parameters& list) { return list_of(list, python); };
-  return concat(
-      "\"name\": ", quoted(f.name), ", \"torch\": ", quoted(torch_name(f)),
-      ", \"keyword\": ", quoted(f.keyword), ", \"parameters\": ", list_of(f.parameters, quoted),
-      ", \"extremes\": ", list_of(f.extremes, [&](const Parameters& p) { return quoted(values(p)); }));
+  return concat("\"name\": ", quoted(f.name), ", \"torch\": ", quoted(torch_name(f)),
+                ", \"keyword\": ", quoted(f.keyword), ", \"parameters\": ", list_of(f.parameters, quoted),
+                ", \"extremes\": ", list_of(f.extremes, [&](const Parameters& p) { return quoted(values(p)); }));
 }
 
 const char* flag(bool value) { return value ? "true" : "false"; }
@@ -89,8 +87,8 @@ std::string description(const BinaryFunction& f) {
 }
 
 std::string description(const Operation& f) {
-  return concat("{\"name\": ", quoted(f.name), ", \"torch\": ", quoted(torch_name(f)),
-                ", \"drawn\": ", quoted(f.drawn), "}");
+  return concat("{\"name\": ", quoted(f.name), ", \"torch\": ", quoted(torch_name(f)), ", \"drawn\": ", quoted(f.drawn),
+                "}");
 }
 
 }  // namespace
@@ -116,9 +114,8 @@ void add_described(Table& table) {
 
 void print_described() {
   const auto text = [](const auto& f) { return description(f); };
-  std::printf("{\"unary\": %s,\n\"binary\": %s,\n\"operations\": %s}\n",
-              list_of(unary_functions(), text).c_str(), list_of(binary_functions(), text).c_str(),
-              list_of(operations(), text).c_str());
+  std::printf("{\"unary\": %s,\n\"binary\": %s,\n\"operations\": %s}\n", list_of(unary_functions(), text).c_str(),
+              list_of(binary_functions(), text).c_str(), list_of(operations(), text).c_str());
 }
 
 }  // namespace tandem::testing

@@ -96,8 +96,7 @@ const Operations& writes() {
        [](A a) {
          return a.tensor().index_put_({"...", a.positions(1)}, a.tensor(2));
        }},
-      {"index_add_up_",
-       [](A a) { return a.tensor().index_put_(ArrayRef<T>(a.positions(1)), a.tensor(2), true); }},
+      {"index_add_up_", [](A a) { return a.tensor().index_put_(ArrayRef<T>(a.positions(1)), a.tensor(2), true); }},
       {"index_fill_", [](A a) { return a.tensor().index_fill_(a.number(1), a.positions(2), a.quarters(3)); }},
       {"index_copy_", [](A a) { return a.tensor().index_copy_(a.number(1), a.positions(2), a.tensor(3)); }},
   };
@@ -188,9 +187,8 @@ class Program {
   }
 
   Tensors variables_, leaves_, gradients_;
-  I ended_ = 2;  // 0: gradients were computed
-  std::vector<I>
-      marks_;  // whether each instruction threw, strides of views, which variables require a gradient
+  I ended_ = 2;           // 0: gradients were computed
+  std::vector<I> marks_;  // whether each instruction threw, strides of views, which variables require a gradient
 };
 
 }  // namespace

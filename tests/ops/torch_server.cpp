@@ -18,9 +18,7 @@ namespace tandem::testing {
 
 namespace {
 
-std::vector<int64_t> numbers(const std::string& text) {
-  return read_word<std::vector<int64_t>>("l" + text, {});
-}
+std::vector<int64_t> numbers(const std::string& text) { return read_word<std::vector<int64_t>>("l" + text, {}); }
 
 struct Inputs {
   Tensors tensors, leaves, written;
@@ -33,8 +31,7 @@ class Server {
     add_programs(table_);
   }
   void answer_all() {
-    for (std::size_t i = 0; file_.metadata.contains(concat(i)); ++i)
-      texts_.insert(concat(i), answer(concat(i)));
+    for (std::size_t i = 0; file_.metadata.contains(concat(i)); ++i) texts_.insert(concat(i), answer(concat(i)));
   }
   void save(const std::string& path) const { serialize::save_safetensors(path, answers_, texts_); }
 
@@ -102,8 +99,7 @@ class Server {
 
   void give(const std::string& key, char kind, const Tensors& gradients) {
     for (std::size_t k = 0; k < gradients.size(); ++k)
-      if (gradients[k].defined())
-        answers_.insert(concat(key, "/", kind, k), gradients[k].detach().contiguous());
+      if (gradients[k].defined()) answers_.insert(concat(key, "/", kind, k), gradients[k].detach().contiguous());
   }
 
   void give_gradients(const std::string& key, const Tensors& outputs, Tensors leaves) {

@@ -85,8 +85,7 @@ Indices indices_of(const std::string& text, const Tensors& tensors) {
     if (word[0] != 's') continue;
     const std::size_t first = rest.find(':'), second = rest.find(':', first + 1);
     const auto bound = [](const std::string& s) { return s.empty() ? nullopt : optional(std::stoll(s)); };
-    list.emplace_back(indexing::Slice(bound(rest.substr(0, first)),
-                                      bound(rest.substr(first + 1, second - first - 1)),
+    list.emplace_back(indexing::Slice(bound(rest.substr(0, first)), bound(rest.substr(first + 1, second - first - 1)),
                                       bound(rest.substr(second + 1))));
   }
   return list;

@@ -10,8 +10,7 @@ void of_integers(std::vector<OpTest>& list) {
     const std::vector<std::vector<InputSpec>> cases = {{integers({3, 4}, 1, 50, type)}};
     const auto give = [&](const char* name, const char* torch, Tensor (*f)(const Tensor&)) {
       list.push_back(without_gradient(op(
-          concat(name, " of ", tandem::name(type)), torch, [f](const Tensors& x) { return f(x[0]); },
-          cases)));
+          concat(name, " of ", tandem::name(type)), torch, [f](const Tensors& x) { return f(x[0]); }, cases)));
     };
     give("exp", "torch.exp(x0 % 5)", [](const Tensor& x) { return exp(x % 5); });
     give("sum", "x0.sum(0)", [](const Tensor& x) { return x.sum(0); });

@@ -8,8 +8,7 @@
 #define BOTH(f) ONE(f), .in_place = [](Tensor x, const Parameters&) { return x.f##_(); }
 #define BOTH_FREE(f) ONE(f), .in_place = [](Tensor x, const Parameters&) { return f##_(x); }
 // With parameters p.
-#define CALL(f, ...) \
-  .name = #f, .function = [](const Tensor& x, const Parameters& p) -> Tensor { return __VA_ARGS__; }
+#define CALL(f, ...) .name = #f, .function = [](const Tensor& x, const Parameters& p) -> Tensor { return __VA_ARGS__; }
 #define WRITE(...) .in_place = [](Tensor x, const Parameters& p) -> Tensor { return __VA_ARGS__; }
 #define STD(f) .exact = [](double x) -> double { return std::f(x); }
 
@@ -87,12 +86,11 @@ std::vector<UnaryFunction> activations() {
       {ONE(log_sigmoid), .integers = kRejected, .types = Drawn::kFloats, .torch = "F.logsigmoid"},
       {BOTH_FREE(silu), .integers = kRejected, .types = Drawn::kFloats, .torch = "F.silu"},
       {BOTH_FREE(mish), .integers = kRejected, .types = Drawn::kFloats, .torch = "F.mish"},
-      {CALL(gelu, p.empty() ? gelu(x) : gelu(x, *p[0].text)), .domain = {.drawn = "finite"},
-       .integers = kRejected, .types = Drawn::kFloats, .torch = "F.gelu",
-       .variants = {{"gelu"}, {"gelu tanh", {"tanh"}}}, .parameters = {"'none', 'tanh'"},
-       .extremes = {{"none"}, {"tanh"}}, .keyword = "approximate"},
-      {ONE(softsign), .domain = {.drawn = "finite", .distinct = true}, .integers = kRejected,
-       .types = Drawn::kFloats, .torch = "F.softsign"},
+      {CALL(gelu, p.empty() ? gelu(x) : gelu(x, *p[0].text)), .domain = {.drawn = "finite"}, .integers = kRejected,
+       .types = Drawn::kFloats, .torch = "F.gelu", .variants = {{"gelu"}, {"gelu tanh", {"tanh"}}},
+       .parameters = {"'none', 'tanh'"}, .extremes = {{"none"}, {"tanh"}}, .keyword = "approximate"},
+      {ONE(softsign), .domain = {.drawn = "finite", .distinct = true}, .integers = kRejected, .types = Drawn::kFloats,
+       .torch = "F.softsign"},
       // PyTorch's 1 / 6 is float32.
       {BOTH_FREE(hardsigmoid), .integers = kRejected, .types = Drawn::kFloats, .torch = "F.hardsigmoid",
        .tolerance64 = 1e-8},
@@ -106,48 +104,45 @@ std::vector<UnaryFunction> activations() {
        .torch = "torch._C._nn.elu", .variants = {{"elu", {1.5}}, {"elu default"}, {"elu scale", {0.7, 1.3}}},
        .parameters = {"1, 0.7, 2", "1, 1.3"}, .extremes = {{1, 1}, {0.5, 2}}},
       {BOTH_FREE(selu), .domain = kKinks, .integers = kRejected, .types = Drawn::kFloats, .torch = "F.selu"},
-      {CALL(celu, p.empty() ? celu(x) : celu(x, p[0])), WRITE(celu_(x, p[0])), .domain = kKinks,
-       .integers = kRejected, .types = Drawn::kFloats, .variants = {{"celu"}, {"celu 0.75", {0.75}}},
+      {CALL(celu, p.empty() ? celu(x) : celu(x, p[0])), WRITE(celu_(x, p[0])), .domain = kKinks, .integers = kRejected,
+       .types = Drawn::kFloats, .variants = {{"celu"}, {"celu 0.75", {0.75}}},
        // PyTorch's gradient has alpha in float32, so alpha must be exact in float32.
        .parameters = {"1, 0.75, 2"}, .extremes = {{1}, {0.5}, {2}}},
-      {CALL(leaky_relu, p.empty() ? leaky_relu(x) : leaky_relu(x, p[0])), WRITE(leaky_relu_(x, p[0])),
-       .domain = kKinks, .integers = kRejected, .types = Drawn::kFloats, .torch = "F.leaky_relu",
+      {CALL(leaky_relu, p.empty() ? leaky_relu(x) : leaky_relu(x, p[0])), WRITE(leaky_relu_(x, p[0])), .domain = kKinks,
+       .integers = kRejected, .types = Drawn::kFloats, .torch = "F.leaky_relu",
        .variants = {{"leaky_relu", {0.1}}, {"leaky_relu default"}, {"leaky_relu 0.2", {0.2}}},
        .parameters = {"0.01, 0.3"}, .extremes = {{0.25}}},
       {BOTH_FREE(relu6), .domain = kKinks, .integers = kStay, .types = Drawn::kFloats, .torch = "F.relu6"},
       {CALL(hardtanh, p.empty() ? hardtanh(x) : hardtanh(x, p[0], p[1])), WRITE(hardtanh_(x, p[0], p[1])),
        .domain = kKinks, .integers = kStay, .types = Drawn::kFloats, .torch = "F.hardtanh",
-       .variants = {{"hardtanh", {-0.5, 0.6}}, {"hardtanh 0.65", {-0.55, 0.65}}},
-       .parameters = {"-1, -0.5", "1, 0.25"}, .extremes = {{-1, 1}}},
-      {CALL(threshold, threshold(x, p[0], p[1])), WRITE(threshold_(x, p[0], p[1])), .domain = kKinks,
-       .integers = kStay, .types = Drawn::kNumbers, .torch = "F.threshold",
+       .variants = {{"hardtanh", {-0.5, 0.6}}, {"hardtanh 0.65", {-0.55, 0.65}}}, .parameters = {"-1, -0.5", "1, 0.25"},
+       .extremes = {{-1, 1}}},
+      {CALL(threshold, threshold(x, p[0], p[1])), WRITE(threshold_(x, p[0], p[1])), .domain = kKinks, .integers = kStay,
+       .types = Drawn::kNumbers, .torch = "F.threshold",
        .variants = {{"threshold", {0.1, 20}}, {"threshold 9", {0.05, 9}}}, .parameters = {"0, 1", "-2, 3"},
        .extremes = {{1, -2}}},
-      {CALL(hardshrink, hardshrink(x, p[0])), .domain = kKinks, .integers = kRejected,
-       .types = Drawn::kFloats, .torch = "F.hardshrink", .variants = {{"hardshrink", {0.3}}},
-       .parameters = {"0.5, 0.0, 1.3"}, .extremes = {{0.5}}},
-      {CALL(softshrink, softshrink(x, p[0])), .domain = kKinks, .integers = kRejected,
-       .types = Drawn::kFloats, .torch = "F.softshrink", .variants = {{"softshrink", {0.3}}},
-       .parameters = {"0.5, 0.0, 1.3"}, .extremes = {{0.5}}},
+      {CALL(hardshrink, hardshrink(x, p[0])), .domain = kKinks, .integers = kRejected, .types = Drawn::kFloats,
+       .torch = "F.hardshrink", .variants = {{"hardshrink", {0.3}}}, .parameters = {"0.5, 0.0, 1.3"},
+       .extremes = {{0.5}}},
+      {CALL(softshrink, softshrink(x, p[0])), .domain = kKinks, .integers = kRejected, .types = Drawn::kFloats,
+       .torch = "F.softshrink", .variants = {{"softshrink", {0.3}}}, .parameters = {"0.5, 0.0, 1.3"},
+       .extremes = {{0.5}}},
       {ONE(tanhshrink), .integers = kRejected, .types = Drawn::kFloats, .torch = "F.tanhshrink"},
   };
 }
 
 std::vector<UnaryFunction> bounds() {
   return {
-      {CALL(clamp, clamp(x, p[0].number, p[1].number)), WRITE(x.clamp_(p[0].number, p[1].number)),
-       .domain = kKinks, .variants = {{"clamp", {-0.5, 0.9}}, {"clamp 0.65", {-0.55, 0.65}}},
+      {CALL(clamp, clamp(x, p[0].number, p[1].number)), WRITE(x.clamp_(p[0].number, p[1].number)), .domain = kKinks,
+       .variants = {{"clamp", {-0.5, 0.9}}, {"clamp 0.65", {-0.55, 0.65}}},
        .parameters = {"number, number, None", "number, number, None"}, .extremes = {{-1, 2}}},
       {CALL(clamp_min, clamp_min(x, p[0])), WRITE(x.clamp_min_(p[0])), .domain = kKinks,
-       .variants = {{"clamp_min", {0.1}}, {"clamp_min 0.05", {0.05}}}, .parameters = {"number"},
-       .extremes = {{0.5}}},
+       .variants = {{"clamp_min", {0.1}}, {"clamp_min 0.05", {0.05}}}, .parameters = {"number"}, .extremes = {{0.5}}},
       {CALL(clamp_max, clamp_max(x, p[0])), WRITE(x.clamp_max_(p[0])), .domain = kKinks,
-       .variants = {{"clamp_max", {0.1}}, {"clamp_max 0.05", {0.05}}}, .parameters = {"number"},
-       .extremes = {{0.5}}},
+       .variants = {{"clamp_max", {0.1}}, {"clamp_max 0.05", {0.05}}}, .parameters = {"number"}, .extremes = {{0.5}}},
       {CALL(nan_to_num, p.empty() ? nan_to_num(x) : nan_to_num(x, p[0].real(), p[1].real(), p[2].real())),
        WRITE(x.nan_to_num_(p[0].real(), p[1].real(), p[2].real())), .integers = kStay,
-       .parameters = {"None, 1.5, 7.0", "None, 1.5, 7.0", "None, 1.5, 7.0"},
-       .extremes = {{nullopt, nullopt, nullopt}}},
+       .parameters = {"None, 1.5, 7.0", "None, 1.5, 7.0", "None, 1.5, 7.0"}, .extremes = {{nullopt, nullopt, nullopt}}},
   };
 }
 

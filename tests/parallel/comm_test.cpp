@@ -67,8 +67,7 @@ TEST_CASE("broadcast and reduce") {
     CHECK((list[0].device() == cpu_device(i) && list[1].device() == cpu_device(i)));
   }
   CHECK(copies[0][0].is_same(x));
-  Tensor sum =
-      reduce_add({copies[0][0] * 1, copies[1][0] * 2, copies[2][0] * 3, copies[3][0] * 4}, cpu_device(2));
+  Tensor sum = reduce_add({copies[0][0] * 1, copies[1][0] * 2, copies[2][0] * 3, copies[3][0] * 4}, cpu_device(2));
   CHECK(sum.device() == cpu_device(2));
   sum.sum().backward();
   CHECK(identical(x.grad(), full({3, 2}, 10.0f)));
@@ -102,11 +101,7 @@ TEST_CASE("errors state the reason") {
   };
   says([&] { scatter(x, ArrayRef<Device>()); }, "scatter: no devices given");
   says([&] { scatter(x, {cpu_device(0), cpu_device(0)}); }, "scatter: device cpu:0 appears twice");
-  says(
-      [&] {
-        scatter(x, {cpu_device(0), cpu_device(5)});
-      },
-      "no device cpu:5: this process has 2 logical CPU devices");
+  says([&] { scatter(x, {cpu_device(0), cpu_device(5)}); }, "no device cpu:5: this process has 2 logical CPU devices");
   says([&] { scatter(x, cpu_devices(2), {1, 2}); }, "sum to 3, but dimension 0");
   says([&] { scatter(x, cpu_devices(2), Sizes{4}); }, "1 sizes for 2 devices");
   says([&] { scatter(tensor(1.0), cpu_devices(2)); }, "scatter: expected at least 1 dimension");
@@ -116,8 +111,7 @@ TEST_CASE("errors state the reason") {
   says([&] { scatter(Tensor(), cpu_devices(2)); }, "scatter: the tensor is undefined");
   says([&] { scatter(Tensor(), cpu_devices(2), {1, 2}); }, "scatter: the tensor is undefined");
   says([&] { broadcast(Tensor(), cpu_devices(2)); }, "broadcast: the tensor is undefined");
-  says([&] { broadcast_coalesced(second_undefined, cpu_devices(2)); },
-       "coalesced: tensor 1 of 2 is undefined");
+  says([&] { broadcast_coalesced(second_undefined, cpu_devices(2)); }, "coalesced: tensor 1 of 2 is undefined");
   says([&] { reduce_add(second_undefined, cpu_device(0)); }, "reduce_add: tensor 1 of 2 is undefined");
   says([&] { reduce_add_coalesced({second_undefined}, cpu_device(0)); }, "tensor 1 of 2 is undefined");
   says([&] { all_reduce(second_undefined); }, "all_reduce: tensor 1 of 2 is undefined");

@@ -53,9 +53,7 @@ TEST_CASE("DataParallel on two CUDA devices: gradients, statistics and bits") {
       const Tensor x = randn({7, 5});
       // A replica uses the root's mean from the previous steps and its own piece.
       const Tensor before = net->mean.cpu();
-      const auto with_mean = [&](const Tensor& piece) {
-        return piece + (before * 0.5 + piece.mean(0, false) * 0.5);
-      };
+      const auto with_mean = [&](const Tensor& piece) { return piece + (before * 0.5 + piece.mean(0, false) * 0.5); };
       model->zero_grad();
       alone->zero_grad();
       const Tensor output = model(x.to(root));
@@ -95,8 +93,7 @@ TEST_CASE("no_sync, and a failing replica, on CUDA devices") {
     model(x).pow(2).sum().backward();
     model(x).pow(2).sum().backward();
   }
-  for (std::size_t k = 0; k < expected.size(); ++k)
-    CHECK(close(gradients(*net)[k].cpu(), expected[k].cpu(), 1e-4));
+  for (std::size_t k = 0; k < expected.size(); ++k) CHECK(close(gradients(*net)[k].cpu(), expected[k].cpu(), 1e-4));
   CHECK_THROWS_WITH_AS(model(ones({6, 4})), doctest::Contains("replica 0 on cuda:0: "), Error);
   CHECK(close(model(x).detach().cpu(), net(x.to(two_devices()[0])).detach().cpu(), 1e-5));
 }

@@ -118,8 +118,7 @@ TEST_CASE("a training step with dropout and running statistics is bitwise reprod
     manual_seed(13);
     Normed net;
     nn::DataParallel model(net, cpu_devices(3));
-    const Tensor x =
-        randn({7, 2, 4, 4}).requires_grad_();  // requires a gradient, so backward reads every weight
+    const Tensor x = randn({7, 2, 4, 4}).requires_grad_();  // requires a gradient, so backward reads every weight
     step(model, x);
     const Step last = step(model, x);
     auto out = last.grads;
@@ -266,8 +265,7 @@ TEST_CASE("several forwards before one backward, accumulation, and no_sync") {
   CHECK(all_identical(dropped, run([&] { loss(b).backward(); })));
 }
 
-TEST_CASE(
-    "a module that computes its loss returns one scalar per replica; several arguments and containers") {
+TEST_CASE("a module that computes its loss returns one scalar per replica; several arguments and containers") {
   LogicalDevices two(2);
   manual_seed(7);
   WithLoss whole_model;
@@ -282,8 +280,7 @@ TEST_CASE(
   for (std::size_t k = 0; k < got.size(); ++k) CHECK(close(got[k], gradients(*whole_model)[k], 1e-6));
 
   struct Many : nn::Module {
-    std::pair<Tensor, std::map<std::string, Tensor>> forward(std::vector<Tensor> list, double factor,
-                                                             Tensor table) {
+    std::pair<Tensor, std::map<std::string, Tensor>> forward(std::vector<Tensor> list, double factor, Tensor table) {
       return {list[0] * factor, {{"sum", list[1] + table.sum()}}};
     }
   };

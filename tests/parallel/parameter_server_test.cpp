@@ -20,14 +20,12 @@ namespace {
 
 std::unique_ptr<optim::Optimizer> make_optimizer(int kind, std::vector<Tensor> parameters) {
   if (kind == 0)
-    return std::make_unique<optim::SGD>(std::move(parameters),
-                                        optim::SGDOptions(0.1).momentum(0.9).weight_decay(0.01));
+    return std::make_unique<optim::SGD>(std::move(parameters), optim::SGDOptions(0.1).momentum(0.9).weight_decay(0.01));
   return std::make_unique<optim::Adam>(std::move(parameters), optim::AdamOptions(0.01));
 }
 
 // Steps with a server, from seed 1; batches of 13 samples.
-Tensor trained(std::vector<Device> devices, ServerOptions options, int kind = 0, double dropout = 0,
-               int steps = 4) {
+Tensor trained(std::vector<Device> devices, ServerOptions options, int kind = 0, double dropout = 0, int steps = 4) {
   manual_seed(1);
   Net net(dropout);
   ParameterServer server(net, devices, options);
@@ -67,8 +65,7 @@ TEST_CASE("training with a server equals training on one device") {
     CHECK(furthest(trained(cpu_devices(1), {}, kind), alone) == 0);
     for (const int n : {2, 3, 8}) {
       CHECK(furthest(trained(cpu_devices(n), {}, kind), alone) < 2e-5);
-      CHECK(furthest(trained(cpu_devices(n), {.root = cpu_device(n - 1), .chunks = true}, kind), alone) <
-            2e-5);
+      CHECK(furthest(trained(cpu_devices(n), {.root = cpu_device(n - 1), .chunks = true}, kind), alone) < 2e-5);
     }
   }
   CHECK(furthest(trained(cpu_devices(1), {}, 0, 0.5), trained_alone(0, 0.5)) == 0);
@@ -144,8 +141,7 @@ TEST_CASE("an optimizer of part of the model sees the sums before its step") {
 TEST_CASE("buckets and the choice of root change no bit on two devices") {
   LogicalDevices three(3);
   const Tensor direct = trained(cpu_devices(2), {});
-  for (const int buckets : {1, 2, 3, 100})
-    CHECK(identical(trained(cpu_devices(2), {.buckets = buckets}), direct));
+  for (const int buckets : {1, 2, 3, 100}) CHECK(identical(trained(cpu_devices(2), {.buckets = buckets}), direct));
   CHECK(identical(trained(cpu_devices(2), {.root = cpu_device(1)}), direct));
   CHECK(identical(trained(cpu_devices(3), {.buckets = 2}), trained(cpu_devices(3), {})));
 }
@@ -156,8 +152,7 @@ TEST_CASE("shards: the same bits on any number of devices and threads") {
   for (const int kind : {0, 1})
     for (const int64_t shards : {8, 6}) {
       const Tensor one = trained(cpu_devices(1), {.shards = shards}, kind, 0.5);
-      for (const int n : {2, 3, 4, 8})
-        CHECK(identical(trained(cpu_devices(n), {.shards = shards}, kind, 0.5), one));
+      for (const int n : {2, 3, 4, 8}) CHECK(identical(trained(cpu_devices(n), {.shards = shards}, kind, 0.5), one));
       CHECK(identical(trained(cpu_devices(2), {.root = cpu_device(1), .shards = shards}, kind, 0.5), one));
     }
   const Tensor one = trained(cpu_devices(1), {.shards = 8}, 0, 0.5);
@@ -177,8 +172,7 @@ TEST_CASE("sums in tree order") {
     for (std::size_t d = 0; d + 1 < cuts.size(); ++d) {
       TreeSum part;
       part.begin(6);
-      for (int64_t i = cuts[d]; i < cuts[d + 1]; ++i)
-        part.add(0, i, leaf(numbers[static_cast<std::size_t>(i)]));
+      for (int64_t i = cuts[d]; i < cuts[d + 1]; ++i) part.add(0, i, leaf(numbers[static_cast<std::size_t>(i)]));
       for (const auto& node : part.nodes()) root.add(node.level, node.index, node.sum.flat);
     }
     REQUIRE(root.nodes().size() == 1);
@@ -198,8 +192,7 @@ TEST_CASE("accumulation without communication") {
     Net net, other;
     {
       NoGradGuard no_grad;
-      for (std::size_t i = 0; i < net->parameters().size(); ++i)
-        other->parameters()[i].copy_(net->parameters()[i]);
+      for (std::size_t i = 0; i < net->parameters().size(); ++i) other->parameters()[i].copy_(net->parameters()[i]);
     }
     const Data a(8), b(8), c(1);
     ParameterServer server(net, cpu_devices(2), {.shards = shards});
@@ -300,8 +293,7 @@ TEST_CASE("parameter groups; saving and loading the optimizer and the server") {
       std::vector<Tensor> weights, biases;
       for (const Tensor& p : net->parameters()) (p.dim() > 1 ? weights : biases).push_back(p);
       std::vector<optim::OptimizerParamGroup> out;
-      out.emplace_back(weights,
-                       std::make_unique<optim::AdamOptions>(optim::AdamOptions(0.01).weight_decay(0.1)));
+      out.emplace_back(weights, std::make_unique<optim::AdamOptions>(optim::AdamOptions(0.01).weight_decay(0.1)));
       out.emplace_back(biases);
       return out;
     };

@@ -130,9 +130,7 @@ TEST_CASE("replicas inherit modes, the default device and dtype, and the random 
     CHECK((t.dtype() == kDouble));
   set_default_dtype(kFloat);
 
-  const auto draw = [] {
-    return parallel_apply(cpu_devices(3), [](std::size_t) { return rand({4}).cpu(); });
-  };
+  const auto draw = [] { return parallel_apply(cpu_devices(3), [](std::size_t) { return rand({4}).cpu(); }); };
   manual_seed(3);
   const auto first = draw(), second = draw();
   manual_seed(3);
@@ -147,8 +145,8 @@ TEST_CASE("replicas inherit modes, the default device and dtype, and the random 
 TEST_CASE("nested containers are split and joined tensor by tensor") {
   LogicalDevices three(3);
   using Inner = std::pair<Tensor, std::string>;
-  using Nested = std::tuple<std::vector<Inner>, std::map<std::string, std::optional<Tensor>>,
-                            std::array<Tensor, 2>, int>;
+  using Nested =
+      std::tuple<std::vector<Inner>, std::map<std::string, std::optional<Tensor>>, std::array<Tensor, 2>, int>;
   const Tensor x = arange(5), y = arange(10).reshape({5, 2});
   const Nested value{{{x, "a"}, {y, "b"}}, {{"one", x * 2}, {"none", std::nullopt}}, {y, Tensor()}, 7};
   const auto pieces = scatter_nested(value, cpu_devices(3));
@@ -164,11 +162,7 @@ TEST_CASE("nested containers are split and joined tensor by tensor") {
   CHECK_FALSE(std::get<2>(back)[1].defined());
   CHECK(std::get<3>(back) == 7);
   says([] { gather_nested(std::vector<int>{1, 2}, cpu_device(0)); }, "values of type int that differ");
-  says(
-      [&] {
-        gather_nested(std::vector<std::vector<Tensor>>{{x}, {x, x}}, cpu_device(0));
-      },
-      "of different sizes");
+  says([&] { gather_nested(std::vector<std::vector<Tensor>>{{x}, {x, x}}, cpu_device(0)); }, "of different sizes");
   says([&] { gather_nested(std::vector<Tensor>{x, Tensor()}, cpu_device(0)); }, "an undefined tensor");
   says(
       [&] {
@@ -241,11 +235,9 @@ TEST_CASE("modules and devices that DataParallel rejects") {
       "DataParallel: device cpu:0 appears twice");
   says([&] { nn::DataParallel(net, {cpu_device(0), cpu_device(7)}); }, "no device cpu:7");
   says([&] { nn::DataParallel(net, std::vector<Device>{}); }, "DataParallel: no devices given");
-  says([&] { nn::DataParallel(std::shared_ptr<MlpImpl>(), cpu_devices(2)); },
-       "DataParallel: the module is empty");
+  says([&] { nn::DataParallel(std::shared_ptr<MlpImpl>(), cpu_devices(2)); }, "DataParallel: the module is empty");
   nn::DataParallel elsewhere(net, {cpu_device(1), cpu_device(2)});
-  says([&] { elsewhere(x); },
-       "MlpImpl is on cpu:0, which is not one of the devices cpu:1, cpu:2; call model->to");
+  says([&] { elsewhere(x); }, "MlpImpl is on cpu:0, which is not one of the devices cpu:1, cpu:2; call model->to");
   nn::DataParallel other(net, {cpu_device(1)});
   says([&] { other(x); }, "is on cpu:0, which is not one of the devices cpu:1");
   nn::DataParallel model(net, cpu_devices(3));
@@ -271,8 +263,7 @@ TEST_CASE("the error for a module that cannot be copied names the cure") {
     Tensor forward(Tensor x) { return fc(x); }
     nn::Linear fc{nullptr};
   };
-  says([] { replicate(std::make_shared<Sized>(4), cpu_devices(2)); },
-       "Sized cannot be copied to another device");
+  says([] { replicate(std::make_shared<Sized>(4), cpu_devices(2)); }, "Sized cannot be copied to another device");
   says([] { replicate(std::make_shared<Sized>(4), cpu_devices(2)); }, "or give it a default constructor");
   says([] { replicate(std::make_shared<Defaulted>(4), cpu_devices(2)); },
        "fc.weight is [2, 4] float32 cpu:0, but [2, 3] float32 cpu:0 in the copy");

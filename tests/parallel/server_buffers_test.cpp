@@ -26,10 +26,9 @@ struct ObserverImpl : nn::Cloneable<ObserverImpl> {
   Tensor forward(const Tensor& x) {
     if (!is_training()) return x / most.abs() + mean;
     NoGradGuard no_grad;
-    nn::update_buffers({most}, {x.max()},
-                       [](std::vector<Tensor>& buffers, const std::vector<Tensor>& values) {
-                         buffers[0].mul_(0.99).copy_(maximum(buffers[0], values[0]));
-                       });
+    nn::update_buffers({most}, {x.max()}, [](std::vector<Tensor>& buffers, const std::vector<Tensor>& values) {
+      buffers[0].mul_(0.99).copy_(maximum(buffers[0], values[0]));
+    });
     mean.copy_(x.mean());
     calls.add_(1);
     return x;
@@ -44,8 +43,8 @@ struct StatisticsImpl : nn::Cloneable<StatisticsImpl> {
   void reset() override {
     conv = register_module("conv", nn::Conv2d(nn::Conv2dOptions(1, 4, 3)));
     norm = register_module("norm", nn::BatchNorm2d(4));
-    each = register_module(
-        "each", nn::InstanceNorm2d(nn::InstanceNorm2dOptions(4).affine(true).track_running_stats(true)));
+    each = register_module("each",
+                           nn::InstanceNorm2d(nn::InstanceNorm2dOptions(4).affine(true).track_running_stats(true)));
     groups = register_module("groups", nn::GroupNorm(2, 4));
     drop = register_module("drop", nn::Dropout(0.3));
     observer = register_module("observer", Observer());
@@ -106,8 +105,7 @@ void check_same(const Named& got, const Named& expected) {
 
 }  // namespace
 
-TEST_CASE(
-    "shards: parameters, buffers and evaluation have the same bits on any number of devices and threads") {
+TEST_CASE("shards: parameters, buffers and evaluation have the same bits on any number of devices and threads") {
   const int threads = get_num_threads();
   LogicalDevices eight(8);
   for (const int64_t shards : {8, 5, 2}) {
@@ -211,12 +209,11 @@ TEST_CASE("shards: a step that fails or is skipped leaves the buffers unchanged"
       };
       std::atomic<int> calls{0};
       CHECK(has(error_of([&] {
-                  server.step(optimizer, batch.x, batch.y,
-                              [&](StatisticsImpl& n, const Tensor& x, const Tensor& y) {
-                                const Tensor loss = loss_of_statistics(n, x, y);
-                                check(++calls < static_cast<int>(shards), "something broke");
-                                return loss;
-                              });
+                  server.step(optimizer, batch.x, batch.y, [&](StatisticsImpl& n, const Tensor& x, const Tensor& y) {
+                    const Tensor loss = loss_of_statistics(n, x, y);
+                    check(++calls < static_cast<int>(shards), "something broke");
+                    return loss;
+                  });
                 }),
                 "something broke"));
       unchanged();

@@ -39,8 +39,7 @@ TEST_CASE("a failing step changes nothing, and the next one works") {
   CHECK(has(error_of([&] { server.update(optimizer); }), "no gradient"));
   CHECK_THROWS_WITH_AS(server.step(optimizer, batch.x, batch.y,
                                    [](NetImpl& n, const Tensor& x, const Tensor& y) {
-                                     if (x.device() == cpu_device(2))
-                                       throw std::out_of_range("no such class");
+                                     if (x.device() == cpu_device(2)) throw std::out_of_range("no such class");
                                      return loss_of(n, x, y);
                                    }),
                        "ParameterServer: cpu:2: no such class", std::out_of_range);
@@ -146,8 +145,7 @@ TEST_CASE("a thousand steps need no more memory than ten") {
     int64_t held = 0;
     for (int i = 0; i < 1000; ++i) {
       server.step(optimizer, {x}, loss);
-      const int64_t now =
-          memory_stats(cpu_device(0)).current_bytes + memory_stats(cpu_device(1)).current_bytes;
+      const int64_t now = memory_stats(cpu_device(0)).current_bytes + memory_stats(cpu_device(1)).current_bytes;
       if (i == 10) held = now;
       if (i > 10) REQUIRE(now <= held);
     }

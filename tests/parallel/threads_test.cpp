@@ -397,7 +397,6 @@ TEST_CASE("a server rejects a second thread and continues") {
     done.count_down();
   });
   for (const std::string& error : errors) CHECK(error == "");
-  server.step(optimizer, {x},
-              [](nn::LinearImpl& m, const Tensors& t) { return m.forward(t[0]).pow(2).mean(); });
+  server.step(optimizer, {x}, [](nn::LinearImpl& m, const Tensors& t) { return m.forward(t[0]).pow(2).mean(); });
   CHECK(server.steps() == 2);
 }

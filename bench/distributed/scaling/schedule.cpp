@@ -80,8 +80,7 @@ void all_to_all(const Schedule& s, long block) {
   s.work(block);
   for (int i = 1; i < s.size; ++i) {
     if (i > s.window) wait(flight[static_cast<std::size_t>(i - s.window - 1)]);
-    flight.push_back(
-        {s.send((s.rank + i) % s.size, block), s.receive((s.rank + s.size - i) % s.size, block)});
+    flight.push_back({s.send((s.rank + i) % s.size, block), s.receive((s.rank + s.size - i) % s.size, block)});
   }
   for (auto& pair : flight) wait(pair);
 }

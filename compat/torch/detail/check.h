@@ -47,17 +47,15 @@ struct Discard {
 
 /// Throws KIND with the concatenated parts as its message unless the condition holds. A part may be anything that can
 /// be written to a stream.
-#define TANDEM_COMPAT_CHECK(KIND, condition, ...)                                                    \
-  do {                                                                                               \
-    if (!(condition))                                                                                \
-      ::tandem::compat::fail<KIND>("Expected " #condition " to be true" __VA_OPT__(, ) __VA_ARGS__); \
+#define TANDEM_COMPAT_CHECK(KIND, condition, ...)                                                                    \
+  do {                                                                                                               \
+    if (!(condition)) ::tandem::compat::fail<KIND>("Expected " #condition " to be true" __VA_OPT__(, ) __VA_ARGS__); \
   } while (false)
 
 #define TORCH_CHECK(condition, ...) TANDEM_COMPAT_CHECK(::tandem::Error, condition __VA_OPT__(, ) __VA_ARGS__)
 #define TORCH_CHECK_VALUE(condition, ...) \
   TANDEM_COMPAT_CHECK(::tandem::ValueError, condition __VA_OPT__(, ) __VA_ARGS__)
-#define TORCH_CHECK_TYPE(condition, ...) \
-  TANDEM_COMPAT_CHECK(::tandem::TypeError, condition __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_CHECK_TYPE(condition, ...) TANDEM_COMPAT_CHECK(::tandem::TypeError, condition __VA_OPT__(, ) __VA_ARGS__)
 #define TORCH_CHECK_INDEX(condition, ...) \
   TANDEM_COMPAT_CHECK(::tandem::IndexError, condition __VA_OPT__(, ) __VA_ARGS__)
 #define TORCH_CHECK_LINALG(condition, ...) \
@@ -76,11 +74,11 @@ struct Discard {
 
 /// `TORCH_CHECK_EQ(a, b) << "text";` throws Error with both values and the text unless they are equal. As in LibTorch, an
 /// expression that evaluates the operands again for the message.
-#define TANDEM_COMPAT_COMPARE(a, op, b)                                                            \
-  ((a)op(b)) ? (void)0                                                                             \
-             : ::tandem::compat::Discard() & ::tandem::compat::FailedCheck().stream()              \
-                                                 << "Check failed: " #a " " #op " " #b " (" << (a) \
-                                                 << " vs. " << (b) << "). "
+#define TANDEM_COMPAT_COMPARE(a, op, b)                                                                              \
+  ((a)op(b)) ? (void)0                                                                                               \
+             : ::tandem::compat::Discard() & ::tandem::compat::FailedCheck().stream()                                \
+                                                 << "Check failed: " #a " " #op " " #b " (" << (a) << " vs. " << (b) \
+                                                 << "). "
 #define TORCH_CHECK_EQ(a, b) TANDEM_COMPAT_COMPARE(a, ==, b)
 #define TORCH_CHECK_NE(a, b) TANDEM_COMPAT_COMPARE(a, !=, b)
 #define TORCH_CHECK_LT(a, b) TANDEM_COMPAT_COMPARE(a, <, b)

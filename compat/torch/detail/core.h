@@ -82,8 +82,7 @@ using acc_type = typename detail::Sum<T, is_cuda>::type;
 /// float for the half types, otherwise T.
 template <class T>
 struct OpMathType {
-  using type =
-      std::conditional_t<std::is_same_v<T, tandem::Half> || std::is_same_v<T, tandem::BFloat16>, float, T>;
+  using type = std::conditional_t<std::is_same_v<T, tandem::Half> || std::is_same_v<T, tandem::BFloat16>, float, T>;
 };
 template <class T>
 using opmath_type = typename OpMathType<T>::type;

@@ -64,8 +64,7 @@ template <> struct CppType<kBool> { using Type = bool; };
 #define AT_DISPATCH_FLOATING_TYPES_AND_HALF(dtype, name, ...) \
   AT_DISPATCH_FLOATING_TYPES_AND(::tandem::kHalf, dtype, name, __VA_ARGS__)
 #define AT_DISPATCH_FLOATING_TYPES_AND(first, dtype, name, ...) \
-  AT_DISPATCH_SWITCH(dtype, name,                               \
-                     AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(first, __VA_ARGS__))
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(first, __VA_ARGS__))
 #define AT_DISPATCH_FLOATING_TYPES_AND2(first, second, dtype, name, ...)                               \
   AT_DISPATCH_SWITCH(dtype, name,                                                                      \
                      AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(first, __VA_ARGS__) \
@@ -75,13 +74,10 @@ template <> struct CppType<kBool> { using Type = bool; };
 #define AT_DISPATCH_INTEGRAL_TYPES(dtype, name, ...) \
   AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__))
 #define AT_DISPATCH_INTEGRAL_TYPES_AND(first, dtype, name, ...) \
-  AT_DISPATCH_SWITCH(dtype, name,                               \
-                     AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(first, __VA_ARGS__))
-#define AT_DISPATCH_ALL_TYPES(dtype, name, ...) \
-  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__))
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(first, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES(dtype, name, ...) AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__))
 #define AT_DISPATCH_ALL_TYPES_AND(first, dtype, name, ...) \
-  AT_DISPATCH_SWITCH(dtype, name,                          \
-                     AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(first, __VA_ARGS__))
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(first, __VA_ARGS__))
 #define AT_DISPATCH_ALL_TYPES_AND2(first, second, dtype, name, ...)                               \
   AT_DISPATCH_SWITCH(dtype, name,                                                                 \
                      AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(first, __VA_ARGS__) \

@@ -14,8 +14,8 @@ class LogLine {
  public:
   LogLine(Severity severity, const char* file, int line) : severity_(severity) {
     const std::string path = file;
-    text_ << '[' << "IWEF"[static_cast<int>(severity)] << ' ' << path.substr(path.rfind('/') + 1) << ':'
-          << line << "] ";
+    text_ << '[' << "IWEF"[static_cast<int>(severity)] << ' ' << path.substr(path.rfind('/') + 1) << ':' << line
+          << "] ";
   }
   LogLine(const LogLine&) = delete;
   LogLine& operator=(const LogLine&) = delete;
@@ -33,8 +33,7 @@ class LogLine {
 }  // namespace tandem::compat
 
 #ifndef LOG
-#define LOG(severity) \
-  ::tandem::compat::LogLine(::tandem::compat::Severity::severity, __FILE__, __LINE__).stream()
+#define LOG(severity) ::tandem::compat::LogLine(::tandem::compat::Severity::severity, __FILE__, __LINE__).stream()
 #endif
 #ifndef LOG_IF
 #define LOG_IF(severity, condition) !(condition) ? (void)0 : ::tandem::compat::Discard() & LOG(severity)

@@ -32,12 +32,12 @@ inline void checkDim(CheckedFrom c, const tandem::Tensor& t, const char* name, i
 }
 /// first to last - 1 dimensions.
 inline void checkDimRange(CheckedFrom c, const TensorArg& t, int64_t first, int64_t last) {
-  tandem::check(first <= t->dim() && t->dim() < last, c, ": expected ", first, " to ", last - 1,
-                " dimensions of ", t, ", it is ", *t);
+  tandem::check(first <= t->dim() && t->dim() < last, c, ": expected ", first, " to ", last - 1, " dimensions of ", t,
+                ", it is ", *t);
 }
 inline void checkSameDim(CheckedFrom c, const TensorArg& a, const TensorArg& b) {
-  tandem::check(a->dim() == b->dim(), c, ": expected the dimensions of ", a, " and ", b,
-                " to be as many, they are ", *a, " and ", *b);
+  tandem::check(a->dim() == b->dim(), c, ": expected the dimensions of ", a, " and ", b, " to be as many, they are ",
+                *a, " and ", *b);
 }
 inline void checkContiguous(CheckedFrom c, const TensorArg& t) {
   tandem::check(t->is_contiguous(), c, ": expected ", t, " to be contiguous");
@@ -46,26 +46,25 @@ inline void checkSize(CheckedFrom c, const TensorArg& t, tandem::IntArrayRef siz
   tandem::check(t->sizes() == sizes, c, ": expected sizes ", sizes, " of ", t, ", it is ", *t);
 }
 inline void checkSize(CheckedFrom c, const TensorArg& t, int64_t dim, int64_t size) {
-  tandem::check(t->size(dim) == size, c, ": expected size ", size, " in dimension ", dim, " of ", t,
-                ", it is ", *t);
+  tandem::check(t->size(dim) == size, c, ": expected size ", size, " in dimension ", dim, " of ", t, ", it is ", *t);
 }
 inline void checkNumel(CheckedFrom c, const TensorArg& t, int64_t numel) {
   tandem::check(t->numel() == numel, c, ": expected ", numel, " elements of ", t, ", it is ", *t);
 }
 inline void checkSameNumel(CheckedFrom c, const TensorArg& a, const TensorArg& b) {
-  tandem::check(a->numel() == b->numel(), c, ": expected ", a, " and ", b,
-                " to have as many elements, they are ", *a, " and ", *b);
+  tandem::check(a->numel() == b->numel(), c, ": expected ", a, " and ", b, " to have as many elements, they are ", *a,
+                " and ", *b);
 }
 inline void checkSameSize(CheckedFrom c, const TensorArg& a, const TensorArg& b) {
-  tandem::check(a->sizes() == b->sizes(), c, ": expected the same sizes of ", a, " and ", b, ", they are ",
-                *a, " and ", *b);
+  tandem::check(a->sizes() == b->sizes(), c, ": expected the same sizes of ", a, " and ", b, ", they are ", *a, " and ",
+                *b);
 }
 inline void checkScalarType(CheckedFrom c, const TensorArg& t, tandem::ScalarType type) {
   tandem::check(t->dtype() == type, c, ": expected dtype ", type, " of ", t, ", it is ", *t);
 }
 inline void checkSameType(CheckedFrom c, const TensorArg& a, const TensorArg& b) {
-  tandem::check(a->type() == b->type(), c, ": expected the same type of ", a, " and ", b, ", they are ", *a,
-                " and ", *b);
+  tandem::check(a->type() == b->type(), c, ": expected the same type of ", a, " and ", b, ", they are ", *a, " and ",
+                *b);
 }
 inline void checkSameGPU(CheckedFrom c, const TensorArg& a, const TensorArg& b) {
   tandem::check(a->is_cuda() && a->device() == b->device(), c, ": expected ", a, " and ", b,

@@ -56,8 +56,7 @@ template <class I>
 requires std::is_integral_v<I> tandem::compat::IntegerRange<I> irange(I end) { return {I{0}, end}; }
 /// The elements have the type of `end`.
 template <class I, class J>
-requires(std::is_integral_v<I>&& std::is_integral_v<J>) tandem::compat::IntegerRange<J> irange(I begin,
-                                                                                               J end) {
+requires(std::is_integral_v<I>&& std::is_integral_v<J>) tandem::compat::IntegerRange<J> irange(I begin, J end) {
   return {static_cast<J>(begin), end};
 }
 

@@ -42,17 +42,15 @@ class Reader {
             " elements, expected ", storage.elements.numel());
       const std::string_view bytes = take(storage.elements.nbytes());
       NoGradGuard no_grad;
-      const Tensor host = device_.is_cpu()
-                              ? storage.elements
-                              : empty_like(storage.elements, TensorOptions().device(Device(kCPU)));
+      const Tensor host =
+          device_.is_cpu() ? storage.elements : empty_like(storage.elements, TensorOptions().device(Device(kCPU)));
       if (!bytes.empty()) std::memcpy(host.data_ptr(), bytes.data(), bytes.size());
       check_bools(host, found->first, file_);
       if (!device_.is_cpu()) storage.elements.copy_(host);
       storage.filled = true;
       ++filled;
     }
-    check(filled == storages_.size(), file_, ": lacks the elements of ", storages_.size() - filled,
-          " storages");
+    check(filled == storages_.size(), file_, ": lacks the elements of ", storages_.size() - filled, " storages");
     for (PickleMachine& machine : machines_) machine.resolve();
   }
 
@@ -67,8 +65,7 @@ class Reader {
     if (!elements.defined()) {
       int64_t bytes = 0;
       check(!__builtin_mul_overflow(info.numel, item_size(info.dtype), &bytes) &&
-                !__builtin_add_overflow(bytes, bytes_, &bytes_) &&
-                static_cast<uint64_t>(bytes_) <= rest_.size(),
+                !__builtin_add_overflow(bytes, bytes_, &bytes_) && static_cast<uint64_t>(bytes_) <= rest_.size(),
             file_, ": the storages would be longer than the file");
       NoGradGuard no_grad;
       elements = empty({info.numel}, TensorOptions(info.dtype).device(device_));

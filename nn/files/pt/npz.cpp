@@ -26,8 +26,7 @@ Tensor read_entry(pt::ZipReader& zip, const std::string& name, const std::string
   return tensor;
 }
 
-OrderedDict<std::string, Tensor> load(pt::ZipReader zip, const std::string& file,
-                                      const optional<Device>& device) {
+OrderedDict<std::string, Tensor> load(pt::ZipReader zip, const std::string& file, const optional<Device>& device) {
   NoGradGuard no_grad;
   OrderedDict<std::string, Tensor> out("Array");
   for (const std::string& name : zip.names()) {
@@ -57,8 +56,8 @@ void save_npz(const std::string& path, const OrderedDict<std::string, Tensor>& a
       check(item.value().defined(), "save_npz: the tensor '", item.key(), "' is undefined");
       headers.push_back(format_npy_header(item.value().dtype(), item.value().sizes()));
       const Tensor& t = tensors.emplace_back(item.value().detach().to(Device(kCPU)).contiguous());
-      zip.add(item.key() + std::string(kEnding),
-              {headers.back(), {static_cast<const char*>(t.data_ptr()), t.nbytes()}}, compressed);
+      zip.add(item.key() + std::string(kEnding), {headers.back(), {static_cast<const char*>(t.data_ptr()), t.nbytes()}},
+              compressed);
     }
     zip.finish();
   });

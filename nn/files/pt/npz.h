@@ -16,7 +16,6 @@ OrderedDict<std::string, Tensor> parse_npz(const void* data, std::size_t bytes, 
 
 /// Writes a file that numpy.load reads; compressed, it takes longer. It appears complete or not at all. Throws Error on failure,
 /// and for bfloat16, which NumPy lacks.
-void save_npz(const std::string& path, const OrderedDict<std::string, Tensor>& arrays,
-              bool compressed = false);
+void save_npz(const std::string& path, const OrderedDict<std::string, Tensor>& arrays, bool compressed = false);
 
 }  // namespace tandem::serialize

@@ -84,10 +84,9 @@ void PickleMachine::name(std::string_view module, std::string_view function) {
     if (module == "torch" && function.starts_with(start))
       refuse(concat("a tensor is of dtype torch.", shown(function),
                     ", which Tandem lacks; convert it before it is saved"));
-  refuse(concat(
-      "the pickle names ", shown(module), ".", shown(function),
-      ", which is refused: only tensors, dictionaries, lists, tuples, strings and numbers are read; save "
-      "the state_dict() alone"));
+  refuse(concat("the pickle names ", shown(module), ".", shown(function),
+                ", which is refused: only tensors, dictionaries, lists, tuples, strings and numbers are read; save "
+                "the state_dict() alone"));
 }
 
 void PickleMachine::call() {
@@ -134,8 +133,7 @@ Node* PickleMachine::call(const Node& function, const std::vector<Node*>& argume
 }
 
 Node* PickleMachine::typed_list(Name type, const std::vector<Node*>& arguments) {
-  expect(arguments.size() == 1 && arguments[0]->kind == Node::kList,
-         "the functions of typed lists take a list");
+  expect(arguments.size() == 1 && arguments[0]->kind == Node::kList, "the functions of typed lists take a list");
   const Node::Kind kind = type == Name::kIntList      ? Node::kInt
                           : type == Name::kDoubleList ? Node::kDouble
                           : type == Name::kTensorList ? Node::kTensor
@@ -153,8 +151,7 @@ void check_bools(const Tensor& elements, const std::string& key, const std::stri
   if (elements.dtype() != kBool) return;
   const auto* bytes = static_cast<const unsigned char*>(elements.data_ptr());
   for (int64_t i = 0; i < elements.numel(); ++i)
-    check(bytes[i] <= 1, file, ": element ", i, " of the bool storage ", key, " is ",
-          static_cast<int>(bytes[i]));
+    check(bytes[i] <= 1, file, ": element ", i, " of the bool storage ", key, " is ", static_cast<int>(bytes[i]));
 }
 
 // ("storage", type, key, device, number of elements[, None])
@@ -265,8 +262,7 @@ void PickleMachine::resolve() {
 Node* PickleMachine::rebuild_parameter(const std::vector<Node*>& a) {
   expect(a.size() == 3 && a[0]->kind == Node::kTensor && a[1]->kind == Node::kBool,
          "a parameter is not described by a tensor and requires_grad");
-  expect(a[1]->integer == 0 || is_differentiable(a[0]->tensor.dtype()),
-         "a tensor of integers requires a gradient");
+  expect(a[1]->integer == 0 || is_differentiable(a[0]->tensor.dtype()), "a tensor of integers requires a gradient");
   Node* node = make(Node::kTensor);
   node->tensor = a[0]->tensor.detach();
   node->tensor.requires_grad_(a[1]->integer != 0);

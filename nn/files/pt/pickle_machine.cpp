@@ -51,8 +51,7 @@ Node* PickleMachine::make_int(int64_t value) {
 }
 
 Node* PickleMachine::pop() {
-  expect(stack_.size() > (marks_.empty() ? 0 : marks_.back()),
-         "the pickle takes a value from an empty stack");
+  expect(stack_.size() > (marks_.empty() ? 0 : marks_.back()), "the pickle takes a value from an empty stack");
   Node* node = stack_.back();
   stack_.pop_back();
   return node;

@@ -93,17 +93,15 @@ class Writer {
     for (const int64_t number : numbers) integer(number);
     out += 't';
   }
-  void global(const std::string& module, const std::string& name) {
-    out += "c" + module + "\n" + name + "\n";
-  }
+  void global(const std::string& module, const std::string& name) { out += "c" + module + "\n" + name + "\n"; }
 
   void tensor(const Tensor& given) {
     NoGradGuard no_grad;
     const Tensor t = given.detach().to(Device(kCPU));
     const auto item = static_cast<std::size_t>(t.element_size());
     // Views share their storage in the file unless they do not fit its elements.
-    const auto offset = static_cast<std::size_t>(static_cast<const char*>(t.data_ptr()) -
-                                                 static_cast<const char*>(t.storage().data()));
+    const auto offset =
+        static_cast<std::size_t>(static_cast<const char*>(t.data_ptr()) - static_cast<const char*>(t.storage().data()));
     const bool fits = t.storage().nbytes() % item == 0 && offset % item == 0;
     const Tensor stored = fits ? t : t.clone();
     const auto elements = static_cast<int64_t>(stored.storage().nbytes() / item);

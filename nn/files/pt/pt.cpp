@@ -57,8 +57,7 @@ class Storages {
     check(!__builtin_mul_overflow(info.numel, item_size(info.dtype), &needed), file_, ": storage ", info.key,
           " would have ", info.numel, " elements");
     const Tensor bytes = bytes_of(info.key);
-    check(bytes.numel() == needed, file_, ": storage ", info.key, " has ", bytes.numel(), " bytes, expected ",
-          needed);
+    check(bytes.numel() == needed, file_, ": storage ", info.key, " has ", bytes.numel(), " bytes, expected ", needed);
     Tensor out = from_blob(
         bytes.data_ptr(), {info.numel}, [bytes](void*) {}, TensorOptions(info.dtype));
     pt::check_bools(out, info.key, file_);
@@ -88,8 +87,8 @@ IValue load(pt::ZipReader zip, const std::string& file, const optional<Device>& 
   if (zip.find(root + "byteorder", entry))
     check(zip.text(entry) == "little", file, ": its elements are not little-endian");
   check(zip.find(root + "data.pkl", entry), file, ": lacks data.pkl");
-  check(entry.bytes <= pt::kMostPickleBytes, file, ": the pickle has ", entry.bytes,
-        " bytes, more than the limit of ", pt::kMostPickleBytes);
+  check(entry.bytes <= pt::kMostPickleBytes, file, ": the pickle has ", entry.bytes, " bytes, more than the limit of ",
+        pt::kMostPickleBytes);
   const std::string pickle = zip.text(entry);
   Storages storages(zip, root + "data/", file, device);
   const pt::StorageReader reader = [&](const pt::StorageInfo& info) { return storages.read(info); };
@@ -135,8 +134,7 @@ IValue load_pt(const std::string& path, const optional<Device>& device) {
   }
   return load(pt::ZipReader::open(path), path, device);
 }
-IValue parse_pt(const void* data, std::size_t bytes, const std::string& name,
-                const optional<Device>& device) {
+IValue parse_pt(const void* data, std::size_t bytes, const std::string& name, const optional<Device>& device) {
   const std::string_view all(static_cast<const char*>(data), bytes);
   if (pt::legacy_start(all) != 0) return pt::parse_legacy(all, name, device);
   return load(pt::ZipReader::of_memory(data, bytes, name), name, device);

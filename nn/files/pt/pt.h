@@ -23,8 +23,7 @@ namespace serialize {
 /// numbers outside of tensors, on dictionaries with keys other than strings and numbers, and on more than 100 levels.
 IValue load_pt(const std::string& path, const optional<Device>& device = nullopt);
 /// The same for a file in memory; `name` replaces the path in messages.
-IValue parse_pt(const void* data, std::size_t bytes, const std::string& name,
-                const optional<Device>& device = nullopt);
+IValue parse_pt(const void* data, std::size_t bytes, const std::string& name, const optional<Device>& device = nullopt);
 
 /// Writes a file that torch.load(path, weights_only=True) reads. It appears complete or not at all. Tensors that share
 /// a storage share it in the file; a view is therefore saved with all of its storage, as by PyTorch. Throws Error on

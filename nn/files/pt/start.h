@@ -13,15 +13,13 @@ inline constexpr std::size_t kStartSize = 24;
 inline std::size_t legacy_start(std::string_view file) {
   constexpr std::string_view magic = "\x8a\x0al\xfc\x9c\x46\xf9\x20\x6a\xa8P\x19.";
   if (file.size() < 3 || file[0] != '\x80' || file[1] < 2 || file[1] > 5) return 0;
-  const std::size_t begin = file[2] == '\x95' ? std::min<std::size_t>(11, file.size())
-                                              : 2;  // since protocol 4 after the length of a frame
+  const std::size_t begin =
+      file[2] == '\x95' ? std::min<std::size_t>(11, file.size()) : 2;  // since protocol 4 after the length of a frame
   return file.substr(begin).starts_with(magic) ? begin + magic.size() : 0;
 }
 
 /// Whether a file that starts with these bytes, at most kStartSize, is a zip archive or an old file. No safetensors file is
 /// one: its header would be longer than that format allows.
-inline bool starts_as_pt(std::string_view start) {
-  return start.starts_with("PK\x03\x04") || legacy_start(start) != 0;
-}
+inline bool starts_as_pt(std::string_view start) { return start.starts_with("PK\x03\x04") || legacy_start(start) != 0; }
 
 }  // namespace tandem::serialize::pt

@@ -54,8 +54,7 @@ OrderedDict<std::string, Tensor> state_dict_of(const IValue& value, const std::s
     at = IValue(entry_of(at.toGenericDict(), part));
     begin = end + 1;
   }
-  check(at.isGenericDict(), "state dict: expected a dictionary of tensors, got a value of type ",
-        at.type_name());
+  check(at.isGenericDict(), "state dict: expected a dictionary of tensors, got a value of type ", at.type_name());
   OrderedDict<std::string, Tensor> out("Entry");
   for (const auto& entry : at.toGenericDict()) {
     if (!entry.value().isTensor())

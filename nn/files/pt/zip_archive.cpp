@@ -54,8 +54,7 @@ ZipReader::ZipReader(zip* archive, uint64_t bytes, std::string file)
     : archive_(archive, zip_discard), file_bytes_(bytes), file_(std::move(file)) {}
 
 ZipReader ZipReader::open(const std::string& path) {
-  const int fd =
-      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // O_NONBLOCK: do not wait for a pipe
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // O_NONBLOCK: do not wait for a pipe
   check(fd >= 0, path, ": cannot be opened: ", std::strerror(errno));
   struct stat info {};
   if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
@@ -70,8 +69,7 @@ ZipReader ZipReader::open(const std::string& path) {
   zip* archive = zip_fdopen(fd, ZIP_CHECKCONS, &code);  // takes fd over if it succeeds
   if (archive == nullptr) {
     ::close(fd);
-    fail(path,
-         ": is not a zip archive, as PyTorch writes since version 1.6 and numpy.savez: ", text_of(code));
+    fail(path, ": is not a zip archive, as PyTorch writes since version 1.6 and numpy.savez: ", text_of(code));
   }
   return {archive, static_cast<uint64_t>(info.st_size), path};
 }
@@ -85,8 +83,7 @@ ZipReader ZipReader::of_memory(const void* data, std::size_t bytes, const std::s
   zip* archive = zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error);
   if (archive == nullptr) {
     zip_source_free(source);
-    fail(name,
-         ": is not a zip archive, as PyTorch writes since version 1.6 and numpy.savez: ", text_of(&error));
+    fail(name, ": is not a zip archive, as PyTorch writes since version 1.6 and numpy.savez: ", text_of(&error));
   }
   zip_error_fini(&error);
   return {archive, bytes, name};
@@ -127,8 +124,7 @@ bool ZipReader::find(const std::string& name, Entry& entry, bool deflated) {
 
 ZipReader::Parts::Parts(const ZipReader& zip, const Entry& entry)
     : zip_(zip), entry_(entry), file_(zip_fopen_index(zip.archive_.get(), entry.index, 0), zip_fclose) {
-  check(file_ != nullptr, zip.file_, ": entry ", entry.index,
-        " cannot be read: ", zip_strerror(zip.archive_.get()));
+  check(file_ != nullptr, zip.file_, ": entry ", entry.index, " cannot be read: ", zip_strerror(zip.archive_.get()));
 }
 
 void ZipReader::Parts::read(void* to, uint64_t bytes) {
@@ -147,8 +143,8 @@ void ZipReader::Parts::finish() {
   const zip_int64_t got = zip_fread(file_.get(), &end, 1);
   if (got == 0 || (got < 0 && ignores_sums())) return;
   check(got < 0, zip_.file_, ": entry ", entry_.index, " is longer than the archive says");
-  fail(zip_.file_, ": entry ", entry_.index, " is damaged: ", zip_file_strerror(file_.get()), " (",
-       kIgnoreSums, "=1 ignores checksums)");
+  fail(zip_.file_, ": entry ", entry_.index, " is damaged: ", zip_file_strerror(file_.get()), " (", kIgnoreSums,
+       "=1 ignores checksums)");
 }
 
 void ZipReader::read(const Entry& entry, void* to) const {
@@ -182,11 +178,11 @@ struct ZipWriter::Output {
   zip_int64_t run(void* data, zip_uint64_t bytes, zip_source_cmd_t command) {
     switch (command) {
       case ZIP_SOURCE_SUPPORTS:
-        return zip_source_make_command_bitmap(
-            ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT, ZIP_SOURCE_ERROR,
-            ZIP_SOURCE_FREE, ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL, ZIP_SOURCE_BEGIN_WRITE,
-            ZIP_SOURCE_COMMIT_WRITE, ZIP_SOURCE_ROLLBACK_WRITE, ZIP_SOURCE_WRITE, ZIP_SOURCE_SEEK_WRITE,
-            ZIP_SOURCE_TELL_WRITE, ZIP_SOURCE_REMOVE, -1);
+        return zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT,
+                                              ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE, ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL,
+                                              ZIP_SOURCE_BEGIN_WRITE, ZIP_SOURCE_COMMIT_WRITE,
+                                              ZIP_SOURCE_ROLLBACK_WRITE, ZIP_SOURCE_WRITE, ZIP_SOURCE_SEEK_WRITE,
+                                              ZIP_SOURCE_TELL_WRITE, ZIP_SOURCE_REMOVE, -1);
       case ZIP_SOURCE_WRITE:
         write(static_cast<const char*>(data), bytes);
         return static_cast<zip_int64_t>(bytes);
@@ -290,8 +286,7 @@ void ZipWriter::add(const std::string& name, const std::vector<std::string_view>
   const auto at = static_cast<zip_uint64_t>(index);
   check(zip_set_file_compression(archive_, at, deflated ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0) == 0,
         "zip: ", zip_strerror(archive_));
-  check(zip_file_set_mtime(archive_, at, 0, 0) == 0,
-        "zip: ", zip_strerror(archive_));  // the same bytes every time
+  check(zip_file_set_mtime(archive_, at, 0, 0) == 0, "zip: ", zip_strerror(archive_));  // the same bytes every time
 }
 
 void ZipWriter::finish() {

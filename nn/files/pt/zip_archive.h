@@ -85,9 +85,7 @@ class ZipWriter {
 /// A sink in memory.
 class ZipBytes final : public ZipSink {
  public:
-  void append(const void* data, std::size_t bytes) override {
-    text.append(static_cast<const char*>(data), bytes);
-  }
+  void append(const void* data, std::size_t bytes) override { text.append(static_cast<const char*>(data), bytes); }
   void overwrite(uint64_t offset, const void* data, std::size_t bytes) override;
   std::string text{};
 };

@@ -40,8 +40,7 @@ Tensor as_bytes(const Tensor& image) {
 Tensor with_channels_first(const Tensor& image, const std::string& format) {
   check(format == "CHW" || format == "HWC" || format == "HW", "add_image: dataformats '", format,
         "'; expected CHW, HWC or HW");
-  check(image.dim() == static_cast<int64_t>(format.size()), "add_image: dataformats ", format, ", got ",
-        image);
+  check(image.dim() == static_cast<int64_t>(format.size()), "add_image: dataformats ", format, ", got ", image);
   if (format == "HW") return image.unsqueeze(0);
   return format == "HWC" ? image.permute({2, 0, 1}) : image;
 }
@@ -104,20 +103,17 @@ SummaryWriter::SummaryWriter(const std::string& log_dir, const SummaryWriterOpti
 
 SummaryWriter::~SummaryWriter() = default;
 
-void SummaryWriter::add_scalar(const std::string& tag, double value, int64_t step,
-                               optional<double> walltime) {
+void SummaryWriter::add_scalar(const std::string& tag, double value, int64_t step, optional<double> walltime) {
   impl_->add(impl_->folder, step, walltime, Message().text(1, tag).single(2, value));
 }
 
-void SummaryWriter::add_scalar(const std::string& tag, const Tensor& value, int64_t step,
-                               optional<double> walltime) {
+void SummaryWriter::add_scalar(const std::string& tag, const Tensor& value, int64_t step, optional<double> walltime) {
   check(value.numel() == 1, "add_scalar: expected one value, got ", value);
   add_scalar(tag, value.detach().to(kDouble).item<double>(), step, walltime);
 }
 
-void SummaryWriter::add_scalars(const std::string& main_tag,
-                                const std::vector<std::pair<std::string, double>>& values, int64_t step,
-                                optional<double> walltime) {
+void SummaryWriter::add_scalars(const std::string& main_tag, const std::vector<std::pair<std::string, double>>& values,
+                                int64_t step, optional<double> walltime) {
   const double time = walltime ? *walltime : now();
   for (const auto& item : values) {
     std::string name = main_tag + "_" + item.first;
@@ -137,26 +133,24 @@ void SummaryWriter::add_histogram(const std::string& tag, const Tensor& values, 
   impl_->add(impl_->folder, step, walltime, Message().text(1, tag).message(5, message));
 }
 
-void SummaryWriter::add_image(const std::string& tag, const Tensor& image, int64_t step,
-                              optional<double> walltime, const std::string& dataformats) {
+void SummaryWriter::add_image(const std::string& tag, const Tensor& image, int64_t step, optional<double> walltime,
+                              const std::string& dataformats) {
   NoGradGuard guard;
   const Tensor bytes = as_bytes(with_channels_first(image.detach(), dataformats));
   impl_->add(impl_->folder, step, walltime, Message().text(1, tag).message(4, image_message(bytes)));
 }
 
-void SummaryWriter::add_images(const std::string& tag, const Tensor& images, int64_t step,
-                               optional<double> walltime, const std::string& dataformats) {
+void SummaryWriter::add_images(const std::string& tag, const Tensor& images, int64_t step, optional<double> walltime,
+                               const std::string& dataformats) {
   NoGradGuard guard;
   check(dataformats == "NCHW" || dataformats == "NHWC", "add_images: dataformats '", dataformats,
         "'; expected NCHW or NHWC");
   check(images.dim() == 4 && images.size(0) > 0, "add_images: dataformats ", dataformats, ", got ", images);
   const Tensor first = dataformats == "NHWC" ? images.detach().permute({0, 3, 1, 2}) : images.detach();
-  impl_->add(impl_->folder, step, walltime,
-             Message().text(1, tag).message(4, image_message(grid(as_bytes(first)))));
+  impl_->add(impl_->folder, step, walltime, Message().text(1, tag).message(4, image_message(grid(as_bytes(first)))));
 }
 
-void SummaryWriter::add_text(const std::string& tag, const std::string& text, int64_t step,
-                             optional<double> walltime) {
+void SummaryWriter::add_text(const std::string& tag, const std::string& text, int64_t step, optional<double> walltime) {
   constexpr int kString = 7;  // DT_STRING
   Message plugin, metadata, dim, shape, tensor;
   plugin.text(1, "text");

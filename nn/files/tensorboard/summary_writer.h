@@ -33,8 +33,7 @@ class SummaryWriter {
   SummaryWriter& operator=(const SummaryWriter&) = delete;
 
   /// Tags group by what precedes the first '/'. `walltime`: seconds since 1970; default: now.
-  void add_scalar(const std::string& tag, double value, int64_t global_step = 0,
-                  optional<double> walltime = nullopt);
+  void add_scalar(const std::string& tag, double value, int64_t global_step = 0, optional<double> walltime = nullopt);
   /// `value`: a tensor with one element.
   void add_scalar(const std::string& tag, const Tensor& value, int64_t global_step = 0,
                   optional<double> walltime = nullopt);

@@ -91,9 +91,9 @@ class RendezvousStore final : public gloo::rendezvous::Store {
     const std::string value = store_.get(key, left());
     const bool is_address = !key.empty() && key.find_first_not_of("0123456789") == std::string::npos;
     if (is_address && value.size() != address_bytes_)
-      throw std::runtime_error("the address of rank " + key + " in the store has " +
-                               std::to_string(value.size()) + " bytes instead of " +
-                               std::to_string(address_bytes_) + "; do all ranks use the same Gloo?");
+      throw std::runtime_error("the address of rank " + key + " in the store has " + std::to_string(value.size()) +
+                               " bytes instead of " + std::to_string(address_bytes_) +
+                               "; do all ranks use the same Gloo?");
     return {value.begin(), value.end()};
   }
   void wait(const std::vector<std::string>& keys) override {
@@ -259,8 +259,7 @@ class GlooEngine final : public Engine {
     call.setRoot(root);
     std::vector<char*> parts;
     if (rank_ == root)
-      for (std::size_t i = 0; i < static_cast<std::size_t>(size_); ++i)
-        parts.push_back(writable(in) + i * bytes);
+      for (std::size_t i = 0; i < static_cast<std::size_t>(size_); ++i) parts.push_back(writable(in) + i * bytes);
     if (rank_ == root) call.setInputs(parts, bytes);
     call.setOutput(static_cast<char*>(out), bytes);
     guarded([&] { gloo::scatter(call); });
@@ -274,8 +273,7 @@ class GlooEngine final : public Engine {
                                       const CallOptions& options) override {
     return start(writable(data), bytes, to, true, options);
   }
-  std::unique_ptr<EngineRequest> recv(void* data, std::size_t bytes, int from,
-                                      const CallOptions& options) override {
+  std::unique_ptr<EngineRequest> recv(void* data, std::size_t bytes, int from, const CallOptions& options) override {
     return start(data, bytes, from, false, options);
   }
 
@@ -354,8 +352,7 @@ Engine* make_engine(const EngineOptions& options) {
 
 #define TANDEM_TEXT(x) #x
 #define TANDEM_VERSION_TEXT(a, b, c) "Gloo " TANDEM_TEXT(a) "." TANDEM_TEXT(b) "." TANDEM_TEXT(c)
-constexpr const char* kDescription =
-    TANDEM_VERSION_TEXT(GLOO_VERSION_MAJOR, GLOO_VERSION_MINOR, GLOO_VERSION_PATCH);
+constexpr const char* kDescription = TANDEM_VERSION_TEXT(GLOO_VERSION_MAJOR, GLOO_VERSION_MINOR, GLOO_VERSION_PATCH);
 
 }  // namespace
 

@@ -70,11 +70,10 @@ void start_library() {
   }
   MPI_Query_thread(&level);
   if (level >= MPI_THREAD_SERIALIZED) return;
-  throw std::runtime_error(
-      initialized_here
-          ? "MPI: this library does not support MPI_THREAD_SERIALIZED; use backend gloo"
-          : "MPI: the program has initialised MPI for one thread only; call MPI_Init_thread with "
-            "MPI_THREAD_MULTIPLE, or leave it to the process group");
+  throw std::runtime_error(initialized_here
+                               ? "MPI: this library does not support MPI_THREAD_SERIALIZED; use backend gloo"
+                               : "MPI: the program has initialised MPI for one thread only; call MPI_Init_thread with "
+                                 "MPI_THREAD_MULTIPLE, or leave it to the process group");
 }
 
 bool is_running() { return !given_up && !is_finalized(); }

@@ -142,10 +142,9 @@ class MpiEngine final : public Engine {
       MPI_Comm_size(MPI_COMM_WORLD, &world_size);
     }
     if (world_size < size_)
-      throw std::runtime_error("MPI: the group has " + std::to_string(size_) +
-                               " ranks, but MPI_COMM_WORLD has " + std::to_string(world_size) +
-                               "; start the processes with mpirun -n " + std::to_string(size_) +
-                               " PROGRAM, or use backend gloo");
+      throw std::runtime_error("MPI: the group has " + std::to_string(size_) + " ranks, but MPI_COMM_WORLD has " +
+                               std::to_string(world_size) + "; start the processes with mpirun -n " +
+                               std::to_string(size_) + " PROGRAM, or use backend gloo");
     const std::vector<int> ranks = exchange_world_ranks(options, own, world_size);
     // The exchange has shown that all members are here, so the call that waits for them returns.
     const std::lock_guard lock(mpi::library_mutex());
@@ -201,8 +200,7 @@ class MpiEngine final : public Engine {
     if (bytes[rank_] > 0 && in != to + own) std::memcpy(to + own, in, bytes[rank_]);
     if (total <= INT_MAX)
       return call.run([&](MPI_Comm comm, MPI_Request* request) {
-        return MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_BYTE, out, counts.data(), offsets.data(), MPI_BYTE, comm,
-                               request);
+        return MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_BYTE, out, counts.data(), offsets.data(), MPI_BYTE, comm, request);
       });
     std::size_t begin = 0;
     for (int i = 0; i < size_; begin += bytes[i], ++i) broadcast(to + begin, bytes[i], i, call);
@@ -254,8 +252,7 @@ class MpiEngine final : public Engine {
     });
     return request;
   }
-  std::unique_ptr<EngineRequest> recv(void* data, std::size_t bytes, int from,
-                                      const CallOptions& options) override {
+  std::unique_ptr<EngineRequest> recv(void* data, std::size_t bytes, int from, const CallOptions& options) override {
     auto request = std::make_unique<Request>(communicator_, bytes, false);
     request->start([&](const Bytes& size, MPI_Comm comm, MPI_Request* started) {
       return MPI_Irecv(data, size.count, size.type, from, message_tag(options), comm, started);
@@ -269,9 +266,7 @@ class MpiEngine final : public Engine {
   class Call {
    public:
     Call(MpiEngine& engine, const char* operation, const CallOptions& options)
-        : communicator_(*engine.communicator_),
-          operation_(operation),
-          end_(steady_clock::now() + options.timeout) {}
+        : communicator_(*engine.communicator_), operation_(operation), end_(steady_clock::now() + options.timeout) {}
     template <class Start>
     void run(const Start& start) {
       mpi::Pending pending(operation_);
@@ -293,9 +288,7 @@ class MpiEngine final : public Engine {
     const steady_clock::time_point end_;
   };
 
-  static std::size_t item_bytes(tandem::ScalarType dtype) {
-    return static_cast<std::size_t>(tandem::item_size(dtype));
-  }
+  static std::size_t item_bytes(tandem::ScalarType dtype) { return static_cast<std::size_t>(tandem::item_size(dtype)); }
   template <class Run>
   static void in_parts(void* data, std::size_t count, std::size_t item, const Run& run) {
     for (std::size_t begin = 0; begin < count; begin += kPart / item)
@@ -303,9 +296,7 @@ class MpiEngine final : public Engine {
   }
   static void broadcast(void* data, std::size_t bytes, int root, Call& call) {
     in_parts(data, bytes, 1, [&](void* part, int n) {
-      call.run([&](MPI_Comm comm, MPI_Request* request) {
-        return MPI_Ibcast(part, n, MPI_BYTE, root, comm, request);
-      });
+      call.run([&](MPI_Comm comm, MPI_Request* request) { return MPI_Ibcast(part, n, MPI_BYTE, root, comm, request); });
     });
   }
   /// MPI's tags are smaller. The largest is all_to_all's.
@@ -324,8 +315,8 @@ Engine* make_engine(const EngineOptions& options) { return new MpiEngine(options
 #define TANDEM_VERSION_TEXT(name, a, b, c) name " " TANDEM_TEXT(a) "." TANDEM_TEXT(b) c
 #ifdef OPEN_MPI
 #define TANDEM_RELEASE(x) "." TANDEM_TEXT(x)
-constexpr const char* kDescription = TANDEM_VERSION_TEXT("Open MPI", OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
-                                                         TANDEM_RELEASE(OMPI_RELEASE_VERSION));
+constexpr const char* kDescription =
+    TANDEM_VERSION_TEXT("Open MPI", OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, TANDEM_RELEASE(OMPI_RELEASE_VERSION));
 #else
 constexpr const char* kDescription = TANDEM_VERSION_TEXT("MPI", MPI_VERSION, MPI_SUBVERSION, "");
 #endif

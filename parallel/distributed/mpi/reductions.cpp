@@ -100,8 +100,7 @@ MPI_User_function* own_function(ScalarType dtype, ReduceOp op) {
 }  // namespace
 
 Reduction reduction(ScalarType dtype, ReduceOp op) {
-  if (reduce_function(dtype, op) == nullptr)
-    throw std::runtime_error("MPI: the dtype does not have this reduction");
+  if (reduce_function(dtype, op) == nullptr) throw std::runtime_error("MPI: the dtype does not have this reduction");
   const MPI_Datatype type = type_of(dtype);
   MPI_User_function* const function = own_function(dtype, op);
   if (function == nullptr) return {type, dtype == ScalarType::Bool ? op_of_bools(op) : op_of_numbers(op)};

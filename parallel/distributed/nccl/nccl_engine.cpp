@@ -103,8 +103,7 @@ class Request final : public EngineRequest {
   void wait(milliseconds timeout) override {
     for (const auto end = steady_clock::now() + timeout; !test();) {
       if (steady_clock::now() >= end)
-        throw std::runtime_error("nccl: message did not finish within " + std::to_string(timeout.count()) +
-                                 " ms");
+        throw std::runtime_error("nccl: message did not finish within " + std::to_string(timeout.count()) + " ms");
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
   }
@@ -123,8 +122,7 @@ int choose_device(const EngineOptions& options) {
                              "; use backend gloo");
   if (device < 0) nccl::check(cudaGetDevice(&device), "cudaGetDevice");
   if (device >= count)
-    throw std::runtime_error("nccl: there is no device " + std::to_string(device) + ", only " +
-                             std::to_string(count));
+    throw std::runtime_error("nccl: there is no device " + std::to_string(device) + ", only " + std::to_string(count));
   return device;
 }
 
@@ -132,8 +130,7 @@ int choose_device(const EngineOptions& options) {
 void choose_interface(const std::string& interface) {
   in6_addr parsed;
   const char* text = interface.c_str();
-  if (interface.empty() || inet_pton(AF_INET, text, &parsed) == 1 || inet_pton(AF_INET6, text, &parsed) == 1)
-    return;
+  if (interface.empty() || inet_pton(AF_INET, text, &parsed) == 1 || inet_pton(AF_INET6, text, &parsed) == 1) return;
   setenv("NCCL_SOCKET_IFNAME", ("=" + interface).c_str(), 0);
 }
 
@@ -148,9 +145,8 @@ ncclUniqueId exchange_id(const EngineOptions& options) {
   }
   const std::string value = options.store->get("nccl/id", options.timeout);
   if (value.size() != sizeof(id.internal))
-    throw std::runtime_error("nccl: rank 0 published an id of " + std::to_string(value.size()) +
-                             " bytes, expected " + std::to_string(sizeof(id.internal)) +
-                             "; do all ranks use the same NCCL?");
+    throw std::runtime_error("nccl: rank 0 published an id of " + std::to_string(value.size()) + " bytes, expected " +
+                             std::to_string(sizeof(id.internal)) + "; do all ranks use the same NCCL?");
   std::memcpy(id.internal, value.data(), sizeof(id.internal));
   return id;
 }
@@ -160,8 +156,7 @@ class NcclEngine final : public Engine {
   explicit NcclEngine(const EngineOptions& options) : rank_(options.rank), size_(options.size) {
     const int device = choose_device(options);
     choose_interface(options.interface);
-    communicator_ =
-        std::make_shared<nccl::Communicator>(device, rank_, size_, exchange_id(options), options.timeout);
+    communicator_ = std::make_shared<nccl::Communicator>(device, rank_, size_, exchange_id(options), options.timeout);
     const nccl::DeviceGuard guard(device);
     nccl::check(cudaMalloc(&token_, 1), "cudaMalloc");
   }
@@ -170,8 +165,7 @@ class NcclEngine final : public Engine {
     cudaFree(token_);
   }
 
-  void all_reduce(void* data, std::size_t count, ScalarType dtype, ReduceOp op,
-                  const CallOptions& options) override {
+  void all_reduce(void* data, std::size_t count, ScalarType dtype, ReduceOp op, const CallOptions& options) override {
     const ncclDataType_t type = type_of(dtype);
     const ncclRedOp_t as = op_of(op, dtype == ScalarType::Bool);
     submit("all_reduce", options, [&](ncclComm_t comm, cudaStream_t stream) {
@@ -201,8 +195,7 @@ class NcclEngine final : public Engine {
       char* to = static_cast<char*>(out);
       for (int i = 0; i < size_; to += bytes[i], ++i)
         if (bytes[i] > 0)
-          group.add(
-              ncclBroadcast(i == rank_ ? in : to, to, bytes[i], ncclUint8, i, group.comm, group.stream));
+          group.add(ncclBroadcast(i == rank_ ? in : to, to, bytes[i], ncclUint8, i, group.comm, group.stream));
     });
   }
   void all_to_all(const void* in, const std::size_t* in_bytes, void* out, const std::size_t* out_bytes,
@@ -241,8 +234,7 @@ class NcclEngine final : public Engine {
     submit_group("send", options, [&](Group& group) { group.send(data, bytes, to); });
     return std::make_unique<Request>(communicator_, stream_of(options));
   }
-  std::unique_ptr<EngineRequest> recv(void* data, std::size_t bytes, int from,
-                                      const CallOptions& options) override {
+  std::unique_ptr<EngineRequest> recv(void* data, std::size_t bytes, int from, const CallOptions& options) override {
     submit_group("recv", options, [&](Group& group) { group.receive(data, bytes, from); });
     return std::make_unique<Request>(communicator_, stream_of(options));
   }
@@ -272,8 +264,7 @@ class NcclEngine final : public Engine {
 
   template <class Call>
   void submit(const char* operation, const CallOptions& options, const Call& call) {
-    communicator_->submit(operation, options.timeout,
-                          [&](ncclComm_t comm) { return call(comm, stream_of(options)); });
+    communicator_->submit(operation, options.timeout, [&](ncclComm_t comm) { return call(comm, stream_of(options)); });
   }
   template <class Fill>
   void submit_group(const char* operation, const CallOptions& options, const Fill& fill) {

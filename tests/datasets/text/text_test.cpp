@@ -40,8 +40,7 @@ struct Files {
     for (uint32_t b = 0; b < 256; ++b) {
       const bool printable = (b >= 0x21 && b <= 0x7E) || (b >= 0xA1 && b != 0xAD);
       const std::string character = utf8(printable ? b : others++);
-      json += (b == 0 ? "\"" : ", \"") +
-              (character == "\"" || character == "\\" ? "\\" + character : character) +
+      json += (b == 0 ? "\"" : ", \"") + (character == "\"" || character == "\\" ? "\\" + character : character) +
               "\": " + std::to_string(b);
     }
     for (std::size_t i = 0; i < merges.size(); ++i) {
@@ -69,16 +68,14 @@ std::string base64(const std::string& bytes) {
     uint32_t bits = 0;
     for (std::size_t i = 0; i < 3; ++i)
       bits = bits << 8 | (at + i < bytes.size() ? static_cast<uint8_t>(bytes[at + i]) : 0);
-    for (std::size_t i = 0; i < 4; ++i)
-      out += i <= bytes.size() - at ? digits[bits >> (18 - 6 * i) & 63] : '=';
+    for (std::size_t i = 0; i < 4; ++i) out += i <= bytes.size() - at ? digits[bits >> (18 - 6 * i) & 63] : '=';
   }
   return out;
 }
 
 std::string tiktoken_lines() {
   std::string out;
-  for (int b = 0; b < 256; ++b)
-    out += base64(std::string(1, static_cast<char>(b))) + " " + std::to_string(b) + "\n";
+  for (int b = 0; b < 256; ++b) out += base64(std::string(1, static_cast<char>(b))) + " " + std::to_string(b) + "\n";
   return out + base64("ab") + " 256\n" + base64("abc") + " 257\n" + base64("xyz") + " 258\n";
 }
 
@@ -87,9 +84,9 @@ std::string tiktoken_lines() {
 TEST_CASE("words are split as by GPT-2") {
   CHECK(words_of("").empty());
   CHECK(words_of("Hello world's end") == Words{"Hello", " world", "'s", " end"});
-  CHECK(words_of("I'll they've we're I'm I'd don't 'tis 'S 'r") ==
-        Words{"I", "'ll", " they", "'ve", " we", "'re", " I", "'m", " I", "'d", " don", "'t", " '", "tis",
-              " '", "S", " '", "r"});
+  CHECK(words_of("I'll they've we're I'm I'd don't 'tis 'S 'r") == Words{"I", "'ll", " they", "'ve", " we", "'re", " I",
+                                                                         "'m", " I", "'d", " don", "'t", " '", "tis",
+                                                                         " '", "S", " '", "r"});
   CHECK(words_of("abc123 4.5e6!?") == Words{"abc", "123", " 4", ".", "5", "e", "6", "!?"});
   CHECK(words_of("a  b   c ") == Words{"a", " ", " b", "  ", " c", " "});
   CHECK(words_of("a\n\n b\t\tc\n") == Words{"a", "\n\n", " b", "\t", "\t", "c", "\n"});
@@ -157,8 +154,7 @@ TEST_CASE("BytePairTokenizer: broken files are refused") {
   };
   CHECK(with_extra("").find("vocab.json") != std::string::npos);
   CHECK(with_extra(", \"zz\": 3}").find("two tokens have the number 3") != std::string::npos);
-  CHECK(with_extra(", \"zz\": 99999999999}").find("token 99999999999, expected at most 4194303") !=
-        std::string::npos);
+  CHECK(with_extra(", \"zz\": 99999999999}").find("token 99999999999, expected at most 4194303") != std::string::npos);
   CHECK(with_extra(", \"low\": 700}").find("a token occurs twice") != std::string::npos);
   CHECK(with_extra(", \"\": 700}").find("token 700 is empty") != std::string::npos);
 }
@@ -178,8 +174,7 @@ TEST_CASE("BytePairTokenizer: broken merges are refused") {
   Files f;
   f.json = "{\"a\": 1";
   CHECK(f.refusal().find("byte 0 has no token") != std::string::npos);
-  CHECK_THROWS_WITH_AS(BytePairTokenizer::from_files(f.folder / "none", f.folder / "none"), Contains("none"),
-                       Error);
+  CHECK_THROWS_WITH_AS(BytePairTokenizer::from_files(f.folder / "none", f.folder / "none"), Contains("none"), Error);
 }
 
 TEST_CASE("BytePairTokenizer: a file of tiktoken") {
@@ -188,8 +183,7 @@ TEST_CASE("BytePairTokenizer: a file of tiktoken") {
   const auto tokenizer = BytePairTokenizer::from_tiktoken(folder / "a.bpe", {{"<end>", 300}});
   CHECK(tokenizer.size() == 301);
   CHECK(tokenizer.encode("abcab") == std::vector<int64_t>{257, 256});
-  CHECK(tokenizer.encode("xyz") ==
-        std::vector<int64_t>{258});  // no merge leads there, but the word is a token
+  CHECK(tokenizer.encode("xyz") == std::vector<int64_t>{258});  // no merge leads there, but the word is a token
   CHECK(tokenizer.encode("xyza") == std::vector<int64_t>{'x', 'y', 'z', 'a'});
   CHECK(tokenizer.encode_with_special("ab<end>") == std::vector<int64_t>{256, 300});
   CHECK(tokenizer.decode({257, 300}) == "abc<end>");
@@ -207,8 +201,7 @@ TEST_CASE("BytePairTokenizer: a file of tiktoken") {
   CHECK(refusal("enp6 99999999999999").find("rank") != std::string::npos);
   CHECK(refusal("enp6 999999999").find("expected at most 4194303") != std::string::npos);
   CHECK(refusal("enp6").find("expected two words") != std::string::npos);
-  CHECK_THROWS_WITH_AS(BytePairTokenizer::from_tiktoken(folder / "a.bpe", {{"x", 5}}), Contains("number 5"),
-                       Error);
+  CHECK_THROWS_WITH_AS(BytePairTokenizer::from_tiktoken(folder / "a.bpe", {{"x", 5}}), Contains("number 5"), Error);
 }
 
 TEST_CASE("CharTokenizer") {
@@ -261,9 +254,7 @@ TEST_CASE("windows of a file in the loaders") {
 
 namespace {
 
-bool mentions(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 Words pieces_of(const std::string& path, Cut cut, std::size_t bytes) {
   Words out;

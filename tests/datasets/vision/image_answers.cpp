@@ -18,9 +18,7 @@ namespace {
 
 Tensor answer(const std::string& function, const std::string& path, const std::vector<double>& numbers) {
   const auto number = [&](std::size_t i) { return numbers.at(i); };
-  const auto size = [&] {
-    return ImageSize{static_cast<int64_t>(number(0)), static_cast<int64_t>(number(1))};
-  };
+  const auto size = [&] { return ImageSize{static_cast<int64_t>(number(0)), static_cast<int64_t>(number(1))}; };
   if (function == "read_gray") return read_image(path, {.mode = ImageReadMode::kGray});
   const Tensor image = read_image(path);
   if (function == "read") return image;

@@ -55,8 +55,7 @@ std::string with_exif(const std::string& jpeg, const std::string& tiff) {
 
 TEST_CASE("PNG: colour and grey images of any strides read back unchanged") {
   TempFolder folder;
-  for (const Tensor& image :
-       {ramp(3, 5, 4), ramp(1, 2, 9), ramp(5, 4, 3).permute({2, 0, 1}), ramp(1, 1, 1)}) {
+  for (const Tensor& image : {ramp(3, 5, 4), ramp(1, 2, 9), ramp(5, 4, 3).permute({2, 0, 1}), ramp(1, 1, 1)}) {
     write_png(image, folder / "a.png");
     const Tensor back = read_image(folder / "a.png", {.mode = ImageReadMode::kUnchanged});
     CHECK(back.is_contiguous());
@@ -75,30 +74,27 @@ TEST_CASE("grey becomes RGB, and RGB becomes grey by luma") {
 }
 
 TEST_CASE("tensors that are no images, and qualities, are refused") {
-  CHECK_THROWS_WITH_AS(encode_png(zeros({3, 2, 2})),
-                       Contains("expected a uint8 image [1, H, W] or [3, H, W]"), Error);
+  CHECK_THROWS_WITH_AS(encode_png(zeros({3, 2, 2})), Contains("expected a uint8 image [1, H, W] or [3, H, W]"), Error);
   CHECK_THROWS_WITH_AS(encode_png(ramp(2, 2, 2)), Contains("encode_png"), Error);
   CHECK_THROWS_WITH_AS(encode_png(ramp(3, 0, 2)), Contains("2 x 0 pixels"), Error);
   CHECK_THROWS_WITH_AS(encode_jpeg(ramp(3, 2, 2), 0), Contains("quality 0; expected 1 to 100"), Error);
   if (has_jpeg())
-    CHECK_THROWS_WITH_AS(encode_jpeg(full({1, 1, 65501}, 0, kByte)), Contains("expected 1 to 65500 per side"),
-                         Error);
+    CHECK_THROWS_WITH_AS(encode_jpeg(full({1, 1, 65501}, 0, kByte)), Contains("expected 1 to 65500 per side"), Error);
 }
 
 TEST_CASE("files over the limits are refused before they are decoded") {
   const std::string file = encode_png(ramp(3, 20, 30));
-  CHECK(decoding_error(file, {.most_pixels_a_side = 29}) ==
-        "a.jpg: 30 x 20 pixels; expected 1 to 29 per side");
+  CHECK(decoding_error(file, {.most_pixels_a_side = 29}) == "a.jpg: 30 x 20 pixels; expected 1 to 29 per side");
   CHECK(decoding_error(file, {.most_pixels = 599}) == "a.jpg: 30 x 20 pixels; expected at most 599 in total");
   CHECK(decoding_error(file, {.most_pixels = 600}) == "");
   TempFolder folder;
   write_file(folder / "a.png", file);
-  CHECK_THROWS_WITH_AS(read_image(folder / "a.png", {.most_file_bytes = file.size() - 1}),
-                       Contains("may have at most"), Error);
+  CHECK_THROWS_WITH_AS(read_image(folder / "a.png", {.most_file_bytes = file.size() - 1}), Contains("may have at most"),
+                       Error);
   CHECK_THROWS_WITH_AS(read_image(folder / "none.png"), Contains("none.png"), Error);
   write_file(folder / "a.png", "text");
-  CHECK_THROWS_WITH_AS(read_image(folder / "a.png"),
-                       Contains("a.png: another kind of file; expected a PNG or JPEG"), Error);
+  CHECK_THROWS_WITH_AS(read_image(folder / "a.png"), Contains("a.png: another kind of file; expected a PNG or JPEG"),
+                       Error);
 }
 
 TEST_CASE("JPEG") {
@@ -134,9 +130,8 @@ TEST_CASE("JPEG") {
     for (char k = 0; k < 12; ++k)
       for (const bool big : {false, true}) {
         const std::string turned = with_exif(file, exif(big, k));
-        CHECK_MESSAGE(
-            decode_image(turned, "a").equal(upright[k <= 8 ? static_cast<std::size_t>(k) : 0].contiguous()),
-            int{k});
+        CHECK_MESSAGE(decode_image(turned, "a").equal(upright[k <= 8 ? static_cast<std::size_t>(k) : 0].contiguous()),
+                      int{k});
         CHECK(decode_image(turned, "a", {.apply_exif_orientation = false}).equal(plain));
       }
     const std::string whole = exif(false, 6);
@@ -156,10 +151,8 @@ TEST_CASE("JPEG") {
   }
   SUBCASE("a file truncated anywhere is refused, bytes after the end are ignored") {
     const std::string file = encode_jpeg(smooth(3, 20, 20));
-    for (std::size_t cut = 0; cut < file.size(); ++cut)
-      CHECK_MESSAGE(decoding_error(file.substr(0, cut)) != "", cut);
-    CHECK(decoding_error(file.substr(0, file.size() - 40)) ==
-          "a.jpg: broken JPEG: Premature end of JPEG file");
+    for (std::size_t cut = 0; cut < file.size(); ++cut) CHECK_MESSAGE(decoding_error(file.substr(0, cut)) != "", cut);
+    CHECK(decoding_error(file.substr(0, file.size() - 40)) == "a.jpg: broken JPEG: Premature end of JPEG file");
     CHECK(decoding_error(file + "more") == "");
     const std::string progressive = read_file(kFolder + "/progressive.jpg");
     for (std::size_t cut = 0; cut < progressive.size(); ++cut)
@@ -180,8 +173,7 @@ TEST_CASE("JPEG") {
     CHECK(changed(frame + 1, '\xc3').starts_with("a.jpg: broken JPEG: Unsupported JPEG process"));
     CHECK(changed(table + 5, '\xff').starts_with("a.jpg: broken JPEG: Bogus Huffman table"));
     CHECK(decoding_error(std::string("\xff\xd8\xff\xd9", 4)).find("broken JPEG") != std::string::npos);
-    for (std::size_t at = 2; at < file.size(); ++at)
-      changed(at, static_cast<char>(file[at] ^ 0x55));  // no crash
+    for (std::size_t at = 2; at < file.size(); ++at) changed(at, static_cast<char>(file[at] ^ 0x55));  // no crash
   }
   SUBCASE("a file of very many scans is refused") {
     // One sequential scan for each channel, the last one repeated.

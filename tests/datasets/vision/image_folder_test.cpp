@@ -55,8 +55,7 @@ struct Cifar10Files {
   explicit Cifar10Files(const std::string& below = "") {
     fs::create_directories(folder / below);
     for (int k = 0; k < 5; ++k)
-      write_file(folder / below + "/data_batch_" + std::to_string(k + 1) + ".bin",
-                 cifar_file(4, 10, 4 * k, false));
+      write_file(folder / below + "/data_batch_" + std::to_string(k + 1) + ".bin", cifar_file(4, 10, 4 * k, false));
     write_file(folder / below + "/test_batch.bin", cifar_file(3, 10, 100, false));
     write_file(folder / below + "/batches.meta.txt",
                "airplane\nautomobile\nbird\ncat\ndeer\ndog\nfrog\nhorse\nship\ntruck\n\n");
@@ -79,8 +78,8 @@ TEST_CASE("ImageFolder lists the classes and their files in order") {
   std::vector<std::string> names;
   for (const auto& [path, target] : set.samples())
     names.push_back(fs::path(path).lexically_relative(pets.path()).string() + " " + std::to_string(target));
-  CHECK(names == std::vector<std::string>{"cat/a.png 0", "cat/k.png 0", "cat/z.png 0", "cat/m/x.png 0",
-                                          "cat/m/y.png 0", "dog/a.png 1", "dog/b.PNG 1", "dog/c.png 1"});
+  CHECK(names == std::vector<std::string>{"cat/a.png 0", "cat/k.png 0", "cat/z.png 0", "cat/m/x.png 0", "cat/m/y.png 0",
+                                          "dog/a.png 1", "dog/b.PNG 1", "dog/c.png 1"});
   CHECK(set.size() == 8u);
   CHECK(set.targets().equal(tensor({0, 0, 0, 0, 0, 1, 1, 1}, kLong)));
   const auto example = set.get(6);
@@ -125,10 +124,9 @@ TEST_CASE("ImageFolder: empty classes, broken files, wrong folders") {
   // What a transform throws names the file, too.
   CHECK_THROWS_WITH_AS(ImageFolder(pets.path(), Compose({RandomCrop(10000)})).get(0),
                        Contains("cat/a.png: RandomCrop: 10000 x 10000 pixels of an image"), Error);
-  CHECK_THROWS_WITH_AS(ImageFolder(pets.path() + "/dog"),
-                       Contains("no subfolders; expected one for each class"), Error);
-  CHECK_THROWS_WITH_AS(ImageFolder(pets.path() + "/none"), Contains("/none: No such file or directory"),
+  CHECK_THROWS_WITH_AS(ImageFolder(pets.path() + "/dog"), Contains("no subfolders; expected one for each class"),
                        Error);
+  CHECK_THROWS_WITH_AS(ImageFolder(pets.path() + "/none"), Contains("/none: No such file or directory"), Error);
   // Folders that link to each other have no end.
   fs::create_directory_symlink(pets.path(), pets.folder / "dog/up");
   CHECK_THROWS_AS(ImageFolder(pets.path()), Error);
@@ -141,12 +139,12 @@ TEST_CASE("ImageFolder in the loaders: batches do not depend on the workers") {
   const auto run = [&](size_t workers, uint64_t seed, bool mapped) {
     const auto options = data::DataLoaderOptions(3).workers(workers).seed(seed);
     if (!mapped) {
-      auto loader = data::make_data_loader(
-          ImageFolder(pets.path(), transform).map(data::transforms::Stack<>()), options);
+      auto loader =
+          data::make_data_loader(ImageFolder(pets.path(), transform).map(data::transforms::Stack<>()), options);
       return cat(batches_of(*loader));
     }
-    auto loader = data::make_data_loader(
-        ImageFolder(pets.path()).map(transform).map(data::transforms::Stack<>()), options);
+    auto loader =
+        data::make_data_loader(ImageFolder(pets.path()).map(transform).map(data::transforms::Stack<>()), options);
     return cat(batches_of(*loader));
   };
   const Tensor alone = run(0, 1, false);
@@ -195,8 +193,7 @@ TEST_CASE("CIFAR-10") {
 TEST_CASE("CIFAR-10 in the loaders") {
   const Cifar10Files files;
   CIFAR10 set(files.folder.path());
-  auto stacked =
-      data::make_data_loader<data::samplers::SequentialSampler>(set.map(data::transforms::Stack<>()), 8);
+  auto stacked = data::make_data_loader<data::samplers::SequentialSampler>(set.map(data::transforms::Stack<>()), 8);
   CHECK(cat(batches_of(*stacked)).equal(set.images()));
   auto loader = data::make_data_loader<data::samplers::SequentialSampler>(
       set.map(Compose({RandomCrop(32, 4), ConvertImageDtype()})).map(data::transforms::Stack<>()),
@@ -237,9 +234,8 @@ TEST_CASE("CIFAR: broken files are refused") {
         }).find("data_batch_2.bin: example 10 has label 10, expected at most 9") != std::string::npos);
   CHECK(refusal([](const TempFolder& f) { fs::remove(f / "data_batch_4.bin"); }).find("data_batch_4.bin") !=
         std::string::npos);
-  CHECK(refusal([](const TempFolder& f) {
-          fs::remove(f / "data_batch_1.bin");
-        }).find("no data_batch_1.bin in ") != std::string::npos);
+  CHECK(refusal([](const TempFolder& f) { fs::remove(f / "data_batch_1.bin"); }).find("no data_batch_1.bin in ") !=
+        std::string::npos);
   CHECK(refusal([](const TempFolder& f) {
           write_file(f / "batches.meta.txt", "a\nb\n");
         }).find("2 names of classes, expected 10") != std::string::npos);

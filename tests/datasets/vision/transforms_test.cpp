@@ -66,8 +66,7 @@ TEST_CASE("resize gives Pillow's pixels") {
                              241, 85, 182, 52,  115, 241, 17,  169, 245, 141, 17,  169, 245, 141}},
        }) {
     const Tensor expected = image_of(c.levels, 1, c.height, c.width);
-    CHECK_MESSAGE(functional::resize(image, {c.height, c.width}, c.mode).equal(expected), c.height, " x ",
-                  c.width);
+    CHECK_MESSAGE(functional::resize(image, {c.height, c.width}, c.mode).equal(expected), c.height, " x ", c.width);
     const Tensor in_float = functional::resize(image.to(kFloat), {c.height, c.width}, c.mode);
     CHECK((in_float.clamp(0, 255) - expected.to(kFloat)).abs().max().item<float>() <
           (c.mode == kBicubic ? 2.0f : 1.01f));
@@ -86,21 +85,18 @@ TEST_CASE("resize of a view, and of what is no image") {
   const Tensor view = wide.transpose(1, 2).slice(2, 3, 33);
   CHECK(functional::resize(view, {17, 11}).equal(functional::resize(view.contiguous(), {17, 11})));
   CHECK_THROWS_WITH_AS(functional::resize(wide, {0, 5}), Contains("resize: size 0 x 5"), Error);
-  CHECK_THROWS_WITH_AS(functional::resize(wide, {5, (1 << 24) + 1}),
-                       Contains("expected 1 to 16777216 per side"), Error);
-  CHECK_THROWS_WITH_AS(functional::resize(wide, {1 << 17, 1 << 16}), Contains("at most 268435456 pixels"),
+  CHECK_THROWS_WITH_AS(functional::resize(wide, {5, (1 << 24) + 1}), Contains("expected 1 to 16777216 per side"),
                        Error);
-  CHECK_THROWS_WITH_AS(functional::resize(wide.to(kLong), {5, 5}),
-                       Contains("expected a uint8 or float32 image"), Error);
-  CHECK_THROWS_WITH_AS(functional::resize(zeros({2, 2}), {5, 5}), Contains("expected an image [C, H, W]"),
+  CHECK_THROWS_WITH_AS(functional::resize(wide, {1 << 17, 1 << 16}), Contains("at most 268435456 pixels"), Error);
+  CHECK_THROWS_WITH_AS(functional::resize(wide.to(kLong), {5, 5}), Contains("expected a uint8 or float32 image"),
                        Error);
+  CHECK_THROWS_WITH_AS(functional::resize(zeros({2, 2}), {5, 5}), Contains("expected an image [C, H, W]"), Error);
   CHECK_THROWS_WITH_AS(functional::resize(zeros({3, 0, 2}), {5, 5}), Contains("expected an image"), Error);
 }
 
 TEST_CASE("a part of a resized image has the pixels of the whole") {
   using enum InterpolationMode;
-  for (const Tensor& image :
-       {noise(3, 40, 30), noise(1, 30, 41).to(kFloat), noise(3, 4, 500), noise(3, 500, 1)})
+  for (const Tensor& image : {noise(3, 40, 30), noise(1, 30, 41).to(kFloat), noise(3, 4, 500), noise(3, 500, 1)})
     for (const ImageSize size : {ImageSize{20, 15}, ImageSize{31, 90}, ImageSize{30, 41}, ImageSize{9, 300}})
       for (const ImageSize part : {ImageSize{9, 9}, ImageSize{8, 15}, ImageSize{30, 41}, ImageSize{1, 1}})
         for (const auto mode : {kNearest, kBilinear, kBicubic})
@@ -126,8 +122,7 @@ TEST_CASE("crops") {
   CHECK(functional::crop(image, 1, 2, {3, 4}).equal(image.slice(1, 1, 4).slice(2, 2, 6)));
   const Tensor beyond = functional::crop(image, -1, 7, {3, 4});
   CHECK(beyond.slice(1, 1, 3).slice(2, 0, 2).equal(image.slice(1, 0, 2).slice(2, 7, 9)));
-  CHECK(beyond.to(kLong).sum().item<int64_t>() ==
-        image.slice(1, 0, 2).slice(2, 7, 9).to(kLong).sum().item<int64_t>());
+  CHECK(beyond.to(kLong).sum().item<int64_t>() == image.slice(1, 0, 2).slice(2, 7, 9).to(kLong).sum().item<int64_t>());
   CHECK(functional::crop(image, 50, 0, {2, 2}).equal(zeros({3, 2, 2}, kByte)));
   // The margin of 5 rows is divided into 2 and 3, that of 7 columns into 4 and 3: halves are rounded to even.
   CHECK(functional::center_crop(image, {2, 2}).equal(image.slice(1, 2, 4).slice(2, 4, 6)));
@@ -147,8 +142,8 @@ TEST_CASE("RandomCrop: every position occurs, also those that need the padding")
   CHECK(seen.size() == 9);
   CHECK(seen.count({0, 0, 0, 1}) == 1);
   CHECK(seen.count({4, 0, 0, 0}) == 1);
-  CHECK_THROWS_WITH_AS(applied(RandomCrop(5, 1), image, 0),
-                       Contains("RandomCrop: 5 x 5 pixels of an image of 2 x 2"), Error);
+  CHECK_THROWS_WITH_AS(applied(RandomCrop(5, 1), image, 0), Contains("RandomCrop: 5 x 5 pixels of an image of 2 x 2"),
+                       Error);
   CHECK_THROWS_AS(RandomCrop(5, -1), Error);
 }
 
@@ -197,14 +192,12 @@ TEST_CASE("flips") {
 
 TEST_CASE("colours are those of torchvision's functions") {
   const Tensor image = image_of({10, 200, 60, 100, 120, 30}, 3, 1, 2);
-  CHECK(largest_difference(functional::adjust_brightness(image, 1.5),
-                           image_of({15, 255, 90, 150, 180, 45}, 3, 1, 2)) <= 1);
-  CHECK(largest_difference(functional::adjust_contrast(image, 0.5),
-                           image_of({48, 143, 73, 93, 103, 58}, 3, 1, 2)) <= 1);
-  CHECK(largest_difference(functional::adjust_saturation(image, 2),
-                           image_of({0, 255, 69, 79, 189, 0}, 3, 1, 2)) <= 1);
-  CHECK(largest_difference(functional::adjust_hue(image, 0.25),
-                           image_of({120, 45, 10, 200, 115, 30}, 3, 1, 2)) <= 1);
+  CHECK(largest_difference(functional::adjust_brightness(image, 1.5), image_of({15, 255, 90, 150, 180, 45}, 3, 1, 2)) <=
+        1);
+  CHECK(largest_difference(functional::adjust_contrast(image, 0.5), image_of({48, 143, 73, 93, 103, 58}, 3, 1, 2)) <=
+        1);
+  CHECK(largest_difference(functional::adjust_saturation(image, 2), image_of({0, 255, 69, 79, 189, 0}, 3, 1, 2)) <= 1);
+  CHECK(largest_difference(functional::adjust_hue(image, 0.25), image_of({120, 45, 10, 200, 115, 30}, 3, 1, 2)) <= 1);
   const Tensor many = noise(3, 20, 20);
   CHECK(functional::adjust_brightness(many, 1).equal(many));
   CHECK(functional::adjust_contrast(many, 1).equal(many));
@@ -215,8 +208,7 @@ TEST_CASE("colours are those of torchvision's functions") {
   CHECK(even.equal(even[0][0][0].expand({1, 3, 3})));
   CHECK_THROWS_WITH_AS(functional::adjust_hue(many, 0.6), Contains("adjust_hue: 0.6 turns"), Error);
   CHECK_THROWS_WITH_AS(functional::adjust_contrast(many, -1), Contains("factor -1"), Error);
-  CHECK_THROWS_WITH_AS(functional::adjust_contrast(many.to(kFloat), 1), Contains("expected a uint8 image"),
-                       Error);
+  CHECK_THROWS_WITH_AS(functional::adjust_contrast(many.to(kFloat), 1), Contains("expected a uint8 image"), Error);
 }
 
 TEST_CASE("ColorJitter draws factors and orders") {
@@ -240,8 +232,7 @@ TEST_CASE("RandAugment draws changes by the sample's random numbers") {
     const Tensor out = applied(RandAugment(1, 15), image, seed);
     CHECK(out.sizes() == image.sizes());
     CHECK(applied(RandAugment(1, 15), image, seed).equal(out));
-    if (std::none_of(seen.begin(), seen.end(), [&](const Tensor& t) { return t.equal(out); }))
-      seen.push_back(out);
+    if (std::none_of(seen.begin(), seen.end(), [&](const Tensor& t) { return t.equal(out); })) seen.push_back(out);
   }
   CHECK(seen.size() == 23);  // none, nine in two directions, four without a direction
   CHECK(applied(RandAugment(0), image, 1).equal(image));
@@ -263,12 +254,11 @@ TEST_CASE("conversion and normalisation") {
   CHECK(applied(transforms::Normalize({0.1, 0.2, 0.3}, {0.5, 0.25, 2}), in_float, 0)
             .equal(in_float.sub(mean).div(stddev)));
   CHECK(applied(transforms::Normalize({0.5}, {0.5}), in_float, 0).equal(in_float.sub(0.5).div(0.5)));
-  CHECK_THROWS_WITH_AS(applied(transforms::Normalize({0.5}, {0.5}), image, 0), Contains("ConvertImageDtype"),
+  CHECK_THROWS_WITH_AS(applied(transforms::Normalize({0.5}, {0.5}), image, 0), Contains("ConvertImageDtype"), Error);
+  CHECK_THROWS_WITH_AS(applied(transforms::Normalize({1, 2}, {1, 2}), in_float, 0), Contains("2 values for 3 channels"),
                        Error);
-  CHECK_THROWS_WITH_AS(applied(transforms::Normalize({1, 2}, {1, 2}), in_float, 0),
-                       Contains("2 values for 3 channels"), Error);
-  CHECK_THROWS_WITH_AS(applied(transforms::Normalize({1}, {0}), in_float, 0),
-                       Contains("standard deviation is 0"), Error);
+  CHECK_THROWS_WITH_AS(applied(transforms::Normalize({1}, {0}), in_float, 0), Contains("standard deviation is 0"),
+                       Error);
 }
 
 TEST_CASE("a sample's random numbers do not depend on those of other samples") {
@@ -300,8 +290,8 @@ TEST_CASE("BatchLoader with transforms: the batches do not depend on the workers
   const auto step =
       for_batches(Compose({RandomCrop(8, 2), RandomHorizontalFlip(), ColorJitter(0.2), ConvertImageDtype()}));
   const auto all = [&](int workers, uint64_t seed) {
-    data::BatchLoader loader({images, labels},
-                             {.batch_size = 7, .shuffle = true, .workers = workers, .seed = seed}, step);
+    data::BatchLoader loader({images, labels}, {.batch_size = 7, .shuffle = true, .workers = workers, .seed = seed},
+                             step);
     std::vector<Tensor> out;
     while (auto batch = loader.next()) out.push_back((*batch)[0]);
     return cat(out);

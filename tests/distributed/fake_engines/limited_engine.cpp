@@ -16,12 +16,8 @@ class LimitedEngine final : public Engine {
   void gather(const void*, void*, std::size_t, int, const CallOptions&) override {}
   void scatter(const void*, void*, std::size_t, int, const CallOptions&) override {}
   void barrier(const CallOptions&) override {}
-  std::unique_ptr<EngineRequest> send(const void*, std::size_t, int, const CallOptions&) override {
-    return nullptr;
-  }
-  std::unique_ptr<EngineRequest> recv(void*, std::size_t, int, const CallOptions&) override {
-    return nullptr;
-  }
+  std::unique_ptr<EngineRequest> send(const void*, std::size_t, int, const CallOptions&) override { return nullptr; }
+  std::unique_ptr<EngineRequest> recv(void*, std::size_t, int, const CallOptions&) override { return nullptr; }
   void abort() noexcept override {}
   bool can_reduce(ScalarType dtype, ReduceOp op) const override {
     return dtype != ScalarType::Short || op == ReduceOp::MAX;

@@ -18,8 +18,8 @@ namespace cub::emulation {
 /// The first call (without storage) returns the size and runs nothing; the second enqueues. The size depends
 /// on the number of items.
 template <class F>
-cudaError_t two_phases(const char* operation, void* storage, std::size_t& bytes, int64_t items,
-                       cudaStream_t stream, F run) {
+cudaError_t two_phases(const char* operation, void* storage, std::size_t& bytes, int64_t items, cudaStream_t stream,
+                       F run) {
   const std::size_t needed = 1024 + static_cast<std::size_t>(items > 0 ? items : 0) / 64 * 8;
   if (items < 0) return cudaErrorInvalidValue;
   if (storage == nullptr) {

@@ -42,8 +42,7 @@ cudaError_t inclusive(void* storage, std::size_t& bytes, In in, Out out, Op op, 
   });
 }
 template <class In, class Out, class Op, class Init, class N>
-cudaError_t exclusive(void* storage, std::size_t& bytes, In in, Out out, Op op, Init init, N n,
-                      cudaStream_t stream) {
+cudaError_t exclusive(void* storage, std::size_t& bytes, In in, Out out, Op op, Init init, N n, cudaStream_t stream) {
   return two_phases("ExclusiveScan", storage, bytes, static_cast<int64_t>(n), stream, [=] {
     sum_of<Op, Init, In> sum = init;
     for (int64_t i = 0; i < static_cast<int64_t>(n); ++i) {
@@ -54,8 +53,7 @@ cudaError_t exclusive(void* storage, std::size_t& bytes, In in, Out out, Op op, 
   });
 }
 template <class In, class Out, class Op, class Init, class N>
-cudaError_t reduce(void* storage, std::size_t& bytes, In in, Out out, N n, Op op, Init init,
-                   cudaStream_t stream) {
+cudaError_t reduce(void* storage, std::size_t& bytes, In in, Out out, N n, Op op, Init init, cudaStream_t stream) {
   return two_phases("Reduce", storage, bytes, static_cast<int64_t>(n), stream, [=] {
     sum_of<Op, Init, In> sum = init;
     for (int64_t i = 0; i < static_cast<int64_t>(n); ++i) sum = op(sum, in[i]);
@@ -63,13 +61,12 @@ cudaError_t reduce(void* storage, std::size_t& bytes, In in, Out out, N n, Op op
   });
 }
 template <class In, class Out, class Begin, class End, class Op, class Init>
-cudaError_t reduce_segments(void* storage, std::size_t& bytes, In in, Out out, int64_t segments, Begin begins,
-                            End ends, Op op, Init init, cudaStream_t stream) {
+cudaError_t reduce_segments(void* storage, std::size_t& bytes, In in, Out out, int64_t segments, Begin begins, End ends,
+                            Op op, Init init, cudaStream_t stream) {
   return two_phases("Reduce of segments", storage, bytes, segments, stream, [=] {
     for (int64_t s = 0; s < segments; ++s) {
       sum_of<Op, Init, In> sum = init;
-      for (auto i = static_cast<int64_t>(begins[s]); i < static_cast<int64_t>(ends[s]); ++i)
-        sum = op(sum, in[i]);
+      for (auto i = static_cast<int64_t>(begins[s]); i < static_cast<int64_t>(ends[s]); ++i) sum = op(sum, in[i]);
       out[s] = static_cast<value_of<Out>>(sum);
     }
   });
@@ -100,8 +97,7 @@ struct DeviceScan {
   template <class In, class Out, class N>
   static cudaError_t ExclusiveSum(void* storage, std::size_t& bytes, In in, Out out, N n,
                                   cudaStream_t stream = nullptr) {
-    return emulation::exclusive(storage, bytes, in, out, emulation::Plus{}, emulation::value_of<In>{}, n,
-                                stream);
+    return emulation::exclusive(storage, bytes, in, out, emulation::Plus{}, emulation::value_of<In>{}, n, stream);
   }
   template <class In, class Out, class Op, class N>
   static cudaError_t InclusiveScan(void* storage, std::size_t& bytes, In in, Out out, Op op, N n,
@@ -122,43 +118,39 @@ struct DeviceReduce {
     return emulation::reduce(storage, bytes, in, out, n, op, init, stream);
   }
   template <class In, class Out, class N>
-  static cudaError_t Sum(void* storage, std::size_t& bytes, In in, Out out, N n,
-                         cudaStream_t stream = nullptr) {
+  static cudaError_t Sum(void* storage, std::size_t& bytes, In in, Out out, N n, cudaStream_t stream = nullptr) {
     return Reduce(storage, bytes, in, out, n, emulation::Plus{}, emulation::value_of<In>{}, stream);
   }
   template <class In, class Out, class N>
-  static cudaError_t Min(void* storage, std::size_t& bytes, In in, Out out, N n,
-                         cudaStream_t stream = nullptr) {
+  static cudaError_t Min(void* storage, std::size_t& bytes, In in, Out out, N n, cudaStream_t stream = nullptr) {
     using T = emulation::value_of<In>;
     return Reduce(storage, bytes, in, out, n, emulation::Least{}, std::numeric_limits<T>::max(), stream);
   }
   template <class In, class Out, class N>
-  static cudaError_t Max(void* storage, std::size_t& bytes, In in, Out out, N n,
-                         cudaStream_t stream = nullptr) {
+  static cudaError_t Max(void* storage, std::size_t& bytes, In in, Out out, N n, cudaStream_t stream = nullptr) {
     using T = emulation::value_of<In>;
-    return Reduce(storage, bytes, in, out, n, emulation::Greatest{}, std::numeric_limits<T>::lowest(),
-                  stream);
+    return Reduce(storage, bytes, in, out, n, emulation::Greatest{}, std::numeric_limits<T>::lowest(), stream);
   }
 };
 
 struct DeviceSegmentedReduce {
   template <class In, class Out, class Begin, class End, class Op, class Init>
-  static cudaError_t Reduce(void* storage, std::size_t& bytes, In in, Out out, int64_t segments, Begin begins,
-                            End ends, Op op, Init init, cudaStream_t stream = nullptr) {
+  static cudaError_t Reduce(void* storage, std::size_t& bytes, In in, Out out, int64_t segments, Begin begins, End ends,
+                            Op op, Init init, cudaStream_t stream = nullptr) {
     return emulation::reduce_segments(storage, bytes, in, out, segments, begins, ends, op, init, stream);
   }
   template <class In, class Out, class Begin, class End>
-  static cudaError_t Sum(void* storage, std::size_t& bytes, In in, Out out, int64_t segments, Begin begins,
-                         End ends, cudaStream_t stream = nullptr) {
-    return Reduce(storage, bytes, in, out, segments, begins, ends, emulation::Plus{},
-                  emulation::value_of<In>{}, stream);
+  static cudaError_t Sum(void* storage, std::size_t& bytes, In in, Out out, int64_t segments, Begin begins, End ends,
+                         cudaStream_t stream = nullptr) {
+    return Reduce(storage, bytes, in, out, segments, begins, ends, emulation::Plus{}, emulation::value_of<In>{},
+                  stream);
   }
 };
 
 struct DeviceSelect {
   template <class In, class Flags, class Out, class Count>
-  static cudaError_t Flagged(void* storage, std::size_t& bytes, In in, Flags flags, Out out, Count count,
-                             int64_t n, cudaStream_t stream = nullptr) {
+  static cudaError_t Flagged(void* storage, std::size_t& bytes, In in, Flags flags, Out out, Count count, int64_t n,
+                             cudaStream_t stream = nullptr) {
     return emulation::select(
         storage, bytes, in, out, count, n, [=](int64_t i) { return static_cast<bool>(flags[i]); }, stream);
   }
@@ -172,15 +164,14 @@ struct DeviceSelect {
   static cudaError_t Unique(void* storage, std::size_t& bytes, In in, Out out, Count count, int64_t n,
                             cudaStream_t stream = nullptr) {
     return emulation::select(
-        storage, bytes, in, out, count, n, [=](int64_t i) { return i == 0 || !(in[i - 1] == in[i]); },
-        stream);
+        storage, bytes, in, out, count, n, [=](int64_t i) { return i == 0 || !(in[i - 1] == in[i]); }, stream);
   }
 };
 
 struct DeviceRunLengthEncode {
   template <class In, class Unique, class Lengths, class Count>
-  static cudaError_t Encode(void* storage, std::size_t& bytes, In in, Unique unique, Lengths lengths,
-                            Count count, int n, cudaStream_t stream = nullptr) {
+  static cudaError_t Encode(void* storage, std::size_t& bytes, In in, Unique unique, Lengths lengths, Count count,
+                            int n, cudaStream_t stream = nullptr) {
     return emulation::two_phases("Encode", storage, bytes, n, stream, [=] {
       int64_t runs = 0;
       for (int64_t i = 0, first = 0; i < n; ++i) {

@@ -53,8 +53,7 @@ void permute(const T* in, T* out, const std::vector<int64_t>& order) {
   std::vector<unsigned char> copy(order.size() * sizeof(T));
   if (!order.empty()) std::memcpy(copy.data(), in, copy.size());
   for (std::size_t i = 0; i < order.size(); ++i)
-    std::memcpy(static_cast<void*>(out + i), copy.data() + static_cast<std::size_t>(order[i]) * sizeof(T),
-                sizeof(T));
+    std::memcpy(static_cast<void*>(out + i), copy.data() + static_cast<std::size_t>(order[i]) * sizeof(T), sizeof(T));
 }
 
 /// Sorts one range of keys, with its values if any.
@@ -71,16 +70,14 @@ cudaError_t sort(const char* name, void* storage, std::size_t& bytes, const Key*
                  const Value* values_in, Value* values_out, N n, const Digits& digits, cudaStream_t stream) {
   if (digits.begin < 0 || digits.end > static_cast<int>(sizeof(Key)) * 8 || digits.begin > digits.end)
     return cudaErrorInvalidValue;
-  return two_phases(name, storage, bytes, static_cast<int64_t>(n), stream, [=] {
-    sort_range(keys_in, keys_out, values_in, values_out, static_cast<int64_t>(n), digits);
-  });
+  return two_phases(name, storage, bytes, static_cast<int64_t>(n), stream,
+                    [=] { sort_range(keys_in, keys_out, values_in, values_out, static_cast<int64_t>(n), digits); });
 }
 
 template <class Key, class Value, class Begin, class End>
-cudaError_t sort_segments(const char* name, void* storage, std::size_t& bytes, const Key* keys_in,
-                          Key* keys_out, const Value* values_in, Value* values_out, int64_t n,
-                          int64_t segments, Begin begins, End ends, const Digits& digits,
-                          cudaStream_t stream) {
+cudaError_t sort_segments(const char* name, void* storage, std::size_t& bytes, const Key* keys_in, Key* keys_out,
+                          const Value* values_in, Value* values_out, int64_t n, int64_t segments, Begin begins,
+                          End ends, const Digits& digits, cudaStream_t stream) {
   return two_phases(name, storage, bytes, n + segments, stream, [=] {
     for (int64_t i = 0; i < segments; ++i) {
       const auto begin = static_cast<int64_t>(begins[i]), end = static_cast<int64_t>(ends[i]);
@@ -88,8 +85,7 @@ cudaError_t sort_segments(const char* name, void* storage, std::size_t& bytes, c
       if constexpr (std::is_same_v<Value, NullType>)
         sort_range(keys_in + begin, keys_out + begin, values_in, values_out, end - begin, digits);
       else
-        sort_range(keys_in + begin, keys_out + begin, values_in + begin, values_out + begin, end - begin,
-                   digits);
+        sort_range(keys_in + begin, keys_out + begin, values_in + begin, values_out + begin, end - begin, digits);
     }
   });
 }
@@ -99,39 +95,38 @@ cudaError_t sort_segments(const char* name, void* storage, std::size_t& bytes, c
 namespace cub {
 
 // Every function sorts ascending or descending; the macro defines both.
-#define TANDEM_SORTS(order, is_descending)                                                                  \
-  template <class Key, class Value, class N>                                                                \
-  static cudaError_t SortPairs##order(void* storage, std::size_t& bytes, const Key* keys_in, Key* keys_out, \
-                                      const Value* values_in, Value* values_out, N n, int begin_bit = 0,    \
-                                      int end_bit = sizeof(Key) * 8, cudaStream_t stream = nullptr) {       \
-    return emulation::sort("SortPairs" #order, storage, bytes, keys_in, keys_out, values_in, values_out, n, \
-                           {begin_bit, end_bit, is_descending}, stream);                                    \
-  }                                                                                                         \
-  template <class Key, class Value, class N>                                                                \
-  static cudaError_t SortPairs##order(void* storage, std::size_t& bytes, DoubleBuffer<Key>& keys,           \
-                                      DoubleBuffer<Value>& values, N n, int begin_bit = 0,                  \
-                                      int end_bit = sizeof(Key) * 8, cudaStream_t stream = nullptr) {       \
-    const cudaError_t status =                                                                              \
-        SortPairs##order(storage, bytes, keys.Current(), keys.Alternate(), values.Current(),                \
-                         values.Alternate(), n, begin_bit, end_bit, stream);                                \
-    if (storage != nullptr && status == cudaSuccess) keys.selector ^= 1, values.selector ^= 1;              \
-    return status;                                                                                          \
-  }                                                                                                         \
-  template <class Key, class N>                                                                             \
-  static cudaError_t SortKeys##order(void* storage, std::size_t& bytes, const Key* keys_in, Key* keys_out,  \
-                                     N n, int begin_bit = 0, int end_bit = sizeof(Key) * 8,                 \
-                                     cudaStream_t stream = nullptr) {                                       \
-    return emulation::sort<Key, NullType>("SortKeys" #order, storage, bytes, keys_in, keys_out, nullptr,    \
-                                          nullptr, n, {begin_bit, end_bit, is_descending}, stream);         \
-  }                                                                                                         \
-  template <class Key, class N>                                                                             \
-  static cudaError_t SortKeys##order(void* storage, std::size_t& bytes, DoubleBuffer<Key>& keys, N n,       \
-                                     int begin_bit = 0, int end_bit = sizeof(Key) * 8,                      \
-                                     cudaStream_t stream = nullptr) {                                       \
-    const cudaError_t status =                                                                              \
-        SortKeys##order(storage, bytes, keys.Current(), keys.Alternate(), n, begin_bit, end_bit, stream);   \
-    if (storage != nullptr && status == cudaSuccess) keys.selector ^= 1;                                    \
-    return status;                                                                                          \
+#define TANDEM_SORTS(order, is_descending)                                                                           \
+  template <class Key, class Value, class N>                                                                         \
+  static cudaError_t SortPairs##order(void* storage, std::size_t& bytes, const Key* keys_in, Key* keys_out,          \
+                                      const Value* values_in, Value* values_out, N n, int begin_bit = 0,             \
+                                      int end_bit = sizeof(Key) * 8, cudaStream_t stream = nullptr) {                \
+    return emulation::sort("SortPairs" #order, storage, bytes, keys_in, keys_out, values_in, values_out, n,          \
+                           {begin_bit, end_bit, is_descending}, stream);                                             \
+  }                                                                                                                  \
+  template <class Key, class Value, class N>                                                                         \
+  static cudaError_t SortPairs##order(void* storage, std::size_t& bytes, DoubleBuffer<Key>& keys,                    \
+                                      DoubleBuffer<Value>& values, N n, int begin_bit = 0,                           \
+                                      int end_bit = sizeof(Key) * 8, cudaStream_t stream = nullptr) {                \
+    const cudaError_t status = SortPairs##order(storage, bytes, keys.Current(), keys.Alternate(), values.Current(),  \
+                                                values.Alternate(), n, begin_bit, end_bit, stream);                  \
+    if (storage != nullptr && status == cudaSuccess) keys.selector ^= 1, values.selector ^= 1;                       \
+    return status;                                                                                                   \
+  }                                                                                                                  \
+  template <class Key, class N>                                                                                      \
+  static cudaError_t SortKeys##order(void* storage, std::size_t& bytes, const Key* keys_in, Key* keys_out, N n,      \
+                                     int begin_bit = 0, int end_bit = sizeof(Key) * 8,                               \
+                                     cudaStream_t stream = nullptr) {                                                \
+    return emulation::sort<Key, NullType>("SortKeys" #order, storage, bytes, keys_in, keys_out, nullptr, nullptr, n, \
+                                          {begin_bit, end_bit, is_descending}, stream);                              \
+  }                                                                                                                  \
+  template <class Key, class N>                                                                                      \
+  static cudaError_t SortKeys##order(void* storage, std::size_t& bytes, DoubleBuffer<Key>& keys, N n,                \
+                                     int begin_bit = 0, int end_bit = sizeof(Key) * 8,                               \
+                                     cudaStream_t stream = nullptr) {                                                \
+    const cudaError_t status =                                                                                       \
+        SortKeys##order(storage, bytes, keys.Current(), keys.Alternate(), n, begin_bit, end_bit, stream);            \
+    if (storage != nullptr && status == cudaSuccess) keys.selector ^= 1;                                             \
+    return status;                                                                                                   \
   }
 /// Stable.
 struct DeviceRadixSort {
@@ -140,23 +135,22 @@ struct DeviceRadixSort {
 };
 #undef TANDEM_SORTS
 
-#define TANDEM_SORTS(prefix, order, is_descending, is_stable)                                               \
-  template <class Key, class Value, class Begin, class End>                                                 \
-  static cudaError_t prefix##SortPairs##order(void* storage, std::size_t& bytes, const Key* keys_in,        \
-                                              Key* keys_out, const Value* values_in, Value* values_out,     \
-                                              int64_t n, int64_t segments, Begin begins, End ends,          \
-                                              cudaStream_t stream = nullptr) {                              \
-    return emulation::sort_segments(#prefix "SortPairs" #order, storage, bytes, keys_in, keys_out,          \
-                                    values_in, values_out, n, segments, begins, ends,                       \
-                                    {0, sizeof(Key) * 8, is_descending, is_stable}, stream);                \
-  }                                                                                                         \
-  template <class Key, class Begin, class End>                                                              \
-  static cudaError_t prefix##SortKeys##order(void* storage, std::size_t& bytes, const Key* keys_in,         \
-                                             Key* keys_out, int64_t n, int64_t segments, Begin begins,      \
-                                             End ends, cudaStream_t stream = nullptr) {                     \
-    return emulation::sort_segments<Key, NullType>(#prefix "SortKeys" #order, storage, bytes, keys_in,      \
-                                                   keys_out, nullptr, nullptr, n, segments, begins, ends,   \
-                                                   {0, sizeof(Key) * 8, is_descending, is_stable}, stream); \
+#define TANDEM_SORTS(prefix, order, is_descending, is_stable)                                                         \
+  template <class Key, class Value, class Begin, class End>                                                           \
+  static cudaError_t prefix##SortPairs##order(void* storage, std::size_t& bytes, const Key* keys_in, Key* keys_out,   \
+                                              const Value* values_in, Value* values_out, int64_t n, int64_t segments, \
+                                              Begin begins, End ends, cudaStream_t stream = nullptr) {                \
+    return emulation::sort_segments(#prefix "SortPairs" #order, storage, bytes, keys_in, keys_out, values_in,         \
+                                    values_out, n, segments, begins, ends,                                            \
+                                    {0, sizeof(Key) * 8, is_descending, is_stable}, stream);                          \
+  }                                                                                                                   \
+  template <class Key, class Begin, class End>                                                                        \
+  static cudaError_t prefix##SortKeys##order(void* storage, std::size_t& bytes, const Key* keys_in, Key* keys_out,    \
+                                             int64_t n, int64_t segments, Begin begins, End ends,                     \
+                                             cudaStream_t stream = nullptr) {                                         \
+    return emulation::sort_segments<Key, NullType>(#prefix "SortKeys" #order, storage, bytes, keys_in, keys_out,      \
+                                                   nullptr, nullptr, n, segments, begins, ends,                       \
+                                                   {0, sizeof(Key) * 8, is_descending, is_stable}, stream);           \
   }
 struct DeviceSegmentedSort {
   TANDEM_SORTS(, , false, false)
@@ -166,23 +160,22 @@ struct DeviceSegmentedSort {
 };
 #undef TANDEM_SORTS
 
-#define TANDEM_SORTS(order, is_descending)                                                                   \
-  template <class Key, class Value, class Begin, class End>                                                  \
-  static cudaError_t SortPairs##order(void* storage, std::size_t& bytes, const Key* keys_in, Key* keys_out,  \
-                                      const Value* values_in, Value* values_out, int64_t n,                  \
-                                      int64_t segments, Begin begins, End ends, int begin_bit = 0,           \
-                                      int end_bit = sizeof(Key) * 8, cudaStream_t stream = nullptr) {        \
-    return emulation::sort_segments("SortPairs" #order, storage, bytes, keys_in, keys_out, values_in,        \
-                                    values_out, n, segments, begins, ends,                                   \
-                                    {begin_bit, end_bit, is_descending}, stream);                            \
-  }                                                                                                          \
-  template <class Key, class Begin, class End>                                                               \
-  static cudaError_t SortKeys##order(void* storage, std::size_t& bytes, const Key* keys_in, Key* keys_out,   \
-                                     int64_t n, int64_t segments, Begin begins, End ends, int begin_bit = 0, \
-                                     int end_bit = sizeof(Key) * 8, cudaStream_t stream = nullptr) {         \
-    return emulation::sort_segments<Key, NullType>("SortKeys" #order, storage, bytes, keys_in, keys_out,     \
-                                                   nullptr, nullptr, n, segments, begins, ends,              \
-                                                   {begin_bit, end_bit, is_descending}, stream);             \
+#define TANDEM_SORTS(order, is_descending)                                                                            \
+  template <class Key, class Value, class Begin, class End>                                                           \
+  static cudaError_t SortPairs##order(void* storage, std::size_t& bytes, const Key* keys_in, Key* keys_out,           \
+                                      const Value* values_in, Value* values_out, int64_t n, int64_t segments,         \
+                                      Begin begins, End ends, int begin_bit = 0, int end_bit = sizeof(Key) * 8,       \
+                                      cudaStream_t stream = nullptr) {                                                \
+    return emulation::sort_segments("SortPairs" #order, storage, bytes, keys_in, keys_out, values_in, values_out, n,  \
+                                    segments, begins, ends, {begin_bit, end_bit, is_descending}, stream);             \
+  }                                                                                                                   \
+  template <class Key, class Begin, class End>                                                                        \
+  static cudaError_t SortKeys##order(void* storage, std::size_t& bytes, const Key* keys_in, Key* keys_out, int64_t n, \
+                                     int64_t segments, Begin begins, End ends, int begin_bit = 0,                     \
+                                     int end_bit = sizeof(Key) * 8, cudaStream_t stream = nullptr) {                  \
+    return emulation::sort_segments<Key, NullType>("SortKeys" #order, storage, bytes, keys_in, keys_out, nullptr,     \
+                                                   nullptr, n, segments, begins, ends,                                \
+                                                   {begin_bit, end_bit, is_descending}, stream);                      \
   }
 /// Stable.
 struct DeviceSegmentedRadixSort {
