@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/core/backend/backend.h"
 
 namespace tandem::autograd {

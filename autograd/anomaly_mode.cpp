@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "tandem/autograd/node_checks.h"
-#include "tandem/autograd/ops/comparison.h"
-#include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/pointwise/comparison.h"
+#include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/demangle.h"
 #include "tandem/core/fork.h"

@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/autocast_lists.h"
+#include "tandem/autograd/ops/detail/autocast_lists.h"
 
 namespace tandem::autocast {
 namespace detail {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/core/dlpack_structs.h"
 #include "tandem/core/kept_weight.h"
 

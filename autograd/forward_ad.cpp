@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tandem/autograd/engine.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/record.h"
 
 namespace tandem {

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <set>
 
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/record.h"
 #include "tandem/autograd/tasks.h"
 #include "tandem/core/demangle.h"

@@ -4,9 +4,9 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/cat.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/view/cat.h"
+#include "tandem/autograd/ops/view/view.h"
 
 namespace tandem::autograd::functional {
 namespace {

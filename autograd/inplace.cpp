@@ -6,7 +6,7 @@
 // themselves recorded operations.
 #include <utility>
 
-#include "tandem/autograd/ops/as_strided.h"
+#include "tandem/autograd/ops/view/as_strided.h"
 #include "tandem/autograd/record.h"
 #include "tandem/autograd/view_history.h"
 

@@ -1,8 +1,8 @@
 // Checks of the gradients that a node returns.
 #include "tandem/autograd/node_checks.h"
 
-#include "tandem/autograd/ops/complex.h"
-#include "tandem/autograd/ops/sum_to.h"
+#include "tandem/autograd/ops/pointwise/complex.h"
+#include "tandem/autograd/ops/reduce/sum_to.h"
 
 namespace tandem::autograd {
 

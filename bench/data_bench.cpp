@@ -8,9 +8,9 @@
 //   examples/W       the same for a user-defined data set that returns single images, stacked afterwards
 #include <benchmark/benchmark.h>
 
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/view/view.h"
 #include "tandem/datasets/data.h"
 #include "tandem/datasets/image_data.h"
 #include "tandem/datasets/order.h"

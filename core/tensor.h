@@ -825,7 +825,7 @@ class Tensor {
   Tensor cross(const Tensor& other, optional<int64_t> dim = nullopt) const;
   Tensor matrix_power(int64_t n) const;
 
-  // ---- decompositions and functions of matrices (autograd/ops/linalg_functions.h)
+  // ---- decompositions and functions of matrices (autograd/ops/linalg/linalg.h)
   Tensor det() const;
   Tensor logdet() const;
   std::tuple<Tensor, Tensor> slogdet() const;
@@ -857,7 +857,7 @@ class Tensor {
                optional<bool> onesided = nullopt, optional<int64_t> length = nullopt,
                bool return_complex = false) const;
 
-  // ---- special functions (autograd/ops/special.h)
+  // ---- special functions (autograd/ops/pointwise/special.h)
   Tensor lgamma() const;
   Tensor& lgamma_() const;
   Tensor digamma() const;

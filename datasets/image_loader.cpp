@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/data.h"
 #include "tandem/datasets/order.h"

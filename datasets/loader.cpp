@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/cat.h"
+#include "tandem/autograd/ops/view/cat.h"
 #include "tandem/core/exclusive.h"
 #include "tandem/datasets/order.h"
 

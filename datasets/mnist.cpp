@@ -1,7 +1,7 @@
 // Images are stored as bytes, which takes a quarter of the memory; batches are converted to float on request.
 #include "tandem/datasets/mnist.h"
 
-#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/datasets/image_data.h"
 #include "tandem/datasets/tensor_dataset.h"
 

@@ -1,9 +1,9 @@
 // Gathering and checking rows of tensors.
 #include "tandem/datasets/tensor_dataset.h"
 
-#include "tandem/autograd/ops/cat.h"
-#include "tandem/autograd/ops/index_select.h"
-#include "tandem/autograd/ops/random.h"
+#include "tandem/autograd/ops/index/index_select.h"
+#include "tandem/autograd/ops/random/random.h"
+#include "tandem/autograd/ops/view/cat.h"
 
 namespace tandem::data::datasets {
 namespace detail {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/cat.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/view/cat.h"
 
 namespace tandem::data::transforms {
 

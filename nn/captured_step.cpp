@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/capture.h"
 #include "tandem/core/profile.h"

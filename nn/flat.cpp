@@ -2,7 +2,7 @@
 #include "tandem/nn/flat.h"
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/record.h"
 #include "tandem/nn/module.h"
 

@@ -3,7 +3,7 @@
 #include "tandem/nn/fuse.h"
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/nn/layers/activation.h"
 #include "tandem/nn/layers/batch_norm.h"
 #include "tandem/nn/layers/conv.h"

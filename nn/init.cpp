@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 
 namespace tandem::nn::init {
 namespace {

@@ -1,11 +1,11 @@
 // Packing and padding of sequences.
 #include "tandem/nn/packed_sequence.h"
 
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/gather.h"
-#include "tandem/autograd/ops/index_select.h"
-#include "tandem/autograd/ops/sequence.h"
-#include "tandem/autograd/ops/sort.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/index/gather.h"
+#include "tandem/autograd/ops/index/index_select.h"
+#include "tandem/autograd/ops/nn/sequence.h"
+#include "tandem/autograd/ops/reduce/sort.h"
 
 namespace tandem::nn::utils::rnn {
 

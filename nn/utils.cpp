@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/cat.h"
+#include "tandem/autograd/ops/view/cat.h"
 
 namespace tandem::nn::utils {
 namespace {

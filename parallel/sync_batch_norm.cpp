@@ -6,7 +6,7 @@
 
 #include "tandem/autograd/buffer_updates.h"
 #include "tandem/autograd/ops.h"
-#include "tandem/autograd/ops/running_statistics.h"
+#include "tandem/autograd/ops/nn/running_statistics.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/batch_norm.h"

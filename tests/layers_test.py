@@ -14,6 +14,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.M)
 HEADERS, SOURCES = (".h", ".cuh"), (".cpp", ".cu")
 
 KERNELS = "core core/backend core/formulas"
+# The families of operations. Those of different families call each other, so they are one layer.
+OPERATIONS = "pointwise reduce view index linalg fft nn loss random factories".split()
 # The layers, lowest first: the files (a folder, or single files) and the layers that its headers and sources include.
 # A layer can only name layers above it in this list, so the headers of two layers never include each other.
 LAYERS = {
@@ -24,8 +26,10 @@ LAYERS = {
     "cuda": ("cuda/ cuda/toolkit/", KERNELS),
     "cuda/ops": ("cuda/ops/", KERNELS + " cuda"),
     "autograd": ("autograd/", "core"),
-    "autograd/ops": ("autograd/ops/", KERNELS + " autograd"),
-    "ops.h": ("autograd/ops.h", "core autograd/ops"),
+    "autograd/ops/detail": ("autograd/ops/detail/", KERNELS + " autograd"),
+    "autograd/ops": (" ".join(f"autograd/ops/{room}/" for room in OPERATIONS), KERNELS + " autograd autograd/ops/detail"),
+    "autograd/ops/torch_names": ("autograd/ops/torch_names/", "core autograd autograd/ops"),
+    "ops.h": ("autograd/ops.h", "core autograd/ops autograd/ops/torch_names"),
     "nn/basics": ("nn/enums.h nn/expanding_array.h", "core"),
     "nn/options": ("nn/options/", "core nn/basics"),
     "nn/functional": ("nn/functional/ nn/functional.h", "core nn/basics nn/options"),
@@ -66,6 +70,7 @@ LAYERS = {
 SOURCES_MAY = {
     ("core", "core/backend"): "memory, streams and devices of a tensor come from a backend",
     ("core/cpu_allocator.cpp", "core/cpu"): "emptying the cache frees the kernels' scratch memory, too",
+    ("autograd", "autograd/ops/detail"): "the conversions of autocast are declared beside the operations",
     ("autograd", "autograd/ops"): "the engine sums gradients, and creates missing ones, with operations",
     ("autograd", "core/backend"): "gradients are summed and copied without recording, on the streams of their devices",
     ("nn/files", "autograd/ops"): "loading creates tensors",
@@ -221,8 +226,8 @@ def main():
         ("tandem.h reaches no internal header", internal(files)),
         ("allowances that are needed no more", unused(files)),
     ]
-    for path, target in (("core/dims.h", "core/backend/kernel.h"), ("core/cpu/gemm.cpp", "autograd/ops/mm.h"),
-                         ("cuda/runtime.cpp", "autograd/record.h"), ("autograd/node.h", "autograd/ops/linalg.h"),
+    for path, target in (("core/dims.h", "core/backend/kernel.h"), ("core/cpu/gemm.cpp", "autograd/ops/linalg/mm.h"),
+                         ("cuda/runtime.cpp", "autograd/record.h"), ("autograd/node.h", "autograd/ops/linalg/matmul.h"),
                          ("nn/options/conv.h", "nn/module.h"), ("parallel/comm.cpp", "datasets/loader.h"),
                          ("cli/json.h", "tests/temp_folder.h"), ("core/dims.cpp", "bench/bench.h")):
         checks.append((f"{path} may not include {target}", [] if planted(files, path, target, violations) else ["not found"]))

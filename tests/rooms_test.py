@@ -40,7 +40,7 @@ OTHERS = {
 
 
 def base_names(folder):
-    return {p.name.split(".")[0] for p in (ROOT / folder).iterdir() if p.suffix in (".h", ".cpp", ".cu")}
+    return {p.name.split(".")[0] for p in (ROOT / folder).rglob("*") if p.suffix in (".h", ".cpp", ".cu")}
 
 
 def known_names():

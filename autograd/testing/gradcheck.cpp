@@ -3,8 +3,8 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/complex.h"
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/complex.h"
 #include "tandem/core/philox.h"
 #include "tandem/testing.h"
 

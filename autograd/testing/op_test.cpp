@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "tandem/autograd/engine.h"
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/cpu_allocator.h"
 #include "tandem/core/parallel_for.h"

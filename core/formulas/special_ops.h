@@ -1,5 +1,5 @@
 // The special functions as elementwise operations; special_math.h has the formulas. Their derivatives are in
-// autograd/ops/special.cpp.
+// autograd/ops/pointwise/special.cpp.
 #pragma once
 #include "tandem/core/formulas/special_math.h"
 #include "tandem/core/host_device.h"

@@ -1,7 +1,7 @@
 // Rotation, shear and shift with the nearest pixel, in 16.16 fixed-point numbers, so that the pixels are Pillow's.
 #include <cmath>
 
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/core/error.h"
 #include "tandem/datasets/vision/check_image.h"
 #include "tandem/datasets/vision/functional.h"

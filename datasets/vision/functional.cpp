@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/view/view.h"
 #include "tandem/core/error.h"
 #include "tandem/datasets/vision/check_image.h"
 #include "tandem/datasets/vision/resample.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tandem/autograd/ops/cat.h"
+#include "tandem/autograd/ops/view/cat.h"
 #include "tandem/core/error.h"
 
 namespace tandem::vision::transforms {

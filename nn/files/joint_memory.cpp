@@ -8,7 +8,7 @@
 #include <cstring>
 #include <memory>
 
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/core/cpu_allocator.h"
 #include "tandem/core/parallel_for.h"
 

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/view/view.h"
 
 namespace tandem::serialize {
 namespace {

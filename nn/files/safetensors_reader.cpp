@@ -6,8 +6,8 @@
 #include <unordered_map>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/view/view.h"
 #include "tandem/core/parallel_for.h"
 #include "tandem/nn/files/crc32.h"
 #include "tandem/nn/files/joint_memory.h"

@@ -1,4 +1,4 @@
-// Functional forms of losses; see autograd/ops/loss.h for equations and shapes.
+// Functional forms of losses; see autograd/ops/loss/loss.h for equations and shapes.
 #pragma once
 #include "tandem/nn/options/loss.h"
 

@@ -3,12 +3,12 @@
 
 #include <ostream>
 
-#include "tandem/autograd/ops/activation.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/reduce.h"
-#include "tandem/autograd/ops/softmax.h"
-#include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/nn/softmax.h"
+#include "tandem/autograd/ops/pointwise/activation.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/unary.h"
+#include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/nn/functional/activation.h"
 #include "tandem/nn/layers/shrink.h"
 

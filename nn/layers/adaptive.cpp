@@ -4,16 +4,16 @@
 #include <cmath>
 #include <ostream>
 
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/cat.h"
-#include "tandem/autograd/ops/comparison.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/gather.h"
-#include "tandem/autograd/ops/index.h"
-#include "tandem/autograd/ops/index_select.h"
-#include "tandem/autograd/ops/reduce.h"
-#include "tandem/autograd/ops/softmax.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/index/gather.h"
+#include "tandem/autograd/ops/index/index.h"
+#include "tandem/autograd/ops/index/index_select.h"
+#include "tandem/autograd/ops/nn/softmax.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/comparison.h"
+#include "tandem/autograd/ops/reduce/reduce.h"
+#include "tandem/autograd/ops/view/cat.h"
+#include "tandem/autograd/ops/view/view.h"
 #include "tandem/nn/sequential.h"
 
 namespace tandem::nn {

@@ -5,17 +5,17 @@
 #include <limits>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/attention.h"
-#include "tandem/autograd/ops/cat.h"
-#include "tandem/autograd/ops/comparison.h"
-#include "tandem/autograd/ops/dropout.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/linalg.h"
-#include "tandem/autograd/ops/repeat.h"
-#include "tandem/autograd/ops/softmax.h"
-#include "tandem/autograd/ops/view.h"
-#include "tandem/autograd/ops/where.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/linalg/matmul.h"
+#include "tandem/autograd/ops/nn/attention.h"
+#include "tandem/autograd/ops/nn/dropout.h"
+#include "tandem/autograd/ops/nn/softmax.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/comparison.h"
+#include "tandem/autograd/ops/pointwise/where.h"
+#include "tandem/autograd/ops/view/cat.h"
+#include "tandem/autograd/ops/view/repeat.h"
+#include "tandem/autograd/ops/view/view.h"
 #include "tandem/nn/functional/attention.h"
 
 namespace tandem::nn::functional {

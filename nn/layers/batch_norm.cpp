@@ -3,8 +3,8 @@
 
 #include <ostream>
 
-#include "tandem/autograd/ops/normalization.h"
-#include "tandem/autograd/ops/running_statistics.h"
+#include "tandem/autograd/ops/nn/normalization.h"
+#include "tandem/autograd/ops/nn/running_statistics.h"
 #include "tandem/nn/functional/norm.h"
 #include "tandem/nn/layers/norm_members.h"
 

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <ostream>
 
-#include "tandem/autograd/ops/conv2d.h"
-#include "tandem/autograd/ops/conv3d.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/pad.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/nn/conv2d.h"
+#include "tandem/autograd/ops/nn/conv3d.h"
+#include "tandem/autograd/ops/nn/pad.h"
 #include "tandem/nn/functional/conv.h"
 #include "tandem/nn/layers/replace_parameters.h"
 

@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "tandem/autograd/ops/dropout.h"
+#include "tandem/autograd/ops/nn/dropout.h"
 #include "tandem/core/error.h"
 #include "tandem/nn/functional/dropout.h"
 

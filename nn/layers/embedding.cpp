@@ -4,10 +4,10 @@
 #include <ostream>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/embedding.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/gather.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/index/gather.h"
+#include "tandem/autograd/ops/nn/embedding.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/nn/functional/embedding.h"
 
 namespace tandem::nn::functional {

@@ -1,7 +1,7 @@
 // Sampling at the positions of a grid: functional forms.
 #include "tandem/nn/functional/grid_sample.h"
 
-#include "tandem/autograd/ops/grid_sampler.h"
+#include "tandem/autograd/ops/nn/grid_sampler.h"
 
 namespace tandem::nn::functional {
 

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <ostream>
 
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/distance.h"
-#include "tandem/autograd/ops/image.h"
-#include "tandem/autograd/ops/interpolate.h"
-#include "tandem/autograd/ops/pad.h"
-#include "tandem/autograd/ops/pool2d.h"
-#include "tandem/autograd/ops/pool3d.h"
+#include "tandem/autograd/ops/linalg/distance.h"
+#include "tandem/autograd/ops/nn/image.h"
+#include "tandem/autograd/ops/nn/interpolate.h"
+#include "tandem/autograd/ops/nn/pad.h"
+#include "tandem/autograd/ops/nn/pool2d.h"
+#include "tandem/autograd/ops/nn/pool3d.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/nn/functional/image.h"
 
 namespace tandem::nn::functional {

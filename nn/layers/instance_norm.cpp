@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "tandem/autograd/ops/normalization.h"
+#include "tandem/autograd/ops/nn/normalization.h"
 #include "tandem/nn/functional/norm.h"
 #include "tandem/nn/layers/norm_members.h"
 

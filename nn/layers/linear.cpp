@@ -4,8 +4,8 @@
 #include <cmath>
 #include <ostream>
 
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/linalg.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/linalg/matmul.h"
 #include "tandem/nn/functional/linear.h"
 #include "tandem/nn/layers/replace_parameters.h"
 

@@ -3,12 +3,12 @@
 
 #include <ostream>
 
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/cat.h"
-#include "tandem/autograd/ops/normalization.h"
-#include "tandem/autograd/ops/pad.h"
-#include "tandem/autograd/ops/reduce.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/nn/normalization.h"
+#include "tandem/autograd/ops/nn/pad.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/reduce/reduce.h"
+#include "tandem/autograd/ops/view/cat.h"
+#include "tandem/autograd/ops/view/view.h"
 #include "tandem/nn/functional/norm.h"
 
 namespace tandem::nn::functional {

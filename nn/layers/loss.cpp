@@ -3,9 +3,9 @@
 
 #include <ostream>
 
-#include "tandem/autograd/ops/loss.h"
-#include "tandem/autograd/ops/margin_loss.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/loss/loss.h"
+#include "tandem/autograd/ops/loss/margin_loss.h"
+#include "tandem/autograd/ops/view/view.h"
 #include "tandem/nn/functional/loss.h"
 #include "tandem/nn/layers/margin_loss.h"
 

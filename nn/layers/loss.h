@@ -1,4 +1,4 @@
-// Losses as modules: forward(input, target). See autograd/ops/loss.h for equations and shapes.
+// Losses as modules: forward(input, target). See autograd/ops/loss/loss.h for equations and shapes.
 #pragma once
 #include "tandem/nn/cloneable.h"
 #include "tandem/nn/module_holder.h"

@@ -3,12 +3,12 @@
 
 #include <ostream>
 
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/comparison.h"
-#include "tandem/autograd/ops/ctc_loss.h"
-#include "tandem/autograd/ops/distance.h"
-#include "tandem/autograd/ops/loss.h"
-#include "tandem/autograd/ops/margin_loss.h"
+#include "tandem/autograd/ops/linalg/distance.h"
+#include "tandem/autograd/ops/loss/ctc_loss.h"
+#include "tandem/autograd/ops/loss/loss.h"
+#include "tandem/autograd/ops/loss/margin_loss.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/nn/functional/loss.h"
 
 namespace tandem::nn::functional {

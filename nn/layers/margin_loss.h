@@ -1,4 +1,4 @@
-// Pairwise, triplet and margin losses as modules. See autograd/ops/margin_loss.h for their equations.
+// Pairwise, triplet and margin losses as modules. See autograd/ops/loss/margin_loss.h for their equations.
 #pragma once
 #include "tandem/nn/layers/loss.h"
 

@@ -1,6 +1,6 @@
 // Members that the normalisation layers register in common. Internal to their sources.
 #pragma once
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/module.h"
 

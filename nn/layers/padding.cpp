@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "tandem/autograd/ops/pad.h"
+#include "tandem/autograd/ops/nn/pad.h"
 
 namespace tandem::nn {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "tandem/autograd/ops/pool2d.h"
+#include "tandem/autograd/ops/nn/pool2d.h"
 #include "tandem/nn/functional/pooling.h"
 #include "tandem/nn/functional/pooling3d.h"
 #include "tandem/nn/layers/pooling1d.h"

@@ -3,11 +3,11 @@
 
 #include <ostream>
 
-#include "tandem/autograd/ops/activation.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/pool2d.h"
-#include "tandem/autograd/ops/pool3d.h"
-#include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/nn/pool2d.h"
+#include "tandem/autograd/ops/nn/pool3d.h"
+#include "tandem/autograd/ops/pointwise/activation.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/nn/functional/pooling3d.h"
 
 namespace tandem::nn::functional {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <ostream>
 
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/index_select.h"
-#include "tandem/autograd/ops/recurrent.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/index/index_select.h"
+#include "tandem/autograd/ops/nn/recurrent.h"
 #include "tandem/nn/init.h"
 
 namespace tandem::nn {

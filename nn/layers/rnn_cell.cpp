@@ -4,8 +4,8 @@
 #include <cmath>
 #include <ostream>
 
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/recurrent.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/nn/recurrent.h"
 #include "tandem/nn/init.h"
 
 namespace tandem::nn {

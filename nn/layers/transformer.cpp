@@ -3,8 +3,8 @@
 
 #include <limits>
 
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/tril.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/view/tril.h"
 
 namespace tandem::nn {
 namespace {

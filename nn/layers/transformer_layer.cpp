@@ -1,9 +1,9 @@
 // TransformerEncoderLayer and TransformerDecoderLayer.
 #include "tandem/nn/layers/transformer_layer.h"
 
-#include "tandem/autograd/ops/activation.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/pointwise/activation.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/unary.h"
 
 namespace tandem::nn {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <ostream>
 
-#include "tandem/autograd/ops/fractional_max_pool.h"
-#include "tandem/autograd/ops/pool3d.h"
-#include "tandem/autograd/ops/random.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/nn/fractional_max_pool.h"
+#include "tandem/autograd/ops/nn/pool3d.h"
+#include "tandem/autograd/ops/random/random.h"
+#include "tandem/autograd/ops/view/view.h"
 #include "tandem/nn/functional/pooling3d.h"
 
 namespace tandem::nn::functional {

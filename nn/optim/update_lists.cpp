@@ -1,7 +1,7 @@
 // Gathers parameters for the fused steps.
 #include "tandem/nn/optim/update_lists.h"
 
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/of_thread.h"
 

@@ -1,11 +1,11 @@
 // Joining, repeating and rotating: elements of counted tensors, first and second gradients, error messages.
-#include "tandem/autograd/ops/cat.h"
+#include "tandem/autograd/ops/view/cat.h"
 
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/flip.h"
-#include "tandem/autograd/ops/repeat.h"
-#include "tandem/autograd/ops/tril.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/view/flip.h"
+#include "tandem/autograd/ops/view/repeat.h"
+#include "tandem/autograd/ops/view/tril.h"
+#include "tandem/autograd/ops/view/view.h"
 #include "tandem/tests/autograd/values.h"
 
 using namespace tandem;

@@ -1,13 +1,13 @@
 // Convolution: values against a direct sum, first and second gradients, every parameter, errors.
-#include "tandem/autograd/ops/conv2d.h"
+#include "tandem/autograd/ops/nn/conv2d.h"
 
 #include <cmath>
 
 #include "op_testing.h"
 #include "tandem/autograd/engine.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/view/view.h"
 
 using namespace tandem;
 using namespace tandem::testing;

@@ -1,12 +1,12 @@
 // Dropout: selected elements, their scale, the seed, the gradient, limits of p.
-#include "tandem/autograd/ops/dropout.h"
+#include "tandem/autograd/ops/nn/dropout.h"
 
 #include <cmath>
 
 #include "op_testing.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/comparison.h"
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/comparison.h"
 
 using namespace tandem;
 using namespace tandem::testing;

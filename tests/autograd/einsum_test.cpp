@@ -1,8 +1,8 @@
 // einsum: contractions, traces, broadcasting, implied outputs, invalid equations.
-#include "tandem/autograd/ops/einsum.h"
+#include "tandem/autograd/ops/linalg/einsum.h"
 
 #include "op_testing.h"
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 
 using namespace tandem;
 using namespace tandem::testing;

@@ -1,8 +1,8 @@
 // embedding: rows, the padding row, repeated indices.
-#include "tandem/autograd/ops/embedding.h"
+#include "tandem/autograd/ops/nn/embedding.h"
 
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/view/view.h"
 #include "tandem/tests/autograd/values.h"
 
 using namespace tandem;

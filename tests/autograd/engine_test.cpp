@@ -5,10 +5,10 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/hooks.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/linalg.h"
-#include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/linalg/matmul.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/unary.h"
 
 using namespace tandem;
 

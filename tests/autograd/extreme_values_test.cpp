@@ -5,10 +5,10 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops.h"
-#include "tandem/autograd/ops/activation.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/loss.h"
-#include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/loss/loss.h"
+#include "tandem/autograd/ops/pointwise/activation.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/unary.h"
 #include "values.h"
 
 using namespace tandem;

@@ -1,5 +1,5 @@
 // Factories: exact ranges, overflowing sizes, the caller's memory.
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 
 #include <doctest/doctest.h>
 
@@ -7,9 +7,9 @@
 #include <limits>
 #include <memory>
 
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/reduce.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/reduce/reduce.h"
+#include "tandem/autograd/ops/view/view.h"
 #include "tandem/tests/autograd/values.h"
 
 using namespace tandem;

@@ -5,8 +5,8 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/function.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/tests/autograd/leaf.h"
 
 using namespace tandem;

@@ -1,12 +1,12 @@
 // gather, scatter, scatter_add and functions built on them: naive references, first and second gradients,
 // error messages.
-#include "tandem/autograd/ops/gather.h"
+#include "tandem/autograd/ops/index/gather.h"
 
 #include <random>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/view/view.h"
 #include "tandem/core/parallel_for.h"
 #include "tandem/tests/autograd/values.h"
 

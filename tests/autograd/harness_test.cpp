@@ -1,9 +1,9 @@
 // The harness must pass correct operations and catch mistakes: each kind of mistake once.
 #include <doctest/doctest.h>
 
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/linalg.h"
-#include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/linalg/matmul.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/autograd/record.h"
 #include "tandem/testing.h"
 

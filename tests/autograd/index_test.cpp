@@ -1,14 +1,14 @@
 // Indexing: placement of dimensions, masks, writes, repeated positions, first and second gradients, error
 // messages. Expected shapes and elements follow PyTorch.
-#include "tandem/autograd/ops/index.h"
+#include "tandem/autograd/ops/index/index.h"
 #include "tandem/autograd/ops.h"
 
 #include <random>
 
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/index_add.h"
-#include "tandem/autograd/ops/index_select.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/index/index_add.h"
+#include "tandem/autograd/ops/index/index_select.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/view/view.h"
 #include "tandem/core/parallel_for.h"
 #include "tandem/tests/autograd/values.h"
 

@@ -3,12 +3,12 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/comparison.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/index.h"
-#include "tandem/autograd/ops/unary.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/index/index.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/comparison.h"
+#include "tandem/autograd/ops/pointwise/unary.h"
+#include "tandem/autograd/ops/view/view.h"
 
 using namespace tandem;
 

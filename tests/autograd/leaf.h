@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 
 namespace tandem::testing {
 

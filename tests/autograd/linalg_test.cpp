@@ -1,13 +1,13 @@
 // Matrix products: all ranks and strides, broadcast batches, empty sizes, integers, errors.
-#include "tandem/autograd/ops/linalg.h"
+#include "tandem/autograd/ops/linalg/matmul.h"
 
 #include <cmath>
 
 #include "op_testing.h"
 #include "tandem/autograd/engine.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/view/view.h"
 #include "tandem/core/parallel_for.h"
 
 using namespace tandem;

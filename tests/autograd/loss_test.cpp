@@ -1,5 +1,5 @@
 // Elementwise losses: values, first and second gradients, the points where formulas meet.
-#include "tandem/autograd/ops/loss.h"
+#include "tandem/autograd/ops/loss/loss.h"
 
 #include <cmath>
 

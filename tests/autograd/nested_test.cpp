@@ -8,9 +8,9 @@
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/function.h"
 #include "tandem/autograd/hooks.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/core/generator.h"
 #include "tandem/core/parallel_for.h"
 

@@ -1,12 +1,12 @@
 // Normalisation: values, first and second gradients, running statistics, errors.
-#include "tandem/autograd/ops/normalization.h"
+#include "tandem/autograd/ops/nn/normalization.h"
 
 #include <cmath>
 
 #include "op_testing.h"
 #include "tandem/autograd/engine.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "values.h"
 
 using namespace tandem;

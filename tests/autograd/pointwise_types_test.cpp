@@ -4,10 +4,10 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops.h"
-#include "tandem/autograd/ops/activation.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/comparison.h"
-#include "tandem/autograd/ops/where.h"
+#include "tandem/autograd/ops/pointwise/activation.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/comparison.h"
+#include "tandem/autograd/ops/pointwise/where.h"
 #include "tandem/tests/ops/pointwise_table.h"
 #include "values.h"
 

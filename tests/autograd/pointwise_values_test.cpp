@@ -5,10 +5,10 @@
 #include <limits>
 
 #include "tandem/autograd/ops.h"
-#include "tandem/autograd/ops/activation.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/comparison.h"
-#include "tandem/autograd/ops/random.h"
+#include "tandem/autograd/ops/pointwise/activation.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/comparison.h"
+#include "tandem/autograd/ops/random/random.h"
 #include "tandem/core/parallel_for.h"
 #include "tandem/tests/ops/pointwise_table.h"
 #include "values.h"

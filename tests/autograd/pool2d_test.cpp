@@ -1,11 +1,11 @@
 // Pooling: PyTorch's rules at the edges, first and second gradients, errors.
-#include "tandem/autograd/ops/pool2d.h"
+#include "tandem/autograd/ops/nn/pool2d.h"
 
 #include <cmath>
 
 #include "op_testing.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/view/view.h"
 
 using namespace tandem;
 using namespace tandem::testing;

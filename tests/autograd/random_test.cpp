@@ -1,6 +1,6 @@
 // Random tensors: the distributions (moments, chi-square and Kolmogorov-Smirnov at fixed seeds), and that
 // element i depends only on seed, offset and i.
-#include "tandem/autograd/ops/random.h"
+#include "tandem/autograd/ops/random/random.h"
 
 #include <doctest/doctest.h>
 
@@ -10,9 +10,9 @@
 #include <set>
 
 #include "tandem/autograd/engine.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/view/view.h"
 #include "tandem/core/parallel_for.h"
 
 using namespace tandem;

@@ -3,11 +3,11 @@
 #include <limits>
 
 #include "op_testing.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/as_strided.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/reduce.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/reduce/reduce.h"
+#include "tandem/autograd/ops/view/as_strided.h"
+#include "tandem/autograd/ops/view/view.h"
 #include "tandem/tests/sanitized.h"
 
 using namespace tandem;

@@ -1,13 +1,13 @@
 // Running sums and products: building blocks, zeros, directions, dtypes.
-#include "tandem/autograd/ops/scan.h"
+#include "tandem/autograd/ops/reduce/scan.h"
 
 #include "op_testing.h"
 #include "tandem/autograd/engine.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/comparison.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/reduce.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/comparison.h"
+#include "tandem/autograd/ops/reduce/reduce.h"
+#include "tandem/autograd/ops/view/view.h"
 
 using namespace tandem;
 using namespace tandem::testing;

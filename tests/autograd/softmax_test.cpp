@@ -1,14 +1,14 @@
 // Softmax: references in double, extreme values, errors, threads.
-#include "tandem/autograd/ops/softmax.h"
+#include "tandem/autograd/ops/nn/softmax.h"
 
 #include <cmath>
 #include <limits>
 
 #include "op_testing.h"
 #include "tandem/autograd/engine.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/view/view.h"
 
 using namespace tandem;
 using namespace tandem::testing;

@@ -1,5 +1,5 @@
 // Sorting: against std::stable_sort, NaN, ties, edge cases, errors, threads.
-#include "tandem/autograd/ops/sort.h"
+#include "tandem/autograd/ops/reduce/sort.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,10 +8,10 @@
 
 #include "op_testing.h"
 #include "tandem/autograd/engine.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/reduce.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/reduce/reduce.h"
+#include "tandem/autograd/ops/view/view.h"
 
 using namespace tandem;
 using namespace tandem::testing;

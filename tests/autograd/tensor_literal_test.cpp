@@ -1,5 +1,5 @@
 // tensor(...): nested braces, vectors, numbers, and their dtypes.
-#include "tandem/autograd/ops/tensor_literal.h"
+#include "tandem/autograd/ops/factories/tensor_literal.h"
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/testing.h"
 
 namespace tandem::testing {

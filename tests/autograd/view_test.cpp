@@ -1,11 +1,11 @@
 // Views: geometry and elements of counted tensors, first and second gradients, error messages.
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/view/view.h"
 
 #include <limits>
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/tests/autograd/values.h"
 
 using namespace tandem;

@@ -4,9 +4,9 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/index.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/index/index.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/view/view.h"
 #include "tandem/tests/autograd/values.h"
 
 using namespace tandem;

@@ -2,7 +2,7 @@
 #include "tandem/core/cpu/conv2d.h"
 
 #include "kernel_testing.h"
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/core/kept_weight.h"
 
 using namespace tandem;

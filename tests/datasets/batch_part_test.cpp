@@ -4,10 +4,10 @@
 
 #include <doctest/doctest.h>
 
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/cat.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/random.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/random/random.h"
+#include "tandem/autograd/ops/view/cat.h"
 #include "tandem/core/shards.h"
 #include "tandem/datasets/data.h"
 #include "tandem/nn/files/archive.h"

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "tandem/autograd/ops/random.h"
+#include "tandem/autograd/ops/random/random.h"
 #include "tandem/datasets/data_loader.h"
 #include "tandem/nn/files/archive.h"
 

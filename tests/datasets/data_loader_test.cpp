@@ -10,9 +10,9 @@
 #include <set>
 #include <thread>
 
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/random.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/random/random.h"
 #include "tandem/core/backend/data.h"
 #include "tandem/core/generator.h"
 #include "tandem/datasets/data.h"

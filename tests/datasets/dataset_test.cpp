@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/random.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/random/random.h"
 #include "tandem/datasets/idx.h"
 #include "tandem/datasets/mnist.h"
 #include "tandem/datasets/sources.h"

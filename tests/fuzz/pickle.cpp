@@ -1,7 +1,7 @@
 // The pickles in .pt files, with storages of up to 1,000 elements.
 #include "tandem/nn/files/pt/pickle.h"
 
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/tests/fuzz/fuzz.h"
 
 bool tandem::fuzz::accepts(const uint8_t* data, std::size_t size) {

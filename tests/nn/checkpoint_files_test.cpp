@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/comparison.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/comparison.h"
+#include "tandem/autograd/ops/view/view.h"
 #include "tandem/core/cpu_allocator.h"
 #include "tandem/nn/files/prefix.h"
 #include "tandem/nn/files/safetensors_index.h"

@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "tandem/autograd/ops.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/nn/layers/batch_norm.h"
 #include "tandem/nn/layers/dropout.h"
 #include "tandem/nn/layers/linear.h"

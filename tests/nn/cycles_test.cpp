@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/nn/files/archive.h"
 #include "tandem/nn/optim/plateau.h"
 #include "tandem/nn/optim/sgd.h"

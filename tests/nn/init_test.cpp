@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/linalg.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/linalg/matmul.h"
 #include "tandem/nn/layers/linear.h"
 
 using namespace tandem;

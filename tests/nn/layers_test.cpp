@@ -3,10 +3,10 @@
 
 #include <sstream>
 
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/comparison.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/tensor_literal.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/factories/tensor_literal.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/nn/functional.h"
 #include "tandem/nn/layers/activation.h"
 #include "tandem/nn/layers/conv.h"

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <sstream>
 
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/comparison.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/reduce.h"
-#include "tandem/autograd/ops/tensor_literal.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/factories/tensor_literal.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/comparison.h"
+#include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/nn/functional.h"
 #include "tandem/nn/layers/batch_norm.h"
 #include "tandem/nn/layers/dropout.h"

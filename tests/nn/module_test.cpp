@@ -7,8 +7,8 @@
 #include <functional>
 #include <sstream>
 
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/nn/layers/linear.h"
 #include "tandem/nn/module_dict.h"
 #include "tandem/nn/module_list.h"

@@ -6,9 +6,9 @@
 
 #include <cstring>
 
-#include "tandem/autograd/ops/comparison.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/comparison.h"
+#include "tandem/autograd/ops/view/view.h"
 #include "tandem/tests/temp_folder.h"
 
 using namespace tandem;

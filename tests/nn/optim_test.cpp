@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "tandem/autograd/ops.h"
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/core/cpu_allocator.h"
 #include "tandem/nn/layers/linear.h"
 #include "tandem/nn/optim/optim.h"

@@ -6,8 +6,8 @@
 
 #include <cstring>
 
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/view/view.h"
 #include "tandem/tests/temp_folder.h"
 
 using namespace tandem;

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/nn/files/archive.h"
 #include "tandem/nn/optim/sgd.h"
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/nn/layers/linear.h"
 #include "tandem/nn/optim/adam.h"
 #include "tandem/nn/optim/sgd.h"

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/view/view.h"
 #include "tandem/nn/files/crc32.h"
 #include "tandem/nn/files/safetensors.h"
 #include "tandem/tests/temp_folder.h"

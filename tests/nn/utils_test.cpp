@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/tensor_literal.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/factories/tensor_literal.h"
 #include "tandem/nn/files/archive.h"
 #include "tandem/nn/layers/batch_norm.h"
 #include "tandem/nn/layers/linear.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that every operation of autograd/ops/*.h has a description in tests/ops.
+"""Checks that every operation of autograd/ops/ has a description in tests/ops.
 
     descriptions_test.py TEST_OPS
 
@@ -42,7 +42,7 @@ def declared(text):
 def main():
     described = set(subprocess.run([sys.argv[1], "--described"], check=True, capture_output=True, text=True).stdout.split())
     excepted = {name for names in EXCEPTIONS for name in names.split()}
-    headers = re.findall(r'#include "tandem/(autograd/ops/\w+\.h)"', (ROOT / "autograd/ops.h").read_text())
+    headers = re.findall(r'#include "tandem/(autograd/ops/\w+/\w+\.h)"', (ROOT / "autograd/ops.h").read_text())
     found = {name: header for header in headers for name in declared((ROOT / header).read_text())}
     failures = [f"{header}: {name} needs a description in tests/ops/*_table.cpp"
                 for name, header in sorted(found.items()) if name not in described | excepted]

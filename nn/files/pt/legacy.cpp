@@ -6,7 +6,7 @@
 #include <map>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/nn/files/pt/pickle.h"
 
 namespace tandem::serialize::pt {

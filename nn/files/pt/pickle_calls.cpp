@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/as_strided.h"
-#include "tandem/autograd/ops/complex.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/complex.h"
+#include "tandem/autograd/ops/pointwise/unary.h"
+#include "tandem/autograd/ops/view/as_strided.h"
 #include "tandem/core/dims.h"
 #include "tandem/nn/files/pt/pickle.h"
 

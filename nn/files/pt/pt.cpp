@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/nn/files/pt/legacy.h"
 #include "tandem/nn/files/pt/pickle.h"
 #include "tandem/nn/files/pt/zip_archive.h"

@@ -1,0 +1,49 @@
+// beta self + alpha Σ batch1[i] batch2[i].
+#include "tandem/autograd/ops/linalg/addbmm.h"
+
+#include <limits>
+#include <vector>
+
+#include "tandem/autograd/ops/detail/checks.h"
+#include "tandem/autograd/ops/detail/precision.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/linalg/matmul.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/comparison.h"
+#include "tandem/autograd/ops/pointwise/inplace_of.h"
+#include "tandem/autograd/ops/pointwise/promotion.h"
+#include "tandem/autograd/ops/pointwise/unary.h"
+#include "tandem/autograd/ops/pointwise/where.h"
+#include "tandem/autograd/ops/reduce/reduce.h"
+#include "tandem/autograd/ops/view/cat.h"
+#include "tandem/autograd/ops/view/view.h"
+
+namespace tandem {
+using namespace autograd;
+
+// The batch becomes a part of the inner dimension of one product.
+Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta, const Scalar& alpha) {
+  if (const auto out = autograd::in_lower_precision(
+          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addbmm(t1, t2, t3, beta, alpha); }, self,
+          batch1, batch2))
+    return *out;
+  check(batch1.dim() == 3 && batch2.dim() == 3 && batch1.size(0) == batch2.size(0) && batch1.size(2) == batch2.size(1),
+        "addbmm: expected [B, M, K] and [B, K, N]\n  batch1 ", batch1, "\n  batch2 ", batch2);
+  const int64_t inner = batch2.size(0) * batch2.size(1);
+  return addmm(self, batch1.transpose(0, 1).reshape({batch1.size(1), inner}), batch2.reshape({inner, batch2.size(2)}),
+               beta, alpha);
+}
+Tensor& addbmm_(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
+                const Scalar& alpha) {
+  return inplace_of(
+      self, "addbmm_", [&](const Tensor& x) { return addbmm(x, batch1, batch2, beta, alpha); }, batch1, batch2);
+}
+
+Tensor Tensor::addbmm(const Tensor& batch1, const Tensor& batch2, const Scalar& beta, const Scalar& alpha) const {
+  return tandem::addbmm(*this, batch1, batch2, beta, alpha);
+}
+Tensor& Tensor::addbmm_(const Tensor& batch1, const Tensor& batch2, const Scalar& beta, const Scalar& alpha) const {
+  return tandem::addbmm_(tandem::detail::mutable_handle(*this), batch1, batch2, beta, alpha);
+}
+
+}  // namespace tandem

@@ -1,0 +1,52 @@
+// addmv and addr: beta self + alpha product, where the product is mat vec or a bᵀ.
+#include "tandem/autograd/ops/detail/autocast_lists.h"
+#include "tandem/autograd/ops/linalg/matmul.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/inplace_of.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+Tensor weighted_sum(const Tensor& self, const Tensor& product, const Scalar& beta, const Scalar& alpha,
+                    const char* operation) {
+  check(broadcast_sizes(self.sizes(), product.sizes(), operation) == Dims(product.sizes()), operation, ": self ", self,
+        " does not broadcast to the product ", product);
+  const Tensor scaled = alpha.equal(1) ? product : product * alpha;
+  if (beta.equal(0)) return scaled;
+  return (beta.equal(1) ? self : self * beta) + scaled;
+}
+
+}  // namespace
+
+Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta, const Scalar& alpha) {
+  if (autocast::is_on(self))
+    return autocast::lower_precision_on_cuda(
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addmv(t1, t2, t3, beta, alpha); }, self, mat,
+        vec);
+  return weighted_sum(self, mv(mat, vec), beta, alpha, "addmv");
+}
+Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+  if (autocast::is_on(self))
+    return autocast::lower_precision_on_cuda(
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addr(t1, t2, t3, beta, alpha); }, self, a,
+        b);
+  return weighted_sum(self, outer(a, b), beta, alpha, "addr");
+}
+
+Tensor Tensor::addmv(const Tensor& mat, const Tensor& vec, const Scalar& beta, const Scalar& alpha) const {
+  return tandem::addmv(*this, mat, vec, beta, alpha);
+}
+Tensor& Tensor::addmv_(const Tensor& mat, const Tensor& vec, const Scalar& beta, const Scalar& alpha) const {
+  return inplace_of(
+      *this, "addmv_", [&](const Tensor& x) { return tandem::addmv(x, mat, vec, beta, alpha); }, mat, vec);
+}
+Tensor Tensor::addr(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
+  return tandem::addr(*this, a, b, beta, alpha);
+}
+Tensor& Tensor::addr_(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
+  return inplace_of(
+      *this, "addr_", [&](const Tensor& x) { return tandem::addr(x, a, b, beta, alpha); }, a, b);
+}
+
+}  // namespace tandem

@@ -1,0 +1,48 @@
+// conv_transpose2d: the gradient of conv2d with respect to its input, used forward.
+#include <array>
+
+#include "tandem/autograd/ops/detail/autocast_lists.h"
+#include "tandem/autograd/ops/detail/checks.h"
+#include "tandem/autograd/ops/nn/conv2d.h"
+#include "tandem/autograd/ops/nn/conv_checks.h"
+#include "tandem/autograd/ops/nn/pad.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/complex_bilinear.h"
+#include "tandem/autograd/ops/view/view.h"
+#include "tandem/core/backend/conv.h"
+
+namespace tandem {
+using namespace autograd;
+
+Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                        IntArrayRef padding, IntArrayRef output_padding, int64_t groups, IntArrayRef dilation) {
+  if (autocast::is_on(input))
+    return autocast::lower_precision(
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
+          return conv_transpose2d(t1, t2, t3, stride, padding, output_padding, groups, dilation);
+        },
+        input, weight, bias);
+  check_convolution("conv_transpose2d", input, weight, bias, groups, 2, true);
+  if (input.is_complex()) {
+    const Tensor out = complex_bilinear(input, weight, [&](const Tensor& x, const Tensor& w) {
+      return conv_transpose2d(x, w, {}, stride, padding, output_padding, groups, dilation);
+    });
+    return bias.defined() ? out + bias.reshape({bias.size(0), 1, 1}) : out;
+  }
+  const Conv2dParameters p = conv2d_parameters("conv_transpose2d", stride, padding, dilation, groups);
+  std::array<int64_t, 2> extra;
+  set_pair("conv_transpose2d", "output_padding", output_padding, 0, extra);
+  const bool batched = input.dim() == 4;
+  Dims sizes = transposed_sizes("conv_transpose2d", input, weight, p.stride, p.padding, extra, p.dilation);
+  sizes.insert(0, weight.size(1) * groups);
+  sizes.insert(0, batched ? input.size(0) : 1);
+  Tensor x = batched ? input : input.reshape({1, input.size(0), input.size(1), input.size(2)});
+  // conv2d of the result has as many more elements than the input as strides fit into output_padding: these are zeros.
+  const int64_t more[2] = {extra[0] / p.stride[0], extra[1] / p.stride[1]};
+  if (more[0] + more[1] > 0) x = constant_pad_nd(x, {0, more[1], 0, more[0]});
+  Tensor out = conv2d_backward_input(x.contiguous(), weight.contiguous(), sizes, p);
+  if (bias.defined()) out = out + bias.reshape({1, bias.size(0), 1, 1});
+  return batched ? out : out.view({sizes[1], sizes[2], sizes[3]});
+}
+
+}  // namespace tandem

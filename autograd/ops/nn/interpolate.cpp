@@ -1,0 +1,203 @@
+// Resampling, one dimension at a time: weighted sums of index_select. A dimension that would be copied is left out.
+#include "tandem/autograd/ops/nn/interpolate.h"
+#include "tandem/autograd/ops/detail/precision.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "tandem/autograd/ops/detail/refuse_complex.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/index/index_add.h"
+#include "tandem/autograd/ops/index/index_select.h"
+#include "tandem/autograd/ops/nn/resize_windows.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/view/view.h"
+
+namespace tandem {
+namespace autograd {
+namespace {
+
+struct Axis {
+  int64_t in, out;
+  double step;  // input positions per output position
+  bool corners;
+
+  bool is_copied() const { return in == out && step == 1; }
+};
+
+// Like PyTorch, computes the nearest position in float32.
+int64_t nearest(const Axis& axis, int64_t i, bool exact) {
+  const auto step = static_cast<float>(axis.step);
+  const float at = exact ? (static_cast<float>(i) + 0.5F) * step : static_cast<float>(i) * step;
+  return std::min(static_cast<int64_t>(std::floor(at)), axis.in - 1);
+}
+double centre(const Axis& axis, int64_t i, bool cubic) {
+  if (axis.corners) return axis.step * static_cast<double>(i);
+  const double at = axis.step * (static_cast<double>(i) + 0.5) - 0.5;
+  return cubic ? at : std::max(at, 0.0);
+}
+std::array<double, 4> cubic_weights(double t) {
+  constexpr double a = -0.75;
+  const auto near = [](double x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };
+  const auto far = [](double x) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; };
+  return {far(t + 1), near(t), near(1 - t), far(2 - t)};
+}
+
+Tensor host_row(int64_t count, ScalarType type) { return empty_raw({count}, type, Device(kCPU, 0)); }
+
+// One neighbour of every output: its position (int64) and its weight (float64), on the host.
+struct Taps {
+  Tensor index, weight;
+};
+
+std::vector<Taps> taps_of(Resampling kind, const Axis& axis) {
+  const std::size_t count = kind == Resampling::kCubic ? 4 : kind == Resampling::kLinear ? 2 : 1;
+  std::vector<Taps> taps(count);
+  for (Taps& t : taps) t = {host_row(axis.out, kLong), count > 1 ? host_row(axis.out, kDouble) : Tensor()};
+  for (int64_t i = 0; i < axis.out; ++i) {
+    if (count == 1) {
+      taps[0].index.ptr<int64_t>()[i] = nearest(axis, i, kind == Resampling::kNearestExact);
+      continue;
+    }
+    const double at = centre(axis, i, count == 4);
+    const double base = count == 4 ? std::floor(at) : std::min(std::floor(at), static_cast<double>(axis.in - 1));
+    const double t = std::clamp(at - base, 0.0, 1.0);
+    const auto cubic = cubic_weights(t);
+    for (std::size_t k = 0; k < count; ++k) {
+      const int64_t place = static_cast<int64_t>(base) + static_cast<int64_t>(k) - (count == 4 ? 1 : 0);
+      taps[k].index.ptr<int64_t>()[i] = std::clamp<int64_t>(place, 0, axis.in - 1);
+      taps[k].weight.ptr<double>()[i] = count == 4 ? cubic[k] : k == 0 ? 1 - t : t;
+    }
+  }
+  return taps;
+}
+
+// Checks the sizes after all axes first, before spending work on a result that does not fit into memory.
+void check_result(const char* operation, const Tensor& self, IntArrayRef output_size) {
+  Dims sizes(self.sizes());
+  int64_t count = 1;
+  bool fits = true;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (d >= 2) {
+      check(sizes[d] > 0 && output_size[d - 2] > 0, operation, ": sizes must be positive, got ", self, " → ",
+            output_size);
+      sizes[d] = output_size[d - 2];
+    }
+    fits = fits && !__builtin_mul_overflow(count, sizes[d], &count);
+  }
+  check(fits && count < int64_t{1} << 42, operation, ": the result would have too many elements: ", sizes);
+}
+
+// The shape of one number for each of `count` places along dim.
+Dims line(const Tensor& x, int64_t count, int64_t dim) {
+  Dims shape(x.sizes().size(), 1);
+  shape[static_cast<std::size_t>(dim)] = count;
+  return shape;
+}
+
+Tensor along_axis(const Tensor& x, Resampling kind, const Axis& axis, int64_t dim) {
+  Tensor out;
+  for (const Taps& taps : taps_of(kind, axis)) {
+    Tensor part = x.index_select(dim, taps.index.to(x.device()));
+    if (taps.weight.defined()) part = part * taps.weight.to(x.device(), x.dtype()).view(line(x, axis.out, dim));
+    out = out.defined() ? out + part : part;
+  }
+  return out;
+}
+
+// The windows have different lengths, so their elements are laid out one window after the other and then added up.
+Tensor antialiased(const Tensor& x, Resampling kind, const Axis& axis, int64_t dim) {
+  const ResizeWindows windows = resize_windows(axis.in, 0, axis.out, axis.step, kind == Resampling::kCubic);
+  const auto count = static_cast<int64_t>(windows.weights.size());
+  const Tensor from = host_row(count, kLong), to = host_row(count, kLong), weight = host_row(count, kDouble);
+  std::copy(windows.weights.begin(), windows.weights.end(), weight.ptr<double>());
+  int64_t at = 0;
+  for (int64_t i = 0; i < axis.out; ++i)
+    for (int64_t k = 0; k < windows.count[static_cast<std::size_t>(i)]; ++k, ++at) {
+      from.ptr<int64_t>()[at] = windows.first[static_cast<std::size_t>(i)] + k;
+      to.ptr<int64_t>()[at] = i;
+    }
+  const Tensor parts =
+      x.index_select(dim, from.to(x.device())) * weight.to(x.device(), x.dtype()).view(line(x, count, dim));
+  Dims sizes(x.sizes());
+  sizes[static_cast<std::size_t>(dim)] = axis.out;
+  return zeros(sizes, x.options().requires_grad(false)).index_add(dim, to.to(x.device()), parts);
+}
+
+// Whether PyTorch, on the CPU, computes positions from the ratio of the sizes, although a factor is given: it copies along a
+// dimension whose size stays, and its kernel for nearest neighbours in two dimensions repeats elements where it doubles.
+bool takes_ratio(Resampling kind, bool antialias, const Axis& axis, int64_t rank) {
+  if (kind == Resampling::kNearest && rank == 2) return axis.out == axis.in || axis.out == 2 * axis.in;
+  return (kind == Resampling::kLinear || antialias) && axis.out == axis.in;
+}
+
+}  // namespace
+
+Tensor resample(const char* operation, const Tensor& self, Resampling kind, IntArrayRef output_size, bool align_corners,
+                ArrayRef<double> scales, bool antialias) {
+  if (const auto out = autograd::in_full_precision_on_cuda(
+          [&](const Tensor& t1) {
+            return resample(operation, t1, kind, output_size, align_corners, scales, antialias);
+          },
+          self))
+    return *out;
+  autograd::refuse_complex(operation, self);
+  const auto count = static_cast<int64_t>(output_size.size());
+  check(self.dim() == count + 2, operation, ": expected [N, C] and ", count, " dimensions, got ", self);
+  const bool weighted = kind == Resampling::kLinear || kind == Resampling::kCubic;
+  check(!weighted || self.is_floating_point(), operation, ": expected floating point, got ", self);
+  check_result(operation, self, output_size);
+  Tensor out = self;
+  for (int64_t k = 0; k < count; ++k) {
+    const auto n = static_cast<std::size_t>(k);
+    Axis axis{self.size(k + 2), output_size[n], 0, weighted && align_corners};
+    if (axis.corners)
+      axis.step = axis.out > 1 ? static_cast<double>(axis.in - 1) / static_cast<double>(axis.out - 1) : 0;
+    else if (scales.empty() || takes_ratio(kind, antialias, axis, count))
+      axis.step = static_cast<double>(axis.in) / static_cast<double>(axis.out);
+    else
+      axis.step = 1 / scales[n];
+    if (axis.is_copied()) continue;
+    out = antialias ? antialiased(out, kind, axis, k + 2) : along_axis(out, kind, axis, k + 2);
+  }
+  return out.is_same(self) ? out.clone() : out;
+}
+
+}  // namespace autograd
+
+namespace {
+using autograd::resample;
+using autograd::Resampling;
+
+Tensor sized(const char* operation, const Tensor& self, Resampling kind, IntArrayRef size, std::size_t rank,
+             bool align_corners) {
+  check(size.size() == rank, operation, ": expected ", rank, " sizes, got ", size);
+  return resample(operation, self, kind, size, align_corners);
+}
+}  // namespace
+
+Tensor upsample_nearest1d(const Tensor& self, IntArrayRef output_size) {
+  return sized("upsample_nearest1d", self, Resampling::kNearest, output_size, 1, false);
+}
+Tensor upsample_nearest2d(const Tensor& self, IntArrayRef output_size) {
+  return sized("upsample_nearest2d", self, Resampling::kNearest, output_size, 2, false);
+}
+Tensor upsample_nearest3d(const Tensor& self, IntArrayRef output_size) {
+  return sized("upsample_nearest3d", self, Resampling::kNearest, output_size, 3, false);
+}
+Tensor upsample_linear1d(const Tensor& self, IntArrayRef output_size, bool align_corners) {
+  return sized("upsample_linear1d", self, Resampling::kLinear, output_size, 1, align_corners);
+}
+Tensor upsample_bilinear2d(const Tensor& self, IntArrayRef output_size, bool align_corners) {
+  return sized("upsample_bilinear2d", self, Resampling::kLinear, output_size, 2, align_corners);
+}
+Tensor upsample_trilinear3d(const Tensor& self, IntArrayRef output_size, bool align_corners) {
+  return sized("upsample_trilinear3d", self, Resampling::kLinear, output_size, 3, align_corners);
+}
+Tensor upsample_bicubic2d(const Tensor& self, IntArrayRef output_size, bool align_corners) {
+  return sized("upsample_bicubic2d", self, Resampling::kCubic, output_size, 2, align_corners);
+}
+
+}  // namespace tandem

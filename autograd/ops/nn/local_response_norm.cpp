@@ -1,0 +1,26 @@
+// local_response_norm.
+#include "tandem/autograd/ops/detail/precision.h"
+#include "tandem/autograd/ops/detail/refuse_complex.h"
+#include "tandem/autograd/ops/nn/normalization.h"
+#include "tandem/autograd/ops/nn/pad.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/reduce/reduce.h"
+#include "tandem/autograd/ops/view/view.h"
+
+namespace tandem {
+
+Tensor local_response_norm(const Tensor& input, int64_t size, double alpha, double beta, double k) {
+  if (const auto out = autograd::in_full_precision_on_cuda(
+          [&](const Tensor& t) { return local_response_norm(t, size, alpha, beta, k); }, input))
+    return *out;
+  autograd::refuse_complex("local_response_norm", input);
+  check(input.dim() >= 3, "local_response_norm: expected [N, C, L, ...], got ", input);
+  check(size > 0, "local_response_norm: size must be positive, got ", size);
+  Dims pad(static_cast<std::size_t>(2 * (input.dim() - 1)), 0);
+  pad[pad.size() - 2] = size / 2;
+  pad[pad.size() - 1] = (size - 1) / 2;
+  const Tensor squares = constant_pad_nd(input * input, pad).unfold(1, size, 1).mean(IntArrayRef(-1));
+  return input / (squares * alpha + k).pow(Scalar(beta));
+}
+
+}  // namespace tandem

@@ -1,0 +1,36 @@
+// rms_norm, composed of differentiable operations.
+#include <limits>
+
+#include "tandem/autograd/ops/detail/autocast_lists.h"
+#include "tandem/autograd/ops/detail/checks.h"
+#include "tandem/autograd/ops/detail/half.h"
+#include "tandem/autograd/ops/nn/normalization.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/unary.h"
+#include "tandem/autograd/ops/reduce/reduce.h"
+
+namespace tandem {
+
+Tensor rms_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, optional<double> eps) {
+  if (autocast::is_on_cuda(input))
+    return autocast::full_precision(
+        [&](const Tensor& t1, const Tensor& t2) { return rms_norm(t1, normalized_shape, t2, eps); }, input, weight);
+  if (const auto half = autograd::half_result(input))
+    return rms_norm(autograd::widened(input), normalized_shape, autograd::widened(weight), eps).to(*half);
+  const std::size_t n = input.sizes().size(), k = normalized_shape.size();
+  check(k >= 1 && k <= n && input.sizes().slice(n - k, k) == normalized_shape, "rms_norm: the last dimensions must be ",
+        normalized_shape, "\n  input ", input);
+  check(is_differentiable(input.dtype()), "rms_norm: expected a floating point or complex tensor, got ", input);
+  Dims dims;
+  for (std::size_t d = n - k; d < n; ++d) dims.push_back(static_cast<int64_t>(d));
+  const double least = toRealValueType(input.dtype()) == kDouble
+                           ? std::numeric_limits<double>::epsilon()
+                           : static_cast<double>(std::numeric_limits<float>::epsilon());
+  const Tensor scaled = input * ((input * input).mean(dims, true) + eps.value_or(least)).rsqrt();
+  if (!weight.defined()) return scaled;
+  check(weight.sizes() == normalized_shape, "rms_norm: weight must be ", normalized_shape, "\n  weight ", weight);
+  autograd::check_parameter("rms_norm", input, "weight", weight);
+  return scaled * weight;
+}
+
+}  // namespace tandem

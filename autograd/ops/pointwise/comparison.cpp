@@ -1,0 +1,96 @@
+// Comparisons, through the backend's compare kernels.
+#include "tandem/autograd/ops/pointwise/comparison.h"
+
+#include "tandem/autograd/ops/detail/half.h"
+#include "tandem/autograd/ops/pointwise/binary_op.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/comparison.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+// Complex numbers are equal if both parts are, and true if they are not 0. They have no order: the kernels refuse them.
+template <class Op>
+Tensor compare_complex(const Tensor& a, const Tensor& b) {
+  const auto& kernels = backend(a).comparison.value;
+  const Dims sizes = broadcast_sizes(a.sizes(), b.sizes(), Op::name);
+  Tensor out = empty_raw(sizes, kBool, a.device());
+  if constexpr (std::is_same_v<Op, ops::Eq> || std::is_same_v<Op, ops::Ne>) {
+    NoGradGuard no_grad;
+    using Both = std::conditional_t<std::is_same_v<Op, ops::Eq>, ops::LogicalAnd, ops::LogicalOr>;
+    Dims with_parts(sizes);
+    with_parts.push_back(2);
+    const Tensor parts = empty_raw(with_parts, kBool, a.device());
+    kernels.get<Op>()(parts, parts_raw(a), parts_raw(b));
+    kernels.get<Both>()(out, parts.select(-1, 0), parts.select(-1, 1));
+  } else if constexpr (std::is_same_v<Op, ops::LogicalAnd> || std::is_same_v<Op, ops::LogicalOr> ||
+                       std::is_same_v<Op, ops::LogicalXor>) {
+    kernels.get<Op>()(out, a.detach().to(kBool), b.detach().to(kBool));
+  } else {
+    kernels.get<Op>()(out, a, b);
+  }
+  return out;
+}
+
+template <class Op>
+Tensor compare(const Tensor& a, const Tensor& b) {
+  check_same_device(Op::name, a, b);
+  const ScalarType type = result_type(a, b);
+  const Device device = device_of(a, b);
+  const Prepared x(a, type, device), y(b, type, device);
+  if (is_complex(type)) return compare_complex<Op>(x.tensor(), y.tensor());
+  Tensor out = empty_raw(broadcast_sizes(a.sizes(), b.sizes(), Op::name), kBool, device);
+  backend(device).comparison.value.get<Op>()(out, x, y);
+  return out;
+}
+
+template <class Op>
+Tensor compare(const Tensor& a, const Scalar& b) {
+  const ScalarType type = result_type(a, b);
+  const Prepared x(a, type, a.device());
+  if (is_complex(type)) {
+    const Tensor number = empty_raw({}, type, a.device());
+    fill_raw(number, b);
+    return compare_complex<Op>(x.tensor(), number);
+  }
+  Tensor out = empty_raw(a.sizes(), kBool, a.device());
+  backend(a).comparison.value.get<Op>()(out, x, rounded_number(b, type));
+  return out;
+}
+
+}  // namespace
+
+Tensor eq(const Tensor& self, const Tensor& other) { return compare<ops::Eq>(self, other); }
+Tensor eq(const Tensor& self, const Scalar& other) { return compare<ops::Eq>(self, other); }
+Tensor Tensor::eq(const Tensor& other) const { return tandem::eq(*this, other); }
+Tensor Tensor::eq(const Scalar& other) const { return tandem::eq(*this, other); }
+Tensor ne(const Tensor& self, const Tensor& other) { return compare<ops::Ne>(self, other); }
+Tensor ne(const Tensor& self, const Scalar& other) { return compare<ops::Ne>(self, other); }
+Tensor Tensor::ne(const Tensor& other) const { return tandem::ne(*this, other); }
+Tensor Tensor::ne(const Scalar& other) const { return tandem::ne(*this, other); }
+Tensor lt(const Tensor& self, const Tensor& other) { return compare<ops::Lt>(self, other); }
+Tensor lt(const Tensor& self, const Scalar& other) { return compare<ops::Lt>(self, other); }
+Tensor Tensor::lt(const Tensor& other) const { return tandem::lt(*this, other); }
+Tensor Tensor::lt(const Scalar& other) const { return tandem::lt(*this, other); }
+Tensor le(const Tensor& self, const Tensor& other) { return compare<ops::Le>(self, other); }
+Tensor le(const Tensor& self, const Scalar& other) { return compare<ops::Le>(self, other); }
+Tensor Tensor::le(const Tensor& other) const { return tandem::le(*this, other); }
+Tensor Tensor::le(const Scalar& other) const { return tandem::le(*this, other); }
+Tensor gt(const Tensor& self, const Tensor& other) { return compare<ops::Gt>(self, other); }
+Tensor gt(const Tensor& self, const Scalar& other) { return compare<ops::Gt>(self, other); }
+Tensor Tensor::gt(const Tensor& other) const { return tandem::gt(*this, other); }
+Tensor Tensor::gt(const Scalar& other) const { return tandem::gt(*this, other); }
+Tensor ge(const Tensor& self, const Tensor& other) { return compare<ops::Ge>(self, other); }
+Tensor ge(const Tensor& self, const Scalar& other) { return compare<ops::Ge>(self, other); }
+Tensor Tensor::ge(const Tensor& other) const { return tandem::ge(*this, other); }
+Tensor Tensor::ge(const Scalar& other) const { return tandem::ge(*this, other); }
+
+Tensor logical_and(const Tensor& self, const Tensor& other) { return compare<ops::LogicalAnd>(self, other); }
+Tensor Tensor::logical_and(const Tensor& other) const { return tandem::logical_and(*this, other); }
+Tensor logical_or(const Tensor& self, const Tensor& other) { return compare<ops::LogicalOr>(self, other); }
+Tensor Tensor::logical_or(const Tensor& other) const { return tandem::logical_or(*this, other); }
+Tensor logical_xor(const Tensor& self, const Tensor& other) { return compare<ops::LogicalXor>(self, other); }
+Tensor Tensor::logical_xor(const Tensor& other) const { return tandem::logical_xor(*this, other); }
+
+}  // namespace tandem

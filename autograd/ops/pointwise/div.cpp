@@ -1,0 +1,45 @@
+// div: the true quotient. Gradients: g / other, and -g (self / other) / other.
+#include "tandem/autograd/ops/detail/autocast_lists.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/binary_rule.h"
+#include "tandem/autograd/ops/pointwise/ternary_op.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+struct DivRule {
+  using Op = ops::Div;
+  static constexpr const char *name = "div_", *backward_name = "DivBackward";
+  static constexpr Reads da_reads = kB, db_reads = kBoth;
+  static ScalarType type(ScalarType promoted) { return float_type(promoted); }
+  template <class A, class B>
+  static Tensor da(const Tensor& g, const A&, const B& b) {
+    return g / conjugate(b);
+  }
+  template <class A, class B>
+  static Tensor db(const Tensor& g, const A& a, const B& b) {
+    if constexpr (std::is_same_v<A, Tensor> && std::is_same_v<B, Tensor>)
+      if (!GradMode::is_enabled() && !g.is_complex()) return ternary_raw<ops::DivBackward>(g, a, b, g.dtype());
+    if constexpr (std::is_same_v<B, Tensor>)
+      return -g * conjugate(a / b / b);
+    else
+      return {};
+  }
+};
+
+}  // namespace
+
+Tensor div(const Tensor& self, const Tensor& other) { return binary<DivRule>(self, other); }
+Tensor div(const Tensor& self, const Scalar& other) { return binary<DivRule>(self, other); }
+Tensor div(const Scalar& self, const Tensor& other) {
+  if (autocast::is_on_cuda(other))  // as reciprocal
+    return autocast::full_precision([&](const Tensor& t) { return div(self, t); }, other);
+  return binary<DivRule>(self, other);
+}
+Tensor Tensor::div(const Tensor& other) const { return tandem::div(*this, other); }
+Tensor Tensor::div(const Scalar& other) const { return tandem::div(*this, other); }
+Tensor& Tensor::div_(const Tensor& other) const { return binary_<DivRule>(*this, other); }
+Tensor& Tensor::div_(const Scalar& other) const { return binary_<DivRule>(*this, other); }
+
+}  // namespace tandem

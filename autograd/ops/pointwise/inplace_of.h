@@ -1,0 +1,29 @@
+// In-place forms of composite operations: self = f(self).
+#pragma once
+#include "tandem/autograd/ops/pointwise/binary_op.h"
+
+namespace tandem::autograd {
+
+/// self = f(self), where f computes a new tensor by differentiable operations on self and `inputs`. Throws
+/// Error when the result has a different shape or a category that self cannot hold.
+template <class F, class... Inputs>
+Tensor& inplace_of(const Tensor& self, const char* operation, const F& f, const Inputs&... inputs) {
+  return inplace(
+      self, operation, Before::kClone,
+      [&] {
+        NoGradGuard no_grad;
+        const Tensor value = f(static_cast<const Tensor&>(self));
+        check(value.sizes() == self.sizes(), operation, ": the result ", value, " does not fit in ", self);
+        check_result_fits(operation, self, value.dtype());
+        copy_raw(self, value);
+      },
+      [&](const Tensor& before) {
+        Tensor value = f(before);
+        check(value.sizes() == self.sizes(), operation, ": the result ", value, " does not fit in ", self);
+        check_result_fits(operation, self, value.dtype());
+        return value;
+      },
+      inputs...);
+}
+
+}  // namespace tandem::autograd

@@ -1,0 +1,123 @@
+// Unary operations: unary<ops::Exp>(x) runs the kernel and records a node, which computes ops::Exp::gradient
+// fused or as differentiable operations. An operation with parameters takes two Scalars.
+#pragma once
+#include <array>
+#include <string_view>
+
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/comparison.h"
+#include "tandem/autograd/ops/pointwise/complex_unary.h"
+#include "tandem/autograd/ops/pointwise/promotion.h"
+#include "tandem/autograd/ops/pointwise/unary.h"
+#include "tandem/autograd/ops/pointwise/where.h"
+#include "tandem/autograd/record.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/unary.h"
+#include "tandem/core/formulas/apply.h"
+#include "tandem/core/formulas/unary_ops.h"
+
+namespace tandem::autograd {
+
+using Parameters = std::array<Scalar, 2>;
+struct NoParameters {
+  NoParameters& operator=(const Parameters&) { return *this; }
+};
+template <class Op>
+inline constexpr bool has_parameters = !requires {
+  Op::apply(0.0f);
+};
+
+/// "ExpBackward" for "exp", "LogSigmoidBackward" for "log_sigmoid".
+template <class Op>
+struct BackwardName {
+  static constexpr auto make() {
+    constexpr std::string_view name = Op::name, end = "Backward";
+    std::array<char, name.size() + end.size() + 1> text{};
+    char* to = text.data();
+    bool upper = true;
+    for (const char c : name) {
+      if (c != '_') *to++ = static_cast<char>(upper && c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+      upper = c == '_';
+    }
+    end.copy(to, end.size());
+    return text;
+  }
+  static constexpr auto text = make();
+};
+template <class Op>
+inline constexpr const char* inplace_name = tandem::detail::SuffixedName<Op, "_">::text.data();
+
+/// A fused gradient: one pass over g and the tensor that the forward saved, which has g's shape. Not recorded.
+template <class Op>
+Tensor gradient_raw(const Tensor& g, const Tensor& saved, const Scalar* parameters = nullptr) {
+  const Tensor same = as_type(g, saved.dtype());
+  Tensor out = empty_raw(saved.sizes(), saved.dtype(), saved.device());
+  backend(saved).unary.gradient.get<Op>()(out, same, saved, parameters);
+  return out;
+}
+
+template <class Op>
+struct UnaryNode final : Node {
+  const char* name() const override { return BackwardName<Op>::text.data(); }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = gradient(g[0]); }
+  Tensor gradient(const Tensor& g) {
+    const Tensor x = saved.unpack(*this);
+    if constexpr (contains<Op, ops::GradientOps> && !has_parameters<Op>)
+      if (g.is_complex()) return complex_gradient<Op>(g, x);
+    const Scalar* p = nullptr;
+    if constexpr (has_parameters<Op>) p = parameters.data();
+    if constexpr (contains<Op, ops::GradientOps>)
+      if (!GradMode::is_enabled()) return gradient_raw<Op>(g, x, p);
+    if constexpr (has_parameters<Op>)
+      return ops::apply_gradient<Op>(g, x, p[0].toDouble(), p[1].toDouble());
+    else if constexpr (contains<Op, ops::GradientOps> || requires { Op::gradient(g); })
+      return ops::apply_gradient<Op>(g, x, 0, 0);
+    else
+      return zeros(g.sizes(), g.options());
+  }
+  void release() override { saved.release(); }
+  SavedTensor saved;
+  [[no_unique_address]] std::conditional_t<has_parameters<Op>, Parameters, NoParameters> parameters;
+};
+
+/// Applies Op; the result has the input's dtype.
+template <class Op>
+Tensor unary(const Tensor& x, const Parameters& parameters = {}) {
+  Tensor out = x.is_complex() ? complex_unary(Op::name, x) : empty_raw(x.sizes(), x.dtype(), x.device());
+  if (!x.is_complex()) backend(x).unary.value.get<Op>()(out, x, parameters.data());
+  if (auto* node = record<UnaryNode<Op>>(out, x)) {
+    if constexpr (Op::saves == ops::Saves::kInput) node->saved.save(x);
+    if constexpr (Op::saves == ops::Saves::kOutput) node->saved.save_output(out);
+    node->parameters = parameters;
+  }
+  return out;
+}
+
+/// The same for real-valued functions: integers are converted to the default dtype.
+template <class Op>
+Tensor unary_float(const Tensor& x) {
+  return unary<Op>(as_float(x));
+}
+
+template <class Op>
+Tensor& unary_(const Tensor& x, const Parameters& parameters = {}) {
+  return inplace(
+      x, inplace_name<Op>, Op::saves == ops::Saves::kInput ? Before::kClone : Before::kAlias,
+      [&] {
+        if (x.is_complex())
+          copy_raw(x, complex_unary(Op::name, x));
+        else
+          backend(x).unary.value.get<Op>()(x, x, parameters.data());
+      },
+      [&](const Tensor& before) { return unary<Op>(before, parameters); });
+}
+
+/// The same in place for real-valued functions. Throws Error for integers and bool, which cannot hold the result.
+template <class Op>
+Tensor& unary_float_(const Tensor& x) {
+  check(is_differentiable(x.dtype()), inplace_name<Op>, ": the result is floating point, the tensor is ", x);
+  return unary_<Op>(x);
+}
+
+}  // namespace tandem::autograd

@@ -1,0 +1,144 @@
+// where and masked_fill. Gradients: g where the condition selected the argument, else 0.
+#include "tandem/autograd/ops/pointwise/where.h"
+
+#include "tandem/autograd/ops/pointwise/ternary_op.h"
+#include "tandem/autograd/ops/reduce/reduce.h"
+#include "tandem/core/backend/ternary.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+struct WhereBackward final : Node {
+  const char* name() const override { return "WhereBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    const Tensor c = condition.unpack(*this);
+    if (needs(0)) out[0] = where(c, g[0], 0);
+    if (needs(1)) out[1] = where(c, 0, g[0]);
+  }
+  void release() override { condition.release(); }
+  SavedTensor condition;
+};
+
+const Tensor& check_condition(const Tensor& condition, const char* operation) {
+  check(condition.dtype() == kBool, operation, ": the condition must be bool, got ", condition);
+  return condition;
+}
+
+// A value as an operand in `type`.
+Operand operand(const Prepared& p) { return p; }
+Operand operand(const Scalar& s) { return s; }
+
+template <class A, class B>
+Tensor where_raw(const Tensor& condition, IntArrayRef sizes, ScalarType type, Device device, const A& a, const B& b) {
+  const Prepared c(condition, kBool, device);
+  Tensor out = empty_raw(sizes, type, device);
+  backend(device).ternary.where(out, c.tensor(), operand(a), operand(b));
+  return out;
+}
+
+const Tensor& check_value(const Tensor& self, const Tensor& value) {
+  check(value.dim() == 0, "masked_fill: value must be a number or a 0-dim tensor, got ", value);
+  if (value.is_complex() && !self.is_complex())
+    check(value.item().toComplexDouble().im == 0, "masked_fill: the complex value ", value.item(),
+          " cannot be written to ", self);
+  return value;
+}
+void check_mask(const Tensor& self, const Tensor& mask) {
+  check_condition(mask, "masked_fill_");
+  check(broadcast_sizes(self.sizes(), mask.sizes(), "masked_fill_") == Dims(self.sizes()), "masked_fill_: mask ", mask,
+        " does not broadcast to ", self);
+}
+
+}  // namespace
+
+std::vector<Tensor> where(const Tensor& condition) {
+  return (condition.dim() == 0 ? condition.unsqueeze(0) : condition).nonzero().unbind(1);
+}
+Tensor where(const Tensor& condition, const Tensor& self, const Tensor& other) {
+  check_condition(condition, "where");
+  const ScalarType type = result_type(self, other);
+  const Device device = device_of(self, other, condition, "where");
+  const Prepared a(self, type, device), b(other, type, device);
+  Tensor out = where_raw(condition, broadcast_sizes(self, other, condition, "where"), type, device, a, b);
+  if (auto* node = record<WhereBackward>(out, self, other)) node->condition.save(condition);
+  return out;
+}
+Tensor where(const Tensor& condition, const Tensor& self, const Scalar& other) {
+  check_condition(condition, "where");
+  check_same_device("where", condition, self);
+  const ScalarType type = result_type(self, other);
+  const Device device = device_of(self, condition);
+  const Prepared a(self, type, device);
+  Tensor out = where_raw(condition, broadcast_sizes(self.sizes(), condition.sizes(), "where"), type, device, a, other);
+  if (auto* node = record<WhereBackward>(out, self, Tensor())) node->condition.save(condition);
+  return out;
+}
+Tensor where(const Tensor& condition, const Scalar& self, const Tensor& other) {
+  check_condition(condition, "where");
+  check_same_device("where", condition, other);
+  const ScalarType type = result_type(other, self);
+  const Device device = device_of(other, condition);
+  const Prepared b(other, type, device);
+  Tensor out = where_raw(condition, broadcast_sizes(other.sizes(), condition.sizes(), "where"), type, device, self, b);
+  if (auto* node = record<WhereBackward>(out, Tensor(), other)) node->condition.save(condition);
+  return out;
+}
+Tensor where(const Tensor& condition, const Scalar& self, const Scalar& other) {
+  check_condition(condition, "where");
+  return where_raw(condition, condition.sizes(), promote_types(natural_type(self), natural_type(other)),
+                   condition.device(), self, other);
+}
+
+Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value) {
+  check_condition(mask, "masked_fill");
+  check_same_device("masked_fill", self, mask);
+  check_number_fits("masked_fill", value, self.dtype());
+  const Prepared b(self, self.dtype(), self.device());
+  Tensor out = where_raw(mask, broadcast_sizes(self.sizes(), mask.sizes(), "masked_fill"), self.dtype(), self.device(),
+                         value, b);
+  if (auto* node = record<WhereBackward>(out, Tensor(), self)) node->condition.save(mask);
+  return out;
+}
+Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value) {
+  return where(mask, as_type(check_value(self, value), self.dtype()), self);
+}
+
+Tensor Tensor::where(const Tensor& condition, const Tensor& other) const {
+  return tandem::where(condition, *this, other);
+}
+Tensor Tensor::where(const Tensor& condition, const Scalar& other) const {
+  return tandem::where(condition, *this, other);
+}
+Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
+  return tandem::masked_fill(*this, mask, value);
+}
+Tensor Tensor::masked_fill(const Tensor& mask, const Tensor& value) const {
+  return tandem::masked_fill(*this, mask, value);
+}
+Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) const {
+  check_mask(*this, mask);
+  check_number_fits("masked_fill_", value, dtype());
+  return inplace(
+      *this, "masked_fill_", Before::kAlias,
+      [&] {
+        const Tensor m = mask.storage() == storage() ? mask.clone() : mask;
+        backend(*this).ternary.where(*this, Prepared(m, kBool, device()).tensor(), value, *this);
+      },
+      [&](const Tensor& before) { return tandem::masked_fill(before, mask, value); });
+}
+Tensor& Tensor::masked_fill_(const Tensor& mask, const Tensor& value) const {
+  check_mask(*this, mask);
+  check_value(*this, value);
+  return inplace(
+      *this, "masked_fill_", Before::kAlias,
+      [&] {
+        NoGradGuard no_grad;
+        const Tensor v = value.to(device(), dtype(), false, /*copy=*/value.storage() == storage());
+        const Tensor m = mask.storage() == storage() ? mask.clone() : mask;
+        backend(*this).ternary.where(*this, Prepared(m, kBool, device()).tensor(), v, *this);
+      },
+      [&](const Tensor& before) { return tandem::masked_fill(before, mask, value); }, value);
+}
+
+}  // namespace tandem

@@ -1,0 +1,40 @@
+// xlogy: self log(other).
+#include <limits>
+
+#include "tandem/autograd/ops/detail/autocast_lists.h"
+#include "tandem/autograd/ops/detail/refuse_complex.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/binary_rule.h"
+#include "tandem/autograd/ops/pointwise/comparison.h"
+#include "tandem/autograd/ops/pointwise/inplace_of.h"
+#include "tandem/autograd/ops/pointwise/unary.h"
+#include "tandem/autograd/ops/pointwise/where.h"
+
+namespace tandem {
+using namespace autograd;
+
+// Where self is 0 and the logarithm of other is not finite, 1 replaces other, so the product is 0. NaN stays.
+Tensor xlogy(const Tensor& self, const Tensor& other) {
+  if (autocast::is_on_cuda(self))
+    return autocast::unchanged([&](const Tensor& t1, const Tensor& t2) { return xlogy(t1, t2); }, self, other);
+  refuse_complex("xlogy", self, other);
+  const Tensor y = as_type(other, float_type(result_type(self, other)));
+  const Tensor nothing = logical_and(self == 0, logical_or(y <= 0, y == std::numeric_limits<double>::infinity()));
+  return self * where(nothing, Scalar(1.0), y).log();
+}
+Tensor xlogy(const Tensor& self, const Scalar& other) {
+  return xlogy(self, full({}, other, TensorOptions(float_type(self.dtype())).device(self.device())));
+}
+Tensor xlogy(const Scalar& self, const Tensor& other) {
+  return xlogy(full({}, self, TensorOptions(float_type(other.dtype())).device(other.device())), other);
+}
+
+Tensor Tensor::xlogy(const Tensor& other) const { return tandem::xlogy(*this, other); }
+Tensor Tensor::xlogy(const Scalar& other) const { return tandem::xlogy(*this, other); }
+Tensor& Tensor::xlogy_(const Tensor& other) const {
+  return inplace_of(
+      *this, "xlogy_", [&](const Tensor& x) { return tandem::xlogy(x, other); }, other);
+}
+
+}  // namespace tandem

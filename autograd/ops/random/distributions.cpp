@@ -1,0 +1,124 @@
+// Further random distributions, by transforming uniform and normal numbers or with the kernels of random counts.
+#include "tandem/autograd/ops/random/distributions.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "tandem/autograd/ops/detail/checks.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/factories/fill.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/pointwise/comparison.h"
+#include "tandem/autograd/ops/pointwise/promotion.h"
+#include "tandem/autograd/ops/pointwise/unary.h"
+#include "tandem/autograd/ops/reduce/reduce.h"
+#include "tandem/autograd/ops/view/view.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/random.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+Tensor& write(const Tensor& self, const char* operation, const Tensor& drawn) {
+  return overwrite(self, operation, [&](const Tensor& out) { copy_raw(out, drawn); });
+}
+
+// Uniform numbers in (0, 1), in float64.
+Tensor inside_unit(const Tensor& self, OptionalGenerator generator) {
+  return rand(self.sizes(), generator, self.options().dtype(kDouble)).clamp_min(Scalar(0x1p-54));
+}
+
+Generator::Draw next_draw(OptionalGenerator generator) { return (generator ? *generator : default_generator()).next(); }
+
+// An uninitialised tensor like self, without its history.
+Tensor fresh(const Tensor& self) { return empty_like(self.detach()); }
+
+}  // namespace
+
+Tensor uniform(const Tensor& self, double from, double to, OptionalGenerator generator) {
+  return fresh(self).uniform_(from, to, generator);
+}
+Tensor exponential(const Tensor& self, double lambd, OptionalGenerator generator) {
+  return fresh(self).exponential_(lambd, generator);
+}
+
+Tensor& cauchy_(Tensor& self, double median, double sigma, OptionalGenerator generator) {
+  check_floating_point("cauchy_", self);
+  check(sigma > 0, "cauchy_: expected sigma > 0, got ", sigma);
+  return write(self, "cauchy_", ((inside_unit(self, generator) - 0.5) * std::numbers::pi).tan() * sigma + median);
+}
+Tensor cauchy(const Tensor& self, double median, double sigma, OptionalGenerator generator) {
+  Tensor out = fresh(self);
+  return cauchy_(out, median, sigma, generator);
+}
+
+Tensor& log_normal_(Tensor& self, double mean, double std, OptionalGenerator generator) {
+  check_floating_point("log_normal_", self);
+  check(std > 0, "log_normal_: expected a standard deviation > 0, got ", std);
+  return write(self, "log_normal_", normal(mean, std, self.sizes(), generator, self.options().dtype(kDouble)).exp());
+}
+Tensor log_normal(const Tensor& self, double mean, double std, OptionalGenerator generator) {
+  Tensor out = fresh(self);
+  return log_normal_(out, mean, std, generator);
+}
+
+Tensor& geometric_(Tensor& self, double p, OptionalGenerator generator) {
+  check(p > 0 && p < 1, "geometric_: p must be in (0, 1), got ", p);
+  check(self.dtype() != kBool, "geometric_: expected a number type, got ", self);
+  const Tensor trials = (inside_unit(self, generator).log() / std::log1p(-p)).ceil().clamp_min(Scalar(1));
+  return write(self, "geometric_", trials);
+}
+Tensor geometric(const Tensor& self, double p, OptionalGenerator generator) {
+  Tensor out = fresh(self);
+  return geometric_(out, p, generator);
+}
+
+Tensor random(const Tensor& self, int64_t from, optional<int64_t> to, OptionalGenerator generator) {
+  if (to) return fresh(self).random_(from, *to, generator);
+  check(from == 0, "random: give the bound `to` unless `from` is 0, got from ", from);
+  return fresh(self).random_(generator);
+}
+Tensor random(const Tensor& self, int64_t to, OptionalGenerator generator) {
+  return fresh(self).random_(to, generator);
+}
+Tensor random(const Tensor& self, OptionalGenerator generator) { return fresh(self).random_(generator); }
+
+Tensor poisson(const Tensor& self, OptionalGenerator generator) {
+  check_floating_point("poisson", self);
+  const Tensor rates = self.detach().to(kDouble).contiguous();
+  check(!(rates < 0).any().item<bool>(), "poisson: rates must not be negative");
+  const Tensor drawn = empty_raw(self.sizes(), kDouble, self.device());
+  backend(self).random.poisson(drawn, rates, next_draw(generator));
+  Tensor out = self.dtype() == kDouble ? drawn : drawn.to(self.dtype());
+  if (auto* node = record<ZeroBackward>(out, self)) node->set(self);
+  return out;
+}
+
+Tensor binomial(const Tensor& count, const Tensor& prob, OptionalGenerator generator) {
+  check_floating_point("binomial", count);
+  check(count.dtype() == prob.dtype(), "binomial: dtypes differ\n  count ", count, "\n  prob  ", prob);
+  check_same_device("binomial", count, prob);
+  const Dims sizes = broadcast_sizes(count.sizes(), prob.sizes(), "binomial");
+  const Tensor counts = count.detach().expand(sizes).to(kDouble).contiguous(),
+               probabilities = prob.detach().expand(sizes).to(kDouble).contiguous();
+  const Tensor drawn = empty_raw(sizes, kDouble, count.device());
+  backend(count).random.binomial(drawn, counts, probabilities, next_draw(generator));
+  Tensor out = count.dtype() == kDouble ? drawn : drawn.to(count.dtype());
+  const Tensor from = prob.requires_grad() ? prob.expand(sizes) : count.expand(sizes);
+  if (auto* node = record<ZeroBackward>(out, from)) node->set(from);
+  return out;
+}
+
+Tensor& Tensor::cauchy_(double median, double sigma, optional<Generator> generator) const {
+  return tandem::cauchy_(tandem::detail::mutable_handle(*this), median, sigma, generator);
+}
+Tensor& Tensor::log_normal_(double mean, double std, optional<Generator> generator) const {
+  return tandem::log_normal_(tandem::detail::mutable_handle(*this), mean, std, generator);
+}
+Tensor& Tensor::geometric_(double p, optional<Generator> generator) const {
+  return tandem::geometric_(tandem::detail::mutable_handle(*this), p, generator);
+}
+
+}  // namespace tandem

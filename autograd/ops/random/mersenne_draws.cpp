@@ -1,0 +1,192 @@
+// The draws of GeneratorMode::kPyTorch.
+#include "tandem/autograd/ops/random/mersenne_draws.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "tandem/core/formulas/random_ops.h"
+#include "tandem/core/mersenne.h"
+
+namespace tandem::autograd {
+namespace {
+using tandem::detail::MersenneStream;
+
+template <class T>
+using Computed = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+template <class T>
+Computed<T> uniform(MersenneStream& stream) {
+  if constexpr (std::is_same_v<T, double>)
+    return stream.uniform_double();
+  else
+    return stream.uniform();
+}
+
+template <class T>
+void draw(ops::Uniform, MersenneStream& stream, const RandomParameters& p, T* out, int64_t n) {
+  using C = Computed<T>;
+  const C from = static_cast<C>(p.a), to = static_cast<C>(p.b);
+  const T first = static_cast<T>(from), last = static_cast<T>(to);
+  for (int64_t i = 0; i < n; ++i) {
+    const T value = static_cast<T>(std::fma(uniform<T>(stream), to - from, from));
+    out[i] = value < last ? value : first;
+  }
+}
+
+// Box and Muller's transform of 16 uniform numbers: the first 8 give radii, the others angles.
+template <class C>
+void transform_block(C* x, C mean, C std) {
+  for (int i = 0; i < 8; ++i) {
+    const C radius = std::sqrt(C(-2) * std::log(C(1) - x[i]));
+    const C turn = C(2) * std::numbers::pi_v<C> * x[i + 8];
+    x[i] = radius * std::cos(turn) * std + mean;
+    x[i + 8] = radius * std::sin(turn) * std + mean;
+  }
+}
+
+// float32 and float64 draw all uniform numbers first; the 16-bit types draw block by block. Numbers that do not fill a
+// block are replaced by the end of a new one.
+template <class T>
+void draw(ops::Normal, MersenneStream& stream, const RandomParameters& p, T* out, int64_t n) {
+  using C = Computed<T>;
+  if (n < 16) {
+    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(static_cast<C>(stream.normal() * p.b + p.a));
+    return;
+  }
+  C block[16];
+  const auto fill = [&](T* at) {
+    transform_block(block, static_cast<C>(p.a), static_cast<C>(p.b));
+    for (int j = 0; j < 16; ++j) at[j] = static_cast<T>(block[j]);
+  };
+  const auto fresh = [&] {
+    for (C& x : block) x = uniform<T>(stream);
+  };
+  if constexpr (std::is_same_v<T, C>) {
+    for (int64_t i = 0; i < n; ++i) out[i] = uniform<T>(stream);
+    for (int64_t i = 0; i + 16 <= n; i += 16) {
+      std::copy_n(out + i, 16, block);
+      fill(out + i);
+    }
+  } else {
+    for (int64_t i = 0; i + 16 <= n; i += 16) {
+      fresh();
+      fill(out + i);
+    }
+  }
+  if (n % 16 == 0) return;
+  fresh();
+  fill(out + n - 16);
+}
+
+template <class T>
+void draw(ops::Exponential, MersenneStream& stream, const RandomParameters& p, T* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    out[i] = static_cast<T>(static_cast<Computed<T>>(-std::log1p(-stream.uniform_double()) / p.a));
+}
+
+template <class T>
+T number(int64_t value) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+    return T(static_cast<float>(value));
+  else
+    return static_cast<T>(value);
+}
+
+template <class T>
+void draw(ops::Bernoulli, MersenneStream& stream, const RandomParameters& p, T* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = number<T>(stream.uniform_double() < p.a ? 1 : 0);
+}
+
+// Ranges from 2^28 on, and range 0, which stands for 2^64, take two words. random_() without a range is the exception:
+// it takes one where the type's values have at most 32 bits.
+template <class T>
+void draw_integers(MersenneStream& stream, const RandomParameters& p, T* out, int64_t n) {
+  const bool whole_type = p.base == 0 && p.range == uint64_t{1} << 31 && std::is_same_v<T, int32_t>;
+  const bool wide = (p.range >= uint64_t{1} << 28 || p.range == 0) && !whole_type;
+  for (int64_t i = 0; i < n; ++i) {
+    const uint64_t bits = wide ? stream.word64() : stream.word();
+    const uint64_t r = p.range == 0 ? bits : bits % p.range;
+    out[i] = number<T>(static_cast<int64_t>(static_cast<uint64_t>(p.base) + r));
+  }
+}
+template <class T>
+void draw(ops::RandomInteger, MersenneStream& stream, const RandomParameters& p, T* out, int64_t n) {
+  draw_integers(stream, p, out, n);
+}
+template <class T>
+void draw(ops::RandomWideInteger, MersenneStream& stream, const RandomParameters& p, T* out, int64_t n) {
+  draw_integers(stream, p, out, n);
+}
+
+template <class T>
+void sample_rows(MersenneStream& stream, const Tensor& weights, int64_t samples, int64_t* out) {
+  const int64_t columns = weights.size(1);
+  std::vector<T> sums(static_cast<std::size_t>(columns));
+  for (int64_t r = 0; r < weights.size(0); ++r) {
+    const T* w = weights.ptr<T>() + r * columns;
+    T sum = 0;
+    for (int64_t c = 0; c < columns; ++c) sums[static_cast<std::size_t>(c)] = sum += w[c];
+    for (T& s : sums) s /= sum;
+    // Rounding must not exclude the last column with a weight.
+    const auto last = std::lower_bound(sums.begin(), sums.end(), sums.back());
+    for (int64_t k = 0; k < samples; ++k) {
+      const double u = stream.uniform_double();
+      *out++ = std::lower_bound(sums.begin(), last, u, [](T s, double x) { return static_cast<double>(s) < x; }) -
+               sums.begin();
+    }
+  }
+}
+
+}  // namespace
+
+template <class Op>
+void mersenne_fill(const Tensor& out, const Generator& generator, const RandomParameters& p) {
+  MersenneStream stream(generator);
+  dispatch(out.dtype(), typename Op::Types{}, Op::name,
+           [&]<class T>(Type<T>) { draw(Op(), stream, p, out.ptr<T>(), out.numel()); });
+}
+template void mersenne_fill<ops::Uniform>(const Tensor&, const Generator&, const RandomParameters&);
+template void mersenne_fill<ops::Normal>(const Tensor&, const Generator&, const RandomParameters&);
+template void mersenne_fill<ops::Exponential>(const Tensor&, const Generator&, const RandomParameters&);
+template void mersenne_fill<ops::Bernoulli>(const Tensor&, const Generator&, const RandomParameters&);
+template void mersenne_fill<ops::RandomInteger>(const Tensor&, const Generator&, const RandomParameters&);
+template void mersenne_fill<ops::RandomWideInteger>(const Tensor&, const Generator&, const RandomParameters&);
+
+// Fisher and Yates, from the front; from 2^32 / 20 on from the back, with two words each.
+Tensor mersenne_permutation(int64_t n, const Generator& generator) {
+  Tensor out = empty_raw({n}, kLong, Device(kCPU, 0));
+  int64_t* order = out.ptr<int64_t>();
+  MersenneStream stream(generator);
+  for (int64_t i = 0; i < n; ++i) order[i] = i;
+  if (n < int64_t{UINT32_MAX} / 20) {
+    for (int64_t i = 0; i + 1 < n; ++i) std::swap(order[i], order[i + int64_t{stream.word()} % (n - i)]);
+    return out;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    const auto at = static_cast<int64_t>(stream.word64() % static_cast<uint64_t>(i + 1));
+    order[i] = order[at];
+    order[at] = i;
+  }
+  return out;
+}
+
+Tensor mersenne_bernoulli(const Tensor& p, const Generator& generator) {
+  Tensor out = empty_raw(p.sizes(), p.dtype(), p.device());
+  MersenneStream stream(generator);
+  dispatch(p.dtype(), TypeList<float, double>{}, "bernoulli", [&]<class T>(Type<T>) {
+    for (int64_t i = 0; i < p.numel(); ++i) out.ptr<T>()[i] = uniform<T>(stream) < p.ptr<T>()[i] ? T(1) : T(0);
+  });
+  return out;
+}
+
+Tensor mersenne_multinomial(const Tensor& weights, int64_t samples, const Generator& generator) {
+  Tensor out = empty_raw({weights.size(0), samples}, kLong, weights.device());
+  MersenneStream stream(generator);
+  dispatch(weights.dtype(), TypeList<float, double>{}, "multinomial",
+           [&]<class T>(Type<T>) { sample_rows<T>(stream, weights, samples, out.ptr<int64_t>()); });
+  return out;
+}
+
+}  // namespace tandem::autograd

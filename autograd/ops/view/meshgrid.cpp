@@ -1,0 +1,29 @@
+// meshgrid: views of the vectors.
+#include <cstring>
+
+#include "tandem/autograd/ops/view/cat.h"
+#include "tandem/autograd/ops/view/view.h"
+
+namespace tandem {
+
+std::vector<Tensor> meshgrid(TensorList tensors, const char* indexing) {
+  const bool xy = std::strcmp(indexing, "xy") == 0;
+  check(xy || std::strcmp(indexing, "ij") == 0, "meshgrid: indexing must be \"ij\" or \"xy\", got \"", indexing, "\"");
+  const std::size_t n = tensors.size();
+  check(n > 0, "meshgrid: expected at least one tensor");
+  const auto place = [&](std::size_t i) { return xy && n >= 2 && i < 2 ? 1 - i : i; };
+  Dims sizes(n, 1);
+  for (std::size_t i = 0; i < n; ++i) {
+    check(tensors[i].dim() <= 1, "meshgrid: expected vectors, tensor ", i, " is ", tensors[i]);
+    sizes[place(i)] = tensors[i].numel();
+  }
+  std::vector<Tensor> out;
+  for (std::size_t i = 0; i < n; ++i) {
+    Dims own(n, 1);
+    own[place(i)] = tensors[i].numel();
+    out.push_back(tensors[i].reshape(own).expand(sizes));
+  }
+  return out;
+}
+
+}  // namespace tandem
