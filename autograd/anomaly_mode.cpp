@@ -14,8 +14,8 @@
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/demangle.h"
-#include "tandem/core/fork.h"
+#include "tandem/core/base/demangle.h"
+#include "tandem/core/base/fork.h"
 
 namespace tandem::autograd {
 

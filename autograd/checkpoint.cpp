@@ -5,7 +5,7 @@
 
 #include "tandem/autograd/buffer_updates.h"
 #include "tandem/autograd/inherited_autocast.h"
-#include "tandem/core/generator.h"
+#include "tandem/core/random/generator.h"
 
 namespace tandem::utils::detail {
 namespace {

@@ -6,7 +6,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/core/dlpack_structs.h"
-#include "tandem/core/kept_weight.h"
+#include "tandem/core/memory/kept_weight.h"
 
 namespace tandem {
 namespace {

@@ -8,8 +8,8 @@
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/record.h"
 #include "tandem/autograd/tasks.h"
-#include "tandem/core/demangle.h"
-#include "tandem/core/fork.h"
+#include "tandem/core/base/demangle.h"
+#include "tandem/core/base/fork.h"
 
 namespace tandem {
 namespace autograd {

@@ -27,8 +27,8 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ivalue.h"
-#include "tandem/core/intrusive_ptr.h"
-#include "tandem/core/small_vector.h"
+#include "tandem/core/base/intrusive_ptr.h"
+#include "tandem/core/base/small_vector.h"
 
 namespace tandem::autograd {
 

@@ -1,7 +1,7 @@
 // Whether operations are recorded, a per-thread setting.
 #pragma once
 #include "tandem/autograd/anomaly_mode.h"
-#include "tandem/core/thread_state.h"
+#include "tandem/core/threads/thread_state.h"
 
 namespace tandem {
 

@@ -7,7 +7,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/meta.h"
 #include "tandem/autograd/saved_tensor_hooks.h"
-#include "tandem/core/cpu_allocator.h"
+#include "tandem/core/memory/cpu_allocator.h"
 
 namespace tandem {
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "tandem/core/fork.h"
-#include "tandem/core/small_vector.h"
+#include "tandem/core/base/fork.h"
+#include "tandem/core/base/small_vector.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::autograd {

@@ -7,7 +7,7 @@
 #include "tandem/autograd/hooks.h"
 #include "tandem/autograd/record.h"
 #include "tandem/autograd/view_history.h"
-#include "tandem/core/kept_weight.h"
+#include "tandem/core/memory/kept_weight.h"
 
 namespace tandem {
 namespace autograd {

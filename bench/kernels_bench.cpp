@@ -15,7 +15,7 @@
 #include "tandem/core/cpu/conv2d.h"
 #include "tandem/core/cpu/gemm.h"
 #include "tandem/core/cpu/pool2d.h"
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 
 using namespace tandem;
 using cpu::Conv2dShape;

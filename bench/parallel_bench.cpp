@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "tandem/core/clock.h"
+#include "tandem/core/base/clock.h"
 #include "tandem/parallel/parameter_server.h"
 #include "tandem/tandem.h"
 

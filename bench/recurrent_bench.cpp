@@ -8,7 +8,7 @@
 #include <ctime>
 #include <vector>
 
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;

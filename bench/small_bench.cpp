@@ -12,7 +12,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
-#include "tandem/core/cpu_allocator.h"
+#include "tandem/core/memory/cpu_allocator.h"
 
 using namespace tandem;
 

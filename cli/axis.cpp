@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tandem/core/number_text.h"
+#include "tandem/core/base/number_text.h"
 
 namespace tandem::cli {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "tandem/cli/many_processes.h"
 #include "tandem/cli/terminal.h"
-#include "tandem/core/suggest.h"
-#include "tandem/core/usable_cores.h"
+#include "tandem/core/base/suggest.h"
+#include "tandem/core/threads/usable_cores.h"
 
 namespace tandem::cli {
 

@@ -18,10 +18,10 @@
 #include "tandem/cli/sha256.h"
 #include "tandem/cli/stepper.h"
 #include "tandem/cli/trainer.h"
-#include "tandem/core/atomic_file.h"
-#include "tandem/core/clock.h"
-#include "tandem/core/parallel_for.h"
-#include "tandem/core/usable_cores.h"
+#include "tandem/core/base/atomic_file.h"
+#include "tandem/core/base/clock.h"
+#include "tandem/core/threads/parallel_for.h"
+#include "tandem/core/threads/usable_cores.h"
 
 namespace tandem::cli {
 namespace {

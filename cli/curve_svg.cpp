@@ -7,9 +7,9 @@
 
 #include "tandem/cli/axis.h"
 #include "tandem/cli/svg.h"
-#include "tandem/core/atomic_file.h"
+#include "tandem/core/base/atomic_file.h"
+#include "tandem/core/base/number_text.h"
 #include "tandem/core/error.h"
-#include "tandem/core/number_text.h"
 
 namespace tandem::cli {
 namespace {

@@ -10,8 +10,8 @@
 #include "tandem/cli/terminal.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/runtime.h"
-#include "tandem/core/parallel_for.h"
-#include "tandem/core/suggest.h"
+#include "tandem/core/base/suggest.h"
+#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cli {
 namespace {

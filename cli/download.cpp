@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "tandem/cli/sha256.h"
-#include "tandem/core/atomic_file.h"
+#include "tandem/core/base/atomic_file.h"
 #include "tandem/core/error.h"
 
 namespace tandem::cli {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 #include "tandem/datasets/sources.h"
 
 namespace tandem::cli {

@@ -8,7 +8,7 @@
 #include "tandem/cli/models.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/text_config.h"
-#include "tandem/core/suggest.h"
+#include "tandem/core/base/suggest.h"
 
 namespace tandem::cli {
 namespace {

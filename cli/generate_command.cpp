@@ -11,7 +11,7 @@
 #include "tandem/cli/text_model.h"
 #include "tandem/cli/train_text.h"
 #include "tandem/cli/trainer.h"
-#include "tandem/core/suggest.h"
+#include "tandem/core/base/suggest.h"
 #include "tandem/models/generate.h"
 #include "tandem/nn/init.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tandem/autograd/ops.h"
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 #include "tandem/datasets/vision/check_image.h"
 #include "tandem/datasets/vision/functional.h"
 #include "tandem/datasets/vision/image_file.h"

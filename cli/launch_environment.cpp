@@ -13,7 +13,7 @@
 #include "tandem/cli/child_processes.h"
 #include "tandem/cli/numbers.h"
 #include "tandem/core/device.h"
-#include "tandem/core/usable_cores.h"
+#include "tandem/core/threads/usable_cores.h"
 
 namespace tandem::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include <sstream>
 #include <vector>
 
-#include "tandem/core/clock.h"
+#include "tandem/core/base/clock.h"
 
 namespace tandem::cli {
 

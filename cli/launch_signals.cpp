@@ -7,7 +7,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "tandem/core/clock.h"
+#include "tandem/core/base/clock.h"
 #include "tandem/core/error.h"
 
 namespace tandem::cli {

@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "tandem/cli/message.h"
-#include "tandem/core/clock.h"
+#include "tandem/core/base/clock.h"
 
 namespace tandem::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "tandem/cli/numbers.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/team.h"
-#include "tandem/core/suggest.h"
+#include "tandem/core/base/suggest.h"
 #include "tandem/models/published.h"
 
 namespace tandem::cli {

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "tandem/cli/options.h"
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cli {
 namespace {

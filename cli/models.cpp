@@ -4,7 +4,7 @@
 #include "tandem/cli/options.h"
 #include "tandem/cli/text_model.h"
 #include "tandem/cli/weight_files.h"
-#include "tandem/core/suggest.h"
+#include "tandem/core/base/suggest.h"
 #include "tandem/models/lenet.h"
 #include "tandem/models/published.h"
 #include "tandem/nn/nn.h"

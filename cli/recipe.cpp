@@ -8,7 +8,7 @@
 #include "tandem/cli/models.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/terminal.h"
-#include "tandem/core/suggest.h"
+#include "tandem/core/base/suggest.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/module.h"
 #include "tandem/nn/optim/optim.h"

@@ -10,7 +10,7 @@
 #include "tandem/cli/json.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/terminal.h"
-#include "tandem/core/atomic_file.h"
+#include "tandem/core/base/atomic_file.h"
 #include "tandem/datasets/sources.h"
 #include "tandem/nn/optim/optim.h"
 

@@ -13,7 +13,7 @@
 #include <set>
 
 #include "tandem/cli/options.h"
-#include "tandem/core/atomic_file.h"
+#include "tandem/core/base/atomic_file.h"
 
 namespace tandem::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "tandem/cli/options.h"
 #include "tandem/cli/trainer.h"
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 #include "tandem/datasets/job_queue.h"
 
 namespace tandem::cli {

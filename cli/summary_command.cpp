@@ -12,7 +12,7 @@
 #include "tandem/cli/run_model.h"
 #include "tandem/cli/text_model.h"
 #include "tandem/cli/weight_files.h"
-#include "tandem/core/suggest.h"
+#include "tandem/core/base/suggest.h"
 #include "tandem/models/gpt2.h"
 #include "tandem/models/published.h"
 #include "tandem/nn/init.h"

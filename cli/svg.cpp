@@ -2,8 +2,8 @@
 #include "tandem/cli/svg.h"
 
 #include "tandem/cli/terminal.h"
+#include "tandem/core/base/number_text.h"
 #include "tandem/core/error.h"
-#include "tandem/core/number_text.h"
 
 namespace tandem::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/json.h"
-#include "tandem/core/clock.h"
+#include "tandem/core/base/clock.h"
 
 namespace tandem::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tandem/core/number_text.h"
+#include "tandem/core/base/number_text.h"
 
 namespace tandem::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "tandem/autograd/ops.h"
-#include "tandem/core/generator.h"
+#include "tandem/core/random/generator.h"
 #include "tandem/datasets/text/text_pieces.h"
 
 namespace tandem::cli {

@@ -18,7 +18,7 @@
 #include "tandem/cli/text_config.h"
 #include "tandem/cli/train_text.h"
 #include "tandem/cli/trainer.h"
-#include "tandem/core/atomic_file.h"
+#include "tandem/core/base/atomic_file.h"
 #include "tandem/nn/files/safetensors.h"
 
 namespace tandem::cli {

@@ -11,8 +11,8 @@
 #include "tandem/cli/text_model.h"
 #include "tandem/cli/text_report.h"
 #include "tandem/cli/weight_files.h"
-#include "tandem/core/clock.h"
-#include "tandem/core/profile.h"
+#include "tandem/core/base/clock.h"
+#include "tandem/core/profile/profile.h"
 #include "tandem/nn/files/safetensors.h"
 
 namespace tandem::cli {

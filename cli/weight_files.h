@@ -3,7 +3,7 @@
 #include <string>
 
 #include "tandem/autograd/ivalue.h"
-#include "tandem/core/ordered_dict.h"
+#include "tandem/core/base/ordered_dict.h"
 
 namespace tandem::cli {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tandem/core/base/host_device.h"
 #include "tandem/core/half.h"
-#include "tandem/core/host_device.h"
 
 namespace tandem {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstddef>
 
-#include "tandem/core/generator.h"
+#include "tandem/core/random/generator.h"
 #include "tandem/core/stream.h"
 
 namespace tandem::cuda {

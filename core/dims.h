@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "tandem/core/array_ref.h"
+#include "tandem/core/base/array_ref.h"
 #include "tandem/core/error.h"
 
 namespace tandem {

@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include "tandem/core/base/type_list.h"
 #include "tandem/core/complex.h"
 #include "tandem/core/error.h"
 #include "tandem/core/half.h"
-#include "tandem/core/type_list.h"
 
 namespace tandem {
 

@@ -1,7 +1,7 @@
 // Formatting of error messages.
 #include "tandem/core/error.h"
 
-#include "tandem/core/number_text.h"
+#include "tandem/core/base/number_text.h"
 
 namespace tandem::detail {
 

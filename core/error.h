@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "tandem/core/array_ref.h"
+#include "tandem/core/base/array_ref.h"
 
 namespace tandem {
 

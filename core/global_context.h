@@ -4,7 +4,7 @@
 #pragma once
 #include <atomic>
 
-#include "tandem/core/generator.h"
+#include "tandem/core/random/generator.h"
 
 namespace tandem {
 

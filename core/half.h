@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "tandem/core/host_device.h"
+#include "tandem/core/base/host_device.h"
 
 namespace tandem {
 

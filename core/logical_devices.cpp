@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "tandem/core/backend/backend.h"
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem {
 

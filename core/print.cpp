@@ -7,7 +7,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "tandem/core/number_text.h"
+#include "tandem/core/base/number_text.h"
 #include "tandem/core/options.h"
 #include "tandem/core/tensor.h"
 

@@ -6,10 +6,10 @@
 
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/runtime.h"
-#include "tandem/core/cpu_allocator.h"
-#include "tandem/core/profile.h"
-#include "tandem/core/profile_memory.h"
-#include "tandem/core/storage_owner.h"
+#include "tandem/core/memory/cpu_allocator.h"
+#include "tandem/core/memory/storage_owner.h"
+#include "tandem/core/profile/profile.h"
+#include "tandem/core/profile/profile_memory.h"
 
 namespace tandem {
 

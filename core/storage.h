@@ -6,8 +6,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "tandem/core/base/intrusive_ptr.h"
 #include "tandem/core/device.h"
-#include "tandem/core/intrusive_ptr.h"
 
 namespace tandem {
 

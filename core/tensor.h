@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "tandem/core/accessor.h"
-#include "tandem/core/generator.h"
 #include "tandem/core/options.h"
 #include "tandem/core/print.h"
+#include "tandem/core/random/generator.h"
 #include "tandem/core/scalar.h"
 #include "tandem/core/tensor_impl.h"
 

@@ -1,8 +1,8 @@
 // Geometry of a TensorImpl.
 #include "tandem/core/tensor_impl.h"
 
-#include "tandem/core/cpu_allocator.h"
-#include "tandem/core/thread_state.h"
+#include "tandem/core/memory/cpu_allocator.h"
+#include "tandem/core/threads/thread_state.h"
 
 namespace tandem {
 

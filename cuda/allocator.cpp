@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "tandem/core/error.h"
-#include "tandem/core/profile_memory.h"
+#include "tandem/core/profile/profile_memory.h"
 
 namespace tandem::cuda_impl {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tandem/core/backend/capture.h"
-#include "tandem/core/splitmix64.h"
+#include "tandem/core/random/splitmix64.h"
 #include "tandem/cuda/gpu_memory.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/streams.h"

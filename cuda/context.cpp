@@ -9,7 +9,7 @@
 #include <new>
 
 #include "tandem/core/error.h"
-#include "tandem/core/of_thread.h"
+#include "tandem/core/threads/of_thread.h"
 #include "tandem/cuda/capture.h"
 #include "tandem/cuda/fault.h"
 #include "tandem/cuda/gpu_memory.h"

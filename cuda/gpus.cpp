@@ -7,8 +7,8 @@
 #include <cstring>
 #include <vector>
 
+#include "tandem/core/base/fork.h"
 #include "tandem/core/error.h"
-#include "tandem/core/fork.h"
 #include "tandem/cuda/check.h"
 
 namespace tandem::cuda_impl {

@@ -8,7 +8,7 @@
 
 #include "tandem/core/backend/sliding_windows.h"
 #include "tandem/core/dtype.h"
-#include "tandem/core/splitmix64.h"
+#include "tandem/core/random/splitmix64.h"
 
 namespace tandem::cuda_impl {
 

@@ -2,8 +2,8 @@
 // numbers. Kernels of a captured step read them from device memory that is rewritten before a replay (cuda/capture.h);
 // outside a capture they are kernel parameters.
 #pragma once
-#include "tandem/core/generator.h"
-#include "tandem/core/host_device.h"
+#include "tandem/core/base/host_device.h"
+#include "tandem/core/random/generator.h"
 #include "tandem/cuda/context.h"
 
 namespace tandem::cuda_impl {

@@ -19,7 +19,7 @@
 #include <type_traits>
 
 #include "tandem/core/arg.h"
-#include "tandem/core/generator.h"
+#include "tandem/core/random/generator.h"
 #include "tandem/datasets/dataset.h"
 #include "tandem/datasets/job_queue.h"
 #include "tandem/datasets/order.h"

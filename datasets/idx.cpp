@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "tandem/core/atomic_file.h"
+#include "tandem/core/base/atomic_file.h"
 #include "tandem/core/error.h"
 #include "tandem/datasets/gz_input.h"
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "tandem/core/parallel_for.h"
 #include "tandem/core/tensor.h"
+#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::data {
 

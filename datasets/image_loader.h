@@ -7,7 +7,7 @@
 #pragma once
 #include <optional>
 
-#include "tandem/core/exclusive.h"
+#include "tandem/core/base/exclusive.h"
 #include "tandem/core/pixel_scale.h"
 #include "tandem/datasets/image_data.h"
 #include "tandem/datasets/loader.h"

@@ -9,10 +9,10 @@
 #include <thread>
 #include <vector>
 
-#include "tandem/core/fork.h"
-#include "tandem/core/parallel_for.h"
-#include "tandem/core/profile.h"
-#include "tandem/core/thread_state.h"
+#include "tandem/core/base/fork.h"
+#include "tandem/core/profile/profile.h"
+#include "tandem/core/threads/parallel_for.h"
+#include "tandem/core/threads/thread_state.h"
 
 namespace tandem::data {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/view/cat.h"
-#include "tandem/core/exclusive.h"
+#include "tandem/core/base/exclusive.h"
 #include "tandem/datasets/order.h"
 
 namespace tandem::data {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "tandem/core/exclusive.h"
+#include "tandem/core/base/exclusive.h"
 #include "tandem/core/tensor.h"
 #include "tandem/datasets/data_loader_options.h"
 #include "tandem/datasets/example.h"

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "tandem/core/error.h"
-#include "tandem/core/philox.h"
-#include "tandem/core/splitmix64.h"
+#include "tandem/core/random/philox.h"
+#include "tandem/core/random/splitmix64.h"
 
 namespace tandem::data {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tandem/core/generator.h"
+#include "tandem/core/random/generator.h"
 
 namespace tandem::data {
 

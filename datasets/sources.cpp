@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tandem/core/base/suggest.h"
 #include "tandem/core/error.h"
-#include "tandem/core/suggest.h"
 
 namespace tandem::data {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "tandem/autograd/ops.h"
-#include "tandem/core/generator.h"
+#include "tandem/core/random/generator.h"
 
 namespace tandem::models {
 namespace {

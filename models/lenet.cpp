@@ -1,7 +1,7 @@
 // LeNet.
 #include "tandem/models/lenet.h"
 
-#include "tandem/core/checked_sizes.h"
+#include "tandem/core/base/checked_sizes.h"
 #include "tandem/nn/layers/activation.h"
 #include "tandem/nn/layers/conv.h"
 #include "tandem/nn/layers/linear.h"

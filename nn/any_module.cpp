@@ -1,7 +1,7 @@
 // Error messages of AnyModule and AnyValue, and default arguments.
 #include "tandem/nn/any_module.h"
 
-#include "tandem/core/demangle.h"
+#include "tandem/core/base/demangle.h"
 
 namespace tandem::nn::detail {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "tandem/core/array_ref.h"
+#include "tandem/core/base/array_ref.h"
 #include "tandem/core/error.h"
 
 namespace tandem {

@@ -9,7 +9,7 @@
 #include <unordered_set>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/core/of_thread.h"
+#include "tandem/core/threads/of_thread.h"
 #include "tandem/nn/any_value.h"
 #include "tandem/nn/call.h"
 

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/core/ordered_dict.h"
+#include "tandem/core/base/ordered_dict.h"
 #include "tandem/core/tensor.h"
 #include "tandem/nn/hooks.h"
 

@@ -1,7 +1,7 @@
 // Printing of modules in LibTorch's format: one line per module, children indented by two spaces.
 #include <ostream>
 
-#include "tandem/core/number_text.h"
+#include "tandem/core/base/number_text.h"
 #include "tandem/nn/module.h"
 
 namespace tandem::nn {

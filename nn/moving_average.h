@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/core/ordered_dict.h"
+#include "tandem/core/base/ordered_dict.h"
 #include "tandem/nn/module_holder.h"
 
 namespace tandem::serialize {

@@ -5,7 +5,7 @@
 #include <typeinfo>
 
 #include "tandem/autograd/inherited_autocast.h"
-#include "tandem/core/splitmix64.h"
+#include "tandem/core/random/splitmix64.h"
 
 namespace tandem::parallel {
 namespace {

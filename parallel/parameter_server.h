@@ -25,8 +25,8 @@
 #include <memory>
 #include <vector>
 
-#include "tandem/core/parallel_for.h"
 #include "tandem/core/reduction.h"
+#include "tandem/core/threads/parallel_for.h"
 #include "tandem/nn/module_holder.h"
 #include "tandem/nn/optim/optimizer.h"
 #include "tandem/parallel/comm.h"

@@ -5,7 +5,7 @@
 #include <typeinfo>
 #include <vector>
 
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 #include "tandem/nn/cloneable.h"
 #include "tandem/parallel/comm.h"
 

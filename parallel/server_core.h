@@ -3,9 +3,9 @@
 #include <memory>
 #include <vector>
 
-#include "tandem/core/exclusive.h"
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/base/exclusive.h"
 #include "tandem/core/reduction.h"
+#include "tandem/core/threads/parallel_for.h"
 #include "tandem/nn/module.h"
 #include "tandem/nn/optim/optimizer.h"
 #include "tandem/parallel/comm.h"

@@ -6,7 +6,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
-#include "tandem/core/generator.h"
+#include "tandem/core/random/generator.h"
 #include "tandem/core/shards.h"
 #include "tandem/parallel/model_sync.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 #include "tandem/nn/module.h"
 #include "tandem/parallel/distributed/process_group.h"
 #include "tandem/parallel/tree_exchange.h"

@@ -7,7 +7,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/clock.h"
+#include "tandem/core/base/clock.h"
 
 namespace tandem::parallel {
 

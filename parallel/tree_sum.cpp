@@ -3,7 +3,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
-#include "tandem/core/splitmix64.h"
+#include "tandem/core/random/splitmix64.h"
 
 namespace tandem::parallel {
 namespace {

@@ -5,7 +5,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/pointwise/complex.h"
-#include "tandem/core/philox.h"
+#include "tandem/core/random/philox.h"
 #include "tandem/testing.h"
 
 namespace tandem::testing {

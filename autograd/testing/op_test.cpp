@@ -7,9 +7,9 @@
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/core/backend/backend.h"
-#include "tandem/core/cpu_allocator.h"
-#include "tandem/core/parallel_for.h"
-#include "tandem/core/philox.h"
+#include "tandem/core/memory/cpu_allocator.h"
+#include "tandem/core/random/philox.h"
+#include "tandem/core/threads/parallel_for.h"
 #include "tandem/testing.h"
 
 namespace tandem::testing {

@@ -24,9 +24,9 @@
 #include <vector>
 
 #include "models.h"
-#include "tandem/core/clock.h"
-#include "tandem/core/cpu_allocator.h"
+#include "tandem/core/base/clock.h"
 #include "tandem/core/logical_devices.h"
+#include "tandem/core/memory/cpu_allocator.h"
 #include "tandem/core/shards.h"
 #include "tandem/datasets/image_data.h"
 #include "tandem/parallel/distributed/call_record.h"

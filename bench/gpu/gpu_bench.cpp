@@ -24,9 +24,9 @@
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/conv.h"
 #include "tandem/core/backend/runtime.h"
-#include "tandem/core/clock.h"
-#include "tandem/core/cpu_allocator.h"
-#include "tandem/core/profile.h"
+#include "tandem/core/base/clock.h"
+#include "tandem/core/memory/cpu_allocator.h"
+#include "tandem/core/profile/profile.h"
 #include "tandem/nn/captured_step.h"
 #include "tandem/tandem.h"
 

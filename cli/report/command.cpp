@@ -11,7 +11,7 @@
 #include "tandem/cli/report/page.h"
 #include "tandem/cli/run_folder.h"
 #include "tandem/cli/terminal.h"
-#include "tandem/core/atomic_file.h"
+#include "tandem/core/base/atomic_file.h"
 
 namespace tandem::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "tandem/cli/json.h"
 #include "tandem/cli/report/page.h"
 #include "tandem/cli/terminal.h"
-#include "tandem/core/number_text.h"
+#include "tandem/core/base/number_text.h"
 
 namespace tandem::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include "tandem/cli/report/html.h"
 #include "tandem/cli/report/page.h"
 #include "tandem/cli/terminal.h"
+#include "tandem/core/base/number_text.h"
 #include "tandem/core/error.h"
-#include "tandem/core/number_text.h"
 #include "tandem/datasets/vision/image_file.h"
 
 namespace tandem::cli {

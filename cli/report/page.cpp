@@ -12,7 +12,7 @@
 #include "tandem/cli/report/html.h"
 #include "tandem/cli/sha256.h"
 #include "tandem/cli/terminal.h"
-#include "tandem/core/number_text.h"
+#include "tandem/core/base/number_text.h"
 
 namespace tandem::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "tandem/core/backend/half_calls.h"
 #include "tandem/core/backend/kernel_span.h"
-#include "tandem/core/type_list.h"
+#include "tandem/core/base/type_list.h"
 
 namespace tandem {
 

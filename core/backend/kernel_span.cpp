@@ -5,7 +5,7 @@
 
 #include "tandem/core/backend/optim.h"
 #include "tandem/core/backend/runtime.h"
-#include "tandem/core/profile_spans.h"
+#include "tandem/core/profile/profile_spans.h"
 
 namespace tandem::profiler::detail {
 

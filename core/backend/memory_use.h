@@ -1,4 +1,4 @@
-// A backend's use of a device's memory. MemoryStats (core/cpu_allocator.h) counts tensor storage instead, the
+// A backend's use of a device's memory. MemoryStats (core/memory/cpu_allocator.h) counts tensor storage instead, the
 // same way on every device: without rounding, caches and workspaces.
 #pragma once
 #include <cstddef>

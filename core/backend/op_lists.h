@@ -1,7 +1,7 @@
 // The elementwise operations, declared by the lists that tables of kernels are made of. Each is defined in
 // core/formulas as a functor for host and device; a table needs no formulas.
 #pragma once
-#include "tandem/core/type_list.h"
+#include "tandem/core/base/type_list.h"
 
 namespace tandem::ops {
 

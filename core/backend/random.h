@@ -2,7 +2,7 @@
 #pragma once
 #include "tandem/core/backend/kernel.h"
 #include "tandem/core/backend/op_lists.h"
-#include "tandem/core/generator.h"
+#include "tandem/core/random/generator.h"
 
 namespace tandem {
 

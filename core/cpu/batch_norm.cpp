@@ -7,7 +7,7 @@
 #include "tandem/core/cpu/moments.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/tables.h"
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 namespace {

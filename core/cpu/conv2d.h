@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include "tandem/core/backend/sliding_windows.h"
-#include "tandem/core/kept_weight.h"
+#include "tandem/core/memory/kept_weight.h"
 
 namespace tandem::cpu {
 

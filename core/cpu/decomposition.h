@@ -4,7 +4,7 @@
 #include <Eigen/Core>
 
 #include "tandem/core/backend/decomposition.h"
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 

@@ -5,7 +5,7 @@
 
 #include "tandem/core/cpu/fft_plan.h"
 #include "tandem/core/cpu/tables.h"
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <cstdlib>
 
+#include "tandem/core/base/suggest.h"
 #include "tandem/core/cpu/kernel_plugin.h"
 #include "tandem/core/cpu/plugin_files.h"
 #include "tandem/core/cpu/tables.h"
-#include "tandem/core/suggest.h"
 
 namespace tandem::cpu {
 namespace {

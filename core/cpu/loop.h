@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "tandem/core/loop_plan.h"
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 

@@ -8,8 +8,8 @@
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/formulas/fast_exp.h"
-#include "tandem/core/parallel_for.h"
 #include "tandem/core/reduction.h"
+#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 namespace {

@@ -3,8 +3,8 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include "tandem/core/base/library_folder.h"
 #include "tandem/core/cpu/kernel_plugin.h"
-#include "tandem/core/library_folder.h"
 
 namespace tandem::cpu {
 

@@ -9,8 +9,8 @@
 #include "tandem/core/backend/runtime.h"
 #include "tandem/core/cpu/kernel_sets.h"
 #include "tandem/core/cpu/tables.h"
-#include "tandem/core/cpu_allocator.h"
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/memory/cpu_allocator.h"
+#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 namespace {

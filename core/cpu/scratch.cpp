@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "tandem/core/of_thread.h"
+#include "tandem/core/threads/of_thread.h"
 
 namespace tandem::cpu {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tandem/core/cpu_allocator.h"
+#include "tandem/core/memory/cpu_allocator.h"
 
 namespace tandem::cpu {
 

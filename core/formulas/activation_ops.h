@@ -4,8 +4,8 @@
 #include <cmath>
 #include <type_traits>
 
+#include "tandem/core/base/host_device.h"
 #include "tandem/core/formulas/value.h"
-#include "tandem/core/host_device.h"
 #include "tandem/core/scalar.h"
 
 namespace tandem::ops {

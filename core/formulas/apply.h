@@ -1,7 +1,7 @@
 // Applies elementwise operations with the parameters they take. Called by the loops of both backends.
 #pragma once
+#include "tandem/core/base/host_device.h"
 #include "tandem/core/formulas/value.h"
-#include "tandem/core/host_device.h"
 
 namespace tandem::ops {
 

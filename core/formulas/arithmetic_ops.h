@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "tandem/core/host_device.h"
+#include "tandem/core/base/host_device.h"
 #include "tandem/core/scalar.h"
 
 namespace tandem::ops {

@@ -7,8 +7,8 @@
 #pragma once
 #include <cmath>
 
+#include "tandem/core/base/host_device.h"
 #include "tandem/core/formulas/special_math.h"
-#include "tandem/core/host_device.h"
 
 namespace tandem::special_math {
 

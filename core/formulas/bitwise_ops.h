@@ -1,6 +1,6 @@
 // Elementwise bitwise operations on integers. On bool, the first three are the logical operations.
 #pragma once
-#include "tandem/core/host_device.h"
+#include "tandem/core/base/host_device.h"
 #include "tandem/core/scalar.h"
 
 namespace tandem::ops {

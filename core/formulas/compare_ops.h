@@ -1,6 +1,6 @@
 // Elementwise binary operations that return bool. Both arguments have the same computed type.
 #pragma once
-#include "tandem/core/host_device.h"
+#include "tandem/core/base/host_device.h"
 #include "tandem/core/scalar.h"
 
 namespace tandem::ops {

@@ -1,8 +1,8 @@
 // Exponentials, logarithms and the error function. gradient() returns g times the derivative, computed from what the
 // forward saved: its input x or its output y.
 #pragma once
+#include "tandem/core/base/host_device.h"
 #include "tandem/core/formulas/value.h"
-#include "tandem/core/host_device.h"
 #include "tandem/core/scalar.h"
 
 namespace tandem::ops {

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "tandem/core/base/host_device.h"
 #include "tandem/core/formulas/math.h"
-#include "tandem/core/host_device.h"
 
 namespace tandem {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tandem/core/backend/optim.h"
-#include "tandem/core/host_device.h"
+#include "tandem/core/base/host_device.h"
 
 namespace tandem::ops {
 

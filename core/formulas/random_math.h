@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "tandem/core/host_device.h"
+#include "tandem/core/base/host_device.h"
 
 namespace tandem::random_math {
 

@@ -6,8 +6,8 @@
 #pragma once
 #include "tandem/core/backend/random.h"
 #include "tandem/core/formulas/random_math.h"
-#include "tandem/core/generator.h"
-#include "tandem/core/philox.h"
+#include "tandem/core/random/generator.h"
+#include "tandem/core/random/philox.h"
 
 namespace tandem {
 

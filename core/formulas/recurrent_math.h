@@ -5,8 +5,8 @@
 // representations using RNN encoder-decoder. 2014; with the reset gate after the product, as in PyTorch and cuDNN.
 #pragma once
 #include "tandem/core/backend/recurrent.h"
+#include "tandem/core/base/host_device.h"
 #include "tandem/core/formulas/math.h"
-#include "tandem/core/host_device.h"
 
 namespace tandem::ops {
 

@@ -12,8 +12,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "tandem/core/base/host_device.h"
 #include "tandem/core/formulas/fast_exp.h"
-#include "tandem/core/host_device.h"
 
 namespace tandem::folds {
 

@@ -2,9 +2,9 @@
 // zero.
 #pragma once
 #include <cmath>
+#include "tandem/core/base/host_device.h"
 #include "tandem/core/formulas/arithmetic_ops.h"
 #include "tandem/core/formulas/value.h"
-#include "tandem/core/host_device.h"
 #include "tandem/core/scalar.h"
 
 namespace tandem::ops {

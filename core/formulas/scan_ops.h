@@ -2,7 +2,7 @@
 #pragma once
 #include <cmath>
 
-#include "tandem/core/host_device.h"
+#include "tandem/core/base/host_device.h"
 
 namespace tandem::ops {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "tandem/core/host_device.h"
+#include "tandem/core/base/host_device.h"
 
 namespace tandem {
 

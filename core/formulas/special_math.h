@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tandem/core/host_device.h"
+#include "tandem/core/base/host_device.h"
 
 namespace tandem::special_math {
 

@@ -1,8 +1,8 @@
 // The special functions as elementwise operations; special_math.h has the formulas. Their derivatives are in
 // autograd/ops/pointwise/special.cpp.
 #pragma once
+#include "tandem/core/base/host_device.h"
 #include "tandem/core/formulas/special_math.h"
-#include "tandem/core/host_device.h"
 #include "tandem/core/scalar.h"
 
 namespace tandem::ops {

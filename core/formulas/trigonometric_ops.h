@@ -3,8 +3,8 @@
 // exact_gradient(g, x) must replace gradient(g, x).
 #pragma once
 #include <cmath>
+#include "tandem/core/base/host_device.h"
 #include "tandem/core/formulas/value.h"
-#include "tandem/core/host_device.h"
 #include "tandem/core/scalar.h"
 
 namespace tandem::ops {

@@ -3,8 +3,8 @@
 #pragma once
 #include <type_traits>
 
+#include "tandem/core/base/host_device.h"
 #include "tandem/core/formulas/math_angles.h"
-#include "tandem/core/host_device.h"
 
 namespace tandem::ops {
 

@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 
-#include "tandem/core/host_device.h"
+#include "tandem/core/base/host_device.h"
 
 namespace tandem::cuda_impl {
 

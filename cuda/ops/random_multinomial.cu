@@ -6,7 +6,7 @@
 
 #include "tandem/core/backend/sort.h"
 #include "tandem/core/formulas/random_math.h"
-#include "tandem/core/philox.h"
+#include "tandem/core/random/philox.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/random_tables.h"
 #include "tandem/cuda/raise_fault.h"

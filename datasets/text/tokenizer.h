@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tandem/core/array_ref.h"
+#include "tandem/core/base/array_ref.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::text {

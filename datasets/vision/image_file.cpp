@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "tandem/core/atomic_file.h"
+#include "tandem/core/base/atomic_file.h"
 #include "tandem/core/error.h"
 #include "tandem/datasets/gz_input.h"
 #include "tandem/datasets/vision/pixels.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "tandem/core/error.h"
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 #include "tandem/datasets/vision/check_image.h"
 
 namespace tandem::vision::datasets {

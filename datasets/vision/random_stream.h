@@ -4,8 +4,8 @@
 #pragma once
 #include <cstdint>
 
-#include "tandem/core/generator.h"
-#include "tandem/core/philox.h"
+#include "tandem/core/random/generator.h"
+#include "tandem/core/random/philox.h"
 
 namespace tandem::vision {
 

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "tandem/core/error.h"
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::serialize {
 namespace {

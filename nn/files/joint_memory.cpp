@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "tandem/autograd/ops/factories/factories.h"
-#include "tandem/core/cpu_allocator.h"
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/memory/cpu_allocator.h"
+#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::serialize {
 namespace {

@@ -2,7 +2,7 @@
 #include "tandem/nn/files/npy.h"
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/core/atomic_file.h"
+#include "tandem/core/base/atomic_file.h"
 #include "tandem/nn/files/byte_source.h"
 #include "tandem/nn/files/npy_header.h"
 

@@ -10,8 +10,8 @@
 
 #include "tandem/core/dims.h"
 #include "tandem/core/dtype.h"
-#include "tandem/core/parallel_for.h"
 #include "tandem/core/tensor.h"
+#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::serialize {
 

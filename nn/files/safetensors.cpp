@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/core/atomic_file.h"
+#include "tandem/core/base/atomic_file.h"
 #include "tandem/nn/files/crc32.h"
 #include "tandem/nn/files/json_reader.h"
 #include "tandem/nn/files/safetensors_index.h"

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
+#include "tandem/core/base/ordered_dict.h"
 #include "tandem/core/dims.h"
 #include "tandem/core/dtype.h"
-#include "tandem/core/ordered_dict.h"
 
 namespace tandem::serialize {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "tandem/core/ordered_dict.h"
+#include "tandem/core/base/ordered_dict.h"
 
 namespace tandem::serialize {
 

@@ -8,7 +8,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/view/view.h"
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 #include "tandem/nn/files/crc32.h"
 #include "tandem/nn/files/joint_memory.h"
 #include "tandem/nn/files/safetensors_index.h"

@@ -1,6 +1,6 @@
 // Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d.
 #pragma once
-#include "tandem/core/kept_weight.h"
+#include "tandem/core/memory/kept_weight.h"
 #include "tandem/nn/any_module.h"
 #include "tandem/nn/cloneable.h"
 #include "tandem/nn/layers/fused_activation.h"

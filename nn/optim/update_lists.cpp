@@ -3,7 +3,7 @@
 
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/of_thread.h"
+#include "tandem/core/threads/of_thread.h"
 
 namespace tandem::optim {
 

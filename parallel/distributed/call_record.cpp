@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "tandem/core/clock.h"
+#include "tandem/core/base/clock.h"
 #include "tandem/core/error.h"
-#include "tandem/core/splitmix64.h"
+#include "tandem/core/random/splitmix64.h"
 
 namespace tandem::distributed {
 

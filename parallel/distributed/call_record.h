@@ -4,7 +4,7 @@
 #include <mutex>
 #include <string>
 
-#include "tandem/core/array_ref.h"
+#include "tandem/core/base/array_ref.h"
 #include "tandem/parallel/distributed/engine.h"
 
 namespace tandem::distributed {

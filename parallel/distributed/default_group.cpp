@@ -1,5 +1,5 @@
 // The default group of the process.
-#include "tandem/core/fork.h"
+#include "tandem/core/base/fork.h"
 #include "tandem/parallel/distributed/process_group_impl.h"
 
 namespace tandem::distributed {

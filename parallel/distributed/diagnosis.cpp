@@ -7,7 +7,7 @@
 #include <sstream>
 #include <thread>
 
-#include "tandem/core/clock.h"
+#include "tandem/core/base/clock.h"
 
 namespace tandem::distributed {
 

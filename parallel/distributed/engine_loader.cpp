@@ -8,10 +8,10 @@
 #include <mutex>
 #include <vector>
 
+#include "tandem/core/base/fork.h"
+#include "tandem/core/base/library_folder.h"
+#include "tandem/core/base/suggest.h"
 #include "tandem/core/error.h"
-#include "tandem/core/fork.h"
-#include "tandem/core/library_folder.h"
-#include "tandem/core/suggest.h"
 #include "tandem/parallel/distributed/process_group.h"
 
 namespace tandem::distributed {

@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-#include "tandem/core/fork.h"
+#include "tandem/core/base/fork.h"
 #include "tandem/parallel/distributed/key_values.h"
 #include "tandem/parallel/distributed/socket.h"
 #include "tandem/parallel/distributed/store.h"

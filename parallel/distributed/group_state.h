@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_set>
 
-#include "tandem/core/fork.h"
+#include "tandem/core/base/fork.h"
 #include "tandem/parallel/distributed/comm_thread.h"
 #include "tandem/parallel/distributed/diagnosis.h"
 #include "tandem/parallel/distributed/process_group.h"

@@ -11,8 +11,8 @@
 #include <memory>
 #include <vector>
 
+#include "tandem/core/base/suggest.h"
 #include "tandem/core/error.h"
-#include "tandem/core/suggest.h"
 
 namespace tandem::distributed {
 

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <limits>
 
-#include "tandem/core/fork.h"
+#include "tandem/core/base/fork.h"
 #include "tandem/parallel/distributed/store.h"
 
 namespace tandem::distributed::detail {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "tandem/core/suggest.h"
+#include "tandem/core/base/suggest.h"
 #include "tandem/parallel/distributed/engine_loader.h"
 #include "tandem/parallel/distributed/interface.h"
 #include "tandem/parallel/distributed/process_group_impl.h"

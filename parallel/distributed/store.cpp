@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-#include "tandem/core/fork.h"
+#include "tandem/core/base/fork.h"
 #include "tandem/parallel/distributed/deadline.h"
 #include "tandem/parallel/distributed/key_values.h"
 

@@ -14,7 +14,7 @@
 #include <thread>
 #include <unordered_map>
 
-#include "tandem/core/fork.h"
+#include "tandem/core/base/fork.h"
 #include "tandem/parallel/distributed/tcp_connection.h"
 
 namespace tandem::distributed::detail {

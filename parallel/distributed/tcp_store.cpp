@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tandem/core/fork.h"
+#include "tandem/core/base/fork.h"
 #include "tandem/parallel/distributed/key_values.h"
 #include "tandem/parallel/distributed/socket.h"
 #include "tandem/parallel/distributed/store.h"

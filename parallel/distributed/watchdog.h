@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "tandem/core/clock.h"
+#include "tandem/core/base/clock.h"
 #include "tandem/core/options.h"
 #include "tandem/parallel/distributed/call_record.h"
 #include "tandem/parallel/distributed/store.h"

@@ -8,7 +8,7 @@
 #include "tandem/autograd/hooks.h"
 #include "tandem/autograd/node.h"
 #include "tandem/autograd/ops.h"
-#include "tandem/core/cpu_allocator.h"
+#include "tandem/core/memory/cpu_allocator.h"
 
 using namespace tandem;
 

@@ -1,8 +1,8 @@
 // Functions for dlpack_exchange.py: a tensor goes out, comes in, is changed.
 #include "tandem/autograd/dlpack.h"
 #include "tandem/autograd/ops.h"
-#include "tandem/core/cpu_allocator.h"
 #include "tandem/core/dlpack_structs.h"
+#include "tandem/core/memory/cpu_allocator.h"
 
 using namespace tandem;
 

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "tandem/autograd/ops.h"
-#include "tandem/core/cpu_allocator.h"
 #include "tandem/core/dlpack_structs.h"
+#include "tandem/core/memory/cpu_allocator.h"
 #include "tandem/tests/temp_folder.h"
 
 using namespace tandem;

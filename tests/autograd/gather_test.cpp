@@ -7,7 +7,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/view/view.h"
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 #include "tandem/tests/autograd/values.h"
 
 using namespace tandem;

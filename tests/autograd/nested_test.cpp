@@ -11,8 +11,8 @@
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/reduce/reduce.h"
-#include "tandem/core/generator.h"
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/random/generator.h"
+#include "tandem/core/threads/parallel_for.h"
 
 using namespace tandem;
 using namespace tandem::autograd;

@@ -3,7 +3,7 @@
 #pragma once
 #include <doctest/doctest.h>
 
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 #include "tandem/testing.h"
 
 namespace tandem::testing {

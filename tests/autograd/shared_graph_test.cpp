@@ -8,7 +8,7 @@
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/hooks.h"
 #include "tandem/autograd/ops.h"
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 
 using namespace tandem;
 

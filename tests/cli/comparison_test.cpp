@@ -6,7 +6,7 @@
 
 #include "tandem/cli/device_list.h"
 #include "tandem/cli/options.h"
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 
 using namespace tandem;
 using namespace tandem::cli;

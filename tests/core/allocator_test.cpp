@@ -1,6 +1,6 @@
 // The CPU allocator: cached memory serves any size, surplus returns to the system, and the cache never makes
 // an allocation fail.
-#include "tandem/core/cpu_allocator.h"
+#include "tandem/core/memory/cpu_allocator.h"
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tandem/core/cpu_allocator.h"
+#include "tandem/core/memory/cpu_allocator.h"
 
 using namespace tandem;
 

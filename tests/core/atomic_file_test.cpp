@@ -1,5 +1,5 @@
 // AtomicFile: all or nothing, no temporary files left behind, errors with the path and the reason.
-#include "tandem/core/atomic_file.h"
+#include "tandem/core/base/atomic_file.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

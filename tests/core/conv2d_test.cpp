@@ -3,7 +3,7 @@
 
 #include "kernel_testing.h"
 #include "tandem/autograd/ops/factories/factories.h"
-#include "tandem/core/kept_weight.h"
+#include "tandem/core/memory/kept_weight.h"
 
 using namespace tandem;
 using namespace tandem::testing_kernels;

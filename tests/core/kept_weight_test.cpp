@@ -1,5 +1,5 @@
 // KeptWeight: whatever changes a weight, a convolution never uses a copy that was packed before.
-#include "tandem/core/kept_weight.h"
+#include "tandem/core/memory/kept_weight.h"
 
 #include <doctest/doctest.h>
 

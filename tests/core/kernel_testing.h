@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::testing_kernels {
 

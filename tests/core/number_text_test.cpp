@@ -1,5 +1,5 @@
 // number_text produces printf's text in the C locale.
-#include "tandem/core/number_text.h"
+#include "tandem/core/base/number_text.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // The thread pool: the split depends only on the shape, exceptions propagate, nested calls run.
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 
 #include <doctest/doctest.h>
 

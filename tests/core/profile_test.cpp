@@ -1,6 +1,6 @@
 // The profiler: the trace parses, its spans nest, and it names what ran; threads, limits, devices with
 // queues, paths that cannot be written.
-#include "tandem/core/profile.h"
+#include "tandem/core/profile/profile.h"
 
 #include <doctest/doctest.h>
 
@@ -18,9 +18,9 @@
 #include "tandem/core/backend/reduce.h"
 #include "tandem/core/backend/runtime.h"
 #include "tandem/core/backend/unary.h"
-#include "tandem/core/clock.h"
-#include "tandem/core/cpu_allocator.h"
-#include "tandem/core/profile_spans.h"
+#include "tandem/core/base/clock.h"
+#include "tandem/core/memory/cpu_allocator.h"
+#include "tandem/core/profile/profile_spans.h"
 #include "tandem/datasets/job_queue.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/temp_folder.h"

@@ -1,5 +1,5 @@
 // Distances computed by hand, and which typos are close enough for a suggestion.
-#include "tandem/core/suggest.h"
+#include "tandem/core/base/suggest.h"
 
 #include <doctest/doctest.h>
 

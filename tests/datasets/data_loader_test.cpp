@@ -14,7 +14,7 @@
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/random/random.h"
 #include "tandem/core/backend/data.h"
-#include "tandem/core/generator.h"
+#include "tandem/core/random/generator.h"
 #include "tandem/datasets/data.h"
 #include "tandem/testing.h"
 #include "tandem/tests/temp_folder.h"

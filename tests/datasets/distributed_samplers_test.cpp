@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "tandem/core/generator.h"
+#include "tandem/core/random/generator.h"
 #include "tandem/nn/files/archive.h"
 #include "tandem/tests/datasets/orders.h"
 #include "tandem/tests/temp_folder.h"

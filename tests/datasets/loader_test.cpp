@@ -13,7 +13,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/core/error.h"
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 #include "tandem/datasets/job_queue.h"
 #include "tandem/datasets/order.h"
 #include "tandem/tests/few_threads.h"

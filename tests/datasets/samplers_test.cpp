@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tandem/core/generator.h"
+#include "tandem/core/random/generator.h"
 #include "tandem/nn/files/archive.h"
 #include "tandem/tests/datasets/orders.h"
 #include "tandem/tests/temp_folder.h"

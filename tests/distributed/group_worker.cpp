@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "tandem/core/clock.h"
+#include "tandem/core/base/clock.h"
 #include "tandem/parallel/distributed/process_group.h"
 #include "tandem/tandem.h"
 

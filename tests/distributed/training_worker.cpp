@@ -20,7 +20,7 @@
 #include <thread>
 
 #include "tandem/cli/sha256.h"
-#include "tandem/core/clock.h"
+#include "tandem/core/base/clock.h"
 #include "tandem/core/shards.h"
 #include "tandem/parallel/distributed_data_parallel.h"
 #include "tandem/parallel/parameter_server.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "tandem/autograd/ops.h"
-#include "tandem/core/cpu_allocator.h"
+#include "tandem/core/memory/cpu_allocator.h"
 #include "tandem/nn/init.h"
 #include "tandem/tests/temp_folder.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;

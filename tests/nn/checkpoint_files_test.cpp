@@ -8,7 +8,7 @@
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/view/view.h"
-#include "tandem/core/cpu_allocator.h"
+#include "tandem/core/memory/cpu_allocator.h"
 #include "tandem/nn/files/prefix.h"
 #include "tandem/nn/files/safetensors_index.h"
 #include "tandem/nn/files/safetensors_reader.h"

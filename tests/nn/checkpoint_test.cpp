@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tandem/core/cpu_allocator.h"
+#include "tandem/core/memory/cpu_allocator.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/temp_folder.h"
 

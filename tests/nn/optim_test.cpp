@@ -3,7 +3,7 @@
 
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/factories/factories.h"
-#include "tandem/core/cpu_allocator.h"
+#include "tandem/core/memory/cpu_allocator.h"
 #include "tandem/nn/layers/linear.h"
 #include "tandem/nn/optim/optim.h"
 

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "tandem/autograd/autocast.h"
-#include "tandem/core/cpu_allocator.h"
+#include "tandem/core/memory/cpu_allocator.h"
 #include "tandem/testing.h"
 #include "tandem/tests/parallel/models.h"
 

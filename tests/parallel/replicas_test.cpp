@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "tandem/core/cpu_allocator.h"
+#include "tandem/core/memory/cpu_allocator.h"
 #include "tandem/parallel/parallel.h"
 #include "tandem/testing.h"
 #include "tandem/tests/parallel/models.h"

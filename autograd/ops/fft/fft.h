@@ -9,7 +9,7 @@
 #pragma once
 #include <string_view>
 
-#include "tandem/core/optional_sizes.h"
+#include "tandem/core/base/optional_sizes.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem {

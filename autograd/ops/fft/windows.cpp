@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "tandem/autograd/ops/factories/factories.h"
-#include "tandem/core/checked_sizes.h"
+#include "tandem/core/base/checked_sizes.h"
 
 namespace tandem {
 namespace {

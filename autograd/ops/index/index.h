@@ -7,7 +7,7 @@
 // additions (accumulate, and all gradients) are summed in that order on any number of threads.
 #pragma once
 #include "tandem/autograd/ops/index/indexing.h"
-#include "tandem/core/small_vector.h"
+#include "tandem/core/base/small_vector.h"
 
 namespace tandem {
 

@@ -4,7 +4,7 @@
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/index/gather.h"
 #include "tandem/autograd/ops/view/view.h"
-#include "tandem/core/checked_sizes.h"
+#include "tandem/core/base/checked_sizes.h"
 
 namespace tandem {
 namespace {

@@ -12,8 +12,8 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/conv.h"
-#include "tandem/core/checked_sizes.h"
-#include "tandem/core/kept_weight.h"
+#include "tandem/core/base/checked_sizes.h"
+#include "tandem/core/memory/kept_weight.h"
 
 namespace tandem {
 namespace {

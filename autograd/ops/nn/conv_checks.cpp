@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tandem/autograd/ops/detail/checks.h"
-#include "tandem/core/checked_sizes.h"
+#include "tandem/core/base/checked_sizes.h"
 
 namespace tandem::autograd {
 

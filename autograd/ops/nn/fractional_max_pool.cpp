@@ -11,7 +11,7 @@
 #include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/ops/view/cat.h"
 #include "tandem/autograd/ops/view/view.h"
-#include "tandem/core/checked_sizes.h"
+#include "tandem/core/base/checked_sizes.h"
 
 namespace tandem {
 namespace {

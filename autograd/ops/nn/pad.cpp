@@ -8,7 +8,7 @@
 #include "tandem/autograd/ops/index/index_select.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/checked_sizes.h"
+#include "tandem/core/base/checked_sizes.h"
 
 namespace tandem {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tandem/core/formulas/random_ops.h"
-#include "tandem/core/mersenne.h"
+#include "tandem/core/random/mersenne.h"
 
 namespace tandem::autograd {
 namespace {

@@ -14,7 +14,7 @@
 #include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/random.h"
-#include "tandem/core/checked_sizes.h"
+#include "tandem/core/base/checked_sizes.h"
 #include "tandem/core/formulas/random_ops.h"
 
 namespace tandem {

@@ -14,7 +14,7 @@
 #include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/ops/reduce/unique.h"
 #include "tandem/autograd/ops/view/view.h"
-#include "tandem/core/checked_sizes.h"
+#include "tandem/core/base/checked_sizes.h"
 
 namespace tandem {
 namespace {

@@ -9,7 +9,7 @@
 #include "tandem/autograd/ops/reduce/reduce_op.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/sort.h"
-#include "tandem/core/checked_sizes.h"
+#include "tandem/core/base/checked_sizes.h"
 
 namespace tandem {
 namespace {

@@ -3,7 +3,7 @@
 #include "tandem/autograd/ops/pointwise/promotion.h"
 #include "tandem/autograd/ops/view/diag.h"
 #include "tandem/autograd/ops/view/view.h"
-#include "tandem/core/checked_sizes.h"
+#include "tandem/core/base/checked_sizes.h"
 
 namespace tandem {
 

@@ -9,7 +9,7 @@
 #include "tandem/autograd/ops/pointwise/inplace_of.h"
 #include "tandem/autograd/ops/view/tril.h"
 #include "tandem/autograd/ops/view/view.h"
-#include "tandem/core/checked_sizes.h"
+#include "tandem/core/base/checked_sizes.h"
 
 namespace tandem {
 namespace {

@@ -11,9 +11,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "tandem/core/array_ref.h"
+#include "tandem/core/base/array_ref.h"
 #include "tandem/core/dtype.h"
-#include "tandem/core/parallel_for.h"
+#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::compat {
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-#include "tandem/core/ordered_dict.h"
+#include "tandem/core/base/ordered_dict.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::serialize {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tandem/autograd/ivalue.h"
-#include "tandem/core/ordered_dict.h"
+#include "tandem/core/base/ordered_dict.h"
 
 namespace tandem {
 namespace serialize {

@@ -5,7 +5,7 @@
 #pragma once
 #include <string>
 
-#include "tandem/core/ordered_dict.h"
+#include "tandem/core/base/ordered_dict.h"
 #include "tandem/nn/weights.h"
 
 namespace tandem::serialize {

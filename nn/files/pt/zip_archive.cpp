@@ -11,7 +11,7 @@
 #include <cstring>
 #include <exception>
 
-#include "tandem/core/atomic_file.h"
+#include "tandem/core/base/atomic_file.h"
 #include "tandem/core/error.h"
 #include "tandem/nn/files/safetensors.h"
 #include "tandem/nn/files/safetensors_sums.h"

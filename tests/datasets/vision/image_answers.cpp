@@ -5,7 +5,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "tandem/core/atomic_file.h"
+#include "tandem/core/base/atomic_file.h"
 #include "tandem/core/error.h"
 #include "tandem/datasets/vision/functional.h"
 #include "tandem/datasets/vision/image_file.h"
