@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "tandem/core/cpu/conv2d.h"
-#include "tandem/core/cpu/gemm.h"
+#include "tandem/core/cpu/conv/conv2d.h"
+#include "tandem/core/cpu/linalg/gemm.h"
 #include "tandem/core/cpu/pool2d.h"
 #include "tandem/core/threads/parallel_for.h"
 

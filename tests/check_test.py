@@ -66,17 +66,17 @@ UNKNOWN = "check: {} is not a file of this repository, and no folder with such f
 CASES = [
     ("all sources have tests", without_tests(), []),
     ("a test's source runs its programs only", sources_of_several(), []),
-    ("a source of the kernels", {"core", "pool", "ops"} <= tests("core/cpu/gemm.cpp"), True),
-    ("a part of an operation runs the tests of that name", "autograd_nn" in tests("core/cpu/conv2d_direct.cpp"), True),
+    ("a source of the kernels", {"core", "pool", "ops"} <= tests("core/cpu/linalg/gemm.cpp"), True),
+    ("a part of an operation runs the tests of that name", "autograd_nn" in tests("core/cpu/conv/conv2d_direct.cpp"), True),
     ("headers of core", {"core", "autograd", "nn"} <= tests("core/dtype.h"), True),
     ("an object in two programs", tests("tests/ops/unary_table.cpp"), {"autocast", "ops", "descriptions", "pointwise"}),
     ("a header in tests", tests("tests/core/kernel_testing.h"), {"core"}),
     ("a header in tests that another includes", tests("tests/ops/pointwise_table.h") >= {"ops", "pointwise"}, True),
     ("a deleted test", tests("tests/core/deleted_test.cpp") >= {"core", "pool", "kernels"}, True),
     ("files without tests", tests("README.md", "nn/a.md", "docs/Doxyfile", "bench/table.py", ".ci/run", "run", "nn/meson.build"), set()),
-    ("a sanitizer runs programs, not scripts", set(affected.sanitized(build, ["core/cpu/gemm.cpp"], "address")) & {"core", "kernels", "ops"}, {"core", "ops"}),
-    ("the thread sanitizer runs suite tsan", "pool" in affected.sanitized(build, ["core/cpu/gemm.cpp"], "thread")
-     and "core" not in affected.sanitized(build, ["core/cpu/gemm.cpp"], "thread"), True),
+    ("a sanitizer runs programs, not scripts", set(affected.sanitized(build, ["core/cpu/linalg/gemm.cpp"], "address")) & {"core", "kernels", "ops"}, {"core", "ops"}),
+    ("the thread sanitizer runs suite tsan", "pool" in affected.sanitized(build, ["core/cpu/linalg/gemm.cpp"], "thread")
+     and "core" not in affected.sanitized(build, ["core/cpu/linalg/gemm.cpp"], "thread"), True),
     ("a benchmark is built", set(affected.programs(build, ["bench/files_bench.cpp", "bench/table.py"])) <= {"bench/bench_files"}, True),
     ("a step that counts", check.tally(False, 0, "3 passed, 0 failed, 2 skipped"), (3, 0, 2)),
     ("a step that failed", check.tally(False, 1, "3 passed, 2 failed"), (3, 2, 0)),

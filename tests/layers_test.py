@@ -24,7 +24,7 @@ LAYERS = {
     "core": ("core/ core/memory/ core/random/ core/threads/ core/profile/", "core/base"),
     "core/backend": ("core/backend/", "core"),
     "core/formulas": ("core/formulas/", "core core/backend"),
-    "core/cpu": ("core/cpu/", KERNELS),
+    "core/cpu": ("core/cpu/ core/cpu/conv/ core/cpu/linalg/ core/cpu/pointwise/", KERNELS),
     "cuda": ("cuda/ cuda/toolkit/", KERNELS),
     "cuda/ops": ("cuda/ops/", KERNELS + " cuda"),
     "autograd": ("autograd/", "core"),
@@ -230,7 +230,7 @@ def main():
         ("tandem.h reaches no internal header", internal(files)),
         ("allowances that are needed no more", unused(files)),
     ]
-    for path, target in (("core/dims.h", "core/backend/kernel.h"), ("core/cpu/gemm.cpp", "autograd/ops/linalg/mm.h"),
+    for path, target in (("core/dims.h", "core/backend/kernel.h"), ("core/cpu/linalg/gemm.cpp", "autograd/ops/linalg/mm.h"),
                          ("cuda/runtime.cpp", "autograd/record.h"), ("autograd/node.h", "autograd/ops/linalg/matmul.h"),
                          ("nn/options/conv.h", "nn/module.h"), ("parallel/comm.cpp", "datasets/loader.h"),
                          ("cli/json.h", "tests/temp_folder.h"), ("core/dims.cpp", "bench/bench.h")):

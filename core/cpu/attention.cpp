@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tandem/core/cpu/gemm.h"
+#include "tandem/core/cpu/linalg/gemm.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/dtype.h"
 #include "tandem/core/formulas/fast_exp.h"

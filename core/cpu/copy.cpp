@@ -2,10 +2,10 @@
 #include <cstring>
 
 #include "tandem/core/backend/copy.h"
-#include "tandem/core/cpu/blocks.h"
-#include "tandem/core/cpu/half_loops.h"
+#include "tandem/core/cpu/linalg/transpose.h"
+#include "tandem/core/cpu/pointwise/blocks.h"
+#include "tandem/core/cpu/pointwise/half_loops.h"
 #include "tandem/core/cpu/tables.h"
-#include "tandem/core/cpu/transpose.h"
 #include "tandem/core/formulas/convert.h"
 
 namespace tandem::cpu {

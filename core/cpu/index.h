@@ -1,7 +1,7 @@
 // Shared code of the CPU's index kernels.
 #pragma once
 #include "tandem/core/backend/index.h"
-#include "tandem/core/cpu/loop.h"
+#include "tandem/core/cpu/pointwise/loop.h"
 
 namespace tandem::cpu {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tandem/core/cpu/loop.h"
 #include "tandem/core/cpu/moments.h"
+#include "tandem/core/cpu/pointwise/loop.h"
 #include "tandem/core/cpu/scratch.h"
 
 namespace tandem::cpu {

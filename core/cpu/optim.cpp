@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "tandem/core/backend/optim.h"
-#include "tandem/core/cpu/loop.h"
+#include "tandem/core/cpu/pointwise/loop.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/formulas/optim_math.h"
 

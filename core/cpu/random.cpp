@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "tandem/core/backend/random.h"
-#include "tandem/core/cpu/loop.h"
+#include "tandem/core/cpu/pointwise/loop.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/formulas/count_ops.h"
 #include "tandem/core/formulas/random_ops.h"

@@ -1,8 +1,8 @@
 // The steps of recurrent layers on the CPU.
 #include <algorithm>
 
-#include "tandem/core/cpu/gemm.h"
-#include "tandem/core/cpu/loop.h"
+#include "tandem/core/cpu/linalg/gemm.h"
+#include "tandem/core/cpu/pointwise/loop.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/formulas/recurrent_math.h"
 

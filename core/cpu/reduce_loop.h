@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "tandem/core/cpu/loop.h"
 #include "tandem/core/cpu/moments.h"
+#include "tandem/core/cpu/pointwise/loop.h"
 #include "tandem/core/cpu/reduce_plan.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/formulas/reduce_ops.h"

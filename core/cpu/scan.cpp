@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "tandem/core/backend/scan.h"
-#include "tandem/core/cpu/loop.h"
+#include "tandem/core/cpu/pointwise/loop.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/formulas/scan_ops.h"
 #include "tandem/core/line_split.h"

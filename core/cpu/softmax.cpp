@@ -6,7 +6,7 @@
 
 #include "tandem/core/backend/softmax.h"
 #include "tandem/core/cpu/attention.h"
-#include "tandem/core/cpu/loop.h"
+#include "tandem/core/cpu/pointwise/loop.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/formulas/fast_exp.h"
 

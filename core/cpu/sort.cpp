@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "tandem/core/backend/sort.h"
-#include "tandem/core/cpu/loop.h"
+#include "tandem/core/cpu/pointwise/loop.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/formulas/sort_ops.h"

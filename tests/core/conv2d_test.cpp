@@ -1,5 +1,5 @@
 // Convolution and its gradients against the defining sums in double, on random shapes.
-#include "tandem/core/cpu/conv2d.h"
+#include "tandem/core/cpu/conv/conv2d.h"
 
 #include "kernel_testing.h"
 #include "tandem/autograd/ops/factories/factories.h"

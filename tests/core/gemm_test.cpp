@@ -1,5 +1,5 @@
 // Matrix products against a triple loop in double, for various shapes, strides, transposes, alpha and beta.
-#include "tandem/core/cpu/gemm.h"
+#include "tandem/core/cpu/linalg/gemm.h"
 
 #include "kernel_testing.h"
 

@@ -1,7 +1,0 @@
-// CPU kernels of the binary operations, part 0 of 2.
-#include "tandem/core/cpu/binary_loop.h"
-#include "tandem/core/formulas/binary_ops.h"
-
-namespace tandem::cpu {
-[[gnu::used]] constexpr auto kernels = instantiate<BinaryMaker<BinaryLoops>>(part_t<ops::BinaryOps, 0, 2>{});
-}  // namespace tandem::cpu

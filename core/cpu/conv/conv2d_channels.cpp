@@ -1,0 +1,308 @@
+// Convolution as products with all positions of all images together (conv2d_channels.h).
+//
+// The three products, with P positions, O output channels, K taps, and D = C K rows of the columns matrix (im2col) X:
+//
+//   y  [P, O] = X^T [P, D] w^T [D, O]    then transposed to planes
+//   X' [P, D] = dy^T [P, O] w [O, D]     then added to dx at the positions that the columns were taken from
+//   dw [O, D] = dy [O, P] X^T [P, D]
+//
+// Tiles have up to kMostTileRows rows of the left operand and kColumns columns of the right one.
+#include "tandem/core/cpu/conv/conv2d_channels.h"
+
+#include <algorithm>
+
+#include "tandem/core/cpu/conv/conv2d_epilogue.h"
+#include "tandem/core/cpu/conv/conv2d_line.h"
+#include "tandem/core/cpu/conv/conv2d_tiles.h"
+#include "tandem/core/cpu/linalg/microkernel.h"
+#include "tandem/core/cpu/linalg/transpose.h"
+#include "tandem/core/cpu/scratch.h"
+#include "tandem/core/cpu/simd.h"
+#include "tandem/core/threads/parallel_for.h"
+
+namespace tandem::cpu {
+namespace {
+
+constexpr int64_t kPartPositions = 512;    // in the gradient of the input
+constexpr int64_t kChunkBytes = 16 << 20;  // of packed dy in the gradient of the weights
+constexpr int64_t kEnoughTasks = 8;
+// Rows of the right operand packed at once: 72 KiB of floats with AVX-512.
+constexpr int64_t kDepthBlock = 576;
+
+template <class T>
+constexpr int64_t kColumns = 2 * kLanes<T>;
+
+// `count` rows of a left operand, cut into tiles.
+struct Tiles {
+  int64_t count, rows, tiles;
+  explicit Tiles(int64_t n) : count(n), rows(even_tile_rows(n)), tiles(ceil_div(n, rows)) {}
+  int64_t padded() const { return tiles * rows; }
+};
+
+// Writes line[0, tiles.padded()) as entry `k` of the panels [tile][depth][rows]. `end` is the number of entries that the
+// caller writes, in ascending order: whole vectors are stored where what they write past an entry is written later.
+template <class T>
+void put_entry(const Tiles& tiles, int64_t depth, int64_t k, int64_t end, const T* line, T* panels) {
+  const int64_t rows = tiles.rows;
+  const bool whole = (end - k) * rows >= rows + kLanes<T>;
+  for (int64_t t = 0; t < tiles.tiles; ++t, line += rows) {
+    T* to = panels + (t * depth + k) * rows;
+    if (whole)
+      for (int64_t r = 0; r < rows; r += kLanes<T>) store(to + r, load(line + r));
+    else
+      std::copy_n(line, rows, to);
+  }
+}
+
+// Calls body(begin, end) for parts of [0, depth).
+template <class F>
+void for_depth(int64_t depth, F body) {
+  const int64_t step = std::max<int64_t>(64, ceil_div(depth, 16));
+  parallel_for(ceil_div(depth, step), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) body(i * step, std::min(depth, (i + 1) * step));
+  });
+}
+
+// Multiplies all tiles of `panels`, which are `depth` deep, with one block of columns: sums[padded][kColumns] = the sum over
+// [first, last) of the depth. `rows(k, count)` returns rows [k, k + count) of the right operand as [count][kColumns].
+template <class T, class F>
+void multiply_rows(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, const T* panels, T* sums, F rows) {
+  const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(tiles.rows), 2);
+  for (int64_t k = first; k < last; k += kDepthBlock) {
+    const int64_t count = std::min(kDepthBlock, last - k);
+    const T* right = rows(k, count);
+    for (int64_t t = 0; t < tiles.tiles; ++t) {
+      const TileSegment<T> segment{panels + (t * depth + k) * tiles.rows, right, count};
+      kernel({&segment, 1, kColumns<T>, sums + t * tiles.rows * kColumns<T>, kColumns<T>, T(1), k > first});
+    }
+  }
+}
+
+// The same; `fill(k, count, to)` writes these rows.
+template <class T, class F>
+void multiply(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, const T* panels, T* sums, F fill) {
+  T* right = scratch<T>(Scratch::kConvWeight, kDepthBlock * kColumns<T>);
+  multiply_rows(tiles, depth, first, last, panels, sums, [&](int64_t k, int64_t count) {
+    fill(k, count, right);
+    return right;
+  });
+}
+
+// dx of some channels of one group, from the panels of `images` images; w and dx as in channels_backward_input.
+template <class T>
+void input_gradient_block(const Conv2dShape& s, int64_t images, const T* panels, int64_t group, int64_t first,
+                          int64_t channels, const T* w, T* dx) {
+  const int64_t places = s.out_plane(), depth = s.group_out(), taps = s.kernel_size();
+  const int64_t here = std::min(channels, s.group_in() - first);
+  const Tiles tiles(images * places);
+  T* sums = scratch<T>(Scratch::kConvOutput, tiles.padded() * kColumns<T>);
+  T* columns = scratch<T>(Scratch::kConvColumns, kColumns<T> * places);
+  T* planes = dx + (group * s.group_in() + first) * s.in_plane();
+  for (int64_t n = 0; n < images; ++n)
+    std::fill_n(planes + n * s.in_channels * s.in_plane(), here * s.in_plane(), T(0));
+  for (int64_t j = 0; j < here * taps; j += kColumns<T>) {
+    const int64_t wide = std::min(kColumns<T>, here * taps - j);
+    multiply(tiles, depth, 0, depth, panels, sums, [&](int64_t k, int64_t count, T* to) {
+      const T* from = w + ((group * depth + k) * s.group_in() + first) * taps + j;
+      for (int64_t i = 0; i < count; ++i, from += s.depth(), to += kColumns<T>) {
+        if (wide == kColumns<T>) {
+          store(to, load(from));
+          store(to + kLanes<T>, load(from + kLanes<T>));
+        } else {
+          std::copy_n(from, wide, to);
+        }
+      }
+    });
+    for (int64_t n = 0; n < images; ++n) {
+      transpose_exactly(places, wide, sums + n * places * kColumns<T>, kColumns<T>, columns, places);
+      for (int64_t i = 0; i < wide; ++i)
+        add_column(s, (j + i) % taps, columns + i * places,
+                   planes + (n * s.in_channels + (j + i) / taps) * s.in_plane());
+    }
+  }
+}
+
+bool few_positions(const Conv2dShape& s, int64_t most) {
+  const int64_t positions = s.batch * s.out_plane();
+  return positions > 0 && positions <= most;
+}
+
+}  // namespace
+
+template <class T>
+bool channels_suit(const Conv2dShape& s) {
+  return few_positions(s, 512) && s.group_out() >= kColumns<T> && s.depth() >= 64;
+}
+
+template <class T>
+bool channels_backward_suit(const Conv2dShape& s) {
+  return few_positions(s, 4096) && s.group_out() >= 64 && s.depth() >= kColumns<T>;
+}
+
+template <class T>
+bool channels_weight_suit(const Conv2dShape& s) {
+  return few_positions(s, 512) ? s.group_out() >= 16 && s.depth() >= kColumns<T>
+                               : s.batch > 0 && s.group_out() >= 64 && s.depth() >= 128;
+}
+
+template <class T>
+void channels_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y,
+                      const Conv2dInference<T>& inference) {
+  const int64_t places = s.out_plane(), depth = s.depth();
+  const Tiles tiles(s.batch * places);
+  const Workspace<T> memory(depth * tiles.padded());
+  T* panels = memory.data();
+  const InputLine<T> lines(s, x);
+  const int64_t blocks = ceil_div(s.group_out(), kColumns<T>);
+  // [group][block][depth][kColumns]
+  const auto kept =
+      kept_tiles(inference, s.p.groups, s.group_out(), depth, kColumns<T>,
+                 [&](int64_t group, int64_t first, int64_t channels, T* to) {
+                   transpose(channels, depth, w + (group * s.group_out() + first) * depth, depth, to, kColumns<T>);
+                 });
+  for (int64_t group = 0; group < s.p.groups; ++group) {
+    for_depth(depth, [&](int64_t begin, int64_t end) {
+      T* line = scratch<T>(Scratch::kConvInput, tiles.padded() + 2 * kLanes<T>);
+      for (int64_t k = begin; k < end; ++k) {
+        make_line(s, lines, x, group, k, 0, tiles.count, line);
+        std::fill(line + tiles.count, line + tiles.padded() + kLanes<T>, T(0));
+        put_entry(tiles, depth, k, end, line, panels);
+      }
+    });
+    parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
+      T* sums = scratch<T>(Scratch::kConvOutput, tiles.padded() * kColumns<T>);
+      for (int64_t b = begin; b < end; ++b) {
+        const int64_t first = group * s.group_out() + b * kColumns<T>,
+                      channels = std::min(kColumns<T>, s.group_out() - b * kColumns<T>);
+        if (kept) {
+          const T* block = static_cast<const T*>(kept.get()) + (group * blocks + b) * depth * kColumns<T>;
+          multiply_rows(tiles, depth, 0, depth, panels, sums,
+                        [&](int64_t k, int64_t) { return block + k * kColumns<T>; });
+        } else {
+          multiply(tiles, depth, 0, depth, panels, sums, [&](int64_t k, int64_t count, T* to) {
+            transpose(channels, count, w + first * depth + k, depth, to, kColumns<T>);
+          });
+        }
+        if (bias != nullptr)
+          for (int64_t p = 0; p < tiles.count; ++p)
+            for (int64_t c = 0; c < channels; ++c) sums[p * kColumns<T> + c] += bias[first + c];
+        for (int64_t n = 0; n < s.batch; ++n) {
+          const int64_t at = (n * s.out_channels + first) * places;
+          transpose_exactly(places, channels, sums + n * places * kColumns<T>, kColumns<T>, y + at, places);
+          finish(inference, y, at, channels * places);
+        }
+      }
+    });
+  }
+}
+
+template <class T>
+void channels_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
+  const int64_t places = s.out_plane(), depth = s.group_out();
+  // Parts of whole images, so that a part's sums for one block of columns stay in the cache.
+  const int64_t part_images = std::clamp<int64_t>(kPartPositions / places, 1, s.batch),
+                parts = ceil_div(s.batch, part_images);
+  const int64_t part_size = depth * Tiles(part_images * places).padded();
+  const int64_t channels = std::min<int64_t>(s.group_in(), kColumns<T>), blocks = ceil_div(s.group_in(), channels);
+  // So many parts at once that all threads have work.
+  const int64_t at_once = std::min(parts, ceil_div(2 * kEnoughTasks, blocks));
+  const Workspace<T> memory(at_once * part_size);
+  T* panels = memory.data();
+  const auto images = [&](int64_t part) { return std::min(part_images, s.batch - part * part_images); };
+  for (int64_t group = 0; group < s.p.groups; ++group) {
+    for (int64_t first_part = 0; first_part < parts; first_part += at_once) {
+      const int64_t here_parts = std::min(at_once, parts - first_part);
+      for (int64_t part = first_part; part < first_part + here_parts; ++part) {
+        const Tiles tiles(images(part) * places);
+        for_depth(depth, [&](int64_t begin, int64_t end) {
+          T* line = scratch<T>(Scratch::kConvInput, tiles.padded() + 2 * kLanes<T>);
+          std::fill(line + tiles.count, line + tiles.padded() + 2 * kLanes<T>, T(0));
+          for (int64_t o = begin; o < end; ++o) {
+            for (int64_t n = 0; n < images(part); ++n)
+              std::copy_n(dy + (((part * part_images + n) * s.p.groups + group) * depth + o) * places, places,
+                          line + n * places);
+            put_entry(tiles, depth, o, end, line, panels + (part - first_part) * part_size);
+          }
+        });
+      }
+      parallel_for(here_parts * blocks, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t t = begin; t < end; ++t) {
+          const int64_t part = first_part + t / blocks;
+          input_gradient_block(s, images(part), panels + t / blocks * part_size, group, t % blocks * channels, channels,
+                               w, dx + part * part_images * s.in_channels * s.in_plane());
+        }
+      });
+    }
+  }
+}
+
+template <class T>
+void channels_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) {
+  const int64_t places = s.out_plane(), weights = s.out_channels * s.depth();
+  const Tiles tiles(s.group_out());
+  const int64_t blocks = ceil_div(s.depth(), kColumns<T>);
+  // The batch is summed chunk by chunk, which bounds the memory of the panels.
+  const int64_t image_bytes = places * tiles.padded() * static_cast<int64_t>(sizeof(T)),
+                chunk = std::clamp<int64_t>(kChunkBytes / image_bytes, 1, s.batch);
+  // With few blocks of columns, parts of a chunk are summed apart, and the parts are added in order.
+  const int64_t part_images = ceil_div(chunk, std::clamp<int64_t>(kEnoughTasks / blocks, 1, chunk)),
+                parts = ceil_div(chunk, part_images);
+  const Workspace<T> memory(chunk * places * tiles.padded()), others((parts - 1) * weights);
+  T* panels = memory.data();
+  const InputLine<T> lines(s, x);
+  for (int64_t begin_image = 0; begin_image < s.batch; begin_image += chunk) {
+    const int64_t images = std::min(chunk, s.batch - begin_image), depth = images * places,
+                  here_parts = ceil_div(images, part_images);
+    for (int64_t group = 0; group < s.p.groups; ++group) {
+      const T* from = dy + (begin_image * s.out_channels + group * s.group_out()) * places;
+      parallel_for(tiles.tiles, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t t = begin; t < end; ++t) {
+          const int64_t first = t * tiles.rows, here = std::min(tiles.rows, s.group_out() - first);
+          for (int64_t n = 0; n < images; ++n) {
+            T* to = panels + (t * depth + n * places) * tiles.rows;
+            transpose(here, places, from + (n * s.out_channels + first) * places, places, to, tiles.rows);
+            for (int64_t p = 0; here < tiles.rows && p < places; ++p)
+              std::fill(to + p * tiles.rows + here, to + (p + 1) * tiles.rows, T(0));
+          }
+        }
+      });
+      parallel_for(here_parts * blocks, 1, [&](int64_t begin, int64_t end) {
+        constexpr int64_t kLine = kDepthBlock + kLanes<T>;
+        T* rows = scratch<T>(Scratch::kConvInput, kColumns<T> * kLine);
+        T* sums = scratch<T>(Scratch::kConvOutput, tiles.padded() * kColumns<T>);
+        for (int64_t t = begin; t < end; ++t) {
+          const int64_t part = t / blocks, first = t % blocks * kColumns<T>,
+                        wide = std::min(kColumns<T>, s.depth() - first);
+          multiply(tiles, depth, part * part_images * places, std::min(depth, (part + 1) * part_images * places),
+                   panels, sums, [&](int64_t k, int64_t count, T* to) {
+                     for (int64_t i = 0; i < wide; ++i)
+                       make_line(s, lines, x, group, first + i, begin_image * places + k, count, rows + i * kLine);
+                     transpose(wide, count, rows, kLine, to, kColumns<T>);
+                   });
+          const bool add = part == 0 && begin_image > 0;
+          T* to = (part == 0 ? dw : others.data() + (part - 1) * weights) + group * s.group_out() * s.depth() + first;
+          for (int64_t o = 0; o < s.group_out(); ++o, to += s.depth())
+            for (int64_t i = 0; i < wide; ++i) to[i] = sums[o * kColumns<T> + i] + (add ? to[i] : T(0));
+        }
+      });
+    }
+    for (int64_t part = 1; part < here_parts; ++part) {
+      const T* from = others.data() + (part - 1) * weights;
+      parallel_for(weights, 16384, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) dw[i] += from[i];
+      });
+    }
+  }
+}
+
+#define TANDEM_INSTANTIATE(T)                                                                                         \
+  template bool channels_suit<T>(const Conv2dShape&);                                                                 \
+  template bool channels_backward_suit<T>(const Conv2dShape&);                                                        \
+  template bool channels_weight_suit<T>(const Conv2dShape&);                                                          \
+  template void channels_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*, const Conv2dInference<T>&); \
+  template void channels_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);                               \
+  template void channels_backward_weight<T>(const Conv2dShape&, const T*, const T*, T*);
+TANDEM_INSTANTIATE(float)
+TANDEM_INSTANTIATE(double)
+
+}  // namespace tandem::cpu

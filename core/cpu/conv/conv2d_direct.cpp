@@ -1,0 +1,337 @@
+// Convolution without columns (conv2d_direct.h).
+//
+// The input rows that a few output rows of one image need are copied to a strip [input row][channel][padded width], the weights
+// of two vectors of output channels to a panel. The sums of a tile run over channels, kernel rows and kernel columns in the
+// order of the weights. A strip and a panel stay in the L2 cache.
+#include "tandem/core/cpu/conv/conv2d_direct.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tandem/core/cpu/conv/conv2d_epilogue.h"
+#include "tandem/core/cpu/conv/conv2d_line.h"
+#include "tandem/core/cpu/conv/conv2d_tiles.h"
+#include "tandem/core/cpu/linalg/transpose.h"
+#include "tandem/core/cpu/scratch.h"
+#include "tandem/core/cpu/simd.h"
+#include "tandem/core/threads/parallel_for.h"
+
+namespace tandem::cpu {
+namespace {
+
+constexpr int64_t kStripBytes = 256 << 10;
+constexpr int64_t kKeptBytes = 2 << 20;  // of strips of all images
+constexpr int64_t kEnoughPanels = 8, kEnoughTasks = 16;
+constexpr int64_t kMostStripBytes = 1 << 20;  // for one output row; more does not stay in the cache
+constexpr int64_t kChunkPositions = 224;      // outputs that are transposed at once
+constexpr int kMaxPositions = kVectorRegisters == 32 ? 14 : 6;
+
+template <class T>
+struct DirectTile {
+  const T* x;
+  const T* w;     // [channels][kernel_h][kernel_w][kPanel]
+  const T* bias;  // [kPanel]
+  T* out;         // [positions][kPanel]
+  int64_t channels, kernel_h, kernel_w;
+  int64_t channel_step, row_step, column_step;  // in x
+};
+template <class T>
+using DirectKernel = void (*)(const DirectTile<T>&);
+
+template <class T, int kPositions, int kStride>
+void run_tile(const DirectTile<T>& tile) {
+  Vec<T> sum[kPositions][2] = {};
+  const T* w = tile.w;
+  const T* plane = tile.x;
+  const int64_t column_step = tile.column_step;
+  for (int64_t c = tile.channels; c > 0; --c, plane += tile.channel_step) {
+    const T* row = plane;
+    for (int64_t r = tile.kernel_h; r > 0; --r, row += tile.row_step) {
+      const T* x = row;
+      for (int64_t q = tile.kernel_w; q > 0; --q, x += column_step, w += kPanel<T>) {
+        const Vec<T> first = load(w), second = load(w + kLanes<T>);
+#pragma GCC unroll 16
+        for (int p = 0; p < kPositions; ++p) {
+          sum[p][0] += x[p * kStride] * first;
+          sum[p][1] += x[p * kStride] * second;
+        }
+      }
+    }
+  }
+  const Vec<T> first = load(tile.bias), second = load(tile.bias + kLanes<T>);
+#pragma GCC unroll 16
+  for (int p = 0; p < kPositions; ++p) {
+    store(tile.out + p * kPanel<T>, sum[p][0] + first);
+    store(tile.out + p * kPanel<T> + kLanes<T>, sum[p][1] + second);
+  }
+}
+
+template <class T, int kStride, int... kPositions>
+DirectKernel<T> pick(int64_t positions, std::integer_sequence<int, kPositions...>) {
+  static constexpr DirectKernel<T> kernels[] = {run_tile<T, kPositions + 1, kStride>...};
+  return kernels[positions - 1];
+}
+template <class T>
+DirectKernel<T> direct_kernel(int64_t positions, int64_t stride) {
+  constexpr auto kAll = std::make_integer_sequence<int, kMaxPositions>{};
+  return stride == 1 ? pick<T, 1>(positions, kAll) : pick<T, 2>(positions, kAll);
+}
+
+template <class T>
+struct Plan {
+  const Conv2dShape& s;
+  const T* x;
+  int64_t out_h, out_w, padded_w, panels, tiles;
+  int64_t rows, blocks;  // output rows of a strip, strips per image and group
+  int64_t strip_size, panel_size;
+  Conv2dInference<T> inference;
+
+  Plan(const Conv2dShape& shape, const T* source, const Conv2dInference<T>& besides = {})
+      : s(shape), x(source), out_h(s.out_h()), out_w(s.out_w()), padded_w(s.padded_w()), inference(besides) {
+    panels = ceil_div(s.group_out(), kPanel<T>);
+    tiles = ceil_div(out_w, kMaxPositions);
+    const int64_t row_bytes = s.group_in() * padded_w * static_cast<int64_t>(sizeof(T));
+    const int64_t extra = (s.kernel_h - 1) * s.p.dilation[0] + 1;
+    const int64_t fit = (kStripBytes / row_bytes - extra) / s.p.stride[0] + 1;
+    rows = std::clamp<int64_t>(fit, 1, out_h);
+    // With few images the rows are cut further, so that all threads have work.
+    blocks = std::max(ceil_div(out_h, rows), ceil_div(kEnoughTasks, s.batch * s.p.groups * panels));
+    rows = ceil_div(out_h, std::min(blocks, out_h));
+    blocks = ceil_div(out_h, rows);
+    strip_size = strip_rows() * s.group_in() * padded_w;
+    panel_size = s.depth() * kPanel<T>;
+  }
+  int64_t strips() const { return s.batch * s.p.groups * blocks; }
+  int64_t strip_rows() const { return (rows - 1) * s.p.stride[0] + (s.kernel_h - 1) * s.p.dilation[0] + 1; }
+};
+
+// Strip i of [image][group][block]: [row][channel][padded_w], from the first row of the padded input that the block's outputs
+// need. Reads each channel's rows in order, which the processor prefetches.
+template <class T>
+void make_strip(const Plan<T>& plan, int64_t i, T* strip) {
+  const Conv2dShape& s = plan.s;
+  const T* image = plan.x + i / plan.blocks * s.group_in() * s.in_plane();
+  const int64_t row = s.group_in() * plan.padded_w, top = i % plan.blocks * plan.rows * s.p.stride[0] - s.p.padding[0],
+                begin = std::clamp<int64_t>(-top, 0, plan.strip_rows()),
+                end = std::clamp<int64_t>(s.in_h - top, begin, plan.strip_rows());
+  std::fill_n(strip, begin * row, T(0));
+  std::fill(strip + end * row, strip + plan.strip_rows() * row, T(0));
+  for (int64_t c = 0; c < s.group_in(); ++c)
+    for (int64_t r = begin; r < end; ++r)
+      copy_padded(image + c * s.in_plane() + (top + r) * s.in_w, s.in_w, s.p.padding[1],
+                  strip + r * row + c * plan.padded_w);
+}
+
+// The outputs of strip i in the channels of one panel of its group. `weights` and `bias` are those of that panel.
+template <class T>
+void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t panel, const T* weights, const T* bias,
+                    T* y) {
+  const Conv2dShape& s = plan.s;
+  const int64_t row = s.group_in() * plan.padded_w, plane = plan.out_h * plan.out_w,
+                first = i % plan.blocks * plan.rows, count = std::min(plan.rows, plan.out_h - first),
+                channels = std::min(kPanel<T>, s.group_out() - panel * kPanel<T>);
+  const int64_t chunk = std::max<int64_t>(1, kChunkPositions / plan.out_w);
+  const int64_t base = plan.out_w / plan.tiles, wider = plan.out_w % plan.tiles;
+  T* sums = scratch<T>(Scratch::kConvOutput, std::max(kChunkPositions, plan.out_w) * kPanel<T>);
+  const int64_t at = (i / plan.blocks * s.group_out() + panel * kPanel<T>)*plane + first * plan.out_w;
+  DirectTile<T> tile{.w = weights,
+                     .bias = bias,
+                     .channels = s.group_in(),
+                     .kernel_h = s.kernel_h,
+                     .kernel_w = s.kernel_w,
+                     .channel_step = plan.padded_w,
+                     .row_step = s.p.dilation[0] * row,
+                     .column_step = s.p.dilation[1]};
+  for (int64_t h = 0; h < count; h += chunk) {
+    const int64_t here = std::min(chunk, count - h);
+    tile.out = sums;
+    for (int64_t r = h; r < h + here; ++r) {
+      int64_t q = 0;
+      for (int64_t t = 0; t < plan.tiles; ++t) {
+        const int64_t positions = base + (t < wider);
+        tile.x = strip + r * s.p.stride[0] * row + q * s.p.stride[1];
+        direct_kernel<T>(positions, s.p.stride[1])(tile);
+        tile.out += positions * kPanel<T>;
+        q += positions;
+      }
+    }
+    transpose_exactly(here * plan.out_w, channels, sums, kPanel<T>, y + at + h * plan.out_w, plane);
+    finish_rows(plan.inference, y, at + h * plan.out_w, channels, plane, here * plan.out_w);
+  }
+}
+
+// Panel i of [group][panel]: the weights [depth][kPanel]. `fill(group, first, channels, to)` writes those of some channels.
+template <class T, class F>
+void make_panel(const Plan<T>& plan, int64_t i, const F& fill, T* to) {
+  const Conv2dShape& s = plan.s;
+  const int64_t group = i / plan.panels, first = i % plan.panels * kPanel<T>,
+                channels = std::min(kPanel<T>, s.group_out() - first);
+  if (channels < kPanel<T>) std::fill_n(to, s.depth() * kPanel<T>, T(0));
+  fill(group, first, channels, to);
+}
+
+// What all strips are multiplied with: [group][panel][kPanel] is the bias, [group][panel][depth][kPanel] are the weights, if
+// they are kept.
+template <class T>
+struct Panels {
+  const T* bias;
+  const T* kept;
+};
+
+// For little input and many weights: keeps all strips, and uses each panel where it has just been packed.
+template <class T, class F>
+void run_panels(const Plan<T>& plan, const Panels<T>& panels, const F& fill, T* y) {
+  const Workspace<T> memory(plan.strips() * plan.strip_size);
+  T* strips = memory.data();
+  parallel_for(plan.strips(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) make_strip(plan, i, strips + i * plan.strip_size);
+  });
+  parallel_for(plan.s.p.groups * plan.panels, 1, [&](int64_t begin, int64_t end) {
+    T* packed = panels.kept ? nullptr : scratch<T>(Scratch::kConvWeight, plan.panel_size);
+    for (int64_t p = begin; p < end; ++p) {
+      if (packed) make_panel(plan, p, fill, packed);
+      const T* weights = packed ? packed : panels.kept + p * plan.panel_size;
+      for (int64_t i = 0; i < plan.strips(); ++i)
+        if (i / plan.blocks % plan.s.p.groups == p / plan.panels)
+          multiply_strip(plan, i, strips + i * plan.strip_size, p % plan.panels, weights, panels.bias + p * kPanel<T>,
+                         y);
+    }
+  });
+}
+
+// For little input: keeps all strips and all panels, whose pairs are the tasks.
+template <class T, class F>
+void run_pairs(const Plan<T>& plan, const Panels<T>& panels, const F& fill, T* y) {
+  const int64_t count = panels.kept ? 0 : plan.s.p.groups * plan.panels;  // of panels to make
+  const Workspace<T> memory(count * plan.panel_size + plan.strips() * plan.strip_size);
+  T *packed = memory.data(), *strips = packed + count * plan.panel_size;
+  parallel_for(count + plan.strips(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      i < count ? make_panel(plan, i, fill, packed + i * plan.panel_size)
+                : make_strip(plan, i - count, strips + (i - count) * plan.strip_size);
+  });
+  const T* weights = panels.kept ? panels.kept : packed;
+  parallel_for(plan.strips() * plan.panels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      const int64_t i = t / plan.panels, panel = t % plan.panels,
+                    p = i / plan.blocks % plan.s.p.groups * plan.panels + panel;
+      multiply_strip(plan, i, strips + i * plan.strip_size, panel, weights + p * plan.panel_size,
+                     panels.bias + p * kPanel<T>, y);
+    }
+  });
+}
+
+// Otherwise: keeps all panels, and makes each strip where it is used.
+template <class T, class F>
+void run_strips(const Plan<T>& plan, const Panels<T>& panels, const F& fill, T* y) {
+  const int64_t count = panels.kept ? 0 : plan.s.p.groups * plan.panels;  // of panels to make
+  const Workspace<T> memory(count * plan.panel_size);
+  T* packed = memory.data();
+  parallel_for(count, std::max<int64_t>(1, 16384 / plan.panel_size), [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) make_panel(plan, p, fill, packed + p * plan.panel_size);
+  });
+  const T* weights = panels.kept ? panels.kept : packed;
+  parallel_for(plan.strips(), 1, [&](int64_t begin, int64_t end) {
+    T* strip = scratch<T>(Scratch::kConvColumns, plan.strip_size);
+    for (int64_t i = begin; i < end; ++i) {
+      make_strip(plan, i, strip);
+      const int64_t group = i / plan.blocks % plan.s.p.groups * plan.panels;
+      for (int64_t panel = 0; panel < plan.panels; ++panel)
+        multiply_strip(plan, i, strip, panel, weights + (group + panel) * plan.panel_size,
+                       panels.bias + (group + panel) * kPanel<T>, y);
+    }
+  });
+}
+
+template <class T, class F>
+void run(const Plan<T>& plan, const T* bias, const F& fill, T* y) {
+  const Conv2dShape& s = plan.s;
+  T* padded_bias = scratch<T>(Scratch::kConvInput, s.p.groups * plan.panels * kPanel<T>);
+  for (int64_t i = 0; i < s.p.groups * plan.panels; ++i)
+    for (int64_t c = 0; c < kPanel<T>; ++c) {
+      const int64_t channel = i % plan.panels * kPanel<T> + c;
+      const bool exists = bias != nullptr && channel < s.group_out();
+      padded_bias[i * kPanel<T> + c] = exists ? bias[i / plan.panels * s.group_out() + channel] : T(0);
+    }
+  const auto kept = kept_tiles(plan.inference, s.p.groups, s.group_out(), s.depth(), kPanel<T>, fill);
+  const Panels<T> panels{padded_bias, static_cast<const T*>(kept.get())};
+  const bool little = plan.strips() * plan.strip_size * static_cast<int64_t>(sizeof(T)) <= kKeptBytes;
+  if (little && plan.panels >= kEnoughPanels) return run_panels(plan, panels, fill, y);
+  if (little) return run_pairs(plan, panels, fill, y);
+  run_strips(plan, panels, fill, y);
+}
+
+// to[taps - 1 - tap][c] = from[c][tap] for c < channels. Reads whole vectors where they end before `from_end`.
+template <class T>
+void rotate_taps(int64_t channels, int64_t taps, const T* from, const T* from_end, T* to) {
+  constexpr int64_t kWidth = kLanes<T>;
+  for (int64_t c = 0; c < channels; c += kWidth, from += kWidth * taps, to += kWidth) {
+    int64_t tap = 0;
+    for (; tap < taps && c + kWidth <= channels && from + (kWidth - 1) * taps + tap + kWidth <= from_end;
+         tap += kWidth) {
+      Vec<T> v[kWidth];
+      for (int64_t i = 0; i < kWidth; ++i) v[i] = load(from + i * taps + tap);
+      transpose_lanes<T>(v);
+      for (int64_t i = 0; i < std::min(kWidth, taps - tap); ++i) store(to + (taps - 1 - tap - i) * kPanel<T>, v[i]);
+    }
+    for (; tap < taps; ++tap)
+      for (int64_t i = 0; i < std::min(kWidth, channels - c); ++i)
+        to[(taps - 1 - tap) * kPanel<T> + i] = from[i * taps + tap];
+  }
+}
+
+}  // namespace
+
+template <class T>
+bool direct_suits(const Conv2dShape& s) {
+  const int64_t least_rows = (s.kernel_h - 1) * s.p.dilation[0] + 1,
+                strip = least_rows * s.group_in() * s.padded_w() * static_cast<int64_t>(sizeof(T));
+  return s.group_out() >= kPanel<T> && s.out_w() >= 5 && s.kernel_size() > 1 && s.p.stride[1] <= 2 && s.depth() >= 64 &&
+         strip <= kMostStripBytes;
+}
+
+template <class T>
+void direct_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y,
+                    const Conv2dInference<T>& inference) {
+  if (s.batch == 0) return;
+  run(
+      Plan<T>(s, x, inference), bias,
+      [&](int64_t group, int64_t first, int64_t channels, T* to) {
+        transpose(channels, s.depth(), w + (group * s.group_out() + first) * s.depth(), s.depth(), to, kPanel<T>);
+      },
+      y);
+}
+
+template <class T>
+bool direct_backward_suits(const Conv2dShape& s) {
+  // Rotating the weights takes as long as multiplying them with few positions.
+  return s.batch * s.out_plane() > 64 && s.turns() && s.in_plane() * 4 <= s.out_plane() * 5 &&
+         direct_suits<T>(s.turned());
+}
+
+template <class T>
+void direct_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
+  if (s.batch == 0) return;
+  const Conv2dShape turned = s.turned();
+  const int64_t taps = s.kernel_size();
+  const T* w_end = w + s.out_channels * s.depth();
+  run(
+      Plan<T>(turned, dy), static_cast<const T*>(nullptr),
+      [&](int64_t group, int64_t first, int64_t channels, T* to) {
+        for (int64_t o = 0; o < s.group_out(); ++o) {
+          const T* from = w + ((group * s.group_out() + o) * s.group_in() + first) * taps;
+          rotate_taps(channels, taps, from, w_end, to + o * taps * kPanel<T>);
+        }
+      },
+      dx);
+}
+
+#define TANDEM_INSTANTIATE(T)                                                                                       \
+  template bool direct_suits<T>(const Conv2dShape&);                                                                \
+  template bool direct_backward_suits<T>(const Conv2dShape&);                                                       \
+  template void direct_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*, const Conv2dInference<T>&); \
+  template void direct_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);
+TANDEM_INSTANTIATE(float)
+TANDEM_INSTANTIATE(double)
+
+}  // namespace tandem::cpu

@@ -1,0 +1,122 @@
+// Rows of the columns matrix (im2col) of a convolution, and the sum of such rows.
+#pragma once
+#include <algorithm>
+
+#include "tandem/core/cpu/conv/conv2d.h"
+#include "tandem/core/cpu/simd.h"
+
+namespace tandem::cpu {
+
+/// Reads the inputs that one tap of the kernel meets at consecutive output positions of one image.
+template <class T>
+class InputLine {
+ public:
+  /// `x` is the whole input of the convolution, which limits reading with whole vectors.
+  InputLine(const Conv2dShape& shape, const T* x)
+      : s_(shape), x_end_(x + shape.batch * shape.in_channels * shape.in_plane()), out_w_(shape.out_w()) {}
+
+  /// line[0, count) = the inputs of tap (r, q) of the plane `channel` for the output positions [first, first + count).
+  /// May write up to one vector past the end.
+  void make(const T* channel, int64_t r, int64_t q, int64_t first, int64_t count, T* line) const {
+    const auto [stride_h, stride_w] = s_.p.stride;
+    const auto [pad_h, pad_w] = s_.p.padding;
+    const auto [dilation_h, dilation_w] = s_.p.dilation;
+    const int64_t shift = q * dilation_w - pad_w;
+    const int64_t low = shift >= 0 ? 0 : (-shift + stride_w - 1) / stride_w;
+    const int64_t high = s_.in_w > shift ? (s_.in_w - shift + stride_w - 1) / stride_w : 0;
+    int64_t begin = first % out_w_, h = first / out_w_ * stride_h - pad_h + r * dilation_h;
+    for (; count > 0; h += stride_h, begin = 0) {
+      const int64_t end = std::min(out_w_, begin + count);
+      if (h < 0 || h >= s_.in_h)
+        std::fill_n(line, end - begin, T(0));
+      else
+        copy_row(channel + h * s_.in_w + shift, low, high, begin, end, line);
+      line += end - begin;
+      count -= end - begin;
+    }
+  }
+
+ private:
+  // to[0, end - begin) = row[q * stride] for q in [begin, end); zero where q is outside [low, high), which is outside the
+  // input.
+  void copy_row(const T* row, int64_t low, int64_t high, int64_t begin, int64_t end, T* to) const {
+    const int64_t first = std::clamp(low, begin, end), last = std::clamp(high, first, end);
+    const int64_t stride = s_.p.stride[1];
+    const T* from = row + first * stride;
+    const int64_t count = last - first;
+    for (int64_t q = begin; q < first; ++q) *to++ = 0;
+    if (stride == 1 && from + count + kLanes<T> <= x_end_) {
+      for (int64_t i = 0; i < count; i += kLanes<T>) store(to + i, load(from + i));
+    } else if (stride == 2) {
+      for (int64_t i = 0; i < count; ++i) to[i] = from[2 * i];
+    } else {
+      for (int64_t i = 0; i < count; ++i) to[i] = from[i * stride];
+    }
+    to += count;
+    for (int64_t q = last; q < end; ++q) *to++ = 0;
+  }
+
+  Conv2dShape s_;
+  const T* x_end_;
+  int64_t out_w_;
+};
+
+/// line[0, count) = row k of the columns matrix of one group, from position `first` of all images' positions.
+template <class T>
+void make_line(const Conv2dShape& s, const InputLine<T>& lines, const T* x, int64_t group, int64_t k, int64_t first,
+               int64_t count, T* line) {
+  const int64_t places = s.out_plane(), tap = k % s.kernel_size();
+  x += (first / places * s.in_channels + group * s.group_in() + k / s.kernel_size()) * s.in_plane();
+  for (int64_t place = first % places; count > 0; place = 0, x += s.in_channels * s.in_plane()) {
+    const int64_t here = std::min(count, places - place);
+    lines.make(x, tap / s.kernel_w, tap % s.kernel_w, place, here, line);
+    line += here;
+    count -= here;
+  }
+}
+
+/// First and one-past-last output position with input position `out * stride + shift` in [0, in).
+struct PlaceRange {
+  int64_t begin, end;
+};
+inline PlaceRange places_inside(int64_t shift, int64_t stride, int64_t in, int64_t out) {
+  const int64_t begin = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
+  const int64_t end = in - shift <= 0 ? 0 : (in - shift + stride - 1) / stride;
+  return {std::min(begin, out), std::max(std::min(begin, out), std::min(end, out))};
+}
+
+/// Copies a row of `count` elements between `pad` zeros on each side.
+template <class T>
+void copy_padded(const T* from, int64_t count, int64_t pad, T* to) {
+  constexpr int64_t kWidth = kLanes<T>;
+  for (int64_t i = 0; i < pad; ++i) to[i] = to[pad + count + i] = 0;
+  to += pad;
+  if (count < kWidth) {
+    for (int64_t i = 0; i < count; ++i) to[i] = from[i];
+    return;
+  }
+  for (int64_t i = 0; i < count - kWidth; i += kWidth) store(to + i, load(from + i));
+  store(to + count - kWidth, load(from + count - kWidth));
+}
+
+/// Adds a row [out_plane] of the columns matrix, that of this tap, to its plane of dx.
+template <class T>
+void add_column(const Conv2dShape& s, int64_t tap, const T* column, T* plane) {
+  const auto [stride_h, stride_w] = s.p.stride;
+  const auto [pad_h, pad_w] = s.p.padding;
+  const auto [dilation_h, dilation_w] = s.p.dilation;
+  const int64_t oh = s.out_h(), ow = s.out_w();
+  const int64_t shift_h = tap / s.kernel_w * dilation_h - pad_h, shift_w = tap % s.kernel_w * dilation_w - pad_w;
+  const PlaceRange rows = places_inside(shift_h, stride_h, s.in_h, oh),
+                   cols = places_inside(shift_w, stride_w, s.in_w, ow);
+  for (int64_t p = rows.begin; p < rows.end; ++p) {
+    T* row = plane + (p * stride_h + shift_h) * s.in_w + shift_w;
+    const T* from = column + p * ow;
+    if (stride_w == 1)
+      for (int64_t q = cols.begin; q < cols.end; ++q) row[q] += from[q];
+    else
+      for (int64_t q = cols.begin; q < cols.end; ++q) row[q * stride_w] += from[q];
+  }
+}
+
+}  // namespace tandem::cpu

@@ -1,0 +1,243 @@
+// Weight gradient of a convolution by rows (conv2d_weight.h). The batch is split into parts by the shape
+// alone; each part sums its images in order, and the parts are added in order.
+#include "tandem/core/cpu/conv/conv2d_weight.h"
+
+#include <algorithm>
+
+#include "tandem/core/cpu/linalg/microkernel.h"
+#include "tandem/core/cpu/linalg/transpose.h"
+#include "tandem/core/cpu/scratch.h"
+#include "tandem/core/cpu/simd.h"
+#include "tandem/core/threads/parallel_for.h"
+
+namespace tandem::cpu {
+namespace {
+
+constexpr int64_t kMaxParts = 16;
+constexpr int64_t kMaxPartialElements = 8 << 20;
+constexpr int64_t kBlockBytes = 384 << 10;  // of packed images processed at once
+constexpr int64_t kEnoughTasks = 8;         // with fewer, each task is itself split among the threads
+
+// How weights and images are split. A run is a piece of the weights' columns (kernel row, kernel column,
+// channel) with contiguous inputs: a kernel row, or one kernel column of it if dilated. Whole vectors of a
+// run are read in place; the remainders of all runs are packed side by side in `rest_vectors` vectors.
+template <class T>
+struct Layout {
+  const Conv2dShape& s;
+  int64_t channels, padded_w, image_size;  // of one group of one image, with padding
+  int64_t runs, run_length, run_vectors, run_rest, rest_vectors;
+  int64_t tile_rows, tiles, places;
+  int64_t parts, part_images, block_images;
+
+  explicit Layout(const Conv2dShape& shape) : s(shape) {
+    constexpr int64_t kWidth = kLanes<T>;
+    channels = s.group_in();
+    padded_w = s.padded_w();
+    image_size = s.padded_h() * padded_w * channels;
+    const bool whole_rows = s.p.dilation[1] == 1;
+    runs = whole_rows ? s.kernel_h : s.kernel_size();
+    run_length = whole_rows ? s.kernel_w * channels : channels;
+    run_vectors = run_length / kWidth;
+    run_rest = run_length % kWidth;
+    rest_vectors = ceil_div(runs * run_rest, kWidth);
+    tiles = ceil_div(s.group_out(), kMaxTileRows[1]);
+    tile_rows = ceil_div(s.group_out(), tiles);
+    places = s.out_plane();
+    const int64_t partial = s.p.groups * partial_size();
+    const int64_t most = std::clamp<int64_t>(kMaxPartialElements / std::max<int64_t>(1, partial), 1, kMaxParts);
+    part_images = std::max<int64_t>(1, ceil_div(s.batch, most));
+    parts = ceil_div(s.batch, part_images);
+    const int64_t image_bytes =
+        (image_size + places * (tiles * tile_rows + rest_row())) * static_cast<int64_t>(sizeof(T));
+    block_images = std::clamp<int64_t>(kBlockBytes / image_bytes, 1, part_images);
+  }
+
+  int64_t vectors() const { return runs * run_vectors + rest_vectors; }
+  int64_t columns() const { return vectors() * kLanes<T>; }
+  // A column of ones after the remainders computes the gradient of the bias, if the vectors have a free
+  // column.
+  int64_t ones_column() const { return runs * run_rest; }
+  bool has_ones() const { return ones_column() < rest_row(); }
+  int64_t rest_row() const { return rest_vectors * kLanes<T>; }
+  int64_t partial_size() const { return tiles * tile_rows * columns(); }  // of one group
+  // Start of a run, relative to the input of an output position's first tap.
+  int64_t run_offset(int64_t run) const {
+    const auto [dilation_h, dilation_w] = s.p.dilation;
+    const int64_t row = dilation_w == 1 ? run : run / s.kernel_w, col = dilation_w == 1 ? 0 : run % s.kernel_w;
+    return (row * dilation_h * padded_w + col * dilation_w) * channels;
+  }
+  int64_t place_offset(int64_t p, int64_t q) const {
+    return (p * s.p.stride[0] * padded_w + q * s.p.stride[1]) * channels;
+  }
+  // Column of weight element `run_length * run + i` in a partial sum.
+  int64_t column(int64_t run, int64_t i) const {
+    const int64_t whole = run_vectors * kLanes<T>;
+    return i < whole ? run * whole + i : runs * whole + run * run_rest + i - whole;
+  }
+};
+
+// Packed images of one block.
+template <class T>
+struct Packed {
+  T *images, *gradients,
+      *rests;  // [image][h][w][channels], [tile][image][place][tile_rows], [image][place][rest_row]
+  int64_t count;
+};
+
+// to[padded_h][padded_w][channels] of one image.
+template <class T>
+void pack_image(const Layout<T>& l, const T* x, T* to) {
+  const Conv2dShape& s = l.s;
+  const auto [pad_h, pad_w] = s.p.padding;
+  if (pad_h == 0 && pad_w == 0) return transpose(l.channels, s.in_plane(), x, s.in_plane(), to, l.channels);
+  T* plain = scratch<T>(Scratch::kConvOutput, s.in_plane() * l.channels);
+  transpose(l.channels, s.in_plane(), x, s.in_plane(), plain, l.channels);
+  std::fill_n(to, l.image_size, T(0));
+  for (int64_t h = 0; h < s.in_h; ++h)
+    std::copy_n(plain + h * s.in_w * l.channels, s.in_w * l.channels,
+                to + ((h + pad_h) * l.padded_w + pad_w) * l.channels);
+}
+
+// Packs the remainders of the runs for every position. Copies whole vectors: elements written past a run are
+// overwritten by the next run, or end up in unused columns or past the last position.
+template <class T>
+void pack_rest(const Layout<T>& l, const T* image, T* to) {
+  const int64_t oh = l.s.out_h(), ow = l.s.out_w();
+  for (int64_t p = 0; p < oh; ++p) {
+    for (int64_t q = 0; q < ow; ++q, to += l.rest_row()) {
+      const T* from = image + l.place_offset(p, q) + l.run_vectors * kLanes<T>;
+      for (int64_t run = 0; run < l.runs; ++run) store(to + run * l.run_rest, load(from + l.run_offset(run)));
+      if (l.has_ones()) to[l.ones_column()] = T(1);
+    }
+  }
+}
+
+// Prefetches the data that the next image is packed from: its rows are more streams than the hardware
+// prefetcher can follow.
+template <class T>
+void prefetch(const T* from, int64_t count) {
+  for (int64_t i = 0; i < count; i += kLanes<T>) __builtin_prefetch(from + i, 0, 2);
+}
+
+// Packs image `i` of the block; x and dy belong to one group of one image.
+template <class T>
+void pack_block_image(const Layout<T>& l, const T* x, const T* dy, int64_t i, const Packed<T>& packed) {
+  T* image = packed.images + i * l.image_size;
+  pack_image(l, x, image);
+  for (int64_t tile = 0; tile < l.tiles; ++tile) {
+    const int64_t rows = std::min(l.tile_rows, l.s.group_out() - tile * l.tile_rows);
+    T* to = packed.gradients + (tile * packed.count + i) * l.places * l.tile_rows;
+    transpose(rows, l.places, dy + tile * l.tile_rows * l.places, l.places, to, l.tile_rows);
+    if (rows < l.tile_rows)
+      for (int64_t p = 0; p < l.places; ++p) std::fill(to + p * l.tile_rows + rows, to + (p + 1) * l.tile_rows, T(0));
+  }
+  if (l.rest_vectors > 0) pack_rest(l, image, packed.rests + i * l.places * l.rest_row());
+}
+
+// partial[row][columns] of vector `v`, all rows: (+)= the products of the block.
+template <class T>
+void multiply_vector(const Layout<T>& l, const Packed<T>& packed, int64_t v, bool accumulate, T* partial) {
+  const int64_t oh = l.s.out_h(), ow = l.s.out_w(), run_vectors = l.runs * l.run_vectors;
+  const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(l.tile_rows), 1);
+  auto* segments = scratch<TileSegment<T>>(Scratch::kConvColumns, packed.count * oh);
+  for (int64_t tile = 0; tile < l.tiles; ++tile) {
+    const T* a = packed.gradients + tile * packed.count * l.places * l.tile_rows;
+    int64_t count = 0, step = l.rest_row();
+    if (v < run_vectors) {
+      step = l.s.p.stride[1] * l.channels;
+      const T* first = packed.images + l.run_offset(v / l.run_vectors) + v % l.run_vectors * kLanes<T>;
+      for (int64_t i = 0; i < packed.count; ++i)
+        for (int64_t p = 0; p < oh; ++p, a += ow * l.tile_rows)
+          segments[count++] = {a, first + i * l.image_size + l.place_offset(p, 0), ow};
+    } else {
+      segments[count++] = {a, packed.rests + (v - run_vectors) * kLanes<T>, packed.count * l.places};
+    }
+    kernel({segments, count, step, partial + tile * l.tile_rows * l.columns() + v * kLanes<T>, l.columns(), T(1),
+            accumulate, nullptr});
+  }
+}
+
+// Sums the images of one part, for one group.
+template <class T>
+void sum_part(const Layout<T>& l, const T* x, const T* dy, int64_t part, int64_t group, T* partial) {
+  const Conv2dShape& s = l.s;
+  const int64_t last = std::min(s.batch, (part + 1) * l.part_images);
+  Packed<T> packed{
+      scratch<T>(Scratch::kConvInput, l.block_images * (l.image_size + l.places * l.rest_row()) + 2 * kLanes<T>),
+      scratch<T>(Scratch::kConvWeight, l.block_images * l.tiles * l.tile_rows * l.places), nullptr, 0};
+  packed.rests = packed.images + l.block_images * l.image_size + kLanes<T>;
+  for (int64_t first = part * l.part_images; first < last; first += l.block_images) {
+    packed.count = std::min(l.block_images, last - first);
+    parallel_for(packed.count, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t at = (first + i) * s.p.groups + group, next = at + s.p.groups;
+        if (first + i + 1 < s.batch) {
+          prefetch(x + next * l.channels * s.in_plane(), l.channels * s.in_plane());
+          prefetch(dy + next * s.group_out() * l.places, s.group_out() * l.places);
+        }
+        pack_block_image(l, x + at * l.channels * s.in_plane(), dy + at * s.group_out() * l.places, i, packed);
+      }
+    });
+    parallel_for(l.vectors(), 4, [&](int64_t begin, int64_t end) {
+      for (int64_t v = begin; v < end; ++v) multiply_vector(l, packed, v, first != part * l.part_images, partial);
+    });
+  }
+}
+
+// dw and db (if not null) of output channel `o`: the parts added in order and rearranged to [channel][kernel
+// row][kernel column].
+template <class T>
+void add_parts(const Layout<T>& l, const T* partial, int64_t o, T* dw, T* db) {
+  const Conv2dShape& s = l.s;
+  const int64_t group = o / s.group_out(), columns = l.columns();
+  const T* from = partial + group * l.partial_size() + o % s.group_out() * columns;
+  T* sum = scratch<T>(Scratch::kConvColumns, columns);
+  std::copy_n(from, columns, sum);
+  for (int64_t part = 1; part < l.parts; ++part) {
+    from += s.p.groups * l.partial_size();
+    for (int64_t i = 0; i < columns; ++i) sum[i] += from[i];
+  }
+  if (db) db[o] = sum[l.runs * l.run_vectors * kLanes<T> + l.ones_column()];
+  for (int64_t run = 0; run < l.runs; ++run) {
+    for (int64_t i = 0; i < l.run_length; i += l.channels) {
+      const int64_t tap = run * l.run_length / l.channels + i / l.channels;
+      for (int64_t c = 0; c < l.channels; ++c)
+        dw[(o * l.channels + c) * s.kernel_size() + tap] = sum[l.column(run, i + c)];
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+bool weight_rows_suit(const Conv2dShape& s) {
+  if (s.batch == 0 || s.group_out() < 6) return false;
+  const Layout<T> layout(s);
+  return s.depth() * 4 >= layout.columns() * 3;
+}
+
+template <class T>
+bool weight_rows(const Conv2dShape& s, const T* x, const T* dy, T* dw, T* db) {
+  const Layout<T> layout(s);
+  if (!layout.has_ones()) db = nullptr;
+  const int64_t tasks = layout.parts * s.p.groups;
+  const Workspace<T> memory(tasks * layout.partial_size());
+  T* partial = memory.data();
+  const auto sum_tasks = [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t)
+      sum_part(layout, x, dy, t / s.p.groups, t % s.p.groups, partial + t * layout.partial_size());
+  };
+  tasks >= kEnoughTasks ? parallel_for(tasks, 1, sum_tasks) : sum_tasks(0, tasks);
+  parallel_for(s.out_channels, std::max<int64_t>(1, 16384 / (layout.columns() * layout.parts)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t o = begin; o < end; ++o) add_parts(layout, partial, o, dw, db);
+               });
+  return db != nullptr;
+}
+
+template bool weight_rows_suit<float>(const Conv2dShape&);
+template bool weight_rows_suit<double>(const Conv2dShape&);
+template bool weight_rows<float>(const Conv2dShape&, const float*, const float*, float*, float*);
+template bool weight_rows<double>(const Conv2dShape&, const double*, const double*, double*, double*);
+
+}  // namespace tandem::cpu

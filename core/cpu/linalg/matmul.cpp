@@ -1,0 +1,82 @@
+// Matrix products of tensors: strides become gemm's leading dimensions and transpositions. A matrix that is
+// neither row-major nor column-major is copied first.
+#include <algorithm>
+
+#include "tandem/core/backend/linalg.h"
+#include "tandem/core/cpu/linalg/gemm.h"
+#include "tandem/core/cpu/tables.h"
+#include "tandem/core/threads/parallel_for.h"
+
+namespace tandem::cpu {
+namespace {
+
+// A matrix in the form that gemm takes.
+struct Matrix {
+  Tensor tensor;  // keeps a copy alive
+  int64_t ld = 1;
+  bool transposed = false;
+  int64_t batch_stride = 0;
+};
+
+// Whether the matrix is row-major with rows `ld` apart. For a single row any distance is valid, for a single
+// column any column stride.
+bool row_major(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride, int64_t& ld) {
+  ld = rows > 1 ? row_stride : std::max<int64_t>(1, columns);
+  return (columns <= 1 || column_stride == 1) && ld >= std::max<int64_t>(1, columns);
+}
+
+Matrix matrix(const Tensor& t) {
+  const int64_t rows = t.size(-2), columns = t.size(-1), batch = t.dim() == 3 && t.size(0) > 1 ? t.stride(0) : 0;
+  Matrix m{t, 1, false, batch};
+  if (row_major(rows, columns, t.stride(-2), t.stride(-1), m.ld)) return m;
+  m.transposed = true;
+  if (row_major(columns, rows, t.stride(-1), t.stride(-2), m.ld)) return m;
+  Tensor copy = empty_raw(t.sizes(), t.dtype(), t.device());
+  copy_raw(copy, t);
+  return {copy, std::max<int64_t>(1, columns), false, t.dim() == 3 ? rows * columns : 0};
+}
+
+void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+  const int64_t m = out.size(-2), n = out.size(-1);
+  const Matrix x = matrix(a), y = matrix(b);
+  dispatch(out.dtype(), NumericTypes{}, "matmul", [&]<class T>(Type<T>) {
+    gemm<T>({.m = m,
+             .n = n,
+             .k = a.size(-1),
+             .a = x.tensor.ptr<T>(),
+             .lda = x.ld,
+             .trans_a = x.transposed,
+             .b = y.tensor.ptr<T>(),
+             .ldb = y.ld,
+             .trans_b = y.transposed,
+             .c = out.ptr<T>(),
+             .ldc = std::max<int64_t>(1, n),
+             .alpha = alpha.to<T>(),
+             .beta = beta.to<T>(),
+             .batch = out.dim() == 3 ? out.size(0) : 1,
+             .batch_stride_a = x.batch_stride,
+             .batch_stride_b = y.batch_stride,
+             .batch_stride_c = m * n});
+  });
+}
+
+void linear(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  const Tensor transposed =
+      alias(weight, {weight.size(1), weight.size(0)}, {weight.stride(1), weight.stride(0)}, weight.storage_offset());
+  if (!bias.defined()) return matmul(out, x, transposed, 0, 1);
+  const int64_t m = out.size(0), n = out.size(1);
+  dispatch(out.dtype(), NumericTypes{}, "linear", [&]<class T>(Type<T>) {
+    const T* row = bias.ptr<T>();
+    T* o = out.ptr<T>();
+    parallel_for(m, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, n)), [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) std::copy_n(row, n, o + i * n);
+    });
+  });
+  matmul(out, x, transposed, 1, 1);
+}
+
+}  // namespace
+
+constinit const LinalgKernels linalg_kernels{.matmul = matmul, .linear = linear};
+
+}  // namespace tandem::cpu

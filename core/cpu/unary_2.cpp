@@ -1,7 +1,0 @@
-// CPU kernels of the unary operations and their gradients, part 2 of 4.
-#include "tandem/core/cpu/unary_loop.h"
-
-namespace tandem::cpu {
-[[gnu::used]] constexpr auto kernels = instantiate<UnaryMaker<UnaryLoops>>(part_t<ops::UnaryOps, 2, 4>{});
-[[gnu::used]] constexpr auto gradients = instantiate<GradientMaker<UnaryLoops>>(part_t<ops::GradientOps, 2, 4>{});
-}  // namespace tandem::cpu
