@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/cli/layer_work.h"
+#include "tandem/cli/commands/layer_work.h"
 #include "tandem/models/models.h"
 #include "tandem/nn/nn.h"
 #include "tandem/tandem.h"

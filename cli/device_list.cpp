@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/options.h"
-#include "tandem/cli/terminal.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/runtime.h"
 #include "tandem/core/base/suggest.h"

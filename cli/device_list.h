@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/cli/team.h"
+#include "tandem/cli/train/team.h"
 #include "tandem/core/device.h"
 
 namespace tandem::cli {

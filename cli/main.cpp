@@ -9,7 +9,7 @@
 #include "tandem/cli/message.h"
 #include "tandem/cli/numbers.h"
 #include "tandem/cli/options.h"
-#include "tandem/cli/team.h"
+#include "tandem/cli/train/team.h"
 #include "tandem/core/base/suggest.h"
 #include "tandem/models/published.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "tandem/cli/terminal.h"
+#include "tandem/cli/draw/terminal.h"
 
 namespace tandem::cli {
 

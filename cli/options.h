@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tandem/cli/recipe_options.h"
-#include "tandem/cli/text_options.h"
+#include "tandem/cli/text/text_options.h"
+#include "tandem/cli/train/recipe_options.h"
 #include "tandem/core/device.h"
 
 namespace tandem::cli {

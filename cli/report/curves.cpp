@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 
+#include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/report/page.h"
-#include "tandem/cli/terminal.h"
 #include "tandem/core/base/number_text.h"
 
 namespace tandem::cli {

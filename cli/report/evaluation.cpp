@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "tandem/autograd/ops.h"
+#include "tandem/cli/data/image.h"
 #include "tandem/cli/device_list.h"
-#include "tandem/cli/evaluate.h"
-#include "tandem/cli/image.h"
 #include "tandem/cli/message.h"
 #include "tandem/cli/options.h"
-#include "tandem/cli/run_model.h"
+#include "tandem/cli/train/evaluate.h"
+#include "tandem/cli/train/run_model.h"
 #include "tandem/datasets/vision/image_file.h"
 
 namespace tandem::cli {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "tandem/cli/load_data.h"
+#include "tandem/cli/data/load_data.h"
 #include "tandem/cli/report/run_record.h"
-#include "tandem/cli/run_folder.h"
+#include "tandem/cli/train/run_folder.h"
 #include "tandem/core/device.h"
 
 namespace tandem::cli {

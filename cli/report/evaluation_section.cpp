@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "tandem/autograd/ops.h"
+#include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/report/html.h"
 #include "tandem/cli/report/page.h"
-#include "tandem/cli/terminal.h"
 #include "tandem/core/base/number_text.h"
 #include "tandem/core/error.h"
 #include "tandem/datasets/vision/image_file.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tandem/cli/terminal.h"
+#include "tandem/cli/draw/terminal.h"
 
 namespace tandem::cli {
 

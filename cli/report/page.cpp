@@ -6,12 +6,12 @@
 #include <cmath>
 #include <map>
 
-#include "tandem/cli/find_data.h"
+#include "tandem/cli/data/find_data.h"
+#include "tandem/cli/data/sha256.h"
+#include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/report/curves.h"
 #include "tandem/cli/report/html.h"
-#include "tandem/cli/sha256.h"
-#include "tandem/cli/terminal.h"
 #include "tandem/core/base/number_text.h"
 
 namespace tandem::cli {

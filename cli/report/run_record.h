@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "tandem/cli/recipe.h"
+#include "tandem/cli/train/recipe.h"
 
 namespace tandem::cli {
 

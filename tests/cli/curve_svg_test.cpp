@@ -1,5 +1,5 @@
 // curve.svg is well-formed, complete and written atomically.
-#include "tandem/cli/curve_svg.h"
+#include "tandem/cli/draw/curve_svg.h"
 
 #include <doctest/doctest.h>
 

@@ -1,12 +1,12 @@
 // Downloads from a local server: complete, resumed, interrupted, wrong, missing, too long.
-#include "tandem/cli/download.h"
+#include "tandem/cli/data/download.h"
 
 #include <doctest/doctest.h>
 
 #include <array>
 #include <filesystem>
 
-#include "tandem/cli/sha256.h"
+#include "tandem/cli/data/sha256.h"
 #include "tandem/core/error.h"
 #include "tandem/tests/cli/http_server.h"
 #include "tandem/tests/datasets/gzip_bytes.h"

@@ -1,5 +1,5 @@
 // Images: PNG of every colour type, and broken files.
-#include "tandem/cli/image.h"
+#include "tandem/cli/data/image.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

@@ -6,11 +6,11 @@
 #include <locale>
 #include <sstream>
 
-#include "tandem/cli/axis.h"
-#include "tandem/cli/curve_svg.h"
-#include "tandem/cli/progress.h"
-#include "tandem/cli/svg.h"
-#include "tandem/cli/terminal.h"
+#include "tandem/cli/draw/axis.h"
+#include "tandem/cli/draw/curve_svg.h"
+#include "tandem/cli/draw/progress.h"
+#include "tandem/cli/draw/svg.h"
+#include "tandem/cli/draw/terminal.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;

@@ -1,12 +1,12 @@
 // Plots, images, bars and tables, compared as text.
-#include "tandem/cli/plot.h"
+#include "tandem/cli/draw/plot.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "tandem/cli/axis.h"
+#include "tandem/cli/draw/axis.h"
 #include "tandem/core/error.h"
 
 using namespace tandem;

@@ -1,5 +1,5 @@
 // The progress line at every width, and when it is drawn.
-#include "tandem/cli/progress.h"
+#include "tandem/cli/draw/progress.h"
 
 #include <doctest/doctest.h>
 #include <pty.h>

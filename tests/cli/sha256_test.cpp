@@ -1,5 +1,5 @@
 // Examples from FIPS 180-4 and NIST's test vectors.
-#include "tandem/cli/sha256.h"
+#include "tandem/cli/data/sha256.h"
 
 #include <doctest/doctest.h>
 

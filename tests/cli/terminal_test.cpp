@@ -1,5 +1,5 @@
 // Terminal detection from the environment, and measuring and truncating text.
-#include "tandem/cli/terminal.h"
+#include "tandem/cli/draw/terminal.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

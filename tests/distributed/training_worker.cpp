@@ -19,7 +19,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "tandem/cli/sha256.h"
+#include "tandem/cli/data/sha256.h"
 #include "tandem/core/base/clock.h"
 #include "tandem/core/shards.h"
 #include "tandem/parallel/distributed_data_parallel.h"

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tandem/cli/text_codec.h"
+#include "tandem/cli/text/text_codec.h"
 #include "tandem/core/error.h"
 #include "tandem/tests/fuzz/fuzz.h"
 #include "tandem/tests/fuzz/memory_folder.h"

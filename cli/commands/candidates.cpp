@@ -1,0 +1,79 @@
+#include "tandem/cli/commands/candidates.h"
+
+#include <algorithm>
+
+#include "tandem/cli/draw/terminal.h"
+#include "tandem/cli/launch/many_processes.h"
+#include "tandem/core/base/suggest.h"
+#include "tandem/core/threads/usable_cores.h"
+
+namespace tandem::cli {
+
+namespace {
+
+void check_scaling(const std::string& scaling) {
+  const std::vector<std::string> known{"strong", "weak", "both"};
+  if (std::find(known.begin(), known.end(), scaling) == known.end())
+    throw UsageError(concat("--scaling ", scaling, ": expected strong, weak or both", did_you_mean(scaling, known)));
+}
+
+}  // namespace
+
+int64_t shards_of(const CompareOptions& o) {
+  if (o.processes.empty() || o.shards > 0) return o.shards;
+  return shards_for(*std::max_element(o.processes.begin(), o.processes.end()));
+}
+
+void check_candidates(const CompareOptions& o) {
+  check_scaling(o.scaling);
+  const std::size_t count = o.devices.size() + o.processes.size();
+  if (count < 2)
+    throw UsageError(
+        concat("--devices: expected two or more lists to compare, such as --devices cpu:0 --devices "
+               "cpu:0,cpu:1",
+               count == 0 ? "" : "; got only one"));
+  for (const int processes : o.processes)
+    if (std::count(o.processes.begin(), o.processes.end(), processes) > 1)
+      throw UsageError(concat("--processes ", processes, ": this number is given twice"));
+}
+
+std::vector<Candidate> candidates_of(const CompareOptions& o, const Team& team) {
+  std::vector<Candidate> out;
+  for (const std::string& list : o.devices) {
+    Placement p = use_placement(split_names(list), "", shards_of(o));
+    for (const Candidate& other : out)
+      if (other.placement.devices == p.devices)
+        throw UsageError(concat("--devices ", list, ": this list is given twice"));
+    const std::string label = short_names_of(p.devices);
+    out.push_back({std::move(p), 1, team.leads(), label});
+  }
+  for (const int processes : o.processes) {
+    Placement p = use_placement(own_devices(team, {}), "", shards_of(o));
+    p.team = team.first(processes);
+    out.push_back({std::move(p), processes, team.rank() < processes, counted(processes, "process", "processes")});
+  }
+  return out;
+}
+
+int logical_of(const Placement& p) {
+  int count = 1;
+  for (const Device& device : p.devices)
+    if (device.is_cpu()) count = std::max(count, device.index() + 1);
+  return count;
+}
+
+int threads_of(const CompareOptions& o, const std::vector<Candidate>& candidates) {
+  int most = 1;
+  for (const Candidate& c : candidates) {
+    const auto& devices = c.placement.devices;
+    const auto on_cpu = std::count_if(devices.begin(), devices.end(), [](const Device& d) { return d.is_cpu(); });
+    most = std::max(most, static_cast<int>(on_cpu) * c.processes);
+  }
+  const int threads = o.threads > 0 ? o.threads : std::max(1, usable_cores() / most);
+  for (const Candidate& c : candidates)
+    if (threads * logical_of(c.placement) > 4096)
+      throw UsageError(concat("--threads ", threads, ": too many threads for ", names_of(c.placement.devices)));
+  return threads;
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,82 @@
+// tandem eval: scores a trained run.
+#include <cstdio>
+
+#include "tandem/autograd/ops.h"
+#include "tandem/cli/data/load_data.h"
+#include "tandem/cli/device_list.h"
+#include "tandem/cli/json.h"
+#include "tandem/cli/options.h"
+#include "tandem/cli/text/text_model.h"
+#include "tandem/cli/train/batches.h"
+#include "tandem/cli/train/evaluate.h"
+#include "tandem/cli/train/models.h"
+#include "tandem/cli/train/precision.h"
+#include "tandem/cli/train/run_folder.h"
+#include "tandem/cli/train/run_model.h"
+
+namespace tandem::cli {
+
+ImageSet test_images(const LoadedData& loaded, const RunConfig& c) try {
+  check(loaded.input() == c.input, loaded.name, ": the images have shape ", loaded.input(), ", the run expects ",
+        c.input);
+  const ImageSet& test = loaded.images.test;
+  check(test.classes <= c.class_count, loaded.name, ": label ", test.classes - 1, ", but the run has ", c.class_count,
+        " classes");
+  return test;
+} catch (const Error& error) {
+  throw UsageError(error.what());
+}
+
+Checkpoint run_of(const std::string& folder) {
+  try {
+    return load_checkpoint(folder);
+  } catch (const Error& error) {
+    throw UsageError(error.what());
+  }
+}
+
+nn::Sequential model_of_run(Checkpoint& checkpoint, Device device) try {
+  const RunConfig& c = checkpoint.config;
+  check(!checkpoint.model.keys().empty(), "the checkpoint contains no parameters");
+  nn::Sequential model =
+      c.text ? make_text_model_for(*c.text, checkpoint.model)
+             : make_model_for(c.model, {c.input[0], c.input[1], c.input[2], c.class_count}, checkpoint.model);
+  model->load(checkpoint.result());
+  model->to(device);
+  model->eval();
+  return model;
+} catch (const Error& error) {
+  throw UsageError(error.what());
+}
+
+int eval_command(const EvalOptions& o) {
+  use_threads(o.threads);
+  const Device device = use_device(o.device);
+  Checkpoint checkpoint = run_of(o.folder);
+  if (checkpoint.config.text) return evaluate_text(o, checkpoint, device);
+  const Terminal terminal = detect_terminal();
+  const LoadedData loaded = load_data(o.data.empty() ? checkpoint.config.data : o.data,
+                                      {.image_size = checkpoint.config.input[1],
+                                       .train = false,
+                                       .skip_broken = checkpoint.config.skip_broken,
+                                       .out = o.json ? stderr : stdout},
+                                      terminal);
+  print_skipped(loaded);
+  const ImageSet test = test_images(loaded, checkpoint.config);
+  nn::Sequential model = model_of_run(checkpoint, device);
+  const auto mixed = in_precision(checkpoint.config.recipe, device);
+  const Score score = evaluate(model, placed(test, device), o.batch_size > 0 ? o.batch_size : evaluation_batch(test));
+  if (o.json)
+    std::printf(
+        "%s\n",
+        json_text(
+            {{"images", test.count()}, {"loss", score.loss}, {"accuracy", score.accuracy}, {"device", name_of(device)}})
+            .c_str());
+  else
+    std::printf("%s test images of %s on %s: loss %s, accuracy %s\n", with_commas(test.count()).c_str(),
+                printable(loaded.name).c_str(), name_of(device).c_str(), fixed(score.loss, 4).c_str(),
+                fixed(score.accuracy, 4).c_str());
+  return 0;
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,123 @@
+// tandem inspect and tandem convert: the contents of files with weights.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "tandem/cli/draw/plot.h"
+#include "tandem/cli/options.h"
+#include "tandem/cli/train/weight_files.h"
+#include "tandem/nn/files/pt/start.h"
+#include "tandem/nn/files/safetensors_reader.h"
+
+namespace tandem::cli {
+
+bool is_pt(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  check(in.is_open(), path, ": cannot be opened: ", std::strerror(errno));
+  char start[serialize::pt::kStartSize];
+  in.read(start, sizeof start);
+  return serialize::pt::starts_as_pt({start, static_cast<std::size_t>(in.gcount())});
+}
+
+namespace {
+
+// One row per tensor and per other value; lists without tensors are one row.
+class Listing {
+ public:
+  void add(const std::string& name, const IValue& value) {
+    if (value.isTensor()) return add_tensor(name, value.toTensor().dtype(), value.toTensor().sizes());
+    if (value.isGenericDict()) {
+      for (const auto& entry : value.toGenericDict()) add(joined(name, key_text(entry.key())), entry.value());
+      return;
+    }
+    if (!value.isTuple() && !value.isList()) return add_row(name, value.type_name(), value_text(value), "");
+    const std::vector<IValue> elements = value.isTuple() ? value.toTupleRef().elements() : value.toListRef();
+    bool plain = true;
+    for (const IValue& e : elements) plain = plain && (e.isScalar() || e.isString() || e.isNone());
+    if (plain) return add_row(name, value.type_name(), concat(elements.size(), " values"), "");
+    for (std::size_t i = 0; i < elements.size(); ++i) add(joined(name, std::to_string(i)), elements[i]);
+  }
+
+  void add_tensor(const std::string& name, ScalarType dtype, IntArrayRef sizes) {
+    double values = 1;
+    for (const int64_t size : sizes) values *= static_cast<double>(size);
+    const double bytes = values * static_cast<double>(item_size(dtype));
+    add_row(name, tandem::name(dtype), concat(sizes), byte_size(bytes));
+    ++tensors_;
+    values_ += values;
+    bytes_ += bytes;
+  }
+
+  void print() {
+    table_.add_rule();
+    table_.add_row({"total", concat(tensors_, tensors_ == 1 ? " tensor" : " tensors"),
+                    with_commas(static_cast<long long>(std::min(values_, 9e18))) + " values", byte_size(bytes_)});
+    std::fputs(table_.text(detect_terminal()).c_str(), stdout);
+  }
+
+ private:
+  static std::string joined(const std::string& name, const std::string& part) {
+    return name.empty() ? part : name + "." + part;
+  }
+  static std::string key_text(const IValue& key) { return key.isString() ? key.toStringRef() : value_text(key); }
+  static std::string value_text(const IValue& value) {
+    if (value.isNone()) return "";
+    if (value.isString()) return fit(value.toStringRef(), 40);
+    if (value.isBool()) return value.toBool() ? "true" : "false";
+    return value.isInt() ? std::to_string(value.toInt()) : concat(value.toDouble());
+  }
+  void add_row(const std::string& name, const std::string& what, const std::string& shape, const std::string& size) {
+    table_.add_row({printable(name), what, printable(shape), size});
+  }
+
+  using Align = Table::Align;
+  Table table_{{{"name"}, {"type"}, {"shape or value"}, {"bytes", Align::kRight}}};
+  int64_t tensors_ = 0;
+  double values_ = 0, bytes_ = 0;
+};
+
+bool ends_with_any(const std::string& path, std::initializer_list<const char*> endings) {
+  for (const char* ending : endings)
+    if (path.ends_with(ending)) return true;
+  return false;
+}
+
+}  // namespace
+
+int inspect_command(const InspectOptions& o) {
+  Listing listing;
+  if (is_pt(o.file)) {
+    listing.add("", read_pt(o.file));
+  } else {
+    const serialize::SafeTensorsReader reader(o.file);  // the elements stay where they are
+    for (const auto& item : reader.items()) listing.add_tensor(item.entry.name, item.entry.dtype, item.entry.sizes);
+    for (const auto& item : reader.metadata()) listing.add("__metadata__." + item.key(), item.value());
+  }
+  listing.print();
+  return 0;
+}
+
+int convert_command(const ConvertOptions& o) {
+  const bool to_pt = ends_with_any(o.to, {".pt", ".pth", ".bin"});
+  if (!to_pt && !ends_with_any(o.to, {".safetensors"}))
+    throw UsageError(o.to + ": the name must end with .safetensors, .pt, .pth or .bin");
+  if (!o.key.empty() && !is_pt(o.from)) throw UsageError("--key: only .pt files have several dictionaries");
+  if (to_pt && o.shard_bytes != 0)
+    throw UsageError("--shard-size: only safetensors files are split; " + o.to + " would be a .pt file");
+  const OrderedDict<std::string, Tensor> state = read_state(o.from, o.key, o.prefix);
+  // Python programs expect to be told for which library the file is.
+  const OrderedDict<std::string, std::string> metadata{{"format", "pt"}};
+  std::string shards;
+  if (to_pt)
+    write_pt(o.to, state);
+  else if (o.shard_bytes != 0)
+    shards = concat(" in ", serialize::save_sharded_safetensors(o.to, state, o.shard_bytes, metadata), " files");
+  else
+    serialize::save_safetensors(o.to, state, metadata);
+  std::printf("%s: %s tensors%s\n", printable(o.to).c_str(), with_commas(static_cast<long long>(state.size())).c_str(),
+              shards.c_str());
+  return 0;
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,143 @@
+// tandem generate: continues a text with a GPT-2: that of a run, or one whose weights are in a file or folder.
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+
+#include "tandem/autograd/ops.h"
+#include "tandem/cli/draw/terminal.h"
+#include "tandem/cli/options.h"
+#include "tandem/cli/text/text_codec.h"
+#include "tandem/cli/text/text_model.h"
+#include "tandem/cli/text/train_text.h"
+#include "tandem/cli/train/run_model.h"
+#include "tandem/cli/train/trainer.h"
+#include "tandem/core/base/suggest.h"
+#include "tandem/models/generate.h"
+#include "tandem/nn/init.h"
+
+namespace tandem::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kEndOfText = 50256, kPublishedVocabulary = 50257;  // of the published GPT-2
+
+// The token between texts; -1: none.
+int64_t end_of_text(const TextCodec& codec, int64_t vocab_size) {
+  if (codec.end_of_text >= 0) return codec.end_of_text;
+  return vocab_size == kPublishedVocabulary ? kEndOfText : -1;
+}
+
+// What continues texts.
+struct Writer {
+  models::GPT2LMHeadModel model = nullptr;
+  TextCodec codec;
+};
+
+Writer of_run(const std::string& folder, const Device& device) {
+  Checkpoint checkpoint = run_of(folder);
+  if (!checkpoint.config.text)
+    throw UsageError(
+        concat(folder, ": the run of ", checkpoint.config.model, ", which is no language model; see tandem predict"));
+  return {gpt2_in(model_of_run(checkpoint, device)), tokenizer_of_run(folder, *checkpoint.config.text)};
+}
+
+Writer of_weights(const GenerateOptions& o, const Device& device) {
+  const TextWeights weights = read_text_weights(o.weights, o.heads, o.key);
+  const nn::init::SkipGuard values_follow;
+  Writer out{.model = models::GPT2LMHeadModel(weights.sizes), .codec = find_codec(weights.folder)};
+  check(out.codec.size <= weights.sizes.vocab_size(), weights.folder, ": the tokenizer has tokens up to ",
+        out.codec.size - 1, ", the model only ", weights.sizes.vocab_size());
+  out.model->load_state_dict(weights.state);
+  out.model->to(device);
+  out.model->eval();
+  return out;
+}
+
+// The folder of a run has a checkpoint, and also when the run is not complete.
+Writer writer_of(const GenerateOptions& o, const Device& device) {
+  std::error_code error;
+  if (!fs::exists(checkpoint_path(o.weights), error)) return of_weights(o, device);
+  if (o.heads != 0 || !o.key.empty())
+    throw UsageError(concat(o.heads != 0 ? "--heads" : "--key", ": not for a run, which has its own"));
+  return of_run(o.weights, device);
+}
+
+std::vector<int64_t> encoded(const TextCodec& codec, const std::string& prompt) try {
+  return codec.encode(prompt);
+} catch (const Error& error) {  // a character that the model's text did not have
+  throw UsageError(concat("--prompt: ", error.what()));
+}
+
+std::vector<int64_t> prompt_tokens(const GenerateOptions& o, const TextCodec& codec, int64_t vocab_size) {
+  if (!o.prompt.empty() && !o.prompt_ids.empty()) throw UsageError("pass either --prompt or --prompt-ids");
+  if (!o.prompt.empty() && !codec.encode)
+    throw UsageError("--prompt: " + o.weights + " has no tokenizer; pass the numbers of the tokens with --prompt-ids");
+  const std::vector<int64_t> tokens = o.prompt.empty() ? o.prompt_ids : encoded(codec, o.prompt);
+  if (const int64_t end = end_of_text(codec, vocab_size); tokens.empty() && end >= 0)
+    return {end};  // what a text starts with
+  if (tokens.empty()) throw UsageError("the prompt is empty: pass --prompt or --prompt-ids");
+  for (const int64_t token : tokens)
+    if (token >= vocab_size)
+      throw UsageError(concat("--prompt-ids: ", token, " is not a token; the model has ", vocab_size));
+  return tokens;
+}
+
+void print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int generate_command(const GenerateOptions& o) {
+  if (o.model != "gpt2")
+    throw UsageError("unknown model " + o.model + did_you_mean(o.model, {"gpt2"}) + " (known: gpt2)");
+  use_threads(o.threads);
+  const Device device = use_device(o.device);
+  try {
+    const Writer writer = writer_of(o, device);
+    const models::GPT2LMHeadModel& model = writer.model;
+    const TextCodec& codec = writer.codec;
+    const int64_t vocab_size = model->options.vocab_size();
+    const std::vector<int64_t> prompt = prompt_tokens(o, codec, vocab_size);
+    install_handlers();
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point start = Clock::now();
+    Clock::time_point first = start;
+    int64_t count = 0;
+    CharacterStream characters;
+    if (codec.decode) print(o.prompt);
+    const auto show = [&](const std::vector<int64_t>& tokens) {
+      if (count++ == 0) first = Clock::now();
+      if (codec.decode)
+        print(characters.add(codec.decode(tokens[0])));
+      else
+        print(concat(count == 1 ? "" : " ", tokens[0]));
+      return stop_signal == 0;
+    };
+    models::generate(model, tensor(prompt).unsqueeze(0),
+                     models::GenerateOptions()
+                         .max_new_tokens(o.tokens)
+                         .temperature(o.temperature)
+                         .top_k(o.top_k)
+                         .top_p(o.top_p)
+                         .seed(o.seed)
+                         .slide(true)
+                         .end_token(end_of_text(codec, vocab_size))
+                         .on_tokens(show));
+    print(characters.finish() + "\n");
+    const double seconds = std::chrono::duration<double>(Clock::now() - first).count();
+    std::fprintf(stderr, "%s read in %.2f s; %s, %.1f per second\n",
+                 counted(static_cast<long long>(prompt.size()), "token", "tokens").c_str(),
+                 std::chrono::duration<double>(first - start).count(), counted(count, "new one", "new ones").c_str(),
+                 count > 1 && seconds > 0 ? static_cast<double>(count - 1) / seconds : 0);
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error& error) {  // the file, or options that do not fit the model
+    throw UsageError(error.what());
+  }
+  return stop_signal == 0 ? 0 : 128 + stop_signal;
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,171 @@
+// tandem predict: classifies images, with a trained run or with a published model and its weights.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "tandem/autograd/ops.h"
+#include "tandem/cli/data/image.h"
+#include "tandem/cli/data/image_set.h"
+#include "tandem/cli/draw/plot.h"
+#include "tandem/cli/json.h"
+#include "tandem/cli/message.h"
+#include "tandem/cli/options.h"
+#include "tandem/cli/train/evaluate.h"
+#include "tandem/cli/train/models.h"
+#include "tandem/cli/train/precision.h"
+#include "tandem/cli/train/run_model.h"
+#include "tandem/cli/train/weight_files.h"
+#include "tandem/datasets/vision/image_file.h"
+#include "tandem/models/published.h"
+#include "tandem/nn/init.h"
+
+namespace tandem::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Predictor {
+  nn::Sequential model = nullptr;  // from values of 0 to 1
+  std::vector<int64_t> input;      // channels, height, width
+  int64_t shorter_side;            // to which colour images are resized before they are cropped
+  int64_t class_count;
+  std::vector<std::string> classes;
+  Recipe recipe{};  // of a run: its precision
+
+  std::string class_name(int64_t number) const {
+    const auto i = static_cast<std::size_t>(number);
+    return i < classes.size() ? printable(classes[i]) : concat("class ", number);
+  }
+};
+
+Predictor of_run(const std::string& folder, Device device) {
+  Checkpoint checkpoint = run_of(folder);
+  if (checkpoint.config.text)
+    throw UsageError(
+        concat(folder, ": the run of a text; continue one with tandem generate ", folder, " --prompt TEXT"));
+  const RunConfig& c = checkpoint.config;
+  return {
+      model_of_run(checkpoint, device), c.input, std::max(c.input[1], c.input[2]), c.class_count, c.classes, c.recipe};
+}
+
+std::vector<std::string> lines_of(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  if (lines.empty()) throw UsageError(concat("--classes ", path, ": cannot be read, or is empty"));
+  return lines;
+}
+
+// As torchvision prepares images for these weights: shorter side 256, then the middle 224 x 224.
+Predictor of_weights(const PredictOptions& o, Device device) {
+  if (!is_published(o.model))
+    throw UsageError(concat("--model ", o.model, ": not a published model for images; to use a run, name its folder"));
+  if (o.weights.empty()) throw UsageError("--model needs --weights: a file with the model's weights");
+  Predictor out{.input = {3, 224, 224}, .shorter_side = 256, .class_count = 1000, .classes = {}};
+  if (!o.classes.empty()) out.classes = lines_of(o.classes);
+  try {
+    const auto weights = read_state(o.weights, o.key);
+    const nn::init::SkipGuard no_values;
+    const auto make = [&] { return make_model(o.model, {3, 224, 224, out.class_count}); };
+    out.model = make();
+    const auto own = exported(o.model, out.model);
+    const Tensor* scores = own.size() == 0 ? nullptr : weights.find(own.keys().back());  // the bias of the last layer
+    if (scores != nullptr && scores->dim() == 1 && scores->numel() != out.class_count && scores->numel() <= 1 << 16) {
+      out.class_count = scores->numel();
+      out.model = make();
+    }
+    start_from(o.model, out.model, weights);
+  } catch (const Error& error) {
+    throw UsageError(concat("--weights ", o.weights, ": ", error.what()));
+  }
+  if (!out.classes.empty() && static_cast<int64_t>(out.classes.size()) != out.class_count)
+    throw UsageError(concat("--classes ", o.classes, ": has ", out.classes.size(), " lines, the model has ",
+                            out.class_count, " classes"));
+  out.model->to(device);
+  out.model->eval();
+  return out;
+}
+
+// Folders are replaced by the images in them.
+std::vector<std::string> files_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<std::string> found;
+    for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
+      const std::string file = entry.path().string();
+      if (vision::has_image_ending(file)) found.push_back(file);
+    }
+    if (found.empty()) throw UsageError(concat(path, ": a folder without PNG and JPEG files"));
+    std::sort(found.begin(), found.end());
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
+}
+
+// uint8 [1, H, W] of the model's size, and what the terminal shows of it.
+std::pair<Tensor, Image> gray_input(const Predictor& p, const std::string& path, bool invert) {
+  Image image =
+      resize(to_gray(read_image(path, invert ? 255 : 0)), static_cast<int>(p.input[2]), static_cast<int>(p.input[1]));
+  if (invert)
+    for (uint8_t& pixel : image.pixels) pixel = static_cast<uint8_t>(255 - pixel);
+  return {from_blob(image.pixels.data(), {1, image.height, image.width}, kByte).clone(), image};
+}
+
+}  // namespace
+
+int predict_command(const PredictOptions& o) {
+  const Device device = use_device(o.device);
+  std::vector<std::string> words = o.words;
+  if (o.model.empty() && words.size() < 2)
+    throw UsageError("expected the folder of a run, or --model and --weights, and then image files");
+  if (!o.key.empty() && o.weights.empty()) throw UsageError("--key: names a state dict in the file of --weights");
+  const Predictor p = o.model.empty() ? of_run(words[0], device) : of_weights(o, device);
+  if (o.model.empty()) words.erase(words.begin());
+  const std::vector<std::string> files = files_of(words);
+  if (p.input[0] == 3 && o.invert) throw UsageError("--invert: only for models of gray images");
+  const Terminal terminal = detect_terminal();
+  const InferenceMode guard;
+  const auto mixed = in_precision(p.recipe, device);
+  std::size_t failures = 0;
+  Json results = Json::array();
+  for (const std::string& path : files) {
+    try {
+      Tensor pixels;
+      Image shown;
+      if (p.input[0] == 1)
+        std::tie(pixels, shown) = gray_input(p, path, o.invert);
+      else
+        pixels = read_picture(path, p.shorter_side, p.input[1], p.input[2]);
+      nn::Sequential model = p.model;
+      const Tensor scores = model->forward(to_input(pixels.unsqueeze(p.input[0] == 1 ? 1 : 0)).to(device));
+      const Tensor probability = softmax(scores, 1, kFloat).cpu().squeeze(0);
+      const auto [top, which] = probability.topk(std::min<int64_t>(o.top, p.class_count));
+      std::vector<std::pair<std::string, double>> rows;
+      Json classes = Json::array();
+      for (int64_t i = 0; i < top.numel(); ++i) {
+        const auto number = which[i].item<int64_t>();
+        rows.emplace_back(p.class_name(number), top[i].item<double>());
+        classes.push_back({{"class", p.class_name(number)}, {"index", number}, {"probability", top[i].item<double>()}});
+      }
+      if (o.json)
+        results.push_back({{"file", path}, {"classes", classes}});
+      else
+        std::printf("%s\n%s%s\n", printable(path).c_str(), shown.pixels.empty() ? "" : picture(shown, terminal).c_str(),
+                    probability_bars(rows, terminal).c_str());
+    } catch (const Error& error) {  // continue with the other images
+      std::fflush(stdout);
+      print_error("tandem", error.what());
+      ++failures;
+    }
+  }
+  if (o.json) std::printf("%s\n", json_text(results, 2).c_str());
+  return failures == 0 ? 0 : failures == files.size() ? 2 : 1;
+}
+
+}  // namespace tandem::cli

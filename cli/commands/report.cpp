@@ -1,0 +1,90 @@
+// tandem report: a page about one run or several.
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <map>
+#include <tuple>
+
+#include "tandem/cli/draw/terminal.h"
+#include "tandem/cli/json.h"
+#include "tandem/cli/message.h"
+#include "tandem/cli/options.h"
+#include "tandem/cli/report/page.h"
+#include "tandem/cli/train/run_folder.h"
+#include "tandem/core/base/atomic_file.h"
+
+namespace tandem::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The run's profile, which TANDEM_PROFILE wrote to its folder.
+void add_profile(ReportedRun& run) {
+  constexpr std::uintmax_t kMostBytes = 512 << 20;
+  constexpr std::size_t kMostRows = 15;
+  std::error_code error;
+  for (const char* name : {"profile.json", "trace.json"}) {
+    const std::string path = (fs::path(run.record.folder) / name).string();
+    if (!fs::is_regular_file(path, error)) continue;
+    run.profile_file = name;
+    try {
+      run.profile = profile_tracks(read_text(path, kMostBytes), kMostRows);
+    } catch (const Error& failure) {
+      run.profile_problem = one_line(failure.what());
+    }
+    return;
+  }
+}
+
+std::string now() {
+  const std::time_t seconds = std::time(nullptr);
+  std::tm parts{};
+  ::localtime_r(&seconds, &parts);
+  char text[40];
+  std::snprintf(text, sizeof text, "%04d-%02d-%02d %02d:%02d", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
+                parts.tm_hour, parts.tm_min);
+  return text;
+}
+
+}  // namespace
+
+int report_command(const ReportOptions& o) {
+  use_threads(o.threads);
+  const Device device = use_device(o.device);
+  std::vector<RunRecord> records;
+  for (const std::string& folder : o.folders) records.push_back(read_run_record(folder));
+  distinguish(records);
+  const std::string path = o.out.empty() ? (fs::path(o.folders.front()) / "report.html").string() : o.out;
+  try {
+    check_writable(path);
+  } catch (const Error& error) {
+    throw UsageError(concat(o.out.empty() ? "" : "--out ", error.what()));
+  }
+  std::map<std::tuple<std::string, int64_t, bool>, LoadedData> loaded;  // runs often share their data
+  const Terminal terminal = detect_terminal();
+  const TestData load = [&](const std::string& name, const RunConfig& c) -> const LoadedData& {
+    const std::tuple key(name, c.input[1], c.skip_broken);
+    auto found = loaded.find(key);
+    if (found == loaded.end()) {
+      const LoadOptions options{.image_size = c.input[1], .train = false, .skip_broken = c.skip_broken};
+      found = loaded.emplace(key, load_data(name, options, terminal)).first;
+      print_skipped(found->second);
+    }
+    return found->second;
+  };
+  std::vector<ReportedRun> runs;
+  for (RunRecord& record : records) {
+    ReportedRun run{.record = std::move(record)};
+    run.evaluation = evaluate_run(run.record, o.data, device, load);
+    add_profile(run);
+    if (!run.evaluation.missing.empty())
+      std::printf("%s: no predictions: %s\n", printable(run.record.name).c_str(),
+                  printable(run.evaluation.missing).c_str());
+    runs.push_back(std::move(run));
+  }
+  write_file_atomically(path, report_page(runs, concat("Written on ", now(), " by tandem ", TANDEM_VERSION, ".")));
+  std::printf("report   %s\n", printable(path).c_str());
+  return 0;
+}
+
+}  // namespace tandem::cli

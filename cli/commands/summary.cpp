@@ -1,0 +1,207 @@
+// tandem summary: each layer's output, parameters, bytes and operations, found by running the model on zeros.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <unordered_set>
+
+#include "tandem/autograd/ops.h"
+#include "tandem/cli/commands/layer_work.h"
+#include "tandem/cli/draw/plot.h"
+#include "tandem/cli/options.h"
+#include "tandem/cli/text/text_model.h"
+#include "tandem/cli/train/models.h"
+#include "tandem/cli/train/run_model.h"
+#include "tandem/cli/train/weight_files.h"
+#include "tandem/core/base/suggest.h"
+#include "tandem/models/gpt2.h"
+#include "tandem/models/published.h"
+#include "tandem/nn/init.h"
+#include "tandem/nn/layers/attention.h"
+
+namespace tandem::cli {
+namespace {
+
+std::string kind(const nn::Module& layer) {
+  std::string name = layer.name();
+  if (const auto colon = name.rfind(':'); colon != std::string::npos) name = name.substr(colon + 1);
+  if (name.ends_with("Impl")) name.resize(name.size() - 4);
+  return name;
+}
+
+// All counts are proportional to the batch, so running one image is enough, and memory does not limit the
+// batch size.
+int64_t times(int64_t count, int64_t batch_size) {
+  int64_t out = 0;
+  if (__builtin_mul_overflow(count, batch_size, &out))
+    throw UsageError(concat("--batch-size ", batch_size, ": the number of operations does not fit in 63 bits"));
+  return out;
+}
+
+// The rows of the table, in the order of the calls.
+class Rows {
+ public:
+  explicit Rows(int64_t batch_size) : batch_size_(batch_size) {}
+
+  void input(const Tensor& x) { add("input", "", x.sizes().vec(), x.nbytes(), 0, {}); }
+
+  /// Adds a row for every call of a layer, and of a module that has parameters besides its layers.
+  void watch(nn::Module& model) {
+    // For parameters of the module itself, its name is "".
+    for (const auto& item : model.named_modules("", false)) watch(item.key(), *item.value());
+    watch("", model);
+  }
+
+  int64_t parameters() const { return parameters_; }
+  std::string text(const Terminal& terminal) {
+    table_.add_rule();
+    table_.add_row({"total", "", "", with_commas(parameters_), byte_size(bytes_), with_commas(operations_)});
+    return table_.text(terminal);
+  }
+  int64_t multiply_adds() const { return multiply_adds_; }
+
+ private:
+  void watch(const std::string& name, nn::Module& module) {
+    const bool whole = module.as<nn::MultiheadAttention>() != nullptr;
+    if (!module.children().empty() && module.parameters(false).empty() && !whole &&
+        module.as<models::GPT2Attention>() == nullptr)
+      return;
+    module.register_forward_hook(
+        [this, name, whole](nn::Module& layer, const std::vector<Tensor>& inputs, const Tensor& out) {
+          int64_t own = 0;
+          for (const Tensor& p : layer.parameters(whole))
+            if (seen_.insert(p.data_ptr()).second) own += p.numel();
+          std::vector<int64_t> sizes = (out.defined() ? out : inputs[0]).sizes().vec();
+          if (whole) std::swap(sizes[0], sizes[1]);  // [L, N, E]
+          const std::size_t bytes = (out.defined() ? out : inputs[0]).nbytes();
+          add(name.empty() ? "(itself)" : name, kind(layer), std::move(sizes), bytes, own, work_of(layer, inputs, out));
+        });
+  }
+
+  void add(const std::string& name, const std::string& what, std::vector<int64_t> sizes, std::size_t bytes, int64_t own,
+           Work work) {
+    sizes[0] = batch_size_;
+    const double all_bytes = static_cast<double>(bytes) * static_cast<double>(batch_size_);
+    const int64_t count = times(work.operations, batch_size_);
+    table_.add_row({name, what, concat(IntArrayRef(sizes)), own == 0 ? "" : with_commas(own), byte_size(all_bytes),
+                    what.empty() ? "" : with_commas(count)});
+    parameters_ += own;
+    bytes_ += all_bytes;
+    if (__builtin_add_overflow(operations_, count, &operations_)) times(INT64_MAX, batch_size_);
+    multiply_adds_ += work.multiply_adds;
+  }
+
+  using Align = Table::Align;
+  Table table_{{{"layer"},
+                {"kind"},
+                {"output"},
+                {"parameters", Align::kRight},
+                {"output bytes", Align::kRight},
+                {"operations", Align::kRight}}};
+  int64_t batch_size_, parameters_ = 0, operations_ = 0, multiply_adds_ = 0;
+  double bytes_ = 0;
+  std::unordered_set<const void*> seen_;  // parameters count where they are used first
+};
+
+struct Subject {
+  nn::AnyModule model;
+  Tensor input;  ///< one image, or one text
+};
+
+void check_image(const std::vector<int64_t>& input, double most) {
+  if (input.size() != 3) throw UsageError("--input: expected channels,height,width of an image");
+  double picture = 1;
+  for (int64_t size : input) picture *= static_cast<double>(size);
+  if (picture > most)
+    throw UsageError(concat("--input ", input, ": an image may have at most 2^", std::log2(most), " values"));
+}
+
+Subject tools_own(const SummaryOptions& o) {
+  constexpr double kMostValues = 1 << 28;  // 1 GiB of float32
+  const std::vector<int64_t> input = o.input.empty() ? std::vector<int64_t>{1, 28, 28} : o.input;
+  check_image(input, 1 << 26);
+  const ModelShape shape{input[0], input[1], input[2], o.classes == 0 ? 10 : o.classes};
+  const double count = model_parameters(o.model, shape);
+  if (count > kMostValues)
+    throw UsageError(concat("model ", o.model, " would have ", with_commas(static_cast<long long>(count)),
+                            " parameters for images of ", input, " and ", shape.classes,
+                            " classes; the limit is 2^28"));
+  return {nn::AnyModule(make_model(o.model, shape)), zeros({1, input[0], input[1], input[2]})};
+}
+
+Subject published(const SummaryOptions& o, const models::PublishedModel& model) {
+  const bool image = model.input.size() == 3;
+  std::vector<int64_t> input = o.input.empty() ? model.input : o.input;
+  if (image)
+    check_image(input, 1 << 24);
+  else if (input.size() != 1)
+    throw UsageError("--input: expected the number of tokens");
+  if (!image && o.classes != 0) throw UsageError(concat("--classes: ", o.model, " has no classes"));
+  if (o.classes > 1 << 16) throw UsageError("--classes: a published model may have at most 65536 classes");
+  input.insert(input.begin(), 1);
+  const nn::init::SkipGuard no_values;
+  return {model.make(o.classes == 0 ? model.num_classes : o.classes), zeros(input, image ? kFloat : kLong)};
+}
+
+Subject subject_of_run(const SummaryOptions& o) {
+  if (!o.input.empty() || o.classes != 0 || !o.weights.empty())
+    throw UsageError("--input, --classes and --weights: not for a run, which has its own");
+  Checkpoint checkpoint = run_of(o.folder);
+  const RunConfig& c = checkpoint.config;
+  const nn::Sequential model = model_of_run(checkpoint, Device(kCPU, 0));
+  if (!c.text) return {nn::AnyModule(model), zeros({1, c.input[0], c.input[1], c.input[2]})};
+  return {nn::AnyModule(gpt2_in(model)), zeros({1, c.text->context}, kLong)};
+}
+
+Subject subject_of(const SummaryOptions& o) {
+  if (!o.folder.empty()) return subject_of_run(o);
+  if (const models::PublishedModel* model = models::find_published(o.model)) return published(o, *model);
+  std::vector<std::string> names;
+  for (const ModelInfo& model : known_models()) names.emplace_back(model.name);
+  for (const models::PublishedModel& model : models::published_models()) names.emplace_back(model.name);
+  if (std::find(names.begin(), names.end(), o.model) == names.end())
+    throw UsageError("unknown model " + o.model + did_you_mean(o.model, names) +
+                     " (tandem summary --help lists the models)");
+  return tools_own(o);
+}
+
+// Throws Error listing all names and shapes that do not fit. Returns the number of tensors in the file.
+std::size_t load(const std::string& path, const std::string& key, nn::Module& model) {
+  OrderedDict<std::string, Tensor> state = read_state(path, key);
+  const std::size_t count = state.size();
+  if (dynamic_cast<models::GPT2LMHeadModelImpl*>(&model) != nullptr) state = models::gpt2_state_dict(state);
+  model.load_state_dict(state);
+  return count;
+}
+
+}  // namespace
+
+int summary_command(const SummaryOptions& o) {
+  if (!o.key.empty() && o.weights.empty()) throw UsageError("--key: names a state dict in the file of --weights");
+  Subject subject = subject_of(o);
+  const Terminal terminal = detect_terminal();
+  NoGradGuard guard;
+  std::size_t loaded = 0;
+  if (!o.weights.empty()) loaded = load(o.weights, o.key, *subject.model.ptr());
+  Rows rows(o.batch_size);
+  rows.input(subject.input);
+  rows.watch(*subject.model.ptr());
+  subject.model.ptr()->eval();
+  try {
+    subject.model.forward(subject.input);
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error& error) {  // the input does not fit the model
+    throw UsageError(error.what());
+  }
+  std::fputs(rows.text(terminal).c_str(), stdout);
+  std::printf("%s of parameters; operations count the forward pass, a training step has about three times as many\n",
+              byte_size(static_cast<double>(4 * rows.parameters())).c_str());
+  std::printf("%s multiply-adds per input in convolutions, linear layers and attention\n",
+              with_commas(rows.multiply_adds()).c_str());
+  if (!o.weights.empty())
+    std::printf("%s: %s tensors, which fit the model\n", printable(o.weights).c_str(),
+                with_commas(static_cast<long long>(loaded)).c_str());
+  return 0;
+}
+
+}  // namespace tandem::cli

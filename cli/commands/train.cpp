@@ -1,0 +1,350 @@
+// tandem train: checks the request, prints a summary, trains.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+#include "tandem/cli/data/find_data.h"
+#include "tandem/cli/data/load_data.h"
+#include "tandem/cli/draw/plot.h"
+#include "tandem/cli/json.h"
+#include "tandem/cli/launch/many_processes.h"
+#include "tandem/cli/options.h"
+#include "tandem/cli/text/text_config.h"
+#include "tandem/cli/text/train_text.h"
+#include "tandem/cli/train/augmentation.h"
+#include "tandem/cli/train/early_stopping.h"
+#include "tandem/cli/train/run_lock.h"
+#include "tandem/cli/train/tensorboard_log.h"
+#include "tandem/cli/train/trainer.h"
+#include "tandem/core/base/atomic_file.h"
+#include "tandem/nn/files/safetensors.h"
+
+namespace tandem::cli {
+namespace {
+
+void require(bool good, const std::string& text) {
+  if (!good) throw UsageError(text);
+}
+
+void check_options(const TrainOptions& o) {
+  require(!was_given(o, "resume") || !o.resume.empty(), "--resume: the folder name is empty");
+  require(!was_given(o, "out") || !o.out.empty(), "--out: the folder name is empty");
+  require(o.out.empty() || o.resume.empty(),
+          "--out cannot be combined with --resume: a resumed run stays in its folder");
+  require(o.weights.empty() || o.resume.empty(),
+          "--weights cannot be combined with --resume: the run continues with its own");
+  require(o.key.empty() || !o.weights.empty(), "--key: names a state dict in the file of --weights");
+}
+
+// A resumed run keeps the options that determine its result; epochs, threads, workers and devices may change.
+void check_resume(const TrainOptions& o, const RunConfig& c) {
+  const auto same = [](bool equal, const char* name) {
+    require(equal, concat("--", name, ": the resumed run was started with another value; leave it out"));
+  };
+  for (const std::string& name : o.given) {
+    if (name == "model") same(o.model == c.model, "model");
+    if (name == "seed") same(o.seed == c.seed, "seed");
+    if (name == "shards") same(o.shards == c.shards, "shards");
+    require(name != "recipe", "--recipe: a resumed run keeps its recipe; leave it out");
+  }
+  if (o.skip_broken) same(c.skip_broken, "skip-broken");
+  check_same(o.recipe, c.recipe);
+  check_text_options(o, c.model);
+  if (c.text) check_same(o.text, *c.text);
+}
+
+// The name, quoted for a shell.
+std::string quoted_for_shell(const std::string& name) {
+  const auto plain = [](unsigned char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           std::strchr("/._-+=:,@%", c) != nullptr;
+  };
+  if (!name.empty() && std::all_of(name.begin(), name.end(), plain)) return name;
+  std::string out = "'";
+  for (const char c : name) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
+// Of several processes, the first holds the lock.
+Checkpoint resumed(const TrainOptions& o, const Team& team, std::optional<RunLock>& lock) {
+  Checkpoint checkpoint;
+  try {
+    check_checkpoint(o.resume);  // first, because the lock must not be created in a folder without a run
+    if (team.leads()) lock.emplace(o.resume);
+    checkpoint = load_checkpoint(o.resume);
+  } catch (const Error& error) {
+    throw UsageError(concat("--resume ", error.what()));
+  }
+  if (team.leads()) remove_leftovers(o.resume);
+  check_resume(o, checkpoint.config);
+  if (was_given(o, "data"))
+    checkpoint.config.data = checkpoint.config.text ? lasting_text_name(o.data) : lasting_name(o.data);
+  if (was_given(o, "epochs") && o.epochs != checkpoint.config.epochs) {
+    require(checkpoint.config.recipe.schedule != "cosine" && checkpoint.config.recipe.warmup == 0,
+            concat("--epochs ", o.epochs, ": this run's learning rate changes over ",
+                   counted(checkpoint.config.epochs, "epoch", "epochs"),
+                   checkpoint.config.recipe.schedule == "cosine" ? " (schedule cosine)" : " (warm-up)",
+                   ", and another number would make it jump; start a new run with --epochs ", o.epochs));
+    require(o.epochs >= checkpoint.progress.epoch,
+            concat("--epochs ", o.epochs, ": the run has completed ",
+                   counted(checkpoint.progress.epoch, "epoch", "epochs"), " already"));
+    require(o.epochs > checkpoint.progress.epoch || checkpoint.progress.batch == 0,
+            concat("--epochs ", o.epochs, ": the run is in the middle of epoch ", checkpoint.progress.epoch + 1));
+    checkpoint.config.epochs = o.epochs;
+  }
+  return checkpoint;
+}
+
+int64_t shards_of(const TrainOptions& o, const Team& team) {
+  const bool one_of_several = team.several() || o.processes > 0;
+  return one_of_several && !was_given(o, "shards") ? shards_for(team.size()) : o.shards;
+}
+
+Recipe recipe_of(const TrainOptions& o) {
+  if (is_text_model(o.model)) return recipe_of_text(o);
+  return make_recipe_for(o.model, has_image_files(o.data), !o.weights.empty(), o.recipe);
+}
+
+constexpr int64_t kTextEpochs = 5;
+
+Checkpoint fresh(const TrainOptions& o, const Team& team) {
+  const bool text = is_text_model(o.model);
+  check_text_options(o, o.model);
+  require(!o.skip_broken || (!text && has_image_files(o.data)),
+          concat("--skip-broken: leaves out image files; ", o.data, " is no folder of them"));
+  Checkpoint checkpoint;
+  checkpoint.config = {.model = o.model,
+                       .data = text ? lasting_text_name(o.data) : lasting_name(o.data),
+                       .epochs = text && !was_given(o, "epochs") ? kTextEpochs : o.epochs,
+                       .recipe = recipe_of(o),
+                       .seed = o.seed,
+                       .data_sum = "",
+                       .shards = shards_of(o, team),
+                       .skip_broken = o.skip_broken};
+  if (!text) model_parameters(o.model, {});  // reports an unknown name before anything is loaded
+  check_run_folder(o.out);
+  return checkpoint;
+}
+
+ImageSetPair load_images(const TrainOptions& o, const Team& team, RunConfig& c, const Terminal& terminal) {
+  const LoadOptions options{.image_size = c.input.empty() ? o.image_size : c.input[1],
+                            .keep_files = changes_each_image(c.recipe),
+                            .skip_broken = c.skip_broken,
+                            .may_skip_broken = o.resume.empty()};
+  LoadedData loaded = load_data(c.data, options, terminal);
+  if (team.leads()) print_skipped(loaded);
+  const std::vector<int64_t> input = loaded.input();
+  check(c.data_sum.empty() || (c.input == input && c.data_sum == loaded.sum), c.data,
+        ": not the data that the run was started with");
+  c.input = input;
+  c.data_sum = loaded.sum;
+  c.data_folder = loaded.folder;
+  c.classes = loaded.classes;
+  c.class_count = loaded.class_count;
+  return std::move(loaded.images);
+}
+
+// What a process needs to train.
+struct Prepared {
+  std::optional<RunLock> lock;
+  Checkpoint checkpoint;
+  Placement placement;
+  ImageSetPair data;
+  TextCodec codec;               // of a text
+  std::optional<TextData> text;  // whose windows are in `data`
+};
+
+ImageSetPair read_data(const TrainOptions& o, const Team& team, Prepared& p, const Terminal& terminal) {
+  RunConfig& c = p.checkpoint.config;
+  try {
+    if (c.text) {
+      p.text = load_text(c, p.codec);
+      return {{p.text->windows.train}, {p.text->windows.test}};
+    }
+    return load_images(o, team, c, terminal);
+  } catch (const Error& error) {
+    const bool moved = !o.resume.empty() && !was_given(o, "data") && !is_data_name(c.data);
+    throw UsageError(concat(error.what(), moved ? "; if the data has moved, give its new location with --data" : ""));
+  }
+}
+
+// "cpu:0,cpu:1, root cpu:1, 8 shards"
+std::string described(const Placement& p) {
+  return concat(short_names_of(p.devices), p.devices.size() > 1 ? concat(", root ", name_of(p.root)) : "",
+                p.shards > 0 ? ", " + counted(p.shards, "shard", "shards") : "",
+                p.team.several() ? concat(" in ", p.team.size(), " processes") : "");
+}
+
+// A resumed run stays on its devices, unless others are named; a single device that is gone is replaced by
+// the best. Several processes have recorded those of the first.
+Placement placement_of(const TrainOptions& o, const Team& team, const RunConfig& c) {
+  const bool on_cuda = !c.devices.empty() && c.devices.front().starts_with("cuda");
+  if (was_given(o, "devices") || c.devices.empty() || (team.several() && on_cuda))
+    return use_placement(own_devices(team, o.devices), o.root, c.shards);
+  try {
+    return use_placement(c.devices, o.root.empty() ? c.root : o.root, c.shards);
+  } catch (const UsageError& error) {
+    if (!o.root.empty()) throw;
+    if (c.devices.size() == 1) return use_placement(own_devices(team, {}), "", c.shards);
+    throw UsageError(concat("--resume: the run's ", printable(error.what()), "; name other devices with --devices"));
+  }
+}
+
+void record(const Placement& placement, RunConfig& c) {
+  c.devices.clear();
+  for (const Device& device : placement.devices) c.devices.push_back(name_of(device));
+  c.root = name_of(placement.root);
+}
+
+void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const std::string& folder) {
+  const ImageSetPair& data = p.data;
+  const Placement& placement = p.placement;
+  const RunConfig& c = trainer.config();
+  int64_t parameters = 0, trained = 0;
+  for (const Tensor& each : trainer.model()->parameters()) {
+    parameters += each.numel();
+    if (each.requires_grad()) trained += each.numel();
+  }
+  std::printf("model    %s, %s parameters%s\n", c.model.c_str(), with_commas(parameters).c_str(),
+              trained < parameters ? concat(", of which ", with_commas(trained), " train").c_str() : "");
+  if (!o.weights.empty()) std::printf("weights  %s\n", printable(o.weights).c_str());
+  if (p.text)
+    std::printf("%s\n", described(c, *p.text).c_str());
+  else
+    std::printf("data     %s: %s training and %s test images of %lld x %lld, %lld classes (%s)%s\n",
+                printable(data_label(c)).c_str(), with_commas(data.train.count()).c_str(),
+                with_commas(data.test.count()).c_str(), static_cast<long long>(c.input[1]),
+                static_cast<long long>(c.input[2]), static_cast<long long>(c.class_count),
+                printable(c.data_folder).c_str(), data.train.files != nullptr ? ", files read in each epoch" : "");
+  std::printf("device   %s, %s, %s\n", described(placement).c_str(), describe_devices(placement.devices).c_str(),
+              counted(o.workers, "worker", "workers").c_str());
+  std::printf("training %s, %s, seed %llu\n", counted(c.epochs, "epoch", "epochs").c_str(), describe(c.recipe).c_str(),
+              static_cast<unsigned long long>(c.seed));
+  std::printf("folder   %s%s\n", printable(folder).c_str(), o.resume.empty() ? "" : ", resumed");
+  if (!o.resume.empty()) std::printf("resumed  after %s\n", place_of(trainer.progress()).c_str());
+  std::fflush(stdout);
+}
+
+void finish(const std::string& folder, Trainer& trainer, const Terminal& terminal) {
+  trainer.take_result();
+  const RunConfig& c = trainer.config();
+  OrderedDict<std::string, std::string> metadata("Entry");
+  if (c.text) metadata.insert("format", "pt");  // which transformers expects
+  serialize::save_safetensors((std::filesystem::path(folder) / "model.safetensors").string(),
+                              exported(c.model, trainer.model()), metadata);
+  if (c.text) return print_text_result(c, trainer.progress(), printable(folder), terminal);
+  LinePlot plot{.title = "test accuracy", .least = 0, .most = 1};
+  for (const Json& line : trainer.progress().history) plot.values.push_back(get_entry<double>(line, "test_accuracy"));
+  std::printf("\n%s\n", line_plot(plot, terminal).c_str());
+  const std::vector<Json>& history = trainer.progress().history;
+  const int64_t epoch = result_epoch(c, history);
+  if (out_of_patience(c, history)) std::printf("%s\n", reason_to_stop(c, history).c_str());
+  std::printf("test accuracy %s %s; results are in %s\n",
+              fixed(epoch == 0 ? 0.0 : plot.values[static_cast<std::size_t>(epoch - 1)], 4).c_str(),
+              described_result(c, trainer.progress()).c_str(), printable(folder).c_str());
+}
+
+std::string name_of_run(const RunConfig& c) { return c.model + "-" + data_label(c); }
+
+void prepare(const TrainOptions& o, const Team& team, const Terminal& terminal, Prepared& p) {
+  team.together([&] {
+    if (o.resume.empty() || was_given(o, "devices")) use_placement(o.devices, o.root, o.shards);
+    use_threads(o.threads);
+    p.checkpoint = o.resume.empty() ? fresh(o, team) : resumed(o, team, p.lock);
+    RunConfig& c = p.checkpoint.config;
+    if (c.text)
+      p.codec = tokenizer_of_run(o.resume, *c.text);
+    else if (is_text_model(c.model))
+      p.codec = start_text(o, c);
+    p.placement = placement_of(o, team, p.checkpoint.config);
+    p.placement.team = team;
+    record(p.placement, p.checkpoint.config);
+  });
+  team.leader_first([&] {  // which downloads the data if that is necessary
+    p.data = read_data(o, team, p, terminal);
+  });
+  team.together([&] {
+    const RunConfig& c = p.checkpoint.config;
+    // The batches of a text are all full.
+    const int64_t images = p.data.train.count(), batch = c.recipe.batch_size;
+    check_parts(team, c.text && images > batch ? batch : images, batch, c.shards);
+    const DeviceGuard guard(p.placement.root);
+    manual_seed(c.seed);
+    p.data.train = placed_for(c.recipe, p.data.train, p.placement.root);
+    p.data.test = placed(p.data.test, p.placement.root);
+    check_workers(o.workers);
+  });
+}
+
+// The folder comes last: nothing is created for a run that cannot start.
+std::string open_folder(const TrainOptions& o, const RunConfig& config, std::optional<RunLock>& lock) {
+  if (lock) return o.resume;
+  const std::string folder = make_run_folder(o.out, name_of_run(config));
+  lock.emplace(folder);
+  check_run_folder(folder);  // another process may have started and finished a run since
+  remove_leftovers(folder);
+  return folder;
+}
+
+std::unique_ptr<TensorboardLog> tensorboard_log(const TrainOptions& o, const std::string& folder,
+                                                const Trainer& trainer, const Prepared& p) {
+  if (!o.tensorboard) return nullptr;
+  const Placement& place = p.placement;
+  // The optimizer then adds up the gradients of the devices itself, without storing the sum.
+  const bool in_parts = place.devices.size() > 1 && place.shards == 0 && !place.team.several();
+  try {
+    return std::make_unique<TensorboardLog>(
+        TensorboardLog::Options{.folder = o.tensorboard->empty() ? folder : *o.tensorboard,
+                                .steps_per_epoch = trainer.batches(),
+                                .resumed = !o.resume.empty(),
+                                .gradients = !in_parts},
+        trainer.config(), trainer.progress());
+  } catch (const Error& error) {
+    throw UsageError(concat("--tensorboard: ", error.what()));
+  }
+}
+
+int train(const TrainOptions& o, const Team& team) {
+  const Terminal terminal = detect_terminal();
+  if (team.several()) install_handlers(/*second_ends=*/false);
+  Prepared p;
+  prepare(o, team, terminal, p);
+  const DeviceGuard guard(p.placement.root);
+  std::optional<Trainer> trainer;
+  team.together([&] {
+    trainer.emplace(TrainerOptions{p.placement, o.workers, o.save_every, o.weights, o.key}, std::move(p.checkpoint),
+                    p.data, terminal);
+  });
+  std::string folder;
+  std::unique_ptr<TensorboardLog> log;
+  team.together([&] {
+    if (!team.leads()) return;
+    folder = open_folder(o, trainer->config(), p.lock);
+    if (o.resume.empty())
+      for (const auto& [name, content] : p.codec.files)
+        write_file_atomically((std::filesystem::path(folder) / name).string(), content);
+    log = tensorboard_log(o, folder, *trainer, p);
+    trainer->observe(log.get());
+  });
+  if (!team.several()) install_handlers();
+  if (team.leads()) announce(o, p, *trainer, folder);
+  const bool complete = trainer->run(folder);
+  if (!complete && team.leads())
+    std::printf("stopped after %s; continue with: tandem train --resume %s\n", place_of(trainer->progress()).c_str(),
+                printable(quoted_for_shell(folder)).c_str());
+  if (complete && team.leads()) finish(folder, *trainer, terminal);
+  return complete ? 0 : 128 + stop_signal;
+}
+
+}  // namespace
+
+int train_command(const TrainOptions& o) {
+  check_options(o);
+  if (o.processes > 1) return start_processes("train", words_of_each(o.words, o.processes, o.threads), o.processes);
+  const Team team = Team::join();
+  return team.guarded([&] { return train(o, team); });
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,51 @@
+// Loads the data set of a command's --data into memory, whatever its files are.
+#pragma once
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "tandem/cli/data/image_set.h"
+#include "tandem/cli/draw/terminal.h"
+#include "tandem/cli/options.h"
+
+namespace tandem::cli {
+
+struct LoadedData {
+  std::string name;    ///< as given
+  std::string folder;  ///< where the files are
+  std::vector<std::string> classes;
+  int64_t class_count = 0;
+  ImageSetPair images;  ///< uint8 [N, H, W] or [N, 3, H, W], or files
+
+  /// Channels, height, width.
+  std::vector<int64_t> input() const { return images.test.shape(); }
+  /// A fingerprint: of all images and labels, or of the names, sizes and labels of their files.
+  std::string sum{};
+  /// Of each file that was left out: its name, and why it cannot be read.
+  std::vector<std::string> skipped{};
+};
+
+struct LoadOptions {
+  int64_t image_size = kImageSize;  ///< of the images that are made of files
+  bool train = true;                ///< load the training images, too
+  bool keep_files = false;          ///< leave training images that are in files there
+  bool skip_broken = false;         ///< leave out image files that cannot be read
+  bool may_skip_broken = false;     ///< the command has that option, which an error can name
+  std::FILE* out = stdout;          ///< for the progress of a download
+};
+
+/// Whether load_data finds a folder of image files there.
+bool has_image_files(const std::string& name_or_folder);
+
+/// Reads fashion-mnist, mnist, cifar10, cifar100, a folder with the files of one of them, or a folder with the subfolders
+/// train and test (or val), which have a folder of PNG and JPEG files for each class. These images are resized until their
+/// shorter side has image_size pixels, and cropped to a square; they stay in files if they would take more than 1 GiB, or
+/// the MiB that $TANDEM_IMAGE_MEMORY says. Up to 20,000 that stay in files are read now, too, to find broken ones.
+/// skip_broken reads all files first, whatever their number, and those for the memory again. Throws UsageError if
+/// the data set is not found or is broken.
+LoadedData load_data(const std::string& name_or_folder, const LoadOptions& options, const Terminal& terminal);
+
+/// Writes what was left out to standard error.
+void print_skipped(const LoadedData& data);
+
+}  // namespace tandem::cli

@@ -1,0 +1,90 @@
+#include "tandem/cli/launch/many_processes.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "tandem/cli/options.h"
+#include "tandem/core/threads/parallel_for.h"
+
+namespace tandem::cli {
+namespace {
+
+// The words without an option and its values.
+std::vector<std::string> without(const std::vector<std::string>& words, const std::string& option) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == option)
+      ++i;
+    else if (!words[i].starts_with(option + "="))
+      out.push_back(words[i]);
+  }
+  return out;
+}
+
+// A link to the program stays valid when the program's file is replaced.
+std::string own_program() {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
+  return !error && std::filesystem::exists(path, error) ? path.string() : "/proc/self/exe";
+}
+
+}  // namespace
+
+int64_t shards_for(int processes) { return std::max<int64_t>(kShardsOfProcesses, processes); }
+
+int start_processes(const std::string& command, const std::vector<std::string>& words, int count) {
+  distributed::Environment here;
+  try {
+    here = distributed::Environment::read();
+  } catch (const Error& error) {
+    throw UsageError(error.what());
+  }
+  if (here.launched() && here.world_size > 1)
+    throw UsageError(concat("--processes ", count, ": this is already rank ", here.rank, " of ", here.world_size,
+                            " processes (", here.launcher, "); leave the option out"));
+  LaunchOptions launching;
+  launching.ranks = concat(count);
+  launching.as_one_program = true;
+  launching.caller = "tandem " + command;
+  launching.command = {own_program()};
+  launching.command.insert(launching.command.end(), words.begin(), words.end());
+  return launch(launching);
+}
+
+std::vector<std::string> words_of_each(const std::vector<std::string>& words, int count, int threads) {
+  std::vector<std::string> out = without(without(words, "--processes"), "--threads");
+  out.push_back(concat("--threads=", std::max(1, (threads > 0 ? threads : get_num_threads()) / count)));
+  return out;
+}
+
+std::vector<std::string> own_devices(const Team& team, std::vector<std::string> names) {
+  if (team.local_size() == 1) return names;
+  const auto on_cuda = [](const std::string& name) { return name.starts_with("cuda"); };
+  const auto processes = static_cast<std::size_t>(team.local_size()),
+             mine = static_cast<std::size_t>(team.local_rank());
+  if (names.empty()) {
+    const int gpus = device_count(kCUDA);
+    if (gpus > 0) names = {concat("cuda:", team.local_rank() % gpus)};
+    return names;
+  }
+  if (names.size() == 1 || std::none_of(names.begin(), names.end(), on_cuda)) return names;
+  const std::size_t each = names.size() / processes;
+  if (!(std::all_of(names.begin(), names.end(), on_cuda) && each * processes == names.size()))
+    throw UsageError(concat("--devices: ", names.size(), " devices for ", processes,
+                            " processes on this machine; expected CUDA devices, equally many for each process, or CPU "
+                            "devices"));
+  const auto first = names.begin() + static_cast<std::ptrdiff_t>(mine * each);
+  return {first, first + static_cast<std::ptrdiff_t>(each)};
+}
+
+void check_parts(const Team& team, int64_t images, int64_t batch_size, int64_t shards) {
+  if (!team.several()) return;
+  const int size = team.size();
+  if (batch_size < size) throw UsageError(concat("--batch-size ", batch_size, ": too small for ", size, " processes"));
+  if (shards > 0 && shards < size) throw UsageError(concat("--shards ", shards, ": too few for ", size, " processes"));
+  if (const int64_t last = images % batch_size; last > 0 && last < size)
+    throw UsageError(concat("--batch-size ", batch_size, ": the last batch of ", images, " images has only ", last,
+                            ", too few for ", size, " processes; choose another size"));
+}
+
+}  // namespace tandem::cli

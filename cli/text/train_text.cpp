@@ -1,0 +1,140 @@
+// Requests for texts.
+#include "tandem/cli/text/train_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+#include "tandem/cli/data/find_data.h"
+#include "tandem/cli/draw/plot.h"
+#include "tandem/cli/json.h"
+#include "tandem/cli/text/text_model.h"
+#include "tandem/cli/text/text_report.h"
+#include "tandem/cli/train/early_stopping.h"
+
+namespace tandem::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Texts need a file: the default of --data is a data set of images.
+void check_text_file(const TrainOptions& o) {
+  if (!was_given(o, "data") || is_data_name(o.data))
+    throw UsageError(
+        concat("--model ", o.model, ": trains on a text; name its file with --data, such as --data book.txt"));
+  std::error_code error;
+  if (fs::is_directory(o.data, error))
+    throw UsageError(concat("--data ", o.data, ": is a folder; --model ", o.model, " trains on a file of text"));
+}
+
+TextCodec new_tokenizer(const TrainOptions& o, const TextWeights* weights) {
+  const std::string& wanted = o.text.tokenizer;
+  if (wanted == "char" || (wanted.empty() && weights == nullptr)) return codec_of_characters(o.data);
+  const std::string folder = wanted.empty() ? weights->folder : wanted;
+  const TextCodec codec = find_codec(folder);
+  if (codec.encode) return codec;
+  if (wanted.empty())
+    throw UsageError(concat("--weights ", o.weights,
+                            ": there is no tokenizer beside the weights; name the folder with its vocab.json "
+                            "and merges.txt with --tokenizer"));
+  throw UsageError(concat("--tokenizer ", wanted, ": expected char, or a folder with vocab.json and merges.txt"));
+}
+
+}  // namespace
+
+void check_text_options(const TrainOptions& o, const std::string& model) {
+  const bool text = is_text_model(model);
+  for (const char* name : {"tokenizer", "layers", "heads", "width", "context", "steps", "dropout", "validation"})
+    if (!text && was_given(o, name))
+      throw UsageError(concat("--", name, ": only for texts, with --model gpt2; this is ", model));
+  if (text && was_given(o, "image-size"))
+    throw UsageError(concat("--image-size: ", model, " trains on a text, not on images"));
+}
+
+Recipe recipe_of_text(const TrainOptions& o) {
+  RecipeOptions options = o.recipe;
+  if (!was_given(o, "recipe")) {
+    options.name = "text";
+    if (!o.weights.empty() && !options.lr) options.lr = 5e-5;  // keeps what the weights have learned
+    if (!o.weights.empty() && !options.batch_size) options.batch_size = 8;
+  }
+  const Recipe recipe = make_recipe(options);
+  if (recipe.augment != "none") throw UsageError(concat("--augment ", recipe.augment, ": only for images"));
+  if (recipe.init != "default")
+    throw UsageError(concat("--init ", recipe.init,
+                            ": a GPT-2 has an initialisation of its own; use --recipe text, or "
+                            "--init default"));
+  return recipe;
+}
+
+TextCodec start_text(const TrainOptions& o, RunConfig& c) {
+  check_text_file(o);
+  try {
+    std::optional<TextWeights> weights;
+    if (!o.weights.empty()) weights = read_text_weights(o.weights, o.text.heads.value_or(0), o.key);
+    TextCodec codec = new_tokenizer(o, weights ? &*weights : nullptr);
+    check(codec.size > 0, o.data, ": is empty");
+    c.text = make_text_config(o.model, o.text, codec.size, weights ? &weights->sizes : nullptr);
+    c.text->tokenizer = codec.by_words ? "bpe" : "char";
+    c.text->end_of_text = codec.end_of_text;
+    c.class_count = c.text->model.vocab_size();
+    if (codec.size > c.class_count)
+      throw UsageError(
+          concat("--weights ", o.weights, ": have ", c.class_count, " tokens, the tokenizer has ", codec.size));
+    return codec;
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error& error) {
+    throw UsageError(error.what());
+  }
+}
+
+TextCodec tokenizer_of_run(const std::string& folder, const TextConfig& config) try {
+  TextCodec codec = find_codec(folder);
+  check(codec.encode != nullptr, folder, ": the run's tokenizer is missing: ",
+        config.tokenizer == "bpe" ? "vocab.json and merges.txt" : "tokenizer.json");
+  check(codec.size <= config.model.vocab_size(), folder, ": the tokenizer has tokens up to ", codec.size - 1,
+        ", the model only ", config.model.vocab_size());
+  return codec;
+} catch (const UsageError&) {
+  throw;
+} catch (const Error& error) {
+  throw UsageError(error.what());
+}
+
+TextData load_text(RunConfig& c, const TextCodec& codec) try {
+  TextData data = read_text(c.data, codec, *c.text);
+  check(c.data_sum.empty() || c.data_sum == data.sum, c.data, ": not the text that the run was started with");
+  c.data_sum = data.sum;
+  c.data_folder = fs::path(c.data).parent_path().string();
+  return data;
+} catch (const UsageError&) {
+  throw;
+} catch (const Error& error) {
+  throw UsageError(error.what());
+}
+
+std::string described(const RunConfig& c, const TextData& data) {
+  const models::GPT2Options& m = c.text->model;
+  return concat("data     ", printable(data_label(c)), ": ", with_commas(data.train_tokens), " tokens to train, ",
+                with_commas(data.validation_tokens), " to validate, ", with_commas(m.vocab_size()), " different (",
+                c.text->tokenizer == "bpe" ? "byte pairs" : "characters", "), ", printable(c.data), "\n", "examples ",
+                c.text->context, " tokens; ", m.n_layer(), " layers of width ", m.n_embd(), ", ",
+                counted(m.n_head(), "head", "heads"));
+}
+
+void print_text_result(const RunConfig& c, const Progress& progress, const std::string& shown,
+                       const Terminal& terminal) {
+  LinePlot plot{.title = "validation loss (nats per token)"};
+  for (const Json& line : progress.history) plot.values.push_back(get_entry<double>(line, "test_loss"));
+  const int64_t epoch = result_epoch(c, progress.history);
+  const double loss = epoch == 0 ? std::nan("") : plot.values[static_cast<std::size_t>(epoch - 1)];
+  std::printf("\n%s\n", line_plot(plot, terminal).c_str());
+  if (out_of_patience(c, progress.history)) std::printf("%s\n", reason_to_stop(c, progress.history).c_str());
+  std::printf("validation loss %s, perplexity %s %s; results are in %s\n", fixed(loss, 4).c_str(),
+              perplexity_text(loss).c_str(), described_result(c, progress).c_str(), shown.c_str());
+  std::printf("continue a text: tandem generate %s --prompt TEXT\n", shown.c_str());
+}
+
+}  // namespace tandem::cli

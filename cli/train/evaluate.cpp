@@ -1,0 +1,51 @@
+// Sums stay on the device until the end, so nothing synchronises in between.
+#include "tandem/cli/train/evaluate.h"
+
+#include <algorithm>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/cli/text/text_data.h"
+
+namespace tandem::cli {
+
+Tensor to_input(const Tensor& images) {
+  if (images.dim() == 2) return images.to(kLong);
+  return (images.dim() == 3 ? images.unsqueeze(1) : images).to(kFloat).div_(255);
+}
+
+Tensor cross_entropy_of(const Tensor& output, const Tensor& labels, Reduction reduction, double label_smoothing) {
+  if (labels.dim() == 1) return cross_entropy_loss(output, labels, {}, reduction, -100, label_smoothing);
+  const Tensor loss =
+      cross_entropy_loss(output.flatten(0, 1), labels.to(kLong).flatten(), {}, reduction, -100, label_smoothing);
+  return reduction == Reduction::None ? loss.view(labels.sizes()).mean(1) : loss;
+}
+
+Tensor correct_in(const Tensor& output, const Tensor& labels) { return output.argmax(-1) == labels.to(kLong); }
+
+int64_t evaluation_batch(const ImageSet& data) {
+  if (is_text(data)) return std::max<int64_t>(1, 2048 / data.images.size(1));
+  const std::vector<int64_t> shape = data.shape();
+  return std::clamp<int64_t>(1000 * 1024 / (shape[1] * shape[2]), 16, 1000);
+}
+
+Score evaluate(nn::Sequential& model, const ImageSet& data, int64_t batch_size) {
+  NoGradGuard guard;
+  model->eval();
+  const int64_t count = data.count();
+  const Device device = model->parameters().at(0).device();
+  Tensor loss = zeros({}, TensorOptions(kDouble).device(optional<Device>(device)));
+  Tensor correct = zeros({}, TensorOptions(kLong).device(optional<Device>(device)));
+  for (int64_t at = 0; at < count; at += batch_size) {
+    const int64_t size = std::min(batch_size, count - at);
+    const Tensor labels = data.labels.narrow(0, at, size).to(device);
+    const Tensor output = model->forward(to_input(data.rows(at, size).to(device)));
+    loss.add_(cross_entropy_of(output, labels, Reduction::Sum).to(kDouble));
+    correct.add_(correct_in(output, labels).sum());
+  }
+  model->train();
+  const auto labels = static_cast<double>(data.labels.numel());
+  return {loss.item<double>() / labels, static_cast<double>(correct.item<int64_t>()) / labels};
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,30 @@
+// Loss and accuracy of a model on labelled images, or on windows of tokens [N, T] with the tokens that follow.
+#pragma once
+#include "tandem/cli/data/image_set.h"
+#include "tandem/nn/sequential.h"
+
+namespace tandem::cli {
+
+struct Score {
+  double loss = 0;      ///< mean cross entropy, nats per image or token
+  double accuracy = 0;  ///< 0 to 1
+};
+
+/// Converts images to model input: uint8 [N, H, W] or [N, C, H, W] → float32 [N, 1 or C, H, W] in 0 to 1;
+/// tokens [N, T] → int64.
+Tensor to_input(const Tensor& images);
+
+/// The cross entropy of scores [N, classes] for labels [N], or of [N, T, tokens] for [N, T], which may be of any integer
+/// type. Reduction::None: that of each row, for tokens their mean.
+Tensor cross_entropy_of(const Tensor& output, const Tensor& labels, Reduction reduction, double label_smoothing = 0);
+/// Which labels have the largest score: bool, as many as labels.
+Tensor correct_in(const Tensor& output, const Tensor& labels);
+
+/// Examples to evaluate at a time: 1000 images of up to 32 x 32 pixels, fewer of larger ones, or about 2048 tokens.
+int64_t evaluation_batch(const ImageSet& data);
+
+/// Evaluates on the model's device, in evaluation mode, in batches of `batch_size`, without recording
+/// gradients. Leaves the model in training mode.
+Score evaluate(nn::Sequential& model, const ImageSet& data, int64_t batch_size);
+
+}  // namespace tandem::cli

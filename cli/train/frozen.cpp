@@ -1,0 +1,82 @@
+#include "tandem/cli/train/frozen.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+
+#include "tandem/cli/device_list.h"
+#include "tandem/cli/options.h"
+#include "tandem/cli/text/text_config.h"
+#include "tandem/cli/train/models.h"
+#include "tandem/core/base/suggest.h"
+
+namespace tandem::cli {
+namespace {
+
+// "a.b.weight": "a.b.weight", "a.b", "a".
+std::vector<std::string> paths_of(const std::string& name) {
+  std::vector<std::string> out;
+  for (std::size_t end = name.size(); end != std::string::npos && end > 0; end = name.rfind('.', end - 1))
+    out.push_back(name.substr(0, end));
+  return out;
+}
+
+bool matches(const std::string& pattern, const std::string& name) {
+  const std::vector<std::string> paths = paths_of(name);
+  return std::any_of(paths.begin(), paths.end(),
+                     [&](const std::string& path) { return ::fnmatch(pattern.c_str(), path.c_str(), 0) == 0; });
+}
+
+// The three names of parameters and modules that differ least from `word`.
+std::string nearest_names(const std::string& word, const OrderedDict<std::string, Tensor>& parameters) {
+  std::vector<std::string> names;
+  for (const auto& item : parameters)
+    for (const std::string& path : paths_of(item.key()))
+      if (std::find(names.begin(), names.end(), path) == names.end()) names.push_back(path);
+  std::stable_sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
+    return edit_distance(word, a) < edit_distance(word, b);
+  });
+  std::string out;
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, names.size()); ++i) out += (i == 0 ? "" : ", ") + names[i];
+  return out;
+}
+
+}  // namespace
+
+void freeze(const std::string& model_name, const nn::Sequential& model, const std::string& patterns) {
+  if (patterns.empty()) return;
+  const auto parameters = network(model_name, model)->named_parameters();
+  const std::string last = parameters.keys().back(), head = last.substr(0, last.rfind('.') + 1);
+  for (const std::string& pattern : split_names(patterns)) {
+    if (pattern == kAllButHead && is_text_model(model_name))
+      throw UsageError(concat("--freeze ", pattern, ": the last layer of ", model_name,
+                              " is also its first, the embedding; name what is "
+                              "to be frozen, such as transformer.h.0"));
+    bool found = false;
+    for (const auto& item : parameters) {
+      const bool meant = pattern == kAllButHead ? !item.key().starts_with(head) : matches(pattern, item.key());
+      if (meant) item.value().set_requires_grad(false);
+      found = found || meant;
+    }
+    if (!found && pattern == kAllButHead)
+      throw UsageError(concat("--freeze ", pattern, ": ", model_name, " has only one layer"));
+    if (!found)
+      throw UsageError(concat("--freeze ", pattern, ": no parameter or layer of ", model_name,
+                              " has this name; the nearest are ", nearest_names(pattern, parameters)));
+  }
+  const bool some =
+      std::any_of(parameters.begin(), parameters.end(), [](const auto& item) { return item.value().requires_grad(); });
+  if (!some) throw UsageError(concat("--freeze ", patterns, ": no parameter of ", model_name, " is left to train"));
+}
+
+void train_unfrozen(nn::Module& model) {
+  model.train();
+  model.apply([](nn::Module& module) {
+    const auto own = module.parameters(/*recurse=*/false);
+    const bool frozen =
+        !own.empty() && std::none_of(own.begin(), own.end(), [](const Tensor& p) { return p.requires_grad(); });
+    if (frozen && !module.buffers(/*recurse=*/false).empty()) module.eval();
+  });
+}
+
+}  // namespace tandem::cli

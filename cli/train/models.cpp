@@ -1,0 +1,174 @@
+#include "tandem/cli/train/models.h"
+
+#include "tandem/autograd/ops.h"
+#include "tandem/cli/options.h"
+#include "tandem/cli/text/text_model.h"
+#include "tandem/cli/train/weight_files.h"
+#include "tandem/core/base/suggest.h"
+#include "tandem/models/lenet.h"
+#include "tandem/models/published.h"
+#include "tandem/nn/nn.h"
+
+namespace tandem::cli {
+namespace {
+
+models::LeNetOptions lenet_options(const ModelShape& s) {
+  return models::LeNetOptions(s.classes).channels(s.channels).height(s.height).width(s.width);
+}
+
+int64_t lenet_features(const ModelShape& s) try {
+  return models::lenet_features(lenet_options(s));
+} catch (const Error& error) {
+  throw UsageError(error.what());
+}
+
+nn::Sequential lenet(const ModelShape& s) {
+  lenet_features(s);
+  return models::lenet(lenet_options(s));
+}
+
+nn::Sequential mlp(const ModelShape& s) {
+  nn::Sequential model;
+  model->push_back("flatten", nn::Flatten());
+  model->push_back("fc1", nn::Linear(s.channels * s.height * s.width, 256));
+  model->push_back("relu", nn::ReLU());
+  model->push_back("fc2", nn::Linear(256, s.classes));
+  return model;
+}
+
+nn::Sequential linear(const ModelShape& s) {
+  nn::Sequential model;
+  model->push_back("flatten", nn::Flatten());
+  model->push_back("fc", nn::Linear(s.channels * s.height * s.width, s.classes));
+  return model;
+}
+
+// In floating point, so no size overflows; every realistic count is exact.
+double linear_count(double in, double out) { return in * out + out; }
+double pixels(const ModelShape& s) {
+  return static_cast<double>(s.channels) * static_cast<double>(s.height) * static_cast<double>(s.width);
+}
+
+double lenet_count(const ModelShape& s) {
+  return linear_count(static_cast<double>(s.channels) * 9, 20) + linear_count(20 * 25, 50) +
+         linear_count(static_cast<double>(lenet_features(s)), 128) + linear_count(128, static_cast<double>(s.classes));
+}
+
+double mlp_count(const ModelShape& s) {
+  return linear_count(pixels(s), 256) + linear_count(256, static_cast<double>(s.classes));
+}
+
+double softmax_count(const ModelShape& s) { return linear_count(pixels(s), static_cast<double>(s.classes)); }
+
+class NormalizeImpl : public nn::Cloneable<NormalizeImpl> {
+ public:
+  NormalizeImpl() { reset(); }
+  void reset() override {
+    mean = register_buffer("mean", tensor({0.485, 0.456, 0.406}, kFloat).view({1, 3, 1, 1}));
+    std = register_buffer("std", tensor({0.229, 0.224, 0.225}, kFloat).view({1, 3, 1, 1}));
+  }
+  Tensor forward(const Tensor& images) { return (images - mean) / std; }  // gray images become [N, 3, H, W]
+
+  Tensor mean, std;
+};
+TANDEM_MODULE(Normalize);
+
+const models::PublishedModel* published_of(const std::string& name) {
+  const models::PublishedModel* model = models::find_published(name);
+  return model != nullptr && model->input.size() == 3 ? model : nullptr;
+}
+
+nn::Sequential published(const models::PublishedModel& model, const ModelShape& s) {
+  const std::string name = model.name;
+  if (s.channels != 1 && s.channels != 3)
+    throw UsageError(concat(name, " takes gray images and images with 3 channels, not ", s.channels));
+  if (name.starts_with("vit") && (s.height != 224 || s.width != 224))
+    throw UsageError(concat(name, " takes images of 224 x 224, not ", s.height, " x ", s.width));
+  if (name.starts_with("vgg") && (s.height < 32 || s.width < 32))
+    throw UsageError(concat(name, " takes images of at least 32 x 32, not ", s.height, " x ", s.width));
+  nn::Sequential all;
+  all->push_back("normalize", Normalize());
+  all->push_back("net", model.make(s.classes));
+  return all;
+}
+
+const ModelInfo* own_model(const std::string& name) {
+  for (const ModelInfo& model : known_models())
+    if (name == model.name) return &model;
+  return nullptr;
+}
+
+[[noreturn]] void unknown(const std::string& name) {
+  if (is_text_model(name))
+    throw UsageError(concat("model ", name, " is for texts; tandem train and tandem generate take it"));
+  std::vector<std::string> names;
+  for (const ModelInfo& model : known_models()) names.emplace_back(model.name);
+  for (const models::PublishedModel& model : models::published_models())
+    if (published_of(model.name) != nullptr) names.emplace_back(model.name);
+  names.emplace_back("gpt2");
+  std::string all;
+  for (const std::string& known : names) all += (all.empty() ? "" : ", ") + known;
+  throw UsageError("unknown model " + name + did_you_mean(name, names) + " (known: " + all + ")");
+}
+
+}  // namespace
+
+const std::vector<ModelInfo>& known_models() {
+  static const std::vector<ModelInfo> models{
+      {"lenet", "two convolutions and two linear layers, average pooling", lenet, lenet_count},
+      {"mlp", "one hidden layer of 256", mlp, mlp_count},
+      {"linear", "softmax regression", linear, softmax_count},
+  };
+  return models;
+}
+
+bool is_published(const std::string& name) { return published_of(name) != nullptr; }
+
+nn::Sequential make_model(const std::string& name, const ModelShape& shape) {
+  if (const ModelInfo* own = own_model(name)) return own->make(shape);
+  if (const auto* model = published_of(name)) return published(*model, shape);
+  unknown(name);
+}
+
+double model_parameters(const std::string& name, const ModelShape& shape) {
+  if (const ModelInfo* own = own_model(name)) return own->parameters(shape);
+  if (const auto* model = published_of(name)) return model->parameters(shape.classes);
+  unknown(name);
+}
+
+nn::Sequential make_model_for(const std::string& name, const ModelShape& shape, const serialize::InputArchive& stored) {
+  const double have = value_count(stored.tensors());
+  const double need = model_parameters(name, shape);
+  // Published models also have buffers.
+  check(is_published(name) ? need <= have : need == have, "the stored parameters do not fit model ", name, " for ",
+        shape.classes, " classes and images of ", shape.channels, " x ", shape.height, " x ", shape.width, ": got ",
+        have, " values, expected ", need);
+  return make_model(name, shape);
+}
+
+std::shared_ptr<nn::Module> network(const std::string& name, const nn::Sequential& model) {
+  return is_published(name) || is_text_model(name) ? model->named_children()["net"] : model.ptr();
+}
+
+void start_from(const std::string& name, const nn::Sequential& model, const OrderedDict<std::string, Tensor>& weights) {
+  const auto net = network(name, model);
+  const auto own = net->state_dict();
+  std::size_t left = own.size();
+  OrderedDict<std::string, Tensor> state("Tensor");
+  for (const auto& item : own) {
+    const Tensor* stored = weights.find(item.key());
+    const bool in_head = left-- <= 2;
+    const bool other_classes = in_head && stored != nullptr && stored->sizes() != item.value().sizes();
+    if (stored != nullptr) state.insert(item.key(), other_classes ? item.value() : *stored);
+  }
+  for (const auto& item : weights)
+    if (!own.contains(item.key())) state.insert(item.key(), item.value());  // listed in the error
+  net->load_state_dict(state);
+}
+
+OrderedDict<std::string, Tensor> exported(const std::string& name, const nn::Sequential& model) {
+  if (is_text_model(name)) return exported_text(model);
+  return network(name, model)->state_dict();
+}
+
+}  // namespace tandem::cli

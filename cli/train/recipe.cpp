@@ -1,0 +1,220 @@
+#include "tandem/cli/train/recipe.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/cli/draw/terminal.h"
+#include "tandem/cli/json.h"
+#include "tandem/cli/options.h"
+#include "tandem/cli/train/models.h"
+#include "tandem/core/base/suggest.h"
+#include "tandem/nn/init.h"
+#include "tandem/nn/module.h"
+#include "tandem/nn/optim/optim.h"
+
+namespace tandem::cli {
+namespace {
+
+// The only list of a recipe's entries: calls f(name, recipe's value, option's value) for each.
+template <class R, class O, class F>
+void each_entry(R& r, O& o, F&& f) {
+  f("optimizer", r.optimizer, o.optimizer);
+  f("schedule", r.schedule, o.schedule);
+  f("init", r.init, o.init);
+  f("augment", r.augment, o.augment);
+  f("batch-size", r.batch_size, o.batch_size);
+  f("lr", r.lr, o.lr);
+  f("momentum", r.momentum, o.momentum);
+  f("weight-decay", r.weight_decay, o.weight_decay);
+  f("label-smoothing", r.label_smoothing, o.label_smoothing);
+  f("accumulate", r.accumulate, o.accumulate);
+  f("clip", r.clip, o.clip);
+  f("ema", r.ema, o.ema);
+  f("freeze", r.freeze, o.freeze);
+  f("patience", r.patience, o.patience);
+  f("keep", r.keep, o.keep);
+  f("warmup", r.warmup, o.warmup);
+  f("decay", r.decay, o.decay);
+  f("precision", r.precision, o.precision);
+}
+
+Recipe named(const std::string& name) {
+  if (name.empty() || name == "source") return {};
+  if (name == "best")
+    return {.optimizer = "adamw",
+            .schedule = "cosine",
+            .init = "default",
+            .batch_size = 64,
+            .lr = 0.003,
+            .weight_decay = 0.05,
+            .label_smoothing = 0.05};
+  if (name == "images")
+    return {.optimizer = "sgd",
+            .schedule = "cosine",
+            .init = "default",
+            .augment = "crop",
+            .batch_size = 128,
+            .lr = 0.1,
+            .momentum = 0.9,
+            .weight_decay = 5e-4};
+  if (name == "text")
+    return {.optimizer = "adamw",
+            .schedule = "cosine",
+            .init = "default",
+            .batch_size = 32,
+            .lr = 0.001,
+            .weight_decay = 0.1,
+            .clip = 1,
+            .warmup = 0.05,
+            .decay = "matrices"};
+  throw UsageError(concat("--recipe ", name, ": unknown", did_you_mean(name, {"source", "best", "images", "text"}),
+                          " (known: source, best, images, text)"));
+}
+
+void one_of(const char* option, const std::string& value, const std::vector<std::string>& known) {
+  for (const std::string& k : known)
+    if (value == k) return;
+  std::string all = known[0];
+  for (std::size_t i = 1; i < known.size(); ++i) all += (i + 1 == known.size() ? " or " : ", ") + known[i];
+  fail("--", option, " ", value, ": expected ", all, did_you_mean(value, known));
+}
+
+}  // namespace
+
+void check_recipe(const Recipe& r) {
+  one_of("optimizer", r.optimizer, {"sgd", "adamw"});
+  one_of("schedule", r.schedule, {"constant", "cosine"});
+  one_of("init", r.init, {"normal", "default"});
+  one_of("augment", r.augment, {"none", "flip", "crop", "resized-crop", "randaugment"});
+  one_of("keep", r.keep, {"last", "best", "all"});
+  one_of("decay", r.decay, {"all", "matrices"});
+  one_of("precision", r.precision, {"fp32", "bf16", "fp16"});
+  check(r.batch_size >= 1 && r.batch_size <= 1'000'000'000, "--batch-size ", r.batch_size,
+        ": expected 1 to 1000000000");
+  check(r.lr > 0 && r.lr <= 1e6, "--lr ", r.lr, ": expected a number above 0, at most 1000000");
+  check(r.momentum >= 0 && r.momentum < 1, "--momentum ", r.momentum, ": expected a number from 0 to below 1");
+  check(r.momentum == 0 || r.optimizer == "sgd", "--momentum ", r.momentum, ": only valid with --optimizer sgd");
+  check(r.weight_decay >= 0 && r.weight_decay <= 1e6, "--weight-decay ", r.weight_decay, ": expected 0 or more");
+  check(r.label_smoothing >= 0 && r.label_smoothing < 1, "--label-smoothing ", r.label_smoothing,
+        ": expected a number from 0 to below 1");
+  check(r.accumulate >= 1 && r.accumulate <= kMostAccumulated, "--accumulate ", r.accumulate, ": expected 1 to ",
+        kMostAccumulated);
+  check(r.clip >= 0 && r.clip <= 1e9, "--clip ", r.clip, ": expected 0 or more");
+  check(r.ema >= 0 && r.ema < 1, "--ema ", r.ema, ": expected a number from 0 to below 1");
+  check(r.patience >= 0 && r.patience <= kMostEpochs, "--patience ", r.patience, ": expected 0 or more");
+  check(r.warmup >= 0 && r.warmup < 1, "--warmup ", r.warmup, ": expected a share of all steps, from 0 to below 1");
+}
+
+Recipe make_recipe(const RecipeOptions& options) {
+  Recipe r = named(options.name);
+  each_entry(r, options, [](const char*, auto& value, const auto& option) { value = option.value_or(value); });
+  try {
+    check_recipe(r);
+  } catch (const Error& error) {
+    throw UsageError(error.what());
+  }
+  return r;
+}
+
+Recipe make_recipe_for(const std::string& model, bool image_files, bool weights, RecipeOptions options) {
+  if (options.name.empty() && is_published(model)) {
+    options.name = "images";
+    if (weights && !options.lr) options.lr = 0.01;  // keeps what the weights have learned
+  }
+  if (options.name == "images" && image_files && !options.augment) options.augment = "resized-crop";
+  return make_recipe(options);
+}
+
+void check_same(const RecipeOptions& options, const Recipe& recipe) {
+  each_entry(recipe, options, [](const char* name, const auto& value, const auto& option) {
+    if (!option.has_value() || *option == value) return;
+    std::string was = concat(value);
+    if (was.empty()) was = "none";
+    throw UsageError(concat("--", name, " ", *option, ": the resumed run was started with ", was, "; leave it out"));
+  });
+}
+
+void write_recipe(Json& json, const Recipe& recipe) {
+  const RecipeOptions none;
+  each_entry(recipe, none, [&](std::string name, const auto& value, const auto&) {
+    std::replace(name.begin(), name.end(), '-', '_');
+    json[name] = value;
+  });
+}
+
+Recipe recipe_from_json(const Json& json) {
+  Recipe r;
+  const RecipeOptions none;
+  each_entry(r, none, [&]<class T>(std::string name, T& value, const auto&) {
+    std::replace(name.begin(), name.end(), '-', '_');
+    value = get_entry<T>(json, name.c_str());
+  });
+  check_recipe(r);
+  return r;
+}
+
+std::string describe(const Recipe& r) {
+  std::string text = concat(r.optimizer, ", batch ", r.batch_size, ", learning rate ", r.lr);
+  if (r.schedule != "constant") text += ", " + r.schedule;
+  if (r.warmup != 0) text += concat(", warm-up ", r.warmup);
+  if (r.momentum != 0) text += concat(", momentum ", r.momentum);
+  if (r.weight_decay != 0)
+    text += concat(", weight decay ", r.weight_decay, r.decay == "matrices" ? " of matrices" : "");
+  if (r.label_smoothing != 0) text += concat(", label smoothing ", r.label_smoothing);
+  if (r.augment != "none") text += ", augmentation " + r.augment;
+  if (r.accumulate > 1) text += concat(", ", r.accumulate, " batches per step");
+  if (r.clip > 0) text += concat(", gradient norm at most ", r.clip);
+  if (r.ema > 0) text += concat(", moving average ", r.ema);
+  if (r.precision != "fp32") text += ", precision " + r.precision;
+  if (!r.freeze.empty()) text += concat(", frozen ", r.freeze);
+  if (r.patience > 0) text += ", patience " + counted(r.patience, "epoch", "epochs");
+  if (r.keep != "last") text += ", keeps " + r.keep;
+  return text;
+}
+
+void initialise(nn::Module& model, const Recipe& recipe) {
+  if (recipe.init == "default") return;
+  NoGradGuard guard;
+  for (auto& parameter : model.named_parameters()) {
+    if (parameter.key().ends_with("weight"))
+      nn::init::normal_(parameter.value(), 0, 0.01);
+    else
+      nn::init::zeros_(parameter.value());
+  }
+}
+
+namespace {
+
+// One group of all parameters, or a second one of those that do not decay.
+template <class Options>
+std::vector<optim::OptimizerParamGroup> groups_of(const Recipe& r, const std::vector<Tensor>& parameters,
+                                                  Options options) {
+  if (r.decay == "all") return {optim::OptimizerParamGroup(parameters, options.clone())};
+  std::vector<Tensor> matrices, others;
+  for (const Tensor& p : parameters) (p.dim() >= 2 ? matrices : others).push_back(p);
+  std::vector<optim::OptimizerParamGroup> out;
+  if (!matrices.empty()) out.emplace_back(matrices, options.clone());
+  if (!others.empty()) out.emplace_back(others, options.weight_decay(0).clone());
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<optim::Optimizer> make_optimizer(const Recipe& r, const std::vector<Tensor>& parameters) {
+  if (r.optimizer == "adamw")
+    return std::make_unique<optim::AdamW>(
+        groups_of(r, parameters, optim::AdamWOptions(r.lr).weight_decay(r.weight_decay)));
+  const auto options = optim::SGDOptions(r.lr).momentum(r.momentum).weight_decay(r.weight_decay);
+  return std::make_unique<optim::SGD>(groups_of(r, parameters, options), options);
+}
+
+double learning_rate(const Recipe& r, int64_t step, int64_t steps) {
+  const double warm = r.warmup * static_cast<double>(steps);
+  if (static_cast<double>(step + 1) < warm) return r.lr * static_cast<double>(step + 1) / warm;
+  if (r.schedule == "constant") return r.lr;
+  const double part = (static_cast<double>(step) - warm) / (static_cast<double>(steps) - warm);
+  return r.lr * (1 + std::cos(std::numbers::pi * part)) / 2;
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,63 @@
+// How a model is trained: the options that determine the result, apart from model, data and seed.
+#pragma once
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "tandem/cli/train/recipe_options.h"
+#include "tandem/core/tensor.h"
+
+namespace tandem::nn {
+class Module;
+}
+namespace tandem::optim {
+class Optimizer;
+}
+
+namespace tandem::cli {
+
+using Json = nlohmann::ordered_json;
+
+struct Recipe {
+  std::string optimizer = "sgd";      ///< or adamw
+  std::string schedule = "constant";  ///< or cosine: from lr to 0 over all steps
+  std::string init = "normal";        ///< weights N(0, 0.01²), biases 0; or default: the layers' initialisation
+  std::string augment = "none";       ///< see augmentation.h
+  int64_t batch_size = 256;
+  double lr = 0.2;  ///< for the mean loss; equals the published 0.2 / batch for a summed loss
+  double momentum = 0, weight_decay = 0;
+  double label_smoothing = 0;  ///< of the training loss, from 0 to below 1
+  int64_t accumulate = 1;      ///< batches whose gradients are added before a step
+  double clip = 0;             ///< largest norm of all gradients together; 0: any
+  double ema = 0;              ///< decay of the moving average of the model, which is evaluated; 0: none
+  std::string freeze;          ///< what does not train: see frozen.h
+  int64_t patience = 0;        ///< epochs without a better test accuracy after which a run ends; 0: any number
+  std::string keep = "last";   ///< the model of a run: that of its last or its best epoch; or all: a file for each
+  double warmup = 0;           ///< share of all steps in which the learning rate rises to lr, before the schedule
+  std::string decay = "all";   ///< what weight_decay applies to; or matrices: parameters with at least two dimensions
+  std::string precision = "fp32";  ///< of forward passes; or bf16, fp16: see precision.h
+};
+
+/// The named recipe, overridden by the options that are set. Throws UsageError.
+Recipe make_recipe(const RecipeOptions& options);
+/// The same, without a name the usual recipe for the model: of a published one images, with a lower learning rate if it
+/// starts from `weights`, and with crops of any size if the data are image files.
+Recipe make_recipe_for(const std::string& model, bool image_files, bool weights, RecipeOptions options);
+/// Throws UsageError if an option that was given contradicts the recipe.
+void check_same(const RecipeOptions& options, const Recipe& recipe);
+/// Throws Error on invalid values.
+void check_recipe(const Recipe& recipe);
+
+void write_recipe(Json& json, const Recipe& recipe);
+Recipe recipe_from_json(const Json& json);
+/// "sgd, batch 256, learning rate 0.2"
+std::string describe(const Recipe& recipe);
+
+/// Initialises the parameters as recipe.init says, from the default generator.
+void initialise(nn::Module& model, const Recipe& recipe);
+std::unique_ptr<optim::Optimizer> make_optimizer(const Recipe& recipe, const std::vector<Tensor>& parameters);
+/// The learning rate at step `step` of `steps`.
+double learning_rate(const Recipe& recipe, int64_t step, int64_t steps);
+
+}  // namespace tandem::cli

@@ -1,0 +1,261 @@
+// The state of a run other than tensors is stored as JSON in the checkpoint's metadata.
+#include "tandem/cli/train/run_folder.h"
+
+#include <charconv>
+#include <filesystem>
+
+#include "tandem/cli/data/find_data.h"
+#include "tandem/cli/draw/curve_svg.h"
+#include "tandem/cli/draw/terminal.h"
+#include "tandem/cli/json.h"
+#include "tandem/cli/options.h"
+#include "tandem/cli/train/early_stopping.h"
+#include "tandem/core/base/atomic_file.h"
+#include "tandem/datasets/sources.h"
+#include "tandem/nn/optim/optim.h"
+
+namespace tandem::cli {
+namespace {
+
+namespace fs = std::filesystem;
+// The format number changes whenever the entries change.
+constexpr const char* kFormatName = "tandem-run-";
+constexpr int64_t kFormat = 5;
+
+Json to_json(const Progress& p) {
+  return {{"epoch", p.epoch},
+          {"batch", p.batch},
+          {"images", p.images},
+          {"loss_sum", p.loss_sum},
+          {"correct", p.correct},
+          {"seconds", p.seconds},
+          {"random_seed", p.random_seed},
+          {"random_offset", p.random_offset},
+          {"loss_scale", p.loss_scale},
+          {"loss_scale_steps", p.loss_scale_steps},
+          {"history", p.history}};
+}
+
+Progress progress_from_json(const Json& json) {
+  Progress p{.epoch = get_entry<int64_t>(json, "epoch"),
+             .batch = get_entry<int64_t>(json, "batch"),
+             .images = get_entry<int64_t>(json, "images"),
+             .loss_sum = get_entry<double>(json, "loss_sum"),
+             .correct = get_entry<int64_t>(json, "correct"),
+             .seconds = get_entry<double>(json, "seconds"),
+             .random_seed = get_entry<uint64_t>(json, "random_seed"),
+             .random_offset = get_entry<uint64_t>(json, "random_offset"),
+             .loss_scale = get_entry<double>(json, "loss_scale"),
+             .loss_scale_steps = get_entry<int64_t>(json, "loss_scale_steps"),
+             .history = get_entry<std::vector<Json>>(json, "history")};
+  check(p.epoch >= 0 && p.batch >= 0 && p.images >= 0, "negative progress");
+  check(p.correct >= 0 && p.seconds >= 0, "negative progress");
+  check(p.loss_scale > 0 && p.loss_scale <= 0x1p127 && p.loss_scale_steps >= 0 &&
+            p.loss_scale_steps < amp::GradScalerOptions().growth_interval(),
+        "invalid \"loss_scale\"");
+  check(p.epoch <= kMostEpochs, "invalid \"epoch\" ", p.epoch);
+  for (const Json& line : p.history) {
+    check(line.is_object(), "an entry of \"history\" is not an object");
+    for (const char* figure : {"train_loss", "train_accuracy", "test_loss", "test_accuracy"})
+      get_entry<double>(line, figure);
+  }
+  return p;
+}
+
+void check_format(const std::string& tag) {
+  const std::string name = kFormatName;
+  int64_t number = 0;
+  const char* end = tag.data() + tag.size();
+  const bool known = tag.starts_with(name) && std::from_chars(tag.data() + name.size(), end, number).ptr == end;
+  check(known && number > 0, "unknown format ", tag);
+  check(number == kFormat, "written by ", number < kFormat ? "an older" : "a newer", " version of tandem (format ",
+        number, ", this one reads ", kFormat, "); ",
+        number < kFormat ? "continue with that version, or start a new run" : "update tandem");
+}
+
+// The path as shown in errors, shortened if it is very long.
+std::string shown(const std::string& path) {
+  return path.size() <= 120 ? path : path.substr(0, 60) + "..." + path.substr(path.size() - 30);
+}
+
+}  // namespace
+
+Json to_json(const RunConfig& c) {
+  Json json{{"model", c.model},     {"data", c.data},       {"data_folder", c.data_folder},
+            {"input", c.input},     {"classes", c.classes}, {"class_count", c.class_count},
+            {"epochs", c.epochs},   {"seed", c.seed},       {"data_sum", c.data_sum},
+            {"devices", c.devices}, {"root", c.root},       {"shards", c.shards}};
+  write_recipe(json, c.recipe);
+  if (c.text) json["text"] = to_json(*c.text);
+  if (c.skip_broken) json["skip_broken"] = true;
+  return json;
+}
+
+RunConfig config_from_json(const Json& json) {
+  RunConfig c{.model = get_entry<std::string>(json, "model"),
+              .data = get_entry<std::string>(json, "data"),
+              .data_folder = get_entry<std::string>(json, "data_folder"),
+              .input = get_entry<std::vector<int64_t>>(json, "input"),
+              .classes = get_entry<std::vector<std::string>>(json, "classes"),
+              .class_count = get_entry<int64_t>(json, "class_count"),
+              .epochs = get_entry<int64_t>(json, "epochs"),
+              .recipe = recipe_from_json(json),
+              .seed = get_entry<uint64_t>(json, "seed"),
+              .data_sum = get_entry<std::string>(json, "data_sum"),
+              .devices = get_entry<std::vector<std::string>>(json, "devices"),
+              .root = get_entry<std::string>(json, "root"),
+              .shards = get_entry<int64_t>(json, "shards")};
+  c.skip_broken = json.contains("skip_broken");
+  check(!c.skip_broken || json["skip_broken"] == true, "invalid \"skip_broken\"");
+  check(!c.devices.empty() && c.devices.size() <= 128, "invalid \"devices\"");
+  check(c.shards >= 0 && c.shards <= kMostShards, "invalid \"shards\" ", c.shards);
+  if (json.contains("text")) {
+    c.text = text_config_from_json(json["text"]);
+    check(is_text_model(c.model), "model ", c.model, " is not for texts");
+  }
+  check(c.input.size() == (c.text ? 0 : 3), "\"input\" must be channels, height, width");
+  for (int64_t size : c.input) check(size >= 1 && size <= 65536, "invalid \"input\" size ", size);
+  check(c.class_count >= 1 && (c.text || c.class_count <= 1 << 20), "invalid \"class_count\" ", c.class_count);
+  check(c.epochs >= 0 && c.epochs <= kMostEpochs, "invalid \"epochs\" ", c.epochs);
+  return c;
+}
+
+std::string place_of(const Progress& p) {
+  return counted(p.epoch, "epoch", "epochs") + " and " + counted(p.batch, "batch", "batches");
+}
+
+std::string data_label(const RunConfig& c) {
+  const fs::path path(c.data);
+  return is_data_name(c.data) ? c.data : (c.text ? path.stem() : path.filename()).string();
+}
+
+std::string checkpoint_path(const std::string& folder) {
+  return (fs::path(folder) / "checkpoint.safetensors").string();
+}
+
+void save_checkpoint(const std::string& folder, const RunConfig& config, const Progress& progress,
+                     const nn::Sequential& model, const optim::Optimizer& optimizer, const Kept& kept) {
+  serialize::OutputArchive all, parameters, state;
+  model->save(parameters);
+  optimizer.save(state);
+  all.write("format", concat(kFormatName, kFormat));
+  all.write("config", json_text(to_json(config)));
+  all.write("progress", json_text(to_json(progress)));
+  all.write("model", parameters);
+  all.write("optimizer", state);
+  if (kept.average != nullptr) {
+    serialize::OutputArchive average;
+    kept.average->save(average);
+    all.write("average", average);
+  }
+  if (kept.best != nullptr)
+    for (const auto& item : *kept.best) all.write("best." + item.key(), item.value());
+  all.save_to(checkpoint_path(folder));
+}
+
+void check_checkpoint(const std::string& folder) {
+  const std::string path = checkpoint_path(folder);
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (error && status.type() != fs::file_type::not_found) fail(shown(folder), ": ", error.message());
+  check(fs::exists(status), shown(folder), " does not contain a run: ", shown(path), " is missing");
+  check(fs::is_regular_file(status), shown(path), ": not a regular file");
+}
+
+Checkpoint load_checkpoint(const std::string& folder) {
+  check_checkpoint(folder);
+  const std::string path = checkpoint_path(folder);
+  serialize::InputArchive all;
+  all.load_from(path);
+  try {
+    const auto entry = [&all](const char* key) {
+      check(all.contains(key), "missing entry \"", key, "\": not the checkpoint of a run");
+      std::string text;
+      all.read(key, text);
+      return text;
+    };
+    check_format(entry("format"));
+    Checkpoint out{config_from_json(parse_json(entry("config"))),
+                   progress_from_json(parse_json(entry("progress"))),
+                   {},
+                   {},
+                   {},
+                   {}};
+    all.read("model", out.model);
+    all.read("optimizer", out.optimizer);
+    all.read("average", out.average);
+    all.read("best", out.best);
+    return out;
+  } catch (const std::exception& error) {
+    fail(path, ": ", error.what());
+  }
+}
+
+serialize::InputArchive& Checkpoint::result() {
+  if (!best.keys().empty()) return best;
+  return average.keys().empty() ? model : average;
+}
+
+void check_run_folder(const std::string& wanted) {
+  const fs::path base(wanted);
+  std::error_code error;
+  if (fs::exists(fs::status(checkpoint_path(wanted), error)))
+    throw UsageError(concat("--out ", wanted, ": already contains a run; continue it with --resume ", wanted,
+                            ", or choose another folder"));
+  for (const char* file : {"config.json", "metrics.jsonl", "curve.svg", "model.safetensors", "epochs", "tokenizer.json",
+                           "vocab.json", "merges.txt"})
+    if (fs::exists(fs::symlink_status(base / file, error)))
+      throw UsageError(concat("--out ", wanted, ": contains ", file,
+                              " but no run to continue with --resume; choose another folder"));
+  const fs::file_status status = fs::status(base, error);
+  if (error && status.type() != fs::file_type::not_found)
+    throw UsageError(concat("--out ", shown(wanted), ": ", error.message()));
+  if (fs::exists(status) && !fs::is_directory(status)) throw UsageError(concat("--out ", wanted, ": is not a folder"));
+}
+
+std::string make_run_folder(const std::string& wanted, const std::string& name) {
+  std::error_code error;
+  if (!wanted.empty()) {
+    fs::create_directories(wanted, error);
+    if (error) throw UsageError(concat("--out ", shown(wanted), ": ", error.message()));
+    return wanted;
+  }
+  fs::create_directories("runs", error);
+  for (int number = 1;; ++number) {  // processes that start simultaneously get different folders
+    const std::string folder = concat("runs/", name, "-", number);
+    const bool made = !error && fs::create_directory(folder, error);
+    if (error) throw UsageError(concat(shown(folder), ": ", error.message(), "; name a folder with --out"));
+    if (made) return folder;
+  }
+}
+
+std::string epoch_path(const std::string& folder, int64_t epoch) {
+  const fs::path base = fs::path(folder) / "epochs";
+  std::error_code error;
+  fs::create_directory(base, error);
+  check(!error, shown(base.string()), ": ", error.message());
+  return (base / concat(epoch, ".safetensors")).string();
+}
+
+void write_run_files(const std::string& folder, const RunConfig& config, const Progress& progress) {
+  const fs::path base(folder);
+  Json described = to_json(config);
+  if (config.text) add_transformers_entries(described, *config.text);
+  write_file_atomically((base / "config.json").string(), json_text(described, 2) + "\n");
+  std::string lines;
+  Curves curves{.title = config.model + " on " + data_label(config),
+                .note = concat(describe(config.recipe), ", seed ", config.seed,
+                               out_of_patience(config, progress.history) ? ", stopped early" : ""),
+                .of_text = config.text.has_value()};
+  for (const Json& line : progress.history) {
+    lines += json_text(line) + "\n";
+    curves.train_loss.push_back(get_entry<double>(line, "train_loss"));
+    curves.train_accuracy.push_back(get_entry<double>(line, "train_accuracy"));
+    curves.test_loss.push_back(get_entry<double>(line, "test_loss"));
+    curves.test_accuracy.push_back(get_entry<double>(line, "test_accuracy"));
+  }
+  write_file_atomically((base / "metrics.jsonl").string(), lines);
+  write_curve_svg((base / "curve.svg").string(), curves);
+}
+
+}  // namespace tandem::cli

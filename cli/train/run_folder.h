@@ -1,0 +1,99 @@
+// The folder of a run: config.json, metrics.jsonl, curve.svg, checkpoint.safetensors, model.safetensors; with --keep
+// all epochs/N.safetensors, the model after each epoch; for a text also its tokenizer, which is written before all
+// others and never changes.
+//
+// The checkpoint is one file that is written atomically and holds the complete state: parameters, optimizer, with
+// --ema the average, with --keep best the model after the best epoch and, in its metadata, the configuration, the
+// position in the epoch, the random state and the metrics so far. The other files are regenerated from it, so they
+// agree with it however a run ended.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tandem/cli/text/text_config.h"
+#include "tandem/cli/train/recipe.h"
+#include "tandem/nn/files/archive.h"
+#include "tandem/nn/moving_average.h"
+#include "tandem/nn/sequential.h"
+
+namespace tandem::cli {
+
+/// The part of a request that determines the result of a run, and the description of its images. A run on a text has no
+/// images: `input` and `classes` are empty, and `class_count` is the number of tokens.
+struct RunConfig {
+  std::string model, data, data_folder;  ///< data: a known name, or the absolute path of a folder or a text
+  std::vector<int64_t> input;            ///< channels, height, width
+  std::vector<std::string> classes;
+  int64_t class_count = 0, epochs = 0;
+  Recipe recipe;
+  uint64_t seed = 0;
+  std::string data_sum;                ///< fingerprint of all images and labels: the data may move between sessions
+  std::vector<std::string> devices{};  ///< of the last session; the next one may use others
+  std::string root{};
+  int64_t shards = 0;
+  std::optional<TextConfig> text{};
+  bool skip_broken = false;  ///< image files that cannot be read are left out
+};
+Json to_json(const RunConfig& config);
+/// Throws Error on missing, mistyped or invalid entries.
+RunConfig config_from_json(const Json& json);
+
+/// The position of a run, between two steps.
+struct Progress {
+  int64_t epoch = 0;    ///< completed epochs
+  int64_t batch = 0;    ///< completed batches of the current epoch
+  int64_t images = 0;   ///< images, or windows of tokens, in those batches
+  double loss_sum = 0;  ///< summed loss over those images; for windows, of the mean loss of each
+  int64_t correct = 0;  ///< images or tokens
+  double seconds = 0;   ///< training time in this epoch
+  uint64_t random_seed = 0, random_offset = 0;
+  double loss_scale = 65536;     ///< of the next step of a run in fp16
+  int64_t loss_scale_steps = 0;  ///< since its last change
+  std::vector<Json> history;     ///< lines of metrics.jsonl
+};
+
+/// "3 epochs and 1 batch"
+std::string place_of(const Progress& progress);
+
+struct Checkpoint {
+  RunConfig config;
+  Progress progress;
+  serialize::InputArchive model, optimizer;  ///< empty in a run that has not started
+  serialize::InputArchive average, best;     ///< empty if the run does not keep them
+  /// The model that the run has trained: the best, the average, or the model.
+  serialize::InputArchive& result();
+};
+
+/// What a run may keep beside its model.
+struct Kept {
+  const nn::ExponentialMovingAverage* average = nullptr;
+  const OrderedDict<std::string, Tensor>* best = nullptr;  ///< state dict after the best epoch
+};
+
+/// The data's name for display: the known name, the last component of the folder, or the text's name without its ending.
+std::string data_label(const RunConfig& config);
+
+std::string checkpoint_path(const std::string& folder);
+/// Atomic. Throws Error.
+void save_checkpoint(const std::string& folder, const RunConfig& config, const Progress& progress,
+                     const nn::Sequential& model, const optim::Optimizer& optimizer, const Kept& kept);
+/// Throws Error if the folder has no checkpoint file.
+void check_checkpoint(const std::string& folder);
+/// Throws Error, which names the file, if the checkpoint is missing or broken.
+Checkpoint load_checkpoint(const std::string& folder);
+
+/// Throws UsageError if the folder contains a run, or any file that a run would overwrite.
+void check_run_folder(const std::string& wanted);
+/// Creates the folder for a new run: `wanted`, or a new numbered one under runs/. Throws UsageError on
+/// failure.
+std::string make_run_folder(const std::string& wanted, const std::string& name);
+
+/// "FOLDER/epochs/3.safetensors"; creates its folder.
+std::string epoch_path(const std::string& folder, int64_t epoch);
+
+/// Writes config.json, metrics.jsonl and curve.svg for a checkpoint, each atomically.
+void write_run_files(const std::string& folder, const RunConfig& config, const Progress& progress);
+
+}  // namespace tandem::cli

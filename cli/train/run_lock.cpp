@@ -1,0 +1,77 @@
+// Only the holder unlinks the file; a process that acquires the lock checks that its file still has that
+// name.
+#include "tandem/cli/train/run_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "tandem/cli/options.h"
+#include "tandem/core/base/atomic_file.h"
+
+namespace tandem::cli {
+namespace {
+
+bool is_file_of(int fd, const std::string& path) {
+  struct stat here {
+  }, there{};
+  return ::fstat(fd, &here) == 0 && ::stat(path.c_str(), &there) == 0 && here.st_ino == there.st_ino &&
+         here.st_dev == there.st_dev;
+}
+
+std::string holder(int fd) {
+  char text[32] = {};
+  const ssize_t got = ::pread(fd, text, sizeof text - 1, 0);
+  const std::string digits(text, got > 0 ? static_cast<std::size_t>(got) : 0);
+  const bool number = !digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos;
+  return number ? "process " + digits : "another process";
+}
+
+}  // namespace
+
+RunLock::RunLock(const std::string& folder) : path_((std::filesystem::path(folder) / ".lock").string()) {
+  for (;;) {
+    fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    if (fd_ < 0) throw UsageError(concat(folder, ": cannot be written: ", std::strerror(errno)));
+    int result = 0;
+    while ((result = ::flock(fd_, LOCK_EX | LOCK_NB)) != 0 && errno == EINTR) {
+    }
+    if (result != 0 && errno == EWOULDBLOCK) {
+      const std::string who = holder(fd_);
+      ::close(fd_);
+      throw UsageError(concat(folder, ": ", who, " is training in this folder"));
+    }
+    if (result != 0 || is_file_of(fd_, path_)) break;
+    ::close(fd_);  // its holder has just removed it
+  }
+  const std::string me = std::to_string(::getpid());
+  if (::ftruncate(fd_, 0) == 0) [[maybe_unused]]
+    const ssize_t written = ::pwrite(fd_, me.data(), me.size(), 0);  // used only for the error message
+}
+
+RunLock::~RunLock() {
+  ::unlink(path_.c_str());
+  ::close(fd_);
+}
+
+void remove_leftovers(const std::string& folder) {
+  for (const char* file : {"checkpoint.safetensors", "model.safetensors", "config.json", "metrics.jsonl", "curve.svg"})
+    remove_leftovers_of((std::filesystem::path(folder) / file).string());
+  std::error_code error;
+  std::set<std::string> epochs;  // ".3.safetensors.12-0.tmp" is left of 3.safetensors
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(folder) / "epochs", error)) {
+    const std::string name = entry.path().filename().string();
+    if (const auto end = name.find(".safetensors."); name.starts_with('.') && end != std::string::npos)
+      epochs.insert(name.substr(1, end - 1) + ".safetensors");
+  }
+  for (const std::string& file : epochs)
+    remove_leftovers_of((std::filesystem::path(folder) / "epochs" / file).string());
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,58 @@
+#include "tandem/cli/train/step_exchange.h"
+
+#include "tandem/autograd/ops.h"
+
+namespace tandem::cli {
+namespace {
+
+enum Entry { kStop, kSave, kImages, kCorrect, kPieces, kFirst };  // then a loss and a weight for each piece
+
+}  // namespace
+
+StepExchange::StepExchange(const Team& team, int64_t most_pieces)
+    : team_(team),
+      most_pieces_(most_pieces),
+      own_(zeros({1, kFirst + 2 * most_pieces}, kDouble)),
+      all_(zeros({team.size(), kFirst + 2 * most_pieces}, kDouble)) {}
+
+void StepExchange::start(const StepReport& own) {
+  const auto pieces = static_cast<int64_t>(own.losses.size());
+  check(pieces <= most_pieces_ && own.weights.size() == own.losses.size(), "StepExchange: ", pieces,
+        " pieces, expected at most ", most_pieces_);
+  double* entry = own_.data_ptr<double>();
+  entry[kStop] = own.wish.stop;
+  entry[kSave] = own.wish.save ? 1 : 0;
+  entry[kImages] = static_cast<double>(own.images);
+  entry[kCorrect] = static_cast<double>(own.correct);
+  entry[kPieces] = static_cast<double>(pieces);
+  for (std::size_t i = 0; i < own.losses.size(); ++i) {
+    entry[kFirst + 2 * i] = own.losses[i];
+    entry[kFirst + 2 * i + 1] = own.weights[i];
+  }
+  work_ = team_.group()->all_gather(all_, own_);
+}
+
+std::vector<StepReport> StepExchange::finish() {
+  work_->wait();
+  work_.reset();
+  std::vector<StepReport> out;
+  for (int r = 0; r < team_.size(); ++r) {
+    const double* entry = all_.data_ptr<double>() + r * all_.size(1);
+    const double pieces = entry[kPieces];
+    check(pieces >= 0 && pieces <= static_cast<double>(most_pieces_), "StepExchange: rank ", r, " sent ", pieces,
+          " pieces, expected at most ", most_pieces_);
+    StepReport report{{static_cast<int>(entry[kStop]), entry[kSave] != 0},
+                      static_cast<int64_t>(entry[kImages]),
+                      static_cast<int64_t>(entry[kCorrect]),
+                      {},
+                      {}};
+    for (int64_t i = 0; i < static_cast<int64_t>(pieces); ++i) {
+      report.losses.push_back(entry[kFirst + 2 * i]);
+      report.weights.push_back(entry[kFirst + 2 * i + 1]);
+    }
+    out.push_back(std::move(report));
+  }
+  return out;
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,39 @@
+// What the processes of a team tell each other after each step. The exchange runs during the next step, so it costs no
+// time but ends one step late.
+#pragma once
+#include <vector>
+
+#include "tandem/cli/train/team.h"
+
+namespace tandem::cli {
+
+/// What a process wants to happen after a step; all of them do it after the same one.
+struct Wish {
+  int stop = 0;  ///< signal that asks to stop; 0: none
+  bool save = false;
+};
+
+struct StepReport {
+  Wish wish;
+  int64_t images = 0, correct = 0;
+  std::vector<double> losses, weights;  ///< of the process's pieces, in order
+};
+
+class StepExchange {
+ public:
+  /// `most_pieces`: the most that a process has in a step.
+  StepExchange(const Team& team, int64_t most_pieces);
+  bool pending() const { return work_ != nullptr; }
+  /// Starts to send the report. Every process calls this.
+  void start(const StepReport& own);
+  /// The reports of the last start(), by rank. Waits for them.
+  std::vector<StepReport> finish();
+
+ private:
+  Team team_;
+  int64_t most_pieces_;
+  Tensor own_, all_;  // [1, entries], [size, entries]
+  distributed::WorkPtr work_;
+};
+
+}  // namespace tandem::cli

@@ -1,0 +1,311 @@
+// On one device, a step is captured if the device supports it; on several, a ParameterServer runs it. In both
+// cases the optimizer works on the model's own parameters, so a checkpoint fits any set of devices.
+#include "tandem/cli/train/stepper.h"
+
+#include <algorithm>
+
+#include "tandem/autograd/ops.h"
+#include "tandem/cli/train/augmentation.h"
+#include "tandem/cli/train/precision.h"
+#include "tandem/nn/captured_step.h"
+#include "tandem/nn/files/archive.h"
+#include "tandem/parallel/parameter_server.h"
+
+namespace tandem::cli {
+
+Stepper::Stepper(nn::Sequential model, const Recipe& recipe, Device root)
+    : model_(std::move(model)), recipe_(recipe), scaler_(amp::GradScalerOptions().enabled(recipe.precision == "fp16")) {
+  model_->to(root);
+  std::vector<Tensor> trained;
+  for (const Tensor& p : model_->parameters())
+    if (p.requires_grad()) trained.push_back(p);
+  optimizer_ = make_optimizer(recipe, trained);
+  if (recipe.ema > 0) average_.emplace(model_, recipe.ema);
+  const TensorOptions here{root};
+  loss_sum_ = full({}, 0.0, here.dtype(kDouble));
+  correct_ = full({}, 0, here.dtype(kLong));
+}
+
+void Stepper::step(const std::vector<Tensor>& batch, const GroupPlace& place) {
+  add_batch(batch, place);
+  if (place.last && average_) average_->update();
+}
+
+std::unique_ptr<nn::ExponentialMovingAverage::Use> Stepper::with_average() {
+  return average_ ? std::make_unique<nn::ExponentialMovingAverage::Use>(*average_) : nullptr;
+}
+
+Tensor Stepper::loss_of(const Tensor& output, const Tensor& labels) const {
+  return cross_entropy_of(output, labels, Reduction::Mean, recipe_.label_smoothing);
+}
+
+// In the order of the parameters, whatever the devices.
+void Stepper::clip_gradients() {
+  if (recipe_.clip == 0) return;
+  NoGradGuard no_grad;
+  std::vector<Tensor> gradients, norms;
+  for (const Tensor& p : optimizer_->parameters())
+    if (p.grad().defined()) gradients.push_back(p.grad().detach());
+  for (const Tensor& g : gradients) norms.push_back(g.norm(2).to(kDouble));
+  const Tensor scale = (recipe_.clip / (stack(norms).norm(2) + 1e-6)).clamp_max(1).to(kFloat);
+  for (Tensor& g : gradients) g.mul_(scale);
+}
+
+void Stepper::finish_step(const std::function<void()>& take) {
+  if (scaler_.is_enabled()) scaler_.unscale_(*optimizer_);
+  clip_gradients();
+  scaler_.step(*optimizer_, take);
+  scaler_.update();
+}
+
+void Stepper::set_lr(double lr) {
+  for (auto& group : optimizer_->param_groups()) group.options().set_lr(lr);
+}
+
+void Stepper::start(double loss_sum, int64_t correct) {
+  loss_sum_.fill_(loss_sum);
+  correct_.fill_(correct);
+}
+
+namespace {
+
+Tensor count_correct(const Tensor& output, const Tensor& labels) { return correct_in(output, labels).sum(); }
+
+class OneDevice final : public Stepper {
+ public:
+  OneDevice(const nn::Sequential& model, const Recipe& recipe, Device device)
+      : Stepper(model, recipe, device),
+        step_([this](const Tensor& images, const Tensor& labels) { train_on(images, labels, {}); }, {optimizer_.get()},
+              cuda::CapturedStepOptions().say_changes(false)) {
+    step_.watch(*model_);
+  }
+  Score evaluate(const ImageSet& data) override {
+    const auto mixed = in_precision(recipe_, loss_sum_.device());
+    return cli::evaluate(model_, data, evaluation_batch(data));
+  }
+
+ private:
+  // A captured step replaces the gradients, so it cannot add to those of other batches; nor can it decide what to do about
+  // gradients that are not finite.
+  void add_batch(const std::vector<Tensor>& batch, const GroupPlace& place) override {
+    const Device root = loss_sum_.device();
+    const Tensor images = batch[0].to(root), labels = batch[1].to(root);
+    if (recipe_.accumulate == 1 && !scaler_.is_enabled())
+      step_(images, labels);
+    else
+      train_on(images, labels, place);
+  }
+
+  // On a GPU the whole step is captured, so nothing here may read a value back to the host.
+  void train_on(const Tensor& images, const Tensor& labels, const GroupPlace& place) {
+    if (place.first) optimizer_->zero_grad();
+    Tensor output, loss;
+    {
+      const auto mixed = in_precision(recipe_, images.device());
+      output = model_->forward(augmented(recipe_, images));
+      loss = loss_of(output, labels);
+    }
+    scaler_.scale(place.alone() ? loss : loss * place.share).backward();
+    if (place.last) finish_step([this] { optimizer_->step(); });
+    NoGradGuard guard;
+    loss_sum_.add_(loss.detach().to(kDouble).mul_(labels.size(0)));
+    correct_.add_(count_correct(output, labels));
+  }
+  cuda::CapturedStep step_;
+};
+
+class ByServer final : public Stepper {
+ public:
+  ByServer(const nn::Sequential& model, const Recipe& recipe, const Placement& placement, Timed timed)
+      : Stepper(model, recipe, placement.root),
+        team_(placement.team),
+        server_(model_, placement.devices,
+                {.root = placement.root,
+                 .shards = placement.shards,
+                 .not_finite = parallel::NotFinite::kIgnore,  // diverging runs continue and show it, as on one device
+                 .group = placement.team.group_for(placement.root),
+                 .synchronize_timings = timed == Timed::kDevices}) {
+    for (const Device& device : server_.devices()) counted_.push_back(full({}, 0, TensorOptions(device).dtype(kLong)));
+    if (!team_.several()) return;
+    const auto devices = static_cast<int64_t>(placement.devices.size());
+    exchange_.emplace(team_, placement.shards > 0 ? placement.shards / team_.size() + 1 : devices);
+  }
+
+  void add_batch(const std::vector<Tensor>& batch, const GroupPlace& place) override {
+    const parallel::StepResult result = backward(batch, place);
+    if (exchange_) return report(result, batch[1].size(0), place);
+    NoGradGuard guard;
+    const auto images =
+        static_cast<double>(batch[1].size(0)) / (place.share * scale_);  // the losses have been multiplied
+    for (std::size_t i = 0; i < result.losses.size(); ++i)  // in the order of the pieces, whatever the devices
+      loss_sum_.add_(result.losses[i].to(server_.root()).to(kDouble).mul_(result.weights[i] * images));
+  }
+
+  // Losses are added in the order of the pieces of the whole batch, so the sum does not depend on the processes.
+  Wish agree(const Wish& own) override {
+    if (!exchange_) return own;
+    const Wish heard = take_reports();
+    report_.wish = own;
+    exchange_->start(report_);
+    pending_ = report_.images * team_.size();
+    return heard;
+  }
+  void settle() override { take_reports(); }
+  int64_t images_pending() const override { return pending_; }
+
+  // One row per image, summed on the root. Each forward pass has the same images on any number of devices and processes,
+  // because the bits of a row may depend on how many rows there are. Processes take turns.
+  Score evaluate(const ImageSet& data) override {
+    const int64_t count = data.count(), most = evaluation_batch(data);
+    const Tensor sums = zeros({(count + most - 1) / most, 2}, kDouble);
+    std::vector<int64_t> whole;  // batches that wait until there is one for each device
+    for (int64_t k = team_.rank(); k < sums.size(0); k += team_.size()) {
+      if (most * (k + 1) <= count) whole.push_back(k);
+      if (whole.size() == server_.devices().size()) {
+        evaluate_together(data, whole, most, sums);
+        whole.clear();
+      } else if (most * (k + 1) > count) {
+        sums[k].copy_(evaluate_one(data, most * k, count - most * k));
+      }
+    }
+    for (const int64_t k : whole) sums[k].copy_(evaluate_one(data, most * k, most));
+    team_.sum(sums);
+    double loss = 0, correct = 0;
+    for (int64_t k = 0; k < sums.size(0); ++k) {
+      loss += sums.data_ptr<double>()[2 * k];
+      correct += sums.data_ptr<double>()[2 * k + 1];
+    }
+    return {loss / static_cast<double>(count), correct / static_cast<double>(count)};
+  }
+
+  void set_steps(int64_t steps) override {
+    OrderedDict<std::string, std::string> entries{"Entry"};
+    entries.insert("steps", std::to_string(steps));
+    serialize::InputArchive archive(OrderedDict<std::string, Tensor>("Tensor"), std::move(entries));
+    server_.load(archive);
+  }
+  const parallel::ServerTimings* timings() const override { return &server_.timings(); }
+  void reset_timings() override { server_.reset_timings(); }
+
+  double loss_sum() const override { return exchange_ ? team_loss_ : Stepper::loss_sum(); }
+  int64_t correct() const override {
+    if (exchange_) return team_correct_;
+    int64_t sum = Stepper::correct();
+    for (const Tensor& part : counted_) sum += part.item<int64_t>();
+    return sum;
+  }
+  void start(double loss_sum, int64_t correct) override {
+    Stepper::start(loss_sum, correct);
+    team_loss_ = loss_sum;
+    team_correct_ = correct;
+    for (const Tensor& part : counted_) Tensor(part).zero_();
+  }
+
+ private:
+  // One row per image: its loss, and whether its label has the largest score.
+  Tensor scores(nn::SequentialImpl& net, const Tensor& images, const Tensor& labels) const {
+    const auto mixed = in_precision(recipe_, images.device());
+    const Tensor output = net.forward(to_input(images));
+    const Tensor losses = cross_entropy_of(output, labels, Reduction::None);
+    const Tensor correct = correct_in(output, labels).to(kDouble);
+    return stack({losses.to(kDouble), correct.dim() == 2 ? correct.mean(1) : correct}, 1);
+  }
+
+  // Each device evaluates one of the batches.
+  void evaluate_together(const ImageSet& data, const std::vector<int64_t>& batches, int64_t size, const Tensor& sums) {
+    std::vector<Tensor> images, labels;
+    for (const int64_t k : batches) {
+      images.push_back(data.rows(k * size, size));
+      labels.push_back(data.labels.narrow(0, k * size, size));
+    }
+    const Tensor rows = server_.evaluate(
+        {cat(images), cat(labels)},
+        [this](nn::SequentialImpl& net, const parallel::Tensors& piece) { return scores(net, piece[0], piece[1]); });
+    for (std::size_t i = 0; i < batches.size(); ++i)
+      sums[batches[i]].copy_(rows.narrow(0, static_cast<int64_t>(i) * size, size).sum(0));
+  }
+
+  Tensor evaluate_one(const ImageSet& data, int64_t at, int64_t size) {
+    const NoGradGuard no_grad;
+    model_->eval();
+    const Tensor rows =
+        scores(*model_, data.rows(at, size).to(server_.root()), data.labels.narrow(0, at, size).to(server_.root()));
+    model_->train();
+    return rows.sum(0);
+  }
+
+  // Forward and backward; after the last batch of a group also the optimizer's step, in one pass with the sum of the
+  // gradients if nothing comes between them.
+  parallel::StepResult backward(const std::vector<Tensor>& batch, const GroupPlace& place) {
+    scale_ = scaler_.get_scale();
+    const auto loss = [this, &place](nn::SequentialImpl& net, const Tensor& images, const Tensor& labels) {
+      const auto mixed = in_precision(recipe_, images.device());
+      const Tensor output = net.forward(augmented(recipe_, images));
+      count(output.detach(), labels);
+      const Tensor mean = loss_of(output, labels);
+      return scaler_.scale(place.alone() ? mean : mean * place.share);
+    };
+    if (place.alone() && recipe_.clip == 0 && !scaler_.is_enabled())
+      return server_.step(*optimizer_, batch[0], batch[1], loss);
+    std::optional<parallel::ServerCore::NoSync> more;
+    if (!place.last) more.emplace(server_);
+    parallel::StepResult result = server_.backward(batch, loss);
+    if (!place.last) return result;
+    const DeviceGuard guard(server_.root());
+    finish_step([this] { server_.update(*optimizer_); });
+    return result;
+  }
+
+  // Runs on the device's thread, the only one that accesses its counter.
+  void count(const Tensor& output, const Tensor& labels) {
+    NoGradGuard guard;
+    const auto& devices = server_.devices();
+    const auto place = std::find(devices.begin(), devices.end(), labels.device()) - devices.begin();
+    counted_[static_cast<std::size_t>(place)].add_(count_correct(output, labels));
+  }
+
+  // Keeps the figures of a step for agree().
+  void report(const parallel::StepResult& result, int64_t images, const GroupPlace& place) {
+    report_ = {.wish = {}, .images = images, .correct = 0, .losses = {}, .weights = result.weights};
+    for (const Tensor& loss : result.losses) report_.losses.push_back(loss.item<double>() / (place.share * scale_));
+    for (const Tensor& part : counted_) {
+      report_.correct += part.item<int64_t>();
+      Tensor(part).zero_();
+    }
+  }
+
+  Wish take_reports() {
+    Wish heard;
+    if (!exchange_ || !exchange_->pending()) return heard;
+    const std::vector<StepReport> reports = exchange_->finish();
+    int64_t images = 0;
+    for (const StepReport& r : reports) images += r.images;
+    for (const StepReport& r : reports) {
+      heard = {std::max(heard.stop, r.wish.stop), heard.save || r.wish.save};
+      team_correct_ += r.correct;
+      for (std::size_t i = 0; i < r.losses.size(); ++i)
+        team_loss_ += r.losses[i] * (r.weights[i] * static_cast<double>(images));
+    }
+    pending_ = 0;
+    return heard;
+  }
+
+  const Team team_;
+  parallel::ParameterServer<nn::SequentialImpl> server_;
+  std::vector<Tensor> counted_;           // correct predictions, by device
+  std::optional<StepExchange> exchange_;  // with the other processes
+  StepReport report_;                     // of the last step
+  double scale_ = 1;                      // of the losses of the last step
+  double team_loss_ = 0;
+  int64_t team_correct_ = 0, pending_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Stepper> make_stepper(const nn::Sequential& model, const Recipe& recipe, const Placement& placement,
+                                      Timed timed) {
+  if (!placement.by_server() && timed == Timed::kNo) return std::make_unique<OneDevice>(model, recipe, placement.root);
+  return std::make_unique<ByServer>(model, recipe, placement, timed);
+}
+
+}  // namespace tandem::cli

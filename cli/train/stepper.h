@@ -1,0 +1,77 @@
+// The tool's training step, on one device or with a parameter server on several, and its running sums.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "tandem/cli/device_list.h"
+#include "tandem/cli/train/accumulation.h"
+#include "tandem/cli/train/evaluate.h"
+#include "tandem/cli/train/recipe.h"
+#include "tandem/cli/train/step_exchange.h"
+#include "tandem/nn/moving_average.h"
+#include "tandem/nn/optim/grad_scaler.h"
+#include "tandem/nn/optim/optimizer.h"
+#include "tandem/parallel/server_core.h"
+
+namespace tandem::cli {
+
+class Stepper {
+ public:
+  virtual ~Stepper() = default;
+
+  /// Adds the gradients of {images, labels}: this process's part of the batch. After the last batch of a group, changes the
+  /// parameters, and updates the average.
+  void step(const std::vector<Tensor>& batch, const GroupPlace& place = {});
+  /// Evaluates in evaluation mode, on all devices of all processes, which call this together.
+  virtual Score evaluate(const ImageSet& data) = 0;
+  /// The moving average of the model; null without --ema.
+  nn::ExponentialMovingAverage* average() { return average_ ? &*average_ : nullptr; }
+  /// While the result is alive, the model has the averages, if there are any.
+  [[nodiscard]] std::unique_ptr<nn::ExponentialMovingAverage::Use> with_average();
+  /// Sets the number of steps already taken, on which the pieces' random numbers depend.
+  virtual void set_steps(int64_t) {}
+  /// To be called after each step. Returns what some process has wished, after the step before if there are several.
+  virtual Wish agree(const Wish& own) { return own; }
+  /// Completes the sums, on all processes.
+  virtual void settle() {}
+  /// Images whose losses are not yet part of the sums.
+  virtual int64_t images_pending() const { return 0; }
+  /// Time per phase of a step; null if it is not measured.
+  virtual const parallel::ServerTimings* timings() const { return nullptr; }
+  virtual void reset_timings() {}
+
+  /// Scales the losses of a run in fp16; disabled otherwise.
+  amp::GradScaler& scaler() { return scaler_; }
+  void set_lr(double lr);
+  optim::Optimizer& optimizer() { return *optimizer_; }
+  /// Sums since the last start(), of all processes. Reading them synchronises with the devices.
+  virtual double loss_sum() const { return loss_sum_.item<double>(); }
+  virtual int64_t correct() const { return correct_.item<int64_t>(); }
+  virtual void start(double loss_sum, int64_t correct);
+
+ protected:
+  Stepper(nn::Sequential model, const Recipe& recipe, Device root);
+  virtual void add_batch(const std::vector<Tensor>& batch, const GroupPlace& place) = 0;
+  /// The mean loss of some images.
+  Tensor loss_of(const Tensor& output, const Tensor& labels) const;
+  /// Scales the gradients until the norm of all of them together is at most recipe.clip, without waiting for the device.
+  void clip_gradients();
+  /// Clips the gradients of a group and calls `take`, the optimizer's step, unless a loss was scaled too far.
+  void finish_step(const std::function<void()>& take);
+  nn::Sequential model_;
+  Recipe recipe_;
+  std::unique_ptr<optim::Optimizer> optimizer_;  // of the parameters that train
+  amp::GradScaler scaler_;
+  std::optional<nn::ExponentialMovingAverage> average_;
+  Tensor loss_sum_, correct_;  // on the root, never reallocated, so sums stay bitwise reproducible
+};
+
+enum class Timed { kNo, kHost, kDevices };  ///< kDevices waits for the devices after each phase
+
+/// A stepper for a model, in which some parameters may be frozen and which it moves to the root. With timing, it uses a server even on one device.
+std::unique_ptr<Stepper> make_stepper(const nn::Sequential& model, const Recipe& recipe, const Placement& placement,
+                                      Timed timed = Timed::kNo);
+
+}  // namespace tandem::cli

@@ -1,0 +1,313 @@
+// The order of an epoch is a function of (seed, epoch), so two numbers, epoch and batch, locate a run's
+// position.
+#include "tandem/cli/train/trainer.h"
+
+#include <filesystem>
+
+#include "tandem/cli/options.h"
+#include "tandem/cli/text/text_data.h"
+#include "tandem/cli/text/text_model.h"
+#include "tandem/cli/text/text_report.h"
+#include "tandem/cli/train/early_stopping.h"
+#include "tandem/cli/train/frozen.h"
+#include "tandem/cli/train/weight_files.h"
+#include "tandem/core/base/clock.h"
+#include "tandem/core/profile/profile.h"
+#include "tandem/nn/files/safetensors.h"
+
+namespace tandem::cli {
+
+namespace {
+
+ModelShape shape_of(const RunConfig& c) { return {c.input[0], c.input[1], c.input[2], c.class_count}; }
+
+[[noreturn]] void broken(const Error& error) {
+  throw UsageError(concat("--resume: broken checkpoint: ", error.what()));
+}
+
+OrderedDict<std::string, Tensor> copy_of(const nn::Module& model) {
+  OrderedDict<std::string, Tensor> out("Tensor");
+  for (const auto& item : model.state_dict()) out.insert(item.key(), item.value().to(Device(kCPU, 0)).clone());
+  return out;
+}
+
+nn::Sequential model_of(const Checkpoint& checkpoint) {
+  const RunConfig& c = checkpoint.config;
+  const bool fresh = checkpoint.model.keys().empty();
+  if (fresh) return c.text ? make_text_model(*c.text) : make_model(c.model, shape_of(c));
+  try {
+    if (c.text) return make_text_model_for(*c.text, checkpoint.model);
+    return make_model_for(c.model, shape_of(c), checkpoint.model);
+  } catch (const Error& error) {
+    broken(error);
+  }
+}
+
+}  // namespace
+
+Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, ImageSetPair data, const Terminal& terminal)
+    : options_(options),
+      checkpoint_(std::move(checkpoint)),
+      data_(std::move(data)),
+      terminal_(terminal),
+      bar_(options.placement.team.leads() ? terminal : Terminal()),
+      model_(model_of(checkpoint_)) {
+  initialise(*model_, checkpoint_.config.recipe);
+  if (!options_.weights.empty()) load_weights();
+  freeze(checkpoint_.config.model, model_, checkpoint_.config.recipe.freeze);
+  stepper_ = make_stepper(model_, checkpoint_.config.recipe, options_.placement);
+  const Device root = options_.placement.root;
+  if (root.is_cuda() && data_.train.images.is_cpu()) side_.emplace(root);
+  if (!checkpoint_.model.keys().empty()) restore();
+  stepper_->start(checkpoint_.progress.loss_sum, checkpoint_.progress.correct);
+}
+
+void Trainer::load_weights() try {
+  if (checkpoint_.config.text) {
+    gpt2_in(model_)->load_state_dict(
+        read_text_weights(options_.weights, checkpoint_.config.text->model.n_head(), options_.key).state);
+    return;
+  }
+  start_from(checkpoint_.config.model, model_, read_state(options_.weights, options_.key));
+} catch (const Error& error) {
+  throw UsageError(concat("--weights ", options_.weights, ": ", error.what()));
+}
+
+void Trainer::restore() try {
+  const Recipe& recipe = checkpoint_.config.recipe;
+  const int64_t batch = checkpoint_.progress.batch;
+  check(batch <= batches(), "batch ", batch, " of ", batches());
+  check(batch % recipe.accumulate == 0 || batch == batches(), "batch ", batch, " is within a step of ",
+        recipe.accumulate, " batches");
+  if (recipe.keep == "best" && !checkpoint_.progress.history.empty()) {
+    model_->load(checkpoint_.best);
+    best_ = copy_of(*model_);
+  }
+  model_->load(checkpoint_.model);
+  optim::Optimizer& optimizer = stepper_->optimizer();
+  std::vector<std::unique_ptr<optim::OptimizerOptions>> own;
+  for (const auto& group : optimizer.param_groups()) own.push_back(group.options().clone());
+  optimizer.load(checkpoint_.optimizer);
+  // Only the recipe counts: unlike it, the optimizer's copy of its values in the file has not been validated.
+  for (std::size_t i = 0; i < own.size(); ++i) optimizer.param_groups()[i].set_options(std::move(own[i]));
+  if (stepper_->average() != nullptr) stepper_->average()->load(checkpoint_.average);
+  stepper_->set_steps(checkpoint_.progress.epoch * batches() + batch);
+  amp::GradScalerState scaling = stepper_->scaler().state_dict();
+  scaling.scale = checkpoint_.progress.loss_scale;
+  scaling.growth_tracker = checkpoint_.progress.loss_scale_steps;
+  stepper_->scaler().load_state_dict(scaling);
+  default_generator().set_current_seed(checkpoint_.progress.random_seed);
+  default_generator().set_offset(checkpoint_.progress.random_offset);
+} catch (const Error& error) {
+  broken(error);
+}
+
+int64_t Trainer::batches() const {
+  const RunConfig& c = checkpoint_.config;
+  if (c.text) return batches_of_epoch(data_.train, c.recipe.batch_size, *c.text);
+  return (data_.train.count() + c.recipe.batch_size - 1) / c.recipe.batch_size;
+}
+
+int64_t Trainer::images() const {
+  return std::min(data_.train.count(), batches() * checkpoint_.config.recipe.batch_size);
+}
+
+bool Trainer::run(const std::string& folder) {
+  options_.folder = folder;
+  saved_ = place_of(checkpoint_.progress);
+  save();
+  write_files();
+  const Progress& p = checkpoint_.progress;
+  while (p.epoch < checkpoint_.config.epochs && !out_of_patience(checkpoint_.config, p.history)) {
+    if (!epoch()) {
+      save();
+      bar_.clear();
+      return false;
+    }
+    end_epoch();
+  }
+  return true;
+}
+
+// Returns false if a signal ended it.
+bool Trainer::epoch() {
+  const profiler::Record span("epoch", "train");
+  Progress& p = checkpoint_.progress;
+  const RunConfig& c = checkpoint_.config;
+  Batches loader(c.text ? ImageSet{windows_of_epoch(data_.train, c.seed, p.epoch)} : data_.train, c.recipe,
+                 {.batch_size = c.recipe.batch_size,
+                  .shuffle = true,
+                  .workers = options_.workers,
+                  .seed = c.seed,
+                  .epoch = p.epoch,
+                  .first_batch = p.batch,
+                  .pin_memory = side_.has_value(),
+                  .part = options_.placement.team.part(options_.placement.shards)},
+                 side_);
+  double begun = seconds_now();
+  train_unfrozen(*model_);
+  const int64_t batches = this->batches(), steps = steps_in(c.recipe, batches);
+  Wish wish;
+  for (std::vector<Tensor> batch = next(loader); p.batch < batches && !batch.empty(); batch = next(loader)) {
+    const profiler::Record step_span("step", "train");
+    const GroupPlace place = place_in_group(c.recipe, p.batch, images());
+    stepper_->set_lr(learning_rate(c.recipe, p.epoch * steps + p.batch / c.recipe.accumulate, c.epochs * steps));
+    if (observer_ != nullptr) guarded([&] { observer_->before_step(p, batch, *stepper_); });
+    stepper_->step(batch, place);
+    p.images += std::min(c.recipe.batch_size, images() - p.batch * c.recipe.batch_size);
+    ++p.batch;
+    const Wish heard = stepper_->agree({stop_signal, leads() && seconds_now() - saved_at_ >= options_.save_every});
+    wish = {std::max(wish.stop, heard.stop), wish.save || heard.save};
+    show(batches, begun);
+    if (observer_ != nullptr) guarded([&] { observer_->after_step(p, *stepper_); });
+    if (!place.last || (wish.stop == 0 && !wish.save)) continue;  // gradients are not part of a checkpoint
+    p.seconds += seconds_now() - begun;
+    if (wish.stop != 0) {
+      stop_signal = wish.stop;
+      return false;
+    }
+    save();
+    wish = {};
+    begun = seconds_now();
+  }
+  collect();
+  p.seconds += seconds_now() - begun;
+  return true;
+}
+
+void Trainer::show(int64_t batches, double begun) {
+  Progress& p = checkpoint_.progress;
+  if (!bar_.due() || p.images <= stepper_->images_pending()) return;
+  p.loss_sum = stepper_->loss_sum();
+  p.correct = stepper_->correct();
+  const RunConfig& c = checkpoint_.config;
+  const double seconds = p.seconds + seconds_now() - begun, images = static_cast<double>(p.images);
+  const auto counted = static_cast<double>(p.images - stepper_->images_pending());
+  const double rate = images / std::max(seconds, 1e-9);
+  const double left = static_cast<double>((c.epochs - p.epoch) * this->images()) - images;
+  bar_.draw(
+      {.title = concat("epoch ", p.epoch + 1, "/", c.epochs),
+       .fraction = static_cast<double>(p.batch) / static_cast<double>(batches),
+       .fields = c.text ? text_fields(p.loss_sum / counted, rate * static_cast<double>(labels_per_image()), left / rate)
+                        : training_fields({.loss = p.loss_sum / counted,
+                                           .accuracy = static_cast<double>(p.correct) / counted,
+                                           .images_per_second = rate,
+                                           .seconds_left = left / rate})});
+}
+
+void Trainer::collect() {
+  stepper_->settle();
+  checkpoint_.progress.loss_sum = stepper_->loss_sum();
+  checkpoint_.progress.correct = stepper_->correct();
+  const amp::GradScalerState scaling = stepper_->scaler().state_dict();
+  checkpoint_.progress.loss_scale = scaling.scale;
+  checkpoint_.progress.loss_scale_steps = scaling.growth_tracker;
+}
+
+// A file of images may have become unreadable since the run has started.
+std::vector<Tensor> Trainer::next(Batches& loader) const try {
+  return loader.next();
+} catch (const std::exception& error) {
+  if (data_.train.files == nullptr) throw;
+  fail(error.what(), "; the checkpoint of ", saved_, " is intact: continue with tandem train --resume ",
+       options_.folder);
+}
+
+// The line of metrics.jsonl for the epoch that has ended.
+Json Trainer::figures(const Score& test) const {
+  const Progress& p = checkpoint_.progress;
+  const double images = static_cast<double>(p.images);
+  return {{"epoch", p.epoch + 1},
+          {"train_loss", p.loss_sum / images},
+          {"train_accuracy", static_cast<double>(p.correct) / (images * static_cast<double>(labels_per_image()))},
+          {"test_loss", test.loss},
+          {"test_accuracy", test.accuracy},
+          {"seconds", p.seconds},
+          {"images_per_second", images / std::max(p.seconds, 1e-9)},
+          {"device", names_of(options_.placement.devices)},
+          {"processes", options_.placement.team.size()}};
+}
+
+// Called while the model has the values that have been evaluated.
+void Trainer::keep(const Score& test) {
+  Progress& p = checkpoint_.progress;
+  const RunConfig& c = checkpoint_.config;
+  p.history.push_back(figures(test));
+  if (c.recipe.keep == "best" && best_epoch(p.history, better_for(c)) == p.epoch + 1) best_ = copy_of(*model_);
+  if (c.recipe.keep == "all" && leads())
+    guarded([&] { serialize::save_safetensors(epoch_path(options_.folder, p.epoch + 1), exported(c.model, model_)); });
+}
+
+void Trainer::end_epoch() {
+  const profiler::Record span("end of epoch", "train");
+  Progress& p = checkpoint_.progress;
+  Score test;
+  {
+    const auto averaged = stepper_->with_average();
+    test = stepper_->evaluate(data_.test);
+    keep(test);
+  }
+  Json& said = p.history.back();
+  const bool stops = out_of_patience(checkpoint_.config, p.history);
+  if (stops) said["stopped_early"] = reason_to_stop(checkpoint_.config, p.history);
+  std::string line =
+      concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs, "  train loss ",
+             fixed(get_entry<double>(said, "train_loss"), 4), "  accuracy ",
+             fixed(get_entry<double>(said, "train_accuracy"), 4), "   test loss ", fixed(test.loss, 4), "  accuracy ",
+             fixed(test.accuracy, 4), "   ", fixed(p.seconds, 2), " s  ",
+             with_commas(static_cast<long long>(get_entry<double>(said, "images_per_second"))), " images/s");
+  if (checkpoint_.config.text)
+    line = concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs, complete_text_epoch(said, labels_per_image()));
+  if (observer_ != nullptr) guarded([&] { observer_->after_epoch(p, model_); });
+  if (leads()) bar_.print(line);
+  if (leads() && stops) bar_.print(reason_to_stop(checkpoint_.config, p.history));
+  std::fflush(stdout);
+  ++p.epoch;
+  p.batch = p.images = p.correct = 0;
+  p.loss_sum = p.seconds = 0;
+  stepper_->start(0, 0);
+  save();
+  write_files();
+}
+
+void Trainer::take_result() {
+  if (best_)
+    model_->load_state_dict(*best_);
+  else if (stepper_->average() != nullptr && stepper_->average()->updates() > 0)
+    model_->load_state_dict(stepper_->average()->state_dict());
+}
+
+void Trainer::write_files() {
+  if (!leads()) return;
+  guarded([&] { write_run_files(options_.folder, checkpoint_.config, checkpoint_.progress); });
+}
+
+// On a write error (e.g. a full disk), the message says which checkpoint remains.
+template <class F>
+void Trainer::guarded(F&& write) {
+  try {
+    write();
+  } catch (const Error& error) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(checkpoint_path(options_.folder), ignored)) throw;
+    fail(error.what(), "; the checkpoint of ", saved_, " is intact: continue with tandem train --resume ",
+         options_.folder);
+  }
+}
+
+void Trainer::save() {
+  const profiler::Record span("save checkpoint", "train");
+  collect();
+  Progress& p = checkpoint_.progress;
+  p.random_seed = default_generator().current_seed();
+  p.random_offset = default_generator().offset();
+  if (leads())
+    guarded([&] {
+      save_checkpoint(options_.folder, checkpoint_.config, p, model_, stepper_->optimizer(),
+                      {stepper_->average(), best_ ? &*best_ : nullptr});
+    });
+  saved_ = place_of(p);
+  saved_at_ = seconds_now();
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,81 @@
+// Trains one run, on one device or several and in one process or several: steps, metrics, checkpoints. It can stop
+// after any step without losing work. Of several processes only the first writes and prints.
+#pragma once
+#include <csignal>
+
+#include "tandem/cli/draw/progress.h"
+#include "tandem/cli/train/batches.h"
+#include "tandem/cli/train/models.h"
+#include "tandem/cli/train/run_folder.h"
+#include "tandem/cli/train/stepper.h"
+#include "tandem/cli/train/training_observer.h"
+
+namespace tandem::cli {
+
+struct TrainerOptions {
+  Placement placement;
+  int workers = 0;
+  double save_every = 60;  ///< seconds
+  std::string weights{};   ///< weights that a new run starts from: a file, or for texts also a folder
+  std::string key{};       ///< of the state dict in a .pt file with more
+  std::string folder{};    ///< set by run()
+};
+
+/// The signal that requested a stop, or 0. Set by the handlers of install_handlers.
+extern volatile std::sig_atomic_t stop_signal;
+
+class Trainer {
+ public:
+  /// Continues from checkpoint.progress with the checkpoint's parameters, or starts a new run if it has none.
+  /// `data` is on the root, or on the host if it is too large for the root.
+  Trainer(const TrainerOptions& options, Checkpoint checkpoint, ImageSetPair data, const Terminal& terminal);
+  /// Trains until the last epoch, until recipe.patience has ended or until stop_signal, in an existing folder. Returns true
+  /// when the run is complete. Every process calls it and returns after the same step; the folder is that of the first.
+  bool run(const std::string& folder);
+  /// Whom run() tells of each step and epoch; it must outlive the run.
+  void observe(TrainingObserver* observer) { observer_ = observer; }
+  const RunConfig& config() const { return checkpoint_.config; }
+  const Progress& progress() const { return checkpoint_.progress; }
+  /// The batches of an epoch.
+  int64_t batches() const;
+  nn::Sequential& model() { return model_; }
+  /// Gives the model the values that count as the run's result: of the best epoch, or the moving average. Training cannot
+  /// go on afterwards.
+  void take_result();
+
+ private:
+  void load_weights();
+  void restore();
+  bool leads() const { return options_.placement.team.leads(); }
+  bool epoch();
+  std::vector<Tensor> next(Batches& loader) const;
+  void end_epoch();
+  Json figures(const Score& test) const;
+  void keep(const Score& test);
+  /// The images in the batches of an epoch.
+  int64_t images() const;
+  /// 1, or the tokens in a window.
+  int64_t labels_per_image() const { return data_.train.labels.numel() / data_.train.labels.size(0); }
+  void show(int64_t batches, double begun);
+  void save();
+  void write_files();
+  template <class F>
+  void guarded(F&& write);
+  /// Copies the sums on the device to the progress, on all processes.
+  void collect();
+
+  TrainerOptions options_;
+  Checkpoint checkpoint_;
+  ImageSetPair data_;
+  Terminal terminal_;
+  ProgressBar bar_;
+  nn::Sequential model_;
+  std::unique_ptr<Stepper> stepper_;
+  optional<Stream> side_;  // copies batches to the device if the data set is not there
+  TrainingObserver* observer_ = nullptr;
+  std::optional<OrderedDict<std::string, Tensor>> best_;  // the model's state after the best epoch
+  double saved_at_ = 0;
+  std::string saved_;  // the position of the last checkpoint
+};
+
+}  // namespace tandem::cli

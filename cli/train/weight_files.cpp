@@ -1,0 +1,20 @@
+// .pt files through tandem_pt.
+#include "tandem/cli/train/weight_files.h"
+
+#include "tandem/nn/files/pt/pt.h"
+#include "tandem/nn/files/pt/weights.h"
+
+namespace tandem::cli {
+
+IValue read_pt(const std::string& path) { return serialize::load_pt(path); }
+
+OrderedDict<std::string, Tensor> read_state(const std::string& path, const std::string& key,
+                                            const std::string& prefix) {
+  return serialize::read_weights(path, serialize::WeightsOptions().key(key).prefix(prefix));
+}
+
+void write_pt(const std::string& path, const OrderedDict<std::string, Tensor>& state) {
+  serialize::save_pt(path, state);
+}
+
+}  // namespace tandem::cli
