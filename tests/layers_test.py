@@ -31,7 +31,8 @@ LAYERS = {
     "autograd/ops/detail": ("autograd/ops/detail/", KERNELS + " autograd"),
     "autograd/ops": (" ".join(f"autograd/ops/{room}/" for room in OPERATIONS), KERNELS + " autograd autograd/ops/detail"),
     "autograd/ops/torch_names": ("autograd/ops/torch_names/", "core autograd autograd/ops"),
-    "ops.h": ("autograd/ops.h", "core autograd/ops autograd/ops/torch_names"),
+    "ops.h": ("autograd/ops.h", "core autograd/ops"),
+    "torch_names.h": ("autograd/torch_names.h", "autograd/ops/torch_names"),
     "nn/basics": ("nn/enums.h nn/expanding_array.h", "core"),
     "nn/options": ("nn/options/", "core nn/basics"),
     "nn/functional": ("nn/functional/ nn/functional.h", "core nn/basics nn/options"),
@@ -60,7 +61,7 @@ LAYERS = {
     "models": ("models/", "core autograd nn nn/fuse nn/layers"),
     "tandem.h": ("tandem.h", "core autograd ops.h nn.h nn/optim datasets parallel"),
     "testing": ("testing.h autograd/testing/", "core autograd autograd/ops tandem.h"),
-    "compat": ("compat/**", "tandem.h core pt"),
+    "compat": ("compat/**", "tandem.h torch_names.h core pt"),
     "cli": ("cli/ cli/commands/ cli/data/ cli/draw/ cli/launch/ cli/report/ cli/text/ cli/train/", "core autograd ops.h nn nn/files nn/layers nn/optim nn/steps nn.h datasets vision parallel/distributed "
             "parallel tensorboard models"),
     "examples": ("examples/", "core autograd datasets models parallel/distributed parallel tandem.h testing"),

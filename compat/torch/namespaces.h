@@ -3,6 +3,7 @@
 // They are namespaces and not aliases, because programs declare names in them. Using-declarations, and not directives:
 // after `using namespace torch`, nn has to mean one namespace.
 #pragma once
+#include "tandem/autograd/torch_names.h"
 #include "tandem/tandem.h"
 
 namespace torch {
