@@ -10,7 +10,7 @@ std::string reason_of(const nlohmann::json::exception& error) {
 }
 
 nlohmann::ordered_json parse_json(const std::string& text) {
-  constexpr int kMostDepth = 64;
+  constexpr int kMaxDepth = 64;
   int depth = 0;
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -20,7 +20,7 @@ nlohmann::ordered_json parse_json(const std::string& text) {
     else if (c == '"')
       in_string = !in_string;
     else if (!in_string && (c == '[' || c == '{'))
-      check(++depth <= kMostDepth, "JSON nested deeper than ", kMostDepth);
+      check(++depth <= kMaxDepth, "JSON nested deeper than ", kMaxDepth);
     else if (!in_string && (c == ']' || c == '}'))
       --depth;
   }

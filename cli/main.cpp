@@ -130,7 +130,7 @@ void add_recipe(CLI::App* c, RecipeOptions& r) {
                 "none; flip: mirror half of the training images; crop: also shift them by up to an eighth of their "
                 "size; resized-crop: cut out rectangles of any size, the default of the recipe images for image files; "
                 "randaugment: also two random changes of shape and colour");
-  add_number(c, "--accumulate", r.accumulate, Range<int64_t>{1, kMostAccumulated},
+  add_number(c, "--accumulate", r.accumulate, Range<int64_t>{1, kMaxAccumulated},
              "batches whose gradients are added before each step, as if --batch-size were as many times as "
              "large; default: 1");
   add_number(c, "--clip", r.clip, Range<double>{0, 1e9},
@@ -201,15 +201,15 @@ void add_train(CLI::App& app, TrainOptions& o) {
                 "cpu:0, cuda:0, …; several, such as cpu:0,cpu:1, share each batch; default: the best available")
       ->delimiter(',');
   c->add_option("--root", o.root, "device that keeps the parameters if there are several; default: the first");
-  add_known(c, "--shards", o.shards, {0, kMostShards},
+  add_known(c, "--shards", o.shards, {0, kMaxShards},
             "pieces of each batch; results are then bitwise identical on any number of devices; 0: one piece "
             "per device");
-  add_known(c, "--epochs", o.epochs, {1, kMostEpochs},
+  add_known(c, "--epochs", o.epochs, {1, kMaxEpochs},
             "passes over the training images (gpt2: 5 times --steps batches); --resume can raise it, unless the "
             "schedule is cosine");
   add_text(c, o.text);
   add_recipe(c, o.recipe);
-  add_number(c, "--patience", o.recipe.patience, Range<int64_t>{1, kMostEpochs},
+  add_number(c, "--patience", o.recipe.patience, Range<int64_t>{1, kMaxEpochs},
              "stop when this many epochs have not improved the test accuracy, or a text's validation loss");
   c->add_option("--keep", o.recipe.keep,
                 "last: the run's model is that of the last epoch; best: of the epoch with the highest test "
@@ -266,10 +266,10 @@ void add_compare(CLI::App& app, CompareOptions& o) {
       ->capture_default_str();
   c->add_option("--model", o.model, kTrainable)->capture_default_str();
   c->add_option("--data", o.data, kData)->capture_default_str();
-  add_known(c, "--epochs", o.epochs, {1, kMostEpochs}, "epochs per list");
+  add_known(c, "--epochs", o.epochs, {1, kMaxEpochs}, "epochs per list");
   add_known(c, "--images", o.images, {0, 1'000'000'000}, "training images to use; 0: all");
   add_recipe(c, o.recipe);
-  add_known(c, "--shards", o.shards, {0, kMostShards}, "pieces of each batch; 0: one piece per device");
+  add_known(c, "--shards", o.shards, {0, kMaxShards}, "pieces of each batch; 0: one piece per device");
   add_known(c, "--seed", o.seed, {0, UINT64_MAX}, "random seed of parameters and batch order");
   add_known(c, "--threads", o.threads, kThreads,
             "threads per CPU device, in every run; 0: the cores divided by the largest number of CPU devices in a "

@@ -28,8 +28,8 @@ std::string one_line(std::string_view text) {
 }
 
 std::string wrapped(const std::string& text, int columns) {
-  constexpr int kLeastColumns = 20;
-  if (columns < kLeastColumns) return text;
+  constexpr int kMinColumns = 20;
+  if (columns < kMinColumns) return text;
   std::string out;
   int width = 0;
   for (std::size_t at = 0; at < text.size();) {

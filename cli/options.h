@@ -18,7 +18,7 @@ class UsageError : public Error {
 };
 
 inline constexpr int64_t kImageSize = 224;  ///< of image files, unless another one is asked for
-inline constexpr int64_t kMostShards = 4096, kMostEpochs = 1'000'000'000, kMostAccumulated = 1'000'000;
+inline constexpr int64_t kMaxShards = 4096, kMaxEpochs = 1'000'000'000, kMaxAccumulated = 1'000'000;
 
 struct TrainOptions {
   std::string model = "lenet";

@@ -6,7 +6,7 @@
 
 namespace tandem::cuda_impl {
 namespace {
-constexpr std::size_t kWarpShared = 32 << 10, kMostShared = 48 << 10;  // bytes per block
+constexpr std::size_t kWarpShared = 32 << 10, kMaxShared = 48 << 10;  // bytes per block
 }
 
 RowGeometry make_row_geometry(int64_t n, int vector, int inputs, int64_t item_size) {
@@ -18,7 +18,7 @@ RowGeometry make_row_geometry(int64_t n, int vector, int inputs, int64_t item_si
     g.shared_bytes = bytes * static_cast<std::size_t>(g.rows_of_block());
   } else {
     g.lanes = kLineThreads;
-    g.shared_bytes = bytes <= kMostShared - 512 ? bytes : 0;  // reductions need a little of it
+    g.shared_bytes = bytes <= kMaxShared - 512 ? bytes : 0;  // reductions need a little of it
   }
   return g;
 }

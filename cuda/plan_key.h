@@ -97,7 +97,7 @@ struct FftKey {
 };
 
 /// A cache that reaches this size is cleared, so shapes that never recur do not fill the memory.
-inline constexpr std::size_t kMostPlans = 4096;
+inline constexpr std::size_t kMaxPlans = 4096;
 
 /// The largest power of two up to 256 that divides the address.
 inline int32_t alignment_of(const void* data) {

@@ -9,7 +9,7 @@ namespace {
 
 // Fixed, not taken from the GPU: the order of a sum must not depend on the GPU. Large enough that the last
 // wave of blocks is a small part of the whole.
-constexpr int64_t kMostBlocks = 4096;
+constexpr int64_t kMaxBlocks = 4096;
 // From this many outputs on, one warp per output keeps a GPU busy.
 constexpr int64_t kManyOutputs = 8192;
 // Many planes smaller than this get one thread per output: a block per tile would have too little to do.
@@ -41,7 +41,7 @@ void lay_rows(ReduceGeometry& g, int64_t vector) {
   const int64_t n = g.elements, warp = 32 * vector;
   if (n > 32 * warp || (n > 8 * warp && g.outputs < kManyOutputs)) {
     g.lanes = kReduceThreads;
-    cut(g, kMostBlocks / g.outputs, kReduceThreads * vector * kReduceUnroll);
+    cut(g, kMaxBlocks / g.outputs, kReduceThreads * vector * kReduceUnroll);
   } else {
     const int64_t least = std::min<int64_t>(4, power_above(ceil_div(n, vector)));
     g.lanes = static_cast<int>(
@@ -55,7 +55,7 @@ void lay_columns(ReduceGeometry& g, int64_t vector) {
   g.lanes = static_cast<int>(std::min<int64_t>(32, power_above(ceil_div(g.width, vector))));
   g.tiles = ceil_div(g.width, g.lanes * vector);
   g.units = g.outputs / g.width * g.tiles;
-  cut(g, kMostBlocks / g.units, int64_t{kReduceThreads} / g.lanes * kReduceUnroll * 4);
+  cut(g, kMaxBlocks / g.units, int64_t{kReduceThreads} / g.lanes * kReduceUnroll * 4);
 }
 
 }  // namespace

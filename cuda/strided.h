@@ -43,15 +43,15 @@ struct Piece {
   Walk<N> walk;
 };
 
-inline constexpr int64_t kMostElements = int64_t{1} << 31;
+inline constexpr int64_t kMaxElements = int64_t{1} << 31;
 
 template <int N>
 bool fits_32_bits(const LoopPlan<N>& plan) {
-  if (plan.numel >= kMostElements) return false;
+  if (plan.numel >= kMaxElements) return false;
   for (std::size_t k = 0; k < N; ++k) {
     int64_t last = 0;
     for (int d = 0; d < plan.ndim; ++d) last += (plan.sizes[d] - 1) * std::abs(plan.strides[d][k]);
-    if (last >= kMostElements) return false;
+    if (last >= kMaxElements) return false;
   }
   return true;
 }

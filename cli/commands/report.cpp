@@ -20,15 +20,15 @@ namespace fs = std::filesystem;
 
 // The run's profile, which TANDEM_PROFILE wrote to its folder.
 void add_profile(ReportedRun& run) {
-  constexpr std::uintmax_t kMostBytes = 512 << 20;
-  constexpr std::size_t kMostRows = 15;
+  constexpr std::uintmax_t kMaxBytes = 512 << 20;
+  constexpr std::size_t kMaxRows = 15;
   std::error_code error;
   for (const char* name : {"profile.json", "trace.json"}) {
     const std::string path = (fs::path(run.record.folder) / name).string();
     if (!fs::is_regular_file(path, error)) continue;
     run.profile_file = name;
     try {
-      run.profile = profile_tracks(read_text(path, kMostBytes), kMostRows);
+      run.profile = profile_tracks(read_text(path, kMaxBytes), kMaxRows);
     } catch (const Error& failure) {
       run.profile_problem = one_line(failure.what());
     }

@@ -116,12 +116,12 @@ void check_image(const std::vector<int64_t>& input, double most) {
 }
 
 Subject tools_own(const SummaryOptions& o) {
-  constexpr double kMostValues = 1 << 28;  // 1 GiB of float32
+  constexpr double kMaxValues = 1 << 28;  // 1 GiB of float32
   const std::vector<int64_t> input = o.input.empty() ? std::vector<int64_t>{1, 28, 28} : o.input;
   check_image(input, 1 << 26);
   const ModelShape shape{input[0], input[1], input[2], o.classes == 0 ? 10 : o.classes};
   const double count = model_parameters(o.model, shape);
-  if (count > kMostValues)
+  if (count > kMaxValues)
     throw UsageError(concat("model ", o.model, " would have ", with_commas(static_cast<long long>(count)),
                             " parameters for images of ", input, " and ", shape.classes,
                             " classes; the limit is 2^28"));

@@ -12,9 +12,9 @@ namespace tandem::cli {
 namespace {
 
 void check_size(int64_t width, int64_t height, const std::string& name) {
-  check(width >= 1 && height >= 1 && width <= kMostPixelsASide && height <= kMostPixelsASide, name, ": ", width, " x ",
-        height, " pixels; expected 1 to ", kMostPixelsASide, " per side");
-  check(width * height <= kMostPixels, name, ": ", width, " x ", height, " pixels; expected at most ", kMostPixels,
+  check(width >= 1 && height >= 1 && width <= kMaxPixelsASide && height <= kMaxPixelsASide, name, ": ", width, " x ",
+        height, " pixels; expected 1 to ", kMaxPixelsASide, " per side");
+  check(width * height <= kMaxPixels, name, ": ", width, " x ", height, " pixels; expected at most ", kMaxPixels,
         " in total");
 }
 
@@ -27,9 +27,9 @@ std::size_t byte_count(const Image& image) {
 vision::DecodeOptions options_for(uint8_t background) {
   return {.mode = vision::ImageReadMode::kUnchanged,
           .background = background,
-          .most_pixels_a_side = kMostPixelsASide,
-          .most_pixels = kMostPixels,
-          .most_file_bytes = kMostImageFileBytes};
+          .most_pixels_a_side = kMaxPixelsASide,
+          .most_pixels = kMaxPixels,
+          .most_file_bytes = kMaxImageFileBytes};
 }
 
 Image to_image(const Tensor& planes) {

@@ -13,9 +13,9 @@ struct Image {
 };
 
 /// Limits: pixels per side, pixels in total, bytes of a file.
-inline constexpr int kMostPixelsASide = 16384;
-inline constexpr int64_t kMostPixels = 1 << 26;
-inline constexpr uint64_t kMostImageFileBytes = 256 << 20;
+inline constexpr int kMaxPixelsASide = 16384;
+inline constexpr int64_t kMaxPixels = 1 << 26;
+inline constexpr uint64_t kMaxImageFileBytes = 256 << 20;
 
 /// Rounds 16-bit samples to 8 bits, resolves palettes, composites transparent pixels onto `background` (0: black),
 /// and turns the image as its EXIF orientation says. Of the other ancillary chunks of a PNG, only valid tRNS and gAMA

@@ -87,7 +87,7 @@ int64_t memory_limit() {
 
 // The images of a folder, in memory unless they are too large or to be kept in files.
 ImageSet image_set(const ImageFolder& folder, const LoadOptions& o, bool keep_files) {
-  constexpr int64_t kMostChecked = 20000;
+  constexpr int64_t kMaxChecked = 20000;
   std::vector<std::string> paths;
   for (const auto& sample : folder.samples()) paths.push_back(sample.first);
   const int64_t size = o.image_size;
@@ -97,7 +97,7 @@ ImageSet image_set(const ImageFolder& folder, const LoadOptions& o, bool keep_fi
   try {
     if (!keep_files && files->count() <= memory_limit() / (3 * size * size))
       return {{files->read(positions), folder.targets(), classes}, nullptr};
-    if (files->count() <= kMostChecked && !o.skip_broken) files->check_all();
+    if (files->count() <= kMaxChecked && !o.skip_broken) files->check_all();
   } catch (const BrokenImages& error) {
     if (!o.may_skip_broken || o.skip_broken) throw;
     fail(error.what(), "; remove what is broken, or train with --skip-broken");

@@ -86,12 +86,12 @@ std::string legend(double y) {
 
 // Breaks `text` into lines between words.
 void add_lines(const std::string& text, std::vector<std::string>& lines) {
-  constexpr std::size_t kMost = 142;
+  constexpr std::size_t kMaxColumns = 142;
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = text.size();
-    if (end - at > kMost) {
-      const std::size_t space = text.rfind(' ', at + kMost);
-      end = space == std::string::npos || space <= at ? at + kMost : space;
+    if (end - at > kMaxColumns) {
+      const std::size_t space = text.rfind(' ', at + kMaxColumns);
+      end = space == std::string::npos || space <= at ? at + kMaxColumns : space;
     }
     lines.push_back((at > 0 ? "    " : "") + text.substr(at, end - at));
     at = end + (end < text.size() && text[end] == ' ');

@@ -10,7 +10,7 @@ namespace tandem::cli {
 namespace {
 
 constexpr auto kInterval = std::chrono::milliseconds(100);
-constexpr int kLeastBar = 6, kMostBar = 40;
+constexpr int kMinBar = 6, kMaxBar = 40;
 
 std::string repeat(const char* text, int count) {
   std::string out;
@@ -40,14 +40,14 @@ std::string progress_line(const ProgressView& view, const Terminal& terminal) {
   int tail_width = 0;
   for (const std::string& field : view.fields) {
     const int width = display_width(field) + 2;
-    if (head + tail_width + width + (known ? kLeastBar + brackets + 1 : 0) > columns) break;
+    if (head + tail_width + width + (known ? kMinBar + brackets + 1 : 0) > columns) break;
     tail += "  " + field;
     tail_width += width;
   }
   std::string line = view.title;
   if (known) {
-    const int room = std::min(columns - head - tail_width - brackets - 1, kMostBar);
-    if (room >= kLeastBar) line += " " + bar(fraction, room, terminal);
+    const int room = std::min(columns - head - tail_width - brackets - 1, kMaxBar);
+    if (room >= kMinBar) line += " " + bar(fraction, room, terminal);
     line += " " + percent;
   }
   return fit(line + tail, columns);

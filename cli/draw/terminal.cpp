@@ -68,8 +68,8 @@ Character decode(std::string_view text) {
     if ((byte(i) & 0xC0) != 0x80) return {0, 1};
     code = code << 6 | (byte(i) & 0x3F);
   }
-  static constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool wrong = code < kLeast[length] || (code >= 0xD800 && code < 0xE000) || code > 0x10FFFF;
+  static constexpr uint32_t kMinCode[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool wrong = code < kMinCode[length] || (code >= 0xD800 && code < 0xE000) || code > 0x10FFFF;
   return wrong ? Character{0, 1} : Character{code, length};
 }
 

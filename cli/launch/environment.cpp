@@ -18,7 +18,7 @@
 namespace tandem::cli {
 namespace {
 
-constexpr int kMostRanks = Keeper::kMostGroups;
+constexpr int kMaxRanks = Keeper::kMaxGroups;
 
 std::string variable(const char* name) {
   const char* text = std::getenv(name);
@@ -33,8 +33,8 @@ int ranks_here(const std::string& text) {
     return device_count(kCUDA);
   }
   int64_t number = 0;
-  if (!detail::read_number(text, number) || number < 1 || number > kMostRanks)
-    detail::refuse_number("-n", text, "auto, cpu, gpu or a number", concat("from 1 to ", kMostRanks));
+  if (!detail::read_number(text, number) || number < 1 || number > kMaxRanks)
+    detail::refuse_number("-n", text, "auto, cpu, gpu or a number", concat("from 1 to ", kMaxRanks));
   return static_cast<int>(number);
 }
 
@@ -86,7 +86,7 @@ int node_rank(const LaunchOptions& options) {
   if (options.node_rank.has_value()) {
     rank = *options.node_rank;
   } else if (const std::string text = variable("SLURM_NODEID"); !text.empty()) {
-    rank = parse_number("SLURM_NODEID", text, Range<int>{0, kMostRanks});
+    rank = parse_number("SLURM_NODEID", text, Range<int>{0, kMaxRanks});
   } else if (options.nodes > 1) {
     throw UsageError(concat("--nnodes ", options.nodes, ": needs --node-rank, 0 to ", options.nodes - 1));
   }

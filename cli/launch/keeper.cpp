@@ -33,7 +33,7 @@ void close_all_but(int kept) {
 // Runs in a copy of the launcher: calls only async-signal-safe functions. The stop signals are blocked, and a
 // new session keeps away those of the terminal.
 [[noreturn]] void keep(int fd) {
-  static pid_t groups[Keeper::kMostGroups];
+  static pid_t groups[Keeper::kMaxGroups];
   ::setsid();
   ::prctl(PR_SET_NAME, "tandem-keeper");
   close_all_but(fd);

@@ -8,14 +8,14 @@ namespace tandem::cli {
 
 class Keeper {
  public:
-  static constexpr int kMostGroups = 4096;
+  static constexpr int kMaxGroups = 4096;
   /// Starts it; call this before the process has other threads. Throws Error if that fails.
   Keeper();
   /// Ends it, and the groups that it still guards.
   ~Keeper();
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
-  /// Process group `pid` is to be ended if the launcher dies; 0: none. `slot` from 0 to kMostGroups - 1.
+  /// Process group `pid` is to be ended if the launcher dies; 0: none. `slot` from 0 to kMaxGroups - 1.
   void guard(int slot, pid_t pid);
   pid_t pid() const { return pid_; }
 

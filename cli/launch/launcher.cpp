@@ -203,10 +203,10 @@ void Launcher::judge() {
 
 // A descendant of the rank may write on, so the reading is bounded.
 void Launcher::report(const RankEnd& first) {
-  constexpr int kMostReads = 64;
+  constexpr int kMaxReads = 64;
   const Rank& rank = ranks_[static_cast<std::size_t>(first.rank - place_.first_rank())];
   for (RankStream* stream : rank.streams())
-    for (int i = 0; i < kMostReads && stream->read(); ++i) {
+    for (int i = 0; i < kMaxReads && stream->read(); ++i) {
     }
   const auto lines = rank.err ? rank.err->lines().last_lines() : std::deque<std::string>();
   outputs_.say(describe(first) + (lines.empty() ? "" : "; the last lines of its standard error:"));

@@ -24,14 +24,14 @@ namespace {
 
 constexpr double kSilentSeconds = 30;  // after which a node counts as lost
 constexpr Milliseconds kPartTime{5000};
-constexpr std::size_t kMostText = 1000;
+constexpr std::size_t kMaxText = 1000;
 constexpr auto kPause = std::chrono::milliseconds(300);
 
 std::string key(const char* what, int node) { return concat(what, "/", node); }
 
 // Another launcher wrote it, so it is checked.
 JobFailure failure_from(const std::string& text) {
-  std::istringstream words(text.substr(0, 2 * kMostText));
+  std::istringstream words(text.substr(0, 2 * kMaxText));
   JobFailure out{0, "", true};
   words >> out.code >> out.final;
   words.ignore();
@@ -166,7 +166,7 @@ JobFailure LaunchNodes::failure() const {
 }
 
 JobFailure LaunchNodes::report(const JobFailure& failure) try {
-  const std::string mine = concat(failure.code, failure.final ? " 1 " : " 0 ", failure.text.substr(0, kMostText));
+  const std::string mine = concat(failure.code, failure.final ? " 1 " : " 0 ", failure.text.substr(0, kMaxText));
   const std::string first = store_->compare_set("failure", "", mine);
   return first == mine || first.empty() ? failure : failure_from(first);
 } catch (const Error&) {

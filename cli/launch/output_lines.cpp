@@ -9,7 +9,7 @@
 
 namespace tandem::cli {
 
-constexpr std::size_t kMostDone = 1 << 16;  // so erasing moves each byte a few times at most
+constexpr std::size_t kMaxDone = 1 << 16;  // so erasing moves each byte a few times at most
 
 void OutputQueue::add(std::string_view text) {
   if (error_ == 0) text_ += text;
@@ -29,7 +29,7 @@ void OutputQueue::write_some() {
       error_ = errno;
   }
   if (error_ != 0) done_ = text_.size();
-  if (empty() || done_ > kMostDone) {
+  if (empty() || done_ > kMaxDone) {
     text_.erase(0, done_);
     done_ = 0;
   }

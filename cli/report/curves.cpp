@@ -12,7 +12,7 @@
 namespace tandem::cli {
 namespace {
 
-constexpr std::size_t kMostPoints = 4000;  // of one curve: more than a screen has columns
+constexpr std::size_t kMaxPoints = 4000;  // of one curve: more than a screen has columns
 
 struct Prefix {
   const char *text, *part;
@@ -41,7 +41,7 @@ int rank_of(const std::string& quantity) {
 Json curve_of(const RunRecord& run, std::size_t number, const std::string& name) {
   Json x = Json::array(), y = Json::array();
   const std::string axis = run.axis();
-  const std::size_t count = run.lines.size(), step = (count + kMostPoints - 1) / kMostPoints;
+  const std::size_t count = run.lines.size(), step = (count + kMaxPoints - 1) / kMaxPoints;
   for (std::size_t i = 0; i < count; ++i) {
     if (i % step != 0 && i + 1 != count) continue;
     x.push_back(axis == "line" ? static_cast<double>(i + 1) : RunRecord::figure(run.lines[i], axis));

@@ -14,8 +14,8 @@
 namespace tandem::cli {
 namespace {
 
-constexpr std::size_t kMostMistakes = 24;
-constexpr int64_t kMostClasses = 4096;
+constexpr std::size_t kMaxMistakes = 24;
+constexpr int64_t kMaxClasses = 4096;
 
 // An image of the data set, [H, W] or [C, H, W], as a PNG file.
 void draw(const Tensor& pixels, Mistake& mistake) {
@@ -24,8 +24,8 @@ void draw(const Tensor& pixels, Mistake& mistake) {
   const Tensor rows = planes.permute({1, 2, 0}).cpu().contiguous();
   image.pixels.assign(rows.data_ptr<uint8_t>(), rows.data_ptr<uint8_t>() + rows.numel());
   const int longer = std::max(image.width, image.height);
-  if (longer > Mistake::kMostSide) {
-    const auto scaled = [&](int side) { return std::max(1, side * Mistake::kMostSide / longer); };
+  if (longer > Mistake::kMaxSide) {
+    const auto scaled = [&](int side) { return std::max(1, side * Mistake::kMaxSide / longer); };
     image = resize(image, scaled(image.width), scaled(image.height));
   }
   const Tensor small = from_blob(image.pixels.data(), {image.height, image.width, image.channels}, kByte);
@@ -62,7 +62,7 @@ void score(nn::Sequential& model, const ImageSet& test, Device device, Evaluatio
       else if (m.probability == m.probability)  // not NaN
         out.worst.push_back(m);
     }
-    const std::size_t kept = std::min(kMostMistakes, out.worst.size());
+    const std::size_t kept = std::min(kMaxMistakes, out.worst.size());
     std::partial_sort(out.worst.begin(), out.worst.begin() + static_cast<std::ptrdiff_t>(kept), out.worst.end(), worse);
     out.worst.resize(kept);
   }
@@ -80,7 +80,7 @@ Evaluation evaluate_run(const RunRecord& run, const std::string& data, Device de
     Checkpoint checkpoint = run_of(run.folder);
     const RunConfig& c = checkpoint.config;
     check(!c.text, "the run is on a text");
-    check(c.class_count <= kMostClasses, "the run has ", c.class_count, " classes; the limit is ", kMostClasses);
+    check(c.class_count <= kMaxClasses, "the run has ", c.class_count, " classes; the limit is ", kMaxClasses);
     check(!checkpoint.model.keys().empty(), "the run has not begun");
     nn::Sequential model = model_of_run(checkpoint, device);
     const LoadedData& loaded = load(data.empty() ? c.data : data, c);

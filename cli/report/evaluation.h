@@ -14,9 +14,9 @@ namespace tandem::cli {
 struct Mistake {
   int64_t index = 0, label = 0, predicted = 0;
   double probability = 0;  ///< of the predicted class
-  std::string png;         ///< the image, with sides of at most kMostSide pixels
+  std::string png;         ///< the image, with sides of at most kMaxSide pixels
   int width = 0, height = 0;
-  static constexpr int kMostSide = 96;
+  static constexpr int kMaxSide = 96;
 };
 
 struct Evaluation {

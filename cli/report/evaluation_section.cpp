@@ -13,7 +13,7 @@
 namespace tandem::cli {
 namespace {
 
-constexpr std::size_t kMostInTable = 20, kMostConfusions = 12;
+constexpr std::size_t kMaxInTable = 20, kMaxConfusions = 12;
 
 std::string percent(double share, int decimals = 1) { return fixed(100 * share, decimals) + " %"; }
 
@@ -77,7 +77,7 @@ std::string most_frequent(const Evaluation& e) {
     for (std::size_t p = 0; p < e.classes.size(); ++p)
       if (label != p && e.count(label, p) > 0) pairs.push_back({label, p, e.count(label, p)});
   std::stable_sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) { return a.count > b.count; });
-  if (pairs.size() > kMostConfusions) pairs.resize(kMostConfusions);
+  if (pairs.size() > kMaxConfusions) pairs.resize(kMaxConfusions);
   if (pairs.empty()) return "";
   std::string out =
       "<div class=\"part\"><p class=\"note\">The most frequent confusions, and their share of the class</p>\n"
@@ -101,7 +101,7 @@ std::string mistakes(const Evaluation& e) {
   for (const Mistake& m : e.worst) {
     const std::string predicted = class_name(e, m.predicted), label = class_name(e, m.label);
     out += concat("<li><figure><img width=\"", m.width, "\" height=\"", m.height, "\" class=\"",
-                  std::max(m.width, m.height) < Mistake::kMostSide ? "small" : "", "\" alt=\"Test image ", m.index,
+                  std::max(m.width, m.height) < Mistake::kMaxSide ? "small" : "", "\" alt=\"Test image ", m.index,
                   "\" src=\"data:image/png;base64,", base64(m.png), "\"><figcaption><b>", predicted,
                   "</b> <span class=\"nowrap\">", percent(m.probability), "</span><br>is ", label, "<br><small>image ",
                   m.index, "</small></figcaption></figure></li>\n");
@@ -118,7 +118,7 @@ std::string evaluation_section(const ReportedRun& run, std::size_t number, bool 
   if (e.missing.empty()) {
     out += concat("<p>", with_commas(e.images), " test images of ", html_escaped(e.data), ": accuracy <b>",
                   percent(e.accuracy, 2), "</b>, loss <b>", fixed(e.loss, 4), "</b></p>\n");
-    const bool few = e.classes.size() <= kMostInTable;
+    const bool few = e.classes.size() <= kMaxInTable;
     out += "<div class=\"beside\">" + (few ? matrix_table(e) : matrix_picture(e)) + most_frequent(e) + "</div>\n";
     out += mistakes(e);
   } else {

@@ -17,7 +17,7 @@
 namespace tandem::cli {
 namespace {
 
-constexpr std::size_t kMostText = 300;  // of one value in a table
+constexpr std::size_t kMaxText = 300;  // of one value in a table
 
 std::string cell(const std::string& text, const char* css = "") {
   return concat("<td", *css != 0 ? concat(" class=\"", css, "\"") : "", ">", html_escaped(text), "</td>");
@@ -28,8 +28,8 @@ std::string head(const std::string& text, const char* css = "") {
 }
 
 std::string shortened(const std::string& text) {
-  if (text.size() <= kMostText) return text;
-  std::size_t end = kMostText;
+  if (text.size() <= kMaxText) return text;
+  std::size_t end = kMaxText;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // not within a character
   return text.substr(0, end) + " …";
 }

@@ -15,7 +15,7 @@ namespace tandem::cli {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::uintmax_t kMostBytes = 256 << 20;
+constexpr std::uintmax_t kMaxBytes = 256 << 20;
 
 std::string name_of(const fs::path& folder, int components) {
   std::error_code error;
@@ -40,7 +40,7 @@ void flatten(const Json& json, const std::string& prefix, std::vector<std::pair<
 }
 
 std::vector<Json> lines_of(const std::string& path) {
-  const std::string text = read_text(path, kMostBytes);
+  const std::string text = read_text(path, kMaxBytes);
   std::vector<Json> lines;
   std::size_t number = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -124,7 +124,7 @@ RunRecord read_run_record(const std::string& folder) {
   if (has_metrics) run.lines = lines_of(metrics);
   if (!has_config) return run;
   try {
-    run.config = parse_json(read_text(config, kMostBytes));
+    run.config = parse_json(read_text(config, kMaxBytes));
     check(run.config.is_object(), "expected an object");
   } catch (const UsageError&) {
     throw;

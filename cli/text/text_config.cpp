@@ -11,8 +11,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kMostLayers = 1024, kMostWidth = 1 << 16, kMostPositions = 1 << 20, kMostTokens = 1 << 22,
-                  kMostSteps = 1'000'000'000;
+constexpr int64_t kMaxLayers = 1024, kMaxWidth = 1 << 16, kMaxPositions = 1 << 20, kMaxTokens = 1 << 22,
+                  kMaxSteps = 1'000'000'000;
 constexpr int64_t kPublishedPositions = 1024;
 // Attention over all of a published model's positions takes long on a CPU; texts are cut into shorter examples.
 constexpr int64_t kFineTuningContext = 128;
@@ -44,15 +44,15 @@ void in_range(const char* name, int64_t value, int64_t least, int64_t most) {
 void check_config(const TextConfig& c) {
   const models::GPT2Options& m = c.model;
   check(c.tokenizer == "char" || c.tokenizer == "bpe", "invalid \"tokenizer\"");
-  in_range("layers", m.n_layer(), 1, kMostLayers);
-  in_range("width", m.n_embd(), 1, kMostWidth);
-  in_range("heads", m.n_head(), 1, kMostWidth);
+  in_range("layers", m.n_layer(), 1, kMaxLayers);
+  in_range("width", m.n_embd(), 1, kMaxWidth);
+  in_range("heads", m.n_head(), 1, kMaxWidth);
   check(m.n_embd() % m.n_head() == 0, "--heads ", m.n_head(), ": must divide the width ", m.n_embd());
-  check(m.n_inner() >= 0 && m.n_inner() <= 16 * kMostWidth, "invalid \"inner\" ", m.n_inner());
-  check(m.vocab_size() >= 1 && m.vocab_size() <= kMostTokens, "invalid \"vocab_size\" ", m.vocab_size());
-  check(m.n_positions() >= 1 && m.n_positions() <= kMostPositions, "invalid \"positions\" ", m.n_positions());
+  check(m.n_inner() >= 0 && m.n_inner() <= 16 * kMaxWidth, "invalid \"inner\" ", m.n_inner());
+  check(m.vocab_size() >= 1 && m.vocab_size() <= kMaxTokens, "invalid \"vocab_size\" ", m.vocab_size());
+  check(m.n_positions() >= 1 && m.n_positions() <= kMaxPositions, "invalid \"positions\" ", m.n_positions());
   in_range("context", c.context, 1, m.n_positions());
-  in_range("steps", c.steps, 1, kMostSteps);
+  in_range("steps", c.steps, 1, kMaxSteps);
   check(c.validation >= 0 && c.validation <= 0.9, "--validation ", c.validation,
         ": expected a share of the text, at most 0.9");
   const double dropout = m.resid_pdrop();

@@ -14,7 +14,7 @@
 namespace tandem::cli {
 namespace {
 
-constexpr int64_t kMostDefaultValidation = 131072;  // tokens; more would take longer than they tell
+constexpr int64_t kMaxDefaultValidation = 131072;  // tokens; more would take longer than they tell
 
 Tensor tokens_in(const std::string& path, const TextCodec& codec, const TextConfig& c) {
   check(codec.size <= c.model.vocab_size(), "the tokenizer has tokens up to ", codec.size - 1, ", the model only ",
@@ -54,7 +54,7 @@ TextData read_text(const std::string& path, const TextCodec& codec, const TextCo
   const int64_t count = tokens.numel(), length = c.context;
   const double share = c.validation > 0 ? c.validation : 0.1;
   int64_t validation = static_cast<int64_t>(static_cast<double>(count) * share);
-  if (c.validation == 0) validation = std::min(validation, kMostDefaultValidation);
+  if (c.validation == 0) validation = std::min(validation, kMaxDefaultValidation);
   const int64_t train = count - validation;
   int64_t train_windows = fitting(train, length);
   const int64_t test_windows = fitting(validation, length);

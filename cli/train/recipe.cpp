@@ -98,11 +98,11 @@ void check_recipe(const Recipe& r) {
   check(r.weight_decay >= 0 && r.weight_decay <= 1e6, "--weight-decay ", r.weight_decay, ": expected 0 or more");
   check(r.label_smoothing >= 0 && r.label_smoothing < 1, "--label-smoothing ", r.label_smoothing,
         ": expected a number from 0 to below 1");
-  check(r.accumulate >= 1 && r.accumulate <= kMostAccumulated, "--accumulate ", r.accumulate, ": expected 1 to ",
-        kMostAccumulated);
+  check(r.accumulate >= 1 && r.accumulate <= kMaxAccumulated, "--accumulate ", r.accumulate, ": expected 1 to ",
+        kMaxAccumulated);
   check(r.clip >= 0 && r.clip <= 1e9, "--clip ", r.clip, ": expected 0 or more");
   check(r.ema >= 0 && r.ema < 1, "--ema ", r.ema, ": expected a number from 0 to below 1");
-  check(r.patience >= 0 && r.patience <= kMostEpochs, "--patience ", r.patience, ": expected 0 or more");
+  check(r.patience >= 0 && r.patience <= kMaxEpochs, "--patience ", r.patience, ": expected 0 or more");
   check(r.warmup >= 0 && r.warmup < 1, "--warmup ", r.warmup, ": expected a share of all steps, from 0 to below 1");
 }
 

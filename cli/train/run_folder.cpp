@@ -53,7 +53,7 @@ Progress progress_from_json(const Json& json) {
   check(p.loss_scale > 0 && p.loss_scale <= 0x1p127 && p.loss_scale_steps >= 0 &&
             p.loss_scale_steps < amp::GradScalerOptions().growth_interval(),
         "invalid \"loss_scale\"");
-  check(p.epoch <= kMostEpochs, "invalid \"epoch\" ", p.epoch);
+  check(p.epoch <= kMaxEpochs, "invalid \"epoch\" ", p.epoch);
   for (const Json& line : p.history) {
     check(line.is_object(), "an entry of \"history\" is not an object");
     for (const char* figure : {"train_loss", "train_accuracy", "test_loss", "test_accuracy"})
@@ -108,7 +108,7 @@ RunConfig config_from_json(const Json& json) {
   c.skip_broken = json.contains("skip_broken");
   check(!c.skip_broken || json["skip_broken"] == true, "invalid \"skip_broken\"");
   check(!c.devices.empty() && c.devices.size() <= 128, "invalid \"devices\"");
-  check(c.shards >= 0 && c.shards <= kMostShards, "invalid \"shards\" ", c.shards);
+  check(c.shards >= 0 && c.shards <= kMaxShards, "invalid \"shards\" ", c.shards);
   if (json.contains("text")) {
     c.text = text_config_from_json(json["text"]);
     check(is_text_model(c.model), "model ", c.model, " is not for texts");
@@ -116,7 +116,7 @@ RunConfig config_from_json(const Json& json) {
   check(c.input.size() == (c.text ? 0 : 3), "\"input\" must be channels, height, width");
   for (int64_t size : c.input) check(size >= 1 && size <= 65536, "invalid \"input\" size ", size);
   check(c.class_count >= 1 && (c.text || c.class_count <= 1 << 20), "invalid \"class_count\" ", c.class_count);
-  check(c.epochs >= 0 && c.epochs <= kMostEpochs, "invalid \"epochs\" ", c.epochs);
+  check(c.epochs >= 0 && c.epochs <= kMaxEpochs, "invalid \"epochs\" ", c.epochs);
   return c;
 }
 

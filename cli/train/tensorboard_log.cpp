@@ -10,7 +10,7 @@
 namespace tandem::cli {
 namespace {
 
-constexpr int64_t kPointsPerEpoch = 100, kMostImages = 64;
+constexpr int64_t kPointsPerEpoch = 100, kMaxImages = 64;
 
 // What belongs to a step has the number of steps after it; only what precedes the first step has the number 0.
 tensorboard::SummaryWriterOptions options_for(bool resumed, int64_t steps_done) {
@@ -28,7 +28,7 @@ TensorboardLog::TensorboardLog(const Options& options, const RunConfig& config, 
 
 void TensorboardLog::before_step(const Progress& p, const std::vector<Tensor>& batch, const Stepper& stepper) {
   if (!has_images_ && step_of(p) == 0 && batch[0].dim() == 4 && (batch[0].size(1) == 1 || batch[0].size(1) == 3))
-    writer_.add_images("first batch", batch[0].narrow(0, 0, std::min(kMostImages, batch[0].size(0))));
+    writer_.add_images("first batch", batch[0].narrow(0, 0, std::min(kMaxImages, batch[0].size(0))));
   has_images_ = true;
   labels_per_image_ = static_cast<double>(batch[1].numel()) / static_cast<double>(batch[1].size(0));
   if (epoch_ == p.epoch) return;

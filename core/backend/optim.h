@@ -28,11 +28,11 @@ struct AdagradStep {
   int64_t step;  ///< 1 for the first
 };
 
-/// One gradient per parameter. `others` holds up to kMostOthers further flat summands. In that case every
+/// One gradient per parameter. `others` holds up to kMaxOthers further flat summands. In that case every
 /// gradient of `of` is a part of the flat tensor `own`; the same pass adds the corresponding elements of the
 /// others, in order, and leaves the sum in `own`.
 struct Gradients {
-  static constexpr std::size_t kMostOthers = 7;
+  static constexpr std::size_t kMaxOthers = 7;
   Gradients(TensorList of) : of(of) {}
   Gradients(TensorList of, const Tensor& own, TensorList others) : of(of), others(others), own(&own) {}
   TensorList of, others;

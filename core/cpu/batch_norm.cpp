@@ -21,7 +21,7 @@ const T* data_or_null(const Tensor& t) {
 
 // Channels that one task takes together: their planes are contiguous in each image, which the processor prefetches. Further
 // passes over them find them in the L2 cache.
-constexpr int64_t kBlockBytes = 384 << 10, kMostChannels = 16;
+constexpr int64_t kBlockBytes = 384 << 10, kMaxChannels = 16;
 
 struct ChannelBlock {
   int64_t begin, end;
@@ -31,7 +31,7 @@ struct ChannelBlock {
 template <class Body>
 void parallel_blocks(const Tensor& input, Body&& body) {
   const int64_t elements = std::max<int64_t>(1, input.size(0) * input.size(2)), channels = input.size(1);
-  const int64_t step = std::clamp<int64_t>(kBlockBytes / (elements * item_size(input.scalar_type())), 1, kMostChannels);
+  const int64_t step = std::clamp<int64_t>(kBlockBytes / (elements * item_size(input.scalar_type())), 1, kMaxChannels);
   parallel_for(ceil_div(channels, step), std::max<int64_t>(1, 16384 / (elements * step)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t b = begin; b < end; ++b) body({b * step, std::min(channels, (b + 1) * step)});
@@ -58,7 +58,7 @@ void for_runs(const Tensor& input, ChannelBlock block, Run&& run) {
 }
 
 // One number per channel of a block.
-using Totals = double[kMostChannels];
+using Totals = double[kMaxChannels];
 
 // Adds the sum of f(position, index in the block) over each channel: in lanes within a run, in double across runs.
 template <class T, class F>
@@ -81,7 +81,7 @@ void batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& 
     const double count = static_cast<double>(input.size(0) * input.size(2));
     parallel_blocks(input, [&](ChannelBlock block) {
       Totals sums{}, offsets{}, squares{};
-      T rounded[kMostChannels];
+      T rounded[kMaxChannels];
       for_runs(input, block,
                [&](int64_t c, int64_t i, int64_t end) { sums[c] += static_cast<double>(run_sum(x + i, end - i)); });
       for (int64_t c = 0; c < block.end - block.begin; ++c) rounded[c] = static_cast<T>(sums[c] / count);
@@ -130,7 +130,7 @@ void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const T
     const double count = static_cast<double>(input.size(0) * input.size(2));
     parallel_blocks(input, [&](ChannelBlock block) {
       Totals dw{}, db{};
-      T means[kMostChannels], inverses[kMostChannels];
+      T means[kMaxChannels], inverses[kMaxChannels];
       for (int64_t c = block.begin; c < block.end; ++c) {
         means[c - block.begin] = mean.ptr<T>()[c];
         inverses[c - block.begin] = T(1) / std::sqrt(variance.ptr<T>()[c] + static_cast<T>(eps));

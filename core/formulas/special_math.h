@@ -173,7 +173,7 @@ TANDEM_HD inline double incomplete_gamma(double a, double x, bool upper) {
   if (a == kInfinity) return x == kInfinity ? kNan : upper ? 1 : 0;
   if (x == 0) return upper ? 1 : 0;
   if (a == 0 || x == kInfinity) return upper ? 0 : 1;
-  constexpr int kMost = 100000;
+  constexpr int kMaxTerms = 100000;
   if (upper && x <= 1.1 && a < 1.1) {
     double power = 1, sum = 0;
     for (int n = 1; n < 60; ++n) {
@@ -185,7 +185,7 @@ TANDEM_HD inline double incomplete_gamma(double a, double x, bool upper) {
   }
   if (x < a + 1) {
     double term = 1, sum = 1;
-    for (int n = 1; n < kMost && term > 0.1 * kEpsilon * sum; ++n) {
+    for (int n = 1; n < kMaxTerms && term > 0.1 * kEpsilon * sum; ++n) {
       term *= x / (a + n);
       sum += term;
     }
@@ -193,7 +193,7 @@ TANDEM_HD inline double incomplete_gamma(double a, double x, bool upper) {
     return upper ? 1 - lower : lower;
   }
   double b = x + 1 - a, c = 1e300, d = 1 / b, fraction = d;
-  for (int n = 1; n < kMost; ++n) {
+  for (int n = 1; n < kMaxTerms; ++n) {
     const double numerator = n * (a - n);
     b += 2;
     d = 1 / (b + numerator * d);

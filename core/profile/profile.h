@@ -32,10 +32,10 @@ struct Open {
 }  // namespace detail
 inline bool is_on() { return detail::on.load(std::memory_order_relaxed); }
 
-inline constexpr int64_t kMostSpans = 1'000'000;  // 80 MB
+inline constexpr int64_t kMaxSpans = 1'000'000;  // 80 MB
 
 /// Throws Error if a profile is already running or if `path` cannot be written.
-void start(const std::string& path, int64_t most_spans = kMostSpans);
+void start(const std::string& path, int64_t most_spans = kMaxSpans);
 /// Writes the finished spans of all threads to the file. Waits for the devices that took part. Does nothing
 /// if no profile is running. Throws Error if the file cannot be written.
 void stop();

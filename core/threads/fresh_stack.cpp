@@ -35,7 +35,7 @@ namespace tandem::detail {
 namespace {
 
 constexpr std::size_t kStack = std::size_t{8} << 20, kGuard = std::size_t{64} << 10;
-constexpr std::uintptr_t kMost = std::uintptr_t{256} << 10;
+constexpr std::uintptr_t kMaxUsed = std::uintptr_t{256} << 10;  // of a stack, before nested calls get another
 
 class Stack {
  public:
@@ -138,7 +138,7 @@ void call_nested(FunctionRef<void()> body) {
   if (first == 0) {
     const First mark(here);
     body();
-  } else if (first - here < kMost) {
+  } else if (first - here < kMaxUsed) {
     body();
   } else {
     const First mark(0);

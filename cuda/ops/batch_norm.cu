@@ -17,7 +17,7 @@
 namespace tandem::cuda_impl {
 namespace {
 
-constexpr int64_t kMostBlocks = 4096;
+constexpr int64_t kMaxBlocks = 4096;
 constexpr int kVector = 4;
 
 template <class T>
@@ -229,7 +229,7 @@ void sum_channels(Context& c, double* sums, const Tensor& grad_weight, const Ten
   const int rows = images ? 1 : column_rows(s.n);
   const int64_t tiles = images ? s.c : ceil_div(width, kLineThreads / rows), least = images ? 8192 : 32 * rows;
   const int64_t wanted =
-      std::clamp<int64_t>(length / least, 1, std::max<int64_t>(1, kMostBlocks / std::max<int64_t>(1, tiles)));
+      std::clamp<int64_t>(length / least, 1, std::max<int64_t>(1, kMaxBlocks / std::max<int64_t>(1, tiles)));
   const int64_t part_size = std::max<int64_t>(1, ceil_div(length, wanted)), parts = ceil_div(length, part_size);
   const Tensor partial = empty_raw({std::max<int64_t>(1, 2 * parts * width)}, kDouble, c.device());
   double* to = partial.ptr<double>();

@@ -123,7 +123,7 @@ void triangle(const Tensor& out, const Tensor& in, int64_t diagonal, bool upper)
   Context& c = context(out.device());
   const LoopPlan<2> plan = make_plan<2>({&out, &in});
   if (plan.numel == 0) return;
-  const bool wide = plan.numel >= kMostElements;
+  const bool wide = plan.numel >= kMaxElements;
   const auto divider = [&](int64_t by) { return wide ? FastDivide() : FastDivide(static_cast<uint32_t>(by)); };
   diagonal = std::clamp(diagonal, -out.size(-2) - out.size(-1), out.size(-2) + out.size(-1));
   TriangleShape shape{

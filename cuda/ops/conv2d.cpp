@@ -11,10 +11,10 @@ namespace tandem::cuda_impl {
 namespace {
 
 // cuDNN uses 32-bit offsets.
-constexpr int64_t kMostElements = (int64_t{1} << 31) - 1;
+constexpr int64_t kMaxElements = (int64_t{1} << 31) - 1;
 // Some cuDNN kernels map images to a grid's y or z dimension, and fail or compute wrong results beyond its
 // limit.
-constexpr int64_t kMostImages = 65535;
+constexpr int64_t kMaxImages = 65535;
 
 // Pointers to 0 and 1 in the type that cuDNN expects for scaling factors.
 const void* number(ScalarType dtype, bool one) {
@@ -95,9 +95,9 @@ template <class F>
 void for_batches(Context& c, const char* operation, const Tensor& input, const Tensor& output, F f) {
   if (!may_start(c, operation)) return;
   const int64_t batch = input.size(0), image = std::max(input.numel(), output.numel()) / batch;
-  const int64_t step = std::min(kMostImages, kMostElements / image);
-  check(step > 0, "conv2d: cuDNN supports images of up to ", kMostElements, " elements\n  input  ", input,
-        "\n  output ", output);
+  const int64_t step = std::min(kMaxImages, kMaxElements / image);
+  check(step > 0, "conv2d: cuDNN supports images of up to ", kMaxElements, " elements\n  input  ", input, "\n  output ",
+        output);
   for (int64_t first = 0; first < batch; first += step) {
     const int64_t count = std::min(step, batch - first);
     if (count == batch)

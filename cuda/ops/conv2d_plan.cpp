@@ -77,7 +77,7 @@ struct WeightSearch {
   }
 };
 
-constexpr int kMostAlgorithms = 16;
+constexpr int kMaxAlgorithms = 16;
 
 // float32 without TF32 is computed with fused multiply-adds; nothing is ever rounded to 16 bits.
 cudnnMathType_t math_of(const ConvKey& key, cudnnMathType_t proposed = CUDNN_DEFAULT_MATH) {
@@ -101,10 +101,10 @@ Results<Search> timed(Context& c, const ConvKey& key, const ConvTensors& t, cons
   for (const auto& result : guessed)
     if (usable(result, key) && result.memory <= kConvWorkspaceLimit) bytes = std::max(bytes, result.memory);
   const Tensor workspace = empty_raw({static_cast<int64_t>(bytes)}, kByte, c.device());
-  Results<Search> results(kMostAlgorithms);
+  Results<Search> results(kMaxAlgorithms);
   int count = 0;
   const cudnnStatus_t status =
-      Search::measure(c.dnn(), plan, t, kMostAlgorithms, &count, results.data(), workspace.data_ptr(), bytes);
+      Search::measure(c.dnn(), plan, t, kMaxAlgorithms, &count, results.data(), workspace.data_ptr(), bytes);
   if (status != CUDNN_STATUS_SUCCESS) {
     forget_error();
     return {};
@@ -133,9 +133,9 @@ void add_algorithms(Context& c, const ConvKey& key, const Results<Search>& resul
 
 template <class Search>
 void search(Context& c, const ConvKey& key, const ConvTensors& t, ConvPlan& plan) {
-  Results<Search> guessed(kMostAlgorithms);
+  Results<Search> guessed(kMaxAlgorithms);
   int count = 0;
-  const cudnnStatus_t status = Search::guess(c.dnn(), plan, kMostAlgorithms, &count, guessed.data());
+  const cudnnStatus_t status = Search::guess(c.dnn(), plan, kMaxAlgorithms, &count, guessed.data());
   if (status != CUDNN_STATUS_SUCCESS) fail("conv2d: cuDNN: ", cudnnGetErrorString(status), described(t));
   guessed.resize(static_cast<std::size_t>(count));
   if (key.benchmark) add_algorithms<Search>(c, key, timed<Search>(c, key, t, plan, guessed), plan);
@@ -235,7 +235,7 @@ ConvPlan& conv_plan(Context& c, ConvKey key, const ConvTensors& t) {
   if (key.pass == ConvPass::kForward) search<ForwardSearch>(c, key, t, plan);
   if (key.pass == ConvPass::kInput) search<InputSearch>(c, key, t, plan);
   if (key.pass == ConvPass::kWeight) search<WeightSearch>(c, key, t, plan);
-  if (plans.size() >= kMostPlans) plans.clear();
+  if (plans.size() >= kMaxPlans) plans.clear();
   return plans.emplace(key, std::move(plan)).first->second;
 }
 
@@ -247,7 +247,7 @@ BiasPlan& bias_plan(Context& c, const Tensor& output) {
     return at->second;
   const auto& [n, channels, h, w] = key.output;
   BiasPlan plan{tensor_descriptor(key.dtype, n, channels, h, w), tensor_descriptor(key.dtype, 1, channels, 1, 1)};
-  if (plans.size() >= kMostPlans) plans.clear();
+  if (plans.size() >= kMaxPlans) plans.clear();
   return plans.emplace(key, std::move(plan)).first->second;
 }
 

@@ -56,9 +56,9 @@ void gather_normalized(const Tensor& out, const Tensor& label_out, const Tensor&
   check(total > 0 || rows == 0, "gather_normalized: the data set has no images");
   if (rows == 0) return;
   const int64_t pixel_count = images.numel() / total;
-  check(pixel_count > 0 && pixel_count < kMostElements, "gather_normalized: unsupported image size: ", pixel_count,
+  check(pixel_count > 0 && pixel_count < kMaxElements, "gather_normalized: unsupported image size: ", pixel_count,
         " pixels");
-  const int64_t packs = ceil_div(pixel_count, kPixels), most = std::max<int64_t>(1, (kMostElements - 1) / packs);
+  const int64_t packs = ceil_div(pixel_count, kPixels), most = std::max<int64_t>(1, (kMaxElements - 1) / packs);
   Context& c = context(out.device());
   for (int64_t first = 0; first < rows; first += most) {
     const int64_t count = std::min(most, rows - first) * packs;

@@ -32,7 +32,7 @@ struct FftPlan {
 struct FftPlans {
   std::unordered_map<FftKey, std::unique_ptr<FftPlan>, PlanHash> plans;
 };
-constexpr std::size_t kMostFftPlans = 256;  // each has tables in device memory
+constexpr std::size_t kMaxFftPlans = 256;  // each has tables in device memory
 
 cufftType type_of(const FftKey& key) {
   const bool single = key.dtype == kFloat;
@@ -45,7 +45,7 @@ FftPlan& plan_for(Context& c, const FftKey& key) {
   auto& plans = c.plans<FftPlans>().plans;
   if (const auto found = plans.find(key); found != plans.end()) return *found->second;
   // A captured step goes on to use its plans' tables.
-  if (plans.size() >= kMostFftPlans) std::erase_if(plans, [](const auto& entry) { return !entry.second->captured; });
+  if (plans.size() >= kMaxFftPlans) std::erase_if(plans, [](const auto& entry) { return !entry.second->captured; });
   auto plan = std::make_unique<FftPlan>();
   ensure(cufftCreate(&plan->handle), "cufftCreate");
   plan->made = true;

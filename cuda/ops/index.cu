@@ -162,7 +162,7 @@ LoopPlan<3> destinations(const Writes& w, const Tensor& keys) {
 
 // Returns false when 32 bits cannot address the data.
 bool sort(Context& c, const Writes& w, Sorted& sorted) {
-  if (w.source.numel() >= kMostElements) return false;
+  if (w.source.numel() >= kMaxElements) return false;
   const Tensor o = line_of(w, w.out), x = line_of(w, w.source);
   sorted.none = elements_of(w.out);
   SortedWrites unsorted;
@@ -189,7 +189,7 @@ bool sort(Context& c, const Writes& w, Sorted& sorted) {
 template <class T, class Op>
 void apply_runs(Context& c, const Writes& w, const Sorted& sorted) {
   const int64_t count = sorted.writes.keys.numel(), lines = sorted.lines.numel;
-  const int64_t step = std::max<int64_t>(1, (kMostElements - 512) / lines);
+  const int64_t step = std::max<int64_t>(1, (kMaxElements - 512) / lines);
   const Piece<2> beside = make_piece(sorted.lines), sources = make_piece(sorted.sources);
   for (int64_t first = 0; first < count; first += step) {
     const int64_t threads = std::min(step, count - first) * lines;

@@ -123,7 +123,7 @@ bool linear_with_bias(Context& c, const LinearArguments& a) {
   auto& plans = c.plans<LinearPlans>().plans;
   auto at = plans.find(key);
   if (at == plans.end()) {
-    if (plans.size() >= kMostPlans) plans.clear();
+    if (plans.size() >= kMaxPlans) plans.clear();
     at = plans.emplace(key, make_plan_of(c, key, a.bias.data_ptr())).first;
   }
   LinearPlan& plan = at->second;

@@ -18,7 +18,7 @@
 namespace tandem::cuda_impl {
 namespace {
 
-constexpr int64_t kMostBlocks = 1024;
+constexpr int64_t kMaxBlocks = 1024;
 
 // Data shared by all kernels. Positions are numbered n * inner + s; class c of a position is c * inner
 // elements further.
@@ -238,7 +238,7 @@ void sum_terms(const char* operation, const Tensor& out, const Tensor& total_wei
   Context& c = context(out.device());
   // Uses a single block when a few rounds suffice: a second launch takes longer.
   const int64_t in_block = kLineThreads / lanes, rounds = ceil_div(p.count, in_block),
-                blocks = rounds <= 4 ? 1 : std::min(rounds, kMostBlocks);
+                blocks = rounds <= 4 ? 1 : std::min(rounds, kMaxBlocks);
   Tensor partial;
   Totals<T> totals{out.ptr<T>(), total_weight.ptr<T>(), nullptr};
   if (blocks > 1) {

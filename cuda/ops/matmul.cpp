@@ -16,7 +16,7 @@ namespace tandem::cuda_impl {
 namespace {
 
 // Larger batches are split: this is the limit of a grid's z dimension.
-constexpr int64_t kMostBatches = 65535;
+constexpr int64_t kMaxBatches = 65535;
 
 struct Matrix {
   Tensor tensor;  // keeps a copy alive
@@ -101,8 +101,8 @@ void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& b
   if (out.dtype() != kFloat && out.dtype() != kDouble) unsupported_dtype("matmul", out.dtype());
   const Matrix x = matrix(a), y = matrix(b);
   const int64_t batches = out.dim() == 3 ? out.size(0) : 1;
-  for (int64_t first = 0; first < batches; first += kMostBatches)
-    gemm(out, x, y, beta, alpha, first, std::min(kMostBatches, batches - first));
+  for (int64_t first = 0; first < batches; first += kMaxBatches)
+    gemm(out, x, y, beta, alpha, first, std::min(kMaxBatches, batches - first));
 }
 
 // cuBLASLt adds the bias if it can; otherwise out is initialised with the bias.

@@ -130,7 +130,7 @@ void with_elements(const Tensor& x, F f) {
 // The start of each tile's positions, followed by the total.
 Tensor tile_starts(Context& c, const Tensor& x) {
   const int64_t tiles = ceil_div(x.numel(), kTile);
-  check(tiles < kMostElements, "nonzero: too many elements\n  self ", x);
+  check(tiles < kMaxElements, "nonzero: too many elements\n  self ", x);
   const Tensor counts = empty_raw({tiles + 1}, kLong, c.device());
   int64_t* p = counts.ptr<int64_t>();
   with_elements(x, [&]<class Bits>(const Elements<Bits>& elements) {
@@ -160,7 +160,7 @@ void nonzero(const Tensor& out, const Tensor& in) {
   const Tensor x = row_major(in), starts = tile_starts(c, x);
   Coordinates at;
   at.rank = static_cast<int>(in.sizes().size());
-  at.wide = x.numel() >= kMostElements;
+  at.wide = x.numel() >= kMaxElements;
   for (int d = 0; d < at.rank; ++d) {
     at.wide_sizes[d] = in.sizes()[static_cast<std::size_t>(d)];
     if (!at.wide) at.sizes[d] = FastDivide(static_cast<uint32_t>(at.wide_sizes[d]));

@@ -64,10 +64,10 @@ constexpr int64_t kChunk = 2048;  // elements per block
 /// Tensors of one launch. Blocks [ends[t - 1], ends[t]) process tensor t, one chunk each.
 template <int L>
 struct Table {
-  static constexpr int kMost = (4096 - 192 - 8) / (8 * L + 8 + 4);
-  void* data[kMost][L];
-  int64_t numel[kMost];
-  uint32_t ends[kMost];
+  static constexpr int kMaxTensors = (4096 - 192 - 8) / (8 * L + 8 + 4);
+  void* data[kMaxTensors][L];
+  int64_t numel[kMaxTensors];
+  uint32_t ends[kMaxTensors];
   int count = 0;
 };
 
@@ -79,7 +79,7 @@ struct alignas(16) Pack {
 /// Gradients on other devices, to be added to those in `own`.
 template <class T>
 struct Others {
-  const T* at[Gradients::kMostOthers] = {};
+  const T* at[Gradients::kMaxOthers] = {};
   const T* own = nullptr;
   int count = 0;
 };
@@ -164,7 +164,7 @@ void launch_all(const char* operation, Device device, const Update& update, cons
   static constexpr char kind = 0;  // its address identifies the update
   static_assert(sizeof(Table<Update::kLists>) + sizeof(ReplayedValue<Update>) + sizeof(Others<T>) <= 4096);
   Context& c = context(device);
-  check(grads.others.size() <= Gradients::kMostOthers, operation, ": gradients of too many devices to sum");
+  check(grads.others.size() <= Gradients::kMaxOthers, operation, ": gradients of too many devices to sum");
   if (!grads.others.empty()) refuse_in_capture(c, "sums gradients of several devices");
   uint64_t signature = call_signature(&kind, {});
   for (const TensorList& list : lists) signature = signature * 31 + call_signature(&kind, {list});
@@ -184,7 +184,7 @@ void launch_all(const char* operation, Device device, const Update& update, cons
     const Tensor& p = lists[0][i];
     if (p.numel() == 0 || p.device() != device || p.dtype() != scalar_type_of<T>) continue;
     const int64_t more = ceil_div(p.numel(), kChunk);
-    if (table.count == Table<Update::kLists>::kMost || blocks + more >= (int64_t{1} << 31)) flush();
+    if (table.count == Table<Update::kLists>::kMaxTensors || blocks + more >= (int64_t{1} << 31)) flush();
     for (int l = 0; l < Update::kLists; ++l)
       table.data[table.count][l] = lists[l].empty() ? nullptr : lists[l][i].data_ptr();
     table.numel[table.count] = p.numel();

@@ -113,7 +113,7 @@ struct Extremes {
 };
 
 constexpr int kItems = 4;  // elements per thread in a tile
-constexpr int64_t kMostParts = 256, kPartSize = 16384;
+constexpr int64_t kMaxParts = 256, kPartSize = 16384;
 
 // Lines of n elements with stride `inner`.
 struct Lines {
@@ -220,7 +220,7 @@ void scan(const char* operation, const S& s, const Tensor& out, int64_t dim, boo
   const auto wanted = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::min<int64_t>(l.n, 1024) / kItems)));
   const int threads = std::clamp(wanted, 32, kLineThreads);
   const int64_t parts = std::clamp<int64_t>(l.n / kPartSize, 1, std::max<int64_t>(1, 1024 / l.count));
-  l.part_size = ceil_div(l.n, std::min(parts, kMostParts));
+  l.part_size = ceil_div(l.n, std::min(parts, kMaxParts));
   l.parts = ceil_div(l.n, l.part_size);
   Tensor scratch;
   State* totals = nullptr;

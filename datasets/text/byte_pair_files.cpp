@@ -13,7 +13,7 @@
 namespace tandem::text {
 namespace {
 
-constexpr uint64_t kMostFileBytes = uint64_t{256} << 20, kMostTokens = uint64_t{1} << 22;
+constexpr uint64_t kMaxFileBytes = uint64_t{256} << 20, kMaxTokens = uint64_t{1} << 22;
 
 // GPT-2's files write each byte as a printable character: itself if it is one in Latin-1, else one from U+0100 on.
 std::array<uint32_t, 256> written_bytes() {
@@ -60,7 +60,7 @@ std::string from_base64(std::string_view text, const std::string& where) {
 // The lines of a file with their places for error messages; a carriage return at the end is dropped.
 template <class Line>
 void for_lines(const std::string& path, const Line& line) {
-  std::istringstream in(detail::content_of(path, kMostFileBytes));
+  std::istringstream in(detail::content_of(path, kMaxFileBytes));
   int64_t number = 0;
   for (std::string text; std::getline(in, text);) {
     ++number;
@@ -81,7 +81,7 @@ std::pair<std::string, std::string> two_words(const std::string& line, const std
 }  // namespace
 
 void BytePairTokenizer::add(const std::string& bytes, uint64_t token, const std::string& file) {
-  check(token < kMostTokens, file, ": token ", token, ", expected at most ", kMostTokens - 1);
+  check(token < kMaxTokens, file, ": token ", token, ", expected at most ", kMaxTokens - 1);
   check(!bytes.empty(), file, ": token ", token, " is empty");
   if (bytes_.size() <= token) bytes_.resize(token + 1);
   check(bytes_[token].empty(), file, ": two tokens have the number ", token);
@@ -90,7 +90,7 @@ void BytePairTokenizer::add(const std::string& bytes, uint64_t token, const std:
 }
 
 void BytePairTokenizer::add_special(const std::string& text, uint64_t token, const std::string& file) {
-  check(token < kMostTokens, file, ": special token ", token, ", expected at most ", kMostTokens - 1);
+  check(token < kMaxTokens, file, ": special token ", token, ", expected at most ", kMaxTokens - 1);
   check(!text.empty(), file, ": special token ", token, " is empty");
   if (bytes_.size() <= token) bytes_.resize(token + 1);
   check(bytes_[token].empty(), file, ": two tokens have the number ", token);
@@ -141,7 +141,7 @@ void BytePairTokenizer::separate_special(const std::string& vocab) {
 
 BytePairTokenizer BytePairTokenizer::from_files(const std::string& vocab_json, const std::string& merges_txt) {
   BytePairTokenizer out;
-  const std::string json = detail::content_of(vocab_json, kMostFileBytes);
+  const std::string json = detail::content_of(vocab_json, kMaxFileBytes);
   serialize::JsonReader reader(json, vocab_json);
   reader.object("a token occurs twice", [&](const std::string& written) {
     const uint64_t token = reader.integer();

@@ -21,7 +21,7 @@ struct CIFARBase::Format {
 namespace {
 
 constexpr std::size_t kPixels = 3 * 32 * 32;
-constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // the published files have 154 MB at most
+constexpr uint64_t kMaxBytes = uint64_t{1} << 30;  // the published files have 154 MB at most
 
 std::string folder_of(const std::string& root, const char* folder, const char* file) {
   std::error_code ignored;
@@ -33,7 +33,7 @@ std::string folder_of(const std::string& root, const char* folder, const char* f
 
 std::string content_of(const std::string& path) {
   data::GzInput input(path);
-  check(!input.is_gzip() && input.file_bytes() <= kMostBytes, path, ": expected a plain file of at most ", kMostBytes,
+  check(!input.is_gzip() && input.file_bytes() <= kMaxBytes, path, ": expected a plain file of at most ", kMaxBytes,
         " bytes");
   std::string out(input.file_bytes(), '\0');
   out.resize(input.read(out.data(), out.size()));

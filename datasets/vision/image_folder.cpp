@@ -23,12 +23,12 @@ std::vector<std::string> subfolders(const std::string& root) {
 
 // Sorted by folder, then by name.
 std::vector<std::string> images_below(const fs::path& folder) {
-  constexpr int kMostLevels = 32;  // links can make a circle
+  constexpr int kMaxLevels = 32;  // links can make a circle
   std::vector<std::pair<std::string, std::string>> found;
   const auto links = fs::directory_options::follow_directory_symlink;
   for (auto at = fs::recursive_directory_iterator(folder, links); at != fs::recursive_directory_iterator(); ++at) {
-    check(at.depth() < kMostLevels, "ImageFolder: ", at->path().string(), ": folders are nested more than ",
-          kMostLevels, " deep");
+    check(at.depth() < kMaxLevels, "ImageFolder: ", at->path().string(), ": folders are nested more than ", kMaxLevels,
+          " deep");
     if (has_image_ending(at->path().native()) && at->is_regular_file())
       found.emplace_back(at->path().parent_path().string(), at->path().filename().string());
   }
@@ -39,10 +39,10 @@ std::vector<std::string> images_below(const fs::path& folder) {
 }
 
 std::string listed(const std::vector<std::string>& names) {
-  constexpr std::size_t kMost = 10;
+  constexpr std::size_t kMaxNames = 10;
   std::string out;
-  for (std::size_t i = 0; i < names.size() && i < kMost; ++i) out += "\n    " + names[i];
-  if (names.size() > kMost) out += "\n    and " + std::to_string(names.size() - kMost) + " more";
+  for (std::size_t i = 0; i < names.size() && i < kMaxNames; ++i) out += "\n    " + names[i];
+  if (names.size() > kMaxNames) out += "\n    and " + std::to_string(names.size() - kMaxNames) + " more";
   return out;
 }
 

@@ -19,7 +19,7 @@ bool has_jpeg() { return true; }
 namespace detail {
 namespace {
 
-constexpr int kMostScans = 500;  // each scan of a progressive file costs time for the whole image
+constexpr int kMaxScans = 500;  // each scan of a progressive file costs time for the whole image
 
 struct Errors : jpeg_error_mgr {
   std::jmp_buf jump;
@@ -41,9 +41,9 @@ void on_message(j_common_ptr codec, int level) {
 }
 
 void on_progress(j_common_ptr codec) {
-  if (reinterpret_cast<j_decompress_ptr>(codec)->input_scan_number <= kMostScans) return;
+  if (reinterpret_cast<j_decompress_ptr>(codec)->input_scan_number <= kMaxScans) return;
   auto* errors = static_cast<Errors*>(codec->err);
-  std::snprintf(errors->message, sizeof errors->message, "more than %d scans", kMostScans);
+  std::snprintf(errors->message, sizeof errors->message, "more than %d scans", kMaxScans);
   std::longjmp(errors->jump, 1);
 }
 

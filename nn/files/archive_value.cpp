@@ -10,7 +10,7 @@
 namespace tandem::serialize {
 namespace {
 
-constexpr int kMostLevels = 100;
+constexpr int kMaxLevels = 100;
 
 template <class Number>
 std::string text_of(Number number) {
@@ -109,7 +109,7 @@ struct Reader {
     return out;
   }
   IValue read(int level) {
-    expect(!rest.empty() && level < kMostLevels);
+    expect(!rest.empty() && level < kMaxLevels);
     const char kind = rest[0];
     rest.remove_prefix(1);
     switch (kind) {

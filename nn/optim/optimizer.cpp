@@ -99,7 +99,7 @@ void Optimizer::step_with(const FlatGradients& gradients) {
           name(), ".step_with: flat gradients differ in size, dtype or device\n  ", own, "\n  ", other);
   // Steps see complex gradients as real ones of twice the size.
   const bool sums = sums_gradients() && !own.is_complex();
-  const std::size_t count = gradients.others.size(), most = sums ? Gradients::kMostOthers : 0;
+  const std::size_t count = gradients.others.size(), most = sums ? Gradients::kMaxOthers : 0;
   const auto rest = gradients.others.begin() + static_cast<std::ptrdiff_t>(count - std::min(count, most));
   NoGradGuard no_grad;
   for (auto other = gradients.others.begin(); other != rest; ++other) own.add_(*other);

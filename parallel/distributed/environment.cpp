@@ -40,9 +40,9 @@ std::optional<Number> number_of(const char* name, int64_t least, int64_t most) {
   return Number{name, value};
 }
 
-constexpr int64_t kMostRanks = std::numeric_limits<int>::max();
-std::optional<Number> rank_of(const char* name) { return number_of(name, 0, kMostRanks); }
-std::optional<Number> size_of(const char* name) { return number_of(name, 1, kMostRanks); }
+constexpr int64_t kMaxRanks = std::numeric_limits<int>::max();
+std::optional<Number> rank_of(const char* name) { return number_of(name, 0, kMaxRanks); }
+std::optional<Number> size_of(const char* name) { return number_of(name, 1, kMaxRanks); }
 
 /// A rank and the number of ranks.
 struct Place {

@@ -141,7 +141,7 @@ void FileStore::State::read_new() {
   const uint64_t end = size();
   if (end < view->offset) fail_with("the file has been cut while it was in use");
   while (view->offset < end) {
-    const std::string bytes = read_at(view->offset, 2 * detail::kMostRecord);
+    const std::string bytes = read_at(view->offset, 2 * detail::kMaxRecord);
     std::size_t used = 0;
     try {
       detail::Record record;

@@ -17,11 +17,11 @@ using Value = std::shared_ptr<const std::string>;
 
 class KeyValues {
  public:
-  static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+  static constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
   /// What an entry costs besides its key and its value.
   static constexpr std::size_t kEntryBytes = 128;
 
-  explicit KeyValues(std::size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
+  explicit KeyValues(std::size_t most_bytes = kMaxBytes) : most_bytes_(most_bytes) {}
   /// Null if the key is absent.
   Value find(std::string_view key) const;
   /// Throws DistributedError, and changes nothing, if the store would become too large.

@@ -10,7 +10,7 @@
 namespace tandem::distributed::detail {
 namespace {
 
-constexpr std::size_t kMostHost = 255;
+constexpr std::size_t kMaxHost = 255;
 
 [[noreturn]] void fail_list(const char* variable, std::string_view list, const char* what) {
   fail(variable, " is ", quoted(list), ", must be ", what);
@@ -37,7 +37,7 @@ std::string first_host(const char* variable, std::string_view list) {
   constexpr const char* kForm = "a list of hosts such as node[01-03,7],gpu4";
   std::string host;
   std::string_view rest = list;
-  while (!rest.empty() && rest[0] != ',' && host.size() <= kMostHost) {
+  while (!rest.empty() && rest[0] != ',' && host.size() <= kMaxHost) {
     if (rest[0] != '[') {
       if (!of_a_host(rest[0])) fail_list(variable, list, kForm);
       host += rest[0];
@@ -51,7 +51,7 @@ std::string first_host(const char* variable, std::string_view list) {
     host += first;
     rest.remove_prefix(end + 1);
   }
-  if (host.empty() || host.size() > kMostHost) fail_list(variable, list, kForm);
+  if (host.empty() || host.size() > kMaxHost) fail_list(variable, list, kForm);
   return host;
 }
 

@@ -19,8 +19,8 @@ std::size_t parse_record(Bytes bytes, Record& record) {
   WireReader header(bytes, "record");
   const auto length = header.number<uint32_t>();
   const auto sum = header.number<uint32_t>();
-  check(length > 0 && length <= kMostRecord - kRecordHeader, "record: a length of ", length, " bytes, must be 1 to ",
-        kMostRecord - kRecordHeader);
+  check(length > 0 && length <= kMaxRecord - kRecordHeader, "record: a length of ", length, " bytes, must be 1 to ",
+        kMaxRecord - kRecordHeader);
   if (header.left() < length) return 0;
   const auto body = bytes.subspan(kRecordHeader, length);
   check(serialize::crc32(body.data(), body.size()) == sum, "record: wrong checksum");

@@ -18,7 +18,7 @@ namespace tandem::distributed::detail {
 
 inline constexpr std::string_view kLogMagic = "TNDMLOG1";
 inline constexpr std::size_t kRecordHeader = 8;
-inline constexpr std::size_t kMostRecord = kRecordHeader + 1 + 2 + Store::kMaxKey + Store::kMaxValue;
+inline constexpr std::size_t kMaxRecord = kRecordHeader + 1 + 2 + Store::kMaxKey + Store::kMaxValue;
 
 struct Record {
   enum class Action : uint8_t { kSet = 1, kErase };

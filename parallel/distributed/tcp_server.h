@@ -13,7 +13,7 @@ namespace tandem::distributed::detail {
 
 struct ServerLimits {
   std::size_t clients = 4096;                     ///< connections; later ones are refused
-  std::size_t stored = KeyValues::kMostBytes;     ///< bytes of all entries
+  std::size_t stored = KeyValues::kMaxBytes;      ///< bytes of all entries
   std::size_t received = std::size_t{256} << 20;  ///< bytes of all unfinished requests
   std::chrono::milliseconds handshake{10'000};    ///< after which a silent connection is closed
 };

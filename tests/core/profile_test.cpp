@@ -89,7 +89,7 @@ bool nested(const std::vector<Span>& spans) {
 struct Profiled {
   test::TempFolder folder;
   std::string path = folder / "trace.json";
-  explicit Profiled(int64_t most = profiler::kMostSpans) { profiler::start(path, most); }
+  explicit Profiled(int64_t most = profiler::kMaxSpans) { profiler::start(path, most); }
   ~Profiled() { profiler::stop(); }
   Trace trace() {
     profiler::stop();

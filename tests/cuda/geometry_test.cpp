@@ -117,7 +117,7 @@ TEST_CASE("a plan that does not fit in 32 bits is split into pieces that cover i
   int64_t covered = 0;
   char* next = base;
   for_pieces(plan, [&](const Piece<2>& piece) {
-    CHECK(int64_t{piece.numel} < kMostElements);
+    CHECK(int64_t{piece.numel} < kMaxElements);
     CHECK(piece.data[0] == next);  // the output is dense: pieces follow each other
     CHECK(piece.data[1] == base);  // the second operand does not advance along the outermost dimension
     next += int64_t{piece.numel} * 4;

@@ -27,7 +27,7 @@ void dense_strides(const int* sizes, int dims, cudnnTensorFormat_t format, int64
 cudnnStatus_t set(cudnnTensorDescriptor_t t, cudnnDataType_t type, int dims, const int* sizes, const int* strides) {
   if (t == nullptr || sizes == nullptr || strides == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
   if (!known(type)) return CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE;
-  if (dims < 3 || dims > kMostDims) return CUDNN_STATUS_NOT_SUPPORTED;
+  if (dims < 3 || dims > kMaxTensorDims) return CUDNN_STATUS_NOT_SUPPORTED;
   if (!positive(sizes, dims) || !positive(strides, dims)) return CUDNN_STATUS_BAD_PARAM;
   t->type = type;
   t->dims = dims;
@@ -38,9 +38,9 @@ cudnnStatus_t set(cudnnTensorDescriptor_t t, cudnnDataType_t type, int dims, con
 cudnnStatus_t set_dense(cudnnTensorDescriptor_t t, cudnnDataType_t type, cudnnTensorFormat_t format, int dims,
                         const int* sizes) {
   if (format == CUDNN_TENSOR_NCHW_VECT_C) return CUDNN_STATUS_NOT_SUPPORTED_LAYOUT;
-  if (dims < 3 || dims > kMostDims) return CUDNN_STATUS_NOT_SUPPORTED;
-  int64_t wide[kMostDims];
-  int strides[kMostDims];
+  if (dims < 3 || dims > kMaxTensorDims) return CUDNN_STATUS_NOT_SUPPORTED;
+  int64_t wide[kMaxTensorDims];
+  int strides[kMaxTensorDims];
   dense_strides(sizes, dims, format, wide);
   std::transform(wide, wide + dims, strides, [](int64_t s) { return static_cast<int>(s); });
   return set(t, type, dims, sizes, strides);
@@ -101,7 +101,7 @@ cudnnStatus_t describe(const cudnnTensorStruct* x, const cudnnFilterStruct* w, c
   if (conv->type != x->type || conv->mode != CUDNN_CROSS_CORRELATION) return CUDNN_STATUS_NOT_SUPPORTED;
   if (x->dims > 5 || x->dims != w->dims || x->dims != y->dims || conv->dims != x->dims - 2)
     return CUDNN_STATUS_BAD_PARAM;
-  int64_t w_strides[kMostDims];
+  int64_t w_strides[kMaxTensorDims];
   dense_strides(w->sizes, w->dims, w->format, w_strides);
   out = {x->type == CUDNN_DATA_DOUBLE,
          conv->math != CUDNN_FMA_MATH,

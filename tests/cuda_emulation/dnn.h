@@ -4,7 +4,7 @@
 
 #include "tandem/tests/cuda_emulation/library.h"
 
-inline constexpr int kMostDims = 8;
+inline constexpr int kMaxTensorDims = 8;
 
 struct cudnnContext {
   int gpu;
@@ -13,17 +13,17 @@ struct cudnnContext {
 struct cudnnTensorStruct {
   cudnnDataType_t type = CUDNN_DATA_FLOAT;
   int dims = 0;  // 0: not set
-  int sizes[kMostDims], strides[kMostDims];
+  int sizes[kMaxTensorDims], strides[kMaxTensorDims];
 };
 struct cudnnFilterStruct {
   cudnnDataType_t type = CUDNN_DATA_FLOAT;
   cudnnTensorFormat_t format = CUDNN_TENSOR_NCHW;
   int dims = 0;
-  int sizes[kMostDims];
+  int sizes[kMaxTensorDims];
 };
 struct cudnnConvolutionStruct {
   int dims = 0;
-  int pads[kMostDims], strides[kMostDims], dilations[kMostDims];
+  int pads[kMaxTensorDims], strides[kMaxTensorDims], dilations[kMaxTensorDims];
   cudnnConvolutionMode_t mode;
   cudnnDataType_t type;
   cudnnMathType_t math = CUDNN_DEFAULT_MATH;

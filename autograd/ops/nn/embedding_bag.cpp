@@ -22,7 +22,7 @@
 namespace tandem {
 namespace {
 
-constexpr double kLeast = -std::numeric_limits<double>::infinity();
+constexpr double kLowest = -std::numeric_limits<double>::infinity();
 
 // Which bag each of `count` indices belongs to. starts: the bags' first positions, [B].
 Tensor bags_of(const Tensor& starts, int64_t count) {
@@ -36,7 +36,7 @@ struct Largest {
 Largest largest_rows(const Tensor& rows, const Tensor& starts, const Tensor& used) {
   const Tensor host = starts.to(Device(kCPU));
   const int64_t* at = host.data_ptr<int64_t>();
-  const Tensor hidden = where(used.unsqueeze(1), rows, full({}, kLeast, rows.options()));
+  const Tensor hidden = where(used.unsqueeze(1), rows, full({}, kLowest, rows.options()));
   const Tensor nothing = zeros({rows.size(1)}, rows.options());
   std::vector<Tensor> values, positions;
   for (int64_t b = 0; b < host.numel(); ++b) {

@@ -6,7 +6,7 @@
 //   X' [P, D] = dy^T [P, O] w [O, D]     then added to dx at the positions that the columns were taken from
 //   dw [O, D] = dy [O, P] X^T [P, D]
 //
-// Tiles have up to kMostTileRows rows of the left operand and kColumns columns of the right one.
+// Tiles have up to kMaxEvenTileRows rows of the left operand and kColumns columns of the right one.
 #include "tandem/core/cpu/conv/conv2d_channels.h"
 
 #include <algorithm>

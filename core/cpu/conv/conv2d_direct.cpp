@@ -22,8 +22,8 @@ namespace {
 constexpr int64_t kStripBytes = 256 << 10;
 constexpr int64_t kKeptBytes = 2 << 20;  // of strips of all images
 constexpr int64_t kEnoughPanels = 8, kEnoughTasks = 16;
-constexpr int64_t kMostStripBytes = 1 << 20;  // for one output row; more does not stay in the cache
-constexpr int64_t kChunkPositions = 224;      // outputs that are transposed at once
+constexpr int64_t kMaxStripBytes = 1 << 20;  // for one output row; more does not stay in the cache
+constexpr int64_t kChunkPositions = 224;     // outputs that are transposed at once
 constexpr int kMaxPositions = kVectorRegisters == 32 ? 14 : 6;
 
 template <class T>
@@ -287,7 +287,7 @@ bool direct_suits(const Conv2dShape& s) {
   const int64_t least_rows = (s.kernel_h - 1) * s.p.dilation[0] + 1,
                 strip = least_rows * s.group_in() * s.padded_w() * static_cast<int64_t>(sizeof(T));
   return s.group_out() >= kPanel<T> && s.out_w() >= 5 && s.kernel_size() > 1 && s.p.stride[1] <= 2 && s.depth() >= 64 &&
-         strip <= kMostStripBytes;
+         strip <= kMaxStripBytes;
 }
 
 template <class T>

@@ -194,7 +194,7 @@ void gemm_integer(const GemmArgs<T>& g) {
 template <class T>
 bool is_few_rows(const GemmArgs<T>& g) {
   constexpr int64_t kManyElements = 1 << 16;
-  return g.m <= kMostVectors && g.packed_b == nullptr && g.n * g.k >= kManyElements;
+  return g.m <= kMaxVectors && g.packed_b == nullptr && g.n * g.k >= kManyElements;
 }
 
 template <class T>

@@ -56,7 +56,7 @@ void put(const GemvArgs<T>& g, int64_t vector, int64_t i, T sum) {
 
 // A matrix stored by columns is cut into strips of rows, whose sums stay near L1, and each strip into chunks of columns,
 // whose memory is nearly contiguous. Chunks are summed separately, then added in order.
-constexpr int64_t kStripRows = 4096, kMostChunks = 16;
+constexpr int64_t kStripRows = 4096, kMaxChunks = 16;
 constexpr int kToL2 = 2;  // for __builtin_prefetch: to L1, it would hold up the loads
 
 // sum[0, count) += four columns, from `c` on and ld apart, times x. The sums are read and written once for all four, and
@@ -95,7 +95,7 @@ void add_columns(const GemvArgs<T>& g, int64_t row, int64_t count, int64_t begin
 template <class T>
 void gemv_columns(const GemvArgs<T>& g) {
   const int64_t strips = ceil_div(g.rows, kStripRows / g.vectors), strip = ceil_div(g.rows, strips);
-  const int64_t chunk = std::max(ceil_div(kInlineElements, strip), ceil_div(g.columns, kMostChunks)),
+  const int64_t chunk = std::max(ceil_div(kInlineElements, strip), ceil_div(g.columns, kMaxChunks)),
                 chunks = ceil_div(g.columns, chunk), all = g.vectors * g.rows;
   const Workspace<T> memory(chunks * all);
   T* sums = memory.data();  // [chunks][vectors][rows]
@@ -109,7 +109,7 @@ void gemv_columns(const GemvArgs<T>& g) {
       add_columns(g, row, count, first, std::min(g.columns, first + chunk), sum, g.rows);
     }
   });
-  parallel_for(g.rows, kInlineElements / kMostChunks, [&](int64_t begin, int64_t end) {
+  parallel_for(g.rows, kInlineElements / kMaxChunks, [&](int64_t begin, int64_t end) {
     for (int64_t v = 0; v < g.vectors; ++v) {
       T* sum = sums + v * g.rows;
       for (int64_t c = 1; c < chunks; ++c)

@@ -4,7 +4,7 @@
 
 namespace tandem::cpu {
 
-inline constexpr int64_t kMostVectors = 4;
+inline constexpr int64_t kMaxVectors = 4;
 
 /// y = alpha * M * x + beta * y for each of the vectors, with M rows x columns; beta == 0 does not read y. The matrix is read
 /// once from memory, so a few vectors take hardly longer than one.
@@ -19,7 +19,7 @@ struct GemvArgs {
   T* y;
   int64_t stride_y;
   T alpha, beta;
-  int64_t vectors = 1;             // at most kMostVectors
+  int64_t vectors = 1;             // at most kMaxVectors
   int64_t next_x = 0, next_y = 0;  // elements between the vectors
 };
 

@@ -53,7 +53,7 @@ TileKernel<T> pick(int rows, std::integer_sequence<int, kRows...>) {
 template <class T>
 TileKernel<T> tile_kernel(int rows, int vectors) {
   if (vectors == 1) return pick<T, 1>(rows, std::make_integer_sequence<int, kMaxTileRows[1]>{});
-  return pick<T, 2>(rows, std::make_integer_sequence<int, kMostTileRows>{});
+  return pick<T, 2>(rows, std::make_integer_sequence<int, kMaxEvenTileRows>{});
 }
 
 template TileKernel<float> tile_kernel<float>(int, int);

@@ -41,19 +41,19 @@ inline constexpr int kMaxTileRows[3] = {0, kVectorRegisters == 32 ? 25 : 12, kVe
 
 /// The same with two vectors where the right operand needs no more registers: 28 sums, its two vectors and one of the left
 /// operand.
-inline constexpr int kMostTileRows = kVectorRegisters == 32 ? 14 : 6;
+inline constexpr int kMaxEvenTileRows = kVectorRegisters == 32 ? 14 : 6;
 
 /// The rows of equal tiles with two vectors for `count` rows, so that few sums are in vain.
 constexpr int64_t even_tile_rows(int64_t count) {
   int64_t best = 1, least = 0;
-  for (int64_t rows = kMostTileRows; rows > kMostTileRows / 2; --rows) {
+  for (int64_t rows = kMaxEvenTileRows; rows > kMaxEvenTileRows / 2; --rows) {
     const int64_t cost = (count + rows - 1) / rows * (4 * rows + 1);  // the right operand's loads are the 1
     if (least == 0 || cost < least) best = rows, least = cost;
   }
   return count < best ? count < 1 ? 1 : count : best;
 }
 
-/// The kernel for 1 <= rows <= kMaxTileRows[vectors], or kMostTileRows with two; vectors 1 or 2. T is float or double.
+/// The kernel for 1 <= rows <= kMaxTileRows[vectors], or kMaxEvenTileRows with two; vectors 1 or 2. T is float or double.
 template <class T>
 TileKernel<T> tile_kernel(int rows, int vectors);
 

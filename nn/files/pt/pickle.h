@@ -19,8 +19,8 @@
 namespace tandem::serialize::pt {
 
 /// Limits that real files do not reach: a file within them needs at most some hundred MB besides its tensors.
-inline constexpr std::size_t kMostPickleBytes = std::size_t{1} << 26, kMostNodes = std::size_t{1} << 22;
-inline constexpr int kMostLevels = 100;
+inline constexpr std::size_t kMaxPickleBytes = std::size_t{1} << 26, kMaxNodes = std::size_t{1} << 22;
+inline constexpr int kMaxLevels = 100;
 
 /// One storage in the file.
 struct StorageInfo {
@@ -99,7 +99,7 @@ class PickleMachine {
   Node* make(Node::Kind kind);
   Node* make_int(int64_t value);
   void push(Node* node) {
-    expect(stack_.size() < kMostNodes, "the pickle's stack is too large");
+    expect(stack_.size() < kMaxNodes, "the pickle's stack is too large");
     stack_.push_back(node);
   }
   Node* pop();
@@ -132,11 +132,11 @@ class PickleMachine {
   std::size_t copied_ = 0;
 };
 
-/// The value of a node. Throws Error on what an IValue cannot be, on cycles and on more than kMostLevels levels.
+/// The value of a node. Throws Error on what an IValue cannot be, on cycles and on more than kMaxLevels levels.
 IValue value_of(Node* node, const std::string& file);
 
 /// A pickle of `value` that refers to storages by their positions in `storages`; tensors that share a storage share it
-/// in the file. Throws Error for more than kMostLevels levels.
+/// in the file. Throws Error for more than kMaxLevels levels.
 std::string pickle(const IValue& value, std::vector<Tensor>& storages);
 
 /// Throws Error if `elements` are bool and one is neither 0 nor 1.

@@ -228,7 +228,7 @@ const Tensor& PickleMachine::marked(const Tensor& elements, const Node& metadata
   if (metadata.kind == Node::kNone) return elements;
   expect(metadata.kind == Node::kDict, "the metadata of a tensor are not a dictionary");
   copied_ += metadata.items.size();  // many tensors may have the same large dictionary
-  expect(copied_ <= kMostNodes, "the pickle copies too many values");
+  expect(copied_ <= kMaxNodes, "the pickle copies too many values");
   bool conjugate = false, negate = false;
   for (std::size_t i = 0; i < metadata.items.size(); i += 2) {
     const Node &key = *metadata.items[i], &on = *metadata.items[i + 1];

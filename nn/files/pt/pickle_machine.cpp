@@ -13,7 +13,7 @@ const char* kind_name(Node::Kind kind) {
 }
 
 PickleMachine::PickleMachine(std::string_view pickle, const std::string& file, const StorageReader& storages)
-    : rest_(pickle.substr(0, kMostPickleBytes)), size_(rest_.size()), file_(file), storages_(storages) {}
+    : rest_(pickle.substr(0, kMaxPickleBytes)), size_(rest_.size()), file_(file), storages_(storages) {}
 
 void PickleMachine::refuse(const std::string& problem) const {
   fail(file_, ": ", problem, " (at byte ", size_ - rest_.size(), " of the pickle)");
@@ -39,7 +39,7 @@ std::string_view PickleMachine::line() {
 }
 
 Node* PickleMachine::make(Node::Kind kind) {
-  expect(nodes_.size() < kMostNodes, "the pickle has too many values");
+  expect(nodes_.size() < kMaxNodes, "the pickle has too many values");
   Node* node = &nodes_.emplace_back();
   node->kind = kind;
   return node;
@@ -76,7 +76,7 @@ std::vector<Node*> PickleMachine::pop_to_mark() {
 }
 void PickleMachine::copy_items(const std::vector<Node*>& items, Node* node) {
   copied_ += items.size();
-  expect(copied_ <= kMostNodes, "the pickle copies too many values");
+  expect(copied_ <= kMaxNodes, "the pickle copies too many values");
   node->items.insert(node->items.end(), items.begin(), items.end());
 }
 void PickleMachine::set_items(const std::vector<Node*>& items) {
@@ -88,7 +88,7 @@ void PickleMachine::set_items(const std::vector<Node*>& items) {
 void PickleMachine::put(uint64_t index) {
   expect(!stack_.empty(), "the pickle stores a value from an empty stack");
   memo_[index] = stack_.back();
-  expect(memo_.size() <= kMostNodes, "the pickle stores too many values");
+  expect(memo_.size() <= kMaxNodes, "the pickle stores too many values");
 }
 void PickleMachine::get(uint64_t index) {
   const auto found = memo_.find(index);
@@ -160,7 +160,7 @@ bool PickleMachine::step_container(unsigned char code) {
   };
   switch (code) {
     case '(':
-      expect(marks_.size() < kMostNodes, "the pickle has too many marks");
+      expect(marks_.size() < kMaxNodes, "the pickle has too many marks");
       marks_.push_back(stack_.size());
       return true;
     case ']':

@@ -9,18 +9,18 @@ namespace tandem::serialize::pt {
 namespace {
 
 // IValue's dictionaries compare a new key with all others; this bounds the comparisons of a file.
-constexpr std::size_t kMostComparisons = std::size_t{1} << 29;
+constexpr std::size_t kMaxComparisons = std::size_t{1} << 29;
 
 class Converter {
  public:
   explicit Converter(const std::string& file) : file_(file) {}
 
   IValue convert(Node* node, int level) {
-    check(level < kMostLevels, file_, ": values are nested more than ", kMostLevels, " levels deep");
+    check(level < kMaxLevels, file_, ": values are nested more than ", kMaxLevels, " levels deep");
     if (const auto found = done_.find(node); found != done_.end()) {
       // What is shared counts each time, because whoever walks through the value meets it each time.
       count(found->second.count);
-      check(level + found->second.levels <= kMostLevels, file_, ": values are nested more than ", kMostLevels,
+      check(level + found->second.levels <= kMaxLevels, file_, ": values are nested more than ", kMaxLevels,
             " levels deep");
       deepest_ = std::max(deepest_, level + found->second.levels);
       return found->second.value;
@@ -44,8 +44,8 @@ class Converter {
   };
 
   void count(std::size_t more) {
-    count_ += more;  // each term is at most kMost
-    check(count_ <= kMost, file_, ": values that are shared would count more than ", kMost, " in all");
+    count_ += more;  // each term is at most kMaxValues
+    check(count_ <= kMaxValues, file_, ": values that are shared would count more than ", kMaxValues, " in all");
   }
 
   IValue fresh(const Node& node, int level) {
@@ -100,8 +100,8 @@ class Converter {
     }
   }
   IValue dictionary(const Node& node, int level) {
-    comparisons_ += node.items.size() * node.items.size() / 8;  // at most kMostNodes squared
-    check(comparisons_ <= kMostComparisons, file_, ": the dictionaries have too many entries");
+    comparisons_ += node.items.size() * node.items.size() / 8;  // at most kMaxNodes squared
+    check(comparisons_ <= kMaxComparisons, file_, ": the dictionaries have too many entries");
     GenericDict out;
     for (std::size_t i = 0; i < node.items.size(); i += 2) {
       const Node* key = node.items[i];
@@ -114,7 +114,7 @@ class Converter {
     return out;
   }
 
-  static constexpr std::size_t kMost = std::size_t{1} << 22;
+  static constexpr std::size_t kMaxValues = std::size_t{1} << 22;
   const std::string& file_;
   std::unordered_map<const Node*, Done> done_;
   std::unordered_set<const Node*> open_;

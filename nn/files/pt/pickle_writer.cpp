@@ -16,7 +16,7 @@ class Writer {
   explicit Writer(std::vector<Tensor>& storages) : storages_(storages) {}
 
   void value(const IValue& v, int level) {
-    check(level < kMostLevels, "pt: values are nested more than ", kMostLevels, " levels deep");
+    check(level < kMaxLevels, "pt: values are nested more than ", kMaxLevels, " levels deep");
     if (v.isNone() || (v.isTensor() && !v.toTensor().defined())) {
       out += 'N';
     } else if (v.isTensor()) {

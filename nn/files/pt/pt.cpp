@@ -87,8 +87,8 @@ IValue load(pt::ZipReader zip, const std::string& file, const optional<Device>& 
   if (zip.find(root + "byteorder", entry))
     check(zip.text(entry) == "little", file, ": its elements are not little-endian");
   check(zip.find(root + "data.pkl", entry), file, ": lacks data.pkl");
-  check(entry.bytes <= pt::kMostPickleBytes, file, ": the pickle has ", entry.bytes, " bytes, more than the limit of ",
-        pt::kMostPickleBytes);
+  check(entry.bytes <= pt::kMaxPickleBytes, file, ": the pickle has ", entry.bytes, " bytes, more than the limit of ",
+        pt::kMaxPickleBytes);
   const std::string pickle = zip.text(entry);
   Storages storages(zip, root + "data/", file, device);
   const pt::StorageReader reader = [&](const pt::StorageInfo& info) { return storages.read(info); };

@@ -20,7 +20,7 @@ namespace tandem::serialize::pt {
 namespace {
 
 constexpr const char* kEmpty = ": is not a zip archive: it is empty";
-constexpr uint64_t kMostInflated = 1032;  // how many times as long deflated data can become
+constexpr uint64_t kMaxInflated = 1032;  // how many times as long deflated data can become
 
 std::string text_of(int code) {
   zip_error_t error;
@@ -114,7 +114,7 @@ bool ZipReader::find(const std::string& name, Entry& entry, bool deflated) {
         deflated ? " in another way than by deflation" : "; PyTorch stores entries uncompressed");
   check(stat.encryption_method == ZIP_EM_NONE, file_, ": entry ", name, " is encrypted");
   check(stat.comp_size <= file_bytes_ &&
-            (stored ? stat.size == stat.comp_size : stat.size / kMostInflated <= stat.comp_size),
+            (stored ? stat.size == stat.comp_size : stat.size / kMaxInflated <= stat.comp_size),
         file_, ": entry ", name, " would have ", stat.size, " bytes, the file has ", file_bytes_);
   found_bytes_ += stat.comp_size;  // cannot overflow: it was at most file_bytes_
   check(found_bytes_ <= file_bytes_, file_, ": entries overlap: together they are longer than the file");

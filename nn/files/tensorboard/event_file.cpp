@@ -75,8 +75,8 @@ EventFile::EventFile(const std::string& folder, const std::string& suffix) {
   std::error_code error;
   fs::create_directories(folder, error);
   check(!error, "cannot create the folder ", folder, ": ", error.message());
-  constexpr int64_t kMostSeconds = 9'999'999'999;  // ten digits, so that names sort by time
-  int64_t seconds = std::max<int64_t>(std::time(nullptr), std::min(last_seconds(folder), kMostSeconds - 1) + 1);
+  constexpr int64_t kMaxSeconds = 9'999'999'999;  // ten digits, so that names sort by time
+  int64_t seconds = std::max<int64_t>(std::time(nullptr), std::min(last_seconds(folder), kMaxSeconds - 1) + 1);
   do {
     char digits[24];
     std::snprintf(digits, sizeof digits, "%010lld", static_cast<long long>(seconds++));

@@ -11,12 +11,12 @@
 namespace tandem::tensorboard {
 namespace {
 
-constexpr double kLeast = 1e-12, kMost = 1e20, kFactor = 1.1, kLogFactor = 0.09531017980432493;
+constexpr double kMinLimit = 1e-12, kMaxLimit = 1e20, kFactor = 1.1, kLogFactor = 0.09531017980432493;
 
 const std::vector<double>& positive_limits() {
   static const std::vector<double> limits = [] {
     std::vector<double> out;
-    for (double v = kLeast; v < kMost; v *= kFactor) out.push_back(v);
+    for (double v = kMinLimit; v < kMaxLimit; v *= kFactor) out.push_back(v);
     return out;
   }();
   return limits;
@@ -24,9 +24,9 @@ const std::vector<double>& positive_limits() {
 
 // The number of positive limits that are at most `value`, which is not negative.
 std::size_t limits_up_to(double value, const std::vector<double>& limits) {
-  if (value < kLeast) return 0;
+  if (value < kMinLimit) return 0;
   auto k = static_cast<std::size_t>(
-      std::min<double>(static_cast<double>(limits.size()), std::log(value / kLeast) / kLogFactor + 1));
+      std::min<double>(static_cast<double>(limits.size()), std::log(value / kMinLimit) / kLogFactor + 1));
   while (k > 0 && limits[k - 1] > value) --k;  // the estimate may be off by one
   while (k < limits.size() && limits[k] <= value) ++k;
   return k;
