@@ -17,7 +17,7 @@ inline int across_dim(const LoopPlan<2>& plan) {
     if (plan.strides[d][1] == 1) return plan.sizes[d] < 8 ? 0 : d;
   return 0;
 }
-inline bool can_transpose(const LoopPlan<2>& plan) { return across_dim(plan) != 0; }
+inline bool transpose_applies(const LoopPlan<2>& plan) { return across_dim(plan) != 0; }
 
 struct TransposeTile {
   uint32_t row, column;  ///< of the first element

@@ -167,7 +167,7 @@ struct MaximumRows {
                     (whole_vectors(s.out_w()) - 1) * kStride + (s.p.kernel[1] - 1) * s.p.dilation[1] + 2 * kWidth);
   }
   /// Whether the copy of a plane stays in the cache.
-  static bool fits(const Pool2dShape& s) {
+  static bool applies(const Pool2dShape& s) {
     return s.in_h * padded_width(s) * static_cast<int64_t>(sizeof(T)) <= 1 << 20;
   }
 
@@ -310,8 +310,8 @@ void maximum_rows(const Pool2dShape& s, int64_t begin, int64_t end, const T* x, 
 template <class T>
 void maximum_planes(const Pool2dShape& s, int64_t begin, int64_t end, const T* x, T* y, int64_t* indices) {
   const int64_t in = s.in_h * s.in_w, out = s.out_h() * s.out_w();
-  if (s.p.stride[1] == 1 && MaximumRows<T, 1>::fits(s)) return maximum_rows<T, 1>(s, begin, end, x, y, indices);
-  if (s.p.stride[1] == 2 && !s.p.halves() && MaximumRows<T, 2>::fits(s))
+  if (s.p.stride[1] == 1 && MaximumRows<T, 1>::applies(s)) return maximum_rows<T, 1>(s, begin, end, x, y, indices);
+  if (s.p.stride[1] == 2 && !s.p.halves() && MaximumRows<T, 2>::applies(s))
     return maximum_rows<T, 2>(s, begin, end, x, y, indices);
   const auto plane = s.p.halves() ? maximum_halves<T> : maximum_plane<T>;
   for (int64_t i = begin; i < end; ++i) plane(s, x + i * in, y + i * out, indices ? indices + i * out : nullptr);

@@ -194,7 +194,7 @@ void batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& 
 }
 
 template <class T>
-bool in_vectors(const Shape& s, std::initializer_list<const T*> pointers) {
+bool vector_access_applies(const Shape& s, std::initializer_list<const T*> pointers) {
   bool all = s.s % kVector == 0;
   for (const T* p : pointers) all = all && reinterpret_cast<uintptr_t>(p) % (kVector * sizeof(T)) == 0;
   return all;
@@ -213,7 +213,7 @@ void batch_normalize(const Tensor& out, const Tensor& input, const Tensor& mean,
              static_cast<Packs*>(out.data_ptr()), static_cast<const Packs*>(input.data_ptr()), p, s.numel() / kCount,
              ChannelOf(s));
     };
-    if (in_vectors<T>(s, {out.ptr<T>(), input.ptr<T>()}))
+    if (vector_access_applies<T>(s, {out.ptr<T>(), input.ptr<T>()}))
       go(std::integral_constant<int, kVector>{});
     else
       go(std::integral_constant<int, 1>{});
@@ -266,7 +266,7 @@ void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const T
              static_cast<const Packs*>(input.data_ptr()), p, of_batch ? sums : nullptr, s.n * s.s, s.numel() / kCount,
              ChannelOf(s));
     };
-    if (in_vectors<T>(s, {grad_input.ptr<T>(), g, x}))
+    if (vector_access_applies<T>(s, {grad_input.ptr<T>(), g, x}))
       go(std::integral_constant<int, kVector>{});
     else
       go(std::integral_constant<int, 1>{});

@@ -49,7 +49,7 @@ __global__ void transpose_kernel(Bits* out, const Bits* in, const TransposePlan 
 
 template <class Bits>
 void copy_bits(Context& c, const LoopPlan<2>& plan) {
-  if (!can_transpose(plan)) return run_elementwise<Move<Bits>, 1>("copy_", c, {}, {Bits{}}, plan);
+  if (!transpose_applies(plan)) return run_elementwise<Move<Bits>, 1>("copy_", c, {}, {Bits{}}, plan);
   for_pieces(plan, [&](const Piece<2>& piece) {
     const TransposePlan p(piece, transpose_tile(sizeof(Bits)));
     launch("copy_", c, Grid{p.tiles, kTransposeThreads}, transpose_kernel<Bits>, reinterpret_cast<Bits*>(piece.data[0]),

@@ -66,7 +66,7 @@ TEST_CASE("every piece of a tensor with more than 2^31 elements uses vectors") {
 TEST_CASE("tiles cover every element of a transposing copy once") {
   const auto covers = [](const Tensor& out, const Tensor& in, int side) {
     const LoopPlan<2> plan = make_plan<2>({&out, &in});
-    REQUIRE(can_transpose(plan));
+    REQUIRE(transpose_applies(plan));
     std::map<std::pair<uint32_t, uint32_t>, int> wanted, got;
     for_pieces(plan, [&](const Piece<2>& piece) {
       for (uint32_t p = 0; p < piece.numel; ++p) {
@@ -94,7 +94,7 @@ TEST_CASE("tiles cover every element of a transposing copy once") {
 }
 
 TEST_CASE("no tiles for copies along rows, narrow copies or small copies") {
-  const auto tiles = [](const Tensor& out, const Tensor& in) { return can_transpose(make_plan<2>({&out, &in})); };
+  const auto tiles = [](const Tensor& out, const Tensor& in) { return transpose_applies(make_plan<2>({&out, &in})); };
   const Tensor x = tandem::empty({100, 100});
   CHECK(tiles(x, x.t()));
   CHECK_FALSE(tiles(x, x));

@@ -133,7 +133,7 @@ Tensor four_of_mask(Tensor mask, int64_t dim) {
   return mask;
 }
 
-bool fits_blocks(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
+bool block_attention_applies(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
   const auto batch = [](const Tensor& t) { return t.sizes().slice(0, t.sizes().size() - 2); };
   return q.device().is_cpu() && q.dim() <= 4 && q.numel() > 0 && k.numel() > 0 && v.numel() > 0 && q.dim() == k.dim() &&
          q.dim() == v.dim() && IntArrayRef(batch(q)) == IntArrayRef(batch(k)) &&
@@ -184,7 +184,7 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
   const Tensor k = enable_gqa ? shared_heads(key, query) : key, v = enable_gqa ? shared_heads(value, query) : value;
   const double factor = scale ? *scale : 1 / std::sqrt(static_cast<double>(query.size(-1)));
   const Tensor mask = attn_mask.defined() && attn_mask.dtype() == kBool ? additive(attn_mask, query) : attn_mask;
-  if (dropout_p == 0 && fits_blocks(query, k, v, mask)) {
+  if (dropout_p == 0 && block_attention_applies(query, k, v, mask)) {
     const Tensor out = blockwise(four(query), four(k), four(v), four_of_mask(mask, query.dim()), factor, is_causal);
     return query.dim() == 4 ? out : query.dim() == 3 ? out.squeeze(1) : out.squeeze(0).squeeze(0);
   }

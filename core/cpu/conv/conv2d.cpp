@@ -119,25 +119,25 @@ void conv2d_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias,
     parallel_for(s.batch * s.out_channels * s.out_plane(), 16384,
                  [&](int64_t begin, int64_t end) { finish(inference, y, begin, end - begin); });
   };
-  if (depthwise_suits(s)) return depthwise_forward(s, x, w, bias, y), finished();
-  if (shallow_suits<T>(s)) return shallow_forward(s, x, w, bias, y), finished();
-  if (pointwise_suits<T>(s)) return pointwise_forward(s, x, w, bias, y, inference);
-  const bool few = channels_suit<T>(s);
-  if (!few && lanes_suit<T>(s)) return lanes_forward(s, x, w, bias, y), finished();
-  if (direct_suits<T>(s)) return direct_forward(s, x, w, bias, y, inference);
+  if (depthwise_applies(s)) return depthwise_forward(s, x, w, bias, y), finished();
+  if (shallow_applies<T>(s)) return shallow_forward(s, x, w, bias, y), finished();
+  if (pointwise_applies<T>(s)) return pointwise_forward(s, x, w, bias, y, inference);
+  const bool few = channels_applies<T>(s);
+  if (!few && lanes_applies<T>(s)) return lanes_forward(s, x, w, bias, y), finished();
+  if (direct_applies<T>(s)) return direct_forward(s, x, w, bias, y, inference);
   if (few) return channels_forward(s, x, w, bias, y, inference);
   columns_forward(s, x, w, bias, y, inference);
 }
 
 template <class T>
 void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
-  if (depthwise_backward_suits(s)) return depthwise_backward_input(s, dy, w, dx);
-  if (pointwise_suits<T>(s)) return pointwise_backward_input(s, dy, w, dx);
-  const bool few = channels_backward_suit<T>(s);
-  if (!few && lanes_suit<T>(s)) return lanes_backward_input(s, dy, w, dx);
-  if (direct_backward_suits<T>(s)) return direct_backward_input(s, dy, w, dx);
+  if (depthwise_backward_applies(s)) return depthwise_backward_input(s, dy, w, dx);
+  if (pointwise_applies<T>(s)) return pointwise_backward_input(s, dy, w, dx);
+  const bool few = channels_backward_applies<T>(s);
+  if (!few && lanes_applies<T>(s)) return lanes_backward_input(s, dy, w, dx);
+  if (direct_backward_applies<T>(s)) return direct_backward_input(s, dy, w, dx);
   if (few) return channels_backward_input(s, dy, w, dx);
-  if (columns_backward_suits(s)) return columns_backward_input(s, dy, w, dx);
+  if (columns_backward_applies(s)) return columns_backward_input(s, dy, w, dx);
   const int64_t plane = s.out_plane(), depth = s.depth();
   parallel_for(s.batch * s.p.groups, 1, [&](int64_t begin, int64_t end) {
     T* columns = scratch<T>(Scratch::kConvColumns, depth * plane);
@@ -162,14 +162,14 @@ void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx)
 
 template <class T>
 void conv2d_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw, T* db) {
-  if (shallow_suits<T>(s)) return shallow_backward_weight(s, x, dy, dw, db);
-  if (depthwise_weight_suits(s))
+  if (shallow_applies<T>(s)) return shallow_backward_weight(s, x, dy, dw, db);
+  if (depthwise_weight_applies(s))
     depthwise_backward_weight(s, x, dy, dw);
-  else if (taps_suit<T>(s))
+  else if (taps_applies<T>(s))
     taps_backward_weight(s, x, dy, dw);
-  else if (channels_weight_suit<T>(s))
+  else if (channels_weight_applies<T>(s))
     channels_backward_weight(s, x, dy, dw);
-  else if (!weight_rows_suit<T>(s))
+  else if (!weight_rows_applies<T>(s))
     columns_backward_weight(s, x, dy, dw);
   else if (weight_rows(s, x, dy, dw, db))
     return;

@@ -130,17 +130,17 @@ bool few_positions(const Conv2dShape& s, int64_t most) {
 }  // namespace
 
 template <class T>
-bool channels_suit(const Conv2dShape& s) {
+bool channels_applies(const Conv2dShape& s) {
   return few_positions(s, 512) && s.group_out() >= kColumns<T> && s.depth() >= 64;
 }
 
 template <class T>
-bool channels_backward_suit(const Conv2dShape& s) {
+bool channels_backward_applies(const Conv2dShape& s) {
   return few_positions(s, 4096) && s.group_out() >= 64 && s.depth() >= kColumns<T>;
 }
 
 template <class T>
-bool channels_weight_suit(const Conv2dShape& s) {
+bool channels_weight_applies(const Conv2dShape& s) {
   return few_positions(s, 512) ? s.group_out() >= 16 && s.depth() >= kColumns<T>
                                : s.batch > 0 && s.group_out() >= 64 && s.depth() >= 128;
 }
@@ -296,9 +296,9 @@ void channels_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* 
 }
 
 #define TANDEM_INSTANTIATE(T)                                                                                         \
-  template bool channels_suit<T>(const Conv2dShape&);                                                                 \
-  template bool channels_backward_suit<T>(const Conv2dShape&);                                                        \
-  template bool channels_weight_suit<T>(const Conv2dShape&);                                                          \
+  template bool channels_applies<T>(const Conv2dShape&);                                                              \
+  template bool channels_backward_applies<T>(const Conv2dShape&);                                                     \
+  template bool channels_weight_applies<T>(const Conv2dShape&);                                                       \
   template void channels_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*, const Conv2dInference<T>&); \
   template void channels_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);                               \
   template void channels_backward_weight<T>(const Conv2dShape&, const T*, const T*, T*);

@@ -8,11 +8,11 @@ namespace tandem::cpu {
 
 /// Whether this method is faster; depends only on the shape. The three are independent.
 template <class T>
-bool channels_suit(const Conv2dShape& shape);
+bool channels_applies(const Conv2dShape& shape);
 template <class T>
-bool channels_backward_suit(const Conv2dShape& shape);
+bool channels_backward_applies(const Conv2dShape& shape);
 template <class T>
-bool channels_weight_suit(const Conv2dShape& shape);
+bool channels_weight_applies(const Conv2dShape& shape);
 
 template <class T>
 void channels_forward(const Conv2dShape& shape, const T* x, const T* w, const T* bias, T* y,

@@ -11,7 +11,7 @@ void columns_forward(const Conv2dShape& shape, const T* x, const T* w, const T* 
 
 /// Whether the gradient of the input is efficient as a convolution of dy with the rotated weights: stride 1,
 /// and dy not much smaller than x.
-bool columns_backward_suits(const Conv2dShape& shape);
+bool columns_backward_applies(const Conv2dShape& shape);
 
 template <class T>
 void columns_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);

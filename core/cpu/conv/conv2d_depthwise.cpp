@@ -110,14 +110,14 @@ void convolve(const Conv2dShape& s, const T* x, const T* bias, T* y, F weight) {
 
 }  // namespace
 
-bool depthwise_suits(const Conv2dShape& s) { return s.group_in() == 1 && s.group_out() < 4; }
+bool depthwise_applies(const Conv2dShape& s) { return s.group_in() == 1 && s.group_out() < 4; }
 
 template <class T>
 void depthwise_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
   convolve(s, x, bias, y, [&](int64_t channel, int64_t t) { return w[channel * s.kernel_size() + t]; });
 }
 
-bool depthwise_backward_suits(const Conv2dShape& s) { return s.group_in() == 1 && s.group_out() == 1 && s.turns(); }
+bool depthwise_backward_applies(const Conv2dShape& s) { return s.group_in() == 1 && s.group_out() == 1 && s.turns(); }
 
 template <class T>
 void depthwise_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
@@ -125,7 +125,7 @@ void depthwise_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* 
            [&](int64_t channel, int64_t t) { return w[(channel + 1) * s.kernel_size() - 1 - t]; });
 }
 
-bool depthwise_weight_suits(const Conv2dShape& s) { return depthwise_suits(s) && s.p.stride[1] == 1; }
+bool depthwise_weight_applies(const Conv2dShape& s) { return depthwise_applies(s) && s.p.stride[1] == 1; }
 
 template <class T>
 void depthwise_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) {

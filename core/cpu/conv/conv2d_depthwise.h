@@ -5,17 +5,17 @@
 
 namespace tandem::cpu {
 
-bool depthwise_suits(const Conv2dShape& shape);
+bool depthwise_applies(const Conv2dShape& shape);
 template <class T>
 void depthwise_forward(const Conv2dShape& shape, const T* x, const T* w, const T* bias, T* y);
 
 /// For the gradient of the input: stride 1, one output channel per group.
-bool depthwise_backward_suits(const Conv2dShape& shape);
+bool depthwise_backward_applies(const Conv2dShape& shape);
 template <class T>
 void depthwise_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
 
 /// For the gradient of the weights: stride 1 along rows.
-bool depthwise_weight_suits(const Conv2dShape& shape);
+bool depthwise_weight_applies(const Conv2dShape& shape);
 template <class T>
 void depthwise_backward_weight(const Conv2dShape& shape, const T* x, const T* dy, T* dw);
 

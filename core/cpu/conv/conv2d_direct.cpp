@@ -283,7 +283,7 @@ void rotate_taps(int64_t channels, int64_t taps, const T* from, const T* from_en
 }  // namespace
 
 template <class T>
-bool direct_suits(const Conv2dShape& s) {
+bool direct_applies(const Conv2dShape& s) {
   const int64_t least_rows = (s.kernel_h - 1) * s.p.dilation[0] + 1,
                 strip = least_rows * s.group_in() * s.padded_w() * static_cast<int64_t>(sizeof(T));
   return s.group_out() >= kPanel<T> && s.out_w() >= 5 && s.kernel_size() > 1 && s.p.stride[1] <= 2 && s.depth() >= 64 &&
@@ -303,10 +303,10 @@ void direct_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias,
 }
 
 template <class T>
-bool direct_backward_suits(const Conv2dShape& s) {
+bool direct_backward_applies(const Conv2dShape& s) {
   // Rotating the weights takes as long as multiplying them with few positions.
   return s.batch * s.out_plane() > 64 && s.turns() && s.in_plane() * 4 <= s.out_plane() * 5 &&
-         direct_suits<T>(s.turned());
+         direct_applies<T>(s.turned());
 }
 
 template <class T>
@@ -327,8 +327,8 @@ void direct_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx)
 }
 
 #define TANDEM_INSTANTIATE(T)                                                                                       \
-  template bool direct_suits<T>(const Conv2dShape&);                                                                \
-  template bool direct_backward_suits<T>(const Conv2dShape&);                                                       \
+  template bool direct_applies<T>(const Conv2dShape&);                                                              \
+  template bool direct_backward_applies<T>(const Conv2dShape&);                                                     \
   template void direct_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*, const Conv2dInference<T>&); \
   template void direct_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);
 TANDEM_INSTANTIATE(float)

@@ -7,7 +7,7 @@ namespace tandem::cpu {
 
 /// Whether this method is faster; depends only on the shape.
 template <class T>
-bool direct_suits(const Conv2dShape& shape);
+bool direct_applies(const Conv2dShape& shape);
 
 template <class T>
 void direct_forward(const Conv2dShape& shape, const T* x, const T* w, const T* bias, T* y,
@@ -15,7 +15,7 @@ void direct_forward(const Conv2dShape& shape, const T* x, const T* w, const T* b
 
 /// Whether the gradient of the input is efficient as this convolution of dy with the rotated weights.
 template <class T>
-bool direct_backward_suits(const Conv2dShape& shape);
+bool direct_backward_applies(const Conv2dShape& shape);
 
 template <class T>
 void direct_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);

@@ -230,7 +230,7 @@ void pack(Plan<T>& plan, const T* bias, F weight) {
 }  // namespace
 
 template <class T>
-bool lanes_suit(const Conv2dShape& s) {
+bool lanes_applies(const Conv2dShape& s) {
   constexpr int64_t kWidth = kLanes<T>, kMaxBytes = 16 << 20;
   const int64_t filled = (s.batch + kWidth - 1) / kWidth * kWidth;
   const int64_t bytes = (s.group_in() * s.in_plane() + s.group_out() * s.out_plane()) * kVectorBytes;
@@ -273,8 +273,8 @@ void lanes_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) 
   run(plan, dy, dx);
 }
 
-template bool lanes_suit<float>(const Conv2dShape&);
-template bool lanes_suit<double>(const Conv2dShape&);
+template bool lanes_applies<float>(const Conv2dShape&);
+template bool lanes_applies<double>(const Conv2dShape&);
 template void lanes_forward<float>(const Conv2dShape&, const float*, const float*, const float*, float*);
 template void lanes_forward<double>(const Conv2dShape&, const double*, const double*, const double*, double*);
 template void lanes_backward_input<float>(const Conv2dShape&, const float*, const float*, float*);

@@ -12,7 +12,7 @@ namespace tandem::cpu {
 
 /// Whether this method is faster; depends only on the shape. The same holds for the gradient of the input.
 template <class T>
-bool lanes_suit(const Conv2dShape& shape);
+bool lanes_applies(const Conv2dShape& shape);
 
 template <class T>
 void lanes_forward(const Conv2dShape& shape, const T* x, const T* w, const T* bias, T* y);

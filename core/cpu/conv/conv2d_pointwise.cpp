@@ -79,7 +79,7 @@ void run(const Product<T>& p, F fill) {
 }  // namespace
 
 template <class T>
-bool pointwise_suits(const Conv2dShape& s) {
+bool pointwise_applies(const Conv2dShape& s) {
   constexpr std::array<int64_t, 2> kOne{1, 1}, kZero{0, 0};
   const int64_t places = s.in_plane(), panels = ceil_div(places, kPanel<T>);
   return s.kernel_size() == 1 && s.p.stride == kOne && s.p.padding == kZero && s.group_in() >= 16 &&
@@ -106,7 +106,7 @@ void pointwise_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* 
 }
 
 #define TANDEM_INSTANTIATE(T)                                                                                          \
-  template bool pointwise_suits<T>(const Conv2dShape&);                                                                \
+  template bool pointwise_applies<T>(const Conv2dShape&);                                                              \
   template void pointwise_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*, const Conv2dInference<T>&); \
   template void pointwise_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);
 TANDEM_INSTANTIATE(float)

@@ -7,7 +7,7 @@ namespace tandem::cpu {
 
 /// Whether this method is faster; depends only on the shape. The same holds for the gradient of the input.
 template <class T>
-bool pointwise_suits(const Conv2dShape& shape);
+bool pointwise_applies(const Conv2dShape& shape);
 
 template <class T>
 void pointwise_forward(const Conv2dShape& shape, const T* x, const T* w, const T* bias, T* y,

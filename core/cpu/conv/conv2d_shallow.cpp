@@ -189,7 +189,7 @@ void add_piece(const Conv2dShape& s, const T* dy, const T* columns, int64_t widt
 }  // namespace
 
 template <class T>
-bool shallow_suits(const Conv2dShape& s) {
+bool shallow_applies(const Conv2dShape& s) {
   return s.depth() <= kMaxDepth && s.group_in() <= 2 && s.group_out() >= 4 && s.out_plane() >= 4 * kLanes<T>;
 }
 
@@ -252,8 +252,8 @@ void shallow_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* d
   }
 }
 
-template bool shallow_suits<float>(const Conv2dShape&);
-template bool shallow_suits<double>(const Conv2dShape&);
+template bool shallow_applies<float>(const Conv2dShape&);
+template bool shallow_applies<double>(const Conv2dShape&);
 template void shallow_forward<float>(const Conv2dShape&, const float*, const float*, const float*, float*);
 template void shallow_forward<double>(const Conv2dShape&, const double*, const double*, const double*, double*);
 template void shallow_backward_weight<float>(const Conv2dShape&, const float*, const float*, float*, float*);

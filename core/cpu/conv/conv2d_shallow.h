@@ -7,7 +7,7 @@ namespace tandem::cpu {
 
 /// Whether this method is faster; depends only on the shape.
 template <class T>
-bool shallow_suits(const Conv2dShape& shape);
+bool shallow_applies(const Conv2dShape& shape);
 
 template <class T>
 void shallow_forward(const Conv2dShape& shape, const T* x, const T* w, const T* bias, T* y);

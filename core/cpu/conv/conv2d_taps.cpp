@@ -153,7 +153,7 @@ void multiply(const Plan<T>& plan, const T* images, const T* gradients, int64_t 
 }  // namespace
 
 template <class T>
-bool taps_suit(const Conv2dShape& s) {
+bool taps_applies(const Conv2dShape& s) {
   const bool filled = s.group_out() * 5 >= ceil_div(s.group_out(), kPanel<T>) * kPanel<T> * 4;
   return s.batch > 0 && filled && (s.kernel_w == 3 || s.kernel_w == 5 || s.kernel_w == 7) && s.p.dilation[1] == 1 &&
          s.out_w() >= 5 && s.out_plane() >= 100;
@@ -191,8 +191,8 @@ void taps_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) 
   }
 }
 
-#define TANDEM_INSTANTIATE(T)                     \
-  template bool taps_suit<T>(const Conv2dShape&); \
+#define TANDEM_INSTANTIATE(T)                        \
+  template bool taps_applies<T>(const Conv2dShape&); \
   template void taps_backward_weight<T>(const Conv2dShape&, const T*, const T*, T*);
 TANDEM_INSTANTIATE(float)
 TANDEM_INSTANTIATE(double)

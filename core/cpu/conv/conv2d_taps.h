@@ -7,7 +7,7 @@ namespace tandem::cpu {
 
 /// Whether this method is faster; depends only on the shape.
 template <class T>
-bool taps_suit(const Conv2dShape& shape);
+bool taps_applies(const Conv2dShape& shape);
 
 template <class T>
 void taps_backward_weight(const Conv2dShape& shape, const T* x, const T* dy, T* dw);

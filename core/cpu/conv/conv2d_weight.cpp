@@ -210,7 +210,7 @@ void add_parts(const Layout<T>& l, const T* partial, int64_t o, T* dw, T* db) {
 }  // namespace
 
 template <class T>
-bool weight_rows_suit(const Conv2dShape& s) {
+bool weight_rows_applies(const Conv2dShape& s) {
   if (s.batch == 0 || s.group_out() < 6) return false;
   const Layout<T> layout(s);
   return s.depth() * 4 >= layout.columns() * 3;
@@ -235,8 +235,8 @@ bool weight_rows(const Conv2dShape& s, const T* x, const T* dy, T* dw, T* db) {
   return db != nullptr;
 }
 
-template bool weight_rows_suit<float>(const Conv2dShape&);
-template bool weight_rows_suit<double>(const Conv2dShape&);
+template bool weight_rows_applies<float>(const Conv2dShape&);
+template bool weight_rows_applies<double>(const Conv2dShape&);
 template bool weight_rows<float>(const Conv2dShape&, const float*, const float*, float*, float*);
 template bool weight_rows<double>(const Conv2dShape&, const double*, const double*, double*, double*);
 

@@ -10,7 +10,7 @@ namespace tandem::cpu {
 
 /// Whether this method is faster than columns; depends only on the shape.
 template <class T>
-bool weight_rows_suit(const Conv2dShape& shape);
+bool weight_rows_applies(const Conv2dShape& shape);
 
 /// If db is given, may compute the gradient of the bias too; returns whether it did.
 template <class T>
