@@ -62,7 +62,7 @@ enum class Entry {
 struct Graph {
   StepSignature signature;
   int warm = 0;
-  bool ready = false, entry_told = false;
+  bool ready = false, entry_reported = false;
   std::unique_ptr<Capture> capture;
   std::vector<Tensor> inputs, outputs;      // of the recording
   std::vector<Tensor> parameters;           // parameters with managed gradients
@@ -268,8 +268,8 @@ bool CapturedStep::State::gradients_fit(Graph& g) {
     else if (g.entries[i] == Entry::kSame && (!now.defined() || now.data_ptr() != g.expected[i].data_ptr()))
       what = now.defined() ? "is in different memory" : "is undefined but was defined when the step was recorded";
     if (what == nullptr) continue;
-    if (!g.entry_told) say(concat("the gradient of parameter ", i, " ", what, ": the step runs uncaptured"));
-    g.entry_told = true;
+    if (!g.entry_reported) say(concat("the gradient of parameter ", i, " ", what, ": the step runs uncaptured"));
+    g.entry_reported = true;
     return false;
   }
   return true;

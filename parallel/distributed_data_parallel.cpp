@@ -99,14 +99,14 @@ void DistributedDataParallelBase::receive_buffers(int from) {
 }
 
 DistributedDataParallelBase::JoinedStep DistributedDataParallelBase::announce(bool active) {
-  enum : uint8_t { FINISHED, ACTIVE, ACTIVE_WITH_BUFFERS };
-  const uint8_t own = !active ? FINISHED : wants_buffers() ? ACTIVE_WITH_BUFFERS : ACTIVE;
+  enum : uint8_t { kFinished, kActive, kActiveWithBuffers };
+  const uint8_t own = !active ? kFinished : wants_buffers() ? kActiveWithBuffers : kActive;
   const Tensor all = gather_rows(*group_, full({1}, own, kByte));
   JoinedStep step;
   for (int rank = 0; rank < group_->size(); ++rank) {
     const uint8_t state = all.data_ptr<uint8_t>()[rank];
-    if (state != FINISHED) step.source = rank;
-    if (state == ACTIVE_WITH_BUFFERS) step.buffers = true;
+    if (state != kFinished) step.source = rank;
+    if (state == kActiveWithBuffers) step.buffers = true;
   }
   return step;
 }

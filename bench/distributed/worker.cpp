@@ -270,7 +270,7 @@ void run_calls() {
   distributed::CallHistory history;
   std::unordered_set<uint64_t> compared;
   distributed::CallRecord call;
-  call.operation = distributed::Operation::ALL_REDUCE;
+  call.operation = distributed::Operation::kAllReduce;
   call.dtype = kFloat;
   call.set_shape({129'068});
   constexpr int kCalls = 200'000;
@@ -281,11 +281,11 @@ void run_calls() {
     for (int i = 0; i < kCalls; ++i) {
       call.sequence = i, call.bucket = i % 4;
       history.add(call);
-      history.set(call, distributed::CallHistory::State::RUNNING);
+      history.set(call, distributed::CallHistory::State::kRunning);
       const distributed::Watched watched(watchdog, call, distributed::Milliseconds(30'000));
       if (compared.contains(call.fingerprint())) ++found;
       compared.insert(call.fingerprint());
-      history.set(call, distributed::CallHistory::State::DONE);
+      history.set(call, distributed::CallHistory::State::kDone);
     }
     nanoseconds.push_back((seconds_now() - begin) / kCalls * 1e9);
   }

@@ -68,15 +68,15 @@ T total_weight_of(const Places<T>& p) {
 // Writes the reduced value of `terms` (the output itself for None).
 template <class T>
 void reduce_terms(const Tensor& out, const T* terms, int64_t count, T total_weight, ReductionKind reduction) {
-  if (reduction == ReductionKind::None) return;
+  if (reduction == ReductionKind::kNone) return;
   const double sum = ordered_sum(0, count, [&](int64_t i) { return static_cast<double>(terms[i]); });
-  *out.ptr<T>() = static_cast<T>(reduction == ReductionKind::Mean ? sum / static_cast<double>(total_weight) : sum);
+  *out.ptr<T>() = static_cast<T>(reduction == ReductionKind::kMean ? sum / static_cast<double>(total_weight) : sum);
 }
 
 // Memory for the terms before they are reduced.
 template <class T>
 T* terms_of(const Tensor& out, Workspace<T>& memory, int64_t count, ReductionKind reduction) {
-  return reduction == ReductionKind::None ? out.ptr<T>() : memory.resize(count);
+  return reduction == ReductionKind::kNone ? out.ptr<T>() : memory.resize(count);
 }
 
 template <class T>
@@ -138,8 +138,8 @@ void cross_entropy_backward(const Tensor& grad_scores, const Tensor& grad_output
     const Places<T> p(scores, target, weight, loss);
     const T *x = scores.ptr<T>(), *norm = norms.ptr<T>(), *g = grad_output.ptr<T>();
     T* out = grad_scores.ptr<T>();
-    const bool each = loss.reduction == ReductionKind::None;
-    const T scale = loss.reduction == ReductionKind::Mean ? T(1) / *total_weight.ptr<T>() : T(1);
+    const bool each = loss.reduction == ReductionKind::kNone;
+    const T scale = loss.reduction == ReductionKind::kMean ? T(1) / *total_weight.ptr<T>() : T(1);
     const T sharp = static_cast<T>(1 - loss.label_smoothing),
             smooth = static_cast<T>(loss.label_smoothing / static_cast<double>(p.classes));
     T weights = 0;  // of all classes
@@ -184,8 +184,8 @@ void nll_backward(const Tensor& grad_scores, const Tensor& grad_output, const Te
     const Places<T> p(grad_scores, target, weight, loss);
     const T* g = grad_output.ptr<T>();
     T* out = grad_scores.ptr<T>();
-    const bool each = loss.reduction == ReductionKind::None;
-    const T scale = loss.reduction == ReductionKind::Mean ? T(1) / *total_weight.ptr<T>() : T(1);
+    const bool each = loss.reduction == ReductionKind::kNone;
+    const T scale = loss.reduction == ReductionKind::kMean ? T(1) / *total_weight.ptr<T>() : T(1);
     for (int64_t i = 0; i < p.count; ++i)
       if (p.counts(i)) out[p.first(i) + p.y[i] * p.inner] = -p.weight(p.y[i]) * g[each ? i : 0] * scale;
   });

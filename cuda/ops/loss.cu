@@ -66,9 +66,9 @@ struct Totals {
   }
   __device__ void write(const Places<T>& p) const {
     *weight = static_cast<T>(total_weight);
-    if (p.reduction == ReductionKind::Mean)
+    if (p.reduction == ReductionKind::kMean)
       *out = static_cast<T>(term / static_cast<double>(static_cast<T>(total_weight)));
-    else if (p.reduction == ReductionKind::Sum)
+    else if (p.reduction == ReductionKind::kSum)
       *out = static_cast<T>(term);
   }
 };
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(kLineThreads)
       totals.total_weight += static_cast<double>(w);
     }
     totals.term += static_cast<double>(term);
-    if (p.reduction == ReductionKind::None) totals.out[i] = term;
+    if (p.reduction == ReductionKind::kNone) totals.out[i] = term;
   }
   totals.finish(p);
 }
@@ -158,15 +158,15 @@ __global__ void __launch_bounds__(kLineThreads) nll_terms(Places<T> p, Totals<T>
       totals.total_weight += static_cast<double>(w);
     }
     totals.term += static_cast<double>(term);
-    if (p.reduction == ReductionKind::None) totals.out[i] = term;
+    if (p.reduction == ReductionKind::kNone) totals.out[i] = term;
   }
   totals.finish(p);
 }
 
 template <class T>
 __device__ T factor_of(const Places<T>& p, const T* g, const T* total_weight, int64_t place) {
-  const T scale = p.reduction == ReductionKind::Mean ? T(1) / *total_weight : T(1);
-  return g[p.reduction == ReductionKind::None ? place : 0] * scale;
+  const T scale = p.reduction == ReductionKind::kMean ? T(1) / *total_weight : T(1);
+  return g[p.reduction == ReductionKind::kNone ? place : 0] * scale;
 }
 
 template <class T>

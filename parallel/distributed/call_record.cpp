@@ -47,8 +47,8 @@ void CallRecord::set_splits(IntArrayRef all) {
 }
 
 std::string CallRecord::label() const {
-  if (operation == Operation::SEND) return concat("send to rank ", root, " (tag ", bucket, ")");
-  if (operation == Operation::RECV) return concat("recv from rank ", root, " (tag ", bucket, ")");
+  if (operation == Operation::kSend) return concat("send to rank ", root, " (tag ", bucket, ")");
+  if (operation == Operation::kRecv) return concat("recv from rank ", root, " (tag ", bucket, ")");
   std::string out = concat(name(operation), " ", sequence);
   if (bucket >= 0) out += concat(" (bucket ", bucket, ")");
   return out;
@@ -56,15 +56,15 @@ std::string CallRecord::label() const {
 
 std::string CallRecord::description() const {
   std::string out = name(operation);
-  if (operation == Operation::BARRIER) return out;
+  if (operation == Operation::kBarrier) return out;
   const auto shown = static_cast<std::size_t>(std::clamp(ndim, 0, kDims));
   const IntArrayRef shape(sizes.data(), shown);
-  out += concat(operation == Operation::ALL_TO_ALL ? " rows of " : " ", shape, " ", dtype);
+  out += concat(operation == Operation::kAllToAll ? " rows of " : " ", shape, " ", dtype);
   if (splits != 0) out += " with splits";
   if (reduces) out += concat(" ", name(reduce_op));
   if (root >= 0) {
     const bool from =
-        operation == Operation::BROADCAST || operation == Operation::SCATTER || operation == Operation::RECV;
+        operation == Operation::kBroadcast || operation == Operation::kScatter || operation == Operation::kRecv;
     out += concat(from ? " from rank " : " to rank ", root);
   }
   return out;
@@ -87,7 +87,7 @@ CallRecord::Words CallRecord::words() const {
 
 CallRecord CallRecord::from(const Words& words) {
   CallRecord out;
-  out.operation = clamped<Operation>(words[0], 0, static_cast<int64_t>(Operation::RECV));
+  out.operation = clamped<Operation>(words[0], 0, static_cast<int64_t>(Operation::kRecv));
   out.sequence = words[1];
   out.dtype = clamped<ScalarType>(words[2], 0, static_cast<int64_t>(ScalarType::Undefined));
   out.reduces = words[3] != 0;
@@ -117,7 +117,7 @@ uint32_t CallRecord::tag() const {
 
 void CallHistory::add(const CallRecord& call) {
   const std::lock_guard lock(mutex_);
-  entries_[static_cast<std::size_t>(count_++) % kCalls] = {call, State::QUEUED, nanoseconds_now(), 0};
+  entries_[static_cast<std::size_t>(count_++) % kCalls] = {call, State::kQueued, nanoseconds_now(), 0};
 }
 
 void CallHistory::set(const CallRecord& call, State state) {
@@ -125,7 +125,7 @@ void CallHistory::set(const CallRecord& call, State state) {
   Entry& entry = entries_[static_cast<std::size_t>(call.sequence) % kCalls];
   if (entry.call.sequence != call.sequence) return;  // overwritten by later calls
   entry.state = state;
-  (state == State::RUNNING ? entry.began : entry.ended) = nanoseconds_now();
+  (state == State::kRunning ? entry.began : entry.ended) = nanoseconds_now();
 }
 
 std::string CallHistory::text() const {

@@ -10,17 +10,17 @@
 namespace tandem::distributed {
 
 enum class Operation : uint8_t {
-  ALL_REDUCE,
-  REDUCE,
-  BROADCAST,
-  ALL_GATHER,
-  REDUCE_SCATTER,
-  ALL_TO_ALL,
-  GATHER,
-  SCATTER,
-  BARRIER,
-  SEND,
-  RECV
+  kAllReduce,
+  kReduce,
+  kBroadcast,
+  kAllGather,
+  kReduceScatter,
+  kAllToAll,
+  kGather,
+  kScatter,
+  kBarrier,
+  kSend,
+  kRecv
 };
 const char* name(Operation operation);
 const char* name(ReduceOp op);
@@ -28,7 +28,7 @@ const char* name(ReduceOp op);
 struct CallRecord {
   static constexpr int kDims = 6;
 
-  Operation operation = Operation::BARRIER;
+  Operation operation = Operation::kBarrier;
   int64_t sequence = 0;
   ScalarType dtype = ScalarType::Undefined;
   bool reduces = false;
@@ -43,7 +43,7 @@ struct CallRecord {
   void set_shape(IntArrayRef shape);
   /// All ranks pass the same `all`.
   void set_splits(IntArrayRef all);
-  bool point_to_point() const { return operation == Operation::SEND || operation == Operation::RECV; }
+  bool point_to_point() const { return operation == Operation::kSend || operation == Operation::kRecv; }
   /// "all_reduce 41 (bucket 2)"
   std::string label() const;
   /// "all_reduce [10] float32 sum", "broadcast [4] float32 from rank 0"
@@ -65,7 +65,7 @@ struct CallRecord {
 class CallHistory {
  public:
   static constexpr std::size_t kCalls = 256;
-  enum class State : uint8_t { QUEUED, RUNNING, DONE, FAILED };
+  enum class State : uint8_t { kQueued, kRunning, kDone, kFailed };
   void add(const CallRecord& call);
   void set(const CallRecord& call, State state);
   /// One line per call, oldest first: "41 all_reduce [10] float32 sum: done, 0.0012 s".
@@ -74,7 +74,7 @@ class CallHistory {
  private:
   struct Entry {
     CallRecord call;
-    State state = State::QUEUED;
+    State state = State::kQueued;
     int64_t began = 0, ended = 0;  // nanoseconds
   };
   mutable std::mutex mutex_;

@@ -84,7 +84,7 @@ class Arguments {
  private:
   // Device groups fold the blocks of reduce_scatter with tensor operations.
   bool can_reduce(ScalarType dtype, ReduceOp op) const {
-    const bool folds = call.operation == Operation::REDUCE_SCATTER && group_.on_device();
+    const bool folds = call.operation == Operation::kReduceScatter && group_.on_device();
     return folds ? op <= ReduceOp::MAX : group_.engine->can_reduce(dtype, op);
   }
 
@@ -194,7 +194,7 @@ void compare_splits(GroupState& group, const CallRecord& call, const std::vector
       if (sent == expected) continue;
       const std::string text =
           concat(call.label(), ": rank ", from, " sends ", sent, " rows to rank ", to, ", which expects ", expected);
-      std::rethrow_exception(group.fail({Trouble::MISMATCH, call, 0, text}));
+      std::rethrow_exception(group.fail({Failure::kMismatch, call, 0, text}));
     }
 }
 
@@ -212,7 +212,7 @@ Tensor summed(const char* operation, const Tensor& tensor, ReduceOp op) {
 
 WorkPtr ProcessGroup::all_reduce(const Tensor& whole, ReduceOp op, int bucket) {
   const Tensor tensor = summed("all_reduce", whole, op);
-  Arguments arguments(*impl_->state, Operation::ALL_REDUCE);
+  Arguments arguments(*impl_->state, Operation::kAllReduce);
   arguments.write("tensor", tensor);
   arguments.reduces(tensor, op);
   arguments.shape(tensor);
@@ -228,7 +228,7 @@ WorkPtr ProcessGroup::all_reduce(const Tensor& whole, ReduceOp op, int bucket) {
 
 WorkPtr ProcessGroup::reduce(const Tensor& whole, int root, ReduceOp op) {
   const Tensor tensor = summed("reduce", whole, op);
-  Arguments arguments(*impl_->state, Operation::REDUCE);
+  Arguments arguments(*impl_->state, Operation::kReduce);
   arguments.root(root);
   arguments.write("tensor", tensor);
   arguments.reduces(tensor, op);
@@ -245,7 +245,7 @@ WorkPtr ProcessGroup::reduce(const Tensor& whole, int root, ReduceOp op) {
 
 WorkPtr ProcessGroup::reduce_scatter(const Tensor& whole, const Tensor& blocks, ReduceOp op) {
   const Tensor output = summed("reduce_scatter", whole, op), input = summed("reduce_scatter", blocks, op);
-  Arguments arguments(*impl_->state, Operation::REDUCE_SCATTER);
+  Arguments arguments(*impl_->state, Operation::kReduceScatter);
   arguments.write("output", output);
   arguments.use("input", input);
   arguments.reduces(output, op);
@@ -267,7 +267,7 @@ WorkPtr ProcessGroup::reduce_scatter(const Tensor& whole, const Tensor& blocks, 
 // ---- data movement
 
 WorkPtr ProcessGroup::broadcast(const Tensor& tensor, int root) {
-  Arguments arguments(*impl_->state, Operation::BROADCAST);
+  Arguments arguments(*impl_->state, Operation::kBroadcast);
   arguments.root(root);
   rank() == root ? arguments.use("tensor", tensor) : arguments.write("tensor", tensor);
   arguments.shape(tensor);
@@ -278,7 +278,7 @@ WorkPtr ProcessGroup::broadcast(const Tensor& tensor, int root) {
 }
 
 WorkPtr ProcessGroup::all_gather(const Tensors& outputs, const Tensor& input) {
-  Arguments arguments(*impl_->state, Operation::ALL_GATHER);
+  Arguments arguments(*impl_->state, Operation::kAllGather);
   arguments.use("input", input);
   arguments.list("outputs", outputs, input, true, true);
   arguments.shape(input);
@@ -294,7 +294,7 @@ WorkPtr ProcessGroup::all_gather(const Tensors& outputs, const Tensor& input) {
 }
 
 WorkPtr ProcessGroup::all_gather(const Tensor& output, const Tensor& input) {
-  Arguments arguments(*impl_->state, Operation::ALL_GATHER);
+  Arguments arguments(*impl_->state, Operation::kAllGather);
   arguments.write("output", output);
   arguments.use("input", input);
   arguments.blocks("output", output, input);
@@ -308,10 +308,10 @@ WorkPtr ProcessGroup::all_gather(const Tensor& output, const Tensor& input) {
 }
 
 WorkPtr ProcessGroup::all_gather(const Tensor& output, const Tensor& input, IntArrayRef rows) {
-  Arguments arguments(*impl_->state, Operation::ALL_GATHER);
+  Arguments arguments(*impl_->state, Operation::kAllGather);
   arguments.write("output", output);
   arguments.use("input", input);
-  const std::vector<int64_t> all = full_splits(Operation::ALL_GATHER, "output", output, rows, size());
+  const std::vector<int64_t> all = full_splits(Operation::kAllGather, "output", output, rows, size());
   const int64_t own = all[static_cast<std::size_t>(rank())];
   check(input.dtype() == output.dtype() && input.dim() == output.dim() && input.size(0) == own &&
             input.sizes().slice(1, input.sizes().size() - 1) == output.sizes().slice(1, output.sizes().size() - 1),
@@ -348,11 +348,11 @@ WorkPtr ProcessGroup::all_to_all(const Tensor& output, const Tensor& input, IntA
 // `all`: the splits of all ranks, where every rank knows them; otherwise the ranks compare theirs.
 WorkPtr ProcessGroup::exchange(const Tensor& output, const Tensor& input, IntArrayRef output_splits,
                                IntArrayRef input_splits, IntArrayRef all) {
-  Arguments arguments(*impl_->state, Operation::ALL_TO_ALL);
+  Arguments arguments(*impl_->state, Operation::kAllToAll);
   arguments.write("output", output);
   arguments.use("input", input);
-  const std::vector<int64_t> out = full_splits(Operation::ALL_TO_ALL, "output", output, output_splits, size());
-  const std::vector<int64_t> in = full_splits(Operation::ALL_TO_ALL, "input", input, input_splits, size());
+  const std::vector<int64_t> out = full_splits(Operation::kAllToAll, "output", output, output_splits, size());
+  const std::vector<int64_t> in = full_splits(Operation::kAllToAll, "input", input, input_splits, size());
   const bool splits = !output_splits.empty() || !input_splits.empty();
   const IntArrayRef row = input.sizes().slice(1, input.sizes().size() - 1);
   check(output.dtype() == input.dtype() && output.sizes().slice(1, output.sizes().size() - 1) == row,
@@ -376,7 +376,7 @@ WorkPtr ProcessGroup::exchange(const Tensor& output, const Tensor& input, IntArr
 }
 
 WorkPtr ProcessGroup::gather(const Tensors& outputs, const Tensor& input, int root) {
-  Arguments arguments(*impl_->state, Operation::GATHER);
+  Arguments arguments(*impl_->state, Operation::kGather);
   arguments.root(root);
   arguments.use("input", input);
   arguments.list("outputs", outputs, input, rank() == root, true);
@@ -393,7 +393,7 @@ WorkPtr ProcessGroup::gather(const Tensors& outputs, const Tensor& input, int ro
 }
 
 WorkPtr ProcessGroup::scatter(const Tensor& output, const Tensors& inputs, int root) {
-  Arguments arguments(*impl_->state, Operation::SCATTER);
+  Arguments arguments(*impl_->state, Operation::kScatter);
   arguments.root(root);
   arguments.write("output", output);
   arguments.list("inputs", inputs, output, rank() == root, false);
@@ -410,7 +410,7 @@ WorkPtr ProcessGroup::scatter(const Tensor& output, const Tensors& inputs, int r
 }
 
 WorkPtr ProcessGroup::barrier() {
-  Arguments arguments(*impl_->state, Operation::BARRIER);
+  Arguments arguments(*impl_->state, Operation::kBarrier);
   return impl_->state->submit(arguments.call, [](Engine* engine, const CallOptions& options) {
     if (engine != nullptr) engine->barrier(options);
   });
@@ -425,7 +425,7 @@ WorkPtr message(GroupState& group, Operation operation, const Tensor& tensor, in
   check(peer >= 0 && peer < group.size && peer != group.rank, name(operation), ": expected another rank from 0 to ",
         group.size - 1, ", got ", peer, " on rank ", group.rank);
   check(tag >= 0, name(operation), ": expected a tag that is not negative, got ", tag);
-  operation == Operation::RECV ? arguments.write("tensor", tensor) : arguments.use("tensor", tensor);
+  operation == Operation::kRecv ? arguments.write("tensor", tensor) : arguments.use("tensor", tensor);
   arguments.shape(tensor);
   arguments.call.root = peer;
   arguments.call.bucket = tag;
@@ -435,10 +435,10 @@ WorkPtr message(GroupState& group, Operation operation, const Tensor& tensor, in
 }  // namespace
 
 WorkPtr ProcessGroup::send(const Tensor& tensor, int to, int tag) {
-  return message(*impl_->state, Operation::SEND, tensor, to, tag);
+  return message(*impl_->state, Operation::kSend, tensor, to, tag);
 }
 WorkPtr ProcessGroup::recv(const Tensor& tensor, int from, int tag) {
-  return message(*impl_->state, Operation::RECV, tensor, from, tag);
+  return message(*impl_->state, Operation::kRecv, tensor, from, tag);
 }
 
 }  // namespace tandem::distributed

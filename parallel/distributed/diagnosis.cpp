@@ -200,7 +200,7 @@ optional<Status> Status::parse(const std::string& text) {
 Board::Board(std::shared_ptr<Store> store, std::string prefix, int rank, int size)
     : store_(std::move(store)), prefix_(std::move(prefix)), rank_(rank), size_(size) {}
 
-bool Board::trouble() { return store_->check({key("trouble")}); }
+bool Board::failure_noticed() { return store_->check({key("trouble")}); }
 
 bool Board::wait_for_failure(Milliseconds timeout) {
   const double end = seconds_now() + 1e-3 * static_cast<double>(timeout.count());

@@ -38,7 +38,7 @@ class Board {
  public:
   Board(std::shared_ptr<Store> store, std::string prefix, int rank, int size);
   /// Whether a rank has published that something is wrong.
-  bool trouble();
+  bool failure_noticed();
   void publish(const Status& own);
   /// After publish(): the message for all ranks, within about 1.8 s.
   std::string settle(const Status& own);

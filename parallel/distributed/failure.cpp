@@ -21,19 +21,19 @@ std::string ask_store(std::function<std::string()> ask, Milliseconds timeout) {
 
 }  // namespace
 
-std::exception_ptr GroupState::fail(const Trouble& trouble) {
+std::exception_ptr GroupState::fail(const Failure& failure) {
   {
     std::unique_lock lock(failure_mutex_);
     if (failing_) failure_set_.wait(lock, [this] { return failed(); });
     if (failed()) return failure_;
-    if (ended_) return ended_error(trouble.call);
+    if (ended_) return ended_error(failure.call);
     failing_ = true;
   }
-  bool told = false;
-  const std::string message = find_message(trouble, told);
+  bool in_store = false;
+  const std::string message = find_message(failure, in_store);
   if (engine) engine->abort();
   // Rank 0 usually serves the store, and its process may end as soon as it has the error. Of a mismatch all ranks know.
-  if (rank == 0 && told && trouble.kind != Trouble::MISMATCH)
+  if (rank == 0 && in_store && failure.kind != Failure::kMismatch)
     try_briefly([self = shared_from_this()] { self->board.wait_for_readers(); });
   {
     const std::lock_guard lock(failure_mutex_);
@@ -51,7 +51,7 @@ std::exception_ptr GroupState::fail(const Trouble& trouble) {
 
 void GroupState::finish_all() {
   for (const auto& work : comm.take_all()) {
-    history.set(work->call, CallHistory::State::FAILED);
+    history.set(work->call, CallHistory::State::kFailed);
     work->finish(failure_);
   }
   std::vector<std::shared_ptr<FinishableWork>> messages;
@@ -65,39 +65,39 @@ void GroupState::finish_all() {
 
 // Agrees on one message with the other ranks. As soon as this rank has published what it waits for, it closes its
 // connections, so ranks that wait elsewhere in the call notice.
-std::string GroupState::find_message(const Trouble& trouble, bool& told) {
-  if (size == 1) return trouble.text;
+std::string GroupState::find_message(const Failure& failure, bool& in_store) {
+  if (size == 1) return failure.text;
   const auto self = shared_from_this();
   const int64_t begin = nanoseconds_now();
   const auto left = [&] { return kForStore - Milliseconds((nanoseconds_now() - begin) / 1'000'000); };
-  if (trouble.kind == Trouble::ABORTED || trouble.kind == Trouble::MISMATCH) {
+  if (failure.kind == Failure::kAborted || failure.kind == Failure::kMismatch) {
     try {
-      std::string message = ask_store([self, text = trouble.text] { return self->board.settle(text); }, left());
-      told = true;
+      std::string message = ask_store([self, text = failure.text] { return self->board.settle(text); }, left());
+      in_store = true;
       return message;
     } catch (const std::exception&) {
-      return trouble.text;
+      return failure.text;
     }
   }
-  const Status own{false, trouble.call, trouble.seconds, trouble.text, engine->lost()};
+  const Status own{false, failure.call, failure.seconds, failure.text, engine->lost()};
   try {
     ask_store([self, own] { return self->board.publish(own), std::string(); }, left());
     engine->abort();
     std::string message = ask_store([self, own] { return self->board.settle(own); }, left());
-    told = true;
+    in_store = true;
     return message;
   } catch (const std::exception& error) {
-    return without_store(trouble, own.lost, error.what());
+    return without_store(failure, own.lost, error.what());
   }
 }
 
-std::string GroupState::without_store(const Trouble& trouble, const std::vector<int>& lost,
+std::string GroupState::without_store(const Failure& failure, const std::vector<int>& lost,
                                       const std::string& why) const {
   char seconds[32];
-  std::snprintf(seconds, sizeof seconds, "%.1f s", trouble.seconds);
-  std::string out = concat(trouble.call.label(), " failed after ", seconds);
+  std::snprintf(seconds, sizeof seconds, "%.1f s", failure.seconds);
+  std::string out = concat(failure.call.label(), " failed after ", seconds);
   if (!lost.empty()) out += concat(": the connections to ", rank_list(lost), " are closed");
-  if (lost.empty() && !trouble.text.empty()) out += ": " + trouble.text;
+  if (lost.empty() && !failure.text.empty()) out += ": " + failure.text;
   out += "; the store cannot say which rank is missing, its host (rank 0?) is probably gone: " + why;
   return lost.empty() ? out + kTimeoutCure : out;
 }

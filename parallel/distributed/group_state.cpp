@@ -100,9 +100,9 @@ WorkPtr GroupState::submit(CallRecord call, Run run) {
 }
 
 WorkPtr GroupState::run_now(const CallRecord& call, const Run& run) {
-  history.set(call, CallHistory::State::RUNNING);
+  history.set(call, CallHistory::State::kRunning);
   run(nullptr, {});
-  history.set(call, CallHistory::State::DONE);
+  history.set(call, CallHistory::State::kDone);
   auto work = std::make_shared<FinishableWork>(shared_from_this(), call);
   work->finish(nullptr);
   return work;
@@ -130,8 +130,8 @@ WorkPtr GroupState::submit_on_device(const CallRecord& call, const Run& run) {
       run(engine.get(), call_options(call));
       done->record(*stream_);
     } catch (const std::exception& error) {
-      history.set(call, CallHistory::State::FAILED);
-      std::rethrow_exception(fail({Trouble::ENGINE, call, watched.seconds(), error.what()}));
+      history.set(call, CallHistory::State::kFailed);
+      std::rethrow_exception(fail({Failure::kEngine, call, watched.seconds(), error.what()}));
     }
   }
   // `run` keeps the tensors alive until the device has used them.
@@ -145,7 +145,7 @@ WorkPtr GroupState::submit_on_device(const CallRecord& call, const Run& run) {
 void GroupState::execute(CallWork& work) {
   const Run run = std::move(work.run);
   const CallRecord& call = work.call;
-  history.set(call, CallHistory::State::RUNNING);
+  history.set(call, CallHistory::State::kRunning);
   std::exception_ptr error;
   if (failed()) {
     error = failure_;
@@ -157,10 +157,10 @@ void GroupState::execute(CallWork& work) {
       executing_ = call;
       if (!nothing) run(engine.get(), call_options(call));
     } catch (const std::exception& thrown) {
-      error = fail({Trouble::ENGINE, call, watched.seconds(), thrown.what()});
+      error = fail({Failure::kEngine, call, watched.seconds(), thrown.what()});
     }
   }
-  history.set(call, error ? CallHistory::State::FAILED : CallHistory::State::DONE);
+  history.set(call, error ? CallHistory::State::kFailed : CallHistory::State::kDone);
   work.finish(error);
 }
 
@@ -175,7 +175,7 @@ void GroupState::compare_calls(const CallRecord& call) {
   for (std::size_t other = 0; other < records.size(); ++other)
     std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(other * own.size()), own.size(), records[other].begin());
   if (std::any_of(records.begin(), records.end(), [&](const auto& other) { return other != own; }))
-    std::rethrow_exception(fail({Trouble::MISMATCH, call, 0, differences(records, call)}));
+    std::rethrow_exception(fail({Failure::kMismatch, call, 0, differences(records, call)}));
   compared_.insert(fingerprint);
 }
 
@@ -221,7 +221,7 @@ bool GroupState::poll_messages() {
 
 std::unique_ptr<EngineRequest> GroupState::start_request(const CallRecord& call, const Tensor& tensor) {
   const auto start = [&] {
-    return call.operation == Operation::SEND
+    return call.operation == Operation::kSend
                ? engine->send(tensor.data_ptr(), tensor.nbytes(), call.root, call_options(call))
                : engine->recv(tensor.data_ptr(), tensor.nbytes(), call.root, call_options(call));
   };
@@ -238,7 +238,7 @@ WorkPtr GroupState::start_message(CallRecord call, const Tensor& tensor) {
   try {
     request = start_request(call, tensor);
   } catch (const std::runtime_error& error) {
-    std::rethrow_exception(fail({Trouble::ENGINE, call, 0, error.what()}));
+    std::rethrow_exception(fail({Failure::kEngine, call, 0, error.what()}));
   }
   auto work = std::make_shared<MessageWork>(shared_from_this(), call, tensor, std::move(request));
   const std::lock_guard lock(failure_mutex_);

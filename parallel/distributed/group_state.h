@@ -15,9 +15,10 @@
 namespace tandem::distributed {
 
 /// Why a group fails, as seen by the thread that noticed.
-struct Trouble {
-  enum Kind { TIMEOUT, ENGINE, NOTICED, ABORTED, MISMATCH };
-  Kind kind = TIMEOUT;
+struct Failure {
+  /// kEngine: the engine threw. kOtherRank: another rank has published that something is wrong.
+  enum Kind { kTimeout, kEngine, kOtherRank, kAborted, kMismatch };
+  Kind kind = kTimeout;
   CallRecord call;
   double seconds = 0;
   std::string text = {};  ///< the engine's error, the reason, or the whole message
@@ -46,7 +47,7 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   const CallRecord& executing() const { return executing_; }
   /// Fails the group, unless it has failed already; blocks until all ranks that answer agree on the message, for at most
   /// about 2.5 s. Returns the failure.
-  std::exception_ptr fail(const Trouble& trouble);
+  std::exception_ptr fail(const Failure& failure);
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   std::unique_ptr<Watched> watch(const CallRecord& call, Milliseconds timeout) {
     return std::make_unique<Watched>(watchdog, call, timeout);
@@ -82,9 +83,9 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   void check_usable() const;
   CallOptions call_options(const CallRecord& call) const;
   void compare_calls(const CallRecord& call);
-  /// `told`: whether the store has the message.
-  std::string find_message(const Trouble& trouble, bool& told);
-  std::string without_store(const Trouble& trouble, const std::vector<int>& lost, const std::string& why) const;
+  /// `in_store`: whether the store has the message.
+  std::string find_message(const Failure& failure, bool& in_store);
+  std::string without_store(const Failure& failure, const std::vector<int>& lost, const std::string& why) const;
   WorkPtr run_now(const CallRecord& call, const Run& run);
   WorkPtr submit_on_device(const CallRecord& call, const Run& run);
   /// Creates the group's stream on first use and orders it after the caller's current stream.

@@ -171,7 +171,7 @@ std::shared_ptr<ProcessGroup> ProcessGroup::new_group(const std::vector<int>& ra
 void ProcessGroup::abort(const std::string& reason) {
   check_member("abort");
   const std::string text = concat("rank ", rank(), " aborted: ", reason.substr(0, 2000));
-  impl_->state->fail({Trouble::ABORTED, {}, 0, text});
+  impl_->state->fail({Failure::kAborted, {}, 0, text});
 }
 
 }  // namespace tandem::distributed

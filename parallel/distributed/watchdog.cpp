@@ -17,7 +17,7 @@ constexpr Milliseconds kTick{200};
 // The store may not answer, so a separate thread asks it.
 struct Watchdog::Poll {
   const int64_t asked = nanoseconds_now();
-  std::atomic<bool> answered{false}, trouble{false};
+  std::atomic<bool> answered{false}, failure_noticed{false};
 };
 
 void Watchdog::start(std::shared_ptr<GroupState> group) {
@@ -81,14 +81,14 @@ bool Watchdog::tick(const std::shared_ptr<GroupState>& group, std::unique_lock<s
   if (const auto error = engine_error(*group)) {
     const Entry entry = *longest;
     lock.unlock();
-    group->fail({Trouble::ENGINE, entry.call, entry.seconds(), *error});
+    group->fail({Failure::kEngine, entry.call, entry.seconds(), *error});
     return false;
   }
   const bool late = first->deadline <= now;
-  if (late || (poll_ && poll_->trouble)) {
+  if (late || (poll_ && poll_->failure_noticed)) {
     const Entry entry = late ? *first : *longest;
     lock.unlock();
-    group->fail({late ? Trouble::TIMEOUT : Trouble::NOTICED, entry.call, entry.seconds(), ""});
+    group->fail({late ? Failure::kTimeout : Failure::kOtherRank, entry.call, entry.seconds(), ""});
     return false;
   }
   if (now - longest->began > kSecond) poll(group, *longest);
@@ -102,7 +102,7 @@ void Watchdog::poll(const std::shared_ptr<GroupState>& group, const Entry& longe
   poll_ = std::make_shared<Poll>();
   std::thread([poll = poll_, group] {
     try {
-      poll->trouble = group->board.trouble();
+      poll->failure_noticed = group->board.failure_noticed();
     } catch (const std::exception&) {
       // The store is gone; the running call will fail by itself, and the message will say so.
     }

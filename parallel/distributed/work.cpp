@@ -61,7 +61,7 @@ void MessageWork::wait(Milliseconds timeout) {
         request_->wait((timeout.count() > 0 ? timeout : group_->timeout) + GroupState::kGrace);
         finish(nullptr);
       } catch (const std::runtime_error& error) {
-        finish(group_->fail({Trouble::ENGINE, call, watched->seconds(), error.what()}));
+        finish(group_->fail({Failure::kEngine, call, watched->seconds(), error.what()}));
       }
     }
   }
@@ -81,7 +81,7 @@ bool MessageWork::is_completed() {
     if (!request_->test()) return false;
     finish(nullptr);
   } catch (const std::runtime_error& error) {
-    finish(group_->fail({Trouble::ENGINE, call, 0, error.what()}));
+    finish(group_->fail({Failure::kEngine, call, 0, error.what()}));
   }
   return true;
 }

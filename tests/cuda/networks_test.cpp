@@ -23,7 +23,7 @@ std::vector<Tensor> losses(bool cuda, const Tensor& scores, const Tensor& target
   const auto move = [&](const Tensor& t) { return cuda ? to_cuda(t) : t; };
   const Tensor x = move(scores), y = move(target), w = move(weight);
   const int64_t n = x.size(0), s = x.size(2);
-  const bool each = loss.reduction == ReductionKind::None;
+  const bool each = loss.reduction == ReductionKind::kNone;
   const Dims out_sizes = each ? Dims({n, s}) : Dims();
   const Tensor g = move(each ? sample({n, s}, type, 8) : full({}, 1.5, TensorOptions(type)));
   const auto& kernels = backend(x).loss;
@@ -46,7 +46,7 @@ TEST_CASE("classification losses agree with the CPU") {
                                                     {3, 9001, 1}, {4, 5, 63},   {2, 40, 700},  {0, 3, 1}};
   for (const ScalarType type : {kFloat, kDouble})
     for (const auto& sizes : shapes)
-      for (const ReductionKind reduction : {ReductionKind::None, ReductionKind::Mean, ReductionKind::Sum})
+      for (const ReductionKind reduction : {ReductionKind::kNone, ReductionKind::kMean, ReductionKind::kSum})
         for (const bool plain : {true, false}) {
           const Tensor scores = sample(sizes, type) * 3;
           Generator generator(11);
@@ -68,7 +68,7 @@ TEST_CASE("a target out of range is reported and contributes nothing") {
   for (const int64_t bad : {4, -1}) {
     const Tensor target = to_cuda(tensor(std::vector<int64_t>{1, bad, 2}).view({3, 1}));
     const Tensor out = make({3, 1}, kFloat, true), total = make({}, kFloat, true);
-    backend(scores).loss.nll(out, total, scores, target, Tensor(), {ReductionKind::None});
+    backend(scores).loss.nll(out, total, scores, target, Tensor(), {ReductionKind::kNone});
     CHECK_THROWS_WITH_AS(static_cast<void>(out.cpu()), doctest::Contains("is out of range"), IndexError);
     CHECK(out.cpu().view({-1})[1].item<float>() == 0);
     CHECK(total.cpu().item<float>() == 2);

@@ -32,8 +32,8 @@ struct NetImpl : nn::Cloneable<NetImpl> {
 };
 using Net = DistributedDataParallel<NetImpl>;
 
-enum class Mode { PLAIN, KEPT, NO_SYNC, UNUSED, STATIC, JOIN };
-constexpr Mode kModes[] = {Mode::PLAIN, Mode::KEPT, Mode::NO_SYNC, Mode::UNUSED, Mode::STATIC, Mode::JOIN};
+enum class Mode { kPlain, kKept, kNoSync, kUnused, kStatic, kJoin };
+constexpr Mode kModes[] = {Mode::kPlain, Mode::kKept, Mode::kNoSync, Mode::kUnused, Mode::kStatic, Mode::kJoin};
 constexpr int kSteps = 3;
 
 struct Batch {
@@ -44,17 +44,17 @@ Batch batch_of(Mode mode, int step, int rank) {
   const GeneratorGuard guard{Generator(static_cast<uint64_t>(100 * step + rank))};
   const int64_t n = 1 + (4 * step + rank) % 5;
   Tensor uses = ones({n});
-  if (mode == Mode::STATIC || (mode == Mode::UNUSED && step == 1)) uses.zero_();  // nobody
-  if (mode == Mode::UNUSED && step != 1) uses.copy_(randint(2, {n}));
+  if (mode == Mode::kStatic || (mode == Mode::kUnused && step == 1)) uses.zero_();  // nobody
+  if (mode == Mode::kUnused && step != 1) uses.copy_(randint(2, {n}));
   return {randint(-2, 3, {n, 4}).to(kFloat), uses};
 }
 
-int micro_batches(Mode mode) { return mode == Mode::NO_SYNC ? 3 : 1; }
-bool takes_part(Mode mode, int step, int rank) { return mode != Mode::JOIN || step < 1 + rank; }
+int micro_batches(Mode mode) { return mode == Mode::kNoSync ? 3 : 1; }
+bool takes_part(Mode mode, int step, int rank) { return mode != Mode::kJoin || step < 1 + rank; }
 
 void forget(const nn::Module& net, Mode mode, int step) {
-  if (mode == Mode::KEPT && step == 1) return;  // adds to the averages
-  const bool in_place = mode == Mode::KEPT && step == 2;
+  if (mode == Mode::kKept && step == 1) return;  // adds to the averages
+  const bool in_place = mode == Mode::kKept && step == 2;
   for (const Tensor& p : net.parameters())
     if (in_place)
       p.mutable_grad().zero_();
@@ -99,8 +99,8 @@ void check_mode(Mode mode, int devices, int64_t bytes, const GroupPtr& group, co
                                                 .devices = cpu_devices(devices),
                                                 .bucket_bytes = bytes,
                                                 .first_bucket_bytes = bytes,
-                                                .find_unused_parameters = mode == Mode::UNUSED,
-                                                .static_graph = mode == Mode::STATIC});
+                                                .find_unused_parameters = mode == Mode::kUnused,
+                                                .static_graph = mode == Mode::kStatic});
   const auto train = [&] {
     for (int step = 0; step < kSteps && takes_part(mode, step, group->rank()); ++step) {
       forget(*net, mode, step);
@@ -121,7 +121,7 @@ void check_mode(Mode mode, int devices, int64_t bytes, const GroupPtr& group, co
       update(*net);
     }
   };
-  mode == Mode::JOIN ? model->join(train) : train();
+  mode == Mode::kJoin ? model->join(train) : train();
 }
 
 }  // namespace

@@ -212,7 +212,7 @@ TEST_CASE("a store that stops to answer") {
 TEST_CASE("explanations") {
   const auto waiting = [](int64_t sequence, double seconds) {
     Status status;
-    status.call.operation = Operation::ALL_REDUCE;
+    status.call.operation = Operation::kAllReduce;
     status.call.dtype = kFloat32;
     status.call.reduces = true;
     status.call.sequence = sequence;
@@ -234,7 +234,7 @@ TEST_CASE("explanations") {
         "ranks wait in different calls\n  rank 1: all_reduce 40: all_reduce [10] float32 sum\n"
         "  rank 0: all_reduce 41: all_reduce [10] float32 sum");
   Status receiving = waiting(7, 5);
-  receiving.call.operation = Operation::RECV;
+  receiving.call.operation = Operation::kRecv;
   receiving.call.reduces = false;
   receiving.call.root = 0;
   const std::string begin = receiving.call.label() + ": " + receiving.call.description();

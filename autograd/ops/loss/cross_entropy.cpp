@@ -44,18 +44,18 @@ struct CrossEntropyBackward final : Node {
   // subtracts, computed here by making all exponentials vanish.
   Tensor differentiable(const Tensor& x, const Tensor& grad) const {
     ClassLoss summed = loss;
-    summed.reduction = ReductionKind::Sum;
+    summed.reduction = ReductionKind::kSum;
     const double infinity = std::numeric_limits<double>::infinity();
     const Tensor vanish = full({2, in.targets2[0], in.targets2[1]}, infinity, x.options());
     vanish.as_strided({in.targets2[0], in.targets2[1]}, {in.targets2[1], 1}).fill_(0);
     const Tensor minus_t = fused(x.detach(), ones({}, x.options()), vanish, summed);
     const int64_t d = x.dim() == 1 ? 0 : 1;
     Tensor factor = grad;
-    if (loss.reduction == ReductionKind::Mean) {
+    if (loss.reduction == ReductionKind::kMean) {
       const Tensor total = total_weight.unpack(*this);
       factor = grad / (total + indicator(total, 0));  // the gradient is 0 when all targets are ignored
     }
-    if (loss.reduction == ReductionKind::None) {
+    if (loss.reduction == ReductionKind::kNone) {
       Dims sizes(x.sizes());
       sizes[static_cast<std::size_t>(d)] = 1;
       factor = grad.view(sizes);
@@ -71,7 +71,7 @@ struct CrossEntropyBackward final : Node {
 Tensor class_targets(const Tensor& self, const Tensor& target, const Tensor& weight, const ClassLoss& loss) {
   ClassInputs in = class_inputs("cross_entropy", self, target, weight);
   const Tensor& x = in.scores;
-  const bool each = loss.reduction == ReductionKind::None;
+  const bool each = loss.reduction == ReductionKind::kNone;
   Tensor out = empty_raw(each ? IntArrayRef(in.terms) : IntArrayRef(), x.dtype(), x.device());
   const Tensor norms = empty_raw({2, in.targets2[0], in.targets2[1]}, x.dtype(), x.device());
   const Tensor total = empty_raw({}, x.dtype(), x.device());
@@ -103,7 +103,7 @@ Tensor probability_targets(const Tensor& self, const Tensor& target, const Tenso
     t = t * weight.detach().reshape(sizes);
   }
   const Tensor terms = (log_softmax(self, d) * t).sum({d}).neg();
-  if (loss.reduction == ReductionKind::Mean && classes == 0) return terms.sum() / 0.0;  // the mean of zero terms
+  if (loss.reduction == ReductionKind::kMean && classes == 0) return terms.sum() / 0.0;  // the mean of zero terms
   return reduce_loss("cross_entropy", terms, loss.reduction);
 }
 

@@ -88,7 +88,7 @@ struct NllLossBackward final : NllNode {
 };
 
 Tensor nll_with(const Tensor& scores, const ClassInputs& in, const ClassLoss& loss) {
-  const bool each = loss.reduction == ReductionKind::None;
+  const bool each = loss.reduction == ReductionKind::kNone;
   Tensor out = empty_raw(each ? IntArrayRef(in.terms) : IntArrayRef(), scores.dtype(), scores.device());
   const Tensor total = empty_raw({}, scores.dtype(), scores.device());
   backend(scores).loss.nll(out, total, reshaped(scores, in.scores3), reshaped(in.target, in.targets2), in.weight, loss);
