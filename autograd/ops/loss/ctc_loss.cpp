@@ -97,7 +97,7 @@ Tensor losses(const Lattice& x, const Tensor& alpha) {
   return -where(x.final_time.squeeze(1) < 0, none, total);
 }
 
-struct Twice final : Node {
+struct CtcLossBackwardBackward final : Node {
   const char* name() const override { return "CtcLossBackwardBackward"; }
   void backward(std::span<Tensor>, std::span<Tensor>) override {
     fail("ctc_loss: its gradient cannot be differentiated");
@@ -113,7 +113,7 @@ struct CtcLossBackward final : Node {
       NoGradGuard no_grad;
       result = gradient(g[0].detach(), scores.detach());
     }
-    record<Twice>(result, g[0], scores);
+    record<CtcLossBackwardBackward>(result, g[0], scores);
     out[0] = result;
   }
   void save(const Lattice& x, const Tensor& x_alpha, const Tensor& x_loss) {
