@@ -12,7 +12,7 @@
 
 namespace tandem::cli {
 
-// One wish to stop may arrive several times: `timeout` and terminals signal the process and its group, and
+// One request to stop may arrive several times: `timeout` and terminals signal the process and its group, and
 // parents pass on what the terminal has sent to both. So only a later SIGINT counts as another.
 constexpr double kSameSeconds = 0.2;
 

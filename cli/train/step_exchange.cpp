@@ -9,19 +9,19 @@ enum Entry { kStop, kSave, kImages, kCorrect, kPieces, kFirst };  // then a loss
 
 }  // namespace
 
-StepExchange::StepExchange(const Team& team, int64_t most_pieces)
+StepExchange::StepExchange(const Team& team, int64_t max_pieces)
     : team_(team),
-      most_pieces_(most_pieces),
-      own_(zeros({1, kFirst + 2 * most_pieces}, kDouble)),
-      all_(zeros({team.size(), kFirst + 2 * most_pieces}, kDouble)) {}
+      max_pieces_(max_pieces),
+      own_(zeros({1, kFirst + 2 * max_pieces}, kDouble)),
+      all_(zeros({team.size(), kFirst + 2 * max_pieces}, kDouble)) {}
 
 void StepExchange::start(const StepReport& own) {
   const auto pieces = static_cast<int64_t>(own.losses.size());
-  check(pieces <= most_pieces_ && own.weights.size() == own.losses.size(), "StepExchange: ", pieces,
-        " pieces, expected at most ", most_pieces_);
+  check(pieces <= max_pieces_ && own.weights.size() == own.losses.size(), "StepExchange: ", pieces,
+        " pieces, expected at most ", max_pieces_);
   double* entry = own_.data_ptr<double>();
-  entry[kStop] = own.wish.stop;
-  entry[kSave] = own.wish.save ? 1 : 0;
+  entry[kStop] = own.request.stop;
+  entry[kSave] = own.request.save ? 1 : 0;
   entry[kImages] = static_cast<double>(own.images);
   entry[kCorrect] = static_cast<double>(own.correct);
   entry[kPieces] = static_cast<double>(pieces);
@@ -39,8 +39,8 @@ std::vector<StepReport> StepExchange::finish() {
   for (int r = 0; r < team_.size(); ++r) {
     const double* entry = all_.data_ptr<double>() + r * all_.size(1);
     const double pieces = entry[kPieces];
-    check(pieces >= 0 && pieces <= static_cast<double>(most_pieces_), "StepExchange: rank ", r, " sent ", pieces,
-          " pieces, expected at most ", most_pieces_);
+    check(pieces >= 0 && pieces <= static_cast<double>(max_pieces_), "StepExchange: rank ", r, " sent ", pieces,
+          " pieces, expected at most ", max_pieces_);
     StepReport report{{static_cast<int>(entry[kStop]), entry[kSave] != 0},
                       static_cast<int64_t>(entry[kImages]),
                       static_cast<int64_t>(entry[kCorrect]),

@@ -7,22 +7,22 @@
 
 namespace tandem::cli {
 
-/// What a process wants to happen after a step; all of them do it after the same one.
-struct Wish {
+/// What a process asks for after a step; all of them do it after the same one.
+struct StepRequest {
   int stop = 0;  ///< signal that asks to stop; 0: none
   bool save = false;
 };
 
 struct StepReport {
-  Wish wish;
+  StepRequest request;
   int64_t images = 0, correct = 0;
   std::vector<double> losses, weights;  ///< of the process's pieces, in order
 };
 
 class StepExchange {
  public:
-  /// `most_pieces`: the most that a process has in a step.
-  StepExchange(const Team& team, int64_t most_pieces);
+  /// `max_pieces`: the most that a process has in a step.
+  StepExchange(const Team& team, int64_t max_pieces);
   bool pending() const { return work_ != nullptr; }
   /// Starts to send the report. Every process calls this.
   void start(const StepReport& own);
@@ -31,7 +31,7 @@ class StepExchange {
 
  private:
   Team team_;
-  int64_t most_pieces_;
+  int64_t max_pieces_;
   Tensor own_, all_;  // [1, entries], [size, entries]
   distributed::WorkPtr work_;
 };

@@ -142,13 +142,13 @@ class ByServer final : public Stepper {
   }
 
   // Losses are added in the order of the pieces of the whole batch, so the sum does not depend on the processes.
-  Wish agree(const Wish& own) override {
+  StepRequest agree(const StepRequest& own) override {
     if (!exchange_) return own;
-    const Wish heard = take_reports();
-    report_.wish = own;
+    const StepRequest agreed = take_reports();
+    report_.request = own;
     exchange_->start(report_);
     pending_ = report_.images * team_.size();
-    return heard;
+    return agreed;
   }
   void settle() override { take_reports(); }
   int64_t images_pending() const override { return pending_; }
@@ -266,7 +266,7 @@ class ByServer final : public Stepper {
 
   // Keeps the figures of a step for agree().
   void report(const parallel::StepResult& result, int64_t images, const GroupPlace& place) {
-    report_ = {.wish = {}, .images = images, .correct = 0, .losses = {}, .weights = result.weights};
+    report_ = {.request = {}, .images = images, .correct = 0, .losses = {}, .weights = result.weights};
     for (const Tensor& loss : result.losses) report_.losses.push_back(loss.item<double>() / (place.share * scale_));
     for (const Tensor& part : counted_) {
       report_.correct += part.item<int64_t>();
@@ -274,20 +274,20 @@ class ByServer final : public Stepper {
     }
   }
 
-  Wish take_reports() {
-    Wish heard;
-    if (!exchange_ || !exchange_->pending()) return heard;
+  StepRequest take_reports() {
+    StepRequest agreed;
+    if (!exchange_ || !exchange_->pending()) return agreed;
     const std::vector<StepReport> reports = exchange_->finish();
     int64_t images = 0;
     for (const StepReport& r : reports) images += r.images;
     for (const StepReport& r : reports) {
-      heard = {std::max(heard.stop, r.wish.stop), heard.save || r.wish.save};
+      agreed = {std::max(agreed.stop, r.request.stop), agreed.save || r.request.save};
       team_correct_ += r.correct;
       for (std::size_t i = 0; i < r.losses.size(); ++i)
         team_loss_ += r.losses[i] * (r.weights[i] * static_cast<double>(images));
     }
     pending_ = 0;
-    return heard;
+    return agreed;
   }
 
   const Team team_;

@@ -32,8 +32,8 @@ class Stepper {
   [[nodiscard]] std::unique_ptr<nn::ExponentialMovingAverage::Use> with_average();
   /// Sets the number of steps already taken, on which the pieces' random numbers depend.
   virtual void set_steps(int64_t) {}
-  /// To be called after each step. Returns what some process has wished, after the step before if there are several.
-  virtual Wish agree(const Wish& own) { return own; }
+  /// To be called after each step. Returns what some process has asked for, after the step before if there are several.
+  virtual StepRequest agree(const StepRequest& own) { return own; }
   /// Completes the sums, on all processes.
   virtual void settle() {}
   /// Images whose losses are not yet part of the sums.

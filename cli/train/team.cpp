@@ -30,7 +30,7 @@ Team Team::join() {
   distributed::ProcessGroupOptions options;
   options.timeout = kPatience;
   Team team(distributed::init_process_group(options), e.local_rank, e.local_world_size);
-  team.victims_are_silent_ = e.launcher_has_store && !team.leads();
+  team.reported_elsewhere_ = e.launcher_has_store && !team.leads();
   return team;
 }
 
@@ -79,7 +79,7 @@ void Team::together(const std::function<void()>& f) const {
       else if (its != 0)
         break;
   }
-  if (error && several()) *passed_on_ = true;
+  if (error && several()) *others_informed_ = true;
   if (error) std::rethrow_exception(error);
 }
 
@@ -100,10 +100,10 @@ int Team::guarded(const std::function<int()>& f) const {
   } catch (const ReportedElsewhere&) {
     throw;
   } catch (const distributed::DistributedError&) {
-    if (victims_are_silent_) throw ReportedElsewhere{1};
+    if (reported_elsewhere_) throw ReportedElsewhere{1};
     throw;  // the others know
   } catch (const std::exception& error) {
-    if (several() && !*passed_on_) group_->abort(error.what());
+    if (several() && !*others_informed_) group_->abort(error.what());
     throw;
   }
 }

@@ -147,7 +147,7 @@ bool Trainer::epoch() {
   double begun = seconds_now();
   train_unfrozen(*model_);
   const int64_t batches = this->batches(), steps = steps_in(c.recipe, batches);
-  Wish wish;
+  StepRequest pending;  // agreed on, for the end of a group of batches
   for (std::vector<Tensor> batch = next(loader); p.batch < batches && !batch.empty(); batch = next(loader)) {
     const profiler::Record step_span("step", "train");
     const GroupPlace place = place_in_group(c.recipe, p.batch, images());
@@ -156,18 +156,19 @@ bool Trainer::epoch() {
     stepper_->step(batch, place);
     p.images += std::min(c.recipe.batch_size, images() - p.batch * c.recipe.batch_size);
     ++p.batch;
-    const Wish heard = stepper_->agree({stop_signal, leads() && seconds_now() - saved_at_ >= options_.save_every});
-    wish = {std::max(wish.stop, heard.stop), wish.save || heard.save};
+    const StepRequest agreed =
+        stepper_->agree({stop_signal, leads() && seconds_now() - saved_at_ >= options_.save_every});
+    pending = {std::max(pending.stop, agreed.stop), pending.save || agreed.save};
     show(batches, begun);
     if (observer_ != nullptr) guarded([&] { observer_->after_step(p, *stepper_); });
-    if (!place.last || (wish.stop == 0 && !wish.save)) continue;  // gradients are not part of a checkpoint
+    if (!place.last || (pending.stop == 0 && !pending.save)) continue;  // gradients are not part of a checkpoint
     p.seconds += seconds_now() - begun;
-    if (wish.stop != 0) {
-      stop_signal = wish.stop;
+    if (pending.stop != 0) {
+      stop_signal = pending.stop;
       return false;
     }
     save();
-    wish = {};
+    pending = {};
     begun = seconds_now();
   }
   collect();

@@ -13,33 +13,33 @@ namespace tandem::distributed {
 namespace {
 
 // The groups that this process has made, so that the others hear of its end.
-struct Living {
-  Living() = default;
-  Living(const Living&) {}  // a forked child has made none
+struct GroupRegistry {
+  GroupRegistry() = default;
+  GroupRegistry(const GroupRegistry&) {}  // a forked child has made none
   std::mutex mutex;
   std::vector<std::weak_ptr<GroupState>> groups;
 };
-Living& living() {
-  static constinit detail::PerProcess<Living> instance;
+GroupRegistry& registry() {
+  static constinit detail::PerProcess<GroupRegistry> instance;
   return instance.get();
 }
 
 void leave_all() {
   std::vector<std::weak_ptr<GroupState>> groups;
   {
-    const std::lock_guard lock(living().mutex);
-    groups = living().groups;
+    const std::lock_guard lock(registry().mutex);
+    groups = registry().groups;
   }
   for (const auto& weak : groups)
     if (const auto group = weak.lock()) group->leave();
 }
 
-void add_living(const std::shared_ptr<GroupState>& group) {
+void register_group(const std::shared_ptr<GroupState>& group) {
   static const int registered = std::atexit(leave_all);
   static_cast<void>(registered);
-  const std::lock_guard lock(living().mutex);
-  std::erase_if(living().groups, [](const auto& weak) { return weak.expired(); });
-  living().groups.push_back(group);
+  const std::lock_guard lock(registry().mutex);
+  std::erase_if(registry().groups, [](const auto& weak) { return weak.expired(); });
+  registry().groups.push_back(group);
 }
 
 // What the engine sees of the store.
@@ -119,7 +119,7 @@ std::shared_ptr<ProcessGroup> ProcessGroup::make(std::shared_ptr<Store> store, i
   if (size > 1) {
     connect(*state);
     state->start_threads();
-    add_living(state);
+    register_group(state);
   }
   return std::shared_ptr<ProcessGroup>(new ProcessGroup(std::make_unique<Impl>(std::move(state))));
 }
