@@ -40,9 +40,9 @@ Tensor embedding_bag(const Tensor& input, const Tensor& weight, const EmbeddingB
         "embedding_bag: mode kMax supports neither scale_grad_by_freq nor sparse");
   if (options.max_norm()) embedding_renorm_(weight, indices, *options.max_norm(), options.norm_type());
   return std::get<0>(tandem::embedding_bag(weight, indices, offsets, options.scale_grad_by_freq(),
-                                           mode.max                  ? 2
-                                           : mode.reduction == kMean ? 1
-                                                                     : 0,
+                                           mode.max                  ? tandem::detail::kBagMax
+                                           : mode.reduction == kMean ? tandem::detail::kBagMean
+                                                                     : tandem::detail::kBagSum,
                                            options.sparse(), weights, options.include_last_offset(),
                                            options.padding_idx()));
 }

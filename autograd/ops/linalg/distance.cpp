@@ -18,6 +18,9 @@ using namespace autograd;
 
 Tensor rows_norm(const Tensor& t) { return t.square().sum(IntArrayRef(-1), true); }
 
+// When cdist multiplies matrices, with LibTorch's numbers: for many rows, always or never.
+enum ByProduct : int64_t { kIfMany = 0, kAlways = 1, kNever = 2 };
+
 // The norms of rows; without columns they are 0 for every p.
 Tensor lengths(const Tensor& rows, double p) {
   if (rows.size(-1) == 0) return rows.sum(IntArrayRef(-1));
@@ -40,11 +43,11 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, optional<int64_t> com
         "cdist: expected [..., P, M] and [..., R, M]\n  x1 ", x1, "\n  x2 ", x2);
   check(x1.is_floating_point() && x2.is_floating_point(), "cdist: expected floating point\n  x1 ", x1, "\n  x2 ", x2);
   check(p >= 0, "cdist: p must not be negative, got ", p);
-  const int64_t mode = compute_mode.value_or(0);
-  check(mode >= 0 && mode <= 2, "cdist: compute_mode must be 0, 1 or 2, got ", mode);
+  const int64_t mode = compute_mode.value_or(kIfMany);
+  check(mode >= kIfMany && mode <= kNever, "cdist: compute_mode must be 0, 1 or 2, got ", mode);
   const bool many = x1.size(-2) > 25 || x2.size(-2) > 25;
   // The gradient of the square root at 0 requires the differences.
-  if (p == 2 && !recording(x1, x2) && (mode == 1 || (mode == 0 && many))) return by_product(x1, x2);
+  if (p == 2 && !recording(x1, x2) && (mode == kAlways || (mode == kIfMany && many))) return by_product(x1, x2);
   return lengths(x1.unsqueeze(-2) - x2.unsqueeze(-3), p);
 }
 

@@ -60,9 +60,10 @@ void check_bags(const Tensor& weight, const Tensor& indices, const Tensor& offse
   check(weight.dim() == 2 && indices.dim() == 1 && offsets.dim() == 1 && integers(indices) && integers(offsets),
         "embedding_bag: expected weight [V, D], integers indices [N] and offsets [B]\n  weight  ", weight,
         "\n  indices ", indices, "\n  offsets ", offsets);
-  check(mode >= 0 && mode <= 2, "embedding_bag: mode must be 0 (sum), 1 (mean) or 2 (max), got ", mode);
+  check(mode >= detail::kBagSum && mode <= detail::kBagMax,
+        "embedding_bag: mode must be 0 (sum), 1 (mean) or 2 (max), got ", mode);
   check(!include_last_offset || offsets.size(0) >= 1, "embedding_bag: include_last_offset needs at least one offset");
-  check(!per_sample_weights.defined() || (mode == 0 && per_sample_weights.sizes() == indices.sizes() &&
+  check(!per_sample_weights.defined() || (mode == detail::kBagSum && per_sample_weights.sizes() == indices.sizes() &&
                                           per_sample_weights.dtype() == weight.dtype()),
         "embedding_bag: per_sample_weights needs mode sum, the shape of indices and the weight's dtype\n  "
         "per_sample_weights ",
@@ -89,7 +90,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(const Tensor& weight, c
   const Tensor bag = bags > 0 ? bags_of(starts, count) : zeros({0}, at.options());
   check(bags > 0 || count == 0, "embedding_bag: there are indices, but no bags");
   const Tensor size = zeros({bags}, at.options()).index_add(0, bag, used.to(kLong));
-  if (mode == 2) {
+  if (mode == detail::kBagMax) {
     if (bags == 0)
       return {zeros({0, weight.size(1)}, weight.options()), bag, size, zeros({0, weight.size(1)}, at.options())};
     const Largest found = largest_rows(rows, starts, used);
@@ -100,7 +101,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(const Tensor& weight, c
   if (per_sample_weights.defined()) rows = rows * per_sample_weights.unsqueeze(1);
   if (padding >= 0) rows = rows.masked_fill(used.logical_not().unsqueeze(1), 0);
   Tensor out = zeros({bags, weight.size(1)}, weight.options()).index_add(0, bag, rows);
-  if (mode == 1) out = out / size.clamp_min(1).to(out.dtype()).unsqueeze(1);
+  if (mode == detail::kBagMean) out = out / size.clamp_min(1).to(out.dtype()).unsqueeze(1);
   return {out, bag, size, zeros({0}, at.options())};
 }
 
