@@ -15,7 +15,7 @@ namespace tandem::cli {
 namespace {
 
 // The part of the run's text that it does not train on, or all of another text.
-data::ImageData text_of(const EvalOptions& o, RunConfig& c, const TextCodec& codec) try {
+TokenWindows text_of(const EvalOptions& o, RunConfig& c, const TextCodec& codec) try {
   if (o.data.empty()) return load_text(c, codec).windows.test;
   return read_whole_text(o.data, codec, *c.text);
 } catch (const UsageError&) {

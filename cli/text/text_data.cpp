@@ -31,7 +31,7 @@ Tensor tokens_in(const std::string& path, const TextCodec& codec, const TextConf
   }
 }
 
-data::ImageData windows(const Tensor& tokens, int64_t first, int64_t count, int64_t length, const TextConfig& c) {
+TokenWindows cut_windows(const Tensor& tokens, int64_t first, int64_t count, int64_t length, const TextConfig& c) {
   const auto cut = [&](int64_t from) { return tokens.narrow(0, from, count * length).view({count, length}); };
   return {cut(first), cut(first + 1), c.model.vocab_size()};
 }
@@ -64,33 +64,34 @@ TextData read_text(const std::string& path, const TextCodec& codec, const TextCo
          " and the next one; choose a smaller --context or "
          "a larger --validation");
   if (train_windows > 1) --train_windows;  // leaves room to begin elsewhere in each epoch
-  return {.windows = {windows(tokens, 0, train_windows, length, c), windows(tokens, train, test_windows, length, c)},
+  return {.windows = {cut_windows(tokens, 0, train_windows, length, c),
+                      cut_windows(tokens, train, test_windows, length, c)},
           .train_tokens = train,
           .validation_tokens = validation,
           .sum = sum_of(tokens)};
 }
 
-data::ImageData read_whole_text(const std::string& path, const TextCodec& codec, const TextConfig& c) {
+TokenWindows read_whole_text(const std::string& path, const TextCodec& codec, const TextConfig& c) {
   const Tensor tokens = tokens_in(path, codec, c);
   const int64_t count = fitting(tokens.numel(), c.context);
   check(count > 0, path, ": ", tokens.numel(), " tokens are too few for an example of ", c.context,
         " and the next one");
-  return windows(tokens, 0, count, c.context, c);
+  return cut_windows(tokens, 0, count, c.context, c);
 }
 
-data::ImageData windows_of_epoch(const data::ImageData& data, uint64_t seed, int64_t epoch) {
-  const int64_t length = data.images.size(1);
-  if (data.images.size(0) == 1) return data;
+TokenWindows windows_of_epoch(const TokenWindows& windows, uint64_t seed, int64_t epoch) {
+  const int64_t length = windows.images.size(1);
+  if (windows.images.size(0) == 1) return windows;
   Generator generator(seed);
   generator.set_offset(static_cast<uint64_t>(4 * epoch));
   const GeneratorGuard guard{generator};
   const int64_t shift = randint(0, length, {1}, TensorOptions(kLong)).item<int64_t>();
   const auto moved = [&](const Tensor& t) { return t.as_strided(t.sizes(), t.strides(), t.storage_offset() + shift); };
-  return {moved(data.images), moved(data.labels), data.classes};
+  return {moved(windows.images), moved(windows.labels), windows.classes};
 }
 
-int64_t batches_of_epoch(const data::ImageData& data, int64_t batch_size, const TextConfig& c) {
-  return std::clamp<int64_t>(data.images.size(0) / batch_size, 1, c.steps);
+int64_t batches_of_epoch(const TokenWindows& windows, int64_t batch_size, const TextConfig& c) {
+  return std::clamp<int64_t>(windows.images.size(0) / batch_size, 1, c.steps);
 }
 
 std::string lasting_text_name(const std::string& path) {

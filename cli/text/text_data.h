@@ -8,8 +8,13 @@
 
 namespace tandem::cli {
 
+/// Windows of tokens and the next token of each place, [N, context], views of one list. The loader and the steppers take
+/// examples of both kinds in one struct, whose field `images` has the tokens.
+using TokenWindows = data::ImageData;
+using TokenWindowsPair = data::ImageDataPair;
+
 struct TextData {
-  data::ImageDataPair windows;  ///< tokens and next tokens [N, context], views of one list; test: the end of the text
+  TokenWindowsPair windows;  ///< test: the end of the text
   int64_t train_tokens = 0, validation_tokens = 0;
   std::string sum;  ///< a fingerprint of all tokens
 };
@@ -18,14 +23,14 @@ struct TextData {
 /// (see text::TextPieces), if it is too short for one window in each part, and on characters that are no tokens.
 TextData read_text(const std::string& path, const TextCodec& codec, const TextConfig& config);
 /// All of a text, without a part for training.
-data::ImageData read_whole_text(const std::string& path, const TextCodec& codec, const TextConfig& config);
+TokenWindows read_whole_text(const std::string& path, const TextCodec& codec, const TextConfig& config);
 
 /// Whether the examples are windows of tokens, not images.
 inline bool is_text(const data::ImageData& data) { return data.images.dim() == 2; }
 /// The training windows of an epoch, which begin at other places of the text than in other epochs.
-data::ImageData windows_of_epoch(const data::ImageData& windows, uint64_t seed, int64_t epoch);
+TokenWindows windows_of_epoch(const TokenWindows& windows, uint64_t seed, int64_t epoch);
 /// Batches in an epoch. All have batch_size windows, unless there are fewer altogether.
-int64_t batches_of_epoch(const data::ImageData& windows, int64_t batch_size, const TextConfig& config);
+int64_t batches_of_epoch(const TokenWindows& windows, int64_t batch_size, const TextConfig& config);
 
 /// The absolute path of a text.
 std::string lasting_text_name(const std::string& path);

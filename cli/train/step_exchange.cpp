@@ -5,7 +5,7 @@
 namespace tandem::cli {
 namespace {
 
-enum Entry { kStop, kSave, kImages, kCorrect, kPieces, kFirst };  // then a loss and a weight for each piece
+enum Entry { kStop, kSave, kExamples, kCorrect, kPieces, kFirst };  // then a loss and a weight for each piece
 
 }  // namespace
 
@@ -22,7 +22,7 @@ void StepExchange::start(const StepReport& own) {
   double* entry = own_.data_ptr<double>();
   entry[kStop] = own.request.stop;
   entry[kSave] = own.request.save ? 1 : 0;
-  entry[kImages] = static_cast<double>(own.images);
+  entry[kExamples] = static_cast<double>(own.examples);
   entry[kCorrect] = static_cast<double>(own.correct);
   entry[kPieces] = static_cast<double>(pieces);
   for (std::size_t i = 0; i < own.losses.size(); ++i) {
@@ -42,7 +42,7 @@ std::vector<StepReport> StepExchange::finish() {
     check(pieces >= 0 && pieces <= static_cast<double>(max_pieces_), "StepExchange: rank ", r, " sent ", pieces,
           " pieces, expected at most ", max_pieces_);
     StepReport report{{static_cast<int>(entry[kStop]), entry[kSave] != 0},
-                      static_cast<int64_t>(entry[kImages]),
+                      static_cast<int64_t>(entry[kExamples]),
                       static_cast<int64_t>(entry[kCorrect]),
                       {},
                       {}};

@@ -15,7 +15,7 @@ struct StepRequest {
 
 struct StepReport {
   StepRequest request;
-  int64_t images = 0, correct = 0;
+  int64_t examples = 0, correct = 0;
   std::vector<double> losses, weights;  ///< of the process's pieces, in order
 };
 

@@ -135,10 +135,10 @@ class ByServer final : public Stepper {
     const parallel::StepResult result = backward(batch, place);
     if (exchange_) return report(result, batch[1].size(0), place);
     NoGradGuard guard;
-    const auto images =
+    const auto examples =
         static_cast<double>(batch[1].size(0)) / (place.share * scale_);  // the losses have been multiplied
     for (std::size_t i = 0; i < result.losses.size(); ++i)  // in the order of the pieces, whatever the devices
-      loss_sum_.add_(result.losses[i].to(server_.root()).to(kDouble).mul_(result.weights[i] * images));
+      loss_sum_.add_(result.losses[i].to(server_.root()).to(kDouble).mul_(result.weights[i] * examples));
   }
 
   // Losses are added in the order of the pieces of the whole batch, so the sum does not depend on the processes.
@@ -147,11 +147,11 @@ class ByServer final : public Stepper {
     const StepRequest agreed = take_reports();
     report_.request = own;
     exchange_->start(report_);
-    pending_ = report_.images * team_.size();
+    pending_ = report_.examples * team_.size();
     return agreed;
   }
   void settle() override { take_reports(); }
-  int64_t images_pending() const override { return pending_; }
+  int64_t examples_pending() const override { return pending_; }
 
   // One row per image, summed on the root. Each forward pass has the same images on any number of devices and processes,
   // because the bits of a row may depend on how many rows there are. Processes take turns.
@@ -265,8 +265,8 @@ class ByServer final : public Stepper {
   }
 
   // Keeps the figures of a step for agree().
-  void report(const parallel::StepResult& result, int64_t images, const GroupPlace& place) {
-    report_ = {.request = {}, .images = images, .correct = 0, .losses = {}, .weights = result.weights};
+  void report(const parallel::StepResult& result, int64_t examples, const GroupPlace& place) {
+    report_ = {.request = {}, .examples = examples, .correct = 0, .losses = {}, .weights = result.weights};
     for (const Tensor& loss : result.losses) report_.losses.push_back(loss.item<double>() / (place.share * scale_));
     for (const Tensor& part : counted_) {
       report_.correct += part.item<int64_t>();
@@ -278,13 +278,13 @@ class ByServer final : public Stepper {
     StepRequest agreed;
     if (!exchange_ || !exchange_->pending()) return agreed;
     const std::vector<StepReport> reports = exchange_->finish();
-    int64_t images = 0;
-    for (const StepReport& r : reports) images += r.images;
+    int64_t examples = 0;
+    for (const StepReport& r : reports) examples += r.examples;
     for (const StepReport& r : reports) {
       agreed = {std::max(agreed.stop, r.request.stop), agreed.save || r.request.save};
       team_correct_ += r.correct;
       for (std::size_t i = 0; i < r.losses.size(); ++i)
-        team_loss_ += r.losses[i] * (r.weights[i] * static_cast<double>(images));
+        team_loss_ += r.losses[i] * (r.weights[i] * static_cast<double>(examples));
     }
     pending_ = 0;
     return agreed;

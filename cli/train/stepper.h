@@ -36,8 +36,8 @@ class Stepper {
   virtual StepRequest agree(const StepRequest& own) { return own; }
   /// Completes the sums, on all processes.
   virtual void settle() {}
-  /// Images whose losses are not yet part of the sums.
-  virtual int64_t images_pending() const { return 0; }
+  /// Examples whose losses are not yet part of the sums.
+  virtual int64_t examples_pending() const { return 0; }
   /// Time per phase of a step; null if it is not measured.
   virtual const parallel::ServerTimings* timings() const { return nullptr; }
   virtual void reset_timings() {}

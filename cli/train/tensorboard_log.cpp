@@ -30,7 +30,7 @@ void TensorboardLog::before_step(const Progress& p, const std::vector<Tensor>& b
   if (!has_images_ && step_of(p) == 0 && batch[0].dim() == 4 && (batch[0].size(1) == 1 || batch[0].size(1) == 3))
     writer_.add_images("first batch", batch[0].narrow(0, 0, std::min(kMaxImages, batch[0].size(0))));
   has_images_ = true;
-  labels_per_image_ = static_cast<double>(batch[1].numel()) / static_cast<double>(batch[1].size(0));
+  labels_per_example_ = static_cast<double>(batch[1].numel()) / static_cast<double>(batch[1].size(0));
   if (epoch_ == p.epoch) return;
   epoch_ = p.epoch;
   images_ = p.images;
@@ -42,15 +42,16 @@ void TensorboardLog::before_step(const Progress& p, const std::vector<Tensor>& b
 void TensorboardLog::after_step(const Progress& p, Stepper& stepper) {
   const int64_t every = std::max<int64_t>(1, options_.steps_per_epoch / kPointsPerEpoch);
   // Of several processes, the losses of a step arrive after the next one.
-  const int64_t pending = stepper.images_pending(), counted = p.images - pending;
+  const int64_t pending = stepper.examples_pending(), counted = p.images - pending;
   if (p.batch % every != 0 || counted <= images_) return;
   const double loss_sum = stepper.loss_sum(), time = seconds_now();
   const int64_t correct = stepper.correct(), step = step_of(p) - (pending > 0 ? 1 : 0);
-  const auto images = static_cast<double>(counted - images_);
-  writer_.add_scalar("train/loss", (loss_sum - loss_sum_) / images, step);
-  writer_.add_scalar("train/accuracy", static_cast<double>(correct - correct_) / (images * labels_per_image_), step);
+  const auto examples = static_cast<double>(counted - images_);
+  writer_.add_scalar("train/loss", (loss_sum - loss_sum_) / examples, step);
+  writer_.add_scalar("train/accuracy", static_cast<double>(correct - correct_) / (examples * labels_per_example_),
+                     step);
   writer_.add_scalar("train/learning_rate", stepper.optimizer().param_groups()[0].options().get_lr(), step);
-  writer_.add_scalar("train/images_per_second", images / std::max(time - time_, 1e-9), step);
+  writer_.add_scalar("train/images_per_second", examples / std::max(time - time_, 1e-9), step);
   images_ = counted, correct_ = correct, loss_sum_ = loss_sum, time_ = time;
 }
 

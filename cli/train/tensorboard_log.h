@@ -38,7 +38,7 @@ class TensorboardLog final : public TrainingObserver {
   bool has_images_ = false;
   int64_t epoch_ = -1;  // the one that the following figures, of the point before, belong to
   int64_t images_ = 0, correct_ = 0;
-  double loss_sum_ = 0, time_ = 0, labels_per_image_ = 1;
+  double loss_sum_ = 0, time_ = 0, labels_per_example_ = 1;
 };
 
 }  // namespace tandem::cli

@@ -108,7 +108,7 @@ int64_t Trainer::batches() const {
   return (data_.train.count() + c.recipe.batch_size - 1) / c.recipe.batch_size;
 }
 
-int64_t Trainer::images() const {
+int64_t Trainer::examples() const {
   return std::min(data_.train.count(), batches() * checkpoint_.config.recipe.batch_size);
 }
 
@@ -150,11 +150,11 @@ bool Trainer::epoch() {
   StepRequest pending;  // agreed on, for the end of a group of batches
   for (std::vector<Tensor> batch = next(loader); p.batch < batches && !batch.empty(); batch = next(loader)) {
     const profiler::Record step_span("step", "train");
-    const GroupPlace place = place_in_group(c.recipe, p.batch, images());
+    const GroupPlace place = place_in_group(c.recipe, p.batch, examples());
     stepper_->set_lr(learning_rate(c.recipe, p.epoch * steps + p.batch / c.recipe.accumulate, c.epochs * steps));
     if (observer_ != nullptr) guarded([&] { observer_->before_step(p, batch, *stepper_); });
     stepper_->step(batch, place);
-    p.images += std::min(c.recipe.batch_size, images() - p.batch * c.recipe.batch_size);
+    p.images += std::min(c.recipe.batch_size, examples() - p.batch * c.recipe.batch_size);
     ++p.batch;
     const StepRequest agreed =
         stepper_->agree({stop_signal, leads() && seconds_now() - saved_at_ >= options_.save_every});
@@ -178,22 +178,22 @@ bool Trainer::epoch() {
 
 void Trainer::show(int64_t batches, double begun) {
   Progress& p = checkpoint_.progress;
-  if (!bar_.due() || p.images <= stepper_->images_pending()) return;
+  if (!bar_.due() || p.images <= stepper_->examples_pending()) return;
   p.loss_sum = stepper_->loss_sum();
   p.correct = stepper_->correct();
   const RunConfig& c = checkpoint_.config;
-  const double seconds = p.seconds + seconds_now() - begun, images = static_cast<double>(p.images);
-  const auto counted = static_cast<double>(p.images - stepper_->images_pending());
-  const double rate = images / std::max(seconds, 1e-9);
-  const double left = static_cast<double>((c.epochs - p.epoch) * this->images()) - images;
-  bar_.draw(
-      {.title = concat("epoch ", p.epoch + 1, "/", c.epochs),
-       .fraction = static_cast<double>(p.batch) / static_cast<double>(batches),
-       .fields = c.text ? text_fields(p.loss_sum / counted, rate * static_cast<double>(labels_per_image()), left / rate)
-                        : training_fields({.loss = p.loss_sum / counted,
-                                           .accuracy = static_cast<double>(p.correct) / counted,
-                                           .images_per_second = rate,
-                                           .seconds_left = left / rate})});
+  const double seconds = p.seconds + seconds_now() - begun, examples = static_cast<double>(p.images);
+  const auto counted = static_cast<double>(p.images - stepper_->examples_pending());
+  const double rate = examples / std::max(seconds, 1e-9);
+  const double left = static_cast<double>((c.epochs - p.epoch) * this->examples()) - examples;
+  bar_.draw({.title = concat("epoch ", p.epoch + 1, "/", c.epochs),
+             .fraction = static_cast<double>(p.batch) / static_cast<double>(batches),
+             .fields = c.text ? text_fields(p.loss_sum / counted, rate * static_cast<double>(labels_per_example()),
+                                            left / rate)
+                              : training_fields({.loss = p.loss_sum / counted,
+                                                 .accuracy = static_cast<double>(p.correct) / counted,
+                                                 .images_per_second = rate,
+                                                 .seconds_left = left / rate})});
 }
 
 void Trainer::collect() {
@@ -217,14 +217,14 @@ std::vector<Tensor> Trainer::next(Batches& loader) const try {
 // The line of metrics.jsonl for the epoch that has ended.
 Json Trainer::figures(const Score& test) const {
   const Progress& p = checkpoint_.progress;
-  const double images = static_cast<double>(p.images);
+  const double examples = static_cast<double>(p.images);
   return {{"epoch", p.epoch + 1},
-          {"train_loss", p.loss_sum / images},
-          {"train_accuracy", static_cast<double>(p.correct) / (images * static_cast<double>(labels_per_image()))},
+          {"train_loss", p.loss_sum / examples},
+          {"train_accuracy", static_cast<double>(p.correct) / (examples * static_cast<double>(labels_per_example()))},
           {"test_loss", test.loss},
           {"test_accuracy", test.accuracy},
           {"seconds", p.seconds},
-          {"images_per_second", images / std::max(p.seconds, 1e-9)},
+          {"images_per_second", examples / std::max(p.seconds, 1e-9)},
           {"device", names_of(options_.placement.devices)},
           {"processes", options_.placement.team.size()}};
 }
@@ -258,7 +258,8 @@ void Trainer::end_epoch() {
              fixed(test.accuracy, 4), "   ", fixed(p.seconds, 2), " s  ",
              with_commas(static_cast<long long>(get_entry<double>(said, "images_per_second"))), " images/s");
   if (checkpoint_.config.text)
-    line = concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs, complete_text_epoch(said, labels_per_image()));
+    line =
+        concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs, complete_text_epoch(said, labels_per_example()));
   if (observer_ != nullptr) guarded([&] { observer_->after_epoch(p, model_); });
   if (leads()) bar_.print(line);
   if (leads() && stops) bar_.print(reason_to_stop(checkpoint_.config, p.history));

@@ -52,10 +52,10 @@ class Trainer {
   void end_epoch();
   Json figures(const Score& test) const;
   void keep(const Score& test);
-  /// The images in the batches of an epoch.
-  int64_t images() const;
+  /// The examples in the batches of an epoch.
+  int64_t examples() const;
   /// 1, or the tokens in a window.
-  int64_t labels_per_image() const { return data_.train.labels.numel() / data_.train.labels.size(0); }
+  int64_t labels_per_example() const { return data_.train.labels.numel() / data_.train.labels.size(0); }
   void show(int64_t batches, double begun);
   void save();
   void write_files();
