@@ -19,11 +19,11 @@ std::atomic<uint64_t> next_sequence{0};
 
 // Nodes waiting to be freed on this thread, linked through their `sequence`. It has no destructor, so graphs
 // held by static and thread_local objects can still be freed after the thread's own objects are gone.
-struct Doomed {
+struct NodesToFree {
   Node* last = nullptr;
   bool active = false;
 };
-constinit thread_local Doomed doomed;
+constinit thread_local NodesToFree nodes_to_free;
 }  // namespace
 
 Node::Node() { renumber(); }
@@ -34,7 +34,7 @@ void Node::operator delete(void* block, std::size_t size) { cpu::deallocate(bloc
 
 void destroy(const Node* node) noexcept {
   static_assert(sizeof(Node*) <= sizeof(Node::sequence));
-  Doomed& list = doomed;
+  NodesToFree& list = nodes_to_free;
   if (list.active) {
     Node* added = const_cast<Node*>(node);
     added->sequence = reinterpret_cast<uintptr_t>(list.last);

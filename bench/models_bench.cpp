@@ -59,12 +59,12 @@ Times measure(const std::function<void()>& f, double seconds) {
   return {times.front(), times[times.size() / 2]};
 }
 
-struct Roof {
+struct Roofline {
   double flops_per_ms, bytes_per_ms;
   double floor(double flops, double bytes) const { return std::max(flops / flops_per_ms, bytes / bytes_per_ms); }
 };
 
-Roof measure_roof() {
+Roofline measure_roofline() {
   const InferenceMode guard;
   const Tensor a = randn({1024, 1024}), b = randn({1024, 1024});
   const double product = measure([&] { a.mm(b); }, 0.5).best;
@@ -185,16 +185,16 @@ struct Row {
   double lost;
 };
 
-void add_row(std::vector<Row>& rows, const Roof& roof, const std::string& name, const char* part, int count, double ms,
-             double flops, double bytes) {
-  const double floor = roof.floor(flops, bytes);
+void add_row(std::vector<Row>& rows, const Roofline& roofline, const std::string& name, const char* part, int count,
+             double ms, double flops, double bytes) {
+  const double floor = roofline.floor(flops, bytes);
   char text[400];
   std::snprintf(text, sizeof text, "%9.3f %9.3f %8.1f %7.1f %6.2f  %3d x %-15s %s", count * (ms - floor), ms,
                 flops / ms * 1e-6, bytes / ms * 1e-6, floor / ms, count, part, name.c_str());
   rows.push_back({text, count * (ms - floor)});
 }
 
-void print_layers(const Subject& subject, bool train, double total, const Roof& roof) {
+void print_layers(const Subject& subject, bool train, double total, const Roofline& roofline) {
   std::vector<Row> rows;
   double sum = 0;
   for (auto& entry : layers_of(subject)) {
@@ -219,7 +219,7 @@ void print_layers(const Subject& subject, bool train, double total, const Roof& 
       const NoGradGuard no_grad;
       const double ms = measure([&] { call(layer.input); }, 0.1).median;
       sum += layer.count * ms;
-      add_row(rows, roof, name, "forward", layer.count, ms, flops, in + out + parameters);
+      add_row(rows, roofline, name, "forward", layer.count, ms, flops, in + out + parameters);
     }
     if (!train) continue;
     // Gradients of the layer's parameters, and of its input if `input`.
@@ -232,7 +232,7 @@ void print_layers(const Subject& subject, bool train, double total, const Roof& 
       const Tensor result = call(x), up = randn(result.sizes());
       const double ms = measure([&] { autograd::grad({result}, wanted, {up}, /*retain_graph=*/true); }, 0.1).median;
       sum += layer.count * ms;
-      add_row(rows, roof, name, part, layer.count, ms, flops, bytes);
+      add_row(rows, roofline, name, part, layer.count, ms, flops, bytes);
     };
     const bool first = layer.input.sizes() == subject.input.sizes();  // its input needs no gradient
     if (flops > 0 && floating) {
@@ -293,9 +293,9 @@ void run(const std::string& name, const std::string& what, int64_t batch, int th
               times.best, times.median, peak);
   std::fflush(stdout);
   if (layers && what != "decode") {
-    const Roof roof = measure_roof();
-    std::printf("  roofline: %.1f GFLOP/s, %.1f GB/s\n", roof.flops_per_ms * 1e-6, roof.bytes_per_ms * 1e-6);
-    print_layers(subject, train, times.median, roof);
+    const Roofline roofline = measure_roofline();
+    std::printf("  roofline: %.1f GFLOP/s, %.1f GB/s\n", roofline.flops_per_ms * 1e-6, roofline.bytes_per_ms * 1e-6);
+    print_layers(subject, train, times.median, roofline);
     std::fflush(stdout);
   }
 }

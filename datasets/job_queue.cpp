@@ -143,13 +143,13 @@ void JobQueue::start() {
 }
 
 JobQueue::~JobQueue() {
-  if (is_the_parents() || !state_->end()) static_cast<void>(state_.release());
+  if (belongs_to_parent() || !state_->end()) static_cast<void>(state_.release());
 }
 
-bool JobQueue::is_the_parents() const { return workers_ > 0 && state_->process != tandem::detail::this_process(); }
+bool JobQueue::belongs_to_parent() const { return workers_ > 0 && state_->process != tandem::detail::this_process(); }
 
 void JobQueue::take_over() {
-  if (!is_the_parents()) return;
+  if (!belongs_to_parent()) return;
   check(pending() == 0,
         "data loader: this process was forked during an epoch, and the requested batches are being made in the "
         "parent; begin an epoch in the child, or create a loader there");
@@ -193,7 +193,7 @@ JobQueue::Result JobQueue::pop(std::optional<std::chrono::milliseconds> timeout)
 }
 
 void JobQueue::cancel() {
-  if (is_the_parents()) {
+  if (belongs_to_parent()) {
     popped_ = pushed_;
     return take_over();
   }

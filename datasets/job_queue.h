@@ -59,7 +59,7 @@ class JobQueue {
   /// `timeout` has passed (the next call waits for the same job). Precondition: pending() > 0.
   Result pop(std::optional<std::chrono::milliseconds> timeout = std::nullopt);
   /// Whether the workers belong to the parent of a fork. A child without pending jobs then starts its own.
-  bool is_the_parents() const;
+  bool belongs_to_parent() const;
   /// Discards all pending jobs; returns when none is running.
   void cancel();
 

@@ -65,7 +65,7 @@ void LoaderCore::ask() {
 JobQueue::Result LoaderCore::next(const std::shared_ptr<void>& loop) {
   const Exclusive::Use use(exclusive_, "data loader");
   check(loop_.lock() == loop, "data loader: join() has ended the loop of this iterator");
-  if (queue_->is_the_parents()) loop_.reset();  // the loop cannot continue in a forked child
+  if (queue_->belongs_to_parent()) loop_.reset();  // the loop cannot continue in a forked child
   ask();
   if (queue_->pending() == 0) {
     loop_.reset();

@@ -41,12 +41,12 @@ class Capture {
 };
 
 // While alive, directs work to the capture's stream and memory.
-class Inside {
+class CaptureScope {
  public:
-  explicit Inside(const Capture& capture) : capture_(capture) { capture.kernels().enter(capture.get()); }
-  ~Inside() { capture_.kernels().leave(capture_.get()); }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
+  explicit CaptureScope(const Capture& capture) : capture_(capture) { capture.kernels().enter(capture.get()); }
+  ~CaptureScope() { capture_.kernels().leave(capture_.get()); }
+  CaptureScope(const CaptureScope&) = delete;
+  CaptureScope& operator=(const CaptureScope&) = delete;
 
  private:
   const Capture& capture_;
@@ -227,7 +227,7 @@ std::string CapturedStep::State::look_over(Graph& g, const CaptureResult& result
 bool CapturedStep::State::record(Graph& g, const std::vector<Tensor>& inputs) {
   g.inputs.clear();
   {
-    Inside inside(*g.capture);
+    CaptureScope scope(*g.capture);
     for (const Tensor& t : inputs) g.inputs.push_back(empty(t.sizes(), t.options()));
   }
   g.parameters.clear();
@@ -319,7 +319,7 @@ std::vector<Tensor> CapturedStep::State::call(const std::vector<Tensor>& inputs)
   if (!g->ready) {
     if (!g->capture) g->capture = std::make_unique<Capture>(device);
     if (g->warm < std::max(1, options.warm_up())) {
-      Inside inside(*g->capture);
+      CaptureScope scope(*g->capture);
       std::vector<Tensor> outputs = run(inputs);
       ++g->warm;
       return outputs;

@@ -46,9 +46,9 @@ struct Contender {
 };
 
 // Switches devices, threads and random numbers to those of `c` for its lifetime.
-class Turn {
+class ContenderGuard {
  public:
-  explicit Turn(const Contender& c) : random_(c.generator) {
+  explicit ContenderGuard(const Contender& c) : random_(c.generator) {
     cpu::set_device_count(c.logical);
     set_num_threads(c.threads * c.logical);
     device_.emplace(c.placement.root);
@@ -118,7 +118,7 @@ Contender make_contender(const Setting& s, const Candidate& candidate, int threa
   c.recipe.batch_size = batch;
   if (!c.takes_part) return c;
   check_parts(placement.team, s.data.train.count(), batch, placement.shards);
-  const Turn turn(c);
+  const ContenderGuard turn(c);
   start_threads(c);
   Measured& m = c.measured;
   for (const Device& device : placement.devices) m.devices.push_back(name_of(device));
@@ -196,7 +196,7 @@ std::string sum_of_parameters(const nn::Module& model) {
 
 // Returns false if a signal ended the epoch, which is then not counted.
 bool epoch(Contender& c, const CompareOptions& o, int64_t number, ProgressBar& bar) {
-  const Turn turn(c);
+  const ContenderGuard turn(c);
   Stepper& stepper = *c.stepper;
   train_unfrozen(*c.model);
   stepper.start(0, 0);
@@ -241,7 +241,7 @@ bool epoch(Contender& c, const CompareOptions& o, int64_t number, ProgressBar& b
 // GPUs run asynchronously, so their phases are timed separately by waiting after each phase, on a model that
 // is discarded.
 void time_phases(Contender& c, const Setting& s) {
-  const Turn turn(c);
+  const ContenderGuard turn(c);
   const auto stepper = make_stepper(fresh_model(s), c.recipe, c.placement, Timed::kDevices);
   Batches loader(c.data.train, c.recipe, loading(c, s.o, 0), c.side);
   int64_t done = 0;
@@ -318,7 +318,7 @@ void measure(const Setting& s, std::vector<Contender>& contenders, int threads, 
   ProgressBar bar(team.leads() ? terminal : Terminal());
   for (Contender& c : contenders) {  // start threads and allocate memory before anything is timed
     if (!c.takes_part) continue;
-    const Turn turn(c);
+    const ContenderGuard turn(c);
     c.stepper->evaluate(c.data.test.head(std::min<int64_t>(64, c.data.test.count())));
     if (c.on_gpu()) time_phases(c, s);
   }

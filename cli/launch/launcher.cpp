@@ -94,7 +94,7 @@ void Launcher::start_rank(int local_rank, ChildProgram& program) {
 // does.
 void Launcher::wait() {
   const double now = seconds_now();
-  const double next = std::min({judge_at_, ask_at_, kill_at_, give_up_at_, now + 1});
+  const double next = std::min({choose_at_, ask_at_, kill_at_, give_up_at_, now + 1});
   std::vector<pollfd> waiting{{signals_.fd(), POLLIN, 0}};
   if (nodes_ != nullptr && !asked_) waiting.push_back({nodes_->fd(), POLLIN, 0});
   for (OutputQueue* queue : {&outputs_.out, &outputs_.err})
@@ -152,7 +152,7 @@ void Launcher::note(const ProcessEnd& end) {
   const int number = place_.first_rank() + static_cast<int>(rank - ranks_.begin());
   ends_.push_back({number, end, now - began_, asked_});
   if (failed(ends_.back()) && !asked_)
-    judge_at_ = std::min(judge_at_, is_conclusive(ends_.back()) ? now : now + kCauseSeconds);
+    choose_at_ = std::min(choose_at_, is_conclusive(ends_.back()) ? now : now + kCauseSeconds);
   if (--running_ == 0) ask_at_ = std::min(ask_at_, now + kLeftoverSeconds);
 }
 
@@ -160,7 +160,7 @@ void Launcher::look_for_remote_failure() {
   if (nodes_ == nullptr || asked_) return;
   const JobFailure failure = nodes_->failure();
   if (failure.code == 0) return;
-  judged_ = true;
+  failure_chosen_ = true;
   take_over(failure);
   ask();
 }
@@ -172,15 +172,15 @@ void Launcher::take_over(const JobFailure& failure) {
 
 void Launcher::look_at_clock() {
   const double now = seconds_now();
-  const bool failure = judge_at_ < kNever && !judged_ && !asked_;
-  if (failure && (now >= judge_at_ || running_ == 0)) judge();
+  const bool failure = choose_at_ < kNever && !failure_chosen_ && !asked_;
+  if (failure && (now >= choose_at_ || running_ == 0)) choose_failure();
   if (!asked_ && now >= ask_at_) ask();
   if (now >= kill_at_) kill();
   if (now >= give_up_at_) gave_up_ = true;
 }
 
-void Launcher::judge() {
-  judged_ = true;
+void Launcher::choose_failure() {
+  failure_chosen_ = true;
   const RankEnd* first = first_failure(ends_);
   if (first == nullptr) return;
   JobFailure failure{exit_code(first->process), describe(*first)};

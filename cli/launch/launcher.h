@@ -59,7 +59,7 @@ class Launcher {
   void take_over(const JobFailure& failure);
   void look_at_clock();
   void note(const ProcessEnd& end);
-  void judge();
+  void choose_failure();
   void report(const RankEnd& first);
   void ask();
   void kill();
@@ -77,10 +77,10 @@ class Launcher {
   int running_ = 0;
   LaunchResult result_;
   int first_rank_ = -1;  // whose failure was reported
-  bool asked_ = false, judged_ = false, gave_up_ = false;
+  bool asked_ = false, failure_chosen_ = false, gave_up_ = false;
   int stops_ = 0;  // signals answered
   // Times of seconds_now().
-  double began_ = 0, judge_at_ = kNever, ask_at_ = kNever, kill_at_ = kNever, give_up_at_ = kNever;
+  double began_ = 0, choose_at_ = kNever, ask_at_ = kNever, kill_at_ = kNever, give_up_at_ = kNever;
 };
 
 }  // namespace tandem::cli

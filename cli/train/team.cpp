@@ -13,7 +13,7 @@ namespace {
 using distributed::Environment;
 
 // Long enough for a slow download or disk of one process; a process that has died is noticed at once.
-constexpr distributed::Milliseconds kPatience{600'000};
+constexpr distributed::Milliseconds kTimeout{600'000};
 
 Environment environment() try { return Environment::read(); } catch (const Error& error) {
   throw UsageError(error.what());
@@ -28,7 +28,7 @@ Team Team::join() {
   const Environment e = environment();
   if (!e.launched() || e.world_size == 1) return {};
   distributed::ProcessGroupOptions options;
-  options.timeout = kPatience;
+  options.timeout = kTimeout;
   Team team(distributed::init_process_group(options), e.local_rank, e.local_world_size);
   team.reported_elsewhere_ = e.launcher_has_store && !team.leads();
   return team;
@@ -38,7 +38,7 @@ Team::GroupPtr Team::group_for(Device device) const {
   if (!several() || device.is_cpu()) return group_;
   distributed::ProcessGroupOptions options;
   options.backend = "nccl";
-  options.timeout = kPatience;
+  options.timeout = kTimeout;
   options.device = device;
   return distributed::ProcessGroup::make(std::make_shared<distributed::PrefixStore>("tandem/nccl", group_->store()),
                                          rank(), size(), options);

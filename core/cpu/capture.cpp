@@ -4,26 +4,26 @@
 
 namespace tandem::cpu {
 namespace {
-struct NotHere {
+struct NotSupported {
   template <KernelName name, class R, class... Args, HalfCalls half, Shown shown>
   constexpr operator Kernel<name, R(Args...), half, shown>() const {
     return +[](Args...) -> R { fail("capture: steps cannot be captured on the CPU"); };
   }
 };
-constexpr NotHere not_here;
+constexpr NotSupported not_supported;
 }  // namespace
 
 constinit const CaptureKernels capture_kernels{
     .available = +[] { return false; },
-    .create = not_here,
-    .destroy = not_here,
-    .enter = not_here,
-    .leave = not_here,
-    .begin = not_here,
-    .end = not_here,
-    .begin_numbers = not_here,
-    .end_numbers = not_here,
-    .replay = not_here,
+    .create = not_supported,
+    .destroy = not_supported,
+    .enter = not_supported,
+    .leave = not_supported,
+    .begin = not_supported,
+    .end = not_supported,
+    .begin_numbers = not_supported,
+    .end_numbers = not_supported,
+    .replay = not_supported,
 };
 
 }  // namespace tandem::cpu

@@ -10,8 +10,8 @@
 namespace tandem::cpu {
 namespace {
 
-constexpr std::size_t kKept = std::size_t{1} << 20;  // buffers up to this size do not shrink
-constexpr uint32_t kPatience = 256;
+constexpr std::size_t kMaxKeptBytes = std::size_t{1} << 20;  // buffers up to this size do not shrink
+constexpr uint32_t kCallsBeforeShrinking = 256;
 
 std::atomic<uint32_t> frees{0};  // calls of free_scratch so far
 
@@ -40,7 +40,7 @@ struct Buffers {
 
 bool too_large(Buffer& buffer, std::size_t bytes) {
   buffer.most = std::max(buffer.most, bytes);
-  if (++buffer.calls < kPatience) return false;
+  if (++buffer.calls < kCallsBeforeShrinking) return false;
   const std::size_t most = buffer.most;
   buffer.most = buffer.calls = 0;
   return most < buffer.bytes / 4;
@@ -51,7 +51,7 @@ bool too_large(Buffer& buffer, std::size_t bytes) {
 void* scratch_bytes(Scratch slot, std::size_t bytes) {
   Buffer& buffer = tandem::detail::of_thread<Buffers>().slots[static_cast<int>(slot)];
   const bool stale = buffer.frees != frees.load(std::memory_order_relaxed);
-  if (bytes > buffer.bytes || stale || (buffer.bytes > kKept && too_large(buffer, bytes))) buffer.reset(bytes);
+  if (bytes > buffer.bytes || stale || (buffer.bytes > kMaxKeptBytes && too_large(buffer, bytes))) buffer.reset(bytes);
   return buffer.data;
 }
 

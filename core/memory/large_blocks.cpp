@@ -21,7 +21,7 @@ constexpr std::size_t kShared = 32 * kMiB;    // the most requested ahead from t
 constexpr std::size_t kMedium = kShared / 8;  // requests up to this size fetch more than they need
 constexpr std::size_t kSlack = 64 * kMiB;
 constexpr uint64_t kWindow = 65536;
-constexpr std::size_t kPatience = 32;  // the bound widens after this many times its size was replaced
+constexpr std::size_t kReplacementsBeforeWidening = 32;  // the bound widens after this many times its size was replaced
 
 std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 std::size_t round_down(std::size_t bytes, std::size_t to) { return bytes / to * to; }
@@ -148,7 +148,7 @@ LargeBlocks::Block* LargeBlocks::grow(std::size_t bytes) {
   if (held_ + size > most) {
     release(most - size);
     replaced_ += size;
-    if (replaced_ / kPatience > most && widened_ < 2) {
+    if (replaced_ / kReplacementsBeforeWidening > most && widened_ < 2) {
       ++widened_;
       replaced_ = 0;
     }

@@ -55,16 +55,16 @@ class Worker {
   std::atomic<bool> posted_{false};  // whether job_ is set; readable without the lock
 };
 
-struct Idle {
-  Idle() = default;
-  Idle(const Idle&) {}  // after a fork the threads are the parent's
+struct IdleWorkers {
+  IdleWorkers() = default;
+  IdleWorkers(const IdleWorkers&) {}  // after a fork the threads are the parent's
   std::mutex mutex;
   std::vector<Worker*> workers;
 };
-constinit detail::PerProcess<Idle> idle;
+constinit detail::PerProcess<IdleWorkers> idle_workers;
 
 Worker* take(Device device) {
-  Idle& list = idle.get();
+  IdleWorkers& list = idle_workers.get();
   {
     std::lock_guard lock(list.mutex);
     const auto found = std::find_if(list.workers.rbegin(), list.workers.rend(),
@@ -79,15 +79,15 @@ Worker* take(Device device) {
 }
 
 void give_back(Worker* worker) {
-  Idle& list = idle.get();
+  IdleWorkers& list = idle_workers.get();
   std::lock_guard lock(list.mutex);
   list.workers.push_back(worker);
 }
 
 // The thread-local modes that a job inherits from its caller.
-class Surroundings {
+class CallerModes {
  public:
-  explicit Surroundings(ArrayRef<Device> devices) : state_(detail::thread_state), generator_(default_generator()) {
+  explicit CallerModes(ArrayRef<Device> devices) : state_(detail::thread_state), generator_(default_generator()) {
     for (const Device& device : devices)
       if (device.is_cuda()) streams_.push_back(backend(device).runtime.current_stream(device));
   }
@@ -124,7 +124,7 @@ std::vector<std::exception_ptr> run_on_devices(ArrayRef<Device> devices, Functio
       errors[i] = std::current_exception();
     }
   };
-  const Surroundings surroundings(devices);
+  const CallerModes modes(devices);
   const uint32_t process = detail::this_process();
   std::latch ended(static_cast<std::ptrdiff_t>(devices.size() - 1));
   for (std::size_t i = 1; i < devices.size(); ++i) {
@@ -135,7 +135,7 @@ std::vector<std::exception_ptr> run_on_devices(ArrayRef<Device> devices, Functio
       continue;
     }
     worker->start([&, i, worker] {
-      guarded(i, [&] { surroundings.run(devices[i], [&] { job(i); }); });
+      guarded(i, [&] { modes.run(devices[i], [&] { job(i); }); });
       give_back(worker);
       ended.count_down();
     });

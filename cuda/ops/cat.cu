@@ -1,4 +1,4 @@
-// cat: copies all row-major parts in one launch (one per kCatMostParts parts), in the widest units that their
+// cat: copies all row-major parts in one launch (one per kMaxCatParts parts), in the widest units that their
 // sizes and addresses allow. Other parts are copied separately into their windows. Also contains triangle.
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/launch.h"

@@ -16,20 +16,20 @@ struct CatPart {
 };
 
 inline constexpr uint32_t kCatThreads = 256, kCatEach = 4, kCatBlock = kCatThreads * kCatEach;
-inline constexpr int kCatMostParts = 80;
+inline constexpr int kMaxCatParts = 80;
 
 /// A kernel parameter, smaller than 4 KB.
 struct CatBatch {
   int64_t pitch = 0;
   uint32_t blocks = 0, parts = 0;
-  const char* from[kCatMostParts];
-  char* to[kCatMostParts];
-  FastDivide length[kCatMostParts];
-  uint32_t units[kCatMostParts], first_block[kCatMostParts];
+  const char* from[kMaxCatParts];
+  char* to[kMaxCatParts];
+  FastDivide length[kMaxCatParts];
+  uint32_t units[kMaxCatParts], first_block[kMaxCatParts];
 
   /// Returns false when the batch is full.
   bool add(const CatPart& part) {
-    if (parts == kCatMostParts) return false;
+    if (parts == kMaxCatParts) return false;
     const auto k = parts++;
     from[k] = part.from;
     to[k] = part.to;

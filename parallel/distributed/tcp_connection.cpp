@@ -35,11 +35,11 @@ void Connection::fail() {
 
 bool Connection::receive() {
   std::array<char, 1 << 16> block;
-  const bool greets = phase_ == Phase::kHandshake;
-  const std::size_t most = greets ? kMaxHello + 1 - std::min(in_.size(), kMaxHello) : block.size();
+  const bool is_hello = phase_ == Phase::kHandshake;
+  const std::size_t most = is_hello ? kMaxHello + 1 - std::min(in_.size(), kMaxHello) : block.size();
   const ssize_t got = ::recv(socket_.get(), block.data(), most, 0);
   if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return false;
-  const bool expected = greets || phase_ == Phase::kReady;
+  const bool expected = is_hello || phase_ == Phase::kReady;
   if (got <= 0 || !expected || all_.received + static_cast<std::size_t>(got) > all_.most_received) {
     fail();
     return false;

@@ -22,7 +22,7 @@ using detail::Status;
 
 namespace {
 
-constexpr std::size_t kKept = 4;
+constexpr std::size_t kMaxIdle = 4;
 // How long an answer may take that does not wait for a key; then the server or its machine is taken for dead.
 constexpr Milliseconds kGrace{10'000};
 
@@ -56,7 +56,7 @@ struct TCPStore::State {
     port = server != nullptr ? server->port() : options.port;
   }
   std::string where() const { return detail::endpoint(host, port); }
-  Descriptor connect(const Deadline& deadline, bool patient) const;
+  Descriptor connect(const Deadline& deadline, bool retry) const;
   void shake_hands(const Descriptor& socket, const Deadline& deadline) const;
   Descriptor take(const Deadline& deadline);
   void give_back(Descriptor socket);
@@ -75,8 +75,8 @@ struct TCPStore::State {
   std::vector<Descriptor> idle;
 };
 
-// A patient call tries again until the deadline, because the server may start later.
-Descriptor TCPStore::State::connect(const Deadline& deadline, bool patient) const {
+// With `retry`, tries again until the deadline, because the server may start later.
+Descriptor TCPStore::State::connect(const Deadline& deadline, bool retry) const {
   const detail::Addresses addresses = detail::resolve(host, port, deadline);
   std::string reason = "no answer in time";
   Milliseconds pause{10};
@@ -90,7 +90,7 @@ Descriptor TCPStore::State::connect(const Deadline& deadline, bool patient) cons
         reason = e.what();
       }
     }
-    if (!patient) throw DistributedError("TCPStore: lost the server at " + where() + ": " + reason);
+    if (!retry) throw DistributedError("TCPStore: lost the server at " + where() + ": " + reason);
     if (deadline.over())
       throw DistributedError(
           "TCPStore: no store answers at " + where() + " within " + seconds(options.timeout) + ": " + reason +
@@ -131,7 +131,7 @@ Descriptor TCPStore::State::take(const Deadline& deadline) {
 
 void TCPStore::State::give_back(Descriptor socket) {
   const std::lock_guard lock(mutex);
-  if (idle.size() < kKept) idle.push_back(std::move(socket));
+  if (idle.size() < kMaxIdle) idle.push_back(std::move(socket));
 }
 
 Answer TCPStore::State::ask(const detail::Request& request, const Deadline& deadline) {

@@ -181,7 +181,7 @@ TEST_CASE("a block of cat finds its part") {
     for (uint32_t b = 0; b * kCatBlock < batch.units[k]; ++b) part_of_block.push_back(k);
     ++sizes;
   }
-  CHECK(batch.parts == static_cast<uint32_t>(kCatMostParts));
+  CHECK(batch.parts == static_cast<uint32_t>(kMaxCatParts));
   REQUIRE(batch.blocks == part_of_block.size());
   for (uint32_t b = 0; b < batch.blocks; ++b) CHECK(batch.part_of(b) == part_of_block[b]);
 }

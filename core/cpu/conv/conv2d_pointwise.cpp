@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kTaskWork = 1 << 20;  // minimum multiplications per task
 // Panels of one image whose tiles take turns: memory moves long pieces of rows faster than short ones.
-constexpr int64_t kTogether = 4;
+constexpr int64_t kPanelsAtOnce = 4;
 constexpr int64_t kEnoughTasks = 32;
 
 // y[image][group][out][places] = weights[group][out][in] * x[image][group][in][places].
@@ -60,13 +60,13 @@ void run(const Product<T>& p, F fill) {
   const WeightTiles<T> packed = pack_weight_tiles(p.inference, p.groups, p.out, p.in, p.tile_rows, p.bias, fill);
   const int64_t group_rows = p.tiles * p.tile_rows;
   const int64_t work = p.in * p.out * kPanel<T>, panels = p.batch * p.groups * p.panels;
-  const int64_t grain = std::max(kTaskWork / work, std::clamp<int64_t>(panels / kEnoughTasks, 1, kTogether));
+  const int64_t grain = std::max(kTaskWork / work, std::clamp<int64_t>(panels / kEnoughTasks, 1, kPanelsAtOnce));
   parallel_for(panels, grain, [&](int64_t begin, int64_t end) {
     T* edge = scratch<T>(Scratch::kGemmTile, p.tile_rows * kPanel<T>);
     const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(p.tile_rows), 2);
     for (int64_t t = begin; t < end;) {
       const int64_t i = t / p.panels, group = i % p.groups, panel = t % p.panels,
-                    count = std::min({kTogether, end - t, p.panels - panel});
+                    count = std::min({kPanelsAtOnce, end - t, p.panels - panel});
       for (int64_t tile = 0; tile < p.tiles; ++tile)
         for (int64_t j = panel; j < panel + count; ++j)
           multiply_tile(p, i, j, tile, kernel, packed.weights + group * group_rows * p.in,

@@ -10,7 +10,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kFarewell{2000};
+constexpr milliseconds kFinalizeTimeout{2000};
 
 }  // namespace
 
@@ -51,7 +51,7 @@ Communicator::Communicator(int device, int rank, int size, const ncclUniqueId& i
 
 Communicator::~Communicator() {
   try {
-    submit("ncclCommFinalize", kFarewell, [](ncclComm_t comm) { return ncclCommFinalize(comm); });
+    submit("ncclCommFinalize", kFinalizeTimeout, [](ncclComm_t comm) { return ncclCommFinalize(comm); });
     const std::lock_guard lock(mutex_);
     if (comm_ != nullptr) ncclCommDestroy(comm_);
   } catch (const std::runtime_error&) {
