@@ -66,7 +66,7 @@ void GzInput::detect() {
   std::setvbuf(file_, nullptr, _IONBF, 0);
 }
 
-uint64_t GzInput::most_bytes() const {
+uint64_t GzInput::max_bytes() const {
   if (!is_gzip()) return file_bytes_;
   constexpr uint64_t kRatio = 1032;
   return file_bytes_ > std::numeric_limits<uint64_t>::max() / kRatio ? std::numeric_limits<uint64_t>::max()

@@ -25,7 +25,7 @@ class GzInput {
   /// Size of the file itself in bytes, compressed or not.
   uint64_t file_bytes() const { return file_bytes_; }
   /// Upper bound of the decompressed size (deflate's limit is 1032 : 1); for a plain file its size.
-  uint64_t most_bytes() const;
+  uint64_t max_bytes() const;
 
   /// Fills `to` with up to `bytes` decompressed bytes; fewer only at the end. Throws Error on a corrupt or
   /// truncated gzip stream, on a wrong checksum, and on bytes after its end that are not further gzip

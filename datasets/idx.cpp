@@ -80,7 +80,7 @@ void check_plausible(const GzInput& input, const IdxHeader& header) {
   const uint64_t head = 4 + 4 * header.sizes.size();
   const uint64_t expected = head + header.bytes;
   if (input.is_gzip()) {
-    check(expected <= input.most_bytes(), input.name(), ": sizes ", header.sizes, " require ", header.bytes,
+    check(expected <= input.max_bytes(), input.name(), ": sizes ", header.sizes, " require ", header.bytes,
           " bytes of elements; a gzip file of ", input.file_bytes(), " bytes cannot contain that many");
   } else if (input.file_bytes() != expected) {
     fail(input.name(), ": ", input.file_bytes() < expected ? "truncated" : "too long", ": sizes ", header.sizes,

@@ -7,10 +7,10 @@
 
 namespace tandem::data::detail {
 
-LoaderCore::LoaderCore(const DataLoaderOptions& options, optional<uint64_t> seed, size_t most_workers)
+LoaderCore::LoaderCore(const DataLoaderOptions& options, optional<uint64_t> seed, size_t max_workers)
     : options_(options), seed_(seed ? *seed : drawn_seed()) {
   check(options_.batch_size > 0, "data loader: batch_size must be at least 1, got 0");
-  const auto workers = static_cast<int>(std::min({options_.workers, most_workers, size_t{1} << 20}));
+  const auto workers = static_cast<int>(std::min({options_.workers, max_workers, size_t{1} << 20}));
   queue_ = std::make_unique<JobQueue>(workers, options_.enforce_ordering);
 }
 

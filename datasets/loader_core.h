@@ -34,8 +34,8 @@ class LoaderCore {
   void join();
 
  protected:
-  /// Uses at most `most_workers` threads.
-  LoaderCore(const DataLoaderOptions& options, optional<uint64_t> seed, size_t most_workers);
+  /// Uses at most `max_workers` threads.
+  LoaderCore(const DataLoaderOptions& options, optional<uint64_t> seed, size_t max_workers);
 
   /// Drops the rest of the epoch and starts the next one. The returned token represents the loop over it:
   /// begin_epoch throws Error while the token is held and the end of the loop is not reached.

@@ -92,9 +92,9 @@ double Measured::most() const { return empty() ? NAN : *std::max_element(seconds
 const char* Measured::parts() const {
   return one_gpu ? "parts of one GPU" : on_cpu && workers() > 1 ? "parts of one CPU" : "";
 }
-bool Measured::disturbed(int most_cores) const {
+bool Measured::disturbed(int max_cores) const {
   if (!on_cpu || threads != 1 || empty()) return false;
-  const double usable = std::min(static_cast<double>(workers()), static_cast<double>(most_cores));
+  const double usable = std::min(static_cast<double>(workers()), static_cast<double>(max_cores));
   const double busy = 1 - step[kIdle] / step_seconds();
   return median_of(cores) < 0.85 * usable * busy;
 }

@@ -87,7 +87,7 @@ struct Transfer {
   PartFile& part;
   std::string_view file;
   int64_t start;
-  int64_t most_bytes;
+  int64_t max_bytes;
   OnDownloadProgress on_progress;
   std::string trouble{};
   std::exception_ptr thrown{};
@@ -96,8 +96,8 @@ struct Transfer {
 std::size_t on_data(char* data, std::size_t one, std::size_t bytes, void* user) {
   Transfer& t = *static_cast<Transfer*>(user);
   bytes *= one;
-  if (t.part.size() + static_cast<int64_t>(bytes) > t.most_bytes) {
-    t.trouble = concat("longer than the ", t.most_bytes, " bytes that this file can have");
+  if (t.part.size() + static_cast<int64_t>(bytes) > t.max_bytes) {
+    t.trouble = concat("longer than the ", t.max_bytes, " bytes that this file can have");
     return 0;
   }
   if (!t.part.append(data, bytes)) {

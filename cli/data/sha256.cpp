@@ -95,14 +95,14 @@ std::string Sha256::hex_digest() {
   return text;
 }
 
-std::string sha256_of_content(const std::string& path, int64_t most_bytes) {
+std::string sha256_of_content(const std::string& path, int64_t max_bytes) {
   data::GzInput input(path);
   Sha256 sum;
   std::vector<unsigned char> buffer(256 * 1024);
   int64_t total = 0;
   while (const std::size_t got = input.read(buffer.data(), buffer.size())) {
     total += static_cast<int64_t>(got);
-    check(total <= most_bytes, path, ": the content is longer than the expected ", most_bytes, " bytes");
+    check(total <= max_bytes, path, ": the content is longer than the expected ", max_bytes, " bytes");
     sum.update(buffer.data(), got);
   }
   return sum.hex_digest();

@@ -23,7 +23,7 @@ class Sha256 {
 };
 
 /// SHA-256 of a file's content, decompressed if it is gzip. Throws Error if the content is longer than
-/// `most_bytes`, and whatever data::GzInput throws.
-std::string sha256_of_content(const std::string& path, int64_t most_bytes);
+/// `max_bytes`, and whatever data::GzInput throws.
+std::string sha256_of_content(const std::string& path, int64_t max_bytes);
 
 }  // namespace tandem::cli

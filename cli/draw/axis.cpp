@@ -22,7 +22,7 @@ std::string Axis::label(double tick) const { return number_text(tick == 0 ? 0.0 
 
 bool can_be_drawn(double value) { return std::isfinite(value) && std::abs(value) <= 1e15; }
 
-Axis make_axis(const std::vector<double>& values, int most_ticks, const AxisLimits& limits) {
+Axis make_axis(const std::vector<double>& values, int max_ticks, const AxisLimits& limits) {
   double low = INFINITY, high = -INFINITY;
   for (double value : values) {
     if (!can_be_drawn(value)) continue;
@@ -36,15 +36,15 @@ Axis make_axis(const std::vector<double>& values, int most_ticks, const AxisLimi
     if (high > limits.most) low -= high - limits.most, high = limits.most;
     if (low < limits.least) high += limits.least - low, low = limits.least;
   }
-  most_ticks = std::max(most_ticks, 3);
+  max_ticks = std::max(max_ticks, 3);
 
-  int index = 3 * static_cast<int>(std::floor(std::log10((high - low) / most_ticks)));
+  int index = 3 * static_cast<int>(std::floor(std::log10((high - low) / max_ticks)));
   double step, first, last;
   do {
     step = step_at(index++);
     first = std::floor(low / step + 1e-9);
     last = std::ceil(high / step - 1e-9);
-  } while (last - first + 1 > most_ticks);
+  } while (last - first + 1 > max_ticks);
 
   Axis axis;
   for (double i = first; i <= last; ++i) axis.ticks.push_back(i * step);
@@ -54,11 +54,11 @@ Axis make_axis(const std::vector<double>& values, int most_ticks, const AxisLimi
   return axis;
 }
 
-std::vector<int> count_ticks(int count, int most_ticks) {
+std::vector<int> count_ticks(int count, int max_ticks) {
   if (count <= 1) return {1};
-  most_ticks = std::max(most_ticks, 2);
+  max_ticks = std::max(max_ticks, 2);
   int step = 1;
-  for (int index = 2; (count - 1) / step + 2 > most_ticks && count > most_ticks; ++index)  // 5, 10, 20, 50 …
+  for (int index = 2; (count - 1) / step + 2 > max_ticks && count > max_ticks; ++index)  // 5, 10, 20, 50 …
     step = static_cast<int>(step_at(index));
   std::vector<int> ticks{1};
   // Drop round ticks that are too close to the first or the last one.

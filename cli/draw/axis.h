@@ -22,12 +22,12 @@ struct AxisLimits {
 /// would vanish.
 bool can_be_drawn(double value);
 
-/// Encloses the finite values with at most `most_ticks` (3 or more) ticks. If the values are all equal, or if
+/// Encloses the finite values with at most `max_ticks` (3 or more) ticks. If the values are all equal, or if
 /// there are none, the axis is padded around them, within the limits (which must be round numbers).
-Axis make_axis(const std::vector<double>& values, int most_ticks, const AxisLimits& limits = {});
+Axis make_axis(const std::vector<double>& values, int max_ticks, const AxisLimits& limits = {});
 
-/// Whole numbers from 1 to `count`, at most `most_ticks` (2 or more) of them, the first and the last
+/// Whole numbers from 1 to `count`, at most `max_ticks` (2 or more) of them, the first and the last
 /// included.
-std::vector<int> count_ticks(int count, int most_ticks);
+std::vector<int> count_ticks(int count, int max_ticks);
 
 }  // namespace tandem::cli

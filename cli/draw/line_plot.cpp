@@ -117,7 +117,7 @@ std::string line_plot(const LinePlot& plot, const Terminal& terminal) {
   const Axis axis = make_axis(plot.values, rows / 2 + 1, {plot.least, plot.most});
   int label_width = 0;
   for (double tick : axis.ticks) label_width = std::max(label_width, static_cast<int>(axis.label(tick).size()));
-  const int room = std::min(terminal.columns - 1, plot.most_width);
+  const int room = std::min(terminal.columns - 1, plot.max_width);
   // Left: labels, a space and the axis. Right: the x label, after the last number.
   const int columns = std::max(room - label_width - 2 - static_cast<int>(plot.x_label.size()) - 2, 10);
   Canvas canvas(columns, rows, terminal.unicode);

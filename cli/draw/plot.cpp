@@ -68,9 +68,9 @@ std::string padded(const std::string& text, int width, bool right) {
 
 }  // namespace
 
-std::string picture(const Image& image, const Terminal& terminal, int most_columns) {
+std::string picture(const Image& image, const Terminal& terminal, int max_columns) {
   Image gray = to_gray(image);
-  const int columns = std::max(1, std::min(terminal.columns - 1, most_columns));
+  const int columns = std::max(1, std::min(terminal.columns - 1, max_columns));
   if (gray.width > columns)
     gray =
         resize(gray, columns, std::max(1, static_cast<int>(static_cast<int64_t>(gray.height) * columns / gray.width)));

@@ -16,7 +16,7 @@ struct LinePlot {
   std::vector<double> values;                 ///< at x = 1, 2, …; values that are not finite leave gaps
   double least = -INFINITY, most = INFINITY;  ///< the axis is not padded beyond these
   int height = 12;                            ///< rows of the plot area
-  int most_width = 72;                        ///< maximum columns, even on a wider terminal
+  int max_width = 72;                         ///< maximum columns, even on a wider terminal
 };
 
 /// The plot with title, axes and labels, every line terminated: in braille if the terminal shows Unicode,
@@ -24,8 +24,8 @@ struct LinePlot {
 std::string line_plot(const LinePlot& plot, const Terminal& terminal);
 
 /// A gray image: two pixels per character cell in 2^24 or 26 grays or, without colours, a ramp of characters
-/// (bright is dense). Scaled down if it is wider than the terminal or `most_columns`.
-std::string picture(const Image& image, const Terminal& terminal, int most_columns = 56);
+/// (bright is dense). Scaled down if it is wider than the terminal or `max_columns`.
+std::string picture(const Image& image, const Terminal& terminal, int max_columns = 56);
 
 /// One line per entry: name, bar, "97.31 %".
 std::string probability_bars(const std::vector<std::pair<std::string, double>>& probabilities,

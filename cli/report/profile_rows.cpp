@@ -97,7 +97,7 @@ std::vector<ProfileRow> rows_of(std::vector<Span> spans, const std::vector<std::
 
 }  // namespace
 
-std::vector<ProfileTrack> profile_tracks(const std::string& text, std::size_t most_rows) {
+std::vector<ProfileTrack> profile_tracks(const std::string& text, std::size_t max_rows) {
   const Trace trace = parse(text);
   std::vector<ProfileTrack> out;
   for (const auto& item : trace.spans) {
@@ -105,7 +105,7 @@ std::vector<ProfileTrack> profile_tracks(const std::string& text, std::size_t mo
     ProfileTrack track{.name = name == trace.tracks.end() ? concat("thread ", item.first) : name->second,
                        .rows = rows_of(item.second, trace.names)};
     for (const ProfileRow& row : track.rows) track.own += row.own;
-    if (track.rows.size() > most_rows) track.rows.resize(most_rows);
+    if (track.rows.size() > max_rows) track.rows.resize(max_rows);
     out.push_back(std::move(track));
   }
   std::sort(out.begin(), out.end(), [](const ProfileTrack& a, const ProfileTrack& b) { return a.own > b.own; });

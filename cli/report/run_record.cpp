@@ -61,11 +61,11 @@ std::vector<Json> lines_of(const std::string& path) {
 
 }  // namespace
 
-std::string read_text(const std::string& path, std::uintmax_t most_bytes) {
+std::string read_text(const std::string& path, std::uintmax_t max_bytes) {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(path, error);
   if (error) throw UsageError(concat(path, ": ", error.message()));
-  if (size > most_bytes) throw UsageError(concat(path, ": has ", size, " bytes; the limit is ", most_bytes));
+  if (size > max_bytes) throw UsageError(concat(path, ": has ", size, " bytes; the limit is ", max_bytes));
   std::ifstream file(path, std::ios::binary);
   std::string text(size, '\0');
   file.read(text.data(), static_cast<std::streamsize>(size));

@@ -34,7 +34,7 @@ struct RunRecord {
 RunRecord read_run_record(const std::string& folder);
 /// Makes the names differ, by more components of the folders.
 void distinguish(std::vector<RunRecord>& runs);
-/// The content of a file. Throws UsageError if it cannot be read or has more than `most_bytes`.
-std::string read_text(const std::string& path, std::uintmax_t most_bytes);
+/// The content of a file. Throws UsageError if it cannot be read or has more than `max_bytes`.
+std::string read_text(const std::string& path, std::uintmax_t max_bytes);
 
 }  // namespace tandem::cli

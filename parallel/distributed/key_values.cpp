@@ -18,9 +18,9 @@ void KeyValues::check_fits(std::string_view key, std::string_view value) const {
   const bool replaces = found != entries_.end();
   const std::size_t more = value.size() + (replaces ? 0 : key.size() + kEntryBytes);
   const std::size_t less = replaces && found->second.use_count() == 1 ? found->second->size() : 0;
-  if (more > most_bytes_ || *bytes_ - less > most_bytes_ - more)
+  if (more > max_bytes_ || *bytes_ - less > max_bytes_ - more)
     throw DistributedError(concat("the store is full: ", *bytes_, " bytes are stored, ", more,
-                                  " more were given, and the most is ", most_bytes_,
+                                  " more were given, and the most is ", max_bytes_,
                                   "; delete keys that are not needed any more, and keep large data in files"));
 }
 

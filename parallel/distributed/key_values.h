@@ -21,7 +21,7 @@ class KeyValues {
   /// What an entry costs besides its key and its value.
   static constexpr std::size_t kEntryBytes = 128;
 
-  explicit KeyValues(std::size_t most_bytes = kMaxBytes) : most_bytes_(most_bytes) {}
+  explicit KeyValues(std::size_t max_bytes = kMaxBytes) : max_bytes_(max_bytes) {}
   /// Null if the key is absent.
   Value find(std::string_view key) const;
   /// Throws DistributedError, and changes nothing, if the store would become too large.
@@ -45,7 +45,7 @@ class KeyValues {
   std::size_t bytes() const { return *bytes_; }
 
  private:
-  std::size_t most_bytes_;
+  std::size_t max_bytes_;
   std::shared_ptr<std::size_t> bytes_ = std::make_shared<std::size_t>(0);
   std::map<std::string, Value, std::less<>> entries_;
 };

@@ -31,7 +31,7 @@ class StoreClient {
 
 class StoreService {
  public:
-  explicit StoreService(std::size_t most_bytes = KeyValues::kMaxBytes) : values_(most_bytes) {}
+  explicit StoreService(std::size_t max_bytes = KeyValues::kMaxBytes) : values_(max_bytes) {}
   /// Replies at once, or later if the client must wait; what `request` refers to must stay until then.
   void handle(StoreClient& client, Request request);
   /// The client does not wait any more.

@@ -40,7 +40,7 @@ bool Connection::receive() {
   const ssize_t got = ::recv(socket_.get(), block.data(), most, 0);
   if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return false;
   const bool expected = is_hello || phase_ == Phase::kReady;
-  if (got <= 0 || !expected || all_.received + static_cast<std::size_t>(got) > all_.most_received) {
+  if (got <= 0 || !expected || all_.received + static_cast<std::size_t>(got) > all_.max_received) {
     fail();
     return false;
   }

@@ -15,7 +15,7 @@ class Connection;
 /// What all connections of a server share.
 struct Connections {
   int poller = -1;                  ///< the epoll instance that reports their events
-  std::size_t most_received = 0;    ///< bound of `received`
+  std::size_t max_received = 0;     ///< bound of `received`
   std::size_t received = 0;         ///< bytes of all unfinished requests
   std::vector<Connection*> broken;  ///< to be closed at the end of the round
 };

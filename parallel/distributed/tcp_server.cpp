@@ -64,7 +64,7 @@ TCPServer::Impl::Impl(Descriptor listening, std::string key, const ServerLimits&
       limits(most),
       service(most.stored) {
   shared.poller = poller.get();
-  shared.most_received = limits.received;
+  shared.max_received = limits.received;
   watch(poller.get(), EPOLL_CTL_ADD, listener.get(), EPOLLIN, &listener);
   watch(poller.get(), EPOLL_CTL_ADD, stop.get(), EPOLLIN, &stop);
 }

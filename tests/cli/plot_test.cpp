@@ -49,7 +49,7 @@ TEST_CASE("ticks of counts include the first and the last") {
 }
 
 TEST_CASE("a rising line in ASCII") {
-  CHECK(line_plot({.title = "test accuracy", .values = {0, 0.5, 1}, .height = 5, .most_width = 30}, kAscii) ==
+  CHECK(line_plot({.title = "test accuracy", .values = {0, 0.5, 1}, .height = 5, .max_width = 30}, kAscii) ==
         "test accuracy\n"
         "1.0 +               ..*\n"
         "    |           ....\n"
@@ -61,7 +61,7 @@ TEST_CASE("a rising line in ASCII") {
 }
 
 TEST_CASE("a line in braille") {
-  const std::string plot = line_plot({.title = "", .values = {0, 1}, .height = 3, .most_width = 20}, kUnicode);
+  const std::string plot = line_plot({.title = "", .values = {0, 1}, .height = 3, .max_width = 20}, kUnicode);
   CHECK(plot ==
         "1.0 ┤      ⢀⡠⠔⠊\n"
         "0.5 ┤   ⢀⠤⠒⠁\n"

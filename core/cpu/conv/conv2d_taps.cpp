@@ -62,7 +62,7 @@ void run_tile(const TapTile<T>& tile) {
 }
 
 // Kernel rows in a tile.
-constexpr int most_rows(int64_t width) {
+constexpr int max_rows(int64_t width) {
   return width == 3 ? std::max(1, kMaxTaps / 3) : width == 5 ? std::max(1, kMaxTaps / 5) : std::max(1, kMaxTaps / 7);
 }
 
@@ -73,9 +73,9 @@ TapKernel<T> pick(int64_t rows, std::integer_sequence<int, kRows...>) {
 }
 template <class T>
 TapKernel<T> tap_kernel(int64_t width, int64_t rows) {
-  if (width == 3) return pick<T, 3>(rows, std::make_integer_sequence<int, most_rows(3)>{});
-  if (width == 5) return pick<T, 5>(rows, std::make_integer_sequence<int, most_rows(5)>{});
-  return pick<T, 7>(rows, std::make_integer_sequence<int, most_rows(7)>{});
+  if (width == 3) return pick<T, 3>(rows, std::make_integer_sequence<int, max_rows(3)>{});
+  if (width == 5) return pick<T, 5>(rows, std::make_integer_sequence<int, max_rows(5)>{});
+  return pick<T, 7>(rows, std::make_integer_sequence<int, max_rows(7)>{});
 }
 
 template <class T>
@@ -127,7 +127,7 @@ template <class T>
 void multiply(const Plan<T>& plan, const T* images, const T* gradients, int64_t count, int64_t panel, int64_t first,
               int64_t last, T* sums) {
   const Conv2dShape& s = plan.s;
-  const int64_t most = most_rows(s.kernel_w), tiles = ceil_div(s.kernel_h, most),
+  const int64_t most = max_rows(s.kernel_w), tiles = ceil_div(s.kernel_h, most),
                 tile_rows = ceil_div(s.kernel_h, tiles);
   TapTile<T> tile{.places = plan.out_w,
                   .kernel_row = s.p.dilation[0] * plan.padded_w,
