@@ -23,9 +23,9 @@ struct GradcheckOptions {
 };
 
 /// Compares the backward pass of `fn` with central differences, for every element of every input that
-/// requires a gradient; of complex numbers both parts. Inputs must be float64 or complex128 and should be small. Integer
-/// outputs are ignored.
-/// Throws an Error that names the input, the output, both element positions and both values.
+/// requires a gradient; of complex numbers both parts. Inputs must be float64 or complex128 and should be small.
+/// Integer outputs are ignored. Throws an Error that names the input, the output, both element positions and both
+/// values.
 void gradcheck(const TensorFn& fn, const Tensors& inputs, const GradcheckOptions& options = {});
 
 /// gradcheck of the gradient itself: first-order gradients under create_graph, with random cotangents.
@@ -65,7 +65,8 @@ struct OpTest {
   bool noncontiguous = true;  ///< false if fn depends on strides by contract
   double tolerance32 = 1e-5;  ///< |difference| <= tolerance (1 + |expected|)
   double tolerance64 = 1e-11;
-  /// In units of the last place of float16 and bfloat16; 0: refuses them with an Error that names the dtype or the operation.
+  /// In units of the last place of float16 and bfloat16; 0:
+  /// refuses them with an Error that names the dtype or the operation.
   double half_units = 8;
   std::vector<Refusal> refusals = {};
 };
@@ -82,8 +83,8 @@ struct Report {
 using References = std::function<Tensor(const std::string& key)>;
 
 /// Runs every mode: values and gradients against `references` (where available) in float32 and float64,
-/// float32, float16 and bfloat16 against float64, non-contiguous inputs, 1 thread against 3 threads bit for bit, gradcheck,
-/// gradgradcheck, every available device against cpu:0, and refusals.
+/// float32, float16 and bfloat16 against float64, non-contiguous inputs, 1 thread against 3 threads bit for bit,
+/// gradcheck, gradgradcheck, every available device against cpu:0, and refusals.
 Report run(const OpTest& test, const References& references = {});
 
 /// The inputs of case `index` in `dtype` on cpu:0.

@@ -42,8 +42,8 @@ std::string describe(void* address) {
   return tandem::detail::demangle(info.dli_sname);
 }
 
-// The calls that led to `first`, a return address on the stack, innermost first. How many frames lie above it depends on
-// inlining, and on sanitizers.
+// The calls that led to `first`, a return address on the stack, innermost first. How many frames lie above it depends
+// on inlining, and on sanitizers.
 std::vector<void*> calls(const void* first) {
   std::array<void*, 48> frames;
   void** const end = frames.data() + ::backtrace(frames.data(), static_cast<int>(frames.size()));

@@ -1,7 +1,7 @@
-// Automatic mixed precision: while autocast is enabled for a type of devices, matrix products, convolutions and attention
-// compute in a half type, operations that need range or precision in float32, and some that combine tensors in the
-// widest of their dtypes (PyTorch's lists). Others take what they get. float64 and integers are never converted. What
-// writes to a given tensor (addmm_, mm_out) computes in the dtypes that it is given.
+// Automatic mixed precision: while autocast is enabled for a type of devices, matrix products, convolutions and
+// attention compute in a half type, operations that need range or precision in float32, and some that combine tensors
+// in the widest of their dtypes (PyTorch's lists). Others take what they get. float64 and integers are never converted.
+// What writes to a given tensor (addmm_, mm_out) computes in the dtypes that it is given.
 //
 //   { tandem::autocast::AutocastGuard mixed(kCPU, kBFloat16);
 //     loss = cross_entropy(net->forward(x), y); }
@@ -37,8 +37,8 @@ inline ScalarType get_autocast_cpu_dtype() { return get_autocast_dtype(kCPU); }
 inline void set_autocast_gpu_dtype(ScalarType dtype) { set_autocast_dtype(kCUDA, dtype); }
 inline void set_autocast_cpu_dtype(ScalarType dtype) { set_autocast_dtype(kCPU, dtype); }
 
-/// `t` in `to_type` if it is floating point, not float64, and on a device of this type; otherwise `t` itself. Conversions are
-/// recorded.
+/// `t` in `to_type` if it is floating point, not float64, and on a device of this type; otherwise `t` itself.
+/// Conversions are recorded.
 Tensor cached_cast(ScalarType to_type, const Tensor& t, DeviceType device = kCUDA);
 
 /// A region with autocast, as torch.autocast. With enabled = false it is a region without, inside of one with.

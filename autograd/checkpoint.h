@@ -1,15 +1,15 @@
-// Activation checkpointing, like PyTorch's torch.utils.checkpoint (its form without reentrant backward): the tensors that
-// a function's operations would keep for backward are dropped, and computed again when backward needs them.
+// Activation checkpointing, like PyTorch's torch.utils.checkpoint (its form without reentrant backward): the tensors
+// that a function's operations would keep for backward are dropped, and computed again when backward needs them.
 //
 //   Tensor y = utils::checkpoint(block, x);                  // block: a module or any function of tensors
 //   Tensor z = utils::checkpoint_sequential(layers, 4, x);   // nn/checkpoint.h: a Sequential in 4 segments
 //
-// Memory then holds the inputs of each checkpointed function, and the kept tensors of only one at a time; the forward pass
-// of each function runs twice. T. Chen et al.: Training deep nets with sublinear memory cost. 2016.
+// Memory then holds the inputs of each checkpointed function, and the kept tensors of only one at a time; the forward
+// pass of each function runs twice. T. Chen et al.: Training deep nets with sublinear memory cost. 2016.
 //
 // Results and gradients have the same bits as without: the second run draws the same random numbers from the default
-// generator, and does not update running statistics again. The function must save the same tensors in both runs: it must
-// not depend on values that changed meanwhile, draw from other generators, or run backward itself.
+// generator, and does not update running statistics again. The function must save the same tensors in both runs: it
+// must not depend on values that changed meanwhile, draw from other generators, or run backward itself.
 #pragma once
 #include <functional>
 #include <type_traits>
@@ -34,9 +34,9 @@ std::shared_ptr<CheckpointedCall> checkpointed_call(std::vector<Tensor> inputs,
 
 }  // namespace detail
 
-/// function(inputs...), with the function's saved tensors computed again in backward. `function` is copied. Without recording
-/// it is just called. Backward throws Error if an input was written in place meanwhile, or if the second run saves other
-/// tensors than the first.
+/// function(inputs...), with the function's saved tensors computed again in backward. `function` is copied. Without
+/// recording it is just called. Backward throws Error if an input was written in place meanwhile, or if the second run
+/// saves other tensors than the first.
 template <class Function, class... Inputs>
 auto checkpoint(Function function, const Inputs&... inputs) {
   static_assert((std::is_convertible_v<const Inputs&, Tensor> && ...), "checkpoint: the inputs must be tensors");

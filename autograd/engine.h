@@ -30,8 +30,8 @@ std::vector<Tensor> run_backward(const BackwardArgs& args);
 /// returns, on the thread that called backward(). Callbacks run in the order in which they were queued; not at
 /// all if the pass fails. Throws Error when no backward pass is running on this thread.
 void queue_callback(std::function<void()> callback);
-/// The same for the pass at `depth`, where 1 is the outermost one on this thread and pass_depth() the innermost one. Throws
-/// Error on any other depth.
+/// The same for the pass at `depth`, where 1 is the outermost one on this thread and pass_depth() the innermost one.
+/// Throws Error on any other depth.
 void queue_callback(std::function<void()> callback, std::size_t depth);
 /// How many backward passes this thread runs, one inside the other.
 std::size_t pass_depth();

@@ -1,5 +1,5 @@
-// Forward-mode derivatives. J t is the derivative of v' J with respect to v, which is linear in v; its value at v = 0 is
-// not used.
+// Forward-mode derivatives. J t is the derivative of v' J with respect to v, which is linear in v; its value at v = 0
+// is not used.
 #include "tandem/autograd/forward_ad.h"
 
 #include <mutex>
@@ -15,7 +15,8 @@ namespace tandem {
 namespace autograd {
 namespace {
 
-/// A dual tensor's source: what gradients are taken with respect to. Not the dual tensor, which may be written in place.
+/// A dual tensor's source: what gradients are taken with respect to. Not the dual tensor,
+/// which may be written in place.
 struct Source {
   Tensor primal, tangent;
 };

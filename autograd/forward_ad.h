@@ -5,9 +5,9 @@
 //   auto [y, derivative] = _unpack_dual(f(x), level);   // derivative = J tangent
 //   autograd::forward_ad::exit_dual_level(level);
 //
-// A tangent is computed when it is asked for, by two backward passes (as functional::jvp does). So every operation with a
-// second derivative has one, but dual tensors require gradients and keep their graph, and operations under NoGradGuard
-// lose the tangent.
+// A tangent is computed when it is asked for, by two backward passes (as functional::jvp does). So every operation with
+// a second derivative has one, but dual tensors require gradients and keep their graph, and operations under
+// NoGradGuard lose the tangent.
 #pragma once
 #include <cstdint>
 #include <tuple>
@@ -25,9 +25,9 @@ void exit_dual_level(uint64_t level);
 
 namespace tandem {
 
-/// A tensor with the memory and history of `primal`, and a tangent of the same shape, dtype and device. In-place operations on
-/// it write to `primal`. Throws Error for a level that is not active, for dtypes without gradients, and for a primal that is
-/// a dual tensor already.
+/// A tensor with the memory and history of `primal`, and a tangent of the same shape, dtype and device. In-place
+/// operations on it write to `primal`. Throws Error for a level that is not active, for dtypes without gradients, and
+/// for a primal that is a dual tensor already.
 Tensor _make_dual(const Tensor& primal, const Tensor& tangent, int64_t level);
 /// `dual` itself and its tangent; undefined if it depends on no dual tensor.
 std::tuple<Tensor, Tensor> _unpack_dual(const Tensor& dual, int64_t level);

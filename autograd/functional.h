@@ -7,8 +7,8 @@
 // Each takes a function of one tensor or of a list. The function is called with copies of the handles, so that it may
 // use the same tensors as constants; they require gradients. A derivative that does not depend on an input is zero;
 // with `strict` this throws Error instead, as it is usually a mistake (detach, or a tensor computed elsewhere). With
-// `create_graph` the results can be differentiated, with respect to the inputs and to v. All throw Error for inputs that
-// are not floating point, and for a v that does not have the expected shapes.
+// `create_graph` the results can be differentiated, with respect to the inputs and to v. All throw Error for inputs
+// that are not floating point, and for a v that does not have the expected shapes.
 #pragma once
 #include <functional>
 #include <utility>
@@ -59,8 +59,8 @@ std::pair<Tensor, std::vector<Tensor>> vhp(const ScalarFunction& f, const std::v
                                            const std::vector<Tensor>& v = {}, bool create_graph = false,
                                            bool strict = false);
 
-/// The same for H v, with one backward pass more: vhp returns the same values for functions whose second derivatives are
-/// continuous.
+/// The same for H v, with one backward pass more: vhp returns the same values for functions whose second derivatives
+/// are continuous.
 std::pair<Tensor, Tensor> hvp(const TensorFunction& f, const Tensor& input, const Tensor& v = {},
                               bool create_graph = false, bool strict = false);
 std::pair<Tensor, std::vector<Tensor>> hvp(const ScalarFunction& f, const std::vector<Tensor>& inputs,

@@ -112,8 +112,8 @@ void destroy(const PackedTensor* packed) noexcept;
 ///
 /// A tensor that may be written with history is kept without its history, which is restored on unpack: an
 /// output of the node itself would form a cycle, and an input would form one if it, or the base it is a view
-/// of, were written in place later. Threads may unpack and release concurrently. With hooks (saved_tensor_hooks.h) it keeps
-/// what they return.
+/// of, were written in place later. Threads may unpack and release concurrently. With hooks (saved_tensor_hooks.h) it
+/// keeps what they return.
 class SavedTensor {
  public:
   SavedTensor() = default;
@@ -128,7 +128,8 @@ class SavedTensor {
   /// Saves output number `output_nr` of the node that keeps it.
   void save_output(const Tensor& tensor, uint32_t output_nr);
   void save_output(const Tensor& tensor);
-  /// Throws Error when the tensor was overwritten since it was saved, was already released, or when hooks return another one.
+  /// Throws Error when the tensor was overwritten since it was saved, was already released,
+  /// or when hooks return another one.
   Tensor unpack(const Node& owner) const;
   bool defined() const { return tensor_.defined() || packed_; }
   void release();

@@ -4,8 +4,8 @@
 
 namespace tandem::autograd {
 
-/// Makes gradient number `index` match the output that it belongs to, by sums over broadcast dimensions and conversions.
-/// Throws Error, in the name of `from`, for other shapes and for another device.
+/// Makes gradient number `index` match the output that it belongs to, by sums over broadcast dimensions and
+/// conversions. Throws Error, in the name of `from`, for other shapes and for another device.
 void validate(Tensor& grad, const OutputInfo& info, const char* from, std::size_t index);
 
 /// Runs node.backward. If it throws, or if it returns NaN (where AnomalyMode asks for this check), prints where the

@@ -16,16 +16,17 @@ namespace tandem::autograd {
 class SavedTensorHooks {
  public:
   virtual ~SavedTensorHooks() = default;
-  /// Returns what stands for the tensor until backward. Called once for each tensor that an operation keeps, except leaves
-  /// that require gradients, which exist anyway. Must not write the tensor.
+  /// Returns what stands for the tensor until backward. Called once for each tensor that an operation keeps, except
+  /// leaves that require gradients, which exist anyway. Must not write the tensor.
   virtual std::shared_ptr<void> pack(const Tensor& tensor) = 0;
-  /// Returns a tensor with the values, shape, dtype and device of the one that was packed; otherwise backward throws Error.
-  /// Called for each use in backward, with recording off, on the thread of backward; several threads may call it.
+  /// Returns a tensor with the values, shape, dtype and device of the one that was packed; otherwise backward throws
+  /// Error. Called for each use in backward, with recording off, on the thread of backward;
+  /// several threads may call it.
   virtual Tensor unpack(const std::shared_ptr<void>& packed) = 0;
 };
 
-/// Uses the hooks for operations of the calling thread until the guard goes out of scope. The graph keeps the hooks alive.
-/// Inside another guard only the inner hooks are called; with nullptr, none are.
+/// Uses the hooks for operations of the calling thread until the guard goes out of scope. The graph keeps the hooks
+/// alive. Inside another guard only the inner hooks are called; with nullptr, none are.
 class SavedTensorHooksGuard {
  public:
   [[nodiscard]] explicit SavedTensorHooksGuard(std::shared_ptr<SavedTensorHooks> hooks);

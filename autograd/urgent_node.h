@@ -4,8 +4,8 @@
 
 namespace tandem::autograd {
 
-/// In a pass on several devices, runs before all other nodes that are ready on its device, however early it was created.
-/// Sums do not depend on this: gradients that meet are added in the order in which their nodes were created.
+/// In a pass on several devices, runs before all other nodes that are ready on its device, however early it was
+/// created. Sums do not depend on this: gradients that meet are added in the order in which their nodes were created.
 class UrgentNode : public Node {};
 
 }  // namespace tandem::autograd

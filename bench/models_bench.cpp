@@ -1,15 +1,17 @@
 // Inference and training steps of the published models, and where their time goes.
 //
-//   bench_models [MODEL...] [--what infer|fused|train|decode] [--batch N,N] [--threads N,N] [--seconds S] [--layers] [--size N]
+//   bench_models [MODEL...] [--what infer|fused|train|decode] [--batch N,N] [--threads N,N] [--seconds S] [--layers]
+//                [--size N]
 //
-// Without arguments: all models, inference with batch 1 and 8, training with batch 4 and 8, on 1 and 2 threads. Each line is
-// MODEL WHAT BATCH THREADS, then the smallest and the median milliseconds per step (processor time on one thread), which
-// bench/models.py compares with PyTorch's, and the peak of tensor memory in MiB. `fused` is inference after nn::fuse. `decode` is the time per token that
-// GPT-2 generates after 16 given ones.
+// Without arguments: all models, inference with batch 1 and 8, training with batch 4 and 8, on 1 and 2 threads. Each
+// line is MODEL WHAT BATCH THREADS, then the smallest and the median milliseconds per step (processor time on one
+// thread), which bench/models.py compares with PyTorch's, and the peak of tensor memory in MiB. `fused` is inference
+// after nn::fuse. `decode` is the time per token that GPT-2 generates after 16 given ones.
 //
-// --layers also measures each distinct layer alone, with the shapes that it has in the model, and prints the layers sorted by
-// lost time: the time that they would save at the roofline, which is the larger of arithmetic at the rate of a matrix product
-// of 1024 x 1024 x 1024 and memory traffic at the bandwidth of an addition of 64 MiB tensors, both measured in the same run.
+// --layers also measures each distinct layer alone, with the shapes that it has in the model, and prints the layers
+// sorted by lost time: the time that they would save at the roofline, which is the larger of arithmetic at the rate of
+// a matrix product of 1024 x 1024 x 1024 and memory traffic at the bandwidth of an addition of 64 MiB tensors, both
+// measured in the same run.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -5,7 +5,8 @@
 //   add_inplace       a += b
 //   chain             20 chained multiplications, forward and backward; the counters are storages and system
 //                     allocations of one chain after warm-up
-//   grad_of_grad/N    y = grad((y * y).sum(), y) with create_graph, N times: linear in N, because a pass ends at its input
+//   grad_of_grad/N    y = grad((y * y).sum(), y) with create_graph, N times: linear in N,
+//                     because a pass ends at its input
 #include <benchmark/benchmark.h>
 
 #include "tandem/autograd/engine.h"

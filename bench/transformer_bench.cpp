@@ -1,5 +1,5 @@
-// The time of a training step (forward and backward) of a transformer encoder, for transformer.py. Prints the smallest and
-// the median of the repetitions in milliseconds: processor time on one thread, which other programs disturb less.
+// The time of a training step (forward and backward) of a transformer encoder, for transformer.py. Prints the smallest
+// and the median of the repetitions in milliseconds: processor time on one thread, which other programs disturb less.
 //
 //   bench_transformer THREADS REPETITIONS LAYERS WIDTH HEADS TOKENS BATCH DROPOUT
 #include <algorithm>

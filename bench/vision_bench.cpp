@@ -2,9 +2,10 @@
 //
 //   bench_vision [WORKERS]     default: 1 and 2
 //
-// Writes 256 JPEG files of 500 x 375 pixels to a temporary folder, which stay in the page cache. `decode` only reads them;
-// `train` makes the 224 x 224 inputs of an ImageNet recipe. The last column is the loader's rate divided by that of one
-// thread without a loader, times the workers; it cannot be above the number of free cores. Each figure is the best of 3.
+// Writes 256 JPEG files of 500 x 375 pixels to a temporary folder, which stay in the page cache. `decode` only reads
+// them; `train` makes the 224 x 224 inputs of an ImageNet recipe. The last column is the loader's rate divided by that
+// of one thread without a loader, times the workers; it cannot be above the number of free cores.
+// Each figure is the best of 3.
 #include <stdlib.h>
 
 #include <chrono>

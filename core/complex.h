@@ -1,5 +1,5 @@
-// Complex: the element type of complex tensors, for host and device. It converts to and from std::complex, which it does
-// not include, and has its layout: the real part, then the imaginary part.
+// Complex: the element type of complex tensors, for host and device. It converts to and from std::complex, which it
+// does not include, and has its layout: the real part, then the imaginary part.
 #pragma once
 #include <concepts>
 #include <cstdint>

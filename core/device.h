@@ -64,8 +64,8 @@ class Device {
   /// "cuda:0", or "cuda" without an index. The first CPU device is "cpu" where it is the only one, otherwise "cpu:0".
   std::string str() const;
   /// CPU without an index is equal to cpu:0, and their hashes are equal: in LibTorch, where the CPU is one device, the
-  /// device of a tensor has no index. CUDA without an index differs from cuda:0, as in LibTorch. On which device a tensor
-  /// would be without an index, resolve() says.
+  /// device of a tensor has no index. CUDA without an index differs from cuda:0, as in LibTorch. On which device a
+  /// tensor would be without an index, resolve() says.
   friend bool operator==(const Device& a, const Device& b) {
     return a.type_ == b.type_ && a.compared_index() == b.compared_index();
   }

@@ -1,6 +1,6 @@
-// The structs of DLPack 1.1, through which libraries exchange tensors (https://github.com/dmlc/dlpack, include/dlpack/dlpack.h,
-// Apache License 2.0): an own declaration of the same names and layouts. The include guard is that header's, so a program may
-// include both.
+// The structs of DLPack 1.1, through which libraries exchange tensors (https://github.com/dmlc/dlpack,
+// include/dlpack/dlpack.h, Apache License 2.0): an own declaration of the same names and layouts. The include guard is
+// that header's, so a program may include both.
 #ifndef DLPACK_DLPACK_H_
 #define DLPACK_DLPACK_H_
 #include <stddef.h>

@@ -160,8 +160,8 @@ constexpr bool isSignedType(ScalarType type) { return type != kByte && type != k
 constexpr ScalarType toOpMathType(ScalarType type) {
   return isReducedFloatingType(type) ? kFloat : type == kComplexHalf ? kComplexFloat : type;
 }
-/// Whether values of `from` may be written to a tensor of dtype `to` by an in-place operation: the category (bool, integer,
-/// floating point, complex) may not become smaller.
+/// Whether values of `from` may be written to a tensor of dtype `to` by an in-place operation: the category (bool,
+/// integer, floating point, complex) may not become smaller.
 constexpr bool canCast(ScalarType from, ScalarType to) {
   if (is_complex(from) || is_complex(to)) return is_complex(to);
   if (is_floating_point(from) && !is_floating_point(to)) return false;

@@ -81,8 +81,8 @@ requires(std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T,
 }
 }  // namespace detail
 
-// These names are too common to be found by argument-dependent lookup: a program's own check(tensor) would be ambiguous.
-// It ignores using-directives, whereas code in namespace tandem finds the names through this one.
+// These names are too common to be found by argument-dependent lookup: a program's own check(tensor) would be
+// ambiguous. It ignores using-directives, whereas code in namespace tandem finds the names through this one.
 namespace messages {}
 using namespace messages;
 

@@ -17,8 +17,8 @@ inline constexpr Layout kStrided = Layout::Strided;
 inline constexpr Layout kSparse = Layout::Sparse;
 inline constexpr Layout kSparseCsr = Layout::SparseCsr;
 /// The order of a new tensor's elements in memory. Contiguous: row-major. ChannelsLast, for [N, C, H, W], and
-/// ChannelsLast3d, for [N, C, D, H, W]: row-major with the channels as the last dimension. Preserve: row-major, unlike in
-/// LibTorch, where it is the order of the source.
+/// ChannelsLast3d, for [N, C, D, H, W]: row-major with the channels as the last dimension. Preserve: row-major, unlike
+/// in LibTorch, where it is the order of the source.
 enum class MemoryFormat : int8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 
 class TensorOptions {

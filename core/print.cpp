@@ -1,5 +1,6 @@
-// Printing of tensors. All values are converted to float64, or complex128: then a number has two parts, "1.5000-2.0000j". As in LibTorch, one format (width, precision,
-// common factor) is chosen per tensor from its smallest and largest finite magnitude.
+// Printing of tensors. All values are converted to float64, or complex128: then a number has two parts,
+// "1.5000-2.0000j". As in LibTorch, one format (width, precision, common factor) is chosen per tensor from its smallest
+// and largest finite magnitude.
 #include "tandem/core/print.h"
 
 #include <algorithm>

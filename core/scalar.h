@@ -41,8 +41,8 @@ class Scalar {
     return isComplex() ? kComplexDouble : isFloatingPoint() ? kDouble : isBoolean() ? kBool : kLong;
   }
 
-  /// The value converted to T as by a C++ cast. Throws Error if it does not fit an integer type, or if an imaginary part
-  /// that is not 0 would be lost; negative integers wrap around in uint8, as in PyTorch.
+  /// The value converted to T as by a C++ cast. Throws Error if it does not fit an integer type, or if an imaginary
+  /// part that is not 0 would be lost; negative integers wrap around in uint8, as in PyTorch.
   template <class T>
   T to() const {
     if constexpr (ComplexLike<T>) {

@@ -1,5 +1,6 @@
-// CPU data follows the object in the same block, unless it is large: weights have sizes like 4 MiB, and 4 MiB with an object
-// before it would need a block of the next size, and another huge page. Memory of other devices comes from the backend.
+// CPU data follows the object in the same block, unless it is large: weights have sizes like 4 MiB, and 4 MiB with an
+// object before it would need a block of the next size, and another huge page.
+// Memory of other devices comes from the backend.
 #include "tandem/core/storage.h"
 
 #include <new>

@@ -1,8 +1,8 @@
 // Tensor: a handle to a strided n-dimensional array (LibTorch's torch::Tensor).
 //
 // Copying a Tensor copies the handle, not the elements. Methods that compute forward to the free function of
-// the same name; autograd/ops/ documents those functions. A trailing _ marks an in-place operation; it is const, because
-// it changes the elements and not to which tensor the handle refers.
+// the same name; autograd/ops/ documents those functions. A trailing _ marks an in-place operation; it is const,
+// because it changes the elements and not to which tensor the handle refers.
 #pragma once
 #include <concepts>
 #include <optional>

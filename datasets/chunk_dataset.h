@@ -67,10 +67,10 @@ struct ChunkDatasetOptions {
 };
 
 /// Batches of options.batch_size examples, the last one possibly smaller; a batch may span chunks. `ChunkSampler`
-/// orders the chunks, `ExampleSampler` the examples of the chunks that were read together. Chunks are taken in the sampler's
-/// order, whichever is read first, and random numbers from the default generator are keyed by a seed, drawn by reset(), and the
-/// number of the read, so the batches do not depend on the number of preloaders. One thread at a time may use
-/// a set.
+/// orders the chunks, `ExampleSampler` the examples of the chunks that were read together. Chunks are taken in the
+/// sampler's order, whichever is read first, and random numbers from the default generator are keyed by a seed, drawn
+/// by reset(), and the number of the read, so the batches do not depend on the number of preloaders. One thread at a
+/// time may use a set.
 template <typename ChunkReader, typename ChunkSampler = samplers::RandomSampler,
           typename ExampleSampler = samplers::RandomSampler>
 class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, ChunkSampler, ExampleSampler>,
@@ -93,9 +93,9 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
         preprocess_(std::move(preprocess)),
         queue_(std::make_unique<data::detail::JobQueue>(static_cast<int>(options_.preloader_count()), true, "chunk")) {}
 
-  /// Throws Error on another batch size than that of the options, or before the first reset(). Throws WorkerException with
-  /// what the reader or `preprocess` threw, and the number of the chunk, of `preprocess` the first of those that were read
-  /// together; the next call goes on with the chunks after those.
+  /// Throws Error on another batch size than that of the options, or before the first reset(). Throws WorkerException
+  /// with what the reader or `preprocess` threw, and the number of the chunk, of `preprocess` the first of those that
+  /// were read together; the next call goes on with the chunks after those.
   BatchType get_batch(size_t batch_size) override {
     check(batch_size == options_.batch_size(), "ChunkDataset: the requested batch size ", batch_size,
           " does not match the initialized batch size, ", options_.batch_size());

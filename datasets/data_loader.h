@@ -7,10 +7,10 @@
 // Each begin() starts a new epoch; leaving a loop early is safe. Inside a loop, begin() throws Error: a
 // loader has a single position, so an inner loop would take the outer one's batches. The contents of batch k
 // do not depend on the number of workers: each worker has its own copy of the data set, and random numbers
-// from the default generator are keyed by (seed, epoch, batch, rank of the sampler). An exception of a data set or transform
-// reaches the loop as WorkerException (without workers: unchanged, which for a ChunkDataset is its own WorkerException);
-// a timeout as Error. Only one thread at a time may use a loader: begin(), taking a batch and join() throw Error if
-// another thread is inside one of them.
+// from the default generator are keyed by (seed, epoch, batch, rank of the sampler). An exception of a data set or
+// transform reaches the loop as WorkerException (without workers: unchanged, which for a ChunkDataset is its own
+// WorkerException); a timeout as Error. Only one thread at a time may use a loader: begin(), taking a batch and join()
+// throw Error if another thread is inside one of them.
 #pragma once
 #include <iterator>
 

@@ -45,8 +45,8 @@ class DistributedIndexSampler : public DistributedSampler<> {
  public:
   void reset(optional<size_t> new_size = nullopt) override;
   optional<std::vector<size_t>> next(size_t batch_size) override;
-  /// The state: position and epoch (and the seed, if the order depends on it). After load() into a sampler with the same
-  /// arguments, next() continues where save() was called; before the reset() that follows set_epoch, at that
+  /// The state: position and epoch (and the seed, if the order depends on it). After load() into a sampler with the
+  /// same arguments, next() continues where save() was called; before the reset() that follows set_epoch, at that
   /// epoch's begin. Throws Error on an archive without this state, or of another rank.
   void save(serialize::OutputArchive& archive) const override;
   void load(serialize::InputArchive& archive) override;
@@ -69,8 +69,8 @@ class DistributedIndexSampler : public DistributedSampler<> {
   std::vector<size_t> indices_;
 };
 
-/// Runs of a shuffled order, which differs in each epoch. The samples that are taken twice, or by nobody, are the same in
-/// each epoch.
+/// Runs of a shuffled order, which differs in each epoch. The samples that are taken twice, or by nobody, are the same
+/// in each epoch.
 class DistributedRandomSampler : public DistributedIndexSampler {
  public:
   DistributedRandomSampler(size_t size, size_t num_replicas = 1, size_t rank = 0, bool allow_duplicates = true,

@@ -1,5 +1,5 @@
-// Inference on chosen devices: ResNet-50 and ResNet-18, with weights from files, each on the fourth device; then several
-// threads and several processes, each with its own model on its own device.
+// Inference on chosen devices: ResNet-50 and ResNet-18, with weights from files, each on the fourth device; then
+// several threads and several processes, each with its own model on its own device.
 //
 //   inference_devices [--device NAME] [--size N] [--batch N] [--seconds X] [--processes N] [--weights DIR]
 //   inference_devices --help

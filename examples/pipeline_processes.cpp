@@ -1,10 +1,10 @@
-// Pipeline parallelism over two processes: each has one half of the model. The schedule is GPipe's: all micro-batches go
-// forward through both halves, then backward in the opposite order.
+// Pipeline parallelism over two processes: each has one half of the model. The schedule is GPipe's: all micro-batches
+// go forward through both halves, then backward in the opposite order.
 //
 //   tandem launch -n 2 pipeline_processes [MICRO_BATCHES]      default: 4
 //
-// The second process also trains the whole model by itself, with the same micro-batches in the same order, and prints both
-// losses; they have the same bits.
+// The second process also trains the whole model by itself, with the same micro-batches in the same order, and prints
+// both losses; they have the same bits.
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,15 +1,16 @@
-// Model parallelism: the two halves of a ResNet on two devices. Activations are moved with .to(device) inside forward, and
-// backward crosses the devices by itself. With micro-batches the devices work at the same time: while the second half
-// computes one micro-batch, the first computes the next.
+// Model parallelism: the two halves of a ResNet on two devices. Activations are moved with .to(device) inside forward,
+// and backward crosses the devices by itself. With micro-batches the devices work at the same time: while the second
+// half computes one micro-batch, the first computes the next.
 //
-//   two_device_resnet [--devices A,B] [--model resnet18|resnet50] [--size N] [--batch N] [--micro-batches N] [--steps N]
+//   two_device_resnet [--devices A,B] [--model resnet18|resnet50] [--size N] [--batch N] [--micro-batches N]
+//                     [--steps N]
 //   two_device_resnet --help
 //
-// Prints the time of a training step on one device, on two, and on two with micro-batches, after checking that the split
-// model computes the loss and the gradients of the whole one. BatchNorm normalises with the statistics of what it is given,
-// so micro-batches change the results, as smaller batches do: they are compared with the same micro-batches one by one.
-// A device computes small batches less efficiently, and logical CPU devices share the cores, so there micro-batches only show
-// the schedule.
+// Prints the time of a training step on one device, on two, and on two with micro-batches, after checking that the
+// split model computes the loss and the gradients of the whole one. BatchNorm normalises with the statistics of what it
+// is given, so micro-batches change the results, as smaller batches do: they are compared with the same micro-batches
+// one by one. A device computes small batches less efficiently, and logical CPU devices share the cores, so there
+// micro-batches only show the schedule.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

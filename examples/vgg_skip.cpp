@@ -4,10 +4,10 @@
 //   vgg_skip [--steps N] [--width N] [--size N]      default: 12 steps, width 8, images of 64 x 64
 //   vgg_skip --help
 //
-// The mistake: the skip connection takes the output of conv4_3 before the rectifier, which then overwrites it in place. A
-// layer has saved it to compute the gradient of its weight, so backward would use wrong numbers. Tandem's backward notices
-// that, and names the operation, the tensor's shape and what overwrote it. The repaired network takes the skip connection
-// behind the rectifier. --width 64 is the published network; the default is 8 times narrower.
+// The mistake: the skip connection takes the output of conv4_3 before the rectifier, which then overwrites it in place.
+// A layer has saved it to compute the gradient of its weight, so backward would use wrong numbers. Tandem's backward
+// notices that, and names the operation, the tensor's shape and what overwrote it. The repaired network takes the skip
+// connection behind the rectifier. --width 64 is the published network; the default is 8 times narrower.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>

@@ -17,27 +17,27 @@ struct GenerateOptions {
   TANDEM_ARG(double, temperature) = 1;
   /// Draws from the most probable tokens only, so many; 0: from all.
   TANDEM_ARG(int64_t, top_k) = 0;
-  /// Draws from the most probable tokens only, as few as have this probability together (A. Holtzman et al.: The curious
-  /// case of neural text degeneration. 2019). Applied after top_k.
+  /// Draws from the most probable tokens only, as few as have this probability together (A. Holtzman et al.: The
+  /// curious case of neural text degeneration. 2019). Applied after top_k.
   TANDEM_ARG(double, top_p) = 1;
   /// The same seed draws the same tokens; a larger max_new_tokens continues them.
   TANDEM_ARG(uint64_t, seed) = 0;
   /// A sequence ends with this token and is filled up with it while others continue; -1: none.
   TANDEM_ARG(int64_t, end_token) = -1;
-  /// Goes on when all positions of the model are used: it then forgets the first half of the tokens and reads the others
-  /// again. A longer prompt is read from its last n_positions tokens on.
+  /// Goes on when all positions of the model are used: it then forgets the first half of the tokens and reads the
+  /// others again. A longer prompt is read from its last n_positions tokens on.
   TANDEM_ARG(bool, slide) = false;
   TANDEM_ARG(TokenCallback, on_tokens) = nullptr;
 };
 
 /// The prompts [N, T], int64, and behind them up to max_new_tokens tokens, on the prompts' device. The model must be in
-/// evaluation mode. Throws Error, before any computation, for options out of range or if T + max_new_tokens is larger than
-/// n_positions, unless it slides.
+/// evaluation mode. Throws Error, before any computation, for options out of range or if T + max_new_tokens is larger
+/// than n_positions, unless it slides.
 Tensor generate(const GPT2LMHeadModel& model, const Tensor& prompt, const GenerateOptions& options = {});
 
-/// The same for prompts of different lengths, together: the tokens of each prompt and the new ones, up to the end token. Shorter
-/// prompts are filled up at their beginning with tokens that no other attends to, so each gets the most probable tokens that it
-/// would get alone. Throws Error also on options that slide.
+/// The same for prompts of different lengths, together: the tokens of each prompt and the new ones, up to the end
+/// token. Shorter prompts are filled up at their beginning with tokens that no other attends to, so each gets the most
+/// probable tokens that it would get alone. Throws Error also on options that slide.
 std::vector<std::vector<int64_t>> generate(const GPT2LMHeadModel& model,
                                            const std::vector<std::vector<int64_t>>& prompts,
                                            const GenerateOptions& options = {});

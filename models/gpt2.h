@@ -121,9 +121,9 @@ class GPT2LMHeadModelImpl : public nn::Cloneable<GPT2LMHeadModelImpl> {
   std::shared_ptr<nn::Module> clone(const optional<Device>& device = nullopt) const override;
   /// Tokens [N, T], int64, to logits [N, T, vocab_size].
   Tensor forward(const Tensor& input_ids);
-  /// The logits of tokens [N, T] that follow those in the cache, as if the model had been given all of them; the cache then
-  /// holds these tokens, too. In evaluation mode only, and without gradients. Throws Error, with the cache as it was, if
-  /// the cache has no room for T more tokens. See generate.h.
+  /// The logits of tokens [N, T] that follow those in the cache, as if the model had been given all of them; the cache
+  /// then holds these tokens, too. In evaluation mode only, and without gradients. Throws Error, with the cache as it
+  /// was, if the cache has no room for T more tokens. See generate.h.
   ///
   ///   models::GPT2Cache cache(model->options, 1, 1024);
   ///   Tensor logits = model->forward(prompt, cache);       // [1, T, vocab_size]
@@ -139,8 +139,8 @@ TANDEM_MODULE(GPT2LMHeadModel);
 /// The model with 124 million parameters.
 GPT2LMHeadModel gpt2();
 
-/// A published state dict with the names of GPT2LMHeadModel: adds the prefix "transformer." and lm_head.weight where they
-/// are missing, and leaves out the masks attn.bias and attn.masked_bias of old files. The tensors are shared.
+/// A published state dict with the names of GPT2LMHeadModel: adds the prefix "transformer." and lm_head.weight where
+/// they are missing, and leaves out the masks attn.bias and attn.masked_bias of old files. The tensors are shared.
 OrderedDict<std::string, Tensor> gpt2_state_dict(const OrderedDict<std::string, Tensor>& state);
 
 }  // namespace tandem::models

@@ -27,8 +27,9 @@ class GPT2Cache {
   /// Forgets the tokens from `length` on. Throws Error if there are fewer.
   void truncate(int64_t length) const;
 
-  /// Sequence n begins with padding[n] tokens that stand for nothing: no other token attends to them, and positions count from
-  /// the first one behind them. Throws Error unless the cache is empty and there is a number from 0 on for each sequence.
+  /// Sequence n begins with padding[n] tokens that stand for nothing: no other token attends to them, and positions
+  /// count from the first one behind them. Throws Error unless the cache is empty and there is a number from 0 on for
+  /// each sequence.
   void set_padding(const std::vector<int64_t>& padding) const;
   /// The same, int64 [N] on the cache's device; undefined without padding.
   const Tensor& padding() const;

@@ -18,9 +18,9 @@ struct LeNetOptions {
 /// smaller than 14 x 14.
 int64_t lenet_features(const LeNetOptions& options);
 
-/// From [N, channels, height, width] to [N, num_classes]: conv1, relu1, pool1, conv2, relu2, pool2, flatten, fc1, relu3,
-/// fc2 (Y. LeCun et al.: Gradient-based learning applied to document recognition. 1998). Throws Error for images smaller
-/// than 14 x 14.
+/// From [N, channels, height, width] to [N, num_classes]: conv1, relu1, pool1, conv2, relu2, pool2, flatten, fc1,
+/// relu3, fc2 (Y. LeCun et al.: Gradient-based learning applied to document recognition. 1998). Throws Error for images
+/// smaller than 14 x 14.
 nn::Sequential lenet(const LeNetOptions& options = {});
 
 }  // namespace tandem::models

@@ -64,7 +64,8 @@ Tensor ResNetBlockImpl::forward(const Tensor& input) {
   nn::Conv2d& last = conv3 ? conv3 : conv2;
   nn::BatchNorm2d& norm = conv3 ? bn3 : bn2;
   const Tensor identity = downsample ? downsample->forward(input) : input;
-  // Once the norm is folded, the sum and the rectifier belong to the last convolution, too, unless hooks want to see them.
+  // Once the norm is folded, the sum and the rectifier belong to the last convolution, too,
+  // unless hooks want to see them.
   if (norm->folded_rank != 0 && !norm->is_training() && !last->has_forward_hooks() && !norm->has_forward_hooks() &&
       !relu->has_forward_hooks()) {
     const auto finished = [&] { return last->forward_residual(out, identity, nn::FusedActivation::kReLU); };

@@ -5,23 +5,23 @@
 //   net->eval();
 //   nn::fuse(net);
 //
-// BatchNorm with running statistics becomes part of the weight and bias of the Linear or ConvNd before it, and ReLU or ReLU6
-// after such a layer is applied by the layer itself. Results change by rounding only.
+// BatchNorm with running statistics becomes part of the weight and bias of the Linear or ConvNd before it, and ReLU or
+// ReLU6 after such a layer is applied by the layer itself. Results change by rounding only.
 //
 // Which layer follows which is not visible in a list of children: a forward is a program. fuse() knows two cases. In a
 // Sequential (nested ones included) a layer follows its predecessor. Other modules say it themselves, by deriving from
-// Fusable; the blocks of models/ do. Everything else stays as it is, and FuseResult::remaining lists the BatchNorm layers.
-// A layer that occurs at two places, or has forward hooks, also stays as it is. What fuse() cannot see is code outside the
-// Sequential that calls one of its layers by itself, or reads a weight: it gets the merged layer.
+// Fusable; the blocks of models/ do. Everything else stays as it is, and FuseResult::remaining lists the BatchNorm
+// layers. A layer that occurs at two places, or has forward hooks, also stays as it is. What fuse() cannot see is code
+// outside the Sequential that calls one of its layers by itself, or reads a weight: it gets the merged layer.
 //
-// The model is changed in place; clone() it first to keep the original. A folded BatchNorm returns its input, has neither
-// parameters nor buffers, and refuses training mode. The layer before it has a bias. A state dict of a fused model thus has
-// other names: it fits a model of the same kind that has been fused, too, and load_state_dict rejects it for any other, and
-// the other way round. So load the published weights first, and fuse then.
+// The model is changed in place; clone() it first to keep the original. A folded BatchNorm returns its input, has
+// neither parameters nor buffers, and refuses training mode. The layer before it has a bias. A state dict of a fused
+// model thus has other names: it fits a model of the same kind that has been fused, too, and load_state_dict rejects it
+// for any other, and the other way round. So load the published weights first, and fuse then.
 //
-// On the CPU a fused Conv2d keeps its weight a second time, in the order in which its kernel reads it, from the first forward in
-// inference until the layer is destroyed, or until a forward finds that the weight has changed or moved, or records gradients.
-// Every write through a tensor
+// On the CPU a fused Conv2d keeps its weight a second time, in the order in which its kernel reads it, from the first
+// forward in inference until the layer is destroyed, or until a forward finds that the weight has changed or moved, or
+// records gradients. Every write through a tensor
 // counts as a change; one through a raw pointer (data_ptr) does not: call mul_(1) on the weight after it.
 #pragma once
 #include <memory>
@@ -50,12 +50,12 @@ FuseResult fuse(const ModuleHolder<M>& model) {
 class Fuser {
  public:
   /// Folds `norm` into `layer`, whose output nothing else reads. Returns false, with nothing changed, unless they are a
-  /// Linear, Conv1d, Conv2d or Conv3d and a BatchNorm of its rank, with running statistics, as many channels, on the same
-  /// device, and neither has forward hooks or occurs elsewhere in the model.
+  /// Linear, Conv1d, Conv2d or Conv3d and a BatchNorm of its rank, with running statistics, as many channels, on the
+  /// same device, and neither has forward hooks or occurs elsewhere in the model.
   bool fold(Module& layer, Module& norm);
   /// Makes `layer` apply `activation`, a ReLU or ReLU6, to its output, which nothing else reads; the caller leaves the
-  /// activation out from now on. Returns false, with nothing changed, if the layer is none of the above or already has an
-  /// activation, or either has forward hooks.
+  /// activation out from now on. Returns false, with nothing changed, if the layer is none of the above or already has
+  /// an activation, or either has forward hooks.
   bool activate(Module& layer, const Module& activation);
 
  private:

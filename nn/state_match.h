@@ -1,5 +1,5 @@
-// Which entries of a state dict fit which tensors of a module. Shared by load_state_dict and the readers of files, which check
-// everything before they change a value.
+// Which entries of a state dict fit which tensors of a module. Shared by load_state_dict and the readers of files,
+// which check everything before they change a value.
 #pragma once
 #include <string>
 #include <utility>

@@ -13,16 +13,18 @@ namespace tandem::serialize {
 struct WeightsOptions {
   /// Throws Error on missing and unexpected names; otherwise they are only returned.
   TANDEM_ARG(bool, strict) = true;
-  /// Where the state dict is in a .pt file that contains more, such as "state_dict" or "model.ema"; dots separate levels.
+  /// Where the state dict is in a .pt file that contains more, such as "state_dict" or "model.ema";
+  /// dots separate levels.
   TANDEM_ARG(std::string, key) = "";
   /// What to remove from the names that start with it, such as "module." (which is removed by itself where all names
   /// start with it), "backbone." or "_orig_mod.".
   TANDEM_ARG(std::string, prefix) = "";
 };
 
-/// Reads the values of a safetensors file, an index or a folder (nn/files/safetensors.h) into the parameters and buffers of
-/// `module`, across dtypes and devices, without a copy of the file in memory. Throws Error as Module::load_state_dict and
-/// load_safetensors do; the module is then unchanged, unless reading fails although the file was found to be complete and undamaged.
+/// Reads the values of a safetensors file, an index or a folder (nn/files/safetensors.h) into the parameters and
+/// buffers of `module`, across dtypes and devices, without a copy of the file in memory. Throws Error as
+/// Module::load_state_dict and load_safetensors do; the module is then unchanged, unless reading fails although the
+/// file was found to be complete and undamaged.
 nn::LoadResult load_safetensors(nn::Module& module, const std::string& path, const WeightsOptions& options = {});
 
 }  // namespace tandem::serialize

@@ -1,4 +1,5 @@
-// What outputs depend on; and tells when backward runs through those that depend on no parameter, whose hooks stay silent.
+// What outputs depend on; and tells when backward runs through those that depend on no parameter,
+// whose hooks stay silent.
 #pragma once
 #include <functional>
 #include <unordered_set>

@@ -1,5 +1,5 @@
-// Buckets: flat buffers that hold the gradients of consecutive parameters, and the order in which they are reduced. Used by
-// all that sum gradients: over the replicas of a process, and over processes.
+// Buckets: flat buffers that hold the gradients of consecutive parameters, and the order in which they are reduced.
+// Used by all that sum gradients: over the replicas of a process, and over processes.
 #pragma once
 #include <utility>
 #include <vector>
@@ -26,8 +26,8 @@ struct BucketPlace {
 
 /// count - 1 … 0: backward starts with the last parameters.
 std::vector<std::size_t> backward_order(std::size_t count);
-/// Groups the parameters, in the given order, by about `bytes` (the first two groups: `first_bytes`). Consecutive parameters
-/// of one dtype and device share a group.
+/// Groups the parameters, in the given order, by about `bytes` (the first two groups: `first_bytes`). Consecutive
+/// parameters of one dtype and device share a group.
 std::vector<std::vector<std::size_t>> group_parameters(const std::vector<Tensor>& parameters,
                                                        const std::vector<std::size_t>& order, int64_t first_bytes,
                                                        int64_t bytes);
@@ -38,7 +38,8 @@ std::vector<Bucket> make_buckets(const std::vector<Tensor>& parameters, const st
 std::vector<Bucket> cut_buckets(const nn::FlatParameters& flat, int64_t first_bytes, int64_t bytes);
 std::vector<BucketPlace> places_of(const std::vector<Bucket>& buckets, std::size_t parameters);
 
-/// Starts buckets in their order, each once all its gradients have arrived, whichever is complete first. Not thread-safe.
+/// Starts buckets in their order, each once all its gradients have arrived, whichever is complete first.
+/// Not thread-safe.
 class BucketQueue {
  public:
   void begin(const std::vector<Bucket>& buckets);
@@ -62,12 +63,13 @@ class BucketQueue {
   std::size_t next_ = 0;
 };
 
-/// Which gradients one replica of a ParameterServer has. A parameter may receive several until its bucket is complete. Not
-/// thread-safe.
+/// Which gradients one replica of a ParameterServer has. A parameter may receive several until its bucket is complete.
+/// Not thread-safe.
 class ReplicaArrivals {
  public:
   void begin(const std::vector<Bucket>& buckets, std::vector<BucketPlace> places);
-  /// Before a gradient is accumulated. Throws Error if the parameter's bucket is complete: another thread may be sending it.
+  /// Before a gradient is accumulated. Throws Error if the parameter's bucket is complete:
+  /// another thread may be sending it.
   void arriving(std::size_t parameter) const;
   /// Afterwards. Calls start(bucket) for buckets that are complete, in their order.
   template <class Start>

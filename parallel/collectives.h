@@ -40,8 +40,8 @@ Tensor all_to_all(const Tensor& tensor, IntArrayRef output_splits = {}, IntArray
 
 /// Sends a copy of the tensor to rank `dst`. Returns a zero [] that stands for what `dst` makes of it: its
 /// backward receives the gradient from there, so add it to the loss, or call backward() on it. Returns before the
-/// message has arrived if the tensor requires a gradient. Every backward for which `dst` runs that of recv() needs it, the
-/// second one of create_graph included.
+/// message has arrived if the tensor requires a gradient. Every backward for which `dst` runs that of recv() needs it,
+/// the second one of create_graph included.
 Tensor send(const Tensor& tensor, int dst, const Group& group = nullptr, int tag = 0);
 /// Receives a tensor from rank `src`, which sends with the same `tag`. If the sender's tensor requires a gradient,
 /// `options` must: backward then sends the gradient to `src`. `after`, if defined, is a tensor that the result is made

@@ -65,7 +65,8 @@ void DistributedDataParallelBase::before_forward() {
   if (!GradMode::is_enabled()) return;
   reducer_.check_previous();
   if (holding_ > 0) return;
-  // In join() all ranks must do the same, those that have finished included, although only some may be in training mode.
+  // In join() all ranks must do the same, those that have finished included,
+  // although only some may be in training mode.
   const JoinedStep step = joining_ ? announce(true) : JoinedStep{0, wants_buffers()};
   if (step.buffers) receive_buffers(step.source);
 }

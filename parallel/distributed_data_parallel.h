@@ -13,15 +13,15 @@
 // should be a mean over equally many samples on each.
 //
 // In training mode every forward first receives the buffers of rank 0 (broadcast_buffers), because running statistics
-// would differ otherwise. Every process must run forward and backward in the same order and mode. Only the first backward
-// after a forward is averaged; later ones, and autograd::grad, stay on this process. An exception in forward (while
-// gradients are recorded), in a communication hook or in join() fails the group, and every process throws.
+// would differ otherwise. Every process must run forward and backward in the same order and mode. Only the first
+// backward after a forward is averaged; later ones, and autograd::grad, stay on this process. An exception in forward
+// (while gradients are recorded), in a communication hook or in join() fails the group, and every process throws.
 //
-// A process may use several devices, as with DataParallel, which describes how arguments are split and results joined: a 0-d
-// result becomes a vector. The gradients of the loss are summed over the devices and then averaged over the processes, so the
-// loss should be a mean over the joined results. On the CPU and with equal parts whose sizes are powers of two, two devices
-// of one process have the same bits as two processes. Gradients of passes nested in backward are added as they come, so with
-// three or more devices the order may differ between runs.
+// A process may use several devices, as with DataParallel, which describes how arguments are split and results joined:
+// a 0-d result becomes a vector. The gradients of the loss are summed over the devices and then averaged over the
+// processes, so the loss should be a mean over the joined results. On the CPU and with equal parts whose sizes are
+// powers of two, two devices of one process have the same bits as two processes. Gradients of passes nested in backward
+// are added as they come, so with three or more devices the order may differ between runs.
 //
 // Freeze, convert and move parameters before wrapping: forward throws if they change afterwards.
 #pragma once
@@ -40,8 +40,8 @@ namespace tandem::distributed {
 template <class M>
 class DistributedDataParallelImpl : public DistributedDataParallelBase {
  public:
-  /// Throws Error if there is no process group or if no parameter requires a gradient. Throws DistributedError, on every
-  /// process, if the models differ in names, shapes, dtypes or frozen parameters.
+  /// Throws Error if there is no process group or if no parameter requires a gradient. Throws DistributedError, on
+  /// every process, if the models differ in names, shapes, dtypes or frozen parameters.
   explicit DistributedDataParallelImpl(std::shared_ptr<M> module, DistributedDataParallelOptions options = {})
       : DistributedDataParallelBase(module, std::move(options)), module_(std::move(module)) {
     if (devices().size() > 1) replicas_ = std::make_shared<parallel::DataParallelImpl<M>>(module_, devices());

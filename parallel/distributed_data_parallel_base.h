@@ -1,4 +1,5 @@
-// The part of DistributedDataParallel that does not depend on the type of the module: its options, its group and its state.
+// The part of DistributedDataParallel that does not depend on the type of the module: its options,
+// its group and its state.
 #pragma once
 #include <functional>
 #include <memory>
@@ -15,8 +16,8 @@ namespace tandem::distributed {
 struct DistributedDataParallelOptions {
   std::shared_ptr<ProcessGroup> process_group = nullptr;  ///< null: the default group
   optional<Device> device = {};                           ///< where to move the module first
-  /// The devices of this process, which may differ in number between processes. The module is moved to `device` or to the
-  /// first one. Empty: only the module's own. Throws Error if one appears twice or if `device` is not among them.
+  /// The devices of this process, which may differ in number between processes. The module is moved to `device` or to
+  /// the first one. Empty: only the module's own. Throws Error if one appears twice or if `device` is not among them.
   std::vector<Device> devices = {};
   int64_t bucket_bytes = 4 << 20;
   int64_t first_bucket_bytes = 1 << 20;
@@ -46,10 +47,10 @@ class DistributedDataParallelBase : public parallel::WrappedModule {
   ~DistributedDataParallelBase() override;
 
   [[nodiscard]] NoSyncGuard no_sync() { return NoSyncGuard(*this); }
-  /// For processes with different numbers of batches: runs `loop`, the training loop of this process. Then it takes part
-  /// in the steps of the others, with zero gradients, until all have finished, and receives the parameters and buffers
-  /// of the last one. Meanwhile the buffers before a step are those of the highest rank that still has batches, and some
-  /// processes may be in eval mode. Gradients stay averages over all processes. The optimizers'
+  /// For processes with different numbers of batches: runs `loop`, the training loop of this process. Then it takes
+  /// part in the steps of the others, with zero gradients, until all have finished, and receives the parameters and
+  /// buffers of the last one. Meanwhile the buffers before a step are those of the highest rank that still has batches,
+  /// and some processes may be in eval mode. Gradients stay averages over all processes. The optimizers'
   /// state is not exchanged. In `loop`, every forward that records gradients outside no_sync() needs a backward.
   void join(const std::function<void()>& loop);
   void register_comm_hook(CommHook hook) { reducer_.set_hook(std::move(hook)); }

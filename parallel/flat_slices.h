@@ -7,8 +7,8 @@
 
 namespace tandem::distributed {
 
-/// Parameters of one dtype and device, one after another. Each starts at a multiple of 16 elements, as slices do, so that
-/// an elementwise kernel treats each element in its vectors or in its rest as it would without slices.
+/// Parameters of one dtype and device, one after another. Each starts at a multiple of 16 elements, as slices do, so
+/// that an elementwise kernel treats each element in its vectors or in its rest as it would without slices.
 struct SlicedBuffer {
   Tensor data;                          // [slice · ranks]; gaps are zero
   int64_t slice = 0;                    // elements per rank
@@ -34,8 +34,8 @@ class FlatSlices {
   std::vector<Segment> segments(int rank) const;
   /// The first parameter that is no longer in its buffer, as after Module::to; undefined if there is none.
   Tensor moved() const;
-  /// Calls part(parameter, begin, length, at) for all parameters in elements `from` … `from` + `count` - 1 of a buffer, where
-  /// `at` counts from `from`.
+  /// Calls part(parameter, begin, length, at) for all parameters in elements `from` … `from` + `count` - 1 of a buffer,
+  /// where `at` counts from `from`.
   void for_parts(const SlicedBuffer& buffer, int64_t from, int64_t count,
                  const std::function<void(std::size_t, int64_t, int64_t, int64_t)>& part) const;
 

@@ -11,8 +11,8 @@ class GradientHooks {
  public:
   GradientHooks() = default;
   using Callback = std::function<void(std::size_t i)>;
-  /// Calls arriving(i), if given, before a gradient of parameters[i] is accumulated, and arrived(i) afterwards, both on the
-  /// thread that does it. If arriving() throws, .grad() stays as it is.
+  /// Calls arriving(i), if given, before a gradient of parameters[i] is accumulated, and arrived(i) afterwards, both on
+  /// the thread that does it. If arriving() throws, .grad() stays as it is.
   GradientHooks(std::vector<Tensor> parameters, Callback arrived, Callback arriving = nullptr);
   ~GradientHooks();
   GradientHooks(GradientHooks&& other) noexcept;

@@ -1,5 +1,5 @@
-// Sums the gradients of the replicas of one process, and these sums over the processes of a group, while backward still runs.
-// Internal to ParameterServer.
+// Sums the gradients of the replicas of one process, and these sums over the processes of a group, while backward still
+// runs. Internal to ParameterServer.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -20,10 +20,12 @@ class GroupSum {
   /// The sums replace root.grad(), in buckets of about `bytes`.
   GroupSum(const nn::FlatParameters& root, std::shared_ptr<distributed::ProcessGroup> group, int64_t bytes);
 
-  /// Before backward. `others`: flat gradients that are added to the root's in this order; the root can read them. The sum
-  /// of this process is divided by `divisor`. `replicas`: how many call arriving() and arrived() for their parameters.
+  /// Before backward. `others`: flat gradients that are added to the root's in this order; the root can read them. The
+  /// sum of this process is divided by `divisor`. `replicas`: how many call arriving() and arrived()
+  /// for their parameters.
   void begin(std::size_t replicas, Tensors others, double divisor);
-  /// On a replica's thread, before it adds to the gradient of a parameter. Throws Error if that completed a bucket before.
+  /// On a replica's thread, before it adds to the gradient of a parameter.
+  /// Throws Error if that completed a bucket before.
   void arriving(std::size_t replica, std::size_t parameter) const { arrivals_[replica].arriving(parameter); }
   /// Tells that the replica has the gradient. The last replica's thread starts a complete bucket.
   void arrived(std::size_t replica, std::size_t parameter);

@@ -280,8 +280,8 @@ void Reducer::Impl::finish() {
   expecting = queued = false;
 }
 
-// Later passes rethrow `error`; the other processes are told, as they would wait for this one. Gradients that have been sent
-// are dropped, because the group may still write to them while the caller goes on.
+// Later passes rethrow `error`; the other processes are told, as they would wait for this one. Gradients that have been
+// sent are dropped, because the group may still write to them while the caller goes on.
 void Reducer::Impl::fail(const std::exception_ptr& error) {
   for (std::size_t k = 0; k < queue.started(); ++k)
     for (std::size_t j = 0; j < buckets[k].parameters.size(); ++j) {
@@ -293,9 +293,9 @@ void Reducer::Impl::fail(const std::exception_ptr& error) {
   abort_with(*group, error, "an exception in backward");
 }
 
-// After the first step: arranges the buckets in the order in which rank 0 received its gradients, on all ranks. With several
-// devices there that order would differ between runs, and with it the bits of sums over three or more processes, so the
-// buckets stay as they are.
+// After the first step: arranges the buckets in the order in which rank 0 received its gradients, on all ranks. With
+// several devices there that order would differ between runs, and with it the bits of sums over three or more
+// processes, so the buckets stay as they are.
 void Reducer::Impl::follow_order() {
   rebuilt = true;
   if (options.find_unused_parameters && !options.static_graph) return;  // the order may change with every step

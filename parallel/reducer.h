@@ -1,7 +1,8 @@
 // Sums gradients over the processes of a group while backward still runs.
 //
-// Gradients live in buckets: flat buffers that the parameters' .grad() are views of. A bucket is reduced as soon as all its
-// gradients have arrived, in the order of the buckets, which follows the order in which backward produces gradients.
+// Gradients live in buckets: flat buffers that the parameters' .grad() are views of. A bucket is reduced as soon as all
+// its gradients have arrived, in the order of the buckets,
+// which follows the order in which backward produces gradients.
 #pragma once
 #include <functional>
 #include <memory>
@@ -39,8 +40,8 @@ struct HookResult {
   std::vector<WorkPtr> works;
   std::function<void()> finish = {};  ///< called after waiting for all works; may be empty
 };
-/// Starts the reduction of a bucket. Every process calls it for the same buckets in the same order. What it throws fails
-/// the group.
+/// Starts the reduction of a bucket. Every process calls it for the same buckets in the same order. What it throws
+/// fails the group.
 using CommHook = std::function<HookResult(ProcessGroup& group, const GradBucket& bucket)>;
 
 /// The average over the group (the default).
@@ -58,13 +59,13 @@ struct ReducerOptions {
   /// backward can run on a process that uses none.
   bool find_unused_parameters = false;
   /// Whether every step uses the same parameters equally often. The first backward pass, which communicates only at its
-  /// end, shows which are unused; until then the graph is searched as above, later it is not. Passes nested in backward may
-  /// then reach a parameter several times; otherwise they may reach it once.
+  /// end, shows which are unused; until then the graph is searched as above, later it is not. Passes nested in backward
+  /// may then reach a parameter several times; otherwise they may reach it once.
   bool static_graph = false;
   /// Whether replicas on other devices add to the gradients. Then the buckets keep their first order, because the
   /// order of arrival depends on which device is faster. With find_unused_parameters a parameter may lack a gradient
-  /// although outputs depend on it in the graph, where one node links many parameters of a replica; it counts as unused at
-  /// the end of the pass.
+  /// although outputs depend on it in the graph, where one node links many parameters of a replica; it counts as unused
+  /// at the end of the pass.
   bool several_devices = false;
   CommHook comm_hook = allreduce_hook;
 };
@@ -79,10 +80,11 @@ class Reducer {
   Reducer& operator=(const Reducer&) = delete;
 
   /// Makes the next backward pass reduce its gradients before it returns; later ones accumulate on this process only.
-  /// `outputs`: what forward returned, without undefined tensors. If they depend on no parameter, which the options must
-  /// allow, they are replaced by copies whose backward takes part in the reduction with zeros; returns whether they are.
-  /// That backward throws Error if it lacks gradients, and with create_graph. Throws Error if the previous pass failed, if
-  /// a parameter has changed its dtype, device, shape or requires_grad, and if `trains` although no backward can follow.
+  /// `outputs`: what forward returned, without undefined tensors. If they depend on no parameter, which the options
+  /// must allow, they are replaced by copies whose backward takes part in the reduction with zeros; returns whether
+  /// they are. That backward throws Error if it lacks gradients, and with create_graph. Throws Error if the previous
+  /// pass failed, if a parameter has changed its dtype, device, shape or requires_grad,
+  /// and if `trains` although no backward can follow.
   bool prepare(Tensors& outputs, bool trains);
   /// Throws if the previous backward pass failed. prepare() and skip() call it.
   void check_previous();

@@ -69,8 +69,8 @@ class Master {
 /// A module on another device, with the master's values as of the last send().
 class Replica {
  public:
-  /// `copy`: a module with values still to be copied. Throws Error when its parameters, buffers and children do not match
-  /// the master's.
+  /// `copy`: a module with values still to be copied. Throws Error when its parameters, buffers and children do not
+  /// match the master's.
   Replica(const Master& master, Device device, std::shared_ptr<nn::Module> copy, const char* operation = "replicate");
   const std::shared_ptr<nn::Module>& module() const { return module_; }
   Device device() const { return device_; }
@@ -118,13 +118,13 @@ class ReplicaSet {
   void create(std::size_t count, Make make);
   /// The module on devices()[i], which must have been created.
   const std::shared_ptr<nn::Module>& module(std::size_t i) const;
-  /// Sends the master's values to the stale ones among the first `count`; to all if `events`, which counts what may have
-  /// changed values undetected, has changed. Returns whether there were any.
+  /// Sends the master's values to the stale ones among the first `count`; to all if `events`, which counts what may
+  /// have changed values undetected, has changed. Returns whether there were any.
   bool refresh(std::size_t count, uint64_t events);
   /// Copies the train/eval modes of the master to copy i.
   void follow_modes(std::size_t i);
-  /// If recording is on, connects the first `count` copies' parameters to the graph, so that their gradients flow to the
-  /// master's leaves and are added there in the order of the devices, the root's own first.
+  /// If recording is on, connects the first `count` copies' parameters to the graph, so that their gradients flow to
+  /// the master's leaves and are added there in the order of the devices, the root's own first.
   void link(std::size_t count, const std::shared_ptr<GradientSync>& sync);
 
  private:

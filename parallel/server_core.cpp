@@ -141,8 +141,8 @@ ServerCore::Impl::Sizes ServerCore::Impl::shard_sizes(int64_t samples) const {
   return shards() ? piece_sizes(samples) : Sizes();
 }
 
-// The weights of shards are their sizes, and the sum is divided once: a size of the whole batch that comes late does not
-// matter then.
+// The weights of shards are their sizes, and the sum is divided once: a size of the whole batch that comes late does
+// not matter then.
 std::vector<Piece> ServerCore::Impl::cut(const WholeBatch& whole) const {
   std::vector<Piece> out;
   int64_t start = 0;
@@ -163,8 +163,8 @@ double ServerCore::Impl::divisor() const {
   return weighted_late ? all / static_cast<double>(whole.assumed) : 1;
 }
 
-// Without shards: what the sum of this part is divided by before it is sent. The size of the whole batch need not be known
-// yet: all processes go by the size of the last one.
+// Without shards: what the sum of this part is divided by before it is sent. The size of the whole batch need not be
+// known yet: all processes go by the size of the last one.
 double ServerCore::Impl::part_divisor() const {
   if (options.loss != Reduction::Mean || !weighted_late) return 1;
   return static_cast<double>(whole.assumed) / static_cast<double>(part_samples);
@@ -262,8 +262,8 @@ ServerCore::Impl::Computed ServerCore::Impl::compute(const Tensors& batch, Piece
   return out;
 }
 
-// Where the root can read the gradients of all devices, backward starts the sums; otherwise reduce() does. The processes
-// do the same calls in both cases.
+// Where the root can read the gradients of all devices, backward starts the sums; otherwise reduce() does. The
+// processes do the same calls in both cases.
 void ServerCore::Impl::begin_sum(std::size_t used) {
   Tensors others;
   for (std::size_t i = 0; i < replicas.size(); ++i) {

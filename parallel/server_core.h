@@ -36,12 +36,12 @@ struct ServerOptions {
   int buckets = 0;
   /// Processes that train together; each passes step() its part of the batch. The gradients are summed over all
   /// of them. With `shards` (of the whole batch; rank r's part consists of run r of them, in order, see
-  /// core/shards.h) results do not depend on the number of processes either. Null: this process only. Throws Error for a
-  /// group of which this process is not a member.
+  /// core/shards.h) results do not depend on the number of processes either. Null: this process only. Throws Error for
+  /// a group of which this process is not a member.
   std::shared_ptr<distributed::ProcessGroup> group = nullptr;
   /// Gradients are sent to other processes in parts of this many bytes; without shards while backward runs, if the root
-  /// can read the gradients of all devices. A loss that itself communicates in backward must then use the same parameters
-  /// on all processes.
+  /// can read the gradients of all devices. A loss that itself communicates in backward must then use the same
+  /// parameters on all processes.
   int64_t bucket_bytes = 4 << 20;
   /// Wait for the device after each phase, so timings() measure device time and not only host time.
   bool synchronize_timings = false;

@@ -37,8 +37,8 @@ Part part_of(const std::vector<int64_t>& parts, int rank) {
 }  // namespace
 
 // Parts are assumed to be those of the last step, so that forward does not wait for the other processes. Sizes of other
-// parts only change a divisor that is applied to the sum of the gradients: a run of shards that has at least two samples
-// per shard is cut in the same way in every batch in which it has as many samples.
+// parts only change a divisor that is applied to the sum of the gradients: a run of shards that has at least two
+// samples per shard is cut in the same way in every batch in which it has as many samples.
 WholeBatch ServerGroup::begin_step(int64_t samples, int64_t shards, int64_t step, ShardSizes shard_sizes, bool wait) {
   const NoGradGuard no_grad;
   const int64_t seed = static_cast<int64_t>(default_generator().current_seed());

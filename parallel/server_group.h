@@ -30,10 +30,10 @@ class ServerGroup {
   int rank() const { return group_->rank(); }
   const std::shared_ptr<distributed::ProcessGroup>& processes() const { return group_; }
   /// Starts to exchange the sizes of the batch's parts, and returns the whole batch. `shard_sizes(n)`: the sizes of the
-  /// shards of n samples; empty without shards. If this process's part is as in the last step, the others' are assumed to
-  /// be as well (unless `wait`), and complete() returns the actual ones. Throws Error on every process if one has other
-  /// options, is at another step, or has a number of samples that does not match its shards; where the parts are assumed,
-  /// complete() throws.
+  /// shards of n samples; empty without shards. If this process's part is as in the last step, the others' are assumed
+  /// to be as well (unless `wait`), and complete() returns the actual ones. Throws Error on every process if one has
+  /// other options, is at another step, or has a number of samples that does not match its shards; where the parts are
+  /// assumed, complete() throws.
   WholeBatch begin_step(int64_t samples, int64_t shards, int64_t step, ShardSizes shard_sizes, bool wait);
   /// Waits for the sizes and corrects `whole`. Returns whether its shards and its seed are as begin_step() said.
   bool complete(WholeBatch& whole, ShardSizes shard_sizes);

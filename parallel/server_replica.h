@@ -90,7 +90,8 @@ struct ServerReplica {
   void check_unchanged() const;
   /// Grows whenever a parameter is written.
   uint64_t stamp() const;
-  /// From now on sends the parts of flat.grad() that `buckets` are to the same places in `inbox`, each when it is complete.
+  /// From now on sends the parts of flat.grad() that `buckets` are to the same places in `inbox`,
+  /// each when it is complete.
   void send_by(const std::vector<Bucket>& buckets, const Tensor& inbox);
   void begin_sending();
   /// Call before and after the server reads the inbox.

@@ -87,8 +87,8 @@ Tensors ServerCore::Impl::gradients_of_peers(std::size_t used) {
   return others;
 }
 
-// After backward: the sum over the devices, in the optimizer's pass if it can; in several processes also the start of that
-// over processes.
+// After backward: the sum over the devices, in the optimizer's pass if it can; in several processes also the start of
+// that over processes.
 void ServerCore::Impl::sum_devices(std::size_t used, const optim::Optimizer* next) {
   Tensors others = gradients_of_peers(used);
   if (next != nullptr && !group && next->sums_gradients() && steps_all(*next)) {

@@ -1,5 +1,5 @@
-// Batch normalisation over processes. With h = (x - mean) / s, s = sqrt(var + eps), and sums over all processes: dx = w / s
-// (g - mean(g) - h mean(g h)); dw and db are sums over this process only, as those of other layers are.
+// Batch normalisation over processes. With h = (x - mean) / s, s = sqrt(var + eps), and sums over all processes:
+// dx = w / s (g - mean(g) - h mean(g h)); dw and db are sums over this process only, as those of other layers are.
 #include "tandem/parallel/sync_batch_norm.h"
 
 #include <ostream>
@@ -32,8 +32,8 @@ struct Statistics {
   Tensor count;           // [1], float64: values per channel
 };
 
-// Counts, means and sums of squared deviations are joined in rank order (T. F. Chan, G. H. Golub, R. J. LeVeque: Updating
-// formulae and a pairwise algorithm for computing sample variances. 1979), so all processes get the same bits.
+// Counts, means and sums of squared deviations are joined in rank order (T. F. Chan, G. H. Golub, R. J. LeVeque:
+// Updating formulae and a pairwise algorithm for computing sample variances. 1979), so all processes get the same bits.
 Statistics statistics_of(const Tensor& x, ProcessGroup& group) {
   const NoGradGuard no_grad;
   const int64_t channels = x.size(1), values = x.size(0) * x.size(2);

@@ -36,8 +36,8 @@ class SyncBatchNormImpl : public nn::Cloneable<SyncBatchNormImpl> {
 TANDEM_MODULE(SyncBatchNorm);
 
 /// Makes every BatchNorm1d, 2d and 3d in `module`, itself included, use the statistics of the group (the default one if
-/// null), wherever the module holds it; parameters, names and state dicts stay. A null group is looked up at once. Returns
-/// how many layers there are. Throws Error when there is no group.
+/// null), wherever the module holds it; parameters, names and state dicts stay. A null group is looked up at once.
+/// Returns how many layers there are. Throws Error when there is no group.
 int convert_sync_batchnorm(nn::Module& module, std::shared_ptr<ProcessGroup> group = nullptr);
 
 }  // namespace tandem::distributed

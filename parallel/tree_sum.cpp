@@ -8,8 +8,8 @@
 namespace tandem::parallel {
 namespace {
 
-// Raises a node that has no sibling to its parent's place. Returns whether the node then is a right child, whose sibling
-// may be complete.
+// Raises a node that has no sibling to its parent's place. Returns whether the node then is a right child, whose
+// sibling may be complete.
 bool raise(TreePlace& node, int64_t leaves) {
   while (node.index % 2 == 0) {
     const bool whole = node.index == 0 && (int64_t{1} << node.level) >= leaves;
@@ -78,8 +78,9 @@ void TreeSum::check_arriving(std::size_t i) const {
         ", but received one in those of the shards before; use it equally often in all shards");
 }
 
-// The first shard of each device and step has its own buffer, so it shows which parameters receive several gradients, as from
-// nested passes. Their sum is one operand of the tree, so it must be complete before it is added to the left leaf.
+// The first shard of each device and step has its own buffer, so it shows which parameters receive several gradients,
+// as from nested passes. Their sum is one operand of the tree,
+// so it must be complete before it is added to the left leaf.
 void TreeSum::collect(std::size_t i, const Tensor& parameter) {
   if (collected_[i]++ > 0) several_ = true;
   if (!own_buffer_ && several_) return;

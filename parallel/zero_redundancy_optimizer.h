@@ -1,5 +1,6 @@
-// ZeroRedundancyOptimizer: each process keeps the optimizer state of a part of the parameters only, updates that part and
-// receives the others (torch.distributed.optim.ZeroRedundancyOptimizer; S. Rajbhandari et al.: ZeRO. 2020, stage 1).
+// ZeroRedundancyOptimizer: each process keeps the optimizer state of a part of the parameters only, updates that part
+// and receives the others (torch.distributed.optim.ZeroRedundancyOptimizer; S. Rajbhandari et al.: ZeRO. 2020, stage
+// 1).
 //
 //   distributed::DistributedDataParallel<Net> model(net);
 //   distributed::ZeroRedundancyOptimizer<optim::Adam> optimizer(net->parameters(), optim::AdamOptions(1e-3));
@@ -21,7 +22,8 @@
 namespace tandem::distributed {
 
 /// Whether optimizer O updates every element of a parameter with nothing but that element's gradient and state and the
-/// parameter's step count, and its state has only tensors of the parameter's shape and counts. Specialise it for others.
+/// parameter's step count, and its state has only tensors of the parameter's shape and counts.
+/// Specialise it for others.
 template <class O>
 inline constexpr bool is_elementwise = false;
 template <>
@@ -37,8 +39,8 @@ inline constexpr bool is_elementwise<optim::Adagrad> = true;
 
 struct ZeroRedundancyOptimizerOptions {
   std::shared_ptr<ProcessGroup> process_group = nullptr;  ///< the default group
-  /// Whether step() itself averages the gradients over the processes, in rank order, each process receiving only its part.
-  /// This takes the place of DistributedDataParallel, and .grad() stays that of the process.
+  /// Whether step() itself averages the gradients over the processes, in rank order, each process receiving only its
+  /// part. This takes the place of DistributedDataParallel, and .grad() stays that of the process.
   bool reduce_gradients = false;
   int64_t bucket_bytes = 25 << 20;  ///< of gradients that reduce_gradients sends at a time
 };
@@ -57,15 +59,16 @@ struct PartOptimizer {
 class ZeroRedundancyOptimizerBase : public optim::Optimizer {
  public:
   ~ZeroRedundancyOptimizerBase() override;
-  /// Every process calls it. Throws Error, before anything is changed, if the parameters were moved or groups were added.
+  /// Every process calls it. Throws Error, before anything is changed,
+  /// if the parameters were moved or groups were added.
   Tensor step(LossClosure closure = nullptr) override;
   void add_param_group(const optim::OptimizerParamGroup&) = delete;
   void add_parameters(const std::vector<Tensor>&) = delete;
 
   /// Collects the state on rank `to`, or on every rank if -1, until the next step(). Every process calls it.
   void consolidate_state_dict(int to = 0);
-  /// The complete state, in the format of the optimizer itself, which can load it. Throws Error unless it was consolidated here
-  /// since the last step.
+  /// The complete state, in the format of the optimizer itself, which can load it. Throws Error unless it was
+  /// consolidated here since the last step.
   void save(serialize::OutputArchive& archive) const override;
   /// Of the complete state, which any number of processes or the optimizer itself has saved. Every process loads it.
   void load(serialize::InputArchive& archive) override;
@@ -110,9 +113,9 @@ class ZeroRedundancyOptimizer final : public ZeroRedundancyOptimizerBase {
   using Groups = std::vector<optim::OptimizerParamGroup>;
   using Options = ZeroRedundancyOptimizerOptions;
 
-  /// Every process receives the parameters of rank 0. `defaults`: the options of O, for groups without options. Throws Error
-  /// as O does and if there is no process group, and DistributedError (on every process) if the parameters differ in shape or
-  /// dtype.
+  /// Every process receives the parameters of rank 0. `defaults`: the options of O, for groups without options. Throws
+  /// Error as O does and if there is no process group, and DistributedError (on every process) if the parameters differ
+  /// in shape or dtype.
   template <std::derived_from<optim::OptimizerOptions> Defaults>
   ZeroRedundancyOptimizer(const Groups& groups, Defaults defaults, Options options = {})
       : ZeroRedundancyOptimizerBase(

@@ -23,9 +23,9 @@ class ImageFiles {
   int64_t count() const { return static_cast<int64_t>(paths_.size()); }
   vision::ImageSize size() const { return size_; }
 
-  /// The files at `positions`, int64 [N], as uint8 [N, 3, height, width]: resized until the shorter side fits, and cropped
-  /// to the middle; or changed by `transform`, with random numbers from the default generator that do not depend on the
-  /// threads. Throws BrokenImages that names the first broken file and says how many there are.
+  /// The files at `positions`, int64 [N], as uint8 [N, 3, height, width]: resized until the shorter side fits, and
+  /// cropped to the middle; or changed by `transform`, with random numbers from the default generator that do not
+  /// depend on the threads. Throws BrokenImages that names the first broken file and says how many there are.
   Tensor read(const Tensor& positions, const vision::transforms::Compose* transform = nullptr) const;
   /// Reads all files. Throws BrokenImages as read().
   void check_all() const;
@@ -52,8 +52,8 @@ struct ImageSetPair {
   ImageSet train, test;
 };
 
-/// An image file as uint8 [3, height, width]: resized until its shorter side has `shorter_side` pixels, and cropped. Throws
-/// Error that names the file.
+/// An image file as uint8 [3, height, width]: resized until its shorter side has `shorter_side` pixels, and cropped.
+/// Throws Error that names the file.
 Tensor read_picture(const std::string& path, int64_t shorter_side, int64_t height, int64_t width);
 
 }  // namespace tandem::cli

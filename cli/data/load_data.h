@@ -37,12 +37,12 @@ struct LoadOptions {
 /// Whether load_data finds a folder of image files there.
 bool has_image_files(const std::string& name_or_folder);
 
-/// Reads fashion-mnist, mnist, cifar10, cifar100, a folder with the files of one of them, or a folder with the subfolders
-/// train and test (or val), which have a folder of PNG and JPEG files for each class. These images are resized until their
-/// shorter side has image_size pixels, and cropped to a square; they stay in files if they would take more than 1 GiB, or
-/// the MiB that $TANDEM_IMAGE_MEMORY says. Up to 20,000 that stay in files are read now, too, to find broken ones.
-/// skip_broken reads all files first, whatever their number, and those for the memory again. Throws UsageError if
-/// the data set is not found or is broken.
+/// Reads fashion-mnist, mnist, cifar10, cifar100, a folder with the files of one of them, or a folder with the
+/// subfolders train and test (or val), which have a folder of PNG and JPEG files for each class. These images are
+/// resized until their shorter side has image_size pixels, and cropped to a square; they stay in files if they would
+/// take more than 1 GiB, or the MiB that $TANDEM_IMAGE_MEMORY says. Up to 20,000 that stay in files are read now, too,
+/// to find broken ones. skip_broken reads all files first, whatever their number, and those for the memory again.
+/// Throws UsageError if the data set is not found or is broken.
 LoadedData load_data(const std::string& name_or_folder, const LoadOptions& options, const Terminal& terminal);
 
 /// Writes what was left out to standard error.

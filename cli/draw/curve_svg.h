@@ -1,5 +1,5 @@
-// curve.svg: training and test accuracy (of a text: perplexity) and loss over epochs, as one self-contained image that is readable
-// on light and dark backgrounds.
+// curve.svg: training and test accuracy (of a text: perplexity) and loss over epochs, as one self-contained image that
+// is readable on light and dark backgrounds.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,4 +1,5 @@
-// The confusion matrix, as a table or, with many classes, as a picture with the most frequent confusions; the worst mistakes.
+// The confusion matrix, as a table or, with many classes, as a picture with the most frequent confusions;
+// the worst mistakes.
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,5 @@
-// The frame of the page, and its overview, configuration and profile. The Content-Security-Policy forbids every connection,
-// and every script but the page's own.
+// The frame of the page, and its overview, configuration and profile. The Content-Security-Policy forbids every
+// connection, and every script but the page's own.
 #include "tandem/cli/report/page.h"
 
 #include <algorithm>

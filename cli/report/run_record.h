@@ -29,8 +29,9 @@ struct RunRecord {
   std::vector<std::pair<std::string, std::string>> entries() const;
 };
 
-/// Reads config.json and metrics.jsonl; one of them may be missing, as of a run that has just started. Throws UsageError that
-/// names the file, and the line, if the folder does not exist, has neither file, or has a file that cannot be read.
+/// Reads config.json and metrics.jsonl; one of them may be missing, as of a run that has just started. Throws
+/// UsageError that names the file, and the line, if the folder does not exist, has neither file,
+/// or has a file that cannot be read.
 RunRecord read_run_record(const std::string& folder);
 /// Makes the names differ, by more components of the folders.
 void distinguish(std::vector<RunRecord>& runs);

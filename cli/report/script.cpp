@@ -1,4 +1,5 @@
-// The script of a report: draws the curves and shows the values under the pointer. Texts from files only become text nodes.
+// The script of a report: draws the curves and shows the values under the pointer.
+// Texts from files only become text nodes.
 #include "tandem/cli/report/page.h"
 
 namespace tandem::cli {

@@ -1,5 +1,5 @@
-// The style sheet of a report, for light and dark pages. Colours of runs differ in lightness, too, and have a contrast of at
-// least 3:1 to the background.
+// The style sheet of a report, for light and dark pages. Colours of runs differ in lightness, too, and have a contrast
+// of at least 3:1 to the background.
 #include "tandem/cli/report/page.h"
 
 namespace tandem::cli {

@@ -20,15 +20,15 @@ struct TextCodec {
   std::vector<std::pair<std::string, std::string>> files{};
 };
 
-/// The tokenizer in a folder, such as that of a model's weights: GPT-2's, from vocab.json and merges.txt, or the characters
-/// of a tokenizer.json that this program has written; an empty one if there are no such files. Throws Error if they are
-/// broken.
+/// The tokenizer in a folder, such as that of a model's weights: GPT-2's, from vocab.json and merges.txt, or the
+/// characters of a tokenizer.json that this program has written; an empty one if there are no such files. Throws Error
+/// if they are broken.
 TextCodec find_codec(const std::string& folder);
 /// The characters of a text file. Throws Error as text::TextPieces does.
 TextCodec codec_of_characters(const std::string& text_file);
 
-/// Collects bytes and returns as many of them as are whole UTF-8 characters, made safe for a terminal; tabs and line ends
-/// stay.
+/// Collects bytes and returns as many of them as are whole UTF-8 characters, made safe for a terminal; tabs and line
+/// ends stay.
 class CharacterStream {
  public:
   std::string add(const std::string& bytes);

@@ -20,8 +20,8 @@ struct TextConfig {
 
 /// gpt2, gpt2-small, gpt2-medium, gpt2-large, gpt2-xl.
 bool is_text_model(const std::string& name);
-/// The request for a model of `vocab_size` tokens. `weights`: the sizes of the weights that it starts from, if there are any.
-/// Throws UsageError on options that contradict these, and on numbers that do not fit each other.
+/// The request for a model of `vocab_size` tokens. `weights`: the sizes of the weights that it starts from, if there
+/// are any. Throws UsageError on options that contradict these, and on numbers that do not fit each other.
 TextConfig make_text_config(const std::string& name, const TextOptions& options, int64_t vocab_size,
                             const models::GPT2Options* weights);
 /// Throws UsageError if an option that was given contradicts the run's.

@@ -8,8 +8,8 @@
 
 namespace tandem::cli {
 
-/// A model from tokens [N, T], int64, to logits [N, T, vocab_size], initialised from the default generator. It is the entry
-/// "net" of the sequence.
+/// A model from tokens [N, T], int64, to logits [N, T, vocab_size], initialised from the default generator. It is the
+/// entry "net" of the sequence.
 nn::Sequential make_text_model(const TextConfig& config);
 /// make_text_model for parameters from a file: throws Error before allocating if there are too few.
 nn::Sequential make_text_model_for(const TextConfig& config, const serialize::InputArchive& stored);
@@ -25,11 +25,11 @@ struct TextWeights {
   models::GPT2Options sizes;
 };
 
-/// The file with the weights that `path` names: itself; in a folder, the one with the name that Tandem or Hugging Face uses,
-/// or the index of a sharded checkpoint. Throws Error if there is none.
+/// The file with the weights that `path` names: itself; in a folder, the one with the name that Tandem or Hugging Face
+/// uses, or the index of a sharded checkpoint. Throws Error if there is none.
 std::string weights_file(const std::string& path);
-/// `heads` 0: n_head of a config.json beside the weights, else the width / 64. Throws Error on files that cannot be read and
-/// on weights of other models. `key`: of the state dict in a .pt file with more.
+/// `heads` 0: n_head of a config.json beside the weights, else the width / 64. Throws Error on files that cannot be
+/// read and on weights of other models. `key`: of the state dict in a .pt file with more.
 TextWeights read_text_weights(const std::string& path, int64_t heads, const std::string& key = {});
 
 }  // namespace tandem::cli

@@ -1,5 +1,5 @@
-// --accumulate: the gradients of several batches are added before one step. The sum is the gradient of the mean loss of all
-// their images, so that a group of N batches has the effect of one batch N times as large.
+// --accumulate: the gradients of several batches are added before one step. The sum is the gradient of the mean loss of
+// all their images, so that a group of N batches has the effect of one batch N times as large.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -11,16 +11,16 @@
 
 namespace tandem::cli {
 
-/// Copies the data to the device, unless that is a GPU and would take more than a quarter of its free memory, or they are
-/// in files, or tokens.
+/// Copies the data to the device, unless that is a GPU and would take more than a quarter of its free memory, or they
+/// are in files, or tokens.
 ImageSet placed(const ImageSet& data, Device device);
 /// The same for training images, which stay on the host if the recipe changes them one by one.
 ImageSet placed_for(const Recipe& recipe, const ImageSet& data, Device device);
 
 class Batches {
  public:
-  /// Changes images one by one as the recipe says. `side`: a stream that copies batches to a device that does not hold the
-  /// data set.
+  /// Changes images one by one as the recipe says. `side`: a stream that copies batches to a device that does not hold
+  /// the data set.
   Batches(const ImageSet& data, const Recipe& recipe, const data::BatchLoaderOptions& options,
           const std::optional<Stream>& side);
   /// Images and labels; empty at the end of the epoch.

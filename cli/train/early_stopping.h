@@ -1,5 +1,5 @@
-// --patience and --keep best: which epoch was the best, and whether later ones have improved on it. Both follow from a run's
-// metrics, so a resumed run decides alike.
+// --patience and --keep best: which epoch was the best, and whether later ones have improved on it. Both follow from a
+// run's metrics, so a resumed run decides alike.
 #pragma once
 #include <string>
 #include <vector>
@@ -17,7 +17,8 @@ inline double figure(const Json& line, Better better) {
   return get_entry<double>(line, better == Better::kLowerLoss ? "test_loss" : "test_accuracy");
 }
 
-/// The number, from 1, of the best epoch, the first of equal ones; 0 if there are none. `history`: the lines of metrics.jsonl.
+/// The number, from 1, of the best epoch, the first of equal ones; 0 if there are none. `history`:
+/// the lines of metrics.jsonl.
 inline int64_t best_epoch(const std::vector<Json>& history, Better better) {
   std::size_t best = history.empty() ? 0 : 1;
   for (std::size_t i = 1; i < history.size(); ++i) {

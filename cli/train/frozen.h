@@ -9,8 +9,8 @@ namespace tandem::cli {
 inline constexpr const char* kAllButHead = "all-but-head";
 
 /// Freezes the parameters that `patterns` name: names of parameters or modules, as in the model's file of weights,
-/// separated by commas, where * stands for any text; or all-but-head: all but the last layer. Throws UsageError, with the
-/// nearest names, on a pattern that matches nothing, and if no parameter is left to train.
+/// separated by commas, where * stands for any text; or all-but-head: all but the last layer. Throws UsageError, with
+/// the nearest names, on a pattern that matches nothing, and if no parameter is left to train.
 void freeze(const std::string& model_name, const nn::Sequential& model, const std::string& patterns);
 
 /// Puts the model into training mode, but normalisations with running statistics whose parameters are all frozen into

@@ -7,7 +7,8 @@
 
 namespace tandem::cli {
 
-/// While the result is alive, this thread's forward passes on the device compute in the recipe's precision. Null for fp32.
+/// While the result is alive, this thread's forward passes on the device compute in the recipe's precision.
+/// Null for fp32.
 [[nodiscard]] inline std::unique_ptr<autocast::AutocastGuard> in_precision(const Recipe& recipe, Device device) {
   if (recipe.precision == "fp32") return nullptr;
   return std::make_unique<autocast::AutocastGuard>(device.type(), recipe.precision == "bf16" ? kBFloat16 : kHalf);

@@ -72,7 +72,8 @@ struct Kept {
   const OrderedDict<std::string, Tensor>* best = nullptr;  ///< state dict after the best epoch
 };
 
-/// The data's name for display: the known name, the last component of the folder, or the text's name without its ending.
+/// The data's name for display: the known name, the last component of the folder,
+/// or the text's name without its ending.
 std::string data_label(const RunConfig& config);
 
 std::string checkpoint_path(const std::string& folder);

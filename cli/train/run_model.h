@@ -13,7 +13,8 @@ nn::Sequential model_of_run(Checkpoint& checkpoint, Device device);
 /// tandem eval for a run on a text.
 int evaluate_text(const EvalOptions& options, Checkpoint& checkpoint, Device device);
 
-/// The run's test images, or those of another data set with the same image size and no further labels. Throws UsageError.
+/// The run's test images, or those of another data set with the same image size and no further labels.
+/// Throws UsageError.
 ImageSet test_images(const LoadedData& loaded, const RunConfig& config);
 
 }  // namespace tandem::cli

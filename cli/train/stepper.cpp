@@ -85,8 +85,8 @@ class OneDevice final : public Stepper {
   }
 
  private:
-  // A captured step replaces the gradients, so it cannot add to those of other batches; nor can it decide what to do about
-  // gradients that are not finite.
+  // A captured step replaces the gradients, so it cannot add to those of other batches; nor can it decide what to do
+  // about gradients that are not finite.
   void add_batch(const std::vector<Tensor>& batch, const GroupPlace& place) override {
     const Device root = loss_sum_.device();
     const Tensor images = batch[0].to(root), labels = batch[1].to(root);
@@ -153,8 +153,8 @@ class ByServer final : public Stepper {
   void settle() override { take_reports(); }
   int64_t examples_pending() const override { return pending_; }
 
-  // One row per image, summed on the root. Each forward pass has the same images on any number of devices and processes,
-  // because the bits of a row may depend on how many rows there are. Processes take turns.
+  // One row per image, summed on the root. Each forward pass has the same images on any number of devices and
+  // processes, because the bits of a row may depend on how many rows there are. Processes take turns.
   Score evaluate(const ImageSet& data) override {
     const int64_t count = data.count(), most = evaluation_batch(data);
     const Tensor sums = zeros({(count + most - 1) / most, 2}, kDouble);

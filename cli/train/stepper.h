@@ -21,8 +21,8 @@ class Stepper {
  public:
   virtual ~Stepper() = default;
 
-  /// Adds the gradients of {images, labels}: this process's part of the batch. After the last batch of a group, changes the
-  /// parameters, and updates the average.
+  /// Adds the gradients of {images, labels}: this process's part of the batch. After the last batch of a group, changes
+  /// the parameters, and updates the average.
   void step(const std::vector<Tensor>& batch, const GroupPlace& place = {});
   /// Evaluates in evaluation mode, on all devices of all processes, which call this together.
   virtual Score evaluate(const ImageSet& data) = 0;
@@ -56,7 +56,8 @@ class Stepper {
   virtual void add_batch(const std::vector<Tensor>& batch, const GroupPlace& place) = 0;
   /// The mean loss of some images.
   Tensor loss_of(const Tensor& output, const Tensor& labels) const;
-  /// Scales the gradients until the norm of all of them together is at most recipe.clip, without waiting for the device.
+  /// Scales the gradients until the norm of all of them together is at most recipe.clip,
+  /// without waiting for the device.
   void clip_gradients();
   /// Clips the gradients of a group and calls `take`, the optimizer's step, unless a loss was scaled too far.
   void finish_step(const std::function<void()>& take);
@@ -70,7 +71,8 @@ class Stepper {
 
 enum class Timed { kNo, kHost, kDevices };  ///< kDevices waits for the devices after each phase
 
-/// A stepper for a model, in which some parameters may be frozen and which it moves to the root. With timing, it uses a server even on one device.
+/// A stepper for a model, in which some parameters may be frozen and which it moves to the root. With timing, it uses a
+/// server even on one device.
 std::unique_ptr<Stepper> make_stepper(const nn::Sequential& model, const Recipe& recipe, const Placement& placement,
                                       Timed timed = Timed::kNo);
 

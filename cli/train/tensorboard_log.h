@@ -2,8 +2,9 @@
 //
 //   by step, about 100 times in an epoch     train/loss, train/accuracy (means since the point before),
 //                                            train/learning_rate, train/images_per_second
-//   by epoch                                 every number of the line of metrics.jsonl, as epoch/NAME; histograms of the
-//                                            parameters, and of the gradients of the epoch's last step
+//   by epoch                                 every number of the line of metrics.jsonl, as epoch/NAME;
+//                                            histograms of the parameters, and of the gradients of the
+//                                            epoch's last step
 //   once                                     the images of the first batch, and the configuration as a text
 //
 // All have the number of the training step on the x axis, counted from the beginning of the run.
@@ -22,8 +23,8 @@ class TensorboardLog final : public TrainingObserver {
     /// False if the gradients that a step leaves behind are not those of the whole batch.
     bool gradients = true;
   };
-  /// Creates a file. A resumed run continues after `progress`: its earlier events from there on are no longer shown. Throws
-  /// Error.
+  /// Creates a file. A resumed run continues after `progress`: its earlier events from there on are no longer shown.
+  /// Throws Error.
   TensorboardLog(const Options& options, const RunConfig& config, const Progress& progress);
 
   void before_step(const Progress& progress, const std::vector<Tensor>& batch, const Stepper& stepper) override;

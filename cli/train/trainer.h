@@ -29,8 +29,9 @@ class Trainer {
   /// Continues from checkpoint.progress with the checkpoint's parameters, or starts a new run if it has none.
   /// `data` is on the root, or on the host if it is too large for the root.
   Trainer(const TrainerOptions& options, Checkpoint checkpoint, ImageSetPair data, const Terminal& terminal);
-  /// Trains until the last epoch, until recipe.patience has ended or until stop_signal, in an existing folder. Returns true
-  /// when the run is complete. Every process calls it and returns after the same step; the folder is that of the first.
+  /// Trains until the last epoch, until recipe.patience has ended or until stop_signal, in an existing folder. Returns
+  /// true when the run is complete. Every process calls it and returns after the same step;
+  /// the folder is that of the first.
   bool run(const std::string& folder);
   /// Whom run() tells of each step and epoch; it must outlive the run.
   void observe(TrainingObserver* observer) { observer_ = observer; }
@@ -39,8 +40,8 @@ class Trainer {
   /// The batches of an epoch.
   int64_t batches() const;
   nn::Sequential& model() { return model_; }
-  /// Gives the model the values that count as the run's result: of the best epoch, or the moving average. Training cannot
-  /// go on afterwards.
+  /// Gives the model the values that count as the run's result: of the best epoch, or the moving average. Training
+  /// cannot go on afterwards.
   void take_result();
 
  private:

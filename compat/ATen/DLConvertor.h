@@ -25,7 +25,8 @@ inline Device dlDeviceToTorchDevice(DLDeviceType type, c10::DeviceIndex index, v
                 static_cast<int>(type));
   return Device(kCUDA, index);
 }
-/// `data`, or a copy if it has to be on another device or a copy is wanted. Throws Error if one is needed but not allowed.
+/// `data`, or a copy if it has to be on another device or a copy is wanted.
+/// Throws Error if one is needed but not allowed.
 inline Tensor maybeCopyTensor(const Tensor& data, std::optional<DLDevice> optional_dl_device,
                               std::optional<bool> copy) {
   const bool force = copy.value_or(false);

@@ -1,3 +1,4 @@
-// Tensors and modules as in torch/torch.h, which programs also get from this header. There is no TorchScript (torch::jit).
+// Tensors and modules as in torch/torch.h, which programs also get from this header.
+// There is no TorchScript (torch::jit).
 #pragma once
 #include <torch/torch.h>

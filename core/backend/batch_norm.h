@@ -23,9 +23,9 @@ struct BatchNormKernels {
          HalfCalls{.outputs = 3}>
       batch_backward;
 
-  /// out = (input - mean) / sqrt(variance + eps) weight + bias along the rows of input [M, N]; weight and bias are [N] or
-  /// undefined. statistics [M, 3]: the rounded mean, what it lacks, 1 / sqrt(variance + eps). Throws on CUDA, where the
-  /// operation is composed.
+  /// out = (input - mean) / sqrt(variance + eps) weight + bias along the rows of input [M, N]; weight and bias are [N]
+  /// or undefined. statistics [M, 3]: the rounded mean, what it lacks, 1 / sqrt(variance + eps). Throws on CUDA, where
+  /// the operation is composed.
   Kernel<"layer_norm",
          void(const Tensor& out, const Tensor& statistics, const Tensor& input, const Tensor& weight,
               const Tensor& bias, double eps),

@@ -19,8 +19,8 @@ struct ConvKernels {
   Kernel<"conv2d", void(const Tensor& out, const Tensor& input, const Tensor& weight, const Tensor& bias,
                         const Conv2dParameters&)>
       forward;
-  /// The same bits as `forward`, an addition of `residual` (of out's shape, or undefined) and a relu. Returns false, with
-  /// nothing done, where this would save nothing. float32 and float64.
+  /// The same bits as `forward`, an addition of `residual` (of out's shape, or undefined) and a relu. Returns false,
+  /// with nothing done, where this would save nothing. float32 and float64.
   Kernel<"conv2d", bool(const Tensor& out, const Tensor& input, const Tensor& weight, const Tensor& bias,
                         const Tensor& residual, const Conv2dParameters&, const ConvInference&)>
       forward_inference;

@@ -1,7 +1,8 @@
-// Decompositions of matrices, and solutions with triangular factors. All tensors are row-major and of one dtype, float32,
-// float64, complex64 or complex128, except that eigenvalues of eigh and singular values are real; the last two dimensions
-// are a matrix with at least one element, those before are the batch, the same for all arguments. pivots and info are
-// int32; info has one element per matrix, 0 for success. ᴴ is the conjugate transpose, for real matrices the transpose.
+// Decompositions of matrices, and solutions with triangular factors. All tensors are row-major and of one dtype,
+// float32, float64, complex64 or complex128, except that eigenvalues of eigh and singular values are real; the last two
+// dimensions are a matrix with at least one element, those before are the batch, the same for all arguments. pivots and
+// info are int32; info has one element per matrix, 0 for success. ᴴ is the conjugate transpose,
+// for real matrices the transpose.
 #pragma once
 #include "tandem/core/backend/kernel.h"
 
@@ -23,15 +24,15 @@ struct DecompositionKernels {
   /// Ascending eigenvalues [n] and, if defined, the eigenvectors as columns [n, n]; reads the lower triangle of a.
   /// info: 1 if a is not finite or the iteration does not converge.
   Kernel<"eigh", void(const Tensor& values, const Tensor& vectors, const Tensor& info, const Tensor& a)> eigh;
-  /// Eigenvalues [n] and, if defined, the eigenvectors as columns [n, n], of length 1 and with a real largest element; both
-  /// complex. info as in eigh.
+  /// Eigenvalues [n] and, if defined, the eigenvectors as columns [n, n], of length 1 and with a real largest element;
+  /// both complex. info as in eigh.
   Kernel<"eig", void(const Tensor& values, const Tensor& vectors, const Tensor& info, const Tensor& a)> eig;
   /// Singular values [k], descending, and, if defined, u [m, k or m] and vh [k or n, n]. info as in eigh.
   Kernel<"svd", void(const Tensor& u, const Tensor& s, const Tensor& vh, const Tensor& info, const Tensor& a)> svd;
-  /// L D Lᵀ = a, or L D Lᴴ = a if `hermitian`, with the symmetric pivoting of Bunch and Kaufman, as LAPACK's sytrf and hetrf
-  /// store it for a lower triangle, the only one that is read: ld holds D (blocks of 1 or 2 rows) and L below it, 0 above. pivots [n]: rows and columns i
-  /// were exchanged with pivots[i] - 1; or, for both rows of a block of 2, those of its second row with -pivots[i] - 1.
-  /// info: 1 + the position of the first block of 1 that is 0.
+  /// L D Lᵀ = a, or L D Lᴴ = a if `hermitian`, with the symmetric pivoting of Bunch and Kaufman, as LAPACK's sytrf and
+  /// hetrf store it for a lower triangle, the only one that is read: ld holds D (blocks of 1 or 2 rows) and L below it,
+  /// 0 above. pivots [n]: rows and columns i were exchanged with pivots[i] - 1; or, for both rows of a block of 2,
+  /// those of its second row with -pivots[i] - 1. info: 1 + the position of the first block of 1 that is 0.
   Kernel<"ldl_factor",
          void(const Tensor& ld, const Tensor& pivots, const Tensor& info, const Tensor& a, bool hermitian)>
       ldl_factor;

@@ -1,5 +1,5 @@
-// Discrete Fourier transforms of float32 and float64. A complex tensor is a real one with a last dimension of 2 more, the
-// real and the imaginary part. Tensors have any strides and at least one element; all dimensions but `dim` have the
+// Discrete Fourier transforms of float32 and float64. A complex tensor is a real one with a last dimension of 2 more,
+// the real and the imaginary part. Tensors have any strides and at least one element; all dimensions but `dim` have the
 // same sizes in both tensors, without the last one of complex tensors. w = exp(-2 pi i / n), or its inverse for
 // `inverse`; n is the number of points, at most kMaxFftPoints.
 #pragma once

@@ -1,5 +1,6 @@
-// Kernels of float32 called with float16 or bfloat16: inputs are converted to float32, and every output is rounded once,
-// to nearest even. Sums are therefore accumulated in float32. A call without such tensors costs one test per argument.
+// Kernels of float32 called with float16 or bfloat16: inputs are converted to float32, and every output is rounded
+// once, to nearest even. Sums are therefore accumulated in float32.
+// A call without such tensors costs one test per argument.
 #pragma once
 #include <type_traits>
 #include <utility>

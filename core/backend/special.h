@@ -1,5 +1,5 @@
-// Elementwise kernels of the special functions (core/formulas/special_ops.h, bessel_ops.h). They obey the rules of unary.h and binary.h;
-// float32 and float64.
+// Elementwise kernels of the special functions (core/formulas/special_ops.h, bessel_ops.h). They obey the rules of
+// unary.h and binary.h; float32 and float64.
 #pragma once
 #include "tandem/core/backend/kernel.h"
 

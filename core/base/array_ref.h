@@ -26,8 +26,8 @@ class ArrayRef {
   constexpr ArrayRef(const T* data, std::size_t size) : data_(data), size_(size) {}
   constexpr ArrayRef(const T* begin, const T* end) : data_(begin), size_(static_cast<std::size_t>(end - begin)) {}
   constexpr ArrayRef(const T& one) : data_(&one), size_(1) {}
-  // The list lives until the end of the full expression, so an argument is valid until the call returns. With list.begin()
-  // GCC would warn.
+  // The list lives until the end of the full expression, so an argument is valid until the call returns. With
+  // list.begin() GCC would warn.
   constexpr ArrayRef(std::initializer_list<T> list) : data_(std::data(list)), size_(list.size()) {}
   ArrayRef(const std::vector<T>& v) : data_(v.data()), size_(v.size()) {}
   template <std::size_t N>

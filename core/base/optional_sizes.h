@@ -1,5 +1,5 @@
-// OptionalSizes: a parameter for sizes or dimensions that may be missing. Unlike optional<IntArrayRef> it takes a list in
-// braces, whose elements live until the call returns.
+// OptionalSizes: a parameter for sizes or dimensions that may be missing. Unlike optional<IntArrayRef> it takes a list
+// in braces, whose elements live until the call returns.
 #pragma once
 #include <optional>
 #include <vector>

@@ -1,5 +1,5 @@
-// Fourier transforms along one dimension. The lines of the dimension are gathered into rows, transformed one by one, and
-// scattered; each is the work of one thread, so results do not depend on their number.
+// Fourier transforms along one dimension. The lines of the dimension are gathered into rows, transformed one by one,
+// and scattered; each is the work of one thread, so results do not depend on their number.
 #include <algorithm>
 #include <list>
 
@@ -66,8 +66,8 @@ struct Access {
   }
 };
 
-/// Calls transform(plan, y, x) for every line, where x has n_in elements In and y n_out elements Out. Lines are read and
-/// written in groups, because neighbouring lines often share cache lines.
+/// Calls transform(plan, y, x) for every line, where x has n_in elements In and y n_out elements Out. Lines are read
+/// and written in groups, because neighbouring lines often share cache lines.
 template <class T, class In, class Out, class Plan, class Transform>
 void for_lines(const Tensor& out, const Tensor& a, int64_t dim, const Plan& plan, T scale, Transform transform) {
   const int64_t dims = std::min(a.dim(), out.dim()) - (a.dim() == out.dim() ? 1 : 0);

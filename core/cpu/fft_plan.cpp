@@ -100,8 +100,8 @@ void RealPlan<T>::real_to_complex(Complex* y, const T* x) {
   y[0].imag(0);
 }
 
-// The inverse of the above: z[j] = y[2 j] + i y[2 j + 1] is the transform of X[k] + X[k + h] + i w^k (X[k] - X[k + h]), where
-// X[k + h] = conj(X[h - k]).
+// The inverse of the above: z[j] = y[2 j] + i y[2 j + 1] is the transform of X[k] + X[k + h] + i w^k (X[k] - X[k + h]),
+// where X[k + h] = conj(X[h - k]).
 template <class T>
 void RealPlan<T>::complex_to_real(T* y, const Complex* x) {
   const std::size_t points = in_.size();

@@ -149,8 +149,8 @@ Vec<T> load_strided(const T* from, std::index_sequence<i...>) {
     return __builtin_shufflevector(load(from), load(from + kLanes<T>), static_cast<int>(i * kStride)...);
 }
 
-// The maxima of one row of windows, a vector of outputs at a time. Rows are copied with -inf in the padding, which is never
-// larger than what was found before, and with room for whole vectors behind.
+// The maxima of one row of windows, a vector of outputs at a time. Rows are copied with -inf in the padding, which is
+// never larger than what was found before, and with room for whole vectors behind.
 template <class T, int kStride>
 struct MaximumRows {
   using Index = IndexOf<T>;

@@ -1,9 +1,9 @@
-// Bessel functions of both kinds, modified Bessel functions of the second kind and Airy's function, in double precision,
-// for host and device.
+// Bessel functions of both kinds, modified Bessel functions of the second kind and Airy's function, in double
+// precision, for host and device.
 //
 // Errors are a few units in the last place: relative to the value where the functions have no zeros, relative to the
-// amplitude of the oscillation where they have. Sources: A&S is Abramowitz and Stegun, "Handbook of Mathematical Functions",
-// 1964; DLMF is the NIST Digital Library of Mathematical Functions.
+// amplitude of the oscillation where they have. Sources: A&S is Abramowitz and Stegun,
+// "Handbook of Mathematical Functions", 1964; DLMF is the NIST Digital Library of Mathematical Functions.
 #pragma once
 #include <cmath>
 
@@ -15,7 +15,8 @@ namespace tandem::special_math {
 inline constexpr double kTwoOverPi = 0.63661977236758134308,
                         kEulerLessLog2 = -0.11593151565841244881;  ///< γ - log 2
 
-/// P and Q of Hankel's asymptotic expansions for mu = 4 ν² (A&S 9.2.9, 9.2.10), which are exact to double from z = 19 on.
+/// P and Q of Hankel's asymptotic expansions for mu = 4 ν² (A&S 9.2.9, 9.2.10),
+/// which are exact to double from z = 19 on.
 struct Hankel {
   double p, q;
 };
@@ -33,7 +34,8 @@ TANDEM_HD inline Hankel hankel(double mu, double z) {
   return {p, q};
 }
 
-/// S₁ = Σ zᵏ / (k! (k + n)!) and S₂ = Σ (Hₖ + Hₖ₊ₙ) zᵏ / (k! (k + n)!), Hₖ the harmonic numbers, for n = 0 or 1, |z| <= 1.
+/// S₁ = Σ zᵏ / (k! (k + n)!) and S₂ = Σ (Hₖ + Hₖ₊ₙ) zᵏ / (k! (k + n)!), Hₖ the harmonic numbers,
+/// for n = 0 or 1, |z| <= 1.
 struct PowerSeries {
   double plain, harmonic;
 };
@@ -60,8 +62,8 @@ TANDEM_HD inline BesselPair bessel_by_series(int n, double x) {
   const double pole = n == 0 ? 0 : kTwoOverPi / x;
   return {j, kTwoOverPi * ((std::log(x) + kEulerLessLog2) * j - 0.5 * scale * sums.harmonic) - pole};
 }
-/// Miller's recurrence downwards with 1 = J₀ + 2 Σ J₂ₖ (A&S 9.1.27, 9.1.46), and Y by Neumann's series (A&S 9.1.88, 9.1.89):
-/// 2 <= x <= 25.
+/// Miller's recurrence downwards with 1 = J₀ + 2 Σ J₂ₖ (A&S 9.1.27, 9.1.46), and Y by Neumann's series
+/// (A&S 9.1.88, 9.1.89): 2 <= x <= 25.
 TANDEM_HD inline BesselPair bessel_by_recurrence(int n, double x) {
   const double step = 2 / x;
   double above = 0, value = 1, norm = 0, series = 0, zeroth = 0, j = 0;

@@ -128,7 +128,8 @@ TANDEM_HD inline T erfc_argument(T x) {
   constexpr T end = sizeof(T) == 4 ? 11 : 28;
   return x > end ? T(end) : x;
 }
-/// e^(a²) erfc(a) = t P(t) for a from 0 to the end of erfc_argument, with t = 2 / (2 + a) and P fitted at Chebyshev nodes.
+/// e^(a²) erfc(a) = t P(t) for a from 0 to the end of erfc_argument, with t = 2 / (2 + a)
+/// and P fitted at Chebyshev nodes.
 template <class T>
 TANDEM_HD inline T erfc_ratio(T a) {
   const T t = T(2) / (T(2) + a);

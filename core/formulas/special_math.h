@@ -166,8 +166,8 @@ TANDEM_HD inline double gamma_density(double a, double x) {
       (1. / 12 - z * (1. / 360 - z * (1. / 1260 - z * (1. / 1680 - z * (1. / 1188 - z * 691 / 360360))))) / a;
   return std::exp(a * log1p_minus((x - a) / a) - correction) / std::sqrt(2 * kPi * a);
 }
-/// The regularised incomplete gamma functions: lower P(a, x), or upper Q(a, x) = 1 - P. Below a + 1 the series A&S 6.5.29,
-/// above it the continued fraction 6.5.31 by Lentz's method; for Q and small x, the series 6.5.33.
+/// The regularised incomplete gamma functions: lower P(a, x), or upper Q(a, x) = 1 - P. Below a + 1 the series A&S
+/// 6.5.29, above it the continued fraction 6.5.31 by Lentz's method; for Q and small x, the series 6.5.33.
 TANDEM_HD inline double incomplete_gamma(double a, double x, bool upper) {
   if (!(a >= 0) || !(x >= 0) || (a == 0 && x == 0)) return kNan;
   if (a == kInfinity) return x == kInfinity ? kNan : upper ? 1 : 0;

@@ -95,8 +95,8 @@ struct Igammac {
   }
 };
 
-/// A family of polynomials of x by recurrence: Family::first(x) is the member 1, Family::next(x, k, pₖ, pₖ₋₁) the member
-/// k + 1. The degree n is rounded towards 0.
+/// A family of polynomials of x by recurrence: Family::first(x) is the member 1, Family::next(x, k, pₖ, pₖ₋₁) the
+/// member k + 1. The degree n is rounded towards 0.
 template <class Family>
 struct PolynomialOp {
   using Types = FloatTypes;

@@ -1,10 +1,11 @@
 // KeptWeight: a weight in the order in which a kernel reads it, kept between calls.
 //
 // In inference a weight seldom changes, but packing it takes time on each call. A copy is used again only while it is
-// certain that the weight's memory was not written through a tensor: its storage, geometry and version must be the same, and
-// nothing else may be able to write the memory without bumping that version. So nothing is kept for a weight that shares its
-// storage with another tensor (a view, an export) or borrows its memory; and a tensor from data(), whose writes bump no version,
-// makes the copy invalid. Tensors created in InferenceMode count their versions, too. Writes through a raw pointer are not seen.
+// certain that the weight's memory was not written through a tensor: its storage, geometry and version must be the
+// same, and nothing else may be able to write the memory without bumping that version. So nothing is kept for a weight
+// that shares its storage with another tensor (a view, an export) or borrows its memory; and a tensor from data(),
+// whose writes bump no version, makes the copy invalid. Tensors created in InferenceMode count their versions, too.
+// Writes through a raw pointer are not seen.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -32,8 +33,9 @@ class KeptWeight {
     return *this;
   }
 
-  /// The copy of `weight`, which pack(to) has written to `bytes` bytes aligned to 64, in this call or an earlier one with the
-  /// same `layout`, which names how `pack` orders the elements. The caller holds on to it while it reads. Returns null, without packing, if no copy may be kept.
+  /// The copy of `weight`, which pack(to) has written to `bytes` bytes aligned to 64, in this call or an earlier one
+  /// with the same `layout`, which names how `pack` orders the elements. The caller holds on to it while it reads.
+  /// Returns null, without packing, if no copy may be kept.
   std::shared_ptr<const void> get(const Tensor& weight, int64_t layout, std::size_t bytes,
                                   FunctionRef<void(void* to)> pack);
   /// Frees the copy.

@@ -15,8 +15,8 @@ namespace tandem::profiler::detail {
 void note_created(const void* storage, Device device, std::size_t bytes) noexcept;
 void note_freed(const void* storage, Device device, std::size_t bytes) noexcept;
 
-/// The largest storages on devices of a type as far as a running profile knows, as the end of an error message; without a
-/// profile, how to learn them.
+/// The largest storages on devices of a type as far as a running profile knows, as the end of an error message; without
+/// a profile, how to learn them.
 std::string largest_storages(DeviceType type);
 
 class MemoryLog {

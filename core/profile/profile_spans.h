@@ -117,7 +117,8 @@ struct ThreadSpans {
   std::vector<std::unique_ptr<StreamTrack>> tracks;
 };
 
-/// Who created a storage: the kernel that its thread ran next, which usually writes it, and the innermost span around it.
+/// Who created a storage: the kernel that its thread ran next, which usually writes it,
+/// and the innermost span around it.
 struct Creator {
   const char* kernel = nullptr;
   std::string detail;  // the kernel's dtype and shapes

@@ -1,6 +1,6 @@
-// Generator: a stream of random numbers. In the default mode, Philox, its whole state is a seed and an offset, and element
-// i of a draw depends only on (seed, offset of the draw, i): see core/random/philox.h. GeneratorMode::kPyTorch adds the stream of
-// PyTorch's CPU generator.
+// Generator: a stream of random numbers. In the default mode, Philox, its whole state is a seed and an offset, and
+// element i of a draw depends only on (seed, offset of the draw, i): see core/philox.h. GeneratorMode::kPyTorch adds
+// the stream of PyTorch's CPU generator.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -18,10 +18,10 @@ class MersenneStream;
 /// How tensors on the CPU are filled with random numbers.
 ///
 /// kPhilox: the same numbers on CPU and CUDA. kPyTorch: the numbers that PyTorch's CPU generator, a Mersenne Twister,
-/// draws after the same seed: uniform_, random_, randint, randperm, bernoulli, exponential_ and multinomial agree exactly,
-/// and so do dropout and the initial values of layers; normal_ agrees up to the rounding of logarithm and cosine. This
-/// holds for contiguous tensors; others are filled in row-major order, PyTorch's in the order of memory. Draws are
-/// sequential then. CUDA always uses Philox.
+/// draws after the same seed: uniform_, random_, randint, randperm, bernoulli, exponential_ and multinomial agree
+/// exactly, and so do dropout and the initial values of layers; normal_ agrees up to the rounding of logarithm and
+/// cosine. This holds for contiguous tensors; others are filled in row-major order, PyTorch's in the order of memory.
+/// Draws are sequential then. CUDA always uses Philox.
 enum class GeneratorMode : uint8_t { kPhilox, kPyTorch };
 /// Sets the mode of all generators of the process.
 void set_generator_mode(GeneratorMode mode);

@@ -1,5 +1,5 @@
-// The stream of PyTorch's CPU generator: MT19937 (M. Matsumoto, T. Nishimura: Mersenne Twister. ACM TOMACS 8, 1998), and
-// the second of two normal numbers, which waits for the next draw.
+// The stream of PyTorch's CPU generator: MT19937 (M. Matsumoto, T. Nishimura: Mersenne Twister. ACM TOMACS 8, 1998),
+// and the second of two normal numbers, which waits for the next draw.
 #pragma once
 #include <cstdint>
 

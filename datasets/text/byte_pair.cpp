@@ -10,7 +10,8 @@
 namespace tandem::text {
 
 // Merges the pairs of one word after another: a list of parts, and a queue of the pairs that can be merged, first rank
-// first, then from left to right. Pairs whose parts have changed since are skipped. A word of n bytes takes n log n steps.
+// first, then from left to right. Pairs whose parts have changed since are skipped.
+// A word of n bytes takes n log n steps.
 class BytePairTokenizer::Merger {
  public:
   explicit Merger(const BytePairTokenizer& tokenizer) : t_(tokenizer) {}

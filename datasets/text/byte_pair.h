@@ -18,8 +18,8 @@ class BytePairTokenizer : public Tokenizer {
   using SpecialTokens = std::unordered_map<std::string, int64_t>;
 
   /// GPT-2's two files: an object from token to number, and the merges by rank. Tokens that are neither a byte nor the
-  /// result of a merge are special, such as <|endoftext|>. Throws Error that names the file and what is wrong: a merge of
-  /// unknown tokens, a byte without a token, a number that occurs twice or is above 2^22.
+  /// result of a merge are special, such as <|endoftext|>. Throws Error that names the file and what is wrong: a merge
+  /// of unknown tokens, a byte without a token, a number that occurs twice or is above 2^22.
   static BytePairTokenizer from_files(const std::string& vocab_json, const std::string& merges_txt);
   /// A file of tiktoken: lines with a token in base64 and its rank, which is its number. Words are split as by GPT-2.
   static BytePairTokenizer from_tiktoken(const std::string& path, const SpecialTokens& special = {});

@@ -1,5 +1,5 @@
-// Reads vocabularies. Every part that merging can produce is a token, because each merge is of tokens and gives a token;
-// the files are checked for that.
+// Reads vocabularies. Every part that merging can produce is a token, because each merge is of tokens and gives a
+// token; the files are checked for that.
 #include <algorithm>
 #include <array>
 #include <sstream>

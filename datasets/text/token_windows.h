@@ -8,8 +8,9 @@ namespace tandem::text {
 /// Example i has the tokens from i * stride on: data int64 [length], target int64 [length], one token further.
 class TokenWindows : public data::datasets::Dataset<TokenWindows> {
  public:
-  /// `tokens`: integers [count] on the CPU, at least length + 1 of them; not copied. `stride` 0: length, so that windows do
-  /// not overlap. Tokens at the end that do not fill a window are left out. Throws Error on other tensors and numbers.
+  /// `tokens`: integers [count] on the CPU, at least length + 1 of them; not copied. `stride` 0: length, so that
+  /// windows do not overlap. Tokens at the end that do not fill a window are left out.
+  /// Throws Error on other tensors and numbers.
   explicit TokenWindows(Tensor tokens, int64_t length, int64_t stride = 0);
   data::Example<> get(size_t index) override;
   optional<size_t> size() const override { return static_cast<size_t>(windows_); }

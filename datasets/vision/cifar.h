@@ -37,9 +37,9 @@ class CIFARBase : public data::datasets::Dataset<CIFARBase> {
   bool train_;
 };
 
-/// Reads data_batch_1.bin to data_batch_5.bin, or test_batch.bin, in `root` or in its subfolder cifar-10-batches-bin, and
-/// the names of the classes in batches.meta.txt. Throws Error that names the file on a missing one, on a size that is not
-/// a multiple of an example's, on labels above 9, and on another number of names than 10.
+/// Reads data_batch_1.bin to data_batch_5.bin, or test_batch.bin, in `root` or in its subfolder cifar-10-batches-bin,
+/// and the names of the classes in batches.meta.txt. Throws Error that names the file on a missing one, on a size that
+/// is not a multiple of an example's, on labels above 9, and on another number of names than 10.
 class CIFAR10 : public CIFARBase {
  public:
   explicit CIFAR10(const std::string& root, Mode mode = Mode::kTrain);

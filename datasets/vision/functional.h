@@ -1,6 +1,6 @@
 // Functions on one image, [C, H, W] on the CPU: the deterministic parts of the transforms. Names and results as in
-// torchvision.transforms.functional on Pillow's images (resize, affine, rotate and levels: exactly Pillow's pixels) or on
-// tensors (colours: within one level). The results are new tensors, except that crop may return a view.
+// torchvision.transforms.functional on Pillow's images (resize, affine, rotate and levels: exactly Pillow's pixels) or
+// on tensors (colours: within one level). The results are new tensors, except that crop may return a view.
 //
 // All throw Error unless the image has three dimensions, none of them 0.
 #pragma once
@@ -23,8 +23,8 @@ namespace functional {
 
 /// uint8 or float32. Throws Error on a side below 1 or above 2^24 pixels, and on more than 2^28 pixels in all.
 Tensor resize(const Tensor& image, ImageSize size, InterpolationMode mode = InterpolationMode::kBilinear);
-/// center_crop(resize(image, size, mode), part), without the time and the memory for what is cut off. Throws Error as both,
-/// but `size` may have more pixels if it contains the part.
+/// center_crop(resize(image, size, mode), part), without the time and the memory for what is cut off. Throws Error as
+/// both, but `size` may have more pixels if it contains the part.
 Tensor resize_and_center_crop(const Tensor& image, ImageSize size, ImageSize part,
                               InterpolationMode mode = InterpolationMode::kBilinear);
 /// The size of an image after its shorter side has been scaled to `side`, with the same aspect ratio.
@@ -46,8 +46,8 @@ struct Affine {
   double shear_x = 0, shear_y = 0;                       ///< degrees
   optional<std::pair<double, double>> center = nullopt;  ///< x, y; default: the middle of the image
 };
-/// Moves the pixels of a uint8 image; those from outside are 0. Takes the nearest pixel. Throws Error on sides above 32767,
-/// a scale that is not positive, and numbers that are not finite.
+/// Moves the pixels of a uint8 image; those from outside are 0. Takes the nearest pixel. Throws Error on sides above
+/// 32767, a scale that is not positive, and numbers that are not finite.
 Tensor affine(const Tensor& image, const Affine& map);
 /// Rotates a uint8 image counter-clockwise around its middle; the size stays the same.
 Tensor rotate(const Tensor& image, double degrees);

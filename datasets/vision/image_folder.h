@@ -25,9 +25,9 @@ struct ImageFolderOptions {
 
 class ImageFolder : public data::datasets::Dataset<ImageFolder> {
  public:
-  /// Lists the files .jpg, .jpeg and .png (in any case) in the subfolders of `root` and below; symbolic links are followed.
-  /// Classes are sorted by name, their files by folder and name. Throws Error if the folder cannot be read, if it has no
-  /// subfolders, and, listing them, on classes without images.
+  /// Lists the files .jpg, .jpeg and .png (in any case) in the subfolders of `root` and below; symbolic links are
+  /// followed. Classes are sorted by name, their files by folder and name. Throws Error if the folder cannot be read,
+  /// if it has no subfolders, and, listing them, on classes without images.
   explicit ImageFolder(const std::string& root, const ImageFolderOptions& options = {});
   /// Applies a transform to each image.
   ImageFolder(const std::string& root, const transforms::Compose& transform, const ImageFolderOptions& options = {});
@@ -44,8 +44,8 @@ class ImageFolder : public data::datasets::Dataset<ImageFolder> {
   Tensor targets() const;
   /// Decodes all files, in parallel, and returns the error messages, each of which names its file.
   std::vector<std::string> find_broken_files() const;
-  /// Leaves these files out from now on, and returns the messages. Throws Error, with one of them, if a class that had images
-  /// has none left; the set then stays as it is.
+  /// Leaves these files out from now on, and returns the messages. Throws Error, with one of them, if a class that had
+  /// images has none left; the set then stays as it is.
   std::vector<std::string> remove_broken_files();
 
  private:

@@ -1,6 +1,6 @@
-// Resampling by convolution, one axis after the other, with the weights of autograd/ops/nn/resize_windows.h. uint8 pixels are
-// summed exactly in 32 bits, with weights of 22 fractional bits, and rounded after each axis: 8 bits of the pixel and 2 bits
-// for the negative weights of the cubic filter remain.
+// Resampling by convolution, one axis after the other, with the weights of autograd/ops/resize_windows.h. uint8 pixels
+// are summed exactly in 32 bits, with weights of 22 fractional bits, and rounded after each axis: 8 bits of the pixel
+// and 2 bits for the negative weights of the cubic filter remain.
 #include "tandem/datasets/vision/resample.h"
 
 #include <algorithm>
@@ -31,7 +31,8 @@ struct Floating {
   static Pixel pixel(Weight sum) { return sum; }
 };
 
-// For each new pixel of a part of an axis, the pixels that it is the mean of, and their weights, one window after the other.
+// For each new pixel of a part of an axis, the pixels that it is the mean of, and their weights,
+// one window after the other.
 template <class Number>
 struct Windows {
   std::vector<int64_t> first, count;

@@ -81,8 +81,8 @@ class CenterCrop : public ImageTransform {
   ImageSize size_;
 };
 
-/// A rectangle anywhere in the image, after `padding` black pixels have been added on each side. Throws Error on an image
-/// that is still smaller.
+/// A rectangle anywhere in the image, after `padding` black pixels have been added on each side. Throws Error on an
+/// image that is still smaller.
 class RandomCrop : public ImageTransform {
  public:
   explicit RandomCrop(int64_t side, int64_t padding = 0) : RandomCrop(ImageSize{side, side}, padding) {}

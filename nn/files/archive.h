@@ -59,8 +59,8 @@ class SafeTensorsReader;
 class InputArchive {
  public:
   InputArchive() = default;
-  /// With `late`, load_from(path) leaves the elements in the file until they are needed; then a module reads them straight
-  /// into its parameters, without a copy in memory. Errors in elements are thrown then, too.
+  /// With `late`, load_from(path) leaves the elements in the file until they are needed; then a module reads them
+  /// straight into its parameters, without a copy in memory. Errors in elements are thrown then, too.
   explicit InputArchive(bool late) : late_(late) {}
   InputArchive(OrderedDict<std::string, Tensor> tensors, OrderedDict<std::string, std::string> metadata)
       : tensors_(std::move(tensors)), metadata_(std::move(metadata)) {}

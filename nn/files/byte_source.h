@@ -1,7 +1,7 @@
-// Where the bytes of a file come from: the file itself, or memory. Reads are explicit copies, not views of a memory map:
-// when a mapped file becomes shorter, the next access ends the process with SIGBUS, at any later time and with no chance to
-// report it. A read reports it. It also costs no more: from the page cache into huge pages, with all threads, 500 MB need
-// about as long as `cat FILE >/dev/null`.
+// Where the bytes of a file come from: the file itself, or memory. Reads are explicit copies, not views of a memory
+// map: when a mapped file becomes shorter, the next access ends the process with SIGBUS, at any later time and with no
+// chance to report it. A read reports it. It also costs no more: from the page cache into huge pages, with all threads,
+// 500 MB need about as long as `cat FILE >/dev/null`.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Memory for the tensors of a file: one mapping in huge pages, of which each tensor owns its part. Blocks of the allocator would
-// be rounded up to size classes and huge pages, which for tensors of a few MB can take half as much memory again.
+// Memory for the tensors of a file: one mapping in huge pages, of which each tensor owns its part. Blocks of the
+// allocator would be rounded up to size classes and huge pages,
+// which for tensors of a few MB can take half as much memory again.
 #pragma once
 #include <vector>
 
@@ -13,8 +14,9 @@ struct TensorKind {
   Dims sizes;
 };
 
-/// Uninitialised tensors on the CPU with separate storages, aligned to 64 bytes. The pages of a tensor are returned to the system when
-/// it is freed, the rest with the last one. Small tensors come from the allocator. Throws Error when there is no memory left.
+/// Uninitialised tensors on the CPU with separate storages, aligned to 64 bytes. The pages of a tensor are returned to
+/// the system when it is freed, the rest with the last one. Small tensors come from the allocator. Throws Error when
+/// there is no memory left.
 std::vector<Tensor> empty_together(const std::vector<TensorKind>& kinds);
 
 }  // namespace tandem::serialize

@@ -27,9 +27,10 @@ struct SafeTensors {
   OrderedDict<std::string, std::string> metadata{"Entry"};
 };
 
-/// The tensors and metadata of a checkpoint: a file, the index of one that is split over several files (*.safetensors.index.json),
-/// or a folder with an index or one such file. The tensors of a shard must be those that the index lists for it; where the metadata
-/// of shards differ, the first shard's counts. Memory: that of the tensors. load_safetensors of nn/weights.h reads into a module.
+/// The tensors and metadata of a checkpoint: a file, the index of one that is split over several files
+/// (*.safetensors.index.json), or a folder with an index or one such file. The tensors of a shard must be those that
+/// the index lists for it; where the metadata of shards differ, the first shard's counts. Memory: that of the tensors.
+/// load_safetensors of nn/weights.h reads into a module.
 ///
 /// Throws Error, naming `path` and the violated rule, when the file is missing, truncated, longer than its
 /// header says or violates the format; on a dtype that Tandem lacks, more than 12 dimensions or a bool that
@@ -46,10 +47,11 @@ SafeTensors parse_safetensors(const void* data, std::size_t bytes, const std::st
 /// checksum that matches it.
 void save_safetensors(const std::string& path, const OrderedDict<std::string, Tensor>& tensors,
                       const OrderedDict<std::string, std::string>& metadata = OrderedDict<std::string, std::string>());
-/// Writes a checkpoint in several files of at most `shard_bytes` bytes of elements each; a larger tensor gets a file of its own. For
-/// "FOLDER/NAME.safetensors" these are FOLDER/NAME-00001-of-00003.safetensors and so on, each with the metadata, and the index
-/// NAME.safetensors.index.json, which can be loaded. Returns their number. All are complete on the disk before the first of them replaces
-/// an older one. Throws Error on failure, and if `path` does not end with .safetensors or `shard_bytes` is 0.
+/// Writes a checkpoint in several files of at most `shard_bytes` bytes of elements each; a larger tensor gets a file of
+/// its own. For "FOLDER/NAME.safetensors" these are FOLDER/NAME-00001-of-00003.safetensors and so on, each with the
+/// metadata, and the index NAME.safetensors.index.json, which can be loaded. Returns their number. All are complete on
+/// the disk before the first of them replaces an older one. Throws Error on failure, and if `path` does not end with
+/// .safetensors or `shard_bytes` is 0.
 std::size_t save_sharded_safetensors(
     const std::string& path, const OrderedDict<std::string, Tensor>& tensors, uint64_t shard_bytes,
     const OrderedDict<std::string, std::string>& metadata = OrderedDict<std::string, std::string>());

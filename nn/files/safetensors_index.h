@@ -1,4 +1,5 @@
-// The index of a checkpoint that is split over several safetensors files ("shards"), as Hugging Face's libraries write it:
+// The index of a checkpoint that is split over several safetensors files ("shards"),
+// as Hugging Face's libraries write it:
 //
 //   {"metadata": {"total_size": 1234, …}, "weight_map": {"NAME": "model-00001-of-00002.safetensors", …}}
 #pragma once
@@ -17,8 +18,8 @@ OrderedDict<std::string, std::string> parse_index(std::string_view text, const s
 /// The text of an index; `bytes` is the size of all elements.
 std::string format_index(const OrderedDict<std::string, std::string>& shard_of, uint64_t bytes);
 
-/// The file that holds a checkpoint: `path` itself, or in a folder its index or, without one, its only safetensors file.
-/// Throws Error if the folder has none or several.
+/// The file that holds a checkpoint: `path` itself, or in a folder its index or, without one, its only safetensors
+/// file. Throws Error if the folder has none or several.
 std::string checkpoint_file(const std::string& path);
 
 }  // namespace tandem::serialize

@@ -113,8 +113,8 @@ std::vector<TensorEntry> SafeTensorsReader::add_shard(std::string file, std::uni
   return std::move(header.tensors);
 }
 
-// The tensors of a shard are those that the index says: a tensor too few is missing, one too many could be an older version
-// of a tensor in another shard.
+// The tensors of a shard are those that the index says: a tensor too few is missing, one too many could be an older
+// version of a tensor in another shard.
 void SafeTensorsReader::open_index(const std::string& path, Checksums checksums) {
   const std::unique_ptr<ByteSource> index = open_file(path);
   check(index->size() <= kMaxHeaderBytes, path, ": is no index of a checkpoint: it has ", index->size(),

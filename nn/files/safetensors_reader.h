@@ -1,5 +1,5 @@
-// The tensors of a checkpoint in safetensors files: one file, or the shards of an index. Opening reads and checks the headers;
-// elements are read later, by all threads, straight into the memory where they are wanted.
+// The tensors of a checkpoint in safetensors files: one file, or the shards of an index. Opening reads and checks the
+// headers; elements are read later, by all threads, straight into the memory where they are wanted.
 #pragma once
 #include <memory>
 #include <string>
@@ -25,7 +25,8 @@ class SafeTensorsReader {
     Tensor tensor;
   };
 
-  /// A file, an index or a folder with either. Throws Error as load_safetensors does, apart from what concerns elements.
+  /// A file, an index or a folder with either. Throws Error as load_safetensors does,
+  /// apart from what concerns elements.
   explicit SafeTensorsReader(const std::string& path, Checksums checksums = Checksums::kVerify);
   /// One file from another source; `name` replaces the path in messages.
   SafeTensorsReader(std::unique_ptr<ByteSource> source, const std::string& name, Checksums checksums);
@@ -37,9 +38,10 @@ class SafeTensorsReader {
 
   /// New tensors. Memory: that of the tensors; on other devices than the CPU, 256 MB or the largest tensor on the host.
   OrderedDict<std::string, Tensor> read(const optional<Device>& device) const;
-  /// Copies items into existing tensors of the same sizes, across dtypes and devices, with no other memory than a few MB
-  /// (or one tensor, if its target is not contiguous). Checksums are verified before the first tensor is changed, which reads the file
-  /// once more. Throws Error; if a file cannot be read to the end after all, some of the tensors have been changed.
+  /// Copies items into existing tensors of the same sizes, across dtypes and devices, with no other memory than a few
+  /// MB (or one tensor, if its target is not contiguous). Checksums are verified before the first tensor is changed,
+  /// which reads the file once more. Throws Error; if a file cannot be read to the end after all,
+  /// some of the tensors have been changed.
   void read_into(const std::vector<Target>& targets) const;
 
  private:

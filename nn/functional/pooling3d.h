@@ -34,8 +34,8 @@ Tensor fractional_max_pool3d(const Tensor& input, const FractionalMaxPool3dFuncO
 std::tuple<Tensor, Tensor> fractional_max_pool3d_with_indices(const Tensor& input,
                                                               const FractionalMaxPool3dFuncOptions& options);
 
-/// Puts maxima back at the indices of max_pool, zeros elsewhere. Throws Error for an output_size that the pooling cannot
-/// have had.
+/// Puts maxima back at the indices of max_pool, zeros elsewhere. Throws Error for an output_size that the pooling
+/// cannot have had.
 Tensor max_unpool1d(const Tensor& input, const Tensor& indices, const MaxUnpool1dFuncOptions& options);
 Tensor max_unpool2d(const Tensor& input, const Tensor& indices, const MaxUnpool2dFuncOptions& options);
 Tensor max_unpool3d(const Tensor& input, const Tensor& indices, const MaxUnpool3dFuncOptions& options);

@@ -13,9 +13,9 @@ struct ASMoutput {
   double loss;
 };
 
-/// log_softmax over many classes, sorted by descending frequency: the head has the frequent classes and one entry for each
-/// cluster of rarer ones (E. Grave et al.: Efficient softmax approximation for GPUs, 2017). input [N, in_features], target
-/// int64 [N]; without a batch, [in_features] and [].
+/// log_softmax over many classes, sorted by descending frequency: the head has the frequent classes and one entry for
+/// each cluster of rarer ones (E. Grave et al.: Efficient softmax approximation for GPUs, 2017). input
+/// [N, in_features], target int64 [N]; without a batch, [in_features] and [].
 class AdaptiveLogSoftmaxWithLossImpl : public Cloneable<AdaptiveLogSoftmaxWithLossImpl> {
  public:
   AdaptiveLogSoftmaxWithLossImpl(int64_t in_features, int64_t n_classes, std::vector<int64_t> cutoffs)

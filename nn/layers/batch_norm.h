@@ -29,8 +29,8 @@ class BatchNormImplBase : public Cloneable<Derived> {
   void pretty_print(std::ostream& stream) const override;
   /// Throws Error on an input with the wrong rank or number of channels.
   Tensor forward(const Tensor& input);
-  /// For fuse(), which has folded this layer into the one before it, whose outputs have `rank` dimensions: drops parameters
-  /// and buffers; forward now returns its input, and throws Error in training mode.
+  /// For fuse(), which has folded this layer into the one before it, whose outputs have `rank` dimensions: drops
+  /// parameters and buffers; forward now returns its input, and throws Error in training mode.
   void fold(int rank);
 
   BatchNormOptions options;

@@ -25,7 +25,8 @@ class ConvNdImpl : public Cloneable<Derived> {
   Tensor weight, bias;
   /// Applied to the output; set by fuse().
   FusedActivation fused = FusedActivation::kNone;
-  /// Whether Conv2d keeps its weight packed between calls in inference, which takes as much memory again; set by fuse().
+  /// Whether Conv2d keeps its weight packed between calls in inference, which takes as much memory again;
+  /// set by fuse().
   bool keeps_packed = false;
 
  protected:

@@ -29,8 +29,8 @@ class Embedding : public ModuleHolder<EmbeddingImpl> {
   static Embedding from_pretrained(const Tensor& embeddings, const EmbeddingFromPretrainedOptions& options = {});
 };
 
-/// Sums, means or maxima of rows of the weight [num_embeddings, embedding_dim]; see functional::embedding_bag. The weight
-/// is initialised from a standard normal distribution.
+/// Sums, means or maxima of rows of the weight [num_embeddings, embedding_dim]; see functional::embedding_bag. The
+/// weight is initialised from a standard normal distribution.
 class EmbeddingBagImpl : public Cloneable<EmbeddingBagImpl> {
  public:
   EmbeddingBagImpl(int64_t num_embeddings, int64_t embedding_dim)

@@ -21,8 +21,8 @@ class LayerNormImpl : public Cloneable<LayerNormImpl> {
 };
 TANDEM_MODULE(LayerNorm);
 
-/// Divides by the root of the mean square over the last dimensions, which must match normalized_shape, the shape of weight
-/// (B. Zhang, R. Sennrich: Root mean square layer normalization. 2019).
+/// Divides by the root of the mean square over the last dimensions, which must match normalized_shape, the shape of
+/// weight (B. Zhang, R. Sennrich: Root mean square layer normalization. 2019).
 class RMSNormImpl : public Cloneable<RMSNormImpl> {
  public:
   RMSNormImpl(std::vector<int64_t> normalized_shape) : RMSNormImpl(RMSNormOptions(std::move(normalized_shape))) {}

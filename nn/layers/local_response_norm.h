@@ -14,8 +14,8 @@ class LocalResponseNormImpl : public detail::Optioned<LocalResponseNormImpl, Loc
 };
 TANDEM_MODULE(LocalResponseNorm);
 
-/// The same for [N, C, H, W], except that the window has (size - 1) / 2 channels on either side, for even sizes too, and
-/// that windows which have left the first channel behind still contain it, as in PyTorch.
+/// The same for [N, C, H, W], except that the window has (size - 1) / 2 channels on either side, for even sizes too,
+/// and that windows which have left the first channel behind still contain it, as in PyTorch.
 class CrossMapLRN2dImpl : public detail::Optioned<CrossMapLRN2dImpl, CrossMapLRN2dOptions> {
  public:
   CrossMapLRN2dImpl(int64_t size) : CrossMapLRN2dImpl(CrossMapLRN2dOptions(size)) {}

@@ -1,6 +1,6 @@
 // Padding layers: ReflectionPad, ReplicationPad, ZeroPad and ConstantPad for the last one, two or
-// three dimensions. Padding is (left, right), (left, right, top, bottom) or (left, right, top, bottom, front, back), or one
-// number for all sides.
+// three dimensions. Padding is (left, right), (left, right, top, bottom) or (left, right, top, bottom, front, back), or
+// one number for all sides.
 #pragma once
 #include "tandem/nn/layers/activation.h"
 #include "tandem/nn/options/padding.h"

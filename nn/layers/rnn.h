@@ -1,9 +1,9 @@
 // RNN, LSTM and GRU.
 //
 // Input [steps, batch, input_size], or [batch, steps, input_size] with batch_first, or [steps, input_size] without a
-// batch. Output [steps, batch, D P] in the same layout, and the final states [D num_layers, batch, P], which are also the
-// form of the optional initial states hx (default: zeros). P is hidden_size, or proj_size of an LSTM that has one (its
-// cells keep hidden_size), and D is 2 if bidirectional, otherwise 1. Throws Error for other shapes.
+// batch. Output [steps, batch, D P] in the same layout, and the final states [D num_layers, batch, P], which are also
+// the form of the optional initial states hx (default: zeros). P is hidden_size, or proj_size of an LSTM that has one
+// (its cells keep hidden_size), and D is 2 if bidirectional, otherwise 1. Throws Error for other shapes.
 #pragma once
 #include "tandem/nn/any_module.h"
 #include "tandem/nn/cloneable.h"

@@ -8,8 +8,8 @@
 namespace tandem::nn {
 namespace detail {
 
-/// Input [batch, input_size] or [input_size]; states [batch, hidden_size] or [hidden_size], by default zeros. Weights and
-/// biases start uniform in ±1/√hidden_size. Throws Error for other shapes.
+/// Input [batch, input_size] or [input_size]; states [batch, hidden_size] or [hidden_size], by default zeros. Weights
+/// and biases start uniform in ±1/√hidden_size. Throws Error for other shapes.
 template <class Derived>
 class RNNCellImplBase : public Cloneable<Derived> {
  public:

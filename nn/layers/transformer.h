@@ -86,8 +86,8 @@ class TransformerDecoderImpl : public Cloneable<TransformerDecoderImpl> {
 };
 TANDEM_MODULE(TransformerDecoder);
 
-/// An encoder of src [S, N, d_model] and a decoder of tgt [T, N, d_model], which attends to the encoder's output; returns
-/// [T, N, d_model] (A. Vaswani et al.: Attention is all you need, 2017). Weights are Xavier uniform.
+/// An encoder of src [S, N, d_model] and a decoder of tgt [T, N, d_model], which attends to the encoder's output;
+/// returns [T, N, d_model] (A. Vaswani et al.: Attention is all you need, 2017). Weights are Xavier uniform.
 class TransformerImpl : public Cloneable<TransformerImpl> {
  public:
   explicit TransformerImpl(TransformerOptions options);

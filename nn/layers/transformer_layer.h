@@ -31,8 +31,9 @@ class TransformerEncoderLayerImpl : public Cloneable<TransformerEncoderLayerImpl
 };
 TANDEM_MODULE(TransformerEncoderLayer);
 
-/// Self-attention, attention to the encoder's output, and a feed-forward network, each followed by its residual and layer
-/// normalisation. tgt [T, N, d_model], memory [S, N, d_model]; masks [T, T] and [T, S], padding [N, T] and [N, S].
+/// Self-attention, attention to the encoder's output, and a feed-forward network, each followed by its residual and
+/// layer normalisation. tgt [T, N, d_model], memory [S, N, d_model]; masks [T, T] and [T, S], padding [N, T] and
+/// [N, S].
 class TransformerDecoderLayerImpl : public Cloneable<TransformerDecoderLayerImpl> {
  public:
   TransformerDecoderLayerImpl(int64_t d_model, int64_t nhead)

@@ -36,8 +36,8 @@ inline Tensor as_parts(const Tensor& p) {
   return parts;
 }
 
-/// A step: calls update(p, owner, options) for each parameter `owner` with a gradient, p being the same or, as in PyTorch,
-/// the parts of a complex one. Returns the closure's loss.
+/// A step: calls update(p, owner, options) for each parameter `owner` with a gradient, p being the same or, as in
+/// PyTorch, the parts of a complex one. Returns the closure's loss.
 template <class Options, class Update>
 Tensor composed_step(const char* span, const char* optimizer, std::vector<OptimizerParamGroup>& groups,
                      const LossClosure& closure, const Update& update) {

@@ -1,6 +1,6 @@
-// Schedulers of PyTorch beyond those of schedulers.h: ramps, cycles and sequences. Each sets the rates of step 0 when it
-// is constructed. Cycles and restarts compute the rates from the initial ones, and undo what another scheduler of the
-// same optimizer did to them.
+// Schedulers of PyTorch beyond those of schedulers.h: ramps, cycles and sequences. Each sets the rates of step 0 when
+// it is constructed. Cycles and restarts compute the rates from the initial ones, and undo what another scheduler of
+// the same optimizer did to them.
 #pragma once
 #include <functional>
 

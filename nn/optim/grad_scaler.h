@@ -1,6 +1,6 @@
-// Loss scaling for training in float16, equivalent to PyTorch's torch.amp.GradScaler: the loss is multiplied by a scale, so
-// that small gradients do not become 0 in float16; gradients are divided by it before the optimizer's step. A step
-// whose gradients are not finite is skipped and the scale reduced; after many good steps it grows.
+// Loss scaling for training in float16, equivalent to PyTorch's torch.amp.GradScaler: the loss is multiplied by a
+// scale, so that small gradients do not become 0 in float16; gradients are divided by it before the optimizer's step. A
+// step whose gradients are not finite is skipped and the scale reduced; after many good steps it grows.
 //
 //   scaler.scale(loss).backward();
 //   scaler.unscale_(optimizer);   // only to look at the gradients, such as to clip them
@@ -38,8 +38,8 @@ class GradScaler {
   /// output times the scale, recorded.
   Tensor scale(const Tensor& output) const;
   std::vector<Tensor> scale(TensorList outputs) const;
-  /// Divides the gradients of the optimizer's parameters by the scale, and notes whether they are finite, which waits for
-  /// their devices. Throws Error if a gradient is float16, or if it is called twice between two updates.
+  /// Divides the gradients of the optimizer's parameters by the scale, and notes whether they are finite, which waits
+  /// for their devices. Throws Error if a gradient is float16, or if it is called twice between two updates.
   void unscale_(optim::Optimizer& optimizer);
   /// unscale_, unless it has been called; then the optimizer's step if all gradients are finite. Returns whether the
   /// step was taken.

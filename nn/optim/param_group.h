@@ -46,7 +46,8 @@ class OptimizerOptions {
   /// Options as a default constructor leaves them; null without one.
   virtual std::unique_ptr<OptimizerOptions> fresh() const { return nullptr; }
 };
-// clone() and fresh() do not call make_unique<Derived>: it costs every program 14 ms of compile time per class, used or not.
+// clone() and fresh() do not call make_unique<Derived>: it costs every program 14 ms of compile time per class,
+// used or not.
 template <class Derived>
 class OptimizerCloneableOptions : public OptimizerOptions {
  public:

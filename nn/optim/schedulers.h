@@ -119,8 +119,9 @@ class ReduceLROnPlateau {
     Mode mode = Mode::kMin;
     double factor = 0.1;
     int64_t patience = 10;
-    /// Relative: an improvement must exceed this fraction of the best metric's magnitude. (PyTorch forgets the magnitude,
-    /// and with negative metrics takes slightly worse ones for improvements; so does ReduceLROnPlateauScheduler.)
+    /// Relative: an improvement must exceed this fraction of the best metric's magnitude. (PyTorch forgets the
+    /// magnitude, and with negative metrics takes slightly worse ones for improvements; so does
+    /// ReduceLROnPlateauScheduler.)
     double threshold = 1e-4;
     int64_t cooldown = 0;  ///< steps to wait after a reduction
     double min_lr = 0;

@@ -33,8 +33,8 @@ bool has_gradient(const char* optimizer, const Tensor& p);
 void ensure_state(Tensor& state, const Tensor& p);
 /// Adds p and its gradient: the tensors themselves, or contiguous copies, which put_back writes back.
 void add(UpdateLists& lists, const Tensor& p);
-/// Replaces the last tensor of each list by its real parts if it is complex: as in PyTorch, a complex parameter is stepped
-/// as twice as many real ones.
+/// Replaces the last tensor of each list by its real parts if it is complex: as in PyTorch, a complex parameter is
+/// stepped as twice as many real ones.
 void view_last_as_real(UpdateLists& lists);
 /// After the kernel: copies back the parameters that were copied, and bumps the version of all.
 void put_back(const UpdateLists& lists, const Tensor* originals, std::size_t count, const char* optimizer);

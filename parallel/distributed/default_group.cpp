@@ -6,8 +6,8 @@ namespace tandem::distributed {
 
 namespace {
 
-// Never destroyed: threads may still communicate when the process ends. A forked child has the group of its parent until
-// it destroys it: it knows its rank, and calls say why they are refused.
+// Never destroyed: threads may still communicate when the process ends. A forked child has the group of its parent
+// until it destroys it: it knows its rank, and calls say why they are refused.
 struct Default {
   detail::ForkMutex mutex;
   std::unique_ptr<const std::shared_ptr<ProcessGroup>> group;  // so that one write changes it

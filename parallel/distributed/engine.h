@@ -53,8 +53,8 @@ class EngineRequest {
 };
 
 /// The processes of one group. Calls block until the result is available (device engines: until it has been submitted).
-/// They throw std::runtime_error, after which the engine is unusable. One thread at a time makes collective calls; send,
-/// recv and abort may be called from others.
+/// They throw std::runtime_error, after which the engine is unusable. One thread at a time makes collective calls;
+/// send, recv and abort may be called from others.
 class Engine {
  public:
   virtual ~Engine() = default;

@@ -116,7 +116,8 @@ void GroupState::enter_stream() {
   ready.wait(*stream_);
 }
 
-// The call is submitted to the group's stream at once; the group's thread then waits for the device, under the watchdog.
+// The call is submitted to the group's stream at once; the group's thread then waits for the device,
+// under the watchdog.
 WorkPtr GroupState::submit_on_device(const CallRecord& call, const Run& run) {
   const Device device = resolve(*options.device);
   const auto done = std::make_shared<Event>(device.type());

@@ -33,8 +33,8 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   /// Of a group without this process; `why` says so.
   GroupState(std::shared_ptr<Store> store, ProcessGroupOptions options, std::string why);
 
-  /// Carries out `run`: on the group's thread or, for a device engine, now. Throws Error if the group cannot be used any
-  /// more.
+  /// Carries out `run`: on the group's thread or, for a device engine, now. Throws Error if the group cannot be used
+  /// any more.
   WorkPtr submit(CallRecord call, Run run);
   WorkPtr start_message(CallRecord call, const Tensor& tensor);
   /// On the group's thread.
@@ -45,9 +45,9 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   std::vector<int64_t> exchange(const CallRecord& call, int purpose, ArrayRef<int64_t> own);
   /// The call whose `run` asks.
   const CallRecord& executing() const { return executing_; }
-  /// Fails the group, unless it has failed already; blocks until all ranks that answer agree on the message, for at most
-  /// about 2.5 s. Returns the failure.
-  std::exception_ptr fail(const Failure& failure);
+  /// Fails the group, unless it has failed already; blocks until all ranks that answer agree on the message, for at
+  /// most about 2.5 s. Returns the failure.
+  std::exception_ptr fail(const Trouble& trouble);
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   std::unique_ptr<Watched> watch(const CallRecord& call, Milliseconds timeout) {
     return std::make_unique<Watched>(watchdog, call, timeout);

@@ -49,8 +49,8 @@ struct ProcessGroupOptions {
 
 class ProcessGroup : public std::enable_shared_from_this<ProcessGroup> {
  public:
-  /// Connects `size` processes that call this with the same store. Throws DistributedError that names the ranks that are
-  /// missing after the timeout, and Error if the backend is not installed (with what to install).
+  /// Connects `size` processes that call this with the same store. Throws DistributedError that names the ranks that
+  /// are missing after the timeout, and Error if the backend is not installed (with what to install).
   static std::shared_ptr<ProcessGroup> make(std::shared_ptr<Store> store, int rank, int size,
                                             const ProcessGroupOptions& options = {});
   ~ProcessGroup();
@@ -71,9 +71,10 @@ class ProcessGroup : public std::enable_shared_from_this<ProcessGroup> {
 
   /// Tensors must be contiguous and on device(), with the same shape and dtype on every rank; throws Error otherwise.
   /// `bucket` labels the call in messages (-1: none). Reductions accept every dtype that has the operation, including
-  /// integers, bool (logical or/and) and complex numbers (sum, avg), except those that the backend lacks: NCCL has no int16
-  /// and bit operations only on bool; all ranks then throw Error. On the CPU, float16 and bfloat16 are added in float32 and rounded after each
-  /// addition. The order of summation depends on the backend, the size and the number of ranks.
+  /// integers, bool (logical or/and) and complex numbers (sum, avg), except those that the backend lacks: NCCL has no
+  /// int16 and bit operations only on bool; all ranks then throw Error. On the CPU, float16 and bfloat16 are added in
+  /// float32 and rounded after each addition. The order of summation depends on the backend,
+  /// the size and the number of ranks.
   WorkPtr all_reduce(const Tensor& tensor, ReduceOp op = ReduceOp::SUM, int bucket = -1);
   /// Only rank `root` receives the result; the other ranks' tensors are undefined afterwards.
   WorkPtr reduce(const Tensor& tensor, int root, ReduceOp op = ReduceOp::SUM);
@@ -86,8 +87,8 @@ class ProcessGroup : public std::enable_shared_from_this<ProcessGroup> {
   WorkPtr all_gather(const Tensor& output, const Tensor& input, IntArrayRef rows);
   /// `output` [n, …] receives the sum, over ranks in rank order, of block `rank` of `input` [P·n, …].
   WorkPtr reduce_scatter(const Tensor& output, const Tensor& input, ReduceOp op = ReduceOp::SUM);
-  /// Rows input_splits[i] of `input` go to rank i; `output` receives output_splits[i] rows from rank i. Empty splits: equal
-  /// parts.
+  /// Rows input_splits[i] of `input` go to rank i; `output` receives output_splits[i] rows from rank i. Empty splits:
+  /// equal parts.
   WorkPtr all_to_all(const Tensor& output, const Tensor& input, IntArrayRef output_splits = {},
                      IntArrayRef input_splits = {});
   /// The same where every rank knows all splits, so they need not be compared: rank i sends table[i][j] rows to rank j.
@@ -96,14 +97,14 @@ class ProcessGroup : public std::enable_shared_from_this<ProcessGroup> {
   WorkPtr gather(const Tensors& outputs, const Tensor& input, int root);
   /// Rank i receives inputs[i] (given on the root only).
   WorkPtr scatter(const Tensor& output, const Tensors& inputs, int root);
-  /// Point to point, matched by `tag`, concurrent with each other and with collectives. With NCCL, tags are ignored, and
-  /// messages are ordered after the current stream, with the collectives; their wait() blocks the host.
+  /// Point to point, matched by `tag`, concurrent with each other and with collectives. With NCCL, tags are ignored,
+  /// and messages are ordered after the current stream, with the collectives; their wait() blocks the host.
   WorkPtr send(const Tensor& tensor, int to, int tag = 0);
   WorkPtr recv(const Tensor& tensor, int from, int tag = 0);
   WorkPtr barrier();
 
-  /// Makes a group of some ranks of this one, in the given order. Every rank of this group calls it. Ranks that are not in
-  /// the new group get one that only says so: is_member() is false, and calls throw Error.
+  /// Makes a group of some ranks of this one, in the given order. Every rank of this group calls it. Ranks that are not
+  /// in the new group get one that only says so: is_member() is false, and calls throw Error.
   std::shared_ptr<ProcessGroup> new_group(const std::vector<int>& ranks);
   /// Fails running and later calls: here at once, on the other ranks as soon as they notice. For error handling.
   void abort(const std::string& reason);

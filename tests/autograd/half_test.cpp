@@ -1,5 +1,5 @@
-// float16 and bfloat16: conversions, rounding, mixed dtypes, views and in-place operations; autocast. The operations are
-// compared with float64 by the harness of their descriptions.
+// float16 and bfloat16: conversions, rounding, mixed dtypes, views and in-place operations; autocast. The operations
+// are compared with float64 by the harness of their descriptions.
 #include <bit>
 #include <cmath>
 

@@ -1,4 +1,5 @@
-// Differentiable collectives: values, gradients and second-order gradients are those of the same function in one process.
+// Differentiable collectives: values, gradients and second-order gradients are those of the same function in one
+// process.
 #include "tandem/parallel/collectives.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// DistributedDataParallel on any number of processes and devices has the gradients of one device, bit for bit where all sums
-// are exact. Ranks are threads.
+// DistributedDataParallel on any number of processes and devices has the gradients of one device, bit for bit where all
+// sums are exact. Ranks are threads.
 #include <doctest/doctest.h>
 
 #include "tandem/parallel/distributed_data_parallel.h"

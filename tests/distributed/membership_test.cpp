@@ -56,7 +56,8 @@ TEST_CASE("a rank that is not in a group cannot use it") {
   check_no_errors(errors);
 }
 
-// The default group would be a wrong guess: the other members wait for nobody, and this rank for those of the default one.
+// The default group would be a wrong guess: the other members wait for nobody,
+// and this rank for those of the default one.
 TEST_CASE("a group without this rank is not taken for the default group") {
   struct DefaultGroup {
     DefaultGroup() { init_process_group(std::make_shared<HashStore>(), 0, 1); }

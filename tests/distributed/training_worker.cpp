@@ -3,10 +3,10 @@
 //   training_worker server|ddp [NAME=VALUE]...
 //
 // server: ParameterServer with 8 shards, so that the bits do not depend on the number of processes. ddp:
-// DistributedDataParallel. Prints "step N" after every step, followed by " not finite" if a parameter is not. At the end it
-// prints "hash SHA256" of the parameters (and, of a server, the buffers: the statistics of batch norm differ in
-// DistributedDataParallel) and "files BEFORE AFTER", the open files before and after the group. Exit code 3: an exception,
-// whose message is on stderr.
+// DistributedDataParallel. Prints "step N" after every step, followed by " not finite" if a parameter is not. At the
+// end it prints "hash SHA256" of the parameters (and, of a server, the buffers: the statistics of batch norm differ in
+// DistributedDataParallel) and "files BEFORE AFTER", the open files before and after the group. Exit code 3: an
+// exception, whose message is on stderr.
 #include <sys/resource.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
-// Steps in which processes do different things: nothing with the parameters, or another mode in join(). Ranks are threads.
+// Steps in which processes do different things: nothing with the parameters, or another mode in join().
+// Ranks are threads.
 #include <doctest/doctest.h>
 
 #include <array>

@@ -1,5 +1,5 @@
-// RMSNorm, EmbeddingBag, dropout for SELU, RReLU, CTC, margin losses, AdaptiveLogSoftmaxWithLoss: values and gradients of
-// PyTorch 2.15, random properties, clones, errors. The inputs are sines; two sums stand for a tensor.
+// RMSNorm, EmbeddingBag, dropout for SELU, RReLU, CTC, margin losses, AdaptiveLogSoftmaxWithLoss: values and gradients
+// of PyTorch 2.15, random properties, clones, errors. The inputs are sines; two sums stand for a tensor.
 #include <doctest/doctest.h>
 
 #include <cmath>

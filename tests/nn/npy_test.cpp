@@ -1,5 +1,5 @@
-// NumPy's .npy files: round trips, headers of all versions, byte orders, and errors that name the file and the rule. More
-// malformed files are in tests/fuzz/corpus/npy; numpy_files.py compares with NumPy.
+// NumPy's .npy files: round trips, headers of all versions, byte orders, and errors that name the file and the rule.
+// More malformed files are in tests/fuzz/corpus/npy; numpy_files.py compares with NumPy.
 #include "tandem/nn/files/npy.h"
 
 #include <doctest/doctest.h>

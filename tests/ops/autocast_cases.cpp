@@ -1,5 +1,5 @@
-// Compares the dtypes of results under autocast with PyTorch's, the table autocast.txt. torch_autocast.py writes it, and says
-// what its lines mean.
+// Compares the dtypes of results under autocast with PyTorch's, the table autocast.txt. torch_autocast.py writes it,
+// and says what its lines mean.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>

@@ -16,7 +16,8 @@ inline std::vector<OpTest> all_cases() {
   return all;
 }
 
-/// Compares dtypes under autocast with a table of PyTorch's; prints the differences and the counts, and returns main's result.
+/// Compares dtypes under autocast with a table of PyTorch's; prints the differences and the counts,
+/// and returns main's result.
 int check_autocast(const char* path);
 
 /// Describes an operation with one output.

@@ -1,5 +1,5 @@
-// Describes the operations on complex numbers. The harness gives real inputs [..., 2], from which the cases make complex
-// tensors, and compares the parts of the results; z() and parts() in torch_references.py do the same.
+// Describes the operations on complex numbers. The harness gives real inputs [..., 2], from which the cases make
+// complex tensors, and compares the parts of the results; z() and parts() in torch_references.py do the same.
 #include "tandem/tests/ops/cases.h"
 #include "tandem/tests/ops/operation_table.h"
 

@@ -1,5 +1,5 @@
-// Describes the decompositions of matrices and the functions of torch.linalg. Signs of singular vectors and eigenvectors
-// are arbitrary, so functions of them are described that do not depend on the signs.
+// Describes the decompositions of matrices and the functions of torch.linalg. Signs of singular vectors and
+// eigenvectors are arbitrary, so functions of them are described that do not depend on the signs.
 #include "tandem/tests/ops/cases.h"
 #include "tandem/tests/ops/operation_table.h"
 

@@ -1,4 +1,5 @@
-// Describes numbers and their parts, running and segmented folds, histograms, windows, and products of several matrices.
+// Describes numbers and their parts, running and segmented folds, histograms, windows,
+// and products of several matrices.
 #include "tandem/tests/ops/cases.h"
 #include "tandem/tests/ops/operation_table.h"
 

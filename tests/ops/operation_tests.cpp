@@ -27,8 +27,8 @@ OpTest test_of(const Operation& f, const Example& e) {
   return test;
 }
 
-// Decompositions, Fourier transforms and complex numbers exist for float32 and float64 only, as in PyTorch on the CPU. The
-// harness checks that they refuse the half types.
+// Decompositions, Fourier transforms and complex numbers exist for float32 and float64 only, as in PyTorch on the CPU.
+// The harness checks that they refuse the half types.
 bool refuses_half(const std::string& name) {
   static const char* const kBegins[] = {"cholesky_",
                                         "complex ",

@@ -9,7 +9,8 @@ inline Tensor widened(const Tensor& t) {
   return t.defined() && isReducedFloatingType(t.scalar_type()) ? t.to(kFloat) : t;
 }
 
-/// The dtype that the floating point tensors promote to if it is a half type. Undefined tensors and integers do not count.
+/// The dtype that the floating point tensors promote to if it is a half type.
+/// Undefined tensors and integers do not count.
 template <class... Tensors>
 optional<ScalarType> half_result(const Tensors&... tensors) {
   ScalarType type = ScalarType::Undefined;

@@ -1,5 +1,5 @@
-// The precision of operations without kernels for the half types: what autocast's lists say, and otherwise float32 for half
-// types, whose result is rounded once. Internal to the sources of operations, which begin with
+// The precision of operations without kernels for the half types: what autocast's lists say, and otherwise float32 for
+// half types, whose result is rounded once. Internal to the sources of operations, which begin with
 //
 //   if (const auto out = autograd::in_full_precision([&](const Tensor& x) { return pdist(x, p); }, self)) return *out;
 //

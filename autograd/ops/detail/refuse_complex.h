@@ -1,4 +1,5 @@
-// For operations on real numbers that are put together from others, which also take complex ones. Internal to their sources.
+// For operations on real numbers that are put together from others, which also take complex ones.
+// Internal to their sources.
 #pragma once
 #include "tandem/core/tensor.h"
 

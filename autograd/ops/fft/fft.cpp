@@ -61,7 +61,8 @@ Axes one_axis(const char* operation, const Tensor& x, int64_t dim) {
   return {{dim}, {x.size(dim)}};
 }
 
-/// `hermitian`: x has the first half of the last of the dimensions, so the default length of the signal is 2 (size - 1).
+/// `hermitian`: x has the first half of the last of the dimensions,
+/// so the default length of the signal is 2 (size - 1).
 Axes axes_of(const char* operation, const Tensor& x, const OptionalSizes& s, const OptionalSizes& dim,
              bool hermitian = false) {
   Axes axes;

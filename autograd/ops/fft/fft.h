@@ -2,8 +2,8 @@
 //
 // X[k] = sum over j of x[j] exp(-2 pi i jk / n) is the forward transform; the inverse has the other sign and the factor
 // 1 / n. norm moves the factor: "backward" (the default: on inverse transforms), "forward" (on forward transforms) or
-// "ortho" (1 / sqrt(n) on both). n, or s for several dimensions, is the length of the signal: the input is cut or padded
-// with zeros at its end. Integers are converted to the default dtype.
+// "ortho" (1 / sqrt(n) on both). n, or s for several dimensions, is the length of the signal: the input is cut or
+// padded with zeros at its end. Integers are converted to the default dtype.
 //
 // All throw Error for half precision, a length < 1 or above 2^27, a repeated dimension, and another norm.
 #pragma once
@@ -30,8 +30,8 @@ Tensor fft_hfft(const Tensor& self, optional<int64_t> n = nullopt, int64_t dim =
 /// The inverse: the first n / 2 + 1 elements of the inverse transform of a real signal.
 Tensor fft_ihfft(const Tensor& self, optional<int64_t> n = nullopt, int64_t dim = -1, FftNorm norm = nullopt);
 
-// ---- several dimensions: all by default, or the last s.size(); -1 in s keeps the size. Real signals have the symmetry,
-// and half the size, in the last of `dim`.
+// ---- several dimensions: all by default, or the last s.size(); -1 in s keeps the size. Real signals have the
+// symmetry, and half the size, in the last of `dim`.
 Tensor fft_fftn(const Tensor& self, OptionalSizes s = nullopt, OptionalSizes dim = nullopt, FftNorm norm = nullopt);
 Tensor fft_ifftn(const Tensor& self, OptionalSizes s = nullopt, OptionalSizes dim = nullopt, FftNorm norm = nullopt);
 Tensor fft_rfftn(const Tensor& self, OptionalSizes s = nullopt, OptionalSizes dim = nullopt, FftNorm norm = nullopt);
@@ -47,8 +47,8 @@ Tensor fft_hfft2(const Tensor& self, OptionalSizes s = nullopt, IntArrayRef dim 
 Tensor fft_ihfft2(const Tensor& self, OptionalSizes s = nullopt, IntArrayRef dim = {-2, -1}, FftNorm norm = nullopt);
 
 // ---- frequencies
-/// The frequencies of a transform of n points at distance d: [0, 1, …, (n - 1) / 2, -(n / 2), …, -1] / (d n). Throws Error
-/// for an integer dtype.
+/// The frequencies of a transform of n points at distance d: [0, 1, …, (n - 1) / 2, -(n / 2), …, -1] / (d n). Throws
+/// Error for an integer dtype.
 Tensor fft_fftfreq(int64_t n, double d = 1.0, const TensorOptions& options = {});
 /// Those of fft_rfft: [0, 1, …, n / 2] / (d n).
 Tensor fft_rfftfreq(int64_t n, double d = 1.0, const TensorOptions& options = {});

@@ -1,5 +1,5 @@
-// Fourier transforms of pairs and their gradients. Real and imaginary parts are independent variables, so the gradient of
-// a transform is its adjoint: the transform with the other sign.
+// Fourier transforms of pairs and their gradients. Real and imaginary parts are independent variables, so the gradient
+// of a transform is its adjoint: the transform with the other sign.
 #include "tandem/autograd/ops/fft/fft_op.h"
 
 #include "tandem/autograd/ops/factories/factories.h"
@@ -20,8 +20,8 @@ struct Transform {
   int64_t n = 0;
 };
 
-// The other half of a sequence with x[n - j] = conj(x[j]) repeats all elements but the first and, if n is even, the last:
-// 1 for these and `repeated` for the others, as a factor for pairs of x's rank.
+// The other half of a sequence with x[n - j] = conj(x[j]) repeats all elements but the first and, if n is even, the
+// last: 1 for these and `repeated` for the others, as a factor for pairs of x's rank.
 Tensor repetitions(const Tensor& x, int64_t dim, int64_t n, double repeated) {
   const int64_t count = n / 2 + 1;
   Tensor out = full({count}, repeated, x.options());

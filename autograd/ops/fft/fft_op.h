@@ -1,7 +1,7 @@
-// Differentiable Fourier transforms of pairs: tensors whose last dimension of 2 holds the real and the imaginary part of a
-// complex number. Internal to the sources of operations, which convert complex tensors. Dimensions are those of the
-// complex tensor, from 0; `inverse` is the sign of the exponent, and scale multiplies the result. Sizes are checked by the
-// caller (check_points).
+// Differentiable Fourier transforms of pairs: tensors whose last dimension of 2 holds the real and the imaginary part
+// of a complex number. Internal to the sources of operations, which convert complex tensors. Dimensions are those of
+// the complex tensor, from 0; `inverse` is the sign of the exponent, and scale multiplies the result. Sizes are checked
+// by the caller (check_points).
 #pragma once
 #include "tandem/core/tensor.h"
 

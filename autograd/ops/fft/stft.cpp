@@ -1,4 +1,5 @@
-// stft and istft, composed of windows, transforms and their adjoints. Complex signals are pairs of real numbers (fft_op.h).
+// stft and istft, composed of windows, transforms and their adjoints.
+// Complex signals are pairs of real numbers (fft_op.h).
 #include "tandem/autograd/ops/fft/stft.h"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // Windows for signals: vectors of weights that fall off towards both ends. A periodic window is the first
-// window_length points of the symmetric one with one point more. Floating point; throws Error for other dtypes and for a
-// negative length.
+// window_length points of the symmetric one with one point more. Floating point; throws Error for other dtypes and for
+// a negative length.
 #pragma once
 #include "tandem/core/tensor.h"
 

@@ -1,5 +1,5 @@
-// Cholesky decompositions L Lᴴ = A. Gradient: with Φ = tril(Lᴴ gL) and half of its diagonal, gA is the Hermitian part of
-// L⁻ᴴ Φ L⁻¹ (Murray, "Differentiation of the Cholesky decomposition", 2016).
+// Cholesky decompositions L Lᴴ = A. Gradient: with Φ = tril(Lᴴ gL) and half of its diagonal, gA is the Hermitian part
+// of L⁻ᴴ Φ L⁻¹ (Murray, "Differentiation of the Cholesky decomposition", 2016).
 #include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/detail/checks.h"
 #include "tandem/autograd/ops/linalg/decomposition_op.h"

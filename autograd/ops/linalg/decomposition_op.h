@@ -17,11 +17,11 @@ Tensor empty_like_of(const Tensor& a, IntArrayRef sizes);
 Tensor empty_real_like_of(const Tensor& a, IntArrayRef sizes);
 /// One zero of int32 per matrix of a.
 Tensor no_info(const Tensor& a);
-/// Throws LinAlgError for the first matrix whose info is not 0: "OPERATION: (Batch element 2): " and the text of `reason`,
-/// in which % stands for the info.
+/// Throws LinAlgError for the first matrix whose info is not 0: "OPERATION: (Batch element 2): " and the text of
+/// `reason`, in which % stands for the info.
 void check_info(const char* operation, const Tensor& info, const char* reason);
-/// Throws Error if a loss depends on the phases of vectors that are only defined up to a factor exp(i phi): phases are its
-/// derivatives by them.
+/// Throws Error if a loss depends on the phases of vectors that are only defined up to a factor exp(i phi): phases are
+/// its derivatives by them.
 void check_phases(const char* operation, const char* vectors, const Tensor& phases);
 /// The identity [n, n] (or its first columns, [n, m]) in a's dtype and on its device.
 Tensor identity(const Tensor& a, int64_t n, int64_t m = -1);

@@ -1,5 +1,6 @@
-// Eigenvalues and eigenvectors of general matrices, A V = V diag(L), which are complex. Gradient (Boeddeker et al., "On the
-// computation of complex-valued gradients with application to statistically optimum beamforming", 2017; columns of length 1):
+// Eigenvalues and eigenvectors of general matrices, A V = V diag(L), which are complex. Gradient (Boeddeker et al., "On
+// the computation of complex-valued gradients with application to statistically optimum beamforming", 2017; columns of
+// length 1):
 //
 //   gA = V⁻ᴴ (diag(gL) + (Vᴴ gV - Vᴴ V diag(Re Vᴴ gV)) / E) Vᴴ
 //

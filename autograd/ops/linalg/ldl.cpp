@@ -1,4 +1,5 @@
-// L D Lᵀ decompositions of symmetric matrices, L D Lᴴ of Hermitian ones, and solutions with them. PyTorch defines no derivatives of them.
+// L D Lᵀ decompositions of symmetric matrices, L D Lᴴ of Hermitian ones, and solutions with them.
+// PyTorch defines no derivatives of them.
 #include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/detail/checks.h"
 #include "tandem/autograd/ops/linalg/decomposition_op.h"

@@ -25,37 +25,40 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& LU_data, const Tensor
 /// L with L Lᴴ = A (or U with Uᴴ U = A) for a Hermitian positive definite A, of which one triangle is read.
 Tensor linalg_cholesky(const Tensor& self, bool upper = false);
 std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& self, bool upper = false, bool check_errors = false);
-/// P L D Lᵀ Pᵀ = A for symmetric matrices, P L D Lᴴ Pᵀ = A for Hermitian ones (`hermitian`); the lower triangle is read. LD
-/// [*, n, n] and int32 pivots [*, n] are in the format of LAPACK's sytrf or hetrf. No gradient: throws Error while recording.
+/// P L D Lᵀ Pᵀ = A for symmetric matrices, P L D Lᴴ Pᵀ = A for Hermitian ones (`hermitian`); the lower triangle is
+/// read. LD [*, n, n] and int32 pivots [*, n] are in the format of LAPACK's sytrf or hetrf. No gradient:
+/// throws Error while recording.
 std::tuple<Tensor, Tensor> linalg_ldl_factor(const Tensor& self, bool hermitian = false);
 std::tuple<Tensor, Tensor, Tensor> linalg_ldl_factor_ex(const Tensor& self, bool hermitian = false,
                                                         bool check_errors = false);
 /// A X = B from the results of linalg_ldl_factor; B [*, n, k], batches broadcast. No gradient: throws Error while
 /// recording.
 Tensor linalg_ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B, bool hermitian = false);
-/// U H = A, m >= n: U [*, m, n] with orthonormal columns, H [*, n, n] Hermitian and positive semidefinite. Gradients need
-/// full rank.
+/// U H = A, m >= n: U [*, m, n] with orthonormal columns, H [*, n, n] Hermitian and positive semidefinite. Gradients
+/// need full rank.
 std::tuple<Tensor, Tensor> linalg_polar(const Tensor& A);
 /// Q R = A. mode: "reduced" (Q [*, m, k], R [*, k, n]), "complete" (Q [*, m, m], R [*, m, n]; no gradient if m > n),
 /// "r" (Q is empty; no gradient).
 std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode = "reduced");
 /// The reflectors and factors of LAPACK's geqrf. No gradient: throws Error while recording.
 std::tuple<Tensor, Tensor> geqrf(const Tensor& self);
-/// The first n columns of H₁ … Hₖ, Hᵢ = I - tauᵢ vᵢ vᵢᴴ, from the vectors below the diagonal of input [*, m, n], m >= n.
+/// The first n columns of H₁ … Hₖ, Hᵢ = I - tauᵢ vᵢ vᵢᴴ, from the vectors below the diagonal of input [*, m, n],
+/// m >= n.
 Tensor linalg_householder_product(const Tensor& input, const Tensor& tau);
 /// Q other, Qᴴ other (transpose), or with left = false other Q, other Qᴴ; Q [m, m] from geqrf's results.
 Tensor ormqr(const Tensor& self, const Tensor& input2, const Tensor& input3, bool left = true, bool transpose = false);
-/// Ascending real eigenvalues [*, n] and eigenvectors (columns) of Hermitian matrices; UPLO "L" or "U" is the triangle that is
-/// read. Gradients need distinct eigenvalues, and a function that does not depend on the vectors' signs or phases.
+/// Ascending real eigenvalues [*, n] and eigenvectors (columns) of Hermitian matrices; UPLO "L" or "U" is the triangle
+/// that is read. Gradients need distinct eigenvalues, and a function that does not depend on the vectors' signs or
+/// phases.
 std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& self, std::string_view UPLO = "L");
 Tensor linalg_eigvalsh(const Tensor& self, std::string_view UPLO = "L");
-/// Eigenvalues [*, n], in no particular order, and eigenvectors (columns of length 1) of square matrices, real or complex;
-/// the results are complex. Gradients need distinct eigenvalues, and a function that does not depend on the phases of the
-/// vectors; otherwise backward throws Error.
+/// Eigenvalues [*, n], in no particular order, and eigenvectors (columns of length 1) of square matrices, real or
+/// complex; the results are complex. Gradients need distinct eigenvalues, and a function that does not depend on the
+/// phases of the vectors; otherwise backward throws Error.
 std::tuple<Tensor, Tensor> linalg_eig(const Tensor& self);
 Tensor linalg_eigvals(const Tensor& self);
-/// U diag(S) Vh = A, S real and descending [*, k]. U [*, m, k] and Vh [*, k, n], or square with full_matrices; then the added
-/// vectors have no gradient. `driver` is a choice of cuSOLVER and must not be given. Gradients as of linalg_eigh.
+/// U diag(S) Vh = A, S real and descending [*, k]. U [*, m, k] and Vh [*, k, n], or square with full_matrices; then the
+/// added vectors have no gradient. `driver` is a choice of cuSOLVER and must not be given. Gradients as of linalg_eigh.
 std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor& A, bool full_matrices = true,
                                               optional<std::string_view> driver = nullopt);
 Tensor linalg_svdvals(const Tensor& A, optional<std::string_view> driver = nullopt);
@@ -63,7 +66,8 @@ Tensor linalg_svdvals(const Tensor& A, optional<std::string_view> driver = nullo
 std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& self, bool some = true, bool compute_uv = true);
 
 // ---- solutions; batches broadcast
-/// A X = B, or X A = B with left = false. B is a batch of vectors if it has one dimension or A's shape without the last.
+/// A X = B, or X A = B with left = false. B is a batch of vectors if it has one dimension or A's shape without the
+/// last.
 Tensor linalg_solve(const Tensor& A, const Tensor& B, bool left = true);
 std::tuple<Tensor, Tensor> linalg_solve_ex(const Tensor& A, const Tensor& B, bool left = true,
                                            bool check_errors = false);

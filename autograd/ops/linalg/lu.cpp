@@ -1,8 +1,8 @@
 // LU decompositions P L U = A, and solutions with them.
 //
-// The gradient of A follows from dA = P (dL U + L dU), with Φ = tril(Lᴴ gL, -1) + triu(gU Uᴴ): gA = P L⁻ᴴ Φ U⁻ᴴ for square
-// matrices. With more columns, U = [U₁ U₂]: gA₂ = P L⁻ᴴ gU₂, and gU₂ U₂ᴴ is subtracted from Lᴴ gL. With more rows the
-// same holds for L₂ = B₂ U⁻¹, where Pᵀ A = [B₁; B₂].
+// The gradient of A follows from dA = P (dL U + L dU), with Φ = tril(Lᴴ gL, -1) + triu(gU Uᴴ): gA = P L⁻ᴴ Φ U⁻ᴴ for
+// square matrices. With more columns, U = [U₁ U₂]: gA₂ = P L⁻ᴴ gU₂, and gU₂ U₂ᴴ is subtracted from Lᴴ gL. With more
+// rows the same holds for L₂ = B₂ U⁻¹, where Pᵀ A = [B₁; B₂].
 #include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/detail/checks.h"
 #include "tandem/autograd/ops/factories/factories.h"

@@ -29,8 +29,8 @@ Tensor nuclear_norm(const Tensor& self, IntArrayRef dim, bool keepdim = false);
 Tensor frobenius_norm(const Tensor& self, IntArrayRef dim, bool keepdim = false);
 
 // ---- functions of square matrices
-/// The Hermitian positive semidefinite X with X X = self, of which the lower triangle is read. Eigenvalues below 0 count as
-/// 0. The gradient, which is symmetric, needs positive eigenvalues.
+/// The Hermitian positive semidefinite X with X X = self, of which the lower triangle is read.
+/// Eigenvalues below 0 count as 0. The gradient, which is symmetric, needs positive eigenvalues.
 Tensor linalg_matrix_sqrth(const Tensor& self);
 /// Σ Aⁿ / n!
 Tensor linalg_matrix_exp(const Tensor& self);

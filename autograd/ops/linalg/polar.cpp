@@ -2,8 +2,8 @@
 // equation H Z + Z H = Y, whose Hermitian H is H itself or X; the solution S(Y) is linear and its own adjoint.
 //
 // dX = S(dA), so gA is the Hermitian part of S(gX). From Uᴴ U = 1 and dA = dU H + U dH follow Uᴴ dU = S(Uᴴ dA - dAᴴ U),
-// dH = Uᴴ dA - Uᴴ dU H and, for the part orthogonal to U, dU = dA H⁻¹; so gA = U (Z - Zᴴ + gH) + (gU - U Uᴴ gU) H⁻¹ with
-// Z = S(Uᴴ gU - gH H).
+// dH = Uᴴ dA - Uᴴ dU H and, for the part orthogonal to U, dU = dA H⁻¹; so gA = U (Z - Zᴴ + gH) + (gU - U Uᴴ gU) H⁻¹
+// with Z = S(Uᴴ gU - gH H).
 #include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/linalg/decomposition_op.h"
 #include "tandem/autograd/ops/linalg/linalg.h"

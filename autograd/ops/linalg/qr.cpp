@@ -1,9 +1,9 @@
 // QR decompositions by Householder reflectors.
 //
 // Gradient for Q R = A with linearly independent first columns (Roberts and Roberts, "QR and LQ decomposition matrix
-// backpropagation algorithms", 2020): with M = R gRᴴ - gQᴴ Q and the Hermitian S of M's lower triangle, of whose diagonal
-// only the real part counts, because R's is real, gA = (gQ + Q S) R⁻ᴴ. If A = [X Y] has more columns, Q R₁ = X and
-// R₂ = Qᴴ Y: gQ gains Y gR₂ᴴ, and gY = Q gR₂.
+// backpropagation algorithms", 2020): with M = R gRᴴ - gQᴴ Q and the Hermitian S of M's lower triangle, of whose
+// diagonal only the real part counts, because R's is real, gA = (gQ + Q S) R⁻ᴴ. If A = [X Y] has more columns, Q R₁ = X
+// and R₂ = Qᴴ Y: gQ gains Y gR₂ᴴ, and gY = Q gR₂.
 #include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/detail/checks.h"
 #include "tandem/autograd/ops/factories/factories.h"

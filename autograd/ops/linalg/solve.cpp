@@ -1,8 +1,9 @@
 // Systems of linear equations, inverses and determinants, by LU decompositions.
 //
-// Gradients: X = A⁻¹ B: gB = A⁻ᴴ gX, gA = -gB Xᴴ. X = A⁻¹: gA = -Xᴴ gX Xᴴ. det A: gA = g conj(det A) A⁻ᴴ. The logarithm of
-// the determinant has the differential tr(A⁻¹ dA): its real part is that of log |det A|, its imaginary part the change of
-// the sign's phase. So gA = (g - i Im(conj(h) sign)) A⁻ᴴ for the gradients g of log |det A| and h of the sign.
+// Gradients: X = A⁻¹ B: gB = A⁻ᴴ gX, gA = -gB Xᴴ. X = A⁻¹: gA = -Xᴴ gX Xᴴ. det A: gA = g conj(det A) A⁻ᴴ. The logarithm
+// of the determinant has the differential tr(A⁻¹ dA): its real part is that of log |det A|, its imaginary part the
+// change of the sign's phase. So gA = (g - i Im(conj(h) sign))
+// A⁻ᴴ for the gradients g of log |det A| and h of the sign.
 #include <limits>
 
 #include "tandem/autograd/ops/detail/autocast_lists.h"

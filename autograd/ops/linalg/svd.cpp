@@ -1,9 +1,10 @@
-// Singular values and vectors, U diag(S) Vᴴ = A. Gradient (Townsend, "Differentiating the singular value decomposition",
-// 2016): with skew(X) = X - Xᴴ and E = Sⱼ² - Sᵢ² off the diagonal,
+// Singular values and vectors, U diag(S) Vᴴ = A. Gradient (Townsend,
+// "Differentiating the singular value decomposition", 2016): with skew(X) = X - Xᴴ and E = Sⱼ² - Sᵢ² off the diagonal,
 // gA = U (skew(Uᴴ gU) / E S + S skew(Vᴴ gV) / E + diag(gS) + D) Vᴴ + (I - U Uᴴ) gU S⁻¹ Vᴴ + U S⁻¹ gVᴴ (I - V Vᴴ),
-// where the quotients are 0 on the diagonal. D is 0 for real matrices. For complex ones, uᵢ and vᵢ have a common phase that
-// is arbitrary; of the difference of their phases, the change is Im(uᵢᴴ dA vᵢ) / Sᵢ. With half of it for each vector,
-// D = i Im diag(Uᴴ gU - Vᴴ gV) / 2S, and the loss does not depend on the common phase if Im diag(Uᴴ gU + Vᴴ gV) = 0.
+// where the quotients are 0 on the diagonal. D is 0 for real matrices. For complex ones, uᵢ and vᵢ have a common phase
+// that is arbitrary; of the difference of their phases, the change is Im(uᵢᴴ dA vᵢ) / Sᵢ. With half of it for each
+// vector, D = i Im diag(Uᴴ gU - Vᴴ gV) / 2S, and the loss does not depend on the common phase if Im
+// diag(Uᴴ gU + Vᴴ gV) = 0.
 #include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/linalg/decomposition_op.h"

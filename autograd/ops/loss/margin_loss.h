@@ -23,8 +23,8 @@ Tensor soft_margin_loss(const Tensor& self, const Tensor& target, Reduction redu
 /// [].
 Tensor multi_margin_loss(const Tensor& self, const Tensor& target, double p = 1, double margin = 1,
                          const Tensor& weight = {}, Reduction reduction = kMean);
-/// Σ over classes j of target and i not of target of max(0, 1 - self[j] + self[i]) / C, for self [N, C] or [C]. target is
-/// int64 of the same shape: a row's classes, ended by -1 if there are fewer than C.
+/// Σ over classes j of target and i not of target of max(0, 1 - self[j] + self[i]) / C, for self [N, C] or [C]. target
+/// is int64 of the same shape: a row's classes, ended by -1 if there are fewer than C.
 Tensor multilabel_margin_loss(const Tensor& self, const Tensor& target, Reduction reduction = kMean);
 /// Mean over the last dimension of -w (target log σ(self) + (1 - target) log σ(-self)).
 Tensor multilabel_soft_margin_loss(const Tensor& self, const Tensor& target, const Tensor& weight = {},

@@ -46,8 +46,8 @@ struct Conv2dInferenceOptions {
   bool relu = false;           ///< at last, relu
   KeptWeight* kept = nullptr;  ///< where packed weights are kept between calls, if given
 };
-/// relu(conv2d(…) + residual), to the bit. Takes any arguments; faster where nothing is recorded, with float32 or float64 on
-/// the CPU. Otherwise it frees what `kept` holds.
+/// relu(conv2d(…) + residual), to the bit. Takes any arguments; faster where nothing is recorded, with float32 or
+/// float64 on the CPU. Otherwise it frees what `kept` holds.
 Tensor conv2d_inference(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                         IntArrayRef padding, IntArrayRef dilation, int64_t groups,
                         const Conv2dInferenceOptions& options);

@@ -1,6 +1,6 @@
-// conv3d as conv2d: the windows along the depth become channels, (channel, place in the window), and the depth becomes part
-// of the batch. conv_transpose3d is the reverse: conv_transpose2d makes the channels (channel, place in the window),
-// which are added at their depths. conv_transpose1d is conv_transpose2d of images with one row.
+// conv3d as conv2d: the windows along the depth become channels, (channel, place in the window), and the depth becomes
+// part of the batch. conv_transpose3d is the reverse: conv_transpose2d makes the channels (channel, place in the
+// window), which are added at their depths. conv_transpose1d is conv_transpose2d of images with one row.
 #include "tandem/autograd/ops/nn/conv3d.h"
 
 #include <array>

@@ -4,8 +4,9 @@
 
 namespace tandem::autograd {
 
-/// Throws Error unless input is [N, C, ...] or [C, ...] with `rank` more dimensions, weight is [O, C / groups, ...], or if
-/// transposed [C, O / groups, ...], with a kernel that is not empty, bias is [O] or undefined, and dtypes and devices agree.
+/// Throws Error unless input is [N, C, ...] or [C, ...] with `rank` more dimensions, weight is [O, C / groups, ...], or
+/// if transposed [C, O / groups, ...], with a kernel that is not empty, bias is [O] or undefined,
+/// and dtypes and devices agree.
 void check_convolution(const char* operation, const Tensor& input, const Tensor& weight, const Tensor& bias,
                        int64_t groups, int64_t rank, bool transposed);
 
@@ -17,8 +18,8 @@ void check_kernel_fits(const char* operation, const Tensor& input, const Tensor&
                        int64_t dilation);
 
 /// The sizes after [N, C] of a transposed convolution, (size - 1) stride - 2 padding + dilation (kernel - 1) +
-/// output_padding + 1. Input and weight have been checked, and each list holds one number per dimension. Throws Error if
-/// the output would be empty, or unless output_padding is less than the stride or the dilation.
+/// output_padding + 1. Input and weight have been checked, and each list holds one number per dimension. Throws Error
+/// if the output would be empty, or unless output_padding is less than the stride or the dilation.
 Dims transposed_sizes(const char* operation, const Tensor& input, const Tensor& weight, IntArrayRef stride,
                       IntArrayRef padding, IntArrayRef output_padding, IntArrayRef dilation);
 

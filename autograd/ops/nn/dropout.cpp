@@ -1,5 +1,5 @@
-// dropout: the product with a random mask of zeros and 1 / (1 - p). Gradient: g times the mask. alpha_dropout also adds a
-// constant where the mask is 0, and another where it is not.
+// dropout: the product with a random mask of zeros and 1 / (1 - p). Gradient: g times the mask. alpha_dropout also adds
+// a constant where the mask is 0, and another where it is not.
 #include "tandem/autograd/ops/nn/dropout.h"
 
 #include <cmath>

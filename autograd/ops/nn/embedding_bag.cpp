@@ -1,4 +1,5 @@
-// embedding_bag: rows of a weight matrix, combined bag by bag; composed of differentiable operations. embedding_renorm_.
+// embedding_bag: rows of a weight matrix, combined bag by bag;
+// composed of differentiable operations. embedding_renorm_.
 #include <limits>
 
 #include "tandem/autograd/grad_mode.h"

@@ -16,7 +16,8 @@
 namespace tandem {
 namespace {
 
-// The elements of the windows along one dimension: int64 [N, C, out, kernel], computed in the type of the samples [N, C].
+// The elements of the windows along one dimension: int64 [N, C, out, kernel],
+// computed in the type of the samples [N, C].
 Tensor elements(const Tensor& samples, int64_t in, int64_t out, int64_t kernel) {
   const Tensor u = samples.unsqueeze(-1);
   const Tensor last = full({samples.size(0), samples.size(1), 1}, in - kernel, samples.options().dtype(kLong));

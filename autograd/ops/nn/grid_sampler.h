@@ -16,8 +16,8 @@ Tensor grid_sampler_2d(const Tensor& input, const Tensor& grid, int64_t interpol
 Tensor grid_sampler_3d(const Tensor& input, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
                        bool align_corners);
 
-/// The grid of grid_sampler for an affine map: theta [N, 2, 3] with size [N, C, H, W] → [N, H, W, 2], or theta [N, 3, 4]
-/// with size [N, C, D, H, W] → [N, D, H, W, 3].
+/// The grid of grid_sampler for an affine map: theta [N, 2, 3] with size [N, C, H, W] → [N, H, W, 2], or theta
+/// [N, 3, 4] with size [N, C, D, H, W] → [N, D, H, W, 3].
 Tensor affine_grid_generator(const Tensor& theta, IntArrayRef size, bool align_corners);
 
 }  // namespace tandem

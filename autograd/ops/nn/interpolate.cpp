@@ -126,8 +126,9 @@ Tensor antialiased(const Tensor& x, Resampling kind, const Axis& axis, int64_t d
   return zeros(sizes, x.options().requires_grad(false)).index_add(dim, to.to(x.device()), parts);
 }
 
-// Whether PyTorch, on the CPU, computes positions from the ratio of the sizes, although a factor is given: it copies along a
-// dimension whose size stays, and its kernel for nearest neighbours in two dimensions repeats elements where it doubles.
+// Whether PyTorch, on the CPU, computes positions from the ratio of the sizes, although a factor is given: it copies
+// along a dimension whose size stays, and its kernel for nearest neighbours in two dimensions repeats elements where it
+// doubles.
 bool takes_ratio(Resampling kind, bool antialias, const Axis& axis, int64_t rank) {
   if (kind == Resampling::kNearest && rank == 2) return axis.out == axis.in || axis.out == 2 * axis.in;
   return (kind == Resampling::kLinear || antialias) && axis.out == axis.in;

@@ -18,9 +18,9 @@ Tensor upsample_bicubic2d(const Tensor& self, IntArrayRef output_size, bool alig
 
 namespace autograd {
 enum class Resampling { kNearest, kNearestExact, kLinear, kCubic };
-/// Resamples each of the last output_size.size() dimensions separately. scales: empty, or factors used instead of out / in
-/// to compute positions, except where PyTorch copies. antialias, for kLinear and kCubic: each element is the weighted mean
-/// of as many elements as the dimension shrinks by (resize_windows.h).
+/// Resamples each of the last output_size.size() dimensions separately. scales: empty, or factors used instead of
+/// out / in to compute positions, except where PyTorch copies. antialias, for kLinear and kCubic: each element is the
+/// weighted mean of as many elements as the dimension shrinks by (resize_windows.h).
 Tensor resample(const char* operation, const Tensor& self, Resampling kind, IntArrayRef output_size, bool align_corners,
                 ArrayRef<double> scales = {}, bool antialias = false);
 }  // namespace autograd

@@ -1,5 +1,6 @@
-// layer_norm and group_norm, composed of differentiable operations; layer_norm on the CPU in one pass. Its gradients, with
-// h the normalised input, s the factor and u = g weight: dx = s (u - mean(u) - h mean(u h)), dweight = Σ g h, dbias = Σ g.
+// layer_norm and group_norm, composed of differentiable operations; layer_norm on the CPU in one pass. Its gradients,
+// with h the normalised input, s the factor and u = g weight: dx = s (u - mean(u) - h mean(u h)),
+// dweight = Σ g h, dbias = Σ g.
 #include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/detail/checks.h"
 #include "tandem/autograd/ops/detail/half.h"

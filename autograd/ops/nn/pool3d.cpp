@@ -71,8 +71,8 @@ std::tuple<Tensor, Tensor> max_pool(const Tensor& self, const Parameters& p, boo
   return {volumes(out, self, inner), volumes(position, self, inner)};
 }
 
-// Maxima over windows along one dimension, as the maximum over a dimension of a tensor in which every window has the size of
-// the largest: shorter ones repeat their last element. Returns positions along the dimension.
+// Maxima over windows along one dimension, as the maximum over a dimension of a tensor in which every window has the
+// size of the largest: shorter ones repeat their last element. Returns positions along the dimension.
 struct Windows {
   Tensor maxima, at;
 };

@@ -1,6 +1,6 @@
-// 3D pooling and unpooling. Input [N, C, D, H, W] or [C, D, H, W]. Lists hold one number, or three with the depth first; an
-// empty stride means the kernel size. Positions are (d * height + h) * width + w (int64). float32 or float64. Throws Error
-// on other ranks, on padding beyond half of the kernel, and if the output would be empty.
+// 3D pooling and unpooling. Input [N, C, D, H, W] or [C, D, H, W]. Lists hold one number, or three with the depth
+// first; an empty stride means the kernel size. Positions are (d * height + h) * width + w (int64). float32 or float64.
+// Throws Error on other ranks, on padding beyond half of the kernel, and if the output would be empty.
 #pragma once
 #include <tuple>
 
@@ -23,8 +23,8 @@ Tensor adaptive_avg_pool3d(const Tensor& self, IntArrayRef output_size);
 /// The maxima of these windows, and their positions.
 std::tuple<Tensor, Tensor> adaptive_max_pool3d(const Tensor& self, IntArrayRef output_size);
 
-/// Writes the elements of self [N, C, h, w] or [C, h, w] at the positions `indices` of max_pool2d_with_indices into zeros of
-/// output_size (H, W); the last of equal positions wins. Throws IndexError for a position outside.
+/// Writes the elements of self [N, C, h, w] or [C, h, w] at the positions `indices` of max_pool2d_with_indices into
+/// zeros of output_size (H, W); the last of equal positions wins. Throws IndexError for a position outside.
 Tensor max_unpool2d(const Tensor& self, const Tensor& indices, IntArrayRef output_size);
 /// The same for volumes. stride and padding are only checked: each holds three numbers, strides above 0.
 Tensor max_unpool3d(const Tensor& self, const Tensor& indices, IntArrayRef output_size, IntArrayRef stride,

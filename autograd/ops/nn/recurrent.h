@@ -1,8 +1,8 @@
 // Recurrent networks, as LibTorch's functions of the same names.
 //
-// Gates are stacked along the first dimension of the weights: i, f, g, o of an LSTM, r, z, n of a GRU. With H the hidden
-// size, P the size of the output (H, or that of the projection of an LSTM), G the number of gates (4, 3 or 1) and D = 2
-// if bidirectional, otherwise 1:
+// Gates are stacked along the first dimension of the weights: i, f, g, o of an LSTM, r, z, n of a GRU. With H the
+// hidden size, P the size of the output (H, or that of the projection of an LSTM), G the number of gates (4, 3 or 1)
+// and D = 2 if bidirectional, otherwise 1:
 //
 //   input    [T, B, I], or [B, T, I] with batch_first
 //   hx       [D num_layers, B, P]; of an LSTM a list of it and of the cells [D num_layers, B, H]

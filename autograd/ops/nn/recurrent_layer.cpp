@@ -2,8 +2,8 @@
 // the product of the state, and one kernel computes the cell and keeps the activated gates. The backward pass goes
 // through the steps in reverse; the gradients of weights, biases and input are one product or sum over all steps each.
 //
-// Steps are a shrinking prefix of the batch. So the first rows of a state buffer are always the ones to update, and what
-// a row contains after its last step is its final state.
+// Steps are a shrinking prefix of the batch. So the first rows of a state buffer are always the ones to update, and
+// what a row contains after its last step is its final state.
 #include "tandem/autograd/ops/nn/recurrent_layer.h"
 #include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/detail/half.h"
@@ -275,8 +275,8 @@ RecurrentState fused_layer(RecurrentKind kind, const Tensor& input, const Steps&
 }
 
 // The dtype of a layer under autocast. PyTorch converts the arguments of the products only. On the CPU, the state of an
-// LSTM or a GRU, here its cells or hidden state, is added to what it computes from them, so a result has the wider dtype;
-// we compute in it, too. On CUDA, all arguments are converted.
+// LSTM or a GRU, here its cells or hidden state, is added to what it computes from them, so a result has the wider
+// dtype; we compute in it, too. On CUDA, all arguments are converted.
 ScalarType autocast_type(RecurrentKind kind, const Tensor& state) {
   const DeviceType device = state.defined() ? state.device().type() : kCPU;
   const bool products_only = kind == RecurrentKind::kTanh || kind == RecurrentKind::kRelu;

@@ -8,8 +8,8 @@ namespace tandem::autograd {
 
 using Triple = std::array<int64_t, 3>;
 
-/// One number for all three dimensions, or three with the depth first. Throws Error unless value has one or three numbers,
-/// each from `least` to INT32_MAX.
+/// One number for all three dimensions, or three with the depth first. Throws Error unless value has one or three
+/// numbers, each from `least` to INT32_MAX.
 inline Triple triple(const char* operation, const char* what, IntArrayRef value, int64_t least) {
   check(value.size() == 1 || value.size() == 3, operation, ": ", what, " takes one number or three, got ", value);
   Triple out;

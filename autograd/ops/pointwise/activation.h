@@ -54,8 +54,8 @@ Tensor softshrink(const Tensor& self, const Scalar& lambda = 0.5);
 Tensor tanhshrink(const Tensor& self);
 /// x where positive, else weight x, with a single weight or one per channel (dimension 1).
 Tensor prelu(const Tensor& self, const Tensor& weight);
-/// x where positive, else r x: in training, r is drawn between lower and upper for each element; otherwise it is their mean
-/// (B. Xu et al., arXiv:1505.00853).
+/// x where positive, else r x: in training, r is drawn between lower and upper for each element; otherwise it is their
+/// mean (B. Xu et al., arXiv:1505.00853).
 Tensor rrelu(const Tensor& self, const Scalar& lower = 0.125, const Scalar& upper = 1.0 / 3, bool training = false,
              const optional<Generator>& generator = nullopt);
 Tensor& rrelu_(const Tensor& self, const Scalar& lower = 0.125, const Scalar& upper = 1.0 / 3, bool training = false,

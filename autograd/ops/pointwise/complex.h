@@ -1,5 +1,5 @@
-// Complex tensors and their parts. Operations follow PyTorch's convention for gradients: that of a loss L with respect to
-// z = x + iy is dL/dx + i dL/dy, so that z - step * gradient descends.
+// Complex tensors and their parts. Operations follow PyTorch's convention for gradients: that of a loss L with respect
+// to z = x + iy is dL/dx + i dL/dy, so that z - step * gradient descends.
 #pragma once
 #include "tandem/core/tensor.h"
 
@@ -10,8 +10,8 @@ inline bool is_complex(const Tensor& self) { return self.is_complex(); }
 // ---- views. Writes to one side reach the other, and are recorded.
 /// The real and imaginary parts [..., 2] of a complex tensor [...]. Throws Error for a real one.
 Tensor view_as_real(const Tensor& self);
-/// The complex tensor [...] with the parts [..., 2], float32 or float64. Throws Error unless the last stride is 1 and the
-/// other strides and the offset are even.
+/// The complex tensor [...] with the parts [..., 2], float32 or float64. Throws Error unless the last stride is 1 and
+/// the other strides and the offset are even.
 Tensor view_as_complex(const Tensor& self);
 /// The real part, a view; a real tensor itself.
 Tensor real(const Tensor& self);
@@ -45,7 +45,8 @@ Tensor adjoint(const Tensor& self);
 namespace autograd {
 /// |z| for complex z, real.
 Tensor complex_abs(const Tensor& z);
-/// `function` of the real parts [..., 2], as a complex tensor. The function is linear over the complex numbers, like a sum.
+/// `function` of the real parts [..., 2], as a complex tensor. The function is linear over the complex numbers,
+/// like a sum.
 template <class F>
 Tensor on_parts(const Tensor& z, const F& function) {
   Tensor parts = function(view_as_real(z));

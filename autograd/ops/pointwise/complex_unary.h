@@ -10,8 +10,8 @@
 
 namespace tandem::autograd {
 
-/// The elementwise operation of this name (Op::name) on a complex tensor, without autograd. Throws NotImplementedError if
-/// it is not defined for complex numbers.
+/// The elementwise operation of this name (Op::name) on a complex tensor, without autograd. Throws NotImplementedError
+/// if it is not defined for complex numbers.
 Tensor complex_unary(const char* name, const Tensor& z);
 /// a to the power b, both of one complex dtype, without autograd; 1 where b is 0.
 Tensor complex_pow(const Tensor& a, const Tensor& b);

@@ -7,7 +7,8 @@
 namespace tandem {
 namespace {
 
-// The higher category wins; within a category, `low` gives way. Floating point keeps its precision when it becomes complex.
+// The higher category wins; within a category, `low` gives way.
+// Floating point keeps its precision when it becomes complex.
 ScalarType combine(ScalarType high, ScalarType low) {
   if (high == ScalarType::Undefined) return low;
   if (low == ScalarType::Undefined) return high;

@@ -1,4 +1,5 @@
-// Special functions and their derivatives. The formulas of the values are in core/formulas/special_math.h and bessel_math.h.
+// Special functions and their derivatives. The formulas of the values are in core/formulas/special_math.h and
+// bessel_math.h.
 #include "tandem/autograd/ops/pointwise/special.h"
 
 #include <cmath>

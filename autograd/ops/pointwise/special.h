@@ -1,6 +1,6 @@
-// Special functions: the functions behind torch.special that are not elementary. Elementwise; the output has the broadcast
-// shape. Integer and bool tensors are converted to the default dtype. Computed in double precision and rounded, within a
-// few units in the last place away from zeros of the function.
+// Special functions: the functions behind torch.special that are not elementary. Elementwise; the output has the
+// broadcast shape. Integer and bool tensors are converted to the default dtype. Computed in double precision and
+// rounded, within a few units in the last place away from zeros of the function.
 #pragma once
 #include "tandem/core/tensor.h"
 
@@ -26,8 +26,8 @@ Tensor special_bessel_j0(const Tensor& self);
 Tensor special_bessel_j1(const Tensor& self);
 Tensor special_bessel_y0(const Tensor& self);
 Tensor special_bessel_y1(const Tensor& self);
-/// Modified Bessel functions of the second kind, of order 0 and 1; NaN below 0, ∞ at 0. Scaled: times e^x, and without a
-/// gradient.
+/// Modified Bessel functions of the second kind, of order 0 and 1; NaN below 0, ∞ at 0. Scaled: times e^x, and without
+/// a gradient.
 Tensor special_modified_bessel_k0(const Tensor& self);
 Tensor special_modified_bessel_k1(const Tensor& self);
 Tensor special_scaled_modified_bessel_k0(const Tensor& x);

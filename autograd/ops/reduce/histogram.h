@@ -7,10 +7,10 @@
 
 namespace tandem {
 
-/// (counts, edges): the number of elements (or the sum of their `weight`) in each bin from one edge to the next; the last
-/// bin includes its right edge, and other elements are left out. `bins`: the ascending edges, or the number of equal
-/// bins of `range` (two numbers; by default the smallest and the largest element). With `density`, counts are divided
-/// by their sum and the width of the bin. Floating point; weight has self's shape and dtype.
+/// (counts, edges): the number of elements (or the sum of their `weight`) in each bin from one edge to the next; the
+/// last bin includes its right edge, and other elements are left out. `bins`: the ascending edges, or the number of
+/// equal bins of `range` (two numbers; by default the smallest and the largest element). With `density`, counts are
+/// divided by their sum and the width of the bin. Floating point; weight has self's shape and dtype.
 std::tuple<Tensor, Tensor> histogram(const Tensor& self, const Tensor& bins, const Tensor& weight = {},
                                      bool density = false);
 std::tuple<Tensor, Tensor> histogram(const Tensor& self, int64_t bins = 100, optional<ArrayRef<double>> range = nullopt,

@@ -69,8 +69,8 @@ inline std::tuple<Tensor, Tensor> std_mean(const Tensor& self, int dim) { return
 inline std::tuple<Tensor, Tensor> std_mean(const Tensor& self, std::nullopt_t) { return std_mean(self); }
 
 /// (Σ |x|^p)^(1/p) of the elements, for any p. p = 0 counts the nonzero elements; ±infinity selects the
-/// largest or smallest |x|. Floating point. Throws Error for negative and infinite p if there are no elements, or a named
-/// dimension has none.
+/// largest or smallest |x|. Floating point. Throws Error for negative and infinite p if there are no elements, or a
+/// named dimension has none.
 Tensor norm(const Tensor& self, const Scalar& p = 2);
 Tensor norm(const Tensor& self, const optional<Scalar>& p, IntArrayRef dim, bool keepdim = false,
             optional<ScalarType> dtype = nullopt);

@@ -1,4 +1,5 @@
-// Namespace fft: fft::NAME is the function fft_NAME. As in LibTorch, hfftn and ihfftn transform two dimensions by default.
+// Namespace fft: fft::NAME is the function fft_NAME. As in LibTorch,
+// hfftn and ihfftn transform two dimensions by default.
 #pragma once
 #include "tandem/autograd/ops/fft/fft.h"
 

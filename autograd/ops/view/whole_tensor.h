@@ -14,8 +14,8 @@ Tensor clone(const Tensor& self, optional<MemoryFormat> memory_format = nullopt)
 Tensor detach(const Tensor& self);
 /// A view of all of self.
 Tensor alias(const Tensor& self);
-/// New tensors in the shape and dtype of self: with `value` (a number or a 0-dim tensor) everywhere, with zeros, and with
-/// the values of src, which broadcasts.
+/// New tensors in the shape and dtype of self: with `value` (a number or a 0-dim tensor) everywhere, with zeros, and
+/// with the values of src, which broadcasts.
 Tensor fill(const Tensor& self, const Scalar& value);
 Tensor fill(const Tensor& self, const Tensor& value);
 Tensor zero(const Tensor& self);

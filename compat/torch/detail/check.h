@@ -72,8 +72,8 @@ struct Discard {
 #define TORCH_INTERNAL_ASSERT_DEBUG_ONLY(condition, ...) TORCH_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
 #endif
 
-/// `TORCH_CHECK_EQ(a, b) << "text";` throws Error with both values and the text unless they are equal. As in LibTorch, an
-/// expression that evaluates the operands again for the message.
+/// `TORCH_CHECK_EQ(a, b) << "text";` throws Error with both values and the text unless they are equal. As in LibTorch,
+/// an expression that evaluates the operands again for the message.
 #define TANDEM_COMPAT_COMPARE(a, op, b)                                                                              \
   ((a)op(b)) ? (void)0                                                                                               \
              : ::tandem::compat::Discard() & ::tandem::compat::FailedCheck().stream()                                \

@@ -39,8 +39,8 @@ struct Tiles {
   int64_t padded() const { return tiles * rows; }
 };
 
-// Writes line[0, tiles.padded()) as entry `k` of the panels [tile][depth][rows]. `end` is the number of entries that the
-// caller writes, in ascending order: whole vectors are stored where what they write past an entry is written later.
+// Writes line[0, tiles.padded()) as entry `k` of the panels [tile][depth][rows]. `end` is the number of entries that
+// the caller writes, in ascending order: whole vectors are stored where what they write past an entry is written later.
 template <class T>
 void put_entry(const Tiles& tiles, int64_t depth, int64_t k, int64_t end, const T* line, T* panels) {
   const int64_t rows = tiles.rows;
@@ -63,8 +63,9 @@ void for_depth(int64_t depth, F body) {
   });
 }
 
-// Multiplies all tiles of `panels`, which are `depth` deep, with one block of columns: sums[padded][kColumns] = the sum over
-// [first, last) of the depth. `rows(k, count)` returns rows [k, k + count) of the right operand as [count][kColumns].
+// Multiplies all tiles of `panels`, which are `depth` deep, with one block of columns: sums[padded][kColumns] = the sum
+// over [first, last) of the depth. `rows(k, count)` returns rows [k, k + count) of the right operand as
+// [count][kColumns].
 template <class T, class F>
 void multiply_rows(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, const T* panels, T* sums, F rows) {
   const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(tiles.rows), 2);

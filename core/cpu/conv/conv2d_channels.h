@@ -1,6 +1,6 @@
-// Convolution as products with all positions of all images together: for few output positions and many channels, as in the
-// last stages of a network. There the planes do not fill whole vectors, and the weights are most of the data: they are
-// packed piece by piece, and multiplied while they are in the cache.
+// Convolution as products with all positions of all images together: for few output positions and many channels, as in
+// the last stages of a network. There the planes do not fill whole vectors, and the weights are most of the data: they
+// are packed piece by piece, and multiplied while they are in the cache.
 #pragma once
 #include "tandem/core/cpu/conv/conv2d.h"
 

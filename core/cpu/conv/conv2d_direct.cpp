@@ -1,8 +1,8 @@
 // Convolution without columns (conv2d_direct.h).
 //
-// The input rows that a few output rows of one image need are copied to a strip [input row][channel][padded width], the weights
-// of two vectors of output channels to a panel. The sums of a tile run over channels, kernel rows and kernel columns in the
-// order of the weights. A strip and a panel stay in the L2 cache.
+// The input rows that a few output rows of one image need are copied to a strip [input row][channel][padded width], the
+// weights of two vectors of output channels to a panel. The sums of a tile run over channels, kernel rows and kernel
+// columns in the order of the weights. A strip and a panel stay in the L2 cache.
 #include "tandem/core/cpu/conv/conv2d_direct.h"
 
 #include <algorithm>
@@ -105,8 +105,8 @@ struct Plan {
   int64_t strip_rows() const { return (rows - 1) * s.p.stride[0] + (s.kernel_h - 1) * s.p.dilation[0] + 1; }
 };
 
-// Strip i of [image][group][block]: [row][channel][padded_w], from the first row of the padded input that the block's outputs
-// need. Reads each channel's rows in order, which the processor prefetches.
+// Strip i of [image][group][block]: [row][channel][padded_w], from the first row of the padded input that the block's
+// outputs need. Reads each channel's rows in order, which the processor prefetches.
 template <class T>
 void make_strip(const Plan<T>& plan, int64_t i, T* strip) {
   const Conv2dShape& s = plan.s;
@@ -160,7 +160,8 @@ void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t pane
   }
 }
 
-// Panel i of [group][panel]: the weights [depth][kPanel]. `fill(group, first, channels, to)` writes those of some channels.
+// Panel i of [group][panel]: the weights [depth][kPanel].
+// `fill(group, first, channels, to)` writes those of some channels.
 template <class T, class F>
 void make_panel(const Plan<T>& plan, int64_t i, const F& fill, T* to) {
   const Conv2dShape& s = plan.s;
@@ -170,8 +171,8 @@ void make_panel(const Plan<T>& plan, int64_t i, const F& fill, T* to) {
   fill(group, first, channels, to);
 }
 
-// What all strips are multiplied with: [group][panel][kPanel] is the bias, [group][panel][depth][kPanel] are the weights, if
-// they are kept.
+// What all strips are multiplied with: [group][panel][kPanel] is the bias, [group][panel][depth][kPanel] are the
+// weights, if they are kept.
 template <class T>
 struct Panels {
   const T* bias;

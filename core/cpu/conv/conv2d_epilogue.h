@@ -5,8 +5,8 @@
 
 namespace tandem::cpu {
 
-/// Finishes y[at, at + count) of the whole output, whose first element is y[0]. The same bits as an addition and a relu of the
-/// output as a whole.
+/// Finishes y[at, at + count) of the whole output, whose first element is y[0]. The same bits as an addition and a relu
+/// of the output as a whole.
 template <class T>
 inline void finish(const Conv2dInference<T>& f, T* y, int64_t at, int64_t count) {
   if (!f.relu && f.residual == nullptr) return;
@@ -31,7 +31,8 @@ inline void finish(const Conv2dInference<T>& f, T* y, int64_t at, int64_t count)
   f.relu ? apply.template operator()<true, true>() : apply.template operator()<true, false>();
 }
 
-/// Requests the rows that finish_rows will read: there are more streams (one per row) than the hardware prefetcher can follow.
+/// Requests the rows that finish_rows will read: there are more streams (one per row)
+/// than the hardware prefetcher can follow.
 template <class T>
 inline void prefetch_rows(const Conv2dInference<T>& f, int64_t at, int64_t rows, int64_t step, int64_t count) {
   if (f.residual == nullptr) return;

@@ -37,8 +37,8 @@ class InputLine {
   }
 
  private:
-  // to[0, end - begin) = row[q * stride] for q in [begin, end); zero where q is outside [low, high), which is outside the
-  // input.
+  // to[0, end - begin) = row[q * stride] for q in [begin, end); zero where q is outside [low, high), which is outside
+  // the input.
   void copy_row(const T* row, int64_t low, int64_t high, int64_t begin, int64_t end, T* to) const {
     const int64_t first = std::clamp(low, begin, end), last = std::clamp(high, first, end);
     const int64_t stride = s_.p.stride[1];

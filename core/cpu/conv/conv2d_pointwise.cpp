@@ -32,8 +32,8 @@ struct Product {
   int64_t panels = ceil_div(places, kPanel<T>);  // per image
 };
 
-// One tile of a panel of positions of image and group i. The last panel of an image ends at its last position, and overlaps the
-// one before.
+// One tile of a panel of positions of image and group i. The last panel of an image ends at its last position, and
+// overlaps the one before.
 template <class T>
 void multiply_tile(const Product<T>& p, int64_t i, int64_t panel, int64_t tile, TileKernel<T> kernel, const T* weights,
                    const T* bias, T* edge) {

@@ -1,5 +1,5 @@
-// Convolution with a 1 x 1 kernel and stride 1. The planes of the input are themselves the right operand of the product,
-// so that nothing but the weights is copied.
+// Convolution with a 1 x 1 kernel and stride 1. The planes of the input are themselves the right operand of the
+// product, so that nothing but the weights is copied.
 #pragma once
 #include "tandem/core/cpu/conv/conv2d.h"
 

@@ -1,8 +1,9 @@
 // The gradient of the weights by taps (conv2d_taps.h).
 //
-// The images of a chunk are copied to padded planes [image][channel][padded h][padded w], and the gradient of the output to
-// [panel][image][place][kPanel]. A task has one panel of output channels and some input channels. For a block of output
-// rows, whose gradients stay in the L2 cache, it sums each channel's taps. The order of a sum depends only on the shape.
+// The images of a chunk are copied to padded planes [image][channel][padded h][padded w], and the gradient of the
+// output to [panel][image][place][kPanel]. A task has one panel of output channels and some input channels. For a block
+// of output rows, whose gradients stay in the L2 cache, it sums each channel's taps.
+// The order of a sum depends only on the shape.
 #include "tandem/core/cpu/conv/conv2d_taps.h"
 
 #include <algorithm>

@@ -17,8 +17,8 @@ struct WeightTiles {
   std::shared_ptr<const void> kept;  // what holds the weights, if they are not in a scratch buffer
 };
 
-/// Packs the weights of all groups. `fill(group, first, rows, to)` writes rows of a group as [depth][tile_rows]; it may write
-/// anything to the rows past `rows`.
+/// Packs the weights of all groups. `fill(group, first, rows, to)` writes rows of a group as [depth][tile_rows]; it may
+/// write anything to the rows past `rows`.
 template <class T, class F>
 void pack_tiles(int64_t groups, int64_t group_out, int64_t depth, int64_t tile_rows, T* packed, const F& fill) {
   const int64_t group_tiles = ceil_div(group_out, tile_rows), tile_size = depth * tile_rows;
@@ -33,7 +33,8 @@ void pack_tiles(int64_t groups, int64_t group_out, int64_t depth, int64_t tile_r
   });
 }
 
-/// The weights that inference.kept holds, packed in this call or before; null if it holds none. Bits do not depend on it.
+/// The weights that inference.kept holds, packed in this call or before; null if it holds none.
+/// Bits do not depend on it.
 template <class T, class F>
 std::shared_ptr<const void> kept_tiles(const Conv2dInference<T>& inference, int64_t groups, int64_t group_out,
                                        int64_t depth, int64_t tile_rows, const F& fill) {
@@ -44,8 +45,8 @@ std::shared_ptr<const void> kept_tiles(const Conv2dInference<T>& inference, int6
       [&](void* to) { pack_tiles(groups, group_out, depth, tile_rows, static_cast<T*>(to), fill); });
 }
 
-/// Packs the bias, and the weights unless inference.kept holds them, into Scratch::kConvWeight of the calling thread. `fill` as
-/// for pack_tiles.
+/// Packs the bias, and the weights unless inference.kept holds them, into Scratch::kConvWeight of the calling thread.
+/// `fill` as for pack_tiles.
 template <class T, class F>
 WeightTiles<T> pack_weight_tiles(const Conv2dInference<T>& inference, int64_t groups, int64_t group_out, int64_t depth,
                                  int64_t tile_rows, const T* bias, const F& fill) {

@@ -29,8 +29,8 @@ Eigen::Map<Vector<T>> vector_at(const Tensor& t, int64_t i) {
   return {t.ptr<T>() + i * n, n};
 }
 
-/// Calls body(Type<T>, i) for every matrix of a real tensor. Each is the work of one thread, so results do not depend on their
-/// number.
+/// Calls body(Type<T>, i) for every matrix of a real tensor. Each is the work of one thread, so results do not depend
+/// on their number.
 template <class Body>
 void for_matrices(const Tensor& a, const char* name, Body body) {
   const int64_t m = a.size(-2), n = a.size(-1), count = a.numel() / (m * n);

@@ -46,8 +46,8 @@ bool factor_column(Eigen::Ref<ComplexMatrix> a, int32_t& pivot) {
 }
 
 // Decomposes the left half of the columns, then the rest of the right half (Toledo, "Locality of reference in LU
-// decomposition with partial pivoting", 1997). Pivots count from the first row of a. Returns 1 + the position of the first
-// pivot that is 0, or 0.
+// decomposition with partial pivoting", 1997). Pivots count from the first row of a. Returns 1 + the position of the
+// first pivot that is 0, or 0.
 Eigen::Index factor(Eigen::Ref<ComplexMatrix> a, int32_t* pivots) {
   const Eigen::Index m = a.rows(), n = a.cols(), k = std::min(m, n);
   if (n == 1) return factor_column(a, *pivots) ? 0 : 1;

@@ -1,5 +1,5 @@
-// Batches of complex matrices for the decompositions: all are computed in complex128, because Eigen's templates take long
-// to compile and are large. Include it only in decomposition*.cpp.
+// Batches of complex matrices for the decompositions: all are computed in complex128, because Eigen's templates take
+// long to compile and are large. Include it only in decomposition*.cpp.
 #pragma once
 #include <complex>
 
@@ -10,7 +10,8 @@ namespace tandem::cpu {
 using ComplexMatrix = ColumnMatrix<std::complex<double>>;
 using ComplexVector = Vector<std::complex<double>>;
 
-/// Matrix or vector number i of a row-major complex tensor, and the other way round. store_reals() writes to a real tensor.
+/// Matrix or vector number i of a row-major complex tensor, and the other way round. store_reals()
+/// writes to a real tensor.
 ComplexMatrix load_matrix(const Tensor& t, int64_t i);
 ComplexVector load_vector(const Tensor& t, int64_t i);
 void store_matrix(const Tensor& t, int64_t i, const ComplexMatrix& matrix);
@@ -29,8 +30,8 @@ void for_complex_matrices(const Tensor& a, Body body) {
 
 /// x = H₁ … Hₖ x, where Hᵢ = I - factors(i) vᵢ vᵢᴴ, and vᵢ is 1 on the diagonal of `vectors` and below it as given.
 void apply_reflectors(const ComplexMatrix& vectors, const ComplexVector& factors, ComplexMatrix& x);
-/// Defined in decomposition_spectral.cpp: the decompositions of a real matrix, of which eigh reads the lower triangle. What
-/// is not wanted is not written; `wanted` is of Eigen's ComputeThinU, …. False if the iteration does not converge.
+/// Defined in decomposition_spectral.cpp: the decompositions of a real matrix, of which eigh reads the lower triangle.
+/// What is not wanted is not written; `wanted` is of Eigen's ComputeThinU, …. False if the iteration does not converge.
 bool real_eigh(const ColumnMatrix<double>& a, bool with_vectors, Vector<double>& values, ColumnMatrix<double>& vectors);
 bool real_svd(const ColumnMatrix<double>& a, unsigned wanted, Vector<double>& s, ColumnMatrix<double>& u,
               ColumnMatrix<double>& v);

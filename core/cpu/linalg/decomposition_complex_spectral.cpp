@@ -1,6 +1,7 @@
 // Eigenvalues of Hermitian matrices and singular values of complex matrices on the CPU, by Eigen. Reflections make the
-// matrices tridiagonal or bidiagonal with real elements, which the decompositions of real matrices finish (Golub and Van
-// Loan, "Matrix Computations", sections 8.3 and 8.6): Eigen's own for complex matrices take twice as long to compile.
+// matrices tridiagonal or bidiagonal with real elements, which the decompositions of real matrices finish (Golub and
+// Van Loan, "Matrix Computations", sections 8.3 and 8.6): Eigen's own for complex matrices take twice as long to
+// compile.
 #include <Eigen/Eigenvalues>
 #include <Eigen/SVD>
 
@@ -9,8 +10,8 @@
 namespace tandem::cpu {
 namespace {
 
-/// Divides the matrix by its largest element, so that no square overflows, and returns that; a matrix that is not finite
-/// becomes 0, and the result NaN.
+/// Divides the matrix by its largest element, so that no square overflows, and returns that; a matrix that is not
+/// finite becomes 0, and the result NaN.
 double scale_to_one(ComplexMatrix& a) {
   if (!a.allFinite()) {
     a.setZero();
@@ -67,8 +68,8 @@ struct Bidiagonal {
   ComplexVector left_factors, right_factors;
 };
 
-// The singular values of a with at least as many rows as columns, which is overwritten; u and v are filled if they are not
-// null, with as many columns as they have.
+// The singular values of a with at least as many rows as columns, which is overwritten; u and v are filled if they are
+// not null, with as many columns as they have.
 bool decompose(ComplexMatrix& a, Vector<double>& s, ComplexMatrix* u, ComplexMatrix* v) {
   const Eigen::Index n = a.cols();
   const Bidiagonal reduced(a);

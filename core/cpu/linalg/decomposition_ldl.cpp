@@ -1,5 +1,5 @@
-// L D Lᵀ decompositions of symmetric matrices, L D Lᴴ of Hermitian ones, and solutions with them, in LAPACK's format: the
-// diagonal pivoting of Bunch and Kaufman ("Some stable methods for calculating inertia and solving symmetric linear
+// L D Lᵀ decompositions of symmetric matrices, L D Lᴴ of Hermitian ones, and solutions with them, in LAPACK's format:
+// the diagonal pivoting of Bunch and Kaufman ("Some stable methods for calculating inertia and solving symmetric linear
 // systems", 1977; Golub and Van Loan, "Matrix Computations", section 4.4). Eigen has no pivoting with blocks of 2.
 #include <algorithm>
 #include <cmath>
@@ -46,7 +46,8 @@ struct Block {
   T x, y, u, mirrored_u, determinant;
 };
 
-/// The row that is to become the last one of the block at `at`, and the rows of that block; 0 if the column is 0 or NaN.
+/// The row that is to become the last one of the block at `at`, and the rows of that block;
+/// 0 if the column is 0 or NaN.
 struct Choice {
   Eigen::Index row;
   int block;

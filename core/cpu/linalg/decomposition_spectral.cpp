@@ -1,5 +1,5 @@
-// Eigenvalues of symmetric matrices and singular values on the CPU, by Eigen. float32 matrices are decomposed in float64:
-// Eigen's templates take half a minute to compile and 0.2 MB per type.
+// Eigenvalues of symmetric matrices and singular values on the CPU, by Eigen. float32 matrices are decomposed in
+// float64: Eigen's templates take half a minute to compile and 0.2 MB per type.
 #include <Eigen/Eigenvalues>
 #include <Eigen/SVD>
 

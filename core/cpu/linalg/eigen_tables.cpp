@@ -1,4 +1,5 @@
-// The library's tables of decompositions and Fourier transforms: each kernel loads libtandem_eigen.so and calls the one there.
+// The library's tables of decompositions and Fourier transforms:
+// each kernel loads libtandem_eigen.so and calls the one there.
 #include <atomic>
 #include <type_traits>
 

@@ -54,13 +54,13 @@ void put(const GemvArgs<T>& g, int64_t vector, int64_t i, T sum) {
   y = g.beta == T(0) ? g.alpha * sum : g.alpha * sum + g.beta * y;
 }
 
-// A matrix stored by columns is cut into strips of rows, whose sums stay near L1, and each strip into chunks of columns,
-// whose memory is nearly contiguous. Chunks are summed separately, then added in order.
-constexpr int64_t kStripRows = 4096, kMaxChunks = 16;
+// A matrix stored by columns is cut into strips of rows, whose sums stay near L1, and each strip into chunks of
+// columns, whose memory is nearly contiguous. Chunks are summed separately, then added in order.
+constexpr int64_t kStripRows = 4096, kMostChunks = 16;
 constexpr int kToL2 = 2;  // for __builtin_prefetch: to L1, it would hold up the loads
 
-// sum[0, count) += four columns, from `c` on and ld apart, times x. The sums are read and written once for all four, and
-// the next four columns are fetched meanwhile: the hardware does not foresee so many short runs.
+// sum[0, count) += four columns, from `c` on and ld apart, times x. The sums are read and written once for all four,
+// and the next four columns are fetched meanwhile: the hardware does not foresee so many short runs.
 template <class T>
 void add_four_columns(const T* c, int64_t ld, int64_t count, const T* x, int64_t stride_x, bool fetch, T* sum) {
   const T x0 = x[0], x1 = x[stride_x], x2 = x[2 * stride_x], x3 = x[3 * stride_x];

@@ -6,8 +6,8 @@ namespace tandem::cpu {
 
 inline constexpr int64_t kMaxVectors = 4;
 
-/// y = alpha * M * x + beta * y for each of the vectors, with M rows x columns; beta == 0 does not read y. The matrix is read
-/// once from memory, so a few vectors take hardly longer than one.
+/// y = alpha * M * x + beta * y for each of the vectors, with M rows x columns; beta == 0 does not read y. The matrix
+/// is read once from memory, so a few vectors take hardly longer than one.
 template <class T>
 struct GemvArgs {
   int64_t rows, columns;

@@ -39,9 +39,9 @@ using TileKernel = void (*)(const Tile<T>&);
 /// Maximum number of rows of a tile with one or two vectors.
 inline constexpr int kMaxTileRows[3] = {0, kVectorRegisters == 32 ? 25 : 12, kVectorRegisters == 32 ? 12 : 6};
 
-/// The same with two vectors where the right operand needs no more registers: 28 sums, its two vectors and one of the left
-/// operand.
-inline constexpr int kMaxEvenTileRows = kVectorRegisters == 32 ? 14 : 6;
+/// The same with two vectors where the right operand needs no more registers: 28 sums, its two vectors and one of the
+/// left operand.
+inline constexpr int kMostTileRows = kVectorRegisters == 32 ? 14 : 6;
 
 /// The rows of equal tiles with two vectors for `count` rows, so that few sums are in vain.
 constexpr int64_t even_tile_rows(int64_t count) {

@@ -1,4 +1,5 @@
-// The format of torch.save before PyTorch 1.6, in which many weights are published. Internal to the sources of this folder.
+// The format of torch.save before PyTorch 1.6, in which many weights are published.
+// Internal to the sources of this folder.
 //
 //   a pickle    the magic number            a pickle    the keys of the storages
 //   a pickle    the version, 1001           for each    8 bytes number of elements, little-endian; the elements

@@ -1,5 +1,5 @@
-// NumPy's .npz files: several arrays by name, as numpy.savez and numpy.savez_compressed write them. In the library tandem_pt,
-// which needs libzip; nn/files/npy.h has .npy.
+// NumPy's .npz files: several arrays by name, as numpy.savez and numpy.savez_compressed write them. In the library
+// tandem_pt, which needs libzip; nn/files/npy.h has .npy.
 #pragma once
 #include <string>
 
@@ -14,8 +14,8 @@ OrderedDict<std::string, Tensor> load_npz(const std::string& path, const optiona
 /// The same for a file in memory; `name` replaces the path in messages.
 OrderedDict<std::string, Tensor> parse_npz(const void* data, std::size_t bytes, const std::string& name);
 
-/// Writes a file that numpy.load reads; compressed, it takes longer. It appears complete or not at all. Throws Error on failure,
-/// and for bfloat16, which NumPy lacks.
+/// Writes a file that numpy.load reads; compressed, it takes longer. It appears complete or not at all. Throws Error on
+/// failure, and for bfloat16, which NumPy lacks.
 void save_npz(const std::string& path, const OrderedDict<std::string, Tensor>& arrays, bool compressed = false);
 
 }  // namespace tandem::serialize

@@ -14,9 +14,9 @@ namespace tandem::serialize {
 /// load_safetensors do. A path may also be that of a sharded checkpoint's index, or a folder with one.
 OrderedDict<std::string, Tensor> read_weights(const std::string& path, const WeightsOptions& options = {});
 
-/// Copies them into the parameters and buffers of `module`, across dtypes and devices. Throws Error, listing all names, as
-/// Module::load_state_dict does; the module is then unchanged. Safetensors files are read straight into the module, as
-/// load_safetensors(module, path, options) does.
+/// Copies them into the parameters and buffers of `module`, across dtypes and devices. Throws Error, listing all names,
+/// as Module::load_state_dict does; the module is then unchanged. Safetensors files are read straight into the module,
+/// as load_safetensors(module, path, options) does.
 nn::LoadResult load_weights(nn::Module& module, const std::string& path, const WeightsOptions& options = {});
 
 }  // namespace tandem::serialize

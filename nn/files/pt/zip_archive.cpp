@@ -159,8 +159,8 @@ std::string ZipReader::text(const Entry& entry) const {
   return out;
 }
 
-// What libzip writes to: a source with a function that carries out its commands. libzip writes in small steps and goes back to
-// the header of each entry once it knows its checksum; steps at the end are gathered.
+// What libzip writes to: a source with a function that carries out its commands. libzip writes in small steps and goes
+// back to the header of each entry once it knows its checksum; steps at the end are gathered.
 struct ZipWriter::Output {
   explicit Output(ZipSink& to) : sink(to) { pending.reserve(kPending); }
 

@@ -26,11 +26,12 @@ class ZipReader {
 
   /// All names, in the archive's order.
   std::vector<std::string> names() const;
-  /// Whether there is such an entry. Throws Error if it is encrypted or longer than the file, or if the entries asked for are
-  /// longer together than the file: then they overlap. It may be compressed only if `deflated`; it is then at most
-  /// 1032 times as long as its bytes in the file, which no compressed data exceeds.
+  /// Whether there is such an entry. Throws Error if it is encrypted or longer than the file, or if the entries asked
+  /// for are longer together than the file: then they overlap. It may be compressed only if `deflated`; it is then at
+  /// most 1032 times as long as its bytes in the file, which no compressed data exceeds.
   bool find(const std::string& name, Entry& entry, bool deflated = false);
-  /// Reads all bytes of an entry. Throws Error if it is damaged; its checksum counts unless TANDEM_IGNORE_CHECKSUMS is set.
+  /// Reads all bytes of an entry. Throws Error if it is damaged;
+  /// its checksum counts unless TANDEM_IGNORE_CHECKSUMS is set.
   void read(const Entry& entry, void* to) const;
   /// The same in parts, one after the other; finish() after the last one verifies the checksum.
   class Parts {

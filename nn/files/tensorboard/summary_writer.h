@@ -4,8 +4,8 @@
 //   tensorboard::SummaryWriter writer("runs/first");
 //   writer.add_scalar("train/loss", loss.item<double>(), step);      // $ tensorboard --logdir runs
 //
-// Each event is passed to the system at once: a process that is killed loses at most the one that it was writing. A writer
-// never appends to an existing file. Threads may share it.
+// Each event is passed to the system at once: a process that is killed loses at most the one that it was writing. A
+// writer never appends to an existing file. Threads may share it.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -25,7 +25,8 @@ struct SummaryWriterOptions {
 
 class SummaryWriter {
  public:
-  /// Creates the folder, if it is missing, and a file in it. Throws Error if that fails, as do all functions below that write.
+  /// Creates the folder, if it is missing, and a file in it. Throws Error if that fails,
+  /// as do all functions below that write.
   explicit SummaryWriter(const std::string& log_dir, const SummaryWriterOptions& options = {});
   /// Closes the files.
   ~SummaryWriter();
@@ -43,8 +44,8 @@ class SummaryWriter {
   /// The finite values of a real tensor of any shape. Writes nothing if there is none.
   void add_histogram(const std::string& tag, const Tensor& values, int64_t global_step = 0,
                      optional<double> walltime = nullopt);
-  /// `image`: uint8, or floating point from 0 to 1 (other values are clamped); with 1 or 3 channels, and with dimensions as
-  /// `dataformats` says: CHW, HWC or HW. Throws Error on others.
+  /// `image`: uint8, or floating point from 0 to 1 (other values are clamped); with 1 or 3 channels, and with
+  /// dimensions as `dataformats` says: CHW, HWC or HW. Throws Error on others.
   void add_image(const std::string& tag, const Tensor& image, int64_t global_step = 0,
                  optional<double> walltime = nullopt, const std::string& dataformats = "CHW");
   /// The same for several images (NCHW or NHWC), as one picture with eight in a row.

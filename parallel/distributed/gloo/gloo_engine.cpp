@@ -112,8 +112,8 @@ class RendezvousStore final : public gloo::rendezvous::Store {
   std::size_t address_bytes_ = 0;
 };
 
-// One message. Gloo can only wait for it, and closes every connection when a wait times out; so test() leaves the wait to
-// a thread.
+// One message. Gloo can only wait for it, and closes every connection when a wait times out; so test() leaves the wait
+// to a thread.
 class Request final : public EngineRequest {
  public:
   Request(gloo::Context& context, void* data, std::size_t bytes, bool sending)

@@ -86,8 +86,8 @@ MPI_User_function* own_function(ReduceOp op) {
   }
 }
 
-// MPI lacks the two-byte types, and its MIN and MAX do not let NaN win. Null: MPI's own operation is right; it is better
-// where there is a choice, because networks may carry it out.
+// MPI lacks the two-byte types, and its MIN and MAX do not let NaN win. Null: MPI's own operation is right; it is
+// better where there is a choice, because networks may carry it out.
 MPI_User_function* own_function(ScalarType dtype, ReduceOp op) {
   const bool extreme = op == ReduceOp::MIN || op == ReduceOp::MAX;
   if (dtype == ScalarType::Half) return own_function<ScalarType::Half>(op);

@@ -1,5 +1,5 @@
-// Answers pillow_test.py: reads commands from standard input, writes each resulting image as raw bytes to OUT, and prints
-// its sizes, or "error" with the message.
+// Answers pillow_test.py: reads commands from standard input, writes each resulting image as raw bytes to OUT, and
+// prints its sizes, or "error" with the message.
 //
 //   FUNCTION IMAGE OUT [NUMBER...]
 #include <iostream>
