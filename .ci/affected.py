@@ -2,8 +2,9 @@
 
 - A file that a test is made of: that test. So a test's source runs its program only, and a script only itself.
 - A header or a Python module in tests/: the tests made of files that include it.
-- Another file: the tests of the folders that FOLDERS names or, without an entry there, of the nearest folder of its name
-  in tests/. A source of the library also runs each program with a test of its name: conv2d_direct.cpp runs conv2d_test.cpp.
+- Another file: the tests of the folders that FOLDERS names or, without an entry there, of the nearest folder of its
+  name in tests/. A source of the library also runs each program with a test of its name: conv2d_direct.cpp runs
+  conv2d_test.cpp.
 - Sources of bench/ and examples/: their programs are built. Documents, and files of the build, have no tests.
 """
 import fnmatch
@@ -76,7 +77,8 @@ class Build:
         """{program or plugin of tests/, examples/ or bench/: objects and libraries that it is linked from}"""
         files = [self.file(t) for t in self.targets.values() if below(t["defined_in"], "tests", "examples", "bench")
                  and t["type"] in ("executable", "shared module")]
-        text = subprocess.run(["ninja", "-t", "query", *files], cwd=self.folder, check=True, capture_output=True, text=True).stdout
+        text = subprocess.run(["ninja", "-t", "query", *files], cwd=self.folder, check=True, capture_output=True,
+                              text=True).stdout
         found, part = {}, ""
         for line in text.splitlines():
             if not line.startswith(" "):
@@ -106,7 +108,8 @@ class Build:
         """Tests with a C++ file that has the name of a source, or the part of it before an underscore."""
         start = lambda file: re.sub("_(test|table)$", "", pathlib.PurePath(file).stem) + "_"
         same = lambda file: file.endswith(".cpp") and (pathlib.PurePath(path).stem + "_").startswith(start(file))
-        return {t.name for t in self.tests if any(same(f) and (below(path, "cuda") or not below(f, "tests/cuda")) for f in t.files)}
+        return {t.name for t in self.tests
+                if any(same(f) and (below(path, "cuda") or not below(f, "tests/cuda")) for f in t.files)}
 
 
 # ---- which tests a file belongs to
@@ -180,5 +183,6 @@ def programs(build, paths):
             folder = path.split("/")[0]
             of_folder = [p for p in build.linked if below(p, folder)]
             with_source = [p for p in of_folder if path in {build.sources.get(i) for i in build.linked[p]}]
-            found.update((p, f"is made of {path}") for p in (with_source if path.endswith((".cpp", ".cu")) else of_folder))
+            found.update((p, f"is made of {path}")
+                         for p in (with_source if path.endswith((".cpp", ".cu")) else of_folder))
     return found

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Runs what a change to some files can break, in a few minutes: ./run check [--quick] [--list] [PATH...]
 
-Steps: clang-format of these files; the checks of the whole tree that need no build; in the release build, the programs of
-bench/ and examples/ and the tests that the files belong to (affected.py says which); of these tests, the programs with the
-sanitizers, but not the scripts. A failed step does not stop the later ones. The last line adds up the counts of the steps as .ci/run does.
+Steps: clang-format of these files; the checks of the whole tree that need no build; in the release build, the programs
+of bench/ and examples/ and the tests that the files belong to (affected.py says which); of these tests, the programs
+with the sanitizers, but not the scripts. A failed step does not stop the later ones. The last line adds up the counts
+of the steps as .ci/run does.
 """
 import argparse
 import fnmatch
@@ -17,7 +18,8 @@ import time
 
 from affected import CPP, ROOT, Build, affected, below, programs, sanitized
 
-BUILD_FILES = ("*meson.build", "meson_options.txt", "run", ".ci/*", "tests/run.py")  # with these, all builds are configured
+# with these, all builds are configured
+BUILD_FILES = ("*meson.build", "meson_options.txt", "run", ".ci/*", "tests/run.py")
 COUNT = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
 # Lines that say what failed in a step; repeated at the end.
 TOLD = re.compile(r"^failed: |^FAILED: |ERROR: |WARNING: ThreadSanitizer|error: |TIMEOUT|left no result|ended with")
@@ -102,7 +104,8 @@ class Steps:
 
 
 def configured(steps, kind, command, folder):
-    """The data of a build folder after configuring it; None if there is none. A list configures the release build only."""
+    """The data of a build folder after configuring it; None if there is none.
+    A list configures the release build only."""
     command = [*command, "--list"]
     if not steps.run(f"configure, {kind}", command, {}, only_checks=True, quiet=True):
         return None
@@ -119,7 +122,8 @@ def check(steps, paths, quick, folder):
     release = configured(steps, "release", [run, "test"], folder)
     if not release:
         return
-    whole = {t.name: "" for t in release.tests if not t.needs_build and any(os.path.dirname(f) == "tests" for f in t.files)}
+    whole = {t.name: "" for t in release.tests if not t.needs_build and
+             any(os.path.dirname(f) == "tests" for f in t.files)}
     steps.run("checks of the whole tree", [run, "test", *whole], whole)
     if targets := programs(release, paths):
         steps.run("build", [run, "build", *targets], targets, only_checks=True)

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Inference and training steps of published models in Tandem and in PyTorch, in turns; needs torch, torchvision, transformers.
+"""Inference and training steps of published models in Tandem and in PyTorch, in turns; needs torch, torchvision,
+transformers.
 
     models.py BUILD [--models NAME,...] [--what infer,fused,train,decode] [--batch N,...] [--threads N,...] [--turns N]
               [--seconds S] [--size N] [--compile]
 
-BUILD is Tandem's build folder. Each turn runs bench_models and then PyTorch's eager mode, or first PyTorch, each in a process
-of its own. Prints medians over the turns: milliseconds per step (per token for decode; processor time on one thread), how much faster Tandem is, and the peak
-of memory: of tensors in Tandem, of the whole process beyond its imports in PyTorch. `fused` is compared with PyTorch's plain
-inference, and with --compile both are compared with torch.compile.
+BUILD is Tandem's build folder. Each turn runs bench_models and then PyTorch's eager mode, or first PyTorch, each in a
+process of its own. Prints medians over the turns: milliseconds per step (per token for decode; processor time on one
+thread), how much faster Tandem is, and the peak of memory: of tensors in Tandem, of the whole process beyond its
+imports in PyTorch. `fused` is compared with PyTorch's plain inference, and with --compile both are compared with
+torch.compile.
 """
 import argparse
 import pathlib
@@ -120,7 +122,8 @@ def main():
         return torch_worker(o.models, o.what, int(o.batch), int(o.threads), o.seconds, o.size, o.compile)
     if o.build is None:
         parser.error("BUILD is missing")
-    print("| model | step | batch | threads | Tandem, ms | PyTorch, ms | PyTorch / Tandem | Tandem, MiB | PyTorch, MiB |")
+    print(
+        "| model | step | batch | threads | Tandem, ms | PyTorch, ms | PyTorch / Tandem | Tandem, MiB | PyTorch, MiB |")
     print("|---|---|---|---|---|---|---|---|---|", flush=True)
     for name in o.models.split(","):
         for what in o.what.split(","):

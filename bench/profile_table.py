@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Prints a profile as a table: calls, total time and self time (without nested spans) of each span name; and the largest
-tensors at the peak of each device's memory.
+"""Prints a profile as a table: calls, total time and self time (without nested spans) of each span name; and the
+largest tensors at the peak of each device's memory.
 
   TANDEM_PROFILE=trace.json build/cli/tandem train --epochs 1
   bench/profile_table.py trace.json [ROWS]        times in milliseconds; the busiest tracks first

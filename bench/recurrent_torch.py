@@ -21,7 +21,8 @@ def measure(layer, what, f):
 def main():
     torch.set_num_threads(int(sys.argv[1]) if len(sys.argv) > 1 else 1)
     x = torch.randn(50, 32, 256)
-    for name, layer in ("lstm", torch.nn.LSTM(256, 256)), ("gru", torch.nn.GRU(256, 256)), ("rnn", torch.nn.RNN(256, 256)):
+    for name, layer in (("lstm", torch.nn.LSTM(256, 256)), ("gru", torch.nn.GRU(256, 256)),
+                        ("rnn", torch.nn.RNN(256, 256))):
         def train():
             layer.zero_grad()
             layer(x)[0].sum().backward()

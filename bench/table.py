@@ -71,7 +71,8 @@ def main():
             sys.exit(f'run: no benchmark program is named "{sys.argv[3]}"; available programs: {known}')
         os.execv(program, [str(program), *sys.argv[4:]])
 
-    print(f"{processor()}, {os.cpu_count()} cores, {time.strftime('%Y-%m-%d')}; medians of {REPEATS} runs, epochs measured once.\n")
+    print(f"{processor()}, {os.cpu_count()} cores, {time.strftime('%Y-%m-%d')}; medians of {REPEATS} runs, epochs "
+          f"measured once.\n")
     print(f"| {'what':44} | {'goal':>7} | {'measured':>14} |\n|{'-' * 46}|{'-' * 9}|{'-' * 16}|", flush=True)
 
     def row(what, goal, value, unit, note=""):
@@ -86,7 +87,8 @@ def main():
     row("add of eight floats", 0.25, small["add"]["ns"] / 1e3, "us")
     row("the same, recorded by autograd", 0.45, small["add_recorded"]["ns"] / 1e3, "us")
     row("20 multiplications, forward and backward", 30, small["chain"]["ns"] / 1e3, "us")
-    row("compile the LeNet example at -O2", 4, statistics.median(compile_example(source, build) for _ in range(REPEATS)), "s")
+    row("compile the LeNet example at -O2", 4,
+        statistics.median(compile_example(source, build) for _ in range(REPEATS)), "s")
     row("stripped library", 7, stripped((build / "libtandem.so").resolve()) / 1e6, "MB")
     data = benchmarks(build / "bench/bench_data", ["read_images"]).get("read_images")
     row("60,000 images from gz to tensor", 0.6, data["ns"] / 1e9 if data else None, "s", "" if data else "no data")

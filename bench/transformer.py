@@ -3,8 +3,8 @@
 
     transformer.py BUILD [--threads N] [--turns N] [--dropout P]
 
-BUILD is Tandem's build folder. Prints one line per turn and the medians: milliseconds of forward and backward (processor
-time on one thread), and how much faster Tandem is.
+BUILD is Tandem's build folder. Prints one line per turn and the medians: milliseconds of forward and backward
+(processor time on one thread), and how much faster Tandem is.
 """
 import argparse
 import pathlib
@@ -64,7 +64,8 @@ def main():
         commands = [ours, theirs] if turn % 2 == 0 else [theirs, ours]
         times = {id(command): median_of(command) for command in commands}
         rows.append((times[id(ours)], times[id(theirs)]))
-        print(f"turn {turn + 1}: Tandem {rows[-1][0]:.1f} ms, PyTorch {rows[-1][1]:.1f} ms, {rows[-1][1] / rows[-1][0]:.2f} x",
+        print(f"turn {turn + 1}: Tandem {rows[-1][0]:.1f} ms, PyTorch {rows[-1][1]:.1f} ms, "
+              f"{rows[-1][1] / rows[-1][0]:.2f} x",
               flush=True)
     tandem, torch = (statistics.median(column) for column in zip(*rows))
     ratio = statistics.median(b / a for a, b in rows)

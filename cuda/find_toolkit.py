@@ -62,7 +62,8 @@ def main():
         if "--headers" in sys.argv:
             continue
         # Wheels contain no libX.so, only libX.so.9.
-        file = next((f for p in places for d in (p / "lib64", p / "lib", *p.glob("targets/*/lib"), *p.glob("lib/*-linux-gnu"))
+        file = next((f for p in places for d in (p / "lib64", p / "lib", *p.glob("targets/*/lib"),
+                                                 *p.glob("lib/*-linux-gnu"))
                      for f in sorted(d.glob(f"lib{library}.so*"), key=lambda f: len(f.name))), None)
         lines.append(f"missing lib{library}.so") if file is None else libraries.append(file)
     lines += [f"include {i}" for i in dict.fromkeys(includes)] + [f"library {f}" for f in libraries]

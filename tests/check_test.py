@@ -25,7 +25,8 @@ def without_tests():
     folders = [f for f in ROOT.iterdir() if f.is_dir() and f.name != "tests" and build.in_folder(f.name)]
     assert len(folders) >= 7, folders
     sources = [str(s.relative_to(ROOT)) for f in folders for s in f.rglob("*.cpp")]
-    return [s for s in sources if not tests(s) and build.in_folder("cli")]  # without the tool, nothing tests tensorboard/
+    # without the tool, nothing tests tensorboard/
+    return [s for s in sources if not tests(s) and build.in_folder("cli")]
 
 
 def sources_of_several():
@@ -36,7 +37,8 @@ def sources_of_several():
 
 
 def changes(folder):
-    """The files that `changed` finds on a branch with a committed, an edited, a deleted, a moved and an untracked file."""
+    """The files that `changed` finds on a branch with a committed, an edited, a deleted, a moved and an untracked
+    file."""
     git = lambda *words: subprocess.run(
         ["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True, capture_output=True)
     path = pathlib.Path(folder)
@@ -58,7 +60,8 @@ def changes(folder):
 
 
 def said(*words):
-    done = subprocess.run([sys.executable, ROOT / ".ci/check.py", sys.argv[1], *words], capture_output=True, text=True, cwd=ROOT)
+    done = subprocess.run([sys.executable, ROOT / ".ci/check.py", sys.argv[1], *words], capture_output=True, text=True,
+                          cwd=ROOT)
     return done.returncode, done.stderr.strip()
 
 
@@ -73,11 +76,14 @@ CASES = [
     ("a header in tests", tests("tests/core/kernel_testing.h"), {"core"}),
     ("a header in tests that another includes", tests("tests/ops/pointwise_table.h") >= {"ops", "pointwise"}, True),
     ("a deleted test", tests("tests/core/deleted_test.cpp") >= {"core", "pool", "kernels"}, True),
-    ("files without tests", tests("README.md", "nn/a.md", "docs/Doxyfile", "bench/table.py", ".ci/run", "run", "nn/meson.build"), set()),
-    ("a sanitizer runs programs, not scripts", set(affected.sanitized(build, ["core/cpu/linalg/gemm.cpp"], "address")) & {"core", "kernels", "ops"}, {"core", "ops"}),
-    ("the thread sanitizer runs suite tsan", "pool" in affected.sanitized(build, ["core/cpu/linalg/gemm.cpp"], "thread")
-     and "core" not in affected.sanitized(build, ["core/cpu/linalg/gemm.cpp"], "thread"), True),
-    ("a benchmark is built", set(affected.programs(build, ["bench/files_bench.cpp", "bench/table.py"])) <= {"bench/bench_files"}, True),
+    ("files without tests",
+     tests("README.md", "nn/a.md", "docs/Doxyfile", "bench/table.py", ".ci/run", "run", "nn/meson.build"), set()),
+    ("a sanitizer runs programs, not scripts",
+     set(affected.sanitized(build, ["core/cpu/gemm.cpp"], "address")) & {"core", "kernels", "ops"}, {"core", "ops"}),
+    ("the thread sanitizer runs suite tsan", "pool" in affected.sanitized(build, ["core/cpu/gemm.cpp"], "thread")
+     and "core" not in affected.sanitized(build, ["core/cpu/gemm.cpp"], "thread"), True),
+    ("a benchmark is built",
+     set(affected.programs(build, ["bench/files_bench.cpp", "bench/table.py"])) <= {"bench/bench_files"}, True),
     ("a step that counts", check.tally(False, 0, "3 passed, 0 failed, 2 skipped"), (3, 0, 2)),
     ("a step that failed", check.tally(False, 1, "3 passed, 2 failed"), (3, 2, 0)),
     ("a failure that no count shows", check.tally(False, 1, "3 passed, 0 failed"), (3, 1, 0)),

@@ -10,7 +10,8 @@ import subprocess
 import sys
 
 objects = glob.glob(f"libtandem.so*.p/{sys.argv[1]}")
-listed = subprocess.run(["ninja", "-t", "deps", *objects], capture_output=True, text=True).stdout if objects else "(no such object)"
+listed = subprocess.run(["ninja", "-t", "deps", *objects], capture_output=True,
+                        text=True).stdout if objects else "(no such object)"
 found = sys.argv[2] in listed
 print(f"{sys.argv[1]} depends on {sys.argv[2]}" if found else f"FAILED: {sys.argv[2]} is missing in:\n{listed}")
 print(f"{int(found)} passed, {int(not found)} failed")

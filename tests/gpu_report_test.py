@@ -33,11 +33,12 @@ def step(name, entries, code=0, group="bench", log=""):
         state, path = f"{folder}/state", f"{folder}/log"
         with open(path, "w", encoding="utf-8") as file:
             file.write(log + "".join(json.dumps(entry) + "\n" for entry in entries))
-        command = [sys.executable, here / "gpu_report.py", "add", state, "--group", group, "--name", name, "--code", str(code),
-                   "--seconds", "3", "--log", path, "--", "some", "com|mand"]
+        command = [sys.executable, here / "gpu_report.py", "add", state, "--group", group, "--name", name,
+                   "--code", str(code), "--seconds", "3", "--log", path, "--", "some", "com|mand"]
         told = subprocess.run(command, check=False).returncode
         made = report.load(state)["steps"][0]
-        check("the exit code of add says whether the step failed", told == (made["verdict"] not in ("passed", "skipped")), (told, made))
+        check("the exit code of add says whether the step failed",
+              told == (made["verdict"] not in ("passed", "skipped")), (told, made))
         return made
 
 
@@ -50,8 +51,8 @@ def state_of(*steps, **facts):
 
 
 def test_goals():
-    tandem = rows("tandem", p2_epoch_eager=0.07, small_op=2.5e-6, captured_launches=1, captured_syncs=0, matmul_fp32=0.0220,
-                  add=2.6e12, sum=2.0e12, copy=2.0e12)
+    tandem = rows("tandem", p2_epoch_eager=0.07, small_op=2.5e-6, captured_launches=1, captured_syncs=0,
+                  matmul_fp32=0.0220, add=2.6e12, sum=2.0e12, copy=2.0e12)
     torch = rows("torch", p2_epoch_eager=0.20, small_op=6e-6, copy=2.9e12)
     direct = rows("direct", matmul_fp32=0.0213, copy=3.0e12)
     state = state_of(step("t", tandem), step("p", torch), step("d", direct), GPU="a GPU", date="2026-01-02")
@@ -59,11 +60,13 @@ def test_goals():
     check("the title", text.startswith("# On a GPU: a GPU, 2026-01-02\n"), text[:60])
     check("an absolute goal reached", "0.0700 s | 0.2000 s |  | ≤ 0.0800 s | 0.0700 s | reached |" in text, text)
     check("a goal against PyTorch reached", "≤ 0.5 × PyTorch | 0.35 × | reached |" in text)
-    check("a missed goal", line(state, "host time to issue a small operation").endswith("| ≤ 2.00 µs | 2.50 µs | MISSED |"))
+    check("a missed goal",
+          line(state, "host time to issue a small operation").endswith("| ≤ 2.00 µs | 2.50 µs | MISSED |"))
     check("a count", line(state, "launches per captured step").endswith("| ≤ 1 | 1 | reached |"))
     check("zero is a value", line(state, "host syncs per step").endswith("| ≤ 0 | 0 | reached |"))
     check("cuBLAS", "≥ 0.95 × directly | 0.97 × | reached" in line(state, "matrix product 8192³, float32"))
-    check("bandwidth against the direct copy", "| 0.87 × | reached" in line(state, "add, 1 GiB each"), line(state, "add, 1 GiB each"))
+    check("bandwidth against the direct copy", "| 0.87 × | reached" in line(state, "add, 1 GiB each"),
+          line(state, "add, 1 GiB each"))
     check("bandwidth missed", "| 0.67 × | MISSED" in line(state, "sum, 1 GiB"))
     check("not measured is not reached", line(state, "LeNet epoch, captured").endswith("| not measured |"))
     check("sums", "Speed: 6 goals reached, 2 MISSED, " in text, text[:300])
@@ -77,10 +80,12 @@ def test_just_at_the_goal():
 
 def test_parts():
     def conv(source, *values):
-        return [{"source": source, "row": "conv_forward", "value": v, "part": f"shape {i}"} for i, v in enumerate(values)]
+        return [{"source": source, "row": "conv_forward", "value": v, "part": f"shape {i}"}
+                for i, v in enumerate(values)]
     both = state_of(step("t", conv("tandem", 0.010, 0.020)), step("d", conv("direct", 0.0098, 0.019)))
     what = "ResNet-50 convolutions, batch 32, forward"
-    check("a sum and its slowest part", "30.000 ms" in line(both, what) and "0.96 × (least 0.95 ×: shape 1) | reached" in
+    check("a sum and its slowest part",
+          "30.000 ms" in line(both, what) and "0.96 × (least 0.95 ×: shape 1) | reached" in
           line(both, what), line(both, what))
     some = state_of(step("t", conv("tandem", 0.010, 0.020)), step("d", conv("direct", 0.0098)))
     check("other shapes are not compared", line(some, what).endswith("| not measured |"), line(some, what))
@@ -122,17 +127,20 @@ def test_script():
     def said(*words):
         done = subprocess.run([here / "gpu.sh", *words], capture_output=True, text=True, check=False)
         return done.returncode, done.stderr.strip(), done.stdout.strip()
-    check("no part", said("--out", "x")[:2] == (2, "gpu.sh: name a part to run: tests, sanitizers, bench or all"), said("--out", "x"))
+    check("no part", said("--out", "x")[:2] == (2, "gpu.sh: name a part to run: tests, sanitizers, bench or all"),
+          said("--out", "x"))
     check("no file", said("bench")[0] == 2 and "--out" in said("bench")[1])
     check("a wrong limit", said("bench", "--out", "x", "--limit", "soon")[0] == 2)
-    check("a wrong word", said("benhc")[:2] == (2, "gpu.sh: unknown argument benhc (see tests/gpu.sh --help)"), said("benhc"))
+    check("a wrong word", said("benhc")[:2] == (2, "gpu.sh: unknown argument benhc (see tests/gpu.sh --help)"),
+          said("benhc"))
     check("no value", said("bench", "--out")[:2] == (2, "gpu.sh: --out requires a value"), said("bench", "--out"))
     check("a --deps folder that does not exist", said("bench", "--out", "x", "--deps", "/nowhere")[0] == 2)
     check("help", said("--help")[0] == 0 and "tests|sanitizers|bench|all" in said("--help")[2], said("--help"))
     if report.probe()[0] is None:
         with tempfile.TemporaryDirectory() as folder:
             code, _, text = said("all", "--out", f"{folder}/x.md")
-            check("without a GPU", code == 77 and text.startswith("no CUDA device: ") and not os.listdir(folder), (code, text))
+            check("without a GPU", code == 77 and text.startswith("no CUDA device: ") and not os.listdir(folder),
+                  (code, text))
 
 
 for test in (test_goals, test_just_at_the_goal, test_parts, test_without_direct, test_steps, test_script):

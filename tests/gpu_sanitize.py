@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs the operation tests under one compute-sanitizer tool: eight operations per process, several processes at a time.
 
-  gpu_sanitize.py TEST_OPS TOOL SECONDS     ends with "N passed, N failed" (operations); exit code 77: tool not installed
+  gpu_sanitize.py TEST_OPS TOOL SECONDS     ends with "N passed, N failed" (operations); exit code 77: tool not
+  installed
 
 If a process fails, its operations run again one by one to find the culprit; if none fails alone, all of them count as
 failed. Operations that are not reached within SECONDS count as skipped.

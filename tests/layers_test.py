@@ -62,12 +62,13 @@ LAYERS = {
     "tandem.h": ("tandem.h", "core autograd ops.h nn.h nn/optim datasets parallel"),
     "testing": ("testing.h autograd/testing/", "core autograd autograd/ops tandem.h"),
     "compat": ("compat/**", "tandem.h torch_names.h core pt"),
-    "cli": ("cli/ cli/commands/ cli/data/ cli/draw/ cli/launch/ cli/report/ cli/text/ cli/train/", "core autograd ops.h nn nn/files nn/layers nn/optim nn/steps nn.h datasets vision parallel/distributed "
+    "cli": ("cli/ cli/commands/ cli/data/ cli/draw/ cli/launch/ cli/report/ cli/text/ cli/train/",
+            "core autograd ops.h nn nn/files nn/layers nn/optim nn/steps nn.h datasets vision parallel/distributed "
             "parallel tensorboard models"),
     "examples": ("examples/", "core autograd datasets models parallel/distributed parallel tandem.h testing"),
     "bench": ("bench/ bench/distributed/ bench/distributed/scaling/ bench/gpu/ bench/libtorch/",
-              "core core/backend core/cpu autograd autograd/ops ops.h nn nn.h nn/steps datasets vision models cli parallel/distributed "
-              "parallel tandem.h testing"),
+              "core core/backend core/cpu autograd autograd/ops ops.h nn nn.h nn/steps datasets vision models cli "
+              "parallel/distributed parallel tandem.h testing"),
 }
 # What sources include beyond that, and why. Nothing includes a source, so this makes no circle.
 SOURCES_MAY = {
@@ -124,7 +125,8 @@ PLACES = {place: layer for layer, (places, _) in LAYERS.items() for place in pla
 
 
 def layer_of(path):
-    """The layer of a file: a single file counts before its folder, and that before FOLDER/** above it. None: it has none."""
+    """The layer of a file: a single file counts before its folder, and that before FOLDER/** above it.
+    None: it has none."""
     folder, name = path.rpartition("/")[::2]
     folder = folder + "/" if folder else ""
     for place in (path, f"{folder}{name.partition('.')[0]}.*", folder, path.partition("/")[0] + "/**"):
@@ -150,7 +152,8 @@ def edges(path, text):
         if name.startswith("tandem/"):
             yield name.removeprefix("tandem/")
         elif quote == '"':
-            yield "compat/" + name if name.startswith(("torch/", "ATen/", "c10/")) else os.path.normpath(os.path.join(os.path.dirname(path), name))
+            yield ("compat/" + name if name.startswith(("torch/", "ATen/", "c10/"))
+                   else os.path.normpath(os.path.join(os.path.dirname(path), name)))
 
 
 def violations(files):
@@ -193,7 +196,8 @@ def internal(files):
 def upward():
     """Entries of LAYERS that name a layer at or above their own."""
     order = list(LAYERS)
-    return [f"{layer} may not name {to}" for i, layer in enumerate(order) for to in LAYERS[layer][1].split() if to not in order[:i]]
+    return [f"{layer} may not name {to}" for i, layer in enumerate(order) for to in LAYERS[layer][1].split()
+            if to not in order[:i]]
 
 
 def unused(files):
@@ -235,8 +239,10 @@ def main():
                          ("cuda/runtime.cpp", "autograd/record.h"), ("autograd/node.h", "autograd/ops/linalg/matmul.h"),
                          ("nn/options/conv.h", "nn/module.h"), ("parallel/comm.cpp", "datasets/loader.h"),
                          ("cli/json.h", "tests/temp_folder.h"), ("core/dims.cpp", "bench/bench.h")):
-        checks.append((f"{path} may not include {target}", [] if planted(files, path, target, violations) else ["not found"]))
-    checks.append(("tandem.h may not reach core/cpu", [] if planted(files, "nn/module.h", "core/cpu/simd.h", internal) else ["not found"]))
+        checks.append((f"{path} may not include {target}",
+                       [] if planted(files, path, target, violations) else ["not found"]))
+    checks.append(("tandem.h may not reach core/cpu",
+                   [] if planted(files, "nn/module.h", "core/cpu/simd.h", internal) else ["not found"]))
     failed = 0
     for name, found in checks:
         failed += bool(found)

@@ -13,8 +13,9 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = ("core/cpu", "cuda/ops")
-PARTS = set("""batch channels columns complex complex_spectral count depthwise direct epilogue extreme general index integer lanes ldl line loop
-    matrix max_sum multinomial plan pointwise shallow sort spectral table tables taps tiles weight windows""".split())
+PARTS = set("""batch channels columns complex complex_spectral count depthwise direct epilogue extreme general index
+    integer lanes ldl line loop matrix max_sum multinomial plan pointwise shallow sort spectral table tables taps
+    tiles weight windows""".split())
 OTHERS = {
     "core/cpu": {
         "backend": "combines the tables of all families",
@@ -44,7 +45,8 @@ def base_names(folder):
 
 
 def known_names():
-    families = {p.stem for p in (ROOT / "core/backend").glob("*.h") if re.search(r"^struct \w+Kernels {", p.read_text(), re.M)}
+    families = {p.stem for p in (ROOT / "core/backend").glob("*.h")
+                if re.search(r"^struct \w+Kernels {", p.read_text(), re.M)}
     # binary_op.h and its like hold what operations of one kind share: their kernels are named after the kind.
     return families | {re.sub("_op$", "", name) for name in base_names("autograd/ops")}
 
@@ -62,10 +64,12 @@ def main():
     bad = []
     for folder in KERNELS:
         names = base_names(folder)
-        bad += [f"{folder}/{n}: no operation in autograd/ops and no family in core/backend has this name; rename it, or give "
-                "the reason in OTHERS" for n in unknown(names, known, OTHERS[folder])]
-        bad += [f"{folder}/{n}: in OTHERS without need" for n in OTHERS[folder] if n not in names or not unknown([n], known, {})]
-    if unknown(["conv2d", "conv2d_plan", "unary_0", "sofmax", "conv2d_misc", "tables"], known, {"tables"}) != ["conv2d_misc", "sofmax"]:
+        bad += [f"{folder}/{n}: no operation in autograd/ops and no family in core/backend has this name; rename it, "
+                f"or give the reason in OTHERS" for n in unknown(names, known, OTHERS[folder])]
+        bad += [f"{folder}/{n}: in OTHERS without need" for n in OTHERS[folder] if n not in names or
+                not unknown([n], known, {})]
+    if unknown(["conv2d", "conv2d_plan", "unary_0", "sofmax", "conv2d_misc", "tables"], known,
+               {"tables"}) != ["conv2d_misc", "sofmax"]:
         bad.append("the check misses an unknown name, or rejects a known one")
     print(*bad, sep="\n")
     print(f"{0 if bad else 1} passed, {1 if bad else 0} failed")

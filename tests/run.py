@@ -4,9 +4,9 @@
     tests/run.py BUILD [--suite NAME | --without SUITE] [-j N] [--list] [NAME...] [-- ARGUMENT FOR THE TESTS...]
 
 The last line is `N passed, N failed` (`, N skipped` where there are any); the exit code is 1 if anything failed.
-A test reports its count in doctest's summary or in a last line of that form. A test that ends without a count (a crash, a
-time-out, an early exit) is one failure; exit code 77 is one skipped case. A line `[skipped] NAME: reason`, or doctest's
-MESSAGE("skipped: reason"), from a passing case counts that case as skipped, not as passed.
+A test reports its count in doctest's summary or in a last line of that form. A test that ends without a count (a crash,
+a time-out, an early exit) is one failure; exit code 77 is one skipped case. A line `[skipped] NAME: reason`, or
+doctest's MESSAGE("skipped: reason"), from a passing case counts that case as skipped, not as passed.
 """
 import argparse
 import fnmatch
@@ -88,7 +88,8 @@ def count(result):
         return 0, 1, 0, f"ended without a count ({result['result']}, exit code {code})"
     passed, failed = (sum(int(row[i]) for row in found) for i in (0, 1))
     notes = SKIPPED.findall(text)
-    own_skips = 0 if DOCTEST.search(text) else sum(int(row[2] or 0) for row in found)  # doctest's skipped cases are filtered-out ones
+    # doctest's skipped cases are filtered-out ones
+    own_skips = 0 if DOCTEST.search(text) else sum(int(row[2] or 0) for row in found)
     remark = ""
     if code != 0 and failed == 0:
         failed, remark = 1, f"reported no failure, but ended with {result['result']}, exit code {code}"
@@ -99,7 +100,8 @@ def count(result):
 def run(args, tests):
     log = args.build / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
-    command = ["meson", "test", "-C", str(args.build), "--no-rebuild", "--num-processes", str(args.j), "--print-errorlogs"]
+    command = ["meson", "test", "-C", str(args.build), "--no-rebuild", "--num-processes", str(args.j),
+               "--print-errorlogs"]
     if args.suite:
         command += ["--suite", args.suite]
     if args.without and not args.names:

@@ -17,11 +17,13 @@ INLINE, ORDINARY = set("WVu"), set("TDBR")
 def twins(objects):
     """One line per symbol that is inline in one object and ordinary in another."""
     found = {}
-    text = subprocess.run(["nm", "-A", "-P", "--defined-only", *map(str, objects)], check=True, capture_output=True, text=True)
+    text = subprocess.run(["nm", "-A", "-P", "--defined-only", *map(str, objects)], check=True, capture_output=True,
+                          text=True)
     for line in text.stdout.splitlines():
         place, symbol, kind = line.split()[:3]
         if kind in INLINE | ORDINARY:
-            found.setdefault(symbol, {}).setdefault("inline" if kind in INLINE else "ordinary", []).append(place.rstrip(":"))
+            found.setdefault(symbol, {}).setdefault("inline" if kind in INLINE else "ordinary",
+                                                    []).append(place.rstrip(":"))
     pairs = {s: p for s, p in found.items() if len(p) == 2}
     names = subprocess.run(["c++filt", *pairs], capture_output=True, text=True).stdout.splitlines() if pairs else []
     return [f"{n}: inline in {p['inline'][0]}, ordinary in {p['ordinary'][0]}" for n, p in zip(names, pairs.values())]

@@ -22,7 +22,8 @@ def free_port():
 
 
 def environment(rank, size, port, master="127.0.0.1", **more):
-    own = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMI", "SLURM_", "TORCHELASTIC_", "TANDEM_"))}
+    own = {k: v for k, v in os.environ.items()
+           if not k.startswith(("OMPI_", "PMI", "SLURM_", "TORCHELASTIC_", "TANDEM_"))}
     local = {"LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(size)} if master == "127.0.0.1" else {}
     return {**own, "RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": master, "MASTER_PORT": str(port),
             "OMP_NUM_THREADS": "1", "TANDEM_NUM_THREADS": "1", **local, **more}
@@ -57,8 +58,8 @@ def run_mpi(command, size):
     env = {k: v for k, v in os.environ.items() if not k.startswith(("RANK", "WORLD_SIZE", "LOCAL_"))}
     env.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), TANDEM_BACKEND="mpi", OMPI_ALLOW_RUN_AS_ROOT="1",
                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
-    return collect([subprocess.Popen(["mpirun", "-n", str(size), "--bind-to", "none", *map(str, command)], env=env, text=True,
-                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)])
+    return collect([subprocess.Popen(["mpirun", "-n", str(size), "--bind-to", "none", *map(str, command)], env=env,
+                                     text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)])
 
 
 def processor_ticks():
@@ -77,7 +78,8 @@ def others(call):
 
 
 def undisturbed(call):
-    """The result of the least disturbed of a few tries: each waits a little for the other programs on the machine to finish."""
+    """The result of the least disturbed of a few tries: each waits a little for the other programs on the
+    machine to finish."""
     least = None
     for _ in range(TRIES):
         end = time.monotonic() + PATIENCE

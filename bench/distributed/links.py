@@ -13,12 +13,13 @@ numbers = itertools.count()  # interfaces of the network before may still be the
 def ip(*words):
     done = subprocess.run(["ip", *words], capture_output=True, text=True)
     if done.returncode != 0:
-        raise SystemExit(f"measure.py: ip {' '.join(words)}: {done.stderr.strip()}; this needs root and network namespaces")
+        raise SystemExit(f"measure.py: ip {' '.join(words)}: {done.stderr.strip()}; this needs root and network "
+                         f"namespaces")
 
 
 class Network:
-    """`size` namespaces; `mbit`: the rate at which each sends, unlimited if None. Without a rate, segmentation offload is
-    off, so that the interfaces count the headers of every packet; with one it is on, as it saves processor time."""
+    """`size` namespaces; `mbit`: the rate at which each sends, unlimited if None. Without a rate, segmentation offload
+    is off, so that the interfaces count the headers of every packet; with one it is on, as it saves processor time."""
 
     def __init__(self, size, mbit=None, mtu=1500):
         self.size, self.mbit, self.mtu = size, mbit, mtu
@@ -52,8 +53,8 @@ class Network:
         ip("-n", space, "link", "set", INTERFACE, "up")
         ip("-n", space, "link", "set", "lo", "up")
         if self.mbit:
-            subprocess.run(["ip", "netns", "exec", space, "tc", "qdisc", "add", "dev", INTERFACE, "root", "tbf", "rate", f"{self.mbit}mbit",
-                            "burst", "256k", "latency", "50ms"], check=True)
+            subprocess.run(["ip", "netns", "exec", space, "tc", "qdisc", "add", "dev", INTERFACE, "root", "tbf", "rate",
+                            f"{self.mbit}mbit", "burst", "256k", "latency", "50ms"], check=True)
 
     def __exit__(self, *_):
         for space in self.made:
@@ -61,5 +62,5 @@ class Network:
         subprocess.run(["ip", "link", "del", self.tag], check=False)
 
     def run(self, command):
-        return jobs.run(command, self.size, [["ip", "netns", "exec", self.name(r)] for r in range(self.size)], "10.77.0.1",
-                        TANDEM_INTERFACE=INTERFACE)
+        return jobs.run(command, self.size, [["ip", "netns", "exec", self.name(r)] for r in range(self.size)],
+                        "10.77.0.1", TANDEM_INTERFACE=INTERFACE)

@@ -3,9 +3,9 @@
 
     measure.py BUILD [--python PYTHON] [--turns N] WHAT ...
 
-WHAT: lenet, all_reduce, same_bits, memory, calls; as root, in network namespaces: bytes, overlap. BUILD is Tandem's build
-folder. PYTHON is an interpreter with PyTorch, for the comparison; without it PyTorch's columns are missing. The ways
-alternate, `turns` times each; tables show the medians over the turns of rank 0's medians, and the best turn.
+WHAT: lenet, all_reduce, same_bits, memory, calls; as root, in network namespaces: bytes, overlap. BUILD is Tandem's
+build folder. PYTHON is an interpreter with PyTorch, for the comparison; without it PyTorch's columns are missing. The
+ways alternate, `turns` times each; tables show the medians over the turns of rank 0's medians, and the best turn.
 """
 import argparse
 import pathlib
@@ -34,7 +34,8 @@ class Bench:
 
     def ratio(self, what, a, b, goal):
         """Of the medians and of the best turns: a's time over b's."""
-        print(f"\n{what}: {typical(a) / typical(b):.3f} ({best(a) / best(b):.3f} by the best turns), goal {goal}", flush=True)
+        print(f"\n{what}: {typical(a) / typical(b):.3f} ({best(a) / best(b):.3f} by the best turns), goal {goal}",
+              flush=True)
 
     def lenet(self):
         images = subprocess.check_output([self.worker, "data"], text=True).strip()
@@ -43,7 +44,8 @@ class Bench:
                 "ParameterServer, shards=8, 2 processes": lambda: self.train(2, way="server", shards=8, **common),
                 "ParameterServer, shards=0, 2 processes": lambda: self.train(2, way="server", **common),
                 "ParameterServer, 2 devices, 1 process": lambda: self.train(1, way="devices", **common),
-                "ParameterServer, 2 devices, 1 process, shards=8": lambda: self.train(1, way="devices", shards=8, **common),
+                "ParameterServer, 2 devices, 1 process, shards=8":
+                    lambda: self.train(1, way="devices", shards=8, **common),
                 "1 process, 1 thread": lambda: self.train(1, way="local", **common)}
         if self.python:
             command = [*self.torch, "train", f"images={images}", *(f"{k}={v}" for k, v in common.items())]
@@ -57,7 +59,8 @@ class Bench:
             self.ratio("ParameterServer (shards=8) against PyTorch", r["PyTorch, 2 processes"], server, ">= 2.8")
         one = r["ParameterServer, 2 devices, 1 process"]
         self.ratio("DistributedDataParallel against 2 devices", one, ddp, ">= 0.95")
-        self.ratio("ParameterServer (shards=0) against 2 devices", one, r["ParameterServer, shards=0, 2 processes"], ">= 0.95")
+        self.ratio("ParameterServer (shards=0) against 2 devices", one, r["ParameterServer, shards=0, 2 processes"],
+                   ">= 0.95")
         self.ratio("ParameterServer (shards=8) against 2 devices, shards=8",
                    r["ParameterServer, 2 devices, 1 process, shards=8"], server, ">= 0.95")
 
@@ -65,7 +68,8 @@ class Bench:
         for size in (2, 4):
             for bytes_, repeats in ((516_272, 400), (25 << 20, 20)):
                 options = ["all_reduce", f"bytes={bytes_}", f"repeats={repeats}"]
-                ways = {"Gloo": lambda: run([self.worker, *options], size), "MPI": lambda: jobs.run_mpi([self.worker, *options], size)}
+                ways = {"Gloo": lambda: run([self.worker, *options], size),
+                        "MPI": lambda: jobs.run_mpi([self.worker, *options], size)}
                 if self.python:
                     ways["PyTorch's Gloo"] = lambda: run([*self.torch, *options], size, GLOO_SOCKET_IFNAME="lo")
                 r = turns(self.turns, ways)
@@ -98,16 +102,20 @@ class Bench:
     def calls(self):
         cost = run([self.worker, "calls"], 1)[0]["nanoseconds"]
         step = typical(turns(self.turns, {"step": lambda: self.train(2, way="ddp", steps=60)})["step"])
-        print(f"\nWatchdog, comparison of calls and their list: {cost:.0f} ns per call; a step of LeNet on 2 processes with one "
-              f"call takes {step * 1e3:.2f} ms: {cost * 1e-9 / step:.5%}, goal <= 1 % ({jobs.load()})", flush=True)
+        print(f"\nWatchdog, comparison of calls and their list: {cost:.0f} ns per call; a step of LeNet on 2 processes "
+              f"with one call takes {step * 1e3:.2f} ms: {cost * 1e-9 / step:.5%}, goal <= 1 % ({jobs.load()})",
+              flush=True)
 
     def bytes(self):
         size_of_model = 24 * (512 * 512 + 512) * 4
         ddp, same = {"way": "ddp"}, {"way": "server", "shards": 8}
-        print(f"\nBytes that leave a rank's interface per step, average of the ranks (largest), MLP of {size_of_model / 1e6:.1f} MB\n\n"
-              "| P | packets of | | formula | sent / formula | without headers / formula |\n|---|---|---|---|---|---|")
-        for size, mtu, what, options in ((2, 9000, "all_reduce", ddp), (4, 9000, "all_reduce", ddp), (2, 9000, "shards=8", same),
-                                         (4, 9000, "shards=8", same), (3, 9000, "shards=8", same), (2, 1500, "all_reduce", ddp),
+        print(f"\nBytes that leave a rank's interface per step, average of the ranks (largest), MLP of "
+              f"{size_of_model / 1e6:.1f} MB\n\n| P | packets of | | formula | sent / formula | without headers / "
+              f"formula |\n|---|---|---|---|---|---|")
+        for size, mtu, what, options in ((2, 9000, "all_reduce", ddp), (4, 9000, "all_reduce", ddp),
+                                         (2, 9000, "shards=8", same),
+                                         (4, 9000, "shards=8", same), (3, 9000, "shards=8", same),
+                                         (2, 1500, "all_reduce", ddp),
                                          (4, 1500, "all_reduce", ddp), (3, 1500, "shards=8", same)):
             with links.Network(size, mtu=mtu) as network:
                 out = network.run([self.worker, "train", "model=mlp", f"batch={size * 32}", "steps=8", "warm=3",
@@ -122,12 +130,15 @@ class Bench:
         """Rates are given so that communication takes about as long as backward."""
         print("\n| rate, bucket, first | step | compute | communication | hidden |\n|---|---|---|---|---|")
         for mbit, bucket, first in ((1000, 0, 1 << 20), (1000, 1 << 20, 1 << 20), (1000, 25 << 20, 1 << 20)):
-            options = ["model=mlp", "batch=1536", "steps=8", "warm=2", f"first={first}"] + ([f"bucket={bucket}"] if bucket else [])
+            options = ["model=mlp", "batch=1536", "steps=8", "warm=2",
+                       f"first={first}"] + ([f"bucket={bucket}"] if bucket else [])
             with links.Network(2, mbit) as network:
                 r = turns(self.turns, {way: lambda way=way: network.run([self.worker, "train", f"way={way}", *options])
                                        for way in ("ddp", "local", "comm")})
             step, compute, comm = (typical(r[way]) for way in ("ddp", "local", "comm"))
-            print(f"| {mbit} Mbit/s, {bucket or 'default'}, {first} | {step * 1e3:.1f} ms | {compute * 1e3:.1f} ms | {comm * 1e3:.1f} ms | "
+            print(
+                f"| {mbit} Mbit/s, {bucket or 'default'}, {first} | {step * 1e3:.1f} ms | {compute * 1e3:.1f} ms | "
+                f"{comm * 1e3:.1f} ms | "
                   f"{1 - (step - compute) / comm:.1%} |", flush=True)
         print(f"\n({jobs.load()})")
 
@@ -137,9 +148,11 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--python", help="interpreter with PyTorch")
     parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("what", nargs="+", choices=["lenet", "all_reduce", "same_bits", "memory", "calls", "bytes", "overlap"])
+    parser.add_argument("what", nargs="+",
+                        choices=["lenet", "all_reduce", "same_bits", "memory", "calls", "bytes", "overlap"])
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("measure.py: terminated"))  # so that processes and networks end, too
+    # so that processes and networks end, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("measure.py: terminated"))
     bench = Bench(arguments)
     for what in arguments.what:
         getattr(bench, what)()

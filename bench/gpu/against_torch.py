@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""PyTorch's counterpart of bench/gpu/gpu_bench.cpp: the same rows and the same work, one line of JSON per figure, medians.
+"""PyTorch's counterpart of bench/gpu/gpu_bench.cpp: the same rows and the same work, one line of JSON per figure,
+medians.
 
   against_torch.py [--device cuda:0] [--small] [ROW...]     exit code 77: no PyTorch, or PyTorch finds no GPU
 """

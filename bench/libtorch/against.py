@@ -3,9 +3,9 @@
 
     against.py BUILD [--libtorch FOLDER] [--threads N]
 
-BUILD is Tandem's build folder. FOLDER contains LibTorch's include/ and lib/: an unpacked download, or the folder `torch`
-of the PyPI wheel; the default is Debian's libtorch-dev. Both programs run on N threads (default 1), alternately, three
-times each; the table shows the medians.
+BUILD is Tandem's build folder. FOLDER contains LibTorch's include/ and lib/: an unpacked download, or the folder
+`torch` of the PyPI wheel; the default is Debian's libtorch-dev. Both programs run on N threads (default 1),
+alternately, three times each; the table shows the medians.
 """
 import argparse
 import os
@@ -21,7 +21,8 @@ TURNS = 3
 ROWS = {"lenet": ("training step of LeNet, batch 256", 1e3, "ms"),
         "mlp": ("training step of a 20-32-5 perceptron, batch 16", 1, "µs"),
         "add": ("add of eight floats", 1, "µs"), "add_recorded": ("the same, recorded by autograd", 1, "µs"),
-        "chain": ("20 multiplications, sum, and backward", 1, "µs"), "mm": ("product of two 512 x 512 matrices", 1e3, "ms"),
+        "chain": ("20 multiplications, sum, and backward", 1, "µs"),
+        "mm": ("product of two 512 x 512 matrices", 1e3, "ms"),
         "relu": ("relu of 16 Mi floats", 1e3, "ms"), "sum": ("sum of 16 Mi floats", 1e3, "ms")}
 
 
@@ -56,8 +57,8 @@ def size(libraries, folder):
 def compiled(compile_flags, link_flags, program):
     compiler, obj = os.environ.get("CXX", "c++"), str(program) + ".o"
     began = time.monotonic()
-    subprocess.run([compiler, "-std=c++20", "-O2", "-w", *compile_flags, "-c", HERE / "speed.cpp", "-o", obj], check=True,
-                   env={**os.environ, "CCACHE_DISABLE": "1"})
+    subprocess.run([compiler, "-std=c++20", "-O2", "-w", *compile_flags, "-c", HERE / "speed.cpp", "-o", obj],
+                   check=True, env={**os.environ, "CCACHE_DISABLE": "1"})
     spent = time.monotonic() - began
     subprocess.run([compiler, obj, *link_flags, "-pthread", "-o", program], check=True)
     return spent
@@ -84,7 +85,9 @@ def main():
         for _ in range(TURNS):
             for side in sides:
                 runs[side].append(measured(folder / side, arguments.threads))
-    print(f"| {arguments.threads} thread{'s' * (arguments.threads > 1)} | LibTorch | Tandem | LibTorch / Tandem |\n|---|---|---|---|")
+    print(
+        f"| {arguments.threads} thread{'s' * (arguments.threads > 1)} | LibTorch | Tandem | LibTorch / Tandem |\n"
+        f"|---|---|---|---|")
 
     def row(what, theirs, ours, unit):
         print(f"| {what} | {theirs:.3g} {unit} | {ours:.3g} {unit} | {theirs / ours:.2g} |")

@@ -46,7 +46,8 @@ def main():
         refused = their.endswith(("->  throws", "->  does not compile"))
         wider += refused
         different += not refused
-        print(f"{'wider' if refused else 'DIFFERENT'}  LibTorch  {their}\n{' ' * (5 if refused else 9)}  Tandem    {our}")
+        print(f"{'wider' if refused else 'DIFFERENT'}  LibTorch  {their}\n{' ' * (5 if refused else 9)} "
+              f" Tandem    {our}")
     print(f"{len(ours)} lines, {wider} that only Tandem accepts, {different} different")
     sys.exit(1 if different else 0)
 

@@ -16,7 +16,8 @@ def main():
         if kind != last:
             runs.append(code << 2 | kind)
             last = kind
-    print("// Written by unicode_classes.py. Each number is the first code point of a run, times 4, plus its kind: 0 neither,")
+    print("// Written by unicode_classes.py. Each number is the first code point of a run, times 4, plus its kind: 0 "
+          "neither,")
     print("// 1 letters, 2 numbers.\n#pragma once\n#include <cstdint>\n")
     print("namespace tandem::text::detail {\n\n// clang-format off\ninline constexpr uint32_t kUnicodeRuns[] = {")
     words = [f"{run}," for run in runs]

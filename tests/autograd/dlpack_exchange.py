@@ -3,8 +3,8 @@
 
   dlpack_exchange.py [--build DIR]
 
-Builds BUILD/tests/autograd/libdlpack_exchange.so first. Requires PyTorch 2 and NumPy 2; Tandem's test suite does not run it.
-The last line is "N passed, N failed".
+Builds BUILD/tests/autograd/libdlpack_exchange.so first. Requires PyTorch 2 and NumPy 2; Tandem's test suite does not
+run it. The last line is "N passed, N failed".
 """
 import argparse
 import ctypes
@@ -18,8 +18,8 @@ try:
     import numpy
     import torch
 except ImportError:
-    sys.exit(f"{sys.argv[0]}: this Python has no PyTorch or no NumPy; install them in a virtual environment: python3 -m venv DIR, "
-             "DIR/bin/pip install torch numpy, DIR/bin/python " + sys.argv[0])
+    sys.exit(f"{sys.argv[0]}: this Python has no PyTorch or no NumPy; install them in a virtual environment: python3 "
+             f"-m venv DIR, DIR/bin/pip install torch numpy, DIR/bin/python " + sys.argv[0])
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # In the order of ScalarType.
@@ -60,7 +60,8 @@ def check(name, good):
 
 
 def load(build):
-    subprocess.run(["ninja", "-C", build, "-j2", "tests/autograd/libdlpack_exchange.so"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["ninja", "-C", build, "-j2", "tests/autograd/libdlpack_exchange.so"], check=True,
+                   stdout=subprocess.DEVNULL)
     library = ctypes.CDLL(str(build / "tests/autograd/libdlpack_exchange.so"))
     for function in (library.make, library.make_versioned):
         function.restype = ctypes.c_void_p
@@ -83,11 +84,13 @@ def outgoing(library):
         for versioned in (False, True):
             capsule = api.PyCapsule_New(make(library, index, versioned), NAMES[versioned], None)
             tensor = torch.utils.dlpack.from_dlpack(capsule)
-            check(f"to PyTorch: {dtype}, {versioned}", tensor.dtype == dtype and tensor.stride() == expected.stride() and torch.equal(tensor, expected))
+            check(f"to PyTorch: {dtype}, {versioned}",
+                  tensor.dtype == dtype and tensor.stride() == expected.stride() and torch.equal(tensor, expected))
             del tensor, capsule
             if dtype != torch.bfloat16:
                 array = numpy.from_dlpack(Producer(make(library, index, versioned), versioned))
-                check(f"to NumPy: {dtype}, {versioned}", numpy.array_equal(array, expected.numpy()) and array.strides == expected.numpy().strides)
+                check(f"to NumPy: {dtype}, {versioned}",
+                      numpy.array_equal(array, expected.numpy()) and array.strides == expected.numpy().strides)
                 del array
     array = numpy.from_dlpack(Producer(make(library, 6, True, 1), True))
     check("to NumPy: read-only", not array.flags.writeable)
@@ -110,7 +113,8 @@ def incoming(library):
     for index, dtype in enumerate(DTYPES):
         for versioned in (False, True):
             tensor = torch.ones(4, 6).to(dtype)[1:3, ::2]
-            check(f"from PyTorch: {dtype}, {versioned}", take(library, tensor, versioned) and library.kept_dtype() == index and
+            check(f"from PyTorch: {dtype}, {versioned}",
+                  take(library, tensor, versioned) and library.kept_dtype() == index and
                   library.kept_sum() == 6 and library.kept_stride(0) == 6 and library.kept_stride(1) == 2)
             library.zero()
             check(f"the same memory: {dtype}", not tensor.to(torch.complex128).any())

@@ -5,9 +5,9 @@
                                                     ends with the line "N passed, N failed"
 
 A flip replaces one byte anywhere in the file; half of the flips are in its header. N flipped checkpoints (--count) are
-scored by `eval` and resumed by `train`, which rewrites the tensors, the optimizer's state, the metrics and the settings;
-all of these are compared. Many more flips of both files (--file-count; 0: every bit in turn) are loaded with the library
-(FLIP_FILES), and the contents are compared.
+scored by `eval` and resumed by `train`, which rewrites the tensors, the optimizer's state, the metrics and the
+settings; all of these are compared. Many more flips of both files (--file-count; 0: every bit in turn) are loaded with
+the library (FLIP_FILES), and the contents are compared.
 """
 import argparse
 import collections
@@ -105,8 +105,8 @@ def flip(name, content, count, draw):
             kind = "refused" if result == "refused" else "identical" if result == whole else "different"
             counts[kind] += 1
             check(f"{name}: flip {number} (byte {at}, seed {args.seed}): {result}", kind != "different")
-    print(f"{name} ({len(content)} bytes), with the tool: {counts['refused']} refused, {counts['identical']} identical, "
-          f"{counts['different']} silently different or crashed")
+    print(f"{name} ({len(content)} bytes), with the tool: {counts['refused']} refused, {counts['identical']} "
+          f"identical, {counts['different']} silently different or crashed")
 
 
 def main():
@@ -121,7 +121,8 @@ def main():
         flip("checkpoint", content_of("a/checkpoint.safetensors"), args.count, draw)
         for name in ("checkpoint", "model"):
             path = f"a/{name}.safetensors"
-            flipped = subprocess.run([flip_files, path, str(args.file_count), str(args.seed)], capture_output=True, text=True)
+            flipped = subprocess.run([flip_files, path, str(args.file_count), str(args.seed)], capture_output=True,
+                                     text=True)
             print(f"{name} ({os.path.getsize(path)} bytes), with the library:", flipped.stdout.strip())
             check(f"{name}, with the library: {flipped.stderr}", flipped.returncode == 0)
         os.chdir("/")

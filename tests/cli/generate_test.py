@@ -29,8 +29,8 @@ def shapes(vocabulary):
         for norm in "ln_1", "ln_2":
             yield f"h.{i}.{norm}.weight", (WIDTH,)
             yield f"h.{i}.{norm}.bias", (WIDTH,)
-        for name, wide, narrow in (("attn.c_attn", WIDTH, 3 * WIDTH), ("attn.c_proj", WIDTH, WIDTH), ("mlp.c_fc", WIDTH, 4 * WIDTH),
-                                   ("mlp.c_proj", 4 * WIDTH, WIDTH)):
+        for name, wide, narrow in (("attn.c_attn", WIDTH, 3 * WIDTH), ("attn.c_proj", WIDTH, WIDTH),
+                                   ("mlp.c_fc", WIDTH, 4 * WIDTH), ("mlp.c_proj", 4 * WIDTH, WIDTH)):
             yield f"h.{i}.{name}.weight", (wide, narrow)
             yield f"h.{i}.{name}.bias", (narrow,)
     yield "ln_f.weight", (WIDTH,)
@@ -77,7 +77,8 @@ def tokens(*arguments):
 
 def refused(part, *arguments):
     code, out, error = generate(*arguments)
-    check(f"{arguments}: exit code {code}, {out}, {error}", code == 2 and out == "" and part in error and error.count("\n") == 1)
+    check(f"{arguments}: exit code {code}, {out}, {error}",
+          code == 2 and out == "" and part in error and error.count("\n") == 1)
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -90,7 +91,8 @@ with tempfile.TemporaryDirectory() as folder:
     check("another seed, other tokens", tokens(*some, "--seed", "8") != drawn)
     check("fewer tokens are the first ones", tokens(*some[:-1], "5", "--seed", "7") == drawn[:5])
     greedy = tokens(*some, "--temperature", "0")
-    check("the seed does not matter for the most probable tokens", tokens(*some, "--temperature", "0", "--seed", "9") == greedy)
+    check("the seed does not matter for the most probable tokens",
+          tokens(*some, "--temperature", "0", "--seed", "9") == greedy)
     check("the most probable of one", tokens(*some, "--top-k", "1") == greedy)
     check("a small probability has one token", tokens(*some, "--top-p", "1e-9") == greedy)
     code, _, error = generate(*some)
@@ -129,7 +131,8 @@ with tempfile.TemporaryDirectory() as folder:
     refused("--temperature", *some, "--temperature", "-1")
     refused("--prompt-ids -1", weights, "--prompt-ids", "-1")
     refused("cannot be opened", os.path.join(folder, "none"), *some[3:])
-    for missing, part in (("wte.weight", "not those of a GPT-2"), ("h.0.mlp.c_fc.weight", "c_fc"), ("h.1.ln_2.bias", "h.1.ln_2.bias")):
+    for missing, part in (("wte.weight", "not those of a GPT-2"), ("h.0.mlp.c_fc.weight", "c_fc"),
+                          ("h.1.ln_2.bias", "h.1.ln_2.bias")):
         broken = os.path.join(folder, "broken.safetensors")
         write_weights(broken, {missing})
         refused(part, broken, *some[1:])

@@ -171,7 +171,8 @@ def test_logs():
 def test_exit_codes():
     check("success", shell(2, "exit 0")[:3] == (0, "", ""))
     for script, code, text in (("exit 3", 3, "failed with exit code 3 after"), ("kill -9 $$", 137, "killed by SIGKILL"),
-                               ("kill -SEGV $$", 139, "killed by SIGSEGV"), ("exit 255", 255, "failed with exit code 255")):
+                               ("kill -SEGV $$", 139, "killed by SIGSEGV"),
+                               ("exit 255", 255, "failed with exit code 255")):
         run = shell(2, f"[ $RANK = 1 ] || exec sleep 60; echo because >&2; {script}")
         check(script, run.code == code and re.search(r"rank 1 \(pid \d+\) (was )?" + text, run.err), run)
         check(script + ": the others", "tandem launch: rank 0 was ended\n" in run.err and run.seconds < 8, run)
@@ -243,7 +244,8 @@ def test_grace():
         time.sleep(0.3)
     it = run.ended(8)
     check("a second Ctrl-C kills at once", it.code == 130, it)
-    run = Launch("-n", "2", "sh", "-c", "trap 'sleep 0.5; echo saved; exit' TERM; echo up; while :; do sleep 0.05; done")
+    run = Launch("-n", "2", "sh",
+                 "-c", "trap 'sleep 0.5; echo saved; exit' TERM; echo up; while :; do sleep 0.05; done")
     check("all run", run.wait_for("up", 2))
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         run.process.send_signal(number)
@@ -251,7 +253,8 @@ def test_grace():
     check("signals at the same time are one", it.code in (129, 130, 143) and it.out.count("saved") == 2, it)
     it = shell(2, "[ $RANK = 1 ] && exit 7; trap '' TERM; while :; do sleep 0.05; done", "--grace", "0.2")
     check("a failure with a stubborn rank", it.code == 7 and "rank 0 was ended" in it.err and it.seconds < 8, it)
-    it = shell(2, "[ $RANK = 1 ] && kill -9 $$; trap 'echo saved; exit' TERM; kill -STOP $$; sleep 60 & wait", "--grace", "5")
+    it = shell(2, "[ $RANK = 1 ] && kill -9 $$; trap 'echo saved; exit' TERM; kill -STOP $$; sleep 60 & wait",
+               "--grace", "5")
     check("a stopped rank can save", it.code == 137 and "[0] saved\n" in it.out and it.seconds < 4, it)
 
 
@@ -265,7 +268,8 @@ def test_what_ranks_leave_behind():
 def test_restarts():
     with tempfile.TemporaryDirectory() as work:
         script = "echo run $TORCHELASTIC_RESTART_COUNT; if [ $RANK = 1 ]; then echo x >> $COUNTER; " \
-                 "[ $(wc -l < $COUNTER) -ge 3 ] || exit 9; else [ $TORCHELASTIC_RESTART_COUNT = 2 ] || exec sleep 60; fi"
+                 "[ $(wc -l < $COUNTER) -ge 3 ] || exit 9; " \
+                 "else [ $TORCHELASTIC_RESTART_COUNT = 2 ] || exec sleep 60; fi"
         run = shell(2, script, "--max-restarts", "3", env={"COUNTER": f"{work}/a"})
         check("the third run succeeds", run.code == 0 and open(f"{work}/a").read() == "x\n" * 3, run)
         check("they are counted", sorted(run.out.split("\n"))[1:] ==
@@ -293,7 +297,8 @@ def test_missing_programs():
 
 
 def test_wrong_options():
-    refused("typo", launch("--nnode", "2", "true"), "unknown option --nnode; did you mean --nnodes? (see tandem launch --help)")
+    refused("typo", launch("--nnode", "2", "true"),
+            "unknown option --nnode; did you mean --nnodes? (see tandem launch --help)")
     refused("typo", launch("--max_restarts=2", "true"), "did you mean --max-restarts?")
     refused("no program", launch("-n", "2"), "expected a PROGRAM")
     refused("no program", launch("-n", "2", "--"), "expected a PROGRAM")
@@ -403,7 +408,8 @@ def test_two_nodes():
     show = "echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $MASTER_ADDR"
     a, b = [run.ended() for run in nodes(show, "sleep 0.5; " + show)]
     check("node 0", a.code == 0 and sorted(a.out.splitlines()) == [f"[{r}] {r} {r} 4 2 127.0.0.1" for r in (0, 1)], a)
-    check("node 1", b.code == 0 and sorted(b.out.splitlines()) == [f"[{r}] {r} {r - 2} 4 2 127.0.0.1" for r in (2, 3)], b)
+    check("node 1", b.code == 0 and sorted(b.out.splitlines()) == [f"[{r}] {r} {r - 2} 4 2 127.0.0.1" for r in (2, 3)],
+          b)
     a, b = [run.ended() for run in nodes("sleep 60", "[ $RANK = 3 ] || exec sleep 60; sleep 0.5; exit 5")]
     check("a failure on node 1", b.code == 5 and "rank 3 (pid" in b.err, b)
     check("is known on node 0", a.code == 5 and "rank 3 (pid" in a.err and "on node 1" in a.err and a.seconds < 10, a)
@@ -434,7 +440,8 @@ def test_restarts_on_two_nodes():
             check(f"both nodes after {first}", (a.code, b.code) == (0, 0), (a, b))
             check("three runs", [sorted(run.out.splitlines()) for run in (a, b)] == good, (a, b))
             ports = [set(open(f"{work}/{i}").read().split()) for i in range(3)]
-            check("each run has one store of its own", [len(p) for p in ports] == [1] * 3 and len(set.union(*ports)) == 3, ports)
+            check("each run has one store of its own",
+                  [len(p) for p in ports] == [1] * 3 and len(set.union(*ports)) == 3, ports)
             for i in range(3):
                 os.remove(f"{work}/{i}")
         once = ("--max-restarts", "1")

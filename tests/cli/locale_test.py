@@ -34,7 +34,8 @@ def skip(reason):
 def make_locale(folder):
     if shutil.which("localedef") is None:
         skip("no localedef")
-    made = subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", f"{folder}/{GERMAN}"], capture_output=True, text=True)
+    made = subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", f"{folder}/{GERMAN}"], capture_output=True,
+                          text=True)
     if not os.path.exists(f"{folder}/{GERMAN}/LC_NUMERIC"):
         skip("no source of the locale de_DE (Debian: package locales): " + made.stderr.strip())
 
@@ -73,7 +74,8 @@ def session(name, env):
         check(f"{name}: {args[0]}", run.returncode == 0, run.stderr)
         return run.stdout
 
-    train = ["--model", "linear", "--data", "../data", "--epochs", "2", "--lr", "0.0625", "--recipe", "best", "--threads", "1"]
+    train = ["--model", "linear", "--data", "../data", "--epochs", "2", "--lr", "0.0625", "--recipe", "best",
+             "--threads", "1"]
     tool("train", *train, "--save-every", "0.5", "--out", "a")
     said = [tool("summary"), tool("eval", "a", "--json", "--threads", "1"), tool("eval", "a", "--threads", "1")]
     refused = subprocess.run([tandem, "train", "--lr", "0,5"], capture_output=True, text=True, env=env)

@@ -17,12 +17,13 @@ import time
 import uuid
 
 tandem = os.path.abspath(sys.argv[1])
-FOREIGN = re.compile("^(RANK|WORLD_SIZE|LOCAL_|GROUP_|MASTER_|TORCHELASTIC_|TANDEM_NUM_THREADS|TANDEM_JOB_KEY|OMP_|OMPI_|PMI|SLURM_)")
+FOREIGN = re.compile(
+    "^(RANK|WORLD_SIZE|LOCAL_|GROUP_|MASTER_|TORCHELASTIC_|TANDEM_NUM_THREADS|TANDEM_JOB_KEY|OMP_|OMPI_|PMI|SLURM_)")
 MARK = uuid.uuid4().hex
 clean = {name: value for name, value in os.environ.items() if not FOREIGN.match(name)} | {"PROCESSES_TEST_MARK": MARK}
 passed = failed = 0
-OPTIONS = ["--model", "lenet", "--data", "data", "--batch-size", "50", "--recipe", "best", "--augment", "flip", "--epochs",
-           "2", "--seed", "7", "--threads", "2"]
+OPTIONS = ["--model", "lenet", "--data", "data", "--batch-size", "50", "--recipe", "best", "--augment", "flip",
+           "--epochs", "2", "--seed", "7", "--threads", "2"]
 
 
 def check(what, good, seen=""):
@@ -71,7 +72,8 @@ def nothing_left(what):
 
 def run(*words, env={}, timeout=60):
     try:
-        out = subprocess.run(words, env=clean | env, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
+        out = subprocess.run(words, env=clean | env, capture_output=True, text=True, timeout=timeout,
+                             stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
         out = subprocess.CompletedProcess(words, "timeout", "", "")
     nothing_left(" ".join(words[1:4]))
@@ -153,7 +155,8 @@ def test_same_bits():
         several = train(*OPTIONS, "--processes", str(count), "--out", f"several{count}")
         check(f"{count} processes", several.returncode == 0 and several.stderr == "", several)
         check("they are named", f"8 shards in {count} processes" in several.stdout, several.stdout)
-        check("one output", len(several.stdout.splitlines()) == len(one.stdout.splitlines()) and "[" not in several.stdout,
+        check("one output",
+              len(several.stdout.splitlines()) == len(one.stdout.splitlines()) and "[" not in several.stdout,
               several.stdout)
         same(f"{count} processes", f"several{count}")
 
@@ -199,8 +202,8 @@ def test_launchers():
 
 
 def test_compare():
-    it = run(tandem, "compare", "--data", "data", "--batch-size", "50", "--epochs", "2", "--images", "300", "--devices", "cpu:0,cpu:1",
-             "--processes", "1", "--processes", "2", "--out", "compared")
+    it = run(tandem, "compare", "--data", "data", "--batch-size", "50", "--epochs", "2", "--images", "300",
+             "--devices", "cpu:0,cpu:1", "--processes", "1", "--processes", "2", "--out", "compared")
     check("compare", it.returncode == 0 and it.stderr == "" and "have the same bits everywhere" in it.stdout, it)
     check("each line once", it.stdout.count("2 processes  epoch 2/2") == 1, it.stdout)
     try:
@@ -208,7 +211,8 @@ def test_compare():
             runs = json.load(file)["runs"]
     except OSError as error:
         return check("compare.json", False, error)
-    check("runs", [(r["processes"], len(r["devices"]), len(r["seconds"])) for r in runs] == [(1, 2, 2), (1, 1, 2), (2, 1, 2)], runs)
+    check("runs", [(r["processes"], len(r["devices"]), len(r["seconds"])) for r in runs] ==
+          [(1, 2, 2), (1, 1, 2), (2, 1, 2)], runs)
     check("one sum", len({r["parameters_sha256"] for r in runs}) == 1 and len(runs[0]["parameters_sha256"]) == 64, runs)
     for words, part in ((["0"], "--processes 0"), (["2"], "got only one"), (["2", "2"], "given twice")):
         counts = [w for word in words for w in ("--processes", word)]
@@ -235,8 +239,9 @@ def test_errors():
     refused(["--processes", "2", "--data", "odd", "--batch-size", "50"], "the last batch of 51 images has only 1")
     refused(["--processes", "2", "--resume", "nowhere"], "nowhere")
     refused(["--processes", "2", "--data", "data", "--out", "whole"], "already contains a run")
-    refused(["--processes", "2"], "rank 1 of 4", env={"RANK": "1", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "4",
-                                                   "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"})
+    refused(["--processes", "2"], "rank 1 of 4",
+            env={"RANK": "1", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "4",
+                 "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"})
 
 
 def main():

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """tandem report: the page's structure, escaping and self-containedness, and how a browser shows it.
 
-  report_test.py TANDEM [PICTURES]      ends with the line "N passed, N failed"; keeps screenshots in the folder PICTURES
+  report_test.py TANDEM [PICTURES]      ends with the line "N passed, N failed"; keeps screenshots in the folder
+  PICTURES
 
 The browser is Debian's chromium; without it, what needs one is skipped.
 """
@@ -69,9 +70,11 @@ def make_runs():
         made = run("train", *common, "--lr", lr, "--epochs", "3", "--out", folder, **profile)
         check(f"the run {folder}", made.returncode == 0, made.stderr)
     # A run of another kind that has not finished: other figures, no checkpoint.
-    write("text/config.json", json.dumps({"model": "gpt2", "data": "book.txt", "epochs": 5, "optimizer": {"name": "adamw", "lr": 0.01}}))
+    write("text/config.json",
+          json.dumps({"model": "gpt2", "data": "book.txt", "epochs": 5, "optimizer": {"name": "adamw", "lr": 0.01}}))
     write("text/metrics.jsonl", "".join(json.dumps({"epoch": i, "train_loss": 4 / i, "validation_loss": 5 / i,
-                                                    "validation_perplexity": None if i == 2 else 9.5 * i, "note": "</script>"}) + "\n"
+                                                    "validation_perplexity": None if i == 2 else 9.5 * i,
+                                                    "note": "</script>"}) + "\n"
                                         for i in (1, 2, 3)))
 
 
@@ -107,15 +110,18 @@ def test_structure(path, runs):
     links = [a[key] for _, a in page.tags for key in ("src", "href", "srcset", "action", "data") if key in a]
     check("nothing external", links and all(link.startswith("data:") for link in links), [l[:60] for l in links])
     rest = re.sub(r"http://www\.w3\.org/2000/svg", "", text)
-    check("no addresses, no imports", not re.search(r"https?:|//[a-z]+\.|@import|url\(", re.sub(r"base64,[A-Za-z0-9+/=]*", "", rest)))
+    check("no addresses, no imports",
+          not re.search(r"https?:|//[a-z]+\.|@import|url\(", re.sub(r"base64,[A-Za-z0-9+/=]*", "", rest)))
     check("no handlers in attributes", not [a for _, a in page.tags if any(key.startswith("on") for key in a)])
     check("two scripts: data and code", len(page.scripts) == 2, len(page.scripts))
     policy = next(a["content"] for a in page.all("meta") if "content" in a and "default-src" in a["content"])
     digest = base64.b64encode(hashlib.sha256(page.scripts[1].encode()).digest()).decode()
-    check("the policy allows this script only", f"script-src 'sha256-{digest}';" in policy and "default-src 'none'" in policy, policy)
+    check("the policy allows this script only",
+          f"script-src 'sha256-{digest}';" in policy and "default-src 'none'" in policy, policy)
     check("names are escaped", "<img src=x" not in text and EVIL in "".join(page.text), text[:300])
     curves = json.loads(page.scripts[0])
-    check("the curves of all runs", curves["runs"][0].startswith("<img") and len(curves["runs"]) == len(runs), curves["runs"])
+    check("the curves of all runs", curves["runs"][0].startswith("<img") and len(curves["runs"]) == len(runs),
+          curves["runs"])
     loss = next(p for p in curves["panels"] if p["title"] == "Loss")
     check("training and test in one panel", {(c["run"], c["part"]) for c in loss["curves"]} ==
           {(0, "train"), (0, "test"), (1, "train"), (1, "test"), (2, "train"), (2, "validation")}, loss)
@@ -125,17 +131,20 @@ def test_structure(path, runs):
     perplexity = next(p for p in curves["panels"] if p["title"] == "Perplexity")
     check("a missing value leaves a gap", perplexity["curves"][0]["y"] == [9.5, None, 28.5], perplexity)
     shown = re.sub(r"\s+", " ", "".join(page.text))
-    for words in ("lr 0.2 0.05", "optimizer.lr", "3 of 5", "has not finished", "does not classify images", "Worst mistakes", "linear"):
+    for words in ("lr 0.2 0.05", "optimizer.lr", "3 of 5", "has not finished", "does not classify images",
+                  "Worst mistakes", "linear"):
         check(f"the page says: {words}", words in re.sub(r"\s*\n?\s*", lambda m: " " if m.group() else "", shown) or
               words in " ".join(t.strip() for t in page.text), shown[:1500])
     images = [a["src"] for a in page.all("img") if a["alt"].startswith("Test image")]
-    check("pictures of the mistakes", images and all(base64.b64decode(i.split(",")[1])[:4] == b"\x89PNG" for i in images), len(images))
+    check("pictures of the mistakes",
+          images and all(base64.b64decode(i.split(",")[1])[:4] == b"\x89PNG" for i in images), len(images))
     counts = [int(t) for t in re.findall(r'<td class="(?:hit|miss)"[^>]*>([\d,]*)</td>', text) if t]
     scores = json.loads(run("eval", EVIL, "--json").stdout)
     check("the matrices have all test images", sum(counts) == 2 * scores["images"], counts)
     check("the accuracy is that of tandem eval", f"{100 * scores['accuracy']:.2f} %" in text, scores)
     # Only the busiest spans have a row, and which they are depends on the build.
-    check("the profile", any(span in shown for span in ("SGD::step", "backward", "linear", "matmul")) and "Self (ms)" in shown)
+    check("the profile", any(span in shown for span in ("SGD::step", "backward", "linear", "matmul")) and
+          "Self (ms)" in shown)
 
 
 def test_errors():
@@ -153,7 +162,8 @@ def test_errors():
     write("deep/metrics.jsonl", "")
     made = run("report", "deep")
     page = open("deep/report.html").read() if made.returncode == 0 else ""
-    check("a run that has just begun, with a broken profile", "no metrics yet" in page and "profile.json:" in page, made.stderr)
+    check("a run that has just begun, with a broken profile", "no metrics yet" in page and "profile.json:" in page,
+          made.stderr)
     os.rename("data", "moved")
     made = run("report", "second")
     page = open("second/report.html").read() if made.returncode == 0 else ""
@@ -169,8 +179,9 @@ class Browser:
     def __init__(self, program, folder):
         to_read, self.out = os.pipe()
         self.into, to_write = os.pipe()
-        command = (f'exec "$0" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars --no-first-run '
-                   f'--user-data-dir="$1" --remote-debugging-pipe about:blank 3<&{to_read} 4>&{to_write}')
+        command = (f'exec "$0" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars '
+                   f'--no-first-run --user-data-dir="$1" --remote-debugging-pipe about:blank '
+                   f'3<&{to_read} 4>&{to_write}')
         self.process = subprocess.Popen(["sh", "-c", command, program, folder], pass_fds=(to_read, to_write),
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_read)
@@ -206,7 +217,8 @@ class Browser:
 
     def open(self, path, width, dark):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.call("Emulation.setEmulatedMedia",
+                  features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self.events.clear()
         self.call("Page.navigate", url="file://" + path)
         while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
@@ -263,21 +275,27 @@ def look(browser, path):
             name = f"{width}-{'dark' if dark else 'light'}"
             browser.open(path, width, dark)
             check(f"{name}: no errors on the console", browser.errors() == [], browser.errors())
-            check(f"{name}: no connections", all(a.startswith(("file:", "data:")) for a in browser.addresses()), browser.addresses())
+            check(f"{name}: no connections", all(a.startswith(("file:", "data:")) for a in browser.addresses()),
+                  browser.addresses())
             check(f"{name}: the page is no wider than the window",
-                  browser.value("document.documentElement.scrollWidth") <= width, browser.value("document.documentElement.scrollWidth"))
+                  browser.value("document.documentElement.scrollWidth") <= width,
+                  browser.value("document.documentElement.scrollWidth"))
             check(f"{name}: the screenshot is not empty", colors(browser.screenshot(name)) > 30)
             grounds.add(browser.value("getComputedStyle(document.body).backgroundColor"))
     check("light and dark pages differ", len(grounds) == 2, grounds)
 
 
 def write_hostile_run():
-    """Names that are code, longer than a line without a place to break, or written from right to left. Returns the run's folder."""
+    """Names that are code, longer than a line without a place to break, or written from right to left. Returns the
+    run's folder."""
     code = "document.title='run'"
-    names = [f"<img src=x onerror={code}>", "{{constructor}}", f"</script><script>{code}</script>", "n" * 200, "\U0001f984" * 9, "\u202eשלום", "__proto__"]
+    names = [f"<img src=x onerror={code}>", "{{constructor}}", f"</script><script>{code}</script>", "n" * 200,
+             "\U0001f984" * 9, "\u202eשלום", "__proto__"]
     folder = "L" * 200
-    write(f"{folder}/config.json", json.dumps({"model": names[0], "data": names[2], "epochs": 5, **dict.fromkeys(names, "v" * 300)}))
-    write(f"{folder}/metrics.jsonl", "".join(json.dumps({"epoch": i, "train_loss": i, **dict.fromkeys(names, i)}) + "\n" for i in (1, 2)))
+    write(f"{folder}/config.json",
+          json.dumps({"model": names[0], "data": names[2], "epochs": 5, **dict.fromkeys(names, "v" * 300)}))
+    write(f"{folder}/metrics.jsonl",
+          "".join(json.dumps({"epoch": i, "train_loss": i, **dict.fromkeys(names, i)}) + "\n" for i in (1, 2)))
     return folder
 
 
@@ -285,10 +303,13 @@ def look_at_hostile_names(browser, path):
     for width in (1280, 400):
         browser.open(path, width, False)
         browser.value("document.querySelectorAll('details').forEach(d => d.open = true)")
-        check(f"hostile names, {width}: nothing runs", browser.value("document.title") != "run" and browser.errors() == [] and
-              browser.value("document.scripts.length") == 2 and browser.value("document.querySelectorAll('[onerror]').length") == 0)
+        check(f"hostile names, {width}: nothing runs",
+              browser.value("document.title") != "run" and browser.errors() == [] and
+              browser.value("document.scripts.length") == 2 and
+              browser.value("document.querySelectorAll('[onerror]').length") == 0)
         check(f"hostile names, {width}: the page is no wider than the window",
-              browser.value("document.documentElement.scrollWidth") <= width, browser.value("document.documentElement.scrollWidth"))
+              browser.value("document.documentElement.scrollWidth") <= width,
+              browser.value("document.documentElement.scrollWidth"))
         browser.screenshot(f"hostile-{width}")
 
 
@@ -304,25 +325,33 @@ def test_in_browser(path, hostile):
             look(browser, path)
             look_at_hostile_names(browser, hostile)
             browser.open(path, 1280, False)
-            check("a curve for each run and part", browser.value("document.querySelectorAll('.panel')[0].querySelectorAll('path').length") == 6)
-            box = browser.value("(r => [r.left, r.top, r.width, r.height])(document.querySelector('.panel svg').getBoundingClientRect())")
+            check("a curve for each run and part",
+                  browser.value("document.querySelectorAll('.panel')[0].querySelectorAll('path').length") == 6)
+            box = browser.value("(r => [r.left, r.top, r.width, r.height])(document.querySelector('.panel "
+                                "svg').getBoundingClientRect())")
             hidden = "document.querySelector('.tooltip').hidden"
             check("no values without a pointer", browser.value(hidden) is True)
             for at in (0.5, 0.98):
-                browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=box[0] + at * box[2], y=box[1] + box[3] / 2)
+                browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=box[0] + at * box[2],
+                             y=box[1] + box[3] / 2)
             line = json.loads(open(f"{EVIL}/metrics.jsonl").readlines()[2])
             shown = browser.value("document.querySelector('.tooltip').innerText")
-            check("the values under the pointer", browser.value(hidden) is False and "epoch 3" in shown and EVIL in shown and
+            check("the values under the pointer",
+                  browser.value(hidden) is False and "epoch 3" in shown and EVIL in shown and
                   f"{line['test_loss']:.5g}" in shown, shown)
-            tip = browser.value("(r => [r.left, r.right, r.top])(document.querySelector('.tooltip').getBoundingClientRect())")
-            check("beside the pointer", box[0] < tip[0] and tip[1] < box[0] + 0.98 * box[2] and box[1] < tip[2] < box[1] + box[3], (tip, box))
+            tip = browser.value("(r => [r.left, r.right, "
+                                "r.top])(document.querySelector('.tooltip').getBoundingClientRect())")
+            check("beside the pointer",
+                  box[0] < tip[0] and tip[1] < box[0] + 0.98 * box[2] and box[1] < tip[2] < box[1] + box[3], (tip, box))
             browser.screenshot("tooltip")
             browser.value("document.querySelector('.panel svg').focus()")
             for _ in range(2):
-                browser.call("Input.dispatchKeyEvent", type="keyDown", key="ArrowLeft", code="ArrowLeft", windowsVirtualKeyCode=37)
+                browser.call("Input.dispatchKeyEvent", type="keyDown", key="ArrowLeft", code="ArrowLeft",
+                             windowsVirtualKeyCode=37)
             check("arrow keys", "epoch 1" in browser.value("document.querySelector('.tooltip').innerText"))
             browser.value("document.querySelector('#legend input').click()")
-            check("a run can be switched off", browser.value("document.querySelector('.panel').querySelectorAll('path').length") == 4)
+            check("a run can be switched off",
+                  browser.value("document.querySelector('.panel').querySelectorAll('path').length") == 4)
             browser.value("document.querySelector('.panel button').click()")
             check("no errors after all", browser.errors() == [], browser.errors())
         finally:

@@ -80,7 +80,8 @@ def events(path):
     while at < len(data):
         size, sum_of_size = struct.unpack_from("<QI", data, at)
         body = data[at + 12:at + 12 + size]
-        good = masked(data[at:at + 8]) == sum_of_size and masked(body) == struct.unpack_from("<I", data, at + 12 + size)[0]
+        good = (masked(data[at:at + 8]) == sum_of_size and
+                masked(body) == struct.unpack_from("<I", data, at + 12 + size)[0])
         if not good:
             check(f"checksums of {path} at {at}", False)
         out.append(dict(fields(body)))
@@ -146,16 +147,22 @@ def test_by_hand(folder):
             where[limits[i - 1], limits[i]] = count
     expected = {-2: 1, -1e-13: 1, 0: 1, 0.5: 2, 3e20: 1}
     check("each value is in its bucket", sum(counts) == 6 and len(where) == 5 and
-          all(any(low <= v < high and n == count for (low, high), n in where.items()) for v, count in expected.items()), where)
+          all(any(low <= v < high and n == count for (low, high), n in where.items()) for v, count in expected.items()),
+          where)
     check("no values, no histogram", "nothing" not in by_tag)
     image = {tag: dict(fields(by_tag[tag][1][4])) for tag in ("gray", "rows", "last", "grid")}
-    check("sizes and channels", [(i[1], i[2], i[3]) for i in image.values()] == [(2, 3, 1), (1, 4, 1), (2, 3, 3), (2, 8, 1)], image)
-    check("PNG files", all(i[4][:8] == b"\x89PNG\r\n\x1a\n" and size_of_png(i[4]) == (i[2], i[1]) for i in image.values()))
-    check("values are scaled and clamped", pixels_of(image["rows"][4]) in ([[0, 255, 255, 0]], None), pixels_of(image["rows"][4]))
-    check("eight in a row", pixels_of(image["grid"][4]) in ([list(range(8)), [8, 9] + 6 * [0]], None), pixels_of(image["grid"][4]))
+    check("sizes and channels",
+          [(i[1], i[2], i[3]) for i in image.values()] == [(2, 3, 1), (1, 4, 1), (2, 3, 3), (2, 8, 1)], image)
+    check("PNG files",
+          all(i[4][:8] == b"\x89PNG\r\n\x1a\n" and size_of_png(i[4]) == (i[2], i[1]) for i in image.values()))
+    check("values are scaled and clamped", pixels_of(image["rows"][4]) in ([[0, 255, 255, 0]], None),
+          pixels_of(image["rows"][4]))
+    check("eight in a row", pixels_of(image["grid"][4]) in ([list(range(8)), [8, 9] + 6 * [0]], None),
+          pixels_of(image["grid"][4]))
     text = by_tag["note/text_summary"][1]
     check("a text", dict(fields(text[8]))[8].decode() == "some *text*: ä" and b"text" in text[9], text)
-    check("several curves", sorted(os.listdir(f"{folder}/first"))[:2] == ["both_te_st", "both_train"], os.listdir(f"{folder}/first"))
+    check("several curves", sorted(os.listdir(f"{folder}/first"))[:2] == ["both_te_st", "both_train"],
+          os.listdir(f"{folder}/first"))
     resumed = events(paths[2])
     check("a purge", resumed[1].get(2) == 3 and dict(fields(resumed[1][7]))[1] == 1, resumed)
 
@@ -172,12 +179,15 @@ def read(folder):
 def test_with_tensorboard(folder):
     found = read(f"{folder}/first")
     losses = [(e.step, e.value) for e in found.Scalars("train/loss")]
-    check("tensorboard: purged from step 3 on", [step for step, _ in losses] == [0, 1, 2, 3] and losses[3][1] == 30, losses)
+    check("tensorboard: purged from step 3 on",
+          [step for step, _ in losses] == [0, 1, 2, 3] and losses[3][1] == 30, losses)
     check("tensorboard: tags", set(found.Tags()["images"]) == {"gray", "rows", "last", "grid"} and
-          set(found.Tags()["histograms"]) == {"values", "integers"} and found.Tags()["tensors"] == ["note/text_summary"], found.Tags())
+          set(found.Tags()["histograms"]) == {"values", "integers"} and
+          found.Tags()["tensors"] == ["note/text_summary"], found.Tags())
     check("tensorboard: several curves", read(f"{folder}/first/both_train").Scalars("both")[0].value == 1)
     histogram = found.Histograms("integers")[0].histogram_value
-    check("tensorboard: a histogram", (histogram.min, histogram.max, histogram.num, histogram.sum) == (0, 3, 4, 6), histogram)
+    check("tensorboard: a histogram", (histogram.min, histogram.max, histogram.num, histogram.sum) == (0, 3, 4, 6),
+          histogram)
 
 
 # ---- the tool
@@ -211,11 +221,14 @@ def test_a_run():
     check("a point for each of the few steps", list(found["train/loss"]) == list(range(1, 9)), found.get("train/loss"))
     mean = sum(found["train/loss"][i] for i in range(1, 5)) / 4
     check("the steps' mean is the epoch's", near(mean, lines[0]["train_loss"]), (mean, lines[0]))
-    check("learning rate", set(found["train/learning_rate"].values()) == {struct.unpack("<f", struct.pack("<f", 0.2))[0]})
+    check("learning rate",
+          set(found["train/learning_rate"].values()) == {struct.unpack("<f", struct.pack("<f", 0.2))[0]})
     check("figures of the epochs", all(near(found[f"epoch/{name}"][4 * line["epoch"]], line[name]) for line in lines
-                                       for name in ("train_loss", "train_accuracy", "test_loss", "test_accuracy")), found)
+                                       for name in ("train_loss", "train_accuracy", "test_loss", "test_accuracy")),
+          found)
     tags = {tag for path in glob.glob("logged/events*") for event in events(path) for tag in values(event)}
-    check("histograms", {f"{kind}/fc.{name}" for kind in ("parameters", "gradients") for name in ("weight", "bias")} <= tags, tags)
+    check("histograms",
+          {f"{kind}/fc.{name}" for kind in ("parameters", "gradients") for name in ("weight", "bias")} <= tags, tags)
     check("images and the configuration", {"first batch", "configuration/text_summary"} <= tags, tags)
     # As if it had been killed after more steps than its checkpoint has.
     again = train("--resume", "logged", "--epochs", "3", "--tensorboard")
@@ -227,18 +240,21 @@ def test_a_run():
         steps = [e.step for e in read("logged").Scalars("train/loss")]
         check("tensorboard: all steps once", steps == list(range(1, 13)), steps)
         check("tensorboard: a batch", read("logged").Images("first batch")[0].width == 8 * 28)
-        check("tensorboard: gradients", [e.step for e in read("logged").Histograms("gradients/fc.weight")] == [4, 8, 12])
+        check("tensorboard: gradients",
+              [e.step for e in read("logged").Histograms("gradients/fc.weight")] == [4, 8, 12])
 
 
 def test_folders_and_processes():
     run = train("--epochs", "1", "--out", "two", "--tensorboard", "events", "--processes", "2", "--threads", "2")
     check("two processes", run.returncode == 0 and len(glob.glob("events/events*")) == 1, run.stderr)
     found, line = scalars("events"), json.loads(open("two/metrics.jsonl").readline())
-    check("figures of both", near(found["epoch/train_loss"][4], line["train_loss"]) and len(found["train/loss"]) >= 2, found)
+    check("figures of both", near(found["epoch/train_loss"][4], line["train_loss"]) and len(found["train/loss"]) >= 2,
+          found)
     for shards in ("0", "2"):  # without shards, the optimizer adds up the devices' gradients and does not keep the sum
-        run = subprocess.run([tandem, "train", "--model", "linear", "--data", "data", "--epochs", "1", "--out", f"s{shards}",
-                              "--devices", "cpu:0,cpu:1", "--shards", shards, "--tensorboard"], capture_output=True, text=True,
-                             timeout=120, env={**os.environ, "TANDEM_CPU_DEVICES": "2"})
+        run = subprocess.run([tandem, "train", "--model", "linear", "--data", "data", "--epochs", "1",
+                              "--out", f"s{shards}",
+                              "--devices", "cpu:0,cpu:1", "--shards", shards, "--tensorboard"], capture_output=True,
+                             text=True, timeout=120, env={**os.environ, "TANDEM_CPU_DEVICES": "2"})
         tags = {tag for path in glob.glob(f"s{shards}/events*") for event in events(path) for tag in values(event)}
         check(f"{shards} shards: whole gradients only", run.returncode == 0 and "parameters/fc.weight" in tags and
               ("gradients/fc.weight" in tags) == (shards == "2"), (run.stderr, tags))

@@ -39,7 +39,8 @@ def train(out, *words):
 
 def refused(what, done, *parts):
     message = done.stderr.strip()
-    check(what, done.returncode == 2 and message.count("\n") == 0 and all(p in message for p in parts), (done.returncode, message))
+    check(what, done.returncode == 2 and message.count("\n") == 0 and all(p in message for p in parts),
+          (done.returncode, message))
 
 
 def generated(run, *words):
@@ -66,7 +67,8 @@ def tensor(run, name):
 
 def sentences(count, seed):
     draw = random.Random(seed)
-    people, verbs = ["the old man", "a small dog", "my sister", "the café owner"], ["sees", "likes", "follows", "paints"]
+    people = ["the old man", "a small dog", "my sister", "the café owner"]
+    verbs = ["sees", "likes", "follows", "paints"]
     things = ["the blue house", "a green tree", "the sea", "every morning"]
     return "".join(f"{draw.choice(people)} {draw.choice(verbs)} {draw.choice(things)}.\n" for _ in range(count))
 
@@ -91,13 +93,17 @@ def test_learning():
     out = train("run", "--epochs", "4", "--lr", "0.005")
     lines = metrics("run")
     least = unigram_loss(open("book.txt", encoding="utf-8").read())
-    check("it learns more than the frequencies of characters", lines[-1]["test_loss"] < 0.5 * least, (lines[-1]["test_loss"], least))
+    check("it learns more than the frequencies of characters", lines[-1]["test_loss"] < 0.5 * least,
+          (lines[-1]["test_loss"], least))
     check("loss and perplexity", all(abs(l["test_perplexity"] - math.exp(l["test_loss"])) < 1e-6 for l in lines), lines)
     check("the output names them", "perplexity" in out and "accuracy" not in out and "tokens to train" in out, out)
-    files = ["checkpoint.safetensors", "config.json", "curve.svg", "metrics.jsonl", "model.safetensors", "tokenizer.json"]
+    files = ["checkpoint.safetensors", "config.json", "curve.svg", "metrics.jsonl", "model.safetensors",
+             "tokenizer.json"]
     check("files", sorted(os.listdir("run")) == files, os.listdir("run"))
-    check("the curve", ">perplexity<" in open("run/curve.svg").read() and "nats per token" in open("run/curve.svg").read())
-    check("the same seed, the same bits", train("again", "--epochs", "4", "--lr", "0.005") and weights("again") == weights("run"))
+    check("the curve",
+          ">perplexity<" in open("run/curve.svg").read() and "nats per token" in open("run/curve.svg").read())
+    check("the same seed, the same bits",
+          train("again", "--epochs", "4", "--lr", "0.005") and weights("again") == weights("run"))
     said = json.loads(tool("eval", "run", "--json").stdout)
     check("eval", abs(said["loss"] - lines[-1]["test_loss"]) < 1e-6, (said, lines[-1]))
     check("eval in words", "nats per token" in tool("eval", "run").stdout)
@@ -112,31 +118,36 @@ def test_learning():
 
 def test_generation():
     greedy = generated("run", "--prompt", "the old", "--tokens", "60", "--temperature", "0")
-    check("it continues with words of the text", greedy.startswith("the old man ") and len(greedy) == 7 + 60 + 1, greedy)
+    check("it continues with words of the text",
+          greedy.startswith("the old man ") and len(greedy) == 7 + 60 + 1, greedy)
     drawn = [generated("run", "--prompt", "my", "--seed", str(seed), "--top-k", "5") for seed in (1, 1, 2)]
     check("the seed decides", drawn[0] == drawn[1] != drawn[2], drawn)
     refused("a character that the text does not have", tool("generate", "run", "--prompt", "Žen"), "--prompt", "Ž")
     refused("no prompt", tool("generate", "run"), "empty")
     for option, value in (("--heads", "3"), ("--key", "model")):
-        refused(f"{option} of a run", tool("generate", "run", "--prompt", "a", option, value), f"{option}: not for a run")
+        refused(f"{option} of a run", tool("generate", "run", "--prompt", "a", option, value),
+                f"{option}: not for a run")
     refused("no run", tool("generate", "none", "--prompt", "a"), "none")
     os.makedirs("folder")
     refused("a folder with nothing", tool("generate", "folder", "--prompt", "a"), "folder")
     shutil.copytree("run", "plain")
     os.remove("plain/checkpoint.safetensors")
-    check("the weights suffice", generated("plain", "--prompt", "the old", "--tokens", "60", "--temperature", "0") == greedy)
+    check("the weights suffice",
+          generated("plain", "--prompt", "the old", "--tokens", "60", "--temperature", "0") == greedy)
     os.remove("plain/tokenizer.json")
     refused("without the tokenizer", tool("generate", "plain", "--prompt", "a"), "tokenizer")
     done = tool("convert", "run/model.safetensors", "folder/model.safetensors", "--shard-size", "20kB")
     check("convert", done.returncode == 0, done.stderr)
     for name in ("config.json", "tokenizer.json"):
         shutil.copy(f"run/{name}", "folder")
-    check("a sharded checkpoint", generated("folder", "--prompt", "the old", "--tokens", "60", "--temperature", "0") == greedy)
+    check("a sharded checkpoint",
+          generated("folder", "--prompt", "the old", "--tokens", "60", "--temperature", "0") == greedy)
 
 
 def test_resume():
     train("whole", "--epochs", "6", "--steps", "30")
-    command = [tandem, "train", "--model", "gpt2", "--data", "book.txt", "--out", "parts", *SMALL, "--epochs", "6", "--steps", "30"]
+    command = [tandem, "train", "--model", "gpt2", "--data", "book.txt", "--out", "parts", *SMALL, "--epochs", "6",
+               "--steps", "30"]
     run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     until = time.time() + 60
     while time.time() < until and not (os.path.exists("parts/metrics.jsonl") and len(metrics("parts")) >= 2):
@@ -146,10 +157,12 @@ def test_resume():
     check("before the end", not os.path.exists("parts/model.safetensors"))
     check("an incomplete run writes", generated("parts", "--prompt", "my ", "--tokens", "5"))
     refused("another option", tool("train", "--resume", "parts", "--width", "64"), "--width 64")
-    refused("a head of its own", tool(*command[1:6], "--out", "none", *SMALL, "--freeze", "all-but-head"), "the embedding")
-    frozen = tool(*command[1:6], "--out", "several_options", *SMALL, "--epochs", "1", "--steps", "4", "--accumulate", "2", "--ema", "0.5", "--keep",
-                  "best", "--freeze", "transformer.wpe,transformer.h.0")
-    check("the options of other models", frozen.returncode == 0 and ", of which " in frozen.stdout, frozen.stdout + frozen.stderr)
+    refused("a head of its own", tool(*command[1:6], "--out", "none", *SMALL, "--freeze", "all-but-head"),
+            "the embedding")
+    frozen = tool(*command[1:6], "--out", "several_options", *SMALL, "--epochs", "1", "--steps", "4",
+                  "--accumulate", "2", "--ema", "0.5", "--keep", "best", "--freeze", "transformer.wpe,transformer.h.0")
+    check("the options of other models", frozen.returncode == 0 and ", of which " in frozen.stdout,
+          frozen.stdout + frozen.stderr)
     refused("another tokenizer", tool("train", "--resume", "parts", "--tokenizer", "char"), "--tokenizer")
     refused("more epochs", tool("train", "--resume", "parts", "--epochs", "9"), "cosine")
     refused("another text", tool("train", "--resume", "parts", "--data", "other.txt"), "not the text")
@@ -173,9 +186,11 @@ def test_byte_pairs():
     train("pairs", "--epochs", "1", "--steps", "5", "--tokenizer", "vocabulary")
     config = json.load(open("pairs/config.json"))
     check("the vocabulary", (config["vocab_size"], config["eos_token_id"]) == (258, 257), config)
-    check("its files", open("pairs/vocab.json").read() == open("vocabulary/vocab.json").read() and os.path.exists("pairs/merges.txt"))
+    check("its files", open("pairs/vocab.json").read() == open("vocabulary/vocab.json").read() and
+          os.path.exists("pairs/merges.txt"))
     check("a prompt with any character", generated("pairs", "--prompt", "Ž t", "--tokens", "3").startswith("Ž t"))
-    refused("no such folder", tool("train", "--model", "gpt2", "--data", "book.txt", "--tokenizer", "nowhere"), "--tokenizer nowhere")
+    refused("no such folder", tool("train", "--model", "gpt2", "--data", "book.txt", "--tokenizer", "nowhere"),
+            "--tokenizer nowhere")
 
 
 def test_records():
@@ -190,7 +205,8 @@ def test_recipe():
     few = ["--epochs", "1", "--steps", "4"]
     out = train("frozen", *few, "--weights", "run", "--freeze", "transformer.wte,transformer.h.0")
     check("some of the parameters train", "of which" in out, out)
-    check("the others are those of the weights", tensor("frozen", "transformer.wte.weight") == tensor("run", "transformer.wte.weight")
+    check("the others are those of the weights",
+          tensor("frozen", "transformer.wte.weight") == tensor("run", "transformer.wte.weight")
           and tensor("frozen", "transformer.h.1.mlp.c_fc.weight") != tensor("run", "transformer.h.1.mlp.c_fc.weight"))
     check("gradients are clipped", json.load(open("run/config.json"))["clip"] == 1)
     train("pairwise", *few, "--accumulate", "2")
@@ -202,8 +218,8 @@ def test_recipe():
 
 
 def test_fine_tuning():
-    done = tool("train", "--model", "gpt2", "--data", "other.txt", "--weights", "run", "--out", "fine", "--epochs", "1", "--steps", "3",
-                "--validation", "0.2")
+    done = tool("train", "--model", "gpt2", "--data", "other.txt", "--weights", "run", "--out", "fine", "--epochs", "1",
+                "--steps", "3", "--validation", "0.2")
     check("fine-tuning", done.returncode == 0, done.stderr)
     check("begins with what the weights know", metrics("fine")[0]["train_loss"] < 1, metrics("fine"))
     check("with the weights' tokenizer", open("fine/tokenizer.json").read() == open("run/tokenizer.json").read())
@@ -212,7 +228,8 @@ def test_fine_tuning():
     refused("a longer context", tool(*base, "--weights", "run", "--context", "64"), "32 positions")
     refused("no weights", tool(*base, "--weights", "nowhere"), "nowhere")
     refused("no tokenizer", tool(*base, "--weights", "plain"), "--tokenizer")
-    refused("another size by name", tool("train", "--model", "gpt2-small", "--data", "book.txt", "--weights", "run"), "gpt2-small")
+    refused("another size by name", tool("train", "--model", "gpt2-small", "--data", "book.txt", "--weights", "run"),
+            "gpt2-small")
 
 
 def test_wrong_texts():
@@ -249,7 +266,8 @@ def test_transformers():
     model, said = transformers.GPT2LMHeadModel.from_pretrained("run", output_loading_info=True)
     model.eval()
     check("all names fit", not any(said[kind] for kind in ("missing_keys", "unexpected_keys", "mismatched_keys")), said)
-    check("the sizes", (model.config.n_layer, model.config.n_head, model.config.n_positions) == (2, 2, 32), model.config)
+    check("the sizes", (model.config.n_layer, model.config.n_head, model.config.n_positions) == (2, 2, 32),
+          model.config)
     text = open("book.txt", encoding="utf-8").read()
     vocabulary = json.load(open("run/tokenizer.json"))["model"]["vocab"]
     ids = torch.tensor([[vocabulary[c] for c in text[-320:]]]).view(10, 32)
@@ -271,8 +289,8 @@ with tempfile.TemporaryDirectory() as scratch:
     os.chdir(scratch)
     with open("book.txt", "w", encoding="utf-8") as file:
         file.write(sentences(1500, 1))
-    for test in (test_learning, test_generation, test_resume, test_devices, test_byte_pairs, test_records, test_recipe, test_fine_tuning, test_wrong_texts,
-                 test_transformers):
+    for test in (test_learning, test_generation, test_resume, test_devices, test_byte_pairs, test_records, test_recipe,
+                 test_fine_tuning, test_wrong_texts, test_transformers):
         test()
     os.chdir("/")
 print(f"{passed} passed, {failed} failed, {skipped} skipped")

@@ -114,7 +114,8 @@ def test_data_from_another_folder():
     check("its copy", tool("train", "--resume", "a", "--epochs", "3", "--data", "moved/data/").returncode == 0)
     check("the copy stays", json.load(open("a/config.json"))["data"] == os.path.abspath("moved/data"))
     write_data("other", seed=2)
-    refused("other data", tool("train", "--resume", "a", "--data", "other"), "not the data that the run was started with")
+    refused("other data", tool("train", "--resume", "a", "--data", "other"),
+            "not the data that the run was started with")
     shutil.rmtree("moved")
     refused("data gone", tool("train", "--resume", "a"), "no such folder exists", "give its new location with --data")
     check("a complete run", tool("train", "--resume", "a", "--data", "data").returncode == 0)
@@ -165,10 +166,12 @@ def test_hostile_checkpoints():
         refused(f"{entry}", tool("predict", "b", "x.png", preexec_fn=limit), "the stored parameters do not fit model")
     changed("a", "b", config={"input": [60000, 60000, 60000]})
     refused("huge", tool("eval", "b", "--data", "data"))
-    for entry in ({"history": [{}]}, {"history": [1]}, {"epoch": -1}, {"epoch": 1 << 62}, {"batch": 1 << 40}, {"seconds": -1}):
+    for entry in ({"history": [{}]}, {"history": [1]}, {"epoch": -1}, {"epoch": 1 << 62}, {"batch": 1 << 40},
+                  {"seconds": -1}):
         changed("a", "b", progress=entry)
         refused(f"{entry}", tool("train", "--resume", "b", "--epochs", str(10**9)), "--resume")
-    for entry in ({"lr": -1}, {"lr": None}, {"lr": 1e300}, {"momentum": -1}, {"batch_size": 0}, {"seed": -1}, {"epochs": 1.5}):
+    for entry in ({"lr": -1}, {"lr": None}, {"lr": 1e300}, {"momentum": -1}, {"batch_size": 0}, {"seed": -1},
+                  {"epochs": 1.5}):
         changed("a", "b", config=entry)
         refused(f"{entry}", tool("train", "--resume", "b"), "b/checkpoint.safetensors: ")
     changed("a", "b", **{"optimizer.param_groups.0.lr": "inf", "optimizer.param_groups.0.momentum": "1e30"})
@@ -185,7 +188,8 @@ def test_hostile_checkpoints():
     picture()
     shown = tool("predict", "b", "x.png", "--top", "10").stdout
     said = tool("predict", "b", jpeg)
-    check("a JPEG", (said.returncode == 0 and "progressive.jpg" in said.stdout) or "no libjpeg" in said.stderr, said.stderr)
+    check("a JPEG", (said.returncode == 0 and "progressive.jpg" in said.stdout) or "no libjpeg" in said.stderr,
+          said.stderr)
     check("no escape sequence is printed", "\x1b" not in shown and "\u009b" not in shown and "?[2J" in shown, shown)
     for make in (lambda: os.mkfifo("b/checkpoint.safetensors"), lambda: os.mkdir("b/checkpoint.safetensors")):
         shutil.rmtree("b")
@@ -206,7 +210,8 @@ def picture(name="x.png"):
 
 
 def start(*args):
-    run = subprocess.Popen([tandem, "train", "--model", "linear", "--data", "data", "--batch-size", "1", "--threads", "1",
+    run = subprocess.Popen([tandem, "train", "--model", "linear", "--data", "data", "--batch-size", "1",
+                            "--threads", "1",
                             "--epochs", "100000", *args], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     return run
 
@@ -228,8 +233,10 @@ def test_one_process_a_folder():
     run.wait()
     for name in (".checkpoint.safetensors.1-2.tmp", ".curve.svg.77-0.tmp", ".mine.tmp"):
         open("a/" + name, "w").write("x")
-    check("one epoch more", tool("train", "--resume", "a", "--epochs", str(len(open("a/metrics.jsonl").readlines()) + 60)).returncode in (0, 2))
-    check("only leftovers are removed", files("a")[0] == ".mine.tmp" and not any(f.startswith(".c") for f in files("a")), files("a"))
+    check("one epoch more", tool("train", "--resume", "a",
+                                 "--epochs", str(len(open("a/metrics.jsonl").readlines()) + 60)).returncode in (0, 2))
+    check("only leftovers are removed",
+          files("a")[0] == ".mine.tmp" and not any(f.startswith(".c") for f in files("a")), files("a"))
     check("no lock is left", ".lock" not in files("a"))
 
 
@@ -267,13 +274,17 @@ def test_several_devices():
         run = lenet("--epochs", "2", "--shards", "8", "--devices", devices, "--out", f"s{number}")
         check(f"8 shards on {devices}", run.returncode == 0, run.stderr)
     check("8 shards: bitwise identical on 1, 2 and 4 devices", len({sha(f"s{n}") for n in range(3)}) == 1)
-    check("and the same metrics", len({json.loads(open(f"s{n}/metrics.jsonl").readlines()[-1])["train_loss"] for n in range(3)}) == 1)
+    check("and the same metrics",
+          len({json.loads(open(f"s{n}/metrics.jsonl").readlines()[-1])["train_loss"] for n in range(3)}) == 1)
     config = json.load(open("s1/config.json"))
-    check("config.json", (config["devices"], config["root"], config["shards"]) == (["cpu:0", "cpu:1"], "cpu:0", 8), config)
-    check("root", lenet("--epochs", "1", "--shards", "8", "--devices", "cpu:0,cpu:1", "--root", "cpu:1", "--out", "r").returncode == 0)
+    check("config.json", (config["devices"], config["root"], config["shards"]) == (["cpu:0", "cpu:1"], "cpu:0", 8),
+          config)
+    check("root", lenet("--epochs", "1", "--shards", "8", "--devices", "cpu:0,cpu:1", "--root", "cpu:1",
+                        "--out", "r").returncode == 0)
     shutil.copytree("r", "r1")
     run = tool("train", "--resume", "r", "--epochs", "2")
-    check("resumed on its devices", run.returncode == 0 and "cpu:0,cpu:1, root cpu:1, 8 shards" in run.stdout, run.stderr)
+    check("resumed on its devices", run.returncode == 0 and "cpu:0,cpu:1, root cpu:1, 8 shards" in run.stdout,
+          run.stderr)
     run = tool("train", "--resume", "r1", "--epochs", "2", "--devices", "cpu:0", "--threads", "1")
     check("resumed on one device", run.returncode == 0 and "device   cpu:0, 8 shards" in run.stdout, run.stderr)
     check("bitwise identical", sha("r") == sha("r1") == sha("s0"))
@@ -281,14 +292,16 @@ def test_several_devices():
     check("on one device again", tool("train", "--resume", "n", "--epochs", "2", "--devices", "cpu:0").returncode == 0)
     refused("other shards", tool("train", "--resume", "r", "--shards", "4"), "--shards: ", "another value")
     two = dict(os.environ, TANDEM_CPU_DEVICES="2")
-    refused("absent", tool("train", "--data", "data", "--devices", "cpu:0,cpu:3", env=two), "no device cpu:3; available: cpu:0 and cpu:1", "TANDEM_CPU_DEVICES=4")
+    refused("absent", tool("train", "--data", "data", "--devices", "cpu:0,cpu:3", env=two),
+            "no device cpu:3; available: cpu:0 and cpu:1", "TANDEM_CPU_DEVICES=4")
     one = dict(os.environ, TANDEM_CPU_DEVICES="1")
     refused("gone", tool("train", "--resume", "r", "--epochs", "3", env=one), "no device cpu:1; available: cpu:0")
     refused("eval", tool("eval", "r", "--device", "cpu:1"), "no device cpu:1; available: cpu:0", "TANDEM_CPU_DEVICES=2")
     for wrong, part in (("cpu:0,cpu:0", "device cpu:0 is listed twice"), ("cpu:0,cpuu:1", "unknown device"),
                         ("cpu:0,cpu:99", "index from 0 to 63"), ("gpu:0,cpu:0", "did you mean cuda?")):
         refused(wrong, tool("train", "--data", "data", "--devices", wrong, "--out", "w"), "--devices: ", part)
-    refused("root", tool("train", "--data", "data", "--devices", "cpu:0,cpu:1", "--root", "cpu:2"), "--root cpu:2: not one of the devices cpu:0,cpu:1")
+    refused("root", tool("train", "--data", "data", "--devices", "cpu:0,cpu:1", "--root", "cpu:2"),
+            "--root cpu:2: not one of the devices cpu:0,cpu:1")
     check("nothing is created", not os.path.exists("w") and not os.path.exists("runs"))
 
 
@@ -319,11 +332,13 @@ def test_accumulation():
     # 200 images: groups of 120 and 80, also with a short last batch.
     common = ["--recipe", "best", "--augment", "none", "--epochs", "2"]
     for name, options in (("large", ["--batch-size", "120"]), ("of3", ["--batch-size", "40", "--accumulate", "3"]),
-                          ("of4", ["--batch-size", "30", "--accumulate", "4"]), ("devices", ["--batch-size", "40", "--accumulate",
-                          "3", "--devices", "cpu:0,cpu:1"]), ("small", ["--batch-size", "40"])):
+                          ("of4", ["--batch-size", "30", "--accumulate", "4"]),
+                          ("devices", ["--batch-size", "40", "--accumulate", "3", "--devices", "cpu:0,cpu:1"]),
+                          ("small", ["--batch-size", "40"])):
         run = tool("train", "--data", "data", *common, *options, "--out", name)
         check(name, run.returncode == 0, run.stderr)
-    run = tool("train", "--data", "data", *common, "--batch-size", "40", "--accumulate", "3", "--processes", "2", "--shards", "0", "--out", "ranks")
+    run = tool("train", "--data", "data", *common, "--batch-size", "40", "--accumulate", "3", "--processes", "2",
+               "--shards", "0", "--out", "ranks")
     check("ranks", run.returncode == 0, run.stderr)
     for name in ("of3", "of4", "devices", "ranks"):
         check(f"{name}: as one large batch", difference(name, "large") < 2e-5, difference(name, "large"))
@@ -334,10 +349,12 @@ def test_accumulation():
 
 def test_what_options_do():
     # One step per epoch, and the model after each.
-    for name, options in (("plain", []), ("clipped", ["--clip", "0.01"]), ("unclipped", ["--clip", "1e6"]), ("averaged", ["--ema", "0.8"]),
-                          ("several", ["--clip", "0.01", "--devices", "cpu:0,cpu:1"]), ("frozen", ["--freeze", "conv*,fc1.bias"])):
-        run = tool("train", "--data", "data", "--batch-size", "200", "--epochs", "3", "--keep", "all", "--init", "default", "--lr", "0.5",
-                   *options, "--out", name)
+    for name, options in (("plain", []), ("clipped", ["--clip", "0.01"]), ("unclipped", ["--clip", "1e6"]),
+                          ("averaged", ["--ema", "0.8"]),
+                          ("several", ["--clip", "0.01", "--devices", "cpu:0,cpu:1"]),
+                          ("frozen", ["--freeze", "conv*,fc1.bias"])):
+        run = tool("train", "--data", "data", "--batch-size", "200", "--epochs", "3", "--keep", "all",
+                   "--init", "default", "--lr", "0.5", *options, "--out", name)
         check(name, run.returncode == 0, run.stderr)
     after = lambda name, epoch: values(f"{name}/epochs/{epoch}.safetensors")
 
@@ -351,9 +368,11 @@ def test_what_options_do():
     check("a large limit changes nothing", sha("unclipped") == sha("plain"))
     average = after("plain", 1)
     for epoch in (2, 3):
-        average = {name: [0.8 * a + 0.2 * x for a, x in zip(average[name], layer)] for name, layer in after("plain", epoch).items()}
+        average = {name: [0.8 * a + 0.2 * x for a, x in zip(average[name], layer)]
+                   for name, layer in after("plain", epoch).items()}
     found = after("averaged", 3)
-    check("the averages are saved", max(abs(a - x) for name in found for a, x in zip(average[name], found[name])) < 1e-6)
+    check("the averages are saved",
+          max(abs(a - x) for name in found for a, x in zip(average[name], found[name])) < 1e-6)
     check("and evaluated", metrics("averaged")[2]["test_loss"] != metrics("plain")[2]["test_loss"] and
           metrics("averaged")[2]["train_loss"] == metrics("plain")[2]["train_loss"])
     said = json.loads(tool("eval", "averaged", "--json").stdout)
@@ -363,14 +382,16 @@ def test_what_options_do():
           ["conv1.bias", "conv1.weight", "conv2.bias", "conv2.weight", "fc1.bias"])
 
 
-EVERYTHING = ["--accumulate", "2", "--clip", "0.05", "--ema", "0.8", "--keep", "best", "--freeze", "conv1", "--momentum", "0.9"]
+EVERYTHING = ["--accumulate", "2", "--clip", "0.05", "--ema", "0.8", "--keep", "best", "--freeze", "conv1",
+              "--momentum", "0.9"]
 
 
 def test_training_options():
     whole = ["--epochs", "3", *EVERYTHING]
     run = lenet(*whole, "--out", "w")
     check("all options", run.returncode == 0, run.stderr)
-    check("they are said", all(part in run.stdout for part in ("2 batches per step", "gradient norm at most 0.05", "moving average 0.8",
+    check("they are said",
+          all(part in run.stdout for part in ("2 batches per step", "gradient norm at most 0.05", "moving average 0.8",
           "frozen conv1", "keeps best", "129,068 parameters, of which 128,868 train")), run.stdout)
     config = json.load(open("w/config.json"))
     check("and in config.json", [config[k] for k in ("accumulate", "clip", "ema", "keep", "freeze", "patience")] ==
@@ -378,9 +399,11 @@ def test_training_options():
     header, _ = read_checkpoint("w")
     check("no state for what is frozen", [n for n in header if n.startswith("optimizer.state")] ==
           [f"optimizer.state.{i}.momentum_buffer" for i in range(6)], [n for n in header if "optimizer" in n])
-    check("what a checkpoint has", {n.split(".")[0] for n in header} == {"__metadata__", "model", "optimizer", "average", "best"}, header.keys())
+    check("what a checkpoint has",
+          {n.split(".")[0] for n in header} == {"__metadata__", "model", "optimizer", "average", "best"}, header.keys())
     # Stopped within an epoch, and continued: nothing may differ.
-    stopped = subprocess.Popen([tandem, "train", "--data", "data", "--batch-size", "50", "--augment", "flip", "--save-every", "0.0001",
+    stopped = subprocess.Popen([tandem, "train", "--data", "data", "--batch-size", "50", "--augment", "flip",
+                                "--save-every", "0.0001",
                                 *whole, "--out", "p"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     wait_for("p/curve.svg")
     stopped.send_signal(signal.SIGINT)
@@ -392,8 +415,10 @@ def test_training_options():
     check("the same metrics", metrics("p") == metrics("w"))
     parts = [tensors(f"{name}/checkpoint.safetensors") for name in "pw"]
     check("the same average, best and optimizer", parts[0] == parts[1])
-    for option, value in (("--accumulate", "3"), ("--clip", "1"), ("--ema", "0.9"), ("--keep", "last"), ("--freeze", "conv2"), ("--patience", "2")):
-        refused(f"another {option}", tool("train", "--resume", "p", option, value), option + " " + value, "leave it out")
+    for option, value in (("--accumulate", "3"), ("--clip", "1"), ("--ema", "0.9"), ("--keep", "last"),
+                          ("--freeze", "conv2"), ("--patience", "2")):
+        refused(f"another {option}", tool("train", "--resume", "p", option, value), option + " " + value,
+                "leave it out")
     check("the same value", tool("train", "--resume", "p", "--ema", "0.8").returncode == 0)
     for name in ("average.fc2.bias", "best.fc2.bias", "model.fc2.bias"):
         header, content = read_checkpoint("p")
@@ -427,14 +452,17 @@ def test_precision():
         whole = ["--epochs", "2", "--precision", precision]
         run = lenet(*whole, "--out", precision)
         check(precision, run.returncode == 0 and "precision " + precision in run.stdout, run.stderr)
-        check("the results are others, but close", 0 < abs(metrics(precision)[-1]["test_loss"] - metrics("fp32")[-1]["test_loss"]) < 0.02)
+        check("the results are others, but close",
+              0 < abs(metrics(precision)[-1]["test_loss"] - metrics("fp32")[-1]["test_loss"]) < 0.02)
         kinds = {e["dtype"] for n, e in read_checkpoint(precision)[0].items() if n.startswith("model.")}
         check("parameters are float32", kinds == {"F32"}, kinds)
         loss = json.loads(tool("eval", precision, "--json").stdout)["loss"]
         check("eval uses it", loss == metrics(precision)[-1]["test_loss"], loss)
         # Stopped within an epoch, and continued: nothing may differ, nor the scale of the loss.
-        stopped = subprocess.Popen([tandem, "train", "--model", "lenet", "--data", "data", "--batch-size", "50", "--augment", "flip",
-                                    "--save-every", "0.0001", *whole, "--out", "p" + precision], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        stopped = subprocess.Popen([tandem, "train", "--model", "lenet", "--data", "data", "--batch-size", "50",
+                                    "--augment", "flip",
+                                    "--save-every", "0.0001", *whole, "--out", "p" + precision],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         wait_for(f"p{precision}/curve.svg")
         stopped.send_signal(signal.SIGINT)
         stopped.communicate(timeout=60)
@@ -452,7 +480,8 @@ def test_precision():
     check("its steps were skipped", values("x/checkpoint.safetensors") == before)
     header, _ = read_checkpoint("x")
     check("the scale has shrunk", json.loads(header["__metadata__"]["progress"])["loss_scale"] < 2.0**100)
-    refused("another precision", tool("train", "--resume", "bf16", "--precision", "fp16"), "--precision fp16", "leave it out")
+    refused("another precision", tool("train", "--resume", "bf16", "--precision", "fp16"),
+            "--precision fp16", "leave it out")
     refused("unknown", lenet("--precision", "fp8"), "--precision fp8")
     changed("fp16", "y", progress={"loss_scale": 0})
     refused("a broken scale", tool("train", "--resume", "y"), "loss_scale")
@@ -463,33 +492,40 @@ def test_patience_and_best():
     run = linear("--out", "a", "--keep", "all", "--epochs", "6", "--lr", "0.5")
     check("keep all", run.returncode == 0 and files("a") == sorted([*RUN_FILES, "epochs"]), run.stderr)
     check("a file for each epoch", files("a/epochs") == [f"{n}.safetensors" for n in range(1, 7)])
-    check("the last one is the run's", open("a/epochs/6.safetensors", "rb").read() == open("a/model.safetensors", "rb").read())
+    check("the last one is the run's",
+          open("a/epochs/6.safetensors", "rb").read() == open("a/model.safetensors", "rb").read())
     accuracies = [line["test_accuracy"] for line in metrics("a")]
     best = accuracies.index(max(accuracies)) + 1
     run = linear("--out", "b", "--keep", "best", "--epochs", "6", "--lr", "0.5")
-    check("keep best", run.returncode == 0 and f"test accuracy {max(accuracies):.4f} after {best} epoch" in run.stdout and
+    check("keep best",
+          run.returncode == 0 and f"test accuracy {max(accuracies):.4f} after {best} epoch" in run.stdout and
           "the best of 6" in run.stdout, run.stdout + run.stderr)
     check("its model", open(f"a/epochs/{best}.safetensors", "rb").read() == open("b/model.safetensors", "rb").read())
     check("eval uses it", f"accuracy {max(accuracies):.4f}" in tool("eval", "b").stdout)
     refused("a folder with epochs", train("--data", "data", "--out", "a"), "already contains a run")
     # So small a rate changes no prediction.
     run = linear("--out", "p", "--patience", "2", "--epochs", "9", "--lr", "1e-9")
-    check("stops early", run.returncode == 0 and run.stdout.count("stopped early: the test accuracy has not improved for 2 epochs since") == 2,
+    check("stops early", run.returncode == 0 and
+          run.stdout.count("stopped early: the test accuracy has not improved for 2 epochs since") == 2,
           run.stdout + run.stderr)
-    check("in the run's files", len(metrics("p")) == 3 and "after epoch 1" in metrics("p")[-1].get("stopped_early", "") and
+    check("in the run's files",
+          len(metrics("p")) == 3 and "after epoch 1" in metrics("p")[-1].get("stopped_early", "") and
           "stopped early" in open("p/curve.svg").read(), metrics("p"))
     run = tool("train", "--resume", "p", "--epochs", "12")
-    check("a resumed run stays so", run.returncode == 0 and "stopped early" in run.stdout and len(metrics("p")) == 3, run.stdout + run.stderr)
+    check("a resumed run stays so", run.returncode == 0 and "stopped early" in run.stdout and len(metrics("p")) == 3,
+          run.stdout + run.stderr)
 
 
 def compare(*args):
-    return ("compare", "--model", "linear", "--data", "data", "--batch-size", "10", "--devices", "cpu:0", "--devices", "cpu:0,cpu:1", *args)
+    return ("compare", "--model", "linear", "--data", "data", "--batch-size", "10", "--devices", "cpu:0",
+            "--devices", "cpu:0,cpu:1", *args)
 
 
 def test_compare():
     run = tool(*compare("--epochs", "2", "--images", "150", "--scaling", "both", "--out", "c"))
     check("compare", run.returncode == 0, run.stderr)
-    for part in ("seconds per epoch", "20 = 2 x 10", "parts of one CPU", "broadcast", "cpu:0,cpu:1, 20 images per step: "):
+    for part in ("seconds per epoch", "20 = 2 x 10", "parts of one CPU", "broadcast",
+                 "cpu:0,cpu:1, 20 images per step: "):
         check(part, part in run.stdout, run.stdout)
     said = json.load(open("c/compare.json"))
     check("compare.json", [(r["devices"], r["batch_size"], len(r["seconds"])) for r in said["runs"]] ==
@@ -497,9 +533,11 @@ def test_compare():
     check("threads", {r["threads_a_device"] for r in said["runs"]} == {max(1, len(os.sched_getaffinity(0)) // 2)})
     check("phases", all(sum(r["step_ms"].values()) > 0 for r in said["runs"]))
     check("images", said["images"] == 150 and said["stopped_by_signal"] == 0)
-    check("compare.svg", open("c/compare.svg").read().endswith("</svg>\n") and files("c") == ["compare.json", "compare.svg"])
+    check("compare.svg",
+          open("c/compare.svg").read().endswith("</svg>\n") and files("c") == ["compare.json", "compare.svg"])
     refused("again", tool(*compare("--out", "c")), "already contains compare.json")
-    check("a run's folder", tool(*compare("--epochs", "1", "--scaling", "weak")).returncode == 0 and files("runs/compare-1") == ["compare.json", "compare.svg"])
+    check("a run's folder", tool(*compare("--epochs", "1", "--scaling", "weak")).returncode == 0 and
+          files("runs/compare-1") == ["compare.json", "compare.svg"])
     run = tool(*compare("--epochs", "1", "--accumulate", "3", "--clip", "1", "--ema", "0.9", "--out", "o"))
     check("with options of train", run.returncode == 0 and "3 batches per step" in run.stdout, run.stdout + run.stderr)
     refused("patience", tool(*compare("--patience", "3")), "unknown option --patience")
@@ -515,15 +553,18 @@ def test_compare():
 
 def test_compare_is_stopped():
     for name, seconds in (("late", 5), ("at once", 0)):
-        run = subprocess.Popen([tandem, *compare("--epochs", "100000", "--out", name)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        run = subprocess.Popen([tandem, *compare("--epochs", "100000", "--out", name)], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
         wait_for(name + "/compare.json" if seconds else name)
         time.sleep(0.1)
         run.send_signal(signal.SIGINT)
         out, err = run.communicate(timeout=60)
-        check(name + ": exit code", run.returncode == 130 or (not seconds and run.returncode == -signal.SIGINT), (run.returncode, err))
+        check(name + ": exit code", run.returncode == 130 or (not seconds and run.returncode == -signal.SIGINT),
+              (run.returncode, err))
         if seconds:
             said = json.load(open(name + "/compare.json"))
-            check("what was measured", said["stopped_by_signal"] == 2 and len(said["runs"][0]["seconds"]) >= 1 and "stopped early" in out, out)
+            check("what was measured", said["stopped_by_signal"] == 2 and len(said["runs"][0]["seconds"]) >= 1 and
+                  "stopped early" in out, out)
             check("nothing else is left", files(name) == ["compare.json", "compare.svg"])
 
 
@@ -600,8 +641,10 @@ def test_numbers():
     for command, option in ((("train",), "--seed -1"), (("train",), "--epochs 010"), (("train",), "--threads 100000"),
                             (("train",), "--workers 100000"), (("train",), "--seed 99999999999999999999"),
                             (("train",), "--lr inf"), (("train",), "--lr nan"), (("train",), "--lr -1"),
-                            (("train",), "--momentum 1"), (("train",), "--batch-size 1e3"), (("train",), "--save-every 0"),
-                            (("eval", "a"), "--batch-size 0"), (("eval", "a"), "--threads -1"), (("summary",), "--classes 0"),
+                            (("train",), "--momentum 1"), (("train",), "--batch-size 1e3"),
+                            (("train",), "--save-every 0"),
+                            (("eval", "a"), "--batch-size 0"), (("eval", "a"), "--threads -1"),
+                            (("summary",), "--classes 0"),
                             (("predict", "a", "b.png"), "--top 0"), (("summary",), "--input 1,28,x"),
                             (("summary",), "--batch-size 99999999999")):
         run = tool(*command, *option.split())
@@ -619,12 +662,15 @@ def test_numbers():
 
 def test_published_models():
     # Counts as published with the weights.
-    for model, parameters, multiply_adds in (("resnet50", "25,557,032", "4,089,184,256"), ("mobilenet_v2", "3,504,872", "300,774,272"),
+    for model, parameters, multiply_adds in (("resnet50", "25,557,032", "4,089,184,256"),
+                                             ("mobilenet_v2", "3,504,872", "300,774,272"),
                                              ("gpt2 --input 8", "124,439,808", "")):
         run = tool("summary", "--model", *model.split())
-        check(f"a summary of {model}", run.returncode == 0 and parameters in run.stdout and multiply_adds in run.stdout, run.stdout + run.stderr)
+        check(f"a summary of {model}", run.returncode == 0 and parameters in run.stdout and multiply_adds in run.stdout,
+              run.stdout + run.stderr)
     refused("an unknown model", tool("summary", "--model", "resnt50"), "did you mean resnet50?")
-    refused("an image of another size", tool("summary", "--model", "vit_b_16", "--input", "3,32,32"), "[N, 3, 224, 224]")
+    refused("an image of another size", tool("summary", "--model", "vit_b_16", "--input", "3,32,32"),
+            "[N, 3, 224, 224]")
     refused("no number of tokens", tool("summary", "--model", "gpt2", "--input", "3,32,32"), "number of tokens")
     refused("classes of a language model", tool("summary", "--model", "gpt2", "--classes", "5"), "no classes")
 
@@ -644,7 +690,8 @@ def test_weight_files():
     checkpoint = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "nn", "checkpoint.pt")
     check("train", train("--data", "data", "--out", "a").returncode == 0)
     shown = tool("inspect", "a/model.safetensors")
-    check("inspect a model", all(part in shown.stdout for part in ("fc.weight", "[10, 784]", "30.6 KiB", "7,850 values")), shown.stdout)
+    check("inspect a model",
+          all(part in shown.stdout for part in ("fc.weight", "[10, 784]", "30.6 KiB", "7,850 values")), shown.stdout)
     refused("convert to what?", tool("convert", "a/model.safetensors", "x"), "must end with")
     refused("nothing to inspect", tool("inspect", "none"), "none: cannot be opened", code=1)
     run = tool("convert", "a/model.safetensors", "s/x.safetensors", "--shard-size", "20KiB")
@@ -652,18 +699,24 @@ def test_weight_files():
     os.mkdir("s")
     run = tool("convert", "a/model.safetensors", "s/x.safetensors", "--shard-size", "20KB", "--prefix", "fc.")
     check("split a file", run.returncode == 0 and "2 tensors in 2 files" in run.stdout and
-          sorted(os.listdir("s")) == ["x-00001-of-00002.safetensors", "x-00002-of-00002.safetensors", "x.safetensors.index.json"],
+          sorted(os.listdir("s")) == ["x-00001-of-00002.safetensors", "x-00002-of-00002.safetensors",
+                                      "x.safetensors.index.json"],
           run.stdout + run.stderr + str(os.listdir("s")))
     for name in ("s", "s/x.safetensors.index.json"):
         shown = tool("inspect", name)
-        check(f"inspect {name}", "7,850 values" in shown.stdout and "fc." not in shown.stdout, shown.stdout + shown.stderr)
+        check(f"inspect {name}", "7,850 values" in shown.stdout and "fc." not in shown.stdout,
+              shown.stdout + shown.stderr)
     run = tool("summary", "--model", "linear", "--weights", "a/model.safetensors")
-    check("weights that fit", run.returncode == 0 and "a/model.safetensors: 2 tensors, which fit the model" in run.stdout, run.stdout + run.stderr)
-    refused("weights of other names", tool("summary", "--model", "linear", "--weights", "s"), "missing:", "fc.weight", "; unexpected: ", code=1)
-    refused("weights of another shape", tool("summary", "--model", "linear", "--classes", "3", "--weights", "a/model.safetensors"),
+    check("weights that fit", run.returncode == 0 and
+          "a/model.safetensors: 2 tensors, which fit the model" in run.stdout, run.stdout + run.stderr)
+    refused("weights of other names", tool("summary", "--model", "linear", "--weights", "s"), "missing:", "fc.weight",
+            "; unexpected: ", code=1)
+    refused("weights of another shape",
+            tool("summary", "--model", "linear", "--classes", "3", "--weights", "a/model.safetensors"),
             "shape mismatch:", code=1)
     run = tool("convert", "s", "joined.safetensors")
-    check("join shards", run.returncode == 0 and "7,850 values" in tool("inspect", "joined.safetensors").stdout, run.stderr)
+    check("join shards", run.returncode == 0 and "7,850 values" in tool("inspect", "joined.safetensors").stdout,
+          run.stderr)
     refused("a shard size of 0", tool("convert", "s", "y.safetensors", "--shard-size", "0"), "--shard-size")
     refused("shards of a .pt file", tool("convert", "s", "y.pt", "--shard-size", "1MB"), "--shard-size")
     with open("s/x.safetensors.index.json") as file:
@@ -674,7 +727,9 @@ def test_weight_files():
     shown = tool("inspect", checkpoint)
     if "without libzip" in shown.stderr:
         return
-    check("inspect a checkpoint", all(part in shown.stdout for part in ("epoch", "0.5", "state_dict.weight", "bfloat16", "[0, 3]", "9 tensors")),
+    check("inspect a checkpoint",
+          all(part in shown.stdout
+              for part in ("epoch", "0.5", "state_dict.weight", "bfloat16", "[0, 3]", "9 tensors")),
           shown.stdout)
     for name in ("b.pt", "c.safetensors"):
         run = tool("convert", "a/model.safetensors" if name == "b.pt" else "b.pt", name)
@@ -683,7 +738,8 @@ def test_weight_files():
           tool("inspect", "b.pt").stdout.split("total")[1].split())
     tool("convert", "c.safetensors", "d.pt")
     check("the same bytes", open("b.pt", "rb").read() == open("d.pt", "rb").read())
-    refused("a checkpoint with more", tool("convert", checkpoint, "x.safetensors"), "'epoch' has type int64", "state_dict", code=1)
+    refused("a checkpoint with more", tool("convert", checkpoint, "x.safetensors"), "'epoch' has type int64",
+            "state_dict", code=1)
     refused("a key of safetensors", tool("convert", "c.safetensors", "x.pt", "--key", "a"), "--key")
     run = tool("convert", checkpoint, "x.safetensors", "--key", "state_dict", "--prefix", "w")
     check("key and prefix", run.returncode == 0 and "eight" in tool("inspect", "x.safetensors").stdout, run.stderr)
@@ -698,10 +754,12 @@ def test_weight_files():
     check("summary with a key", run.returncode == 0 and "whole.pt: 2 tensors" in run.stdout, run.stdout + run.stderr)
     refused("an unknown key", tool("summary", "--model", "linear", "--weights", "whole.pt", "--key", "net"), "no 'net'",
             "epoch, model", code=1)
-    for command in (train("--data", "data", "--key", "model"), tool("summary", "--key", "model"), tool("predict", "a", "x.png", "--key", "model")):
+    for command in (train("--data", "data", "--key", "model"), tool("summary", "--key", "model"),
+                    tool("predict", "a", "x.png", "--key", "model")):
         refused("a key without weights", command, "--key: names a state dict in the file of --weights")
     for name, model in (("data", "lenet"), ("cifar10", "lenet"), ("no.txt", "gpt2")):
-        refused("broken files of what is no folder of images", tool("train", "--model", model, "--data", name, "--skip-broken"),
+        refused("broken files of what is no folder of images",
+                tool("train", "--model", model, "--data", name, "--skip-broken"),
                 "--skip-broken: leaves out image files", name)
 
 
@@ -734,7 +792,8 @@ def test_damaged_checkpoints():
         open("b/checkpoint.safetensors", "wb").write(broken)
         for command in (("train", "--resume", "b", "--data", "data"), ("eval", "b", "--data", "data")):
             run = tool(*command)
-            check(f"damage {number} of seed {seed}: {command[0]}", run.returncode in (0, 2), (run.returncode, run.stderr))
+            check(f"damage {number} of seed {seed}: {command[0]}", run.returncode in (0, 2),
+                  (run.returncode, run.stderr))
             check("one line", run.stderr.count("\n") == (run.returncode != 0), run.stderr)
 
 
@@ -743,7 +802,8 @@ def test_names_that_are_no_utf8():
     write_data(bad)
     open(bad + "/classes.txt", "wb").write(b"caf\xe9\n" + b"".join(b"%d\n" % i for i in range(1, 10)))
     run = train("--data", bad, "--out", "a")
-    check("train", run.returncode == 0 and "\x1b" not in run.stdout and "\ufffd" not in run.stdout, run.stderr + run.stdout)
+    check("train", run.returncode == 0 and "\x1b" not in run.stdout and "\ufffd" not in run.stdout,
+          run.stderr + run.stdout)
     check("config.json", json.load(open("a/config.json"))["classes"][0] == "caf\ufffd")
     check("curve.svg", "\x1b" not in open("a/curve.svg").read())
     check("its location is given again", tool("train", "--resume", "a", "--epochs", "2", "--data", bad).returncode == 0)

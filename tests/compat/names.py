@@ -3,10 +3,10 @@
 
     names.py CLANG TANDEM_INCLUDE COMPAT LIBTORCH_INCLUDE [--missing] > docs/results/frontend.md
 
-Reads an installed LibTorch (PyPI's wheel or Debian's libtorch-dev): the functions of ATen/Functions.h, the members of Tensor,
-and the classes, options and functions of torch/nn, optim, data, serialize and autograd as CLANG lists them (-ast-list).
-left_out.txt holds the reasons: a pattern and a sentence per line. COMPAT: Tandem's folder compat/. --missing prints the missing
-names, one per line. A name counts as present whatever overloads it has.
+Reads an installed LibTorch (PyPI's wheel or Debian's libtorch-dev): the functions of ATen/Functions.h, the members of
+Tensor, and the classes, options and functions of torch/nn, optim, data, serialize and autograd as CLANG lists them
+(-ast-list). left_out.txt holds the reasons: a pattern and a sentence per line. COMPAT: Tandem's folder compat/.
+--missing prints the missing names, one per line. A name counts as present whatever overloads it has.
 """
 import collections
 import pathlib
@@ -18,17 +18,18 @@ import namespaces
 REASONS = pathlib.Path(__file__).with_name("left_out.txt")
 # Functions of these groups are called at::GROUP_NAME.
 GROUPS = ("linalg", "fft", "special")
-SCOPES = {"modules and options": "nn", "functionals": "nn::functional", "initialisation": "nn::init", "utilities": "nn::utils",
-          "optimizers": "optim", "data": "data", "data sets": "data::datasets", "samplers": "data::samplers",
-          "transforms": "data::transforms", "serialization": "serialize", "autograd": "autograd"}
+SCOPES = {"modules and options": "nn", "functionals": "nn::functional", "initialisation": "nn::init",
+          "utilities": "nn::utils", "optimizers": "optim", "data": "data", "data sets": "data::datasets",
+          "samplers": "data::samplers", "transforms": "data::transforms", "serialization": "serialize",
+          "autograd": "autograd"}
 
 
 HEAD = """# How much of LibTorch's C++ frontend is there
 
-Written by `tests/compat/names.py` from the headers of LibTorch 2.15 (PyPI's wheel). A name counts once, whatever overloads it
-has, and as present if Tandem declares it in the namespace of the same name: calls may still differ in overloads. Not counted
-are the names of c10, macros, the members of classes other than Tensor, and functions that write to a given tensor (`add_out`).
-Names with a reason in `tests/compat/left_out.txt` are left out on purpose.
+Written by `tests/compat/names.py` from the headers of LibTorch 2.15 (PyPI's wheel). A name counts once, whatever
+overloads it has, and as present if Tandem declares it in the namespace of the same name: calls may still differ in
+overloads. Not counted are the names of c10, macros, the members of classes other than Tensor, and functions that write
+to a given tensor (`add_out`). Names with a reason in `tests/compat/left_out.txt` are left out on purpose.
 """
 
 
@@ -71,7 +72,8 @@ def main():
     rules = reasons()
     rows, missing, left_out = [], {}, collections.defaultdict(set)
     for what, wanted, own in parts_of(libtorch, theirs, ours):
-        reason_of = {name: next((reason for pattern, reason in rules if pattern.fullmatch(name)), None) for name in wanted - own}
+        reason_of = {name: next((reason for pattern, reason in rules if pattern.fullmatch(name)), None)
+                     for name in wanted - own}
         for name, reason in reason_of.items():
             if reason:
                 left_out[reason].add(name)

@@ -34,7 +34,8 @@ def compiled(clang, text, includes, *options):
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder) / "all.cpp"
         source.write_text(text)
-        return subprocess.run([clang, "-std=c++20", "-fsyntax-only", "-w", "-ferror-limit=0", *(f"-I{i}" for i in includes), *options,
+        return subprocess.run([clang, "-std=c++20", "-fsyntax-only", "-w",
+                               "-ferror-limit=0", *(f"-I{i}" for i in includes), *options,
                                str(source)], capture_output=True, text=True)
 
 
@@ -60,7 +61,8 @@ def block(scope, members):
 def without_errors(clang, lines, include):
     """Drops the lines that name no member of a namespace."""
     include_line = '#include "tandem/tandem.h"\n'
-    wrong = {int(n) - 2 for n in re.findall(r"all\.cpp:(\d+):\d+: error", compiled(clang, include_line + "\n".join(lines), [include]).stderr)}
+    wrong = {int(n) - 2 for n in re.findall(r"all\.cpp:(\d+):\d+: error",
+                                            compiled(clang, include_line + "\n".join(lines), [include]).stderr)}
     return [line for i, line in enumerate(lines) if i not in wrong]
 
 

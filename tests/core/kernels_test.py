@@ -54,10 +54,12 @@ def moved(folder):
 
 def check_eigen(folder):
     used("no plugin of Eigen's, and no need of it", kernels(library=folder), "own kernels for")
-    refused("no plugin of Eigen's", kernels(library=folder, arguments=["inverse"]), f"{EIGEN} was not found in {folder}", "install")
+    refused("no plugin of Eigen's", kernels(library=folder, arguments=["inverse"]),
+            f"{EIGEN} was not found in {folder}", "install")
     (folder / EIGEN).write_bytes(b"")
     refused("an empty plugin of Eigen's", kernels(library=folder, arguments=["inverse"]), EIGEN, "cannot be loaded")
-    # Not the library itself, of which the address sanitizer allows no second copy. With it, this one cannot even be loaded.
+    # Not the library itself, of which the address sanitizer allows no second copy. With it,
+    # this one cannot even be loaded.
     other = (build / EIGEN).read_bytes().replace(b"tandem_eigen_plugin", b"tandem_other_plugin")
     (folder / EIGEN).write_bytes(other)
     refused("another library as Eigen's", kernels(library=folder, arguments=["inverse"]), EIGEN,

@@ -3,7 +3,8 @@
 
     group_processes_test.py WORKER [NAME]...     ends with the line "N passed, N failed"
 
-The others must end within the timeout of 5 s plus 15 s for a busy machine, with exit code 3 and a message that names the rank.
+The others must end within the timeout of 5 s plus 15 s for a busy machine, with exit code 3 and a message that names
+the rank.
 """
 import os
 import signal

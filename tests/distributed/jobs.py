@@ -71,7 +71,8 @@ def run(command, limit, env={}):
 class Job:
     """Processes that find each other by environment variables; none is left when the block ends.
 
-    Of the `size` ranks only `ranks` are started, or all. self.ranks has the processes by rank. At most AT_ONCE jobs run."""
+    Of the `size` ranks only `ranks` are started, or all. self.ranks has the processes by rank. At most AT_ONCE jobs
+    run."""
 
     def __init__(self, size, command, threads=1, ranks=None):
         free_slots.acquire()
@@ -80,7 +81,8 @@ class Job:
         for rank in range(size) if ranks is None else ranks:
             env = dict(clean, RANK=str(rank), WORLD_SIZE=str(size), LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE=str(size),
                        MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), TANDEM_NUM_THREADS=str(threads))
-            self.ranks[rank] = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.ranks[rank] = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                                text=True)
 
     def __enter__(self):
         return self

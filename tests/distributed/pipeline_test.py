@@ -20,7 +20,8 @@ for micro_batches in ["1", "4", "5"]:
     losses = re.findall(r"loss (\S+) in two processes, (\S+) in one", out)
     check(f"{micro_batches} micro-batches: exit codes {codes}, output\n{out}", codes == [0, 0] and len(losses) == 5)
     check(f"{micro_batches} micro-batches: equal losses\n{out}", all(a == b for a, b in losses))
-    check(f"{micro_batches} micro-batches: the loss falls\n{out}", losses and float(losses[-1][0]) < float(losses[0][0]))
+    check(f"{micro_batches} micro-batches: the loss falls\n{out}",
+          losses and float(losses[-1][0]) < float(losses[0][0]))
 codes, out = run(1)
 check(f"one process: {codes} {out}", codes == [1] and "expected 2 processes, got 1" in out)
 sys.exit(finish())

@@ -33,7 +33,8 @@ def check(what, good):
 
 
 def start(*arguments, **options):
-    process = subprocess.Popen([client, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    process = subprocess.Popen([client, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, **options)
     started.append(process)
     return process
 

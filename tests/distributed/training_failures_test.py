@@ -3,8 +3,8 @@
 
     training_failures_test.py WORKER [NAME]...     ends with the line "N passed, N failed"
 
-Every other rank must end within the timeout of 5 s plus 15 s for a busy machine, with exit code 3 and a message that says
-which rank did what.
+Every other rank must end within the timeout of 5 s plus 15 s for a busy machine, with exit code 3 and a message that
+says which rank did what.
 """
 import os
 import random
@@ -110,7 +110,8 @@ def test_other_models():
     for kind, name in [("ddp", "DistributedDataParallel"), ("server", "ParameterServer")]:
         for fault, first, other in [("shape", r"first\.weight \[256, 64\] \S+", r"first\.weight \[257, 64\] \S+"),
                                     ("order", r"first\.weight \S+ \S+ \S+", r"second\.weight \S+ \S+ \S+"),
-                                    ("dtype", r"first\.weight \[256, 64\] float32", r"first\.weight \[256, 64\] float64")]:
+                                    ("dtype", r"first\.weight \[256, 64\] float32",
+                                     r"first\.weight \[256, 64\] float64")]:
             check_failed(f"{kind}, other {fault}", results_after(3, None, kind, f"fault={fault}", "rank=2"),
                          f"^{name}: the model of rank 2 differs from that of rank 0\n"
                          f"  rank 0: parameter {first}\n  rank 2: parameter {other}")
@@ -134,13 +135,16 @@ def test_nan_is_averaged():
             finite = re.findall(r"^step (\d+)( not finite)?$", out, re.M)
             check(f"NaN, averaged: rank {rank}: {code} {error} {out}",
                   code == 0 and [int(step) for step, bad in finite if bad] == list(range(10, 15)) and len(finite) == 15)
-        check("NaN, averaged: the same bits", len({re.search("hash .*", out)[0] for _, out, _ in results.values()}) == 1)
+        check("NaN, averaged: the same bits",
+              len({re.search("hash .*", out)[0] for _, out, _ in results.values()}) == 1)
 
 
 def test_short():
     results = results_after(3, 9, "ddp", LONG, "fault=short", "rank=1")
-    check_failed("fewer batches", {1: results.pop(1)}, "^destroy_process_group: ranks 0, 2 did not call it within 5000 ms")
-    check_failed("fewer batches", results, "^rank 1 left the group .* before broadcast", "DistributedDataParallel::join")
+    check_failed("fewer batches", {1: results.pop(1)},
+                 "^destroy_process_group: ranks 0, 2 did not call it within 5000 ms")
+    check_failed("fewer batches", results, "^rank 1 left the group .* before broadcast",
+                 "DistributedDataParallel::join")
     for devices in (1, 2):
         results = results_after(3, None, "ddp", "steps=15", f"devices={devices}", "fault=short", "rank=1", "join=1")
         for rank, (code, out, error) in results.items():

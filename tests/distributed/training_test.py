@@ -57,7 +57,8 @@ def test_same_bits():
         check(f"Gloo, {size} processes, {threads} threads, buckets of {bucket} bytes: {seen} instead of {expected}",
               seen == expected * size)
     if args.mpirun:
-        for size, threads, bucket in ([m for m in matrix if 1 < m[0] < 5] if args.all else [(2, 1, LARGE), (3, 2, SMALL)]):
+        for size, threads, bucket in ([m for m in matrix if 1 < m[0] < 5] if args.all
+                                      else [(2, 1, LARGE), (3, 2, SMALL)]):
             seen = train_with_mpi(size, threads, bucket)
             check(f"MPI, {size} processes, {threads} threads, buckets of {bucket} bytes: {seen} instead of {expected}",
                   seen == expected * size)
@@ -83,17 +84,18 @@ def test_equal_ranks():
 
 def test_many_ranks(size):
     began = time.time()
-    code, out, error = run([args.tandem, "launch", "-n", str(size), "--no-prefix", args.worker, "ddp", "steps=3", "hidden=8",
-                            "timeout=60000"], 120)
+    code, out, error = run([args.tandem, "launch", "-n", str(size), "--no-prefix", args.worker, "ddp", "steps=3",
+                            "hidden=8", "timeout=60000"], 120)
     check(f"{size} ranks: exit code {code} {error}", code == 0)
     connected = [float(seconds) for seconds in re.findall(r"^connected (\S+)$", out, re.M)]
     files = [(int(a), int(b)) for a, b in re.findall(r"^files (\d+) (\d+)$", out, re.M)]
     check(f"{size} ranks have the same bits", len(hashes(out)) == size and len(set(hashes(out))) == 1)
-    # 1.7 s on two idle cores, 2.7 s beside four busy threads, 10.0 s once beside the other tests on a slow machine: the limit is half of the
-    # timeout, so that a rank which waits for one that has given up still fails the test.
+    # 1.7 s on two idle cores, 2.7 s beside four busy threads, 10.0 s once beside the other tests on a slow machine: the
+    # limit is half of the timeout, so that a rank which waits for one that has given up still fails the test.
     check(f"{size} ranks meet within 30 s: {connected}", len(connected) == size and max(connected) <= 30)
     check(f"{size} ranks close their files: {files}", len(files) == size and all(a == b for a, b in files))
-    print(f"{size} ranks: connected after {max(connected, default=0)} s, all done after {time.time() - began:.1f} s", flush=True)
+    print(f"{size} ranks: connected after {max(connected, default=0)} s, all done after {time.time() - began:.1f} s",
+          flush=True)
 
 
 expected = test_same_bits()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that what ./run compiled in one clone comes out of ccache in another one, precompiled headers included, with g++;
-clang's precompiled headers contain absolute paths and serve only the clone that compiled them.
+"""Checks that what ./run compiled in one clone comes out of ccache in another one, precompiled headers included, with
+g++; clang's precompiled headers contain absolute paths and serve only the clone that compiled them.
 
   cache_test.py SOURCE_ROOT LIBRARY COMPILER...
 
@@ -38,7 +38,8 @@ def build(clone, stamp, cache, compiler):
 
 def dependencies(clone):
     """The files that the first of OBJECTS was compiled from, as ninja knows them."""
-    text = subprocess.run(["ninja", "-C", clone / "build", "-t", "deps", OBJECTS[0]], check=True, capture_output=True, text=True)
+    text = subprocess.run(["ninja", "-C", clone / "build", "-t", "deps", OBJECTS[0]], check=True, capture_output=True,
+                          text=True)
     return [line.strip() for line in text.stdout.splitlines()]
 
 

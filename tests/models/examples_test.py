@@ -38,7 +38,8 @@ check(f"1, 2 and 4 threads:\n{out}", [count for count, speed in threads if float
 processes = re.findall(r"^process (\d) on cpu:(\d): (\S+) images/s$", out, re.M)
 check(f"two processes, each on its own device:\n{out}", sorted(p[:2] for p in processes) == [("0", "0"), ("1", "1")])
 if launcher:
-    out = output(*launcher, "launch", "-n", "2", inference, "--worker", "--size", "32", "--batch", "1", "--seconds", "0.05")
+    out = output(*launcher, "launch", "-n", "2", inference, "--worker", "--size", "32", "--batch", "1",
+                 "--seconds", "0.05")
     check(f"tandem launch:\n{out}", "process 0 on cpu:0" in out and "process 1 on cpu:1" in out)
 
 for devices in "cpu:0,cpu:1", "cpu:1,cpu:1":
@@ -49,7 +50,8 @@ for devices in "cpu:0,cpu:1", "cpu:1,cpu:1":
 
 out = output(skip, "--steps", "6")
 check(f"the mistake:\n{out}", re.search(
-    r"backward of Conv2d: a saved tensor was overwritten in place\n  tensor \[2, 64, 8, 8\].*\n  overwritten by relu_", out))
+    r"backward of Conv2d: a saved tensor was overwritten in place\n  tensor \[2, 64, 8, 8\].*\n  overwritten by relu_",
+    out))
 check(f"requires_grad of a result:\n{out}", re.search(r"requires_grad of a result changed:\n.*only leaves", out))
 losses = [float(x) for x in re.findall(r"^step +\d+: loss (\S+)$", out, re.M)]
 check(f"the repaired network trains:\n{out}", len(losses) == 6 and losses[-1] < losses[0])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compares the models with those of torchvision and transformers: state dicts, logits, gradients, running statistics, and
-the tokens that GPT-2 generates greedily.
+"""Compares the models with those of torchvision and transformers: state dicts, logits, gradients, running statistics,
+and the tokens that GPT-2 generates greedily.
 
   torch_models.py [--build DIR] [NAME...]
 
@@ -20,15 +20,17 @@ try:
     import transformers
     from safetensors.torch import load_file, save_file
 except ImportError as error:
-    sys.exit(f"{sys.argv[0]}: this Python lacks {error.name}; install it in a virtual environment: python3 -m venv DIR, "
-             "DIR/bin/pip install torch torchvision transformers safetensors, DIR/bin/python " + sys.argv[0])
+    sys.exit(f"{sys.argv[0]}: this Python lacks {error.name}; install it in a virtual environment: python3 -m venv "
+             f"DIR, DIR/bin/pip install torch torchvision transformers safetensors, DIR/bin/python " + sys.argv[0])
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SMALL_GPT2 = dict(n_layer=2, n_embd=32, n_head=4, vocab_size=100, n_positions=24, bos_token_id=0, eos_token_id=0)
-NAMES = ["resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg11", "vgg11_bn", "vgg13", "vgg13_bn", "vgg16",
+NAMES = ["resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg11", "vgg11_bn", "vgg13", "vgg13_bn",
+         "vgg16",
          "vgg16_bn", "vgg19", "vgg19_bn", "mobilenet_v2", "vit_b_16", "vit_b_32", "vit_l_16", "gpt2", "gpt2_small"]
-# Batch and side of the images (or length of the text) of the models that are run: logits in float32, logits and gradients
-# in float64. Gradients in float32 differ by more than rounding, because rectifiers and maxima switch at rounding errors.
+# Batch and side of the images (or length of the text) of the models that are run: logits in float32, logits and
+# gradients in float64. Gradients in float32 differ by more than rounding,
+# because rectifiers and maxima switch at rounding errors.
 RUN = dict(resnet18=(4, 64), resnet50=(4, 64), resnet152=(2, 64), vgg11=(2, 64), vgg11_bn=(2, 64), mobilenet_v2=(4, 64),
            vit_b_16=(1, 224), gpt2_small=(3, 20))
 MODES = [("eval", torch.float32), ("eval", torch.float64), ("train", torch.float64)]
@@ -48,7 +50,8 @@ def original(name):
 def check_names(tool, name):
     with torch.device("meta"):
         state = original(name).state_dict()
-    expected = [f"{key} {str(t.dtype).removeprefix('torch.')} [{', '.join(map(str, t.shape))}]" for key, t in state.items()]
+    expected = [f"{key} {str(t.dtype).removeprefix('torch.')} [{', '.join(map(str, t.shape))}]"
+                for key, t in state.items()]
     found = subprocess.run([tool, "names", name], check=True, capture_output=True, text=True).stdout.splitlines()
     return [f"expected {e!r}, got {f!r}" for e, f in zip(expected, found) if e != f][:5] or (
         [] if len(expected) == len(found) else [f"expected {len(expected)} entries, got {len(found)}"])
@@ -76,7 +79,8 @@ def check_run(tool, name, mode, dtype):
     model.to(dtype).train(mode == "train")
     batch, side = RUN[name]
     gpt2 = name.startswith("gpt2")
-    data = torch.randint(SMALL_GPT2["vocab_size"], (batch, side)) if gpt2 else torch.randn(batch, 3, side, side, dtype=dtype)
+    data = torch.randint(SMALL_GPT2["vocab_size"],
+                         (batch, side)) if gpt2 else torch.randn(batch, 3, side, side, dtype=dtype)
     state = {f"state.{key}": t.detach().clone() for key, t in model.state_dict().items()}
     output = model(data).logits if gpt2 else model(data)
     cotangent = torch.randn_like(output)
@@ -114,10 +118,12 @@ def check_generation(tool, name):
             parameter.mul_(5 if parameter.dim() == 2 else 1)
     model.generation_config.eos_token_id = None
     prompt = torch.randint(SMALL_GPT2["vocab_size"], (4, 5))
-    expected = model.generate(prompt, attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=19, pad_token_id=0)
+    expected = model.generate(prompt, attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=19,
+                              pad_token_id=0)
     with tempfile.TemporaryDirectory() as folder:
         given, results = f"{folder}/in.safetensors", f"{folder}/out.safetensors"
-        save_file({**{f"state.{key}": t.detach().clone() for key, t in model.state_dict().items()}, "input": prompt}, given)
+        save_file({**{f"state.{key}": t.detach().clone() for key, t in model.state_dict().items()}, "input": prompt},
+                  given)
         done = subprocess.run([tool, "generate", "19", given, results], capture_output=True, text=True)
         if done.returncode:
             return [done.stderr.strip() or f"ended with code {done.returncode}"]
@@ -133,7 +139,8 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("names", nargs="*", metavar="NAME", help="models; * and ? match")
     args = parser.parse_args()
-    subprocess.run(["ninja", "-C", args.build, "-j2", "tests/models/torch_model"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["ninja", "-C", args.build, "-j2", "tests/models/torch_model"], check=True,
+                   stdout=subprocess.DEVNULL)
     tool = args.build / "tests/models/torch_model"
     passed = failed = 0
     for name in NAMES:
@@ -141,7 +148,8 @@ def main():
             continue
         checks = [("names", lambda: check_names(tool, name))]
         if name in RUN:
-            checks += [(f"{mode}, {dtype}", lambda mode=mode, dtype=dtype: check_run(tool, name, mode, dtype)) for mode, dtype in MODES]
+            checks += [(f"{mode}, {dtype}", lambda mode=mode, dtype=dtype: check_run(tool, name, mode, dtype))
+                       for mode, dtype in MODES]
         if name == "gpt2_small":
             checks.append(("generation", lambda: check_generation(tool, name)))
         for kind, check in checks:

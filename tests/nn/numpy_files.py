@@ -26,7 +26,8 @@ def arrays():
     """Names and arrays that must come back equal."""
     draw = numpy.random.default_rng(1)
     for dtype in DTYPES:
-        base = (draw.standard_normal((4, 3, 2)) * 50 + (1j * draw.standard_normal((4, 3, 2)) if dtype[0] == "c" else 0)).astype(dtype)
+        base = (draw.standard_normal((4, 3, 2)) * 50 +
+                (1j * draw.standard_normal((4, 3, 2)) if dtype[0] == "c" else 0)).astype(dtype)
         yield f"{dtype}", base
         yield f"{dtype}, Fortran order", numpy.asfortranarray(base)
         yield f"{dtype}, a view", base[::2, :, 1:]

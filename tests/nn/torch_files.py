@@ -20,8 +20,8 @@ except ImportError:
              "DIR/bin/pip install torch numpy, DIR/bin/python " + sys.argv[0])
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
-          torch.uint8, torch.bool, torch.complex32, torch.complex64, torch.complex128]
+DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16,
+          torch.int8, torch.uint8, torch.bool, torch.complex32, torch.complex64, torch.complex128]
 
 
 def checkpoints():
@@ -37,7 +37,8 @@ def checkpoints():
     yield "empty", [torch.zeros(0), torch.zeros(2, 0, 3), torch.zeros(())]
     yield "state dict", model.state_dict()
     yield "training", {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3, "best": 0.25,
-                       "history": [(1, 2.5), (2, None)], "name": "näme \U0001F600", "done": False, "big": 2**62, "negative": -2**40}
+                       "history": [(1, 2.5), (2, None)], "name": "näme \U0001F600", "done": False, "big": 2**62,
+                       "negative": -2**40}
     yield "parameter", torch.nn.Parameter(torch.ones(3))
     yield "complex parameter", torch.nn.Parameter(torch.randn(3, dtype=torch.complex64))
     waves = torch.randn(2, 3, dtype=torch.complex128)
@@ -50,7 +51,8 @@ def checkpoints():
 
 def same(a, b):
     if isinstance(a, torch.Tensor):
-        if not (isinstance(b, torch.Tensor) and a.dtype == b.dtype and a.shape == b.shape and a.requires_grad == b.requires_grad):
+        if not (isinstance(b, torch.Tensor) and a.dtype == b.dtype and a.shape == b.shape and
+                a.requires_grad == b.requires_grad):
             return False
         if a.is_conj() or a.is_neg():
             return a.stride() == b.stride() and torch.equal(a, b)
@@ -59,7 +61,8 @@ def same(a, b):
     if isinstance(a, dict):
         return isinstance(b, dict) and list(a) == list(b) and all(same(a[key], b[key]) for key in a)
     if isinstance(a, (list, tuple)):
-        return type(b) in (list, tuple) and isinstance(b, list) == isinstance(a, list) and len(a) == len(b) and all(map(same, a, b))
+        return (type(b) in (list, tuple) and isinstance(b, list) == isinstance(a, list) and len(a) == len(b) and
+                all(map(same, a, b)))
     return type(a) is type(b) and a == b
 
 
@@ -94,7 +97,8 @@ def main():
             for protocol in (2, 3, 4, 5):
                 results.append((f"{name}, protocol {protocol}", check(tool, value, folder, pickle_protocol=protocol)))
         refused = check(tool, torch.ones(2, dtype=torch.uint16), folder)
-        results.append(("uint16", "" if "of dtype torch.uint16, which Tandem lacks" in refused else refused or "was accepted"))
+        results.append(("uint16",
+                        "" if "of dtype torch.uint16, which Tandem lacks" in refused else refused or "was accepted"))
         refused = check(tool, {"a": Custom()}, folder)
         results.append(("a class", "" if "Custom, which is refused" in refused else refused or "was accepted"))
         for name, value in checkpoints():

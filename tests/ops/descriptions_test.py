@@ -16,14 +16,16 @@ ROOT = pathlib.Path(__file__).parents[2]
 EXCEPTIONS = {
     "empty empty_like": "have no defined values",
     "tensor from_blob": "take numbers and memory instead of tensors",
-    "rand randn randint randperm rand_like randn_like randint_like normal bernoulli multinomial": "return random numbers",
+    "rand randn randint randperm rand_like randn_like randint_like normal bernoulli multinomial":
+        "return random numbers",
     "uniform exponential cauchy cauchy_ log_normal log_normal_ geometric geometric_ random poisson binomial":
         "return random numbers",
     "empty_strided new_empty_strided empty_permuted": "have no defined values",
     "from_file": "reads a file",
     "cross_entropy_loss": "is described under its name in PyTorch, cross_entropy",
 }
-DECLARATION = re.compile(r"^(?!inline|template|requires|using|struct|class|namespace|return)\w[\w:<>, ]*[&\s]\s*(\w+)(?=\()", re.M)
+DECLARATION = re.compile(
+    r"^(?!inline|template|requires|using|struct|class|namespace|return)\w[\w:<>, ]*[&\s]\s*(\w+)(?=\()", re.M)
 
 
 def declared(text):
@@ -40,13 +42,15 @@ def declared(text):
 
 
 def main():
-    described = set(subprocess.run([sys.argv[1], "--described"], check=True, capture_output=True, text=True).stdout.split())
+    described = set(subprocess.run([sys.argv[1], "--described"], check=True, capture_output=True,
+                                   text=True).stdout.split())
     excepted = {name for names in EXCEPTIONS for name in names.split()}
     headers = re.findall(r'#include "tandem/(autograd/ops/\w+/\w+\.h)"', (ROOT / "autograd/ops.h").read_text())
     found = {name: header for header in headers for name in declared((ROOT / header).read_text())}
     failures = [f"{header}: {name} needs a description in tests/ops/*_table.cpp"
                 for name, header in sorted(found.items()) if name not in described | excepted]
-    failures += [f"EXCEPTIONS: {name} is described or not declared" for name in sorted(excepted - (found.keys() - described))]
+    failures += [f"EXCEPTIONS: {name} is described or not declared"
+                 for name in sorted(excepted - (found.keys() - described))]
     if len(found) < 300:
         failures.append(f"found only {len(found)} operations in the headers")
     for failure in failures:

@@ -5,11 +5,11 @@
   torch_autocast.py inputs.safetensors autocast.txt
   test_ops --autocast autocast.txt
 
-Evaluates the case's expressions without and with autocast, on the CPU and on a fake CUDA device, which needs no GPU, for
-three kinds of floating-point inputs: all of float32, all of autocast's half type, and mixed, where the first has the half
-type and the others have float32. A line of the table is a case for which autocast changes a dtype, or which PyTorch
-refuses: device, kind, name, number (* is all), dtypes of the outputs, or "refused", also where the fake device cannot
-compute. All other results have the same dtypes with and without autocast. Requires PyTorch 2.
+Evaluates the case's expressions without and with autocast, on the CPU and on a fake CUDA device, which needs no GPU,
+for three kinds of floating-point inputs: all of float32, all of autocast's half type, and mixed, where the first has
+the half type and the others have float32. A line of the table is a case for which autocast changes a dtype, or which
+PyTorch refuses: device, kind, name, number (* is all), dtypes of the outputs, or "refused", also where the fake device
+cannot compute. All other results have the same dtypes with and without autocast. Requires PyTorch 2.
 """
 import contextlib
 import logging

@@ -36,7 +36,8 @@ def many(dtype, random):
     """Extreme values, points where functions change their formula or overflow, halfway cases, any magnitude."""
     info = torch.finfo(dtype)
     least = above(0.0, dtype)
-    positive = [least, 3 * least, 1000 * least, info.tiny / 3, below(info.tiny, dtype), info.tiny, above(info.tiny, dtype),
+    positive = [least, 3 * least, 1000 * least, info.tiny / 3, below(info.tiny, dtype), info.tiny,
+                above(info.tiny, dtype),
                 1e-30, 1e-20, 1e-10, info.eps / 2, info.eps, 1e-4, 0.25, below(0.5, dtype), above(0.5, dtype), 1e5, 1e7,
                 2.0 ** 22 + 0.5, 2.0 ** 23, 2.0 ** 24, 2.0 ** 31, 2.0 ** 51, 2.0 ** 51 + 0.5, 2.0 ** 52, 2.0 ** 52 + 1,
                 2.0 ** 53, 2.0 ** 63, 2.0 ** 64, 1e9, 1e19, 1e25, math.sqrt(info.max), 1.7e38, info.max / 2,
@@ -45,7 +46,8 @@ def many(dtype, random):
     positive += [16.6, 17.4, 20.5, 36.0, 37.5, 44.0, 52.0, 87.3, 88.4, 88.8, 89.5, 103.5, 104.5, 126.5, 128.5, 149.5,
                  354.5, 355.5, 372.5, 708.5, 709.5, 710.4, 744.5, 746.0, 1023.5, 1024.5, 1074.5]
     span = math.log2(info.max)
-    positive += [2.0 ** random.uniform(-span - 15, span) for _ in range(40)] + [random.uniform(0, 12) for _ in range(30)]
+    positive += ([2.0 ** random.uniform(-span - 15, span) for _ in range(40)] +
+                 [random.uniform(0, 12) for _ in range(30)])
     return short(dtype) + [sign * x for x in positive for sign in (1, -1)]
 
 
@@ -85,8 +87,8 @@ class Sweep(Draw):
 
     def cotangent(self, sizes, dtype):
         """All 1: other cotangents would multiply infinities and NaN in a different order."""
-        return Input(torch.ones(torch.Size(sizes).numel(), dtype=dtype), list(sizes), list(torch.empty(sizes).stride()), 0,
-                     "c")
+        return Input(torch.ones(torch.Size(sizes).numel(), dtype=dtype), list(sizes),
+                     list(torch.empty(sizes).stride()), 0, "c")
 
 
 def agree(own, wanted, bound, cancels):

@@ -250,7 +250,8 @@ class Request:
         if count != len(self.outputs):
             yield f"{count} outputs instead of {len(self.outputs)}"
             return
-        skipped = self.case.not_compared([tensors[f"{key}/o{k}"] for k in range(count)], [out[0] for out in self.outputs])
+        skipped = self.case.not_compared([tensors[f"{key}/o{k}"] for k in range(count)],
+                                         [out[0] for out in self.outputs])
         for k, (wanted, strides, offset, needs_gradient, shares) in enumerate(self.outputs):
             if k in skipped:
                 continue
@@ -389,7 +390,8 @@ def main():
             failed += bool(found)
             if found:
                 print(f"FAILED {request}\n    {chr(10).join(found).replace(chr(10), chr(10) + '    ')}\n"
-                      f"    repeat with: {f'--{args.mode} ' * (args.mode != 'random')}--seed {args.seed} --case {request.number} '{request.name}'")
+                      f"    repeat with: {f'--{args.mode} ' * (args.mode != 'random')}--seed {args.seed} --case "
+                      f"{request.number} '{request.name}'")
     print(f"{len(names)} operations, seed {args.seed}, PyTorch {torch.__version__}; {refused} cases both must reject; "
           f"{checks} tensors compared")
     if apart:

@@ -35,7 +35,8 @@ def read(path):
 def write(path, tensors, metadata=None):
     header, blobs, at = {"__metadata__": metadata} if metadata else {}, [], 0
     for key, tensor in tensors.items():
-        blob = tensor.detach().reshape(-1).clone(memory_format=torch.contiguous_format).view(torch.uint8).numpy().tobytes()
+        contiguous = tensor.detach().reshape(-1).clone(memory_format=torch.contiguous_format)
+        blob = contiguous.view(torch.uint8).numpy().tobytes()
         header[key] = {"dtype": NAMES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [at, at + len(blob)]}
         blobs.append(blob)
         at += len(blob)

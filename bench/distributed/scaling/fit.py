@@ -51,8 +51,10 @@ def main():
     rows = [row for row in rows if row["bytes"] >= arguments.least]
     known = [row for row in rows if row["ranks"] in arguments.fit]
     x = fit(known, arguments.cores)
-    print("seconds per:", "; ".join(f"{name} {value:.3g}" for name, value in zip(features(rows[0], arguments.cores), x)))
-    print("\n| P | | bytes | measured, ms | from ... to | model, ms | model / measured | |\n|---|---|---|---|---|---|---|---|")
+    print("seconds per:",
+          "; ".join(f"{name} {value:.3g}" for name, value in zip(features(rows[0], arguments.cores), x)))
+    print("\n| P | | bytes | measured, ms | from ... to | model, ms | model / measured | |\n"
+          "|---|---|---|---|---|---|---|---|")
     errors = {"fitted": [], "predicted": []}
     for row in sorted(rows, key=lambda row: (row["ranks"], row["what"], row["bytes"])):
         kind = "fitted" if row in known else "predicted"
@@ -60,7 +62,9 @@ def main():
             continue
         seconds = float(np.dot(x, list(features(row, arguments.cores).values())))
         errors[kind].append(abs(seconds / row["seconds"] - 1))
-        print(f"| {row['ranks']} | {row['what']} | {row['bytes']:,} | {row['seconds'] * 1e3:.3f} | {row['least'] * 1e3:.3f} ... "
+        print(
+            f"| {row['ranks']} | {row['what']} | {row['bytes']:,} | {row['seconds'] * 1e3:.3f} | "
+            f"{row['least'] * 1e3:.3f} ... "
               f"{row['most'] * 1e3:.3f} | {seconds * 1e3:.3f} | {seconds / row['seconds']:.2f} | {kind} |")
     for kind, found in errors.items():
         if found:

@@ -23,7 +23,8 @@ def repeats(size):
 
 
 def measured(command, ranks, turns):
-    """Of the turns that others disturbed least: the median of the times, each the mean over the ranks of their medians."""
+    """Of the turns that others disturbed least: the median of the times, each the mean over the ranks of their
+    medians."""
     found = []
     for _ in range(turns):
         result, share = jobs.others(lambda: jobs.run(command, ranks))

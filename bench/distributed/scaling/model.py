@@ -46,8 +46,8 @@ def all_reduce(size, ranks):
 
 
 def exchange(size, ranks, part=PART):
-    """The sum in tree order, with one tree node per rank: for each part an all_to_all, all of whose messages are sent at
-    once, the additions, and an all_gather in a ring. Both copy the rank's own segment."""
+    """The sum in tree order, with one tree node per rank: for each part an all_to_all, all of whose messages are sent
+    at once, the additions, and an all_gather in a ring. Both copy the rank's own segment."""
     parts, share = math.ceil(size / part), size / ranks
     return Counts(parts * ranks, parts * 2 * (ranks - 1), 2 * (ranks - 1) * share, (ranks + 1) * share)
 
@@ -60,10 +60,10 @@ SCHEDULES = {"ring": ring, "halving": halving, "all_reduce": all_reduce, "exchan
 
 
 def on_cores(counts, size, ranks, cores):
-    """What the time of P ranks on C cores is a weighted sum of. Sending, receiving and adding are work for a processor here. With
-    P <= C, ranks wait for each other's messages, and cores are idle meanwhile. With P > C other ranks run meanwhile, so that
-    messages and bytes have other weights, and everything takes P / C times as long. Bytes cost more where the messages of the
-    ranks that share a core do not fit into its cache, and so do additions of long tensors."""
+    """What the time of P ranks on C cores is a weighted sum of. Sending, receiving and adding are work for a processor
+    here. With P <= C, ranks wait for each other's messages, and cores are idle meanwhile. With P > C other ranks run
+    meanwhile, so that messages and bytes have other weights, and everything takes P / C times as long. Bytes cost more
+    where the messages of the ranks that share a core do not fit into its cache, and so do additions of long tensors."""
     load, shared = max(1, ranks / cores), ranks > cores
     return {"message, own core": 0 if shared else counts.messages, "byte, own core": 0 if shared else counts.bytes,
             "message, shared core": counts.messages * load * shared, "byte, shared core": counts.bytes * load * shared,

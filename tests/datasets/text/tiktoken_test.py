@@ -4,8 +4,8 @@
     tiktoken_test.py ANSWERS     ANSWERS is the program of text_answers.cpp
 
 The vocabulary is made here: all bytes, and the pairs that are most frequent in texts like those compared. It is written
-both as a file of tiktoken and as GPT-2's two files. 10,000 texts must have equal tokens and must come back unchanged, and
-so must every character of Unicode, between two letters. Without tiktoken the test is skipped.
+both as a file of tiktoken and as GPT-2's two files. 10,000 texts must have equal tokens and must come back unchanged,
+and so must every character of Unicode, between two letters. Without tiktoken the test is skipped.
 """
 import base64
 import collections
@@ -24,7 +24,8 @@ except ImportError as error:
     sys.exit(77)
 
 PATTERN = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
-WORDS = "the of and tokens lower newest widest don't they're I'll we've it's déjà naïve Straße Москва 東京 مرحبا 2026 3.14 e-mail".split()
+WORDS = ("the of and tokens lower newest widest don't they're I'll we've it's "
+         "déjà naïve Straße Москва 東京 مرحبا 2026 3.14 e-mail").split()
 SPACES = [" ", " ", " ", "  ", "\n", "\t", "\r\n", " \n ", "\u3000", "\u00a0", "\u2003", "\x1c", "\x85", ""]
 ALPHABET = "abcdefgst'' ,.!?0123456789ÄéñßΩЖжشक中あ\u0301\u200d\U0001F600\U00010330½Ⅷ\u0000\u007f_-<|>"
 
@@ -51,7 +52,8 @@ def train(samples, merges):
         for w, p in parts.items():
             for pair in zip(p, p[1:]):
                 pairs[pair] += words[w]
-        pairs = {p: n for p, n in pairs.items() if p[0] + p[1] not in ranks}  # one merge for each token, as in GPT-2's files
+        # one merge for each token, as in GPT-2's files
+        pairs = {p: n for p, n in pairs.items() if p[0] + p[1] not in ranks}
         (a, b), _ = max(pairs.items(), key=lambda item: (item[1], item[0]))
         ranks[a + b] = len(ranks)
         made.append((a, b))
@@ -73,7 +75,8 @@ def written(token):
 
 def answers(program, arguments, asked):
     lines = "".join(text.hex() + "\n" for text in asked)
-    said = subprocess.run([program, *arguments], input=lines, capture_output=True, text=True, check=True).stdout.split("\n")
+    said = subprocess.run([program, *arguments], input=lines, capture_output=True, text=True,
+                          check=True).stdout.split("\n")
     for line in said[:-1]:
         tokens, text = line.split("|")
         yield [int(t) for t in tokens.split()], bytes.fromhex(text)
@@ -93,13 +96,15 @@ def main():
         folder = pathlib.Path(name)
         (folder / "small.bpe").write_bytes(b"".join(base64.b64encode(t) + b" %d\n" % r for t, r in ranks.items()))
         (folder / "vocab.json").write_text(json.dumps({written(t): r for t, r in ranks.items()}))
-        (folder / "merges.txt").write_text("#version: 0.2\n" + "".join(f"{written(a)} {written(b)}\n" for a, b in merges))
+        (folder / "merges.txt").write_text("#version: 0.2\n" +
+                                           "".join(f"{written(a)} {written(b)}\n" for a, b in merges))
         for arguments in (["tiktoken", folder / "small.bpe"], ["gpt2", folder / "vocab.json", folder / "merges.txt"]):
             given = [text.encode() for text in asked] + bytes_only
             ours = list(answers(sys.argv[1], arguments, given))
             wrong = [i for i, tokens in enumerate(expected) if ours[i][0] != tokens]
             changed = [text for text, (_, back) in zip(given, ours) if text != back]
-            for problem, found in (("other tokens than tiktoken", [ascii(asked[i]) for i in wrong]), ("not decoded", changed)):
+            for problem, found in (("other tokens than tiktoken", [ascii(asked[i]) for i in wrong]),
+                                   ("not decoded", changed)):
                 good = not found and len(ours) == len(given)
                 passed, failed = passed + good, failed + (not good)
                 if not good:

@@ -3,8 +3,8 @@
 
     pillow_test.py ANSWERS     ANSWERS is the program of image_answers.cpp
 
-Files read, images resized, turned or with other levels must be equal; a colour may differ by one level. Without Pillow and NumPy the test is
-skipped; without torchvision, the colours are. The last line is `N passed, N failed`.
+Files read, images resized, turned or with other levels must be equal; a colour may differ by one level. Without Pillow
+and NumPy the test is skipped; without torchvision, the colours are. The last line is `N passed, N failed`.
 """
 import pathlib
 import subprocess
@@ -36,7 +36,8 @@ def picture(height, width, channels):
 
 def files(folder):
     """Image files of all kinds, by name."""
-    rgb, rgba, grey = (Image.fromarray(a) for a in (picture(61, 83, 3), picture(40, 33, 4), picture(50, 37, 1)[:, :, 0]))
+    rgb, rgba, grey = (Image.fromarray(a) for a in (picture(61, 83, 3), picture(40, 33, 4),
+                                                    picture(50, 37, 1)[:, :, 0]))
     exif = Image.Exif()
     made = {}
 
@@ -44,12 +45,14 @@ def files(folder):
         image.save(folder / name, **how)
         made[name] = folder / name
 
-    for name, image in (("rgb", rgb), ("grey", grey), ("one_row", rgb.resize((90, 1))), ("one_column", rgb.resize((1, 90)))):
+    for name, image in (("rgb", rgb), ("grey", grey), ("one_row", rgb.resize((90, 1))),
+                        ("one_column", rgb.resize((1, 90)))):
         add(f"{name}.png", image)
         for quality in (30, 75, 96):
             for how in ({}, {"progressive": True}, {"subsampling": 0}, {"subsampling": 1}, {"optimize": True}):
                 if name != "grey" or "subsampling" not in how:
-                    add(f"{name}{quality}{''.join(map(str, [*how.keys(), *how.values()]))}.jpg", image, quality=quality, **how)
+                    add(f"{name}{quality}{''.join(map(str, [*how.keys(), *how.values()]))}.jpg", image,
+                        quality=quality, **how)
     add("alpha.png", rgba)
     add("grey_alpha.png", rgba.convert("LA"))
     add("palette.png", rgb.quantize(50))
@@ -115,19 +118,21 @@ def compare_colors(ask, count, path, image):
 
 
 def compare_changes(ask, count, path, image):
-    for angle, x, y, scale, shear_x, shear_y in ((0, 3, -5, 1, 0, 0), (33, 0, 0, 1, 0, 0), (-90, 2, 0, 1.5, 0, 0), (0, 0, 0, 1, 17, 0),
-                                                 (0, 0, 0, 1, 0, -16.7), (211, 4, 9, 0.7, 11, -8)):
+    for angle, x, y, scale, shear_x, shear_y in ((0, 3, -5, 1, 0, 0), (33, 0, 0, 1, 0, 0), (-90, 2, 0, 1.5, 0, 0),
+                                                 (0, 0, 0, 1, 17, 0), (0, 0, 0, 1, 0, -16.7), (211, 4, 9, 0.7, 11, -8)):
         theirs = F.affine(image, angle, [x, y], scale, [shear_x, shear_y])
         numbers = (angle, x, y, scale, shear_x, shear_y)
         count.compare(f"affine {path.name} {numbers}", ask("affine", path, *numbers), theirs)
     for angle in (0, 9, -30, 77.5, 190):
         count.compare(f"rotate {path.name} {angle}", ask("rotate", path, angle), F.rotate(image, angle))
-    for name, numbers in (("posterize", (1, 4, 7, 8)), ("solarize", (0, 77.3, 128, 255)), ("autocontrast", ((),)), ("equalize", ((),))):
+    for name, numbers in (("posterize", (1, 4, 7, 8)), ("solarize", (0, 77.3, 128, 255)), ("autocontrast", ((),)),
+                          ("equalize", ((),))):
         for number in numbers:
             number = () if number == () else (number,)
             count.compare(f"{name} {path.name} {number}", ask(name, path, *number), getattr(F, name)(image, *number))
     for factor in (0, 0.4, 1, 1.9):
-        count.compare(f"sharpness {path.name} {factor}", ask("sharpness", path, factor), F.adjust_sharpness(image, factor), most=1)
+        count.compare(f"sharpness {path.name} {factor}", ask("sharpness", path, factor),
+                      F.adjust_sharpness(image, factor), most=1)
 
 
 def compare_rand_augment(ask, count, path, image):
@@ -147,7 +152,8 @@ def compare_rand_augment(ask, count, path, image):
         if not fits:
             count.compare(f"rand_augment {path.name}, seed {seed}", ours, theirs["Identity", 1])
         found |= fits
-    count.compare(f"rand_augment: {sorted(theirs.keys() - found)} did not occur", np.array([[[len(found)]]]), np.array([[len(theirs)]]))
+    count.compare(f"rand_augment: {sorted(theirs.keys() - found)} did not occur", np.array([[[len(found)]]]),
+                  np.array([[len(theirs)]]))
 
 
 def main():

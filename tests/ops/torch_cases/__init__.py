@@ -1,5 +1,5 @@
-"""The operations that torch_random.py compares: how arguments are drawn. PyTorch's function is that of the description in
-tests/ops/*_table.cpp, unless a case gives a more accurate or a different one.
+"""The operations that torch_random.py compares: how arguments are drawn. PyTorch's function is that of the description
+in tests/ops/*_table.cpp, unless a case gives a more accurate or a different one.
 
 All arguments are given, in the order of Tandem's declarations. When PyTorch does not specify which of several equal
 elements is selected (unstable sort, topk, kthvalue, median), the values are distinct. max, argmax and stable sorting
@@ -8,8 +8,9 @@ guarantee the first one, so ties are drawn for them.
 import json
 import subprocess
 
-from torch_cases import (attention, composites, decompositions, extreme, factories, fft, images, indexing, matmul, networks, numeric,  # noqa: F401
-                         pairs, pointwise, programs, promotion, recurrent, reductions, shapes)
+from torch_cases import (attention, composites, decompositions, extreme, factories, fft, images,  # noqa: F401
+                         indexing, matmul, networks, numeric, pairs, pointwise, programs, promotion, recurrent,
+                         reductions, shapes)
 from torch_cases.case import CASES  # noqa: F401
 from torch_cases.described import resolve, split
 from torch_cases.extreme import EXTREMES  # noqa: F401

@@ -36,8 +36,9 @@ def diagonals():
     case("diagflat", lambda d: [d.tensor(d.shape(0, 2)), d.whole(-3, 3)])
     case("trace", lambda d: [d.tensor(d.shape(2, 2))])
     # For non-contiguous tensors PyTorch's `wrap` writes outside the matrix.
-    case("fill_diagonal_", lambda d: [d.written(d.pick(d.shape(2, 2), [d.whole(3, 9), 2], [3, 3, 3]), grad=False).pack(),
-                                      d.number(), d.chance(0.4)])
+    case("fill_diagonal_",
+         lambda d: [d.written(d.pick(d.shape(2, 2), [d.whole(3, 9), 2], [3, 3, 3]), grad=False).pack(),
+                    d.number(), d.chance(0.4)])
 
     def diagonal(d):
         shape, t = d.shape(2, 3, 1), d.dtype()
@@ -107,14 +108,16 @@ def statistics():
     def gaps(d):
         shape = d.shape()
         # PyTorch's gradient is NaN when all elements are NaN.
-        return [d.tensor(shape, d.float(), grad=not d.special), d.dims(len(shape)), d.chance(0.5), d.pick(None, None, *FLOATS)]
+        return [d.tensor(shape, d.float(), grad=not d.special), d.dims(len(shape)), d.chance(0.5),
+                d.pick(None, None, *FLOATS)]
     case("nanmean", gaps, tolerance=10)
 
     def steps(d):
         shape, n = dim(d, 1)
         other = [2 if i == n % len(shape) else k for i, k in enumerate(shape)]
         t = d.dtype()
-        return [d.tensor(shape, t), d.whole(0, 3), n, d.pick(None, d.tensor(other, t)), d.pick(None, d.tensor(other, t))]
+        return [d.tensor(shape, t), d.whole(0, 3), n, d.pick(None, d.tensor(other, t)),
+                d.pick(None, d.tensor(other, t))]
     case("diff", steps)
     case("dist", lambda d: (lambda s, t: [d.tensor(s, t, "distinct"), d.constant(s, t, "unit"), d.pick(1, 2, 3)])(
         d.shape(1, 4, 1), d.float()), tolerance=10)
@@ -156,7 +159,8 @@ def sorted_values():
         rows = d.shape(0, 2, 1) if with_rows else []
         x, t = sequence(d, rows)
         # NaN sorts after all other values here; for PyTorch it also sorts after NaN.
-        return [x, d.constant(rows + d.shape(1, 1) if rows else d.shape(0, 3), t, "finite"), d.chance(0.3), d.chance(0.5)]
+        return [x, d.constant(rows + d.shape(1, 1) if rows else d.shape(0, 3), t, "finite"), d.chance(0.3),
+                d.chance(0.5)]
     for rows, label in ((False, "vector"), (True, "rows")):
         case("searchsorted", lambda d, r=rows: look_up(d, r), label=label)
     case("bucketize", lambda d: (lambda s, x, i, r: [x, s, i, r])(*look_up(d, False)))
@@ -226,16 +230,16 @@ def products():
 
     def batches(d):
         b, m, k, n, t = d.size(), d.size(), d.size(), d.size(), d.float()
-        return [d.written([b, m, n], t, "finite"), *(d.tensor(s, t, "finite") for s in ([b, m, k], [b, k, n])), factor(d),
-                factor(d)]
+        return [d.written([b, m, n], t, "finite"), *(d.tensor(s, t, "finite") for s in ([b, m, k], [b, k, n])),
+                factor(d), factor(d)]
     case("baddbmm_", batches, tolerance=10)
     case("matrix_power", lambda d: (lambda n: [d.tensor(d.shape(0, 1) + [n, n], d.float(), "unit"), d.whole(1, 5)])(
         d.size()), tolerance=100)
 
     def forms(d):
         a, b, o, t, front = d.size(1), d.size(1), d.size(1), d.float(), d.shape(1, 2)
-        return [d.tensor(front + [a], t, "finite"), d.tensor(front + [b], t, "finite"), d.tensor([o, a, b], t, "finite"),
-                d.pick(None, d.tensor([o], t, "finite"))]
+        return [d.tensor(front + [a], t, "finite"), d.tensor(front + [b], t, "finite"),
+                d.tensor([o, a, b], t, "finite"), d.pick(None, d.tensor([o], t, "finite"))]
     case("bilinear", forms, tolerance=30)
 
 

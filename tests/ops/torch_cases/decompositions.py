@@ -1,5 +1,5 @@
-"""Decompositions and functions of matrices, and special functions. Arguments are far from singular where errors grow with the
-condition number."""
+"""Decompositions and functions of matrices, and special functions. Arguments are far from singular where errors grow
+with the condition number."""
 import torch
 
 from torch_cases.case import case
@@ -31,7 +31,8 @@ def norms():
     def vector(d):
         x = d.tensor(d.shape(1, 3, 1), d.pick(*FLOATS), "nonzero")
         d.special, d.second = False, False
-        return [x, d.pick(1, 2, 3, float("inf")), d.pick(None, dims(d, x, 1)), d.chance(0.5), d.pick(None, torch.float64)]
+        return [x, d.pick(1, 2, 3, float("inf")), d.pick(None, dims(d, x, 1)), d.chance(0.5),
+                d.pick(None, torch.float64)]
     case("linalg_vector_norm", vector)
 
     def matrix(d):
@@ -60,7 +61,8 @@ def functions():
     def triangle(d):
         # With "unit" values below a diagonal of ones, solutions grow slowly.
         n, batch, t = d.size(1), d.shape(0, 1), d.float()
-        return [d.tensor(batch + [n, n], t, "unit"), d.tensor(batch + [n, d.size()], t, "finite"), d.chance(0.5), True, True]
+        return [d.tensor(batch + [n, n], t, "unit"), d.tensor(batch + [n, d.size()], t, "finite"), d.chance(0.5),
+                True, True]
     case("linalg_solve_triangular", triangle, tolerance=50)
 
 

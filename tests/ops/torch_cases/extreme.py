@@ -52,9 +52,10 @@ def beyond(power):
 
 # Accepted differences from PyTorch: operations, kinds of results, condition (own, PyTorch's, arguments), reason.
 EXCUSED = [
-    ("selu* elu* celu* relu6 hardtanh hardswish hardshrink softshrink logit* threshold copysign prelu", GRADIENTS, at_nan,
-     "PyTorch's scalar and vector code produce different gradients, or NaN"),
-    ("selu elu* celu* prelu", SECOND, lambda own, wanted, x: x == 0, "PyTorch takes the left first and the right second derivative"),
+    ("selu* elu* celu* relu6 hardtanh hardswish hardshrink softshrink logit* threshold copysign prelu",
+     GRADIENTS, at_nan, "PyTorch's scalar and vector code produce different gradients, or NaN"),
+    ("selu elu* celu* prelu", SECOND, lambda own, wanted, x: x == 0,
+     "PyTorch takes the left first and the right second derivative"),
     ("softplus*", SECOND, lambda own, wanted, x: (x == 20) | (x == 10) | (x == 3), "two slopes at the threshold"),
     ("copysign", GRADIENTS, lambda own, wanted, x, y: x.isinf() & (own.abs() == 1), "PyTorch divides infinities"),
     ("fmod* remainder*", ALL, lambda own, wanted, *x: wanted.isnan() & own.isfinite() & x[0].isfinite(),
@@ -71,7 +72,8 @@ EXCUSED = [
      "the derivative of the computed function, with logarithms of at least -100; PyTorch adds 1e-12"),
     ("binary_cross_entropy", SECOND, lambda own, wanted, x, t: (x < 1e-6) | (x > 1 - 1e-6) | (
         (own - wanted).abs() < 1e-9 * wanted.abs()), "as above"),
-    ("soft_margin_loss", GRADIENTS, lambda own, wanted, x, t: wanted.isnan() & (own.abs() == 1), "PyTorch's exp overflows"),
+    ("soft_margin_loss", GRADIENTS, lambda own, wanted, x, t: wanted.isnan() & (own.abs() == 1),
+     "PyTorch's exp overflows"),
     ("multi_margin_loss*", ALL, lambda own, wanted, *x: own.isnan(), "PyTorch's hinge of NaN is 0"),
     ("hardsigmoid", GRADIENTS, lambda own, wanted, x: (own - wanted).abs() < 1e-8, "PyTorch's 1 / 6 is float32"),
     ("gelu*", GRADIENTS, lambda own, wanted, x: (x.abs() > 1e9) | (own - wanted).abs().lt(1e-12),
@@ -82,16 +84,19 @@ EXCUSED = [
     ("var std", ALL, in_rows(beyond(2)), "PyTorch's sums are double"),
     ("var std", ALL, in_rows(lambda x: ((x[:, :1] - x[:, 1:]).abs() < 0.1 * x.abs())),
      "PyTorch rounds the mean; Tandem's variance of 1 and its neighbour is exact"),
-    ("norm?2 norm?3 norm?0.5 norm?-1 pair* cosine*", ALL, in_rows(beyond(3)), "PyTorch's powers overflow or vanish elsewhere"),
+    ("norm?2 norm?3 norm?0.5 norm?-1 pair* cosine*", ALL, in_rows(beyond(3)),
+     "PyTorch's powers overflow or vanish elsewhere"),
     ("norm?2 norm?3 norm?0.5 norm?-1 pair* cosine*", SECOND, in_rows(lambda x: (x.abs() < 1e-2) | (x.abs() > 1e3)),
      "differences of numbers of magnitude 1 / x"),
     ("cumprod", ALL, in_rows(lambda x: (x != 0) & (x.abs() < 4 * torch.finfo(x.dtype).tiny)),
      "PyTorch divides products that were rounded to subnormal numbers"),
     ("norm?*inf", GRADIENTS, in_rows(torch.isnan), "of NaN: NaN"),
-    ("asinh acosh", ALL, lambda own, wanted, x: (wanted == 0) & ((own * x).abs() - 1).abs().lt(1e-6), "PyTorch's square overflows"),
+    ("asinh acosh", ALL, lambda own, wanted, x: (wanted == 0) & ((own * x).abs() - 1).abs().lt(1e-6),
+     "PyTorch's square overflows"),
     ("asin acos atanh acosh", ALL, lambda own, wanted, x: (x.abs() - 1).abs().lt(0.1) & relative(own, wanted, 1e-8),
      "PyTorch's 1 - x² has fewer digits near 1"),
-    ("pow*", ALL, lambda own, wanted, *x: (wanted.abs() < 1e3 * torch.finfo(own.dtype).tiny) & relative(own, wanted, 1e-3),
+    ("pow*", ALL,
+     lambda own, wanted, *x: (wanted.abs() < 1e3 * torch.finfo(own.dtype).tiny) & relative(own, wanted, 1e-3),
      "a factor is subnormal"),
     ("kl_div*", GRADIENTS, lambda own, wanted, x, t: (t == 0) & (own == -x), "0 log 0 is 0: PyTorch's gradient is NaN"),
     ("silu", ALL, lambda own, wanted, x: (x < -87) & (own - wanted).abs().lt(1e-42), "x times a subnormal number"),
@@ -222,7 +227,8 @@ def losses():
         loss("smooth_l1_loss", lambda d: d.pairs(), "none", b, label=str(b))
     for b in (1.0, 0.5):
         loss("huber_loss", lambda d: d.pairs(), "none", b, label=str(b))
-    loss("binary_cross_entropy", lambda d: d.pairs(lambda a, b: 0 <= a <= 1 and 0 <= b <= 1), None, "none", tolerance=1000)
+    loss("binary_cross_entropy", lambda d: d.pairs(lambda a, b: 0 <= a <= 1 and 0 <= b <= 1), None, "none",
+         tolerance=1000)
     loss("binary_cross_entropy_with_logits", share, None, None, "none", cancels=1)
     loss("binary_cross_entropy_with_logits", lambda d: share(d) + [None, d.chosen([0.25], "c")], "none",
          label="weighted", cancels=1)

@@ -67,8 +67,8 @@ def windows():
         t = d.float()
         window = d.pick(None, d.tensor([win], t, "finite"))
         x = strided(d, d.shape(0, 1, 1) + [d.whole(n, 4 * n)], t)
-        return [x, n, hop, win, window, d.chance(0.6), d.pick("reflect", "constant", "replicate", "circular"), d.chance(0.5),
-                d.pick(None, True, False)]
+        return [x, n, hop, win, window, d.chance(0.6), d.pick("reflect", "constant", "replicate", "circular"),
+                d.chance(0.5), d.pick(None, True, False)]
     case("stft", forward, tolerance=100)
 
     def aligned(d):
@@ -76,7 +76,8 @@ def windows():
         win = n - 2 * d.whole(0, (n - 1) // 2)  # if the difference is odd, PyTorch reads behind the signal
         t = d.float()
         x = strided(d, d.shape(0, 1, 1) + [d.whole(n, 4 * n)], t)
-        return [x, n, hop, win, d.tensor([win], t, "finite"), d.chance(0.5), d.pick(None, True, False), d.pick(True, False)]
+        return [x, n, hop, win, d.tensor([win], t, "finite"), d.chance(0.5), d.pick(None, True, False),
+                d.pick(True, False)]
     case("stft", aligned, label="aligned", tolerance=100)
 
     def inverse(d):
@@ -94,7 +95,8 @@ def windows():
         shape = d.shape(0, 2, 1)
         at = d.whole(0, len(shape))
         whole = [*shape[:at], n, *shape[at:]]
-        return [d.tensor([*shape[:at], (n - size) // step + 1, *shape[at:], size], d.pick(*FLOATS), "finite"), whole, at, size, step]
+        return [d.tensor([*shape[:at], (n - size) // step + 1, *shape[at:], size], d.pick(*FLOATS), "finite"), whole,
+                at, size, step]
     case("unfold_backward", overlapped, tolerance=10)
 
 

@@ -15,14 +15,16 @@ def distances():
     def difference(x, y, q, mode):
         return (x.unsqueeze(-2) - y.unsqueeze(-3)).norm(q, -1)
     case("cdist", rows, difference, tolerance=100)
-    case("cdist", lambda d: [d.constant([d.whole(26, 40), 3], torch.float64), d.constant([d.whole(1, 5), 3], torch.float64),
-                             2.0, None], label="product", tolerance=1e4)
+    case("cdist",
+         lambda d: [d.constant([d.whole(26, 40), 3], torch.float64), d.constant([d.whole(1, 5), 3], torch.float64),
+                    2.0, None], label="product", tolerance=1e4)
     case("pdist", lambda d: [d.tensor([d.whole(1, 6), d.size(1)], d.float(), "distinct"), d.pick(*p)],
          lambda x, q: torch.stack([(x[i] - x[j]).norm(q) for i in range(len(x)) for j in range(i + 1, len(x))])
          if len(x) > 1 else x.sum() * 0 + x.new_zeros(0), tolerance=100)
 
     case("pairwise_distance", lambda d: (lambda s, t: [d.tensor(s, t, "distinct"), d.tensor(s, t, "finite"), d.pick(*p),
-                                                       1e-6, d.chance(0.5)])(d.shape(1, 3, 1), d.float()), tolerance=100)
+                                                       1e-6, d.chance(0.5)])(d.shape(1, 3, 1), d.float()),
+         tolerance=100)
 
     def angle(d):
         shape, t = d.shape(1, 3, 1), d.float()
@@ -51,7 +53,8 @@ def resampling():
     def factor(d, size):
         """Often one that leaves the size unchanged, or doubles it, without being 1 or 2."""
         near = d.pick(1, 1, 2)
-        return max(d.pick(near + d.random.uniform(0.01, 0.9 / size), d.random.uniform(0.3, 2.8), 1.3, 0.5, 2.0), 1 / size)
+        return max(d.pick(near + d.random.uniform(0.01, 0.9 / size), d.random.uniform(0.3, 2.8), 1.3, 0.5, 2.0),
+                   1 / size)
 
     def inconsistent(mode, sizes, factors, antialias):
         """PyTorch's gradient is not that of its result: only one of them ignores the factors."""
@@ -83,8 +86,9 @@ def patches():
         return d.shape(0, 2, 1) + [d.size(1) * factor for factor in factors]
     case("pixel_shuffle", lambda d: (lambda r: [d.tensor(channels(d, r * r, 1, 1)), r])(d.whole(1, 3)))
     case("pixel_unshuffle", lambda d: (lambda r: [d.tensor(channels(d, 1, r, r)), r])(d.whole(1, 3)))
-    case("channel_shuffle", lambda d: (lambda g: [d.tensor([d.size(1), g * d.size(1)] + d.shape(1, 2, 1), d.float()), g])(
-        d.whole(1, 3)))
+    case("channel_shuffle",
+         lambda d: (lambda g: [d.tensor([d.size(1), g * d.size(1)] + d.shape(1, 2, 1), d.float()), g])(
+             d.whole(1, 3)))
 
     def windows(d):
         return [[d.whole(1, 3), d.whole(1, 3)], [d.whole(1, 2), d.whole(1, 2)], [d.whole(0, 1), d.whole(0, 2)],

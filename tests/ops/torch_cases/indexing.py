@@ -76,7 +76,8 @@ def kinds():
         x, at = drawn(d, make, listed)
         accumulate = d.chance(0.6)
         try:
-            sizes = list(look_up(torch.empty(x.sizes), [a and a.window(a.storage) for a in at]).shape) if accumulate else []
+            sizes = list(look_up(torch.empty(x.sizes),
+                                 [a and a.window(a.storage) for a in at]).shape) if accumulate else []
         except IndexError:
             sizes = []
         sizes = [1 if d.chance(0.2) else n for n in sizes[d.pick(0, 0, d.whole(0, len(sizes))):]]
@@ -121,7 +122,8 @@ def positions():
     both("scatter", lambda d, make: scattering(d, make, "number", False), label="number")
     both("scatter", lambda d, make: scattering(d, make, "tensor", True), label="tensor")
     both("scatter_add", lambda d, make: scattering(d, make, "tensor", False))
-    case("take_along_dim", lambda d: (lambda s, n: [d.tensor(s), d.positions([1 if i != n % len(s) and d.chance(0.3) else k
+    case("take_along_dim",
+         lambda d: (lambda s, n: [d.tensor(s), d.positions([1 if i != n % len(s) and d.chance(0.3) else k
                                       for i, k in enumerate(s)], size(s, n)), n])(*dim(d, 1)), label="dim")
     case("take_along_dim", lambda d: (lambda s: [d.tensor(s), d.positions(d.shape(0, 2), max(torch.Size(s).numel(), 1)),
                                                  None])(d.shape(0, 3)), label="row")

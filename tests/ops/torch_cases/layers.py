@@ -61,7 +61,8 @@ def convolutions():
         stride, dilation, kernel = one_or(d, rank, 1, 3), one_or(d, rank, 1, 3), [d.whole(1, 4) for _ in range(rank)]
         image = [side(d, 2) if rank < 3 else d.whole(5, 7) for _ in range(rank)]  # PyTorch's 3D result may be empty
         return [d.tensor(d.pick([], [d.whole(1, 4)]) + [channels] + image, t, "finite"),
-                d.tensor([channels, out] + kernel, t, "finite"), d.pick(None, d.tensor([out * groups], t, "finite")), stride,
+                d.tensor([channels, out] + kernel, t, "finite"),
+                d.pick(None, d.tensor([out * groups], t, "finite")), stride,
                 one_or(d, rank, 0, 2), output_padding(d, rank, stride, dilation), groups, dilation]
     for rank in (1, 2, 3):
         layer(f"conv_transpose{rank}d", lambda d, r=rank: transposed(d, r), tolerance=10)

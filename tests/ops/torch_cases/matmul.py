@@ -16,7 +16,8 @@ def products():
     def of(d, *shapes):
         return [d.tensor(s, t, "finite") for s, t in zip(shapes, types(d))]
     case("mm", lambda d: (lambda m, k, n: of(d, [m, k], [inner(d, k), n]))(size(d), size(d), size(d)), tolerance=10)
-    case("bmm", lambda d: (lambda b, m, k, n: of(d, [b, m, k], [b, inner(d, k), n]))(d.size(), size(d), size(d), size(d)),
+    case("bmm",
+         lambda d: (lambda b, m, k, n: of(d, [b, m, k], [b, inner(d, k), n]))(d.size(), size(d), size(d), size(d)),
          tolerance=10)
     case("mv", lambda d: (lambda m, k: of(d, [m, k], [inner(d, k)]))(size(d), size(d)), tolerance=10)
     case("dot", lambda d: (lambda k: of(d, [k], [inner(d, k)]))(size(d)), tolerance=10)
@@ -36,8 +37,8 @@ def products():
         m, k, n = size(d), size(d), size(d)
         t = types(d)
         shape = d.pick([m, n], [n], [1, n], [m, 1], []) if make == d.tensor else [m, n]
-        return [make(shape, t[0], "finite"), d.tensor([m, k], t[1], "finite"), d.tensor([inner(d, k), n], t[2], "finite"),
-                factor(d), factor(d)]
+        return [make(shape, t[0], "finite"), d.tensor([m, k], t[1], "finite"),
+                d.tensor([inner(d, k), n], t[2], "finite"), factor(d), factor(d)]
     both("addmm", add, tolerance=10)
 
     def batches(d):

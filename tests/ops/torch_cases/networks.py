@@ -11,7 +11,8 @@ def convolutions():
 
     def planes(d, channels, low=3, high=9):
         side = 24 if d.large else high
-        return d.pick([], [d.pick(1, 2, 3, 0) if d.chance(0.3) else 2]) + [channels, d.whole(low, side), d.whole(low, side)]
+        return (d.pick([], [d.pick(1, 2, 3, 0) if d.chance(0.3) else 2]) +
+                [channels, d.whole(low, side), d.whole(low, side)])
 
     def conv(d, padding):
         groups, t = d.pick(1, 1, 1, 2, 3), d.float()
@@ -37,11 +38,13 @@ def convolutions():
         groups, t = d.pick(1, 1, 2), d.float()
         channels, out = groups * d.pick(1, 2), d.pick(1, 2, 3)
         stride, dilation = one_or_all(1, 3), one_or_all(1, 3)
-        image = planes(d, channels, 1, 5) if rank == 2 else d.pick([], [2]) + [channels] + [d.whole(1, 4) for _ in range(rank)]
+        image = (planes(d, channels, 1, 5) if rank == 2
+                 else d.pick([], [2]) + [channels] + [d.whole(1, 4) for _ in range(rank)])
         wrong = d.wrong and 0 not in image  # PyTorch does not check output_padding of an empty batch
         extra = [d.whole(0, max(s, g) - (0 if wrong else 1))
                  for s, g, _ in zip(stride * rank, dilation * rank, range(rank))]
-        return [d.tensor(image, t, "finite"), d.tensor([channels, out] + [d.whole(1, 3) for _ in range(rank)], t, "finite"),
+        return [d.tensor(image, t, "finite"),
+                d.tensor([channels, out] + [d.whole(1, 3) for _ in range(rank)], t, "finite"),
                 d.pick(None, d.tensor([out * groups], t, "finite")), stride, one_or_all(0, 2), extra, groups, dilation]
     for rank in (1, 2, 3):
         case(f"conv_transpose{rank}d", lambda d, r=rank: transposed(d, r), tolerance=30)
@@ -64,7 +67,8 @@ def convolutions():
 
 def norms():
     def maybe(d, shape, t, kind="finite", mode=None):
-        return d.pick(None, d.tensor(shape, t, kind, mode=mode)) if mode != "w" else d.tensor(shape, t, kind, False, "w")
+        return d.pick(None,
+                      d.tensor(shape, t, kind, mode=mode)) if mode != "w" else d.tensor(shape, t, kind, False, "w")
 
     # "distinct": a variance close to 0 leaves few accurate digits.
     def batch(d):

@@ -18,8 +18,9 @@ def numbers():
         case(name, lambda d: pair(d, d.constant, INTEGERS, "finite"))
         case(name + "_", lambda d: pair(d, d.written, INTEGERS, "finite"))
     case("nextafter", lambda d: pair(d, d.constant, FLOATS))
-    both("ldexp", lambda d, make: (lambda s: [make(s[0], d.float(), "finite"), d.constant(s[1], torch.int64, "finite")])(
-        d.broadcast(2)))
+    both("ldexp",
+         lambda d, make: (lambda s: [make(s[0], d.float(), "finite"), d.constant(s[1], torch.int64, "finite")])(
+             d.broadcast(2)))
     case("frexp", lambda d: [d.tensor(d.shape(), d.float(), "finite")])
     for name in ("angle", "isreal", "real", "conj_physical", "resolve_conj", "resolve_neg"):
         case(name, lambda d: [d.tensor(d.shape(), d.pick(*FLOATS) if d.chance(0.7) else d.pick(*INTEGERS))])
@@ -163,7 +164,8 @@ def whole_tensors():
     case("fill", lambda d: [d.tensor(d.shape()), d.whole(0, 5)], torch.fill)
     case("nonzero_static", lambda d: [d.constant(d.shape(1, 3), kind="unit"), d.whole(0, 12), d.whole(-2, 3)])
     case("range", lambda d: [d.whole(-3, 4) / 2, d.whole(5, 20) / 4, d.pick(0.5, 1, 0.3), d.pick(None, *FLOATS)])
-    case("flatten_dense_tensors", lambda d: (lambda t: [[d.tensor(d.shape(), t) for _ in range(d.whole(1, 3))]])(d.float()))
+    case("flatten_dense_tensors",
+         lambda d: (lambda t: [[d.tensor(d.shape(), t) for _ in range(d.whole(1, 3))]])(d.float()))
     case("can_cast", lambda d: [d.pick(*COMPUTED), d.pick(*COMPUTED)])
     case("as_strided_", lambda d: [d.written([4, 5], grad=False).pack(), [2, d.whole(0, 3)], [d.whole(0, 4), 1], 0],
          lambda x, *a: x.as_strided_(*a), view=True)

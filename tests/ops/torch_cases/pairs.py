@@ -16,8 +16,8 @@ def tensors(d, make, kind="any", count=2, types=None, first="any"):
 
 
 class Any:
-    """The arguments of a function of two: two tensors, a tensor and a number, or a number and a tensor. A class for each
-    `drawn` of pointwise_table.h."""
+    """The arguments of a function of two: two tensors, a tensor and a number, or a number and a tensor. A class for
+    each `drawn` of pointwise_table.h."""
     kind, types, first = "any", None, "any"
 
     def tensors(self, d, make):
@@ -218,9 +218,11 @@ def where():
     case("where", lambda d: (lambda s: [d.tensor(s[0], torch.bool), d.number(), d.tensor(s[1])])(d.broadcast(2)),
          label="from number")
     case("where", lambda d: [d.tensor(d.shape(), torch.bool), d.number(), d.number()], label="numbers")
-    both("masked_fill", lambda d, make: (lambda s: [make(s[0]), d.tensor(s[1], torch.bool), d.number()])(d.broadcast(2)),
+    both("masked_fill",
+         lambda d, make: (lambda s: [make(s[0]), d.tensor(s[1], torch.bool), d.number()])(d.broadcast(2)),
          label="number")
-    both("masked_fill", lambda d, make: (lambda s: value_for(d, make(s[0]), d.tensor(s[1], torch.bool)))(d.broadcast(2)),
+    both("masked_fill",
+         lambda d, make: (lambda s: value_for(d, make(s[0]), d.tensor(s[1], torch.bool)))(d.broadcast(2)),
          label="tensor")
     case("masked_select", lambda d: (lambda s: [d.tensor(s[0]), d.tensor(s[1], torch.bool)])(d.broadcast(2)))
 

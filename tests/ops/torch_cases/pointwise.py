@@ -6,7 +6,8 @@ from torch_cases.described import called, in_place, parameters
 from torch_draw import FLOATS, INTEGERS
 
 # At NaN PyTorch's scalar, vector and in-place code produce different gradients for functions with a kink.
-UNEVEN = "silu mish selu relu6 hardsigmoid hardswish elu celu leaky_relu hardtanh threshold hardshrink softshrink".split()
+UNEVEN = ("silu mish selu relu6 hardsigmoid hardswish elu celu leaky_relu hardtanh threshold hardshrink "
+          "softshrink").split()
 # At 0 PyTorch's first gradient is the left-sided one, the second the right-sided one.
 TWO_SLOPES = "elu celu selu".split()
 # PyTorch's gradient of hardsigmoid has 1/6 in float32.

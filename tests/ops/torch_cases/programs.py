@@ -85,7 +85,8 @@ OTHERS = {
     "index_select": lambda x, n, i: x.index_select(int(n), positions(i)),
     "cat": lambda x, y, n: torch.cat([x, y], int(n)),
 }
-OPERANDS = {name: 1 for name in ("add_", "sub_", "mul_", "copy_", "fill_tensor_", "masked_fill_", "mul", "add", "where", "cat")}
+OPERANDS = {name: 1 for name in ("add_", "sub_", "mul_", "copy_", "fill_tensor_", "masked_fill_", "mul", "add",
+                                 "where", "cat")}
 OPERANDS |= {"masked_fill_tensor_": 2, "addcmul_": 2}  # number of leading arguments after the first that are tensors
 LAST = {"index_put_", "index_put_last_", "index_add_up_", "index_copy_"}  # the last argument is a tensor
 FILLS = {"fill_", "fill_tensor_", "zero_", "masked_fill_", "masked_fill_tensor_", "index_fill_"}
@@ -257,7 +258,9 @@ class Writer:
             "narrow": lambda: (lambda a: (n, a, d.whole(0, size - a)))(d.whole(0, size)),
             "transpose": lambda: (n, self.dim(x)),
             "permute": lambda: (self.permuted(x),),
-            "expand": lambda: ([d.whole(1, 2)] * d.pick(0, 1) + [d.whole(1, 3) if s == 1 else d.pick(s, -1) for s in x.shape],),
+            "expand": lambda: ([d.whole(1, 2)] * d.pick(0,
+                                                        1) +
+                               [d.whole(1, 3) if s == 1 else d.pick(s, -1) for s in x.shape],),
             "unfold": lambda: (n, d.whole(1, max(size, 1)), d.whole(1, 3)),
             "diagonal": lambda: (d.whole(-1, 1), n, self.dim(x)),
             "view": lambda: (self.factored(x),), "reshape": lambda: (self.factored(x),),

@@ -1,5 +1,5 @@
-"""Operations of two arguments for every pair of dtypes, each as a vector, a 0-dim tensor or a number: dtypes and values of
-results. There is a case for each pair."""
+"""Operations of two arguments for every pair of dtypes, each as a vector, a 0-dim tensor or a number: dtypes and values
+of results. There is a case for each pair."""
 import torch
 
 from torch_cases.case import Case
@@ -15,7 +15,8 @@ PAIRS["from number"] = [(n, a) for a, n in PAIRS["number"]]
 # Other operations of two tensors than those of pointwise_table.h, and their kinds of pairs besides tensors.
 OTHERS = {"special_xlog1py": ("number", "from number"), "special_zeta": ("number", "from number")}
 OTHERS |= {name: () for name in "igamma igammac ldexp nextafter gcd lcm outer kron isclose dist".split()}
-OTHERS |= {f"special_{name}": () for kind in "tuvw" for name in (f"chebyshev_polynomial_{kind}", f"shifted_chebyshev_polynomial_{kind}")}
+OTHERS |= {f"special_{name}": () for kind in "tuvw" for name in (f"chebyshev_polynomial_{kind}",
+                                                                 f"shifted_chebyshev_polynomial_{kind}")}
 OTHERS |= {f"special_{name}": () for name in ("hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l",
                                               "legendre_polynomial_p")}
 # The further arguments of operations.

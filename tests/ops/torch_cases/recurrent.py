@@ -16,15 +16,16 @@ def counts(d, values):
 def networks():
     def draw(d, name, packed):
         t, gates = d.float(), GATES[name]
-        features, size, layers, directions = d.whole(1, 5), d.whole(1, 40 if d.large else 5), d.whole(1, 3), d.whole(1, 2)
+        features, size = d.whole(1, 5), d.whole(1, 40 if d.large else 5)
+        layers, directions = d.whole(1, 3), d.whole(1, 2)
         out = d.whole(1, size - 1) if name == "lstm" and size > 1 and d.chance(0.3) else size
         biases, first = d.chance(0.7), not packed and d.chance(0.5)
         rows = sorted((d.whole(1, 4) for _ in range(d.whole(1, 6))), reverse=True)
         if packed:
             x = d.tensor([sum(rows), features + d.wrong], t, "finite")
         else:
-            x = d.tensor([rows[0], len(rows), features + d.wrong] if first else [len(rows), rows[0], features + d.wrong], t,
-                         "finite")
+            x = d.tensor([rows[0], len(rows), features + d.wrong] if first
+                         else [len(rows), rows[0], features + d.wrong], t, "finite")
 
         def state(width):
             return d.tensor([layers * directions, rows[0], width], t, "finite")

@@ -159,8 +159,8 @@ def bincount(name):
         d.shape(1, 1)))
 
 
-DRAWN = {f.__name__: f for f in (sums, extremes, bounds, positions, aminmax, moments, norm, logsumexp, truth, count_nonzero,
-                                 scans, sort, argsort, topk, kthvalue, median, bincount)}
+DRAWN = {f.__name__: f for f in (sums, extremes, bounds, positions, aminmax, moments, norm, logsumexp, truth,
+                                 count_nonzero, scans, sort, argsort, topk, kthvalue, median, bincount)}
 
 
 def described(function):

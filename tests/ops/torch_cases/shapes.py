@@ -41,8 +41,9 @@ def views():
     case("ravel", lambda d: [make(d, d.shape())], view=True)
     bound = range(-5, 8)
 
-    case("slice", lambda d: (lambda s, n: [make(d, s), n, d.pick(None, *bound), d.pick(None, *bound), d.pick(1, 1, 2, 3)])(
-        *dim(d)), view=True)
+    case("slice",
+         lambda d: (lambda s, n: [make(d, s), n, d.pick(None, *bound), d.pick(None, *bound), d.pick(1, 1, 2, 3)])(
+             *dim(d)), view=True)
     case("select", lambda d: (lambda s, n: [make(d, s), n, d.whole(-3, 2)])(*dim(d)), view=True)
     case("narrow", lambda d: (lambda s, n: [make(d, s), n, d.whole(-2, 3), d.whole(0, 3)])(*dim(d)), view=True)
     case("expand", lambda d: (lambda s: [make(d, s[0]), s[1] if d.chance(0.7) else [d.pick(1, 2)] + s[1]])(
@@ -141,8 +142,9 @@ def pieces():
         return [d.tensor(shape), d.constant([size], d.index_type(), (0, 4)), n]
     case("repeat_interleave", counts, label="counts")
     case("flip", lambda d: (lambda s: [d.tensor(s), d.dims(len(s))])(d.shape()))
-    case("roll", lambda d: (lambda s, n: [d.tensor(s), [d.whole(-9, 9) for _ in n], n])(*(lambda s: (s, d.dims(len(s))))(
-        d.shape())), label="dims")
+    case("roll",
+         lambda d: (lambda s, n: [d.tensor(s), [d.whole(-9, 9) for _ in n], n])(
+             *(lambda s: (s, d.dims(len(s))))(d.shape())), label="dims")
     case("roll", lambda d: [d.tensor(d.shape()), [d.whole(-9, 9)], []], label="row")
     case("rot90", lambda d: (lambda s: [d.tensor(s), d.whole(-5, 5), [d.dim(len(s)), d.dim(len(s))]])(d.shape(2)))
     for name in ("tril", "triu"):
