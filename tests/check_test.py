@@ -79,9 +79,9 @@ CASES = [
     ("files without tests",
      tests("README.md", "nn/a.md", "docs/Doxyfile", "bench/table.py", ".ci/run", "run", "nn/meson.build"), set()),
     ("a sanitizer runs programs, not scripts",
-     set(affected.sanitized(build, ["core/cpu/gemm.cpp"], "address")) & {"core", "kernels", "ops"}, {"core", "ops"}),
-    ("the thread sanitizer runs suite tsan", "pool" in affected.sanitized(build, ["core/cpu/gemm.cpp"], "thread")
-     and "core" not in affected.sanitized(build, ["core/cpu/gemm.cpp"], "thread"), True),
+     set(affected.sanitized(build, ["core/cpu/linalg/gemm.cpp"], "address")) & {"core", "kernels", "ops"}, {"core", "ops"}),
+    ("the thread sanitizer runs suite tsan", "pool" in affected.sanitized(build, ["core/cpu/linalg/gemm.cpp"], "thread")
+     and "core" not in affected.sanitized(build, ["core/cpu/linalg/gemm.cpp"], "thread"), True),
     ("a benchmark is built",
      set(affected.programs(build, ["bench/files_bench.cpp", "bench/table.py"])) <= {"bench/bench_files"}, True),
     ("a step that counts", check.tally(False, 0, "3 passed, 0 failed, 2 skipped"), (3, 0, 2)),

@@ -1,5 +1,5 @@
 // Bessel functions and Airy's function as elementwise operations; bessel_math.h has the formulas. Their derivatives are
-// in autograd/ops/special.cpp.
+// in autograd/ops/pointwise/special.cpp.
 #pragma once
 #include "tandem/core/formulas/bessel_math.h"
 #include "tandem/core/formulas/special_ops.h"
