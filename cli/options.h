@@ -76,62 +76,6 @@ struct EvalOptions {
   bool json = false;
 };
 
-struct ReportOptions {
-  std::vector<std::string> folders;
-  std::string out;   ///< empty: report.html in the first folder
-  std::string data;  ///< empty: the runs'
-  std::string device;
-  int threads = 0;
-};
-
-struct PredictOptions {
-  std::vector<std::string> words;  ///< the folder of a run unless there is a model, and image files and folders of them
-  std::string model, weights;      ///< a published model, and a file with its weights
-  std::string key{};               ///< of the state dict in a .pt file with more
-  std::string classes;             ///< a file with their names
-  std::string device;
-  int top = 3;
-  bool invert = false;  ///< for dark-on-light images; the data sets are light on dark
-  bool json = false;
-};
-
-struct SummaryOptions {
-  std::string folder{};  ///< of a run, instead of a model's name
-  std::string model = "lenet";
-  std::vector<int64_t> input{};  ///< empty: the model's own
-  int64_t classes = 0;           ///< 0: the model's own
-  int64_t batch_size = 1;
-  std::string weights{};  ///< file to load into the model; empty: none
-  std::string key{};      ///< of the state dict in a .pt file with more
-};
-
-struct GenerateOptions {
-  std::string weights;  ///< a run, a file of weights, or a folder with them
-  std::string key{};    ///< of the state dict in a .pt file with more
-  std::string model = "gpt2";
-  std::string prompt;
-  std::vector<int64_t> prompt_ids{};  ///< tokens instead of a text
-  int64_t tokens = 100;
-  double temperature = 1;
-  int64_t top_k = 0;  ///< 0: all
-  double top_p = 1;
-  uint64_t seed = 0;
-  int64_t heads = 0;  ///< 0: from config.json, or the published width of 64
-  std::string device;
-  int threads = 0;
-};
-
-struct InspectOptions {
-  std::string file;
-};
-
-struct ConvertOptions {
-  std::string from, to;
-  std::string key;           ///< of the state dict in a .pt file with more
-  std::string prefix;        ///< removed from the names
-  uint64_t shard_bytes = 0;  ///< of elements per safetensors file; 0: one file
-};
-
 struct LaunchOptions {
   std::string ranks = "1";  ///< per node: a number, auto, cpu or gpu
   int nodes = 1;
@@ -147,18 +91,7 @@ struct LaunchOptions {
   std::vector<std::string> command;
 };
 
-int train_command(const TrainOptions& options);
-int compare_command(const CompareOptions& options);
-int eval_command(const EvalOptions& options);
-int report_command(const ReportOptions& options);
-int predict_command(const PredictOptions& options);
-int summary_command(const SummaryOptions& options);
-int generate_command(const GenerateOptions& options);
-int inspect_command(const InspectOptions& options);
-int convert_command(const ConvertOptions& options);
-int devices_command();
-int launch_command(const LaunchOptions& options);
-/// Starts the ranks and returns their exit code, as launch_command, but throws what it reports.
+/// Starts the ranks and returns their exit code, and throws what it reports.
 int launch(const LaunchOptions& options);
 
 /// "cuda:0" if there is a CUDA device, else "cpu:0".

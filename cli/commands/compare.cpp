@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "tandem/autograd/ops.h"
+#include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/commands/candidates.h"
 #include "tandem/cli/commands/comparison.h"
 #include "tandem/cli/data/load_data.h"
@@ -376,14 +377,55 @@ int compare(const CompareOptions& o, const Team& team) {
   return present(comparison_of(*setting, contenders, threads), folder, terminal);
 }
 
-}  // namespace
-
 // With --processes, as many processes as the largest number run this; those that a turn does not need wait.
 int compare_command(const CompareOptions& o) {
   const int most = o.processes.empty() ? 1 : *std::max_element(o.processes.begin(), o.processes.end());
   const Team team = most > 1 && distributed::Environment::read().launcher_has_store ? Team::join() : Team();
   if (most > 1 && team.size() != most) return start_processes("compare", o.words, most);
   return team.guarded([&] { return compare(o, team); });
+}
+
+}  // namespace
+
+Command add_compare(CLI::App& app) {
+  const auto kept = std::make_shared<CompareOptions>();
+  CompareOptions& o = *kept;
+  CLI::App* c = app.add_subcommand("compare",
+                                   "train on several lists of devices alternately; report the speed of each "
+                                   "and what limits it; writes compare.json and compare.svg");
+  c->add_option("--devices", o.devices, "a list of devices, such as cpu:0,cpu:1; with --processes, at least two in all")
+      ->allow_extra_args(false)
+      ->type_name("LIST");
+  c->add_option_function<std::vector<std::string>>(
+       "--processes",
+       [&o](const std::vector<std::string>& counts) {
+         o.processes.clear();
+         for (const std::string& count : counts)
+           o.processes.push_back(parse_number("--processes", count, Range<int>{1, 4096}));
+       },
+       "a number of processes, each on one device; may be given several times. --shards is then 8 unless "
+       "given")
+      ->allow_extra_args(false)
+      ->type_name("NUMBER");
+  c->add_option("--scaling", o.scaling,
+                "strong: the same batch on every list; weak: the same batch per device; or both")
+      ->capture_default_str();
+  c->add_option("--model", o.model, kTrainable)->capture_default_str();
+  c->add_option("--data", o.data, kData)->capture_default_str();
+  add_known(c, "--epochs", o.epochs, {1, kMaxEpochs}, "epochs per list");
+  add_known(c, "--images", o.images, {0, 1'000'000'000}, "training images to use; 0: all");
+  add_recipe(c, o.recipe);
+  add_known(c, "--shards", o.shards, {0, kMaxShards}, "pieces of each batch; 0: one piece per device");
+  add_known(c, "--seed", o.seed, {0, UINT64_MAX}, "random seed of parameters and batch order");
+  add_known(c, "--threads", o.threads, kThreads,
+            "threads per CPU device, in every run; 0: the cores divided by the largest number of CPU devices in a "
+            "list");
+  add_known(c, "--workers", o.workers, {0, 256}, "threads that load batches ahead");
+  c->add_option("--out", o.out, "folder for the results; default: runs/compare-N");
+  return [kept](const CommandLine& line) {
+    kept->words = line.words;
+    return compare_command(*kept);
+  };
 }
 
 }  // namespace tandem::cli

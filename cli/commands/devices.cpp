@@ -1,6 +1,7 @@
 // tandem devices: lists the available devices.
 #include <cstdio>
 
+#include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/device_list.h"
 #include "tandem/cli/draw/plot.h"
 #include "tandem/cli/message.h"
@@ -10,6 +11,8 @@
 #include "tandem/parallel/distributed/process_group.h"
 
 namespace tandem::cli {
+
+namespace {
 
 int devices_command() {
   const Terminal terminal = detect_terminal();
@@ -41,6 +44,13 @@ int devices_command() {
     std::printf("%s%s\n", named ? "" : (info.name + ": ").c_str(), printable(one_line(text)).c_str());
   }
   return 0;
+}
+
+}  // namespace
+
+Command add_devices(CLI::App& app) {
+  app.add_subcommand("devices", "list the available devices and their hardware");
+  return [](const CommandLine&) { return devices_command(); };
 }
 
 }  // namespace tandem::cli

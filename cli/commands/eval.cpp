@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "tandem/autograd/ops.h"
+#include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/data/load_data.h"
 #include "tandem/cli/device_list.h"
 #include "tandem/cli/json.h"
@@ -49,6 +50,8 @@ nn::Sequential model_of_run(Checkpoint& checkpoint, Device device) try {
   throw UsageError(error.what());
 }
 
+namespace {
+
 int eval_command(const EvalOptions& o) {
   use_threads(o.threads);
   const Device device = use_device(o.device);
@@ -77,6 +80,24 @@ int eval_command(const EvalOptions& o) {
                 printable(loaded.name).c_str(), name_of(device).c_str(), fixed(score.loss, 4).c_str(),
                 fixed(score.accuracy, 4).c_str());
   return 0;
+}
+
+}  // namespace
+
+Command add_eval(CLI::App& app) {
+  const auto kept = std::make_shared<EvalOptions>();
+  EvalOptions& o = *kept;
+  CLI::App* c = app.add_subcommand("eval",
+                                   "print the loss and accuracy of a trained run on its test images, or the loss and "
+                                   "perplexity on the end of its text");
+  c->add_option("DIR", o.folder, "folder of the run")->required();
+  c->add_option("--data", o.data, "data set, or text, to use instead of the run's");
+  c->add_option("--device", o.device, "device to use; default: the best available");
+  add_number(c, "--batch-size", o.batch_size, kBatchSizes,
+             "images per step; default: 1000 of up to 32 x 32 pixels, fewer of larger ones");
+  add_known(c, "--threads", o.threads, kThreads, "CPU threads; 0: all cores");
+  c->add_flag("--json", o.json, "print one line of JSON");
+  return [kept](const CommandLine&) { return eval_command(*kept); };
 }
 
 }  // namespace tandem::cli

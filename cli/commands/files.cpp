@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/draw/plot.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/train/weight_files.h"
@@ -11,6 +12,17 @@
 #include "tandem/nn/files/safetensors_reader.h"
 
 namespace tandem::cli {
+
+struct ConvertOptions {
+  std::string from, to;
+  std::string key;           ///< of the state dict in a .pt file with more
+  std::string prefix;        ///< removed from the names
+  uint64_t shard_bytes = 0;  ///< of elements per safetensors file; 0: one file
+};
+
+struct InspectOptions {
+  std::string file;
+};
 
 bool is_pt(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -83,8 +95,6 @@ bool ends_with_any(const std::string& path, std::initializer_list<const char*> e
   return false;
 }
 
-}  // namespace
-
 int inspect_command(const InspectOptions& o) {
   Listing listing;
   if (is_pt(o.file)) {
@@ -118,6 +128,33 @@ int convert_command(const ConvertOptions& o) {
   std::printf("%s: %s tensors%s\n", printable(o.to).c_str(), with_commas(static_cast<long long>(state.size())).c_str(),
               shards.c_str());
   return 0;
+}
+
+}  // namespace
+
+Command add_inspect(CLI::App& app) {
+  const auto kept = std::make_shared<InspectOptions>();
+  InspectOptions& o = *kept;
+  CLI::App* c = app.add_subcommand("inspect", "list what is in a .safetensors or .pt file");
+  c->add_option("FILE", o.file,
+                "file of weights, a whole checkpoint of PyTorch, or the index or the folder of a sharded one")
+      ->required();
+  return [kept](const CommandLine&) { return inspect_command(*kept); };
+}
+
+Command add_convert(CLI::App& app) {
+  const auto kept = std::make_shared<ConvertOptions>();
+  ConvertOptions& o = *kept;
+  CLI::App* c = app.add_subcommand("convert", "convert a state dict between .safetensors and .pt");
+  c->add_option("IN", o.from, "file of either kind, or the index or the folder of a sharded checkpoint")->required();
+  c->add_option("OUT", o.to, "file to write; its ending decides: .safetensors, .pt, .pth or .bin")->required();
+  add_key(c, o.key);
+  c->add_option("--prefix", o.prefix, "remove this from the names that start with it, such as module.");
+  c->add_option("--shard-size", o.shard_bytes,
+                "split a .safetensors file into files of at most this size, such as 500MB or 5GiB, and an index")
+      ->transform(CLI::AsSizeValue(true))  // MB are 10^6 bytes, MiB 2^20
+      ->check(CLI::PositiveNumber);
+  return [kept](const CommandLine&) { return convert_command(*kept); };
 }
 
 }  // namespace tandem::cli

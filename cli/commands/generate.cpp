@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "tandem/autograd/ops.h"
+#include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/text/text_codec.h"
@@ -17,6 +18,22 @@
 
 namespace tandem::cli {
 namespace {
+
+struct GenerateOptions {
+  std::string weights;  ///< a run, a file of weights, or a folder with them
+  std::string key{};    ///< of the state dict in a .pt file with more
+  std::string model = "gpt2";
+  std::string prompt;
+  std::vector<int64_t> prompt_ids{};  ///< tokens instead of a text
+  int64_t tokens = 100;
+  double temperature = 1;
+  int64_t top_k = 0;  ///< 0: all
+  double top_p = 1;
+  uint64_t seed = 0;
+  int64_t heads = 0;  ///< 0: from config.json, or the published width of 64
+  std::string device;
+  int threads = 0;
+};
 
 namespace fs = std::filesystem;
 
@@ -88,8 +105,6 @@ void print(const std::string& text) {
   std::fflush(stdout);
 }
 
-}  // namespace
-
 int generate_command(const GenerateOptions& o) {
   if (o.model != "gpt2")
     throw UsageError("unknown model " + o.model + did_you_mean(o.model, {"gpt2"}) + " (known: gpt2)");
@@ -138,6 +153,43 @@ int generate_command(const GenerateOptions& o) {
     throw UsageError(error.what());
   }
   return stop_signal == 0 ? 0 : 128 + stop_signal;
+}
+
+}  // namespace
+
+Command add_generate(CLI::App& app) {
+  const auto kept = std::make_shared<GenerateOptions>();
+  GenerateOptions& o = *kept;
+  CLI::App* c = app.add_subcommand("generate", "continue a text, or a list of tokens, with a language model");
+  c->add_option("MODEL", o.weights,
+                "folder of a run of gpt2, file of weights, or a folder with model.safetensors, an index, or "
+                "pytorch_model.bin")
+      ->required();
+  add_key(c, o.key);
+  c->add_option("--model", o.model, "kind of model: gpt2, in any size")->capture_default_str();
+  c->add_option("--prompt", o.prompt, "text to continue");
+  c->add_option_function<std::vector<std::string>>(
+       "--prompt-ids",
+       [&o](const std::vector<std::string>& ids) {
+         o.prompt_ids.clear();
+         for (const std::string& id : ids)
+           o.prompt_ids.push_back(parse_number("--prompt-ids", id, Range<int64_t>{0, INT32_MAX}));
+       },
+       "numbers of the tokens to continue, instead of --prompt; the output is numbers, too, unless there is "
+       "a tokenizer")
+      ->delimiter(',')
+      ->type_name("ID,…");
+  add_known(c, "--tokens", o.tokens, {1, 1 << 20}, "tokens to generate, at most");
+  add_known(c, "--temperature", o.temperature, {0, 1e6},
+            "below 1: more probable tokens than the model says; 0: always the most probable one");
+  add_known(c, "--top-k", o.top_k, {0, 1 << 30}, "draw from this many most probable tokens; 0: from all");
+  add_known(c, "--top-p", o.top_p, {0, 1, true}, "draw from the fewest tokens that have this probability together");
+  add_known(c, "--seed", o.seed, {0, UINT64_MAX}, "random seed; the same seed generates the same tokens");
+  add_number<int64_t>(c, "--heads", o.heads, {1, 1 << 20},
+                      "attention heads; default: n_head of a config.json beside the weights, else the width / 64");
+  c->add_option("--device", o.device, "device to use; default: the best available");
+  add_known(c, "--threads", o.threads, kThreads, "CPU threads; 0: all cores");
+  return [kept](const CommandLine&) { return generate_command(*kept); };
 }
 
 }  // namespace tandem::cli

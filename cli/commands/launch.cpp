@@ -9,6 +9,7 @@
 #include <functional>
 #include <thread>
 
+#include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/launch/launcher.h"
 #include "tandem/cli/message.h"
 #include "tandem/cli/numbers.h"
@@ -146,6 +147,8 @@ int launch(const LaunchOptions& options) {
   }
 }
 
+namespace {
+
 int launch_command(const LaunchOptions& options) try {
   if (options.command.empty()) throw UsageError("expected a PROGRAM to start (see tandem launch --help)");
   return launch(options);
@@ -158,6 +161,43 @@ int launch_command(const LaunchOptions& options) try {
 } catch (const Error& error) {
   print_error("tandem launch", error.what());
   return 1;
+}
+
+}  // namespace
+
+Command add_launch(CLI::App& app) {
+  const auto kept = std::make_shared<LaunchOptions>();
+  LaunchOptions& o = *kept;
+  CLI::App* c = app.add_subcommand("launch",
+                                   "start a program as several processes (ranks) that compute together; when one "
+                                   "fails, end all of them and say which one it was");
+  c->add_option("PROGRAM", o.command, "program to start; what follows it is passed on")->type_name("");
+  c->add_option("-n,--nproc-per-node", o.ranks,
+                "ranks on this node: a number; cpu: one per usable core; gpu: one per CUDA device; auto: gpu if there "
+                "are any, else cpu")
+      ->capture_default_str()
+      ->type_name("RANKS");
+  add_known(c, "--nnodes", o.nodes, {1, 4096}, "nodes; tandem launch is started on each, with the same -n");
+  add_number(c, "--node-rank", o.node_rank, Range<int>{0, 4095}, "number of this node, from 0; default: SLURM_NODEID");
+  c->add_option("--rdzv,--rdzv-endpoint", o.rdzv,
+                "where node 0 serves the store: one of its addresses, and a port; default on a single node: "
+                "127.0.0.1 and a free port")
+      ->type_name("HOST:PORT");
+  add_known(c, "--max-restarts", o.max_restarts, {0, 1'000'000},
+            "times to start all ranks again after a failure; they continue from their own checkpoints");
+  add_known(c, "--grace", o.grace, {0, 1e6}, "seconds between asking ranks to end (SIGTERM) and killing them");
+  c->add_option("--log-dir", o.log_dir, "also write each rank's output to DIR/rank_N.out and DIR/rank_N.err")
+      ->type_name("DIR");
+  c->add_flag_callback(
+      "--no-prefix", [&o] { o.prefix = false; }, "do not print [RANK] before each line");
+  c->footer(
+      "The ranks find their place in RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and "
+      "MASTER_PORT.\n"
+      "Several nodes need the same secret TANDEM_JOB_KEY in the environment of each tandem launch.");
+  return [kept](const CommandLine& line) {
+    kept->command = line.program;
+    return launch_command(*kept);
+  };
 }
 
 }  // namespace tandem::cli

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "tandem/autograd/ops.h"
+#include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/data/image.h"
 #include "tandem/cli/data/image_set.h"
 #include "tandem/cli/draw/plot.h"
@@ -22,6 +23,17 @@
 
 namespace tandem::cli {
 namespace {
+
+struct PredictOptions {
+  std::vector<std::string> words;  ///< the folder of a run unless there is a model, and image files and folders of them
+  std::string model, weights;      ///< a published model, and a file with its weights
+  std::string key{};               ///< of the state dict in a .pt file with more
+  std::string classes;             ///< a file with their names
+  std::string device;
+  int top = 3;
+  bool invert = false;  ///< for dark-on-light images; the data sets are light on dark
+  bool json = false;
+};
 
 namespace fs = std::filesystem;
 
@@ -117,8 +129,6 @@ std::pair<Tensor, Image> gray_input(const Predictor& p, const std::string& path,
   return {from_blob(image.pixels.data(), {1, image.height, image.width}, kByte).clone(), image};
 }
 
-}  // namespace
-
 int predict_command(const PredictOptions& o) {
   const Device device = use_device(o.device);
   std::vector<std::string> words = o.words;
@@ -166,6 +176,27 @@ int predict_command(const PredictOptions& o) {
   }
   if (o.json) std::printf("%s\n", json_text(results, 2).c_str());
   return failures == 0 ? 0 : failures == files.size() ? 2 : 1;
+}
+
+}  // namespace
+
+Command add_predict(CLI::App& app) {
+  const auto kept = std::make_shared<PredictOptions>();
+  PredictOptions& o = *kept;
+  CLI::App* c =
+      app.add_subcommand("predict", "classify images with a trained run, or with a published model and its weights");
+  c->add_option("RUN IMAGE", o.words, "folder of the run (not with --model), and PNG and JPEG files or folders of them")
+      ->required()
+      ->type_name("");
+  c->add_option("--model", o.model, "published model, such as resnet50");
+  c->add_option("--weights", o.weights, "file with its weights (.safetensors, .pt)");
+  add_key(c, o.key);
+  c->add_option("--classes", o.classes, "file with the names of the classes, one per line");
+  c->add_option("--device,--devices", o.device, "device to use; default: the best available");
+  c->add_flag("--json", o.json, "print JSON");
+  add_known(c, "--top", o.top, {1, 1 << 20}, "classes shown per image");
+  c->add_flag("--invert", o.invert, "invert dark-on-light images; the data sets are light on dark");
+  return [kept](const CommandLine&) { return predict_command(*kept); };
 }
 
 }  // namespace tandem::cli

@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/message.h"
@@ -15,6 +16,14 @@
 
 namespace tandem::cli {
 namespace {
+
+struct ReportOptions {
+  std::vector<std::string> folders;
+  std::string out;   ///< empty: report.html in the first folder
+  std::string data;  ///< empty: the runs'
+  std::string device;
+  int threads = 0;
+};
 
 namespace fs = std::filesystem;
 
@@ -45,8 +54,6 @@ std::string now() {
                 parts.tm_hour, parts.tm_min);
   return text;
 }
-
-}  // namespace
 
 int report_command(const ReportOptions& o) {
   use_threads(o.threads);
@@ -85,6 +92,23 @@ int report_command(const ReportOptions& o) {
   write_file_atomically(path, report_page(runs, concat("Written on ", now(), " by tandem ", TANDEM_VERSION, ".")));
   std::printf("report   %s\n", printable(path).c_str());
   return 0;
+}
+
+}  // namespace
+
+Command add_report(CLI::App& app) {
+  const auto kept = std::make_shared<ReportOptions>();
+  ReportOptions& o = *kept;
+  CLI::App* c = app.add_subcommand("report",
+                                   "write a page about runs: curves over each other, differences of configuration, "
+                                   "confusion matrix, worst "
+                                   "mistakes, and the profile if a run's folder has one (profile.json or trace.json)");
+  c->add_option("RUN", o.folders, "folders of the runs")->required()->type_name("");
+  c->add_option("--out", o.out, "HTML file to write; default: report.html in the folder of the first run");
+  c->add_option("--data", o.data, "data set for the predictions instead of the runs'");
+  c->add_option("--device", o.device, "device to use; default: the best available");
+  add_known(c, "--threads", o.threads, kThreads, "CPU threads; 0: all cores");
+  return [kept](const CommandLine&) { return report_command(*kept); };
 }
 
 }  // namespace tandem::cli

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "tandem/autograd/ops.h"
+#include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/commands/layer_work.h"
 #include "tandem/cli/draw/plot.h"
 #include "tandem/cli/options.h"
@@ -20,6 +21,16 @@
 
 namespace tandem::cli {
 namespace {
+
+struct SummaryOptions {
+  std::string folder{};  ///< of a run, instead of a model's name
+  std::string model = "lenet";
+  std::vector<int64_t> input{};  ///< empty: the model's own
+  int64_t classes = 0;           ///< 0: the model's own
+  int64_t batch_size = 1;
+  std::string weights{};  ///< file to load into the model; empty: none
+  std::string key{};      ///< of the state dict in a .pt file with more
+};
 
 std::string kind(const nn::Module& layer) {
   std::string name = layer.name();
@@ -173,8 +184,6 @@ std::size_t load(const std::string& path, const std::string& key, nn::Module& mo
   return count;
 }
 
-}  // namespace
-
 int summary_command(const SummaryOptions& o) {
   if (!o.key.empty() && o.weights.empty()) throw UsageError("--key: names a state dict in the file of --weights");
   Subject subject = subject_of(o);
@@ -202,6 +211,45 @@ int summary_command(const SummaryOptions& o) {
     std::printf("%s: %s tensors, which fit the model\n", printable(o.weights).c_str(),
                 with_commas(static_cast<long long>(loaded)).c_str());
   return 0;
+}
+
+// "resnet18, resnet34, …"
+std::string published_names() {
+  std::string names;
+  for (const models::PublishedModel& model : models::published_models())
+    names += (names.empty() ? "" : ", ") + std::string(model.name);
+  return names;
+}
+
+}  // namespace
+
+Command add_summary(CLI::App& app) {
+  const auto kept = std::make_shared<SummaryOptions>();
+  SummaryOptions& o = *kept;
+  CLI::App* c =
+      app.add_subcommand("summary", "print a model's layers with output shape, parameters, bytes and operations");
+  c->add_option("DIR", o.folder, "folder of a run, instead of --model");
+  c->add_option("--model", o.model, "lenet, mlp, linear or a published model: " + published_names())
+      ->capture_default_str();
+  c->add_option_function<std::vector<std::string>>(
+       "--input",
+       [&o](const std::vector<std::string>& sizes) {
+         o.input.clear();
+         for (const std::string& size : sizes)
+           o.input.push_back(parse_number("--input", size, Range<int64_t>{1, 65536}));
+       },
+       "channels,height,width of an image, or the number of tokens; default: 1,28,28 or that of the "
+       "published model")
+      ->delimiter(',')
+      ->expected(1, 3)
+      ->type_name("C,H,W");
+  add_number<int64_t>(c, "--classes", o.classes, {1, 1 << 20},
+                      "number of classes; default: 10 or that of the published model");
+  add_known(c, "--batch-size", o.batch_size, kBatchSizes, "images per step");
+  c->add_option("--weights", o.weights,
+                "load this file of weights, index or folder, and report what does not fit the model");
+  add_key(c, o.key);
+  return [kept](const CommandLine&) { return summary_command(*kept); };
 }
 
 }  // namespace tandem::cli

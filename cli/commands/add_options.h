@@ -1,0 +1,62 @@
+// What several commands need to declare their options with CLI11.
+#pragma once
+#include <CLI/CLI.hpp>
+
+#include "tandem/cli/numbers.h"
+
+namespace tandem::cli {
+
+struct CommandLine {
+  std::vector<std::string> words;    ///< after the program's name
+  std::vector<std::string> program;  ///< of launch: the program to start, and its arguments
+};
+/// Runs a command with the options that CLI11 has parsed, and returns its exit code.
+using Command = std::function<int(const CommandLine&)>;
+
+// Each adds a command with its options to the tool (cli/commands/NAME.cpp).
+Command add_compare(CLI::App& app);
+Command add_convert(CLI::App& app);
+Command add_devices(CLI::App& app);
+Command add_eval(CLI::App& app);
+Command add_generate(CLI::App& app);
+Command add_inspect(CLI::App& app);
+Command add_launch(CLI::App& app);
+Command add_predict(CLI::App& app);
+Command add_report(CLI::App& app);
+Command add_summary(CLI::App& app);
+Command add_train(CLI::App& app);
+
+/// Adds an option that takes a number in a range; `target` is a number or an optional number.
+template <class T, class Target>
+CLI::Option* add_number(CLI::App* c, const std::string& name, Target& target, const Range<T>& range,
+                        const std::string& what) {
+  return c
+      ->add_option_function<std::string>(
+          name, [name, &target, range](const std::string& text) { target = parse_number(name, text, range); }, what)
+      ->type_name("NUMBER");
+}
+
+/// The same, with the default shown in the help.
+template <class T>
+CLI::Option* add_known(CLI::App* c, const std::string& name, T& target, const Range<T>& range,
+                       const std::string& what) {
+  return add_number(c, name, target, range, what)->default_str(concat(target));
+}
+
+inline constexpr Range<int64_t> kBatchSizes{1, 1'000'000'000};
+inline constexpr Range<int> kThreads{0, 4096};
+
+inline constexpr const char* kTrainable =
+    "model to train: lenet, mlp, linear, or a published model for images such as resnet18 (tandem summary "
+    "--help lists them)";
+inline constexpr const char* kData =
+    "fashion-mnist, mnist, cifar10, cifar100, a folder with the files of one, or a folder with the "
+    "subfolders train and test, "
+    "which have a folder of images for each class";
+
+/// --key: the state dict in a .pt file that contains more.
+void add_key(CLI::App* c, std::string& key);
+/// Options that determine how a model is trained.
+void add_recipe(CLI::App* c, RecipeOptions& r);
+
+}  // namespace tandem::cli
