@@ -20,7 +20,7 @@ bool is_conclusive(const RankEnd& end) {
   return true;
 }
 
-// A killed rank's connections close before the kernel has released its memory and its devices, so its victims
+// A killed rank's connections close before the kernel has released its memory and its devices, so its failed_ranks
 // may end before it does: a rank that is killed shortly after the first failure is its cause.
 const RankEnd* first_failure(const std::vector<RankEnd>& ends) {
   const auto unasked = [](const RankEnd& end) { return failed(end) && !end.asked; };
@@ -56,14 +56,14 @@ std::string names_of_ranks(std::vector<int> ranks) {
 }
 
 std::string describe_others(const std::vector<RankEnd>& ends, const RankEnd* first) {
-  std::vector<int> victims, ended;
+  std::vector<int> failed_ranks, ended;
   for (const RankEnd& end : ends) {
     if (&end == first) continue;
     if (end.asked) ended.push_back(end.rank);
-    if (!end.asked && failed(end)) victims.push_back(end.rank);
+    if (!end.asked && failed(end)) failed_ranks.push_back(end.rank);
   }
   std::string out;
-  if (!victims.empty()) out = names_of_ranks(victims) + " failed, too";
+  if (!failed_ranks.empty()) out = names_of_ranks(failed_ranks) + " failed, too";
   if (!ended.empty())
     out += (out.empty() ? "" : "; ") + names_of_ranks(ended) + (ended.size() == 1 ? " was ended" : " were ended");
   return out;

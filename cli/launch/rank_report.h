@@ -18,7 +18,7 @@ inline bool failed(const RankEnd& end) { return end.process.code != 0 || end.pro
 /// What a shell would return: 128 + signal.
 int exit_code(const ProcessEnd& end);
 
-/// The failed rank that the others are victims of; null if none has failed unasked. `ends` is in the order of
+/// The rank that failed first and made the others fail; null if none has failed unasked. `ends` is in the order of
 /// time.
 const RankEnd* first_failure(const std::vector<RankEnd>& ends);
 /// Seconds for which another rank that is killed counts as the cause of a failure.
