@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the models with those of torchvision and transformers: state dicts, logits, gradients, running statistics,
-and the tokens that GPT-2 generates greedily.
+"""Compares state dicts, logits, gradients, running statistics and GPT-2's tokens with torchvision's and transformers'.
 
   torch_models.py [--build DIR] [NAME...]
 
