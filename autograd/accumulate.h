@@ -4,7 +4,7 @@
 
 namespace tandem::autograd {
 
-/// A post-accumulate hook (add_post_accumulate_hook) that is also told before a gradient is added.
+/// A post-accumulate hook (add_post_accumulate_hook) that is also called before a gradient is added.
 struct AccumulationHook : TensorHook {
   /// Called with the leaf. If it throws, .grad() stays as it is.
   virtual void before(const Tensor& leaf) = 0;

@@ -1,4 +1,4 @@
-// Loading safetensors, by turns with reading the file as `cat FILE >/dev/null` does.
+// Loading safetensors, alternately with reading the file as `cat FILE >/dev/null` does.
 //
 //   bench_files [MB [ROUNDS]]    default: 500 MB of 4 MiB matrices, 10 rounds
 //

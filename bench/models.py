@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Inference and training steps of published models in Tandem and in PyTorch, in turns; needs torch, torchvision,
+"""Inference and training steps of published models in Tandem and in PyTorch, alternately; needs torch, torchvision,
 transformers.
 
     models.py BUILD [--models NAME,...] [--what infer,fused,train,decode] [--batch N,...] [--threads N,...] [--turns N]
               [--seconds S] [--size N] [--compile]
 
-BUILD is Tandem's build folder. Each turn runs bench_models and then PyTorch's eager mode, or first PyTorch, each in a
-process of its own. Prints medians over the turns: milliseconds per step (per token for decode; processor time on one
+BUILD is Tandem's build folder. Each turn runs bench_models and then PyTorch's eager mode, or first PyTorch, each in its
+own process. Prints medians over the turns: milliseconds per step (per token for decode; processor time on one
 thread), how much faster Tandem is, and the peak of memory: of tensors in Tandem, of the whole process beyond its
 imports in PyTorch. `fused` is compared with PyTorch's plain inference, and with --compile both are compared with
 torch.compile.

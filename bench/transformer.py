@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Training steps of a transformer encoder in Tandem and in PyTorch, in turns; needs torch.
+"""Training steps of a transformer encoder in Tandem and in PyTorch, alternately; needs torch.
 
     transformer.py BUILD [--threads N] [--turns N] [--dropout P]
 

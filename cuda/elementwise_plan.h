@@ -32,7 +32,7 @@ bool moves_in_vectors(const Piece<N>& piece, const std::array<int64_t, N>& item_
   return true;
 }
 
-/// What a kernel needs to know of a Piece besides its pointers.
+/// What a kernel needs to know of a Piece in addition to its pointers.
 template <int N>
 struct ElementwisePiece {
   uint32_t numel = 0;

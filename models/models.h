@@ -1,4 +1,4 @@
-// All models. They are in a library of their own: link tandem_models (pkg-config tandem-models).
+// All models. They are in a separate library: link tandem_models (pkg-config tandem-models).
 //
 //   auto net = models::resnet50();
 //   serialize::load_safetensors(*net, "resnet50.safetensors");  // tandem/nn/weights.h

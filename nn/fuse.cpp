@@ -31,7 +31,7 @@ bool with_norm(Module& module, const F& f) {
   return false;
 }
 
-// The weights of a fused layer seldom change from now on.
+// The weights of a fused layer rarely change from now on.
 template <class Layer>
 void keep_packed(Layer& layer) {
   if constexpr (requires { layer.keeps_packed; }) layer.keeps_packed = true;

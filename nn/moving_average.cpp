@@ -1,4 +1,4 @@
-// The module's state dict is read anew for each update, so that the module may have been moved in between.
+// The module's state dict is read again for each update, so that the module may have been moved in between.
 #include "tandem/nn/moving_average.h"
 
 #include "tandem/autograd/grad_mode.h"

@@ -280,8 +280,8 @@ void Reducer::Impl::finish() {
   expecting = queued = false;
 }
 
-// Later passes rethrow `error`; the other processes are told, as they would wait for this one. Gradients that have been
-// sent are dropped, because the group may still write to them while the caller goes on.
+// Later passes rethrow `error`; the other processes are notified, as they would wait for this one. Gradients that have
+// been sent are dropped, because the group may still write to them while the caller goes on.
 void Reducer::Impl::fail(const std::exception_ptr& error) {
   for (std::size_t k = 0; k < queue.started(); ++k)
     for (std::size_t j = 0; j < buckets[k].parameters.size(); ++j) {

@@ -263,8 +263,8 @@ void run_add(const Options& options) {
   repeated(options, *group, [&] { a.add_(b); });
 }
 
-// What happens to every call beside the engine's work: its fingerprint is looked up, the watchdog is told of it, and it
-// is written into the list of recent calls.
+// What happens to every call beside the engine's work: its fingerprint is looked up, the watchdog is notified of it,
+// and it is written into the list of recent calls.
 void run_calls() {
   distributed::Watchdog watchdog;
   distributed::CallHistory history;

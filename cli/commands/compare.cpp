@@ -1,5 +1,5 @@
 // tandem compare: the same training on several lists of devices, alternating by epoch so that other load on
-// the machine affects all of them alike.
+// the machine affects all of them equally.
 #include <cstdio>
 #include <filesystem>
 

@@ -116,7 +116,7 @@ int convert_command(const ConvertOptions& o) {
   if (to_pt && o.shard_bytes != 0)
     throw UsageError("--shard-size: only safetensors files are split; " + o.to + " would be a .pt file");
   const OrderedDict<std::string, Tensor> state = read_state(o.from, o.key, o.prefix);
-  // Python programs expect to be told for which library the file is.
+  // Python programs expect the name of the library that the file is for.
   const OrderedDict<std::string, std::string> metadata{{"format", "pt"}};
   std::string shards;
   if (to_pt)

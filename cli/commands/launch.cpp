@@ -61,7 +61,7 @@ TCPStorePtr open_store(const LaunchPlace& place) {
   return std::make_shared<distributed::TCPStore>(place.host, options);
 }
 
-// What a run needs besides the program. The ranks' store is new in each run: they shall not find what an
+// What a run needs in addition to the program. The ranks' store is new in each run: they must not find what an
 // earlier one has left.
 struct Meeting {
   TCPStorePtr store;
@@ -131,7 +131,7 @@ int check_outputs(const LaunchOutputs& outputs, int code) {
 
 int launch(const LaunchOptions& options) {
   LaunchPlace place = read_place(options);
-  // On several nodes the others are told, too.
+  // On several nodes the others are notified, too.
   if (place.nodes == 1) find_program(options.command.front());
   open_standard_streams();
   LaunchSignals signals;

@@ -55,7 +55,7 @@ class Rows {
 
   void input(const Tensor& x) { add("input", "", x.sizes().vec(), x.nbytes(), 0, {}); }
 
-  /// Adds a row for every call of a layer, and of a module that has parameters besides its layers.
+  /// Adds a row for every call of a layer, and of a module that has parameters other than its layers'.
   void watch(nn::Module& model) {
     // For parameters of the module itself, its name is "".
     for (const auto& item : model.named_modules("", false)) watch(item.key(), *item.value());

@@ -1,9 +1,9 @@
 // Processes that are ended together with everything that they have started.
 //
-// Each child leads a session and a process group of its own. This process adopts what the children leave
+// Each child leads its own session and process group. This process adopts what the children leave
 // behind (PR_SET_CHILD_SUBREAPER), so it can end that, too, and knows when nothing is left. If it is killed
-// itself (kill -9), the kernel kills the children, and the keeper their groups: then only what has started a
-// session of its own (setsid) escapes.
+// itself (kill -9), the kernel kills the children, and the keeper their groups: then only what has started its
+// own session (setsid) escapes.
 #pragma once
 #include <sys/types.h>
 

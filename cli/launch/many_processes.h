@@ -21,7 +21,7 @@ int start_processes(const std::string& command, const std::vector<std::string>& 
 /// and with another --threads.
 std::vector<std::string> words_of_each(const std::vector<std::string>& words, int count, int threads);
 
-/// The devices of this process among those named. Each process has CPU devices of its own; CUDA devices are divided
+/// The devices of this process among those named. Each process has its own CPU devices; CUDA devices are divided
 /// among the processes of a machine, by default one for each. Throws UsageError if that is not possible.
 std::vector<std::string> own_devices(const Team& team, std::vector<std::string> names);
 

@@ -100,7 +100,7 @@ void LaunchNodes::join(int seconds) {
     }
   store_->set(key("checked", place_.node), "1");
   if (!error) return;
-  // The others shall see the contradiction, too, not the end of the store.
+  // The others must see the contradiction, too, not the end of the store.
   for (int node = 1; place_.node == 0 && node < place_.nodes; ++node) try {
       store_->get(key("checked", node), Milliseconds(2000));
     } catch (const DistributedError&) {

@@ -36,7 +36,7 @@ RankStream::RankStream(std::string prefix, OutputQueue& out, RankLog* log)
   read_end_ = ends[0];
   write_end_ = ends[1];
   ::fcntl(read_end_, F_SETFL,
-          O_NONBLOCK);  // the rank's end is a file description of its own and stays blocking
+          O_NONBLOCK);  // the rank's end has its own file description and stays blocking
 }
 
 RankStream::~RankStream() {

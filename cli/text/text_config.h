@@ -1,4 +1,4 @@
-// What determines a run on a text, besides what every run has.
+// What determines a run on a text, in addition to what every run has.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>

@@ -1,5 +1,5 @@
 // --patience and --keep best: which epoch was the best, and whether later ones have improved on it. Both follow from a
-// run's metrics, so a resumed run decides alike.
+// run's metrics, so a resumed run decides in the same way.
 #pragma once
 #include <string>
 #include <vector>

@@ -33,7 +33,7 @@ class Trainer {
   /// true when the run is complete. Every process calls it and returns after the same step;
   /// the folder is that of the first.
   bool run(const std::string& folder);
-  /// Whom run() tells of each step and epoch; it must outlive the run.
+  /// What run() notifies of each step and epoch; it must outlive the run.
   void observe(TrainingObserver* observer) { observer_ = observer; }
   const RunConfig& config() const { return checkpoint_.config; }
   const Progress& progress() const { return checkpoint_.progress; }

@@ -8,7 +8,7 @@ namespace tandem {
 
 class KeptWeight;
 
-/// What a convolution in inference may do besides.
+/// What a convolution in inference may also do.
 struct ConvInference {
   bool relu = false;           ///< at last, out = relu(out)
   KeptWeight* kept = nullptr;  ///< for the packed weights, if given

@@ -126,7 +126,7 @@ class NoSignals {
   NoSignals& operator=(const NoSignals&) = delete;
 
   // Consumes the signal that a failed write sent to this thread. A signal that the caller blocks stays
-  // pending: one that was sent earlier could not be told apart from it.
+  // pending: one that was sent earlier could not be distinguished from it.
   void take() {
     const int kept = errno;
     for (const int signal : {SIGPIPE, SIGXFSZ}) {

@@ -1,6 +1,6 @@
 // KeptWeight: a weight in the order in which a kernel reads it, kept between calls.
 //
-// In inference a weight seldom changes, but packing it takes time on each call. A copy is used again only while it is
+// In inference a weight rarely changes, but packing it takes time on each call. A copy is used again only while it is
 // certain that the weight's memory was not written through a tensor: its storage, geometry and version must be the
 // same, and nothing else may be able to write the memory without bumping that version. So nothing is kept for a weight
 // that shares its storage with another tensor (a view, an export) or borrows its memory; and a tensor from data(),

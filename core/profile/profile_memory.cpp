@@ -30,7 +30,7 @@ void MemoryLog::created(const void* storage, Device device, int64_t bytes, int64
 void MemoryLog::freed(const void* storage, Device device, int64_t bytes, int64_t held, int64_t time_ns) {
   std::lock_guard lock(mutex_);
   const auto found = live_.find(storage);
-  // One that was there before cannot be told from one whose creation was dropped.
+  // One that was there before looks like one whose creation was dropped.
   if (found == live_.end() && dropped_ > 0) return;
   see(device, held + bytes);
   events_.push_back({time_ns, -bytes, found == live_.end() ? -1 : found->second, 0, device});

@@ -11,7 +11,7 @@ namespace tandem::vision::detail {
 /// Throws Error unless the tensor is a CPU image [C, H, W] with at least one pixel.
 void check_image(const Tensor& image, const char* function);
 
-/// Whether memory for a tensor was missing, which is not the fault of a file. Such an error has no class of its own.
+/// Whether memory for a tensor was missing, which is not the fault of a file. Such an error has no separate class.
 inline bool is_out_of_memory(const Error& error) { return std::string_view(error.what()).starts_with("out of memory"); }
 
 /// Calls f. Throws Error with the path in front of what f threw, except what is_out_of_memory.

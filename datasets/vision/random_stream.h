@@ -1,5 +1,5 @@
 // RandomStream: the random numbers of one sample. Philox, keyed by one draw of the default generator; a data loader
-// gives each batch a generator of its own, so the numbers depend on (seed, epoch, batch, place in the batch), but
+// gives each batch its own generator, so the numbers depend on (seed, epoch, batch, place in the batch), but
 // neither on the number of workers nor on how many numbers other samples have used.
 #pragma once
 #include <cstdint>

@@ -57,7 +57,7 @@ void check_bools(const char* bytes, uint64_t count, uint64_t first, const std::s
          static_cast<int>(static_cast<unsigned char>(*wrong)));
 }
 
-// Which of the targets can be filled in any order: they have the file's layout, and memory of their own.
+// Which of the targets can be filled in any order: they have the file's layout, and their own memory.
 std::vector<bool> direct_targets(const std::vector<SafeTensorsReader::Target>& targets,
                                  const std::vector<SafeTensorsReader::Item>& items) {
   std::vector<bool> direct(targets.size());

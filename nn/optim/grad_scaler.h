@@ -46,7 +46,7 @@ class GradScaler {
   bool step(optim::Optimizer& optimizer);
   /// The same with another call in place of the optimizer's step().
   bool step(optim::Optimizer& optimizer, const std::function<void()>& take);
-  /// Adapts the scale after the steps of all optimizers, or sets it. Throws Error if no gradients were looked at.
+  /// Adapts the scale after the steps of all optimizers, or sets it. Throws Error if no gradients were checked.
   void update(optional<double> new_scale = nullopt);
 
   double get_scale() const { return options_.enabled() ? state_.scale : 1; }

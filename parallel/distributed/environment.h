@@ -28,7 +28,7 @@ struct Environment {
   /// their daemons with srun; and below torchrun (a variable TORCHELASTIC_… is set) nobody else's count.
   ///
   /// LOCAL_RANK and LOCAL_WORLD_SIZE (and their siblings) may be missing together: then all ranks are on one machine
-  /// if MASTER_ADDR is a loopback address, and each has a machine of its own otherwise.
+  /// if MASTER_ADDR is a loopback address, and each has its own machine otherwise.
   ///
   /// MASTER_ADDR and MASTER_PORT are common to all. Under Slurm the default address is the first host of
   /// SLURM_STEP_NODELIST (or SLURM_JOB_NODELIST), and the default port 15000 + (SLURM_JOB_ID + 1009 SLURM_STEP_ID)

@@ -111,7 +111,7 @@ void GroupState::try_briefly(std::function<void()> action) {
         },
         Milliseconds(1000));
   } catch (const std::exception&) {
-    // The others will notice without being told.
+    // The others will notice without a message.
   }
 }
 

@@ -17,8 +17,8 @@ using Value = std::shared_ptr<const std::string>;
 
 class KeyValues {
  public:
-  static constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
-  /// What an entry costs besides its key and its value.
+  static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+  /// What an entry costs in addition to its key and its value.
   static constexpr std::size_t kEntryBytes = 128;
 
   explicit KeyValues(std::size_t max_bytes = kMaxBytes) : max_bytes_(max_bytes) {}

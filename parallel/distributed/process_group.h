@@ -138,7 +138,7 @@ std::shared_ptr<ProcessGroup> given_or_default(
     const std::shared_ptr<ProcessGroup>& given, const char* caller,
     const char* cure = "pass one, or call distributed::init_process_group() first");
 /// Aborts the group with the message of `error`, or `unknown` if it has none. Does nothing for a DistributedError, of
-/// which the group knows. Swallows errors of its own, because `error` matters more.
+/// which the group knows. Swallows its own errors, because `error` matters more.
 void abort_with(ProcessGroup& group, const std::exception_ptr& error, const char* unknown) noexcept;
 /// Of the default group; 0 and 1 without one.
 int get_rank();

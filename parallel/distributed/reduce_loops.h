@@ -1,4 +1,4 @@
-// The elementwise reductions of process groups. They are inline because engines are libraries of their own, which
+// The elementwise reductions of process groups. They are inline because engines are separate libraries, which
 // do not call libtandem.
 #pragma once
 #include <algorithm>

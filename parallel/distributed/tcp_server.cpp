@@ -21,7 +21,7 @@ namespace tandem::distributed::detail {
 namespace {
 
 using Clock = Deadline::Clock;
-// Connections beyond the limit that are told so instead of just being closed.
+// Connections beyond the limit that get a message before they are closed.
 constexpr std::size_t kRefusedAtATime = 64;
 
 Descriptor checked(int fd, const char* what) {

@@ -1,4 +1,4 @@
-// The client of a TCPStore. Each call that is under way has a connection of its own, so that a thread that waits does
+// The client of a TCPStore. Each call that is under way has its own connection, so that a thread that waits does
 // not block the others; a few are kept for the next calls.
 #include <algorithm>
 #include <mutex>

@@ -17,7 +17,7 @@ namespace {
 Tensor leaf(std::vector<double> x) { return tensor(x, dtype(kDouble).requires_grad(true)); }
 Tensor number(double x) { return tensor({x}, kDouble); }
 
-// Writes memory that no operation sees: only the mark tells of it.
+// Writes memory that no operation sees: only the mark shows it.
 struct WriteSeven : Function<WriteSeven> {
   static Tensor forward(AutogradContext* ctx, Tensor x) {
     x.data_ptr<double>()[0] = 7;

@@ -3,7 +3,7 @@
 
   launch_test.py TANDEM [NAME]      ends with the line "N passed, N failed"
 
-Every process of a test has a mark of its own in its environment, by which those that are left behind are found.
+Every process of a test has its own mark in its environment, by which those that are left behind are found.
 """
 import collections
 import os

@@ -1,4 +1,4 @@
-// LibTorch names that small programs use besides network layers.
+// LibTorch names that small programs use in addition to network layers.
 #include <doctest/doctest.h>
 #include <torch/torch.h>
 

@@ -45,7 +45,7 @@ void groups(Job& job) {
   }
   if (one) check_group(job, *one, 1, 1);
   check_group(job, *again, 3, 3);
-  // Two engines at a time, each with a thread of its own.
+  // Two engines at a time, each with its own thread.
   int wrong[2] = {};
   const auto work = [&](Engine& engine, int& errors, uint32_t first) {
     for (uint32_t i = 0; i < 200; ++i) {

@@ -1,4 +1,4 @@
-// What the ranks of a group are told when one of them fails, is late, or does something else.
+// What the ranks of a group report when one of them fails, is late, or does something else.
 #include <doctest/doctest.h>
 
 #include "tandem/parallel/distributed/diagnosis.h"

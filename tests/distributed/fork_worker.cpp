@@ -1,5 +1,5 @@
 // One rank of a job whose processes fork while they communicate, for fork_test.py. The child is refused by everything
-// that it inherited, makes a group of its own, and leaves its parent's calls alone.
+// that it inherited, makes its own group, and leaves its parent's calls alone.
 //
 // Exit code 0: parent and child saw what they should; otherwise stderr says what was wrong.
 #include <sys/wait.h>

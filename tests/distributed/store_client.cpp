@@ -4,7 +4,7 @@
 //   store_client tcp HOST PORT COMMAND…   connects to a TCPStore
 //   store_client serve PORTFILE           serves one until its input ends
 //
-// Commands: `add KEY N` adds 1 N times; `write KEY N` sets 50 keys by turns, N times in all, each to a value that tells
+// Commands: `add KEY N` adds 1 N times; `write KEY N` sets 50 keys in turn, N times in all, each to a value that tells
 // its own size, and prints "writing" when each key has a value;
 // `check` reads every key that `write` has counted and verifies it; `meet RANK SIZE` waits for all ranks.
 #include <cstdio>

@@ -35,7 +35,7 @@ Descriptor connect_to(uint16_t port) {
   return socket;
 }
 
-// Sends the bytes over a connection of its own and returns what comes until the server closes it, or nullopt if
+// Sends the bytes over a separate connection and returns what comes until the server closes it, or nullopt if
 // it is still open after `patience`.
 std::optional<std::string> answer_to(uint16_t port, const std::string& bytes, Milliseconds patience = kLong) {
   const Descriptor socket = connect_to(port);

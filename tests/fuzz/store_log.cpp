@@ -14,7 +14,7 @@ bool tandem::fuzz::accepts(const uint8_t* data, std::size_t size) {
     for (std::size_t more = 1; more > 0; used += more) {
       Record record;
       more = parse_record(bytes.subspan(used), record);
-      // Two encodings of the same record would be a sign of bytes that nobody looked at.
+      // Two encodings of the same record would be a sign of bytes that nobody checked.
       if (more > 0 && encode(record) != std::string_view(reinterpret_cast<const char*>(data) + used, more))
         __builtin_trap();
     }

@@ -13,7 +13,7 @@ using namespace distributed::detail;
 
 std::string_view text(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-// Two encodings of the same message would be a sign of bytes that nobody looked at.
+// Two encodings of the same message would be a sign of bytes that nobody checked.
 void check_encoding(const std::string& encoded, Bytes bytes) {
   if (encoded != text(bytes)) __builtin_trap();
 }

@@ -4,7 +4,7 @@ g++; clang's precompiled headers contain absolute paths and serve only the clone
 
   cache_test.py SOURCE_ROOT LIBRARY COMPILER...
 
-Each compiler builds a few objects in two copies of the sources, with a cache of its own. What the second clone then
+Each compiler builds a few objects in two copies of the sources, with its own cache. What the second clone then
 compiles with a precompiled header from the cache must depend on its own headers, not on those of the first clone.
 """
 import os

@@ -64,7 +64,7 @@ void expect_rosenbrock(const optim::LBFGSOptions& options, std::initializer_list
   }
 }
 
-// Gradient descent, with options and a state of its own.
+// Gradient descent, with its own options and state.
 struct Descent : optim::Optimizer {
   struct Options : optim::OptimizerCloneableOptions<Options> {
     TANDEM_ARG(double, lr) = 0.5;

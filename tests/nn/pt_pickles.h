@@ -1,4 +1,4 @@
-// Pickles and archives for tests of .pt files, put together by hand.
+// Pickles and archives for tests of .pt files, written by hand.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -248,7 +248,7 @@ TEST_CASE("recurrent dropout: its rate, its scale, and where it acts") {
   CHECK(allclose(mask, kept.to(kFloat) / (1 - p)));
   const double share = kept.to(kFloat).mean().item<double>();
   CHECK(std::abs(share - (1 - p)) < 5 * std::sqrt(p * (1 - p) / 9600));
-  CHECK_FALSE(equal(kept[0], kept[1]));  // a mask of its own for each step
+  CHECK_FALSE(equal(kept[0], kept[1]));  // a separate mask for each step
   CHECK(allclose(h[0], x[29]));
   out.sum().backward();
   CHECK(allclose(x.grad(), mask));

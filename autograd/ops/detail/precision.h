@@ -35,7 +35,7 @@ optional<Tensor> in_full_precision_on_cpu(const F& f, const Tensor& first, const
   if (autocast::is_on_cpu(first)) return autocast::full_precision(f, first, others...);
   return in_float(f, first, others...);
 }
-/// In autocast's list of its own dtype.
+/// In autocast's list of the lower precision.
 template <class F, class... Tensors>
 optional<Tensor> in_lower_precision(const F& f, const Tensor& first, const Tensors&... others) {
   if (autocast::is_on(first)) return autocast::lower_precision(f, first, others...);

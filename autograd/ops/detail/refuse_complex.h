@@ -1,4 +1,4 @@
-// For operations on real numbers that are put together from others, which also take complex ones.
+// For operations on real numbers that are composed of others, which also take complex ones.
 // Internal to their sources.
 #pragma once
 #include "tandem/core/tensor.h"

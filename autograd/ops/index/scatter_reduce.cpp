@@ -45,7 +45,7 @@ Scalar lowest(ScalarType type) {
 // Reverses the order of all values except NaN.
 Tensor mirrored(const Tensor& t) { return is_integral(t.dtype(), true) ? bitwise_not(t) : neg(t); }
 
-// The values along dim in ascending order (bool has no order of its own for sort).
+// The values along dim in ascending order (sort has no order for bool).
 Tensor ascending_order(const Tensor& t, int64_t dim) { return argsort(t.dtype() == kBool ? t.to(kByte) : t, dim); }
 
 Tensor largest(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {

@@ -40,7 +40,7 @@ Conv2dParameters conv2d_parameters(const char* operation, IntArrayRef stride, In
 Tensor conv2d_padded(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                      std::string_view padding, IntArrayRef dilation, int64_t groups);
 
-/// What conv2d_inference does besides the convolution.
+/// What conv2d_inference does in addition to the convolution.
 struct Conv2dInferenceOptions {
   Tensor residual;             ///< added to the output, and of its shape; or undefined
   bool relu = false;           ///< at last, relu

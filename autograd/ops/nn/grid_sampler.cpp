@@ -1,5 +1,5 @@
 // Sampling at positions of a grid, as weighted sums of gathers. Positions are computed with differentiable operations,
-// so the gradient with respect to the grid needs no code of its own; steps of rounding carry none.
+// so the gradient with respect to the grid needs no separate code; steps of rounding carry none.
 #include "tandem/autograd/ops/nn/grid_sampler.h"
 
 #include <array>

@@ -201,7 +201,7 @@ Tensor special_erfcx(const Tensor& self) {
   return special<ops::Erfcx>(self, [](const Tensor& x, const Tensor& y) { return 2 * x * y - 2 / std::sqrt(pi); });
 }
 Tensor special_ndtr(const Tensor& self) { return erfc(as_float(self) * -std::numbers::sqrt2 / 2) * 0.5; }
-// Below -1, log(erfcx(-x / √2) / 2) - x² / 2. Each formula gets arguments of its own side only.
+// Below -1, log(erfcx(-x / √2) / 2) - x² / 2. Each formula gets only the arguments on its side.
 Tensor special_log_ndtr(const Tensor& self) {
   if (autocast::is_on_cuda(self))
     return autocast::unchanged([&](const Tensor& t) { return special_log_ndtr(t); }, self);

@@ -47,7 +47,7 @@ struct Conv2dShape {
   }
 };
 
-/// What a convolution in inference may do besides.
+/// What a convolution in inference may also do.
 template <class T>
 struct Conv2dInference {
   const T* residual = nullptr;     // added to y if given; as large as y, and apart from it

@@ -43,7 +43,7 @@ inline constexpr int kMaxTileRows[3] = {0, kVectorRegisters == 32 ? 25 : 12, kVe
 /// left operand.
 inline constexpr int kMostTileRows = kVectorRegisters == 32 ? 14 : 6;
 
-/// The rows of equal tiles with two vectors for `count` rows, so that few sums are in vain.
+/// The rows of equal tiles with two vectors for `count` rows, so that few sums are wasted.
 constexpr int64_t even_tile_rows(int64_t count) {
   int64_t best = 1, least = 0;
   for (int64_t rows = kMaxEvenTileRows; rows > kMaxEvenTileRows / 2; --rows) {

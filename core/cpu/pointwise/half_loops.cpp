@@ -1,4 +1,4 @@
-// Conversion between the half types and float32. Loops over integers vectorise; float16 has instructions of its own
+// Conversion between the half types and float32. Loops over integers vectorise; float16 has its own instructions
 // on x86 (F16C), which round in the same way.
 #include "tandem/core/cpu/pointwise/half_loops.h"
 

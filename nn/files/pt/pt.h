@@ -1,5 +1,5 @@
 // PyTorch's .pt and .pth files (torch.save of Python, of all versions since 0.4): tensors, dictionaries, lists, tuples,
-// strings and numbers. In a library of its own: link tandem_pt (pkg-config tandem-pt), which needs libzip.
+// strings and numbers. In a separate library: link tandem_pt (pkg-config tandem-pt), which needs libzip.
 //
 // Reading runs no code of the file and looks up nothing that it names: whatever is not data of these kinds is refused
 // with an Error that names it (nn/files/pt/pickle.h). Sizes are checked against the file before memory is allocated.

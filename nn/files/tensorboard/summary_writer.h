@@ -38,7 +38,7 @@ class SummaryWriter {
   /// `value`: a tensor with one element.
   void add_scalar(const std::string& tag, const Tensor& value, int64_t global_step = 0,
                   optional<double> walltime = nullopt);
-  /// Several curves in one plot, each in a folder of its own below log_dir: `main_tag`_NAME.
+  /// Several curves in one plot, each in its own folder below log_dir: `main_tag`_NAME.
   void add_scalars(const std::string& main_tag, const std::vector<std::pair<std::string, double>>& values,
                    int64_t global_step = 0, optional<double> walltime = nullopt);
   /// The finite values of a real tensor of any shape. Writes nothing if there is none.

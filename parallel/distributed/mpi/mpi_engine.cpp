@@ -20,7 +20,7 @@ using std::chrono::steady_clock;
 // Reductions and broadcasts go in parts: MPI counts in int, and keeps copies of a whole part.
 constexpr std::size_t kPart = std::size_t{64} << 20;
 
-/// `bytes` bytes as MPI counts them. A type of its own describes more than INT_MAX.
+/// `bytes` bytes as MPI counts them. A separate type describes more than INT_MAX.
 class Bytes {
  public:
   explicit Bytes(std::size_t bytes) {

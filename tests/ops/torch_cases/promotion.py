@@ -12,7 +12,7 @@ TENSORS = [(dtype, sizes) for dtype in STORED for sizes in ([3], [])]
 NUMBERS = [True, 2, 1.5]
 PAIRS = dict(tensors=[(a, b) for a in TENSORS for b in TENSORS], number=[(a, n) for a in TENSORS for n in NUMBERS])
 PAIRS["from number"] = [(n, a) for a, n in PAIRS["number"]]
-# Other operations of two tensors than those of pointwise_table.h, and their kinds of pairs besides tensors.
+# Other operations of two tensors than those of pointwise_table.h, and their kinds of pairs other than tensors.
 OTHERS = {"special_xlog1py": ("number", "from number"), "special_zeta": ("number", "from number")}
 OTHERS |= {name: () for name in "igamma igammac ldexp nextafter gcd lcm outer kron isclose dist".split()}
 OTHERS |= {f"special_{name}": () for kind in "tuvw" for name in (f"chebyshev_polynomial_{kind}",
