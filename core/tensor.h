@@ -225,7 +225,7 @@ class Tensor {
   uint32_t _version() const { return get().versions().version(); }
   bool is_inference() const { return get().inference; }
 
-  // ---- conversion (to.cpp, copy.cpp, clone.cpp)
+  // ---- conversion (autograd/ops/copy.cpp)
   // Without a format, a result in new memory is row-major.
   Tensor to(ScalarType dtype, bool non_blocking = false, bool copy = false,
             optional<MemoryFormat> format = nullopt) const;
@@ -744,7 +744,8 @@ class Tensor {
   Tensor take_along_dim(const Tensor& index, optional<int64_t> dim = nullopt) const;
   Tensor take(const Tensor& index) const;
 
-  // ---- numbers.h, running.h, histogram.h, scatter_reduce.h, products.h, distributions.h, whole_tensor.h
+  // ---- numbers.h, running.h, statistics.h, histogram.h, scatter_reduce.h, complex.h, addbmm.h, distributions.h,
+  // whole_tensor.h
   Tensor gcd(const Tensor& other) const;
   Tensor& gcd_(const Tensor& other) const;
   Tensor lcm(const Tensor& other) const;
