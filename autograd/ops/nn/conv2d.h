@@ -1,5 +1,5 @@
 // 1D and 2D convolution (cross-correlation), transposed 2D convolution, and the two gradients of conv2d as
-// differentiable operations. float32 and float64.
+// differentiable operations. Floating point (the half types are computed in float32 and rounded once) and complex.
 //
 //   y[n, o, p, q] = bias[o] + sum over c, r, s of w[o, c, r, s] x[n, group(o) C/groups + c,
 //                   p stride - padding + r dilation, q stride - padding + s dilation],   x = 0 outside

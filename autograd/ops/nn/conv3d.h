@@ -1,6 +1,6 @@
-// 3D convolution, transposed 1D and 3D convolution, and convolution of any of these ranks. float32 and float64; the
-// formula is conv2d's (conv2d.h), with one dimension more or less. Lists hold one number, or one per dimension. Throws
-// Error if shapes, dtypes or devices do not match.
+// 3D convolution, transposed 1D and 3D convolution, and convolution of any of these ranks. Dtypes and
+// formula are those of conv2d (conv2d.h), with one dimension more or less. Lists hold one number, or one per dimension.
+// Throws Error if shapes, dtypes or devices do not match.
 #pragma once
 #include <concepts>
 #include <string_view>

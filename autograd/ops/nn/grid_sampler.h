@@ -7,7 +7,7 @@ namespace tandem {
 /// Reads input [N, C, H, W] at the positions (x, y) of grid [N, h, w, 2], or [N, C, D, H, W] at (x, y, z) of
 /// [N, d, h, w, 3]: → [N, C, h, w] or [N, C, d, h, w]. -1 and 1 are the centres of the outermost elements with
 /// align_corners, else their outer edges. interpolation_mode: 0 bilinear, 1 nearest, 2 bicubic.
-/// padding_mode, for positions outside: 0 zeros, 1 the border's values, 2 reflection at the border. float32 or float64.
+/// padding_mode, for positions outside: 0 zeros, 1 the border's values, 2 reflection at the border. Floating point.
 /// Throws Error if shapes, dtypes or devices do not match.
 Tensor grid_sampler(const Tensor& input, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
                     bool align_corners);

@@ -1,4 +1,5 @@
-// Normalisation of float32 and float64. weight, bias and running statistics have the input's dtype and device.
+// Normalisation of floating point tensors. weight, bias and running statistics have the input's dtype and device; for
+// an input of a half type they may also be float32.
 #pragma once
 #include "tandem/core/tensor.h"
 

@@ -1,4 +1,4 @@
-// 2D and 1D pooling. Input [N, C, H, W] or [C, H, W], float32 or float64. Lists hold one number, or two with the
+// 2D and 1D pooling. Input [N, C, H, W] or [C, H, W], floating point. Lists hold one number, or two with the
 // height first; an empty stride means the kernel size. ceil_mode, padding and divisors follow PyTorch. Throws Error
 // on other ranks, on padding beyond half of the kernel, and if the output would be empty.
 #pragma once

@@ -1,6 +1,6 @@
 // 3D pooling and unpooling. Input [N, C, D, H, W] or [C, D, H, W]. Lists hold one number, or three with the depth
-// first; an empty stride means the kernel size. Positions are (d * height + h) * width + w (int64). float32 or float64.
-// Throws Error on other ranks, on padding beyond half of the kernel, and if the output would be empty.
+// first; an empty stride means the kernel size. Positions are (d * height + h) * width + w (int64). Floating
+// point. Throws Error on other ranks, on padding beyond half of the kernel, and if the output would be empty.
 #pragma once
 #include <tuple>
 
