@@ -18,7 +18,7 @@ namespace tandem {
 /// `tensor` with its strides, without its gradient. Its memory lives until the receiver calls the deleter,
 /// on any thread.
 DLManagedTensor* to_dlpack(const Tensor& tensor);
-/// The same in DLPack's newer struct, which has a version, and can tell the receiver not to write to the memory.
+/// The same in DLPack's newer struct, which has a version, and can forbid the receiver to write to the memory.
 DLManagedTensorVersioned* to_dlpack_versioned(const Tensor& tensor, bool read_only = false);
 /// A tensor on the memory of `managed`. Its deleter, or `deleter` with the address of the first element in its place,
 /// is called once, when the last tensor on the memory is gone. Throws Error, and `managed` remains the caller's, for

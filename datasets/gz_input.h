@@ -1,4 +1,4 @@
-// Reads a file sequentially, gzip or plain, as its first two bytes tell, not its name.
+// Reads a file sequentially, gzip or plain, as its first two bytes show, not its name.
 //
 // It has one fixed input buffer and decompresses only as many bytes as the caller requests, so a small file
 // that decompresses to a huge one needs no extra memory.

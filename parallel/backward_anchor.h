@@ -1,4 +1,4 @@
-// What outputs depend on; and tells when backward runs through those that depend on no parameter,
+// What outputs depend on; and reports when backward runs through those that depend on no parameter,
 // whose hooks stay silent.
 #pragma once
 #include <functional>

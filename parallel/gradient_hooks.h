@@ -1,4 +1,4 @@
-// Hooks that tell when the gradients of parameters arrive.
+// Hooks that report when the gradients of parameters arrive.
 #pragma once
 #include <functional>
 #include <vector>

@@ -164,7 +164,7 @@ double ServerCore::Impl::divisor() const {
 }
 
 // Without shards: what the sum of this part is divided by before it is sent. The size of the whole batch need not be
-// known yet: all processes go by the size of the last one.
+// known yet: all processes use the size of the last one.
 double ServerCore::Impl::part_divisor() const {
   if (options.loss != Reduction::Mean || !weighted_late) return 1;
   return static_cast<double>(whole.assumed) / static_cast<double>(part_samples);

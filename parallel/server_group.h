@@ -56,7 +56,7 @@ class ServerGroup {
 
   std::shared_ptr<distributed::ProcessGroup> group_;
   int64_t bucket_bytes_;
-  std::vector<int64_t> parts_;  // one row per rank: what this step goes by
+  std::vector<int64_t> parts_;  // one row per rank: what this step uses
   Tensor arriving_;             // the same as the ranks have sent it, complete after exchange_of_parts_
   distributed::WorkPtr exchange_of_parts_;
   distributed::TreeExchange exchange_;

@@ -106,7 +106,7 @@ struct ServerReplica {
   void look_at_gradients();
   /// Registers a hook on each parameter that moves the gradient of a shard into `tree` as soon as it arrives.
   void collect_into_tree();
-  /// Registers a hook on each parameter that tells `sum`, while `summing`, that this replica has its gradient.
+  /// Registers a hook on each parameter that reports to `sum`, while `summing`, that this replica has its gradient.
   void tell(GroupSum& sum, std::size_t number);
   /// flat.grad() and each parameter's view of it.
   FlatSum gradients() const;

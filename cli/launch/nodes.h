@@ -1,4 +1,4 @@
-// The launchers of a job on several nodes: they check that they agree, tell each other about the first
+// The launchers of a job on several nodes: they check that they agree, notify each other of the first
 // failure, and notice when one of them has gone. Node 0 serves the store, so it ends last. Each run of the
 // ranks has a LaunchNodes.
 #pragma once

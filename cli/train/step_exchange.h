@@ -1,4 +1,4 @@
-// What the processes of a team tell each other after each step. The exchange runs during the next step, so it costs no
+// What the processes of a team exchange after each step. The exchange runs during the next step, so it costs no
 // time but ends one step late.
 #pragma once
 #include <vector>

@@ -108,7 +108,7 @@ std::string explain_message(const Statuses& statuses, int rank) {
   return out;
 }
 
-// Whether the statuses tell what `rank` waits for.
+// Whether the statuses show what `rank` waits for.
 bool complete(const Statuses& statuses, int rank, const std::vector<int>& lost) {
   const auto known = [&](int other) {
     return status_of(statuses, other) || std::find(lost.begin(), lost.end(), other) != lost.end();

@@ -53,7 +53,7 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
     return std::make_unique<Watched>(watchdog, call, timeout);
   }
   void start_threads();
-  /// Waits for the calls in progress, tells the others and closes the connections. Later calls throw.
+  /// Waits for the calls in progress, notifies the others and closes the connections. Later calls throw.
   void end() noexcept;
   /// Tells the other ranks that this one is leaving; also at the end of the process.
   void leave() noexcept;

@@ -61,7 +61,7 @@ std::string master_of(const Store& store) {
   return given == nullptr ? "" : given;
 }
 
-// The first rank whose time is up tells the others, so that all name the same ranks.
+// The first rank whose time is up notifies the others, so that all name the same ranks.
 void meet(GroupState& group) {
   Board& board = group.board;
   board.arrive("join");

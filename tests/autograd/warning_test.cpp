@@ -1,4 +1,4 @@
-// Warnings on stderr, printed once per process: hence a separate executable.
+// Warnings on stderr, printed once per process: so this is a separate executable.
 #include <doctest/doctest.h>
 
 #include "tandem/autograd/engine.h"

@@ -2,7 +2,7 @@
 // launcher and the tests call; the toolkit's own functions (cudaMalloc, cublasSgemm, …) are declared by its
 // headers and defined in this folder.
 //
-// Streams are queues. Work runs only when somebody must wait for it, whole streams at a time, so a missing
+// Streams are queues. Work runs only when a thread must wait for it, whole streams at a time, so a missing
 // event wait or a host buffer reused too early produces a wrong result. Device memory is accessible only while a
 // kernel or a copy runs: a host that reads it crashes, as on a real machine.
 //

@@ -4,8 +4,8 @@
 //   store_client tcp HOST PORT COMMAND…   connects to a TCPStore
 //   store_client serve PORTFILE           serves one until its input ends
 //
-// Commands: `add KEY N` adds 1 N times; `write KEY N` sets 50 keys in turn, N times in all, each to a value that tells
-// its own size, and prints "writing" when each key has a value;
+// Commands: `add KEY N` adds 1 N times; `write KEY N` sets 50 keys in turn, N times in all, each to a value that
+// contains its own size, and prints "writing" when each key has a value;
 // `check` reads every key that `write` has counted and verifies it; `meet RANK SIZE` waits for all ranks.
 #include <cstdio>
 #include <cstdlib>

@@ -5,7 +5,7 @@
 
 namespace tandem::serialize::pt {
 
-/// How many bytes tell what a file is.
+/// How many bytes show what a file is.
 inline constexpr std::size_t kStartSize = 24;
 
 /// The number of bytes of the magic number, a pickle of protocol 2 or above, with which the format before PyTorch 1.6

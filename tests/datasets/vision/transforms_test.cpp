@@ -148,7 +148,7 @@ TEST_CASE("RandomCrop: every position occurs, also those that need the padding")
 }
 
 TEST_CASE("RandomResizedCrop: the boxes have the drawn shares and ratios") {
-  // Each pixel holds its row, or its column, so that a crop tells its box.
+  // Each pixel holds its row, or its column, so that a crop shows its box.
   const Tensor rows = arange(100, kFloat).view({1, 100, 1}).expand({1, 100, 160});
   const Tensor columns = arange(160, kFloat).view({1, 1, 160}).expand({1, 100, 160});
   double least = 1, most = 0, share = 0;
