@@ -225,7 +225,7 @@ class Tensor {
   uint32_t _version() const { return get().versions().version(); }
   bool is_inference() const { return get().inference; }
 
-  // ---- conversion (autograd/ops/copy.cpp)
+  // ---- conversion (autograd/ops/view/copy.cpp)
   // Without a format, a result in new memory is row-major.
   Tensor to(ScalarType dtype, bool non_blocking = false, bool copy = false,
             optional<MemoryFormat> format = nullopt) const;

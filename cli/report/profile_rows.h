@@ -17,8 +17,8 @@ struct ProfileTrack {
   double own = 0;
 };
 
-/// The tracks of a Chrome trace as TANDEM_PROFILE writes it, the busiest first, each with its `most_rows` most
+/// The tracks of a Chrome trace as TANDEM_PROFILE writes it, the busiest first, each with its `max_rows` most
 /// expensive rows. Throws Error if the text is not one.
-std::vector<ProfileTrack> profile_tracks(const std::string& trace, std::size_t most_rows);
+std::vector<ProfileTrack> profile_tracks(const std::string& trace, std::size_t max_rows);
 
 }  // namespace tandem::cli

@@ -14,7 +14,7 @@
 namespace tandem::cli {
 namespace {
 
-constexpr int64_t kMostDefaultValidation = 131072;  // tokens; more would take longer, with little more information
+constexpr int64_t kMaxDefaultValidation = 131072;  // tokens; more would take longer, with little more information
 
 Tensor tokens_in(const std::string& path, const TextCodec& codec, const TextConfig& c) {
   check(codec.size <= c.model.vocab_size(), "the tokenizer has tokens up to ", codec.size - 1, ", the model only ",

@@ -56,8 +56,8 @@ class Team {
  private:
   GroupPtr group_;
   int local_rank_ = 0, local_size_ = 1;
-  bool victims_are_silent_ = false;  // another process or the launcher says why the group has failed
-  std::shared_ptr<bool> passed_on_ = std::make_shared<bool>(false);  // together() has notified the others
+  bool reported_elsewhere_ = false;  // another process or the launcher says why the group has failed
+  std::shared_ptr<bool> others_informed_ = std::make_shared<bool>(false);  // together() has notified the others
 };
 
 }  // namespace tandem::cli

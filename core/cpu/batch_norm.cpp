@@ -21,7 +21,7 @@ const T* data_or_null(const Tensor& t) {
 
 // Channels that one task takes together: their planes are contiguous in each image, which the processor prefetches.
 // Further passes over them find them in the L2 cache.
-constexpr int64_t kBlockBytes = 384 << 10, kMostChannels = 16;
+constexpr int64_t kBlockBytes = 384 << 10, kMaxChannels = 16;
 
 struct ChannelBlock {
   int64_t begin, end;

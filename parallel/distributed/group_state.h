@@ -47,7 +47,7 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   const CallRecord& executing() const { return executing_; }
   /// Fails the group, unless it has failed already; blocks until all ranks that answer agree on the message, for at
   /// most about 2.5 s. Returns the failure.
-  std::exception_ptr fail(const Trouble& trouble);
+  std::exception_ptr fail(const Failure& failure);
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   std::unique_ptr<Watched> watch(const CallRecord& call, Milliseconds timeout) {
     return std::make_unique<Watched>(watchdog, call, timeout);

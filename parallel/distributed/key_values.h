@@ -17,7 +17,7 @@ using Value = std::shared_ptr<const std::string>;
 
 class KeyValues {
  public:
-  static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+  static constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
   /// What an entry costs in addition to its key and its value.
   static constexpr std::size_t kEntryBytes = 128;
 

@@ -13,6 +13,11 @@ namespace tandem {
 Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t padding_idx = -1, bool scale_grad_by_freq = false,
                  bool sparse = false);
 
+namespace detail {
+/// The modes of embedding_bag, with LibTorch's numbers.
+enum BagMode : int64_t { kBagSum = 0, kBagMean = 1, kBagMax = 2 };
+}  // namespace detail
+
 /// The rows of `indices` [N], combined bag by bag: bag b has the indices from offsets[b] up to the next offset, or to
 /// the end. mode 0: their sum, weighted with per_sample_weights [N] if given; 1: their mean; 2: their maximum; 0 for an
 /// empty bag. With include_last_offset, the last offset is the end of the last bag. Rows padding_idx do not count.

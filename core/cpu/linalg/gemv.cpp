@@ -56,7 +56,7 @@ void put(const GemvArgs<T>& g, int64_t vector, int64_t i, T sum) {
 
 // A matrix stored by columns is cut into strips of rows, whose sums stay near L1, and each strip into chunks of
 // columns, whose memory is nearly contiguous. Chunks are summed separately, then added in order.
-constexpr int64_t kStripRows = 4096, kMostChunks = 16;
+constexpr int64_t kStripRows = 4096, kMaxChunks = 16;
 constexpr int kToL2 = 2;  // for __builtin_prefetch: to L1, it would hold up the loads
 
 // sum[0, count) += four columns, from `c` on and ld apart, times x. The sums are read and written once for all four,

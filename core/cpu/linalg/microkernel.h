@@ -41,7 +41,7 @@ inline constexpr int kMaxTileRows[3] = {0, kVectorRegisters == 32 ? 25 : 12, kVe
 
 /// The same with two vectors where the right operand needs no more registers: 28 sums, its two vectors and one of the
 /// left operand.
-inline constexpr int kMostTileRows = kVectorRegisters == 32 ? 14 : 6;
+inline constexpr int kMaxEvenTileRows = kVectorRegisters == 32 ? 14 : 6;
 
 /// The rows of equal tiles with two vectors for `count` rows, so that few sums are wasted.
 constexpr int64_t even_tile_rows(int64_t count) {

@@ -19,8 +19,8 @@
 namespace tandem::serialize::pt {
 
 /// Limits that real files do not reach: a file within them needs at most some hundred MB in addition to its tensors.
-inline constexpr std::size_t kMostPickleBytes = std::size_t{1} << 26, kMostNodes = std::size_t{1} << 22;
-inline constexpr int kMostLevels = 100;
+inline constexpr std::size_t kMaxPickleBytes = std::size_t{1} << 26, kMaxNodes = std::size_t{1} << 22;
+inline constexpr int kMaxLevels = 100;
 
 /// One storage in the file.
 struct StorageInfo {
