@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "tandem/tests/cuda/skip.h"
-#include "tandem/tests/nn/step_with.h"
+#include "tandem/tests/nn/optim/step_with.h"
 
 using namespace tandem;
 

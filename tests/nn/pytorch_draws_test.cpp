@@ -3,7 +3,7 @@
 
 #include <mutex>
 
-#include "tandem/tests/nn/volumes.h"
+#include "tandem/tests/nn/layers/volumes.h"
 
 using namespace tandem;
 using namespace tandem::testing;

@@ -79,7 +79,7 @@ std::vector<Operation> errors_and_bessel() {
 }
 
 // PyTorch's J and Y have absolute errors of up to 3e-7 between 2 and 20, and its Ai of up to 3e-6 between -5 and -1;
-// tests/autograd/bessel_test.cpp has values there.
+// tests/ops/pointwise/bessel_test.cpp has values there.
 std::vector<Operation> bessel() {
   return {
       {OPERATION(special_bessel_j0, T(CT)), .torch = "torch.special.bessel_j0",

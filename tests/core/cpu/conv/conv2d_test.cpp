@@ -1,0 +1,314 @@
+// Convolution and its gradients against the defining sums in double, on random shapes.
+#include "tandem/core/cpu/conv/conv2d.h"
+
+#include "../kernel_testing.h"
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/core/memory/kept_weight.h"
+
+using namespace tandem;
+using namespace tandem::testing_kernels;
+using cpu::Conv2dShape;
+
+namespace {
+
+// Calls f(index in x, index in w, index in y) for every product of the convolution.
+template <class F>
+void for_products(const Conv2dShape& s, F f) {
+  const int64_t gi = s.group_in(), go = s.group_out(), oh = s.out_h(), ow = s.out_w();
+  for (int64_t n = 0; n < s.batch; ++n)
+    for (int64_t o = 0; o < s.out_channels; ++o)
+      for (int64_t c = 0; c < gi; ++c)
+        for (int64_t r = 0; r < s.kernel_h; ++r)
+          for (int64_t q = 0; q < s.kernel_w; ++q)
+            for (int64_t p = 0; p < oh * ow; ++p) {
+              const int64_t h = p / ow * s.p.stride[0] - s.p.padding[0] + r * s.p.dilation[0];
+              const int64_t w = p % ow * s.p.stride[1] - s.p.padding[1] + q * s.p.dilation[1];
+              if (h < 0 || h >= s.in_h || w < 0 || w >= s.in_w) continue;
+              f(static_cast<std::size_t>(((n * s.in_channels + o / go * gi + c) * s.in_h + h) * s.in_w + w),
+                static_cast<std::size_t>(((o * gi + c) * s.kernel_h + r) * s.kernel_w + q),
+                static_cast<std::size_t>((n * s.out_channels + o) * oh * ow + p));
+            }
+}
+
+// A residual, a relu and kept weights give the same bits as whole passes over the plain output.
+template <class T>
+void check_inference(const Conv2dShape& s, const std::vector<T>& x, const std::vector<T>& w, const std::vector<T>& bias,
+                     std::vector<T> y, std::mt19937& random) {
+  const auto size = [](const auto& v) { return static_cast<int64_t>(v.size()); };
+  const auto residual = random_values<T>(size(y), random);
+  const Tensor weight = empty({size(w)}, TensorOptions(scalar_type_of<T>));
+  std::copy(w.begin(), w.end(), weight.data_ptr<T>());
+  KeptWeight kept;
+  const auto run = [&](const T* added, bool relu, KeptWeight* keep) {
+    return on_any_threads<T>(size(y), [&](T* out) {
+      cpu::conv2d_forward<T>(s, x.data(), weight.data_ptr<T>(), bias.data(), out, {added, relu, keep, &weight});
+    });
+  };
+  const auto same = [](const std::vector<T>& a, const std::vector<T>& b) {
+    return a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+  };
+  CHECK(same(run(nullptr, false, &kept), y));
+  std::vector<T> sum = y;
+  for (std::size_t i = 0; i < y.size(); ++i) sum[i] = y[i] + residual[i];
+  CHECK(same(run(residual.data(), false, nullptr), sum));
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (y[i] < 0) y[i] = 0;
+    if (sum[i] < 0) sum[i] = 0;
+  }
+  CHECK(same(run(nullptr, true, &kept), y));
+  CHECK(same(run(residual.data(), true, &kept), sum));
+}
+
+template <class T>
+void check_shape(const Conv2dShape& s, std::mt19937& random) {
+  const auto x = random_values<T>(s.batch * s.in_channels * s.in_plane(), random);
+  const auto w = random_values<T>(s.out_channels * s.depth(), random);
+  const auto bias = random_values<T>(s.out_channels, random);
+  const auto dy = random_values<T>(s.batch * s.out_channels * s.out_plane(), random);
+  std::vector<double> y_want(dy.size(), 0.0), dx_want(x.size(), 0.0), dw_want(w.size(), 0.0), db_want(bias.size(), 0.0);
+  for_products(s, [&](std::size_t ix, std::size_t iw, std::size_t iy) {
+    y_want[iy] += static_cast<double>(x[ix]) * static_cast<double>(w[iw]);
+    dx_want[ix] += static_cast<double>(dy[iy]) * static_cast<double>(w[iw]);
+    dw_want[iw] += static_cast<double>(x[ix]) * static_cast<double>(dy[iy]);
+  });
+  std::vector<double> with_bias = y_want;
+  for (std::size_t i = 0; i < dy.size(); ++i) {
+    const std::size_t o = i / static_cast<std::size_t>(s.out_plane()) % static_cast<std::size_t>(s.out_channels);
+    with_bias[i] += static_cast<double>(bias[o]);
+    db_want[o] += static_cast<double>(dy[i]);
+  }
+  INFO("batch ", s.batch, " in ", s.in_channels, "x", s.in_h, "x", s.in_w, " out ", s.out_channels, " kernel ",
+       s.kernel_h, "x", s.kernel_w, " stride ", s.p.stride[0], ",", s.p.stride[1], " pad ", s.p.padding[0], ",",
+       s.p.padding[1], " dilation ", s.p.dilation[0], ",", s.p.dilation[1], " groups ", s.p.groups);
+  const auto size = [](const auto& v) { return static_cast<int64_t>(v.size()); };
+  const double limit = tolerance<T> * 5;
+  CHECK(
+      worst_error(on_any_threads<T>(size(dy), [&](T* y) { cpu::conv2d_forward<T>(s, x.data(), w.data(), nullptr, y); }),
+                  y_want) < limit);
+  const std::vector<T> y =
+      on_any_threads<T>(size(dy), [&](T* out) { cpu::conv2d_forward<T>(s, x.data(), w.data(), bias.data(), out); });
+  CHECK(worst_error(y, with_bias) < limit);
+  check_inference(s, x, w, bias, y, random);
+  CHECK(
+      worst_error(on_any_threads<T>(size(x), [&](T* dx) { cpu::conv2d_backward_input<T>(s, dy.data(), w.data(), dx); }),
+                  dx_want) < limit);
+  CHECK(worst_error(
+            on_any_threads<T>(size(w), [&](T* dw) { cpu::conv2d_backward_weight<T>(s, x.data(), dy.data(), dw); }),
+            dw_want) < limit);
+  CHECK(worst_error(on_any_threads<T>(size(bias), [&](T* db) { cpu::conv2d_backward_bias<T>(s, dy.data(), db); }),
+                    db_want) < limit);
+  std::vector<T> dw(w.size());
+  const auto db = on_any_threads<T>(
+      size(bias), [&](T* out) { cpu::conv2d_backward_weight<T>(s, x.data(), dy.data(), dw.data(), out); });
+  CHECK(worst_error(db, db_want) < limit);
+  CHECK(worst_error(dw, dw_want) < limit);
+}
+
+Conv2dShape random_shape(std::mt19937& random) {
+  Conv2dShape s;
+  s.p.groups = pick(random, 0, 2) ? 1 : pick(random, 2, 4);
+  s.batch = pick(random, 0, 2) ? pick(random, 1, 5) : pick(random, 14, 37);
+  s.in_channels = s.p.groups * pick(random, 1, 6);
+  s.out_channels = s.p.groups * pick(random, 1, pick(random, 0, 3) ? 7 : 33);
+  s.kernel_h = pick(random, 1, 5), s.kernel_w = pick(random, 1, 5);
+  s.p.stride[0] = pick(random, 1, 3), s.p.stride[1] = pick(random, 1, 3);
+  s.p.padding[0] = pick(random, 0, 3), s.p.padding[1] = pick(random, 0, 3);
+  s.p.dilation[0] = pick(random, 0, 1) ? 1 : pick(random, 1, 3),
+  s.p.dilation[1] = pick(random, 0, 1) ? 1 : pick(random, 1, 3);
+  const auto least = [](int64_t k, int64_t d, int64_t p) { return std::max<int64_t>(1, d * (k - 1) + 1 - 2 * p); };
+  s.in_h = least(s.kernel_h, s.p.dilation[0], s.p.padding[0]) + pick(random, 0, 9);
+  s.in_w = least(s.kernel_w, s.p.dilation[1], s.p.padding[1]) + pick(random, 0, 9);
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("conv2d equals its definition on random shapes", T, float, double) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 150; ++round) check_shape<T>(random_shape(random), random);
+}
+
+// Many channels and few positions: the products that take all images together.
+TEST_CASE_TEMPLATE("conv2d equals its definition with many channels", T, float, double) {
+  std::mt19937 random(13);
+  for (int round = 0; round < 20; ++round) {
+    Conv2dShape s = random_shape(random);
+    s.p.groups = pick(random, 1, 2);
+    s.batch = pick(random, 1, 5);
+    s.in_channels = s.p.groups * pick(random, 16, 40);
+    s.out_channels = s.p.groups * pick(random, 16, 90);
+    s.kernel_h = s.kernel_w = pick(random, 1, 3);
+    s.in_h = s.p.dilation[0] * (s.kernel_h - 1) + pick(random, 1, 7);
+    s.in_w = s.p.dilation[1] * (s.kernel_w - 1) + pick(random, 1, 7);
+    check_shape<T>(s, random);
+  }
+  // More positions than are multiplied at once, and few columns: the batch is summed in parts.
+  check_shape<T>({.batch = 5,
+                  .in_channels = 15,
+                  .in_h = 19,
+                  .in_w = 18,
+                  .out_channels = 67,
+                  .kernel_h = 3,
+                  .kernel_w = 3,
+                  .p = {.padding = {1, 1}}},
+                 random);
+}
+
+// Many output channels and wide planes: 1 x 1 kernels read the input's planes, others strips of it.
+TEST_CASE_TEMPLATE("conv2d equals its definition with wide planes", T, float, double) {
+  std::mt19937 random(14);
+  for (int round = 0; round < 20; ++round) {
+    Conv2dShape s = random_shape(random);
+    s.p.groups = pick(random, 1, 2);
+    s.batch = pick(random, 1, 3);
+    s.in_channels = s.p.groups * pick(random, 16, 30);
+    s.out_channels = s.p.groups * pick(random, 16, 70);
+    s.in_w = s.p.dilation[1] * (s.kernel_w - 1) + pick(random, 6, 40);
+    if (round % 4 == 0)
+      s.kernel_h = s.kernel_w = 1, s.p.stride = {1, 1}, s.p.padding = {0, 0}, s.in_h = pick(random, 6, 20);
+    check_shape<T>(s, random);
+  }
+  // Kernels of 3, 5 and 7 columns, whose taps are summed one by one, in tiles of several rows.
+  for (int round = 0; round < 12; ++round) {
+    Conv2dShape s = random_shape(random);
+    s.p.groups = pick(random, 1, 2), s.p.dilation[1] = 1;
+    s.batch = pick(random, 1, 3);
+    s.in_channels = s.p.groups * pick(random, 1, 19);
+    s.out_channels = s.p.groups * pick(random, 27, 40);
+    s.kernel_h = pick(random, 1, 7), s.kernel_w = 3 + round % 3 * 2;
+    s.in_h = s.p.dilation[0] * (s.kernel_h - 1) + pick(random, 20, 30);
+    s.in_w = s.kernel_w + pick(random, 20, 40);
+    check_shape<T>(s, random);
+  }
+  // The strip of the whole image does not fit in its memory.
+  for (const int64_t stride : {1, 2})
+    check_shape<T>({.batch = 1,
+                    .in_channels = 40,
+                    .in_h = 48,
+                    .in_w = 45,
+                    .out_channels = 33,
+                    .kernel_h = 3,
+                    .kernel_w = 3,
+                    .p = {.stride = {stride, stride}, .padding = {1, 1}, .dilation = {2, 1}}},
+                   random);
+}
+
+TEST_CASE_TEMPLATE("conv2d: LeNet's layers, depthwise, pointwise, strided, one image", T, float, double) {
+  std::mt19937 random(12);
+  check_shape<T>(
+      {.batch = 18, .in_channels = 1, .in_h = 28, .in_w = 28, .out_channels = 20, .kernel_h = 3, .kernel_w = 3},
+      random);
+  check_shape<T>(
+      {.batch = 35, .in_channels = 20, .in_h = 13, .in_w = 13, .out_channels = 50, .kernel_h = 5, .kernel_w = 5},
+      random);
+  check_shape<T>({.batch = 17,
+                  .in_channels = 24,
+                  .in_h = 9,
+                  .in_w = 10,
+                  .out_channels = 48,
+                  .kernel_h = 3,
+                  .kernel_w = 3,
+                  .p = {.padding = {1, 1}, .groups = 24}},
+                 random);
+  check_shape<T>({.batch = 3, .in_channels = 40, .in_h = 7, .in_w = 7, .out_channels = 70}, random);
+  check_shape<T>({.batch = 1,
+                  .in_channels = 3,
+                  .in_h = 41,
+                  .in_w = 37,
+                  .out_channels = 30,
+                  .kernel_h = 7,
+                  .kernel_w = 7,
+                  .p = {.stride = {2, 2}, .padding = {3, 3}}},
+                 random);
+  check_shape<T>({.batch = 33,
+                  .in_channels = 16,
+                  .in_h = 8,
+                  .in_w = 8,
+                  .out_channels = 32,
+                  .kernel_h = 3,
+                  .kernel_w = 3,
+                  .p = {.stride = {2, 2}, .padding = {1, 1}}},
+                 random);
+}
+
+TEST_CASE_TEMPLATE("conv2d: depthwise shapes", T, float, double) {
+  std::mt19937 random(15);
+  for (int round = 0; round < 40; ++round) {
+    Conv2dShape s = random_shape(random);
+    s.p.groups = s.in_channels = pick(random, 1, 6);
+    s.out_channels = s.p.groups * pick(random, 1, 3);
+    if (round % 2) s.p.stride[0] = s.p.stride[1] = 1;
+    s.in_w += pick(random, 0, 30);
+    check_shape<T>(s, random);
+  }
+}
+
+TEST_CASE("conv2d: an image larger than a block of columns") {
+  std::mt19937 random(16);
+  check_shape<float>({.batch = 1,
+                      .in_channels = 70,
+                      .in_h = 45,
+                      .in_w = 41,
+                      .out_channels = 9,
+                      .kernel_h = 3,
+                      .kernel_w = 3,
+                      .p = {.padding = {1, 1}}},
+                     random);
+}
+
+TEST_CASE("conv2d: an infinite input reaches only the weights that read it") {
+  std::mt19937 random(17);
+  for (int64_t groups : {1, 4}) {
+    const Conv2dShape s{.batch = 2,
+                        .in_channels = 4,
+                        .in_h = 9,
+                        .in_w = 9,
+                        .out_channels = 4,
+                        .kernel_h = 2,
+                        .kernel_w = 2,
+                        .p = {.groups = groups}};
+    auto x = random_values<float>(s.batch * s.in_channels * s.in_plane(), random);
+    const auto dy = random_values<float>(s.batch * s.out_channels * s.out_plane(), random);
+    x[0] = INFINITY;  // corner: only tap (0, 0) of channel 0 reads it
+    std::vector<float> dw(static_cast<std::size_t>(s.out_channels * s.depth()));
+    cpu::conv2d_backward_weight<float>(s, x.data(), dy.data(), dw.data());
+    for (std::size_t i = 0; i < dw.size(); ++i) {
+      const bool reads = groups == 1 ? i % 16 == 0 : i == 0;
+      CHECK(std::isfinite(dw[i]) != reads);
+    }
+  }
+}
+
+TEST_CASE("conv2d: empty batch, and positions that no output reads") {
+  std::mt19937 random(13);
+  check_shape<float>(
+      {.batch = 0, .in_channels = 2, .in_h = 5, .in_w = 5, .out_channels = 3, .kernel_h = 2, .kernel_w = 2}, random);
+  check_shape<float>({.batch = 16,
+                      .in_channels = 2,
+                      .in_h = 8,
+                      .in_w = 8,
+                      .out_channels = 3,
+                      .kernel_h = 1,
+                      .kernel_w = 2,
+                      .p = {.stride = {3, 4}}},
+                     random);
+}
+
+TEST_CASE("conv2d: a NaN in one image stays in that image") {
+  const Conv2dShape s{
+      .batch = 20, .in_channels = 4, .in_h = 6, .in_w = 6, .out_channels = 5, .kernel_h = 3, .kernel_w = 3};
+  std::mt19937 random(14);
+  auto x = random_values<float>(s.batch * s.in_channels * s.in_plane(), random);
+  const auto w = random_values<float>(s.out_channels * s.depth(), random);
+  const int64_t poisoned = 17;
+  x[static_cast<std::size_t>(poisoned * s.in_channels * s.in_plane() + 14)] = NAN;
+  std::vector<float> y(static_cast<std::size_t>(s.batch * s.out_channels * s.out_plane()));
+  cpu::conv2d_forward<float>(s, x.data(), w.data(), nullptr, y.data());
+  int64_t bad = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (!std::isnan(y[i])) continue;
+    ++bad;
+    CHECK(static_cast<int64_t>(i) / (s.out_channels * s.out_plane()) == poisoned);
+  }
+  CHECK(bad == 5 * 9);
+}

@@ -1,0 +1,35 @@
+// Group, instance and local response normalisation, RMSNorm: values and gradients of PyTorch 2.15, errors.
+#include "layer_testing.h"
+
+using namespace tandem;
+using namespace tandem::testing;
+
+TEST_CASE("GroupNorm, InstanceNorm, BatchNorm3d, LocalResponseNorm") {
+  nn::GroupNorm group(2, 4);
+  CHECK(near(group(count({1, 4, 2})), {-1.3416355, -0.4472119, 0.4472117, 1.3416353}));
+  CHECK(group->parameters().size() == 2);
+  CHECK_THROWS_WITH_AS(nn::GroupNorm(3, 4), doctest::Contains("divisible"), Error);
+  nn::InstanceNorm1d instance(nn::InstanceNorm1dOptions(2).track_running_stats(true));
+  CHECK(near(instance(count({2, 2, 2})), {-0.99998, 0.99998, -0.99998}));
+  CHECK(near(instance->running_mean, {0.25, 0.45}));
+  CHECK(near(instance->running_var, {0.95, 0.95}));
+  instance->eval();
+  CHECK(near(instance(count({2, 2, 2})), {-0.2564932, 0.7694797, 1.5902581}));
+  CHECK(nn::InstanceNorm2d(nn::InstanceNorm2dOptions(3).affine(true))->parameters().size() == 2);
+  CHECK(nn::BatchNorm3d(2)(rand({2, 2, 2, 2, 2})).mean().abs().item<float>() < 1e-5);
+  CHECK(nn::LocalResponseNorm(2)(ones({1, 3, 2})).sizes() == IntArrayRef{1, 3, 2});
+}
+
+TEST_CASE("rms_norm") {
+  const Tensor x = wave({3, 4, 6}).requires_grad_(), w = wave({6}, 0.4).requires_grad_(), y = rms_norm(x, {6}, w);
+  CHECK(sums_are(y, 0.8535015947, -2.0720830085));
+  pull(y);
+  CHECK(sums_are(x.grad(), -0.7910696820, -2.0984412534));
+  CHECK(sums_are(w.grad(), -1.1607963818, 1.5154669119));
+  CHECK(sums_are(rms_norm(x, {4, 6}, {}, 0.1), 0.0164988122, -3.4173221574));
+  nn::RMSNorm layer(std::vector<int64_t>{6});
+  CHECK(allclose(layer(x.to(kFloat)), rms_norm(x, {6}).to(kFloat), 1e-5, 1e-6));
+  CHECK(text(layer) == "tandem::nn::RMSNorm([6], eps=None, elementwise_affine=true)");
+  CHECK(nn::RMSNorm(nn::RMSNormOptions({6}).elementwise_affine(false))->parameters().empty());
+  CHECK_THROWS_AS(rms_norm(x, {4}), Error);
+}
