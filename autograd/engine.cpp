@@ -22,8 +22,8 @@
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/runtime.h"
 #include "tandem/core/base/fork.h"
-#include "tandem/core/profile/profile.h"
-#include "tandem/core/threads/device_threads.h"
+#include "tandem/core/device_threads.h"
+#include "tandem/core/profile.h"
 #include "tandem/core/threads/fresh_stack.h"
 
 namespace tandem::autograd {

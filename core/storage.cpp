@@ -9,7 +9,7 @@
 #include "tandem/core/backend/runtime.h"
 #include "tandem/core/memory/cpu_allocator.h"
 #include "tandem/core/memory/storage_owner.h"
-#include "tandem/core/profile/profile.h"
+#include "tandem/core/profile.h"
 #include "tandem/core/profile/profile_memory.h"
 
 namespace tandem {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tandem/core/base/fork.h"
-#include "tandem/core/profile/profile.h"
+#include "tandem/core/profile.h"
 #include "tandem/core/threads/parallel_for.h"
 #include "tandem/core/threads/thread_state.h"
 

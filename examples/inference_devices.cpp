@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tandem/core/threads/device_threads.h"
+#include "tandem/core/device_threads.h"
 #include "tandem/models/models.h"
 #include "tandem/tandem.h"
 

@@ -15,7 +15,7 @@
 #include <iostream>
 #include <string>
 
-#include "tandem/core/threads/device_threads.h"
+#include "tandem/core/device_threads.h"
 #include "tandem/datasets/image_data.h"
 #include "tandem/parallel/comm.h"
 #include "tandem/tandem.h"

@@ -15,7 +15,7 @@
 #include <mutex>
 #include <string>
 
-#include "tandem/core/threads/device_threads.h"
+#include "tandem/core/device_threads.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;

@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-#include "tandem/core/threads/device_threads.h"
+#include "tandem/core/device_threads.h"
 #include "tandem/models/resnet.h"
 #include "tandem/tandem.h"
 

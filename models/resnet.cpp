@@ -2,7 +2,7 @@
 #include "tandem/models/resnet.h"
 
 #include "tandem/autograd/ops.h"
-#include "tandem/core/profile/profile.h"
+#include "tandem/core/profile.h"
 #include "tandem/models/initialise.h"
 #include "tandem/nn/call.h"
 #include "tandem/nn/init.h"

@@ -2,7 +2,7 @@
 #pragma once
 #include <tuple>
 
-#include "tandem/core/profile/profile.h"
+#include "tandem/core/profile.h"
 #include "tandem/nn/module.h"
 
 namespace tandem::nn {

@@ -10,7 +10,7 @@
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/capture.h"
-#include "tandem/core/profile/profile.h"
+#include "tandem/core/profile.h"
 #include "tandem/nn/optim/adadelta.h"
 #include "tandem/nn/optim/adamax.h"
 #include "tandem/nn/optim/nadam.h"

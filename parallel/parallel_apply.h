@@ -10,7 +10,7 @@
 #include <exception>
 #include <string>
 
-#include "tandem/core/threads/device_threads.h"
+#include "tandem/core/device_threads.h"
 #include "tandem/nn/call.h"
 #include "tandem/parallel/comm.h"
 

@@ -9,8 +9,8 @@
 #include "tandem/autograd/inherited_autocast.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/core/base/clock.h"
+#include "tandem/core/device_threads.h"
 #include "tandem/core/random/generator.h"
-#include "tandem/core/threads/device_threads.h"
 #include "tandem/parallel/server_impl.h"
 
 namespace tandem::parallel {

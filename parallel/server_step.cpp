@@ -6,7 +6,7 @@
 #include "tandem/autograd/inherited_autocast.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/core/base/clock.h"
-#include "tandem/core/threads/device_threads.h"
+#include "tandem/core/device_threads.h"
 #include "tandem/nn/files/archive.h"
 #include "tandem/parallel/parallel_apply.h"
 #include "tandem/parallel/server_impl.h"

@@ -26,7 +26,7 @@
 #include "tandem/core/backend/runtime.h"
 #include "tandem/core/base/clock.h"
 #include "tandem/core/memory/cpu_allocator.h"
-#include "tandem/core/profile/profile.h"
+#include "tandem/core/profile.h"
 #include "tandem/nn/captured_step.h"
 #include "tandem/tandem.h"
 

@@ -12,7 +12,7 @@
 #include "tandem/cli/train/frozen.h"
 #include "tandem/cli/train/weight_files.h"
 #include "tandem/core/base/clock.h"
-#include "tandem/core/profile/profile.h"
+#include "tandem/core/profile.h"
 #include "tandem/nn/files/safetensors.h"
 
 namespace tandem::cli {

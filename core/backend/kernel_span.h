@@ -1,6 +1,6 @@
 // The profiler's span around a kernel call. Kernel::operator() opens one while a profile is running.
 #pragma once
-#include "tandem/core/profile/profile.h"
+#include "tandem/core/profile.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem {

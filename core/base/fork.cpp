@@ -6,7 +6,7 @@
 
 #include "tandem/core/error.h"
 #include "tandem/core/memory/cpu_allocator.h"
-#include "tandem/core/profile/profile.h"
+#include "tandem/core/profile.h"
 
 namespace tandem::detail {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/core/profile/profile.h"
+#include "tandem/core/profile.h"
 #include "tandem/core/profile/profile_memory.h"
 #include "tandem/core/stream.h"
 

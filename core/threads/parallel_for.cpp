@@ -14,7 +14,7 @@
 
 #include "tandem/core/base/fork.h"
 #include "tandem/core/error.h"
-#include "tandem/core/profile/profile.h"
+#include "tandem/core/profile.h"
 #include "tandem/core/threads/spin.h"
 #include "tandem/core/threads/usable_cores.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
-#include "tandem/core/profile/profile.h"
+#include "tandem/core/profile.h"
 #include "tandem/nn/optim/update_lists.h"
 
 namespace tandem::optim {

@@ -7,7 +7,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/factories/factories.h"
-#include "tandem/core/profile/profile.h"
+#include "tandem/core/profile.h"
 #include "tandem/nn/files/archive.h"
 #include "tandem/nn/optim/lbfgs_line_search.h"
 #include "tandem/nn/optim/update_lists.h"

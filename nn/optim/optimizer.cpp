@@ -10,7 +10,7 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/core/backend/optim.h"
-#include "tandem/core/profile/profile.h"
+#include "tandem/core/profile.h"
 #include "tandem/nn/files/archive.h"
 
 namespace tandem::optim {

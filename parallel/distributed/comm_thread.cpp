@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "tandem/core/profile/profile.h"
+#include "tandem/core/profile.h"
 #include "tandem/parallel/distributed/group_state.h"
 
 namespace tandem::distributed {

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <thread>
 
-#include "tandem/core/profile/profile.h"
+#include "tandem/core/profile.h"
 #include "tandem/parallel/distributed/group_state.h"
 
 namespace tandem::distributed {

@@ -5,7 +5,7 @@
 #include <set>
 #include <thread>
 
-#include "tandem/core/threads/device_threads.h"
+#include "tandem/core/device_threads.h"
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
 

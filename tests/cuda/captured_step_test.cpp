@@ -5,7 +5,7 @@
 
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/runtime.h"
-#include "tandem/core/profile/profile.h"
+#include "tandem/core/profile.h"
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
 #include "tandem/tests/cuda/skip.h"

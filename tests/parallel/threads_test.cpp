@@ -6,7 +6,7 @@
 #include <latch>
 #include <thread>
 
-#include "tandem/core/profile/profile.h"
+#include "tandem/core/profile.h"
 #include "tandem/parallel/data_parallel.h"
 #include "tandem/parallel/parameter_server.h"
 #include "tandem/testing.h"

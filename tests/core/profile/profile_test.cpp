@@ -1,6 +1,6 @@
 // The profiler: the trace parses, its spans nest, and it names what ran; threads, limits, devices with
 // queues, paths that cannot be written.
-#include "tandem/core/profile/profile.h"
+#include "tandem/core/profile.h"
 
 #include <doctest/doctest.h>
 

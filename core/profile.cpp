@@ -2,7 +2,7 @@
 //
 // A profile is a session. A thread joins it with its first span and keeps what it needs of it alive, so a
 // span that ends during or after the write of the file is merely lost.
-#include "tandem/core/profile/profile.h"
+#include "tandem/core/profile.h"
 
 #include <pthread.h>
 #include <unistd.h>

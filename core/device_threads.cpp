@@ -1,5 +1,5 @@
 // Idle threads wait in a list for jobs. They are never joined, so nothing waits for them at process exit.
-#include "tandem/core/threads/device_threads.h"
+#include "tandem/core/device_threads.h"
 
 #include <algorithm>
 #include <atomic>
