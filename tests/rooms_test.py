@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that an operation has the same base name in autograd/ops/, core/cpu/ and cuda/ops/.
+"""Checks that sources can be found: an operation has the same base name in autograd/ops/, core/cpu/ and cuda/ops/, and
+no folder has more than MAX_SOURCES.
 
     tests/rooms_test.py
 
@@ -7,12 +8,15 @@ A kernel file is named after an operation (a file of autograd/ops/) or a kernel 
 declares a struct of kernels), followed by a part of PARTS if the kernel has several files: `find . -name 'conv2d*'`
 then shows all of conv2d. Other files need a line in OTHERS with the reason. The last line is `N passed, N failed`.
 """
+import collections
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = ("core/cpu", "cuda/ops")
+MAX_SOURCES = 70  # directly in a folder, headers included
+PRODUCTION = "core autograd nn cuda parallel datasets models cli compat".split()
 PARTS = set("""batch channels columns complex complex_spectral count depthwise direct epilogue extreme general index
     integer lanes ldl line loop matrix max_sum multinomial plan pointwise shallow sort spectral table tables taps
     tiles weight windows""".split())
@@ -59,9 +63,19 @@ def unknown(names, known, others):
     return sorted(n for n in names if not fits(n) and n not in others)
 
 
+def crowded(folders, limit=MAX_SOURCES):
+    """The folders, and those in them, with more sources than `limit`, each with their number."""
+    counts = collections.Counter(p.parent for folder in folders for p in (ROOT / folder).rglob("*")
+                                 if p.suffix in (".h", ".cpp", ".cu", ".cuh"))
+    return [f"{folder.relative_to(ROOT)}: {n} sources, more than {limit}: give it folders" for folder, n in
+            sorted(counts.items()) if n > limit]
+
+
 def main():
     known = known_names()
-    bad = []
+    bad = crowded(PRODUCTION)
+    if not crowded(["core"], limit=20):
+        bad.append("the check misses a crowded folder")
     for folder in KERNELS:
         names = base_names(folder)
         bad += [f"{folder}/{n}: no operation in autograd/ops and no family in core/backend has this name; rename it, "
