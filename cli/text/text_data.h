@@ -8,8 +8,8 @@
 
 namespace tandem::cli {
 
-/// Windows of tokens and the next token of each place, [N, context], views of one list. The loader and the steppers take
-/// examples of both kinds in one struct, whose field `images` has the tokens.
+/// Windows of tokens and the next token of each place, [N, context], views of one list. The loader and the steppers
+/// take examples of both kinds in one struct, whose field `images` has the tokens.
 using TokenWindows = data::ImageData;
 using TokenWindowsPair = data::ImageDataPair;
 

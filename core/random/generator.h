@@ -1,5 +1,5 @@
 // Generator: a stream of random numbers. In the default mode, Philox, its whole state is a seed and an offset, and
-// element i of a draw depends only on (seed, offset of the draw, i): see core/random/philox.h. GeneratorMode::kPyTorch adds
+// element i of a draw depends only on (seed, offset of the draw, i): see philox.h. GeneratorMode::kPyTorch adds
 // the stream of PyTorch's CPU generator.
 #pragma once
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Resampling by convolution, one axis after the other, with the weights of autograd/ops/nn/resize_windows.h. uint8 pixels
-// are summed exactly in 32 bits, with weights of 22 fractional bits, and rounded after each axis: 8 bits of the pixel
-// and 2 bits for the negative weights of the cubic filter remain.
+// Resampling by convolution, one axis after the other, with the weights of autograd/ops/nn/resize_windows.h. uint8
+// pixels are summed exactly in 32 bits, with weights of 22 fractional bits, and rounded after each axis: 8 bits of the
+// pixel and 2 bits for the negative weights of the cubic filter remain.
 #include "tandem/datasets/vision/resample.h"
 
 #include <algorithm>

@@ -53,7 +53,8 @@ constexpr int64_t even_tile_rows(int64_t count) {
   return count < best ? count < 1 ? 1 : count : best;
 }
 
-/// The kernel for 1 <= rows <= kMaxTileRows[vectors], or kMaxEvenTileRows with two; vectors 1 or 2. T is float or double.
+/// The kernel for 1 <= rows <= kMaxTileRows[vectors], or kMaxEvenTileRows with two; vectors 1 or 2. T is float or
+/// double.
 template <class T>
 TileKernel<T> tile_kernel(int rows, int vectors);
 

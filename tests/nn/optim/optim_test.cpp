@@ -1,4 +1,4 @@
-// Optimizers: values from PyTorch 1.13 after four steps, groups, options, closures, allocations; a program's own optimizer.
+// Optimizers: values from PyTorch 1.13 after four steps, groups, options, closures, allocations; a program's own one.
 #include <doctest/doctest.h>
 
 #include "tandem/autograd/grad_mode.h"
