@@ -12,6 +12,7 @@
 #include "tandem/core/backend/runtime.h"
 #include "tandem/core/base/suggest.h"
 #include "tandem/core/threads/parallel_for.h"
+#include "tandem/datasets/job_queue.h"
 
 namespace tandem::cli {
 namespace {
@@ -145,6 +146,23 @@ std::string describe_devices(const std::vector<Device>& devices) {
     return concat(info.name, info.detail.find("one of ") != std::string::npos ? ", " + info.detail : "", ", ",
                   counted(info.threads, "multiprocessor", "multiprocessors"));
   return concat(devices.size(), share_a_gpu(devices) ? " logical devices on one GPU, " : " GPUs, ", info.name);
+}
+
+void use_threads(int threads) {
+  if (threads < 0 || threads > 4096)
+    throw UsageError(concat("--threads ", threads, ": expected 1 to 4096, or 0 for all cores"));
+  if (threads == 0) return;
+  set_num_threads(threads);
+  try {
+    device_num_threads();  // starts them
+  } catch (const Error& error) {
+    throw UsageError(concat("--threads ", threads, ": ", error.what()));
+  }
+}
+
+// Otherwise an epoch's loader would fail only after the folder has been created.
+void check_workers(int workers) try { data::detail::JobQueue{workers}; } catch (const Error& error) {
+  throw UsageError(concat("--workers ", workers, ": ", error.what()));
 }
 
 }  // namespace tandem::cli

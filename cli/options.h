@@ -98,8 +98,6 @@ int launch(const LaunchOptions& options);
 std::string best_device();
 /// The device of that name; the best available if `name` is empty. Throws UsageError if there is none.
 Device use_device(const std::string& name);
-/// SIGINT, SIGTERM and SIGHUP set stop_signal; a second one ends the process if `second_ends`.
-void install_handlers(bool second_ends = true);
 /// Throws UsageError if that many workers cannot be started.
 void check_workers(int workers);
 /// Sets the number of CPU threads and starts them; 0 keeps the default. Throws UsageError if it fails.

@@ -1,12 +1,7 @@
-// Shared by the long-running commands: stopping at the first signal, and starting threads.
+// Handlers only write variables; the loops of commands read stop_signal.
+#include "tandem/cli/signals.h"
+
 #include <unistd.h>
-
-#include <csignal>
-
-#include "tandem/cli/options.h"
-#include "tandem/cli/train/trainer.h"
-#include "tandem/core/threads/parallel_for.h"
-#include "tandem/datasets/job_queue.h"
 
 namespace tandem::cli {
 
@@ -32,23 +27,6 @@ void install_handlers(bool second_ends) {
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
-}
-
-void use_threads(int threads) {
-  if (threads < 0 || threads > 4096)
-    throw UsageError(concat("--threads ", threads, ": expected 1 to 4096, or 0 for all cores"));
-  if (threads == 0) return;
-  set_num_threads(threads);
-  try {
-    device_num_threads();  // starts them
-  } catch (const Error& error) {
-    throw UsageError(concat("--threads ", threads, ": ", error.what()));
-  }
-}
-
-// Otherwise an epoch's loader would fail only after the folder has been created.
-void check_workers(int workers) try { data::detail::JobQueue{workers}; } catch (const Error& error) {
-  throw UsageError(concat("--workers ", workers, ": ", error.what()));
 }
 
 }  // namespace tandem::cli

@@ -219,16 +219,16 @@ std::string largest_storages(DeviceType type) {
 
 }  // namespace detail
 
-void start(const std::string& given, int64_t most_spans) {
+void start(const std::string& given, int64_t max_spans) {
   using namespace detail;
-  check(most_spans > 0, "profiler::start: expected at least one span, got ", most_spans);
+  check(max_spans > 0, "profiler::start: expected at least one span, got ", max_spans);
   const std::string path = with_process_id(given);
   check_writable(path);
   static constinit std::atomic_flag registered;
   if (!registered.test_and_set(std::memory_order_relaxed)) std::atexit(write_at_exit);
   std::lock_guard lock(state().mutex);
   check(!state().session, "profiler::start: a profile is already running; call profiler::stop() first");
-  auto session = std::make_shared<Session>(path, most_spans);
+  auto session = std::make_shared<Session>(path, max_spans);
   session->number = state().sessions.load(std::memory_order_relaxed) + 1;
   state().session = std::move(session);
   state().sessions.fetch_add(1, std::memory_order_release);

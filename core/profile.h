@@ -6,7 +6,7 @@
 //   { profiler::Record span("augment"); … }  a user-defined span
 //
 // When profiling is off, a span costs one relaxed load. When it is on, spans go to lock-free per-thread
-// buffers, which together hold at most `most_spans`; the file counts the rest ("dropped_spans"). Work on a
+// buffers, which together hold at most `max_spans`; the file counts the rest ("dropped_spans"). Work on a
 // device with its own queue appears a second time, on the track "cuda:0 stream", with the time it took on the
 // device.
 #pragma once
@@ -35,7 +35,7 @@ inline bool is_on() { return detail::on.load(std::memory_order_relaxed); }
 inline constexpr int64_t kMaxSpans = 1'000'000;  // 80 MB
 
 /// Throws Error if a profile is already running or if `path` cannot be written.
-void start(const std::string& path, int64_t most_spans = kMaxSpans);
+void start(const std::string& path, int64_t max_spans = kMaxSpans);
 /// Writes the finished spans of all threads to the file. Waits for the devices that took part. Does nothing
 /// if no profile is running. Throws Error if the file cannot be written.
 void stop();

@@ -12,6 +12,7 @@
 #include "tandem/cli/json.h"
 #include "tandem/cli/launch/many_processes.h"
 #include "tandem/cli/options.h"
+#include "tandem/cli/signals.h"
 #include "tandem/cli/train/augmentation.h"
 #include "tandem/cli/train/batches.h"
 #include "tandem/cli/train/frozen.h"

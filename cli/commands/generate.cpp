@@ -7,6 +7,7 @@
 #include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/options.h"
+#include "tandem/cli/signals.h"
 #include "tandem/cli/text/text_codec.h"
 #include "tandem/cli/text/text_model.h"
 #include "tandem/cli/text/train_text.h"

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "tandem/cli/options.h"
+#include "tandem/cli/signals.h"
 #include "tandem/cli/text/text_data.h"
 #include "tandem/cli/text/text_model.h"
 #include "tandem/cli/text/text_report.h"

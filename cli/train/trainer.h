@@ -1,7 +1,6 @@
 // Trains one run, on one device or several and in one process or several: steps, metrics, checkpoints. It can stop
 // after any step without losing work. Of several processes only the first writes and prints.
 #pragma once
-#include <csignal>
 
 #include "tandem/cli/draw/progress.h"
 #include "tandem/cli/train/batches.h"
@@ -20,9 +19,6 @@ struct TrainerOptions {
   std::string key{};       ///< of the state dict in a .pt file with more
   std::string folder{};    ///< set by run()
 };
-
-/// The signal that requested a stop, or 0. Set by the handlers of install_handlers.
-extern volatile std::sig_atomic_t stop_signal;
 
 class Trainer {
  public:

@@ -20,7 +20,7 @@ struct KernelName {
 };
 
 /// Where a profile shows a kernel: on its device's stream, or as a wait on the host.
-enum class Shown : bool { kQueued, kHost };
+enum class ShownOn : bool { kStream, kHost };
 
 template <class Signature>
 class KernelFunction;
@@ -28,7 +28,8 @@ class KernelFunction;
 template <class R, class... Args>
 class KernelFunction<R(Args...)> {
  public:
-  constexpr KernelFunction(R (*function)(Args...), const char* name, HalfCalls half = {}, Shown shown = Shown::kQueued)
+  constexpr KernelFunction(R (*function)(Args...), const char* name, HalfCalls half = {},
+                           ShownOn shown = ShownOn::kStream)
       : function_(function), name_(name), half_(half), shown_(shown) {}
   R operator()(Args... args) const {
     if (profiler::is_on() || in_float(args...)) [[unlikely]]
@@ -51,16 +52,16 @@ class KernelFunction<R(Args...)> {
     if (*name_ == '\0' || !profiler::is_on()) return call(static_cast<Args&&>(args)...);
     profiler::detail::KernelArguments arguments;
     (arguments.note(args), ...);
-    const profiler::detail::KernelSpan span(name_, shown_ == Shown::kQueued, arguments);
+    const profiler::detail::KernelSpan span(name_, shown_ == ShownOn::kStream, arguments);
     return call(static_cast<Args&&>(args)...);
   }
   R (*function_)(Args...);
   const char* name_;
   HalfCalls half_;
-  Shown shown_;
+  ShownOn shown_;
 };
 
-template <KernelName name, class Signature, HalfCalls half = HalfCalls{}, Shown shown = Shown::kQueued>
+template <KernelName name, class Signature, HalfCalls half = HalfCalls{}, ShownOn shown = ShownOn::kStream>
 class Kernel : public KernelFunction<Signature> {
  public:
   constexpr Kernel(Signature* function) : KernelFunction<Signature>(function, text_.text, half, shown) {}

@@ -46,13 +46,13 @@ struct RuntimeKernels {
   Kernel<"", void(StreamHandle)> destroy_stream;
   Kernel<"", StreamHandle(Device)> current_stream;
   Kernel<"", void(StreamHandle)> set_current_stream;
-  Kernel<"synchronize_stream", void(StreamHandle), HalfCalls{}, Shown::kHost> synchronize_stream;
-  Kernel<"synchronize", void(Device), HalfCalls{}, Shown::kHost> synchronize;
+  Kernel<"synchronize_stream", void(StreamHandle), HalfCalls{}, ShownOn::kHost> synchronize_stream;
+  Kernel<"synchronize", void(Device), HalfCalls{}, ShownOn::kHost> synchronize;
   Kernel<"", void*()> create_event;
   Kernel<"", void(void* event)> destroy_event;
   Kernel<"", void(void* event, StreamHandle)> record_event;
   Kernel<"", void(void* event, StreamHandle)> wait_event;
-  Kernel<"synchronize_event", void(void* event), HalfCalls{}, Shown::kHost> synchronize_event;
+  Kernel<"synchronize_event", void(void* event), HalfCalls{}, ShownOn::kHost> synchronize_event;
   Kernel<"", double(void* from, void* to)> elapsed_ms;
 };
 

@@ -5,7 +5,7 @@
 namespace tandem::cpu {
 namespace {
 struct NotSupported {
-  template <KernelName name, class R, class... Args, HalfCalls half, Shown shown>
+  template <KernelName name, class R, class... Args, HalfCalls half, ShownOn shown>
   constexpr operator Kernel<name, R(Args...), half, shown>() const {
     return +[](Args...) -> R { fail("capture: steps cannot be captured on the CPU"); };
   }

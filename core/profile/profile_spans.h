@@ -130,7 +130,7 @@ Creator creator_of(const MemoryLog::Event& event, const std::vector<std::shared_
 struct Trace {
   const std::vector<std::shared_ptr<ThreadSpans>>& threads;
   const MemoryLog& memory;
-  int64_t most_spans, dropped;
+  int64_t max_spans, dropped;
 };
 /// Writes the trace to `path` and returns the number of spans. Throws Error.
 int64_t write_trace(const std::string& path, const Trace& trace);

@@ -14,11 +14,6 @@ Tensor adaptive_max_pool3d(const Tensor& input, const AdaptiveMaxPool3dFuncOptio
 std::tuple<Tensor, Tensor> adaptive_max_pool3d_with_indices(const Tensor& input,
                                                             const AdaptiveMaxPool3dFuncOptions& options);
 
-/// input [N, C, L] or [C, L].
-std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& input, const MaxPool1dFuncOptions& options);
-std::tuple<Tensor, Tensor> adaptive_max_pool1d_with_indices(const Tensor& input,
-                                                            const AdaptiveMaxPool1dFuncOptions& options);
-
 /// (the sum of x^p over each window)^(1 / p), with p = norm_type, for non-negative x; as in PyTorch, a negative sum
 /// counts as its absolute value with its sign kept.
 Tensor lp_pool1d(const Tensor& input, const LPPool1dFuncOptions& options);

@@ -5,7 +5,6 @@
 
 #include "tandem/autograd/ops/nn/pool2d.h"
 #include "tandem/nn/functional/pooling.h"
-#include "tandem/nn/functional/pooling3d.h"
 #include "tandem/nn/layers/pooling1d.h"
 
 namespace tandem::nn::functional {
@@ -47,8 +46,16 @@ Tensor max_pool1d(const Tensor& input, const MaxPool1dFuncOptions& options) {
   return tandem::max_pool1d(input, *options.kernel_size(), *options.stride(), *options.padding(), *options.dilation(),
                             options.ceil_mode());
 }
+std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& input, const MaxPool1dFuncOptions& options) {
+  return tandem::max_pool1d_with_indices(input, *options.kernel_size(), *options.stride(), *options.padding(),
+                                         *options.dilation(), options.ceil_mode());
+}
 Tensor adaptive_avg_pool1d(const Tensor& input, const AdaptiveAvgPool1dFuncOptions& options) {
   return tandem::adaptive_avg_pool1d(input, *options.output_size());
+}
+std::tuple<Tensor, Tensor> adaptive_max_pool1d_with_indices(const Tensor& input,
+                                                            const AdaptiveMaxPool1dFuncOptions& options) {
+  return tandem::adaptive_max_pool1d(input, *options.output_size());
 }
 Tensor adaptive_max_pool1d(const Tensor& input, const AdaptiveMaxPool1dFuncOptions& options) {
   return std::get<0>(tandem::adaptive_max_pool1d(input, *options.output_size()));

@@ -50,15 +50,6 @@ std::tuple<Tensor, Tensor> adaptive_max_pool3d_with_indices(const Tensor& input,
 Tensor adaptive_max_pool3d(const Tensor& input, const AdaptiveMaxPool3dFuncOptions& options) {
   return std::get<0>(adaptive_max_pool3d_with_indices(input, options));
 }
-std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& input, const MaxPool1dFuncOptions& options) {
-  return tandem::max_pool1d_with_indices(input, *options.kernel_size(), *options.stride(), *options.padding(),
-                                         *options.dilation(), options.ceil_mode());
-}
-std::tuple<Tensor, Tensor> adaptive_max_pool1d_with_indices(const Tensor& input,
-                                                            const AdaptiveMaxPool1dFuncOptions& options) {
-  return tandem::adaptive_max_pool1d(input, *options.output_size());
-}
-
 Tensor lp_pool1d(const Tensor& input, const LPPool1dFuncOptions& options) {
   const double p = options.norm_type();
   const Tensor mean =
