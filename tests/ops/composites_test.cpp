@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "../autograd/values.h"
+#include "tandem/autograd/torch_names.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;

@@ -9,6 +9,7 @@
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/autograd/torch_names.h"
 
 using namespace tandem;
 using namespace tandem::testing;

@@ -1,5 +1,6 @@
 // Describes numbers and their parts, running and segmented folds, histograms, windows,
 // and products of several matrices.
+#include "tandem/autograd/torch_names.h"
 #include "tandem/tests/ops/cases.h"
 #include "tandem/tests/ops/operation_table.h"
 

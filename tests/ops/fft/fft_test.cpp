@@ -3,6 +3,7 @@
 
 #include <numbers>
 
+#include "tandem/autograd/torch_names.h"
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
 #include "tandem/tests/sanitized.h"

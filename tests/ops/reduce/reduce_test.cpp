@@ -10,6 +10,7 @@
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/ops/view/view.h"
+#include "tandem/autograd/torch_names.h"
 
 using namespace tandem;
 using namespace tandem::testing;

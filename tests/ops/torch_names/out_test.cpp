@@ -1,6 +1,7 @@
 // Functions that write to a given tensor: shapes, dtypes, gradients, aliases.
 #include <doctest/doctest.h>
 
+#include "tandem/autograd/torch_names.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;
