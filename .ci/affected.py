@@ -30,6 +30,8 @@ FOLDERS = [
     ("testing.h", "autograd ops"),
     ("tandem.h", "compat"),
     ("nn/files/tensorboard/*", "cli"),
+    ("nn/*", "nn"),
+    ("cli/*", "cli"),
     ("parallel/distributed/*", "distributed"),
     ("cuda/*", "cuda cuda_emulation"),
     ("tests/cuda_emulation/*", "cuda cuda_emulation"),

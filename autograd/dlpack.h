@@ -22,8 +22,8 @@ DLManagedTensor* to_dlpack(const Tensor& tensor);
 DLManagedTensorVersioned* to_dlpack_versioned(const Tensor& tensor, bool read_only = false);
 /// A tensor on the memory of `managed`. Its deleter, or `deleter` with the address of the first element in its place,
 /// is called once, when the last tensor on the memory is gone. Throws Error, and `managed` remains the caller's, for
-/// null pointers, dtypes that Tandem lacks, other devices than CPU and CUDA,
-/// negative strides and more than 12 dimensions.
+/// null pointers, dtypes that Tandem lacks, other devices than CPU and CUDA, negative strides and more than 12
+/// dimensions.
 Tensor from_dlpack(DLManagedTensor* managed, std::function<void(void*)> deleter = {});
 /// The same; also throws Error unless the major version is 1. Read-only memory is copied, because any tensor may be
 /// written to, and given back at once.

@@ -1,4 +1,4 @@
-// The devices that a command names: checks them, creates logical CPU devices, and describes them.
+// The devices, threads and workers that a command names: checks them, creates logical CPU devices, and describes them.
 #pragma once
 #include <string>
 #include <vector>
@@ -38,5 +38,14 @@ Placement use_placement(const std::vector<std::string>& names, const std::string
 std::string describe_devices(const std::vector<Device>& devices);
 /// Whether several of them are parts of one GPU.
 bool share_a_gpu(const std::vector<Device>& devices);
+
+/// "cuda:0" if there is a CUDA device, else "cpu:0".
+std::string best_device();
+/// The device of that name; the best available if `name` is empty. Throws UsageError if there is none.
+Device use_device(const std::string& name);
+/// Throws UsageError if that many workers cannot be started.
+void check_workers(int workers);
+/// Sets the number of CPU threads and starts them; 0 keeps the default. Throws UsageError if it fails.
+void use_threads(int threads);
 
 }  // namespace tandem::cli

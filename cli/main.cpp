@@ -3,11 +3,16 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <new>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/message.h"
+#include "tandem/cli/options.h"
 #include "tandem/cli/train/team.h"
 #include "tandem/core/base/suggest.h"
 

@@ -1,4 +1,4 @@
-// Options of the commands, and the exception for invalid requests.
+// Options that several sources use, and the exception for invalid requests.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 #include "tandem/cli/text/text_options.h"
 #include "tandem/cli/train/recipe_options.h"
-#include "tandem/core/device.h"
+#include "tandem/core/error.h"
 
 namespace tandem::cli {
 
@@ -93,14 +93,5 @@ struct LaunchOptions {
 
 /// Starts the ranks and returns their exit code, and throws what it reports.
 int launch(const LaunchOptions& options);
-
-/// "cuda:0" if there is a CUDA device, else "cpu:0".
-std::string best_device();
-/// The device of that name; the best available if `name` is empty. Throws UsageError if there is none.
-Device use_device(const std::string& name);
-/// Throws UsageError if that many workers cannot be started.
-void check_workers(int workers);
-/// Sets the number of CPU threads and starts them; 0 keeps the default. Throws UsageError if it fails.
-void use_threads(int threads);
 
 }  // namespace tandem::cli

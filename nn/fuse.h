@@ -21,8 +21,8 @@
 //
 // On the CPU a fused Conv2d keeps its weight a second time, in the order in which its kernel reads it, from the first
 // forward in inference until the layer is destroyed, or until a forward finds that the weight has changed or moved, or
-// records gradients. Every write through a tensor
-// counts as a change; one through a raw pointer (data_ptr) does not: call mul_(1) on the weight after it.
+// records gradients. Every write through a tensor counts as a change; one through a raw pointer (data_ptr) does not:
+// call mul_(1) on the weight after it.
 #pragma once
 #include <memory>
 #include <string>

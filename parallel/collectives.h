@@ -6,8 +6,8 @@
 // Gradients are those of the sum of the losses of all ranks, which is P times the loss where all of them compute the
 // same one. Their backward communicates, too, so every rank must run backward through the same calls: a rank whose
 // result takes no part in its loss lets the others wait, and fail after the timeout. Inputs must require a gradient on
-// all ranks or on none. Backward consists of the same functions,
-// so gradients of gradients work in the same way (create_graph).
+// all ranks or on none. Backward consists of the same functions, so gradients of gradients work in the same way
+// (create_graph).
 //
 // Without a `group` the default group is used. Throws Error when there is none, and otherwise as ProcessGroup does.
 // Inputs may be strided; results are contiguous.

@@ -1,8 +1,8 @@
 // Sums gradients over the processes of a group while backward still runs.
 //
 // Gradients live in buckets: flat buffers that the parameters' .grad() are views of. A bucket is reduced as soon as all
-// its gradients have arrived, in the order of the buckets,
-// which follows the order in which backward produces gradients.
+// its gradients have arrived, in the order of the buckets, which follows the order in which backward produces
+// gradients.
 #pragma once
 #include <functional>
 #include <memory>
@@ -83,8 +83,8 @@ class Reducer {
   /// `outputs`: what forward returned, without undefined tensors. If they depend on no parameter, which the options
   /// must allow, they are replaced by copies whose backward takes part in the reduction with zeros; returns whether
   /// they are. That backward throws Error if it lacks gradients, and with create_graph. Throws Error if the previous
-  /// pass failed, if a parameter has changed its dtype, device, shape or requires_grad,
-  /// and if `trains` although no backward can follow.
+  /// pass failed, if a parameter has changed its dtype, device, shape or requires_grad, and if `trains` although no
+  /// backward can follow.
   bool prepare(Tensors& outputs, bool trains);
   /// Throws if the previous backward pass failed. prepare() and skip() call it.
   void check_previous();

@@ -79,8 +79,8 @@ void TreeSum::check_arriving(std::size_t i) const {
 }
 
 // The first shard of each device and step has its own buffer, so it shows which parameters receive several gradients,
-// as from nested passes. Their sum is one operand of the tree,
-// so it must be complete before it is added to the left leaf.
+// as from nested passes. Their sum is one operand of the tree, so it must be complete before it is added to the left
+// leaf.
 void TreeSum::collect(std::size_t i, const Tensor& parameter) {
   if (collected_[i]++ > 0) several_ = true;
   if (!own_buffer_ && several_) return;

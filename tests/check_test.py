@@ -72,6 +72,7 @@ CASES = [
     ("a source of the kernels", {"core", "pool", "ops"} <= tests("core/cpu/linalg/gemm.cpp"), True),
     ("a part of an operation runs the tests of that name", "networks" in tests("core/cpu/conv/conv2d_direct.cpp"),
      True),
+    ("a folder of the tool", {"cli", "launch"} <= tests("cli/commands/launch.cpp"), True),
     ("headers of core", {"core", "autograd", "nn"} <= tests("core/dtype.h"), True),
     ("an object in two programs", tests("tests/ops/unary_table.cpp"), {"autocast", "ops", "descriptions", "pointwise"}),
     ("a header in tests", tests("tests/core/cpu/kernel_testing.h"), {"core"}),

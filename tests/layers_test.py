@@ -62,7 +62,7 @@ LAYERS = {
     "tandem.h": ("tandem.h", "core autograd ops.h nn.h nn/optim datasets parallel"),
     "testing": ("testing.h autograd/testing/", "core autograd autograd/ops tandem.h"),
     "compat": ("compat/**", "tandem.h torch_names.h core pt"),
-    "cli": ("cli/ cli/commands/ cli/data/ cli/draw/ cli/launch/ cli/report/ cli/text/ cli/train/",
+    "cli": ("cli/ cli/commands/ cli/compare/ cli/data/ cli/draw/ cli/launch/ cli/report/ cli/text/ cli/train/",
             "core autograd ops.h nn nn/files nn/layers nn/optim nn/steps nn.h datasets vision parallel/distributed "
             "parallel tensorboard models"),
     "examples": ("examples/", "core autograd datasets models parallel/distributed parallel tandem.h testing"),

@@ -1,8 +1,12 @@
-// What several commands need to declare their options with CLI11.
+// The commands, and what several of them need to declare their options with CLI11.
 #pragma once
 #include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
 
 #include "tandem/cli/numbers.h"
+#include "tandem/cli/train/recipe_options.h"
 
 namespace tandem::cli {
 
@@ -13,7 +17,7 @@ struct CommandLine {
 /// Runs a command with the options that CLI11 has parsed, and returns its exit code.
 using Command = std::function<int(const CommandLine&)>;
 
-// Each adds a command with its options to the tool (cli/commands/NAME.cpp).
+// Each adds a command with its options to the tool (NAME.cpp; inspect and convert: files.cpp).
 Command add_compare(CLI::App& app);
 Command add_convert(CLI::App& app);
 Command add_devices(CLI::App& app);

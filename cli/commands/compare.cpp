@@ -5,10 +5,11 @@
 
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/commands/add_options.h"
-#include "tandem/cli/commands/candidates.h"
-#include "tandem/cli/commands/comparison.h"
+#include "tandem/cli/compare/candidates.h"
+#include "tandem/cli/compare/comparison.h"
 #include "tandem/cli/data/load_data.h"
 #include "tandem/cli/data/sha256.h"
+#include "tandem/cli/device_list.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/launch/many_processes.h"
 #include "tandem/cli/options.h"
@@ -120,7 +121,7 @@ Contender make_contender(const Setting& s, const Candidate& candidate, int threa
   c.recipe.batch_size = batch;
   if (!c.takes_part) return c;
   check_parts(placement.team, s.data.train.count(), batch, placement.shards);
-  const ContenderGuard turn(c);
+  const ContenderGuard guard(c);
   start_threads(c);
   Measured& m = c.measured;
   for (const Device& device : placement.devices) m.devices.push_back(name_of(device));
@@ -198,7 +199,7 @@ std::string sum_of_parameters(const nn::Module& model) {
 
 // Returns false if a signal ended the epoch, which is then not counted.
 bool epoch(Contender& c, const CompareOptions& o, int64_t number, ProgressBar& bar) {
-  const ContenderGuard turn(c);
+  const ContenderGuard guard(c);
   Stepper& stepper = *c.stepper;
   train_unfrozen(*c.model);
   stepper.start(0, 0);
@@ -243,7 +244,7 @@ bool epoch(Contender& c, const CompareOptions& o, int64_t number, ProgressBar& b
 // GPUs run asynchronously, so their phases are timed separately by waiting after each phase, on a model that
 // is discarded.
 void time_phases(Contender& c, const Setting& s) {
-  const ContenderGuard turn(c);
+  const ContenderGuard guard(c);
   const auto stepper = make_stepper(fresh_model(s), c.recipe, c.placement, Timed::kDevices);
   Batches loader(c.data.train, c.recipe, loading(c, s.o, 0), c.side);
   int64_t done = 0;
@@ -320,7 +321,7 @@ void measure(const Setting& s, std::vector<Contender>& contenders, int threads, 
   ProgressBar bar(team.leads() ? terminal : Terminal());
   for (Contender& c : contenders) {  // start threads and allocate memory before anything is timed
     if (!c.takes_part) continue;
-    const ContenderGuard turn(c);
+    const ContenderGuard guard(c);
     c.stepper->evaluate(c.data.test.head(std::min<int64_t>(64, c.data.test.count())));
     if (c.on_gpu()) time_phases(c, s);
   }

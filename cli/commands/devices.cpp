@@ -5,13 +5,11 @@
 #include "tandem/cli/device_list.h"
 #include "tandem/cli/draw/plot.h"
 #include "tandem/cli/message.h"
-#include "tandem/cli/options.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/runtime.h"
 #include "tandem/parallel/distributed/process_group.h"
 
 namespace tandem::cli {
-
 namespace {
 
 int devices_command() {

@@ -16,40 +16,6 @@
 #include "tandem/cli/train/run_model.h"
 
 namespace tandem::cli {
-
-ImageSet test_images(const LoadedData& loaded, const RunConfig& c) try {
-  check(loaded.input() == c.input, loaded.name, ": the images have shape ", loaded.input(), ", the run expects ",
-        c.input);
-  const ImageSet& test = loaded.images.test;
-  check(test.classes <= c.class_count, loaded.name, ": label ", test.classes - 1, ", but the run has ", c.class_count,
-        " classes");
-  return test;
-} catch (const Error& error) {
-  throw UsageError(error.what());
-}
-
-Checkpoint run_of(const std::string& folder) {
-  try {
-    return load_checkpoint(folder);
-  } catch (const Error& error) {
-    throw UsageError(error.what());
-  }
-}
-
-nn::Sequential model_of_run(Checkpoint& checkpoint, Device device) try {
-  const RunConfig& c = checkpoint.config;
-  check(!checkpoint.model.keys().empty(), "the checkpoint contains no parameters");
-  nn::Sequential model =
-      c.text ? make_text_model_for(*c.text, checkpoint.model)
-             : make_model_for(c.model, {c.input[0], c.input[1], c.input[2], c.class_count}, checkpoint.model);
-  model->load(checkpoint.result());
-  model->to(device);
-  model->eval();
-  return model;
-} catch (const Error& error) {
-  throw UsageError(error.what());
-}
-
 namespace {
 
 int eval_command(const EvalOptions& o) {

@@ -13,6 +13,16 @@
 
 namespace tandem::cli {
 
+bool is_pt(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  check(in.is_open(), path, ": cannot be opened: ", std::strerror(errno));
+  char start[serialize::pt::kStartSize];
+  in.read(start, sizeof start);
+  return serialize::pt::starts_as_pt({start, static_cast<std::size_t>(in.gcount())});
+}
+
+namespace {
+
 struct ConvertOptions {
   std::string from, to;
   std::string key;           ///< of the state dict in a .pt file with more
@@ -23,16 +33,6 @@ struct ConvertOptions {
 struct InspectOptions {
   std::string file;
 };
-
-bool is_pt(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  check(in.is_open(), path, ": cannot be opened: ", std::strerror(errno));
-  char start[serialize::pt::kStartSize];
-  in.read(start, sizeof start);
-  return serialize::pt::starts_as_pt({start, static_cast<std::size_t>(in.gcount())});
-}
-
-namespace {
 
 // One row per tensor and per other value; lists without tensors are one row.
 class Listing {

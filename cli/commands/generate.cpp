@@ -5,6 +5,7 @@
 
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/commands/add_options.h"
+#include "tandem/cli/device_list.h"
 #include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/signals.h"

@@ -8,6 +8,7 @@
 #include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/data/image.h"
 #include "tandem/cli/data/image_set.h"
+#include "tandem/cli/device_list.h"
 #include "tandem/cli/draw/plot.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/message.h"

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "tandem/cli/commands/add_options.h"
+#include "tandem/cli/device_list.h"
 #include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/message.h"

@@ -8,6 +8,7 @@
 #include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/data/find_data.h"
 #include "tandem/cli/data/load_data.h"
+#include "tandem/cli/device_list.h"
 #include "tandem/cli/draw/plot.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/launch/many_processes.h"

@@ -20,8 +20,8 @@ bool is_conclusive(const RankEnd& end) {
   return true;
 }
 
-// A killed rank's connections close before the kernel has released its memory and its devices, so its failed_ranks
-// may end before it does: a rank that is killed shortly after the first failure is its cause.
+// A killed rank's connections close before the kernel has released its memory and its devices, so the
+// ranks that fail because of it may end before it does: a rank that is killed shortly after the first failure is its cause.
 const RankEnd* first_failure(const std::vector<RankEnd>& ends) {
   const auto unasked = [](const RankEnd& end) { return failed(end) && !end.asked; };
   const auto first = std::find_if(ends.begin(), ends.end(), unasked);

@@ -20,8 +20,8 @@ struct TextData {
 };
 
 /// The text in a file, cut into a part for training and one for validation. Throws Error that names the file if it is
-/// no text (see text::TextPieces), if it is too short for one window in each part,
-/// and on characters that are no tokens.
+/// no text (see text::TextPieces), if it is too short for one window in each part, and on characters that are no
+/// tokens.
 TextData read_text(const std::string& path, const TextCodec& codec, const TextConfig& config);
 /// All of a text, without a part for training.
 TokenWindows read_whole_text(const std::string& path, const TextCodec& codec, const TextConfig& config);

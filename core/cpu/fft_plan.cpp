@@ -9,12 +9,12 @@
 namespace tandem::cpu {
 namespace {
 
-constexpr int64_t kLargestFactor = 100;  // about where the quadratic time exceeds two transforms of the next power of 2
+constexpr int64_t kMaxFactor = 100;  // about where the quadratic time exceeds two transforms of the next power of 2
 
 bool has_large_factor(int64_t n) {
-  for (int64_t p = 2; p <= kLargestFactor && p * p <= n; ++p)
+  for (int64_t p = 2; p <= kMaxFactor && p * p <= n; ++p)
     while (n % p == 0) n /= p;
-  return n > kLargestFactor;
+  return n > kMaxFactor;
 }
 
 /// exp(∓pi i step / half): the roots of unity, in double precision for every T.

@@ -38,7 +38,7 @@ void MemoryLog::freed(const void* storage, Device device, int64_t bytes, int64_t
 }
 
 std::vector<MemoryLog::Event> MemoryLog::largest(std::vector<int64_t> creations) const {
-  const std::size_t count = std::min(kLargest, creations.size());
+  const std::size_t count = std::min(kMaxListed, creations.size());
   std::partial_sort(creations.begin(), creations.begin() + static_cast<std::ptrdiff_t>(count), creations.end(),
                     [&](int64_t a, int64_t b) {
                       const int64_t x = events_[static_cast<std::size_t>(a)].bytes,

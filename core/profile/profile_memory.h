@@ -21,7 +21,7 @@ std::string largest_storages(DeviceType type);
 
 class MemoryLog {
  public:
-  static constexpr std::size_t kLargest = 10;
+  static constexpr std::size_t kMaxListed = 10;
   struct Event {
     int64_t time_ns;   // relative to the profile's start
     int64_t bytes;     // negative: freed

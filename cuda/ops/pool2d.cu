@@ -188,10 +188,10 @@ __global__ void adaptive_backward_kernel(AdaptiveShape s, uint32_t n, T* grad_in
 }
 
 // Larger sizes are not supported; the limit leaves headroom for the sum of two sizes.
-constexpr int64_t kLargest = int64_t{1} << 30;
+constexpr int64_t kMaxSize = int64_t{1} << 30;
 
 int32_t checked(const char* operation, int64_t value, const Tensor& input) {
-  check(value < kLargest, operation, ": planes and windows on CUDA must have less than ", kLargest,
+  check(value < kMaxSize, operation, ": planes and windows on CUDA must have less than ", kMaxSize,
         " elements\n  input  ", input);
   return static_cast<int32_t>(value);
 }
@@ -205,7 +205,7 @@ Shape shape_of(const char* operation, const Tensor& input, const Tensor& output,
     const auto number = [&](int64_t value) { return checked(operation, value, input); };
     const int64_t in = input.size(d + 1), out = output.size(d + 1);
     // With a single output the stride has no effect.
-    const int64_t stride = out == 1 ? std::min(p.stride[d], kLargest / 4) : p.stride[d];
+    const int64_t stride = out == 1 ? std::min(p.stride[d], kMaxSize / 4) : p.stride[d];
     number(p.kernel[d] * p.dilation[d] + in + 2 * p.padding[d] + stride);
     number(out * stride);
     return PoolAxis{.in = number(in),

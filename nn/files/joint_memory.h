@@ -1,6 +1,6 @@
 // Memory for the tensors of a file: one mapping in huge pages, of which each tensor owns its part. Blocks of the
-// allocator would be rounded up to size classes and huge pages,
-// which for tensors of a few MB can take half as much memory again.
+// allocator would be rounded up to size classes and huge pages, which for tensors of a few MB can take half as much
+// memory again.
 #pragma once
 #include <vector>
 

@@ -16,7 +16,8 @@ namespace tandem::distributed {
 
 /// Why a group fails, as seen by the thread that noticed.
 struct Failure {
-  /// kEngine: the engine threw. kOtherRank: another rank has published that something is wrong.
+  /// kEngine: the engine threw. kOtherRank: another rank has published a failure.
+  /// kAborted: the program called abort. kMismatch: the ranks called different collectives.
   enum Kind { kTimeout, kEngine, kOtherRank, kAborted, kMismatch };
   Kind kind = kTimeout;
   CallRecord call;

@@ -11,7 +11,7 @@
 #include "tandem/autograd/hooks.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/tests/autograd/leaf.h"
-#include "tandem/tests/autograd/values.h"
+#include "tandem/tests/ops/values.h"
 
 using namespace tandem;
 using namespace tandem::testing;

@@ -687,7 +687,7 @@ def inside(given, wanted, key):
 
 
 def test_weight_files():
-    checkpoint = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "nn", "checkpoint.pt")
+    checkpoint = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "nn", "files", "checkpoint.pt")
     check("train", train("--data", "data", "--out", "a").returncode == 0)
     shown = tool("inspect", "a/model.safetensors")
     check("inspect a model",

@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 # One with a precompiled header, and one without.
-OBJECTS = [sys.argv[2] + ".p/core_dtype.cpp.o", "libtandem_hot.a.p/core_cpu_transpose.cpp.o"]
+OBJECTS = [sys.argv[2] + ".p/core_dtype.cpp.o", "libtandem_hot.a.p/core_cpu_linalg_transpose.cpp.o"]
 OPTIONS = [f"-D{name}=disabled" for name in ("cuda", "gloo", "mpi", "pt", "vision", "jpeg")]
 OPTIONS += [f"-D{name}=false" for name in ("cli", "examples", "bench", "tests")] + ["-Ddebug=true"]
 

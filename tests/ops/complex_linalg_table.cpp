@@ -1,6 +1,6 @@
-// Describes linear algebra on complex matrices, as complex_table.cpp describes other operations: from real inputs
-// [..., 2]. Phases of singular vectors and eigenvectors are arbitrary,
-// so functions of them are described that do not depend on these.
+// Describes linear algebra on complex matrices, as complex_table.cpp describes other operations: from real inputs [...,
+// 2]. Phases of singular vectors and eigenvectors are arbitrary, so functions of them are described that do not depend
+// on these.
 #include "tandem/tests/ops/cases.h"
 #include "tandem/tests/ops/operation_table.h"
 

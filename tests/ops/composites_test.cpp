@@ -4,9 +4,9 @@
 
 #include <limits>
 
-#include "../autograd/values.h"
 #include "tandem/autograd/torch_names.h"
 #include "tandem/tandem.h"
+#include "tandem/tests/ops/values.h"
 
 using namespace tandem;
 using namespace tandem::testing;

@@ -3,13 +3,13 @@
 #include <bit>
 #include <cmath>
 
-#include "../autograd/values.h"
 #include "tandem/autograd/autocast.h"
 #include "tandem/autograd/checkpoint.h"
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/torch_names.h"
+#include "tandem/tests/ops/values.h"
 
 using namespace tandem;
 using namespace tandem::testing;

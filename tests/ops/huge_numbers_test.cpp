@@ -8,7 +8,7 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/nn/functional.h"
 #include "tandem/nn/nn.h"
-#include "tandem/tests/autograd/values.h"
+#include "tandem/tests/ops/values.h"
 
 using namespace tandem;
 using namespace tandem::testing;

@@ -4,7 +4,7 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops.h"
-#include "tandem/tests/autograd/values.h"
+#include "tandem/tests/ops/values.h"
 
 using namespace tandem;
 using namespace tandem::testing;

@@ -1,7 +1,7 @@
 // Eigenvalues and eigenvectors of symmetric or Hermitian matrices, A V = V diag(L). Gradient (Giles, "Collected matrix
 // derivative results", 2008): gA = V (diag(gL) + (Vᴴ gV) / E) Vᴴ with E = Lⱼ - Lᵢ off the diagonal, where the quotient
-// is 0 on it: a real Vᴴ gV has a diagonal that no change of A reaches,
-// and that of a complex one is the derivative by the phases.
+// is 0 on it: a real Vᴴ gV has a diagonal that no change of A reaches, and that of a complex one is the derivative by
+// the phases.
 #include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/linalg/decomposition_op.h"

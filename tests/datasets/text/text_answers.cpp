@@ -1,6 +1,6 @@
 // Answers tiktoken_test.py: text_answers tiktoken FILE, or text_answers gpt2 VOCAB_JSON MERGES_TXT. Each line of
-// standard input is a text in hexadecimal; the answer is a line with its tokens, "|",
-// and in hexadecimal what they decode to.
+// standard input is a text in hexadecimal; the answer is a line with its tokens, "|", and in hexadecimal what they
+// decode to.
 #include <cstdio>
 #include <iostream>
 

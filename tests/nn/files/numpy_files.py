@@ -18,7 +18,7 @@ except ImportError:
     sys.exit(f"{sys.argv[0]}: this Python has no NumPy; install it in a virtual environment: python3 -m venv DIR, "
              "DIR/bin/pip install numpy, DIR/bin/python " + sys.argv[0])
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 DTYPES = ["bool", "u1", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "c8", "c16"]
 
 

@@ -19,7 +19,7 @@ except ImportError:
     sys.exit(f"{sys.argv[0]}: this Python has no PyTorch; install it in a virtual environment: python3 -m venv DIR, "
              "DIR/bin/pip install torch numpy, DIR/bin/python " + sys.argv[0])
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16,
           torch.int8, torch.uint8, torch.bool, torch.complex32, torch.complex64, torch.complex128]
 

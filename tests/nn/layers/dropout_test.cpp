@@ -1,4 +1,4 @@
-// Dropout for SELU.
+// Dropout, and dropout for SELU.
 #include "layer_testing.h"
 
 using namespace tandem;
@@ -31,4 +31,22 @@ TEST_CASE("alpha_dropout keeps mean and variance") {
   layer->eval();
   CHECK(equal(layer(x), x));
   CHECK_THROWS_AS(nn::AlphaDropout(1.5), Error);
+}
+
+TEST_CASE("Dropout") {
+  for (double p : {1.5, -0.1, std::nan("")}) {
+    CHECK_THROWS_WITH_AS(nn::Dropout{p}, doctest::Contains("between 0 and 1"), Error);
+    CHECK_THROWS_WITH_AS(nn::Dropout2d{p}, doctest::Contains("between 0 and 1"), Error);
+  }
+  nn::Dropout drop(0.25);
+  const Tensor x = ones({1000});
+  const Tensor y = drop(x);
+  const double kept = (y > 0).sum().item<double>();
+  CHECK(kept > 690);
+  CHECK(kept < 810);
+  CHECK(y.max().item<float>() == doctest::Approx(1 / 0.75));
+  drop->eval();
+  CHECK(drop(x).equal(x));
+  const Tensor planes = nn::Dropout2d(0.5)(ones({10, 10, 4, 4})).sum({2, 3});
+  CHECK(((planes == 0).sum() + (planes == 32).sum()).item<int64_t>() == 100);
 }

@@ -1,4 +1,4 @@
-// Group, instance and local response normalisation, RMSNorm: values and gradients of PyTorch 2.15, errors.
+// Batch, layer, group, instance and local response normalisation, RMSNorm: values and gradients of PyTorch 2.15, errors.
 #include "layer_testing.h"
 
 using namespace tandem;
@@ -32,4 +32,37 @@ TEST_CASE("rms_norm") {
   CHECK(text(layer) == "tandem::nn::RMSNorm([6], eps=None, elementwise_affine=true)");
   CHECK(nn::RMSNorm(nn::RMSNormOptions({6}).elementwise_affine(false))->parameters().empty());
   CHECK_THROWS_AS(rms_norm(x, {4}), Error);
+}
+
+TEST_CASE("BatchNorm2d") {
+  nn::BatchNorm2d norm(2);
+  const Tensor x = arange(16, kFloat).view({2, 2, 2, 2});
+  const Tensor y = norm(x);
+  CHECK(y.mean({0, 2, 3}).allclose(zeros({2}), 0, 1e-6));
+  CHECK(norm->running_mean.allclose(tensor({0.55, 0.95}).to(kFloat)));
+  CHECK(norm->running_var.allclose(tensor({2.8714286, 2.8714286}).to(kFloat)));
+  CHECK(norm->num_batches_tracked.item<int64_t>() == 1);
+  norm->eval();
+  norm(x);
+  CHECK(norm->num_batches_tracked.item<int64_t>() == 1);
+  CHECK(norm->state_dict().keys() ==
+        std::vector<std::string>{"weight", "bias", "running_mean", "running_var", "num_batches_tracked"});
+  std::ostringstream out;
+  out << norm;
+  CHECK(out.str() == "tandem::nn::BatchNorm2d(2, eps=1e-05, momentum=0.1, affine=true, track_running_stats=true)");
+  CHECK_THROWS_WITH_AS(norm(zeros({2, 2})), doctest::Contains("[N, C, H, W]"), Error);
+  nn::BatchNorm1d mean_of_all(nn::BatchNorm1dOptions(1).momentum(nullopt));
+  mean_of_all(tensor({{1.}, {3.}}).to(kFloat));
+  mean_of_all(tensor({{5.}, {7.}}).to(kFloat));
+  CHECK(mean_of_all->running_mean.item<float>() == doctest::Approx(4));
+  nn::BatchNorm2d bare(nn::BatchNorm2dOptions(2).affine(false).track_running_stats(false));
+  bare->eval();
+  CHECK(bare(x).allclose(y, 1e-5, 1e-5));
+  CHECK(bare->parameters().empty());
+}
+
+TEST_CASE("LayerNorm") {
+  nn::LayerNorm norm(nn::LayerNormOptions({3}));
+  CHECK(norm(tensor({{1., 2., 3.}}).to(kFloat)).allclose(tensor({{-1.2247356, 0., 1.2247356}}).to(kFloat)));
+  CHECK(norm->parameters().size() == 2);
 }

@@ -3,7 +3,6 @@
 
 #include <sstream>
 
-#include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/nn/optim/optim.h"

@@ -10,7 +10,7 @@
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/core/threads/parallel_for.h"
-#include "tandem/tests/autograd/values.h"
+#include "tandem/tests/ops/values.h"
 
 using namespace tandem;
 using namespace tandem::indexing;

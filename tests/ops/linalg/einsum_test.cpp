@@ -1,8 +1,8 @@
 // einsum: contractions, traces, broadcasting, implied outputs, invalid equations.
 #include "tandem/autograd/ops/linalg/einsum.h"
 
-#include "../../autograd/op_testing.h"
 #include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/tests/ops/op_testing.h"
 
 using namespace tandem;
 using namespace tandem::testing;

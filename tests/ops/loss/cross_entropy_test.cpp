@@ -1,13 +1,13 @@
 // Cross entropy and negative log likelihood: every reduction, weights, smoothing, ignored targets, images.
 #include <cmath>
 
-#include "../../autograd/op_testing.h"
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/loss/loss.h"
 #include "tandem/autograd/ops/nn/softmax.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/view/view.h"
+#include "tandem/tests/ops/op_testing.h"
 
 using namespace tandem;
 using namespace tandem::testing;

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "../../autograd/op_testing.h"
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/tests/ops/op_testing.h"
 
 using namespace tandem;
 using namespace tandem::testing;

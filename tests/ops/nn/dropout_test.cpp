@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "../../autograd/op_testing.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
+#include "tandem/tests/ops/op_testing.h"
 
 using namespace tandem;
 using namespace tandem::testing;

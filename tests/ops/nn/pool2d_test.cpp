@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "../../autograd/op_testing.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/view/view.h"
+#include "tandem/tests/ops/op_testing.h"
 
 using namespace tandem;
 using namespace tandem::testing;

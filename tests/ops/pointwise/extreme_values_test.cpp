@@ -3,13 +3,13 @@
 #include <cmath>
 #include <limits>
 
-#include "../../autograd/values.h"
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/loss/loss.h"
 #include "tandem/autograd/ops/pointwise/activation.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
+#include "tandem/tests/ops/values.h"
 
 using namespace tandem;
 using namespace tandem::testing;

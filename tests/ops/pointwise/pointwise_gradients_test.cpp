@@ -2,7 +2,6 @@
 // chooses one. tests/ops compares them with finite differences.
 #include <cmath>
 
-#include "../../autograd/values.h"
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/pointwise/activation.h"
@@ -10,6 +9,7 @@
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/pointwise/where.h"
 #include "tandem/tests/ops/pointwise_table.h"
+#include "tandem/tests/ops/values.h"
 
 using namespace tandem;
 using namespace tandem::testing;

@@ -2,12 +2,12 @@
 // numeric_table.cpp.
 #include <set>
 
-#include "../../autograd/values.h"
 #include "tandem/core/backend/op_lists.h"
 #include "tandem/core/formulas/binary_ops.h"
 #include "tandem/core/formulas/compare_ops.h"
 #include "tandem/core/formulas/unary_ops.h"
 #include "tandem/tests/ops/pointwise_table.h"
+#include "tandem/tests/ops/values.h"
 
 using namespace tandem;
 using namespace tandem::testing;

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <limits>
 
-#include "../../autograd/values.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/pointwise/activation.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
@@ -12,6 +11,7 @@
 #include "tandem/autograd/ops/random/random.h"
 #include "tandem/core/threads/parallel_for.h"
 #include "tandem/tests/ops/pointwise_table.h"
+#include "tandem/tests/ops/values.h"
 
 using namespace tandem;
 using namespace tandem::testing;

@@ -3,11 +3,11 @@
 
 #include <cmath>
 
-#include "../../autograd/op_testing.h"
-#include "../../autograd/values.h"
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/tests/ops/op_testing.h"
+#include "tandem/tests/ops/values.h"
 
 using namespace tandem;
 using namespace tandem::testing;

@@ -2,12 +2,12 @@
 #include <cmath>
 #include <limits>
 
-#include "../../autograd/op_testing.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/ops/view/as_strided.h"
 #include "tandem/autograd/ops/view/view.h"
+#include "tandem/tests/ops/op_testing.h"
 #include "tandem/tests/sanitized.h"
 
 using namespace tandem;

@@ -2,8 +2,6 @@
 #include <cmath>
 #include <limits>
 
-#include "../../autograd/op_testing.h"
-#include "../../autograd/values.h"
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/factories/factories.h"
@@ -11,6 +9,8 @@
 #include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/torch_names.h"
+#include "tandem/tests/ops/op_testing.h"
+#include "tandem/tests/ops/values.h"
 
 using namespace tandem;
 using namespace tandem::testing;

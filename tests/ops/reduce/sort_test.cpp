@@ -6,12 +6,12 @@
 #include <limits>
 #include <numeric>
 
-#include "../../autograd/op_testing.h"
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/ops/view/view.h"
+#include "tandem/tests/ops/op_testing.h"
 
 using namespace tandem;
 using namespace tandem::testing;

@@ -6,7 +6,7 @@
 #include "tandem/autograd/ops/view/repeat.h"
 #include "tandem/autograd/ops/view/tril.h"
 #include "tandem/autograd/ops/view/view.h"
-#include "tandem/tests/autograd/values.h"
+#include "tandem/tests/ops/values.h"
 
 using namespace tandem;
 using namespace tandem::testing;

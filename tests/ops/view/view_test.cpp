@@ -6,7 +6,7 @@
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
-#include "tandem/tests/autograd/values.h"
+#include "tandem/tests/ops/values.h"
 
 using namespace tandem;
 using namespace tandem::testing;

@@ -1,4 +1,4 @@
-#include "tandem/cli/commands/candidates.h"
+#include "tandem/cli/compare/candidates.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // Perfect scaling divides every phase of a step by the ratio of device counts. The time that a phase takes
 // beyond that is its cost; the costliest phase is reported as the limit.
-#include "tandem/cli/commands/comparison.h"
+#include "tandem/cli/compare/comparison.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // Comparison tables and texts for made-up figures, and names of devices.
-#include "tandem/cli/commands/comparison.h"
+#include "tandem/cli/compare/comparison.h"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

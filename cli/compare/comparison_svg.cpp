@@ -2,7 +2,7 @@
 // stacked.
 #include <algorithm>
 
-#include "tandem/cli/commands/comparison.h"
+#include "tandem/cli/compare/comparison.h"
 #include "tandem/cli/draw/axis.h"
 #include "tandem/cli/draw/svg.h"
 #include "tandem/core/error.h"
