@@ -194,6 +194,7 @@ TEST_CASE("autocast computes the operations of its lists in their dtypes") {
 }
 
 TEST_CASE("autocast converts a leaf once, and its gradient is float32") {
+  manual_seed(6);
   const Tensor w = randn({4, 4}).requires_grad_(), x = randn({2, 4});
   const auto loss = [&](bool cache) {
     const autocast::AutocastGuard mixed(kCPU, kBFloat16, true, cache);
@@ -210,8 +211,9 @@ TEST_CASE("autocast converts a leaf once, and its gradient is float32") {
     gradients[cache] = autograd::grad({loss(cache)}, {w})[0];
     CHECK((gradients[cache].dtype() == kFloat));
   }
-  CHECK(((gradients[0] - gradients[1]).abs().max().item<double>() < 0.02));
   const Tensor exact = autograd::grad({mse_loss(linear(relu(linear(x, w)), w), x)}, {w})[0];
+  // With the cache the two parts of the gradient are added in bfloat16: few roundings, each of at most 2^-8.
+  CHECK(((gradients[0] - gradients[1]).abs().max().item<double>() < 0.02 * exact.abs().max().item<double>()));
   CHECK(((gradients[1] - exact).norm().item<double>() < 0.05 * (1 + exact.norm().item<double>())));
   // After the region nothing is kept: a changed leaf is converted again.
   {
