@@ -70,7 +70,7 @@ CASES = [
     ("all sources have tests", without_tests(), []),
     ("a test's source runs its programs only", sources_of_several(), []),
     ("a source of the kernels", {"core", "pool", "ops"} <= tests("core/cpu/linalg/gemm.cpp"), True),
-    ("a part of an operation runs the tests of that name", "networks" in tests("core/cpu/conv/conv2d_direct.cpp"),
+    ("a part of an operation runs the tests of that name", "network_operations" in tests("core/cpu/conv/conv2d_direct.cpp"),
      True),
     ("a folder of the tool", {"cli", "launch"} <= tests("cli/commands/launch.cpp"), True),
     ("headers of core", {"core", "autograd", "nn"} <= tests("core/dtype.h"), True),
