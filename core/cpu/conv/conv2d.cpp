@@ -137,7 +137,7 @@ void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx)
   if (!few && lanes_applies<T>(s)) return lanes_backward_input(s, dy, w, dx);
   if (direct_backward_applies<T>(s)) return direct_backward_input(s, dy, w, dx);
   if (few) return channels_backward_input(s, dy, w, dx);
-  if (columns_backward_applies(s)) return columns_backward_input(s, dy, w, dx);
+  if (s.turns_well()) return columns_backward_input(s, dy, w, dx);
   const int64_t plane = s.out_plane(), depth = s.depth();
   parallel_for(s.batch * s.p.groups, 1, [&](int64_t begin, int64_t end) {
     T* columns = scratch<T>(Scratch::kConvColumns, depth * plane);

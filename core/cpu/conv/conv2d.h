@@ -38,6 +38,8 @@ struct Conv2dShape {
     return p.stride[0] == 1 && p.stride[1] == 1 && p.padding[0] <= p.dilation[0] * (kernel_h - 1) &&
            p.padding[1] <= p.dilation[1] * (kernel_w - 1);
   }
+  /// Whether that is also efficient: dy is not much smaller than x.
+  bool turns_well() const { return turns() && in_plane() * 4 <= out_plane() * 5; }
   Conv2dShape turned() const {
     Conv2dShape shape = *this;
     shape.in_channels = out_channels, shape.out_channels = in_channels;

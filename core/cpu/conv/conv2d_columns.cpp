@@ -141,8 +141,6 @@ void columns_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias
   run(plan, y);
 }
 
-bool columns_backward_applies(const Conv2dShape& s) { return s.turns() && s.in_plane() * 4 <= s.out_plane() * 5; }
-
 template <class T>
 void columns_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
   if (s.batch == 0) return;

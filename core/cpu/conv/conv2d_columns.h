@@ -9,10 +9,7 @@ template <class T>
 void columns_forward(const Conv2dShape& shape, const T* x, const T* w, const T* bias, T* y,
                      const Conv2dInference<T>& inference);
 
-/// Whether the gradient of the input is efficient as a convolution of dy with the rotated weights: stride 1,
-/// and dy not much smaller than x.
-bool columns_backward_applies(const Conv2dShape& shape);
-
+/// For shapes that turn.
 template <class T>
 void columns_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
 

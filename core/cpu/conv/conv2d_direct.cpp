@@ -306,8 +306,7 @@ void direct_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias,
 template <class T>
 bool direct_backward_applies(const Conv2dShape& s) {
   // Rotating the weights takes as long as multiplying them with few positions.
-  return s.batch * s.out_plane() > 64 && s.turns() && s.in_plane() * 4 <= s.out_plane() * 5 &&
-         direct_applies<T>(s.turned());
+  return s.batch * s.out_plane() > 64 && s.turns_well() && direct_applies<T>(s.turned());
 }
 
 template <class T>

@@ -7,6 +7,16 @@
 
 namespace tandem::cpu {
 
+/// First and one-past-last output position with input position `out * stride + shift` in [0, in).
+struct PlaceRange {
+  int64_t begin, end;
+};
+inline PlaceRange places_inside(int64_t shift, int64_t stride, int64_t in, int64_t out) {
+  const int64_t begin = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
+  const int64_t end = in - shift <= 0 ? 0 : (in - shift + stride - 1) / stride;
+  return {std::min(begin, out), std::max(std::min(begin, out), std::min(end, out))};
+}
+
 /// Reads the inputs that one tap of the kernel meets at consecutive output positions of one image.
 template <class T>
 class InputLine {
@@ -22,25 +32,23 @@ class InputLine {
     const auto [pad_h, pad_w] = s_.p.padding;
     const auto [dilation_h, dilation_w] = s_.p.dilation;
     const int64_t shift = q * dilation_w - pad_w;
-    const int64_t low = shift >= 0 ? 0 : (-shift + stride_w - 1) / stride_w;
-    const int64_t high = s_.in_w > shift ? (s_.in_w - shift + stride_w - 1) / stride_w : 0;
+    const PlaceRange inside = places_inside(shift, stride_w, s_.in_w, out_w_);
     int64_t begin = first % out_w_, h = first / out_w_ * stride_h - pad_h + r * dilation_h;
     for (; count > 0; h += stride_h, begin = 0) {
       const int64_t end = std::min(out_w_, begin + count);
       if (h < 0 || h >= s_.in_h)
         std::fill_n(line, end - begin, T(0));
       else
-        copy_row(channel + h * s_.in_w + shift, low, high, begin, end, line);
+        copy_row(channel + h * s_.in_w + shift, inside, begin, end, line);
       line += end - begin;
       count -= end - begin;
     }
   }
 
  private:
-  // to[0, end - begin) = row[q * stride] for q in [begin, end); zero where q is outside [low, high), which is outside
-  // the input.
-  void copy_row(const T* row, int64_t low, int64_t high, int64_t begin, int64_t end, T* to) const {
-    const int64_t first = std::clamp(low, begin, end), last = std::clamp(high, first, end);
+  // to[0, end - begin) = row[q * stride] for q in [begin, end); zero where q is not `inside` the input.
+  void copy_row(const T* row, PlaceRange inside, int64_t begin, int64_t end, T* to) const {
+    const int64_t first = std::clamp(inside.begin, begin, end), last = std::clamp(inside.end, first, end);
     const int64_t stride = s_.p.stride[1];
     const T* from = row + first * stride;
     const int64_t count = last - first;
@@ -73,16 +81,6 @@ void make_line(const Conv2dShape& s, const InputLine<T>& lines, const T* x, int6
     line += here;
     count -= here;
   }
-}
-
-/// First and one-past-last output position with input position `out * stride + shift` in [0, in).
-struct PlaceRange {
-  int64_t begin, end;
-};
-inline PlaceRange places_inside(int64_t shift, int64_t stride, int64_t in, int64_t out) {
-  const int64_t begin = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
-  const int64_t end = in - shift <= 0 ? 0 : (in - shift + stride - 1) / stride;
-  return {std::min(begin, out), std::max(std::min(begin, out), std::min(end, out))};
 }
 
 /// Copies a row of `count` elements between `pad` zeros on each side.
