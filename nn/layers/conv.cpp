@@ -64,18 +64,33 @@ std::ostream& operator<<(std::ostream& stream, const ExpandingArray<D>& values) 
   return stream << concat(values);
 }
 
-void check_channels(const char* layer, int64_t in, int64_t out, int64_t groups) {
-  check(in > 0 && out > 0 && groups > 0, layer, ": channels and groups must be positive, got in_channels=", in,
-        ", out_channels=", out, ", groups=", groups);
-  check(in % groups == 0, layer, ": in_channels (", in, ") must be divisible by groups (", groups, ")");
-  check(out % groups == 0, layer, ": out_channels (", out, ") must be divisible by groups (", groups, ")");
-}
 template <std::size_t D>
 void check_positive(const char* layer, const char* what, const ExpandingArray<D>& values) {
   for (const int64_t v : *values) check(v > 0, layer, ": ", what, " must be positive, got ", values);
 }
+template <class Options>
+void check_options(const char* layer, const Options& options) {
+  const int64_t in = options.in_channels(), out = options.out_channels(), groups = options.groups();
+  check(in > 0 && out > 0 && groups > 0, layer, ": channels and groups must be positive, got in_channels=", in,
+        ", out_channels=", out, ", groups=", groups);
+  check(in % groups == 0, layer, ": in_channels (", in, ") must be divisible by groups (", groups, ")");
+  check(out % groups == 0, layer, ": out_channels (", out, ") must be divisible by groups (", groups, ")");
+  check_positive(layer, "kernel_size", options.kernel_size());
+  check_positive(layer, "stride", options.stride());
+  check_positive(layer, "dilation", options.dilation());
+}
 
-void init_bias(const Tensor& weight, const Tensor& bias) {
+// `sizes` of the weight, without those of the kernel.
+template <class Layer>
+void create_parameters(Layer& layer, std::vector<int64_t> sizes) {
+  for (const int64_t k : *layer.options.kernel_size()) sizes.push_back(k);
+  layer.weight = layer.register_parameter("weight", tandem::empty(sizes));
+  layer.bias = layer.options.bias() ? layer.register_parameter("bias", empty({layer.options.out_channels()}))
+                                    : layer.register_parameter("bias", {}, false);
+  layer.reset_parameters();
+}
+void init_parameters(const Tensor& weight, const Tensor& bias) {
+  init::kaiming_uniform_(weight, std::sqrt(5.0));
   const int64_t fan_in = init::calculate_fans(weight).in;
   if (!bias.defined() || fan_in == 0) return;
   const double bound = 1 / std::sqrt(static_cast<double>(fan_in));
@@ -103,10 +118,7 @@ const char* name_of(PaddingMode mode) {
 template <std::size_t D, class Derived>
 ConvNdImpl<D, Derived>::ConvNdImpl(const ConvOptions<D>& options) : options(options) {
   const char* layer = D == 1 ? "Conv1d" : D == 2 ? "Conv2d" : "Conv3d";
-  check_channels(layer, options.in_channels(), options.out_channels(), options.groups());
-  check_positive(layer, "kernel_size", options.kernel_size());
-  check_positive(layer, "stride", options.stride());
-  check_positive(layer, "dilation", options.dilation());
+  check_options(layer, options);
   check(!options.padding().is_same() || options.stride().all(1), layer,
         ": padding kSame is not supported with a stride, got stride ", options.stride());
   check(options.padding_mode() != kConstant, layer, ": padding_mode must be kZeros, kReflect, kReplicate or kCircular");
@@ -115,18 +127,12 @@ ConvNdImpl<D, Derived>::ConvNdImpl(const ConvOptions<D>& options) : options(opti
 
 template <std::size_t D, class Derived>
 void ConvNdImpl<D, Derived>::reset() {
-  std::vector<int64_t> sizes{options.out_channels(), options.in_channels() / options.groups()};
-  for (const int64_t k : *options.kernel_size()) sizes.push_back(k);
-  weight = this->register_parameter("weight", tandem::empty(sizes));
-  bias = options.bias() ? this->register_parameter("bias", empty({options.out_channels()}))
-                        : this->register_parameter("bias", {}, false);
-  reset_parameters();
+  create_parameters(*this, {options.out_channels(), options.in_channels() / options.groups()});
 }
 
 template <std::size_t D, class Derived>
 void ConvNdImpl<D, Derived>::reset_parameters() {
-  init::kaiming_uniform_(weight, std::sqrt(5.0));
-  init_bias(weight, bias);
+  init_parameters(weight, bias);
 }
 
 template <std::size_t D, class Derived>
@@ -206,27 +212,18 @@ Tensor Conv3dImpl::forward(const Tensor& input) {
 template <std::size_t D, class Derived>
 ConvTransposeNdImpl<D, Derived>::ConvTransposeNdImpl(const ConvTransposeOptions<D>& options) : options(options) {
   const char* layer = D == 1 ? "ConvTranspose1d" : D == 2 ? "ConvTranspose2d" : "ConvTranspose3d";
-  check_channels(layer, options.in_channels(), options.out_channels(), options.groups());
-  check_positive(layer, "kernel_size", options.kernel_size());
-  check_positive(layer, "stride", options.stride());
-  check_positive(layer, "dilation", options.dilation());
+  check_options(layer, options);
   if (options.padding_mode() != kZeros)
     throw NotImplementedError(concat(layer, ": only padding_mode kZeros is implemented"));
   ConvTransposeNdImpl::reset();
 }
 template <std::size_t D, class Derived>
 void ConvTransposeNdImpl<D, Derived>::reset() {
-  std::vector<int64_t> sizes{options.in_channels(), options.out_channels() / options.groups()};
-  for (const int64_t k : *options.kernel_size()) sizes.push_back(k);
-  weight = this->register_parameter("weight", tandem::empty(sizes));
-  bias = options.bias() ? this->register_parameter("bias", empty({options.out_channels()}))
-                        : this->register_parameter("bias", {}, false);
-  reset_parameters();
+  create_parameters(*this, {options.in_channels(), options.out_channels() / options.groups()});
 }
 template <std::size_t D, class Derived>
 void ConvTransposeNdImpl<D, Derived>::reset_parameters() {
-  init::kaiming_uniform_(weight, std::sqrt(5.0));
-  init_bias(weight, bias);
+  init_parameters(weight, bias);
 }
 template <std::size_t D, class Derived>
 void ConvTransposeNdImpl<D, Derived>::pretty_print(std::ostream& stream) const {
