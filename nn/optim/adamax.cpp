@@ -23,20 +23,9 @@ void update(Tensor p, const AdamaxOptions& o, AdamaxParamState& state) {
 }  // namespace
 
 std::vector<Field> AdamaxOptions::fields() {
-  return {{.name = "lr", .number = &lr_},
-          {.name = "beta1", .number = &std::get<0>(betas_)},
-          {.name = "beta2", .number = &std::get<1>(betas_)},
-          {.name = "eps", .number = &eps_},
-          {.name = "weight_decay", .number = &weight_decay_},
-          {.name = "maximize", .flag = &maximize_}};
+  return fields_with_betas(*this, {{.name = "maximize", .flag = &maximize_}});
 }
-void AdamaxOptions::validate() const {
-  check_not_negative("learning rate", lr_);
-  check_unit("beta parameter at index 0", std::get<0>(betas_));
-  check_unit("beta parameter at index 1", std::get<1>(betas_));
-  check_not_negative("epsilon value", eps_);
-  check_not_negative("weight_decay value", weight_decay_);
-}
+void AdamaxOptions::validate() const { validate_with_betas(*this); }
 std::vector<Field> AdamaxParamState::fields() {
   return {{.name = "step", .count = &step_},
           {.name = "exp_avg", .tensor = &exp_avg_},

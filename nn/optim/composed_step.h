@@ -21,11 +21,38 @@ Tensor decayed_gradient(Tensor& p, const Options& o) {
   return gradient.add(p, o.weight_decay());
 }
 
-/// Adds a gradient to the running averages of gradients and of their squares.
-template <class State>
-void update_averages(State& state, const Tensor& gradient, double beta1, double beta2) {
+/// Counts a step, and adds p's decayed gradient, which it returns, to the running averages of gradients and of their
+/// squares.
+template <class Options, class State>
+Tensor update_averages(Tensor& p, const Options& o, State& state) {
+  ensure_state(state.exp_avg(), p);
+  ensure_state(state.exp_avg_sq(), p);
+  ++state.step();
+  Tensor gradient = decayed_gradient(p, o);
+  const auto [beta1, beta2] = o.betas();
   state.exp_avg().lerp_(gradient, 1 - beta1);
   state.exp_avg_sq().mul_(beta2).addcmul_(gradient, gradient, 1 - beta2);
+  return gradient;
+}
+
+/// The fields of options with betas, which `more` follow.
+template <class Options>
+std::vector<Field> fields_with_betas(Options& o, std::initializer_list<Field> more) {
+  std::vector<Field> fields{{.name = "lr", .number = &o.lr()},
+                            {.name = "beta1", .number = &std::get<0>(o.betas())},
+                            {.name = "beta2", .number = &std::get<1>(o.betas())},
+                            {.name = "eps", .number = &o.eps()},
+                            {.name = "weight_decay", .number = &o.weight_decay()}};
+  fields.insert(fields.end(), more);
+  return fields;
+}
+template <class Options>
+void validate_with_betas(const Options& o) {
+  check_not_negative("learning rate", o.lr());
+  check_unit("beta parameter at index 0", std::get<0>(o.betas()));
+  check_unit("beta parameter at index 1", std::get<1>(o.betas()));
+  check_not_negative("epsilon value", o.eps());
+  check_not_negative("weight_decay value", o.weight_decay());
 }
 
 /// A complex parameter as the real parts of it and of its gradient, any other as itself.

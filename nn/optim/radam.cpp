@@ -9,13 +9,9 @@ namespace tandem::optim {
 namespace {
 
 void update(Tensor p, const RAdamOptions& o, RAdamParamState& state) {
-  ensure_state(state.exp_avg(), p);
-  ensure_state(state.exp_avg_sq(), p);
-  ++state.step();
-  const Tensor gradient = decayed_gradient(p, o);
+  update_averages(p, o, state);
   const auto [beta1, beta2] = o.betas();
   const auto step = static_cast<double>(state.step());
-  update_averages(state, gradient, beta1, beta2);
   const double correction1 = 1 - std::pow(beta1, step), correction2 = 1 - std::pow(beta2, step);
   const double most = 2 / (1 - beta2) - 1;  // the length of the average in the limit
   const double length = most - 2 * step * std::pow(beta2, step) / correction2;
@@ -31,21 +27,10 @@ void update(Tensor p, const RAdamOptions& o, RAdamParamState& state) {
 }  // namespace
 
 std::vector<Field> RAdamOptions::fields() {
-  return {{.name = "lr", .number = &lr_},
-          {.name = "beta1", .number = &std::get<0>(betas_)},
-          {.name = "beta2", .number = &std::get<1>(betas_)},
-          {.name = "eps", .number = &eps_},
-          {.name = "weight_decay", .number = &weight_decay_},
-          {.name = "decoupled_weight_decay", .flag = &decoupled_weight_decay_},
-          {.name = "maximize", .flag = &maximize_}};
+  return fields_with_betas(*this, {{.name = "decoupled_weight_decay", .flag = &decoupled_weight_decay_},
+                                   {.name = "maximize", .flag = &maximize_}});
 }
-void RAdamOptions::validate() const {
-  check_not_negative("learning rate", lr_);
-  check_unit("beta parameter at index 0", std::get<0>(betas_));
-  check_unit("beta parameter at index 1", std::get<1>(betas_));
-  check_not_negative("epsilon value", eps_);
-  check_not_negative("weight_decay value", weight_decay_);
-}
+void RAdamOptions::validate() const { validate_with_betas(*this); }
 std::vector<Field> RAdamParamState::fields() {
   return {{.name = "step", .count = &step_},
           {.name = "exp_avg", .tensor = &exp_avg_},
