@@ -51,33 +51,47 @@ Tensor one_hot(const Tensor& tensor, int64_t num_classes) { return tandem::one_h
 }  // namespace tandem::nn::functional
 
 namespace tandem::nn {
+namespace {
 
-EmbeddingImpl::EmbeddingImpl(EmbeddingOptions o) : options(std::move(o)) {
+// Counts padding_idx from the first row.
+template <class Options>
+void check_options(const char* layer, Options& options) {
   const int64_t rows = options.num_embeddings(), columns = options.embedding_dim();
   if (auto& padding = options.padding_idx()) {
-    check(*padding >= -rows && *padding < rows, "Embedding: padding_idx must be within num_embeddings = ", rows,
-          ", got ", *padding);
+    check(*padding >= -rows && *padding < rows, layer, ": padding_idx must be within num_embeddings = ", rows, ", got ",
+          *padding);
     if (*padding < 0) padding = *padding + rows;
   }
   if (const Tensor& given = options._weight(); given.defined())
-    check(given.dim() == 2 && given.size(0) == rows && given.size(1) == columns, "Embedding: _weight must be [", rows,
+    check(given.dim() == 2 && given.size(0) == rows && given.size(1) == columns, layer, ": _weight must be [", rows,
           ", ", columns, "], got ", given);
+}
+
+template <class Layer>
+void create_weight(Layer& layer) {
+  const auto& o = layer.options;
+  const bool given = o._weight().defined();
+  layer.weight = layer.register_parameter(
+      "weight", given ? o._weight().detach().clone() : empty({o.num_embeddings(), o.embedding_dim()}));
+  if (!given) layer.reset_parameters();
+}
+
+template <class Layer>
+void init_weight(Layer& layer) {
+  init::normal_(layer.weight);
+  if (!layer.options.padding_idx() || init::is_skipped()) return;
+  NoGradGuard no_grad;
+  layer.weight.select(0, *layer.options.padding_idx()).zero_();
+}
+
+}  // namespace
+
+EmbeddingImpl::EmbeddingImpl(EmbeddingOptions o) : options(std::move(o)) {
+  check_options("Embedding", options);
   EmbeddingImpl::reset();
 }
-void EmbeddingImpl::reset() {
-  if (options._weight().defined()) {
-    weight = register_parameter("weight", options._weight().detach().clone());
-    return;
-  }
-  weight = register_parameter("weight", empty({options.num_embeddings(), options.embedding_dim()}));
-  reset_parameters();
-}
-void EmbeddingImpl::reset_parameters() {
-  init::normal_(weight);
-  if (!options.padding_idx() || init::is_skipped()) return;
-  NoGradGuard no_grad;
-  weight.select(0, *options.padding_idx()).zero_();
-}
+void EmbeddingImpl::reset() { create_weight(*this); }
+void EmbeddingImpl::reset_parameters() { init_weight(*this); }
 void EmbeddingImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::Embedding(num_embeddings=" << options.num_embeddings()
          << ", embedding_dim=" << options.embedding_dim();
@@ -107,31 +121,11 @@ Embedding Embedding::from_pretrained(const Tensor& embeddings, const EmbeddingFr
 }
 
 EmbeddingBagImpl::EmbeddingBagImpl(EmbeddingBagOptions o) : options(std::move(o)) {
-  const int64_t rows = options.num_embeddings(), columns = options.embedding_dim();
-  if (auto& padding = options.padding_idx()) {
-    check(*padding >= -rows && *padding < rows, "EmbeddingBag: padding_idx must be within num_embeddings = ", rows,
-          ", got ", *padding);
-    if (*padding < 0) padding = *padding + rows;
-  }
-  if (const Tensor& given = options._weight(); given.defined())
-    check(given.dim() == 2 && given.size(0) == rows && given.size(1) == columns, "EmbeddingBag: _weight must be [",
-          rows, ", ", columns, "], got ", given);
+  check_options("EmbeddingBag", options);
   EmbeddingBagImpl::reset();
 }
-void EmbeddingBagImpl::reset() {
-  if (options._weight().defined()) {
-    weight = register_parameter("weight", options._weight().detach().clone());
-    return;
-  }
-  weight = register_parameter("weight", empty({options.num_embeddings(), options.embedding_dim()}));
-  reset_parameters();
-}
-void EmbeddingBagImpl::reset_parameters() {
-  init::normal_(weight);
-  if (!options.padding_idx() || init::is_skipped()) return;
-  NoGradGuard no_grad;
-  weight.select(0, *options.padding_idx()).zero_();
-}
+void EmbeddingBagImpl::reset() { create_weight(*this); }
+void EmbeddingBagImpl::reset_parameters() { init_weight(*this); }
 void EmbeddingBagImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::EmbeddingBag(num_embeddings=" << options.num_embeddings()
          << ", embedding_dim=" << options.embedding_dim();
