@@ -133,10 +133,9 @@ class ByServer final : public Stepper {
 
   void add_batch(const std::vector<Tensor>& batch, const GroupPlace& place) override {
     const parallel::StepResult result = backward(batch, place);
-    if (exchange_) return report(result, batch[1].size(0), place);
+    if (exchange_) return report(result, batch[1].size(0));
     NoGradGuard guard;
-    const auto examples =
-        static_cast<double>(batch[1].size(0)) / (place.share * scale_);  // the losses have been multiplied
+    const auto examples = static_cast<double>(batch[1].size(0)) / scale_;  // the losses have been multiplied
     for (std::size_t i = 0; i < result.losses.size(); ++i)  // in the order of the pieces, whatever the devices
       loss_sum_.add_(result.losses[i].to(server_.root()).to(kDouble).mul_(result.weights[i] * examples));
   }
@@ -237,7 +236,7 @@ class ByServer final : public Stepper {
   // Forward and backward; after the last batch of a group also the optimizer's step, in one pass with the sum of the
   // gradients if nothing comes between them.
   parallel::StepResult backward(const std::vector<Tensor>& batch, const GroupPlace& place) {
-    scale_ = scaler_.get_scale();
+    scale_ = place.share * scaler_.get_scale();
     const auto loss = [this, &place](nn::SequentialImpl& net, const Tensor& images, const Tensor& labels) {
       const auto mixed = in_precision(recipe_, images.device());
       const Tensor output = net.forward(augmented(recipe_, images));
@@ -265,9 +264,9 @@ class ByServer final : public Stepper {
   }
 
   // Keeps the figures of a step for agree().
-  void report(const parallel::StepResult& result, int64_t examples, const GroupPlace& place) {
+  void report(const parallel::StepResult& result, int64_t examples) {
     report_ = {.request = {}, .examples = examples, .correct = 0, .losses = {}, .weights = result.weights};
-    for (const Tensor& loss : result.losses) report_.losses.push_back(loss.item<double>() / (place.share * scale_));
+    for (const Tensor& loss : result.losses) report_.losses.push_back(loss.item<double>() / scale_);
     for (const Tensor& part : counted_) {
       report_.correct += part.item<int64_t>();
       Tensor(part).zero_();
@@ -295,7 +294,7 @@ class ByServer final : public Stepper {
   std::vector<Tensor> counted_;           // correct predictions, by device
   std::optional<StepExchange> exchange_;  // with the other processes
   StepReport report_;                     // of the last step
-  double scale_ = 1;                      // of the losses of the last step
+  double scale_ = 1;                      // what the losses of the last step have been multiplied by
   double team_loss_ = 0;
   int64_t team_correct_ = 0, pending_ = 0;
 };
