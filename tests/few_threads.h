@@ -3,13 +3,7 @@
 #pragma once
 #include <pthread.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TANDEM_TEST_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define TANDEM_TEST_SANITIZED 1
-#endif
-#endif
+#include "tandem/tests/sanitized.h"
 
 namespace tandem::test {
 
@@ -30,13 +24,7 @@ class FewThreads {
   FewThreads(const FewThreads&) = delete;
   FewThreads& operator=(const FewThreads&) = delete;
   /// False where stack sizes cannot be set, and under sanitizers, which track every stack.
-  bool works() const {
-#ifdef TANDEM_TEST_SANITIZED
-    return false;
-#else
-    return works_;
-#endif
-  }
+  bool works() const { return works_ && !kSanitized; }
 
  private:
   pthread_attr_t before_;

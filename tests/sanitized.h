@@ -1,16 +1,11 @@
 // Whether a sanitizer slows down the tests. Those that try many inputs then try fewer.
 #pragma once
+#include "tandem/core/base/sanitizers.h"
 
 namespace tandem::test {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(TANDEM_ASAN) || defined(TANDEM_TSAN)
 inline constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
 #else
 inline constexpr bool kSanitized = false;
 #endif

@@ -6,19 +6,12 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "tandem/core/base/sanitizers.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/error.h"
 #include "tandem/core/memory/small_blocks.h"
 #include "tandem/core/profile/profile_memory.h"
 #include "tandem/core/threads/of_thread.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define TANDEM_NO_CACHE 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TANDEM_NO_CACHE 1
-#endif
-#endif
 
 namespace tandem::cpu {
 namespace {
@@ -28,7 +21,7 @@ namespace {
        " bytes are in use; try a smaller batch", profiler::detail::largest_storages(kCPU));
 }
 
-#ifdef TANDEM_NO_CACHE
+#ifdef TANDEM_ASAN
 std::atomic<uint64_t> from_system{0};
 #endif
 
@@ -145,7 +138,7 @@ void* take_central(std::size_t bytes, Take take) {
 }  // namespace
 
 void* allocate(std::size_t bytes) {
-#ifdef TANDEM_NO_CACHE
+#ifdef TANDEM_ASAN
   if (bytes >= std::size_t{1} << 46) out_of_memory(bytes);
   from_system.fetch_add(1, std::memory_order_relaxed);
   constexpr std::size_t kAlign = SmallBlocks::kAlign;
@@ -163,7 +156,7 @@ void* allocate(std::size_t bytes) {
 }
 
 void deallocate(void* block, std::size_t bytes) noexcept {
-#ifdef TANDEM_NO_CACHE
+#ifdef TANDEM_ASAN
   std::free(block);
 #else
   if (bytes <= SmallBlocks::kLimit) {
@@ -201,7 +194,7 @@ std::size_t cached_bytes() {
 }
 
 uint64_t system_allocations() {
-#ifdef TANDEM_NO_CACHE
+#ifdef TANDEM_ASAN
   return from_system.load(std::memory_order_relaxed);
 #else
   std::lock_guard lock(central().mutex);

@@ -8,20 +8,8 @@
 #include <cstdint>
 #include <new>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TANDEM_ASAN 1
-#endif
-#if __has_feature(thread_sanitizer)
-#define TANDEM_TSAN 1
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#define TANDEM_ASAN 1
-#endif
-#ifdef __SANITIZE_THREAD__
-#define TANDEM_TSAN 1
-#endif
+#include "tandem/core/base/sanitizers.h"
+
 #ifdef TANDEM_ASAN
 #include <sanitizer/common_interface_defs.h>
 #endif

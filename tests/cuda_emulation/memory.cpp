@@ -9,16 +9,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tandem/core/base/sanitizers.h"
 #include "tandem/tests/cuda_emulation/state.h"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TANDEM_ASAN 1
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#define TANDEM_ASAN 1
-#endif
 #ifdef TANDEM_ASAN
 #include <sanitizer/asan_interface.h>
 #endif

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tandem/autograd/ops.h"
+#include "tandem/core/base/sanitizers.h"
 #include "tandem/core/memory/cpu_allocator.h"
 #include "tandem/nn/init.h"
 #include "tandem/tests/temp_folder.h"
@@ -17,14 +18,8 @@ using test::error_of;
 namespace {
 
 // With the address sanitizer every block comes from the system.
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef TANDEM_ASAN
 constexpr bool kCachesMemory = false;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-constexpr bool kCachesMemory = false;
-#else
-constexpr bool kCachesMemory = true;
-#endif
 #else
 constexpr bool kCachesMemory = true;
 #endif

@@ -12,19 +12,12 @@
 #include <random>
 #include <vector>
 
+#include "tandem/core/base/sanitizers.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-
-#ifndef SANITIZED  // sanitizers need the address space and the memory themselves
+#if !defined(TANDEM_ASAN) && !defined(TANDEM_TSAN)  // sanitizers need the address space and the memory themselves
 namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
