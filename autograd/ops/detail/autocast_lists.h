@@ -1,8 +1,7 @@
-// How operations take part in autocast: each begins with one of these calls, which names its list. Internal to their
-// sources.
+// How operations take part in autocast: each begins with one of these calls, which names its list, and calls itself
+// again with converted tensors. Internal to their sources.
 //
-//   if (autocast::is_on(self))
-//     return autocast::lower_precision([](const Tensor& a, const Tensor& b) { return mm(a, b); }, self, other);
+//   if (const auto to = autocast::lower_precision(self)) return mm(to(self), to(other));
 #pragma once
 #include <initializer_list>
 
@@ -22,49 +21,69 @@ inline bool is_on_cpu(const Tensor& t) { return is_on(t) && !t.is_cuda(); }
 /// The dtype of autocast if all tensors have it, otherwise float32; what autocast leaves alone does not count.
 ScalarType widest(std::initializer_list<const Tensor*> tensors, DeviceType device);
 
-/// f of the tensors in `type`, without autocast.
-template <class F, class... Tensors>
-auto in_type(ScalarType type, F&& f, const Tensor& first, const Tensors&... others) {
-  const DeviceType device = first.device().type();
-  const Tensor converted = cached_cast(type, first, device);
-  return [&](const auto&... rest) {
-    const detail::Off off(device);
-    return f(converted, rest...);
-  }(cached_cast(type, others, device)...);
-}
+/// True if autocast is on for the operation. Then it converts tensors, and autocast is off as long as it lives.
+class [[nodiscard]] Conversion {
+ public:
+  Conversion() = default;
+  Conversion(ScalarType type, const Tensor& first)
+      : type_(type), device_(first.device().type()), before_(detail::state.enabled) {
+    detail::state.enabled &= ~(1u << static_cast<unsigned>(device_));
+  }
+  ~Conversion() {
+    if (before_ != 0) detail::state.enabled = before_;
+  }
+  Conversion(const Conversion&) = delete;
+  Conversion& operator=(const Conversion&) = delete;
+
+  explicit operator bool() const { return before_ != 0; }
+  /// `t` in the dtype of the list; `t` itself if it is undefined, an integer, float64 or on a device of another type.
+  Tensor operator()(const Tensor& t) const {
+    return type_ == ScalarType::Undefined ? t : cached_cast(type_, t, device_);
+  }
+
+ private:
+  ScalarType type_ = ScalarType::Undefined;  // converts nothing
+  DeviceType device_ = kCPU;
+  unsigned before_ = 0;  // detail::State::enabled, or 0 if autocast is not on for the operation
+};
+
 /// The operations that compute in autocast's dtype.
-template <class F, class... Tensors>
-auto lower_precision(F&& f, const Tensor& first, const Tensors&... others) {
-  return in_type(get_autocast_dtype(first.device().type()), static_cast<F&&>(f), first, others...);
+inline Conversion lower_precision(const Tensor& first) {
+  return is_on(first) ? Conversion(get_autocast_dtype(first.device().type()), first) : Conversion();
 }
-/// The operations that compute in float32.
-template <class F, class... Tensors>
-auto full_precision(F&& f, const Tensor& first, const Tensors&... others) {
-  return in_type(kFloat, static_cast<F&&>(f), first, others...);
+/// The operations that compute in float32: on all devices, or on those of one type.
+inline Conversion full_precision(const Tensor& first) {
+  return is_on(first) ? Conversion(kFloat, first) : Conversion();
+}
+inline Conversion full_precision_on_cuda(const Tensor& first) {
+  return is_on_cuda(first) ? Conversion(kFloat, first) : Conversion();
+}
+inline Conversion full_precision_on_cpu(const Tensor& first) {
+  return is_on_cpu(first) ? Conversion(kFloat, first) : Conversion();
 }
 /// The operations that compute in the widest dtype of their arguments.
-template <class F, class... Tensors>
-auto promoted(F&& f, const Tensor& first, const Tensors&... others) {
-  return in_type(widest({&first, &others...}, first.device().type()), static_cast<F&&>(f), first, others...);
+template <class... Tensors>
+Conversion promoted(const Tensor& first, const Tensors&... others) {
+  return is_on(first) ? Conversion(widest({&first, &others...}, first.device().type()), first) : Conversion();
+}
+template <class... Tensors>
+Conversion promoted_on_cuda(const Tensor& first, const Tensors&... others) {
+  return is_on_cuda(first) ? Conversion(widest({&first, &others...}, kCUDA), first) : Conversion();
 }
 
-/// f of the tensors as they are, without autocast: an operation in no list that is composed of others in lists.
-template <class F, class... Tensors>
-auto unchanged(F&& f, const Tensor& first, const Tensors&... others) {
-  const detail::Off off(first.device().type());
-  return f(first, others...);
+/// The operations in no list that are composed of others in lists: they take the tensors as they are.
+inline Conversion unchanged_on_cuda(const Tensor& first) {
+  return is_on_cuda(first) ? Conversion(ScalarType::Undefined, first) : Conversion();
 }
 /// In CUDA's list of autocast's dtype, and unchanged on the CPU.
-template <class F, class... Tensors>
-auto lower_precision_on_cuda(F&& f, const Tensor& first, const Tensors&... others) {
-  return first.is_cuda() ? lower_precision(static_cast<F&&>(f), first, others...)
-                         : unchanged(static_cast<F&&>(f), first, others...);
+inline Conversion lower_precision_or_unchanged(const Tensor& first) {
+  return is_on(first) ? Conversion(first.is_cuda() ? get_autocast_dtype(kCUDA) : ScalarType::Undefined, first)
+                      : Conversion();
 }
 /// In CUDA's list of the widest dtype, and unchanged on the CPU.
-template <class F, class... Tensors>
-auto promoted_on_cuda(F&& f, const Tensor& first, const Tensors&... others) {
-  return first.is_cuda() ? promoted(static_cast<F&&>(f), first, others...)
-                         : unchanged(static_cast<F&&>(f), first, others...);
+inline Conversion promoted_or_unchanged(const Tensor& first, const Tensor& other) {
+  return is_on(first) ? Conversion(first.is_cuda() ? widest({&first, &other}, kCUDA) : ScalarType::Undefined, first)
+                      : Conversion();
 }
 
 }  // namespace tandem::autocast

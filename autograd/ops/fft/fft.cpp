@@ -162,8 +162,7 @@ Tensor shifted(const Tensor& self, const OptionalSizes& dim, int64_t round_up) {
 
 namespace autograd {
 Tensor fft_input(const char* operation, const Tensor& self) {
-  if (autocast::is_on(self))
-    return autocast::full_precision([&](const Tensor& t) { return fft_input(operation, t); }, self);
+  if (const auto to = autocast::full_precision(self)) return fft_input(operation, to(self));
   check(self.dtype() != kHalf && self.dtype() != kBFloat16, operation, ": Unsupported dtype ", self,
         "; convert it with .to(kFloat)");
   return self.is_floating_point() || self.is_complex() ? self : self.to(get_default_dtype());

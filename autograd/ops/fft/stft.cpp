@@ -65,13 +65,9 @@ Tensor frames(const Tensor& x, int64_t n_fft, int64_t hop, const Tensor& window)
 Tensor stft(const Tensor& self, int64_t n_fft, optional<int64_t> hop_length, optional<int64_t> win_length,
             const Tensor& window, bool center, std::string_view pad_mode, bool normalized, optional<bool> onesided,
             optional<bool> return_complex, optional<bool> align_to_window) {
-  if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& x, const Tensor& w) {
-          return stft(x, n_fft, hop_length, win_length, w, center, pad_mode, normalized, onesided, return_complex,
-                      align_to_window);
-        },
-        self, window);
+  if (const auto to = autocast::full_precision(self))
+    return stft(to(self), n_fft, hop_length, win_length, to(window), center, pad_mode, normalized, onesided,
+                return_complex, align_to_window);
   check(!center || !align_to_window.has_value(), "stft: only supports align_to_window for center = false");
   check(self.is_floating_point() || self.is_complex(),
         "stft: expected a tensor of floating point or complex values, got ", self);
@@ -146,12 +142,9 @@ Tensor overlap_add(const Tensor& windows, int64_t n_fft, int64_t hop, int64_t le
 Tensor istft(const Tensor& self, int64_t n_fft, optional<int64_t> hop_length, optional<int64_t> win_length,
              const Tensor& window, bool center, bool normalized, optional<bool> onesided, optional<int64_t> length,
              bool return_complex) {
-  if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& x, const Tensor& w) {
-          return istft(x, n_fft, hop_length, win_length, w, center, normalized, onesided, length, return_complex);
-        },
-        self, window);
+  if (const auto to = autocast::full_precision(self))
+    return istft(to(self), n_fft, hop_length, win_length, to(window), center, normalized, onesided, length,
+                 return_complex);
   const int64_t hop = hop_length.value_or(n_fft / 4), points = win_length.value_or(n_fft);
   const bool half = onesided.value_or(self.dim() < 2 || self.size(-2) != n_fft);
   check_spectrum(self, n_fft, hop, points, half);

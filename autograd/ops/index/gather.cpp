@@ -143,10 +143,8 @@ Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Scala
   return scatter(self, dim, index, number_as(value, self, index));
 }
 Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
-  if (autocast::is_on_cuda(self))
-    return autocast::promoted(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return scatter_add(t1, dim, t2, t3); }, self, index,
-        src);
+  if (const auto to = autocast::promoted_on_cuda(self, index, src))
+    return scatter_add(to(self), dim, to(index), to(src));
   dim = wrap_dim(dim, self.dim());
   const Tensor at = checked_index("scatter_add", self, dim, index);
   return scatter_new(self, dim, at, covered("scatter_add", self, at, src), true);

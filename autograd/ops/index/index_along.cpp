@@ -34,10 +34,7 @@ Tensor number_of(const Tensor& self, const Scalar& value) {
 }  // namespace
 
 Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
-  if (autocast::is_on(self))
-    return autocast::promoted(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return index_copy(t1, dim, t2, t3); }, self, index,
-        source);
+  if (const auto to = autocast::promoted(self, index, source)) return index_copy(to(self), dim, to(index), to(source));
   if (self.dim() == 0) return index_copy(self.reshape({1}), dim, index, source.reshape({-1})).reshape({});
   dim = wrap_dim(dim, self.dim());
   return index_write(self, copy_index(self, dim, index, source), source, false);

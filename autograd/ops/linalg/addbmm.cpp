@@ -23,10 +23,8 @@ using namespace autograd;
 
 // The batch becomes a part of the inner dimension of one product.
 Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta, const Scalar& alpha) {
-  if (const auto out = autograd::in_lower_precision(
-          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addbmm(t1, t2, t3, beta, alpha); }, self,
-          batch1, batch2))
-    return *out;
+  if (const auto to = autograd::in_lower_precision(self, batch1, batch2))
+    return to.rounded(addbmm(to(self), to(batch1), to(batch2), beta, alpha));
   check(batch1.dim() == 3 && batch2.dim() == 3 && batch1.size(0) == batch2.size(0) && batch1.size(2) == batch2.size(1),
         "addbmm: expected [B, M, K] and [B, K, N]\n  batch1 ", batch1, "\n  batch2 ", batch2);
   const int64_t inner = batch2.size(0) * batch2.size(1);

@@ -71,18 +71,12 @@ Tensor add_product(const Tensor& self, const Tensor& a, const Tensor& b, const S
 }  // namespace
 
 Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
-  if (autocast::is_on(self))
-    return autocast::lower_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addmm(t1, t2, t3, beta, alpha); }, self, a,
-        b);
+  if (const auto to = autocast::lower_precision(self)) return addmm(to(self), to(a), to(b), beta, alpha);
   return add_product(self, a, b, beta, alpha, check_product("addmm", 2, self, a, b, beta, alpha));
 }
 
 Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
-  if (autocast::is_on(self))
-    return autocast::lower_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return baddbmm(t1, t2, t3, beta, alpha); }, self, a,
-        b);
+  if (const auto to = autocast::lower_precision(self)) return baddbmm(to(self), to(a), to(b), beta, alpha);
   return add_product(self, a, b, beta, alpha, check_product("baddbmm", 3, self, a, b, beta, alpha));
 }
 

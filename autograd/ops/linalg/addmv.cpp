@@ -20,17 +20,12 @@ Tensor weighted_sum(const Tensor& self, const Tensor& product, const Scalar& bet
 }  // namespace
 
 Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta, const Scalar& alpha) {
-  if (autocast::is_on(self))
-    return autocast::lower_precision_on_cuda(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addmv(t1, t2, t3, beta, alpha); }, self, mat,
-        vec);
+  if (const auto to = autocast::lower_precision_or_unchanged(self))
+    return addmv(to(self), to(mat), to(vec), beta, alpha);
   return weighted_sum(self, mv(mat, vec), beta, alpha, "addmv");
 }
 Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
-  if (autocast::is_on(self))
-    return autocast::lower_precision_on_cuda(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addr(t1, t2, t3, beta, alpha); }, self, a,
-        b);
+  if (const auto to = autocast::lower_precision_or_unchanged(self)) return addr(to(self), to(a), to(b), beta, alpha);
   return weighted_sum(self, outer(a, b), beta, alpha, "addr");
 }
 

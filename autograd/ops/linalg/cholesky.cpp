@@ -34,8 +34,7 @@ const char* const kNotPositive =
     "% is not positive-definite).";
 
 std::tuple<Tensor, Tensor> factor_of(const char* operation, const Tensor& a, bool upper) {
-  if (autocast::is_on(a))
-    return autocast::full_precision([&](const Tensor& t) { return factor_of(operation, t, upper); }, a);
+  if (const auto to = autocast::full_precision(a)) return factor_of(operation, to(a), upper);
   check_square(operation, a);
   Tensor l = empty_like_of(a, a.sizes()), info = no_info(a);
   const Tensor lower = upper ? a.mH() : a;
@@ -59,9 +58,7 @@ Tensor linalg_cholesky(const Tensor& self, bool upper) {
 
 // L Lᴴ X = B, or Uᴴ U X = B.
 Tensor cholesky_solve(const Tensor& self, const Tensor& input2, bool upper) {
-  if (autocast::is_on(self))
-    return autocast::full_precision([&](const Tensor& b, const Tensor& l) { return cholesky_solve(b, l, upper); }, self,
-                                    input2);
+  if (const auto to = autocast::full_precision(self)) return cholesky_solve(to(self), to(input2), upper);
   check_square("cholesky_solve", input2);
   check_matrices("cholesky_solve", self);
   check_alike("cholesky_solve", "self  ", self, "input2", input2);
@@ -69,8 +66,7 @@ Tensor cholesky_solve(const Tensor& self, const Tensor& input2, bool upper) {
   return linalg_solve_triangular(l.mH(), linalg_solve_triangular(l, self, false), true);
 }
 Tensor cholesky_inverse(const Tensor& self, bool upper) {
-  if (autocast::is_on(self))
-    return autocast::full_precision([&](const Tensor& t) { return cholesky_inverse(t, upper); }, self);
+  if (const auto to = autocast::full_precision(self)) return cholesky_inverse(to(self), upper);
   check_square("cholesky_inverse", self);
   return cholesky_solve(identity(self, self.size(-1)), self, upper);
 }

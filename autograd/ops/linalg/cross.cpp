@@ -9,9 +9,7 @@ namespace tandem {
 
 // a × b = (a₂b₃ - a₃b₂, …), computed from both vectors rolled by one and by two.
 Tensor cross(const Tensor& self, const Tensor& other, optional<int64_t> dim) {
-  if (const auto out = autograd::promoted_on_cuda(
-          [&](const Tensor& t1, const Tensor& t2) { return cross(t1, t2, dim); }, self, other))
-    return *out;
+  if (const auto to = autograd::promoted_on_cuda(self, other)) return to.rounded(cross(to(self), to(other), dim));
   const Dims sizes = broadcast_sizes(self.sizes(), other.sizes(), "cross");
   const auto rank = static_cast<int64_t>(sizes.size());
   int64_t d = dim ? wrap_dim(*dim, rank) : 0;

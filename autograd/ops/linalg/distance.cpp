@@ -36,9 +36,7 @@ Tensor by_product(const Tensor& x1, const Tensor& x2) {
 }  // namespace
 
 Tensor cdist(const Tensor& x1, const Tensor& x2, double p, optional<int64_t> compute_mode) {
-  if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2) { return cdist(t1, t2, p, compute_mode); }, x1, x2))
-    return *out;
+  if (const auto to = autograd::in_full_precision(x1, x2)) return to.rounded(cdist(to(x1), to(x2), p, compute_mode));
   check(x1.dim() >= 2 && x2.dim() >= 2 && x1.size(-1) == x2.size(-1),
         "cdist: expected [..., P, M] and [..., R, M]\n  x1 ", x1, "\n  x2 ", x2);
   check(x1.is_floating_point() && x2.is_floating_point(), "cdist: expected floating point\n  x1 ", x1, "\n  x2 ", x2);
@@ -52,24 +50,21 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, optional<int64_t> com
 }
 
 Tensor pdist(const Tensor& self, double p) {
-  if (const auto out = autograd::in_full_precision_on_cuda([&](const Tensor& t1) { return pdist(t1, p); }, self))
-    return *out;
+  if (const auto to = autograd::in_full_precision_on_cuda(self)) return to.rounded(pdist(to(self), p));
   check(self.dim() == 2, "pdist: expected a matrix, got ", self);
   const Tensor pairs = triu_indices(self.size(0), self.size(0), 1).to(self.device());
   return lengths(self.index_select(0, pairs.select(0, 0)) - self.index_select(0, pairs.select(0, 1)), p);
 }
 
 Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps, bool keepdim) {
-  if (const auto out = autograd::in_full_precision_on_cuda(
-          [&](const Tensor& t1, const Tensor& t2) { return pairwise_distance(t1, t2, p, eps, keepdim); }, x1, x2))
-    return *out;
+  if (const auto to = autograd::in_full_precision_on_cuda(x1, x2))
+    return to.rounded(pairwise_distance(to(x1), to(x2), p, eps, keepdim));
   return norm(x1 - x2 + eps, optional<Scalar>(Scalar(p)), {-1}, keepdim);
 }
 
 Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double eps) {
-  if (const auto out = autograd::in_full_precision_on_cuda(
-          [&](const Tensor& t1, const Tensor& t2) { return cosine_similarity(t1, t2, dim, eps); }, x1, x2))
-    return *out;
+  if (const auto to = autograd::in_full_precision_on_cuda(x1, x2))
+    return to.rounded(cosine_similarity(to(x1), to(x2), dim, eps));
   const ScalarType type = result_type(x1, x2);
   check(is_floating_point(type), "cosine_similarity: expected floating point, got ", type);
   const Dims sizes = broadcast_sizes(x1.sizes(), x2.sizes(), "cosine_similarity");

@@ -50,8 +50,7 @@ struct EigBackward final : Node {
 };
 
 std::tuple<Tensor, Tensor> spectrum(const char* operation, const Tensor& a, bool with_vectors) {
-  if (autocast::is_on(a))
-    return autocast::full_precision([&](const Tensor& t) { return spectrum(operation, t, with_vectors); }, a);
+  if (const auto to = autocast::full_precision(a)) return spectrum(operation, to(a), with_vectors);
   check_square(operation, a);
   const ScalarType type = toComplexType(a.scalar_type());
   Tensor values = empty_raw(vector_sizes(batch_sizes(a), a.size(-1)), type, a.device()), info = no_info(a);

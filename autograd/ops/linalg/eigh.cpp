@@ -42,8 +42,7 @@ struct EighBackward final : Node {
 };
 
 std::tuple<Tensor, Tensor> spectrum(const char* operation, const Tensor& a, std::string_view uplo, bool with_vectors) {
-  if (autocast::is_on(a))
-    return autocast::full_precision([&](const Tensor& t) { return spectrum(operation, t, uplo, with_vectors); }, a);
+  if (const auto to = autocast::full_precision(a)) return spectrum(operation, to(a), uplo, with_vectors);
   check_square(operation, a);
   check(uplo == "L" || uplo == "U" || uplo == "l" || uplo == "u", operation, ": UPLO must be 'L' or 'U', got '", uplo,
         "'");

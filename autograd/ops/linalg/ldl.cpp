@@ -19,8 +19,7 @@ namespace {
 using namespace autograd;
 
 std::tuple<Tensor, Tensor, Tensor> factors_of(const char* operation, const Tensor& a, bool hermitian) {
-  if (autocast::is_on(a))
-    return autocast::full_precision([&](const Tensor& t) { return factors_of(operation, t, hermitian); }, a);
+  if (const auto to = autocast::full_precision(a)) return factors_of(operation, to(a), hermitian);
   check_square(operation, a);
   check(!recording(a), operation, ": has no gradient; detach the argument");
   Tensor ld = empty_like_of(a, a.sizes()), info = no_info(a);
@@ -46,9 +45,7 @@ std::tuple<Tensor, Tensor> linalg_ldl_factor(const Tensor& self, bool hermitian)
 }
 
 Tensor linalg_ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B, bool hermitian) {
-  if (autocast::is_on(LD))
-    return autocast::full_precision(
-        [&](const Tensor& ld, const Tensor& b) { return linalg_ldl_solve(ld, pivots, b, hermitian); }, LD, B);
+  if (const auto to = autocast::full_precision(LD)) return linalg_ldl_solve(to(LD), pivots, to(B), hermitian);
   check_square("linalg.ldl_solve", LD);
   check_matrices("linalg.ldl_solve", B);
   check_alike("linalg.ldl_solve", "LD", LD, "B ", B);

@@ -51,9 +51,7 @@ void check_linear(const Tensor& input, const Tensor& weight, const Tensor& bias)
 }  // namespace
 
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
-  if (autocast::is_on(input))
-    return autocast::lower_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return linear(t1, t2, t3); }, input, weight, bias);
+  if (const auto to = autocast::lower_precision(input)) return linear(to(input), to(weight), to(bias));
   check_linear(input, weight, bias);
   if (input.is_complex()) {
     const Tensor out = matmul(input, weight.t());

@@ -85,8 +85,7 @@ Tensor condition(const Tensor& a, const Tensor& norm_of_a, const Tensor& inverse
 }  // namespace
 
 Tensor linalg_pinv(const Tensor& self, const optional<Tensor>& atol, const optional<Tensor>& rtol, bool hermitian) {
-  if (autocast::is_on(self))
-    return autocast::full_precision([&](const Tensor& a) { return linalg_pinv(a, atol, rtol, hermitian); }, self);
+  if (const auto to = autocast::full_precision(self)) return linalg_pinv(to(self), atol, rtol, hermitian);
   hermitian ? check_square("linalg.pinv", self) : check_matrices("linalg.pinv", self);
   if (self.numel() == 0) return self.mH().clone();
   const Tensor out = pseudoinverse(self, atol, rtol, hermitian);
@@ -108,9 +107,7 @@ Tensor linalg_pinv(const Tensor& self, const Tensor& rcond, bool hermitian) {
 
 Tensor linalg_matrix_rank(const Tensor& input, const optional<Tensor>& atol, const optional<Tensor>& rtol,
                           bool hermitian) {
-  if (autocast::is_on(input))
-    return autocast::full_precision([&](const Tensor& a) { return linalg_matrix_rank(a, atol, rtol, hermitian); },
-                                    input);
+  if (const auto to = autocast::full_precision(input)) return linalg_matrix_rank(to(input), atol, rtol, hermitian);
   hermitian ? check_square("linalg.matrix_rank", input) : check_matrices("linalg.matrix_rank", input);
   if (input.size(-1) == 0 || input.size(-2) == 0)
     return zeros(batch_sizes(input), TensorOptions(kLong).device(input.device()));
@@ -129,7 +126,7 @@ Tensor linalg_matrix_rank(const Tensor& input, const Tensor& tol, bool hermitian
 }
 
 Tensor linalg_cond(const Tensor& self, const optional<Scalar>& p) {
-  if (autocast::is_on(self)) return autocast::full_precision([&](const Tensor& a) { return linalg_cond(a, p); }, self);
+  if (const auto to = autocast::full_precision(self)) return linalg_cond(to(self), p);
   const double order = p ? p->toDouble() : 2;
   if (std::abs(order) == 2) {
     const Tensor s = linalg_svdvals(self), first = s.select(-1, 0), last = s.select(-1, s.size(-1) - 1);
@@ -140,7 +137,7 @@ Tensor linalg_cond(const Tensor& self, const optional<Scalar>& p) {
   return condition(self, linalg_matrix_norm(self, order), linalg_matrix_norm(inverse, order), info);
 }
 Tensor linalg_cond(const Tensor& self, std::string_view p) {
-  if (autocast::is_on(self)) return autocast::full_precision([&](const Tensor& a) { return linalg_cond(a, p); }, self);
+  if (const auto to = autocast::full_precision(self)) return linalg_cond(to(self), p);
   check_square("linalg.cond", self);
   check(p == "fro" || p == "nuc", "linalg.cond: p must be a number, 'fro' or 'nuc', got '", p, "'");
   const auto [inverse, info] = linalg_inv_ex(self);
@@ -151,9 +148,7 @@ Tensor linalg_cond(const Tensor& self, std::string_view p) {
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& self, const Tensor& b, optional<double> rcond,
                                                         optional<std::string_view> driver) {
-  if (autocast::is_on(self))
-    return autocast::full_precision([&](const Tensor& a, const Tensor& y) { return linalg_lstsq(a, y, rcond, driver); },
-                                    self, b);
+  if (const auto to = autocast::full_precision(self)) return linalg_lstsq(to(self), to(b), rcond, driver);
   const std::string_view method = driver.value_or("gelsy");
   check(method == "gels" || method == "gelsy" || method == "gelsd" || method == "gelss",
         "linalg.lstsq: driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', got '", method, "'");

@@ -83,8 +83,7 @@ void check_pivoting(const char* operation, bool pivot) {
 }
 
 LuFactors recorded_factors(const char* operation, const Tensor& a, bool pivot) {
-  if (autocast::is_on(a))
-    return autocast::full_precision([&](const Tensor& t) { return recorded_factors(operation, t, pivot); }, a);
+  if (const auto to = autocast::full_precision(a)) return recorded_factors(operation, to(a), pivot);
   check_matrices(operation, a);
   check_pivoting(operation, pivot);
   LuFactors f = lu_factors(a);
@@ -139,9 +138,7 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& LU_data, const Tensor
 }
 
 Tensor linalg_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool left, bool adjoint) {
-  if (autocast::is_on(LU))
-    return autocast::full_precision(
-        [&](const Tensor& lu, const Tensor& b) { return linalg_lu_solve(lu, pivots, b, left, adjoint); }, LU, B);
+  if (const auto to = autocast::full_precision(LU)) return linalg_lu_solve(to(LU), pivots, to(B), left, adjoint);
   check_square("linalg.lu_solve", LU);
   check_matrices("linalg.lu_solve", B);
   check_alike("linalg.lu_solve", "LU", LU, "B", B);

@@ -43,8 +43,7 @@ Tensor matmul_matrices(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 Tensor matmul(const Tensor& self, const Tensor& other) {
-  if (autocast::is_on(self))
-    return autocast::lower_precision([&](const Tensor& t1, const Tensor& t2) { return matmul(t1, t2); }, self, other);
+  if (const auto to = autocast::lower_precision(self)) return matmul(to(self), to(other));
   const int64_t n = self.dim(), m = other.dim();
   check(n > 0 && m > 0, "matmul: both operands must have at least one dimension\n  self  ", self, "\n  other ", other);
   const int64_t inner = m == 1 ? other.size(0) : other.size(-2);
@@ -65,8 +64,7 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
 }
 
 Tensor mv(const Tensor& self, const Tensor& vec) {
-  if (autocast::is_on(self))
-    return autocast::lower_precision_on_cuda([&](const Tensor& t1, const Tensor& t2) { return mv(t1, t2); }, self, vec);
+  if (const auto to = autocast::lower_precision_or_unchanged(self)) return mv(to(self), to(vec));
   check(self.dim() == 2 && vec.dim() == 1, "mv: expected a matrix and a vector\n  self ", self, "\n  vec  ", vec);
   check(self.size(1) == vec.size(0), "mv: inner sizes differ: ", self.size(1), " and ", vec.size(0), "\n  self ", self,
         "\n  vec  ", vec);
@@ -75,8 +73,7 @@ Tensor mv(const Tensor& self, const Tensor& vec) {
 }
 
 Tensor dot(const Tensor& self, const Tensor& other) {
-  if (autocast::is_on(self))
-    return autocast::promoted_on_cuda([&](const Tensor& t1, const Tensor& t2) { return dot(t1, t2); }, self, other);
+  if (const auto to = autocast::promoted_or_unchanged(self, other)) return dot(to(self), to(other));
   check(self.dim() == 1 && other.dim() == 1, "dot: expected two vectors\n  self  ", self, "\n  other ", other);
   check(self.size(0) == other.size(0), "dot: sizes differ: ", self.size(0), " and ", other.size(0), "\n  self  ", self,
         "\n  other ", other);

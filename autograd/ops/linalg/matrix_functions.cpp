@@ -134,9 +134,7 @@ Tensor linalg_multi_dot(TensorList tensors) {
 }
 
 Tensor linalg_vecdot(const Tensor& x, const Tensor& y, int64_t dim) {
-  if (autocast::is_on(x))
-    return autocast::lower_precision([&](const Tensor& t1, const Tensor& t2) { return linalg_vecdot(t1, t2, dim); }, x,
-                                     y);
+  if (const auto to = autocast::lower_precision(x)) return linalg_vecdot(to(x), to(y), dim);
   check(is_differentiable(x.dtype()) && is_differentiable(y.dtype()),
         "linalg.vecdot: expected floating point tensors\n  x ", x, "\n  y ", y);
   return (conj(x) * y).sum({dim});

@@ -90,8 +90,7 @@ struct PolarBackward final : Node {
 }  // namespace
 
 Tensor linalg_matrix_sqrth(const Tensor& self) {
-  if (autocast::is_on(self))
-    return autocast::full_precision([](const Tensor& t) { return linalg_matrix_sqrth(t); }, self);
+  if (const auto to = autocast::full_precision(self)) return linalg_matrix_sqrth(to(self));
   check_square("linalg.matrix_sqrth", self);
   Tensor root;
   {
@@ -104,8 +103,8 @@ Tensor linalg_matrix_sqrth(const Tensor& self) {
 }
 
 std::tuple<Tensor, Tensor> linalg_polar(const Tensor& A) {
-  if (autocast::is_on(A)) {  // in no list, but its singular values are in that of float32
-    const auto [u, h] = autocast::full_precision([](const Tensor& t) { return linalg_polar(t); }, A);
+  if (const auto to = autocast::full_precision(A)) {  // in no list, but its singular values are in that of float32
+    const auto [u, h] = linalg_polar(to(A));
     return {as_type(u, A.dtype()), as_type(h, A.dtype())};
   }
   check_matrices("linalg.polar", A);

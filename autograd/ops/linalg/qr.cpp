@@ -93,7 +93,7 @@ void check_reflectors(const char* operation, const Tensor& input, const Tensor& 
 }  // namespace
 
 std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode) {
-  if (autocast::is_on(A)) return autocast::full_precision([&](const Tensor& t) { return linalg_qr(t, mode); }, A);
+  if (const auto to = autocast::full_precision(A)) return linalg_qr(to(A), mode);
   check_matrices("linalg.qr", A);
   check(mode == "reduced" || mode == "complete" || mode == "r",
         "linalg.qr: mode must be 'reduced', 'complete' or 'r', got '", mode, "'");
@@ -117,7 +117,7 @@ std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode) {
 }
 
 std::tuple<Tensor, Tensor> geqrf(const Tensor& self) {
-  if (autocast::is_on(self)) return autocast::full_precision([&](const Tensor& t) { return geqrf(t); }, self);
+  if (const auto to = autocast::full_precision(self)) return geqrf(to(self));
   check_matrices("geqrf", self);
   check(!recording(self), "geqrf: has no gradient; use linalg_qr");
   const Reflectors f = reflectors_of(self);
@@ -125,18 +125,13 @@ std::tuple<Tensor, Tensor> geqrf(const Tensor& self) {
 }
 
 Tensor linalg_householder_product(const Tensor& input, const Tensor& tau) {
-  if (autocast::is_on(input))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2) { return linalg_householder_product(t1, t2); }, input, tau);
+  if (const auto to = autocast::full_precision(input)) return linalg_householder_product(to(input), to(tau));
   check_reflectors("linalg.householder_product", input, tau);
   return product_of(input, tau, input.size(-1));
 }
 
 Tensor ormqr(const Tensor& self, const Tensor& input2, const Tensor& input3, bool left, bool transpose) {
-  if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return ormqr(t1, t2, t3, left, transpose); }, self,
-        input2, input3);
+  if (const auto to = autocast::full_precision(self)) return ormqr(to(self), to(input2), to(input3), left, transpose);
   check_matrices("ormqr", self);
   check_alike("ormqr", "self ", self, "other", input3);
   const int64_t m = self.size(-2);

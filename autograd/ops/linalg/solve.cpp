@@ -70,9 +70,7 @@ bool is_vector(const Tensor& a, const Tensor& b) {
 }
 
 Tensor solve_any(const char* operation, const Tensor& a, const Tensor& b, bool left, Tensor& info) {
-  if (autocast::is_on(a))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2) { return solve_any(operation, t1, t2, left, info); }, a, b);
+  if (const auto to = autocast::full_precision(a)) return solve_any(operation, to(a), to(b), left, info);
   check_square(operation, a);
   check_alike(operation, "A", a, "B", b);
   const bool vector = is_vector(a, b);
@@ -97,7 +95,7 @@ struct InverseBackward final : Node {
 };
 
 std::tuple<Tensor, Tensor> inverse_of(const char* operation, const Tensor& a) {
-  if (autocast::is_on(a)) return autocast::full_precision([&](const Tensor& t) { return inverse_of(operation, t); }, a);
+  if (const auto to = autocast::full_precision(a)) return inverse_of(operation, to(a));
   check_square(operation, a);
   Tensor x, info;
   {
@@ -203,7 +201,7 @@ Tensor linalg_inv(const Tensor& A) {
 }
 
 Tensor linalg_det(const Tensor& A) {
-  if (autocast::is_on(A)) return autocast::full_precision([&](const Tensor& t) { return linalg_det(t); }, A);
+  if (const auto to = autocast::full_precision(A)) return linalg_det(to(A));
   check_square("linalg.det", A);
   const LuFactors f = lu_factors(A);
   const Tensor out = main_diagonal(f.lu).prod(-1) * parity(f.pivots, A.dtype());
@@ -217,7 +215,7 @@ Tensor linalg_det(const Tensor& A) {
 }
 
 std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& A) {
-  if (autocast::is_on(A)) return autocast::full_precision([&](const Tensor& t) { return linalg_slogdet(t); }, A);
+  if (const auto to = autocast::full_precision(A)) return linalg_slogdet(to(A));
   check_square("linalg.slogdet", A);
   const LuFactors f = lu_factors(A);
   const Tensor pivots = main_diagonal(f.lu);

@@ -47,10 +47,8 @@ Tensor solve_left(const Tensor& a, const Tensor& b, bool upper, bool unit) {
 }  // namespace
 
 Tensor linalg_solve_triangular(const Tensor& self, const Tensor& B, bool upper, bool left, bool unitriangular) {
-  if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& a, const Tensor& b) { return linalg_solve_triangular(a, b, upper, left, unitriangular); },
-        self, B);
+  if (const auto to = autocast::full_precision(self))
+    return linalg_solve_triangular(to(self), to(B), upper, left, unitriangular);
   check_square("linalg.solve_triangular", self);
   check_matrices("linalg.solve_triangular", B);
   check_alike("linalg.solve_triangular", "A", self, "B", B);
@@ -65,10 +63,8 @@ Tensor linalg_solve_triangular(const Tensor& self, const Tensor& B, bool upper, 
 
 std::tuple<Tensor, Tensor> triangular_solve(const Tensor& self, const Tensor& A, bool upper, bool transpose,
                                             bool unitriangular) {
-  if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& b, const Tensor& a) { return triangular_solve(b, a, upper, transpose, unitriangular); }, self,
-        A);
+  if (const auto to = autocast::full_precision(self))
+    return triangular_solve(to(self), to(A), upper, transpose, unitriangular);
   check_square("triangular_solve", A);
   const Tensor factor = transpose ? A.mT() : A;
   const Tensor x = linalg_solve_triangular(factor, self, upper != transpose, true, unitriangular);

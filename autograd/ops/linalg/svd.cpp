@@ -77,8 +77,7 @@ struct SvdBackward final : Node {
 };
 
 std::tuple<Tensor, Tensor, Tensor> decompose(const char* operation, const Tensor& a, bool full, bool with_vectors) {
-  if (autocast::is_on(a))
-    return autocast::full_precision([&](const Tensor& t) { return decompose(operation, t, full, with_vectors); }, a);
+  if (const auto to = autocast::full_precision(a)) return decompose(operation, to(a), full, with_vectors);
   check_matrices(operation, a);
   const int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n);
   const Dims batch = batch_sizes(a);
@@ -117,8 +116,7 @@ Tensor linalg_svdvals(const Tensor& A, optional<std::string_view> driver) {
   return std::get<1>(decompose("linalg.svdvals", A, false, false));
 }
 std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& self, bool some, bool compute_uv) {
-  if (autocast::is_on(self))
-    return autocast::full_precision([&](const Tensor& t) { return svd(t, some, compute_uv); }, self);
+  if (const auto to = autocast::full_precision(self)) return svd(to(self), some, compute_uv);
   if (!compute_uv) {
     check_matrices("svd", self);
     const Dims batch = batch_sizes(self);

@@ -23,9 +23,8 @@ Dims order_of(int64_t rank, uint32_t mask, IntArrayRef dims, bool behind) {
 }  // namespace
 
 Tensor tensordot(const Tensor& self, const Tensor& other, IntArrayRef dims_self, IntArrayRef dims_other) {
-  if (autocast::is_on_cuda(self))
-    return autocast::promoted(
-        [&](const Tensor& t1, const Tensor& t2) { return tensordot(t1, t2, dims_self, dims_other); }, self, other);
+  if (const auto to = autocast::promoted_on_cuda(self, other))
+    return tensordot(to(self), to(other), dims_self, dims_other);
   check(dims_self.size() == dims_other.size(), "tensordot: dimensions ", dims_self, " and ", dims_other,
         " differ in length");
   const uint32_t mask_self = dim_mask(dims_self, self.dim(), false),

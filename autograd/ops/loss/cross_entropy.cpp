@@ -111,12 +111,8 @@ Tensor probability_targets(const Tensor& self, const Tensor& target, const Tenso
 
 Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor& weight, Reduction reduction,
                           int64_t ignore_index, double label_smoothing) {
-  if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-            return cross_entropy_loss(t1, t2, t3, reduction, ignore_index, label_smoothing);
-          },
-          self, target, weight))
-    return *out;
+  if (const auto to = autograd::in_full_precision(self, target, weight))
+    return to.rounded(cross_entropy_loss(to(self), to(target), to(weight), reduction, ignore_index, label_smoothing));
   check(label_smoothing >= 0 && label_smoothing <= 1, "cross_entropy: label_smoothing must be in [0, 1], got ",
         label_smoothing);
   check(reduction != Reduction::BatchMean, "cross_entropy: reduction kBatchMean is only supported by kl_div");

@@ -247,12 +247,9 @@ std::vector<int64_t> numbers(const char* name, const Tensor& lengths) {
 
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, IntArrayRef input_lengths, IntArrayRef target_lengths,
                 int64_t blank, Reduction reduction, bool zero_infinity) {
-  if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2) {
-            return ctc_loss(t1, t2, input_lengths, target_lengths, blank, reduction, zero_infinity);
-          },
-          log_probs, targets))
-    return *out;
+  if (const auto to = autograd::in_full_precision(log_probs, targets))
+    return to.rounded(
+        ctc_loss(to(log_probs), to(targets), input_lengths, target_lengths, blank, reduction, zero_infinity));
   check((log_probs.dim() == 3 || log_probs.dim() == 2) && log_probs.is_floating_point() && log_probs.size(0) > 0,
         "ctc_loss: expected log_probs [T, N, C] or [T, C] with T > 0, got ", log_probs);
   check(targets.dtype() == kLong || targets.dtype() == kInt, "ctc_loss: targets must be integers, got ", targets);

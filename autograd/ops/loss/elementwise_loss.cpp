@@ -74,25 +74,22 @@ Tensor weighted(const Tensor& terms, const Tensor& weight) { return weight.defin
 }  // namespace
 
 Tensor mse_loss(const Tensor& self, const Tensor& target, Reduction reduction) {
-  if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2) { return mse_loss(t1, t2, reduction); }, self, target))
-    return *out;
+  if (const auto to = autograd::in_full_precision(self, target))
+    return to.rounded(mse_loss(to(self), to(target), reduction));
   autograd::refuse_complex("mse_loss", self, target);
   const Tensor d = self - target;
   return reduce_loss("mse_loss", d * d, reduction);
 }
 
 Tensor l1_loss(const Tensor& self, const Tensor& target, Reduction reduction) {
-  if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2) { return l1_loss(t1, t2, reduction); }, self, target))
-    return *out;
+  if (const auto to = autograd::in_full_precision(self, target))
+    return to.rounded(l1_loss(to(self), to(target), reduction));
   return reduce_loss("l1_loss", (self - target).abs(), reduction);
 }
 
 Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, Reduction reduction, double beta) {
-  if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2) { return smooth_l1_loss(t1, t2, reduction, beta); }, self, target))
-    return *out;
+  if (const auto to = autograd::in_full_precision(self, target))
+    return to.rounded(smooth_l1_loss(to(self), to(target), reduction, beta));
   check(beta >= 0, "smooth_l1_loss: beta must be at least 0, got ", beta);
   if (beta == 0) return l1_loss(self, target, reduction);
   autograd::refuse_complex("smooth_l1_loss", self, target);
@@ -103,9 +100,8 @@ Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, Reduction reduct
 }
 
 Tensor huber_loss(const Tensor& self, const Tensor& target, Reduction reduction, double delta) {
-  if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2) { return huber_loss(t1, t2, reduction, delta); }, self, target))
-    return *out;
+  if (const auto to = autograd::in_full_precision(self, target))
+    return to.rounded(huber_loss(to(self), to(target), reduction, delta));
   autograd::refuse_complex("huber_loss", self, target);
   check(delta > 0, "huber_loss: delta must be positive, got ", delta);
   const Tensor d = self - target, size = d.abs(), near = logical_not(size.detach() > delta),
@@ -114,11 +110,8 @@ Tensor huber_loss(const Tensor& self, const Tensor& target, Reduction reduction,
 }
 
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight, Reduction reduction) {
-  if (const auto out =
-          autograd::in_full_precision([&](const Tensor& t1, const Tensor& t2,
-                                          const Tensor& t3) { return binary_cross_entropy(t1, t2, t3, reduction); },
-                                      self, target, weight))
-    return *out;
+  if (const auto to = autograd::in_full_precision(self, target, weight))
+    return to.rounded(binary_cross_entropy(to(self), to(target), to(weight), reduction));
   check_same_shape("binary_cross_entropy", self, target);
   const Tensor x = self.detach(), t = target.detach();
   const Tensor yes = x.log().clamp_min(-100), no = (-x).log1p().clamp_min(-100);
@@ -134,12 +127,8 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tens
 // stays accurate also where 1 - t and l sigmoid(-z) cancel.
 Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target, const Tensor& weight,
                                         const Tensor& pos_weight, Reduction reduction) {
-  if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3, const Tensor& t4) {
-            return binary_cross_entropy_with_logits(t1, t2, t3, t4, reduction);
-          },
-          self, target, weight, pos_weight))
-    return *out;
+  if (const auto to = autograd::in_full_precision(self, target, weight, pos_weight))
+    return to.rounded(binary_cross_entropy_with_logits(to(self), to(target), to(weight), to(pos_weight), reduction));
   check_same_shape("binary_cross_entropy_with_logits", self, target);
   const bool composed =
       pos_weight.defined() &&
@@ -160,9 +149,8 @@ Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target
 }
 
 Tensor kl_div(const Tensor& self, const Tensor& target, Reduction reduction, bool log_target) {
-  if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2) { return kl_div(t1, t2, reduction, log_target); }, self, target))
-    return *out;
+  if (const auto to = autograd::in_full_precision(self, target))
+    return to.rounded(kl_div(to(self), to(target), reduction, log_target));
   autograd::refuse_complex("kl_div", self, target);
   Tensor terms;
   if (log_target) {

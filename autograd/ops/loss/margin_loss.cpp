@@ -25,32 +25,22 @@ Tensor positive_part(const Tensor& t) { return t.clamp_min(Scalar(0)); }
 
 Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, double margin,
                            Reduction reduction) {
-  if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-            return margin_ranking_loss(t1, t2, t3, margin, reduction);
-          },
-          input1, input2, target))
-    return *out;
+  if (const auto to = autograd::in_full_precision(input1, input2, target))
+    return to.rounded(margin_ranking_loss(to(input1), to(input2), to(target), margin, reduction));
   return reduce_loss("margin_ranking_loss", positive_part(-target * (input1 - input2) + margin), reduction);
 }
 
 Tensor hinge_embedding_loss(const Tensor& self, const Tensor& target, double margin, Reduction reduction) {
-  if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2) { return hinge_embedding_loss(t1, t2, margin, reduction); }, self,
-          target))
-    return *out;
+  if (const auto to = autograd::in_full_precision(self, target))
+    return to.rounded(hinge_embedding_loss(to(self), to(target), margin, reduction));
   const Tensor apart = where(target != 1, positive_part(margin - self), Scalar(0));
   return reduce_loss("hinge_embedding_loss", apart + where(target != -1, self, Scalar(0)), reduction);
 }
 
 Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, double margin,
                              Reduction reduction) {
-  if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-            return cosine_embedding_loss(t1, t2, t3, margin, reduction);
-          },
-          input1, input2, target))
-    return *out;
+  if (const auto to = autograd::in_full_precision(input1, input2, target))
+    return to.rounded(cosine_embedding_loss(to(input1), to(input2), to(target), margin, reduction));
   check(target.dim() <= 1 && input1.dim() == target.dim() + 1 && input1.sizes() == input2.sizes(),
         "cosine_embedding_loss: expected [N, D], [N, D] and [N], or [D], [D] and []\n  input1 ", input1, "\n  input2 ",
         input2, "\n  target ", target);
@@ -64,12 +54,8 @@ Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const T
 
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative, double margin,
                            double p, double eps, bool swap, Reduction reduction) {
-  if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-            return triplet_margin_loss(t1, t2, t3, margin, p, eps, swap, reduction);
-          },
-          anchor, positive, negative))
-    return *out;
+  if (const auto to = autograd::in_full_precision(anchor, positive, negative))
+    return to.rounded(triplet_margin_loss(to(anchor), to(positive), to(negative), margin, p, eps, swap, reduction));
   check(anchor.dim() == positive.dim() && anchor.dim() == negative.dim(),
         "triplet_margin_loss: numbers of dimensions differ\n  anchor   ", anchor, "\n  positive ", positive,
         "\n  negative ", negative);
@@ -80,9 +66,8 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
 }
 
 Tensor soft_margin_loss(const Tensor& self, const Tensor& target, Reduction reduction) {
-  if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2) { return soft_margin_loss(t1, t2, reduction); }, self, target))
-    return *out;
+  if (const auto to = autograd::in_full_precision(self, target))
+    return to.rounded(soft_margin_loss(to(self), to(target), reduction));
   const Tensor product = target * self;
   const Tensor terms = product.is_complex() ? ((-product).exp() + 1).log() : -log_sigmoid(product);
   return reduce_loss("soft_margin_loss", terms, reduction);
@@ -90,12 +75,8 @@ Tensor soft_margin_loss(const Tensor& self, const Tensor& target, Reduction redu
 
 Tensor multi_margin_loss(const Tensor& self, const Tensor& target, double p, double margin, const Tensor& weight,
                          Reduction reduction) {
-  if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-            return multi_margin_loss(t1, t2, p, margin, t3, reduction);
-          },
-          self, target, weight))
-    return *out;
+  if (const auto to = autograd::in_full_precision(self, target, weight))
+    return to.rounded(multi_margin_loss(to(self), to(target), p, margin, to(weight), reduction));
   check(p == 1 || p == 2, "multi_margin_loss: p must be 1 or 2, got ", p);
   check((self.dim() == 1 || self.dim() == 2) && target.dim() == self.dim() - 1 && target.dtype() == kLong,
         "multi_margin_loss: expected [N, C] and classes [N], or [C] and []\n  self   ", self, "\n  target ", target);
@@ -108,9 +89,8 @@ Tensor multi_margin_loss(const Tensor& self, const Tensor& target, double p, dou
 }
 
 Tensor multilabel_margin_loss(const Tensor& self, const Tensor& target, Reduction reduction) {
-  if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2) { return multilabel_margin_loss(t1, t2, reduction); }, self, target))
-    return *out;
+  if (const auto to = autograd::in_full_precision(self, target))
+    return to.rounded(multilabel_margin_loss(to(self), to(target), reduction));
   check((self.dim() == 1 || self.dim() == 2) && target.sizes() == self.sizes() && target.dtype() == kLong,
         "multilabel_margin_loss: expected [N, C] or [C] and int64 classes of the same shape\n  self   ", self,
         "\n  target ", target);
@@ -130,12 +110,8 @@ Tensor multilabel_margin_loss(const Tensor& self, const Tensor& target, Reductio
 
 Tensor multilabel_soft_margin_loss(const Tensor& self, const Tensor& target, const Tensor& weight,
                                    Reduction reduction) {
-  if (const auto out = autograd::in_full_precision_on_cuda(
-          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-            return multilabel_soft_margin_loss(t1, t2, t3, reduction);
-          },
-          self, target, weight))
-    return *out;
+  if (const auto to = autograd::in_full_precision_on_cuda(self, target, weight))
+    return to.rounded(multilabel_soft_margin_loss(to(self), to(target), to(weight), reduction));
   Tensor terms = -(target * log_sigmoid(self) + (1 - target) * log_sigmoid(-self));
   if (weight.defined()) terms = terms * weight;
   return reduce_loss("multilabel_soft_margin_loss", terms.mean(IntArrayRef(-1)), reduction);
@@ -143,10 +119,8 @@ Tensor multilabel_soft_margin_loss(const Tensor& self, const Tensor& target, con
 
 Tensor poisson_nll_loss(const Tensor& self, const Tensor& target, bool log_input, bool full, double eps,
                         Reduction reduction) {
-  if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2) { return poisson_nll_loss(t1, t2, log_input, full, eps, reduction); },
-          self, target))
-    return *out;
+  if (const auto to = autograd::in_full_precision(self, target))
+    return to.rounded(poisson_nll_loss(to(self), to(target), log_input, full, eps, reduction));
   Tensor terms = log_input ? self.exp() - target * self : self - target * (self + eps).log();
   if (full) {
     const Tensor stirling = target * target.log() - target + 0.5 * (2 * std::numbers::pi * target).log();

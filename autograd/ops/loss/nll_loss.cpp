@@ -103,11 +103,8 @@ Tensor nll_with(const Tensor& scores, const ClassInputs& in, const ClassLoss& lo
 
 Tensor nll_loss(const Tensor& self, const Tensor& target, const Tensor& weight, Reduction reduction,
                 int64_t ignore_index) {
-  if (const auto out =
-          autograd::in_full_precision([&](const Tensor& t1, const Tensor& t2,
-                                          const Tensor& t3) { return nll_loss(t1, t2, t3, reduction, ignore_index); },
-                                      self, target, weight))
-    return *out;
+  if (const auto to = autograd::in_full_precision(self, target, weight))
+    return to.rounded(nll_loss(to(self), to(target), to(weight), reduction, ignore_index));
   check(reduction != Reduction::BatchMean, "nll_loss: reduction kBatchMean is only supported by kl_div");
   const ClassInputs in = class_inputs("nll_loss", self, target, weight);
   return nll_with(in.scores, in, {.reduction = reduction.kind(), .ignore_index = ignore_index});

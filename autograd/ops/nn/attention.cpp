@@ -174,12 +174,9 @@ Tensor shared_heads(const Tensor& t, const Tensor& query) {
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const Tensor& attn_mask, double dropout_p, bool is_causal, optional<double> scale,
                                     bool enable_gqa) {
-  if (autocast::is_on(query))
-    return autocast::lower_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3, const Tensor& t4) {
-          return scaled_dot_product_attention(t1, t2, t3, t4, dropout_p, is_causal, scale, enable_gqa);
-        },
-        query, key, value, attn_mask);
+  if (const auto to = autocast::lower_precision(query))
+    return scaled_dot_product_attention(to(query), to(key), to(value), to(attn_mask), dropout_p, is_causal, scale,
+                                        enable_gqa);
   check_attention(query, key, value, attn_mask, dropout_p, is_causal);
   const Tensor k = enable_gqa ? shared_heads(key, query) : key, v = enable_gqa ? shared_heads(value, query) : value;
   const double factor = scale ? *scale : 1 / std::sqrt(static_cast<double>(query.size(-1)));

@@ -131,12 +131,8 @@ Tensor conv2d_backward_weight(const Tensor& grad_output, const Tensor& input, In
 
 Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
               IntArrayRef dilation, int64_t groups) {
-  if (autocast::is_on(input))
-    return autocast::lower_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-          return conv2d(t1, t2, t3, stride, padding, dilation, groups);
-        },
-        input, weight, bias);
+  if (const auto to = autocast::lower_precision(input))
+    return conv2d(to(input), to(weight), to(bias), stride, padding, dilation, groups);
   check_convolution("conv2d", input, weight, bias, groups, 2, false);
   if (input.is_complex()) {
     const Tensor out = complex_bilinear(input, weight, [&](const Tensor& x, const Tensor& w) {
@@ -190,12 +186,8 @@ Tensor autograd::conv2d_inference(const Tensor& input, const Tensor& weight, con
 
 Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
               IntArrayRef dilation, int64_t groups) {
-  if (autocast::is_on(input))
-    return autocast::lower_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-          return conv1d(t1, t2, t3, stride, padding, dilation, groups);
-        },
-        input, weight, bias);
+  if (const auto to = autocast::lower_precision(input))
+    return conv1d(to(input), to(weight), to(bias), stride, padding, dilation, groups);
   check_convolution("conv1d", input, weight, bias, groups, 1, false);
   const int64_t step = single("conv1d", "stride", stride, 1), around = single("conv1d", "padding", padding, 0),
                 apart = single("conv1d", "dilation", dilation, 1);

@@ -76,12 +76,8 @@ Tensor one_row(const Tensor& t) { return t.unsqueeze(-2); }
 
 Tensor conv3d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
               IntArrayRef dilation, int64_t groups) {
-  if (const auto out = autograd::in_lower_precision(
-          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-            return conv3d(t1, t2, t3, stride, padding, dilation, groups);
-          },
-          input, weight, bias))
-    return *out;
+  if (const auto to = autograd::in_lower_precision(input, weight, bias))
+    return to.rounded(conv3d(to(input), to(weight), to(bias), stride, padding, dilation, groups));
   autograd::check_convolution("conv3d", input, weight, bias, groups, 3, false);
   const Parameters p = parameters("conv3d", stride, padding, dilation, groups);
   return input.dim() == 5 ? convolve(input, weight, bias, p) : convolve(input.unsqueeze(0), weight, bias, p).squeeze(0);
@@ -89,12 +85,9 @@ Tensor conv3d(const Tensor& input, const Tensor& weight, const Tensor& bias, Int
 
 Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                         IntArrayRef padding, IntArrayRef output_padding, int64_t groups, IntArrayRef dilation) {
-  if (const auto out = autograd::in_lower_precision(
-          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-            return conv_transpose3d(t1, t2, t3, stride, padding, output_padding, groups, dilation);
-          },
-          input, weight, bias))
-    return *out;
+  if (const auto to = autograd::in_lower_precision(input, weight, bias))
+    return to.rounded(
+        conv_transpose3d(to(input), to(weight), to(bias), stride, padding, output_padding, groups, dilation));
   autograd::check_convolution("conv_transpose3d", input, weight, bias, groups, 3, true);
   const Parameters p = parameters("conv_transpose3d", stride, padding, dilation, groups);
   const Triple extra = triple("conv_transpose3d", "output_padding", output_padding, 0);
@@ -104,12 +97,8 @@ Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, const Tensor&
 
 Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                         IntArrayRef padding, IntArrayRef output_padding, int64_t groups, IntArrayRef dilation) {
-  if (autocast::is_on(input))
-    return autocast::lower_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-          return conv_transpose1d(t1, t2, t3, stride, padding, output_padding, groups, dilation);
-        },
-        input, weight, bias);
+  if (const auto to = autocast::lower_precision(input))
+    return conv_transpose1d(to(input), to(weight), to(bias), stride, padding, output_padding, groups, dilation);
   autograd::check_convolution("conv_transpose1d", input, weight, bias, groups, 1, true);
   constexpr const char* kName = "conv_transpose1d";
   const int64_t step = autograd::single(kName, "stride", stride, 1),
@@ -124,12 +113,8 @@ Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const Tensor&
 Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                    IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
                    int64_t groups) {
-  if (autocast::is_on(input))
-    return autocast::lower_precision_on_cuda(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-          return convolution(t1, t2, t3, stride, padding, dilation, transposed, output_padding, groups);
-        },
-        input, weight, bias);
+  if (const auto to = autocast::lower_precision_or_unchanged(input))
+    return convolution(to(input), to(weight), to(bias), stride, padding, dilation, transposed, output_padding, groups);
   const int64_t rank = weight.dim() - 2;
   check(rank >= 1 && rank <= 3, "convolution: expected a weight with 3, 4 or 5 dimensions, got ", weight);
   if (!transposed)
@@ -145,12 +130,8 @@ namespace autograd {
 
 Tensor conv3d_padded(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                      std::string_view padding, IntArrayRef dilation, int64_t groups) {
-  if (autocast::is_on(input))
-    return autocast::lower_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-          return conv3d_padded(t1, t2, t3, stride, padding, dilation, groups);
-        },
-        input, weight, bias);
+  if (const auto to = autocast::lower_precision(input))
+    return conv3d_padded(to(input), to(weight), to(bias), stride, padding, dilation, groups);
   if (padding == "valid") return conv3d(input, weight, bias, stride, 0, dilation, groups);
   check(padding == "same", "conv3d: padding is \"valid\", \"same\" or numbers, got \"", padding, "\"");
   autograd::check_convolution("conv3d", input, weight, bias, groups, 3, false);

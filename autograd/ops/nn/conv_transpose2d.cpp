@@ -16,12 +16,8 @@ using namespace autograd;
 
 Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                         IntArrayRef padding, IntArrayRef output_padding, int64_t groups, IntArrayRef dilation) {
-  if (autocast::is_on(input))
-    return autocast::lower_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-          return conv_transpose2d(t1, t2, t3, stride, padding, output_padding, groups, dilation);
-        },
-        input, weight, bias);
+  if (const auto to = autocast::lower_precision(input))
+    return conv_transpose2d(to(input), to(weight), to(bias), stride, padding, output_padding, groups, dilation);
   check_convolution("conv_transpose2d", input, weight, bias, groups, 2, true);
   if (input.is_complex()) {
     const Tensor out = complex_bilinear(input, weight, [&](const Tensor& x, const Tensor& w) {

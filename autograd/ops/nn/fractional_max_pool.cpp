@@ -60,10 +60,8 @@ std::tuple<Tensor, Tensor> pool(const char* operation, const Tensor& x, ArrayRef
 
 std::tuple<Tensor, Tensor> checked(const char* operation, const Tensor& self, ArrayRef<int64_t> kernel,
                                    ArrayRef<int64_t> out, const Tensor& samples, ArrayRef<int64_t> order) {
-  if (autocast::is_on_cpu(self))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2) { return checked(operation, t1, kernel, out, t2, order); }, self,
-        samples);
+  if (const auto to = autocast::full_precision_on_cpu(self))
+    return checked(operation, to(self), kernel, out, to(samples), order);
   const auto rank = static_cast<int64_t>(kernel.size());
   check(self.dim() == rank + 1 || self.dim() == rank + 2, operation, ": expected [N, C] or [C] and ", rank,
         " more dimensions, got ", self);

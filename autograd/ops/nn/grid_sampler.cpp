@@ -122,11 +122,10 @@ void check_arguments(const char* operation, const Tensor& input, const Tensor& g
 
 Tensor sample(const char* operation, const Tensor& input, const Tensor& grid, int64_t rank, int64_t interpolation,
               int64_t padding, bool align_corners) {
-  const auto again = [&](const Tensor& t1, const Tensor& t2) {
-    return sample(operation, t1, t2, rank, interpolation, padding, align_corners);
-  };
-  if (autocast::is_on_cuda(input)) return autocast::promoted(again, input, grid);
-  if (const auto out = autograd::in_full_precision_on_cpu(again, input, grid)) return *out;
+  if (const auto to = autocast::promoted_on_cuda(input, grid))
+    return sample(operation, to(input), to(grid), rank, interpolation, padding, align_corners);
+  if (const auto to = autograd::in_full_precision_on_cpu(input, grid))
+    return to.rounded(sample(operation, to(input), to(grid), rank, interpolation, padding, align_corners));
   check_arguments(operation, input, grid, rank, interpolation, padding);
   Dims sizes(grid.sizes());
   sizes.pop_back();

@@ -138,12 +138,8 @@ bool takes_ratio(Resampling kind, bool antialias, const Axis& axis, int64_t rank
 
 Tensor resample(const char* operation, const Tensor& self, Resampling kind, IntArrayRef output_size, bool align_corners,
                 ArrayRef<double> scales, bool antialias) {
-  if (const auto out = autograd::in_full_precision_on_cuda(
-          [&](const Tensor& t1) {
-            return resample(operation, t1, kind, output_size, align_corners, scales, antialias);
-          },
-          self))
-    return *out;
+  if (const auto to = autograd::in_full_precision_on_cuda(self))
+    return to.rounded(resample(operation, to(self), kind, output_size, align_corners, scales, antialias));
   autograd::refuse_complex(operation, self);
   const auto count = static_cast<int64_t>(output_size.size());
   check(self.dim() == count + 2, operation, ": expected [N, C] and ", count, " dimensions, got ", self);

@@ -99,10 +99,8 @@ Tensor layer_norm_rows(const Tensor& x, IntArrayRef shape, const Dims& dims, con
 
 Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias,
                   double eps) {
-  if (autocast::is_on_cuda(input))
-    return autocast::full_precision([&](const Tensor& t1, const Tensor& t2,
-                                        const Tensor& t3) { return layer_norm(t1, normalized_shape, t2, t3, eps); },
-                                    input, weight, bias);
+  if (const auto to = autocast::full_precision_on_cuda(input))
+    return layer_norm(to(input), normalized_shape, to(weight), to(bias), eps);
   autograd::refuse_complex("layer_norm", input, weight, bias);
   const std::size_t n = input.sizes().size(), k = normalized_shape.size();
   check(k >= 1 && k <= n && input.sizes().slice(n - k, k) == normalized_shape,
@@ -125,10 +123,8 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
 }
 
 Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight, const Tensor& bias, double eps) {
-  if (autocast::is_on_cuda(input))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return group_norm(t1, num_groups, t2, t3, eps); },
-        input, weight, bias);
+  if (const auto to = autocast::full_precision_on_cuda(input))
+    return group_norm(to(input), num_groups, to(weight), to(bias), eps);
   if (const auto half = autograd::half_result(input))
     return group_norm(autograd::widened(input), num_groups, autograd::widened(weight), autograd::widened(bias), eps)
         .to(*half);

@@ -10,9 +10,8 @@
 namespace tandem {
 
 Tensor local_response_norm(const Tensor& input, int64_t size, double alpha, double beta, double k) {
-  if (const auto out = autograd::in_full_precision_on_cuda(
-          [&](const Tensor& t) { return local_response_norm(t, size, alpha, beta, k); }, input))
-    return *out;
+  if (const auto to = autograd::in_full_precision_on_cuda(input))
+    return to.rounded(local_response_norm(to(input), size, alpha, beta, k));
   autograd::refuse_complex("local_response_norm", input);
   check(input.dim() >= 3, "local_response_norm: expected [N, C, L, ...], got ", input);
   check(size > 0, "local_response_norm: size must be positive, got ", size);

@@ -58,8 +58,8 @@ void check_room(const char* name, Mode mode, const Tensor& self, int64_t dim, in
 Tensor by_positions(const char* name, Mode mode, const Tensor& self, IntArrayRef pad) {
   const auto count = static_cast<int64_t>(pad.size() / 2);
   const bool listed = mode == Mode::kReplicate || (mode == Mode::kReflect && count < 3);  // by autocast
-  if (listed && autocast::is_on_cpu(self))
-    return autocast::full_precision([&](const Tensor& t) { return by_positions(name, mode, t, pad); }, self);
+  if (const auto to = autocast::full_precision_on_cpu(self); to && listed)
+    return by_positions(name, mode, to(self), pad);
   check(pad.size() % 2 == 0 && count >= 1 && count <= 3, name, ": expected 2, 4 or 6 numbers, got ", pad);
   check(self.dim() == count + 1 || self.dim() == count + 2, name, ": ", pad, " pads ", count, " dimensions of ",
         count + 1, " or ", count + 2, ", got ", self);

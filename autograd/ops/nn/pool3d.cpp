@@ -98,12 +98,9 @@ Windows adaptive_max(const Tensor& x, int64_t dim, int64_t out) {
 
 Tensor avg_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
                   bool count_include_pad, optional<int64_t> divisor_override) {
-  if (const auto out = autograd::in_full_precision_on_cpu(
-          [&](const Tensor& t1) {
-            return avg_pool3d(t1, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
-          },
-          self))
-    return *out;
+  if (const auto to = autograd::in_full_precision_on_cpu(self))
+    return to.rounded(
+        avg_pool3d(to(self), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
   const Parameters p = parameters("avg_pool3d", self, kernel_size, stride, padding, 1);
   check(divisor_override != 0, "avg_pool3d: divisor_override must not be 0");
   // With a given divisor the first step only sums.
@@ -117,9 +114,8 @@ Tensor avg_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef strid
 
 Tensor max_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
                   IntArrayRef dilation, bool ceil_mode) {
-  if (autocast::is_on_cpu(self))
-    return autocast::full_precision(
-        [&](const Tensor& t) { return max_pool3d(t, kernel_size, stride, padding, dilation, ceil_mode); }, self);
+  if (const auto to = autocast::full_precision_on_cpu(self))
+    return max_pool3d(to(self), kernel_size, stride, padding, dilation, ceil_mode);
   const Parameters p = parameters("max_pool3d", self, kernel_size, stride, padding, dilation);
   const Tensor inner =
       max_pool2d(planes(self), plane(p.kernel), plane(p.stride), plane(p.padding), plane(p.dilation), ceil_mode);
@@ -135,9 +131,8 @@ std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& self, IntArrayR
 }
 
 Tensor adaptive_avg_pool3d(const Tensor& self, IntArrayRef output_size) {
-  if (const auto out = autograd::in_full_precision_on_cpu(
-          [&](const Tensor& t) { return adaptive_avg_pool3d(t, output_size); }, self))
-    return *out;
+  if (const auto to = autograd::in_full_precision_on_cpu(self))
+    return to.rounded(adaptive_avg_pool3d(to(self), output_size));
   check_volume("adaptive_avg_pool3d", self);
   const Triple out = triple("adaptive_avg_pool3d", "output_size", output_size, 0);
   const Tensor inner = adaptive_avg_pool2d(planes(self), plane(out));
@@ -150,8 +145,7 @@ Tensor adaptive_avg_pool3d(const Tensor& self, IntArrayRef output_size) {
 }
 
 std::tuple<Tensor, Tensor> adaptive_max_pool3d(const Tensor& self, IntArrayRef output_size) {
-  if (autocast::is_on_cpu(self))
-    return autocast::full_precision([&](const Tensor& t) { return adaptive_max_pool3d(t, output_size); }, self);
+  if (const auto to = autocast::full_precision_on_cpu(self)) return adaptive_max_pool3d(to(self), output_size);
   check_volume("adaptive_max_pool3d", self);
   const Triple out = triple("adaptive_max_pool3d", "output_size", output_size, 0);
   Dims sizes(self.sizes());
@@ -171,8 +165,7 @@ std::tuple<Tensor, Tensor> adaptive_max_pool3d(const Tensor& self, IntArrayRef o
 namespace {
 
 Tensor unpool(const char* operation, const Tensor& self, const Tensor& indices, IntArrayRef output_size) {
-  if (autocast::is_on_cpu(self))
-    return autocast::full_precision([&](const Tensor& t) { return unpool(operation, t, indices, output_size); }, self);
+  if (const auto to = autocast::full_precision_on_cpu(self)) return unpool(operation, to(self), indices, output_size);
   const auto rank = static_cast<int64_t>(output_size.size());
   check(self.dim() == rank + 1 || self.dim() == rank + 2, operation, ": expected ", rank + 1, " or ", rank + 2,
         " dimensions, got ", self);

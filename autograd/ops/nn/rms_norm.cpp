@@ -12,9 +12,8 @@
 namespace tandem {
 
 Tensor rms_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, optional<double> eps) {
-  if (autocast::is_on_cuda(input))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2) { return rms_norm(t1, normalized_shape, t2, eps); }, input, weight);
+  if (const auto to = autocast::full_precision_on_cuda(input))
+    return rms_norm(to(input), normalized_shape, to(weight), eps);
   if (const auto half = autograd::half_result(input))
     return rms_norm(autograd::widened(input), normalized_shape, autograd::widened(weight), eps).to(*half);
   const std::size_t n = input.sizes().size(), k = normalized_shape.size();

@@ -51,9 +51,8 @@ struct LogSoftmaxBackward final : Node {
 template <class Backward>
 Tensor forward(const Tensor& self, int64_t dim, optional<ScalarType> dtype,
                const KernelFunction<SoftmaxKernels::Forward>& kernel, const char* name) {
-  if (autocast::is_on_cuda(self))
-    return autocast::full_precision([&](const Tensor& t1) { return forward<Backward>(t1, dim, dtype, kernel, name); },
-                                    self);
+  if (const auto to = autocast::full_precision_on_cuda(self))
+    return forward<Backward>(to(self), dim, dtype, kernel, name);
   const Tensor x = as_type(self, dtype.value_or(self.dtype()));
   check(x.is_floating_point(), name, ": expected a floating point tensor, got ", x, "; pass dtype");
   dim = wrap_dim(dim, x.dim());

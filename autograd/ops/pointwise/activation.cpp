@@ -29,8 +29,7 @@ Tensor gelu(const Tensor& self, std::string_view approximate) {
   return approximate == "none" ? unary<ops::Gelu>(self) : unary<ops::GeluTanh>(self);
 }
 Tensor softplus(const Tensor& self, const Scalar& beta, const Scalar& threshold) {
-  if (autocast::is_on_cuda(self))
-    return autocast::full_precision([&](const Tensor& t1) { return softplus(t1, beta, threshold); }, self);
+  if (const auto to = autocast::full_precision_on_cuda(self)) return softplus(to(self), beta, threshold);
   return unary<ops::Softplus>(self, {beta, threshold});
 }
 Tensor elu(const Tensor& self, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale) {

@@ -85,9 +85,7 @@ void store(const Tensor& self, const Tensor& out, const char* operation) {
 }  // namespace
 
 Tensor addcmul(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& value) {
-  if (autocast::is_on_cuda(self))
-    return autocast::promoted(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addcmul(t1, t2, t3, value); }, self, a, b);
+  if (const auto to = autocast::promoted_on_cuda(self, a, b)) return addcmul(to(self), to(a), to(b), value);
   const ScalarType type = addcmul_type(self, a, b, value);
   if (is_complex(type)) return self + a * b * value;
   Tensor out = ternary_raw<ops::Addcmul>(self, a, b, type, value);
@@ -99,9 +97,7 @@ Tensor addcmul(const Tensor& self, const Tensor& a, const Tensor& b, const Scala
   return out;
 }
 Tensor addcdiv(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& value) {
-  if (autocast::is_on_cuda(self))
-    return autocast::promoted(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addcdiv(t1, t2, t3, value); }, self, a, b);
+  if (const auto to = autocast::promoted_on_cuda(self, a, b)) return addcdiv(to(self), to(a), to(b), value);
   const ScalarType type = addcdiv_type(self, a, b);
   if (is_complex(type)) return self + a / b * value;
   Tensor out = ternary_raw<ops::Addcdiv>(self, a, b, type, value);

@@ -15,7 +15,7 @@ namespace tandem {
 using namespace autograd;
 
 Tensor sinc(const Tensor& self) {
-  if (autocast::is_on_cuda(self)) return autocast::unchanged([](const Tensor& t) { return sinc(t); }, self);
+  if (const auto plain = autocast::unchanged_on_cuda(self)) return sinc(self);
   const Tensor angle = as_float(self) * std::numbers::pi, near = angle.detach().abs() < 0.5;
   // Near 0, uses the series 1 - a² / 3! + a⁴ / 5! - …, because the derivatives of the quotient cancel.
   const Tensor far = where(near, Scalar(1.0), angle), z = where(near, angle, Scalar(0.0)).square();

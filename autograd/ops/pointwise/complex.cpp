@@ -83,8 +83,7 @@ Tensor complex(const Tensor& real, const Tensor& imag) {
 }
 
 Tensor polar(const Tensor& abs, const Tensor& angle) {
-  if (autocast::is_on_cpu(abs))
-    return autocast::full_precision([](const Tensor& t1, const Tensor& t2) { return polar(t1, t2); }, abs, angle);
+  if (const auto to = autocast::full_precision_on_cpu(abs)) return polar(to(abs), to(angle));
   check_parts("polar", abs, angle);
   return complex(abs * angle.cos(), abs * angle.sin());
 }

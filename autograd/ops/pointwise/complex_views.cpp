@@ -49,8 +49,7 @@ Tensor view_as_real(const Tensor& self) {
 }
 
 Tensor view_as_complex(const Tensor& self) {
-  if (autocast::is_on_cpu(self))
-    return autocast::full_precision([](const Tensor& t) { return view_as_complex(t); }, self);
+  if (const auto to = autocast::full_precision_on_cpu(self)) return view_as_complex(to(self));
   check(self.dtype() == kFloat || self.dtype() == kDouble, "view_as_complex: expected float32 or float64, got ", self);
   check(self.dim() > 0 && self.size(-1) == 2, "view_as_complex: expected a last dimension of size 2, got ", self);
   check(has_complex_layout(self), "view_as_complex: ", self, " with strides ", self.strides(), " and offset ",

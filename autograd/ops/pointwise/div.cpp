@@ -33,8 +33,8 @@ struct DivRule {
 Tensor div(const Tensor& self, const Tensor& other) { return binary<DivRule>(self, other); }
 Tensor div(const Tensor& self, const Scalar& other) { return binary<DivRule>(self, other); }
 Tensor div(const Scalar& self, const Tensor& other) {
-  if (autocast::is_on_cuda(other))  // as reciprocal
-    return autocast::full_precision([&](const Tensor& t) { return div(self, t); }, other);
+  if (const auto to = autocast::full_precision_on_cuda(other))  // as reciprocal
+    return div(self, to(other));
   return binary<DivRule>(self, other);
 }
 Tensor Tensor::div(const Tensor& other) const { return tandem::div(*this, other); }

@@ -64,13 +64,11 @@ Tensor log_sum(const Tensor& self, const Tensor& other, bool binary, const char*
 }  // namespace
 
 Tensor logaddexp(const Tensor& self, const Tensor& other) {
-  if (autocast::is_on_cuda(self))
-    return autocast::unchanged([](const Tensor& a, const Tensor& b) { return logaddexp(a, b); }, self, other);
+  if (const auto plain = autocast::unchanged_on_cuda(self)) return logaddexp(self, other);
   return log_sum(self, other, false, "logaddexp");
 }
 Tensor logaddexp2(const Tensor& self, const Tensor& other) {
-  if (autocast::is_on_cuda(self))
-    return autocast::unchanged([](const Tensor& a, const Tensor& b) { return logaddexp2(a, b); }, self, other);
+  if (const auto plain = autocast::unchanged_on_cuda(self)) return logaddexp2(self, other);
   return log_sum(self, other, true, "logaddexp2");
 }
 Tensor Tensor::logaddexp(const Tensor& other) const { return tandem::logaddexp(*this, other); }

@@ -32,7 +32,7 @@ struct LogitBackward final : Node {
 }  // namespace
 
 Tensor logit(const Tensor& self, optional<double> eps) {
-  if (autocast::is_on_cuda(self)) return autocast::unchanged([&](const Tensor& t) { return logit(t, eps); }, self);
+  if (const auto plain = autocast::unchanged_on_cuda(self)) return logit(self, eps);
   refuse_complex("logit", self);
   const Tensor input = as_float(self);
   Tensor x = input.detach();

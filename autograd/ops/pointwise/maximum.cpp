@@ -80,8 +80,7 @@ Tensor fmin(const Tensor& self, const Tensor& other) {
   return where(other.isnan(), self, where(self.isnan(), other, minimum(self, other)));
 }
 Tensor atan2(const Tensor& self, const Tensor& other) {
-  if (autocast::is_on_cuda(self))
-    return autocast::promoted([](const Tensor& t1, const Tensor& t2) { return atan2(t1, t2); }, self, other);
+  if (const auto to = autocast::promoted_on_cuda(self, other)) return atan2(to(self), to(other));
   return binary<Atan2Rule>(self, other);
 }
 Tensor hypot(const Tensor& self, const Tensor& other) { return binary<HypotRule>(self, other); }

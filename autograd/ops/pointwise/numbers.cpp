@@ -102,8 +102,7 @@ Tensor power_for(const Tensor& self, const Tensor& other) {
 }
 }  // namespace
 Tensor ldexp(const Tensor& self, const Tensor& other) {
-  if (autocast::is_on_cuda(self))
-    return autocast::unchanged([](const Tensor& t1, const Tensor& t2) { return ldexp(t1, t2); }, self, other);
+  if (const auto plain = autocast::unchanged_on_cuda(self)) return ldexp(self, other);
   return self * power_for(self, other);
 }
 Tensor& ldexp_(Tensor& self, const Tensor& other) { return self.mul_(power_for(self, other)); }

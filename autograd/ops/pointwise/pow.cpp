@@ -88,18 +88,15 @@ void power_into(const Tensor& out, const Tensor& x, const Scalar& exponent) {
 }  // namespace
 
 Tensor pow(const Tensor& self, const Tensor& exponent) {
-  if (autocast::is_on_cuda(self))
-    return autocast::full_precision([](const Tensor& a, const Tensor& b) { return pow(a, b); }, self, exponent);
+  if (const auto to = autocast::full_precision_on_cuda(self)) return pow(to(self), to(exponent));
   return binary<PowRule>(self, exponent);
 }
 Tensor pow(const Scalar& self, const Tensor& exponent) {
-  if (autocast::is_on_cuda(exponent))
-    return autocast::full_precision([&](const Tensor& t) { return pow(self, t); }, exponent);
+  if (const auto to = autocast::full_precision_on_cuda(exponent)) return pow(self, to(exponent));
   return binary<PowRule>(self, exponent);
 }
 Tensor pow(const Tensor& self, const Scalar& exponent) {
-  if (autocast::is_on_cuda(self))
-    return autocast::full_precision([&](const Tensor& a) { return pow(a, exponent); }, self);
+  if (const auto to = autocast::full_precision_on_cuda(self)) return pow(to(self), exponent);
   const ScalarType type = check_exponent(result_type(self, exponent), exponent);
   const Prepared x(self, type, self.device());
   Tensor out = empty_raw(self.sizes(), type, self.device());

@@ -11,9 +11,7 @@ namespace tandem {
 using namespace autograd;
 
 Tensor prelu(const Tensor& self, const Tensor& weight) {
-  if (const auto out =
-          autograd::in_lower_precision([&](const Tensor& t1, const Tensor& t2) { return prelu(t1, t2); }, self, weight))
-    return *out;
+  if (const auto to = autograd::in_lower_precision(self, weight)) return to.rounded(prelu(to(self), to(weight)));
   check_floating_point("prelu", self);
   check(self.dtype() == weight.dtype(), "prelu: dtypes differ\n  self   ", self, "\n  weight ", weight);
   check(weight.dim() <= 1, "prelu: weight must be a number or a vector, got ", weight);

@@ -143,7 +143,7 @@ Tensor mvlgamma(const Tensor& self, int64_t p) {
   return tandem::lgamma(x.unsqueeze(-1) + steps).sum({-1}) + order * (order - 1) / 4 * std::log(pi);
 }
 Tensor erfinv(const Tensor& self) {
-  if (autocast::is_on_cuda(self)) return autocast::full_precision([&](const Tensor& t) { return erfinv(t); }, self);
+  if (const auto to = autocast::full_precision_on_cuda(self)) return erfinv(to(self));
   return special<ops::Erfinv>(self, [](const Tensor&, const Tensor& y) { return exp(y * y) * (std::sqrt(pi) / 2); });
 }
 Tensor i0(const Tensor& self) {
@@ -192,7 +192,7 @@ Tensor special_scaled_modified_bessel_k0(const Tensor& x) { return constant_spec
 Tensor special_scaled_modified_bessel_k1(const Tensor& x) { return constant_special<ops::ScaledBesselK1>(x); }
 Tensor special_airy_ai(const Tensor& x) { return constant_special<ops::AiryAi>(x); }
 Tensor special_entr(const Tensor& self) {
-  if (autocast::is_on_cuda(self)) return autocast::unchanged([&](const Tensor& t) { return special_entr(t); }, self);
+  if (const auto plain = autocast::unchanged_on_cuda(self)) return special_entr(self);
   const Tensor x = as_float(self), positive = x > 0, safe = where(positive, x, Scalar(1.0));
   const Tensor inside = where(positive, -x * safe.log(), Scalar(0.0));
   return where(x < 0, Scalar(-kInfinity), where(x.isnan(), x, inside));
@@ -203,8 +203,7 @@ Tensor special_erfcx(const Tensor& self) {
 Tensor special_ndtr(const Tensor& self) { return erfc(as_float(self) * -std::numbers::sqrt2 / 2) * 0.5; }
 // Below -1, log(erfcx(-x / √2) / 2) - x² / 2. Each formula gets only the arguments on its side.
 Tensor special_log_ndtr(const Tensor& self) {
-  if (autocast::is_on_cuda(self))
-    return autocast::unchanged([&](const Tensor& t) { return special_log_ndtr(t); }, self);
+  if (const auto plain = autocast::unchanged_on_cuda(self)) return special_log_ndtr(self);
   const Tensor z = as_float(self) * (std::numbers::sqrt2 / 2), low = z.detach() < -std::numbers::sqrt2 / 2;
   const Tensor below = where(low, z, Scalar(-1.0)), above = where(low, Scalar(0.0), z);
   return where(low, (special_erfcx(-below) * 0.5).log() - below * below, log1p(erfc(above) * -0.5));
@@ -226,9 +225,7 @@ Tensor igammac(const Tensor& self, const Tensor& other) {
   return special_pair<ops::Igammac>(self, other, [](const Tensor& a, const Tensor& x) { return -gamma_slope(a, x); });
 }
 Tensor special_xlog1py(const Tensor& self, const Tensor& other) {
-  if (autocast::is_on_cuda(self))
-    return autocast::unchanged([&](const Tensor& t1, const Tensor& t2) { return special_xlog1py(t1, t2); }, self,
-                               other);
+  if (const auto plain = autocast::unchanged_on_cuda(self)) return special_xlog1py(self, other);
   const Tensor y = as_type(other, float_type(result_type(self, other)));
   const Tensor nothing = logical_and(self == 0, logical_or(y <= -1, y == kInfinity));
   return self * where(nothing, Scalar(0.0), y).log1p();

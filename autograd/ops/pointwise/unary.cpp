@@ -19,7 +19,7 @@ const Tensor& not_bool(const Tensor& x, const char* operation) {
 // Those that autocast computes in float32 on CUDA.
 template <class Op>
 Tensor unary_in_range(const Tensor& x) {
-  if (autocast::is_on_cuda(x)) return autocast::full_precision([](const Tensor& t) { return unary_float<Op>(t); }, x);
+  if (const auto to = autocast::full_precision_on_cuda(x)) return unary_float<Op>(to(x));
   return unary_float<Op>(x);
 }
 
@@ -82,8 +82,8 @@ Tensor& Tensor::abs_() const {
   return unary_<ops::Abs>(*this);
 }
 Tensor square(const Tensor& self) {
-  if (autocast::is_on_cuda(self))  // as pow
-    return autocast::full_precision([](const Tensor& t) { return square(t); }, self);
+  if (const auto to = autocast::full_precision_on_cuda(self))  // as pow
+    return square(to(self));
   return unary<ops::Square>(self.dtype() == kBool ? self.to(kLong) : self);
 }
 Tensor Tensor::square() const { return tandem::square(*this); }

@@ -16,8 +16,7 @@ using namespace autograd;
 
 // Where self is 0 and the logarithm of other is not finite, 1 replaces other, so the product is 0. NaN stays.
 Tensor xlogy(const Tensor& self, const Tensor& other) {
-  if (autocast::is_on_cuda(self))
-    return autocast::unchanged([&](const Tensor& t1, const Tensor& t2) { return xlogy(t1, t2); }, self, other);
+  if (const auto plain = autocast::unchanged_on_cuda(self)) return xlogy(self, other);
   refuse_complex("xlogy", self, other);
   const Tensor y = as_type(other, float_type(result_type(self, other)));
   const Tensor nothing = logical_and(self == 0, logical_or(y <= 0, y == std::numeric_limits<double>::infinity()));

@@ -36,9 +36,7 @@ Tensor complex_logsumexp(const Tensor& z, IntArrayRef dim, bool keepdim) {
 }  // namespace
 
 Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim) {
-  if (const auto out =
-          autograd::in_full_precision_on_cuda([&](const Tensor& t1) { return logsumexp(t1, dim, keepdim); }, self))
-    return *out;
+  if (const auto to = autograd::in_full_precision_on_cuda(self)) return to.rounded(logsumexp(to(self), dim, keepdim));
   const Tensor x = as_float(self);
   if (x.is_complex()) return complex_logsumexp(x, dim, keepdim);
   const uint32_t mask = dim_mask(dim, x.dim());

@@ -63,8 +63,7 @@ struct NormBackward final : Node {
 }  // namespace
 
 Tensor norm(const Tensor& self, const optional<Scalar>& p, IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
-  if (autocast::is_on_cuda(self))
-    return autocast::full_precision([&](const Tensor& t1) { return norm(t1, p, dim, keepdim, dtype); }, self);
+  if (const auto to = autocast::full_precision_on_cuda(self)) return norm(to(self), p, dim, keepdim, dtype);
   if (const auto half = autograd::half_result(self); half && !dtype)
     return norm(autograd::widened(self), p, dim, keepdim, dtype).to(*half);
   check(!dtype || is_complex(*dtype) || !self.is_complex(), "norm: dtype should be complex for ", self, ", got ",

@@ -10,9 +10,7 @@ namespace tandem {
 using namespace autograd;
 
 Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& maxnorm) {
-  if (const auto out =
-          autograd::in_full_precision_on_cuda([&](const Tensor& t1) { return renorm(t1, p, dim, maxnorm); }, self))
-    return *out;
+  if (const auto to = autograd::in_full_precision_on_cuda(self)) return to.rounded(renorm(to(self), p, dim, maxnorm));
   check(is_differentiable(self.dtype()), "renorm: expected a floating point or complex tensor, got ", self);
   check(self.dim() >= 2, "renorm: expected at least 2 dimensions, got ", self);
   check(p.toDouble() > 0, "renorm: p must be positive, got ", p);

@@ -173,19 +173,16 @@ Tensor cumulative(const Tensor& self, int64_t dim, optional<ScalarType> dtype,
 }  // namespace
 
 Tensor cumsum(const Tensor& self, int64_t dim, optional<ScalarType> dtype) {
-  if (autocast::is_on_cuda(self))
-    return autocast::full_precision([&](const Tensor& t1) { return cumsum(t1, dim, dtype); }, self);
+  if (const auto to = autocast::full_precision_on_cuda(self)) return cumsum(to(self), dim, dtype);
   return cumulative(self, dim, dtype, running_sum);
 }
 Tensor cumprod(const Tensor& self, int64_t dim, optional<ScalarType> dtype) {
-  if (autocast::is_on_cuda(self))
-    return autocast::full_precision([&](const Tensor& t1) { return cumprod(t1, dim, dtype); }, self);
+  if (const auto to = autocast::full_precision_on_cuda(self)) return cumprod(to(self), dim, dtype);
   return cumulative(self, dim, dtype, running_product);
 }
 
 Tensor prod(const Tensor& self, int64_t dim, bool keepdim, optional<ScalarType> dtype) {
-  if (autocast::is_on(self))
-    return autocast::full_precision([&](const Tensor& t1) { return prod(t1, dim, keepdim, dtype); }, self);
+  if (const auto to = autocast::full_precision(self)) return prod(to(self), dim, keepdim, dtype);
   const bool integral = is_integral(self.dtype(), true);
   const ScalarType type = dtype.value_or(integral ? kLong : self.dtype());
   if (is_integral(type, true) && type != kLong) return tandem::prod(as_type(self, type), dim, keepdim, kLong).to(type);

@@ -52,12 +52,8 @@ Tensor interpolated(const char* operation, std::string_view mode, const Tensor& 
 
 Tensor quantiles(const char* operation, const Tensor& self, const Tensor& q, optional<int64_t> dim, bool keepdim,
                  std::string_view interpolation, bool skip_nan) {
-  if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2) {
-          return quantiles(operation, t1, t2, dim, keepdim, interpolation, skip_nan);
-        },
-        self, q);
+  if (const auto to = autocast::full_precision(self))
+    return quantiles(operation, to(self), to(q), dim, keepdim, interpolation, skip_nan);
   check_quantiles(operation, self, q);
   const Tensor whole = dim && self.dim() > 0 ? self : self.reshape({-1});
   const Tensor x = whole.movedim(dim ? wrap_dim(*dim, whole.dim()) : 0, -1);

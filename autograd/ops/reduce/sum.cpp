@@ -55,8 +55,7 @@ struct SumBackward final : Node {
 }  // namespace
 
 Tensor sum(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
-  if (!dtype && autocast::is_on_cuda(self))
-    return autocast::full_precision([&](const Tensor& x) { return tandem::sum(x, dim, keepdim); }, self);
+  if (const auto to = autocast::full_precision_on_cuda(self); to && !dtype) return tandem::sum(to(self), dim, keepdim);
   const bool integral = is_integral(self.dtype(), true);
   const ScalarType type = dtype.value_or(integral ? kLong : self.dtype());
   if (is_integral(type, true) && type != kLong) return tandem::sum(as_type(self, type), dim, keepdim, kLong).to(type);
@@ -75,8 +74,7 @@ Tensor sum(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarTyp
 }
 Tensor sum(const Tensor& self, optional<ScalarType> dtype) { return tandem::sum(self, IntArrayRef{}, false, dtype); }
 Tensor nansum(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
-  if (autocast::is_on_cuda(self))
-    return autocast::unchanged([&](const Tensor& t) { return nansum(t, dim, keepdim, dtype); }, self);
+  if (const auto plain = autocast::unchanged_on_cuda(self)) return nansum(self, dim, keepdim, dtype);
   autograd::refuse_complex("nansum", self);
   if (!self.is_floating_point() || (dtype && !is_floating_point(*dtype))) return tandem::sum(self, dim, keepdim, dtype);
   return tandem::sum(self.masked_fill(self.detach() != self.detach(), 0), dim, keepdim, dtype);

@@ -56,7 +56,7 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
 Tensor diagflat(const Tensor& self, int64_t offset) { return diag(self.reshape({-1}), offset); }
 
 Tensor trace(const Tensor& self) {
-  if (autocast::is_on(self)) return autocast::full_precision([&](const Tensor& t1) { return trace(t1); }, self);
+  if (const auto to = autocast::full_precision(self)) return trace(to(self));
   check(self.dim() == 2, "trace: expected a matrix, got ", self);
   return self.diagonal().sum();
 }
