@@ -1,9 +1,8 @@
 // layer_norm and group_norm, composed of differentiable operations; layer_norm on the CPU in one pass. Its gradients,
 // with h the normalised input, s the factor and u = g weight: dx = s (u - mean(u) - h mean(u h)),
 // dweight = Σ g h, dbias = Σ g.
-#include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/detail/checks.h"
-#include "tandem/autograd/ops/detail/half.h"
+#include "tandem/autograd/ops/detail/precision.h"
 #include "tandem/autograd/ops/detail/refuse_complex.h"
 #include "tandem/autograd/ops/nn/normalization.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
@@ -123,11 +122,8 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
 }
 
 Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight, const Tensor& bias, double eps) {
-  if (const auto to = autocast::full_precision_on_cuda(input))
-    return group_norm(to(input), num_groups, to(weight), to(bias), eps);
-  if (const auto half = autograd::half_result(input))
-    return group_norm(autograd::widened(input), num_groups, autograd::widened(weight), autograd::widened(bias), eps)
-        .to(*half);
+  if (const auto to = autograd::in_full_precision_on_cuda(input))
+    return to.rounded(group_norm(to(input), num_groups, to(weight), to(bias), eps));
   autograd::refuse_complex("group_norm", input, weight, bias);
   check(input.dim() >= 2, "group_norm: expected input [N, C, ...], got ", input);
   const int64_t channels = input.size(1);

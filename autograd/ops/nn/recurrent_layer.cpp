@@ -298,13 +298,9 @@ Steps recurrent_steps(IntArrayRef batch_sizes) {
 RecurrentState recurrent_layer(const char* operation, RecurrentKind kind, const Tensor& input, const Steps& steps,
                                bool reverse, const Tensor& h, const Tensor& c, const RecurrentWeights& w) {
   if (autocast::is_on(input) && input.dtype() != kDouble) {
-    const ScalarType type = autocast_type(kind, c.defined() ? c : h);
-    const auto cast = [&, device = input.device().type()](const Tensor& t) {
-      return autocast::cached_cast(type, t, device);
-    };
-    const Tensor x = cast(input), state = cast(h), cell = cast(c);
-    const RecurrentWeights weights{cast(w.w_ih), cast(w.w_hh), cast(w.b_ih), cast(w.b_hh), cast(w.w_hr)};
-    const autocast::detail::Off plain(input.device().type());
+    const autocast::Conversion to(autocast_type(kind, c.defined() ? c : h), input);
+    const Tensor x = to(input), state = to(h), cell = to(c);
+    const RecurrentWeights weights{to(w.w_ih), to(w.w_hh), to(w.b_ih), to(w.b_hh), to(w.w_hr)};
     RecurrentState s = recurrent_layer(operation, kind, x, steps, reverse, state, cell, weights);
     if (w.w_hr.defined())  // a product comes last
       for (Tensor* t : {&s.out, &s.h}) *t = t->to(autocast::get_autocast_dtype(input.device().type()));

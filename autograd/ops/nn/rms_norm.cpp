@@ -1,9 +1,8 @@
 // rms_norm, composed of differentiable operations.
 #include <limits>
 
-#include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/detail/checks.h"
-#include "tandem/autograd/ops/detail/half.h"
+#include "tandem/autograd/ops/detail/precision.h"
 #include "tandem/autograd/ops/nn/normalization.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
@@ -12,10 +11,8 @@
 namespace tandem {
 
 Tensor rms_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, optional<double> eps) {
-  if (const auto to = autocast::full_precision_on_cuda(input))
-    return rms_norm(to(input), normalized_shape, to(weight), eps);
-  if (const auto half = autograd::half_result(input))
-    return rms_norm(autograd::widened(input), normalized_shape, autograd::widened(weight), eps).to(*half);
+  if (const auto to = autograd::in_full_precision_on_cuda(input))
+    return to.rounded(rms_norm(to(input), normalized_shape, to(weight), eps));
   const std::size_t n = input.sizes().size(), k = normalized_shape.size();
   check(k >= 1 && k <= n && input.sizes().slice(n - k, k) == normalized_shape, "rms_norm: the last dimensions must be ",
         normalized_shape, "\n  input ", input);
