@@ -4,6 +4,7 @@
 //   if (const auto to = autocast::lower_precision(self)) return mm(to(self), to(other));
 #pragma once
 #include <initializer_list>
+#include <utility>
 
 #include "tandem/autograd/autocast.h"
 
@@ -26,16 +27,9 @@ class [[nodiscard]] Conversion {
  public:
   Conversion() = default;
   Conversion(ScalarType type, const Tensor& first)
-      : type_(type), device_(first.device().type()), before_(detail::state.enabled) {
-    detail::state.enabled &= ~(1u << static_cast<unsigned>(device_));
-  }
-  ~Conversion() {
-    if (before_ != 0) detail::state.enabled = before_;
-  }
-  Conversion(const Conversion&) = delete;
-  Conversion& operator=(const Conversion&) = delete;
+      : type_(type), device_(first.device().type()), off_(std::in_place, device_) {}
 
-  explicit operator bool() const { return before_ != 0; }
+  explicit operator bool() const { return off_.has_value(); }
   /// `t` in the dtype of the list; `t` itself if it is undefined, an integer, float64 or on a device of another type.
   Tensor operator()(const Tensor& t) const {
     return type_ == ScalarType::Undefined ? t : cached_cast(type_, t, device_);
@@ -44,7 +38,7 @@ class [[nodiscard]] Conversion {
  private:
   ScalarType type_ = ScalarType::Undefined;  // converts nothing
   DeviceType device_ = kCPU;
-  unsigned before_ = 0;  // detail::State::enabled, or 0 if autocast is not on for the operation
+  optional<detail::Off> off_;  // none if autocast is not on for the operation
 };
 
 /// The operations that compute in autocast's dtype.
