@@ -7,25 +7,17 @@
 
 #include "tandem/core/threads/parallel_for.h"
 #include "tandem/tandem.h"
+#include "tandem/tests/nn/layers/layer_testing.h"
 
 using namespace tandem;
+using testing::sums_are;
+using testing::wave;
 namespace F = tandem::nn::functional;
 
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-Tensor wave(IntArrayRef sizes, double step = 0.7) {
-  return (arange(checked_numel(sizes), kDouble) * step).sin().view(sizes);
-}
-bool sums_are(const Tensor& t, double sum, double weighted) {
-  const Tensor flat = t.detach().reshape({-1});
-  const double a = flat.sum().item<double>(), b = (flat * arange(flat.numel(), kDouble).cos()).sum().item<double>();
-  INFO("sums ", a, " ", b);
-  CHECK(std::abs(a - sum) < 1e-8);
-  CHECK(std::abs(b - weighted) < 1e-8);
-  return true;
-}
 template <class Module>
 void fill(Module& module) {
   NoGradGuard no_grad;

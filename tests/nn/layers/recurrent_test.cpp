@@ -7,9 +7,11 @@
 
 #include "tandem/core/threads/parallel_for.h"
 #include "tandem/tandem.h"
+#include "tandem/tests/nn/layers/layer_testing.h"
 
 using namespace tandem;
 using nn::utils::rnn::PackedSequence;
+using testing::text;
 namespace rnn = tandem::nn::utils::rnn;
 
 namespace {
@@ -30,12 +32,6 @@ bool near(const Tensor& t, double sum, const std::vector<double>& values) {
   const Tensor flat = t.detach().to(kDouble).reshape({-1});
   return std::abs(flat.sum().item<double>() - sum) < 2e-5 * (1 + std::abs(sum)) &&
          allclose(flat.narrow(0, 0, static_cast<int64_t>(values.size())), tensor(values).to(kDouble), 2e-5, 1e-6);
-}
-template <class Holder>
-std::string text(const Holder& module) {
-  std::ostringstream out;
-  out << module;
-  return out.str();
 }
 const Tensor& gradient(const nn::Module& layer, const char* name) { return layer.named_parameters()[name].grad(); }
 Tensor lengths_2_3() { return tensor(std::vector<int64_t>{2, 3}, kLong); }

@@ -1,13 +1,9 @@
 // Inputs and comparisons for the tests of layers on volumes: numbers computed with PyTorch 2.15 from the same inputs.
 #pragma once
-#include <sstream>
-
-#include "tandem/tandem.h"
+#include "tandem/tests/nn/layers/layer_testing.h"
 
 namespace tandem::testing {
 
-/// 0, 1, 2, … in the given shape.
-inline Tensor count(IntArrayRef sizes) { return arange(checked_numel(sizes), kFloat).view(sizes); }
 inline Tensor sines(IntArrayRef sizes, double step = 1) { return (count(sizes) * step).sin(); }
 inline Tensor cosines(IntArrayRef sizes, double step = 1) { return (count(sizes) * step).cos(); }
 
@@ -17,13 +13,6 @@ inline bool near(const Tensor& t, IntArrayRef sizes, const std::vector<double>& 
   const Tensor flat = t.detach().to(kDouble).reshape({-1});
   return allclose(flat.narrow(0, 0, static_cast<int64_t>(values.size())), tensor(values).to(kDouble), 1e-4, 2e-6) &&
          std::abs(flat.sum().item<double>() - sum) <= 1e-5 * static_cast<double>(flat.numel()) + 1e-6 * std::abs(sum);
-}
-
-template <class Holder>
-std::string text(const Holder& module) {
-  std::ostringstream out;
-  out << module;
-  return out.str();
 }
 
 }  // namespace tandem::testing
