@@ -9,56 +9,37 @@
 
 namespace tandem {
 
-struct RuntimeKernels;
-struct UnaryKernels;
-struct BinaryKernels;
-struct ComparisonKernels;
-struct TernaryKernels;
-struct CopyKernels;
-struct ReduceKernels;
-struct ScanKernels;
-struct SoftmaxKernels;
-struct SortKernels;
-struct IndexKernels;
-struct LinalgKernels;
-struct DecompositionKernels;
-struct FftKernels;
-struct SpecialKernels;
-struct RandomKernels;
-struct ConvKernels;
-struct PoolKernels;
-struct LossKernels;
-struct RecurrentKernels;
-struct BatchNormKernels;
-struct OptimKernels;
-struct CaptureKernels;
-struct DataKernels;
+/// The families: FAMILY(kernels, member of Backend). Each backend defines a table MEMBER_kernels for every one.
+#define TANDEM_KERNEL_FAMILIES(FAMILY)        \
+  FAMILY(RuntimeKernels, runtime)             \
+  FAMILY(UnaryKernels, unary)                 \
+  FAMILY(BinaryKernels, binary)               \
+  FAMILY(ComparisonKernels, comparison)       \
+  FAMILY(TernaryKernels, ternary)             \
+  FAMILY(CopyKernels, copy)                   \
+  FAMILY(ReduceKernels, reduce)               \
+  FAMILY(ScanKernels, scan)                   \
+  FAMILY(SoftmaxKernels, softmax)             \
+  FAMILY(SortKernels, sort)                   \
+  FAMILY(IndexKernels, index)                 \
+  FAMILY(LinalgKernels, linalg)               \
+  FAMILY(DecompositionKernels, decomposition) \
+  FAMILY(FftKernels, fft)                     \
+  FAMILY(SpecialKernels, special)             \
+  FAMILY(RandomKernels, random)               \
+  FAMILY(ConvKernels, conv)                   \
+  FAMILY(PoolKernels, pool)                   \
+  FAMILY(LossKernels, loss)                   \
+  FAMILY(RecurrentKernels, recurrent)         \
+  FAMILY(BatchNormKernels, batch_norm)        \
+  FAMILY(OptimKernels, optim)                 \
+  FAMILY(CaptureKernels, capture)             \
+  FAMILY(DataKernels, data)
 
 struct Backend {
-  const RuntimeKernels& runtime;
-  const UnaryKernels& unary;
-  const BinaryKernels& binary;
-  const ComparisonKernels& comparison;
-  const TernaryKernels& ternary;
-  const CopyKernels& copy;
-  const ReduceKernels& reduce;
-  const ScanKernels& scan;
-  const SoftmaxKernels& softmax;
-  const SortKernels& sort;
-  const IndexKernels& index;
-  const LinalgKernels& linalg;
-  const DecompositionKernels& decomposition;
-  const FftKernels& fft;
-  const SpecialKernels& special;
-  const RandomKernels& random;
-  const ConvKernels& conv;
-  const PoolKernels& pool;
-  const LossKernels& loss;
-  const RecurrentKernels& recurrent;
-  const BatchNormKernels& batch_norm;
-  const OptimKernels& optim;
-  const CaptureKernels& capture;
-  const DataKernels& data;
+#define TANDEM_FAMILY(Kernels, name) const struct Kernels& name;
+  TANDEM_KERNEL_FAMILIES(TANDEM_FAMILY)
+#undef TANDEM_FAMILY
 };
 
 namespace detail {

@@ -38,18 +38,14 @@ struct KernelPlugin {
   const Backend* kernels;
 };
 
-template <class... Families>
-constexpr uint64_t layout_of() {
-  uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (const std::size_t size : {sizeof(Families)...}) hash = (hash ^ size) * 1099511628211u;
-  return hash;
-}
 /// Differs between builds whose tables differ in their number of kernels.
-inline constexpr uint64_t kTableLayout =
-    layout_of<RuntimeKernels, UnaryKernels, BinaryKernels, ComparisonKernels, TernaryKernels, CopyKernels,
-              ReduceKernels, ScanKernels, SoftmaxKernels, SortKernels, IndexKernels, LinalgKernels,
-              DecompositionKernels, FftKernels, SpecialKernels, RandomKernels, ConvKernels, PoolKernels, LossKernels,
-              RecurrentKernels, BatchNormKernels, OptimKernels, CaptureKernels, DataKernels>();
+inline constexpr uint64_t kTableLayout = [] {
+  uint64_t hash = 14695981039346656037u;  // FNV-1a
+#define TANDEM_FAMILY(Kernels, name) sizeof(Kernels),
+  for (const std::size_t size : {TANDEM_KERNEL_FAMILIES(TANDEM_FAMILY)}) hash = (hash ^ size) * 1099511628211u;
+#undef TANDEM_FAMILY
+  return hash;
+}();
 
 }  // namespace tandem::cpu
 
