@@ -1,9 +1,15 @@
 // CUDA's backend table.
+#include "tandem/core/backend/attention.h"
+#include "tandem/core/backend/layer_norm.h"
 #include "tandem/cuda/gpus.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem {
 namespace cuda_impl {
+// These operations are composed of others.
+constinit const AttentionKernels attention_kernels{};
+constinit const LayerNormKernels layer_norm_kernels{};
+
 #define TANDEM_FAMILY(Kernels, name) .name = name##_kernels,
 constinit const Backend table{TANDEM_KERNEL_FAMILIES(TANDEM_FAMILY)};
 }  // namespace cuda_impl

@@ -41,7 +41,7 @@ Statistics statistics_of(const Tensor& x, ProcessGroup& group) {
   Tensor own = zeros({1 + 2 * channels}, options), all = empty({group.size(), 1 + 2 * channels}, options);
   if (values > 0) {
     const Tensor mean = empty_raw({channels}, x.dtype(), x.device()), variance = empty_like(mean);
-    backend(x).batch_norm.batch_statistics(mean, variance, x);
+    backend(x).batch_norm.statistics(mean, variance, x);
     own.narrow(0, 0, 1).fill_(static_cast<double>(values));
     own.narrow(0, 1, channels).copy_(mean);
     own.narrow(0, 1 + channels, channels).copy_(variance).mul_(static_cast<double>(values));
@@ -73,8 +73,8 @@ struct SyncBatchNormBackward final : Node {
     const int64_t channels = x.size(1);
     const Tensor m = mean.unpack(*this), var = variance.unpack(*this);
     Tensor sums = empty_raw({2, channels}, x.dtype(), x.device());  // of g h and of g
-    backend(x).batch_norm.batch_backward({}, sums.select(0, 0), sums.select(0, 1), as_channels(g), as_channels(x), m,
-                                         var, w, eps, false);
+    backend(x).batch_norm.backward({}, sums.select(0, 0), sums.select(0, 1), as_channels(g), as_channels(x), m, var, w,
+                                   eps, false);
     if (needs(1)) out[1] = sums.select(0, 0).clone();
     if (needs(2)) out[2] = sums.select(0, 1).clone();
     if (!needs(0)) return;
@@ -133,8 +133,8 @@ Tensor normalize(const Tensor& self, const Tensor& w, const Tensor& b, double ep
   check(!x.is_cpu() || of.count.item<double>() != 1,  // a GPU would have to be waited for
         "SyncBatchNorm: expected more than one value per channel when training, got one in all processes");
   Tensor out = empty_raw(input.sizes(), input.dtype(), input.device());
-  backend(x).batch_norm.batch_normalize(as_channels(out), x, of.mean, of.variance, weight,
-                                        b.defined() ? b.contiguous() : b, eps);
+  backend(x).batch_norm.normalize(as_channels(out), x, of.mean, of.variance, weight, b.defined() ? b.contiguous() : b,
+                                  eps);
   if (auto* node = record<SyncBatchNormBackward>(out, input, weight, b)) {
     node->group = group;
     node->input.save(input);

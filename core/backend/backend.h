@@ -20,6 +20,7 @@ namespace tandem {
   FAMILY(ReduceKernels, reduce)               \
   FAMILY(ScanKernels, scan)                   \
   FAMILY(SoftmaxKernels, softmax)             \
+  FAMILY(AttentionKernels, attention)         \
   FAMILY(SortKernels, sort)                   \
   FAMILY(IndexKernels, index)                 \
   FAMILY(LinalgKernels, linalg)               \
@@ -32,6 +33,7 @@ namespace tandem {
   FAMILY(LossKernels, loss)                   \
   FAMILY(RecurrentKernels, recurrent)         \
   FAMILY(BatchNormKernels, batch_norm)        \
+  FAMILY(LayerNormKernels, layer_norm)        \
   FAMILY(OptimKernels, optim)                 \
   FAMILY(CaptureKernels, capture)             \
   FAMILY(DataKernels, data)

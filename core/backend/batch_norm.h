@@ -1,5 +1,5 @@
-// Batch and layer normalisation; all tensors are contiguous, of one floating point dtype. Inputs of batch normalisation
-// are [N, C, S], everything else is [C].
+// Batch normalisation; all tensors are contiguous, of one floating point dtype. Inputs are [N, C, S], everything else
+// is [C].
 #pragma once
 #include "tandem/core/backend/kernel.h"
 
@@ -9,11 +9,11 @@ struct BatchNormKernels {
   /// Mean and (biased) variance of each channel over N and S; NaN if there are no elements.
   Kernel<"batch_norm_statistics", void(const Tensor& mean, const Tensor& variance, const Tensor& input),
          HalfCalls{.outputs = 2}>
-      batch_statistics;
+      statistics;
   /// out = (input - mean) / sqrt(variance + eps) weight + bias; weight and bias may be undefined.
   Kernel<"batch_norm", void(const Tensor& out, const Tensor& input, const Tensor& mean, const Tensor& variance,
                             const Tensor& weight, const Tensor& bias, double eps)>
-      batch_normalize;
+      normalize;
   /// Gradients of batch_norm. An undefined output is not computed. `of_batch`: mean and variance were
   /// computed from input, so the gradient flows through them.
   Kernel<"batch_norm_backward",
@@ -21,22 +21,7 @@ struct BatchNormKernels {
               const Tensor& input, const Tensor& mean, const Tensor& variance, const Tensor& weight, double eps,
               bool of_batch),
          HalfCalls{.outputs = 3}>
-      batch_backward;
-
-  /// out = (input - mean) / sqrt(variance + eps) weight + bias along the rows of input [M, N]; weight and bias are [N]
-  /// or undefined. statistics [M, 3]: the rounded mean, what it lacks, 1 / sqrt(variance + eps). Throws on CUDA, where
-  /// the operation is composed.
-  Kernel<"layer_norm",
-         void(const Tensor& out, const Tensor& statistics, const Tensor& input, const Tensor& weight,
-              const Tensor& bias, double eps),
-         HalfCalls{.outputs = 2}>
-      layer_normalize;
-  /// Gradients of layer_norm. An undefined output is not computed.
-  Kernel<"layer_norm_backward",
-         void(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_output,
-              const Tensor& input, const Tensor& statistics, const Tensor& weight),
-         HalfCalls{.outputs = 3}>
-      layer_backward;
+      backward;
 };
 
 }  // namespace tandem

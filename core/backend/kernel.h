@@ -1,4 +1,4 @@
-// Kernel: a named function pointer in a backend's table that cannot be left out.
+// Kernel: a named function pointer in a backend's table that cannot be left out; OptionalKernel: one that can.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -69,6 +69,17 @@ class Kernel : public KernelFunction<Signature> {
 
  private:
   static constexpr auto text_ = name;
+};
+
+/// A kernel that a backend may lack: absent if default-constructed. Callers ask, and compose the operation otherwise.
+template <KernelName name, class Signature, HalfCalls half = HalfCalls{}, ShownOn shown = ShownOn::kStream>
+class OptionalKernel : public Kernel<name, Signature, half, shown> {
+  using Base = Kernel<name, Signature, half, shown>;
+
+ public:
+  using Base::Base;
+  constexpr OptionalKernel() : Base(static_cast<Signature*>(nullptr)) {}
+  constexpr explicit operator bool() const { return this->function() != nullptr; }
 };
 
 namespace detail {

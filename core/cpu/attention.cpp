@@ -2,15 +2,14 @@
 // normalizer calculation for softmax, 2018). Only the scores of one block are in memory.
 //
 // Blocks depend only on the shape, and each element is summed in the order of the blocks.
-#include "tandem/core/cpu/attention.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "tandem/core/backend/attention.h"
 #include "tandem/core/cpu/linalg/gemm.h"
 #include "tandem/core/cpu/scratch.h"
-#include "tandem/core/dtype.h"
+#include "tandem/core/cpu/tables.h"
 #include "tandem/core/formulas/fast_exp.h"
 #include "tandem/core/threads/parallel_for.h"
 
@@ -320,8 +319,6 @@ void run_backward(const Backward<T>& backward) {
   });
 }
 
-}  // namespace
-
 void attention(const Tensor& out, const Tensor& lse, const Tensor& q, const Tensor& k, const Tensor& v,
                const Tensor& mask, double scale, bool causal) {
   dispatch(q.dtype(), FloatTypes{}, "attention", [&]<class T>(Type<T>) {
@@ -346,5 +343,9 @@ void attention_backward(const Tensor& grad_q, const Tensor& grad_k, const Tensor
                      lse.ptr<T>()});
   });
 }
+
+}  // namespace
+
+constinit const AttentionKernels attention_kernels{.forward = attention, .backward = attention_backward};
 
 }  // namespace tandem::cpu

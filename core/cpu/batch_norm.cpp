@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "tandem/core/backend/batch_norm.h"
-#include "tandem/core/cpu/layer_norm.h"
 #include "tandem/core/cpu/moments.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/tables.h"
@@ -158,10 +157,7 @@ void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const T
 
 }  // namespace
 
-constinit const BatchNormKernels batch_norm_kernels{.batch_statistics = batch_statistics,
-                                                    .batch_normalize = batch_normalize,
-                                                    .batch_backward = batch_backward,
-                                                    .layer_normalize = layer_normalize,
-                                                    .layer_backward = layer_backward};
+constinit const BatchNormKernels batch_norm_kernels{
+    .statistics = batch_statistics, .normalize = batch_normalize, .backward = batch_backward};
 
 }  // namespace tandem::cpu

@@ -5,6 +5,7 @@
 #pragma once
 #include <cstdint>
 
+#include "tandem/core/backend/attention.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/batch_norm.h"
 #include "tandem/core/backend/binary.h"
@@ -16,6 +17,7 @@
 #include "tandem/core/backend/decomposition.h"
 #include "tandem/core/backend/fft.h"
 #include "tandem/core/backend/index.h"
+#include "tandem/core/backend/layer_norm.h"
 #include "tandem/core/backend/linalg.h"
 #include "tandem/core/backend/loss.h"
 #include "tandem/core/backend/optim.h"

@@ -1,12 +1,12 @@
 // Layer normalisation of rows. Gradients of weight and bias are summed in fixed groups of rows.
-#include "tandem/core/cpu/layer_norm.h"
-
 #include <algorithm>
 #include <cmath>
 
+#include "tandem/core/backend/layer_norm.h"
 #include "tandem/core/cpu/moments.h"
 #include "tandem/core/cpu/pointwise/loop.h"
 #include "tandem/core/cpu/scratch.h"
+#include "tandem/core/cpu/tables.h"
 
 namespace tandem::cpu {
 namespace {
@@ -127,10 +127,8 @@ void backward_of(const Tensor& grad_input, const Tensor& grad_weight, const Tens
   total(grad_bias, n);
 }
 
-}  // namespace
-
-void layer_normalize(const Tensor& out, const Tensor& statistics, const Tensor& input, const Tensor& weight,
-                     const Tensor& bias, double eps) {
+void forward(const Tensor& out, const Tensor& statistics, const Tensor& input, const Tensor& weight, const Tensor& bias,
+             double eps) {
   dispatch(input.dtype(), FloatTypes{}, "layer_norm", [&]<class T>(Type<T>) {
     const int64_t m = input.size(0), n = input.size(1);
     const T *x = input.ptr<T>(), *w = data_or_null<T>(weight), *b = data_or_null<T>(bias);
@@ -144,11 +142,15 @@ void layer_normalize(const Tensor& out, const Tensor& statistics, const Tensor& 
   });
 }
 
-void layer_backward(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias,
-                    const Tensor& grad_output, const Tensor& input, const Tensor& statistics, const Tensor& weight) {
+void backward(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_output,
+              const Tensor& input, const Tensor& statistics, const Tensor& weight) {
   dispatch(input.dtype(), FloatTypes{}, "layer_norm_backward", [&]<class T>(Type<T>) {
     backward_of<T>(grad_input, grad_weight, grad_bias, grad_output, input, statistics, weight);
   });
 }
+
+}  // namespace
+
+constinit const LayerNormKernels layer_norm_kernels{.forward = forward, .backward = backward};
 
 }  // namespace tandem::cpu

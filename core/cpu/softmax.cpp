@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "tandem/core/backend/softmax.h"
-#include "tandem/core/cpu/attention.h"
 #include "tandem/core/cpu/pointwise/loop.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/formulas/fast_exp.h"
@@ -181,8 +180,6 @@ constinit const SoftmaxKernels softmax_kernels{
     .log_softmax = forward<LogSoftmax>,
     .softmax_backward = backward<SoftmaxBackward>,
     .log_softmax_backward = backward<LogSoftmaxBackward>,
-    .attention = attention,
-    .attention_backward = attention_backward,
 };
 
 }  // namespace tandem::cpu

@@ -273,20 +273,9 @@ void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const T
   });
 }
 
-[[noreturn]] void layer_normalize(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, double) {
-  fail("layer_norm: composed of other operations on CUDA");
-}
-[[noreturn]] void layer_backward(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                                 const Tensor&, const Tensor&) {
-  fail("layer_norm_backward: composed of other operations on CUDA");
-}
-
 }  // namespace
 
-constinit const BatchNormKernels batch_norm_kernels{.batch_statistics = batch_statistics,
-                                                    .batch_normalize = batch_normalize,
-                                                    .batch_backward = batch_backward,
-                                                    .layer_normalize = layer_normalize,
-                                                    .layer_backward = layer_backward};
+constinit const BatchNormKernels batch_norm_kernels{
+    .statistics = batch_statistics, .normalize = batch_normalize, .backward = batch_backward};
 
 }  // namespace tandem::cuda_impl

@@ -167,16 +167,6 @@ void backward(const Tensor& grad_in, const Tensor& grad, const Tensor& out, int6
   });
 }
 
-[[noreturn]] void attention(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                            double, bool) {
-  fail("attention: composed of other operations on CUDA");
-}
-[[noreturn]] void attention_backward(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                                     const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, double,
-                                     bool) {
-  fail("attention_backward: composed of other operations on CUDA");
-}
-
 }  // namespace
 
 constinit const SoftmaxKernels softmax_kernels{
@@ -184,8 +174,6 @@ constinit const SoftmaxKernels softmax_kernels{
     .log_softmax = forward<LogSoftmax>,
     .softmax_backward = backward<SoftmaxBackward>,
     .log_softmax_backward = backward<LogSoftmaxBackward>,
-    .attention = attention,
-    .attention_backward = attention_backward,
 };
 
 }  // namespace tandem::cuda_impl

@@ -92,10 +92,10 @@ TEST_CASE("batch normalisation agrees with the CPU") {
           std::vector<Tensor> out{channel(), channel(), make(sizes, type, cuda), make(sizes, type, cuda),
                                   channel(), channel(), make(sizes, type, cuda)};
           const auto& kernels = backend(in).batch_norm;
-          kernels.batch_statistics(out[0], out[1], in);
-          kernels.batch_normalize(out[2], in, out[0], out[1], w, b, 1e-5);
-          kernels.batch_backward(out[3], out[4], out[5], g, in, out[0], out[1], w, 1e-5, true);
-          kernels.batch_backward(out[6], Tensor(), Tensor(), g, in, out[0], out[1], w, 1e-5, false);
+          kernels.statistics(out[0], out[1], in);
+          kernels.normalize(out[2], in, out[0], out[1], w, b, 1e-5);
+          kernels.backward(out[3], out[4], out[5], g, in, out[0], out[1], w, 1e-5, true);
+          kernels.backward(out[6], Tensor(), Tensor(), g, in, out[0], out[1], w, 1e-5, false);
           for (Tensor& t : out) t = t.cpu();
           return out;
         };

@@ -21,8 +21,8 @@
 #include "tandem/autograd/ops/view/tril.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/record.h"
+#include "tandem/core/backend/attention.h"
 #include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/softmax.h"
 
 namespace tandem {
 namespace {
@@ -77,8 +77,8 @@ struct AttentionBackward final : Node {
     const Tensor q = query.unpack(*this), k = key.unpack(*this), v = value.unpack(*this), o = output.unpack(*this);
     if (GradMode::is_enabled()) return composed(widened(g[0]), widened(q), widened(k), widened(v), out);
     const Tensor dq = empty_ordered(q, q.sizes()), dk = empty_ordered(k, k.sizes()), dv = empty_ordered(v, v.sizes());
-    backend(q).softmax.attention_backward(dq, dk, dv, unit_stride(g[0]), q, k, v, o, lse.unpack(*this),
-                                          mask.unpack(*this), scale, causal);
+    backend(q).attention.backward(dq, dk, dv, unit_stride(g[0]), q, k, v, o, lse.unpack(*this), mask.unpack(*this),
+                                  scale, causal);
     if (needs(0)) out[0] = dq;
     if (needs(1)) out[1] = dk;
     if (needs(2)) out[2] = dv;
@@ -105,7 +105,7 @@ Tensor blockwise(const Tensor& query, const Tensor& key, const Tensor& value, co
   const Tensor out = empty_ordered(q, {q.size(0), q.size(1), q.size(2), v.size(3)});
   const Tensor lse = empty_raw({q.size(0), q.size(1), q.size(2)}, toOpMathType(q.dtype()), q.device());
   const Tensor added = mask.defined() ? mask.expand({q.size(0), q.size(1), q.size(2), k.size(2)}) : mask;
-  backend(q).softmax.attention(out, lse, q, k, v, added, scale, causal);
+  backend(q).attention.forward(out, lse, q, k, v, added, scale, causal);
   if (auto* node = record<AttentionBackward>(out, q, k, v)) {
     node->query.save(q);
     node->key.save(k);
@@ -135,8 +135,8 @@ Tensor four_of_mask(Tensor mask, int64_t dim) {
 
 bool block_attention_applies(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
   const auto batch = [](const Tensor& t) { return t.sizes().slice(0, t.sizes().size() - 2); };
-  return q.device().is_cpu() && q.dim() <= 4 && q.numel() > 0 && k.numel() > 0 && v.numel() > 0 && q.dim() == k.dim() &&
-         q.dim() == v.dim() && IntArrayRef(batch(q)) == IntArrayRef(batch(k)) &&
+  return backend(q).attention.forward && q.dim() <= 4 && q.numel() > 0 && k.numel() > 0 && v.numel() > 0 &&
+         q.dim() == k.dim() && q.dim() == v.dim() && IntArrayRef(batch(q)) == IntArrayRef(batch(k)) &&
          IntArrayRef(batch(q)) == IntArrayRef(batch(v)) &&
          (!mask.defined() || (!mask.requires_grad() && mask.dim() <= q.dim()));
 }

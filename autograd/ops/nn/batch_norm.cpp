@@ -37,9 +37,8 @@ struct BatchNormBackward final : Node {
     out[0] = wanted(0, x.sizes());
     out[1] = wanted(1, {x.size(1)});
     out[2] = wanted(2, {x.size(1)});
-    backend(x).batch_norm.batch_backward(out[0].defined() ? as_channels(out[0]) : out[0], out[1], out[2],
-                                         as_channels(g), as_channels(x), mean.unpack(*this), variance.unpack(*this), w,
-                                         eps, of_batch);
+    backend(x).batch_norm.backward(out[0].defined() ? as_channels(out[0]) : out[0], out[1], out[2], as_channels(g),
+                                   as_channels(x), mean.unpack(*this), variance.unpack(*this), w, eps, of_batch);
   }
   void release() override {
     input.release();
@@ -105,15 +104,15 @@ Tensor normalize_channels(const Tensor& self, const Tensor& weight, const Tensor
   if (of_batch) {
     mean = empty_raw({x.size(1)}, toOpMathType(x.dtype()), x.device());
     variance = empty_raw(mean.sizes(), mean.dtype(), x.device());
-    backend(x).batch_norm.batch_statistics(mean, variance, x);
+    backend(x).batch_norm.statistics(mean, variance, x);
   } else {
     // Copies, because a later training step may overwrite the running statistics before backward.
     mean = recording(input, weight, bias) ? running_mean.detach().clone() : running_mean.detach().contiguous();
     variance = recording(input, weight, bias) ? running_var.detach().clone() : running_var.detach().contiguous();
   }
   Tensor out = empty_raw(input.sizes(), input.dtype(), input.device());
-  backend(x).batch_norm.batch_normalize(as_channels(out), x, mean, variance, w,
-                                        bias.defined() ? bias.contiguous() : bias, eps);
+  backend(x).batch_norm.normalize(as_channels(out), x, mean, variance, w, bias.defined() ? bias.contiguous() : bias,
+                                  eps);
   if (auto* node = record<BatchNormBackward>(out, input, weight, bias)) {
     node->input.save(input);
     node->weight.save(w);

@@ -1,6 +1,7 @@
-// layer_norm and group_norm, composed of differentiable operations; layer_norm on the CPU in one pass. Its gradients,
-// with h the normalised input, s the factor and u = g weight: dx = s (u - mean(u) - h mean(u h)),
-// dweight = Σ g h, dbias = Σ g.
+// layer_norm and group_norm, composed of differentiable operations; layer_norm in one pass where the backend has a
+// kernel. Its gradients, with h the normalised input, s the factor and u = g weight:
+// dx = s (u - mean(u) - h mean(u h)), dweight = Σ g h, dbias = Σ g.
+#include "tandem/core/backend/layer_norm.h"
 #include "tandem/autograd/ops/detail/checks.h"
 #include "tandem/autograd/ops/detail/precision.h"
 #include "tandem/autograd/ops/detail/refuse_complex.h"
@@ -12,7 +13,6 @@
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/batch_norm.h"
 
 namespace tandem {
 namespace {
@@ -42,8 +42,8 @@ struct LayerNormBackward final : autograd::Node {
       return needs(i) ? empty_raw(sizes, i == 0 ? x.dtype() : toOpMathType(x.dtype()), x.device()) : Tensor();
     };
     const Tensor dx = gradient(0, rows), dw = gradient(1, {rows[1]}), db = gradient(2, {rows[1]});
-    backend(x).batch_norm.layer_backward(dx, dw, db, as_rows(g[0], rows), as_rows(x, rows), statistics.unpack(*this),
-                                         w.defined() ? w.contiguous() : w);
+    backend(x).layer_norm.backward(dx, dw, db, as_rows(g[0], rows), as_rows(x, rows), statistics.unpack(*this),
+                                   w.defined() ? w.contiguous() : w);
     if (needs(0)) out[0] = dx.view(x.sizes());
     if (needs(1)) out[1] = dw.view(shape);
     if (needs(2)) out[2] = db.view(shape);
@@ -68,7 +68,7 @@ struct LayerNormBackward final : autograd::Node {
   double eps = 0;
 };
 
-bool has_kernel(const Tensor& x) { return x.device().is_cpu() && x.is_floating_point() && x.numel() > 0; }
+bool kernel_applies(const Tensor& x) { return backend(x).layer_norm.forward && x.is_floating_point() && x.numel() > 0; }
 
 Tensor layer_norm_rows(const Tensor& x, IntArrayRef shape, const Dims& dims, const Tensor& weight, const Tensor& bias,
                        double eps) {
@@ -79,8 +79,8 @@ Tensor layer_norm_rows(const Tensor& x, IntArrayRef shape, const Dims& dims, con
   {
     NoGradGuard no_grad;
     const auto packed = [](const Tensor& t) { return t.defined() ? t.contiguous() : t; };
-    backend(x).batch_norm.layer_normalize(alias(out, rows, contiguous_strides(rows), 0), statistics, as_rows(x, rows),
-                                          packed(weight), packed(bias), eps);
+    backend(x).layer_norm.forward(alias(out, rows, contiguous_strides(rows), 0), statistics, as_rows(x, rows),
+                                  packed(weight), packed(bias), eps);
   }
   if (auto* node = autograd::record<LayerNormBackward>(out, x, weight, bias)) {
     node->input.save(x);
@@ -113,7 +113,7 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
   };
   fits("weight", weight);
   fits("bias", bias);
-  if (has_kernel(input)) return layer_norm_rows(input, normalized_shape, dims, weight, bias, eps);
+  if (kernel_applies(input)) return layer_norm_rows(input, normalized_shape, dims, weight, bias, eps);
   if (const auto half = autograd::half_result(input))
     return layer_norm(autograd::widened(input), normalized_shape, autograd::widened(weight), autograd::widened(bias),
                       eps)
