@@ -247,7 +247,6 @@ uint64_t call_signature(const void* kind, std::initializer_list<TensorList> list
 }
 
 constinit const CaptureKernels capture_kernels{
-    .available = +[] { return true; },
     .create = +[](Device device) -> void* { return new Recording(device.index()); },
     .destroy = +[](void* capture) { delete &recording_of(capture); },
     .enter = enter,

@@ -313,7 +313,7 @@ std::vector<Tensor> CapturedStep::State::call(const std::vector<Tensor>& inputs)
   last_captured = false;
   if (given_up) return run(inputs);
   const Device device = device_of(inputs);
-  if (!backend(device).capture.available() || !fits(inputs, device)) return run(inputs);
+  if (!backend(device).capture.create || !fits(inputs, device)) return run(inputs);
   Graph* g = find(signature_of(inputs, device));
   if (g == nullptr) return run(inputs);
   if (!g->ready) {

@@ -24,28 +24,26 @@ struct CaptureResult {
   std::size_t nodes = 0;  ///< kernels and copies in the graph
 };
 
-/// The capture functions of a backend.
+/// The capture functions of a backend, which has all or none of them.
 struct CaptureKernels {
-  /// Whether steps can be captured. If not, nothing else in this family may be called.
-  Kernel<"", bool()> available;
-  Kernel<"", void*(Device)> create;
-  Kernel<"", void(void* capture)> destroy;
+  OptionalKernel<"", void*(Device)> create;
+  OptionalKernel<"", void(void* capture)> destroy;
 
   /// Directs this thread's work to the capture's stream, ordered after the current stream, and its
   /// allocations to the pool. leave(), which never throws, orders the current stream after it.
-  Kernel<"", void(void* capture)> enter;
-  Kernel<"", void(void* capture)> leave;
-  Kernel<"", void(void* capture)> begin;
+  OptionalKernel<"", void(void* capture)> enter;
+  OptionalKernel<"", void(void* capture)> leave;
+  OptionalKernel<"", void(void* capture)> begin;
   /// Must be called even if the recorded work threw. Never throws.
-  Kernel<"", CaptureResult(void* capture)> end;
+  OptionalKernel<"", CaptureResult(void* capture)> end;
 
   /// Between begin_numbers() and end_numbers(), optimizer kernels store their new numbers and launch nothing.
   /// end_numbers() returns what differs from the recording, or "". Never throws.
-  Kernel<"", void(void* capture)> begin_numbers;
-  Kernel<"", std::string(void* capture)> end_numbers;
+  OptionalKernel<"", void(void* capture)> begin_numbers;
+  OptionalKernel<"", std::string(void* capture)> end_numbers;
   /// Runs the recorded work on the current stream, with the current numbers and with the random numbers that
   /// the default generator would draw now. Advances the generator by as many draws.
-  Kernel<"", void(void* capture)> replay;
+  OptionalKernel<"", void(void* capture)> replay;
 };
 
 }  // namespace tandem
