@@ -1,11 +1,19 @@
-// CUDA's backend table.
+// CUDA's backend table, and the tables of families without a source of their own.
 #include "tandem/core/backend/attention.h"
+#include "tandem/core/backend/binary.h"
 #include "tandem/core/backend/layer_norm.h"
+#include "tandem/core/backend/unary.h"
+#include "tandem/core/formulas/binary_ops.h"
+#include "tandem/core/formulas/unary_ops.h"
 #include "tandem/cuda/gpus.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem {
 namespace cuda_impl {
+struct UnaryLoops;   // ops/unary.h
+struct BinaryLoops;  // ops/binary.h
+constinit const UnaryKernels unary_kernels = make_unary_kernels<UnaryLoops>();
+constinit const BinaryKernels binary_kernels = make_binary_kernels<BinaryLoops>();
 // These operations are composed of others.
 constinit const AttentionKernels attention_kernels{};
 constinit const LayerNormKernels layer_norm_kernels{};

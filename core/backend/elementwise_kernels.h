@@ -3,9 +3,10 @@
 #pragma once
 #include <array>
 
+#include "tandem/core/backend/binary.h"
 #include "tandem/core/backend/comparison.h"
-#include "tandem/core/backend/elementwise_parts.h"
 #include "tandem/core/backend/ternary.h"
+#include "tandem/core/backend/unary.h"
 
 namespace tandem {
 namespace detail {
@@ -44,11 +45,9 @@ void BinaryMaker<Loops>::kernel(const Tensor& out, const Operand& a, const Opera
 template <class Loops>
 struct TernaryMaker {
   template <class Op>
-  static constexpr auto make() {
-    return +[](const Tensor& out, const Operand& a, const Operand& b, const Operand& c, const Scalar& parameter) {
-      dispatch(detail::computed_type(out.dtype()), typename Op::Types{}, Op::name,
-               [&]<class T>(Type<T>) { Loops::template value<Op, T>(out, a, b, c, parameter.to<T>()); });
-    };
+  static void kernel(const Tensor& out, const Operand& a, const Operand& b, const Operand& c, const Scalar& parameter) {
+    dispatch(detail::computed_type(out.dtype()), typename Op::Types{}, Op::name,
+             [&]<class T>(Type<T>) { Loops::template value<Op, T>(out, a, b, c, parameter.to<T>()); });
   }
 };
 
@@ -56,11 +55,9 @@ struct TernaryMaker {
 template <class Loops>
 struct ComparisonMaker {
   template <class Op>
-  static constexpr auto make() {
-    return +[](const Tensor& out, const Operand& a, const Operand& b) {
-      dispatch(detail::computed_type((a.tensor != nullptr ? a : b).tensor->dtype()), ComputedTypes{}, Op::name,
-               [&]<class T>(Type<T>) { Loops::template value<Op, T>(out, a, b); });
-    };
+  static void kernel(const Tensor& out, const Operand& a, const Operand& b) {
+    dispatch(detail::computed_type((a.tensor != nullptr ? a : b).tensor->dtype()), ComputedTypes{}, Op::name,
+             [&]<class T>(Type<T>) { Loops::template value<Op, T>(out, a, b); });
   }
 };
 

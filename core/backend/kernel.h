@@ -113,7 +113,7 @@ class KernelsOf<TypeList<Ops...>, Signature> {
   using Kernels = std::array<KernelFunction<Signature>, sizeof...(Ops)>;
   template <class Maker, KernelName suffix>
   static constexpr Kernels make(HalfCalls half) {
-    return {KernelFunction<Signature>(Maker::template make<Ops>(), detail::SuffixedName<Ops, suffix>::text.data(),
+    return {KernelFunction<Signature>(&Maker::template kernel<Ops>, detail::SuffixedName<Ops, suffix>::text.data(),
                                       half)...};
   }
   constexpr explicit KernelsOf(const Kernels& kernels) : kernels_(kernels) {}
@@ -122,7 +122,7 @@ class KernelsOf<TypeList<Ops...>, Signature> {
   Kernels kernels_;
 };
 
-/// One kernel per type of an operation list, all with one signature, made by `Maker::template make<Op>()`. A
+/// One kernel per type of an operation list, all with one signature: the functions `Maker::kernel<Op>`. A
 /// kernel's name is Op::name followed by `suffix`.
 template <class List, class Signature, KernelName suffix = "">
 class KernelArray : public KernelsOf<List, Signature> {
@@ -141,7 +141,7 @@ class KernelArray : public KernelsOf<List, Signature> {
 /// The kernels of `Ops`. A constant made of it instantiates them in the source that has their definition.
 template <class Maker, class... Ops>
 constexpr auto instantiate(TypeList<Ops...>) {
-  return std::array{Maker::template make<Ops>()...};
+  return std::array{&Maker::template kernel<Ops>...};
 }
 
 }  // namespace tandem

@@ -1,10 +1,15 @@
 // Random numbers. Element i of a draw depends only on (seed, offset, i), not on threads, device or size.
 #pragma once
 #include "tandem/core/backend/kernel.h"
-#include "tandem/core/backend/op_lists.h"
 #include "tandem/core/random/generator.h"
 
 namespace tandem {
+
+namespace ops {
+/// A Philox block to elements (random_ops.h).
+using RandomOps = TypeList<struct Uniform, struct Normal, struct Exponential, struct Bernoulli, struct RandomInteger,
+                           struct RandomWideInteger>;
+}  // namespace ops
 
 /// Parameters of a distribution; each op says which it reads.
 struct RandomParameters {

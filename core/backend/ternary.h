@@ -2,9 +2,13 @@
 // any strides; one device.
 #pragma once
 #include "tandem/core/backend/kernel.h"
-#include "tandem/core/backend/op_lists.h"
 
 namespace tandem {
+
+namespace ops {
+/// Three arguments and a result of one type (ternary_ops.h).
+using TernaryOps = TypeList<struct Addcmul, struct Addcdiv, struct Lerp, struct DivBackward>;
+}  // namespace ops
 
 struct TernaryKernels {
   /// out, a, b and c have one dtype.

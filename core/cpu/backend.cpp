@@ -1,8 +1,17 @@
-// The CPU's backend table, for one instruction set (kernel_sets.h).
+// The CPU's backend table, for one instruction set (kernel_sets.h), and the tables of families without a source of
+// their own.
+#include "tandem/core/backend/binary.h"
 #include "tandem/core/backend/capture.h"
+#include "tandem/core/backend/unary.h"
 #include "tandem/core/cpu/tables.h"
+#include "tandem/core/formulas/binary_ops.h"
+#include "tandem/core/formulas/unary_ops.h"
 
 namespace tandem::cpu {
+struct UnaryLoops;   // pointwise/unary_loop.h
+struct BinaryLoops;  // pointwise/binary_loop.h
+constinit const UnaryKernels unary_kernels = make_unary_kernels<UnaryLoops>(kTakesHalf);
+constinit const BinaryKernels binary_kernels = make_binary_kernels<BinaryLoops>(kTakesHalf);
 // Steps cannot be captured on the CPU.
 constinit const CaptureKernels capture_kernels{};
 

@@ -71,10 +71,8 @@ void fill_typed(const Tensor& out, const Generator::Draw& draw, const RandomPara
 
 struct Maker {
   template <class Op>
-  static constexpr auto make() {
-    return +[](const Tensor& out, const Generator::Draw& draw, const RandomParameters& p) {
-      dispatch(out.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) { fill_typed<Op, T>(out, draw, p); });
-    };
+  static void kernel(const Tensor& out, const Generator::Draw& draw, const RandomParameters& p) {
+    dispatch(out.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) { fill_typed<Op, T>(out, draw, p); });
   }
 };
 

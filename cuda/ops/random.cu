@@ -36,14 +36,12 @@ __global__ void fill_kernel(T* out, int64_t n, ReplayedDraw from, RandomParamete
 
 struct Maker {
   template <class Op>
-  static constexpr auto make() {
-    return +[](const Tensor& out, const Generator::Draw& draw, const RandomParameters& p) {
-      dispatch(out.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {
-        Context& c = context(out.device());
-        launch(Op::name, c, grid_for(out.numel(), Op::template kCount<T>), fill_kernel<Op, T>, out.ptr<T>(),
-               out.numel(), replayed_draw(c, draw), p);
-      });
-    };
+  static void kernel(const Tensor& out, const Generator::Draw& draw, const RandomParameters& p) {
+    dispatch(out.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {
+      Context& c = context(out.device());
+      launch(Op::name, c, grid_for(out.numel(), Op::template kCount<T>), fill_kernel<Op, T>, out.ptr<T>(), out.numel(),
+             replayed_draw(c, draw), p);
+    });
   }
 };
 

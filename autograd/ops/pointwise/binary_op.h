@@ -3,8 +3,7 @@
 #include "tandem/autograd/ops/pointwise/promotion.h"
 #include "tandem/autograd/ops/reduce/sum_to.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend/kernel.h"
-#include "tandem/core/backend/op_lists.h"
+#include "tandem/core/backend/binary.h"
 #include "tandem/core/formulas/arithmetic_ops.h"
 #include "tandem/core/formulas/bitwise_ops.h"
 #include "tandem/core/formulas/compare_ops.h"
@@ -36,8 +35,8 @@ inline Device device_of(const Tensor& a, const Tensor& b) {
   return a.dim() == 0 && b.dim() != 0 ? b.device() : a.device();
 }
 
-/// Calls the kernel of the operation with this index in ops::BinaryOps, on the device of `out`. It is not inline so
-/// that the many users of the templates below do not depend on the kernels' table.
+/// Calls the kernel of the operation with this index in ops::BinaryOps, on the device of `out`. Not inline, because the
+/// templates below have many users.
 void run_binary(std::size_t op, const Tensor& out, const Operand& a, const Operand& b, const Scalar& parameter);
 template <class Op>
 void run_binary(const Tensor& out, const Operand& a, const Operand& b, const Scalar& parameter) {

@@ -1,8 +1,10 @@
-// Every elementwise operation of op_lists.h is described in tests/ops/pointwise_table.h, or with its own examples in
-// numeric_table.cpp.
+// Every elementwise operation of one and of two arguments is described in tests/ops/pointwise_table.h, or with its own
+// examples in numeric_table.cpp.
 #include <set>
 
-#include "tandem/core/backend/op_lists.h"
+#include "tandem/core/backend/binary.h"
+#include "tandem/core/backend/comparison.h"
+#include "tandem/core/backend/unary.h"
 #include "tandem/core/formulas/binary_ops.h"
 #include "tandem/core/formulas/compare_ops.h"
 #include "tandem/core/formulas/unary_ops.h"
