@@ -1,7 +1,7 @@
 // CUDA kernels of binary operations, with a tensor or a number on either side. Include it only in binary_N.cu.
 #pragma once
 #include "tandem/core/backend/elementwise_kernels.h"
-#include "tandem/core/formulas/apply.h"
+#include "tandem/core/formulas/value.h"
 #include "tandem/cuda/elementwise.h"
 #include "tandem/cuda/raise_fault.h"
 

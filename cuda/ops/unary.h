@@ -1,7 +1,6 @@
 // CUDA kernels of unary operations and their gradients. Include it only in unary_N.cu.
 #pragma once
 #include "tandem/core/backend/elementwise_kernels.h"
-#include "tandem/core/formulas/apply.h"
 #include "tandem/core/formulas/unary_ops.h"
 #include "tandem/cuda/elementwise.h"
 

@@ -5,7 +5,6 @@
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/complex.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
-#include "tandem/core/formulas/apply.h"
 #include "tandem/core/formulas/unary_ops.h"
 
 namespace tandem::autograd {

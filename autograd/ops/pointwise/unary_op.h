@@ -14,7 +14,6 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/unary.h"
-#include "tandem/core/formulas/apply.h"
 #include "tandem/core/formulas/unary_ops.h"
 
 namespace tandem::autograd {

@@ -3,7 +3,7 @@
 #pragma once
 #include "tandem/core/backend/elementwise_kernels.h"
 #include "tandem/core/cpu/pointwise/blocks.h"
-#include "tandem/core/formulas/apply.h"
+#include "tandem/core/formulas/value.h"
 
 namespace tandem::cpu {
 

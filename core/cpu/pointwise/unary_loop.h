@@ -2,7 +2,6 @@
 #pragma once
 #include "tandem/core/backend/elementwise_kernels.h"
 #include "tandem/core/cpu/pointwise/blocks.h"
-#include "tandem/core/formulas/apply.h"
 #include "tandem/core/formulas/unary_ops.h"
 
 namespace tandem::cpu {
