@@ -10,7 +10,6 @@
 #include <mutex>
 #include <utility>
 
-#include "tandem/autograd/node_checks.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/record.h"

@@ -11,10 +11,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "tandem/autograd/accumulate.h"
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/inherited_autocast.h"
-#include "tandem/autograd/node_checks.h"
+#include "tandem/autograd/meta.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/tasks.h"
@@ -87,7 +86,7 @@ class Pass {
     mark_wanted();
     for (std::size_t i = 0; i < roots_.size(); ++i) {
       Tensor grad = root_grads_[i];
-      validate(grad, roots_[i].node->outputs[roots_[i].output_nr], "backward: gradient of the root", i);
+      roots_[i].node->outputs[roots_[i].output_nr].validate(grad, "backward: gradient of the root", i);
       Task& task = tasks_[roots_[i].node.get()];
       add_gradient(task.grads[roots_[i].output_nr], std::move(grad));
       if (task.waiting == 0 && !task_queued(task)) push(roots_[i].node.get());
@@ -215,7 +214,7 @@ class Pass {
       const Edge& edge = node.next[j];
       if (!visits(edge)) continue;
       Task& target = tasks_[edge.node.get()];
-      validate(results[j], edge.node->outputs[edge.output_nr], node.name(), j);
+      edge.node->outputs[edge.output_nr].validate(results[j], node.name(), j);
       add_gradient(target.grads[edge.output_nr], std::move(results[j]));
       if (--target.waiting == 0) push(edge.node.get());
     }
@@ -289,7 +288,7 @@ class Pass {
         tandem::detail::check_same_process(shared.process, "backward on several devices");
         for (std::size_t j = 0; j < results.size(); ++j)
           if (const Edge& edge = node->next[j]; visits(edge))
-            validate(results[j], edge.node->outputs[edge.output_nr], node->name(), j);
+            edge.node->outputs[edge.output_nr].validate(results[j], node->name(), j);
       } catch (...) {
         lock.lock();
         shared.failed = true;

@@ -8,7 +8,6 @@
 
 #include "tandem/autograd/ops/view/as_strided.h"
 #include "tandem/autograd/record.h"
-#include "tandem/autograd/view_history.h"
 
 namespace tandem::autograd {
 

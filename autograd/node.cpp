@@ -6,6 +6,8 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/meta.h"
+#include "tandem/autograd/ops/pointwise/complex.h"
+#include "tandem/autograd/ops/reduce/sum_to.h"
 #include "tandem/autograd/saved_tensor_hooks.h"
 #include "tandem/core/memory/cpu_allocator.h"
 
@@ -48,6 +50,20 @@ void destroy(const Node* node) noexcept {
     delete next;
   }
   list.active = false;
+}
+
+void OutputInfo::validate(Tensor& grad, const char* from, std::size_t index) const {
+  if (!grad.defined()) return;
+  if (grad.sizes() != IntArrayRef(sizes)) {
+    check(tandem::detail::broadcasts(sizes, grad.sizes()), from, ": returned an invalid gradient at index ", index,
+          ": got ", grad, ", expected a shape compatible with ", sizes);
+    grad = sum_to_size(grad, sizes, from);
+  }
+  if (grad.is_complex() && !is_complex(dtype)) grad = real(grad);
+  if (grad.dtype() != dtype) grad = grad.to(dtype);
+  // A 0-dim tensor may be combined with tensors on another device.
+  if (grad.device() != device && grad.dim() == 0) grad = grad.to(device);
+  check(grad.device() == device, from, ": returned a gradient on ", grad.device(), " for a tensor on ", device);
 }
 
 void run_pre_hooks(const NodeHooks& hooks, uint32_t output_nr, Tensor& grad) {

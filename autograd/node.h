@@ -31,6 +31,9 @@ struct OutputInfo {
   Dims sizes;
   ScalarType dtype = ScalarType::Undefined;
   Device device;
+  /// Makes gradient number `index` of the node `from` match, by sums over broadcast dimensions and conversions. Throws
+  /// Error for other shapes and for another device.
+  void validate(Tensor& grad, const char* from, std::size_t index) const;
 };
 
 /// A user function, called with a gradient (or, after accumulation, with the leaf). If a gradient hook
@@ -93,6 +96,9 @@ class Node : public RefCounted {
 };
 /// Frees a node, and the nodes that only it keeps alive, without recursion.
 void destroy(const Node* node) noexcept;
+/// Runs node.backward. If it throws, or if it returns NaN (where AnomalyMode asks for this check), prints where the
+/// node was recorded and throws.
+void backward_in_anomaly_mode(Node& node, std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs);
 
 /// What the hooks of saved_tensor_hooks.h returned for a saved tensor.
 struct PackedTensor : RefCounted {

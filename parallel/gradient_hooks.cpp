@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include "tandem/autograd/accumulate.h"
 #include "tandem/autograd/hooks.h"
+#include "tandem/autograd/meta.h"
 
 namespace tandem::parallel {
 namespace {

@@ -2,8 +2,8 @@
 // node order: the root's own first, then replica 1, 2, …
 #include "tandem/parallel/gradient_sync.h"
 
-#include "tandem/autograd/accumulate.h"
 #include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/meta.h"
 #include "tandem/autograd/ops.h"
 
 namespace tandem::parallel::detail {

@@ -7,9 +7,9 @@
 #include <memory>
 #include <stdexcept>
 
-#include "tandem/autograd/accumulate.h"
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/meta.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/tests/autograd/leaf.h"
 #include "tandem/tests/ops/values.h"
