@@ -106,6 +106,8 @@ class ServerCore {
 
   /// Steps so far; part of a checkpoint, since random streams depend on it.
   int64_t steps() const;
+  /// Counts on from `steps`, as load() does. Throws Error if it is negative.
+  void set_steps(int64_t steps);
   void save(serialize::OutputArchive& archive) const;
   void load(serialize::InputArchive& archive);
 

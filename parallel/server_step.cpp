@@ -236,6 +236,10 @@ nn::Module& ServerCore::refreshed(std::size_t i) {
 ServerCore::NoSync::NoSync(ServerCore& server) : server_(server) { ++server.impl_->held_back; }
 ServerCore::NoSync::~NoSync() { --server_.impl_->held_back; }
 
+void ServerCore::set_steps(int64_t steps) {
+  check(steps >= 0, "ParameterServer.set_steps: steps must not be negative, got ", steps);
+  impl_->steps = steps;
+}
 void ServerCore::save(serialize::OutputArchive& archive) const { archive.write("steps", impl_->steps); }
 void ServerCore::load(serialize::InputArchive& archive) { archive.read("steps", impl_->steps); }
 

@@ -8,7 +8,6 @@
 #include "tandem/cli/train/augmentation.h"
 #include "tandem/cli/train/precision.h"
 #include "tandem/nn/captured_step.h"
-#include "tandem/nn/files/archive.h"
 #include "tandem/parallel/parameter_server.h"
 
 namespace tandem::cli {
@@ -177,12 +176,7 @@ class ByServer final : public Stepper {
     return {loss / static_cast<double>(count), correct / static_cast<double>(count)};
   }
 
-  void set_steps(int64_t steps) override {
-    OrderedDict<std::string, std::string> entries{"Entry"};
-    entries.insert("steps", std::to_string(steps));
-    serialize::InputArchive archive(OrderedDict<std::string, Tensor>("Tensor"), std::move(entries));
-    server_.load(archive);
-  }
+  void set_steps(int64_t steps) override { server_.set_steps(steps); }
   const parallel::ServerTimings* timings() const override { return &server_.timings(); }
   void reset_timings() override { server_.reset_timings(); }
 

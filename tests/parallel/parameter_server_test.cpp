@@ -315,6 +315,9 @@ TEST_CASE("parameter groups; saving and loading the optimizer and the server") {
         optimizer->load(first);
         server->load(second);
         CHECK(server->steps() == 2);
+        CHECK(has(error_of([&] { server->set_steps(-1); }), "must not be negative, got -1"));
+        server->set_steps(0);
+        server->set_steps(2);
       }
       server->step(*optimizer, batch.x, batch.y, loss_of);
     }
