@@ -95,10 +95,12 @@ void BucketQueue::begin(const std::vector<Bucket>& buckets) {
   for (const Bucket& bucket : buckets) missing_.push_back(bucket.parameters.size());
 }
 
-void ReplicaArrivals::begin(const std::vector<Bucket>& buckets, std::vector<BucketPlace> places) {
+void ReplicaArrivals::begin(const std::vector<Bucket>& buckets) {
   queue_.begin(buckets);
-  places_ = std::move(places);
-  seen_.assign(places_.size(), 0);
+  std::size_t parameters = 0;
+  for (const Bucket& bucket : buckets) parameters += bucket.parameters.size();
+  places_ = places_of(buckets, parameters);
+  seen_.assign(parameters, 0);
 }
 
 void ReplicaArrivals::arriving(std::size_t parameter) const {

@@ -67,7 +67,7 @@ class BucketQueue {
 /// Not thread-safe.
 class ReplicaArrivals {
  public:
-  void begin(const std::vector<Bucket>& buckets, std::vector<BucketPlace> places);
+  void begin(const std::vector<Bucket>& buckets);
   /// Before a gradient is accumulated. Throws Error if the parameter's bucket is complete:
   /// another thread may be sending it.
   void arriving(std::size_t parameter) const;

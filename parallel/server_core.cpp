@@ -1,9 +1,12 @@
-// The devices' part of a step: pieces of a batch, forward and backward on one host thread per device.
+// The devices' part of a step runs on one host thread per device; their gradients are summed by a reduction.
 #include "tandem/parallel/server_core.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <exception>
 #include <limits>
+#include <numeric>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/inherited_autocast.h"
@@ -11,16 +14,41 @@
 #include "tandem/core/base/clock.h"
 #include "tandem/core/device_threads.h"
 #include "tandem/core/random/generator.h"
-#include "tandem/parallel/server_impl.h"
+#include "tandem/core/random/splitmix64.h"
+#include "tandem/core/stream.h"
+#include "tandem/nn/files/archive.h"
+#include "tandem/parallel/group_reduction.h"
+#include "tandem/parallel/local_reduction.h"
+#include "tandem/parallel/model_sync.h"
+#include "tandem/parallel/parallel_apply.h"
+#include "tandem/parallel/replicas.h"
+#include "tandem/parallel/server_replica.h"
+#include "tandem/parallel/tree_reduction.h"
 
 namespace tandem::parallel {
 namespace {
 
-Device root_of(const std::vector<Device>& devices, const ServerOptions& options) {
+// Time since the last call, optionally measured after the device has finished its work.
+class PhaseClock {
+ public:
+  PhaseClock(Device device, bool synchronize) : device_(device), synchronize_(synchronize), last_(seconds_now()) {}
+  double lap() {
+    if (synchronize_) Stream::current(device_).synchronize();
+    const double before = last_;
+    return (last_ = seconds_now()) - before;
+  }
+
+ private:
+  Device device_;
+  bool synchronize_;
+  double last_;
+};
+
+std::size_t root_of(const std::vector<Device>& devices, const ServerOptions& options) {
   const Device root = options.root ? resolve(*options.root) : devices[0];
-  check(std::find(devices.begin(), devices.end(), root) != devices.end(), "ParameterServer: the root ", root,
-        " is not one of the devices");
-  return root;
+  const auto found = std::find(devices.begin(), devices.end(), root);
+  check(found != devices.end(), "ParameterServer: the root ", root, " is not one of the devices");
+  return static_cast<std::size_t>(found - devices.begin());
 }
 
 // Moves the copy for a device there.
@@ -36,6 +64,33 @@ void adapt(nn::Module& copy, const std::vector<Tensor>& parameters, Device devic
   }
 }
 
+// Gives the models of all processes, which it compares, the parameters and buffers of rank 0's.
+void make_models_equal(const ServerOptions& options, const nn::Module& net) {
+  distributed::ProcessGroup& group = *options.group;
+  group.check_member("ParameterServer");
+  check(options.bucket_bytes > 0, "ParameterServer: bucket_bytes must be positive, got ", options.bucket_bytes);
+  distributed::compare_models(group, net, "ParameterServer");
+  distributed::broadcast_from(group, net.parameters(), 0, options.bucket_bytes);
+  distributed::broadcast_from(group, net.buffers(), 0, options.bucket_bytes);
+}
+
+// Number of samples in a batch. Throws Error unless its tensors agree on it and it is positive.
+int64_t batch_size(const Tensors& batch) {
+  check(!batch.empty(), "ParameterServer: the batch has no tensors");
+  for (const Tensor& t : batch) {
+    check(t.defined() && t.dim() > 0, "ParameterServer: batch tensors must have samples along dimension 0, got ", t);
+    check(t.size(0) == batch[0].size(0), "ParameterServer: batch tensors differ in the number of samples\n  ", batch[0],
+          "\n  ", t);
+  }
+  check(batch[0].size(0) > 0, "ParameterServer: the batch has no samples: ", batch[0]);
+  return batch[0].size(0);
+}
+
+std::size_t sum_before(const std::vector<int64_t>& counts, std::size_t i) {
+  return static_cast<std::size_t>(
+      std::accumulate(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(i), int64_t{0}));
+}
+
 }  // namespace
 
 double StepResult::loss() const {
@@ -44,6 +99,43 @@ double StepResult::loss() const {
     sum += losses[i].defined() ? weights[i] * losses[i].item<double>() : std::numeric_limits<double>::quiet_NaN();
   return sum;
 }
+
+struct ServerCore::Impl {
+  struct Computed {
+    StepResult result;
+    std::vector<std::exception_ptr> errors;  // by device with pieces
+    bool failed = false;
+  };
+  ServerReplica& master() { return *replicas[root]; }
+  /// Runs f. If it throws, the other processes fail, too, instead of waiting for this one.
+  template <class F>
+  auto guarded(F f) {
+    try {
+      return f();
+    } catch (...) {
+      if (options.group) distributed::abort_with(*options.group, std::current_exception(), "an exception");
+      throw;
+    }
+  }
+  StepResult run_backward(const Tensors& batch, PieceFunction loss, const optim::Optimizer* next);
+  Computed compute(const Tensors& batch, PieceFunction loss);
+  bool piece(std::size_t device, std::size_t number, const Tensors& batch, PieceFunction loss, StepResult& result,
+             PhaseClock& clock);
+  void update(optim::Optimizer& optimizer);
+  void copy_buffers();
+  void rethrow(const std::vector<std::exception_ptr>& errors) const;
+  void add_timings(std::size_t used, double elapsed);
+
+  std::vector<Device> devices;
+  std::size_t root = 0;
+  ServerOptions options;
+  std::unique_ptr<detail::ReplicaSet> set;
+  GradientReduction::Replicas replicas;  // one per device, on the modules of `set`
+  std::unique_ptr<GradientReduction> reduction;
+  int64_t steps = 0;  // successful backward passes
+  double left_at = 0;
+  ServerTimings timings;
+};
 
 ServerCore::ServerCore(std::shared_ptr<nn::Module> net, ArrayRef<Device> devices, const ServerOptions& options,
                        MakeFunction make)
@@ -56,16 +148,14 @@ ServerCore::ServerCore(std::shared_ptr<nn::Module> net, ArrayRef<Device> devices
         "ParameterServer: options.loss must be Mean or Sum");
   s.devices = checked_devices("ParameterServer", devices);
   s.options = options;
-  const Device root = root_of(s.devices, options);
-  s.root = static_cast<std::size_t>(std::find(s.devices.begin(), s.devices.end(), root) - s.devices.begin());
+  s.root = root_of(s.devices, options);
   const std::vector<Tensor> parameters = net->parameters();
   check(!parameters.empty(), "ParameterServer: the model has no parameters");
   for (const Tensor& p : parameters)
     check(p.device() == parameters[0].device(), "ParameterServer: the model must be on one device\n  ", parameters[0],
           "\n  ", p);
-  if (parameters[0].device() != root) net->to(root);
-  s.has_buffers = !net->buffers().empty();
-  if (options.group) s.group = std::make_unique<ServerGroup>(options.group, *net, options.bucket_bytes);
+  if (const Device root = s.devices[s.root]; parameters[0].device() != root) net->to(root);
+  if (options.group) make_models_equal(options, *net);
   s.set = std::make_unique<detail::ReplicaSet>(std::make_shared<detail::Master>(net, nullptr), s.devices, s.root,
                                                "ParameterServer");
   s.set->create(s.devices.size(), [&](Device device) {
@@ -78,111 +168,16 @@ ServerCore::ServerCore(std::shared_ptr<nn::Module> net, ArrayRef<Device> devices
     if (i != s.root) adapt(*s.set->module(i), parameters, s.devices[i]);
     s.replicas.push_back(std::make_unique<ServerReplica>(s.devices[i], s.set->module(i)));
   }
-  s.leaf = s.master().flat.as_parameter();
-  s.master().forget_gradients();
-  s.leaf.mutable_grad().reset();
-  s.make_inboxes();
+  if (options.shards > 0)
+    s.reduction = std::make_unique<TreeReduction>(s.replicas, s.root, s.options);
+  else if (options.group)
+    s.reduction = std::make_unique<GroupReduction>(s.replicas, s.root, s.options);
+  else
+    s.reduction = std::make_unique<LocalReduction>(s.replicas, s.root, s.options);
   s.timings.devices.resize(s.devices.size());
   for (auto& r : s.replicas) r->forget_gradients(), r->take_from(s.master(), true);
 }
 ServerCore::~ServerCore() = default;
-
-void ServerCore::Impl::make_inboxes() {
-  inboxes.resize(devices.size());
-  if (shards()) {
-    for (auto& r : replicas) r->collect_into_tree();
-    return;
-  }
-  if (group) group_sum = std::make_unique<GroupSum>(master().flat, group->processes(), options.bucket_bytes);
-  const Tensor& like = master().flat.grad();
-  const auto bytes = static_cast<int64_t>(like.nbytes());
-  const int64_t automatic = std::min<int64_t>(4, 1 + bytes / (1 << 20));
-  const int64_t parts = options.buckets > 0 ? options.buckets : automatic;
-  const int64_t part = std::max<int64_t>(1, (bytes + parts - 1) / parts);
-  const std::vector<Bucket> buckets = cut_buckets(master().flat, part, part);
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (i == root || (options.buckets == 0 && reads_directly(devices[root], devices[i]))) {
-      if (group) replicas[i]->tell(*group_sum, i);
-      continue;
-    }
-    inboxes[i] = zeros_like(like);
-    replicas[i]->send_by(buckets, inboxes[i]);
-  }
-}
-
-// With shards the batch of all processes is cut, otherwise this process's part of it.
-std::vector<int64_t> ServerCore::Impl::piece_sizes(int64_t samples) const {
-  const std::size_t parts = shards() ? static_cast<std::size_t>(options.shards) : devices.size();
-  return options.chunks ? chunk_sizes(samples, parts) : balanced_sizes(samples, parts);
-}
-
-// Without shards, gradients of this part's mean loss get the part's weight before they are sent. Where several calls
-// add to the same gradients, each needs its weight in backward.
-void ServerCore::Impl::begin_batch(int64_t samples) {
-  part_samples = samples;
-  weighted_late = group && !shards() && !accumulating && held_back == 0;
-  if (group)
-    whole = group->begin_step(
-        samples, options.shards, steps, [this](int64_t all) { return shard_sizes(all); },
-        shards() ? options.chunks : !weighted_late);
-  else
-    whole = {.samples = samples, .assumed = samples, .seed = default_generator().current_seed(), .own_shards = {}};
-  if (!whole.own_shards.empty()) return;
-  whole.own_shards = piece_sizes(samples);
-  whole.count = static_cast<int64_t>(whole.own_shards.size());
-  whole.total = whole.count;
-}
-
-bool ServerCore::Impl::complete_batch() {
-  return !group || group->complete(whole, [this](int64_t all) { return shard_sizes(all); });
-}
-
-ServerCore::Impl::Sizes ServerCore::Impl::shard_sizes(int64_t samples) const {
-  return shards() ? piece_sizes(samples) : Sizes();
-}
-
-// The weights of shards are their sizes, and the sum is divided once: a size of the whole batch that comes late does
-// not matter then.
-std::vector<Piece> ServerCore::Impl::cut(const WholeBatch& whole) const {
-  std::vector<Piece> out;
-  int64_t start = 0;
-  const double of = shards() ? 1 : static_cast<double>(weighted_late ? part_samples : whole.samples);
-  for (const int64_t size : whole.own_shards) {
-    const double weight = options.loss == Reduction::Mean ? static_cast<double>(size) / of : 1.0;
-    out.push_back({start, size, weight, whole.first + static_cast<int64_t>(out.size())});
-    start += size;
-  }
-  return out;
-}
-
-// What the sum of the gradients of all parts (without shards) or of all shards is divided by.
-double ServerCore::Impl::divisor() const {
-  if (options.loss != Reduction::Mean) return 1;
-  const auto all = static_cast<double>(whole.samples);
-  if (shards()) return all;
-  return weighted_late ? all / static_cast<double>(whole.assumed) : 1;
-}
-
-// Without shards: what the sum of this part is divided by before it is sent. The size of the whole batch need not be
-// known yet: all processes use the size of the last one.
-double ServerCore::Impl::part_divisor() const {
-  if (options.loss != Reduction::Mean || !weighted_late) return 1;
-  return static_cast<double>(whole.assumed) / static_cast<double>(part_samples);
-}
-
-void ServerCore::Impl::set_weights(StepResult& result) const {
-  for (std::size_t i = 0; i < result.weights.size(); ++i)
-    result.weights[i] = options.loss == Reduction::Mean
-                            ? static_cast<double>(whole.own_shards[i]) / static_cast<double>(whole.samples)
-                            : 1.0;
-}
-
-// Different on every process, whatever their numbers of devices; those of rank 0 are as on several devices without
-// a group.
-uint64_t ServerCore::Impl::stream_of(const Piece& piece) const {
-  const auto number = static_cast<uint64_t>(piece.number);
-  return group && !shards() ? static_cast<uint64_t>(group->rank()) << 32 | number : number;
-}
 
 StepResult ServerCore::run_backward(const Tensors& batch, PieceFunction loss, const optim::Optimizer* next) {
   const Exclusive::Use use(exclusive_, "ParameterServer.backward");
@@ -190,94 +185,109 @@ StepResult ServerCore::run_backward(const Tensors& batch, PieceFunction loss, co
 }
 
 StepResult ServerCore::Impl::run_backward(const Tensors& batch, PieceFunction loss, const optim::Optimizer* next) {
-  Impl& s = *this;
   const double begin = seconds_now();
-  if (s.left_at > 0) s.timings.data_wait += begin - s.left_at;
-  s.master().check_unchanged();
-  s.summing = false;
-  s.begin_batch(batch_size(batch));
-  if (s.has_buffers && s.group && !s.shards()) s.group->broadcast_buffers(s.master().net->buffers());
-  Computed computed = s.compute(batch, loss);
+  if (left_at > 0) timings.data_wait += begin - left_at;
+  master().check_unchanged();
+  reduction->begin_step(batch_size(batch), steps);
+  Computed computed = compute(batch, loss);
   try {
-    if (s.summing && !computed.failed) s.group_sum->start_rest();
-    if (!s.complete_batch()) {
-      s.master().shard_buffers.restore();
-      computed = s.compute(batch, loss);
-    }
+    if (!reduction->complete(computed.failed)) computed = compute(batch, loss);
   } catch (...) {
-    s.forget();  // they are gradients of a part alone
-    s.master().shard_buffers.restore();
-    rethrow(computed.errors, computed.used, s.group.get());
+    reduction->drop(true);  // they are gradients of a part alone
+    rethrow(computed.errors);
     throw;
   }
   const double computed_at = seconds_now();
   StepResult& result = computed.result;
-  s.set_weights(result);
-  const std::size_t used = computed.used.size();
-  if (s.group && !computed.failed && s.options.not_finite == NotFinite::kSkip)
-    result.skipped = s.group->any(result.skipped);
-  if (result.skipped && s.summing && !computed.failed) s.group_sum->finish(1);  // before its buffer is used again
-  const bool lost = result.skipped || computed.failed;
-  if (lost) s.forget();
-  if (s.shards() && s.has_buffers) {
-    if (lost)
-      s.master().shard_buffers.restore();
-    else
-      s.fold_buffers(used);
-  }
-  rethrow(computed.errors, computed.used, s.group.get());
-  s.add_timings(used, computed_at - begin);
-  ++s.steps;
-  if (!result.skipped) s.reduce(used, next);
-  s.left_at = seconds_now();
-  s.timings.reduce += s.left_at - computed_at;
-  s.timings.total += s.left_at - begin;
+  for (const Piece& piece : reduction->pieces()) result.weights.push_back(reduction->loss_weight(piece));
+  if (options.group && !computed.failed && options.not_finite == NotFinite::kSkip)  // all skip, or none
+    result.skipped = distributed::gather_rows(*options.group, full({1}, result.skipped, kByte)).any().item<bool>();
+  if (result.skipped || computed.failed) reduction->drop(computed.failed);
+  rethrow(computed.errors);
+  add_timings(computed.errors.size(), computed_at - begin);
+  if (!result.skipped) reduction->finish(next);
+  ++steps;
+  left_at = seconds_now();
+  timings.reduce += left_at - computed_at;
+  timings.total += left_at - begin;
   return std::move(result);
 }
 
-// Forward and backward of all pieces of this process.
+void ServerCore::Impl::copy_buffers() {
+  for (auto& r : replicas)
+    if (r.get() != &master()) r->copy_buffers(master());
+}
+
+// Forward and backward of all pieces of this process. Each device gets a run of consecutive pieces.
 ServerCore::Impl::Computed ServerCore::Impl::compute(const Tensors& batch, PieceFunction loss) {
-  const std::vector<Piece> pieces = cut(whole);
-  // Each device gets a run of consecutive pieces; device i gets counts[i] of them.
-  const std::vector<int64_t> counts = balanced_sizes(static_cast<int64_t>(pieces.size()), devices.size());
-  if (has_buffers)  // copied before computing, since the root's forward changes its own
-    for (auto& r : replicas)
-      if (r.get() != &master()) r->copy_buffers(master());
-  if (has_buffers && shards()) master().shard_buffers.begin(*master().net);
+  const std::size_t pieces = reduction->pieces().size();
+  const std::vector<int64_t> counts = balanced_sizes(static_cast<int64_t>(pieces), devices.size());
+  copy_buffers();  // before computing, since the root's forward changes its own
   Computed out;
-  out.used.assign(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(counts.size()));
-  out.result = {Tensors(pieces.size()), std::vector<double>(pieces.size()), false};
-  std::vector<char> bad(devices.size(), 0);
-  for (std::size_t i = counts.size(); i < devices.size() && !accumulating; ++i) replicas[i]->forget_gradients();
-  if (group_sum && held_back == 0) begin_sum(counts.size());
+  out.result.losses.resize(pieces);
+  std::atomic<bool> skips = false;
   const autocast::detail::State callers = autocast::detail::state;
-  out.errors = run_on_devices(out.used, [&](std::size_t i) {
+  out.errors = run_on_devices(ArrayRef<Device>(devices.data(), counts.size()), [&](std::size_t i) {
     const autocast::detail::InheritedAutocast same_precision(callers);
-    std::size_t first = 0;
-    for (std::size_t j = 0; j < i; ++j) first += static_cast<std::size_t>(counts[j]);
-    work(i, pieces, first, static_cast<std::size_t>(counts[i]), batch, loss, out.result, bad);
+    ServerReplica& r = *replicas[i];
+    PhaseClock clock(r.device, options.synchronize_timings);
+    r.timings = {};
+    r.take_from(master(), false);
+    set->follow_modes(i);
+    r.timings.broadcast += clock.lap();
+    reduction->begin_device(i);
+    const AutoGradMode recording(true);
+    const std::size_t end = sum_before(counts, i + 1);
+    for (std::size_t p = sum_before(counts, i); p < end; ++p)
+      if (!piece(i, p, batch, loss, out.result, clock)) {
+        skips = true;
+        break;
+      }
+    r.timings.backward += clock.lap();
   });
-  out.result.skipped = std::find(bad.begin(), bad.end(), 1) != bad.end();
+  out.result.skipped = skips;
   out.failed = std::any_of(out.errors.begin(), out.errors.end(), [](const auto& e) { return e != nullptr; });
   return out;
 }
 
-// Where the root can read the gradients of all devices, backward starts the sums; otherwise reduce() does. The
-// processes do the same calls in both cases.
-void ServerCore::Impl::begin_sum(std::size_t used) {
-  Tensors others;
-  for (std::size_t i = 0; i < replicas.size(); ++i) {
-    if (i >= used && !replicas[i]->has_gradient) continue;
-    if (inboxes[i].defined()) return;
-    if (i != root) others.push_back(seen_from(master().device, replicas[i]->flat.grad()));
+// Returns false if the loss is not finite and the step is to be skipped.
+bool ServerCore::Impl::piece(std::size_t device, std::size_t number, const Tensors& batch, PieceFunction loss,
+                             StepResult& result, PhaseClock& clock) {
+  ServerReplica& r = *replicas[device];
+  const Piece& piece = reduction->pieces()[number];
+  Tensors inputs;
+  for (const Tensor& t : batch) {
+    const Tensor part = t.narrow(0, piece.start, piece.size);
+    inputs.push_back(options.buckets == 0 ? seen_from(r.device, part) : part.to(r.device, /*non_blocking=*/true));
   }
-  if (root >= used && !master().has_gradient) {
-    const DeviceGuard guard(master().device);
-    master().flat.zero_grad();
-    master().has_gradient = true;
+  r.timings.copy_in += clock.lap();
+  optional<GeneratorGuard> stream;
+  if (piece.stream)
+    stream.emplace(Generator(mixed(mixed(mixed(reduction->seed()) ^ static_cast<uint64_t>(steps)) ^ *piece.stream)));
+  Tensor value;
+  {
+    const autograd::BufferLogGuard log(reduction->log(device));
+    value = loss(*r.net, inputs);
   }
-  group_sum->begin(used, std::move(others), part_divisor());
-  summing = true;
+  check(value.defined() && value.numel() == 1 && value.device() == r.device, "the loss of ", reduction->kind, " ",
+        piece.number, " must be a scalar on ", r.device, ", got ", value);
+  result.losses[number] = value.detach();
+  if (options.not_finite != NotFinite::kIgnore)
+    if (const double number_now = value.item<double>(); !std::isfinite(number_now)) {
+      check(options.not_finite == NotFinite::kSkip, "the loss of ", reduction->kind, " ", piece.number, " (samples ",
+            piece.start, " to ", piece.start + piece.size - 1, " of the batch) is ", number_now);
+      return false;
+    }
+  r.timings.forward += clock.lap();
+  reduction->before_backward(device, piece);
+  if (piece.weight == 1)
+    value.backward();
+  else
+    value.backward(full(value.sizes(), piece.weight, value.options()));
+  value.reset();
+  reduction->after_backward(device);
+  r.timings.backward += clock.lap();
+  return true;
 }
 
 void ServerCore::Impl::add_timings(std::size_t used, double elapsed) {
@@ -292,81 +302,98 @@ void ServerCore::Impl::add_timings(std::size_t used, double elapsed) {
   }
 }
 
-void ServerCore::Impl::work(std::size_t device, const std::vector<Piece>& pieces, std::size_t first, std::size_t count,
-                            const Tensors& batch, PieceFunction loss, StepResult& result, std::vector<char>& bad) {
-  ServerReplica& r = *replicas[device];
-  PhaseClock clock(r.device, options.synchronize_timings);
-  r.timings = {};
-  if (&r != &master()) {
-    r.take_from(master(), false);
-    set->follow_modes(device);
-  }
-  r.timings.broadcast += clock.lap();
-  r.await_sent();
-  if (shards()) {
-    // The sum of earlier calls must stay where it is.
-    r.tree.begin(whole.total, accumulating && &r == &master() ? FlatSum{} : r.gradients());
-    if (has_buffers && &r != &master()) r.shard_buffers.begin(*r.net);
-  } else if (!accumulating || !r.has_gradient) {
-    r.flat.zero_grad();
-  }
-  AutoGradMode recording(true);
-  for (std::size_t p = first; p < first + count && !bad[device]; ++p)
-    bad[device] = !piece(r, pieces[p], p, batch, loss, result, clock, p + 1 == first + count);
-  r.has_gradient = true;
-  r.timings.backward += clock.lap();
+// Rethrows the first device's error, with the device prepended to its message.
+void ServerCore::Impl::rethrow(const std::vector<std::exception_ptr>& errors) const {
+  const std::string where = options.group ? concat("rank ", options.group->rank(), ", ") : "";
+  for (std::size_t i = 0; i < errors.size(); ++i)
+    if (errors[i]) rethrow_from(concat("ParameterServer: ", where, devices[i], ": "), errors[i]);
 }
 
-// Returns false if the loss is not finite and the step is to be skipped.
-bool ServerCore::Impl::piece(ServerReplica& r, const Piece& piece, std::size_t number, const Tensors& batch,
-                             PieceFunction loss, StepResult& result, PhaseClock& clock, bool last) {
-  Tensors inputs;
-  for (const Tensor& t : batch) {
-    const Tensor part = t.narrow(0, piece.start, piece.size);
-    inputs.push_back(options.buckets == 0 ? seen_from(r.device, part) : part.to(r.device, /*non_blocking=*/true));
-  }
-  r.timings.copy_in += clock.lap();
-  // A single device without shards draws from the caller's stream, as training without a server does.
-  optional<GeneratorGuard> stream;
-  if (shards() || devices.size() > 1 || group)
-    stream.emplace(Generator(stream_seed(whole.seed, static_cast<uint64_t>(steps), stream_of(piece))));
-  if (shards())
-    for (const Tensor& p : r.flat.parameters()) p.mutable_grad().reset();
-  Tensor value;
-  {
-    const autograd::BufferLogGuard log(r.shard_buffers.log());
-    value = loss(*r.net, inputs);
-  }
-  const char* kind = shards() ? "shard " : "piece ";
-  check(value.defined() && value.numel() == 1 && value.device() == r.device, "the loss of ", kind, piece.number,
-        " must be a scalar on ", r.device, ", got ", value);
-  result.losses[number] = value.detach();
-  if (options.not_finite != NotFinite::kIgnore)
-    if (const double number_now = value.item<double>(); !std::isfinite(number_now)) {
-      check(options.not_finite == NotFinite::kSkip, "the loss of ", kind, piece.number, " (samples ", piece.start,
-            " to ", piece.start + piece.size - 1, " of the batch) is ", number_now);
-      return false;
-    }
-  r.timings.forward += clock.lap();
-  const bool sends = !shards() && held_back == 0 && last;
-  if (sends) r.begin_sending();
-  r.summing = sends && summing;
-  if (shards()) r.tree.begin_leaf(piece.number, r.flat.parameters(), r.flat.grad(), r.offsets);
-  r.adding_shard = shards();
-  if (piece.weight == 1)
-    value.backward();
-  else
-    value.backward(full(value.sizes(), piece.weight, value.options()));
-  value.reset();
-  if (sends) r.end_sending();
-  r.summing = false;
-  if (shards()) {
-    r.adding_shard = false;
-    r.tree.end_leaf(r.flat.parameters());
-    r.shard_buffers.end_shard();
-  }
-  r.timings.backward += clock.lap();
-  return true;
+void ServerCore::update(optim::Optimizer& optimizer) {
+  const Exclusive::Use use(exclusive_, "ParameterServer.update");
+  impl_->guarded([&] { impl_->update(optimizer); });
+}
+
+void ServerCore::Impl::update(optim::Optimizer& optimizer) {
+  const double begin = seconds_now();
+  const Tensor& leaf = reduction->leaf;
+  check(leaf.grad().defined(), "ParameterServer.update: there is no gradient; call backward first");
+  check(!reduction->accumulating(), "ParameterServer.update: gradients are still held back by no_sync");
+  master().check_unchanged();
+  for (const auto& group : optimizer.param_groups())
+    for (const Tensor& p : group.params())
+      check(p.defined() && p.storage() == leaf.storage(),
+            "ParameterServer.update: the optimizer has a parameter that is not the server's, ", p,
+            "; create it on server.parameters()");
+  const DeviceGuard guard(master().device);
+  PhaseClock clock(master().device, options.synchronize_timings);
+  reduction->update(optimizer);
+  timings.optimizer += clock.lap();
+  for (auto& r : replicas)  // the others fetch them concurrently at their next step
+    if (!reads_directly(r->device, master().device)) r->take_from(master(), false);
+  ++timings.steps;
+  left_at = seconds_now();
+  timings.total += left_at - begin;
+}
+
+Tensor ServerCore::run_evaluate(const Tensors& batch, PieceFunction f) {
+  const Exclusive::Use use(exclusive_, "ParameterServer.evaluate");
+  Impl& s = *impl_;
+  s.master().check_unchanged();
+  const std::vector<int64_t> sizes = balanced_sizes(batch_size(batch), s.devices.size());
+  s.copy_buffers();
+  const auto modules = s.master().net->modules();
+  std::vector<bool> training;
+  for (const auto& m : modules) training.push_back(m->is_training());
+  s.master().net->eval();
+  Tensors out(sizes.size());
+  const autocast::detail::State callers = autocast::detail::state;
+  const auto errors = run_on_devices(ArrayRef<Device>(s.devices.data(), sizes.size()), [&](std::size_t i) {
+    const autocast::detail::InheritedAutocast same_precision(callers);
+    NoGradGuard no_grad;
+    ServerReplica& r = *s.replicas[i];
+    r.take_from(s.master(), false);
+    if (&r != &s.master()) r.net->eval();
+    const auto start = static_cast<int64_t>(sum_before(sizes, i));
+    Tensors piece;
+    for (const Tensor& t : batch) piece.push_back(t.narrow(0, start, sizes[i]).to(r.device, /*non_blocking=*/true));
+    out[i] = f(*r.net, piece);
+  });
+  for (std::size_t i = 0; i < modules.size(); ++i)
+    if (modules[i]->is_training() != training[i]) modules[i]->train(training[i]);
+  s.rethrow(errors);
+  return gather(out, s.master().device, 0);
+}
+
+std::vector<Tensor> ServerCore::parameters() const { return {impl_->reduction->leaf}; }
+const std::vector<Device>& ServerCore::devices() const { return impl_->devices; }
+Device ServerCore::root() const { return impl_->devices[impl_->root]; }
+const ServerOptions& ServerCore::options() const { return impl_->options; }
+int64_t ServerCore::steps() const { return impl_->steps; }
+
+nn::Module& ServerCore::refreshed(std::size_t i) {
+  const Exclusive::Use use(exclusive_, "ParameterServer.replica");
+  check(i < impl_->replicas.size(), "ParameterServer.replica: there are ", impl_->replicas.size(),
+        " replicas, got index ", i);
+  impl_->replicas[i]->take_from(impl_->master(), true);
+  return *impl_->replicas[i]->net;
+}
+
+ServerCore::NoSync::NoSync(ServerCore& server) : server_(server) { ++server.impl_->reduction->held_back; }
+ServerCore::NoSync::~NoSync() { --server_.impl_->reduction->held_back; }
+
+void ServerCore::set_steps(int64_t steps) {
+  check(steps >= 0, "ParameterServer.set_steps: steps must not be negative, got ", steps);
+  impl_->steps = steps;
+}
+void ServerCore::save(serialize::OutputArchive& archive) const { archive.write("steps", impl_->steps); }
+void ServerCore::load(serialize::InputArchive& archive) { archive.read("steps", impl_->steps); }
+
+const ServerTimings& ServerCore::timings() const { return impl_->timings; }
+void ServerCore::reset_timings() {
+  impl_->timings = {};
+  impl_->timings.devices.resize(impl_->devices.size());
+  impl_->left_at = 0;
 }
 
 }  // namespace tandem::parallel

@@ -1,13 +1,10 @@
-// Replicas: flat parameters, copies, buckets.
 #include "tandem/parallel/server_replica.h"
 
-#include <algorithm>
-#include <cstdio>
+#include <utility>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/base/clock.h"
 
 namespace tandem::parallel {
 
@@ -20,86 +17,13 @@ void copy_flat(const Tensor& to, const Tensor& from) {
   autograd::wrote(to, "ParameterServer");
 }
 
-Channel::Channel(Device from, Device to)
-    : source_(from), target_(to), source_event_(from.type()), target_event_(to.type()) {}
-
-Channel::~Channel() {
-  try {
-    source_.synchronize();
-    target_.synchronize();
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "ParameterServer: %s\n", error.what());
-  }
-}
-
-void Channel::send(const Tensor& to, const Tensor& from) {
-  source_event_.record(Stream::current(source_.device()));
-  source_event_.wait(source_);
-  const StreamGuard sender(source_), receiver(target_);
-  copy_flat(to, from);
-}
-void Channel::receive() {
-  target_event_.record(target_);
-  target_event_.wait(Stream::current(target_.device()));
-}
-void Channel::free_receiver() {
-  target_event_.record(Stream::current(target_.device()));
-  target_event_.wait(target_);
-}
-void Channel::free_sender() {
-  source_event_.record(source_);
-  source_event_.wait(Stream::current(source_.device()));
-}
-
-PhaseClock::PhaseClock(Device device, bool synchronize)
-    : device_(device), synchronize_(synchronize), last_(seconds_now()) {}
-
-double PhaseClock::lap() {
-  if (synchronize_) Stream::current(device_).synchronize();
-  const double before = last_;
-  return (last_ = seconds_now()) - before;
-}
-
-// Skips the copy of a buffer that has not been written since the last step.
-void ShardBuffers::begin(const nn::Module& net) {
-  NoGradGuard no_grad;
-  std::vector<Tensor> now = net.buffers();
-  initial_.resize(now.size());
-  stamps_.resize(now.size());
-  for (std::size_t k = 0; k < now.size(); ++k) {
-    if (k < buffers_.size() && buffers_[k].is_same(now[k]) && stamp(now[k]) == stamps_[k]) continue;
-    if (initial_[k].defined() && initial_[k].sizes() == now[k].sizes() && initial_[k].dtype() == now[k].dtype() &&
-        initial_[k].device() == now[k].device())
-      initial_[k].copy_(now[k]);
-    else
-      initial_[k] = now[k].clone();
-    stamps_[k] = stamp(now[k]);
-  }
-  buffers_ = std::move(now);
-  written_.assign(buffers_.size(), {});
-  log_.watch(buffers_);
-}
-
-void ShardBuffers::end_shard() {
-  NoGradGuard no_grad;
-  for (std::size_t k = 0; k < buffers_.size(); ++k)
-    if (stamp(buffers_[k]) != stamps_[k]) written_[k] = buffers_[k].clone();
-  restore();
-}
-
-void ShardBuffers::restore() {
-  NoGradGuard no_grad;
-  for (std::size_t k = 0; k < buffers_.size(); ++k) {
-    if (stamp(buffers_[k]) == stamps_[k]) continue;
-    buffers_[k].copy_(initial_[k]);
-    stamps_[k] = stamp(buffers_[k]);
-  }
-}
-
-void ShardBuffers::copy_written(const std::vector<Tensor>& buffers) const {
-  NoGradGuard no_grad;
-  for (std::size_t k = 0; k < written_.size(); ++k)
-    if (written_[k].defined()) Tensor(buffers.at(k)).copy_(written_[k], /*non_blocking=*/true);
+Tensor seen_from(Device device, const Tensor& from) {
+  if (from.device() == device) return from;
+  if (reads_directly(device, from.device()) && !from.requires_grad())
+    return from_blob(
+        from.data_ptr(), from.sizes(), from.strides(), [kept = from.storage()](void*) {},
+        TensorOptions(from.dtype()).device(device));
+  return from.to(device, /*non_blocking=*/true);
 }
 
 namespace {
@@ -118,9 +42,7 @@ std::vector<Tensor> trainable(const std::vector<Tensor>& parameters) {
 }  // namespace
 
 ServerReplica::ServerReplica(Device device, std::shared_ptr<nn::Module> net)
-    : device(device), net(std::move(net)), parameters(this->net->parameters()), flat(trainable(parameters)) {
-  for (std::size_t i = 0; i < flat.parameters().size(); ++i) offsets.push_back(flat.offset(i));
-}
+    : device(device), net(std::move(net)), parameters(this->net->parameters()), flat(trainable(parameters)) {}
 
 void ServerReplica::check_unchanged() const {
   const std::vector<Tensor> now = net->parameters();
@@ -163,92 +85,18 @@ void ServerReplica::take_from(const ServerReplica& from, bool buffers) {
   if (buffers) copy_buffers(from);
 }
 
-void ServerReplica::send_by(const std::vector<Bucket>& buckets, const Tensor& inbox) {
-  const NoGradGuard no_grad;
-  for (const Bucket& bucket : buckets)
-    buckets_.push_back(
-        {flat.grad().narrow(0, bucket.begin, bucket.buffer.numel()), bucket.parameters, {}, bucket.begin});
-  inbox_ = inbox;
-  channel_ = std::make_unique<Channel>(device, inbox.device());
-  channel_->free_receiver();  // waits for the zero fill
-  hooks_ = GradientHooks(
-      flat.parameters(),
-      [this](std::size_t i) {
-        if (sending_) arrivals_.arrived(i, [&](std::size_t k) { send(buckets_[k]); });
-      },
-      [this](std::size_t i) {
-        if (sending_) arrivals_.arriving(i);
-      });
-}
-
-void ServerReplica::begin_sending() {
-  if (!channel_) return;
-  arrivals_.begin(buckets_, places_of(buckets_, offsets.size()));
-  sending_ = true;
-}
-
-void ServerReplica::send(const Bucket& bucket) {
-  channel_->send(inbox_.narrow(0, bucket.begin, bucket.buffer.numel()), bucket.buffer);
-}
-
-void ServerReplica::end_sending() {
-  if (!channel_) return;
-  if (!sending_) begin_sending();
-  arrivals_.start_all([&](std::size_t k) { send(buckets_[k]); });
-  sending_ = false;
-}
-
-void ServerReplica::before_reading() {
-  if (channel_) channel_->receive();
-}
-void ServerReplica::after_reading() {
-  if (channel_) channel_->free_receiver();
-}
-void ServerReplica::await_sent() {
-  if (channel_) channel_->free_sender();
-}
-
-FlatSum ServerReplica::gradients() const {
-  NoGradGuard no_grad;
-  FlatSum out{flat.grad(), {}};
-  for (std::size_t i = 0; i < flat.parameters().size(); ++i) {
-    const Tensor& p = flat.parameters()[i];
-    out.views.push_back(flat.grad().narrow(0, offsets[i], p.numel()).view(p.sizes()));
-  }
-  return out;
-}
-
-void ServerReplica::look_at_gradients() {
-  const FlatSum all = gradients();
-  for (std::size_t i = 0; i < all.views.size(); ++i) flat.parameters()[i].mutable_grad() = all.views[i];
-}
-
-// Otherwise the gradients of all parameters would be in memory twice at the end of backward.
-void ServerReplica::collect_into_tree() {
-  hooks_ = GradientHooks(
-      flat.parameters(),
-      [this](std::size_t i) {
-        if (adding_shard) tree.collect(i, flat.parameters()[i]);
-      },
-      [this](std::size_t i) {
-        if (adding_shard) tree.check_arriving(i);
-      });
-}
-
-void ServerReplica::tell(GroupSum& sum, std::size_t number) {
-  hooks_ = GradientHooks(
-      flat.parameters(),
-      [this, &sum, number](std::size_t i) {
-        if (summing) sum.arrived(number, i);
-      },
-      [this, &sum, number](std::size_t i) {
-        if (summing) sum.arriving(number, i);
-      });
+void ServerReplica::report_gradients(GradientHooks::Callback arrived, GradientHooks::Callback arriving) {
+  const auto while_reporting = [this](GradientHooks::Callback call) {
+    return [this, call = std::move(call)](std::size_t i) {
+      if (reports) call(i);
+    };
+  };
+  hooks_ = GradientHooks(flat.parameters(), while_reporting(std::move(arrived)), while_reporting(std::move(arriving)));
 }
 
 void ServerReplica::forget_gradients() {
   for (const Tensor& p : flat.parameters()) p.mutable_grad().reset();
-  has_gradient = sending_ = adding_shard = summing = false;
+  reports = false;
 }
 
 }  // namespace tandem::parallel

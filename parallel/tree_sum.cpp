@@ -3,7 +3,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
-#include "tandem/core/random/splitmix64.h"
+#include "tandem/nn/flat.h"
 
 namespace tandem::parallel {
 namespace {
@@ -26,6 +26,16 @@ bool are_siblings(const TreePlace& left, const TreePlace& right) {
 
 }  // namespace
 
+FlatSum flat_sum(Tensor flat, const nn::FlatParameters& like) {
+  const NoGradGuard no_grad;
+  FlatSum out{std::move(flat), {}};
+  for (std::size_t i = 0; i < like.parameters().size(); ++i) {
+    const Tensor& p = like.parameters()[i];
+    out.views.push_back(out.flat.narrow(0, like.offset(i), p.numel()).view(p.sizes()));
+  }
+  return out;
+}
+
 std::vector<TreePlace> tree_nodes(int64_t leaves, int64_t first, int64_t count) {
   std::vector<TreePlace> out;
   for (int64_t leaf = first; leaf < first + count; ++leaf) {
@@ -47,8 +57,7 @@ void TreeSum::begin(int64_t leaves, FlatSum first) {
   first_ = std::move(first);
 }
 
-FlatSum TreeSum::buffer(const std::vector<Tensor>& parameters, const Tensor& like,
-                        const std::vector<int64_t>& offsets) {
+FlatSum TreeSum::buffer(const nn::FlatParameters& like) {
   if (nodes_.empty() && first_.flat.defined()) return first_;
   if (!spare_.empty()) {
     FlatSum out = std::move(spare_.back());
@@ -56,20 +65,16 @@ FlatSum TreeSum::buffer(const std::vector<Tensor>& parameters, const Tensor& lik
     return out;
   }
   ++made_;
-  FlatSum out{zeros_like(like), {}};
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    out.views.push_back(out.flat.narrow(0, offsets[i], parameters[i].numel()).view(parameters[i].sizes()));
-  return out;
+  return flat_sum(zeros_like(like.grad()), like);
 }
 
-void TreeSum::begin_leaf(int64_t leaf, const std::vector<Tensor>& parameters, const Tensor& like,
-                         const std::vector<int64_t>& offsets) {
+void TreeSum::begin_leaf(int64_t leaf, const nn::FlatParameters& flat) {
   const NoGradGuard no_grad;
   leaf_ = leaf;
-  collected_.assign(parameters.size(), 0);
+  collected_.assign(flat.parameters().size(), 0);
   // A right leaf needs no buffer.
   own_buffer_ = nodes_.empty() || leaf % 2 == 0 || nodes_.back().level != 0 || nodes_.back().index != leaf - 1;
-  if (own_buffer_) nodes_.push_back({{0, leaf}, buffer(parameters, like, offsets)});
+  if (own_buffer_) nodes_.push_back({{0, leaf}, buffer(flat)});
 }
 
 void TreeSum::check_arriving(std::size_t i) const {
@@ -132,7 +137,5 @@ void TreeSum::merge() {
     nodes_.pop_back();
   }
 }
-
-uint64_t stream_seed(uint64_t seed, uint64_t step, uint64_t shard) { return mixed(mixed(mixed(seed) ^ step) ^ shard); }
 
 }  // namespace tandem::parallel

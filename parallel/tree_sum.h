@@ -8,6 +8,10 @@
 
 #include "tandem/core/tensor.h"
 
+namespace tandem::nn {
+class FlatParameters;
+}
+
 namespace tandem::parallel {
 
 /// One sum: a flat buffer and the parameters' views into it.
@@ -15,6 +19,8 @@ struct FlatSum {
   Tensor flat;
   std::vector<Tensor> views;
 };
+/// `flat` [like.size()] with the parameters' views.
+FlatSum flat_sum(Tensor flat, const nn::FlatParameters& like);
 
 /// Where a partial sum stands in the tree.
 struct TreePlace {
@@ -34,10 +40,8 @@ class TreeSum {
   /// Starts a new sum of `leaves` shards. Reuses buffers of the previous one. `first`: the buffer of the first node, if
   /// given; the sum of all shards that are added here is then in it if they make a single node.
   void begin(int64_t leaves, FlatSum first = {});
-  /// Before the backward of shard `leaf`; numbers must ascend by one. `like`: a flat buffer [size] with zero gaps;
-  /// offsets[i]: where parameter i starts in it.
-  void begin_leaf(int64_t leaf, const std::vector<Tensor>& parameters, const Tensor& like,
-                  const std::vector<int64_t>& offsets);
+  /// Before the backward of shard `leaf`; numbers must ascend by one.
+  void begin_leaf(int64_t leaf, const nn::FlatParameters& flat);
   /// Before parameter i receives a gradient. Throws Error if it has been added to that of another shard already.
   void check_arriving(std::size_t i) const;
   /// May be called when the gradient of parameter i has arrived: moves it into the leaf's buffer, or adds it to that of
@@ -53,7 +57,7 @@ class TreeSum {
   std::size_t buffers() const { return made_; }
 
  private:
-  FlatSum buffer(const std::vector<Tensor>& parameters, const Tensor& like, const std::vector<int64_t>& offsets);
+  FlatSum buffer(const nn::FlatParameters& like);
   void merge();
 
   int64_t leaves_ = 0, leaf_ = 0;
@@ -66,8 +70,5 @@ class TreeSum {
   std::vector<FlatSum> spare_;
   std::size_t made_ = 0;
 };
-
-/// The seed of the random stream for one shard (or device) in one step.
-uint64_t stream_seed(uint64_t seed, uint64_t step, uint64_t shard);
 
 }  // namespace tandem::parallel
