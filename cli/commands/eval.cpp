@@ -11,7 +11,6 @@
 #include "tandem/cli/train/batches.h"
 #include "tandem/cli/train/evaluate.h"
 #include "tandem/cli/train/models.h"
-#include "tandem/cli/train/precision.h"
 #include "tandem/cli/train/run_folder.h"
 #include "tandem/cli/train/run_model.h"
 

@@ -15,7 +15,6 @@
 #include "tandem/cli/options.h"
 #include "tandem/cli/train/evaluate.h"
 #include "tandem/cli/train/models.h"
-#include "tandem/cli/train/precision.h"
 #include "tandem/cli/train/run_model.h"
 #include "tandem/cli/train/weight_files.h"
 #include "tandem/datasets/vision/image_file.h"

@@ -8,7 +8,6 @@
 #include "tandem/cli/text/text_report.h"
 #include "tandem/cli/text/train_text.h"
 #include "tandem/cli/train/evaluate.h"
-#include "tandem/cli/train/precision.h"
 #include "tandem/cli/train/run_model.h"
 
 namespace tandem::cli {

@@ -23,6 +23,11 @@ Tensor cross_entropy_of(const Tensor& output, const Tensor& labels, Reduction re
 
 Tensor correct_in(const Tensor& output, const Tensor& labels) { return output.argmax(-1) == labels.to(kLong); }
 
+std::unique_ptr<autocast::AutocastGuard> in_precision(const Recipe& recipe, Device device) {
+  if (recipe.precision == "fp32") return nullptr;
+  return std::make_unique<autocast::AutocastGuard>(device.type(), recipe.precision == "bf16" ? kBFloat16 : kHalf);
+}
+
 int64_t evaluation_batch(const ImageSet& data) {
   if (is_text(data)) return std::max<int64_t>(1, 2048 / data.images.size(1));
   const std::vector<int64_t> shape = data.shape();

@@ -1,6 +1,10 @@
 // Loss and accuracy of a model on labelled images, or on windows of tokens [N, T] with the tokens that follow.
 #pragma once
+#include <memory>
+
+#include "tandem/autograd/autocast.h"
 #include "tandem/cli/data/image_set.h"
+#include "tandem/cli/train/recipe.h"
 #include "tandem/nn/sequential.h"
 
 namespace tandem::cli {
@@ -19,6 +23,10 @@ Tensor to_input(const Tensor& images);
 Tensor cross_entropy_of(const Tensor& output, const Tensor& labels, Reduction reduction, double label_smoothing = 0);
 /// Which labels have the largest score: bool, as many as labels.
 Tensor correct_in(const Tensor& output, const Tensor& labels);
+
+/// While the result is alive, this thread's forward passes on the device compute in the recipe's precision.
+/// Null for fp32.
+[[nodiscard]] std::unique_ptr<autocast::AutocastGuard> in_precision(const Recipe& recipe, Device device);
 
 /// Examples to evaluate at a time: 1000 images of up to 32 x 32 pixels, fewer of larger ones, or about 2048 tokens.
 int64_t evaluation_batch(const ImageSet& data);

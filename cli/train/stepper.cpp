@@ -6,11 +6,23 @@
 
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/train/augmentation.h"
-#include "tandem/cli/train/precision.h"
 #include "tandem/nn/captured_step.h"
 #include "tandem/parallel/parameter_server.h"
 
 namespace tandem::cli {
+
+GroupPlace place_in_group(const Recipe& recipe, int64_t batch, int64_t images) {
+  const int64_t size = recipe.batch_size, batches = (images + size - 1) / size;
+  const int64_t begin = batch - batch % recipe.accumulate, end = std::min(batches, begin + recipe.accumulate);
+  const auto images_in = [&](int64_t from, int64_t to) {
+    return static_cast<double>(std::min(images, to * size) - from * size);
+  };
+  return {images_in(batch, batch + 1) / images_in(begin, end), batch == begin, batch + 1 == end};
+}
+
+int64_t steps_in(const Recipe& recipe, int64_t batches) {
+  return (batches + recipe.accumulate - 1) / recipe.accumulate;
+}
 
 Stepper::Stepper(nn::Sequential model, const Recipe& recipe, Device root)
     : model_(std::move(model)), recipe_(recipe), scaler_(amp::GradScalerOptions().enabled(recipe.precision == "fp16")) {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "tandem/cli/device_list.h"
-#include "tandem/cli/train/accumulation.h"
 #include "tandem/cli/train/evaluate.h"
 #include "tandem/cli/train/recipe.h"
 #include "tandem/cli/train/step_exchange.h"
@@ -16,6 +15,19 @@
 #include "tandem/parallel/server_core.h"
 
 namespace tandem::cli {
+
+/// The place of a batch in its group: with --accumulate, the gradients of several batches are added before one step. The
+/// sum is the gradient of the mean loss of all their images, so that a group of N batches has the effect of one batch N
+/// times as large.
+struct GroupPlace {
+  double share = 1;  ///< of the group's images
+  bool first = true, last = true;
+  bool alone() const { return first && last; }
+};
+/// Of batch `batch` in an epoch of `images` images. The last group may have fewer batches, the last batch fewer images.
+GroupPlace place_in_group(const Recipe& recipe, int64_t batch, int64_t images);
+/// Steps of the optimizer in an epoch of `batches` batches.
+int64_t steps_in(const Recipe& recipe, int64_t batches);
 
 class Stepper {
  public:
