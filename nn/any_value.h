@@ -32,8 +32,9 @@ class AnyValue {
   template <class T>
   T get() {
     T* found = try_get<T>();
-    check(found != nullptr, "AnyValue: the value is of type ", detail::type_name(value_.type()), "; requested was ",
-          detail::type_name(typeid(T)));
+    if (found == nullptr) [[unlikely]]
+      fail("AnyValue: the value is of type ", detail::type_name(value_.type()), "; requested was ",
+           detail::type_name(typeid(T)));
     return *found;
   }
   const std::type_info& type_info() const noexcept { return value_.type(); }

@@ -69,8 +69,9 @@ class SequentialImpl : public Cloneable<SequentialImpl> {
     AnyValue value = modules_.front().any_forward(std::forward<Args>(args)...);
     for (std::size_t i = 1; i < modules_.size(); ++i) value = modules_[i].any_forward(std::move(value));
     Result* result = value.try_get<Result>();
-    check(result != nullptr, "The type of the return value is ", detail::type_name(value.type_info()),
-          ", but you asked for type ", detail::type_name(typeid(Result)));
+    if (result == nullptr) [[unlikely]]
+      fail("The type of the return value is ", detail::type_name(value.type_info()), ", but you asked for type ",
+           detail::type_name(typeid(Result)));
     return std::move(*result);
   }
 
