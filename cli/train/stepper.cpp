@@ -97,11 +97,11 @@ class OneDevice final : public Stepper {
 
  private:
   // A captured step replaces the gradients, so it cannot add to those of other batches; nor can it decide what to do
-  // about gradients that are not finite.
+  // about gradients that are not finite. On a CPU there is nothing to capture.
   void add_batch(const std::vector<Tensor>& batch, const GroupPlace& place) override {
     const Device root = loss_sum_.device();
     const Tensor images = batch[0].to(root), labels = batch[1].to(root);
-    if (recipe_.accumulate == 1 && !scaler_.is_enabled())
+    if (root.is_cuda() && recipe_.accumulate == 1 && !scaler_.is_enabled())
       step_(images, labels);
     else
       train_on(images, labels, place);
