@@ -43,26 +43,20 @@ struct LocalReduction::Inbox {
   }
   // Queues the copy of a bucket behind the work submitted to its device so far.
   void send(std::size_t k) {
-    source_event.record(Stream::current(source.device()));
-    source_event.wait(source);
+    order(source_event, Stream::current(source.device()), source);
     const StreamGuard sender(source), receiver(target);
     const Bucket& bucket = buckets[k];
     copy_flat(gradients.narrow(0, bucket.begin, bucket.buffer.numel()), bucket.buffer);
   }
   // Makes work submitted to the receiver from now on wait for everything sent.
-  void receive() {
-    target_event.record(target);
-    target_event.wait(Stream::current(target.device()));
-  }
+  void receive() { order(target_event, target, Stream::current(target.device())); }
   // Makes later sends wait for the work submitted to the receiver so far.
-  void free_receiver() {
-    target_event.record(Stream::current(target.device()));
-    target_event.wait(target);
-  }
+  void free_receiver() { order(target_event, Stream::current(target.device()), target); }
   // Makes work submitted to the sender from now on wait for everything sent.
-  void free_sender() {
-    source_event.record(source);
-    source_event.wait(Stream::current(source.device()));
+  void free_sender() { order(source_event, source, Stream::current(source.device())); }
+  static void order(Event& event, const Stream& before, const Stream& after) {
+    event.record(before);
+    event.wait(after);
   }
 
   const std::vector<Bucket> buckets;  // of the device's gradients

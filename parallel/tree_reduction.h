@@ -55,7 +55,7 @@ class TreeReduction final : public GradientReduction {
   void drop(bool failed) override;
 
  private:
-  struct Device {
+  struct DeviceSums {
     TreeSum tree;
     ShardBuffers buffers;
   };
@@ -71,7 +71,7 @@ class TreeReduction final : public GradientReduction {
   void fold_buffers();
   void fold_over_processes(const std::vector<Tensor>& buffers);
 
-  std::vector<Device> devices_;
+  std::vector<DeviceSums> devices_;
   std::optional<PartExchange> parts_;  // with other processes
   Shards shards_;
 };
