@@ -101,10 +101,18 @@ struct Conv {
   std::vector<float> bias = filled(s.out_channels), y = filled(s.batch * s.out_channels * s.out_plane());
   std::vector<float> dy = y, dx = x, dw = w, db = bias;
 
-  void forward() { cpu::conv2d_forward(s, x.data(), w.data(), bias.data(), y.data()); }
-  void backward_input() { cpu::conv2d_backward_input(s, dy.data(), w.data(), dx.data()); }
-  void backward_weight() { cpu::conv2d_backward_weight(s, x.data(), dy.data(), dw.data()); }
-  void backward_parameters() { cpu::conv2d_backward_weight(s, x.data(), dy.data(), dw.data(), db.data()); }
+  void forward() {
+    cpu::conv2d_forward<float>(cpu::choose_forward<float>(s), s, x.data(), {w.data()}, y.data(), {bias.data()});
+  }
+  void backward_input() {
+    cpu::conv2d_backward_input(cpu::choose_backward_input<float>(s), s, dy.data(), w.data(), dx.data());
+  }
+  void backward_weight() {
+    cpu::conv2d_backward_weight(cpu::choose_backward_weight<float>(s), s, x.data(), dy.data(), dw.data());
+  }
+  void backward_parameters() {
+    cpu::conv2d_backward_weight(cpu::choose_backward_weight<float>(s), s, x.data(), dy.data(), dw.data(), db.data());
+  }
   void backward_bias() { cpu::conv2d_backward_bias(s, dy.data(), db.data()); }
 };
 

@@ -3,27 +3,28 @@
 #pragma once
 #include "tandem/core/backend/kernel.h"
 #include "tandem/core/backend/sliding_windows.h"
+#include "tandem/core/conv_epilogue.h"
 
 namespace tandem {
 
 class KeptWeight;
 
-/// What a convolution in inference may also do.
-struct ConvInference {
-  bool relu = false;           ///< at last, out = relu(out)
-  KeptWeight* kept = nullptr;  ///< for the packed weights, if given
+template <>
+struct detail::FloatArgument<const ConvEpilogue<Tensor>&> {
+  static bool needed(const ConvEpilogue<Tensor>& e) { return is_half(e.bias) || is_half(e.residual); }
+  FloatArgument(const ConvEpilogue<Tensor>& e, bool, bool)
+      : value{is_half(e.bias) ? float_copy(e.bias, true) : e.bias,
+              is_half(e.residual) ? float_copy(e.residual, true) : e.residual, e.relu} {}
+  void store() const {}
+  ConvEpilogue<Tensor> value;
 };
 
 struct ConvKernels {
-  /// out [N, O, P, Q] = input [N, C, H, W] * weight + bias ([O] or undefined).
-  Kernel<"conv2d", void(const Tensor& out, const Tensor& input, const Tensor& weight, const Tensor& bias,
-                        const Conv2dParameters&)>
+  /// out [N, O, P, Q] = epilogue(input [N, C, H, W] * weight). `kept`, if given, may hold the packed weights between
+  /// calls.
+  Kernel<"conv2d", void(const Tensor& out, const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>&,
+                        const Conv2dParameters&, KeptWeight* kept)>
       forward;
-  /// The same bits as `forward`, an addition of `residual` (of out's shape, or undefined) and a relu. Returns false,
-  /// with nothing done, where this would save nothing. float32 and float64.
-  Kernel<"conv2d", bool(const Tensor& out, const Tensor& input, const Tensor& weight, const Tensor& bias,
-                        const Tensor& residual, const Conv2dParameters&, const ConvInference&)>
-      forward_inference;
   Kernel<"conv2d_backward_input",
          void(const Tensor& grad_input, const Tensor& grad_output, const Tensor& weight, const Conv2dParameters&)>
       backward_input;

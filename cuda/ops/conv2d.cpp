@@ -2,7 +2,9 @@
 // missing, or cuDNN rejects it at run time, the next algorithm of the plan is used.
 #include <algorithm>
 
+#include "tandem/core/backend/binary.h"
 #include "tandem/core/backend/conv.h"
+#include "tandem/core/backend/unary.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/conv2d_plan.h"
 #include "tandem/cuda/tables.h"
@@ -130,8 +132,9 @@ cudnnStatus_t with_bias(Context& c, ConvPlan& plan, const ConvAlgorithm& algorit
   return cudnnAddTensor(c.dnn(), one, plan.bias.get(), bias.data_ptr(), one, plan.output.get(), out);
 }
 
-void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const Tensor& bias,
-             const Conv2dParameters& p) {
+// Without the residual and the relu.
+void convolve(const Tensor& out, const Tensor& input, const Tensor& weight, const Tensor& bias,
+              const Conv2dParameters& p) {
   Context& c = context(out.device());
   supported(out);
   if (out.numel() == 0) return;
@@ -149,6 +152,13 @@ void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const
                                      number(x.dtype(), false), plan.output.get(), y.data_ptr());
     });
   });
+}
+
+void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e,
+             const Conv2dParameters& p, KeptWeight*) {
+  convolve(out, input, weight, e.bias, p);
+  if (e.residual.defined()) binary_kernels.value.get<ops::Add>()(out, out, e.residual, 1);
+  if (e.relu) unary_kernels.value.get<ops::Relu>()(out, out, nullptr);
 }
 
 void backward_input(const Tensor& grad_input, const Tensor& grad_output, const Tensor& weight,
@@ -205,8 +215,6 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
 
 constinit const ConvKernels conv_kernels{
     .forward = forward,
-    .forward_inference = +[](const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                             const Conv2dParameters&, const ConvInference&) { return false; },
     .backward_input = backward_input,
     .backward_weight = backward_weight,
     .backward_bias = backward_bias};

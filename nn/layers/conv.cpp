@@ -11,36 +11,46 @@
 #include "tandem/nn/functional/conv.h"
 #include "tandem/nn/layers/replace_parameters.h"
 
-namespace tandem::nn::functional {
+namespace tandem::nn {
+namespace {
 
-Tensor conv1d(const Tensor& input, const Tensor& weight, const Conv1dFuncOptions& options) {
-  if (!options.padding().is_same())
-    return tandem::conv1d(input, weight, options.bias(), *options.stride(), *options.padding().values(),
-                          *options.dilation(), options.groups());
+template <std::size_t D>
+autograd::ConvPadding argument(const ConvPadding<D>& padding) {
+  if (padding.is_same()) return std::string_view("same");
+  return IntArrayRef(padding.values());
+}
+
+// With the `options` of a layer or a functional form, of whose padding `padding` remains to be applied.
+template <std::size_t D, class Options>
+Tensor convolve(const Tensor& input, const Tensor& weight, const Tensor& bias, const Options& options,
+                const ConvPadding<D>& padding) {
+  const IntArrayRef stride = options.stride(), dilation = options.dilation(), numbers = padding.values();
+  const int64_t groups = options.groups();
+  if constexpr (D == 2)
+    return autograd::conv2d_with_epilogue(input, weight, {.bias = bias}, stride, argument(padding), dilation, groups);
+  if constexpr (D == 3)
+    return padding.is_same() ? conv3d(input, weight, bias, stride, "same", dilation, groups)
+                             : conv3d(input, weight, bias, stride, numbers, dilation, groups);
+  if (!padding.is_same()) return conv1d(input, weight, bias, stride, numbers, dilation, groups);
   // Computed as conv2d on an image with one row.
   check(weight.dim() == 3, "conv1d: weight must be [out, C / groups, kernel], got ", weight);
-  const int64_t stride[2] = {1, options.stride()[0]}, dilation[2] = {1, options.dilation()[0]};
-  return tandem::conv2d(input.unsqueeze(-2), weight.unsqueeze(-2), options.bias(), IntArrayRef(stride, 2), "same",
-                        IntArrayRef(dilation, 2), options.groups())
+  return conv2d(input.unsqueeze(-2), weight.unsqueeze(-2), bias, {1, stride[0]}, "same", {1, dilation[0]}, groups)
       .squeeze(-2);
 }
 
+}  // namespace
+
+namespace functional {
+
+Tensor conv1d(const Tensor& input, const Tensor& weight, const Conv1dFuncOptions& options) {
+  return convolve(input, weight, options.bias(), options, options.padding());
+}
 Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2dFuncOptions& options) {
-  if (options.padding().is_same())
-    return tandem::conv2d(input, weight, options.bias(), *options.stride(), "same", *options.dilation(),
-                          options.groups());
-  return tandem::conv2d(input, weight, options.bias(), *options.stride(), *options.padding().values(),
-                        *options.dilation(), options.groups());
+  return convolve(input, weight, options.bias(), options, options.padding());
 }
-
 Tensor conv3d(const Tensor& input, const Tensor& weight, const Conv3dFuncOptions& options) {
-  if (options.padding().is_same())
-    return tandem::conv3d(input, weight, options.bias(), *options.stride(), "same", *options.dilation(),
-                          options.groups());
-  return tandem::conv3d(input, weight, options.bias(), *options.stride(), *options.padding().values(),
-                        *options.dilation(), options.groups());
+  return convolve(input, weight, options.bias(), options, options.padding());
 }
-
 Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const ConvTranspose1dFuncOptions& options) {
   return tandem::conv_transpose1d(input, weight, options.bias(), *options.stride(), *options.padding(),
                                   *options.output_padding(), options.groups(), *options.dilation());
@@ -54,9 +64,8 @@ Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, const ConvTra
                                   *options.output_padding(), options.groups(), *options.dilation());
 }
 
-}  // namespace tandem::nn::functional
+}  // namespace functional
 
-namespace tandem::nn {
 namespace {
 
 template <std::size_t D>
@@ -95,18 +104,6 @@ void init_parameters(const Tensor& weight, const Tensor& bias) {
   if (!bias.defined() || fan_in == 0) return;
   const double bound = 1 / std::sqrt(static_cast<double>(fan_in));
   init::uniform_(bias, -bound, bound);
-}
-
-// The options of the functional form; `padding` is the part that the layer has not applied itself.
-template <std::size_t D>
-functional::ConvFuncOptions<D> function_options(const ConvOptions<D>& options, const ConvPadding<D>& padding,
-                                                const Tensor& bias) {
-  return functional::ConvFuncOptions<D>()
-      .bias(bias)
-      .stride(options.stride())
-      .padding(padding)
-      .dilation(options.dilation())
-      .groups(options.groups());
 }
 
 const char* name_of(PaddingMode mode) {
@@ -178,8 +175,7 @@ template class ConvNdImpl<2, Conv2dImpl>;
 template class ConvNdImpl<3, Conv3dImpl>;
 
 Tensor Conv1dImpl::forward(const Tensor& input) {
-  return detail::activated(
-      functional::conv1d(padded(input), weight, function_options(options, remaining_padding(), bias)), fused);
+  return detail::activated(convolve(padded(input), weight, bias, options, remaining_padding()), fused);
 }
 
 Tensor Conv2dImpl::forward(const Tensor& input) { return run(input, {}, fused); }
@@ -192,21 +188,15 @@ Tensor Conv2dImpl::forward_residual(const Tensor& input, const Tensor& residual,
 }
 
 Tensor Conv2dImpl::run(const Tensor& input, const Tensor& residual, FusedActivation activation) {
-  const ConvPadding<2> padding = remaining_padding();
-  if (!padding.is_same()) {
-    const bool relu = activation == FusedActivation::kReLU;
-    const Tensor out = autograd::conv2d_inference(
-        padded(input), weight, bias, *options.stride(), *padding.values(), *options.dilation(), options.groups(),
-        {.residual = residual, .relu = relu, .kept = keeps_packed ? &packed_ : nullptr});
-    return relu ? out : detail::activated(out, activation);
-  }
-  Tensor out = functional::conv2d(padded(input), weight, function_options(options, padding, bias));
-  return detail::activated(residual.defined() ? out.add_(residual) : out, activation);
+  const bool relu = activation == FusedActivation::kReLU;
+  const Tensor out = autograd::conv2d_with_epilogue(padded(input), weight, {bias, residual, relu}, options.stride(),
+                                                    argument(remaining_padding()), options.dilation(), options.groups(),
+                                                    keeps_packed ? &packed_ : nullptr);
+  return relu ? out : detail::activated(out, activation);
 }
 
 Tensor Conv3dImpl::forward(const Tensor& input) {
-  return detail::activated(
-      functional::conv3d(padded(input), weight, function_options(options, remaining_padding(), bias)), fused);
+  return detail::activated(convolve(padded(input), weight, bias, options, remaining_padding()), fused);
 }
 
 template <std::size_t D, class Derived>

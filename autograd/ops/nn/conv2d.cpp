@@ -19,8 +19,9 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-// The arguments must be contiguous and consistent.
-Tensor conv2d_forward(const Tensor& input, const Tensor& weight, const Tensor& bias, const Conv2dParameters& p);
+// The arguments must be contiguous and consistent. Only the bias is recorded.
+Tensor conv2d_forward(const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& epilogue,
+                      const Conv2dParameters& p, KeptWeight* kept = nullptr);
 
 struct ConvNode : Node {
   void release() override {
@@ -91,11 +92,25 @@ Dims output_sizes(const Tensor& input, const Tensor& weight, const Conv2dParamet
   return sizes;
 }
 
-Tensor conv2d_forward(const Tensor& input, const Tensor& weight, const Tensor& bias, const Conv2dParameters& p) {
+Tensor conv2d_forward(const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& epilogue,
+                      const Conv2dParameters& p, KeptWeight* kept) {
   Tensor out = empty_raw(output_sizes(input, weight, p), input.dtype(), input.device());
-  backend(input).conv.forward(out, input, weight, bias, p);
-  if (auto* node = record<Conv2dBackward>(out, input, weight, bias)) node->save(input, weight, p);
+  backend(input).conv.forward(out, input, weight, epilogue, p, kept);
+  if (auto* node = record<Conv2dBackward>(out, input, weight, epilogue.bias)) node->save(input, weight, p);
   return out;
+}
+
+// Whether the kernel may apply the whole epilogue. With half types, separate operations also round separately.
+bool in_one_pass(const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e, const Conv2dParameters& p) {
+  const Tensor& r = e.residual;
+  return input.dim() == 4 && !isReducedFloatingType(input.dtype()) && !recording(input, weight, e.bias, r) &&
+         (!r.defined() || (r.dtype() == input.dtype() && r.device() == input.device() && r.is_contiguous() &&
+                           Dims(r.sizes()) == output_sizes(input, weight, p)));
+}
+
+Tensor finished(const Tensor& out, const ConvEpilogue<Tensor>& e) {
+  if (e.residual.defined()) out.add_(e.residual);
+  return e.relu ? out.relu_() : out;
 }
 
 }  // namespace
@@ -129,59 +144,52 @@ Tensor conv2d_backward_weight(const Tensor& grad_output, const Tensor& input, In
 
 }  // namespace autograd
 
-Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
-              IntArrayRef dilation, int64_t groups) {
+Tensor autograd::conv2d_with_epilogue(const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e,
+                                      IntArrayRef stride, const ConvPadding& padding, IntArrayRef dilation,
+                                      int64_t groups, KeptWeight* kept) {
   if (const auto to = autocast::lower_precision(input))
-    return conv2d(to(input), to(weight), to(bias), stride, padding, dilation, groups);
-  check_convolution("conv2d", input, weight, bias, groups, 2, false);
+    return conv2d_with_epilogue(to(input), to(weight), {to(e.bias), e.residual, e.relu}, stride, padding, dilation,
+                                groups, kept);
+  check_convolution("conv2d", input, weight, e.bias, groups, 2, false);
   if (input.is_complex()) {
     const Tensor out = complex_bilinear(input, weight, [&](const Tensor& x, const Tensor& w) {
-      return conv2d(x, w, {}, stride, padding, dilation, groups);
+      return conv2d_with_epilogue(x, w, {}, stride, padding, dilation, groups);
     });
-    return bias.defined() ? out + bias.reshape({bias.size(0), 1, 1}) : out;
+    return finished(e.bias.defined() ? out + e.bias.reshape({e.bias.size(0), 1, 1}) : out, e);
   }
-  const Conv2dParameters p = conv2d_parameters("conv2d", stride, padding, dilation, groups);
-  const Tensor b = bias.defined() ? bias.contiguous() : bias;
-  if (input.dim() == 4) return conv2d_forward(input.contiguous(), weight.contiguous(), b, p);
-  const Tensor one = input.reshape({1, input.size(0), input.size(1), input.size(2)});
-  const Tensor out = conv2d_forward(one.contiguous(), weight.contiguous(), b, p);
-  return out.view({out.size(1), out.size(2), out.size(3)});
+  const auto* numbers = std::get_if<IntArrayRef>(&padding);
+  Conv2dParameters p = conv2d_parameters("conv2d", stride, numbers != nullptr ? *numbers : 0, dilation, groups);
+  bool uneven = false;
+  if (const auto* name = std::get_if<std::string_view>(&padding); name != nullptr && *name != "valid") {
+    check(*name == "same", "conv2d: padding is \"valid\", \"same\" or numbers, got \"", *name, "\"");
+    check(p.stride[0] == 1 && p.stride[1] == 1, "conv2d: padding \"same\" goes with stride 1, got ", stride);
+    // An odd total requires one more element of padding after the input than before it: pad both sides by the larger
+    // amount and drop the first output.
+    for (std::size_t d = 0; d < 2; ++d) {
+      const int64_t total = p.dilation[d] * (weight.size(static_cast<int64_t>(d) + 2) - 1);
+      p.padding[d] = (total + 1) / 2;
+      uneven = uneven || total % 2 != 0;
+    }
+  }
+  const bool whole = in_one_pass(input, weight, e, p);
+  if (kept != nullptr && !(whole && weight.is_contiguous())) {
+    kept->clear();
+    kept = nullptr;
+  }
+  const Tensor bias = e.bias.defined() ? e.bias.contiguous() : e.bias;
+  const Tensor x = input.dim() == 4 ? input : input.unsqueeze(0);
+  Tensor out =
+      conv2d_forward(x.contiguous(), weight.contiguous(),
+                     whole ? ConvEpilogue<Tensor>{bias, e.residual, e.relu} : ConvEpilogue<Tensor>{bias}, p, kept);
+  if (uneven)
+    for (const int64_t d : {-2, -1}) out = out.narrow(d, out.size(d) - input.size(d), input.size(d));
+  if (input.dim() == 3) out = out.squeeze(0);
+  return whole ? out : finished(out, e);
 }
 
-namespace {
-
-// Undefined unless the kernel for inference takes these arguments.
-Tensor try_inference(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
-                     IntArrayRef padding, IntArrayRef dilation, int64_t groups, const Conv2dInferenceOptions& options) {
-  const Tensor& residual = options.residual;
-  if (!input.is_cpu() || input.dim() != 4 || (input.dtype() != kFloat && input.dtype() != kDouble) ||
-      recording(input, weight, bias, residual) || autocast::is_on(input))
-    return {};
-  check_convolution("conv2d", input, weight, bias, groups, 2, false);
-  const Conv2dParameters p = conv2d_parameters("conv2d", stride, padding, dilation, groups);
-  const Dims sizes = output_sizes(input, weight, p);
-  if (residual.defined() && (residual.dtype() != input.dtype() || residual.device() != input.device() ||
-                             !residual.is_contiguous() || Dims(residual.sizes()) != sizes))
-    return {};
-  const ConvInference inference{.relu = options.relu, .kept = weight.is_contiguous() ? options.kept : nullptr};
-  Tensor out = empty_raw(sizes, input.dtype(), input.device());
-  const Tensor b = bias.defined() ? bias.contiguous() : bias;
-  const bool done =
-      backend(input).conv.forward_inference(out, input.contiguous(), weight.contiguous(), b, residual, p, inference);
-  return done ? out : Tensor();
-}
-
-}  // namespace
-
-Tensor autograd::conv2d_inference(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
-                                  IntArrayRef padding, IntArrayRef dilation, int64_t groups,
-                                  const Conv2dInferenceOptions& options) {
-  if (const Tensor out = try_inference(input, weight, bias, stride, padding, dilation, groups, options); out.defined())
-    return out;
-  if (options.kept != nullptr) options.kept->clear();
-  Tensor out = conv2d(input, weight, bias, stride, padding, dilation, groups);
-  if (options.residual.defined()) out.add_(options.residual);
-  return options.relu ? out.relu_() : out;
+Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
+              IntArrayRef dilation, int64_t groups) {
+  return conv2d_with_epilogue(input, weight, {.bias = bias}, stride, padding, dilation, groups);
 }
 
 Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
@@ -200,31 +208,5 @@ Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias, Int
   sizes.erase(sizes.size() - 2);
   return y.view(sizes);
 }
-
-namespace autograd {
-
-Tensor conv2d_padded(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
-                     std::string_view padding, IntArrayRef dilation, int64_t groups) {
-  if (padding == "valid") return conv2d(input, weight, bias, stride, 0, dilation, groups);
-  check(padding == "same", "conv2d: padding is \"valid\", \"same\" or numbers, got \"", padding, "\"");
-  const Conv2dParameters p = conv2d_parameters("conv2d", stride, 0, dilation, groups);
-  check(p.stride[0] == 1 && p.stride[1] == 1, "conv2d: padding \"same\" goes with stride 1, got ", stride);
-  check(weight.dim() == 4 && input.dim() >= 3,
-        "conv2d: expected input [N, C, H, W] or [C, H, W] and weight [O, C / groups, height, width]\n  input  ", input,
-        "\n  weight ", weight);
-  // An odd total requires one more element of padding after the input than before it: pad both sides by the larger
-  // amount and drop the first output.
-  const auto pad = [&](int d) { return (p.dilation[d] * (weight.size(d + 2) - 1) + 1) / 2; };
-  const Tensor y = conv2d(input, weight, bias, 1, {pad(0), pad(1)}, dilation, groups);
-  Dims sizes(y.sizes());
-  int64_t offset = y.storage_offset();
-  for (int d = -2; d < 0; ++d) {
-    offset += (y.size(d) - input.size(d)) * y.stride(d);
-    sizes[static_cast<std::size_t>(y.dim() + d)] = input.size(d);
-  }
-  return sizes == Dims(y.sizes()) ? y : y.as_strided(sizes, y.strides(), offset);
-}
-
-}  // namespace autograd
 
 }  // namespace tandem

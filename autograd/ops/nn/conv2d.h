@@ -9,7 +9,9 @@
 #pragma once
 #include <concepts>
 #include <string_view>
+#include <variant>
 
+#include "tandem/core/conv_epilogue.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem {
@@ -35,22 +37,14 @@ namespace autograd {
 Conv2dParameters conv2d_parameters(const char* operation, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
                                    int64_t groups);
 
-/// padding is "valid" (none) or "same" (the output has the input's size; stride must be 1). Declared here because the
-/// template below, which accepts every kind of string, calls it.
-Tensor conv2d_padded(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
-                     std::string_view padding, IntArrayRef dilation, int64_t groups);
-
-/// What conv2d_inference does in addition to the convolution.
-struct Conv2dInferenceOptions {
-  Tensor residual;             ///< added to the output, and of its shape; or undefined
-  bool relu = false;           ///< at last, relu
-  KeptWeight* kept = nullptr;  ///< where packed weights are kept between calls, if given
-};
-/// relu(conv2d(…) + residual), to the bit. Takes any arguments; faster where nothing is recorded, with float32 or
-/// float64 on the CPU. Otherwise it frees what `kept` holds.
-Tensor conv2d_inference(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
-                        IntArrayRef padding, IntArrayRef dilation, int64_t groups,
-                        const Conv2dInferenceOptions& options);
+/// Numbers, or "valid" (none), or "same": the output has the input's size; stride must be 1.
+using ConvPadding = std::variant<IntArrayRef, std::string_view>;
+/// conv2d, and then what out.add_(residual) and out.relu_() do, to the bit: in one pass where nothing is recorded, with
+/// float32 or float64 and a contiguous residual. Then `kept`, if given, holds the packed weights for later calls;
+/// otherwise what it holds is freed.
+Tensor conv2d_with_epilogue(const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& epilogue,
+                            IntArrayRef stride, const ConvPadding& padding, IntArrayRef dilation, int64_t groups,
+                            KeptWeight* kept = nullptr);
 
 /// The gradients of conv2d with respect to its input and to its weight, which have the shape `sizes`. The arguments
 /// must be consistent; they are not checked.
@@ -64,7 +58,8 @@ Tensor conv2d_backward_weight(const Tensor& grad_output, const Tensor& input, In
 template <std::convertible_to<std::string_view> Padding>
 Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, const Padding& padding,
               IntArrayRef dilation = 1, int64_t groups = 1) {
-  return autograd::conv2d_padded(input, weight, bias, stride, padding, dilation, groups);
+  return autograd::conv2d_with_epilogue(input, weight, {.bias = bias}, stride, std::string_view(padding), dilation,
+                                        groups);
 }
 
 }  // namespace tandem

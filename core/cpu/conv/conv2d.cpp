@@ -1,53 +1,53 @@
-// Chooses how a convolution is computed. Also contains the gradients that need whole columns (im2col) and the
-// gradient of the bias.
+// Chooses how a convolution is computed, and calls the method. Also the gradient of the bias, and the CPU's table.
 #include "tandem/core/cpu/conv/conv2d.h"
 
-#include <algorithm>
-
-#include "tandem/core/cpu/conv/conv2d_channels.h"
-#include "tandem/core/cpu/conv/conv2d_columns.h"
-#include "tandem/core/cpu/conv/conv2d_depthwise.h"
-#include "tandem/core/cpu/conv/conv2d_direct.h"
+#include "tandem/core/backend/conv.h"
 #include "tandem/core/cpu/conv/conv2d_epilogue.h"
-#include "tandem/core/cpu/conv/conv2d_lanes.h"
-#include "tandem/core/cpu/conv/conv2d_line.h"
-#include "tandem/core/cpu/conv/conv2d_pointwise.h"
-#include "tandem/core/cpu/conv/conv2d_shallow.h"
-#include "tandem/core/cpu/conv/conv2d_taps.h"
-#include "tandem/core/cpu/conv/conv2d_weight.h"
-#include "tandem/core/cpu/linalg/gemm.h"
-#include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
+#include "tandem/core/cpu/tables.h"
+#include "tandem/core/profile.h"
 #include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 namespace {
 
-// columns[depth][out_plane] of one group of one image.
-template <class T>
-void to_columns(const Conv2dShape& s, const T* x, T* columns) {
-  const auto [stride_h, stride_w] = s.p.stride;
-  const auto [pad_h, pad_w] = s.p.padding;
-  const auto [dilation_h, dilation_w] = s.p.dilation;
-  const int64_t oh = s.out_h(), ow = s.out_w();
-  for (int64_t c = 0; c < s.group_in(); ++c, x += s.in_plane()) {
-    for (int64_t k = 0; k < s.kernel_size(); ++k) {
-      const int64_t shift_h = k / s.kernel_w * dilation_h - pad_h, shift_w = k % s.kernel_w * dilation_w - pad_w;
-      const PlaceRange rows = places_inside(shift_h, stride_h, s.in_h, oh),
-                       cols = places_inside(shift_w, stride_w, s.in_w, ow);
-      for (int64_t p = 0; p < oh; ++p, columns += ow) {
-        if (p < rows.begin || p >= rows.end) {
-          std::fill_n(columns, ow, T(0));
-          continue;
-        }
-        const T* row = x + (p * stride_h + shift_h) * s.in_w + shift_w;
-        std::fill_n(columns, cols.begin, T(0));
-        for (int64_t q = cols.begin; q < cols.end; ++q) columns[q] = row[q * stride_w];
-        std::fill(columns + cols.end, columns + ow, T(0));
-      }
-    }
-  }
+using Method = ConvMethod;
+
+// The name of the source.
+const char* name_of(Method method) {
+  constexpr const char* kNames[] = {"conv2d_depthwise", "conv2d_shallow",  "conv2d_pointwise", "conv2d_lanes",
+                                    "conv2d_direct",    "conv2d_channels", "conv2d_columns",   "conv2d_rows"};
+  return kNames[static_cast<std::size_t>(method)];
 }
+
+// 1 x 1, with channels that fill tiles, and planes whose last panel repeats at most 1 / `share` of the positions.
+template <class T>
+bool pointwise_fits(const Conv2dShape& s, int64_t share) {
+  const int64_t places = s.in_plane();
+  return s.is_pointwise() && s.group_in() >= 16 && s.group_out() >= 16 && places >= kPanel<T> &&
+         ceil_div(places, kPanel<T>) * kPanel<T> * share <= places * (share + 1);
+}
+
+// The images fill the lanes of vectors, and those of one vector fit into the cache.
+template <class T>
+bool lanes_fit(const Conv2dShape& s) {
+  constexpr int64_t kWidth = kLanes<T>, kMaxBytes = 16 << 20;
+  const int64_t bytes = (s.group_in() * s.in_plane() + s.group_out() * s.out_plane()) * kVectorBytes;
+  return ceil_div(s.batch, kWidth) * kWidth * 3 <= s.batch * 4 && bytes <= kMaxBytes && s.depth() >= 32 &&
+         s.group_out() >= 8 && s.group_in() >= 4;
+}
+
+// Output channels fill two vectors, rows fill tiles, and the input of one output row stays in the cache.
+template <class T>
+bool direct_fits(const Conv2dShape& s) {
+  constexpr int64_t kMaxBytes = 1 << 20;
+  const int64_t rows = (s.kernel_h - 1) * s.p.dilation[0] + 1,
+                bytes = rows * s.group_in() * s.padded_w() * static_cast<int64_t>(sizeof(T));
+  return s.group_out() >= kPanel<T> && s.out_w() >= 5 && s.kernel_size() > 1 && s.p.stride[1] <= 2 && s.depth() >= 64 &&
+         bytes <= kMaxBytes;
+}
+
+bool has_few_positions(const Conv2dShape& s, int64_t limit) { return s.batch * s.out_plane() <= limit; }
 
 // Sum of one channel over the batch: per lane, then across lanes, then the remainder of each plane.
 template <class T>
@@ -73,122 +73,255 @@ T sum_channel(const Conv2dShape& s, const T* dy) {
   return rest;
 }
 
-// Gradient of the weights from whole columns; the fallback when no other method applies.
-template <class T>
-void columns_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) {
-  constexpr int64_t kParts = 8;
-  const int64_t plane = s.out_plane(), depth = s.depth(), weights = s.out_channels * depth;
-  const int64_t images = std::max<int64_t>(1, (s.batch + kParts - 1) / kParts), parts = (s.batch + images - 1) / images;
-  const Workspace<T> memory(parts * weights);
-  T* partial = memory.data();
-  parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
-    T* columns = scratch<T>(Scratch::kConvColumns, depth * plane);
-    for (int64_t part = begin; part < end; ++part) {
-      T* sum = partial + part * weights;
-      std::fill_n(sum, weights, T(0));
-      for (int64_t i = part * images * s.p.groups; i < std::min(s.batch, (part + 1) * images) * s.p.groups; ++i) {
-        to_columns(s, x + i * s.group_in() * s.in_plane(), columns);
-        gemm<T>({.m = s.group_out(),
-                 .n = depth,
-                 .k = plane,
-                 .a = dy + i * s.group_out() * plane,
-                 .lda = plane,
-                 .b = columns,
-                 .ldb = plane,
-                 .trans_b = true,
-                 .c = sum + i % s.p.groups * s.group_out() * depth,
-                 .ldc = depth,
-                 .beta = 1});
-      }
-    }
-  });
-  parallel_for(weights, 16384, [&](int64_t begin, int64_t end) {
-    std::fill(dw + begin, dw + end, T(0));
-    for (int64_t part = 0; part < parts; ++part)
-      for (int64_t i = begin; i < end; ++i) dw[i] += partial[part * weights + i];
-  });
-}
-
 }  // namespace
 
 template <class T>
-void conv2d_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y,
-                    const Conv2dInference<T>& inference) {
-  const auto finished = [&] {
-    if (!inference.relu && inference.residual == nullptr) return;
-    parallel_for(s.batch * s.out_channels * s.out_plane(), 16384,
-                 [&](int64_t begin, int64_t end) { finish(inference, y, begin, end - begin); });
-  };
-  if (depthwise_applies(s)) return depthwise_forward(s, x, w, bias, y), finished();
-  if (shallow_applies<T>(s)) return shallow_forward(s, x, w, bias, y), finished();
-  if (pointwise_applies<T>(s)) return pointwise_forward(s, x, w, bias, y, inference);
-  const bool few = channels_applies<T>(s);
-  if (!few && lanes_applies<T>(s)) return lanes_forward(s, x, w, bias, y), finished();
-  if (direct_applies<T>(s)) return direct_forward(s, x, w, bias, y, inference);
-  if (few) return channels_forward(s, x, w, bias, y, inference);
-  columns_forward(s, x, w, bias, y, inference);
+bool can_forward(Method method, const Conv2dShape& s) {
+  switch (method) {
+    case Method::kDepthwise:
+      return s.group_in() == 1;
+    case Method::kPointwise:
+      return s.is_pointwise() && s.in_plane() >= kPanel<T>;
+    case Method::kDirect:
+      return s.p.stride[1] <= 2;
+    default:
+      return method != Method::kRows;
+  }
 }
 
 template <class T>
-void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
-  if (depthwise_backward_applies(s)) return depthwise_backward_input(s, dy, w, dx);
-  if (pointwise_applies<T>(s)) return pointwise_backward_input(s, dy, w, dx);
-  const bool few = channels_backward_applies<T>(s);
-  if (!few && lanes_applies<T>(s)) return lanes_backward_input(s, dy, w, dx);
-  if (direct_backward_applies<T>(s)) return direct_backward_input(s, dy, w, dx);
-  if (few) return channels_backward_input(s, dy, w, dx);
-  if (s.turns_well()) return columns_backward_input(s, dy, w, dx);
-  const int64_t plane = s.out_plane(), depth = s.depth();
-  parallel_for(s.batch * s.p.groups, 1, [&](int64_t begin, int64_t end) {
-    T* columns = scratch<T>(Scratch::kConvColumns, depth * plane);
-    for (int64_t i = begin; i < end; ++i) {
-      T* out = dx + i * s.group_in() * s.in_plane();
-      std::fill_n(out, s.group_in() * s.in_plane(), T(0));
-      gemm<T>({.m = depth,
-               .n = plane,
-               .k = s.group_out(),
-               .a = w + i % s.p.groups * s.group_out() * depth,
-               .lda = depth,
-               .trans_a = true,
-               .b = dy + i * s.group_out() * plane,
-               .ldb = plane,
-               .c = columns,
-               .ldc = plane});
-      for (int64_t k = 0; k < depth; ++k)
-        add_column(s, k % s.kernel_size(), columns + k * plane, out + k / s.kernel_size() * s.in_plane());
-    }
-  });
+bool can_backward_input(Method method, const Conv2dShape& s) {
+  switch (method) {
+    case Method::kDepthwise:
+      return s.group_in() == 1 && s.group_out() == 1 && s.turns();
+    case Method::kPointwise:
+      return s.is_pointwise() && s.in_plane() >= kPanel<T>;
+    case Method::kDirect:
+      return s.turns();
+    default:
+      return method == Method::kLanes || method == Method::kChannels || method == Method::kColumns;
+  }
 }
 
 template <class T>
-void conv2d_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw, T* db) {
-  if (shallow_applies<T>(s)) return shallow_backward_weight(s, x, dy, dw, db);
-  if (depthwise_weight_applies(s))
-    depthwise_backward_weight(s, x, dy, dw);
-  else if (taps_applies<T>(s))
-    taps_backward_weight(s, x, dy, dw);
-  else if (channels_weight_applies<T>(s))
-    channels_backward_weight(s, x, dy, dw);
-  else if (!weight_rows_applies<T>(s))
-    columns_backward_weight(s, x, dy, dw);
-  else if (weight_rows(s, x, dy, dw, db))
-    return;
-  if (db) conv2d_backward_bias(s, dy, db);
+bool can_backward_weight(Method method, const Conv2dShape&) {
+  return method == Method::kShallow || method == Method::kChannels || method == Method::kColumns ||
+         method == Method::kRows;
+}
+
+// FIGURES
+template <class T>
+Method choose_forward(const Conv2dShape& s) {
+  const bool few = has_few_positions(s, 512) && s.group_out() >= kPanel<T> && s.depth() >= 64;
+  // No channels to sum over, so no products: MobileNetV2 F_DEPTHWISE.
+  if (s.group_in() == 1 && s.group_out() < 4) return Method::kDepthwise;
+  // So few products per output that packing would take longer than they do: LeNet F_SHALLOW.
+  if (s.depth() <= 32 && s.group_in() <= 2 && s.group_out() >= 4 && s.out_plane() >= 4 * kLanes<T>)
+    return Method::kShallow;
+  // The planes are the columns: MobileNetV2 F_POINTWISE.
+  if (pointwise_fits<T>(s, 16)) return Method::kPointwise;
+  // Small planes waste no lane at edges: LeNet F_LANES.
+  if (!few && lanes_fit<T>(s)) return Method::kLanes;
+  // Each input is copied once, not once per tap: ResNet-18 F_DIRECT.
+  if (direct_fits<T>(s)) return Method::kDirect;
+  // The weights are most of the data, and are packed where they are used: ResNet-50 F_CHANNELS.
+  if (few) return Method::kChannels;
+  // Any shape.
+  return Method::kColumns;
+}
+
+template <class T>
+Method choose_backward_input(const Conv2dShape& s) {
+  const bool few = has_few_positions(s, 4096) && s.group_out() >= 64 && s.depth() >= kPanel<T>;
+  // As in the forward pass: MobileNetV2 I_DEPTHWISE.
+  if (can_backward_input<T>(Method::kDepthwise, s)) return Method::kDepthwise;
+  // As in the forward pass: MobileNetV2 I_POINTWISE.
+  if (pointwise_fits<T>(s, 6)) return Method::kPointwise;
+  // As in the forward pass: LeNet I_LANES.
+  if (!few && lanes_fit<T>(s)) return Method::kLanes;
+  // A convolution of dy. Rotating the weights takes as long as multiplying them with few positions: ResNet-18 I_DIRECT.
+  if (!has_few_positions(s, 64) && s.turns_well() && direct_fits<T>(s.turned())) return Method::kDirect;
+  // As in the forward pass: ResNet-50 I_CHANNELS.
+  if (few) return Method::kChannels;
+  // Any shape.
+  return Method::kColumns;
+}
+
+template <class T>
+Method choose_backward_weight(const Conv2dShape& s) {
+  const int64_t plane = s.out_plane(), channels = s.group_out(), filled = ceil_div(s.depth(), kLanes<T>) * kLanes<T>;
+  // Few weights per output channel: their sums stay in registers. MobileNetV2 W_SHALLOW.
+  if (s.group_in() == 1 || (s.depth() < 32 && plane >= 4 * kLanes<T>)) return Method::kShallow;
+  // Small planes, whose rows do not fill vectors: ResNet-50 W_CHANNELS.
+  if (s.depth() >= kPanel<T> && ((has_few_positions(s, 512) && channels >= 16) || (plane <= 196 && channels >= 96)))
+    return Method::kChannels;
+  // Large planes, whose columns are the planes or small beside them: ResNet-50 W_COLUMNS.
+  if (plane > 196 && channels >= 64 && (s.kernel_size() == 1 || kVectorRegisters < 32)) return Method::kColumns;
+  // No columns; vectors of weights must be filled to three quarters: LeNet W_ROWS.
+  if (channels >= 6 && filled * 3 <= s.depth() * 4) return Method::kRows;
+  // Any shape.
+  return Method::kColumns;
+}
+
+template <class T>
+void conv2d_forward(Method method, const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T* y,
+                    const Epilogue<T>& e) {
+  const profiler::Record span(name_of(method), "method");
+  switch (method) {
+    case Method::kDepthwise:
+      depthwise_forward(s, x, w, y, e);
+      break;
+    case Method::kShallow:
+      shallow_forward(s, x, w, y, e);
+      break;
+    case Method::kLanes:
+      lanes_forward(s, x, w, y, e);
+      break;
+    case Method::kPointwise:
+      return pointwise_forward(s, x, w, y, e);
+    case Method::kDirect:
+      return direct_forward(s, x, w, y, e);
+    case Method::kChannels:
+      return channels_forward(s, x, w, y, e);
+    default:
+      return columns_forward(s, x, w, y, e);
+  }
+  if (!e.relu && e.residual == nullptr) return;
+  parallel_for(s.batch * s.out_channels * s.out_plane(), 16384,
+               [&](int64_t begin, int64_t end) { finish(e, y, begin, end - begin); });
+}
+
+template <class T>
+void conv2d_backward_input(Method method, const Conv2dShape& s, const T* dy, const T* w, T* dx) {
+  const profiler::Record span(name_of(method), "method");
+  switch (method) {
+    case Method::kDepthwise:
+      return depthwise_backward_input(s, dy, w, dx);
+    case Method::kPointwise:
+      return pointwise_backward_input(s, dy, w, dx);
+    case Method::kLanes:
+      return lanes_backward_input(s, dy, w, dx);
+    case Method::kDirect:
+      return direct_backward_input(s, dy, w, dx);
+    case Method::kChannels:
+      return channels_backward_input(s, dy, w, dx);
+    default:
+      return columns_backward_input(s, dy, w, dx);
+  }
+}
+
+template <class T>
+void conv2d_backward_weight(Method method, const Conv2dShape& s, const T* x, const T* dy, T* dw, T* db) {
+  const profiler::Record span(name_of(method), "method");
+  switch (method) {
+    case Method::kShallow:
+      return shallow_backward_weight(s, x, dy, dw, db);
+    case Method::kRows:
+      if (rows_backward_weight(s, x, dy, dw, db)) return;
+      break;
+    case Method::kChannels:
+      channels_backward_weight(s, x, dy, dw);
+      break;
+    default:
+      columns_backward_weight(s, x, dy, dw);
+  }
+  if (db != nullptr) conv2d_backward_bias(s, dy, db);
 }
 
 template <class T>
 void conv2d_backward_bias(const Conv2dShape& s, const T* dy, T* db) {
   parallel_for(s.out_channels, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t o = begin; o < end; ++o) db[o] = s.batch == 0 ? T(0) : sum_channel(s, dy + o * s.out_plane());
+    for (int64_t o = begin; o < end; ++o) db[o] = sum_channel(s, dy + o * s.out_plane());
   });
 }
 
-#define TANDEM_INSTANTIATE(T)                                                                                       \
-  template void conv2d_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*, const Conv2dInference<T>&); \
-  template void conv2d_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);                               \
-  template void conv2d_backward_weight<T>(const Conv2dShape&, const T*, const T*, T*, T*);                          \
+#define TANDEM_INSTANTIATE(T)                                                                          \
+  template bool can_forward<T>(ConvMethod, const Conv2dShape&);                                        \
+  template bool can_backward_input<T>(ConvMethod, const Conv2dShape&);                                 \
+  template bool can_backward_weight<T>(ConvMethod, const Conv2dShape&);                                \
+  template Method choose_forward<T>(const Conv2dShape&);                                               \
+  template Method choose_backward_input<T>(const Conv2dShape&);                                        \
+  template Method choose_backward_weight<T>(const Conv2dShape&);                                       \
+  template void conv2d_forward<T>(ConvMethod, const Conv2dShape&, const T*, const ConvWeight<T>&, T*,  \
+                                  const Epilogue<T>&);                                                 \
+  template void conv2d_backward_input<T>(ConvMethod, const Conv2dShape&, const T*, const T*, T*);      \
+  template void conv2d_backward_weight<T>(ConvMethod, const Conv2dShape&, const T*, const T*, T*, T*); \
   template void conv2d_backward_bias<T>(const Conv2dShape&, const T*, T*);
 TANDEM_INSTANTIATE(float)
 TANDEM_INSTANTIATE(double)
+
+namespace {
+
+Conv2dShape shape_of(const Tensor& input, const Tensor& weight, const Conv2dParameters& p) {
+  return {.batch = input.size(0),
+          .in_channels = input.size(1),
+          .in_h = input.size(2),
+          .in_w = input.size(3),
+          .out_channels = weight.size(0),
+          .kernel_h = weight.size(2),
+          .kernel_w = weight.size(3),
+          .p = p};
+}
+
+template <class T>
+const T* pointer(const Tensor& t) {
+  return t.defined() ? t.ptr<T>() : nullptr;
+}
+
+void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e,
+             const Conv2dParameters& p, KeptWeight* kept) {
+  if (out.numel() == 0) return;
+  dispatch(out.dtype(), FloatTypes{}, "conv2d", [&]<class T>(Type<T>) {
+    const Conv2dShape s = shape_of(input, weight, p);
+    conv2d_forward<T>(choose_forward<T>(s), s, input.ptr<T>(), {weight.ptr<T>(), kept, &weight}, out.ptr<T>(),
+                      {pointer<T>(e.bias), pointer<T>(e.residual), e.relu});
+  });
+}
+
+void backward_input(const Tensor& grad_input, const Tensor& grad_output, const Tensor& weight,
+                    const Conv2dParameters& p) {
+  if (grad_output.numel() == 0) return fill_raw(grad_input, 0);
+  if (grad_input.numel() == 0) return;
+  dispatch(grad_input.dtype(), FloatTypes{}, "conv2d_backward_input", [&]<class T>(Type<T>) {
+    const Conv2dShape s = shape_of(grad_input, weight, p);
+    conv2d_backward_input<T>(choose_backward_input<T>(s), s, grad_output.ptr<T>(), weight.ptr<T>(),
+                             grad_input.ptr<T>());
+  });
+}
+
+void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_output, const Tensor& input,
+                     const Conv2dParameters& p) {
+  if (grad_output.numel() == 0) {
+    fill_raw(grad_weight, 0);
+    if (grad_bias.defined()) fill_raw(grad_bias, 0);
+    return;
+  }
+  if (grad_weight.numel() == 0) return;
+  dispatch(grad_weight.dtype(), FloatTypes{}, "conv2d_backward_weight", [&]<class T>(Type<T>) {
+    const Conv2dShape s = shape_of(input, grad_weight, p);
+    conv2d_backward_weight<T>(choose_backward_weight<T>(s), s, input.ptr<T>(), grad_output.ptr<T>(),
+                              grad_weight.ptr<T>(), grad_bias.defined() ? grad_bias.ptr<T>() : nullptr);
+  });
+}
+
+// Only the output's sizes matter here; with a 1 x 1 kernel the input plane has the same size.
+void backward_bias(const Tensor& grad_bias, const Tensor& grad_output) {
+  if (grad_output.numel() == 0) return fill_raw(grad_bias, 0);
+  dispatch(grad_bias.dtype(), FloatTypes{}, "conv2d_backward_bias", [&]<class T>(Type<T>) {
+    const Conv2dShape shape{.batch = grad_output.size(0),
+                            .in_channels = 1,
+                            .in_h = grad_output.size(2),
+                            .in_w = grad_output.size(3),
+                            .out_channels = grad_output.size(1)};
+    conv2d_backward_bias<T>(shape, grad_output.ptr<T>(), grad_bias.ptr<T>());
+  });
+}
+
+}  // namespace
+
+constinit const ConvKernels conv_kernels{.forward = forward,
+                                         .backward_input = backward_input,
+                                         .backward_weight = backward_weight,
+                                         .backward_bias = backward_bias};
 
 }  // namespace tandem::cpu

@@ -5,13 +5,14 @@
 //                   * x[n, group(o) * C/groups + c, p * stride[0] - padding[0] + r * dilation[0],
 //                       q * stride[1] - padding[1] + s * dilation[1]]
 //
-// Weights are [out_channels, in_channels / groups, kernel_h, kernel_w]; elements outside x count as zero.
-// Callers have checked the shape: groups divides both channel counts. The bits of every result depend only on shape
+// Weights are [out_channels, in_channels / groups, kernel_h, kernel_w]; elements outside x count as zero. Callers have
+// checked the shape: no size is 0, and groups divides both channel counts. The bits of every result depend only on shape
 // and data, never on the number of threads.
 #pragma once
 #include <cstdint>
 
 #include "tandem/core/backend/sliding_windows.h"
+#include "tandem/core/conv_epilogue.h"
 #include "tandem/core/memory/kept_weight.h"
 
 namespace tandem::cpu {
@@ -33,6 +34,10 @@ struct Conv2dShape {
   /// Multiplications per output element.
   int64_t depth() const { return group_in() * kernel_size(); }
 
+  /// Whether each output sees one position of the input, its own.
+  bool is_pointwise() const {
+    return kernel_size() == 1 && p.stride[0] == 1 && p.stride[1] == 1 && p.padding[0] == 0 && p.padding[1] == 0;
+  }
   /// Whether the gradient of the input is itself a convolution, turned(), of dy with the rotated weights.
   bool turns() const {
     return p.stride[0] == 1 && p.stride[1] == 1 && p.padding[0] <= p.dilation[0] * (kernel_h - 1) &&
@@ -49,32 +54,93 @@ struct Conv2dShape {
   }
 };
 
-/// What a convolution in inference may also do.
+/// How a convolution or one of its gradients is computed. kNAME is in conv2d_name.cpp, which says what it is for.
+enum class ConvMethod { kDepthwise, kShallow, kPointwise, kLanes, kDirect, kChannels, kColumns, kRows };
+inline constexpr ConvMethod kConvMethods[] = {ConvMethod::kDepthwise, ConvMethod::kShallow, ConvMethod::kPointwise,
+                                              ConvMethod::kLanes,     ConvMethod::kDirect,  ConvMethod::kChannels,
+                                              ConvMethod::kColumns,   ConvMethod::kRows};
+
+/// Whether a method can compute the output, or the gradient of the input or the weights, of a convolution of this shape.
 template <class T>
-struct Conv2dInference {
-  const T* residual = nullptr;     // added to y if given; as large as y, and apart from it
-  bool relu = false;               // at last, y = max(y, 0)
-  KeptWeight* kept = nullptr;      // for the packed weights, if given
-  const Tensor* weight = nullptr;  // then the tensor whose memory w is
+bool can_forward(ConvMethod method, const Conv2dShape& shape);
+template <class T>
+bool can_backward_input(ConvMethod method, const Conv2dShape& shape);
+template <class T>
+bool can_backward_weight(ConvMethod method, const Conv2dShape& shape);
+/// The one that is used: the first rule that applies. Bits differ between methods, so the choice depends on the shape
+/// alone, not on the number of threads.
+template <class T>
+ConvMethod choose_forward(const Conv2dShape& shape);
+template <class T>
+ConvMethod choose_backward_input(const Conv2dShape& shape);
+template <class T>
+ConvMethod choose_backward_weight(const Conv2dShape& shape);
+
+template <class T>
+using Epilogue = ConvEpilogue<const T*>;
+
+/// The weights of a convolution, and where their packed copy may be kept between calls: in `kept`, if given, for the
+/// tensor whose memory `data` is.
+template <class T>
+struct ConvWeight {
+  const T* data;
+  KeptWeight* kept = nullptr;
+  const Tensor* tensor = nullptr;
 };
 
-/// y [batch, out_channels, out_h, out_w]; bias [out_channels] or null. `inference` changes what y is as additions and
-/// relus of the whole y would, to the bit.
+/// y [batch, out_channels, out_h, out_w].
 template <class T>
-void conv2d_forward(const Conv2dShape& shape, const T* x, const T* w, const T* bias, T* y,
-                    const Conv2dInference<T>& inference = {});
-
+void conv2d_forward(ConvMethod method, const Conv2dShape& shape, const T* x, const ConvWeight<T>& w, T* y,
+                    const Epilogue<T>& epilogue);
 /// dx [batch, in_channels, in_h, in_w] from dy and w; overwrites dx.
 template <class T>
-void conv2d_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
-
+void conv2d_backward_input(ConvMethod method, const Conv2dShape& shape, const T* dy, const T* w, T* dx);
 /// dw from x and dy; overwrites dw. If db is given, also computes the gradient of the bias, usually at no
 /// extra cost; it may differ in the last bits from the result of conv2d_backward_bias.
 template <class T>
-void conv2d_backward_weight(const Conv2dShape& shape, const T* x, const T* dy, T* dw, T* db = nullptr);
-
+void conv2d_backward_weight(ConvMethod method, const Conv2dShape& shape, const T* x, const T* dy, T* dw,
+                            T* db = nullptr);
 /// db [out_channels]: the sum of dy over batch, rows and columns; overwrites db.
 template <class T>
 void conv2d_backward_bias(const Conv2dShape& shape, const T* dy, T* db);
+
+// The methods, for shapes that they can compute. Where the epilogue is marked `bias`, its rest is not applied.
+template <class T>
+void depthwise_forward(const Conv2dShape& shape, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& bias);
+template <class T>
+void shallow_forward(const Conv2dShape& shape, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& bias);
+template <class T>
+void lanes_forward(const Conv2dShape& shape, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& bias);
+template <class T>
+void pointwise_forward(const Conv2dShape& shape, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e);
+template <class T>
+void direct_forward(const Conv2dShape& shape, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e);
+template <class T>
+void channels_forward(const Conv2dShape& shape, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e);
+template <class T>
+void columns_forward(const Conv2dShape& shape, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e);
+
+template <class T>
+void depthwise_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
+template <class T>
+void pointwise_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
+template <class T>
+void lanes_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
+template <class T>
+void direct_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
+template <class T>
+void channels_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
+template <class T>
+void columns_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
+
+template <class T>
+void shallow_backward_weight(const Conv2dShape& shape, const T* x, const T* dy, T* dw, T* db);
+template <class T>
+void channels_backward_weight(const Conv2dShape& shape, const T* x, const T* dy, T* dw);
+template <class T>
+void columns_backward_weight(const Conv2dShape& shape, const T* x, const T* dy, T* dw);
+/// Returns whether it has also computed db, if given.
+template <class T>
+bool rows_backward_weight(const Conv2dShape& shape, const T* x, const T* dy, T* dw, T* db);
 
 }  // namespace tandem::cpu

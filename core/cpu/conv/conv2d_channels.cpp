@@ -1,13 +1,7 @@
-// Convolution as products with all positions of all images together (conv2d_channels.h).
-//
-// The three products, with P positions, O output channels, K taps, and D = C K rows of the columns matrix (im2col) X:
-//
-//   y  [P, O] = X^T [P, D] w^T [D, O]    then transposed to planes
-//   X' [P, D] = dy^T [P, O] w [O, D]     then added to dx at the positions that the columns were taken from
-//   dw [O, D] = dy [O, P] X^T [P, D]
-//
-// Tiles have up to kMaxEvenTileRows rows of the left operand and kColumns columns of the right one.
-#include "tandem/core/cpu/conv/conv2d_channels.h"
+// Convolution as products with all positions of all images together: for few output positions and many channels, as in
+// the last stages of a network. There the planes do not fill whole vectors, and the weights are most of the data: they
+// are packed piece by piece, and multiplied while they are in the cache.
+#include "tandem/core/cpu/conv/conv2d.h"
 
 #include <algorithm>
 
@@ -123,32 +117,10 @@ void input_gradient_block(const Conv2dShape& s, int64_t images, const T* panels,
   }
 }
 
-bool few_positions(const Conv2dShape& s, int64_t most) {
-  const int64_t positions = s.batch * s.out_plane();
-  return positions > 0 && positions <= most;
-}
-
 }  // namespace
 
 template <class T>
-bool channels_applies(const Conv2dShape& s) {
-  return few_positions(s, 512) && s.group_out() >= kColumns<T> && s.depth() >= 64;
-}
-
-template <class T>
-bool channels_backward_applies(const Conv2dShape& s) {
-  return few_positions(s, 4096) && s.group_out() >= 64 && s.depth() >= kColumns<T>;
-}
-
-template <class T>
-bool channels_weight_applies(const Conv2dShape& s) {
-  return few_positions(s, 512) ? s.group_out() >= 16 && s.depth() >= kColumns<T>
-                               : s.batch > 0 && s.group_out() >= 64 && s.depth() >= 128;
-}
-
-template <class T>
-void channels_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y,
-                      const Conv2dInference<T>& inference) {
+void channels_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e) {
   const int64_t places = s.out_plane(), depth = s.depth();
   const Tiles tiles(s.batch * places);
   const Workspace<T> memory(depth * tiles.padded());
@@ -156,11 +128,10 @@ void channels_forward(const Conv2dShape& s, const T* x, const T* w, const T* bia
   const InputLine<T> lines(s, x);
   const int64_t blocks = ceil_div(s.group_out(), kColumns<T>);
   // [group][block][depth][kColumns]
-  const auto kept =
-      kept_tiles(inference, s.p.groups, s.group_out(), depth, kColumns<T>,
-                 [&](int64_t group, int64_t first, int64_t channels, T* to) {
-                   transpose(channels, depth, w + (group * s.group_out() + first) * depth, depth, to, kColumns<T>);
-                 });
+  const auto kept = kept_tiles(
+      w, s.p.groups, s.group_out(), depth, kColumns<T>, [&](int64_t group, int64_t first, int64_t channels, T* to) {
+        transpose(channels, depth, w.data + (group * s.group_out() + first) * depth, depth, to, kColumns<T>);
+      });
   for (int64_t group = 0; group < s.p.groups; ++group) {
     for_depth(depth, [&](int64_t begin, int64_t end) {
       T* line = scratch<T>(Scratch::kConvInput, tiles.padded() + 2 * kLanes<T>);
@@ -181,16 +152,16 @@ void channels_forward(const Conv2dShape& s, const T* x, const T* w, const T* bia
                         [&](int64_t k, int64_t) { return block + k * kColumns<T>; });
         } else {
           multiply(tiles, depth, 0, depth, panels, sums, [&](int64_t k, int64_t count, T* to) {
-            transpose(channels, count, w + first * depth + k, depth, to, kColumns<T>);
+            transpose(channels, count, w.data + first * depth + k, depth, to, kColumns<T>);
           });
         }
-        if (bias != nullptr)
+        if (e.bias != nullptr)
           for (int64_t p = 0; p < tiles.count; ++p)
-            for (int64_t c = 0; c < channels; ++c) sums[p * kColumns<T> + c] += bias[first + c];
+            for (int64_t c = 0; c < channels; ++c) sums[p * kColumns<T> + c] += e.bias[first + c];
         for (int64_t n = 0; n < s.batch; ++n) {
           const int64_t at = (n * s.out_channels + first) * places;
           transpose_exactly(places, channels, sums + n * places * kColumns<T>, kColumns<T>, y + at, places);
-          finish(inference, y, at, channels * places);
+          finish(e, y, at, channels * places);
         }
       }
     });
@@ -296,13 +267,10 @@ void channels_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* 
   }
 }
 
-#define TANDEM_INSTANTIATE(T)                                                                                         \
-  template bool channels_applies<T>(const Conv2dShape&);                                                              \
-  template bool channels_backward_applies<T>(const Conv2dShape&);                                                     \
-  template bool channels_weight_applies<T>(const Conv2dShape&);                                                       \
-  template void channels_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*, const Conv2dInference<T>&); \
-  template void channels_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);                               \
-  template void channels_backward_weight<T>(const Conv2dShape&, const T*, const T*, T*);
+#define TANDEM_INSTANTIATE(T)                                                                                    \
+  template void channels_backward_weight<T>(const Conv2dShape&, const T*, const T*, T*);                         \
+  template void channels_forward<T>(const Conv2dShape&, const T*, const ConvWeight<T>&, T*, const Epilogue<T>&); \
+  template void channels_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);
 TANDEM_INSTANTIATE(float)
 TANDEM_INSTANTIATE(double)
 

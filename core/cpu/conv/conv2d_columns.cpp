@@ -1,11 +1,13 @@
-// Convolution with panels of columns (conv2d_columns.h).
-#include "tandem/core/cpu/conv/conv2d_columns.h"
+// Convolution of any shape as a matrix product with columns (im2col). The forward pass builds them panel by panel in the
+// cache; they never exist as a whole. The gradients need those of one group of one image at a time.
+#include "tandem/core/cpu/conv/conv2d.h"
 
 #include <algorithm>
 
 #include "tandem/core/cpu/conv/conv2d_epilogue.h"
 #include "tandem/core/cpu/conv/conv2d_line.h"
 #include "tandem/core/cpu/conv/conv2d_tiles.h"
+#include "tandem/core/cpu/linalg/gemm.h"
 #include "tandem/core/cpu/linalg/microkernel.h"
 #include "tandem/core/cpu/linalg/transpose.h"
 #include "tandem/core/cpu/scratch.h"
@@ -16,7 +18,9 @@ namespace tandem::cpu {
 namespace {
 
 constexpr int64_t kBlockBytes = 384 << 10;  // of columns built at once
-constexpr int64_t kTaskWork = 1 << 18;      // minimum multiplications per task
+constexpr int64_t kMaxParts = 8;            // of the batch, which are summed apart for the gradient of the weights
+constexpr int64_t kMaxPartialElements = 8 << 20;  // of all parts
+constexpr int64_t kTaskWork = 1 << 18;            // minimum multiplications per task
 
 template <class T>
 struct Plan {
@@ -27,17 +31,17 @@ struct Plan {
   int64_t places, positions, depth;  // positions: the places of all images
   int64_t tiles, tile_rows;          // of the output channels of one group
   int64_t block, blocks;             // positions in a block (whole panels); blocks of one group
-  Conv2dInference<T> inference;
+  const Epilogue<T>& epilogue;
   WeightTiles<T> packed{};
 
-  Plan(const Conv2dShape& shape, const T* source, const Conv2dInference<T>& besides = {})
+  Plan(const Conv2dShape& shape, const T* source, const Epilogue<T>& e)
       : s(shape),
         x(source),
         lines(shape, source),
         places(s.out_plane()),
         positions(s.batch * places),
         depth(s.depth()),
-        inference(besides) {
+        epilogue(e) {
     tiles = ceil_div(s.group_out(), kMaxTileRows[2]);
     tile_rows = ceil_div(s.group_out(), tiles);
     const int64_t fit = kBlockBytes / (depth * kPanel * static_cast<int64_t>(sizeof(T)));
@@ -71,7 +75,7 @@ void copy_out(const Plan<T>& plan, int64_t channel, int64_t rows, int64_t first,
                   here = std::min(count - i, plan.places - place);
     const int64_t at = (image * plan.s.out_channels + channel) * plan.places + place;
     for (int64_t r = 0; r < rows; ++r) std::copy_n(from + r * Plan<T>::kPanel + i, here, y + at + r * plan.places);
-    finish_rows(plan.inference, y, at, rows, plan.places, here);
+    finish_rows(plan.epilogue, y, at, rows, plan.places, here);
     i += here;
   }
 }
@@ -94,9 +98,9 @@ void multiply_panels(const Plan<T>& plan, int64_t group, const T* panels, int64_
       const T* bias = plan.packed.bias ? plan.packed.bias + packed_row : nullptr;
       if (in_place && rows == plan.tile_rows) {
         const int64_t at = (image * plan.s.out_channels + channel) * plan.places + place;
-        const T* residual = plan.inference.residual;
+        const T* residual = plan.epilogue.residual;
         kernel({&segment, 1, kPanel, y + at, plan.places, T(1), false, bias, residual ? residual + at : nullptr,
-                plan.inference.relu});
+                plan.epilogue.relu});
         continue;
       }
       kernel({&segment, 1, kPanel, edge, kPanel, T(1), false, bias});
@@ -105,16 +109,16 @@ void multiply_panels(const Plan<T>& plan, int64_t group, const T* panels, int64_
   }
 }
 
-// `fill` as pack_weight_tiles calls it.
-template <class T, class F>
-void pack(Plan<T>& plan, const T* bias, F fill) {
-  plan.packed =
-      pack_weight_tiles(plan.inference, plan.s.p.groups, plan.s.group_out(), plan.depth, plan.tile_rows, bias, fill);
-}
+}  // namespace
 
 template <class T>
-void run(const Plan<T>& plan, T* y) {
-  const Conv2dShape& s = plan.s;
+void columns_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e) {
+  Plan<T> plan(s, x, e);
+  plan.packed = pack_weight_tiles(w, s.p.groups, s.group_out(), plan.depth, plan.tile_rows, e.bias,
+                                  [&](int64_t group, int64_t first, int64_t rows, T* to) {
+                                    transpose(rows, plan.depth, w.data + (group * s.group_out() + first) * plan.depth,
+                                              plan.depth, to, plan.tile_rows);
+                                  });
   const int64_t work = plan.depth * std::min(plan.block, plan.positions) * s.group_out();
   const int64_t tasks = s.p.groups * plan.blocks, grain = std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work));
   parallel_for(tasks, grain, [&](int64_t begin, int64_t end) {
@@ -128,40 +132,73 @@ void run(const Plan<T>& plan, T* y) {
   });
 }
 
-}  // namespace
-
-template <class T>
-void columns_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y,
-                     const Conv2dInference<T>& inference) {
-  if (s.batch == 0) return;
-  Plan<T> plan(s, x, inference);
-  pack(plan, bias, [&](int64_t group, int64_t first, int64_t rows, T* to) {
-    transpose(rows, plan.depth, w + (group * s.group_out() + first) * plan.depth, plan.depth, to, plan.tile_rows);
-  });
-  run(plan, y);
-}
-
 template <class T>
 void columns_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
-  if (s.batch == 0) return;
-  const Conv2dShape turned = s.turned();
-  Plan<T> plan(turned, dy);
-  const int64_t taps = s.kernel_size();
-  pack(plan, static_cast<const T*>(nullptr), [&](int64_t group, int64_t first, int64_t rows, T* to) {
-    for (int64_t o = 0; o < s.group_out(); ++o)
-      for (int64_t r = 0; r < rows; ++r) {
-        const T* from = w + ((group * s.group_out() + o) * s.group_in() + first + r) * taps;
-        for (int64_t tap = 0; tap < taps; ++tap) to[(o * taps + taps - 1 - tap) * plan.tile_rows + r] = from[tap];
-      }
+  const int64_t plane = s.out_plane(), depth = s.depth();
+  parallel_for(s.batch * s.p.groups, 1, [&](int64_t begin, int64_t end) {
+    T* columns = scratch<T>(Scratch::kConvColumns, depth * plane);
+    for (int64_t i = begin; i < end; ++i) {
+      T* out = dx + i * s.group_in() * s.in_plane();
+      std::fill_n(out, s.group_in() * s.in_plane(), T(0));
+      gemm<T>({.m = depth,
+               .n = plane,
+               .k = s.group_out(),
+               .a = w + i % s.p.groups * s.group_out() * depth,
+               .lda = depth,
+               .trans_a = true,
+               .b = dy + i * s.group_out() * plane,
+               .ldb = plane,
+               .c = columns,
+               .ldc = plane});
+      for (int64_t k = 0; k < depth; ++k)
+        add_column(s, k % s.kernel_size(), columns + k * plane, out + k / s.kernel_size() * s.in_plane());
+    }
   });
-  run(plan, dx);
 }
 
-template void columns_forward<float>(const Conv2dShape&, const float*, const float*, const float*, float*,
-                                     const Conv2dInference<float>&);
-template void columns_forward<double>(const Conv2dShape&, const double*, const double*, const double*, double*,
-                                      const Conv2dInference<double>&);
-template void columns_backward_input<float>(const Conv2dShape&, const float*, const float*, float*);
-template void columns_backward_input<double>(const Conv2dShape&, const double*, const double*, double*);
+template <class T>
+void columns_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) {
+  const int64_t plane = s.out_plane(), depth = s.depth(), weights = s.out_channels * depth;
+  const int64_t most = std::clamp<int64_t>(kMaxPartialElements / weights, 1, kMaxParts);
+  const int64_t images = ceil_div(s.batch, most), parts = ceil_div(s.batch, images);
+  const Workspace<T> memory(parts * weights);
+  T* partial = memory.data();
+  const InputLine<T> lines(s, x);
+  const auto sum_parts = [&](int64_t begin, int64_t end) {
+    T* columns = s.is_pointwise() ? nullptr : scratch<T>(Scratch::kConvColumns, depth * plane + kLanes<T>);
+    for (int64_t part = begin; part < end; ++part) {
+      T* sum = partial + part * weights;
+      std::fill_n(sum, weights, T(0));
+      for (int64_t i = part * images * s.p.groups; i < std::min(s.batch, (part + 1) * images) * s.p.groups; ++i) {
+        for (int64_t k = 0; columns != nullptr && k < depth; ++k)
+          make_line(s, lines, x, i % s.p.groups, k, i / s.p.groups * plane, plane, columns + k * plane);
+        gemm<T>({.m = s.group_out(),
+                 .n = depth,
+                 .k = plane,
+                 .a = dy + i * s.group_out() * plane,
+                 .lda = plane,
+                 .b = columns != nullptr ? columns : x + i * s.group_in() * plane,
+                 .ldb = plane,
+                 .trans_b = true,
+                 .c = sum + i % s.p.groups * s.group_out() * depth,
+                 .ldc = depth,
+                 .beta = 1});
+      }
+    }
+  };
+  parallel_for(parts, 1, sum_parts);
+  parallel_for(weights, 16384, [&](int64_t begin, int64_t end) {
+    std::fill(dw + begin, dw + end, T(0));
+    for (int64_t part = 0; part < parts; ++part)
+      for (int64_t i = begin; i < end; ++i) dw[i] += partial[part * weights + i];
+  });
+}
+
+#define TANDEM_INSTANTIATE(T)                                                                                   \
+  template void columns_backward_weight<T>(const Conv2dShape&, const T*, const T*, T*);                         \
+  template void columns_forward<T>(const Conv2dShape&, const T*, const ConvWeight<T>&, T*, const Epilogue<T>&); \
+  template void columns_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);
+TANDEM_INSTANTIATE(float)
+TANDEM_INSTANTIATE(double)
 
 }  // namespace tandem::cpu

@@ -1,9 +1,10 @@
-// Convolution without columns (conv2d_direct.h).
+// Convolution without columns: one tile of output positions of a row times two vectors of output channels. The tile's
+// left operand is read where it lies in the padded input, so that each input is copied once, not once per tap.
 //
 // The input rows that a few output rows of one image need are copied to a strip [input row][channel][padded width], the
 // weights of two vectors of output channels to a panel. The sums of a tile run over channels, kernel rows and kernel
 // columns in the order of the weights. A strip and a panel stay in the L2 cache.
-#include "tandem/core/cpu/conv/conv2d_direct.h"
+#include "tandem/core/cpu/conv/conv2d.h"
 
 #include <algorithm>
 #include <utility>
@@ -22,8 +23,7 @@ namespace {
 constexpr int64_t kStripBytes = 256 << 10;
 constexpr int64_t kKeptBytes = 2 << 20;  // of strips of all images
 constexpr int64_t kEnoughPanels = 8, kEnoughTasks = 16;
-constexpr int64_t kMaxStripBytes = 1 << 20;  // for one output row; more does not stay in the cache
-constexpr int64_t kChunkPositions = 224;     // outputs that are transposed at once
+constexpr int64_t kChunkPositions = 224;  // outputs that are transposed at once
 constexpr int kMaxPositions = kVectorRegisters == 32 ? 14 : 6;
 
 template <class T>
@@ -84,10 +84,11 @@ struct Plan {
   int64_t out_h, out_w, padded_w, panels, tiles;
   int64_t rows, blocks;  // output rows of a strip, strips per image and group
   int64_t strip_size, panel_size;
-  Conv2dInference<T> inference;
+  const ConvWeight<T>& weight;
+  const Epilogue<T>& epilogue;
 
-  Plan(const Conv2dShape& shape, const T* source, const Conv2dInference<T>& besides = {})
-      : s(shape), x(source), out_h(s.out_h()), out_w(s.out_w()), padded_w(s.padded_w()), inference(besides) {
+  Plan(const Conv2dShape& shape, const T* source, const ConvWeight<T>& w, const Epilogue<T>& e)
+      : s(shape), x(source), out_h(s.out_h()), out_w(s.out_w()), padded_w(s.padded_w()), weight(w), epilogue(e) {
     panels = ceil_div(s.group_out(), kPanel<T>);
     tiles = ceil_div(out_w, kMaxPositions);
     const int64_t row_bytes = s.group_in() * padded_w * static_cast<int64_t>(sizeof(T));
@@ -156,7 +157,7 @@ void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t pane
       }
     }
     transpose_exactly(here * plan.out_w, channels, sums, kPanel<T>, y + at + h * plan.out_w, plane);
-    finish_rows(plan.inference, y, at + h * plan.out_w, channels, plane, here * plan.out_w);
+    finish_rows(plan.epilogue, y, at + h * plan.out_w, channels, plane, here * plan.out_w);
   }
 }
 
@@ -245,8 +246,9 @@ void run_strips(const Plan<T>& plan, const Panels<T>& panels, const F& fill, T* 
 }
 
 template <class T, class F>
-void run(const Plan<T>& plan, const T* bias, const F& fill, T* y) {
+void run(const Plan<T>& plan, const F& fill, T* y) {
   const Conv2dShape& s = plan.s;
+  const T* bias = plan.epilogue.bias;
   T* padded_bias = scratch<T>(Scratch::kConvInput, s.p.groups * plan.panels * kPanel<T>);
   for (int64_t i = 0; i < s.p.groups * plan.panels; ++i)
     for (int64_t c = 0; c < kPanel<T>; ++c) {
@@ -254,7 +256,7 @@ void run(const Plan<T>& plan, const T* bias, const F& fill, T* y) {
       const bool exists = bias != nullptr && channel < s.group_out();
       padded_bias[i * kPanel<T> + c] = exists ? bias[i / plan.panels * s.group_out() + channel] : T(0);
     }
-  const auto kept = kept_tiles(plan.inference, s.p.groups, s.group_out(), s.depth(), kPanel<T>, fill);
+  const auto kept = kept_tiles(plan.weight, s.p.groups, s.group_out(), s.depth(), kPanel<T>, fill);
   const Panels<T> panels{padded_bias, static_cast<const T*>(kept.get())};
   const bool little = plan.strips() * plan.strip_size * static_cast<int64_t>(sizeof(T)) <= kKeptBytes;
   if (little && plan.panels >= kEnoughPanels) return run_panels(plan, panels, fill, y);
@@ -284,39 +286,22 @@ void rotate_taps(int64_t channels, int64_t taps, const T* from, const T* from_en
 }  // namespace
 
 template <class T>
-bool direct_applies(const Conv2dShape& s) {
-  const int64_t least_rows = (s.kernel_h - 1) * s.p.dilation[0] + 1,
-                strip = least_rows * s.group_in() * s.padded_w() * static_cast<int64_t>(sizeof(T));
-  return s.group_out() >= kPanel<T> && s.out_w() >= 5 && s.kernel_size() > 1 && s.p.stride[1] <= 2 && s.depth() >= 64 &&
-         strip <= kMaxStripBytes;
-}
-
-template <class T>
-void direct_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y,
-                    const Conv2dInference<T>& inference) {
-  if (s.batch == 0) return;
+void direct_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e) {
   run(
-      Plan<T>(s, x, inference), bias,
+      Plan<T>(s, x, w, e),
       [&](int64_t group, int64_t first, int64_t channels, T* to) {
-        transpose(channels, s.depth(), w + (group * s.group_out() + first) * s.depth(), s.depth(), to, kPanel<T>);
+        transpose(channels, s.depth(), w.data + (group * s.group_out() + first) * s.depth(), s.depth(), to, kPanel<T>);
       },
       y);
 }
 
 template <class T>
-bool direct_backward_applies(const Conv2dShape& s) {
-  // Rotating the weights takes as long as multiplying them with few positions.
-  return s.batch * s.out_plane() > 64 && s.turns_well() && direct_applies<T>(s.turned());
-}
-
-template <class T>
 void direct_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
-  if (s.batch == 0) return;
   const Conv2dShape turned = s.turned();
   const int64_t taps = s.kernel_size();
   const T* w_end = w + s.out_channels * s.depth();
   run(
-      Plan<T>(turned, dy), static_cast<const T*>(nullptr),
+      Plan<T>(turned, dy, {w}, {}),
       [&](int64_t group, int64_t first, int64_t channels, T* to) {
         for (int64_t o = 0; o < s.group_out(); ++o) {
           const T* from = w + ((group * s.group_out() + o) * s.group_in() + first) * taps;
@@ -326,10 +311,8 @@ void direct_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx)
       dx);
 }
 
-#define TANDEM_INSTANTIATE(T)                                                                                       \
-  template bool direct_applies<T>(const Conv2dShape&);                                                              \
-  template bool direct_backward_applies<T>(const Conv2dShape&);                                                     \
-  template void direct_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*, const Conv2dInference<T>&); \
+#define TANDEM_INSTANTIATE(T)                                                                                  \
+  template void direct_forward<T>(const Conv2dShape&, const T*, const ConvWeight<T>&, T*, const Epilogue<T>&); \
   template void direct_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);
 TANDEM_INSTANTIATE(float)
 TANDEM_INSTANTIATE(double)

@@ -8,7 +8,7 @@ namespace tandem::cpu {
 /// Finishes y[at, at + count) of the whole output, whose first element is y[0]. The same bits as an addition and a relu
 /// of the output as a whole.
 template <class T>
-inline void finish(const Conv2dInference<T>& f, T* y, int64_t at, int64_t count) {
+inline void finish(const Epilogue<T>& f, T* y, int64_t at, int64_t count) {
   if (!f.relu && f.residual == nullptr) return;
   constexpr int64_t kWidth = kLanes<T>;
   const auto apply = [&]<bool kAdd, bool kRelu>() {
@@ -34,7 +34,7 @@ inline void finish(const Conv2dInference<T>& f, T* y, int64_t at, int64_t count)
 /// Requests the rows that finish_rows will read: there are more streams (one per row)
 /// than the hardware prefetcher can follow.
 template <class T>
-inline void prefetch_rows(const Conv2dInference<T>& f, int64_t at, int64_t rows, int64_t step, int64_t count) {
+inline void prefetch_rows(const Epilogue<T>& f, int64_t at, int64_t rows, int64_t step, int64_t count) {
   if (f.residual == nullptr) return;
   constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
   for (int64_t r = 0; r < rows; ++r)
@@ -43,7 +43,7 @@ inline void prefetch_rows(const Conv2dInference<T>& f, int64_t at, int64_t rows,
 
 /// finish() of `rows` rows of `count` elements, which are `step` apart.
 template <class T>
-inline void finish_rows(const Conv2dInference<T>& f, T* y, int64_t at, int64_t rows, int64_t step, int64_t count) {
+inline void finish_rows(const Epilogue<T>& f, T* y, int64_t at, int64_t rows, int64_t step, int64_t count) {
   for (int64_t r = 0; r < rows; ++r) finish(f, y, at + r * step, count);
 }
 

@@ -1,5 +1,9 @@
-// Convolution with one image in each vector lane (conv2d_lanes.h).
-#include "tandem/core/cpu/conv/conv2d_lanes.h"
+// Convolution with one image in each vector lane: for batches that fill the lanes and planes that fit in the cache.
+//
+// kLanes images are laid out as [height][width][channels][image]. One output position of all these images is then a sum
+// of row-times-vector products along contiguous memory: no columns are built, no lane is wasted at edges, and taps in
+// the padding cost nothing. The gradient with respect to the input uses the same loop with other taps.
+#include "tandem/core/cpu/conv/conv2d.h"
 
 #include <algorithm>
 #include <span>
@@ -230,15 +234,7 @@ void pack(Plan<T>& plan, const T* bias, F weight) {
 }  // namespace
 
 template <class T>
-bool lanes_applies(const Conv2dShape& s) {
-  constexpr int64_t kWidth = kLanes<T>, kMaxBytes = 16 << 20;
-  const int64_t filled = (s.batch + kWidth - 1) / kWidth * kWidth;
-  const int64_t bytes = (s.group_in() * s.in_plane() + s.group_out() * s.out_plane()) * kVectorBytes;
-  return filled * 3 <= s.batch * 4 && bytes <= kMaxBytes && s.depth() >= 32 && s.group_out() >= 8 && s.group_in() >= 4;
-}
-
-template <class T>
-void lanes_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
+void lanes_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e) {
   Plan<T> plan{.rows = forward_axis(Scratch::kConvRows, s.p, 0, s.in_h, s.kernel_h),
                .cols = forward_axis(Scratch::kConvCols, s.p, 1, s.in_w, s.kernel_w),
                .batch = s.batch,
@@ -249,8 +245,8 @@ void lanes_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, 
                .result_channels = s.group_out(),
                .kernel_h = s.kernel_h,
                .kernel_w = s.kernel_w};
-  pack(plan, bias, [&](int64_t group, int64_t o, int64_t c, int64_t k) {
-    return w[((group * s.group_out() + o) * s.group_in() + c) * s.kernel_size() + k];
+  pack(plan, e.bias, [&](int64_t group, int64_t o, int64_t c, int64_t k) {
+    return w.data[((group * s.group_out() + o) * s.group_in() + c) * s.kernel_size() + k];
   });
   run(plan, x, y);
 }
@@ -273,11 +269,10 @@ void lanes_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) 
   run(plan, dy, dx);
 }
 
-template bool lanes_applies<float>(const Conv2dShape&);
-template bool lanes_applies<double>(const Conv2dShape&);
-template void lanes_forward<float>(const Conv2dShape&, const float*, const float*, const float*, float*);
-template void lanes_forward<double>(const Conv2dShape&, const double*, const double*, const double*, double*);
-template void lanes_backward_input<float>(const Conv2dShape&, const float*, const float*, float*);
-template void lanes_backward_input<double>(const Conv2dShape&, const double*, const double*, double*);
+#define TANDEM_INSTANTIATE(T)                                                                                 \
+  template void lanes_forward<T>(const Conv2dShape&, const T*, const ConvWeight<T>&, T*, const Epilogue<T>&); \
+  template void lanes_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);
+TANDEM_INSTANTIATE(float)
+TANDEM_INSTANTIATE(double)
 
 }  // namespace tandem::cpu

@@ -1,8 +1,8 @@
-// Convolution with a 1 x 1 kernel and stride 1 (conv2d_pointwise.h).
-#include "tandem/core/cpu/conv/conv2d_pointwise.h"
+// Convolution with a 1 x 1 kernel and stride 1. The planes of the input are themselves the right operand of the
+// product, so that nothing but the weights is copied.
+#include "tandem/core/cpu/conv/conv2d.h"
 
 #include <algorithm>
-#include <array>
 
 #include "tandem/core/cpu/conv/conv2d_epilogue.h"
 #include "tandem/core/cpu/conv/conv2d_tiles.h"
@@ -24,9 +24,10 @@ constexpr int64_t kEnoughTasks = 32;
 template <class T>
 struct Product {
   int64_t batch, groups, in, out, places;
-  const T *x, *bias;
+  const T* x;
+  const ConvWeight<T>& w;
   T* y;
-  Conv2dInference<T> inference{};
+  const Epilogue<T>& epilogue;
   int64_t tiles = ceil_div(out, kMaxTileRows[2]);
   int64_t tile_rows = ceil_div(out, tiles);
   int64_t panels = ceil_div(places, kPanel<T>);  // per image
@@ -42,22 +43,22 @@ void multiply_tile(const Product<T>& p, int64_t i, int64_t panel, int64_t tile, 
   const TileSegment<T> segment{weights + row * p.in, p.x + i * p.in * p.places + place, p.in};
   const T* tile_bias = bias == nullptr ? nullptr : bias + row;
   const int64_t at = (i * p.out + row) * p.places + place;  // in y
-  prefetch_rows(p.inference, at + skip, rows, p.places, kPanel<T> - skip);
+  prefetch_rows(p.epilogue, at + skip, rows, p.places, kPanel<T> - skip);
   if (skip == 0 && rows == p.tile_rows) {
-    const T* addend = p.inference.residual ? p.inference.residual + at : nullptr;
-    kernel({&segment, 1, p.places, p.y + at, p.places, T(1), false, tile_bias, addend, p.inference.relu});
+    const T* addend = p.epilogue.residual ? p.epilogue.residual + at : nullptr;
+    kernel({&segment, 1, p.places, p.y + at, p.places, T(1), false, tile_bias, addend, p.epilogue.relu});
     return;
   }
   kernel({&segment, 1, p.places, edge, kPanel<T>, T(1), false, tile_bias});
   for (int64_t r = 0; r < rows; ++r)
     std::copy_n(edge + r * kPanel<T> + skip, kPanel<T> - skip, p.y + at + r * p.places + skip);
-  finish_rows(p.inference, p.y, at + skip, rows, p.places, kPanel<T> - skip);
+  finish_rows(p.epilogue, p.y, at + skip, rows, p.places, kPanel<T> - skip);
 }
 
 // `fill` as pack_weight_tiles calls it.
 template <class T, class F>
 void run(const Product<T>& p, F fill) {
-  const WeightTiles<T> packed = pack_weight_tiles(p.inference, p.groups, p.out, p.in, p.tile_rows, p.bias, fill);
+  const WeightTiles<T> packed = pack_weight_tiles(p.w, p.groups, p.out, p.in, p.tile_rows, p.epilogue.bias, fill);
   const int64_t group_rows = p.tiles * p.tile_rows;
   const int64_t work = p.in * p.out * kPanel<T>, panels = p.batch * p.groups * p.panels;
   const int64_t grain = std::max(kTaskWork / work, std::clamp<int64_t>(panels / kEnoughTasks, 1, kPanelsAtOnce));
@@ -79,35 +80,27 @@ void run(const Product<T>& p, F fill) {
 }  // namespace
 
 template <class T>
-bool pointwise_applies(const Conv2dShape& s) {
-  constexpr std::array<int64_t, 2> kOne{1, 1}, kZero{0, 0};
-  const int64_t places = s.in_plane(), panels = ceil_div(places, kPanel<T>);
-  return s.kernel_size() == 1 && s.p.stride == kOne && s.p.padding == kZero && s.group_in() >= 16 &&
-         s.group_out() >= 16 && places >= kPanel<T> && panels * kPanel<T> * 16 <= places * 17;
-}
-
-template <class T>
-void pointwise_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y,
-                       const Conv2dInference<T>& inference) {
+void pointwise_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e) {
   const int64_t in = s.group_in(), out = s.group_out();
-  const Product<T> p{s.batch, s.p.groups, in, out, s.in_plane(), x, bias, y, inference};
+  const Product<T> p{s.batch, s.p.groups, in, out, s.in_plane(), x, w, y, e};
   run<T>(p, [&](int64_t group, int64_t first, int64_t rows, T* to) {
-    transpose(rows, in, w + (group * out + first) * in, in, to, p.tile_rows);
+    transpose(rows, in, w.data + (group * out + first) * in, in, to, p.tile_rows);
   });
 }
 
 template <class T>
 void pointwise_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
   const int64_t in = s.group_in(), out = s.group_out();
-  const Product<T> p{s.batch, s.p.groups, out, in, s.in_plane(), dy, nullptr, dx};
+  const ConvWeight<T> weight{w};
+  const Epilogue<T> nothing;
+  const Product<T> p{s.batch, s.p.groups, out, in, s.in_plane(), dy, weight, dx, nothing};
   run<T>(p, [&](int64_t group, int64_t first, int64_t rows, T* to) {
     for (int64_t o = 0; o < out; ++o) std::copy_n(w + (group * out + o) * in + first, rows, to + o * p.tile_rows);
   });
 }
 
-#define TANDEM_INSTANTIATE(T)                                                                                          \
-  template bool pointwise_applies<T>(const Conv2dShape&);                                                              \
-  template void pointwise_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*, const Conv2dInference<T>&); \
+#define TANDEM_INSTANTIATE(T)                                                                                     \
+  template void pointwise_forward<T>(const Conv2dShape&, const T*, const ConvWeight<T>&, T*, const Epilogue<T>&); \
   template void pointwise_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);
 TANDEM_INSTANTIATE(float)
 TANDEM_INSTANTIATE(double)

@@ -1,5 +1,6 @@
-// Convolution with few products per output (conv2d_shallow.h).
-#include "tandem/core/cpu/conv/conv2d_shallow.h"
+// Convolution with few products per output (for example, one input channel). Columns of a few output rows stay in the
+// L1 cache and are multiplied in place, without packing.
+#include "tandem/core/cpu/conv/conv2d.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,7 +14,6 @@ namespace tandem::cpu {
 namespace {
 
 constexpr int64_t kColumnBytes = 32 << 10;
-constexpr int64_t kMaxDepth = 32;
 constexpr int64_t kMaxTaps = 9;  // maximum weights in a tile of the weight gradient
 constexpr int kMaxOutputs = 2;   // maximum output channels in such a tile
 constexpr int64_t kParts = 32;
@@ -189,12 +189,7 @@ void add_piece(const Conv2dShape& s, const T* dy, const T* columns, int64_t widt
 }  // namespace
 
 template <class T>
-bool shallow_applies(const Conv2dShape& s) {
-  return s.depth() <= kMaxDepth && s.group_in() <= 2 && s.group_out() >= 4 && s.out_plane() >= 4 * kLanes<T>;
-}
-
-template <class T>
-void shallow_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
+void shallow_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e) {
   const Cut<T> cut(s);
   const int64_t depth = s.depth(), tiles = ceil_div(s.group_out(), kMaxTileRows[2]);
   const int64_t tile_rows = ceil_div(s.group_out(), tiles), group_size = tiles * tile_rows * (depth + 1);
@@ -203,13 +198,13 @@ void shallow_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias
   for (int64_t o = 0; o < s.out_channels; ++o) {
     const int64_t row = o % s.group_out(), tile = row / tile_rows;
     T* to = packed + o / s.group_out() * group_size;
-    for (int64_t k = 0; k < depth; ++k) to[(tile * depth + k) * tile_rows + row % tile_rows] = w[o * depth + k];
-    if (bias) to[tiles * tile_rows * depth + row] = bias[o];
+    for (int64_t k = 0; k < depth; ++k) to[(tile * depth + k) * tile_rows + row % tile_rows] = w.data[o * depth + k];
+    if (e.bias) to[tiles * tile_rows * depth + row] = e.bias[o];
   }
   parallel_for(s.batch * s.p.groups, 4, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const T* mine = packed + i % s.p.groups * group_size;
-      const Weights<T> weights{tiles, tile_rows, mine, bias ? mine + tiles * tile_rows * depth : nullptr};
+      const Weights<T> weights{tiles, tile_rows, mine, e.bias ? mine + tiles * tile_rows * depth : nullptr};
       T* out = y + i * s.group_out() * s.out_plane();
       for_columns(s, cut, x + i * s.group_in() * s.in_plane(), [&](int64_t first, int64_t rows, const T* columns) {
         multiply(s, weights, columns, cut.width, rows * s.out_w(), out + first * s.out_w());
@@ -252,11 +247,10 @@ void shallow_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* d
   }
 }
 
-template bool shallow_applies<float>(const Conv2dShape&);
-template bool shallow_applies<double>(const Conv2dShape&);
-template void shallow_forward<float>(const Conv2dShape&, const float*, const float*, const float*, float*);
-template void shallow_forward<double>(const Conv2dShape&, const double*, const double*, const double*, double*);
-template void shallow_backward_weight<float>(const Conv2dShape&, const float*, const float*, float*, float*);
-template void shallow_backward_weight<double>(const Conv2dShape&, const double*, const double*, double*, double*);
+#define TANDEM_INSTANTIATE(T)                                                                                   \
+  template void shallow_forward<T>(const Conv2dShape&, const T*, const ConvWeight<T>&, T*, const Epilogue<T>&); \
+  template void shallow_backward_weight<T>(const Conv2dShape&, const T*, const T*, T*, T*);
+TANDEM_INSTANTIATE(float)
+TANDEM_INSTANTIATE(double)
 
 }  // namespace tandem::cpu

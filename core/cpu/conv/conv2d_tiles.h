@@ -33,25 +33,24 @@ void pack_tiles(int64_t groups, int64_t group_out, int64_t depth, int64_t tile_r
   });
 }
 
-/// The weights that inference.kept holds, packed in this call or before; null if it holds none.
+/// The weights that w.kept holds, packed in this call or before; null if it holds none.
 /// Bits do not depend on it.
 template <class T, class F>
-std::shared_ptr<const void> kept_tiles(const Conv2dInference<T>& inference, int64_t groups, int64_t group_out,
-                                       int64_t depth, int64_t tile_rows, const F& fill) {
-  if (inference.kept == nullptr) return nullptr;
+std::shared_ptr<const void> kept_tiles(const ConvWeight<T>& w, int64_t groups, int64_t group_out, int64_t depth,
+                                       int64_t tile_rows, const F& fill) {
+  if (w.kept == nullptr) return nullptr;
   const int64_t count = groups * ceil_div(group_out, tile_rows) * depth * tile_rows;
-  return inference.kept->get(
-      *inference.weight, groups << 8 | tile_rows, static_cast<std::size_t>(count) * sizeof(T),
-      [&](void* to) { pack_tiles(groups, group_out, depth, tile_rows, static_cast<T*>(to), fill); });
+  return w.kept->get(*w.tensor, groups << 8 | tile_rows, static_cast<std::size_t>(count) * sizeof(T),
+                     [&](void* to) { pack_tiles(groups, group_out, depth, tile_rows, static_cast<T*>(to), fill); });
 }
 
-/// Packs the bias, and the weights unless inference.kept holds them, into Scratch::kConvWeight of the calling thread.
+/// Packs the bias, and the weights unless w.kept holds them, into Scratch::kConvWeight of the calling thread.
 /// `fill` as for pack_tiles.
 template <class T, class F>
-WeightTiles<T> pack_weight_tiles(const Conv2dInference<T>& inference, int64_t groups, int64_t group_out, int64_t depth,
+WeightTiles<T> pack_weight_tiles(const ConvWeight<T>& w, int64_t groups, int64_t group_out, int64_t depth,
                                  int64_t tile_rows, const T* bias, const F& fill) {
   const int64_t group_tiles = ceil_div(group_out, tile_rows), tiles = groups * group_tiles;
-  std::shared_ptr<const void> kept = kept_tiles(inference, groups, group_out, depth, tile_rows, fill);
+  std::shared_ptr<const void> kept = kept_tiles(w, groups, group_out, depth, tile_rows, fill);
   T* packed_bias = scratch<T>(Scratch::kConvWeight, tiles * tile_rows * (kept ? 1 : depth + 1));
   T* packed = packed_bias + tiles * tile_rows;
   if (!kept) pack_tiles(groups, group_out, depth, tile_rows, packed, fill);

@@ -1,6 +1,10 @@
-// Weight gradient of a convolution by rows (conv2d_weight.h). The batch is split into parts by the shape
-// alone; each part sums its images in order, and the parts are added in order.
-#include "tandem/core/cpu/conv/conv2d_weight.h"
+// The gradient of a convolution with respect to its weights, without columns.
+//
+// Images are laid out as [height][width][channels] with their padding, gradients of the output as [place][channels].
+// The inputs of one output position that belong to one kernel row are then contiguous, and vectors of them are
+// multiplied by the output channels in register tiles. The batch is split into parts by the shape alone; each part sums
+// its images in order, and the parts are added in order.
+#include "tandem/core/cpu/conv/conv2d.h"
 
 #include <algorithm>
 
@@ -210,14 +214,7 @@ void add_parts(const Layout<T>& l, const T* partial, int64_t o, T* dw, T* db) {
 }  // namespace
 
 template <class T>
-bool weight_rows_applies(const Conv2dShape& s) {
-  if (s.batch == 0 || s.group_out() < 6) return false;
-  const Layout<T> layout(s);
-  return s.depth() * 4 >= layout.columns() * 3;
-}
-
-template <class T>
-bool weight_rows(const Conv2dShape& s, const T* x, const T* dy, T* dw, T* db) {
+bool rows_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw, T* db) {
   const Layout<T> layout(s);
   if (!layout.has_ones()) db = nullptr;
   const int64_t tasks = layout.parts * s.p.groups;
@@ -235,9 +232,8 @@ bool weight_rows(const Conv2dShape& s, const T* x, const T* dy, T* dw, T* db) {
   return db != nullptr;
 }
 
-template bool weight_rows_applies<float>(const Conv2dShape&);
-template bool weight_rows_applies<double>(const Conv2dShape&);
-template bool weight_rows<float>(const Conv2dShape&, const float*, const float*, float*, float*);
-template bool weight_rows<double>(const Conv2dShape&, const double*, const double*, double*, double*);
+#define TANDEM_INSTANTIATE(T) template bool rows_backward_weight<T>(const Conv2dShape&, const T*, const T*, T*, T*);
+TANDEM_INSTANTIATE(float)
+TANDEM_INSTANTIATE(double)
 
 }  // namespace tandem::cpu
