@@ -19,6 +19,7 @@
 
 using namespace tandem;
 using cpu::Conv2dShape;
+using cpu::ConvMethod;
 using cpu::Pool2dShape;
 
 namespace {
@@ -101,23 +102,21 @@ struct Conv {
   std::vector<float> bias = filled(s.out_channels), y = filled(s.batch * s.out_channels * s.out_plane());
   std::vector<float> dy = y, dx = x, dw = w, db = bias;
 
-  void forward() {
-    cpu::conv2d_forward<float>(cpu::choose_forward<float>(s), s, x.data(), {w.data()}, y.data(), {bias.data()});
-  }
-  void backward_input() {
-    cpu::conv2d_backward_input(cpu::choose_backward_input<float>(s), s, dy.data(), w.data(), dx.data());
-  }
-  void backward_weight() {
-    cpu::conv2d_backward_weight(cpu::choose_backward_weight<float>(s), s, x.data(), dy.data(), dw.data());
-  }
+  ConvMethod forward_method = cpu::choose_forward<float>(s), input_method = cpu::choose_backward_input<float>(s),
+             weight_method = cpu::choose_backward_weight<float>(s);
+
+  void forward() { cpu::conv2d_forward<float>(forward_method, s, x.data(), {w.data()}, y.data(), {bias.data()}); }
+  void backward_input() { cpu::conv2d_backward_input(input_method, s, dy.data(), w.data(), dx.data()); }
+  void backward_weight() { cpu::conv2d_backward_weight(weight_method, s, x.data(), dy.data(), dw.data()); }
   void backward_parameters() {
-    cpu::conv2d_backward_weight(cpu::choose_backward_weight<float>(s), s, x.data(), dy.data(), dw.data(), db.data());
+    cpu::conv2d_backward_weight(weight_method, s, x.data(), dy.data(), dw.data(), db.data());
   }
   void backward_bias() { cpu::conv2d_backward_bias(s, dy.data(), db.data()); }
 };
 
-void conv(benchmark::State& state, const Conv2dShape& shape, void (Conv::*pass)()) {
+void conv(benchmark::State& state, const Conv2dShape& shape, void (Conv::*pass)(), const ConvMethod* method = nullptr) {
   Conv c{shape};
+  if (method != nullptr) c.forward_method = c.input_method = c.weight_method = *method;
   const bool bias = pass == &Conv::backward_bias;
   measure(state, bias ? 0 : conv_flops(shape), bias ? static_cast<double>(c.dy.size() * sizeof(float)) : 0,
           [&] { (c.*pass)(); });
@@ -241,6 +240,14 @@ void add_conv(const char* name, const Conv2dShape& shape) {
                                                              {"/backward_bias", &Conv::backward_bias}};
   for (const auto& pass : passes)
     add(name + std::string(pass.first), [=](benchmark::State& state) { conv(state, shape, pass.second); });
+  // Whatever can compute a pass: forward, the gradients of the input and of the weights.
+  using Can = bool (*)(ConvMethod, const Conv2dShape&);
+  const Can can[] = {cpu::can_forward<float>, cpu::can_backward_input<float>, cpu::can_backward_weight<float>};
+  for (std::size_t i = 0; i < std::size(can); ++i)
+    for (const ConvMethod& method : cpu::kConvMethods)
+      if (can[i](method, shape))
+        add(concat(name, passes[i].first, "/", cpu::name_of(method)),
+            [=, pass = passes[i].second](benchmark::State& state) { conv(state, shape, pass, &method); });
 }
 
 void add_pool(const char* name, const Pool2dShape& shape) {

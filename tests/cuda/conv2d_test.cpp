@@ -28,9 +28,14 @@ void check_conv(const Conv2dParameters& p, int64_t channels, int64_t outs, int64
   const Tensor g = randn({3, outs, p.out_size(0, 9, kernel), p.out_size(1, 8, 2)}, dtype), bias = randn({outs}, dtype);
   const double near = dtype == kFloat ? 2e-5 : 1e-12;
   for (const Tensor& b : {bias, Tensor()})
-    nearly_same(
-        empty(g.sizes(), dtype), {input, weight, b}, near,
-        [&](const Backend& k, const Tensor& o, const Inputs& in) { k.conv.forward(o, in[0], in[1], in[2], p); });
+    nearly_same(empty(g.sizes(), dtype), {input, weight, b}, near,
+                [&](const Backend& k, const Tensor& o, const Inputs& in) {
+                  k.conv.forward(o, in[0], in[1], {in[2]}, p, nullptr);
+                });
+  nearly_same(empty(g.sizes(), dtype), {input, weight, bias, g}, near,
+              [&](const Backend& k, const Tensor& o, const Inputs& in) {
+                k.conv.forward(o, in[0], in[1], {in[2], in[3], true}, p, nullptr);
+              });
   nearly_same(empty(input.sizes(), dtype), {g, weight}, near,
               [&](const Backend& k, const Tensor& o, const Inputs& in) { k.conv.backward_input(o, in[0], in[1], p); });
   nearly_same(empty(weight.sizes(), dtype), {g, input}, near, [&](const Backend& k, const Tensor& o, const Inputs& in) {
@@ -64,8 +69,9 @@ TEST_CASE("convolution algorithms chosen by timing, and with TF32") {
   globalContext().setBenchmarkCuDNN(false);
   globalContext().setAllowTF32CuDNN(true);
   const Tensor input = randn({2, 4, 9, 8}), weight = randn({5, 4, 3, 3});
-  nearly_same(empty({2, 5, 7, 6}), {input, weight}, 3e-2,
-              [](const Backend& b, const Tensor& o, const Inputs& in) { b.conv.forward(o, in[0], in[1], {}, {}); });
+  nearly_same(empty({2, 5, 7, 6}), {input, weight}, 3e-2, [](const Backend& b, const Tensor& o, const Inputs& in) {
+    b.conv.forward(o, in[0], in[1], {}, {}, nullptr);
+  });
   globalContext().setAllowTF32CuDNN(false);
 }
 
@@ -99,7 +105,9 @@ TEST_CASE("batches too large for cuDNN are split, and the gradients of the parts
   const Tensor input = randn({images + 4, 1, 2, 1}, kDouble), weight = randn({2, 1, 2, 1}, kDouble);
   const Tensor g = randn({images + 4, 2, 1, 1}, kDouble), bias = randn({2}, kDouble);
   nearly_same(empty(g.sizes(), kDouble), {input, weight, bias}, 1e-12,
-              [](const Backend& k, const Tensor& o, const Inputs& in) { k.conv.forward(o, in[0], in[1], in[2], {}); });
+              [](const Backend& k, const Tensor& o, const Inputs& in) {
+                k.conv.forward(o, in[0], in[1], {in[2]}, {}, nullptr);
+              });
   nearly_same(empty(input.sizes(), kDouble), {g, weight}, 1e-12,
               [](const Backend& k, const Tensor& o, const Inputs& in) { k.conv.backward_input(o, in[0], in[1], {}); });
   nearly_same(
@@ -123,7 +131,7 @@ struct Convolution {
   uint64_t calls() const {
     const Tensor out = output("cuda:0"), expected = output("cpu:0");
     const uint64_t calls = calls_on(out);
-    backend(kCPU).conv.forward(expected, input, weight, bias, {});
+    backend(kCPU).conv.forward(expected, input, weight, {bias}, {}, nullptr);
     CHECK(testing::close(on_host(out), expected, 2e-5));
     return calls;
   }
@@ -145,7 +153,7 @@ struct Convolution {
     const Tensor x = on_device(input), w = on_device(weight), b = on_device(bias);
     const Capture capture;
     if (captured) capture.kernels.begin(capture.capture);
-    const Calls calls = calls_of([&] { backend(kCUDA).conv.forward(out, x, w, b, {}); });
+    const Calls calls = calls_of([&] { backend(kCUDA).conv.forward(out, x, w, {b}, {}, nullptr); });
     if (captured) CHECK(capture.kernels.end(capture.capture).refusal == "");
     return calls.library;
   }
@@ -197,7 +205,7 @@ TEST_CASE("products and convolutions launch nothing while a captured step's numb
   const std::vector<std::pair<const char*, std::function<void()>>> operations = {
       {"matmul", [&] { k.linalg.matmul(product, a, b, 0, 1); }},
       {"linear", [&] { k.linalg.linear(product, a, b, bias); }},
-      {"conv2d", [&] { k.conv.forward(convolved, images, weight, bias, {}); }},
+      {"conv2d", [&] { k.conv.forward(convolved, images, weight, {bias}, {}, nullptr); }},
       {"conv2d_backward_input", [&] { k.conv.backward_input(convolved, images, weight, {}); }},
       {"conv2d_backward_weight", [&] { k.conv.backward_weight(gradient, {}, images, images, {}); }},
       {"conv2d_backward_bias", [&] { k.conv.backward_bias(bias, images); }},
@@ -214,7 +222,7 @@ TEST_CASE("products and convolutions launch nothing while a captured step's numb
 TEST_CASE("empty convolutions") {
   if (!has_devices(1)) return;
   const auto forward = [](const Backend& b, const Tensor& o, const Inputs& in) {
-    b.conv.forward(o, in[0], in[1], {}, {});
+    b.conv.forward(o, in[0], in[1], {}, {}, nullptr);
   };
   same_bits(empty({0, 5, 7, 6}), {randn({0, 4, 9, 8}), randn({5, 4, 3, 3})}, forward);
 }
@@ -223,9 +231,9 @@ TEST_CASE("convolutions take floating-point types only") {
   if (!has_devices(1)) return;
   const Device device("cuda:0");
   const auto integers = [&](IntArrayRef sizes) { return empty_raw(sizes, kLong, device); };
-  CHECK_THROWS_WITH_AS(
-      backend(device).conv.forward(integers({2, 5, 7, 6}), integers({2, 4, 9, 8}), integers({5, 4, 3, 3}), {}, {}),
-      doctest::Contains("conv2d"), Error);
+  CHECK_THROWS_WITH_AS(backend(device).conv.forward(integers({2, 5, 7, 6}), integers({2, 4, 9, 8}),
+                                                    integers({5, 4, 3, 3}), {}, {}, nullptr),
+                       doctest::Contains("conv2d"), Error);
 }
 
 TEST_CASE("convolutions of half types are computed in float32 and rounded once") {
@@ -235,8 +243,8 @@ TEST_CASE("convolutions of half types are computed in float32 and rounded once")
     const Tensor images = randn({2, 4, 9, 8}).to(dtype), weight = randn({5, 4, 3, 3}).to(dtype);
     const Tensor rounded = empty({2, 5, 7, 6}, TensorOptions(dtype).device(device));
     const Tensor exact = empty({2, 5, 7, 6}, TensorOptions(kFloat).device(device));
-    backend(device).conv.forward(rounded, images.to(device), weight.to(device), {}, {});
-    backend(device).conv.forward(exact, images.to(kFloat).to(device), weight.to(kFloat).to(device), {}, {});
+    backend(device).conv.forward(rounded, images.to(device), weight.to(device), {}, {}, nullptr);
+    backend(device).conv.forward(exact, images.to(kFloat).to(device), weight.to(kFloat).to(device), {}, {}, nullptr);
     CHECK(equal(rounded, exact.to(dtype)));
   }
 }

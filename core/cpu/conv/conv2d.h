@@ -54,11 +54,14 @@ struct Conv2dShape {
   }
 };
 
-/// How a convolution or one of its gradients is computed. kNAME is in conv2d_name.cpp, which says what it is for.
+/// How a convolution or one of its gradients is computed. Each method has one source, which says what it is for.
 enum class ConvMethod { kDepthwise, kShallow, kPointwise, kLanes, kDirect, kChannels, kColumns, kRows };
 inline constexpr ConvMethod kConvMethods[] = {ConvMethod::kDepthwise, ConvMethod::kShallow, ConvMethod::kPointwise,
                                               ConvMethod::kLanes,     ConvMethod::kDirect,  ConvMethod::kChannels,
                                               ConvMethod::kColumns,   ConvMethod::kRows};
+
+/// The name of the method's source, which a profile shows.
+const char* name_of(ConvMethod method);
 
 /// Whether a method can compute the output, or the gradient of the input or the weights, of a convolution of this shape.
 template <class T>
@@ -128,8 +131,6 @@ template <class T>
 void lanes_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
 template <class T>
 void direct_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
-template <class T>
-void channels_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
 template <class T>
 void columns_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
 

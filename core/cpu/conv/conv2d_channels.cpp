@@ -17,7 +17,6 @@
 namespace tandem::cpu {
 namespace {
 
-constexpr int64_t kPartPositions = 512;    // in the gradient of the input
 constexpr int64_t kChunkBytes = 16 << 20;  // of packed dy in the gradient of the weights
 constexpr int64_t kEnoughTasks = 8;
 // Rows of the right operand packed at once: 72 KiB of floats with AVX-512.
@@ -83,40 +82,6 @@ void multiply(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, co
   });
 }
 
-// dx of some channels of one group, from the panels of `images` images; w and dx as in channels_backward_input.
-template <class T>
-void input_gradient_block(const Conv2dShape& s, int64_t images, const T* panels, int64_t group, int64_t first,
-                          int64_t channels, const T* w, T* dx) {
-  const int64_t places = s.out_plane(), depth = s.group_out(), taps = s.kernel_size();
-  const int64_t here = std::min(channels, s.group_in() - first);
-  const Tiles tiles(images * places);
-  T* sums = scratch<T>(Scratch::kConvOutput, tiles.padded() * kColumns<T>);
-  T* columns = scratch<T>(Scratch::kConvColumns, kColumns<T> * places);
-  T* planes = dx + (group * s.group_in() + first) * s.in_plane();
-  for (int64_t n = 0; n < images; ++n)
-    std::fill_n(planes + n * s.in_channels * s.in_plane(), here * s.in_plane(), T(0));
-  for (int64_t j = 0; j < here * taps; j += kColumns<T>) {
-    const int64_t wide = std::min(kColumns<T>, here * taps - j);
-    multiply(tiles, depth, 0, depth, panels, sums, [&](int64_t k, int64_t count, T* to) {
-      const T* from = w + ((group * depth + k) * s.group_in() + first) * taps + j;
-      for (int64_t i = 0; i < count; ++i, from += s.depth(), to += kColumns<T>) {
-        if (wide == kColumns<T>) {
-          store(to, load(from));
-          store(to + kLanes<T>, load(from + kLanes<T>));
-        } else {
-          std::copy_n(from, wide, to);
-        }
-      }
-    });
-    for (int64_t n = 0; n < images; ++n) {
-      transpose_exactly(places, wide, sums + n * places * kColumns<T>, kColumns<T>, columns, places);
-      for (int64_t i = 0; i < wide; ++i)
-        add_column(s, (j + i) % taps, columns + i * places,
-                   planes + (n * s.in_channels + (j + i) / taps) * s.in_plane());
-    }
-  }
-}
-
 }  // namespace
 
 template <class T>
@@ -165,46 +130,6 @@ void channels_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, 
         }
       }
     });
-  }
-}
-
-template <class T>
-void channels_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
-  const int64_t places = s.out_plane(), depth = s.group_out();
-  // Parts of whole images, so that a part's sums for one block of columns stay in the cache.
-  const int64_t part_images = std::clamp<int64_t>(kPartPositions / places, 1, s.batch),
-                parts = ceil_div(s.batch, part_images);
-  const int64_t part_size = depth * Tiles(part_images * places).padded();
-  const int64_t channels = std::min<int64_t>(s.group_in(), kColumns<T>), blocks = ceil_div(s.group_in(), channels);
-  // So many parts at once that all threads have work.
-  const int64_t at_once = std::min(parts, ceil_div(2 * kEnoughTasks, blocks));
-  const Workspace<T> memory(at_once * part_size);
-  T* panels = memory.data();
-  const auto images = [&](int64_t part) { return std::min(part_images, s.batch - part * part_images); };
-  for (int64_t group = 0; group < s.p.groups; ++group) {
-    for (int64_t first_part = 0; first_part < parts; first_part += at_once) {
-      const int64_t here_parts = std::min(at_once, parts - first_part);
-      for (int64_t part = first_part; part < first_part + here_parts; ++part) {
-        const Tiles tiles(images(part) * places);
-        for_depth(depth, [&](int64_t begin, int64_t end) {
-          T* line = scratch<T>(Scratch::kConvInput, tiles.padded() + 2 * kLanes<T>);
-          std::fill(line + tiles.count, line + tiles.padded() + 2 * kLanes<T>, T(0));
-          for (int64_t o = begin; o < end; ++o) {
-            for (int64_t n = 0; n < images(part); ++n)
-              std::copy_n(dy + (((part * part_images + n) * s.p.groups + group) * depth + o) * places, places,
-                          line + n * places);
-            put_entry(tiles, depth, o, end, line, panels + (part - first_part) * part_size);
-          }
-        });
-      }
-      parallel_for(here_parts * blocks, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t t = begin; t < end; ++t) {
-          const int64_t part = first_part + t / blocks;
-          input_gradient_block(s, images(part), panels + t / blocks * part_size, group, t % blocks * channels, channels,
-                               w, dx + part * part_images * s.in_channels * s.in_plane());
-        }
-      });
-    }
   }
 }
 
@@ -267,10 +192,9 @@ void channels_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* 
   }
 }
 
-#define TANDEM_INSTANTIATE(T)                                                                                    \
-  template void channels_backward_weight<T>(const Conv2dShape&, const T*, const T*, T*);                         \
-  template void channels_forward<T>(const Conv2dShape&, const T*, const ConvWeight<T>&, T*, const Epilogue<T>&); \
-  template void channels_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);
+#define TANDEM_INSTANTIATE(T)                                                            \
+  template void channels_backward_weight<T>(const Conv2dShape&, const T*, const T*, T*); \
+  template void channels_forward<T>(const Conv2dShape&, const T*, const ConvWeight<T>&, T*, const Epilogue<T>&);
 TANDEM_INSTANTIATE(float)
 TANDEM_INSTANTIATE(double)
 

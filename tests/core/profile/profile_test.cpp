@@ -137,6 +137,15 @@ TEST_CASE("a training step: names, shapes, nesting") {
   CHECK(trace.other.at("spans") == static_cast<int64_t>(trace.spans.size()));
 }
 
+TEST_CASE("a convolution's span contains that of its method") {
+  Profiled profile;
+  conv2d(randn({2, 3, 8, 8}), randn({4, 3, 3, 3}).requires_grad_(), {}, 1, "same").sum().backward();
+  const Trace trace = profile.trace();
+  CHECK(trace.within("conv2d_columns", "conv2d"));
+  CHECK(trace.within("conv2d_shallow", "conv2d_backward_weight"));
+  CHECK(trace.find("conv2d_columns")->category == "method");
+}
+
 TEST_CASE("every kernel of the table has a name, except runtime functions") {
   CHECK(cpu_backend().linalg.matmul.name() == std::string("matmul"));
   CHECK(cpu_backend().optim.adagrad.name() == std::string("adagrad"));

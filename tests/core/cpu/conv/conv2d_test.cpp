@@ -99,7 +99,7 @@ void check_shape(const Conv2dShape& s, std::mt19937& random) {
   CHECK(cpu::can_backward_input<T>(cpu::choose_backward_input<T>(s), s));
   CHECK(cpu::can_backward_weight<T>(cpu::choose_backward_weight<T>(s), s));
   for (const ConvMethod method : cpu::kConvMethods) {
-    INFO("method ", static_cast<int>(method));
+    INFO(cpu::name_of(method));
     if (cpu::can_forward<T>(method, s)) {
       near(size(dy), y_want, [&](T* y) { cpu::conv2d_forward<T>(method, s, x.data(), {w.data()}, y, {}); });
       const std::vector<T> y = near(size(dy), with_bias, [&](T* out) {
