@@ -213,10 +213,9 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
 
 }  // namespace
 
-constinit const ConvKernels conv_kernels{
-    .forward = forward,
-    .backward_input = backward_input,
-    .backward_weight = backward_weight,
-    .backward_bias = backward_bias};
+constinit const ConvKernels conv_kernels{.forward = forward,
+                                         .backward_input = backward_input,
+                                         .backward_weight = backward_weight,
+                                         .backward_bias = backward_bias};
 
 }  // namespace tandem::cuda_impl
