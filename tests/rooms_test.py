@@ -17,9 +17,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = ("core/cpu", "cuda/ops")
 MAX_SOURCES = 70  # directly in a folder, headers included
 PRODUCTION = "core autograd nn cuda parallel datasets models cli compat".split()
-PARTS = set("""batch channels columns complex complex_spectral count depthwise direct epilogue extreme general index
-    integer lanes ldl line loop matrix max_sum multinomial plan pointwise shallow sort spectral table tables taps
-    tiles weight windows""".split())
+PARTS = set("""batch channels columns complex complex_spectral count depthwise direct extreme general index
+    integer lanes ldl line loop matrix max_sum multinomial plan pointwise rows shallow sort spectral table tables tiles
+    windows""".split())
 OTHERS = {
     "core/cpu": {
         "backend": "combines the tables of all families",

@@ -2,7 +2,7 @@
 #include "tandem/core/cpu/conv/conv2d.h"
 
 #include "tandem/core/backend/conv.h"
-#include "tandem/core/cpu/conv/conv2d_epilogue.h"
+#include "tandem/core/cpu/conv/conv2d_tiles.h"
 #include "tandem/core/cpu/simd.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/profile.h"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "tandem/core/cpu/conv/conv2d_epilogue.h"
 #include "tandem/core/cpu/conv/conv2d_line.h"
 #include "tandem/core/cpu/conv/conv2d_tiles.h"
 #include "tandem/core/cpu/linalg/microkernel.h"

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "tandem/core/cpu/conv/conv2d_epilogue.h"
 #include "tandem/core/cpu/conv/conv2d_line.h"
 #include "tandem/core/cpu/conv/conv2d_tiles.h"
 #include "tandem/core/cpu/linalg/transpose.h"

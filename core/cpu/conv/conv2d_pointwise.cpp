@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "tandem/core/cpu/conv/conv2d_epilogue.h"
 #include "tandem/core/cpu/conv/conv2d_tiles.h"
 #include "tandem/core/cpu/linalg/microkernel.h"
 #include "tandem/core/cpu/linalg/transpose.h"
