@@ -16,9 +16,9 @@
 
 namespace tandem::cli {
 
-/// The place of a batch in its group: with --accumulate, the gradients of several batches are added before one step. The
-/// sum is the gradient of the mean loss of all their images, so that a group of N batches has the effect of one batch N
-/// times as large.
+/// The place of a batch in its group: with --accumulate, the gradients of several batches are added before one step.
+/// The sum is the gradient of the mean loss of all their images, so that a group of N batches has the effect of one
+/// batch N times as large.
 struct GroupPlace {
   double share = 1;  ///< of the group's images
   bool first = true, last = true;

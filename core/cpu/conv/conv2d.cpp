@@ -152,7 +152,7 @@ Method choose_backward_weight(const Conv2dShape& s) {
   // Small planes, whose rows do not fill vectors. ResNet-18: 7 %.
   if (s.depth() >= kPanel<T> && ((has_few_positions(s, 512) && channels >= 16) || (plane <= 196 && channels >= 96)))
     return Method::kChannels;
-  // Large planes: with 1 x 1 kernels they are the columns; with 16 registers the tiles of rows are small. ResNet-50: 4 %.
+  // Large planes: with 1 x 1 kernels they are the columns; with 16 registers tiles of rows are small. ResNet-50: 4 %.
   if (plane > 196 && channels >= 64 && (s.kernel_size() == 1 || kVectorRegisters < 32)) return Method::kColumns;
   // Builds no columns; at least three quarters of its vectors must be filled. LeNet: 18 %.
   if (channels >= 6 && filled * 3 <= s.depth() * 4) return Method::kRows;

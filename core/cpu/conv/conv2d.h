@@ -6,8 +6,8 @@
 //                       q * stride[1] - padding[1] + s * dilation[1]]
 //
 // Weights are [out_channels, in_channels / groups, kernel_h, kernel_w]; elements outside x count as zero. Callers have
-// checked the shape: no size is 0, and groups divides both channel counts. The bits of every result depend only on shape
-// and data, never on the number of threads.
+// checked the shape: no size is 0, and groups divides both channel counts. The bits of every result depend only on
+// shape and data, never on the number of threads.
 #pragma once
 #include <cstdint>
 
@@ -63,7 +63,8 @@ inline constexpr ConvMethod kConvMethods[] = {ConvMethod::kDepthwise, ConvMethod
 /// The name of the method's source, which a profile shows.
 const char* name_of(ConvMethod method);
 
-/// Whether a method can compute the output, or the gradient of the input or the weights, of a convolution of this shape.
+/// Whether a method can compute the output, or the gradient of the input or the weights, of a convolution of this
+/// shape.
 template <class T>
 bool can_forward(ConvMethod method, const Conv2dShape& shape);
 template <class T>

@@ -1,5 +1,5 @@
-// Convolution of any shape as a matrix product with columns (im2col). The forward pass builds them panel by panel in the
-// cache; they never exist as a whole. The gradients need those of one group of one image at a time.
+// Convolution of any shape as a matrix product with columns (im2col). The forward pass builds them panel by panel in
+// the cache; they never exist as a whole. The gradients need those of one group of one image at a time.
 #include "tandem/core/cpu/conv/conv2d.h"
 
 #include <algorithm>
