@@ -8,6 +8,7 @@
 #include "tandem/core/random/generator.h"
 #include "tandem/core/shards.h"
 #include "tandem/parallel/model_sync.h"
+#include "tandem/parallel/tree_exchange.h"
 
 namespace tandem::parallel {
 

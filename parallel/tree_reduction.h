@@ -7,7 +7,6 @@
 #include "tandem/autograd/buffer_updates.h"
 #include "tandem/parallel/gradient_reduction.h"
 #include "tandem/parallel/part_exchange.h"
-#include "tandem/parallel/tree_exchange.h"
 #include "tandem/parallel/tree_sum.h"
 
 namespace tandem::parallel {

@@ -5,6 +5,7 @@
 #include "tandem/core/backend/binary.h"
 #include "tandem/core/backend/conv.h"
 #include "tandem/core/backend/unary.h"
+#include "tandem/core/memory/kept_weight.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/conv2d_plan.h"
 #include "tandem/cuda/tables.h"
@@ -155,7 +156,8 @@ void convolve(const Tensor& out, const Tensor& input, const Tensor& weight, cons
 }
 
 void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e,
-             const Conv2dParameters& p, KeptWeight*) {
+             const Conv2dParameters& p, KeptWeight* kept) {
+  if (kept != nullptr) kept->clear();  // cuDNN packs nothing
   convolve(out, input, weight, e.bias, p);
   if (e.residual.defined()) binary_kernels.value.get<ops::Add>()(out, out, e.residual, 1);
   if (e.relu) unary_kernels.value.get<ops::Relu>()(out, out, nullptr);

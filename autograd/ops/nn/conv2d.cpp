@@ -103,7 +103,8 @@ Tensor conv2d_forward(const Tensor& input, const Tensor& weight, const ConvEpilo
 // Whether the kernel may apply the whole epilogue. With half types, separate operations also round separately.
 bool in_one_pass(const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e, const Conv2dParameters& p) {
   const Tensor& r = e.residual;
-  return input.dim() == 4 && !isReducedFloatingType(input.dtype()) && !recording(input, weight, e.bias, r) &&
+  return input.dim() == 4 && weight.numel() > 0 && !isReducedFloatingType(input.dtype()) &&
+         !recording(input, weight, e.bias, r) &&
          (!r.defined() || (r.dtype() == input.dtype() && r.device() == input.device() && r.is_contiguous() &&
                            Dims(r.sizes()) == output_sizes(input, weight, p)));
 }
@@ -152,26 +153,29 @@ Tensor autograd::conv2d_with_epilogue(const Tensor& input, const Tensor& weight,
                                 groups, kept);
   check_convolution("conv2d", input, weight, e.bias, groups, 2, false);
   if (input.is_complex()) {
+    if (kept != nullptr) kept->clear();
     const Tensor out = complex_bilinear(input, weight, [&](const Tensor& x, const Tensor& w) {
       return conv2d_with_epilogue(x, w, {}, stride, padding, dilation, groups);
     });
     return finished(e.bias.defined() ? out + e.bias.reshape({e.bias.size(0), 1, 1}) : out, e);
   }
-  const auto* numbers = std::get_if<IntArrayRef>(&padding);
-  Conv2dParameters p = conv2d_parameters("conv2d", stride, numbers != nullptr ? *numbers : 0, dilation, groups);
+  Conv2dParameters p =
+      conv2d_parameters("conv2d", stride, padding.name ? IntArrayRef(0) : padding.numbers, dilation, groups);
   bool uneven = false;
-  if (const auto* name = std::get_if<std::string_view>(&padding); name != nullptr && *name != "valid") {
-    check(*name == "same", "conv2d: padding is \"valid\", \"same\" or numbers, got \"", *name, "\"");
+  if (padding.name && *padding.name != "valid") {
+    check(*padding.name == "same", "conv2d: padding is \"valid\", \"same\" or numbers, got \"", *padding.name, "\"");
     check(p.stride[0] == 1 && p.stride[1] == 1, "conv2d: padding \"same\" goes with stride 1, got ", stride);
     // An odd total requires one more element of padding after the input than before it: pad both sides by the larger
     // amount and drop the first output.
+    std::array<int64_t, 2> around;
     for (std::size_t d = 0; d < 2; ++d) {
-      const int64_t total = p.dilation[d] * (weight.size(static_cast<int64_t>(d) + 2) - 1);
-      p.padding[d] = (total + 1) / 2;
+      const int64_t total = multiply_sizes("conv2d", p.dilation[d], weight.size(static_cast<int64_t>(d) + 2) - 1);
+      around[d] = total / 2 + total % 2;
       uneven = uneven || total % 2 != 0;
     }
+    p = conv2d_parameters("conv2d", stride, around, dilation, groups);
   }
-  const bool whole = in_one_pass(input, weight, e, p);
+  const bool whole = !(uneven && e.residual.defined()) && in_one_pass(input, weight, e, p);
   if (kept != nullptr && !(whole && weight.is_contiguous())) {
     kept->clear();
     kept = nullptr;

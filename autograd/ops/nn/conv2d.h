@@ -9,7 +9,6 @@
 #pragma once
 #include <concepts>
 #include <string_view>
-#include <variant>
 
 #include "tandem/core/conv_epilogue.h"
 #include "tandem/core/tensor.h"
@@ -37,8 +36,13 @@ namespace autograd {
 Conv2dParameters conv2d_parameters(const char* operation, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
                                    int64_t groups);
 
-/// Numbers, or "valid" (none), or "same": the output has the input's size; stride must be 1.
-using ConvPadding = std::variant<IntArrayRef, std::string_view>;
+/// Numbers, or "valid" (none), or "same": the output has the input's size; stride must be 1. Refers to what it is made of.
+struct ConvPadding {
+  ConvPadding(IntArrayRef list) : numbers(list) {}
+  ConvPadding(std::string_view text) : name(text) {}
+  IntArrayRef numbers;
+  optional<std::string_view> name;
+};
 /// conv2d, and then what out.add_(residual) and out.relu_() do, to the bit: in one pass where nothing is recorded, with
 /// float32 or float64 and a contiguous residual. Then `kept`, if given, holds the packed weights for later calls;
 /// otherwise what it holds is freed.

@@ -13,6 +13,14 @@ namespace {
 
 using Method = ConvMethod;
 
+constexpr int64_t kMaxImageBytes = 16 << 20;  // that one task packs
+
+// Of the input and output channels of one group.
+template <class T>
+int64_t image_bytes(const Conv2dShape& s) {
+  return (s.group_in() * s.in_plane() + s.group_out() * s.out_plane()) * static_cast<int64_t>(sizeof(T));
+}
+
 // 1 x 1, with channels that fill tiles, and planes whose last panel repeats at most 1 / `share` of the positions.
 template <class T>
 bool pointwise_fits(const Conv2dShape& s, int64_t share) {
@@ -24,10 +32,9 @@ bool pointwise_fits(const Conv2dShape& s, int64_t share) {
 // The images fill the lanes of vectors, and those of one vector fit into the cache.
 template <class T>
 bool lanes_fit(const Conv2dShape& s) {
-  constexpr int64_t kWidth = kLanes<T>, kMaxBytes = 16 << 20;
-  const int64_t bytes = (s.group_in() * s.in_plane() + s.group_out() * s.out_plane()) * kVectorBytes;
-  return ceil_div(s.batch, kWidth) * kWidth * 3 <= s.batch * 4 && bytes <= kMaxBytes && s.depth() >= 32 &&
-         s.group_out() >= 8 && s.group_in() >= 4;
+  constexpr int64_t kWidth = kLanes<T>;
+  return ceil_div(s.batch, kWidth) * kWidth * 3 <= s.batch * 4 && image_bytes<T>(s) * kWidth <= kMaxImageBytes &&
+         s.depth() >= 32 && s.group_out() >= 8 && s.group_in() >= 4;
 }
 
 // Output channels fill two vectors, rows fill tiles, and the input of one output row stays in the cache.
@@ -154,8 +161,8 @@ Method choose_backward_weight(const Conv2dShape& s) {
     return Method::kChannels;
   // Large planes: with 1 x 1 kernels they are the columns; with 16 registers tiles of rows are small. ResNet-50: 4 %.
   if (plane > 196 && channels >= 64 && (s.kernel_size() == 1 || kVectorRegisters < 32)) return Method::kColumns;
-  // Builds no columns; at least three quarters of its vectors must be filled. LeNet: 18 %.
-  if (channels >= 6 && filled * 3 <= s.depth() * 4) return Method::kRows;
+  // Builds no columns, but packs whole images; at least three quarters of its vectors must be filled. LeNet: 18 %.
+  if (channels >= 6 && filled * 3 <= s.depth() * 4 && image_bytes<T>(s) <= kMaxImageBytes) return Method::kRows;
   // Any shape.
   return Method::kColumns;
 }
@@ -266,6 +273,10 @@ const T* pointer(const Tensor& t) {
 void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e,
              const Conv2dParameters& p, KeptWeight* kept) {
   if (out.numel() == 0) return;
+  if (weight.numel() == 0) {  // empty sums
+    if (!e.bias.defined()) return fill_raw(out, 0);
+    return copy_raw(out, alias(e.bias, out.sizes(), {0, 1, 0, 0}, e.bias.storage_offset()));
+  }
   dispatch(out.dtype(), FloatTypes{}, "conv2d", [&]<class T>(Type<T>) {
     const Conv2dShape s = shape_of(input, weight, p);
     conv2d_forward<T>(choose_forward<T>(s), s, input.ptr<T>(), {weight.ptr<T>(), kept, &weight}, out.ptr<T>(),
@@ -284,21 +295,6 @@ void backward_input(const Tensor& grad_input, const Tensor& grad_output, const T
   });
 }
 
-void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_output, const Tensor& input,
-                     const Conv2dParameters& p) {
-  if (grad_output.numel() == 0) {
-    fill_raw(grad_weight, 0);
-    if (grad_bias.defined()) fill_raw(grad_bias, 0);
-    return;
-  }
-  if (grad_weight.numel() == 0) return;
-  dispatch(grad_weight.dtype(), FloatTypes{}, "conv2d_backward_weight", [&]<class T>(Type<T>) {
-    const Conv2dShape s = shape_of(input, grad_weight, p);
-    conv2d_backward_weight<T>(choose_backward_weight<T>(s), s, input.ptr<T>(), grad_output.ptr<T>(),
-                              grad_weight.ptr<T>(), grad_bias.defined() ? grad_bias.ptr<T>() : nullptr);
-  });
-}
-
 // Only the output's sizes matter here; with a 1 x 1 kernel the input plane has the same size.
 void backward_bias(const Tensor& grad_bias, const Tensor& grad_output) {
   if (grad_output.numel() == 0) return fill_raw(grad_bias, 0);
@@ -309,6 +305,24 @@ void backward_bias(const Tensor& grad_bias, const Tensor& grad_output) {
                             .in_w = grad_output.size(3),
                             .out_channels = grad_output.size(1)};
     conv2d_backward_bias<T>(shape, grad_output.ptr<T>(), grad_bias.ptr<T>());
+  });
+}
+
+void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_output, const Tensor& input,
+                     const Conv2dParameters& p) {
+  if (grad_output.numel() == 0) {
+    fill_raw(grad_weight, 0);
+    if (grad_bias.defined()) fill_raw(grad_bias, 0);
+    return;
+  }
+  if (grad_weight.numel() == 0) {
+    if (grad_bias.defined()) backward_bias(grad_bias, grad_output);
+    return;
+  }
+  dispatch(grad_weight.dtype(), FloatTypes{}, "conv2d_backward_weight", [&]<class T>(Type<T>) {
+    const Conv2dShape s = shape_of(input, grad_weight, p);
+    conv2d_backward_weight<T>(choose_backward_weight<T>(s), s, input.ptr<T>(), grad_output.ptr<T>(),
+                              grad_weight.ptr<T>(), grad_bias.defined() ? grad_bias.ptr<T>() : nullptr);
   });
 }
 

@@ -16,10 +16,12 @@
 namespace tandem::cpu {
 namespace {
 
-constexpr int64_t kBlockBytes = 384 << 10;  // of columns built at once
-constexpr int64_t kMaxParts = 8;            // of the batch, which are summed apart for the gradient of the weights
-constexpr int64_t kMaxPartialElements = 8 << 20;  // of all parts
-constexpr int64_t kTaskWork = 1 << 18;            // minimum multiplications per task
+constexpr int64_t kBlockBytes = 384 << 10;  // of columns built at once in the forward pass
+constexpr int64_t kColumnBytes = 4 << 20;   // the same in the gradients
+constexpr int64_t kTaskWork = 1 << 18;      // minimum multiplications per task
+constexpr int64_t kEnoughTasks = 8;         // with fewer, each task is itself split among the threads
+// Parts of the batch that are summed apart for the gradient of the weights.
+constexpr int64_t kMaxParts = 16, kMaxPartialElements = 8 << 20;
 
 template <class T>
 struct Plan {
@@ -133,26 +135,35 @@ void columns_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T
 
 template <class T>
 void columns_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
-  const int64_t plane = s.out_plane(), depth = s.depth();
-  parallel_for(s.batch * s.p.groups, 1, [&](int64_t begin, int64_t end) {
-    T* columns = scratch<T>(Scratch::kConvColumns, depth * plane);
-    for (int64_t i = begin; i < end; ++i) {
-      T* out = dx + i * s.group_in() * s.in_plane();
-      std::fill_n(out, s.group_in() * s.in_plane(), T(0));
-      gemm<T>({.m = depth,
-               .n = plane,
-               .k = s.group_out(),
-               .a = w + i % s.p.groups * s.group_out() * depth,
-               .lda = depth,
-               .trans_a = true,
-               .b = dy + i * s.group_out() * plane,
-               .ldb = plane,
-               .c = columns,
-               .ldc = plane});
-      for (int64_t k = 0; k < depth; ++k)
-        add_column(s, k % s.kernel_size(), columns + k * plane, out + k / s.kernel_size() * s.in_plane());
-    }
-  });
+  const int64_t plane = s.out_plane(), depth = s.depth(), tasks = s.batch * s.p.groups;
+  const int64_t row_bytes = depth * s.out_w() * static_cast<int64_t>(sizeof(T)),
+                rows = std::clamp<int64_t>(kColumnBytes / row_bytes, 1, s.out_h()), width = rows * s.out_w();
+  const auto run = [&](int64_t begin, int64_t end) {
+    T* columns = scratch<T>(Scratch::kConvColumns, depth * width);
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t first = 0; first < s.out_h(); first += rows) {
+        const int64_t here = std::min(rows, s.out_h() - first);
+        gemm<T>({.m = depth,
+                 .n = here * s.out_w(),
+                 .k = s.group_out(),
+                 .a = w + i % s.p.groups * s.group_out() * depth,
+                 .lda = depth,
+                 .trans_a = true,
+                 .b = dy + i * s.group_out() * plane + first * s.out_w(),
+                 .ldb = plane,
+                 .c = columns,
+                 .ldc = width});
+        parallel_for(s.group_in(), 1, [&](int64_t begin_channel, int64_t end_channel) {
+          for (int64_t c = begin_channel; c < end_channel; ++c) {
+            T* to = dx + (i * s.group_in() + c) * s.in_plane();
+            if (first == 0) std::fill_n(to, s.in_plane(), T(0));
+            for (int64_t tap = 0; tap < s.kernel_size(); ++tap)
+              add_column(s, tap, first, here, columns + (c * s.kernel_size() + tap) * width, to);
+          }
+        });
+      }
+  };
+  tasks >= kEnoughTasks ? parallel_for(tasks, 1, run) : run(0, tasks);
 }
 
 template <class T>
@@ -160,32 +171,42 @@ void columns_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* d
   const int64_t plane = s.out_plane(), depth = s.depth(), weights = s.out_channels * depth;
   const int64_t most = std::clamp<int64_t>(kMaxPartialElements / weights, 1, kMaxParts);
   const int64_t images = ceil_div(s.batch, most), parts = ceil_div(s.batch, images);
+  const int64_t fit = kColumnBytes / (depth * static_cast<int64_t>(sizeof(T)));
+  const int64_t width = s.is_pointwise() ? plane : std::clamp<int64_t>(fit, 1, plane);
+  const int64_t step = width + kLanes<T>;  // between columns: a line may be written up to one vector past its end
   const Workspace<T> memory(parts * weights);
   T* partial = memory.data();
   const InputLine<T> lines(s, x);
-  const auto sum_parts = [&](int64_t begin, int64_t end) {
-    T* columns = s.is_pointwise() ? nullptr : scratch<T>(Scratch::kConvColumns, depth * plane + kLanes<T>);
+  const auto run = [&](int64_t begin, int64_t end) {
+    T* columns = s.is_pointwise() ? nullptr : scratch<T>(Scratch::kConvColumns, depth * step);
     for (int64_t part = begin; part < end; ++part) {
       T* sum = partial + part * weights;
       std::fill_n(sum, weights, T(0));
       for (int64_t i = part * images * s.p.groups; i < std::min(s.batch, (part + 1) * images) * s.p.groups; ++i) {
-        for (int64_t k = 0; columns != nullptr && k < depth; ++k)
-          make_line(s, lines, x, i % s.p.groups, k, i / s.p.groups * plane, plane, columns + k * plane);
-        gemm<T>({.m = s.group_out(),
-                 .n = depth,
-                 .k = plane,
-                 .a = dy + i * s.group_out() * plane,
-                 .lda = plane,
-                 .b = columns != nullptr ? columns : x + i * s.group_in() * plane,
-                 .ldb = plane,
-                 .trans_b = true,
-                 .c = sum + i % s.p.groups * s.group_out() * depth,
-                 .ldc = depth,
-                 .beta = 1});
+        const int64_t group = i % s.p.groups;
+        for (int64_t first = 0; first < plane; first += width) {
+          const int64_t count = std::min(width, plane - first);
+          if (columns != nullptr)
+            parallel_for(depth, std::max<int64_t>(1, 16384 / width), [&](int64_t begin_line, int64_t end_line) {
+              for (int64_t k = begin_line; k < end_line; ++k)
+                make_line(s, lines, x, group, k, i / s.p.groups * plane + first, count, columns + k * step);
+            });
+          gemm<T>({.m = s.group_out(),
+                   .n = depth,
+                   .k = count,
+                   .a = dy + i * s.group_out() * plane + first,
+                   .lda = plane,
+                   .b = columns != nullptr ? columns : x + i * s.group_in() * plane,
+                   .ldb = columns != nullptr ? step : plane,
+                   .trans_b = true,
+                   .c = sum + group * s.group_out() * depth,
+                   .ldc = depth,
+                   .beta = 1});
+        }
       }
     }
   };
-  parallel_for(parts, 1, sum_parts);
+  parts >= kEnoughTasks ? parallel_for(parts, 1, run) : run(0, parts);
   parallel_for(weights, 16384, [&](int64_t begin, int64_t end) {
     std::fill(dw + begin, dw + end, T(0));
     for (int64_t part = 0; part < parts; ++part)

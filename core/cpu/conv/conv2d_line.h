@@ -97,9 +97,10 @@ void copy_padded(const T* from, int64_t count, int64_t pad, T* to) {
   store(to + count - kWidth, load(from + count - kWidth));
 }
 
-/// Adds a row [out_plane] of the columns matrix, that of this tap, to its plane of dx.
+/// Adds a piece of a row of the columns matrix, that of this tap, to its plane of dx: of `count` output rows from
+/// `first` on.
 template <class T>
-void add_column(const Conv2dShape& s, int64_t tap, const T* column, T* plane) {
+void add_column(const Conv2dShape& s, int64_t tap, int64_t first, int64_t count, const T* column, T* plane) {
   const auto [stride_h, stride_w] = s.p.stride;
   const auto [pad_h, pad_w] = s.p.padding;
   const auto [dilation_h, dilation_w] = s.p.dilation;
@@ -107,9 +108,9 @@ void add_column(const Conv2dShape& s, int64_t tap, const T* column, T* plane) {
   const int64_t shift_h = tap / s.kernel_w * dilation_h - pad_h, shift_w = tap % s.kernel_w * dilation_w - pad_w;
   const PlaceRange rows = places_inside(shift_h, stride_h, s.in_h, oh),
                    cols = places_inside(shift_w, stride_w, s.in_w, ow);
-  for (int64_t p = rows.begin; p < rows.end; ++p) {
+  for (int64_t p = std::max(rows.begin, first); p < std::min(rows.end, first + count); ++p) {
     T* row = plane + (p * stride_h + shift_h) * s.in_w + shift_w;
-    const T* from = column + p * ow;
+    const T* from = column + (p - first) * ow;
     if (stride_w == 1)
       for (int64_t q = cols.begin; q < cols.end; ++q) row[q] += from[q];
     else

@@ -218,33 +218,41 @@ void shallow_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* d
   const Cut<T> cut(s);
   const int64_t row = s.depth() + 1, elements = s.out_channels * row;
   const int64_t part_images = std::max<int64_t>(1, ceil_div(s.batch, kParts)), parts = ceil_div(s.batch, part_images);
+  // With few images, their groups are tasks of their own.
+  const int64_t groups = ceil_div(s.p.groups, std::clamp<int64_t>(kParts / parts, 1, s.p.groups)),
+                blocks = ceil_div(s.p.groups, groups), group_elements = s.group_out() * row;
   const Workspace<T> memory(parts * elements);
   T* partial = memory.data();
-  parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
-    auto* sums = scratch<Vec<T>>(Scratch::kConvOutput, elements);
-    for (int64_t part = begin; part < end; ++part) {
-      std::fill_n(sums, elements, Vec<T>{});
-      for (int64_t i = part * part_images * s.p.groups; i < std::min(s.batch, (part + 1) * part_images) * s.p.groups;
-           ++i)
-        for_columns(s, cut, x + i * s.group_in() * s.in_plane(), [&](int64_t first, int64_t rows, const T* columns) {
-          add_piece(s, dy + i * s.group_out() * s.out_plane() + first * s.out_w(), columns, cut.width, rows * s.out_w(),
-                    sums + i % s.p.groups * s.group_out() * row);
-        });
-      for (int64_t j = 0; j < elements; ++j) {
+  parallel_for(parts * blocks, 1, [&](int64_t begin, int64_t end) {
+    auto* sums = scratch<Vec<T>>(Scratch::kConvOutput, groups * group_elements);
+    for (int64_t t = begin; t < end; ++t) {
+      const int64_t part = t / blocks, first = t % blocks * groups, last = std::min(s.p.groups, first + groups);
+      std::fill_n(sums, (last - first) * group_elements, Vec<T>{});
+      for (int64_t n = part * part_images; n < std::min(s.batch, (part + 1) * part_images); ++n)
+        for (int64_t group = first; group < last; ++group) {
+          const int64_t i = n * s.p.groups + group;
+          for_columns(s, cut, x + i * s.group_in() * s.in_plane(), [&](int64_t top, int64_t rows, const T* columns) {
+            add_piece(s, dy + i * s.group_out() * s.out_plane() + top * s.out_w(), columns, cut.width, rows * s.out_w(),
+                      sums + (group - first) * group_elements);
+          });
+        }
+      for (int64_t j = 0; j < (last - first) * group_elements; ++j) {
         T sum = 0;
         for (int lane = 0; lane < kLanes<T>; ++lane) sum += sums[j][lane];
-        partial[part * elements + j] = sum;
+        partial[part * elements + first * group_elements + j] = sum;
       }
     }
   });
-  for (int64_t j = 0; j < elements; ++j) {
-    T sum = 0;
-    for (int64_t part = 0; part < parts; ++part) sum += partial[part * elements + j];
-    if (j % row < s.depth())
-      dw[j / row * s.depth() + j % row] = sum;
-    else if (db)
-      db[j / row] = sum;
-  }
+  parallel_for(elements, 4096, [&](int64_t begin, int64_t end) {
+    for (int64_t j = begin; j < end; ++j) {
+      T sum = 0;
+      for (int64_t part = 0; part < parts; ++part) sum += partial[part * elements + j];
+      if (j % row < s.depth())
+        dw[j / row * s.depth() + j % row] = sum;
+      else if (db)
+        db[j / row] = sum;
+    }
+  });
 }
 
 #define TANDEM_INSTANTIATE(T)                                                                                   \

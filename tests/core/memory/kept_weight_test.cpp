@@ -19,7 +19,7 @@ using namespace tandem;
 namespace {
 
 Tensor convolved(const Tensor& x, const Tensor& weight, KeptWeight* kept) {
-  return autograd::conv2d_with_epilogue(x, weight, {}, 1, 1, 1, 1, kept);
+  return autograd::conv2d_with_epilogue(x, weight, {}, 1, IntArrayRef(1), 1, 1, kept);
 }
 
 // The copy that is held for `weight`, packed as its values are now; counts the calls that pack.
@@ -160,7 +160,7 @@ TEST_CASE("a weight that was packed for another number of groups is packed again
   const Tensor weight = randn({96, 32, 3, 3});  // 3 blocks of 32 channels in one group, 4 in two groups
   for (const int64_t groups : {1, 2, 1, 2}) {
     const Tensor x = randn({1, 32 * groups, 14, 14});
-    const Tensor y = autograd::conv2d_with_epilogue(x, weight, {}, 1, 1, 1, groups, &kept);
+    const Tensor y = autograd::conv2d_with_epilogue(x, weight, {}, 1, IntArrayRef(1), 1, groups, &kept);
     CHECK(y.equal(conv2d(x, weight, {}, 1, 1, 1, groups)));
   }
 }
