@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "tandem/autograd/engine.h"
+#include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/random/random.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/tests/ops/op_testing.h"
 
@@ -148,4 +150,33 @@ TEST_CASE("invalid arguments throw") {
   CHECK_THROWS_WITH_AS(conv2d(ones({3, 3}), w), doctest::Contains("[N, C, H, W]"), Error);
   CHECK_THROWS_WITH_AS(conv_transpose2d(y, ones({3, 1, 2, 2}), {}, 1, 0, 1), doctest::Contains("less than the stride"),
                        Error);
+}
+
+TEST_CASE("no input channels: the output is the bias, whose gradient is a count") {
+  const Tensor x = zeros({2, 0, 5, 4}, kDouble), w = zeros({3, 0, 2, 2}, kDouble).requires_grad_();
+  const Tensor bias = arange(1, 4, kDouble).requires_grad_();
+  const Tensor y = conv2d(x, w, bias);
+  CHECK(y.equal(bias.detach().view({1, 3, 1, 1}).expand({2, 3, 4, 3})));
+  CHECK(conv2d(x, w.detach()).equal(zeros({2, 3, 4, 3}, kDouble)));
+  y.sum().backward();
+  CHECK(bias.grad().equal(full({3}, 24, kDouble)));
+  CHECK(w.grad().sizes() == w.sizes());
+}
+
+TEST_CASE("an epilogue has the bits of separate operations, with every padding") {
+  manual_seed(3);
+  const NoGradGuard no_grad;
+  const Tensor x = randn({2, 6, 9, 8}), bias = randn({5});
+  for (const int64_t kernel : {2, 3, 4})
+    for (const char* padding : {"same", "valid"}) {
+      const Tensor w = randn({5, 6, kernel, 3}), plain = conv2d(x, w, bias, 1, padding);
+      const Tensor residual = randn(plain.sizes());
+      const auto found = [&](const Tensor& added, bool relu) {
+        return autograd::conv2d_with_epilogue(x, w, {bias, added, relu}, 1, std::string_view(padding), 1, 1);
+      };
+      CHECK(found({}, true).equal(plain.relu()));
+      CHECK(found(residual, false).equal(plain + residual));
+      CHECK(found(residual, true).equal((plain + residual).relu()));
+      CHECK_THROWS_AS(found(randn({2, 5, plain.size(2) + 1, plain.size(3)}), true), Error);
+    }
 }
