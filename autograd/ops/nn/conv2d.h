@@ -36,7 +36,7 @@ namespace autograd {
 Conv2dParameters conv2d_parameters(const char* operation, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
                                    int64_t groups);
 
-/// Numbers, or "valid" (none), or "same": the output has the input's size; stride must be 1. Refers to what it is made of.
+/// Numbers, or "valid" (none), or "same": the output has the input's size; stride must be 1. It refers to its argument.
 struct ConvPadding {
   ConvPadding(IntArrayRef list) : numbers(list) {}
   ConvPadding(std::string_view text) : name(text) {}
