@@ -103,8 +103,7 @@ Tensor conv2d_forward(const Tensor& input, const Tensor& weight, const ConvEpilo
 // Whether the kernel may apply the whole epilogue. With half types, separate operations also round separately.
 bool in_one_pass(const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e, const Conv2dParameters& p) {
   const Tensor& r = e.residual;
-  return input.dim() == 4 && weight.numel() > 0 && !isReducedFloatingType(input.dtype()) &&
-         !recording(input, weight, e.bias, r) &&
+  return input.dim() == 4 && !isReducedFloatingType(input.dtype()) && !recording(input, weight, e.bias, r) &&
          (!r.defined() || (r.dtype() == input.dtype() && r.device() == input.device() && r.is_contiguous() &&
                            Dims(r.sizes()) == output_sizes(input, weight, p)));
 }

@@ -25,7 +25,7 @@ int64_t image_bytes(const Conv2dShape& s) {
 template <class T>
 bool pointwise_fits(const Conv2dShape& s, int64_t share) {
   const int64_t places = s.in_plane();
-  return s.is_pointwise() && s.group_in() >= 16 && s.group_out() >= 16 && places >= kPanel<T> &&
+  return can_forward<T>(Method::kPointwise, s) && s.group_in() >= 16 && s.group_out() >= 16 &&
          ceil_div(places, kPanel<T>) * kPanel<T> * share <= places * (share + 1);
 }
 
@@ -43,8 +43,16 @@ bool direct_fits(const Conv2dShape& s) {
   constexpr int64_t kMaxBytes = 1 << 20;
   const int64_t rows = (s.kernel_h - 1) * s.p.dilation[0] + 1,
                 bytes = rows * s.group_in() * s.padded_w() * static_cast<int64_t>(sizeof(T));
-  return s.group_out() >= kPanel<T> && s.out_w() >= 5 && s.kernel_size() > 1 && s.p.stride[1] <= 2 && s.depth() >= 64 &&
-         bytes <= kMaxBytes;
+  return can_forward<T>(Method::kDirect, s) && s.group_out() >= kPanel<T> && s.out_w() >= 5 && s.kernel_size() > 1 &&
+         s.depth() >= 64 && bytes <= kMaxBytes;
+}
+
+// The rest of the epilogue, after the bias.
+template <class T>
+void finish_all(const Conv2dShape& s, const Epilogue<T>& e, T* y) {
+  if (!e.relu && e.residual == nullptr) return;
+  parallel_for(s.batch * s.out_channels * s.out_plane(), 16384,
+               [&](int64_t begin, int64_t end) { finish(e, y, begin, end - begin); });
 }
 
 bool has_few_positions(const Conv2dShape& s, int64_t limit) { return s.batch * s.out_plane() <= limit; }
@@ -101,7 +109,7 @@ bool can_backward_input(Method method, const Conv2dShape& s) {
     case Method::kDepthwise:
       return s.group_in() == 1 && s.group_out() == 1 && s.turns();
     case Method::kPointwise:
-      return s.is_pointwise() && s.in_plane() >= kPanel<T>;
+      return can_forward<T>(method, s);
     case Method::kDirect:
       return s.turns();
     default:
@@ -190,9 +198,7 @@ void conv2d_forward(Method method, const Conv2dShape& s, const T* x, const ConvW
     default:
       return columns_forward(s, x, w, y, e);
   }
-  if (!e.relu && e.residual == nullptr) return;
-  parallel_for(s.batch * s.out_channels * s.out_plane(), 16384,
-               [&](int64_t begin, int64_t end) { finish(e, y, begin, end - begin); });
+  finish_all(s, e, y);
 }
 
 template <class T>
@@ -266,21 +272,22 @@ Conv2dShape shape_of(const Tensor& input, const Tensor& weight, const Conv2dPara
 }
 
 template <class T>
-const T* pointer(const Tensor& t) {
+T* pointer(const Tensor& t) {
   return t.defined() ? t.ptr<T>() : nullptr;
 }
 
 void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e,
              const Conv2dParameters& p, KeptWeight* kept) {
   if (out.numel() == 0) return;
-  if (weight.numel() == 0) {  // empty sums
-    if (!e.bias.defined()) return fill_raw(out, 0);
-    return copy_raw(out, alias(e.bias, out.sizes(), {0, 1, 0, 0}, e.bias.storage_offset()));
-  }
+  const bool empty = weight.numel() == 0;  // empty sums
+  if (empty && !e.bias.defined()) fill_raw(out, 0);
+  if (empty && e.bias.defined()) copy_raw(out, alias(e.bias, out.sizes(), {0, 1, 0, 0}, e.bias.storage_offset()));
   dispatch(out.dtype(), FloatTypes{}, "conv2d", [&]<class T>(Type<T>) {
     const Conv2dShape s = shape_of(input, weight, p);
+    const Epilogue<T> epilogue{pointer<T>(e.bias), pointer<T>(e.residual), e.relu};
+    if (empty) return finish_all(s, epilogue, out.ptr<T>());
     conv2d_forward<T>(choose_forward<T>(s), s, input.ptr<T>(), {weight.ptr<T>(), kept, &weight}, out.ptr<T>(),
-                      {pointer<T>(e.bias), pointer<T>(e.residual), e.relu});
+                      epilogue);
   });
 }
 
@@ -322,7 +329,7 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
   dispatch(grad_weight.dtype(), FloatTypes{}, "conv2d_backward_weight", [&]<class T>(Type<T>) {
     const Conv2dShape s = shape_of(input, grad_weight, p);
     conv2d_backward_weight<T>(choose_backward_weight<T>(s), s, input.ptr<T>(), grad_output.ptr<T>(),
-                              grad_weight.ptr<T>(), grad_bias.defined() ? grad_bias.ptr<T>() : nullptr);
+                              grad_weight.ptr<T>(), pointer<T>(grad_bias));
   });
 }
 

@@ -158,6 +158,9 @@ TEST_CASE("no input channels: the output is the bias, whose gradient is a count"
   const Tensor y = conv2d(x, w, bias);
   CHECK(y.equal(bias.detach().view({1, 3, 1, 1}).expand({2, 3, 4, 3})));
   CHECK(conv2d(x, w.detach()).equal(zeros({2, 3, 4, 3}, kDouble)));
+  const Tensor residual = full({2, 3, 4, 3}, -2, kDouble);
+  CHECK(autograd::conv2d_with_epilogue(x, w.detach(), {bias.detach(), residual, true}, 1, IntArrayRef(0), 1, 1)
+            .equal((y.detach() - 2).relu()));
   y.sum().backward();
   CHECK(bias.grad().equal(full({3}, 24, kDouble)));
   CHECK(w.grad().sizes() == w.sizes());
