@@ -7,13 +7,16 @@ void add_key(CLI::App* c, std::string& key) {
   c->add_option("--key", key, "the state dict in a .pt file with more, such as state_dict or model.ema");
 }
 
-void add_recipe(CLI::App* c, RecipeOptions& r) {
+void add_device(CLI::App* c, std::string& device) {
+  c->add_option("--device,--devices", device, "device to use, such as cpu:0 or cuda:0; default: the best available");
+}
+
+void add_recipe(CLI::App* c, RecipeOptions& r, const std::string& usual) {
   c->add_option("--recipe", r.name,
-                "source: plain SGD as published; best: AdamW with a cosine schedule; images: SGD with "
-                "momentum, a cosine schedule "
-                "and augmentation, the default of published models; text: AdamW with a warm-up and a cosine "
-                "schedule, the default of texts. The options below override parts of it")
-      ->default_str("source, of published models images, of texts text");
+                "source: plain SGD, as in the programs of examples/; best: AdamW with a cosine schedule; images: SGD "
+                "with momentum, a cosine schedule and augmentation; text: AdamW with a warm-up and a cosine schedule. "
+                "Other options override parts of it")
+      ->default_str(usual);
   add_number(c, "--batch-size", r.batch_size, kBatchSizes,
              "images, or examples of a text, per batch; source: 256, best: 64, images: 128, text: 32, or 8 with "
              "--weights");

@@ -60,7 +60,9 @@ inline constexpr const char* kData =
 
 /// --key: the state dict in a .pt file that contains more.
 void add_key(CLI::App* c, std::string& key);
-/// Options that determine how a model is trained.
-void add_recipe(CLI::App* c, RecipeOptions& r);
+/// --device of a command that computes on one.
+void add_device(CLI::App* c, std::string& device);
+/// Options that determine how a model is trained. `usual`: the recipes without --recipe, for the help.
+void add_recipe(CLI::App* c, RecipeOptions& r, const std::string& usual);
 
 }  // namespace tandem::cli

@@ -71,7 +71,7 @@ struct Setting {
 };
 
 Setting load(const CompareOptions& o, const Terminal& terminal) {
-  Setting s{o, make_recipe_for(o.model, has_image_files(o.data), false, o.recipe), {}, {}};
+  Setting s{o, make_recipe_for(o.model, has_image_files(o.data), false, o.recipe, "source"), {}, {}};
   s.config = {.model = o.model, .data = o.data, .epochs = o.epochs, .recipe = s.recipe, .seed = o.seed};
   model_parameters(o.model, {});
   LoadedData loaded = load_data(o.data, {.keep_files = changes_each_image(s.recipe)}, terminal);
@@ -416,7 +416,9 @@ Command add_compare(CLI::App& app) {
   c->add_option("--data", o.data, kData)->capture_default_str();
   add_known(c, "--epochs", o.epochs, {1, kMaxEpochs}, "epochs per list");
   add_known(c, "--images", o.images, {0, 1'000'000'000}, "training images to use; 0: all");
-  add_recipe(c, o.recipe);
+  add_recipe(
+      c, o.recipe,
+      "source, unlike train, so that results stay comparable with those of examples/; of published models images");
   add_known(c, "--shards", o.shards, {0, kMaxShards}, "pieces of each batch; 0: one piece per device");
   add_known(c, "--seed", o.seed, {0, UINT64_MAX}, "random seed of parameters and batch order");
   add_known(c, "--threads", o.threads, kThreads,

@@ -189,7 +189,7 @@ Command add_generate(CLI::App& app) {
   add_known(c, "--seed", o.seed, {0, UINT64_MAX}, "random seed; the same seed generates the same tokens");
   add_number<int64_t>(c, "--heads", o.heads, {1, 1 << 20},
                       "attention heads; default: n_head of a config.json beside the weights, else the width / 64");
-  c->add_option("--device", o.device, "device to use; default: the best available");
+  add_device(c, o.device);
   add_known(c, "--threads", o.threads, kThreads, "CPU threads; 0: all cores");
   return [kept](const CommandLine&) { return generate_command(*kept); };
 }

@@ -192,7 +192,7 @@ Command add_predict(CLI::App& app) {
   c->add_option("--weights", o.weights, "file with its weights (.safetensors, .pt)");
   add_key(c, o.key);
   c->add_option("--classes", o.classes, "file with the names of the classes, one per line");
-  c->add_option("--device,--devices", o.device, "device to use; default: the best available");
+  add_device(c, o.device);
   c->add_flag("--json", o.json, "print JSON");
   add_known(c, "--top", o.top, {1, 1 << 20}, "classes shown per image");
   c->add_flag("--invert", o.invert, "invert dark-on-light images; the data sets are light on dark");

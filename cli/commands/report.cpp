@@ -107,7 +107,7 @@ Command add_report(CLI::App& app) {
   c->add_option("RUN", o.folders, "folders of the runs")->required()->type_name("");
   c->add_option("--out", o.out, "HTML file to write; default: report.html in the folder of the first run");
   c->add_option("--data", o.data, "data set for the predictions instead of the runs'");
-  c->add_option("--device", o.device, "device to use; default: the best available");
+  add_device(c, o.device);
   add_known(c, "--threads", o.threads, kThreads, "CPU threads; 0: all cores");
   return [kept](const CommandLine&) { return report_command(*kept); };
 }

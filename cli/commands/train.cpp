@@ -107,7 +107,7 @@ int64_t shards_of(const TrainOptions& o, const Team& team) {
 
 Recipe recipe_of(const TrainOptions& o) {
   if (is_text_model(o.model)) return recipe_of_text(o);
-  return make_recipe_for(o.model, has_image_files(o.data), !o.weights.empty(), o.recipe);
+  return make_recipe_for(o.model, has_image_files(o.data), !o.weights.empty(), o.recipe, "best");
 }
 
 constexpr int64_t kTextEpochs = 5;
@@ -398,7 +398,7 @@ Command add_train(CLI::App& app) {
             "passes over the training images (gpt2: 5 times --steps batches); --resume can raise it, unless the "
             "schedule is cosine");
   add_text(c, o.text);
-  add_recipe(c, o.recipe);
+  add_recipe(c, o.recipe, "best, or source with --optimizer sgd; of published models images, of texts text");
   add_number(c, "--patience", o.recipe.patience, Range<int64_t>{1, kMaxEpochs},
              "stop when this many epochs have not improved the test accuracy, or a text's validation loss");
   c->add_option("--keep", o.recipe.keep,

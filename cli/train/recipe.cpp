@@ -40,7 +40,7 @@ void each_entry(R& r, O& o, F&& f) {
 }
 
 Recipe named(const std::string& name) {
-  if (name.empty() || name == "source") return {};
+  if (name == "source") return {};
   if (name == "best")
     return {.optimizer = "adamw",
             .schedule = "cosine",
@@ -117,11 +117,14 @@ Recipe make_recipe(const RecipeOptions& options) {
   return r;
 }
 
-Recipe make_recipe_for(const std::string& model, bool image_files, bool weights, RecipeOptions options) {
+Recipe make_recipe_for(const std::string& model, bool image_files, bool weights, RecipeOptions options,
+                       const std::string& usual) {
   if (options.name.empty() && is_published(model)) {
     options.name = "images";
     if (weights && !options.lr) options.lr = 0.01;  // keeps what the weights have learned
   }
+  // The learning rate of best is one for adamw.
+  if (options.name.empty()) options.name = options.optimizer == "sgd" ? "source" : usual;
   if (options.name == "images" && image_files && !options.augment) options.augment = "resized-crop";
   return make_recipe(options);
 }

@@ -68,8 +68,14 @@ def write_data(folder, count=200, size=28, seed=1):
         idx(f"{folder}/{part}-labels-idx1-ubyte", (n,), labels)
 
 
+def recipe(args):
+    """Most tests use the recipe source, whose runs can go on for more epochs."""
+    return [] if "--recipe" in args or "--resume" in args else ["--recipe", "source"]
+
+
 def train(*args, **options):
-    return tool("train", "--model", "linear", "--threads", "1", "--epochs", "1", "--batch-size", "50", *args, **options)
+    return tool("train", "--model", "linear", "--threads", "1", "--epochs", "1", "--batch-size", "50", *recipe(args),
+                *args, **options)
 
 
 def read_checkpoint(folder):
@@ -211,8 +217,7 @@ def picture(name="x.png"):
 
 def start(*args):
     run = subprocess.Popen([tandem, "train", "--model", "linear", "--data", "data", "--batch-size", "1",
-                            "--threads", "1",
-                            "--epochs", "100000", *args], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                            "--threads", "1", "--recipe", "source", "--epochs", "100000", *args], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     return run
 
 
@@ -259,7 +264,8 @@ def sha(folder):
 
 
 def lenet(*args):
-    return tool("train", "--model", "lenet", "--data", "data", "--batch-size", "50", "--augment", "flip", *args)
+    return tool("train", "--model", "lenet", "--data", "data", "--batch-size", "50", "--augment", "flip", *recipe(args),
+                *args)
 
 
 def test_devices():
@@ -296,12 +302,21 @@ def test_several_devices():
             "no device cpu:3; available: cpu:0 and cpu:1", "TANDEM_CPU_DEVICES=4")
     one = dict(os.environ, TANDEM_CPU_DEVICES="1")
     refused("gone", tool("train", "--resume", "r", "--epochs", "3", env=one), "no device cpu:1; available: cpu:0")
-    refused("eval", tool("eval", "r", "--device", "cpu:1"), "no device cpu:1; available: cpu:0", "TANDEM_CPU_DEVICES=2")
     for wrong, part in (("cpu:0,cpu:0", "device cpu:0 is listed twice"), ("cpu:0,cpuu:1", "unknown device"),
                         ("cpu:0,cpu:99", "index from 0 to 63"), ("gpu:0,cpu:0", "did you mean cuda?")):
         refused(wrong, tool("train", "--data", "data", "--devices", wrong, "--out", "w"), "--devices: ", part)
     refused("root", tool("train", "--data", "data", "--devices", "cpu:0,cpu:1", "--root", "cpu:2"),
             "--root cpu:2: not one of the devices cpu:0,cpu:1")
+    picture()
+    for command in (("eval", "r", "--device", "cpu:3", "--json"), ("predict", "r", "x.png", "--devices", "cpu:3"),
+                    ("report", "r", "--devices", "cpu:3")):
+        run = tool(*command)
+        check(f"{command[0]} creates the device that it names", run.returncode == 0, run.stderr)
+    check("and uses it", json.loads(tool("eval", "r", "--device", "cpu:3", "--json").stdout)["device"] == "cpu:3")
+    two = dict(os.environ, TANDEM_CPU_DEVICES="2")
+    refused("their number is fixed", tool("eval", "r", "--device", "cpu:3", env=two), "--device: no device cpu:3",
+            "TANDEM_CPU_DEVICES=4 makes 4")
+    refused("too many", tool("eval", "r", "--device", "cpu:64"), "--device: ", "index from 0 to 63")
     check("nothing is created", not os.path.exists("w") and not os.path.exists("runs"))
 
 
@@ -353,8 +368,8 @@ def test_what_options_do():
                           ("averaged", ["--ema", "0.8"]),
                           ("several", ["--clip", "0.01", "--devices", "cpu:0,cpu:1"]),
                           ("frozen", ["--freeze", "conv*,fc1.bias"])):
-        run = tool("train", "--data", "data", "--batch-size", "200", "--epochs", "3", "--keep", "all",
-                   "--init", "default", "--lr", "0.5", *options, "--out", name)
+        run = tool("train", "--data", "data", "--recipe", "source", "--batch-size", "200", "--epochs", "3",
+                   "--keep", "all", "--init", "default", "--lr", "0.5", *options, "--out", name)
         check(name, run.returncode == 0, run.stderr)
     after = lambda name, epoch: values(f"{name}/epochs/{epoch}.safetensors")
 
@@ -382,7 +397,7 @@ def test_what_options_do():
           ["conv1.bias", "conv1.weight", "conv2.bias", "conv2.weight", "fc1.bias"])
 
 
-EVERYTHING = ["--accumulate", "2", "--clip", "0.05", "--ema", "0.8", "--keep", "best", "--freeze", "conv1",
+EVERYTHING = ["--recipe", "source", "--accumulate", "2", "--clip", "0.05", "--ema", "0.8", "--keep", "best", "--freeze", "conv1",
               "--momentum", "0.9"]
 
 
@@ -460,7 +475,7 @@ def test_precision():
         check("eval uses it", loss == metrics(precision)[-1]["test_loss"], loss)
         # Stopped within an epoch, and continued: nothing may differ, nor the scale of the loss.
         stopped = subprocess.Popen([tandem, "train", "--model", "lenet", "--data", "data", "--batch-size", "50",
-                                    "--augment", "flip",
+                                    "--augment", "flip", "--recipe", "source",
                                     "--save-every", "0.0001", *whole, "--out", "p" + precision],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         wait_for(f"p{precision}/curve.svg")
@@ -488,7 +503,8 @@ def test_precision():
 
 
 def test_patience_and_best():
-    linear = lambda *args: tool("train", "--model", "linear", "--data", "data", "--batch-size", "50", *args)
+    linear = lambda *args: tool("train", "--model", "linear", "--data", "data", "--batch-size", "50", "--recipe", "source",
+                                *args)
     run = linear("--out", "a", "--keep", "all", "--epochs", "6", "--lr", "0.5")
     check("keep all", run.returncode == 0 and files("a") == sorted([*RUN_FILES, "epochs"]), run.stderr)
     check("a file for each epoch", files("a/epochs") == [f"{n}.safetensors" for n in range(1, 7)])
@@ -566,6 +582,18 @@ def test_compare_is_stopped():
             check("what was measured", said["stopped_by_signal"] == 2 and len(said["runs"][0]["seconds"]) >= 1 and
                   "stopped early" in out, out)
             check("nothing else is left", files(name) == ["compare.json", "compare.svg"])
+
+
+def test_recipes():
+    recipe_of = lambda folder: [json.load(open(f"{folder}/config.json"))[k] for k in ("optimizer", "schedule", "lr")]
+    for options, wanted in (([], ["adamw", "cosine", 0.003]), (["--recipe", "source"], ["sgd", "constant", 0.2]),
+                            (["--optimizer", "sgd"], ["sgd", "constant", 0.2]),
+                            (["--recipe", "best", "--optimizer", "sgd"], ["sgd", "cosine", 0.003])):
+        run = tool("train", "--model", "linear", "--data", "data", "--epochs", "1", *options, "--out", "a")
+        check(f"the recipe of {options}", run.returncode == 0 and recipe_of("a") == wanted, run.stderr)
+        shutil.rmtree("a", ignore_errors=True)
+    run = tool(*compare("--epochs", "1", "--out", "c"))
+    check("compare: source", run.returncode == 0 and ", sgd, batch 10, learning rate 0.2" in run.stdout, run.stdout)
 
 
 def test_cosine():
@@ -824,7 +852,10 @@ def test_broken_data():
         shutil.rmtree("cut")
     os.mkdir("empty")
     refused("an empty folder", train("--data", "empty", "--out", "b"), "none of the four files")
-    refused("unknown", train("--data", "fashion-mnits"), "did you mean fashion-mnist?")
+    refused("unknown", train("--data", "fashion-mnits"), "did you mean fashion-mnist?", "cifar100", "folder of images",
+            "--model gpt2 a file of text")
+    refused("unknown", train("--data", "cifar01"), "did you mean cifar10?")
+    refused("a file", train("--data", "data/t10k-labels-idx1-ubyte"), "is a file, not a data set of images")
     nowhere = dict(os.environ, TANDEM_DATA="/none", TANDEM_OFFLINE="1", XDG_CACHE_HOME="/none")
     refused("nowhere", train("--data", "mnist", env=nowhere), "not found on this machine", "TANDEM_OFFLINE")
     check("nothing is created", not os.path.exists("b"))
