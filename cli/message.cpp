@@ -27,7 +27,7 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
-std::string wrapped(const std::string& text, int columns) {
+std::string wrapped(const std::string& text, int columns, int indent) {
   constexpr int kMinColumns = 20;
   if (columns < kMinColumns) return text;
   std::string out;
@@ -37,8 +37,8 @@ std::string wrapped(const std::string& text, int columns) {
     const std::string word = text.substr(at, end - at);
     const int word_width = display_width(word);
     if (width > 0 && width + 1 + word_width > columns) {
-      out += "\n  ";
-      width = 2;
+      out += "\n" + std::string(static_cast<std::size_t>(indent), ' ');
+      width = indent;
     } else if (at > 0) {
       out += ' ';
       ++width;

@@ -188,14 +188,18 @@ Command add_predict(CLI::App& app) {
   c->add_option("RUN IMAGE", o.words, "folder of the run (not with --model), and PNG and JPEG files or folders of them")
       ->required()
       ->type_name("");
-  c->add_option("--model", o.model, "published model, such as resnet50");
-  c->add_option("--weights", o.weights, "file with its weights (.safetensors, .pt)");
+  c->add_option("--model", o.model, "published model, such as resnet50")->type_name(kModelType);
+  c->add_option("--weights", o.weights, "file with its weights (.safetensors, .pt)")->type_name(kFileType);
   add_key(c, o.key);
-  c->add_option("--classes", o.classes, "file with the names of the classes, one per line");
+  c->add_option("--classes", o.classes, "file with the names of the classes, one per line")->type_name(kFileType);
   add_device(c, o.device);
   c->add_flag("--json", o.json, "print JSON");
   add_known(c, "--top", o.top, {1, 1 << 20}, "classes shown per image");
   c->add_flag("--invert", o.invert, "invert dark-on-light images; the data sets are light on dark");
+  c->footer(
+      "Examples:\n"
+      "  tandem predict runs/first shoe.png\n"
+      "  tandem predict --model resnet50 --weights resnet50.safetensors --classes imagenet.txt photos");
   return [kept](const CommandLine&) { return predict_command(*kept); };
 }
 

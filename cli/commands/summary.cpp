@@ -230,7 +230,8 @@ Command add_summary(CLI::App& app) {
       app.add_subcommand("summary", "print a model's layers with output shape, parameters, bytes and operations");
   c->add_option("DIR", o.folder, "folder of a run, instead of --model");
   c->add_option("--model", o.model, "lenet, mlp, linear or a published model: " + published_names())
-      ->capture_default_str();
+      ->capture_default_str()
+      ->type_name(kModelType);
   c->add_option_function<std::vector<std::string>>(
        "--input",
        [&o](const std::vector<std::string>& sizes) {
@@ -247,8 +248,13 @@ Command add_summary(CLI::App& app) {
                       "number of classes; default: 10 or that of the published model");
   add_known(c, "--batch-size", o.batch_size, kBatchSizes, "images per step");
   c->add_option("--weights", o.weights,
-                "load this file of weights, index or folder, and report what does not fit the model");
+                "load this file of weights, index or folder, and report what does not fit the model")
+      ->type_name(kFileType);
   add_key(c, o.key);
+  c->footer(
+      "Examples:\n"
+      "  tandem summary --model resnet18 --input 3,32,32 --classes 10\n"
+      "  tandem summary runs/first");
   return [kept](const CommandLine&) { return summary_command(*kept); };
 }
 

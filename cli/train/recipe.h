@@ -48,6 +48,9 @@ Recipe make_recipe_for(const std::string& model, bool image_files, bool weights,
                        const std::string& usual);
 /// Throws UsageError if an option that was given contradicts the recipe.
 void check_same(const RecipeOptions& options, const Recipe& recipe);
+/// The values of an option of a recipe, such as "optimizer", and the names of the recipes, under "recipe"; none for an
+/// option that takes other values.
+std::vector<std::string> recipe_values(const std::string& option);
 /// Throws Error on invalid values.
 void check_recipe(const Recipe& recipe);
 

@@ -29,6 +29,7 @@ TEST_CASE("indented lines are joined into one") {
 
 TEST_CASE("long lines break between words") {
   CHECK(wrapped("one two three four five six", 20) == "one two three four\n  five six");
+  CHECK(wrapped("one two three four five six", 20, 4) == "one two three four\n    five six");
   CHECK(wrapped("short", 20) == "short");
   const std::string word(50, 'x');
   CHECK(wrapped("a " + word + " b", 20) == "a\n  " + word + "\n  b");

@@ -791,6 +791,24 @@ def test_weight_files():
                 "--skip-broken: leaves out image files", name)
 
 
+def test_help():
+    commands = re.findall(r"^  ([a-z]+) ", tool("--help").stdout.split("Options:")[0], re.M)
+    check("all commands are listed", {"train", "compare", "devices", "launch"} <= set(commands), commands)
+    for words in ([], *([command] for command in commands)):
+        for columns, most in ((None, 100), ("80", 80), ("500", 120), ("wide", 100)):
+            run = tool(*words, "--help", env=os.environ | {"COLUMNS": columns} if columns else
+                       {k: v for k, v in os.environ.items() if k != "COLUMNS"})
+            longest = max(run.stdout.split("\n"), key=len)
+            check(f"help of {words} in {columns} columns", run.returncode == 0 and run.stderr == "" and
+                  len(longest) <= most and "-h, --help" in run.stdout, longest)
+    shown = tool("train", "--help").stdout
+    groups = ["Model and data:", "Optimisation:", "Images:", "Text:", "Devices:", "Output:", "Examples:"]
+    check("the groups of train", re.findall(r"^[A-Z].*:$", shown, re.M) == groups, shown)
+    for text in (shown, tool("--help").stdout):
+        check("three examples", len(re.findall(r"^  tandem ", text.split("Examples:")[1], re.M)) == 3, text)
+    check("a default ends the text", re.search(r"--epochs NUMBER  .*\n?.*; default: 10\n", shown), shown)
+
+
 def test_typing_mistakes():
     refused("no command", tool(), "expected a command: train, compare, eval")
     refused("a command", tool("trian"), "did you mean train?")
