@@ -3,6 +3,7 @@
 #include "tandem/cli/message.h"
 
 #include <cstdio>
+#include <cstdlib>
 
 namespace tandem::cli {
 
@@ -48,6 +49,11 @@ std::string wrapped(const std::string& text, int columns, int indent) {
     at = end + 1;
   }
   return out;
+}
+
+std::string called_as() {
+  const char* name = std::getenv("TANDEM_CALLED_AS");
+  return name != nullptr && *name != 0 ? name : "tandem";
 }
 
 void print_error(const std::string& prefix, std::string_view text) {

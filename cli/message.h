@@ -13,6 +13,9 @@ std::string one_line(std::string_view text);
 /// Breaks the text between words to fit `columns`; continuation lines are indented by `indent`.
 std::string wrapped(const std::string& text, int columns, int indent = 2);
 
+/// How this program is called in what messages advise: "tandem", or what ./run puts into TANDEM_CALLED_AS.
+std::string called_as();
+
 /// Prints "PREFIX: TEXT" to standard error as one line of printable characters, wrapped if that is a
 /// terminal.
 void print_error(const std::string& prefix, std::string_view text);

@@ -12,6 +12,7 @@
 #include "tandem/cli/draw/plot.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/launch/many_processes.h"
+#include "tandem/cli/message.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/signals.h"
 #include "tandem/cli/text/text_config.h"
@@ -230,23 +231,53 @@ void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const 
   std::fflush(stdout);
 }
 
-void finish(const std::string& folder, Trainer& trainer, const Terminal& terminal) {
+// Whether a resumed run has nothing left to train.
+bool is_complete(const RunConfig& c, const Progress& p) { return p.epoch >= c.epochs || out_of_patience(c, p.history); }
+
+// How a run that is complete can go on. `run`: its folder, quoted.
+std::string way_on(const RunConfig& c, const Progress& p, const std::string& run) {
+  const std::string train = called_as() + " train", weights = c.text ? run : run + "/model.safetensors";
+  const std::string again = concat("; to train its model further, start a new run: ", train, " --weights ", weights,
+                                   " --model ", c.model, " --data ", printable(quoted_for_shell(c.data)));
+  if (p.epoch < c.epochs) return concat("the run has stopped early, so there is nothing to do", again);
+  const std::string done =
+      concat("the run has completed ", p.epoch == 1 ? "its epoch" : "all its epochs", ", so there is nothing to do");
+  if (c.recipe.schedule == "cosine" || c.recipe.warmup != 0) return done + again;
+  return concat(done, "; for more: ", train, " --resume ", run, " --epochs ", 2 * std::max<int64_t>(p.epoch, 1));
+}
+
+void print_next_steps(const RunConfig& c, const std::string& run) {
+  const std::string program = called_as();
+  std::printf("next     %s report %s\n         %s %s %s %s\n", program.c_str(), run.c_str(), program.c_str(),
+              c.text ? "generate" : "predict", run.c_str(), c.text ? "--prompt TEXT" : "IMAGE");
+}
+
+void print_images_result(const RunConfig& c, const Progress& p, const std::string& shown, const Terminal* chart) {
+  LinePlot plot{.title = "test accuracy", .least = 0, .most = 1};
+  for (const Json& line : p.history) plot.values.push_back(get_entry<double>(line, "test_accuracy"));
+  if (chart != nullptr) std::printf("\n%s\n", line_plot(plot, *chart).c_str());
+  const int64_t epoch = result_epoch(c, p.history);
+  if (out_of_patience(c, p.history)) std::printf("%s\n", reason_to_stop(c, p.history).c_str());
+  std::printf("test accuracy %s %s; results are in %s\n",
+              fixed(epoch == 0 ? 0.0 : plot.values[static_cast<std::size_t>(epoch - 1)], 4).c_str(),
+              described_result(c, p).c_str(), shown.c_str());
+}
+
+// `trained`: whether this process has trained at all.
+void finish(const std::string& folder, Trainer& trainer, const Terminal& terminal, bool trained) {
   trainer.take_result();
   const RunConfig& c = trainer.config();
+  const Progress& p = trainer.progress();
   OrderedDict<std::string, std::string> metadata("Entry");
   if (c.text) metadata.insert("format", "pt");  // which transformers expects
   serialize::save_safetensors((std::filesystem::path(folder) / "model.safetensors").string(),
                               exported(c.model, trainer.model()), metadata);
-  if (c.text) return print_text_result(c, trainer.progress(), printable(folder), terminal);
-  LinePlot plot{.title = "test accuracy", .least = 0, .most = 1};
-  for (const Json& line : trainer.progress().history) plot.values.push_back(get_entry<double>(line, "test_accuracy"));
-  std::printf("\n%s\n", line_plot(plot, terminal).c_str());
-  const std::vector<Json>& history = trainer.progress().history;
-  const int64_t epoch = result_epoch(c, history);
-  if (out_of_patience(c, history)) std::printf("%s\n", reason_to_stop(c, history).c_str());
-  std::printf("test accuracy %s %s; results are in %s\n",
-              fixed(epoch == 0 ? 0.0 : plot.values[static_cast<std::size_t>(epoch - 1)], 4).c_str(),
-              described_result(c, trainer.progress()).c_str(), printable(folder).c_str());
+  // A chart of one epoch shows nothing.
+  const Terminal* chart = trained && p.history.size() > 1 ? &terminal : nullptr;
+  (c.text ? print_text_result : print_images_result)(c, p, printable(folder), chart);
+  const std::string run = printable(quoted_for_shell(folder));
+  if (!trained) std::printf("%s\n", way_on(c, p, run).c_str());
+  print_next_steps(c, run);
 }
 
 std::string name_of_run(const RunConfig& c) { return c.model + "-" + data_label(c); }
@@ -333,11 +364,12 @@ int train(const TrainOptions& o, const Team& team) {
   });
   if (!team.several()) install_handlers();
   if (team.leads()) announce(o, p, *trainer, folder);
+  const bool trains = !is_complete(trainer->config(), trainer->progress());
   const bool complete = trainer->run(folder);
   if (!complete && team.leads())
-    std::printf("stopped after %s; continue with: tandem train --resume %s\n", place_of(trainer->progress()).c_str(),
-                printable(quoted_for_shell(folder)).c_str());
-  if (complete && team.leads()) finish(folder, *trainer, terminal);
+    std::printf("stopped after %s; continue with: %s train --resume %s\n", place_of(trainer->progress()).c_str(),
+                called_as().c_str(), printable(quoted_for_shell(folder)).c_str());
+  if (complete && team.leads()) finish(folder, *trainer, terminal, trains);
   return complete ? 0 : 128 + stop_signal;
 }
 

@@ -124,17 +124,15 @@ std::string described(const RunConfig& c, const TextData& data) {
                 counted(m.n_head(), "head", "heads"));
 }
 
-void print_text_result(const RunConfig& c, const Progress& progress, const std::string& shown,
-                       const Terminal& terminal) {
+void print_text_result(const RunConfig& c, const Progress& progress, const std::string& shown, const Terminal* chart) {
   LinePlot plot{.title = "validation loss (nats per token)"};
   for (const Json& line : progress.history) plot.values.push_back(get_entry<double>(line, "test_loss"));
   const int64_t epoch = result_epoch(c, progress.history);
   const double loss = epoch == 0 ? std::nan("") : plot.values[static_cast<std::size_t>(epoch - 1)];
-  std::printf("\n%s\n", line_plot(plot, terminal).c_str());
+  if (chart != nullptr) std::printf("\n%s\n", line_plot(plot, *chart).c_str());
   if (out_of_patience(c, progress.history)) std::printf("%s\n", reason_to_stop(c, progress.history).c_str());
   std::printf("validation loss %s, perplexity %s %s; results are in %s\n", fixed(loss, 4).c_str(),
               perplexity_text(loss).c_str(), described_result(c, progress).c_str(), shown.c_str());
-  std::printf("continue a text: tandem generate %s --prompt TEXT\n", shown.c_str());
 }
 
 }  // namespace tandem::cli

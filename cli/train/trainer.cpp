@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "tandem/cli/message.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/signals.h"
 #include "tandem/cli/text/text_data.h"
@@ -211,7 +212,7 @@ std::vector<Tensor> Trainer::next(Batches& loader) const try {
   return loader.next();
 } catch (const std::exception& error) {
   if (data_.train.files == nullptr) throw;
-  fail(error.what(), "; the checkpoint of ", saved_, " is intact: continue with tandem train --resume ",
+  fail(error.what(), "; the checkpoint of ", saved_, " is intact: continue with ", called_as(), " train --resume ",
        options_.folder);
 }
 
@@ -293,7 +294,7 @@ void Trainer::guarded(F&& write) {
   } catch (const Error& error) {
     std::error_code ignored;
     if (!std::filesystem::exists(checkpoint_path(options_.folder), ignored)) throw;
-    fail(error.what(), "; the checkpoint of ", saved_, " is intact: continue with tandem train --resume ",
+    fail(error.what(), "; the checkpoint of ", saved_, " is intact: continue with ", called_as(), " train --resume ",
          options_.folder);
   }
 }

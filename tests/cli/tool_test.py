@@ -339,6 +339,25 @@ def metrics(folder):
     return [{k: v for k, v in json.loads(line).items() if k not in other} for line in open(f"{folder}/metrics.jsonl")]
 
 
+def test_what_comes_next():
+    run = tool("train", "--model", "linear", "--data", "data", "--epochs", "2", "--recipe", "source", "--out", "a b")
+    check("next steps", "next     tandem report 'a b'\n         tandem predict 'a b' IMAGE\n" in run.stdout, run.stdout)
+    check("a chart of two epochs", "\ntest accuracy\n" in run.stdout and "epoch\n" in run.stdout, run.stdout)
+    run = tool("train", "--resume", "a b", env=os.environ | {"TANDEM_CALLED_AS": "./run"})
+    check("a complete run", run.returncode == 0 and "the run has completed all its epochs, so there is nothing to do; "
+          "for more: ./run train --resume 'a b' --epochs 4\n" in run.stdout and
+          "./run report 'a b'" in run.stdout and "\ntest accuracy\n" not in run.stdout, run.stdout + run.stderr)
+    check("more of it", tool("train", "--resume", "a b", "--epochs", "4").returncode == 0)
+    run = train("--data", "data", "--recipe", "best", "--out", "c")
+    check("no chart of one epoch", run.returncode == 0 and "test accuracy\n" not in run.stdout, run.stdout)
+    run = tool("train", "--resume", "c")
+    check("a complete run whose rate is 0", run.returncode == 0 and "its epoch, so there is nothing to do; to train its "
+          "model further, start a new run: tandem train --weights c/model.safetensors --model linear --data "
+          in run.stdout, run.stdout + run.stderr)
+    words = run.stdout.split("start a new run: tandem ")[1].split("\n")[0].split()
+    check("as advised", tool(*words, "--epochs", "1", "--out", "d").returncode == 0, words)
+
+
 def test_accumulation():
     def difference(a, b):
         a, b = values(f"{a}/model.safetensors"), values(f"{b}/model.safetensors")
