@@ -14,7 +14,7 @@
 #include "tandem/cli/message.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/train/evaluate.h"
-#include "tandem/cli/train/models.h"
+#include "tandem/cli/train/model_guess.h"
 #include "tandem/cli/train/run_model.h"
 #include "tandem/cli/train/weight_files.h"
 #include "tandem/datasets/vision/image_file.h"
@@ -89,7 +89,7 @@ Predictor of_weights(const PredictOptions& o, Device device) {
     }
     start_from(o.model, out.model, weights);
   } catch (const Error& error) {
-    throw UsageError(concat("--weights ", o.weights, ": ", error.what()));
+    throw UsageError(concat("--weights ", o.weights, ": ", error.what(), looks_like(o.weights, o.key, o.model)));
   }
   if (!out.classes.empty() && static_cast<int64_t>(out.classes.size()) != out.class_count)
     throw UsageError(concat("--classes ", o.classes, ": has ", out.classes.size(), " lines, the model has ",

@@ -10,7 +10,7 @@
 #include "tandem/cli/draw/plot.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/text/text_model.h"
-#include "tandem/cli/train/models.h"
+#include "tandem/cli/train/model_guess.h"
 #include "tandem/cli/train/run_model.h"
 #include "tandem/cli/train/weight_files.h"
 #include "tandem/core/base/suggest.h"
@@ -175,12 +175,16 @@ Subject subject_of(const SummaryOptions& o) {
   return tools_own(o);
 }
 
-// Throws Error listing all names and shapes that do not fit. Returns the number of tensors in the file.
-std::size_t load(const std::string& path, const std::string& key, nn::Module& model) {
+// Throws Error that lists names and shapes that do not fit. Returns the number of tensors in the file.
+std::size_t load(const std::string& path, const std::string& key, const std::string& name, nn::Module& model) {
   OrderedDict<std::string, Tensor> state = read_state(path, key);
   const std::size_t count = state.size();
   if (dynamic_cast<models::GPT2LMHeadModelImpl*>(&model) != nullptr) state = models::gpt2_state_dict(state);
-  model.load_state_dict(state);
+  try {
+    model.load_state_dict(state);
+  } catch (const Error& error) {
+    fail(error.what(), looks_like(path, key, name));
+  }
   return count;
 }
 
@@ -190,7 +194,7 @@ int summary_command(const SummaryOptions& o) {
   const Terminal terminal = detect_terminal();
   NoGradGuard guard;
   std::size_t loaded = 0;
-  if (!o.weights.empty()) loaded = load(o.weights, o.key, *subject.model.ptr());
+  if (!o.weights.empty()) loaded = load(o.weights, o.key, o.model, *subject.model.ptr());
   Rows rows(o.batch_size);
   rows.input(subject.input);
   rows.watch(*subject.model.ptr());

@@ -12,6 +12,7 @@
 #include "tandem/cli/text/text_report.h"
 #include "tandem/cli/train/early_stopping.h"
 #include "tandem/cli/train/frozen.h"
+#include "tandem/cli/train/model_guess.h"
 #include "tandem/cli/train/weight_files.h"
 #include "tandem/core/base/clock.h"
 #include "tandem/core/profile.h"
@@ -72,7 +73,9 @@ void Trainer::load_weights() try {
   }
   start_from(checkpoint_.config.model, model_, read_state(options_.weights, options_.key));
 } catch (const Error& error) {
-  throw UsageError(concat("--weights ", options_.weights, ": ", error.what()));
+  const RunConfig& c = checkpoint_.config;
+  throw UsageError(concat("--weights ", options_.weights, ": ", error.what(),
+                          c.text ? "" : looks_like(options_.weights, options_.key, c.model, shape_of(c))));
 }
 
 void Trainer::restore() try {

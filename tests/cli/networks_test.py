@@ -154,6 +154,13 @@ with tempfile.TemporaryDirectory() as folder:
     check("weights of another network are refused",
           r.returncode == 2 and "--weights" in r.stderr and "features.0.weight" in r.stderr
           and not os.path.exists(at("bad")), r.stderr)
+    check("with what they are, in few words", "features.6.weight, and 17 more; unexpected: " in r.stderr and
+          "; the file looks like resnet18: --model resnet18\n" in r.stderr and len(r.stderr) < 800, r.stderr)
+    for words in (["summary", "--model", "resnet34", "--weights", weights],
+                  ["predict", "--model", "resnet50", "--weights", at("fine/model.safetensors"), "x.png"]):
+        r = run(*words)
+        check(f"{words[0]}: what the file looks like", r.returncode in (1, 2) and
+              "; the file looks like resnet18: --model resnet18\n" in r.stderr, r.stderr)
 
     # Averages of running statistics, which shards update in order.
     for name, devices in (("one_device", "cpu:0"), ("two_devices", "cpu:0,cpu:1")):

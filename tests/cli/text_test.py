@@ -228,6 +228,9 @@ def test_fine_tuning():
     refused("a longer context", tool(*base, "--weights", "run", "--context", "64"), "32 positions")
     refused("no weights", tool(*base, "--weights", "nowhere"), "nowhere")
     refused("no tokenizer", tool(*base, "--weights", "plain"), "--tokenizer")
+    said = tool("summary", "--model", "resnet18", "--weights", "run/model.safetensors")
+    check("weights of a text for images", said.returncode == 1 and
+          said.stderr.endswith("; the file looks like gpt2: --model gpt2\n"), said.stderr)
     refused("another size by name", tool("train", "--model", "gpt2-small", "--data", "book.txt", "--weights", "run"),
             "gpt2-small")
 
