@@ -19,6 +19,7 @@ using Command = std::function<int(const CommandLine&)>;
 
 // Each adds a command with its options to the tool (NAME.cpp; inspect and convert: files.cpp).
 Command add_compare(CLI::App& app);
+Command add_completion(CLI::App& app);
 Command add_convert(CLI::App& app);
 Command add_devices(CLI::App& app);
 Command add_eval(CLI::App& app);

@@ -163,10 +163,9 @@ void check_known(const std::string& name) {
   std::error_code ignored;
   if (is_data_name(name) || fs::is_directory(name, ignored)) return;
   const bool file = there(name);
-  const std::vector<std::string> names{"fashion-mnist", "mnist", kCifar10.name, kCifar100.name};
   throw UsageError(
       concat(file ? "'" + name + "' is a file, not a data set of images"
-                  : "unknown data set '" + name + "'" + did_you_mean(name, names),
+                  : "unknown data set '" + name + "'" + did_you_mean(name, data_names()),
              "; expected fashion-mnist, mnist, cifar10, cifar100, a folder with the files of one, a folder with the "
              "subfolders "
              "train and test, which have a folder of images for each class, or with --model gpt2 a file of text",

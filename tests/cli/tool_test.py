@@ -828,6 +828,53 @@ def test_help():
     check("a default ends the text", re.search(r"--epochs NUMBER  .*\n?.*; default: 10\n", shown), shown)
 
 
+def completed(*words):
+    """What bash's completion makes of the last word."""
+    script = ("source script.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _tandem; "
+              "[ -z \"${COMPREPLY[*]}\" ] || printf '%s\\n' \"${COMPREPLY[@]}\"")
+    return subprocess.run(["bash", "-c", script, "bash", *words], capture_output=True, text=True).stdout.split()
+
+
+def test_completion():
+    for shell in ("bash", "zsh", "fish"):
+        run = tool("completion", shell)
+        check(f"completion {shell}", run.returncode == 0 and "resnet50" in run.stdout, run.stderr)
+        open(f"script.{shell}", "w").write(run.stdout)
+        if shutil.which(shell):
+            run = subprocess.run([shell, "-n", f"script.{shell}"], capture_output=True, text=True)
+            check(f"{shell} reads it", run.returncode == 0 and run.stderr == "", run.stderr)
+    for words, wanted in ((("tr",), ["train"]), (("train", "--mo"), ["--model", "--momentum"]),
+                          (("train", "--model", "resnet1"), ["resnet18", "resnet101", "resnet152"]),
+                          (("train", "--model", "=", "vit_l"), ["vit_l_16"]), (("train", "--model", "="), None),
+                          (("compare", "--recipe", "b"), ["best"]), (("train", "--data", "ci"), ["cifar10", "cifar100"]),
+                          (("completion", "z"), ["zsh"]), (("predict", "run", "im"), []),
+                          (("train", "--weights", "x"), []), (("trian", "--mo"), [])):
+        found = completed("tandem", *words)
+        check(f"bash: {words}", found == wanted or (wanted is None and "lenet" in found), found)
+    if shutil.which("fish"):
+        for words, wanted in (("tr", ["train"]), ("train --mo", ["--model", "--momentum"]),
+                              ("train --recipe b", ["best"])):
+            run = subprocess.run(["fish", "--no-config", "-c", f'source script.fish; complete -C "tandem {words}"'],
+                                 capture_output=True, text=True)
+            found = [line.split("\t")[0] for line in run.stdout.splitlines()]
+            check(f"fish: {words}", found == wanted, (found, run.stderr))
+    refused("a shell", tool("completion", "bahs"), "did you mean bash?")
+    refused("no shell", tool("completion"), "SHELL")
+
+
+def test_run_script():
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../run")
+    if not os.path.exists(script) or not shutil.which("bash"):
+        return
+    listed = subprocess.run(["bash", "-c", f"eval \"$(sed -n '/^tool_commands()/,/^$/p' '{script}')\"; "
+                             f"root=$(dirname '{script}'); tool_commands"], capture_output=True, text=True)
+    commands = re.findall(r"^  ([a-z]+) ", tool("--help").stdout.split("Options:")[0], re.M)
+    check("./run knows every command", listed.stdout.split() == commands, (listed.stdout, listed.stderr))
+    for word, wanted in (("trian", "train"), ("reprot", "report"), ("tset", "test")):
+        refused(f"./run {word}", subprocess.run(["bash", script, word], capture_output=True, text=True),
+                f'unknown command "{word}"; did you mean {wanted}?')
+
+
 def test_typing_mistakes():
     refused("no command", tool(), "expected a command: train, compare, eval")
     refused("a command", tool("trian"), "did you mean train?")
