@@ -194,11 +194,15 @@ def test_byte_pairs():
 
 
 def test_records():
-    train("seen", "--epochs", "1", "--steps", "5", "--tensorboard")
+    said = train("seen", "--epochs", "1", "--steps", "5", "--tensorboard")
+    check("the end of a text is for validation", "validation loss" in said and "test" not in said, said)
+    check("also in the curves", ">validation<" in open("seen/curve.svg").read())
     check("events", any("tfevents" in name for name in os.listdir("seen")), os.listdir("seen"))
     done = tool("report", "seen")
     check("a report", done.returncode == 0 and "on a text" in done.stdout, (done.stdout, done.stderr))
-    check("with perplexities", "perplexity" in open("seen/report.html", encoding="utf-8").read())
+    page = open("seen/report.html", encoding="utf-8").read()
+    check("with perplexities of the validation", "Validation perplexity" in page and '"part":"validation"' in page and
+          "Test " not in page and '"part":"test"' not in page, page[:3000])
 
 
 def test_recipe():
