@@ -16,6 +16,7 @@
 #include "tandem/cli/options.h"
 #include "tandem/cli/signals.h"
 #include "tandem/cli/text/text_config.h"
+#include "tandem/cli/text/text_memory.h"
 #include "tandem/cli/text/train_text.h"
 #include "tandem/cli/train/augmentation.h"
 #include "tandem/cli/train/early_stopping.h"
@@ -158,6 +159,7 @@ struct Prepared {
   ImageSetPair data;
   TextCodec codec;               // of a text
   std::optional<TextData> text;  // whose windows are in `data`
+  std::string memory;            // a line that says what it needs
 };
 
 ImageSetPair read_data(const TrainOptions& o, const Team& team, Prepared& p, const Terminal& terminal) {
@@ -224,6 +226,7 @@ void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const 
                 printable(c.data_folder).c_str(), data.train.files != nullptr ? ", files read in each epoch" : "");
   std::printf("device   %s, %s, %s\n", described(placement).c_str(), describe_devices(placement.devices).c_str(),
               counted(o.workers, "worker", "workers").c_str());
+  if (!p.memory.empty()) std::printf("%s\n", p.memory.c_str());
   std::printf("training %s, %s, seed %llu\n", counted(c.epochs, "epoch", "epochs").c_str(), describe(c.recipe).c_str(),
               static_cast<unsigned long long>(c.seed));
   std::printf("folder   %s%s\n", printable(folder).c_str(), o.resume.empty() ? "" : ", resumed");
@@ -294,7 +297,9 @@ void prepare(const TrainOptions& o, const Team& team, const Terminal& terminal, 
       p.codec = start_text(o, c);
     p.placement = placement_of(o, team, p.checkpoint.config);
     p.placement.team = team;
-    record(p.placement, p.checkpoint.config);
+    record(p.placement, c);
+    if (c.text && p.placement.root.is_cpu())
+      p.memory = check_memory(*c.text, c.recipe, p.placement, machine_memory(), !o.resume.empty());
   });
   team.leader_first([&] {  // which downloads the data if that is necessary
     p.data = read_data(o, team, p, terminal);

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -239,6 +240,24 @@ def test_fine_tuning():
             "gpt2-small")
 
 
+def test_memory():
+    base = [tandem, "train", "--model", "gpt2", "--data", "book.txt", "--epochs", "1", "--steps", "2", "--context", "128",
+            "--width", "256", "--layers", "2"]
+    sanitized = re.search(rb"__[at]san_init", open(tandem, "rb").read()) is not None
+    for number, words in enumerate([["--dropout", "0"], ["--dropout", "0.1"], ["--shards", "8"]]):
+        run = subprocess.Popen([*base, *words, "--out", f"memory{number}"], stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True)
+        said = run.stdout.read()
+        usage = os.wait4(run.pid, 0)[2]
+        about = re.search(r"^memory   about ([0-9.]+) MiB in a training step, of [0-9.]+ [MGT]iB available$", said, re.M)
+        check(f"an estimate of the memory {words}", about, said)
+        ratio = float(about[1]) * 1024 / usage.ru_maxrss if about else 0
+        check(f"which is near the peak {words}", 0.75 < ratio < 1.25 or sanitized, ratio)
+    huge = ["--layers", "1000", "--width", "8192", "--context", "4"]
+    refused("more than the machine has", tool("train", "--model", "gpt2", "--data", "book.txt", *huge),
+            "a training step needs about ", "TiB of memory, but this machine has ", "lower --batch-size", "--width")
+
+
 def test_wrong_texts():
     def text(content, *words):
         with open("wrong.txt", "wb") as file:
@@ -297,7 +316,7 @@ with tempfile.TemporaryDirectory() as scratch:
     with open("book.txt", "w", encoding="utf-8") as file:
         file.write(sentences(1500, 1))
     for test in (test_learning, test_generation, test_resume, test_devices, test_byte_pairs, test_records, test_recipe,
-                 test_fine_tuning, test_wrong_texts, test_transformers):
+                 test_fine_tuning, test_memory, test_wrong_texts, test_transformers):
         test()
     os.chdir("/")
 print(f"{passed} passed, {failed} failed, {skipped} skipped")
