@@ -2,8 +2,10 @@
 // list.
 #include "tandem/cli/message.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace tandem::cli {
 
@@ -49,6 +51,17 @@ std::string wrapped(const std::string& text, int columns, int indent) {
     at = end + 1;
   }
   return out;
+}
+
+std::string quoted_for_shell(const std::string& name) {
+  const auto plain = [](unsigned char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           std::strchr("/._-+=:,@%", c) != nullptr;
+  };
+  if (!name.empty() && std::all_of(name.begin(), name.end(), plain)) return name;
+  std::string out = "'";
+  for (const char c : name) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
 }
 
 std::string called_as() {

@@ -79,8 +79,11 @@ CLI::Option* add_choice(CLI::App* c, const std::string& name, Target& target, co
 void add_key(CLI::App* c, std::string& key);
 /// --device of a command that computes on one.
 void add_device(CLI::App* c, std::string& device);
-/// Options that determine how a model is trained, but for --augment. `usual`: the recipes without --recipe, for the help.
+/// Options that determine how a model is trained, but for --augment. `usual`: what the help says is the recipe without
+/// --recipe.
 void add_recipe(CLI::App* c, RecipeOptions& r, const std::string& usual);
 void add_augment(CLI::App* c, RecipeOptions& r);
+/// All options of train.
+void add_train_options(CLI::App* c, TrainOptions& o);
 
 }  // namespace tandem::cli

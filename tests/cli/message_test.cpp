@@ -49,6 +49,13 @@ TEST_CASE("numbers are decimal, whole where they must be, and in range") {
   CHECK(refusal("-010", Range<int64_t>{-50, 5}) != "");
 }
 
+TEST_CASE("names are quoted for a shell where that is necessary") {
+  CHECK(quoted_for_shell("runs/lenet-1") == "runs/lenet-1");
+  CHECK(quoted_for_shell("a b") == "'a b'");
+  CHECK(quoted_for_shell("it's") == "'it'\\''s'");
+  CHECK(quoted_for_shell("") == "''");
+}
+
 TEST_CASE("numbers with a fraction are finite") {
   const Range<double> rates{0, 1e6, true};
   CHECK(parse_number("--x", "0.25", rates) == 0.25);
