@@ -1,13 +1,14 @@
 #!/bin/bash
-# check.sh BUILD PROGRAM SOURCE CUDA: installs Tandem, builds PROGRAM (and models.cpp, pt.cpp and so on) outside the tree and
-# runs it; compiles each installed header alone, without Eigen; limits the stripped library to 12 MB, or to 24 MB with CUDA's
-# kernels (CUDA is not `disabled`); configures Tandem as a subproject.
+# check.sh BUILD SOURCE CUDA: installs Tandem and builds and runs programs outside the tree with pkg-config, Meson and
+# CMake; compiles each installed header alone, without Eigen; limits the stripped library to 12 MB, or to 24 MB with
+# CUDA's kernels (CUDA is not `disabled`); configures Tandem as a subproject.
 set -euo pipefail
-build=$1 program=$2 source=$3 limit=12000000
-[ "$4" = disabled ] || limit=24000000
+here=$(cd "${0%/*}" && pwd)
+build=$1 source=$2 limit=12000000
+[ "$3" = disabled ] || limit=24000000
 to=$(mktemp -d)
 trap 'rm -rf "$to"' EXIT
-passed=0 failed=0
+passed=0 failed=0 skipped=0
 
 check() {
   local name=$1
@@ -21,24 +22,68 @@ export PKG_CONFIG_SYSROOT_DIR=$to/root PKG_CONFIG_PATH=${pc%/*}
 flags=$(pkg-config --cflags tandem)
 include=$(pkg-config --variable=includedir tandem)
 [ ! -d "$to/root$include" ] || include=$to/root$include  # not every pkg-config adds the folder
+prefix=${include%/include}
 lib=$(readlink -f "$(find "$to/root" -name libtandem.so)")
 
-# outside SOURCE PACKAGE: builds and runs a program with a package of pkg-config.
-outside() {
-  # shellcheck disable=SC2046,SC2086
-  $CXX -std=c++20 -Wall -Wextra -Werror $flags "$1" -o "$to/program" $(pkg-config --libs "$2") &&
-    [ "$(LD_LIBRARY_PATH=${lib%/*} "$to/program")" = "$(cat "${1%.cpp}.expected")" ]
-}
-check "a program outside the tree" outside "$program" tandem
-check "a program with a model" outside "${program%/*}/models.cpp" tandem-models
-[ ! -f "${pc%/*}/tandem-pt.pc" ] || check "a program with a .pt file" outside "${program%/*}/pt.cpp" tandem-pt
+# The components that were built; Tandem itself is program.cpp.
+parts=(Models Text)
+[ ! -f "${pc%/*}/tandem-pt.pc" ] || parts+=(Pt)
+[ ! -f "${pc%/*}/tandem-vision.pc" ] || parts+=(Vision TensorBoard)
+file_of() { case $1 in Tandem) echo program ;; *) echo "${1,,}" ;; esac; }
 
-check "a program with a text" outside "${program%/*}/text.cpp" tandem-text
-[ ! -f "${pc%/*}/tandem-vision.pc" ] || check "a program with an image" outside "${program%/*}/vision.cpp" tandem-vision
+# says EXPECTED PROGRAM: whether the program prints the contents of the file EXPECTED.
+says() { local out && out=$("$2") && echo "$out" && [ "$out" = "$(cat "$1")" ]; }
+
+# The tool finds its libraries, and these their plugins, without LD_LIBRARY_PATH.
+tool() { "$prefix/bin/tandem" --version && "$prefix/bin/tandem" devices; }
+[ ! -x "$prefix/bin/tandem" ] || check "the tool" tool
+
+# outside PART: builds and runs a program with a package of pkg-config.
+outside() {
+  local name=tandem-${1,,}
+  # shellcheck disable=SC2046,SC2086
+  $CXX -std=c++20 -Wall -Wextra -Werror $flags "$here/$(file_of "$1").cpp" -o "$to/program" \
+    $(pkg-config --libs "${name/#tandem-tandem/tandem}") &&
+    LD_LIBRARY_PATH=${lib%/*} says "$here/$(file_of "$1").expected" "$to/program"
+}
+for part in Tandem "${parts[@]}"; do check "pkg-config: a program with $part" outside "$part"; done
+
+with_meson() {
+  cp "$here/meson/meson.build" "$here/program.cpp" "$to/meson" && meson setup "$to/meson/build" "$to/meson" &&
+    ninja -C "$to/meson/build" && LD_LIBRARY_PATH=${lib%/*} says "$here/program.expected" "$to/meson/build/user"
+}
+mkdir "$to/meson"
+check "Meson: a program" with_meson
+
+# The tree was installed for another prefix, so this also shows that it can be moved.
+with_cmake() {
+  local part
+  cmake -G Ninja -S "$here/cmake" -B "$to/cmake" -DSOURCES="$here" -DVERSION="$(pkg-config --modversion tandem)" \
+    -DPARTS="$(IFS=';' && echo "${parts[*]}")" -DCMAKE_PREFIX_PATH="$prefix" && ninja -C "$to/cmake" || return 1
+  for part in Tandem "${parts[@]}"; do says "$here/$(file_of "$part").expected" "$to/cmake/${part,,}" || return 1; done
+}
+with_torch() {
+  cmake -G Ninja -S "$here/torch" -B "$to/other" -DTorch_DIR="$prefix/share/tandem-torch" &&
+    cmake -G Ninja -S "$here/torch" -B "$to/torch" -DCMAKE_PREFIX_PATH="$prefix/share/tandem-torch" &&
+    ninja -C "$to/torch" && says "$here/torch/expected" "$to/torch/example-app"
+}
+without_text() {
+  rm "${lib%/*}"/libtandem_text.*
+  ! cmake -G Ninja -S "$here/cmake" -B "$to/without" -DPARTS=Text -DCMAKE_PREFIX_PATH="$prefix" 2>"$to/without.log" &&
+    tr -s ' \n' ' ' <"$to/without.log" | grep "Tandem::Text: the component was not built"
+}
+if command -v cmake >/dev/null; then
+  check "CMake: a program with each component" with_cmake
+  [[ ${parts[*]} != *Pt* ]] || check "CMake: a program for LibTorch" with_torch
+  check "CMake: a component that was not built" without_text
+else
+  echo "cmake is not installed: its packages were not tested"
+  skipped=1
+fi
 
 alone() {
   # shellcheck disable=SC2086
-  python3 "${0%/*}/headers.py" "$include" $CXX && ! grep -rlE '#include *<(Eigen|nlohmann|CLI)' "$include"
+  python3 "$here/headers.py" "$include" $CXX && ! grep -rlE '#include *<(Eigen|nlohmann|CLI)' "$include"
 }
 check "each header alone" alone
 
@@ -50,11 +95,10 @@ esac
 echo "stripped library: $(stat -c %s "$lib") bytes"
 
 subproject() {
-  mkdir -p "$to/user/subprojects" && ln -s "$source" "$to/user/subprojects/tandem" && cp "$program" "$to/user/main.cpp"
-  printf '%s\n' "project('user', 'cpp', default_options: ['cpp_std=c++20'])" \
-    "executable('user', 'main.cpp', dependencies: dependency('tandem', fallback: 'tandem'))" >"$to/user/meson.build"
+  mkdir -p "$to/user/subprojects" && ln -s "$source" "$to/user/subprojects/tandem" &&
+    cp "$here/meson/meson.build" "$here/program.cpp" "$to/user"
   env -u PKG_CONFIG_PATH -u PKG_CONFIG_SYSROOT_DIR meson setup "$to/user/build" "$to/user" && ninja -C "$to/user/build" -n
 }
 check "configured as a subproject" subproject
-echo "$passed passed, $failed failed"
+echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]
