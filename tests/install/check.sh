@@ -1,7 +1,7 @@
 #!/bin/bash
 # check.sh BUILD SOURCE CUDA: installs Tandem and builds and runs programs outside the tree with pkg-config, Meson and
 # CMake; compiles each installed header alone, without Eigen; limits the stripped library to 12 MB, or to 24 MB with
-# CUDA's kernels (CUDA is not `disabled`); configures Tandem as a subproject.
+# CUDA's kernels (CUDA is not `disabled`); looks at the compilers' options in a subproject and without Git.
 set -euo pipefail
 here=$(cd "${0%/*}" && pwd)
 build=$1 source=$2 limit=12000000
@@ -19,7 +19,7 @@ check() {
 meson install -C "$build" --destdir "$to/root" --strip --quiet >/dev/null
 pc=$(find "$to/root" -name tandem.pc)
 export PKG_CONFIG_SYSROOT_DIR=$to/root PKG_CONFIG_PATH=${pc%/*}
-flags=$(pkg-config --cflags tandem)
+cflags=$(pkg-config --cflags tandem)
 include=$(pkg-config --variable=includedir tandem)
 [ ! -d "$to/root$include" ] || include=$to/root$include  # not every pkg-config adds the folder
 prefix=${include%/include}
@@ -42,7 +42,7 @@ tool() { "$prefix/bin/tandem" --version && "$prefix/bin/tandem" devices; }
 outside() {
   local name=tandem-${1,,}
   # shellcheck disable=SC2046,SC2086
-  $CXX -std=c++20 -Wall -Wextra -Werror $flags "$here/$(file_of "$1").cpp" -o "$to/program" \
+  $CXX -std=c++20 -Wall -Wextra -Werror $cflags "$here/$(file_of "$1").cpp" -o "$to/program" \
     $(pkg-config --libs "${name/#tandem-tandem/tandem}") &&
     LD_LIBRARY_PATH=${lib%/*} says "$here/$(file_of "$1").expected" "$to/program"
 }
@@ -94,11 +94,36 @@ case $CXX in
 esac
 echo "stripped library: $(stat -c %s "$lib") bytes"
 
+# flags BUILD WANTED UNWANTED: whether all commands for Tandem's sources match WANTED, and none UNWANTED.
+flags() {
+  python3 - "$@" <<'PYTHON'
+import json, re, sys
+entries = json.load(open(sys.argv[1] + "/compile_commands.json"))
+commands = [c["command"] for c in entries if "program.cpp" not in c["file"]]
+bad = [c for c in commands if not re.search(sys.argv[2], c) or re.search(sys.argv[3], c)]
+print(len(bad), "of", len(commands), "commands, such as", *bad[:1])
+sys.exit(bool(bad) or len(commands) < 100)
+PYTHON
+}
 subproject() {
   mkdir -p "$to/user/subprojects" && ln -s "$source" "$to/user/subprojects/tandem" &&
     cp "$here/meson/meson.build" "$here/program.cpp" "$to/user"
-  env -u PKG_CONFIG_PATH -u PKG_CONFIG_SYSROOT_DIR meson setup "$to/user/build" "$to/user" && ninja -C "$to/user/build" -n
+  env -u PKG_CONFIG_PATH -u PKG_CONFIG_SYSROOT_DIR meson setup "$to/user/build" "$to/user" >"$to/setup.log" &&
+    ninja -C "$to/user/build" -n && grep "WARNING: optimization=0" "$to/setup.log" &&
+    flags "$to/user/build" '-DNDEBUG.* -O[23] ' ' -(O0|g|Werror) ' &&
+    { [ -e /dev/nvidiactl ] || [ -e /dev/dxg ] || grep "CUDA.*disabled" "$to/setup.log"; }
 }
-check "configured as a subproject" subproject
+check "as a subproject" subproject
+
+# From an archive of the sources, with compilers that may warn of more.
+without_git() {
+  mkdir "$to/plain" && ln -s "$source"/* "$to/plain" &&
+    meson setup "$to/plain/new" "$to/plain" -Dcuda=disabled -D{cli,tests,bench,examples}=false &&
+    flags "$to/plain/new" ' -Wno-error ' ' -Werror.* -Werror'
+}
+check "without Git" without_git
+if [ -e "$source/.git" ] && [[ $($CXX -dumpversion) =~ ^(12|14\.0) ]]; then
+  check "warnings are errors in a clone" flags "$build" ' -Werror ' ' -Wno-error'
+fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]
