@@ -1,5 +1,5 @@
 # The developer commands of ./run, which sources this file: check, deps, format, emulated, sanitize, clang, dispatch,
-# fuzz, docs.
+# fuzz, docs, package.
 # shellcheck shell=bash disable=SC2154,SC2086
 
 # Packages for a machine without network, which must have g++ and python3. Without libcurl: nothing can be downloaded there.
@@ -216,4 +216,21 @@ do_docs() {
   cd "$root" || exit
   FOLDERS=$(find core autograd nn datasets parallel models -maxdepth 0 2>/dev/null | xargs) OUTPUT=$build/docs \
     doxygen docs/Doxyfile && echo "$build/docs/html/index.html"
+}
+
+# Packages for Debian and Ubuntu in build-package/debs. --test installs them, with nothing but what they depend on, into
+# a new system, and uses them there.
+do_package() {
+  [ $# = 0 ] || [ "$*" = --test ] || stop "usage: ./run package [--test]"
+  [ -z "$deps" ] || stop "package does not work with --deps"
+  local cpu=dispatch
+  [ "$(uname -m)" = x86_64 ] || cpu=""
+  need build "$packages" "$wished"
+  need package "dpkg-dev${1:+ mmdebstrap}"
+  build=$root/build-package
+  mkdir -p "$build"
+  configure --prefix=/usr -Dcuda=disabled -Dnccl=disabled "-Dcpu=$cpu" -Dtests=false -Dbench=false -Dexamples=false
+  compile
+  "$root/packaging/debian.sh" "$build" || stop "the packages could not be made"
+  [ $# = 0 ] || exec "$root/packaging/debian_test.sh" "$build/debs"
 }
