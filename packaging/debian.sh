@@ -25,6 +25,7 @@ take() {
     mkdir -p "$folder" && cp -a "$file" "$folder" && rm -r "$file"
   done
 }
+find "$libdir" -name '*.so*' -type f -exec chmod 644 {} +
 take "$main" "$libdir"/*.so.* "$libdir/tandem"
 take tandem-tools all/usr/bin
 take libtandem-dev all/usr/*

@@ -76,6 +76,12 @@ with_torch() {
     cmake -G Ninja -S "$here/torch" -B "$to/torch" -DCMAKE_PREFIX_PATH="$prefix/share/tandem-torch" &&
     ninja -C "$to/torch" && says "$here/torch/expected" "$to/torch/example-app"
 }
+# Without CMake, ported programs may still ask for LibTorch's C++17.
+older_standard() {
+  # shellcheck disable=SC2086
+  ! $CXX -std=c++17 -fsyntax-only "-I$include/tandem/compat" "-I$include" "$here/torch/example-app.cpp" 2>"$to/older" &&
+    head -5 "$to/older" | grep -- "compile with -std=c++20"
+}
 without_text() {
   mv "$libdir"/libtandem_text.* "$to"
   ! cmake -G Ninja -S "$here/cmake" -B "$to/without" -DPARTS=Text -DCMAKE_PREFIX_PATH="$prefix" 2>"$to/without.log" &&
@@ -102,6 +108,8 @@ if command -v cmake >/dev/null; then
   check "CMake: a component that was not built" without_text
   [[ ${parts[*]} != *Pt* ]] || check "CMake: a program for LibTorch" with_torch
 fi
+
+check "C++17: one clear error" older_standard
 
 # It finds its libraries, and these their plugins, without LD_LIBRARY_PATH.
 tool() { "$prefix/bin/tandem" --version && "$prefix/bin/tandem" devices; }
