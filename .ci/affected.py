@@ -34,6 +34,7 @@ FOLDERS = [
     ("cli/*", "cli"),
     ("parallel/distributed/*", "distributed"),
     ("cuda/*", "cuda cuda_emulation"),
+    ("packaging/*", "install"),
     ("tests/cuda_emulation/*", "cuda cuda_emulation"),
     ("tests/main.cpp", "core"),  # part of all programs: a few show whether it still works
     ("tests/precompiled/*", "core"),

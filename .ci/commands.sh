@@ -1,5 +1,5 @@
 # The developer commands of ./run, which sources this file: check, deps, format, emulated, sanitize, clang, dispatch,
-# fuzz, docs.
+# fuzz, docs, package, abi.
 # shellcheck shell=bash disable=SC2154,SC2086
 
 # Packages for a machine without network, which must have g++ and python3. Without libcurl: nothing can be downloaded there.
@@ -216,4 +216,82 @@ do_docs() {
   cd "$root" || exit
   FOLDERS=$(find core autograd nn datasets parallel models -maxdepth 0 2>/dev/null | xargs) OUTPUT=$build/docs \
     doxygen docs/Doxyfile && echo "$build/docs/html/index.html"
+}
+
+# Packages for Debian and Ubuntu in build-package/debs. --test installs them, with nothing but what they depend on, into
+# a new system, and uses them there.
+do_package() {
+  [ $# = 0 ] || [ "$*" = --test ] || stop "usage: ./run package [--test]"
+  [ -z "$deps" ] || stop "package does not work with --deps"
+  local cpu=dispatch
+  [ "$(uname -m)" = x86_64 ] || cpu=""
+  need build "$packages" "$wished"
+  need package "dpkg-dev${1:+ mmdebstrap}"
+  build=$root/build-package
+  mkdir -p "$build"
+  configure --prefix=/usr -Dcuda=disabled -Dnccl=disabled "-Dcpu=$cpu" -Dtests=false -Dbench=false -Dexamples=false
+  compile
+  "$root/packaging/debian.sh" "$build" || stop "the packages could not be made"
+  [ $# = 0 ] || exec "$root/packaging/debian_test.sh" "$build/debs"
+}
+
+library_of() { ninja -C "$1" -t targets all | sed -n 's/^\(libtandem\.so[.0-9]*\): .*LINKER.*/\1/p'; }
+
+# differences PATTERN ARGUMENT...: adds abidiff's report to $report and prints its summary, the line with PATTERN.
+differences() {
+  local pattern=$1 found code=0
+  shift
+  found=$(abidiff "$@" 2>&1) || code=$?
+  printf '%s\n' "$found" >>"$report"
+  # Bits 1 and 2 of the code say that it failed, the others that something differs.
+  [ $((code & 3)) = 0 ] || { echo "abidiff failed"; return 0; }
+  grep -i "$pattern.*summary" <<<"$found" || echo "$pattern: nothing differs"
+}
+
+# Reports how the classes that programs compile differ from those of REVISION (default: the last tag): their members,
+# sizes and bases, which are the ABI's part that headers hold. With --build, also which functions the library exports,
+# which builds that of REVISION once. Never a failure: a minor version may change all of this.
+do_abi() {
+  local library="" work=$root/build-abi old report side header
+  [ "${1:-}" != --build ] || { library=1 && shift; }
+  [ $# -le 1 ] || stop "usage: ./run abi [--build] [REVISION]"
+  cd "$root" || exit
+  old=${1:-$(git describe --tags --abbrev=0 2>/dev/null || true)}
+  [ -n "$old" ] || { echo "abi: there is no tag to compare with"; return 0; }
+  git rev-parse -q --verify "$old^{commit}" >/dev/null || stop "abi: Git knows no $old"
+  command -v abidiff >/dev/null || (need abi abigail-tools) || { echo "abi: abidiff is not installed"; return 0; }
+  echo "abi: since $old"
+  old=$work/$(git rev-parse --short=12 "$old^{commit}")
+  if [ ! -d "$old/tandem" ]; then
+    rm -rf "$old/new" && mkdir -p "$old/new"
+    git archive "${old##*/}" | tar -x -C "$old/new"
+    touch "$old/new/.git"  # compiled as in a clone: ccache may have it
+    mv "$old/new" "$old/tandem"
+  fi
+  mkdir -p "$work/now" && ln -sfn "$root" "$work/now/tandem"
+  report=$work/report.txt
+  printf '[suppress_type]\nname_regexp = ^((std|__gnu_cxx)::|type$)\n' >"$work/not_ours"
+  for side in "$old" "$work/now"; do
+    {
+      for header in tandem.h models/models.h nn/files/pt/pt.h nn/files/tensorboard/summary_writer.h \
+        datasets/vision/transforms.h datasets/text/byte_pair.h; do
+        [ ! -f "$old/tandem/$header" ] || echo "#include \"tandem/$header\""
+      done
+      echo 'extern "C" int tandem_abi() { return 0; }'  # abidiff needs one symbol
+    } >"$side/abi.cpp"
+    ${CXX:-c++} -std=c++20 -g -O0 -w -shared -fPIC -fno-eliminate-unused-debug-types "-I$side" "$side/abi.cpp" \
+      -o "$side/abi.so" 2>"$report" || { echo "abi: headers do not compile: $report"; return 0; }
+  done
+  differences types --non-reachable-types --suppressions "$work/not_ours" --headers-dir1 "$old/tandem" \
+    --headers-dir2 "$root" "$old/abi.so" "$work/now/abi.so"
+  if [ -n "$library" ]; then
+    configure
+    compile $(library_of "$build")
+    [ -f "$old/tandem/build/build.ninja" ] ||
+      meson setup "$old/tandem/build" "$old/tandem" -Dcpu=dispatch -Dcuda=disabled \
+        -D{cli,tests,bench,examples}=false >"$work/setup.log" || stop "abi: meson could not configure $old/tandem"
+    (build=$old/tandem/build && compile $(library_of "$build"))
+    differences symbols "$old/tandem/build/libtandem.so" "$build/libtandem.so"
+  fi
+  echo "the report: $report"
 }

@@ -54,6 +54,8 @@ CASES = [
     ("--deps with a folder that does not exist", said("--deps", "/nowhere", "test")[0], 2),
     ("deps without a folder", said("deps"), (2, "run: usage: ./run deps --to DIR")),
     ("an unknown sanitizer", said("sanitize", "adress"), (2, "run: usage: ./run sanitize address|thread")),
+    ("an unknown option of package", said("package", "--tests"), (2, "run: usage: ./run package [--test]")),
+    ("abi with an unknown revision", said("abi", "no-such-tag"), (2, "run: abi: Git knows no no-such-tag")),
     ("--help", said("--help"), (0, "")),
 ]
 

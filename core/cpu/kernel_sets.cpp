@@ -9,6 +9,12 @@
 #include "tandem/core/cpu/plugin_files.h"
 #include "tandem/core/cpu/tables.h"
 
+#ifdef __x86_64__
+extern "C" void tandem_check_processor();
+// Takes the check, a constructor, into programs that link the static library.
+[[gnu::used]] static void (*const processor_check)() = tandem_check_processor;
+#endif
+
 namespace tandem::cpu {
 namespace {
 

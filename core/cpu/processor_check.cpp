@@ -97,7 +97,10 @@ void list_lacking(Text& lacking) {
 #endif
 }
 
-[[gnu::constructor(101)]] void check_processor() {
+}  // namespace
+
+// kernel_sets.cpp refers to it: nothing else would take this file from a static library.
+extern "C" [[gnu::visibility("hidden"), gnu::constructor(101)]] void tandem_check_processor() {
   Text lacking{};
   list_lacking(lacking);
   if (lacking.size == 0) return;
@@ -111,5 +114,3 @@ void list_lacking(Text& lacking) {
   if (write(STDERR_FILENO, message.data, message.size) < 0) _exit(127);
   _exit(127);
 }
-
-}  // namespace

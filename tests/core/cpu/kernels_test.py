@@ -47,8 +47,8 @@ def used(what, result, *texts):
 def moved(folder):
     """A copy of the library in FOLDER, without plugins."""
     for path in build.glob("libtandem.so*"):
-        if path.is_file() and not path.is_symlink():
-            shutil.copy(path, folder / "libtandem.so.0")
+        if path.is_file():
+            shutil.copy(path, folder)  # under all of its names
     return folder
 
 
@@ -86,7 +86,7 @@ if march == "dispatch":
             refused("no plugin, but named", kernels("avx512", folder), "TANDEM_CPU=avx512", "was not found")
             (folder / PLUGIN).write_bytes(b"")
             refused("an empty plugin", kernels(library=folder), PLUGIN, "cannot be loaded")
-            shutil.copy(folder / "libtandem.so.0", folder / PLUGIN)
+            shutil.copy(folder / "libtandem.so", folder / PLUGIN)
             refused("another library as the plugin", kernels(library=folder), "is not from this build of Tandem")
             (folder / PLUGIN).unlink()
             (folder / "tandem").mkdir()
