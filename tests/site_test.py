@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Tests docs/site.py: what it makes of pages, and that it finds links that lead nowhere.
+"""Tests docs/site.py: what it makes of pages, and that it finds links that lead nowhere. Also whether
+docs/reference/layers.dox has the shapes of every layer.
 
     site_test.py     ends with the line "N passed, N failed"
 """
+import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -67,6 +70,19 @@ def test_check(top):
            (1, "", "a.html: b.html#x is not there\nb.html: gone.svg is not there\n2 links lead nowhere\n"))
 
 
+def test_layers():
+    with open(f"{root}/docs/reference/layers.dox", encoding="utf-8") as file:
+        blocks = file.read().split("/**")
+    described = {found[1] for block in blocks if "@par Shapes" in block
+                 for found in [re.search(r"@class tandem::nn::(\w+)Impl\n", block)] if found}
+    for path in glob.glob(f"{root}/nn/layers/*.h"):
+        with open(path, encoding="utf-8") as file:
+            layers = re.findall(r"^TANDEM_MODULE\((\w+)\)|^class (\w+) : public ModuleHolder", file.read(), re.M)
+        names = {name for pair in layers for name in pair if name}
+        expect(f"layers of {os.path.basename(path)} without shapes in layers.dox", names - described, set())
+
+
+test_layers()
 for test in (test_pages, test_check):
     with tempfile.TemporaryDirectory() as top:
         os.makedirs(os.path.join(top, "docs"))
