@@ -218,7 +218,7 @@ do_docs() {
   [ -f "$first" ] || first=$root/README.md
   cd "$root" || exit
   folders=$(find core autograd nn datasets parallel models -maxdepth 0 -printf "$sources/%p ")
-  pages="$(python3 docs/site.py guide) docs/reference/layers.dox README.md examples CONTRIBUTING.md CHANGELOG.md docs"  # in the tree's order
+  pages=$(python3 docs/site.py pages | xargs) || exit
   # Descriptions come before the lists of members.
   doxygen -l - | sed '/<class>/,/<\/class>/{/<detaileddescription/d
     s|<briefdescription.*|<includes visible="yes"/> <detaileddescription title="Description"/>|;t;/<includes/d}

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Prepares pages for Doxygen and checks what it has made of them (./run docs).
 
-    site.py guide            prints the guide's pages in the order in which its index links to them
+    site.py pages            prints the pages in the tree's order, that in which the guide's index links to the guide's
+                             pages; ends with an error if one of them links to a file that is not there
     site.py page FILE        prints a page for Doxygen: headings have GitHub's anchors, links lead to Doxygen's pages
     site.py check HTML       ends with an error if a page in the folder HTML leads to a file or anchor that is not there
 
 Links to other files of the repository lead to copies of them in HTML/files, which `check` makes.
 """
+import glob
 import html
 import os
 import re
@@ -18,7 +20,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GUIDE = os.path.join(ROOT, "docs/guide")
 PICTURES = (".svg", ".png", ".jpg")
 LINK = re.compile(r"(?P<picture>!?)\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\((?P<target>[^()\s]+)\)")
-CODE = re.compile(r"(`+)(?:.*?[^`])?\1(?!`)")
+CODE = re.compile(r"(?<!`)(`+)(?!`)(?:(?!\n\s*\n).)*?(?<!`)\1(?!`)", re.S)
+BLOCK = re.compile(r"^ *(```+|~~~+)[^\n]*\n.*?^ *\1 *$", re.S | re.M)
+PLACE = re.compile("\0(\\d+)\0")  # of code, while links are replaced
+HEADING = re.compile(r"^(#+) +(.*?) *#*$", re.M)
 
 
 def page_id(path):
@@ -39,7 +44,7 @@ def anchor(path, name):
 
 class Page:
     def __init__(self, path):
-        self.path = os.path.abspath(path)
+        self.path = os.path.join(ROOT, path)
 
     def target(self, link):
         """What Doxygen calls the target, and whether it is one of its pages."""
@@ -60,49 +65,54 @@ class Page:
         if self.path.endswith(".dox") and target.startswith("../guide/") and not os.path.exists(GUIDE + "/index.md"):
             return match["text"]
         name, page = self.target(target)
-        return f"[{match['text']}]({'@ref ' if page else ''}{name})"
+        if not page:
+            return f"[{match['text']}]({name})"
+        # Doxygen shows code in the text of such a link with its backticks.
+        text = PLACE.sub(lambda place: self.codes[int(place[1])].strip("`"), match["text"])
+        return f"[{text}](@ref {name})"
 
-    def line(self, text):
-        heading = re.fullmatch(r"(#+)\s+(.*?)\s*#*", text)
-        name = ""
-        if heading:
-            first = heading[1] == "#" and not self.titled
-            self.titled |= first
-            name = " {#" + (page_id(self.path) if first else anchor(self.path, slug(heading[2]))) + "}"
-            text = text.replace("`", "")  # Doxygen shows code in headings as <tt>
-        # Outside of `code` only.
-        parts, end = [], 0
-        for code in CODE.finditer(text):
-            parts += [self.prose(text[end:code.start()]), code[0]]
-            end = code.end()
-        return "".join(parts) + self.prose(text[end:]) + name
+    def heading(self, match):
+        first = match[1] == "#" and not self.titled
+        self.titled |= first
+        name = page_id(self.path) if first else anchor(self.path, slug(match[2]))
+        # Doxygen shows code in headings as <tt>, and would make a dash of two of them.
+        text = match[2].replace("`", "").replace("--", r"\--")
+        return f"{match[1]} {text} {{#{name}}}"
+
+    def place(self, code):
+        self.codes.append(code[0])
+        return f"\0{len(self.codes) - 1}\0"
 
     def prose(self, text):
-        return LINK.sub(self.link, text if self.path.endswith(".dox") else text.replace("@", "\\@"))
+        """Text outside of blocks of code; what is in `code` stays."""
+        self.codes = []
+        text = CODE.sub(self.place, HEADING.sub(self.heading, text))
+        text = LINK.sub(self.link, text if self.path.endswith(".dox") else text.replace("@", "\\@"))
+        return PLACE.sub(lambda place: self.codes[int(place[1])], text)
 
     def convert(self, text):
-        self.titled, fence, lines = False, None, []
-        for line in text.splitlines():
-            mark = re.match(r"\s*(```+|~~~+)", line)
-            if fence is None and mark:
-                fence = mark[1]
-            elif fence is not None and mark and line.strip() == fence:
-                fence = None
-            elif fence is None:
-                line = self.line(line)
-            lines.append(line)
-        return "\n".join(lines) + "\n"
+        self.titled, end, parts = False, 0, []
+        for block in BLOCK.finditer(text):
+            parts += [self.prose(text[end:block.start()]), block[0]]
+            end = block.end()
+        return "".join(parts) + self.prose(text[end:])
 
 
-def guide():
-    """index.md, then the pages it links to, then the others."""
-    pages = sorted("docs/guide/" + name for name in os.listdir(GUIDE) if name.endswith(".md")) if os.path.isdir(GUIDE) else []
-    index = "docs/guide/index.md"
-    if index in pages:
-        with open(os.path.join(ROOT, index), encoding="utf-8") as file:
-            linked = ["docs/guide/" + link["target"].partition("#")[0] for link in LINK.finditer(file.read())]
-        pages = [index] + list(dict.fromkeys([page for page in linked if page in pages] + pages))
-    return list(dict.fromkeys(pages))
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def pages():
+    found = sorted(glob.glob("docs/**/*.md", root_dir=ROOT, recursive=True) +
+                   glob.glob("docs/**/*.dox", root_dir=ROOT, recursive=True))
+    first = []
+    if "docs/guide/index.md" in found:
+        linked = ["docs/guide/" + link["target"].partition("#")[0] for link in LINK.finditer(read("docs/guide/index.md"))]
+        first = ["docs/guide/index.md"] + [page for page in linked if page in found]
+    first += [page for page in found if page.startswith("docs/guide/")]
+    first += ["docs/reference/layers.dox", "README.md", "examples/README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+    return [page for page in dict.fromkeys(first + found) if os.path.exists(os.path.join(ROOT, page))]
 
 
 def check(folder):
@@ -110,8 +120,7 @@ def check(folder):
     for name in sorted(os.listdir(folder)):
         if not name.endswith(".html"):
             continue
-        with open(os.path.join(folder, name), encoding="utf-8") as file:
-            text = file.read()
+        text = read(os.path.join(folder, name))
         names[name] = set(re.findall(r'\b(?:id|name)="([^"]*)"', text))
         for target in re.findall(r'<[^>]*\b(?:href|src|data)="([^"]*)"', text):
             if not re.match(r"[a-z]+:|//", target):
@@ -135,13 +144,14 @@ def check(folder):
 
 
 def main():
-    if sys.argv[1] == "guide":
-        print(*guide())
+    if sys.argv[1] == "pages":
+        for page in pages():
+            Page(page).convert(read(page))
+            print(page)
     elif sys.argv[1] == "page":
-        with open(sys.argv[2], encoding="utf-8") as file:
-            sys.stdout.write(Page(sys.argv[2]).convert(file.read()))
+        sys.stdout.write(Page(sys.argv[2]).convert(read(sys.argv[2])))
     else:
-        check(sys.argv[2])
+        check(os.path.abspath(sys.argv[2]))
 
 
 main()

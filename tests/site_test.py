@@ -45,18 +45,21 @@ def page(top, text, name="docs/guide/tool.md"):
 def test_pages(top):
     write(top, {"docs/guide/index.md": "# Guide\n[B](b.md#x) [T](tool.md) [R](../../README.md)\n",
                 "docs/guide/a.md": "# A\n", "docs/guide/b.md": "# B\n", "README.md": "# R\n", "LICENSE": "l\n"})
-    expect("headings", page(top, "# The `tool`\n## A, b & c\n```sh\n# not a heading\n```\n"),
-           "# The tool {#guide_tool}\n## A, b & c {#guide_tool-a-b--c}\n```sh\n# not a heading\n```\n")
+    expect("headings", page(top, "# The `tool --x`\n## A, b & c\n```sh\n# not a heading\n```\n"),
+           "# The tool \\--x {#guide_tool}\n## A, b & c {#guide_tool-a-b--c}\n```sh\n# not a heading\n```\n")
     expect("links", page(top, "[a](a.md), [b](b.md#x-y), [r](../../README.md), [here](#a), [l](../../LICENSE), [w](https://w/)\n"),
            "[a](@ref guide_a), [b](@ref guide_b-x-y), [r](@ref readme), [here](@ref guide_tool-a), [l](files/LICENSE), "
            "[w](https://w/)\n")
     expect("code", page(top, "`[a](a.md)` ``x`[a](a.md)`` u@h\n"), "`[a](a.md)` ``x`[a](a.md)`` u\\@h\n")
+    expect("links and code over two lines", page(top, "[a\nb](a.md) `c\n[a](a.md)` [a](a.md)\n"),
+           "[a\nb](@ref guide_a) `c\n[a](a.md)` [a](@ref guide_a)\n")
+    expect("a link with code", page(top, "[the `a`](a.md)\n"), "[the a](@ref guide_a)\n")
     expect("pictures", page(top, "![p](../p.svg)\n"), "![p](p.svg)\n")
+    expect("the order of the pages", run(top, "pages")[1].split(),
+           [f"docs/guide/{name}.md" for name in ("index", "b", "tool", "a")] + ["README.md"])
     write(top, {"docs/guide/tool.md": "[x](gone.md)\n"})
-    expect("a link that leads nowhere", run(top, "page", "docs/guide/tool.md")[0::2],
+    expect("a link that leads nowhere", run(top, "pages")[0::2],
            (1, "docs/guide/tool.md: the link leads to gone.md, which is not there\n"))
-    expect("the order of the guide's pages", run(top, "guide")[1].split(),
-           [f"docs/guide/{name}.md" for name in ("index", "b", "tool", "a")])
 
 
 def test_check(top):
