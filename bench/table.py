@@ -31,8 +31,8 @@ def benchmarks(program, names):
 
 def epoch(tool, threads):
     with tempfile.TemporaryDirectory() as folder:
-        run = subprocess.run([tool, "train", "--epochs", "1", "--threads", str(threads), "--devices", "cpu:0", "--out",
-                              folder + "/run"], capture_output=True, text=True)
+        run = subprocess.run([tool, "train", "--recipe", "source", "--epochs", "1", "--threads", str(threads),
+                              "--devices", "cpu:0", "--out", folder + "/run"], capture_output=True, text=True)
         if run.returncode != 0:
             return None, (run.stderr.strip().splitlines() or ["failed"])[-1]
         return json.loads((pathlib.Path(folder) / "run/metrics.jsonl").read_text().splitlines()[0])["seconds"], ""

@@ -60,7 +60,9 @@ void make_cpu_devices(const std::vector<Device>& wanted) {
 
 std::string best_device() { return device_count(kCUDA) > 0 ? "cuda:0" : "cpu:0"; }
 
-Device use_device(const std::string& name) { return present(parsed(name.empty() ? best_device() : name)); }
+Device use_device(const std::string& name) {
+  return use_devices("--device", name.empty() ? std::vector<std::string>{} : std::vector<std::string>{name}).front();
+}
 
 std::string name_of(Device device) {
   return concat(DeviceTypeName(device.type(), true), ":", static_cast<int>(device.index()));
@@ -91,9 +93,9 @@ std::vector<std::string> split_names(const std::string& list) {
 }
 
 std::vector<Device> use_devices(const std::string& option, const std::vector<std::string>& names) try {
-  if (names.empty()) return {use_device("")};
   std::vector<Device> devices, out;
   for (const std::string& name : names) devices.push_back(parsed(name));
+  if (names.empty()) devices.push_back(parsed(best_device()));
   make_cpu_devices(devices);
   for (const Device& device : devices) {
     out.push_back(present(device));

@@ -41,7 +41,7 @@ bool share_a_gpu(const std::vector<Device>& devices);
 
 /// "cuda:0" if there is a CUDA device, else "cpu:0".
 std::string best_device();
-/// The device of that name; the best available if `name` is empty. Throws UsageError if there is none.
+/// The device that --device names, as use_devices does; the best available if `name` is empty.
 Device use_device(const std::string& name);
 /// Throws UsageError if that many workers cannot be started.
 void check_workers(int workers);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tandem/cli/commands/add_options.h"
+#include "tandem/cli/help.h"
 #include "tandem/cli/message.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/train/team.h"
@@ -95,14 +96,27 @@ int words_before_program(int argc, char** argv, const CLI::App& launch) {
 constexpr std::pair<const char*, Command (*)(CLI::App&)> kCommands[] = {
     {"train", add_train},     {"compare", add_compare}, {"eval", add_eval},         {"report", add_report},
     {"predict", add_predict}, {"summary", add_summary}, {"generate", add_generate}, {"inspect", add_inspect},
-    {"convert", add_convert}, {"devices", add_devices}, {"launch", add_launch}};
+    {"convert", add_convert}, {"devices", add_devices}, {"launch", add_launch},     {"completion", add_completion}};
 
 int run(int argc, char** argv) {
   CLI::App app("Tandem: train and use small networks", "tandem");
-  app.set_version_flag("--version", "tandem " TANDEM_VERSION);
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag("-h,--help", "print this help");
+  app.set_version_flag("--version", "tandem " TANDEM_VERSION, "print the version");
+  app.footer(
+      "Examples:\n"
+      "  tandem train                       # LeNet on Fashion-MNIST; Ctrl-C saves\n"
+      "  tandem predict runs/lenet-fashion-mnist-1 shoe.png\n"
+      "  tandem report runs/*               # a page with curves and mistakes\n"
+      "\n"
+      "tandem COMMAND --help says what a command takes.");
   app.require_subcommand(1);
   std::map<std::string, Command> commands;
-  for (const auto& [name, add] : kCommands) commands[name] = add(app);
+  for (const auto& [name, add] : kCommands) {
+    commands[name] = add(app);
+    app.get_subcommand(name)->set_help_flag("-h,--help",
+                                            "print this help");  // behind the other options, in their group
+  }
   const int own_words = words_before_program(argc, argv, *app.get_subcommand("launch"));
   try {
     app.parse(own_words, argv);

@@ -2,7 +2,10 @@
 // list.
 #include "tandem/cli/message.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
 namespace tandem::cli {
 
@@ -27,7 +30,7 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
-std::string wrapped(const std::string& text, int columns) {
+std::string wrapped(const std::string& text, int columns, int indent) {
   constexpr int kMinColumns = 20;
   if (columns < kMinColumns) return text;
   std::string out;
@@ -37,8 +40,8 @@ std::string wrapped(const std::string& text, int columns) {
     const std::string word = text.substr(at, end - at);
     const int word_width = display_width(word);
     if (width > 0 && width + 1 + word_width > columns) {
-      out += "\n  ";
-      width = 2;
+      out += "\n" + std::string(static_cast<std::size_t>(indent), ' ');
+      width = indent;
     } else if (at > 0) {
       out += ' ';
       ++width;
@@ -48,6 +51,22 @@ std::string wrapped(const std::string& text, int columns) {
     at = end + 1;
   }
   return out;
+}
+
+std::string quoted_for_shell(const std::string& name) {
+  const auto plain = [](unsigned char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           std::strchr("/._-+=:,@%", c) != nullptr;
+  };
+  if (!name.empty() && std::all_of(name.begin(), name.end(), plain)) return name;
+  std::string out = "'";
+  for (const char c : name) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
+std::string called_as() {
+  const char* name = std::getenv("TANDEM_CALLED_AS");
+  return name != nullptr && *name != 0 ? name : "tandem";
 }
 
 void print_error(const std::string& prefix, std::string_view text) {

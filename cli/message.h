@@ -10,8 +10,13 @@ namespace tandem::cli {
 /// Joins the library's indented lines: "unknown data set 'x'; expected mnist or a folder".
 std::string one_line(std::string_view text);
 
-/// Breaks the text between words to fit `columns`; continuation lines are indented.
-std::string wrapped(const std::string& text, int columns);
+/// Breaks the text between words to fit `columns`; continuation lines are indented by `indent`.
+std::string wrapped(const std::string& text, int columns, int indent = 2);
+
+/// A name as a word for a shell, in quotes if it needs them.
+std::string quoted_for_shell(const std::string& name);
+/// How this program is called in what messages advise: "tandem", or what ./run puts into TANDEM_CALLED_AS.
+std::string called_as();
 
 /// Prints "PREFIX: TEXT" to standard error as one line of printable characters, wrapped if that is a
 /// terminal.

@@ -3,6 +3,7 @@
 //   custom_dataset [DEVICE]    cpu:0, cuda:0, ...
 #include <cmath>
 #include <cstdio>
+#include <string_view>
 
 #include "tandem/tandem.h"
 
@@ -24,7 +25,10 @@ class Spirals : public data::datasets::Dataset<Spirals> {
   std::size_t count_;
 };
 
+constexpr const char* kUsage = "usage: custom_dataset [DEVICE]      cpu:0, cuda:0, ...; default: cpu:0\n";
+
 int main(int argc, char** argv) try {
+  if (argc == 2 && std::string_view(argv[1]) == "--help") return std::fputs(kUsage, stdout) < 0;
   const Device device(argc > 1 ? argv[1] : "cpu");
   manual_seed(1);
   auto loader = data::make_data_loader(Spirals(1000).map(data::transforms::Stack<>()),

@@ -2,6 +2,7 @@
 //
 //   custom_function [DEVICE]    cpu:0, cuda:0, ...
 #include <cstdio>
+#include <string_view>
 
 #include "tandem/autograd/function.h"
 #include "tandem/tandem.h"
@@ -20,7 +21,10 @@ struct Cube : autograd::Function<Cube> {
   }
 };
 
+constexpr const char* kUsage = "usage: custom_function [DEVICE]      cpu:0, cuda:0, ...; default: cpu:0\n";
+
 int main(int argc, char** argv) try {
+  if (argc == 2 && std::string_view(argv[1]) == "--help") return std::fputs(kUsage, stdout) < 0;
   const TensorOptions options = TensorOptions(kDouble).device(Device(argc > 1 ? argv[1] : "cpu"));
   Tensor x = linspace(-1, 1, 5, options).requires_grad_();
   Cube::apply(x).sum().backward();

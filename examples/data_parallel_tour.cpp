@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "tandem/datasets/loader.h"
 #include "tandem/parallel/parallel.h"
@@ -60,7 +61,13 @@ std::vector<Device> devices_of(const std::string& text) {
   return out;
 }
 
+constexpr const char* kUsage =
+    "usage: data_parallel_tour                  on all GPUs if there are any, otherwise on all CPU devices\n"
+    "       data_parallel_tour cpu:0,cpu:1      on these devices\n"
+    "       data_parallel_tour 3                on three logical CPU devices\n";
+
 int main(int argc, char** argv) try {
+  if (argc == 2 && std::string_view(argv[1]) == "--help") return std::fputs(kUsage, stdout) < 0;
   const std::vector<Device> devices = devices_of(argc > 1 ? argv[1] : "");
   manual_seed(0);
   const Tensor vectors = randn({100, 5});

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "tandem/datasets/image_data.h"
 #include "tandem/datasets/loader.h"
@@ -35,7 +36,15 @@ TANDEM_MODULE(LeNet);
 
 Tensor as_input(const Tensor& images, Device device) { return images.to(device).unsqueeze(1).to(kFloat).div_(255); }
 
+constexpr const char* kUsage =
+    "usage: tandem launch -n 2 distributed_lenet [EPOCHS [IMAGES]]\n"
+    "  EPOCHS    passes over Fashion-MNIST (10)\n"
+    "  IMAGES    only the first ones of the training and of the test images (60000)\n"
+    "Also below mpirun, torchrun and srun, or with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT in the environment.\n"
+    "TANDEM_BACKEND=mpi or nccl uses another engine than Gloo.\n";
+
 int main(int argc, char** argv) try {
+  if (argc == 2 && std::string_view(argv[1]) == "--help") return std::fputs(kUsage, stdout) < 0;
   const int epochs = argc > 1 ? std::atoi(argv[1]) : 10;
   const int64_t most = argc > 2 ? std::atoi(argv[2]) : 60000;
   const char* backend = std::getenv("TANDEM_BACKEND");

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "tandem/datasets/image_data.h"
 #include "tandem/tandem.h"
@@ -99,7 +100,16 @@ void train(const Settings& s) {
               resolve(device).str().c_str());
 }
 
+constexpr const char* kUsage =
+    "usage: lenet_by_hand [OPTIONS]\n"
+    "  --epochs N       passes over Fashion-MNIST (10)\n"
+    "  --batch N        images per step (256)\n"
+    "  --lr X           learning rate (0.2)\n"
+    "  --images N       only the first training images; 0: all (0)\n"
+    "  --device NAME    cpu:0, cuda:0, ... (cpu:0)\n";
+
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--help") return std::fputs(kUsage, stdout) < 0;
   Settings s;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--epochs") == 0) s.epochs = std::atoll(argv[i + 1]);

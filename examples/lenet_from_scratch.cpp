@@ -14,6 +14,7 @@
 #include <exception>
 #include <iostream>
 #include <string>
+#include <string_view>
 
 #include "tandem/core/device_threads.h"
 #include "tandem/datasets/image_data.h"
@@ -178,7 +179,18 @@ Devices parse_devices(const std::string& list) {
   return parallel::checked_devices("lenet_from_scratch", out);
 }
 
+constexpr const char* kUsage =
+    "usage: lenet_from_scratch [OPTIONS]\n"
+    "  --devices A,B        devices that share each batch, such as cpu:0,cpu:1 (cpu:0)\n"
+    "  --num-devices N      instead of --devices: the first N of the CPU\n"
+    "  --epochs N           passes over Fashion-MNIST (10)\n"
+    "  --batch N            images per step (256)\n"
+    "  --lr X               learning rate (0.2)\n"
+    "  --images N           only the first training images; 0: all (0)\n"
+    "  --helpers            demonstrate the helper functions, and exit\n";
+
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--help") return std::fputs(kUsage, stdout) < 0;
   Settings s;
   bool helpers = false;
   int num_devices = 0;

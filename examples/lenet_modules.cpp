@@ -3,6 +3,7 @@
 //   lenet_modules [EPOCHS [DEVICE [FILE.safetensors]]]    DEVICE: cpu:0, cuda:0, ...
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "tandem/datasets/image_data.h"
 #include "tandem/datasets/loader.h"
@@ -29,7 +30,14 @@ TANDEM_MODULE(LeNet);
 
 Tensor as_input(const Tensor& images, Device device) { return images.to(device).unsqueeze(1).to(kFloat).div_(255); }
 
+constexpr const char* kUsage =
+    "usage: lenet_modules [EPOCHS [DEVICE [FILE.safetensors]]]\n"
+    "  EPOCHS    passes over Fashion-MNIST (10)\n"
+    "  DEVICE    cpu:0, cuda:0, ... (cpu:0)\n"
+    "  FILE      where to save the parameters\n";
+
 int main(int argc, char** argv) try {
+  if (argc == 2 && std::string_view(argv[1]) == "--help") return std::fputs(kUsage, stdout) < 0;
   const int epochs = argc > 1 ? std::atoi(argv[1]) : 10;
   const Device device(argc > 2 ? argv[2] : "cpu");
   manual_seed(0);

@@ -1,10 +1,12 @@
-// The end-to-end example from the LibTorch documentation, unchanged except that the folder is an argument.
+// The end-to-end example from the LibTorch documentation, unchanged except for its arguments.
 //
 //   mnist_libtorch [FOLDER [EPOCHS]]    a folder with MNIST's (or Fashion-MNIST's) IDX files
 #include <torch/torch.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <string_view>
 
 // Define a new Module.
 struct Net : torch::nn::Module {
@@ -29,7 +31,13 @@ struct Net : torch::nn::Module {
   torch::nn::Linear fc1{nullptr}, fc2{nullptr}, fc3{nullptr};
 };
 
+constexpr const char* kUsage =
+    "usage: mnist_libtorch [FOLDER [EPOCHS]]\n"
+    "  FOLDER    with the IDX files of MNIST or Fashion-MNIST (./data)\n"
+    "  EPOCHS    passes over them (10)\n";
+
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--help") return std::fputs(kUsage, stdout) < 0;
   const std::string folder = argc > 1 ? argv[1] : "./data";
   const size_t epochs = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 10;
 

@@ -14,6 +14,7 @@
 #include <deque>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "tandem/core/device_threads.h"
 #include "tandem/tandem.h"
@@ -94,7 +95,10 @@ double difference(const nn::Sequential& a, const nn::Sequential& b) {
   return most / largest;
 }
 
+constexpr const char* kUsage = "usage: pipeline [DEVICE,DEVICE [MICRO_BATCHES]]      default: cpu:0,cpu:1 and 4\n";
+
 int main(int argc, char** argv) try {
+  if (argc == 2 && std::string_view(argv[1]) == "--help") return std::fputs(kUsage, stdout) < 0;
   const std::string names = argc > 1 ? argv[1] : "cpu:0,cpu:1";
   const int64_t count = argc > 2 ? std::atoi(argv[2]) : 4;
   const std::size_t comma = names.find(',');

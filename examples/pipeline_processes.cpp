@@ -7,6 +7,7 @@
 // both losses; they have the same bits.
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "tandem/parallel/collectives.h"
 #include "tandem/tandem.h"
@@ -42,7 +43,10 @@ double train(std::size_t micro_batches, optim::Optimizer& optimizer, const Forwa
   return sum_of(results);
 }
 
+constexpr const char* kUsage = "usage: tandem launch -n 2 pipeline_processes [MICRO_BATCHES]      default: 4\n";
+
 int main(int argc, char** argv) try {
+  if (argc == 2 && std::string_view(argv[1]) == "--help") return std::fputs(kUsage, stdout) < 0;
   const int64_t count = argc > 1 ? std::atoi(argv[1]) : 4;
   check(count > 0, "usage: tandem launch -n 2 pipeline_processes [MICRO_BATCHES]");
   const auto group = distributed::init_process_group();

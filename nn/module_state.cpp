@@ -1,4 +1,5 @@
 // Module: state dicts and cloning. load_state_dict writes values only after checking every name and shape.
+#include <algorithm>
 #include <unordered_map>
 
 #include "tandem/autograd/grad_mode.h"
@@ -22,9 +23,11 @@ bool is_wrapped(const std::vector<StateEntry>& entries, const OrderedDict<std::s
 }
 
 void list(std::string& out, const char* title, const std::vector<std::string>& lines) {
+  constexpr std::size_t kMaxLines = 5;
   if (lines.empty()) return;
   out += title;
-  for (const std::string& line : lines) out += "\n    " + line;
+  for (std::size_t i = 0; i < std::min(lines.size(), kMaxLines); ++i) out += "\n    " + lines[i];
+  if (lines.size() > kMaxLines) out += concat("\n    and ", lines.size() - kMaxLines, " more");
 }
 
 }  // namespace

@@ -3,39 +3,48 @@
 
 namespace tandem::cli {
 
-void add_key(CLI::App* c, std::string& key) {
-  c->add_option("--key", key, "the state dict in a .pt file with more, such as state_dict or model.ema");
+void begin_group(CLI::App* c, const char* title) { c->option_defaults()->group(title); }
+
+std::string alternatives(const std::vector<std::string>& values) {
+  std::string out;
+  for (const std::string& value : values) out += (out.empty() ? "" : "|") + value;
+  return out;
 }
 
-void add_recipe(CLI::App* c, RecipeOptions& r) {
-  c->add_option("--recipe", r.name,
-                "source: plain SGD as published; best: AdamW with a cosine schedule; images: SGD with "
-                "momentum, a cosine schedule "
-                "and augmentation, the default of published models; text: AdamW with a warm-up and a cosine "
-                "schedule, the default of texts. The options below override parts of it")
-      ->default_str("source, of published models images, of texts text");
+void add_key(CLI::App* c, std::string& key) {
+  c->add_option("--key", key, "the state dict in a .pt file with more, such as state_dict or model.ema")
+      ->type_name("NAME");
+}
+
+void add_device(CLI::App* c, std::string& device) {
+  c->add_option("--device,--devices", device, "device to use, such as cpu:0 or cuda:0; default: the best available")
+      ->type_name(kDeviceType);
+}
+
+void add_recipe(CLI::App* c, RecipeOptions& r, const std::string& usual) {
+  add_choice(c, "recipe", r.name,
+             "source: plain SGD, as in the programs of examples/; best: AdamW with a cosine schedule; images: SGD "
+             "with momentum, a cosine schedule and augmentation; text: AdamW with a warm-up and a cosine schedule. "
+             "Other options override parts of it")
+      ->default_str(usual);
   add_number(c, "--batch-size", r.batch_size, kBatchSizes,
              "images, or examples of a text, per batch; source: 256, best: 64, images: 128, text: 32, or 8 with "
              "--weights");
   add_number(c, "--lr", r.lr, Range<double>{0, 1e6, true},
              "learning rate for the mean loss; source: 0.2, best: 0.003, images: 0.1, or 0.01 with --weights; text: "
              "0.001, or 0.00005 with --weights");
-  c->add_option("--optimizer", r.optimizer, "sgd or adamw");
+  add_choice(c, "optimizer", r.optimizer, "source, images: sgd; best, text: adamw");
   add_number(c, "--momentum", r.momentum, Range<double>{0, 1}, "momentum of sgd, below 1; images: 0.9");
   add_number(c, "--weight-decay", r.weight_decay, Range<double>{0, 1e6},
              "weight decay; source: 0, best: 0.05, images: 0.0005, text: 0.1");
-  c->add_option("--decay", r.decay, "what decays: all parameters, or matrices, those with at least two dimensions");
+  add_choice(c, "decay", r.decay, "what decays: all parameters, or matrices, those with at least two dimensions");
   add_number(c, "--label-smoothing", r.label_smoothing, Range<double>{0, 1},
              "label smoothing of the training loss, below 1; source: 0, best: 0.05");
   add_number(c, "--warmup", r.warmup, Range<double>{0, 1},
              "share of all steps in which the learning rate rises to --lr, below 1; text: 0.05");
-  c->add_option("--schedule", r.schedule, "constant, or cosine: from --lr to 0 over all steps");
-  c->add_option("--init", r.init,
-                "normal: weights with standard deviation 0.01; default: the layers' default initialisation");
-  c->add_option("--augment", r.augment,
-                "none; flip: mirror half of the training images; crop: also shift them by up to an eighth of their "
-                "size; resized-crop: cut out rectangles of any size, the default of the recipe images for image files; "
-                "randaugment: also two random changes of shape and colour");
+  add_choice(c, "schedule", r.schedule, "constant, or cosine: from --lr to 0 over all steps");
+  add_choice(c, "init", r.init,
+             "normal: weights with standard deviation 0.01; default: the layers' default initialisation");
   add_number(c, "--accumulate", r.accumulate, Range<int64_t>{1, kMaxAccumulated},
              "batches whose gradients are added before each step, as if --batch-size were as many times as "
              "large; default: 1");
@@ -45,15 +54,22 @@ void add_recipe(CLI::App* c, RecipeOptions& r) {
   add_number(c, "--ema", r.ema, Range<double>{0, 1},
              "below 1: also keep a moving average of parameters and running statistics with this decay per "
              "step, such as 0.999; it is evaluated, and saved as the run's model");
-  c->add_option("--precision", r.precision,
-                "fp32; bf16: products, convolutions and attention compute in bfloat16, everything else and all "
-                "parameters stay float32; fp16: the same in float16, with a scaled loss. eval and predict "
-                "compute in it, too; default: fp32");
+  add_choice(c, "precision", r.precision,
+             "fp32; bf16: products, convolutions and attention compute in bfloat16, everything else and all "
+             "parameters stay float32; fp16: the same in float16, with a scaled loss. eval and predict "
+             "compute in it, too; default: fp32");
   c->add_option("--freeze", r.freeze,
                 "parameters that do not train: names of parameters or layers, separated by commas, with * for "
                 "any text; or all-but-head: all but the last layer. A frozen batch normalisation also uses and "
                 "keeps its running statistics")
       ->type_name("PATTERN");
+}
+
+void add_augment(CLI::App* c, RecipeOptions& r) {
+  add_choice(c, "augment", r.augment,
+             "none; flip: mirror half of the training images; crop: also shift them by up to an eighth of their "
+             "size; resized-crop: cut out rectangles of any size, the default of the recipe images for image files; "
+             "randaugment: also two random changes of shape and colour");
 }
 
 }  // namespace tandem::cli

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tandem/cli/numbers.h"
-#include "tandem/cli/train/recipe_options.h"
+#include "tandem/cli/train/recipe.h"
 
 namespace tandem::cli {
 
@@ -19,6 +19,7 @@ using Command = std::function<int(const CommandLine&)>;
 
 // Each adds a command with its options to the tool (NAME.cpp; inspect and convert: files.cpp).
 Command add_compare(CLI::App& app);
+Command add_completion(CLI::App& app);
 Command add_convert(CLI::App& app);
 Command add_devices(CLI::App& app);
 Command add_eval(CLI::App& app);
@@ -29,6 +30,9 @@ Command add_predict(CLI::App& app);
 Command add_report(CLI::App& app);
 Command add_summary(CLI::App& app);
 Command add_train(CLI::App& app);
+
+/// "sgd|adamw"
+std::string alternatives(const std::vector<std::string>& values);
 
 /// Adds an option that takes a number in a range; `target` is a number or an optional number.
 template <class T, class Target>
@@ -50,6 +54,10 @@ CLI::Option* add_known(CLI::App* c, const std::string& name, T& target, const Ra
 inline constexpr Range<int64_t> kBatchSizes{1, 1'000'000'000};
 inline constexpr Range<int> kThreads{0, 4096};
 
+/// What an option takes, shown in the help. Shells complete values by it: see completion.cpp.
+inline constexpr const char *kModelType = "MODEL", *kDataType = "DATA", *kDeviceType = "DEVICE", *kFileType = "FILE",
+                            *kFolderType = "DIR";
+
 inline constexpr const char* kTrainable =
     "model to train: lenet, mlp, linear, or a published model for images such as resnet18 (tandem summary "
     "--help lists them)";
@@ -58,9 +66,24 @@ inline constexpr const char* kData =
     "subfolders train and test, "
     "which have a folder of images for each class";
 
+/// Options added from now on are in this group of the help.
+void begin_group(CLI::App* c, const char* title);
+
+/// Adds an option whose value is one of `recipe_values(name)`, without the dashes.
+template <class Target>
+CLI::Option* add_choice(CLI::App* c, const std::string& name, Target& target, const std::string& what) {
+  return c->add_option("--" + name, target, what)->type_name(alternatives(recipe_values(name)));
+}
+
 /// --key: the state dict in a .pt file that contains more.
 void add_key(CLI::App* c, std::string& key);
-/// Options that determine how a model is trained.
-void add_recipe(CLI::App* c, RecipeOptions& r);
+/// --device of a command that computes on one.
+void add_device(CLI::App* c, std::string& device);
+/// Options that determine how a model is trained, but for --augment. `usual`: what the help says is the recipe without
+/// --recipe.
+void add_recipe(CLI::App* c, RecipeOptions& r, const std::string& usual);
+void add_augment(CLI::App* c, RecipeOptions& r);
+/// All options of train.
+void add_train_options(CLI::App* c, TrainOptions& o);
 
 }  // namespace tandem::cli

@@ -71,7 +71,7 @@ struct Setting {
 };
 
 Setting load(const CompareOptions& o, const Terminal& terminal) {
-  Setting s{o, make_recipe_for(o.model, has_image_files(o.data), false, o.recipe), {}, {}};
+  Setting s{o, make_recipe_for(o.model, has_image_files(o.data), false, o.recipe, "source"), {}, {}};
   s.config = {.model = o.model, .data = o.data, .epochs = o.epochs, .recipe = s.recipe, .seed = o.seed};
   model_parameters(o.model, {});
   LoadedData loaded = load_data(o.data, {.keep_files = changes_each_image(s.recipe)}, terminal);
@@ -395,9 +395,10 @@ Command add_compare(CLI::App& app) {
   CLI::App* c = app.add_subcommand("compare",
                                    "train on several lists of devices alternately; report the speed of each "
                                    "and what limits it; writes compare.json and compare.svg");
+  begin_group(c, "Compared");
   c->add_option("--devices", o.devices, "a list of devices, such as cpu:0,cpu:1; with --processes, at least two in all")
       ->allow_extra_args(false)
-      ->type_name("LIST");
+      ->type_name(kDeviceType);
   c->add_option_function<std::vector<std::string>>(
        "--processes",
        [&o](const std::vector<std::string>& counts) {
@@ -411,19 +412,30 @@ Command add_compare(CLI::App& app) {
       ->type_name("NUMBER");
   c->add_option("--scaling", o.scaling,
                 "strong: the same batch on every list; weak: the same batch per device; or both")
-      ->capture_default_str();
-  c->add_option("--model", o.model, kTrainable)->capture_default_str();
-  c->add_option("--data", o.data, kData)->capture_default_str();
+      ->capture_default_str()
+      ->type_name("strong|weak|both");
   add_known(c, "--epochs", o.epochs, {1, kMaxEpochs}, "epochs per list");
-  add_known(c, "--images", o.images, {0, 1'000'000'000}, "training images to use; 0: all");
-  add_recipe(c, o.recipe);
   add_known(c, "--shards", o.shards, {0, kMaxShards}, "pieces of each batch; 0: one piece per device");
-  add_known(c, "--seed", o.seed, {0, UINT64_MAX}, "random seed of parameters and batch order");
   add_known(c, "--threads", o.threads, kThreads,
             "threads per CPU device, in every run; 0: the cores divided by the largest number of CPU devices in a "
             "list");
   add_known(c, "--workers", o.workers, {0, 256}, "threads that load batches ahead");
-  c->add_option("--out", o.out, "folder for the results; default: runs/compare-N");
+  begin_group(c, "Model and data");
+  c->add_option("--model", o.model, kTrainable)->capture_default_str()->type_name(kModelType);
+  c->add_option("--data", o.data, kData)->capture_default_str()->type_name(kDataType);
+  add_known(c, "--images", o.images, {0, 1'000'000'000}, "training images to use; 0: all");
+  begin_group(c, "Optimisation");
+  add_recipe(c, o.recipe,
+             "source, unlike train, so that results stay comparable with those of examples/; of published models "
+             "images");
+  add_augment(c, o.recipe);
+  add_known(c, "--seed", o.seed, {0, UINT64_MAX}, "random seed of parameters and batch order");
+  begin_group(c, "Output");
+  c->add_option("--out", o.out, "folder for the results; default: runs/compare-N")->type_name(kFolderType);
+  c->footer(
+      "Examples:\n"
+      "  tandem compare --devices cpu:0 --devices cpu:0,cpu:1\n"
+      "  tandem compare --processes 1 --processes 2 --model mlp --epochs 1");
   return [kept](const CommandLine& line) {
     kept->words = line.words;
     return compare_command(*kept);

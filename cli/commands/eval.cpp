@@ -56,12 +56,16 @@ Command add_eval(CLI::App& app) {
                                    "print the loss and accuracy of a trained run on its test images, or the loss and "
                                    "perplexity on the end of its text");
   c->add_option("DIR", o.folder, "folder of the run")->required();
-  c->add_option("--data", o.data, "data set, or text, to use instead of the run's");
-  c->add_option("--device", o.device, "device to use; default: the best available");
+  c->add_option("--data", o.data, "data set, or text, to use instead of the run's")->type_name(kDataType);
+  add_device(c, o.device);
   add_number(c, "--batch-size", o.batch_size, kBatchSizes,
              "images per step; default: 1000 of up to 32 x 32 pixels, fewer of larger ones");
   add_known(c, "--threads", o.threads, kThreads, "CPU threads; 0: all cores");
   c->add_flag("--json", o.json, "print one line of JSON");
+  c->footer(
+      "Examples:\n"
+      "  tandem eval runs/first\n"
+      "  tandem eval runs/first --data mnist --json");
   return [kept](const CommandLine&) { return eval_command(*kept); };
 }
 

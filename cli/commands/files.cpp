@@ -149,11 +149,17 @@ Command add_convert(CLI::App& app) {
   c->add_option("IN", o.from, "file of either kind, or the index or the folder of a sharded checkpoint")->required();
   c->add_option("OUT", o.to, "file to write; its ending decides: .safetensors, .pt, .pth or .bin")->required();
   add_key(c, o.key);
-  c->add_option("--prefix", o.prefix, "remove this from the names that start with it, such as module.");
+  c->add_option("--prefix", o.prefix, "remove this from the names that start with it, such as module.")
+      ->type_name("TEXT");
   c->add_option("--shard-size", o.shard_bytes,
                 "split a .safetensors file into files of at most this size, such as 500MB or 5GiB, and an index")
+      ->option_text("SIZE")
       ->transform(CLI::AsSizeValue(true))  // MB are 10^6 bytes, MiB 2^20
       ->check(CLI::PositiveNumber);
+  c->footer(
+      "Examples:\n"
+      "  tandem convert model.pt model.safetensors\n"
+      "  tandem convert training.pt model.safetensors --key model --prefix module.");
   return [kept](const CommandLine&) { return convert_command(*kept); };
 }
 

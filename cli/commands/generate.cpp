@@ -168,8 +168,8 @@ Command add_generate(CLI::App& app) {
                 "pytorch_model.bin")
       ->required();
   add_key(c, o.key);
-  c->add_option("--model", o.model, "kind of model: gpt2, in any size")->capture_default_str();
-  c->add_option("--prompt", o.prompt, "text to continue");
+  c->add_option("--model", o.model, "kind of model: gpt2, in any size")->capture_default_str()->type_name("gpt2");
+  c->add_option("--prompt", o.prompt, "text to continue")->type_name("TEXT");
   c->add_option_function<std::vector<std::string>>(
        "--prompt-ids",
        [&o](const std::vector<std::string>& ids) {
@@ -189,8 +189,12 @@ Command add_generate(CLI::App& app) {
   add_known(c, "--seed", o.seed, {0, UINT64_MAX}, "random seed; the same seed generates the same tokens");
   add_number<int64_t>(c, "--heads", o.heads, {1, 1 << 20},
                       "attention heads; default: n_head of a config.json beside the weights, else the width / 64");
-  c->add_option("--device", o.device, "device to use; default: the best available");
+  add_device(c, o.device);
   add_known(c, "--threads", o.threads, kThreads, "CPU threads; 0: all cores");
+  c->footer(
+      "Examples:\n"
+      "  tandem generate runs/book --prompt \"Once upon a time\"\n"
+      "  tandem generate gpt2/ --prompt \"Once upon a time\" --temperature 0.8 --top-k 40");
   return [kept](const CommandLine&) { return generate_command(*kept); };
 }
 

@@ -171,7 +171,7 @@ Command add_launch(CLI::App& app) {
   CLI::App* c = app.add_subcommand("launch",
                                    "start a program as several processes (ranks) that compute together; when one "
                                    "fails, end all of them and say which one it was");
-  c->add_option("PROGRAM", o.command, "program to start; what follows it is passed on")->type_name("");
+  c->add_option("PROGRAM", o.command, "program to start; what follows it is passed on");
   c->add_option("-n,--nproc-per-node", o.ranks,
                 "ranks on this node: a number; cpu: one per usable core; gpu: one per CUDA device; auto: gpu if there "
                 "are any, else cpu")
@@ -191,6 +191,10 @@ Command add_launch(CLI::App& app) {
   c->add_flag_callback(
       "--no-prefix", [&o] { o.prefix = false; }, "do not print [RANK] before each line");
   c->footer(
+      "Examples:\n"
+      "  tandem launch -n 4 ./program --its-own-option\n"
+      "  tandem launch -n gpu tandem train --model resnet18 --data cifar10\n"
+      "\n"
       "The ranks find their place in RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and "
       "MASTER_PORT.\n"
       "Several nodes need the same secret TANDEM_JOB_KEY in the environment of each tandem launch.");

@@ -14,7 +14,7 @@
 #include "tandem/cli/message.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/train/evaluate.h"
-#include "tandem/cli/train/models.h"
+#include "tandem/cli/train/model_guess.h"
 #include "tandem/cli/train/run_model.h"
 #include "tandem/cli/train/weight_files.h"
 #include "tandem/datasets/vision/image_file.h"
@@ -89,7 +89,7 @@ Predictor of_weights(const PredictOptions& o, Device device) {
     }
     start_from(o.model, out.model, weights);
   } catch (const Error& error) {
-    throw UsageError(concat("--weights ", o.weights, ": ", error.what()));
+    throw UsageError(concat("--weights ", o.weights, ": ", error.what(), looks_like(o.weights, o.key, o.model)));
   }
   if (!out.classes.empty() && static_cast<int64_t>(out.classes.size()) != out.class_count)
     throw UsageError(concat("--classes ", o.classes, ": has ", out.classes.size(), " lines, the model has ",
@@ -188,14 +188,18 @@ Command add_predict(CLI::App& app) {
   c->add_option("RUN IMAGE", o.words, "folder of the run (not with --model), and PNG and JPEG files or folders of them")
       ->required()
       ->type_name("");
-  c->add_option("--model", o.model, "published model, such as resnet50");
-  c->add_option("--weights", o.weights, "file with its weights (.safetensors, .pt)");
+  c->add_option("--model", o.model, "published model, such as resnet50")->type_name(kModelType);
+  c->add_option("--weights", o.weights, "file with its weights (.safetensors, .pt)")->type_name(kFileType);
   add_key(c, o.key);
-  c->add_option("--classes", o.classes, "file with the names of the classes, one per line");
-  c->add_option("--device,--devices", o.device, "device to use; default: the best available");
+  c->add_option("--classes", o.classes, "file with the names of the classes, one per line")->type_name(kFileType);
+  add_device(c, o.device);
   c->add_flag("--json", o.json, "print JSON");
   add_known(c, "--top", o.top, {1, 1 << 20}, "classes shown per image");
   c->add_flag("--invert", o.invert, "invert dark-on-light images; the data sets are light on dark");
+  c->footer(
+      "Examples:\n"
+      "  tandem predict runs/first shoe.png\n"
+      "  tandem predict --model resnet50 --weights resnet50.safetensors --classes imagenet.txt photos");
   return [kept](const CommandLine&) { return predict_command(*kept); };
 }
 

@@ -105,10 +105,15 @@ Command add_report(CLI::App& app) {
                                    "confusion matrix, worst "
                                    "mistakes, and the profile if a run's folder has one (profile.json or trace.json)");
   c->add_option("RUN", o.folders, "folders of the runs")->required()->type_name("");
-  c->add_option("--out", o.out, "HTML file to write; default: report.html in the folder of the first run");
-  c->add_option("--data", o.data, "data set for the predictions instead of the runs'");
-  c->add_option("--device", o.device, "device to use; default: the best available");
+  c->add_option("--out", o.out, "HTML file to write; default: report.html in the folder of the first run")
+      ->type_name(kFileType);
+  c->add_option("--data", o.data, "data set for the predictions instead of the runs'")->type_name(kDataType);
+  add_device(c, o.device);
   add_known(c, "--threads", o.threads, kThreads, "CPU threads; 0: all cores");
+  c->footer(
+      "Examples:\n"
+      "  tandem report runs/first\n"
+      "  tandem report runs/first runs/second --out comparison.html");
   return [kept](const CommandLine&) { return report_command(*kept); };
 }
 

@@ -10,7 +10,7 @@
 #include "tandem/cli/draw/plot.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/text/text_model.h"
-#include "tandem/cli/train/models.h"
+#include "tandem/cli/train/model_guess.h"
 #include "tandem/cli/train/run_model.h"
 #include "tandem/cli/train/weight_files.h"
 #include "tandem/core/base/suggest.h"
@@ -175,12 +175,16 @@ Subject subject_of(const SummaryOptions& o) {
   return tools_own(o);
 }
 
-// Throws Error listing all names and shapes that do not fit. Returns the number of tensors in the file.
-std::size_t load(const std::string& path, const std::string& key, nn::Module& model) {
+// Throws Error that lists names and shapes that do not fit. Returns the number of tensors in the file.
+std::size_t load(const std::string& path, const std::string& key, const std::string& name, nn::Module& model) {
   OrderedDict<std::string, Tensor> state = read_state(path, key);
   const std::size_t count = state.size();
   if (dynamic_cast<models::GPT2LMHeadModelImpl*>(&model) != nullptr) state = models::gpt2_state_dict(state);
-  model.load_state_dict(state);
+  try {
+    model.load_state_dict(state);
+  } catch (const Error& error) {
+    fail(error.what(), looks_like(path, key, name));
+  }
   return count;
 }
 
@@ -190,7 +194,7 @@ int summary_command(const SummaryOptions& o) {
   const Terminal terminal = detect_terminal();
   NoGradGuard guard;
   std::size_t loaded = 0;
-  if (!o.weights.empty()) loaded = load(o.weights, o.key, *subject.model.ptr());
+  if (!o.weights.empty()) loaded = load(o.weights, o.key, o.model, *subject.model.ptr());
   Rows rows(o.batch_size);
   rows.input(subject.input);
   rows.watch(*subject.model.ptr());
@@ -230,7 +234,8 @@ Command add_summary(CLI::App& app) {
       app.add_subcommand("summary", "print a model's layers with output shape, parameters, bytes and operations");
   c->add_option("DIR", o.folder, "folder of a run, instead of --model");
   c->add_option("--model", o.model, "lenet, mlp, linear or a published model: " + published_names())
-      ->capture_default_str();
+      ->capture_default_str()
+      ->type_name(kModelType);
   c->add_option_function<std::vector<std::string>>(
        "--input",
        [&o](const std::vector<std::string>& sizes) {
@@ -247,8 +252,13 @@ Command add_summary(CLI::App& app) {
                       "number of classes; default: 10 or that of the published model");
   add_known(c, "--batch-size", o.batch_size, kBatchSizes, "images per step");
   c->add_option("--weights", o.weights,
-                "load this file of weights, index or folder, and report what does not fit the model");
+                "load this file of weights, index or folder, and report what does not fit the model")
+      ->type_name(kFileType);
   add_key(c, o.key);
+  c->footer(
+      "Examples:\n"
+      "  tandem summary --model resnet18 --input 3,32,32 --classes 10\n"
+      "  tandem summary runs/first");
   return [kept](const CommandLine&) { return summary_command(*kept); };
 }
 

@@ -1,7 +1,6 @@
 // tandem train: checks the request, prints a summary, trains.
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 
@@ -12,9 +11,11 @@
 #include "tandem/cli/draw/plot.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/launch/many_processes.h"
+#include "tandem/cli/message.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/signals.h"
 #include "tandem/cli/text/text_config.h"
+#include "tandem/cli/text/text_memory.h"
 #include "tandem/cli/text/train_text.h"
 #include "tandem/cli/train/augmentation.h"
 #include "tandem/cli/train/early_stopping.h"
@@ -58,18 +59,6 @@ void check_resume(const TrainOptions& o, const RunConfig& c) {
   if (c.text) check_same(o.text, *c.text);
 }
 
-// The name, quoted for a shell.
-std::string quoted_for_shell(const std::string& name) {
-  const auto plain = [](unsigned char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           std::strchr("/._-+=:,@%", c) != nullptr;
-  };
-  if (!name.empty() && std::all_of(name.begin(), name.end(), plain)) return name;
-  std::string out = "'";
-  for (const char c : name) out += c == '\'' ? "'\\''" : std::string(1, c);
-  return out + "'";
-}
-
 // Of several processes, the first holds the lock.
 Checkpoint resumed(const TrainOptions& o, const Team& team, std::optional<RunLock>& lock) {
   Checkpoint checkpoint;
@@ -107,7 +96,7 @@ int64_t shards_of(const TrainOptions& o, const Team& team) {
 
 Recipe recipe_of(const TrainOptions& o) {
   if (is_text_model(o.model)) return recipe_of_text(o);
-  return make_recipe_for(o.model, has_image_files(o.data), !o.weights.empty(), o.recipe);
+  return make_recipe_for(o.model, has_image_files(o.data), !o.weights.empty(), o.recipe, "best");
 }
 
 constexpr int64_t kTextEpochs = 5;
@@ -157,6 +146,7 @@ struct Prepared {
   ImageSetPair data;
   TextCodec codec;               // of a text
   std::optional<TextData> text;  // whose windows are in `data`
+  std::string memory;            // a line that says what it needs
 };
 
 ImageSetPair read_data(const TrainOptions& o, const Team& team, Prepared& p, const Terminal& terminal) {
@@ -223,6 +213,7 @@ void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const 
                 printable(c.data_folder).c_str(), data.train.files != nullptr ? ", files read in each epoch" : "");
   std::printf("device   %s, %s, %s\n", described(placement).c_str(), describe_devices(placement.devices).c_str(),
               counted(o.workers, "worker", "workers").c_str());
+  if (!p.memory.empty()) std::printf("%s\n", p.memory.c_str());
   std::printf("training %s, %s, seed %llu\n", counted(c.epochs, "epoch", "epochs").c_str(), describe(c.recipe).c_str(),
               static_cast<unsigned long long>(c.seed));
   std::printf("folder   %s%s\n", printable(folder).c_str(), o.resume.empty() ? "" : ", resumed");
@@ -230,23 +221,53 @@ void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const 
   std::fflush(stdout);
 }
 
-void finish(const std::string& folder, Trainer& trainer, const Terminal& terminal) {
+// Whether a resumed run has nothing left to train.
+bool is_complete(const RunConfig& c, const Progress& p) { return p.epoch >= c.epochs || out_of_patience(c, p.history); }
+
+// How a run that is complete can go on. `run`: its folder, quoted.
+std::string way_on(const RunConfig& c, const Progress& p, const std::string& run) {
+  const std::string train = called_as() + " train", weights = c.text ? run : run + "/model.safetensors";
+  const std::string again = concat("; to train its model further, start a new run: ", train, " --weights ", weights,
+                                   " --model ", c.model, " --data ", printable(quoted_for_shell(c.data)));
+  if (p.epoch < c.epochs) return concat("the run has stopped early, so there is nothing to do", again);
+  const std::string done =
+      concat("the run has completed ", p.epoch == 1 ? "its epoch" : "all its epochs", ", so there is nothing to do");
+  if (c.recipe.schedule == "cosine" || c.recipe.warmup != 0) return done + again;
+  return concat(done, "; for more: ", train, " --resume ", run, " --epochs ", 2 * std::max<int64_t>(p.epoch, 1));
+}
+
+void print_next_steps(const RunConfig& c, const std::string& run) {
+  const std::string program = called_as();
+  std::printf("next     %s report %s\n         %s %s %s %s\n", program.c_str(), run.c_str(), program.c_str(),
+              c.text ? "generate" : "predict", run.c_str(), c.text ? "--prompt TEXT" : "IMAGE");
+}
+
+void print_images_result(const RunConfig& c, const Progress& p, const std::string& shown, const Terminal* chart) {
+  LinePlot plot{.title = "test accuracy", .least = 0, .most = 1};
+  for (const Json& line : p.history) plot.values.push_back(get_entry<double>(line, "test_accuracy"));
+  if (chart != nullptr) std::printf("\n%s\n", line_plot(plot, *chart).c_str());
+  const int64_t epoch = result_epoch(c, p.history);
+  if (out_of_patience(c, p.history)) std::printf("%s\n", reason_to_stop(c, p.history).c_str());
+  std::printf("test accuracy %s %s; results are in %s\n",
+              fixed(epoch == 0 ? 0.0 : plot.values[static_cast<std::size_t>(epoch - 1)], 4).c_str(),
+              described_result(c, p).c_str(), shown.c_str());
+}
+
+// `trained`: whether this process has trained at all.
+void finish(const std::string& folder, Trainer& trainer, const Terminal& terminal, bool trained) {
   trainer.take_result();
   const RunConfig& c = trainer.config();
+  const Progress& p = trainer.progress();
   OrderedDict<std::string, std::string> metadata("Entry");
   if (c.text) metadata.insert("format", "pt");  // which transformers expects
   serialize::save_safetensors((std::filesystem::path(folder) / "model.safetensors").string(),
                               exported(c.model, trainer.model()), metadata);
-  if (c.text) return print_text_result(c, trainer.progress(), printable(folder), terminal);
-  LinePlot plot{.title = "test accuracy", .least = 0, .most = 1};
-  for (const Json& line : trainer.progress().history) plot.values.push_back(get_entry<double>(line, "test_accuracy"));
-  std::printf("\n%s\n", line_plot(plot, terminal).c_str());
-  const std::vector<Json>& history = trainer.progress().history;
-  const int64_t epoch = result_epoch(c, history);
-  if (out_of_patience(c, history)) std::printf("%s\n", reason_to_stop(c, history).c_str());
-  std::printf("test accuracy %s %s; results are in %s\n",
-              fixed(epoch == 0 ? 0.0 : plot.values[static_cast<std::size_t>(epoch - 1)], 4).c_str(),
-              described_result(c, trainer.progress()).c_str(), printable(folder).c_str());
+  // A chart of one epoch shows nothing.
+  const Terminal* chart = trained && p.history.size() > 1 ? &terminal : nullptr;
+  (c.text ? print_text_result : print_images_result)(c, p, printable(folder), chart);
+  const std::string run = printable(quoted_for_shell(folder));
+  if (!trained) std::printf("%s\n", way_on(c, p, run).c_str());
+  print_next_steps(c, run);
 }
 
 std::string name_of_run(const RunConfig& c) { return c.model + "-" + data_label(c); }
@@ -263,7 +284,9 @@ void prepare(const TrainOptions& o, const Team& team, const Terminal& terminal, 
       p.codec = start_text(o, c);
     p.placement = placement_of(o, team, p.checkpoint.config);
     p.placement.team = team;
-    record(p.placement, p.checkpoint.config);
+    record(p.placement, c);
+    if (c.text && p.placement.root.is_cpu())
+      p.memory = check_memory(*c.text, c.recipe, p.placement, machine_memory(), !o.resume.empty());
   });
   team.leader_first([&] {  // which downloads the data if that is necessary
     p.data = read_data(o, team, p, terminal);
@@ -333,11 +356,12 @@ int train(const TrainOptions& o, const Team& team) {
   });
   if (!team.several()) install_handlers();
   if (team.leads()) announce(o, p, *trainer, folder);
+  const bool trains = !is_complete(trainer->config(), trainer->progress());
   const bool complete = trainer->run(folder);
   if (!complete && team.leads())
-    std::printf("stopped after %s; continue with: tandem train --resume %s\n", place_of(trainer->progress()).c_str(),
-                printable(quoted_for_shell(folder)).c_str());
-  if (complete && team.leads()) finish(folder, *trainer, terminal);
+    std::printf("stopped after %s; continue with: %s train --resume %s\n", place_of(trainer->progress()).c_str(),
+                called_as().c_str(), printable(quoted_for_shell(folder)).c_str());
+  if (complete && team.leads()) finish(folder, *trainer, terminal, trains);
   return complete ? 0 : 128 + stop_signal;
 }
 
@@ -348,25 +372,6 @@ int train_command(const TrainOptions& o) {
   return team.guarded([&] { return train(o, team); });
 }
 
-// Options of models of texts.
-void add_text(CLI::App* c, TextOptions& t) {
-  c->add_option("--tokenizer", t.tokenizer,
-                "for texts: char, one token per character; or a folder with vocab.json and merges.txt. Default: that "
-                "beside the --weights, or char");
-  const std::string sizes = "; not with --weights, which have their own";
-  add_number(c, "--layers", t.layers, Range<int64_t>{1, 1024}, "for texts: blocks; gpt2: 4" + sizes);
-  add_number(c, "--heads", t.heads, Range<int64_t>{1, 1 << 16}, "for texts: attention heads; gpt2: 4");
-  add_number(c, "--width", t.width, Range<int64_t>{1, 1 << 16}, "for texts: numbers per token; gpt2: 128" + sizes);
-  add_number(c, "--context", t.context, Range<int64_t>{1, 1 << 20},
-             "for texts: tokens of an example, and the most that the model looks back; default: 128, or 1024 for "
-             "gpt2-small to gpt2-xl without --weights");
-  add_number(c, "--steps", t.steps, Range<int64_t>{1, 1'000'000'000},
-             "for texts: batches of an epoch, at most; default: 100, fewer if the text is shorter");
-  add_number(c, "--dropout", t.dropout, Range<double>{0, 1}, "for texts, below 1; gpt2: 0, else 0.1");
-  add_number(c, "--validation", t.validation, Range<double>{0, 0.9, true},
-             "share of a text, at its end, that is only evaluated; default: 0.1, and at most 131,072 tokens");
-}
-
 }  // namespace
 
 Command add_train(CLI::App& app) {
@@ -375,58 +380,12 @@ Command add_train(CLI::App& app) {
   CLI::App* c = app.add_subcommand("train",
                                    "train a model; writes config.json, metrics.jsonl, curve.svg, "
                                    "checkpoint.safetensors and model.safetensors to the run's folder");
-  c->add_option("--model", o.model,
-                std::string(kTrainable) + "; or for a text gpt2, gpt2-small, gpt2-medium, gpt2-large, gpt2-xl")
-      ->capture_default_str();
-  c->add_option("--data", o.data, std::string(kData) + "; or for gpt2 a file of text in UTF-8")->capture_default_str();
-  add_known(c, "--image-size", o.image_size, {1, 1024},
-            "pixels of a side to which image files are resized and cropped");
-  c->add_flag("--skip-broken", o.skip_broken, "leave out image files that cannot be read, and list them");
-  c->add_option("--weights", o.weights,
-                "start from this file (.safetensors, .pt); the last layer is new if it has another number of "
-                "classes. For "
-                "gpt2 also a folder, or a run");
-  add_key(c, o.key);
-  c->add_option("--devices", o.devices,
-                "cpu:0, cuda:0, …; several, such as cpu:0,cpu:1, share each batch; default: the best available")
-      ->delimiter(',');
-  c->add_option("--root", o.root, "device that keeps the parameters if there are several; default: the first");
-  add_known(c, "--shards", o.shards, {0, kMaxShards},
-            "pieces of each batch; results are then bitwise identical on any number of devices; 0: one piece "
-            "per device");
-  add_known(c, "--epochs", o.epochs, {1, kMaxEpochs},
-            "passes over the training images (gpt2: 5 times --steps batches); --resume can raise it, unless the "
-            "schedule is cosine");
-  add_text(c, o.text);
-  add_recipe(c, o.recipe);
-  add_number(c, "--patience", o.recipe.patience, Range<int64_t>{1, kMaxEpochs},
-             "stop when this many epochs have not improved the test accuracy, or a text's validation loss");
-  c->add_option("--keep", o.recipe.keep,
-                "last: the run's model is that of the last epoch; best: of the epoch with the highest test "
-                "accuracy, or a text's lowest validation loss; all: of the last one, and that of every epoch "
-                "is kept in epochs/. Default: last");
-  add_known(c, "--seed", o.seed, {0, UINT64_MAX},
-            "random seed of parameters and batch order; the same seed produces bitwise identical results");
-  add_known(c, "--threads", o.threads, kThreads,
-            "CPU threads, of all --processes together; 0: all cores. Results do not depend on it");
-  add_known(c, "--workers", o.workers, {0, 256},
-            "threads that load batches ahead, in each process; results do not depend on it");
-  add_known(c, "--save-every", o.save_every, {0, 1e9, true}, "seconds between checkpoints within an epoch");
-  add_number(c, "--processes", o.processes, Range<int>{1, 4096},
-             "processes that train together, each with a share of the threads and its own --devices; "
-             "--shards is then 8 "
-             "unless given, so results are bitwise identical for any number. Also below mpirun, srun and "
-             "tandem launch, "
-             "without this option");
-  c->add_option("--out", o.out, "folder of the run; default: runs/MODEL-DATA-N");
-  c->add_option_function<std::string>(
-       "--tensorboard", [&o](const std::string& folder) { o.tensorboard = folder; },
-       "also write event files for TensorBoard: losses, accuracies, learning rate and speed, images of the "
-       "first batch, "
-       "histograms of parameters and gradients; to this folder, or to that of the run")
-      ->expected(0, 1)
-      ->type_name("[DIR]");
-  c->add_option("--resume", o.resume, "continue the run in this folder, as if it had never stopped");
+  add_train_options(c, o);
+  c->footer(
+      "Examples:\n"
+      "  tandem train --model lenet --data fashion-mnist --epochs 3 --out runs/first\n"
+      "  tandem train --model resnet18 --data photos --weights resnet18.safetensors --freeze all-but-head\n"
+      "  tandem train --model gpt2 --data book.txt --layers 2 --context 64");
   c->callback([c, &o] {
     for (const CLI::Option* option : c->get_options())
       if (option->count() > 0) o.given.push_back(option->get_lnames().front());

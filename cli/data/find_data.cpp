@@ -57,8 +57,15 @@ std::string sum_of(const data::ImageData& train, const data::ImageData& test) {
   return concat(train.images.size(0), "+", test.images.size(0), "-", text);
 }
 
+std::vector<std::string> data_names() {
+  std::vector<std::string> out = data::known_dataset_names();
+  out.insert(out.end(), {"cifar10", "cifar100"});
+  return out;
+}
+
 bool is_data_name(const std::string& name) {
-  return data::known_dataset(name) != nullptr || name == "cifar10" || name == "cifar100";
+  const std::vector<std::string> names = data_names();
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 std::string lasting_name(const std::string& name_or_folder) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "tandem/cli/draw/terminal.h"
 #include "tandem/datasets/image_data.h"
@@ -15,6 +16,8 @@ data::DatasetFiles find_data(const std::string& name_or_folder, const Terminal& 
 /// A fingerprint of all images and labels, such as "60000+10000-1a2b3c4d"; it does not depend on the data's
 /// location.
 std::string sum_of(const data::ImageData& train, const data::ImageData& test);
+/// The data sets that have a name.
+std::vector<std::string> data_names();
 /// Whether this is the name of a data set, not of a folder.
 bool is_data_name(const std::string& name);
 /// The form of --data that a run stores: a known name unchanged, the absolute path of a folder.

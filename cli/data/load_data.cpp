@@ -11,6 +11,7 @@
 #include "tandem/cli/message.h"
 #include "tandem/cli/numbers.h"
 #include "tandem/cli/options.h"
+#include "tandem/core/base/suggest.h"
 #include "tandem/datasets/vision/cifar.h"
 #include "tandem/datasets/vision/image_folder.h"
 
@@ -158,9 +159,23 @@ LoadedData idx_data(const std::string& name, const LoadOptions& o, const Termina
 }  // namespace
 
 namespace {
+void check_known(const std::string& name) {
+  std::error_code ignored;
+  if (is_data_name(name) || fs::is_directory(name, ignored)) return;
+  const bool file = there(name);
+  throw UsageError(
+      concat(file ? "'" + name + "' is a file, not a data set of images"
+                  : "unknown data set '" + name + "'" + did_you_mean(name, data_names()),
+             "; expected fashion-mnist, mnist, cifar10, cifar100, a folder with the files of one, a folder with the "
+             "subfolders "
+             "train and test, which have a folder of images for each class, or with --model gpt2 a file of text",
+             file ? "" : "; no such folder exists"));
+}
+
 LoadedData loaded_from(const std::string& name, const LoadOptions& o, const Terminal& terminal) {
   if (name == kCifar10.name) return cifar_data<CIFAR10>(name, find_cifar(kCifar10), 10, o.train);
   if (name == kCifar100.name) return cifar_data<CIFAR100>(name, find_cifar(kCifar100), 100, o.train);
+  check_known(name);
   if (has_image_files(name)) return folder_data(name, o);
   if (!is_data_name(name)) {
     if (const std::string ten = folder_of(kCifar10, name); !ten.empty())

@@ -1,5 +1,5 @@
 // Two panels side by side. Colours are CSS classes with a second set for prefers-color-scheme: dark; dash
-// patterns distinguish training from test where colours do not.
+// patterns distinguish training from test or validation where colours do not.
 #include "tandem/cli/draw/curve_svg.h"
 
 #include <algorithm>
@@ -21,6 +21,7 @@ constexpr const char* kStyle = R"(    .axis { stroke: #59636e; stroke-width: 1; 
     .line { fill: none; stroke-width: 2.2; stroke-linejoin: round; stroke-linecap: round; }
     .train { stroke: #bc4c00; stroke-dasharray: 6 5; }
     .test { stroke: #0969da; }
+    .alone { stroke-width: 7; stroke-dasharray: none; }
     .dot { fill: #0969da; }
 )";
 constexpr const char* kDark = R"(      .axis { stroke: #9198a1; }
@@ -58,24 +59,26 @@ std::string axes(const Panel& panel) {
   return out + svg_text(panel.left + kPanelWidth / 2.0, bottom + 40, "middle", "tick", "epoch");
 }
 
-// One path, interrupted at values that are not finite. An isolated point becomes a short stroke, which its
-// round cap draws as a dot.
+// A path, interrupted at values that are not finite, and one of the points between gaps: short strokes, which their
+// round caps draw as dots.
 std::string curve(const Panel& panel, const std::vector<double>& values, const char* css) {
-  std::string path;
+  std::string path, points;
   bool pen_down = false;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!std::isfinite(values[i])) {
       pen_down = false;
       continue;
     }
-    path += concat(path.empty() ? "" : " ", pen_down ? 'L' : 'M', svg_number(panel.x(static_cast<int>(i) + 1)), ",",
-                   svg_number(panel.y(values[i])));
     const bool alone = !pen_down && (i + 1 == values.size() || !std::isfinite(values[i + 1]));
-    if (alone) path += " l0.01,0";
+    std::string& out = alone ? points : path;
+    out += concat(out.empty() ? "" : " ", pen_down ? 'L' : 'M', svg_number(panel.x(static_cast<int>(i) + 1)), ",",
+                  svg_number(panel.y(values[i])), alone ? " l0.01,0" : "");
     pen_down = true;
   }
-  if (path.empty()) return "";
-  return concat("  <path class=\"line ", css, "\" d=\"", path, "\"/>\n");
+  std::string out;
+  if (!path.empty()) out += concat("  <path class=\"line ", css, "\" d=\"", path, "\"/>\n");
+  if (!points.empty()) out += concat("  <path class=\"line ", css, " alone\" d=\"", points, "\"/>\n");
+  return out;
 }
 
 std::string last_value(const Panel& panel, int decimals) {
@@ -108,10 +111,11 @@ std::vector<double> perplexity(std::vector<double> losses) {
   return losses;
 }
 
-std::string legend() {
-  const double y = 28, x = kWidth - 190;
-  return svg_line(x, y, x + 34, y, "line test") + svg_text(x + 42, y + 4, "start", "tick", "test") +
-         svg_line(x + 84, y, x + 118, y, "line train") + svg_text(x + 126, y + 4, "start", "tick", "train");
+std::string legend(const Curves& curves) {
+  const double y = 28, x = kWidth - 102, before = curves.of_text ? x - 124 : x - 88;
+  return svg_line(before, y, before + 34, y, "line test") +
+         svg_text(before + 42, y + 4, "start", "tick", curves.of_text ? "validation" : "test") +
+         svg_line(x - 4, y, x + 30, y, "line train") + svg_text(x + 38, y + 4, "start", "tick", "train");
 }
 
 }  // namespace
@@ -125,7 +129,7 @@ std::string curve_svg(const Curves& curves) {
                                 curves.train_loss, curves.test_loss);
   std::string out = svg_begin(kWidth, kHeight, curves.title, kStyle, kDark);
   out += svg_text(20, 32, "start", "title", curves.title);
-  out += svg_text(20, 51, "start", "note", curves.note) + legend();
+  out += svg_text(20, 51, "start", "note", curves.note) + legend(curves);
   for (const Panel* panel : {&accuracy, &loss})
     out += axes(*panel) + curve(*panel, panel->train, "train") + curve(*panel, panel->test, "test") +
            last_value(*panel, panel == &accuracy ? 2 : 3);

@@ -59,6 +59,20 @@ std::vector<Json> lines_of(const std::string& path) {
   return lines;
 }
 
+// The figures of a text are of its validation part, under the names that those of test images have.
+void rename_figures_of_text(RunRecord& run) {
+  for (Json& line : run.lines) {
+    Json renamed = Json::object();
+    for (const auto& item : line.items()) {
+      std::string name = item.key();
+      if (name.starts_with("test_")) name = "validation_" + name.substr(5);
+      if (name == "images_per_second") name = "examples_per_second";
+      renamed[name] = item.value();
+    }
+    line = std::move(renamed);
+  }
+}
+
 }  // namespace
 
 std::string read_text(const std::string& path, std::uintmax_t max_bytes) {
@@ -131,6 +145,7 @@ RunRecord read_run_record(const std::string& folder) {
   } catch (const Error& failure) {
     throw UsageError(concat(config, ": ", failure.what()));
   }
+  if (run.config.contains("text")) rename_figures_of_text(run);
   return run;
 }
 

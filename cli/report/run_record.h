@@ -13,7 +13,7 @@ struct RunRecord {
   std::string folder;       ///< as given
   std::string name;         ///< for display: the last component of the folder
   Json config;              ///< config.json: an object, perhaps empty
-  std::vector<Json> lines;  ///< metrics.jsonl: objects
+  std::vector<Json> lines;  ///< metrics.jsonl: objects; of a text, with "validation_" for "test_" in the names
 
   /// A text entry of the configuration, or "".
   std::string text(const char* key) const;

@@ -102,8 +102,9 @@ function draw(panel) {
     let path = '', down = false;
     curve.x.forEach((x, i) => {
       const good = drawable(x) && drawable(curve.y[i]);
-      if (good) path += `${down ? 'L' : 'M'}${s.x(x).toFixed(1)},${s.y(curve.y[i]).toFixed(1)}` +
-        (!down && !drawable(curve.y[i + 1]) ? 'h.01' : '');   // a point by itself becomes a dot
+      if (good && !down && !drawable(curve.y[i + 1]))   // no line goes through it
+        make(svg, 'circle', {class: `dot ${color(curve.run)} ${curve.part}`, cx: s.x(x), cy: s.y(curve.y[i]), r: 4.5});
+      else if (good) path += `${down ? 'L' : 'M'}${s.x(x).toFixed(1)},${s.y(curve.y[i]).toFixed(1)}`;
       down = good;
     });
     make(svg, 'path', {class: `curve ${color(curve.run)} ${curve.part}`, d: path});

@@ -92,6 +92,7 @@ svg text { font-size: 12px; fill: var(--soft); }
 .swatch.again { background: none; border: 3px solid currentColor; }
 .cursor { stroke: var(--soft); stroke-dasharray: 2 3; }
 .dot { fill: currentColor; stroke: var(--panel); stroke-width: 1.5; }
+.dot.train { fill: var(--panel); stroke: currentColor; stroke-width: 2; }
 .tooltip {
   position: absolute; z-index: 2; pointer-events: none; padding: 8px 11px; max-width: calc(100% - 16px);
   background: var(--raised); border: 1px solid var(--line); border-radius: 8px; box-shadow: var(--shadow); font-size: 13px;

@@ -93,6 +93,12 @@ models::GPT2Options checked_sizes(const std::string& name, const TextOptions& o,
 
 }  // namespace
 
+std::vector<std::string> text_model_names() {
+  std::vector<std::string> out;
+  for (const NamedSize& size : kSizes) out.emplace_back(size.name);
+  return out;
+}
+
 bool is_text_model(const std::string& name) {
   for (const NamedSize& size : kSizes)
     if (name == size.name) return true;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "tandem/cli/text/text_options.h"
 #include "tandem/models/gpt2.h"
@@ -19,6 +20,7 @@ struct TextConfig {
 };
 
 /// gpt2, gpt2-small, gpt2-medium, gpt2-large, gpt2-xl.
+std::vector<std::string> text_model_names();
 bool is_text_model(const std::string& name);
 /// The request for a model of `vocab_size` tokens. `weights`: the sizes of the weights that it starts from, if there
 /// are any. Throws UsageError on options that contradict these, and on numbers that do not fit each other.

@@ -12,6 +12,7 @@
 #include "tandem/cli/text/text_model.h"
 #include "tandem/cli/text/text_report.h"
 #include "tandem/cli/train/early_stopping.h"
+#include "tandem/cli/train/model_guess.h"
 
 namespace tandem::cli {
 namespace {
@@ -39,6 +40,12 @@ TextCodec new_tokenizer(const TrainOptions& o, const TextWeights* weights) {
                             ": there is no tokenizer beside the weights; name the folder with its vocab.json "
                             "and merges.txt with --tokenizer"));
   throw UsageError(concat("--tokenizer ", wanted, ": expected char, or a folder with vocab.json and merges.txt"));
+}
+
+TextWeights weights_of(const TrainOptions& o) try {
+  return read_text_weights(o.weights, o.text.heads.value_or(0), o.key);
+} catch (const Error& error) {
+  fail(error.what(), looks_like(o.weights, o.key, o.model));
 }
 
 }  // namespace
@@ -72,7 +79,7 @@ TextCodec start_text(const TrainOptions& o, RunConfig& c) {
   check_text_file(o);
   try {
     std::optional<TextWeights> weights;
-    if (!o.weights.empty()) weights = read_text_weights(o.weights, o.text.heads.value_or(0), o.key);
+    if (!o.weights.empty()) weights = weights_of(o);
     TextCodec codec = new_tokenizer(o, weights ? &*weights : nullptr);
     check(codec.size > 0, o.data, ": is empty");
     c.text = make_text_config(o.model, o.text, codec.size, weights ? &weights->sizes : nullptr);
@@ -124,17 +131,15 @@ std::string described(const RunConfig& c, const TextData& data) {
                 counted(m.n_head(), "head", "heads"));
 }
 
-void print_text_result(const RunConfig& c, const Progress& progress, const std::string& shown,
-                       const Terminal& terminal) {
+void print_text_result(const RunConfig& c, const Progress& progress, const std::string& shown, const Terminal* chart) {
   LinePlot plot{.title = "validation loss (nats per token)"};
   for (const Json& line : progress.history) plot.values.push_back(get_entry<double>(line, "test_loss"));
   const int64_t epoch = result_epoch(c, progress.history);
   const double loss = epoch == 0 ? std::nan("") : plot.values[static_cast<std::size_t>(epoch - 1)];
-  std::printf("\n%s\n", line_plot(plot, terminal).c_str());
+  if (chart != nullptr) std::printf("\n%s\n", line_plot(plot, *chart).c_str());
   if (out_of_patience(c, progress.history)) std::printf("%s\n", reason_to_stop(c, progress.history).c_str());
   std::printf("validation loss %s, perplexity %s %s; results are in %s\n", fixed(loss, 4).c_str(),
               perplexity_text(loss).c_str(), described_result(c, progress).c_str(), shown.c_str());
-  std::printf("continue a text: tandem generate %s --prompt TEXT\n", shown.c_str());
 }
 
 }  // namespace tandem::cli

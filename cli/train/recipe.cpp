@@ -40,7 +40,7 @@ void each_entry(R& r, O& o, F&& f) {
 }
 
 Recipe named(const std::string& name) {
-  if (name.empty() || name == "source") return {};
+  if (name == "source") return {};
   if (name == "best")
     return {.optimizer = "adamw",
             .schedule = "cosine",
@@ -68,11 +68,14 @@ Recipe named(const std::string& name) {
             .clip = 1,
             .warmup = 0.05,
             .decay = "matrices"};
-  throw UsageError(concat("--recipe ", name, ": unknown", did_you_mean(name, {"source", "best", "images", "text"}),
-                          " (known: source, best, images, text)"));
+  std::string known;
+  for (const std::string& each : recipe_values("recipe")) known += (known.empty() ? "" : ", ") + each;
+  throw UsageError(
+      concat("--recipe ", name, ": unknown", did_you_mean(name, recipe_values("recipe")), " (known: ", known, ")"));
 }
 
-void one_of(const char* option, const std::string& value, const std::vector<std::string>& known) {
+void one_of(const char* option, const std::string& value) {
+  const std::vector<std::string> known = recipe_values(option);
   for (const std::string& k : known)
     if (value == k) return;
   std::string all = known[0];
@@ -82,14 +85,26 @@ void one_of(const char* option, const std::string& value, const std::vector<std:
 
 }  // namespace
 
+std::vector<std::string> recipe_values(const std::string& option) {
+  if (option == "recipe") return {"best", "source", "images", "text"};
+  if (option == "optimizer") return {"sgd", "adamw"};
+  if (option == "schedule") return {"constant", "cosine"};
+  if (option == "init") return {"normal", "default"};
+  if (option == "augment") return {"none", "flip", "crop", "resized-crop", "randaugment"};
+  if (option == "keep") return {"last", "best", "all"};
+  if (option == "decay") return {"all", "matrices"};
+  if (option == "precision") return {"fp32", "bf16", "fp16"};
+  return {};
+}
+
 void check_recipe(const Recipe& r) {
-  one_of("optimizer", r.optimizer, {"sgd", "adamw"});
-  one_of("schedule", r.schedule, {"constant", "cosine"});
-  one_of("init", r.init, {"normal", "default"});
-  one_of("augment", r.augment, {"none", "flip", "crop", "resized-crop", "randaugment"});
-  one_of("keep", r.keep, {"last", "best", "all"});
-  one_of("decay", r.decay, {"all", "matrices"});
-  one_of("precision", r.precision, {"fp32", "bf16", "fp16"});
+  one_of("optimizer", r.optimizer);
+  one_of("schedule", r.schedule);
+  one_of("init", r.init);
+  one_of("augment", r.augment);
+  one_of("keep", r.keep);
+  one_of("decay", r.decay);
+  one_of("precision", r.precision);
   check(r.batch_size >= 1 && r.batch_size <= 1'000'000'000, "--batch-size ", r.batch_size,
         ": expected 1 to 1000000000");
   check(r.lr > 0 && r.lr <= 1e6, "--lr ", r.lr, ": expected a number above 0, at most 1000000");
@@ -117,11 +132,14 @@ Recipe make_recipe(const RecipeOptions& options) {
   return r;
 }
 
-Recipe make_recipe_for(const std::string& model, bool image_files, bool weights, RecipeOptions options) {
+Recipe make_recipe_for(const std::string& model, bool image_files, bool weights, RecipeOptions options,
+                       const std::string& usual) {
   if (options.name.empty() && is_published(model)) {
     options.name = "images";
     if (weights && !options.lr) options.lr = 0.01;  // keeps what the weights have learned
   }
+  // The learning rate of best is one for adamw.
+  if (options.name.empty()) options.name = options.optimizer == "sgd" ? "source" : usual;
   if (options.name == "images" && image_files && !options.augment) options.augment = "resized-crop";
   return make_recipe(options);
 }

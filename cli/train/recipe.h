@@ -39,13 +39,18 @@ struct Recipe {
   std::string precision = "fp32";  ///< of forward passes; or bf16, fp16: see evaluate.h
 };
 
-/// The named recipe, overridden by the options that are set. Throws UsageError.
+/// The named recipe, overridden by the options that are set. Throws UsageError, also if it has no name.
 Recipe make_recipe(const RecipeOptions& options);
-/// The same, without a name the usual recipe for the model: of a published one images, with a lower learning rate if it
-/// starts from `weights`, and with crops of any size if the data are image files.
-Recipe make_recipe_for(const std::string& model, bool image_files, bool weights, RecipeOptions options);
+/// The same for images. Without a name it is the recipe images for a published model, with a lower learning rate if it
+/// starts from `weights`; for the tool's own models source with the optimizer sgd, else `usual`. The recipe images has
+/// crops of any size if the data are image files.
+Recipe make_recipe_for(const std::string& model, bool image_files, bool weights, RecipeOptions options,
+                       const std::string& usual);
 /// Throws UsageError if an option that was given contradicts the recipe.
 void check_same(const RecipeOptions& options, const Recipe& recipe);
+/// The values of an option of a recipe, such as "optimizer", and the names of the recipes, under "recipe"; none for an
+/// option that takes other values.
+std::vector<std::string> recipe_values(const std::string& option);
 /// Throws Error on invalid values.
 void check_recipe(const Recipe& recipe);
 

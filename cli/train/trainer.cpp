@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "tandem/cli/message.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/signals.h"
 #include "tandem/cli/text/text_data.h"
@@ -11,6 +12,7 @@
 #include "tandem/cli/text/text_report.h"
 #include "tandem/cli/train/early_stopping.h"
 #include "tandem/cli/train/frozen.h"
+#include "tandem/cli/train/model_guess.h"
 #include "tandem/cli/train/weight_files.h"
 #include "tandem/core/base/clock.h"
 #include "tandem/core/profile.h"
@@ -71,7 +73,9 @@ void Trainer::load_weights() try {
   }
   start_from(checkpoint_.config.model, model_, read_state(options_.weights, options_.key));
 } catch (const Error& error) {
-  throw UsageError(concat("--weights ", options_.weights, ": ", error.what()));
+  const RunConfig& c = checkpoint_.config;
+  throw UsageError(concat("--weights ", options_.weights, ": ", error.what(),
+                          c.text ? "" : looks_like(options_.weights, options_.key, c.model, shape_of(c))));
 }
 
 void Trainer::restore() try {
@@ -211,7 +215,7 @@ std::vector<Tensor> Trainer::next(Batches& loader) const try {
   return loader.next();
 } catch (const std::exception& error) {
   if (data_.train.files == nullptr) throw;
-  fail(error.what(), "; the checkpoint of ", saved_, " is intact: continue with tandem train --resume ",
+  fail(error.what(), "; the checkpoint of ", saved_, " is intact: continue with ", called_as(), " train --resume ",
        options_.folder);
 }
 
@@ -293,7 +297,7 @@ void Trainer::guarded(F&& write) {
   } catch (const Error& error) {
     std::error_code ignored;
     if (!std::filesystem::exists(checkpoint_path(options_.folder), ignored)) throw;
-    fail(error.what(), "; the checkpoint of ", saved_, " is intact: continue with tandem train --resume ",
+    fail(error.what(), "; the checkpoint of ", saved_, " is intact: continue with ", called_as(), " train --resume ",
          options_.folder);
   }
 }

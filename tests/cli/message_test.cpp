@@ -29,6 +29,7 @@ TEST_CASE("indented lines are joined into one") {
 
 TEST_CASE("long lines break between words") {
   CHECK(wrapped("one two three four five six", 20) == "one two three four\n  five six");
+  CHECK(wrapped("one two three four five six", 20, 4) == "one two three four\n    five six");
   CHECK(wrapped("short", 20) == "short");
   const std::string word(50, 'x');
   CHECK(wrapped("a " + word + " b", 20) == "a\n  " + word + "\n  b");
@@ -46,6 +47,13 @@ TEST_CASE("numbers are decimal, whole where they must be, and in range") {
   CHECK(refusal("5000", Range<int>{0, 4096}) == "--x 5000: expected a whole number from 0 to 4096");
   CHECK(refusal("4294967297", Range<int>{0, 4096}) != "");
   CHECK(refusal("-010", Range<int64_t>{-50, 5}) != "");
+}
+
+TEST_CASE("names are quoted for a shell where that is necessary") {
+  CHECK(quoted_for_shell("runs/lenet-1") == "runs/lenet-1");
+  CHECK(quoted_for_shell("a b") == "'a b'");
+  CHECK(quoted_for_shell("it's") == "'it'\\''s'");
+  CHECK(quoted_for_shell("") == "''");
 }
 
 TEST_CASE("numbers with a fraction are finite") {

@@ -5,12 +5,12 @@
 """
 import json
 import os
-import random
 import struct
 import subprocess
 import sys
 import tempfile
-import zlib
+
+from picture_files import write_cifar10, write_cifar100, write_pictures, write_png
 
 tandem = os.path.abspath(sys.argv[1])
 passed = failed = 0
@@ -27,51 +27,6 @@ def run(*command, data=None, **more):
     env = {**os.environ, **more, "XDG_CACHE_HOME": "/nonexistent", "HOME": "/nonexistent", "TANDEM_DATA": data or "",
            "TANDEM_CPU_DEVICES": "4"}
     return subprocess.run([tandem, *command], capture_output=True, text=True, errors="replace", timeout=300, env=env)
-
-
-def shade(draw, label):
-    """Pixels [3, 32, 32] whose brightness tells the class."""
-    return bytes(min(255, 20 * label + draw.randrange(20)) for _ in range(3072))
-
-
-def write_cifar10(folder, per_file=8):
-    os.makedirs(folder)
-    draw = random.Random(1)
-    for name in [f"data_batch_{i}.bin" for i in range(1, 6)] + ["test_batch.bin"]:
-        with open(f"{folder}/{name}", "wb") as file:
-            for i in range(per_file):
-                file.write(bytes([i % 10]) + shade(draw, i % 10))
-    with open(f"{folder}/batches.meta.txt", "w") as file:
-        file.write("".join(f"{name}\n"
-                           for name in "airplane automobile bird cat deer dog frog horse ship truck".split()))
-
-
-def write_cifar100(folder):
-    os.makedirs(folder)
-    draw = random.Random(2)
-    for name, n in (("train.bin", 24), ("test.bin", 8)):
-        with open(f"{folder}/{name}", "wb") as file:
-            for i in range(n):
-                file.write(bytes([i % 20, i % 100]) + shade(draw, i % 10))
-
-
-def write_png(path, width, height, color):
-    """A color that becomes lighter to the right and below, so that each part of the image is another one."""
-    lighter = lambda x, y: bytes(min(255, c + x // 2 + y // 3) for c in color)
-    rows = b"".join(b"\0" + b"".join(lighter(x, y) for x in range(width)) for y in range(height))
-    chunk = lambda kind, body: struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-    with open(path, "wb") as file:
-        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
-                   + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
-
-
-def write_pictures(folder):
-    draw = random.Random(3)
-    for part, n in (("train", 6), ("val", 2)):
-        for name, color in (("red", (200, 20, 20)), ("sea", (20, 60, 200))):
-            os.makedirs(f"{folder}/{part}/{name}")
-            for i in range(n):
-                write_png(f"{folder}/{part}/{name}/{i}.png", draw.randrange(40, 60), draw.randrange(34, 70), color)
 
 
 def names_in(path):
@@ -154,6 +109,13 @@ with tempfile.TemporaryDirectory() as folder:
     check("weights of another network are refused",
           r.returncode == 2 and "--weights" in r.stderr and "features.0.weight" in r.stderr
           and not os.path.exists(at("bad")), r.stderr)
+    check("with what they are, in few words", "features.6.weight, and 17 more; unexpected: " in r.stderr and
+          "; the file looks like resnet18: --model resnet18\n" in r.stderr and len(r.stderr) < 800, r.stderr)
+    for words in (["summary", "--model", "resnet34", "--weights", weights],
+                  ["predict", "--model", "resnet50", "--weights", at("fine/model.safetensors"), "x.png"]):
+        r = run(*words)
+        check(f"{words[0]}: what the file looks like", r.returncode in (1, 2) and
+              "; the file looks like resnet18: --model resnet18\n" in r.stderr, r.stderr)
 
     # Averages of running statistics, which shards update in order.
     for name, devices in (("one_device", "cpu:0"), ("two_devices", "cpu:0,cpu:1")):

@@ -64,7 +64,7 @@ def write_pictures(folder):
 def make_runs():
     write_pictures("data")
     os.makedirs(EVIL)
-    common = ["--model", "linear", "--data", "data", "--image-size", "8", "--batch-size", "4"]
+    common = ["--model", "linear", "--data", "data", "--recipe", "source", "--image-size", "8", "--batch-size", "4"]
     for folder, lr in ((EVIL, "0.2"), ("second", "0.05")):
         profile = {"TANDEM_PROFILE": f"{EVIL}/profile.json"} if folder == EVIL else {}
         made = run("train", *common, "--lr", lr, "--epochs", "3", "--out", folder, **profile)

@@ -194,7 +194,8 @@ def test_with_tensorboard(folder):
 
 
 def train(*args):
-    return subprocess.run([tandem, "train", "--model", "linear", "--data", "data", "--batch-size", "50", *args],
+    recipe = [] if "--resume" in args else ["--recipe", "source"]
+    return subprocess.run([tandem, "train", "--model", "linear", "--data", "data", "--batch-size", "50", *recipe, *args],
                           capture_output=True, text=True, timeout=120)
 
 

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -194,11 +195,15 @@ def test_byte_pairs():
 
 
 def test_records():
-    train("seen", "--epochs", "1", "--steps", "5", "--tensorboard")
+    said = train("seen", "--epochs", "1", "--steps", "5", "--tensorboard")
+    check("the end of a text is for validation", "validation loss" in said and "test" not in said, said)
+    check("also in the curves", ">validation<" in open("seen/curve.svg").read())
     check("events", any("tfevents" in name for name in os.listdir("seen")), os.listdir("seen"))
     done = tool("report", "seen")
     check("a report", done.returncode == 0 and "on a text" in done.stdout, (done.stdout, done.stderr))
-    check("with perplexities", "perplexity" in open("seen/report.html", encoding="utf-8").read())
+    page = open("seen/report.html", encoding="utf-8").read()
+    check("with perplexities of the validation", "Validation perplexity" in page and '"part":"validation"' in page and
+          "Test " not in page and '"part":"test"' not in page, page[:3000])
 
 
 def test_recipe():
@@ -228,8 +233,29 @@ def test_fine_tuning():
     refused("a longer context", tool(*base, "--weights", "run", "--context", "64"), "32 positions")
     refused("no weights", tool(*base, "--weights", "nowhere"), "nowhere")
     refused("no tokenizer", tool(*base, "--weights", "plain"), "--tokenizer")
+    said = tool("summary", "--model", "resnet18", "--weights", "run/model.safetensors")
+    check("weights of a text for images", said.returncode == 1 and
+          said.stderr.endswith("; the file looks like gpt2: --model gpt2\n"), said.stderr)
     refused("another size by name", tool("train", "--model", "gpt2-small", "--data", "book.txt", "--weights", "run"),
             "gpt2-small")
+
+
+def test_memory():
+    base = [tandem, "train", "--model", "gpt2", "--data", "book.txt", "--epochs", "1", "--steps", "2", "--context", "128",
+            "--width", "256", "--layers", "2"]
+    sanitized = re.search(rb"__[at]san_init", open(tandem, "rb").read()) is not None
+    for number, words in enumerate([["--dropout", "0"], ["--dropout", "0.1"], ["--shards", "8"]]):
+        run = subprocess.Popen([*base, *words, "--out", f"memory{number}"], stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True)
+        said = run.stdout.read()
+        usage = os.wait4(run.pid, 0)[2]
+        about = re.search(r"^memory   about ([0-9.]+) MiB in a training step, of [0-9.]+ [MGT]iB available$", said, re.M)
+        check(f"an estimate of the memory {words}", about, said)
+        ratio = float(about[1]) * 1024 / usage.ru_maxrss if about else 0
+        check(f"which is near the peak {words}", 0.75 < ratio < 1.25 or sanitized, ratio)
+    huge = ["--layers", "1000", "--width", "8192", "--context", "4"]
+    refused("more than the machine has", tool("train", "--model", "gpt2", "--data", "book.txt", *huge),
+            "a training step needs about ", "TiB of memory, but this machine has ", "lower --batch-size", "--width")
 
 
 def test_wrong_texts():
@@ -290,7 +316,7 @@ with tempfile.TemporaryDirectory() as scratch:
     with open("book.txt", "w", encoding="utf-8") as file:
         file.write(sentences(1500, 1))
     for test in (test_learning, test_generation, test_resume, test_devices, test_byte_pairs, test_records, test_recipe,
-                 test_fine_tuning, test_wrong_texts, test_transformers):
+                 test_fine_tuning, test_memory, test_wrong_texts, test_transformers):
         test()
     os.chdir("/")
 print(f"{passed} passed, {failed} failed, {skipped} skipped")

@@ -68,8 +68,14 @@ def write_data(folder, count=200, size=28, seed=1):
         idx(f"{folder}/{part}-labels-idx1-ubyte", (n,), labels)
 
 
+def recipe(args):
+    """Most tests use the recipe source, whose runs can go on for more epochs."""
+    return [] if "--recipe" in args or "--resume" in args else ["--recipe", "source"]
+
+
 def train(*args, **options):
-    return tool("train", "--model", "linear", "--threads", "1", "--epochs", "1", "--batch-size", "50", *args, **options)
+    return tool("train", "--model", "linear", "--threads", "1", "--epochs", "1", "--batch-size", "50", *recipe(args),
+                *args, **options)
 
 
 def read_checkpoint(folder):
@@ -211,8 +217,7 @@ def picture(name="x.png"):
 
 def start(*args):
     run = subprocess.Popen([tandem, "train", "--model", "linear", "--data", "data", "--batch-size", "1",
-                            "--threads", "1",
-                            "--epochs", "100000", *args], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                            "--threads", "1", "--recipe", "source", "--epochs", "100000", *args], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     return run
 
 
@@ -259,7 +264,8 @@ def sha(folder):
 
 
 def lenet(*args):
-    return tool("train", "--model", "lenet", "--data", "data", "--batch-size", "50", "--augment", "flip", *args)
+    return tool("train", "--model", "lenet", "--data", "data", "--batch-size", "50", "--augment", "flip", *recipe(args),
+                *args)
 
 
 def test_devices():
@@ -296,12 +302,21 @@ def test_several_devices():
             "no device cpu:3; available: cpu:0 and cpu:1", "TANDEM_CPU_DEVICES=4")
     one = dict(os.environ, TANDEM_CPU_DEVICES="1")
     refused("gone", tool("train", "--resume", "r", "--epochs", "3", env=one), "no device cpu:1; available: cpu:0")
-    refused("eval", tool("eval", "r", "--device", "cpu:1"), "no device cpu:1; available: cpu:0", "TANDEM_CPU_DEVICES=2")
     for wrong, part in (("cpu:0,cpu:0", "device cpu:0 is listed twice"), ("cpu:0,cpuu:1", "unknown device"),
                         ("cpu:0,cpu:99", "index from 0 to 63"), ("gpu:0,cpu:0", "did you mean cuda?")):
         refused(wrong, tool("train", "--data", "data", "--devices", wrong, "--out", "w"), "--devices: ", part)
     refused("root", tool("train", "--data", "data", "--devices", "cpu:0,cpu:1", "--root", "cpu:2"),
             "--root cpu:2: not one of the devices cpu:0,cpu:1")
+    picture()
+    for command in (("eval", "r", "--device", "cpu:3", "--json"), ("predict", "r", "x.png", "--devices", "cpu:3"),
+                    ("report", "r", "--devices", "cpu:3")):
+        run = tool(*command)
+        check(f"{command[0]} creates the device that it names", run.returncode == 0, run.stderr)
+    check("and uses it", json.loads(tool("eval", "r", "--device", "cpu:3", "--json").stdout)["device"] == "cpu:3")
+    two = dict(os.environ, TANDEM_CPU_DEVICES="2")
+    refused("their number is fixed", tool("eval", "r", "--device", "cpu:3", env=two), "--device: no device cpu:3",
+            "TANDEM_CPU_DEVICES=4 makes 4")
+    refused("too many", tool("eval", "r", "--device", "cpu:64"), "--device: ", "index from 0 to 63")
     check("nothing is created", not os.path.exists("w") and not os.path.exists("runs"))
 
 
@@ -322,6 +337,25 @@ def metrics(folder):
     """The lines of metrics.jsonl without times."""
     other = ("seconds", "images_per_second", "processes", "device")
     return [{k: v for k, v in json.loads(line).items() if k not in other} for line in open(f"{folder}/metrics.jsonl")]
+
+
+def test_what_comes_next():
+    run = tool("train", "--model", "linear", "--data", "data", "--epochs", "2", "--recipe", "source", "--out", "a b")
+    check("next steps", "next     tandem report 'a b'\n         tandem predict 'a b' IMAGE\n" in run.stdout, run.stdout)
+    check("a chart of two epochs", "\ntest accuracy\n" in run.stdout and "epoch\n" in run.stdout, run.stdout)
+    run = tool("train", "--resume", "a b", env=os.environ | {"TANDEM_CALLED_AS": "./run"})
+    check("a complete run", run.returncode == 0 and "the run has completed all its epochs, so there is nothing to do; "
+          "for more: ./run train --resume 'a b' --epochs 4\n" in run.stdout and
+          "./run report 'a b'" in run.stdout and "\ntest accuracy\n" not in run.stdout, run.stdout + run.stderr)
+    check("more of it", tool("train", "--resume", "a b", "--epochs", "4").returncode == 0)
+    run = train("--data", "data", "--recipe", "best", "--out", "c")
+    check("no chart of one epoch", run.returncode == 0 and "test accuracy\n" not in run.stdout, run.stdout)
+    run = tool("train", "--resume", "c")
+    check("a complete run whose rate is 0", run.returncode == 0 and "its epoch, so there is nothing to do; to train its "
+          "model further, start a new run: tandem train --weights c/model.safetensors --model linear --data "
+          in run.stdout, run.stdout + run.stderr)
+    words = run.stdout.split("start a new run: tandem ")[1].split("\n")[0].split()
+    check("as advised", tool(*words, "--epochs", "1", "--out", "d").returncode == 0, words)
 
 
 def test_accumulation():
@@ -353,8 +387,8 @@ def test_what_options_do():
                           ("averaged", ["--ema", "0.8"]),
                           ("several", ["--clip", "0.01", "--devices", "cpu:0,cpu:1"]),
                           ("frozen", ["--freeze", "conv*,fc1.bias"])):
-        run = tool("train", "--data", "data", "--batch-size", "200", "--epochs", "3", "--keep", "all",
-                   "--init", "default", "--lr", "0.5", *options, "--out", name)
+        run = tool("train", "--data", "data", "--recipe", "source", "--batch-size", "200", "--epochs", "3",
+                   "--keep", "all", "--init", "default", "--lr", "0.5", *options, "--out", name)
         check(name, run.returncode == 0, run.stderr)
     after = lambda name, epoch: values(f"{name}/epochs/{epoch}.safetensors")
 
@@ -382,7 +416,7 @@ def test_what_options_do():
           ["conv1.bias", "conv1.weight", "conv2.bias", "conv2.weight", "fc1.bias"])
 
 
-EVERYTHING = ["--accumulate", "2", "--clip", "0.05", "--ema", "0.8", "--keep", "best", "--freeze", "conv1",
+EVERYTHING = ["--recipe", "source", "--accumulate", "2", "--clip", "0.05", "--ema", "0.8", "--keep", "best", "--freeze", "conv1",
               "--momentum", "0.9"]
 
 
@@ -460,7 +494,7 @@ def test_precision():
         check("eval uses it", loss == metrics(precision)[-1]["test_loss"], loss)
         # Stopped within an epoch, and continued: nothing may differ, nor the scale of the loss.
         stopped = subprocess.Popen([tandem, "train", "--model", "lenet", "--data", "data", "--batch-size", "50",
-                                    "--augment", "flip",
+                                    "--augment", "flip", "--recipe", "source",
                                     "--save-every", "0.0001", *whole, "--out", "p" + precision],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         wait_for(f"p{precision}/curve.svg")
@@ -488,7 +522,8 @@ def test_precision():
 
 
 def test_patience_and_best():
-    linear = lambda *args: tool("train", "--model", "linear", "--data", "data", "--batch-size", "50", *args)
+    linear = lambda *args: tool("train", "--model", "linear", "--data", "data", "--batch-size", "50", "--recipe", "source",
+                                *args)
     run = linear("--out", "a", "--keep", "all", "--epochs", "6", "--lr", "0.5")
     check("keep all", run.returncode == 0 and files("a") == sorted([*RUN_FILES, "epochs"]), run.stderr)
     check("a file for each epoch", files("a/epochs") == [f"{n}.safetensors" for n in range(1, 7)])
@@ -566,6 +601,18 @@ def test_compare_is_stopped():
             check("what was measured", said["stopped_by_signal"] == 2 and len(said["runs"][0]["seconds"]) >= 1 and
                   "stopped early" in out, out)
             check("nothing else is left", files(name) == ["compare.json", "compare.svg"])
+
+
+def test_recipes():
+    recipe_of = lambda folder: [json.load(open(f"{folder}/config.json"))[k] for k in ("optimizer", "schedule", "lr")]
+    for options, wanted in (([], ["adamw", "cosine", 0.003]), (["--recipe", "source"], ["sgd", "constant", 0.2]),
+                            (["--optimizer", "sgd"], ["sgd", "constant", 0.2]),
+                            (["--recipe", "best", "--optimizer", "sgd"], ["sgd", "cosine", 0.003])):
+        run = tool("train", "--model", "linear", "--data", "data", "--epochs", "1", *options, "--out", "a")
+        check(f"the recipe of {options}", run.returncode == 0 and recipe_of("a") == wanted, run.stderr)
+        shutil.rmtree("a", ignore_errors=True)
+    run = tool(*compare("--epochs", "1", "--out", "c"))
+    check("compare: source", run.returncode == 0 and ", sgd, batch 10, learning rate 0.2" in run.stdout, run.stdout)
 
 
 def test_cosine():
@@ -763,6 +810,68 @@ def test_weight_files():
                 "--skip-broken: leaves out image files", name)
 
 
+def test_help():
+    commands = re.findall(r"^  ([a-z]+) ", tool("--help").stdout.split("Options:")[0], re.M)
+    check("all commands are listed", {"train", "compare", "devices", "launch"} <= set(commands), commands)
+    for words in ([], *([command] for command in commands)):
+        for columns, most in ((None, 100), ("80", 80), ("500", 120), ("wide", 100)):
+            run = tool(*words, "--help", env=os.environ | {"COLUMNS": columns} if columns else
+                       {k: v for k, v in os.environ.items() if k != "COLUMNS"})
+            longest = max(run.stdout.split("\n"), key=len)
+            check(f"help of {words} in {columns} columns", run.returncode == 0 and run.stderr == "" and
+                  len(longest) <= most and "-h, --help" in run.stdout, longest)
+    shown = tool("train", "--help").stdout
+    groups = ["Model and data:", "Optimisation:", "Images:", "Text:", "Devices:", "Output:", "Examples:"]
+    check("the groups of train", re.findall(r"^[A-Z].*:$", shown, re.M) == groups, shown)
+    for text in (shown, tool("--help").stdout):
+        check("three examples", len(re.findall(r"^  tandem ", text.split("Examples:")[1], re.M)) == 3, text)
+    check("a default ends the text", re.search(r"--epochs NUMBER  .*\n?.*; default: 10\n", shown), shown)
+
+
+def completed(*words):
+    """What bash's completion makes of the last word."""
+    script = ("source script.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _tandem; "
+              "[ -z \"${COMPREPLY[*]}\" ] || printf '%s\\n' \"${COMPREPLY[@]}\"")
+    return subprocess.run(["bash", "-c", script, "bash", *words], capture_output=True, text=True).stdout.split()
+
+
+def test_completion():
+    for shell in ("bash", "zsh", "fish"):
+        run = tool("completion", shell)
+        check(f"completion {shell}", run.returncode == 0 and "resnet50" in run.stdout, run.stderr)
+        open(f"script.{shell}", "w").write(run.stdout)
+        if shutil.which(shell):
+            run = subprocess.run([shell, "-n", f"script.{shell}"], capture_output=True, text=True)
+            check(f"{shell} reads it", run.returncode == 0 and run.stderr == "", run.stderr)
+    for words, wanted in ((("tr",), ["train"]), (("train", "--mo"), ["--model", "--momentum"]),
+                          (("train", "--model", "resnet1"), ["resnet18", "resnet101", "resnet152"]),
+                          (("train", "--model", "=", "vit_l"), ["vit_l_16"]), (("train", "--model", "="), None),
+                          (("compare", "--recipe", "b"), ["best"]), (("train", "--data", "ci"), ["cifar10", "cifar100"]),
+                          (("completion", "z"), ["zsh"]), (("predict", "run", "im"), []),
+                          (("train", "--weights", "x"), []), (("trian", "--mo"), [])):
+        found = completed("tandem", *words)
+        check(f"bash: {words}", found == wanted or (wanted is None and "lenet" in found), found)
+    if shutil.which("fish"):
+        for words, wanted in (("tr", ["train"]), ("train --mo", ["--model", "--momentum"]),
+                              ("train --recipe b", ["best"])):
+            run = subprocess.run(["fish", "--no-config", "-c", f'source script.fish; complete -C "tandem {words}"'],
+                                 capture_output=True, text=True)
+            found = [line.split("\t")[0] for line in run.stdout.splitlines()]
+            check(f"fish: {words}", found == wanted, (found, run.stderr))
+    refused("a shell", tool("completion", "bahs"), "did you mean bash?")
+    refused("no shell", tool("completion"), "SHELL")
+
+
+def test_run_script():
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../run")
+    if not os.path.exists(script) or not shutil.which("bash"):
+        return
+    listed = subprocess.run(["bash", "-c", f"eval \"$(sed -n '/^tool_commands()/,/^$/p' '{script}')\"; "
+                             f"root=$(dirname '{script}'); tool_commands"], capture_output=True, text=True)
+    commands = re.findall(r"^  ([a-z]+) ", tool("--help").stdout.split("Options:")[0], re.M)
+    check("./run knows every command", listed.stdout.split() == commands, (listed.stdout, listed.stderr))
+
+
 def test_typing_mistakes():
     refused("no command", tool(), "expected a command: train, compare, eval")
     refused("a command", tool("trian"), "did you mean train?")
@@ -824,7 +933,10 @@ def test_broken_data():
         shutil.rmtree("cut")
     os.mkdir("empty")
     refused("an empty folder", train("--data", "empty", "--out", "b"), "none of the four files")
-    refused("unknown", train("--data", "fashion-mnits"), "did you mean fashion-mnist?")
+    refused("unknown", train("--data", "fashion-mnits"), "did you mean fashion-mnist?", "cifar100", "folder of images",
+            "--model gpt2 a file of text")
+    refused("unknown", train("--data", "cifar01"), "did you mean cifar10?")
+    refused("a file", train("--data", "data/t10k-labels-idx1-ubyte"), "is a file, not a data set of images")
     nowhere = dict(os.environ, TANDEM_DATA="/none", TANDEM_OFFLINE="1", XDG_CACHE_HOME="/none")
     refused("nowhere", train("--data", "mnist", env=nowhere), "not found on this machine", "TANDEM_OFFLINE")
     check("nothing is created", not os.path.exists("b"))

@@ -205,6 +205,18 @@ TEST_CASE("state dicts") {
     to.load_state_dict(wrapped);
     CHECK(first(to.fc2->weight) == 2 * first(from.fc2->weight));
   }
+  SUBCASE("at most five of each problem are listed") {
+    OrderedDict<std::string, Tensor> many;
+    for (int i = 0; i < 7; ++i) many.insert(concat("other", i), ones({1}));
+    try {
+      to.load_state_dict(many);
+      FAIL("accepted");
+    } catch (const Error& e) {
+      const std::string text = e.what();
+      CHECK(text.find("other4\n    and 2 more") != std::string::npos);
+      CHECK(text.find("fc2.weight\n    and 1 more") != std::string::npos);
+    }
+  }
   SUBCASE("all problems are listed and nothing changes") {
     OrderedDict<std::string, Tensor> broken;
     broken.insert("scale", full({1}, 42.0));

@@ -34,16 +34,25 @@ TEST_CASE("the image has four curves, titles, axes and a legend") {
   CHECK(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
   CHECK(svg.ends_with("</svg>\n"));
   CHECK(count(svg, "<path class=\"line train\"") == 2);
-  CHECK(count(svg, "<path class=\"line test\"") == 2);
+  CHECK(count(svg, "<path class=\"line test\"") == 1);
+  CHECK(count(svg, "<path class=\"line test alone\"") == 1);  // on both sides of a NaN
   for (const char* text : {"lenet &amp; &lt;friends&gt;", ">accuracy (%)<", ">loss (nats per image)<", ">epoch<",
                            ">train<", ">test<", ">79.00<", ">0.700<", "prefers-color-scheme: dark"})
     CHECK_MESSAGE(svg.find(text) != std::string::npos, text);
   CHECK(svg.find("nan") == std::string::npos);
 }
 
+TEST_CASE("a text has validation, not test data") {
+  const std::string svg = curve_svg({.train_loss = {2, 1}, .test_loss = {2, 1.5}, .of_text = true});
+  CHECK(svg.find(">validation<") != std::string::npos);
+  CHECK(svg.find(">test<") == std::string::npos);
+}
+
 TEST_CASE("no epochs, one epoch, many epochs, and infinite values") {
   CHECK(count(curve_svg({}), "<path") == 0);
-  CHECK(count(curve_svg({.train_accuracy = {0.5}, .test_accuracy = {0.6}}), "<path") == 2);
+  const std::string one = curve_svg({.train_accuracy = {0.5}, .test_accuracy = {0.6}});
+  CHECK(count(one, "<path") == 2);
+  CHECK(count(one, " alone\"") == 2);
   const std::string many = curve_svg({.test_loss = std::vector<double>(5000, INFINITY)});
   CHECK(count(many, "<path") == 0);
   CHECK(many.find("inf") == std::string::npos);

@@ -1,0 +1,18 @@
+// The help of the tool and of its commands, the same with every version of CLI11.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace tandem::cli {
+
+/// Formats options in their groups, wrapped to the terminal's width, or to COLUMNS, or else to 100 columns. The text of
+/// an option ends with its default; that of a command in the list of commands, with its first clause.
+class HelpFormatter : public CLI::FormatterBase {
+ public:
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
+};
+
+/// "-n, --nproc-per-node RANKS": the names of an option, and what it takes.
+std::string option_head(const CLI::Option& option);
+
+}  // namespace tandem::cli
