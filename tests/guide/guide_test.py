@@ -135,7 +135,6 @@ def compare_output(block, printed, mark):
 
 def compile_arguments():
     return compiler + ["-std=c++20", "-O0", "-Wall", "-Wextra", "-Werror", "-Wno-unused",
-                       "-Wno-missing-field-initializers",
                        f"-I{build}/include", f"-I{source}/compat"]
 
 
