@@ -211,11 +211,20 @@ do_fuzz() {
 
 do_docs() {
   need docs doxygen
+  local sources=$build/docs/include/tandem first=$root/docs/guide/index.md folders pages
+  rm -rf "$build/docs/html"
   mkdir -p "$build/docs/include"
-  ln -sfn "$root" "$build/docs/include/tandem"  # sources include "tandem/..."
+  ln -sfn "$root" "$sources"  # sources include "tandem/..."
+  [ -f "$first" ] || first=$root/README.md
   cd "$root" || exit
-  FOLDERS=$(find core autograd nn datasets parallel models -maxdepth 0 2>/dev/null | xargs) OUTPUT=$build/docs \
-    doxygen docs/Doxyfile && echo "$build/docs/html/index.html"
+  folders=$(find core autograd nn datasets parallel models -maxdepth 0 -printf "$sources/%p ")
+  pages="$(python3 docs/site.py guide) docs/reference/layers.dox README.md examples CONTRIBUTING.md CHANGELOG.md docs"  # in the tree's order
+  # Descriptions come before the lists of members.
+  doxygen -l - | sed '/<class>/,/<\/class>/{/<detaileddescription/d
+    s|<briefdescription.*|<includes visible="yes"/> <detaileddescription title="Description"/>|;t;/<includes/d}
+    s|type="mainpage" visible="yes" title=""|type="mainpage" visible="yes" title="Guide"|' >"$build/docs/layout.xml"
+  INPUTS="$pages $folders" FIRST=$first OUTPUT=$build/docs doxygen docs/Doxyfile &&
+    python3 docs/site.py check "$build/docs/html" && echo "$build/docs/html/index.html"
 }
 
 # Packages for Debian and Ubuntu in build-package/debs. --test installs them, with nothing but what they depend on, into
