@@ -18,6 +18,10 @@ import typing
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The first pattern that matches a path names the folders in tests/ whose tests it runs.
 FOLDERS = [
+    ("README.md", "guide"),
+    ("docs/porting.md", "guide"),
+    ("docs/guide/*", "guide"),
+    ("examples/README.md", "guide"),
     ("*.md", ""),
     ("docs/*", ""),
     ("*meson.build", ""),  # the sources that it adds come with it

@@ -27,8 +27,8 @@ take() {
 }
 find "$libdir" -name '*.so*' -type f -exec chmod 644 {} +
 take "$main" "$libdir"/*.so.* "$libdir/tandem"
-take tandem-tools all/usr/bin
-take libtandem-dev all/usr/*
+take libtandem-dev all/usr/include all/usr/lib all/usr/share/tandem-torch
+take tandem-tools all/usr/*
 [ -z "$(find all -type f)" ]
 libdir=${libdir/all/$main}
 

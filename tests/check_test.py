@@ -79,7 +79,7 @@ CASES = [
     ("a header in tests that another includes", tests("tests/ops/pointwise_table.h") >= {"ops", "pointwise"}, True),
     ("a deleted test", tests("tests/core/deleted_test.cpp") >= {"core", "pool", "kernels"}, True),
     ("files without tests",
-     tests("README.md", "nn/a.md", "docs/Doxyfile", "bench/table.py", ".ci/run", "run", "nn/meson.build"), set()),
+     tests("CONTRIBUTING.md", "nn/a.md", "docs/Doxyfile", "bench/table.py", ".ci/run", "run", "nn/meson.build"), set()),
     ("a sanitizer runs programs, not scripts",
      set(affected.sanitized(build, ["core/cpu/linalg/gemm.cpp"], "address")) & {"core", "kernels", "ops"}, {"core", "ops"}),
     ("the thread sanitizer runs suite tsan", "pool" in affected.sanitized(build, ["core/cpu/linalg/gemm.cpp"], "thread")
