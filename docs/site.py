@@ -18,7 +18,6 @@ import urllib.parse
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GUIDE = os.path.join(ROOT, "docs/guide")
-PICTURES = (".svg", ".png", ".jpg")
 LINK = re.compile(r"(?P<picture>!?)\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\((?P<target>[^()\s]+)\)")
 CODE = re.compile(r"(?<!`)(`+)(?!`)(?:(?!\n\s*\n).)*?(?<!`)\1(?!`)", re.S)
 BLOCK = re.compile(r"^ *(```+|~~~+)[^\n]*\n.*?^ *\1 *$", re.S | re.M)
@@ -47,12 +46,12 @@ class Page:
         self.path = os.path.join(ROOT, path)
 
     def target(self, link):
-        """What Doxygen calls the target, and whether it is one of its pages."""
+        """What Doxygen calls the target, and whether it is one of pages()."""
         name, _, part = link.partition("#")
         path = os.path.normpath(os.path.join(os.path.dirname(self.path), urllib.parse.unquote(name))) if name else self.path
         if not os.path.exists(path):
             sys.exit(f"{os.path.relpath(self.path, ROOT)}: the link leads to {link}, which is not there")
-        if path.endswith(".md"):
+        if os.path.isdir(path) or re.fullmatch(r"(docs/.*|examples/)?[^/]*\.md", os.path.relpath(path, ROOT)):
             return anchor(path, part) if part else page_id(path), True
         return "files/" + os.path.relpath(path, ROOT), False
 
@@ -60,11 +59,11 @@ class Page:
         target = match["target"]
         if re.match(r"[a-z]+:", target):
             return match[0]
-        if target.endswith(PICTURES):
-            return f"{match['picture']}[{match['text']}]({os.path.basename(target)})"
         if self.path.endswith(".dox") and target.startswith("../guide/") and not os.path.exists(GUIDE + "/index.md"):
             return match["text"]
         name, page = self.target(target)
+        if match["picture"]:
+            return f"![{match['text']}]({os.path.basename(target)})"
         if not page:
             return f"[{match['text']}]({name})"
         # Doxygen shows code in the text of such a link with its backticks.
@@ -104,15 +103,15 @@ def read(path):
 
 
 def pages():
-    found = sorted(glob.glob("docs/**/*.md", root_dir=ROOT, recursive=True) +
-                   glob.glob("docs/**/*.dox", root_dir=ROOT, recursive=True))
+    found = [path for pattern in ("*.md", "examples/*.md", "docs/**/*.md", "docs/**/*.dox")
+             for path in sorted(glob.glob(pattern, root_dir=ROOT, recursive=True))]
     first = []
     if "docs/guide/index.md" in found:
         linked = ["docs/guide/" + link["target"].partition("#")[0] for link in LINK.finditer(read("docs/guide/index.md"))]
         first = ["docs/guide/index.md"] + [page for page in linked if page in found]
     first += [page for page in found if page.startswith("docs/guide/")]
-    first += ["docs/reference/layers.dox", "README.md", "examples/README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
-    return [page for page in dict.fromkeys(first + found) if os.path.exists(os.path.join(ROOT, page))]
+    first += [page for page in ("docs/reference/layers.dox", "README.md", "examples/README.md") if page in found]
+    return list(dict.fromkeys(first + found))
 
 
 def check(folder):

@@ -54,7 +54,9 @@ def test_pages(top):
     expect("links and code over two lines", page(top, "[a\nb](a.md) `c\n[a](a.md)` [a](a.md)\n"),
            "[a\nb](@ref guide_a) `c\n[a](a.md)` [a](@ref guide_a)\n")
     expect("a link with code", page(top, "[the `a`](a.md)\n"), "[the a](@ref guide_a)\n")
-    expect("pictures", page(top, "![p](../p.svg)\n"), "![p](p.svg)\n")
+    write(top, {"docs/p.svg": ""})
+    expect("pictures", page(top, "![p](../p.svg) [p](../p.svg)\n"), "![p](p.svg) [p](files/docs/p.svg)\n")
+    expect("a folder", page(top, "[r](../guide)\n"), "[r](@ref guide)\n")
     expect("the order of the pages", run(top, "pages")[1].split(),
            [f"docs/guide/{name}.md" for name in ("index", "b", "tool", "a")] + ["README.md"])
     write(top, {"docs/guide/tool.md": "[x](gone.md)\n"})
