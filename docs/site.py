@@ -21,6 +21,7 @@ GUIDE = os.path.join(ROOT, "docs/guide")
 LINK = re.compile(r"(?P<picture>!?)\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\((?P<target>[^()\s]+)\)")
 CODE = re.compile(r"(?<!`)(`+)(?!`)(?:(?!\n\s*\n).)*?(?<!`)\1(?!`)", re.S)
 BLOCK = re.compile(r"^ *(```+|~~~+)[^\n]*\n.*?^ *\1 *$", re.S | re.M)
+BOLD = re.compile(r"\*\*(?=\S)((?:(?!\n\s*\n|\*\*).)+)(?<=\S)\*\*", re.S)
 PLACE = re.compile("\0(\\d+)\0")  # of code, while links are replaced
 HEADING = re.compile(r"^(#+) +(.*?) *#*$", re.M)
 
@@ -79,7 +80,8 @@ class Page:
         return f"{match[1]} {text} {{#{name}}}"
 
     def place(self, code):
-        self.codes.append(code[0])
+        # Between single backticks, quotation marks are special to Doxygen.
+        self.codes.append(f"`{code[0]}`" if code[1] == "`" else code[0])
         return f"\0{len(self.codes) - 1}\0"
 
     def prose(self, text):
@@ -87,6 +89,7 @@ class Page:
         self.codes = []
         text = CODE.sub(self.place, HEADING.sub(self.heading, text))
         text = LINK.sub(self.link, text if self.path.endswith(".dox") else text.replace("@", "\\@"))
+        text = BOLD.sub(r"<b>\1</b>", text)  # Doxygen does not see it around code
         return PLACE.sub(lambda place: self.codes[int(place[1])], text)
 
     def convert(self, text):

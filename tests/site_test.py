@@ -50,9 +50,10 @@ def test_pages(top):
     expect("links", page(top, "[a](a.md), [b](b.md#x-y), [r](../../README.md), [here](#a), [l](../../LICENSE), [w](https://w/)\n"),
            "[a](@ref guide_a), [b](@ref guide_b-x-y), [r](@ref readme), [here](@ref guide_tool-a), [l](files/LICENSE), "
            "[w](https://w/)\n")
-    expect("code", page(top, "`[a](a.md)` ``x`[a](a.md)`` u@h\n"), "`[a](a.md)` ``x`[a](a.md)`` u\\@h\n")
+    expect("code", page(top, "`[a](a.md)` ``x`[a](a.md)`` u@h\n"), "``[a](a.md)`` ``x`[a](a.md)`` u\\@h\n")
+    expect("bold code", page(top, "**`a` b** `**c**`\n"), "<b>``a`` b</b> ``**c**``\n")
     expect("links and code over two lines", page(top, "[a\nb](a.md) `c\n[a](a.md)` [a](a.md)\n"),
-           "[a\nb](@ref guide_a) `c\n[a](a.md)` [a](@ref guide_a)\n")
+           "[a\nb](@ref guide_a) ``c\n[a](a.md)`` [a](@ref guide_a)\n")
     expect("a link with code", page(top, "[the `a`](a.md)\n"), "[the a](@ref guide_a)\n")
     write(top, {"docs/p.svg": ""})
     expect("pictures", page(top, "![p](../p.svg) [p](../p.svg)\n"), "![p](p.svg) [p](files/docs/p.svg)\n")
