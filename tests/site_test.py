@@ -53,7 +53,7 @@ def test_pages(top):
     expect("code", page(top, "`[a](a.md)` ``x`[a](a.md)`` u@h\n"), "``[a](a.md)`` ``x`[a](a.md)`` u\\@h\n")
     expect("bold code", page(top, "**`a` b** `**c**`\n"), "<b>``a`` b</b> ``**c**``\n")
     expect("links and code over two lines", page(top, "[a\nb](a.md) `c\n[a](a.md)` [a](a.md)\n"),
-           "[a\nb](@ref guide_a) ``c\n[a](a.md)`` [a](@ref guide_a)\n")
+           "[a b](@ref guide_a) ``c\n[a](a.md)`` [a](@ref guide_a)\n")
     expect("a link with code", page(top, "[the `a`](a.md)\n"), "[the a](@ref guide_a)\n")
     write(top, {"docs/p.svg": ""})
     expect("pictures", page(top, "![p](../p.svg) [p](../p.svg)\n"), "![p](p.svg) [p](files/docs/p.svg)\n")
@@ -71,9 +71,9 @@ def test_check(top):
     expect("good links", run(top, "check", "html"), (0, "", ""))
     with open(os.path.join(top, "html/files/LICENSE"), encoding="utf-8") as file:
         expect("a file of the repository", file.read(), "l\n")
-    write(top, {"html/b.html": '<a id="y"></a><object data="gone.svg"></object>'})
+    write(top, {"html/b.html": '<a id="y"></a><object data="gone.svg"></object>', "html/c.html": "@ref x"})
     expect("bad links", run(top, "check", "html"),
-           (1, "", "a.html: b.html#x is not there\nb.html: gone.svg is not there\n2 links lead nowhere\n"))
+           (1, "", "a.html: b.html#x is not there\nb.html: gone.svg is not there\nc.html: has @ref in its text\n3 mistakes\n"))
 
 
 def test_layers():
