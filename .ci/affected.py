@@ -22,6 +22,8 @@ FOLDERS = [
     ("docs/porting.md", "guide"),
     ("docs/guide/*", "guide"),
     ("examples/README.md", "guide"),
+    ("docs/reference/*", "guide"),
+    ("docs/site.py", "guide"),
     ("*.md", ""),
     ("docs/*", ""),
     ("*meson.build", ""),  # the sources that it adds come with it
