@@ -80,9 +80,10 @@ def blocks_of(page):
 
 def pages():
     guide = os.path.join(source, "docs/guide")
-    found = ["README.md", "docs/porting.md", "examples/README.md"]
+    found = ["README.md", "docs/porting.md"]
+    found += ["examples/README.md"] if os.path.isdir(os.path.join(build, "examples")) else []
     found += sorted("docs/guide/" + name for name in os.listdir(guide) if name.endswith(".md"))
-    return [page for page in found if os.path.exists(os.path.join(source, page))]
+    return found
 
 
 # ---- what is printed --------------------------------------------------------------------------------------------------
@@ -249,6 +250,8 @@ def fill(page_folder):
     with open(f"{page_folder}/run", "w", encoding="utf-8") as file:
         file.write(RUN.replace("SOURCE", source))
     os.chmod(f"{page_folder}/run", 0o755)
+    os.makedirs(f"{page_folder}/build")
+    os.symlink(os.path.join(build, "examples"), f"{page_folder}/build/examples")
 
 
 def run_shell(block, folder, output, environment):
