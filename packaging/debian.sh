@@ -3,6 +3,7 @@
 # libtandemN.N (the libraries and their plugins), libtandem-dev (what programs are built with) and tandem-tools.
 # They come with an index, so apt can use the folder: deb [trusted=yes] copy:BUILD/debs ./
 set -euo pipefail
+umask 022  # dpkg-deb refuses other modes
 root=$(cd "${0%/*}/.." && pwd)
 build=$(cd "$1" && pwd)
 work=$build/work
@@ -19,7 +20,7 @@ main=libtandem$(sed -n 's/^libtandem\.so\.//p' <<<"$sonames")
 take() {
   local package=$1 file folder
   mkdir -p "$package/DEBIAN" "$package/usr/share/doc/$package"
-  cp "$root/LICENSE" "$package/usr/share/doc/$package/copyright"
+  install -m 644 "$root/LICENSE" "$package/usr/share/doc/$package/copyright"
   for file in "${@:2}"; do
     folder=$package/$(dirname "${file#all/}")
     mkdir -p "$folder" && cp -a "$file" "$folder" && rm -r "$file"
@@ -29,7 +30,8 @@ find "$libdir" -name '*.so*' -type f -exec chmod 644 {} +
 take "$main" "$libdir"/*.so.* "$libdir/tandem"
 take libtandem-dev all/usr/include all/usr/lib all/usr/share/tandem-torch
 take tandem-tools all/usr/*
-[ -z "$(find all -type f)" ]
+left=$(find all -type f)
+[ -z "$left" ] || { echo "no package takes $left" >&2; exit 1; }
 libdir=${libdir/all/$main}
 
 # Programs that link a library need this package.

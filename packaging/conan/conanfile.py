@@ -31,6 +31,10 @@ class Tandem(ConanFile):
     def set_version(self):
         self.version = re.search(r"version: '([\d.]+)'", load(self, os.path.join(self.root, "meson.build")))[1]
 
+    def config_options(self):
+        if self.settings.arch != "x86_64":
+            self.options.cpu = ""
+
     def export_sources(self):
         for pattern in ("meson.build", "meson_options.txt", "*.h", "LICENSE"):
             copy(self, pattern, self.root, self.export_sources_folder, excludes="*/*")

@@ -184,7 +184,7 @@ PYTHON
 subproject() {
   mkdir -p "$to/user/subprojects" && ln -s "$source" "$to/user/subprojects/tandem" &&
     cp "$here/meson/meson.build" "$here/program.cpp" "$to/user"
-  env -u PKG_CONFIG_PATH meson setup "$to/user/build" "$to/user" >"$to/setup.log" &&
+  env -u PKG_CONFIG_PATH meson setup --force-fallback-for=tandem "$to/user/build" "$to/user" >"$to/setup.log" &&
     ninja -C "$to/user/build" -n && grep "WARNING: optimization=0" "$to/setup.log" &&
     flags "$to/user/build" '-DNDEBUG.* -O[23] ' ' -(O0|g|Werror) ' &&
     { [ -e /dev/nvidiactl ] || [ -e /dev/dxg ] || grep "CUDA.*disabled" "$to/setup.log"; }
