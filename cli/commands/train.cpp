@@ -285,14 +285,14 @@ void prepare(const TrainOptions& o, const Team& team, const Terminal& terminal, 
     p.placement = placement_of(o, team, p.checkpoint.config);
     p.placement.team = team;
     record(p.placement, c);
-    if (c.text && p.placement.root.is_cpu())
-      p.memory = check_memory(*c.text, c.recipe, p.placement, machine_memory(), !o.resume.empty());
   });
   team.leader_first([&] {  // which downloads the data if that is necessary
     p.data = read_data(o, team, p, terminal);
   });
   team.together([&] {
     const RunConfig& c = p.checkpoint.config;
+    if (p.text && p.placement.root.is_cpu())
+      p.memory = check_memory(*c.text, c.recipe, p.placement, *p.text, machine_memory(), !o.resume.empty());
     // The batches of a text are all full.
     const int64_t images = p.data.train.count(), batch = c.recipe.batch_size;
     check_parts(team, c.text && images > batch ? batch : images, batch, c.shards);
