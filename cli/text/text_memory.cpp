@@ -77,7 +77,8 @@ double run_memory(const TextConfig& c, const Recipe& r, const Placement& p, cons
   const double working = std::max(step, evaluated(c, r, p, text) + std::min(step / 2, devices * kMaxKept));
   const double stored = static_cast<double>(text.train_tokens + text.validation_tokens) *
                         static_cast<double>(text.windows.train.images.element_size());
-  return p.team.local_size() * (kProgram + stored + 4 * (copies * parameters + working));
+  // The text is read in pieces, which then become one list.
+  return p.team.local_size() * (kProgram + stored + std::max(stored, 4 * (copies * parameters + working)));
 }
 
 std::string check_memory(const TextConfig& c, const Recipe& recipe, const Placement& placement, const TextData& text,

@@ -247,6 +247,8 @@ def test_memory():
     base = [tandem, "train", "--model", "gpt2", "--epochs", "1", "--steps", "2", "--layers", "2"]
     one = ["--devices", "cpu:0"]
     small = ["--data", "book.txt", "--context", "128", "--width", "256", *one]
+    with open("long.txt", "w") as file:
+        file.write(("abcdefghij" * 9 + "\n") * 300000)
     # Here the logits take most, of an evaluation and of a step.
     large = ["--data", "characters.txt", "--context", "64", "--width", "64"]
     sanitized = re.search(rb"__[at]san_init", open(tandem, "rb").read()) is not None
@@ -254,7 +256,8 @@ def test_memory():
     for number, words in enumerate([[*small, "--dropout", "0"], [*small, "--dropout", "0.1"], [*small, "--shards", "8"],
                                     [*large, *one, "--batch-size", "1"], [*large, *one, "--batch-size", "64"],
                                     [*large, *one, "--batch-size", "32", "--precision", "bf16"],
-                                    [*large, "--batch-size", "16", "--devices", "cpu:0,cpu:1"]]):
+                                    [*large, "--batch-size", "16", "--devices", "cpu:0,cpu:1"],
+                                    ["--data", "long.txt", "--context", "32", "--width", "32", *one]]):
         run = subprocess.Popen([*base, *words, "--out", f"memory{number}"], stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL, text=True, env=env)
         said = run.stdout.read()
