@@ -73,11 +73,22 @@ std::string wrapped_lines(const std::string& text) {
 
 }  // namespace
 
+std::vector<std::string> names_of(const CLI::Option& option) {
+  std::vector<std::string> out;
+  for (const std::string& name : option.get_snames()) out.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) out.push_back("--" + name);
+  return out;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> out;
+  for (const CLI::App* command : app.get_subcommands({})) out.push_back(command->get_name());
+  return out;
+}
+
 std::string option_head(const CLI::Option& option) {
   if (option.get_positional()) return option.get_name(true, false);
-  std::string out;
-  for (const std::string& name : option.get_snames()) out += (out.empty() ? "-" : ", -") + name;
-  for (const std::string& name : option.get_lnames()) out += (out.empty() ? "--" : ", --") + name;
+  const std::string out = join(names_of(option), ", ");
   const std::string value = option.get_option_text().empty() ? option.get_type_name() : option.get_option_text();
   return option.get_items_expected_max() == 0 || value.empty() ? out : out + " " + value;
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 namespace tandem::cli {
 
@@ -12,6 +13,9 @@ class HelpFormatter : public CLI::FormatterBase {
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
 };
 
+/// "-n" and "--nproc-per-node"; none of a positional argument.
+std::vector<std::string> names_of(const CLI::Option& option);
+std::vector<std::string> command_names(const CLI::App& app);
 /// "-n, --nproc-per-node RANKS": the names of an option, and what it takes.
 std::string option_head(const CLI::Option& option);
 

@@ -28,12 +28,6 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
-std::vector<std::string> command_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-  return names;
-}
-
 int mistake(const std::string& prefix, const std::string& text) {
   print_error(prefix, text);
   return 2;
@@ -65,11 +59,8 @@ int parse_error(const CLI::App& app, const CLI::ParseError& error, const char* f
     return mistake(prefix, (word.starts_with("-") ? "unknown option " : "unexpected argument ") + word +
                                did_you_mean(word, option_names(command)) + " (see " + prefix + " --help)");
   }
-  if (chosen.empty() && extra.empty()) {
-    std::string names;
-    for (const std::string& name : command_names(app)) names += (names.empty() ? "" : ", ") + name;
-    return mistake(prefix, "expected a command: " + names + " (see tandem --help)");
-  }
+  if (chosen.empty() && extra.empty())
+    return mistake(prefix, "expected a command: " + join(command_names(app), ", ") + " (see tandem --help)");
   if (const std::string text = count_error(command); !text.empty()) return mistake(prefix, text);
   std::string text = error.what();
   while (!text.empty() && text.back() == '\n') text.pop_back();
@@ -101,15 +92,9 @@ constexpr std::pair<const char*, Command (*)(CLI::App&)> kCommands[] = {
 int run(int argc, char** argv) {
   CLI::App app("Tandem: train and use small networks", "tandem");
   app.formatter(std::make_shared<HelpFormatter>());
+  app.option_defaults()->group("Options");  // which newer versions of CLI11 call OPTIONS
   app.set_help_flag("-h,--help", "print this help");
   app.set_version_flag("--version", "tandem " TANDEM_VERSION, "print the version");
-  app.footer(
-      "Examples:\n"
-      "  tandem train                       # LeNet on Fashion-MNIST; Ctrl-C saves\n"
-      "  tandem predict runs/lenet-fashion-mnist-1 shoe.png\n"
-      "  tandem report runs/*               # a page with curves and mistakes\n"
-      "\n"
-      "tandem COMMAND --help says what a command takes.");
   app.require_subcommand(1);
   std::map<std::string, Command> commands;
   for (const auto& [name, add] : kCommands) {
@@ -117,6 +102,14 @@ int run(int argc, char** argv) {
     app.get_subcommand(name)->set_help_flag("-h,--help",
                                             "print this help");  // behind the other options, in their group
   }
+  // After the commands, which would inherit it.
+  app.footer(
+      "Examples:\n"
+      "  tandem train                       # LeNet on Fashion-MNIST; Ctrl-C saves\n"
+      "  tandem predict runs/lenet-fashion-mnist-1 shoe.png\n"
+      "  tandem report runs/*               # a page with curves and mistakes\n"
+      "\n"
+      "tandem COMMAND --help says what a command takes.");
   const int own_words = words_before_program(argc, argv, *app.get_subcommand("launch"));
   try {
     app.parse(own_words, argv);

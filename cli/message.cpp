@@ -53,6 +53,15 @@ std::string wrapped(const std::string& text, int columns, int indent) {
   return out;
 }
 
+std::string join(const std::vector<std::string>& words, std::string_view separator) {
+  std::string out;
+  for (const std::string& word : words) {
+    if (&word != &words.front()) out += separator;
+    out += word;
+  }
+  return out;
+}
+
 std::string quoted_for_shell(const std::string& name) {
   const auto plain = [](unsigned char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -66,7 +75,7 @@ std::string quoted_for_shell(const std::string& name) {
 
 std::string called_as() {
   const char* name = std::getenv("TANDEM_CALLED_AS");
-  return name != nullptr && *name != 0 ? name : "tandem";
+  return name != nullptr && *name != 0 ? printable(quoted_for_shell(name)) : "tandem";
 }
 
 void print_error(const std::string& prefix, std::string_view text) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tandem/cli/draw/terminal.h"
 
@@ -13,9 +14,12 @@ std::string one_line(std::string_view text);
 /// Breaks the text between words to fit `columns`; continuation lines are indented by `indent`.
 std::string wrapped(const std::string& text, int columns, int indent = 2);
 
+/// join({"a", "b"}, ", ") → "a, b".
+std::string join(const std::vector<std::string>& words, std::string_view separator);
+
 /// A name as a word for a shell, in quotes if it needs them.
 std::string quoted_for_shell(const std::string& name);
-/// How this program is called in what messages advise: "tandem", or what ./run puts into TANDEM_CALLED_AS.
+/// How this program is called in what messages advise, for a shell: "tandem", or what ./run puts into TANDEM_CALLED_AS.
 std::string called_as();
 
 /// Prints "PREFIX: TEXT" to standard error as one line of printable characters, wrapped if that is a

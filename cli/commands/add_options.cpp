@@ -1,15 +1,13 @@
 // The options that several commands have.
 #include "tandem/cli/commands/add_options.h"
 
+#include "tandem/cli/message.h"
+
 namespace tandem::cli {
 
 void begin_group(CLI::App* c, const char* title) { c->option_defaults()->group(title); }
 
-std::string alternatives(const std::vector<std::string>& values) {
-  std::string out;
-  for (const std::string& value : values) out += (out.empty() ? "" : "|") + value;
-  return out;
-}
+std::string alternatives(const std::vector<std::string>& values) { return join(values, "|"); }
 
 void add_key(CLI::App* c, std::string& key) {
   c->add_option("--key", key, "the state dict in a .pt file with more, such as state_dict or model.ema")

@@ -4,6 +4,8 @@
 
 #include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/data/find_data.h"
+#include "tandem/cli/help.h"
+#include "tandem/cli/message.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/text/text_config.h"
 #include "tandem/cli/train/models.h"
@@ -49,30 +51,13 @@ bool takes_file(const CLI::Option& option) {
   return type != "NUMBER" && values_of(option).empty();
 }
 
-std::string joined(const Words& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
-  return out;
-}
-
-Words names_of(const CLI::Option& option) {
-  Words out;
-  for (const std::string& name : option.get_snames()) out.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) out.push_back("--" + name);
-  return out;
-}
+std::string joined(const Words& words) { return join(words, " "); }
 
 // The first clause of a text, without what a shell would take for its own.
 std::string said(const std::string& text) {
   std::string out = text.substr(0, text.find(';'));
   for (char& c : out)
     if (std::string("[]:'\"\\$`").find(c) != std::string::npos) c = ' ';
-  return out;
-}
-
-Words command_names(const CLI::App& app) {
-  Words out;
-  for (const CLI::App* command : app.get_subcommands({})) out.push_back(command->get_name());
   return out;
 }
 

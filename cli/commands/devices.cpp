@@ -23,8 +23,7 @@ int devices_command() {
   for (const DeviceType type : {kCPU, kCUDA}) {
     if (device_count(type) == 0) continue;
     const RuntimeKernels& runtime = backend(type).runtime;
-    std::string parts;
-    for (const std::string& part : runtime.computes_with()) parts += (parts.empty() ? "" : ", ") + part;
+    const std::string parts = join(runtime.computes_with(), ", ");
     for (int i = 0; i < device_count(type); ++i) {
       const DeviceInfo info = runtime.device_info(i);
       table.add_row({name_of(Device(type, static_cast<DeviceIndex>(i))),

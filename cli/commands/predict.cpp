@@ -54,8 +54,8 @@ struct Predictor {
 Predictor of_run(const std::string& folder, Device device) {
   Checkpoint checkpoint = run_of(folder);
   if (checkpoint.config.text)
-    throw UsageError(
-        concat(folder, ": the run of a text; continue one with tandem generate ", folder, " --prompt TEXT"));
+    throw UsageError(concat(folder, ": the run of a text; continue one with ", called_as(), " generate ",
+                            quoted_for_shell(folder), " --prompt TEXT"));
   const RunConfig& c = checkpoint.config;
   return {
       model_of_run(checkpoint, device), c.input, std::max(c.input[1], c.input[2]), c.class_count, c.classes, c.recipe};

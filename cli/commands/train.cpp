@@ -224,16 +224,23 @@ void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const 
 // Whether a resumed run has nothing left to train.
 bool is_complete(const RunConfig& c, const Progress& p) { return p.epoch >= c.epochs || out_of_patience(c, p.history); }
 
+// "; to train its model further, start a new run: ...". `run`: its folder, quoted.
+std::string new_run(const RunConfig& c, const std::string& run) {
+  if (c.model == "linear") return "";  // its only layer is the last one, which --weights leaves out
+  const bool files = !c.text && has_image_files(c.data);
+  return concat("; to train its model further, start a new run: ", called_as(), " train --weights ",
+                c.text ? run : run + "/model.safetensors", " --model ", c.model, " --data ",
+                printable(quoted_for_shell(c.data)), files ? concat(" --image-size ", c.input[1]) : "");
+}
+
 // How a run that is complete can go on. `run`: its folder, quoted.
 std::string way_on(const RunConfig& c, const Progress& p, const std::string& run) {
-  const std::string train = called_as() + " train", weights = c.text ? run : run + "/model.safetensors";
-  const std::string again = concat("; to train its model further, start a new run: ", train, " --weights ", weights,
-                                   " --model ", c.model, " --data ", printable(quoted_for_shell(c.data)));
-  if (p.epoch < c.epochs) return concat("the run has stopped early, so there is nothing to do", again);
+  if (p.epoch < c.epochs) return "the run has stopped early, so there is nothing to do" + new_run(c, run);
   const std::string done =
       concat("the run has completed ", p.epoch == 1 ? "its epoch" : "all its epochs", ", so there is nothing to do");
-  if (c.recipe.schedule == "cosine" || c.recipe.warmup != 0) return done + again;
-  return concat(done, "; for more: ", train, " --resume ", run, " --epochs ", 2 * std::max<int64_t>(p.epoch, 1));
+  if (c.recipe.schedule == "cosine" || c.recipe.warmup != 0) return done + new_run(c, run);
+  return concat(done, "; for more: ", called_as(), " train --resume ", run, " --epochs ",
+                2 * std::max<int64_t>(p.epoch, 1));
 }
 
 void print_next_steps(const RunConfig& c, const std::string& run) {
@@ -273,6 +280,7 @@ void finish(const std::string& folder, Trainer& trainer, const Terminal& termina
 std::string name_of_run(const RunConfig& c) { return c.model + "-" + data_label(c); }
 
 void prepare(const TrainOptions& o, const Team& team, const Terminal& terminal, Prepared& p) {
+  const MachineMemory machine = machine_memory();  // before a text takes some of it
   team.together([&] {
     if (o.resume.empty() || was_given(o, "devices")) use_placement(o.devices, o.root, o.shards);
     use_threads(o.threads);
@@ -285,14 +293,14 @@ void prepare(const TrainOptions& o, const Team& team, const Terminal& terminal, 
     p.placement = placement_of(o, team, p.checkpoint.config);
     p.placement.team = team;
     record(p.placement, c);
-    if (c.text && p.placement.root.is_cpu())
-      p.memory = check_memory(*c.text, c.recipe, p.placement, machine_memory(), !o.resume.empty());
   });
   team.leader_first([&] {  // which downloads the data if that is necessary
     p.data = read_data(o, team, p, terminal);
   });
   team.together([&] {
     const RunConfig& c = p.checkpoint.config;
+    if (p.text && p.placement.root.is_cpu())
+      p.memory = check_memory(*c.text, c.recipe, p.placement, *p.text, machine, !o.resume.empty());
     // The batches of a text are all full.
     const int64_t images = p.data.train.count(), batch = c.recipe.batch_size;
     check_parts(team, c.text && images > batch ? batch : images, batch, c.shards);

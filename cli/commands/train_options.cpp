@@ -46,7 +46,8 @@ void add_optimisation(CLI::App* c, TrainOptions& o) {
   add_known(c, "--epochs", o.epochs, {1, kMaxEpochs},
             "passes over the training images (gpt2: 5 times --steps batches); --resume can raise it, unless the "
             "schedule is cosine");
-  add_recipe(c, o.recipe, "best, or source with --optimizer sgd; of published models images, of texts text");
+  add_recipe(c, o.recipe,
+             "best, or source with --optimizer sgd or --momentum; of published models images, of texts text");
   add_number(c, "--patience", o.recipe.patience, Range<int64_t>{1, kMaxEpochs},
              "stop when this many epochs have not improved the test accuracy, or a text's validation loss");
   add_known(c, "--seed", o.seed, {0, UINT64_MAX},

@@ -166,9 +166,9 @@ void check_known(const std::string& name) {
   throw UsageError(
       concat(file ? "'" + name + "' is a file, not a data set of images"
                   : "unknown data set '" + name + "'" + did_you_mean(name, data_names()),
-             "; expected fashion-mnist, mnist, cifar10, cifar100, a folder with the files of one, a folder with the "
-             "subfolders "
-             "train and test, which have a folder of images for each class, or with --model gpt2 a file of text",
+             "; expected ", join(data_names(), ", "),
+             ", a folder with the files of one, or a folder with the subfolders train and test, which have a folder of "
+             "images for each class; a file of text is for train --model gpt2",
              file ? "" : "; no such folder exists"));
 }
 

@@ -5,6 +5,7 @@
 #include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/message.h"
 #include "tandem/cli/options.h"
+#include "tandem/cli/train/evaluate.h"
 
 namespace tandem::cli {
 namespace {
@@ -23,26 +24,44 @@ double activations(const TextConfig& c, const Recipe& r) {
   values += 4 * width + 2 * inner;
   if (r.precision != "fp32") values *= 0.7;  // measured: about half of them are of 16 bits
   if (dropout) values += (3 * layers + 2) * scores;
-  return values + 2 * static_cast<double>(m.vocab_size());  // logits, and their gradients
+  // Logits, and their gradients; measured with reduced precision, which has both also in 16 bits.
+  return values + (r.precision == "fp32" ? 2 : 3.3) * static_cast<double>(m.vocab_size());
 }
 
-std::string cures(const TextConfig& c, const Recipe& recipe, const Placement& placement, double available) {
+// Values at the peak of an evaluation in this process, which saves nothing for a backward pass.
+double evaluated(const TextConfig& c, const Recipe& r, const Placement& p, const TextData& text) {
+  const double windows = static_cast<double>(text.windows.test.images.size(0));
+  const double most = static_cast<double>(evaluation_batch({text.windows.test}));
+  // One batch on each device, if there are as many.
+  const double devices = static_cast<double>(p.devices.size());
+  const double together = windows >= most * devices * p.team.size() ? devices : 1;
+  const auto width = static_cast<double>(c.model.n_embd());
+  const double inner = c.model.n_inner() > 0 ? static_cast<double>(c.model.n_inner()) : 4 * width;
+  // Logits; with reduced precision also in 16 bits.
+  const double logits = (r.precision == "fp32" ? 1 : 1.5) * static_cast<double>(c.model.vocab_size());
+  const double token = 4 * width + 2 * inner + logits;
+  return together * std::min(windows, most) * static_cast<double>(c.context) * token;
+}
+
+std::string cures(const TextConfig& c, const Recipe& recipe, const Placement& placement, const TextData& text,
+                  double available) {
   std::string batch = "--batch-size";
   Recipe smaller = recipe;
-  while (smaller.batch_size % 2 == 0 && step_memory(c, smaller, placement) > available) {
+  while (smaller.batch_size % 2 == 0 && run_memory(c, smaller, placement, text) > available) {
     smaller.batch_size /= 2;
     smaller.accumulate *= 2;
   }
-  if (smaller.batch_size < recipe.batch_size && step_memory(c, smaller, placement) <= available)
+  const double less = run_memory(c, smaller, placement, text);
+  if (smaller.batch_size < recipe.batch_size && less <= available)
     batch += concat(" (", smaller.batch_size, " with --accumulate ", smaller.accumulate, " needs about ",
-                    byte_size(step_memory(c, smaller, placement)), ")");
+                    byte_size(less), ")");
   return concat("lower ", batch, ", --context, --layers or --width",
                 c.model.resid_pdrop() > 0 ? "; --dropout 0 keeps no attention scores" : "");
 }
 
 }  // namespace
 
-double step_memory(const TextConfig& c, const Recipe& r, const Placement& p) {
+double run_memory(const TextConfig& c, const Recipe& r, const Placement& p, const TextData& text) {
   constexpr double kProgram = 32 << 20;
   const double devices = static_cast<double>(p.devices.size()), processes = p.team.size();
   const double parameters = text_parameters(c.model);
@@ -52,23 +71,30 @@ double step_memory(const TextConfig& c, const Recipe& r, const Placement& p) {
   // Each device computes one piece of the batch at a time.
   const double part = p.shards > 0 ? std::min(1.0, devices / static_cast<double>(p.shards)) : 1 / processes;
   const double tokens = part * static_cast<double>(r.batch_size) * static_cast<double>(c.context);
-  return p.team.local_size() * (kProgram + 4 * (copies * parameters + tokens * activations(c, r)));
+  const double step = tokens * activations(c, r);
+  // Measured: of what a step has freed, an evaluation does not use about half, up to a limit.
+  constexpr double kMaxKept = 8 << 20;  // values on each device
+  const double working = std::max(step, evaluated(c, r, p, text) + std::min(step / 2, devices * kMaxKept));
+  const double stored = static_cast<double>(text.train_tokens + text.validation_tokens) *
+                        static_cast<double>(text.windows.train.images.element_size());
+  // The text is read in pieces, which then become one list.
+  return p.team.local_size() * (kProgram + stored + std::max(stored, 4 * (copies * parameters + working)));
 }
 
-std::string check_memory(const TextConfig& c, const Recipe& recipe, const Placement& placement,
+std::string check_memory(const TextConfig& c, const Recipe& recipe, const Placement& placement, const TextData& text,
                          const MachineMemory& machine, bool fixed) {
-  const double need = step_memory(c, recipe, placement);
-  if (machine.total == 0) return concat("memory   about ", byte_size(need), " in a training step");
-  const std::string estimate = concat("a training step needs about ", byte_size(need), " of memory, ");
-  if (need > machine.total && !fixed)
+  constexpr double kSurely = 0.75;  // measured peaks are at least that share of the estimate
+  const double need = run_memory(c, recipe, placement, text);
+  if (machine.total == 0) return concat("memory   about ", byte_size(need), " to train");
+  const std::string estimate = concat("training needs about ", byte_size(need), " of memory, ");
+  if (kSurely * need > machine.total && !fixed)
     throw UsageError(concat(estimate, "but this machine has ", byte_size(machine.total), "; ",
-                            cures(c, recipe, placement, machine.available)));
+                            cures(c, recipe, placement, text, machine.available)));
   if (need > machine.available && placement.team.leads())
     print_error("tandem", concat("warning: ", estimate, "but only ", byte_size(machine.available),
                                  " are available: it may be killed, or swap",
-                                 fixed ? "" : "; " + cures(c, recipe, placement, machine.available)));
-  return concat("memory   about ", byte_size(need), " in a training step, of ", byte_size(machine.available),
-                " available");
+                                 fixed ? "" : "; " + cures(c, recipe, placement, text, machine.available)));
+  return concat("memory   about ", byte_size(need), " to train, of ", byte_size(machine.available), " available");
 }
 
 }  // namespace tandem::cli

@@ -1,6 +1,7 @@
 #include "tandem/cli/train/models.h"
 
 #include "tandem/autograd/ops.h"
+#include "tandem/cli/message.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/text/text_model.h"
 #include "tandem/cli/train/weight_files.h"
@@ -100,15 +101,14 @@ const ModelInfo* own_model(const std::string& name) {
 
 [[noreturn]] void unknown(const std::string& name) {
   if (is_text_model(name))
-    throw UsageError(concat("model ", name, " is for texts; tandem train and tandem generate take it"));
+    throw UsageError(
+        concat("model ", name, " is for texts; ", called_as(), " train and ", called_as(), " generate take it"));
   std::vector<std::string> names;
   for (const ModelInfo& model : known_models()) names.emplace_back(model.name);
   for (const models::PublishedModel& model : models::published_models())
     if (published_of(model.name) != nullptr) names.emplace_back(model.name);
   names.emplace_back("gpt2");
-  std::string all;
-  for (const std::string& known : names) all += (all.empty() ? "" : ", ") + known;
-  throw UsageError("unknown model " + name + did_you_mean(name, names) + " (known: " + all + ")");
+  throw UsageError("unknown model " + name + did_you_mean(name, names) + " (known: " + join(names, ", ") + ")");
 }
 
 }  // namespace

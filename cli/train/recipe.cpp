@@ -1,11 +1,13 @@
 #include "tandem/cli/train/recipe.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/json.h"
+#include "tandem/cli/message.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/train/models.h"
 #include "tandem/core/base/suggest.h"
@@ -39,7 +41,16 @@ void each_entry(R& r, O& o, F&& f) {
   f("precision", r.precision, o.precision);
 }
 
+void one_of(const char* option, const std::string& value) {
+  std::vector<std::string> known = recipe_values(option);
+  if (std::find(known.begin(), known.end(), value) != known.end()) return;
+  const std::string near = did_you_mean(value, known), last = known.back();
+  known.pop_back();
+  fail("--", option, " ", value, ": expected ", join(known, ", "), " or ", last, near);
+}
+
 Recipe named(const std::string& name) {
+  one_of("recipe", name);
   if (name == "source") return {};
   if (name == "best")
     return {.optimizer = "adamw",
@@ -58,29 +69,15 @@ Recipe named(const std::string& name) {
             .lr = 0.1,
             .momentum = 0.9,
             .weight_decay = 5e-4};
-  if (name == "text")
-    return {.optimizer = "adamw",
-            .schedule = "cosine",
-            .init = "default",
-            .batch_size = 32,
-            .lr = 0.001,
-            .weight_decay = 0.1,
-            .clip = 1,
-            .warmup = 0.05,
-            .decay = "matrices"};
-  std::string known;
-  for (const std::string& each : recipe_values("recipe")) known += (known.empty() ? "" : ", ") + each;
-  throw UsageError(
-      concat("--recipe ", name, ": unknown", did_you_mean(name, recipe_values("recipe")), " (known: ", known, ")"));
-}
-
-void one_of(const char* option, const std::string& value) {
-  const std::vector<std::string> known = recipe_values(option);
-  for (const std::string& k : known)
-    if (value == k) return;
-  std::string all = known[0];
-  for (std::size_t i = 1; i < known.size(); ++i) all += (i + 1 == known.size() ? " or " : ", ") + known[i];
-  fail("--", option, " ", value, ": expected ", all, did_you_mean(value, known));
+  return {.optimizer = "adamw",  // text
+          .schedule = "cosine",
+          .init = "default",
+          .batch_size = 32,
+          .lr = 0.001,
+          .weight_decay = 0.1,
+          .clip = 1,
+          .warmup = 0.05,
+          .decay = "matrices"};
 }
 
 }  // namespace
@@ -122,14 +119,14 @@ void check_recipe(const Recipe& r) {
 }
 
 Recipe make_recipe(const RecipeOptions& options) {
-  Recipe r = named(options.name);
-  each_entry(r, options, [](const char*, auto& value, const auto& option) { value = option.value_or(value); });
   try {
+    Recipe r = named(options.name);
+    each_entry(r, options, [](const char*, auto& value, const auto& option) { value = option.value_or(value); });
     check_recipe(r);
+    return r;
   } catch (const Error& error) {
     throw UsageError(error.what());
   }
-  return r;
 }
 
 Recipe make_recipe_for(const std::string& model, bool image_files, bool weights, RecipeOptions options,
@@ -138,8 +135,9 @@ Recipe make_recipe_for(const std::string& model, bool image_files, bool weights,
     options.name = "images";
     if (weights && !options.lr) options.lr = 0.01;  // keeps what the weights have learned
   }
-  // The learning rate of best is one for adamw.
-  if (options.name.empty()) options.name = options.optimizer == "sgd" ? "source" : usual;
+  // The learning rate of best is one for adamw, and only sgd has momentum.
+  const bool sgd = options.optimizer == "sgd" || (!options.optimizer && options.momentum);
+  if (options.name.empty()) options.name = sgd ? "source" : usual;
   if (options.name == "images" && image_files && !options.augment) options.augment = "resized-crop";
   return make_recipe(options);
 }

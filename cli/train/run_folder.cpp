@@ -8,6 +8,7 @@
 #include "tandem/cli/draw/curve_svg.h"
 #include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/json.h"
+#include "tandem/cli/message.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/train/early_stopping.h"
 #include "tandem/core/base/atomic_file.h"
@@ -200,8 +201,8 @@ void check_run_folder(const std::string& wanted) {
   const fs::path base(wanted);
   std::error_code error;
   if (fs::exists(fs::status(checkpoint_path(wanted), error)))
-    throw UsageError(concat("--out ", wanted, ": already contains a run; continue it with --resume ", wanted,
-                            ", or choose another folder"));
+    throw UsageError(concat("--out ", wanted, ": already contains a run; continue it with --resume ",
+                            quoted_for_shell(wanted), ", or choose another folder"));
   for (const char* file : {"config.json", "metrics.jsonl", "curve.svg", "model.safetensors", "epochs", "tokenizer.json",
                            "vocab.json", "merges.txt"})
     if (fs::exists(fs::symlink_status(base / file, error)))

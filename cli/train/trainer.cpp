@@ -216,7 +216,7 @@ std::vector<Tensor> Trainer::next(Batches& loader) const try {
 } catch (const std::exception& error) {
   if (data_.train.files == nullptr) throw;
   fail(error.what(), "; the checkpoint of ", saved_, " is intact: continue with ", called_as(), " train --resume ",
-       options_.folder);
+       quoted_for_shell(options_.folder));
 }
 
 // The line of metrics.jsonl for the epoch that has ended.
@@ -298,7 +298,7 @@ void Trainer::guarded(F&& write) {
     std::error_code ignored;
     if (!std::filesystem::exists(checkpoint_path(options_.folder), ignored)) throw;
     fail(error.what(), "; the checkpoint of ", saved_, " is intact: continue with ", called_as(), " train --resume ",
-         options_.folder);
+         quoted_for_shell(options_.folder));
   }
 }
 

@@ -27,6 +27,11 @@ TEST_CASE("indented lines are joined into one") {
   CHECK(one_line("missing:\n    a\n    b:\n    c\n  unexpected:\n    d") == "missing: a, b:, c; unexpected: d");
 }
 
+TEST_CASE("words are joined") {
+  CHECK(join({}, ", ") == "");
+  CHECK(join({"", "a", "b"}, ", ") == ", a, b");
+}
+
 TEST_CASE("long lines break between words") {
   CHECK(wrapped("one two three four five six", 20) == "one two three four\n  five six");
   CHECK(wrapped("one two three four five six", 20, 4) == "one two three four\n    five six");

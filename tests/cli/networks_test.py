@@ -5,6 +5,7 @@
 """
 import json
 import os
+import shlex
 import struct
 import subprocess
 import sys
@@ -134,6 +135,9 @@ with tempfile.TemporaryDirectory() as folder:
           "augmentation resized-crop" in r.stdout and "files read in each epoch" in r.stdout, r.stdout + r.stderr)
     r = run("train", "--resume", at("pictures_run"), "--epochs", "1")
     check("resumes with its image size", r.returncode == 0, r.stderr)
+    advised = r.stdout.split("start a new run: tandem ")[-1].split("\n")[0]
+    r = run(*shlex.split(advised), *quick, "--out", at("advised"))
+    check("a complete run's advice has it, too", r.returncode == 0 and " 32 x 32," in r.stdout, advised + r.stderr)
     r = run(*pictures, "--workers", "2", "--out", at("workers"), TANDEM_IMAGE_MEMORY="0")
     check("workers, and test images in files", r.returncode == 0, r.stderr)
     check("with the same result",

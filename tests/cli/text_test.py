@@ -241,21 +241,34 @@ def test_fine_tuning():
 
 
 def test_memory():
-    base = [tandem, "train", "--model", "gpt2", "--data", "book.txt", "--epochs", "1", "--steps", "2", "--context", "128",
-            "--width", "256", "--layers", "2"]
+    many = [chr(number) for number in range(0x4e00, 0x4e00 + 12000)]
+    with open("characters.txt", "w", encoding="utf-8") as file:
+        file.write("".join(many + random.Random(1).choices(many, k=30000)))
+    base = [tandem, "train", "--model", "gpt2", "--epochs", "1", "--steps", "2", "--layers", "2"]
+    one = ["--devices", "cpu:0"]
+    small = ["--data", "book.txt", "--context", "128", "--width", "256", *one]
+    with open("long.txt", "w") as file:
+        file.write(("abcdefghij" * 9 + "\n") * 300000)
+    # Here the logits take most, of an evaluation and of a step.
+    large = ["--data", "characters.txt", "--context", "64", "--width", "64"]
     sanitized = re.search(rb"__[at]san_init", open(tandem, "rb").read()) is not None
-    for number, words in enumerate([["--dropout", "0"], ["--dropout", "0.1"], ["--shards", "8"]]):
+    env = {**os.environ, "TANDEM_CPU_DEVICES": "2"}
+    for number, words in enumerate([[*small, "--dropout", "0"], [*small, "--dropout", "0.1"], [*small, "--shards", "8"],
+                                    [*large, *one, "--batch-size", "1"], [*large, *one, "--batch-size", "64"],
+                                    [*large, *one, "--batch-size", "32", "--precision", "bf16"],
+                                    [*large, "--batch-size", "16", "--devices", "cpu:0,cpu:1"],
+                                    ["--data", "long.txt", "--context", "32", "--width", "32", *one]]):
         run = subprocess.Popen([*base, *words, "--out", f"memory{number}"], stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL, text=True)
+                               stderr=subprocess.DEVNULL, text=True, env=env)
         said = run.stdout.read()
         usage = os.wait4(run.pid, 0)[2]
-        about = re.search(r"^memory   about ([0-9.]+) MiB in a training step, of [0-9.]+ [MGT]iB available$", said, re.M)
+        about = re.search(r"^memory   about ([0-9.]+) MiB to train, of [0-9.]+ [MGT]iB available$", said, re.M)
         check(f"an estimate of the memory {words}", about, said)
         ratio = float(about[1]) * 1024 / usage.ru_maxrss if about else 0
         check(f"which is near the peak {words}", 0.75 < ratio < 1.25 or sanitized, ratio)
-    huge = ["--layers", "1000", "--width", "8192", "--context", "4"]
+    huge = ["--layers", "1000", "--width", "8192", "--context", "4", *one]
     refused("more than the machine has", tool("train", "--model", "gpt2", "--data", "book.txt", *huge),
-            "a training step needs about ", "TiB of memory, but this machine has ", "lower --batch-size", "--width")
+            "training needs about ", "TiB of memory, but this machine has ", "lower --batch-size", "--width")
 
 
 def test_wrong_texts():

@@ -348,14 +348,25 @@ def test_what_comes_next():
           "for more: ./run train --resume 'a b' --epochs 4\n" in run.stdout and
           "./run report 'a b'" in run.stdout and "\ntest accuracy\n" not in run.stdout, run.stdout + run.stderr)
     check("more of it", tool("train", "--resume", "a b", "--epochs", "4").returncode == 0)
-    run = train("--data", "data", "--recipe", "best", "--out", "c")
+    mlp = lambda *words: tool("train", "--model", "mlp", "--epochs", "1", "--data", "data", *words)
+    run = mlp("--out", "c")
     check("no chart of one epoch", run.returncode == 0 and "test accuracy\n" not in run.stdout, run.stdout)
     run = tool("train", "--resume", "c")
     check("a complete run whose rate is 0", run.returncode == 0 and "its epoch, so there is nothing to do; to train its "
-          "model further, start a new run: tandem train --weights c/model.safetensors --model linear --data "
+          "model further, start a new run: tandem train --weights c/model.safetensors --model mlp --data "
           in run.stdout, run.stdout + run.stderr)
     words = run.stdout.split("start a new run: tandem ")[1].split("\n")[0].split()
     check("as advised", tool(*words, "--epochs", "1", "--out", "d").returncode == 0, words)
+    run = tool("train", "--model", "linear", "--data", "data", "--epochs", "1", "--out", "e")
+    run = tool("train", "--resume", "e")
+    check("no new run of a model whose only layer --weights leaves out", run.returncode == 0 and
+          "so there is nothing to do\n" in run.stdout, run.stdout + run.stderr)
+    run = tool("train", "--resume", "a b", env=os.environ | {"TANDEM_CALLED_AS": "my clone/run"})
+    check("another name of the tool, for a shell", "'my clone/run' train --resume 'a b' --epochs 8\n" in run.stdout,
+          run.stdout)
+    refused("a run in the folder", train("--data", "data", "--out", "a b"), "continue it with --resume 'a b'")
+    run = mlp("--momentum", "0.5", "--out", "f")
+    check("momentum means sgd", "sgd, batch 256, learning rate 0.2, momentum 0.5" in run.stdout, run.stdout + run.stderr)
 
 
 def test_accumulation():
@@ -820,6 +831,8 @@ def test_help():
             longest = max(run.stdout.split("\n"), key=len)
             check(f"help of {words} in {columns} columns", run.returncode == 0 and run.stderr == "" and
                   len(longest) <= most and "-h, --help" in run.stdout, longest)
+        check(f"the tool's examples are not those of {words}", ("tandem COMMAND" in run.stdout) == (words == []),
+              run.stdout)
     shown = tool("train", "--help").stdout
     groups = ["Model and data:", "Optimisation:", "Images:", "Text:", "Devices:", "Output:", "Examples:"]
     check("the groups of train", re.findall(r"^[A-Z].*:$", shown, re.M) == groups, shown)
@@ -934,7 +947,7 @@ def test_broken_data():
     os.mkdir("empty")
     refused("an empty folder", train("--data", "empty", "--out", "b"), "none of the four files")
     refused("unknown", train("--data", "fashion-mnits"), "did you mean fashion-mnist?", "cifar100", "folder of images",
-            "--model gpt2 a file of text")
+            "expected fashion-mnist, mnist, cifar10,", "a file of text is for train --model gpt2")
     refused("unknown", train("--data", "cifar01"), "did you mean cifar10?")
     refused("a file", train("--data", "data/t10k-labels-idx1-ubyte"), "is a file, not a data set of images")
     nowhere = dict(os.environ, TANDEM_DATA="/none", TANDEM_OFFLINE="1", XDG_CACHE_HOME="/none")
