@@ -2,6 +2,8 @@
 //
 // The standard headers are those that LibTorch's headers include: programs rely on them.
 #pragma once
+#include "tandem/core/base/cpp20.h"  // first: see there
+
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -26,7 +26,7 @@ lib=$(readlink -f "$(find "$to/root" -name libtandem.so)")
 # outside SOURCE PACKAGE: builds and runs a program with a package of pkg-config.
 outside() {
   # shellcheck disable=SC2046,SC2086
-  $CXX -std=c++20 -Wall -Wextra -Werror $flags "$1" -o "$to/program" $(pkg-config --libs "$2") &&
+  $CXX -std=c++20 -Wall -Wextra -Wshadow -Wconversion -Werror $flags "$1" -o "$to/program" $(pkg-config --libs "$2") &&
     [ "$(LD_LIBRARY_PATH=${lib%/*} "$to/program")" = "$(cat "${1%.cpp}.expected")" ]
 }
 check "a program outside the tree" outside "$program" tandem
