@@ -2,6 +2,8 @@
 //
 //   #include <tandem/tandem.h>
 #pragma once
+#include "tandem/core/base/cpp20.h"  // first: see there
+
 #include <cmath>  // LibTorch's headers provide it, so programs rely on it
 
 #include "tandem/autograd/autocast.h"
@@ -21,6 +23,7 @@
 #include "tandem/core/stream.h"
 #include "tandem/core/tensor.h"
 #include "tandem/core/threads/parallel_for.h"
+#include "tandem/core/version.h"
 #include "tandem/nn/nn.h"
 #include "tandem/nn/optim/optim.h"
 #include "tandem/parallel/parallel.h"

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "tandem/core/base/cpp20.h"
+
 namespace tandem {
 namespace autograd {
 

@@ -83,7 +83,8 @@ using BackwardFunction = variable_list (*)(AutogradContext* ctx, variable_list g
 /// Description of a custom function, a constant in the shared library that defines it. Unloading the library
 /// leaves nothing behind.
 struct CustomFunction {
-  constexpr CustomFunction(const std::type_info& type, BackwardFunction backward) : type(&type), backward(backward) {}
+  constexpr CustomFunction(const std::type_info& type_, BackwardFunction backward_)
+      : type(&type_), backward(backward_) {}
   /// "Square"
   const char* name() const;
   /// "SquareBackward"

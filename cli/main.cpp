@@ -16,6 +16,7 @@
 #include "tandem/cli/options.h"
 #include "tandem/cli/train/team.h"
 #include "tandem/core/base/suggest.h"
+#include "tandem/core/version.h"
 
 namespace tandem::cli {
 namespace {

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tandem/core/base/cpp20.h"
+
 namespace tandem {
 
 template <class T, std::size_t N, class Index = int64_t>

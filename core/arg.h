@@ -2,6 +2,8 @@
 #pragma once
 #include <utility>
 
+#include "tandem/core/base/cpp20.h"
+
 #define TANDEM_ARG(T, name)                       \
  public:                                          \
   auto name(const T& value)->decltype(*this) {    \

@@ -1,7 +1,28 @@
-// Formatting of error messages.
+// Errors: their places and the formatting of their messages.
 #include "tandem/core/error.h"
 
+#include <utility>
+
 #include "tandem/core/base/number_text.h"
+
+namespace tandem {
+
+std::string ErrorPlace::text() const {
+  if (root.empty()) return outside;
+  return outside + "in " + root + (path.empty() ? "" : "." + path) + ": ";
+}
+
+const ErrorPlace& Error::place() const noexcept {
+  static const ErrorPlace unknown;
+  return located_ ? located_->place : unknown;
+}
+
+void Error::set_place(ErrorPlace place) {
+  std::string what = place.text() + std::runtime_error::what();
+  located_ = std::make_shared<const Located>(Located{std::move(place), std::move(what)});
+}
+
+}  // namespace tandem
 
 namespace tandem::detail {
 

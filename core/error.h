@@ -2,6 +2,7 @@
 //
 //   check(a == b, "mm: inner sizes differ: ", a, " and ", b);
 #pragma once
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -19,6 +20,15 @@ struct SourceLocation {
   uint32_t line;
 };
 
+/// Where an error was thrown, as its message says before anything else: "replica 1 on cuda:1: in Net.layer1.0: ".
+struct ErrorPlace {
+  std::string outside;               // such as "replica 1 on cuda:1: "
+  std::string root, path;            // of the module: the type "Net" and the names "layer1.0" from there; or empty
+  std::vector<const void*> modules;  // on the path, innermost first: only for comparisons
+  /// "replica 1 on cuda:1: in Net.layer1.0: "
+  std::string text() const;
+};
+
 /// Thrown by every function of the library on a wrong argument, an invalid file or a failing backend.
 class Error : public std::runtime_error {
  public:
@@ -29,10 +39,25 @@ class Error : public std::runtime_error {
   /// The message does not name the location.
   Error(const SourceLocation&, const std::string& message) : std::runtime_error(message) {}
 
+  /// The message, after the place where the error was thrown.
+  const char* what() const noexcept override { return located_ ? located_->what.c_str() : std::runtime_error::what(); }
+  const ErrorPlace& place() const noexcept;
+  /// Names another place, in this object and no copy of it. The type stays.
+  void set_place(ErrorPlace place);
+  /// Whether several threads may throw this same object, which then keeps its place.
+  virtual bool is_shared() const noexcept { return false; }
+
   // LibTorch's names for the parts of a message, of which there is only the message itself.
   std::string msg() const { return what(); }
   const char* what_without_backtrace() const noexcept { return what(); }
   std::string backtrace() const { return {}; }
+
+ private:
+  struct Located {
+    ErrorPlace place;
+    std::string what;
+  };
+  std::shared_ptr<const Located> located_;
 };
 
 /// An index is out of range (LibTorch's c10::IndexError).

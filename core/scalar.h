@@ -47,7 +47,8 @@ class Scalar {
   T to() const {
     if constexpr (ComplexLike<T>) {
       using Part = typename T::value_type;
-      if (isComplex()) return T(static_cast<Part>(real_), static_cast<Part>(imag_));
+      using Via = std::conditional_t<std::is_same_v<Part, double>, double, float>;  // half types are made from float
+      if (isComplex()) return T(static_cast<Part>(static_cast<Via>(real_)), static_cast<Part>(static_cast<Via>(imag_)));
       return T(to<Part>(), Part(0));
     } else if constexpr (std::is_same_v<T, bool>) {
       return isComplex() ? real_ != 0 || imag_ != 0 : isFloatingPoint() ? real_ != 0 : integer_ != 0;

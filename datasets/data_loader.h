@@ -213,7 +213,10 @@ requires(!Dataset::is_stateful && std::is_constructible_v<Sampler, size_t>)
                                                                             DataLoaderOptions options = {}) {
   const optional<size_t> size = dataset.size();
   check(size.has_value(), "make_data_loader: the data set's size is unknown; pass a sampler");
-  return make_data_loader(std::move(dataset), Sampler(*size), options);
+  if constexpr (requires(int64_t n) { Sampler{n}; })  // not a size_t
+    return make_data_loader(std::move(dataset), Sampler(static_cast<int64_t>(*size)), options);
+  else
+    return make_data_loader(std::move(dataset), Sampler(*size), options);
 }
 
 template <typename Dataset>

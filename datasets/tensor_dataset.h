@@ -18,7 +18,7 @@ void check_rows(ArrayRef<Tensor> tensors);
 
 /// Rows of one tensor, without targets.
 struct TensorDataset : public Dataset<TensorDataset, TensorExample> {
-  explicit TensorDataset(Tensor tensor) : tensor(std::move(tensor)) { detail::check_rows(this->tensor); }
+  explicit TensorDataset(Tensor rows) : tensor(std::move(rows)) { detail::check_rows(tensor); }
   /// Stacks `tensors`.
   explicit TensorDataset(const std::vector<Tensor>& tensors);
   TensorExample get(size_t index) override { return detail::row(tensor, index); }
@@ -30,8 +30,8 @@ struct TensorDataset : public Dataset<TensorDataset, TensorExample> {
 
 /// Rows of data and rows of targets.
 struct PairDataset : public Dataset<PairDataset> {
-  PairDataset(Tensor data, Tensor targets) : data(std::move(data)), targets(std::move(targets)) {
-    detail::check_rows({this->data, this->targets});
+  PairDataset(Tensor data_, Tensor targets_) : data(std::move(data_)), targets(std::move(targets_)) {
+    detail::check_rows({data, targets});
   }
   Example<> get(size_t index) override { return {detail::row(data, index), detail::row(targets, index)}; }
   Example<> get_stacked(ArrayRef<size_t> indices) const {
@@ -44,9 +44,7 @@ struct PairDataset : public Dataset<PairDataset> {
 
 /// Rows of any number of tensors (PyTorch's TensorDataset).
 struct TensorsDataset : public Dataset<TensorsDataset, std::vector<Tensor>> {
-  explicit TensorsDataset(std::vector<Tensor> tensors) : tensors(std::move(tensors)) {
-    detail::check_rows(this->tensors);
-  }
+  explicit TensorsDataset(std::vector<Tensor> tensors_) : tensors(std::move(tensors_)) { detail::check_rows(tensors); }
   std::vector<Tensor> get(size_t index) override;
   std::vector<Tensor> get_stacked(ArrayRef<size_t> indices) const;
   optional<size_t> size() const override { return static_cast<size_t>(tensors[0].size(0)); }

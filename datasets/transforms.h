@@ -101,8 +101,8 @@ Tensor normalize_stacked(const Tensor& data, const Tensor& mean, const Tensor& s
 /// (input - mean) / stddev for float images [C, H, W], with one value per channel or one for all.
 template <typename Target = Tensor>
 struct Normalize : public TensorTransform<Target> {
-  Normalize(ArrayRef<double> mean, ArrayRef<double> stddev)
-      : mean(detail::channel_values(mean)), stddev(detail::channel_values(stddev)) {}
+  Normalize(ArrayRef<double> mean_, ArrayRef<double> stddev_)
+      : mean(detail::channel_values(mean_)), stddev(detail::channel_values(stddev_)) {}
   Tensor operator()(Tensor input) override { return input.sub(mean).div(stddev); }
 
   /// The same for a stacked batch, with bitwise identical results.

@@ -10,6 +10,9 @@ namespace detail {
 
 /// The module's type as shown in the profiler, such as "Linear". Valid until the thread ends.
 const std::string& span_name(const Module& module);
+/// Adds the module to the error's place, unless it is on the path there: "in Net.layer1.0.conv1: ". A module that is not
+/// registered in the one that called it has its type in place of a name: "in Net.<Linear>: ".
+void locate(Error& error, const Module& module) noexcept;
 
 template <class M, class... Args>
 __attribute__((noinline)) auto call_hooked(M& module, Args... args) {
@@ -61,13 +64,18 @@ __attribute__((noinline, cold)) auto call_profiled(M& module, Args&&... args) {
 
 }  // namespace detail
 
-/// module.forward(args...), with the module's forward hooks run before and after it.
+/// module.forward(args...), with the module's forward hooks run before and after it. An Error names the module.
 template <class M, class... Args>
 requires std::is_base_of_v<Module, M>
 auto call(M& module, Args&&... args) {
-  if (profiler::is_on()) [[unlikely]]
-    return detail::call_profiled(module, std::forward<Args>(args)...);
-  return detail::call_now(module, std::forward<Args>(args)...);
+  try {
+    if (profiler::is_on()) [[unlikely]]
+      return detail::call_profiled(module, std::forward<Args>(args)...);
+    return detail::call_now(module, std::forward<Args>(args)...);
+  } catch (Error& error) {
+    if constexpr (!requires { typename M::IsWrapper; }) detail::locate(error, module);
+    throw;
+  }
 }
 template <class M, class... Args>
 auto call(const std::shared_ptr<M>& module, Args&&... args) {

@@ -16,11 +16,6 @@
 namespace tandem::nn {
 namespace {
 
-void check_name(const char* what, const std::string& name) {
-  check(!name.empty(), what, " name must not be empty");
-  check(name.find('.') == std::string::npos, what, " name must not contain a dot (got '", name, "')");
-}
-
 std::string join(const std::string& prefix, const std::string& name) {
   return prefix.empty() ? name : prefix + "." + name;
 }
@@ -39,17 +34,6 @@ Module::Module(const Module& other)
       name_(other.name_),
       is_training_(other.is_training_),
       hooks_(other.hooks_ ? std::make_shared<detail::ForwardHooks>(*other.hooks_) : nullptr) {}
-Module& Module::operator=(const Module& other) {
-  if (this == &other) return *this;
-  parameters_ = other.parameters_;
-  buffers_ = other.buffers_;
-  children_ = other.children_;
-  name_ = other.name_;
-  is_training_ = other.is_training_;
-  hooks_ = other.hooks_ ? std::make_shared<detail::ForwardHooks>(*other.hooks_) : nullptr;
-  return *this;
-}
-Module::~Module() = default;
 
 const std::string& detail::span_name(const Module& module) {
   std::string& name = tandem::detail::of_thread<SpanNames>()[typeid(module)];
@@ -186,7 +170,7 @@ void Module::to(Device device, bool non_blocking) {
 }
 
 Tensor& Module::register_parameter(std::string name, Tensor tensor, bool requires_grad) {
-  check_name("Parameter", name);
+  detail::check_name("Parameter", name);
   check(!buffers_.contains(name) && !children_.contains(name), "Parameter '", name,
         "' already defined as a buffer or a submodule");
   if (tensor.defined()) {
@@ -196,49 +180,10 @@ Tensor& Module::register_parameter(std::string name, Tensor tensor, bool require
   return parameters_.insert(std::move(name), std::move(tensor));
 }
 Tensor& Module::register_buffer(std::string name, Tensor tensor) {
-  check_name("Buffer", name);
+  detail::check_name("Buffer", name);
   check(!parameters_.contains(name) && !children_.contains(name), "Buffer '", name,
         "' already defined as a parameter or a submodule");
   return buffers_.insert(std::move(name), std::move(tensor));
-}
-
-void Module::check_child(const std::string& name, const Module& module) const {
-  std::unordered_set<const Module*> seen;
-  std::string path = name;
-  const auto leads_here = [&](const Module& at, const auto& self) -> bool {
-    if (&at == this) return true;
-    if (at.children_.is_empty() || !seen.insert(&at).second) return false;
-    for (const auto& child : at.children_) {
-      const std::size_t length = path.size();
-      path += "." + child.key();
-      if (self(*child.value(), self)) return true;
-      path.resize(length);
-    }
-    return false;
-  };
-  if (!leads_here(module, leads_here)) return;
-  const std::string own = name_ ? *name_ : detail::type_name(typeid(*this));
-  fail("Submodule '", name, "' of ", own, " would close a cycle: '", path,
-       "' is the module itself. Its parameters would be enumerated forever and its memory never freed; "
-       "store a raw or weak pointer to a parent instead of registering it");
-}
-
-void Module::add_child(std::string name, std::shared_ptr<Module> module) {
-  check_name("Submodule", name);
-  check(module != nullptr, "Submodule '", name, "' must not be empty");
-  check(!parameters_.contains(name) && !buffers_.contains(name), "Submodule '", name,
-        "' already defined as a parameter or a buffer");
-  check_child(name, *module);
-  children_.insert(std::move(name), std::move(module));
-}
-void Module::set_child(const std::string& name, std::shared_ptr<Module> module) {
-  check(module != nullptr, "Submodule '", name, "' must not be empty");
-  check_child(name, *module);
-  children_[name] = std::move(module);
-}
-void Module::unregister_module(const std::string& name) {
-  check(children_.contains(name), "No Module with name `", name, "` is registered");
-  children_.erase(name);
 }
 
 unsigned Module::_forward_num_required_args() { fail(name(), ": forward has no default arguments"); }

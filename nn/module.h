@@ -35,7 +35,11 @@ class AnyValue;
 namespace detail {
 template <class M, class Result, class... Args>
 struct AnyModuleHolder;
-}
+struct ParentLink;
+struct ModuleTree;
+/// Throws Error if `name` is empty or contains a dot. `what`: "Parameter", "Buffer" or "Submodule".
+void check_name(const char* what, const std::string& name);
+}  // namespace detail
 
 /// Names without a counterpart, as reported by load_state_dict.
 struct LoadResult {
@@ -173,10 +177,13 @@ class Module : public std::enable_shared_from_this<Module> {
   friend class Cloneable;
   template <class, class, class...>
   friend struct detail::AnyModuleHolder;
+  friend struct detail::ModuleTree;
   friend std::ostream& operator<<(std::ostream& stream, const Module& module);
 
   void add_child(std::string name, std::shared_ptr<Module> module);
   void set_child(const std::string& name, std::shared_ptr<Module> module);
+  /// Makes the child know this parent, for the places of errors. The caller holds the lock.
+  void link(Module& child);
   HookHandle add_hook(std::shared_ptr<detail::ForwardHook> hook, bool pre);
   /// Copies the state of `other`, a module of the same type; used by clone().
   virtual void clone_(Module& other, const optional<Device>& device);
@@ -188,6 +195,8 @@ class Module : public std::enable_shared_from_this<Module> {
   optional<std::string> name_;
   bool is_training_ = true;
   std::shared_ptr<detail::ForwardHooks> hooks_;
+  std::shared_ptr<detail::ParentLink> link_;                  // to this module, in its children
+  std::vector<std::shared_ptr<detail::ParentLink>> parents_;  // some may not have this child any more
 };
 
 std::ostream& operator<<(std::ostream& stream, const Module& module);

@@ -11,6 +11,23 @@ template <class T>
 inline constexpr bool is_module = std::is_base_of_v<Module, std::decay_t<T>>;
 template <class T>
 inline constexpr bool is_module_holder = std::is_base_of_v<ModuleHolderIndicator, std::decay_t<T>>;
+
+/// Arguments for the constructor of the module, not for copying or assigning the holder.
+template <class Holder, class... Args>
+inline constexpr bool are_for_module = sizeof...(Args) > 0;
+template <class Holder, class Arg>
+inline constexpr bool are_for_module<Holder, Arg> =
+    !std::is_base_of_v<Holder, std::decay_t<Arg>> &&
+    !std::is_convertible_v<Arg, std::shared_ptr<typename Holder::ContainedType>>;
+/// Converts to size_t and to no other type.
+struct ExactSize {
+  template <class T>
+  requires std::is_same_v<T, std::size_t>
+  operator T() const;
+};
+/// (An abstract module gets the message of make().)
+template <class Contained, class... Args>
+inline constexpr bool takes = std::is_abstract_v<Contained> || std::is_constructible_v<Contained, Args...>;
 }  // namespace detail
 
 template <class Contained>
@@ -18,17 +35,26 @@ class ModuleHolder : detail::ModuleHolderIndicator {
  public:
   using ContainedType = Contained;
 
-  /// Holds a default-constructed module.
-  ModuleHolder() : impl_(std::make_shared<Contained>()) {}
+  /// Holds a default-constructed module. Declared for every module, as in LibTorch: otherwise a class with a member of
+  /// this type would lose its constructor without a reason.
+  ModuleHolder() : impl_(make()) {
+    static_assert(
+        std::is_abstract_v<Contained> || std::is_default_constructible_v<Contained>,
+        "this module has no default constructor: give its holder arguments, or make it empty until you assign "
+        "one, as in `nn::Linear fc{nullptr};`");
+  }
   /// Empty: assign before use.
   ModuleHolder(std::nullptr_t) {}
   /// Constructs the module from these arguments.
-  template <class Head, class... Tail>
-  requires(sizeof...(Tail) > 0 ||
-           !(std::is_base_of_v<ModuleHolder, std::decay_t<Head>> ||
-             std::is_convertible_v<Head, std::shared_ptr<Contained>>)) explicit ModuleHolder(Head&& head,
-                                                                                             Tail&&... tail)
-      : impl_(std::make_shared<Contained>(std::forward<Head>(head), std::forward<Tail>(tail)...)) {}
+  template <class... Args>
+  requires(detail::are_for_module<ModuleHolder, Args...>&& detail::takes<Contained, Args...>)  //
+      explicit ModuleHolder(Args&&... args)
+      : impl_(make(std::forward<Args>(args)...)) {}
+  // Compilers print the name of the parameter, its types and the line of the declaration.
+  template <class... NoConstructorTakes>
+  requires(detail::are_for_module<ModuleHolder, NoConstructorTakes...> &&
+           !detail::takes<Contained, NoConstructorTakes...>)    //
+      explicit ModuleHolder(NoConstructorTakes&&...) = delete;  // no constructor of the module takes these arguments
   ModuleHolder(std::shared_ptr<Contained> module) : impl_(std::move(module)) {}
 
   explicit operator bool() const noexcept { return !is_empty(); }
@@ -52,10 +78,23 @@ class ModuleHolder : detail::ModuleHolderIndicator {
   }
   template <class Arg>
   decltype(auto) operator[](Arg&& arg) {
-    return (*get())[std::forward<Arg>(arg)];
+    if constexpr (std::is_integral_v<std::decay_t<Arg>> && requires(Contained & c, detail::ExactSize i) { c[i]; })
+      return (*get())[static_cast<std::size_t>(arg)];
+    else
+      return (*get())[std::forward<Arg>(arg)];
   }
 
  private:
+  template <class... Args>
+  static std::shared_ptr<Contained> make(Args&&... args) {
+    static_assert(!std::is_abstract_v<Contained>,
+                  "this module is abstract: implement its pure virtual functions, such as reset() of nn::Cloneable");
+    if constexpr (std::is_constructible_v<Contained, Args...>)  // make_shared would report dozens of lines more
+      return std::make_shared<Contained>(std::forward<Args>(args)...);
+    else
+      return nullptr;
+  }
+
   std::shared_ptr<Contained> impl_;
 };
 
@@ -70,6 +109,6 @@ std::ostream& operator<<(std::ostream& stream, const ModuleHolder<Contained>& ho
   class Name : public ::tandem::nn::ModuleHolder<ImplType> {  \
    public:                                                    \
     using ::tandem::nn::ModuleHolder<ImplType>::ModuleHolder; \
-    using Impl = ImplType;                                    \
+    using Impl [[maybe_unused]] = ImplType;                   \
   }
 #define TANDEM_MODULE(Name) TANDEM_MODULE_IMPL(Name, Name##Impl)

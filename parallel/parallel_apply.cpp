@@ -20,10 +20,13 @@ void rethrow_as(const std::exception& error, const std::string& place) {
 void rethrow_from(const std::string& place, const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
+  } catch (Error& error) {
+    if (error.is_shared()) throw;
+    ErrorPlace inside = error.place();
+    inside.outside.insert(0, place);
+    error.set_place(std::move(inside));
+    throw;
   } catch (const std::exception& error) {
-    rethrow_as<Error>(error, place);
-    rethrow_as<IndexError>(error, place);
-    rethrow_as<NotImplementedError>(error, place);
     rethrow_as<std::runtime_error>(error, place);
     rethrow_as<std::logic_error>(error, place);
     rethrow_as<std::invalid_argument>(error, place);

@@ -10,6 +10,7 @@ namespace tandem::parallel {
 /// Base of DataParallel and DistributedDataParallel. Its state dict has no prefix.
 class WrappedModule : public nn::Module {
  public:
+  using IsWrapper = void;  // places of errors begin with the wrapped module
   /// `wrapper`: the name of the wrapper, for messages. Throws Error if `module` is empty.
   WrappedModule(const char* wrapper, std::shared_ptr<nn::Module> module);
   ~WrappedModule() override;

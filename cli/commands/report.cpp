@@ -14,6 +14,7 @@
 #include "tandem/cli/report/page.h"
 #include "tandem/cli/train/run_folder.h"
 #include "tandem/core/base/atomic_file.h"
+#include "tandem/core/version.h"
 
 namespace tandem::cli {
 namespace {

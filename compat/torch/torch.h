@@ -2,10 +2,8 @@
 //
 // The standard headers are those that LibTorch's headers include: programs rely on them.
 #pragma once
-#if __cplusplus < 202002L
-#error \
-    "Tandem needs C++20, where LibTorch needs C++17: compile with -std=c++20 (CMake's target torch does so by itself)"
-#endif
+#include "tandem/core/base/cpp20.h"  // first: see there
+
 #include <algorithm>
 #include <array>
 #include <atomic>

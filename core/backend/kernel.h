@@ -28,9 +28,9 @@ class KernelFunction;
 template <class R, class... Args>
 class KernelFunction<R(Args...)> {
  public:
-  constexpr KernelFunction(R (*function)(Args...), const char* name, HalfCalls half = {},
+  constexpr KernelFunction(R (*kernel)(Args...), const char* name, HalfCalls half = {},
                            ShownOn shown = ShownOn::kStream)
-      : function_(function), name_(name), half_(half), shown_(shown) {}
+      : function_(kernel), name_(name), half_(half), shown_(shown) {}
   R operator()(Args... args) const {
     if (profiler::is_on() || in_float(args...)) [[unlikely]]
       return special(static_cast<Args&&>(args)...);
@@ -88,10 +88,10 @@ template <class Op, KernelName suffix>
 struct SuffixedName {
   static constexpr auto make() {
     constexpr std::string_view name = Op::name, end = suffix.text;
-    std::array<char, name.size() + end.size() + 1> text{};
-    name.copy(text.data(), name.size());
-    end.copy(text.data() + name.size(), end.size());
-    return text;
+    std::array<char, name.size() + end.size() + 1> out{};
+    name.copy(out.data(), name.size());
+    end.copy(out.data() + name.size(), end.size());
+    return out;
   }
   static constexpr auto text = make();
 };

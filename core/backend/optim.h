@@ -33,8 +33,8 @@ struct AdagradStep {
 /// others, in order, and leaves the sum in `own`.
 struct Gradients {
   static constexpr std::size_t kMaxOthers = 7;
-  Gradients(TensorList of) : of(of) {}
-  Gradients(TensorList of, const Tensor& own, TensorList others) : of(of), others(others), own(&own) {}
+  Gradients(TensorList of_) : of(of_) {}
+  Gradients(TensorList of_, const Tensor& own_, TensorList others_) : of(of_), others(others_), own(&own_) {}
   TensorList of, others;
   const Tensor* own = nullptr;
 };

@@ -7,6 +7,8 @@
 #include <iterator>
 #include <vector>
 
+#include "tandem/core/base/cpp20.h"
+
 namespace tandem {
 
 namespace detail {

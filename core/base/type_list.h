@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "tandem/core/base/cpp20.h"
+
 namespace tandem {
 
 template <class... Ts>

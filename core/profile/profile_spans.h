@@ -109,7 +109,8 @@ class StreamTrack {
 
 /// The spans that one thread has recorded.
 struct ThreadSpans {
-  ThreadSpans(Budget& budget, int number, std::string name) : number(number), name(std::move(name)), spans(budget) {}
+  ThreadSpans(Budget& budget, int number_, std::string name_)
+      : number(number_), name(std::move(name_)), spans(budget) {}
   int number;
   std::string name;
   SpanList spans;

@@ -97,10 +97,16 @@ inline const Generator& getDefaultCPUGenerator() { return default_generator(); }
 
 /// The kinds of generator that make_generator makes: CPUGeneratorImpl takes a seed, CUDAGeneratorImpl a device index.
 struct CPUGeneratorImpl {
-  static Generator make(uint64_t seed = Generator::kDefaultSeed) { return Generator(seed); }
+  template <class Seed = uint64_t>  // any integer, as programs write one
+  static Generator make(Seed seed = Generator::kDefaultSeed) {
+    return Generator(static_cast<uint64_t>(seed));
+  }
 };
 struct CUDAGeneratorImpl {
-  static Generator make(DeviceIndex index = -1) { return Generator(Generator::kDefaultSeed, Device(kCUDA, index)); }
+  template <class Index = DeviceIndex>
+  static Generator make(Index index = -1) {
+    return Generator(Generator::kDefaultSeed, Device(kCUDA, static_cast<DeviceIndex>(index)));
+  }
 };
 template <class Impl, class... Args>
 Generator make_generator(Args... args) {

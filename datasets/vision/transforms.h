@@ -35,8 +35,8 @@ class Compose : public ImageTransform {
   /// Any image transform.
   struct Step {
     template <class T>
-    requires(std::is_base_of_v<ImageTransform, T>) Step(T transform)
-        : transform(std::make_shared<const T>(std::move(transform))) {}
+    requires(std::is_base_of_v<ImageTransform, T>) Step(T step)
+        : transform(std::make_shared<const T>(std::move(step))) {}
     std::shared_ptr<const ImageTransform> transform;
   };
   Compose(std::vector<Step> steps) : steps_(std::move(steps)) {}

@@ -17,7 +17,7 @@ class Plain : public Cloneable<Derived> {
 template <class Derived, class Options>
 class Optioned : public Cloneable<Derived> {
  public:
-  explicit Optioned(const Options& options) : options(options) {}
+  explicit Optioned(const Options& options_) : options(options_) {}
   void reset() override {}
   Options options;
 };
@@ -47,7 +47,7 @@ TANDEM_MODULE(SiLU);
 /// x where positive, else r x, with r random during training and the mean of lower and upper otherwise.
 class RReLUImpl : public detail::Optioned<RReLUImpl, RReLUOptions> {
  public:
-  explicit RReLUImpl(const RReLUOptions& options = {}) : Optioned(options) {}
+  explicit RReLUImpl(const RReLUOptions& options_ = {}) : Optioned(options_) {}
   Tensor forward(Tensor input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -90,7 +90,7 @@ TANDEM_MODULE(Hardsigmoid);
 
 class ReLUImpl : public detail::Optioned<ReLUImpl, ReLUOptions> {
  public:
-  explicit ReLUImpl(const ReLUOptions& options = {}) : Optioned(options) {}
+  explicit ReLUImpl(const ReLUOptions& options_ = {}) : Optioned(options_) {}
   Tensor forward(Tensor input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -98,7 +98,7 @@ TANDEM_MODULE(ReLU);
 
 class ReLU6Impl : public detail::Optioned<ReLU6Impl, ReLU6Options> {
  public:
-  explicit ReLU6Impl(const ReLU6Options& options = {}) : Optioned(options) {}
+  explicit ReLU6Impl(const ReLU6Options& options_ = {}) : Optioned(options_) {}
   Tensor forward(Tensor input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -106,7 +106,7 @@ TANDEM_MODULE(ReLU6);
 
 class LeakyReLUImpl : public detail::Optioned<LeakyReLUImpl, LeakyReLUOptions> {
  public:
-  explicit LeakyReLUImpl(const LeakyReLUOptions& options = {}) : Optioned(options) {}
+  explicit LeakyReLUImpl(const LeakyReLUOptions& options_ = {}) : Optioned(options_) {}
   Tensor forward(Tensor input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -114,7 +114,7 @@ TANDEM_MODULE(LeakyReLU);
 
 class ELUImpl : public detail::Optioned<ELUImpl, ELUOptions> {
  public:
-  explicit ELUImpl(const ELUOptions& options = {}) : Optioned(options) {}
+  explicit ELUImpl(const ELUOptions& options_ = {}) : Optioned(options_) {}
   Tensor forward(Tensor input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -122,7 +122,7 @@ TANDEM_MODULE(ELU);
 
 class SELUImpl : public detail::Optioned<SELUImpl, SELUOptions> {
  public:
-  explicit SELUImpl(const SELUOptions& options = {}) : Optioned(options) {}
+  explicit SELUImpl(const SELUOptions& options_ = {}) : Optioned(options_) {}
   Tensor forward(Tensor input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -130,7 +130,7 @@ TANDEM_MODULE(SELU);
 
 class GELUImpl : public detail::Optioned<GELUImpl, GELUOptions> {
  public:
-  explicit GELUImpl(const GELUOptions& options = {}) : Optioned(options) {}
+  explicit GELUImpl(const GELUOptions& options_ = {}) : Optioned(options_) {}
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -138,7 +138,7 @@ TANDEM_MODULE(GELU);
 
 class HardtanhImpl : public detail::Optioned<HardtanhImpl, HardtanhOptions> {
  public:
-  explicit HardtanhImpl(const HardtanhOptions& options = {}) : Optioned(options) {}
+  explicit HardtanhImpl(const HardtanhOptions& options_ = {}) : Optioned(options_) {}
   Tensor forward(Tensor input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -146,7 +146,7 @@ TANDEM_MODULE(Hardtanh);
 
 class SoftplusImpl : public detail::Optioned<SoftplusImpl, SoftplusOptions> {
  public:
-  explicit SoftplusImpl(const SoftplusOptions& options = {}) : Optioned(options) {}
+  explicit SoftplusImpl(const SoftplusOptions& options_ = {}) : Optioned(options_) {}
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -154,7 +154,7 @@ TANDEM_MODULE(Softplus);
 
 class SoftmaxImpl : public detail::Optioned<SoftmaxImpl, SoftmaxOptions> {
  public:
-  explicit SoftmaxImpl(const SoftmaxOptions& options) : Optioned(options) {}
+  explicit SoftmaxImpl(const SoftmaxOptions& options_) : Optioned(options_) {}
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -162,7 +162,7 @@ TANDEM_MODULE(Softmax);
 
 class LogSoftmaxImpl : public detail::Optioned<LogSoftmaxImpl, LogSoftmaxOptions> {
  public:
-  explicit LogSoftmaxImpl(const LogSoftmaxOptions& options) : Optioned(options) {}
+  explicit LogSoftmaxImpl(const LogSoftmaxOptions& options_) : Optioned(options_) {}
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };

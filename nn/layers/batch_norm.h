@@ -47,21 +47,21 @@ class BatchNormImplBase : public Cloneable<Derived> {
 /// [N, C] or [N, C, L].
 class BatchNorm1dImpl : public BatchNormImplBase<BatchNorm1dImpl> {
  public:
-  explicit BatchNorm1dImpl(const BatchNorm1dOptions& options) : BatchNormImplBase(options) {}
+  explicit BatchNorm1dImpl(const BatchNorm1dOptions& options_) : BatchNormImplBase(options_) {}
 };
 TANDEM_MODULE(BatchNorm1d);
 
 /// [N, C, H, W].
 class BatchNorm2dImpl : public BatchNormImplBase<BatchNorm2dImpl> {
  public:
-  explicit BatchNorm2dImpl(const BatchNorm2dOptions& options) : BatchNormImplBase(options) {}
+  explicit BatchNorm2dImpl(const BatchNorm2dOptions& options_) : BatchNormImplBase(options_) {}
 };
 TANDEM_MODULE(BatchNorm2d);
 
 /// [N, C, D, H, W].
 class BatchNorm3dImpl : public BatchNormImplBase<BatchNorm3dImpl> {
  public:
-  explicit BatchNorm3dImpl(const BatchNorm3dOptions& options) : BatchNormImplBase(options) {}
+  explicit BatchNorm3dImpl(const BatchNorm3dOptions& options_) : BatchNormImplBase(options_) {}
 };
 TANDEM_MODULE(BatchNorm3d);
 

@@ -42,7 +42,7 @@ class Conv1dImpl : public ConvNdImpl<1, Conv1dImpl> {
  public:
   Conv1dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<1> kernel_size)
       : Conv1dImpl(Conv1dOptions(in_channels, out_channels, kernel_size)) {}
-  explicit Conv1dImpl(const Conv1dOptions& options) : ConvNdImpl(options) {}
+  explicit Conv1dImpl(const Conv1dOptions& options_) : ConvNdImpl(options_) {}
   /// [N, in, L] or [in, L].
   Tensor forward(const Tensor& input);
 };
@@ -52,7 +52,7 @@ class Conv2dImpl : public ConvNdImpl<2, Conv2dImpl> {
  public:
   Conv2dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<2> kernel_size)
       : Conv2dImpl(Conv2dOptions(in_channels, out_channels, kernel_size)) {}
-  explicit Conv2dImpl(const Conv2dOptions& options) : ConvNdImpl(options) {}
+  explicit Conv2dImpl(const Conv2dOptions& options_) : ConvNdImpl(options_) {}
   /// [N, in, H, W] or [in, H, W].
   Tensor forward(const Tensor& input);
   /// activation(forward(input) + residual), to the bit and usually in one pass. `residual` has the shape of the output.
@@ -68,7 +68,7 @@ class Conv3dImpl : public ConvNdImpl<3, Conv3dImpl> {
  public:
   Conv3dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<3> kernel_size)
       : Conv3dImpl(Conv3dOptions(in_channels, out_channels, kernel_size)) {}
-  explicit Conv3dImpl(const Conv3dOptions& options) : ConvNdImpl(options) {}
+  explicit Conv3dImpl(const Conv3dOptions& options_) : ConvNdImpl(options_) {}
   /// [N, in, D, H, W] or [in, D, H, W].
   Tensor forward(const Tensor& input);
 };
@@ -98,7 +98,7 @@ class ConvTranspose1dImpl : public ConvTransposeNdImpl<1, ConvTranspose1dImpl> {
  public:
   ConvTranspose1dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<1> kernel_size)
       : ConvTranspose1dImpl(ConvTranspose1dOptions(in_channels, out_channels, kernel_size)) {}
-  explicit ConvTranspose1dImpl(const ConvTranspose1dOptions& options) : ConvTransposeNdImpl(options) {}
+  explicit ConvTranspose1dImpl(const ConvTranspose1dOptions& options_) : ConvTransposeNdImpl(options_) {}
   /// [N, in, L] or [in, L].
   Tensor forward(const Tensor& input, const optional<IntArrayRef>& output_size = nullopt);
 
@@ -111,7 +111,7 @@ class ConvTranspose2dImpl : public ConvTransposeNdImpl<2, ConvTranspose2dImpl> {
  public:
   ConvTranspose2dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<2> kernel_size)
       : ConvTranspose2dImpl(ConvTranspose2dOptions(in_channels, out_channels, kernel_size)) {}
-  explicit ConvTranspose2dImpl(const ConvTranspose2dOptions& options) : ConvTransposeNdImpl(options) {}
+  explicit ConvTranspose2dImpl(const ConvTranspose2dOptions& options_) : ConvTransposeNdImpl(options_) {}
   /// [N, in, H, W] or [in, H, W].
   Tensor forward(const Tensor& input, const optional<IntArrayRef>& output_size = nullopt);
 
@@ -124,7 +124,7 @@ class ConvTranspose3dImpl : public ConvTransposeNdImpl<3, ConvTranspose3dImpl> {
  public:
   ConvTranspose3dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<3> kernel_size)
       : ConvTranspose3dImpl(ConvTranspose3dOptions(in_channels, out_channels, kernel_size)) {}
-  explicit ConvTranspose3dImpl(const ConvTranspose3dOptions& options) : ConvTransposeNdImpl(options) {}
+  explicit ConvTranspose3dImpl(const ConvTranspose3dOptions& options_) : ConvTransposeNdImpl(options_) {}
   /// [N, in, D, H, W] or [in, D, H, W].
   Tensor forward(const Tensor& input, const optional<IntArrayRef>& output_size = nullopt);
 

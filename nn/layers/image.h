@@ -8,7 +8,7 @@ namespace tandem::nn {
 
 class UpsampleImpl : public detail::Optioned<UpsampleImpl, UpsampleOptions> {
  public:
-  explicit UpsampleImpl(const UpsampleOptions& options = {}) : Optioned(options) {}
+  explicit UpsampleImpl(const UpsampleOptions& options_ = {}) : Optioned(options_) {}
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -16,7 +16,7 @@ TANDEM_MODULE(Upsample);
 
 class PixelShuffleImpl : public detail::Optioned<PixelShuffleImpl, PixelShuffleOptions> {
  public:
-  explicit PixelShuffleImpl(const PixelShuffleOptions& options) : Optioned(options) {}
+  explicit PixelShuffleImpl(const PixelShuffleOptions& options_) : Optioned(options_) {}
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -24,7 +24,7 @@ TANDEM_MODULE(PixelShuffle);
 
 class PixelUnshuffleImpl : public detail::Optioned<PixelUnshuffleImpl, PixelUnshuffleOptions> {
  public:
-  explicit PixelUnshuffleImpl(const PixelUnshuffleOptions& options) : Optioned(options) {}
+  explicit PixelUnshuffleImpl(const PixelUnshuffleOptions& options_) : Optioned(options_) {}
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -34,7 +34,7 @@ TANDEM_MODULE(PixelUnshuffle);
 class UnfoldImpl : public detail::Optioned<UnfoldImpl, UnfoldOptions> {
  public:
   UnfoldImpl(ExpandingArray<2> kernel_size) : UnfoldImpl(UnfoldOptions(kernel_size)) {}
-  explicit UnfoldImpl(const UnfoldOptions& options) : Optioned(options) {}
+  explicit UnfoldImpl(const UnfoldOptions& options_) : Optioned(options_) {}
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -45,7 +45,7 @@ class FoldImpl : public detail::Optioned<FoldImpl, FoldOptions> {
  public:
   FoldImpl(ExpandingArray<2> output_size, ExpandingArray<2> kernel_size)
       : FoldImpl(FoldOptions(output_size, kernel_size)) {}
-  explicit FoldImpl(const FoldOptions& options) : Optioned(options) {}
+  explicit FoldImpl(const FoldOptions& options_) : Optioned(options_) {}
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -53,7 +53,7 @@ TANDEM_MODULE(Fold);
 
 class CosineSimilarityImpl : public detail::Optioned<CosineSimilarityImpl, CosineSimilarityOptions> {
  public:
-  explicit CosineSimilarityImpl(const CosineSimilarityOptions& options = {}) : Optioned(options) {}
+  explicit CosineSimilarityImpl(const CosineSimilarityOptions& options_ = {}) : Optioned(options_) {}
   Tensor forward(const Tensor& x1, const Tensor& x2);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -61,7 +61,7 @@ TANDEM_MODULE(CosineSimilarity);
 
 class PairwiseDistanceImpl : public detail::Optioned<PairwiseDistanceImpl, PairwiseDistanceOptions> {
  public:
-  explicit PairwiseDistanceImpl(const PairwiseDistanceOptions& options = {}) : Optioned(options) {}
+  explicit PairwiseDistanceImpl(const PairwiseDistanceOptions& options_ = {}) : Optioned(options_) {}
   Tensor forward(const Tensor& x1, const Tensor& x2);
   void pretty_print(std::ostream& stream) const override;
 };

@@ -22,19 +22,19 @@ class InstanceNormImplBase : public Cloneable<Derived> {
 /// [N, C, L] or [C, L].
 class InstanceNorm1dImpl : public InstanceNormImplBase<InstanceNorm1dImpl> {
  public:
-  explicit InstanceNorm1dImpl(const InstanceNorm1dOptions& options) : InstanceNormImplBase(options) {}
+  explicit InstanceNorm1dImpl(const InstanceNorm1dOptions& options_) : InstanceNormImplBase(options_) {}
 };
 TANDEM_MODULE(InstanceNorm1d);
 /// [N, C, H, W] or [C, H, W].
 class InstanceNorm2dImpl : public InstanceNormImplBase<InstanceNorm2dImpl> {
  public:
-  explicit InstanceNorm2dImpl(const InstanceNorm2dOptions& options) : InstanceNormImplBase(options) {}
+  explicit InstanceNorm2dImpl(const InstanceNorm2dOptions& options_) : InstanceNormImplBase(options_) {}
 };
 TANDEM_MODULE(InstanceNorm2d);
 /// [N, C, D, H, W] or [C, D, H, W].
 class InstanceNorm3dImpl : public InstanceNormImplBase<InstanceNorm3dImpl> {
  public:
-  explicit InstanceNorm3dImpl(const InstanceNorm3dOptions& options) : InstanceNormImplBase(options) {}
+  explicit InstanceNorm3dImpl(const InstanceNorm3dOptions& options_) : InstanceNormImplBase(options_) {}
 };
 TANDEM_MODULE(InstanceNorm3d);
 

@@ -54,7 +54,7 @@ TANDEM_MODULE(Identity);
 /// Merges dimensions start_dim to end_dim into one; by default all but the batch dimension.
 class FlattenImpl : public Cloneable<FlattenImpl> {
  public:
-  explicit FlattenImpl(const FlattenOptions& options = {}) : options(options) {}
+  explicit FlattenImpl(const FlattenOptions& options_ = {}) : options(options_) {}
   void reset() override {}
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
@@ -65,7 +65,7 @@ TANDEM_MODULE(Flatten);
 class UnflattenImpl : public Cloneable<UnflattenImpl> {
  public:
   UnflattenImpl(int64_t dim, std::vector<int64_t> sizes) : UnflattenImpl(UnflattenOptions(dim, std::move(sizes))) {}
-  explicit UnflattenImpl(UnflattenOptions options) : options(std::move(options)) {}
+  explicit UnflattenImpl(UnflattenOptions options_) : options(std::move(options_)) {}
   void reset() override {}
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);

@@ -8,7 +8,7 @@ namespace tandem::nn {
 /// Normalises across neighbouring channels of [N, C, L, ...].
 class LocalResponseNormImpl : public detail::Optioned<LocalResponseNormImpl, LocalResponseNormOptions> {
  public:
-  explicit LocalResponseNormImpl(const LocalResponseNormOptions& options) : Optioned(options) {}
+  explicit LocalResponseNormImpl(const LocalResponseNormOptions& options_) : Optioned(options_) {}
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -19,7 +19,7 @@ TANDEM_MODULE(LocalResponseNorm);
 class CrossMapLRN2dImpl : public detail::Optioned<CrossMapLRN2dImpl, CrossMapLRN2dOptions> {
  public:
   CrossMapLRN2dImpl(int64_t size) : CrossMapLRN2dImpl(CrossMapLRN2dOptions(size)) {}
-  explicit CrossMapLRN2dImpl(const CrossMapLRN2dOptions& options) : Optioned(options) {}
+  explicit CrossMapLRN2dImpl(const CrossMapLRN2dOptions& options_) : Optioned(options_) {}
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };

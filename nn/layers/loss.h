@@ -29,7 +29,7 @@ class Loss : public Cloneable<Derived> {
 
 class CrossEntropyLossImpl : public detail::Loss<CrossEntropyLossImpl, CrossEntropyLossOptions> {
  public:
-  explicit CrossEntropyLossImpl(const CrossEntropyLossOptions& options = {}) : Loss(options) {}
+  explicit CrossEntropyLossImpl(const CrossEntropyLossOptions& options_ = {}) : Loss(options_) {}
   Tensor forward(const Tensor& input, const Tensor& target);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -37,7 +37,7 @@ TANDEM_MODULE(CrossEntropyLoss);
 
 class NLLLossImpl : public detail::Loss<NLLLossImpl, NLLLossOptions> {
  public:
-  explicit NLLLossImpl(const NLLLossOptions& options = {}) : Loss(options) {}
+  explicit NLLLossImpl(const NLLLossOptions& options_ = {}) : Loss(options_) {}
   Tensor forward(const Tensor& input, const Tensor& target);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -45,7 +45,7 @@ TANDEM_MODULE(NLLLoss);
 
 class MSELossImpl : public detail::Loss<MSELossImpl, MSELossOptions> {
  public:
-  explicit MSELossImpl(const MSELossOptions& options = {}) : Loss(options) {}
+  explicit MSELossImpl(const MSELossOptions& options_ = {}) : Loss(options_) {}
   Tensor forward(const Tensor& input, const Tensor& target);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -53,7 +53,7 @@ TANDEM_MODULE(MSELoss);
 
 class L1LossImpl : public detail::Loss<L1LossImpl, L1LossOptions> {
  public:
-  explicit L1LossImpl(const L1LossOptions& options = {}) : Loss(options) {}
+  explicit L1LossImpl(const L1LossOptions& options_ = {}) : Loss(options_) {}
   Tensor forward(const Tensor& input, const Tensor& target);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -61,7 +61,7 @@ TANDEM_MODULE(L1Loss);
 
 class SmoothL1LossImpl : public detail::Loss<SmoothL1LossImpl, SmoothL1LossOptions> {
  public:
-  explicit SmoothL1LossImpl(const SmoothL1LossOptions& options = {}) : Loss(options) {}
+  explicit SmoothL1LossImpl(const SmoothL1LossOptions& options_ = {}) : Loss(options_) {}
   Tensor forward(const Tensor& input, const Tensor& target);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -69,7 +69,7 @@ TANDEM_MODULE(SmoothL1Loss);
 
 class HuberLossImpl : public detail::Loss<HuberLossImpl, HuberLossOptions> {
  public:
-  explicit HuberLossImpl(const HuberLossOptions& options = {}) : Loss(options) {}
+  explicit HuberLossImpl(const HuberLossOptions& options_ = {}) : Loss(options_) {}
   Tensor forward(const Tensor& input, const Tensor& target);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -77,7 +77,7 @@ TANDEM_MODULE(HuberLoss);
 
 class BCELossImpl : public detail::Loss<BCELossImpl, BCELossOptions> {
  public:
-  explicit BCELossImpl(const BCELossOptions& options = {}) : Loss(options) {}
+  explicit BCELossImpl(const BCELossOptions& options_ = {}) : Loss(options_) {}
   Tensor forward(const Tensor& input, const Tensor& target);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -85,7 +85,7 @@ TANDEM_MODULE(BCELoss);
 
 class BCEWithLogitsLossImpl : public detail::Loss<BCEWithLogitsLossImpl, BCEWithLogitsLossOptions> {
  public:
-  explicit BCEWithLogitsLossImpl(const BCEWithLogitsLossOptions& options = {}) : Loss(options) {}
+  explicit BCEWithLogitsLossImpl(const BCEWithLogitsLossOptions& options_ = {}) : Loss(options_) {}
   Tensor forward(const Tensor& input, const Tensor& target);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -93,7 +93,7 @@ TANDEM_MODULE(BCEWithLogitsLoss);
 
 class KLDivLossImpl : public detail::Loss<KLDivLossImpl, KLDivLossOptions> {
  public:
-  explicit KLDivLossImpl(const KLDivLossOptions& options = {}) : Loss(options) {}
+  explicit KLDivLossImpl(const KLDivLossOptions& options_ = {}) : Loss(options_) {}
   Tensor forward(const Tensor& input, const Tensor& target);
   void pretty_print(std::ostream& stream) const override;
 };

@@ -6,7 +6,7 @@ namespace tandem::nn {
 
 class MarginRankingLossImpl : public detail::Loss<MarginRankingLossImpl, MarginRankingLossOptions> {
  public:
-  explicit MarginRankingLossImpl(const MarginRankingLossOptions& options = {}) : Loss(options) {}
+  explicit MarginRankingLossImpl(const MarginRankingLossOptions& options_ = {}) : Loss(options_) {}
   Tensor forward(const Tensor& input1, const Tensor& input2, const Tensor& target);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -14,7 +14,7 @@ TANDEM_MODULE(MarginRankingLoss);
 
 class HingeEmbeddingLossImpl : public detail::Loss<HingeEmbeddingLossImpl, HingeEmbeddingLossOptions> {
  public:
-  explicit HingeEmbeddingLossImpl(const HingeEmbeddingLossOptions& options = {}) : Loss(options) {}
+  explicit HingeEmbeddingLossImpl(const HingeEmbeddingLossOptions& options_ = {}) : Loss(options_) {}
   Tensor forward(const Tensor& input, const Tensor& target);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -22,7 +22,7 @@ TANDEM_MODULE(HingeEmbeddingLoss);
 
 class CosineEmbeddingLossImpl : public detail::Loss<CosineEmbeddingLossImpl, CosineEmbeddingLossOptions> {
  public:
-  explicit CosineEmbeddingLossImpl(const CosineEmbeddingLossOptions& options = {}) : Loss(options) {}
+  explicit CosineEmbeddingLossImpl(const CosineEmbeddingLossOptions& options_ = {}) : Loss(options_) {}
   Tensor forward(const Tensor& input1, const Tensor& input2, const Tensor& target);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -30,7 +30,7 @@ TANDEM_MODULE(CosineEmbeddingLoss);
 
 class TripletMarginLossImpl : public detail::Loss<TripletMarginLossImpl, TripletMarginLossOptions> {
  public:
-  explicit TripletMarginLossImpl(const TripletMarginLossOptions& options = {}) : Loss(options) {}
+  explicit TripletMarginLossImpl(const TripletMarginLossOptions& options_ = {}) : Loss(options_) {}
   Tensor forward(const Tensor& anchor, const Tensor& positive, const Tensor& negative);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -39,7 +39,7 @@ TANDEM_MODULE(TripletMarginLoss);
 class TripletMarginWithDistanceLossImpl
     : public detail::Loss<TripletMarginWithDistanceLossImpl, TripletMarginWithDistanceLossOptions> {
  public:
-  explicit TripletMarginWithDistanceLossImpl(TripletMarginWithDistanceLossOptions options = {}) : Loss(options) {}
+  explicit TripletMarginWithDistanceLossImpl(TripletMarginWithDistanceLossOptions options_ = {}) : Loss(options_) {}
   Tensor forward(const Tensor& anchor, const Tensor& positive, const Tensor& negative);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -47,7 +47,7 @@ TANDEM_MODULE(TripletMarginWithDistanceLoss);
 
 class MultiLabelMarginLossImpl : public detail::Loss<MultiLabelMarginLossImpl, MultiLabelMarginLossOptions> {
  public:
-  explicit MultiLabelMarginLossImpl(const MultiLabelMarginLossOptions& options = {}) : Loss(options) {}
+  explicit MultiLabelMarginLossImpl(const MultiLabelMarginLossOptions& options_ = {}) : Loss(options_) {}
   Tensor forward(const Tensor& input, const Tensor& target);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -55,7 +55,7 @@ TANDEM_MODULE(MultiLabelMarginLoss);
 
 class CTCLossImpl : public detail::Loss<CTCLossImpl, CTCLossOptions> {
  public:
-  explicit CTCLossImpl(const CTCLossOptions& options = {}) : Loss(options) {}
+  explicit CTCLossImpl(const CTCLossOptions& options_ = {}) : Loss(options_) {}
   Tensor forward(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
                  const Tensor& target_lengths);
   void pretty_print(std::ostream& stream) const override;
@@ -64,7 +64,7 @@ TANDEM_MODULE(CTCLoss);
 
 class SoftMarginLossImpl : public detail::Loss<SoftMarginLossImpl, SoftMarginLossOptions> {
  public:
-  explicit SoftMarginLossImpl(const SoftMarginLossOptions& options = {}) : Loss(options) {}
+  explicit SoftMarginLossImpl(const SoftMarginLossOptions& options_ = {}) : Loss(options_) {}
   Tensor forward(const Tensor& input, const Tensor& target);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -72,7 +72,7 @@ TANDEM_MODULE(SoftMarginLoss);
 
 class MultiMarginLossImpl : public detail::Loss<MultiMarginLossImpl, MultiMarginLossOptions> {
  public:
-  explicit MultiMarginLossImpl(const MultiMarginLossOptions& options = {}) : Loss(options) {}
+  explicit MultiMarginLossImpl(const MultiMarginLossOptions& options_ = {}) : Loss(options_) {}
   Tensor forward(const Tensor& input, const Tensor& target);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -81,7 +81,7 @@ TANDEM_MODULE(MultiMarginLoss);
 class MultiLabelSoftMarginLossImpl
     : public detail::Loss<MultiLabelSoftMarginLossImpl, MultiLabelSoftMarginLossOptions> {
  public:
-  explicit MultiLabelSoftMarginLossImpl(const MultiLabelSoftMarginLossOptions& options = {}) : Loss(options) {}
+  explicit MultiLabelSoftMarginLossImpl(const MultiLabelSoftMarginLossOptions& options_ = {}) : Loss(options_) {}
   Tensor forward(const Tensor& input, const Tensor& target);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -89,7 +89,7 @@ TANDEM_MODULE(MultiLabelSoftMarginLoss);
 
 class PoissonNLLLossImpl : public detail::Loss<PoissonNLLLossImpl, PoissonNLLLossOptions> {
  public:
-  explicit PoissonNLLLossImpl(const PoissonNLLLossOptions& options = {}) : Loss(options) {}
+  explicit PoissonNLLLossImpl(const PoissonNLLLossOptions& options_ = {}) : Loss(options_) {}
   Tensor forward(const Tensor& input, const Tensor& target);
   void pretty_print(std::ostream& stream) const override;
 };

@@ -8,7 +8,7 @@ namespace tandem::nn {
 class AvgPool1dImpl : public detail::Optioned<AvgPool1dImpl, AvgPool1dOptions> {
  public:
   AvgPool1dImpl(ExpandingArray<1> kernel_size) : AvgPool1dImpl(AvgPool1dOptions(kernel_size)) {}
-  explicit AvgPool1dImpl(const AvgPool1dOptions& options) : Optioned(options) {}
+  explicit AvgPool1dImpl(const AvgPool1dOptions& options_) : Optioned(options_) {}
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -17,7 +17,7 @@ TANDEM_MODULE(AvgPool1d);
 class MaxPool1dImpl : public detail::Optioned<MaxPool1dImpl, MaxPool1dOptions> {
  public:
   MaxPool1dImpl(ExpandingArray<1> kernel_size) : MaxPool1dImpl(MaxPool1dOptions(kernel_size)) {}
-  explicit MaxPool1dImpl(const MaxPool1dOptions& options) : Optioned(options) {}
+  explicit MaxPool1dImpl(const MaxPool1dOptions& options_) : Optioned(options_) {}
   Tensor forward(const Tensor& input);
   /// Also returns the positions of the maxima.
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& input);
@@ -28,7 +28,7 @@ TANDEM_MODULE(MaxPool1d);
 class AdaptiveAvgPool1dImpl : public detail::Optioned<AdaptiveAvgPool1dImpl, AdaptiveAvgPool1dOptions> {
  public:
   AdaptiveAvgPool1dImpl(ExpandingArray<1> output_size) : AdaptiveAvgPool1dImpl(AdaptiveAvgPool1dOptions(output_size)) {}
-  explicit AdaptiveAvgPool1dImpl(const AdaptiveAvgPool1dOptions& options) : Optioned(options) {}
+  explicit AdaptiveAvgPool1dImpl(const AdaptiveAvgPool1dOptions& options_) : Optioned(options_) {}
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -37,7 +37,7 @@ TANDEM_MODULE(AdaptiveAvgPool1d);
 class AdaptiveMaxPool1dImpl : public detail::Optioned<AdaptiveMaxPool1dImpl, AdaptiveMaxPool1dOptions> {
  public:
   AdaptiveMaxPool1dImpl(ExpandingArray<1> output_size) : AdaptiveMaxPool1dImpl(AdaptiveMaxPool1dOptions(output_size)) {}
-  explicit AdaptiveMaxPool1dImpl(const AdaptiveMaxPool1dOptions& options) : Optioned(options) {}
+  explicit AdaptiveMaxPool1dImpl(const AdaptiveMaxPool1dOptions& options_) : Optioned(options_) {}
   Tensor forward(const Tensor& input);
   /// Also returns the positions of the maxima.
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& input);
@@ -49,7 +49,7 @@ class AdaptiveMaxPool2dImpl : public detail::Optioned<AdaptiveMaxPool2dImpl, Ada
  public:
   AdaptiveMaxPool2dImpl(ExpandingArrayWithOptionalElem<2> output_size)
       : AdaptiveMaxPool2dImpl(AdaptiveMaxPool2dOptions(output_size)) {}
-  explicit AdaptiveMaxPool2dImpl(const AdaptiveMaxPool2dOptions& options) : Optioned(options) {}
+  explicit AdaptiveMaxPool2dImpl(const AdaptiveMaxPool2dOptions& options_) : Optioned(options_) {}
   Tensor forward(const Tensor& input);
   /// Also returns the positions of the maxima, h * width + w.
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& input);

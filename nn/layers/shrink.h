@@ -6,7 +6,7 @@ namespace tandem::nn {
 
 class CELUImpl : public detail::Optioned<CELUImpl, CELUOptions> {
  public:
-  explicit CELUImpl(const CELUOptions& options = {}) : Optioned(options) {}
+  explicit CELUImpl(const CELUOptions& options_ = {}) : Optioned(options_) {}
   Tensor forward(Tensor input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -15,7 +15,7 @@ TANDEM_MODULE(CELU);
 class ThresholdImpl : public detail::Optioned<ThresholdImpl, ThresholdOptions> {
  public:
   ThresholdImpl(double threshold, double value) : ThresholdImpl(ThresholdOptions(threshold, value)) {}
-  explicit ThresholdImpl(const ThresholdOptions& options) : Optioned(options) {}
+  explicit ThresholdImpl(const ThresholdOptions& options_) : Optioned(options_) {}
   Tensor forward(Tensor input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -23,7 +23,7 @@ TANDEM_MODULE(Threshold);
 
 class HardshrinkImpl : public detail::Optioned<HardshrinkImpl, HardshrinkOptions> {
  public:
-  explicit HardshrinkImpl(const HardshrinkOptions& options = {}) : Optioned(options) {}
+  explicit HardshrinkImpl(const HardshrinkOptions& options_ = {}) : Optioned(options_) {}
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -31,7 +31,7 @@ TANDEM_MODULE(Hardshrink);
 
 class SoftshrinkImpl : public detail::Optioned<SoftshrinkImpl, SoftshrinkOptions> {
  public:
-  explicit SoftshrinkImpl(const SoftshrinkOptions& options = {}) : Optioned(options) {}
+  explicit SoftshrinkImpl(const SoftshrinkOptions& options_ = {}) : Optioned(options_) {}
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -39,7 +39,7 @@ TANDEM_MODULE(Softshrink);
 
 class GLUImpl : public detail::Optioned<GLUImpl, GLUOptions> {
  public:
-  explicit GLUImpl(const GLUOptions& options = {}) : Optioned(options) {}
+  explicit GLUImpl(const GLUOptions& options_ = {}) : Optioned(options_) {}
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -47,7 +47,7 @@ TANDEM_MODULE(GLU);
 
 class SoftminImpl : public detail::Optioned<SoftminImpl, SoftminOptions> {
  public:
-  explicit SoftminImpl(const SoftminOptions& options) : Optioned(options) {}
+  explicit SoftminImpl(const SoftminOptions& options_) : Optioned(options_) {}
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };

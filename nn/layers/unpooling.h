@@ -43,7 +43,7 @@ TANDEM_MODULE(FractionalMaxPool3d);
 class MaxUnpool1dImpl : public detail::Optioned<MaxUnpool1dImpl, MaxUnpool1dOptions> {
  public:
   MaxUnpool1dImpl(ExpandingArray<1> kernel_size) : MaxUnpool1dImpl(MaxUnpool1dOptions(kernel_size)) {}
-  explicit MaxUnpool1dImpl(const MaxUnpool1dOptions& options) : Optioned(options) {}
+  explicit MaxUnpool1dImpl(const MaxUnpool1dOptions& options_) : Optioned(options_) {}
   Tensor forward(const Tensor& input, const Tensor& indices,
                  const optional<std::vector<int64_t>>& output_size = nullopt);
   void pretty_print(std::ostream& stream) const override;
@@ -56,7 +56,7 @@ TANDEM_MODULE(MaxUnpool1d);
 class MaxUnpool2dImpl : public detail::Optioned<MaxUnpool2dImpl, MaxUnpool2dOptions> {
  public:
   MaxUnpool2dImpl(ExpandingArray<2> kernel_size) : MaxUnpool2dImpl(MaxUnpool2dOptions(kernel_size)) {}
-  explicit MaxUnpool2dImpl(const MaxUnpool2dOptions& options) : Optioned(options) {}
+  explicit MaxUnpool2dImpl(const MaxUnpool2dOptions& options_) : Optioned(options_) {}
   Tensor forward(const Tensor& input, const Tensor& indices,
                  const optional<std::vector<int64_t>>& output_size = nullopt);
   void pretty_print(std::ostream& stream) const override;
@@ -69,7 +69,7 @@ TANDEM_MODULE(MaxUnpool2d);
 class MaxUnpool3dImpl : public detail::Optioned<MaxUnpool3dImpl, MaxUnpool3dOptions> {
  public:
   MaxUnpool3dImpl(ExpandingArray<3> kernel_size) : MaxUnpool3dImpl(MaxUnpool3dOptions(kernel_size)) {}
-  explicit MaxUnpool3dImpl(const MaxUnpool3dOptions& options) : Optioned(options) {}
+  explicit MaxUnpool3dImpl(const MaxUnpool3dOptions& options_) : Optioned(options_) {}
   Tensor forward(const Tensor& input, const Tensor& indices,
                  const optional<std::vector<int64_t>>& output_size = nullopt);
   void pretty_print(std::ostream& stream) const override;

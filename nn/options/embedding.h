@@ -10,7 +10,7 @@ namespace nn {
 enum class Maximum : int8_t { kMax };
 /// kSum, kMean or kMax.
 struct EmbeddingBagMode {
-  EmbeddingBagMode(Reduction reduction) : reduction(reduction) {}
+  EmbeddingBagMode(Reduction reduction_) : reduction(reduction_) {}
   EmbeddingBagMode(Maximum) : max(true) {}
   Reduction reduction = kMean;
   bool max = false;

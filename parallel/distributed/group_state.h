@@ -50,8 +50,8 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   /// most about 2.5 s. Returns the failure.
   std::exception_ptr fail(const Failure& failure);
   bool failed() const { return failed_.load(std::memory_order_acquire); }
-  std::unique_ptr<Watched> watch(const CallRecord& call, Milliseconds timeout) {
-    return std::make_unique<Watched>(watchdog, call, timeout);
+  std::unique_ptr<Watched> watch(const CallRecord& call, Milliseconds limit) {
+    return std::make_unique<Watched>(watchdog, call, limit);
   }
   void start_threads();
   /// Waits for the calls in progress, notifies the others and closes the connections. Later calls throw.
@@ -64,7 +64,7 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   void check_process(const std::string& caller) const;
   /// The same, and on a process that is not in the group.
   void check_member(const char* caller) const;
-  bool is_own_process() const { return process_ == detail::this_process(); }
+  bool is_own_process() const { return process_ == tandem::detail::this_process(); }
   bool on_device() const { return engine && engine->on_device(); }
 
   const std::shared_ptr<Store> store;
@@ -98,7 +98,7 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   /// Runs `action` on a separate thread, because the store may not answer, and waits at most 1 s for it.
   static void try_briefly(std::function<void()> action);
 
-  const uint32_t process_ = detail::this_process();
+  const uint32_t process_ = tandem::detail::this_process();
   const bool compare_always_;
   std::mutex submit_mutex_;  // sequence numbers and the queue are in one order
   int64_t next_sequence_ = 0;

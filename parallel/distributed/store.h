@@ -19,6 +19,7 @@ using Milliseconds = std::chrono::milliseconds;
 class DistributedError : public Error {
  public:
   using Error::Error;
+  bool is_shared() const noexcept override { return true; }  // all calls of a failed group throw its first error
 };
 
 /// Keys of at most 1 KiB, values of at most 1 MiB, at most 256 MiB altogether. Every function may be called from

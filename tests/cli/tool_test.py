@@ -885,6 +885,16 @@ def test_run_script():
     check("./run knows every command", listed.stdout.split() == commands, (listed.stdout, listed.stderr))
 
 
+def test_version():
+    with open(os.path.join(os.path.dirname(__file__), "../../core/version.h"), encoding="utf-8") as file:
+        header = file.read()
+    numbers = [re.search(f"#define TANDEM_VERSION_{part} (\\d+)\n", header)[1] for part in ("MAJOR", "MINOR", "PATCH")]
+    version = ".".join(numbers)
+    run = tool("--version")
+    check("version", (run.returncode, run.stdout) == (0, f"tandem {version}\n"), run.stdout)
+    check("the header's text is that of its numbers", f'#define TANDEM_VERSION "{version}"\n' in header, header)
+
+
 def test_typing_mistakes():
     refused("no command", tool(), "expected a command: train, compare, eval")
     refused("a command", tool("trian"), "did you mean train?")

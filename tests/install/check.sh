@@ -46,7 +46,7 @@ compile_with() {
   local static=()
   [ $kind = shared ] || static=(--static)
   # shellcheck disable=SC2046,SC2086
-  $CXX -std=c++20 -Wall -Wextra -Werror $(pkg-config --cflags "$1") "${@:3}" "$2" -o "$to/program" \
+  $CXX -std=c++20 -Wall -Wextra -Wshadow -Wconversion -Werror $(pkg-config --cflags "$1") "${@:3}" "$2" -o "$to/program" \
     $(pkg-config "${static[@]}" --libs "$1")
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles each installed header alone.
+"""Compiles each installed header alone, with the warnings that careful programs switch on.
 
     headers.py INCLUDE COMPILER...     ends with status 1 if a header does not compile
 
@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 root, compiler = os.path.abspath(sys.argv[1]), sys.argv[2:]
-FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{root}", f"-I{root}/tandem/compat"]
+FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror", f"-I{root}", f"-I{root}/tandem/compat"]
 # Those that save the most, largest first.
 BASES = ["tandem/tandem.h", "tandem/nn/optim/param_group.h", "tandem/core/tensor.h", "tandem/core/error.h"]
 FORWARDS = "// Forwards to torch/torch.h."  # many headers of LibTorch's names contain nothing else

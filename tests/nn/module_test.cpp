@@ -31,6 +31,18 @@ struct Net : nn::Module {
   Tensor scale, steps;
 };
 
+// A holder can be constructed from what its module can. As in LibTorch, the default constructor is declared even if the
+// module has none.
+template <class... Args>
+inline constexpr bool linear_from = std::is_constructible_v<nn::Linear, Args...>;
+static_assert(std::is_default_constructible_v<nn::Linear> && linear_from<std::nullptr_t> && linear_from<int, int64_t> &&
+              linear_from<nn::LinearOptions> && linear_from<std::shared_ptr<nn::LinearImpl>> &&
+              linear_from<const nn::Linear&>);
+static_assert(!linear_from<int> && !linear_from<const char*, int> && !linear_from<std::shared_ptr<nn::Module>> &&
+              !linear_from<nn::Sequential>);
+static_assert(std::is_convertible_v<std::nullptr_t, nn::Linear> &&
+              !std::is_convertible_v<nn::LinearOptions, nn::Linear>);
+
 struct CloneableNet : nn::Cloneable<CloneableNet> {
   CloneableNet() { reset(); }
   void reset() override {

@@ -2,6 +2,10 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "tandem/core/memory/cpu_allocator.h"
 #include "tandem/parallel/parallel.h"
@@ -200,10 +204,10 @@ TEST_CASE("a replica's exception names its device; the other replicas finish") {
   const Tensor x = ones({6, 2});
   for (int round = 0; round < 3; ++round) {
     Thrower::calls() = 0;
-    says([&] { model(x, 0); }, "replica 1 on cpu:1: no luck with 2 rows");
+    says([&] { model(x, 0); }, "replica 1 on cpu:1: in Thrower: no luck with 2 rows");
     CHECK(Thrower::calls() == 3);
-    says<IndexError>([&] { model(x, 1); }, "replica 1 on cpu:1: out of reach");
-    says<NotImplementedError>([&] { model(x, 2); }, "replica 1 on cpu:1: not today");
+    says<IndexError>([&] { model(x, 1); }, "replica 1 on cpu:1: in Thrower: out of reach");
+    says<NotImplementedError>([&] { model(x, 2); }, "replica 1 on cpu:1: in Thrower: not today");
     says<std::invalid_argument>([&] { model(x, 3); }, "replica 1 on cpu:1: std text");
     CHECK_THROWS_AS(model(x, 4), int);
     CHECK(identical(model(x, 5), x));
@@ -211,7 +215,7 @@ TEST_CASE("a replica's exception names its device; the other replicas finish") {
   Mlp net;
   const auto before = net->state_dict()["fc1.weight"].clone();
   nn::DataParallel wrong(net, cpu_devices(3));
-  says([&] { wrong(ones({6, 4})); }, "replica 0 on cpu:0: ");
+  says([&] { wrong(ones({6, 4})); }, "replica 0 on cpu:0: in Mlp.fc1: linear: ");
   CHECK(identical(net->fc1->weight.detach(), before));
   CHECK(wrong(ones({6, 5})).size(0) == 6);
   const auto bytes = [] {
@@ -270,4 +274,24 @@ TEST_CASE("the error for a module that cannot be copied names the cure") {
   nn::DataParallel model(std::make_shared<Sized>(4), cpu_devices(2));
   says([&] { model(ones({2, 4})); }, "Derive from nn::Cloneable");
   CHECK(model(ones({1, 4})).size(0) == 1);
+}
+
+TEST_CASE("modules that share a child may fail, come and go at once on several threads") {
+  nn::Linear shared(4, 4);
+  const Tensor wrong = ones({2, 3});
+  std::atomic<int> placed{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) {
+        nn::Sequential net(shared, nn::ReLU());
+        try {
+          net(wrong);
+        } catch (const Error& error) {
+          placed += std::string(error.what()).starts_with("in Sequential.0: linear: ");
+        }
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(placed == 600);
 }

@@ -32,15 +32,15 @@ template <class Op>
 struct BackwardName {
   static constexpr auto make() {
     constexpr std::string_view name = Op::name, end = "Backward";
-    std::array<char, name.size() + end.size() + 1> text{};
-    char* to = text.data();
+    std::array<char, name.size() + end.size() + 1> out{};
+    char* to = out.data();
     bool upper = true;
     for (const char c : name) {
       if (c != '_') *to++ = static_cast<char>(upper && c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
       upper = c == '_';
     }
     end.copy(to, end.size());
-    return text;
+    return out;
   }
   static constexpr auto text = make();
 };

@@ -9,7 +9,7 @@ namespace torch {
 /// The function whose arguments are checked.
 using CheckedFrom = const char*;
 struct TensorArg {
-  TensorArg(const tandem::Tensor& tensor, const char* name, int pos) : tensor(tensor), name(name), pos(pos) {}
+  TensorArg(const tandem::Tensor& tensor_, const char* name_, int pos_) : tensor(tensor_), name(name_), pos(pos_) {}
   const tandem::Tensor* operator->() const { return &tensor; }
   const tandem::Tensor& operator*() const { return tensor; }
   tandem::Tensor tensor;
