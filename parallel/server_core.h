@@ -20,7 +20,7 @@ namespace tandem::parallel {
 enum class NotFinite { kThrow, kSkip, kIgnore };
 
 struct ServerOptions {
-  optional<Device> root;  ///< holds and updates the parameters; by default the first device
+  optional<Device> root = {};  ///< holds and updates the parameters; by default the first device
   /// Number of fixed pieces of a batch. Each has a separate backward and random stream, and they are summed
   /// in a fixed binary tree. Results, including buffers (see parameter_server.h), then do not depend on the
   /// number of devices and threads. 0: one piece per device.
