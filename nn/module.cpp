@@ -26,14 +26,7 @@ struct SpanNames : std::unordered_map<std::type_index, std::string> {};
 
 Module::Module() : parameters_("Parameter"), buffers_("Buffer"), children_("Submodule") {}
 Module::Module(std::string name) : Module() { name_ = std::move(name); }
-Module::Module(const Module& other)
-    : std::enable_shared_from_this<Module>(),
-      parameters_(other.parameters_),
-      buffers_(other.buffers_),
-      children_(other.children_),
-      name_(other.name_),
-      is_training_(other.is_training_),
-      hooks_(other.hooks_ ? std::make_shared<detail::ForwardHooks>(*other.hooks_) : nullptr) {}
+Module::Module(const Module& other) : Module() { *this = other; }
 
 const std::string& detail::span_name(const Module& module) {
   std::string& name = tandem::detail::of_thread<SpanNames>()[typeid(module)];

@@ -161,6 +161,12 @@ TEST_CASE("a module that leaves its parent leaves the path") {
   CHECK(place_of(last) == "in ModuleList.2.fc: ");
 }
 
+TEST_CASE("a copy, which shares the modules of the original, is one of their parents") {
+  const Block block;
+  Block copy(std::make_shared<BlockImpl>(*block));
+  CHECK_THROWS_WITH_AS(copy(ones({2, 5})), doctest::Contains("in Block.fc: linear: "), Error);
+}
+
 TEST_CASE("the modules of a clone are in the clone") {
   struct TreeImpl : nn::Cloneable<TreeImpl> {
     TreeImpl() { TreeImpl::reset(); }
