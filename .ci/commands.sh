@@ -211,11 +211,10 @@ do_fuzz() {
 
 do_docs() {
   need docs doxygen
-  local sources=$build/docs/include/tandem first=$root/docs/guide/index.md folders pages
+  local sources=$build/docs/include/tandem folders pages
   rm -rf "$build/docs/html"
   mkdir -p "$build/docs/include"
   ln -sfn "$root" "$sources"  # sources include "tandem/..."
-  [ -f "$first" ] || first=$root/README.md
   cd "$root" || exit
   folders=$(find core autograd nn datasets parallel models -maxdepth 0 -printf "$sources/%p ")
   pages=$(python3 docs/site.py pages | xargs) || exit
@@ -223,7 +222,7 @@ do_docs() {
   doxygen -l - | sed '/<class>/,/<\/class>/{/<detaileddescription/d
     s|<briefdescription.*|<includes visible="yes"/> <detaileddescription title="Description"/>|;t;/<includes/d}
     s|type="mainpage" visible="yes" title=""|type="mainpage" visible="yes" title="Guide"|' >"$build/docs/layout.xml"
-  INPUTS="$pages $folders" FIRST=$first OUTPUT=$build/docs doxygen docs/Doxyfile &&
+  INPUTS="$pages $folders" OUTPUT=$build/docs doxygen docs/Doxyfile &&
     python3 docs/site.py check "$build/docs/html" && echo "$build/docs/html/index.html"
 }
 

@@ -82,10 +82,10 @@ std::string short_names_of(const std::vector<Device>& devices) {
   return in_a_row ? concat(name_of(devices.front()), " to ", name_of(devices.back())) : names_of(devices);
 }
 
-std::vector<std::string> split_names(const std::string& list) {
+std::vector<std::string> split_names(const std::string& list, char separator) {
   std::vector<std::string> out;
   for (std::size_t begin = 0;;) {
-    const std::size_t end = list.find(',', begin);
+    const std::size_t end = list.find(separator, begin);
     out.push_back(list.substr(begin, end - begin));
     if (end == std::string::npos) return out;
     begin = end + 1;

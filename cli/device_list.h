@@ -23,8 +23,8 @@ std::string name_of(Device device);
 std::string names_of(const std::vector<Device>& devices);
 /// The same, shorter for display: "cuda:0 to cuda:7" for more than three consecutive devices.
 std::string short_names_of(const std::vector<Device>& devices);
-/// Splits "cpu:0,cpu:1" at commas; "" has one part, which is empty.
-std::vector<std::string> split_names(const std::string& list);
+/// Splits "cpu:0,cpu:1" at the separators; "" has one part, which is empty.
+std::vector<std::string> split_names(const std::string& list, char separator = ',');
 
 /// The devices with these names; the best available if there are none. Creates as many logical CPU devices as
 /// are asked for, unless TANDEM_CPU_DEVICES fixes their number. Throws UsageError, with a message that starts

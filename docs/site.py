@@ -17,7 +17,6 @@ import sys
 import urllib.parse
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-GUIDE = os.path.join(ROOT, "docs/guide")
 LINK = re.compile(r"(?P<picture>!?)\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\((?P<target>[^()\s]+)\)")
 CODE = re.compile(r"(?<!`)(`+)(?!`)(?:(?!\n\s*\n).)*?(?<!`)\1(?!`)", re.S)
 BLOCK = re.compile(r"^ *(```+|~~~+)[^\n]*\n.*?^ *\1 *$", re.S | re.M)
@@ -60,8 +59,6 @@ class Page:
         target = match["target"]
         if re.match(r"[a-z]+:", target):
             return match[0]
-        if self.path.endswith(".dox") and target.startswith("../guide/") and not os.path.exists(GUIDE + "/index.md"):
-            return match["text"]
         name, page = self.target(target)
         if match["picture"]:
             return f"![{match['text']}]({os.path.basename(target)})"
@@ -108,10 +105,8 @@ def read(path):
 def pages():
     found = [path for pattern in ("*.md", "examples/*.md", "docs/**/*.md", "docs/**/*.dox")
              for path in sorted(glob.glob(pattern, root_dir=ROOT, recursive=True))]
-    first = []
-    if "docs/guide/index.md" in found:
-        linked = ["docs/guide/" + link["target"].partition("#")[0] for link in LINK.finditer(read("docs/guide/index.md"))]
-        first = ["docs/guide/index.md"] + [page for page in linked if page in found]
+    linked = ["docs/guide/" + link["target"].partition("#")[0] for link in LINK.finditer(read("docs/guide/index.md"))]
+    first = ["docs/guide/index.md"] + [page for page in linked if page in found]
     first += [page for page in found if page.startswith("docs/guide/")]
     first += [page for page in ("docs/reference/layers.dox", "README.md", "examples/README.md") if page in found]
     return list(dict.fromkeys(first + found))

@@ -4,13 +4,13 @@
 
 #include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/data/find_data.h"
+#include "tandem/cli/device_list.h"
 #include "tandem/cli/help.h"
 #include "tandem/cli/message.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/text/text_config.h"
 #include "tandem/cli/train/models.h"
 #include "tandem/core/base/suggest.h"
-#include "tandem/models/published.h"
 
 namespace tandem::cli {
 namespace {
@@ -18,10 +18,7 @@ namespace {
 using Words = std::vector<std::string>;
 
 Words model_names() {
-  Words out;
-  for (const ModelInfo& model : known_models()) out.emplace_back(model.name);
-  for (const models::PublishedModel& model : models::published_models())
-    if (!is_text_model(model.name)) out.emplace_back(model.name);
+  Words out = image_model_names();
   const Words texts = text_model_names();
   out.insert(out.end(), texts.begin(), texts.end());
   return out;
@@ -33,13 +30,9 @@ Words values_of(const CLI::Option& option) {
   if (type == kModelType) return model_names();
   if (type == kDataType) return data_names();
   if (type == kDeviceType) return {"cpu", "cuda"};
-  Words out;
-  for (std::size_t at = 0; type.find('|') != std::string::npos && at <= type.size();) {  // "char|DIR"
-    const std::size_t end = std::min(type.find('|', at), type.size());
-    const std::string value = type.substr(at, end - at);
-    if (value != kFolderType) out.push_back(value);
-    at = end + 1;
-  }
+  if (type.find('|') == std::string::npos) return {};
+  Words out = split_names(type, '|');  // "char|DIR"
+  std::erase(out, kFolderType);
   return out;
 }
 

@@ -166,9 +166,8 @@ Subject subject_of_run(const SummaryOptions& o) {
 Subject subject_of(const SummaryOptions& o) {
   if (!o.folder.empty()) return subject_of_run(o);
   if (const models::PublishedModel* model = models::find_published(o.model)) return published(o, *model);
-  std::vector<std::string> names;
-  for (const ModelInfo& model : known_models()) names.emplace_back(model.name);
-  for (const models::PublishedModel& model : models::published_models()) names.emplace_back(model.name);
+  std::vector<std::string> names = image_model_names();
+  names.emplace_back("gpt2");
   if (std::find(names.begin(), names.end(), o.model) == names.end())
     throw UsageError("unknown model " + o.model + did_you_mean(o.model, names) +
                      " (tandem summary --help lists the models)");

@@ -103,10 +103,7 @@ const ModelInfo* own_model(const std::string& name) {
   if (is_text_model(name))
     throw UsageError(
         concat("model ", name, " is for texts; ", called_as(), " train and ", called_as(), " generate take it"));
-  std::vector<std::string> names;
-  for (const ModelInfo& model : known_models()) names.emplace_back(model.name);
-  for (const models::PublishedModel& model : models::published_models())
-    if (published_of(model.name) != nullptr) names.emplace_back(model.name);
+  std::vector<std::string> names = image_model_names();
   names.emplace_back("gpt2");
   throw UsageError("unknown model " + name + did_you_mean(name, names) + " (known: " + join(names, ", ") + ")");
 }
@@ -120,6 +117,14 @@ const std::vector<ModelInfo>& known_models() {
       {"linear", "softmax regression", linear, softmax_count},
   };
   return models;
+}
+
+std::vector<std::string> image_model_names() {
+  std::vector<std::string> names;
+  for (const ModelInfo& model : known_models()) names.emplace_back(model.name);
+  for (const models::PublishedModel& model : models::published_models())
+    if (is_published(model.name)) names.emplace_back(model.name);
+  return names;
 }
 
 bool is_published(const std::string& name) { return published_of(name) != nullptr; }

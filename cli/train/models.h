@@ -22,6 +22,8 @@ struct ModelInfo {
 
 /// The tool's own models. Those of models::published_models() for images can be made, too.
 const std::vector<ModelInfo>& known_models();
+/// The tool's own models and the published ones for images.
+std::vector<std::string> image_model_names();
 /// Whether this is a published model for images.
 bool is_published(const std::string& name);
 /// A model from [N, channels, height, width], with values from 0 to 1, to [N, classes], initialised from the default

@@ -34,9 +34,8 @@ import picture_files  # noqa: E402
 COMMENT = re.compile(r"<!--\s*(.*?)\s*-->", re.S)
 BLOCK = re.compile(r"(?P<comments>(?:<!--(?:(?!-->).)*-->\s*\n)*)^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.S | re.M)
 NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
-LIBRARIES = {"models": ("models", "tandem_models"), "nn/files/pt": ("nn/files/pt", "tandem_pt"),
-             "datasets/vision": ("datasets/vision", "tandem_vision"), "datasets/text": ("datasets/text", "tandem_text"),
-             "nn/files/tensorboard": ("nn/files/tensorboard", "tandem_tensorboard")}
+LIBRARIES = {"models": "tandem_models", "nn/files/pt": "tandem_pt", "datasets/vision": "tandem_vision",
+             "datasets/text": "tandem_text", "nn/files/tensorboard": "tandem_tensorboard"}  # by their folder
 DECLARES = re.compile(r"(struct|class|template|namespace|TANDEM_MODULE)\b|(?!for|if|while)\w[\w:<>&* ]* [&*]?\w+\(.*\) \{$", re.M)
 
 counts = {"passed": 0, "failed": 0, "skipped": 0}
@@ -138,20 +137,20 @@ def compile_arguments():
                        f"-I{build}/include", f"-I{source}/compat"]
 
 
+def libraries_of(text):
+    """The libraries besides Tandem itself that the block includes, as (folder in the build, name)."""
+    return [(os.path.join(build, folder), name) for folder, name in LIBRARIES.items() if f"<tandem/{folder}/" in text]
+
+
 def link_arguments(text):
-    folders, names = {build: "tandem"}, []
-    for folder, (place, name) in LIBRARIES.items():
-        if f"<tandem/{folder}/" in text:
-            names.append("-l" + name)
-            folders[os.path.join(build, place)] = name
-    return ([f"-L{folder}" for folder in folders] + [f"-Wl,-rpath,{folder}" for folder in folders] +
-            [f"-Wl,-rpath-link,{os.path.join(build, place)}" for place, _ in LIBRARIES.values()] + names + ["-ltandem"])
+    libraries = libraries_of(text) + [(build, "tandem")]
+    return ([f"-L{folder}" for folder, _ in libraries] + [f"-Wl,-rpath,{folder}" for folder, _ in libraries] +
+            [f"-Wl,-rpath-link,{build}/{folder}" for folder in LIBRARIES] + [f"-l{name}" for _, name in libraries])
 
 
 def available(text):
     """Whether the libraries that the block includes are in this build."""
-    return all(os.path.exists(os.path.join(build, place, f"lib{name}.so"))
-               for folder, (place, name) in LIBRARIES.items() if f"<tandem/{folder}/" in text)
+    return all(os.path.exists(os.path.join(folder, f"lib{name}.so")) for folder, name in libraries_of(text))
 
 
 def run_program(block, folder, output, environment):
@@ -203,7 +202,7 @@ def compile_snippets(page, blocks, folder):
     with open(path, "w", encoding="utf-8") as file:
         file.write("#include <tandem/tandem.h>\n" + "".join(line + "\n" for line in dict.fromkeys(includes)) +
                    "using namespace tandem;\n" + code)
-    done = subprocess.run(compile_arguments() + ["-Wno-shadow", "-fsyntax-only", path], capture_output=True, text=True,
+    done = subprocess.run(compile_arguments() + ["-fsyntax-only", path], capture_output=True, text=True,
                           timeout=300)
     if done.returncode == 0:
         for _ in range(n):
