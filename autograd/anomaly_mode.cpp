@@ -15,6 +15,7 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/base/demangle.h"
 #include "tandem/core/base/fork.h"
+#include "tandem/core/warning.h"
 
 namespace tandem::autograd {
 
@@ -51,7 +52,7 @@ std::vector<void*> calls(const void* first) {
 }
 
 void print_origin(const Node& node) {
-  std::string text = concat("tandem: warning: error detected in ", node.name());
+  std::string text = concat("error detected in ", node.label());
   if (!node.forward_note)
     text += ", which was recorded outside anomaly mode: enable the mode for the forward pass, too";
   const char* joint = ": the forward call that caused it was ";
@@ -61,7 +62,7 @@ void print_origin(const Node& node) {
     for (void* frame : level.frames)  // the call is the instruction before the return address
       text += "\n    " + describe(static_cast<char*>(frame) - 1);
   }
-  std::fputs((text + "\n").c_str(), stderr);
+  warn(text);
 }
 
 bool has_nan(const Tensor& t) {
@@ -72,7 +73,7 @@ bool has_nan(const Tensor& t) {
 void check_nan(const Node& node, std::span<Tensor> gradients) {
   for (std::size_t j = 0; j < gradients.size(); ++j)
     if (gradients[j].defined() && has_nan(gradients[j]))
-      fail("Function '", node.name(), "' returned nan values in its ", j, "th output.\n  forward: ",
+      fail("Function '", node.label(), "' returned nan values in its ", j, "th output.\n  forward: ",
            node.forward_note ? node.forward_note->call() : std::string("recorded outside anomaly mode"));
 }
 
@@ -109,7 +110,7 @@ void backward_in_anomaly_mode(Node& node, std::span<Tensor> grad_outputs, std::s
 
 namespace detail {
 [[gnu::noinline]] void note_forward(Node& node, TensorList inputs) {
-  std::string text = node.name();
+  std::string text = node.label();
   if (const auto at = text.rfind("Backward"); at != std::string::npos) text.resize(at);
   text += "(";
   for (std::size_t i = 0; i < inputs.size(); ++i) text += concat(i == 0 ? "" : ", ", inputs[i]);
@@ -122,7 +123,7 @@ namespace detail {
     levels.insert(levels.end(), outer.begin(),
                   outer.begin() + static_cast<std::ptrdiff_t>(std::min(outer.size(), kLevels - 1)));
   } else if (running != nullptr) {
-    levels.push_back({running->name(), {}});
+    levels.push_back({running->label(), {}});
   }
   node.forward_note = std::make_unique<ForwardNote>(ForwardNote{std::move(levels)});
 }

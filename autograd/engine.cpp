@@ -24,6 +24,7 @@
 #include "tandem/core/device_threads.h"
 #include "tandem/core/profile.h"
 #include "tandem/core/threads/fresh_stack.h"
+#include "tandem/core/warning.h"
 
 namespace tandem::autograd {
 namespace {
@@ -86,10 +87,10 @@ class Pass {
     mark_wanted();
     for (std::size_t i = 0; i < roots_.size(); ++i) {
       Tensor grad = root_grads_[i];
-      roots_[i].node->outputs[roots_[i].output_nr].validate(grad, "backward: gradient of the root", i);
-      Task& task = tasks_[roots_[i].node.get()];
-      add_gradient(task.grads[roots_[i].output_nr], std::move(grad));
-      if (task.waiting == 0 && !task_queued(task)) push(roots_[i].node.get());
+      roots_[i].function->outputs[roots_[i].input_nr].validate(grad, "backward: gradient of the root", i);
+      Task& task = tasks_[roots_[i].function.get()];
+      add_gradient(task.grads[roots_[i].input_nr], std::move(grad));
+      if (task.waiting == 0 && !task_queued(task)) push(roots_[i].function.get());
     }
     if (devices_.size() > 1)
       run_on_all();
@@ -106,11 +107,8 @@ class Pass {
             ") does not require a gradient and has no grad_fn");
       Tensor grad = i < args_.grad_outputs.size() ? args_.grad_outputs[i] : Tensor();
       if (!grad.defined()) {
-        check(out.numel() == 1,
-              "backward: a gradient can be created implicitly only for a tensor with one element; tensor ", i, " is ",
-              out);
-        check(!out.is_complex(), "backward: a gradient can be created implicitly only for a real tensor; tensor ", i,
-              " is ", out);
+        check(out.numel() == 1, "grad can be implicitly created only for scalar outputs: tensor ", i, " is ", out);
+        check(!out.is_complex(), "grad can be implicitly created only for real scalar outputs: tensor ", i, " is ", out);
         grad = ones(out.sizes(), out.options());
       }
       check(grad.sizes() == out.sizes(), "backward: gradient ", grad, " for tensor ", i, " of ", out);
@@ -129,17 +127,17 @@ class Pass {
       check(input.defined() && input.requires_grad(), "grad: input ", i, " (", input, ") does not require a gradient");
       targets_.push_back(gradient_edge(input));
       // The accumulators of leaves write .grad().
-      if (args_.accumulate && !targets_[i].node->is_accumulate()) input.retain_grad();
-      tasks_.oldest = std::min(tasks_.oldest, targets_[i].node->sequence);
+      if (args_.accumulate && !targets_[i].function->is_accumulate()) input.retain_grad();
+      tasks_.oldest = std::min(tasks_.oldest, targets_[i].function->sequence);
     }
   }
 
   void count_edges() {
     std::vector<Node*> stack;
     for (const Edge& root : roots_)
-      if (!tasks_.has(root.node.get())) {
-        tasks_[root.node.get()];
-        stack.push_back(root.node.get());
+      if (!tasks_.has(root.function.get())) {
+        tasks_[root.function.get()];
+        stack.push_back(root.function.get());
       }
     while (!stack.empty()) {
       Node* node = stack.back();
@@ -149,9 +147,9 @@ class Pass {
         if (std::find(devices_.begin(), devices_.end(), device) == devices_.end()) devices_.push_back(device);
       for (const Edge& edge : node->next) {
         if (!visits(edge)) continue;
-        const bool seen = tasks_.has(edge.node.get());
-        ++tasks_[edge.node.get()].waiting;
-        if (!seen) stack.push_back(edge.node.get());
+        const bool seen = tasks_.has(edge.function.get());
+        ++tasks_[edge.function.get()].waiting;
+        if (!seen) stack.push_back(edge.function.get());
       }
     }
   }
@@ -161,9 +159,9 @@ class Pass {
     if (args_.inputs.empty()) return;
     for (Node* node : order_) tasks_[node].needed = false;
     for (const Edge& target : targets_)
-      if (Task* task = tasks_.get(target.node.get())) {
+      if (Task* task = tasks_.get(target.function.get())) {
         task->captured = true;
-        task->needed = target.node->is_accumulate();
+        task->needed = target.function->is_accumulate();
       }
     // Edges point to nodes with smaller numbers.
     std::sort(order_.begin(), order_.end(), [](Node* a, Node* b) { return a->sequence < b->sequence; });
@@ -172,8 +170,8 @@ class Pass {
       for (const Edge& edge : node->next) task.needed = task.needed || wanted(edge);
     }
   }
-  bool visits(const Edge& edge) const { return edge.valid() && edge.node->sequence >= tasks_.oldest; }
-  bool wanted(const Edge& edge) { return visits(edge) && tasks_[edge.node.get()].wanted(); }
+  bool visits(const Edge& edge) const { return edge.valid() && edge.function->sequence >= tasks_.oldest; }
+  bool wanted(const Edge& edge) { return visits(edge) && tasks_[edge.function.get()].wanted(); }
 
   bool task_queued(const Task& task) const { return std::find(heap_.begin(), heap_.end(), task.node) != heap_.end(); }
   void push(Node* node) { push(heap_, node); }
@@ -213,10 +211,10 @@ class Pass {
     for (std::size_t j = 0; j < node.next.size(); ++j) {
       const Edge& edge = node.next[j];
       if (!visits(edge)) continue;
-      Task& target = tasks_[edge.node.get()];
-      edge.node->outputs[edge.output_nr].validate(results[j], node.name(), j);
-      add_gradient(target.grads[edge.output_nr], std::move(results[j]));
-      if (--target.waiting == 0) push(edge.node.get());
+      Task& target = tasks_[edge.function.get()];
+      edge.function->outputs[edge.input_nr].validate(results[j], node.label(), j);
+      add_gradient(target.grads[edge.input_nr], std::move(results[j]));
+      if (--target.waiting == 0) push(edge.function.get());
     }
   }
 
@@ -248,7 +246,7 @@ class Pass {
 
   void run_on_all() {
     // The calling thread serves the device on which the pass begins.
-    const Device first = device_of(*roots_[0].node);
+    const Device first = device_of(*roots_[0].function);
     std::iter_swap(devices_.begin(), std::find(devices_.begin(), devices_.end(), first));
     Shared shared;
     shared.ready.resize(devices_.size());
@@ -288,7 +286,7 @@ class Pass {
         tandem::detail::check_same_process(shared.process, "backward on several devices");
         for (std::size_t j = 0; j < results.size(); ++j)
           if (const Edge& edge = node->next[j]; visits(edge))
-            edge.node->outputs[edge.output_nr].validate(results[j], node->name(), j);
+            edge.function->outputs[edge.input_nr].validate(results[j], node->label(), j);
       } catch (...) {
         lock.lock();
         shared.failed = true;
@@ -311,9 +309,9 @@ class Pass {
     for (std::size_t j = 0; j < node.next.size(); ++j) {
       const Edge& edge = node.next[j];
       if (!visits(edge)) continue;
-      Node* target = edge.node.get();
+      Node* target = edge.function.get();
       if (results[j].defined())
-        shared.arrivals[target].push_back({node.sequence, j, edge.output_nr, std::move(results[j])});
+        shared.arrivals[target].push_back({node.sequence, j, edge.input_nr, std::move(results[j])});
       if (--tasks_.get(target)->waiting == 0) shared.ready[place(*target)].push(target);
     }
     --shared.left;
@@ -334,7 +332,7 @@ class Pass {
         }
     }
     for (std::size_t i = 0; i < captured_.size(); ++i)
-      if (targets_[i].node.get() == &node) captured_[i] = grads[targets_[i].output_nr];
+      if (targets_[i].function.get() == &node) captured_[i] = grads[targets_[i].input_nr];
   }
 
   void call(Node& node, SmallVector<Tensor, 1>& grads, SmallVector<Tensor, 3>& results) {
@@ -343,7 +341,7 @@ class Pass {
     const bool elsewhere = device.index() != backend(device).runtime.current_device();
     optional<DeviceGuard> guard;
     if (elsewhere) guard.emplace(device);
-    const profiler::Record span(node.name(), "backward");
+    const profiler::Record span(node.label(), "backward");
     const std::span given(grads.data(), grads.size()), wanted(results.data(), results.size());
     if (AnomalyMode::is_enabled()) [[unlikely]]
       backward_in_anomaly_mode(node, given, wanted);
@@ -355,7 +353,7 @@ class Pass {
     if (args_.accumulate) return {};
     for (std::size_t i = 0; i < captured_.size(); ++i)
       check(captured_[i].defined() || args_.allow_unused, "grad: input ", i, " (", args_.inputs[i],
-            ") was not used in the graph; pass allow_unused=true to get an undefined gradient for it");
+            ") was not used in the graph. Set allow_unused=True to get an undefined gradient for it");
     return std::move(captured_);
   }
 
@@ -370,13 +368,10 @@ class Pass {
 
 void warn_of_cycles() {
   static std::atomic_flag warned = ATOMIC_FLAG_INIT;
-  if (warned.test_and_set(std::memory_order_relaxed)) return;
-  std::fputs(
-      "tandem: warning: backward(create_graph = true) creates a reference cycle between each leaf and its "
-      ".grad(), "
-      "which is a\n  memory leak until .grad() is reset (zero_grad, mutable_grad().reset()); autograd::grad "
-      "creates none\n",
-      stderr);
+  if (warned.test_and_set(std::memory_order_relaxed) && !WarningUtils::get_warnAlways()) return;
+  warn(
+      "Using backward() with create_graph=True creates a reference cycle between each leaf and its .grad(), which is "
+      "a\n  memory leak until .grad() is reset (zero_grad, mutable_grad().reset()); autograd::grad creates none");
 }
 
 }  // namespace
@@ -417,7 +412,7 @@ void backward(TensorList tensors, TensorList grad_tensors, optional<bool> retain
 
 std::vector<Tensor> grad(TensorList outputs, TensorList inputs, TensorList grad_outputs, optional<bool> retain_graph,
                          bool create_graph, bool allow_unused) {
-  check(!inputs.empty(), "grad: no inputs given");
+  check(!inputs.empty(), "grad requires non-empty inputs.");
   return run_backward({.outputs = outputs,
                        .grad_outputs = grad_outputs,
                        .retain_graph = retain_graph.value_or(create_graph),

@@ -31,11 +31,11 @@ Level& level_state() {
 }
 
 struct DualBackward final : Node {
-  const char* name() const override { return "DualBackward"; }
+  const char* label() const override { return "DualBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0]; }
 };
 struct PrimalBackward final : Node {
-  const char* name() const override { return "PrimalBackward"; }
+  const char* label() const override { return "PrimalBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0]; }
 };
 
@@ -51,9 +51,9 @@ struct Found {
 };
 Found search(const Tensor& tensor, const std::vector<Source>& sources) {
   std::unordered_set<const Node*> ends, seen;
-  for (const Source& source : sources) ends.insert(gradient_edge(source.primal).node.get());
+  for (const Source& source : sources) ends.insert(gradient_edge(source.primal).function.get());
   Found found;
-  std::vector<NodePtr> waiting{gradient_edge(tensor).node};
+  std::vector<NodePtr> waiting{gradient_edge(tensor).function};
   while (!waiting.empty()) {
     const NodePtr node = std::move(waiting.back());
     waiting.pop_back();
@@ -62,7 +62,7 @@ Found search(const Tensor& tensor, const std::vector<Source>& sources) {
     found.duals = found.duals || end;
     found.others = found.others || (node->is_accumulate() && !end);
     for (const Edge& edge : node->next)
-      if (edge.valid()) waiting.push_back(edge.node);
+      if (edge.valid()) waiting.push_back(edge.function);
   }
   return found;
 }

@@ -20,7 +20,7 @@ class CustomNode final : public Node {
     for (const Tensor* argument : arguments) is_tensor_.push_back(argument != nullptr);
     context.node_ = this;
   }
-  const char* name() const override { return function_.backward_name(); }
+  const char* label() const override { return function_.backward_name(); }
   void backward(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) override;
   void release() override {
     freed_.store(true, std::memory_order_relaxed);
@@ -77,10 +77,10 @@ void CustomNode::check_dirty(const variable_list& outs, bool recorded) const {
   for (const Tensor& t : context.dirty_) {
     check(contains(outs, t), function_.name(), ": a tensor marked dirty is not an output: ", t);
     if (!recorded || !t.requires_grad()) continue;
-    check(!t.is_leaf(), function_.name(), ": forward wrote a leaf that requires a gradient in place: ", t);
+    check(!t.is_leaf(), function_.name(), ": a leaf Variable that requires grad is written in place by forward: ", t);
     const AutogradMeta* m = find_meta(t);
     check(m == nullptr || !m->view_base.defined() || !m->view_base.requires_grad() || !m->view_base.is_leaf(),
-          function_.name(), ": forward wrote a view of a leaf that requires a gradient in place: ", t);
+          function_.name(), ": a view of a leaf Variable that requires grad is written in place by forward: ", t);
   }
 }
 
@@ -167,7 +167,7 @@ variable_list CustomNode::unpack() const {
 
 variable_list AutogradContext::get_saved_variables() const { return node_->unpack(); }
 bool AutogradContext::needs_input_grad(std::size_t index) const {
-  return index < node_->next.size() && node_->needs(index) && pass_wants(node_->next[index].node.get());
+  return index < node_->next.size() && node_->needs(index) && pass_wants(node_->next[index].function.get());
 }
 bool AutogradContext::needs_input_grad(std::initializer_list<IndexRange> ranges) const {
   for (const auto& [first, last] : ranges)

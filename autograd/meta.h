@@ -43,7 +43,7 @@ class AccumulateGrad final : public Node {
  public:
   explicit AccumulateGrad(const Tensor& leaf);
   ~AccumulateGrad() override;
-  const char* name() const override { return "AccumulateGrad"; }
+  const char* label() const override { return "AccumulateGrad"; }
   bool is_accumulate() const override { return true; }
   void backward(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) override;
   /// Runs the leaf's tensor hooks on an incoming gradient.

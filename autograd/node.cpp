@@ -56,7 +56,7 @@ void OutputInfo::validate(Tensor& grad, const char* from, std::size_t index) con
   if (!grad.defined()) return;
   if (grad.sizes() != IntArrayRef(sizes)) {
     check(tandem::detail::broadcasts(sizes, grad.sizes()), from, ": returned an invalid gradient at index ", index,
-          ": got ", grad, ", expected a shape compatible with ", sizes);
+          ": got ", grad, " but expected shape compatible with ", sizes);
     grad = sum_to_size(grad, sizes, from);
   }
   if (grad.is_complex() && !is_complex(dtype)) grad = real(grad);
@@ -64,6 +64,11 @@ void OutputInfo::validate(Tensor& grad, const char* from, std::size_t index) con
   // A 0-dim tensor may be combined with tensors on another device.
   if (grad.device() != device && grad.dim() == 0) grad = grad.to(device);
   check(grad.device() == device, from, ": returned a gradient on ", grad.device(), " for a tensor on ", device);
+}
+
+const Edge& Node::next_edge(std::size_t index) const {
+  check_index(index < next.size(), label(), " has ", next.size(), " inputs, there is no input ", index);
+  return next[index];
 }
 
 void run_pre_hooks(const NodeHooks& hooks, uint32_t output_nr, Tensor& grad) {
@@ -86,7 +91,7 @@ Tensor PackedTensor::unpack(const Node& owner) const {
   const NoGradGuard no_grad;
   Tensor t = hooks->unpack(packed);
   check(t.defined() && t.sizes() == IntArrayRef(sizes) && t.dtype() == dtype && t.device() == device, "backward of ",
-        owner.name(), ": the hooks of saved tensors returned ", t, ", expected ", dtype, " of ", IntArrayRef(sizes),
+        owner.label(), ": the hooks of saved tensors returned ", t, ", expected ", dtype, " of ", IntArrayRef(sizes),
         " on ", device);
   return t;
 }
@@ -125,7 +130,7 @@ std::shared_ptr<SavedTensorHooks> save_on_cpu() { return std::make_shared<SaveOn
 void SavedTensor::save(const Tensor& tensor) {
   if (!tensor.defined()) return;
   Edge edge = tensor.requires_grad() ? gradient_edge(tensor) : Edge{};
-  const bool leaf = edge.valid() && edge.node->is_accumulate();
+  const bool leaf = edge.valid() && edge.function->is_accumulate();
   if (!leaf) edge_ = std::move(edge);
   // Leaves, and tensors without gradients, are never written with history.
   keep(tensor, leaf || !is_differentiable(tensor.dtype()), leaf);
@@ -133,10 +138,10 @@ void SavedTensor::save(const Tensor& tensor) {
 
 void SavedTensor::save_output(const Tensor& tensor, uint32_t output_nr) {
   is_output_ = true;
-  edge_.output_nr = output_nr;
+  edge_.input_nr = output_nr;
   keep(tensor, false, false);
 }
-void SavedTensor::save_output(const Tensor& tensor) { save_output(tensor, find_meta(tensor)->grad_fn.output_nr); }
+void SavedTensor::save_output(const Tensor& tensor) { save_output(tensor, find_meta(tensor)->grad_fn.input_nr); }
 
 // Keeps the tensor itself, or an alias without its history.
 void SavedTensor::keep(const Tensor& tensor, bool handle, bool leaf) {
@@ -160,12 +165,12 @@ void SavedTensor::release() {
   released_ |= defined();  // several threads may release
   tensor_.reset();
   packed_ = IntrusivePtr<PackedTensor>();
-  edge_.node = NodePtr();
+  edge_.function = NodePtr();
 }
 
 namespace {
 [[noreturn]] void overwritten(const Tensor& t, uint32_t saved, const Node& owner) {
-  std::string operation = owner.name();
+  std::string operation = owner.label();
   if (const auto at = operation.rfind("Backward"); at != std::string::npos) operation.resize(at);
   const char* writer = t.impl()->versions().writer();
   fail("backward of ", operation, ": a saved tensor was overwritten in place\n  tensor ", t, ", saved at version ",
@@ -179,7 +184,7 @@ namespace {
 Tensor SavedTensor::with_history(const Tensor& tensor, const Node& owner) const {
   if ((!is_output_ && !edge_.valid()) || !GradMode::is_enabled()) return tensor;
   Tensor out = alias(tensor, tensor.sizes(), tensor.strides(), tensor.storage_offset());
-  set_history(out, is_output_ ? Edge{NodePtr(const_cast<Node*>(&owner)), edge_.output_nr} : edge_);
+  set_history(out, is_output_ ? Edge{NodePtr(const_cast<Node*>(&owner)), edge_.input_nr} : edge_);
   return out;
 }
 
@@ -193,7 +198,7 @@ Tensor SavedTensor::unpack(const Node& owner) const {
     return with_history(tensor, owner);
   }
   if (!tensor_.defined()) {
-    check(!released_, owner.name(),
+    check(!released_, owner.label(),
           ": the graph was freed by an earlier backward; pass retain_graph=true to that backward to use the "
           "graph twice");
     return {};

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tandem/core/base/fork.h"
@@ -19,11 +20,15 @@ struct ForwardNote;      // anomaly_mode.h
 class SavedTensorHooks;  // saved_tensor_hooks.h
 using NodePtr = IntrusivePtr<Node>;
 
-/// The destination of a gradient: output number `output_nr` of the operation that has `node` as its backward.
+/// The destination of a gradient: gradient number `input_nr` of those that `function` takes. So it belongs to output
+/// number `input_nr` of the operation that has `function` as its backward.
 struct Edge {
-  NodePtr node;
-  uint32_t output_nr = 0;
-  bool valid() const { return static_cast<bool>(node); }
+  NodePtr function;
+  uint32_t input_nr = 0;
+  /// False where no gradient is needed.
+  bool valid() const { return static_cast<bool>(function); }
+  bool is_valid() const { return valid(); }
+  friend bool operator==(const Edge& a, const Edge& b) = default;
 };
 
 /// The required properties of the gradient of one output.
@@ -67,7 +72,8 @@ class Node : public RefCounted {
   static void operator delete(void* block, std::size_t size);
 
   /// Name such as "MulBackward".
-  virtual const char* name() const = 0;
+  virtual const char* label() const = 0;
+  std::string name() const { return label(); }
   /// An undefined grad_output stands for zeros; at least one is defined. An undefined grad_input means zero.
   /// Recording is enabled only under create_graph, so the same differentiable operations serve both cases.
   virtual void backward(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) = 0;
@@ -79,11 +85,17 @@ class Node : public RefCounted {
   /// Appends where the gradient of the next input goes, and keeps `sequence` larger than the edge's: gradient_edge may
   /// have created its node after this one.
   void add_next(Edge edge) {
-    if (edge.valid() && edge.node->sequence > sequence) renumber();
+    if (edge.valid() && edge.function->sequence > sequence) renumber();
     next.push_back(std::move(edge));
   }
   /// Whether grad_inputs[j] is needed.
   bool needs(std::size_t j) const { return next[j].valid(); }
+  /// Where the gradients go, one edge for each input of the operation.
+  std::vector<Edge> next_edges() const { return {next.begin(), next.end()}; }
+  /// Throws Error if there is no input number `index`.
+  const Edge& next_edge(std::size_t index) const;
+  uint32_t num_inputs() const { return static_cast<uint32_t>(outputs.size()); }
+  uint32_t num_outputs() const { return static_cast<uint32_t>(next.size()); }
 
   SmallVector<Edge, 3> next;
   SmallVector<OutputInfo, 1> outputs;

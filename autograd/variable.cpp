@@ -23,10 +23,10 @@ Edge accumulator_edge(const Tensor& leaf) {
   const std::lock_guard lock(m.lock);
   Edge edge;
   if (m.accumulator != nullptr && m.accumulator->try_retain()) {
-    edge.node = NodePtr::adopt(m.accumulator);
+    edge.function = NodePtr::adopt(m.accumulator);
   } else {
-    edge.node = NodePtr(new AccumulateGrad(leaf));
-    m.accumulator = edge.node.get();
+    edge.function = NodePtr(new AccumulateGrad(leaf));
+    m.accumulator = edge.function.get();
   }
   return edge;
 }
@@ -48,12 +48,12 @@ Edge gradient_edge(const Tensor& t) {
 namespace {
 // retain_grad stays with the tensor when an in-place operation replaces its history.
 void move_retained(AutogradMeta& m, const Edge& to) {
-  if (Node* old = m.grad_fn.node.get(); old != nullptr && old->hooks)
+  if (Node* old = m.grad_fn.function.get(); old != nullptr && old->hooks)
     std::erase_if(old->hooks->retained, [&](const auto& entry) { return entry.second.lock() == m.retained; });
   if (!to.valid()) return m.retained.reset();
-  auto& hooks = to.node->hooks;
+  auto& hooks = to.function->hooks;
   if (!hooks) hooks = std::make_unique<NodeHooks>();
-  hooks->retained.emplace_back(to.output_nr, m.retained);
+  hooks->retained.emplace_back(to.input_nr, m.retained);
 }
 }  // namespace
 
@@ -144,7 +144,7 @@ std::atomic<unsigned> next_handle{1};
 
 NodeHooks& hooks_of(const Tensor& t) {
   const Edge edge = gradient_edge(t);
-  auto& slot = edge.node->is_accumulate() ? meta(t).leaf_hooks : edge.node->hooks;
+  auto& slot = edge.function->is_accumulate() ? meta(t).leaf_hooks : edge.function->hooks;
   if (!slot) slot = std::make_unique<NodeHooks>();
   return *slot;
 }
@@ -153,7 +153,7 @@ NodeHooks& hooks_of(const Tensor& t) {
 unsigned add_hook(const Tensor& t, std::shared_ptr<TensorHook> hook) {
   check(t.requires_grad(), "register_hook: the tensor does not require a gradient: ", t);
   const unsigned handle = next_handle++;
-  const uint32_t nr = gradient_edge(t).output_nr;
+  const uint32_t nr = gradient_edge(t).input_nr;
   hooks_of(t).pre.push_back({nr, handle, std::move(hook)});
   return handle;
 }
@@ -174,10 +174,10 @@ using autograd::meta;
 
 const Tensor& Tensor::requires_grad_(bool value) const {
   if (value == requires_grad()) return *this;
-  check(is_leaf(), "requires_grad_: only leaves can change it; this tensor is the result of ",
-        grad_fn() ? grad_fn()->name() : "an operation", "; detach() it first");
+  check(is_leaf(), "you can only change requires_grad flags of leaf variables. This tensor is the result of ",
+        grad_fn() ? grad_fn()->label() : "an operation", "; detach() it first");
   check(!value || is_differentiable(dtype()),
-        "requires_grad_: only floating point and complex tensors can require gradients, got ", *this);
+        "Only Tensors of floating point and complex dtype can require gradients, got ", *this);
   check(!value || !is_inference() || InferenceMode::is_enabled(),
         "requires_grad_: the tensor was created in InferenceMode; clone() it outside");
   AutogradMeta& m = meta(*this);
@@ -192,7 +192,7 @@ const Tensor& Tensor::requires_grad_(bool value) const {
 bool Tensor::is_leaf() const {
   const TensorImpl& impl = get();
   if (!impl.requires_grad()) return true;
-  return autograd::gradient_edge(*this).node->is_accumulate();
+  return autograd::gradient_edge(*this).function->is_accumulate();
 }
 
 const Tensor& Tensor::grad() const {
@@ -210,9 +210,9 @@ Tensor& Tensor::mutable_grad() const {
 IntrusivePtr<autograd::Node> Tensor::grad_fn() const {
   if (!requires_grad()) return nullptr;
   auto edge = autograd::gradient_edge(*this);
-  return edge.node->is_accumulate() ? nullptr : edge.node;
+  return edge.function->is_accumulate() ? nullptr : edge.function;
 }
-uint32_t Tensor::output_nr() const { return requires_grad() ? autograd::gradient_edge(*this).output_nr : 0; }
+uint32_t Tensor::output_nr() const { return requires_grad() ? autograd::gradient_edge(*this).input_nr : 0; }
 
 void Tensor::backward(const Tensor& gradient, optional<bool> retain_graph, bool create_graph,
                       optional<TensorList> inputs) const {
@@ -263,7 +263,7 @@ void Tensor::retain_grad() const {
   if (m.retained) return;
   m.retained = std::make_shared<Tensor>();
   const auto edge = autograd::gradient_edge(*this);
-  autograd::hooks_of(*this).retained.emplace_back(edge.output_nr, m.retained);
+  autograd::hooks_of(*this).retained.emplace_back(edge.input_nr, m.retained);
 }
 bool Tensor::retains_grad() const {
   const auto* m = find_meta(*this);
@@ -272,13 +272,12 @@ bool Tensor::retains_grad() const {
 
 void Tensor::remove_hook(unsigned handle) const {
   auto* m = find_meta(*this);
-  if (m == nullptr) return;
   const auto same = [handle](const auto& h) { return h.handle == handle; };
-  if (m->leaf_hooks) {
-    std::erase_if(m->leaf_hooks->pre, same);
-    std::erase_if(m->leaf_hooks->post_accumulate, same);
-  }
-  if (const auto node = grad_fn(); node && node->hooks) std::erase_if(node->hooks->pre, same);
+  std::size_t removed = 0;
+  if (m != nullptr && m->leaf_hooks)
+    removed += std::erase_if(m->leaf_hooks->pre, same) + std::erase_if(m->leaf_hooks->post_accumulate, same);
+  if (const auto node = grad_fn(); node && node->hooks) removed += std::erase_if(node->hooks->pre, same);
+  check_index(removed > 0, "Invalid index, no hook at position ", handle);
 }
 
 bool Tensor::is_view() const {

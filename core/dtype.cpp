@@ -67,7 +67,7 @@ ScalarType toComplexType(ScalarType type) {
 
 ScalarType get_default_dtype() { return default_dtype.load(std::memory_order_relaxed); }
 void set_default_dtype(ScalarType type) {
-  check(is_floating_point(type), "set_default_dtype: expected a floating point type, got ", type);
+  check(type != ScalarType::Undefined, "set_default_dtype: expected a dtype, got ", type);
   default_dtype = type;
 }
 
@@ -76,7 +76,7 @@ void unsupported_dtype(const char* operation, ScalarType type) {
 }
 
 void Scalar::overflow(ScalarType type) const {
-  throw Error(concat("the number ", *this, " does not fit in ", name(type)));
+  throw Error(concat("value cannot be converted to type ", TypeMeta(type).name(), " without overflow: ", *this));
 }
 
 Scalar Scalar::real_part(ScalarType type) const {

@@ -4,6 +4,7 @@
 #include "tandem/core/print.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <iostream>
 #include <sstream>
@@ -100,8 +101,21 @@ void Printer::element(const Format& format, const double* x) {
   out_ += text;
 }
 
+// The shortest digits that name the number, with an exponent below 1e-4 and from 1e16.
+std::string shortest(double value) {
+  char digits[32];
+  const double size = std::abs(value);
+  const bool plain = size == 0 || (size >= 1e-4 && size < 1e16) || !std::isfinite(value);
+  const auto end =
+      std::to_chars(digits, digits + sizeof digits, value, plain ? std::chars_format::fixed : std::chars_format::scientific);
+  return {digits, end.ptr};
+}
+
 void Printer::number(const double* x) {
-  element({.precision = precision_}, x);
+  if (parts_ == 1)
+    out_ += shortest(*x);
+  else
+    element({.precision = precision_}, x);
   out_ += '\n';
 }
 
@@ -114,14 +128,13 @@ void Printer::vector(const double* x, int64_t n) {
   }
 }
 
-// Prints groups of as many columns as fit on a line. The indent precedes the first line and separates lines;
-// every scaled row but the first has one extra blank.
+// Prints groups of as many columns as fit on a line. The indent precedes every line but the first, as in LibTorch
+// 2.15; every scaled row but the first has one extra blank.
 void Printer::matrix(const double* x, int64_t rows, int64_t columns, int indent) {
   const Format format = choose(x, rows * columns);
   const int width = parts_ == 1 ? format.width : 2 * format.width + 1;
   const int64_t fit = std::max<int64_t>(1, (line_size_ - indent) / (width + 1));
   const std::string margin(static_cast<std::size_t>(indent), ' ');
-  out_ += margin;
   for (int64_t first = 0; first < columns; first += fit) {
     const int64_t last = std::min(first + fit, columns) - 1;
     if (fit < columns) {

@@ -51,6 +51,8 @@ class DataPtr {
  public:
   DataPtr(void* data, Device device) : data_(data), device_(device) {}
   void* get() const { return data_; }
+  /// Null: what frees the memory belongs to the storage.
+  void* get_context() const { return nullptr; }
   Device device() const { return device_; }
   explicit operator bool() const { return data_ != nullptr; }
 

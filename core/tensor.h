@@ -92,6 +92,7 @@ class Tensor {
   bool is_cpu() const { return device().is_cpu(); }
   bool is_cuda() const { return device().is_cuda(); }
   bool is_pinned() const { return get().storage->pinned(); }
+  bool is_pinned(optional<Device>) const { return is_pinned(); }
   bool is_complex() const { return tandem::is_complex(dtype()); }
   Layout layout() const { return kStrided; }
   bool has_storage() const { return defined(); }
@@ -249,11 +250,15 @@ class Tensor {
   requires(std::is_convertible_v<const Text&, std::string_view>) Tensor
       to(const Text& device, bool non_blocking = false, bool copy = false)
   const { return to(Device(std::string_view(device)), non_blocking, copy); }
+  /// What is not given stays as it is; `layout` and `pin_memory` are not read.
+  Tensor to(optional<ScalarType> dtype, optional<Layout> layout, optional<Device> device, optional<bool> pin_memory,
+            bool non_blocking, bool copy, optional<MemoryFormat> format) const;
   Tensor cpu() const { return to(Device(kCPU)); }
   Tensor cuda() const { return to(Device(kCUDA)); }
   Tensor toType(ScalarType dtype) const { return to(dtype); }
   Tensor type_as(const Tensor& other) const { return to(other); }
   Tensor pin_memory() const;
+  Tensor pin_memory(optional<Device>) const { return pin_memory(); }
   /// Keeps the memory, when it is freed, until the work that is on `stream` has finished.
   void record_stream(const Stream& stream) const;
   Tensor clone(optional<MemoryFormat> format = nullopt) const;
@@ -689,7 +694,11 @@ class Tensor {
   /// Changes the shape in place, in row-major order, and keeps the memory. The storage grows if it is too small; new
   /// elements are uninitialised. Throws Error if the tensor requires a gradient.
   const Tensor& resize_(IntArrayRef size) const;
-  const Tensor& resize_as_(const Tensor& other) const { return resize_(other.sizes()); }
+  /// Throws Error for another format than Contiguous.
+  const Tensor& resize_(IntArrayRef size, optional<MemoryFormat> format) const;
+  const Tensor& resize_as_(const Tensor& other, optional<MemoryFormat> format = nullopt) const {
+    return resize_(other.sizes(), format);
+  }
   Tensor as_strided(IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset = nullopt) const;
   std::vector<Tensor> split(int64_t split_size, int64_t dim = 0) const;
   std::vector<Tensor> split(IntArrayRef sizes, int64_t dim = 0) const;
@@ -721,11 +730,14 @@ class Tensor {
   Tensor index(ArrayRef<indexing::TensorIndex> indices) const;
   Tensor index(std::initializer_list<indexing::TensorIndex> indices) const;
   Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value) const;
+  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const;
   Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices, const Tensor& value) const;
   Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices, const Scalar& value) const;
   Tensor& index_put_(ArrayRef<Tensor> indices, const Tensor& value, bool accumulate) const;
   Tensor index_put(ArrayRef<Tensor> indices, const Tensor& value, bool accumulate = false) const;
   Tensor gather(int64_t dim, const Tensor& index) const;
+  /// There are no sparse gradients: `sparse_grad` is not read.
+  Tensor gather(int64_t dim, const Tensor& index, bool /*sparse_grad*/) const { return gather(dim, index); }
   Tensor scatter(int64_t dim, const Tensor& index, const Tensor& src) const;
   Tensor scatter(int64_t dim, const Tensor& index, const Scalar& value) const;
   Tensor& scatter_(int64_t dim, const Tensor& index, const Tensor& src) const;
@@ -905,6 +917,18 @@ class Tensor {
   Tensor& divide_(const Tensor& other) const { return div_(other); }
   Tensor divide(const Scalar& other) const { return div(other); }
   Tensor& divide_(const Scalar& other) const { return div_(other); }
+  Tensor divide(const Tensor& other, optional<std::string_view> rounding_mode) const {
+    return div(other, rounding_mode);
+  }
+  Tensor& divide_(const Tensor& other, optional<std::string_view> rounding_mode) const {
+    return div_(other, rounding_mode);
+  }
+  Tensor divide(const Scalar& other, optional<std::string_view> rounding_mode) const {
+    return div(other, rounding_mode);
+  }
+  Tensor& divide_(const Scalar& other, optional<std::string_view> rounding_mode) const {
+    return div_(other, rounding_mode);
+  }
   Tensor true_divide(const Tensor& other) const { return div(other); }
   Tensor& true_divide_(const Tensor& other) const { return div_(other); }
   Tensor true_divide(const Scalar& other) const { return div(other); }

@@ -163,7 +163,7 @@ void check_fault(DeviceState& state) {
   switch (static_cast<FaultKind>(f.kind)) {
     case FaultKind::kIndex:
       throw IndexError(
-          concat(operation, ": index ", f.value, " is out of range: dimension ", f.dim, " has size ", f.size, where));
+          concat(operation, ": index ", f.value, " is out of bounds for dimension ", f.dim, " with size ", f.size, where));
     case FaultKind::kTarget:
       throw IndexError(concat(operation, ": target ", f.value, " is out of range for ", f.size, " classes", where));
     case FaultKind::kDivisionByZero:

@@ -3,6 +3,7 @@
 #include <array>
 #include <initializer_list>
 #include <optional>
+#include <ostream>
 #include <vector>
 
 #include "tandem/core/base/array_ref.h"
@@ -17,7 +18,7 @@ class ExpandingArray {
   ExpandingArray(std::initializer_list<T> list) : ExpandingArray(ArrayRef<T>(list.begin(), list.size())) {}
   ExpandingArray(const std::vector<T>& values) : ExpandingArray(ArrayRef<T>(values)) {}
   ExpandingArray(ArrayRef<T> values) {
-    check(values.size() == D, "expected ", D, " values, but got ", values.size());
+    check(values.size() == D, "Expected ", D, " values, but instead got ", values.size());
     for (std::size_t i = 0; i < D; ++i) values_[i] = values[i];
   }
   ExpandingArray(T single) { values_.fill(single); }
@@ -64,7 +65,14 @@ class ExpandingArrayWithOptionalElem {
 
 template <std::size_t D>
 void append(std::string& out, const ExpandingArray<D>& values) {
-  detail::append(out, IntArrayRef(values));
+  if constexpr (D == 1)  // as LibTorch prints it
+    detail::append(out, values[0]);
+  else
+    detail::append(out, IntArrayRef(values));
+}
+template <std::size_t D>
+std::ostream& operator<<(std::ostream& out, const ExpandingArray<D>& values) {
+  return out << concat(values);
 }
 
 }  // namespace tandem

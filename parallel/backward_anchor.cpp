@@ -9,7 +9,7 @@ namespace tandem::distributed {
 namespace {
 
 struct AnchorBackward final : autograd::Node {
-  const char* name() const override { return "AnchorBackward"; }
+  const char* label() const override { return "AnchorBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     if (needs(0)) out[0] = g[0];
     if (needs(1)) out[1] = zeros({0});
@@ -25,11 +25,11 @@ std::unordered_set<const autograd::Node*> nodes_behind(const std::vector<Tensor>
     if (node != nullptr && found.insert(node).second) stack.push_back(node);
   };
   for (const Tensor& output : outputs)
-    if (output.defined() && output.requires_grad()) push(autograd::gradient_edge(output).node.get());
+    if (output.defined() && output.requires_grad()) push(autograd::gradient_edge(output).function.get());
   while (!stack.empty()) {
     autograd::Node* node = stack.back();
     stack.pop_back();
-    for (const autograd::Edge& edge : node->next) push(edge.node.get());
+    for (const autograd::Edge& edge : node->next) push(edge.function.get());
   }
   return found;
 }

@@ -39,7 +39,7 @@ struct CollectiveBackward : Node {
 };
 
 struct AllReduceBackward final : CollectiveBackward {
-  const char* name() const override { return "AllReduceBackward"; }
+  const char* label() const override { return "AllReduceBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     if (is_linear(op)) {
       out[0] = all_reduce(g[0], op, group);
@@ -57,7 +57,7 @@ struct AllReduceBackward final : CollectiveBackward {
 };
 
 struct ReduceBackward final : CollectiveBackward {
-  const char* name() const override { return "ReduceBackward"; }
+  const char* label() const override { return "ReduceBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor all = broadcast(g[0], root, group);
     out[0] = op == ReduceOp::AVG ? all / static_cast<double>(group->size()) : all;
@@ -67,7 +67,7 @@ struct ReduceBackward final : CollectiveBackward {
 };
 
 struct BroadcastBackward final : CollectiveBackward {
-  const char* name() const override { return "BroadcastBackward"; }
+  const char* label() const override { return "BroadcastBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = reduce(g[0], root, ReduceOp::SUM, group);
   }
@@ -75,14 +75,14 @@ struct BroadcastBackward final : CollectiveBackward {
 };
 
 struct AllGatherBackward final : CollectiveBackward {
-  const char* name() const override { return "AllGatherBackward"; }
+  const char* label() const override { return "AllGatherBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = reduce_scatter(g[0], ReduceOp::SUM, group);
   }
 };
 
 struct ReduceScatterBackward final : CollectiveBackward {
-  const char* name() const override { return "ReduceScatterBackward"; }
+  const char* label() const override { return "ReduceScatterBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor all = all_gather_into_tensor(g[0], group);
     out[0] = op == ReduceOp::AVG ? all / static_cast<double>(group->size()) : all;
@@ -91,7 +91,7 @@ struct ReduceScatterBackward final : CollectiveBackward {
 };
 
 struct AllToAllBackward final : CollectiveBackward {
-  const char* name() const override { return "AllToAllBackward"; }
+  const char* label() const override { return "AllToAllBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = all_to_all(g[0], inputs, outputs, group);
   }
@@ -99,7 +99,7 @@ struct AllToAllBackward final : CollectiveBackward {
 };
 
 struct SendBackward final : CollectiveBackward {
-  const char* name() const override { return "SendBackward"; }
+  const char* label() const override { return "SendBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     work->wait();
     out[0] = recv(sizes, options, peer, group, tag, g[0]);
@@ -129,7 +129,7 @@ Message start_send(const Tensor& tensor, int dst, const Group& group, int tag) {
 }
 
 struct RecvBackward final : CollectiveBackward {
-  const char* name() const override { return "RecvBackward"; }
+  const char* label() const override { return "RecvBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     // Two ranks may send to each other before they receive, so this must not wait here.
     Message message = start_send(g[0], peer, group, tag);

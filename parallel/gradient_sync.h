@@ -17,7 +17,7 @@ struct GradientSync::State {
 /// Output j: parameter places[j] of the replica. Input j: the same parameter of the master. It is urgent because
 /// forward creates it first, so it would be sent when backward has ended on the replica.
 struct ReplicaBackward final : autograd::UrgentNode {
-  const char* name() const override { return "ReplicaBackward"; }
+  const char* label() const override { return "ReplicaBackward"; }
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override;
 
   Device root;

@@ -52,7 +52,7 @@ bool Reducer::Impl::uses_nothing(const Tensors& outputs) {
   const auto nodes = nodes_behind(outputs);
   std::vector<std::size_t> absent;
   for (std::size_t i = 0; i < parameters.size(); ++i)
-    if (!nodes.contains(autograd::gradient_edge(parameters[i]).node.get())) absent.push_back(i);
+    if (!nodes.contains(autograd::gradient_edge(parameters[i]).function.get())) absent.push_back(i);
   const bool all = absent.size() == parameters.size();
   if (!options.static_graph) unused = std::move(absent);
   return all;

@@ -59,7 +59,7 @@ Statistics statistics_of(const Tensor& x, ProcessGroup& group) {
 }
 
 struct SyncBatchNormBackward final : Node {
-  const char* name() const override { return "SyncBatchNormBackward"; }
+  const char* label() const override { return "SyncBatchNormBackward"; }
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
     const Tensor g = grads[0].contiguous(), x = input.unpack(*this), w = weight.unpack(*this);
     const Tensor n = count.unpack(*this).clamp_min(1);

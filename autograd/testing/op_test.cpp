@@ -268,7 +268,7 @@ class Run {
         if (!t.defined() || !t.requires_grad()) continue;
         outputs.push_back(t);
         cotangents.push_back(ones_like(t));
-        graph.push_back(autograd::gradient_edge(t).node);
+        graph.push_back(autograd::gradient_edge(t).function);
       }
     };
     add(test_.fn(map(leaves, [](const Tensor& t) { return t.requires_grad() ? t.clone() : t; })));

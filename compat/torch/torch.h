@@ -58,14 +58,15 @@
 #include "torch/detail/core.h"
 #include "torch/detail/dispatch.h"
 #include "torch/detail/enumtype.h"
+#include "torch/detail/functions.h"
 #include "torch/detail/tensor_arg.h"
 #include "torch/detail/util.h"
 #include "torch/namespaces.h"
 
 #define TORCH_VERSION_MAJOR 2
-#define TORCH_VERSION_MINOR 0
+#define TORCH_VERSION_MINOR 15
 #define TORCH_VERSION_PATCH 0
-#define TORCH_VERSION "2.0.0"
+#define TORCH_VERSION "2.15.0"
 
 #define TORCH_MODULE(Name) TANDEM_MODULE(Name)
 #define TORCH_MODULE_IMPL(Name, ImplType) TANDEM_MODULE_IMPL(Name, ImplType)
@@ -78,6 +79,7 @@ using tandem::CUDAGeneratorImpl;
 using tandem::pickle_load;  // programs that call these link tandem_pt
 using tandem::pickle_save;
 namespace detail {
+using TensorDataContainer = tandem::TensorLiteral;
 using tandem::detail::createCPUGenerator;
 using tandem::detail::getDefaultCPUGenerator;
 }  // namespace detail

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <ostream>
 #include <utility>
 
 namespace tandem {
@@ -66,6 +68,12 @@ class IntrusivePtr {
   T* operator->() const { return object_; }
   T& operator*() const { return *object_; }
   explicit operator bool() const { return object_ != nullptr; }
+  /// A pointer that holds another reference, for programs that name std::shared_ptr<autograd::Node>.
+  operator std::shared_ptr<T>() const {
+    return std::shared_ptr<T>(object_, [kept = *this](T*) {});
+  }
+  /// Prints the address.
+  friend std::ostream& operator<<(std::ostream& out, const IntrusivePtr& pointer) { return out << pointer.get(); }
   friend bool operator==(const IntrusivePtr& a, const IntrusivePtr& b) { return a.object_ == b.object_; }
   friend bool operator==(const IntrusivePtr& a, std::nullptr_t) { return a.object_ == nullptr; }
 

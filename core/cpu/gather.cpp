@@ -7,7 +7,7 @@
 namespace tandem::cpu {
 
 void bad_index(const char* operation, int64_t index, int64_t dim, int64_t size) {
-  throw IndexError(concat(operation, ": index ", index, " is out of range: dimension ", dim, " has size ", size));
+  throw IndexError(concat(operation, ": index ", index, " is out of bounds for dimension ", dim, " with size ", size));
 }
 
 namespace {

@@ -99,7 +99,7 @@ void offsets(const Tensor& out, TensorList indices, const IndexedDims& at) {
   Context& c = context(out.device());
   if (out.numel() == 0) return;
   for (std::size_t k = 0; k < indices.size(); ++k) {
-    check_index(at.sizes[k] != 0, at.operation, ": index out of range: dimension ", at.dims[k], " has size 0");
+    check_index(at.sizes[k] != 0, at.operation, ": index is out of bounds for dimension with size 0");
     const Bounds bounds{at.operation, at.dims[k], at.sizes[k], at.strides[k], at.wrap, k == 0};
     for_pieces(make_plan<2>({&out, &indices[k]}), [&](const Piece<2>& piece) {
       launch(at.operation, c, grid_of(piece.numel), offsets_kernel, piece.numel, piece.walk, bounds,

@@ -112,11 +112,11 @@ void HardsigmoidImpl::pretty_print(std::ostream& stream) const { stream << "tand
 
 Tensor ReLUImpl::forward(Tensor input) { return functional::relu(std::move(input), options); }
 void ReLUImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::ReLU(" << (options.inplace() ? "inplace" : "") << ")";
+  stream << "tandem::nn::ReLU(" << (options.inplace() ? "inplace=true" : "") << ")";
 }
 Tensor ReLU6Impl::forward(Tensor input) { return functional::relu6(std::move(input), options); }
 void ReLU6Impl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::ReLU6(" << (options.inplace() ? "inplace" : "") << ")";
+  stream << "tandem::nn::ReLU6(" << (options.inplace() ? "inplace=true" : "") << ")";
 }
 Tensor LeakyReLUImpl::forward(Tensor input) { return functional::leaky_relu(std::move(input), options); }
 void LeakyReLUImpl::pretty_print(std::ostream& stream) const {
@@ -129,7 +129,7 @@ void ELUImpl::pretty_print(std::ostream& stream) const {
 }
 Tensor SELUImpl::forward(Tensor input) { return functional::selu(std::move(input), options); }
 void SELUImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::SELU(" << (options.inplace() ? "inplace" : "") << ")";
+  stream << "tandem::nn::SELU(" << (options.inplace() ? "inplace=true" : "") << ")";
 }
 Tensor GELUImpl::forward(const Tensor& input) { return functional::gelu(input, options); }
 void GELUImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::GELU()"; }
@@ -153,7 +153,7 @@ void LogSoftmaxImpl::pretty_print(std::ostream& stream) const {
 
 Tensor CELUImpl::forward(Tensor input) { return functional::celu(std::move(input), options); }
 void CELUImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::CELU(alpha=" << options.alpha() << ")";
+  stream << "tandem::nn::CELU(alpha=" << options.alpha() << inplace_note(options.inplace()) << ")";
 }
 Tensor RReLUImpl::forward(Tensor input) {
   return functional::rrelu(std::move(input), functional::RReLUFuncOptions()
@@ -163,21 +163,21 @@ Tensor RReLUImpl::forward(Tensor input) {
                                                  .inplace(options.inplace()));
 }
 void RReLUImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::RReLU(lower=" << options.lower() << ", upper=" << options.upper();
-  if (options.inplace()) stream << ", inplace=true";
-  stream << ")";
+  stream << "tandem::nn::RReLU(lower=" << options.lower() << ", upper=" << options.upper()
+         << inplace_note(options.inplace()) << ")";
 }
 Tensor ThresholdImpl::forward(Tensor input) { return functional::threshold(std::move(input), options); }
 void ThresholdImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::Threshold(threshold=" << options.threshold() << ", value=" << options.value() << ")";
+  stream << "tandem::nn::Threshold(threshold=" << options.threshold() << ", value=" << options.value()
+         << inplace_note(options.inplace()) << ")";
 }
 Tensor HardshrinkImpl::forward(const Tensor& input) { return functional::hardshrink(input, options); }
 void HardshrinkImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::Hardshrink(lambda=" << options.lambda() << ")";
+  stream << "tandem::nn::Hardshrink(" << options.lambda() << ")";
 }
 Tensor SoftshrinkImpl::forward(const Tensor& input) { return functional::softshrink(input, options); }
 void SoftshrinkImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::Softshrink(lambda=" << options.lambda() << ")";
+  stream << "tandem::nn::Softshrink(" << options.lambda() << ")";
 }
 Tensor GLUImpl::forward(const Tensor& input) { return functional::glu(input, options); }
 void GLUImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::GLU(dim=" << options.dim() << ")"; }

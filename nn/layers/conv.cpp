@@ -68,10 +68,6 @@ Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, const ConvTra
 
 namespace {
 
-template <std::size_t D>
-std::ostream& operator<<(std::ostream& stream, const ExpandingArray<D>& values) {
-  return stream << concat(values);
-}
 
 template <std::size_t D>
 void check_positive(const char* layer, const char* what, const ExpandingArray<D>& values) {
@@ -149,7 +145,11 @@ void ConvNdImpl<D, Derived>::pretty_print(std::ostream& stream) const {
   if (!options.dilation().all(1)) stream << ", dilation=" << options.dilation();
   if (options.groups() != 1) stream << ", groups=" << options.groups();
   if (!options.bias()) stream << ", bias=false";
-  if (options.padding_mode() != kZeros) stream << ", padding_mode=" << name_of(options.padding_mode());
+  if (options.padding_mode() != kZeros) {
+    std::string mode = name_of(options.padding_mode());
+    mode[0] = static_cast<char>(mode[0] - 'a' + 'A');
+    stream << ", padding_mode=k" << mode;
+  }
   stream << detail::fused_text(fused) << ")";
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <ostream>
+#include <utility>
 
 #include "tandem/autograd/ops/linalg/distance.h"
 #include "tandem/autograd/ops/nn/image.h"
@@ -144,7 +145,19 @@ Tensor UpsampleImpl::forward(const Tensor& input) {
                                             .mode(options.mode())
                                             .align_corners(options.align_corners()));
 }
-void UpsampleImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::Upsample()"; }
+void UpsampleImpl::pretty_print(std::ostream& stream) const {
+  constexpr const char* modes[] = {"kNearest", "kNearestExact", "kLinear", "kBilinear", "kBicubic", "kTrilinear", "kArea"};
+  stream << "tandem::nn::Upsample(";
+  const char* before = "[";
+  if (options.scale_factor()) {
+    stream << "scale_factor=";
+    for (const double factor : *options.scale_factor()) stream << std::exchange(before, ", ") << factor;
+    stream << "]";
+  } else {
+    stream << "size=" << IntArrayRef(*options.size());
+  }
+  stream << ", mode=" << modes[static_cast<int>(InterpolationMode(options.mode()))] << ")";
+}
 Tensor PixelShuffleImpl::forward(const Tensor& input) { return functional::pixel_shuffle(input, options); }
 void PixelShuffleImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::PixelShuffle(upscale_factor=" << options.upscale_factor() << ")";
@@ -155,20 +168,27 @@ void PixelUnshuffleImpl::pretty_print(std::ostream& stream) const {
 }
 Tensor UnfoldImpl::forward(const Tensor& input) { return functional::unfold(input, options); }
 void UnfoldImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::Unfold(kernel_size=" << concat(options.kernel_size()) << ")";
+  stream << concat("tandem::nn::Unfold(kernel_size=", options.kernel_size(), ", dilation=", options.dilation(),
+                   ", padding=", options.padding(), ", stride=", options.stride(), ")");
 }
 Tensor FoldImpl::forward(const Tensor& input) { return functional::fold(input, options); }
 void FoldImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::Fold(output_size=" << concat(options.output_size())
-         << ", kernel_size=" << concat(options.kernel_size()) << ")";
+  stream << concat("tandem::nn::Fold(output_size=", options.output_size(), ", kernel_size=", options.kernel_size(),
+                   ", dilation=", options.dilation(), ", padding=", options.padding(),
+                   ", stride=", options.stride(), ")");
 }
 Tensor CosineSimilarityImpl::forward(const Tensor& x1, const Tensor& x2) {
   return functional::cosine_similarity(x1, x2, options);
 }
-void CosineSimilarityImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::CosineSimilarity()"; }
+void CosineSimilarityImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::CosineSimilarity(dim=" << options.dim() << ", eps=" << options.eps() << ")";
+}
 Tensor PairwiseDistanceImpl::forward(const Tensor& x1, const Tensor& x2) {
   return functional::pairwise_distance(x1, x2, options);
 }
-void PairwiseDistanceImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::PairwiseDistance()"; }
+void PairwiseDistanceImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::PairwiseDistance(p=" << options.p() << ", eps=" << options.eps()
+         << ", keepdim=" << (options.keepdim() ? "true" : "false") << ")";
+}
 
 }  // namespace tandem::nn

@@ -106,11 +106,11 @@ void L1LossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::n
 Tensor SmoothL1LossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::smooth_l1_loss(input, target, options);
 }
-void SmoothL1LossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::SmoothL1Loss()"; }
+void SmoothL1LossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::SmoothL1Loss"; }
 Tensor HuberLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::huber_loss(input, target, options);
 }
-void HuberLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::HuberLoss()"; }
+void HuberLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::HuberLoss"; }
 Tensor BCELossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::binary_cross_entropy(input, target, options);
 }
@@ -131,17 +131,22 @@ void MarginRankingLossImpl::pretty_print(std::ostream& stream) const { stream <<
 Tensor HingeEmbeddingLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::hinge_embedding_loss(input, target, options);
 }
-void HingeEmbeddingLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::HingeEmbeddingLoss()"; }
+void HingeEmbeddingLossImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::HingeEmbeddingLoss(margin=" << options.margin() << ")";
+}
 Tensor CosineEmbeddingLossImpl::forward(const Tensor& input1, const Tensor& input2, const Tensor& target) {
   return functional::cosine_embedding_loss(input1, input2, target, options);
 }
 void CosineEmbeddingLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::CosineEmbeddingLoss()";
+  stream << "tandem::nn::CosineEmbeddingLoss(margin=" << options.margin() << ")";
 }
 Tensor TripletMarginLossImpl::forward(const Tensor& anchor, const Tensor& positive, const Tensor& negative) {
   return functional::triplet_margin_loss(anchor, positive, negative, options);
 }
-void TripletMarginLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::TripletMarginLoss()"; }
+void TripletMarginLossImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::TripletMarginLoss(margin=" << options.margin() << ", p=" << options.p()
+         << ", eps=" << options.eps() << ", swap=" << (options.swap() ? "true" : "false") << ")";
+}
 Tensor SoftMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::soft_margin_loss(input, target, options);
 }
@@ -149,7 +154,12 @@ void SoftMarginLossImpl::pretty_print(std::ostream& stream) const { stream << "t
 Tensor MultiMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::multi_margin_loss(input, target, options);
 }
-void MultiMarginLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::MultiMarginLoss()"; }
+void MultiMarginLossImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::MultiMarginLoss(p=" << options.p() << ", margin=" << options.margin()
+         << ", weight=" << options.weight()
+         << ", reduction=" << (options.reduction() == kNone ? "kNone" : options.reduction() == kMean ? "kMean" : "kSum")
+         << ")";
+}
 Tensor MultiLabelSoftMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::multilabel_soft_margin_loss(input, target, options);
 }

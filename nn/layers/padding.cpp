@@ -11,6 +11,11 @@ template <std::size_t D>
 void print(std::ostream& stream, const char* name, const ExpandingArray<D>& padding) {
   stream << "tandem::nn::" << name << "(padding=" << concat(padding) << ")";
 }
+template <std::size_t D>
+void print_constant(std::ostream& stream, const ConstantPadOptions<D>& options) {
+  stream << "tandem::nn::ConstantPad" << D << "d(padding=" << concat(options.padding()) << ", value=" << options.value()
+         << ")";
+}
 }  // namespace
 
 Tensor ReflectionPad1dImpl::forward(const Tensor& input) { return tandem::pad(input, *options.padding(), "reflect"); }
@@ -52,14 +57,14 @@ void ZeroPad3dImpl::pretty_print(std::ostream& stream) const { print(stream, "Ze
 Tensor ConstantPad1dImpl::forward(const Tensor& input) {
   return constant_pad_nd(input, *options.padding(), options.value());
 }
-void ConstantPad1dImpl::pretty_print(std::ostream& stream) const { print(stream, "ConstantPad1d", options.padding()); }
+void ConstantPad1dImpl::pretty_print(std::ostream& stream) const { print_constant(stream, options); }
 Tensor ConstantPad2dImpl::forward(const Tensor& input) {
   return constant_pad_nd(input, *options.padding(), options.value());
 }
-void ConstantPad2dImpl::pretty_print(std::ostream& stream) const { print(stream, "ConstantPad2d", options.padding()); }
+void ConstantPad2dImpl::pretty_print(std::ostream& stream) const { print_constant(stream, options); }
 Tensor ConstantPad3dImpl::forward(const Tensor& input) {
   return constant_pad_nd(input, *options.padding(), options.value());
 }
-void ConstantPad3dImpl::pretty_print(std::ostream& stream) const { print(stream, "ConstantPad3d", options.padding()); }
+void ConstantPad3dImpl::pretty_print(std::ostream& stream) const { print_constant(stream, options); }
 
 }  // namespace tandem::nn

@@ -81,29 +81,32 @@ void MaxPool2dImpl::pretty_print(std::ostream& stream) const {
                    ", ceil_mode=", options.ceil_mode(), ")");
 }
 
+namespace {
+void print_adaptive(std::ostream& stream, const char* name, const ExpandingArrayWithOptionalElem<2>& size) {
+  stream << "tandem::nn::" << name << "(output_size=[";
+  for (std::size_t d = 0; d < 2; ++d) stream << (d == 0 ? "" : ", ") << (size[d] ? std::to_string(*size[d]) : "None");
+  stream << "])";
+}
+}  // namespace
+
 Tensor AdaptiveAvgPool2dImpl::forward(const Tensor& input) { return functional::adaptive_avg_pool2d(input, options); }
 void AdaptiveAvgPool2dImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::AdaptiveAvgPool2d(output_size=[";
-  for (std::size_t d = 0; d < 2; ++d) {
-    if (d != 0) stream << ", ";
-    if (const auto& size = options.output_size()[d])
-      stream << *size;
-    else
-      stream << "None";
-  }
-  stream << "])";
+  print_adaptive(stream, "AdaptiveAvgPool2d", options.output_size());
 }
 
 Tensor AvgPool1dImpl::forward(const Tensor& input) { return functional::avg_pool1d(input, options); }
 void AvgPool1dImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::AvgPool1d(kernel_size=" << concat(options.kernel_size()) << ")";
+  stream << concat("tandem::nn::AvgPool1d(kernel_size=", options.kernel_size(), ", stride=", options.stride(),
+                   ", padding=", options.padding(), ")");
 }
 Tensor MaxPool1dImpl::forward(const Tensor& input) { return functional::max_pool1d(input, options); }
 std::tuple<Tensor, Tensor> MaxPool1dImpl::forward_with_indices(const Tensor& input) {
   return functional::max_pool1d_with_indices(input, options);
 }
 void MaxPool1dImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::MaxPool1d(kernel_size=" << concat(options.kernel_size()) << ")";
+  stream << concat("tandem::nn::MaxPool1d(kernel_size=", options.kernel_size(), ", stride=", options.stride(),
+                   ", padding=", options.padding(), ", dilation=", options.dilation(),
+                   ", ceil_mode=", options.ceil_mode(), ")");
 }
 Tensor AdaptiveAvgPool1dImpl::forward(const Tensor& input) { return functional::adaptive_avg_pool1d(input, options); }
 void AdaptiveAvgPool1dImpl::pretty_print(std::ostream& stream) const {
@@ -117,7 +120,9 @@ void AdaptiveMaxPool1dImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::AdaptiveMaxPool1d(output_size=" << concat(options.output_size()) << ")";
 }
 Tensor AdaptiveMaxPool2dImpl::forward(const Tensor& input) { return functional::adaptive_max_pool2d(input, options); }
-void AdaptiveMaxPool2dImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::AdaptiveMaxPool2d()"; }
+void AdaptiveMaxPool2dImpl::pretty_print(std::ostream& stream) const {
+  print_adaptive(stream, "AdaptiveMaxPool2d", options.output_size());
+}
 std::tuple<Tensor, Tensor> AdaptiveMaxPool2dImpl::forward_with_indices(const Tensor& input) {
   return functional::adaptive_max_pool2d_with_indices(input, options);
 }

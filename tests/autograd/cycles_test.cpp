@@ -147,7 +147,7 @@ TEST_CASE("a saved tensor keeps its values and its history") {
 
 TEST_CASE("using a released saved tensor throws, also after a second release") {
   struct Owner final : autograd::Node {
-    const char* name() const override { return "OwnerBackward"; }
+    const char* label() const override { return "OwnerBackward"; }
     void backward(std::span<Tensor>, std::span<Tensor>) override {}
   };
   const autograd::NodePtr owner(new Owner);

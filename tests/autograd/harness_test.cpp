@@ -21,7 +21,7 @@ OpTest good() {
 
 // y = 3 x, with `factor` used in the backward and `value` in the forward.
 struct WrongBackward final : autograd::Node {
-  const char* name() const override { return "WrongBackward"; }
+  const char* label() const override { return "WrongBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0] * factor; }
   double factor = 3;
 };
@@ -57,7 +57,7 @@ TEST_CASE("the harness finds a wrong gradient") {
 
 TEST_CASE("the harness finds a wrong second gradient") {
   struct Node final : autograd::Node {
-    const char* name() const override { return "SquareBackward"; }
+    const char* label() const override { return "SquareBackward"; }
     void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0] * (x.detach() * 2); }
     Tensor x;
   };

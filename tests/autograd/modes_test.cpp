@@ -115,7 +115,7 @@ TEST_CASE("backward detects writes through detach() but not through data()") {
 namespace {
 // The backward returns NaN for any input.
 struct PoisonBackward final : autograd::Node {
-  const char* name() const override { return "PoisonBackward"; }
+  const char* label() const override { return "PoisonBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0] * std::nan(""); }
 };
 Tensor poison(const Tensor& x) {

@@ -15,7 +15,7 @@ import tempfile
 
 # Namespaces that both libraries have.
 NESTED = ["autograd", "cuda", "data", "data::datasets", "data::samplers", "data::transforms", "fft", "indexing", "nn",
-          "nn::functional", "nn::init", "nn::parallel", "nn::utils", "optim", "serialize", "special"]
+          "nn::functional", "nn::init", "nn::parallel", "nn::utils", "nn::utils::rnn", "optim", "serialize", "special"]
 # LibTorch's names that torch/torch.h does not bring.
 MORE = {"autograd": {"Gather", "Scatter"}, "nn::parallel": {"data_parallel", "parallel_apply", "replicate"}}
 
@@ -60,15 +60,17 @@ def block(scope, members):
 
 def without_errors(clang, lines, include):
     """Drops the lines that name no member of a namespace."""
-    include_line = '#include "tandem/tandem.h"\n'
-    wrong = {int(n) - 2 for n in re.findall(r"all\.cpp:(\d+):\d+: error",
-                                            compiled(clang, include_line + "\n".join(lines), [include]).stderr)}
+    include_lines = '#include "tandem/autograd/torch_names.h"\n#include "tandem/tandem.h"\n'
+    wrong = {int(n) - 3 for n in re.findall(r"all\.cpp:(\d+):\d+: error",
+                                            compiled(clang, include_lines + "\n".join(lines), [include]).stderr)}
     return [line for i, line in enumerate(lines) if i not in wrong]
 
 
 def main():
     clang, tandem, libtorch = sys.argv[1:]
     ours = names(clang, "tandem/tandem.h", [tandem])
+    for scope, more in names(clang, "tandem/autograd/torch_names.h", [tandem]).items():
+        ours[scope] |= more
     theirs = names(clang, "torch/torch.h", [libtorch, libtorch + "/torch/csrc/api/include"])
     lines = block("torch", ours["tandem"] & (theirs["torch"] | theirs["at"] | theirs["c10"]))
     for scope in NESTED:

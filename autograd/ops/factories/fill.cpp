@@ -10,7 +10,7 @@ void ZeroBackward::backward(std::span<Tensor> g, std::span<Tensor> out) { out[0]
 
 namespace {
 struct ReplaceBackward final : Node {
-  const char* name() const override { return "ReplaceBackward"; }
+  const char* label() const override { return "ReplaceBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     if (needs(0)) out[0] = zeros(g[0].sizes(), g[0].options());
     if (needs(1)) out[1] = g[0];

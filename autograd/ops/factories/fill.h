@@ -6,7 +6,7 @@ namespace tandem::autograd {
 
 /// The gradient is zeros in the input's shape.
 struct ZeroBackward final : Node {
-  const char* name() const override { return "ZeroBackward"; }
+  const char* label() const override { return "ZeroBackward"; }
   void backward(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) override;
   void set(const Tensor& input) { sizes = input.sizes(); }
   Dims sizes;

@@ -1,6 +1,9 @@
 // Tensors from literal values.
 #include "tandem/autograd/ops/factories/tensor_literal.h"
 
+#include <ostream>
+#include <sstream>
+
 #include "tandem/autograd/ops/factories/factories.h"
 
 namespace tandem {
@@ -19,27 +22,56 @@ ScalarType TensorLiteral::type() const {
 }
 
 Dims TensorLiteral::sizes() const {
+  if (kind_ == Kind::kNumber) return {};
   Dims out;
-  for (const TensorLiteral* at = this; at->kind_ != Kind::kNumber; at = at->child(0)) {
-    out.push_back(static_cast<int64_t>(at->size_));
-    if (at->kind_ == Kind::kRun || at->size_ == 0) break;
+  if (kind_ == Kind::kList && size_ > 0) {
+    out = child(0)->sizes();
+    for (std::size_t i = 1; i < size_; ++i) {
+      const Dims other = child(i)->sizes();
+      if (other == out) continue;
+      std::ostringstream text;
+      const auto write = [&](const Dims& sizes) {
+        for (const int64_t size : sizes) text << ' ' << size;
+      };
+      text << "Expected all sub-lists to have sizes:";
+      write(out);
+      text << " (e.g. " << *child(0) << "), but got sub-list " << *child(i) << " with sizes:";
+      write(other);
+      throw Error(text.str());
+    }
   }
-  check_sizes(out, 0);
+  out.insert(0, static_cast<int64_t>(size_));
   return out;
 }
 
-void TensorLiteral::check_sizes(const Dims& sizes, std::size_t depth) const {
-  if (kind_ == Kind::kNumber) {
-    check(depth == sizes.size(), "tensor: expected a list, got a number at depth ", depth);
-    return;
+void TensorLiteral::expect(Kind kind, const char* what) const {
+  check(kind_ == kind, "Can only call `", what, "()` on a TensorDataContainer that has `is_", what, "() == true`");
+}
+const Scalar& TensorLiteral::scalar() const {
+  expect(Kind::kNumber, "scalar");
+  return number_;
+}
+ArrayRef<TensorLiteral> TensorLiteral::init_list() const {
+  expect(Kind::kList, "init_list");
+  return {child(0), size_};
+}
+Tensor TensorLiteral::tensor() const {
+  expect(Kind::kRun, "tensor");
+  return tandem::tensor(*this, type_);
+}
+
+std::ostream& operator<<(std::ostream& out, const TensorLiteral& value) {
+  if (value.is_scalar()) return out << value.number_;
+  out << '{';
+  for (std::size_t i = 0; i < value.size_; ++i) {
+    if (i > 0) out << ", ";
+    if (value.is_init_list())
+      out << *value.child(i);
+    else
+      dispatch(value.type_, StoredTypes{}, "tensor",
+               [&]<class T>(Type<T>) { out << Scalar(static_cast<const T*>(value.data_)[i]); });
   }
-  check(depth < sizes.size(), "tensor: expected a number, got a list at depth ", depth);
-  check(static_cast<int64_t>(size_) == sizes[depth], "tensor: lists differ in length: one at depth ", depth, " has ",
-        size_, " elements, the first one has ", sizes[depth]);
-  if (kind_ == Kind::kRun)
-    check(depth + 1 == sizes.size(), "tensor: expected lists, got numbers at depth ", depth + 1);
-  else
-    for (std::size_t i = 0; i < size_; ++i) child(i)->check_sizes(sizes, depth + 1);
+  return out << '}';
 }
 
 template <class T>
@@ -66,6 +98,9 @@ Tensor tensor(const TensorLiteral& value, const TensorOptions& options) {
     type = kLong;
   else if (type == kFloat || type == kDouble || type == ScalarType::Undefined)
     type = get_default_dtype();
+  check(is_complex(type) || type == kBool || !is_complex(value.type()),
+        "can not do torch::tensor(complex, dtype=non-complex) because complex can not be casted to real number without "
+        "loss of information");
   Tensor out = empty_raw(value.sizes(), type, Device(kCPU, 0));
   dispatch(type, StoredTypes{}, "tensor", [&]<class T>(Type<T>) {
     T* to = out.ptr<T>();

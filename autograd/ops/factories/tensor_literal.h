@@ -1,6 +1,7 @@
 // Tensors from literal values: tensor(3.5), tensor({{1, 2}, {3, 4}}), tensor(vector).
 #pragma once
 #include <initializer_list>
+#include <iosfwd>
 #include <type_traits>
 #include <vector>
 
@@ -33,8 +34,19 @@ class TensorLiteral {
 
   /// The dtype that can hold all numbers in it; undefined if there are none.
   ScalarType type() const;
-  /// Sizes, taken from the first element at each depth. Throws Error when other elements differ.
+  /// Throws Error when the sizes of the elements of a list differ.
   Dims sizes() const;
+  bool is_scalar() const { return kind_ == Kind::kNumber; }
+  bool is_init_list() const { return kind_ == Kind::kList; }
+  /// A contiguous run of numbers.
+  bool is_tensor() const { return kind_ == Kind::kRun; }
+  ScalarType scalar_type() const { return type(); }
+  /// The number, the elements of the list, the values of the run (a copy). Throws Error for another kind.
+  const Scalar& scalar() const;
+  ArrayRef<TensorLiteral> init_list() const;
+  Tensor tensor() const;
+  /// "{{1, 2}, {3, 4}}"
+  friend std::ostream& operator<<(std::ostream& out, const TensorLiteral& value);
   /// Writes the numbers in order, as T, and advances `out` past them.
   template <class T>
   void write(T*& out) const;
@@ -46,7 +58,7 @@ class TensorLiteral {
     return scalar_type_of<T> != ScalarType::Undefined ? scalar_type_of<T> : kLong;
   }
   const TensorLiteral* child(std::size_t i) const { return static_cast<const TensorLiteral*>(data_) + i; }
-  void check_sizes(const Dims& sizes, std::size_t depth) const;
+  void expect(Kind kind, const char* what) const;
 
   Kind kind_;
   ScalarType type_ = ScalarType::Undefined;

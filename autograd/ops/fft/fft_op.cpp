@@ -33,7 +33,7 @@ Tensor repetitions(const Tensor& x, int64_t dim, int64_t n, double repeated) {
 }
 
 struct FftC2cBackward final : Node {
-  const char* name() const override { return "FftC2cBackward"; }
+  const char* label() const override { return "FftC2cBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = fft_pairs(g[0], t.dims, !t.inverse, t.scale);
   }
@@ -41,7 +41,7 @@ struct FftC2cBackward final : Node {
 };
 
 struct FftR2cBackward final : Node {
-  const char* name() const override { return "FftR2cBackward"; }
+  const char* label() const override { return "FftR2cBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const int64_t dim = t.dims[0];
     if (all)
@@ -54,7 +54,7 @@ struct FftR2cBackward final : Node {
 };
 
 struct FftC2rBackward final : Node {
-  const char* name() const override { return "FftC2rBackward"; }
+  const char* label() const override { return "FftC2rBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const int64_t dim = t.dims[0];
     const Tensor transformed = fft_real(g[0], dim, false, !t.inverse, t.scale);

@@ -18,7 +18,7 @@ namespace {
 using namespace autograd;
 
 struct GatherBackward final : Node {
-  const char* name() const override { return "GatherBackward"; }
+  const char* label() const override { return "GatherBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor base = zeros(sizes, g[0].options()), at = index.unpack(*this);
     out[0] = GradMode::is_enabled() ? base.scatter_add(dim, at, g[0]) : Tensor(base).scatter_add_(dim, at, g[0]);
@@ -30,7 +30,7 @@ struct GatherBackward final : Node {
 };
 
 struct ScatterBackward final : Node {
-  const char* name() const override { return add ? "ScatterAddBackward" : "ScatterBackward"; }
+  const char* label() const override { return add ? "ScatterAddBackward" : "ScatterBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor at = index.unpack(*this);
     if (next.size() > 1 && needs(1)) out[1] = g[0].gather(dim, at);

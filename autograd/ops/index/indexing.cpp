@@ -9,6 +9,41 @@
 #include "tandem/autograd/ops/view/view.h"
 
 namespace tandem {
+namespace indexing {
+
+void Slice::refuse_step() { throw ValueError("step cannot be zero"); }
+std::ostream& operator<<(std::ostream& out, const Slice& slice) {
+  return out << slice.start() << ':' << slice.stop() << ':' << slice.step();
+}
+
+TensorIndex::TensorIndex(const char* text) : kind_(Kind::kEllipsis) {
+  if (text == nullptr || std::string_view(text) != "...")
+    throw ValueError(concat("Expected \"...\" to represent an ellipsis index, but got \"", text != nullptr ? text : "",
+                            "\""));
+}
+std::ostream& operator<<(std::ostream& out, const TensorIndex& index) {
+  switch (index.kind()) {
+    case TensorIndex::Kind::kNone:
+      return out << "None";
+    case TensorIndex::Kind::kEllipsis:
+      return out << "...";
+    case TensorIndex::Kind::kInteger:
+      return out << index.integer();
+    case TensorIndex::Kind::kBoolean:
+      return out << (index.boolean() ? "true" : "false");
+    case TensorIndex::Kind::kSlice:
+      return out << index.slice();
+    case TensorIndex::Kind::kTensor:
+      break;
+  }
+  return out << index.tensor();
+}
+std::ostream& operator<<(std::ostream& out, const std::vector<TensorIndex>& indices) {
+  for (std::size_t i = 0; i < indices.size(); ++i) out << (i == 0 ? "(" : ", ") << indices[i];
+  return out << (indices.empty() ? "()" : ")");
+}
+
+}  // namespace indexing
 namespace {
 using namespace autograd;
 using indexing::TensorIndex;
@@ -18,9 +53,9 @@ bool is_mask(const Tensor& t) { return t.dtype() == kBool || t.dtype() == kByte;
 
 // Number of dimensions of the tensor that one index covers.
 int64_t dims_named(const TensorIndex& index) {
-  if (index.kind == Kind::kInteger || index.kind == Kind::kSlice) return 1;
-  if (index.kind != Kind::kTensor || !index.tensor.defined()) return index.kind == Kind::kTensor ? 1 : 0;
-  return is_mask(index.tensor) ? index.tensor.dim() : 1;
+  if (index.kind() == Kind::kInteger || index.kind() == Kind::kSlice) return 1;
+  if (index.kind() != Kind::kTensor || !index.tensor().defined()) return index.kind() == Kind::kTensor ? 1 : 0;
+  return is_mask(index.tensor()) ? index.tensor().dim() : 1;
 }
 
 // State while the list is processed: `part` is the tensor after the basic indices so far, `dim` the next
@@ -37,8 +72,8 @@ struct Reader {
 
   int64_t wrapped(int64_t index) const {
     const int64_t size = part.sizes()[dim];
-    check_index(index >= -size && index < size, at.operation, ": index ", index, " is out of range: dimension ",
-                at.origin[dim], " has size ", size, "\n  part ", part);
+    check_index(index >= -size && index < size, at.operation, ": index ", index, " is out of bounds for dimension ",
+                at.origin[dim], " with size ", size, "\n  part ", part);
     return index < 0 ? index + size : index;
   }
   void integer(int64_t index) {
@@ -75,10 +110,10 @@ struct Reader {
     } else if (is_mask(index)) {
       index.dim() == 0 ? boolean(index.item().toBool()) : mask(index);
     } else {
-      check_index(index.dtype() == kLong || index.dtype() == kInt, at.operation,
+      const bool number = index.dim() == 0 && !positional && isIntegralType(index.scalar_type(), false);
+      check_index(number || index.dtype() == kLong || index.dtype() == kInt, at.operation,
                   ": tensors used as indices must be int64, int32, bool or uint8, got ", index);
-      index.dim() == 0 && !positional ? integer(index.item().toLong())
-                                      : positions(index.detach().to(part.device(), kLong));
+      number ? integer(index.item().toLong()) : positions(index.detach().to(part.device(), kLong));
     }
   }
   void slice(const indexing::Slice& s) {
@@ -87,19 +122,25 @@ struct Reader {
   }
 };
 
+void check_named(const Tensor& self, int64_t named, const char* operation) {
+  check_index(named == 0 || self.dim() > 0, operation, ": invalid index of a 0-dim tensor; use item()");
+  check_index(named <= self.dim(), operation, ": too many indices for tensor of dimension ", self.dim(), ": ", named,
+              ", the tensor is ", self);
+}
+
 Reader read_list(const Tensor& self, ArrayRef<TensorIndex> list, const char* operation) {
+  check_index(!list.empty(), "Passing an empty index list to Tensor::", operation, "() is not valid syntax");
   int64_t named = 0, ellipses = 0;
   for (const TensorIndex& index : list) {
     named += dims_named(index);
-    ellipses += index.kind == Kind::kEllipsis ? 1 : 0;
+    ellipses += index.kind() == Kind::kEllipsis ? 1 : 0;
   }
-  check_index(named <= self.dim(), operation, ": ", named, " indices for a tensor with ", self.dim(),
-              " dimensions: ", self);
+  check_named(self, named, operation);
   check_index(ellipses <= 1, operation, ": expected at most one ellipsis");
   Reader reader(self);
   reader.at.operation = operation;
   for (const TensorIndex& index : list) {
-    switch (index.kind) {
+    switch (index.kind()) {
       case Kind::kNone:
         reader.new_dim();
         ++reader.dim;
@@ -108,16 +149,16 @@ Reader read_list(const Tensor& self, ArrayRef<TensorIndex> list, const char* ope
         reader.dim += static_cast<std::size_t>(self.dim() - named);
         break;
       case Kind::kInteger:
-        reader.integer(index.integer);
+        reader.integer(index.integer());
         break;
       case Kind::kBoolean:
-        reader.boolean(index.integer != 0);
+        reader.boolean(index.boolean());
         break;
       case Kind::kSlice:
-        reader.slice(index.slice);
+        reader.slice(index.slice());
         break;
       case Kind::kTensor:
-        reader.tensor(index.tensor, /*positional=*/false);
+        reader.tensor(index.tensor(), /*positional=*/false);
         break;
     }
   }
@@ -130,8 +171,7 @@ Reader read_tensors(const Tensor& self, TensorList indices, const char* operatio
   reader.at.operation = operation;
   int64_t named = 0;
   for (const Tensor& t : indices) named += t.defined() && is_mask(t) ? t.dim() : 1;
-  check_index(named <= self.dim(), operation, ": ", named, " indices for a tensor with ", self.dim(),
-              " dimensions: ", self);
+  check_named(self, named, operation);
   for (const Tensor& t : indices) reader.tensor(t, /*positional=*/true);
   return reader;
 }
@@ -199,8 +239,11 @@ Tensor& Tensor::index_put_(ArrayRef<TensorIndex> indices, const Tensor& value) c
 Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Tensor& value) const {
   return index_put_(ArrayRef<TensorIndex>(indices.begin(), indices.size()), value);
 }
-Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Scalar& value) const {
+Tensor& Tensor::index_put_(ArrayRef<TensorIndex> indices, const Scalar& value) const {
   return index_put_(indices, full({}, value, TensorOptions(dtype()).device(device())));
+}
+Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Scalar& value) const {
+  return index_put_(ArrayRef<TensorIndex>(indices.begin(), indices.size()), value);
 }
 Tensor& Tensor::index_put_(ArrayRef<Tensor> indices, const Tensor& value, bool accumulate) const {
   Reader reader = read_tensors(*this, indices, "index_put_");

@@ -80,7 +80,7 @@ Fold fold_named(const char* operation, std::string_view name) {
 }
 
 struct ScatterExtremeBackward final : Node {
-  const char* name() const override { return "ScatterReduceBackward"; }
+  const char* label() const override { return "ScatterReduceBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor at = index.unpack(*this), y = result.unpack(*this).detach();
     const Tensor own = (self.unpack(*this).detach() == y).to(y.dtype());
@@ -97,7 +97,7 @@ struct ScatterExtremeBackward final : Node {
 };
 
 struct ScatterProductBackward final : Node {
-  const char* name() const override { return "ScatterReduceBackward"; }
+  const char* label() const override { return "ScatterReduceBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor at = index.unpack(*this), x = self.unpack(*this), s = src.unpack(*this);
     const auto times = [&](const Tensor& a, const Tensor& b) { return scatter_reduce(a, dim, at, b, "prod"); };

@@ -16,7 +16,7 @@ namespace {
 using namespace autograd;
 
 struct CholeskyBackward final : Node {
-  const char* name() const override { return "CholeskyBackward"; }
+  const char* label() const override { return "CholeskyBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor factor = l.unpack(*this), adjoint = factor.mH(), product = matmul(adjoint, g[0]);
     const Tensor phi = (product.tril() + product.tril(-1)) * 0.5;

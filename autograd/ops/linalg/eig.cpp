@@ -24,7 +24,7 @@ namespace {
 using namespace autograd;
 
 struct EigBackward final : Node {
-  const char* name() const override { return "EigBackward"; }
+  const char* label() const override { return "EigBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor v = vectors.unpack(*this), l = values.unpack(*this), vh = v.mH();
     Tensor gradient;

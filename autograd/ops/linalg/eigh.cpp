@@ -20,7 +20,7 @@ namespace {
 using namespace autograd;
 
 struct EighBackward final : Node {
-  const char* name() const override { return "EighBackward"; }
+  const char* label() const override { return "EighBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor v = vectors.unpack(*this), l = values.unpack(*this);
     if (!g[1].defined()) {

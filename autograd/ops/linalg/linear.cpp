@@ -21,7 +21,7 @@ Tensor as_rows(const Tensor& t) {
 }
 
 struct LinearBackward final : Node {
-  const char* name() const override { return "LinearBackward"; }
+  const char* label() const override { return "LinearBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor rows = as_rows(g[0]);
     if (needs(0)) out[0] = mm(rows, weight.unpack(*this)).view(sizes);

@@ -20,7 +20,7 @@ struct ProductBackward : Node {
 };
 
 struct MmBackward final : ProductBackward {
-  const char* name() const override { return "MmBackward"; }
+  const char* label() const override { return "MmBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     if (needs(0)) out[0] = mm(g[0], conj(b.unpack(*this).t()));
     if (needs(1)) out[1] = mm(conj(a.unpack(*this).t()), g[0]);
@@ -28,7 +28,7 @@ struct MmBackward final : ProductBackward {
 };
 
 struct BmmBackward final : ProductBackward {
-  const char* name() const override { return "BmmBackward"; }
+  const char* label() const override { return "BmmBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     if (needs(0)) out[0] = bmm(g[0], conj(b.unpack(*this).transpose(1, 2)));
     if (needs(1)) out[1] = bmm(conj(a.unpack(*this).transpose(1, 2)), g[0]);

@@ -23,7 +23,7 @@ Tensor sylvester(const Tensor& h, const Tensor& y);
 
 // Z = S(Y) at H: H dZ + dZ H = dY - dH Z - Z dH.
 struct SylvesterBackward final : Node {
-  const char* name() const override { return "SylvesterBackward"; }
+  const char* label() const override { return "SylvesterBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor matrix = h.unpack(*this), gy = sylvester(matrix, g[0]);
     if (needs(0)) {
@@ -56,7 +56,7 @@ Tensor sylvester(const Tensor& h, const Tensor& y) {
 }
 
 struct MatrixSqrthBackward final : Node {
-  const char* name() const override { return "MatrixSqrthBackward"; }
+  const char* label() const override { return "MatrixSqrthBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor z = sylvester(root.unpack(*this), g[0]);
     out[0] = (z + z.mH()) * 0.5;
@@ -66,7 +66,7 @@ struct MatrixSqrthBackward final : Node {
 };
 
 struct PolarBackward final : Node {
-  const char* name() const override { return "PolarBackward"; }
+  const char* label() const override { return "PolarBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor uu = u.unpack(*this), hh = h.unpack(*this);
     Tensor inner;

@@ -29,7 +29,7 @@ Tensor square_gradient(const Tensor& q, const Tensor& r, const Tensor& gq, const
 }
 
 struct QrBackward final : Node {
-  const char* name() const override { return "QrBackward"; }
+  const char* label() const override { return "QrBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor qs = q.unpack(*this), rs = r.unpack(*this);
     const Tensor gq = g[0].defined() ? g[0] : zeros(qs.sizes(), qs.options());

@@ -28,7 +28,7 @@ namespace {
 using namespace autograd;
 
 struct SolveBackward final : Node {
-  const char* name() const override { return "SolveBackward"; }
+  const char* label() const override { return "SolveBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     // Recorded, the solution must depend on A; else the decomposition is used again.
     const Tensor gb = GradMode::is_enabled() ? std::get<0>(linalg_solve_ex(a.unpack(*this).mH(), g[0]))
@@ -85,7 +85,7 @@ Tensor solve_any(const char* operation, const Tensor& a, const Tensor& b, bool l
 }
 
 struct InverseBackward final : Node {
-  const char* name() const override { return "InverseBackward"; }
+  const char* label() const override { return "InverseBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor xt = x.unpack(*this).mH();
     out[0] = matmul(xt, matmul(g[0], xt)).neg();
@@ -123,7 +123,7 @@ Tensor scaled_identity(const Tensor& value, const Tensor& a) {
 }
 
 struct DetBackward final : Node {
-  const char* name() const override { return "DetBackward"; }
+  const char* label() const override { return "DetBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor matrix = a.unpack(*this);
     if (GradMode::is_enabled()) {
@@ -152,7 +152,7 @@ struct DetBackward final : Node {
 };
 
 struct SlogdetBackward final : Node {
-  const char* name() const override { return "SlogdetBackward"; }
+  const char* label() const override { return "SlogdetBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     // Of a real matrix, only the logarithm is recorded.
     Tensor factor = of_complex ? g[1] : g[0];

@@ -15,7 +15,7 @@ namespace {
 using namespace autograd;
 
 struct SolveTriangularBackward final : Node {
-  const char* name() const override { return "SolveTriangularBackward"; }
+  const char* label() const override { return "SolveTriangularBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor gb = linalg_solve_triangular(a.unpack(*this).mH(), g[0], !upper, /*left=*/true, unit);
     if (needs(1)) out[1] = gb;

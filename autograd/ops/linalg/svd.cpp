@@ -35,7 +35,7 @@ Tensor phase_gradient(const Tensor& uu, const Tensor& vv, const Tensor& s) {
 }
 
 struct SvdBackward final : Node {
-  const char* name() const override { return "SvdBackward"; }
+  const char* label() const override { return "SvdBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor s = values.unpack(*this);
     const int64_t k = s.size(-1);

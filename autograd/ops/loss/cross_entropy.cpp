@@ -19,7 +19,7 @@ namespace {
 using namespace autograd;
 
 struct CrossEntropyBackward final : Node {
-  const char* name() const override { return "CrossEntropyBackward"; }
+  const char* label() const override { return "CrossEntropyBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor x = scores.unpack(*this), grad = g[0].contiguous();
     if (GradMode::is_enabled())

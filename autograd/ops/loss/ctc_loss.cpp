@@ -98,14 +98,14 @@ Tensor losses(const Lattice& x, const Tensor& alpha) {
 }
 
 struct CtcLossBackwardBackward final : Node {
-  const char* name() const override { return "CtcLossBackwardBackward"; }
+  const char* label() const override { return "CtcLossBackwardBackward"; }
   void backward(std::span<Tensor>, std::span<Tensor>) override {
     fail("ctc_loss: its gradient cannot be differentiated");
   }
 };
 
 struct CtcLossBackward final : Node {
-  const char* name() const override { return "CtcLossBackward"; }
+  const char* label() const override { return "CtcLossBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor scores = log_probs.unpack(*this);
     Tensor result;

@@ -35,7 +35,7 @@ Tensor square_where(const Tensor& asked, const Tensor& d) {
 }
 
 struct BinaryCrossEntropyBackward final : autograd::Node {
-  const char* name() const override { return "BinaryCrossEntropyBackward"; }
+  const char* label() const override { return "BinaryCrossEntropyBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor x = self.unpack(*this), t = target.unpack(*this);
     if (needs(0)) out[0] = g[0] * ((x - t) / ((1 - x) * x).clamp_min(1e-12));
@@ -49,7 +49,7 @@ struct BinaryCrossEntropyBackward final : autograd::Node {
 };
 
 struct LogitsCrossEntropyBackward final : autograd::Node {
-  const char* name() const override { return "BinaryCrossEntropyWithLogitsBackward"; }
+  const char* label() const override { return "BinaryCrossEntropyWithLogitsBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor z = self.unpack(*this), t = target.unpack(*this);
     const Tensor pos = pos_weight.unpack(*this);

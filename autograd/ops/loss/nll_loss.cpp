@@ -71,12 +71,12 @@ struct NllNode : Node {
 };
 
 struct NllLossBackwardBackward final : NllNode {
-  const char* name() const override { return "NllLossBackwardBackward"; }
+  const char* label() const override { return "NllLossBackwardBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = nll_with(g[0].contiguous(), in, loss); }
 };
 
 struct NllLossBackward final : NllNode {
-  const char* name() const override { return "NllLossBackward"; }
+  const char* label() const override { return "NllLossBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor grad = g[0].contiguous(), total = total_weight.unpack(*this);
     out[0] = empty_raw(sizes, grad.dtype(), grad.device());

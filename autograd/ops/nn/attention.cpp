@@ -71,7 +71,7 @@ Tensor unit_stride(const Tensor& t) {
 }
 
 struct AttentionBackward final : Node {
-  const char* name() const override { return "ScaledDotProductAttentionBackward"; }
+  const char* label() const override { return "ScaledDotProductAttentionBackward"; }
 
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor q = query.unpack(*this), k = key.unpack(*this), v = value.unpack(*this), o = output.unpack(*this);

@@ -59,7 +59,7 @@ struct AvgPool2dNode : Node {
 };
 
 struct AvgPool2dBackwardBackward final : AvgPool2dNode {
-  const char* name() const override { return "AvgPool2dBackwardBackward"; }
+  const char* label() const override { return "AvgPool2dBackwardBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = pool(g[0].contiguous(), out_sizes, p); }
 };
 
@@ -71,7 +71,7 @@ Tensor spread(const Tensor& grad, const Dims& in_sizes, const Pool2dParameters& 
 }
 
 struct AvgPool2dBackward final : AvgPool2dNode {
-  const char* name() const override { return "AvgPool2dBackward"; }
+  const char* label() const override { return "AvgPool2dBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = spread(g[0].contiguous(), in_sizes, p);
   }
@@ -87,13 +87,13 @@ Tensor pool(const Tensor& input, const Dims& out_sizes, const Pool2dParameters& 
 Tensor adaptive(const Tensor& input, const Dims& out_sizes);
 
 struct AdaptiveAvgPool2dBackwardBackward final : Node {
-  const char* name() const override { return "AdaptiveAvgPool2dBackwardBackward"; }
+  const char* label() const override { return "AdaptiveAvgPool2dBackwardBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = adaptive(g[0].contiguous(), sizes); }
   Dims sizes;
 };
 
 struct AdaptiveAvgPool2dBackward final : Node {
-  const char* name() const override { return "AdaptiveAvgPool2dBackward"; }
+  const char* label() const override { return "AdaptiveAvgPool2dBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor grad = g[0].contiguous();
     out[0] = empty_raw(sizes, grad.dtype(), grad.device());

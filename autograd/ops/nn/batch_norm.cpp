@@ -27,7 +27,7 @@ Tensor as_channels(const Tensor& t) {
 }
 
 struct BatchNormBackward final : Node {
-  const char* name() const override { return "BatchNormBackward"; }
+  const char* label() const override { return "BatchNormBackward"; }
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
     const Tensor g = grads[0].contiguous(), x = input.unpack(*this), w = weight.unpack(*this);
     if (GradMode::is_enabled()) return differentiable(widened(g), widened(x), widened(w), out);

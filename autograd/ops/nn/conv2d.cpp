@@ -43,7 +43,7 @@ struct ConvNode : Node {
 
 // a: input, b: weight.
 struct Conv2dBackward final : ConvNode {
-  const char* name() const override { return "Conv2dBackward"; }
+  const char* label() const override { return "Conv2dBackward"; }
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
     const Tensor g = grads[0].contiguous();
     if (needs(0)) out[0] = conv2d_backward_input(g, b.unpack(*this), a_sizes, p);
@@ -65,7 +65,7 @@ struct Conv2dBackward final : ConvNode {
 
 // a: grad_output, b: weight.
 struct Conv2dBackwardInputBackward final : ConvNode {
-  const char* name() const override { return "Conv2dBackwardInputBackward"; }
+  const char* label() const override { return "Conv2dBackwardInputBackward"; }
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
     const Tensor g = grads[0].contiguous();
     if (needs(0)) out[0] = conv2d_forward(g, b.unpack(*this), {}, p);
@@ -75,7 +75,7 @@ struct Conv2dBackwardInputBackward final : ConvNode {
 
 // a: grad_output, b: input.
 struct Conv2dBackwardWeightBackward final : ConvNode {
-  const char* name() const override { return "Conv2dBackwardWeightBackward"; }
+  const char* label() const override { return "Conv2dBackwardWeightBackward"; }
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
     const Tensor g = grads[0].contiguous();
     if (needs(0)) out[0] = conv2d_forward(b.unpack(*this), g, {}, p);

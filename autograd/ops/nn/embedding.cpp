@@ -13,7 +13,7 @@ namespace {
 using namespace autograd;
 
 struct EmbeddingBackward final : Node {
-  const char* name() const override { return "EmbeddingBackward"; }
+  const char* label() const override { return "EmbeddingBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor at = index.unpack(*this);
     Tensor rows = g[0].reshape({at.numel(), sizes[1]});

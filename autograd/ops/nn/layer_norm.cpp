@@ -33,7 +33,7 @@ Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 Tensor as_rows(const Tensor& x, IntArrayRef rows) { return x.contiguous().view(rows); }
 
 struct LayerNormBackward final : autograd::Node {
-  const char* name() const override { return "LayerNormBackward"; }
+  const char* label() const override { return "LayerNormBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor x = input.unpack(*this), w = weight.unpack(*this);
     if (GradMode::is_enabled())

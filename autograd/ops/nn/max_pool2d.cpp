@@ -24,14 +24,14 @@ struct MaxPool2dNode : Node {
 Tensor gather_maxima(const Tensor& input, const Tensor& indices, const Pool2dParameters& p);
 
 struct MaxPool2dBackwardBackward final : MaxPool2dNode {
-  const char* name() const override { return "MaxPool2dBackwardBackward"; }
+  const char* label() const override { return "MaxPool2dBackwardBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = gather_maxima(g[0].contiguous(), indices.unpack(*this), p);
   }
 };
 
 struct MaxPool2dBackward final : MaxPool2dNode {
-  const char* name() const override { return "MaxPool2dBackward"; }
+  const char* label() const override { return "MaxPool2dBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor grad = g[0].contiguous(), at = indices.unpack(*this);
     out[0] = empty_raw(in_sizes, grad.dtype(), grad.device());

@@ -87,7 +87,7 @@ namespace {
 enum Input : std::size_t { kX, kH, kC, kWih, kWhh, kBih, kBhh, kInputs };
 
 struct RecurrentNode final : Node {
-  const char* name() const override {
+  const char* label() const override {
     return kind == RecurrentKind::kLstm ? "LstmBackward" : kind == RecurrentKind::kGru ? "GruBackward" : "RnnBackward";
   }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {

@@ -21,7 +21,7 @@ Tensor fused(const KernelFunction<SoftmaxKernels::Backward>& kernel, const Tenso
 }
 
 struct SoftmaxBackward final : Node {
-  const char* name() const override { return "SoftmaxBackward"; }
+  const char* label() const override { return "SoftmaxBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor y = output.unpack(*this);
     if (!GradMode::is_enabled()) {
@@ -37,7 +37,7 @@ struct SoftmaxBackward final : Node {
 };
 
 struct LogSoftmaxBackward final : Node {
-  const char* name() const override { return "LogSoftmaxBackward"; }
+  const char* label() const override { return "LogSoftmaxBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor y = output.unpack(*this);
     out[0] = GradMode::is_enabled() ? g[0].add(exp(y) * g[0].sum(dim, /*keepdim=*/true), -1)

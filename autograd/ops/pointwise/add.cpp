@@ -7,7 +7,7 @@ namespace {
 using namespace autograd;
 
 struct AddBackward final : Node {
-  const char* name() const override { return "AddBackward"; }
+  const char* label() const override { return "AddBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     if (next.size() > 1 && needs(1)) out[1] = alpha.equal(1) ? g[0] : g[0] * alpha.conj();
     if (needs(0)) out[0] = std::move(g[0]);

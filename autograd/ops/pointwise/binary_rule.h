@@ -27,7 +27,7 @@ inline Scalar conjugate(const Scalar& number) { return number.conj(); }
 
 template <class Rule>
 struct BinaryNode final : Node {
-  const char* name() const override { return Rule::backward_name; }
+  const char* label() const override { return Rule::backward_name; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor x = a.unpack(*this), y = b.unpack(*this);
     if (needs(1)) out[1] = Rule::db(g[0], x, y);
@@ -42,7 +42,7 @@ struct BinaryNode final : Node {
 
 template <class Rule>
 struct RightNumberNode final : Node {
-  const char* name() const override { return Rule::backward_name; }
+  const char* label() const override { return Rule::backward_name; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = Rule::da(g[0], a.unpack(*this), b); }
   void release() override { a.release(); }
   SavedTensor a;
@@ -51,7 +51,7 @@ struct RightNumberNode final : Node {
 
 template <class Rule>
 struct LeftNumberNode final : Node {
-  const char* name() const override { return Rule::backward_name; }
+  const char* label() const override { return Rule::backward_name; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = Rule::db(g[0], a, b.unpack(*this)); }
   void release() override { b.release(); }
   Scalar a;

@@ -19,7 +19,7 @@ using namespace autograd;
 
 // For two tensor bounds. Where they cross, the upper one applies. Where both equal self, self gets all of g.
 struct ClampTensorsBackward final : Node {
-  const char* name() const override { return "ClampBackward"; }
+  const char* label() const override { return "ClampBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor x = self.unpack(*this), low = min.unpack(*this), high = max.unpack(*this);
     const Tensor above = x > high, below = x < low, wide = low < high;

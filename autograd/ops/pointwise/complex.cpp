@@ -22,7 +22,7 @@ namespace {
 using namespace autograd;
 
 struct ComplexBackward final : Node {
-  const char* name() const override { return "ComplexBackward"; }
+  const char* label() const override { return "ComplexBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     if (needs(0)) out[0] = real(g[0]);
     if (needs(1)) out[1] = imag(g[0]);
@@ -30,12 +30,12 @@ struct ComplexBackward final : Node {
 };
 
 struct ConjBackward final : Node {
-  const char* name() const override { return "ConjBackward"; }
+  const char* label() const override { return "ConjBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = conj(g[0]); }
 };
 
 struct ComplexAbsBackward final : Node {
-  const char* name() const override { return "AbsBackward"; }
+  const char* label() const override { return "AbsBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0] * sgn(saved.unpack(*this)); }
   void release() override { saved.release(); }
   SavedTensor saved;
@@ -43,7 +43,7 @@ struct ComplexAbsBackward final : Node {
 
 // With z = x + iy: (-y + ix) / |z|².
 struct ComplexAngleBackward final : Node {
-  const char* name() const override { return "AngleBackward"; }
+  const char* label() const override { return "AngleBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor z = saved.unpack(*this), x = real(z), y = imag(z), size = x * x + y * y,
                  factor = g[0] / where(size == 0, Scalar(std::numeric_limits<double>::infinity()), size);

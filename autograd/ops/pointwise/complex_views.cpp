@@ -18,11 +18,11 @@ bool has_complex_layout(const Tensor& t) {
 Tensor as_complex(const Tensor& parts) { return view_as_complex(has_complex_layout(parts) ? parts : parts.clone()); }
 
 struct ViewAsRealBackward final : Node {
-  const char* name() const override { return "ViewAsRealBackward"; }
+  const char* label() const override { return "ViewAsRealBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = as_complex(g[0]); }
 };
 struct ViewAsComplexBackward final : Node {
-  const char* name() const override { return "ViewAsComplexBackward"; }
+  const char* label() const override { return "ViewAsComplexBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = view_as_real(g[0]); }
 };
 

@@ -9,7 +9,7 @@ namespace {
 using namespace autograd;
 
 struct MulBackward final : Node {
-  const char* name() const override { return "MulBackward"; }
+  const char* label() const override { return "MulBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     if (needs(0)) out[0] = g[0] * conj(b.unpack(*this));
     if (needs(1)) out[1] = g[0] * conj(a.unpack(*this));
@@ -22,7 +22,7 @@ struct MulBackward final : Node {
 };
 
 struct MulNumberBackward final : Node {
-  const char* name() const override { return "MulBackward"; }
+  const char* label() const override { return "MulBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0] * number.conj(); }
   Scalar number;
 };

@@ -31,7 +31,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 using Derivative = Tensor (*)(const Tensor& x, const Tensor& y);
 
 struct SpecialBackward final : Node {
-  const char* name() const override { return "SpecialBackward"; }
+  const char* label() const override { return "SpecialBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = g[0] * derivative(self.unpack(*this), result.unpack(*this));
   }
@@ -85,7 +85,7 @@ Tensor pair(const Tensor& a, const Tensor& b) {
 using SecondDerivative = Tensor (*)(const Tensor& a, const Tensor& b);
 
 struct SpecialPairBackward final : Node {
-  const char* name() const override { return "SpecialPairBackward"; }
+  const char* label() const override { return "SpecialPairBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     check(!needs(0), operation, ": the derivative with respect to the first argument is not implemented");
     const Tensor y = b.unpack(*this);

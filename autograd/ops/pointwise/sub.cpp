@@ -8,7 +8,7 @@ namespace {
 using namespace autograd;
 
 struct SubBackward final : Node {
-  const char* name() const override { return "SubBackward"; }
+  const char* label() const override { return "SubBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     if (next.size() > 1 && needs(1)) out[1] = alpha.equal(1) ? g[0].neg() : g[0] * -alpha.conj();
     if (needs(0)) out[0] = std::move(g[0]);
@@ -17,7 +17,7 @@ struct SubBackward final : Node {
 };
 
 struct RsubNumberBackward final : Node {
-  const char* name() const override { return "RsubBackward"; }
+  const char* label() const override { return "RsubBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0] * -alpha.conj(); }
   Scalar alpha;
 };

@@ -58,7 +58,7 @@ Tensor gradient_raw(const Tensor& g, const Tensor& saved, const Scalar* paramete
 
 template <class Op>
 struct UnaryNode final : Node {
-  const char* name() const override { return BackwardName<Op>::text.data(); }
+  const char* label() const override { return BackwardName<Op>::text.data(); }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = gradient(g[0]); }
   Tensor gradient(const Tensor& g) {
     const Tensor x = saved.unpack(*this);

@@ -10,7 +10,7 @@ namespace {
 using namespace autograd;
 
 struct WhereBackward final : Node {
-  const char* name() const override { return "WhereBackward"; }
+  const char* label() const override { return "WhereBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor c = condition.unpack(*this);
     if (needs(0)) out[0] = where(c, g[0], 0);

@@ -12,6 +12,7 @@
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/pointwise/promotion.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
+#include "tandem/autograd/ops/pointwise/where.h"
 #include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/core/backend/backend.h"
@@ -119,6 +120,36 @@ Tensor& Tensor::log_normal_(double mean, double std, optional<Generator> generat
 }
 Tensor& Tensor::geometric_(double p, optional<Generator> generator) const {
   return tandem::geometric_(tandem::detail::mutable_handle(*this), p, generator);
+}
+
+namespace {
+// Logarithms of gamma variables, in float64: those of small shapes are too small for the variables themselves.
+Tensor log_gamma_draws(const char* operation, const Tensor& self, OptionalGenerator generator) {
+  check_floating_point(operation, self);
+  NoGradGuard no_grad;
+  const Tensor shape = self.detach().to(kDouble);
+  check(shape.gt(0).all().item().toBool(), operation, ": expected numbers > 0, got ", self);
+  // A shape below 1 is raised by 1; a power of a uniform number corrects that.
+  const Tensor small = shape.lt(1), d = shape + small.to(kDouble) - 1.0 / 3, c = (d * 9).rsqrt();
+  Tensor out = zeros_like(shape), waiting = ones_like(small);
+  while (waiting.any().item().toBool()) {
+    const Tensor x = randn(shape.sizes(), generator, shape.options()), root = c * x + 1;
+    const Tensor log_v = root.clamp_min(0).log() * 3, v = log_v.exp();
+    const Tensor accepted = inside_unit(shape, generator).log().lt(x * x / 2 + d * (1 - v + log_v));
+    const Tensor now = accepted.logical_and(root.gt(0)).logical_and(waiting);
+    out = where(now, d.log() + log_v, out);
+    waiting = waiting.logical_and(now.logical_not());
+  }
+  return where(small, out + inside_unit(shape, generator).log() / shape, out);
+}
+}  // namespace
+
+Tensor _standard_gamma(const Tensor& self, OptionalGenerator generator) {
+  return log_gamma_draws("_standard_gamma", self, generator).exp().to(self.scalar_type());
+}
+Tensor _sample_dirichlet(const Tensor& self, OptionalGenerator generator) {
+  check(self.dim() > 0, "_sample_dirichlet: expected at least one dimension, got ", self);
+  return log_gamma_draws("_sample_dirichlet", self, generator).softmax(-1).to(self.scalar_type());
 }
 
 }  // namespace tandem

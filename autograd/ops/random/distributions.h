@@ -26,5 +26,11 @@ Tensor random(const Tensor& self, OptionalGenerator generator = nullopt);
 Tensor poisson(const Tensor& self, OptionalGenerator generator = nullopt);
 /// The number of successes in `count` trials with probability `prob`; both broadcast and have one floating point dtype.
 Tensor binomial(const Tensor& count, const Tensor& prob, OptionalGenerator generator = nullopt);
+/// Gamma with the shape in `self` and scale 1, in self's dtype. Floating point; throws Error for a shape <= 0. By the
+/// method of G. Marsaglia and W. W. Tsang, A simple method for generating gamma variables (2000).
+Tensor _standard_gamma(const Tensor& self, OptionalGenerator generator = nullopt);
+/// Dirichlet with the concentrations in the last dimension of `self`, in self's dtype: that dimension has sum 1.
+/// Floating point; throws Error for a concentration <= 0.
+Tensor _sample_dirichlet(const Tensor& self, OptionalGenerator generator = nullopt);
 
 }  // namespace tandem

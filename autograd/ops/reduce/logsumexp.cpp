@@ -15,7 +15,7 @@ namespace {
 using namespace autograd;
 
 struct LogsumexpBackward final : Node {
-  const char* name() const override { return "LogsumexpBackward"; }
+  const char* label() const override { return "LogsumexpBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = reduced.restore(g[0]) * exp(self.unpack(*this) - reduced.restore(result.unpack(*this)));
   }

@@ -13,7 +13,7 @@ namespace {
 using namespace autograd;
 
 struct MeanBackward final : Node {
-  const char* name() const override { return "MeanBackward"; }
+  const char* label() const override { return "MeanBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     // For an empty tensor the gradient has no elements and must not compute 0 / 0.
     const auto count = static_cast<double>(std::max<int64_t>(1, reduced.count()));

@@ -9,7 +9,7 @@ namespace tandem::autograd {
 namespace {
 
 struct SharedBackward final : Node {
-  const char* name() const override { return backward_name; }
+  const char* label() const override { return backward_name; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor x = self.unpack(*this).detach(), y = reduced.restore(chosen.unpack(*this).detach());
     const Tensor equal = ((x == y) | ((x != x) & (y != y))).to(g[0].dtype());
@@ -25,7 +25,7 @@ struct SharedBackward final : Node {
 };
 
 struct ChosenBackward final : Node {
-  const char* name() const override { return backward_name; }
+  const char* label() const override { return backward_name; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor at = index.unpack(*this);
     if (keepdim || sizes.empty())

@@ -48,7 +48,7 @@ Tensor complex_logcumsumexp(const Tensor& self, int64_t dim) {
 }
 
 struct LogcumsumexpBackward final : Node {
-  const char* name() const override { return "LogcumsumexpBackward"; }
+  const char* label() const override { return "LogcumsumexpBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor x = self.unpack(*this), y = result.unpack(*this);
     const double infinity = std::numeric_limits<double>::infinity();

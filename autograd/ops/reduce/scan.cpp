@@ -24,14 +24,14 @@ namespace autograd {
 namespace {
 
 struct RunningSumBackward final : Node {
-  const char* name() const override { return "CumsumBackward"; }
+  const char* label() const override { return "CumsumBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = running_sum(g[0], dim, !reverse); }
   int64_t dim = 0;
   bool reverse = false;
 };
 
 struct RunningProductBackward final : Node {
-  const char* name() const override { return "CumprodBackward"; }
+  const char* label() const override { return "CumprodBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor before = shifted(result.unpack(*this), dim, reverse, 1);
     const Tensor factor = shifted(self.unpack(*this), dim, !reverse, 0);
@@ -47,7 +47,7 @@ struct RunningProductBackward final : Node {
 };
 
 struct LinearRecurrenceBackward final : Node {
-  const char* name() const override { return "LinearRecurrenceBackward"; }
+  const char* label() const override { return "LinearRecurrenceBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor l = linear_recurrence(shifted(a.unpack(*this), dim, !reverse, 0), g[0], dim, !reverse);
     if (needs(0)) out[0] = l * shifted(result.unpack(*this), dim, reverse, 0);
@@ -149,7 +149,7 @@ namespace {
 using namespace autograd;
 
 struct ProdBackward final : Node {
-  const char* name() const override { return "ProdBackward"; }
+  const char* label() const override { return "ProdBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor x = self.unpack(*this);
     const Tensor before = shifted(running_product(x, dim, false), dim, false, 1);

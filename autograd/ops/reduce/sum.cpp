@@ -45,7 +45,7 @@ namespace {
 using namespace autograd;
 
 struct SumBackward final : Node {
-  const char* name() const override { return "SumBackward"; }
+  const char* label() const override { return "SumBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = reduced.restore(g[0]).expand(reduced.sizes);
   }

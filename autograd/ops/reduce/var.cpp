@@ -22,7 +22,7 @@ struct Spread {
 };
 
 struct VarBackward final : Node {
-  const char* name() const override { return root ? "StdBackward" : "VarBackward"; }
+  const char* label() const override { return root ? "StdBackward" : "VarBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor x = self.unpack(*this);
     Tensor scale = g[0];

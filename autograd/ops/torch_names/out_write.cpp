@@ -2,22 +2,20 @@
 #include "tandem/autograd/ops/torch_names/out_write.h"
 
 #include <atomic>
-#include <cstdio>
 #include <string>
 
 #include "tandem/autograd/ops/view/whole_tensor.h"
 #include "tandem/autograd/record.h"
+#include "tandem/core/warning.h"
 
 namespace tandem::autograd::detail {
 namespace {
 
 void warn_resize(const char* operation, const Tensor& out, const Tensor& result) {
   static std::atomic<bool> warned{false};
-  if (warned.exchange(true)) return;
-  const std::string text =
-      concat("warning: ", operation, ": out has the shape ", out.sizes(), " and takes the result's, ", result.sizes(),
-             "; give an empty tensor or one of that shape\n");
-  std::fputs(text.c_str(), stderr);
+  if (warned.exchange(true) && !WarningUtils::get_warnAlways()) return;
+  warn(concat(operation, ": out has the shape ", out.sizes(), " and takes the result's, ", result.sizes(),
+              "; give an empty tensor or one of that shape"));
 }
 
 }  // namespace

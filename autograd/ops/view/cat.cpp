@@ -12,7 +12,7 @@ namespace {
 using namespace autograd;
 
 struct CatBackward final : Node {
-  const char* name() const override { return "CatBackward"; }
+  const char* label() const override { return "CatBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     int64_t start = 0;
     for (std::size_t j = 0; j < out.size(); ++j) {
@@ -25,7 +25,7 @@ struct CatBackward final : Node {
 };
 
 struct StackBackward final : Node {
-  const char* name() const override { return "StackBackward"; }
+  const char* label() const override { return "StackBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     for (std::size_t j = 0; j < out.size(); ++j)
       if (needs(j)) out[j] = g[0].select(dim, static_cast<int64_t>(j));

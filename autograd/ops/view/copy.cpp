@@ -6,13 +6,14 @@
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/runtime.h"
 #include "tandem/core/memory_format.h"
+#include "tandem/core/warning.h"
 
 namespace tandem {
 namespace {
 using namespace autograd;
 
 struct ToBackward final : Node {
-  const char* name() const override { return "ToBackward"; }
+  const char* label() const override { return "ToBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = (is_complex(dtype) ? g[0] : real(g[0])).to(device, dtype);
   }
@@ -37,11 +38,8 @@ void move_bytes(const Tensor& to, const Tensor& from, bool non_blocking) {
 void warn_of_complex(ScalarType from, ScalarType to) {
   if (!is_complex(from) || is_complex(to) || to == kBool) return;
   static std::atomic_flag warned;
-  if (!warned.test_and_set())
-    std::fputs(
-        "tandem: warning: a conversion from a complex to a real dtype discards the imaginary part; take "
-        "real()\n",
-        stderr);
+  if (!warned.test_and_set() || WarningUtils::get_warnAlways())
+    warn("a conversion from a complex to a real dtype discards the imaginary part; take real()");
 }
 
 // Row-major copy in `dtype` on `device`. Transfers the data in the smaller of the two dtypes, directly from
@@ -84,8 +82,13 @@ Tensor Tensor::to(const Tensor& like, bool non_blocking, bool copy, optional<Mem
   return to(like.device(), like.dtype(), non_blocking, copy, format);
 }
 Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy, optional<MemoryFormat> format) const {
+  check(!options.requires_grad(), "to(options) expects unset requires_grad flag, but got it set as true");
   return to(options.has_device() ? options.device() : device(), options.has_dtype() ? options.dtype() : dtype(),
             non_blocking, copy, format ? format : options.memory_format_opt());
+}
+Tensor Tensor::to(optional<ScalarType> dtype, optional<Layout>, optional<Device> device, optional<bool>,
+                  bool non_blocking, bool copy, optional<MemoryFormat> format) const {
+  return to(device.value_or(this->device()), dtype.value_or(scalar_type()), non_blocking, copy, format);
 }
 
 Tensor Tensor::clone(optional<MemoryFormat> format) const {

@@ -8,7 +8,7 @@ namespace {
 using namespace autograd;
 
 struct ExpandBackward final : Node {
-  const char* name() const override { return "ExpandBackward"; }
+  const char* label() const override { return "ExpandBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = sum_to_size(g[0], sizes, "expand"); }
   Dims sizes;
 };

@@ -10,7 +10,7 @@ namespace {
 using namespace autograd;
 
 struct FlipBackward final : Node {
-  const char* name() const override { return "FlipBackward"; }
+  const char* label() const override { return "FlipBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0].flip(dims); }
   Dims dims;
 };

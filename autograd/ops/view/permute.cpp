@@ -7,7 +7,7 @@ namespace {
 using namespace autograd;
 
 struct PermuteBackward final : Node {
-  const char* name() const override { return "PermuteBackward"; }
+  const char* label() const override { return "PermuteBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0].permute(inverse); }
   Dims inverse;
 };

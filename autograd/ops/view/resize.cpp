@@ -3,6 +3,12 @@
 
 namespace tandem {
 
+const Tensor& Tensor::resize_(IntArrayRef size, optional<MemoryFormat> format) const {
+  check(format.value_or(MemoryFormat::Contiguous) == MemoryFormat::Contiguous,
+        "resize_: the result is row-major; take contiguous() for another memory format");
+  return resize_(size);
+}
+
 const Tensor& Tensor::resize_(IntArrayRef size) const {
   check(!requires_grad(), "resize_: the tensor requires a gradient: ", *this, "; use reshape or detach()");
   const int64_t count = checked_numel(size);

@@ -22,12 +22,12 @@ struct SelectMap {
 }  // namespace
 
 Tensor select(const Tensor& self, int64_t dim, int64_t index) {
-  check_index(self.dim() > 0, "select: a 0-dim tensor cannot be indexed; use item()");
+  check_index(self.dim() > 0, "select: invalid index of a 0-dim tensor; use item()");
   dim = wrap_dim(dim, self.dim());
   const auto d = static_cast<std::size_t>(dim);
   const int64_t size = self.sizes()[d];
-  check_index(index >= -size && index < size, "select: index ", index, " is out of range: dimension ", dim,
-              " has size ", size, "\n  self ", self);
+  check_index(index >= -size && index < size, "select: index ", index, " is out of bounds for dimension ", dim,
+              " with size ", size, "\n  self ", self);
   if (index < 0) index += size;
   Dims sizes(self.sizes()), strides(self.strides());
   const int64_t offset = self.storage_offset() + index * strides[d];

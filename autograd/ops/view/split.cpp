@@ -13,7 +13,7 @@ using namespace autograd;
 
 // One node for all pieces: with one slice node per piece, each would fill zeros of the whole size.
 struct SplitBackward final : Node {
-  const char* name() const override { return unbind ? "UnbindBackward" : "SplitBackward"; }
+  const char* label() const override { return unbind ? "UnbindBackward" : "SplitBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const auto given = std::find_if(g.begin(), g.end(), [](const Tensor& t) { return t.defined(); });
     const TensorOptions options = given->options();

@@ -7,13 +7,13 @@ namespace {
 using namespace autograd;
 
 struct SqueezeBackward final : Node {
-  const char* name() const override { return "SqueezeBackward"; }
+  const char* label() const override { return "SqueezeBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0].reshape(sizes); }
   Dims sizes;
 };
 
 struct UnsqueezeBackward final : Node {
-  const char* name() const override { return "UnsqueezeBackward"; }
+  const char* label() const override { return "UnsqueezeBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0].squeeze(dim); }
   int64_t dim = 0;
 };

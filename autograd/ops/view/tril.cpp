@@ -13,7 +13,7 @@ namespace {
 using namespace autograd;
 
 struct TriangleBackward final : Node {
-  const char* name() const override { return upper ? "TriuBackward" : "TrilBackward"; }
+  const char* label() const override { return upper ? "TriuBackward" : "TrilBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = upper ? g[0].triu(diagonal) : g[0].tril(diagonal);
   }

@@ -61,7 +61,7 @@ namespace {
 using namespace autograd;
 
 struct ViewBackward final : Node {
-  const char* name() const override { return "ViewBackward"; }
+  const char* label() const override { return "ViewBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0].reshape(sizes); }
   Dims sizes;
 };

@@ -14,7 +14,7 @@ namespace tandem::autograd {
 
 template <class Map>
 struct PutBackward final : Node {
-  const char* name() const override { return Map::put_name; }
+  const char* label() const override { return Map::put_name; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = map.pick(g[0]); }
   Map map;
 };
@@ -31,7 +31,7 @@ Tensor put_back(const Map& map, const Tensor& values) {
 
 template <class Map>
 struct PickBackward final : Node {
-  const char* name() const override { return Map::pick_name; }
+  const char* label() const override { return Map::pick_name; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = put_back(map, g[0]); }
   Map map;
 };

@@ -1,5 +1,6 @@
 // LibTorch's checks, warnings and errors by kind.
 #pragma once
+#include <atomic>
 #include <functional>
 #include <iostream>
 #include <optional>
@@ -7,6 +8,7 @@
 #include <string>
 
 #include "tandem/core/error.h"
+#include "tandem/core/warning.h"
 
 namespace tandem::compat {
 
@@ -20,10 +22,11 @@ template <class Kind = Error, class... Parts>
     (text << ... << parts);
   throw Kind(text.str());
 }
-template <class... Parts>
-void warn(const Parts&... parts) {
-  std::cerr << "Warning: ";
-  (std::cerr << ... << parts) << '\n';
+template <class Kind = UserWarning, class... Parts>
+void warn(const SourceLocation& location, const Parts&... parts) {
+  std::ostringstream text;
+  (static_cast<void>(text << parts), ...);
+  tandem::warn(Warning(Kind(), location, text.str(), false));
 }
 
 /// Throws Error at the end of the statement, with what has been written to stream().
@@ -105,10 +108,13 @@ struct Discard {
 #define AT_ASSERTM(condition, ...) TORCH_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
 #define AT_ERROR(...) TORCH_CHECK(false __VA_OPT__(, ) __VA_ARGS__)
 
-#define TORCH_WARN(...) ::tandem::compat::warn(__VA_ARGS__)
-#define TORCH_WARN_ONCE(...)                                                               \
-  do {                                                                                     \
-    [[maybe_unused]] static const bool said = (::tandem::compat::warn(__VA_ARGS__), true); \
+#define TORCH_WARN_WITH(kind, ...) \
+  ::tandem::compat::warn<::tandem::kind>({__func__, __FILE__, __LINE__} __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_WARN(...) TORCH_WARN_WITH(UserWarning __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_WARN_DEPRECATION(...) TORCH_WARN_WITH(DeprecationWarning __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_WARN_ONCE(...)                                                                   \
+  do {                                                                                         \
+    static std::atomic<bool> said{false};                                                      \
+    if (!said.exchange(true) || ::tandem::WarningUtils::get_warnAlways()) TORCH_WARN(__VA_ARGS__); \
   } while (false)
 #define AT_WARN(...) TORCH_WARN(__VA_ARGS__)
-#define TORCH_WARN_DEPRECATION(...) TORCH_WARN(__VA_ARGS__)

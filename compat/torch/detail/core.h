@@ -15,6 +15,15 @@ using tandem::TypeMeta;
 namespace torch {
 
 using tandem::canCast;
+using tandem::DeprecationWarning;
+using tandem::SourceLocation;
+using tandem::UserWarning;
+using tandem::warn;
+using tandem::Warning;
+using tandem::WarningHandler;
+namespace WarningUtils {
+using namespace tandem::WarningUtils;
+}
 using tandem::DeprecatedTypeProperties;
 using tandem::device_index;
 using tandem::DeviceTypeName;

@@ -70,9 +70,9 @@ TEST_CASE("options") {
 }
 
 TEST_CASE("ragged lists throw") {
-  CHECK_THROWS_WITH_AS(tensor({{1, 2}, {3}}), doctest::Contains("lists differ in length"), Error);
-  CHECK_THROWS_WITH_AS(tensor({{1}, {2, 3}}), doctest::Contains("depth 1 has 2 elements, the first one has 1"), Error);
-  CHECK_THROWS_WITH_AS(tensor({{1, 2}, 3}), doctest::Contains("expected a list, got a number"), Error);
-  CHECK_THROWS_WITH_AS(tensor({1, {2, 3}}), doctest::Contains("expected a number, got a list"), Error);
-  CHECK_THROWS_WITH_AS(tensor({{{1}, {2}}, {{3}, {4, 5}}}), doctest::Contains("lists differ in length"), Error);
+  CHECK_THROWS_WITH_AS(tensor({{1, 2}, {3}}), doctest::Contains("Expected all sub-lists to have sizes: "), Error);
+  CHECK_THROWS_WITH_AS(tensor({{1}, {2, 3}}), doctest::Contains("sizes: 1 (e.g. {1}), but got sub-list {2, 3} with sizes: 2"), Error);
+  CHECK_THROWS_WITH_AS(tensor({{1, 2}, 3}), doctest::Contains("sizes: 2 (e.g. {1, 2}), but got sub-list 3 with sizes:"), Error);
+  CHECK_THROWS_WITH_AS(tensor({1, {2, 3}}), doctest::Contains("sizes: (e.g. 1), but got sub-list {2, 3} with sizes: 2"), Error);
+  CHECK_THROWS_WITH_AS(tensor({{{1}, {2}}, {{3}, {4, 5}}}), doctest::Contains("Expected all sub-lists to have sizes: "), Error);
 }

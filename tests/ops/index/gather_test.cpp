@@ -84,7 +84,7 @@ TEST_CASE("one_hot and take_along_dim") {
 TEST_CASE("gather and scatter reject mismatched arguments") {
   const Tensor x = counting({3, 4});
   CHECK_THROWS_WITH_AS(x.gather(1, indices({4}).view({1, 1})),
-                       doctest::Contains("gather: index 4 is out of range: dimension 1 has size 4"), IndexError);
+                       doctest::Contains("gather: index 4 is out of bounds for dimension 1 with size 4"), IndexError);
   CHECK_THROWS_WITH_AS(x.scatter(0, indices({-1}).view({1, 1}), 0), doctest::Contains("index -1"), IndexError);
   CHECK_THROWS_WITH_AS(x.gather(1, indices({1})), doctest::Contains("as many dimensions"), Error);
   CHECK_THROWS_WITH_AS(x.gather(0, counting({1, 1})), doctest::Contains("int64 or int32"), Error);
