@@ -215,7 +215,7 @@ TEST_CASE("what is refused, and printing") {
   CHECK_THROWS_AS(SyncBatchNorm(nn::BatchNormOptions(0)), Error);
   SyncBatchNorm lonely(nn::BatchNormOptions(3));
   CHECK_THROWS_WITH_AS(lonely(ones({2, 3})),
-                       "SyncBatchNorm: there is no process group; pass one, or call "
+                       "in SyncBatchNorm: SyncBatchNorm: there is no process group; pass one, or call "
                        "distributed::init_process_group() first",
                        Error);
   Net net;
@@ -233,7 +233,9 @@ TEST_CASE("what is refused, and printing") {
     CHECK_THROWS_AS(layer(ones({2, 3}, kDouble)), Error);
     CHECK_THROWS_WITH_AS(
         layer(ones({1 - group.rank(), 3})),
-        "SyncBatchNorm: expected more than one value per channel when training, got one in all processes", Error);
+        "in SyncBatchNorm: SyncBatchNorm: expected more than one value per channel when training, got one in all "
+        "processes",
+        Error);
   }));
 }
 
