@@ -11,7 +11,6 @@
 #include "tandem/autograd/ops/nn/pool2d.h"
 #include "tandem/autograd/ops/nn/pool3d.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
-#include "tandem/autograd/ops/torch_names/out_arithmetic.h"
 #include "tandem/nn/functional/image.h"
 
 namespace tandem::nn::functional {
@@ -145,9 +144,10 @@ Tensor pdist(const Tensor& input, double p) { return tandem::pdist(input, p); }
 Tensor normalize(const Tensor& input, const NormalizeFuncOptions& options) {
   const Tensor size = input.norm(Scalar(options.p()), {options.dim()}, true);
   const Tensor divisor = size.clamp_min(Scalar(options.eps()));
-  if (!options.out()) return input / divisor;
-  Tensor out = *options.out();
-  return div_out(out, input, divisor);
+  Tensor result = input / divisor;
+  if (!options.out()) return result;
+  result = result.detach();
+  return options.out()->resize_(result.sizes()).copy_(result);
 }
 
 }  // namespace tandem::nn::functional
