@@ -80,19 +80,19 @@ void check_inplace(const Tensor& self, const char* operation) {
   if (impl.misses_history && GradMode::is_enabled()) [[unlikely]]
     check_tracked(self, operation);
   if (!GradMode::is_enabled() || !impl.requires_grad()) return;
-  check(!self.is_leaf(), "a leaf Variable that requires grad is being used in an in-place operation: ", operation,
-        " of ", self, "; use NoGradGuard or detach()");
+  check(!self.is_leaf(), operation,
+        ": a leaf Variable that requires grad is being used in an in-place operation: ", self,
+        "; use NoGradGuard or detach()");
   if (const auto* m = find_meta(self); m != nullptr && m->view_base.defined())
-    check(!m->view_base.requires_grad() || !m->view_base.is_leaf(),
-          "a view of a leaf Variable that requires grad is being used in an in-place operation: ", operation, " of ",
-          self);
+    check(!m->view_base.requires_grad() || !m->view_base.is_leaf(), operation,
+          ": a view of a leaf Variable that requires grad is being used in an in-place operation: ", self);
 }
 
 void check_recorded_inplace(const Tensor& self, const char* operation) { check_tracked(self, operation); }
 
 void check_become_view(const Tensor& self, const char* operation) {
   check(!GradMode::is_enabled() || !self.requires_grad() || !self.is_leaf(), operation,
-        ": a leaf that requires a gradient cannot be changed in place: ", self,
+        ": a leaf Variable that requires grad is being used in an in-place operation: ", self,
         "; use NoGradGuard or the out-of-place form");
 }
 
