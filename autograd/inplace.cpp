@@ -80,7 +80,8 @@ void check_inplace(const Tensor& self, const char* operation) {
   if (impl.misses_history && GradMode::is_enabled()) [[unlikely]]
     check_tracked(self, operation);
   if (!GradMode::is_enabled() || !impl.requires_grad()) return;
-  check(!self.is_leaf(), operation, ": a leaf Variable that requires grad is being used in an in-place operation: ", self,
+  check(!self.is_leaf(), operation,
+        ": a leaf Variable that requires grad is being used in an in-place operation: ", self,
         "; use NoGradGuard or detach()");
   if (const auto* m = find_meta(self); m != nullptr && m->view_base.defined())
     check(!m->view_base.requires_grad() || !m->view_base.is_leaf(), operation,

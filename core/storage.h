@@ -65,7 +65,7 @@ class DataPtr {
 class Storage : public IntrusivePtr<StorageImpl> {
  public:
   using IntrusivePtr::IntrusivePtr;
-  const void* data() const { return get()->data(); }
+  void* data() const { return get()->data(); }
   void* mutable_data() const { return get()->data(); }
   DataPtr data_ptr() const { return {get()->data(), get()->device()}; }
   std::size_t nbytes() const { return get()->nbytes(); }

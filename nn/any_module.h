@@ -23,7 +23,10 @@ struct AnyModuleBase {
 
 [[noreturn]] void wrong_argument(const Module& module, std::size_t index, const std::type_info& expected,
                                  const std::type_info& got);
-[[noreturn]] void wrong_argument_count(const Module& module, std::size_t expected, std::size_t got);
+/// `required` of the `expected` arguments have no default; it is `expected` where the module declares no defaults.
+[[noreturn]] void wrong_argument_count(const Module& module, std::size_t required, std::size_t expected,
+                                       std::size_t got);
+[[noreturn]] void wrong_module(const Module& module, const std::type_info& requested);
 
 /// For FORWARD_HAS_DEFAULT_ARGS: pairs of an argument's index and its default value, in the order of the indices.
 using DefaultArguments = std::initializer_list<std::pair<unsigned, AnyValue>>;
@@ -35,14 +38,13 @@ struct AnyModuleHolder final : AnyModuleBase {
   explicit AnyModuleHolder(std::shared_ptr<M> m) : module(std::move(m)) {}
 
   AnyValue forward(std::span<AnyValue> arguments) override {
-    if (static_cast<Module&>(*module)._forward_has_default_args() && arguments.size() < sizeof...(Args) &&
-        arguments.size() >= static_cast<Module&>(*module)._forward_num_required_args()) {
-      auto all = static_cast<Module&>(*module)._forward_populate_default_args(
-          std::vector<AnyValue>(arguments.begin(), arguments.end()));
-      return invoke(all, std::index_sequence_for<Args...>());
-    }
-    if (arguments.size() != sizeof...(Args)) wrong_argument_count(*module, sizeof...(Args), arguments.size());
-    return invoke(arguments, std::index_sequence_for<Args...>());
+    if (arguments.size() == sizeof...(Args)) return invoke(arguments, std::index_sequence_for<Args...>());
+    Module& base = *module;
+    const std::size_t required = base._forward_has_default_args() ? base._forward_num_required_args() : sizeof...(Args);
+    if (arguments.size() < required || arguments.size() > sizeof...(Args))
+      wrong_argument_count(base, required, sizeof...(Args), arguments.size());
+    auto all = base._forward_populate_default_args(std::vector<AnyValue>(arguments.begin(), arguments.end()));
+    return invoke(all, std::index_sequence_for<Args...>());
   }
   template <std::size_t... I>
   AnyValue invoke(std::span<AnyValue> arguments, std::index_sequence<I...>) {
@@ -131,7 +133,7 @@ class AnyModule {
   template <class... Args>
   AnyValue any_forward(Args&&... args) {
     std::array<AnyValue, sizeof...(Args)> values{wrap(std::forward<Args>(args))...};
-    return content().forward(values);
+    return content("forward").forward(values);
   }
   template <class Result = Tensor, class... Args>
   Result forward(Args&&... args) {
@@ -141,25 +143,22 @@ class AnyModule {
       return any_forward(std::forward<Args>(args)...).template get<Result>();
   }
 
-  std::shared_ptr<Module> ptr() const { return content().ptr(); }
+  std::shared_ptr<Module> ptr() const { return content("ptr").ptr(); }
   /// Throws Error when the module has a different type.
   template <class M>
   std::shared_ptr<M> ptr() const {
-    auto typed = std::dynamic_pointer_cast<M>(ptr());
-    check(typed != nullptr, "AnyModule: the module is of type ", ptr()->name(), "; requested was ",
-          detail::type_name(typeid(M)));
-    return typed;
+    return cast<M>("ptr");
   }
-  /// Accepts the module's type or its holder's type.
+  /// A reference to the module of this type, or a holder of this type that shares it.
   template <class M>
-  auto& get() const {
+  decltype(auto) get() const {
     if constexpr (detail::is_module_holder<M>)
-      return *ptr<typename M::ContainedType>();
+      return M(cast<typename M::ContainedType>("get"));
     else
-      return *ptr<M>();
+      return static_cast<M&>(*cast<M>("get"));
   }
   const std::type_info& type_info() const {
-    const Module& module = *ptr();
+    const Module& module = *content("type_info").ptr();
     return typeid(module);
   }
 
@@ -169,8 +168,16 @@ class AnyModule {
   static AnyValue wrap(T&& value) {
     return AnyValue(std::forward<T>(value));
   }
-  detail::AnyModuleBase& content() const {
-    check(content_ != nullptr, "AnyModule is empty");
+  template <class M>
+  std::shared_ptr<M> cast(const char* function) const {
+    const std::shared_ptr<Module> module = content(function).ptr();
+    auto typed = std::dynamic_pointer_cast<M>(module);
+    if (typed == nullptr) [[unlikely]]
+      detail::wrong_module(*module, typeid(M));
+    return typed;
+  }
+  detail::AnyModuleBase& content(const char* function) const {
+    check(content_ != nullptr, "Cannot call ", function, "() on an empty AnyModule");
     return *content_;
   }
   std::unique_ptr<detail::AnyModuleBase> content_;

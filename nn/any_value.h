@@ -33,8 +33,8 @@ class AnyValue {
   T get() {
     T* found = try_get<T>();
     if (found == nullptr) [[unlikely]]
-      fail("AnyValue: the value is of type ", detail::type_name(value_.type()), "; requested was ",
-           detail::type_name(typeid(T)));
+      fail("Attempted to cast AnyValue to ", detail::type_name(typeid(T)), ", but its actual type is ",
+           detail::type_name(value_.type()));
     return *found;
   }
   const std::type_info& type_info() const noexcept { return value_.type(); }

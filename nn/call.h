@@ -33,11 +33,17 @@ __attribute__((noinline)) auto call_hooked(M& module, Args... args) {
   };
   (replace(args), ...);
   const auto post = hooks->post;
-  if constexpr (std::is_void_v<decltype(module.forward(args...))>) {
-    module.forward(args...);
+  const auto run = [&] {  // moves the arguments where forward takes one by `&&`
+    if constexpr (requires { module.forward(args...); })
+      return module.forward(args...);
+    else
+      return module.forward(std::move(args)...);
+  };
+  if constexpr (std::is_void_v<decltype(run())>) {
+    run();
     for (const auto& entry : post) entry.hook->after(module, inputs, {});
   } else {
-    auto output = module.forward(args...);
+    auto output = run();
     for (const auto& entry : post) {
       if constexpr (std::is_same_v<decltype(output), Tensor>) {
         const Tensor replaced = entry.hook->after(module, inputs, output);

@@ -7,6 +7,13 @@
 #include "tandem/nn/sequential.h"
 
 namespace tandem::nn {
+namespace {
+
+void check_place(const char* container, std::size_t index, std::size_t size) {
+  check_index(index < size, "Index out of range: ", index, " of a ", container, " of size ", size);
+}
+
+}  // namespace
 
 void FunctionalImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::Functional()"; }
 
@@ -24,10 +31,14 @@ void SequentialImpl::add(std::string name, AnyModule module) {
   modules_.push_back(std::move(module));
 }
 void SequentialImpl::set(std::size_t index, AnyModule module) {
-  check_index(index < modules_.size(), "Sequential: index ", index, " is out of range for size ", modules_.size());
+  AnyModule& place = modules_[checked(index)];
   module.ptr()->train(is_training());
   replace_module(children_[index].key(), module.ptr());
-  modules_[index] = std::move(module);
+  place = std::move(module);
+}
+std::size_t SequentialImpl::checked(std::size_t index) const {
+  check_place("Sequential", index, size());
+  return index;
 }
 std::shared_ptr<Module> SequentialImpl::clone(const optional<Device>& device) const {
   auto copy = std::make_shared<SequentialImpl>();
@@ -49,7 +60,8 @@ void ModuleListImpl::push_back(std::shared_ptr<Module> module) {
   modules_.push_back(std::move(module));
 }
 void ModuleListImpl::insert(std::size_t index, std::shared_ptr<Module> module) {
-  check_index(index <= modules_.size(), "ModuleList: index ", index, " is out of range for size ", modules_.size());
+  check_index(index <= modules_.size(), "Index out of range: cannot insert at ", index, " of a ModuleList of size ",
+              modules_.size());
   check(module != nullptr, "ModuleList: the module must not be empty");
   check_child(std::to_string(index), *module);
   modules_.insert(modules_.begin() + static_cast<std::ptrdiff_t>(index), std::move(module));
@@ -57,7 +69,7 @@ void ModuleListImpl::insert(std::size_t index, std::shared_ptr<Module> module) {
   for (std::size_t i = 0; i < modules_.size(); ++i) register_module(std::to_string(i), modules_[i]);
 }
 const std::shared_ptr<Module>& ModuleListImpl::checked(std::size_t index) const {
-  check_index(index < modules_.size(), "ModuleList: index ", index, " is out of range for size ", modules_.size());
+  check_place("ModuleList", index, size());
   return modules_[index];
 }
 
@@ -109,7 +121,7 @@ void ParameterListImpl::append(const Tensor& parameter) {
   register_parameter(std::to_string(size()), parameter, parameter.requires_grad());
 }
 Tensor& ParameterListImpl::operator[](std::size_t index) {
-  check_index(index < size(), "ParameterList: index ", index, " is out of range for size ", size());
+  check_place("ParameterList", index, size());
   return parameters_[index].value();
 }
 const Tensor& ParameterListImpl::operator[](std::size_t index) const {
@@ -132,12 +144,6 @@ Tensor ParameterDictImpl::pop(const std::string& key) {
   Tensor parameter = parameters_[key];
   parameters_.erase(key);
   return parameter;
-}
-void ParameterDictImpl::assign(const std::string& key, const Tensor& parameter) {
-  if (Tensor* found = parameters_.find(key))
-    *found = parameter;
-  else
-    insert(key, parameter);
 }
 
 }  // namespace tandem::nn

@@ -57,9 +57,10 @@ void Module::clone_(Module&, const optional<Device>&) {}
 
 std::shared_ptr<Module> Module::shared() const {
   auto self = std::const_pointer_cast<Module>(weak_from_this().lock());
-  check(self != nullptr, name(),
-        " is not owned by a shared_ptr, so no shared_ptr to it can be returned: create it with "
-        "std::make_shared, or exclude it (include_self = false)");
+  check(self != nullptr,
+        "It looks like you attempted to retrieve your top-level module as a shared_ptr, but it is not owned by one: "
+        "create ",
+        name(), " with std::make_shared, or exclude it (include_self = false)");
   return self;
 }
 

@@ -65,7 +65,7 @@ class ModuleHolder : detail::ModuleHolderIndicator {
   const Contained& operator*() const { return *get(); }
   /// Throws Error when empty.
   const std::shared_ptr<Contained>& ptr() const {
-    check(!is_empty(), "the module holder is empty: it was made from nullptr and has not been assigned");
+    check(!is_empty(), "Accessing empty ModuleHolder: it was made from nullptr and has not been assigned");
     return impl_;
   }
   Contained* get() { return ptr().get(); }

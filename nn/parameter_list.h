@@ -31,6 +31,10 @@ class ParameterListImpl : public Cloneable<ParameterListImpl> {
   void extend(const Container& parameters) {
     for (const auto& p : parameters) append(p);
   }
+  ParameterListImpl& operator+=(const ParameterListImpl& other) {
+    extend(other.parameters_.values());  // a copy: `other` may be this list
+    return *this;
+  }
   /// Throws IndexError when the index is out of range.
   Tensor& operator[](std::size_t index);
   const Tensor& operator[](std::size_t index) const;
@@ -52,7 +56,9 @@ class ParameterDictImpl : public Cloneable<ParameterDictImpl> {
   using ConstIterator = OrderedDict<std::string, Tensor>::ConstIterator;
 
   ParameterDictImpl() = default;
-  explicit ParameterDictImpl(const OrderedDict<std::string, Tensor>& parameters) { update(parameters); }
+  explicit ParameterDictImpl(const OrderedDict<std::string, Tensor>& parameters) {
+    for (const auto& item : parameters) insert(item.key(), item.value());
+  }
 
   std::shared_ptr<Module> clone(const optional<Device>& device = nullopt) const override;
   void reset() override {}
@@ -62,10 +68,12 @@ class ParameterDictImpl : public Cloneable<ParameterDictImpl> {
   Tensor& insert(const std::string& key, const Tensor& parameter);
   /// Removes and returns the parameter. Throws Error if there is none of that name.
   Tensor pop(const std::string& key);
-  /// Adds the parameters of another dictionary, or replaces those of the same names.
+  /// Replaces the parameters of the names that another dictionary has. Throws Error, and replaces none, if it has a name
+  /// that this one lacks.
   template <class Container>
   void update(const Container& parameters) {
-    for (const auto& item : parameters) assign(item.key(), item.value());
+    for (const auto& item : parameters) get(item.key());
+    for (const auto& item : parameters) get(item.key()) = item.value();
   }
   void clear() { parameters_.clear(); }
 
@@ -83,9 +91,6 @@ class ParameterDictImpl : public Cloneable<ParameterDictImpl> {
   const Tensor& get(const std::string& key) const { return parameters_[key]; }
   Tensor& operator[](const std::string& key) { return parameters_[key]; }
   const Tensor& operator[](const std::string& key) const { return parameters_[key]; }
-
- private:
-  void assign(const std::string& key, const Tensor& parameter);
 };
 TANDEM_MODULE(ParameterDict);
 

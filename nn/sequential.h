@@ -101,14 +101,15 @@ class SequentialImpl : public Cloneable<SequentialImpl> {
   Iterator end() { return modules_.end(); }
   ConstIterator begin() const { return modules_.begin(); }
   ConstIterator end() const { return modules_.end(); }
+  /// Throws IndexError when the index is out of range, Error when the type differs.
   template <class M>
   M& at(std::size_t index) {
-    return modules_.at(index).get<M>();
+    return *ptr<M>(index);
   }
-  std::shared_ptr<Module> ptr(std::size_t index) const { return modules_.at(index).ptr(); }
+  std::shared_ptr<Module> ptr(std::size_t index) const { return modules_[checked(index)].ptr(); }
   template <class M>
   std::shared_ptr<M> ptr(std::size_t index) const {
-    return modules_.at(index).ptr<M>();
+    return modules_[checked(index)].template ptr<M>();
   }
   std::shared_ptr<Module> operator[](std::size_t index) const { return ptr(index); }
   std::size_t size() const noexcept { return modules_.size(); }
@@ -117,6 +118,7 @@ class SequentialImpl : public Cloneable<SequentialImpl> {
  private:
   void add(std::string name, AnyModule module);
   void set(std::size_t index, AnyModule module);
+  std::size_t checked(std::size_t index) const;
   std::vector<AnyModule> modules_;
 };
 

@@ -133,6 +133,12 @@ void SELUImpl::pretty_print(std::ostream& stream) const {
 }
 Tensor GELUImpl::forward(const Tensor& input) { return functional::gelu(input, options); }
 void GELUImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::GELU()"; }
+HardtanhImpl::HardtanhImpl(const HardtanhOptions& options) : Optioned(options) { HardtanhImpl::reset(); }
+void HardtanhImpl::reset() {
+  check(options.min_val() < options.max_val(),
+        "max_val must be greater than min_val: Hardtanh got min_val=", options.min_val(),
+        ", max_val=", options.max_val());
+}
 Tensor HardtanhImpl::forward(Tensor input) { return functional::hardtanh(std::move(input), options); }
 void HardtanhImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::Hardtanh(min_val=" << options.min_val() << ", max_val=" << options.max_val()

@@ -138,7 +138,9 @@ TANDEM_MODULE(GELU);
 
 class HardtanhImpl : public detail::Optioned<HardtanhImpl, HardtanhOptions> {
  public:
-  explicit HardtanhImpl(const HardtanhOptions& options_ = {}) : Optioned(options_) {}
+  /// Throws Error unless min_val is less than max_val.
+  explicit HardtanhImpl(const HardtanhOptions& options = {});
+  void reset() override;
   Tensor forward(Tensor input);
   void pretty_print(std::ostream& stream) const override;
 };

@@ -115,6 +115,15 @@ std::tuple<Tensor, Tensor> weighted(const Projected& p, const Tensor& mask, cons
   return {matmul(weights, p.v), weights};
 }
 
+// The attention alone. A query from which all keys are hidden gets NaN, as with weights and as in LibTorch, whereas
+// scaled_dot_product_attention gives 0.
+Tensor without_weights(const Projected& p, const Tensor& mask, const Options& o) {
+  const Tensor out = scaled_dot_product_attention(p.q, p.k, p.v, mask, o.training() ? o.dropout_p() : 0);
+  if (!mask.defined() || mask.size(-1) == 0) return out;
+  const Tensor best = mask.detach().amax(IntArrayRef(-1), true);
+  return out + (best - best);  // adds 0, and NaN where best is -infinity
+}
+
 void check_inputs(const Tensor& query, const Tensor& key, const Tensor& value, const Options& o) {
   check(query.dim() == 3 && key.dim() == 3 && value.dim() == 3 && query.size(2) == o.embed_dim_to_check() &&
             key.size(0) == value.size(0) && key.size(1) == value.size(1) && key.size(1) == query.size(1),
@@ -123,8 +132,10 @@ void check_inputs(const Tensor& query, const Tensor& key, const Tensor& value, c
   check(o.num_heads() > 0 && query.size(2) % o.num_heads() == 0, kName, ": num_heads = ", o.num_heads(),
         " must be positive and divide embed_dim = ", query.size(2));
   check(o.bias_k().defined() == o.bias_v().defined(), kName, ": pass both of bias_k and bias_v, or neither");
-  check(!o.bias_k().defined() || (!o.static_k().defined() && !o.static_v().defined()), kName,
-        ": bias_k and bias_v cannot be added to static_k and static_v");
+  check(!o.bias_k().defined() || !o.static_k().defined(), "bias cannot be added to static key: ", kName,
+        " got both bias_k and static_k");
+  check(!o.bias_v().defined() || !o.static_v().defined(), "bias cannot be added to static value: ", kName,
+        " got both bias_v and static_v");
 }
 
 Tensor with_zero(const Tensor& t) { return cat({t, zeros({t.size(0), t.size(1), 1, t.size(3)}, t.options())}, 2); }
@@ -156,7 +167,7 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, con
   if (o.need_weights())
     std::tie(out, weights) = weighted(p, mask, o);
   else
-    out = scaled_dot_product_attention(p.q, p.k, p.v, mask, o.training() ? o.dropout_p() : 0);
+    out = without_weights(p, mask, o);
   out = linear(out.permute({2, 0, 1, 3}).reshape({queries, batch, e}), o.out_proj_weight(), o.out_proj_bias());
   if (o.need_weights() && o.average_attn_weights()) weights = weights.mean(IntArrayRef(1));
   return {out, weights};

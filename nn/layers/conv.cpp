@@ -112,8 +112,8 @@ template <std::size_t D, class Derived>
 ConvNdImpl<D, Derived>::ConvNdImpl(const ConvOptions<D>& options) : options(options) {
   const char* layer = D == 1 ? "Conv1d" : D == 2 ? "Conv2d" : "Conv3d";
   check_options(layer, options);
-  check(!options.padding().is_same() || options.stride().all(1), layer,
-        ": padding kSame is not supported with a stride, got stride ", options.stride());
+  check(!options.padding().is_same() || options.stride().all(1),
+        "padding='same' is not supported for strided convolutions: ", layer, " got stride ", options.stride());
   check(options.padding_mode() != kConstant, layer, ": padding_mode must be kZeros, kReflect, kReplicate or kCircular");
   ConvNdImpl::reset();
 }

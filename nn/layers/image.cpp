@@ -30,18 +30,24 @@ const char* name_of(PaddingMode mode) {
   }
 }
 
+std::string listed(const std::vector<double>& factors) {
+  std::string text;
+  for (const double factor : factors) text += concat(text.empty() ? "[" : ", ", factor);
+  return text + "]";
+}
+
 std::vector<int64_t> output_size(const Tensor& input, const InterpolateFuncOptions& options) {
   const auto rank = static_cast<std::size_t>(input.dim() - 2);
-  check(options.size().has_value() != options.scale_factor().has_value(),
-        "interpolate: exactly one of size and scale_factor must be set");
+  check(options.size() || options.scale_factor(), "either size or scale_factor should be defined: interpolate");
+  check(!options.size() || !options.scale_factor(), "only one of size or scale_factor should be defined: interpolate");
   std::vector<int64_t> out;
   if (options.size()) {
     out = *options.size();
     if (out.size() == 1) out.resize(rank, out[0]);
   } else {
     const std::vector<double>& factors = *options.scale_factor();
-    check(factors.size() == 1 || factors.size() == rank, "interpolate: expected ", rank, " factors, got ",
-          factors.size());
+    check(factors.size() == 1 || factors.size() == rank, "scale_factor shape must match input shape. Input is ", rank,
+          "D, scale_factor size is ", listed(factors));
     for (std::size_t d = 0; d < rank; ++d) {
       const double size = static_cast<double>(input.sizes()[d + 2]) * factors[factors.size() == 1 ? 0 : d];
       check(std::abs(size) < 0x1p60, "interpolate: factor ", factors[factors.size() == 1 ? 0 : d], " is too large for ",
@@ -92,9 +98,11 @@ Tensor interpolate(const Tensor& input, const InterpolateFuncOptions& options) {
   const InterpolationMode mode = options.mode();
   const std::vector<int64_t> size = output_size(input, options);
   if (mode == kArea || mode == kNearest || mode == kNearestExact)
-    check(!options.align_corners(), "interpolate: align_corners requires a linear or cubic mode");
+    check(!options.align_corners(),
+          "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
+          "trilinear");
   check(!options.antialias() || mode == kBilinear || mode == kBicubic,
-        "interpolate: antialias requires kBilinear or kBicubic");
+        "Anti-alias option is only supported for bilinear and bicubic modes");
   if (mode == kArea)
     return size.size() == 1   ? tandem::adaptive_avg_pool1d(input, size)
            : size.size() == 2 ? tandem::adaptive_avg_pool2d(input, size)
@@ -115,9 +123,14 @@ Tensor pixel_unshuffle(const Tensor& input, const PixelUnshuffleFuncOptions& opt
   return tandem::pixel_unshuffle(input, options.downscale_factor());
 }
 Tensor unfold(const Tensor& input, const UnfoldFuncOptions& options) {
+  check(input.dim() == 4, "Input Error: Only 4D input Tensors are supported (got ", input.dim(),
+        "D): unfold: expected [N, C, H, W], got ", input);
   return tandem::im2col(input, *options.kernel_size(), *options.dilation(), *options.padding(), *options.stride());
 }
 Tensor fold(const Tensor& input, const FoldFuncOptions& options) {
+  check(input.dim() == 2 || input.dim() == 3,
+        "Input Error: Only unbatched (2D) or batched (3D) input Tensors are supported (got ", input.dim(),
+        "D): fold: expected [N, C kernel, positions], got ", input);
   return tandem::col2im(input, *options.output_size(), *options.kernel_size(), *options.dilation(), *options.padding(),
                         *options.stride());
 }
@@ -131,7 +144,11 @@ Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, const PairwiseDista
 Tensor pdist(const Tensor& input, double p) { return tandem::pdist(input, p); }
 Tensor normalize(const Tensor& input, const NormalizeFuncOptions& options) {
   const Tensor size = input.norm(Scalar(options.p()), {options.dim()}, true);
-  return input / size.clamp_min(Scalar(options.eps()));
+  const Tensor divisor = size.clamp_min(Scalar(options.eps()));
+  Tensor result = input / divisor;
+  if (!options.out()) return result;
+  result = result.detach();
+  return options.out()->resize_(result.sizes()).copy_(result);
 }
 
 }  // namespace tandem::nn::functional

@@ -109,8 +109,13 @@ Tensor TransformerImpl::forward(const Tensor& src, const Tensor& tgt, const Tens
                                 const Tensor& memory_mask, const Tensor& src_key_padding_mask,
                                 const Tensor& tgt_key_padding_mask, const Tensor& memory_key_padding_mask) {
   const int64_t width = options.d_model();
-  check(src.dim() == 3 && tgt.dim() == 3 && src.size(1) == tgt.size(1) && src.size(2) == width && tgt.size(2) == width,
-        "Transformer: expected src [S, N, ", width, "] and tgt [T, N, ", width, "]\n  src ", src, "\n  tgt ", tgt);
+  const auto expect = [&](bool condition, const char* what) {
+    check(condition, "src and tgt should have ", what, ": Transformer expected src [S, N, ", width, "] and tgt [T, N, ",
+          width, "]\n  src ", src, "\n  tgt ", tgt);
+  };
+  expect(src.dim() == 3 && tgt.dim() == 3, "3 dimensions");
+  expect(src.size(1) == tgt.size(1), "equal batch size");
+  expect(src.size(2) == width && tgt.size(2) == width, "same feature size as d_model");
   const Tensor memory = encoder.forward(src, src_mask, src_key_padding_mask);
   return decoder.forward(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask);
 }

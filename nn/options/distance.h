@@ -1,7 +1,7 @@
 // Options of distances and of normalize.
 #pragma once
 #include "tandem/core/arg.h"
-#include "tandem/core/options.h"
+#include "tandem/core/tensor.h"
 
 namespace tandem::nn {
 
@@ -22,6 +22,8 @@ struct NormalizeFuncOptions {
   TANDEM_ARG(double, p) = 2.0;
   TANDEM_ARG(int64_t, dim) = 1;
   TANDEM_ARG(double, eps) = 1e-12;
+  /// Receives the result, which then has no gradient.
+  TANDEM_ARG(optional<Tensor>, out) = nullopt;
 };
 }  // namespace functional
 

@@ -50,6 +50,8 @@ TEST_CASE("storage") {
   CHECK(x.storage().data() == x.data_ptr());
   CHECK(x.storage().data_ptr().get() == x.data_ptr<float>());
   CHECK(static_cast<const float*>(y.storage().data())[y.storage_offset()] == 3);
+  static_cast<float*>(x.storage().data())[0] = 8;
+  CHECK(x[0][0].item<float>() == 8);
   static_cast<float*>(x.storage().mutable_data())[0] = 9;
   CHECK(x[0][0].item<float>() == 9);
   CHECK(x.storage().device() == x.device());

@@ -35,6 +35,9 @@ struct WithDefaultImpl : nn::Module {
   FORWARD_HAS_DEFAULT_ARGS({1, nn::AnyValue(3.0)})
 };
 TANDEM_MODULE(WithDefault);
+struct Joined : nn::Module {
+  std::string forward(std::string a, const std::string& b, std::string&& c) { return a + b + c; }
+};
 
 float first(const Tensor& t) { return t.data_ptr<float>()[0]; }
 
@@ -104,26 +107,67 @@ TEST_CASE("argument and result types in a sequence") {
   nn::Sequential net{TwoInputs(), Count()};
   CHECK(net->forward<int64_t>(ones({2, 3}), ones({2, 3})) == 6);
   CHECK_THROWS_WITH_AS(net->forward(ones({1}), ones({1})), doctest::Contains("asked for type tandem::Tensor"), Error);
-  CHECK_THROWS_WITH_AS(net->forward<int64_t>(ones({1})), doctest::Contains("takes 2 argument(s), but got 1"), Error);
-  CHECK_THROWS_WITH_AS(net->forward<int64_t>(ones({1}), 3), doctest::Contains("argument #1"), Error);
+  CHECK_THROWS_WITH_AS(net->forward<int64_t>(ones({1})),
+                       doctest::Contains("TwoInputsImpl's forward() method expects 2 argument(s), but received 1. If "),
+                       Error);
+  CHECK_THROWS_WITH_AS(net->forward<int64_t>(ones({1}), 3),
+                       doctest::Contains("Expected argument #1 to be of type tandem::Tensor, but received value of "
+                                         "type int in forward() of "),
+                       Error);
   CHECK_THROWS_WITH_AS(nn::Sequential()->forward(ones({1})), doctest::Contains("empty"), Error);
   nn::Sequential defaults(WithDefault(), nn::Linear(2, 2));
   CHECK(defaults->forward(ones({1, 2})).sizes() == IntArrayRef{1, 2});
+  CHECK_THROWS_WITH_AS(defaults->forward(ones({1}), 1.0, 2),
+                       doctest::Contains("expects at least 1 argument(s) and at most 2 argument(s), but received 3."),
+                       Error);
 }
 
 TEST_CASE("AnyModule") {
   nn::AnyModule any(nn::Linear(2, 1));
   CHECK(any.forward(ones({3, 2})).sizes() == IntArrayRef{3, 1});
   CHECK(any.get<nn::LinearImpl>().options.in_features() == 2);
-  CHECK_THROWS_WITH_AS(any.ptr<CountImpl>(), doctest::Contains("is of type tandem::nn::LinearImpl"), Error);
+  CHECK_THROWS_WITH_AS(any.ptr<CountImpl>(),
+                       doctest::Contains("Attempted to cast module of type tandem::nn::LinearImpl to type "), Error);
+  const nn::Linear same = any.get<nn::Linear>();
+  CHECK(same.ptr() == any.ptr());
+  nn::AnyModule none;
+  CHECK_THROWS_WITH_AS(none.get<nn::Linear>(), doctest::Contains("Cannot call get() on an empty AnyModule"), Error);
+  CHECK_THROWS_WITH_AS(none.type_info(), doctest::Contains("Cannot call type_info() on an empty AnyModule"), Error);
+  CHECK_THROWS_WITH_AS(none.forward(ones({1})), doctest::Contains("Cannot call forward() on an empty AnyModule"),
+                       Error);
+  nn::AnyValue number(5);
+  CHECK_THROWS_WITH_AS(number.get<float>(), "Attempted to cast AnyValue to float, but its actual type is int", Error);
+}
+
+TEST_CASE("a forward with an rvalue reference, with and without hooks") {
+  auto module = std::make_shared<Joined>();
+  nn::AnyModule any(module);
+  const auto run = [&] { return any.forward<std::string>(std::string("a"), std::string("b"), std::string("c")); };
+  CHECK(run() == "abc");
+  int seen = 0;
+  module->register_forward_hook([&](nn::Module&, const std::vector<Tensor>&, const Tensor&) { ++seen; });
+  CHECK(run() == "abc");
+  CHECK(seen == 1);
+}
+
+TEST_CASE("containers name the index and their size") {
+  const auto words = [](const char* container) { return doctest::Contains(container); };
+  nn::Sequential net(nn::Linear(1, 1));
+  nn::ModuleList list(nn::Linear(1, 1));
+  CHECK_THROWS_WITH_AS(net->ptr(7), words("Index out of range: 7 of a Sequential of size 1"), IndexError);
+  CHECK_THROWS_WITH_AS(net->at<nn::LinearImpl>(7), words("Index out of range"), IndexError);
+  CHECK_THROWS_WITH_AS(net->replace(7, nn::Linear(1, 1)), words("Index out of range"), IndexError);
+  CHECK_THROWS_WITH_AS(list->ptr(7), words("Index out of range: 7 of a ModuleList of size 1"), IndexError);
+  CHECK_THROWS_WITH_AS(list->insert(7, nn::Linear(1, 1)), words("Index out of range"), IndexError);
+
   CHECK(nn::AnyModule().is_empty());
-  CHECK_THROWS_WITH_AS(nn::AnyModule().ptr(), doctest::Contains("empty"), Error);
+  CHECK_THROWS_WITH_AS(nn::AnyModule().ptr(), doctest::Contains("Cannot call ptr() on an empty AnyModule"), Error);
 }
 
 TEST_CASE("using an empty holder throws") {
   nn::Linear fc{nullptr};
   CHECK(fc.is_empty());
-  CHECK_THROWS_WITH_AS(fc(ones({1, 1})), doctest::Contains("empty"), Error);
+  CHECK_THROWS_WITH_AS(fc(ones({1, 1})), doctest::Contains("Accessing empty ModuleHolder"), Error);
 }
 
 TEST_CASE("ModuleList, ModuleDict, ParameterList") {
@@ -178,7 +222,10 @@ TEST_CASE("ParameterList of tensors, and its items") {
   CHECK(names == "0123");
   list[0] = zeros({5}, requires_grad());
   CHECK(list->parameters()[0].size(0) == 5);
-  CHECK_THROWS_AS(list->at(4), IndexError);
+  CHECK_THROWS_WITH_AS(list->at(4), "Index out of range: 4 of a ParameterList of size 4", IndexError);
+  *list += *list;
+  CHECK(list->size() == 8);
+  CHECK((*list)[6].is_same(p));
 }
 
 TEST_CASE("ParameterDict") {
@@ -189,7 +236,11 @@ TEST_CASE("ParameterDict") {
   CHECK(!dict->get("b").requires_grad());
   CHECK_THROWS_AS(dict->insert("a", p), Error);
   CHECK_THROWS_AS(dict->get("c"), Error);
-  dict->update(OrderedDict<std::string, Tensor>{{"b", p}, {"c", ones({1})}});
+  dict->insert("c", ones({1}));
+  CHECK_THROWS_WITH_AS(dict->update(OrderedDict<std::string, Tensor>{{"b", p}, {"d", p}}),
+                       doctest::Contains("Parameter 'd' is not defined"), Error);
+  CHECK(!dict->get("b").is_same(p));
+  dict->update(OrderedDict<std::string, Tensor>{{"b", p}});
   CHECK(dict->size() == 3);
   CHECK(dict->get("b").is_same(p));
   auto copy = std::dynamic_pointer_cast<nn::ParameterDictImpl>(dict->clone());

@@ -156,8 +156,9 @@ Tensor padded(const Tensor& targets, IntArrayRef lengths, int64_t blank) {
   for (int64_t length : lengths) longest = std::max(longest, length), total += length;
   const Tensor labels = targets.to(kLong);
   if (labels.dim() == 2) {
-    check(labels.size(0) == rows && labels.size(1) >= longest, "ctc_loss: targets must be [", rows, ", ", longest,
-          "] or longer, got ", targets);
+    check(labels.size(1) >= longest, "Expected tensor to have size at least ", longest,
+          " at dimension 1, but got size ", labels.size(1), " for the targets of ctc_loss");
+    check(labels.size(0) == rows, "ctc_loss: targets must be [", rows, ", ", longest, "] or longer, got ", targets);
     return labels.narrow(1, 0, longest);
   }
   check(labels.dim() == 1 && labels.size(0) == total, "ctc_loss: targets must be [N, S] or a vector of ", total,
@@ -237,7 +238,7 @@ Tensor terms(const Tensor& log_probs, const Tensor& targets, IntArrayRef inputs,
 }
 
 std::vector<int64_t> numbers(const char* name, const Tensor& lengths) {
-  check(lengths.dtype() == kLong || lengths.dtype() == kInt, "ctc_loss: ", name, " must be integers, got ", lengths);
+  check(lengths.dtype() == kLong || lengths.dtype() == kInt, name, " must be integral: ctc_loss got ", lengths);
   const Tensor host = lengths.to(kLong).to(Device(kCPU)).contiguous().reshape({-1});
   const int64_t* data = host.data_ptr<int64_t>();
   return {data, data + host.numel()};

@@ -129,6 +129,8 @@ Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target
                                         const Tensor& pos_weight, Reduction reduction) {
   if (const auto to = autograd::in_full_precision(self, target, weight, pos_weight))
     return to.rounded(binary_cross_entropy_with_logits(to(self), to(target), to(weight), to(pos_weight), reduction));
+  check(target.sizes() == self.sizes(), "Target size (", target.sizes(), ") must be the same as input size (",
+        self.sizes(), "): binary_cross_entropy_with_logits");
   check_same_shape("binary_cross_entropy_with_logits", self, target);
   const bool composed =
       pos_weight.defined() &&

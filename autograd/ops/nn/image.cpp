@@ -28,6 +28,7 @@ Tensor back(const Tensor& images, const Tensor& self, int64_t c, int64_t h, int6
 struct Patches {
   std::array<int64_t, 2> kernel, dilation, padding, stride, count;
 };
+std::string text_of(const std::array<int64_t, 2>& pair) { return concat("(", pair[0], ", ", pair[1], ")"); }
 Patches patches_of(const char* operation, IntArrayRef kernel, IntArrayRef dilation, IntArrayRef padding,
                    IntArrayRef stride, int64_t height, int64_t width) {
   Patches p;
@@ -35,12 +36,15 @@ Patches patches_of(const char* operation, IntArrayRef kernel, IntArrayRef dilati
   autograd::set_pair(operation, "dilation", dilation, 1, p.dilation);
   autograd::set_pair(operation, "padding", padding, 0, p.padding);
   autograd::set_pair(operation, "stride", stride, 1, p.stride);
-  const int64_t size[2] = {height, width};
-  for (int d = 0; d < 2; ++d) {
+  const std::array<int64_t, 2> size = {height, width};
+  for (std::size_t d = 0; d < 2; ++d) {
     add_sizes(operation, size[d], 2 * p.padding[d]);  // throws if the padded image is too large
     p.count[d] = window_count(size[d], p.kernel[d], p.stride[d], p.padding[d], p.dilation[d]);
-    check(p.count[d] >= 1, operation, ": the kernel ", kernel, " does not fit in [", height, ", ", width, "]");
   }
+  check(p.count[0] >= 1 && p.count[1] >= 1, "Given input with spatial size ", text_of(size),
+        ", kernel_size=", text_of(p.kernel), ", dilation=", text_of(p.dilation), ", padding=", text_of(p.padding),
+        ", calculated shape of the array of sliding blocks as ", text_of(p.count),
+        ", but its components must be at least one. (", operation, ")");
   return p;
 }
 

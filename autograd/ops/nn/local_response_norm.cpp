@@ -18,7 +18,9 @@ Tensor local_response_norm(const Tensor& input, int64_t size, double alpha, doub
   Dims pad(static_cast<std::size_t>(2 * (input.dim() - 1)), 0);
   pad[pad.size() - 2] = size / 2;
   pad[pad.size() - 1] = (size - 1) / 2;
-  const Tensor squares = constant_pad_nd(input * input, pad).unfold(1, size, 1).mean(IntArrayRef(-1));
+  const Tensor windows = constant_pad_nd(input * input, pad).unfold(1, size, 1);
+  const Tensor squares = input.is_floating_point() ? windows.mean(IntArrayRef(-1))
+                                                   : windows.sum(IntArrayRef(-1)).floor_divide(Scalar(size));
   return input / (squares * alpha + k).pow(Scalar(beta));
 }
 

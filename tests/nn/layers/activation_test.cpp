@@ -41,3 +41,11 @@ TEST_CASE("rrelu") {
   CHECK(allclose(z, leaky_relu(x, 0.2).detach()));
   CHECK_THROWS_AS(rrelu(x, 0.5, 0.1), Error);
 }
+
+TEST_CASE("Hardtanh refuses an empty range") {
+  const auto words = doctest::Contains("max_val must be greater than min_val");
+  CHECK_THROWS_WITH_AS(nn::Hardtanh(nn::HardtanhOptions().min_val(0.5).max_val(0.5)), words, Error);
+  nn::Hardtanh layer(nn::HardtanhOptions().min_val(-0.5).max_val(0.5));
+  layer->options.min_val(0.7);
+  CHECK_THROWS_WITH_AS(layer->reset(), words, Error);
+}

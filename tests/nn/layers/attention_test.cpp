@@ -147,6 +147,23 @@ TEST_CASE("MultiheadAttention") {
     CHECK(sums_are(each, 12.0, 0.3237031559));
     CHECK(allclose(std::get<0>(m(x, x, x, padding, false, mask)), masked));
   }
+  // The second sequence has no visible key: NaN with and without weights, and the other sequence unchanged.
+  const Tensor all_hidden = tensor({0, 0, 1, 1, 1, 1}).view({2, 3}).to(kBool);
+  const Tensor with = std::get<0>(m(x, x, x, all_hidden)), without = std::get<0>(m(x, x, x, all_hidden, false));
+  CHECK(without.select(1, 1).isnan().all().item<bool>());
+  CHECK(allclose(without, with, 1e-10, 1e-12, true));
+  {
+    NoGradGuard no_grad;
+    CHECK_FALSE(std::get<0>(m(x, x, x, all_hidden, false)).requires_grad());
+  }
+  const Tensor stored = wave({4, 3, 4});
+  auto o = F::MultiheadAttentionForwardFuncOptions(8, 2, m->in_proj_weight, m->in_proj_bias, ones({1, 1, 8}, kDouble),
+                                                   ones({1, 1, 8}, kDouble), false, 0, m->out_proj->weight,
+                                                   m->out_proj->bias);
+  CHECK_THROWS_WITH_AS(F::multi_head_attention_forward(x, x, x, o.static_k(stored)),
+                       doctest::Contains("bias cannot be added to static key"), Error);
+  CHECK_THROWS_WITH_AS(F::multi_head_attention_forward(x, x, x, o.static_k(Tensor()).static_v(stored)),
+                       doctest::Contains("bias cannot be added to static value"), Error);
   CHECK_THROWS_AS(m(x, x, x, padding.t()), Error);
   CHECK_THROWS_AS(m(x.narrow(2, 0, 4), x, x), Error);
   CHECK_THROWS_AS(nn::MultiheadAttention(8, 3), Error);
@@ -202,7 +219,12 @@ TEST_CASE("Transformer: names, masks, custom parts") {
   CHECK(allclose(model(src, tgt.narrow(0, 0, 2), Tensor(), causal(2)), all.narrow(0, 0, 2)));
   const auto copy = std::dynamic_pointer_cast<nn::TransformerImpl>(model->clone());
   CHECK(equal(copy->forward(src, tgt, {}, causal(4)), all));
-  CHECK_THROWS_AS(model(src, tgt.narrow(1, 0, 1)), Error);
+  const auto refuses = [&](const Tensor& s, const Tensor& t, const char* words) {
+    CHECK_THROWS_WITH_AS(model(s, t), doctest::Contains(words), Error);
+  };
+  refuses(src, tgt.narrow(1, 0, 1), "src and tgt should have equal batch size");
+  refuses(src, tgt.narrow(2, 0, 4), "src and tgt should have same feature size as d_model");
+  refuses(src[0], tgt, "src and tgt should have 3 dimensions");
   CHECK(equal(nn::TransformerImpl::generate_square_subsequent_mask(2),
               tensor({0.0, -kInf, 0.0, 0.0}).view({2, 2}).to(kFloat)));
 

@@ -45,7 +45,13 @@ TEST_CASE("ctc_loss: derivative through log_softmax, errors") {
   }
   CHECK_THROWS_AS(ctc_loss(x, t, {5, 6}, {2, 2}), Error);
   CHECK_THROWS_AS(ctc_loss(x, t, {5}, {2, 2}), Error);
-  CHECK_THROWS_AS(ctc_loss(x, t, {5, 5}, {2, 3}), Error);
+  CHECK_THROWS_WITH_AS(ctc_loss(x, t, {5, 5}, {2, 3}),
+                       doctest::Contains("Expected tensor to have size at least 3 at dimension 1"), Error);
+  const Tensor lengths = longs({2, 2});
+  CHECK_THROWS_WITH_AS(ctc_loss(x, t, lengths.to(kFloat), lengths), doctest::Contains("input_lengths must be integral"),
+                       Error);
+  CHECK_THROWS_WITH_AS(ctc_loss(x, t, lengths, lengths.to(kFloat)),
+                       doctest::Contains("target_lengths must be integral"), Error);
   CHECK_THROWS_AS(ctc_loss(x, t, {5, 5}, {2, 2}, 4), Error);
   CHECK_THROWS_AS(ctc_loss(x, t + 1, {5, 5}, {2, 2}), Error);
   AutoGradMode enabled(true);

@@ -92,4 +92,13 @@ TEST_CASE("grid_sample outside, empty and refused") {
   CHECK_THROWS_AS(grid_sampler(sines({1, 1, 2, 2, 2}), zeros({1, 1, 1, 1, 3}), 3, 0, false), Error);
   CHECK_THROWS_AS(F::grid_sample(x, grid, F::GridSampleFuncOptions().padding_mode(kCircular)), Error);
   CHECK_THROWS_AS(F::affine_grid(zeros({1, 2, 3}), {2, 1, 2, 2}), Error);
+  const auto refuses = [](const Tensor& theta, IntArrayRef size, const char* words) {
+    CHECK_THROWS_WITH_AS(F::affine_grid(theta, size), doctest::Contains(words), Error);
+  };
+  refuses(zeros({1, 2, 3}), {1, 1, 0, 2}, "Expected non-zero, positive output size. Got [1, 1, 0, 2]");
+  refuses(zeros({1, 2, 3}, kInt), {1, 1, 2, 2}, "Expected theta to have floating point type, but got int");
+  refuses(zeros({2, 3}), {1, 1, 2, 2}, "2D affine matrices of shape Nx2x3 for size [1, 1, 2, 2]. Got [2, 3].");
+  refuses(zeros({1, 3, 8}), {1, 1, 2, 2, 3},
+          "3D affine matrices of shape Nx3x4 for size [1, 1, 2, 2, 3]. Got [1, 3, 8].");
+  refuses(zeros({1, 2, 3}), {1, 1}, "affine_grid only supports 4D and 5D sizes");
 }

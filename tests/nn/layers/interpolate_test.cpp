@@ -22,7 +22,16 @@ TEST_CASE("interpolate and Upsample") {
   CHECK(near(F::interpolate((count({1, 1, 2, 3, 4}) * 7).remainder(11),
                             F::InterpolateFuncOptions().size(std::vector<int64_t>{1, 2, 2}).mode(kArea)),
              {4.5, 6.125, 5, 3.875}));
-  CHECK_THROWS_WITH_AS(F::interpolate(x), doctest::Contains("exactly one of size and scale_factor"), Error);
+  CHECK_THROWS_WITH_AS(F::interpolate(x), doctest::Contains("either size or scale_factor should be defined"), Error);
+  const auto both = F::InterpolateFuncOptions().size(std::vector<int64_t>{2, 2}).scale_factor(std::vector<double>{2});
+  CHECK_THROWS_WITH_AS(F::interpolate(x, both), doctest::Contains("only one of size or scale_factor"), Error);
+  CHECK_THROWS_WITH_AS(
+      F::interpolate(x, F::InterpolateFuncOptions().scale_factor(std::vector<double>{2, 2, 2})),
+      doctest::Contains("scale_factor shape must match input shape. Input is 2D, scale_factor size is [2, 2, 2]"),
+      Error);
+  CHECK_THROWS_WITH_AS(
+      F::interpolate(x, F::InterpolateFuncOptions().size(std::vector<int64_t>{2, 2}).align_corners(true)),
+      doctest::Contains("align_corners option can only be set with the interpolating modes"), Error);
   CHECK_THROWS_WITH_AS(F::interpolate(x, F::InterpolateFuncOptions().size(std::vector<int64_t>{2}).mode(kLinear)),
                        doctest::Contains("1 dimensions"), Error);
 }
@@ -69,5 +78,6 @@ TEST_CASE("interpolate with antialias") {
   // PyTorch's rows are all equal at width 1.
   CHECK(allclose(resized(x.transpose(2, 3), kBilinear, 3, 1), resized(x, kBilinear, 1, 3).transpose(2, 3)));
   const auto options = F::InterpolateFuncOptions().size(std::vector<int64_t>{2, 2}).antialias(true);
-  CHECK_THROWS_WITH_AS(F::interpolate(x, options), doctest::Contains("antialias requires kBilinear"), Error);
+  CHECK_THROWS_WITH_AS(F::interpolate(x, options),
+                       doctest::Contains("Anti-alias option is only supported for bilinear"), Error);
 }

@@ -38,7 +38,8 @@ TEST_CASE("padding kSame preserves the size, even for even kernels") {
   CHECK(y.sizes() == IntArrayRef{1, 1, 3, 4});
   CHECK(y.equal(tensor({12., 16., 12., 16., 28., 32., 28., 32., 18., 20., 18., 20.}).to(kFloat).view({1, 1, 3, 4})));
   CHECK(text(conv).find("padding='same'") != std::string::npos);
-  CHECK_THROWS_AS(nn::Conv2d(nn::Conv2dOptions(1, 1, 3).padding(kSame).stride(2)), Error);
+  CHECK_THROWS_WITH_AS(nn::Conv2d(nn::Conv2dOptions(1, 1, 3).padding(kSame).stride(2)),
+                       doctest::Contains("padding='same' is not supported for strided convolutions"), Error);
 }
 
 TEST_CASE("Conv1d and ConvTranspose2d") {
@@ -125,11 +126,24 @@ TEST_CASE("1-d pooling, adaptive max pooling, patches, distances") {
   const Tensor columns = nn::Unfold(nn::UnfoldOptions(2).stride(2))(image);
   CHECK(columns.sizes() == IntArrayRef{1, 8, 4});
   CHECK(nn::Fold(nn::FoldOptions(4, 2).stride(2))(columns).equal(image));
+  CHECK_THROWS_WITH_AS(nn::Fold(nn::FoldOptions(4, 2))(image),
+                       doctest::Contains("Only unbatched (2D) or batched (3D) input Tensors are supported (got 4D)"),
+                       Error);
+  CHECK_THROWS_WITH_AS(nn::Unfold(2)(image[0]), doctest::Contains("Only 4D input Tensors are supported (got 3D)"),
+                       Error);
+  CHECK_THROWS_WITH_AS(nn::Unfold(nn::UnfoldOptions({2, 6}).padding({1, 0}))(image),
+                       doctest::Contains("Given input with spatial size (4, 4), kernel_size=(2, 6), dilation=(1, 1), "
+                                         "padding=(1, 0), calculated shape of the array of sliding blocks as (5, "),
+                       Error);
   CHECK(nn::PixelUnshuffle(2)(nn::PixelShuffle(2)(count({1, 4, 2, 2}))).equal(count({1, 4, 2, 2})));
   const Tensor a = row({3, 4}).view({1, 2}), b = row({0, 1}).view({1, 2});
   CHECK(near(nn::CosineSimilarity()(a, b), {0.8}));
   CHECK(near(nn::PairwiseDistance(nn::PairwiseDistanceOptions().eps(0))(a, b), {4.2426407}));
   CHECK(near(F::normalize(a), {0.6, 0.8}));
+  const Tensor out = zeros({1, 2});
+  CHECK(F::normalize(a.detach().requires_grad_(), F::NormalizeFuncOptions().p(1).out(out)).is_same(out));
+  CHECK_FALSE(out.requires_grad());
+  CHECK(near(out, {3.0 / 7, 4.0 / 7}));
 }
 
 TEST_CASE("clones of layers keep their values") {

@@ -18,6 +18,9 @@ TEST_CASE("GroupNorm, InstanceNorm, BatchNorm3d, LocalResponseNorm") {
   CHECK(nn::InstanceNorm2d(nn::InstanceNorm2dOptions(3).affine(true))->parameters().size() == 2);
   CHECK(nn::BatchNorm3d(2)(rand({2, 2, 2, 2, 2})).mean().abs().item<float>() < 1e-5);
   CHECK(nn::LocalResponseNorm(2)(ones({1, 3, 2})).sizes() == IntArrayRef{1, 3, 2});
+  // Of integers, means are rounded down.
+  const Tensor whole = tensor({3, 4, 6}).view({1, 3, 1});
+  CHECK(near(local_response_norm(whole, 2, 1, 1, 1), {3.0 / 5, 4.0 / 13, 6.0 / 27}));
 }
 
 TEST_CASE("rms_norm") {

@@ -103,6 +103,8 @@ TEST_CASE("invalid arguments throw") {
   CHECK_THROWS_WITH_AS(mse_loss(x, ones({2})), doctest::Contains("[2, 3]"), Error);
   CHECK_THROWS_WITH_AS(mse_loss(x, x, kBatchMean), doctest::Contains("kl_div"), Error);
   CHECK_THROWS_WITH_AS(binary_cross_entropy(x, ones({3})), doctest::Contains("shapes differ"), Error);
+  CHECK_THROWS_WITH_AS(binary_cross_entropy_with_logits(x, ones({3})),
+                       doctest::Contains("Target size ([3]) must be the same as input size ([2, 3])"), Error);
   CHECK_THROWS_WITH_AS(huber_loss(x, x, kMean, 0), doctest::Contains("positive"), Error);
   CHECK_THROWS_WITH_AS(smooth_l1_loss(x, x, kMean, -1), doctest::Contains("beta"), Error);
 }
