@@ -79,13 +79,13 @@ Tensor Tensor::to(Device device, ScalarType dtype, bool non_blocking, bool copy,
 Tensor Tensor::to(ScalarType dtype, bool non_blocking, bool copy, optional<MemoryFormat> format) const {
   return to(device(), dtype, non_blocking, copy, format);
 }
-Tensor Tensor::to(Device device, bool non_blocking, bool copy) const { return to(device, dtype(), non_blocking, copy); }
 Tensor Tensor::to(const Tensor& like, bool non_blocking, bool copy, optional<MemoryFormat> format) const {
   return to(like.device(), like.dtype(), non_blocking, copy, format);
 }
 Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy, optional<MemoryFormat> format) const {
-  return to(options.has_device() ? options.device() : device(), options.has_dtype() ? options.dtype() : dtype(),
-            non_blocking, copy, format ? format : options.memory_format_opt());
+  return to(options.device(options.has_device() ? options.device() : device()).resolved_device(),
+            options.has_dtype() ? options.dtype() : dtype(), non_blocking, copy,
+            format ? format : options.memory_format_opt());
 }
 
 Tensor Tensor::clone(optional<MemoryFormat> format) const {
