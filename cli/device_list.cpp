@@ -43,7 +43,7 @@ std::string those_present(DeviceType type) {
 }
 
 Device present(Device device) try { return resolve(device); } catch (const Error& error) {
-  if (device.is_cuda() && device_count(kCUDA) == 0) throw UsageError(error.what());  // the message gives the reason
+  if (device_count(device.type()) == 0) throw UsageError(error.what());  // the message gives the reason
   const int wanted = device.index() + 1;
   throw UsageError(concat("no device ", device, "; ", those_present(device.type()),
                           device.is_cpu() ? concat(" (TANDEM_CPU_DEVICES=", wanted, " makes ", wanted, ")") : ""));

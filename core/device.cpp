@@ -1,75 +1,69 @@
 // Device strings and the current device.
 #include "tandem/core/device.h"
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/runtime.h"
 
 namespace tandem {
 
+namespace {
+constexpr struct {
+  std::string_view upper, lower;
+} type_names[] = {{"CPU", "cpu"},       {"CUDA", "cuda"},     {"MKLDNN", "mkldnn"},
+                  {"OPENGL", "opengl"}, {"OPENCL", "opencl"}, {"IDEEP", "ideep"},
+                  {"HIP", "hip"},       {"FPGA", "fpga"},     {"MAIA", "maia"},
+                  {"XLA", "xla"},       {"VULKAN", "vulkan"}, {"METAL", "metal"},
+                  {"XPU", "xpu"},       {"MPS", "mps"},       {"META", "meta"},
+                  {"HPU", "hpu"},       {"VE", "ve"},         {"LAZY", "lazy"},
+                  {"IPU", "ipu"},       {"MTIA", "mtia"},     {"PRIVATEUSEONE", "privateuseone"}};
+static_assert(std::size(type_names) == static_cast<std::size_t>(DeviceType::COMPILE_TIME_MAX_DEVICE_TYPES));
+}  // namespace
+
 Device::Device(std::string_view text) {
   const auto colon = text.find(':');
   const std::string_view kind = text.substr(0, colon);
-  if (kind == "cpu")
-    type_ = kCPU;
-  else if (kind == "cuda")
-    type_ = kCUDA;
-  else
+  const auto found =
+      std::find_if(std::begin(type_names), std::end(type_names), [&](const auto& name) { return name.lower == kind; });
+  if (found == std::end(type_names))
     fail("unknown device \"", text, "\": expected cpu, cpu:<index>, cuda or cuda:<index>",
          kind == "gpu" || kind == "CUDA" ? " (did you mean cuda?)"
          : kind == "CPU"                 ? " (did you mean cpu?)"
                                          : "");
+  type_ = static_cast<DeviceType>(found - std::begin(type_names));
   index_ = -1;
   if (colon == std::string_view::npos) return;
   const std::string_view digits = text.substr(colon + 1);
+  const int last = type_ == kCPU ? 63 : INT8_MAX;
   int index = -1;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-  check(error == std::errc() && end == digits.data() + digits.size() && index >= 0 && index < 64, "invalid device \"",
-        text, "\": expected an index from 0 to 63 after the colon");
+  check(error == std::errc() && end == digits.data() + digits.size() && index >= 0 && index <= last,
+        "invalid device \"", text, "\": expected an index from 0 to ", last, " after the colon");
   index_ = static_cast<DeviceIndex>(index);
 }
 
 std::string DeviceTypeName(DeviceType type, bool lower_case) {
-  const auto choose = [&](const char* upper, const char* lower) { return lower_case ? lower : upper; };
-  switch (type) {
-    case DeviceType::CPU:
-      return choose("CPU", "cpu");
-    case DeviceType::CUDA:
-      return choose("CUDA", "cuda");
-    case DeviceType::HIP:
-      return choose("HIP", "hip");
-    case DeviceType::XLA:
-      return choose("XLA", "xla");
-    case DeviceType::Vulkan:
-      return choose("VULKAN", "vulkan");
-    case DeviceType::XPU:
-      return choose("XPU", "xpu");
-    case DeviceType::MPS:
-      return choose("MPS", "mps");
-    case DeviceType::Meta:
-      return choose("META", "meta");
-    case DeviceType::HPU:
-      return choose("HPU", "hpu");
-    case DeviceType::PrivateUse1:
-      return choose("PRIVATEUSEONE", "privateuseone");
-  }
-  fail("unknown device type ", static_cast<int>(type));
+  const auto number = static_cast<std::size_t>(type);
+  check(number < std::size(type_names), "unknown device type ", static_cast<int>(type));
+  return std::string(lower_case ? type_names[number].lower : type_names[number].upper);
 }
-void Device::no_such_type(DeviceType type) {
+void no_tensors_on(DeviceType type) {
   throw NotImplementedError(
       concat("there are no tensors on devices of type ", DeviceTypeName(type, true), ": use cpu or cuda"));
 }
 
 std::string Device::str() const {
-  std::string out = is_cpu() ? "cpu" : "cuda";
+  std::string out = DeviceTypeName(type_, true);
   const bool only_one = is_cpu() && index_ == 0 && device_count(kCPU) == 1;
   if (has_index() && !only_one) out += ":" + std::to_string(index_);
   return out;
 }
 
 int device_count(DeviceType type) {
-  if (type == kCUDA && cuda_backend() == nullptr) return 0;
+  if (type != kCPU && (type != kCUDA || cuda_backend() == nullptr)) return 0;
   return backend(type).runtime.device_count();
 }
 

@@ -11,38 +11,56 @@ namespace tandem {
 
 /// Tensors exist on CPU and CUDA. The others are LibTorch's, with its numbers, for programs that name them.
 enum class DeviceType : int8_t {
-  CPU = 0,
-  CUDA = 1,
-  HIP = 6,
-  XLA = 9,
-  Vulkan = 10,
-  XPU = 12,
-  MPS = 13,
-  Meta = 14,
-  HPU = 15,
-  PrivateUse1 = 20
+  CPU,
+  CUDA,
+  MKLDNN,
+  OPENGL,
+  OPENCL,
+  IDEEP,
+  HIP,
+  FPGA,
+  MAIA,
+  XLA,
+  Vulkan,
+  Metal,
+  XPU,
+  MPS,
+  Meta,
+  HPU,
+  VE,
+  Lazy,
+  IPU,
+  MTIA,
+  PrivateUse1,
+  COMPILE_TIME_MAX_DEVICE_TYPES
 };
 inline constexpr DeviceType kCPU = DeviceType::CPU;
 inline constexpr DeviceType kCUDA = DeviceType::CUDA;
 inline constexpr DeviceType kHIP = DeviceType::HIP;
+inline constexpr DeviceType kFPGA = DeviceType::FPGA;
+inline constexpr DeviceType kMAIA = DeviceType::MAIA;
 inline constexpr DeviceType kXLA = DeviceType::XLA;
 inline constexpr DeviceType kVulkan = DeviceType::Vulkan;
+inline constexpr DeviceType kMetal = DeviceType::Metal;
 inline constexpr DeviceType kXPU = DeviceType::XPU;
 inline constexpr DeviceType kMPS = DeviceType::MPS;
 inline constexpr DeviceType kMeta = DeviceType::Meta;
 inline constexpr DeviceType kHPU = DeviceType::HPU;
+inline constexpr DeviceType kVE = DeviceType::VE;
+inline constexpr DeviceType kLazy = DeviceType::Lazy;
+inline constexpr DeviceType kIPU = DeviceType::IPU;
+inline constexpr DeviceType kMTIA = DeviceType::MTIA;
 inline constexpr DeviceType kPrivateUse1 = DeviceType::PrivateUse1;
 using DeviceIndex = int8_t;
 
 class Device {
  public:
   using Type = DeviceType;
-  /// Index -1 means the current device of that type. Throws NotImplementedError for a type without tensors.
-  Device(DeviceType type = DeviceType::CPU, DeviceIndex index = -1) : type_(type), index_(index) {
-    if (type != DeviceType::CPU && type != DeviceType::CUDA) [[unlikely]]
-      no_such_type(type);
-  }
-  /// "cpu", "cpu:1", "cuda", "cuda:0". Throws Error on anything else, with a suggestion for a likely typo.
+  /// Index -1 means the current device of that type. Any type can be named: what makes a tensor throws
+  /// NotImplementedError for a type without tensors.
+  Device(DeviceType type = DeviceType::CPU, DeviceIndex index = -1) : type_(type), index_(index) {}
+  /// "cpu", "cpu:1", "cuda", "cuda:0", and the other types' names. Throws Error on anything else, with a suggestion for
+  /// a likely typo.
   Device(std::string_view text);
   Device(const std::string& text) : Device(std::string_view(text)) {}
   Device(const char* text) : Device(std::string_view(text)) {}
@@ -52,14 +70,19 @@ class Device {
   bool has_index() const { return index_ >= 0; }
   bool is_cpu() const { return type_ == DeviceType::CPU; }
   bool is_cuda() const { return type_ == DeviceType::CUDA; }
-  bool is_hip() const { return false; }
-  bool is_xla() const { return false; }
-  bool is_vulkan() const { return false; }
-  bool is_xpu() const { return false; }
-  bool is_mps() const { return false; }
-  bool is_meta() const { return false; }
-  bool is_hpu() const { return false; }
-  bool is_privateuseone() const { return false; }
+  bool is_hip() const { return type_ == DeviceType::HIP; }
+  bool is_xla() const { return type_ == DeviceType::XLA; }
+  bool is_vulkan() const { return type_ == DeviceType::Vulkan; }
+  bool is_metal() const { return type_ == DeviceType::Metal; }
+  bool is_xpu() const { return type_ == DeviceType::XPU; }
+  bool is_mps() const { return type_ == DeviceType::MPS; }
+  bool is_meta() const { return type_ == DeviceType::Meta; }
+  bool is_hpu() const { return type_ == DeviceType::HPU; }
+  bool is_ve() const { return type_ == DeviceType::VE; }
+  bool is_lazy() const { return type_ == DeviceType::Lazy; }
+  bool is_ipu() const { return type_ == DeviceType::IPU; }
+  bool is_mtia() const { return type_ == DeviceType::MTIA; }
+  bool is_privateuseone() const { return type_ == DeviceType::PrivateUse1; }
   void set_index(DeviceIndex index) { index_ = index; }
   /// "cuda:0", or "cuda" without an index. The first CPU device is "cpu" where it is the only one, otherwise "cpu:0".
   std::string str() const;
@@ -69,14 +92,12 @@ class Device {
   friend bool operator==(const Device& a, const Device& b) {
     return a.type_ == b.type_ && a.compared_index() == b.compared_index();
   }
-  /// For types without tensors, too, which no Device has.
   friend bool operator==(const Device& a, DeviceType type) {
     return a.type_ == type && a.compared_index() == (a.is_cpu() ? 0 : -1);
   }
 
  private:
   friend std::hash<Device>;
-  [[noreturn]] static void no_such_type(DeviceType type);
   DeviceIndex compared_index() const { return is_cpu() && index_ < 0 ? DeviceIndex{0} : index_; }
 
   DeviceType type_;
@@ -84,12 +105,12 @@ class Device {
 };
 
 inline void append(std::string& out, const Device& device) { out.append(device.str()); }
-/// "cpu", "cuda", "mps", …; in capitals unless `lower_case`.
+/// "cpu", "cuda", "mps", …; in capitals unless `lower_case`. Throws Error for a number that is no type.
 std::string DeviceTypeName(DeviceType type, bool lower_case = false);
 
 /// `device` with an index: the current one if it has none. Throws Error if this process has no such device.
 Device resolve(Device device);
-/// Number of devices of that type (0 GPUs in a build without CUDA).
+/// Number of devices of that type (0 GPUs in a build without CUDA; 0 for types without tensors).
 int device_count(DeviceType type);
 
 /// Makes `device` current for the calling thread until the guard goes out of scope. Throws as resolve does.

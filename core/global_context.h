@@ -3,10 +3,18 @@
 // do not see.
 #pragma once
 #include <atomic>
+#include <cstdint>
+#include <string_view>
 
 #include "tandem/core/random/generator.h"
 
 namespace tandem {
+
+enum class CuBLASReductionOption : uint8_t {
+  AllowReducedPrecisionWithSplitK,
+  DisallowReducedPrecisionAllowSplitK,
+  DisallowReducedPrecisionDisallowSplitK
+};
 
 class Context {
  public:
@@ -23,9 +31,58 @@ class Context {
   bool deterministicCuDNN() const { return deterministic_.load(std::memory_order_relaxed); }
   void setDeterministicCuDNN(bool value) { deterministic_.store(value, std::memory_order_relaxed); }
 
-  /// The libraries are always used.
-  static bool userEnabledCuDNN() { return true; }
-  static bool userEnabledMkldnn() { return true; }
+  /// "highest": float32 products in full precision; "high" and "medium": TF32, as setAllowTF32CuBLAS. Throws Error for
+  /// another text.
+  void setFloat32MatmulPrecision(std::string_view precision) {
+    check(precision == "highest" || precision == "high" || precision == "medium",
+          "setFloat32MatmulPrecision: expected \"highest\", \"high\" or \"medium\", got \"", precision, "\"");
+    setAllowTF32CuBLAS(precision != "highest");
+  }
+
+  // Settings that have no effect: they are kept for programs that set and read them. The libraries are always used, and
+  // sums are always in float32 or float64.
+  bool userEnabledCuDNN() const { return kept_.cudnn; }
+  void setUserEnabledCuDNN(bool value) { kept_.cudnn = value; }
+  bool userEnabledMkldnn() const { return kept_.mkldnn; }
+  void setUserEnabledMkldnn(bool value) { kept_.mkldnn = value; }
+  bool deterministicMkldnn() const { return kept_.deterministic_mkldnn; }
+  void setDeterministicMkldnn(bool value) { kept_.deterministic_mkldnn = value; }
+  bool userEnabledNNPACK() const { return kept_.nnpack; }
+  void setUserEnabledNNPACK(bool value) { kept_.nnpack = value; }
+  bool allowTF32OneDNN() const { return kept_.tf32_onednn; }
+  void setAllowTF32OneDNN(bool value) { kept_.tf32_onednn = value; }
+  int benchmarkLimitCuDNN() const { return kept_.benchmark_limit; }
+  void setBenchmarkLimitCuDNN(int value) { kept_.benchmark_limit = value; }
+  CuBLASReductionOption allowFP16ReductionCuBLAS() const { return kept_.fp16_reduction; }
+  void setAllowFP16ReductionCuBLAS(bool reduced_precision, bool splitk = true) {
+    kept_.fp16_reduction = reduction(reduced_precision, splitk);
+  }
+  CuBLASReductionOption allowBF16ReductionCuBLAS() const { return kept_.bf16_reduction; }
+  void setAllowBF16ReductionCuBLAS(bool reduced_precision, bool splitk = true) {
+    kept_.bf16_reduction = reduction(reduced_precision, splitk);
+  }
+  bool allowFP16AccumulationCuBLAS() const { return kept_.fp16_accumulation; }
+  void setAllowFP16AccumulationCuBLAS(bool value) { kept_.fp16_accumulation = value; }
+  bool allowFP16ReductionCPU() const { return kept_.fp16_reduction_cpu; }
+  void setAllowFP16ReductionCPU(bool value) { kept_.fp16_reduction_cpu = value; }
+  bool allowFP16BF16ReductionMathSDP() const { return kept_.half_reduction_sdp; }
+  void setAllowFP16BF16ReductionMathSDP(bool value) { kept_.half_reduction_sdp = value; }
+  bool userEnabledFlashSDP() const { return kept_.flash_sdp; }
+  void setSDPUseFlash(bool value) { kept_.flash_sdp = value; }
+  bool userEnabledMemEfficientSDP() const { return kept_.mem_efficient_sdp; }
+  void setSDPUseMemEfficient(bool value) { kept_.mem_efficient_sdp = value; }
+  bool userEnabledMathSDP() const { return kept_.math_sdp; }
+  void setSDPUseMath(bool value) { kept_.math_sdp = value; }
+  bool userEnabledCuDNNSDP() const { return kept_.cudnn_sdp; }
+  void setSDPUseCuDNN(bool value) { kept_.cudnn_sdp = value; }
+  bool userEnabledOverrideableSDP() const { return kept_.overrideable_sdp; }
+  void setSDPUseOverrideable(bool value) { kept_.overrideable_sdp = value; }
+  bool deterministicFillUninitializedMemory() const { return kept_.fill_memory; }
+  void setDeterministicFillUninitializedMemory(bool value) { kept_.fill_memory = value; }
+  bool releaseWeightsWhenPrepacking() const { return kept_.release_weights; }
+  void setReleaseWeightsWhenPrepacking(bool value) { kept_.release_weights = value; }
+  bool areVmapFallbackWarningsEnabled() const { return kept_.vmap_warnings; }
+  void setDisplayVmapFallbackWarnings(bool value) { kept_.vmap_warnings = value; }
 
   // What LibTorch asks of its build.
   static bool hasCUDA() { return device_count(kCUDA) > 0; }
@@ -36,6 +93,9 @@ class Context {
   static bool hasHIP() { return false; }
   static bool hasMKL() { return false; }
   static bool hasMKLDNN() { return false; }
+  static bool hasMAGMA() { return false; }
+  static bool hasOpenMP() { return false; }
+  static bool hasLAPACK() { return true; }
   /// Every algorithm is deterministic; the settings are kept for programs that ask for them.
   bool deterministicAlgorithms() const { return required_.load(std::memory_order_relaxed); }
   void setDeterministicAlgorithms(bool value, bool warn_only = false) {
@@ -46,6 +106,25 @@ class Context {
   const Generator& defaultGenerator(Device) const { return default_generator(); }
 
  private:
+  static CuBLASReductionOption reduction(bool reduced_precision, bool splitk) {
+    check(splitk || !reduced_precision,
+          "allow_splitk=False is not supported when reduced precision reductions are enabled");
+    return reduced_precision ? CuBLASReductionOption::AllowReducedPrecisionWithSplitK
+           : splitk          ? CuBLASReductionOption::DisallowReducedPrecisionAllowSplitK
+                             : CuBLASReductionOption::DisallowReducedPrecisionDisallowSplitK;
+  }
+  // LibTorch's defaults.
+  struct Kept {
+    std::atomic<bool> cudnn{true}, mkldnn{true}, deterministic_mkldnn{false}, nnpack{true}, tf32_onednn{false},
+        fp16_accumulation{false}, fp16_reduction_cpu{false}, half_reduction_sdp{false}, flash_sdp{true},
+        mem_efficient_sdp{true}, math_sdp{true}, cudnn_sdp{true}, overrideable_sdp{true}, fill_memory{true},
+        release_weights{false}, vmap_warnings{false};
+    std::atomic<int> benchmark_limit{10};
+    std::atomic<CuBLASReductionOption> fp16_reduction{CuBLASReductionOption::AllowReducedPrecisionWithSplitK},
+        bf16_reduction{CuBLASReductionOption::AllowReducedPrecisionWithSplitK};
+  };
+
+  Kept kept_;
   std::atomic<bool> tf32_blas_{false}, tf32_dnn_{false}, benchmark_{false}, deterministic_{true}, required_{false},
       warn_only_{false};
 };
@@ -62,5 +141,6 @@ inline bool hasXPU() { return false; }
 inline bool hasHIP() { return false; }
 inline bool hasMKL() { return false; }
 inline bool hasMKLDNN() { return false; }
+inline bool hasMAGMA() { return false; }
 
 }  // namespace tandem

@@ -1,5 +1,6 @@
 // TensorOptions: dtype, device and requires_grad of a new tensor, all optional.
 #pragma once
+#include <concepts>
 #include <optional>
 
 #include "tandem/core/device.h"
@@ -11,11 +12,16 @@ using std::nullopt;
 using std::nullopt_t;
 using std::optional;
 
-/// Tensors are strided. The sparse layouts are there for programs that name them.
-enum class Layout : int8_t { Strided, Sparse, SparseCsr };
+/// Tensors are strided. The others are LibTorch's, with its numbers, for programs that name them.
+enum class Layout : int8_t { Strided, Sparse, SparseCsr, Mkldnn, SparseCsc, SparseBsr, SparseBsc, Jagged };
 inline constexpr Layout kStrided = Layout::Strided;
 inline constexpr Layout kSparse = Layout::Sparse;
 inline constexpr Layout kSparseCsr = Layout::SparseCsr;
+inline constexpr Layout kMkldnn = Layout::Mkldnn;
+inline constexpr Layout kSparseCsc = Layout::SparseCsc;
+inline constexpr Layout kSparseBsr = Layout::SparseBsr;
+inline constexpr Layout kSparseBsc = Layout::SparseBsc;
+inline constexpr Layout kJagged = Layout::Jagged;
 /// The order of a new tensor's elements in memory. Contiguous: row-major. ChannelsLast, for [N, C, H, W], and
 /// ChannelsLast3d, for [N, C, D, H, W]: row-major with the channels as the last dimension. Preserve: row-major, unlike
 /// in LibTorch, where it is the order of the source.
@@ -26,14 +32,16 @@ class TensorOptions {
   TensorOptions() = default;
   TensorOptions(ScalarType type) : dtype_(type), has_dtype_(true) {}
   TensorOptions(TypeMeta type) : TensorOptions(type.toScalarType()) {}
-  TensorOptions(Device device) : device_(device), has_device_(true) {}
+  // A template, so that {kCUDA, 1} is a TensorOptions where a function takes that or a Device.
+  template <std::same_as<Device> D>
+  TensorOptions(D device) : device_(device), has_device_(true) {}
   TensorOptions(DeviceType type) : TensorOptions(Device(type)) {}
   /// "cuda:0". A template, so that a literal 0 prefers the numeric overload.
   template <std::size_t N>
   TensorOptions(const char (&device)[N]) : TensorOptions(Device(device)) {}
   TensorOptions(const std::string& device) : TensorOptions(Device(device)) {}
   TensorOptions(DeviceType type, DeviceIndex index) : TensorOptions(Device(type, index)) {}
-  TensorOptions(Layout layout) : has_layout_(true) { check_strided(layout); }
+  TensorOptions(Layout layout) : layout_(layout), has_layout_(true) {}
   TensorOptions(MemoryFormat format) : format_(format), has_format_(true) {}
 
   [[nodiscard]] TensorOptions dtype(optional<ScalarType> type) const {
@@ -58,10 +66,9 @@ class TensorOptions {
   }
   /// A GPU.
   [[nodiscard]] TensorOptions device_index(DeviceIndex index) const { return device(kCUDA, index); }
-  /// Throws NotImplementedError for a sparse layout.
   [[nodiscard]] TensorOptions layout(optional<Layout> layout) const {
-    if (layout) check_strided(*layout);
     TensorOptions out = *this;
+    out.layout_ = layout.value_or(kStrided);
     out.has_layout_ = layout.has_value();
     return out;
   }
@@ -93,8 +100,15 @@ class TensorOptions {
   TypeMeta dtype() const { return TypeMeta(has_dtype_ ? dtype_ : get_default_dtype()); }
   Device device() const { return has_device_ ? device_ : Device(kCPU); }
   DeviceIndex device_index() const { return device().index(); }
-  Layout layout() const { return kStrided; }
-  bool is_sparse() const { return false; }
+  /// device() with an index, for a new tensor. Throws NotImplementedError for a layout that is not strided, and as
+  /// resolve does.
+  Device resolved_device() const {
+    if (layout_ != kStrided) throw NotImplementedError("tensors are strided: there are no sparse layouts");
+    return resolve(device());
+  }
+  Layout layout() const { return layout_; }
+  bool is_sparse() const { return layout_ == kSparse; }
+  bool is_sparse_csr() const { return layout_ == kSparseCsr; }
   bool requires_grad() const { return requires_grad_; }
   bool pinned_memory() const { return pinned_; }
   bool has_dtype() const { return has_dtype_; }
@@ -105,19 +119,16 @@ class TensorOptions {
   bool has_memory_format() const { return has_format_; }
   optional<TypeMeta> dtype_opt() const { return has_dtype_ ? optional(TypeMeta(dtype_)) : nullopt; }
   optional<Device> device_opt() const { return has_device_ ? optional(device_) : nullopt; }
-  optional<Layout> layout_opt() const { return has_layout_ ? optional(kStrided) : nullopt; }
+  optional<Layout> layout_opt() const { return has_layout_ ? optional(layout_) : nullopt; }
   optional<bool> requires_grad_opt() const { return has_requires_grad_ ? optional(requires_grad_) : nullopt; }
   optional<bool> pinned_memory_opt() const { return has_pinned_ ? optional(pinned_) : nullopt; }
   optional<MemoryFormat> memory_format_opt() const { return has_format_ ? optional(format_) : nullopt; }
 
  private:
-  static void check_strided(Layout layout) {
-    if (layout != kStrided) throw NotImplementedError("tensors are strided: there are no sparse layouts");
-  }
-
   Device device_;
   ScalarType dtype_ = kFloat;
   MemoryFormat format_ = MemoryFormat::Contiguous;
+  Layout layout_ = kStrided;
   bool has_dtype_ = false, has_device_ = false, has_layout_ = false, has_format_ = false;
   bool requires_grad_ = false, has_requires_grad_ = false, pinned_ = false, has_pinned_ = false;
 };
@@ -125,7 +136,7 @@ inline TensorOptions TensorOptions::merge_in(const TensorOptions& other) const {
   TensorOptions out = *this;
   if (other.has_dtype()) out = out.dtype(optional(other.dtype_));
   if (other.has_device()) out = out.device(optional(other.device_));
-  if (other.has_layout()) out = out.layout(kStrided);
+  if (other.has_layout()) out = out.layout(other.layout_);
   if (other.has_requires_grad()) out = out.requires_grad(other.requires_grad_);
   if (other.has_pinned_memory()) out = out.pinned_memory(other.pinned_);
   return out.merge_memory_format(other.memory_format_opt());

@@ -205,23 +205,20 @@ std::ostream& write(std::ostream& out, const std::string& text) {
 
 }  // namespace
 
-void print(std::ostream& out, const Tensor& t, int64_t line_size) {
+std::ostream& print(std::ostream& out, const Tensor& t, int64_t line_size) {
   if (!t.defined()) {
-    write(out, "[ Tensor (undefined) ]");
-    return;
+    return write(out, "[ Tensor (undefined) ]");
   }
   std::string text;
   if (t.numel() != 0)
     put_values(Printer(text, static_cast<int>(out.precision()), line_size, t.is_complex() ? 2 : 1), t);
   text += concat("[ ", t.toString(), "{");
   for (int64_t d = 0; d < t.dim(); ++d) text += concat(d == 0 ? "" : ",", t.size(d));
-  write(out, text + "} ]");
+  return write(out, text + "} ]");
 }
+void print(const Tensor& t, int64_t line_size) { print(std::cout, t, line_size); }
 
-std::ostream& operator<<(std::ostream& out, const Tensor& t) {
-  print(out, t);
-  return out;
-}
+std::ostream& operator<<(std::ostream& out, const Tensor& t) { return print(out, t); }
 std::ostream& operator<<(std::ostream& out, const Device& device) { return write(out, device.str()); }
 std::ostream& operator<<(std::ostream& out, DeviceType type) { return out << DeviceTypeName(type, true); }
 std::ostream& operator<<(std::ostream& out, TypeMeta type) { return out << type.name(); }
@@ -238,7 +235,8 @@ std::ostream& operator<<(std::ostream& out, const Scalar& value) {
   return out << value.toLong();
 }
 std::ostream& operator<<(std::ostream& out, Layout layout) {
-  constexpr const char* names[] = {"Strided", "Sparse", "SparseCsr"};
+  constexpr const char* names[] = {"Strided",   "Sparse",    "SparseCsr", "Mkldnn",
+                                   "SparseCsc", "SparseBsr", "SparseBsc", "Jagged"};
   return out << names[static_cast<int>(layout)];
 }
 std::ostream& operator<<(std::ostream& out, MemoryFormat format) {
@@ -249,15 +247,17 @@ std::ostream& operator<<(std::ostream& out, const TensorOptions& options) {
   const auto given = [](bool value) { return value ? "" : " (default)"; };
   const auto flag = [](bool value) { return value ? "true" : "false"; };
   std::ostringstream format;
+  format << options.layout() << given(options.has_layout());
+  const std::string layout = std::exchange(format, std::ostringstream()).str();
   if (const auto given_format = options.memory_format_opt())
     format << *given_format;
   else
     format << "(nullopt)";
   return write(out, concat("TensorOptions(dtype=", options.dtype().name(), given(options.has_dtype()),
-                           ", device=", options.device(), given(options.has_device()), ", layout=Strided",
-                           given(options.has_layout()), ", requires_grad=", flag(options.requires_grad()),
-                           given(options.has_requires_grad()), ", pinned_memory=", flag(options.pinned_memory()),
-                           given(options.has_pinned_memory()), ", memory_format=", format.str(), ")"));
+                           ", device=", options.device(), given(options.has_device()), ", layout=", layout,
+                           ", requires_grad=", flag(options.requires_grad()), given(options.has_requires_grad()),
+                           ", pinned_memory=", flag(options.pinned_memory()), given(options.has_pinned_memory()),
+                           ", memory_format=", format.str(), ")"));
 }
 
 void Tensor::print() const {

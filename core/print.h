@@ -19,7 +19,9 @@ enum class MemoryFormat : int8_t;
 
 /// Prints lines of at most `line_size` columns: wide matrices are split into groups of columns,
 /// higher-dimensional tensors into matrices. Throws Error if copying to the host does.
-void print(std::ostream& out, const Tensor& t, int64_t line_size = 80);
+std::ostream& print(std::ostream& out, const Tensor& t, int64_t line_size = 80);
+/// Prints to std::cout.
+void print(const Tensor& t, int64_t line_size = 80);
 std::ostream& operator<<(std::ostream& out, const Tensor& t);
 std::ostream& operator<<(std::ostream& out, const Device& device);
 std::ostream& operator<<(std::ostream& out, DeviceType type);

@@ -84,7 +84,9 @@ void Tensor::check_packed(std::size_t rank, bool in_32_bits) const {
 
 std::string Tensor::describe() const { return concat(sizes(), " ", dtype(), " ", device()); }
 std::string DeprecatedTypeProperties::toString() const {
-  return concat(DeviceTypeName(device_), tandem::toString(type_), "Type");
+  constexpr const char* layouts[] = {"",          "Sparse",    "SparseCsr", "Mkldnn",
+                                     "SparseCsc", "SparseBsr", "SparseBsc", "Nested"};
+  return concat(layouts[static_cast<int>(layout_)], DeviceTypeName(device_), tandem::toString(type_), "Type");
 }
 std::string Tensor::toString() const { return type().toString(); }
 const std::string& Tensor::name() const {

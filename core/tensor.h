@@ -233,7 +233,11 @@ class Tensor {
   Tensor to(TypeMeta dtype, bool non_blocking = false, bool copy = false) const {
     return to(dtype.toScalarType(), non_blocking, copy);
   }
-  Tensor to(Device device, bool non_blocking = false, bool copy = false) const;
+  // A template, so that to({kCUDA, 1}) takes a TensorOptions only.
+  template <std::same_as<Device> D>
+  Tensor to(D device, bool non_blocking = false, bool copy = false) const {
+    return to(device, scalar_type(), non_blocking, copy);
+  }
   Tensor to(Device device, ScalarType dtype, bool non_blocking = false, bool copy = false,
             optional<MemoryFormat> format = nullopt) const;
   Tensor to(const TensorOptions& options, bool non_blocking = false, bool copy = false,
@@ -254,6 +258,11 @@ class Tensor {
   Tensor to(optional<ScalarType> dtype, optional<Layout> layout, optional<Device> device, optional<bool> pin_memory,
             bool non_blocking, bool copy, optional<MemoryFormat> format) const;
   Tensor cpu() const { return to(Device(kCPU)); }
+  /// To the device type of a torch::Backend (compat/torch/detail/aten.h).
+  template <class Backend>
+  Tensor toBackend(Backend backend) const {
+    return to(backendToDeviceType(backend));
+  }
   Tensor cuda() const { return to(Device(kCUDA)); }
   Tensor toType(ScalarType dtype) const { return to(dtype); }
   Tensor type_as(const Tensor& other) const { return to(other); }
@@ -1021,15 +1030,32 @@ inline void append(std::string& out, const Tensor& t) { out.append(t.defined() ?
 /// What Tensor::type() returns.
 class DeprecatedTypeProperties {
  public:
-  DeprecatedTypeProperties(DeviceType device, ScalarType type) : device_(device), type_(type) {}
+  DeprecatedTypeProperties(DeviceType device, ScalarType type, Layout layout = kStrided)
+      : device_(device), type_(type), layout_(layout) {}
   ScalarType scalarType() const { return type_; }
   TypeMeta typeMeta() const { return TypeMeta(type_); }
   DeviceType device_type() const { return device_; }
-  Layout layout() const { return kStrided; }
+  Layout layout() const { return layout_; }
   bool is_cuda() const { return device_ == kCUDA; }
-  bool is_sparse() const { return false; }
-  std::string toString() const;  ///< "CPUFloatType"
-  TensorOptions options(DeviceIndex index = -1) const { return TensorOptions(type_).device(device_, index); }
+  bool is_sparse() const { return layout_ == kSparse; }
+  bool is_sparse_csr() const { return layout_ == kSparseCsr; }
+  std::string toString() const;  ///< "CPUFloatType", "SparseCPUFloatType"
+  TensorOptions options(DeviceIndex index = -1) const {
+    return TensorOptions(type_).device(device_, index).layout(layout_);
+  }
+  /// Throws Error unless the device has the type's.
+  TensorOptions options(optional<Device> device) const {
+    if (!device) return options();
+    check(device->type() == device_, "options: expected a device of type ", Device(device_), ", got ", *device);
+    return options(device->index());
+  }
+  template <class Backend>
+  DeprecatedTypeProperties toBackend(Backend backend) const {
+    return {backendToDeviceType(backend), type_, layout_from_backend(backend)};
+  }
+  DeprecatedTypeProperties toScalarType(ScalarType type) const { return {device_, type, layout_}; }
+  DeprecatedTypeProperties cpu() const { return {kCPU, type_}; }
+  DeprecatedTypeProperties cuda() const { return {kCUDA, type_}; }
   operator TensorOptions() const { return options(); }
   friend bool operator==(const DeprecatedTypeProperties&, const DeprecatedTypeProperties&) = default;
   friend std::ostream& operator<<(std::ostream& out, const DeprecatedTypeProperties& type) {
@@ -1039,6 +1065,7 @@ class DeprecatedTypeProperties {
  private:
   DeviceType device_;
   ScalarType type_;
+  Layout layout_;
 };
 inline DeprecatedTypeProperties Tensor::type() const { return {device().type(), scalar_type()}; }
 

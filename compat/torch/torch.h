@@ -54,7 +54,9 @@
 
 #include "tandem/nn/files/pt/pt.h"
 #include "tandem/tandem.h"
+#include "torch/detail/aten.h"
 #include "torch/detail/check.h"
+#include "torch/detail/containers.h"
 #include "torch/detail/core.h"
 #include "torch/detail/dispatch.h"
 #include "torch/detail/enumtype.h"

@@ -60,10 +60,12 @@ const Backend* cuda_backend();
 const char* cuda_reason();
 
 [[noreturn]] void no_cuda();
-/// The table for a device type. Throws Error with cuda_reason().
+[[noreturn]] void no_tensors_on(DeviceType type);
+/// The table for a device type. Throws Error with cuda_reason(), NotImplementedError for a type without tensors.
 inline const Backend& backend(DeviceType type) {
   if (type == DeviceType::CPU) [[likely]]
     return cpu_backend();
+  if (type != DeviceType::CUDA) no_tensors_on(type);
   const Backend* cuda = cuda_backend();
   if (cuda == nullptr) no_cuda();
   return *cuda;

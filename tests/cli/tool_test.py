@@ -303,7 +303,8 @@ def test_several_devices():
     one = dict(os.environ, TANDEM_CPU_DEVICES="1")
     refused("gone", tool("train", "--resume", "r", "--epochs", "3", env=one), "no device cpu:1; available: cpu:0")
     for wrong, part in (("cpu:0,cpu:0", "device cpu:0 is listed twice"), ("cpu:0,cpuu:1", "unknown device"),
-                        ("cpu:0,cpu:99", "index from 0 to 63"), ("gpu:0,cpu:0", "did you mean cuda?")):
+                        ("cpu:0,cpu:99", "index from 0 to 63"), ("gpu:0,cpu:0", "did you mean cuda?"),
+                        ("mps", "no tensors on devices of type mps")):
         refused(wrong, tool("train", "--data", "data", "--devices", wrong, "--out", "w"), "--devices: ", part)
     refused("root", tool("train", "--data", "data", "--devices", "cpu:0,cpu:1", "--root", "cpu:2"),
             "--root cpu:2: not one of the devices cpu:0,cpu:1")

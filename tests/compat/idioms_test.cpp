@@ -96,9 +96,13 @@ TEST_CASE("checks, guards and aliases") {
 }
 
 TEST_CASE("devices and layouts without tensors are refused by name") {
-  CHECK_THROWS_WITH_AS(torch::Device{torch::kMPS}, doctest::Contains("type mps"), c10::NotImplementedError);
+  CHECK_THROWS_WITH_AS(torch::ones({2}, torch::Device(torch::kMPS)), doctest::Contains("type mps"),
+                       c10::NotImplementedError);
   CHECK_THROWS_AS(torch::zeros({2}, torch::TensorOptions().device(torch::kXLA, 0)), c10::NotImplementedError);
-  CHECK_THROWS_AS(torch::TensorOptions{torch::kSparse}, c10::NotImplementedError);
+  CHECK_THROWS_WITH_AS(torch::ones({2}, torch::kSparse), doctest::Contains("strided"), c10::NotImplementedError);
+  CHECK_THROWS_AS(torch::tensor({1, 2}, torch::kSparse), c10::NotImplementedError);
+  CHECK_THROWS_AS(torch::linspace(0, 1, 5, torch::kSparse), c10::NotImplementedError);
+  CHECK_THROWS_AS(torch::ones({2}).to(torch::TensorOptions(torch::kSparse)), c10::NotImplementedError);
   CHECK_THROWS_WITH(torch::ones({2}).to("gpu"), doctest::Contains("did you mean cuda"));
   CHECK_FALSE(torch::mps::is_available());
 }

@@ -20,10 +20,10 @@ Tensor make(IntArrayRef size, const TensorOptions& options) {
     return Tensor(IntrusivePtr(new TensorImpl(flat.storage(), options.dtype(), size,
                                               channels_last_strides(size, *options.memory_format_opt()), 0)));
   }
-  if (!options.pinned_memory()) return empty_raw(size, options.dtype(), resolve(options.device()));
+  if (!options.pinned_memory()) return empty_raw(size, options.dtype(), options.resolved_device());
   const int64_t bytes = checked_numel(size) * item_size(options.dtype());
   return Tensor(IntrusivePtr(new TensorImpl(
-      make_storage(static_cast<std::size_t>(bytes), resolve(options.device()), true), options.dtype(), size)));
+      make_storage(static_cast<std::size_t>(bytes), options.resolved_device(), true), options.dtype(), size)));
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
         out[i] = Scalar(first + static_cast<double>(i) * by).to<T>();
     }
   });
-  const Device device = resolve(options.device());
+  const Device device = options.resolved_device();
   return finish(device == host.device() ? host : host.to(device), options);
 }
 
@@ -126,7 +126,7 @@ Tensor borrow(void* data, IntArrayRef sizes, IntArrayRef strides, DeleterFn dele
   }
   const int64_t elements = checked_numel(sizes) == 0 ? 0 : last + 1;
   Storage storage = borrow_storage(data, static_cast<std::size_t>(elements * item_size(options.dtype())),
-                                   resolve(options.device()), deleter, context);
+                                   options.resolved_device(), deleter, context);
   return finish(Tensor(IntrusivePtr(new TensorImpl(std::move(storage), options.dtype(), sizes, strides, 0))), options);
 }
 }  // namespace detail

@@ -36,7 +36,7 @@ class File {
 
 Tensor from_file(std::string_view filename, optional<bool> shared, optional<int64_t> size,
                  const TensorOptions& options) {
-  check(options.device().is_cpu(), "from_file: expected a CPU tensor, got ", options.device());
+  check(options.resolved_device().is_cpu(), "from_file: expected a CPU tensor, got ", options.device());
   const bool share = shared.value_or(false);
   const int64_t count = size.value_or(0);
   check(count >= 0, "from_file: expected a size >= 0, got ", count);

@@ -10,7 +10,7 @@ namespace tandem {
 namespace {
 
 Tensor deliver(const Tensor& host, const TensorOptions& options) {
-  Tensor out = host.to(resolve(options.device()), options.dtype());
+  Tensor out = host.to(options.resolved_device(), options.dtype());
   if (options.requires_grad()) out.requires_grad_();
   return out;
 }

@@ -106,7 +106,7 @@ Tensor tensor(const TensorLiteral& value, const TensorOptions& options) {
     T* to = out.ptr<T>();
     value.write(to);
   });
-  out = out.to(resolve(options.device()));
+  out = out.to(options.resolved_device());
   if (options.requires_grad()) out.requires_grad_();
   return out;
 }

@@ -77,14 +77,14 @@ Tensor Tensor::to(Device device, ScalarType dtype, bool non_blocking, bool copy,
 Tensor Tensor::to(ScalarType dtype, bool non_blocking, bool copy, optional<MemoryFormat> format) const {
   return to(device(), dtype, non_blocking, copy, format);
 }
-Tensor Tensor::to(Device device, bool non_blocking, bool copy) const { return to(device, dtype(), non_blocking, copy); }
 Tensor Tensor::to(const Tensor& like, bool non_blocking, bool copy, optional<MemoryFormat> format) const {
   return to(like.device(), like.dtype(), non_blocking, copy, format);
 }
 Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy, optional<MemoryFormat> format) const {
   check(!options.requires_grad(), "to(options) expects unset requires_grad flag, but got it set as true");
-  return to(options.has_device() ? options.device() : device(), options.has_dtype() ? options.dtype() : dtype(),
-            non_blocking, copy, format ? format : options.memory_format_opt());
+  return to(options.device(options.has_device() ? options.device() : device()).resolved_device(),
+            options.has_dtype() ? options.dtype() : dtype(), non_blocking, copy,
+            format ? format : options.memory_format_opt());
 }
 Tensor Tensor::to(optional<ScalarType> dtype, optional<Layout>, optional<Device> device, optional<bool>,
                   bool non_blocking, bool copy, optional<MemoryFormat> format) const {

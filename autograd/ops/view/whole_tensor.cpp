@@ -144,7 +144,8 @@ std::vector<Tensor> unflatten_dense_tensors(const Tensor& flat, TensorList tenso
   std::vector<Tensor> out;
   int64_t at = 0;
   for (const Tensor& t : tensors) {
-    out.push_back(flat.narrow(0, at, t.numel()).view(t.sizes()));
+    // Views of nothing would share the memory of the tensor behind them, which resize_ would then write.
+    out.push_back(t.numel() == 0 ? empty(t.sizes(), flat.options()) : flat.narrow(0, at, t.numel()).view(t.sizes()));
     at += t.numel();
   }
   return out;

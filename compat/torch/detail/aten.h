@@ -1,0 +1,166 @@
+// Types and functions of ATen and c10 that Tandem has under other names or not at all: at::Backend, at::CPU(dtype),
+// c10::IntList, torch::utils::flatten_dense_tensors and others.
+#pragma once
+#include <complex>
+#include <iterator>
+#include <ostream>
+
+#include "tandem/tandem.h"
+
+namespace torch {
+
+using tandem::CuBLASReductionOption;
+using tandem::hasMAGMA;
+using tandem::kFPGA;
+using tandem::kIPU;
+using tandem::kJagged;
+using tandem::kLazy;
+using tandem::kMAIA;
+using tandem::kMetal;
+using tandem::kMkldnn;
+using tandem::kMTIA;
+using tandem::kSparseBsc;
+using tandem::kSparseBsr;
+using tandem::kSparseCsc;
+using tandem::kVE;
+
+/// A device type with a layout, as LibTorch's older interfaces name it. Tensors are of CPU and CUDA only.
+enum class Backend {
+  CPU,
+  CUDA,
+  HIP,
+  VE,
+  FPGA,
+  IPU,
+  XPU,
+  SparseCPU,
+  SparseCUDA,
+  SparseCsrCPU,
+  SparseCsrCUDA,
+  SparseCsrMPS,
+  SparseMPS,
+  SparseHIP,
+  SparseVE,
+  SparseXPU,
+  SparsePrivateUse1,
+  SparseCsrHIP,
+  SparseCsrVE,
+  SparseCsrXPU,
+  SparseCsrPrivateUse1,
+  MAIA,
+  XLA,
+  Vulkan,
+  Metal,
+  Meta,
+  QuantizedCPU,
+  QuantizedCUDA,
+  QuantizedXPU,
+  QuantizedPrivateUse1,
+  Undefined,
+  MkldnnCPU,
+  MPS,
+  HPU,
+  Lazy,
+  MTIA,
+  PrivateUse1,
+  NumOptions
+};
+namespace detail {
+struct BackendParts {
+  const char* name;
+  tandem::DeviceType device;
+  tandem::Layout layout = tandem::kStrided;
+};
+/// Throws Error for Undefined and for what is no backend.
+inline const BackendParts& parts_of(Backend backend) {
+  using enum tandem::DeviceType;
+  using enum tandem::Layout;
+  static constexpr BackendParts all[] = {
+      {"CPU", CPU},
+      {"CUDA", CUDA},
+      {"HIP", HIP},
+      {"VE", VE},
+      {"FPGA", FPGA},
+      {"IPU", IPU},
+      {"XPU", XPU},
+      {"SparseCPU", CPU, Sparse},
+      {"SparseCUDA", CUDA, Sparse},
+      {"SparseCsrCPU", CPU, SparseCsr},
+      {"SparseCsrCUDA", CUDA, SparseCsr},
+      {"SparseCsrMPS", MPS, SparseCsr},
+      {"SparseMPS", MPS, Sparse},
+      {"SparseHIP", HIP, Sparse},
+      {"SparseVE", VE, Sparse},
+      {"SparseXPU", XPU, Sparse},
+      {"SparsePrivateUse1", PrivateUse1, Sparse},
+      {"SparseCsrHIP", HIP, SparseCsr},
+      {"SparseCsrVE", VE, SparseCsr},
+      {"SparseCsrXPU", XPU, SparseCsr},
+      {"SparseCsrPrivateUse1", PrivateUse1, SparseCsr},
+      {"MAIA", MAIA},
+      {"XLA", XLA},
+      {"Vulkan", tandem::DeviceType::Vulkan},
+      {"Metal", tandem::DeviceType::Metal},
+      {"Meta", Meta},
+      {"QuantizedCPU", CPU},
+      {"QuantizedCUDA", CUDA},
+      {"QuantizedXPU", XPU},
+      {"QuantizedPrivateUse1", PrivateUse1},
+      {nullptr, CPU},
+      {"MkldnnCPU", CPU, Mkldnn},
+      {"MPS", MPS},
+      {"HPU", HPU},
+      {"Lazy", tandem::DeviceType::Lazy},
+      {"MTIA", MTIA},
+      {"PrivateUseOne", PrivateUse1},
+  };
+  static_assert(std::size(all) == static_cast<std::size_t>(Backend::NumOptions));
+  tandem::check(backend >= Backend::CPU && backend < Backend::NumOptions && backend != Backend::Undefined,
+                "the backend is undefined");
+  return all[static_cast<int>(backend)];
+}
+}  // namespace detail
+inline tandem::DeviceType backendToDeviceType(Backend backend) { return detail::parts_of(backend).device; }
+inline tandem::Layout layout_from_backend(Backend backend) { return detail::parts_of(backend).layout; }
+inline const char* toString(Backend backend) {
+  return backend == Backend::Undefined ? "UNKNOWN_BACKEND" : detail::parts_of(backend).name;
+}
+inline std::ostream& operator<<(std::ostream& out, Backend backend) { return out << toString(backend); }
+
+/// The type of the real and the imaginary part; T itself if it is real.
+template <class T>
+struct scalar_value_type {
+  using type = T;
+};
+template <class T>
+struct scalar_value_type<std::complex<T>> {
+  using type = T;
+};
+
+using IntList = tandem::IntArrayRef;
+
+namespace utils {
+using tandem::flatten_dense_tensors;
+using tandem::unflatten_dense_tensors;
+}  // namespace utils
+
+namespace autograd {
+/// A leaf with the memory of `data`. Undefined if `data` is.
+inline tandem::Tensor make_variable(const tandem::Tensor& data, bool requires_grad = false,
+                                    bool /*allow_tensor_metadata_change*/ = true) {
+  return data.defined() ? data.detach().set_requires_grad(requires_grad) : data;
+}
+}  // namespace autograd
+
+}  // namespace torch
+
+namespace at {
+inline tandem::DeprecatedTypeProperties getDeprecatedTypeProperties(torch::Backend backend, tandem::ScalarType type) {
+  return {torch::backendToDeviceType(backend), type, torch::layout_from_backend(backend)};
+}
+inline tandem::DeprecatedTypeProperties CPU(tandem::ScalarType type) { return {tandem::kCPU, type}; }
+inline tandem::DeprecatedTypeProperties CUDA(tandem::ScalarType type) { return {tandem::kCUDA, type}; }
+namespace native {
+using tandem::is_nonzero;
+}
+}  // namespace at
