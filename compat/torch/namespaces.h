@@ -1879,6 +1879,14 @@ using tandem::nn::utils::clip_grad_value_;
 using tandem::nn::utils::parameters_to_vector;
 using tandem::nn::utils::vector_to_parameters;
 }  // namespace torch::nn::utils
+namespace torch::nn::utils::rnn {
+using tandem::nn::utils::rnn::invert_permutation;
+using tandem::nn::utils::rnn::pack_padded_sequence;
+using tandem::nn::utils::rnn::pack_sequence;
+using tandem::nn::utils::rnn::PackedSequence;
+using tandem::nn::utils::rnn::pad_packed_sequence;
+using tandem::nn::utils::rnn::pad_sequence;
+}  // namespace torch::nn::utils::rnn
 namespace torch::optim {
 using tandem::optim::Adagrad;
 using tandem::optim::AdagradOptions;
