@@ -64,6 +64,7 @@
 #include "torch/detail/tempfile.h"
 #include "torch/detail/tensor_arg.h"
 #include "torch/detail/util.h"
+#include "torch/library.h"
 #include "torch/namespaces.h"
 
 #define TORCH_VERSION_MAJOR 2
