@@ -103,8 +103,8 @@ class Pass {
           args_.outputs.size(), " tensors but ", args_.grad_outputs.size(), " gradients");
     for (std::size_t i = 0; i < args_.outputs.size(); ++i) {
       const Tensor& out = args_.outputs[i];
-      check(out.defined() && out.requires_grad(), "backward: tensor ", i, " (", out,
-            ") does not require a gradient and has no grad_fn");
+      check(out.defined() && out.requires_grad(), "element ", i,
+            " of tensors does not require grad and does not have a grad_fn: ", out);
       Tensor grad = i < args_.grad_outputs.size() ? args_.grad_outputs[i] : Tensor();
       if (!grad.defined()) {
         check(out.numel() == 1, "grad can be implicitly created only for scalar outputs: tensor ", i, " is ", out);

@@ -50,12 +50,13 @@ struct ChunkDatasetOptions {
         batch_size_(batch_size),
         cache_size_(cache_size),
         cross_chunk_shuffle_count_(cross_chunk_shuffle_count) {
-    check(preloader_count > 0 && preloader_count <= 1024, "ChunkDataset: preloader_count must be in [1, 1024], got ",
-          preloader_count);
-    check(batch_size > 0, "ChunkDataset: batch_size must be positive");
-    check(cache_size > 0 && cache_size >= batch_size,
-          "ChunkDataset: cache_size must be positive and at least batch_size, got ", cache_size);
-    check(cross_chunk_shuffle_count > 0, "ChunkDataset: cross_chunk_shuffle_count must be positive");
+    check(preloader_count > 0, "Preloader count is 0. At least one preloader needs to be specified.");
+    check(preloader_count <= 1024, "ChunkDataset: preloader_count must be at most 1024, got ", preloader_count);
+    check(batch_size > 0, "Batch size is 0. A positive batch size needs to be specified.");
+    check(cache_size > 0, "Cache size is 0. A positive cache size needs to be specified.");
+    check(cache_size >= batch_size,
+          "Cache size is less than batch size. Cache needs to be large enough to hold at least one batch.");
+    check(cross_chunk_shuffle_count > 0, "cross_chunk_shuffle_count needs to be greater than 0.");
   }
   /// Threads that read chunks ahead, from reset() on; at most 1024.
   TANDEM_ARG(size_t, preloader_count);
@@ -97,8 +98,9 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   /// with what the reader or `preprocess` threw, and the number of the chunk, of `preprocess` the first of those that
   /// were read together; the next call goes on with the chunks after those.
   BatchType get_batch(size_t batch_size) override {
-    check(batch_size == options_.batch_size(), "ChunkDataset: the requested batch size ", batch_size,
-          " does not match the initialized batch size, ", options_.batch_size());
+    check(batch_size == options_.batch_size(),
+          "The requested batch size does not match with the initialized batch size.\n The requested batch size is ",
+          batch_size, ", while the dataset is created with batch size equal to ", options_.batch_size());
     return get_batch();
   }
   BatchType get_batch() {

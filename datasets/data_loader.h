@@ -4,8 +4,9 @@
 //                                        data::DataLoaderOptions(64).workers(2));
 //   for (auto& batch : *loader) train(batch.data, batch.target);
 //
-// Each begin() starts a new epoch; leaving a loop early is safe. Inside a loop, begin() throws Error: a
-// loader has a single position, so an inner loop would take the outer one's batches. The contents of batch k
+// Each begin() starts a new epoch; leaving a loop early is safe. A loader has a single position, so an inner loop would
+// take the outer one's batches: inside a loop, begin() throws Error if there are workers; without, it ends the outer
+// loop, as in LibTorch, and the outer loop's next ++ throws Error. The contents of batch k
 // do not depend on the number of workers: each worker has its own copy of the data set, and random numbers
 // from the default generator are keyed by (seed, epoch, batch, rank of the sampler). An exception of a data set or
 // transform reaches the loop as WorkerException (without workers: unchanged, which for a ChunkDataset is its own
@@ -26,7 +27,8 @@ class DataLoaderBase;
 /// An input iterator. The first batch is taken when the iterator is first compared, dereferenced or incremented, so
 /// that an exception of making it is thrown there and not by begin(). *it stays valid until ++it. When making a batch
 /// has failed, each of the three goes on with the next one. Copies share one position. A loop lasts until its end is
-/// reached or the last of its iterators is destroyed; taking a batch throws Error if join() has ended the loop.
+/// reached or the last of its iterators is destroyed; taking a batch throws Error if join() or begin() has ended the loop.
+/// Iterators of different loops are equal if both have reached the end.
 template <typename Batch>
 class Iterator {
  public:
@@ -40,19 +42,24 @@ class Iterator {
   Iterator(DataLoaderBase<Batch>* loader, std::shared_ptr<void> loop)
       : place_(std::make_shared<Place>(Place{loader, std::move(loop), nullptr})) {}
   Iterator& operator++() {
-    if (place_ && place_->fresh) batch();
-    check(place_ && place_->loop, "data loader: ++ on the end iterator");
+    check(place_ != nullptr, "Incrementing the DataLoader's past-the-end iterator is not allowed");
+    if (place_->fresh) batch();
+    check(place_->loop != nullptr, "Attempted to increment iterator past the end");
     place_->take();
     return *this;
   }
   void operator++(int) { ++*this; }
   Batch& operator*() const {
+    check(place_ != nullptr, "Dereferencing the DataLoader's past-the-end iterator is not allowed");
     Batch* const here = batch();
-    check(here != nullptr, "data loader: the end iterator has no batch");
+    check(here != nullptr, "Attempted to dereference iterator that was past the end");
     return *here;
   }
   Batch* operator->() const { return &**this; }
-  friend bool operator==(const Iterator& a, const Iterator& b) { return a.batch() == b.batch(); }
+  friend bool operator==(const Iterator& a, const Iterator& b) {
+    if (a.place_ && b.place_) return a.place_ == b.place_ || (!a.place_->loop && !b.place_->loop);
+    return a.batch() == b.batch();
+  }
 
  private:
   struct Place {
@@ -212,7 +219,7 @@ requires(!Dataset::is_stateful && std::is_constructible_v<Sampler, size_t>)
     std::unique_ptr<StatelessDataLoader<Dataset, Sampler>> make_data_loader(Dataset dataset,
                                                                             DataLoaderOptions options = {}) {
   const optional<size_t> size = dataset.size();
-  check(size.has_value(), "make_data_loader: the data set's size is unknown; pass a sampler");
+  check(size.has_value(), "Expected the dataset to be sized in order to construct the Sampler; pass a sampler");
   if constexpr (requires(int64_t n) { Sampler{n}; })  // not a size_t
     return make_data_loader(std::move(dataset), Sampler(static_cast<int64_t>(*size)), options);
   else

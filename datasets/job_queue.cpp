@@ -36,9 +36,9 @@ std::string describe(const std::exception_ptr& error, int worker, int64_t batch,
 }  // namespace
 
 WorkerException::WorkerException(std::exception_ptr original, int worker, int64_t batch, const char* kind)
-    : Error(describe(original, worker, batch, kind)),
+    : Error("Caught exception in DataLoader worker thread. Original message: " + text_of(original)),
       original_exception(std::move(original)),
-      message(what()),
+      message(describe(original_exception, worker, batch, kind)),
       worker(worker),
       batch(batch) {}
 
@@ -182,8 +182,8 @@ JobQueue::Result JobQueue::pop(std::optional<std::chrono::milliseconds> timeout)
     if (!timeout)
       state_->done_or_idle.wait(lock, ready);
     else
-      check(state_->done_or_idle.wait_for(lock, *timeout, ready), "data loader: timeout: no batch within ",
-            timeout->count(), " ms");
+      check(state_->done_or_idle.wait_for(lock, *timeout, ready),
+            "Timeout in DataLoader queue while waiting for next batch (timeout was ", timeout->count(), " ms)");
     out = std::move(done.begin()->second);
     done.erase(done.begin());
   }

@@ -15,13 +15,14 @@
 
 namespace tandem::data {
 
-/// Thrown by a loader when making a batch has failed in a worker, and by ChunkDataset when reading a chunk has.
+/// Thrown by a loader when making a batch has failed in a worker, and by ChunkDataset when reading a chunk has. what()
+/// has LibTorch's words.
 class WorkerException : public Error {
  public:
   /// `kind` names what `batch` counts.
   WorkerException(std::exception_ptr original, int worker, int64_t batch, const char* kind = "batch");
   std::exception_ptr original_exception;
-  std::string message;  ///< what()
+  std::string message;  ///< what failed, where, and the original message
   int worker;           ///< -1: the consumer's own thread
   int64_t batch;
 };

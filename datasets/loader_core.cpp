@@ -28,9 +28,10 @@ void LoaderCore::join() {
 
 std::shared_ptr<void> LoaderCore::begin_epoch() {
   const Exclusive::Use use(exclusive_, "data loader");
-  check(loop_.expired(),
-        "data loader: begin() inside a loop over the same loader, which would lose the batches that the outer "
-        "loop has not seen yet; use another loader for the inner loop, or join() to end the outer one");
+  check(loop_.expired() || queue_->workers() == 0,
+        "Attempted to get a new DataLoader iterator while another iterator is not yet exhausted: begin() inside a loop "
+        "over the same loader, which would lose the batches that the outer loop has not seen yet; use another loader "
+        "for the inner loop, or join() to end the outer one");
   queue_->cancel();
   const optional<LoaderState> chosen = std::exchange(next_, nullopt);
   if (chosen && chosen->seed != seed_) seed_changed(seed_ = chosen->seed);
@@ -64,7 +65,7 @@ void LoaderCore::ask() {
 
 JobQueue::Result LoaderCore::next(const std::shared_ptr<void>& loop) {
   const Exclusive::Use use(exclusive_, "data loader");
-  check(loop_.lock() == loop, "data loader: join() has ended the loop of this iterator");
+  check(loop_.lock() == loop, "data loader: join() or another begin() has ended the loop of this iterator");
   if (queue_->belongs_to_parent()) loop_.reset();  // the loop cannot continue in a forked child
   ask();
   if (queue_->pending() == 0) {

@@ -38,7 +38,8 @@ class LoaderCore {
   LoaderCore(const DataLoaderOptions& options, optional<uint64_t> seed, size_t max_workers);
 
   /// Drops the rest of the epoch and starts the next one. The returned token represents the loop over it:
-  /// begin_epoch throws Error while the token is held and the end of the loop is not reached.
+  /// while the token is held and the end of the loop is not reached, begin_epoch throws Error, or without workers
+  /// ends that loop.
   std::shared_ptr<void> begin_epoch();
   /// The next batch of that loop; null at the end. Throws as described in data_loader.h.
   JobQueue::Result next(const std::shared_ptr<void>& loop);

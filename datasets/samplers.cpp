@@ -27,7 +27,7 @@ void IndexSampler::reset(optional<size_t> new_size) {
 
 optional<std::vector<size_t>> IndexSampler::next(size_t batch_size) {
   if (!begun_) IndexSampler::reset();
-  const size_t count = std::min(batch_size, order_->size() - index_);
+  const size_t count = std::min(batch_size, order_->size() - std::min(index_, order_->size()));
   if (count == 0) return nullopt;
   const auto first = order_->begin() + static_cast<std::ptrdiff_t>(index_);
   index_ += count;
@@ -42,7 +42,8 @@ void IndexSampler::set_epoch(size_t epoch) {
 void IndexSampler::save(serialize::OutputArchive& archive) const {
   write_state(archive, "index", advance_ ? index_ : 0);
   write_state(archive, "epoch", epoch_);
-  if (seed_) write_state(archive, "seed", *seed_);
+  if (!seed_) seed_ = drawn_seed();
+  write_state(archive, "seed", *seed_);
 }
 
 void IndexSampler::load(serialize::InputArchive& archive) {
@@ -50,8 +51,8 @@ void IndexSampler::load(serialize::InputArchive& archive) {
   if (const auto seed = try_read_state(archive, "seed")) seed_ = seed;
   set_epoch(epoch);
   IndexSampler::reset();
-  check(index <= order_->size(), "sampler: the loaded index ", index, " is above the number of indices, ",
-        order_->size(), "; load the state of a sampler of the same size");
+  check(index <= order_->size() || order_->empty(), "sampler: the loaded index ", index,
+        " is above the number of indices, ", order_->size(), "; load the state of a sampler of the same size");
   index_ = index;
   advance_ = index > 0;
 }

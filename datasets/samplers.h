@@ -42,11 +42,12 @@ class IndexSampler : public Sampler<> {
   size_t epoch() const { return epoch_; }
   /// The next reset() starts this epoch.
   void set_epoch(size_t epoch);
-  /// The seed; if nullopt, the first reset() draws one from the default generator.
+  /// The seed; if nullopt, the first reset() or save() draws one from the default generator.
   optional<uint64_t> seed() const { return seed_; }
   void set_seed(uint64_t seed) { seed_ = seed; }
   /// The state: seed, epoch and index. After load(), next() continues where save() was called, if the sampler
-  /// has the same size. Throws Error on an archive without this state, or of a larger sampler.
+  /// has the same size; one of size 0 only has the state. Throws Error on an archive without this state, or of a larger
+  /// sampler.
   void save(serialize::OutputArchive& archive) const override;
   void load(serialize::InputArchive& archive) override;
 
@@ -60,7 +61,7 @@ class IndexSampler : public Sampler<> {
   size_t size_;
 
  private:
-  optional<uint64_t> seed_;
+  mutable optional<uint64_t> seed_;  // save() may draw it
   size_t epoch_ = 0, index_ = 0;
   bool begun_ = false, advance_ = false;
   std::shared_ptr<const std::vector<size_t>> order_;  // copies of the sampler share it

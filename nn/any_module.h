@@ -106,8 +106,10 @@ class AnyModule {
   AnyModule() = default;
   template <detail::HasForward M>
   explicit AnyModule(std::shared_ptr<M> module) : content_(detail::hold(std::move(module))) {}
-  template <detail::HasForward M>
-  explicit AnyModule(M&& module) : AnyModule(std::make_shared<std::decay_t<M>>(std::move(module))) {}
+  /// Copies a module from a reference, as LibTorch does; pass its holder or shared_ptr to share it.
+  template <class M>
+  requires detail::HasForward<std::decay_t<M>>
+  explicit AnyModule(M&& module) : AnyModule(std::make_shared<std::decay_t<M>>(std::forward<M>(module))) {}
   template <class M>
   explicit AnyModule(const ModuleHolder<M>& holder) : AnyModule(holder.ptr()) {}
   AnyModule(AnyModule&&) = default;

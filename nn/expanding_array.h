@@ -47,12 +47,12 @@ template <std::size_t D, class T = int64_t>
 class ExpandingArrayWithOptionalElem {
  public:
   ExpandingArrayWithOptionalElem(std::initializer_list<std::optional<T>> list) {
-    check(list.size() == D, "expected ", D, " values, but got ", list.size());
+    check(list.size() == D, "Expected ", D, " values, but instead got ", list.size());
     for (std::size_t i = 0; i < D; ++i) values_[i] = list.begin()[i];
   }
   ExpandingArrayWithOptionalElem(T single) { values_.fill(single); }
   ExpandingArrayWithOptionalElem(const std::vector<T>& values) {
-    check(values.size() == D, "expected ", D, " values, but got ", values.size());
+    check(values.size() == D, "Expected ", D, " values, but instead got ", values.size());
     for (std::size_t i = 0; i < D; ++i) values_[i] = values[i];
   }
   std::array<std::optional<T>, D>& operator*() { return values_; }

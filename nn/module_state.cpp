@@ -30,6 +30,21 @@ void list(std::string& out, const char* title, const std::vector<std::string>& l
   if (lines.size() > kMaxLines) out += concat("\n    and ", lines.size() - kMaxLines, " more");
 }
 
+// LibTorch's words for the first entry of `own` that is not in `names`; empty if all are.
+std::string missing_entry(const OrderedDict<std::string, Tensor>& own, const std::vector<std::string>& names) {
+  for (const auto& item : own) {
+    const std::string& key = item.key();
+    if (std::find(names.begin(), names.end(), key) != names.end()) continue;
+    for (std::size_t dot = key.find('.'); dot != std::string::npos; dot = key.find('.', dot + 1)) {
+      const std::string_view inside(key.data(), dot + 1);
+      if (std::none_of(names.begin(), names.end(), [&](const auto& name) { return name.starts_with(inside); }))
+        return concat("No such serialized submodule: '", inside.substr(0, dot), "'");
+    }
+    return concat("No such serialized tensor '", key, "'");
+  }
+  return {};
+}
+
 }  // namespace
 
 OrderedDict<std::string, Tensor> Module::state_dict() const {
@@ -142,10 +157,16 @@ void Module::save(serialize::OutputArchive& archive) const {
   for (const auto& item : state_dict()) archive.write(item.key(), item.value());
 }
 void Module::load(serialize::InputArchive& archive) {
-  if (archive.file_ != nullptr)
-    load_checkpoint(*this, *archive.file_, true, "");
-  else
-    load_state_dict(archive.tensors());
+  try {
+    if (archive.file_ != nullptr)
+      load_checkpoint(*this, *archive.file_, true, "");
+    else
+      load_state_dict(archive.tensors());
+  } catch (const Error& error) {
+    const std::string missing = missing_entry(state_dict(), archive.tensors().keys());
+    if (missing.empty()) throw;
+    fail(missing, "\n", error.what());
+  }
 }
 
 }  // namespace tandem::nn

@@ -55,7 +55,7 @@ std::tuple<Tensor, Tensor> pad_packed_sequence(const PackedSequence& sequence, b
                                                optional<int64_t> total_length) {
   const int64_t longest = sequence.batch_sizes().size(0);
   check(!total_length || *total_length >= longest,
-        "pad_packed_sequence: total_length must be at least the length of the longest sequence, ", longest, ", got ",
+        "Expected total_length to be at least the length of the longest sequence in input, ", longest, ", but got ",
         total_length.value_or(0));
   auto [padded, lengths] = _pad_packed_sequence(sequence.data(), sequence.batch_sizes(), batch_first, padding_value,
                                                 total_length.value_or(longest));

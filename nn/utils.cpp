@@ -2,6 +2,7 @@
 #include "tandem/nn/utils.h"
 
 #include <cmath>
+#include <limits>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/view/cat.h"
@@ -10,6 +11,7 @@ namespace tandem::nn::utils {
 namespace {
 
 double total_norm(const std::vector<Tensor>& grads, double norm_type) {
+  if (norm_type == 0) return static_cast<double>(grads.size());
   double total = 0;
   for (const Tensor& g : grads) {
     if (g.numel() == 0) continue;
@@ -27,7 +29,10 @@ double total_norm(const std::vector<Tensor>& grads, double norm_type) {
 
 double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type,
                        bool error_if_nonfinite) {
-  check(norm_type > 0, "clip_grad_norm_: norm_type must be positive, got ", norm_type);
+  check(norm_type > -std::numeric_limits<double>::infinity(),
+        "clip_grad_norm_: norm_type must be a number or infinity, "
+        "got ",
+        norm_type);
   NoGradGuard no_grad;
   std::vector<Tensor> grads;
   for (const Tensor& p : parameters)

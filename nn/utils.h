@@ -7,7 +7,8 @@
 namespace tandem::nn::utils {
 
 /// Scales all gradients so that their norm, taken as one vector, is at most max_norm. Returns the norm before
-/// scaling. norm_type may be infinity. Throws Error on a non-finite norm if error_if_nonfinite is set.
+/// scaling. norm_type may be infinity; of order 0, the norm is the number of gradients, as in LibTorch. Throws Error on
+/// a non-finite norm if error_if_nonfinite is set.
 double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type = 2.0,
                        bool error_if_nonfinite = false);
 double clip_grad_norm_(Tensor parameter, double max_norm, double norm_type = 2.0, bool error_if_nonfinite = false);

@@ -54,6 +54,8 @@
 
 #include "tandem/nn/files/pt/pt.h"
 #include "tandem/tandem.h"
+#include "torch/data/detail/data_shuttle.h"
+#include "torch/data/detail/sequencers.h"
 #include "torch/detail/aten.h"
 #include "torch/detail/check.h"
 #include "torch/detail/containers.h"
@@ -61,8 +63,11 @@
 #include "torch/detail/dispatch.h"
 #include "torch/detail/enumtype.h"
 #include "torch/detail/functions.h"
+#include "torch/detail/static.h"
+#include "torch/detail/tempfile.h"
 #include "torch/detail/tensor_arg.h"
 #include "torch/detail/util.h"
+#include "torch/library.h"
 #include "torch/namespaces.h"
 
 #define TORCH_VERSION_MAJOR 2

@@ -61,10 +61,11 @@ class OrderedDict {
   Iterator end() { return items_.end(); }
   ConstIterator begin() const { return items_.begin(); }
   ConstIterator end() const { return items_.end(); }
-  Item& front() { return items_.front(); }
-  const Item& front() const { return items_.front(); }
-  Item& back() { return items_.back(); }
-  const Item& back() const { return items_.back(); }
+  /// front() and back() throw Error when there are no items.
+  Item& front() { return at_end("front", 0); }
+  const Item& front() const { return const_cast<OrderedDict&>(*this).front(); }
+  Item& back() { return at_end("back", size() - 1); }
+  const Item& back() const { return const_cast<OrderedDict&>(*this).back(); }
   Item& operator[](std::size_t index) { return items_.at(index); }
   const Item& operator[](std::size_t index) const { return items_.at(index); }
 
@@ -134,6 +135,10 @@ class OrderedDict {
   }
 
  private:
+  Item& at_end(const char* function, std::size_t index) {
+    check(!is_empty(), "Called ", function, "() on an empty OrderedDict");
+    return items_[index];
+  }
   std::unordered_map<Key, std::size_t> index_;
   std::vector<Item> items_;
   std::string key_description_;

@@ -127,7 +127,7 @@ bool InputArchive::try_read(const std::string& key, Tensor& tensor, bool) {
   return true;
 }
 void InputArchive::read(const std::string& key, Tensor& tensor, bool is_buffer) {
-  check(try_read(key, tensor, is_buffer), "archive: there is no tensor '", key, "'");
+  check(try_read(key, tensor, is_buffer), "No such serialized tensor '", key, "'");
 }
 IValue InputArchive::value_at(const std::string& key, const std::string& text) const {
   std::vector<Tensor> parts;
@@ -144,11 +144,11 @@ bool InputArchive::try_read(const std::string& key, IValue& value) {
   return text != nullptr;
 }
 void InputArchive::read(const std::string& key, IValue& value) {
-  check(try_read(key, value), "archive: there is no entry '", key, "'");
+  check(try_read(key, value), "the archive does not have a field with name '", key, "'");
 }
 void InputArchive::read(const std::string& key, std::string& text) {
   const std::string* found = metadata_.find(key);
-  check(found != nullptr, "archive: there is no entry '", key, "'");
+  check(found != nullptr, "the archive does not have a field with name '", key, "'");
   text = is_value(*found) ? value_at(key, *found).toStringRef() : *found;
 }
 void InputArchive::read(const std::string& key, double& value) {

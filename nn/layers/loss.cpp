@@ -40,6 +40,9 @@ Tensor huber_loss(const Tensor& input, const Tensor& target, const HuberLossFunc
   return tandem::huber_loss(input, target, options.reduction(), options.delta());
 }
 Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const BinaryCrossEntropyFuncOptions& options) {
+  check(input.sizes() == target.sizes(), "Using a target size (", target.sizes(),
+        ") that is different to the input size (", input.sizes(),
+        ") is deprecated. Please ensure they have the same size.");
   return tandem::binary_cross_entropy(input, target, options.weight(), options.reduction());
 }
 Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target,

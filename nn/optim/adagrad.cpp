@@ -27,6 +27,16 @@ std::vector<Field> AdagradParamState::fields() {
   return {{.name = "step", .count = &step_}, {.name = "sum", .tensor = &sum_}};
 }
 
+namespace {
+// The sum of p's state; begins with the initial value.
+Tensor& sum_of(AdagradParamState& state, const Tensor& p, const AdagradOptions& options) {
+  const bool fresh = !state.sum().defined();
+  ensure_state(state.sum(), p);
+  if (fresh) fill_raw(p.is_complex() ? parts_raw(state.sum()) : state.sum(), options.initial_accumulator_value());
+  return state.sum();
+}
+}  // namespace
+
 bool Adagrad::sums_gradients() const { return typeid(*this) == typeid(Adagrad); }
 Tensor Adagrad::step(LossClosure closure) {
   const profiler::Record span("Adagrad::step", "optimizer");
@@ -40,10 +50,7 @@ Tensor Adagrad::step(LossClosure closure) {
         [&](const Tensor& p, UpdateLists& lists) {
           auto& state = state_of<AdagradParamState>(p);
           ++state.step();
-          const bool fresh = !state.sum().defined();
-          ensure_state(state.sum(), p);
-          if (fresh) fill_raw(p.is_complex() ? parts_raw(state.sum()) : state.sum(), o.initial_accumulator_value());
-          lists.first.push_back(state.sum());
+          lists.first.push_back(sum_of(state, p, o));
         },
         [&](const UpdateLists& lists) {
           step.step = lists.step;
@@ -55,8 +62,13 @@ Tensor Adagrad::step(LossClosure closure) {
 
 std::unique_ptr<OptimizerParamState> Adagrad::make_state() const { return std::make_unique<AdagradParamState>(); }
 Adagrad::Adagrad(const std::vector<OptimizerParamGroup>& groups, AdagradOptions defaults)
-    : Optimizer(groups, std::make_unique<AdagradOptions>(defaults)) {}
+    : Optimizer(groups, std::make_unique<AdagradOptions>(defaults)) {
+  NoGradGuard no_grad;
+  for (const auto& group : param_groups())
+    for (const Tensor& p : group.params())
+      sum_of(state_of<AdagradParamState>(p), p, static_cast<const AdagradOptions&>(group.options()));
+}
 Adagrad::Adagrad(std::vector<Tensor> params, AdagradOptions defaults)
-    : Optimizer(std::move(params), std::make_unique<AdagradOptions>(defaults)) {}
+    : Adagrad(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, defaults) {}
 
 }  // namespace tandem::optim

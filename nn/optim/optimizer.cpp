@@ -173,7 +173,24 @@ bool read_state(serialize::InputArchive& archive, const char* optimizer, std::si
   return true;
 }
 
+template <class Saved>
+bool equal_saved(const Saved& a, const Saved& b) {
+  if (typeid(a) != typeid(b)) return false;
+  serialize::OutputArchive first, second;
+  a.serialize(first);
+  b.serialize(second);
+  check(!first.tensors().is_empty() || !first.metadata().is_empty(),
+        "==: override fields() or serialize() of these options or this state");
+  return first.metadata().pairs() == second.metadata().pairs() &&
+         std::ranges::equal(first.tensors(), second.tensors(), [](const auto& x, const auto& y) {
+           return x.key() == y.key() && x.value().dtype() == y.value().dtype() && equal(x.value(), y.value());
+         });
+}
+
 }  // namespace
+
+bool operator==(const OptimizerOptions& a, const OptimizerOptions& b) { return equal_saved(a, b); }
+bool operator==(const OptimizerParamState& a, const OptimizerParamState& b) { return equal_saved(a, b); }
 
 std::unique_ptr<OptimizerOptions> OptimizerOptions::clone() const {
   fail("clone() is not implemented for these optimizer options: derive them from OptimizerCloneableOptions");

@@ -46,6 +46,8 @@ class OptimizerOptions {
   /// Options as a default constructor leaves them; null without one.
   virtual std::unique_ptr<OptimizerOptions> fresh() const { return nullptr; }
 };
+/// Whether two options have the same type and save the same values. Throws Error for options that save none.
+bool operator==(const OptimizerOptions& a, const OptimizerOptions& b);
 // clone() and fresh() do not call make_unique<Derived>: it costs every program 14 ms of compile time per class,
 // used or not.
 template <class Derived>
@@ -90,6 +92,8 @@ class OptimizerParamState {
   virtual void serialize(serialize::OutputArchive& archive) const;
   virtual void serialize(serialize::InputArchive& archive);
 };
+/// The same for states.
+bool operator==(const OptimizerParamState& a, const OptimizerParamState& b);
 template <class Derived>
 class OptimizerCloneableParamState : public OptimizerParamState {
  public:

@@ -19,15 +19,15 @@ NESTED = ["autograd", "cuda", "data", "data::datasets", "data::samplers", "data:
 # LibTorch's names that torch/torch.h does not bring.
 MORE = {"autograd": {"Gather", "Scatter"}, "nn::parallel": {"data_parallel", "parallel_apply", "replicate"}}
 
+OURS = """#include "tandem/autograd/torch_names.h"
+#include "tandem/tandem.h"
+"""
 HEAD = """// What of namespace tandem the namespaces torch, at and c10 contain. Written by tests/compat/namespaces.py.
 //
 // They are namespaces and not aliases, because programs declare names in them. Using-declarations, and not directives:
 // after `using namespace torch`, nn has to mean one namespace.
 #pragma once
-#include "tandem/autograd/torch_names.h"
-#include "tandem/tandem.h"
-
-"""
+""" + OURS + "\n"
 
 
 def compiled(clang, text, includes, *options):
@@ -39,9 +39,9 @@ def compiled(clang, text, includes, *options):
                                str(source)], capture_output=True, text=True)
 
 
-def names(clang, header, includes):
+def names(clang, text, includes):
     """Members of each namespace, by its qualified name; also names of template parameters and arguments."""
-    out = compiled(clang, f"#include <{header}>\n", includes, "-Xclang", "-ast-list")
+    out = compiled(clang, text, includes, "-Xclang", "-ast-list")
     if out.returncode:
         sys.exit(out.stderr)
     found = collections.defaultdict(set)
@@ -60,18 +60,16 @@ def block(scope, members):
 
 def without_errors(clang, lines, include):
     """Drops the lines that name no member of a namespace."""
-    include_lines = '#include "tandem/autograd/torch_names.h"\n#include "tandem/tandem.h"\n'
-    wrong = {int(n) - 3 for n in re.findall(r"all\.cpp:(\d+):\d+: error",
-                                            compiled(clang, include_lines + "\n".join(lines), [include]).stderr)}
+    before = OURS.count("\n") + 1
+    wrong = {int(n) - before for n in re.findall(r"all\.cpp:(\d+):\d+: error",
+                                                 compiled(clang, OURS + "\n".join(lines), [include]).stderr)}
     return [line for i, line in enumerate(lines) if i not in wrong]
 
 
 def main():
     clang, tandem, libtorch = sys.argv[1:]
-    ours = names(clang, "tandem/tandem.h", [tandem])
-    for scope, more in names(clang, "tandem/autograd/torch_names.h", [tandem]).items():
-        ours[scope] |= more
-    theirs = names(clang, "torch/torch.h", [libtorch, libtorch + "/torch/csrc/api/include"])
+    ours = names(clang, OURS, [tandem])
+    theirs = names(clang, "#include <torch/torch.h>\n", [libtorch, libtorch + "/torch/csrc/api/include"])
     lines = block("torch", ours["tandem"] & (theirs["torch"] | theirs["at"] | theirs["c10"]))
     for scope in NESTED:
         known = theirs["torch::" + scope] | theirs["at::" + scope] | MORE.get(scope, set())

@@ -190,7 +190,7 @@ TEST_CASE("what a reader throws is thrown in place of its chunk, and no other ex
       set.get_batch(3);
       FAIL("no exception");
     } catch (const WorkerException& error) {
-      CHECK(std::string(error.what()).find("chunk 1 failed") != std::string::npos);
+      CHECK(error.message.find("chunk 1 failed") != std::string::npos);
       CHECK(std::string(error.what()).find("broken file") != std::string::npos);
       CHECK_THROWS_AS(std::rethrow_exception(error.original_exception), std::out_of_range);
     }
@@ -210,7 +210,7 @@ TEST_CASE("of chunks that are read together, the one that threw is named") {
     FAIL("no exception");
   } catch (const WorkerException& error) {
     CHECK(error.batch == 2);
-    CHECK(std::string(error.what()).find("chunk 2 failed") != std::string::npos);
+    CHECK(error.message.find("chunk 2 failed") != std::string::npos);
     CHECK_THROWS_AS(std::rethrow_exception(error.original_exception), std::out_of_range);
   }
   CHECK(set.get_batch(2) == std::vector<int>{40, 41});

@@ -161,6 +161,8 @@ TEST_CASE("a data set's exception arrives as WorkerException; without workers un
       } catch (const WorkerException& error) {
         thrown = true;
         CHECK(error.batch == 2);
+        CHECK(error.what() ==
+              std::string("Caught exception in DataLoader worker thread. Original message: bad example"));
         CHECK(error.message == "data loader: batch 2 failed in worker " + std::to_string(error.worker) +
                                    ". Original message: bad example");
         CHECK_THROWS_AS(std::rethrow_exception(error.original_exception), std::out_of_range);
@@ -220,8 +222,36 @@ TEST_CASE("leaving a loop early is safe, and the next loop starts the next epoch
   CHECK(*numbers.gets < 400);
 }
 
-TEST_CASE("a nested loop over the same loader is refused before a batch is lost") {
-  for (size_t workers : {0, 2}) {
+TEST_CASE("without workers, begin() ends an outer loop, which says so") {
+  auto loader = make_data_loader<samplers::SequentialSampler>(Numbers(6).map(transforms::Stack<>()), 2);
+  auto outer = loader->begin();
+  CHECK(outer->data.size(0) == 2);
+  auto inner = loader->begin();
+  CHECK(inner != outer);
+  CHECK(values(inner->target) == std::vector<int64_t>{0, 1});
+  CHECK(error_of([&] { ++outer; }).find("another begin() has ended the loop") != std::string::npos);
+  for (int i = 0; i < 3; ++i) ++inner;
+  CHECK(inner == loader->end());
+  inner = loader->begin();
+  ++inner;
+  inner = loader->begin();  // begins again while the old iterator is there
+  CHECK(values(inner->target) == std::vector<int64_t>{0, 1});
+}
+
+TEST_CASE("iterators of different loops are equal only at their ends") {
+  auto loader = make_data_loader(Numbers(2), 2);
+  auto first = loader->begin();
+  ++first;
+  auto second = loader->begin();
+  CHECK(first != second);
+  ++second;
+  CHECK(first == second);
+  CHECK(error_of([&] { *second; }) == "Attempted to dereference iterator that was past the end");
+  CHECK(error_of([&] { ++second; }) == "Attempted to increment iterator past the end");
+}
+
+TEST_CASE("with workers, a nested loop over the same loader is refused before a batch is lost") {
+  for (size_t workers : {1, 2}) {
     auto loader = make_data_loader<samplers::SequentialSampler>(Numbers(6).map(transforms::Stack<>()),
                                                                 DataLoaderOptions(2).workers(workers));
     int outer = 0;
@@ -246,7 +276,7 @@ TEST_CASE("a nested loop over the same loader is refused before a batch is lost"
     CHECK(error_of([&] { loader->begin(); }) != "");
     loader->join();
     CHECK(run(*loader).data.size() == 3);
-    CHECK(error_of([&] { ++it; }).find("join() has ended the loop") != std::string::npos);
+    CHECK(error_of([&] { ++it; }).find("join() or another begin() has ended the loop") != std::string::npos);
     it = loader->begin();
     for (copy = it; it != loader->end();) ++it;
     CHECK(run(*loader).data.size() == 3);  // copy is inside a loop that has reached its end
@@ -295,7 +325,8 @@ TEST_CASE("waiting for a slow worker fails after the timeout") {
   Numbers numbers(4);
   numbers.delay_ms = 300;
   auto loader = make_data_loader(numbers, DataLoaderOptions(1).workers(1).timeout(std::chrono::milliseconds(20)));
-  CHECK(error_of([&] { *loader->begin(); }) == "data loader: timeout: no batch within 20 ms");
+  CHECK(error_of([&] { *loader->begin(); }) ==
+        "Timeout in DataLoader queue while waiting for next batch (timeout was 20 ms)");
   CHECK(loader->position() == 0);
 }
 
@@ -436,7 +467,8 @@ TEST_CASE("invalid options are refused") {
         "data loader: workers = 5000, expected 0 to 1024");
   auto loader = make_data_loader(Numbers(3), 1);
   CHECK(error_of([&] { loader->seek(-1, 0); }) == "data loader: epoch -1, position 0: neither may be negative");
-  CHECK(error_of([&] { ++loader->end(); }) == "data loader: ++ on the end iterator");
+  CHECK(error_of([&] { ++loader->end(); }) == "Incrementing the DataLoader's past-the-end iterator is not allowed");
+  CHECK(error_of([&] { *loader->end(); }) == "Dereferencing the DataLoader's past-the-end iterator is not allowed");
 }
 
 TEST_CASE("threads that share a data loader get batches or a clear error") {
@@ -452,7 +484,8 @@ TEST_CASE("threads that share a data loader get batches or a clear error") {
           } catch (const Error& error) {
             const std::string text = error.what();  // another thread is inside now, or between two batches
             if (text.find("one thread at a time") == std::string::npos &&
-                text.find("begin() inside a loop") == std::string::npos)
+                text.find("begin() inside a loop") == std::string::npos &&
+                text.find("begin() has ended the loop") == std::string::npos)
               ++other;
           }
       });

@@ -182,7 +182,7 @@ TEST_CASE("a transform's exception is rethrown with its worker and batch, and th
       CHECK(error.batch == 2);
       CHECK((workers == 0 ? error.worker == -1 : error.worker >= 0 && error.worker < workers));
       const std::string where = workers == 0 ? "in the calling thread" : "in worker " + std::to_string(error.worker);
-      CHECK(error.what() == "data loader: batch 2 failed " + where + ". Original message: bad image");
+      CHECK(error.message == "data loader: batch 2 failed " + where + ". Original message: bad image");
       CHECK_THROWS_AS(std::rethrow_exception(error.original_exception), Error);
     }
     CHECK(thrown);

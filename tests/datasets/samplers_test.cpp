@@ -93,7 +93,10 @@ TEST_CASE("a sampler continues in another process where it was saved") {
   sequential.next(7);
   sequential.save(out);
   serialize::InputArchive in(out.tensors(), out.metadata()), empty;
-  SequentialSampler small(6);
+  SequentialSampler small(6), unsized(0);
+  unsized.load(in);
+  CHECK(unsized.index() == 7);
+  CHECK_FALSE(unsized.next(1).has_value());
   CHECK(error_of([&] { small.load(in); }) ==
         "sampler: the loaded index 7 is above the number of indices, 6; load the state of a sampler of the "
         "same size");
@@ -115,4 +118,11 @@ TEST_CASE("a state saved before the first reset, or between set_epoch and reset,
   serialize::InputArchive in_chosen(chosen.tensors(), chosen.metadata());
   b.load(in_chosen);
   CHECK(rest(b) == first);
+
+  RandomSampler unseeded(20), other(20);  // save() draws the seed
+  serialize::OutputArchive drawn;
+  unseeded.save(drawn);
+  serialize::InputArchive in_drawn(drawn.tensors(), drawn.metadata());
+  other.load(in_drawn);
+  CHECK(rest(other) == epoch(unseeded));
 }

@@ -122,6 +122,18 @@ TEST_CASE("argument and result types in a sequence") {
                        Error);
 }
 
+TEST_CASE("a module from a reference is copied") {
+  const nn::Linear linear(2, 1);
+  nn::LinearImpl& impl = *nn::Linear(linear);
+  CHECK(nn::AnyModule(impl).ptr() != linear.ptr());
+  CHECK(nn::AnyModule(impl).get<nn::LinearImpl>().weight.is_same(linear->weight));
+  nn::Sequential net;
+  net->push_back(impl);
+  net->push_back("named", *linear);
+  CHECK(net->size() == 2);
+  CHECK(net->ptr(1) != linear.ptr());
+}
+
 TEST_CASE("AnyModule") {
   nn::AnyModule any(nn::Linear(2, 1));
   CHECK(any.forward(ones({3, 2})).sizes() == IntArrayRef{3, 1});
@@ -268,4 +280,13 @@ TEST_CASE("OrderedDict") {
   CHECK(dict["a"] == 3);
   CHECK_THROWS_AS(dict.insert("a", 1), Error);
   CHECK_THROWS_AS(dict["b"], Error);
+  CHECK(dict.front().key() == "a");
+  CHECK(std::as_const(dict).back().value() == 4);
+  const OrderedDict<std::string, int> empty;
+  CHECK_THROWS_WITH_AS(empty.front(), "Called front() on an empty OrderedDict", Error);
+  CHECK_THROWS_WITH_AS(empty.back(), "Called back() on an empty OrderedDict", Error);
+}
+
+TEST_CASE("ExpandingArray") {
+  CHECK_THROWS_WITH_AS(ExpandingArray<2>({1, 2, 3}), "Expected 2 values, but instead got 3", Error);
 }

@@ -30,7 +30,16 @@ TEST_CASE("modules, tensors and lists survive a round trip through files") {
   load(other, path);
   CHECK(at(net->forward(ones({1, 2}))) == at(other->forward(ones({1, 2}))));
   auto shared = std::make_shared<nn::LinearImpl>(2, 3);
-  CHECK_THROWS_WITH_AS(load(shared, path), doctest::Contains("missing"), Error);
+  CHECK_THROWS_WITH_AS(load(shared, path), doctest::Contains("No such serialized tensor 'weight'"), Error);
+  nn::Sequential nested(nn::Linear(2, 3), nn::Linear(3, 1), nn::Sequential(nn::Linear(1, 1)));
+  CHECK_THROWS_WITH_AS(load(nested, path), doctest::Contains("No such serialized submodule: '2'\nload_state_dict: "),
+                       Error);
+  serialize::InputArchive archive;
+  archive.load_from(path);
+  Tensor none;
+  IValue value;
+  CHECK_THROWS_WITH_AS(archive.read("none", none), "No such serialized tensor 'none'", Error);
+  CHECK_THROWS_WITH_AS(archive.read("none", value), doctest::Contains("does not have a field with name 'none'"), Error);
   CHECK_THROWS_WITH_AS(load(shared, folder / "none"), doctest::Contains("cannot be opened"), Error);
 
   Tensor t = arange(6, kDouble).view({2, 3}), back;

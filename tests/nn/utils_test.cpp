@@ -34,6 +34,11 @@ TEST_CASE("clip_grad_norm_") {
   CHECK(p[1].grad().item<float>() == doctest::Approx(-0.8));
   CHECK(nn::utils::clip_grad_norm_(parameters(), 1, std::numeric_limits<double>::infinity()) == 4);
   CHECK(nn::utils::clip_grad_norm_(parameters(), 1, 1) == doctest::Approx(7));
+  CHECK(nn::utils::clip_grad_norm_(parameters(), 1, 0) == 2);
+  auto inverse = parameters();
+  inverse[0].mutable_grad() = tensor({3., 6.}).to(kFloat);
+  CHECK(nn::utils::clip_grad_norm_(inverse, 10, -1) == doctest::Approx(1 / (1 / 3. + 1 / 6. + 1 / 4.)));
+  CHECK_THROWS_WITH_AS(nn::utils::clip_grad_norm_(p, 1, std::nan("")), doctest::Contains("norm_type"), Error);
   p[0].mutable_grad().fill_(std::nan(""));
   CHECK_THROWS_WITH_AS(nn::utils::clip_grad_norm_(p, 1, 2, true), doctest::Contains("not finite"), Error);
 }

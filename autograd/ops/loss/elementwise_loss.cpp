@@ -112,6 +112,8 @@ Tensor huber_loss(const Tensor& self, const Tensor& target, Reduction reduction,
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight, Reduction reduction) {
   if (const auto to = autograd::in_full_precision(self, target, weight))
     return to.rounded(binary_cross_entropy(to(self), to(target), to(weight), reduction));
+  if (self.sizes() != target.sizes() && self.squeeze().sizes() == target.squeeze().sizes())
+    return binary_cross_entropy(self, target.reshape(self.sizes()), weight, reduction);
   check_same_shape("binary_cross_entropy", self, target);
   const Tensor x = self.detach(), t = target.detach();
   const Tensor yes = x.log().clamp_min(-100), no = (-x).log1p().clamp_min(-100);

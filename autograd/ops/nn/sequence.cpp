@@ -75,8 +75,8 @@ Tensor pad_sequence(TensorList sequences, bool batch_first, double padding_value
 
 std::tuple<Tensor, Tensor> _pack_padded_sequence(const Tensor& input, const Tensor& lengths, bool batch_first) {
   constexpr const char* kName = "pack_padded_sequence";
-  check(input.dim() >= 2 && input.numel() > 0, kName,
-        ": expected a padded batch of at least 2 dimensions with elements, got ", input);
+  check(input.numel() > 0, "Cannot pack empty tensors: ", kName, " got ", input);
+  check(input.dim() >= 2, kName, ": expected a padded batch of at least 2 dimensions, got ", input);
   const std::vector<int64_t> l = values_of(kName, "lengths", lengths);
   const Tensor x = batch_first ? input.transpose(0, 1) : input;
   const int64_t steps = x.size(0), batch = x.size(1);
@@ -84,8 +84,10 @@ std::tuple<Tensor, Tensor> _pack_padded_sequence(const Tensor& input, const Tens
         input);
   for (std::size_t i = 0; i < l.size(); ++i) {
     check(l[i] > 0 && l[i] <= steps, kName, ": lengths must be from 1 to ", steps, ", got ", l);
-    check(i == 0 || l[i] <= l[i - 1], kName, ": lengths must be in decreasing order, got ", l,
-          "; pass enforce_sorted = false to sort them");
+    check(i == 0 || l[i] <= l[i - 1],
+          "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
+          "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sort them; got ",
+          l);
   }
   std::vector<int64_t> rows, sizes;
   for (int64_t t = 0, b = batch; t < l[0]; ++t) {

@@ -1,6 +1,7 @@
 // Small types and functions of LibTorch's c10 that programs use.
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <numeric>
@@ -9,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <unordered_map>
 #include <vector>
 
 #include "tandem/core/base/array_ref.h"
@@ -84,6 +86,11 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& body) {
                          [&](int64_t from, int64_t to) { body(begin + from, begin + to); });
 }
 
+// There is a single pool of threads, for work within operations, which starts on its own.
+inline void init_num_threads() {}
+inline void set_num_interop_threads(int) {}
+inline int get_num_interop_threads() { return 1; }
+
 template <class T>
 tandem::ArrayRef<T> makeArrayRef(const std::vector<T>& elements) {
   return elements;
@@ -108,6 +115,32 @@ inline constexpr auto kF32 = tandem::kFloat;
 inline constexpr auto kF64 = tandem::kDouble;
 
 }  // namespace torch
+
+namespace ska {
+template <class Key, class Value, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>>
+using flat_hash_map = std::unordered_map<Key, Value, Hash, Equal>;
+}  // namespace ska
+
+namespace c10 {
+using std::stod;
+using std::stoi;
+using std::stoll;
+using std::stoull;
+using std::to_string;
+namespace guts {
+/// The key of a parameter's state: LibTorch 1 has a text, LibTorch 2 and Tandem have the pointer.
+struct PointerText : std::string {
+  explicit PointerText(void* of) : pointer(of) {
+    std::ostringstream text;
+    text << of;
+    assign(text.str());
+  }
+  operator void*() const { return pointer; }
+  void* pointer;
+};
+inline PointerText to_string(void* pointer) { return PointerText(pointer); }
+}  // namespace guts
+}  // namespace c10
 
 #define C10_EXPORT
 #define C10_API

@@ -41,6 +41,9 @@ TEST_CASE("losses equal PyTorch's") {
   near(nn::SmoothL1Loss(nn::SmoothL1LossOptions().beta(0.7))(scores(), t), 0.665476190476);
   near(nn::HuberLoss(nn::HuberLossOptions().delta(0.7))(scores(), t), 0.465833333333);
   near(nn::BCELoss()(p, t), 0.955003747352);
+  CHECK_THROWS_WITH_AS(nn::BCELoss()(ones({4, 1}), ones({4})),
+                       doctest::Contains("Using a target size ([4]) that is different to the input size ([4, 1])"),
+                       Error);
   near(nn::BCEWithLogitsLoss()(scores(), t), 0.955003747352);
   near(nn::BCEWithLogitsLoss(nn::BCEWithLogitsLossOptions().pos_weight(tensor({1., 2., 3.})))(scores(), t),
        1.23186572794);

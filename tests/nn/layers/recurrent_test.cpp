@@ -313,10 +313,14 @@ TEST_CASE("packing and padding") {
   CHECK(equal(packed.to(kDouble).data(), packed.data().to(kDouble)));
   CHECK(equal(rnn::invert_permutation(tensor(std::vector<int64_t>{2, 0, 1}, kLong)),
               tensor(std::vector<int64_t>{1, 2, 0}, kLong)));
-  CHECK_THROWS_WITH_AS(rnn::pack_padded_sequence(x, lengths_2_3()), doctest::Contains("enforce_sorted"), Error);
+  CHECK_THROWS_WITH_AS(rnn::pack_padded_sequence(x, lengths_2_3()),
+                       doctest::Contains("You can pass `enforce_sorted=False`"), Error);
+  CHECK_THROWS_WITH_AS(rnn::pack_padded_sequence(zeros({0, 0}), zeros({0}, kLong)),
+                       doctest::Contains("Cannot pack empty tensors"), Error);
   CHECK_THROWS_WITH_AS(rnn::pack_padded_sequence(x, tensor(std::vector<int64_t>{4, 1}, kLong)),
                        doctest::Contains("from 1 to 3"), Error);
-  CHECK_THROWS_WITH_AS(rnn::pad_packed_sequence(packed, false, 0, 2), doctest::Contains("total_length"), Error);
+  CHECK_THROWS_WITH_AS(rnn::pad_packed_sequence(packed, false, 0, 2),
+                       doctest::Contains("Expected total_length to be at least"), Error);
   const PackedSequence broken(packed.data(), tensor(std::vector<int64_t>{3, 3}, kLong));
   CHECK_THROWS_WITH_AS(nn::GRU(2, 3)->forward_with_packed_input(broken), doctest::Contains("batch_sizes"), Error);
 }

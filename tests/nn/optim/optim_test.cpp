@@ -275,6 +275,30 @@ TEST_CASE("options of a group that were left at their defaults are the optimizer
   CHECK(second.betas() == std::make_tuple(0.5, 0.999));
 }
 
+TEST_CASE("Adagrad has its state from the beginning") {
+  const Tensor p = vec({1, 2}).requires_grad_();
+  optim::Adagrad optimizer({p}, optim::AdagradOptions(0.1).initial_accumulator_value(0.25));
+  auto& state = static_cast<optim::AdagradParamState&>(*optimizer.state().at(p.unsafeGetTensorImpl()));
+  CHECK(state.step() == 0);
+  CHECK(state.sum().data_ptr<double>()[1] == 0.25);
+}
+
+TEST_CASE("options and states are compared") {
+  CHECK((optim::AdamOptions(0.1) == optim::AdamOptions(0.1)));
+  CHECK((optim::AdamOptions(0.1) != optim::AdamOptions(0.1).eps(1e-4)));
+  CHECK((optim::LBFGSOptions().line_search_fn("strong_wolfe") != optim::LBFGSOptions()));
+  const optim::OptimizerOptions &sgd = optim::SGDOptions(0.1), &adagrad = optim::AdagradOptions(0.1);
+  CHECK((sgd != adagrad));
+  optim::AdamParamState a, b;
+  a.step(2).exp_avg(ones({3}));
+  CHECK((a != b));
+  b.step(2).exp_avg(ones({3}));
+  CHECK((a == b));
+  b.exp_avg(ones({3}, kDouble));
+  CHECK((a != b));
+  CHECK_THROWS_WITH_AS((Descent::Options() == Descent::Options()), doctest::Contains("override fields()"), Error);
+}
+
 TEST_CASE("a program's own optimizer") {
   const Tensor p = vec({2}).requires_grad_();
   Descent descent({p});

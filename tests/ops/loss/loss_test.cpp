@@ -98,6 +98,17 @@ TEST_CASE("binary_cross_entropy has finite gradients where its input is 0 or 1")
   CHECK(numbers(z.grad()) == std::vector<double>(4, 0.0));
 }
 
+TEST_CASE("binary_cross_entropy leaves out dimensions of size 1") {
+  const Tensor target = tensor(std::vector<double>{1, 0, 0, 1}, TensorOptions(kDouble));
+  const Tensor flat = leaf({0.3, 0.4, 0.5, 0.9}), column = flat.detach().view({4, 1}).requires_grad_();
+  const Tensor terms = binary_cross_entropy(column, target, {}, kNone);
+  CHECK(terms.sizes() == IntArrayRef{4, 1});
+  CHECK(numbers(terms) == numbers(binary_cross_entropy(flat, target, {}, kNone)));
+  binary_cross_entropy(flat, target).backward();
+  binary_cross_entropy(column, target).backward();
+  CHECK(numbers(column.grad()) == numbers(flat.grad()));
+}
+
 TEST_CASE("invalid arguments throw") {
   const Tensor x = ones({2, 3});
   CHECK_THROWS_WITH_AS(mse_loss(x, ones({2})), doctest::Contains("[2, 3]"), Error);

@@ -1,0 +1,3 @@
+// Forwards to torch/torch.h.
+#pragma once
+#include <torch/torch.h>
