@@ -108,7 +108,8 @@ class Pass {
       Tensor grad = i < args_.grad_outputs.size() ? args_.grad_outputs[i] : Tensor();
       if (!grad.defined()) {
         check(out.numel() == 1, "grad can be implicitly created only for scalar outputs: tensor ", i, " is ", out);
-        check(!out.is_complex(), "grad can be implicitly created only for real scalar outputs: tensor ", i, " is ", out);
+        check(!out.is_complex(), "grad can be implicitly created only for real scalar outputs: tensor ", i, " is ",
+              out);
         grad = ones(out.sizes(), out.options());
       }
       check(grad.sizes() == out.sizes(), "backward: gradient ", grad, " for tensor ", i, " of ", out);

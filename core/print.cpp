@@ -106,8 +106,8 @@ std::string shortest(double value) {
   char digits[32];
   const double size = std::abs(value);
   const bool plain = size == 0 || (size >= 1e-4 && size < 1e16) || !std::isfinite(value);
-  const auto end =
-      std::to_chars(digits, digits + sizeof digits, value, plain ? std::chars_format::fixed : std::chars_format::scientific);
+  const auto end = std::to_chars(digits, digits + sizeof digits, value,
+                                 plain ? std::chars_format::fixed : std::chars_format::scientific);
   return {digits, end.ptr};
 }
 

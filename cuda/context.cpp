@@ -162,8 +162,8 @@ void check_fault(DeviceState& state) {
   const std::string where = concat(" (found on cuda:", state.index, ", reported at this synchronisation)");
   switch (static_cast<FaultKind>(f.kind)) {
     case FaultKind::kIndex:
-      throw IndexError(
-          concat(operation, ": index ", f.value, " is out of bounds for dimension ", f.dim, " with size ", f.size, where));
+      throw IndexError(concat(operation, ": index ", f.value, " is out of bounds for dimension ", f.dim, " with size ",
+                              f.size, where));
     case FaultKind::kTarget:
       throw IndexError(concat(operation, ": target ", f.value, " is out of range for ", f.size, " classes", where));
     case FaultKind::kDivisionByZero:

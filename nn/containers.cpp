@@ -101,8 +101,8 @@ Tensor copy_of(const Tensor& parameter, const optional<Device>& device) {
 void print_parameters(std::ostream& stream, const char* name, const OrderedDict<std::string, Tensor>& parameters) {
   stream << "tandem::nn::" << name << "(\n";
   for (const auto& p : parameters)
-    stream << "(" << p.key() << "): Parameter containing: [" << p.value().scalar_type() << " of size " << p.value().sizes()
-           << "]\n";
+    stream << "(" << p.key() << "): Parameter containing: [" << p.value().scalar_type() << " of size "
+           << p.value().sizes() << "]\n";
   stream << ")";
 }
 

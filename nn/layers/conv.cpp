@@ -68,7 +68,6 @@ Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, const ConvTra
 
 namespace {
 
-
 template <std::size_t D>
 void check_positive(const char* layer, const char* what, const ExpandingArray<D>& values) {
   for (const int64_t v : *values) check(v > 0, layer, ": ", what, " must be positive, got ", values);

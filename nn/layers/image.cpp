@@ -163,7 +163,8 @@ Tensor UpsampleImpl::forward(const Tensor& input) {
                                             .align_corners(options.align_corners()));
 }
 void UpsampleImpl::pretty_print(std::ostream& stream) const {
-  constexpr const char* modes[] = {"kNearest", "kNearestExact", "kLinear", "kBilinear", "kBicubic", "kTrilinear", "kArea"};
+  constexpr const char* modes[] = {"kNearest", "kNearestExact", "kLinear", "kBilinear",
+                                   "kBicubic", "kTrilinear",    "kArea"};
   stream << "tandem::nn::Upsample(";
   const char* before = "[";
   if (options.scale_factor()) {
@@ -191,8 +192,8 @@ void UnfoldImpl::pretty_print(std::ostream& stream) const {
 Tensor FoldImpl::forward(const Tensor& input) { return functional::fold(input, options); }
 void FoldImpl::pretty_print(std::ostream& stream) const {
   stream << concat("tandem::nn::Fold(output_size=", options.output_size(), ", kernel_size=", options.kernel_size(),
-                   ", dilation=", options.dilation(), ", padding=", options.padding(),
-                   ", stride=", options.stride(), ")");
+                   ", dilation=", options.dilation(), ", padding=", options.padding(), ", stride=", options.stride(),
+                   ")");
 }
 Tensor CosineSimilarityImpl::forward(const Tensor& x1, const Tensor& x2) {
   return functional::cosine_similarity(x1, x2, options);

@@ -159,8 +159,10 @@ Tensor MultiMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
 }
 void MultiMarginLossImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::MultiMarginLoss(p=" << options.p() << ", margin=" << options.margin()
-         << ", weight=" << options.weight()
-         << ", reduction=" << (options.reduction() == kNone ? "kNone" : options.reduction() == kMean ? "kMean" : "kSum")
+         << ", weight=" << options.weight() << ", reduction="
+         << (options.reduction() == kNone   ? "kNone"
+             : options.reduction() == kMean ? "kMean"
+                                            : "kSum")
          << ")";
 }
 Tensor MultiLabelSoftMarginLossImpl::forward(const Tensor& input, const Tensor& target) {

@@ -336,7 +336,8 @@ TEST_CASE("errors name the wrong gradient") {
   CHECK(at(x.grad()) == 1);
   CHECK_THROWS_WITH_AS(
       Wrong::apply(x, 3).sum().backward(),
-      doctest::Contains("WrongBackward: returned an invalid gradient at index 0: got [2, 5] float64 cpu but expected shape"),
+      doctest::Contains(
+          "WrongBackward: returned an invalid gradient at index 0: got [2, 5] float64 cpu but expected shape"),
       Error);
 }
 

@@ -246,8 +246,8 @@ torch::Tensor numbers(int64_t count, int64_t kind) {
 }
 
 void tensors() {
-  const std::vector<std::vector<int64_t>> shapes{{},     {1},       {5},       {0},       {2, 3},        {1, 1}, {3, 0},
-                                                 {1, 5}, {1, 2, 5}, {2, 2, 3}, {0, 2, 3}, {1, 1, 1, 1}, {2, 1, 2, 3}};
+  const std::vector<std::vector<int64_t>> shapes{
+      {}, {1}, {5}, {0}, {2, 3}, {1, 1}, {3, 0}, {1, 5}, {1, 2, 5}, {2, 2, 3}, {0, 2, 3}, {1, 1, 1, 1}, {2, 1, 2, 3}};
   for (int64_t kind = 0; kind <= 10; ++kind)
     for (const auto& shape : shapes) {
       int64_t count = 1;
@@ -287,9 +287,9 @@ void options() {
   std::cout << torch::TensorOptions(torch::kDouble).requires_grad(true).device(torch::kCPU) << '\n';
   std::cout << torch::TensorOptions(torch::kLong).memory_format(torch::MemoryFormat::ChannelsLast) << '\n';
   std::cout << torch::zeros({2}).options() << '\n';
-  for (const auto type : {torch::kByte, torch::kChar, torch::kShort, torch::kInt, torch::kLong, torch::kBool,
-                          torch::kHalf, torch::kBFloat16, torch::kFloat, torch::kDouble, torch::kComplexFloat,
-                          torch::kComplexDouble})
+  for (const auto type :
+       {torch::kByte, torch::kChar, torch::kShort, torch::kInt, torch::kLong, torch::kBool, torch::kHalf,
+        torch::kBFloat16, torch::kFloat, torch::kDouble, torch::kComplexFloat, torch::kComplexDouble})
     std::cout << type << ' ' << torch::zeros({1}, type).dtype() << '\n';
   std::cout << torch::Device(torch::kCPU) << ' ' << torch::Device("cuda:1") << ' ' << torch::kCUDA << '\n';
   std::cout << torch::kStrided << ' ' << torch::MemoryFormat::Contiguous << ' ' << torch::MemoryFormat::ChannelsLast

@@ -15,10 +15,13 @@ TEST_CASE("conversions to integers truncate, and reject values that do not fit")
   CHECK(Scalar(-1.9).toLong() == -1);
   CHECK(Scalar(int64_t{1} << 40).toLong() == int64_t{1} << 40);
   CHECK(Scalar(-0x1p63).toLong() == std::numeric_limits<int64_t>::min());
-  CHECK_THROWS_WITH_AS(Scalar(int64_t{1} << 40).toInt(), "value cannot be converted to type int without overflow: 1099511627776", Error);
+  CHECK_THROWS_WITH_AS(Scalar(int64_t{1} << 40).toInt(),
+                       "value cannot be converted to type int without overflow: 1099511627776", Error);
   CHECK_THROWS_WITH_AS(Scalar(1e20).toInt(), doctest::Contains("value cannot be converted to type int without"), Error);
-  CHECK_THROWS_WITH_AS(Scalar(0x1p63).toLong(), doctest::Contains("value cannot be converted to type long int without"), Error);
-  CHECK_THROWS_WITH_AS(Scalar(std::nan("")).toLong(), doctest::Contains("value cannot be converted to type long int without"), Error);
+  CHECK_THROWS_WITH_AS(Scalar(0x1p63).toLong(), doctest::Contains("value cannot be converted to type long int without"),
+                       Error);
+  CHECK_THROWS_WITH_AS(Scalar(std::nan("")).toLong(),
+                       doctest::Contains("value cannot be converted to type long int without"), Error);
   CHECK_THROWS_WITH_AS(Scalar(-129).to<int8_t>(), doctest::Contains("does not fit in int8"), Error);
 }
 

@@ -6,8 +6,8 @@
 #include "tandem/autograd/ops/index/index.h"
 
 #include "tandem/autograd/ops/factories/factories.h"
-#include "tandem/autograd/ops/reduce/sum_to.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/reduce/sum_to.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
@@ -59,7 +59,8 @@ Tensor offsets_of(const Tensor& self, const AdvancedIndex& at, const Layout& lay
     dims.push_back(d < at.origin.size() ? at.origin[d] : static_cast<int64_t>(d));
     sizes.push_back(self.sizes()[d]);
     strides.push_back(self.strides()[d]);
-    check_index(sizes.back() > 0 || out.numel() == 0, at.operation, ": index is out of bounds for dimension with size 0");
+    check_index(sizes.back() > 0 || out.numel() == 0, at.operation,
+                ": index is out of bounds for dimension with size 0");
   }
   backend(self).index.offsets(out, {given.data(), given.size()},
                               {.operation = at.operation,
@@ -84,8 +85,9 @@ Tensor read(const Tensor& self, const AdvancedIndex& at) {
 
 // `values` (without history) broadcast to the result, with the dimensions of the positions merged into one.
 Tensor as_rows(const Tensor& values, const Layout& layout, const char* operation) {
-  check_index(tandem::detail::broadcasts(values.sizes(), layout.sizes), operation, ": shape mismatch: value tensor of shape ",
-              values.sizes(), " cannot be broadcast to indexing result of shape ", layout.sizes);
+  check_index(tandem::detail::broadcasts(values.sizes(), layout.sizes), operation,
+              ": shape mismatch: value tensor of shape ", values.sizes(),
+              " cannot be broadcast to indexing result of shape ", layout.sizes);
   const Tensor all = values.expand(layout.sizes);
   Dims sizes(layout.sizes);
   for (std::size_t k = 0; k < layout.positions.size(); ++k) sizes.erase(layout.first);

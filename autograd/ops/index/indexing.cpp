@@ -18,8 +18,8 @@ std::ostream& operator<<(std::ostream& out, const Slice& slice) {
 
 TensorIndex::TensorIndex(const char* text) : kind_(Kind::kEllipsis) {
   if (text == nullptr || std::string_view(text) != "...")
-    throw ValueError(concat("Expected \"...\" to represent an ellipsis index, but got \"", text != nullptr ? text : "",
-                            "\""));
+    throw ValueError(
+        concat("Expected \"...\" to represent an ellipsis index, but got \"", text != nullptr ? text : "", "\""));
 }
 std::ostream& operator<<(std::ostream& out, const TensorIndex& index) {
   switch (index.kind()) {

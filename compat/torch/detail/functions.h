@@ -91,8 +91,7 @@ inline tandem::Tensor& index_put_(tandem::Tensor& self, tandem::ArrayRef<tandem:
   return self.index_put_(indices, values, accumulate);
 }
 
-inline tandem::Tensor _reshape_alias(const tandem::Tensor& self, tandem::IntArrayRef size,
-                                     tandem::IntArrayRef stride) {
+inline tandem::Tensor _reshape_alias(const tandem::Tensor& self, tandem::IntArrayRef size, tandem::IntArrayRef stride) {
   return tandem::as_strided(self, size, stride);
 }
 inline tandem::Tensor _cast_Byte(const tandem::Tensor& self, bool non_blocking = false) {
@@ -143,24 +142,25 @@ Tensor values_tensor(ArrayRef<T> values, const TensorOptions& options) {
 }
 }  // namespace tandem::compat
 namespace at {
-#define TANDEM_COMPAT_TENSOR(T)                                                                                      \
-  inline tandem::Tensor tensor(tandem::ArrayRef<T> values, const tandem::TensorOptions& options) {                   \
-    return tandem::compat::values_tensor(values, options);                                                           \
-  }                                                                                                                  \
-  inline tandem::Tensor tensor(std::initializer_list<T> values, const tandem::TensorOptions& options) {              \
-    return tandem::compat::values_tensor(tandem::ArrayRef<T>(values.begin(), values.size()), options);               \
-  }                                                                                                                  \
-  inline tandem::Tensor tensor(T value, const tandem::TensorOptions& options) {                                      \
-    return tandem::compat::values_tensor(tandem::ArrayRef<T>(&value, 1), options);                                   \
-  }                                                                                                                  \
-  inline tandem::Tensor tensor(tandem::ArrayRef<T> values) {                                                         \
-    return tandem::compat::values_tensor(values, tandem::scalar_type_of<T>);                                         \
-  }                                                                                                                  \
-  inline tandem::Tensor tensor(std::initializer_list<T> values) {                                                    \
-    return tandem::compat::values_tensor(tandem::ArrayRef<T>(values.begin(), values.size()), tandem::scalar_type_of<T>); \
-  }                                                                                                                  \
-  inline tandem::Tensor tensor(T value) {                                                                            \
-    return tandem::compat::values_tensor(tandem::ArrayRef<T>(&value, 1), tandem::scalar_type_of<T>);                 \
+#define TANDEM_COMPAT_TENSOR(T)                                                                         \
+  inline tandem::Tensor tensor(tandem::ArrayRef<T> values, const tandem::TensorOptions& options) {      \
+    return tandem::compat::values_tensor(values, options);                                              \
+  }                                                                                                     \
+  inline tandem::Tensor tensor(std::initializer_list<T> values, const tandem::TensorOptions& options) { \
+    return tandem::compat::values_tensor(tandem::ArrayRef<T>(values.begin(), values.size()), options);  \
+  }                                                                                                     \
+  inline tandem::Tensor tensor(T value, const tandem::TensorOptions& options) {                         \
+    return tandem::compat::values_tensor(tandem::ArrayRef<T>(&value, 1), options);                      \
+  }                                                                                                     \
+  inline tandem::Tensor tensor(tandem::ArrayRef<T> values) {                                            \
+    return tandem::compat::values_tensor(values, tandem::scalar_type_of<T>);                            \
+  }                                                                                                     \
+  inline tandem::Tensor tensor(std::initializer_list<T> values) {                                       \
+    return tandem::compat::values_tensor(tandem::ArrayRef<T>(values.begin(), values.size()),            \
+                                         tandem::scalar_type_of<T>);                                    \
+  }                                                                                                     \
+  inline tandem::Tensor tensor(T value) {                                                               \
+    return tandem::compat::values_tensor(tandem::ArrayRef<T>(&value, 1), tandem::scalar_type_of<T>);    \
   }
 TANDEM_COMPAT_TENSOR(uint8_t)
 TANDEM_COMPAT_TENSOR(int8_t)

@@ -71,8 +71,12 @@ TEST_CASE("options") {
 
 TEST_CASE("ragged lists throw") {
   CHECK_THROWS_WITH_AS(tensor({{1, 2}, {3}}), doctest::Contains("Expected all sub-lists to have sizes: "), Error);
-  CHECK_THROWS_WITH_AS(tensor({{1}, {2, 3}}), doctest::Contains("sizes: 1 (e.g. {1}), but got sub-list {2, 3} with sizes: 2"), Error);
-  CHECK_THROWS_WITH_AS(tensor({{1, 2}, 3}), doctest::Contains("sizes: 2 (e.g. {1, 2}), but got sub-list 3 with sizes:"), Error);
-  CHECK_THROWS_WITH_AS(tensor({1, {2, 3}}), doctest::Contains("sizes: (e.g. 1), but got sub-list {2, 3} with sizes: 2"), Error);
-  CHECK_THROWS_WITH_AS(tensor({{{1}, {2}}, {{3}, {4, 5}}}), doctest::Contains("Expected all sub-lists to have sizes: "), Error);
+  CHECK_THROWS_WITH_AS(tensor({{1}, {2, 3}}),
+                       doctest::Contains("sizes: 1 (e.g. {1}), but got sub-list {2, 3} with sizes: 2"), Error);
+  CHECK_THROWS_WITH_AS(tensor({{1, 2}, 3}), doctest::Contains("sizes: 2 (e.g. {1, 2}), but got sub-list 3 with sizes:"),
+                       Error);
+  CHECK_THROWS_WITH_AS(tensor({1, {2, 3}}), doctest::Contains("sizes: (e.g. 1), but got sub-list {2, 3} with sizes: 2"),
+                       Error);
+  CHECK_THROWS_WITH_AS(tensor({{{1}, {2}}, {{3}, {4, 5}}}), doctest::Contains("Expected all sub-lists to have sizes: "),
+                       Error);
 }

@@ -149,8 +149,8 @@ TEST_CASE("out-of-range and mismatched indices throw") {
   const Tensor x = counting({2, 3, 4});
   CHECK_THROWS_WITH_AS(x.index({Slice(), 3}), doctest::Contains("index 3 is out of bounds for dimension 1 with size 3"),
                        IndexError);
-  CHECK_THROWS_WITH_AS(x.index({0, Slice(), 4}), doctest::Contains("index 4 is out of bounds for dimension 2 with size 4"),
-                       IndexError);
+  CHECK_THROWS_WITH_AS(x.index({0, Slice(), 4}),
+                       doctest::Contains("index 4 is out of bounds for dimension 2 with size 4"), IndexError);
   CHECK_THROWS_WITH_AS(x.index({0, indices({0, -4})}),
                        doctest::Contains("index: index -4 is out of bounds for dimension 1 with size 3"), IndexError);
   CHECK_THROWS_WITH_AS(x.index({0, 0, 0, 0}), doctest::Contains("too many indices for tensor of dimension 3: 4"),
@@ -165,7 +165,8 @@ TEST_CASE("out-of-range and mismatched indices throw") {
   Tensor y = counting({2, 3});
   CHECK_THROWS_WITH_AS(y.index_put_({indices({0})}, counting({2})), doctest::Contains("broadcast"), Error);
   CHECK_THROWS_WITH_AS(y.index_select(0, indices({-1})),
-                       doctest::Contains("index_select: index -1 is out of bounds for dimension 0 with size 2"), IndexError);
+                       doctest::Contains("index_select: index -1 is out of bounds for dimension 0 with size 2"),
+                       IndexError);
   CHECK_THROWS_WITH_AS(y.index_add_(1, indices({3}), counting({2, 1})), doctest::Contains("index 3"), IndexError);
   CHECK_THROWS_WITH_AS(y.take(indices({6})), doctest::Contains("take: index 6"), IndexError);
   CHECK_THROWS_WITH_AS(y.masked_select(indices({1})), doctest::Contains("expected a bool mask"), Error);

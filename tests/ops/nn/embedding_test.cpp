@@ -13,7 +13,8 @@ TEST_CASE("embedding reads rows") {
   CHECK(show(embedding(w, indices({2, 0, 2, 1}).view({2, 2}))) == "[2, 2, 2] 4 5 0 1 4 5 2 3");
   CHECK(show(embedding(w, indices({}))) == "[0, 2]");
   CHECK_THROWS_WITH_AS(embedding(w, indices({3})),
-                       doctest::Contains("embedding: index 3 is out of bounds for dimension 0 with size 3"), IndexError);
+                       doctest::Contains("embedding: index 3 is out of bounds for dimension 0 with size 3"),
+                       IndexError);
   CHECK_THROWS_WITH_AS(embedding(w, counting({2})), doctest::Contains("int64 or int32"), Error);
   CHECK_THROWS_WITH_AS(embedding(w, indices({0}), 3), doctest::Contains("padding_idx 3"), Error);
 }

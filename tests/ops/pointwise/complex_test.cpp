@@ -121,7 +121,8 @@ TEST_CASE("numbers convert between complex and real where nothing is lost") {
   CHECK((-z).equal(std::complex<double>(-1.5, 2)));
   CHECK(z.conj().equal(std::complex<double>(1.5, 2)));
   CHECK(z.toBool());
-  CHECK_THROWS_WITH_AS(z.toDouble(), doctest::Contains("value cannot be converted to type double without overflow: (1.5,-2)"), Error);
+  CHECK_THROWS_WITH_AS(z.toDouble(),
+                       doctest::Contains("value cannot be converted to type double without overflow: (1.5,-2)"), Error);
   CHECK(Scalar(Complex<double>(3, 0)).toLong() == 3);
   CHECK(Scalar(2).toComplexFloat() == Complex<float>(2, 0));
 }

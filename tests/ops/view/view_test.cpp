@@ -26,7 +26,8 @@ TEST_CASE("select, slice and narrow") {
   CHECK(show(x.narrow(0, 1, 1)) == "[1, 4] 4 5 6 7");
   CHECK(show(x.narrow(1, -1, 1)) == "[3, 1] 3 7 11");
   CHECK(x[1].storage() == x.storage());
-  CHECK_THROWS_WITH_AS(x[3], doctest::Contains("select: index 3 is out of bounds for dimension 0 with size 3"), IndexError);
+  CHECK_THROWS_WITH_AS(x[3], doctest::Contains("select: index 3 is out of bounds for dimension 0 with size 3"),
+                       IndexError);
   CHECK_THROWS_WITH_AS(x.select(1, -5), doctest::Contains("index -5 is out of bounds for dimension 1 with size 4"),
                        IndexError);
   CHECK_THROWS_WITH_AS(x[0][0][0], doctest::Contains("0-dim tensor"), IndexError);
