@@ -272,12 +272,13 @@ bool Tensor::retains_grad() const {
 
 void Tensor::remove_hook(unsigned handle) const {
   auto* m = find_meta(*this);
+  if (m == nullptr) return;
   const auto same = [handle](const auto& h) { return h.handle == handle; };
-  std::size_t removed = 0;
-  if (m != nullptr && m->leaf_hooks)
-    removed += std::erase_if(m->leaf_hooks->pre, same) + std::erase_if(m->leaf_hooks->post_accumulate, same);
-  if (const auto node = grad_fn(); node && node->hooks) removed += std::erase_if(node->hooks->pre, same);
-  check_index(removed > 0, "Invalid index, no hook at position ", handle);
+  if (m->leaf_hooks) {
+    std::erase_if(m->leaf_hooks->pre, same);
+    std::erase_if(m->leaf_hooks->post_accumulate, same);
+  }
+  if (const auto node = grad_fn(); node && node->hooks) std::erase_if(node->hooks->pre, same);
 }
 
 bool Tensor::is_view() const {

@@ -89,7 +89,7 @@ TEST_CASE("activations") {
   Tensor y = x.clone();
   nn::ReLU(nn::ReLUOptions().inplace(true))(y);
   near(y, {0, 0, 0, 1.5});
-  CHECK(text(nn::ReLU(true)) == "tandem::nn::ReLU(inplace)");
+  CHECK(text(nn::ReLU(true)) == "tandem::nn::ReLU(inplace=true)");
   CHECK(text(nn::Softmax(1)) == "tandem::nn::Softmax(dim=1)");
 }
 

@@ -24,7 +24,7 @@ TEST_CASE("padding_mode of convolutions") {
   }
   CHECK(near(same(count({1, 1, 3, 4})), {24, 30, 36, 26, 48, 54, 60, 50, 12, 18, 24, 14}));
   CHECK(near(line(count({1, 1, 4})), {1, 2, 5, 8, 7, 4}));
-  CHECK(text(line).find("padding_mode=reflect") != std::string::npos);
+  CHECK(text(line).find("padding_mode=kReflect") != std::string::npos);
   CHECK_THROWS_WITH_AS(nn::Conv2d(nn::Conv2dOptions(1, 1, 3).padding_mode(kConstant)),
                        doctest::Contains("padding_mode"), Error);
 }
