@@ -75,7 +75,7 @@ TEST_CASE("one_hot and take_along_dim") {
   CHECK(show(one_hot(indices({1, 0, 2}))) == "[3, 3] 0 1 0 1 0 0 0 0 1");
   CHECK(show(one_hot(indices({1, 0}).view({2, 1}), 2)) == "[2, 1, 2] 0 1 1 0");
   CHECK(((one_hot(indices({1}), 5).dtype() == kLong)));
-  CHECK_THROWS_WITH_AS(one_hot(indices({3}), 3), doctest::Contains("index 3 is out of range"), IndexError);
+  CHECK_THROWS_WITH_AS(one_hot(indices({3}), 3), doctest::Contains("index 3 is out of bounds"), IndexError);
   CHECK_THROWS_AS(one_hot(indices({-1}), 3), IndexError);
   CHECK(show(take_along_dim(counting({2, 3}), indices({2, 0}).view({1, 2}), 1)) == "[2, 2] 2 0 5 3");
   CHECK(show(take_along_dim(counting({2, 3}), indices({5, 1}))) == "[2] 5 1");

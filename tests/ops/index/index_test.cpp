@@ -57,7 +57,7 @@ TEST_CASE("a list of tensors: a 0-dim tensor also separates the others") {
   CHECK(show(index(y, {one, Tensor(), both})) == "[2, 3] 0 1 2 3 4 5");
   y.index_put_({one, Tensor(), indices({1, 1})}, ones({2, 1}), /*accumulate=*/true);
   CHECK(show(y.index({1, Slice(), 1})) == "[3] 2 3 4");
-  CHECK_THROWS_WITH_AS(index(x, {indices({2})[0]}), doctest::Contains("index 2 is out of range"), IndexError);
+  CHECK_THROWS_WITH_AS(index(x, {indices({2})[0]}), doctest::Contains("index 2 is out of bounds"), IndexError);
 }
 
 TEST_CASE("masks") {
@@ -156,12 +156,12 @@ TEST_CASE("out-of-range and mismatched indices throw") {
   CHECK_THROWS_WITH_AS(x.index({0, 0, 0, 0}), doctest::Contains("too many indices for tensor of dimension 3: 4"),
                        IndexError);
   CHECK_THROWS_WITH_AS(x.index({"...", "..."}), doctest::Contains("at most one ellipsis"), IndexError);
-  CHECK_THROWS_WITH_AS(x.index({"x"}), doctest::Contains("expected \"...\""), Error);
+  CHECK_THROWS_WITH_AS(x.index({"x"}), doctest::Contains("Expected \"...\" to represent"), Error);
   CHECK_THROWS_WITH_AS(x.index({mask_of({1, 0, 1})}), doctest::Contains("mask [3] does not fit the tensor [2, 3, 4]"),
                        IndexError);
   CHECK_THROWS_WITH_AS(x.index({indices({0, 1}), indices({0, 1, 2})}), doctest::Contains("do not broadcast"), Error);
   CHECK_THROWS_WITH_AS(x.index({counting({2})}), doctest::Contains("must be int64, int32, bool or uint8"), IndexError);
-  CHECK_THROWS_WITH_AS(Slice(0, 1, 0), doctest::Contains("step must be positive"), Error);
+  CHECK_THROWS_WITH_AS(Slice(0, 1, 0), doctest::Contains("step cannot be zero"), Error);
   Tensor y = counting({2, 3});
   CHECK_THROWS_WITH_AS(y.index_put_({indices({0})}, counting({2})), doctest::Contains("broadcast"), Error);
   CHECK_THROWS_WITH_AS(y.index_select(0, indices({-1})),
