@@ -32,7 +32,7 @@ namespace autograd {
 class Node;
 }
 namespace indexing {
-struct TensorIndex;
+class TensorIndex;
 }
 class DeprecatedTypeProperties;
 class Stream;

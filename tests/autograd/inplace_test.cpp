@@ -67,7 +67,8 @@ TEST_CASE("rules for leaves") {
   Tensor x = ones({2}, requires_grad());
   CHECK_THROWS_WITH_AS(
       x.add_(1), doctest::Contains("a leaf Variable that requires grad is being used in an in-place operation"), Error);
-  CHECK_THROWS_WITH_AS((x * 2).requires_grad_(false), doctest::Contains("you can only change requires_grad flags of leaf variables"), Error);
+  CHECK_THROWS_WITH_AS((x * 2).requires_grad_(false),
+                       doctest::Contains("you can only change requires_grad flags of leaf variables"), Error);
   CHECK((x * 2).requires_grad_().grad_fn() != nullptr);  // has no effect
   NoGradGuard guard;
   x.add_(1);
