@@ -16,7 +16,7 @@ namespace c10 {
 
 /// An open file.
 struct TempFile {
-  explicit TempFile(std::string_view name, int fd = -1) : fd(fd), name(name) {}
+  explicit TempFile(std::string_view path, int descriptor = -1) : fd(descriptor), name(path) {}
   TempFile(TempFile&& other) noexcept : fd(std::exchange(other.fd, -1)), name(std::exchange(other.name, {})) {}
   TempFile& operator=(TempFile&& other) noexcept {
     std::swap(fd, other.fd);
@@ -33,7 +33,7 @@ struct TempFile {
 
 /// A folder. Only an empty one is removed.
 struct TempDir {
-  explicit TempDir(std::string_view name) : name(name) {}
+  explicit TempDir(std::string_view path) : name(path) {}
   TempDir(TempDir&& other) noexcept : name(std::exchange(other.name, {})) {}
   TempDir& operator=(TempDir&& other) noexcept {
     name.swap(other.name);
