@@ -30,6 +30,11 @@ Written by `tests/compat/names.py` from the headers of LibTorch 2.15 (PyPI's whe
 overloads it has, and as present if Tandem declares it in the namespace of the same name: calls may still differ in
 overloads. Not counted are the names of c10, macros, the members of classes other than Tensor, and functions that write
 to a given tensor (`add_out`). Names with a reason in `tests/compat/left_out.txt` are left out on purpose.
+
+LibTorch's own tests of the frontend (`test/cpp/api` of Debian's source package, 35 files without TorchScript, the
+dispatcher, FFT and nested tensors): of 1,004 tests Tandem passes **868**, LibTorch 891 (g++ 12, no GPU, 2026-11-25;
+private headers read as `torch/torch.h`, and `"torch::nn::` as `"tandem::nn::` in expected texts). Of LibTorch's 891,
+[left_out_tests.txt](../../tests/compat/left_out_tests.txt) names those that Tandem does not pass, each with its reason.
 """
 
 

@@ -98,7 +98,7 @@ Tensor tensor(const TensorLiteral& value, const TensorOptions& options) {
     type = kLong;
   else if (type == kFloat || type == kDouble || type == ScalarType::Undefined)
     type = get_default_dtype();
-  check(is_complex(type) || type == kBool || !is_complex(value.type()),
+  check(value.is_scalar() || is_complex(type) || type == kBool || !is_complex(value.type()),
         "can not do torch::tensor(complex, dtype=non-complex) because complex can not be casted to real number without "
         "loss of information");
   Tensor out = empty_raw(value.sizes(), type, Device(kCPU, 0));
