@@ -1,5 +1,6 @@
 // Functions of ATen that Tandem has as members of Tensor only, and ATen's own at::tensor.
 #pragma once
+#include <complex>
 #include <initializer_list>
 #include <optional>
 #include <string_view>
