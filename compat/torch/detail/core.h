@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "tandem/core/warning.h"
 #include "tandem/tandem.h"
 
 namespace caffe2 {
