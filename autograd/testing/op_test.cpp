@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tandem/autograd/engine.h"
+#include "tandem/autograd/meta.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/memory/cpu_allocator.h"

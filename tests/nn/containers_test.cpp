@@ -8,6 +8,7 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
+#include "tandem/nn/expanding_array.h"
 #include "tandem/nn/layers/batch_norm.h"
 #include "tandem/nn/layers/dropout.h"
 #include "tandem/nn/layers/linear.h"
