@@ -369,7 +369,7 @@ class Pass {
 
 void warn_of_cycles() {
   static std::atomic_flag warned = ATOMIC_FLAG_INIT;
-  if (warned.test_and_set(std::memory_order_relaxed) && !WarningUtils::get_warnAlways()) return;
+  if (!WarningUtils::is_due(warned)) return;
   warn(
       "Using backward() with create_graph=True creates a reference cycle between each leaf and its .grad(), which is "
       "a\n  memory leak until .grad() is reset (zero_grad, mutable_grad().reset()); autograd::grad creates none");

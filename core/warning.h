@@ -1,5 +1,6 @@
 // Warnings, and the program's handler of them (LibTorch's c10::Warning, c10::WarningHandler).
 #pragma once
+#include <atomic>
 #include <string>
 #include <utility>
 #include <variant>
@@ -52,6 +53,10 @@ WarningHandler* get_warning_handler() noexcept;
 /// Whether TORCH_WARN_ONCE, and Tandem's own warnings that are printed once, are repeated.
 void set_warnAlways(bool setting) noexcept;
 bool get_warnAlways() noexcept;
+
+/// Whether a warning that is printed once is printed now: the first time that it is called with `said`, and always under
+/// set_warnAlways(true).
+inline bool is_due(std::atomic_flag& said) noexcept { return !said.test_and_set() || get_warnAlways(); }
 
 class WarningHandlerGuard {
  public:

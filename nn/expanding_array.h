@@ -75,4 +75,17 @@ std::ostream& operator<<(std::ostream& out, const ExpandingArray<D>& values) {
   return out << concat(values);
 }
 
+/// "[7, None]"
+template <std::size_t D>
+std::ostream& operator<<(std::ostream& out, const ExpandingArrayWithOptionalElem<D>& values) {
+  for (std::size_t d = 0; d < D; ++d) {
+    out << (d == 0 ? "[" : ", ");
+    if (values[d])
+      out << *values[d];
+    else
+      out << "None";
+  }
+  return out << "]";
+}
+
 }  // namespace tandem

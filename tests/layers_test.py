@@ -33,7 +33,7 @@ LAYERS = {
     "autograd/ops/torch_names": ("autograd/ops/torch_names/", "core autograd autograd/ops"),
     "ops.h": ("autograd/ops.h", "core autograd/ops"),
     "torch_names.h": ("autograd/torch_names.h", "autograd/ops/torch_names"),
-    "nn/basics": ("nn/enums.h nn/expanding_array.h", "core"),
+    "nn/basics": ("nn/enums.h nn/enum_names.h nn/expanding_array.h", "core"),
     "nn/options": ("nn/options/", "core nn/basics"),
     "nn/functional": ("nn/functional/ nn/functional.h", "core nn/basics nn/options"),
     "nn/files": ("nn/files/", "core autograd"),
@@ -61,7 +61,7 @@ LAYERS = {
     "models": ("models/", "core autograd nn nn/fuse nn/layers"),
     "tandem.h": ("tandem.h", "core autograd ops.h nn.h nn/optim datasets parallel"),
     "testing": ("testing.h autograd/testing/", "core autograd autograd/ops tandem.h"),
-    "compat": ("compat/**", "tandem.h torch_names.h core pt"),
+    "compat": ("compat/**", "tandem.h torch_names.h core nn/basics pt"),
     "cli": ("cli/ cli/commands/ cli/compare/ cli/data/ cli/draw/ cli/launch/ cli/report/ cli/text/ cli/train/",
             "core autograd ops.h nn nn/files nn/layers nn/optim nn/steps nn.h datasets vision parallel/distributed "
             "parallel tensorboard models"),

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "tandem/tandem.h"
+#include "torch/detail/util.h"
 
 namespace c10 {
 
@@ -332,18 +333,16 @@ struct RunAtStart {
 }  // namespace detail
 }  // namespace torch
 
-#define TANDEM_COMPAT_JOIN_(a, b) a##b
-#define TANDEM_COMPAT_JOIN(a, b) TANDEM_COMPAT_JOIN_(a, b)
-#define TANDEM_COMPAT_LIBRARY(function, library, key, m)                                                    \
-  static void function(torch::Library&);                                                                    \
-  static const torch::detail::RunAtStart TANDEM_COMPAT_JOIN(function, _at_start)(&function, #library, key); \
+#define TANDEM_COMPAT_LIBRARY(function, library, key, m)                                                 \
+  static void function(torch::Library&);                                                                 \
+  static const torch::detail::RunAtStart C10_CONCATENATE(function, _at_start)(&function, #library, key); \
   static void function([[maybe_unused]] torch::Library& m)
 
 #define TORCH_LIBRARY(library, m) TANDEM_COMPAT_LIBRARY(TORCH_LIBRARY_init_##library, library, "", m)
 #define TORCH_LIBRARY_FRAGMENT(library, m) \
-  TANDEM_COMPAT_LIBRARY(TANDEM_COMPAT_JOIN(TORCH_LIBRARY_FRAGMENT_init_, __COUNTER__), library, "", m)
+  TANDEM_COMPAT_LIBRARY(C10_CONCATENATE(TORCH_LIBRARY_FRAGMENT_init_, __COUNTER__), library, "", m)
 #define TORCH_LIBRARY_IMPL(library, key, m) \
-  TANDEM_COMPAT_LIBRARY(TANDEM_COMPAT_JOIN(TORCH_LIBRARY_IMPL_init_, __COUNTER__), library, #key, m)
+  TANDEM_COMPAT_LIBRARY(C10_CONCATENATE(TORCH_LIBRARY_IMPL_init_, __COUNTER__), library, #key, m)
 #define TORCH_FN(function) (function)
 #define TORCH_SELECTIVE_NAME(name) name
 #define TORCH_SELECTIVE_SCHEMA(schema) schema

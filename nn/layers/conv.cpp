@@ -8,6 +8,7 @@
 #include "tandem/autograd/ops/nn/conv2d.h"
 #include "tandem/autograd/ops/nn/conv3d.h"
 #include "tandem/autograd/ops/nn/pad.h"
+#include "tandem/nn/enum_names.h"
 #include "tandem/nn/functional/conv.h"
 #include "tandem/nn/layers/replace_parameters.h"
 
@@ -144,11 +145,7 @@ void ConvNdImpl<D, Derived>::pretty_print(std::ostream& stream) const {
   if (!options.dilation().all(1)) stream << ", dilation=" << options.dilation();
   if (options.groups() != 1) stream << ", groups=" << options.groups();
   if (!options.bias()) stream << ", bias=false";
-  if (options.padding_mode() != kZeros) {
-    std::string mode = name_of(options.padding_mode());
-    mode[0] = static_cast<char>(mode[0] - 'a' + 'A');
-    stream << ", padding_mode=k" << mode;
-  }
+  if (options.padding_mode() != kZeros) stream << ", padding_mode=" << enum_name(options.padding_mode());
   stream << detail::fused_text(fused) << ")";
 }
 

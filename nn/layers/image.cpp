@@ -12,6 +12,7 @@
 #include "tandem/autograd/ops/nn/pool2d.h"
 #include "tandem/autograd/ops/nn/pool3d.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/nn/enum_names.h"
 #include "tandem/nn/functional/image.h"
 
 namespace tandem::nn::functional {
@@ -163,8 +164,6 @@ Tensor UpsampleImpl::forward(const Tensor& input) {
                                             .align_corners(options.align_corners()));
 }
 void UpsampleImpl::pretty_print(std::ostream& stream) const {
-  constexpr const char* modes[] = {"kNearest", "kNearestExact", "kLinear", "kBilinear",
-                                   "kBicubic", "kTrilinear",    "kArea"};
   stream << "tandem::nn::Upsample(";
   const char* before = "[";
   if (options.scale_factor()) {
@@ -174,7 +173,7 @@ void UpsampleImpl::pretty_print(std::ostream& stream) const {
   } else {
     stream << "size=" << IntArrayRef(*options.size());
   }
-  stream << ", mode=" << modes[static_cast<int>(InterpolationMode(options.mode()))] << ")";
+  stream << ", mode=" << enum_name(InterpolationMode(options.mode())) << ")";
 }
 Tensor PixelShuffleImpl::forward(const Tensor& input) { return functional::pixel_shuffle(input, options); }
 void PixelShuffleImpl::pretty_print(std::ostream& stream) const {

@@ -6,6 +6,7 @@
 #include "tandem/autograd/ops/loss/loss.h"
 #include "tandem/autograd/ops/loss/margin_loss.h"
 #include "tandem/autograd/ops/view/view.h"
+#include "tandem/nn/enum_names.h"
 #include "tandem/nn/functional/loss.h"
 #include "tandem/nn/layers/margin_loss.h"
 
@@ -159,11 +160,7 @@ Tensor MultiMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
 }
 void MultiMarginLossImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::MultiMarginLoss(p=" << options.p() << ", margin=" << options.margin()
-         << ", weight=" << options.weight() << ", reduction="
-         << (options.reduction() == kNone   ? "kNone"
-             : options.reduction() == kMean ? "kMean"
-                                            : "kSum")
-         << ")";
+         << ", weight=" << options.weight() << ", reduction=" << enum_name(options.reduction()) << ")";
 }
 Tensor MultiLabelSoftMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::multilabel_soft_margin_loss(input, target, options);

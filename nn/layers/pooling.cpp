@@ -81,17 +81,9 @@ void MaxPool2dImpl::pretty_print(std::ostream& stream) const {
                    ", ceil_mode=", options.ceil_mode(), ")");
 }
 
-namespace {
-void print_adaptive(std::ostream& stream, const char* name, const ExpandingArrayWithOptionalElem<2>& size) {
-  stream << "tandem::nn::" << name << "(output_size=[";
-  for (std::size_t d = 0; d < 2; ++d) stream << (d == 0 ? "" : ", ") << (size[d] ? std::to_string(*size[d]) : "None");
-  stream << "])";
-}
-}  // namespace
-
 Tensor AdaptiveAvgPool2dImpl::forward(const Tensor& input) { return functional::adaptive_avg_pool2d(input, options); }
 void AdaptiveAvgPool2dImpl::pretty_print(std::ostream& stream) const {
-  print_adaptive(stream, "AdaptiveAvgPool2d", options.output_size());
+  stream << "tandem::nn::AdaptiveAvgPool2d(output_size=" << options.output_size() << ")";
 }
 
 Tensor AvgPool1dImpl::forward(const Tensor& input) { return functional::avg_pool1d(input, options); }
@@ -121,7 +113,7 @@ void AdaptiveMaxPool1dImpl::pretty_print(std::ostream& stream) const {
 }
 Tensor AdaptiveMaxPool2dImpl::forward(const Tensor& input) { return functional::adaptive_max_pool2d(input, options); }
 void AdaptiveMaxPool2dImpl::pretty_print(std::ostream& stream) const {
-  print_adaptive(stream, "AdaptiveMaxPool2d", options.output_size());
+  stream << "tandem::nn::AdaptiveMaxPool2d(output_size=" << options.output_size() << ")";
 }
 std::tuple<Tensor, Tensor> AdaptiveMaxPool2dImpl::forward_with_indices(const Tensor& input) {
   return functional::adaptive_max_pool2d_with_indices(input, options);

@@ -72,11 +72,6 @@ Tensor lp_pool3d(const Tensor& input, const LPPool3dFuncOptions& options) {
 namespace tandem::nn {
 namespace {
 
-void print(std::ostream& stream, const char* name, const ExpandingArrayWithOptionalElem<3>& size) {
-  stream << "tandem::nn::" << name << "(output_size=[";
-  for (std::size_t d = 0; d < 3; ++d) stream << (d == 0 ? "" : ", ") << (size[d] ? std::to_string(*size[d]) : "None");
-  stream << "])";
-}
 template <std::size_t D>
 void print(std::ostream& stream, const LPPoolOptions<D>& options) {
   stream << concat("tandem::nn::LPPool", D, "d(norm_type=", options.norm_type(),
@@ -102,14 +97,14 @@ void MaxPool3dImpl::pretty_print(std::ostream& stream) const {
 }
 Tensor AdaptiveAvgPool3dImpl::forward(const Tensor& input) { return functional::adaptive_avg_pool3d(input, options); }
 void AdaptiveAvgPool3dImpl::pretty_print(std::ostream& stream) const {
-  print(stream, "AdaptiveAvgPool3d", options.output_size());
+  stream << "tandem::nn::AdaptiveAvgPool3d(output_size=" << options.output_size() << ")";
 }
 Tensor AdaptiveMaxPool3dImpl::forward(const Tensor& input) { return functional::adaptive_max_pool3d(input, options); }
 std::tuple<Tensor, Tensor> AdaptiveMaxPool3dImpl::forward_with_indices(const Tensor& input) {
   return functional::adaptive_max_pool3d_with_indices(input, options);
 }
 void AdaptiveMaxPool3dImpl::pretty_print(std::ostream& stream) const {
-  print(stream, "AdaptiveMaxPool3d", options.output_size());
+  stream << "tandem::nn::AdaptiveMaxPool3d(output_size=" << options.output_size() << ")";
 }
 Tensor LPPool1dImpl::forward(const Tensor& input) { return functional::lp_pool1d(input, options); }
 void LPPool1dImpl::pretty_print(std::ostream& stream) const { print(stream, options); }

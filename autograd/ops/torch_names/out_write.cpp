@@ -12,8 +12,8 @@ namespace tandem::autograd::detail {
 namespace {
 
 void warn_resize(const char* operation, const Tensor& out, const Tensor& result) {
-  static std::atomic<bool> warned{false};
-  if (warned.exchange(true) && !WarningUtils::get_warnAlways()) return;
+  static std::atomic_flag warned;
+  if (!WarningUtils::is_due(warned)) return;
   warn(concat(operation, ": out has the shape ", out.sizes(), " and takes the result's, ", result.sizes(),
               "; give an empty tensor or one of that shape"));
 }

@@ -38,7 +38,7 @@ void move_bytes(const Tensor& to, const Tensor& from, bool non_blocking) {
 void warn_of_complex(ScalarType from, ScalarType to) {
   if (!is_complex(from) || is_complex(to) || to == kBool) return;
   static std::atomic_flag warned;
-  if (!warned.test_and_set() || WarningUtils::get_warnAlways())
+  if (WarningUtils::is_due(warned))
     warn("a conversion from a complex to a real dtype discards the imaginary part; take real()");
 }
 

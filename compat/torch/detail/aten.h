@@ -9,21 +9,6 @@
 
 namespace torch {
 
-using tandem::CuBLASReductionOption;
-using tandem::hasMAGMA;
-using tandem::kFPGA;
-using tandem::kIPU;
-using tandem::kJagged;
-using tandem::kLazy;
-using tandem::kMAIA;
-using tandem::kMetal;
-using tandem::kMkldnn;
-using tandem::kMTIA;
-using tandem::kSparseBsc;
-using tandem::kSparseBsr;
-using tandem::kSparseCsc;
-using tandem::kVE;
-
 /// A device type with a layout, as LibTorch's older interfaces name it. Tensors are of CPU and CUDA only.
 enum class Backend {
   CPU,

@@ -112,9 +112,9 @@ struct Discard {
   ::tandem::compat::warn<::tandem::kind>({__func__, __FILE__, __LINE__} __VA_OPT__(, ) __VA_ARGS__)
 #define TORCH_WARN(...) TORCH_WARN_WITH(UserWarning __VA_OPT__(, ) __VA_ARGS__)
 #define TORCH_WARN_DEPRECATION(...) TORCH_WARN_WITH(DeprecationWarning __VA_OPT__(, ) __VA_ARGS__)
-#define TORCH_WARN_ONCE(...)                                                                       \
-  do {                                                                                             \
-    static std::atomic<bool> said{false};                                                          \
-    if (!said.exchange(true) || ::tandem::WarningUtils::get_warnAlways()) TORCH_WARN(__VA_ARGS__); \
+#define TORCH_WARN_ONCE(...)                                           \
+  do {                                                                 \
+    static std::atomic_flag said;                                      \
+    if (::tandem::WarningUtils::is_due(said)) TORCH_WARN(__VA_ARGS__); \
   } while (false)
 #define AT_WARN(...) TORCH_WARN(__VA_ARGS__)
