@@ -80,6 +80,11 @@ class LinAlgError : public Error {
   using Error::Error;
 };
 
+/// A device's memory, or what of it this process may use, is not enough (LibTorch's c10::OutOfMemoryError).
+class OutOfMemoryError : public Error {
+  using Error::Error;
+};
+
 /// A valid request that this build or backend does not support (LibTorch's c10::NotImplementedError).
 class NotImplementedError : public Error {
   using Error::Error;

@@ -1,6 +1,7 @@
 // float16 (IEEE 754 binary16) and bfloat16: computed in float32 and rounded to nearest even.
 #pragma once
 #include <bit>
+#include <concepts>
 #include <cstdint>
 
 #include "tandem/core/base/host_device.h"
@@ -38,6 +39,10 @@ TANDEM_HD inline uint16_t bfloat16_bits(float value) {
 struct Half {
   uint16_t bits = 0;
   Half() = default;
+  struct from_bits_t {};
+  static constexpr from_bits_t from_bits() { return {}; }
+  /// Half(pattern, Half::from_bits()): the number with these bits.
+  TANDEM_HD Half(uint16_t pattern, from_bits_t) : bits(pattern) {}
   TANDEM_HD Half(float value) : bits(detail::half_bits(value)) {}
   TANDEM_HD operator float() const { return detail::half_value(bits); }
 };
@@ -45,8 +50,31 @@ struct Half {
 struct BFloat16 {
   uint16_t bits = 0;
   BFloat16() = default;
+  struct from_bits_t {};
+  static constexpr from_bits_t from_bits() { return {}; }
+  /// BFloat16(pattern, BFloat16::from_bits()): the number with these bits.
+  TANDEM_HD BFloat16(uint16_t pattern, from_bits_t) : bits(pattern) {}
   TANDEM_HD BFloat16(float value) : bits(detail::bfloat16_bits(value)) {}
   TANDEM_HD operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 };
+
+template <class T>
+concept HalfNumber = std::same_as<T, Half> || std::same_as<T, BFloat16>;
+template <HalfNumber T>
+TANDEM_HD T& operator+=(T& a, float b) {
+  return a = static_cast<float>(a) + b;
+}
+template <HalfNumber T>
+TANDEM_HD T& operator-=(T& a, float b) {
+  return a = static_cast<float>(a) - b;
+}
+template <HalfNumber T>
+TANDEM_HD T& operator*=(T& a, float b) {
+  return a = static_cast<float>(a) * b;
+}
+template <HalfNumber T>
+TANDEM_HD T& operator/=(T& a, float b) {
+  return a = static_cast<float>(a) / b;
+}
 
 }  // namespace tandem

@@ -8,6 +8,7 @@
 
 #include "tandem/core/device.h"
 #include "tandem/core/dtype.h"
+#include "tandem/core/half.h"
 
 namespace tandem {
 
@@ -34,6 +35,10 @@ std::ostream& operator<<(std::ostream& out, ArrayRef<T> values) {
   out << '[';
   for (std::size_t i = 0; i < values.size(); ++i) (i == 0 ? out : out << ", ") << values[i];
   return out << ']';
+}
+template <HalfNumber T>
+std::ostream& operator<<(std::ostream& out, T value) {
+  return out << static_cast<float>(value);
 }
 std::ostream& operator<<(std::ostream& out, const Scalar& value);
 std::ostream& operator<<(std::ostream& out, Layout layout);

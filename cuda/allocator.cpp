@@ -67,7 +67,8 @@ std::set<CachingAllocator::Block*, CachingAllocator::Order>& CachingAllocator::l
 
 void* CachingAllocator::allocate(std::size_t bytes, StreamId stream, PoolId id) {
   if (bytes == 0) return nullptr;
-  check(bytes < (std::size_t{1} << 46), "out of memory on ", name_, ": requested ", mib(bytes));
+  if (bytes >= std::size_t{1} << 46)
+    throw OutOfMemoryError(concat("out of memory on ", name_, ": requested ", mib(bytes)));
   bytes = rounded(bytes);
   std::lock_guard lock(mutex_);
   if (!waiting_.empty()) release_reached(/*wait=*/false);
@@ -128,11 +129,12 @@ void* CachingAllocator::request(std::size_t bytes) {
 
 void CachingAllocator::exhausted(std::size_t bytes) {
   const auto room = source_.room();
-  fail("out of memory on ", name_, ": requested ", mib(bytes), "\n  the GPU has ", mib(room.total), ", ",
-       mib(room.free), " free; this process holds ", mib(use_.reserved), ", ", mib(use_.allocated),
-       " of it in tensors (peak ", mib(use_.allocated_peak),
-       ")\n  try a smaller batch, or NoGradGuard where no gradients are needed",
-       profiler::detail::largest_storages(kCUDA));
+  throw OutOfMemoryError(concat("out of memory on ", name_, ": requested ", mib(bytes), "\n  the GPU has ",
+                                mib(room.total), ", ", mib(room.free), " free; this process holds ",
+                                mib(use_.reserved), ", ", mib(use_.allocated), " of it in tensors (peak ",
+                                mib(use_.allocated_peak),
+                                ")\n  try a smaller batch, or NoGradGuard where no gradients are needed",
+                                profiler::detail::largest_storages(kCUDA)));
 }
 
 // What remains after `bytes` becomes a free block, if it is large enough.

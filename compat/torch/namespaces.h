@@ -811,6 +811,7 @@ using tandem::orgqr;
 using tandem::ormqr;
 using tandem::outer;
 using tandem::outer_out;
+using tandem::OutOfMemoryError;
 using tandem::PackedTensorAccessor;
 using tandem::PackedTensorAccessor32;
 using tandem::PackedTensorAccessor64;

@@ -17,8 +17,8 @@ namespace tandem::cpu {
 namespace {
 
 [[noreturn, gnu::cold]] void out_of_memory(std::size_t bytes) {
-  fail("out of memory: could not allocate ", bytes, " bytes on the CPU, ", reserved_bytes(),
-       " bytes are in use; try a smaller batch", profiler::detail::largest_storages(kCPU));
+  throw OutOfMemoryError(concat("out of memory: could not allocate ", bytes, " bytes on the CPU, ", reserved_bytes(),
+                                " bytes are in use; try a smaller batch", profiler::detail::largest_storages(kCPU)));
 }
 
 #ifdef TANDEM_ASAN

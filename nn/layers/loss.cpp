@@ -35,7 +35,7 @@ Tensor l1_loss(const Tensor& input, const Tensor& target, const L1LossFuncOption
   return broadcast(tandem::l1_loss, input, target, options.reduction());
 }
 Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, const SmoothL1LossFuncOptions& options) {
-  return broadcast(tandem::smooth_l1_loss, input, target, options.reduction(), options.beta());
+  return broadcast(tandem::smooth_l1_loss, input, target, options.reduction(), options.beta().value_or(1.0));
 }
 Tensor huber_loss(const Tensor& input, const Tensor& target, const HuberLossFuncOptions& options) {
   return tandem::huber_loss(input, target, options.reduction(), options.delta());

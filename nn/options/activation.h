@@ -1,6 +1,10 @@
 // Options of activations and dropout.
 #pragma once
+#include <string>
+#include <string_view>
+
 #include "tandem/core/arg.h"
+#include "tandem/core/error.h"
 #include "tandem/core/options.h"
 #include "tandem/nn/enums.h"
 
@@ -31,7 +35,13 @@ struct GELUOptions {
   struct Approximate {
     Approximate(Reduction) : tanh(false) {}
     Approximate(init::Nonlinearity) : tanh(true) {}
-    Approximate(const char* text) : tanh(text[0] == 't') {}
+    /// "none" or "tanh"; throws Error on another text.
+    Approximate(std::string_view text) : tanh(text == "tanh") {
+      check(tanh || text == "none", "GELU: approximate must be \"none\" or \"tanh\", got \"", text, '"');
+    }
+    Approximate(const char* text) : Approximate(std::string_view(text)) {}
+    Approximate(const std::string& text) : Approximate(std::string_view(text)) {}
+    operator std::string() const { return tanh ? "tanh" : "none"; }
     bool tanh;
   };
   TANDEM_ARG(Approximate, approximate) = Approximate(kNone);

@@ -32,7 +32,8 @@ struct L1LossOptions {
 struct SmoothL1LossOptions {
   SmoothL1LossOptions(Reduction reduction = kMean) : reduction_(reduction) {}
   TANDEM_ARG(Reduction, reduction);
-  TANDEM_ARG(double, beta) = 1.0;
+  /// nullopt: 1
+  TANDEM_ARG(optional<double>, beta) = nullopt;
 };
 struct HuberLossOptions {
   HuberLossOptions(Reduction reduction = kMean) : reduction_(reduction) {}

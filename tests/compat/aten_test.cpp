@@ -108,6 +108,56 @@ TEST_CASE("small types and functions") {
   CHECK(at::native::is_nonzero(torch::ones({1})));
 }
 
+TEST_CASE("half numbers are added in place, printed, and made from bits") {
+  at::Half half = 1.5f;
+  half += at::Half(2.f);
+  half *= 2;
+  half -= 1;
+  half /= 4;
+  CHECK(half == 1.5f);
+  at::BFloat16 rounded = 256.f;
+  rounded += 1;
+  CHECK(rounded == 256.f);
+  CHECK(c10::str(half, ' ', at::BFloat16(0x4049, at::BFloat16::from_bits())) == "1.5 3.14062");
+  CHECK(at::Half(0x3c00, at::Half::from_bits()) == 1.f);
+}
+
+TEST_CASE("small functions of strings and optional values") {
+  std::string text = "a-b-";
+  CHECK(c10::ReplaceAll(text, "-", "->") == 2);
+  CHECK(text == "a->b->");
+  CHECK_THROWS_AS(c10::ReplaceAll(text, "", "x"), c10::Error);
+  CHECK(c10::Join(", ", std::vector<int>{1, 2, 3}) == "1, 2, 3");
+  CHECK(c10::starts_with(text, "a-"));
+  CHECK_FALSE(c10::ends_with(text, 'b'));
+  const std::variant<int, std::string> value = "x";
+  CHECK(std::visit(c10::overloaded{[](int) { return 1; }, [](const std::string&) { return 2; }}, value) == 2);
+  CHECK(c10::value_or_else(std::optional<int>(), [] { return 7; }) == 7);
+  CHECK((c10::dtype_or_default(std::nullopt) == at::kFloat));
+  CHECK(c10::get_channels_last_strides_2d({2, 3, 4, 5}) == std::vector<int64_t>{60, 1, 15, 3});
+  CHECK(torch::equal_if_defined({}, {}));
+  CHECK_FALSE(torch::equal_if_defined(torch::ones({1}), {}));
+  CHECK(at::isSparse(at::Backend::SparseCUDA));
+}
+
+TEST_CASE("a tensor that does not fit throws OutOfMemoryError, which is an Error") {
+  CHECK_THROWS_AS(torch::empty({int64_t{1} << 44}), c10::OutOfMemoryError);
+  CHECK_THROWS_AS(torch::empty({int64_t{1} << 44}), c10::Error);
+  const int* null = nullptr;
+  CHECK_THROWS_AS(TORCH_CHECK_NOTNULL(null), c10::Error);
+  CHECK(*TORCH_CHECK_NOTNULL(std::make_unique<int>(3)) == 3);
+}
+
+TEST_CASE("the text of GELU's approximation, and an optional beta") {
+  const std::string text = "tanh";
+  const torch::nn::GELUOptions options = torch::nn::GELUOptions().approximate(text);
+  CHECK(static_cast<std::string>(options.approximate()) == "tanh");
+  CHECK_THROWS_AS(torch::nn::GELUOptions().approximate("tan"), c10::Error);
+  const auto x = torch::tensor({3.f}), y = torch::tensor({0.f});
+  CHECK(torch::nn::SmoothL1Loss(torch::nn::SmoothL1LossOptions().beta(std::nullopt))(x, y).item<float>() == 2.5f);
+  CHECK(torch::nn::SmoothL1Loss(torch::nn::SmoothL1LossOptions().beta(2))(x, y).item<float>() == 2.f);
+}
+
 TEST_CASE("tensors are flattened into one and taken out again") {
   const std::vector<torch::Tensor> parts{torch::ones({2, 2}), torch::empty({0}), torch::zeros({3})};
   const auto flat = torch::utils::flatten_dense_tensors(parts);

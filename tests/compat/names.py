@@ -189,7 +189,8 @@ class Reader:
         result, const = spelled(cursor.result_type), "const " if cursor.is_const_method() else ""
         calls = []
         for count in sorted({needed, len(types)}):
-            call = call_of(cursor, name, f"::value<{const}{name}&>()", [f"::value<{type_}>()" for type_ in types[:count]])
+            values = [f"::value<{type_}>()" for type_ in types[:count]]
+            call = call_of(cursor, name, f"::value<{const}{name}&>()", values)
             if call is None:
                 return
             if cursor.kind == Kind.CONSTRUCTOR or result == "void" or re.search(r"\bauto\b|decltype", result):

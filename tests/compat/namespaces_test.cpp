@@ -146,6 +146,45 @@ TEST_CASE("AT_DISPATCH calls with the element type of the dtype") {
   CHECK(text == "\"my_kernel\" not implemented for 'Long'");
 }
 
+TEST_CASE("AT_DISPATCH over complex and given dtypes") {
+  const auto size_of = [](torch::Dtype dtype) {
+    return AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND3(at::ScalarType::Half, at::kBFloat16, at::kBool, dtype, "size", [] {
+      return sizeof(scalar_t) * (c10::isComplexType(c10::CppTypeToScalarType<scalar_t>::value) ? 10 : 1);
+    });
+  };
+  for (const auto dtype : {torch::kU8, torch::kI16, torch::kI32, torch::kI64, torch::kF16, torch::kBFloat16,
+                           torch::kF32, torch::kF64, torch::kBool})
+    CHECK(size_of(dtype) == c10::elementSize(dtype));
+  CHECK(size_of(torch::kComplexFloat) == 80);
+  CHECK(size_of(torch::kComplexDouble) == 160);
+  const auto z = torch::full({2}, c10::complex<double>(1, 2), torch::kComplexDouble);
+  AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES(
+      z.scalar_type(), "sum", [&] { CHECK(std::abs(z.data_ptr<scalar_t>()[1]) == doctest::Approx(std::sqrt(5))); });
+  CHECK_THROWS_AS(AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, z.scalar_type(), "no", [] {}), c10::Error);
+}
+
+TEST_CASE("parallel_reduce adds the parts in their order, whatever the number of threads") {
+  std::vector<float> values(100000);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = 1.f / static_cast<float>(i + 1);
+  const auto sum = [&](int64_t grain) {
+    return at::parallel_reduce(
+        int64_t{0}, static_cast<int64_t>(values.size()), grain, 0.f,
+        [&](int64_t begin, int64_t end, float part) {
+          for (; begin < end; ++begin) part += values[static_cast<std::size_t>(begin)];
+          return part;
+        },
+        std::plus<float>());
+  };
+  const float two_threads = sum(1000);
+  at::set_num_threads(1);
+  CHECK(sum(1000) == two_threads);
+  at::set_num_threads(2);
+  CHECK(sum(1) == doctest::Approx(two_threads));
+  CHECK(at::parallel_reduce(
+            int64_t{3}, int64_t{3}, 1, -1, [](int64_t, int64_t, int) { return 5; }, std::plus<int>()) == -1);
+  CHECK(at::divup(7, 2) == 4);
+}
+
 TEST_CASE("parallel_for with a beginning") {
   std::vector<int> seen(20);
   at::parallel_for(3, 17, 4, [&](int64_t begin, int64_t end) {

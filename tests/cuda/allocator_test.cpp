@@ -168,7 +168,7 @@ TEST_CASE("during a capture nothing waits for the GPU or returns memory to it") 
   source.captured = {stream(9)};
   a.empty_cache();
   CHECK(a.use().reserved == 20 * kMiB);
-  CHECK_THROWS_WITH_AS(a.allocate(30 * kMiB, stream(1)), doctest::Contains("out of memory"), Error);
+  CHECK_THROWS_WITH_AS(a.allocate(30 * kMiB, stream(1)), doctest::Contains("out of memory"), OutOfMemoryError);
   CHECK(source.synchronizations == 0);
   CHECK(a.use().reserved == 20 * kMiB);
   source.captured.clear();

@@ -3,8 +3,11 @@
 #pragma once
 #include <complex>
 #include <iterator>
+#include <optional>
 #include <ostream>
+#include <vector>
 
+#include "tandem/core/memory_format.h"
 #include "tandem/tandem.h"
 
 namespace torch {
@@ -107,6 +110,8 @@ inline const BackendParts& parts_of(Backend backend) {
 }  // namespace detail
 inline tandem::DeviceType backendToDeviceType(Backend backend) { return detail::parts_of(backend).device; }
 inline tandem::Layout layout_from_backend(Backend backend) { return detail::parts_of(backend).layout; }
+inline bool isSparse(Backend backend) { return layout_from_backend(backend) == tandem::kSparse; }
+inline bool isSparseCsr(Backend backend) { return layout_from_backend(backend) == tandem::kSparseCsr; }
 inline const char* toString(Backend backend) {
   return backend == Backend::Undefined ? "UNKNOWN_BACKEND" : detail::parts_of(backend).name;
 }
@@ -123,6 +128,30 @@ struct scalar_value_type<std::complex<T>> {
 };
 
 using IntList = tandem::IntArrayRef;
+
+/// The strides of a new tensor with these sizes, [N, C, H, W] and [N, C, D, H, W], in channels-last order.
+inline std::vector<int64_t> get_channels_last_strides_2d(tandem::IntArrayRef sizes) {
+  const auto strides = tandem::channels_last_strides(sizes, tandem::MemoryFormat::ChannelsLast);
+  return {strides.begin(), strides.end()};
+}
+inline std::vector<int64_t> get_channels_last_strides_3d(tandem::IntArrayRef sizes) {
+  const auto strides = tandem::channels_last_strides(sizes, tandem::MemoryFormat::ChannelsLast3d);
+  return {strides.begin(), strides.end()};
+}
+
+inline tandem::ScalarType dtype_or_default(std::optional<tandem::ScalarType> dtype) {
+  return dtype.value_or(tandem::get_default_dtype());
+}
+inline tandem::Layout layout_or_default(std::optional<tandem::Layout> layout) {
+  return layout.value_or(tandem::kStrided);
+}
+inline tandem::Device device_or_default(std::optional<tandem::Device> device) { return device.value_or(tandem::kCPU); }
+inline bool pinned_memory_or_default(std::optional<bool> pinned) { return pinned.value_or(false); }
+
+/// Whether both are undefined, or both are defined and equal.
+inline bool equal_if_defined(const tandem::Tensor& a, const tandem::Tensor& b) {
+  return a.defined() == b.defined() && (!a.defined() || a.equal(b));
+}
 
 namespace utils {
 using tandem::flatten_dense_tensors;

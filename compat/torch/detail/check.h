@@ -6,6 +6,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "tandem/core/error.h"
 #include "tandem/core/warning.h"
@@ -41,6 +42,11 @@ class FailedCheck {
  private:
   std::ostringstream text_;
 };
+template <class Pointer>
+Pointer&& not_null(Pointer&& pointer, const char* text) {
+  if (pointer == nullptr) fail("", "Expected ", text, " not to be null");
+  return std::forward<Pointer>(pointer);
+}
 /// Makes a stream the void operand of ?:.
 struct Discard {
   void operator&(const std::ostream&) const {}
@@ -100,6 +106,9 @@ struct Discard {
 #define TORCH_DCHECK_LE(a, b) TANDEM_COMPAT_DEBUG_COMPARE(a, <=, b)
 #define TORCH_DCHECK_GT(a, b) TANDEM_COMPAT_DEBUG_COMPARE(a, >, b)
 #define TORCH_DCHECK_GE(a, b) TANDEM_COMPAT_DEBUG_COMPARE(a, >=, b)
+/// The pointer; throws Error if it is null.
+#define TORCH_CHECK_NOTNULL(pointer) (::tandem::compat::not_null(pointer, #pointer))
+#define TORCH_CHECK_IF_NOT_ON_CUDA(condition, ...) TORCH_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
 #define TORCH_CHECK_ARG(condition, position, ...) \
   TORCH_CHECK(condition, "invalid argument ", position, ": ", __VA_ARGS__)
 #define C10_THROW_ERROR(kind, message) throw ::tandem::kind(message)

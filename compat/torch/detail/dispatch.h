@@ -2,6 +2,9 @@
 //
 //   AT_DISPATCH_FLOATING_TYPES(tensor.scalar_type(), "name", [&] { use(tensor.data_ptr<scalar_t>()); });
 #pragma once
+#include <complex>
+#include <type_traits>
+
 #include "tandem/core/dtype.h"
 #include "tandem/core/half.h"
 #include "torch/detail/check.h"
@@ -21,9 +24,19 @@ template <> struct CppType<kBFloat16> { using Type = BFloat16; };
 template <> struct CppType<kFloat> { using Type = float; };
 template <> struct CppType<kDouble> { using Type = double; };
 template <> struct CppType<kBool> { using Type = bool; };
+template <> struct CppType<kComplexFloat> { using Type = std::complex<float>; };
+template <> struct CppType<kComplexDouble> { using Type = std::complex<double>; };
 // clang-format on
 
 }  // namespace tandem::compat
+
+namespace torch {
+/// The dtype of elements of type T as `value`.
+template <class T>
+requires(tandem::scalar_type_of<T> != tandem::ScalarType::Undefined) struct CppTypeToScalarType
+    : std::integral_constant<tandem::ScalarType, tandem::scalar_type_of<T>> {
+};
+}  // namespace torch
 
 #define AT_PRIVATE_CASE_TYPE_USING_HINT(type, hint, ...)                            \
   case type: {                                                                      \
@@ -43,49 +56,141 @@ template <> struct CppType<kBool> { using Type = bool; };
     }                                                                                                    \
   }()
 
-#define AT_DISPATCH_CASE_FLOATING_TYPES(...)       \
-  AT_DISPATCH_CASE(::tandem::kDouble, __VA_ARGS__) \
-  AT_DISPATCH_CASE(::tandem::kFloat, __VA_ARGS__)
+// The dtypes of each group. AND_N adds N dtypes, which come first: AT_DISPATCH_ALL_TYPES_AND2(kHalf, kBool, dtype, ...).
+#define AT_DISPATCH_CASE_FLOATING_TYPES(...) \
+  AT_DISPATCH_CASE(::tandem::kDouble, __VA_ARGS__) AT_DISPATCH_CASE(::tandem::kFloat, __VA_ARGS__)
 #define AT_DISPATCH_CASE_REDUCED_FLOATING_TYPES(...) \
-  AT_DISPATCH_CASE(::tandem::kHalf, __VA_ARGS__)     \
-  AT_DISPATCH_CASE(::tandem::kBFloat16, __VA_ARGS__)
-#define AT_DISPATCH_CASE_INTEGRAL_TYPES(...)     \
-  AT_DISPATCH_CASE(::tandem::kByte, __VA_ARGS__) \
-  AT_DISPATCH_CASE(::tandem::kChar, __VA_ARGS__) \
-  AT_DISPATCH_CASE(::tandem::kInt, __VA_ARGS__)  \
-  AT_DISPATCH_CASE(::tandem::kLong, __VA_ARGS__) \
-  AT_DISPATCH_CASE(::tandem::kShort, __VA_ARGS__)
-#define AT_DISPATCH_CASE_ALL_TYPES(...)        \
-  AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__) \
-  AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__)
+  AT_DISPATCH_CASE(::tandem::kHalf, __VA_ARGS__) AT_DISPATCH_CASE(::tandem::kBFloat16, __VA_ARGS__)
+#define AT_DISPATCH_CASE_FLOATING_TYPES_AND_HALF(...) \
+  AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(::tandem::kHalf, __VA_ARGS__)
+#define AT_DISPATCH_CASE_COMPLEX_TYPES(...) \
+  AT_DISPATCH_CASE(::tandem::kComplexDouble, __VA_ARGS__) AT_DISPATCH_CASE(::tandem::kComplexFloat, __VA_ARGS__)
+#define AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES(...) \
+  AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE_COMPLEX_TYPES(__VA_ARGS__)
+#define AT_DISPATCH_CASE_INTEGRAL_TYPES(...)                                                   \
+  AT_DISPATCH_CASE(::tandem::kByte, __VA_ARGS__)                                               \
+  AT_DISPATCH_CASE(::tandem::kChar, __VA_ARGS__)                                               \
+  AT_DISPATCH_CASE(::tandem::kInt, __VA_ARGS__) AT_DISPATCH_CASE(::tandem::kLong, __VA_ARGS__) \
+      AT_DISPATCH_CASE(::tandem::kShort, __VA_ARGS__)
+#define AT_DISPATCH_CASE_ALL_TYPES(...) \
+  AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__)
+#define AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(...) \
+  AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE_COMPLEX_TYPES(__VA_ARGS__)
+#define AT_DISPATCH_CASE_FLOATING_TYPES_AND(a, ...) \
+  AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(a, __VA_ARGS__)
+#define AT_DISPATCH_CASE_FLOATING_TYPES_AND2(a, b, ...) \
+  AT_DISPATCH_CASE_FLOATING_TYPES_AND(a, __VA_ARGS__) AT_DISPATCH_CASE(b, __VA_ARGS__)
+#define AT_DISPATCH_CASE_FLOATING_TYPES_AND3(a, b, c, ...) \
+  AT_DISPATCH_CASE_FLOATING_TYPES_AND2(a, b, __VA_ARGS__) AT_DISPATCH_CASE(c, __VA_ARGS__)
+#define AT_DISPATCH_CASE_FLOATING_TYPES_AND4(a, b, c, d, ...) \
+  AT_DISPATCH_CASE_FLOATING_TYPES_AND3(a, b, c, __VA_ARGS__) AT_DISPATCH_CASE(d, __VA_ARGS__)
+#define AT_DISPATCH_CASE_FLOATING_TYPES_AND5(a, b, c, d, e, ...) \
+  AT_DISPATCH_CASE_FLOATING_TYPES_AND4(a, b, c, d, __VA_ARGS__) AT_DISPATCH_CASE(e, __VA_ARGS__)
+#define AT_DISPATCH_CASE_COMPLEX_TYPES_AND(a, ...) \
+  AT_DISPATCH_CASE_COMPLEX_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(a, __VA_ARGS__)
+#define AT_DISPATCH_CASE_COMPLEX_TYPES_AND2(a, b, ...) \
+  AT_DISPATCH_CASE_COMPLEX_TYPES_AND(a, __VA_ARGS__) AT_DISPATCH_CASE(b, __VA_ARGS__)
+#define AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND1(a, ...) \
+  AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(a, __VA_ARGS__)
+#define AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND2(a, b, ...) \
+  AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND1(a, __VA_ARGS__) AT_DISPATCH_CASE(b, __VA_ARGS__)
+#define AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND3(a, b, c, ...) \
+  AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND2(a, b, __VA_ARGS__) AT_DISPATCH_CASE(c, __VA_ARGS__)
+#define AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND4(a, b, c, d, ...) \
+  AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND3(a, b, c, __VA_ARGS__) AT_DISPATCH_CASE(d, __VA_ARGS__)
+#define AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND5(a, b, c, d, e, ...) \
+  AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND4(a, b, c, d, __VA_ARGS__) AT_DISPATCH_CASE(e, __VA_ARGS__)
+#define AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND6(a, b, c, d, e, f, ...) \
+  AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND5(a, b, c, d, e, __VA_ARGS__) AT_DISPATCH_CASE(f, __VA_ARGS__)
+#define AT_DISPATCH_CASE_INTEGRAL_TYPES_AND(a, ...) \
+  AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(a, __VA_ARGS__)
+#define AT_DISPATCH_CASE_ALL_TYPES_AND(a, ...) AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(a, __VA_ARGS__)
+#define AT_DISPATCH_CASE_ALL_TYPES_AND2(a, b, ...) \
+  AT_DISPATCH_CASE_ALL_TYPES_AND(a, __VA_ARGS__) AT_DISPATCH_CASE(b, __VA_ARGS__)
+#define AT_DISPATCH_CASE_ALL_TYPES_AND3(a, b, c, ...) \
+  AT_DISPATCH_CASE_ALL_TYPES_AND2(a, b, __VA_ARGS__) AT_DISPATCH_CASE(c, __VA_ARGS__)
+#define AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND(a, ...) \
+  AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(__VA_ARGS__) AT_DISPATCH_CASE(a, __VA_ARGS__)
+#define AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND2(a, b, ...) \
+  AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND(a, __VA_ARGS__) AT_DISPATCH_CASE(b, __VA_ARGS__)
+#define AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND3(a, b, c, ...) \
+  AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND2(a, b, __VA_ARGS__) AT_DISPATCH_CASE(c, __VA_ARGS__)
+#define AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND4(a, b, c, d, ...) \
+  AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND3(a, b, c, __VA_ARGS__) AT_DISPATCH_CASE(d, __VA_ARGS__)
+#define AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND5(a, b, c, d, e, ...) \
+  AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND4(a, b, c, d, __VA_ARGS__) AT_DISPATCH_CASE(e, __VA_ARGS__)
+#define AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND6(a, b, c, d, e, f, ...) \
+  AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND5(a, b, c, d, e, __VA_ARGS__) AT_DISPATCH_CASE(f, __VA_ARGS__)
+#define AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND7(a, b, c, d, e, f, g, ...) \
+  AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND6(a, b, c, d, e, f, __VA_ARGS__) AT_DISPATCH_CASE(g, __VA_ARGS__)
+#define AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND8(a, b, c, d, e, f, g, h, ...) \
+  AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND7(a, b, c, d, e, f, g, __VA_ARGS__) AT_DISPATCH_CASE(h, __VA_ARGS__)
 
 #define AT_DISPATCH_FLOATING_TYPES(dtype, name, ...) \
   AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__))
-#define AT_DISPATCH_FLOATING_TYPES_AND_HALF(dtype, name, ...) \
-  AT_DISPATCH_FLOATING_TYPES_AND(::tandem::kHalf, dtype, name, __VA_ARGS__)
-#define AT_DISPATCH_FLOATING_TYPES_AND(first, dtype, name, ...) \
-  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(first, __VA_ARGS__))
-#define AT_DISPATCH_FLOATING_TYPES_AND2(first, second, dtype, name, ...)                               \
-  AT_DISPATCH_SWITCH(dtype, name,                                                                      \
-                     AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(first, __VA_ARGS__) \
-                         AT_DISPATCH_CASE(second, __VA_ARGS__))
 #define AT_DISPATCH_REDUCED_FLOATING_TYPES(dtype, name, ...) \
   AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_REDUCED_FLOATING_TYPES(__VA_ARGS__))
+#define AT_DISPATCH_FLOATING_TYPES_AND_HALF(dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_FLOATING_TYPES_AND_HALF(__VA_ARGS__))
+#define AT_DISPATCH_COMPLEX_TYPES(dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_COMPLEX_TYPES(__VA_ARGS__))
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES(dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES(__VA_ARGS__))
 #define AT_DISPATCH_INTEGRAL_TYPES(dtype, name, ...) \
   AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__))
-#define AT_DISPATCH_INTEGRAL_TYPES_AND(first, dtype, name, ...) \
-  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(first, __VA_ARGS__))
 #define AT_DISPATCH_ALL_TYPES(dtype, name, ...) AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__))
-#define AT_DISPATCH_ALL_TYPES_AND(first, dtype, name, ...) \
-  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(first, __VA_ARGS__))
-#define AT_DISPATCH_ALL_TYPES_AND2(first, second, dtype, name, ...)                               \
-  AT_DISPATCH_SWITCH(dtype, name,                                                                 \
-                     AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(first, __VA_ARGS__) \
-                         AT_DISPATCH_CASE(second, __VA_ARGS__))
-#define AT_DISPATCH_ALL_TYPES_AND3(first, second, third, dtype, name, ...)                        \
-  AT_DISPATCH_SWITCH(dtype, name,                                                                 \
-                     AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(first, __VA_ARGS__) \
-                         AT_DISPATCH_CASE(second, __VA_ARGS__) AT_DISPATCH_CASE(third, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX(dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(__VA_ARGS__))
+#define AT_DISPATCH_FLOATING_TYPES_AND(a, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_FLOATING_TYPES_AND(a, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_TYPES_AND2(a, b, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_FLOATING_TYPES_AND2(a, b, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_TYPES_AND3(a, b, c, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_FLOATING_TYPES_AND3(a, b, c, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_TYPES_AND4(a, b, c, d, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_FLOATING_TYPES_AND4(a, b, c, d, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_TYPES_AND5(a, b, c, d, e, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_FLOATING_TYPES_AND5(a, b, c, d, e, __VA_ARGS__))
+#define AT_DISPATCH_COMPLEX_TYPES_AND(a, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_COMPLEX_TYPES_AND(a, __VA_ARGS__))
+#define AT_DISPATCH_COMPLEX_TYPES_AND2(a, b, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_COMPLEX_TYPES_AND2(a, b, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES_AND1(a, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND1(a, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES_AND2(a, b, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND2(a, b, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES_AND3(a, b, c, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND3(a, b, c, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES_AND4(a, b, c, d, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND4(a, b, c, d, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES_AND5(a, b, c, d, e, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND5(a, b, c, d, e, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES_AND6(a, b, c, d, e, f, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES_AND6(a, b, c, d, e, f, __VA_ARGS__))
+#define AT_DISPATCH_INTEGRAL_TYPES_AND(a, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_INTEGRAL_TYPES_AND(a, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND(a, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_ALL_TYPES_AND(a, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND2(a, b, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_ALL_TYPES_AND2(a, b, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND3(a, b, c, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_ALL_TYPES_AND3(a, b, c, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND(a, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND(a, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND2(a, b, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND2(a, b, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND3(a, b, c, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND3(a, b, c, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND4(a, b, c, d, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND4(a, b, c, d, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND5(a, b, c, d, e, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND5(a, b, c, d, e, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND6(a, b, c, d, e, f, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND6(a, b, c, d, e, f, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND7(a, b, c, d, e, f, g, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND7(a, b, c, d, e, f, g, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND8(a, b, c, d, e, f, g, h, dtype, name, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX_AND8(a, b, c, d, e, f, g, h, __VA_ARGS__))
 #define AT_DISPATCH_INDEX_TYPES(dtype, name, ...)                                          \
   AT_DISPATCH_SWITCH(dtype, name,                                                          \
                      AT_PRIVATE_CASE_TYPE_USING_HINT(::tandem::kInt, index_t, __VA_ARGS__) \

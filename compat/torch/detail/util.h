@@ -1,5 +1,6 @@
 // Small types and functions of LibTorch's c10 that programs use.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <iterator>
@@ -15,6 +16,7 @@
 
 #include "tandem/core/base/array_ref.h"
 #include "tandem/core/dtype.h"
+#include "tandem/core/error.h"
 #include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::compat {
@@ -86,6 +88,26 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& body) {
                          [&](int64_t from, int64_t to) { body(begin + from, begin + to); });
 }
 
+/// reduce() of f(begin, end, identity) over parts of [begin, end) with at least `grain` elements, in the order of the
+/// parts, which do not depend on the number of threads.
+template <class T, class F, class Reduce>
+T parallel_reduce(int64_t begin, int64_t end, int64_t grain, T identity, const F& f, const Reduce& reduce) {
+  if (begin >= end) return identity;
+  const int64_t each = std::max({grain, (end - begin + 4095) / 4096, int64_t{1}});
+  const int64_t count = (end - begin + each - 1) / each;
+  const std::unique_ptr<T[]> parts(new T[static_cast<std::size_t>(count)]);
+  tandem::parallel_for(count, 1, [&](int64_t from, int64_t to) {
+    for (int64_t i = from; i < to; ++i) {
+      const int64_t first = begin + i * each;
+      parts[static_cast<std::size_t>(i)] = f(first, std::min(end, first + each), identity);
+    }
+  });
+  T result = identity;
+  for (int64_t i = 0; i < count; ++i) result = reduce(result, parts[static_cast<std::size_t>(i)]);
+  return result;
+}
+/// The smallest integer >= x / y.
+inline int64_t divup(int64_t x, int64_t y) { return (x + y - 1) / y; }
 // There is a single pool of threads, for work within operations, which starts on its own.
 inline void init_num_threads() {}
 inline void set_num_interop_threads(int) {}
@@ -103,6 +125,42 @@ int64_t sum_integers(const Container& values) {
 template <class Container>
 int64_t multiply_integers(const Container& values) {
   return std::accumulate(std::begin(values), std::end(values), int64_t{1}, std::multiplies<int64_t>());
+}
+
+inline bool starts_with(std::string_view text, std::string_view prefix) { return text.starts_with(prefix); }
+inline bool starts_with(std::string_view text, char prefix) { return text.starts_with(prefix); }
+inline bool ends_with(std::string_view text, std::string_view suffix) { return text.ends_with(suffix); }
+inline bool ends_with(std::string_view text, char suffix) { return text.ends_with(suffix); }
+/// The elements, formatted with operator<<, with `delimiter` between them.
+template <class Container>
+std::string Join(const std::string& delimiter, const Container& elements) {
+  std::ostringstream text;
+  const char* before = "";
+  for (const auto& element : elements) {
+    text << before << element;
+    before = delimiter.c_str();
+  }
+  return text.str();
+}
+/// Replaces every `from` in the text and returns how many there were. Throws Error if `from` is empty.
+inline std::size_t ReplaceAll(std::string& text, std::string_view from, std::string_view to) {
+  tandem::check(!from.empty(), "ReplaceAll: the text to replace is empty");
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size(), ++count)
+    text.replace(at, from.size(), to);
+  return count;
+}
+/// A function object with the call operators of all its bases, for std::visit.
+template <class... F>
+struct overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+overloaded(F...) -> overloaded<F...>;
+/// The value of an optional, or what f() returns.
+template <class T, class F>
+T value_or_else(const std::optional<T>& value, const F& f) {
+  return value ? *value : f();
 }
 
 inline constexpr auto kU8 = tandem::kByte;

@@ -76,7 +76,7 @@ TEST_CASE("a failed allocation is retried without the cache") {
   void* block = cpu::allocate(kLarger);
   CHECK(block != nullptr);
   cpu::deallocate(block, kLarger);
-  CHECK_THROWS_WITH_AS(cpu::allocate(8 * kLarger), doctest::Contains("out of memory"), Error);
+  CHECK_THROWS_WITH_AS(cpu::allocate(8 * kLarger), doctest::Contains("out of memory"), OutOfMemoryError);
   cpu::empty_cache();
 }
 
@@ -185,6 +185,6 @@ TEST_CASE("a warm training step requests nothing from the system") {
 #endif
 
 TEST_CASE("sizes too large for any machine are rejected") {
-  CHECK_THROWS_WITH_AS(cpu::allocate(std::size_t{1} << 46), doctest::Contains("out of memory"), Error);
-  CHECK_THROWS_WITH_AS(cpu::allocate(~std::size_t{0}), doctest::Contains("out of memory"), Error);
+  CHECK_THROWS_WITH_AS(cpu::allocate(std::size_t{1} << 46), doctest::Contains("out of memory"), OutOfMemoryError);
+  CHECK_THROWS_WITH_AS(cpu::allocate(~std::size_t{0}), doctest::Contains("out of memory"), OutOfMemoryError);
 }
