@@ -130,9 +130,8 @@ void* CachingAllocator::request(std::size_t bytes) {
 void CachingAllocator::exhausted(std::size_t bytes) {
   const auto room = source_.room();
   throw OutOfMemoryError(concat("out of memory on ", name_, ": requested ", mib(bytes), "\n  the GPU has ",
-                                mib(room.total), ", ", mib(room.free), " free; this process holds ",
-                                mib(use_.reserved), ", ", mib(use_.allocated), " of it in tensors (peak ",
-                                mib(use_.allocated_peak),
+                                mib(room.total), ", ", mib(room.free), " free; this process holds ", mib(use_.reserved),
+                                ", ", mib(use_.allocated), " of it in tensors (peak ", mib(use_.allocated_peak),
                                 ")\n  try a smaller batch, or NoGradGuard where no gradients are needed",
                                 profiler::detail::largest_storages(kCUDA)));
 }
