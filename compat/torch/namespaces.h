@@ -383,6 +383,7 @@ using tandem::gcd_out;
 using tandem::ge;
 using tandem::ge_out;
 using tandem::gelu;
+using tandem::gelu_;
 using tandem::gelu_out;
 using tandem::Generator;
 using tandem::geometric;

@@ -123,6 +123,9 @@ struct scalar_value_type<std::complex<T>> {
 };
 
 using IntList = tandem::IntArrayRef;
+template <class T>
+using IListRef = tandem::ArrayRef<T>;
+using ITensorList = IListRef<tandem::Tensor>;
 
 namespace utils {
 using tandem::flatten_dense_tensors;
