@@ -148,6 +148,18 @@ TEST_CASE("upsampling with scales") {
   CHECK(near(at::upsample_trilinear3d(box, none, false, at::ArrayRef<double>(three)).flatten().slice(0, 2, 8),
              {0.7647059, 1.764706, 1.941177, 2.941177, 1.529412, 2.529412}));
   CHECK(near(at::upsample_nearest1d(row, seven, no_factor), {0, 0, 1, 2, 2, 3, 4}));
+  auto out = torch::empty({0});
+  CHECK(near(at::upsample_nearest1d_out(out, row, 7, 3.0), {0, 0, 0, 1, 1, 1, 2}));
+  CHECK(at::upsample_nearest2d_out(out, image, {6, 7}, 1.6, 1.5).equal(nearest));
+  CHECK(at::upsample_nearest2d_out(out, image, none, at::ArrayRef<double>{1.6, 1.5}).equal(nearest));
+  CHECK(near(at::upsample_nearest3d_out(out, box, {3, 1, 1}, 1.7), {0, 0, 4}));
+  CHECK(near(at::upsample_linear1d_out(out, row, 7, false, 1.5), linear));
+  CHECK(near(at::upsample_bilinear2d_out(out, image, {2, 7}, false, 0.55, 1.5), bilinear));
+  CHECK(near(at::upsample_bilinear2d_out(out, image, none, false, at::ArrayRef<double>(two)), bilinear));
+  CHECK(near(at::upsample_bicubic2d_out(out, image, {2, 7}, false, 0.55, 1.5).select(2, 0).slice(2, 0, 2),
+             {-0.03059182, 5.007283}));
+  CHECK(near(at::upsample_trilinear3d_out(out, box, {3, 3, 2}, false, 1.7, null, 1.2).flatten().slice(0, 6, 8),
+             {1.529412, 2.529412}));
   CHECK_THROWS_AS(at::upsample_nearest1d(row, none, no_factor), c10::Error);
   CHECK_THROWS_AS(at::upsample_linear1d(row, seven, false, factor), c10::Error);
   CHECK_THROWS_AS(at::upsample_nearest1d(row, none, at::ArrayRef<double>(two)), c10::Error);
@@ -161,6 +173,8 @@ TEST_CASE("repeat_interleave with the size of its result") {
   CHECK(near(x.repeat_interleave(1, null, 3), {5, 6, 7}));
   CHECK(near(at::repeat_interleave(n), {0, 1, 1}));
   CHECK(at::repeat_interleave(n.to(torch::kInt), std::optional<int64_t>(3)).dtype() == torch::kInt);
+  auto out = torch::empty({0}, torch::kLong);
+  CHECK(near(at::repeat_interleave_out(out, n, 3), {0, 1, 1}));
   CHECK_THROWS_AS(at::repeat_interleave(x, n, 0, 4), c10::Error);
   CHECK_THROWS_AS(at::repeat_interleave(x, 2, 0, 5), c10::Error);
   CHECK_THROWS_AS(at::repeat_interleave(n, std::optional<int64_t>(2)), c10::Error);
