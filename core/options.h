@@ -142,6 +142,11 @@ inline TensorOptions TensorOptions::merge_in(const TensorOptions& other) const {
   return out.merge_memory_format(other.memory_format_opt());
 }
 
+/// LibTorch's four parameters that may stand in place of options.
+inline TensorOptions options_of(optional<ScalarType> dtype, optional<Layout> layout, optional<Device> device,
+                                optional<bool> pin_memory) {
+  return TensorOptions().dtype(dtype).layout(layout).device(device).pinned_memory(pin_memory);
+}
 inline TensorOptions dtype(ScalarType type) { return TensorOptions(type); }
 inline TensorOptions dtype(TypeMeta type) { return TensorOptions(type); }
 template <class T>

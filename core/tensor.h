@@ -28,6 +28,10 @@ inline Tensor& mutable_handle(const Tensor& t) { return const_cast<Tensor&>(t); 
 }  // namespace detail
 
 using TensorList = ArrayRef<Tensor>;
+/// The dimensions of a reduction when they may be missing, which means all. The type is matched exactly, so that a
+/// number or a list in braces is an IntArrayRef.
+template <class T>
+concept OptionalDims = std::same_as<T, optional<IntArrayRef>> || std::same_as<T, nullopt_t>;
 namespace autograd {
 class Node;
 }
@@ -240,7 +244,7 @@ class Tensor {
   }
   Tensor to(Device device, ScalarType dtype, bool non_blocking = false, bool copy = false,
             optional<MemoryFormat> format = nullopt) const;
-  Tensor to(const TensorOptions& options, bool non_blocking = false, bool copy = false,
+  Tensor to(const TensorOptions& options = {}, bool non_blocking = false, bool copy = false,
             optional<MemoryFormat> format = nullopt) const;
   Tensor to(const Tensor& like, bool non_blocking = false, bool copy = false,
             optional<MemoryFormat> format = nullopt) const;
@@ -443,6 +447,7 @@ class Tensor {
   Tensor xlogy(const Tensor& other) const;
   Tensor xlogy(const Scalar& other) const;
   Tensor& xlogy_(const Tensor& other) const;
+  Tensor& xlogy_(const Scalar& other) const;
   Tensor logaddexp(const Tensor& other) const;
   Tensor logaddexp2(const Tensor& other) const;
   Tensor heaviside(const Tensor& values) const;
@@ -552,6 +557,8 @@ class Tensor {
   Tensor& random_(int64_t from, int64_t to, optional<Generator> generator = nullopt) const;
   /// Integers in [0, to).
   Tensor& random_(int64_t to, optional<Generator> generator = nullopt) const;
+  /// Without `to`, `from` must be 0, and the integers are those of random_().
+  Tensor& random_(int64_t from, optional<int64_t> to, optional<Generator> generator = nullopt) const;
   /// Non-negative integers: up to the maximum of an integer dtype, or as far as a floating point dtype
   /// represents integers exactly.
   Tensor& random_(optional<Generator> generator = nullopt) const;
@@ -563,12 +570,36 @@ class Tensor {
   Tensor new_zeros(IntArrayRef size, const TensorOptions& options = {}) const;
   Tensor new_ones(IntArrayRef size, const TensorOptions& options = {}) const;
   Tensor new_full(IntArrayRef size, const Scalar& value, const TensorOptions& options = {}) const;
+  Tensor new_empty(IntArrayRef size, optional<ScalarType> dtype, optional<Layout> layout, optional<Device> device,
+                   optional<bool> pin_memory) const {
+    return new_empty(size, options_of(dtype, layout, device, pin_memory));
+  }
+  Tensor new_zeros(IntArrayRef size, optional<ScalarType> dtype, optional<Layout> layout, optional<Device> device,
+                   optional<bool> pin_memory) const {
+    return new_zeros(size, options_of(dtype, layout, device, pin_memory));
+  }
+  Tensor new_ones(IntArrayRef size, optional<ScalarType> dtype, optional<Layout> layout, optional<Device> device,
+                  optional<bool> pin_memory) const {
+    return new_ones(size, options_of(dtype, layout, device, pin_memory));
+  }
+  Tensor new_full(IntArrayRef size, const Scalar& value, optional<ScalarType> dtype, optional<Layout> layout,
+                  optional<Device> device, optional<bool> pin_memory) const {
+    return new_full(size, value, options_of(dtype, layout, device, pin_memory));
+  }
 
   // ---- reduce.h
   Tensor sum(optional<ScalarType> dtype = nullopt) const;
   Tensor sum(IntArrayRef dim, bool keepdim = false, optional<ScalarType> dtype = nullopt) const;
+  template <OptionalDims Dim>
+  Tensor sum(const Dim& dim, bool keepdim = false, optional<ScalarType> dtype = nullopt) const {
+    return sum(optional<IntArrayRef>(dim).value_or(IntArrayRef()), keepdim, dtype);
+  }
   Tensor mean(optional<ScalarType> dtype = nullopt) const;
   Tensor mean(IntArrayRef dim, bool keepdim = false, optional<ScalarType> dtype = nullopt) const;
+  template <OptionalDims Dim>
+  Tensor mean(const Dim& dim, bool keepdim = false, optional<ScalarType> dtype = nullopt) const {
+    return mean(optional<IntArrayRef>(dim).value_or(IntArrayRef()), keepdim, dtype);
+  }
   Tensor prod(optional<ScalarType> dtype = nullopt) const;
   Tensor prod(int64_t dim, bool keepdim = false, optional<ScalarType> dtype = nullopt) const;
   Tensor max() const;
@@ -600,10 +631,8 @@ class Tensor {
   Tensor norm(const optional<Scalar>& p, IntArrayRef dim, bool keepdim = false,
               optional<ScalarType> dtype = nullopt) const;
   Tensor all() const;
-  Tensor all(std::nullopt_t) const { return all(); }
   Tensor all(int64_t dim, bool keepdim = false) const;
   Tensor any() const;
-  Tensor any(std::nullopt_t) const { return any(); }
   Tensor any(int64_t dim, bool keepdim = false) const;
   Tensor cumsum(int64_t dim, optional<ScalarType> dtype = nullopt) const;
   Tensor& cumsum_(int64_t dim, optional<ScalarType> dtype = nullopt) const;
@@ -615,11 +644,28 @@ class Tensor {
   Tensor nansum(Type dtype) const {
     return nansum(IntArrayRef(), false, dtype);
   }
-  Tensor nansum(std::nullopt_t) const { return nansum(); }
-  Tensor nanmean(std::nullopt_t) const { return nanmean(); }
+  template <OptionalDims Dim>
+  Tensor nansum(const Dim& dim, bool keepdim = false, optional<ScalarType> dtype = nullopt) const {
+    return nansum(optional<IntArrayRef>(dim).value_or(IntArrayRef()), keepdim, dtype);
+  }
   Tensor nanmean(IntArrayRef dim = {}, bool keepdim = false, optional<ScalarType> dtype = nullopt) const;
+  template <OptionalDims Dim>
+  Tensor nanmean(const Dim& dim, bool keepdim = false, optional<ScalarType> dtype = nullopt) const {
+    return nanmean(optional<IntArrayRef>(dim).value_or(IntArrayRef()), keepdim, dtype);
+  }
   Tensor all(IntArrayRef dim, bool keepdim = false) const;
   Tensor any(IntArrayRef dim, bool keepdim = false) const;
+  // Unlike an empty list, which reduces no dimension, a missing one reduces all.
+  template <OptionalDims Dim>
+  Tensor all(const Dim& dim, bool keepdim = false) const {
+    const optional<IntArrayRef> given(dim);
+    return given ? all(*given, keepdim) : keepdim ? all().view(Dims(sizes().size(), 1)) : all();
+  }
+  template <OptionalDims Dim>
+  Tensor any(const Dim& dim, bool keepdim = false) const {
+    const optional<IntArrayRef> given(dim);
+    return given ? any(*given, keepdim) : keepdim ? any().view(Dims(sizes().size(), 1)) : any();
+  }
   Tensor sum_to_size(IntArrayRef size) const;
   Tensor dist(const Tensor& other, const Scalar& p = 2) const;
   Tensor histc(int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0) const;
@@ -671,6 +717,7 @@ class Tensor {
                int64_t step = 1) const;
   Tensor select(int64_t dim, int64_t index) const;
   Tensor narrow(int64_t dim, int64_t start, int64_t length) const;
+  Tensor narrow(int64_t dim, const Tensor& start, int64_t length) const;
   Tensor transpose(int64_t dim0, int64_t dim1) const;
   Tensor& transpose_(int64_t dim0, int64_t dim1) const;
   Tensor t() const;
@@ -716,6 +763,7 @@ class Tensor {
   std::vector<Tensor> unbind(int64_t dim = 0) const;
   std::vector<Tensor> tensor_split(int64_t sections, int64_t dim = 0) const;
   std::vector<Tensor> tensor_split(IntArrayRef indices, int64_t dim = 0) const;
+  std::vector<Tensor> tensor_split(const Tensor& indices_or_sections, int64_t dim = 0) const;
   std::vector<Tensor> hsplit(int64_t sections) const;
   std::vector<Tensor> hsplit(IntArrayRef indices) const;
   std::vector<Tensor> vsplit(int64_t sections) const;
@@ -723,8 +771,10 @@ class Tensor {
   std::vector<Tensor> dsplit(int64_t sections) const;
   std::vector<Tensor> dsplit(IntArrayRef indices) const;
   Tensor repeat(IntArrayRef repeats) const;
-  Tensor repeat_interleave(int64_t repeats, optional<int64_t> dim = nullopt) const;
-  Tensor repeat_interleave(const Tensor& repeats, optional<int64_t> dim = nullopt) const;
+  Tensor repeat_interleave(int64_t repeats, optional<int64_t> dim = nullopt,
+                           optional<int64_t> output_size = nullopt) const;
+  Tensor repeat_interleave(const Tensor& repeats, optional<int64_t> dim = nullopt,
+                           optional<int64_t> output_size = nullopt) const;
   Tensor tile(IntArrayRef repeats) const;
   Tensor flip(IntArrayRef dims) const;
   Tensor fliplr() const { return flip({1}); }
@@ -783,7 +833,7 @@ class Tensor {
   std::tuple<Tensor, Tensor> cummax(int64_t dim) const;
   std::tuple<Tensor, Tensor> cummin(int64_t dim) const;
   Tensor logcumsumexp(int64_t dim) const;
-  Tensor cov(int64_t correction = 1) const;
+  Tensor cov(int64_t correction = 1, const Tensor& fweights = {}, const Tensor& aweights = {}) const;
   Tensor corrcoef() const;
   Tensor nanmedian() const;
   std::tuple<Tensor, Tensor> nanmedian(int64_t dim, bool keepdim = false) const;
@@ -817,8 +867,17 @@ class Tensor {
   Tensor& geometric_(double p, optional<Generator> generator = nullopt) const;
   Tensor& set_() const;
   Tensor& set_(const Tensor& source) const;
+  Tensor& set_(const Storage& source) const;
+  Tensor& set_(const Storage& source, int64_t storage_offset, IntArrayRef size, IntArrayRef stride = {}) const;
+  Tensor& set_(const Tensor& source, int64_t storage_offset, IntArrayRef size, IntArrayRef stride = {}) const {
+    return set_(source.storage(), storage_offset, size, stride);
+  }
   const Tensor& as_strided_(IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset = nullopt) const;
   Tensor new_empty_strided(IntArrayRef size, IntArrayRef stride, const TensorOptions& options = {}) const;
+  Tensor new_empty_strided(IntArrayRef size, IntArrayRef stride, optional<ScalarType> dtype, optional<Layout> layout,
+                           optional<Device> device, optional<bool> pin_memory) const {
+    return new_empty_strided(size, stride, options_of(dtype, layout, device, pin_memory));
+  }
   std::vector<Tensor> nonzero_numpy() const;
   Tensor nonzero_static(int64_t size, int64_t fill_value = -1) const;
   Tensor as_strided_scatter(const Tensor& src, IntArrayRef size, IntArrayRef stride,

@@ -62,6 +62,7 @@
 #include "torch/detail/core.h"
 #include "torch/detail/dispatch.h"
 #include "torch/detail/enumtype.h"
+#include "torch/detail/factories.h"
 #include "torch/detail/functions.h"
 #include "torch/detail/static.h"
 #include "torch/detail/tempfile.h"

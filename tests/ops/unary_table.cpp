@@ -86,9 +86,10 @@ std::vector<UnaryFunction> activations() {
       {ONE(log_sigmoid), .integers = kRejected, .types = Drawn::kFloats, .torch = "F.logsigmoid"},
       {BOTH_FREE(silu), .integers = kRejected, .types = Drawn::kFloats, .torch = "F.silu"},
       {BOTH_FREE(mish), .integers = kRejected, .types = Drawn::kFloats, .torch = "F.mish"},
-      {CALL(gelu, p.empty() ? gelu(x) : gelu(x, *p[0].text)), .domain = {.drawn = "finite"}, .integers = kRejected,
-       .types = Drawn::kFloats, .torch = "F.gelu", .variants = {{"gelu"}, {"gelu tanh", {"tanh"}}},
-       .parameters = {"'none', 'tanh'"}, .extremes = {{"none"}, {"tanh"}}, .keyword = "approximate"},
+      {CALL(gelu, p.empty() ? gelu(x) : gelu(x, *p[0].text)), WRITE(p.empty() ? gelu_(x) : gelu_(x, *p[0].text)),
+       .domain = {.drawn = "finite"}, .integers = kRejected, .types = Drawn::kFloats, .torch = "F.gelu",
+       .variants = {{"gelu"}, {"gelu tanh", {"tanh"}}}, .parameters = {"'none', 'tanh'"},
+       .extremes = {{"none"}, {"tanh"}}, .keyword = "approximate"},
       {ONE(softsign), .domain = {.drawn = "finite", .distinct = true}, .integers = kRejected, .types = Drawn::kFloats,
        .torch = "F.softsign"},
       // PyTorch's 1 / 6 is float32.

@@ -114,9 +114,10 @@ Tensor Tensor::new_full(IntArrayRef size, const Scalar& value, const TensorOptio
 
 namespace detail {
 Tensor borrow(void* data, IntArrayRef sizes, IntArrayRef strides, DeleterFn deleter, void* context,
-              const TensorOptions& options) {
+              const TensorOptions& options, int64_t offset) {
   check(sizes.size() == strides.size(), "from_blob: ", sizes.size(), " sizes but ", strides.size(), " strides");
-  int64_t last = 0;
+  check(offset >= 0 && offset < int64_t{1} << 59, "from_blob: expected an offset >= 0, got ", offset);
+  int64_t last = offset;
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     check(strides[d] >= 0, "from_blob: negative strides are not supported, got ", strides);
     int64_t reach = 0;
@@ -124,10 +125,11 @@ Tensor borrow(void* data, IntArrayRef sizes, IntArrayRef strides, DeleterFn dele
               !__builtin_add_overflow(last, reach, &last) && last < int64_t{1} << 59,
           "from_blob: sizes ", sizes, " with strides ", strides, " address too many elements");
   }
-  const int64_t elements = checked_numel(sizes) == 0 ? 0 : last + 1;
+  const int64_t elements = checked_numel(sizes) == 0 ? offset : last + 1;
   Storage storage = borrow_storage(data, static_cast<std::size_t>(elements * item_size(options.dtype())),
                                    options.resolved_device(), deleter, context);
-  return finish(Tensor(IntrusivePtr(new TensorImpl(std::move(storage), options.dtype(), sizes, strides, 0))), options);
+  return finish(Tensor(IntrusivePtr(new TensorImpl(std::move(storage), options.dtype(), sizes, strides, offset))),
+                options);
 }
 }  // namespace detail
 

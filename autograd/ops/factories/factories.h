@@ -2,12 +2,19 @@
 // the current CPU) and requires_grad. Throws Error for negative or overflowing sizes and for a device that
 // does not exist.
 #pragma once
+#include <concepts>
 #include <memory>
 #include <type_traits>
 
 #include "tandem/core/tensor.h"
 
 namespace tandem {
+
+namespace detail {
+/// An end of linspace or logspace. Throws Error for a tensor that is not 0-dim.
+inline const Scalar& end_of(const char*, const Scalar& number) { return number; }
+Scalar end_of(const char* operation, const Tensor& number);
+}  // namespace detail
 
 /// Uninitialised.
 Tensor empty(IntArrayRef size, const TensorOptions& options = {});
@@ -23,6 +30,17 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const TensorOptions& options = {});
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base = 10,
                 const TensorOptions& options = {});
+// One or both ends may be 0-dim tensors, read as numbers. Throws Error for other tensors.
+template <class Start, class End>
+requires(std::same_as<Start, Tensor> || std::same_as<End, Tensor>) Tensor
+    linspace(const Start& start, const End& end, int64_t steps, const TensorOptions& options = {}) {
+  return linspace(detail::end_of("linspace", start), detail::end_of("linspace", end), steps, options);
+}
+template <class Start, class End>
+requires(std::same_as<Start, Tensor> || std::same_as<End, Tensor>) Tensor
+    logspace(const Start& start, const End& end, int64_t steps, double base = 10, const TensorOptions& options = {}) {
+  return logspace(detail::end_of("logspace", start), detail::end_of("logspace", end), steps, base, options);
+}
 /// Ones on the diagonal, zeros elsewhere; [n, n] or [n, m].
 Tensor eye(int64_t n, const TensorOptions& options = {});
 Tensor eye(int64_t n, int64_t m, const TensorOptions& options = {});
@@ -51,8 +69,9 @@ inline Tensor full_like(const Tensor& self, const Scalar& value, const TensorOpt
 }
 
 namespace detail {
+/// The first element is at data + offset, in elements; offset >= 0.
 Tensor borrow(void* data, IntArrayRef sizes, IntArrayRef strides, DeleterFn deleter, void* context,
-              const TensorOptions& options);
+              const TensorOptions& options, int64_t offset = 0);
 }  // namespace detail
 
 /// A tensor on the caller's memory, row-major or with `strides` (in elements). `deleter(data)` runs when the

@@ -49,6 +49,11 @@ Tensor complex_linspace(const Scalar& start, const Scalar& end, int64_t steps) {
 
 }  // namespace
 
+Scalar detail::end_of(const char* operation, const Tensor& number) {
+  check(number.dim() == 0, operation, " only supports 0-dimensional start and end tensors, got ", number);
+  return number.item();
+}
+
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const TensorOptions& options) {
   if (is_complex(options.dtype())) return deliver(complex_linspace(start, end, steps), options);
   return evenly("linspace", start, end, steps, options, [](double x) { return x; });

@@ -80,6 +80,20 @@ Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scala
   return add_product(self, a, b, beta, alpha, check_product("baddbmm", 3, self, a, b, beta, alpha));
 }
 
+Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, ScalarType out_dtype, const Scalar& beta,
+             const Scalar& alpha) {
+  const autocast::detail::Off plain(self.device().type());
+  const auto to = [out_dtype](const Tensor& x) { return operand_as("addmm", x, out_dtype); };
+  return addmm(to(self), to(a), to(b), beta, alpha);
+}
+
+Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, ScalarType out_dtype, const Scalar& beta,
+               const Scalar& alpha) {
+  const autocast::detail::Off plain(self.device().type());
+  const auto to = [out_dtype](const Tensor& x) { return operand_as("baddbmm", x, out_dtype); };
+  return baddbmm(to(self), to(a), to(b), beta, alpha);
+}
+
 Tensor Tensor::addmm(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
   return tandem::addmm(*this, a, b, beta, alpha);
 }

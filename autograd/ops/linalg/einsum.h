@@ -12,5 +12,8 @@ namespace tandem {
 /// Operands are contracted from left to right with bmm. Throws Error for an equation that is malformed or
 /// does not match the operands.
 Tensor einsum(std::string_view equation, TensorList operands);
+/// `path` holds two positions in the list of operands for each contraction, whose result goes to the list's end. It is
+/// checked, but the order stays that from left to right.
+Tensor einsum(std::string_view equation, TensorList operands, optional<IntArrayRef> path);
 
 }  // namespace tandem

@@ -9,6 +9,9 @@ namespace tandem {
 Tensor mm(const Tensor& self, const Tensor& other);
 /// [B, M, K] x [B, K, N] → [B, M, N]. Throws like mm.
 Tensor bmm(const Tensor& self, const Tensor& other);
+/// The products, computed in out_dtype: the operands' dtype, or float32 for a half type. Throws Error for others.
+Tensor mm(const Tensor& self, const Tensor& mat2, ScalarType out_dtype);
+Tensor bmm(const Tensor& self, const Tensor& mat2, ScalarType out_dtype);
 /// [M, K] x [K] → [M].
 Tensor mv(const Tensor& self, const Tensor& vec);
 /// [K] x [K] → [].
@@ -24,6 +27,11 @@ Tensor matmul(const Tensor& self, const Tensor& other);
 Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1);
 /// The batched form: a [B, M, K], b [B, K, N].
 Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1);
+/// The same, computed in out_dtype as by mm.
+Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, ScalarType out_dtype, const Scalar& beta = 1,
+             const Scalar& alpha = 1);
+Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, ScalarType out_dtype, const Scalar& beta = 1,
+               const Scalar& alpha = 1);
 
 /// x weightᵀ + bias: x [..., K], weight [N, K], bias [N] or undefined → [..., N].
 /// Throws Error for other shapes, dtypes or devices.
@@ -47,5 +55,10 @@ Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& 
 Tensor matrix_power(const Tensor& self, int64_t n);
 /// x1ᵀ weight[i] x2 + bias[i] for each output i: x1 [..., a], x2 [..., b], weight [o, a, b], bias [o] or undefined.
 Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias = {});
+
+namespace autograd {
+/// An operand of a product with an out_dtype, converted to it.
+Tensor operand_as(const char* operation, const Tensor& x, ScalarType out_dtype);
+}  // namespace autograd
 
 }  // namespace tandem

@@ -3,6 +3,7 @@
 #include "tandem/autograd/ops/detail/checks.h"
 #include "tandem/autograd/ops/linalg/matmul.h"
 #include "tandem/autograd/ops/pointwise/complex.h"
+#include "tandem/autograd/ops/pointwise/promotion.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/linalg.h"
@@ -88,6 +89,20 @@ Tensor bmm(const Tensor& self, const Tensor& other) {
         self, "\n  other ", other);
   check_alike("bmm", "self ", self, "other", other);
   return product<BmmBackward>(self, other, {self.size(0), self.size(1), other.size(2)});
+}
+
+Tensor autograd::operand_as(const char* operation, const Tensor& x, ScalarType out_dtype) {
+  check(x.dtype() == out_dtype || (isReducedFloatingType(x.scalar_type()) && out_dtype == kFloat), operation,
+        ": out_dtype must be the same as input dtype or fp32 for fp16/bf16 inputs, got ", out_dtype, " for ", x);
+  return as_type(x, out_dtype);
+}
+Tensor mm(const Tensor& self, const Tensor& mat2, ScalarType out_dtype) {
+  const autocast::detail::Off plain(self.device().type());
+  return mm(operand_as("mm", self, out_dtype), operand_as("mm", mat2, out_dtype));
+}
+Tensor bmm(const Tensor& self, const Tensor& mat2, ScalarType out_dtype) {
+  const autocast::detail::Off plain(self.device().type());
+  return bmm(operand_as("bmm", self, out_dtype), operand_as("bmm", mat2, out_dtype));
 }
 
 Tensor Tensor::mm(const Tensor& other) const { return tandem::mm(*this, other); }

@@ -73,16 +73,16 @@ Tensor soft_margin_loss(const Tensor& self, const Tensor& target, Reduction redu
   return reduce_loss("soft_margin_loss", terms, reduction);
 }
 
-Tensor multi_margin_loss(const Tensor& self, const Tensor& target, double p, double margin, const Tensor& weight,
-                         Reduction reduction) {
+Tensor multi_margin_loss(const Tensor& self, const Tensor& target, const Scalar& p, const Scalar& margin,
+                         const Tensor& weight, Reduction reduction) {
   if (const auto to = autograd::in_full_precision(self, target, weight))
     return to.rounded(multi_margin_loss(to(self), to(target), p, margin, to(weight), reduction));
-  check(p == 1 || p == 2, "multi_margin_loss: p must be 1 or 2, got ", p);
+  check(p.equal(1) || p.equal(2), "multi_margin_loss: p must be 1 or 2, got ", p);
   check((self.dim() == 1 || self.dim() == 2) && target.dim() == self.dim() - 1 && target.dtype() == kLong,
         "multi_margin_loss: expected [N, C] and classes [N], or [C] and []\n  self   ", self, "\n  target ", target);
   const Tensor y = target.unsqueeze(-1), own = self.gather(-1, y);
   Tensor over = positive_part(margin - own + self);
-  if (p == 2) over = over * over;  // square() has a factor 2 x in its gradient, which may overflow
+  if (p.equal(2)) over = over * over;  // square() has a factor 2 x in its gradient, which may overflow
   if (weight.defined()) over = over * weight.index_select(0, target.reshape({-1})).reshape(y.sizes());
   over = over.scatter(-1, y, 0);
   return reduce_loss("multi_margin_loss", over.mean(IntArrayRef(-1)), reduction);

@@ -21,7 +21,7 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
 Tensor soft_margin_loss(const Tensor& self, const Tensor& target, Reduction reduction = kMean);
 /// Σ over j ≠ y of w[y] max(0, margin - self[y] + self[j])^p / C, for self [N, C] or [C] and classes y [N] or
 /// [].
-Tensor multi_margin_loss(const Tensor& self, const Tensor& target, double p = 1, double margin = 1,
+Tensor multi_margin_loss(const Tensor& self, const Tensor& target, const Scalar& p = 1, const Scalar& margin = 1,
                          const Tensor& weight = {}, Reduction reduction = kMean);
 /// Σ over classes j of target and i not of target of max(0, 1 - self[j] + self[i]) / C, for self [N, C] or [C]. target
 /// is int64 of the same shape: a row's classes, ended by -1 if there are fewer than C.

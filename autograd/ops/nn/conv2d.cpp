@@ -195,21 +195,26 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, Int
   return conv2d_with_epilogue(input, weight, {.bias = bias}, stride, padding, dilation, groups);
 }
 
-Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
-              IntArrayRef dilation, int64_t groups) {
+Tensor autograd::conv1d_padded(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                               const ConvPadding& padding, IntArrayRef dilation, int64_t groups) {
   if (const auto to = autocast::lower_precision(input))
-    return conv1d(to(input), to(weight), to(bias), stride, padding, dilation, groups);
+    return conv1d_padded(to(input), to(weight), to(bias), stride, padding, dilation, groups);
   check_convolution("conv1d", input, weight, bias, groups, 1, false);
-  const int64_t step = single("conv1d", "stride", stride, 1), around = single("conv1d", "padding", padding, 0),
-                apart = single("conv1d", "dilation", dilation, 1);
-  check_kernel_fits("conv1d", input, weight, 2, around, apart);
+  const int64_t step = single("conv1d", "stride", stride, 1), apart = single("conv1d", "dilation", dilation, 1),
+                around = padding.name ? 0 : single("conv1d", "padding", padding.numbers, 0);
+  if (padding.name != "same") check_kernel_fits("conv1d", input, weight, 2, around, apart);
   Dims sizes(input.sizes());
   sizes.insert(sizes.size() - 1, 1);
-  const Tensor y = conv2d(input.reshape(sizes), weight.reshape({weight.size(0), weight.size(1), 1, weight.size(2)}),
-                          bias, {1, step}, {0, around}, {1, apart}, groups);
-  sizes = y.sizes();
-  sizes.erase(sizes.size() - 2);
-  return y.view(sizes);
+  const int64_t both[] = {0, around};
+  const Tensor y = conv2d_with_epilogue(
+      input.reshape(sizes), weight.reshape({weight.size(0), weight.size(1), 1, weight.size(2)}), {.bias = bias},
+      {1, step}, padding.name ? padding : ConvPadding(IntArrayRef(both)), {1, apart}, groups);
+  return y.squeeze(-2);
+}
+
+Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
+              IntArrayRef dilation, int64_t groups) {
+  return conv1d_padded(input, weight, bias, stride, padding, dilation, groups);
 }
 
 }  // namespace tandem

@@ -49,6 +49,8 @@ struct ConvPadding {
 Tensor conv2d_with_epilogue(const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& epilogue,
                             IntArrayRef stride, const ConvPadding& padding, IntArrayRef dilation, int64_t groups,
                             KeptWeight* kept = nullptr);
+Tensor conv1d_padded(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                     const ConvPadding& padding, IntArrayRef dilation, int64_t groups);
 
 /// The gradients of conv2d with respect to its input and to its weight, which have the shape `sizes`. The arguments
 /// must be consistent; they are not checked.
@@ -58,12 +60,17 @@ Tensor conv2d_backward_weight(const Tensor& grad_output, const Tensor& input, In
                               const Conv2dParameters& parameters);
 }  // namespace autograd
 
-/// conv2d with padding "valid" or "same".
+/// conv2d and conv1d with padding "valid" or "same".
 template <std::convertible_to<std::string_view> Padding>
 Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, const Padding& padding,
               IntArrayRef dilation = 1, int64_t groups = 1) {
   return autograd::conv2d_with_epilogue(input, weight, {.bias = bias}, stride, std::string_view(padding), dilation,
                                         groups);
+}
+template <std::convertible_to<std::string_view> Padding>
+Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, const Padding& padding,
+              IntArrayRef dilation = 1, int64_t groups = 1) {
+  return autograd::conv1d_padded(input, weight, bias, stride, std::string_view(padding), dilation, groups);
 }
 
 }  // namespace tandem

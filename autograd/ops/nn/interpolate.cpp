@@ -152,7 +152,7 @@ Tensor resample(const char* operation, const Tensor& self, Resampling kind, IntA
     Axis axis{self.size(k + 2), output_size[n], 0, weighted && align_corners};
     if (axis.corners)
       axis.step = axis.out > 1 ? static_cast<double>(axis.in - 1) / static_cast<double>(axis.out - 1) : 0;
-    else if (scales.empty() || takes_ratio(kind, antialias, axis, count))
+    else if (scales.empty() || !(scales[n] > 0) || takes_ratio(kind, antialias, axis, count))
       axis.step = static_cast<double>(axis.in) / static_cast<double>(axis.out);
     else
       axis.step = 1 / scales[n];
@@ -168,33 +168,58 @@ namespace {
 using autograd::resample;
 using autograd::Resampling;
 
-Tensor sized(const char* operation, const Tensor& self, Resampling kind, IntArrayRef size, std::size_t rank,
-             bool align_corners) {
-  check(size.size() == rank, operation, ": expected ", rank, " sizes, got ", size);
-  return resample(operation, self, kind, size, align_corners);
+Tensor sized(const char* operation, const Tensor& self, Resampling kind, IntArrayRef size, bool align_corners,
+             std::initializer_list<optional<double>> scales) {
+  check(size.size() == scales.size(), operation, ": expected ", scales.size(), " sizes, got ", size);
+  std::vector<double> factors;
+  for (const optional<double>& scale : scales) factors.push_back(scale.value_or(0));
+  return resample(operation, self, kind, size, align_corners, factors);
 }
 }  // namespace
 
-Tensor upsample_nearest1d(const Tensor& self, IntArrayRef output_size) {
-  return sized("upsample_nearest1d", self, Resampling::kNearest, output_size, 1, false);
+Tensor autograd::resample_either(const char* operation, const Tensor& self, Resampling kind, std::size_t count,
+                                 const optional<IntArrayRef>& output_size, bool align_corners,
+                                 const optional<ArrayRef<double>>& scale_factors) {
+  check(output_size.has_value() != scale_factors.has_value(), operation,
+        ": Must specify exactly one of output_size and scale_factors");
+  if (output_size) {
+    check(output_size->size() == count, operation, ": expected ", count, " sizes, got ", *output_size);
+    return resample(operation, self, kind, *output_size, align_corners);
+  }
+  check(scale_factors->size() == count && self.dim() == static_cast<int64_t>(count) + 2, operation, ": expected ",
+        count, " factors for [N, C] and as many dimensions, got ", scale_factors->size(), " for ", self);
+  Dims size;
+  for (std::size_t d = 0; d < count; ++d)
+    size.push_back(static_cast<int64_t>(static_cast<double>(self.sizes()[d + 2]) * (*scale_factors)[d]));
+  return resample(operation, self, kind, size, align_corners, *scale_factors);
 }
-Tensor upsample_nearest2d(const Tensor& self, IntArrayRef output_size) {
-  return sized("upsample_nearest2d", self, Resampling::kNearest, output_size, 2, false);
+
+Tensor upsample_nearest1d(const Tensor& self, IntArrayRef output_size, optional<double> scales) {
+  return sized("upsample_nearest1d", self, Resampling::kNearest, output_size, false, {scales});
 }
-Tensor upsample_nearest3d(const Tensor& self, IntArrayRef output_size) {
-  return sized("upsample_nearest3d", self, Resampling::kNearest, output_size, 3, false);
+Tensor upsample_nearest2d(const Tensor& self, IntArrayRef output_size, optional<double> scales_h,
+                          optional<double> scales_w) {
+  return sized("upsample_nearest2d", self, Resampling::kNearest, output_size, false, {scales_h, scales_w});
 }
-Tensor upsample_linear1d(const Tensor& self, IntArrayRef output_size, bool align_corners) {
-  return sized("upsample_linear1d", self, Resampling::kLinear, output_size, 1, align_corners);
+Tensor upsample_nearest3d(const Tensor& self, IntArrayRef output_size, optional<double> scales_d,
+                          optional<double> scales_h, optional<double> scales_w) {
+  return sized("upsample_nearest3d", self, Resampling::kNearest, output_size, false, {scales_d, scales_h, scales_w});
 }
-Tensor upsample_bilinear2d(const Tensor& self, IntArrayRef output_size, bool align_corners) {
-  return sized("upsample_bilinear2d", self, Resampling::kLinear, output_size, 2, align_corners);
+Tensor upsample_linear1d(const Tensor& self, IntArrayRef output_size, bool align_corners, optional<double> scales) {
+  return sized("upsample_linear1d", self, Resampling::kLinear, output_size, align_corners, {scales});
 }
-Tensor upsample_trilinear3d(const Tensor& self, IntArrayRef output_size, bool align_corners) {
-  return sized("upsample_trilinear3d", self, Resampling::kLinear, output_size, 3, align_corners);
+Tensor upsample_bilinear2d(const Tensor& self, IntArrayRef output_size, bool align_corners, optional<double> scales_h,
+                           optional<double> scales_w) {
+  return sized("upsample_bilinear2d", self, Resampling::kLinear, output_size, align_corners, {scales_h, scales_w});
 }
-Tensor upsample_bicubic2d(const Tensor& self, IntArrayRef output_size, bool align_corners) {
-  return sized("upsample_bicubic2d", self, Resampling::kCubic, output_size, 2, align_corners);
+Tensor upsample_trilinear3d(const Tensor& self, IntArrayRef output_size, bool align_corners, optional<double> scales_d,
+                            optional<double> scales_h, optional<double> scales_w) {
+  return sized("upsample_trilinear3d", self, Resampling::kLinear, output_size, align_corners,
+               {scales_d, scales_h, scales_w});
+}
+Tensor upsample_bicubic2d(const Tensor& self, IntArrayRef output_size, bool align_corners, optional<double> scales_h,
+                          optional<double> scales_w) {
+  return sized("upsample_bicubic2d", self, Resampling::kCubic, output_size, align_corners, {scales_h, scales_w});
 }
 
 }  // namespace tandem

@@ -4,25 +4,75 @@
 
 namespace tandem {
 
-/// Nearest neighbour: reads position floor(i in / out).
-Tensor upsample_nearest1d(const Tensor& self, IntArrayRef output_size);
-Tensor upsample_nearest2d(const Tensor& self, IntArrayRef output_size);
-Tensor upsample_nearest3d(const Tensor& self, IntArrayRef output_size);
+/// Nearest neighbour: reads position floor(i in / out). With scales (here and below), a dimension's positions are
+/// computed from its scale in place of out / in, if that is positive, except where PyTorch copies.
+Tensor upsample_nearest1d(const Tensor& self, IntArrayRef output_size, optional<double> scales = nullopt);
+Tensor upsample_nearest2d(const Tensor& self, IntArrayRef output_size, optional<double> scales_h = nullopt,
+                          optional<double> scales_w = nullopt);
+Tensor upsample_nearest3d(const Tensor& self, IntArrayRef output_size, optional<double> scales_d = nullopt,
+                          optional<double> scales_h = nullopt, optional<double> scales_w = nullopt);
 /// Linear interpolation between the neighbours along each dimension. With align_corners the centres of the
 /// corner elements are aligned; otherwise the corners of the area are.
-Tensor upsample_linear1d(const Tensor& self, IntArrayRef output_size, bool align_corners);
-Tensor upsample_bilinear2d(const Tensor& self, IntArrayRef output_size, bool align_corners);
-Tensor upsample_trilinear3d(const Tensor& self, IntArrayRef output_size, bool align_corners);
+Tensor upsample_linear1d(const Tensor& self, IntArrayRef output_size, bool align_corners,
+                         optional<double> scales = nullopt);
+Tensor upsample_bilinear2d(const Tensor& self, IntArrayRef output_size, bool align_corners,
+                           optional<double> scales_h = nullopt, optional<double> scales_w = nullopt);
+Tensor upsample_trilinear3d(const Tensor& self, IntArrayRef output_size, bool align_corners,
+                            optional<double> scales_d = nullopt, optional<double> scales_h = nullopt,
+                            optional<double> scales_w = nullopt);
 /// Cubic convolution with four neighbours, A = -0.75 (R. Keys, 1981).
-Tensor upsample_bicubic2d(const Tensor& self, IntArrayRef output_size, bool align_corners);
+Tensor upsample_bicubic2d(const Tensor& self, IntArrayRef output_size, bool align_corners,
+                          optional<double> scales_h = nullopt, optional<double> scales_w = nullopt);
 
 namespace autograd {
 enum class Resampling { kNearest, kNearestExact, kLinear, kCubic };
 /// Resamples each of the last output_size.size() dimensions separately. scales: empty, or factors used instead of
-/// out / in to compute positions, except where PyTorch copies. antialias, for kLinear and kCubic: each element is the
-/// weighted mean of as many elements as the dimension shrinks by (resize_windows.h).
+/// out / in to compute positions where they are positive, except where PyTorch copies. antialias, for kLinear and
+/// kCubic: each element is the weighted mean of as many elements as the dimension shrinks by (resize_windows.h).
 Tensor resample(const char* operation, const Tensor& self, Resampling kind, IntArrayRef output_size, bool align_corners,
                 ArrayRef<double> scales = {}, bool antialias = false);
+/// To the given size, or by the given factors; of the other, none. `count` dimensions are resampled.
+Tensor resample_either(const char* operation, const Tensor& self, Resampling kind, std::size_t count,
+                       const optional<IntArrayRef>& output_size, bool align_corners,
+                       const optional<ArrayRef<double>>& scale_factors);
 }  // namespace autograd
+
+// To a size, or by factors: one of the two is missing.
+template <OptionalDims Size>
+Tensor upsample_nearest1d(const Tensor& self, const Size& size, const optional<ArrayRef<double>>& factors) {
+  return autograd::resample_either("upsample_nearest1d", self, autograd::Resampling::kNearest, 1, size, false, factors);
+}
+template <OptionalDims Size>
+Tensor upsample_nearest2d(const Tensor& self, const Size& size, const optional<ArrayRef<double>>& factors) {
+  return autograd::resample_either("upsample_nearest2d", self, autograd::Resampling::kNearest, 2, size, false, factors);
+}
+template <OptionalDims Size>
+Tensor upsample_nearest3d(const Tensor& self, const Size& size, const optional<ArrayRef<double>>& factors) {
+  return autograd::resample_either("upsample_nearest3d", self, autograd::Resampling::kNearest, 3, size, false, factors);
+}
+template <OptionalDims Size>
+Tensor upsample_linear1d(const Tensor& self, const Size& size, bool align_corners,
+                         const optional<ArrayRef<double>>& factors) {
+  return autograd::resample_either("upsample_linear1d", self, autograd::Resampling::kLinear, 1, size, align_corners,
+                                   factors);
+}
+template <OptionalDims Size>
+Tensor upsample_bilinear2d(const Tensor& self, const Size& size, bool align_corners,
+                           const optional<ArrayRef<double>>& factors) {
+  return autograd::resample_either("upsample_bilinear2d", self, autograd::Resampling::kLinear, 2, size, align_corners,
+                                   factors);
+}
+template <OptionalDims Size>
+Tensor upsample_trilinear3d(const Tensor& self, const Size& size, bool align_corners,
+                            const optional<ArrayRef<double>>& factors) {
+  return autograd::resample_either("upsample_trilinear3d", self, autograd::Resampling::kLinear, 3, size, align_corners,
+                                   factors);
+}
+template <OptionalDims Size>
+Tensor upsample_bicubic2d(const Tensor& self, const Size& size, bool align_corners,
+                          const optional<ArrayRef<double>>& factors) {
+  return autograd::resample_either("upsample_bicubic2d", self, autograd::Resampling::kCubic, 2, size, align_corners,
+                                   factors);
+}
 
 }  // namespace tandem

@@ -61,8 +61,12 @@ Tensor& silu_(const Tensor& self) {
 Tensor& mish_(const Tensor& self) { return unary_<ops::Mish>(self); }
 Tensor& hardsigmoid_(const Tensor& self) { return unary_<ops::Hardsigmoid>(self); }
 Tensor& hardswish_(const Tensor& self) { return unary_<ops::Hardswish>(self); }
-Tensor& elu_(const Tensor& self, const Scalar& alpha, const Scalar& scale) {
-  return unary_<ops::Elu>(self, {alpha, scale});
+Tensor& gelu_(const Tensor& self, std::string_view approximate) {
+  return inplace_of(self, "gelu_", [&](const Tensor& x) { return gelu(x, approximate); });
+}
+Tensor& elu_(const Tensor& self, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale) {
+  if (input_scale.equal(1)) return unary_<ops::Elu>(self, {alpha, scale});
+  return inplace_of(self, "elu_", [&](const Tensor& x) { return elu(x, alpha, scale, input_scale); });
 }
 Tensor& selu_(const Tensor& self) { return elu_(self, 1.6732632423543772, 1.0507009873554805); }
 Tensor& celu_(const Tensor& self, const Scalar& alpha) {

@@ -18,13 +18,14 @@ Tensor& mish_(const Tensor& self);
 /// x Φ(x), where Φ is the standard normal CDF ("none"), or its approximation with tanh ("tanh")
 /// (Hendrycks and Gimpel, arXiv:1606.08415).
 Tensor gelu(const Tensor& self, std::string_view approximate = "none");
+Tensor& gelu_(const Tensor& self, std::string_view approximate = "none");
 /// x / (1 + |x|)
 Tensor softsign(const Tensor& self);
 /// log(1 + e^(beta x)) / beta, or x where beta x > threshold.
 Tensor softplus(const Tensor& self, const Scalar& beta = 1, const Scalar& threshold = 20);
 /// scale (max(0, x) + min(0, alpha (e^(input_scale x) - 1))) (Clevert et al., arXiv:1511.07289)
 Tensor elu(const Tensor& self, const Scalar& alpha = 1, const Scalar& scale = 1, const Scalar& input_scale = 1);
-Tensor& elu_(const Tensor& self, const Scalar& alpha = 1, const Scalar& scale = 1);
+Tensor& elu_(const Tensor& self, const Scalar& alpha = 1, const Scalar& scale = 1, const Scalar& input_scale = 1);
 /// elu with the constants of Klambauer et al., arXiv:1706.02515.
 Tensor selu(const Tensor& self);
 Tensor& selu_(const Tensor& self);

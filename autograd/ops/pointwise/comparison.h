@@ -35,6 +35,8 @@ Tensor bitwise_left_shift(const Tensor& self, const Tensor& other);
 Tensor bitwise_left_shift(const Tensor& self, const Scalar& other);
 Tensor bitwise_right_shift(const Tensor& self, const Tensor& other);
 Tensor bitwise_right_shift(const Tensor& self, const Scalar& other);
+Tensor bitwise_left_shift(const Scalar& self, const Tensor& other);
+Tensor bitwise_right_shift(const Scalar& self, const Tensor& other);
 
 // ---- closeness
 /// bool:

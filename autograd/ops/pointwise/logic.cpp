@@ -1,6 +1,8 @@
 // Logical and bitwise operations. No gradients.
+#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/pointwise/binary_op.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
+#include "tandem/autograd/ops/pointwise/promotion.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
 
 namespace tandem {
@@ -37,6 +39,12 @@ Tensor bitwise_left_shift(const Tensor& self, const Tensor& other) { return bits
 Tensor bitwise_left_shift(const Tensor& self, const Scalar& other) { return bits<ops::ShiftLeft>(self, other); }
 Tensor bitwise_right_shift(const Tensor& self, const Tensor& other) { return bits<ops::ShiftRight>(self, other); }
 Tensor bitwise_right_shift(const Tensor& self, const Scalar& other) { return bits<ops::ShiftRight>(self, other); }
+Tensor bitwise_left_shift(const Scalar& self, const Tensor& other) {
+  return bitwise_left_shift(full({}, self, other.options().dtype(natural_type(self))), other);
+}
+Tensor bitwise_right_shift(const Scalar& self, const Tensor& other) {
+  return bitwise_right_shift(full({}, self, other.options().dtype(natural_type(self))), other);
+}
 
 Tensor Tensor::bitwise_and(const Tensor& other) const { return tandem::bitwise_and(*this, other); }
 Tensor Tensor::bitwise_and(const Scalar& other) const { return tandem::bitwise_and(*this, other); }

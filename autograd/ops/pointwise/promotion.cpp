@@ -37,6 +37,10 @@ ScalarType result_type(const Tensor& a, const Tensor& b) {
 
 ScalarType result_type(const Tensor& a, const Scalar& b) { return combine(a.dtype(), autograd::natural_type(b)); }
 
+ScalarType result_type(const Scalar& a, const Scalar& b) {
+  return promote_types(autograd::natural_type(a), autograd::natural_type(b));
+}
+
 ScalarType result_type(TensorList tensors) {
   Groups groups;
   for (const Tensor& t : tensors) groups.add(t);

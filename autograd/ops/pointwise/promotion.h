@@ -7,6 +7,8 @@ namespace tandem {
 
 ScalarType result_type(const Tensor& a, const Tensor& b);
 ScalarType result_type(const Tensor& a, const Scalar& b);
+inline ScalarType result_type(const Scalar& a, const Tensor& b) { return result_type(b, a); }
+ScalarType result_type(const Scalar& a, const Scalar& b);
 ScalarType result_type(TensorList tensors);
 
 namespace autograd {

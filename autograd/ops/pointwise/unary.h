@@ -87,7 +87,7 @@ Tensor nan_to_num(const Tensor& self, optional<double> nan = nullopt, optional<d
 Tensor clamp(const Tensor& self, const optional<Scalar>& min, const optional<Scalar>& max = nullopt);
 /// Bounds broadcast; one of them may be undefined. Where a bound applies, the gradient goes to it; where self
 /// equals the bound, each gets half.
-Tensor clamp(const Tensor& self, const Tensor& min, const Tensor& max = {});
+Tensor clamp(const Tensor& self, const Tensor& min = {}, const Tensor& max = {});
 Tensor clamp_min(const Tensor& self, const Scalar& min);
 Tensor clamp_max(const Tensor& self, const Scalar& max);
 Tensor clamp_min(const Tensor& self, const Tensor& min);

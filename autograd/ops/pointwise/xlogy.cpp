@@ -35,5 +35,8 @@ Tensor& Tensor::xlogy_(const Tensor& other) const {
   return inplace_of(
       *this, "xlogy_", [&](const Tensor& x) { return tandem::xlogy(x, other); }, other);
 }
+Tensor& Tensor::xlogy_(const Scalar& other) const {
+  return inplace_of(*this, "xlogy_", [&](const Tensor& x) { return tandem::xlogy(x, other); });
+}
 
 }  // namespace tandem

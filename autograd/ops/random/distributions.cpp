@@ -77,9 +77,7 @@ Tensor geometric(const Tensor& self, double p, OptionalGenerator generator) {
 }
 
 Tensor random(const Tensor& self, int64_t from, optional<int64_t> to, OptionalGenerator generator) {
-  if (to) return fresh(self).random_(from, *to, generator);
-  check(from == 0, "random: give the bound `to` unless `from` is 0, got from ", from);
-  return fresh(self).random_(generator);
+  return fresh(self).random_(from, to, generator);
 }
 Tensor random(const Tensor& self, int64_t to, OptionalGenerator generator) {
   return fresh(self).random_(to, generator);

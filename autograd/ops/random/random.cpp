@@ -135,6 +135,11 @@ Tensor& Tensor::random_(int64_t from, int64_t to, optional<Generator> generator)
 Tensor& Tensor::random_(int64_t to, optional<Generator> generator) const {
   return random_(0, to, std::move(generator));
 }
+Tensor& Tensor::random_(int64_t from, optional<int64_t> to, optional<Generator> generator) const {
+  if (to) return random_(from, *to, std::move(generator));
+  check(from == 0, "random_: give the bound `to` unless `from` is 0, got from ", from);
+  return random_(std::move(generator));
+}
 Tensor& Tensor::random_(optional<Generator> generator) const {
   uint64_t range = 2;
   dispatch(dtype(), AllTypes{}, "random_", [&]<class T>(Type<T>) {
@@ -154,8 +159,12 @@ Tensor rand(IntArrayRef size, OptionalGenerator generator, const TensorOptions& 
   return draw_new<ops::Uniform>(size, options, generator, {.a = 0, .b = 1});
 }
 Tensor rand(IntArrayRef size, const TensorOptions& options) { return rand(size, nullopt, options); }
-Tensor rand_like(const Tensor& self, const TensorOptions& options) {
-  return rand(self.sizes(), merge_options(options, self));
+Tensor rand_like(const Tensor& self, OptionalGenerator generator, const TensorOptions& options,
+                 optional<MemoryFormat> format) {
+  return rand(self.sizes(), generator, merge_options(options, self).merge_memory_format(format));
+}
+Tensor rand_like(const Tensor& self, const TensorOptions& options, optional<MemoryFormat> format) {
+  return rand_like(self, nullopt, options, format);
 }
 
 Tensor randn(IntArrayRef size, OptionalGenerator generator, const TensorOptions& options) {
@@ -165,8 +174,12 @@ Tensor randn(IntArrayRef size, OptionalGenerator generator, const TensorOptions&
   return draw_new<ops::Normal>(size, options, generator, {.a = 0, .b = 1});
 }
 Tensor randn(IntArrayRef size, const TensorOptions& options) { return randn(size, nullopt, options); }
-Tensor randn_like(const Tensor& self, const TensorOptions& options) {
-  return randn(self.sizes(), merge_options(options, self));
+Tensor randn_like(const Tensor& self, OptionalGenerator generator, const TensorOptions& options,
+                  optional<MemoryFormat> format) {
+  return randn(self.sizes(), generator, merge_options(options, self).merge_memory_format(format));
+}
+Tensor randn_like(const Tensor& self, const TensorOptions& options, optional<MemoryFormat> format) {
+  return randn_like(self, nullopt, options, format);
 }
 
 Tensor randint(int64_t low, int64_t high, IntArrayRef size, OptionalGenerator generator, const TensorOptions& options) {
@@ -186,11 +199,29 @@ Tensor randint(int64_t low, int64_t high, IntArrayRef size, const TensorOptions&
 Tensor randint(int64_t high, IntArrayRef size, OptionalGenerator generator, const TensorOptions& options) {
   return randint(0, high, size, generator, options);
 }
-Tensor randint_like(const Tensor& self, int64_t high, const TensorOptions& options) {
-  return randint_like(self, 0, high, options);
+Tensor randint_like(const Tensor& self, int64_t low, int64_t high, OptionalGenerator generator,
+                    const TensorOptions& options, optional<MemoryFormat> format) {
+  return randint(low, high, self.sizes(), generator, merge_options(options, self).merge_memory_format(format));
 }
-Tensor randint_like(const Tensor& self, int64_t low, int64_t high, const TensorOptions& options) {
-  return randint(low, high, self.sizes(), merge_options(options, self));
+Tensor randint_like(const Tensor& self, int64_t low, int64_t high, const TensorOptions& options,
+                    optional<MemoryFormat> format) {
+  return randint_like(self, low, high, nullopt, options, format);
+}
+Tensor randint_like(const Tensor& self, int64_t high, OptionalGenerator generator, const TensorOptions& options,
+                    optional<MemoryFormat> format) {
+  return randint_like(self, 0, high, generator, options, format);
+}
+Tensor randint_like(const Tensor& self, int64_t high, const TensorOptions& options, optional<MemoryFormat> format) {
+  return randint_like(self, 0, high, nullopt, options, format);
+}
+Tensor randint_like(const Tensor& self, const Tensor& high, OptionalGenerator generator, const TensorOptions& options,
+                    optional<MemoryFormat> format) {
+  check(high.dim() == 0 && high.is_cpu(), "randint_like: high must be a scalar tensor and on CPU, got ", high);
+  return randint_like(self, 0, high.item<int64_t>(), generator, options, format);
+}
+Tensor randint_like(const Tensor& self, const Tensor& high, const TensorOptions& options,
+                    optional<MemoryFormat> format) {
+  return randint_like(self, high, nullopt, options, format);
 }
 
 // Fisher-Yates shuffle (R. A. Fisher and F. Yates): swaps position i with one of the positions i … n - 1.

@@ -11,19 +11,34 @@ using OptionalGenerator = const optional<Generator>&;
 /// Uniform in [0, 1).
 Tensor rand(IntArrayRef size, const TensorOptions& options = {});
 Tensor rand(IntArrayRef size, OptionalGenerator generator, const TensorOptions& options = {});
-Tensor rand_like(const Tensor& self, const TensorOptions& options = {});
+Tensor rand_like(const Tensor& self, const TensorOptions& options = {}, optional<MemoryFormat> format = nullopt);
+Tensor rand_like(const Tensor& self, OptionalGenerator generator, const TensorOptions& options = {},
+                 optional<MemoryFormat> format = nullopt);
 /// Normal with mean 0 and standard deviation 1.
 Tensor randn(IntArrayRef size, const TensorOptions& options = {});
 Tensor randn(IntArrayRef size, OptionalGenerator generator, const TensorOptions& options = {});
-Tensor randn_like(const Tensor& self, const TensorOptions& options = {});
+Tensor randn_like(const Tensor& self, const TensorOptions& options = {}, optional<MemoryFormat> format = nullopt);
+Tensor randn_like(const Tensor& self, OptionalGenerator generator, const TensorOptions& options = {},
+                  optional<MemoryFormat> format = nullopt);
 /// Uniform integers in [low, high). Throws Error unless low < high and the dtype can hold them.
 Tensor randint(int64_t high, IntArrayRef size, const TensorOptions& options = {});
 Tensor randint(int64_t low, int64_t high, IntArrayRef size, const TensorOptions& options = {});
 Tensor randint(int64_t high, IntArrayRef size, OptionalGenerator generator, const TensorOptions& options = {});
 Tensor randint(int64_t low, int64_t high, IntArrayRef size, OptionalGenerator generator,
                const TensorOptions& options = {});
-Tensor randint_like(const Tensor& self, int64_t high, const TensorOptions& options = {});
-Tensor randint_like(const Tensor& self, int64_t low, int64_t high, const TensorOptions& options = {});
+Tensor randint_like(const Tensor& self, int64_t high, const TensorOptions& options = {},
+                    optional<MemoryFormat> format = nullopt);
+Tensor randint_like(const Tensor& self, int64_t low, int64_t high, const TensorOptions& options = {},
+                    optional<MemoryFormat> format = nullopt);
+Tensor randint_like(const Tensor& self, int64_t high, OptionalGenerator generator, const TensorOptions& options = {},
+                    optional<MemoryFormat> format = nullopt);
+Tensor randint_like(const Tensor& self, int64_t low, int64_t high, OptionalGenerator generator,
+                    const TensorOptions& options = {}, optional<MemoryFormat> format = nullopt);
+/// `high` is a 0-dim tensor on the CPU. Throws Error for others.
+Tensor randint_like(const Tensor& self, const Tensor& high, const TensorOptions& options = {},
+                    optional<MemoryFormat> format = nullopt);
+Tensor randint_like(const Tensor& self, const Tensor& high, OptionalGenerator generator,
+                    const TensorOptions& options = {}, optional<MemoryFormat> format = nullopt);
 /// A permutation of 0 … n - 1; all orders are equally likely.
 Tensor randperm(int64_t n, const TensorOptions& options = {});
 Tensor randperm(int64_t n, OptionalGenerator generator, const TensorOptions& options = {});

@@ -9,15 +9,27 @@ namespace tandem {
 /// Integers and bool are summed as int64 unless `dtype` is given. The sum of an empty tensor is 0.
 Tensor sum(const Tensor& self, optional<ScalarType> dtype = nullopt);
 Tensor sum(const Tensor& self, IntArrayRef dim, bool keepdim = false, optional<ScalarType> dtype = nullopt);
+template <OptionalDims Dim>
+Tensor sum(const Tensor& self, const Dim& dim, bool keepdim = false, optional<ScalarType> dtype = nullopt) {
+  return self.sum(dim, keepdim, dtype);
+}
 /// The same, with NaN treated as 0.
 Tensor nansum(const Tensor& self, IntArrayRef dim = {}, bool keepdim = false, optional<ScalarType> dtype = nullopt);
 template <std::same_as<ScalarType> Type>
 Tensor nansum(const Tensor& self, Type dtype) {
   return nansum(self, IntArrayRef(), false, dtype);
 }
+template <OptionalDims Dim>
+Tensor nansum(const Tensor& self, const Dim& dim, bool keepdim = false, optional<ScalarType> dtype = nullopt) {
+  return self.nansum(dim, keepdim, dtype);
+}
 /// Floating point, or with a floating point `dtype`. The mean of an empty tensor is NaN.
 Tensor mean(const Tensor& self, optional<ScalarType> dtype = nullopt);
 Tensor mean(const Tensor& self, IntArrayRef dim, bool keepdim = false, optional<ScalarType> dtype = nullopt);
+template <OptionalDims Dim>
+Tensor mean(const Tensor& self, const Dim& dim, bool keepdim = false, optional<ScalarType> dtype = nullopt) {
+  return self.mean(dim, keepdim, dtype);
+}
 /// Integers and bool produce int64 unless `dtype` is given. The product of an empty tensor is 1.
 Tensor prod(const Tensor& self, optional<ScalarType> dtype = nullopt);
 Tensor prod(const Tensor& self, int64_t dim, bool keepdim = false, optional<ScalarType> dtype = nullopt);
@@ -87,9 +99,17 @@ Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim = false);
 Tensor all(const Tensor& self);
 Tensor all(const Tensor& self, int64_t dim, bool keepdim = false);
 Tensor all(const Tensor& self, IntArrayRef dim, bool keepdim = false);
+template <OptionalDims Dim>
+Tensor all(const Tensor& self, const Dim& dim, bool keepdim = false) {
+  return self.all(dim, keepdim);
+}
 Tensor any(const Tensor& self);
 Tensor any(const Tensor& self, int64_t dim, bool keepdim = false);
 Tensor any(const Tensor& self, IntArrayRef dim, bool keepdim = false);
+template <OptionalDims Dim>
+Tensor any(const Tensor& self, const Dim& dim, bool keepdim = false) {
+  return self.any(dim, keepdim);
+}
 /// Result int64. No dimension means all.
 Tensor count_nonzero(const Tensor& self, IntArrayRef dim = {});
 template <class Dim>

@@ -184,13 +184,33 @@ std::tuple<Tensor, Tensor> mode(const Tensor& self, int64_t dim, bool keepdim) {
   return {value.squeeze(dim), index.squeeze(dim)};
 }
 
-Tensor cov(const Tensor& self, int64_t correction) {
-  if (const auto half = autograd::half_result(self)) return cov(autograd::widened(self), correction).to(*half);
+namespace {
+void check_weights(const char* name, const Tensor& weights, bool has_dtype, const Tensor& x) {
+  check(has_dtype && weights.dim() <= 1 && weights.numel() == x.size(1), "cov: ", name, " must be a vector of ",
+        x.size(1), name[0] == 'f' ? " integers" : " floating point numbers", ", got ", weights);
+  check(!(weights < 0).any().item<bool>(), "cov: ", name, " cannot be negative");
+}
+}  // namespace
+
+Tensor cov(const Tensor& self, int64_t correction, const Tensor& fweights, const Tensor& aweights) {
+  if (const auto half = autograd::half_result(self, aweights))
+    return cov(autograd::widened(self), correction, fweights, autograd::widened(aweights)).to(*half);
   check(self.dim() <= 2, "cov: expected at most 2 dimensions, got ", self);
   const Tensor x = as_float(self.dim() < 2 ? self.reshape({1, -1}) : self);
-  const Tensor d = x - x.mean(IntArrayRef(1), true);
-  const double count = std::max(static_cast<double>(x.size(1)) - static_cast<double>(correction), 0.0);
-  return (d.matmul(d.mH()) / count).squeeze();
+  if (fweights.defined()) check_weights("fweights", fweights, is_integral(fweights.dtype(), false), x);
+  if (aweights.defined()) check_weights("aweights", aweights, aweights.is_floating_point(), x);
+  if (!fweights.defined() && !aweights.defined()) {
+    const Tensor d = x - x.mean(IntArrayRef(1), true);
+    const double count = std::max(static_cast<double>(x.size(1)) - static_cast<double>(correction), 0.0);
+    return (d.matmul(d.mH()) / count).squeeze();
+  }
+  const Tensor w = !fweights.defined() ? aweights : !aweights.defined() ? fweights : fweights * aweights;
+  const Tensor total = w.sum();
+  check(total.item<double>() != 0, "cov: weights sum to zero, can't be normalized");
+  const Tensor d = x - (x * w).sum(IntArrayRef(1), true) / total;
+  const Tensor count = total - (aweights.defined() ? (w * aweights).sum() / total : ones_like(total)) * correction;
+  const Tensor weighted = d * w;
+  return (weighted.matmul(d.to(weighted.dtype()).mH()) / count.clamp_min(Scalar(0))).squeeze();
 }
 
 Tensor corrcoef(const Tensor& self) {
@@ -226,7 +246,9 @@ Tensor Tensor::quantile(const Tensor& q, optional<int64_t> dim, bool keepdim, st
 }
 std::tuple<Tensor, Tensor> Tensor::mode(int64_t dim, bool keepdim) const { return tandem::mode(*this, dim, keepdim); }
 
-Tensor Tensor::cov(int64_t correction) const { return tandem::cov(*this, correction); }
+Tensor Tensor::cov(int64_t correction, const Tensor& fweights, const Tensor& aweights) const {
+  return tandem::cov(*this, correction, fweights, aweights);
+}
 Tensor Tensor::corrcoef() const { return tandem::corrcoef(*this); }
 Tensor Tensor::nanmedian() const { return tandem::nanmedian(*this); }
 std::tuple<Tensor, Tensor> Tensor::nanmedian(int64_t dim, bool keepdim) const {

@@ -9,6 +9,10 @@ namespace tandem {
 
 /// The mean of the elements that are not NaN; NaN if there are none. Floating point. No dimensions means all.
 Tensor nanmean(const Tensor& self, IntArrayRef dim = {}, bool keepdim = false, optional<ScalarType> dtype = nullopt);
+template <OptionalDims Dim>
+Tensor nanmean(const Tensor& self, const Dim& dim, bool keepdim = false, optional<ScalarType> dtype = nullopt) {
+  return self.nanmean(dim, keepdim, dtype);
+}
 /// Applies x[1:] - x[:-1] along `dim` n times (for bool: whether they differ), after joining prepend before
 /// and append after x.
 Tensor diff(const Tensor& self, int64_t n = 1, int64_t dim = -1, const Tensor& prepend = {}, const Tensor& append = {});
@@ -33,8 +37,9 @@ Tensor nanmedian(const Tensor& self);
 std::tuple<Tensor, Tensor> nanmedian(const Tensor& self, int64_t dim, bool keepdim = false);
 /// The most frequent value along `dim` (the smallest of several), and the index of one occurrence.
 std::tuple<Tensor, Tensor> mode(const Tensor& self, int64_t dim = -1, bool keepdim = false);
-/// Covariance matrix of the variables in the rows of a matrix, or the variance of a vector: [n, n] or [].
-Tensor cov(const Tensor& self, int64_t correction = 1);
+/// Covariance matrix of the variables in the rows of a matrix, or the variance of a vector: [n, n] or []. A column
+/// counts as fweights (integers) times, and weighs aweights (floating point); the vectors are not negative.
+Tensor cov(const Tensor& self, int64_t correction = 1, const Tensor& fweights = {}, const Tensor& aweights = {});
 /// Correlation coefficients: covariances divided by the standard deviations.
 Tensor corrcoef(const Tensor& self);
 

@@ -128,6 +128,10 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool inve
 Tensor isin(const Tensor& elements, const Scalar& test_element, bool, bool invert) {
   return invert ? ne(elements, test_element) : eq(elements, test_element);
 }
+Tensor isin(const Scalar& element, const Tensor& test_elements, bool, bool invert) {
+  const Tensor found = eq(test_elements, element).any();
+  return invert ? logical_not(found) : found;
+}
 
 Result _unique2(const Tensor& self, bool, bool return_inverse, bool return_counts) {
   const Tensor row = self.detach().reshape({-1});

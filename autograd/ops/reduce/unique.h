@@ -21,6 +21,7 @@ Tensor bucketize(const Scalar& self, const Tensor& boundaries, bool out_int32 = 
 /// bool: whether each element is (with `invert`: is not) among test_elements.
 Tensor isin(const Tensor& elements, const Tensor& test_elements, bool assume_unique = false, bool invert = false);
 Tensor isin(const Tensor& elements, const Scalar& test_element, bool assume_unique = false, bool invert = false);
+Tensor isin(const Scalar& element, const Tensor& test_elements, bool assume_unique = false, bool invert = false);
 
 /// The distinct values in ascending order; for each element of self the index of its value; and the number of
 /// occurrences of each value. Outputs that were not requested are empty. LibTorch's name for torch.unique.

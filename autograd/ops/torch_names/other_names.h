@@ -17,6 +17,12 @@ inline Tensor arctanh(const Tensor& self) { return atanh(self); }
 inline Tensor fix(const Tensor& self) { return trunc(self); }
 inline Tensor multiply(const Tensor& self, const Scalar& other) { return mul(self, other); }
 inline Tensor divide(const Tensor& self, const Scalar& other) { return div(self, other); }
+inline Tensor divide(const Tensor& self, const Tensor& other, optional<std::string_view> rounding_mode) {
+  return div(self, other, rounding_mode);
+}
+inline Tensor divide(const Tensor& self, const Scalar& other, optional<std::string_view> rounding_mode) {
+  return div(self, other, rounding_mode);
+}
 inline Tensor true_divide(const Tensor& self, const Scalar& other) { return div(self, other); }
 inline Tensor greater(const Tensor& self, const Tensor& other) { return gt(self, other); }
 inline Tensor greater(const Tensor& self, const Scalar& other) { return gt(self, other); }
@@ -32,7 +38,7 @@ inline Tensor arctan2(const Tensor& self, const Tensor& other) { return atan2(se
 inline Tensor subtract(const Tensor& self, const Scalar& other, const Scalar& alpha = 1) {
   return sub(self, other, alpha);
 }
-inline Tensor clip(const Tensor& self, const Tensor& min, const Tensor& max = {}) { return clamp(self, min, max); }
+inline Tensor clip(const Tensor& self, const Tensor& min = {}, const Tensor& max = {}) { return clamp(self, min, max); }
 inline Tensor positive(const Tensor& self) { return self; }
 inline Tensor concat(TensorList tensors, int64_t dim = 0) { return cat(tensors, dim); }
 inline Tensor row_stack(TensorList tensors) { return vstack(tensors); }

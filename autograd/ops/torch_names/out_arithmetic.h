@@ -46,6 +46,10 @@ inline Tensor& div_out(Tensor& out, const Tensor& self, const Scalar& other, opt
 inline Tensor& divide_out(Tensor& out, const Tensor& self, const Tensor& other) {
   return autograd::write_out("divide_out", out)(tandem::divide(self, other));
 }
+inline Tensor& divide_out(Tensor& out, const Tensor& self, const Tensor& other,
+                          optional<std::string_view> rounding_mode) {
+  return autograd::write_out("divide_out", out)(tandem::divide(self, other, rounding_mode));
+}
 inline Tensor& float_power_out(Tensor& out, const Tensor& self, const Tensor& exponent) {
   return autograd::write_out("float_power_out", out)(tandem::float_power(self, exponent));
 }

@@ -20,6 +20,9 @@ inline Tensor& bitwise_left_shift_out(Tensor& out, const Tensor& self, const Ten
 inline Tensor& bitwise_left_shift_out(Tensor& out, const Tensor& self, const Scalar& other) {
   return autograd::write_out("bitwise_left_shift_out", out)(tandem::bitwise_left_shift(self, other));
 }
+inline Tensor& bitwise_left_shift_out(Tensor& out, const Scalar& self, const Tensor& other) {
+  return autograd::write_out("bitwise_left_shift_out", out)(tandem::bitwise_left_shift(self, other));
+}
 inline Tensor& bitwise_or_out(Tensor& out, const Tensor& self, const Tensor& other) {
   return autograd::write_out("bitwise_or_out", out)(tandem::bitwise_or(self, other));
 }
@@ -33,6 +36,9 @@ inline Tensor& bitwise_right_shift_out(Tensor& out, const Tensor& self, const Te
   return autograd::write_out("bitwise_right_shift_out", out)(tandem::bitwise_right_shift(self, other));
 }
 inline Tensor& bitwise_right_shift_out(Tensor& out, const Tensor& self, const Scalar& other) {
+  return autograd::write_out("bitwise_right_shift_out", out)(tandem::bitwise_right_shift(self, other));
+}
+inline Tensor& bitwise_right_shift_out(Tensor& out, const Scalar& self, const Tensor& other) {
   return autograd::write_out("bitwise_right_shift_out", out)(tandem::bitwise_right_shift(self, other));
 }
 inline Tensor& bitwise_xor_out(Tensor& out, const Tensor& self, const Tensor& other) {

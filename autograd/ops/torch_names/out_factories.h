@@ -14,11 +14,11 @@ inline Tensor& arange_out(Tensor& out, const Scalar& end) {
 inline Tensor& arange_out(Tensor& out, const Scalar& start, const Scalar& end, const Scalar& step) {
   return autograd::write_out("arange_out", out)(tandem::arange(start, end, step, out.options()));
 }
-inline Tensor& empty_out(Tensor& out, IntArrayRef size) {
-  return autograd::write_out("empty_out", out)(tandem::empty(size, out.options()));
+inline Tensor& empty_out(Tensor& out, IntArrayRef size, optional<MemoryFormat> format = nullopt) {
+  return autograd::write_out("empty_out", out)(tandem::empty(size, out.options(), format));
 }
-inline Tensor& empty_like_out(Tensor& out, const Tensor& self) {
-  return autograd::write_out("empty_like_out", out)(tandem::empty_like(self, out.options()));
+inline Tensor& empty_like_out(Tensor& out, const Tensor& self, optional<MemoryFormat> format = nullopt) {
+  return autograd::write_out("empty_like_out", out)(tandem::empty_like(self, out.options(), format));
 }
 inline Tensor& eye_out(Tensor& out, int64_t n) {
   return autograd::write_out("eye_out", out)(tandem::eye(n, out.options()));
@@ -29,26 +29,38 @@ inline Tensor& eye_out(Tensor& out, int64_t n, int64_t m) {
 inline Tensor& full_out(Tensor& out, IntArrayRef size, const Scalar& fill_value) {
   return autograd::write_out("full_out", out)(tandem::full(size, fill_value, out.options()));
 }
-inline Tensor& full_like_out(Tensor& out, const Tensor& self, const Scalar& fill_value) {
-  return autograd::write_out("full_like_out", out)(tandem::full_like(self, fill_value, out.options()));
+inline Tensor& full_like_out(Tensor& out, const Tensor& self, const Scalar& fill_value,
+                             optional<MemoryFormat> format = nullopt) {
+  return autograd::write_out("full_like_out", out)(tandem::full_like(self, fill_value, out.options(), format));
 }
 inline Tensor& linspace_out(Tensor& out, const Scalar& start, const Scalar& end, int64_t steps) {
+  return autograd::write_out("linspace_out", out)(tandem::linspace(start, end, steps, out.options()));
+}
+template <class Start, class End>
+requires(std::same_as<Start, Tensor> || std::same_as<End, Tensor>) Tensor& linspace_out(Tensor& out, const Start& start,
+                                                                                        const End& end, int64_t steps) {
   return autograd::write_out("linspace_out", out)(tandem::linspace(start, end, steps, out.options()));
 }
 inline Tensor& logspace_out(Tensor& out, const Scalar& start, const Scalar& end, int64_t steps, double base = 10.0) {
   return autograd::write_out("logspace_out", out)(tandem::logspace(start, end, steps, base, out.options()));
 }
+template <class Start, class End>
+requires(std::same_as<Start, Tensor> || std::same_as<End, Tensor>) Tensor& logspace_out(Tensor& out, const Start& start,
+                                                                                        const End& end, int64_t steps,
+                                                                                        double base = 10.0) {
+  return autograd::write_out("logspace_out", out)(tandem::logspace(start, end, steps, base, out.options()));
+}
 inline Tensor& ones_out(Tensor& out, IntArrayRef size) {
   return autograd::write_out("ones_out", out)(tandem::ones(size, out.options()));
 }
-inline Tensor& ones_like_out(Tensor& out, const Tensor& self) {
-  return autograd::write_out("ones_like_out", out)(tandem::ones_like(self, out.options()));
+inline Tensor& ones_like_out(Tensor& out, const Tensor& self, optional<MemoryFormat> format = nullopt) {
+  return autograd::write_out("ones_like_out", out)(tandem::ones_like(self, out.options(), format));
 }
 inline Tensor& zeros_out(Tensor& out, IntArrayRef size) {
   return autograd::write_out("zeros_out", out)(tandem::zeros(size, out.options()));
 }
-inline Tensor& zeros_like_out(Tensor& out, const Tensor& self) {
-  return autograd::write_out("zeros_like_out", out)(tandem::zeros_like(self, out.options()));
+inline Tensor& zeros_like_out(Tensor& out, const Tensor& self, optional<MemoryFormat> format = nullopt) {
+  return autograd::write_out("zeros_like_out", out)(tandem::zeros_like(self, out.options(), format));
 }
 inline Tensor& bartlett_window_out(Tensor& out, int64_t window_length) {
   return autograd::write_out("bartlett_window_out", out)(tandem::bartlett_window(window_length, out.options()));
@@ -94,8 +106,8 @@ inline Tensor& kaiser_window_out(Tensor& out, int64_t window_length, bool period
   return autograd::write_out("kaiser_window_out",
                              out)(tandem::kaiser_window(window_length, periodic, beta, out.options()));
 }
-inline Tensor& clone_out(Tensor& out, const Tensor& self) {
-  return autograd::write_out("clone_out", out)(tandem::clone(self));
+inline Tensor& clone_out(Tensor& out, const Tensor& self, optional<MemoryFormat> format = nullopt) {
+  return autograd::write_out("clone_out", out)(tandem::clone(self, format));
 }
 inline Tensor& copy_out(Tensor& out, const Tensor& self, const Tensor& src, bool non_blocking = false) {
   return autograd::write_out("copy_out", out)(tandem::copy(self, src, non_blocking));
@@ -133,6 +145,13 @@ inline Tensor& set_out(Tensor& out, const Tensor& self, const Tensor& source) {
 }
 inline Tensor& set_out(Tensor& out, const Tensor& self) {
   return autograd::write_out("set_out", out)(tandem::set(self));
+}
+inline Tensor& set_out(Tensor& out, const Tensor& self, const Storage& source) {
+  return autograd::write_out("set_out", out)(tandem::set(self).set_(source));
+}
+inline Tensor& set_out(Tensor& out, const Tensor& self, const Storage& source, int64_t storage_offset, IntArrayRef size,
+                       IntArrayRef stride = {}) {
+  return autograd::write_out("set_out", out)(tandem::set(self).set_(source, storage_offset, size, stride));
 }
 inline Tensor& zero_out(Tensor& out, const Tensor& self) {
   return autograd::write_out("zero_out", out)(tandem::zero(self));

@@ -14,6 +14,10 @@ inline Tensor& addmm_out(Tensor& out, const Tensor& self, const Tensor& mat1, co
                          const Scalar& beta = 1, const Scalar& alpha = 1) {
   return autograd::write_out("addmm_out", out)(tandem::addmm(self, mat1, mat2, beta, alpha));
 }
+inline Tensor& addmm_out(Tensor& out, const Tensor& self, const Tensor& mat1, const Tensor& mat2, ScalarType out_dtype,
+                         const Scalar& beta = 1, const Scalar& alpha = 1) {
+  return autograd::write_out("addmm_out", out)(tandem::addmm(self, mat1, mat2, out_dtype, beta, alpha));
+}
 inline Tensor& addmv_out(Tensor& out, const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta = 1,
                          const Scalar& alpha = 1) {
   return autograd::write_out("addmv_out", out)(tandem::addmv(self, mat, vec, beta, alpha));
@@ -26,8 +30,15 @@ inline Tensor& baddbmm_out(Tensor& out, const Tensor& self, const Tensor& batch1
                            const Scalar& beta = 1, const Scalar& alpha = 1) {
   return autograd::write_out("baddbmm_out", out)(tandem::baddbmm(self, batch1, batch2, beta, alpha));
 }
+inline Tensor& baddbmm_out(Tensor& out, const Tensor& self, const Tensor& batch1, const Tensor& batch2,
+                           ScalarType out_dtype, const Scalar& beta = 1, const Scalar& alpha = 1) {
+  return autograd::write_out("baddbmm_out", out)(tandem::baddbmm(self, batch1, batch2, out_dtype, beta, alpha));
+}
 inline Tensor& bmm_out(Tensor& out, const Tensor& self, const Tensor& mat2) {
   return autograd::write_out("bmm_out", out)(tandem::bmm(self, mat2));
+}
+inline Tensor& bmm_out(Tensor& out, const Tensor& self, const Tensor& mat2, ScalarType out_dtype) {
+  return autograd::write_out("bmm_out", out)(tandem::bmm(self, mat2, out_dtype));
 }
 inline Tensor& cross_out(Tensor& out, const Tensor& self, const Tensor& other, optional<int64_t> dim = nullopt) {
   return autograd::write_out("cross_out", out)(tandem::cross(self, other, dim));
@@ -55,6 +66,9 @@ inline Tensor& matrix_power_out(Tensor& out, const Tensor& self, int64_t n) {
 }
 inline Tensor& mm_out(Tensor& out, const Tensor& self, const Tensor& mat2) {
   return autograd::write_out("mm_out", out)(tandem::mm(self, mat2));
+}
+inline Tensor& mm_out(Tensor& out, const Tensor& self, const Tensor& mat2, ScalarType out_dtype) {
+  return autograd::write_out("mm_out", out)(tandem::mm(self, mat2, out_dtype));
 }
 inline Tensor& mv_out(Tensor& out, const Tensor& self, const Tensor& vec) {
   return autograd::write_out("mv_out", out)(tandem::mv(self, vec));

@@ -114,5 +114,52 @@ inline Tensor& replication_pad1d_out(Tensor& out, const Tensor& self, IntArrayRe
 inline Tensor& replication_pad2d_out(Tensor& out, const Tensor& self, IntArrayRef padding) {
   return autograd::write_out("replication_pad2d_out", out)(tandem::replication_pad2d(self, padding));
 }
+inline Tensor& upsample_nearest1d_out(Tensor& out, const Tensor& self, IntArrayRef output_size,
+                                      optional<double> scales = nullopt) {
+  return autograd::write_out("upsample_nearest1d_out", out)(tandem::upsample_nearest1d(self, output_size, scales));
+}
+inline Tensor& upsample_nearest2d_out(Tensor& out, const Tensor& self, IntArrayRef output_size,
+                                      optional<double> scales_h = nullopt, optional<double> scales_w = nullopt) {
+  return autograd::write_out("upsample_nearest2d_out",
+                             out)(tandem::upsample_nearest2d(self, output_size, scales_h, scales_w));
+}
+template <OptionalDims Size>
+Tensor& upsample_nearest2d_out(Tensor& out, const Tensor& self, const Size& size,
+                               const optional<ArrayRef<double>>& factors) {
+  return autograd::write_out("upsample_nearest2d_out", out)(tandem::upsample_nearest2d(self, size, factors));
+}
+inline Tensor& upsample_nearest3d_out(Tensor& out, const Tensor& self, IntArrayRef output_size,
+                                      optional<double> scales_d = nullopt, optional<double> scales_h = nullopt,
+                                      optional<double> scales_w = nullopt) {
+  return autograd::write_out("upsample_nearest3d_out",
+                             out)(tandem::upsample_nearest3d(self, output_size, scales_d, scales_h, scales_w));
+}
+inline Tensor& upsample_linear1d_out(Tensor& out, const Tensor& self, IntArrayRef output_size, bool align_corners,
+                                     optional<double> scales = nullopt) {
+  return autograd::write_out("upsample_linear1d_out",
+                             out)(tandem::upsample_linear1d(self, output_size, align_corners, scales));
+}
+inline Tensor& upsample_bilinear2d_out(Tensor& out, const Tensor& self, IntArrayRef output_size, bool align_corners,
+                                       optional<double> scales_h = nullopt, optional<double> scales_w = nullopt) {
+  return autograd::write_out("upsample_bilinear2d_out",
+                             out)(tandem::upsample_bilinear2d(self, output_size, align_corners, scales_h, scales_w));
+}
+template <OptionalDims Size>
+Tensor& upsample_bilinear2d_out(Tensor& out, const Tensor& self, const Size& size, bool align_corners,
+                                const optional<ArrayRef<double>>& factors) {
+  return autograd::write_out("upsample_bilinear2d_out",
+                             out)(tandem::upsample_bilinear2d(self, size, align_corners, factors));
+}
+inline Tensor& upsample_trilinear3d_out(Tensor& out, const Tensor& self, IntArrayRef output_size, bool align_corners,
+                                        optional<double> scales_d = nullopt, optional<double> scales_h = nullopt,
+                                        optional<double> scales_w = nullopt) {
+  return autograd::write_out("upsample_trilinear3d_out", out)(
+      tandem::upsample_trilinear3d(self, output_size, align_corners, scales_d, scales_h, scales_w));
+}
+inline Tensor& upsample_bicubic2d_out(Tensor& out, const Tensor& self, IntArrayRef output_size, bool align_corners,
+                                      optional<double> scales_h = nullopt, optional<double> scales_w = nullopt) {
+  return autograd::write_out("upsample_bicubic2d_out",
+                             out)(tandem::upsample_bicubic2d(self, output_size, align_corners, scales_h, scales_w));
+}
 
 }  // namespace tandem

@@ -33,6 +33,11 @@ inline std::tuple<Tensor&, Tensor&> mode_out(Tensor& values, Tensor& indices, co
                                              bool keepdim = false) {
   return autograd::write_outs("mode_out", values, indices)(tandem::mode(self, dim, keepdim));
 }
+template <OptionalDims Dim>
+Tensor& nanmean_out(Tensor& out, const Tensor& self, const Dim& dim, bool keepdim = false,
+                    optional<ScalarType> dtype = nullopt) {
+  return autograd::write_out("nanmean_out", out)(tandem::nanmean(self, dim, keepdim, dtype.value_or(out.dtype())));
+}
 inline Tensor& nanmean_out(Tensor& out, const Tensor& self, IntArrayRef dim = {}, bool keepdim = false,
                            optional<ScalarType> dtype = nullopt) {
   return autograd::write_out("nanmean_out", out)(tandem::nanmean(self, dim, keepdim, dtype.value_or(out.dtype())));
@@ -116,6 +121,10 @@ inline Tensor& isin_out(Tensor& out, const Tensor& elements, const Tensor& test_
 inline Tensor& isin_out(Tensor& out, const Tensor& elements, const Scalar& test_element, bool assume_unique = false,
                         bool invert = false) {
   return autograd::write_out("isin_out", out)(tandem::isin(elements, test_element, assume_unique, invert));
+}
+inline Tensor& isin_out(Tensor& out, const Scalar& element, const Tensor& test_elements, bool assume_unique = false,
+                        bool invert = false) {
+  return autograd::write_out("isin_out", out)(tandem::isin(element, test_elements, assume_unique, invert));
 }
 inline Tensor& searchsorted_out(Tensor& out, const Tensor& sorted_sequence, const Tensor& self, bool out_int32 = false,
                                 bool right = false, optional<std::string_view> side = nullopt,

@@ -1,5 +1,6 @@
 // Functions that write to a given tensor (out_write.h): random tensors.
 #pragma once
+#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/random/distributions.h"
 #include "tandem/autograd/ops/random/random.h"
 #include "tandem/autograd/ops/torch_names/out_write.h"
@@ -12,6 +13,10 @@ inline Tensor& bernoulli_out(Tensor& out, const Tensor& self, const optional<Gen
 inline Tensor& bernoulli_out(Tensor& out, const Tensor& self, double p = 0.5,
                              const optional<Generator>& generator = nullopt) {
   return autograd::write_out("bernoulli_out", out)(tandem::bernoulli(self, p, generator));
+}
+inline Tensor& bernoulli_out(Tensor& out, const Tensor& self, const Tensor& p,
+                             const optional<Generator>& generator = nullopt) {
+  return autograd::write_out("bernoulli_out", out)(tandem::empty_like(self).bernoulli_(p, generator));
 }
 inline Tensor& multinomial_out(Tensor& out, const Tensor& self, int64_t num_samples, bool replacement = false,
                                const optional<Generator>& generator = nullopt) {
@@ -28,6 +33,10 @@ inline Tensor& normal_out(Tensor& out, const Tensor& mean, const Tensor& std,
                           const optional<Generator>& generator = nullopt) {
   return autograd::write_out("normal_out", out)(tandem::normal(mean, std, generator));
 }
+inline Tensor& normal_out(Tensor& out, const Tensor& self, double mean, double std,
+                          const optional<Generator>& generator = nullopt) {
+  return autograd::write_out("normal_out", out)(tandem::empty_like(self).normal_(mean, std, generator));
+}
 inline Tensor& normal_out(Tensor& out, double mean, double std, IntArrayRef size,
                           const optional<Generator>& generator = nullopt) {
   return autograd::write_out("normal_out", out)(tandem::normal(mean, std, size, generator, out.options()));
@@ -38,8 +47,12 @@ inline Tensor& rand_out(Tensor& out, IntArrayRef size) {
 inline Tensor& rand_out(Tensor& out, IntArrayRef size, const optional<Generator>& generator) {
   return autograd::write_out("rand_out", out)(tandem::rand(size, generator, out.options()));
 }
-inline Tensor& rand_like_out(Tensor& out, const Tensor& self) {
-  return autograd::write_out("rand_like_out", out)(tandem::rand_like(self, out.options()));
+inline Tensor& rand_like_out(Tensor& out, const Tensor& self, optional<MemoryFormat> format = nullopt) {
+  return autograd::write_out("rand_like_out", out)(tandem::rand_like(self, out.options(), format));
+}
+inline Tensor& rand_like_out(Tensor& out, const Tensor& self, const optional<Generator>& generator,
+                             optional<MemoryFormat> format = nullopt) {
+  return autograd::write_out("rand_like_out", out)(tandem::rand_like(self, generator, out.options(), format));
 }
 inline Tensor& randint_out(Tensor& out, int64_t high, IntArrayRef size) {
   return autograd::write_out("randint_out", out)(tandem::randint(high, size, out.options()));
@@ -54,11 +67,32 @@ inline Tensor& randint_out(Tensor& out, int64_t low, int64_t high, IntArrayRef s
                            const optional<Generator>& generator) {
   return autograd::write_out("randint_out", out)(tandem::randint(low, high, size, generator, out.options()));
 }
-inline Tensor& randint_like_out(Tensor& out, const Tensor& self, int64_t high) {
-  return autograd::write_out("randint_like_out", out)(tandem::randint_like(self, high, out.options()));
+inline Tensor& randint_like_out(Tensor& out, const Tensor& self, int64_t high,
+                                optional<MemoryFormat> format = nullopt) {
+  return autograd::write_out("randint_like_out", out)(tandem::randint_like(self, high, out.options(), format));
 }
-inline Tensor& randint_like_out(Tensor& out, const Tensor& self, int64_t low, int64_t high) {
-  return autograd::write_out("randint_like_out", out)(tandem::randint_like(self, low, high, out.options()));
+inline Tensor& randint_like_out(Tensor& out, const Tensor& self, int64_t high, const optional<Generator>& generator,
+                                optional<MemoryFormat> format = nullopt) {
+  return autograd::write_out("randint_like_out",
+                             out)(tandem::randint_like(self, high, generator, out.options(), format));
+}
+inline Tensor& randint_like_out(Tensor& out, const Tensor& self, const Tensor& high,
+                                optional<MemoryFormat> format = nullopt) {
+  return autograd::write_out("randint_like_out", out)(tandem::randint_like(self, high, out.options(), format));
+}
+inline Tensor& randint_like_out(Tensor& out, const Tensor& self, const Tensor& high,
+                                const optional<Generator>& generator, optional<MemoryFormat> format = nullopt) {
+  return autograd::write_out("randint_like_out",
+                             out)(tandem::randint_like(self, high, generator, out.options(), format));
+}
+inline Tensor& randint_like_out(Tensor& out, const Tensor& self, int64_t low, int64_t high,
+                                optional<MemoryFormat> format = nullopt) {
+  return autograd::write_out("randint_like_out", out)(tandem::randint_like(self, low, high, out.options(), format));
+}
+inline Tensor& randint_like_out(Tensor& out, const Tensor& self, int64_t low, int64_t high,
+                                const optional<Generator>& generator, optional<MemoryFormat> format = nullopt) {
+  return autograd::write_out("randint_like_out",
+                             out)(tandem::randint_like(self, low, high, generator, out.options(), format));
 }
 inline Tensor& randn_out(Tensor& out, IntArrayRef size) {
   return autograd::write_out("randn_out", out)(tandem::randn(size, out.options()));
@@ -66,8 +100,12 @@ inline Tensor& randn_out(Tensor& out, IntArrayRef size) {
 inline Tensor& randn_out(Tensor& out, IntArrayRef size, const optional<Generator>& generator) {
   return autograd::write_out("randn_out", out)(tandem::randn(size, generator, out.options()));
 }
-inline Tensor& randn_like_out(Tensor& out, const Tensor& self) {
-  return autograd::write_out("randn_like_out", out)(tandem::randn_like(self, out.options()));
+inline Tensor& randn_like_out(Tensor& out, const Tensor& self, optional<MemoryFormat> format = nullopt) {
+  return autograd::write_out("randn_like_out", out)(tandem::randn_like(self, out.options(), format));
+}
+inline Tensor& randn_like_out(Tensor& out, const Tensor& self, const optional<Generator>& generator,
+                              optional<MemoryFormat> format = nullopt) {
+  return autograd::write_out("randn_like_out", out)(tandem::randn_like(self, generator, out.options(), format));
 }
 inline Tensor& randperm_out(Tensor& out, int64_t n) {
   return autograd::write_out("randperm_out", out)(tandem::randperm(n, out.options()));

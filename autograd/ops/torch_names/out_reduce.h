@@ -9,6 +9,10 @@ namespace tandem {
 inline Tensor& all_out(Tensor& out, const Tensor& self, int64_t dim, bool keepdim = false) {
   return autograd::write_out("all_out", out)(tandem::all(self, dim, keepdim));
 }
+template <OptionalDims Dim>
+Tensor& all_out(Tensor& out, const Tensor& self, const Dim& dim, bool keepdim = false) {
+  return autograd::write_out("all_out", out)(tandem::all(self, dim, keepdim));
+}
 inline Tensor& all_out(Tensor& out, const Tensor& self) {
   return autograd::write_out("all_out", out)(tandem::all(self));
 }
@@ -23,6 +27,10 @@ inline std::tuple<Tensor&, Tensor&> aminmax_out(Tensor& min, Tensor& max, const 
   return autograd::write_outs("aminmax_out", min, max)(tandem::aminmax(self, dim, keepdim));
 }
 inline Tensor& any_out(Tensor& out, const Tensor& self, int64_t dim, bool keepdim = false) {
+  return autograd::write_out("any_out", out)(tandem::any(self, dim, keepdim));
+}
+template <OptionalDims Dim>
+Tensor& any_out(Tensor& out, const Tensor& self, const Dim& dim, bool keepdim = false) {
   return autograd::write_out("any_out", out)(tandem::any(self, dim, keepdim));
 }
 inline Tensor& any_out(Tensor& out, const Tensor& self) {
@@ -58,8 +66,18 @@ inline Tensor& mean_out(Tensor& out, const Tensor& self, IntArrayRef dim, bool k
                         optional<ScalarType> dtype = nullopt) {
   return autograd::write_out("mean_out", out)(tandem::mean(self, dim, keepdim, dtype.value_or(out.dtype())));
 }
+template <OptionalDims Dim>
+Tensor& mean_out(Tensor& out, const Tensor& self, const Dim& dim, bool keepdim = false,
+                 optional<ScalarType> dtype = nullopt) {
+  return autograd::write_out("mean_out", out)(tandem::mean(self, dim, keepdim, dtype.value_or(out.dtype())));
+}
 inline Tensor& nansum_out(Tensor& out, const Tensor& self, IntArrayRef dim = {}, bool keepdim = false,
                           optional<ScalarType> dtype = nullopt) {
+  return autograd::write_out("nansum_out", out)(tandem::nansum(self, dim, keepdim, dtype.value_or(out.dtype())));
+}
+template <OptionalDims Dim>
+Tensor& nansum_out(Tensor& out, const Tensor& self, const Dim& dim, bool keepdim = false,
+                   optional<ScalarType> dtype = nullopt) {
   return autograd::write_out("nansum_out", out)(tandem::nansum(self, dim, keepdim, dtype.value_or(out.dtype())));
 }
 inline Tensor& norm_out(Tensor& out, const Tensor& self, const optional<Scalar>& p, IntArrayRef dim, bool keepdim,
@@ -101,6 +119,11 @@ inline Tensor& sum_out(Tensor& out, const Tensor& self, IntArrayRef dim, bool ke
 }
 inline Tensor& sum_out(Tensor& out, const Tensor& self, optional<ScalarType> dtype = nullopt) {
   return autograd::write_out("sum_out", out)(tandem::sum(self, dtype.value_or(out.dtype())));
+}
+template <OptionalDims Dim>
+Tensor& sum_out(Tensor& out, const Tensor& self, const Dim& dim, bool keepdim = false,
+                optional<ScalarType> dtype = nullopt) {
+  return autograd::write_out("sum_out", out)(tandem::sum(self, dim, keepdim, dtype.value_or(out.dtype())));
 }
 inline Tensor& var_out(Tensor& out, const Tensor& self, IntArrayRef dim, bool unbiased, bool keepdim = false) {
   return autograd::write_out("var_out", out)(tandem::var(self, dim, unbiased, keepdim));

@@ -47,6 +47,9 @@ inline Tensor& triu_indices_out(Tensor& out, int64_t row, int64_t col, int64_t o
 inline Tensor& repeat_out(Tensor& out, const Tensor& self, IntArrayRef repeats) {
   return autograd::write_out("repeat_out", out)(tandem::repeat(self, repeats));
 }
+inline Tensor& repeat_interleave_out(Tensor& out, const Tensor& repeats, optional<int64_t> output_size = nullopt) {
+  return autograd::write_out("repeat_interleave_out", out)(tandem::repeat_interleave(repeats, output_size));
+}
 inline Tensor& flip_out(Tensor& out, const Tensor& self, IntArrayRef dims) {
   return autograd::write_out("flip_out", out)(tandem::flip(self, dims));
 }

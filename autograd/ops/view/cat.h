@@ -1,6 +1,9 @@
 // Joining tensors. Dtypes promote; devices must match. Throws Error that names both shapes when they do not
 // fit.
 #pragma once
+#include <string_view>
+#include <vector>
+
 #include "tandem/core/tensor.h"
 
 namespace tandem {
@@ -19,6 +22,6 @@ Tensor column_stack(TensorList tensors);
 Tensor dstack(TensorList tensors);
 /// Expands N vectors (or numbers) to N coordinate grids with N dimensions, as views; "xy" swaps the first two
 /// dimensions.
-std::vector<Tensor> meshgrid(TensorList tensors, const char* indexing = "ij");
+std::vector<Tensor> meshgrid(TensorList tensors, std::string_view indexing = "ij");
 
 }  // namespace tandem

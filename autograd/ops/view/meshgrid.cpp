@@ -1,14 +1,12 @@
 // meshgrid: views of the vectors.
-#include <cstring>
-
 #include "tandem/autograd/ops/view/cat.h"
 #include "tandem/autograd/ops/view/view.h"
 
 namespace tandem {
 
-std::vector<Tensor> meshgrid(TensorList tensors, const char* indexing) {
-  const bool xy = std::strcmp(indexing, "xy") == 0;
-  check(xy || std::strcmp(indexing, "ij") == 0, "meshgrid: indexing must be \"ij\" or \"xy\", got \"", indexing, "\"");
+std::vector<Tensor> meshgrid(TensorList tensors, std::string_view indexing) {
+  const bool xy = indexing == "xy";
+  check(xy || indexing == "ij", "meshgrid: indexing must be \"ij\" or \"xy\", got \"", indexing, "\"");
   const std::size_t n = tensors.size();
   check(n > 0, "meshgrid: expected at least one tensor");
   const auto place = [&](std::size_t i) { return xy && n >= 2 && i < 2 ? 1 - i : i; };

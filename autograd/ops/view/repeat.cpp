@@ -19,6 +19,11 @@ Tensor repeat_dim(const Tensor& self, int64_t dim, int64_t count) {
   return self.unsqueeze(dim).expand(sizes).reshape(joined);
 }
 
+void check_size(optional<int64_t> expected, int64_t size) {
+  check(expected.value_or(size) == size, "repeat_interleave: Invalid output_size, expected ", size, " but got ",
+        expected.value_or(size));
+}
+
 // Input position of each output element: i occurs repeats[i] times.
 Tensor positions(const Tensor& repeats) {
   const Tensor counts = repeats.to(kCPU).to(kLong).contiguous();
@@ -57,34 +62,45 @@ Tensor tile(const Tensor& self, IntArrayRef repeats) {
   return repeat(self, counts);
 }
 
-Tensor repeat_interleave(const Tensor& self, int64_t repeats, optional<int64_t> dim) {
+Tensor repeat_interleave(const Tensor& self, int64_t repeats, optional<int64_t> dim, optional<int64_t> output_size) {
   check(repeats >= 0, "repeat_interleave: repeats must not be negative, got ", repeats);
   const Tensor x = dim ? self : self.reshape({-1});
   const int64_t d = wrap_dim(dim.value_or(0), x.dim());
   Dims sizes(x.sizes());
   if (sizes.empty()) sizes.push_back(1);
+  check_size(output_size, sizes[static_cast<std::size_t>(d)] * repeats);
   sizes.insert(static_cast<std::size_t>(d) + 1, repeats);
   return (x.dim() == 0 ? x.reshape({1, 1}) : x.unsqueeze(d + 1)).expand(sizes).clone().flatten(d, d + 1);
 }
 
-Tensor repeat_interleave(const Tensor& self, const Tensor& repeats, optional<int64_t> dim) {
+Tensor repeat_interleave(const Tensor& self, const Tensor& repeats, optional<int64_t> dim,
+                         optional<int64_t> output_size) {
   check(repeats.dim() <= 1 && is_integral(repeats.dtype(), false),
         "repeat_interleave: repeats must be a vector of integers, got ", repeats);
   const Tensor x = dim ? self : self.reshape({-1});
   const int64_t d = wrap_dim(dim.value_or(0), x.dim());
-  if (repeats.numel() == 1) return repeat_interleave(x, repeats.item<int64_t>(), d);
+  if (repeats.numel() == 1) return repeat_interleave(x, repeats.item<int64_t>(), d, output_size);
   check(x.dim() > 0 && repeats.numel() == x.size(d), "repeat_interleave: ", repeats.numel(), " repeats for dimension ",
         d, " of ", x);
-  return x.index_select(d, positions(repeats));
+  const Tensor from = positions(repeats);
+  check_size(output_size, from.numel());
+  return x.index_select(d, from);
+}
+
+Tensor repeat_interleave(const Tensor& repeats, optional<int64_t> output_size) {
+  check(repeats.dim() == 1 && (repeats.dtype() == kInt || repeats.dtype() == kLong),
+        "repeat_interleave: repeats must be a vector of int32 or int64, got ", repeats);
+  const Tensor out = positions(repeats);
+  check_size(output_size, out.numel());
+  return out.to(repeats.dtype());
 }
 
 Tensor Tensor::repeat(IntArrayRef repeats) const { return tandem::repeat(*this, repeats); }
-Tensor Tensor::repeat_interleave(int64_t repeats, optional<int64_t> dim) const {
-  return tandem::repeat_interleave(*this, repeats, dim);
+Tensor Tensor::repeat_interleave(int64_t repeats, optional<int64_t> dim, optional<int64_t> output_size) const {
+  return tandem::repeat_interleave(*this, repeats, dim, output_size);
 }
-
-Tensor Tensor::repeat_interleave(const Tensor& repeats, optional<int64_t> dim) const {
-  return tandem::repeat_interleave(*this, repeats, dim);
+Tensor Tensor::repeat_interleave(const Tensor& repeats, optional<int64_t> dim, optional<int64_t> output_size) const {
+  return tandem::repeat_interleave(*this, repeats, dim, output_size);
 }
 Tensor Tensor::tile(IntArrayRef repeats) const { return tandem::tile(*this, repeats); }
 

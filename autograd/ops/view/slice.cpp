@@ -60,10 +60,19 @@ Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   return slice(self, dim, from, from + length);
 }
 
+Tensor narrow(const Tensor& self, int64_t dim, const Tensor& start, int64_t length) {
+  check(start.dim() == 0 && is_integral(start.dtype(), false), "narrow: start must be an 0-dim integral Tensor, got ",
+        start);
+  return narrow(self, dim, start.item<int64_t>(), length);
+}
+
 Tensor Tensor::slice(int64_t dim, optional<int64_t> start, optional<int64_t> end, int64_t step) const {
   return tandem::slice(*this, dim, start, end, step);
 }
 Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length) const {
+  return tandem::narrow(*this, dim, start, length);
+}
+Tensor Tensor::narrow(int64_t dim, const Tensor& start, int64_t length) const {
   return tandem::narrow(*this, dim, start, length);
 }
 

@@ -120,6 +120,15 @@ std::vector<Tensor> tensor_split(const Tensor& self, IntArrayRef indices, int64_
   return out;
 }
 
+std::vector<Tensor> tensor_split(const Tensor& self, const Tensor& indices_or_sections, int64_t dim) {
+  const Tensor& given = indices_or_sections;
+  check(given.is_cpu() && given.dtype() == kLong && given.dim() <= 1,
+        "tensor_split: expected a number or a vector, int64 on the CPU, got ", given);
+  if (given.dim() == 0) return tensor_split(self, given.item<int64_t>(), dim);
+  const Tensor indices = given.contiguous();
+  return tensor_split(self, IntArrayRef(indices.ptr<int64_t>(), static_cast<std::size_t>(indices.numel())), dim);
+}
+
 std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
   dim = check_dim(self, dim, "unbind");
   check_pieces("unbind", self.size(dim));
@@ -147,6 +156,9 @@ std::vector<Tensor> Tensor::tensor_split(int64_t sections, int64_t dim) const {
 }
 std::vector<Tensor> Tensor::tensor_split(IntArrayRef indices, int64_t dim) const {
   return tandem::tensor_split(*this, indices, dim);
+}
+std::vector<Tensor> Tensor::tensor_split(const Tensor& indices_or_sections, int64_t dim) const {
+  return tandem::tensor_split(*this, indices_or_sections, dim);
 }
 
 namespace {

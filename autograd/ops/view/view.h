@@ -24,6 +24,9 @@ Tensor ravel(const Tensor& self);
 Tensor atleast_1d(const Tensor& self);
 Tensor atleast_2d(const Tensor& self);
 Tensor atleast_3d(const Tensor& self);
+std::vector<Tensor> atleast_1d(TensorList tensors);
+std::vector<Tensor> atleast_2d(TensorList tensors);
+std::vector<Tensor> atleast_3d(TensorList tensors);
 
 /// start, start + step, … up to but excluding end along `dim`; bounds beyond the size are clamped to it. step
 /// > 0.
@@ -33,6 +36,8 @@ Tensor slice(const Tensor& self, int64_t dim = 0, optional<int64_t> start = null
 Tensor select(const Tensor& self, int64_t dim, int64_t index);
 /// start … start + length - 1 along `dim`. Throws Error when that exceeds the size.
 Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length);
+/// `start` is a 0-dim tensor of integers. Throws Error for others.
+Tensor narrow(const Tensor& self, int64_t dim, const Tensor& start, int64_t length);
 
 /// Repeats size-1 dimensions and adds leading ones, with stride 0; -1 keeps a size.
 Tensor expand(const Tensor& self, IntArrayRef size);
@@ -71,6 +76,8 @@ std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim = 0);
 /// `indices`.
 std::vector<Tensor> tensor_split(const Tensor& self, int64_t sections, int64_t dim = 0);
 std::vector<Tensor> tensor_split(const Tensor& self, IntArrayRef indices, int64_t dim = 0);
+/// A number of sections (0-dim) or the indices (a vector), int64 on the CPU. Throws Error for other tensors.
+std::vector<Tensor> tensor_split(const Tensor& self, const Tensor& indices_or_sections, int64_t dim = 0);
 /// tensor_split along dimension 1 (0 for vectors), 0 and 2. A number of sections must divide the size.
 std::vector<Tensor> hsplit(const Tensor& self, int64_t sections);
 std::vector<Tensor> hsplit(const Tensor& self, IntArrayRef indices);

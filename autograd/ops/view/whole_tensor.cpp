@@ -63,6 +63,17 @@ Tensor& set_(Tensor& self, const Tensor& source) {
   self.set_data(source.detach());
   return self;
 }
+namespace {
+Tensor all_of(const Storage& storage, ScalarType type) {
+  const int64_t count = static_cast<int64_t>(storage.nbytes()) / item_size(type);
+  return Tensor(IntrusivePtr(new TensorImpl(storage, type, {count})));
+}
+}  // namespace
+Tensor& set_(Tensor& self, const Storage& source) { return set_(self, all_of(source, self.dtype())); }
+Tensor& set_(Tensor& self, const Storage& source, int64_t storage_offset, IntArrayRef size, IntArrayRef stride) {
+  const Dims strides = stride.empty() ? contiguous_strides(size) : Dims(stride);
+  return set_(self, as_strided(all_of(source, self.dtype()), size, strides, storage_offset));
+}
 Tensor& set_(Tensor& self) { return set_(self, empty({0}, self.options())); }
 
 const Tensor& as_strided_(const Tensor& self, IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset) {
@@ -153,6 +164,12 @@ std::vector<Tensor> unflatten_dense_tensors(const Tensor& flat, TensorList tenso
 
 Tensor& Tensor::set_() const { return tandem::set_(tandem::detail::mutable_handle(*this)); }
 Tensor& Tensor::set_(const Tensor& source) const { return tandem::set_(tandem::detail::mutable_handle(*this), source); }
+Tensor& Tensor::set_(const Storage& source) const {
+  return tandem::set_(tandem::detail::mutable_handle(*this), source);
+}
+Tensor& Tensor::set_(const Storage& source, int64_t storage_offset, IntArrayRef size, IntArrayRef stride) const {
+  return tandem::set_(tandem::detail::mutable_handle(*this), source, storage_offset, size, stride);
+}
 const Tensor& Tensor::as_strided_(IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset) const {
   return tandem::as_strided_(*this, size, stride, storage_offset);
 }

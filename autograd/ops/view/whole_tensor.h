@@ -30,6 +30,10 @@ Tensor set(const Tensor& self);
 /// devices, and if self requires a gradient.
 Tensor& set_(Tensor& self, const Tensor& source);
 Tensor& set_(Tensor& self);
+/// The same on a storage whose bytes are elements of self's dtype: a vector of all, or `size` of them from an offset
+/// (row-major without strides). Throws Error if they are not all within the storage.
+Tensor& set_(Tensor& self, const Storage& source);
+Tensor& set_(Tensor& self, const Storage& source, int64_t storage_offset, IntArrayRef size, IntArrayRef stride = {});
 /// self as a window on its storage, as as_strided makes it.
 const Tensor& as_strided_(const Tensor& self, IntArrayRef size, IntArrayRef stride,
                           optional<int64_t> storage_offset = nullopt);

@@ -128,6 +128,9 @@ struct scalar_value_type<std::complex<T>> {
 };
 
 using IntList = tandem::IntArrayRef;
+template <class T>
+using IListRef = tandem::ArrayRef<T>;
+using ITensorList = IListRef<tandem::Tensor>;
 
 /// The strides of a new tensor with these sizes, [N, C, H, W] and [N, C, D, H, W], in channels-last order.
 inline std::vector<int64_t> get_channels_last_strides_2d(tandem::IntArrayRef sizes) {

@@ -67,6 +67,12 @@ inline tandem::Tensor& clip_(tandem::Tensor& self, const std::optional<tandem::S
                              const std::optional<tandem::Scalar>& max = std::nullopt) {
   return self.clamp_(min, max);
 }
+inline tandem::Tensor& clamp_(tandem::Tensor& self, const tandem::Tensor& min = {}, const tandem::Tensor& max = {}) {
+  return self.clamp_(min, max);
+}
+inline tandem::Tensor& clip_(tandem::Tensor& self, const tandem::Tensor& min = {}, const tandem::Tensor& max = {}) {
+  return self.clamp_(min, max);
+}
 inline tandem::Tensor& clamp_min_(tandem::Tensor& self, const tandem::Scalar& min) { return self.clamp_min_(min); }
 inline tandem::Tensor& clamp_min_(tandem::Tensor& self, const tandem::Tensor& min) { return self.clamp_min_(min); }
 inline tandem::Tensor& clamp_max_(tandem::Tensor& self, const tandem::Scalar& max) { return self.clamp_max_(max); }
@@ -76,6 +82,7 @@ inline tandem::Tensor& addmv_(tandem::Tensor& self, const tandem::Tensor& mat, c
   return self.addmv_(mat, vec, beta, alpha);
 }
 inline tandem::Tensor& xlogy_(tandem::Tensor& self, const tandem::Tensor& other) { return self.xlogy_(other); }
+inline tandem::Tensor& xlogy_(tandem::Tensor& self, const tandem::Scalar& other) { return self.xlogy_(other); }
 inline tandem::Tensor& logit_(tandem::Tensor& self, std::optional<double> eps = std::nullopt) {
   return self.logit_(eps);
 }
@@ -84,12 +91,30 @@ inline tandem::Tensor& nan_to_num_(tandem::Tensor& self, std::optional<double> n
                                    std::optional<double> neginf = std::nullopt) {
   return self.nan_to_num_(nan, posinf, neginf);
 }
-inline const tandem::Tensor& resize_as_(const tandem::Tensor& self, const tandem::Tensor& like) {
-  return self.resize_as_(like);
+inline const tandem::Tensor& resize_as_(const tandem::Tensor& self, const tandem::Tensor& like,
+                                        std::optional<tandem::MemoryFormat> format = std::nullopt) {
+  return self.resize_as_(like, format);
 }
 inline tandem::Tensor& index_put_(tandem::Tensor& self, tandem::ArrayRef<tandem::Tensor> indices,
                                   const tandem::Tensor& values, bool accumulate = false) {
   return self.index_put_(indices, values, accumulate);
+}
+// New tensors in the shape and dtype of self.
+inline tandem::Tensor normal_functional(const tandem::Tensor& self, double mean = 0, double std = 1,
+                                        const std::optional<tandem::Generator>& generator = std::nullopt) {
+  return tandem::empty_like(self).normal_(mean, std, generator);
+}
+inline tandem::Tensor bernoulli(const tandem::Tensor& self, const tandem::Tensor& p,
+                                const std::optional<tandem::Generator>& generator = std::nullopt) {
+  return tandem::empty_like(self).bernoulli_(p, generator);
+}
+/// Copies of what the storage holds, in the dtype of self.
+inline tandem::Tensor set(const tandem::Tensor& self, const tandem::Storage& source) {
+  return tandem::set(self).set_(source).clone();
+}
+inline tandem::Tensor set(const tandem::Tensor& self, const tandem::Storage& source, int64_t storage_offset,
+                          tandem::IntArrayRef size, tandem::IntArrayRef stride = {}) {
+  return tandem::set(self).set_(source, storage_offset, size, stride).clone();
 }
 
 inline tandem::Tensor _reshape_alias(const tandem::Tensor& self, tandem::IntArrayRef size, tandem::IntArrayRef stride) {
