@@ -28,10 +28,10 @@ inline Tensor& mutable_handle(const Tensor& t) { return const_cast<Tensor&>(t); 
 }  // namespace detail
 
 using TensorList = ArrayRef<Tensor>;
-/// The dimensions of a reduction when they may be missing, which means all. The type is matched exactly, so that a
+/// The dimensions of a reduction when they may be missing, which means all. Only these types match, so that a
 /// number or a list in braces is an IntArrayRef.
 template <class T>
-concept OptionalDims = std::same_as<T, optional<IntArrayRef>> || std::same_as<T, nullopt_t>;
+concept OptionalDims = std::derived_from<T, optional<IntArrayRef>> || std::same_as<T, nullopt_t>;
 namespace autograd {
 class Node;
 }
@@ -257,7 +257,7 @@ class Tensor {
   template <class Text>
   requires(std::is_convertible_v<const Text&, std::string_view>) Tensor
       to(const Text& device, bool non_blocking = false, bool copy = false)
-  const { return to(Device(std::string_view(device)), non_blocking, copy); }
+  const { return to(Device(std::string(device)), non_blocking, copy); }
   /// What is not given stays as it is; `layout` and `pin_memory` are not read.
   Tensor to(optional<ScalarType> dtype, optional<Layout> layout, optional<Device> device, optional<bool> pin_memory,
             bool non_blocking, bool copy, optional<MemoryFormat> format) const;

@@ -20,6 +20,8 @@ namespace {
 
 const char* name_of(PaddingMode mode) {
   switch (mode) {
+    case kConstant:
+      return "constant";
     case kReflect:
       return "reflect";
     case kReplicate:
@@ -27,7 +29,7 @@ const char* name_of(PaddingMode mode) {
     case kCircular:
       return "circular";
     default:
-      return "constant";
+      fail("pad: mode must be kConstant, kReflect, kReplicate or kCircular");
   }
 }
 
