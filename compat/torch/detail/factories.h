@@ -248,9 +248,9 @@ class TensorMaker {
     return *this;
   }
   /// The same, but called with `value`, and also if no tensor is made.
-  TensorMaker& context(void* value, ContextDeleter deleter = nullptr) {
-    if (deleter == nullptr) deleter = [](void*) {};
-    context_ = value != nullptr ? std::shared_ptr<void>(value, deleter) : nullptr;
+  TensorMaker& context(void* value, ContextDeleter when_done = nullptr) {
+    if (when_done == nullptr) when_done = [](void*) {};
+    context_ = value != nullptr ? std::shared_ptr<void>(value, when_done) : nullptr;
     return *this;
   }
   /// The device of the memory; without, that of the options.
