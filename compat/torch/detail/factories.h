@@ -233,7 +233,12 @@ class TensorMaker {
 
   TensorMaker(void* data, tandem::IntArrayRef sizes) : data_(data), sizes_(sizes) {}
   /// In elements; row-major without.
-  TensorMaker& strides(std::optional<tandem::IntArrayRef> value) {
+  TensorMaker& strides(tandem::IntArrayRef value) {
+    strides_ = value;
+    return *this;
+  }
+  template <tandem::OptionalDims Strides>
+  TensorMaker& strides(const Strides& value) {
     strides_ = value;
     return *this;
   }
