@@ -240,7 +240,9 @@ TEST_CASE("einsum with a path") {
   const auto x = numbers(), k = x.select(1, 0);
   const std::vector<int64_t> path{1, 2, 0, 1}, short_path{1, 2}, wrong{1, 5, 0, 1};
   CHECK(near(at::einsum("ij,kj,k->i", {x, x, k}, at::IntArrayRef(path)), {1298, 1382, 1620, 1506}));
+  CHECK(near(at::einsum("ij,kj,k->i", {x, x, k}, {1, 2, 0, 1}), {1298, 1382, 1620, 1506}));
   CHECK(near(at::einsum("ij->i", {x}, at::OptionalIntArrayRef()), {26, 25, 24, 23}));
+  CHECK_THROWS_AS(at::einsum("ij,kj->ik", {x, x}, {1, 1}), c10::Error);
   CHECK_THROWS_AS(at::einsum("ij,kj,k->i", {x, x, k}, at::IntArrayRef(short_path)), c10::Error);
   CHECK_THROWS_AS(at::einsum("ij,kj,k->i", {x, x, k}, at::IntArrayRef(wrong)), c10::Error);
 }
@@ -408,7 +410,9 @@ TEST_CASE("tensors on memory of the program") {
   }
   CHECK(deleted == 3);
   CHECK(near(at::from_blob(data, {1}, std::function<void(void*)>(), torch::kDouble), {0}));
-  CHECK(near(at::for_blob(data, {3}).strides(at::IntArrayRef{2}).options(torch::kDouble).make_tensor(), {0, 2, 4}));
+  CHECK(near(at::for_blob(data, {3}).strides({2}).options(torch::kDouble).make_tensor(), {0, 2, 4}));
+  const at::OptionalIntArrayRef row_major;
+  CHECK(near(at::for_blob(data, {1, 2}).strides(row_major).options(torch::kDouble).make_tensor(), {0, 1}));
   const auto add = [](void* count) { ++*static_cast<int*>(count); };
   {
     auto maker = at::for_blob(data, {2});

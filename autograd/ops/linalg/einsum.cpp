@@ -214,18 +214,13 @@ Tensor einsum(std::string_view equation, TensorList operands) {
   return arranged(result, output);
 }
 
-Tensor einsum(std::string_view equation, TensorList operands, optional<IntArrayRef> path) {
-  const auto n = static_cast<int64_t>(operands.size());
-  if (path) {
-    const int64_t expected = n == 1 ? 1 : 2 * (n - 1);
-    check(static_cast<int64_t>(path->size()) == expected, "einsum: expected a contraction path of size ", expected,
-          ", got ", path->size());
-    for (int64_t i = 0; i < expected; ++i) {
-      const int64_t operand = (*path)[static_cast<std::size_t>(i)];
-      check(operand >= 0 && operand < n - i / 2, "einsum: operand index ", operand, " of the path is out of bounds");
-      check(i % 2 == 0 || operand != (*path)[static_cast<std::size_t>(i) - 1], "einsum: the path contracts operand ",
-            operand, " with itself");
-    }
+Tensor einsum(std::string_view equation, TensorList operands, IntArrayRef path) {
+  const std::size_t n = operands.size(), expected = n < 2 ? 1 : 2 * (n - 1);
+  check(path.size() == expected, "einsum: expected a contraction path of size ", expected, ", got ", path);
+  for (std::size_t i = 0; i < expected; ++i) {
+    check(path[i] >= 0 && path[i] < static_cast<int64_t>(n - i / 2), "einsum: operand index ", path[i],
+          " of the path is out of bounds");
+    check(i % 2 == 0 || path[i] != path[i - 1], "einsum: the path contracts operand ", path[i], " with itself");
   }
   return einsum(equation, operands);
 }

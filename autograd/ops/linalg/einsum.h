@@ -14,6 +14,11 @@ namespace tandem {
 Tensor einsum(std::string_view equation, TensorList operands);
 /// `path` holds two positions in the list of operands for each contraction, whose result goes to the list's end. It is
 /// checked, but the order stays that from left to right.
-Tensor einsum(std::string_view equation, TensorList operands, optional<IntArrayRef> path);
+Tensor einsum(std::string_view equation, TensorList operands, IntArrayRef path);
+template <OptionalDims Path>
+Tensor einsum(std::string_view equation, TensorList operands, const Path& path) {
+  const optional<IntArrayRef> given(path);
+  return given ? einsum(equation, operands, *given) : einsum(equation, operands);
+}
 
 }  // namespace tandem

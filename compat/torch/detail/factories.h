@@ -233,7 +233,12 @@ class TensorMaker {
 
   TensorMaker(void* data, tandem::IntArrayRef sizes) : data_(data), sizes_(sizes) {}
   /// In elements; row-major without.
-  TensorMaker& strides(std::optional<tandem::IntArrayRef> value) {
+  TensorMaker& strides(tandem::IntArrayRef value) {
+    strides_ = value;
+    return *this;
+  }
+  template <tandem::OptionalDims Strides>
+  TensorMaker& strides(const Strides& value) {
     strides_ = value;
     return *this;
   }
@@ -248,9 +253,9 @@ class TensorMaker {
     return *this;
   }
   /// The same, but called with `value`, and also if no tensor is made.
-  TensorMaker& context(void* value, ContextDeleter deleter = nullptr) {
-    if (deleter == nullptr) deleter = [](void*) {};
-    context_ = value != nullptr ? std::shared_ptr<void>(value, deleter) : nullptr;
+  TensorMaker& context(void* value, ContextDeleter when_done = nullptr) {
+    if (when_done == nullptr) when_done = [](void*) {};
+    context_ = value != nullptr ? std::shared_ptr<void>(value, when_done) : nullptr;
     return *this;
   }
   /// The device of the memory; without, that of the options.
