@@ -99,7 +99,7 @@ Tensor CustomNode::without_history(const Tensor& out, bool is_input) const {
 Tensor CustomNode::attach(const Tensor& out, bool is_input) {
   const Edge edge{NodePtr(this), static_cast<uint32_t>(outputs.size())};
   if (!out.defined()) {
-    outputs.push_back({});
+    outputs.emplace_back();
     return out;
   }
   outputs.push_back({Dims(out.sizes()), out.dtype(), out.device()});

@@ -23,9 +23,9 @@ constexpr struct {
 static_assert(std::size(type_names) == static_cast<std::size_t>(DeviceType::COMPILE_TIME_MAX_DEVICE_TYPES));
 }  // namespace
 
-Device::Device(std::string_view text) {
+Device::Device(const std::string& text) {
   const auto colon = text.find(':');
-  const std::string_view kind = text.substr(0, colon);
+  const std::string_view kind = std::string_view(text).substr(0, colon);
   const auto found =
       std::find_if(std::begin(type_names), std::end(type_names), [&](const auto& name) { return name.lower == kind; });
   if (found == std::end(type_names))
@@ -35,8 +35,8 @@ Device::Device(std::string_view text) {
                                          : "");
   type_ = static_cast<DeviceType>(found - std::begin(type_names));
   index_ = -1;
-  if (colon == std::string_view::npos) return;
-  const std::string_view digits = text.substr(colon + 1);
+  if (colon == std::string::npos) return;
+  const std::string_view digits = std::string_view(text).substr(colon + 1);
   const int last = type_ == kCPU ? 63 : INT8_MAX;
   int index = -1;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);

@@ -1,9 +1,9 @@
 // Device: a type and an index. cpu:k are logical devices that share the cores; cuda:k are GPUs.
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <string_view>
 
 #include "tandem/core/error.h"
 
@@ -58,12 +58,15 @@ class Device {
   using Type = DeviceType;
   /// Index -1 means the current device of that type. Any type can be named: what makes a tensor throws
   /// NotImplementedError for a type without tensors.
-  Device(DeviceType type = DeviceType::CPU, DeviceIndex index = -1) : type_(type), index_(index) {}
+  Device(DeviceType type, DeviceIndex index = -1) : type_(type), index_(index) {}
+  /// The CPU. Explicit, so that no function takes {} as a device.
+  explicit Device() : Device(DeviceType::CPU) {}
   /// "cpu", "cpu:1", "cuda", "cuda:0", and the other types' names. Throws Error on anything else, with a suggestion for
   /// a likely typo.
-  Device(std::string_view text);
-  Device(const std::string& text) : Device(std::string_view(text)) {}
-  Device(const char* text) : Device(std::string_view(text)) {}
+  Device(const std::string& text);
+  // A template, so that neither 0 nor nullptr is a device.
+  template <std::same_as<const char*> Text>
+  Device(Text text) : Device(std::string(text)) {}
 
   DeviceType type() const { return type_; }
   DeviceIndex index() const { return index_; }

@@ -36,10 +36,9 @@ class TensorOptions {
   template <std::same_as<Device> D>
   TensorOptions(D device) : device_(device), has_device_(true) {}
   TensorOptions(DeviceType type) : TensorOptions(Device(type)) {}
-  /// "cuda:0". A template, so that a literal 0 prefers the numeric overload.
-  template <std::size_t N>
-  TensorOptions(const char (&device)[N]) : TensorOptions(Device(device)) {}
-  TensorOptions(const std::string& device) : TensorOptions(Device(device)) {}
+  /// "cuda:0". A template, so that {0} is no text.
+  template <std::convertible_to<std::string> Text>
+  TensorOptions(Text device) : TensorOptions(Device(std::string(device))) {}
   TensorOptions(DeviceType type, DeviceIndex index) : TensorOptions(Device(type, index)) {}
   TensorOptions(Layout layout) : layout_(layout), has_layout_(true) {}
   TensorOptions(MemoryFormat format) : format_(format), has_format_(true) {}

@@ -76,13 +76,13 @@ Storage make_storage(std::size_t nbytes, Device device, bool pinned) {
   detail::count_memory(device, static_cast<int64_t>(nbytes));
   if (profiler::is_on()) [[unlikely]]
     profiler::detail::note_created(impl, device, nbytes);
-  return Storage(impl);
+  return IntrusivePtr(impl);
 }
 
 Storage borrow_storage(void* data, std::size_t nbytes, Device device, DeleterFn deleter, void* context) {
   auto* impl = StorageAccess::make(cpu::allocate(sizeof(StorageImpl)), sizeof(StorageImpl), data, nbytes, device);
   StorageAccess::set_deleter(impl, deleter, context);
-  return Storage(impl);
+  return IntrusivePtr(impl);
 }
 
 bool detail::owns_memory(const StorageImpl& storage) { return StorageAccess::counted(storage); }

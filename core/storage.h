@@ -64,7 +64,10 @@ class DataPtr {
 /// A reference to a StorageImpl. LibTorch's members, which take a dot, do the same as those of StorageImpl.
 class Storage : public IntrusivePtr<StorageImpl> {
  public:
-  using IntrusivePtr::IntrusivePtr;
+  Storage() = default;
+  Storage(IntrusivePtr<StorageImpl> impl) : IntrusivePtr(std::move(impl)) {}
+  /// Implicit, as in LibTorch.
+  operator bool() const { return get() != nullptr; }
   void* data() const { return get()->data(); }
   void* mutable_data() const { return get()->data(); }
   DataPtr data_ptr() const { return {get()->data(), get()->device()}; }

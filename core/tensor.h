@@ -253,7 +253,7 @@ class Tensor {
   template <class Text>
   requires(std::is_convertible_v<const Text&, std::string_view>) Tensor
       to(const Text& device, bool non_blocking = false, bool copy = false)
-  const { return to(Device(std::string_view(device)), non_blocking, copy); }
+  const { return to(Device(std::string(device)), non_blocking, copy); }
   /// What is not given stays as it is; `layout` and `pin_memory` are not read.
   Tensor to(optional<ScalarType> dtype, optional<Layout> layout, optional<Device> device, optional<bool> pin_memory,
             bool non_blocking, bool copy, optional<MemoryFormat> format) const;

@@ -50,7 +50,7 @@ struct AnyModuleHolder final : AnyModuleBase {
   AnyValue invoke(std::span<AnyValue> arguments, std::index_sequence<I...>) {
     if constexpr (std::is_void_v<Result>) {
       call(*module, static_cast<Args>(argument<std::decay_t<Args>>(arguments[I], I))...);
-      return {};
+      return AnyValue();
     } else {
       return AnyValue(Result(call(*module, static_cast<Args>(argument<std::decay_t<Args>>(arguments[I], I))...)));
     }

@@ -15,7 +15,7 @@ std::string type_name(const std::type_info& type);
 
 class AnyValue {
  public:
-  AnyValue() = default;
+  explicit AnyValue() = default;
   AnyValue(const AnyValue&) = default;
   AnyValue(AnyValue&&) = default;
   AnyValue& operator=(const AnyValue&) = default;

@@ -44,23 +44,18 @@ class ExpandingArray {
 
 /// Like ExpandingArray, but elements may be omitted: {7, nullopt}.
 template <std::size_t D, class T = int64_t>
-class ExpandingArrayWithOptionalElem {
+class ExpandingArrayWithOptionalElem : public ExpandingArray<D, std::optional<T>> {
  public:
-  ExpandingArrayWithOptionalElem(std::initializer_list<std::optional<T>> list) {
-    check(list.size() == D, "Expected ", D, " values, but instead got ", list.size());
-    for (std::size_t i = 0; i < D; ++i) values_[i] = list.begin()[i];
-  }
-  ExpandingArrayWithOptionalElem(T single) { values_.fill(single); }
-  ExpandingArrayWithOptionalElem(const std::vector<T>& values) {
-    check(values.size() == D, "Expected ", D, " values, but instead got ", values.size());
-    for (std::size_t i = 0; i < D; ++i) values_[i] = values[i];
-  }
-  std::array<std::optional<T>, D>& operator*() { return values_; }
-  const std::array<std::optional<T>, D>& operator*() const { return values_; }
-  const std::optional<T>& operator[](std::size_t i) const { return values_[i]; }
-
- private:
-  std::array<std::optional<T>, D> values_;
+  using ExpandingArray<D, std::optional<T>>::ExpandingArray;
+  /// Throws Error unless `list` has D elements.
+  ExpandingArrayWithOptionalElem(std::initializer_list<T> list)
+      : ExpandingArrayWithOptionalElem(ArrayRef<T>(list.begin(), list.size())) {}
+  ExpandingArrayWithOptionalElem(const std::vector<T>& values) : ExpandingArrayWithOptionalElem(ArrayRef<T>(values)) {}
+  ExpandingArrayWithOptionalElem(ArrayRef<T> values)
+      : ExpandingArray<D, std::optional<T>>(std::vector<std::optional<T>>(values.begin(), values.end())) {}
+  ExpandingArrayWithOptionalElem(T single) : ExpandingArray<D, std::optional<T>>(std::optional<T>(single)) {}
+  ExpandingArrayWithOptionalElem(const std::array<T, D>& values)
+      : ExpandingArrayWithOptionalElem(ArrayRef<T>(values)) {}
 };
 
 template <std::size_t D>

@@ -30,7 +30,8 @@ GeneratorMode generator_mode();
 class Generator {
  public:
   /// Starts a new stream; copies of a Generator share its stream.
-  explicit Generator(uint64_t seed = kDefaultSeed) : Generator(seed, Device(kCPU)) {}
+  Generator() : Generator(kDefaultSeed) {}
+  explicit Generator(uint64_t seed) : Generator(seed, Device(kCPU)) {}
   Generator(uint64_t seed, Device device);
 
   static constexpr uint64_t kDefaultSeed = 67280421310721;  // as in PyTorch

@@ -113,7 +113,9 @@ ConvNdImpl<D, Derived>::ConvNdImpl(const ConvOptions<D>& options) : options(opti
   check_options(layer, options);
   check(!options.padding().is_same() || options.stride().all(1),
         "padding='same' is not supported for strided convolutions: ", layer, " got stride ", options.stride());
-  check(options.padding_mode() != kConstant, layer, ": padding_mode must be kZeros, kReflect, kReplicate or kCircular");
+  const PaddingMode mode = options.padding_mode();
+  check(mode == kZeros || mode == kReflect || mode == kReplicate || mode == kCircular, layer,
+        ": padding_mode must be kZeros, kReflect, kReplicate or kCircular");
   ConvNdImpl::reset();
 }
 

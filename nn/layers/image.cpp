@@ -19,6 +19,8 @@ namespace {
 
 const char* name_of(PaddingMode mode) {
   switch (mode) {
+    case kConstant:
+      return "constant";
     case kReflect:
       return "reflect";
     case kReplicate:
@@ -26,7 +28,7 @@ const char* name_of(PaddingMode mode) {
     case kCircular:
       return "circular";
     default:
-      return "constant";
+      fail("pad: mode must be kConstant, kReflect, kReplicate or kCircular");
   }
 }
 

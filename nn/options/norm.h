@@ -56,7 +56,6 @@ struct CrossMapLRN2dOptions {
 
 struct LayerNormOptions {
   LayerNormOptions(std::vector<int64_t> normalized_shape) : normalized_shape_(std::move(normalized_shape)) {}
-  LayerNormOptions(std::initializer_list<int64_t> normalized_shape) : normalized_shape_(normalized_shape) {}
   TANDEM_ARG(std::vector<int64_t>, normalized_shape);
   TANDEM_ARG(double, eps) = 1e-5;
   TANDEM_ARG(bool, elementwise_affine) = true;
@@ -64,7 +63,6 @@ struct LayerNormOptions {
 
 struct RMSNormOptions {
   RMSNormOptions(std::vector<int64_t> normalized_shape) : normalized_shape_(std::move(normalized_shape)) {}
-  RMSNormOptions(std::initializer_list<int64_t> normalized_shape) : normalized_shape_(normalized_shape) {}
   TANDEM_ARG(std::vector<int64_t>, normalized_shape);
   /// The smallest number that changes 1 in the input's dtype, if not given.
   TANDEM_ARG(optional<double>, eps) = nullopt;
@@ -74,7 +72,6 @@ struct RMSNormOptions {
 namespace functional {
 struct RMSNormFuncOptions {
   RMSNormFuncOptions(std::vector<int64_t> normalized_shape) : normalized_shape_(std::move(normalized_shape)) {}
-  RMSNormFuncOptions(std::initializer_list<int64_t> normalized_shape) : normalized_shape_(normalized_shape) {}
   TANDEM_ARG(std::vector<int64_t>, normalized_shape);
   TANDEM_ARG(Tensor, weight) = Tensor();
   TANDEM_ARG(optional<double>, eps) = nullopt;
@@ -105,7 +102,6 @@ struct BatchNormFuncOptions {
 };
 struct LayerNormFuncOptions {
   LayerNormFuncOptions(std::vector<int64_t> normalized_shape) : normalized_shape_(std::move(normalized_shape)) {}
-  LayerNormFuncOptions(std::initializer_list<int64_t> normalized_shape) : normalized_shape_(normalized_shape) {}
   TANDEM_ARG(std::vector<int64_t>, normalized_shape);
   TANDEM_ARG(Tensor, weight) = Tensor();
   TANDEM_ARG(Tensor, bias) = Tensor();

@@ -132,6 +132,22 @@ TEST_CASE("an optional tensor is asked whether it has a value, not what the tens
   CHECK(none.value_or(*some).numel() == 2);
 }
 
+// Which types convert to which, conversions.cpp shows.
+TEST_CASE("what is converted keeps its value") {
+  using Sizes = torch::ExpandingArrayWithOptionalElem<2>;
+  CHECK(**Sizes(torch::IntArrayRef{4, 5})->begin() == 4);
+  CHECK(*Sizes(std::array<int64_t, 2>{4, 5})->at(1) == 5);
+  CHECK(*Sizes(c10::optional<int64_t>(6))->at(1) == 6);
+  CHECK_FALSE(Sizes({4, c10::nullopt})->at(1).has_value());
+  CHECK_THROWS_AS(Sizes(torch::IntArrayRef{1, 2, 3}), c10::Error);
+  const auto x = torch::arange(6);
+  CHECK(x.index({torch::indexing::Slice(c10::optional<int>(2), x.size(0), 3.0)}).size(0) == 2);
+  const bool stored = x.storage();
+  CHECK(stored);
+  CHECK(!torch::Storage());
+  CHECK(torch::TensorOptions(std::string("cpu")).device() == torch::Device("cpu"));
+}
+
 TEST_CASE("optional values, text and complex numbers") {
   c10::optional<int64_t> none = c10::nullopt;
   CHECK(none.value_or(3) == 3);
@@ -141,6 +157,9 @@ TEST_CASE("optional values, text and complex numbers") {
   const auto sum_of = [](at::OptionalIntArrayRef dim) { return dim.has_value() ? dim->size() : 0; };
   CHECK(sum_of(c10::nullopt) == 0);
   CHECK(sum_of(torch::IntArrayRef{0, 1}) == 2);
+  CHECK(sum_of({0, 1, 2}) == 3);
+  CHECK(sum_of(std::vector<int64_t>{4}) == 1);
+  CHECK(torch::ones({2, 3}).var(at::OptionalIntArrayRef({0, 1}), torch::Scalar(1)).item<float>() == 0);
   c10::string_view view = "abc";
   CHECK(view.substr(1) == "bc");
   const c10::complex<double> z(3, 4), i(0, 1);

@@ -23,18 +23,32 @@ KNOWN = {
         r"\+(bool|char|u?int\d*_t|int|float|double|torch::DeviceIndex) constructs: nn::L1LossOptions",
         r"\+\{(1|i)\} is taken as: nn::L1LossOptions",
         r"\+\{torch::kSum\} is taken as: (nn::|torch::optim::|torch::ExpandingArray).*"),
-    "the constants of a kind share a type: the call throws for one that it does not know": (
+    "the constants of a kind share a type: most calls throw for those that they do not know": (
         r"\+(nn::.*|One<nn::L1LossOptions>::f\(c\)) takes: k\w+",),
     "LibTorch declares constructors for all arguments; most do not compile": (
         r"-.* constructs: nn::Linear", r"-std::shared_ptr<nn::Module> constructs: nn::AnyModule"),
     "c10::complex is std::complex": (
         r"-c10::complex<\w+> constructs: (bool|std::optional<bool>)",
-        r"\+\{\{1, 2\}\} is taken as: c10::complex<float>"),
-    "a pointer is no number, and a null pointer no generator": (
-        r"-(int64_t\*|int64_t\(&\)\[2\]|const char\*) constructs: (torch::Scalar|std::optional<torch::Scalar>)",
-        r"-std::nullptr_t constructs: (torch::Generator|std::optional<torch::Generator>)"),
+        r"\+\{\{1, 2\}\} is taken as: c10::complex<float>", r"-\{\{1, 2\}\} constructs: c10::complex<float>"),
+    "a pointer and a storage are no numbers, and a null pointer is no generator": (
+        r"-(int64_t\*|int64_t\(&\)\[2\]|const char\*|torch::Storage) constructs: "
+        r"(torch::Scalar|std::optional<torch::Scalar>)",
+        r"-\{\"(\.\.\.|cpu)\"\} constructs: std::optional<torch::Scalar>",
+        r"-(std::nullptr_t|\{nullptr\}) constructs: (torch::Generator|std::optional<torch::Generator>)"),
+    "literals name devices: DataParallel(net, {\"cpu:0\", \"cpu:1\"})": (
+        r"\+const char\* converts to: (torch::Device|std::optional<torch::Device>)",
+        r"-const char\* constructs: (torch::Device|std::optional<torch::Device>)",
+        r"\+\"cpu\" prefers bool to: torch::Device",
+        r"\+\{\"(\.\.\.|cpu)\"\} is taken as: std::optional<torch::Device>",
+        r"-\{\"(\.\.\.|cpu)\"\} constructs: std::optional<torch::Device>"),
+    "there are default constructors, explicit ones": (r"\+\{\} constructs: (torch::Device|nn::AnyValue)",),
+    "functions take an optional<ArrayRef> where LibTorch's take an OptionalArrayRef": (
+        r"\+torch::OptionalIntArrayRef converts to: std::optional<torch::IntArrayRef>",),
+    "LibTorch's Scalar has a private constructor with two parameters": (
+        r"\+\{\{1, 2\}\} is taken as: torch::ArrayRef<torch::Scalar>",),
     "a generator can be made from its seed": (
-        r"\+.* constructs: (torch::Generator|std::optional<torch::Generator>)",),
+        r"\+(bool|char|u?int\d*_t|int|float|double|at::\w+|torch::DeviceIndex|std::optional<\w+>) constructs: "
+        r"(torch::Generator|std::optional<torch::Generator>)",),
     "a missing tensor is an undefined one: functions take `const Tensor&` where LibTorch's take an optional": (
         r"\+(std::nullopt_t|std::optional<Tensor>) converts to: (const )?Tensor&?",
         r"\+(std::nullopt_t|std::optional<Tensor>) constructs: (torch::TensorList|TensorIndex)",
@@ -42,14 +56,9 @@ KNOWN = {
         r"((const )?Tensor&?|torch::TensorList|std::(vector|initializer_list)<Tensor>)"),
     "TypeMeta converts to ScalarType": (
         r"\+caffe2::TypeMeta converts to: (torch::ScalarType|std::optional<torch::ScalarType>)",
-        r"\+torch::ScalarType constructs: caffe2::TypeMeta",
+        r"\+(torch::ScalarType|\{torch::kFloat\}) constructs: caffe2::TypeMeta",
         r"\+\{t\.dtype\(\)\} is taken as: (torch::ScalarType|std::optional<torch::ScalarType>)"),
     "x[positions] is x.index({positions})": (r"[-+]x\[at\] is: .*",),
-    "not decided": (
-        r"[-+].*(TensorOptions|TensorIndex|Slice|Device|Storage|OptionalElem|OptionalIntArrayRef|Adaptive|LayerNorm).*",
-        r"\+torch::OptionalIntArrayRef converts to: std::optional<torch::IntArrayRef>",
-        r"-\{\} is taken as: torch::Generator", r"\+\{\} is taken as: nn::AnyValue",
-        r"\+\{\{1, 2\}\} is taken as: torch::ArrayRef<torch::Scalar>"),
 }
 
 

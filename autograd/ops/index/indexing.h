@@ -26,11 +26,19 @@ inline constexpr int64_t INDEX_MIN = std::numeric_limits<int64_t>::min();
 /// takes it.
 class Slice {
  public:
-  Slice(optional<int64_t> start = nullopt, optional<int64_t> stop = nullopt, optional<int64_t> step = nullopt)
-      : step_(step.value_or(1)) {
+  /// A number, or nothing. With optionals as parameters, numbers and optionals would convert to slices.
+  struct Bound {
+    Bound(nullopt_t) {}
+    template <class T>
+    requires(std::is_arithmetic_v<T>) Bound(T number) : value(static_cast<int64_t>(number)) {}
+    template <class T>
+    requires(std::is_arithmetic_v<T>) Bound(optional<T> number) : value(number) {}
+    optional<int64_t> value;
+  };
+  Slice(Bound start = nullopt, Bound stop = nullopt, Bound step = nullopt) : step_(step.value.value_or(1)) {
     if (step_ == 0) refuse_step();
-    start_ = start.value_or(step_ < 0 ? INDEX_MAX : 0);
-    stop_ = stop.value_or(step_ < 0 ? INDEX_MIN : INDEX_MAX);
+    start_ = start.value.value_or(step_ < 0 ? INDEX_MAX : 0);
+    stop_ = stop.value.value_or(step_ < 0 ? INDEX_MIN : INDEX_MAX);
   }
   int64_t start() const { return start_; }
   /// INDEX_MAX if it was omitted.
@@ -54,9 +62,10 @@ class TensorIndex {
   TensorIndex(EllipsisIndexType) : kind_(Kind::kEllipsis) {}
   /// Only "..." is accepted.
   TensorIndex(const char* text);
+  TensorIndex(int64_t value) : kind_(Kind::kInteger), integer_(value) {}
+  TensorIndex(int value) : TensorIndex(int64_t{value}) {}
   template <class T>
-  requires(std::is_integral_v<T>) TensorIndex(T value)
-      : kind_(std::is_same_v<T, bool> ? Kind::kBoolean : Kind::kInteger), integer_(static_cast<int64_t>(value)) {}
+  requires(std::is_same_v<T, bool>) TensorIndex(T value) : kind_(Kind::kBoolean), integer_(value) {}
   TensorIndex(Slice s) : kind_(Kind::kSlice), slice_(s) {}
   TensorIndex(Tensor t) : kind_(Kind::kTensor), tensor_(std::move(t)) {}
 

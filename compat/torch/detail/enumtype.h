@@ -11,7 +11,8 @@ inline std::string get_enum_name(tandem::Reduction value) {
   return names[static_cast<int>(value)];
 }
 inline std::string get_enum_name(tandem::nn::PaddingMode value) {
-  constexpr const char* names[] = {"kZeros", "kReflect", "kReplicate", "kCircular", "kConstant"};
+  constexpr const char* names[] = {"kZeros",    "kReflect", "kReplicate", "kCircular",
+                                   "kConstant", "kBorder",  "kReflection"};
   return names[static_cast<int>(value)];
 }
 inline std::string get_enum_name(tandem::nn::InterpolationMode value) {

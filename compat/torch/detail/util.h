@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <iterator>
 #include <memory>
 #include <numeric>
@@ -70,8 +71,25 @@ std::string str(const Parts&... parts) {
   return text.str();
 }
 
+/// An ArrayRef<T> or nothing. Unlike its base, a function takes {1, 2} for it.
 template <class T>
-using OptionalArrayRef = std::optional<tandem::ArrayRef<T>>;
+class OptionalArrayRef : public std::optional<tandem::ArrayRef<T>> {
+  using Optional = std::optional<tandem::ArrayRef<T>>;
+
+ public:
+  constexpr OptionalArrayRef() = default;
+  constexpr OptionalArrayRef(std::nullopt_t) {}
+  constexpr OptionalArrayRef(const Optional& array) : Optional(array) {}
+  /// One element.
+  constexpr OptionalArrayRef(const T& element) : Optional(element) {}
+  constexpr OptionalArrayRef(std::initializer_list<T> list) : Optional(tandem::ArrayRef<T>(list)) {}
+  template <class Array>
+  requires(!std::is_same_v<std::decay_t<Array>, OptionalArrayRef> &&
+           std::is_constructible_v<tandem::ArrayRef<T>, Array> &&
+           !std::is_convertible_v<Array, T>) constexpr explicit(!std::is_convertible_v<Array, tandem::ArrayRef<T>>)
+      OptionalArrayRef(Array&& array)
+      : Optional(tandem::ArrayRef<T>(std::forward<Array>(array))) {}
+};
 using OptionalIntArrayRef = OptionalArrayRef<int64_t>;
 using std::make_optional;
 using std::make_unique;
