@@ -174,14 +174,16 @@ TEST_CASE("LBFGS and ReduceLROnPlateauScheduler") {
 }
 
 TEST_CASE("containers and names of constants") {
+  namespace F = torch::nn::functional;
   torch::nn::ParameterDict dict;
   dict->insert("w", torch::ones({2}, torch::requires_grad()));
   CHECK(dict["w"].requires_grad());
   torch::nn::ParameterList list(torch::ones({2}), torch::ones({3}));
   CHECK(list->size() == 2);
   CHECK(torch::enumtype::get_enum_name(torch::nn::MSELossOptions().reduction()) == "kMean");
+  CHECK(torch::enumtype::get_enum_name(F::GridSampleFuncOptions().padding_mode(torch::kReflection).padding_mode()) ==
+        "kReflection");
   const auto zero = torch::zeros({2}), half = torch::full({2}, 0.5);
-  namespace F = torch::nn::functional;
   const auto loss = F::smooth_l1_loss(zero, half, F::SmoothL1LossFuncOptions(torch::kSum), 2.0);
   CHECK(loss.item<double>() == 0.125);
   torch::data::Example<torch::Tensor, torch::data::example::NoTarget> example(zero);

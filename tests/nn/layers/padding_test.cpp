@@ -25,8 +25,9 @@ TEST_CASE("padding_mode of convolutions") {
   CHECK(near(same(count({1, 1, 3, 4})), {24, 30, 36, 26, 48, 54, 60, 50, 12, 18, 24, 14}));
   CHECK(near(line(count({1, 1, 4})), {1, 2, 5, 8, 7, 4}));
   CHECK(text(line).find("padding_mode=kReflect") != std::string::npos);
-  CHECK_THROWS_WITH_AS(nn::Conv2d(nn::Conv2dOptions(1, 1, 3).padding_mode(kConstant)),
-                       doctest::Contains("padding_mode"), Error);
+  for (const auto mode : {kConstant, kBorder, kReflection})
+    CHECK_THROWS_WITH_AS(nn::Conv2d(nn::Conv2dOptions(1, 1, 3).padding_mode(mode)), doctest::Contains("padding_mode"),
+                         Error);
 }
 
 TEST_CASE("padding layers") {
@@ -40,5 +41,8 @@ TEST_CASE("padding layers") {
   CHECK(nn::ReplicationPad2d(1)(count({1, 1, 2, 2})).sum().item<float>() == 24);
   CHECK(nn::ConstantPad2d(1, 1.0)(zeros({1, 1, 2, 2})).sum().item<float>() == 12);
   CHECK(near(F::pad(x, F::PadFuncOptions({2, 1}).mode(kCircular)), {1, 2, 0, 1, 2, 0}));
+  for (const auto mode : {kZeros, kBorder, kReflection})
+    CHECK_THROWS_WITH_AS(F::pad(x, F::PadFuncOptions({2, 1}).mode(mode)), doctest::Contains("pad: mode must be"),
+                         Error);
   CHECK(text(nn::ReflectionPad1d(1)) == "tandem::nn::ReflectionPad1d(padding=[1, 1])");
 }
