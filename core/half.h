@@ -61,19 +61,19 @@ struct BFloat16 {
 template <class T>
 concept HalfNumber = std::same_as<T, Half> || std::same_as<T, BFloat16>;
 template <HalfNumber T>
-TANDEM_HD T& operator+=(T& a, float b) {
+TANDEM_HD inline T& operator+=(T& a, float b) {
   return a = static_cast<float>(a) + b;
 }
 template <HalfNumber T>
-TANDEM_HD T& operator-=(T& a, float b) {
+TANDEM_HD inline T& operator-=(T& a, float b) {
   return a = static_cast<float>(a) - b;
 }
 template <HalfNumber T>
-TANDEM_HD T& operator*=(T& a, float b) {
+TANDEM_HD inline T& operator*=(T& a, float b) {
   return a = static_cast<float>(a) * b;
 }
 template <HalfNumber T>
-TANDEM_HD T& operator/=(T& a, float b) {
+TANDEM_HD inline T& operator/=(T& a, float b) {
   return a = static_cast<float>(a) / b;
 }
 

@@ -140,9 +140,8 @@ TEST_CASE("small functions of strings and optional values") {
   CHECK(at::isSparse(at::Backend::SparseCUDA));
 }
 
-TEST_CASE("a tensor that does not fit throws OutOfMemoryError, which is an Error") {
-  CHECK_THROWS_AS(torch::empty({int64_t{1} << 44}), c10::OutOfMemoryError);
-  CHECK_THROWS_AS(torch::empty({int64_t{1} << 44}), c10::Error);
+TEST_CASE("checked pointers") {
+  static_assert(std::is_base_of_v<c10::Error, c10::OutOfMemoryError>);
   const int* null = nullptr;
   CHECK_THROWS_AS(TORCH_CHECK_NOTNULL(null), c10::Error);
   CHECK(*TORCH_CHECK_NOTNULL(std::make_unique<int>(3)) == 3);

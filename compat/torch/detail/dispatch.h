@@ -67,11 +67,11 @@ requires(tandem::scalar_type_of<T> != tandem::ScalarType::Undefined) struct CppT
   AT_DISPATCH_CASE(::tandem::kComplexDouble, __VA_ARGS__) AT_DISPATCH_CASE(::tandem::kComplexFloat, __VA_ARGS__)
 #define AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES(...) \
   AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE_COMPLEX_TYPES(__VA_ARGS__)
-#define AT_DISPATCH_CASE_INTEGRAL_TYPES(...)                                                   \
-  AT_DISPATCH_CASE(::tandem::kByte, __VA_ARGS__)                                               \
-  AT_DISPATCH_CASE(::tandem::kChar, __VA_ARGS__)                                               \
-  AT_DISPATCH_CASE(::tandem::kInt, __VA_ARGS__) AT_DISPATCH_CASE(::tandem::kLong, __VA_ARGS__) \
-      AT_DISPATCH_CASE(::tandem::kShort, __VA_ARGS__)
+#define AT_DISPATCH_CASE_INTEGRAL_TYPES(...)     \
+  AT_DISPATCH_CASE(::tandem::kByte, __VA_ARGS__) \
+  AT_DISPATCH_CASE(::tandem::kChar, __VA_ARGS__) \
+  AT_DISPATCH_CASE(::tandem::kInt, __VA_ARGS__)  \
+  AT_DISPATCH_CASE(::tandem::kLong, __VA_ARGS__) AT_DISPATCH_CASE(::tandem::kShort, __VA_ARGS__)
 #define AT_DISPATCH_CASE_ALL_TYPES(...) \
   AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__)
 #define AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(...) \
