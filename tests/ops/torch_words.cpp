@@ -78,7 +78,7 @@ Indices indices_of(const std::string& text, const Tensors& tensors) {
   for (const std::string& word : split_words(text, ',')) {
     const std::string rest = word.substr(1);
     if (word[0] == 't') list.emplace_back(tensors.at(std::stoul(rest)));
-    if (word[0] == 'i') list.emplace_back(std::stoll(rest));
+    if (word[0] == 'i') list.emplace_back(int64_t{std::stoll(rest)});
     if (word[0] == 'b') list.emplace_back(rest == "1");
     if (word[0] == 'n') list.emplace_back(nullopt);
     if (word[0] == 'e') list.emplace_back(indexing::Ellipsis);
