@@ -47,8 +47,9 @@ KNOWN = {
     "LibTorch's Scalar has a private constructor with two parameters": (
         r"\+\{\{1, 2\}\} is taken as: torch::ArrayRef<torch::Scalar>",),
     "a generator can be made from its seed": (
-        r"\+(bool|char|u?int\d*_t|int|float|double|at::\w+|torch::DeviceIndex|std::optional<\w+>|torch::Storage|"
-        r"\{(\d|1\.5|\w+)\}) constructs: (torch::Generator|std::optional<torch::Generator>)",),
+        r"\+(bool|char|u?int\d*_t|int|float|double|at::\w+|torch::(DeviceIndex|Storage)|std::optional<\w+>|"
+        r"\{[\w.]+\}) constructs: "
+        r"(torch::Generator|std::optional<torch::Generator>)",),
     "a missing tensor is an undefined one: functions take `const Tensor&` where LibTorch's take an optional": (
         r"\+(std::nullopt_t|std::optional<Tensor>) converts to: (const )?Tensor&?",
         r"\+(std::nullopt_t|std::optional<Tensor>) constructs: (torch::TensorList|TensorIndex)",
