@@ -48,7 +48,7 @@ inline Tensor& divide_out(Tensor& out, const Tensor& self, const Tensor& other) 
 }
 inline Tensor& divide_out(Tensor& out, const Tensor& self, const Tensor& other,
                           optional<std::string_view> rounding_mode) {
-  return autograd::write_out("divide_out", out)(tandem::divide(self, other, rounding_mode));
+  return autograd::write_out("divide_out", out)(tandem::div(self, other, rounding_mode));
 }
 inline Tensor& float_power_out(Tensor& out, const Tensor& self, const Tensor& exponent) {
   return autograd::write_out("float_power_out", out)(tandem::float_power(self, exponent));
