@@ -807,6 +807,8 @@ using tandem::ones_like;
 using tandem::ones_like_out;
 using tandem::ones_out;
 using tandem::optional;
+using tandem::OptionalArrayRef;
+using tandem::OptionalIntArrayRef;
 using tandem::OrderedDict;
 using tandem::orgqr;
 using tandem::ormqr;

@@ -63,7 +63,7 @@ Axes one_axis(const char* operation, const Tensor& x, int64_t dim) {
 
 /// `hermitian`: x has the first half of the last of the dimensions,
 /// so the default length of the signal is 2 (size - 1).
-Axes axes_of(const char* operation, const Tensor& x, const OptionalSizes& s, const OptionalSizes& dim,
+Axes axes_of(const char* operation, const Tensor& x, const OptionalIntArrayRef& s, const OptionalIntArrayRef& dim,
              bool hermitian = false) {
   Axes axes;
   const auto rank = static_cast<std::size_t>(x.dim());
@@ -131,8 +131,8 @@ Tensor along_one(Transform transform, const char* operation, const Tensor& self,
   check_points(operation, points);
   return transform(operation, self, axes, norm, inverse);
 }
-Tensor along_several(Transform transform, const char* operation, const Tensor& self, const OptionalSizes& s,
-                     const OptionalSizes& dim, const FftNorm& norm, bool inverse) {
+Tensor along_several(Transform transform, const char* operation, const Tensor& self, const OptionalIntArrayRef& s,
+                     const OptionalIntArrayRef& dim, const FftNorm& norm, bool inverse) {
   const Axes axes = axes_of(operation, self, s, dim, transform == to_real);
   if (transform != complex_transform) check_some(operation, axes);
   return transform(operation, self, axes, norm, inverse);
@@ -148,7 +148,7 @@ Tensor frequencies(const char* operation, int64_t n, double d, int64_t count, in
   return options.requires_grad() ? out.requires_grad_() : out;
 }
 
-Tensor shifted(const Tensor& self, const OptionalSizes& dim, int64_t round_up) {
+Tensor shifted(const Tensor& self, const OptionalIntArrayRef& dim, int64_t round_up) {
   Dims dims, shifts;
   if (dim.has_value())
     dims = *dim;
@@ -171,15 +171,15 @@ Tensor fft_as_pairs(const Tensor& x) { return x.is_complex() ? view_as_real(x) :
 }  // namespace autograd
 
 // The six transforms and their names: NAME transforms one dimension, NAMEn and NAME2 several.
-#define TANDEM_FFT(name, transform, inverse)                                                   \
-  Tensor fft_##name(const Tensor& self, optional<int64_t> n, int64_t dim, FftNorm norm) {      \
-    return along_one(transform, "fft." #name, self, n, dim, norm, inverse);                    \
-  }                                                                                            \
-  Tensor fft_##name##n(const Tensor& self, OptionalSizes s, OptionalSizes dim, FftNorm norm) { \
-    return along_several(transform, "fft." #name "n", self, s, dim, norm, inverse);            \
-  }                                                                                            \
-  Tensor fft_##name##2(const Tensor& self, OptionalSizes s, IntArrayRef dim, FftNorm norm) {   \
-    return along_several(transform, "fft." #name "2", self, s, dim, norm, inverse);            \
+#define TANDEM_FFT(name, transform, inverse)                                                               \
+  Tensor fft_##name(const Tensor& self, optional<int64_t> n, int64_t dim, FftNorm norm) {                  \
+    return along_one(transform, "fft." #name, self, n, dim, norm, inverse);                                \
+  }                                                                                                        \
+  Tensor fft_##name##n(const Tensor& self, OptionalIntArrayRef s, OptionalIntArrayRef dim, FftNorm norm) { \
+    return along_several(transform, "fft." #name "n", self, s, dim, norm, inverse);                        \
+  }                                                                                                        \
+  Tensor fft_##name##2(const Tensor& self, OptionalIntArrayRef s, IntArrayRef dim, FftNorm norm) {         \
+    return along_several(transform, "fft." #name "2", self, s, dim, norm, inverse);                        \
   }
 TANDEM_FFT(fft, complex_transform, false)
 TANDEM_FFT(ifft, complex_transform, true)
@@ -196,7 +196,7 @@ Tensor fft_rfftfreq(int64_t n, double d, const TensorOptions& options) {
   return frequencies("fft.rfftfreq", n, d, n / 2 + 1, n / 2 + 1, options);
 }
 
-Tensor fft_fftshift(const Tensor& self, OptionalSizes dim) { return shifted(self, dim, 0); }
-Tensor fft_ifftshift(const Tensor& self, OptionalSizes dim) { return shifted(self, dim, 1); }
+Tensor fft_fftshift(const Tensor& self, OptionalIntArrayRef dim) { return shifted(self, dim, 0); }
+Tensor fft_ifftshift(const Tensor& self, OptionalIntArrayRef dim) { return shifted(self, dim, 1); }
 
 }  // namespace tandem

@@ -9,7 +9,7 @@
 #pragma once
 #include <string_view>
 
-#include "tandem/core/base/optional_sizes.h"
+#include "tandem/core/base/optional_array_ref.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem {
@@ -32,19 +32,31 @@ Tensor fft_ihfft(const Tensor& self, optional<int64_t> n = nullopt, int64_t dim 
 
 // ---- several dimensions: all by default, or the last s.size(); -1 in s keeps the size. Real signals have the
 // symmetry, and half the size, in the last of `dim`.
-Tensor fft_fftn(const Tensor& self, OptionalSizes s = nullopt, OptionalSizes dim = nullopt, FftNorm norm = nullopt);
-Tensor fft_ifftn(const Tensor& self, OptionalSizes s = nullopt, OptionalSizes dim = nullopt, FftNorm norm = nullopt);
-Tensor fft_rfftn(const Tensor& self, OptionalSizes s = nullopt, OptionalSizes dim = nullopt, FftNorm norm = nullopt);
-Tensor fft_irfftn(const Tensor& self, OptionalSizes s = nullopt, OptionalSizes dim = nullopt, FftNorm norm = nullopt);
-Tensor fft_hfftn(const Tensor& self, OptionalSizes s = nullopt, OptionalSizes dim = nullopt, FftNorm norm = nullopt);
-Tensor fft_ihfftn(const Tensor& self, OptionalSizes s = nullopt, OptionalSizes dim = nullopt, FftNorm norm = nullopt);
+Tensor fft_fftn(const Tensor& self, OptionalIntArrayRef s = nullopt, OptionalIntArrayRef dim = nullopt,
+                FftNorm norm = nullopt);
+Tensor fft_ifftn(const Tensor& self, OptionalIntArrayRef s = nullopt, OptionalIntArrayRef dim = nullopt,
+                 FftNorm norm = nullopt);
+Tensor fft_rfftn(const Tensor& self, OptionalIntArrayRef s = nullopt, OptionalIntArrayRef dim = nullopt,
+                 FftNorm norm = nullopt);
+Tensor fft_irfftn(const Tensor& self, OptionalIntArrayRef s = nullopt, OptionalIntArrayRef dim = nullopt,
+                  FftNorm norm = nullopt);
+Tensor fft_hfftn(const Tensor& self, OptionalIntArrayRef s = nullopt, OptionalIntArrayRef dim = nullopt,
+                 FftNorm norm = nullopt);
+Tensor fft_ihfftn(const Tensor& self, OptionalIntArrayRef s = nullopt, OptionalIntArrayRef dim = nullopt,
+                  FftNorm norm = nullopt);
 // ---- the same with two dimensions by default
-Tensor fft_fft2(const Tensor& self, OptionalSizes s = nullopt, IntArrayRef dim = {-2, -1}, FftNorm norm = nullopt);
-Tensor fft_ifft2(const Tensor& self, OptionalSizes s = nullopt, IntArrayRef dim = {-2, -1}, FftNorm norm = nullopt);
-Tensor fft_rfft2(const Tensor& self, OptionalSizes s = nullopt, IntArrayRef dim = {-2, -1}, FftNorm norm = nullopt);
-Tensor fft_irfft2(const Tensor& self, OptionalSizes s = nullopt, IntArrayRef dim = {-2, -1}, FftNorm norm = nullopt);
-Tensor fft_hfft2(const Tensor& self, OptionalSizes s = nullopt, IntArrayRef dim = {-2, -1}, FftNorm norm = nullopt);
-Tensor fft_ihfft2(const Tensor& self, OptionalSizes s = nullopt, IntArrayRef dim = {-2, -1}, FftNorm norm = nullopt);
+Tensor fft_fft2(const Tensor& self, OptionalIntArrayRef s = nullopt, IntArrayRef dim = {-2, -1},
+                FftNorm norm = nullopt);
+Tensor fft_ifft2(const Tensor& self, OptionalIntArrayRef s = nullopt, IntArrayRef dim = {-2, -1},
+                 FftNorm norm = nullopt);
+Tensor fft_rfft2(const Tensor& self, OptionalIntArrayRef s = nullopt, IntArrayRef dim = {-2, -1},
+                 FftNorm norm = nullopt);
+Tensor fft_irfft2(const Tensor& self, OptionalIntArrayRef s = nullopt, IntArrayRef dim = {-2, -1},
+                  FftNorm norm = nullopt);
+Tensor fft_hfft2(const Tensor& self, OptionalIntArrayRef s = nullopt, IntArrayRef dim = {-2, -1},
+                 FftNorm norm = nullopt);
+Tensor fft_ihfft2(const Tensor& self, OptionalIntArrayRef s = nullopt, IntArrayRef dim = {-2, -1},
+                  FftNorm norm = nullopt);
 
 // ---- frequencies
 /// The frequencies of a transform of n points at distance d: [0, 1, …, (n - 1) / 2, -(n / 2), …, -1] / (d n). Throws
@@ -53,8 +65,8 @@ Tensor fft_fftfreq(int64_t n, double d = 1.0, const TensorOptions& options = {})
 /// Those of fft_rfft: [0, 1, …, n / 2] / (d n).
 Tensor fft_rfftfreq(int64_t n, double d = 1.0, const TensorOptions& options = {});
 /// Moves the frequency 0 from the start to the middle, along all dimensions by default.
-Tensor fft_fftshift(const Tensor& self, OptionalSizes dim = nullopt);
+Tensor fft_fftshift(const Tensor& self, OptionalIntArrayRef dim = nullopt);
 /// The inverse of fft_fftshift.
-Tensor fft_ifftshift(const Tensor& self, OptionalSizes dim = nullopt);
+Tensor fft_ifftshift(const Tensor& self, OptionalIntArrayRef dim = nullopt);
 
 }  // namespace tandem

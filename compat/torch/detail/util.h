@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
-#include <initializer_list>
 #include <iterator>
 #include <memory>
 #include <numeric>
@@ -73,26 +72,6 @@ std::string str(const Parts&... parts) {
   return text.str();
 }
 
-/// An ArrayRef<T> or nothing. Unlike its base, a function takes {1, 2} for it.
-template <class T>
-class OptionalArrayRef : public std::optional<tandem::ArrayRef<T>> {
-  using Optional = std::optional<tandem::ArrayRef<T>>;
-
- public:
-  constexpr OptionalArrayRef() = default;
-  constexpr OptionalArrayRef(std::nullopt_t) {}
-  constexpr OptionalArrayRef(const Optional& array) : Optional(array) {}
-  /// One element.
-  constexpr OptionalArrayRef(const T& element) : Optional(element) {}
-  constexpr OptionalArrayRef(std::initializer_list<T> list) : Optional(tandem::ArrayRef<T>(list)) {}
-  template <class Array>
-  requires(!std::is_same_v<std::decay_t<Array>, OptionalArrayRef> &&
-           std::is_constructible_v<tandem::ArrayRef<T>, Array> &&
-           !std::is_convertible_v<Array, T>) constexpr explicit(!std::is_convertible_v<Array, tandem::ArrayRef<T>>)
-      OptionalArrayRef(Array&& array)
-      : Optional(tandem::ArrayRef<T>(std::forward<Array>(array))) {}
-};
-using OptionalIntArrayRef = OptionalArrayRef<int64_t>;
 using std::make_optional;
 using std::make_unique;
 using std::nullopt_t;
@@ -106,13 +85,14 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& body) {
                          [&](int64_t from, int64_t to) { body(begin + from, begin + to); });
 }
 
+/// The smallest integer >= x / y.
+inline int64_t divup(int64_t x, int64_t y) { return (x + y - 1) / y; }
 /// reduce() of f(begin, end, identity) over parts of [begin, end) with at least `grain` elements, in the order of the
 /// parts, which do not depend on the number of threads.
 template <class T, class F, class Reduce>
 T parallel_reduce(int64_t begin, int64_t end, int64_t grain, T identity, const F& f, const Reduce& reduce) {
   if (begin >= end) return identity;
-  const int64_t each = std::max({grain, (end - begin + 4095) / 4096, int64_t{1}});
-  const int64_t count = (end - begin + each - 1) / each;
+  const int64_t each = std::max({grain, divup(end - begin, 4096), int64_t{1}}), count = divup(end - begin, each);
   const std::unique_ptr<T[]> parts(new T[static_cast<std::size_t>(count)]);
   tandem::parallel_for(count, 1, [&](int64_t from, int64_t to) {
     for (int64_t i = from; i < to; ++i) {
@@ -124,8 +104,6 @@ T parallel_reduce(int64_t begin, int64_t end, int64_t grain, T identity, const F
   for (int64_t i = 0; i < count; ++i) result = reduce(result, parts[static_cast<std::size_t>(i)]);
   return result;
 }
-/// The smallest integer >= x / y.
-inline int64_t divup(int64_t x, int64_t y) { return (x + y - 1) / y; }
 // There is a single pool of threads, for work within operations, which starts on its own.
 inline void init_num_threads() {}
 inline void set_num_interop_threads(int) {}
