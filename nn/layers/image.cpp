@@ -1,7 +1,6 @@
 // Resampling, patch extraction and distances, and the functional form of padding.
 #include "tandem/nn/layers/image.h"
 
-#include <cmath>
 #include <ostream>
 #include <utility>
 
@@ -51,12 +50,8 @@ std::vector<int64_t> output_size(const Tensor& input, const InterpolateFuncOptio
     const std::vector<double>& factors = *options.scale_factor();
     check(factors.size() == 1 || factors.size() == rank, "scale_factor shape must match input shape. Input is ", rank,
           "D, scale_factor size is ", listed(factors));
-    for (std::size_t d = 0; d < rank; ++d) {
-      const double size = static_cast<double>(input.sizes()[d + 2]) * factors[factors.size() == 1 ? 0 : d];
-      check(std::abs(size) < 0x1p60, "interpolate: factor ", factors[factors.size() == 1 ? 0 : d], " is too large for ",
-            input);
-      out.push_back(static_cast<int64_t>(std::floor(size)));
-    }
+    out = autograd::scaled_sizes("interpolate", input,
+                                 factors.size() == 1 ? std::vector<double>(rank, factors[0]) : factors);
   }
   check(out.size() == rank, "interpolate: expected ", rank, " sizes, got ", out.size());
   return out;

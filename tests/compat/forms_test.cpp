@@ -4,6 +4,8 @@
 #undef CHECK  // LibTorch's
 #include <doctest/doctest.h>
 
+#include <limits>
+
 namespace {
 using Values = std::vector<double>;
 
@@ -123,6 +125,8 @@ TEST_CASE("upsampling with scales") {
   CHECK(near(at::upsample_nearest1d(row, at::IntArrayRef{7}, 3.0), {0, 0, 0, 1, 1, 1, 2}));
   CHECK(near(at::upsample_nearest1d(row, at::IntArrayRef{7}, 0.0), {0, 0, 1, 2, 2, 3, 4}));  // not positive: the ratio
   CHECK(near(at::upsample_nearest1d(row, none, factor), {0, 0, 1, 2, 2, 3, 4}));
+  const double huge[] = {1e300};
+  CHECK_THROWS_AS(at::upsample_nearest1d(row, none, at::ArrayRef<double>(huge)), c10::Error);
   const auto nearest = at::upsample_nearest2d(image, {6, 7}, 1.6, 1.5);
   CHECK(near(nearest.select(3, 0).flatten(), {0, 0, 2, 2, 4, 6}));
   CHECK(near(nearest.select(2, 0).flatten(), {0, 0, 7, 3, 3, 10, 6}));
@@ -171,6 +175,7 @@ TEST_CASE("repeat_interleave with the size of its result") {
   CHECK(near(at::repeat_interleave(x, 2, 0, 6), {5, 5, 6, 6, 7, 7}));
   CHECK(near(x.repeat_interleave(n, null, 3), {5, 6, 6}));
   CHECK(near(x.repeat_interleave(1, null, 3), {5, 6, 7}));
+  CHECK_THROWS_AS(at::repeat_interleave(x, std::numeric_limits<int64_t>::max(), 0), c10::Error);
   CHECK(near(at::repeat_interleave(n), {0, 1, 1}));
   CHECK(at::repeat_interleave(n.to(torch::kInt), std::optional<int64_t>(3)).dtype() == torch::kInt);
   auto out = torch::empty({0}, torch::kLong);

@@ -177,6 +177,16 @@ Tensor sized(const char* operation, const Tensor& self, Resampling kind, IntArra
 }
 }  // namespace
 
+std::vector<int64_t> autograd::scaled_sizes(const char* operation, const Tensor& self, ArrayRef<double> factors) {
+  std::vector<int64_t> out;
+  for (std::size_t d = 0; d < factors.size(); ++d) {
+    const double size = static_cast<double>(self.sizes()[d + 2]) * factors[d];
+    check(std::abs(size) < 0x1p60, operation, ": factor ", factors[d], " is too large for ", self);
+    out.push_back(static_cast<int64_t>(std::floor(size)));
+  }
+  return out;
+}
+
 Tensor autograd::resample_either(const char* operation, const Tensor& self, Resampling kind, std::size_t count,
                                  const optional<IntArrayRef>& output_size, bool align_corners,
                                  const optional<ArrayRef<double>>& scale_factors) {
@@ -188,10 +198,7 @@ Tensor autograd::resample_either(const char* operation, const Tensor& self, Resa
   }
   check(scale_factors->size() == count && self.dim() == static_cast<int64_t>(count) + 2, operation, ": expected ",
         count, " factors for [N, C] and as many dimensions, got ", scale_factors->size(), " for ", self);
-  Dims size;
-  for (std::size_t d = 0; d < count; ++d)
-    size.push_back(static_cast<int64_t>(static_cast<double>(self.sizes()[d + 2]) * (*scale_factors)[d]));
-  return resample(operation, self, kind, size, align_corners, *scale_factors);
+  return resample(operation, self, kind, scaled_sizes(operation, self, *scale_factors), align_corners, *scale_factors);
 }
 
 Tensor upsample_nearest1d(const Tensor& self, IntArrayRef output_size, optional<double> scales) {

@@ -1,5 +1,7 @@
 // Resampling of the last 1, 2 or 3 dimensions of [N, C, ...].
 #pragma once
+#include <vector>
+
 #include "tandem/core/tensor.h"
 
 namespace tandem {
@@ -31,6 +33,9 @@ enum class Resampling { kNearest, kNearestExact, kLinear, kCubic };
 /// kCubic: each element is the weighted mean of as many elements as the dimension shrinks by (resize_windows.h).
 Tensor resample(const char* operation, const Tensor& self, Resampling kind, IntArrayRef output_size, bool align_corners,
                 ArrayRef<double> scales = {}, bool antialias = false);
+/// The sizes of the dimensions after [N, C] times their factors, rounded down; self has factors.size() + 2 dimensions.
+/// Throws Error for a product that is too large for a size.
+std::vector<int64_t> scaled_sizes(const char* operation, const Tensor& self, ArrayRef<double> factors);
 /// To the given size, or by the given factors; of the other, none. `count` dimensions are resampled.
 Tensor resample_either(const char* operation, const Tensor& self, Resampling kind, std::size_t count,
                        const optional<IntArrayRef>& output_size, bool align_corners,

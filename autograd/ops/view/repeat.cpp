@@ -68,7 +68,10 @@ Tensor repeat_interleave(const Tensor& self, int64_t repeats, optional<int64_t> 
   const int64_t d = wrap_dim(dim.value_or(0), x.dim());
   Dims sizes(x.sizes());
   if (sizes.empty()) sizes.push_back(1);
-  check_size(output_size, sizes[static_cast<std::size_t>(d)] * repeats);
+  int64_t length = 0;
+  check(!__builtin_mul_overflow(sizes[static_cast<std::size_t>(d)], repeats, &length),
+        "repeat_interleave: too many elements");
+  check_size(output_size, length);
   sizes.insert(static_cast<std::size_t>(d) + 1, repeats);
   return (x.dim() == 0 ? x.reshape({1, 1}) : x.unsqueeze(d + 1)).expand(sizes).clone().flatten(d, d + 1);
 }
