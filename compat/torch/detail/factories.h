@@ -69,32 +69,13 @@ inline tandem::Tensor range(const tandem::Scalar& start, const tandem::Scalar& e
                             TANDEM_FOUR) {
   return tandem::range(start, end, step, TANDEM_MADE);
 }
-inline tandem::Tensor linspace(const tandem::Scalar& start, const tandem::Scalar& end, int64_t steps, TANDEM_FOUR) {
+// The ends are numbers or 0-dim tensors.
+template <class Start, class End>
+tandem::Tensor linspace(const Start& start, const End& end, int64_t steps, TANDEM_FOUR) {
   return tandem::linspace(start, end, steps, TANDEM_MADE);
 }
-inline tandem::Tensor linspace(const tandem::Tensor& start, const tandem::Tensor& end, int64_t steps, TANDEM_FOUR) {
-  return tandem::linspace(start, end, steps, TANDEM_MADE);
-}
-inline tandem::Tensor linspace(const tandem::Tensor& start, const tandem::Scalar& end, int64_t steps, TANDEM_FOUR) {
-  return tandem::linspace(start, end, steps, TANDEM_MADE);
-}
-inline tandem::Tensor linspace(const tandem::Scalar& start, const tandem::Tensor& end, int64_t steps, TANDEM_FOUR) {
-  return tandem::linspace(start, end, steps, TANDEM_MADE);
-}
-inline tandem::Tensor logspace(const tandem::Scalar& start, const tandem::Scalar& end, int64_t steps, double base,
-                               TANDEM_FOUR) {
-  return tandem::logspace(start, end, steps, base, TANDEM_MADE);
-}
-inline tandem::Tensor logspace(const tandem::Tensor& start, const tandem::Tensor& end, int64_t steps, double base,
-                               TANDEM_FOUR) {
-  return tandem::logspace(start, end, steps, base, TANDEM_MADE);
-}
-inline tandem::Tensor logspace(const tandem::Tensor& start, const tandem::Scalar& end, int64_t steps, double base,
-                               TANDEM_FOUR) {
-  return tandem::logspace(start, end, steps, base, TANDEM_MADE);
-}
-inline tandem::Tensor logspace(const tandem::Scalar& start, const tandem::Tensor& end, int64_t steps, double base,
-                               TANDEM_FOUR) {
+template <class Start, class End>
+tandem::Tensor logspace(const Start& start, const End& end, int64_t steps, double base, TANDEM_FOUR) {
   return tandem::logspace(start, end, steps, base, TANDEM_MADE);
 }
 inline tandem::Tensor eye(int64_t n, TANDEM_FOUR) { return tandem::eye(n, TANDEM_MADE); }
