@@ -45,6 +45,10 @@ struct Half {
   TANDEM_HD Half(uint16_t pattern, from_bits_t) : bits(pattern) {}
   TANDEM_HD Half(float value) : bits(detail::half_bits(value)) {}
   TANDEM_HD operator float() const { return detail::half_value(bits); }
+  TANDEM_HD Half& operator+=(float b) { return *this = static_cast<float>(*this) + b; }
+  TANDEM_HD Half& operator-=(float b) { return *this = static_cast<float>(*this) - b; }
+  TANDEM_HD Half& operator*=(float b) { return *this = static_cast<float>(*this) * b; }
+  TANDEM_HD Half& operator/=(float b) { return *this = static_cast<float>(*this) / b; }
 };
 
 struct BFloat16 {
@@ -56,25 +60,13 @@ struct BFloat16 {
   TANDEM_HD BFloat16(uint16_t pattern, from_bits_t) : bits(pattern) {}
   TANDEM_HD BFloat16(float value) : bits(detail::bfloat16_bits(value)) {}
   TANDEM_HD operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+  TANDEM_HD BFloat16& operator+=(float b) { return *this = static_cast<float>(*this) + b; }
+  TANDEM_HD BFloat16& operator-=(float b) { return *this = static_cast<float>(*this) - b; }
+  TANDEM_HD BFloat16& operator*=(float b) { return *this = static_cast<float>(*this) * b; }
+  TANDEM_HD BFloat16& operator/=(float b) { return *this = static_cast<float>(*this) / b; }
 };
 
 template <class T>
 concept HalfNumber = std::same_as<T, Half> || std::same_as<T, BFloat16>;
-template <HalfNumber T>
-TANDEM_HD inline T& operator+=(T& a, float b) {
-  return a = static_cast<float>(a) + b;
-}
-template <HalfNumber T>
-TANDEM_HD inline T& operator-=(T& a, float b) {
-  return a = static_cast<float>(a) - b;
-}
-template <HalfNumber T>
-TANDEM_HD inline T& operator*=(T& a, float b) {
-  return a = static_cast<float>(a) * b;
-}
-template <HalfNumber T>
-TANDEM_HD inline T& operator/=(T& a, float b) {
-  return a = static_cast<float>(a) / b;
-}
 
 }  // namespace tandem
