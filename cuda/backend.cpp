@@ -12,8 +12,8 @@ namespace tandem {
 namespace cuda_impl {
 struct UnaryLoops;   // ops/unary.h
 struct BinaryLoops;  // ops/binary.h
-constinit const UnaryKernels unary_kernels = make_unary_kernels<UnaryLoops>();
-constinit const BinaryKernels binary_kernels = make_binary_kernels<BinaryLoops>();
+constinit const UnaryKernels unary_kernels = make_unary_kernels<UnaryLoops>(kTakesHalf);
+constinit const BinaryKernels binary_kernels = make_binary_kernels<BinaryLoops>(kTakesHalf);
 // These operations are composed of others.
 constinit const AttentionKernels attention_kernels{};
 constinit const LayerNormKernels layer_norm_kernels{};

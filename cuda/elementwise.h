@@ -1,4 +1,5 @@
-// Elementwise kernels: out[i] = f(in0[i], in1[i], …) for operands with any strides, one kernel per functor.
+// Elementwise kernels: out[i] = f(in0[i], in1[i], …) for operands with any strides, one kernel per functor. A functor of
+// float also serves the half types: elements are converted as they are loaded and stored.
 //
 // A thread loads several elements into registers before it computes the first. If the rows of every operand
 // allow it, elements are accessed in 16-byte vectors; otherwise one by one, with neighbouring threads on
@@ -9,6 +10,7 @@
 #include "tandem/core/backend/kernel.h"
 #include "tandem/cuda/elementwise_plan.h"
 #include "tandem/cuda/launch.h"
+#include "tandem/cuda/stored.h"
 
 namespace tandem::cuda_impl {
 
@@ -21,14 +23,14 @@ struct alignas(sizeof(T) * V) Vector {
 template <class... Ts>
 inline constexpr int widest_vector = vector_count(std::max({sizeof(Ts)...}));
 
-/// One input of a kernel.
-template <class T>
+/// One input of a kernel, whose elements are stored as `Stored`.
+template <class T, class Stored = T>
 struct Input {
-  const T* data = nullptr;  ///< null: use the number
+  const Stored* data = nullptr;  ///< null: use the number
   T number{};
 
   __device__ T element(uint32_t offset) const {
-    return data != nullptr ? data[static_cast<int32_t>(offset)] : number;  // the offset may be negative
+    return data != nullptr ? static_cast<T>(data[static_cast<int32_t>(offset)]) : number;  // the offset may be negative
   }
   /// The elements at E offsets; 1 where not inside.
   template <int E>
@@ -38,7 +40,8 @@ struct Input {
       for (int e = 0; e < E; ++e) to[e] = number;
     } else {
 #pragma unroll
-      for (int e = 0; e < E; ++e) to[e] = inside[e] ? data[static_cast<int32_t>(offsets[e])] : static_cast<T>(1);
+      for (int e = 0; e < E; ++e)
+        to[e] = inside[e] ? static_cast<T>(data[static_cast<int32_t>(offsets[e])]) : static_cast<T>(1);
     }
   }
   /// V consecutive elements from each of U offsets, or V copies of the element there.
@@ -54,9 +57,9 @@ struct Input {
     } else {
 #pragma unroll
       for (int u = 0; u < U; ++u) {
-        const auto values = *reinterpret_cast<const Vector<T, V>*>(data + static_cast<int32_t>(offsets[u]));
+        const auto values = *reinterpret_cast<const Vector<Stored, V>*>(data + static_cast<int32_t>(offsets[u]));
 #pragma unroll
-        for (int v = 0; v < V; ++v) to[u * V + v] = values.at[v];
+        for (int v = 0; v < V; ++v) to[u * V + v] = static_cast<T>(values.at[v]);
       }
     }
   }
@@ -86,19 +89,19 @@ __device__ inline void walk(const Walk<N>& by, const uint32_t (&positions)[E], u
 }
 
 /// The kernel's parameter. F has types Out and In, and an operator() with N arguments.
-template <class F, int N>
+template <class F, int N, class Float>
 struct Elementwise {
   F f;
-  typename F::Out* out;
-  Input<typename F::In> in[N];
+  stored_t<typename F::Out, Float>* out;
+  Input<typename F::In, stored_t<typename F::In, Float>> in[N];
   ElementwisePiece<N + 1> piece;
 };
 
-template <class F, int N>
-__global__ void elementwise_kernel(const Elementwise<F, N> p) {
+template <class F, int N, class Float>
+__global__ void elementwise_kernel(const Elementwise<F, N, Float> p) {
   using In = typename F::In;
-  using Out = typename F::Out;
-  constexpr int V = widest_vector<In, Out>, U = vectors_a_thread(V, N), E = U * V;
+  using Out = stored_t<typename F::Out, Float>;
+  constexpr int V = widest_vector<stored_t<In, Float>, Out>, U = vectors_a_thread(V, N), E = U * V;
   const uint32_t first = blockIdx.x * static_cast<uint32_t>(kElementThreads * E);
   In x[N][E];
   uint32_t to[E];
@@ -127,7 +130,7 @@ __global__ void elementwise_kernel(const Elementwise<F, N> p) {
 #pragma unroll
     for (int k = 0; k < N; ++k) p.in[k].elements(offsets[k + 1], inside, x[k]);
   }
-  Out y[E];
+  typename F::Out y[E];
 #pragma unroll
   for (int e = 0; e < E; ++e) {
     if constexpr (N == 0)
@@ -144,37 +147,38 @@ __global__ void elementwise_kernel(const Elementwise<F, N> p) {
     for (int u = 0; u < U; ++u) {
       Vector<Out, V> values;
 #pragma unroll
-      for (int v = 0; v < V; ++v) values.at[v] = y[u * V + v];
+      for (int v = 0; v < V; ++v) values.at[v] = static_cast<Out>(y[u * V + v]);
       *reinterpret_cast<Vector<Out, V>*>(p.out + to[u]) = values;
     }
   } else {
 #pragma unroll
     for (int e = 0; e < E; ++e)
-      if (to[e] != kNoElement) p.out[to[e]] = y[e];
+      if (to[e] != kNoElement) p.out[to[e]] = static_cast<Out>(y[e]);
   }
 }
 
 /// Launches the kernel for every piece of a walk over the output and N inputs. `numbers` are the values of
 /// operands that are not tensors. `operation` is a string literal, for messages.
-template <class F, int N>
+template <class F, int N, class Float = float>
 void run_elementwise(const char* operation, Context& c, const F& f, const typename F::In (&numbers)[N],
                      const LoopPlan<N + 1>& plan) {
-  using In = typename F::In;
-  using Out = typename F::Out;
+  using In = stored_t<typename F::In, Float>;
+  using Out = stored_t<typename F::Out, Float>;
   constexpr int count = widest_vector<In, Out>;
-  Elementwise<F, N> p{f, nullptr, {}, {}};
+  Elementwise<F, N, Float> p{f, nullptr, {}, {}};
   for (int k = 0; k < N; ++k) p.in[k].number = numbers[k];
   auto start = [&](const Piece<N + 1>& piece, bool vectors) {
     p.out = reinterpret_cast<Out*>(piece.data[0]);
     for (std::size_t k = 0; k < N; ++k) p.in[k].data = reinterpret_cast<const In*>(piece.data[k + 1]);
     p.piece = {piece.numel, vectors, piece.walk};
     launch(operation, c, grid_for(piece.numel, count * vectors_a_thread(count, N), kElementThreads),
-           elementwise_kernel<F, N>, p);
+           elementwise_kernel<F, N, Float>, p);
   };
   for_elementwise_pieces<N + 1>(plan, count, PieceCall<N + 1>(start));
 }
 
-/// Runs F over tensors and numbers; numbers are converted to its type.
+/// Runs F over tensors and numbers; numbers are converted to its type. The tensors of a functor of float have one dtype,
+/// which may be a half type.
 template <class F, int N>
 void elementwise(const char* operation, const F& f, const Tensor& out, const Operand* const (&in)[N]) {
   typename F::In numbers[N] = {};
@@ -183,7 +187,13 @@ void elementwise(const char* operation, const F& f, const Tensor& out, const Ope
     tensors[static_cast<std::size_t>(k) + 1] = in[k]->tensor;
     if (in[k]->tensor == nullptr) numbers[k] = in[k]->scalar.template to<typename F::In>();
   }
-  run_elementwise<F, N>(operation, context(out.device()), f, numbers, make_plan<N + 1>(tensors));
+  Context& c = context(out.device());
+  const LoopPlan<N + 1> plan = make_plan<N + 1>(tensors);
+  ScalarType type = out.dtype();
+  for (const Operand* operand : in)
+    if (operand->tensor != nullptr) type = operand->tensor->dtype();
+  dispatch_stored<typename F::In>(
+      type, [&]<class Float>(Type<Float>) { run_elementwise<F, N, Float>(operation, c, f, numbers, plan); });
 }
 
 }  // namespace tandem::cuda_impl

@@ -160,22 +160,25 @@ class Bench:
                     times.append((time.perf_counter() - began) / 100)
         row("small_op", statistics.median(times))
 
-    def matmul(self, name, tf32):
+    def matmul(self, name, tf32=False, dtype=None):
         torch, n = self.torch, 64 if self.small else 8192
         before = torch.backends.cuda.matmul.allow_tf32
         torch.backends.cuda.matmul.allow_tf32 = tf32
-        a, b = torch.randn(n, n, device=self.device), torch.randn(n, n, device=self.device)
+        a, b = (torch.randn(n, n, device=self.device).to(dtype or torch.float32) for _ in range(2))
         row(name, self.device_seconds(lambda: torch.mm(a, b)))
         torch.backends.cuda.matmul.allow_tf32 = before
 
-    def convolutions(self, wanted):
+    def convolutions(self, wanted, suffix="", dtype=None):
+        """The half types use channels_last, PyTorch's fastest way."""
         torch = self.torch
+        kind = {"dtype": dtype or torch.float32,
+                "memory_format": torch.channels_last if dtype else torch.contiguous_format}
         torch.backends.cudnn.allow_tf32 = False
         torch.backends.cudnn.benchmark = torch.backends.cudnn.deterministic = True
         batch, repeats = (1, 1) if self.small else (32, 10)
         for name, i, size, out, kernel, stride in shapes():
-            x = torch.randn(batch, i, size, size, device=self.device)
-            w = torch.randn(out, i, kernel, kernel, device=self.device)
+            x = torch.randn(batch, i, size, size, device=self.device).to(**kind)
+            w = torch.randn(out, i, kernel, kernel, device=self.device).to(**kind)
             at = {"stride": stride, "padding": kernel // 2}
             g = torch.randn_like(torch.nn.functional.conv2d(x, w, **at))
 
@@ -187,20 +190,57 @@ class Bench:
                      "conv_input": lambda: backward([True, False, False]),
                      "conv_weight": lambda: backward([False, True, False])}
             for key, call in calls.items():
-                if key in wanted:
-                    row(key, self.device_seconds(call, repeats), name)
+                if key + suffix in wanted:
+                    row(key + suffix, self.device_seconds(call, repeats), name)
             if self.small:
                 break
 
-    def bandwidth(self, wanted):
-        torch, count = self.torch, 1 << 14 if self.small else 1 << 28
-        a, b = torch.rand(count, device=self.device), torch.rand(count, device=self.device)
+    def bandwidth(self, wanted, suffix="", dtype=None):
+        torch, size = self.torch, 1 << 16 if self.small else 1 << 30
+        dtype = dtype or torch.float32
+        count = size // dtype.itemsize
+        a, b = (torch.rand(count, device=self.device, dtype=dtype) for _ in range(2))
         out = torch.empty_like(a)
         for name, passes, call in (("add", 3, lambda: a + b), ("relu", 2, lambda: torch.relu(a)),
                                    ("exp", 2, lambda: torch.exp(a)), ("copy", 2, lambda: out.copy_(a)),
                                    ("sum", 1, a.sum), ("mean", 1, a.mean), ("amax", 1, a.amax)):
-            if name in wanted:
-                row(name, passes * 4 * count / self.device_seconds(call))
+            if name + suffix in wanted:
+                row(name + suffix, passes * size / self.device_seconds(call))
+
+    # ---- training steps of whole networks
+
+    def train_step(self, name, net, optimizer, half, loss_of):
+        torch = self.torch
+        net.train()
+
+        def step():
+            optimizer.zero_grad()
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=half):
+                loss = loss_of()
+            loss.backward()
+            optimizer.step()
+
+        row(name, self.device_seconds(step, 1 if self.small else 10))
+
+    def resnet50(self, name, half):
+        import torchvision
+        torch, (images, side) = self.torch, (2, 64) if self.small else (64, 224)
+        order = torch.channels_last if half else torch.contiguous_format  # the fastest for each
+        net = torchvision.models.resnet50().to(self.device, memory_format=order)
+        optimizer = torch.optim.SGD(net.parameters(), 0.1, momentum=0.9, weight_decay=1e-4)
+        x = torch.rand(images, 3, side, side, device=self.device).to(memory_format=order)
+        y = torch.randint(0, 1000, (images,), device=self.device)
+        self.train_step(name, net, optimizer, half, lambda: torch.nn.functional.cross_entropy(net(x), y))
+
+    def gpt2_bf16(self):
+        import transformers
+        torch, (texts, length) = self.torch, (1, 16) if self.small else (8, 1024)
+        config = transformers.GPT2Config(n_layer=1 if self.small else 12, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0)
+        net = transformers.GPT2LMHeadModel(config).to(self.device)
+        optimizer = torch.optim.AdamW(net.parameters(), 1e-4)
+        x, y = (torch.randint(0, 50257, (texts, length), device=self.device) for _ in range(2))
+        self.train_step("gpt2_bf16", net, optimizer, True,
+                        lambda: torch.nn.functional.cross_entropy(net(x).logits.flatten(0, 1), y.flatten()))
 
 
 def main():
@@ -220,11 +260,20 @@ def main():
     print(json.dumps({"fact": "PyTorch", "value": f"{torch.__version__}, CUDA {torch.version.cuda}, "
                                                   f"cuDNN {torch.backends.cudnn.version()}"}), flush=True)
     bench = Bench(torch, args)
+    passes = ["conv_forward", "conv_input", "conv_weight"]
+    streams = ["add", "relu", "exp", "copy", "sum", "mean", "amax"]
+    half = torch.bfloat16
     groups = [(["p2_epoch_eager"], lambda w: bench.p2_epoch_eager()), (["small_op"], lambda w: bench.small_op()),
               (["matmul_fp32"], lambda w: bench.matmul("matmul_fp32", False)),
               (["matmul_tf32"], lambda w: bench.matmul("matmul_tf32", True)),
-              (["conv_forward", "conv_input", "conv_weight"], bench.convolutions),
-              (["add", "relu", "exp", "copy", "sum", "mean", "amax"], bench.bandwidth),
+              (["matmul_bf16"], lambda w: bench.matmul("matmul_bf16", dtype=half)),
+              (passes, bench.convolutions),
+              ([name + "_bf16" for name in passes], lambda w: bench.convolutions(w, "_bf16", half)),
+              (streams, bench.bandwidth),
+              ([name + "_bf16" for name in streams], lambda w: bench.bandwidth(w, "_bf16", half)),
+              (["resnet50_fp32"], lambda w: bench.resnet50("resnet50_fp32", False)),
+              (["resnet50_bf16"], lambda w: bench.resnet50("resnet50_bf16", True)),
+              (["gpt2_bf16"], lambda w: bench.gpt2_bf16()),
               (["p2_epoch_captured"], lambda w: bench.p2_epoch_captured())]
     for names, measure in groups:
         wanted = [name for name in names if not args.rows or name in args.rows]

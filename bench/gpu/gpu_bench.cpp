@@ -4,9 +4,12 @@
 //   small_op                                 host seconds to issue an addition of eight floats
 //   captured_launches, _syncs, _allocations  per replayed step; measured with p2_epoch_captured. Syncs are
 //                                            waits and copies of the runtime that the profiler records
-//   matmul_fp32, matmul_tf32                 seconds for a product of two 8192 x 8192 matrices
-//   conv_forward, conv_input, conv_weight    seconds for ResNet-50's convolutions, batch 32, a part per shape
-//   add, relu, exp, copy, sum, mean, amax    bytes per second over tensors of 1 GiB
+//   matmul_fp32, _tf32, _bf16                seconds for a product of two 8192 x 8192 matrices
+//   conv_forward, conv_input, conv_weight    seconds for ResNet-50's convolutions, batch 32, a part per shape; also
+//                                            conv_forward_bf16, ...
+//   add, relu, exp, copy, sum, mean, amax    bytes per second over tensors of 1 GiB; also add_bf16, ...
+//   resnet50_fp32, _bf16, gpt2_bf16          seconds per training step, SGD and AdamW: 64 images of 224 x 224, 8 texts
+//                                            of 1,024 tokens; bf16 is autocast
 //
 //   gpu_bench [--device cuda:0] [--small] [ROW…]     --small: use small sizes, to try the program out
 #include <unistd.h>
@@ -16,6 +19,7 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -27,6 +31,7 @@
 #include "tandem/core/base/clock.h"
 #include "tandem/core/memory/cpu_allocator.h"
 #include "tandem/core/profile.h"
+#include "tandem/models/models.h"
 #include "tandem/nn/captured_step.h"
 #include "tandem/tandem.h"
 
@@ -194,13 +199,15 @@ void small_op() {
   bench::row(kSource, "small_op", bench::median(times));
 }
 
-void product(const char* row) {
+void product(const char* row, ScalarType dtype = kFloat) {
   const NoGradGuard no_grad;
   const int64_t n = options.small ? 64 : 8192;
-  const Tensor a = randn({n, n}, TensorOptions(options.device)), b = randn({n, n}, TensorOptions(options.device));
+  const TensorOptions here(options.device);
+  const Tensor a = randn({n, n}, here).to(dtype), b = randn({n, n}, here).to(dtype);
   bench::row(kSource, row, device_seconds([&] { (void)mm(a, b); }));
 }
 void matmul_fp32() { product("matmul_fp32"); }
+void matmul_bf16() { product("matmul_bf16", kBFloat16); }
 void matmul_tf32() {
   globalContext().setAllowTF32CuBLAS(true);
   product("matmul_tf32");
@@ -209,17 +216,19 @@ void matmul_tf32() {
 
 // ---- ResNet-50's convolutions
 
-void convolution(const bench::ConvShape& s) {
+void convolution(const bench::ConvShape& s, const std::string& suffix, ScalarType dtype) {
   const NoGradGuard no_grad;
   const TensorOptions here(options.device);
   const int64_t batch = options.small ? 1 : bench::kConvBatch;
-  const Tensor x = randn({batch, s.in, s.size, s.size}, here), w = randn({s.out, s.in, s.kernel, s.kernel}, here);
+  const Tensor x = randn({batch, s.in, s.size, s.size}, here).to(dtype),
+               w = randn({s.out, s.in, s.kernel, s.kernel}, here).to(dtype);
   const int64_t stride[2] = {s.stride, s.stride}, padding[2] = {s.padding(), s.padding()};
   const Tensor y = conv2d(x, w, {}, IntArrayRef(stride, 2), IntArrayRef(padding, 2));
-  const Tensor g = randn(y.sizes(), here);
+  const Tensor g = randn(y.sizes(), here).to(dtype);
   const Conv2dParameters p{.stride = {stride[0], stride[1]}, .padding = {padding[0], padding[1]}};
   const int repeats = options.small ? 1 : 10;
-  const auto report = [&](const char* row, auto&& call) {
+  const auto report = [&](const char* pass, auto&& call) {
+    const std::string row = pass + suffix;
     if (options.wanted(row)) bench::row(kSource, row, device_seconds(call, repeats), s.name());
   };
   report("conv_forward", [&] { (void)conv2d(x, w, {}, IntArrayRef(stride, 2), IntArrayRef(padding, 2)); });
@@ -227,33 +236,35 @@ void convolution(const bench::ConvShape& s) {
   report("conv_weight", [&] { (void)autograd::conv2d_backward_weight(g, x, w.sizes(), p); });
 }
 
-void convolutions() {
-  for (const char* row : {"conv_forward", "conv_input", "conv_weight"})
-    if (options.wanted(row)) {
-      try {
-        for (const bench::ConvShape& shape : bench::kResNet50) {
-          convolution(shape);
-          if (options.small) break;
-        }
-      } catch (const std::exception& error) {
-        for (const char* each : {"conv_forward", "conv_input", "conv_weight"})
-          bench::absent(kSource, each, error.what());
-      }
-      return;
+void convolutions(const std::string& suffix, ScalarType dtype) {
+  constexpr const char* kPasses[] = {"conv_forward", "conv_input", "conv_weight"};
+  if (std::none_of(std::begin(kPasses), std::end(kPasses),
+                   [&](const char* pass) { return options.wanted(pass + suffix); }))
+    return;
+  try {
+    for (const bench::ConvShape& shape : bench::kResNet50) {
+      convolution(shape, suffix, dtype);
+      if (options.small) break;
     }
+  } catch (const std::exception& error) {
+    for (const char* pass : kPasses) bench::absent(kSource, pass + suffix, error.what());
+  }
 }
 
 // ---- bytes per second over 1 GiB
 
 constexpr const char* kBandwidthRows[] = {"add", "relu", "exp", "copy", "sum", "mean", "amax"};
 
-void bandwidth_of_all() {
+void bandwidth_of_all(const std::string& suffix, ScalarType dtype) {
   const NoGradGuard no_grad;
-  const int64_t count = options.small ? 1 << 14 : 1 << 28;
-  const Tensor a = rand({count}, TensorOptions(options.device)), b = rand({count}, TensorOptions(options.device));
-  Tensor out = empty({count}, TensorOptions(options.device));
-  const auto report = [&](const char* row, double passes, auto&& call) {
-    measure(row, [&] { bench::row(kSource, row, passes * 4 * static_cast<double>(count) / device_seconds(call)); });
+  const int64_t bytes = options.small ? 1 << 16 : 1 << 30;
+  const TensorOptions here = TensorOptions(options.device).dtype(dtype);
+  const Dims count{bytes / item_size(dtype)};
+  const Tensor a = rand(count, here), b = rand(count, here);
+  Tensor out = empty(count, here);
+  const auto report = [&](const char* name, double passes, auto&& call) {
+    const std::string row = name + suffix;
+    measure(row, [&] { bench::row(kSource, row, passes * static_cast<double>(bytes) / device_seconds(call)); });
   };
   report("add", 3, [&] { (void)(a + b); });
   report("relu", 2, [&] { (void)relu(a); });
@@ -264,15 +275,58 @@ void bandwidth_of_all() {
   report("amax", 1, [&] { (void)a.amax(); });
 }
 
-void bandwidth() {
+void bandwidth(const std::string& suffix, ScalarType dtype) {
   try {
     if (std::any_of(std::begin(kBandwidthRows), std::end(kBandwidthRows),
-                    [](const char* row) { return options.wanted(row); }))
-      bandwidth_of_all();
+                    [&](const char* row) { return options.wanted(row + suffix); }))
+      bandwidth_of_all(suffix, dtype);
   } catch (const std::exception& error) {  // out of memory
     for (const char* row : kBandwidthRows)
-      if (options.wanted(row)) bench::absent(kSource, row, error.what());
+      if (options.wanted(row + suffix)) bench::absent(kSource, row + suffix, error.what());
   }
+}
+
+// ---- training steps of whole networks
+
+void train(const char* row, nn::Module& net, optim::Optimizer& optimizer, bool half,
+           const std::function<Tensor()>& loss_of) {
+  net.train();
+  const auto step = [&] {
+    optimizer.zero_grad();
+    Tensor loss;
+    {
+      const autocast::AutocastGuard mixed(options.device.type(), kBFloat16, half);
+      loss = loss_of();
+    }
+    loss.backward();
+    optimizer.step();
+  };
+  bench::row(kSource, row, device_seconds(step, options.small ? 1 : 10));
+}
+
+void resnet50(const char* row, bool half) {
+  const int64_t images = options.small ? 2 : 64, side = options.small ? 64 : 224;
+  auto net = models::resnet50();
+  net->to(options.device);
+  optim::SGD optimizer(net->parameters(), optim::SGDOptions(0.1).momentum(0.9).weight_decay(1e-4));
+  const Tensor x = rand({images, 3, side, side}, TensorOptions(options.device)),
+               y = randint(0, 1000, {images}, TensorOptions(options.device).dtype(kLong));
+  train(row, *net, optimizer, half, [&] { return cross_entropy_loss(net->forward(x), y); });
+}
+void resnet50_fp32() { resnet50("resnet50_fp32", false); }
+void resnet50_bf16() { resnet50("resnet50_bf16", true); }
+
+void gpt2_bf16() {
+  const int64_t texts = options.small ? 1 : 8, length = options.small ? 16 : 1024;
+  models::GPT2LMHeadModel net(
+      models::GPT2Options().n_layer(options.small ? 1 : 12).resid_pdrop(0).embd_pdrop(0).attn_pdrop(0));
+  net->to(options.device);
+  optim::AdamW optimizer(net->parameters(), optim::AdamWOptions(1e-4));
+  const Tensor x = randint(0, 50257, {texts, length}, TensorOptions(options.device).dtype(kLong)),
+               y = randint(0, 50257, {texts * length}, TensorOptions(options.device).dtype(kLong));
+  train("gpt2_bf16", *net, optimizer, true, [&] {
+    return cross_entropy_loss(net->forward(x).view({texts * length, -1}), y);
+  });
 }
 
 int run() {
@@ -286,8 +340,14 @@ int run() {
   measure("small_op", small_op);
   measure("matmul_fp32", matmul_fp32);
   measure("matmul_tf32", matmul_tf32);
-  convolutions();
-  bandwidth();
+  measure("matmul_bf16", matmul_bf16);
+  convolutions("", kFloat);
+  convolutions("_bf16", kBFloat16);
+  bandwidth("", kFloat);
+  bandwidth("_bf16", kBFloat16);
+  measure("resnet50_fp32", resnet50_fp32);
+  measure("resnet50_bf16", resnet50_bf16);
+  measure("gpt2_bf16", gpt2_bf16);
   measure("p2_epoch_captured", p2_captured);
   return 0;
 }

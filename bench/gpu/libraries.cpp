@@ -7,6 +7,7 @@
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
 
+#include <bit>
 #include <cstring>
 #include <stdexcept>
 
@@ -40,12 +41,14 @@ struct Buffer {
 };
 
 // The values do not matter, except that zeros would: a GPU draws less power for them and runs faster.
+// Numbers in [-1, 1), as float32 and as bfloat16: both halves of a float are the same bits.
 void fill(Buffer& buffer) {
-  std::vector<float> host(buffer.bytes / sizeof(float));
+  std::vector<uint32_t> host(buffer.bytes / sizeof(uint32_t));
   uint32_t state = 1;
-  for (float& x : host) {
+  for (uint32_t& x : host) {
     state = state * 1664525u + 1013904223u;
-    x = static_cast<float>(state >> 8) / (1 << 23) - 1;
+    const uint32_t half = std::bit_cast<uint32_t>(static_cast<float>(state >> 8) / (1 << 23) - 1) >> 16;
+    x = half << 16 | half;
   }
   ok(cudaMemcpy(buffer.data, host.data(), buffer.bytes, cudaMemcpyHostToDevice));
 }
@@ -70,7 +73,7 @@ double device_seconds(F&& call) {
   return bench::median(times);
 }
 
-void matmul(const char* row, cublasComputeType_t type) {
+void matmul(const char* row, cublasComputeType_t type, cudaDataType data = CUDA_R_32F) {
   constexpr int n = 8192;
   Buffer a(sizeof(float) * n * n), b(sizeof(float) * n * n), c(sizeof(float) * n * n);
   fill(a);
@@ -79,8 +82,8 @@ void matmul(const char* row, cublasComputeType_t type) {
   ok(cublasCreate(&handle));
   const float one = 1, zero = 0;
   bench::row(kSource, row, device_seconds([&] {
-               ok(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, a.data, CUDA_R_32F, n, b.data,
-                               CUDA_R_32F, n, &zero, c.data, CUDA_R_32F, n, type, CUBLAS_GEMM_DEFAULT));
+               ok(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, a.data, data, n, b.data, data, n, &zero,
+                               c.data, data, n, type, CUBLAS_GEMM_DEFAULT));
              }));
   cublasDestroy(handle);
 }
@@ -207,5 +210,6 @@ int main(int argc, char** argv) {
   run({"copy"}, copy);
   run({"matmul_fp32"}, [] { matmul("matmul_fp32", CUBLAS_COMPUTE_32F); });
   run({"matmul_tf32"}, [] { matmul("matmul_tf32", CUBLAS_COMPUTE_32F_FAST_TF32); });
+  run({"matmul_bf16"}, [] { matmul("matmul_bf16", CUBLAS_COMPUTE_32F, CUDA_R_16BF); });
   run({"conv_forward", "conv_input", "conv_weight"}, convolutions);
 }

@@ -10,7 +10,6 @@
 
 namespace tandem {
 namespace detail {
-constexpr ScalarType computed_type(ScalarType type) { return isReducedFloatingType(type) ? kFloat : type; }
 /// The two parameters of a unary operation; zeros for an operation without parameters.
 template <class T>
 std::array<T, 2> unary_parameters(const Scalar* parameters) {
@@ -22,14 +21,14 @@ std::array<T, 2> unary_parameters(const Scalar* parameters) {
 template <class Loops>
 template <class Op>
 void UnaryMaker<Loops>::kernel(const Tensor& out, const Tensor& in, const Scalar* parameters) {
-  dispatch(detail::computed_type(in.dtype()), typename Op::Types{}, Op::name,
+  dispatch(computed_type(in.dtype()), typename Op::Types{}, Op::name,
            [&]<class T>(Type<T>) { Loops::template value<Op, T>(out, in, detail::unary_parameters<T>(parameters)); });
 }
 
 template <class Loops>
 template <class Op>
 void GradientMaker<Loops>::kernel(const Tensor& out, const Tensor& g, const Tensor& saved, const Scalar* parameters) {
-  dispatch(detail::computed_type(out.dtype()), FloatTypes{}, Op::name, [&]<class T>(Type<T>) {
+  dispatch(computed_type(out.dtype()), FloatTypes{}, Op::name, [&]<class T>(Type<T>) {
     Loops::template gradient<Op, T>(out, g, saved, detail::unary_parameters<T>(parameters));
   });
 }
@@ -37,7 +36,7 @@ void GradientMaker<Loops>::kernel(const Tensor& out, const Tensor& g, const Tens
 template <class Loops>
 template <class Op>
 void BinaryMaker<Loops>::kernel(const Tensor& out, const Operand& a, const Operand& b, const Scalar& parameter) {
-  dispatch(detail::computed_type(out.dtype()), typename Op::Types{}, Op::name,
+  dispatch(computed_type(out.dtype()), typename Op::Types{}, Op::name,
            [&]<class T>(Type<T>) { Loops::template value<Op, T>(out, a, b, parameter.to<T>()); });
 }
 
@@ -46,7 +45,7 @@ template <class Loops>
 struct TernaryMaker {
   template <class Op>
   static void kernel(const Tensor& out, const Operand& a, const Operand& b, const Operand& c, const Scalar& parameter) {
-    dispatch(detail::computed_type(out.dtype()), typename Op::Types{}, Op::name,
+    dispatch(computed_type(out.dtype()), typename Op::Types{}, Op::name,
              [&]<class T>(Type<T>) { Loops::template value<Op, T>(out, a, b, c, parameter.to<T>()); });
   }
 };
@@ -56,7 +55,7 @@ template <class Loops>
 struct ComparisonMaker {
   template <class Op>
   static void kernel(const Tensor& out, const Operand& a, const Operand& b) {
-    dispatch(detail::computed_type((a.tensor != nullptr ? a : b).tensor->dtype()), ComputedTypes{}, Op::name,
+    dispatch(computed_type((a.tensor != nullptr ? a : b).tensor->dtype()), ComputedTypes{}, Op::name,
              [&]<class T>(Type<T>) { Loops::template value<Op, T>(out, a, b); });
   }
 };

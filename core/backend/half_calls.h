@@ -19,6 +19,9 @@ struct HalfCalls {
 };
 inline constexpr HalfCalls kTakesHalf{.native = true};
 
+/// The dtype that kernels compute a dtype in: float32 for the half types.
+constexpr ScalarType computed_type(ScalarType type) { return isReducedFloatingType(type) ? kFloat : type; }
+
 /// A tensor, or a number in place of a tensor.
 struct Operand {
   const Tensor* tensor = nullptr;

@@ -1,5 +1,6 @@
 // Batch normalisation on CUDA. Statistics are reductions. The sums of the gradients are split into parts by
-// the shape alone and added in double.
+// the shape alone and added in double. Planes of a half type are computed in float32 (S is the stored type, T the
+// computed one); what belongs to a channel is float32 then.
 #include "tandem/cuda/device.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "tandem/cuda/fast_divide.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/line_geometry.h"
+#include "tandem/cuda/stored.h"
 #include "tandem/cuda/tables.h"
 #include "tandem/cuda/unroll.h"
 #include "tandem/cuda/warp.h"
@@ -18,7 +20,8 @@ namespace tandem::cuda_impl {
 namespace {
 
 constexpr int64_t kMaxBlocks = 4096;
-constexpr int kVector = 4;
+template <class S>
+constexpr int kVector = sizeof(S) == 2 ? 8 : 4;
 
 template <class T>
 const T* data_or_null(const Tensor& t) {
@@ -65,25 +68,25 @@ struct alignas(kCount * sizeof(T)) Pack {
   T x[kCount];
 };
 
-template <class T, int kCount>
+template <class S, int kCount, class T = computed_t<S>>
 __global__ void __launch_bounds__(kLineThreads)
-    normalize(Pack<T, kCount>* out, const Pack<T, kCount>* in, Channels<T> p, int64_t count, ChannelOf channel) {
+    normalize(Pack<S, kCount>* out, const Pack<S, kCount>* in, Channels<T> p, int64_t count, ChannelOf channel) {
   const int64_t apart = int64_t{gridDim.x} * kLineThreads;
   for (int64_t i = int64_t{blockIdx.x} * kLineThreads + threadIdx.x; i < count; i += apart) {
     const int64_t c = channel(i * kCount);
     const T scale = p.scale(c), mean = p.mean[c], shift = p.bias != nullptr ? p.bias[c] : T(0);
-    Pack<T, kCount> x = in[i];
+    Pack<S, kCount> x = in[i];
     TANDEM_UNROLL
-    for (int k = 0; k < kCount; ++k) x.x[k] = (x.x[k] - mean) * scale + shift;
+    for (int k = 0; k < kCount; ++k) x.x[k] = static_cast<S>((static_cast<T>(x.x[k]) - mean) * scale + shift);
     out[i] = x;
   }
 }
 
 // sums [channels, 2]: the sums of g h and of g, with h = (x - mean) / sqrt(variance + eps); null for constant
 // statistics.
-template <class T, int kCount>
+template <class S, int kCount, class T = computed_t<S>>
 __global__ void __launch_bounds__(kLineThreads)
-    input_gradient(Pack<T, kCount>* out, const Pack<T, kCount>* grad, const Pack<T, kCount>* in, Channels<T> p,
+    input_gradient(Pack<S, kCount>* out, const Pack<S, kCount>* grad, const Pack<S, kCount>* in, Channels<T> p,
                    const double* sums, int64_t elements, int64_t count, ChannelOf channel) {
   const int64_t apart = int64_t{gridDim.x} * kLineThreads;
   for (int64_t i = int64_t{blockIdx.x} * kLineThreads + threadIdx.x; i < count; i += apart) {
@@ -94,18 +97,19 @@ __global__ void __launch_bounds__(kLineThreads)
       slope = static_cast<T>(sums[2 * c] / static_cast<double>(elements)) * inverse;
       level = static_cast<T>(sums[2 * c + 1] / static_cast<double>(elements));
     }
-    const Pack<T, kCount> x = in[i];
-    Pack<T, kCount> g = grad[i];
+    const Pack<S, kCount> x = in[i];
+    Pack<S, kCount> g = grad[i];
     TANDEM_UNROLL
-    for (int k = 0; k < kCount; ++k) g.x[k] = scale * (g.x[k] - level - (x.x[k] - mean) * slope);
+    for (int k = 0; k < kCount; ++k)
+      g.x[k] = static_cast<S>(scale * (static_cast<T>(g.x[k]) - level - (static_cast<T>(x.x[k]) - mean) * slope));
     out[i] = g;
   }
 }
 
 // Large planes: each block sums a part of a channel. partial [parts, channels, 2].
-template <class T>
+template <class S, class T = computed_t<S>>
 __global__ void __launch_bounds__(kLineThreads)
-    sum_images(double* partial, const T* grad, const T* in, Channels<T> p, int64_t part_size, int64_t elements,
+    sum_images(double* partial, const S* grad, const S* in, Channels<T> p, int64_t part_size, int64_t elements,
                int64_t channels, int64_t inner) {
   __shared__ double shared[2][kLineThreads / 32];
   const int64_t part = blockIdx.x / channels, c = blockIdx.x - part * channels, from = part * part_size,
@@ -117,8 +121,8 @@ __global__ void __launch_bounds__(kLineThreads)
   int64_t n = j / inner, s = j - n * inner;
   for (int64_t k = j; k < until; k += kLineThreads) {
     const int64_t at = (n * channels + c) * inner + s;
-    const T g = grad[at];
-    gh += static_cast<double>(g * ((in[at] - mean) * inverse));
+    const T g = static_cast<T>(grad[at]);
+    gh += static_cast<double>(g * ((static_cast<T>(in[at]) - mean) * inverse));
     sum += static_cast<double>(g);
     for (s += kLineThreads; s >= inner; s -= inner) ++n;
   }
@@ -130,9 +134,9 @@ __global__ void __launch_bounds__(kLineThreads)
 }
 
 // Few elements per channel: sums [n, width = channels inner] by columns. partial [parts, width, 2].
-template <class T>
+template <class S, class T = computed_t<S>>
 __global__ void __launch_bounds__(kLineThreads)
-    sum_columns(double* partial, const T* grad, const T* in, Channels<T> p, int64_t part_size, int64_t n, int64_t width,
+    sum_columns(double* partial, const S* grad, const S* in, Channels<T> p, int64_t part_size, int64_t n, int64_t width,
                 int64_t inner, int64_t tiles, int rows) {
   __shared__ double shared[2][kLineThreads];
   const int thread = static_cast<int>(threadIdx.x), across = kLineThreads / rows, row = thread / across;
@@ -142,8 +146,8 @@ __global__ void __launch_bounds__(kLineThreads)
   if (column < width) {
     const T mean = p.mean[column / inner], inverse = p.inverse(column / inner);
     for (int64_t i = from + row; i < until; i += rows) {
-      const T g = grad[i * width + column];
-      gh += static_cast<double>(g * ((in[i * width + column] - mean) * inverse));
+      const T g = static_cast<T>(grad[i * width + column]);
+      gh += static_cast<double>(g * ((static_cast<T>(in[i * width + column]) - mean) * inverse));
       sum += static_cast<double>(g);
     }
   }
@@ -193,37 +197,41 @@ void batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& 
   reduce_kernels.squared_deviation(v, input, m, kPlaces, static_cast<double>(count), false);
 }
 
-template <class T>
-bool vector_access_applies(const Shape& s, std::initializer_list<const T*> pointers) {
-  bool all = s.s % kVector == 0;
-  for (const T* p : pointers) all = all && reinterpret_cast<uintptr_t>(p) % (kVector * sizeof(T)) == 0;
+template <class S>
+bool vector_access_applies(const Shape& s, std::initializer_list<const void*> pointers) {
+  bool all = s.s % kVector<S> == 0;
+  for (const void* p : pointers) all = all && reinterpret_cast<uintptr_t>(p) % (kVector<S> * sizeof(S)) == 0;
   return all;
 }
 
+// What belongs to the channels, in the type that is computed in.
+Tensor computed(const Tensor& t) { return tandem::detail::is_half(t) ? tandem::detail::float_copy(t, true) : t; }
+
 void batch_normalize(const Tensor& out, const Tensor& input, const Tensor& mean, const Tensor& variance,
                      const Tensor& weight, const Tensor& bias, double eps) {
-  dispatch(out.dtype(), FloatTypes{}, "batch_norm", [&]<class T>(Type<T>) {
+  const Tensor m = computed(mean), v = computed(variance), w = computed(weight), b = computed(bias);
+  dispatch(out.dtype(), StoredFloats{}, "batch_norm", [&]<class S>(Type<S>) {
+    using T = computed_t<S>;
     Context& c = context(out.device());
     const Shape s(input);
-    const Channels<T> p{mean.ptr<T>(), variance.ptr<T>(), data_or_null<T>(weight), data_or_null<T>(bias),
-                        static_cast<T>(eps)};
+    const Channels<T> p{m.ptr<T>(), v.ptr<T>(), data_or_null<T>(w), data_or_null<T>(b), static_cast<T>(eps)};
     const auto go = [&]<int kCount>(std::integral_constant<int, kCount>) {
-      using Packs = Pack<T, kCount>;
-      launch("batch_norm", c, strided_grid(c.gpu(), s.numel() / kCount), normalize<T, kCount>,
+      using Packs = Pack<S, kCount>;
+      launch("batch_norm", c, strided_grid(c.gpu(), s.numel() / kCount), normalize<S, kCount>,
              static_cast<Packs*>(out.data_ptr()), static_cast<const Packs*>(input.data_ptr()), p, s.numel() / kCount,
              ChannelOf(s));
     };
-    if (vector_access_applies<T>(s, {out.ptr<T>(), input.ptr<T>()}))
-      go(std::integral_constant<int, kVector>{});
+    if (vector_access_applies<S>(s, {out.data_ptr(), input.data_ptr()}))
+      go(std::integral_constant<int, kVector<S>>{});
     else
       go(std::integral_constant<int, 1>{});
   });
 }
 
 // Launches the sums of both gradients into `sums` [C, 2] and, if requested, into the gradients.
-template <class T>
-void sum_channels(Context& c, double* sums, const Tensor& grad_weight, const Tensor& grad_bias, const T* grad,
-                  const T* in, const Channels<T>& p, const Shape& s) {
+template <class S, class T = computed_t<S>>
+void sum_channels(Context& c, double* sums, const Tensor& grad_weight, const Tensor& grad_bias, const S* grad,
+                  const S* in, const Channels<T>& p, const Shape& s) {
   const bool images = s.s >= 32;
   const int64_t width = images ? s.c : s.c * s.s, length = images ? s.n * s.s : s.n;
   const int rows = images ? 1 : column_rows(s.n);
@@ -234,10 +242,10 @@ void sum_channels(Context& c, double* sums, const Tensor& grad_weight, const Ten
   const Tensor partial = empty_raw({std::max<int64_t>(1, 2 * parts * width)}, kDouble, c.device());
   double* to = partial.ptr<double>();
   if (images)
-    launch("batch_norm_backward", c, {tiles * parts, kLineThreads}, sum_images<T>, to, grad, in, p, part_size, length,
+    launch("batch_norm_backward", c, {tiles * parts, kLineThreads}, sum_images<S>, to, grad, in, p, part_size, length,
            s.c, s.s);
   else
-    launch("batch_norm_backward", c, {tiles * parts, kLineThreads}, sum_columns<T>, to, grad, in, p, part_size, length,
+    launch("batch_norm_backward", c, {tiles * parts, kLineThreads}, sum_columns<S>, to, grad, in, p, part_size, length,
            width, s.s, tiles, rows);
   launch("batch_norm_backward", c, {ceil_div(s.c, kLineThreads / 32), kLineThreads}, join<T>, sums,
          grad_weight.defined() ? grad_weight.ptr<T>() : nullptr, grad_bias.defined() ? grad_bias.ptr<T>() : nullptr, to,
@@ -249,25 +257,27 @@ void sum_channels(Context& c, double* sums, const Tensor& grad_weight, const Ten
 void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias,
                     const Tensor& grad_output, const Tensor& input, const Tensor& mean, const Tensor& variance,
                     const Tensor& weight, double eps, bool of_batch) {
-  dispatch(input.dtype(), FloatTypes{}, "batch_norm_backward", [&]<class T>(Type<T>) {
+  const Tensor m = computed(mean), v = computed(variance), w = computed(weight);
+  dispatch(input.dtype(), StoredFloats{}, "batch_norm_backward", [&]<class S>(Type<S>) {
+    using T = computed_t<S>;
     Context& c = context(input.device());
     const Shape s(input);
-    const Channels<T> p{mean.ptr<T>(), variance.ptr<T>(), data_or_null<T>(weight), nullptr, static_cast<T>(eps)};
-    const T *x = input.ptr<T>(), *g = grad_output.ptr<T>();
+    const Channels<T> p{m.ptr<T>(), v.ptr<T>(), data_or_null<T>(w), nullptr, static_cast<T>(eps)};
+    const S *x = input.ptr<S>(), *g = grad_output.ptr<S>();
     const Tensor scratch = empty_raw({std::max<int64_t>(1, 2 * s.c)}, kDouble, c.device());
     double* sums = scratch.ptr<double>();
     if (grad_weight.defined() || grad_bias.defined() || (of_batch && grad_input.defined()))
-      sum_channels<T>(c, sums, grad_weight, grad_bias, g, x, p, s);
+      sum_channels<S>(c, sums, grad_weight, grad_bias, g, x, p, s);
     if (!grad_input.defined()) return;
     const auto go = [&]<int kCount>(std::integral_constant<int, kCount>) {
-      using Packs = Pack<T, kCount>;
-      launch("batch_norm_backward", c, strided_grid(c.gpu(), s.numel() / kCount), input_gradient<T, kCount>,
+      using Packs = Pack<S, kCount>;
+      launch("batch_norm_backward", c, strided_grid(c.gpu(), s.numel() / kCount), input_gradient<S, kCount>,
              static_cast<Packs*>(grad_input.data_ptr()), static_cast<const Packs*>(grad_output.data_ptr()),
              static_cast<const Packs*>(input.data_ptr()), p, of_batch ? sums : nullptr, s.n * s.s, s.numel() / kCount,
              ChannelOf(s));
     };
-    if (vector_access_applies<T>(s, {grad_input.ptr<T>(), g, x}))
-      go(std::integral_constant<int, kVector>{});
+    if (vector_access_applies<S>(s, {grad_input.data_ptr(), g, x}))
+      go(std::integral_constant<int, kVector<S>>{});
     else
       go(std::integral_constant<int, 1>{});
   });
@@ -275,7 +285,8 @@ void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const T
 
 }  // namespace
 
-constinit const BatchNormKernels batch_norm_kernels{
-    .statistics = batch_statistics, .normalize = batch_normalize, .backward = batch_backward};
+constinit const BatchNormKernels batch_norm_kernels{.statistics = {batch_statistics, kTakesHalf},
+                                                    .normalize = {batch_normalize, kTakesHalf},
+                                                    .backward = {batch_backward, kTakesHalf}};
 
 }  // namespace tandem::cuda_impl

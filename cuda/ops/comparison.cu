@@ -26,6 +26,6 @@ struct ComparisonLoops {
 }  // namespace
 
 constinit const ComparisonKernels comparison_kernels{
-    .value = decltype(ComparisonKernels::value)::from<ComparisonMaker<ComparisonLoops>>()};
+    .value = decltype(ComparisonKernels::value)::from<ComparisonMaker<ComparisonLoops>>(kTakesHalf)};
 
 }  // namespace tandem::cuda_impl

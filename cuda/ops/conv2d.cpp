@@ -4,6 +4,7 @@
 
 #include "tandem/core/backend/binary.h"
 #include "tandem/core/backend/conv.h"
+#include "tandem/core/backend/reduce.h"
 #include "tandem/core/backend/unary.h"
 #include "tandem/core/memory/kept_weight.h"
 #include "tandem/cuda/launch.h"
@@ -23,11 +24,11 @@ constexpr int64_t kMaxImages = 65535;
 const void* number(ScalarType dtype, bool one) {
   static constexpr float single[] = {0, 1};
   static constexpr double twice[] = {0, 1};
-  return dtype == kFloat ? static_cast<const void*>(&single[one]) : &twice[one];
+  return dtype == kDouble ? static_cast<const void*>(&twice[one]) : &single[one];
 }
 
 void supported(const Tensor& t) {
-  if (t.dtype() != kFloat && t.dtype() != kDouble) unsupported_dtype("conv2d", t.dtype());
+  if (!is_floating_point(t.dtype())) unsupported_dtype("conv2d", t.dtype());
 }
 
 void done(Context& c, const char* operation) {
@@ -186,6 +187,9 @@ void backward_bias(const Tensor& grad_bias, const Tensor& grad_output) {
   if (grad_bias.numel() == 0) return;
   if (grad_output.numel() == 0) return fill_raw(grad_bias, 0);
   const ScalarType dtype = grad_bias.dtype();
+  if (isReducedFloatingType(dtype))  // cuDNN does not take bfloat16 here
+    return reduce_kernels.sum(alias(grad_bias, {1, grad_bias.size(0), 1, 1}, {0, 1, 0, 0}, grad_bias.storage_offset()),
+                              grad_output, 0b1101);
   for_batches(c, "conv2d_backward_bias", grad_output, grad_output, [&](const Tensor& part, const Tensor&, bool first) {
     const BiasPlan& plan = bias_plan(c, part);
     ensure(cudnnConvolutionBackwardBias(c.dnn(), number(dtype, true), plan.output.get(), part.data_ptr(),
@@ -215,9 +219,9 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
 
 }  // namespace
 
-constinit const ConvKernels conv_kernels{.forward = forward,
-                                         .backward_input = backward_input,
-                                         .backward_weight = backward_weight,
-                                         .backward_bias = backward_bias};
+constinit const ConvKernels conv_kernels{.forward = {forward, kTakesHalf},
+                                         .backward_input = {backward_input, kTakesHalf},
+                                         .backward_weight = {backward_weight, kTakesHalf},
+                                         .backward_bias = {backward_bias, kTakesHalf}};
 
 }  // namespace tandem::cuda_impl

@@ -12,7 +12,18 @@
 namespace tandem::cuda_impl {
 namespace {
 
-cudnnDataType_t type_of(ScalarType dtype) { return dtype == kFloat ? CUDNN_DATA_FLOAT : CUDNN_DATA_DOUBLE; }
+cudnnDataType_t type_of(ScalarType dtype) {
+  switch (dtype) {
+    case kHalf:
+      return CUDNN_DATA_HALF;
+    case kBFloat16:
+      return CUDNN_DATA_BFLOAT16;
+    case kDouble:
+      return CUDNN_DATA_DOUBLE;
+    default:
+      return CUDNN_DATA_FLOAT;
+  }
+}
 
 template <class D, class Create>
 D create(Create function, const char* call) {
@@ -79,8 +90,10 @@ struct WeightSearch {
 
 constexpr int kMaxAlgorithms = 16;
 
-// float32 without TF32 is computed with fused multiply-adds; nothing is ever rounded to 16 bits.
+// float32 without TF32 is computed with fused multiply-adds, and never rounded to 16 bits; the half types use tensor
+// cores.
 cudnnMathType_t math_of(const ConvKey& key, cudnnMathType_t proposed = CUDNN_DEFAULT_MATH) {
+  if (isReducedFloatingType(key.dtype)) return CUDNN_TENSOR_OP_MATH;
   if (key.dtype == kFloat && !key.tf32) return CUDNN_FMA_MATH;
   return proposed == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION ? CUDNN_DEFAULT_MATH : proposed;
 }
@@ -174,7 +187,8 @@ void describe(const ConvKey& key, ConvPlan& plan) {
   plan.conv = create<ConvDescriptor>(cudnnCreateConvolutionDescriptor, "cudnnCreateConvolutionDescriptor");
   ensure(cudnnSetConvolution2dDescriptor(plan.conv.get(), number(p.padding[0]), number(p.padding[1]),
                                          number(p.stride[0]), number(p.stride[1]), number(p.dilation[0]),
-                                         number(p.dilation[1]), CUDNN_CROSS_CORRELATION, type_of(key.dtype)),
+                                         number(p.dilation[1]), CUDNN_CROSS_CORRELATION,
+                                         key.dtype == kDouble ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT),
          "cudnnSetConvolution2dDescriptor");
   ensure(cudnnSetConvolutionGroupCount(plan.conv.get(), number(p.groups)), "cudnnSetConvolutionGroupCount");
   ensure(cudnnSetConvolutionMathType(plan.conv.get(), math_of(key)), "cudnnSetConvolutionMathType");

@@ -73,13 +73,12 @@ Preference preference_of(const LinearKey& key) {
 
 // outᵀ [N, M] = op(weight) op(xᵀ): the bias is one number per row, which is what the epilogue adds.
 LinearPlan make_plan_of(Context& c, const LinearKey& key, const void* bias) {
-  const cudaDataType type = key.dtype == kFloat ? CUDA_R_32F : CUDA_R_64F;
-  const cublasComputeType_t compute = key.dtype == kDouble ? CUBLAS_COMPUTE_64F
-                                      : key.tf32           ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                                           : CUBLAS_COMPUTE_32F;
+  const cudaDataType type = data_type(key.dtype);
   LinearPlan plan;
   cublasLtMatmulDesc_t made = nullptr;
-  ensure(cublasLtMatmulDescCreate(&made, compute, type), "cublasLtMatmulDescCreate");
+  ensure(cublasLtMatmulDescCreate(&made, compute_type(key.dtype, key.tf32),
+                                  key.dtype == kDouble ? CUDA_R_64F : CUDA_R_32F),
+         "cublasLtMatmulDescCreate");
   plan.product.reset(made);
   // The weight [N, K] is used transposed.
   set(plan.product, CUBLASLT_MATMUL_DESC_TRANSA, key.weight_transposed ? CUBLAS_OP_N : CUBLAS_OP_T);
@@ -132,7 +131,7 @@ bool linear_with_bias(Context& c, const LinearArguments& a) {
   set(plan.product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
   const float one = 1, zero = 0;
   const double one_twice = 1, zero_twice = 0;
-  const bool single = key.dtype == kFloat;
+  const bool single = key.dtype != kDouble;
   c.blas();  // binds the workspace to the current stream
   const cublasStatus_t status = cublasLtMatmul(
       c.blas_lt(), plan.product.get(), single ? static_cast<const void*>(&one) : &one_twice, a.weight.data_ptr(),

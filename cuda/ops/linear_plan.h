@@ -5,12 +5,31 @@
 
 namespace tandem::cuda_impl {
 
+/// cuBLAS's name of a floating point dtype.
+constexpr cudaDataType data_type(ScalarType dtype) {
+  switch (dtype) {
+    case kHalf:
+      return CUDA_R_16F;
+    case kBFloat16:
+      return CUDA_R_16BF;
+    case kDouble:
+      return CUDA_R_64F;
+    default:
+      return CUDA_R_32F;
+  }
+}
+/// Products are added in float64 for float64, in float32 for everything else.
+constexpr cublasComputeType_t compute_type(ScalarType dtype, bool tf32) {
+  if (dtype == kDouble) return CUBLAS_COMPUTE_64F;
+  return tf32 && dtype == kFloat ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+}
+
 struct LinearArguments {
   const Tensor &out, &x, &weight, &bias;
   MatrixLayout x_layout, weight_layout;
 };
 
-/// out [M, N] = x [M, K] weightᵀ [K, N] + bias [N]; float32 or float64, no size may be 0. Returns false,
+/// out [M, N] = x [M, K] weightᵀ [K, N] + bias [N]; of any floating point dtype, no size may be 0. Returns false,
 /// without writing out, when cuBLASLt has no algorithm or fails.
 bool linear_with_bias(Context& c, const LinearArguments& arguments);
 

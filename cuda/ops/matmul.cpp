@@ -1,6 +1,7 @@
 // Matrix products with cuBLAS. cuBLAS is column-major: a row-major C = A B is Cᵀ = Bᵀ Aᵀ for cuBLAS, so the
 // operands are swapped here and nothing is transposed in memory. A matrix that is neither row-major nor
-// column-major is copied first. float32 uses full float32 precision unless the math mode allows TF32.
+// column-major is copied first. float32 uses full float32 precision unless the math mode allows TF32; the half types
+// are multiplied by tensor cores, which add in float32.
 #include <climits>
 
 #include "tandem/core/backend/binary.h"
@@ -40,15 +41,15 @@ int blas_int(const char* operation, int64_t value, const Tensor& a, const Tensor
   return static_cast<int>(value);
 }
 
-// alpha and beta in the element type.
+// alpha and beta in the type of the sums.
 union Factor {
   float single;
   double twice;
   Factor(ScalarType dtype, const Scalar& value) {
-    if (dtype == kFloat)
-      single = value.to<float>();
-    else
+    if (dtype == kDouble)
       twice = value.to<double>();
+    else
+      single = value.to<float>();
   }
 };
 
@@ -58,10 +59,8 @@ void gemm(const Tensor& out, const Matrix& a, const Matrix& b, const Scalar& bet
   Context& c = context(out.device());
   if (!may_start(c, "matmul")) return;
   const ScalarType dtype = out.dtype();
-  const cudaDataType type = dtype == kFloat ? CUDA_R_32F : CUDA_R_64F;
-  const cublasComputeType_t compute = dtype == kDouble                    ? CUBLAS_COMPUTE_64F
-                                      : globalContext().allowTF32CuBLAS() ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                                                          : CUBLAS_COMPUTE_32F;
+  const cudaDataType type = data_type(dtype);
+  const cublasComputeType_t compute = compute_type(dtype, globalContext().allowTF32CuBLAS());
   const auto number = [&](int64_t value) { return blas_int("matmul", value, a.tensor, b.tensor); };
   const int m = number(out.size(-2)), n = number(out.size(-1)), k = number(a.tensor.size(-1));
   const int lda = number(a.layout.ld), ldb = number(b.layout.ld);
@@ -98,7 +97,6 @@ void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& b
   if (out.numel() == 0) return;
   if (a.size(-1) == 0) return scale_by(out, beta);
   if (!is_floating_point(out.dtype())) return integer_matmul(out, a, b, beta, alpha);
-  if (out.dtype() != kFloat && out.dtype() != kDouble) unsupported_dtype("matmul", out.dtype());
   const Matrix x = matrix(a), y = matrix(b);
   const int64_t batches = out.dim() == 3 ? out.size(0) : 1;
   for (int64_t first = 0; first < batches; first += kMaxBatches)
@@ -112,7 +110,7 @@ void linear(const Tensor& out, const Tensor& x, const Tensor& weight, const Tens
   const Tensor transposed =
       alias(weight, {weight.size(1), weight.size(0)}, {weight.stride(1), weight.stride(0)}, weight.storage_offset());
   if (!bias.defined()) return matmul(out, x, transposed, 0, 1);
-  if (x.size(1) != 0 && (out.dtype() == kFloat || out.dtype() == kDouble)) {
+  if (x.size(1) != 0 && is_floating_point(out.dtype())) {
     const Matrix a = matrix(x), b = matrix(weight);
     for (const int64_t size : {out.size(0), out.size(1), x.size(1), a.layout.ld, b.layout.ld})
       blas_int("linear", size, x, weight);
@@ -124,6 +122,6 @@ void linear(const Tensor& out, const Tensor& x, const Tensor& weight, const Tens
 
 }  // namespace
 
-constinit const LinalgKernels linalg_kernels{.matmul = matmul, .linear = linear};
+constinit const LinalgKernels linalg_kernels{.matmul = {matmul, kTakesHalf}, .linear = {linear, kTakesHalf}};
 
 }  // namespace tandem::cuda_impl

@@ -9,6 +9,7 @@
 #include "tandem/cuda/fast_divide.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/pool2d_windows.h"
+#include "tandem/cuda/stored.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {
@@ -41,32 +42,33 @@ __device__ inline int32_t divisor_of(const Shape& s, const Range& h, const Range
   return s.count_include_pad ? padded : (h.end - h.begin) * (w.end - w.begin);
 }
 
-template <class T>
-__global__ void avg_forward_kernel(Shape s, uint32_t n, T* out, const T* input) {
+template <class S, class T = computed_t<S>>
+__global__ void avg_forward_kernel(Shape s, uint32_t n, S* out, const S* input) {
   const uint32_t index = thread_index();
   if (index >= n) return;
   const Place at = place_of(index, s.out_h, s.out_w);
-  const T* x = input + at.plane * static_cast<uint32_t>(s.in());
+  const S* x = input + at.plane * static_cast<uint32_t>(s.in());
   if (s.halves) {  // 2 x 2: adds in pairs, like the CPU
-    const T *top = x + 2 * at.h * s.w.in + 2 * at.w, *bottom = top + s.w.in;
-    out[index] = ((top[0] + top[1]) + (bottom[0] + bottom[1])) * (T(1) / static_cast<T>(s.divisor));
+    const S *top = x + 2 * at.h * s.w.in + 2 * at.w, *bottom = top + s.w.in;
+    const T sum = (T(top[0]) + T(top[1])) + (T(bottom[0]) + T(bottom[1]));
+    out[index] = static_cast<S>(sum * (T(1) / static_cast<T>(s.divisor)));
     return;
   }
   int32_t padded_h = 0, padded_w = 0;
   const Range h = s.h.window(at.h, padded_h), w = s.w.window(at.w, padded_w);
   T sum = 0;
   for (int32_t i = h.begin; i < h.end; ++i)
-    for (int32_t j = w.begin; j < w.end; ++j) sum += x[i * s.w.in + j];
+    for (int32_t j = w.begin; j < w.end; ++j) sum += static_cast<T>(x[i * s.w.in + j]);
   const int32_t divisor = divisor_of(s, h, w, padded_h * padded_w);
-  out[index] = divisor == 0 ? T(0) : sum / static_cast<T>(divisor);
+  out[index] = static_cast<S>(divisor == 0 ? T(0) : sum / static_cast<T>(divisor));
 }
 
-template <class T>
-__global__ void avg_backward_kernel(Shape s, uint32_t n, T* grad_input, const T* grad_output) {
+template <class S, class T = computed_t<S>>
+__global__ void avg_backward_kernel(Shape s, uint32_t n, S* grad_input, const S* grad_output) {
   const uint32_t index = thread_index();
   if (index >= n) return;
   const Place at = place_of(index, s.in_h, s.in_w);
-  const T* dy = grad_output + at.plane * static_cast<uint32_t>(s.out());
+  const S* dy = grad_output + at.plane * static_cast<uint32_t>(s.out());
   const Range p = s.h.outputs(at.h), q = s.w.outputs(at.w);
   T sum = 0;
   for (int32_t i = p.begin; i < p.end; ++i) {
@@ -74,38 +76,38 @@ __global__ void avg_backward_kernel(Shape s, uint32_t n, T* grad_input, const T*
     const Range h = s.h.window(i, padded_h);
     for (int32_t j = q.begin; j < q.end; ++j) {
       const Range w = s.w.window(j, padded_w);
-      const T g = dy[i * s.w.out + j];
+      const T g = static_cast<T>(dy[i * s.w.out + j]);
       const int32_t divisor = divisor_of(s, h, w, padded_h * padded_w);
       sum += s.halves ? g * (T(1) / static_cast<T>(s.divisor)) : g / static_cast<T>(divisor);
     }
   }
-  grad_input[index] = sum;
+  grad_input[index] = static_cast<S>(sum);
 }
 
 // The first of equal maxima, or the last NaN. indices may be null.
-template <class T>
-__global__ void max_forward_kernel(Shape s, uint32_t n, T* out, int64_t* indices, const T* input) {
+template <class S, class T = computed_t<S>>
+__global__ void max_forward_kernel(Shape s, uint32_t n, S* out, int64_t* indices, const S* input) {
   const uint32_t index = thread_index();
   if (index >= n) return;
   const Place at = place_of(index, s.out_h, s.out_w);
-  const T* x = input + at.plane * static_cast<uint32_t>(s.in());
+  const S* x = input + at.plane * static_cast<uint32_t>(s.in());
   const Range h = s.h.dilated(at.h), w = s.w.dilated(at.w);
   int32_t place = (h.begin < s.h.in ? h.begin : s.h.in - 1) * s.w.in + (w.begin < s.w.in ? w.begin : s.w.in - 1);
   T best = -INFINITY;
   for (int32_t i = h.begin; i < h.end; i += s.h.dilation)
     for (int32_t j = w.begin; j < w.end; j += s.w.dilation) {
-      const T value = x[i * s.w.in + j];
+      const T value = static_cast<T>(x[i * s.w.in + j]);
       const bool take = (value > best) | (value != value);
       best = take ? value : best;
       place = take ? i * s.w.in + j : place;
     }
-  out[index] = best;
+  out[index] = static_cast<S>(best);
   if (indices != nullptr) indices[index] = place;
 }
 
 // Sums the gradients of the outputs that selected this input.
-template <class T>
-__global__ void max_backward_kernel(Shape s, uint32_t n, T* grad_input, const T* grad_output, const int64_t* indices) {
+template <class S, class T = computed_t<S>>
+__global__ void max_backward_kernel(Shape s, uint32_t n, S* grad_input, const S* grad_output, const int64_t* indices) {
   const uint32_t index = thread_index();
   if (index >= n) return;
   const Place at = place_of(index, s.in_h, s.in_w);
@@ -116,13 +118,13 @@ __global__ void max_backward_kernel(Shape s, uint32_t n, T* grad_input, const T*
   for (int32_t i = p.begin; i < p.end; ++i)
     for (int32_t j = q.begin; j < q.end; ++j) {
       const uint32_t from = start + static_cast<uint32_t>(i * s.w.out + j);
-      if (indices[from] == own) sum += grad_output[from];
+      if (indices[from] == own) sum += static_cast<T>(grad_output[from]);
     }
-  grad_input[index] = sum;
+  grad_input[index] = static_cast<S>(sum);
 }
 
-template <class T>
-__global__ void max_gather_kernel(Shape s, uint32_t n, T* out, const T* input, const int64_t* indices) {
+template <class S>
+__global__ void max_gather_kernel(Shape s, uint32_t n, S* out, const S* input, const int64_t* indices) {
   const uint32_t index = thread_index();
   if (index >= n) return;
   const uint32_t plane = s.out_w.quotient(s.out_h.quotient(index));
@@ -134,57 +136,57 @@ struct AdaptiveShape {
   FastDivide in_h, in_w, out_h, out_w;
 };
 
-template <class T>
-__global__ void adaptive_forward_kernel(AdaptiveShape s, uint32_t n, T* out, const T* input) {
+template <class S, class T = computed_t<S>>
+__global__ void adaptive_forward_kernel(AdaptiveShape s, uint32_t n, S* out, const S* input) {
   const uint32_t index = thread_index();
   if (index >= n) return;
   const Place at = place_of(index, s.out_h, s.out_w);
-  const T* x = input + at.plane * static_cast<uint32_t>(s.h.in * s.w.in);
+  const S* x = input + at.plane * static_cast<uint32_t>(s.h.in * s.w.in);
   const Range h = s.h.window(at.h), w = s.w.window(at.w);
   T sum = 0;
   for (int32_t i = h.begin; i < h.end; ++i)
-    for (int32_t j = w.begin; j < w.end; ++j) sum += x[i * s.w.in + j];
-  out[index] = sum / static_cast<T>((h.end - h.begin) * (w.end - w.begin));
+    for (int32_t j = w.begin; j < w.end; ++j) sum += static_cast<T>(x[i * s.w.in + j]);
+  out[index] = static_cast<S>(sum / static_cast<T>((h.end - h.begin) * (w.end - w.begin)));
 }
 
 // Large windows: one warp per window; each lane takes every 32nd element.
-template <class T>
-__global__ void adaptive_forward_warp_kernel(AdaptiveShape s, uint32_t n, T* out, const T* input) {
+template <class S, class T = computed_t<S>>
+__global__ void adaptive_forward_warp_kernel(AdaptiveShape s, uint32_t n, S* out, const S* input) {
   const uint32_t index = thread_index() / 32;
   const auto lane = static_cast<int32_t>(threadIdx.x % 32);
   T sum = 0;
   int32_t count = 1;
   if (index < n) {
     const Place at = place_of(index, s.out_h, s.out_w);
-    const T* x = input + at.plane * static_cast<uint32_t>(s.h.in * s.w.in);
+    const S* x = input + at.plane * static_cast<uint32_t>(s.h.in * s.w.in);
     const Range h = s.h.window(at.h), w = s.w.window(at.w);
     const int32_t columns = w.end - w.begin;
     count = (h.end - h.begin) * columns;
     for (int32_t k = lane; k < count; k += 32) {
       const int32_t row = k / columns;
-      sum += x[(h.begin + row) * s.w.in + w.begin + k - row * columns];
+      sum += static_cast<T>(x[(h.begin + row) * s.w.in + w.begin + k - row * columns]);
     }
   }
   for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
-  if (index < n && lane == 0) out[index] = sum / static_cast<T>(count);
+  if (index < n && lane == 0) out[index] = static_cast<S>(sum / static_cast<T>(count));
 }
 
-template <class T>
-__global__ void adaptive_backward_kernel(AdaptiveShape s, uint32_t n, T* grad_input, const T* grad_output) {
+template <class S, class T = computed_t<S>>
+__global__ void adaptive_backward_kernel(AdaptiveShape s, uint32_t n, S* grad_input, const S* grad_output) {
   const uint32_t index = thread_index();
   if (index >= n) return;
   const Place at = place_of(index, s.in_h, s.in_w);
-  const T* dy = grad_output + at.plane * static_cast<uint32_t>(s.h.out * s.w.out);
+  const S* dy = grad_output + at.plane * static_cast<uint32_t>(s.h.out * s.w.out);
   const Range p = s.h.outputs(at.h), q = s.w.outputs(at.w);
   T sum = 0;
   for (int32_t i = p.begin; i < p.end; ++i) {
     const Range h = s.h.window(i);
     for (int32_t j = q.begin; j < q.end; ++j) {
       const Range w = s.w.window(j);
-      sum += dy[i * s.w.out + j] / static_cast<T>((h.end - h.begin) * (w.end - w.begin));
+      sum += static_cast<T>(dy[i * s.w.out + j]) / static_cast<T>((h.end - h.begin) * (w.end - w.begin));
     }
   }
-  grad_input[index] = sum;
+  grad_input[index] = static_cast<S>(sum);
 }
 
 // Larger sizes are not supported; the limit leaves headroom for the sum of two sizes.
@@ -264,14 +266,14 @@ void run(const char* operation, const Tensor& input, const Tensor& output, const
 
 void avg_forward(const Tensor& out, const Tensor& input, const Pool2dParameters& p) {
   const Shape s = shape_of("avg_pool2d", input, out, p);
-  dispatch(out.dtype(), FloatTypes{}, "avg_pool2d", [&]<class T>(Type<T>) {
+  dispatch(out.dtype(), StoredFloats{}, "avg_pool2d", [&]<class T>(Type<T>) {
     run("avg_pool2d", input, out, s, avg_forward_kernel<T>, 1, moved<T>(out), moved<const T>(input));
   });
 }
 
 void avg_backward(const Tensor& grad_input, const Tensor& grad_output, const Pool2dParameters& p) {
   const Shape s = shape_of("avg_pool2d_backward", grad_input, grad_output, p);
-  dispatch(grad_input.dtype(), FloatTypes{}, "avg_pool2d_backward", [&]<class T>(Type<T>) {
+  dispatch(grad_input.dtype(), StoredFloats{}, "avg_pool2d_backward", [&]<class T>(Type<T>) {
     run("avg_pool2d_backward", grad_input, grad_output, s, avg_backward_kernel<T>, 1, moved<T>(grad_input),
         moved<const T>(grad_output));
   });
@@ -279,7 +281,7 @@ void avg_backward(const Tensor& grad_input, const Tensor& grad_output, const Poo
 
 void max_forward(const Tensor& out, const Tensor& indices, const Tensor& input, const Pool2dParameters& p) {
   const Shape s = shape_of("max_pool2d", input, out, p);
-  dispatch(out.dtype(), FloatTypes{}, "max_pool2d", [&]<class T>(Type<T>) {
+  dispatch(out.dtype(), StoredFloats{}, "max_pool2d", [&]<class T>(Type<T>) {
     run("max_pool2d", input, out, s, max_forward_kernel<T>, 1, moved<T>(out), moved<int64_t>(indices),
         moved<const T>(input));
   });
@@ -288,7 +290,7 @@ void max_forward(const Tensor& out, const Tensor& indices, const Tensor& input, 
 void max_backward(const Tensor& grad_input, const Tensor& grad_output, const Tensor& indices,
                   const Pool2dParameters& p) {
   const Shape s = shape_of("max_pool2d_backward", grad_input, grad_output, p);
-  dispatch(grad_input.dtype(), FloatTypes{}, "max_pool2d_backward", [&]<class T>(Type<T>) {
+  dispatch(grad_input.dtype(), StoredFloats{}, "max_pool2d_backward", [&]<class T>(Type<T>) {
     run("max_pool2d_backward", grad_input, grad_output, s, max_backward_kernel<T>, 1, moved<T>(grad_input),
         moved<const T>(grad_output), moved<const int64_t>(indices));
   });
@@ -296,7 +298,7 @@ void max_backward(const Tensor& grad_input, const Tensor& grad_output, const Ten
 
 void max_gather(const Tensor& out, const Tensor& input, const Tensor& indices, const Pool2dParameters& p) {
   const Shape s = shape_of("max_pool2d_gather", input, out, p);
-  dispatch(out.dtype(), FloatTypes{}, "max_pool2d_gather", [&]<class T>(Type<T>) {
+  dispatch(out.dtype(), StoredFloats{}, "max_pool2d_gather", [&]<class T>(Type<T>) {
     run("max_pool2d_gather", input, out, s, max_gather_kernel<T>, 1, moved<T>(out), moved<const T>(input),
         moved<const int64_t>(indices));
   });
@@ -320,7 +322,7 @@ void adaptive_avg_forward(const Tensor& out, const Tensor& input) {
   const AdaptiveShape s = adaptive_shape("adaptive_avg_pool2d", input, out);
   const bool large = input.size(1) * input.size(2) >= 64 * std::max<int64_t>(1, out.size(1) * out.size(2)) &&
                      out.numel() < (int64_t{1} << 26);
-  dispatch(out.dtype(), FloatTypes{}, "adaptive_avg_pool2d", [&]<class T>(Type<T>) {
+  dispatch(out.dtype(), StoredFloats{}, "adaptive_avg_pool2d", [&]<class T>(Type<T>) {
     if (large)
       run("adaptive_avg_pool2d", input, out, s, adaptive_forward_warp_kernel<T>, 32, moved<T>(out),
           moved<const T>(input));
@@ -331,7 +333,7 @@ void adaptive_avg_forward(const Tensor& out, const Tensor& input) {
 
 void adaptive_avg_backward(const Tensor& grad_input, const Tensor& grad_output) {
   const AdaptiveShape s = adaptive_shape("adaptive_avg_pool2d_backward", grad_input, grad_output);
-  dispatch(grad_input.dtype(), FloatTypes{}, "adaptive_avg_pool2d_backward", [&]<class T>(Type<T>) {
+  dispatch(grad_input.dtype(), StoredFloats{}, "adaptive_avg_pool2d_backward", [&]<class T>(Type<T>) {
     run("adaptive_avg_pool2d_backward", grad_input, grad_output, s, adaptive_backward_kernel<T>, 1,
         moved<T>(grad_input), moved<const T>(grad_output));
   });
@@ -339,12 +341,12 @@ void adaptive_avg_backward(const Tensor& grad_input, const Tensor& grad_output) 
 
 }  // namespace
 
-constinit const PoolKernels pool_kernels{.avg_forward = avg_forward,
-                                         .avg_backward = avg_backward,
-                                         .max_forward = max_forward,
-                                         .max_backward = max_backward,
-                                         .max_gather = max_gather,
-                                         .adaptive_avg_forward = adaptive_avg_forward,
-                                         .adaptive_avg_backward = adaptive_avg_backward};
+constinit const PoolKernels pool_kernels{.avg_forward = {avg_forward, kTakesHalf},
+                                         .avg_backward = {avg_backward, kTakesHalf},
+                                         .max_forward = {max_forward, kTakesHalf},
+                                         .max_backward = {max_backward, kTakesHalf},
+                                         .max_gather = {max_gather, kTakesHalf},
+                                         .adaptive_avg_forward = {adaptive_avg_forward, kTakesHalf},
+                                         .adaptive_avg_backward = {adaptive_avg_backward, kTakesHalf}};
 
 }  // namespace tandem::cuda_impl

@@ -12,7 +12,8 @@ using namespace folds;
 // Floats are folded in their own type, integers in int64.
 template <template <class> class R>
 void fold(const char* name, const Tensor& out, const Tensor& in, uint32_t mask) {
-  dispatch(in.dtype(), ComputedTypes{}, name, [&]<class T>(Type<T>) { reduce(name, R<AsBytes<T>>{}, out, in, mask); });
+  dispatch(computed_type(in.dtype()), ComputedTypes{}, name,
+           [&]<class T>(Type<T>) { reduce(name, R<AsBytes<T>>{}, out, in, mask); });
 }
 
 void sum(const Tensor& out, const Tensor& in, uint32_t mask) { fold<Sum>("sum", out, in, mask); }
@@ -22,38 +23,38 @@ void count_nonzero(const Tensor& out, const Tensor& in, uint32_t mask) {
 }
 
 void mean(const Tensor& out, const Tensor& in, uint32_t mask) {
-  dispatch(in.dtype(), FloatTypes{}, "mean", [&]<class T>(Type<T>) {
+  dispatch(computed_type(in.dtype()), FloatTypes{}, "mean", [&]<class T>(Type<T>) {
     reduce("mean", Mean<T>{{}, static_cast<T>(reduced_elements(in, mask))}, out, in, mask);
   });
 }
 
 void squared_deviation(const Tensor& out, const Tensor& in, const Tensor& mean, uint32_t mask, double divisor,
                        bool root) {
-  dispatch(in.dtype(), FloatTypes{}, "var", [&]<class T>(Type<T>) {
+  dispatch(computed_type(in.dtype()), FloatTypes{}, "var", [&]<class T>(Type<T>) {
     const T count = static_cast<T>(reduced_elements(in, mask));
     reduce("var", SquaredDeviation<T>{count, static_cast<T>(divisor), root}, out, in, mask, &mean);
   });
 }
 
 void logsumexp(const Tensor& out, const Tensor& in, const Tensor& max, uint32_t mask) {
-  dispatch(in.dtype(), FloatTypes{}, "logsumexp",
+  dispatch(computed_type(in.dtype()), FloatTypes{}, "logsumexp",
            [&]<class T>(Type<T>) { reduce("logsumexp", LogSumExp<T>{}, out, in, mask, &max); });
 }
 
 }  // namespace
 
 constinit const ReduceKernels reduce_kernels{
-    .sum = sum,
-    .prod = prod,
-    .mean = mean,
-    .amax = amax,
-    .amin = amin,
-    .any = any,
-    .all = all,
-    .count_nonzero = count_nonzero,
-    .norm = norm,
-    .squared_deviation = squared_deviation,
-    .logsumexp = logsumexp,
+    .sum = {sum, kTakesHalf},
+    .prod = {prod, kTakesHalf},
+    .mean = {mean, kTakesHalf},
+    .amax = {amax, kTakesHalf},
+    .amin = {amin, kTakesHalf},
+    .any = {any, kTakesHalf},
+    .all = {all, kTakesHalf},
+    .count_nonzero = {count_nonzero, kTakesHalf},
+    .norm = {norm, kTakesHalf},
+    .squared_deviation = {squared_deviation, kTakesHalf},
+    .logsumexp = {logsumexp, kTakesHalf},
     .max_index = max_index,
     .min_index = min_index,
 };

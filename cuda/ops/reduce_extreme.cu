@@ -13,7 +13,7 @@ using namespace folds;
 
 template <template <class> class Order>
 void extreme(const char* name, const Tensor& out, const Tensor& in, uint32_t mask) {
-  dispatch(in.dtype(), ComputedTypes{}, name,
+  dispatch(computed_type(in.dtype()), ComputedTypes{}, name,
            [&]<class T>(Type<T>) { reduce(name, Extreme<AsBytes<T>, Order>{}, out, in, mask); });
 }
 
@@ -27,16 +27,16 @@ void amax(const Tensor& out, const Tensor& in, uint32_t mask) { extreme<Largest>
 void amin(const Tensor& out, const Tensor& in, uint32_t mask) { extreme<Smallest>("min", out, in, mask); }
 
 void any(const Tensor& out, const Tensor& in, uint32_t mask) {
-  dispatch(in.dtype(), ComputedTypes{}, "any",
+  dispatch(computed_type(in.dtype()), ComputedTypes{}, "any",
            [&]<class T>(Type<T>) { reduce("any", Truth<AsBits<T>, false>{}, out, in, mask); });
 }
 void all(const Tensor& out, const Tensor& in, uint32_t mask) {
-  dispatch(in.dtype(), ComputedTypes{}, "all",
+  dispatch(computed_type(in.dtype()), ComputedTypes{}, "all",
            [&]<class T>(Type<T>) { reduce("all", Truth<AsBits<T>, true>{}, out, in, mask); });
 }
 
 void norm(const Tensor& out, const Tensor& in, uint32_t mask, double p) {
-  dispatch(in.dtype(), FloatTypes{}, "norm", [&]<class T>(Type<T>) {
+  dispatch(computed_type(in.dtype()), FloatTypes{}, "norm", [&]<class T>(Type<T>) {
     if (p == 0)
       reduce("norm", Norm0<T>{}, out, in, mask);
     else if (p == 1)

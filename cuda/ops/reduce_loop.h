@@ -5,12 +5,13 @@
 //   Acc identity() const; Acc map(In x, int64_t position, Parameter p) const; Acc combine(Acc a, Acc b)
 //   const; void store(int64_t to, Acc a, Parameter p) const
 //
-// Folded makes a Fold from a policy of core/formulas/reduce_ops.h. No atomics: every fold has a fixed order.
+// Folded makes a Fold from a policy of core/formulas/reduce_ops.h; its floats may be stored as a half type. No atomics: every fold has a fixed order.
 #pragma once
 #include "tandem/core/formulas/reduce_ops.h"
 #include "tandem/core/tensor.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/reduce_geometry.h"
+#include "tandem/cuda/stored.h"
 #include "tandem/cuda/warp.h"
 
 namespace tandem::cuda_impl {
@@ -27,12 +28,12 @@ __device__ inline folds::Moments<T> shuffle_down(folds::Moments<T> m, int apart)
   return {shuffle_down(m.sum, apart), shuffle_down(m.squares, apart)};
 }
 
-template <class R>
+template <class R, class FloatIn, class FloatOut>
 struct Folded {
-  using In = typename R::In;
+  using In = stored_t<typename R::In, FloatIn>;
   using Acc = typename R::Acc;
-  using Out = typename R::Out;
-  using Parameter = Out;
+  using Out = stored_t<typename R::Out, FloatOut>;
+  using Parameter = typename R::Out;
   static constexpr bool kCascade = is_rounded<Acc>;
   R r;
   Out* out;
@@ -40,14 +41,18 @@ struct Folded {
 
   __device__ Parameter parameter([[maybe_unused]] int64_t to) const {
     if constexpr (R::kParameter)
-      return parameters[to];
+      return static_cast<Parameter>(parameters[to]);
     else
-      return Out();
+      return Parameter();
   }
   __device__ Acc identity() const { return r.identity(); }
-  __device__ Acc map(In x, int64_t, Parameter p) const { return folds::map_value(r, x, p); }
+  __device__ Acc map(In x, int64_t, Parameter p) const {
+    return folds::map_value(r, static_cast<typename R::In>(x), p);
+  }
   __device__ Acc combine(Acc a, Acc b) const { return r.combine(a, b); }
-  __device__ void store(int64_t to, Acc a, Parameter p) const { out[to] = folds::finish_value(r, a, p); }
+  __device__ void store(int64_t to, Acc a, Parameter p) const {
+    out[to] = static_cast<Out>(folds::finish_value(r, a, p));
+  }
 };
 
 /// A few accumulators side by side, restarted after kReduceRounds.
@@ -314,11 +319,19 @@ void launch_reduce(const char* operation, const F& f, const Tensor& out, const T
 template <class R>
 void reduce(const char* operation, const R& r, const Tensor& out, const Tensor& in, uint32_t mask,
             const Tensor* parameter = nullptr) {
-  using Out = typename R::Out;
-  launch_reduce(operation,
-                Folded<R>{r, static_cast<Out*>(out.data_ptr()),
-                          parameter != nullptr ? static_cast<const Out*>(parameter->data_ptr()) : nullptr},
-                out, in, mask);
+  dispatch_stored<typename R::In>(in.dtype(), [&]<class From>(Type<From>) {
+    const auto run = [&]<class To>(Type<To>) {
+      using Fold = Folded<R, From, To>;
+      using Out = typename Fold::Out;
+      launch_reduce(operation,
+                    Fold{r, static_cast<Out*>(out.data_ptr()),
+                         parameter != nullptr ? static_cast<const Out*>(parameter->data_ptr()) : nullptr},
+                    out, in, mask);
+    };
+    if constexpr (!std::is_same_v<From, float> && std::is_same_v<typename R::Out, float>)
+      if (out.dtype() == kFloat) return run(Type<float>{});
+    run(Type<From>{});
+  });
 }
 
 }  // namespace tandem::cuda_impl

@@ -9,6 +9,7 @@
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/line_geometry.h"
 #include "tandem/cuda/ops/softmax_max_sum.h"
+#include "tandem/cuda/stored.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {
@@ -66,48 +67,58 @@ struct LogSoftmaxBackward : SoftmaxBackward<T> {
   __device__ static T map(T s, T g, T y) { return g - fast_exp(y) * s; }
 };
 
-template <class T>
+template <class S>
 struct Inputs {
-  const T* at[2];
+  const S* at[2];
 };
 
-// Element kCount i … of a row goes to lane i % lanes, and only that lane reads its part of the copy.
-template <class Rule, int kCount>
+template <class T, class S, int kCount>
+__device__ Pack<T, kCount> converted(const Pack<S, kCount>& from) {
+  Pack<T, kCount> to;
+  TANDEM_UNROLL
+  for (int k = 0; k < kCount; ++k) to.x[k] = static_cast<T>(from.x[k]);
+  return to;
+}
+
+// Elements are stored as S. Element kCount i … of a row goes to lane i % lanes, and only that lane reads its part of the
+// copy.
+template <class Rule, class S, int kCount>
 __global__ void __launch_bounds__(kLineThreads)
-    rows(typename Rule::T* out, Inputs<typename Rule::T> in, int64_t count, int64_t n, int lanes, bool cached) {
+    rows(S* out, Inputs<S> in, int64_t count, int64_t n, int lanes, bool cached) {
   using T = typename Rule::T;
-  using Elements = Pack<T, kCount>;
+  using Elements = Pack<S, kCount>;
   __shared__ typename Rule::State shared[kLineThreads / 32];
   const int thread = static_cast<int>(threadIdx.x), lane = thread & (lanes - 1), group = thread / lanes;
   const int64_t row = int64_t{blockIdx.x} * (kLineThreads / lanes) + group, start = row * n,
                 packs = row < count ? n / kCount : 0;
   Elements* const copy =
-      cached ? reinterpret_cast<Elements*>(dynamic_shared<T>() + group * n * Rule::kInputs) : nullptr;
+      cached ? reinterpret_cast<Elements*>(dynamic_shared<S>() + group * n * Rule::kInputs) : nullptr;
   typename Rule::State state = Rule::none();
   for (int64_t i = lane; i < packs; i += lanes) {
-    Elements x[Rule::kInputs];
+    Pack<T, kCount> x[Rule::kInputs];
     TANDEM_UNROLL
     for (int j = 0; j < Rule::kInputs; ++j) {
-      x[j] = reinterpret_cast<const Elements*>(in.at[j] + start)[i];
-      if (cached) copy[j * packs + i] = x[j];
+      const Elements stored = reinterpret_cast<const Elements*>(in.at[j] + start)[i];
+      if (cached) copy[j * packs + i] = stored;
+      x[j] = converted<T>(stored);
     }
     Rule::take(state, x);
   }
   state = lanes <= 32 ? fold_warp(state, Plus(), lanes) : fold_block(state, shared, Plus());
   for (int64_t i = lane; i < packs; i += lanes) {
-    Elements x[2] = {}, y;
+    Pack<T, kCount> x[2] = {}, y;
     TANDEM_UNROLL
     for (int j = 0; j < Rule::kInputs; ++j)
-      x[j] = cached ? copy[j * packs + i] : reinterpret_cast<const Elements*>(in.at[j] + start)[i];
+      x[j] = converted<T>(cached ? copy[j * packs + i] : reinterpret_cast<const Elements*>(in.at[j] + start)[i]);
     TANDEM_UNROLL
     for (int k = 0; k < kCount; ++k) y.x[k] = Rule::map(state, x[0].x[k], x[1].x[k]);
-    reinterpret_cast<Elements*>(out + start)[i] = y;
+    reinterpret_cast<Elements*>(out + start)[i] = converted<S>(y);
   }
 }
 
-template <class Rule>
+template <class Rule, class S>
 __global__ void __launch_bounds__(kLineThreads)
-    columns(typename Rule::T* out, Inputs<typename Rule::T> in, int64_t lines, int64_t n, int64_t inner, int rows) {
+    columns(S* out, Inputs<S> in, int64_t lines, int64_t n, int64_t inner, int rows) {
   using T = typename Rule::T;
   __shared__ typename Rule::State shared[kLineThreads];
   const int thread = static_cast<int>(threadIdx.x), across = kLineThreads / rows, row = thread / across;
@@ -118,7 +129,7 @@ __global__ void __launch_bounds__(kLineThreads)
   if (active)
     for (int64_t i = row; i < n; i += rows) {
       Pack<T, 1> x[Rule::kInputs];
-      for (int j = 0; j < Rule::kInputs; ++j) x[j].x[0] = in.at[j][start + i * inner];
+      for (int j = 0; j < Rule::kInputs; ++j) x[j].x[0] = static_cast<T>(in.at[j][start + i * inner]);
       Rule::take(state, x);
     }
   shared[thread] = state;
@@ -128,52 +139,52 @@ __global__ void __launch_bounds__(kLineThreads)
   if (!active) return;
   for (int64_t i = row; i < n; i += rows) {
     const int64_t at = start + i * inner;
-    out[at] = Rule::map(state, in.at[0][at], Rule::kInputs == 2 ? in.at[1][at] : T(0));
+    const T second = Rule::kInputs == 2 ? static_cast<T>(in.at[1][at]) : T(0);
+    out[at] = static_cast<S>(Rule::map(state, static_cast<T>(in.at[0][at]), second));
   }
 }
 
-template <class Rule>
-void run(const Tensor& out, int64_t dim, Inputs<typename Rule::T> in) {
-  using T = typename Rule::T;
+template <class Rule, class S>
+void run(const Tensor& out, int64_t dim, Inputs<S> in) {
   const LineSplit s(out.sizes(), dim);
   if (out.numel() == 0) return;
   Context& c = context(out.device());
-  T* to = out.ptr<T>();
+  S* to = out.ptr<S>();
   if (s.inner > 1) {
     const int rows = column_rows(s.n);
-    launch(Rule::name, c, {ceil_div(s.lines(), kLineThreads / rows), kLineThreads}, columns<Rule>, to, in, s.lines(),
+    launch(Rule::name, c, {ceil_div(s.lines(), kLineThreads / rows), kLineThreads}, columns<Rule, S>, to, in, s.lines(),
            s.n, s.inner, rows);
     return;
   }
-  constexpr int kVector = 16 / sizeof(T);
+  constexpr int kVector = 16 / sizeof(S);
   bool vector = s.n % kVector == 0;
-  for (const T* p : {static_cast<const T*>(to), in.at[0], in.at[1]})
+  for (const S* p : {static_cast<const S*>(to), in.at[0], in.at[1]})
     vector = vector && reinterpret_cast<uintptr_t>(p) % 16 == 0;
-  const RowGeometry g = make_row_geometry(s.n, vector ? kVector : 1, Rule::kInputs, sizeof(T));
+  const RowGeometry g = make_row_geometry(s.n, vector ? kVector : 1, Rule::kInputs, sizeof(S));
   launch(Rule::name, c, {ceil_div(s.outer, g.rows_of_block()), kLineThreads, g.shared_bytes},
-         vector ? rows<Rule, kVector> : rows<Rule, 1>, to, in, s.outer, s.n, g.lanes, g.cached());
+         vector ? rows<Rule, S, kVector> : rows<Rule, S, 1>, to, in, s.outer, s.n, g.lanes, g.cached());
 }
 
 template <template <class> class Rule>
 void forward(const Tensor& out, const Tensor& in, int64_t dim) {
-  dispatch(in.dtype(), FloatTypes{}, Rule<float>::name, [&]<class T>(Type<T>) {
-    run<Rule<T>>(out, dim, {{in.ptr<T>(), nullptr}});
+  dispatch(in.dtype(), StoredFloats{}, Rule<float>::name, [&]<class S>(Type<S>) {
+    run<Rule<computed_t<S>>>(out, dim, Inputs<S>{{in.ptr<S>(), nullptr}});
   });
 }
 template <template <class> class Rule>
 void backward(const Tensor& grad_in, const Tensor& grad, const Tensor& out, int64_t dim) {
-  dispatch(out.dtype(), FloatTypes{}, Rule<float>::name, [&]<class T>(Type<T>) {
-    run<Rule<T>>(grad_in, dim, {{grad.ptr<T>(), out.ptr<T>()}});
+  dispatch(out.dtype(), StoredFloats{}, Rule<float>::name, [&]<class S>(Type<S>) {
+    run<Rule<computed_t<S>>>(grad_in, dim, Inputs<S>{{grad.ptr<S>(), out.ptr<S>()}});
   });
 }
 
 }  // namespace
 
 constinit const SoftmaxKernels softmax_kernels{
-    .softmax = forward<Softmax>,
-    .log_softmax = forward<LogSoftmax>,
-    .softmax_backward = backward<SoftmaxBackward>,
-    .log_softmax_backward = backward<LogSoftmaxBackward>,
+    .softmax = {forward<Softmax>, kTakesHalf},
+    .log_softmax = {forward<LogSoftmax>, kTakesHalf},
+    .softmax_backward = {backward<SoftmaxBackward>, kTakesHalf},
+    .log_softmax_backward = {backward<LogSoftmaxBackward>, kTakesHalf},
 };
 
 }  // namespace tandem::cuda_impl

@@ -9,7 +9,7 @@
 
 namespace tandem::cuda_impl {
 constinit const SpecialKernels special_kernels{
-    .unary = decltype(SpecialKernels::unary)::from<UnaryMaker<UnaryLoops>>(),
-    .binary = decltype(SpecialKernels::binary)::from<BinaryMaker<BinaryLoops>>(),
+    .unary = decltype(SpecialKernels::unary)::from<UnaryMaker<UnaryLoops>>(kTakesHalf),
+    .binary = decltype(SpecialKernels::binary)::from<BinaryMaker<BinaryLoops>>(kTakesHalf),
 };
 }  // namespace tandem::cuda_impl

@@ -29,6 +29,6 @@ struct TernaryLoops {
 }  // namespace
 
 constinit const TernaryKernels ternary_kernels{
-    .value = decltype(TernaryKernels::value)::from<TernaryMaker<TernaryLoops>>(), .where = where};
+    .value = decltype(TernaryKernels::value)::from<TernaryMaker<TernaryLoops>>(kTakesHalf), .where = where};
 
 }  // namespace tandem::cuda_impl

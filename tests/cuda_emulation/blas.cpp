@@ -49,7 +49,8 @@ struct Batch {
   int count = 1;
 };
 
-template <class T>
+// T is the type of the sums and the scales, S that of the operands.
+template <class T, class S = T>
 cublasStatus_t gemm(cublasHandle_t handle, const char* api, const Shape& s, const Scales& scales, const void* a,
                     int lda, const void* b, int ldb, void* c, int ldc, const Batch& batch, bool tf32 = false) {
   return blas_call(api, handle, [&] {
@@ -57,7 +58,7 @@ cublasStatus_t gemm(cublasHandle_t handle, const char* api, const Shape& s, cons
       return CUBLAS_STATUS_INVALID_VALUE;
     if (handle->pointers != CUBLAS_POINTER_MODE_HOST) return CUBLAS_STATUS_NOT_SUPPORTED;
     Gemm g;
-    g.is_double = sizeof(T) == sizeof(double);
+    g.type = scalar_type_of<S>;
     g.tf32 = tf32 || (handle->math & CUBLAS_TF32_TENSOR_OP_MATH) != 0;
     g.m = s.m, g.n = s.n, g.k = s.k, g.batch = batch.count;
     g.alpha = *static_cast<const T*>(scales.alpha), g.beta = *static_cast<const T*>(scales.beta);
@@ -69,16 +70,18 @@ cublasStatus_t gemm(cublasHandle_t handle, const char* api, const Shape& s, cons
   });
 }
 
-// Dispatches on a valid combination of operand and compute types. `run` gets a value of the type, and whether
-// TF32 is requested.
+// Dispatches on a valid combination of operand and compute types. `run` gets values of the compute and the operand type,
+// and whether TF32 is requested.
 template <class Run>
 cublasStatus_t by_type(cudaDataType a, cudaDataType b, cudaDataType c, cublasComputeType_t compute, Run run) {
   if (a != b || b != c) return CUBLAS_STATUS_NOT_SUPPORTED;
   const bool f32 = compute == CUBLAS_COMPUTE_32F || compute == CUBLAS_COMPUTE_32F_PEDANTIC;
   const bool f64 = compute == CUBLAS_COMPUTE_64F || compute == CUBLAS_COMPUTE_64F_PEDANTIC;
-  if (a == CUDA_R_32F && f32) return run(float{}, false);
-  if (a == CUDA_R_32F && compute == CUBLAS_COMPUTE_32F_FAST_TF32) return run(float{}, true);
-  if (a == CUDA_R_64F && f64) return run(double{}, false);
+  if (a == CUDA_R_32F && f32) return run(float{}, float{}, false);
+  if (a == CUDA_R_32F && compute == CUBLAS_COMPUTE_32F_FAST_TF32) return run(float{}, float{}, true);
+  if (a == CUDA_R_64F && f64) return run(double{}, double{}, false);
+  if (a == CUDA_R_16F && f32) return run(float{}, Half{}, false);
+  if (a == CUDA_R_16BF && f32) return run(float{}, BFloat16{}, false);
   return CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
@@ -222,8 +225,8 @@ cublasStatus_t cublasGemmEx(cublasHandle_t h, cublasOperation_t ta, cublasOperat
                             const void* alpha, const void* a, cudaDataType a_type, int lda, const void* b,
                             cudaDataType b_type, int ldb, const void* beta, void* c, cudaDataType c_type, int ldc,
                             cublasComputeType_t compute, cublasGemmAlgo_t) {
-  return by_type(a_type, b_type, c_type, compute, [&]<class T>(T, bool tf32) {
-    return gemm<T>(h, "cublasGemmEx", {ta, tb, m, n, k}, {alpha, beta}, a, lda, b, ldb, c, ldc, {}, tf32);
+  return by_type(a_type, b_type, c_type, compute, [&]<class T, class S>(T, S, bool tf32) {
+    return gemm<T, S>(h, "cublasGemmEx", {ta, tb, m, n, k}, {alpha, beta}, a, lda, b, ldb, c, ldc, {}, tf32);
   });
 }
 cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n,
@@ -231,9 +234,9 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t h, cublasOperation_t ta
                                           long long sa, const void* b, cudaDataType b_type, int ldb, long long sb,
                                           const void* beta, void* c, cudaDataType c_type, int ldc, long long sc,
                                           int count, cublasComputeType_t compute, cublasGemmAlgo_t) {
-  return by_type(a_type, b_type, c_type, compute, [&]<class T>(T, bool tf32) {
-    return gemm<T>(h, "cublasGemmStridedBatchedEx", {ta, tb, m, n, k}, {alpha, beta}, a, lda, b, ldb, c, ldc,
-                   {sa, sb, sc, count}, tf32);
+  return by_type(a_type, b_type, c_type, compute, [&]<class T, class S>(T, S, bool tf32) {
+    return gemm<T, S>(h, "cublasGemmStridedBatchedEx", {ta, tb, m, n, k}, {alpha, beta}, a, lda, b, ldb, c, ldc,
+                      {sa, sb, sc, count}, tf32);
   });
 }
 

@@ -59,6 +59,8 @@ bool known(int32_t epilogue) {
          epilogue == CUBLASLT_EPILOGUE_BIAS || epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
 }
 bool type_fits(const Description& d, cudaDataType type) {
+  const bool half = type == CUDA_R_16F || type == CUDA_R_16BF;
+  if (half) return d.scale == CUDA_R_32F && d.compute == CUBLAS_COMPUTE_32F;
   if (type == CUDA_R_32F)
     return d.scale == CUDA_R_32F && (d.compute == CUBLAS_COMPUTE_32F || d.compute == CUBLAS_COMPUTE_32F_PEDANTIC ||
                                      d.compute == CUBLAS_COMPUTE_32F_FAST_TF32);
@@ -80,7 +82,7 @@ cublasStatus_t describe(const Description& d, const Layout& a, const Layout& b, 
   const uint64_t k_of_b = tb ? b.cols : b.rows, n = tb ? b.rows : b.cols;
   if (k != k_of_b || out.rows != m || out.cols != n || c.rows != m || c.cols != n) return CUBLAS_STATUS_INVALID_VALUE;
   if (a.batch != out.batch || b.batch != out.batch || c.batch != out.batch) return CUBLAS_STATUS_INVALID_VALUE;
-  g.is_double = a.type == CUDA_R_64F;
+  g.type = a.type == CUDA_R_64F ? kDouble : a.type == CUDA_R_16F ? kHalf : a.type == CUDA_R_16BF ? kBFloat16 : kFloat;
   g.tf32 = d.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
   g.relu = (d.epilogue & CUBLASLT_EPILOGUE_RELU) != 0;
   g.m = static_cast<int64_t>(m), g.n = static_cast<int64_t>(n), g.k = static_cast<int64_t>(k), g.batch = out.batch;
@@ -269,7 +271,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t d, c
     if (status == CUBLAS_STATUS_SUCCESS) status = check_promise(algo, {a, b, c, out}, workspace, bytes);
     if (status != CUBLAS_STATUS_SUCCESS) return status;
     const auto scalar = [&](const void* p) {
-      return g.is_double ? *static_cast<const double*>(p) : *static_cast<const float*>(p);
+      return g.type == tandem::kDouble ? *static_cast<const double*>(p) : *static_cast<const float*>(p);
     };
     g.alpha = scalar(alpha), g.beta = scalar(beta);
     g.a.data = a, g.b.data = b, g.c.data = c, g.d = out;

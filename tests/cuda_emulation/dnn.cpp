@@ -6,7 +6,10 @@
 namespace tandem::cuda_emulation {
 namespace {
 
-bool known(cudnnDataType_t type) { return type == CUDNN_DATA_FLOAT || type == CUDNN_DATA_DOUBLE; }
+bool known(cudnnDataType_t type) {
+  return type == CUDNN_DATA_FLOAT || type == CUDNN_DATA_DOUBLE || type == CUDNN_DATA_HALF ||
+         type == CUDNN_DATA_BFLOAT16;
+}
 bool positive(const int* values, int count) {
   return std::all_of(values, values + count, [](int v) { return v > 0; });
 }
@@ -98,13 +101,14 @@ cudnnStatus_t describe(const cudnnTensorStruct* x, const cudnnFilterStruct* w, c
   if (x == nullptr || w == nullptr || conv == nullptr || y == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
   if (x->dims == 0 || w->dims == 0 || conv->dims == 0) return CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED;
   if (x->type != w->type || x->type != y->type) return CUDNN_STATUS_BAD_PARAM;
-  if (conv->type != x->type || conv->mode != CUDNN_CROSS_CORRELATION) return CUDNN_STATUS_NOT_SUPPORTED;
+  const cudnnDataType_t sums = x->type == CUDNN_DATA_DOUBLE ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
+  if (conv->type != sums || conv->mode != CUDNN_CROSS_CORRELATION) return CUDNN_STATUS_NOT_SUPPORTED;
   if (x->dims > 5 || x->dims != w->dims || x->dims != y->dims || conv->dims != x->dims - 2)
     return CUDNN_STATUS_BAD_PARAM;
   int64_t w_strides[kMaxTensorDims];
   dense_strides(w->sizes, w->dims, w->format, w_strides);
-  out = {x->type == CUDNN_DATA_DOUBLE,
-         conv->math != CUDNN_FMA_MATH,
+  out = {dtype_of(x->type),
+         x->type == CUDNN_DATA_FLOAT && conv->math != CUDNN_FMA_MATH,
          strided(*x),
          five(w->sizes, w_strides, w->dims),
          strided(*y),
@@ -123,10 +127,10 @@ cudnnStatus_t describe(const cudnnTensorStruct* x, const cudnnFilterStruct* w, c
   return channels && outputs ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH;
 }
 
-bool tensor_usable(const Strided& t, const void* p, bool is_double) {
+bool tensor_usable(const Strided& t, const void* p, ScalarType type) {
   int64_t last = 0;
   for (int i = 0; i < 5; ++i) last += (t.sizes[i] - 1) * t.strides[i];
-  return elements_usable(p, last + 1, is_double ? 8 : 4);
+  return elements_usable(p, last + 1, static_cast<std::size_t>(item_size(type)));
 }
 
 }  // namespace tandem::cuda_emulation

@@ -44,7 +44,8 @@ struct Strided {
 Strided strided(const cudnnTensorStruct& t);
 
 struct Convolution {
-  bool is_double, tf32;
+  ScalarType type;
+  bool tf32;
   Strided x, w, y;  // w: [out channels, in channels per group, …]
   int64_t groups, pads[3], strides[3], dilations[3];
 };
@@ -75,11 +76,16 @@ cudnnStatus_t dnn_call(const char* api, cudnnHandle_t handle, Body&& body) {
                                                     : CUDNN_STATUS_EXECUTION_FAILED;
       });
 }
+inline ScalarType dtype_of(cudnnDataType_t type) {
+  return type == CUDNN_DATA_DOUBLE     ? kDouble
+         : type == CUDNN_DATA_HALF     ? kHalf
+         : type == CUDNN_DATA_BFLOAT16 ? kBFloat16
+                                       : kFloat;
+}
 inline double scalar(const void* p, cudnnDataType_t type) {
   return type == CUDNN_DATA_DOUBLE ? *static_cast<const double*>(p) : *static_cast<const float*>(p);
 }
-inline std::size_t size_of(cudnnDataType_t type) { return type == CUDNN_DATA_DOUBLE ? 8 : 4; }
 /// Whether all elements are in memory of the current GPU.
-bool tensor_usable(const Strided& t, const void* p, bool is_double);
+bool tensor_usable(const Strided& t, const void* p, ScalarType type);
 
 }  // namespace tandem::cuda_emulation

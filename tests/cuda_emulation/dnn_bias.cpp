@@ -35,24 +35,27 @@ bool is_bias(const Strided& part, const Strided& whole) {
   return part.sizes[1] == whole.sizes[1] && part.count() == part.sizes[1];
 }
 
-template <class T>
+template <class T, class S>
 void sum_bias(const Strided& dy_t, const Strided& db_t, const void* dy, void* db, double alpha, double beta) {
   std::vector<T> sums(static_cast<std::size_t>(db_t.sizes[1]));
   Strided dense_bias = db_t;
   dense_bias.strides[1] = 1;
-  for_each_pair(dy_t, dense_bias,
-                [&](int64_t a, int64_t b) { sums[static_cast<std::size_t>(b)] += static_cast<const T*>(dy)[a]; });
+  for_each_pair(dy_t, dense_bias, [&](int64_t a, int64_t b) {
+    sums[static_cast<std::size_t>(b)] += static_cast<T>(static_cast<const S*>(dy)[a]);
+  });
   for (std::size_t c = 0; c < sums.size(); ++c) {
-    T& to = static_cast<T*>(db)[static_cast<int64_t>(c) * db_t.strides[1]];
-    to = static_cast<T>(alpha) * sums[c] + (beta == 0 ? T{0} : static_cast<T>(beta) * to);
+    S& to = static_cast<S*>(db)[static_cast<int64_t>(c) * db_t.strides[1]];
+    to = static_cast<S>(static_cast<T>(alpha) * sums[c] +
+                        (beta == 0 ? T{0} : static_cast<T>(beta) * static_cast<T>(to)));
   }
 }
 
-template <class T>
+template <class T, class S>
 void add(const Strided& c_t, const Strided& a_t, const void* a, void* c, double alpha, double beta) {
   for_each_pair(c_t, a_t, [&](int64_t to, int64_t from) {
-    T& out = static_cast<T*>(c)[to];
-    out = static_cast<T>(alpha) * static_cast<const T*>(a)[from] + (beta == 0 ? T{0} : static_cast<T>(beta) * out);
+    S& out = static_cast<S*>(c)[to];
+    out = static_cast<S>(static_cast<T>(alpha) * static_cast<T>(static_cast<const S*>(a)[from]) +
+                         (beta == 0 ? T{0} : static_cast<T>(beta) * static_cast<T>(out)));
   });
 }
 
@@ -64,13 +67,13 @@ cudnnStatus_t queued(cudnnHandle_t handle, const char* operation, std::function<
 
 // y = activation(y + alpha2 z + bias), where y holds alpha1 times the convolution. z may share y's memory,
 // because it was read before.
-template <class T>
-void finish(const Strided& y_t, const Strided& bias_t, T* y, const T* bias, const std::vector<T>& z, bool relu) {
+template <class T, class S>
+void finish(const Strided& y_t, const Strided& bias_t, S* y, const S* bias, const std::vector<T>& z, bool relu) {
   std::size_t i = 0;
   for_each_pair(y_t, bias_t, [&](int64_t to, int64_t from) {
-    T value = y[to] + bias[from] + (z.empty() ? T{0} : z[i]);
+    const T value = static_cast<T>(y[to]) + static_cast<T>(bias[from]) + (z.empty() ? T{0} : z[i]);
     ++i;
-    y[to] = relu && value < 0 ? T{0} : value;
+    y[to] = static_cast<S>(relu && value < 0 ? T{0} : value);
   });
 }
 
@@ -82,14 +85,15 @@ struct Fused {
   double alpha1, alpha2;
   bool relu;
 };
-template <class T>
+template <class T, class S>
 void run_fused(const Fused& f) {
   std::vector<T> z;
   if (f.alpha2 != 0)
-    for_each_pair(f.z_t, f.z_t,
-                  [&](int64_t at, int64_t) { z.push_back(static_cast<T>(f.alpha2) * static_cast<const T*>(f.z)[at]); });
+    for_each_pair(f.z_t, f.z_t, [&](int64_t at, int64_t) {
+      z.push_back(static_cast<T>(f.alpha2) * static_cast<T>(static_cast<const S*>(f.z)[at]));
+    });
   run(f.conv, Pass::kForward, f.pointers, f.alpha1, 0, false);
-  finish<T>(f.conv.y, f.bias_t, static_cast<T*>(f.pointers.out), static_cast<const T*>(f.bias), z, f.relu);
+  finish<T, S>(f.conv.y, f.bias_t, static_cast<S*>(f.pointers.out), static_cast<const S*>(f.bias), z, f.relu);
 }
 
 }  // namespace
@@ -104,14 +108,12 @@ cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t handle, const void* alp
   return dnn_call("cudnnConvolutionBackwardBias", handle, [&]() -> cudnnStatus_t {
     if (dy_d->type != db_d->type || dy_d->dims > 5 || dy_d->dims != db_d->dims) return CUDNN_STATUS_BAD_PARAM;
     const Strided dy_t = strided(*dy_d), db_t = strided(*db_d);
-    const bool is_double = dy_d->type == CUDNN_DATA_DOUBLE;
+    const tandem::ScalarType type = dtype_of(dy_d->type);
     if (!is_bias(db_t, dy_t)) return CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH;
-    if (!tensor_usable(dy_t, dy, is_double) || !tensor_usable(db_t, db, is_double))
-      return CUDNN_STATUS_EXECUTION_FAILED;
+    if (!tensor_usable(dy_t, dy, type) || !tensor_usable(db_t, db, type)) return CUDNN_STATUS_EXECUTION_FAILED;
     const double a = scalar(alpha, dy_d->type), b = scalar(beta, dy_d->type);
-    return queued(handle, "cudnnConvolutionBackwardBias", [=] {
-      is_double ? sum_bias<double>(dy_t, db_t, dy, db, a, b) : sum_bias<float>(dy_t, db_t, dy, db, a, b);
-    });
+    return queued(handle, "cudnnConvolutionBackwardBias",
+                  [=] { by_dtype(type, [&]<class T, class S>(T, S) { sum_bias<T, S>(dy_t, db_t, dy, db, a, b); }); });
   });
 }
 
@@ -120,12 +122,12 @@ cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void* alpha, const cudn
   return dnn_call("cudnnAddTensor", handle, [&]() -> cudnnStatus_t {
     if (a_d->type != c_d->type || c_d->dims > 5 || a_d->dims != c_d->dims) return CUDNN_STATUS_BAD_PARAM;
     const Strided a_t = strided(*a_d), c_t = strided(*c_d);
-    const bool is_double = a_d->type == CUDNN_DATA_DOUBLE;
+    const tandem::ScalarType type = dtype_of(a_d->type);
     if (!repeats(a_t, c_t)) return CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH;
-    if (!tensor_usable(a_t, a, is_double) || !tensor_usable(c_t, c, is_double)) return CUDNN_STATUS_EXECUTION_FAILED;
+    if (!tensor_usable(a_t, a, type) || !tensor_usable(c_t, c, type)) return CUDNN_STATUS_EXECUTION_FAILED;
     const double f = scalar(alpha, a_d->type), g = scalar(beta, a_d->type);
     return queued(handle, "cudnnAddTensor",
-                  [=] { is_double ? add<double>(c_t, a_t, a, c, f, g) : add<float>(c_t, a_t, a, c, f, g); });
+                  [=] { by_dtype(type, [&]<class T, class S>(T, S) { add<T, S>(c_t, a_t, a, c, f, g); }); });
   });
 }
 
@@ -139,7 +141,8 @@ cudnnStatus_t cudnnConvolutionBiasActivationForward(
     Fused f{};
     const cudnnStatus_t status = describe(x_d, w_d, conv, y_d, f.conv);
     if (status != CUDNN_STATUS_SUCCESS) return status;
-    const bool precomputed = algo == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, d = f.conv.is_double;
+    const bool precomputed = algo == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
+    const tandem::ScalarType d = f.conv.type;
     if (activation->mode != CUDNN_ACTIVATION_RELU && (activation->mode != CUDNN_ACTIVATION_IDENTITY || !precomputed))
       return CUDNN_STATUS_NOT_SUPPORTED;
     if (!precomputed && algo != CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM) return CUDNN_STATUS_NOT_SUPPORTED;
@@ -157,7 +160,7 @@ cudnnStatus_t cudnnConvolutionBiasActivationForward(
       return CUDNN_STATUS_EXECUTION_FAILED;
     return queued(handle, "cudnnConvolutionBiasActivationForward", [f, space] {
       clobber(space, 4096);
-      f.conv.is_double ? run_fused<double>(f) : run_fused<float>(f);
+      by_dtype(f.conv.type, [&]<class T, class S>(T, S) { run_fused<T, S>(f); });
     });
   });
 }

@@ -79,7 +79,7 @@ cudnnStatus_t check_workspace(const Workspace& space, const Offer& one, int gpu)
 bool operands_usable(const Convolution& c, Pass pass, const Pointers& p) {
   const void *x = pass == Pass::kData ? p.out : p.a, *w = pass == Pass::kFilter ? p.out : p.b;
   const void* y = pass == Pass::kForward ? p.out : pass == Pass::kData ? p.a : p.b;
-  return tensor_usable(c.x, x, c.is_double) && tensor_usable(c.w, w, c.is_double) && tensor_usable(c.y, y, c.is_double);
+  return tensor_usable(c.x, x, c.type) && tensor_usable(c.w, w, c.type) && tensor_usable(c.y, y, c.type);
 }
 
 cudnnStatus_t enqueue_convolution(cudnnHandle_t handle, const char* operation, Pass pass, const Descriptors& d,
@@ -114,7 +114,7 @@ cudnnStatus_t search(const char* api, cudnnHandle_t handle, Pass pass, const Des
     if (unsafe_in_capture() != cudaSuccess) return CUDNN_STATUS_EXECUTION_FAILED;
     const float one_float = 1, zero_float = 0;
     const double one = 1, zero = 0;
-    const Scale scale = c.is_double ? Scale{&one, &zero} : Scale{&one_float, &zero_float};
+    const Scale scale = c.type == kDouble ? Scale{&one, &zero} : Scale{&one_float, &zero_float};
     const int algorithm = offers(pass)[1].algorithm;
     if (space.bytes >= offers(pass)[1].workspace) {
       const cudnnStatus_t run_status = enqueue_convolution(handle, api, pass, d, p, algorithm, space, scale);

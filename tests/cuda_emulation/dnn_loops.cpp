@@ -19,19 +19,20 @@ void for_each(const Strided& t, F f) {
               n * t.strides[0] + c * t.strides[1] + d * t.strides[2] + h * t.strides[3] + w * t.strides[4]);
 }
 
-template <class T>
+// Operands are stored as S.
+template <class T, class S>
 std::vector<T> dense(const Strided& t, const void* p, bool tf32) {
   std::vector<T> out(static_cast<std::size_t>(t.count()));
-  for_each(t, [&](std::size_t i, int64_t at) { out[i] = operand(static_cast<const T*>(p)[at], tf32); });
+  for_each(t, [&](std::size_t i, int64_t at) { out[i] = operand(static_cast<T>(static_cast<const S*>(p)[at]), tf32); });
   return out;
 }
 
-template <class T>
+template <class T, class S>
 void store(const Strided& t, void* p, const std::vector<T>& values, double alpha, double beta) {
-  T* to = static_cast<T*>(p);
+  S* to = static_cast<S*>(p);
   for_each(t, [&](std::size_t i, int64_t at) {
     const T value = static_cast<T>(alpha) * values[i];
-    to[at] = beta == 0 ? value : value + static_cast<T>(beta) * to[at];
+    to[at] = static_cast<S>(beta == 0 ? value : value + static_cast<T>(beta) * static_cast<T>(to[at]));
   });
 }
 
@@ -86,12 +87,12 @@ void for_each_row(const Convolution& c, bool reversed, F f) {
     }
 }
 
-template <class T>
+template <class T, class S>
 void run_as(const Convolution& c, Pass pass, const Pointers& p, double alpha, double beta, bool reversed) {
   const Strided& first = pass == Pass::kData ? c.y : c.x;
   const Strided& second = pass == Pass::kFilter ? c.y : c.w;
   const Strided& result = pass == Pass::kForward ? c.y : pass == Pass::kData ? c.x : c.w;
-  const std::vector<T> a = dense<T>(first, p.a, c.tf32), b = dense<T>(second, p.b, c.tf32);
+  const std::vector<T> a = dense<T, S>(first, p.a, c.tf32), b = dense<T, S>(second, p.b, c.tf32);
   std::vector<T> sum(static_cast<std::size_t>(result.count()));
   for_each_row(c, reversed, [&](const Row& r) {
     if (pass == Pass::kForward) {
@@ -109,13 +110,13 @@ void run_as(const Convolution& c, Pass pass, const Pointers& p, double alpha, do
       sum[static_cast<std::size_t>(r.w)] += total;
     }
   });
-  store(result, p.out, sum, alpha, beta);
+  store<T, S>(result, p.out, sum, alpha, beta);
 }
 
 }  // namespace
 
 void run(const Convolution& c, Pass pass, const Pointers& p, double alpha, double beta, bool reversed) {
-  c.is_double ? run_as<double>(c, pass, p, alpha, beta, reversed) : run_as<float>(c, pass, p, alpha, beta, reversed);
+  by_dtype(c.type, [&]<class T, class S>(T, S) { run_as<T, S>(c, pass, p, alpha, beta, reversed); });
 }
 
 }  // namespace tandem::cuda_emulation

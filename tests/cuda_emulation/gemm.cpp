@@ -1,4 +1,4 @@
-// Matrix products by plain loops, in the precision of the operands.
+// Matrix products by plain loops, in the precision of the operands; the half types in float.
 #include <algorithm>
 #include <vector>
 
@@ -7,38 +7,39 @@
 namespace tandem::cuda_emulation {
 namespace {
 
-std::size_t size_of(const Gemm& g) { return g.is_double ? sizeof(double) : sizeof(float); }
+std::size_t size_of(const Gemm& g) { return static_cast<std::size_t>(item_size(g.type)); }
 
-// The rows x cols elements of op(X), column-major and dense.
-template <class T>
+// The rows x cols elements of op(X), column-major and dense. They are stored as S.
+template <class T, class S>
 std::vector<T> packed(const Gemm::Operand& x, int64_t rows, int64_t cols, int64_t batch, bool tf32) {
   std::vector<T> out(static_cast<std::size_t>(rows * cols));
-  const T* data = static_cast<const T*>(x.data) + batch * x.stride;
+  const S* data = static_cast<const S*>(x.data) + batch * x.stride;
   T* to = out.data();
   for (int64_t j = 0; j < cols; ++j)
-    for (int64_t i = 0; i < rows; ++i) *to++ = operand(x.transposed ? data[j + i * x.ld] : data[i + j * x.ld], tf32);
+    for (int64_t i = 0; i < rows; ++i)
+      *to++ = operand(static_cast<T>(x.transposed ? data[j + i * x.ld] : data[i + j * x.ld]), tf32);
   return out;
 }
 
-template <class T>
+template <class T, class S>
 void store_column(const Gemm& g, int64_t batch, int64_t j, const std::vector<T>& sum) {
   const T alpha = static_cast<T>(g.alpha), beta = static_cast<T>(g.beta);
-  const T* c = static_cast<const T*>(g.c.data) + batch * g.c.stride + j * g.c.ld;
-  T* d = static_cast<T*>(g.d) + batch * g.stride_d + j * g.ldd;
+  const S* c = static_cast<const S*>(g.c.data) + batch * g.c.stride + j * g.c.ld;
+  S* d = static_cast<S*>(g.d) + batch * g.stride_d + j * g.ldd;
   for (int64_t i = 0; i < g.m; ++i) {
     T value = alpha * sum[static_cast<std::size_t>(i)];
-    if (beta != 0) value += beta * c[i];  // with beta 0, C is not read
-    if (g.bias != nullptr) value += static_cast<const T*>(g.bias)[i];
+    if (beta != 0) value += beta * static_cast<T>(c[i]);  // with beta 0, C is not read
+    if (g.bias != nullptr) value += static_cast<T>(static_cast<const S*>(g.bias)[i]);
     if (g.relu && value < 0) value = 0;
-    d[i] = value;
+    d[i] = static_cast<S>(value);
   }
 }
 
-template <class T>
+template <class T, class S>
 void run_as(const Gemm& g) {
   std::vector<T> sum(static_cast<std::size_t>(g.m));
   for (int64_t batch = 0; batch < g.batch; ++batch) {
-    const std::vector<T> a = packed<T>(g.a, g.m, g.k, batch, g.tf32), b = packed<T>(g.b, g.k, g.n, batch, g.tf32);
+    const std::vector<T> a = packed<T, S>(g.a, g.m, g.k, batch, g.tf32), b = packed<T, S>(g.b, g.k, g.n, batch, g.tf32);
     for (int64_t j = 0; j < g.n; ++j) {
       std::fill(sum.begin(), sum.end(), T{0});
       for (int64_t l = 0; l < g.k; ++l) {
@@ -46,7 +47,7 @@ void run_as(const Gemm& g) {
         const T* column = a.data() + l * g.m;
         for (int64_t i = 0; i < g.m; ++i) sum[static_cast<std::size_t>(i)] += column[i] * factor;
       }
-      store_column(g, batch, j, sum);
+      store_column<T, S>(g, batch, j, sum);
     }
   }
 }
@@ -75,6 +76,8 @@ bool usable(const Gemm& g) {
          (g.bias == nullptr || elements_usable(g.bias, g.m, size_of(g)));
 }
 
-void run(const Gemm& g) { g.is_double ? run_as<double>(g) : run_as<float>(g); }
+void run(const Gemm& g) {
+  by_dtype(g.type, [&]<class T, class S>(T, S) { run_as<T, S>(g); });
+}
 
 }  // namespace tandem::cuda_emulation

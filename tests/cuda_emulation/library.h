@@ -5,6 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "tandem/core/dtype.h"
 #include "tandem/tests/cuda_emulation/state.h"
 
 namespace tandem::cuda_emulation {
@@ -44,6 +45,15 @@ T operand(T x, bool tf32) {
   return x;
 }
 
+/// Calls f(T{}, S{}) with the type of the sums and that of the operands.
+template <class F>
+void by_dtype(ScalarType type, F f) {
+  if (type == kDouble) return f(double{}, double{});
+  if (type == kHalf) return f(float{}, Half{});
+  if (type == kBFloat16) return f(float{}, BFloat16{});
+  f(float{}, float{});
+}
+
 /// Overwrites a workspace: its contents are undefined after a call.
 inline void clobber(void* workspace, std::size_t bytes) {
   if (bytes > 0) std::memset(workspace, 0xff, bytes);
@@ -57,7 +67,8 @@ struct Gemm {
     int64_t ld = 1, stride = 0;
     bool transposed = false;
   };
-  bool is_double = false, tf32 = false, relu = false;
+  ScalarType type = kFloat;  // of all operands; the half types are computed in float
+  bool tf32 = false, relu = false;
   int64_t m = 0, n = 0, k = 0, batch = 1;
   double alpha = 1, beta = 0;
   Operand a, b, c;
