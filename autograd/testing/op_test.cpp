@@ -191,8 +191,15 @@ class Run {
       return refuses(map(inputs, as(kHalf)), kHalf);
     }
     const Evaluation wide = evaluated(test_, map(inputs, as(kDouble)), true);
+    half_results(kHost, inputs, wide);
+    if (device_count(kCUDA) > 0) half_results(Device(kCUDA, 0), inputs, wide);
+  }
+  void half_results(Device device, const Tensors& inputs, const Evaluation& wide) {
+    const auto home = [](const Tensor& t) { return t.defined() ? t.detach().to(kHost) : t; };
     for (const ScalarType type : {kBFloat16, kHalf}) {
-      const Evaluation half = evaluated(test_, map(inputs, as(type)), true);
+      Evaluation half = evaluated(test_, map(inputs, [&](const Tensor& t) { return leaf_on(t, device, type); }), true);
+      half.outputs = map(half.outputs, home);
+      half.gradients = map(half.gradients, home);
       // Some operations say that their result is float64.
       const auto rounded = [type](const Tensors& exact, const Tensors& got) {
         Tensors out;
@@ -206,7 +213,7 @@ class Run {
                                 return t.defined() ? t.detach().to(type) : t;
                               })};
       compare(half, wanted, test_.half_units * (type == kHalf ? 0x1p-10 : 0x1p-7),
-              concat(type, " against float64,").c_str());
+              concat(type, " on ", device, " against float64,").c_str());
     }
   }
   // The message must name the dtype or the operation, so that another error does not count as a refusal.
