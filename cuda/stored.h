@@ -2,6 +2,7 @@
 #pragma once
 #include <type_traits>
 
+#include "tandem/core/backend/half_calls.h"
 #include "tandem/core/dtype.h"
 
 namespace tandem::cuda_impl {
