@@ -25,7 +25,8 @@ def check(what, good, shown=""):
 
 
 def run(*command, data=None, **more):
-    env = {**os.environ, **more, "XDG_CACHE_HOME": "/nonexistent", "HOME": "/nonexistent", "TANDEM_DATA": data or "",
+    one_gpu = {"CUDA_VISIBLE_DEVICES": ""} if "--processes" in command else {}  # it serves one of them only
+    env = {**os.environ, **one_gpu, **more, "XDG_CACHE_HOME": "/nonexistent", "HOME": "/nonexistent", "TANDEM_DATA": data or "",
            "TANDEM_CPU_DEVICES": "4"}
     return subprocess.run([tandem, *command], capture_output=True, text=True, errors="replace", timeout=300, env=env)
 

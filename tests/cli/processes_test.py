@@ -20,7 +20,9 @@ tandem = os.path.abspath(sys.argv[1])
 FOREIGN = re.compile(
     "^(RANK|WORLD_SIZE|LOCAL_|GROUP_|MASTER_|TORCHELASTIC_|TANDEM_NUM_THREADS|TANDEM_JOB_KEY|OMP_|OMPI_|PMI|SLURM_)")
 MARK = uuid.uuid4().hex
-clean = {name: value for name, value in os.environ.items() if not FOREIGN.match(name)} | {"PROCESSES_TEST_MARK": MARK}
+# Without a GPU, which would serve one process only.
+clean = {name: value for name, value in os.environ.items() if not FOREIGN.match(name)} | {
+    "PROCESSES_TEST_MARK": MARK, "CUDA_VISIBLE_DEVICES": ""}
 passed = failed = 0
 OPTIONS = ["--model", "lenet", "--data", "data", "--batch-size", "50", "--recipe", "best", "--augment", "flip",
            "--epochs", "2", "--seed", "7", "--threads", "2"]

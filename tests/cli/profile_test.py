@@ -24,7 +24,8 @@ def check(what, good, seen=""):
 
 
 def command(*args):
-    return [tandem, "train", "--model", "mlp", "--data", "data", "--recipe", "source", "--batch-size", "50", *args]
+    return [tandem, "train", "--model", "mlp", "--data", "data", "--recipe", "source", "--batch-size", "50",
+            "--devices", "cpu:0", *args]
 
 
 def train(profile, *args):

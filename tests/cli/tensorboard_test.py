@@ -196,7 +196,8 @@ def test_with_tensorboard(folder):
 def train(*args):
     recipe = [] if "--resume" in args else ["--recipe", "source"]
     return subprocess.run([tandem, "train", "--model", "linear", "--data", "data", "--batch-size", "50", *recipe, *args],
-                          capture_output=True, text=True, timeout=120)
+                          capture_output=True, text=True, timeout=120,
+                          env=os.environ | {"CUDA_VISIBLE_DEVICES": ""})  # a GPU serves one process only
 
 
 def scalars(folder):
