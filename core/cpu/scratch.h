@@ -14,6 +14,8 @@ enum class Scratch {
   kGemmA,
   kGemmB,
   kGemmTile,
+  kGemmRows,
+  kGemmSums,
   kConvInput,
   kConvOutput,
   kConvWeight,

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "tandem/core/cpu/linalg/gemm.h"
+#include "tandem/core/cpu/linalg/load_wide.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
 #include "tandem/core/threads/parallel_for.h"
@@ -22,8 +23,8 @@ T sum_lanes(Vec<T> v) {
 }
 
 // Sum of one piece.
-template <class T>
-T dot_piece(int64_t n, const T* x, int64_t stride_x, const T* y, int64_t stride_y) {
+template <class T, class M = T>
+T dot_piece(int64_t n, const M* x, int64_t stride_x, const T* y, int64_t stride_y) {
   int64_t i = 0;
   if constexpr (std::is_floating_point_v<T>) {
     T sum = 0;
@@ -31,12 +32,12 @@ T dot_piece(int64_t n, const T* x, int64_t stride_x, const T* y, int64_t stride_
       constexpr int kWidth = kLanes<T>;
       Vec<T> s0{}, s1{}, s2{}, s3{};
       for (; i + 4 * kWidth <= n; i += 4 * kWidth) {
-        s0 += load(x + i) * load(y + i);
-        s1 += load(x + i + kWidth) * load(y + i + kWidth);
-        s2 += load(x + i + 2 * kWidth) * load(y + i + 2 * kWidth);
-        s3 += load(x + i + 3 * kWidth) * load(y + i + 3 * kWidth);
+        s0 += load_wide<T>(x + i) * load(y + i);
+        s1 += load_wide<T>(x + i + kWidth) * load(y + i + kWidth);
+        s2 += load_wide<T>(x + i + 2 * kWidth) * load(y + i + 2 * kWidth);
+        s3 += load_wide<T>(x + i + 3 * kWidth) * load(y + i + 3 * kWidth);
       }
-      for (; i + kWidth <= n; i += kWidth) s0 += load(x + i) * load(y + i);
+      for (; i + kWidth <= n; i += kWidth) s0 += load_wide<T>(x + i) * load(y + i);
       sum = sum_lanes<T>((s0 + s1) + (s2 + s3));
     }
     for (; i < n; ++i) sum += x[i * stride_x] * y[i * stride_y];
@@ -48,8 +49,8 @@ T dot_piece(int64_t n, const T* x, int64_t stride_x, const T* y, int64_t stride_
   }
 }
 
-template <class T>
-void put(const GemvArgs<T>& g, int64_t vector, int64_t i, T sum) {
+template <class T, class M>
+void put(const GemvArgs<T, M>& g, int64_t vector, int64_t i, T sum) {
   T& y = g.y[vector * g.next_y + i * g.stride_y];
   y = g.beta == T(0) ? g.alpha * sum : g.alpha * sum + g.beta * y;
 }
@@ -61,24 +62,25 @@ constexpr int kToL2 = 2;  // for __builtin_prefetch: to L1, it would hold up the
 
 // sum[0, count) += four columns, from `c` on and ld apart, times x. The sums are read and written once for all four,
 // and the next four columns are fetched meanwhile: the hardware does not foresee so many short runs.
-template <class T>
-void add_four_columns(const T* c, int64_t ld, int64_t count, const T* x, int64_t stride_x, bool fetch, T* sum) {
+template <class T, class M>
+void add_four_columns(const M* c, int64_t ld, int64_t count, const T* x, int64_t stride_x, bool fetch, T* sum) {
   const T x0 = x[0], x1 = x[stride_x], x2 = x[2 * stride_x], x3 = x[3 * stride_x];
   constexpr int64_t kWidth = kLanes<T>;
   int64_t i = 0;
   for (; i + kWidth <= count; i += kWidth) {
     if (fetch)
       for (int64_t k = 4; k < 8; ++k) __builtin_prefetch(c + k * ld + i, 0, kToL2);
-    store(sum + i, load(sum + i) + load(c + i) * x0 + load(c + ld + i) * x1 + load(c + 2 * ld + i) * x2 +
-                       load(c + 3 * ld + i) * x3);
+    store(sum + i, load(sum + i) + load_wide<T>(c + i) * x0 + load_wide<T>(c + ld + i) * x1 +
+                       load_wide<T>(c + 2 * ld + i) * x2 + load_wide<T>(c + 3 * ld + i) * x3);
   }
   for (; i < count; ++i) sum[i] = sum[i] + c[i] * x0 + c[ld + i] * x1 + c[2 * ld + i] * x2 + c[3 * ld + i] * x3;
 }
 
 // For every vector, sum[0, count) += the columns [begin, end) times x, for `count` rows from `row` on. The sums of the
 // vectors are `stride` apart.
-template <class T>
-void add_columns(const GemvArgs<T>& g, int64_t row, int64_t count, int64_t begin, int64_t end, T* sum, int64_t stride) {
+template <class T, class M>
+void add_columns(const GemvArgs<T, M>& g, int64_t row, int64_t count, int64_t begin, int64_t end, T* sum,
+                 int64_t stride) {
   int64_t p = begin;
   for (; p + 4 <= end; p += 4)
     for (int64_t v = 0; v < g.vectors; ++v)
@@ -87,13 +89,13 @@ void add_columns(const GemvArgs<T>& g, int64_t row, int64_t count, int64_t begin
   for (; p < end; ++p)
     for (int64_t v = 0; v < g.vectors; ++v) {
       const T x = g.x[v * g.next_x + p * g.stride_x];
-      const T* c = g.matrix + p * g.ld + row;
+      const M* c = g.matrix + p * g.ld + row;
       for (int64_t i = 0; i < count; ++i) sum[v * stride + i] += c[i] * x;
     }
 }
 
-template <class T>
-void gemv_columns(const GemvArgs<T>& g) {
+template <class T, class M>
+void gemv_columns(const GemvArgs<T, M>& g) {
   const int64_t strips = ceil_div(g.rows, kStripRows / g.vectors), strip = ceil_div(g.rows, strips);
   const int64_t chunk = std::max(ceil_div(kInlineElements, strip), ceil_div(g.columns, kMaxChunks)),
                 chunks = ceil_div(g.columns, chunk), all = g.vectors * g.rows;
@@ -121,14 +123,14 @@ void gemv_columns(const GemvArgs<T>& g) {
 
 }  // namespace
 
-template <class T>
-void gemv(const GemvArgs<T>& g) {
+template <class T, class M>
+void gemv(const GemvArgs<T, M>& g) {
   if (g.transposed) return gemv_columns(g);
   const int64_t grain = std::max<int64_t>(1, kInlineElements / g.columns);
   parallel_for(g.rows, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       for (int64_t v = 0; v < g.vectors; ++v)
-        put(g, v, i, dot_piece<T>(g.columns, g.matrix + i * g.ld, 1, g.x + v * g.next_x, g.stride_x));
+        put(g, v, i, dot_piece<T, M>(g.columns, g.matrix + i * g.ld, 1, g.x + v * g.next_x, g.stride_x));
   });
 }
 
@@ -156,6 +158,8 @@ T dot(int64_t n, const T* x, int64_t stride_x, const T* y, int64_t stride_y) {
 
 template void gemv<float>(const GemvArgs<float>&);
 template void gemv<double>(const GemvArgs<double>&);
+template void gemv<float, Half>(const GemvArgs<float, Half>&);
+template void gemv<float, BFloat16>(const GemvArgs<float, BFloat16>&);
 template float dot<float>(int64_t, const float*, int64_t, const float*, int64_t);
 template double dot<double>(int64_t, const double*, int64_t, const double*, int64_t);
 template int64_t dot<int64_t>(int64_t, const int64_t*, int64_t, const int64_t*, int64_t);

@@ -1,4 +1,4 @@
-// Products of a matrix with one or a few vectors, for float and double.
+// Products of a matrix with one or a few vectors, for float and double. The elements of the matrix may be of a half type.
 #pragma once
 #include <cstdint>
 
@@ -8,10 +8,10 @@ inline constexpr int64_t kMaxVectors = 4;
 
 /// y = alpha * M * x + beta * y for each of the vectors, with M rows x columns; beta == 0 does not read y. The matrix
 /// is read once from memory, so a few vectors take hardly longer than one.
-template <class T>
+template <class T, class M = T>
 struct GemvArgs {
   int64_t rows, columns;
-  const T* matrix;
+  const M* matrix;
   int64_t ld;
   bool transposed;  // M is stored columns x rows
   const T* x;
@@ -23,7 +23,8 @@ struct GemvArgs {
   int64_t next_x = 0, next_y = 0;  // elements between the vectors
 };
 
-template <class T>
-void gemv(const GemvArgs<T>& args);
+/// T and M: float or double, or T = float and M a half type.
+template <class T, class M = T>
+void gemv(const GemvArgs<T, M>& args);
 
 }  // namespace tandem::cpu

@@ -4,6 +4,7 @@
 
 #include "tandem/core/backend/linalg.h"
 #include "tandem/core/cpu/linalg/gemm.h"
+#include "tandem/core/cpu/linalg/gemm_half.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/threads/parallel_for.h"
 
@@ -39,6 +40,25 @@ Matrix matrix(const Tensor& t) {
 void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
   const int64_t m = out.size(-2), n = out.size(-1);
   const Matrix x = matrix(a), y = matrix(b);
+  if (isReducedFloatingType(out.dtype()))
+    return half_gemm({.type = out.dtype(),
+                      .m = m,
+                      .n = n,
+                      .k = a.size(-1),
+                      .a = static_cast<const uint16_t*>(x.tensor.data_ptr()),
+                      .lda = x.ld,
+                      .trans_a = x.transposed,
+                      .b = static_cast<const uint16_t*>(y.tensor.data_ptr()),
+                      .ldb = y.ld,
+                      .trans_b = y.transposed,
+                      .c = static_cast<uint16_t*>(out.data_ptr()),
+                      .ldc = std::max<int64_t>(1, n),
+                      .alpha = alpha.to<float>(),
+                      .beta = beta.to<float>(),
+                      .batch = out.dim() == 3 ? out.size(0) : 1,
+                      .batch_stride_a = x.batch_stride,
+                      .batch_stride_b = y.batch_stride,
+                      .batch_stride_c = m * n});
   dispatch(out.dtype(), NumericTypes{}, "matmul", [&]<class T>(Type<T>) {
     gemm<T>({.m = m,
              .n = n,
@@ -65,7 +85,7 @@ void linear(const Tensor& out, const Tensor& x, const Tensor& weight, const Tens
       alias(weight, {weight.size(1), weight.size(0)}, {weight.stride(1), weight.stride(0)}, weight.storage_offset());
   if (!bias.defined()) return matmul(out, x, transposed, 0, 1);
   const int64_t m = out.size(0), n = out.size(1);
-  dispatch(out.dtype(), NumericTypes{}, "linear", [&]<class T>(Type<T>) {
+  dispatch(out.dtype(), concat_t<NumericTypes, TypeList<Half, BFloat16>>{}, "linear", [&]<class T>(Type<T>) {
     const T* row = bias.ptr<T>();
     T* o = out.ptr<T>();
     parallel_for(m, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, n)), [=](int64_t begin, int64_t end) {
@@ -77,6 +97,6 @@ void linear(const Tensor& out, const Tensor& x, const Tensor& weight, const Tens
 
 }  // namespace
 
-constinit const LinalgKernels linalg_kernels{.matmul = matmul, .linear = linear};
+constinit const LinalgKernels linalg_kernels{.matmul = {matmul, kTakesHalf}, .linear = {linear, kTakesHalf}};
 
 }  // namespace tandem::cpu

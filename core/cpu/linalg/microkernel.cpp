@@ -3,8 +3,28 @@
 
 #include <utility>
 
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
 namespace tandem::cpu {
 namespace {
+
+// Row r of the result.
+template <class T, int kVectors>
+[[gnu::always_inline]] inline void finish_row(const Tile<T>& tile, int r, const Vec<T> (&sum)[kVectors]) {
+  T* c = tile.c + r * tile.ldc;
+  const T bias = tile.row_bias ? tile.row_bias[r] : T(0);
+#pragma GCC unroll 2
+  for (int v = 0; v < kVectors; ++v) {
+    Vec<T> value = tile.alpha * sum[v];
+    if (tile.row_bias) value += bias;
+    if (tile.accumulate) value += load(c + v * kLanes<T>);
+    if (tile.addend) value += load(tile.addend + r * tile.ldc + v * kLanes<T>);
+    if (tile.relu) value = value < Vec<T>{} ? Vec<T>{} : value;
+    store(c + v * kLanes<T>, value);
+  }
+}
 
 template <class T, int kRows, int kVectors>
 void run_tile(const Tile<T>& tile) {
@@ -27,20 +47,40 @@ void run_tile(const Tile<T>& tile) {
     }
   }
 #pragma GCC unroll 32
-  for (int r = 0; r < kRows; ++r) {
-    T* c = tile.c + r * tile.ldc;
-    const T bias = tile.row_bias ? tile.row_bias[r] : T(0);
+  for (int r = 0; r < kRows; ++r) finish_row<T, kVectors>(tile, r, sum[r]);
+}
+
+#ifdef __AVX512F__
+// A loop of its own: only a function with the attribute may use the instruction.
+template <int kRows, int kVectors>
+[[gnu::target("avx512bf16")]] void run_pair_tile(const Tile<float>& tile) {
+  Vec<float> sum[kRows][kVectors] = {};
+  for (int64_t s = 0; s < tile.segment_count; ++s) {
+    const float *a = tile.segments[s].a, *b = tile.segments[s].b;
+    for (int64_t i = tile.segments[s].length; i > 0; --i) {
+      Vec<float> column[kVectors];
+      for (int v = 0; v < kVectors; ++v) __builtin_memcpy(&column[v], b + v * kLanes<float>, sizeof column[v]);
+#pragma GCC unroll 32
+      for (int r = 0; r < kRows; ++r) {
+        const auto pair = reinterpret_cast<__m512bh>(_mm512_set1_ps(a[r]));
 #pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) {
-      Vec<T> value = tile.alpha * sum[r][v];
-      if (tile.row_bias) value += bias;
-      if (tile.accumulate) value += load(c + v * kWidth);
-      if (tile.addend) value += load(tile.addend + r * tile.ldc + v * kWidth);
-      if (tile.relu) value = value < Vec<T>{} ? Vec<T>{} : value;
-      store(c + v * kWidth, value);
+        for (int v = 0; v < kVectors; ++v)
+          sum[r][v] = _mm512_dpbf16_ps(sum[r][v], pair, reinterpret_cast<__m512bh>(column[v]));
+      }
+      a += kRows;
+      b += tile.b_step;
     }
   }
+#pragma GCC unroll 32
+  for (int r = 0; r < kRows; ++r) finish_row<float, kVectors>(tile, r, sum[r]);
 }
+
+template <int kVectors, int... kRows>
+TileKernel<float> pick_pairs(int rows, std::integer_sequence<int, kRows...>) {
+  static constexpr TileKernel<float> kernels[] = {run_pair_tile<kRows + 1, kVectors>...};
+  return kernels[rows - 1];
+}
+#endif
 
 template <class T, int kVectors, int... kRows>
 TileKernel<T> pick(int rows, std::integer_sequence<int, kRows...>) {
@@ -54,6 +94,23 @@ template <class T>
 TileKernel<T> tile_kernel(int rows, int vectors) {
   if (vectors == 1) return pick<T, 1>(rows, std::make_integer_sequence<int, kMaxTileRows[1]>{});
   return pick<T, 2>(rows, std::make_integer_sequence<int, kMaxEvenTileRows>{});
+}
+
+bool multiplies_pairs() {
+#ifdef __AVX512F__
+  static const bool has = __builtin_cpu_supports("avx512bf16") != 0;
+  return has;
+#else
+  return false;
+#endif
+}
+TileKernel<float> pair_tile_kernel([[maybe_unused]] int rows, [[maybe_unused]] int vectors) {
+#ifdef __AVX512F__
+  if (vectors == 1) return pick_pairs<1>(rows, std::make_integer_sequence<int, kMaxTileRows[1]>{});
+  return pick_pairs<2>(rows, std::make_integer_sequence<int, kMaxEvenTileRows>{});
+#else
+  return nullptr;
+#endif
 }
 
 template TileKernel<float> tile_kernel<float>(int, int);

@@ -58,4 +58,10 @@ constexpr int64_t even_tile_rows(int64_t count) {
 template <class T>
 TileKernel<T> tile_kernel(int rows, int vectors);
 
+/// Whether the processor multiplies pairs of bfloat16 (vdpbf16ps of AVX512_BF16), and this code is for such ones.
+bool multiplies_pairs();
+/// The same kernel for tiles whose a and b hold two bfloat16 in place of each float, of adjacent i: both products are
+/// added to the float32 sum, and subnormal numbers count as 0. Only if multiplies_pairs().
+TileKernel<float> pair_tile_kernel(int rows, int vectors);
+
 }  // namespace tandem::cpu

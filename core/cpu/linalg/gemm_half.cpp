@@ -1,0 +1,298 @@
+// Matrix products of the half types: as gemm.cpp, with panels of float32 or of pairs of bfloat16, both four bytes wide.
+// Sums stay in float32 until the last block of the depth, whose tiles are rounded while they are in the cache.
+#include "tandem/core/cpu/linalg/gemm_half.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tandem/core/cpu/linalg/gemv.h"
+#include "tandem/core/cpu/linalg/microkernel.h"
+#include "tandem/core/cpu/linalg/transpose.h"
+#include "tandem/core/cpu/pointwise/half_loops.h"
+#include "tandem/core/cpu/scratch.h"
+#include "tandem/core/cpu/simd.h"
+#include "tandem/core/threads/parallel_for.h"
+
+namespace tandem::cpu {
+namespace {
+
+constexpr int64_t kBlock = 1024;               // rows and columns of C processed at once
+constexpr int64_t kMaxDepth = 384;             // of a panel, in elements of four bytes: a panel of B stays near L1
+constexpr int64_t kTaskPanels = 4;             // panels of A and of B in one task
+constexpr int64_t kInlineWork = 48 * 48 * 48;  // multiplications not worth waking a thread for
+
+// How C is split: panels of `rows` rows and `columns` columns, `depth` products at a time (even for pairs).
+struct Cut {
+  bool pairs;
+  int vectors;
+  int64_t rows, columns, depth;
+  // Elements of four bytes that hold `count` numbers.
+  int64_t packed(int64_t count) const { return pairs ? ceil_div(count, 2) : count; }
+};
+
+Cut cut_for(const HalfGemmArgs& g) {
+  Cut cut{g.type == kBFloat16 && multiplies_pairs(), g.n > kLanes<float> ? 2 : 1, 0, 0, 0};
+  cut.rows = ceil_div(g.m, ceil_div(g.m, kMaxTileRows[cut.vectors]));
+  cut.columns = cut.vectors * kLanes<float>;
+  const int64_t elements = cut.packed(g.k), depth = ceil_div(elements, ceil_div(elements, kMaxDepth));
+  cut.depth = cut.pairs ? 2 * depth : depth;
+  return cut;
+}
+
+// A or B: entries (rows of A, columns of B) by depth.
+struct Operand {
+  const uint16_t* data;
+  int64_t ld;
+  bool contiguous_depth;  // entry e is at data + e ld; otherwise depth p is at data + p ld
+};
+
+// Pairs of depth p and p + 1, with 0 where there is none.
+void pack_pairs(const Operand& x, int64_t count, int64_t width, int64_t depth, float* to) {
+  const int64_t whole = depth / 2;
+  if (x.contiguous_depth && x.ld % 2 == 0) {
+    transpose(count, whole, reinterpret_cast<const float*>(x.data), x.ld / 2, to, width);
+  } else if (x.contiguous_depth) {
+    for (int64_t e = 0; e < count; ++e)
+      for (int64_t p = 0; p < whole; ++p) std::memcpy(to + p * width + e, x.data + e * x.ld + 2 * p, sizeof(float));
+  } else {
+    auto* bits = reinterpret_cast<uint32_t*>(to);
+    for (int64_t p = 0; p < whole; ++p) {
+      const uint16_t *first = x.data + 2 * p * x.ld, *second = first + x.ld;
+      for (int64_t e = 0; e < count; ++e) bits[p * width + e] = first[e] | uint32_t{second[e]} << 16;
+    }
+  }
+  if (depth % 2 != 0)
+    for (int64_t e = 0; e < count; ++e) {
+      const uint32_t last = x.data[x.contiguous_depth ? e * x.ld + depth - 1 : (depth - 1) * x.ld + e];
+      std::memcpy(to + whole * width + e, &last, sizeof last);
+    }
+}
+
+void pack_floats(ScalarType type, const Operand& x, int64_t count, int64_t width, int64_t depth, float* to) {
+  if (!x.contiguous_depth) {
+    for (int64_t p = 0; p < depth; ++p) widen(type, to + p * width, x.data + p * x.ld, count);
+    return;
+  }
+  float* rows = scratch<float>(Scratch::kGemmRows, count * depth);
+  for (int64_t e = 0; e < count; ++e) widen(type, rows + e * depth, x.data + e * x.ld, depth);
+  transpose(count, depth, rows, depth, to, width);
+}
+
+// Packs `count` entries of `depth` into [depth][width] elements of four bytes, zero past count.
+void pack_panel(const HalfGemmArgs& g, const Cut& cut, const Operand& x, int64_t entry, int64_t count, int64_t width,
+                int64_t p, int64_t depth, float* to) {
+  const Operand part{x.data + (x.contiguous_depth ? entry * x.ld + p : p * x.ld + entry), x.ld, x.contiguous_depth};
+  if (cut.pairs)
+    pack_pairs(part, count, width, depth, to);
+  else
+    pack_floats(g.type, part, count, width, depth, to);
+  if (count == width) return;
+  for (int64_t i = 0; i < cut.packed(depth); ++i) std::fill(to + i * width + count, to + (i + 1) * width, 0.0f);
+}
+
+// A block of C: its sums [row panels][column panels][rows][columns] are kept between the blocks of the depth.
+struct Block {
+  int64_t i, j, m, n, p, depth;
+  const float *a = nullptr, *b = nullptr;  // packed
+  float* sums = nullptr;
+  bool first, last;
+};
+
+// Rounds rows of `width` sums into C from (i, j) on.
+void put(const HalfGemmArgs& g, const float* sums, int64_t width, int64_t i, int64_t j, int64_t rows, int64_t columns) {
+  constexpr int64_t kAtOnce = 2 * kLanes<float>;
+  float old[kAtOnce];
+  for (int64_t r = 0; r < rows; ++r) {
+    uint16_t* c = g.c + (i + r) * g.ldc + j;
+    const float* from = sums + r * width;
+    if (g.beta == 0) {
+      narrow(g.type, c, from, columns);
+      continue;
+    }
+    for (int64_t first = 0; first < columns; first += kAtOnce) {
+      const int64_t count = std::min(kAtOnce, columns - first);
+      widen(g.type, old, c + first, count);
+      for (int64_t e = 0; e < count; ++e) old[e] = from[first + e] + g.beta * old[e];
+      narrow(g.type, c + first, old, count);
+    }
+  }
+}
+
+// One task: kTaskPanels x kTaskPanels tiles of the block.
+void multiply_task(const HalfGemmArgs& g, const Cut& cut, const Block& block, int64_t row_panel, int64_t column_panel) {
+  float* edge = scratch<float>(Scratch::kGemmTile, cut.rows * cut.columns);
+  const int64_t row_panels = ceil_div(block.m, cut.rows), column_panels = ceil_div(block.n, cut.columns),
+                depth = cut.packed(block.depth);
+  for (int64_t jp = column_panel; jp < std::min(column_panel + kTaskPanels, column_panels); ++jp)
+    for (int64_t ip = row_panel; ip < std::min(row_panel + kTaskPanels, row_panels); ++ip) {
+      const int64_t i = ip * cut.rows, j = jp * cut.columns;
+      const int64_t rows = std::min(cut.rows, block.m - i), columns = std::min(cut.columns, block.n - j);
+      const TileSegment<float> segment{block.a + i * depth, block.b + j * depth, depth};
+      float* sums = block.sums == nullptr ? nullptr : block.sums + (ip * column_panels + jp) * cut.rows * cut.columns;
+      const auto kernel = (cut.pairs ? pair_tile_kernel : tile_kernel<float>)(static_cast<int>(rows), cut.vectors);
+      kernel({.segments = &segment,
+              .segment_count = 1,
+              .b_step = cut.columns,
+              .c = block.last ? edge : sums,
+              .ldc = cut.columns,
+              .alpha = g.alpha,
+              .accumulate = !block.last && !block.first,
+              .addend = block.last && !block.first ? sums : nullptr});
+      if (block.last) put(g, edge, cut.columns, block.i + i, block.j + j, rows, columns);
+    }
+}
+
+// Packs A and B of one block, then multiplies them.
+void multiply_block(const HalfGemmArgs& g, const Cut& cut, Block block) {
+  const Operand left{g.a, g.lda, !g.trans_a}, right{g.b, g.ldb, g.trans_b};
+  const int64_t row_panels = ceil_div(block.m, cut.rows), column_panels = ceil_div(block.n, cut.columns),
+                depth = cut.packed(block.depth);
+  float* packed_a = scratch<float>(Scratch::kGemmA, row_panels * cut.rows * depth);
+  float* packed_b = scratch<float>(Scratch::kGemmB, column_panels * cut.columns * depth);
+  block.a = packed_a;
+  block.b = packed_b;
+  const bool small = block.m * block.n * block.depth <= kInlineWork;
+  const int64_t panels = row_panels + column_panels;
+  parallel_for(panels, small ? panels : 4, [&](int64_t begin, int64_t end) {
+    for (int64_t q = begin; q < end; ++q) {
+      if (q < row_panels) {  // the last panel of A may have fewer rows than the others; its tiles have as many
+        const int64_t r = q * cut.rows, rows = std::min(cut.rows, block.m - r);
+        pack_panel(g, cut, left, block.i + r, rows, rows, block.p, block.depth, packed_a + r * depth);
+      } else {
+        const int64_t r = (q - row_panels) * cut.columns, columns = std::min(cut.columns, block.n - r);
+        pack_panel(g, cut, right, block.j + r, columns, cut.columns, block.p, block.depth, packed_b + r * depth);
+      }
+    }
+  });
+  const int64_t row_tasks = ceil_div(row_panels, kTaskPanels), tasks = row_tasks * ceil_div(column_panels, kTaskPanels);
+  parallel_for(tasks, small ? tasks : 1, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t)
+      multiply_task(g, cut, block, t % row_tasks * kTaskPanels, t / row_tasks * kTaskPanels);
+  });
+}
+
+// C = beta C.
+void scale(const HalfGemmArgs& g) {
+  if (g.beta == 1) return;
+  constexpr int64_t kWidth = 2 * kLanes<float>;
+  const float zeros[kWidth] = {};
+  for (int64_t j = 0; j < g.n; j += kWidth) put(g, zeros, 0, 0, j, g.m, std::min(kWidth, g.n - j));
+}
+
+void multiply(const HalfGemmArgs& g) {
+  const Cut cut = cut_for(g);
+  const int64_t row_step = kBlock / cut.rows * cut.rows, deepest = std::min(cut.depth, g.k);
+  float* sums = nullptr;
+  if (deepest < g.k)
+    sums = scratch<float>(Scratch::kGemmSums, ceil_div(std::min(row_step, g.m), cut.rows) * cut.rows *
+                                                  ceil_div(std::min(kBlock, g.n), cut.columns) * cut.columns);
+  for (int64_t j = 0; j < g.n; j += kBlock)
+    for (int64_t i = 0; i < g.m; i += row_step)
+      for (int64_t p = 0; p < g.k; p += cut.depth)
+        multiply_block(g, cut,
+                       {.i = i,
+                        .j = j,
+                        .m = std::min(row_step, g.m - i),
+                        .n = std::min(kBlock, g.n - j),
+                        .p = p,
+                        .depth = std::min(cut.depth, g.k - p),
+                        .sums = sums,
+                        .first = p == 0,
+                        .last = p + cut.depth >= g.k});
+}
+
+// op(M) [rows, columns] times vectors, of which M is read once from memory.
+struct FewVectors {
+  int64_t rows, columns, count;
+  const uint16_t* matrix;
+  int64_t ld;
+  bool transposed;
+  const uint16_t* x;
+  int64_t stride_x, next_x;
+};
+
+// The products [count][rows], times alpha, in scratch memory.
+float* products(const HalfGemmArgs& g, const FewVectors& v) {
+  float* x = scratch<float>(Scratch::kGemmA, v.count * v.columns);
+  float* y = scratch<float>(Scratch::kGemmB, v.count * v.rows);
+  for (int64_t i = 0; i < v.count; ++i) {
+    const uint16_t* from = v.x + i * v.next_x;
+    if (v.stride_x == 1) {
+      widen(g.type, x + i * v.columns, from, v.columns);
+    } else {
+      for (int64_t p = 0; p < v.columns; ++p) widen(g.type, x + i * v.columns + p, from + p * v.stride_x, 1);
+    }
+  }
+  const auto run = [&]<class M>(const M* matrix) {
+    gemv<float, M>({.rows = v.rows,
+                    .columns = v.columns,
+                    .matrix = matrix,
+                    .ld = v.ld,
+                    .transposed = v.transposed,
+                    .x = x,
+                    .stride_x = 1,
+                    .y = y,
+                    .stride_y = 1,
+                    .alpha = g.alpha,
+                    .beta = 0,
+                    .vectors = v.count,
+                    .next_x = v.columns,
+                    .next_y = v.rows});
+  };
+  if (g.type == kHalf)
+    run(reinterpret_cast<const Half*>(v.matrix));
+  else
+    run(reinterpret_cast<const BFloat16*>(v.matrix));
+  return y;
+}
+
+void multiply_one(const HalfGemmArgs& g) {
+  constexpr int64_t kManyElements = 1 << 16;
+  if (g.m <= 0 || g.n <= 0) return;
+  if (g.k <= 0 || g.alpha == 0) return scale(g);
+  if (g.n == 1) {
+    const float* y = products(g, {.rows = g.m,
+                                  .columns = g.k,
+                                  .count = 1,
+                                  .matrix = g.a,
+                                  .ld = g.lda,
+                                  .transposed = g.trans_a,
+                                  .x = g.b,
+                                  .stride_x = g.trans_b ? 1 : g.ldb,
+                                  .next_x = 0});
+    put(g, y, 1, 0, 0, g.m, 1);
+  } else if (g.m == 1 || (g.m <= kMaxVectors && g.n * g.k >= kManyElements)) {
+    const float* y = products(g, {.rows = g.n,
+                                  .columns = g.k,
+                                  .count = g.m,
+                                  .matrix = g.b,
+                                  .ld = g.ldb,
+                                  .transposed = !g.trans_b,
+                                  .x = g.a,
+                                  .stride_x = g.trans_a ? g.lda : 1,
+                                  .next_x = g.trans_a ? 1 : g.lda});
+    put(g, y, g.n, 0, 0, g.m, g.n);
+  } else {
+    multiply(g);
+  }
+}
+
+}  // namespace
+
+void half_gemm(const HalfGemmArgs& args) {
+  if (args.batch == 1) return multiply_one(args);
+  const int64_t work = std::max<int64_t>(1, args.m * args.n * args.k);
+  const int64_t grain = args.batch < 8 ? args.batch : std::max<int64_t>(1, kInlineWork / work);
+  parallel_for(args.batch, grain, [&](int64_t begin, int64_t end) {
+    HalfGemmArgs one = args;
+    one.batch = 1;
+    for (int64_t i = begin; i < end; ++i) {
+      one.a = args.a + i * args.batch_stride_a;
+      one.b = args.b + i * args.batch_stride_b;
+      one.c = args.c + i * args.batch_stride_c;
+      multiply_one(one);
+    }
+  });
+}
+
+}  // namespace tandem::cpu

@@ -1,0 +1,37 @@
+// Loads of narrow elements as vectors of float.
+#pragma once
+#include <bit>
+
+#include "tandem/core/cpu/simd.h"
+#include "tandem/core/half.h"
+
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
+
+namespace tandem::cpu {
+
+/// kLanes<T> elements from `from` on, converted to T. M is T, or a half type with T = float.
+template <class T, class M>
+[[gnu::always_inline]] inline Vec<T> load_wide(const M* from) {
+  if constexpr (std::is_same_v<M, BFloat16>) {
+    typedef uint16_t Narrow __attribute__((vector_size(kVectorBytes / 2)));
+    Narrow bits;
+    __builtin_memcpy(&bits, from, sizeof bits);
+    return std::bit_cast<Vec<float>>(__builtin_convertvector(bits, Vec<uint32_t>) << 16);
+  } else if constexpr (std::is_same_v<M, Half>) {
+#if defined(__AVX512F__)
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+#elif defined(__F16C__)
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+#else
+    Vec<float> out;
+    for (int i = 0; i < kLanes<float>; ++i) out[i] = from[i];
+    return out;
+#endif
+  } else {
+    return load(from);
+  }
+}
+
+}  // namespace tandem::cpu
