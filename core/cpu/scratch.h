@@ -14,7 +14,6 @@ enum class Scratch {
   kGemmA,
   kGemmB,
   kGemmTile,
-  kGemmRows,
   kGemmSums,
   kConvInput,
   kConvOutput,

@@ -2,6 +2,7 @@
 #include "tandem/core/cpu/conv/conv2d.h"
 
 #include "tandem/core/backend/conv.h"
+#include "tandem/core/cpu/conv/conv2d_half.h"
 #include "tandem/core/cpu/conv/conv2d_tiles.h"
 #include "tandem/core/cpu/simd.h"
 #include "tandem/core/cpu/tables.h"
@@ -276,9 +277,23 @@ T* pointer(const Tensor& t) {
   return t.defined() ? t.ptr<T>() : nullptr;
 }
 
+const uint16_t* bits(const Tensor& t) { return t.defined() ? static_cast<const uint16_t*>(t.data_ptr()) : nullptr; }
+uint16_t* result_bits(const Tensor& t) { return static_cast<uint16_t*>(t.data_ptr()); }
+
+// Whether to convolve half types as they are.
+bool takes_half(const Tensor& t, const Tensor& weight, const Conv2dShape& s) {
+  return isReducedFloatingType(t.dtype()) && weight.numel() > 0 && half_conv_fits(s);
+}
+
 void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e,
              const Conv2dParameters& p, KeptWeight* kept) {
   if (out.numel() == 0) return;
+  if (isReducedFloatingType(out.dtype())) {
+    const Conv2dShape s = shape_of(input, weight, p);
+    if (!takes_half(out, weight, s)) return detail::call_in_float(forward, {}, out, input, weight, e, p, kept);
+    return half_conv_forward(out.dtype(), s, bits(input), {bits(weight), kept, &weight}, result_bits(out),
+                             {bits(e.bias), bits(e.residual), e.relu});
+  }
   const bool empty = weight.numel() == 0;  // empty sums
   if (empty && !e.bias.defined()) fill_raw(out, 0);
   if (empty && e.bias.defined()) copy_raw(out, alias(e.bias, out.sizes(), {0, 1, 0, 0}, e.bias.storage_offset()));
@@ -295,6 +310,12 @@ void backward_input(const Tensor& grad_input, const Tensor& grad_output, const T
                     const Conv2dParameters& p) {
   if (grad_output.numel() == 0) return fill_raw(grad_input, 0);
   if (grad_input.numel() == 0) return;
+  if (isReducedFloatingType(grad_input.dtype())) {
+    const Conv2dShape s = shape_of(grad_input, weight, p);
+    if (!takes_half(grad_input, weight, s))
+      return detail::call_in_float(backward_input, {}, grad_input, grad_output, weight, p);
+    return half_conv_backward_input(weight.dtype(), s, bits(grad_output), bits(weight), result_bits(grad_input));
+  }
   dispatch(grad_input.dtype(), FloatTypes{}, "conv2d_backward_input", [&]<class T>(Type<T>) {
     const Conv2dShape s = shape_of(grad_input, weight, p);
     conv2d_backward_input<T>(choose_backward_input<T>(s), s, grad_output.ptr<T>(), weight.ptr<T>(),
@@ -322,6 +343,14 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
     if (grad_bias.defined()) fill_raw(grad_bias, 0);
     return;
   }
+  if (isReducedFloatingType(grad_output.dtype())) {
+    const Conv2dShape s = shape_of(input, grad_weight, p);
+    if (!takes_half(grad_weight, grad_weight, s))
+      return detail::call_in_float(backward_weight, {.outputs = 2}, grad_weight, grad_bias, grad_output, input, p);
+    half_conv_backward_weight(input.dtype(), s, bits(input), bits(grad_output), result_bits(grad_weight));
+    if (grad_bias.defined()) detail::call_in_float(backward_bias, {}, grad_bias, grad_output);
+    return;
+  }
   if (grad_weight.numel() == 0) {
     if (grad_bias.defined()) backward_bias(grad_bias, grad_output);
     return;
@@ -335,9 +364,9 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
 
 }  // namespace
 
-constinit const ConvKernels conv_kernels{.forward = forward,
-                                         .backward_input = backward_input,
-                                         .backward_weight = backward_weight,
+constinit const ConvKernels conv_kernels{.forward = {forward, kTakesHalf},
+                                         .backward_input = {backward_input, kTakesHalf},
+                                         .backward_weight = {backward_weight, kTakesHalf},
                                          .backward_bias = backward_bias};
 
 }  // namespace tandem::cpu

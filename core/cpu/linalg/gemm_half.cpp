@@ -3,11 +3,10 @@
 #include "tandem/core/cpu/linalg/gemm_half.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "tandem/core/cpu/linalg/gemv.h"
 #include "tandem/core/cpu/linalg/microkernel.h"
-#include "tandem/core/cpu/linalg/transpose.h"
+#include "tandem/core/cpu/linalg/pack_half.h"
 #include "tandem/core/cpu/pointwise/half_loops.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
@@ -23,71 +22,25 @@ constexpr int64_t kInlineWork = 48 * 48 * 48;  // multiplications not worth waki
 
 // How C is split: panels of `rows` rows and `columns` columns, `depth` products at a time (even for pairs).
 struct Cut {
-  bool pairs;
+  HalfPacking packing;
   int vectors;
   int64_t rows, columns, depth;
-  // Elements of four bytes that hold `count` numbers.
-  int64_t packed(int64_t count) const { return pairs ? ceil_div(count, 2) : count; }
 };
 
 Cut cut_for(const HalfGemmArgs& g) {
-  Cut cut{g.type == kBFloat16 && multiplies_pairs(), g.n > kLanes<float> ? 2 : 1, 0, 0, 0};
+  Cut cut{HalfPacking(g.type), g.n > kLanes<float> ? 2 : 1, 0, 0, 0};
   cut.rows = ceil_div(g.m, ceil_div(g.m, kMaxTileRows[cut.vectors]));
   cut.columns = cut.vectors * kLanes<float>;
-  const int64_t elements = cut.packed(g.k), depth = ceil_div(elements, ceil_div(elements, kMaxDepth));
-  cut.depth = cut.pairs ? 2 * depth : depth;
+  const int64_t elements = cut.packing.packed(g.k), depth = ceil_div(elements, ceil_div(elements, kMaxDepth));
+  cut.depth = cut.packing.pairs ? 2 * depth : depth;
   return cut;
 }
 
-// A or B: entries (rows of A, columns of B) by depth.
-struct Operand {
-  const uint16_t* data;
-  int64_t ld;
-  bool contiguous_depth;  // entry e is at data + e ld; otherwise depth p is at data + p ld
-};
-
-// Pairs of depth p and p + 1, with 0 where there is none.
-void pack_pairs(const Operand& x, int64_t count, int64_t width, int64_t depth, float* to) {
-  const int64_t whole = depth / 2;
-  if (x.contiguous_depth && x.ld % 2 == 0) {
-    transpose(count, whole, reinterpret_cast<const float*>(x.data), x.ld / 2, to, width);
-  } else if (x.contiguous_depth) {
-    for (int64_t e = 0; e < count; ++e)
-      for (int64_t p = 0; p < whole; ++p) std::memcpy(to + p * width + e, x.data + e * x.ld + 2 * p, sizeof(float));
-  } else {
-    auto* bits = reinterpret_cast<uint32_t*>(to);
-    for (int64_t p = 0; p < whole; ++p) {
-      const uint16_t *first = x.data + 2 * p * x.ld, *second = first + x.ld;
-      for (int64_t e = 0; e < count; ++e) bits[p * width + e] = first[e] | uint32_t{second[e]} << 16;
-    }
-  }
-  if (depth % 2 != 0)
-    for (int64_t e = 0; e < count; ++e) {
-      const uint32_t last = x.data[x.contiguous_depth ? e * x.ld + depth - 1 : (depth - 1) * x.ld + e];
-      std::memcpy(to + whole * width + e, &last, sizeof last);
-    }
-}
-
-void pack_floats(ScalarType type, const Operand& x, int64_t count, int64_t width, int64_t depth, float* to) {
-  if (!x.contiguous_depth) {
-    for (int64_t p = 0; p < depth; ++p) widen(type, to + p * width, x.data + p * x.ld, count);
-    return;
-  }
-  float* rows = scratch<float>(Scratch::kGemmRows, count * depth);
-  for (int64_t e = 0; e < count; ++e) widen(type, rows + e * depth, x.data + e * x.ld, depth);
-  transpose(count, depth, rows, depth, to, width);
-}
-
-// Packs `count` entries of `depth` into [depth][width] elements of four bytes, zero past count.
-void pack_panel(const HalfGemmArgs& g, const Cut& cut, const Operand& x, int64_t entry, int64_t count, int64_t width,
-                int64_t p, int64_t depth, float* to) {
-  const Operand part{x.data + (x.contiguous_depth ? entry * x.ld + p : p * x.ld + entry), x.ld, x.contiguous_depth};
-  if (cut.pairs)
-    pack_pairs(part, count, width, depth, to);
-  else
-    pack_floats(g.type, part, count, width, depth, to);
-  if (count == width) return;
-  for (int64_t i = 0; i < cut.packed(depth); ++i) std::fill(to + i * width + count, to + (i + 1) * width, 0.0f);
+// Packs `count` lines of A or B from `line` on.
+void pack(const Cut& cut, const HalfLines& x, int64_t line, int64_t count, int64_t width, int64_t p, int64_t depth,
+          float* to) {
+  const HalfLines part{x.data + (x.contiguous_depth ? line * x.ld + p : p * x.ld + line), x.ld, x.contiguous_depth};
+  cut.packing.panel(part, count, width, depth, to);
 }
 
 // A block of C: its sums [row panels][column panels][rows][columns] are kept between the blocks of the depth.
@@ -118,35 +71,55 @@ void put(const HalfGemmArgs& g, const float* sums, int64_t width, int64_t i, int
   }
 }
 
+// A tile of g.sums.
+void add_tile(const HalfGemmArgs& g, const Cut& cut, TileKernel<float> kernel, const TileSegment<float>& segment,
+              float* edge, const Block& block, int64_t i, int64_t j) {
+  const int64_t rows = std::min(cut.rows, block.m - i), columns = std::min(cut.columns, block.n - j);
+  const bool accumulate = !block.first || g.beta != 0;
+  float* c = g.sums + (block.i + i) * g.ldc + block.j + j;
+  if (columns == cut.columns) return kernel({&segment, 1, cut.columns, c, g.ldc, g.alpha, accumulate});
+  kernel({&segment, 1, cut.columns, edge, cut.columns, g.alpha, false});
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t e = 0; e < columns; ++e)
+      c[r * g.ldc + e] = edge[r * cut.columns + e] + (accumulate ? c[r * g.ldc + e] : 0.0f);
+}
+
 // One task: kTaskPanels x kTaskPanels tiles of the block.
 void multiply_task(const HalfGemmArgs& g, const Cut& cut, const Block& block, int64_t row_panel, int64_t column_panel) {
   float* edge = scratch<float>(Scratch::kGemmTile, cut.rows * cut.columns);
   const int64_t row_panels = ceil_div(block.m, cut.rows), column_panels = ceil_div(block.n, cut.columns),
-                depth = cut.packed(block.depth);
+                depth = cut.packing.packed(block.depth);
   for (int64_t jp = column_panel; jp < std::min(column_panel + kTaskPanels, column_panels); ++jp)
     for (int64_t ip = row_panel; ip < std::min(row_panel + kTaskPanels, row_panels); ++ip) {
       const int64_t i = ip * cut.rows, j = jp * cut.columns;
       const int64_t rows = std::min(cut.rows, block.m - i), columns = std::min(cut.columns, block.n - j);
       const TileSegment<float> segment{block.a + i * depth, block.b + j * depth, depth};
       float* sums = block.sums == nullptr ? nullptr : block.sums + (ip * column_panels + jp) * cut.rows * cut.columns;
-      const auto kernel = (cut.pairs ? pair_tile_kernel : tile_kernel<float>)(static_cast<int>(rows), cut.vectors);
+      const auto kernel = cut.packing.kernel(static_cast<int>(rows), cut.vectors);
+      if (g.sums != nullptr) {
+        add_tile(g, cut, kernel, segment, edge, block, i, j);
+        continue;
+      }
+      const bool in_place =
+          block.last && block.first && cut.packing.pairs && cut.vectors == 2 && columns == cut.columns && g.beta == 0;
       kernel({.segments = &segment,
               .segment_count = 1,
               .b_step = cut.columns,
               .c = block.last ? edge : sums,
-              .ldc = cut.columns,
+              .ldc = in_place ? g.ldc : cut.columns,
               .alpha = g.alpha,
               .accumulate = !block.last && !block.first,
-              .addend = block.last && !block.first ? sums : nullptr});
-      if (block.last) put(g, edge, cut.columns, block.i + i, block.j + j, rows, columns);
+              .addend = block.last && !block.first ? sums : nullptr,
+              .rounded = in_place ? g.c + (block.i + i) * g.ldc + block.j + j : nullptr});
+      if (block.last && !in_place) put(g, edge, cut.columns, block.i + i, block.j + j, rows, columns);
     }
 }
 
 // Packs A and B of one block, then multiplies them.
 void multiply_block(const HalfGemmArgs& g, const Cut& cut, Block block) {
-  const Operand left{g.a, g.lda, !g.trans_a}, right{g.b, g.ldb, g.trans_b};
+  const HalfLines left{g.a, g.lda, !g.trans_a}, right{g.b, g.ldb, g.trans_b};
   const int64_t row_panels = ceil_div(block.m, cut.rows), column_panels = ceil_div(block.n, cut.columns),
-                depth = cut.packed(block.depth);
+                depth = cut.packing.packed(block.depth);
   float* packed_a = scratch<float>(Scratch::kGemmA, row_panels * cut.rows * depth);
   float* packed_b = scratch<float>(Scratch::kGemmB, column_panels * cut.columns * depth);
   block.a = packed_a;
@@ -157,10 +130,10 @@ void multiply_block(const HalfGemmArgs& g, const Cut& cut, Block block) {
     for (int64_t q = begin; q < end; ++q) {
       if (q < row_panels) {  // the last panel of A may have fewer rows than the others; its tiles have as many
         const int64_t r = q * cut.rows, rows = std::min(cut.rows, block.m - r);
-        pack_panel(g, cut, left, block.i + r, rows, rows, block.p, block.depth, packed_a + r * depth);
+        pack(cut, left, block.i + r, rows, rows, block.p, block.depth, packed_a + r * depth);
       } else {
         const int64_t r = (q - row_panels) * cut.columns, columns = std::min(cut.columns, block.n - r);
-        pack_panel(g, cut, right, block.j + r, columns, cut.columns, block.p, block.depth, packed_b + r * depth);
+        pack(cut, right, block.j + r, columns, cut.columns, block.p, block.depth, packed_b + r * depth);
       }
     }
   });
@@ -174,6 +147,10 @@ void multiply_block(const HalfGemmArgs& g, const Cut& cut, Block block) {
 // C = beta C.
 void scale(const HalfGemmArgs& g) {
   if (g.beta == 1) return;
+  if (g.sums != nullptr) {
+    for (int64_t i = 0; i < g.m; ++i) std::fill_n(g.sums + i * g.ldc, g.n, 0.0f);
+    return;
+  }
   constexpr int64_t kWidth = 2 * kLanes<float>;
   const float zeros[kWidth] = {};
   for (int64_t j = 0; j < g.n; j += kWidth) put(g, zeros, 0, 0, j, g.m, std::min(kWidth, g.n - j));
@@ -183,7 +160,7 @@ void multiply(const HalfGemmArgs& g) {
   const Cut cut = cut_for(g);
   const int64_t row_step = kBlock / cut.rows * cut.rows, deepest = std::min(cut.depth, g.k);
   float* sums = nullptr;
-  if (deepest < g.k)
+  if (deepest < g.k && g.sums == nullptr)
     sums = scratch<float>(Scratch::kGemmSums, ceil_div(std::min(row_step, g.m), cut.rows) * cut.rows *
                                                   ceil_div(std::min(kBlock, g.n), cut.columns) * cut.columns);
   for (int64_t j = 0; j < g.n; j += kBlock)
@@ -250,7 +227,9 @@ void multiply_one(const HalfGemmArgs& g) {
   constexpr int64_t kManyElements = 1 << 16;
   if (g.m <= 0 || g.n <= 0) return;
   if (g.k <= 0 || g.alpha == 0) return scale(g);
-  if (g.n == 1) {
+  if (g.sums != nullptr) {
+    multiply(g);
+  } else if (g.n == 1) {
     const float* y = products(g, {.rows = g.m,
                                   .columns = g.k,
                                   .count = 1,
@@ -289,7 +268,10 @@ void half_gemm(const HalfGemmArgs& args) {
     for (int64_t i = begin; i < end; ++i) {
       one.a = args.a + i * args.batch_stride_a;
       one.b = args.b + i * args.batch_stride_b;
-      one.c = args.c + i * args.batch_stride_c;
+      if (args.sums != nullptr)
+        one.sums = args.sums + i * args.batch_stride_c;
+      else
+        one.c = args.c + i * args.batch_stride_c;
       multiply_one(one);
     }
   });

@@ -10,20 +10,24 @@
 namespace tandem::cpu {
 namespace {
 
-// Row r of the result.
+// From the sums of row r to the values of the result.
 template <class T, int kVectors>
-[[gnu::always_inline]] inline void finish_row(const Tile<T>& tile, int r, const Vec<T> (&sum)[kVectors]) {
-  T* c = tile.c + r * tile.ldc;
+[[gnu::always_inline]] inline void finish_row(const Tile<T>& tile, int r, Vec<T> (&value)[kVectors]) {
   const T bias = tile.row_bias ? tile.row_bias[r] : T(0);
 #pragma GCC unroll 2
   for (int v = 0; v < kVectors; ++v) {
-    Vec<T> value = tile.alpha * sum[v];
-    if (tile.row_bias) value += bias;
-    if (tile.accumulate) value += load(c + v * kLanes<T>);
-    if (tile.addend) value += load(tile.addend + r * tile.ldc + v * kLanes<T>);
-    if (tile.relu) value = value < Vec<T>{} ? Vec<T>{} : value;
-    store(c + v * kLanes<T>, value);
+    value[v] *= tile.alpha;
+    if (tile.row_bias) value[v] += bias;
+    if (tile.accumulate) value[v] += load(tile.c + r * tile.ldc + v * kLanes<T>);
+    if (tile.addend) value[v] += load(tile.addend + r * tile.ldc + v * kLanes<T>);
+    if (tile.relu) value[v] = value[v] < Vec<T>{} ? Vec<T>{} : value[v];
   }
+}
+template <class T, int kVectors>
+[[gnu::always_inline]] inline void store_row(const Tile<T>& tile, int r, Vec<T> (&sum)[kVectors]) {
+  finish_row<T, kVectors>(tile, r, sum);
+#pragma GCC unroll 2
+  for (int v = 0; v < kVectors; ++v) store(tile.c + r * tile.ldc + v * kLanes<T>, sum[v]);
 }
 
 template <class T, int kRows, int kVectors>
@@ -47,7 +51,7 @@ void run_tile(const Tile<T>& tile) {
     }
   }
 #pragma GCC unroll 32
-  for (int r = 0; r < kRows; ++r) finish_row<T, kVectors>(tile, r, sum[r]);
+  for (int r = 0; r < kRows; ++r) store_row<T, kVectors>(tile, r, sum[r]);
 }
 
 #ifdef __AVX512F__
@@ -71,8 +75,18 @@ template <int kRows, int kVectors>
       b += tile.b_step;
     }
   }
+  if constexpr (kVectors == 2)
+    if (tile.rounded != nullptr) {
 #pragma GCC unroll 32
-  for (int r = 0; r < kRows; ++r) finish_row<float, kVectors>(tile, r, sum[r]);
+      for (int r = 0; r < kRows; ++r) {
+        finish_row<float, kVectors>(tile, r, sum[r]);
+        const __m512bh both = _mm512_cvtne2ps_pbh(sum[r][1], sum[r][0]);
+        __builtin_memcpy(tile.rounded + r * tile.ldc, &both, sizeof both);
+      }
+      return;
+    }
+#pragma GCC unroll 32
+  for (int r = 0; r < kRows; ++r) store_row<float, kVectors>(tile, r, sum[r]);
 }
 
 template <int kVectors, int... kRows>

@@ -31,6 +31,7 @@ struct Tile {
   const T* row_bias = nullptr;  // [rows] or none
   const T* addend = nullptr;    // [rows][ldc] or none
   bool relu = false;
+  uint16_t* rounded = nullptr;  // pair_tile_kernel with two vectors: the result as bfloat16 [rows][ldc] in place of c
 };
 
 template <class T>
