@@ -7,11 +7,6 @@
 
 namespace tandem::cuda_impl {
 
-/// The dtypes that kernels of numbers with a fraction store, and the type that they compute in.
-using StoredFloats = TypeList<float, double, Half, BFloat16>;
-template <class Stored>
-using computed_t = std::conditional_t<sizeof(Stored) == 2, float, Stored>;
-
 /// How elements of type T are stored if those of float are stored as `Float`.
 template <class T, class Float>
 using stored_t = std::conditional_t<std::is_same_v<T, float>, Float, T>;

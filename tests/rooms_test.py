@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = ("core/cpu", "cuda/ops")
 MAX_SOURCES = 70  # directly in a folder, headers included
 PRODUCTION = "core autograd nn cuda parallel datasets models cli compat".split()
-PARTS = set("""batch channels columns complex complex_spectral count depthwise direct extreme general index
+PARTS = set("""batch channels columns complex complex_spectral count depthwise direct extreme general half index
     integer lanes ldl line loop matrix max_sum multinomial plan pointwise rows shallow sort spectral table tables tiles
     windows""".split())
 OTHERS = {
@@ -30,6 +30,9 @@ OTHERS = {
         "microkernel": "register tiles of matrix products and convolutions",
         "gemm": "matrix products on raw memory, for matmul and conv2d",
         "gemv": "matrix-vector products on raw memory, for matmul",
+        "gemm_half": "the same for half types",
+        "pack_half": "panels of half types, for gemm_half and conv2d_half",
+        "load_wide": "loads of half types for gemv",
         "half_loops": "conversions of half types for copies and elementwise loops",
         "moments": "sums of deviations, for reductions and batch_norm",
         "scratch": "working memory of a thread",

@@ -21,6 +21,10 @@ inline constexpr HalfCalls kTakesHalf{.native = true};
 
 /// The dtype that kernels compute a dtype in: float32 for the half types.
 constexpr ScalarType computed_type(ScalarType type) { return isReducedFloatingType(type) ? kFloat : type; }
+/// The types that kernels of numbers with a fraction store, and the type that they compute each in.
+using StoredFloats = TypeList<float, double, Half, BFloat16>;
+template <class Stored>
+using computed_t = std::conditional_t<sizeof(Stored) == 2, float, Stored>;
 
 /// A tensor, or a number in place of a tensor.
 struct Operand {
@@ -42,6 +46,9 @@ inline bool is_half(TensorList list) {
 /// A float32 tensor with the shape of t. Its strides are those of t if t is dense, apart from repeated dimensions;
 /// otherwise it is row-major. Without `values` its elements are uninitialised.
 Tensor float_copy(const Tensor& t, bool values);
+
+/// The tensor, or a float32 copy if it has a half type; undefined if t is.
+inline Tensor computed(const Tensor& t) { return is_half(t) ? float_copy(t, true) : t; }
 
 /// An argument of a kernel: itself, or with float32 instead of half types. `store` rounds into the original what the
 /// kernel has written.

@@ -204,12 +204,10 @@ bool vector_access_applies(const Shape& s, std::initializer_list<const void*> po
   return all;
 }
 
-// What belongs to the channels, in the type that is computed in.
-Tensor computed(const Tensor& t) { return tandem::detail::is_half(t) ? tandem::detail::float_copy(t, true) : t; }
-
 void batch_normalize(const Tensor& out, const Tensor& input, const Tensor& mean, const Tensor& variance,
                      const Tensor& weight, const Tensor& bias, double eps) {
-  const Tensor m = computed(mean), v = computed(variance), w = computed(weight), b = computed(bias);
+  const Tensor m = tandem::detail::computed(mean), v = tandem::detail::computed(variance),
+               w = tandem::detail::computed(weight), b = tandem::detail::computed(bias);
   dispatch(out.dtype(), StoredFloats{}, "batch_norm", [&]<class S>(Type<S>) {
     using T = computed_t<S>;
     Context& c = context(out.device());
@@ -257,7 +255,8 @@ void sum_channels(Context& c, double* sums, const Tensor& grad_weight, const Ten
 void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias,
                     const Tensor& grad_output, const Tensor& input, const Tensor& mean, const Tensor& variance,
                     const Tensor& weight, double eps, bool of_batch) {
-  const Tensor m = computed(mean), v = computed(variance), w = computed(weight);
+  const Tensor m = tandem::detail::computed(mean), v = tandem::detail::computed(variance),
+               w = tandem::detail::computed(weight);
   dispatch(input.dtype(), StoredFloats{}, "batch_norm_backward", [&]<class S>(Type<S>) {
     using T = computed_t<S>;
     Context& c = context(input.device());
