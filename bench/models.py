@@ -3,12 +3,13 @@
 transformers.
 
     models.py BUILD [--models NAME,...] [--what infer,fused,train,decode] [--batch N,...] [--threads N,...] [--turns N]
-              [--seconds S] [--size N] [--compile]
+              [--seconds S] [--size N] [--precision fp32|bf16|fp16] [--compile]
 
 BUILD is Tandem's build folder. Each turn runs bench_models and then PyTorch's eager mode, or first PyTorch, each in its
 own process. Prints medians over the turns: milliseconds per step (per token for decode; processor time on one
 thread), how much faster Tandem is, and the peak of memory: of tensors in Tandem, of the whole process beyond its
-imports in PyTorch. `fused` is compared with PyTorch's plain inference, and with --compile both are compared with
+imports in PyTorch. In another precision, both train under autocast; for everything else the model is converted, and
+images are channels-last in PyTorch. `fused` is compared with PyTorch's plain inference, and with --compile both are compared with
 torch.compile.
 """
 import argparse
@@ -37,7 +38,7 @@ def make(name, batch, size):
     return getattr(torchvision.models, name)(), torch.randn(batch, 3, size or 224, size or 224)
 
 
-def torch_worker(name, what, batch, threads, seconds, size, compiled):
+def torch_worker(name, what, batch, threads, seconds, size, precision, compiled):
     import torch
     import torch.nn.functional as F
     torch.set_num_threads(threads)
@@ -45,6 +46,13 @@ def torch_worker(name, what, batch, threads, seconds, size, compiled):
     model, x = make(name, batch, size)
     text = name.startswith("gpt2")
     train = what == "train"
+    half = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
+    if half:
+        order = torch.preserve_format if text or x.dim() < 4 else torch.channels_last
+        model = model.to(memory_format=order)
+        x = x.to(memory_format=order)
+        if not train:
+            model, x = model.to(half), x if text else x.to(half)
     model.train(train)
     call = torch.compile(model) if compiled else model
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -65,7 +73,8 @@ def torch_worker(name, what, batch, threads, seconds, size, compiled):
 
         def step():
             optimizer.zero_grad()
-            out = output()
+            with torch.autocast("cpu", half or torch.bfloat16, enabled=half is not None):
+                out = output()
             loss = F.cross_entropy(out.reshape(-1, out.shape[-1]), target.reshape(-1))
             loss.backward()
             optimizer.step()
@@ -115,11 +124,13 @@ def main():
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--size", type=int, default=0)
+    parser.add_argument("--precision", choices=("fp32", "bf16", "fp16"), default="fp32")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--torch-worker", action="store_true", help=argparse.SUPPRESS)
     o = parser.parse_args()
     if o.torch_worker:
-        return torch_worker(o.models, o.what, int(o.batch), int(o.threads), o.seconds, o.size, o.compile)
+        return torch_worker(o.models, o.what, int(o.batch), int(o.threads), o.seconds, o.size, o.precision,
+                            o.compile)
     if o.build is None:
         parser.error("BUILD is missing")
     print(
@@ -132,6 +143,7 @@ def main():
                 for threads in o.threads.split(","):
                     common = ["--batch", batch, "--threads", threads, "--seconds", str(o.seconds)]
                     common += ["--size", str(o.size)] if o.size else []
+                    common += ["--precision", o.precision] if o.precision != "fp32" else []
                     ours = [str(pathlib.Path(o.build) / "bench/bench_models"), name, "--what", what, *common]
                     theirs = [sys.executable, __file__, "--torch-worker", "--models", name, "--what", what, *common]
                     theirs += ["--compile"] if o.compile else []

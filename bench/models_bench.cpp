@@ -1,12 +1,15 @@
 // Inference and training steps of the published models, and where their time goes.
 //
 //   bench_models [MODEL...] [--what infer|fused|train|decode] [--batch N,N] [--threads N,N] [--seconds S] [--layers]
-//                [--size N]
+//                [--size N] [--precision fp32|bf16|fp16]
 //
 // Without arguments: all models, inference with batch 1 and 8, training with batch 4 and 8, on 1 and 2 threads. Each
 // line is MODEL WHAT BATCH THREADS, then the smallest and the median milliseconds per step (processor time on one
 // thread), which bench/models.py compares with PyTorch's, and the peak of tensor memory in MiB. `fused` is inference
 // after nn::fuse. `decode` is the time per token that GPT-2 generates after 16 given ones.
+//
+// In another precision, training runs under autocast, and for everything else the whole model is converted (for `fused`
+// after fusing).
 //
 // --layers also measures each distinct layer alone, with the shapes that it has in the model, and prints the layers
 // sorted by lost time: the time that they would save at the roofline, which is the larger of arithmetic at the rate of
@@ -34,6 +37,7 @@ namespace {
 
 double g_seconds = 2;  // per measurement
 int64_t g_size = 0;    // of images, or the number of tokens; 0: the model's own
+ScalarType g_precision = kFloat;
 
 bool g_processor_time = false;  // on one thread, because other programs disturb it less
 
@@ -269,7 +273,13 @@ void run(const std::string& name, const std::string& what, int64_t batch, int th
     times = measure(
         [&] {
           optimizer.zero_grad();
-          loss_of(subject.model.forward(subject.input), target).backward();
+          Tensor loss;
+          {
+            const autocast::AutocastGuard mixed(kCPU, g_precision == kFloat ? kBFloat16 : g_precision,
+                                                g_precision != kFloat);
+            loss = loss_of(subject.model.forward(subject.input), target);
+          }
+          loss.backward();
           optimizer.step();
         },
         g_seconds);
@@ -277,6 +287,7 @@ void run(const std::string& name, const std::string& what, int64_t batch, int th
     check(is_text(name), "decode: ", name, " is no language model");
     constexpr int64_t kTokens = 32;
     const models::GPT2LMHeadModel net(std::dynamic_pointer_cast<models::GPT2LMHeadModelImpl>(subject.model.ptr()));
+    model.to(g_precision);
     const Tensor prompt = subject.input.slice(1, 0, 16);
     const auto generate = [&](int64_t tokens) {
       models::generate(net, prompt, models::GenerateOptions().max_new_tokens(tokens).temperature(0));
@@ -288,6 +299,8 @@ void run(const std::string& name, const std::string& what, int64_t batch, int th
     check(what == "infer" || what == "fused", "--what: expected infer, fused, train or decode, got ", what);
     const InferenceMode guard;
     if (what == "fused") nn::fuse(*subject.model.ptr());
+    model.to(g_precision);
+    if (subject.input.is_floating_point()) subject.input = subject.input.to(g_precision);
     times = measure([&] { subject.model.forward(subject.input); }, g_seconds);
   }
   const double peak = static_cast<double>(memory_stats(device).peak_bytes) / (1 << 20);
@@ -313,6 +326,12 @@ std::vector<int64_t> numbers(const char* text) {
   return out;
 }
 
+ScalarType precision(const std::string& word) {
+  for (const auto& [name, type] : {std::pair("fp32", kFloat), std::pair("bf16", kBFloat16), std::pair("fp16", kHalf)})
+    if (word == name) return type;
+  throw Error(concat("--precision: expected fp32, bf16 or fp16, got ", word));
+}
+
 int run_all(int argc, char** argv) {
   std::vector<std::string> names, whats;
   std::vector<int64_t> batches, threads{1, 2};
@@ -333,6 +352,8 @@ int run_all(int argc, char** argv) {
       g_seconds = std::atof(value());
     else if (word == "--size")
       g_size = numbers(value()).front();
+    else if (word == "--precision")
+      g_precision = precision(value());
     else if (word == "--layers")
       layers = true;
     else if (word.starts_with("-"))
