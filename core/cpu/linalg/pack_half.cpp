@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "tandem/core/cpu/linalg/transpose.h"
-#include "tandem/core/cpu/pointwise/half_loops.h"
 #include "tandem/core/cpu/scratch.h"
 
 namespace tandem::cpu {
@@ -45,12 +44,6 @@ void pack_floats(ScalarType type, const HalfLines& x, int64_t count, int64_t wid
 }
 
 }  // namespace
-
-void HalfPacking::row(const uint16_t* first, const uint16_t* second, int64_t count, float* to) const {
-  if (!pairs) return widen(type, to, first, count);
-  auto* bits = reinterpret_cast<uint32_t*>(to);
-  for (int64_t e = 0; e < count; ++e) bits[e] = first[e] | uint32_t{second[e]} << 16;
-}
 
 void HalfPacking::panel(const HalfLines& lines, int64_t count, int64_t width, int64_t depth, float* to) const {
   if (pairs)

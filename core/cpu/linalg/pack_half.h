@@ -2,6 +2,7 @@
 // element has four bytes either way.
 #pragma once
 #include "tandem/core/cpu/linalg/microkernel.h"
+#include "tandem/core/cpu/pointwise/half_loops.h"
 #include "tandem/core/dtype.h"
 
 namespace tandem::cpu {
@@ -23,7 +24,11 @@ struct HalfPacking {
   }
   /// One element of each of `count` lines: of the numbers at depth p, or of the pairs from `first` and `second`, at depth
   /// p and p + 1.
-  void row(const uint16_t* first, const uint16_t* second, int64_t count, float* to) const;
+  void row(const uint16_t* first, const uint16_t* second, int64_t count, float* to) const {
+    if (!pairs) return widen(type, to, first, count);
+    auto* bits = reinterpret_cast<uint32_t*>(to);
+    for (int64_t e = 0; e < count; ++e) bits[e] = first[e] | uint32_t{second[e]} << 16;
+  }
   /// Packs `count` lines into [packed(depth)][width], zero past count. `count` and `width` at most 32 if the
   /// lines have a contiguous depth.
   void panel(const HalfLines& lines, int64_t count, int64_t width, int64_t depth, float* to) const;
