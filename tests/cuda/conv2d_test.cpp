@@ -179,6 +179,23 @@ TEST_CASE("an engine that cuDNN rejects is dropped, one out of memory or under c
   CHECK(captured.calls() == 1);
 }
 
+TEST_CASE("an engine whose workspace does not fit gives way") {
+  const Convolution one(10);
+  CHECK(one.calls() == 1);
+  const auto bytes = [](int64_t count) { return empty_raw({count}, kByte, Device("cuda:0")); };
+  std::vector<Tensor> taken;
+  Tensor room = bytes(int64_t{1} << 19);
+  const auto take_all = [&](int64_t size) {
+    for (;;) taken.push_back(bytes(size));
+  };
+  for (int shift = 29; shift >= 21; --shift) CHECK_THROWS_AS(take_all(int64_t{1} << shift), OutOfMemoryError);
+  room = Tensor();
+  CHECK(one.calls() == 2);
+  taken.clear();
+  CHECK(one.calls() == 1);
+  backend(kCUDA).runtime.empty_cache(Device("cuda:0"));
+}
+
 TEST_CASE("engines are timed outside captures; one that cannot be timed comes last") {
   const Convolution captured(8), untimed(9);
   globalContext().setBenchmarkCuDNN(true);

@@ -18,7 +18,7 @@ const std::vector<Engine>& engines() {
       {CUDNN_HEUR_MODE_A, {CUDNN_NUMERICAL_NOTE_FFT}, true, true, false, 0},
       {CUDNN_HEUR_MODE_A, {CUDNN_NUMERICAL_NOTE_WINOGRAD}, true, false, true, std::size_t{2} << 30},
       {CUDNN_HEUR_MODE_A, {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}, false, true, true, kPage},
-      {CUDNN_HEUR_MODE_A, {}, true, false, true, 4 * kPage},
+      {CUDNN_HEUR_MODE_A, {}, true, false, true, 1024 * kPage},
       {CUDNN_HEUR_MODE_FALLBACK, {CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP}, true, true, true, kPage},
   };
   return all;
