@@ -67,13 +67,15 @@ enum class ConvPass : int32_t { kForward, kInput, kWeight };
 struct ConvKey {
   ConvPass pass = ConvPass::kForward;
   ScalarType dtype = kFloat;
-  bool tf32 = false, deterministic = true, benchmark = false;
+  bool tf32 = false, deterministic = true, benchmark = false, channels_last = false;
+  /// Alignments of input, weight and output in bytes; a power of two up to 16, more does not matter to cuDNN.
+  std::array<int32_t, 3> alignment{};
   std::array<int64_t, 4> input{}, weight{}, output{};
   Conv2dParameters p;
 
   constexpr auto fields() const {
-    return std::tie(pass, dtype, tf32, deterministic, benchmark, input, weight, output, p.stride, p.padding, p.dilation,
-                    p.groups);
+    return std::tie(pass, dtype, tf32, deterministic, benchmark, channels_last, alignment, input, weight, output,
+                    p.stride, p.padding, p.dilation, p.groups);
   }
 };
 

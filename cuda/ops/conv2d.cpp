@@ -1,5 +1,5 @@
-// 2-d convolution with cuDNN. A batch that is too large for cuDNN is split. When memory for an algorithm is
-// missing, or cuDNN rejects it at run time, the next algorithm of the plan is used.
+// 2-d convolution with cuDNN. A batch that is too large for cuDNN is split. When memory for an engine is missing, or
+// cuDNN rejects it at run time, the next engine of the plan is used.
 #include <algorithm>
 
 #include "tandem/core/backend/binary.h"
@@ -40,51 +40,54 @@ bool refused(cudnnStatus_t status) {
   const int category = CUDNN_STATUS_CATEGORY(status);
   return category == CUDNN_STATUS_NOT_SUPPORTED || category == CUDNN_STATUS_BAD_PARAM;
 }
-// Whether to try another algorithm. Internal errors may be transient; one cause is a lack of memory.
+// Whether to try another engine. Internal errors may be transient; one cause is a lack of memory.
 bool gives_way(cudnnStatus_t status) {
   return refused(status) || CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_INTERNAL_ERROR;
 }
-// Whether cuDNN would reject it every time. An algorithm rejected during a capture may work outside of it.
+// Whether cuDNN would reject it every time. An engine rejected during a capture may work outside of it.
 bool refused_for_good(const Context& c, cudnnStatus_t status) { return refused(status) && c.recording == nullptr; }
 
-// Workspace for an algorithm; undefined when memory is short and another algorithm is left to try.
-Tensor workspace_of(Context& c, const ConvAlgorithm& algorithm, bool last) {
-  const Dims bytes{static_cast<int64_t>(algorithm.workspace)};
-  if (last) return empty_raw(bytes, kByte, c.device());
-  try {
-    return empty_raw(bytes, kByte, c.device());
-  } catch (const Error&) {
-    return {};
-  }
-}
-
-// Calls run(plan, algorithm, workspace) with the first algorithm that works. Algorithms that cuDNN rejects
-// permanently are removed from the plan. `first`: the result is still empty, so algorithms may be timed on
-// it.
-template <class Run>
-void with_plan(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p, bool first, Run run) {
-  ConvKey key = conv_key(pass, t, p);
-  key.benchmark &= first;
-  ConvPlan& plan = conv_plan(c, key, t);
-  for (std::size_t i = 0; i < plan.algorithms.size();) {
-    const ConvAlgorithm algorithm = plan.algorithms[i];
-    const bool last = i + 1 == plan.algorithms.size();
-    const Tensor workspace = workspace_of(c, algorithm, last);
-    if (!workspace.defined()) {
-      ++i;
+// Runs the first engine that works. Engines that cuDNN rejects permanently are removed from the plan, except the last.
+void run(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p) {
+  ConvPlan& plan = conv_plan(c, conv_key(pass, t, p), t);
+  for (std::size_t i = 0;;) {
+    const ConvEngine& engine = *engine_at(c, plan, i);
+    Tensor workspace;
+    try {
+      workspace = empty_raw({static_cast<int64_t>(engine.workspace)}, kByte, c.device());
+    } catch (const Error&) {
+      if (engine_at(c, plan, ++i) == nullptr) throw;
       continue;
     }
-    ensure(cudnnSetConvolutionMathType(plan.conv.get(), algorithm.math), "cudnnSetConvolutionMathType");
-    const cudnnStatus_t status = run(plan, algorithm, workspace.data_ptr());
+    const cudnnStatus_t status = run_engine(c, engine, t, workspace);
     if (status == CUDNN_STATUS_SUCCESS) return;
-    if (!gives_way(status)) ensure(status, "cudnnConvolution");
+    if (!gives_way(status)) ensure(status, "cudnnBackendExecute");
     forget_error();
-    check(!last, "conv2d: cuDNN: ", cudnnGetErrorString(status), described(t));
+    check(engine_at(c, plan, i + 1) != nullptr, "conv2d: cuDNN: ", cudnnGetErrorString(status), described(t));
     if (refused_for_good(c, status))
-      plan.algorithms.erase(plan.algorithms.begin() + static_cast<std::ptrdiff_t>(i));
+      plan.engines.erase(plan.engines.begin() + static_cast<std::ptrdiff_t>(i));
     else
       ++i;
   }
+}
+
+// A tensor of the same sizes with the channels innermost, uninitialised.
+Tensor empty_channels_last(const Tensor& t) {
+  const int64_t channels = t.size(1), row = t.size(3) * channels;
+  return alias(empty_raw(t.sizes(), t.dtype(), t.device()), t.sizes(), {t.size(2) * row, 1, row, channels}, 0);
+}
+
+void convolve(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p) {
+  if (!channels_last(t)) return run(c, pass, t, p);
+  const Tensor input = empty_channels_last(t.input), weight = empty_channels_last(t.weight),
+               output = empty_channels_last(t.output);
+  if (pass != ConvPass::kInput) copy_raw(input, t.input);
+  if (pass != ConvPass::kWeight) copy_raw(weight, t.weight);
+  if (pass != ConvPass::kForward) copy_raw(output, t.output);
+  run(c, pass, {input, weight, output}, p);
+  if (pass == ConvPass::kInput) copy_raw(t.input, input);
+  if (pass == ConvPass::kWeight) copy_raw(t.weight, weight);
+  if (pass == ConvPass::kForward) copy_raw(t.output, output);
 }
 
 // Images [first, first + count) of a batch.
@@ -112,55 +115,22 @@ void for_batches(Context& c, const char* operation, const Tensor& input, const T
   }
 }
 
-// cuDNN fuses the bias with one algorithm only.
-cudnnStatus_t with_bias(Context& c, ConvPlan& plan, const ConvAlgorithm& algorithm, void* workspace,
-                        const ConvTensors& t, const Tensor& bias) {
-  const void *one = number(bias.dtype(), true), *zero = number(bias.dtype(), false);
-  void* out = t.output.data_ptr();
-  const auto algo = static_cast<cudnnConvolutionFwdAlgo_t>(algorithm.algorithm);
-  if (plan.bias_fused && algo == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM) {
-    const cudnnStatus_t status = cudnnConvolutionBiasActivationForward(
-        c.dnn(), one, plan.input.get(), t.input.data_ptr(), plan.weight.get(), t.weight.data_ptr(), plan.conv.get(),
-        algo, workspace, algorithm.workspace, zero, plan.output.get(), out, plan.bias.get(), bias.data_ptr(),
-        plan.identity.get(), plan.output.get(), out);
-    if (!gives_way(status)) return status;
-    forget_error();
-    plan.bias_fused = !refused_for_good(c, status);
-  }
-  const cudnnStatus_t status = cudnnConvolutionForward(c.dnn(), one, plan.input.get(), t.input.data_ptr(),
-                                                       plan.weight.get(), t.weight.data_ptr(), plan.conv.get(), algo,
-                                                       workspace, algorithm.workspace, zero, plan.output.get(), out);
-  if (status != CUDNN_STATUS_SUCCESS) return status;
-  return cudnnAddTensor(c.dnn(), one, plan.bias.get(), bias.data_ptr(), one, plan.output.get(), out);
-}
-
-// Without the residual and the relu.
-void convolve(const Tensor& out, const Tensor& input, const Tensor& weight, const Tensor& bias,
-              const Conv2dParameters& p) {
-  Context& c = context(out.device());
-  supported(out);
-  if (out.numel() == 0) return;
-  if (input.numel() == 0 || weight.numel() == 0) {  // empty sums
-    if (!bias.defined()) return fill_raw(out, 0);
-    return copy_raw(out, alias(bias, out.sizes(), {0, 1, 0, 0}, bias.storage_offset()));
-  }
-  for_batches(c, "conv2d", input, out, [&](const Tensor& x, const Tensor& y, bool) {
-    const ConvTensors t{x, weight, y};
-    with_plan(c, ConvPass::kForward, t, p, true, [&](ConvPlan& plan, const ConvAlgorithm& a, void* workspace) {
-      if (bias.defined()) return with_bias(c, plan, a, workspace, t, bias);
-      return cudnnConvolutionForward(c.dnn(), number(x.dtype(), true), plan.input.get(), x.data_ptr(),
-                                     plan.weight.get(), weight.data_ptr(), plan.conv.get(),
-                                     static_cast<cudnnConvolutionFwdAlgo_t>(a.algorithm), workspace, a.workspace,
-                                     number(x.dtype(), false), plan.output.get(), y.data_ptr());
-    });
-  });
-}
+void add(const Tensor& to, const Tensor& from) { binary_kernels.value.get<ops::Add>()(to, to, from, 1); }
 
 void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e,
              const Conv2dParameters& p, KeptWeight* kept) {
   if (kept != nullptr) kept->clear();  // cuDNN packs nothing
-  convolve(out, input, weight, e.bias, p);
-  if (e.residual.defined()) binary_kernels.value.get<ops::Add>()(out, out, e.residual, 1);
+  Context& c = context(out.device());
+  supported(out);
+  if (out.numel() == 0) return;
+  if (input.numel() == 0 || weight.numel() == 0)  // empty sums
+    fill_raw(out, 0);
+  else
+    for_batches(c, "conv2d", input, out, [&](const Tensor& x, const Tensor& y, bool) {
+      convolve(c, ConvPass::kForward, {x, weight, y}, p);
+    });
+  if (e.bias.defined()) add(out, alias(e.bias, out.sizes(), {0, 1, 0, 0}, e.bias.storage_offset()));
+  if (e.residual.defined()) add(out, e.residual);
   if (e.relu) unary_kernels.value.get<ops::Relu>()(out, out, nullptr);
 }
 
@@ -171,13 +141,7 @@ void backward_input(const Tensor& grad_input, const Tensor& grad_output, const T
   if (grad_input.numel() == 0) return;
   if (grad_output.numel() == 0 || weight.numel() == 0) return fill_raw(grad_input, 0);
   for_batches(c, "conv2d_backward_input", grad_input, grad_output, [&](const Tensor& dx, const Tensor& dy, bool) {
-    with_plan(
-        c, ConvPass::kInput, {dx, weight, dy}, p, true, [&](ConvPlan& plan, const ConvAlgorithm& a, void* workspace) {
-          return cudnnConvolutionBackwardData(c.dnn(), number(dx.dtype(), true), plan.weight.get(), weight.data_ptr(),
-                                              plan.output.get(), dy.data_ptr(), plan.conv.get(),
-                                              static_cast<cudnnConvolutionBwdDataAlgo_t>(a.algorithm), workspace,
-                                              a.workspace, number(dx.dtype(), false), plan.input.get(), dx.data_ptr());
-        });
+    convolve(c, ConvPass::kInput, {dx, weight, dy}, p);
   });
 }
 
@@ -207,13 +171,9 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
   if (grad_weight.numel() == 0) return;
   if (grad_output.numel() == 0) return fill_raw(grad_weight, 0);
   for_batches(c, "conv2d_backward_weight", input, grad_output, [&](const Tensor& x, const Tensor& dy, bool first) {
-    with_plan(c, ConvPass::kWeight, {x, grad_weight, dy}, p, first,
-              [&](ConvPlan& plan, const ConvAlgorithm& a, void* workspace) {
-                return cudnnConvolutionBackwardFilter(
-                    c.dnn(), number(x.dtype(), true), plan.input.get(), x.data_ptr(), plan.output.get(), dy.data_ptr(),
-                    plan.conv.get(), static_cast<cudnnConvolutionBwdFilterAlgo_t>(a.algorithm), workspace, a.workspace,
-                    number(x.dtype(), !first), plan.weight.get(), grad_weight.data_ptr());
-              });
+    const Tensor part = first ? grad_weight : empty_raw(grad_weight.sizes(), grad_weight.dtype(), grad_weight.device());
+    convolve(c, ConvPass::kWeight, {x, part, dy}, p);
+    if (!first) add(grad_weight, part);
   });
 }
 

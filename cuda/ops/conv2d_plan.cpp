@@ -1,16 +1,22 @@
-// Selects the algorithm of a convolution: by cuDNN's heuristic by default, or by timing all algorithms after
-// globalContext().setBenchmarkCuDNN(true). Algorithms that may produce different bits on each run are
-// excluded unless setDeterministicCuDNN(false).
+// Selects the engine of a convolution: by cuDNN's heuristic by default, or by timing its first proposals after
+// globalContext().setBenchmarkCuDNN(true). Engines that may produce different bits on each run are excluded
+// unless setDeterministicCuDNN(false).
 #include "tandem/cuda/ops/conv2d_plan.h"
 
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <span>
 
 #include "tandem/core/global_context.h"
 
 namespace tandem::cuda_impl {
 namespace {
+
+// false: half types are described as they are, and cuDNN transposes them where an engine needs it.
+constexpr bool kChannelsLast = true;
+constexpr int32_t kMostAlignment = 16;
+constexpr std::size_t kTimedEngines = 10;
 
 cudnnDataType_t type_of(ScalarType dtype) {
   switch (dtype) {
@@ -25,182 +31,258 @@ cudnnDataType_t type_of(ScalarType dtype) {
   }
 }
 
-template <class D, class Create>
-D create(Create function, const char* call) {
-  typename D::pointer made = nullptr;
-  ensure(function(&made), call);
-  return D(made);
+template <class T>
+constexpr cudnnBackendAttributeType_t kAttributeType = CUDNN_TYPE_INT64;
+template <>
+constexpr cudnnBackendAttributeType_t kAttributeType<float> = CUDNN_TYPE_FLOAT;
+template <>
+constexpr cudnnBackendAttributeType_t kAttributeType<double> = CUDNN_TYPE_DOUBLE;
+template <>
+constexpr cudnnBackendAttributeType_t kAttributeType<void*> = CUDNN_TYPE_VOID_PTR;
+template <>
+constexpr cudnnBackendAttributeType_t kAttributeType<cudnnHandle_t> = CUDNN_TYPE_HANDLE;
+template <>
+constexpr cudnnBackendAttributeType_t kAttributeType<cudnnDataType_t> = CUDNN_TYPE_DATA_TYPE;
+template <>
+constexpr cudnnBackendAttributeType_t kAttributeType<cudnnConvolutionMode_t> = CUDNN_TYPE_CONVOLUTION_MODE;
+template <>
+constexpr cudnnBackendAttributeType_t kAttributeType<cudnnBackendHeurMode_t> = CUDNN_TYPE_HEUR_MODE;
+
+GraphObject create(cudnnBackendDescriptorType_t type) {
+  cudnnBackendDescriptor_t made = nullptr;
+  ensure(cudnnBackendCreateDescriptor(type, &made), "cudnnBackendCreateDescriptor");
+  return GraphObject(made);
+}
+void finalize(const GraphObject& object) { ensure(cudnnBackendFinalize(object.get()), "cudnnBackendFinalize"); }
+template <class T, std::size_t N>
+void set(const GraphObject& object, cudnnBackendAttributeName_t name, const std::array<T, N>& values) {
+  static_assert(kAttributeType<T> != CUDNN_TYPE_INT64 || std::is_same_v<T, int64_t>);
+  ensure(cudnnBackendSetAttribute(object.get(), name, kAttributeType<T>, N, values.data()), "cudnnBackendSetAttribute");
+}
+template <class T>
+void set(const GraphObject& object, cudnnBackendAttributeName_t name, const T& value) {
+  set(object, name, std::array<T, 1>{value});
+}
+void set(const GraphObject& object, cudnnBackendAttributeName_t name, const GraphObject& value) {
+  cudnnBackendDescriptor_t const raw = value.get();
+  ensure(cudnnBackendSetAttribute(object.get(), name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &raw),
+         "cudnnBackendSetAttribute");
+}
+// Returns the number of values, of which at most `room` were stored.
+int64_t get(const GraphObject& object, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t room,
+            void* values) {
+  int64_t count = 0;
+  ensure(cudnnBackendGetAttribute(object.get(), name, type, room, &count, values), "cudnnBackendGetAttribute");
+  return count;
 }
 
-// The differences between the three passes: their result type and three calls.
-struct ForwardSearch {
-  using Result = cudnnConvolutionFwdAlgoPerf_t;
-  static cudnnStatus_t guess(cudnnHandle_t h, const ConvPlan& p, int room, int* count, Result* results) {
-    return cudnnGetConvolutionForwardAlgorithm_v7(h, p.input.get(), p.weight.get(), p.conv.get(), p.output.get(), room,
-                                                  count, results);
-  }
-  static cudnnStatus_t measure(cudnnHandle_t h, const ConvPlan& p, const ConvTensors& t, int room, int* count,
-                               Result* results, void* workspace, std::size_t bytes) {
-    return cudnnFindConvolutionForwardAlgorithmEx(h, p.input.get(), t.input.data_ptr(), p.weight.get(),
-                                                  t.weight.data_ptr(), p.conv.get(), p.output.get(),
-                                                  t.output.data_ptr(), room, count, results, workspace, bytes);
-  }
-  static cudnnStatus_t workspace(cudnnHandle_t h, const ConvPlan& p, decltype(Result::algo) algorithm,
-                                 std::size_t* bytes) {
-    return cudnnGetConvolutionForwardWorkspaceSize(h, p.input.get(), p.weight.get(), p.conv.get(), p.output.get(),
-                                                   algorithm, bytes);
-  }
-};
-struct InputSearch {
-  using Result = cudnnConvolutionBwdDataAlgoPerf_t;
-  static cudnnStatus_t guess(cudnnHandle_t h, const ConvPlan& p, int room, int* count, Result* results) {
-    return cudnnGetConvolutionBackwardDataAlgorithm_v7(h, p.weight.get(), p.output.get(), p.conv.get(), p.input.get(),
-                                                       room, count, results);
-  }
-  static cudnnStatus_t measure(cudnnHandle_t h, const ConvPlan& p, const ConvTensors& t, int room, int* count,
-                               Result* results, void* workspace, std::size_t bytes) {
-    return cudnnFindConvolutionBackwardDataAlgorithmEx(h, p.weight.get(), t.weight.data_ptr(), p.output.get(),
-                                                       t.output.data_ptr(), p.conv.get(), p.input.get(),
-                                                       t.input.data_ptr(), room, count, results, workspace, bytes);
-  }
-  static cudnnStatus_t workspace(cudnnHandle_t h, const ConvPlan& p, decltype(Result::algo) algorithm,
-                                 std::size_t* bytes) {
-    return cudnnGetConvolutionBackwardDataWorkspaceSize(h, p.weight.get(), p.output.get(), p.conv.get(), p.input.get(),
-                                                        algorithm, bytes);
-  }
-};
-struct WeightSearch {
-  using Result = cudnnConvolutionBwdFilterAlgoPerf_t;
-  static cudnnStatus_t guess(cudnnHandle_t h, const ConvPlan& p, int room, int* count, Result* results) {
-    return cudnnGetConvolutionBackwardFilterAlgorithm_v7(h, p.input.get(), p.output.get(), p.conv.get(), p.weight.get(),
-                                                         room, count, results);
-  }
-  static cudnnStatus_t measure(cudnnHandle_t h, const ConvPlan& p, const ConvTensors& t, int room, int* count,
-                               Result* results, void* workspace, std::size_t bytes) {
-    return cudnnFindConvolutionBackwardFilterAlgorithmEx(h, p.input.get(), t.input.data_ptr(), p.output.get(),
-                                                         t.output.data_ptr(), p.conv.get(), p.weight.get(),
-                                                         t.weight.data_ptr(), room, count, results, workspace, bytes);
-  }
-  static cudnnStatus_t workspace(cudnnHandle_t h, const ConvPlan& p, decltype(Result::algo) algorithm,
-                                 std::size_t* bytes) {
-    return cudnnGetConvolutionBackwardFilterWorkspaceSize(h, p.input.get(), p.output.get(), p.conv.get(),
-                                                          p.weight.get(), algorithm, bytes);
-  }
-};
+// Ids of the tensors in a graph.
+constexpr std::array<int64_t, 3> kIds{1, 2, 3};
 
-constexpr int kMaxAlgorithms = 16;
-
-// float32 without TF32 is computed with fused multiply-adds, and never rounded to 16 bits; the half types use tensor
-// cores.
-cudnnMathType_t math_of(const ConvKey& key, cudnnMathType_t proposed = CUDNN_DEFAULT_MATH) {
-  if (isReducedFloatingType(key.dtype)) return CUDNN_TENSOR_OP_MATH;
-  if (key.dtype == kFloat && !key.tf32) return CUDNN_FMA_MATH;
-  return proposed == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION ? CUDNN_DEFAULT_MATH : proposed;
-}
-
-template <class Result>
-bool usable(const Result& result, const ConvKey& key) {
-  return result.status == CUDNN_STATUS_SUCCESS && (!key.deterministic || result.determinism == CUDNN_DETERMINISTIC);
-}
-
-template <class Search>
-using Results = std::vector<typename Search::Result>;
-
-// Results timed by cuDNN. Empty when memory is short or timing fails; then the heuristic's results are used.
-template <class Search>
-Results<Search> timed(Context& c, const ConvKey& key, const ConvTensors& t, const ConvPlan& plan,
-                      const Results<Search>& guessed) try {
-  std::size_t bytes = 16;
-  for (const auto& result : guessed)
-    if (usable(result, key) && result.memory <= kConvWorkspaceLimit) bytes = std::max(bytes, result.memory);
-  const Tensor workspace = empty_raw({static_cast<int64_t>(bytes)}, kByte, c.device());
-  Results<Search> results(kMaxAlgorithms);
-  int count = 0;
-  const cudnnStatus_t status =
-      Search::measure(c.dnn(), plan, t, kMaxAlgorithms, &count, results.data(), workspace.data_ptr(), bytes);
-  if (status != CUDNN_STATUS_SUCCESS) {
-    forget_error();
-    return {};
-  }
-  results.resize(static_cast<std::size_t>(count));
-  return results;
-} catch (const Error&) {
-  return {};
-}
-
-// Adds the algorithms with the workspace size for the math type they will use, which may differ from the
-// proposed one.
-template <class Search>
-void add_algorithms(Context& c, const ConvKey& key, const Results<Search>& results, ConvPlan& plan) {
-  for (const auto& result : results) {
-    ConvAlgorithm added{static_cast<int>(result.algo), 0, math_of(key, result.mathType)};
-    const bool known = std::ranges::any_of(plan.algorithms, [&](const ConvAlgorithm& other) {
-      return other.algorithm == added.algorithm && other.math == added.math;
-    });
-    if (known || !usable(result, key)) continue;
-    ensure(cudnnSetConvolutionMathType(plan.conv.get(), added.math), "cudnnSetConvolutionMathType");
-    if (Search::workspace(c.dnn(), plan, result.algo, &added.workspace) == CUDNN_STATUS_SUCCESS)
-      plan.algorithms.push_back(added);
-  }
-}
-
-template <class Search>
-void search(Context& c, const ConvKey& key, const ConvTensors& t, ConvPlan& plan) {
-  Results<Search> guessed(kMaxAlgorithms);
-  int count = 0;
-  const cudnnStatus_t status = Search::guess(c.dnn(), plan, kMaxAlgorithms, &count, guessed.data());
-  if (status != CUDNN_STATUS_SUCCESS) fail("conv2d: cuDNN: ", cudnnGetErrorString(status), described(t));
-  guessed.resize(static_cast<std::size_t>(count));
-  if (key.benchmark) add_algorithms<Search>(c, key, timed<Search>(c, key, t, plan, guessed), plan);
-  add_algorithms<Search>(c, key, guessed, plan);
-  std::ranges::stable_sort(plan.algorithms, {},
-                           [](const ConvAlgorithm& a) { return a.workspace <= kConvWorkspaceLimit ? 0 : a.workspace; });
-  if (!plan.algorithms.empty()) return;
-  if (std::ranges::any_of(
-          guessed, [&](const auto& result) { return result.status == CUDNN_STATUS_SUCCESS && !usable(result, key); }))
-    fail(
-        "conv2d: cuDNN has no deterministic algorithm for these shapes; "
-        "globalContext().setDeterministicCuDNN(false) allows nondeterministic ones",
-        described(t));
-  fail("conv2d: cuDNN has no algorithm for these shapes", described(t));
-}
-
-TensorDescriptor tensor_descriptor(ScalarType dtype, int64_t n, int64_t c, int64_t h, int64_t w) {
-  auto made = create<TensorDescriptor>(cudnnCreateTensorDescriptor, "cudnnCreateTensorDescriptor");
-  ensure(cudnnSetTensor4dDescriptor(made.get(), CUDNN_TENSOR_NCHW, type_of(dtype), static_cast<int>(n),
-                                    static_cast<int>(c), static_cast<int>(h), static_cast<int>(w)),
-         "cudnnSetTensor4dDescriptor");
+GraphObject tensor(const ConvKey& key, std::size_t which, const std::array<int64_t, 4>& sizes) {
+  const auto& [n, c, h, w] = sizes;
+  GraphObject made = create(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  set(made, CUDNN_ATTR_TENSOR_DATA_TYPE, type_of(key.dtype));
+  set(made, CUDNN_ATTR_TENSOR_DIMENSIONS, sizes);
+  set(made, CUDNN_ATTR_TENSOR_STRIDES,
+      key.channels_last ? std::array{h * w * c, int64_t{1}, w * c, c} : std::array{c * h * w, h * w, w, int64_t{1}});
+  set(made, CUDNN_ATTR_TENSOR_UNIQUE_ID, kIds[which]);
+  set(made, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, int64_t{key.alignment[which]});
+  finalize(made);
   return made;
 }
 
-void describe(const ConvKey& key, ConvPlan& plan) {
-  const auto number = [](int64_t value) { return static_cast<int>(value); };
-  const auto& [o, i, kh, kw] = key.weight;
-  const Conv2dParameters& p = key.p;
-  plan.input = tensor_descriptor(key.dtype, key.input[0], key.input[1], key.input[2], key.input[3]);
-  plan.output = tensor_descriptor(key.dtype, key.output[0], key.output[1], key.output[2], key.output[3]);
-  plan.bias = tensor_descriptor(key.dtype, 1, o, 1, 1);
-  plan.weight = create<FilterDescriptor>(cudnnCreateFilterDescriptor, "cudnnCreateFilterDescriptor");
-  ensure(cudnnSetFilter4dDescriptor(plan.weight.get(), type_of(key.dtype), CUDNN_TENSOR_NCHW, number(o), number(i),
-                                    number(kh), number(kw)),
-         "cudnnSetFilter4dDescriptor");
-  plan.conv = create<ConvDescriptor>(cudnnCreateConvolutionDescriptor, "cudnnCreateConvolutionDescriptor");
-  ensure(cudnnSetConvolution2dDescriptor(plan.conv.get(), number(p.padding[0]), number(p.padding[1]),
-                                         number(p.stride[0]), number(p.stride[1]), number(p.dilation[0]),
-                                         number(p.dilation[1]), CUDNN_CROSS_CORRELATION,
-                                         key.dtype == kDouble ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT),
-         "cudnnSetConvolution2dDescriptor");
-  ensure(cudnnSetConvolutionGroupCount(plan.conv.get(), number(p.groups)), "cudnnSetConvolutionGroupCount");
-  ensure(cudnnSetConvolutionMathType(plan.conv.get(), math_of(key)), "cudnnSetConvolutionMathType");
-  plan.identity = create<ActivationDescriptor>(cudnnCreateActivationDescriptor, "cudnnCreateActivationDescriptor");
-  ensure(cudnnSetActivationDescriptor(plan.identity.get(), CUDNN_ACTIVATION_IDENTITY, CUDNN_NOT_PROPAGATE_NAN, 0),
-         "cudnnSetActivationDescriptor");
+GraphObject convolution(const ConvKey& key) {
+  GraphObject made = create(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+  set(made, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, key.dtype == kDouble ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT);
+  set(made, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CROSS_CORRELATION);
+  set(made, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, int64_t{2});
+  set(made, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, key.p.padding);
+  set(made, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, key.p.padding);
+  set(made, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, key.p.stride);
+  set(made, CUDNN_ATTR_CONVOLUTION_DILATIONS, key.p.dilation);
+  finalize(made);
+  return made;
+}
+
+// cuDNN's names for a pass: its operation and that operation's attributes.
+struct PassNames {
+  cudnnBackendDescriptorType_t operation;
+  cudnnBackendAttributeName_t convolution, input, weight, output, alpha, beta;
+};
+constexpr PassNames kForwardNames{CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+                                  CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+                                  CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+                                  CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+                                  CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+                                  CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+                                  CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
+constexpr PassNames kInputNames{CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
+constexpr PassNames kWeightNames{CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+                                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+                                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+                                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+                                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+                                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+                                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
+
+// The groups follow from the numbers of channels.
+GraphObject graph_of(Context& c, const ConvKey& key) {
+  const PassNames& names = key.pass == ConvPass::kForward ? kForwardNames
+                           : key.pass == ConvPass::kInput ? kInputNames
+                                                          : kWeightNames;
+  const GraphObject operation = create(names.operation);
+  set(operation, names.convolution, convolution(key));
+  set(operation, names.input, tensor(key, 0, key.input));
+  set(operation, names.weight, tensor(key, 1, key.weight));
+  set(operation, names.output, tensor(key, 2, key.output));
+  if (key.dtype == kDouble) {
+    set(operation, names.alpha, 1.0);
+    set(operation, names.beta, 0.0);
+  } else {
+    set(operation, names.alpha, 1.0f);
+    set(operation, names.beta, 0.0f);
+  }
+  finalize(operation);
+  GraphObject graph = create(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+  set(graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, c.dnn());
+  set(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, operation);
+  finalize(graph);
+  return graph;
+}
+
+// The notes of the engine of a configuration.
+std::vector<cudnnBackendNumericalNote_t> notes_of(const GraphObject& config) {
+  const GraphObject engine = create(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  cudnnBackendDescriptor_t raw = engine.get();
+  get(config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &raw);
+  std::vector<cudnnBackendNumericalNote_t> notes(CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+  const int64_t count = get(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+                            CUDNN_NUMERICAL_NOTE_TYPE_COUNT, notes.data());
+  notes.resize(std::min(static_cast<std::size_t>(count), notes.size()));
+  return notes;
+}
+
+// Transforms (Winograd, Fourier) are allowed, as in PyTorch. float32 without TF32 is computed with fused multiply-adds;
+// nothing is rounded to 16 bits on the way.
+bool accurate(const ConvKey& key, cudnnBackendNumericalNote_t note) {
+  if (note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE) return key.dtype != kFloat || key.tf32;
+  return note != CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS && note != CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION;
+}
+
+std::size_t large_workspace(const ConvEngine& engine) {
+  return engine.workspace <= kConvWorkspaceLimit ? 0 : engine.workspace;
+}
+
+// Adds the engines that the heuristic proposes and the key allows, before those with a large workspace.
+void add_engines(ConvPlan& plan, cudnnBackendHeurMode_t mode) {
+  const GraphObject heuristic = create(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+  set(heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, plan.graph);
+  set(heuristic, CUDNN_ATTR_ENGINEHEUR_MODE, mode);
+  if (cudnnBackendFinalize(heuristic.get()) != CUDNN_STATUS_SUCCESS) return forget_error();  // it proposes nothing
+  const auto results = [&](int64_t room, cudnnBackendDescriptor_t* to) {
+    return get(heuristic, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, room, to);
+  };
+  std::vector<GraphObject> configs(static_cast<std::size_t>(results(0, nullptr)));
+  std::vector<cudnnBackendDescriptor_t> raw;
+  for (GraphObject& config : configs) {
+    config = create(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    raw.push_back(config.get());
+  }
+  configs.resize(static_cast<std::size_t>(results(static_cast<int64_t>(raw.size()), raw.data())));  // may be fewer
+  for (GraphObject& config : configs) {
+    const auto notes = notes_of(config);
+    if (!std::ranges::all_of(notes, [&](auto note) { return accurate(plan.key, note); })) continue;
+    if (plan.key.deterministic && std::ranges::count(notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) > 0)
+      plan.left_out = true;
+    else
+      plan.engines.insert(std::ranges::upper_bound(plan.engines, std::size_t{0}, {}, large_workspace),
+                          {.config = std::move(config), .plan = {}});
+  }
+}
+
+// False if cuDNN rejects the engine.
+bool prepare(Context& c, ConvEngine& engine) {
+  GraphObject plan = create(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  set(plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, c.dnn());
+  set(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, engine.config);
+  if (cudnnBackendFinalize(plan.get()) != CUDNN_STATUS_SUCCESS) {
+    forget_error();
+    return false;
+  }
+  int64_t bytes = 0;
+  get(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &bytes);
+  engine.workspace = static_cast<std::size_t>(bytes);
+  engine.plan = std::move(plan);
+  return true;
+}
+
+using Event = Descriptor<cudaEvent_t, cudaEventDestroy>;
+Event event() {
+  cudaEvent_t made = nullptr;
+  ensure(cudaEventCreate(&made), "cudaEventCreate");
+  return Event(made);
+}
+
+// The median of three runs after a first one; infinite if the engine fails or memory is short.
+float time_of(Context& c, const ConvEngine& engine, const ConvTensors& t) try {
+  const Tensor workspace = empty_raw({static_cast<int64_t>(engine.workspace)}, kByte, c.device());
+  const Event begin = event(), end = event();
+  std::array<float, 4> times{};
+  for (float& time : times) {
+    ensure(cudaEventRecord(begin.get(), c.stream()), "cudaEventRecord");
+    ensure(run_engine(c, engine, t, workspace), "cudnnBackendExecute");
+    ensure(cudaEventRecord(end.get(), c.stream()), "cudaEventRecord");
+    ensure(cudaEventSynchronize(end.get()), "cudaEventSynchronize");
+    ensure(cudaEventElapsedTime(&time, begin.get(), end.get()), "cudaEventElapsedTime");
+  }
+  std::sort(times.begin() + 1, times.end());
+  return times[2];
+} catch (const Error&) {
+  forget_error();
+  return std::numeric_limits<float>::infinity();
+}
+
+void order_by_time(Context& c, ConvPlan& plan, const ConvTensors& t) {
+  std::size_t timed = 0;
+  for (; timed < kTimedEngines; ++timed) {
+    ConvEngine* engine = engine_at(c, plan, timed);
+    if (engine == nullptr || engine->workspace > kConvWorkspaceLimit) break;
+    engine->milliseconds = time_of(c, *engine, t);
+  }
+  std::ranges::stable_sort(std::span(plan.engines).first(timed), {}, &ConvEngine::milliseconds);
+}
+
+struct ConvPlans {
+  std::unordered_map<ConvKey, ConvPlan, PlanHash> plans;
+  std::unordered_map<BiasKey, BiasPlan, PlanHash> bias;
+};
+
+TensorDescriptor tensor_descriptor(ScalarType dtype, int64_t n, int64_t c, int64_t h, int64_t w) {
+  cudnnTensorDescriptor_t made = nullptr;
+  ensure(cudnnCreateTensorDescriptor(&made), "cudnnCreateTensorDescriptor");
+  TensorDescriptor out(made);
+  ensure(cudnnSetTensor4dDescriptor(made, CUDNN_TENSOR_NCHW, type_of(dtype), static_cast<int>(n), static_cast<int>(c),
+                                    static_cast<int>(h), static_cast<int>(w)),
+         "cudnnSetTensor4dDescriptor");
+  return out;
 }
 
 }  // namespace
 
 std::string described(const ConvTensors& t) {
   return concat("\n  input  ", t.input, "\n  weight ", t.weight, "\n  output ", t.output);
+}
+
+bool channels_last(const ConvTensors& t) {
+  return kChannelsLast && isReducedFloatingType(t.input.dtype()) && t.weight.size(0) % 8 == 0 &&
+         t.weight.size(1) % 8 == 0;
 }
 
 ConvKey conv_key(ConvPass pass, const ConvTensors& t, const Conv2dParameters& p) {
@@ -212,24 +294,49 @@ ConvKey conv_key(ConvPass pass, const ConvTensors& t, const Conv2dParameters& p)
     }
     return out;
   };
+  const auto alignment = [](const Tensor& tensor) { return std::min(kMostAlignment, alignment_of(tensor.data_ptr())); };
   const bool single = t.input.dtype() == kFloat;
   return {.pass = pass,
           .dtype = t.input.dtype(),
           .tf32 = single && globalContext().allowTF32CuDNN(),
           .deterministic = globalContext().deterministicCuDNN(),
           .benchmark = globalContext().benchmarkCuDNN(),
+          .channels_last = channels_last(t),
+          .alignment = {alignment(t.input), alignment(t.weight), alignment(t.output)},
           .input = sizes(t.input),
           .weight = sizes(t.weight),
           .output = sizes(t.output),
           .p = p};
 }
 
-namespace {
-struct ConvPlans {
-  std::unordered_map<ConvKey, ConvPlan, PlanHash> plans;
-  std::unordered_map<BiasKey, BiasPlan, PlanHash> bias;
-};
-}  // namespace
+ConvEngine* engine_at(Context& c, ConvPlan& plan, std::size_t place) {
+  auto& all = plan.engines;
+  for (;;) {
+    const auto at = all.begin() + static_cast<std::ptrdiff_t>(place);
+    if (!plan.complete && (at == all.end() || large_workspace(*at) > 0)) {
+      plan.complete = true;
+      add_engines(plan, CUDNN_HEUR_MODE_FALLBACK);
+    } else if (at == all.end()) {
+      return nullptr;
+    } else if (at->plan != nullptr) {
+      return &*at;
+    } else if (!prepare(c, *at)) {
+      all.erase(at);
+    } else if (const std::size_t size = large_workspace(*at); size > 0) {
+      std::rotate(at, at + 1, std::ranges::upper_bound(at + 1, all.end(), size, {}, large_workspace));
+    }
+  }
+}
+
+cudnnStatus_t run_engine(Context& c, const ConvEngine& engine, const ConvTensors& t, const Tensor& workspace) {
+  const GraphObject pack = create(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+  set(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, kIds);
+  set(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
+      std::array<void*, 3>{t.input.data_ptr(), t.weight.data_ptr(), t.output.data_ptr()});
+  set(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, static_cast<void*>(workspace.data_ptr()));
+  finalize(pack);
+  return cudnnBackendExecute(c.dnn(), engine.plan.get(), pack.get());
+}
 
 ConvPlan& conv_plan(Context& c, ConvKey key, const ConvTensors& t) {
   auto& plans = c.plans<ConvPlans>().plans;
@@ -240,15 +347,18 @@ ConvPlan& conv_plan(Context& c, ConvKey key, const ConvTensors& t) {
   }
   if (at != plans.end()) [[likely]]
     return at->second;
-  ConvPlan plan;
+  ConvPlan plan{.key = key};
   try {
-    describe(key, plan);
+    plan.graph = graph_of(c, key);
+    add_engines(plan, CUDNN_HEUR_MODE_A);
   } catch (const Error& error) {
     fail("conv2d: ", error.what(), described(t));
   }
-  if (key.pass == ConvPass::kForward) search<ForwardSearch>(c, key, t, plan);
-  if (key.pass == ConvPass::kInput) search<InputSearch>(c, key, t, plan);
-  if (key.pass == ConvPass::kWeight) search<WeightSearch>(c, key, t, plan);
+  if (key.benchmark) order_by_time(c, plan, t);
+  if (engine_at(c, plan, 0) == nullptr)
+    fail("conv2d: cuDNN has no ", plan.left_out ? "deterministic " : "", "algorithm for these shapes",
+         plan.left_out ? "; globalContext().setDeterministicCuDNN(false) allows nondeterministic ones" : "",
+         described(t));
   if (plans.size() >= kMaxPlans) plans.clear();
   return plans.emplace(key, std::move(plan)).first->second;
 }

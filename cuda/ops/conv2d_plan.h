@@ -1,5 +1,6 @@
-// Plans of cuDNN's convolutions: descriptors and candidate algorithms, created once per ConvKey.
+// Plans of cuDNN's convolutions: an operation graph and the engines that can run it, created once per ConvKey.
 #pragma once
+#include <limits>
 #include <memory>
 #include <type_traits>
 #include <unordered_map>
@@ -21,24 +22,22 @@ struct DestroyDescriptor {
 template <class Handle, auto destroy>
 using Descriptor = std::unique_ptr<std::remove_pointer_t<Handle>, DestroyDescriptor<destroy>>;
 using TensorDescriptor = Descriptor<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor>;
-using FilterDescriptor = Descriptor<cudnnFilterDescriptor_t, cudnnDestroyFilterDescriptor>;
-using ConvDescriptor = Descriptor<cudnnConvolutionDescriptor_t, cudnnDestroyConvolutionDescriptor>;
-using ActivationDescriptor = Descriptor<cudnnActivationDescriptor_t, cudnnDestroyActivationDescriptor>;
+/// Anything of cuDNN's graph API.
+using GraphObject = Descriptor<cudnnBackendDescriptor_t, cudnnBackendDestroyDescriptor>;
 
-/// `algorithm` is a value of the pass's cuDNN enumeration.
-struct ConvAlgorithm {
-  int algorithm = 0;
-  std::size_t workspace = 0;
-  cudnnMathType_t math = CUDNN_DEFAULT_MATH;
+struct ConvEngine {
+  GraphObject config;
+  GraphObject plan;           ///< null until engine_at() reaches the engine
+  std::size_t workspace = 0;  ///< known with the plan
+  float milliseconds = std::numeric_limits<float>::infinity();
 };
 
 struct ConvPlan {
-  TensorDescriptor input, output, bias;
-  FilterDescriptor weight;
-  ConvDescriptor conv;
-  ActivationDescriptor identity;
-  std::vector<ConvAlgorithm> algorithms;  ///< best first; algorithms that cuDNN rejects are removed
-  bool bias_fused = true;                 ///< until cuDNN rejects it
+  ConvKey key;
+  GraphObject graph;
+  std::vector<ConvEngine> engines;  ///< best first; engines that cuDNN rejects are removed
+  bool complete = false;            ///< engines that work for any shape were added, too
+  bool left_out = false;            ///< an engine was excluded only because its results vary
 };
 
 /// The tensors of a convolution, regardless of which one is the result.
@@ -46,12 +45,17 @@ struct ConvTensors {
   const Tensor &input, &weight, &output;
 };
 
-/// Algorithms with a larger workspace are tried last, smallest first.
+/// Engines with a larger workspace are tried last, smallest first.
 inline constexpr std::size_t kConvWorkspaceLimit = std::size_t{1} << 30;
 
+/// Whether cuDNN gets the tensors with the channels innermost: its tensor cores read them so.
+bool channels_last(const ConvTensors& t);
 ConvKey conv_key(ConvPass pass, const ConvTensors& t, const Conv2dParameters& p);
-/// Returns the cached plan. Throws Error with the shapes when cuDNN has no algorithm for them.
+/// Returns the cached plan, which has an engine. Throws Error with the shapes when cuDNN has none for them.
 ConvPlan& conv_plan(Context& c, ConvKey key, const ConvTensors& t);
+/// The engine at a place of the plan, ready to run; nullptr behind the last. Changes only that place and those behind.
+ConvEngine* engine_at(Context& c, ConvPlan& plan, std::size_t place);
+cudnnStatus_t run_engine(Context& c, const ConvEngine& engine, const ConvTensors& t, const Tensor& workspace);
 struct BiasPlan {
   TensorDescriptor output, bias;
 };

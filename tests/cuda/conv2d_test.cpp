@@ -62,7 +62,7 @@ TEST_CASE("convolutions and their gradients") {
   }
 }
 
-TEST_CASE("convolution algorithms chosen by timing, and with TF32") {
+TEST_CASE("convolutions chosen by timing, and with TF32") {
   if (!has_devices(1)) return;
   globalContext().setBenchmarkCuDNN(true);
   check_conv({.padding = {1, 1}}, 4, 6, 3, kFloat);
@@ -124,25 +124,27 @@ TEST_CASE("batches too large for cuDNN are split, and the gradients of the parts
 #ifdef TANDEM_CUDA_EMULATION
 namespace {
 
-// A convolution with a bias. Only with the first algorithm does cuDNN add the bias itself, in one library
-// call; otherwise there are two.
+void fail_first_engine(cudaError_t error) { cuda_emulation::fail_next("cudnnBackendExecute", error); }
+
+// A convolution. The emulated cuDNN runs its first engine in one library call, the next in two, and has no memory for
+// the workspace of the last.
 struct Convolution {
   explicit Convolution(int64_t width) : input(randn({2, 3, 6, width})) {}
   uint64_t calls() const {
     const Tensor out = output("cuda:0"), expected = output("cpu:0");
     const uint64_t calls = calls_on(out);
-    backend(kCPU).conv.forward(expected, input, weight, {bias}, {}, nullptr);
+    backend(kCPU).conv.forward(expected, input, weight, {}, {}, nullptr);
     CHECK(testing::close(on_host(out), expected, 2e-5));
     return calls;
   }
   uint64_t captured_calls() const { return calls_on(output("cuda:0"), /*captured=*/true); }
-  /// Whether rejecting the first algorithm leaves none to try.
+  /// Whether rejecting the first engine leaves none but the last.
   bool has_no_other() const {
-    cuda_emulation::fail_next("cudnnConvolutionForward", cudaErrorNotSupported);
+    fail_first_engine(cudaErrorNotSupported);
     try {
       calls();
       return false;
-    } catch (const Error&) {
+    } catch (const OutOfMemoryError&) {
       return true;
     }
   }
@@ -150,50 +152,85 @@ struct Convolution {
  private:
   Tensor output(const char* device) const { return empty_raw({2, 4, 6, input.size(3)}, kFloat, Device(device)); }
   uint64_t calls_on(const Tensor& out, bool captured = false) const {
-    const Tensor x = on_device(input), w = on_device(weight), b = on_device(bias);
+    const Tensor x = on_device(input), w = on_device(weight);
     const Capture capture;
     if (captured) capture.kernels.begin(capture.capture);
-    const Calls calls = calls_of([&] { backend(kCUDA).conv.forward(out, x, w, {b}, {}, nullptr); });
+    const Calls calls = calls_of([&] { backend(kCUDA).conv.forward(out, x, w, {}, {}, nullptr); });
     if (captured) CHECK(capture.kernels.end(capture.capture).refusal == "");
     return calls.library;
   }
-  Tensor input, weight = randn({4, 3, 1, 1}), bias = randn({4});
+  Tensor input, weight = randn({4, 3, 1, 1});
 };
-
-void fail_first_algorithm(cudaError_t error) {
-  cuda_emulation::fail_next("cudnnConvolutionBiasActivationForward", error);
-  cuda_emulation::fail_next("cudnnConvolutionForward", error);
-}
 
 }  // namespace
 
-TEST_CASE("an algorithm that cuDNN rejects is dropped, one out of memory or under capture is not") {
+TEST_CASE("an engine that cuDNN rejects is dropped, one out of memory or under capture is not") {
   const Convolution refused(5), failed(6), captured(7);
   for (const Convolution* one : {&refused, &failed, &captured}) CHECK(one->calls() == 1);
-  fail_first_algorithm(cudaErrorNotSupported);
+  fail_first_engine(cudaErrorNotSupported);
   CHECK(refused.calls() == 2);
   CHECK(refused.calls() == 2);
   CHECK(refused.has_no_other());
-  fail_first_algorithm(cudaErrorMemoryAllocation);
+  fail_first_engine(cudaErrorMemoryAllocation);
   CHECK(failed.calls() == 2);
   CHECK(failed.calls() == 1);
-  fail_first_algorithm(cudaErrorNotSupported);
+  fail_first_engine(cudaErrorNotSupported);
   CHECK(captured.captured_calls() == 2);
   CHECK(captured.calls() == 1);
 }
 
-TEST_CASE("algorithms are timed outside captures; if timing fails the heuristic is used") {
+TEST_CASE("an engine whose workspace does not fit gives way") {
+  const Convolution one(10);
+  CHECK(one.calls() == 1);
+  const auto bytes = [](int64_t count) { return empty_raw({count}, kByte, Device("cuda:0")); };
+  std::vector<Tensor> taken;
+  Tensor room = bytes(int64_t{1} << 19);
+  const auto take_all = [&](int64_t size) {
+    for (;;) taken.push_back(bytes(size));
+  };
+  for (int shift = 29; shift >= 21; --shift) CHECK_THROWS_AS(take_all(int64_t{1} << shift), OutOfMemoryError);
+  room = Tensor();
+  CHECK(one.calls() == 2);
+  taken.clear();
+  CHECK(one.calls() == 1);
+  backend(kCUDA).runtime.empty_cache(Device("cuda:0"));
+}
+
+TEST_CASE("engines are timed outside captures; one that cannot be timed comes last") {
   const Convolution captured(8), untimed(9);
   globalContext().setBenchmarkCuDNN(true);
   CHECK(captured.captured_calls() == 1);
-  CHECK(captured.calls() == 1 + 1);  // the timing and the convolution
-  CHECK(captured.calls() == 1);
-  fail_first_algorithm(cudaErrorNotSupported);
-  CHECK(captured.calls() == 2);
-  CHECK(captured.has_no_other());  // no algorithm is in the plan twice
-  cuda_emulation::fail_next("cudnnFindConvolutionForwardAlgorithmEx", cudaErrorUnknown);
-  CHECK(untimed.calls() == 1);
+  const uint64_t first = captured.calls(), again = captured.calls();
+  CHECK(first == 4 * (1 + 2) + again);
+  CHECK(again <= 2);
+  fail_first_engine(cudaErrorNotSupported);
+  CHECK(captured.calls() == 3 - again);
+  CHECK(captured.has_no_other());
+  cuda_emulation::fail_next("cudaEventCreate", cudaErrorUnknown);
+  CHECK(untimed.calls() == 4 * 2 + 2);
+  CHECK(untimed.calls() == 2);
   globalContext().setBenchmarkCuDNN(false);
+}
+
+TEST_CASE("operands of half types are copied if their channels fill vectors; any operand may be unaligned") {
+  const auto calls = [](ScalarType dtype, int64_t channels, int64_t offset) {
+    const auto tensor = [&](std::initializer_list<int64_t> sizes) {
+      const Tensor all = randn({2048}, dtype);
+      return alias(all, sizes, tandem::empty(sizes).strides(), offset);
+    };
+    const Tensor x = tensor({2, channels, 6, 5}), w = tensor({8, channels, 3, 2}), y = tensor({2, 8, 4, 4});
+    const Tensor here = on_host(y), there = on_device(y), x_there = on_device(x), w_there = on_device(w);
+    backend(kCPU).conv.forward(here, x, w, {}, {}, nullptr);
+    const Calls calls = calls_of([&] { backend(kCUDA).conv.forward(there, x_there, w_there, {}, {}, nullptr); });
+    CHECK(testing::close(on_host(there), here, dtype == kFloat ? 2e-5 : 2e-2));
+    return calls;
+  };
+  for (const int64_t offset : {0, 1}) {
+    CHECK(calls(kFloat, 8, offset) == Calls{1, 0});
+    CHECK(calls(kHalf, 4, offset) == Calls{1, 0});
+    CHECK(calls(kHalf, 8, offset) == Calls{1, 3});
+    CHECK(calls(kBFloat16, 16, offset) == Calls{1, 3});
+  }
 }
 
 TEST_CASE("products and convolutions launch nothing while a captured step's numbers are collected") {
@@ -234,6 +271,27 @@ TEST_CASE("convolutions take floating-point types only") {
   CHECK_THROWS_WITH_AS(backend(device).conv.forward(integers({2, 5, 7, 6}), integers({2, 4, 9, 8}),
                                                     integers({5, 4, 3, 3}), {}, {}, nullptr),
                        doctest::Contains("conv2d"), Error);
+}
+
+TEST_CASE("convolutions of half types and their gradients, with few channels and with channels that fill vectors") {
+  if (!has_devices(1)) return;
+  const Conv2dParameters p{.stride = {2, 1}, .padding = {1, 0}, .groups = 2};
+  for (const ScalarType dtype : {kHalf, kBFloat16})
+    for (const int64_t channels : {6, 16}) {
+      const Tensor input = randn({3, channels, 9, 8}).to(dtype), weight = randn({16, channels / 2, 3, 2}).to(dtype);
+      const Tensor g = randn({3, 16, 5, 7}).to(dtype), bias = randn({16}).to(dtype);
+      const double near = dtype == kHalf ? 5e-3 : 4e-2;
+      nearly_same(empty(g.sizes(), dtype), {input, weight, bias}, near,
+                  [&](const Backend& k, const Tensor& o, const Inputs& in) {
+                    k.conv.forward(o, in[0], in[1], {in[2]}, p, nullptr);
+                  });
+      nearly_same(
+          empty(input.sizes(), dtype), {g, weight}, near,
+          [&](const Backend& k, const Tensor& o, const Inputs& in) { k.conv.backward_input(o, in[0], in[1], p); });
+      nearly_same(
+          empty(weight.sizes(), dtype), {g, input}, near,
+          [&](const Backend& k, const Tensor& o, const Inputs& in) { k.conv.backward_weight(o, {}, in[0], in[1], p); });
+    }
 }
 
 TEST_CASE("convolutions of half types are computed in float32 and rounded once") {

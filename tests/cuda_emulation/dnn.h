@@ -1,4 +1,4 @@
-// cuDNN's objects, and a convolution as described by its descriptors.
+// cuDNN's handles and tensor descriptors, and a convolution as an operation describes it.
 #pragma once
 #include <cudnn.h>
 
@@ -15,25 +15,6 @@ struct cudnnTensorStruct {
   int dims = 0;  // 0: not set
   int sizes[kMaxTensorDims], strides[kMaxTensorDims];
 };
-struct cudnnFilterStruct {
-  cudnnDataType_t type = CUDNN_DATA_FLOAT;
-  cudnnTensorFormat_t format = CUDNN_TENSOR_NCHW;
-  int dims = 0;
-  int sizes[kMaxTensorDims];
-};
-struct cudnnConvolutionStruct {
-  int dims = 0;
-  int pads[kMaxTensorDims], strides[kMaxTensorDims], dilations[kMaxTensorDims];
-  cudnnConvolutionMode_t mode;
-  cudnnDataType_t type;
-  cudnnMathType_t math = CUDNN_DEFAULT_MATH;
-  int groups = 1;
-};
-struct cudnnActivationStruct {
-  cudnnActivationMode_t mode = CUDNN_ACTIVATION_IDENTITY;
-  double coefficient = 0;
-};
-
 namespace tandem::cuda_emulation {
 
 /// n, channels and three spatial dimensions, the unused leading ones 1; strides in elements.
@@ -42,22 +23,28 @@ struct Strided {
   int64_t count() const { return sizes[0] * sizes[1] * sizes[2] * sizes[3] * sizes[4]; }
 };
 Strided strided(const cudnnTensorStruct& t);
+/// Three to five dimensions as five: ones are inserted before the spatial dimensions.
+template <class Size>
+Strided five(const Size* sizes, const Size* strides, int dims) {
+  Strided out{{1, 1, 1, 1, 1}, {0, 0, 0, 0, 0}};
+  for (int i = 0; i < dims; ++i) {
+    const int to = i < 2 ? i : i + 5 - dims;
+    out.sizes[to] = sizes[i];
+    out.strides[to] = strides[i];
+  }
+  return out;
+}
 
 struct Convolution {
-  ScalarType type;
-  bool tf32;
-  Strided x, w, y;  // w: [out channels, in channels per group, …]
-  int64_t groups, pads[3], strides[3], dilations[3];
+  ScalarType type = kFloat;
+  bool tf32 = false;
+  Strided x{}, w{}, y{};  // w: [out channels, in channels per group, …]
+  int64_t groups = 1, pads[3] = {0, 0, 0}, strides[3] = {1, 1, 1}, dilations[3] = {1, 1, 1};
 };
-/// Checks the descriptors against each other.
-cudnnStatus_t describe(const cudnnTensorStruct* x, const cudnnFilterStruct* w, const cudnnConvolutionStruct* conv,
-                       const cudnnTensorStruct* y, Convolution& out);
-/// Output size along one spatial dimension.
-int64_t output_size(const cudnnConvolutionStruct& conv, int dim, int64_t input, int64_t kernel);
 
 enum class Pass : uint8_t { kForward, kData, kFilter };
-/// y, dx or dw = alpha * result + beta * old value. `reversed` runs the sums backwards, as algorithms without
-/// a fixed order might.
+/// y, dx or dw = alpha * result + beta * old value. `reversed` runs the sums backwards, as engines without a fixed
+/// order might.
 struct Pointers {
   const void *a, *b;  // forward: x, w; data: dy, w; filter: x, dy
   void* out;
@@ -67,8 +54,8 @@ void run(const Convolution& c, Pass pass, const Pointers& p, double alpha, doubl
 /// Body of a cuDNN function. An injected cudaErrorNotSupported or cudaErrorMemoryAllocation is returned as
 /// the corresponding cuDNN status.
 template <class Body>
-cudnnStatus_t dnn_call(const char* api, cudnnHandle_t handle, Body&& body) {
-  if (handle == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+cudnnStatus_t dnn_call(const char* api, const void* object, Body&& body) {
+  if (object == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
   return library_call(
       api, CUDNN_STATUS_EXECUTION_FAILED, body, +[](cudaError_t fault) {
         return fault == cudaErrorNotSupported       ? CUDNN_STATUS_NOT_SUPPORTED

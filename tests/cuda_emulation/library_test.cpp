@@ -6,6 +6,7 @@
 #include <cub/cub.cuh>
 
 #include <limits>
+#include <memory>
 
 #include "tandem/tests/cuda_emulation/test_support.h"
 
@@ -19,22 +20,122 @@ struct Blas {
 };
 struct Dnn {
   cudnnHandle_t handle = nullptr;
-  cudnnTensorDescriptor_t x, y, bias;
-  cudnnFilterDescriptor_t w;
-  cudnnConvolutionDescriptor_t conv;
+  cudnnTensorDescriptor_t y, bias;
   Dnn() {
     CHECK(cudnnCreate(&handle) == CUDNN_STATUS_SUCCESS);
-    for (cudnnTensorDescriptor_t* t : {&x, &y, &bias}) cudnnCreateTensorDescriptor(t);
-    cudnnCreateFilterDescriptor(&w);
-    cudnnCreateConvolutionDescriptor(&conv);
+    for (cudnnTensorDescriptor_t* t : {&y, &bias}) cudnnCreateTensorDescriptor(t);
   }
   ~Dnn() {
-    for (cudnnTensorDescriptor_t t : {x, y, bias}) cudnnDestroyTensorDescriptor(t);
-    cudnnDestroyFilterDescriptor(w);
-    cudnnDestroyConvolutionDescriptor(conv);
+    for (cudnnTensorDescriptor_t t : {y, bias}) cudnnDestroyTensorDescriptor(t);
     cudnnDestroy(handle);
   }
 };
+
+// A descriptor of cuDNN's graph API.
+struct Graph {
+  cudnnBackendDescriptor_t raw = nullptr;
+  explicit Graph(cudnnBackendDescriptorType_t type) {
+    REQUIRE(cudnnBackendCreateDescriptor(type, &raw) == CUDNN_STATUS_SUCCESS);
+  }
+  Graph(const Graph&) = delete;
+  ~Graph() { cudnnBackendDestroyDescriptor(raw); }
+  template <class T>
+  cudnnStatus_t set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const std::vector<T>& values) {
+    return cudnnBackendSetAttribute(raw, name, type, static_cast<int64_t>(values.size()), values.data());
+  }
+  cudnnStatus_t set(cudnnBackendAttributeName_t name, const Graph& value) {
+    return set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, std::vector<cudnnBackendDescriptor_t>{value.raw});
+  }
+  int64_t get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t room, void* values) const {
+    int64_t count = 0;
+    REQUIRE(cudnnBackendGetAttribute(raw, name, type, room, &count, values) == CUDNN_STATUS_SUCCESS);
+    return count;
+  }
+  cudnnStatus_t finalize() { return cudnnBackendFinalize(raw); }
+};
+
+struct GraphTensor : Graph {
+  GraphTensor(int64_t id, const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides)
+      : Graph(CUDNN_BACKEND_TENSOR_DESCRIPTOR) {
+    set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, std::vector{CUDNN_DATA_DOUBLE});
+    set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, sizes);
+    set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, strides);
+    set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, std::vector<int64_t>{id});
+    CHECK(finalize() == CUDNN_STATUS_BAD_PARAM);  // an attribute is missing
+    set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, std::vector<int64_t>{16});
+    CHECK(finalize() == CUDNN_STATUS_SUCCESS);
+  }
+};
+
+// An operation of two groups of one channel: kernel 2x2, stride 2, padding 1. Names of the attributes: convolution, x,
+// w, y, alpha, beta.
+struct Operation : Graph {
+  Graph convolution{CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR}, graph{CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR};
+  Operation(const Dnn& dnn, cudnnBackendDescriptorType_t type, const std::vector<cudnnBackendAttributeName_t>& names,
+            const Graph& x, const Graph& w, const Graph& y)
+      : Graph(type) {
+    convolution.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, std::vector{CUDNN_DATA_DOUBLE});
+    convolution.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE,
+                    std::vector{CUDNN_CROSS_CORRELATION});
+    convolution.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, std::vector<int64_t>{2});
+    for (const auto padding :
+         {CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_ATTR_CONVOLUTION_DILATIONS})
+      convolution.set(padding, CUDNN_TYPE_INT64, std::vector<int64_t>{1, 1});
+    convolution.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, std::vector<int64_t>{2, 2});
+    CHECK(set(names[0], convolution) == CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED);
+    REQUIRE(convolution.finalize() == CUDNN_STATUS_SUCCESS);
+    CHECK(set(names[0], x) == CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE);
+    CHECK(set(names[0], convolution) == CUDNN_STATUS_SUCCESS);
+    set(names[1], x), set(names[2], w), set(names[3], y);
+    set(names[4], CUDNN_TYPE_DOUBLE, std::vector{1.0}), set(names[5], CUDNN_TYPE_DOUBLE, std::vector{0.0});
+    if (finalize() != CUDNN_STATUS_SUCCESS) return;
+    graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, std::vector<cudnnHandle_t>{dnn.handle});
+    graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, *this);
+    REQUIRE(graph.finalize() == CUDNN_STATUS_SUCCESS);
+  }
+  /// The engines that a heuristic proposes.
+  std::vector<std::unique_ptr<Graph>> engines(cudnnBackendHeurMode_t mode) const {
+    Graph heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+    heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, std::vector{mode});
+    heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
+    REQUIRE(heuristic.finalize() == CUDNN_STATUS_SUCCESS);
+    std::vector<std::unique_ptr<Graph>> configs;
+    std::vector<cudnnBackendDescriptor_t> raw;
+    const auto results = [&](int64_t room) {
+      return static_cast<std::size_t>(
+          heuristic.get(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, room, raw.data()));
+    };
+    for (std::size_t i = results(0); i-- > 0;) {
+      configs.push_back(std::make_unique<Graph>(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR));
+      raw.push_back(configs.back()->raw);
+    }
+    configs.resize(results(static_cast<int64_t>(raw.size())));
+    return configs;
+  }
+};
+std::vector<cudnnBackendNumericalNote_t> notes_of(const Graph& config) {
+  const Graph engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  cudnnBackendDescriptor_t raw = engine.raw;
+  config.get(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &raw);
+  std::vector<cudnnBackendNumericalNote_t> notes(8);
+  notes.resize(static_cast<std::size_t>(
+      engine.get(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, 8, notes.data())));
+  return notes;
+}
+cudnnStatus_t plan_for(Graph& plan, const Dnn& dnn, const Graph& config) {
+  plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, std::vector<cudnnHandle_t>{dnn.handle});
+  plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
+  return plan.finalize();
+}
+cudnnStatus_t execute(const Dnn& dnn, const Graph& plan, const std::vector<int64_t>& ids,
+                      const std::vector<void*>& data, void* workspace) {
+  Graph pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, ids);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, data);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, std::vector<void*>{workspace});
+  const cudnnStatus_t status = pack.finalize();
+  return status == CUDNN_STATUS_SUCCESS ? cudnnBackendExecute(dnn.handle, plan.raw, pack.raw) : status;
+}
 
 }  // namespace
 
@@ -126,61 +227,95 @@ TEST_CASE("emulation: cuBLASLt with bias and ReLU") {
 }
 
 TEST_CASE("emulation: convolution forward and backward, strided, padded, in groups") {
-  // Two groups of one channel, input 3x3, kernel 2x2, stride 2, padding 1: output 2x2.
+  // Input 3x3, output 2x2. The output's channels are innermost.
   const Dnn dnn;
-  cudnnSetTensor4dDescriptor(dnn.x, CUDNN_TENSOR_NCHW, CUDNN_DATA_DOUBLE, 1, 2, 3, 3);
-  cudnnSetTensor4dDescriptor(dnn.y, CUDNN_TENSOR_NCHW, CUDNN_DATA_DOUBLE, 1, 2, 2, 2);
-  cudnnSetTensor4dDescriptor(dnn.bias, CUDNN_TENSOR_NCHW, CUDNN_DATA_DOUBLE, 1, 2, 1, 1);
-  cudnnSetFilter4dDescriptor(dnn.w, CUDNN_DATA_DOUBLE, CUDNN_TENSOR_NCHW, 2, 1, 2, 2);
-  cudnnSetConvolution2dDescriptor(dnn.conv, 1, 1, 2, 2, 1, 1, CUDNN_CROSS_CORRELATION, CUDNN_DATA_DOUBLE);
+  const GraphTensor x_t(7, {1, 2, 3, 3}, {18, 9, 3, 1}), w_t(8, {2, 1, 2, 2}, {4, 4, 2, 1});
+  const GraphTensor y_t(9, {1, 2, 2, 2}, {8, 1, 4, 2}), wrong(9, {1, 2, 2, 3}, {12, 6, 3, 1});
   const Array<double> x(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 1, 1, 1, 1, 1, 1, 1, 1});
   const Array<double> w(std::vector<double>{1, 2, 3, 4, 1, 1, 1, 1}), y(8), dx(18), dw(8), db(2);
+  const Array<double> dy(std::vector<double>{1, 1, 10, 1, 100, 1, 1000, 1});
   const Array<char> space(1 << 16);
-  const double one = 1, zero = 0;
-  const auto forward = [&](std::size_t bytes) {
-    return cudnnConvolutionForward(dnn.handle, &one, dnn.x, x.data, dnn.w, w.data, dnn.conv,
-                                   CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, space.data, bytes, &zero, dnn.y,
-                                   y.data);
+  const std::vector<cudnnBackendAttributeName_t> forward_names{
+      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,         CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
+  const auto forward_type = CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR;
+  CHECK(Operation(dnn, forward_type, forward_names, x_t, w_t, wrong).finalize() ==
+        CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH);
+  const Operation forward(dnn, forward_type, forward_names, x_t, w_t, y_t);
+  const Operation data(
+      dnn, CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+      {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+       CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+       CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
+      x_t, w_t, y_t);
+  const Operation filter(
+      dnn, CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+      {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+       CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+       CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA},
+      x_t, w_t, y_t);
+  const auto run = [&](const Operation& operation, double* x_data, double* w_data, double* y_data) {
+    const auto configs = operation.engines(CUDNN_HEUR_MODE_FALLBACK);
+    REQUIRE(configs.size() == 1);
+    Graph plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+    REQUIRE(plan_for(plan, dnn, *configs[0]) == CUDNN_STATUS_SUCCESS);
+    int64_t bytes = 0;
+    plan.get(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &bytes);
+    CHECK((bytes > 0 && bytes <= 1 << 16));
+    CHECK(execute(dnn, plan, {9, 7}, {y_data, x_data}, space.data) == CUDNN_STATUS_BAD_PARAM);
+    CHECK(execute(dnn, plan, {9, 7, 7}, {y_data, x_data, w_data}, space.data) == CUDNN_STATUS_BAD_PARAM);
+    CHECK(execute(dnn, plan, {9, 7, 8}, {y_data + 1, x_data, w_data}, space.data) ==
+          CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER);
+    CHECK(execute(dnn, plan, {9, 7, 8}, {y_data, x_data, w_data}, nullptr) == CUDNN_STATUS_EXECUTION_FAILED);
+    REQUIRE(execute(dnn, plan, {9, 7, 8}, {y_data, x_data, w_data}, space.data) == CUDNN_STATUS_SUCCESS);
   };
-  CHECK(forward(1 << 16) == CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH);
-  cudnnSetConvolutionGroupCount(dnn.conv, 2);
-  std::size_t bytes = 0;
-  REQUIRE(cudnnGetConvolutionForwardWorkspaceSize(dnn.handle, dnn.x, dnn.w, dnn.conv, dnn.y,
-                                                  CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
-                                                  &bytes) == CUDNN_STATUS_SUCCESS);
-  CHECK(forward(bytes - 1) == CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT);
-  REQUIRE(forward(bytes) == CUDNN_STATUS_SUCCESS);
-  CHECK(y.values() == std::vector<double>{4, 18, 36, 77, 1, 2, 2, 4});
-  const Array<double> dy(std::vector<double>{1, 10, 100, 1000, 1, 1, 1, 1});
-  REQUIRE(cudnnConvolutionBackwardData(dnn.handle, &one, dnn.w, w.data, dnn.y, dy.data, dnn.conv,
-                                       CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, space.data, 1 << 16, &zero, dnn.x,
-                                       dx.data) == CUDNN_STATUS_SUCCESS);
+  run(forward, x.data, w.data, y.data);
+  CHECK(y.values() == std::vector<double>{4, 1, 18, 2, 36, 2, 77, 4});
+  run(data, dx.data, w.data, dy.data);
   CHECK(dx.values() == std::vector<double>{4, 30, 40, 200, 1000, 2000, 400, 3000, 4000, 1, 1, 1, 1, 1, 1, 1, 1, 1});
-  REQUIRE(cudnnConvolutionBackwardFilter(dnn.handle, &one, dnn.x, x.data, dnn.y, dy.data, dnn.conv,
-                                         CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, space.data, 1 << 16, &zero, dnn.w,
-                                         dw.data) == CUDNN_STATUS_SUCCESS);
+  run(filter, x.data, dw.data, dy.data);
   CHECK(dw.values() == std::vector<double>{5000, 6400, 8020, 9731, 1, 2, 2, 4});
+
+  // Proposals: a caller has to read the notes, and to expect refusals.
+  const auto best = data.engines(CUDNN_HEUR_MODE_A);
+  REQUIRE(best.size() == 5);
+  CHECK(notes_of(*best[0]) == std::vector{CUDNN_NUMERICAL_NOTE_TENSOR_CORE});
+  CHECK(notes_of(*best[4]) == std::vector{CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC});
+  Graph refused(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  CHECK(plan_for(refused, dnn, *best[3]) == CUDNN_STATUS_NOT_SUPPORTED);
+  int64_t count = 0, bytes = 0;
+  CHECK(cudnnBackendGetAttribute(refused.raw, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count,
+                                 &bytes) == CUDNN_STATUS_NOT_INITIALIZED);
+
+  const double one = 1, zero = 0;
+  cudnnSetTensor4dDescriptorEx(dnn.y, CUDNN_DATA_DOUBLE, 1, 2, 2, 2, 8, 1, 4, 2);
+  cudnnSetTensor4dDescriptor(dnn.bias, CUDNN_TENSOR_NCHW, CUDNN_DATA_DOUBLE, 1, 2, 1, 1);
   REQUIRE(cudnnConvolutionBackwardBias(dnn.handle, &one, dnn.y, dy.data, &zero, dnn.bias, db.data) ==
           CUDNN_STATUS_SUCCESS);
   CHECK(db.values() == std::vector<double>{1111, 4});
-  REQUIRE(cudnnAddTensor(dnn.handle, &one, dnn.bias, db.data, &one, dnn.y, y.data) == CUDNN_STATUS_SUCCESS);
-  CHECK(y.values()[7] == 8);
 }
 
-TEST_CASE("emulation: backward algorithms report their determinism") {
-  const Dnn dnn;
-  cudnnSetTensor4dDescriptor(dnn.x, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, 1, 1, 3, 3);
-  cudnnSetTensor4dDescriptor(dnn.y, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, 1, 1, 3, 3);
-  cudnnSetFilter4dDescriptor(dnn.w, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, 1, 1, 1, 1);
-  cudnnSetConvolution2dDescriptor(dnn.conv, 0, 0, 1, 1, 1, 1, CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT);
-  cudnnConvolutionBwdFilterAlgoPerf_t results[8];
-  int count = 0;
-  REQUIRE(cudnnGetConvolutionBackwardFilterAlgorithm_v7(dnn.handle, dnn.x, dnn.y, dnn.conv, dnn.w, 8, &count,
-                                                        results) == CUDNN_STATUS_SUCCESS);
-  REQUIRE(count == 3);
-  CHECK(results[0].determinism == CUDNN_NON_DETERMINISTIC);
-  CHECK(results[1].determinism == CUDNN_DETERMINISTIC);
-  CHECK(results[2].status != CUDNN_STATUS_SUCCESS);
+TEST_CASE("emulation: attributes of cuDNN's graphs are checked") {
+  Graph tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  const std::vector type{CUDNN_DATA_FLOAT};
+  CHECK(tensor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_INT64, type) == CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE);
+  CHECK(tensor.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, type) == CUDNN_STATUS_BAD_PARAM);
+  CHECK(tensor.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, std::vector<int64_t>{1, 2}) ==
+        CUDNN_STATUS_BAD_PARAM);
+  tensor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type);
+  tensor.set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, std::vector<int64_t>{2, 3, 4, 5});
+  tensor.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, std::vector<int64_t>{1});
+  tensor.set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, std::vector<int64_t>{60, 20, 5});
+  tensor.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, std::vector<int64_t>{4});
+  CHECK(tensor.finalize() == CUDNN_STATUS_BAD_PARAM);  // one stride less than dimensions
+  tensor.set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, std::vector<int64_t>{60, 20, 5, 1});
+  tensor.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, std::vector<int64_t>{2});
+  CHECK(tensor.finalize() == CUDNN_STATUS_BAD_PARAM);  // less aligned than an element
+  tensor.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, std::vector<int64_t>{4});
+  CHECK(tensor.finalize() == CUDNN_STATUS_SUCCESS);
+  CHECK(tensor.finalize() == CUDNN_STATUS_BAD_PARAM);
+  CHECK(tensor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type) == CUDNN_STATUS_BAD_PARAM);
 }
 
 TEST_CASE("emulation: CUB's two-phase calls") {
