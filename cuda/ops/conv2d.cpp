@@ -71,16 +71,17 @@ void run(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters
   }
 }
 
-// A tensor of the same sizes with the channels innermost, uninitialised.
-Tensor empty_channels_last(const Tensor& t) {
+// A tensor of the same sizes with the channels innermost, uninitialised; `t` itself where that is its layout.
+Tensor channels_innermost(const Tensor& t) {
   const int64_t channels = t.size(1), row = t.size(3) * channels;
+  if (t.size(2) * t.size(3) == 1) return t;
   return alias(empty_raw(t.sizes(), t.dtype(), t.device()), t.sizes(), {t.size(2) * row, 1, row, channels}, 0);
 }
 
 void convolve(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p) {
   if (!channels_last(t)) return run(c, pass, t, p);
-  const Tensor input = empty_channels_last(t.input), weight = empty_channels_last(t.weight),
-               output = empty_channels_last(t.output);
+  const Tensor input = channels_innermost(t.input), weight = channels_innermost(t.weight),
+               output = channels_innermost(t.output);
   if (pass != ConvPass::kInput) copy_raw(input, t.input);
   if (pass != ConvPass::kWeight) copy_raw(weight, t.weight);
   if (pass != ConvPass::kForward) copy_raw(output, t.output);

@@ -16,7 +16,9 @@ namespace {
 // false: half types are described as they are, and cuDNN transposes them where an engine needs it.
 constexpr bool kChannelsLast = true;
 constexpr int32_t kMostAlignment = 16;
-constexpr std::size_t kTimedEngines = 10;
+// Of those that a heuristic proposes; one takes about 25 KB of the host's memory.
+constexpr std::size_t kMostEngines = 10;
+constexpr std::size_t kMaxConvPlans = kMaxPlans / 4;
 
 cudnnDataType_t type_of(ScalarType dtype) {
   switch (dtype) {
@@ -196,7 +198,9 @@ void add_engines(ConvPlan& plan, cudnnBackendHeurMode_t mode) {
     raw.push_back(config.get());
   }
   configs.resize(static_cast<std::size_t>(results(static_cast<int64_t>(raw.size()), raw.data())));  // may be fewer
+  const std::size_t most = plan.engines.size() + kMostEngines;
   for (GraphObject& config : configs) {
+    if (plan.engines.size() == most) break;
     const auto notes = notes_of(config);
     if (!std::ranges::all_of(notes, [&](auto note) { return accurate(plan.key, note); })) continue;
     if (plan.key.deterministic && std::ranges::count(notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) > 0)
@@ -251,7 +255,7 @@ float time_of(Context& c, const ConvEngine& engine, const ConvTensors& t) try {
 
 void order_by_time(Context& c, ConvPlan& plan, const ConvTensors& t) {
   std::size_t timed = 0;
-  for (; timed < kTimedEngines; ++timed) {
+  for (; timed < kMostEngines; ++timed) {
     ConvEngine* engine = engine_at(c, plan, timed);
     if (engine == nullptr || engine->workspace > kConvWorkspaceLimit) break;
     engine->milliseconds = time_of(c, *engine, t);
@@ -359,7 +363,7 @@ ConvPlan& conv_plan(Context& c, ConvKey key, const ConvTensors& t) {
     fail("conv2d: cuDNN has no ", plan.left_out ? "deterministic " : "", "algorithm for these shapes",
          plan.left_out ? "; globalContext().setDeterministicCuDNN(false) allows nondeterministic ones" : "",
          described(t));
-  if (plans.size() >= kMaxPlans) plans.clear();
+  if (plans.size() >= kMaxConvPlans) plans.clear();
   return plans.emplace(key, std::move(plan)).first->second;
 }
 
