@@ -150,7 +150,8 @@ with tempfile.TemporaryDirectory() as folder:
     check("an invalid limit", r.returncode == 2 and "TANDEM_IMAGE_MEMORY" in r.stderr, r.stderr)
     small = ["train", "--data", at("pictures"), "--image-size", "32", "--batch-size", "4", "--shards", "4",
              "--epochs", "2", "--recipe", "images", "--lr", "0.01"]
-    for name, more in (("one", []), ("two", ["--processes", "2"]), ("kept", ["--augment", "flip"])):
+    for name, more in (("one", ["--devices", "cpu:0"]), ("two", ["--processes", "2"]),
+                       ("kept", ["--augment", "flip"])):
         r = run(*small, *more, "--out", at(name))
         check(f"LeNet on image files: {name}", r.returncode == 0, r.stderr)
     check("two processes, the same bits", content(at("one/model.safetensors")) == content(at("two/model.safetensors")))
