@@ -45,7 +45,7 @@ Tensor weights(const Tensor& query, const Tensor& key, const Tensor& mask, doubl
   Tensor scores = matmul(query * scale, key.transpose(-2, -1));
   if (causal) scores = scores + causal_mask(query, key);
   if (mask.defined()) scores = scores + mask;
-  if (!causal && !mask.defined()) return softmax(scores, -1);
+  if (!mask.defined()) return softmax(scores, -1);  // every query sees the first key
   const Tensor hidden = (scores.detach() == kHidden).all(-1, true);
   return softmax(scores.masked_fill(hidden, 0), -1).masked_fill(hidden, 0);
 }
@@ -185,8 +185,10 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
     const Tensor out = blockwise(four(query), four(k), four(v), four_of_mask(mask, query.dim()), factor, is_causal);
     return query.dim() == 4 ? out : query.dim() == 3 ? out.squeeze(1) : out.squeeze(0).squeeze(0);
   }
-  const Tensor p = weights(widened(query), widened(k), widened(mask), factor, is_causal);
-  return matmul(dropout(p, dropout_p, true), widened(v)).to(query.dtype());
+  // On CUDA half types go to the tensor cores; softmax computes in float32.
+  const auto ready = [&](const Tensor& t) { return query.is_cuda() ? t : widened(t); };
+  const Tensor p = weights(ready(query), ready(k), ready(mask), factor, is_causal);
+  return matmul(dropout(p, dropout_p, true), ready(v)).to(query.dtype());
 }
 
 }  // namespace tandem
