@@ -341,6 +341,7 @@ int run() {
   measure("matmul_fp32", matmul_fp32);
   measure("matmul_tf32", matmul_tf32);
   measure("matmul_bf16", matmul_bf16);
+  globalContext().setBenchmarkCuDNN(true);  // from here on, as in against_torch.py
   convolutions("", kFloat);
   convolutions("_bf16", kBFloat16);
   bandwidth("", kFloat);
