@@ -11,7 +11,7 @@ inline constexpr uint32_t kNoElement = 0xffffffffu;
 /// Elements per 16-byte vector; with several types the largest decides.
 constexpr int vector_count(std::size_t item) { return static_cast<int>(16 / item); }
 /// Vectors per thread and operand: enough loads in flight without too many registers.
-constexpr int vectors_a_thread(int count, int inputs) { return count <= 8 && inputs < 3 ? 2 : 1; }
+constexpr int vectors_a_thread(int count, int inputs) { return count <= 4 && inputs < 3 ? 2 : 1; }
 
 /// Whether aligned vectors of `count` elements never cross a row of the piece, and are in every operand
 /// either contiguous or one element repeated along the row.
