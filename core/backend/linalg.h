@@ -14,6 +14,11 @@ struct LinalgKernels {
   /// out = x weightᵀ + bias. x [M, K] and weight [N, K] may have any strides; bias [N] is contiguous or
   /// undefined; out [M, N] is contiguous; one numeric dtype.
   Kernel<"linear", void(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias)> linear;
+  /// out = x weightᵀ + bias with a weight of one byte: weight[n, k] = values[n, k] scales[n, k / ⌈K / G⌉]. x [M, K],
+  /// scales [N, G], bias [N] or undefined and out [M, N] are float32; values [N, K] is int8; all are contiguous.
+  OptionalKernel<"quantized_linear", void(const Tensor& out, const Tensor& x, const Tensor& values,
+                                          const Tensor& scales, const Tensor& bias)>
+      quantized_linear = {};
 };
 
 }  // namespace tandem

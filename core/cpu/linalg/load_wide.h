@@ -1,17 +1,18 @@
 // Loads of narrow elements as vectors of float.
 #pragma once
 #include <bit>
+#include <type_traits>
 
 #include "tandem/core/cpu/simd.h"
 #include "tandem/core/half.h"
 
-#ifdef __F16C__
+#if defined(__F16C__) || defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
 namespace tandem::cpu {
 
-/// kLanes<T> elements from `from` on, converted to T. M is T, or a half type with T = float.
+/// kLanes<T> elements from `from` on, converted to T. M is T, or a half type or int8_t with T = float.
 template <class T, class M>
 [[gnu::always_inline]] inline Vec<T> load_wide(const M* from) {
   if constexpr (std::is_same_v<M, BFloat16>) {
@@ -24,6 +25,16 @@ template <class T, class M>
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
 #elif defined(__F16C__)
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+#else
+    Vec<float> out;
+    for (int i = 0; i < kLanes<float>; ++i) out[i] = from[i];
+    return out;
+#endif
+  } else if constexpr (std::is_same_v<M, int8_t> && std::is_same_v<T, float>) {
+#if defined(__AVX512F__)
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
+#elif defined(__AVX2__)
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
 #else
     Vec<float> out;
     for (int i = 0; i < kLanes<float>; ++i) out[i] = from[i];

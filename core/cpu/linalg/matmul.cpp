@@ -5,6 +5,7 @@
 #include "tandem/core/backend/linalg.h"
 #include "tandem/core/cpu/linalg/gemm.h"
 #include "tandem/core/cpu/linalg/gemm_half.h"
+#include "tandem/core/cpu/linalg/quantized_linear.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/threads/parallel_for.h"
 
@@ -97,6 +98,7 @@ void linear(const Tensor& out, const Tensor& x, const Tensor& weight, const Tens
 
 }  // namespace
 
-constinit const LinalgKernels linalg_kernels{.matmul = {matmul, kTakesHalf}, .linear = {linear, kTakesHalf}};
+constinit const LinalgKernels linalg_kernels{
+    .matmul = {matmul, kTakesHalf}, .linear = {linear, kTakesHalf}, .quantized_linear = quantized_linear};
 
 }  // namespace tandem::cpu
