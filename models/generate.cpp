@@ -101,7 +101,7 @@ Tensor generate_padded(const GPT2LMHeadModel& model, const Tensor& prompt, const
   check(!net->is_training(), "generate: the model is in training mode; call eval() first");
   if (count == 0) return prompt.clone();
   const NoGradGuard no_grad;
-  const Tensor weight = net->lm_head->weight;
+  const Tensor weight = net->lm_head->is_quantized() ? net->lm_head->weight_scale : net->lm_head->weight;
   const int64_t batch = prompt.size(0);
   const GPT2Cache cache(net->options, batch, fits ? prompt.size(1) + count - 1 : positions,
                         TensorOptions(weight.dtype()).device(weight.device()));

@@ -2,6 +2,7 @@
 #include "tandem/models/gpt2.h"
 
 #include <cmath>
+#include <ostream>
 
 #include "tandem/autograd/ops.h"
 #include "tandem/nn/init.h"
@@ -40,11 +41,23 @@ Conv1DImpl::Conv1DImpl(int64_t in_features, int64_t out_features, double std)
   Conv1DImpl::reset();
 }
 void Conv1DImpl::reset() {
-  weight = register_parameter("weight", tandem::empty({in_features, out_features}));
+  if (is_quantized())
+    reset_int8(parameters_, buffers_, weight);
+  else
+    weight = register_parameter("weight", tandem::empty({in_features, out_features}));
   bias = register_parameter("bias", zeros({out_features}));
-  nn::init::normal_(weight, 0, std);
+  if (!is_quantized()) nn::init::normal_(weight, 0, std);
 }
-Tensor Conv1DImpl::forward(const Tensor& input) { return linear(input, weight.t(), bias); }
+void Conv1DImpl::pretty_print(std::ostream& stream) const {
+  stream << name();
+  if (is_quantized()) stream << "(" << int8_text() << ")";
+}
+Tensor Conv1DImpl::forward(const Tensor& input) {
+  return is_quantized() ? int8_product(*this, input, bias) : linear(input, weight.t(), bias);
+}
+void Conv1DImpl::quantize(const Tensor& values, const Tensor& scales) {
+  hold_int8(parameters_, buffers_, weight, values, scales);
+}
 
 GPT2AttentionImpl::GPT2AttentionImpl(const GPT2Options& options)
     : Cloneable("tandem::models::GPT2Attention"), options(options) {
@@ -150,7 +163,16 @@ Tensor GPT2ModelImpl::forward(const Tensor& input_ids, const GPT2Cache& cache) {
 GPT2HeadImpl::GPT2HeadImpl(const Tensor& embedding) : Module("tandem::models::GPT2Head") {
   weight = register_parameter("weight", embedding);
 }
-Tensor GPT2HeadImpl::forward(const Tensor& input) { return linear(input, weight); }
+void GPT2HeadImpl::pretty_print(std::ostream& stream) const {
+  stream << name();
+  if (is_quantized()) stream << "(" << int8_text() << ")";
+}
+Tensor GPT2HeadImpl::forward(const Tensor& input) {
+  return is_quantized() ? int8_product(*this, input, {}) : linear(input, weight);
+}
+void GPT2HeadImpl::quantize(const Tensor& values, const Tensor& scales) {
+  hold_int8(parameters_, buffers_, weight, values, scales);
+}
 
 GPT2LMHeadModelImpl::GPT2LMHeadModelImpl(const GPT2Options& options)
     : Cloneable("tandem::models::GPT2LMHeadModel"), options(options) {
@@ -166,7 +188,10 @@ std::shared_ptr<nn::Module> GPT2LMHeadModelImpl::clone(const optional<Device>& d
   copy->forget_members();
   copy->transformer = GPT2Model(std::dynamic_pointer_cast<GPT2ModelImpl>(transformer->clone(device)));
   copy->register_module("transformer", copy->transformer);
-  copy->lm_head = copy->register_module("lm_head", GPT2Head(copy->transformer->wte->weight));
+  const nn::EmbeddingImpl& tokens = *copy->transformer->wte;
+  copy->lm_head = copy->register_module("lm_head", GPT2Head(tokens.weight));
+  if (tokens.is_quantized()) copy->lm_head->quantize(tokens.weight_int8, tokens.weight_scale);
+  copy->lm_head->train(lm_head->is_training());
   return copy;
 }
 Tensor GPT2LMHeadModelImpl::forward(const Tensor& input_ids) { return lm_head(transformer(input_ids)); }
@@ -177,15 +202,16 @@ Tensor GPT2LMHeadModelImpl::forward(const Tensor& input_ids, const GPT2Cache& ca
 GPT2LMHeadModel gpt2() { return GPT2LMHeadModel(GPT2Options()); }
 
 OrderedDict<std::string, Tensor> gpt2_state_dict(const OrderedDict<std::string, Tensor>& state) {
-  const std::string prefix = "transformer.", head = "lm_head.weight";
+  const std::string prefix = "transformer.", head = "lm_head.";
   OrderedDict<std::string, Tensor> out("Entry");
   for (const auto& item : state) {
     const std::string& key = item.key();
     if (key.ends_with(".attn.bias") || key.ends_with(".attn.masked_bias")) continue;
-    out.insert(key.starts_with(prefix) || key == head ? key : prefix + key, item.value());
+    out.insert(key.starts_with(prefix) || key.starts_with(head) ? key : prefix + key, item.value());
   }
-  if (const Tensor* tokens = out.find(prefix + "wte.weight"); tokens != nullptr && !out.contains(head))
-    out.insert(head, *tokens);
+  for (const std::string name : {"weight", "weight_int8", "weight_scale"})
+    if (const Tensor* tokens = out.find(prefix + "wte." + name); tokens != nullptr && !out.contains(head + name))
+      out.insert(head + name, Tensor(*tokens));
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include "tandem/nn/layers/embedding.h"
 #include "tandem/nn/layers/layer_norm.h"
 #include "tandem/nn/module_list.h"
+#include "tandem/nn/quantizable.h"
 
 namespace tandem::models {
 
@@ -29,12 +30,15 @@ struct GPT2Options {
 };
 
 /// y = x weight + bias: a linear layer whose weight [in, out] is stored transposed.
-class Conv1DImpl : public nn::Cloneable<Conv1DImpl> {
+class Conv1DImpl : public nn::Cloneable<Conv1DImpl>, public nn::Quantizable {
  public:
   /// The weight starts normal with deviation `std`, the bias at 0.
   Conv1DImpl(int64_t in_features, int64_t out_features, double std);
   void reset() override;
+  void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
+  Tensor weight_rows() const override { return weight.defined() ? weight.t() : weight; }
+  void quantize(const Tensor& values, const Tensor& scales) override;
 
   int64_t in_features, out_features;
   double std;
@@ -104,10 +108,13 @@ class GPT2ModelImpl : public nn::Cloneable<GPT2ModelImpl> {
 TANDEM_MODULE(GPT2Model);
 
 /// The last layer: y = x weightᵀ with the weight [vocab_size, n_embd] of the embedding.
-class GPT2HeadImpl : public nn::Module {
+class GPT2HeadImpl : public nn::Module, public nn::Quantizable {
  public:
   explicit GPT2HeadImpl(const Tensor& embedding);
+  void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
+  Tensor weight_rows() const override { return weight; }
+  void quantize(const Tensor& values, const Tensor& scales) override;
   Tensor weight;
 };
 TANDEM_MODULE(GPT2Head);
@@ -140,7 +147,8 @@ TANDEM_MODULE(GPT2LMHeadModel);
 GPT2LMHeadModel gpt2();
 
 /// A published state dict with the names of GPT2LMHeadModel: adds the prefix "transformer." and lm_head.weight where
-/// they are missing, and leaves out the masks attn.bias and attn.masked_bias of old files. The tensors are shared.
+/// they are missing (or the head's int8 values and scales, nn/quantize.h), and leaves out the masks attn.bias and
+/// attn.masked_bias of old files. The tensors are shared.
 OrderedDict<std::string, Tensor> gpt2_state_dict(const OrderedDict<std::string, Tensor>& state);
 
 }  // namespace tandem::models

@@ -39,6 +39,7 @@ void keep_packed(Layer& layer) {
 
 template <class Layer, class Norm>
 bool fold_into(Layer& layer, Norm& norm, int rank) {
+  if (!layer.weight.defined()) return false;  // nn/quantize.h
   const Tensor weight = layer.weight.detach();
   if (norm.folded_rank != 0 || !norm.running_mean.defined() || norm.normalize ||
       layer.fused != FusedActivation::kNone || weight.size(0) != norm.options.num_features() ||

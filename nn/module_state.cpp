@@ -30,6 +30,18 @@ void list(std::string& out, const char* title, const std::vector<std::string>& l
   if (lines.size() > kMaxLines) out += concat("\n    and ", lines.size() - kMaxLines, " more");
 }
 
+// What to do if int8 weights (nn/quantize.h) are only on one side; empty if not.
+std::string quantised_side(const LoadResult& result) {
+  const auto int8 = [](const std::string& name) { return name.ends_with("weight_int8"); };
+  if (std::any_of(result.missing_keys.begin(), result.missing_keys.end(), int8))
+    return "\n  the module's weights are int8, those of the state dict are not: load them first, then call "
+           "nn::quantize_weights";
+  if (std::any_of(result.unexpected_keys.begin(), result.unexpected_keys.end(), int8))
+    return "\n  the state dict's weights are int8, those of the module are not: call nn::quantize_like(module, state) "
+           "before";
+  return {};
+}
+
 // LibTorch's words for the first entry of `own` that is not in `names`; empty if all are.
 std::string missing_entry(const OrderedDict<std::string, Tensor>& own, const std::vector<std::string>& names) {
   for (const auto& item : own) {
@@ -85,7 +97,7 @@ StateMatch match_state(const Module& module, const std::vector<StateEntry>& entr
     if (strict) list(text, "\n  missing:", result.missing_keys);
     if (strict) list(text, "\n  unexpected:", result.unexpected_keys);
     list(text, "\n  shape mismatch:", mismatched);
-    fail(text);
+    fail(text, quantised_side(result));
   }
   return match;
 }

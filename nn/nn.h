@@ -36,6 +36,7 @@
 #include "tandem/nn/moving_average.h"
 #include "tandem/nn/packed_sequence.h"
 #include "tandem/nn/parameter_list.h"
+#include "tandem/nn/quantize.h"
 #include "tandem/nn/sequential.h"
 #include "tandem/nn/serialize.h"
 #include "tandem/nn/utils.h"

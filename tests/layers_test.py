@@ -43,7 +43,7 @@ LAYERS = {
     "nn/optim/composed": ("nn/optim/composed_step.h", "core autograd ops.h nn/optim"),
     "nn/steps": ("nn/captured_step.* nn/step_signature.* nn/step_state.* nn/serialize.*",
                  "core autograd nn nn/files nn/optim"),
-    "nn/fuse": ("nn/fuse.*", "core autograd nn nn/layers"),
+    "nn/fuse": ("nn/fuse.* nn/quantize.*", "core autograd nn nn/layers"),
     "nn.h": ("nn/nn.h", "core nn/basics nn/options nn/functional nn/files nn nn/fuse nn/layers nn/optim nn/steps"),
     "datasets": ("datasets/", "core"),
     "vision": ("datasets/vision/", "core datasets"),
@@ -63,8 +63,8 @@ LAYERS = {
     "testing": ("testing.h autograd/testing/", "core autograd autograd/ops tandem.h"),
     "compat": ("compat/**", "tandem.h torch_names.h core nn/basics pt"),
     "cli": ("cli/ cli/commands/ cli/compare/ cli/data/ cli/draw/ cli/launch/ cli/report/ cli/text/ cli/train/",
-            "core autograd ops.h nn nn/files nn/layers nn/optim nn/steps nn.h datasets vision parallel/distributed "
-            "parallel tensorboard models"),
+            "core autograd ops.h nn nn/files nn/fuse nn/layers nn/optim nn/steps nn.h datasets vision "
+            "parallel/distributed parallel tensorboard models"),
     "examples": ("examples/", "core autograd datasets models parallel/distributed parallel tandem.h testing"),
     "bench": ("bench/ bench/distributed/ bench/distributed/scaling/ bench/gpu/ bench/libtorch/",
               "core core/backend core/cpu autograd autograd/ops ops.h nn nn.h nn/steps datasets vision models cli "

@@ -45,9 +45,10 @@ Work work_of(const nn::Module& layer, const std::vector<Tensor>& inputs, const T
   if (const auto* conv = layer.as<nn::Conv2d>())
     return products(out.numel(), conv->weight.numel() / conv->weight.size(0), conv->bias.defined());
   if (const auto* linear = layer.as<nn::Linear>())
-    return products(out.numel(), linear->weight.size(1), linear->bias.defined());
-  if (const auto* linear = layer.as<models::Conv1D>()) return products(out.numel(), linear->weight.size(0), true);
-  if (const auto* head = layer.as<models::GPT2Head>()) return products(out.numel(), head->weight.size(1), false);
+    return products(out.numel(), linear->options.in_features(), linear->bias.defined());
+  if (const auto* linear = layer.as<models::Conv1D>()) return products(out.numel(), linear->in_features, true);
+  if (const auto* head = layer.as<models::GPT2Head>())
+    return products(out.numel(), (head->is_quantized() ? head->weight_int8 : head->weight).size(1), false);
   if (layer.as<nn::AvgPool2d>() != nullptr || layer.as<nn::AdaptiveAvgPool2d>() != nullptr)
     return {inputs[0].numel(), 0};
   if (layer.as<nn::BatchNorm2d>() != nullptr) return {2 * out.numel(), 0};

@@ -90,7 +90,12 @@ EmbeddingImpl::EmbeddingImpl(EmbeddingOptions o) : options(std::move(o)) {
   check_options("Embedding", options);
   EmbeddingImpl::reset();
 }
-void EmbeddingImpl::reset() { create_weight(*this); }
+void EmbeddingImpl::reset() {
+  if (is_quantized())
+    reset_int8(parameters_, buffers_, weight);
+  else
+    create_weight(*this);
+}
 void EmbeddingImpl::reset_parameters() { init_weight(*this); }
 void EmbeddingImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::Embedding(num_embeddings=" << options.num_embeddings()
@@ -100,9 +105,14 @@ void EmbeddingImpl::pretty_print(std::ostream& stream) const {
   if (options.norm_type() != 2) stream << ", norm_type=" << options.norm_type();
   if (options.scale_grad_by_freq()) stream << ", scale_grad_by_freq=true";
   if (options.sparse()) stream << ", sparse=true";
+  if (is_quantized()) stream << ", " << int8_text();
   stream << ")";
 }
+void EmbeddingImpl::quantize(const Tensor& values, const Tensor& scales) {
+  hold_int8(parameters_, buffers_, weight, values, scales);
+}
 Tensor EmbeddingImpl::forward(const Tensor& input) {
+  if (is_quantized()) return int8_rows(*this, input);
   return functional::embedding(input, weight,
                                functional::EmbeddingFuncOptions()
                                    .padding_idx(options.padding_idx())

@@ -4,12 +4,13 @@
 #include "tandem/nn/cloneable.h"
 #include "tandem/nn/module_holder.h"
 #include "tandem/nn/options/embedding.h"
+#include "tandem/nn/quantizable.h"
 
 namespace tandem::nn {
 
 /// Input: integers of any shape in [0, num_embeddings); output [..., embedding_dim]. The weight
 /// [num_embeddings, embedding_dim] is initialised from a standard normal distribution.
-class EmbeddingImpl : public Cloneable<EmbeddingImpl> {
+class EmbeddingImpl : public Cloneable<EmbeddingImpl>, public Quantizable {
  public:
   EmbeddingImpl(int64_t num_embeddings, int64_t embedding_dim)
       : EmbeddingImpl(EmbeddingOptions(num_embeddings, embedding_dim)) {}
@@ -18,6 +19,8 @@ class EmbeddingImpl : public Cloneable<EmbeddingImpl> {
   void reset_parameters();
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
+  Tensor weight_rows() const override { return weight; }
+  void quantize(const Tensor& values, const Tensor& scales) override;
   EmbeddingOptions options;
   Tensor weight;
 };

@@ -30,22 +30,32 @@ LinearImpl::LinearImpl(const LinearOptions& options) : options(options) {
   LinearImpl::reset();
 }
 void LinearImpl::reset() {
-  weight = register_parameter("weight", empty({options.out_features(), options.in_features()}));
+  if (is_quantized())
+    reset_int8(parameters_, buffers_, weight);
+  else
+    weight = register_parameter("weight", empty({options.out_features(), options.in_features()}));
   bias = options.bias() ? register_parameter("bias", empty({options.out_features()}))
                         : register_parameter("bias", {}, false);
   reset_parameters();
 }
 void LinearImpl::reset_parameters() {
-  init::kaiming_uniform_(weight, std::sqrt(5.0));
+  if (!is_quantized()) init::kaiming_uniform_(weight, std::sqrt(5.0));
   if (!bias.defined() || options.in_features() == 0) return;
   const double bound = 1 / std::sqrt(static_cast<double>(options.in_features()));
   init::uniform_(bias, -bound, bound);
 }
 void LinearImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::Linear(in_features=" << options.in_features() << ", out_features=" << options.out_features()
-         << ", bias=" << (options.bias() ? "true" : "false") << detail::fused_text(fused) << ")";
+         << ", bias=" << (options.bias() ? "true" : "false") << detail::fused_text(fused);
+  if (is_quantized()) stream << ", " << int8_text();
+  stream << ")";
 }
-Tensor LinearImpl::forward(const Tensor& input) { return detail::activated(linear(input, weight, bias), fused); }
+Tensor LinearImpl::forward(const Tensor& input) {
+  return detail::activated(is_quantized() ? int8_product(*this, input, bias) : linear(input, weight, bias), fused);
+}
+void LinearImpl::quantize(const Tensor& values, const Tensor& scales) {
+  hold_int8(parameters_, buffers_, weight, values, scales);
+}
 void LinearImpl::replace(const Tensor& new_weight, const Tensor& new_bias) {
   detail::replace_parameters(parameters_, weight, new_weight, bias, new_bias);
   options.bias(true);

@@ -4,12 +4,13 @@
 #include "tandem/nn/layers/fused_activation.h"
 #include "tandem/nn/module_holder.h"
 #include "tandem/nn/options/linear.h"
+#include "tandem/nn/quantizable.h"
 
 namespace tandem::nn {
 
 /// y = x weightᵀ + bias: x [..., in], weight [out, in], bias [out]. Weight and bias are initialised uniformly
 /// in ±1/√in.
-class LinearImpl : public Cloneable<LinearImpl> {
+class LinearImpl : public Cloneable<LinearImpl>, public Quantizable {
  public:
   LinearImpl(int64_t in_features, int64_t out_features) : LinearImpl(LinearOptions(in_features, out_features)) {}
   explicit LinearImpl(const LinearOptions& options);
@@ -19,6 +20,8 @@ class LinearImpl : public Cloneable<LinearImpl> {
   Tensor forward(const Tensor& input);
   /// Gives the layer other values, of the same shapes, in new tensors; it has a bias from then on.
   void replace(const Tensor& new_weight, const Tensor& new_bias);
+  Tensor weight_rows() const override { return weight; }
+  void quantize(const Tensor& values, const Tensor& scales) override;
 
   LinearOptions options;
   Tensor weight, bias;
