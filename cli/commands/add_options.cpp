@@ -19,6 +19,13 @@ void add_device(CLI::App* c, std::string& device) {
       ->type_name(kDeviceType);
 }
 
+void add_weights_bits(CLI::App* c, int64_t& bits) {
+  c->add_option("--weights-bits", bits,
+                "8: weights of linear layers and embeddings as integers of one byte, with a scale for 64 of them")
+      ->check(CLI::IsMember({8}))
+      ->type_name("8");
+}
+
 void add_recipe(CLI::App* c, RecipeOptions& r, const std::string& usual) {
   add_choice(c, "recipe", r.name,
              "source: plain SGD, as in the programs of examples/; best: AdamW with a cosine schedule; images: SGD "

@@ -77,6 +77,8 @@ CLI::Option* add_choice(CLI::App* c, const std::string& name, Target& target, co
 
 /// --key: the state dict in a .pt file that contains more.
 void add_key(CLI::App* c, std::string& key);
+/// --weights-bits of a command that computes with a model, or writes its weights; `bits` stays 0 without it.
+void add_weights_bits(CLI::App* c, int64_t& bits);
 /// --device of a command that computes on one.
 void add_device(CLI::App* c, std::string& device);
 /// Options that determine how a model is trained, but for --augment. `usual`: what the help says is the recipe without

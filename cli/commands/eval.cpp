@@ -1,5 +1,6 @@
 // tandem eval: scores a trained run.
 #include <cstdio>
+#include <filesystem>
 
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/commands/add_options.h"
@@ -13,6 +14,7 @@
 #include "tandem/cli/train/models.h"
 #include "tandem/cli/train/run_folder.h"
 #include "tandem/cli/train/run_model.h"
+#include "tandem/nn/quantize.h"
 
 namespace tandem::cli {
 namespace {
@@ -20,6 +22,11 @@ namespace {
 int eval_command(const EvalOptions& o) {
   use_threads(o.threads);
   const Device device = use_device(o.device);
+  std::error_code error;
+  if (!o.data.empty() && std::filesystem::exists(o.folder, error) &&
+      !std::filesystem::exists(checkpoint_path(o.folder), error))
+    return evaluate_text_weights(o, device);
+  if (o.heads != 0) throw UsageError("--heads: not for a run, which has its own");
   Checkpoint checkpoint = run_of(o.folder);
   if (checkpoint.config.text) return evaluate_text(o, checkpoint, device);
   const Terminal terminal = detect_terminal();
@@ -32,6 +39,7 @@ int eval_command(const EvalOptions& o) {
   print_skipped(loaded);
   const ImageSet test = test_images(loaded, checkpoint.config);
   nn::Sequential model = model_of_run(checkpoint, device);
+  if (o.weights_bits != 0) nn::quantize_weights(model, {.bits = o.weights_bits});
   const auto mixed = in_precision(checkpoint.config.recipe, device);
   const Score score = evaluate(model, placed(test, device), o.batch_size > 0 ? o.batch_size : evaluation_batch(test));
   if (o.json)
@@ -55,11 +63,18 @@ Command add_eval(CLI::App& app) {
   CLI::App* c = app.add_subcommand("eval",
                                    "print the loss and accuracy of a trained run on its test images, or the loss and "
                                    "perplexity on the end of its text");
-  c->add_option("DIR", o.folder, "folder of the run")->required();
+  c->add_option(
+       "DIR", o.folder,
+       "folder of the run; with a text as --data also a GPT-2's file of weights, or its folder with a tokenizer")
+      ->required();
   c->add_option("--data", o.data, "data set, or text, to use instead of the run's")->type_name(kDataType);
   add_device(c, o.device);
   add_number(c, "--batch-size", o.batch_size, kBatchSizes,
              "images per step; default: 1000 of up to 32 x 32 pixels, fewer of larger ones");
+  add_weights_bits(c, o.weights_bits);
+  add_number<int64_t>(c, "--heads", o.heads, {1, 1 << 20},
+                      "attention heads of a GPT-2 that is no run; default: n_head of a config.json beside the weights, "
+                      "else the width / 64");
   add_known(c, "--threads", o.threads, kThreads, "CPU threads; 0: all cores");
   c->add_flag("--json", o.json, "print one line of JSON");
   c->footer(

@@ -7,6 +7,7 @@
 #include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/draw/plot.h"
 #include "tandem/cli/options.h"
+#include "tandem/cli/text/text_model.h"
 #include "tandem/cli/train/weight_files.h"
 #include "tandem/nn/files/pt/start.h"
 #include "tandem/nn/files/safetensors_reader.h"
@@ -28,6 +29,7 @@ struct ConvertOptions {
   std::string key;           ///< of the state dict in a .pt file with more
   std::string prefix;        ///< removed from the names
   uint64_t shard_bytes = 0;  ///< of elements per safetensors file; 0: one file
+  int64_t weights_bits = 0;  ///< 0: as they are
 };
 
 struct InspectOptions {
@@ -108,6 +110,12 @@ int inspect_command(const InspectOptions& o) {
   return 0;
 }
 
+OrderedDict<std::string, Tensor> quantized(const OrderedDict<std::string, Tensor>& state, const ConvertOptions& o) try {
+  return quantized_text(state, o.weights_bits);
+} catch (const Error& error) {
+  throw UsageError(concat("--weights-bits: ", o.from, ": ", error.what()));
+}
+
 int convert_command(const ConvertOptions& o) {
   const bool to_pt = ends_with_any(o.to, {".pt", ".pth", ".bin"});
   if (!to_pt && !ends_with_any(o.to, {".safetensors"}))
@@ -115,7 +123,8 @@ int convert_command(const ConvertOptions& o) {
   if (!o.key.empty() && !is_pt(o.from)) throw UsageError("--key: only .pt files have several dictionaries");
   if (to_pt && o.shard_bytes != 0)
     throw UsageError("--shard-size: only safetensors files are split; " + o.to + " would be a .pt file");
-  const OrderedDict<std::string, Tensor> state = read_state(o.from, o.key, o.prefix);
+  OrderedDict<std::string, Tensor> state = read_state(o.from, o.key, o.prefix);
+  if (o.weights_bits != 0) state = quantized(state, o);
   // Python programs expect the name of the library that the file is for.
   const OrderedDict<std::string, std::string> metadata{{"format", "pt"}};
   std::string shards;
@@ -156,6 +165,7 @@ Command add_convert(CLI::App& app) {
       ->option_text("SIZE")
       ->transform(CLI::AsSizeValue(true))  // MB are 10^6 bytes, MiB 2^20
       ->check(CLI::PositiveNumber);
+  add_weights_bits(c, o.weights_bits);
   c->footer(
       "Examples:\n"
       "  tandem convert model.pt model.safetensors\n"

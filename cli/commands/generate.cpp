@@ -16,7 +16,7 @@
 #include "tandem/cli/train/trainer.h"
 #include "tandem/core/base/suggest.h"
 #include "tandem/models/generate.h"
-#include "tandem/nn/init.h"
+#include "tandem/nn/quantize.h"
 
 namespace tandem::cli {
 namespace {
@@ -32,7 +32,8 @@ struct GenerateOptions {
   int64_t top_k = 0;  ///< 0: all
   double top_p = 1;
   uint64_t seed = 0;
-  int64_t heads = 0;  ///< 0: from config.json, or the published width of 64
+  int64_t heads = 0;         ///< 0: from config.json, or the published width of 64
+  int64_t weights_bits = 0;  ///< 0: as they are
   std::string device;
   int threads = 0;
 };
@@ -47,13 +48,7 @@ int64_t end_of_text(const TextCodec& codec, int64_t vocab_size) {
   return vocab_size == kPublishedVocabulary ? kEndOfText : -1;
 }
 
-// What continues texts.
-struct Writer {
-  models::GPT2LMHeadModel model = nullptr;
-  TextCodec codec;
-};
-
-Writer of_run(const std::string& folder, const Device& device) {
+TextModel of_run(const std::string& folder, const Device& device) {
   Checkpoint checkpoint = run_of(folder);
   if (!checkpoint.config.text)
     throw UsageError(
@@ -61,22 +56,10 @@ Writer of_run(const std::string& folder, const Device& device) {
   return {gpt2_in(model_of_run(checkpoint, device)), tokenizer_of_run(folder, *checkpoint.config.text)};
 }
 
-Writer of_weights(const GenerateOptions& o, const Device& device) {
-  const TextWeights weights = read_text_weights(o.weights, o.heads, o.key);
-  const nn::init::SkipGuard values_follow;
-  Writer out{.model = models::GPT2LMHeadModel(weights.sizes), .codec = find_codec(weights.folder)};
-  check(out.codec.size <= weights.sizes.vocab_size(), weights.folder, ": the tokenizer has tokens up to ",
-        out.codec.size - 1, ", the model only ", weights.sizes.vocab_size());
-  out.model->load_state_dict(weights.state);
-  out.model->to(device);
-  out.model->eval();
-  return out;
-}
-
 // The folder of a run has a checkpoint, and also when the run is not complete.
-Writer writer_of(const GenerateOptions& o, const Device& device) {
+TextModel writer_of(const GenerateOptions& o, const Device& device) {
   std::error_code error;
-  if (!fs::exists(checkpoint_path(o.weights), error)) return of_weights(o, device);
+  if (!fs::exists(checkpoint_path(o.weights), error)) return text_model_of(o.weights, o.heads, o.key, device);
   if (o.heads != 0 || !o.key.empty())
     throw UsageError(concat(o.heads != 0 ? "--heads" : "--key", ": not for a run, which has its own"));
   return of_run(o.weights, device);
@@ -113,7 +96,8 @@ int generate_command(const GenerateOptions& o) {
   use_threads(o.threads);
   const Device device = use_device(o.device);
   try {
-    const Writer writer = writer_of(o, device);
+    const TextModel writer = writer_of(o, device);
+    if (o.weights_bits != 0) nn::quantize_weights(writer.model, {.bits = o.weights_bits});
     const models::GPT2LMHeadModel& model = writer.model;
     const TextCodec& codec = writer.codec;
     const int64_t vocab_size = model->options.vocab_size();
@@ -189,6 +173,7 @@ Command add_generate(CLI::App& app) {
   add_known(c, "--seed", o.seed, {0, UINT64_MAX}, "random seed; the same seed generates the same tokens");
   add_number<int64_t>(c, "--heads", o.heads, {1, 1 << 20},
                       "attention heads; default: n_head of a config.json beside the weights, else the width / 64");
+  add_weights_bits(c, o.weights_bits);
   add_device(c, o.device);
   add_known(c, "--threads", o.threads, kThreads, "CPU threads; 0: all cores");
   c->footer(

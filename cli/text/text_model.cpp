@@ -9,6 +9,7 @@
 #include "tandem/cli/train/weight_files.h"
 #include "tandem/nn/files/safetensors_index.h"
 #include "tandem/nn/init.h"
+#include "tandem/nn/quantize.h"
 
 namespace tandem::cli {
 namespace {
@@ -47,7 +48,9 @@ Configured configured(const std::string& folder) {
   }
 }
 
-const Tensor& matrix(const State& state, const std::string& name) {
+// The weight of a layer, or its int8 values.
+const Tensor& matrix(const State& state, const std::string& layer) {
+  const std::string name = layer + (state.contains(layer + ".weight_int8") ? ".weight_int8" : ".weight");
   const Tensor* found = state.find(name);
   check(found != nullptr, "the weights are not those of a GPT-2: there is no ", name);
   check(found->dim() == 2 && found->numel() > 0, "the weights are not those of a GPT-2: ", name, " is ", *found);
@@ -57,8 +60,9 @@ const Tensor& matrix(const State& state, const std::string& name) {
 // The sizes of the model that has these weights. The number of heads is not among them.
 models::GPT2Options sizes_of(const State& state, int64_t heads, double epsilon) {
   const std::string prefix = "transformer.";
-  const Tensor tokens = matrix(state, prefix + "wte.weight"), positions = matrix(state, prefix + "wpe.weight");
+  const Tensor tokens = matrix(state, prefix + "wte"), positions = matrix(state, prefix + "wpe");
   const int64_t width = tokens.size(1);
+  const std::string inner = prefix + "h.0.mlp.c_fc";
   int64_t layers = 0;
   while (state.contains(concat(prefix, "h.", layers, ".ln_1.weight"))) ++layers;
   check(layers > 0, "the weights are not those of a GPT-2: there is no ", prefix, "h.0.ln_1.weight");
@@ -71,7 +75,24 @@ models::GPT2Options sizes_of(const State& state, int64_t heads, double epsilon) 
       .n_layer(layers)
       .n_head(heads)
       .layer_norm_epsilon(epsilon)
-      .n_inner(matrix(state, prefix + "h.0.mlp.c_fc.weight").size(1));
+      .n_inner(matrix(state, inner).size(state.contains(inner + ".weight_int8") ? 0 : 1));
+}
+
+// With the weights, which it holds as the state does: float or int8.
+models::GPT2LMHeadModel model_with(const models::GPT2Options& sizes, const State& state) {
+  const nn::init::SkipGuard values_follow;
+  models::GPT2LMHeadModel model(sizes);
+  nn::quantize_like(model, state);
+  model->load_state_dict(state);
+  model->eval();
+  return model;
+}
+
+OrderedDict<std::string, Tensor> without_head(const nn::Module& model) {
+  OrderedDict<std::string, Tensor> out("Tensor");
+  for (const auto& item : model.state_dict())
+    if (!item.key().starts_with("lm_head.")) out.insert(item.key(), item.value());
+  return out;
 }
 
 }  // namespace
@@ -96,12 +117,7 @@ models::GPT2LMHeadModel gpt2_in(const nn::Sequential& model) {
   return models::GPT2LMHeadModel(net);
 }
 
-OrderedDict<std::string, Tensor> exported_text(const nn::Sequential& model) {
-  OrderedDict<std::string, Tensor> out("Tensor");
-  for (const auto& item : gpt2_in(model)->state_dict())
-    if (item.key() != "lm_head.weight") out.insert(item.key(), item.value());
-  return out;
-}
+OrderedDict<std::string, Tensor> exported_text(const nn::Sequential& model) { return without_head(*gpt2_in(model)); }
 
 std::string weights_file(const std::string& path) {
   std::error_code error;
@@ -124,6 +140,23 @@ TextWeights read_text_weights(const std::string& path, int64_t heads, const std:
   check(text_parameters(out.sizes) <= have, file, ": the weights are not those of a GPT-2: there are ", have,
         " values, a model of these sizes has ", text_parameters(out.sizes));
   return out;
+}
+
+TextModel text_model_of(const std::string& path, int64_t heads, const std::string& key, const Device& device) {
+  const TextWeights weights = read_text_weights(path, heads, key);
+  TextModel out{.codec = find_codec(weights.folder)};
+  check(out.codec.size <= weights.sizes.vocab_size(), weights.folder, ": the tokenizer has tokens up to ",
+        out.codec.size - 1, ", the model only ", weights.sizes.vocab_size());
+  out.model = model_with(weights.sizes, weights.state);
+  out.model->to(device);
+  return out;
+}
+
+OrderedDict<std::string, Tensor> quantized_text(const OrderedDict<std::string, Tensor>& state, int64_t bits) {
+  const State named = models::gpt2_state_dict(state);
+  const models::GPT2LMHeadModel model = model_with(sizes_of(named, /*heads=*/1, 1e-5), named);
+  nn::quantize_weights(model, {.bits = bits});
+  return without_head(*model);
 }
 
 }  // namespace tandem::cli

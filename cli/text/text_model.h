@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include "tandem/cli/text/text_codec.h"
 #include "tandem/cli/text/text_config.h"
 #include "tandem/nn/files/archive.h"
 #include "tandem/nn/sequential.h"
@@ -31,5 +32,16 @@ std::string weights_file(const std::string& path);
 /// `heads` 0: n_head of a config.json beside the weights, else the width / 64. Throws Error on files that cannot be
 /// read and on weights of other models. `key`: of the state dict in a .pt file with more.
 TextWeights read_text_weights(const std::string& path, int64_t heads, const std::string& key = {});
+
+/// A GPT-2 in evaluation mode and its tokenizer, which may be empty.
+struct TextModel {
+  models::GPT2LMHeadModel model = nullptr;
+  TextCodec codec;
+};
+/// That of read_text_weights, on the device. Its weights are int8 where those of the file are (nn/quantize.h).
+TextModel text_model_of(const std::string& path, int64_t heads, const std::string& key, const Device& device);
+/// The weights of a GPT-2 with so many bits, in a form that text_model_of reads, with the names of exported_text.
+/// Throws Error on weights of other models.
+OrderedDict<std::string, Tensor> quantized_text(const OrderedDict<std::string, Tensor>& state, int64_t bits);
 
 }  // namespace tandem::cli

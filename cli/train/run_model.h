@@ -12,6 +12,8 @@ Checkpoint run_of(const std::string& folder);
 nn::Sequential model_of_run(Checkpoint& checkpoint, Device device);
 /// tandem eval for a run on a text.
 int evaluate_text(const EvalOptions& options, Checkpoint& checkpoint, Device device);
+/// The same on all of the text options.data, for a file or folder of weights with a tokenizer beside them.
+int evaluate_text_weights(const EvalOptions& options, Device device);
 
 /// The run's test images, or those of another data set with the same image size and no further labels.
 /// Throws UsageError.

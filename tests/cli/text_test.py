@@ -120,6 +120,44 @@ def test_learning():
     refused("predict", tool("predict", "run", "book.txt"), "tandem generate run")
 
 
+def test_quantised():
+    """Weights of one byte: made while reading, and in a file."""
+    book = ["--data", "book.txt", "--json"]
+    plain, narrow = (json.loads(tool("eval", "run", *book, *bits).stdout) for bits in ([], ["--weights-bits", "8"]))
+    check("nearly the same perplexity", plain["loss"] != narrow["loss"] and
+          abs(narrow["perplexity"] / plain["perplexity"] - 1) < 0.005, (plain, narrow))
+    os.mkdir("int8")
+    done = tool("convert", "run/model.safetensors", "int8/model.safetensors", "--weights-bits", "8")
+    check("convert", done.returncode == 0 and "int8/model.safetensors" in done.stdout, (done.stdout, done.stderr))
+    check("its size", os.path.getsize("int8/model.safetensors") < 0.45 * os.path.getsize("run/model.safetensors"))
+    listed = tool("inspect", "int8/model.safetensors").stdout
+    check("its names", "transformer.h.1.mlp.c_fc.weight_int8" in listed and "c_fc.weight " not in listed and
+          "lm_head" not in listed, listed)
+    refused("no tokenizer", tool("eval", "int8", "--heads", "2", *book), "no tokenizer")
+    shutil.copy("run/tokenizer.json", "int8")
+    refused("heads", tool("eval", "int8", *book), "--heads")
+    for name in "int8", "int8/model.safetensors":
+        done = tool("eval", name, "--heads", "2", *book)
+        check(f"eval {name}", done.returncode == 0 and json.loads(done.stdout)["loss"] == narrow["loss"],
+              (done.stdout, done.stderr, narrow))
+    said = json.loads(tool("eval", "run/model.safetensors", "--heads", "2", *book).stdout)
+    check("eval of float weights", abs(said["loss"] - plain["loss"]) < 1e-6, (said, plain))
+    words = ["--prompt", "the old", "--tokens", "40", "--seed", "3"]
+    text = generated("run", *words, "--weights-bits", "8")
+    check("generate from the file", generated("int8", *words, "--heads", "2") == text)
+    check("quantised twice is quantised once",
+          generated("int8", *words, "--heads", "2", "--weights-bits", "8") == text)
+    again = tool("convert", "int8/model.safetensors", "again.safetensors", "--weights-bits", "8")
+    check("and in a file", again.returncode == 0 and open("again.safetensors", "rb").read() ==
+          open("int8/model.safetensors", "rb").read(), again.stderr)
+    refused("other bits", tool("generate", "run", *words, "--weights-bits", "4"), "--weights-bits")
+    refused("other weights", tool("convert", "run/checkpoint.safetensors", "x.safetensors", "--weights-bits", "8"),
+            "--weights-bits", "not those of a GPT-2")
+    refused("a run has its heads", tool("eval", "run", "--heads", "2"), "--heads")
+    refused("no training", tool("train", "--model", "gpt2", "--data", "book.txt", "--out", "tuned", "--weights",
+                                "int8/model.safetensors", "--heads", "2", "--context", "32"), "int8")
+
+
 def test_generation():
     greedy = generated("run", "--prompt", "the old", "--tokens", "60", "--temperature", "0")
     check("it continues with words of the text",
@@ -347,8 +385,8 @@ with tempfile.TemporaryDirectory() as scratch:
     os.chdir(scratch)
     with open("book.txt", "w", encoding="utf-8") as file:
         file.write(sentences(1500, 1))
-    for test in (test_learning, test_generation, test_resume, test_devices, test_byte_pairs, test_records, test_recipe,
-                 test_fine_tuning, test_memory, test_wrong_texts, test_transformers):
+    for test in (test_learning, test_quantised, test_generation, test_resume, test_devices, test_byte_pairs,
+                 test_records, test_recipe, test_fine_tuning, test_memory, test_wrong_texts, test_transformers):
         test()
     os.chdir("/")
 print(f"{passed} passed, {failed} failed, {skipped} skipped")
