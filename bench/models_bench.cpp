@@ -1,7 +1,7 @@
 // Inference and training steps of the published models, and where their time goes.
 //
 //   bench_models [MODEL...] [--what infer|fused|train|decode] [--batch N,N] [--threads N,N] [--seconds S] [--layers]
-//                [--size N] [--precision fp32|bf16|fp16]
+//                [--size N] [--precision fp32|bf16|fp16] [--weights-bits 8]
 //
 // Without arguments: all models, inference with batch 1 and 8, training with batch 4 and 8, on 1 and 2 threads. Each
 // line is MODEL WHAT BATCH THREADS, then the smallest and the median milliseconds per step (processor time on one
@@ -9,7 +9,7 @@
 // after nn::fuse. `decode` is the time per token that GPT-2 generates after 16 given ones.
 //
 // In another precision, training runs under autocast, and for everything else the whole model is converted (for `fused`
-// after fusing).
+// after fusing). --weights-bits quantises the weights (nn/quantize.h) for everything but training.
 //
 // --layers also measures each distinct layer alone, with the shapes that it has in the model, and prints the layers
 // sorted by lost time: the time that they would save at the roofline, which is the larger of arithmetic at the rate of
@@ -38,6 +38,7 @@ namespace {
 double g_seconds = 2;  // per measurement
 int64_t g_size = 0;    // of images, or the number of tokens; 0: the model's own
 ScalarType g_precision = kFloat;
+int64_t g_weights_bits = 0;  // 0: as they are
 
 bool g_processor_time = false;  // on one thread, because other programs disturb it less
 
@@ -265,6 +266,7 @@ void run(const std::string& name, const std::string& what, int64_t batch, int th
   nn::Module& model = *subject.model.ptr();
   const bool train = what == "train";
   model.train(train);
+  if (g_weights_bits != 0 && !train) nn::quantize_weights(model, {.bits = g_weights_bits});
   reset_peak_memory_stats(device);
   Times times{};
   if (train) {
@@ -354,6 +356,8 @@ int run_all(int argc, char** argv) {
       g_size = numbers(value()).front();
     else if (word == "--precision")
       g_precision = precision(value());
+    else if (word == "--weights-bits")
+      g_weights_bits = numbers(value()).front();
     else if (word == "--layers")
       layers = true;
     else if (word.starts_with("-"))
