@@ -59,22 +59,40 @@ std::vector<Weight> weights(const std::vector<Place>& all) {
   return out;
 }
 
-// Empty if the weight can be quantised.
-std::string obstacle(const Weight& weight) {
-  const Quantizable* first = weight.holders.front().second->layer;
+// Why this holder keeps the weight floating point; empty if it need not.
+std::string obstacle_of(const Place& place, const std::string& name) {
+  if (place.layer == nullptr || name != joined(place.name, "weight"))
+    return "not the weight of a linear layer or an embedding";
+  if (place.read_by_parent) return "MultiheadAttention reads it itself";
+  const auto* table = place.module->as<Embedding>();
+  return table != nullptr && table->options.max_norm() ? "max_norm changes its rows" : "";
+}
+
+// The reason for each holder; none if the weight can be quantised.
+std::vector<std::string> obstacles(const Weight& weight) {
+  std::vector<std::string> own;
+  std::string first;  // of the reasons, with the name of its holder
   for (const auto& [name, place] : weight.holders) {
-    const bool fits = place->layer != nullptr && name == joined(place->name, "weight");
-    if (!fits && weight.holders.size() == 1) return "not the weight of a linear layer or an embedding";
-    if (!fits) return concat("shared with ", name, ", which is not that of a linear layer or an embedding");
-    if (place->read_by_parent) return "MultiheadAttention reads it itself";
-    const auto* table = place->module->as<Embedding>();
-    if (table != nullptr && table->options.max_norm()) return "max_norm changes its rows";
-    const Tensor rows = place->layer->weight_rows(), others = first->weight_rows();
-    if (rows.sizes() != others.sizes() || rows.strides() != others.strides())
-      return concat("shared with ", name, ", which reads it transposed");
+    own.push_back(obstacle_of(*place, name));
+    if (first.empty() && !own.back().empty()) first = concat("shared with ", name, ": ", own.back());
   }
-  if (!weight.tensor.is_floating_point() || weight.tensor.numel() == 0) return "no floating point values";
-  return weight.tensor.detach().isfinite().all().item<bool>() ? "" : "there are values that are not finite";
+  if (!first.empty()) {
+    for (std::string& reason : own)
+      if (reason.empty()) reason = first;
+    return own;
+  }
+  const std::size_t count = own.size();
+  const Tensor rows = weight.holders.front().second->layer->weight_rows();
+  for (const auto& [name, place] : weight.holders) {
+    const Tensor others = place->layer->weight_rows();
+    if (rows.sizes() != others.sizes() || rows.strides() != others.strides())
+      return std::vector<std::string>(count, "layers that share it read it in two directions");
+  }
+  if (!weight.tensor.is_floating_point() || weight.tensor.numel() == 0)
+    return std::vector<std::string>(count, "no floating point values");
+  if (!weight.tensor.detach().isfinite().all().item<bool>())
+    return std::vector<std::string>(count, "there are values that are not finite");
+  return {};
 }
 
 void freeze(const Module& model) {
@@ -92,10 +110,11 @@ QuantizeResult quantize_weights(Module& model, const QuantizeOptions& options) {
           " is in training mode; call eval() first, because int8 weights cannot be trained");
   QuantizeResult result;
   std::unordered_set<const Place*> converted;
-  std::vector<Weight> rest = weights(all);
-  for (Weight& weight : rest) {
-    if (const std::string reason = obstacle(weight); !reason.empty()) {
-      for (const auto& [name, place] : weight.holders) result.left_alone.push_back({name, reason});
+  std::vector<Weight> all_weights = weights(all);
+  for (Weight& weight : all_weights) {
+    if (const std::vector<std::string> reasons = obstacles(weight); !reasons.empty()) {
+      for (std::size_t i = 0; i < reasons.size(); ++i)
+        result.left_alone.push_back({weight.holders[i].first, reasons[i]});
       continue;
     }
     const auto [values, scales] =

@@ -8,6 +8,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/models/generate.h"
+#include "tandem/nn/layers/linear.h"
 
 using namespace tandem;
 
@@ -70,4 +71,41 @@ TEST_CASE("GPT-2 with int8 weights: the head and the embedding stay one, copies 
   CHECK(generated.equal(all));
   other->to(kBFloat16);
   CHECK(models::generate(other, prompt, greedy).size(1) == 19);
+}
+
+TEST_CASE("layers that share a weight share its values, unless they read it in two directions") {
+  struct Tied : nn::LinearImpl {  // with the weight of another layer
+    explicit Tied(const Tensor& other) : LinearImpl(nn::LinearOptions(8, 8).bias(false)) {
+      weight = parameters_["weight"] = other;
+    }
+  };
+  struct Net : nn::Module {
+    Net() {
+      first = register_module("first", nn::Linear(8, 8));
+      second = register_module("second", std::make_shared<Tied>(first->weight));
+      turned = register_module("turned", models::Conv1D(8, 8, 0.1));
+      last = register_module("last", std::make_shared<Tied>(turned->weight));
+      eval();
+    }
+    nn::Linear first = nullptr;
+    models::Conv1D turned = nullptr;
+    std::shared_ptr<Tied> second, last;
+  };
+  const auto net = std::make_shared<Net>();
+  const Tensor x = randn({3, 8}), y = net->second->forward(x).detach();
+  const nn::QuantizeResult result = nn::quantize_weights(*net);
+  CHECK(result.converted == std::vector<std::string>{"first", "second"});
+  CHECK(net->first->weight_int8.is_same(net->second->weight_int8));
+  CHECK(relative_difference(y, net->second->forward(x)) < 0.05);
+  REQUIRE(result.left_alone.size() == 2);
+  CHECK(result.left_alone[0].name == "turned.weight");
+  CHECK(result.left_alone[1].name == "last.weight");
+  CHECK(result.left_alone[1].reason == "layers that share it read it in two directions");
+  CHECK(!net->last->weight.requires_grad());
+  const auto state = net->state_dict();
+  const auto other = std::make_shared<Net>();
+  nn::quantize_like(*other, state);
+  other->load_state_dict(state);
+  CHECK(other->first->weight_int8.is_same(other->second->weight_int8));
+  CHECK(other->second->forward(x).equal(net->second->forward(x)));
 }

@@ -100,8 +100,8 @@ TEST_CASE("quantize_weights says what it leaves alone, and why") {
   std::string all;
   for (const auto& [name, reason] : result.left_alone) all += name + ": " + reason + "\n";
   CHECK(all ==
-        "table: shared with table, which is not that of a linear layer or an embedding\n"
-        "shared.weight: shared with table, which is not that of a linear layer or an embedding\n"
+        "table: not the weight of a linear layer or an embedding\n"
+        "shared.weight: shared with table: not the weight of a linear layer or an embedding\n"
         "conv.weight: not the weight of a linear layer or an embedding\n"
         "bounded.weight: max_norm changes its rows\n"
         "attention.in_proj_weight: not the weight of a linear layer or an embedding\n"
