@@ -22,8 +22,8 @@ void add_device(CLI::App* c, std::string& device) {
 void add_weights_bits(CLI::App* c, int64_t& bits) {
   c->add_option("--weights-bits", bits,
                 "8: weights of linear layers and embeddings as integers of one byte, with a scale for 64 of them")
-      ->check(CLI::IsMember({8}))
-      ->type_name("8");
+      ->option_text("8")
+      ->check(CLI::IsMember({8}));
 }
 
 void add_recipe(CLI::App* c, RecipeOptions& r, const std::string& usual) {
