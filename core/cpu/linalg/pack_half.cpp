@@ -16,7 +16,7 @@ void pack_pairs(const HalfPacking& packing, const HalfLines& x, int64_t count, i
   if (!x.contiguous_depth) {
     for (int64_t p = 0; p < whole; ++p)
       packing.row(x.data + 2 * p * x.ld, x.data + (2 * p + 1) * x.ld, count, to + p * width);
-  } else if (x.ld % 2 == 0) {
+  } else if (x.ld % 2 == 0 && reinterpret_cast<uintptr_t>(x.data) % alignof(float) == 0) {
     transpose(count, whole, reinterpret_cast<const float*>(x.data), x.ld / 2, to, width);
   } else {
     for (int64_t e = 0; e < count; ++e)
