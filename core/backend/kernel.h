@@ -64,9 +64,9 @@ class KernelFunction<R(Args...)> {
 template <KernelName name, class Signature, HalfCalls half = HalfCalls{}, ShownOn shown = ShownOn::kStream>
 class Kernel : public KernelFunction<Signature> {
  public:
-  constexpr Kernel(Signature* function) : Kernel(function, half) {}
+  constexpr Kernel(Signature* kernel) : Kernel(kernel, half) {}
   /// A backend's kernel that is called with the half types in its own way.
-  constexpr Kernel(Signature* function, HalfCalls own) : KernelFunction<Signature>(function, text_.text, own, shown) {}
+  constexpr Kernel(Signature* kernel, HalfCalls own) : KernelFunction<Signature>(kernel, text_.text, own, shown) {}
   Kernel(std::nullptr_t) = delete;
 
  private:
