@@ -41,6 +41,12 @@ class Bench:
         if self.cuda:
             self.torch.cuda.synchronize(self.device)
 
+    def time_engines(self):
+        """From now on cuDNN times its engines, and uses deterministic ones only, as Tandem always does."""
+        cudnn = self.torch.backends.cudnn
+        cudnn.benchmark = cudnn.deterministic = True
+        cudnn.allow_tf32 = False
+
     def device_seconds(self, call, repeats=10):
         times = []
         for i in range(-2, repeats):
@@ -120,6 +126,7 @@ class Bench:
         torch = self.torch
         if not self.cuda:
             raise RuntimeError("needs a GPU")
+        self.time_engines()
         forward, optimizer = self.lenet()
         x = torch.zeros(256, 1, 28, 28, device=self.device)
         y = torch.zeros(256, dtype=torch.long, device=self.device)
@@ -173,6 +180,7 @@ class Bench:
         torch = self.torch
         kind = {"dtype": dtype or torch.float32,
                 "memory_format": torch.channels_last if dtype else torch.contiguous_format}
+        self.time_engines()
         batch, repeats = (1, 1) if self.small else (32, 10)
         for name, i, size, out, kernel, stride in shapes():
             x = torch.randn(batch, i, size, size, device=self.device).to(**kind)
@@ -209,6 +217,7 @@ class Bench:
 
     def train_step(self, name, net, optimizer, half, loss_of):
         torch = self.torch
+        self.time_engines()
         net.train()
 
         def step():
@@ -262,24 +271,18 @@ def main():
     streams = ["add", "relu", "exp", "copy", "sum", "mean", "amax"]
     half = torch.bfloat16
 
-    def timed_engines(body):
-        """cuDNN times its engines, and uses deterministic ones only, as Tandem always does."""
-        torch.backends.cudnn.benchmark = torch.backends.cudnn.deterministic = True
-        torch.backends.cudnn.allow_tf32 = False
-        return body
-
     groups = [(["p2_epoch_eager"], lambda w: bench.p2_epoch_eager()), (["small_op"], lambda w: bench.small_op()),
               (["matmul_fp32"], lambda w: bench.matmul("matmul_fp32", False)),
               (["matmul_tf32"], lambda w: bench.matmul("matmul_tf32", True)),
               (["matmul_bf16"], lambda w: bench.matmul("matmul_bf16", dtype=half)),
-              (passes, lambda w: timed_engines(bench.convolutions)(w)),
-              ([name + "_bf16" for name in passes], lambda w: timed_engines(bench.convolutions)(w, "_bf16", half)),
+              (passes, bench.convolutions),
+              ([name + "_bf16" for name in passes], lambda w: bench.convolutions(w, "_bf16", half)),
               (streams, bench.bandwidth),
               ([name + "_bf16" for name in streams], lambda w: bench.bandwidth(w, "_bf16", half)),
-              (["resnet50_fp32"], lambda w: timed_engines(bench.resnet50)("resnet50_fp32", False)),
-              (["resnet50_bf16"], lambda w: timed_engines(bench.resnet50)("resnet50_bf16", True)),
-              (["gpt2_bf16"], lambda w: timed_engines(bench.gpt2_bf16)()),
-              (["p2_epoch_captured"], lambda w: timed_engines(bench.p2_epoch_captured)())]
+              (["resnet50_fp32"], lambda w: bench.resnet50("resnet50_fp32", False)),
+              (["resnet50_bf16"], lambda w: bench.resnet50("resnet50_bf16", True)),
+              (["gpt2_bf16"], lambda w: bench.gpt2_bf16()),
+              (["p2_epoch_captured"], lambda w: bench.p2_epoch_captured())]
     for names, measure in groups:
         wanted = [name for name in names if not args.rows or name in args.rows]
         if not wanted:

@@ -15,7 +15,7 @@ namespace {
 
 // false: half types are described as they are, and cuDNN transposes them where an engine needs it.
 constexpr bool kChannelsLast = true;
-constexpr int32_t kMostAlignment = 16;
+constexpr int32_t kMaxAlignment = 16;
 // Of those that a heuristic proposes; one takes about 25 KB of the host's memory.
 constexpr std::size_t kMostEngines = 10;
 constexpr std::size_t kMaxConvPlans = kMaxPlans / 4;
@@ -298,7 +298,7 @@ ConvKey conv_key(ConvPass pass, const ConvTensors& t, const Conv2dParameters& p)
     }
     return out;
   };
-  const auto alignment = [](const Tensor& tensor) { return std::min(kMostAlignment, alignment_of(tensor.data_ptr())); };
+  const auto alignment = [](const Tensor& tensor) { return std::min(kMaxAlignment, alignment_of(tensor.data_ptr())); };
   const bool single = t.input.dtype() == kFloat;
   return {.pass = pass,
           .dtype = t.input.dtype(),

@@ -281,16 +281,14 @@ const uint16_t* bits(const Tensor& t) { return t.defined() ? static_cast<const u
 uint16_t* result_bits(const Tensor& t) { return static_cast<uint16_t*>(t.data_ptr()); }
 
 // Whether to convolve half types as they are.
-bool takes_half(const Tensor& t, const Tensor& weight, const Conv2dShape& s) {
-  return isReducedFloatingType(t.dtype()) && weight.numel() > 0 && half_conv_fits(s);
-}
+bool takes_half(const Tensor& weight, const Conv2dShape& s) { return weight.numel() > 0 && half_conv_fits(s); }
 
 void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e,
              const Conv2dParameters& p, KeptWeight* kept) {
   if (out.numel() == 0) return;
   if (isReducedFloatingType(out.dtype())) {
     const Conv2dShape s = shape_of(input, weight, p);
-    if (!takes_half(out, weight, s)) return detail::call_in_float(forward, {}, out, input, weight, e, p, kept);
+    if (!takes_half(weight, s)) return detail::call_in_float(forward, {}, out, input, weight, e, p, kept);
     return half_conv_forward(out.dtype(), s, bits(input), {bits(weight), kept, &weight}, result_bits(out),
                              {bits(e.bias), bits(e.residual), e.relu});
   }
@@ -312,8 +310,7 @@ void backward_input(const Tensor& grad_input, const Tensor& grad_output, const T
   if (grad_input.numel() == 0) return;
   if (isReducedFloatingType(grad_input.dtype())) {
     const Conv2dShape s = shape_of(grad_input, weight, p);
-    if (!takes_half(grad_input, weight, s))
-      return detail::call_in_float(backward_input, {}, grad_input, grad_output, weight, p);
+    if (!takes_half(weight, s)) return detail::call_in_float(backward_input, {}, grad_input, grad_output, weight, p);
     return half_conv_backward_input(weight.dtype(), s, bits(grad_output), bits(weight), result_bits(grad_input));
   }
   dispatch(grad_input.dtype(), FloatTypes{}, "conv2d_backward_input", [&]<class T>(Type<T>) {
@@ -345,7 +342,7 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
   }
   if (isReducedFloatingType(grad_output.dtype())) {
     const Conv2dShape s = shape_of(input, grad_weight, p);
-    if (!takes_half(grad_weight, grad_weight, s))
+    if (!takes_half(grad_weight, s))
       return detail::call_in_float(backward_weight, {.outputs = 2}, grad_weight, grad_bias, grad_output, input, p);
     half_conv_backward_weight(input.dtype(), s, bits(input), bits(grad_output), result_bits(grad_weight));
     if (grad_bias.defined()) detail::call_in_float(backward_bias, {}, grad_bias, grad_output);

@@ -161,8 +161,8 @@ void half_conv_forward(ScalarType type, const Conv2dShape& s, const uint16_t* x,
     const HalfLines lines{w.data + (group * s.group_out() + first) * plan.depth, plan.depth, true};
     plan.packing.panel(lines, rows, plan.tile_rows, plan.depth, to);
   };
-  const ConvWeight<float> weights{reinterpret_cast<const float*>(w.data), w.kept, w.tensor};
-  plan.weights = pack_weight_tiles(weights, s.p.groups, s.group_out(), plan.packed, plan.tile_rows, bias, fill);
+  const ConvWeight<float> packed{nullptr, w.kept, w.tensor};  // `fill` reads the weights
+  plan.weights = pack_weight_tiles(packed, s.p.groups, s.group_out(), plan.packed, plan.tile_rows, bias, fill);
   const int64_t work = plan.depth * std::min(plan.block, plan.positions) * s.group_out();
   const int64_t tasks = s.p.groups * plan.blocks, grain = std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work));
   parallel_for(tasks, grain, [&](int64_t begin, int64_t end) {
