@@ -113,7 +113,7 @@ Tensor Tensor::new_full(IntArrayRef size, const Scalar& value, const TensorOptio
 }
 
 namespace detail {
-Tensor borrow(void* data, IntArrayRef sizes, IntArrayRef strides, DeleterFn deleter, void* context,
+Tensor borrow(void* data, IntArrayRef sizes, IntArrayRef strides, DeleterFn deleter, BorrowContext context,
               const TensorOptions& options, int64_t offset) {
   check(sizes.size() == strides.size(), "from_blob: ", sizes.size(), " sizes but ", strides.size(), " strides");
   check(offset >= 0 && offset < int64_t{1} << 59, "from_blob: expected an offset >= 0, got ", offset);
@@ -127,16 +127,17 @@ Tensor borrow(void* data, IntArrayRef sizes, IntArrayRef strides, DeleterFn dele
   }
   const int64_t elements = checked_numel(sizes) == 0 ? offset : last + 1;
   Storage storage = borrow_storage(data, static_cast<std::size_t>(elements * item_size(options.dtype())),
-                                   options.resolved_device(), deleter, context);
+                                   options.resolved_device(), deleter, context.get());
+  static_cast<void>(context.release());  // the storage has it
   return finish(Tensor(IntrusivePtr(new TensorImpl(std::move(storage), options.dtype(), sizes, strides, offset))),
                 options);
 }
 }  // namespace detail
 
 Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options) {
-  return detail::borrow(data, sizes, contiguous_strides(sizes), nullptr, nullptr, options);
+  return from_blob(data, sizes, contiguous_strides(sizes), options);
 }
 Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options) {
-  return detail::borrow(data, sizes, strides, nullptr, nullptr, options);
+  return detail::borrow(data, sizes, strides, nullptr, {nullptr, nullptr}, options);
 }
 }  // namespace tandem

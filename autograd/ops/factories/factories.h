@@ -69,8 +69,14 @@ inline Tensor full_like(const Tensor& self, const Scalar& value, const TensorOpt
 }
 
 namespace detail {
+/// What `deleter` is called with and destroys; freed without a call if no tensor is made.
+using BorrowContext = std::unique_ptr<void, void (*)(void*)>;
+template <class T>
+BorrowContext borrow_context(T value) {
+  return {new T(std::move(value)), [](void* context) { delete static_cast<T*>(context); }};
+}
 /// The first element is at data + offset, in elements; offset >= 0.
-Tensor borrow(void* data, IntArrayRef sizes, IntArrayRef strides, DeleterFn deleter, void* context,
+Tensor borrow(void* data, IntArrayRef sizes, IntArrayRef strides, DeleterFn deleter, BorrowContext context,
               const TensorOptions& options, int64_t offset = 0);
 }  // namespace detail
 
@@ -88,7 +94,7 @@ requires std::is_invocable_v<Deleter&, void*> Tensor from_blob(void* data, IntAr
         const std::unique_ptr<Deleter> function(static_cast<Deleter*>(context));
         (*function)(block);
       },
-      new Deleter(std::move(deleter)), options);
+      detail::borrow_context(std::move(deleter)), options);
 }
 template <class Deleter>
 requires std::is_invocable_v<Deleter&, void*> Tensor from_blob(void* data, IntArrayRef sizes, Deleter deleter,

@@ -220,7 +220,8 @@ class TensorMaker {
   }
   template <tandem::OptionalDims Strides>
   TensorMaker& strides(const Strides& value) {
-    strides_ = value;
+    strides_.reset();
+    if (value.has_value()) strides_ = tandem::Dims(*value);
     return *this;
   }
   /// The first element is data + offset, in elements.
@@ -255,9 +256,8 @@ class TensorMaker {
     tandem::check(!device_ || !options_.has_device() || !options_.device().has_index() || options_.device() == *device_,
                   "Specified device ", options_.device(), " does not match device of data ",
                   device_.value_or(options_.device()));
-    const tandem::Dims row_major = tandem::contiguous_strides(sizes_);
-    return tandem::detail::borrow(data_, sizes_, strides_.value_or(row_major), &release,
-                                  new Kept{std::move(deleter_), std::move(context_)},
+    return tandem::detail::borrow(data_, sizes_, strides_ ? *strides_ : tandem::contiguous_strides(sizes_), &release,
+                                  tandem::detail::borrow_context(Kept{std::move(deleter_), std::move(context_)}),
                                   device_ ? options_.device(device_) : options_, offset_);
   }
 
@@ -272,8 +272,8 @@ class TensorMaker {
   }
 
   void* data_;
-  tandem::IntArrayRef sizes_;
-  std::optional<tandem::IntArrayRef> strides_;
+  tandem::Dims sizes_;  // a copy: the maker may outlive the caller's braces
+  std::optional<tandem::Dims> strides_;
   int64_t offset_ = 0;
   std::function<void(void*)> deleter_;
   std::shared_ptr<void> context_;

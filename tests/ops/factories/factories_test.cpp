@@ -98,6 +98,10 @@ TEST_CASE("from_blob rejects invalid sizes and strides") {
   CHECK_THROWS_AS(from_blob(numbers, {int64_t{1} << 40, int64_t{1} << 40}), Error);
   CHECK_THROWS_WITH_AS(from_blob(numbers, {int64_t{1} << 32, int64_t{1} << 30}, {int64_t{1} << 40, 1}),
                        doctest::Contains("address too many elements"), Error);
+  const auto state = std::make_shared<int>(0);
+  CHECK_THROWS_AS(from_blob(numbers, {2}, {-1}, [state](void*) { ++*state; }), Error);
+  CHECK(*state == 0);
+  CHECK(state.use_count() == 1);
   int freed = 0;
   CHECK(from_blob(nullptr, {0}, [&](void*) { ++freed; }).sum().item<float>() == 0);
   CHECK(freed == 1);
