@@ -31,7 +31,7 @@ OTHERS = {
         "gemm": "matrix products on raw memory, for matmul and conv2d",
         "gemv": "matrix-vector products on raw memory, for matmul",
         "gemm_half": "the same for half types",
-        "pack_half": "panels of half types, for gemm_half and conv2d_half",
+        "pack_half": "panels of half types, for gemm_half",
         "load_wide": "loads of half types for gemv",
         "half_loops": "conversions of half types for copies and elementwise loops",
         "moments": "sums of deviations, for reductions and batch_norm",

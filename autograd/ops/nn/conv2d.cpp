@@ -100,10 +100,12 @@ Tensor conv2d_forward(const Tensor& input, const Tensor& weight, const ConvEpilo
   return out;
 }
 
-// Whether the kernel may apply the whole epilogue. With half types, separate operations also round separately.
+// Whether the kernel may apply the whole epilogue: to the same bits as separate operations, which with half types also
+// round separately. CUDA's kernels round once.
 bool in_one_pass(const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e, const Conv2dParameters& p) {
   const Tensor& r = e.residual;
-  return input.dim() == 4 && !isReducedFloatingType(input.dtype()) && !recording(input, weight, e.bias, r) &&
+  return input.dim() == 4 && (input.is_cpu() || !isReducedFloatingType(input.dtype())) &&
+         !recording(input, weight, e.bias, r) &&
          (!r.defined() || (r.dtype() == input.dtype() && r.device() == input.device() && r.is_contiguous() &&
                            Dims(r.sizes()) == output_sizes(input, weight, p)));
 }

@@ -4,6 +4,7 @@
 #include "tandem/core/backend/conv.h"
 #include "tandem/core/cpu/conv/conv2d_half.h"
 #include "tandem/core/cpu/conv/conv2d_tiles.h"
+#include "tandem/core/cpu/pointwise/half_loops.h"
 #include "tandem/core/cpu/simd.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/profile.h"
@@ -34,8 +35,8 @@ bool pointwise_fits(const Conv2dShape& s, int64_t share) {
 template <class T>
 bool lanes_fit(const Conv2dShape& s) {
   constexpr int64_t kWidth = kLanes<T>;
-  return ceil_div(s.batch, kWidth) * kWidth * 3 <= s.batch * 4 && image_bytes<T>(s) * kWidth <= kMaxImageBytes &&
-         s.depth() >= 32 && s.group_out() >= 8 && s.group_in() >= 4;
+  return can_forward<T>(Method::kLanes, s) && ceil_div(s.batch, kWidth) * kWidth * 3 <= s.batch * 4 &&
+         image_bytes<T>(s) * kWidth <= kMaxImageBytes && s.depth() >= 32 && s.group_out() >= 8 && s.group_in() >= 4;
 }
 
 // Output channels fill two vectors, rows fill tiles, and the input of one output row stays in the cache.
@@ -94,11 +95,14 @@ template <class T>
 bool can_forward(Method method, const Conv2dShape& s) {
   switch (method) {
     case Method::kDepthwise:
-      return s.group_in() == 1;
+      return s.group_in() == 1 && !s.pairs;
     case Method::kPointwise:
       return s.is_pointwise() && s.in_plane() >= kPanel<T>;
     case Method::kDirect:
       return s.p.stride[1] <= 2;
+    case Method::kShallow:
+    case Method::kLanes:
+      return !s.pairs;
     default:
       return method != Method::kRows;
   }
@@ -119,9 +123,9 @@ bool can_backward_input(Method method, const Conv2dShape& s) {
 }
 
 template <class T>
-bool can_backward_weight(Method method, const Conv2dShape&) {
-  return method == Method::kShallow || method == Method::kChannels || method == Method::kColumns ||
-         method == Method::kRows;
+bool can_backward_weight(Method method, const Conv2dShape& s) {
+  if (method == Method::kShallow) return !s.pairs;
+  return method == Method::kChannels || method == Method::kColumns || method == Method::kRows;
 }
 
 // The rules. A figure says how much longer all convolutions of a network take without the rule, with the best of the
@@ -130,9 +134,10 @@ template <class T>
 Method choose_forward(const Conv2dShape& s) {
   const bool few = has_few_positions(s, 512) && s.group_out() >= kPanel<T> && s.depth() >= 64;
   // No channels to sum over, so there is no matrix product. MobileNetV2: 21 %.
-  if (s.group_in() == 1 && s.group_out() < 4) return Method::kDepthwise;
+  if (can_forward<T>(Method::kDepthwise, s) && s.group_out() < 4) return Method::kDepthwise;
   // So few products per output that packing takes longer than they do. LeNet: 4 % (and 15 % in the gradient below).
-  if (s.depth() <= 32 && s.group_in() <= 2 && s.group_out() >= 4 && s.out_plane() >= 4 * kLanes<T>)
+  if (can_forward<T>(Method::kShallow, s) && s.depth() <= 32 && s.group_in() <= 2 && s.group_out() >= 4 &&
+      s.out_plane() >= 4 * kLanes<T>)
     return Method::kShallow;
   // The planes are the columns. MobileNetV2: 5 %.
   if (pointwise_fits<T>(s, 16)) return Method::kPointwise;
@@ -164,7 +169,8 @@ template <class T>
 Method choose_backward_weight(const Conv2dShape& s) {
   const int64_t plane = s.out_plane(), channels = s.group_out(), filled = ceil_div(s.depth(), kLanes<T>) * kLanes<T>;
   // Few weights per output channel, whose sums stay in registers. MobileNetV2: 15 %.
-  if (s.group_in() == 1 || (s.depth() < 32 && plane >= 4 * kLanes<T>)) return Method::kShallow;
+  if (can_backward_weight<T>(Method::kShallow, s) && (s.group_in() == 1 || (s.depth() < 32 && plane >= 4 * kLanes<T>)))
+    return Method::kShallow;
   // Small planes, whose rows do not fill vectors. ResNet-18: 7 %.
   if (s.depth() >= kPanel<T> && ((has_few_positions(s, 512) && channels >= 16) || (plane <= 196 && channels >= 96)))
     return Method::kChannels;
@@ -209,11 +215,11 @@ void conv2d_backward_input(Method method, const Conv2dShape& s, const T* dy, con
     case Method::kDepthwise:
       return depthwise_backward_input(s, dy, w, dx);
     case Method::kPointwise:
-      return pointwise_backward_input(s, dy, w, dx);
+      return pointwise_forward(s.turned(), dy, {.data = w, .turned = true}, dx, {});
     case Method::kLanes:
       return lanes_backward_input(s, dy, w, dx);
     case Method::kDirect:
-      return direct_backward_input(s, dy, w, dx);
+      return direct_forward(s.turned(), dy, {.data = w, .turned = true}, dx, {});
     default:
       return columns_backward_input(s, dy, w, dx);
   }
@@ -280,16 +286,43 @@ T* pointer(const Tensor& t) {
 const uint16_t* bits(const Tensor& t) { return t.defined() ? static_cast<const uint16_t*>(t.data_ptr()) : nullptr; }
 uint16_t* result_bits(const Tensor& t) { return static_cast<uint16_t*>(t.data_ptr()); }
 
-// Whether to convolve half types as they are.
-bool takes_half(const Tensor& weight, const Conv2dShape& s) { return weight.numel() > 0 && half_conv_fits(s); }
+// Whether to convolve the half type as it is.
+bool takes_half(const Tensor& weight, const Conv2dShape& s) {
+  return weight.numel() > 0 && pair_conv_fits(weight.dtype(), s);
+}
+
+// The rest of the epilogue, after the bias, on an output of a half type.
+void finish_half(const Tensor& out, const ConvEpilogue<Tensor>& e) {
+  if (!e.relu && !e.residual.defined()) return;
+  const ScalarType type = out.dtype();
+  parallel_for(out.numel(), 16384, [&](int64_t begin, int64_t end) {
+    constexpr int64_t kPiece = 1024;
+    float values[kPiece], added[kPiece];
+    for (int64_t i = begin; i < end; i += kPiece) {
+      const int64_t count = std::min(kPiece, end - i);
+      widen(type, values, result_bits(out) + i, count);
+      if (e.residual.defined()) {
+        widen(type, added, bits(e.residual) + i, count);
+        for (int64_t j = 0; j < count; ++j) values[j] += added[j];
+      }
+      if (e.relu)
+        for (int64_t j = 0; j < count; ++j) values[j] = values[j] < 0 ? 0 : values[j];
+      narrow(type, result_bits(out) + i, values, count);
+    }
+  });
+}
 
 void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e,
              const Conv2dParameters& p, KeptWeight* kept) {
   if (out.numel() == 0) return;
   if (isReducedFloatingType(out.dtype())) {
     const Conv2dShape s = shape_of(input, weight, p);
-    if (!takes_half(weight, s)) return detail::call_in_float(forward, {}, out, input, weight, e, p, kept);
-    return half_conv_forward(out.dtype(), s, bits(input), {bits(weight), kept, &weight}, result_bits(out),
+    if (!takes_half(weight, s)) {
+      const ConvEpilogue<Tensor> bias{e.bias};
+      tandem::detail::call_in_float(forward, {}, out, input, weight, bias, p, static_cast<KeptWeight*>(nullptr));
+      return finish_half(out, e);
+    }
+    return pair_conv_forward(s, bits(input), {bits(weight), kept, &weight}, result_bits(out),
                              {bits(e.bias), bits(e.residual), e.relu});
   }
   const bool empty = weight.numel() == 0;  // empty sums
@@ -310,8 +343,9 @@ void backward_input(const Tensor& grad_input, const Tensor& grad_output, const T
   if (grad_input.numel() == 0) return;
   if (isReducedFloatingType(grad_input.dtype())) {
     const Conv2dShape s = shape_of(grad_input, weight, p);
-    if (!takes_half(weight, s)) return detail::call_in_float(backward_input, {}, grad_input, grad_output, weight, p);
-    return half_conv_backward_input(weight.dtype(), s, bits(grad_output), bits(weight), result_bits(grad_input));
+    if (!takes_half(weight, s))
+      return tandem::detail::call_in_float(backward_input, {}, grad_input, grad_output, weight, p);
+    return pair_conv_backward_input(s, bits(grad_output), bits(weight), result_bits(grad_input));
   }
   dispatch(grad_input.dtype(), FloatTypes{}, "conv2d_backward_input", [&]<class T>(Type<T>) {
     const Conv2dShape s = shape_of(grad_input, weight, p);
@@ -342,10 +376,11 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
   }
   if (isReducedFloatingType(grad_output.dtype())) {
     const Conv2dShape s = shape_of(input, grad_weight, p);
-    if (!takes_half(grad_weight, s))
-      return detail::call_in_float(backward_weight, {.outputs = 2}, grad_weight, grad_bias, grad_output, input, p);
-    half_conv_backward_weight(input.dtype(), s, bits(input), bits(grad_output), result_bits(grad_weight));
-    if (grad_bias.defined()) detail::call_in_float(backward_bias, {}, grad_bias, grad_output);
+    if (s.batch == 1 || !takes_half(grad_weight, s))
+      return tandem::detail::call_in_float(backward_weight, {.outputs = 2}, grad_weight, grad_bias, grad_output, input,
+                                           p);
+    pair_conv_backward_weight(s, bits(input), bits(grad_output), result_bits(grad_weight));
+    if (grad_bias.defined()) tandem::detail::call_in_float(backward_bias, {}, grad_bias, grad_output);
     return;
   }
   if (grad_weight.numel() == 0) {

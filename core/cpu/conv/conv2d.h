@@ -21,6 +21,9 @@ struct Conv2dShape {
   int64_t batch = 0, in_channels = 0, in_h = 0, in_w = 0;
   int64_t out_channels = 0, kernel_h = 1, kernel_w = 1;
   Conv2dParameters p;
+  /// x and dy hold two bfloat16 in place of each float (tile_kernel), of two input channels or, in the gradient of the
+  /// weights, of two images. The sizes count pairs.
+  bool pairs = false;
 
   int64_t out_h() const { return p.out_size(0, in_h, kernel_h); }
   int64_t out_w() const { return p.out_size(1, in_w, kernel_w); }
@@ -80,8 +83,18 @@ ConvMethod choose_backward_input(const Conv2dShape& shape);
 template <class T>
 ConvMethod choose_backward_weight(const Conv2dShape& shape);
 
+/// The output of a convolution of pairs, which takes the place of y and the epilogue's residual: rounded to bfloat16.
+struct RoundedOutput {
+  uint16_t* y = nullptr;
+  const uint16_t* residual = nullptr;
+};
+
 template <class T>
-using Epilogue = ConvEpilogue<const T*>;
+struct Epilogue {
+  const T *bias = nullptr, *residual = nullptr;
+  bool relu = false;
+  RoundedOutput rounded{};
+};
 
 /// The weights of a convolution, and where their packed copy may be kept between calls: in `kept`, if given, for the
 /// tensor whose memory `data` is.
@@ -90,6 +103,12 @@ struct ConvWeight {
   const T* data;
   KeptWeight* kept = nullptr;
   const Tensor* tensor = nullptr;
+  /// Whether `data` is that of the convolution whose gradient turned() computes: [groups][O / groups][C / groups][taps].
+  bool turned = false;
+  /// Those of a convolution of pairs, in place of data: [out_channels][half_depth] bfloat16. Number i of a row is
+  /// paired with number shape.depth() + i, or with 0.
+  const uint16_t* halves = nullptr;
+  int64_t half_depth = 0;
 };
 
 /// y [batch, out_channels, out_h, out_w].
@@ -127,11 +146,7 @@ void columns_forward(const Conv2dShape& shape, const T* x, const ConvWeight<T>& 
 template <class T>
 void depthwise_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
 template <class T>
-void pointwise_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
-template <class T>
 void lanes_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
-template <class T>
-void direct_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
 template <class T>
 void columns_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
 

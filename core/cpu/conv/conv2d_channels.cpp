@@ -18,8 +18,7 @@ namespace {
 
 constexpr int64_t kChunkBytes = 16 << 20;  // of packed dy in the gradient of the weights
 constexpr int64_t kEnoughTasks = 8;
-// Rows of the right operand packed at once: 72 KiB of floats with AVX-512.
-constexpr int64_t kDepthBlock = 576;
+constexpr int64_t kDepthBlock = 576;  // 72 KiB of the right operand with AVX-512
 
 template <class T>
 constexpr int64_t kColumns = 2 * kLanes<T>;
@@ -27,7 +26,9 @@ constexpr int64_t kColumns = 2 * kLanes<T>;
 // `count` rows of a left operand, cut into tiles.
 struct Tiles {
   int64_t count, rows, tiles;
-  explicit Tiles(int64_t n) : count(n), rows(even_tile_rows(n)), tiles(ceil_div(n, rows)) {}
+  bool pairs;
+  int64_t piece = kDepthBlock;  // rows of the right operand packed at once
+  Tiles(int64_t n, bool of_pairs) : count(n), rows(even_tile_rows(n)), tiles(ceil_div(n, rows)), pairs(of_pairs) {}
   int64_t padded() const { return tiles * rows; }
 };
 
@@ -60,9 +61,9 @@ void for_depth(int64_t depth, F body) {
 // [count][kColumns].
 template <class T, class F>
 void multiply_rows(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, const T* panels, T* sums, F rows) {
-  const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(tiles.rows), 2);
-  for (int64_t k = first; k < last; k += kDepthBlock) {
-    const int64_t count = std::min(kDepthBlock, last - k);
+  const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(tiles.rows), 2, tiles.pairs);
+  for (int64_t k = first; k < last; k += tiles.piece) {
+    const int64_t count = std::min(tiles.piece, last - k);
     const T* right = rows(k, count);
     for (int64_t t = 0; t < tiles.tiles; ++t) {
       const TileSegment<T> segment{panels + (t * depth + k) * tiles.rows, right, count};
@@ -74,7 +75,7 @@ void multiply_rows(const Tiles& tiles, int64_t depth, int64_t first, int64_t las
 // The same; `fill(k, count, to)` writes these rows.
 template <class T, class F>
 void multiply(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, const T* panels, T* sums, F fill) {
-  T* right = scratch<T>(Scratch::kConvWeight, kDepthBlock * kColumns<T>);
+  T* right = scratch<T>(Scratch::kConvWeight, tiles.piece * kColumns<T>);
   multiply_rows(tiles, depth, first, last, panels, sums, [&](int64_t k, int64_t count) {
     fill(k, count, right);
     return right;
@@ -86,16 +87,14 @@ void multiply(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, co
 template <class T>
 void channels_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e) {
   const int64_t places = s.out_plane(), depth = s.depth();
-  const Tiles tiles(s.batch * places);
+  Tiles tiles(s.batch * places, s.pairs);
+  if (w.turned) tiles.piece = std::max<int64_t>(1, kDepthBlock / s.kernel_size()) * s.kernel_size();
   const Workspace<T> memory(depth * tiles.padded());
   T* panels = memory.data();
   const InputLine<T> lines(s, x);
   const int64_t blocks = ceil_div(s.group_out(), kColumns<T>);
   // [group][block][depth][kColumns]
-  const auto kept = kept_tiles(
-      w, s.p.groups, s.group_out(), depth, kColumns<T>, [&](int64_t group, int64_t first, int64_t channels, T* to) {
-        transpose(channels, depth, w.data + (group * s.group_out() + first) * depth, depth, to, kColumns<T>);
-      });
+  const auto kept = kept_tiles(s, w, kColumns<T>);
   for (int64_t group = 0; group < s.p.groups; ++group) {
     for_depth(depth, [&](int64_t begin, int64_t end) {
       T* line = scratch<T>(Scratch::kConvInput, tiles.padded() + 2 * kLanes<T>);
@@ -106,7 +105,8 @@ void channels_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, 
       }
     });
     parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
-      T* sums = scratch<T>(Scratch::kConvOutput, tiles.padded() * kColumns<T>);
+      T* sums = scratch<T>(Scratch::kConvOutput, (tiles.padded() + places) * kColumns<T>);
+      T* rows = sums + tiles.padded() * kColumns<T>;
       for (int64_t b = begin; b < end; ++b) {
         const int64_t first = group * s.group_out() + b * kColumns<T>,
                       channels = std::min(kColumns<T>, s.group_out() - b * kColumns<T>);
@@ -116,7 +116,7 @@ void channels_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, 
                         [&](int64_t k, int64_t) { return block + k * kColumns<T>; });
         } else {
           multiply(tiles, depth, 0, depth, panels, sums, [&](int64_t k, int64_t count, T* to) {
-            transpose(channels, count, w.data + first * depth + k, depth, to, kColumns<T>);
+            weight_rows(s, w, first, channels, k, count, to, kColumns<T>);
           });
         }
         if (e.bias != nullptr)
@@ -124,8 +124,13 @@ void channels_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, 
             for (int64_t c = 0; c < channels; ++c) sums[p * kColumns<T> + c] += e.bias[first + c];
         for (int64_t n = 0; n < s.batch; ++n) {
           const int64_t at = (n * s.out_channels + first) * places;
-          transpose_exactly(places, channels, sums + n * places * kColumns<T>, kColumns<T>, y + at, places);
-          finish(e, y, at, channels * places);
+          if (s.pairs) {
+            transpose_exactly(places, channels, sums + n * places * kColumns<T>, kColumns<T>, rows, places);
+            put_rows(e, rows, places, y, at, channels, places, places);
+          } else {
+            transpose_exactly(places, channels, sums + n * places * kColumns<T>, kColumns<T>, y + at, places);
+            finish(e, y, at, channels * places);
+          }
         }
       }
     });
@@ -135,7 +140,7 @@ void channels_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, 
 template <class T>
 void channels_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) {
   const int64_t places = s.out_plane(), weights = s.out_channels * s.depth();
-  const Tiles tiles(s.group_out());
+  const Tiles tiles(s.group_out(), s.pairs);
   const int64_t blocks = ceil_div(s.depth(), kColumns<T>);
   // The batch is summed chunk by chunk, which bounds the memory of the panels.
   const int64_t image_bytes = places * tiles.padded() * static_cast<int64_t>(sizeof(T)),

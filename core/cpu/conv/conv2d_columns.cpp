@@ -70,13 +70,12 @@ void make_panels(const Plan<T>& plan, int64_t group, int64_t first, int64_t coun
 
 // The outputs of `count` positions from `first`, which may be in several images: from[r * kPanel + i] is that of row r.
 template <class T>
-void copy_out(const Plan<T>& plan, int64_t channel, int64_t rows, int64_t first, int64_t count, const T* from, T* y) {
+void copy_out(const Plan<T>& plan, int64_t channel, int64_t rows, int64_t first, int64_t count, T* from, T* y) {
   for (int64_t i = 0; i < count;) {
     const int64_t image = (first + i) / plan.places, place = (first + i) % plan.places,
                   here = std::min(count - i, plan.places - place);
     const int64_t at = (image * plan.s.out_channels + channel) * plan.places + place;
-    for (int64_t r = 0; r < rows; ++r) std::copy_n(from + r * Plan<T>::kPanel + i, here, y + at + r * plan.places);
-    finish_rows(plan.epilogue, y, at, rows, plan.places, here);
+    put_rows(plan.epilogue, from + i, Plan<T>::kPanel, y, at, rows, plan.places, here);
     i += here;
   }
 }
@@ -85,12 +84,13 @@ void copy_out(const Plan<T>& plan, int64_t channel, int64_t rows, int64_t first,
 template <class T>
 void multiply_panels(const Plan<T>& plan, int64_t group, const T* panels, int64_t first, int64_t count, T* y) {
   constexpr int64_t kPanel = Plan<T>::kPanel;
-  const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(plan.tile_rows), 2);
+  const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(plan.tile_rows), 2, plan.s.pairs);
   T* edge = scratch<T>(Scratch::kGemmTile, plan.tile_rows * kPanel);
   for (int64_t j = 0; j < count; j += kPanel) {
     const int64_t columns = std::min(kPanel, count - j), image = (first + j) / plan.places,
                   place = (first + j) % plan.places;
-    const bool in_place = columns == kPanel && place + kPanel <= plan.places;
+    const RoundedOutput& rounded = plan.epilogue.rounded;
+    const bool in_place = columns == kPanel && place + kPanel <= plan.places && rounded.residual == nullptr;
     for (int64_t tile = 0; tile < plan.tiles; ++tile) {
       const int64_t row = tile * plan.tile_rows, rows = std::min(plan.tile_rows, plan.s.group_out() - row),
                     channel = group * plan.s.group_out() + row;
@@ -100,8 +100,8 @@ void multiply_panels(const Plan<T>& plan, int64_t group, const T* panels, int64_
       if (in_place && rows == plan.tile_rows) {
         const int64_t at = (image * plan.s.out_channels + channel) * plan.places + place;
         const T* residual = plan.epilogue.residual;
-        kernel({&segment, 1, kPanel, y + at, plan.places, T(1), false, bias, residual ? residual + at : nullptr,
-                plan.epilogue.relu});
+        kernel({&segment, 1, kPanel, rounded.y ? nullptr : y + at, plan.places, T(1), false, bias,
+                residual ? residual + at : nullptr, plan.epilogue.relu, rounded.y ? rounded.y + at : nullptr});
         continue;
       }
       kernel({&segment, 1, kPanel, edge, kPanel, T(1), false, bias});
@@ -115,11 +115,7 @@ void multiply_panels(const Plan<T>& plan, int64_t group, const T* panels, int64_
 template <class T>
 void columns_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e) {
   Plan<T> plan(s, x, e);
-  plan.packed = pack_weight_tiles(w, s.p.groups, s.group_out(), plan.depth, plan.tile_rows, e.bias,
-                                  [&](int64_t group, int64_t first, int64_t rows, T* to) {
-                                    transpose(rows, plan.depth, w.data + (group * s.group_out() + first) * plan.depth,
-                                              plan.depth, to, plan.tile_rows);
-                                  });
+  plan.packed = pack_weight_tiles(s, w, plan.tile_rows, e.bias);
   const int64_t work = plan.depth * std::min(plan.block, plan.positions) * s.group_out();
   const int64_t tasks = s.p.groups * plan.blocks, grain = std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work));
   parallel_for(tasks, grain, [&](int64_t begin, int64_t end) {
@@ -152,7 +148,8 @@ void columns_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx
                  .b = dy + i * s.group_out() * plane + first * s.out_w(),
                  .ldb = plane,
                  .c = columns,
-                 .ldc = width});
+                 .ldc = width,
+                 .pairs = s.pairs});
         parallel_for(s.group_in(), 1, [&](int64_t begin_channel, int64_t end_channel) {
           for (int64_t c = begin_channel; c < end_channel; ++c) {
             T* to = dx + (i * s.group_in() + c) * s.in_plane();
@@ -201,7 +198,8 @@ void columns_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* d
                    .trans_b = true,
                    .c = sum + group * s.group_out() * depth,
                    .ldc = depth,
-                   .beta = 1});
+                   .beta = 1,
+                   .pairs = s.pairs});
         }
       }
     }

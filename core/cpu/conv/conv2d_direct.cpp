@@ -7,7 +7,12 @@
 #include "tandem/core/cpu/conv/conv2d.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
+
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
 
 #include "tandem/core/cpu/conv/conv2d_line.h"
 #include "tandem/core/cpu/conv/conv2d_tiles.h"
@@ -65,14 +70,55 @@ void run_tile(const DirectTile<T>& tile) {
   }
 }
 
+#ifdef __AVX512F__
+// The same of pairs: a loop of its own, as only a function with the attribute may use the instruction.
+template <int kPositions, int kStride>
+[[gnu::target("avx512bf16")]] void run_pair_tile(const DirectTile<float>& tile) {
+  Vec<float> sum[kPositions][2] = {};
+  const float *w = tile.w, *plane = tile.x;
+  const int64_t column_step = tile.column_step;
+  for (int64_t c = tile.channels; c > 0; --c, plane += tile.channel_step) {
+    const float* row = plane;
+    for (int64_t r = tile.kernel_h; r > 0; --r, row += tile.row_step) {
+      const float* x = row;
+      for (int64_t q = tile.kernel_w; q > 0; --q, x += column_step, w += kPanel<float>) {
+        const auto first = reinterpret_cast<__m512bh>(_mm512_loadu_ps(w)),
+                   second = reinterpret_cast<__m512bh>(_mm512_loadu_ps(w + kLanes<float>));
+#pragma GCC unroll 16
+        for (int p = 0; p < kPositions; ++p) {
+          const auto pair = reinterpret_cast<__m512bh>(_mm512_set1_ps(x[p * kStride]));
+          sum[p][0] = _mm512_dpbf16_ps(sum[p][0], pair, first);
+          sum[p][1] = _mm512_dpbf16_ps(sum[p][1], pair, second);
+        }
+      }
+    }
+  }
+  const Vec<float> first = _mm512_loadu_ps(tile.bias), second = _mm512_loadu_ps(tile.bias + kLanes<float>);
+#pragma GCC unroll 16
+  for (int p = 0; p < kPositions; ++p) {
+    _mm512_storeu_ps(tile.out + p * kPanel<float>, sum[p][0] + first);
+    _mm512_storeu_ps(tile.out + p * kPanel<float> + kLanes<float>, sum[p][1] + second);
+  }
+}
+template <int kStride, int... kPositions>
+DirectKernel<float> pick_pairs(int64_t positions, std::integer_sequence<int, kPositions...>) {
+  static constexpr DirectKernel<float> kernels[] = {run_pair_tile<kPositions + 1, kStride>...};
+  return kernels[positions - 1];
+}
+#endif
+
 template <class T, int kStride, int... kPositions>
 DirectKernel<T> pick(int64_t positions, std::integer_sequence<int, kPositions...>) {
   static constexpr DirectKernel<T> kernels[] = {run_tile<T, kPositions + 1, kStride>...};
   return kernels[positions - 1];
 }
 template <class T>
-DirectKernel<T> direct_kernel(int64_t positions, int64_t stride) {
+DirectKernel<T> direct_kernel(int64_t positions, int64_t stride, [[maybe_unused]] bool pairs) {
   constexpr auto kAll = std::make_integer_sequence<int, kMaxPositions>{};
+#ifdef __AVX512F__
+  if constexpr (std::is_same_v<T, float>)
+    if (pairs) return stride == 1 ? pick_pairs<1>(positions, kAll) : pick_pairs<2>(positions, kAll);
+#endif
   return stride == 1 ? pick<T, 1>(positions, kAll) : pick<T, 2>(positions, kAll);
 }
 
@@ -132,7 +178,9 @@ void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t pane
                 channels = std::min(kPanel<T>, s.group_out() - panel * kPanel<T>);
   const int64_t chunk = std::max<int64_t>(1, kChunkPositions / plan.out_w);
   const int64_t base = plan.out_w / plan.tiles, wider = plan.out_w % plan.tiles;
-  T* sums = scratch<T>(Scratch::kConvOutput, std::max(kChunkPositions, plan.out_w) * kPanel<T>);
+  const int64_t most = std::max(kChunkPositions, plan.out_w), row_step = ceil_div(most, kLanes<T>) * kLanes<T>;
+  T* sums = scratch<T>(Scratch::kConvOutput, (most + row_step) * kPanel<T>);
+  T* rows = sums + most * kPanel<T>;
   const int64_t at = (i / plan.blocks * s.group_out() + panel * kPanel<T>)*plane + first * plan.out_w;
   DirectTile<T> tile{.w = weights,
                      .bias = bias,
@@ -150,25 +198,29 @@ void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t pane
       for (int64_t t = 0; t < plan.tiles; ++t) {
         const int64_t positions = base + (t < wider);
         tile.x = strip + r * s.p.stride[0] * row + q * s.p.stride[1];
-        direct_kernel<T>(positions, s.p.stride[1])(tile);
+        direct_kernel<T>(positions, s.p.stride[1], s.pairs)(tile);
         tile.out += positions * kPanel<T>;
         q += positions;
       }
     }
-    transpose_exactly(here * plan.out_w, channels, sums, kPanel<T>, y + at + h * plan.out_w, plane);
-    finish_rows(plan.epilogue, y, at + h * plan.out_w, channels, plane, here * plan.out_w);
+    const int64_t places = here * plan.out_w, to = at + h * plan.out_w;
+    if (s.pairs) {
+      transpose(places, channels, sums, kPanel<T>, rows, row_step);
+      put_rows(plan.epilogue, rows, row_step, y, to, channels, plane, places);
+    } else {
+      transpose_exactly(places, channels, sums, kPanel<T>, y + to, plane);
+      finish_rows(plan.epilogue, y, to, channels, plane, places);
+    }
   }
 }
 
 // Panel i of [group][panel]: the weights [depth][kPanel].
-// `fill(group, first, channels, to)` writes those of some channels.
-template <class T, class F>
-void make_panel(const Plan<T>& plan, int64_t i, const F& fill, T* to) {
+template <class T>
+void make_panel(const Plan<T>& plan, int64_t i, T* to) {
   const Conv2dShape& s = plan.s;
-  const int64_t group = i / plan.panels, first = i % plan.panels * kPanel<T>,
-                channels = std::min(kPanel<T>, s.group_out() - first);
+  const int64_t first = i % plan.panels * kPanel<T>, channels = std::min(kPanel<T>, s.group_out() - first);
   if (channels < kPanel<T>) std::fill_n(to, s.depth() * kPanel<T>, T(0));
-  fill(group, first, channels, to);
+  weight_rows(s, plan.weight, i / plan.panels * s.group_out() + first, channels, 0, s.depth(), to, kPanel<T>);
 }
 
 // What all strips are multiplied with: [group][panel][kPanel] is the bias, [group][panel][depth][kPanel] are the
@@ -180,8 +232,8 @@ struct Panels {
 };
 
 // For little input and many weights: keeps all strips, and uses each panel where it has just been packed.
-template <class T, class F>
-void run_panels(const Plan<T>& plan, const Panels<T>& panels, const F& fill, T* y) {
+template <class T>
+void run_panels(const Plan<T>& plan, const Panels<T>& panels, T* y) {
   const Workspace<T> memory(plan.strips() * plan.strip_size);
   T* strips = memory.data();
   parallel_for(plan.strips(), 1, [&](int64_t begin, int64_t end) {
@@ -190,7 +242,7 @@ void run_panels(const Plan<T>& plan, const Panels<T>& panels, const F& fill, T* 
   parallel_for(plan.s.p.groups * plan.panels, 1, [&](int64_t begin, int64_t end) {
     T* packed = panels.kept ? nullptr : scratch<T>(Scratch::kConvWeight, plan.panel_size);
     for (int64_t p = begin; p < end; ++p) {
-      if (packed) make_panel(plan, p, fill, packed);
+      if (packed) make_panel(plan, p, packed);
       const T* weights = packed ? packed : panels.kept + p * plan.panel_size;
       for (int64_t i = 0; i < plan.strips(); ++i)
         if (i / plan.blocks % plan.s.p.groups == p / plan.panels)
@@ -201,14 +253,14 @@ void run_panels(const Plan<T>& plan, const Panels<T>& panels, const F& fill, T* 
 }
 
 // For little input: keeps all strips and all panels, whose pairs are the tasks.
-template <class T, class F>
-void run_pairs(const Plan<T>& plan, const Panels<T>& panels, const F& fill, T* y) {
+template <class T>
+void run_pairs(const Plan<T>& plan, const Panels<T>& panels, T* y) {
   const int64_t count = panels.kept ? 0 : plan.s.p.groups * plan.panels;  // of panels to make
   const Workspace<T> memory(count * plan.panel_size + plan.strips() * plan.strip_size);
   T *packed = memory.data(), *strips = packed + count * plan.panel_size;
   parallel_for(count + plan.strips(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      i < count ? make_panel(plan, i, fill, packed + i * plan.panel_size)
+      i < count ? make_panel(plan, i, packed + i * plan.panel_size)
                 : make_strip(plan, i - count, strips + (i - count) * plan.strip_size);
   });
   const T* weights = panels.kept ? panels.kept : packed;
@@ -223,13 +275,13 @@ void run_pairs(const Plan<T>& plan, const Panels<T>& panels, const F& fill, T* y
 }
 
 // Otherwise: keeps all panels, and makes each strip where it is used.
-template <class T, class F>
-void run_strips(const Plan<T>& plan, const Panels<T>& panels, const F& fill, T* y) {
+template <class T>
+void run_strips(const Plan<T>& plan, const Panels<T>& panels, T* y) {
   const int64_t count = panels.kept ? 0 : plan.s.p.groups * plan.panels;  // of panels to make
   const Workspace<T> memory(count * plan.panel_size);
   T* packed = memory.data();
   parallel_for(count, std::max<int64_t>(1, 16384 / plan.panel_size), [&](int64_t begin, int64_t end) {
-    for (int64_t p = begin; p < end; ++p) make_panel(plan, p, fill, packed + p * plan.panel_size);
+    for (int64_t p = begin; p < end; ++p) make_panel(plan, p, packed + p * plan.panel_size);
   });
   const T* weights = panels.kept ? panels.kept : packed;
   parallel_for(plan.strips(), 1, [&](int64_t begin, int64_t end) {
@@ -244,10 +296,12 @@ void run_strips(const Plan<T>& plan, const Panels<T>& panels, const F& fill, T* 
   });
 }
 
-template <class T, class F>
-void run(const Plan<T>& plan, const F& fill, T* y) {
-  const Conv2dShape& s = plan.s;
-  const T* bias = plan.epilogue.bias;
+}  // namespace
+
+template <class T>
+void direct_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e) {
+  const Plan<T> plan(s, x, w, e);
+  const T* bias = e.bias;
   T* padded_bias = scratch<T>(Scratch::kConvInput, s.p.groups * plan.panels * kPanel<T>);
   for (int64_t i = 0; i < s.p.groups * plan.panels; ++i)
     for (int64_t c = 0; c < kPanel<T>; ++c) {
@@ -255,64 +309,16 @@ void run(const Plan<T>& plan, const F& fill, T* y) {
       const bool exists = bias != nullptr && channel < s.group_out();
       padded_bias[i * kPanel<T> + c] = exists ? bias[i / plan.panels * s.group_out() + channel] : T(0);
     }
-  const auto kept = kept_tiles(plan.weight, s.p.groups, s.group_out(), s.depth(), kPanel<T>, fill);
+  const auto kept = kept_tiles(s, plan.weight, kPanel<T>);
   const Panels<T> panels{padded_bias, static_cast<const T*>(kept.get())};
   const bool little = plan.strips() * plan.strip_size * static_cast<int64_t>(sizeof(T)) <= kKeptBytes;
-  if (little && plan.panels >= kEnoughPanels) return run_panels(plan, panels, fill, y);
-  if (little) return run_pairs(plan, panels, fill, y);
-  run_strips(plan, panels, fill, y);
+  if (little && plan.panels >= kEnoughPanels) return run_panels(plan, panels, y);
+  if (little) return run_pairs(plan, panels, y);
+  run_strips(plan, panels, y);
 }
 
-// to[taps - 1 - tap][c] = from[c][tap] for c < channels. Reads whole vectors where they end before `from_end`.
-template <class T>
-void rotate_taps(int64_t channels, int64_t taps, const T* from, const T* from_end, T* to) {
-  constexpr int64_t kWidth = kLanes<T>;
-  for (int64_t c = 0; c < channels; c += kWidth, from += kWidth * taps, to += kWidth) {
-    int64_t tap = 0;
-    for (; tap < taps && c + kWidth <= channels && from + (kWidth - 1) * taps + tap + kWidth <= from_end;
-         tap += kWidth) {
-      Vec<T> v[kWidth];
-      for (int64_t i = 0; i < kWidth; ++i) v[i] = load(from + i * taps + tap);
-      transpose_lanes<T>(v);
-      for (int64_t i = 0; i < std::min(kWidth, taps - tap); ++i) store(to + (taps - 1 - tap - i) * kPanel<T>, v[i]);
-    }
-    for (; tap < taps; ++tap)
-      for (int64_t i = 0; i < std::min(kWidth, channels - c); ++i)
-        to[(taps - 1 - tap) * kPanel<T> + i] = from[i * taps + tap];
-  }
-}
-
-}  // namespace
-
-template <class T>
-void direct_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e) {
-  run(
-      Plan<T>(s, x, w, e),
-      [&](int64_t group, int64_t first, int64_t channels, T* to) {
-        transpose(channels, s.depth(), w.data + (group * s.group_out() + first) * s.depth(), s.depth(), to, kPanel<T>);
-      },
-      y);
-}
-
-template <class T>
-void direct_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
-  const Conv2dShape turned = s.turned();
-  const int64_t taps = s.kernel_size();
-  const T* w_end = w + s.out_channels * s.depth();
-  run(
-      Plan<T>(turned, dy, {w}, {}),
-      [&](int64_t group, int64_t first, int64_t channels, T* to) {
-        for (int64_t o = 0; o < s.group_out(); ++o) {
-          const T* from = w + ((group * s.group_out() + o) * s.group_in() + first) * taps;
-          rotate_taps(channels, taps, from, w_end, to + o * taps * kPanel<T>);
-        }
-      },
-      dx);
-}
-
-#define TANDEM_INSTANTIATE(T)                                                                                  \
-  template void direct_forward<T>(const Conv2dShape&, const T*, const ConvWeight<T>&, T*, const Epilogue<T>&); \
-  template void direct_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);
+#define TANDEM_INSTANTIATE(T) \
+  template void direct_forward<T>(const Conv2dShape&, const T*, const ConvWeight<T>&, T*, const Epilogue<T>&);
 TANDEM_INSTANTIATE(float)
 TANDEM_INSTANTIATE(double)
 

@@ -1,21 +1,19 @@
-// Convolutions of float16 and bfloat16 with float32 sums, as matrix products with columns. An element of a result is
-// rounded once. Pointers and shapes as in conv2d.h.
+// Convolutions of bfloat16 where the processor multiplies pairs (tile_kernel): those of conv2d.h with a pair in place of
+// each float. Sums are float32, an element of a result is rounded once. Pointers and shapes as in conv2d.h.
 #pragma once
+#include "tandem/core/conv_epilogue.h"
 #include "tandem/core/cpu/conv/conv2d.h"
 #include "tandem/core/dtype.h"
 
 namespace tandem::cpu {
 
-/// Whether the products outweigh the packing; other shapes are converted to float32 for the methods of conv2d.h.
-bool half_conv_fits(const Conv2dShape& shape);
+/// Whether pairs can be multiplied, and the products outweigh the packing. Everything else is converted to float32.
+bool pair_conv_fits(ScalarType type, const Conv2dShape& shape);
 
-using HalfEpilogue = ConvEpilogue<const uint16_t*>;
-
-void half_conv_forward(ScalarType type, const Conv2dShape& shape, const uint16_t* x, const ConvWeight<uint16_t>& w,
-                       uint16_t* y, const HalfEpilogue& epilogue);
-void half_conv_backward_input(ScalarType type, const Conv2dShape& shape, const uint16_t* dy, const uint16_t* w,
-                              uint16_t* dx);
-void half_conv_backward_weight(ScalarType type, const Conv2dShape& shape, const uint16_t* x, const uint16_t* dy,
-                               uint16_t* dw);
+void pair_conv_forward(const Conv2dShape& shape, const uint16_t* x, const ConvWeight<uint16_t>& w, uint16_t* y,
+                       const ConvEpilogue<const uint16_t*>& epilogue);
+void pair_conv_backward_input(const Conv2dShape& shape, const uint16_t* dy, const uint16_t* w, uint16_t* dx);
+/// Pairs images: one image alone takes as long as in float32.
+void pair_conv_backward_weight(const Conv2dShape& shape, const uint16_t* x, const uint16_t* dy, uint16_t* dw);
 
 }  // namespace tandem::cpu

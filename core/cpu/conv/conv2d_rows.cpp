@@ -23,28 +23,31 @@ constexpr int64_t kBlockBytes = 384 << 10;  // of packed images processed at onc
 constexpr int64_t kEnoughTasks = 8;         // with fewer, each task is itself split among the threads
 
 // How weights and images are split. A run is a piece of the weights' columns (kernel row, kernel column,
-// channel) with contiguous inputs: a kernel row, or one kernel column of it if dilated. Whole vectors of a
-// run are read in place; the remainders of all runs are packed side by side in `rest_vectors` vectors.
+// channel) with contiguous inputs: a kernel row, or one kernel column of it if dilated. Whole blocks of `width` columns
+// of a run are read in place; the remainders of all runs are packed side by side in `rest_blocks` blocks.
 template <class T>
 struct Layout {
   const Conv2dShape& s;
   int64_t channels, padded_w, image_size;  // of one group of one image, with padding
-  int64_t runs, run_length, run_vectors, run_rest, rest_vectors;
+  // Columns of one tile: one vector, or two of pairs, as broadcasts of the left operand would take longer than products.
+  int64_t width, vectors;
+  int64_t runs, run_length, run_blocks, run_rest, rest_blocks;
   int64_t tile_rows, tiles, places;
   int64_t parts, part_images, block_images;
 
   explicit Layout(const Conv2dShape& shape) : s(shape) {
-    constexpr int64_t kWidth = kLanes<T>;
+    vectors = s.pairs ? 2 : 1;
+    width = vectors * kLanes<T>;
     channels = s.group_in();
     padded_w = s.padded_w();
     image_size = s.padded_h() * padded_w * channels;
     const bool whole_rows = s.p.dilation[1] == 1;
     runs = whole_rows ? s.kernel_h : s.kernel_size();
     run_length = whole_rows ? s.kernel_w * channels : channels;
-    run_vectors = run_length / kWidth;
-    run_rest = run_length % kWidth;
-    rest_vectors = ceil_div(runs * run_rest, kWidth);
-    tiles = ceil_div(s.group_out(), kMaxTileRows[1]);
+    run_blocks = run_length / width;
+    run_rest = run_length % width;
+    rest_blocks = ceil_div(runs * run_rest, width);
+    tiles = ceil_div(s.group_out(), kMaxTileRows[vectors]);
     tile_rows = ceil_div(s.group_out(), tiles);
     places = s.out_plane();
     const int64_t partial = s.p.groups * partial_size();
@@ -56,13 +59,13 @@ struct Layout {
     block_images = std::clamp<int64_t>(kBlockBytes / image_bytes, 1, part_images);
   }
 
-  int64_t vectors() const { return runs * run_vectors + rest_vectors; }
-  int64_t columns() const { return vectors() * kLanes<T>; }
-  // A column of ones after the remainders computes the gradient of the bias, if the vectors have a free
+  int64_t blocks() const { return runs * run_blocks + rest_blocks; }
+  int64_t columns() const { return blocks() * width; }
+  // A column of ones after the remainders computes the gradient of the bias, if the blocks have a free
   // column.
   int64_t ones_column() const { return runs * run_rest; }
   bool has_ones() const { return ones_column() < rest_row(); }
-  int64_t rest_row() const { return rest_vectors * kLanes<T>; }
+  int64_t rest_row() const { return rest_blocks * width; }
   int64_t partial_size() const { return tiles * tile_rows * columns(); }  // of one group
   // Start of a run, relative to the input of an output position's first tap.
   int64_t run_offset(int64_t run) const {
@@ -75,7 +78,7 @@ struct Layout {
   }
   // Column of weight element `run_length * run + i` in a partial sum.
   int64_t column(int64_t run, int64_t i) const {
-    const int64_t whole = run_vectors * kLanes<T>;
+    const int64_t whole = run_blocks * width;
     return i < whole ? run * whole + i : runs * whole + run * run_rest + i - whole;
   }
 };
@@ -109,8 +112,10 @@ void pack_rest(const Layout<T>& l, const T* image, T* to) {
   const int64_t oh = l.s.out_h(), ow = l.s.out_w();
   for (int64_t p = 0; p < oh; ++p) {
     for (int64_t q = 0; q < ow; ++q, to += l.rest_row()) {
-      const T* from = image + l.place_offset(p, q) + l.run_vectors * kLanes<T>;
-      for (int64_t run = 0; run < l.runs; ++run) store(to + run * l.run_rest, load(from + l.run_offset(run)));
+      const T* from = image + l.place_offset(p, q) + l.run_blocks * l.width;
+      for (int64_t run = 0; run < l.runs; ++run)
+        for (int64_t i = 0; i < l.width; i += kLanes<T>)
+          store(to + run * l.run_rest + i, load(from + l.run_offset(run) + i));
       if (l.has_ones()) to[l.ones_column()] = T(1);
     }
   }
@@ -135,28 +140,28 @@ void pack_block_image(const Layout<T>& l, const T* x, const T* dy, int64_t i, co
     if (rows < l.tile_rows)
       for (int64_t p = 0; p < l.places; ++p) std::fill(to + p * l.tile_rows + rows, to + (p + 1) * l.tile_rows, T(0));
   }
-  if (l.rest_vectors > 0) pack_rest(l, image, packed.rests + i * l.places * l.rest_row());
+  if (l.rest_blocks > 0) pack_rest(l, image, packed.rests + i * l.places * l.rest_row());
 }
 
-// partial[row][columns] of vector `v`, all rows: (+)= the products of the block.
+// partial[row][columns] of block `v` of the columns, all rows: (+)= the products of the block of images.
 template <class T>
-void multiply_vector(const Layout<T>& l, const Packed<T>& packed, int64_t v, bool accumulate, T* partial) {
-  const int64_t oh = l.s.out_h(), ow = l.s.out_w(), run_vectors = l.runs * l.run_vectors;
-  const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(l.tile_rows), 1);
+void multiply_columns(const Layout<T>& l, const Packed<T>& packed, int64_t v, bool accumulate, T* partial) {
+  const int64_t oh = l.s.out_h(), ow = l.s.out_w(), run_blocks = l.runs * l.run_blocks;
+  const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(l.tile_rows), static_cast<int>(l.vectors), l.s.pairs);
   auto* segments = scratch<TileSegment<T>>(Scratch::kConvColumns, packed.count * oh);
   for (int64_t tile = 0; tile < l.tiles; ++tile) {
     const T* a = packed.gradients + tile * packed.count * l.places * l.tile_rows;
     int64_t count = 0, step = l.rest_row();
-    if (v < run_vectors) {
+    if (v < run_blocks) {
       step = l.s.p.stride[1] * l.channels;
-      const T* first = packed.images + l.run_offset(v / l.run_vectors) + v % l.run_vectors * kLanes<T>;
+      const T* first = packed.images + l.run_offset(v / l.run_blocks) + v % l.run_blocks * l.width;
       for (int64_t i = 0; i < packed.count; ++i)
         for (int64_t p = 0; p < oh; ++p, a += ow * l.tile_rows)
           segments[count++] = {a, first + i * l.image_size + l.place_offset(p, 0), ow};
     } else {
-      segments[count++] = {a, packed.rests + (v - run_vectors) * kLanes<T>, packed.count * l.places};
+      segments[count++] = {a, packed.rests + (v - run_blocks) * l.width, packed.count * l.places};
     }
-    kernel({segments, count, step, partial + tile * l.tile_rows * l.columns() + v * kLanes<T>, l.columns(), T(1),
+    kernel({segments, count, step, partial + tile * l.tile_rows * l.columns() + v * l.width, l.columns(), T(1),
             accumulate, nullptr});
   }
 }
@@ -167,9 +172,9 @@ void sum_part(const Layout<T>& l, const T* x, const T* dy, int64_t part, int64_t
   const Conv2dShape& s = l.s;
   const int64_t last = std::min(s.batch, (part + 1) * l.part_images);
   Packed<T> packed{
-      scratch<T>(Scratch::kConvInput, l.block_images * (l.image_size + l.places * l.rest_row()) + 2 * kLanes<T>),
+      scratch<T>(Scratch::kConvInput, l.block_images * (l.image_size + l.places * l.rest_row()) + 2 * l.width),
       scratch<T>(Scratch::kConvWeight, l.block_images * l.tiles * l.tile_rows * l.places), nullptr, 0};
-  packed.rests = packed.images + l.block_images * l.image_size + kLanes<T>;
+  packed.rests = packed.images + l.block_images * l.image_size + l.width;
   for (int64_t first = part * l.part_images; first < last; first += l.block_images) {
     packed.count = std::min(l.block_images, last - first);
     parallel_for(packed.count, 1, [&](int64_t begin, int64_t end) {
@@ -182,8 +187,8 @@ void sum_part(const Layout<T>& l, const T* x, const T* dy, int64_t part, int64_t
         pack_block_image(l, x + at * l.channels * s.in_plane(), dy + at * s.group_out() * l.places, i, packed);
       }
     });
-    parallel_for(l.vectors(), 4, [&](int64_t begin, int64_t end) {
-      for (int64_t v = begin; v < end; ++v) multiply_vector(l, packed, v, first != part * l.part_images, partial);
+    parallel_for(l.blocks(), 4, [&](int64_t begin, int64_t end) {
+      for (int64_t v = begin; v < end; ++v) multiply_columns(l, packed, v, first != part * l.part_images, partial);
     });
   }
 }
@@ -201,7 +206,7 @@ void add_parts(const Layout<T>& l, const T* partial, int64_t o, T* dw, T* db) {
     from += s.p.groups * l.partial_size();
     for (int64_t i = 0; i < columns; ++i) sum[i] += from[i];
   }
-  if (db) db[o] = sum[l.runs * l.run_vectors * kLanes<T> + l.ones_column()];
+  if (db) db[o] = sum[l.runs * l.run_blocks * l.width + l.ones_column()];
   for (int64_t run = 0; run < l.runs; ++run) {
     for (int64_t i = 0; i < l.run_length; i += l.channels) {
       const int64_t tap = run * l.run_length / l.channels + i / l.channels;

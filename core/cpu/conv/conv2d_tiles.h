@@ -1,14 +1,76 @@
 // What methods share: the weights as the left operand of register tiles (microkernel.h), and the epilogue.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <memory>
+#include <type_traits>
 
 #include "tandem/core/cpu/conv/conv2d.h"
+#include "tandem/core/cpu/linalg/transpose.h"
+#include "tandem/core/cpu/pointwise/half_loops.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
 #include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
+
+/// bits[i] = first[i] and second[i] as one element; with no `second`, 0 is in its place.
+inline void pair_up(const uint16_t* first, const uint16_t* second, int64_t count, float* to) {
+  auto* bits = reinterpret_cast<uint32_t*>(to);
+  if (second == nullptr)
+    for (int64_t i = 0; i < count; ++i) bits[i] = first[i];
+  else
+    for (int64_t i = 0; i < count; ++i) bits[i] = first[i] | uint32_t{second[i]} << 16;
+}
+
+/// to[taps - 1 - tap][c] = from[c][tap] for c < channels. Reads whole vectors where they end before `from_end`.
+template <class T>
+void rotate_taps(int64_t channels, int64_t taps, const T* from, const T* from_end, T* to, int64_t width) {
+  constexpr int64_t kWidth = kLanes<T>;
+  if (taps == 1) std::copy_n(from, channels, to);
+  for (int64_t c = 0; taps > 1 && c < channels; c += kWidth, from += kWidth * taps, to += kWidth) {
+    int64_t tap = 0;
+    for (; tap < taps && c + kWidth <= channels && from + (kWidth - 1) * taps + tap + kWidth <= from_end;
+         tap += kWidth) {
+      Vec<T> v[kWidth];
+      for (int64_t i = 0; i < kWidth; ++i) v[i] = load(from + i * taps + tap);
+      transpose_lanes<T>(v);
+      for (int64_t i = 0; i < std::min(kWidth, taps - tap); ++i) store(to + (taps - 1 - tap - i) * width, v[i]);
+    }
+    for (; tap < taps; ++tap)
+      for (int64_t i = 0; i < std::min(kWidth, channels - c); ++i)
+        to[(taps - 1 - tap) * width + i] = from[i * taps + tap];
+  }
+}
+
+/// Elements [k, k + count) of the depth of `rows` output channels from `row` on, as [count][width]. `rows` is at most
+/// kPanel; entries from it to `width` get arbitrary values. Of turned weights, k and count are multiples of the taps.
+template <class T>
+inline void weight_rows(const Conv2dShape& s, const ConvWeight<T>& w, int64_t row, int64_t rows, int64_t k,
+                        int64_t count, T* to, int64_t width) {
+  const int64_t depth = s.depth();
+  if (w.turned) {
+    const int64_t taps = s.kernel_size(), in = s.group_in(), out = s.group_out();
+    const T* end = w.data + s.out_channels * depth;
+    for (int64_t i = k / taps; i < (k + count) / taps; ++i, to += taps * width)
+      rotate_taps(rows, taps, w.data + ((row / out * in + i) * out + row % out) * taps, end, to, width);
+    return;
+  }
+  if (w.halves == nullptr) return transpose(rows, count, w.data + row * depth + k, depth, to, width);
+  if constexpr (std::is_same_v<T, float>) {
+    constexpr int64_t kPiece = 64;
+    float piece[kPanel<float> * kPiece];
+    for (const int64_t end = k + count; k < end; k += kPiece, to += kPiece * width) {
+      const int64_t here = std::min(kPiece, end - k), both = std::clamp<int64_t>(w.half_depth - depth - k, 0, here);
+      for (int64_t r = 0; r < rows; ++r) {
+        const uint16_t* from = w.halves + (row + r) * w.half_depth + k;
+        pair_up(from, from + depth, both, piece + r * kPiece);
+        pair_up(from + both, nullptr, here - both, piece + r * kPiece + both);
+      }
+      transpose(rows, here, piece, kPiece, to, width);
+    }
+  }
+}
 
 template <class T>
 struct WeightTiles {
@@ -17,16 +79,15 @@ struct WeightTiles {
   std::shared_ptr<const void> kept;  // what holds the weights, if they are not in a scratch buffer
 };
 
-/// Packs the weights of all groups. `fill(group, first, rows, to)` writes rows of a group as [depth][tile_rows]; it may
-/// write anything to the rows past `rows`.
-template <class T, class F>
-void pack_tiles(int64_t groups, int64_t group_out, int64_t depth, int64_t tile_rows, T* packed, const F& fill) {
-  const int64_t group_tiles = ceil_div(group_out, tile_rows), tile_size = depth * tile_rows;
-  parallel_for(groups * group_tiles, std::max<int64_t>(1, 16384 / tile_size), [&](int64_t begin, int64_t end) {
+/// Packs the weights of all groups as [group][tile][depth][tile_rows].
+template <class T>
+void pack_tiles(const Conv2dShape& s, const ConvWeight<T>& w, int64_t tile_rows, T* packed) {
+  const int64_t depth = s.depth(), group_tiles = ceil_div(s.group_out(), tile_rows), tile_size = depth * tile_rows;
+  parallel_for(s.p.groups * group_tiles, std::max<int64_t>(1, 16384 / tile_size), [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t) {
-      const int64_t first = t % group_tiles * tile_rows, rows = std::min(tile_rows, group_out - first);
+      const int64_t first = t % group_tiles * tile_rows, rows = std::min(tile_rows, s.group_out() - first);
       T* to = packed + t * tile_size;
-      fill(t / group_tiles, first, rows, to);
+      weight_rows(s, w, t / group_tiles * s.group_out() + first, rows, 0, depth, to, tile_rows);
       for (int64_t k = 0; rows < tile_rows && k < depth; ++k)
         std::fill(to + k * tile_rows + rows, to + (k + 1) * tile_rows, T(0));
     }
@@ -35,29 +96,26 @@ void pack_tiles(int64_t groups, int64_t group_out, int64_t depth, int64_t tile_r
 
 /// The weights that w.kept holds, packed in this call or before; null if it holds none.
 /// Bits do not depend on it.
-template <class T, class F>
-std::shared_ptr<const void> kept_tiles(const ConvWeight<T>& w, int64_t groups, int64_t group_out, int64_t depth,
-                                       int64_t tile_rows, const F& fill) {
+template <class T>
+std::shared_ptr<const void> kept_tiles(const Conv2dShape& s, const ConvWeight<T>& w, int64_t tile_rows) {
   if (w.kept == nullptr) return nullptr;
-  const int64_t count = groups * ceil_div(group_out, tile_rows) * depth * tile_rows;
-  return w.kept->get(*w.tensor, groups << 8 | tile_rows, static_cast<std::size_t>(count) * sizeof(T),
-                     [&](void* to) { pack_tiles(groups, group_out, depth, tile_rows, static_cast<T*>(to), fill); });
+  const int64_t count = s.p.groups * ceil_div(s.group_out(), tile_rows) * s.depth() * tile_rows;
+  return w.kept->get(*w.tensor, s.p.groups << 8 | tile_rows, static_cast<std::size_t>(count) * sizeof(T),
+                     [&](void* to) { pack_tiles(s, w, tile_rows, static_cast<T*>(to)); });
 }
 
 /// Packs the bias, and the weights unless w.kept holds them, into Scratch::kConvWeight of the calling thread.
-/// `fill` as for pack_tiles.
-template <class T, class F>
-WeightTiles<T> pack_weight_tiles(const ConvWeight<T>& w, int64_t groups, int64_t group_out, int64_t depth,
-                                 int64_t tile_rows, const T* bias, const F& fill) {
-  const int64_t group_tiles = ceil_div(group_out, tile_rows), tiles = groups * group_tiles;
-  std::shared_ptr<const void> kept = kept_tiles(w, groups, group_out, depth, tile_rows, fill);
-  T* packed_bias = scratch<T>(Scratch::kConvWeight, tiles * tile_rows * (kept ? 1 : depth + 1));
+template <class T>
+WeightTiles<T> pack_weight_tiles(const Conv2dShape& s, const ConvWeight<T>& w, int64_t tile_rows, const T* bias) {
+  const int64_t group_tiles = ceil_div(s.group_out(), tile_rows), tiles = s.p.groups * group_tiles;
+  std::shared_ptr<const void> kept = kept_tiles(s, w, tile_rows);
+  T* packed_bias = scratch<T>(Scratch::kConvWeight, tiles * tile_rows * (kept ? 1 : s.depth() + 1));
   T* packed = packed_bias + tiles * tile_rows;
-  if (!kept) pack_tiles(groups, group_out, depth, tile_rows, packed, fill);
+  if (!kept) pack_tiles(s, w, tile_rows, packed);
   for (int64_t t = 0; bias && t < tiles; ++t)
     for (int64_t r = 0; r < tile_rows; ++r) {
       const int64_t row = t % group_tiles * tile_rows + r;
-      packed_bias[t * tile_rows + r] = row < group_out ? bias[t / group_tiles * group_out + row] : T(0);
+      packed_bias[t * tile_rows + r] = row < s.group_out() ? bias[t / group_tiles * s.group_out() + row] : T(0);
     }
   const T* weights = kept ? static_cast<const T*>(kept.get()) : packed;
   return {weights, bias ? packed_bias : nullptr, std::move(kept)};
@@ -103,6 +161,30 @@ inline void prefetch_rows(const Epilogue<T>& f, int64_t at, int64_t rows, int64_
 template <class T>
 inline void finish_rows(const Epilogue<T>& f, T* y, int64_t at, int64_t rows, int64_t step, int64_t count) {
   for (int64_t r = 0; r < rows; ++r) finish(f, y, at + r * step, count);
+}
+
+/// Writes rows of sums, which are `from_step` apart and have the bias, to y or to its place, and finishes them there.
+template <class T>
+inline void put_rows(const Epilogue<T>& f, T* from, int64_t from_step, T* y, int64_t at, int64_t rows, int64_t step,
+                     int64_t count) {
+  if constexpr (std::is_same_v<T, float>)
+    if (f.rounded.y != nullptr) {
+      for (int64_t r = 0; r < rows; ++r, at += step, from += from_step) {
+        uint16_t* to = f.rounded.y + at;
+        if (f.rounded.residual != nullptr) {  // the sum is rounded by itself, as without an epilogue
+          const auto* residual = f.rounded.residual + at;
+          narrow(kBFloat16, to, from, count);
+          for (int64_t i = 0; i < count; ++i)
+            from[i] = std::bit_cast<float>(uint32_t{to[i]} << 16) + std::bit_cast<float>(uint32_t{residual[i]} << 16);
+        }
+        if (f.relu)
+          for (int64_t i = 0; i < count; ++i) from[i] = from[i] < 0 ? 0 : from[i];
+        narrow(kBFloat16, to, from, count);
+      }
+      return;
+    }
+  for (int64_t r = 0; r < rows; ++r) std::copy_n(from + r * from_step, count, y + at + r * step);
+  finish_rows(f, y, at, rows, step, count);
 }
 
 }  // namespace tandem::cpu

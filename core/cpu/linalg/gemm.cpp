@@ -111,7 +111,7 @@ void multiply_task(const GemmArgs<T>& g, const Cut& cut, const Block<T>& block, 
       const int64_t i = ip * cut.rows, j = jp * cut.columns;
       const int64_t rows = std::min(cut.rows, block.m - i), columns = std::min(cut.columns, block.n - j);
       const TileSegment<T> segment{block.a + i * block.depth, block.b + j * block.depth, block.depth};
-      const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(rows), cut.vectors);
+      const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(rows), cut.vectors, g.pairs);
       T* c = block.c + i * g.ldc + j;
       if (columns == cut.columns) {
         kernel({&segment, 1, cut.columns, c, g.ldc, g.alpha, block.accumulate});
@@ -203,6 +203,8 @@ void gemm_one(const GemmArgs<T>& g) {
   if (g.k <= 0 || g.alpha == T(0)) return scale_rows(g.m, g.n, g.beta, g.c, g.ldc);
   if constexpr (std::is_integral_v<T>) {
     gemm_integer(g);
+  } else if (g.pairs) {
+    gemm_floating(g);
   } else if (g.n == 1) {
     gemv<T>({.rows = g.m,
              .columns = g.k,

@@ -25,6 +25,7 @@ struct GemmArgs {
   const T* packed_b = nullptr;  // op(B) as pack_b wrote it; without batches
   int64_t batch = 1;            // strides between matrices in elements; 0 for A or B uses one matrix for all
   int64_t batch_stride_a = 0, batch_stride_b = 0, batch_stride_c = 0;
+  bool pairs = false;  // A and B hold two bfloat16 in place of each float (tile_kernel); k counts pairs
 };
 
 /// T: float, double, int64_t, int32_t, int16_t, int8_t, uint8_t (integers wrap around). Uses parallel_for.

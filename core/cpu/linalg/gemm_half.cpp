@@ -71,19 +71,6 @@ void put(const HalfGemmArgs& g, const float* sums, int64_t width, int64_t i, int
   }
 }
 
-// A tile of g.sums.
-void add_tile(const HalfGemmArgs& g, const Cut& cut, TileKernel<float> kernel, const TileSegment<float>& segment,
-              float* edge, const Block& block, int64_t i, int64_t j) {
-  const int64_t rows = std::min(cut.rows, block.m - i), columns = std::min(cut.columns, block.n - j);
-  const bool accumulate = !block.first || g.beta != 0;
-  float* c = g.sums + (block.i + i) * g.ldc + block.j + j;
-  if (columns == cut.columns) return kernel({&segment, 1, cut.columns, c, g.ldc, g.alpha, accumulate});
-  kernel({&segment, 1, cut.columns, edge, cut.columns, g.alpha, false});
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t e = 0; e < columns; ++e)
-      c[r * g.ldc + e] = edge[r * cut.columns + e] + (accumulate ? c[r * g.ldc + e] : 0.0f);
-}
-
 // One task: kTaskPanels x kTaskPanels tiles of the block.
 void multiply_task(const HalfGemmArgs& g, const Cut& cut, const Block& block, int64_t row_panel, int64_t column_panel) {
   float* edge = scratch<float>(Scratch::kGemmTile, cut.rows * cut.columns);
@@ -96,10 +83,6 @@ void multiply_task(const HalfGemmArgs& g, const Cut& cut, const Block& block, in
       const TileSegment<float> segment{block.a + i * depth, block.b + j * depth, depth};
       float* sums = block.sums == nullptr ? nullptr : block.sums + (ip * column_panels + jp) * cut.rows * cut.columns;
       const auto kernel = cut.packing.kernel(static_cast<int>(rows), cut.vectors);
-      if (g.sums != nullptr) {
-        add_tile(g, cut, kernel, segment, edge, block, i, j);
-        continue;
-      }
       const bool in_place =
           block.last && block.first && cut.packing.pairs && cut.vectors == 2 && columns == cut.columns && g.beta == 0;
       kernel({.segments = &segment,
@@ -147,10 +130,6 @@ void multiply_block(const HalfGemmArgs& g, const Cut& cut, Block block) {
 // C = beta C.
 void scale(const HalfGemmArgs& g) {
   if (g.beta == 1) return;
-  if (g.sums != nullptr) {
-    for (int64_t i = 0; i < g.m; ++i) std::fill_n(g.sums + i * g.ldc, g.n, 0.0f);
-    return;
-  }
   constexpr int64_t kWidth = 2 * kLanes<float>;
   const float zeros[kWidth] = {};
   for (int64_t j = 0; j < g.n; j += kWidth) put(g, zeros, 0, 0, j, g.m, std::min(kWidth, g.n - j));
@@ -160,7 +139,7 @@ void multiply(const HalfGemmArgs& g) {
   const Cut cut = cut_for(g);
   const int64_t row_step = kBlock / cut.rows * cut.rows, deepest = std::min(cut.depth, g.k);
   float* sums = nullptr;
-  if (deepest < g.k && g.sums == nullptr)
+  if (deepest < g.k)
     sums = scratch<float>(Scratch::kGemmSums, ceil_div(std::min(row_step, g.m), cut.rows) * cut.rows *
                                                   ceil_div(std::min(kBlock, g.n), cut.columns) * cut.columns);
   for (int64_t j = 0; j < g.n; j += kBlock)
@@ -227,9 +206,7 @@ void multiply_one(const HalfGemmArgs& g) {
   constexpr int64_t kManyElements = 1 << 16;
   if (g.m <= 0 || g.n <= 0) return;
   if (g.k <= 0 || g.alpha == 0) return scale(g);
-  if (g.sums != nullptr) {
-    multiply(g);
-  } else if (g.n == 1) {
+  if (g.n == 1) {
     const float* y = products(g, {.rows = g.m,
                                   .columns = g.k,
                                   .count = 1,
@@ -268,10 +245,7 @@ void half_gemm(const HalfGemmArgs& args) {
     for (int64_t i = begin; i < end; ++i) {
       one.a = args.a + i * args.batch_stride_a;
       one.b = args.b + i * args.batch_stride_b;
-      if (args.sums != nullptr)
-        one.sums = args.sums + i * args.batch_stride_c;
-      else
-        one.c = args.c + i * args.batch_stride_c;
+      one.c = args.c + i * args.batch_stride_c;
       multiply_one(one);
     }
   });

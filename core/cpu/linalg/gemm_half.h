@@ -17,7 +17,6 @@ struct HalfGemmArgs {
   int64_t ldb = 0;
   bool trans_b = false;
   uint16_t* c = nullptr;
-  float* sums = nullptr;  // C in float32, in place of c; beta is 0 or 1
   int64_t ldc = 0;
   float alpha = 1, beta = 0;
   int64_t batch = 1;

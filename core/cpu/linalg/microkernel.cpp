@@ -1,6 +1,7 @@
 // The register tiles: one function per number of rows and vectors, selected from a table.
 #include "tandem/core/cpu/linalg/microkernel.h"
 
+#include <type_traits>
 #include <utility>
 
 #ifdef __AVX512F__
@@ -104,12 +105,6 @@ TileKernel<T> pick(int rows, std::integer_sequence<int, kRows...>) {
 
 }  // namespace
 
-template <class T>
-TileKernel<T> tile_kernel(int rows, int vectors) {
-  if (vectors == 1) return pick<T, 1>(rows, std::make_integer_sequence<int, kMaxTileRows[1]>{});
-  return pick<T, 2>(rows, std::make_integer_sequence<int, kMaxEvenTileRows>{});
-}
-
 bool multiplies_pairs() {
 #ifdef __AVX512F__
   static const bool has = __builtin_cpu_supports("avx512bf16") != 0;
@@ -118,16 +113,20 @@ bool multiplies_pairs() {
   return false;
 #endif
 }
-TileKernel<float> pair_tile_kernel([[maybe_unused]] int rows, [[maybe_unused]] int vectors) {
+
+template <class T>
+TileKernel<T> tile_kernel(int rows, int vectors, [[maybe_unused]] bool pairs) {
 #ifdef __AVX512F__
-  if (vectors == 1) return pick_pairs<1>(rows, std::make_integer_sequence<int, kMaxTileRows[1]>{});
-  return pick_pairs<2>(rows, std::make_integer_sequence<int, kMaxEvenTileRows>{});
-#else
-  return nullptr;
+  if constexpr (std::is_same_v<T, float>)
+    if (pairs)
+      return vectors == 1 ? pick_pairs<1>(rows, std::make_integer_sequence<int, kMaxTileRows[1]>{})
+                          : pick_pairs<2>(rows, std::make_integer_sequence<int, kMaxEvenTileRows>{});
 #endif
+  if (vectors == 1) return pick<T, 1>(rows, std::make_integer_sequence<int, kMaxTileRows[1]>{});
+  return pick<T, 2>(rows, std::make_integer_sequence<int, kMaxEvenTileRows>{});
 }
 
-template TileKernel<float> tile_kernel<float>(int, int);
-template TileKernel<double> tile_kernel<double>(int, int);
+template TileKernel<float> tile_kernel<float>(int, int, bool);
+template TileKernel<double> tile_kernel<double>(int, int, bool);
 
 }  // namespace tandem::cpu

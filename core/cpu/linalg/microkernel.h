@@ -31,7 +31,7 @@ struct Tile {
   const T* row_bias = nullptr;  // [rows] or none
   const T* addend = nullptr;    // [rows][ldc] or none
   bool relu = false;
-  uint16_t* rounded = nullptr;  // pair_tile_kernel with two vectors: the result as bfloat16 [rows][ldc] in place of c
+  uint16_t* rounded = nullptr;  // of pairs, with two vectors: the result as bfloat16 [rows][ldc] in place of c
 };
 
 template <class T>
@@ -54,15 +54,13 @@ constexpr int64_t even_tile_rows(int64_t count) {
   return count < best ? count < 1 ? 1 : count : best;
 }
 
-/// The kernel for 1 <= rows <= kMaxTileRows[vectors], or kMaxEvenTileRows with two; vectors 1 or 2. T is float or
-/// double.
-template <class T>
-TileKernel<T> tile_kernel(int rows, int vectors);
-
 /// Whether the processor multiplies pairs of bfloat16 (vdpbf16ps of AVX512_BF16), and this code is for such ones.
 bool multiplies_pairs();
-/// The same kernel for tiles whose a and b hold two bfloat16 in place of each float, of adjacent i: both products are
-/// added to the float32 sum, and subnormal numbers count as 0. Only if multiplies_pairs().
-TileKernel<float> pair_tile_kernel(int rows, int vectors);
+
+/// The kernel for 1 <= rows <= kMaxTileRows[vectors], or kMaxEvenTileRows with two; vectors 1 or 2. T is float or
+/// double. With `pairs`, for float and only if multiplies_pairs(), a and b hold two bfloat16 in place of each float: both
+/// products are added to the float32 sum, and subnormal numbers count as 0.
+template <class T>
+TileKernel<T> tile_kernel(int rows, int vectors, bool pairs = false);
 
 }  // namespace tandem::cpu

@@ -19,9 +19,7 @@ struct HalfPacking {
 
   /// Elements for so many numbers along the depth.
   int64_t packed(int64_t depth) const { return pairs ? (depth + 1) / 2 : depth; }
-  TileKernel<float> kernel(int rows, int vectors) const {
-    return pairs ? pair_tile_kernel(rows, vectors) : tile_kernel<float>(rows, vectors);
-  }
+  TileKernel<float> kernel(int rows, int vectors) const { return tile_kernel<float>(rows, vectors, pairs); }
   /// One element of each of `count` lines: of the numbers at depth p, or of the pairs from `first` and `second`, at depth
   /// p and p + 1.
   void row(const uint16_t* first, const uint16_t* second, int64_t count, float* to) const {
