@@ -376,7 +376,7 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
   }
   if (isReducedFloatingType(grad_output.dtype())) {
     const Conv2dShape s = shape_of(input, grad_weight, p);
-    if (s.batch == 1 || !takes_half(grad_weight, s))
+    if (!takes_half(grad_weight, s))
       return tandem::detail::call_in_float(backward_weight, {.outputs = 2}, grad_weight, grad_bias, grad_output, input,
                                            p);
     pair_conv_backward_weight(s, bits(input), bits(grad_output), result_bits(grad_weight));

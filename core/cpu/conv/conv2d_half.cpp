@@ -1,5 +1,5 @@
 // Pairs of bfloat16 take the place of floats: of the input channels i and ceil(channels / 2) + i, and for the gradient of
-// the weights of the images i and ceil(batch / 2) + i. The methods of conv2d.h then need no copies of their own.
+// the weights of the images i and ceil(batch / 2) + i, or of adjacent positions of a 1 x 1 kernel.
 #include "tandem/core/cpu/conv/conv2d_half.h"
 
 #include <algorithm>
@@ -26,6 +26,12 @@ void pair_halves(int64_t outer, int64_t count, int64_t size, const uint16_t* fro
               to + (o * pairs + i) * size + first);
     }
   });
+}
+
+// Whether the gradient of the weights is a sum over pairs of adjacent positions, as they lie in memory.
+bool pairs_positions(const Conv2dShape& s, const uint16_t* x, const uint16_t* dy) {
+  const auto aligned = [](const uint16_t* data) { return reinterpret_cast<uintptr_t>(data) % alignof(float) == 0; };
+  return s.is_pointwise() && s.in_plane() % 2 == 0 && aligned(x) && aligned(dy);
 }
 
 void round_all(int64_t count, const float* sums, uint16_t* to) {
@@ -81,11 +87,22 @@ void pair_conv_backward_weight(const Conv2dShape& s, const uint16_t* x, const ui
   pairs.batch = ceil_div(s.batch, 2);
   const int64_t image = s.in_channels * s.in_plane(), gradient = s.out_channels * s.out_plane(),
                 weights = s.out_channels * s.depth();
-  const Workspace<float> memory(pairs.batch * (image + gradient) + weights);
-  float *inputs = memory.data(), *gradients = inputs + pairs.batch * image, *sums = gradients + pairs.batch * gradient;
-  pair_halves(1, s.batch, image, x, inputs);
-  pair_halves(1, s.batch, gradient, dy, gradients);
-  conv2d_backward_weight<float>(choose_backward_weight<float>(pairs), pairs, inputs, gradients, sums);
+  const bool in_place = pairs_positions(s, x, dy);
+  const Workspace<float> memory(in_place ? weights : pairs.batch * (image + gradient) + weights);
+  float* sums = memory.data();
+  const auto run = [&](const float* inputs, const float* gradients) {
+    conv2d_backward_weight<float>(choose_backward_weight<float>(pairs), pairs, inputs, gradients, sums);
+  };
+  if (in_place) {
+    pairs.batch = s.batch, pairs.in_h = 1, pairs.in_w = s.in_plane() / 2;
+    run(reinterpret_cast<const float*>(x), reinterpret_cast<const float*>(dy));
+  } else {
+    float *inputs = sums, *gradients = inputs + pairs.batch * image;
+    sums = gradients + pairs.batch * gradient;
+    pair_halves(1, s.batch, image, x, inputs);
+    pair_halves(1, s.batch, gradient, dy, gradients);
+    run(inputs, gradients);
+  }
   round_all(weights, sums, dw);
 }
 

@@ -169,17 +169,18 @@ TEST_CASE("no input channels: the output is the bias, whose gradient is a count"
 TEST_CASE("an epilogue has the bits of separate operations, with every padding") {
   manual_seed(3);
   const NoGradGuard no_grad;
-  const Tensor x = randn({2, 6, 9, 8}), bias = randn({5});
-  for (const int64_t kernel : {2, 3, 4})
-    for (const char* padding : {"same", "valid"}) {
-      const Tensor w = randn({5, 6, kernel, 3}), plain = conv2d(x, w, bias, 1, padding);
-      const Tensor residual = randn(plain.sizes());
-      const auto found = [&](const Tensor& added, bool relu) {
-        return autograd::conv2d_with_epilogue(x, w, {bias, added, relu}, 1, std::string_view(padding), 1, 1);
-      };
-      CHECK(found({}, true).equal(plain.relu()));
-      CHECK(found(residual, false).equal(plain + residual));
-      CHECK(found(residual, true).equal((plain + residual).relu()));
-      CHECK_THROWS_AS(found(randn({2, 5, plain.size(2) + 1, plain.size(3)}), true), Error);
-    }
+  for (const ScalarType dtype : {kFloat, kBFloat16, kHalf})
+    for (const int64_t kernel : {2, 3, 4})
+      for (const char* padding : {"same", "valid"}) {
+        const int64_t out = dtype == kFloat ? 5 : 20;  // enough for bfloat16 to be multiplied as it is
+        const Tensor x = randn({2, 6, 9, 8}, dtype), bias = randn({out}, dtype), w = randn({out, 6, kernel, 3}, dtype);
+        const Tensor plain = conv2d(x, w, bias, 1, padding), residual = randn(plain.sizes(), dtype);
+        const auto found = [&](const Tensor& added, bool relu) {
+          return autograd::conv2d_with_epilogue(x, w, {bias, added, relu}, 1, std::string_view(padding), 1, 1);
+        };
+        CHECK(found({}, true).equal(plain.relu()));
+        CHECK(found(residual, false).equal(plain + residual));
+        CHECK(found(residual, true).equal((plain + residual).relu()));
+        CHECK_THROWS_AS(found(randn({2, out, plain.size(2) + 1, plain.size(3)}), true), Error);
+      }
 }

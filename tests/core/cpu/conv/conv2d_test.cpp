@@ -4,6 +4,9 @@
 
 #include "../kernel_testing.h"
 #include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/core/cpu/conv/conv2d_half.h"
+#include "tandem/core/cpu/linalg/microkernel.h"
+#include "tandem/core/half.h"
 #include "tandem/core/memory/kept_weight.h"
 
 using namespace tandem;
@@ -152,7 +155,122 @@ Conv2dShape random_shape(std::mt19937& random) {
   return s;
 }
 
+// Numbers of bfloat16, and their bits.
+struct Halves {
+  std::vector<float> values;
+  std::vector<uint16_t> bits;
+
+  Halves(int64_t count, std::mt19937& random) : values(random_values<float>(count, random)) {
+    for (float& value : values) value = BFloat16(bits.emplace_back(BFloat16(value).bits), BFloat16::from_bits());
+  }
+};
+std::vector<float> floats(const std::vector<uint16_t>& bits) {
+  std::vector<float> values;
+  for (const uint16_t b : bits) values.push_back(BFloat16(b, BFloat16::from_bits()));
+  return values;
+}
+
+// [outer][count][size] as pairs of the entries i and ceil(count / 2) + i of the middle dimension.
+std::vector<float> paired(int64_t outer, int64_t count, int64_t size, const std::vector<uint16_t>& bits) {
+  std::vector<float> pairs;
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t i = 0; i < (count + 1) / 2; ++i)
+      for (int64_t n = 0; n < size; ++n) {
+        const auto at = [&](int64_t entry) -> uint32_t {
+          return entry < count ? bits[static_cast<std::size_t>((o * count + entry) * size + n)] : 0;
+        };
+        const uint32_t both = at(i) | at((count + 1) / 2 + i) << 16;
+        std::memcpy(&pairs.emplace_back(), &both, sizeof both);
+      }
+  return pairs;
+}
+
+// Convolutions of bfloat16 by pairs: the chosen methods, and every method that can compute them.
+void check_pairs(const Conv2dShape& s, std::mt19937& random) {
+  INFO("batch ", s.batch, " in ", s.in_channels, "x", s.in_h, "x", s.in_w, " out ", s.out_channels, " kernel ",
+       s.kernel_h, "x", s.kernel_w, " stride ", s.p.stride[0], ",", s.p.stride[1], " pad ", s.p.padding[0], ",",
+       s.p.padding[1], " dilation ", s.p.dilation[0], ",", s.p.dilation[1], " groups ", s.p.groups);
+  const Halves x(s.batch * s.in_channels * s.in_plane(), random), w(s.out_channels * s.depth(), random);
+  const Halves dy(s.batch * s.out_channels * s.out_plane(), random), bias(s.out_channels, random);
+  const Halves residual(size(dy.bits), random);
+  std::vector<double> y_want(dy.bits.size()), dx_want(x.bits.size()), dw_want(w.bits.size());
+  for_products(s, [&](std::size_t ix, std::size_t iw, std::size_t iy) {
+    y_want[iy] += static_cast<double>(x.values[ix]) * static_cast<double>(w.values[iw]);
+    dx_want[ix] += static_cast<double>(dy.values[iy]) * static_cast<double>(w.values[iw]);
+    dw_want[iw] += static_cast<double>(x.values[ix]) * static_cast<double>(dy.values[iy]);
+  });
+  for (std::size_t i = 0; i < y_want.size(); ++i)
+    y_want[i] += static_cast<double>(
+        bias.values[i / static_cast<std::size_t>(s.out_plane()) % static_cast<std::size_t>(s.out_channels)]);
+  const double rounded = 1.01 / 256,
+               limit = tolerance<float> * 5;  // half a unit in the last place, and the sum's error
+  const auto forward = [&](const uint16_t* added, bool relu) {
+    return on_any_threads<uint16_t>(size(dy.bits), [&](uint16_t* y) {
+      cpu::pair_conv_forward(s, x.bits.data(), {w.bits.data()}, y, {bias.bits.data(), added, relu});
+    });
+  };
+  const std::vector<uint16_t> y = forward(nullptr, false);
+  CHECK(worst_error(floats(y), y_want) < rounded);
+  std::vector<uint16_t> finished;
+  for (std::size_t i = 0; i < y.size(); ++i)
+    finished.push_back(BFloat16(std::max(floats(y)[i] + residual.values[i], 0.0f)).bits);
+  CHECK(same_bits(forward(residual.bits.data(), true), finished));
+  CHECK(worst_error(floats(on_any_threads<uint16_t>(
+                        size(x.bits),
+                        [&](uint16_t* dx) { cpu::pair_conv_backward_input(s, dy.bits.data(), w.bits.data(), dx); })),
+                    dx_want) < rounded);
+  CHECK(worst_error(floats(on_any_threads<uint16_t>(
+                        size(w.bits),
+                        [&](uint16_t* dw) { cpu::pair_conv_backward_weight(s, x.bits.data(), dy.bits.data(), dw); })),
+                    dw_want) < rounded);
+  Conv2dShape channels = s, images = s;
+  channels.pairs = images.pairs = true;
+  channels.in_channels = s.p.groups * ((s.group_in() + 1) / 2);
+  images.batch = (s.batch + 1) / 2;
+  const auto input = paired(s.batch * s.p.groups, s.group_in(), s.in_plane(), x.bits);
+  const auto inputs = paired(1, s.batch, s.in_channels * s.in_plane(), x.bits);
+  const auto gradients = paired(1, s.batch, s.out_channels * s.out_plane(), dy.bits);
+  CHECK(cpu::can_forward<float>(cpu::choose_forward<float>(channels), channels));
+  CHECK(cpu::can_backward_weight<float>(cpu::choose_backward_weight<float>(images), images));
+  for (const ConvMethod method : cpu::kConvMethods) {
+    INFO(cpu::name_of(method));
+    if (cpu::can_forward<float>(method, channels))
+      CHECK(worst_error(floats(once<uint16_t>(size(dy.bits),
+                                              [&](uint16_t* out) {
+                                                cpu::conv2d_forward<float>(
+                                                    method, channels, input.data(),
+                                                    {.data = nullptr, .halves = w.bits.data(), .half_depth = s.depth()},
+                                                    nullptr, {.bias = bias.values.data(), .rounded = {out}});
+                                              })),
+                        y_want) < rounded);
+    if (cpu::can_backward_weight<float>(method, images))
+      CHECK(worst_error(once<float>(size(w.bits),
+                                    [&](float* dw) {
+                                      cpu::conv2d_backward_weight<float>(method, images, inputs.data(),
+                                                                         gradients.data(), dw);
+                                    }),
+                        dw_want) < limit);
+  }
+}
+
 }  // namespace
+
+TEST_CASE("conv2d of pairs of bfloat16 equals its definition on random shapes") {
+  if (!cpu::multiplies_pairs()) {
+    MESSAGE("skipped: this processor does not multiply pairs");
+    return;
+  }
+  std::mt19937 random(12);
+  for (int round = 0; round < 60; ++round) check_pairs(random_shape(random), random);
+  for (int round = 0; round < 12; ++round) {
+    Conv2dShape s = random_shape(random);
+    s.batch = pick(random, 1, 4), s.p.groups = 1;
+    s.in_channels = pick(random, 30, 70), s.out_channels = pick(random, 30, 70);
+    if (round % 3 == 0)
+      s.kernel_h = s.kernel_w = 1, s.p = {}, s.in_h = pick(random, 6, 20), s.in_w = pick(random, 6, 20);
+    check_pairs(s, random);
+  }
+}
 
 TEST_CASE_TEMPLATE("conv2d equals its definition on random shapes", T, float, double) {
   std::mt19937 random(11);
