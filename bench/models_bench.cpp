@@ -11,10 +11,10 @@
 // In another precision, training runs under autocast, and for everything else the whole model is converted (for `fused`
 // after fusing). --weights-bits quantises the weights (nn/quantize.h) for everything but training.
 //
-// --layers also measures each distinct layer alone, with the shapes that it has in the model, and prints the layers
-// sorted by lost time: the time that they would save at the roofline, which is the larger of arithmetic at the rate of
-// a matrix product of 1024 x 1024 x 1024 and memory traffic at the bandwidth of an addition of 64 MiB tensors, both
-// measured in the same run.
+// --layers also measures each distinct layer alone, converted to that precision, with the shapes that it has in the
+// model, and prints the layers sorted by lost time: the time that they would save at the roofline, which is the larger of
+// arithmetic at the rate of a matrix product of 1024 x 1024 x 1024 and memory traffic at the bandwidth of an addition of
+// 64 MiB tensors, both measured in the same run.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -73,7 +73,7 @@ struct Roofline {
 
 Roofline measure_roofline() {
   const InferenceMode guard;
-  const Tensor a = randn({1024, 1024}), b = randn({1024, 1024});
+  const Tensor a = randn({1024, 1024}, g_precision), b = randn({1024, 1024}, g_precision);
   const double product = measure([&] { a.mm(b); }, 0.5).best;
   const Tensor x = ones({1 << 24}), y = ones({1 << 24});
   const double addition = measure([&] { x.add_(y); }, 0.5).best;
@@ -208,6 +208,9 @@ void print_layers(const Subject& subject, bool train, double total, const Roofli
     const auto& name = entry.first;  // not bindings: clang 14 does not capture them
     auto& layer = entry.second;
     layer.module->train(train);
+    layer.module->to(g_precision);
+    if (layer.input.is_floating_point()) layer.input = layer.input.to(g_precision);
+    const auto bytes_each = static_cast<double>(item_size(g_precision));
     if (auto* relu = layer.module->as<nn::ReLU>()) relu->options.inplace(false);  // gradients need the input
     if (auto* relu = layer.module->as<nn::ReLU6>()) relu->options.inplace(false);
     const Call call = call_of(*layer.module);
@@ -215,11 +218,11 @@ void print_layers(const Subject& subject, bool train, double total, const Roofli
     double parameters = 0;
     std::vector<Tensor> weights;
     for (const Tensor& p : layer.module->parameters()) {
-      parameters += 4.0 * static_cast<double>(p.numel());
+      parameters += bytes_each * static_cast<double>(p.numel());
       weights.push_back(p);
     }
     if (!floating) parameters = 0;  // of an embedding only the rows that occur are read
-    const double in = static_cast<double>(layer.input.nbytes()), out = 4 * layer.values,
+    const double in = static_cast<double>(layer.input.nbytes()), out = bytes_each * layer.values,
                  flops = 2 * layer.multiply_adds;
     {
       const InferenceMode guard(!train);
@@ -236,7 +239,7 @@ void print_layers(const Subject& subject, bool train, double total, const Roofli
       for (const Tensor& p : weights) p.requires_grad_(of_weights);
       if (of_weights) wanted = weights;
       if (of_input) wanted.push_back(x.requires_grad_());
-      const Tensor result = call(x), up = randn(result.sizes());
+      const Tensor result = call(x), up = randn(result.sizes(), result.options());
       const double ms = measure([&] { autograd::grad({result}, wanted, {up}, /*retain_graph=*/true); }, 0.1).median;
       sum += layer.count * ms;
       add_row(rows, roofline, name, part, layer.count, ms, flops, bytes);
