@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "tandem/core/backend/batch_norm.h"
+#include "tandem/core/cpu/linalg/load_wide.h"
 #include "tandem/core/cpu/moments.h"
-#include "tandem/core/cpu/pointwise/half_loops.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/threads/parallel_for.h"
@@ -59,58 +59,33 @@ void for_runs(const Tensor& input, ChannelBlock block, Run&& run) {
   });
 }
 
-// Runs of elements that are stored as S, in the type that is computed in.
-template <class S, class T = computed_t<S>>
-class Runs {
- public:
-  explicit Runs(const S* data) : data_(data) {}
-  // The elements [begin, end), until the next call.
-  const T* operator()(int64_t begin, int64_t end) {
-    if constexpr (std::is_same_v<S, T>) {
-      return data_ + begin;
-    } else {
-      widen(scalar_type_of<S>, buffer_, data_ + begin, end - begin);
-      return buffer_;
-    }
-  }
-
- private:
-  const S* data_;
-  T buffer_[std::is_same_v<S, T> ? 1 : kMaxRun];
-};
-// The same for results: room for the elements [begin, end), and their way into memory.
-template <class S, class T = computed_t<S>>
-class ResultRuns {
- public:
-  explicit ResultRuns(S* data) : data_(data) {}
-  T* operator()(int64_t begin) {
-    if constexpr (std::is_same_v<S, T>)
-      return data_ + begin;
-    else
-      return buffer_;
-  }
-  void store(int64_t begin, int64_t end) {
-    if constexpr (!std::is_same_v<S, T>) narrow(scalar_type_of<S>, data_ + begin, buffer_, end - begin);
-  }
-
- private:
-  S* data_;
-  T buffer_[std::is_same_v<S, T> ? 1 : kMaxRun];
-};
-
 // One number per channel of a block.
 using Totals = double[kMaxChannels];
 
-// Adds the sum of f(i), i < n: in lanes, and those in double.
-template <class T, class F>
-void add_sum(double& total, int64_t n, F&& f) {
-  T lanes[kSums] = {}, rest = 0;
+// Adds the sums of g[i] h[i], where h[i] = (x[i] - mean) inverse, and of g[i], i < n: in kSums lanes, and those in double.
+template <class T, class S>
+void add_sums(double& products, double& plain, int64_t n, const S* x, const S* g, T mean, T inverse) {
+  constexpr int kWidth = kLanes<T>, kVectors = kSums / kWidth;
+  Vec<T> lanes[kVectors] = {}, levels[kVectors] = {};
+  T rest = 0, level = 0;
   int64_t i = 0;
   for (; i + kSums <= n; i += kSums)
-    for (int k = 0; k < kSums; ++k) lanes[k] += f(i + k);
-  for (; i < n; ++i) rest += f(i);
-  for (int k = 0; k < kSums; ++k) total += static_cast<double>(lanes[k]);
-  total += static_cast<double>(rest);
+    for (int v = 0; v < kVectors; ++v) {
+      const Vec<T> values = load_wide<T>(g + i + v * kWidth);
+      lanes[v] += values * ((load_wide<T>(x + i + v * kWidth) - mean) * inverse);
+      levels[v] += values;
+    }
+  for (; i < n; ++i) {
+    const T value = static_cast<T>(g[i]);
+    rest += value * ((static_cast<T>(x[i]) - mean) * inverse);
+    level += value;
+  }
+  for (int k = 0; k < kSums; ++k) {
+    products += static_cast<double>(lanes[k / kWidth][k % kWidth]);
+    plain += static_cast<double>(levels[k / kWidth][k % kWidth]);
+  }
+  products += static_cast<double>(rest);
+  plain += static_cast<double>(level);
 }
 
 // The deviations are from a rounded mean. Corrects the results with the mean of the deviations and its
@@ -120,14 +95,14 @@ void batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& 
     using T = computed_t<S>;
     const double count = static_cast<double>(input.size(0) * input.size(2));
     parallel_blocks(input, [&](ChannelBlock block) {
-      Runs<S> x(input.ptr<S>());
+      const S* x = input.ptr<S>();
       Totals sums{}, offsets{}, squares{};
       T rounded[kMaxChannels];
       for_runs(input, block,
-               [&](int64_t c, int64_t i, int64_t end) { sums[c] += static_cast<double>(run_sum(x(i, end), end - i)); });
+               [&](int64_t c, int64_t i, int64_t end) { sums[c] += static_cast<double>(run_sum(x + i, end - i)); });
       for (int64_t c = 0; c < block.end - block.begin; ++c) rounded[c] = static_cast<T>(sums[c] / count);
       for_runs(input, block, [&](int64_t c, int64_t i, int64_t end) {
-        const folds::Moments<T> run = run_moments(x(i, end), end - i, rounded[c]);
+        const folds::Moments<T> run = run_moments(x + i, end - i, rounded[c]);
         offsets[c] += static_cast<double>(run.sum);
         squares[c] += static_cast<double>(run.squares);
       });
@@ -154,18 +129,15 @@ void batch_normalize(const Tensor& out, const Tensor& input, const Tensor& mean,
       scale[c] = (w != nullptr ? w[c] : T(1)) / std::sqrt(variances.ptr<T>()[c] + static_cast<T>(eps));
     parallel_for(input.size(0) * channels, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, inner)),
                  [&](int64_t begin, int64_t end) {
-                   Runs<S> in(input.ptr<S>());
-                   ResultRuns<S> results(out.ptr<S>());
                    for (int64_t plane = begin; plane < end; ++plane) {
-                     const int64_t c = plane % channels, until = (plane + 1) * inner;
+                     const int64_t c = plane % channels;
                      const T m = means.ptr<T>()[c], shift = b != nullptr ? b[c] : T(0), factor = scale[c];
-                     for (int64_t at = plane * inner; at < until; at += kMaxRun) {
-                       const int64_t count = std::min(kMaxRun, until - at);
-                       const T* x = in(at, at + count);
-                       T* y = results(at);
-                       for (int64_t i = 0; i < count; ++i) y[i] = (x[i] - m) * factor + shift;
-                       results.store(at, at + count);
-                     }
+                     const S* x = input.ptr<S>() + plane * inner;
+                     S* y = out.ptr<S>() + plane * inner;
+                     int64_t i = 0;
+                     for (; i + kLanes<T> <= inner; i += kLanes<T>)
+                       store_narrow<T>(y + i, (load_wide<T>(x + i) - m) * factor + shift);
+                     for (; i < inner; ++i) y[i] = static_cast<S>((static_cast<T>(x[i]) - m) * factor + shift);
                    }
                  });
   });
@@ -183,34 +155,32 @@ void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const T
     const T* w = data_or_null<T>(weights);
     const double count = static_cast<double>(input.size(0) * input.size(2));
     parallel_blocks(input, [&](ChannelBlock block) {
-      Runs<S> in(input.ptr<S>()), grad(grad_output.ptr<S>());
+      const S *x = input.ptr<S>(), *g = grad_output.ptr<S>();
       Totals dw{}, db{};
       T means[kMaxChannels], inverses[kMaxChannels];
       for (int64_t c = block.begin; c < block.end; ++c) {
         means[c - block.begin] = all_means.ptr<T>()[c];
         inverses[c - block.begin] = T(1) / std::sqrt(variances.ptr<T>()[c] + static_cast<T>(eps));
       }
-      const bool slopes = of_batch || grad_weight.defined(), levels = of_batch || grad_bias.defined();
-      if (slopes || levels)
+      if (of_batch || grad_weight.defined() || grad_bias.defined())
         for_runs(input, block, [&](int64_t c, int64_t begin, int64_t end) {
-          const T *x = in(begin, end), *g = grad(begin, end), m = means[c], inverse = inverses[c];
-          if (slopes) add_sum<T>(dw[c], end - begin, [=](int64_t i) { return g[i] * ((x[i] - m) * inverse); });
-          if (levels) add_sum<T>(db[c], end - begin, [=](int64_t i) { return g[i]; });
+          add_sums<T>(dw[c], db[c], end - begin, x + begin, g + begin, means[c], inverses[c]);
         });
       for (int64_t c = block.begin; c < block.end; ++c) {
         if (grad_weight.defined()) grad_weight.ptr<T>()[c] = static_cast<T>(dw[c - block.begin]);
         if (grad_bias.defined()) grad_bias.ptr<T>()[c] = static_cast<T>(db[c - block.begin]);
       }
       if (!grad_input.defined()) return;
-      ResultRuns<S> results(grad_input.ptr<S>());
       for_runs(input, block, [&](int64_t at, int64_t begin, int64_t end) {
-        const T *x = in(begin, end), *g = grad(begin, end), m = means[at], inverse = inverses[at],
-                scale = (w != nullptr ? w[block.begin + at] : T(1)) * inverse;
+        const T m = means[at], inverse = inverses[at], scale = (w != nullptr ? w[block.begin + at] : T(1)) * inverse;
         const T level = of_batch ? static_cast<T>(db[at] / count) : T(0),
                 slope = of_batch ? static_cast<T>(dw[at] / count) * inverse : T(0);
-        T* out = results(begin);
-        for (int64_t i = 0; i < end - begin; ++i) out[i] = scale * (g[i] - level - (x[i] - m) * slope);
-        results.store(begin, end);
+        S* dx = grad_input.ptr<S>();
+        int64_t i = begin;
+        for (; i + kLanes<T> <= end; i += kLanes<T>)
+          store_narrow<T>(dx + i, scale * (load_wide<T>(g + i) - level - (load_wide<T>(x + i) - m) * slope));
+        for (; i < end; ++i)
+          dx[i] = static_cast<S>(scale * (static_cast<T>(g[i]) - level - (static_cast<T>(x[i]) - m) * slope));
       });
     });
   });

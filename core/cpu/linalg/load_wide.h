@@ -1,4 +1,4 @@
-// Loads of narrow elements as vectors of float.
+// Loads of narrow elements as vectors of float, and stores.
 #pragma once
 #include <bit>
 #include <type_traits>
@@ -42,6 +42,29 @@ template <class T, class M>
 #endif
   } else {
     return load(from);
+  }
+}
+
+/// Stores the elements of a vector from `to` on, rounded to M, which is T, or a half type with T = float.
+template <class T, class M>
+[[gnu::always_inline]] inline void store_narrow(M* to, Vec<T> v) {
+  if constexpr (std::is_same_v<M, BFloat16>) {  // as detail::bfloat16_bits
+    typedef uint16_t Narrow __attribute__((vector_size(kVectorBytes / 2)));
+    const auto bits = std::bit_cast<Vec<uint32_t>>(v);
+    const Vec<uint32_t> rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
+    const auto both = (bits & 0x7fffffffu) > 0x7f800000u ? bits | 0x400000u : rounded;
+    const Narrow out = __builtin_convertvector(both >> 16, Narrow);
+    __builtin_memcpy(static_cast<void*>(to), &out, sizeof out);
+  } else if constexpr (std::is_same_v<M, Half>) {
+#if defined(__AVX512F__)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+#elif defined(__F16C__)
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+#else
+    for (int i = 0; i < kLanes<float>; ++i) to[i] = v[i];
+#endif
+  } else {
+    store(to, v);
   }
 }
 
