@@ -35,8 +35,8 @@ bool pointwise_fits(const Conv2dShape& s, int64_t share) {
 template <class T>
 bool lanes_fit(const Conv2dShape& s) {
   constexpr int64_t kWidth = kLanes<T>;
-  return can_forward<T>(Method::kLanes, s) && ceil_div(s.batch, kWidth) * kWidth * 3 <= s.batch * 4 &&
-         image_bytes<T>(s) * kWidth <= kMaxImageBytes && s.depth() >= 32 && s.group_out() >= 8 && s.group_in() >= 4;
+  return ceil_div(s.batch, kWidth) * kWidth * 3 <= s.batch * 4 && image_bytes<T>(s) * kWidth <= kMaxImageBytes &&
+         s.depth() >= 32 && s.group_out() >= (s.pairs ? 4 : 8) && s.group_in() >= (s.pairs ? 2 : 4);
 }
 
 // Output channels fill two vectors, rows fill tiles, and the input of one output row stays in the cache.
@@ -49,9 +49,29 @@ bool direct_fits(const Conv2dShape& s) {
          s.depth() >= 64 && bytes <= kMaxBytes;
 }
 
-// The rest of the epilogue, after the bias.
+// The rest of the epilogue, after the bias, on a rounded output: each operation rounds.
+void finish_half(ScalarType type, int64_t elements, uint16_t* y, const uint16_t* residual, bool relu) {
+  if (!relu && residual == nullptr) return;
+  parallel_for(elements, 16384, [&](int64_t begin, int64_t end) {
+    constexpr int64_t kPiece = 1024;
+    float values[kPiece], added[kPiece];
+    for (int64_t i = begin; i < end; i += kPiece) {
+      const int64_t count = std::min(kPiece, end - i);
+      widen(type, values, y + i, count);
+      if (residual != nullptr) {
+        widen(type, added, residual + i, count);
+        for (int64_t j = 0; j < count; ++j) values[j] += added[j];
+      }
+      if (relu)
+        for (int64_t j = 0; j < count; ++j) values[j] = values[j] < 0 ? 0 : values[j];
+      narrow(type, y + i, values, count);
+    }
+  });
+}
 template <class T>
 void finish_all(const Conv2dShape& s, const Epilogue<T>& e, T* y) {
+  if (s.pairs)
+    return finish_half(kBFloat16, s.batch * s.out_channels * s.out_plane(), e.rounded.y, e.rounded.residual, e.relu);
   if (!e.relu && e.residual == nullptr) return;
   parallel_for(s.batch * s.out_channels * s.out_plane(), 16384,
                [&](int64_t begin, int64_t end) { finish(e, y, begin, end - begin); });
@@ -101,7 +121,6 @@ bool can_forward(Method method, const Conv2dShape& s) {
     case Method::kDirect:
       return s.p.stride[1] <= 2;
     case Method::kShallow:
-    case Method::kLanes:
       return !s.pairs;
     default:
       return method != Method::kRows;
@@ -141,8 +160,8 @@ Method choose_forward(const Conv2dShape& s) {
     return Method::kShallow;
   // The planes are the columns. MobileNetV2: 5 %.
   if (pointwise_fits<T>(s, 16)) return Method::kPointwise;
-  // Small planes, where other methods waste lanes at edges. LeNet: 39 %.
-  if (!few && lanes_fit<T>(s)) return Method::kLanes;
+  // Small planes, where other methods waste lanes at edges. LeNet: 39 %. Tiles of one vector are slow with pairs.
+  if (!few && lanes_fit<T>(s) && !(s.pairs && direct_fits<T>(s))) return Method::kLanes;
   // Copies each input once, not once per tap. ResNet-18: 16 %.
   if (direct_fits<T>(s)) return Method::kDirect;
   // The weights are most of the data, and are packed where they are used. MobileNetV2: 3 % (and 7 % below).
@@ -291,27 +310,6 @@ bool takes_half(const Tensor& weight, const Conv2dShape& s) {
   return weight.numel() > 0 && pair_conv_fits(weight.dtype(), s);
 }
 
-// The rest of the epilogue, after the bias, on an output of a half type.
-void finish_half(const Tensor& out, const ConvEpilogue<Tensor>& e) {
-  if (!e.relu && !e.residual.defined()) return;
-  const ScalarType type = out.dtype();
-  parallel_for(out.numel(), 16384, [&](int64_t begin, int64_t end) {
-    constexpr int64_t kPiece = 1024;
-    float values[kPiece], added[kPiece];
-    for (int64_t i = begin; i < end; i += kPiece) {
-      const int64_t count = std::min(kPiece, end - i);
-      widen(type, values, result_bits(out) + i, count);
-      if (e.residual.defined()) {
-        widen(type, added, bits(e.residual) + i, count);
-        for (int64_t j = 0; j < count; ++j) values[j] += added[j];
-      }
-      if (e.relu)
-        for (int64_t j = 0; j < count; ++j) values[j] = values[j] < 0 ? 0 : values[j];
-      narrow(type, result_bits(out) + i, values, count);
-    }
-  });
-}
-
 void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e,
              const Conv2dParameters& p, KeptWeight* kept) {
   if (out.numel() == 0) return;
@@ -320,7 +318,7 @@ void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const
     if (!takes_half(weight, s)) {
       const ConvEpilogue<Tensor> bias{e.bias};
       tandem::detail::call_in_float(forward, {}, out, input, weight, bias, p, static_cast<KeptWeight*>(nullptr));
-      return finish_half(out, e);
+      return finish_half(out.dtype(), out.numel(), result_bits(out), bits(e.residual), e.relu);
     }
     return pair_conv_forward(s, bits(input), {bits(weight), kept, &weight}, result_bits(out),
                              {bits(e.bias), bits(e.residual), e.relu});

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <span>
 
+#include "tandem/core/cpu/conv/conv2d_tiles.h"
+#include "tandem/core/cpu/linalg/load_wide.h"
 #include "tandem/core/cpu/linalg/microkernel.h"
 #include "tandem/core/cpu/linalg/transpose.h"
 #include "tandem/core/cpu/scratch.h"
@@ -78,6 +80,7 @@ struct Plan {
   Axis rows, cols;
   int64_t batch, groups, source_channels, source_plane, source_w, result_channels;  // channels of one group
   int64_t kernel_h, kernel_w;
+  bool pairs;
   int64_t tile_rows, tiles;
   const T *weights, *bias;  // weights [group][tile][kernel_h][kernel_w][source_channels][tile_rows]
 
@@ -121,10 +124,10 @@ void gather_lanes(const T* from, int64_t image_stride, int64_t images, int64_t c
 }
 
 // The inverse: to[lane * image_stride + channel * plane + place] = from[place][channel][lane] (from has
-// `stride` channels per position).
-template <class T>
+// `stride` channels per position), rounded to R.
+template <class T, class R>
 void scatter_lanes(const T* from, int64_t stride, int64_t image_stride, int64_t images, int64_t channels, int64_t plane,
-                   T* to) {
+                   R* to) {
   constexpr int64_t kWidth = kLanes<T>;
   LanePlace at{plane, stride};
   const int64_t count = channels * plane;
@@ -134,13 +137,13 @@ void scatter_lanes(const T* from, int64_t stride, int64_t image_stride, int64_t 
     for (int64_t e = 0; e < kWidth; ++e) v[e] = load(from + at.next() * kWidth);
     transpose_lanes<T>(v);
     for (int64_t lane = 0; lane < images; ++lane) {
-      store(to + lane * image_stride + i, v[lane]);
+      store_narrow<T>(to + lane * image_stride + i, v[lane]);
       __builtin_prefetch(to + lane * image_stride + i + 4 * kWidth, 1);
     }
   }
   for (; i < count; ++i) {
     const T* lanes = from + at.next() * kWidth;
-    for (int64_t lane = 0; lane < images; ++lane) to[lane * image_stride + i] = lanes[lane];
+    for (int64_t lane = 0; lane < images; ++lane) to[lane * image_stride + i] = static_cast<R>(lanes[lane]);
   }
 }
 
@@ -148,7 +151,7 @@ void scatter_lanes(const T* from, int64_t stride, int64_t image_stride, int64_t 
 template <class T>
 void convolve(const Plan<T>& plan, const T* source, int64_t group, int64_t begin, int64_t end, T* result) {
   constexpr int64_t kWidth = kLanes<T>;
-  const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(plan.tile_rows), 1);
+  const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(plan.tile_rows), 1, plan.pairs);
   const int64_t channels = plan.source_channels, tile_size = plan.depth() * plan.tile_rows;
   const T* weights = plan.weights + group * plan.tiles * tile_size;
   const T* bias = plan.bias ? plan.bias + group * plan.padded_channels() : nullptr;
@@ -174,8 +177,8 @@ void convolve(const Plan<T>& plan, const T* source, int64_t group, int64_t begin
 
 // Processes one group of channels for the kLanes images from `first` on. When called outside a parallel_for,
 // its parts are distributed among the threads.
-template <class T>
-void run_block(const Plan<T>& plan, const T* source, int64_t first, int64_t group, T* result) {
+template <class T, class R>
+void run_block(const Plan<T>& plan, const T* source, int64_t first, int64_t group, R* result) {
   constexpr int64_t kWidth = kLanes<T>, kChannels = 16;
   const int64_t images = std::min(kWidth, plan.batch - first), result_plane = plan.result_plane();
   const int64_t source_size = plan.source_channels * plan.source_plane;
@@ -195,8 +198,8 @@ void run_block(const Plan<T>& plan, const T* source, int64_t first, int64_t grou
   });
 }
 
-template <class T>
-void run(const Plan<T>& plan, const T* source, T* result) {
+template <class T, class R>
+void run(const Plan<T>& plan, const T* source, R* result) {
   const int64_t blocks = (plan.batch + kLanes<T> - 1) / kLanes<T>, tasks = blocks * plan.groups;
   const auto run_tasks = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) run_block(plan, source, i / plan.groups * kLanes<T>, i % plan.groups, result);
@@ -244,10 +247,13 @@ void lanes_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T* 
                .source_w = s.in_w,
                .result_channels = s.group_out(),
                .kernel_h = s.kernel_h,
-               .kernel_w = s.kernel_w};
+               .kernel_w = s.kernel_w,
+               .pairs = s.pairs};
   pack(plan, e.bias, [&](int64_t group, int64_t o, int64_t c, int64_t k) {
-    return w.data[((group * s.group_out() + o) * s.group_in() + c) * s.kernel_size() + k];
+    return weight_at(s, w, group * s.group_out() + o, c * s.kernel_size() + k);
   });
+  if constexpr (std::is_same_v<T, float>)
+    if (s.pairs) return run(plan, x, reinterpret_cast<BFloat16*>(e.rounded.y));
   run(plan, x, y);
 }
 
@@ -262,7 +268,8 @@ void lanes_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) 
                .source_w = s.out_w(),
                .result_channels = s.group_in(),
                .kernel_h = s.kernel_h,
-               .kernel_w = s.kernel_w};
+               .kernel_w = s.kernel_w,
+               .pairs = s.pairs};
   pack(plan, static_cast<const T*>(nullptr), [&](int64_t group, int64_t c, int64_t o, int64_t k) {
     return w[((group * s.group_out() + o) * s.group_in() + c) * s.kernel_size() + s.kernel_size() - 1 - k];
   });

@@ -72,6 +72,21 @@ inline void weight_rows(const Conv2dShape& s, const ConvWeight<T>& w, int64_t ro
   }
 }
 
+/// Element k of the depth of output channel `row`.
+template <class T>
+inline T weight_at(const Conv2dShape& s, const ConvWeight<T>& w, int64_t row, int64_t k) {
+  const int64_t taps = s.kernel_size(), in = s.group_in(), out = s.group_out();
+  if (w.turned) return w.data[((row / out * in + k / taps) * out + row % out) * taps + taps - 1 - k % taps];
+  if constexpr (std::is_same_v<T, float>)
+    if (w.halves != nullptr) {
+      float pair;
+      const uint16_t* from = w.halves + row * w.half_depth + k;
+      pair_up(from, s.depth() + k < w.half_depth ? from + s.depth() : nullptr, 1, &pair);
+      return pair;
+    }
+  return w.data[row * s.depth() + k];
+}
+
 template <class T>
 struct WeightTiles {
   const T* weights;                  // [group][tile][depth][tile_rows], zero in the rows past those of the group
