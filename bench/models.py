@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Inference and training steps of published models in Tandem and in PyTorch, alternately; needs torch, torchvision,
-transformers.
+"""Inference and training steps of published models and the networks of networks.h in Tandem and in PyTorch, alternately;
+needs torch, torchvision, transformers.
 
     models.py BUILD [--models NAME,...] [--what infer,fused,train,decode] [--batch N,...] [--threads N,...] [--turns N]
               [--seconds S] [--size N] [--precision fp32|bf16|fp16] [--compile]
@@ -41,9 +41,14 @@ def make(name, batch, size):
 def torch_worker(name, what, batch, threads, seconds, size, precision, compiled):
     import torch
     import torch.nn.functional as F
+    import networks
     torch.set_num_threads(threads)
     torch.manual_seed(0)
-    model, x = make(name, batch, size)
+    target, adam = None, False
+    if name in networks.NAMES:
+        model, x, target, adam = networks.make(name, batch)
+    else:
+        model, x = make(name, batch, size)
     text = name.startswith("gpt2")
     train = what == "train"
     half = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
@@ -68,14 +73,19 @@ def torch_worker(name, what, batch, threads, seconds, size, precision, compiled)
             out = model(token, past_key_values=out.past_key_values, use_cache=True)
 
     if train:
-        target = x.roll(-1, 1) if text else torch.randint(10, (batch,))
-        optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
+        if target is None:
+            target = x.roll(-1, 1) if text else torch.randint(10, (batch,))
+        optimizer = (torch.optim.Adam(model.parameters()) if adam else
+                     torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9))
 
         def step():
             optimizer.zero_grad()
             with torch.autocast("cpu", half or torch.bfloat16, enabled=half is not None):
                 out = output()
-            loss = F.cross_entropy(out.reshape(-1, out.shape[-1]), target.reshape(-1))
+            if out.shape[:2] == target.shape:  # of a text
+                loss = F.cross_entropy(out.reshape(-1, out.shape[-1]), target.reshape(-1))
+            else:
+                loss = F.cross_entropy(out, target)
             loss.backward()
             optimizer.step()
     elif what == "decode":

@@ -1,4 +1,4 @@
-// Inference and training steps of the published models, and where their time goes.
+// Inference and training steps of the published models and of the networks in networks.h, and where their time goes.
 //
 //   bench_models [MODEL...] [--what infer|fused|train|decode] [--batch N,N] [--threads N,N] [--seconds S] [--layers]
 //                [--size N] [--precision fp32|bf16|fp16] [--weights-bits 8]
@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "networks.h"
 #include "tandem/cli/commands/layer_work.h"
 #include "tandem/models/models.h"
 #include "tandem/nn/nn.h"
@@ -82,10 +83,7 @@ Roofline measure_roofline() {
 
 // ---- models -------------------------------------------------------------------------------------------------------
 
-struct Subject {
-  nn::AnyModule model;
-  Tensor input;
-};
+using Subject = networks::Network;
 
 models::GPT2Options gpt2_options(const std::string& name) {
   models::GPT2Options options;
@@ -103,24 +101,28 @@ bool is_text(const std::string& name) { return name.starts_with("gpt2"); }
 
 Subject make(const std::string& name, int64_t batch) {
   manual_seed(0);
+  if (std::ranges::count(networks::names(), name) > 0) return networks::make(name, batch);
+  const Tensor classes = randint(10, {batch}, kLong);
   if (name == "mlp")
     return {nn::AnyModule(nn::Sequential(nn::Linear(784, 1024), nn::ReLU(), nn::Linear(1024, 1024), nn::ReLU(),
                                          nn::Linear(1024, 10))),
-            randn({batch, 784})};
+            randn({batch, 784}), classes, false};
   if (is_text(name)) {
     const models::GPT2Options options = gpt2_options(name);
     const int64_t tokens = g_size == 0 ? 128 : g_size;
-    return {nn::AnyModule(models::GPT2LMHeadModel(options)), randint(options.vocab_size(), {batch, tokens}, kLong)};
+    const Tensor text = randint(options.vocab_size(), {batch, tokens}, kLong);
+    return {nn::AnyModule(models::GPT2LMHeadModel(options)), text, text.roll(-1, 1), false};
   }
   const models::PublishedModel* model = models::find_published(name);
   check(model != nullptr, "no model is named \"", name, "\"");
   const int64_t size = g_size == 0 ? model->input[1] : g_size;
-  return {model->make(model->num_classes), randn({batch, 3, size, size})};
+  return {model->make(model->num_classes), randn({batch, 3, size, size}), classes, false};
 }
 
 Tensor loss_of(const Tensor& out, const Tensor& target) {
-  return out.dim() == 3 ? nn::functional::cross_entropy(out.reshape({-1, out.size(2)}), target.reshape({-1}))
-                        : nn::functional::cross_entropy(out, target);
+  const bool text = out.dim() == 3 && out.size(1) == target.size(1);
+  return text ? nn::functional::cross_entropy(out.reshape({-1, out.size(2)}), target.reshape({-1}))
+              : nn::functional::cross_entropy(out, target);
 }
 
 // ---- layers -------------------------------------------------------------------------------------------------------
@@ -273,19 +275,22 @@ void run(const std::string& name, const std::string& what, int64_t batch, int th
   reset_peak_memory_stats(device);
   Times times{};
   if (train) {
-    const Tensor target = is_text(name) ? subject.input.roll(-1, 1) : randint(10, {batch}, kLong);
-    optim::SGD optimizer(model.parameters(), optim::SGDOptions(1e-3).momentum(0.9));
+    std::unique_ptr<optim::Optimizer> optimizer;
+    if (subject.adam)
+      optimizer = std::make_unique<optim::Adam>(model.parameters(), optim::AdamOptions(1e-3));
+    else
+      optimizer = std::make_unique<optim::SGD>(model.parameters(), optim::SGDOptions(1e-3).momentum(0.9));
     times = measure(
         [&] {
-          optimizer.zero_grad();
+          optimizer->zero_grad();
           Tensor loss;
           {
             const autocast::AutocastGuard mixed(kCPU, g_precision == kFloat ? kBFloat16 : g_precision,
                                                 g_precision != kFloat);
-            loss = loss_of(subject.model.forward(subject.input), target);
+            loss = loss_of(subject.model.forward(subject.input), subject.target);
           }
           loss.backward();
-          optimizer.step();
+          optimizer->step();
         },
         g_seconds);
   } else if (what == "decode") {
