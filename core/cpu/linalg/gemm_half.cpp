@@ -16,7 +16,7 @@ namespace tandem::cpu {
 namespace {
 
 constexpr int64_t kBlock = 1024;               // rows and columns of C processed at once
-constexpr int64_t kMaxDepth = 384;             // of a panel, in elements of four bytes: a panel of B stays near L1
+constexpr int64_t kMaxDepth = 512;             // of a panel, in elements of four bytes: a panel of A stays in L1
 constexpr int64_t kTaskPanels = 4;             // panels of A and of B in one task
 constexpr int64_t kInlineWork = 48 * 48 * 48;  // multiplications not worth waking a thread for
 
@@ -76,8 +76,8 @@ void multiply_task(const HalfGemmArgs& g, const Cut& cut, const Block& block, in
   float* edge = scratch<float>(Scratch::kGemmTile, cut.rows * cut.columns);
   const int64_t row_panels = ceil_div(block.m, cut.rows), column_panels = ceil_div(block.n, cut.columns),
                 depth = cut.packing.packed(block.depth);
-  for (int64_t jp = column_panel; jp < std::min(column_panel + kTaskPanels, column_panels); ++jp)
-    for (int64_t ip = row_panel; ip < std::min(row_panel + kTaskPanels, row_panels); ++ip) {
+  for (int64_t ip = row_panel; ip < std::min(row_panel + kTaskPanels, row_panels); ++ip)
+    for (int64_t jp = column_panel; jp < std::min(column_panel + kTaskPanels, column_panels); ++jp) {
       const int64_t i = ip * cut.rows, j = jp * cut.columns;
       const int64_t rows = std::min(cut.rows, block.m - i), columns = std::min(cut.columns, block.n - j);
       const TileSegment<float> segment{block.a + i * depth, block.b + j * depth, depth};
