@@ -3,23 +3,27 @@
 needs torch, torchvision, transformers.
 
     models.py BUILD [--models NAME,...] [--what infer,fused,train,decode] [--batch N,...] [--threads N,...] [--turns N]
-              [--seconds S] [--size N] [--precision fp32|bf16|fp16] [--compile]
+              [--seconds S] [--size N] [--precision fp32|bf16|fp16] [--compile] [--against pytorch,openvino,onnxruntime]
 
-BUILD is Tandem's build folder. Each turn runs bench_models and then PyTorch's eager mode, or first PyTorch, each in its
-own process. Prints medians over the turns: milliseconds per step (per token for decode; processor time on one
-thread), how much faster Tandem is, and the peak of memory: of tensors in Tandem, of the whole process beyond its
-imports in PyTorch. In another precision, both train under autocast; for everything else the model is converted, and
-images are channels-last in PyTorch. `fused` is compared with PyTorch's plain inference, and with --compile both are compared with
-torch.compile.
+BUILD is Tandem's build folder. Each turn runs bench_models and PyTorch's eager mode, or what --against names, each in its
+own process, and every other turn in reverse. Prints medians over the turns: milliseconds per step (per token for decode;
+processor time on one thread), how much faster Tandem is, and the peak of memory: of tensors in Tandem, of the whole
+process beyond its imports elsewhere. In another precision, both train under autocast; for everything else the model is
+converted, and images are channels-last in PyTorch. `fused` is compared with PyTorch's plain inference, and with --compile
+both are compared with torch.compile. OpenVINO and onnxruntime infer, in float32, what torch.onnx.export writes; rows that
+they cannot run say "-".
 """
 import argparse
+import importlib.util
 import pathlib
 import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
+NAMES = {"pytorch": "PyTorch", "openvino": "OpenVINO", "onnxruntime": "onnxruntime"}
 MODELS = "mlp,resnet18,resnet50,vgg16,mobilenet_v2,vit_b_16,gpt2,gpt2-mini"
 
 
@@ -36,6 +40,54 @@ def make(name, batch, size):
         return transformers.GPT2LMHeadModel(config), torch.randint(config.vocab_size, (batch, size or 128))
     import torchvision
     return getattr(torchvision.models, name)(), torch.randn(batch, 3, size or 224, size or 224)
+
+
+def measure(f, seconds, threads):
+    f()
+    f()
+    now = time.process_time if threads == 1 else time.perf_counter
+    times, end = [], time.perf_counter() + seconds
+    while (len(times) < 3 or time.perf_counter() < end) and len(times) < 1000:
+        begin = now()
+        f()
+        times.append((now() - begin) * 1e3)
+    times.sort()
+    return times[0], times[len(times) // 2]
+
+
+def peak_kib():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def onnx_worker(peer, name, batch, threads, seconds, size):
+    """Inference by OpenVINO or onnxruntime; export in a process of its own does not count as memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = f"{folder}/model.onnx"
+        subprocess.run([sys.executable, __file__, "--export", file, "--models", name, "--batch", str(batch), "--size",
+                        str(size)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        import numpy
+        if peer == "openvino":
+            import openvino
+            core, base = openvino.Core(), peak_kib()
+            core.set_property("CPU", {"INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32"})
+            request = core.compile_model(file, "CPU").create_infer_request()
+            x = numpy.random.randn(*request.get_input_tensor(0).shape).astype(numpy.float32)
+            times = measure(lambda: request.infer([x]), seconds, threads)
+        else:
+            import onnxruntime
+            options, base = onnxruntime.SessionOptions(), peak_kib()
+            options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+            session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+            entry = session.get_inputs()[0]
+            x = numpy.random.randn(*entry.shape).astype(numpy.float32)
+            times = measure(lambda: session.run(None, {entry.name: x}), seconds, threads)
+    print(name, f"{times[0]:.3f} {times[1]:.3f} {(peak_kib() - base) / 1024:.0f}")
+
+
+def export(name, batch, size, file):
+    import torch
+    model, x = make(name, batch, size)
+    torch.onnx.export(model.eval(), (x,), file, dynamo=False)
 
 
 def torch_worker(name, what, batch, threads, seconds, size, precision, compiled):
@@ -60,7 +112,7 @@ def torch_worker(name, what, batch, threads, seconds, size, precision, compiled)
             model, x = model.to(half), x if text else x.to(half)
     model.train(train)
     call = torch.compile(model) if compiled else model
-    base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    base = peak_kib()
     tokens = 32
 
     def output():
@@ -94,25 +146,13 @@ def torch_worker(name, what, batch, threads, seconds, size, precision, compiled)
     else:
         step = output
 
-    def measure(f, seconds):
-        f()
-        f()
-        now = time.process_time if threads == 1 else time.perf_counter
-        times, end = [], time.perf_counter() + seconds
-        while (len(times) < 3 or time.perf_counter() < end) and len(times) < 1000:
-            begin = now()
-            f()
-            times.append((now() - begin) * 1e3)
-        times.sort()
-        return times[0], times[len(times) // 2]
-
     with torch.set_grad_enabled(train):
         if what == "decode":
-            first = measure(lambda: decode(0), seconds / 4)
-            times = [(a - b) / tokens for a, b in zip(measure(step, seconds), first)]
+            first = measure(lambda: decode(0), seconds / 4, threads)
+            times = [(a - b) / tokens for a, b in zip(measure(step, seconds, threads), first)]
         else:
-            times = measure(step, seconds)
-    peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base) / 1024
+            times = measure(step, seconds, threads)
+    peak = (peak_kib() - base) / 1024
     print(name, what, batch, threads, f"{times[0]:.3f} {times[1]:.3f} {peak:.0f}")
 
 
@@ -136,16 +176,32 @@ def main():
     parser.add_argument("--size", type=int, default=0)
     parser.add_argument("--precision", choices=("fp32", "bf16", "fp16"), default="fp32")
     parser.add_argument("--compile", action="store_true")
-    parser.add_argument("--torch-worker", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--against", default="pytorch")
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    parser.add_argument("--export", help=argparse.SUPPRESS)
     o = parser.parse_args()
-    if o.torch_worker:
+    if o.export:
+        return export(o.models, int(o.batch), o.size, o.export)
+    if o.worker == "pytorch":
         return torch_worker(o.models, o.what, int(o.batch), int(o.threads), o.seconds, o.size, o.precision,
                             o.compile)
+    if o.worker:
+        return onnx_worker(o.worker, o.models, int(o.batch), int(o.threads), o.seconds, o.size)
     if o.build is None:
         parser.error("BUILD is missing")
-    print(
-        "| model | step | batch | threads | Tandem, ms | PyTorch, ms | PyTorch / Tandem | Tandem, MiB | PyTorch, MiB |")
-    print("|---|---|---|---|---|---|---|---|---|", flush=True)
+    peers = []
+    for peer in o.against.split(","):
+        if peer not in NAMES:
+            parser.error(f"--against: expected {', '.join(NAMES)}, got {peer}")
+        if importlib.util.find_spec("torch" if peer == "pytorch" else peer):
+            peers.append(peer)
+        else:
+            print(f"{NAMES[peer]} is not installed", file=sys.stderr)
+    titles = [NAMES[peer] for peer in peers]
+    header = ["model", "step", "batch", "threads", "Tandem, ms"]
+    header += [word for title in titles for word in (f"{title}, ms", f"{title} / Tandem")]
+    header += ["Tandem, MiB"] + [f"{title}, MiB" for title in titles]
+    print("| " + " | ".join(header) + " |\n" + "|---" * len(header) + "|", flush=True)
     for name in o.models.split(","):
         for what in o.what.split(","):
             batches = o.batch or {"train": "4,8", "decode": "1"}.get(what, "1,8")
@@ -154,17 +210,29 @@ def main():
                     common = ["--batch", batch, "--threads", threads, "--seconds", str(o.seconds)]
                     common += ["--size", str(o.size)] if o.size else []
                     common += ["--precision", o.precision] if o.precision != "fp32" else []
-                    ours = [str(pathlib.Path(o.build) / "bench/bench_models"), name, "--what", what, *common]
-                    theirs = [sys.executable, __file__, "--torch-worker", "--models", name, "--what", what, *common]
-                    theirs += ["--compile"] if o.compile else []
-                    rows = []
+                    commands = {"tandem": [str(pathlib.Path(o.build) / "bench/bench_models"), name, "--what", what,
+                                           *common]}
+                    for peer in peers:
+                        if peer == "pytorch" or (what in ("infer", "fused") and o.precision == "fp32"):
+                            commands[peer] = [sys.executable, __file__, "--worker", peer, "--models", name, "--what",
+                                              what, *common] + (["--compile"] if o.compile else [])
+                    turns = []
                     for turn in range(o.turns):
-                        pair = [last_line(c) for c in ((ours, theirs) if turn % 2 == 0 else (theirs, ours))]
-                        rows.append(pair if turn % 2 == 0 else pair[::-1])
-                    (a, a_peak), (b, b_peak) = ([statistics.median(v) for v in zip(*side)] for side in zip(*rows))
-                    ratio = statistics.median(theirs[0] / ours[0] for ours, theirs in rows)
-                    print(f"| {name} | {what} | {batch} | {threads} | {a:.2f} | {b:.2f} | {ratio:.2f} | {a_peak:.0f} | "
-                          f"{b_peak:.0f} |", flush=True)
+                        order = list(commands) if turn % 2 == 0 else list(commands)[::-1]
+                        turns.append({key: last_line(commands[key]) for key in order})
+
+                    def median(value):
+                        return statistics.median(value(turn) for turn in turns)
+
+                    row, memory = [f"{median(lambda t: t['tandem'][0]):.2f}"], [f"{median(lambda t: t['tandem'][1]):.0f}"]
+                    for peer in peers:
+                        if peer not in commands:
+                            row, memory = row + ["-", "-"], memory + ["-"]
+                            continue
+                        row.append(f"{median(lambda t: t[peer][0]):.2f}")
+                        row.append(f"{median(lambda t: t[peer][0] / t['tandem'][0]):.2f}")
+                        memory.append(f"{median(lambda t: t[peer][1]):.0f}")
+                    print("| " + " | ".join([name, what, batch, threads, *row, *memory]) + " |", flush=True)
 
 
 main()

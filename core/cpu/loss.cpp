@@ -151,8 +151,12 @@ void cross_entropy_backward(const Tensor& grad_scores, const Tensor& grad_output
         const bool counts = p.counts(i);
         const T factor = counts ? g[each ? i : 0] * scale : T(0);
         const T t = counts ? sharp * p.weight(p.y[i]) : T(0), all = (t + smooth * weights) * factor;
-        for (int64_t c = 0; c < p.classes; ++c)
-          to[c * p.inner] = counts ? all * fast_exp(row[c * p.inner] - norm[i] - norm[p.count + i]) : T(0);
+        const T max = norm[i], log = norm[p.count + i];
+        if (counts && p.inner == 1)  // a loop of its own, which is vectorised
+          for (int64_t c = 0; c < p.classes; ++c) to[c] = all * fast_exp(row[c] - max - log);
+        else
+          for (int64_t c = 0; c < p.classes; ++c)
+            to[c * p.inner] = counts ? all * fast_exp(row[c * p.inner] - max - log) : T(0);
         if (!counts) continue;
         to[p.y[i] * p.inner] -= t * factor;
         if (smooth == T(0)) continue;

@@ -107,9 +107,9 @@ void spread_plane(const Pool2dShape& s, int64_t oh, int64_t ow, const T* dy, T* 
 
 // The maximum of each 2 x 2 window; branchless, so that it vectorises.
 template <class T>
-void maximum_halves(const Pool2dShape& s, const T* x, T* y, int64_t* indices) {
+void maximum_halves(const Pool2dShape& s, const T* x, T* y) {
   const int64_t oh = s.out_h(), ow = s.out_w();
-  for (int64_t p = 0; p < oh; ++p, y += ow, indices += indices ? ow : 0) {
+  for (int64_t p = 0; p < oh; ++p, y += ow) {
     const T *top = x + 2 * p * s.in_w, *bottom = top + s.in_w;
     const auto take = [](T value, T best) { return (value > best) | (value != value); };
     for (int64_t q = 0; q < ow; ++q) {
@@ -117,17 +117,6 @@ void maximum_halves(const Pool2dShape& s, const T* x, T* y, int64_t* indices) {
       best = take(top[2 * q + 1], best) ? top[2 * q + 1] : best;
       best = take(bottom[2 * q], best) ? bottom[2 * q] : best;
       y[q] = take(bottom[2 * q + 1], best) ? bottom[2 * q + 1] : best;
-    }
-    if (!indices) continue;
-    for (int64_t q = 0; q < ow; ++q) {
-      const int64_t first = 2 * p * s.in_w + 2 * q;
-      T best = top[2 * q];
-      int64_t place = first;
-      place = take(top[2 * q + 1], best) ? first + 1 : place;
-      best = take(top[2 * q + 1], best) ? top[2 * q + 1] : best;
-      place = take(bottom[2 * q], best) ? first + s.in_w : place;
-      best = take(bottom[2 * q], best) ? bottom[2 * q] : best;
-      indices[q] = take(bottom[2 * q + 1], best) ? first + s.in_w + 1 : place;
     }
   }
 }
@@ -311,10 +300,12 @@ template <class T>
 void maximum_planes(const Pool2dShape& s, int64_t begin, int64_t end, const T* x, T* y, int64_t* indices) {
   const int64_t in = s.in_h * s.in_w, out = s.out_h() * s.out_w();
   if (s.p.stride[1] == 1 && MaximumRows<T, 1>::applies(s)) return maximum_rows<T, 1>(s, begin, end, x, y, indices);
-  if (s.p.stride[1] == 2 && !s.p.halves() && MaximumRows<T, 2>::applies(s))
+  const bool halves = s.p.halves() && indices == nullptr;
+  if (s.p.stride[1] == 2 && !halves && MaximumRows<T, 2>::applies(s))
     return maximum_rows<T, 2>(s, begin, end, x, y, indices);
-  const auto plane = s.p.halves() ? maximum_halves<T> : maximum_plane<T>;
-  for (int64_t i = begin; i < end; ++i) plane(s, x + i * in, y + i * out, indices ? indices + i * out : nullptr);
+  for (int64_t i = begin; i < end; ++i)
+    halves ? maximum_halves(s, x + i * in, y + i * out)
+           : maximum_plane(s, x + i * in, y + i * out, indices ? indices + i * out : nullptr);
 }
 
 Window adaptive_window(int64_t i, int64_t in, int64_t out) {

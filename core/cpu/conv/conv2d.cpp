@@ -135,6 +135,7 @@ bool can_backward_input(Method method, const Conv2dShape& s) {
     case Method::kPointwise:
       return can_forward<T>(method, s);
     case Method::kDirect:
+    case Method::kChannels:
       return s.turns();
     default:
       return method == Method::kLanes || method == Method::kColumns;
@@ -174,12 +175,15 @@ template <class T>
 Method choose_backward_input(const Conv2dShape& s) {
   // As in the forward pass. MobileNetV2: 20 %.
   if (can_backward_input<T>(Method::kDepthwise, s)) return Method::kDepthwise;
+  // The convolution of dy, as in the forward pass: 1.5 times as fast on planes of 7 x 7.
+  if (s.is_pointwise() && has_few_positions(s, 512) && s.group_in() >= kPanel<T> && s.group_out() >= 64)
+    return Method::kChannels;
   // As in the forward pass. MobileNetV2: 2 %.
   if (pointwise_fits<T>(s, 6)) return Method::kPointwise;
   // As in the forward pass. LeNet: 30 %.
   if (lanes_fit<T>(s)) return Method::kLanes;
-  // The convolution of dy. With few positions, rotating the weights takes as long as multiplying. ResNet-18: 8 %.
-  if (!has_few_positions(s, 64) && s.turns_well() && direct_fits<T>(s.turned())) return Method::kDirect;
+  // The convolution of dy. ResNet-18: 8 %.
+  if (s.turns_well() && direct_fits<T>(s.turned())) return Method::kDirect;
   // Any shape.
   return Method::kColumns;
 }
@@ -239,6 +243,8 @@ void conv2d_backward_input(Method method, const Conv2dShape& s, const T* dy, con
       return lanes_backward_input(s, dy, w, dx);
     case Method::kDirect:
       return direct_forward(s.turned(), dy, {.data = w, .turned = true}, dx, {});
+    case Method::kChannels:
+      return channels_forward(s.turned(), dy, {.data = w, .turned = true}, dx, {});
     default:
       return columns_backward_input(s, dy, w, dx);
   }

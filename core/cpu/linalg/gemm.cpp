@@ -17,7 +17,7 @@ namespace tandem::cpu {
 namespace {
 
 constexpr int64_t kBlock = 1024;               // rows and columns of C processed at once
-constexpr int64_t kDepthBytes = 1536;          // of a packed row of A, so that a panel of B stays near L1
+constexpr int64_t kDepthBytes = 2048;          // of a packed row of A, so that a panel of A stays in L1
 constexpr int64_t kTaskPanels = 4;             // panels of A and of B in one task
 constexpr int64_t kInlineWork = 48 * 48 * 48;  // multiplications not worth waking a thread for
 
@@ -106,8 +106,8 @@ void multiply_task(const GemmArgs<T>& g, const Cut& cut, const Block<T>& block, 
   T* edge = scratch<T>(Scratch::kGemmTile, cut.rows * cut.columns);
   const int64_t column_end = std::min(column_panel + kTaskPanels, ceil_div(block.n, cut.columns));
   const int64_t row_end = std::min(row_panel + kTaskPanels, ceil_div(block.m, cut.rows));
-  for (int64_t jp = column_panel; jp < column_end; ++jp) {
-    for (int64_t ip = row_panel; ip < row_end; ++ip) {
+  for (int64_t ip = row_panel; ip < row_end; ++ip) {
+    for (int64_t jp = column_panel; jp < column_end; ++jp) {
       const int64_t i = ip * cut.rows, j = jp * cut.columns;
       const int64_t rows = std::min(cut.rows, block.m - i), columns = std::min(cut.columns, block.n - j);
       const TileSegment<T> segment{block.a + i * block.depth, block.b + j * block.depth, block.depth};
