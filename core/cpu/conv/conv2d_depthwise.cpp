@@ -13,61 +13,135 @@ namespace {
 
 constexpr int64_t kTaskWork = 1 << 16;  // minimum multiplications per task
 
-// A padded plane with a spare vector at its end, and the offsets of the taps of output position 0 in it.
+// A padded plane with spare vectors at its end. A row is cut into `stride` pieces, its columns 0, stride, 2 stride … first,
+// so that the inputs of one tap at adjacent outputs are adjacent.
 template <class T>
 struct Padded {
   const Conv2dShape& s;
-  int64_t width = s.padded_w(), height = s.padded_h();
-  T* data = scratch<T>(Scratch::kConvInput, width* height + 2 * kLanes<T>);
-  int64_t* offsets = scratch<int64_t>(Scratch::kConvColumns, s.kernel_size());
+  int64_t stride = s.p.stride[1], piece = ceil_div(s.padded_w(), stride), width = stride * piece;
+  T* data = scratch<T>(Scratch::kConvInput, width* s.padded_h() + 2 * kLanes<T>);
+  int64_t* offsets = scratch<int64_t>(Scratch::kConvColumns, s.kernel_size());  // of the taps of output position 0
 
   explicit Padded(const Conv2dShape& shape) : s(shape) {
-    std::fill_n(data, width * height + 2 * kLanes<T>, T(0));
-    const auto [dilation_h, dilation_w] = s.p.dilation;
+    std::fill_n(data, width * s.padded_h() + 2 * kLanes<T>, T(0));
     for (int64_t t = 0; t < s.kernel_size(); ++t)
-      offsets[t] = t / s.kernel_w * dilation_h * width + t % s.kernel_w * dilation_w;
+      offsets[t] = t / s.kernel_w * s.p.dilation[0] * width + place(t % s.kernel_w * s.p.dilation[1]);
   }
-  void fill(const T* x) {
+  int64_t place(int64_t column) const { return column % stride * piece + column / stride; }
+  // May read up to `end`.
+  void fill(const T* x, const T* end) {
+    constexpr int64_t kWidth = kLanes<T>;
+    Vec<T> lanes;
+    for (int i = 0; i < kWidth; ++i) lanes[i] = static_cast<T>(i);
+    const auto inside = lanes < static_cast<T>((s.in_w - 1) % kWidth + 1);  // of the last vector of a row
     const auto [pad_h, pad_w] = s.p.padding;
-    for (int64_t h = 0; h < s.in_h; ++h, x += s.in_w) std::copy_n(x, s.in_w, data + (h + pad_h) * width + pad_w);
+    for (int64_t h = 0; h < s.in_h; ++h, x += s.in_w) {
+      T* row = data + (h + pad_h) * width;
+      if (stride == 1) {
+        int64_t j = 0;
+        for (; j + kWidth < s.in_w; j += kWidth) store(row + pad_w + j, load(x + j));
+        if (end - x >= j + kWidth)  // zeros behind the row, until the next one is written
+          store(row + pad_w + j, inside ? load(x + j) : Vec<T>{});
+        else
+          std::copy(x + j, x + s.in_w, row + pad_w + j);
+        continue;
+      }
+      for (int64_t first = 0; first < std::min(stride, s.in_w); ++first) {
+        T* to = row + place(pad_w + first);
+        if (stride == 2)
+          for (int64_t j = 0; 2 * j < s.in_w - first; ++j) to[j] = x[2 * j + first];
+        else
+          for (int64_t j = 0; j * stride < s.in_w - first; ++j) to[j] = x[j * stride + first];
+      }
+    }
   }
   const T* row(int64_t p) const { return data + p * s.p.stride[0] * width; }
 };
 
-// Computes one output row; may write up to one vector past its end.
-template <class T>
-void make_row(const Padded<T>& in, int64_t p, const T* w, T bias, int64_t out_w, T* y) {
-  const int64_t taps = in.s.kernel_size(), stride = in.s.p.stride[1];
+// Calls put(column) for the whole vectors of a row, and for a last one that overlaps the one before.
+template <class T, class F>
+void for_vectors(int64_t out_w, F put) {
+  for (int64_t q = 0; q < out_w; q += kLanes<T>) put(out_w < kLanes<T> ? 0 : std::min(q, out_w - kLanes<T>));
+}
+// Stores outputs of rows, in ascending order: a vector may reach into the next row if the plane has `room` for it.
+template <class T, int kRows>
+void store_rows(const Vec<T>* sums, int64_t out_w, int64_t room, T* y) {
+  for (int r = 0; r < kRows; ++r, y += out_w, room -= out_w)
+    if (out_w >= kLanes<T> || room >= kLanes<T>)
+      store(y, sums[r]);
+    else
+      for (int64_t i = 0; i < out_w; ++i) y[i] = sums[r][i];
+}
+
+// kRows output rows.
+template <class T, int kRows>
+void make_rows(const Padded<T>& in, int64_t p, const T* w, T bias, int64_t out_w, int64_t room, T* y) {
+  const int64_t taps = in.s.kernel_size(), step = in.s.p.stride[0] * in.width;
+  const int64_t* offsets = in.offsets;
   const T* row = in.row(p);
-  if (stride == 1) {
-    for (int64_t q = 0; q < out_w; q += kLanes<T>) {
-      Vec<T> sum = broadcast(bias);
-      for (int64_t t = 0; t < taps; ++t) sum += w[t] * load(row + in.offsets[t] + q);
-      store(y + q, sum);
+  for_vectors<T>(out_w, [&](int64_t q) {
+    Vec<T> sums[kRows];
+    for (int r = 0; r < kRows; ++r) sums[r] = broadcast(bias);
+    for (int64_t t = 0; t < taps; ++t)
+      for (int r = 0; r < kRows; ++r) sums[r] += w[t] * load(row + r * step + offsets[t] + q);
+    store_rows<T, kRows>(sums, out_w, room, y + q);
+  });
+}
+
+// The same with a kernel of 3 x 3 without dilation: each input row is loaded once, and the taps are added in their order.
+template <class T, int kRows, int kStride>
+void make_rows_of_nine(const Padded<T>& in, int64_t p, const T* w, T bias, int64_t out_w, int64_t room, T* y) {
+  const T* top = in.row(p);
+  const int64_t second = in.offsets[1], third = in.offsets[2], width = in.width;
+  T taps[9];
+  std::copy_n(w, 9, taps);
+  for_vectors<T>(out_w, [&](int64_t q) {
+    Vec<T> sums[kRows];
+    for (int r = 0; r < kRows; ++r) sums[r] = broadcast(bias);
+#pragma GCC unroll 16
+    for (int i = 0; i < (kRows - 1) * kStride + 3; ++i) {
+      const T* x = top + i * width + q;
+      const Vec<T> a = load(x), b = load(x + second), c = load(x + third);
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) {
+        const int tap = 3 * (i - r * kStride);
+        if (tap < 0 || tap > 6) continue;
+        sums[r] += taps[tap] * a;
+        sums[r] += taps[tap + 1] * b;
+        sums[r] += taps[tap + 2] * c;
+      }
     }
-    return;
-  }
-  std::fill_n(y, out_w, bias);
-  for (int64_t t = 0; t < taps; ++t)
-    for (int64_t q = 0; q < out_w; ++q) y[q] += w[t] * row[in.offsets[t] + q * stride];
+    store_rows<T, kRows>(sums, out_w, room, y + q);
+  });
 }
 
 // `weight(output channel, tap)` returns the weights.
 template <class T, class F>
 void convolve(const Conv2dShape& s, const T* x, const T* bias, T* y, F weight) {
+  constexpr int kRows = 4;
   const int64_t taps = s.kernel_size(), out_h = s.out_h(), out_w = s.out_w(), plane = out_h * out_w;
   const int64_t grain = std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, plane * taps));
+  const bool nine = s.kernel_h == 3 && s.kernel_w == 3 && s.p.dilation[0] == 1 && s.p.dilation[1] == 1;
+  const auto rows = nine && s.p.stride[0] == 1   ? make_rows_of_nine<T, kRows, 1>
+                    : nine && s.p.stride[0] == 2 ? make_rows_of_nine<T, kRows, 2>
+                                                 : make_rows<T, kRows>;
   parallel_for(s.batch * s.in_channels, grain, [&](int64_t begin, int64_t end) {
     Padded<T> in(s);
-    T* out = scratch<T>(Scratch::kConvOutput, plane + kLanes<T>);
     T* w = scratch<T>(Scratch::kGemmTile, taps);
     for (int64_t i = begin; i < end; ++i) {
-      in.fill(x + i * s.in_plane());
+      in.fill(x + i * s.in_plane(), x + s.batch * s.in_channels * s.in_plane());
       for (int64_t o = 0; o < s.group_out(); ++o) {
         const int64_t channel = i % s.in_channels * s.group_out() + o;
+        const T level = bias ? bias[channel] : T(0);
+        T* out = y + (i * s.group_out() + o) * plane;
         for (int64_t t = 0; t < taps; ++t) w[t] = weight(channel, t);
-        for (int64_t p = 0; p < out_h; ++p) make_row(in, p, w, bias ? bias[channel] : T(0), out_w, out + p * out_w);
-        std::copy_n(out, plane, y + (i * s.group_out() + o) * plane);
+        const auto run = [&](auto make, int64_t p) {
+          make(in, p, w, level, out_w, plane - p * out_w, out + p * out_w);
+        };
+        if (out_h < kRows)
+          for (int64_t p = 0; p < out_h; ++p) run(make_rows<T, 1>, p);
+        else  // the last rows may be computed twice
+          for (int64_t p = 0; p < out_h; p += kRows) run(rows, std::min(p, out_h - kRows));
       }
     }
   });

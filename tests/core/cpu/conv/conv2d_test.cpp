@@ -44,7 +44,7 @@ int64_t size(const std::vector<T>& v) {
 template <class T, class F>
 std::vector<T> once(int64_t count, F compute) {
   set_num_threads(2);
-  std::vector<T> out(static_cast<std::size_t>(count), static_cast<T>(NAN));
+  std::vector<T> out(static_cast<std::size_t>(count), std::is_floating_point_v<T> ? static_cast<T>(NAN) : T(77));
   compute(out.data());
   return out;
 }
