@@ -4,7 +4,6 @@
 #include "tandem/core/backend/conv.h"
 #include "tandem/core/cpu/conv/conv2d_half.h"
 #include "tandem/core/cpu/conv/conv2d_tiles.h"
-#include "tandem/core/cpu/pointwise/half_loops.h"
 #include "tandem/core/cpu/simd.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/profile.h"
@@ -49,29 +48,19 @@ bool direct_fits(const Conv2dShape& s) {
          s.depth() >= 64 && bytes <= kMaxBytes;
 }
 
-// The rest of the epilogue, after the bias, on a rounded output: each operation rounds.
-void finish_half(ScalarType type, int64_t elements, uint16_t* y, const uint16_t* residual, bool relu) {
+// The rest of the epilogue, after the bias.
+template <class M>
+void finish_half(int64_t elements, M* y, const M* residual, bool relu) {
   if (!relu && residual == nullptr) return;
   parallel_for(elements, 16384, [&](int64_t begin, int64_t end) {
-    constexpr int64_t kPiece = 1024;
-    float values[kPiece], added[kPiece];
-    for (int64_t i = begin; i < end; i += kPiece) {
-      const int64_t count = std::min(kPiece, end - i);
-      widen(type, values, y + i, count);
-      if (residual != nullptr) {
-        widen(type, added, residual + i, count);
-        for (int64_t j = 0; j < count; ++j) values[j] += added[j];
-      }
-      if (relu)
-        for (int64_t j = 0; j < count; ++j) values[j] = values[j] < 0 ? 0 : values[j];
-      narrow(type, y + i, values, count);
-    }
+    finish_rounded(y + begin, residual == nullptr ? nullptr : residual + begin, relu, end - begin);
   });
 }
 template <class T>
 void finish_all(const Conv2dShape& s, const Epilogue<T>& e, T* y) {
   if (s.pairs)
-    return finish_half(kBFloat16, s.batch * s.out_channels * s.out_plane(), e.rounded.y, e.rounded.residual, e.relu);
+    return finish_half(s.batch * s.out_channels * s.out_plane(), reinterpret_cast<BFloat16*>(e.rounded.y),
+                       reinterpret_cast<const BFloat16*>(e.rounded.residual), e.relu);
   if (!e.relu && e.residual == nullptr) return;
   parallel_for(s.batch * s.out_channels * s.out_plane(), 16384,
                [&](int64_t begin, int64_t end) { finish(e, y, begin, end - begin); });
@@ -324,7 +313,9 @@ void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const
     if (!takes_half(weight, s)) {
       const ConvEpilogue<Tensor> bias{e.bias};
       tandem::detail::call_in_float(forward, {}, out, input, weight, bias, p, static_cast<KeptWeight*>(nullptr));
-      return finish_half(out.dtype(), out.numel(), result_bits(out), bits(e.residual), e.relu);
+      return dispatch(out.dtype(), TypeList<Half, BFloat16>{}, "conv2d", [&]<class M>(Type<M>) {
+        finish_half(out.numel(), out.ptr<M>(), pointer<const M>(e.residual), e.relu);
+      });
     }
     return pair_conv_forward(s, bits(input), {bits(weight), kept, &weight}, result_bits(out),
                              {bits(e.bias), bits(e.residual), e.relu});

@@ -21,8 +21,8 @@ struct Conv2dShape {
   int64_t batch = 0, in_channels = 0, in_h = 0, in_w = 0;
   int64_t out_channels = 0, kernel_h = 1, kernel_w = 1;
   Conv2dParameters p;
-  /// x and dy hold two bfloat16 in place of each float (tile_kernel), of two input channels or, in the gradient of the
-  /// weights, of two images. The sizes count pairs.
+  /// x and dy hold two bfloat16 in place of each float (tile_kernel): of two channels that are summed over or, in the
+  /// gradient of the weights, of two images or positions. The sizes count pairs.
   bool pairs = false;
 
   int64_t out_h() const { return p.out_size(0, in_h, kernel_h); }

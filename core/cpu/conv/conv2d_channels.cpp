@@ -20,9 +20,6 @@ constexpr int64_t kChunkBytes = 16 << 20;  // of packed dy in the gradient of th
 constexpr int64_t kEnoughTasks = 8;
 constexpr int64_t kDepthBlock = 576;  // 72 KiB of the right operand with AVX-512
 
-template <class T>
-constexpr int64_t kColumns = 2 * kLanes<T>;
-
 // `count` rows of a left operand, cut into tiles.
 struct Tiles {
   int64_t count, rows, tiles;
@@ -56,9 +53,9 @@ void for_depth(int64_t depth, F body) {
   });
 }
 
-// Multiplies all tiles of `panels`, which are `depth` deep, with one block of columns: sums[padded][kColumns] = the sum
+// Multiplies all tiles of `panels`, which are `depth` deep, with one block of columns: sums[padded][kPanel] = the sum
 // over [first, last) of the depth. `rows(k, count)` returns rows [k, k + count) of the right operand as
-// [count][kColumns].
+// [count][kPanel].
 template <class T, class F>
 void multiply_rows(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, const T* panels, T* sums, F rows) {
   const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(tiles.rows), 2, tiles.pairs);
@@ -67,7 +64,7 @@ void multiply_rows(const Tiles& tiles, int64_t depth, int64_t first, int64_t las
     const T* right = rows(k, count);
     for (int64_t t = 0; t < tiles.tiles; ++t) {
       const TileSegment<T> segment{panels + (t * depth + k) * tiles.rows, right, count};
-      kernel({&segment, 1, kColumns<T>, sums + t * tiles.rows * kColumns<T>, kColumns<T>, T(1), k > first});
+      kernel({&segment, 1, kPanel<T>, sums + t * tiles.rows * kPanel<T>, kPanel<T>, T(1), k > first});
     }
   }
 }
@@ -75,7 +72,7 @@ void multiply_rows(const Tiles& tiles, int64_t depth, int64_t first, int64_t las
 // The same; `fill(k, count, to)` writes these rows.
 template <class T, class F>
 void multiply(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, const T* panels, T* sums, F fill) {
-  T* right = scratch<T>(Scratch::kConvWeight, tiles.piece * kColumns<T>);
+  T* right = scratch<T>(Scratch::kConvWeight, tiles.piece * kPanel<T>);
   multiply_rows(tiles, depth, first, last, panels, sums, [&](int64_t k, int64_t count) {
     fill(k, count, right);
     return right;
@@ -92,9 +89,9 @@ void channels_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, 
   const Workspace<T> memory(depth * tiles.padded());
   T* panels = memory.data();
   const InputLine<T> lines(s, x);
-  const int64_t blocks = ceil_div(s.group_out(), kColumns<T>);
-  // [group][block][depth][kColumns]
-  const auto kept = kept_tiles(s, w, kColumns<T>);
+  const int64_t blocks = ceil_div(s.group_out(), kPanel<T>);
+  // [group][block][depth][kPanel]
+  const auto kept = kept_tiles(s, w, kPanel<T>);
   for (int64_t group = 0; group < s.p.groups; ++group) {
     for_depth(depth, [&](int64_t begin, int64_t end) {
       T* line = scratch<T>(Scratch::kConvInput, tiles.padded() + 2 * kLanes<T>);
@@ -105,32 +102,26 @@ void channels_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, 
       }
     });
     parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
-      T* sums = scratch<T>(Scratch::kConvOutput, (tiles.padded() + places) * kColumns<T>);
-      T* rows = sums + tiles.padded() * kColumns<T>;
+      T* sums = scratch<T>(Scratch::kConvOutput, (tiles.padded() + places + kLanes<T>)*kPanel<T>);
+      T* rows = sums + tiles.padded() * kPanel<T>;
       for (int64_t b = begin; b < end; ++b) {
-        const int64_t first = group * s.group_out() + b * kColumns<T>,
-                      channels = std::min(kColumns<T>, s.group_out() - b * kColumns<T>);
+        const int64_t first = group * s.group_out() + b * kPanel<T>,
+                      channels = std::min(kPanel<T>, s.group_out() - b * kPanel<T>);
         if (kept) {
-          const T* block = static_cast<const T*>(kept.get()) + (group * blocks + b) * depth * kColumns<T>;
+          const T* block = static_cast<const T*>(kept.get()) + (group * blocks + b) * depth * kPanel<T>;
           multiply_rows(tiles, depth, 0, depth, panels, sums,
-                        [&](int64_t k, int64_t) { return block + k * kColumns<T>; });
+                        [&](int64_t k, int64_t) { return block + k * kPanel<T>; });
         } else {
           multiply(tiles, depth, 0, depth, panels, sums, [&](int64_t k, int64_t count, T* to) {
-            weight_rows(s, w, first, channels, k, count, to, kColumns<T>);
+            weight_rows(s, w, first, channels, k, count, to, kPanel<T>);
           });
         }
         if (e.bias != nullptr)
           for (int64_t p = 0; p < tiles.count; ++p)
-            for (int64_t c = 0; c < channels; ++c) sums[p * kColumns<T> + c] += e.bias[first + c];
+            for (int64_t c = 0; c < channels; ++c) sums[p * kPanel<T> + c] += e.bias[first + c];
         for (int64_t n = 0; n < s.batch; ++n) {
           const int64_t at = (n * s.out_channels + first) * places;
-          if (s.pairs) {
-            transpose_exactly(places, channels, sums + n * places * kColumns<T>, kColumns<T>, rows, places);
-            put_rows(e, rows, places, y, at, channels, places, places);
-          } else {
-            transpose_exactly(places, channels, sums + n * places * kColumns<T>, kColumns<T>, y + at, places);
-            finish(e, y, at, channels * places);
-          }
+          put_channels(e, sums + n * places * kPanel<T>, places, channels, rows, y, at, places);
         }
       }
     });
@@ -141,7 +132,7 @@ template <class T>
 void channels_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) {
   const int64_t places = s.out_plane(), weights = s.out_channels * s.depth();
   const Tiles tiles(s.group_out(), s.pairs);
-  const int64_t blocks = ceil_div(s.depth(), kColumns<T>);
+  const int64_t blocks = ceil_div(s.depth(), kPanel<T>);
   // The batch is summed chunk by chunk, which bounds the memory of the panels.
   const int64_t image_bytes = places * tiles.padded() * static_cast<int64_t>(sizeof(T)),
                 chunk = std::clamp<int64_t>(kChunkBytes / image_bytes, 1, s.batch);
@@ -169,21 +160,21 @@ void channels_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* 
       });
       parallel_for(here_parts * blocks, 1, [&](int64_t begin, int64_t end) {
         constexpr int64_t kLine = kDepthBlock + kLanes<T>;
-        T* rows = scratch<T>(Scratch::kConvInput, kColumns<T> * kLine);
-        T* sums = scratch<T>(Scratch::kConvOutput, tiles.padded() * kColumns<T>);
+        T* rows = scratch<T>(Scratch::kConvInput, kPanel<T> * kLine);
+        T* sums = scratch<T>(Scratch::kConvOutput, tiles.padded() * kPanel<T>);
         for (int64_t t = begin; t < end; ++t) {
-          const int64_t part = t / blocks, first = t % blocks * kColumns<T>,
-                        wide = std::min(kColumns<T>, s.depth() - first);
+          const int64_t part = t / blocks, first = t % blocks * kPanel<T>,
+                        wide = std::min(kPanel<T>, s.depth() - first);
           multiply(tiles, depth, part * part_images * places, std::min(depth, (part + 1) * part_images * places),
                    panels, sums, [&](int64_t k, int64_t count, T* to) {
                      for (int64_t i = 0; i < wide; ++i)
                        make_line(s, lines, x, group, first + i, begin_image * places + k, count, rows + i * kLine);
-                     transpose(wide, count, rows, kLine, to, kColumns<T>);
+                     transpose(wide, count, rows, kLine, to, kPanel<T>);
                    });
           const bool add = part == 0 && begin_image > 0;
           T* to = (part == 0 ? dw : others.data() + (part - 1) * weights) + group * s.group_out() * s.depth() + first;
           for (int64_t o = 0; o < s.group_out(); ++o, to += s.depth())
-            for (int64_t i = 0; i < wide; ++i) to[i] = sums[o * kColumns<T> + i] + (add ? to[i] : T(0));
+            for (int64_t i = 0; i < wide; ++i) to[i] = sums[o * kPanel<T> + i] + (add ? to[i] : T(0));
         }
       });
     }

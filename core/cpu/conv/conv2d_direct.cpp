@@ -178,8 +178,8 @@ void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t pane
                 channels = std::min(kPanel<T>, s.group_out() - panel * kPanel<T>);
   const int64_t chunk = std::max<int64_t>(1, kChunkPositions / plan.out_w);
   const int64_t base = plan.out_w / plan.tiles, wider = plan.out_w % plan.tiles;
-  const int64_t most = std::max(kChunkPositions, plan.out_w), row_step = ceil_div(most, kLanes<T>) * kLanes<T>;
-  T* sums = scratch<T>(Scratch::kConvOutput, (most + row_step) * kPanel<T>);
+  const int64_t most = ceil_div(std::max(kChunkPositions, plan.out_w), kLanes<T>) * kLanes<T>;
+  T* sums = scratch<T>(Scratch::kConvOutput, 2 * most * kPanel<T>);
   T* rows = sums + most * kPanel<T>;
   const int64_t at = (i / plan.blocks * s.group_out() + panel * kPanel<T>)*plane + first * plan.out_w;
   DirectTile<T> tile{.w = weights,
@@ -203,14 +203,7 @@ void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t pane
         q += positions;
       }
     }
-    const int64_t places = here * plan.out_w, to = at + h * plan.out_w;
-    if (s.pairs) {
-      transpose(places, channels, sums, kPanel<T>, rows, row_step);
-      put_rows(plan.epilogue, rows, row_step, y, to, channels, plane, places);
-    } else {
-      transpose_exactly(places, channels, sums, kPanel<T>, y + to, plane);
-      finish_rows(plan.epilogue, y, to, channels, plane, places);
-    }
+    put_channels(plan.epilogue, sums, here * plan.out_w, channels, rows, y, at + h * plan.out_w, plane);
   }
 }
 

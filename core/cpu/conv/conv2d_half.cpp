@@ -84,26 +84,22 @@ void pair_conv_backward_input(const Conv2dShape& s, const uint16_t* dy, const ui
 void pair_conv_backward_weight(const Conv2dShape& s, const uint16_t* x, const uint16_t* dy, uint16_t* dw) {
   Conv2dShape pairs = s;
   pairs.pairs = true;
-  pairs.batch = ceil_div(s.batch, 2);
-  const int64_t image = s.in_channels * s.in_plane(), gradient = s.out_channels * s.out_plane(),
-                weights = s.out_channels * s.depth();
-  const bool in_place = pairs_positions(s, x, dy);
-  const Workspace<float> memory(in_place ? weights : pairs.batch * (image + gradient) + weights);
-  float* sums = memory.data();
-  const auto run = [&](const float* inputs, const float* gradients) {
-    conv2d_backward_weight<float>(choose_backward_weight<float>(pairs), pairs, inputs, gradients, sums);
+  const auto sum = [&](const float* inputs, const float* gradients) {
+    const Workspace<float> sums(s.out_channels * s.depth());
+    conv2d_backward_weight<float>(choose_backward_weight<float>(pairs), pairs, inputs, gradients, sums.data());
+    round_all(s.out_channels * s.depth(), sums.data(), dw);
   };
-  if (in_place) {
-    pairs.batch = s.batch, pairs.in_h = 1, pairs.in_w = s.in_plane() / 2;
-    run(reinterpret_cast<const float*>(x), reinterpret_cast<const float*>(dy));
-  } else {
-    float *inputs = sums, *gradients = inputs + pairs.batch * image;
-    sums = gradients + pairs.batch * gradient;
-    pair_halves(1, s.batch, image, x, inputs);
-    pair_halves(1, s.batch, gradient, dy, gradients);
-    run(inputs, gradients);
+  if (pairs_positions(s, x, dy)) {
+    pairs.in_h = 1, pairs.in_w = s.in_plane() / 2;
+    return sum(reinterpret_cast<const float*>(x), reinterpret_cast<const float*>(dy));
   }
-  round_all(weights, sums, dw);
+  pairs.batch = ceil_div(s.batch, 2);
+  const int64_t image = s.in_channels * s.in_plane(), gradient = s.out_channels * s.out_plane();
+  const Workspace<float> memory(pairs.batch * (image + gradient));
+  float *inputs = memory.data(), *gradients = inputs + pairs.batch * image;
+  pair_halves(1, s.batch, image, x, inputs);
+  pair_halves(1, s.batch, gradient, dy, gradients);
+  sum(inputs, gradients);
 }
 
 }  // namespace tandem::cpu

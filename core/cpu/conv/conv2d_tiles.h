@@ -1,11 +1,12 @@
 // What methods share: the weights as the left operand of register tiles (microkernel.h), and the epilogue.
 #pragma once
 #include <algorithm>
-#include <bit>
 #include <memory>
 #include <type_traits>
 
 #include "tandem/core/cpu/conv/conv2d.h"
+#include "tandem/core/cpu/linalg/load_wide.h"
+#include "tandem/core/cpu/linalg/pack_half.h"
 #include "tandem/core/cpu/linalg/transpose.h"
 #include "tandem/core/cpu/pointwise/half_loops.h"
 #include "tandem/core/cpu/scratch.h"
@@ -13,15 +14,6 @@
 #include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
-
-/// bits[i] = first[i] and second[i] as one element; with no `second`, 0 is in its place.
-inline void pair_up(const uint16_t* first, const uint16_t* second, int64_t count, float* to) {
-  auto* bits = reinterpret_cast<uint32_t*>(to);
-  if (second == nullptr)
-    for (int64_t i = 0; i < count; ++i) bits[i] = first[i];
-  else
-    for (int64_t i = 0; i < count; ++i) bits[i] = first[i] | uint32_t{second[i]} << 16;
-}
 
 /// to[taps - 1 - tap][c] = from[c][tap] for c < channels. Reads whole vectors where they end before `from_end`.
 template <class T>
@@ -178,6 +170,23 @@ inline void finish_rows(const Epilogue<T>& f, T* y, int64_t at, int64_t rows, in
   for (int64_t r = 0; r < rows; ++r) finish(f, y, at + r * step, count);
 }
 
+/// The rest of an epilogue, after the bias, on `count` outputs that are rounded to a half type: each operation rounds.
+template <class M>
+inline void finish_rounded(M* y, const M* residual, bool relu, int64_t count) {
+  int64_t i = 0;
+  for (; i + kLanes<float> <= count; i += kLanes<float>) {
+    Vec<float> value = load_wide<float>(y + i);
+    if (residual != nullptr) value += load_wide<float>(residual + i);
+    if (relu) value = value < Vec<float>{} ? Vec<float>{} : value;
+    store_narrow<float>(y + i, value);
+  }
+  for (; i < count; ++i) {
+    float value = y[i];
+    if (residual != nullptr) value += residual[i];
+    y[i] = relu && value < 0 ? 0 : value;
+  }
+}
+
 /// Writes rows of sums, which are `from_step` apart and have the bias, to y or to its place, and finishes them there.
 template <class T>
 inline void put_rows(const Epilogue<T>& f, T* from, int64_t from_step, T* y, int64_t at, int64_t rows, int64_t step,
@@ -185,21 +194,31 @@ inline void put_rows(const Epilogue<T>& f, T* from, int64_t from_step, T* y, int
   if constexpr (std::is_same_v<T, float>)
     if (f.rounded.y != nullptr) {
       for (int64_t r = 0; r < rows; ++r, at += step, from += from_step) {
-        uint16_t* to = f.rounded.y + at;
-        if (f.rounded.residual != nullptr) {  // the sum is rounded by itself, as without an epilogue
-          const auto* residual = f.rounded.residual + at;
-          narrow(kBFloat16, to, from, count);
-          for (int64_t i = 0; i < count; ++i)
-            from[i] = std::bit_cast<float>(uint32_t{to[i]} << 16) + std::bit_cast<float>(uint32_t{residual[i]} << 16);
-        }
-        if (f.relu)
+        const bool last = f.rounded.residual == nullptr;  // the relu may then come before the rounding
+        if (f.relu && last)
           for (int64_t i = 0; i < count; ++i) from[i] = from[i] < 0 ? 0 : from[i];
+        auto* to = reinterpret_cast<BFloat16*>(f.rounded.y + at);
         narrow(kBFloat16, to, from, count);
+        if (!last) finish_rounded(to, reinterpret_cast<const BFloat16*>(f.rounded.residual + at), f.relu, count);
       }
       return;
     }
   for (int64_t r = 0; r < rows; ++r) std::copy_n(from + r * from_step, count, y + at + r * step);
   finish_rows(f, y, at, rows, step, count);
+}
+
+/// The same of sums [places][kPanel] of `channels` channels, each of which is a row. `rows` has room for kPanel rows of
+/// whole vectors.
+template <class T>
+inline void put_channels(const Epilogue<T>& f, const T* sums, int64_t places, int64_t channels, T* rows, T* y,
+                         int64_t at, int64_t step) {
+  if (f.rounded.y == nullptr) {
+    transpose_exactly(places, channels, sums, kPanel<T>, y + at, step);
+    return finish_rows(f, y, at, channels, step, places);
+  }
+  const int64_t width = ceil_div(places, kLanes<T>) * kLanes<T>;
+  transpose(places, channels, sums, kPanel<T>, rows, width);
+  put_rows(f, rows, width, y, at, channels, step, places);
 }
 
 }  // namespace tandem::cpu

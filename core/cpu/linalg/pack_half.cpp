@@ -10,12 +10,11 @@ namespace tandem::cpu {
 namespace {
 
 // Pairs of depth p and p + 1, with 0 where there is none.
-void pack_pairs(const HalfPacking& packing, const HalfLines& x, int64_t count, int64_t width, int64_t depth,
-                float* to) {
+void pack_pairs(const HalfLines& x, int64_t count, int64_t width, int64_t depth, float* to) {
   const int64_t whole = depth / 2;
   if (!x.contiguous_depth) {
     for (int64_t p = 0; p < whole; ++p)
-      packing.row(x.data + 2 * p * x.ld, x.data + (2 * p + 1) * x.ld, count, to + p * width);
+      pair_up(x.data + 2 * p * x.ld, x.data + (2 * p + 1) * x.ld, count, to + p * width);
   } else if (x.ld % 2 == 0 && reinterpret_cast<uintptr_t>(x.data) % alignof(float) == 0) {
     transpose(count, whole, reinterpret_cast<const float*>(x.data), x.ld / 2, to, width);
   } else {
@@ -47,7 +46,7 @@ void pack_floats(ScalarType type, const HalfLines& x, int64_t count, int64_t wid
 
 void HalfPacking::panel(const HalfLines& lines, int64_t count, int64_t width, int64_t depth, float* to) const {
   if (pairs)
-    pack_pairs(*this, lines, count, width, depth, to);
+    pack_pairs(lines, count, width, depth, to);
   else
     pack_floats(type, lines, count, width, depth, to);
   if (count == width) return;

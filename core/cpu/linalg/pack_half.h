@@ -7,6 +7,15 @@
 
 namespace tandem::cpu {
 
+/// to[i] = first[i] and second[i] as one element; with no `second`, 0 is in its place.
+inline void pair_up(const uint16_t* first, const uint16_t* second, int64_t count, float* to) {
+  auto* bits = reinterpret_cast<uint32_t*>(to);
+  if (second == nullptr)
+    for (int64_t i = 0; i < count; ++i) bits[i] = first[i];
+  else
+    for (int64_t i = 0; i < count; ++i) bits[i] = first[i] | uint32_t{second[i]} << 16;
+}
+
 /// Lines (rows of a left operand, columns of a right one) of numbers along the depth.
 struct HalfLines {
   const uint16_t* data;
@@ -20,13 +29,6 @@ struct HalfPacking {
   /// Elements for so many numbers along the depth.
   int64_t packed(int64_t depth) const { return pairs ? (depth + 1) / 2 : depth; }
   TileKernel<float> kernel(int rows, int vectors) const { return tile_kernel<float>(rows, vectors, pairs); }
-  /// One element of each of `count` lines: of the numbers at depth p, or of the pairs from `first` and `second`, at depth
-  /// p and p + 1.
-  void row(const uint16_t* first, const uint16_t* second, int64_t count, float* to) const {
-    if (!pairs) return widen(type, to, first, count);
-    auto* bits = reinterpret_cast<uint32_t*>(to);
-    for (int64_t e = 0; e < count; ++e) bits[e] = first[e] | uint32_t{second[e]} << 16;
-  }
   /// Packs `count` lines into [packed(depth)][width], zero past count. `count` and `width` at most 32 if the
   /// lines have a contiguous depth.
   void panel(const HalfLines& lines, int64_t count, int64_t width, int64_t depth, float* to) const;
