@@ -14,13 +14,13 @@ struct detail::FloatArgument<const ConvEpilogue<Tensor>&> {
   static bool needed(const ConvEpilogue<Tensor>& e) { return is_half(e.bias) || is_half(e.residual); }
   FloatArgument(const ConvEpilogue<Tensor>& e, bool, bool)
       : value{is_half(e.bias) ? float_copy(e.bias, true) : e.bias,
-              is_half(e.residual) ? float_copy(e.residual, true) : e.residual, e.relu} {}
+              is_half(e.residual) ? float_copy(e.residual, true) : e.residual, e.activation} {}
   void store() const {}
   ConvEpilogue<Tensor> value;
 };
 
 struct ConvKernels {
-  /// out [N, O, P, Q] = epilogue(input [N, C, H, W] * weight). `kept`, if given, may hold the packed weights between
+  /// out [N, O, P, Q] = epilogue(input [N, C, H, W] * weight). CUDA's is only asked to add a bias. `kept`, if given, may hold the packed weights between
   /// calls.
   Kernel<"conv2d", void(const Tensor& out, const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>&,
                         const Conv2dParameters&, KeptWeight* kept)>

@@ -5,7 +5,6 @@
 #include "tandem/core/backend/binary.h"
 #include "tandem/core/backend/conv.h"
 #include "tandem/core/backend/reduce.h"
-#include "tandem/core/backend/unary.h"
 #include "tandem/core/memory/kept_weight.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/conv2d_plan.h"
@@ -131,8 +130,6 @@ void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const
       convolve(c, ConvPass::kForward, {x, weight, y}, p);
     });
   if (e.bias.defined()) add(out, alias(e.bias, out.sizes(), {0, 1, 0, 0}, e.bias.storage_offset()));
-  if (e.residual.defined()) add(out, e.residual);
-  if (e.relu) unary_kernels.value.get<ops::Relu>()(out, out, nullptr);
 }
 
 void backward_input(const Tensor& grad_input, const Tensor& grad_output, const Tensor& weight,

@@ -173,7 +173,7 @@ template class ConvNdImpl<2, Conv2dImpl>;
 template class ConvNdImpl<3, Conv3dImpl>;
 
 Tensor Conv1dImpl::forward(const Tensor& input) {
-  return detail::activated(convolve(padded(input), weight, bias, options, remaining_padding()), fused);
+  return autograd::activated_(convolve(padded(input), weight, bias, options, remaining_padding()), fused);
 }
 
 Tensor Conv2dImpl::forward(const Tensor& input) { return run(input, {}, fused); }
@@ -182,19 +182,17 @@ Tensor Conv2dImpl::forward_residual(const Tensor& input, const Tensor& residual,
   check(residual.defined(), "Conv2d: forward_residual needs a residual");
   if (fused == FusedActivation::kNone) return run(input, residual, activation);
   Tensor out = forward(input);
-  return detail::activated(out.add_(residual), activation);
+  return autograd::activated_(out.add_(residual), activation);
 }
 
 Tensor Conv2dImpl::run(const Tensor& input, const Tensor& residual, FusedActivation activation) {
-  const bool relu = activation == FusedActivation::kReLU;
-  const Tensor out = autograd::conv2d_with_epilogue(padded(input), weight, {bias, residual, relu}, options.stride(),
-                                                    argument(remaining_padding()), options.dilation(), options.groups(),
-                                                    keeps_packed ? &packed_ : nullptr);
-  return relu ? out : detail::activated(out, activation);
+  return autograd::conv2d_with_epilogue(padded(input), weight, {bias, residual, activation}, options.stride(),
+                                        argument(remaining_padding()), options.dilation(), options.groups(),
+                                        keeps_packed ? &packed_ : nullptr);
 }
 
 Tensor Conv3dImpl::forward(const Tensor& input) {
-  return detail::activated(convolve(padded(input), weight, bias, options, remaining_padding()), fused);
+  return autograd::activated_(convolve(padded(input), weight, bias, options, remaining_padding()), fused);
 }
 
 template <std::size_t D, class Derived>

@@ -1,21 +1,13 @@
-// An activation that a layer applies to its own output, once nn::fuse has moved it there.
+// The activation that nn::fuse moves into a layer.
 #pragma once
-#include <cstdint>
-
-#include "tandem/core/tensor.h"
+#include "tandem/core/conv_epilogue.h"
 
 namespace tandem::nn {
 
-enum class FusedActivation : uint8_t { kNone, kReLU, kReLU6 };
+using tandem::FusedActivation;
 
 namespace detail {
 
-/// Applies the activation in place: nothing else may use `output`.
-inline Tensor activated(Tensor output, FusedActivation activation) {
-  if (activation == FusedActivation::kReLU) output.relu_();
-  if (activation == FusedActivation::kReLU6) output.clamp_(Scalar(0), Scalar(6));
-  return output;
-}
 inline const char* fused_text(FusedActivation activation) {
   return activation == FusedActivation::kNone   ? ""
          : activation == FusedActivation::kReLU ? ", fused=relu"

@@ -6,6 +6,7 @@
 
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/linalg/matmul.h"
+#include "tandem/autograd/ops/nn/conv2d.h"
 #include "tandem/nn/functional/linear.h"
 #include "tandem/nn/layers/replace_parameters.h"
 
@@ -51,7 +52,7 @@ void LinearImpl::pretty_print(std::ostream& stream) const {
   stream << ")";
 }
 Tensor LinearImpl::forward(const Tensor& input) {
-  return detail::activated(is_quantized() ? int8_product(*this, input, bias) : linear(input, weight, bias), fused);
+  return autograd::activated_(is_quantized() ? int8_product(*this, input, bias) : linear(input, weight, bias), fused);
 }
 void LinearImpl::quantize(const Tensor& values, const Tensor& scales) {
   hold_int8(parameters_, buffers_, weight, values, scales);

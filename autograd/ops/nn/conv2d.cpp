@@ -100,19 +100,27 @@ Tensor conv2d_forward(const Tensor& input, const Tensor& weight, const ConvEpilo
   return out;
 }
 
-// Whether the kernel may apply the whole epilogue: to the same bits as separate operations, which with half types also
-// round separately. CUDA's kernels round once.
+// Whether the kernel is asked to apply the whole epilogue, which only the CPU's does.
 bool in_one_pass(const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e, const Conv2dParameters& p) {
   const Tensor& r = e.residual;
-  return input.dim() == 4 && (input.is_cpu() || !isReducedFloatingType(input.dtype())) &&
-         !recording(input, weight, e.bias, r) &&
+  return input.dim() == 4 && input.is_cpu() && !recording(input, weight, e.bias, r) &&
          (!r.defined() || (r.dtype() == input.dtype() && r.device() == input.device() && r.is_contiguous() &&
                            Dims(r.sizes()) == output_sizes(input, weight, p)));
 }
 
+}  // namespace
+
+Tensor autograd::activated_(Tensor output, FusedActivation activation) {
+  if (activation == FusedActivation::kReLU) output.relu_();
+  if (activation == FusedActivation::kReLU6) output.clamp_(Scalar(0), Scalar(6));
+  return output;
+}
+
+namespace {
+
 Tensor finished(const Tensor& out, const ConvEpilogue<Tensor>& e) {
   if (e.residual.defined()) out.add_(e.residual);
-  return e.relu ? out.relu_() : out;
+  return activated_(out, e.activation);
 }
 
 }  // namespace
@@ -150,8 +158,8 @@ Tensor autograd::conv2d_with_epilogue(const Tensor& input, const Tensor& weight,
                                       IntArrayRef stride, const ConvPadding& padding, IntArrayRef dilation,
                                       int64_t groups, KeptWeight* kept) {
   if (const auto to = autocast::lower_precision(input))
-    return conv2d_with_epilogue(to(input), to(weight), {to(e.bias), e.residual, e.relu}, stride, padding, dilation,
-                                groups, kept);
+    return conv2d_with_epilogue(to(input), to(weight), {to(e.bias), e.residual, e.activation}, stride, padding,
+                                dilation, groups, kept);
   check_convolution("conv2d", input, weight, e.bias, groups, 2, false);
   if (input.is_complex()) {
     if (kept != nullptr) kept->clear();
@@ -183,9 +191,9 @@ Tensor autograd::conv2d_with_epilogue(const Tensor& input, const Tensor& weight,
   }
   const Tensor bias = e.bias.defined() ? e.bias.contiguous() : e.bias;
   const Tensor x = input.dim() == 4 ? input : input.unsqueeze(0);
-  Tensor out =
-      conv2d_forward(x.contiguous(), weight.contiguous(),
-                     whole ? ConvEpilogue<Tensor>{bias, e.residual, e.relu} : ConvEpilogue<Tensor>{bias}, p, kept);
+  Tensor out = conv2d_forward(x.contiguous(), weight.contiguous(),
+                              whole ? ConvEpilogue<Tensor>{bias, e.residual, e.activation} : ConvEpilogue<Tensor>{bias},
+                              p, kept);
   if (uneven)
     for (const int64_t d : {-2, -1}) out = out.narrow(d, out.size(d) - input.size(d), input.size(d));
   if (input.dim() == 3) out = out.squeeze(0);

@@ -43,7 +43,10 @@ struct ConvPadding {
   IntArrayRef numbers;
   optional<std::string_view> name;
 };
-/// conv2d, and then what out.add_(residual) and out.relu_() do, to the bit: in one pass where nothing is recorded, with
+/// Applies the activation in place.
+Tensor activated_(Tensor output, FusedActivation activation);
+
+/// conv2d, and then what out.add_(residual) and activated_() do, to the bit: in one pass where nothing is recorded, with
 /// float32 or float64 and a contiguous residual. Then `kept`, if given, holds the packed weights for later calls;
 /// otherwise what it holds is freed.
 Tensor conv2d_with_epilogue(const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& epilogue,

@@ -50,18 +50,18 @@ bool direct_fits(const Conv2dShape& s) {
 
 // The rest of the epilogue, after the bias.
 template <class M>
-void finish_half(int64_t elements, M* y, const M* residual, bool relu) {
-  if (!relu && residual == nullptr) return;
+void finish_half(int64_t elements, M* y, const M* residual, FusedActivation activation) {
+  if (activation == FusedActivation::kNone && residual == nullptr) return;
   parallel_for(elements, 16384, [&](int64_t begin, int64_t end) {
-    finish_rounded(y + begin, residual == nullptr ? nullptr : residual + begin, relu, end - begin);
+    finish_rounded(y + begin, residual == nullptr ? nullptr : residual + begin, activation, end - begin);
   });
 }
 template <class T>
 void finish_all(const Conv2dShape& s, const Epilogue<T>& e, T* y) {
   if (s.pairs)
     return finish_half(s.batch * s.out_channels * s.out_plane(), reinterpret_cast<BFloat16*>(e.rounded.y),
-                       reinterpret_cast<const BFloat16*>(e.rounded.residual), e.relu);
-  if (!e.relu && e.residual == nullptr) return;
+                       reinterpret_cast<const BFloat16*>(e.rounded.residual), e.activation);
+  if (e.activation == FusedActivation::kNone && e.residual == nullptr) return;
   parallel_for(s.batch * s.out_channels * s.out_plane(), 16384,
                [&](int64_t begin, int64_t end) { finish(e, y, begin, end - begin); });
 }
@@ -200,8 +200,7 @@ void conv2d_forward(Method method, const Conv2dShape& s, const T* x, const ConvW
   const profiler::Record span(name_of(method), "method");
   switch (method) {
     case Method::kDepthwise:
-      depthwise_forward(s, x, w, y, e);
-      break;
+      return depthwise_forward(s, x, w, y, e);
     case Method::kShallow:
       shallow_forward(s, x, w, y, e);
       break;
@@ -314,18 +313,18 @@ void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const
       const ConvEpilogue<Tensor> bias{e.bias};
       tandem::detail::call_in_float(forward, {}, out, input, weight, bias, p, static_cast<KeptWeight*>(nullptr));
       return dispatch(out.dtype(), TypeList<Half, BFloat16>{}, "conv2d", [&]<class M>(Type<M>) {
-        finish_half(out.numel(), out.ptr<M>(), pointer<const M>(e.residual), e.relu);
+        finish_half(out.numel(), out.ptr<M>(), pointer<const M>(e.residual), e.activation);
       });
     }
     return pair_conv_forward(s, bits(input), {bits(weight), kept, &weight}, result_bits(out),
-                             {bits(e.bias), bits(e.residual), e.relu});
+                             {bits(e.bias), bits(e.residual), e.activation});
   }
   const bool empty = weight.numel() == 0;  // empty sums
   if (empty && !e.bias.defined()) fill_raw(out, 0);
   if (empty && e.bias.defined()) copy_raw(out, alias(e.bias, out.sizes(), {0, 1, 0, 0}, e.bias.storage_offset()));
   dispatch(out.dtype(), FloatTypes{}, "conv2d", [&]<class T>(Type<T>) {
     const Conv2dShape s = shape_of(input, weight, p);
-    const Epilogue<T> epilogue{pointer<T>(e.bias), pointer<T>(e.residual), e.relu};
+    const Epilogue<T> epilogue{pointer<T>(e.bias), pointer<T>(e.residual), e.activation};
     if (empty) return finish_all(s, epilogue, out.ptr<T>());
     conv2d_forward<T>(choose_forward<T>(s), s, input.ptr<T>(), {weight.ptr<T>(), kept, &weight}, out.ptr<T>(),
                       epilogue);

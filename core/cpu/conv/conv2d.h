@@ -92,7 +92,7 @@ struct RoundedOutput {
 template <class T>
 struct Epilogue {
   const T *bias = nullptr, *residual = nullptr;
-  bool relu = false;
+  FusedActivation activation = FusedActivation::kNone;
   RoundedOutput rounded{};
 };
 
@@ -129,7 +129,7 @@ void conv2d_backward_bias(const Conv2dShape& shape, const T* dy, T* db);
 
 // The methods, for shapes that they can compute. Where the epilogue is marked `bias`, its rest is not applied.
 template <class T>
-void depthwise_forward(const Conv2dShape& shape, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& bias);
+void depthwise_forward(const Conv2dShape& shape, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e);
 template <class T>
 void shallow_forward(const Conv2dShape& shape, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& bias);
 template <class T>

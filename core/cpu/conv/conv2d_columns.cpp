@@ -101,7 +101,7 @@ void multiply_panels(const Plan<T>& plan, int64_t group, const T* panels, int64_
         const int64_t at = (image * plan.s.out_channels + channel) * plan.places + place;
         const T* residual = plan.epilogue.residual;
         kernel({&segment, 1, kPanel, rounded.y ? nullptr : y + at, plan.places, T(1), false, bias,
-                residual ? residual + at : nullptr, plan.epilogue.relu, rounded.y ? rounded.y + at : nullptr});
+                residual ? residual + at : nullptr, plan.epilogue.activation, rounded.y ? rounded.y + at : nullptr});
         continue;
       }
       kernel({&segment, 1, kPanel, edge, kPanel, T(1), false, bias});

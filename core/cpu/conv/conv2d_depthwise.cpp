@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tandem/core/cpu/conv/conv2d_tiles.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
 #include "tandem/core/threads/parallel_for.h"
@@ -65,17 +66,20 @@ void for_vectors(int64_t out_w, F put) {
 }
 // Stores outputs of rows, in ascending order: a vector may reach into the next row if the plane has `room` for it.
 template <class T, int kRows>
-void store_rows(const Vec<T>* sums, int64_t out_w, int64_t room, T* y) {
-  for (int r = 0; r < kRows; ++r, y += out_w, room -= out_w)
+void store_rows(const Vec<T>* sums, FusedActivation activation, int64_t out_w, int64_t room, T* y) {
+  for (int r = 0; r < kRows; ++r, y += out_w, room -= out_w) {
+    const Vec<T> value = activated(sums[r], activation);
     if (out_w >= kLanes<T> || room >= kLanes<T>)
-      store(y, sums[r]);
+      store(y, value);
     else
-      for (int64_t i = 0; i < out_w; ++i) y[i] = sums[r][i];
+      for (int64_t i = 0; i < out_w; ++i) y[i] = value[i];
+  }
 }
 
 // kRows output rows.
 template <class T, int kRows>
-void make_rows(const Padded<T>& in, int64_t p, const T* w, T bias, int64_t out_w, int64_t room, T* y) {
+void make_rows(const Padded<T>& in, int64_t p, const T* w, T bias, FusedActivation activation, int64_t out_w,
+               int64_t room, T* y) {
   const int64_t taps = in.s.kernel_size(), step = in.s.p.stride[0] * in.width;
   const int64_t* offsets = in.offsets;
   const T* row = in.row(p);
@@ -84,13 +88,14 @@ void make_rows(const Padded<T>& in, int64_t p, const T* w, T bias, int64_t out_w
     for (int r = 0; r < kRows; ++r) sums[r] = broadcast(bias);
     for (int64_t t = 0; t < taps; ++t)
       for (int r = 0; r < kRows; ++r) sums[r] += w[t] * load(row + r * step + offsets[t] + q);
-    store_rows<T, kRows>(sums, out_w, room, y + q);
+    store_rows<T, kRows>(sums, activation, out_w, room, y + q);
   });
 }
 
 // The same with a kernel of 3 x 3 without dilation: each input row is loaded once, and the taps are added in their order.
 template <class T, int kRows, int kStride>
-void make_rows_of_nine(const Padded<T>& in, int64_t p, const T* w, T bias, int64_t out_w, int64_t room, T* y) {
+void make_rows_of_nine(const Padded<T>& in, int64_t p, const T* w, T bias, FusedActivation activation, int64_t out_w,
+                       int64_t room, T* y) {
   const T* top = in.row(p);
   const int64_t second = in.offsets[1], third = in.offsets[2], width = in.width;
   T taps[9];
@@ -111,13 +116,13 @@ void make_rows_of_nine(const Padded<T>& in, int64_t p, const T* w, T bias, int64
         sums[r] += taps[tap + 2] * c;
       }
     }
-    store_rows<T, kRows>(sums, out_w, room, y + q);
+    store_rows<T, kRows>(sums, activation, out_w, room, y + q);
   });
 }
 
 // `weight(output channel, tap)` returns the weights.
 template <class T, class F>
-void convolve(const Conv2dShape& s, const T* x, const T* bias, T* y, F weight) {
+void convolve(const Conv2dShape& s, const T* x, const Epilogue<T>& e, T* y, F weight) {
   constexpr int kRows = 4;
   const int64_t taps = s.kernel_size(), out_h = s.out_h(), out_w = s.out_w(), plane = out_h * out_w;
   const int64_t grain = std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, plane * taps));
@@ -132,16 +137,18 @@ void convolve(const Conv2dShape& s, const T* x, const T* bias, T* y, F weight) {
       in.fill(x + i * s.in_plane(), x + s.batch * s.in_channels * s.in_plane());
       for (int64_t o = 0; o < s.group_out(); ++o) {
         const int64_t channel = i % s.in_channels * s.group_out() + o;
-        const T level = bias ? bias[channel] : T(0);
+        const T bias = e.bias ? e.bias[channel] : T(0);
         T* out = y + (i * s.group_out() + o) * plane;
         for (int64_t t = 0; t < taps; ++t) w[t] = weight(channel, t);
         const auto run = [&](auto make, int64_t p) {
-          make(in, p, w, level, out_w, plane - p * out_w, out + p * out_w);
+          make(in, p, w, bias, e.residual ? FusedActivation::kNone : e.activation, out_w, plane - p * out_w,
+               out + p * out_w);
         };
         if (out_h < kRows)
           for (int64_t p = 0; p < out_h; ++p) run(make_rows<T, 1>, p);
         else  // the last rows may be computed twice
           for (int64_t p = 0; p < out_h; p += kRows) run(rows, std::min(p, out_h - kRows));
+        if (e.residual) finish(e, y, out - y, plane);
       }
     }
   });
@@ -151,12 +158,12 @@ void convolve(const Conv2dShape& s, const T* x, const T* bias, T* y, F weight) {
 
 template <class T>
 void depthwise_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e) {
-  convolve(s, x, e.bias, y, [&](int64_t channel, int64_t t) { return w.data[channel * s.kernel_size() + t]; });
+  convolve(s, x, e, y, [&](int64_t channel, int64_t t) { return w.data[channel * s.kernel_size() + t]; });
 }
 
 template <class T>
 void depthwise_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
-  convolve(s.turned(), dy, static_cast<const T*>(nullptr), dx,
+  convolve(s.turned(), dy, Epilogue<T>{}, dx,
            [&](int64_t channel, int64_t t) { return w[(channel + 1) * s.kernel_size() - 1 - t]; });
 }
 

@@ -58,7 +58,7 @@ void pair_conv_forward(const Conv2dShape& s, const uint16_t* x, const ConvWeight
   conv2d_forward<float>(
       choose_forward<float>(pairs), pairs, input,
       {.data = nullptr, .kept = w.kept, .tensor = w.tensor, .halves = w.data, .half_depth = s.depth()}, nullptr,
-      {e.bias ? bias : nullptr, nullptr, e.relu, {y, e.residual}});
+      {e.bias ? bias : nullptr, nullptr, e.activation, {y, e.residual}});
 }
 
 void pair_conv_backward_input(const Conv2dShape& s, const uint16_t* dy, const uint16_t* w, uint16_t* dx) {

@@ -46,8 +46,8 @@ void multiply_tile(const Product<T>& p, int64_t i, int64_t panel, int64_t tile, 
   if (skip == 0 && rows == p.tile_rows && rounded.residual == nullptr) {
     uint16_t* y = rounded.y ? rounded.y + at : nullptr;
     const T* addend = p.epilogue.residual ? p.epilogue.residual + at : nullptr;
-    kernel(
-        {&segment, 1, p.places, y ? nullptr : p.y + at, p.places, T(1), false, tile_bias, addend, p.epilogue.relu, y});
+    kernel({&segment, 1, p.places, y ? nullptr : p.y + at, p.places, T(1), false, tile_bias, addend,
+            p.epilogue.activation, y});
     return;
   }
   kernel({&segment, 1, p.places, edge, kPanel<T>, T(1), false, tile_bias});

@@ -128,30 +128,28 @@ WeightTiles<T> pack_weight_tiles(const Conv2dShape& s, const ConvWeight<T>& w, i
   return {weights, bias ? packed_bias : nullptr, std::move(kept)};
 }
 
-/// Finishes y[at, at + count) of the whole output, whose first element is y[0]. The same bits as an addition and a relu
-/// of the output as a whole.
+/// Finishes y[at, at + count) of the whole output, whose first element is y[0]. The same bits as an addition and an
+/// activation of the output as a whole.
 template <class T>
 inline void finish(const Epilogue<T>& f, T* y, int64_t at, int64_t count) {
-  if (!f.relu && f.residual == nullptr) return;
+  const FusedActivation activation = f.activation;
+  const T* residual = f.residual;
+  if (activation == FusedActivation::kNone && residual == nullptr) return;
   constexpr int64_t kWidth = kLanes<T>;
-  const auto apply = [&]<bool kAdd, bool kRelu>() {
-    const T* residual = f.residual;
+  const auto apply = [&]<bool kAdd>() {
     int64_t i = at;
     for (; i + kWidth <= at + count; i += kWidth) {
       Vec<T> value = load(y + i);
       if constexpr (kAdd) value += load(residual + i);
-      if constexpr (kRelu) value = value < Vec<T>{} ? Vec<T>{} : value;
-      store(y + i, value);
+      store(y + i, activated(value, activation));
     }
     for (; i < at + count; ++i) {
       T value = y[i];
       if constexpr (kAdd) value += residual[i];
-      if constexpr (kRelu) value = value < T(0) ? T(0) : value;
-      y[i] = value;
+      y[i] = activated(value, activation);
     }
   };
-  if (f.residual == nullptr) return apply.template operator()<false, true>();
-  f.relu ? apply.template operator()<true, true>() : apply.template operator()<true, false>();
+  residual == nullptr ? apply.template operator()<false>() : apply.template operator()<true>();
 }
 
 /// Requests the rows that finish_rows will read: there are more streams (one per row)
@@ -172,18 +170,17 @@ inline void finish_rows(const Epilogue<T>& f, T* y, int64_t at, int64_t rows, in
 
 /// The rest of an epilogue, after the bias, on `count` outputs that are rounded to a half type: each operation rounds.
 template <class M>
-inline void finish_rounded(M* y, const M* residual, bool relu, int64_t count) {
+inline void finish_rounded(M* y, const M* residual, FusedActivation activation, int64_t count) {
   int64_t i = 0;
   for (; i + kLanes<float> <= count; i += kLanes<float>) {
     Vec<float> value = load_wide<float>(y + i);
     if (residual != nullptr) value += load_wide<float>(residual + i);
-    if (relu) value = value < Vec<float>{} ? Vec<float>{} : value;
-    store_narrow<float>(y + i, value);
+    store_narrow<float>(y + i, activated(value, activation));
   }
   for (; i < count; ++i) {
     float value = y[i];
     if (residual != nullptr) value += residual[i];
-    y[i] = relu && value < 0 ? 0 : value;
+    y[i] = activated(value, activation);
   }
 }
 
@@ -194,12 +191,12 @@ inline void put_rows(const Epilogue<T>& f, T* from, int64_t from_step, T* y, int
   if constexpr (std::is_same_v<T, float>)
     if (f.rounded.y != nullptr) {
       for (int64_t r = 0; r < rows; ++r, at += step, from += from_step) {
-        const bool last = f.rounded.residual == nullptr;  // the relu may then come before the rounding
-        if (f.relu && last)
-          for (int64_t i = 0; i < count; ++i) from[i] = from[i] < 0 ? 0 : from[i];
+        const bool last = f.rounded.residual == nullptr;  // the activation may then come before the rounding
+        if (last)
+          for (int64_t i = 0; i < count; ++i) from[i] = activated(from[i], f.activation);
         auto* to = reinterpret_cast<BFloat16*>(f.rounded.y + at);
         narrow(kBFloat16, to, from, count);
-        if (!last) finish_rounded(to, reinterpret_cast<const BFloat16*>(f.rounded.residual + at), f.relu, count);
+        if (!last) finish_rounded(to, reinterpret_cast<const BFloat16*>(f.rounded.residual + at), f.activation, count);
       }
       return;
     }

@@ -21,7 +21,7 @@ template <class T, int kVectors>
     if (tile.row_bias) value[v] += bias;
     if (tile.accumulate) value[v] += load(tile.c + r * tile.ldc + v * kLanes<T>);
     if (tile.addend) value[v] += load(tile.addend + r * tile.ldc + v * kLanes<T>);
-    if (tile.relu) value[v] = value[v] < Vec<T>{} ? Vec<T>{} : value[v];
+    value[v] = activated(value[v], tile.activation);
   }
 }
 template <class T, int kVectors>

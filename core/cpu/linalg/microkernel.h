@@ -2,12 +2,13 @@
 // registers.
 //
 //   c[r][j] = alpha * sum over segments s, over i < s.length of s.a[i * rows + r] * s.b[i * b_step + j]
-//             (+ row_bias[r]) (+ c[r][j] if accumulate) (+ addend[r][j]), and then its relu if asked for
+//             (+ row_bias[r]) (+ c[r][j] if accumulate) (+ addend[r][j]), and then its activation
 //
 // The sum follows the order of the segments, so a tile's bits depend only on its arguments.
 #pragma once
 #include <cstdint>
 
+#include "tandem/core/conv_epilogue.h"
 #include "tandem/core/cpu/simd.h"
 
 namespace tandem::cpu {
@@ -30,7 +31,7 @@ struct Tile {
   bool accumulate = false;
   const T* row_bias = nullptr;  // [rows] or none
   const T* addend = nullptr;    // [rows][ldc] or none
-  bool relu = false;
+  FusedActivation activation = FusedActivation::kNone;
   uint16_t* rounded = nullptr;  // of pairs, with two vectors: the result as bfloat16 [rows][ldc] in place of c
 };
 
