@@ -7,10 +7,10 @@ needs torch, torchvision, transformers.
 
 BUILD is Tandem's build folder. Each turn runs bench_models and PyTorch's eager mode, or what --against names, each in its
 own process, and every other turn in reverse. Prints medians over the turns: milliseconds per step (per token for decode;
-processor time on one thread), how much faster Tandem is, and the peak of memory: of tensors in Tandem, of the whole
-process beyond its imports elsewhere. In another precision, both train under autocast; for everything else the model is
-converted, and images are channels-last in PyTorch. `fused` is compared with PyTorch's plain inference, and with --compile
-both are compared with torch.compile. OpenVINO and onnxruntime infer, in float32, what torch.onnx.export writes; rows that
+processor time on one thread), how much faster Tandem is, and the peak of memory beyond the model and its input: of
+tensors in Tandem, of the process elsewhere, where OpenVINO's and onnxruntime's includes the model. In another precision,
+both train under autocast; for everything else the model is converted, and images are channels-last in PyTorch. `fused`
+is compared with PyTorch's plain inference, and with --compile both are compared with torch.compile. OpenVINO and onnxruntime infer, in float32, what torch.onnx.export writes; rows that
 they cannot run say "-".
 """
 import argparse

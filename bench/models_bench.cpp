@@ -5,8 +5,9 @@
 //
 // Without arguments: all models, inference with batch 1 and 8, training with batch 4 and 8, on 1 and 2 threads. Each
 // line is MODEL WHAT BATCH THREADS, then the smallest and the median milliseconds per step (processor time on one
-// thread), which bench/models.py compares with PyTorch's, and the peak of tensor memory in MiB. `fused` is inference
-// after nn::fuse. `decode` is the time per token that GPT-2 generates after 16 given ones.
+// thread), which bench/models.py compares with PyTorch's, and the peak of tensors' memory in MiB, without the model
+// and its input. `fused` is inference after nn::fuse. `decode` is the time per token that GPT-2 generates after 16 given
+// ones.
 //
 // In another precision, training runs under autocast, and for everything else the whole model is converted (for `fused`
 // after fusing). --weights-bits quantises the weights (nn/quantize.h) for everything but training.
@@ -272,6 +273,7 @@ void run(const std::string& name, const std::string& what, int64_t batch, int th
   const bool train = what == "train";
   model.train(train);
   if (g_weights_bits != 0 && !train) nn::quantize_weights(model, {.bits = g_weights_bits});
+  const int64_t before = memory_stats(device).current_bytes;
   reset_peak_memory_stats(device);
   Times times{};
   if (train) {
@@ -313,7 +315,7 @@ void run(const std::string& name, const std::string& what, int64_t batch, int th
     if (subject.input.is_floating_point()) subject.input = subject.input.to(g_precision);
     times = measure([&] { subject.model.forward(subject.input); }, g_seconds);
   }
-  const double peak = static_cast<double>(memory_stats(device).peak_bytes) / (1 << 20);
+  const double peak = static_cast<double>(memory_stats(device).peak_bytes - before) / (1 << 20);
   std::printf("%s %s %lld %d %.3f %.3f %.0f\n", name.c_str(), what.c_str(), static_cast<long long>(batch), threads,
               times.best, times.median, peak);
   std::fflush(stdout);
