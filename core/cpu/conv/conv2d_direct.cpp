@@ -1,5 +1,5 @@
-// Convolution without columns: one tile of output positions of a row times two vectors of output channels. The tile's
-// left operand is read where it lies in the padded input, so that each input is copied once, not once per tap.
+// Convolution without columns: one tile of output positions of a row, or of two short rows, times two vectors of output
+// channels. The tile's left operand is read where it lies in the padded input, so that each input is copied once, not once per tap.
 //
 // The input rows that a few output rows of one image need are copied to a strip [input row][channel][padded width], the
 // weights of two vectors of output channels to a panel. The sums of a tile run over channels, kernel rows and kernel
@@ -35,16 +35,17 @@ struct DirectTile {
   const T* x;
   const T* w;     // [channels][kernel_h][kernel_w][kPanel]
   const T* bias;  // [kPanel]
-  T* out;         // [positions][kPanel]
+  T* out;         // [rows][positions][kPanel]
   int64_t channels, kernel_h, kernel_w;
   int64_t channel_step, row_step, column_step;  // in x
+  int64_t out_step;                             // in x, between output rows
 };
 template <class T>
 using DirectKernel = void (*)(const DirectTile<T>&);
 
-template <class T, int kPositions, int kStride>
+template <class T, int kRows, int kPositions, int kStride>
 void run_tile(const DirectTile<T>& tile) {
-  Vec<T> sum[kPositions][2] = {};
+  Vec<T> sum[kRows * kPositions][2] = {};
   const T* w = tile.w;
   const T* plane = tile.x;
   const int64_t column_step = tile.column_step;
@@ -55,16 +56,17 @@ void run_tile(const DirectTile<T>& tile) {
       for (int64_t q = tile.kernel_w; q > 0; --q, x += column_step, w += kPanel<T>) {
         const Vec<T> first = load(w), second = load(w + kLanes<T>);
 #pragma GCC unroll 16
-        for (int p = 0; p < kPositions; ++p) {
-          sum[p][0] += x[p * kStride] * first;
-          sum[p][1] += x[p * kStride] * second;
+        for (int p = 0; p < kRows * kPositions; ++p) {
+          const T value = x[p / kPositions * tile.out_step + p % kPositions * kStride];
+          sum[p][0] += value * first;
+          sum[p][1] += value * second;
         }
       }
     }
   }
   const Vec<T> first = load(tile.bias), second = load(tile.bias + kLanes<T>);
 #pragma GCC unroll 16
-  for (int p = 0; p < kPositions; ++p) {
+  for (int p = 0; p < kRows * kPositions; ++p) {
     store(tile.out + p * kPanel<T>, sum[p][0] + first);
     store(tile.out + p * kPanel<T> + kLanes<T>, sum[p][1] + second);
   }
@@ -72,9 +74,9 @@ void run_tile(const DirectTile<T>& tile) {
 
 #ifdef __AVX512F__
 // The same of pairs: a loop of its own, as only a function with the attribute may use the instruction.
-template <int kPositions, int kStride>
+template <int kRows, int kPositions, int kStride>
 [[gnu::target("avx512bf16")]] void run_pair_tile(const DirectTile<float>& tile) {
-  Vec<float> sum[kPositions][2] = {};
+  Vec<float> sum[kRows * kPositions][2] = {};
   const float *w = tile.w, *plane = tile.x;
   const int64_t column_step = tile.column_step;
   for (int64_t c = tile.channels; c > 0; --c, plane += tile.channel_step) {
@@ -85,8 +87,9 @@ template <int kPositions, int kStride>
         const auto first = reinterpret_cast<__m512bh>(_mm512_loadu_ps(w)),
                    second = reinterpret_cast<__m512bh>(_mm512_loadu_ps(w + kLanes<float>));
 #pragma GCC unroll 16
-        for (int p = 0; p < kPositions; ++p) {
-          const auto pair = reinterpret_cast<__m512bh>(_mm512_set1_ps(x[p * kStride]));
+        for (int p = 0; p < kRows * kPositions; ++p) {
+          const float value = x[p / kPositions * tile.out_step + p % kPositions * kStride];
+          const auto pair = reinterpret_cast<__m512bh>(_mm512_set1_ps(value));
           sum[p][0] = _mm512_dpbf16_ps(sum[p][0], pair, first);
           sum[p][1] = _mm512_dpbf16_ps(sum[p][1], pair, second);
         }
@@ -95,31 +98,31 @@ template <int kPositions, int kStride>
   }
   const Vec<float> first = _mm512_loadu_ps(tile.bias), second = _mm512_loadu_ps(tile.bias + kLanes<float>);
 #pragma GCC unroll 16
-  for (int p = 0; p < kPositions; ++p) {
+  for (int p = 0; p < kRows * kPositions; ++p) {
     _mm512_storeu_ps(tile.out + p * kPanel<float>, sum[p][0] + first);
     _mm512_storeu_ps(tile.out + p * kPanel<float> + kLanes<float>, sum[p][1] + second);
   }
 }
-template <int kStride, int... kPositions>
-DirectKernel<float> pick_pairs(int64_t positions, std::integer_sequence<int, kPositions...>) {
-  static constexpr DirectKernel<float> kernels[] = {run_pair_tile<kPositions + 1, kStride>...};
-  return kernels[positions - 1];
-}
 #endif
 
-template <class T, int kStride, int... kPositions>
-DirectKernel<T> pick(int64_t positions, std::integer_sequence<int, kPositions...>) {
-  static constexpr DirectKernel<T> kernels[] = {run_tile<T, kPositions + 1, kStride>...};
+template <class T, int kRows, int kStride, int... kPositions>
+DirectKernel<T> pick(int64_t positions, [[maybe_unused]] bool pairs, std::integer_sequence<int, kPositions...>) {
+#ifdef __AVX512F__
+  if constexpr (std::is_same_v<T, float>) {
+    static constexpr DirectKernel<T> of_pairs[] = {run_pair_tile<kRows, kPositions + 1, kStride>...};
+    if (pairs) return of_pairs[positions - 1];
+  }
+#endif
+  static constexpr DirectKernel<T> kernels[] = {run_tile<T, kRows, kPositions + 1, kStride>...};
   return kernels[positions - 1];
 }
+// For one row, or two of at most kMaxPositions / 2 positions.
 template <class T>
-DirectKernel<T> direct_kernel(int64_t positions, int64_t stride, [[maybe_unused]] bool pairs) {
+DirectKernel<T> direct_kernel(int64_t rows, int64_t positions, int64_t stride, bool pairs) {
   constexpr auto kAll = std::make_integer_sequence<int, kMaxPositions>{};
-#ifdef __AVX512F__
-  if constexpr (std::is_same_v<T, float>)
-    if (pairs) return stride == 1 ? pick_pairs<1>(positions, kAll) : pick_pairs<2>(positions, kAll);
-#endif
-  return stride == 1 ? pick<T, 1>(positions, kAll) : pick<T, 2>(positions, kAll);
+  constexpr auto kHalf = std::make_integer_sequence<int, kMaxPositions / 2>{};
+  if (rows == 2) return stride == 1 ? pick<T, 2, 1>(positions, pairs, kHalf) : pick<T, 2, 2>(positions, pairs, kHalf);
+  return stride == 1 ? pick<T, 1, 1>(positions, pairs, kAll) : pick<T, 1, 2>(positions, pairs, kAll);
 }
 
 template <class T>
@@ -189,17 +192,22 @@ void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t pane
                      .kernel_w = s.kernel_w,
                      .channel_step = plan.padded_w,
                      .row_step = s.p.dilation[0] * row,
-                     .column_step = s.p.dilation[1]};
+                     .column_step = s.p.dilation[1],
+                     .out_step = s.p.stride[0] * row};
   for (int64_t h = 0; h < count; h += chunk) {
     const int64_t here = std::min(chunk, count - h);
     tile.out = sums;
-    for (int64_t r = h; r < h + here; ++r) {
+    for (int64_t r = h, together = 1; r < h + here; r += together) {
+      together = 2 * plan.out_w <= kMaxPositions && r + 2 <= h + here ? 2 : 1;
+      // A share of what is written when all rows are computed.
+      const int64_t begin = channels * (r - h) / here, end = channels * (r - h + together) / here;
+      prefetch_rows(plan.epilogue, y, at + h * plan.out_w + begin * plane, end - begin, plane, here * plan.out_w);
       int64_t q = 0;
       for (int64_t t = 0; t < plan.tiles; ++t) {
         const int64_t positions = base + (t < wider);
-        tile.x = strip + r * s.p.stride[0] * row + q * s.p.stride[1];
-        direct_kernel<T>(positions, s.p.stride[1], s.pairs)(tile);
-        tile.out += positions * kPanel<T>;
+        tile.x = strip + r * tile.out_step + q * s.p.stride[1];
+        direct_kernel<T>(together, positions, s.p.stride[1], s.pairs)(tile);
+        tile.out += together * positions * kPanel<T>;
         q += positions;
       }
     }

@@ -1,6 +1,7 @@
 // Rows of the columns matrix (im2col) of a convolution, and the sum of such rows.
 #pragma once
 #include <algorithm>
+#include <utility>
 
 #include "tandem/core/cpu/conv/conv2d.h"
 #include "tandem/core/cpu/simd.h"
@@ -23,7 +24,10 @@ class InputLine {
  public:
   /// `x` is the whole input of the convolution, which limits reading with whole vectors.
   InputLine(const Conv2dShape& shape, const T* x)
-      : s_(shape), x_end_(x + shape.batch * shape.in_channels * shape.in_plane()), out_w_(shape.out_w()) {}
+      : s_(shape), x_end_(x + shape.batch * shape.in_channels * shape.in_plane()) {
+    if (s_.is_pointwise()) s_.in_w *= std::exchange(s_.in_h, 1);  // a plane is one row
+    out_w_ = s_.out_w();
+  }
 
   /// line[0, count) = the inputs of tap (r, q) of the plane `channel` for the output positions [first, first + count).
   /// May write up to one vector past the end.

@@ -41,7 +41,7 @@ void multiply_tile(const Product<T>& p, int64_t i, int64_t panel, int64_t tile, 
   const TileSegment<T> segment{weights + row * p.in, p.x + i * p.in * p.places + place, p.in};
   const T* tile_bias = bias == nullptr ? nullptr : bias + row;
   const int64_t at = (i * p.out + row) * p.places + place;  // in y
-  prefetch_rows(p.epilogue, at + skip, rows, p.places, kPanel<T> - skip);
+  prefetch_rows(p.epilogue, p.y, at + skip, rows, p.places, kPanel<T> - skip);
   const RoundedOutput& rounded = p.epilogue.rounded;
   if (skip == 0 && rows == p.tile_rows && rounded.residual == nullptr) {
     uint16_t* y = rounded.y ? rounded.y + at : nullptr;

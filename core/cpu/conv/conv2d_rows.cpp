@@ -3,7 +3,8 @@
 // Images are laid out as [height][width][channels] with their padding, gradients of the output as [place][channels].
 // The inputs of one output position that belong to one kernel row are then contiguous, and vectors of them are
 // multiplied by the output channels in register tiles. The batch is split into parts by the shape alone; each part sums
-// its images in order, and the parts are added in order.
+// its images in order, and the parts are added in order. Of a large image, a band of output rows is laid out at a time,
+// which stays in the L2 cache; a few rows at a time are multiplied, whose gradients stay in the L1 cache.
 #include "tandem/core/cpu/conv/conv2d.h"
 
 #include <algorithm>
@@ -19,7 +20,8 @@ namespace {
 
 constexpr int64_t kMaxParts = 16;
 constexpr int64_t kMaxPartialElements = 8 << 20;
-constexpr int64_t kBlockBytes = 384 << 10;  // of packed images processed at once
+constexpr int64_t kBlockBytes = 384 << 10;  // of packed images, or of a band, processed at once
+constexpr int64_t kStepPlaces = 256;        // multiplied at once
 constexpr int64_t kEnoughTasks = 8;         // with fewer, each task is itself split among the threads
 
 // How weights and images are split. A run is a piece of the weights' columns (kernel row, kernel column,
@@ -28,19 +30,19 @@ constexpr int64_t kEnoughTasks = 8;         // with fewer, each task is itself s
 template <class T>
 struct Layout {
   const Conv2dShape& s;
-  int64_t channels, padded_w, image_size;  // of one group of one image, with padding
+  int64_t channels, padded_w;  // of one group of one image, with padding
   // Columns of one tile: one vector, or two of pairs, as broadcasts of the left operand would take longer than products.
   int64_t width, vectors;
   int64_t runs, run_length, run_blocks, run_rest, rest_blocks;
-  int64_t tile_rows, tiles, places;
-  int64_t parts, part_images, block_images;
+  int64_t tile_rows, tiles, out_w;
+  int64_t parts, part_images;
+  int64_t block_images, band_rows;  // output rows of a band: all, or block_images is 1
 
   explicit Layout(const Conv2dShape& shape) : s(shape) {
     vectors = s.pairs ? 2 : 1;
     width = vectors * kLanes<T>;
     channels = s.group_in();
     padded_w = s.padded_w();
-    image_size = s.padded_h() * padded_w * channels;
     const bool whole_rows = s.p.dilation[1] == 1;
     runs = whole_rows ? s.kernel_h : s.kernel_size();
     run_length = whole_rows ? s.kernel_w * channels : channels;
@@ -49,14 +51,23 @@ struct Layout {
     rest_blocks = ceil_div(runs * run_rest, width);
     tiles = ceil_div(s.group_out(), kMaxTileRows[vectors]);
     tile_rows = ceil_div(s.group_out(), tiles);
-    places = s.out_plane();
+    out_w = s.out_w();
     const int64_t partial = s.p.groups * partial_size();
     const int64_t most = std::clamp<int64_t>(kMaxPartialElements / std::max<int64_t>(1, partial), 1, kMaxParts);
     part_images = std::max<int64_t>(1, ceil_div(s.batch, most));
     parts = ceil_div(s.batch, part_images);
-    const int64_t image_bytes =
-        (image_size + places * (tiles * tile_rows + rest_row())) * static_cast<int64_t>(sizeof(T));
-    block_images = std::clamp<int64_t>(kBlockBytes / image_bytes, 1, part_images);
+    const auto bytes = [&](int64_t rows) {
+      return (band_size(rows) + rows * out_w * (tiles * tile_rows + rest_row())) * static_cast<int64_t>(sizeof(T));
+    };
+    const int64_t out_h = s.out_h();
+    block_images = std::clamp<int64_t>(kBlockBytes / bytes(out_h), 1, part_images);
+    const int64_t fit = (kBlockBytes - bytes(0)) / (bytes(1) - bytes(0));
+    band_rows = bytes(out_h) <= 2 * kBlockBytes ? out_h : ceil_div(out_h, ceil_div(out_h, std::max<int64_t>(4, fit)));
+  }
+
+  // Elements of the packed input of `rows` output rows, of one group.
+  int64_t band_size(int64_t rows) const {
+    return ((rows - 1) * s.p.stride[0] + (s.kernel_h - 1) * s.p.dilation[0] + 1) * padded_w * channels;
   }
 
   int64_t blocks() const { return runs * run_blocks + rest_blocks; }
@@ -83,35 +94,39 @@ struct Layout {
   }
 };
 
-// Packed images of one block.
+// Packed images of one block, or a band of one image: `rows` output rows from `top` on.
 template <class T>
 struct Packed {
   T *images, *gradients,
       *rests;  // [image][h][w][channels], [tile][image][place][tile_rows], [image][place][rest_row]
-  int64_t count;
+  int64_t count, top, rows;
 };
 
-// to[padded_h][padded_w][channels] of one image.
+// to[h][padded_w][channels]: the input of a band.
 template <class T>
-void pack_image(const Layout<T>& l, const T* x, T* to) {
+void pack_image(const Layout<T>& l, const T* x, const Packed<T>& packed, T* to) {
   const Conv2dShape& s = l.s;
   const auto [pad_h, pad_w] = s.p.padding;
-  if (pad_h == 0 && pad_w == 0) return transpose(l.channels, s.in_plane(), x, s.in_plane(), to, l.channels);
-  T* plain = scratch<T>(Scratch::kConvOutput, s.in_plane() * l.channels);
-  transpose(l.channels, s.in_plane(), x, s.in_plane(), plain, l.channels);
-  std::fill_n(to, l.image_size, T(0));
-  for (int64_t h = 0; h < s.in_h; ++h)
+  const int64_t row = l.padded_w * l.channels, size = l.band_size(packed.rows),
+                above = packed.top * s.p.stride[0] - pad_h;
+  const int64_t first = std::clamp<int64_t>(above, 0, s.in_h),
+                count = std::clamp<int64_t>(above + size / row, first, s.in_h) - first;
+  if (pad_h == 0 && pad_w == 0)
+    return transpose(l.channels, count * s.in_w, x + first * s.in_w, s.in_plane(), to, l.channels);
+  T* plain = scratch<T>(Scratch::kConvOutput, count * s.in_w * l.channels);
+  transpose(l.channels, count * s.in_w, x + first * s.in_w, s.in_plane(), plain, l.channels);
+  std::fill_n(to, size, T(0));
+  for (int64_t h = 0; h < count; ++h)
     std::copy_n(plain + h * s.in_w * l.channels, s.in_w * l.channels,
-                to + ((h + pad_h) * l.padded_w + pad_w) * l.channels);
+                to + (h + first - above) * row + pad_w * l.channels);
 }
 
 // Packs the remainders of the runs for every position. Copies whole vectors: elements written past a run are
 // overwritten by the next run, or end up in unused columns or past the last position.
 template <class T>
-void pack_rest(const Layout<T>& l, const T* image, T* to) {
-  const int64_t oh = l.s.out_h(), ow = l.s.out_w();
-  for (int64_t p = 0; p < oh; ++p) {
-    for (int64_t q = 0; q < ow; ++q, to += l.rest_row()) {
+void pack_rest(const Layout<T>& l, int64_t rows, const T* image, T* to) {
+  for (int64_t p = 0; p < rows; ++p) {
+    for (int64_t q = 0; q < l.out_w; ++q, to += l.rest_row()) {
       const T* from = image + l.place_offset(p, q) + l.run_blocks * l.width;
       for (int64_t run = 0; run < l.runs; ++run)
         for (int64_t i = 0; i < l.width; i += kLanes<T>)
@@ -131,38 +146,43 @@ void prefetch(const T* from, int64_t count) {
 // Packs image `i` of the block; x and dy belong to one group of one image.
 template <class T>
 void pack_block_image(const Layout<T>& l, const T* x, const T* dy, int64_t i, const Packed<T>& packed) {
-  T* image = packed.images + i * l.image_size;
-  pack_image(l, x, image);
+  T* image = packed.images + i * l.band_size(packed.rows);
+  pack_image(l, x, packed, image);
+  const int64_t places = packed.rows * l.out_w, plane = l.s.out_plane();
   for (int64_t tile = 0; tile < l.tiles; ++tile) {
     const int64_t rows = std::min(l.tile_rows, l.s.group_out() - tile * l.tile_rows);
-    T* to = packed.gradients + (tile * packed.count + i) * l.places * l.tile_rows;
-    transpose(rows, l.places, dy + tile * l.tile_rows * l.places, l.places, to, l.tile_rows);
+    T* to = packed.gradients + (tile * packed.count + i) * places * l.tile_rows;
+    transpose(rows, places, dy + tile * l.tile_rows * plane + packed.top * l.out_w, plane, to, l.tile_rows);
     if (rows < l.tile_rows)
-      for (int64_t p = 0; p < l.places; ++p) std::fill(to + p * l.tile_rows + rows, to + (p + 1) * l.tile_rows, T(0));
+      for (int64_t p = 0; p < places; ++p) std::fill(to + p * l.tile_rows + rows, to + (p + 1) * l.tile_rows, T(0));
   }
-  if (l.rest_blocks > 0) pack_rest(l, image, packed.rests + i * l.places * l.rest_row());
+  if (l.rest_blocks > 0) pack_rest(l, packed.rows, image, packed.rests + i * places * l.rest_row());
 }
 
-// partial[row][columns] of block `v` of the columns, all rows: (+)= the products of the block of images.
+// partial[row][columns] of the blocks [begin, end) of the columns, all rows: (+)= the products of `count` output rows of
+// the packed images, from `first` on.
 template <class T>
-void multiply_columns(const Layout<T>& l, const Packed<T>& packed, int64_t v, bool accumulate, T* partial) {
-  const int64_t oh = l.s.out_h(), ow = l.s.out_w(), run_blocks = l.runs * l.run_blocks;
+void multiply_rows(const Layout<T>& l, const Packed<T>& packed, int64_t first, int64_t count, int64_t begin,
+                   int64_t end, bool accumulate, T* partial) {
+  const int64_t run_blocks = l.runs * l.run_blocks, image = l.band_size(packed.rows);
   const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(l.tile_rows), static_cast<int>(l.vectors), l.s.pairs);
-  auto* segments = scratch<TileSegment<T>>(Scratch::kConvColumns, packed.count * oh);
+  auto* segments = scratch<TileSegment<T>>(Scratch::kConvColumns, count);
   for (int64_t tile = 0; tile < l.tiles; ++tile) {
-    const T* a = packed.gradients + tile * packed.count * l.places * l.tile_rows;
-    int64_t count = 0, step = l.rest_row();
-    if (v < run_blocks) {
-      step = l.s.p.stride[1] * l.channels;
-      const T* first = packed.images + l.run_offset(v / l.run_blocks) + v % l.run_blocks * l.width;
-      for (int64_t i = 0; i < packed.count; ++i)
-        for (int64_t p = 0; p < oh; ++p, a += ow * l.tile_rows)
-          segments[count++] = {a, first + i * l.image_size + l.place_offset(p, 0), ow};
-    } else {
-      segments[count++] = {a, packed.rests + (v - run_blocks) * l.width, packed.count * l.places};
+    const T* a = packed.gradients + (tile * packed.count * packed.rows + first) * l.out_w * l.tile_rows;
+    for (int64_t v = begin; v < end; ++v) {
+      int64_t pieces = 1, step = l.rest_row();
+      if (v < run_blocks) {
+        step = l.s.p.stride[1] * l.channels, pieces = count;
+        const T* b = packed.images + l.run_offset(v / l.run_blocks) + v % l.run_blocks * l.width;
+        for (int64_t r = first; r < first + count; ++r)
+          segments[r - first] = {a + (r - first) * l.out_w * l.tile_rows,
+                                 b + r / packed.rows * image + l.place_offset(r % packed.rows, 0), l.out_w};
+      } else {
+        segments[0] = {a, packed.rests + (v - run_blocks) * l.width + first * l.out_w * step, count * l.out_w};
+      }
+      kernel({segments, pieces, step, partial + tile * l.tile_rows * l.columns() + v * l.width, l.columns(), T(1),
+              accumulate});
     }
-    kernel({segments, count, step, partial + tile * l.tile_rows * l.columns() + v * l.width, l.columns(), T(1),
-            accumulate, nullptr});
   }
 }
 
@@ -171,25 +191,37 @@ template <class T>
 void sum_part(const Layout<T>& l, const T* x, const T* dy, int64_t part, int64_t group, T* partial) {
   const Conv2dShape& s = l.s;
   const int64_t last = std::min(s.batch, (part + 1) * l.part_images);
-  Packed<T> packed{
-      scratch<T>(Scratch::kConvInput, l.block_images * (l.image_size + l.places * l.rest_row()) + 2 * l.width),
-      scratch<T>(Scratch::kConvWeight, l.block_images * l.tiles * l.tile_rows * l.places), nullptr, 0};
-  packed.rests = packed.images + l.block_images * l.image_size + l.width;
-  for (int64_t first = part * l.part_images; first < last; first += l.block_images) {
-    packed.count = std::min(l.block_images, last - first);
+  const int64_t places = l.band_rows * l.out_w, band = l.band_size(l.band_rows), plane = s.out_plane();
+  Packed<T> packed{scratch<T>(Scratch::kConvInput, l.block_images * (band + places * l.rest_row()) + 2 * l.width),
+                   scratch<T>(Scratch::kConvWeight, l.block_images * l.tiles * l.tile_rows * places),
+                   nullptr,
+                   0,
+                   0,
+                   0};
+  packed.rests = packed.images + l.block_images * band + l.width;
+  const int64_t step = std::max<int64_t>(1, kStepPlaces / l.out_w);
+  const auto add = [&](int64_t first) {
+    packed.rows = std::min(l.band_rows, s.out_h() - packed.top);
     parallel_for(packed.count, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t at = (first + i) * s.p.groups + group, next = at + s.p.groups;
-        if (first + i + 1 < s.batch) {
+        if (first + i + 1 < s.batch && packed.rows == s.out_h()) {
           prefetch(x + next * l.channels * s.in_plane(), l.channels * s.in_plane());
-          prefetch(dy + next * s.group_out() * l.places, s.group_out() * l.places);
+          prefetch(dy + next * s.group_out() * plane, s.group_out() * plane);
         }
-        pack_block_image(l, x + at * l.channels * s.in_plane(), dy + at * s.group_out() * l.places, i, packed);
+        pack_block_image(l, x + at * l.channels * s.in_plane(), dy + at * s.group_out() * plane, i, packed);
       }
     });
+    const bool more = first > part * l.part_images || packed.top > 0;
     parallel_for(l.blocks(), 4, [&](int64_t begin, int64_t end) {
-      for (int64_t v = begin; v < end; ++v) multiply_columns(l, packed, v, first != part * l.part_images, partial);
+      const int64_t rows = packed.count * packed.rows;
+      for (int64_t r = 0; r < rows; r += step)
+        multiply_rows(l, packed, r, std::min(step, rows - r), begin, end, more || r > 0, partial);
     });
+  };
+  for (int64_t first = part * l.part_images; first < last; first += l.block_images) {
+    packed.count = std::min(l.block_images, last - first);
+    for (packed.top = 0; packed.top < s.out_h(); packed.top += l.band_rows) add(first);
   }
 }
 

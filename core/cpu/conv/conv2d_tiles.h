@@ -152,14 +152,17 @@ inline void finish(const Epilogue<T>& f, T* y, int64_t at, int64_t count) {
   residual == nullptr ? apply.template operator()<false>() : apply.template operator()<true>();
 }
 
-/// Requests the rows that finish_rows will read: there are more streams (one per row)
-/// than the hardware prefetcher can follow.
+/// Requests what finish_rows or put_rows will read and write: there are more streams (one per row) than the hardware
+/// prefetcher can follow, and writing waits for memory.
 template <class T>
-inline void prefetch_rows(const Epilogue<T>& f, int64_t at, int64_t rows, int64_t step, int64_t count) {
-  if (f.residual == nullptr) return;
+inline void prefetch_rows(const Epilogue<T>& f, const T* y, int64_t at, int64_t rows, int64_t step, int64_t count) {
   constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t i = 0; i < count; i += kLine) __builtin_prefetch(f.residual + at + r * step + i);
+  for (int64_t r = 0; r < rows; ++r, at += step)
+    for (int64_t i = 0; i < count; i += kLine) {
+      if (f.residual != nullptr) __builtin_prefetch(f.residual + at + i);
+      if (f.rounded.residual != nullptr) __builtin_prefetch(f.rounded.residual + at + i);
+      f.rounded.y != nullptr ? __builtin_prefetch(f.rounded.y + at + i, 1) : __builtin_prefetch(y + at + i, 1);
+    }
 }
 
 /// finish() of `rows` rows of `count` elements, which are `step` apart.
