@@ -1,5 +1,5 @@
 # The developer commands of ./run, which sources this file: check, deps, format, emulated, sanitize, clang, dispatch,
-# fuzz, docs, package, abi.
+# arm, fuzz, docs, package, abi.
 # shellcheck shell=bash disable=SC2154,SC2086
 
 # Packages for a machine without network, which must have g++ and python3. Without libcurl: nothing can be downloaded there.
@@ -141,6 +141,30 @@ do_clang() {
   with_clang build-clang
   configure -Dcuda=disabled
   run_tests --without processes "$@"
+}
+
+# Compiles the library for 64-bit Arm, not optimized for speed, and compares the bits of its results under QEMU.
+do_arm() {
+  need build "$packages" "$wished"
+  need arm "ccache g++-aarch64-linux-gnu qemu-user"
+  build=$root/build-arm
+  mkdir -p "$build"
+  if ! dpkg-query -W -f '${db:Status-Status}' zlib1g-dev:arm64 libstdc++6:arm64 2>/dev/null | grep -qx installedinstalled; then
+    as_root dpkg --add-architecture arm64
+    apt update || true
+    apt install zlib1g-dev:arm64 libstdc++6:arm64 || { tail -5 "$state/apt.log" >&2; stop "apt-get could not install zlib1g-dev:arm64 and libstdc++6:arm64"; }
+  fi
+  configure --cross-file "$root/tests/golden/aarch64.ini" -Dcuda=disabled -Dcpu=armv8-a -Doptimization=1 -Dcli=false \
+    -Dbench=false -Dexamples=false
+  compile tests/golden/golden
+  # All but what takes minutes under QEMU.
+  local parts=("$@")
+  [ $# -gt 0 ] || parts=(op wide random "large sum" "large mean" "large var" "large norm" "large cumsum" "large logsumexp"
+    "large softmax" "large log_softmax" "large layer_norm" "large batch_norm" "large cross_entropy" "large dot" "large mv"
+    "large matmul 16" "large linear 33" "large conv1d" "large conv2d 33" "large conv2d 20 1" "large max" "large attention"
+    "train lenet" "train lstm" "train gpt2")
+  exec python3 "$root/tests/golden/golden_test.py" "qemu-aarch64 $build/tests/golden/golden" \
+    "$root/tests/golden/golden.txt" --except "$root/tests/golden/excepted.txt" "${parts[@]}"
 }
 
 # Runs the tests once with each set of CPU kernels; the last line adds up their counts.

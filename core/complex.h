@@ -20,6 +20,25 @@ concept ComplexLike = requires(const C& z, typename C::value_type part) {
   C(part, part);
 };
 
+namespace detail {
+
+/// a b + c, rounded once as math::fma. Explicit, because GCC 12 contracts products of complex numbers in vectorised loops
+/// whatever -ffp-contract says.
+template <class T>
+TANDEM_HD constexpr T add_product(T a, T b, T c) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) return ::fma(a, b, c);
+#elif defined(__FMA__) || defined(__aarch64__)
+  if (!std::is_constant_evaluated()) {
+    if constexpr (std::is_same_v<T, float>) return __builtin_fmaf(a, b, c);
+    if constexpr (std::is_same_v<T, double>) return __builtin_fma(a, b, c);
+  }
+#endif
+  return a * b + c;
+}
+
+}  // namespace detail
+
 template <class T>
 struct Complex {
   using value_type = T;
@@ -42,18 +61,20 @@ struct Complex {
   TANDEM_HD constexpr T imag() const { return im; }
 
   TANDEM_HD friend constexpr Complex operator*(Complex a, Complex b) {
-    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+    using detail::add_product;
+    return {add_product(a.re, b.re, -(a.im * b.im)), add_product(a.re, b.im, a.im * b.re)};
   }
   /// R. L. Smith, "Algorithm 116: Complex division" (1962): no intermediate value overflows.
   TANDEM_HD friend constexpr Complex operator/(Complex a, Complex b) {
+    using detail::add_product;
     const T size_re = b.re < 0 ? -b.re : b.re, size_im = b.im < 0 ? -b.im : b.im;
     if (size_re >= size_im) {
       if (size_re == 0) return {a.re / size_re, a.im / size_re};
-      const T ratio = b.im / b.re, scale = 1 / (b.re + b.im * ratio);
-      return {(a.re + a.im * ratio) * scale, (a.im - a.re * ratio) * scale};
+      const T ratio = b.im / b.re, scale = 1 / add_product(b.im, ratio, b.re);
+      return {add_product(a.im, ratio, a.re) * scale, add_product(-a.re, ratio, a.im) * scale};
     }
-    const T ratio = b.re / b.im, scale = 1 / (b.re * ratio + b.im);
-    return {(a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale};
+    const T ratio = b.re / b.im, scale = 1 / add_product(b.re, ratio, b.im);
+    return {add_product(a.re, ratio, a.im) * scale, add_product(a.im, ratio, -a.re) * scale};
   }
   TANDEM_HD friend constexpr bool operator==(Complex a, Complex b) { return a.re == b.re && a.im == b.im; }
 };

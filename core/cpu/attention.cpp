@@ -181,7 +181,7 @@ void forward_block(const Shape<T>& shape, int64_t bh, int64_t i, T* s, const Hea
     const T total = running.sum[r], factor = total == T(0) ? T(0) : T(1) / total;
     for (int64_t x = 0; x < width; ++x) o[r * out.ld + x] = total == T(0) ? T(0) : o[r * out.ld + x] * factor;
     lse[bh * shape.queries + i + r] =
-        total == T(0) ? std::numeric_limits<T>::infinity() : running.max[r] + std::log(total);
+        total == T(0) ? std::numeric_limits<T>::infinity() : running.max[r] + math::log(total);
   }
 }
 

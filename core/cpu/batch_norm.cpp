@@ -72,12 +72,12 @@ void add_sums(double& products, double& plain, int64_t n, const S* x, const S* g
   for (; i + kSums <= n; i += kSums)
     for (int v = 0; v < kVectors; ++v) {
       const Vec<T> values = load_wide<T>(g + i + v * kWidth);
-      lanes[v] += values * ((load_wide<T>(x + i + v * kWidth) - mean) * inverse);
+      lanes[v] = fma(values, (load_wide<T>(x + i + v * kWidth) - mean) * inverse, lanes[v]);
       levels[v] += values;
     }
   for (; i < n; ++i) {
     const T value = static_cast<T>(g[i]);
-    rest += value * ((static_cast<T>(x[i]) - mean) * inverse);
+    rest = math::fma(value, (static_cast<T>(x[i]) - mean) * inverse, rest);
     level += value;
   }
   for (int k = 0; k < kSums; ++k) {

@@ -8,6 +8,7 @@
 #include "tandem/core/cpu/kernel_plugin.h"
 #include "tandem/core/cpu/plugin_files.h"
 #include "tandem/core/cpu/tables.h"
+#include "tandem/core/reproducible.h"
 
 #ifdef __x86_64__
 extern "C" void tandem_check_processor();
@@ -94,6 +95,7 @@ const Backend& named(const std::string& name) {
 }
 
 const Backend& choose() {
+  reproducible();  // here, so that a wrong value is an error on every processor
   if (const char* name = std::getenv("TANDEM_CPU"); name != nullptr && *name != '\0') return named(name);
   for (const Candidate& candidate : kCandidates)
     if (const Found found = candidate.find(); found.kernels != nullptr) return *found.kernels;

@@ -53,26 +53,29 @@ void normalize_row(T* out, const T* x, int64_t n, const T* statistics, const T* 
 // With h = the normalised row and u = g weight: scale (u - mean(u) - h mean(u h)).
 template <class T>
 void input_gradient(T* to, const T* g, const T* x, int64_t n, const T* statistics, const T* weight) {
-  constexpr int kLane = kLanes<T>;
+  constexpr int kWidth = Wide<T>::kCount;
   const T mean = statistics[0], scale = statistics[2], shift = -statistics[1] * scale;
-  const auto u = [=](int64_t i) { return weight != nullptr ? load(g + i) * load(weight + i) : load(g + i); };
   T sum = 0, product = 0;
   for (int64_t b = 0; b < n; b += kRun) {
-    Vec<T> sums[2] = {}, products[2] = {};
+    Wide<T> sums[2] = {}, products[2] = {};
     int64_t i = b;
     const int64_t end = std::min(n, b + kRun);
-    for (; i + 2 * kLane <= end; i += 2 * kLane)
+    for (; i + 2 * kWidth <= end; i += 2 * kWidth)
       for (int l = 0; l < 2; ++l) {
-        const Vec<T> value = u(i + l * kLane), h = (load(x + i + l * kLane) - mean) * scale + shift;
+        const int64_t at = i + l * kWidth;
+        Wide<T> value = load_block<T>(g + at), h = load_block<T>(x + at);
+        if (weight != nullptr)
+          for (int v = 0; v < Wide<T>::kVectors; ++v) value.v[v] *= load(weight + at + v * kLanes<T>);
+        for (Vec<T>& v : h.v) v = (v - mean) * scale + shift;
         sums[l] += value;
-        products[l] += value * h;
+        products[l] = fma(value, h, products[l]);
       }
-    sum += fold_elements<T>(sums[0] + sums[1]);
-    product += fold_elements<T>(products[0] + products[1]);
+    sum += fold(sums[0] + sums[1]);
+    product += fold(products[0] + products[1]);
     for (; i < end; ++i) {
       const T value = weight != nullptr ? g[i] * weight[i] : g[i];
       sum += value;
-      product += value * ((x[i] - mean) * scale + shift);
+      product = math::fma(value, (x[i] - mean) * scale + shift, product);
     }
   }
   const T a = sum / static_cast<T>(n), c = product / static_cast<T>(n);

@@ -98,7 +98,7 @@ T log_sum(const T* x, int64_t n, int64_t step, T max) {
   for (; c < n; ++c) sum += fast_exp(x[c * step] - max);
   for (int width = kLanes / 2; width > 0; width /= 2)
     for (int k = 0; k < width; ++k) lanes[k] += lanes[k + width];
-  return std::log(sum + lanes[0]);
+  return math::log(sum + lanes[0]);
 }
 
 void cross_entropy(const Tensor& out, const Tensor& norms, const Tensor& total_weight, const Tensor& scores,

@@ -88,7 +88,7 @@ struct LogSoftmax {
   static constexpr const char* name = "log_softmax";
   static void row(T* y, const T* x, int64_t n) {
     const T max = row_max(x, n);
-    const T log_sum = std::log(sum_of<T>(n, [=](int64_t i) { return fast_exp(x[i] - max); }));
+    const T log_sum = math::log(sum_of<T>(n, [=](int64_t i) { return fast_exp(x[i] - max); }));
     for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - max) - log_sum;
   }
   static void columns(T* y, const T* x, int64_t n, int64_t step, int64_t width) {
@@ -98,7 +98,7 @@ struct LogSoftmax {
       for (int64_t j = 0; j < width; ++j) max[j] = larger(max[j], x[i * step + j]);
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < width; ++j) sum[j] += fast_exp(x[i * step + j] - max[j]);
-    for (int64_t j = 0; j < width; ++j) sum[j] = std::log(sum[j]);
+    for (int64_t j = 0; j < width; ++j) sum[j] = math::log(sum[j]);
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < width; ++j) y[i * step + j] = (x[i * step + j] - max[j]) - sum[j];
   }

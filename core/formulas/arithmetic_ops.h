@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "tandem/core/base/host_device.h"
+#include "tandem/core/formulas/math_angles.h"
 #include "tandem/core/scalar.h"
 
 namespace tandem::ops {
@@ -150,7 +151,7 @@ struct Atan2 {
   using Types = FloatTypes;
   template <class T>
   TANDEM_HD static T apply(T a, T b) {
-    return std::atan2(a, b);
+    return math::atan2(a, b);
   }
 };
 struct Hypot {
@@ -158,7 +159,7 @@ struct Hypot {
   using Types = FloatTypes;
   template <class T>
   TANDEM_HD static T apply(T a, T b) {
-    return std::hypot(a, b);
+    return math::hypot(a, b);
   }
 };
 /// The greatest common divisor, not negative except where the magnitude of the smallest integer wraps.

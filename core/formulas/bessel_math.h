@@ -60,7 +60,7 @@ TANDEM_HD inline BesselPair bessel_by_series(int n, double x) {
   const double scale = n == 0 ? 1 : 0.5 * x, j = scale * sums.plain;
   if (x == 0) return {j, -kInfinity};
   const double pole = n == 0 ? 0 : kTwoOverPi / x;
-  return {j, kTwoOverPi * ((std::log(x) + kEulerLessLog2) * j - 0.5 * scale * sums.harmonic) - pole};
+  return {j, kTwoOverPi * ((math::log(x) + kEulerLessLog2) * j - 0.5 * scale * sums.harmonic) - pole};
 }
 /// Miller's recurrence downwards with 1 = J₀ + 2 Σ J₂ₖ (A&S 9.1.27, 9.1.46), and Y by Neumann's series
 /// (A&S 9.1.88, 9.1.89): 2 <= x <= 25.
@@ -80,13 +80,13 @@ TANDEM_HD inline BesselPair bessel_by_recurrence(int n, double x) {
     above = value;
     value = below;
   }
-  const double logarithm = std::log(x) + kEulerLessLog2 - n;
+  const double logarithm = math::log(x) + kEulerLessLog2 - n;
   return {j / norm, kTwoOverPi * (logarithm * j - series - n / x * zeroth) / norm};
 }
 /// A&S 9.2.5 and 9.2.6, x >= 25: the phase is x - π / 4 - n π / 2.
 TANDEM_HD inline BesselPair bessel_by_hankel(int n, double x) {
   const Hankel h = hankel(4 * n, x);
-  const double s = std::sin(x), c = std::cos(x), sum = kRootHalf * (c + s), difference = kRootHalf * (s - c);
+  const double s = math::sin(x), c = math::cos(x), sum = kRootHalf * (c + s), difference = kRootHalf * (s - c);
   const double cosine = n == 0 ? sum : difference, sine = n == 0 ? difference : -sum;
   const double amplitude = std::sqrt(kTwoOverPi) / std::sqrt(x);
   return {amplitude * (h.p * cosine - h.q * sine), amplitude * (h.p * sine + h.q * cosine)};
@@ -114,12 +114,12 @@ TANDEM_HD inline double scaled_bessel_k_tail(double nu, double z) {
     return sum * std::sqrt(0.5 * kPi) / std::sqrt(z);
   }
   constexpr double kStep = 0.16, kHalfStep = 1.0832870676749586;  // e^(step / 2)
-  const double growth = std::exp(kStep * nu);
+  const double growth = math::exp(kStep * nu);
   double half = kHalfStep, wide = growth, sum = 0.5;
   for (int k = 1; k < 60; ++k, half *= kHalfStep, wide *= growth) {
     const double sinh_half = 0.5 * (half - 1 / half), exponent = 2 * z * sinh_half * sinh_half;
     if (exponent > 42) break;
-    sum += std::exp(-exponent) * 0.5 * (wide + 1 / wide);
+    sum += math::exp(-exponent) * 0.5 * (wide + 1 / wide);
   }
   return kStep * sum;
 }
@@ -127,12 +127,12 @@ TANDEM_HD inline double scaled_bessel_k_tail(double nu, double z) {
 TANDEM_HD inline double bessel_k(int n, double x, bool scaled) {
   if (!(x >= 0)) return kNan;
   if (x == 0) return kInfinity;
-  if (x > 2) return scaled_bessel_k_tail(n, x) * (scaled ? 1 : std::exp(-x));
+  if (x > 2) return scaled_bessel_k_tail(n, x) * (scaled ? 1 : math::exp(-x));
   const PowerSeries sums = power_series(n, 0.25 * x * x);
-  const double logarithm = std::log(x) + kEulerLessLog2;
+  const double logarithm = math::log(x) + kEulerLessLog2;
   const double value = n == 0 ? 0.5 * sums.harmonic - logarithm * sums.plain
                               : 1 / x + 0.5 * x * (logarithm * sums.plain - 0.5 * sums.harmonic);
-  return scaled ? value * std::exp(x) : value;
+  return scaled ? value * math::exp(x) : value;
 }
 
 /// Ai(x): between -9.5 and 2.5, Taylor's series about the nearest integer, from y'' = x y and the values there; above,
@@ -148,10 +148,10 @@ TANDEM_HD inline double airy_ai(double x) {
       {0.13529241631288141552, -0.15914744129679321279},   {0.034924130423274379135, -0.053090384433653631704}};
   if (!(std::fabs(x) < kInfinity)) return kNan;
   const double a = std::fabs(x), zeta = 2. / 3 * a * std::sqrt(a);
-  if (x >= 2.5) return std::sqrt(x / 3) / kPi * scaled_bessel_k_tail(1. / 3, zeta) * std::exp(-zeta);
+  if (x >= 2.5) return std::sqrt(x / 3) / kPi * scaled_bessel_k_tail(1. / 3, zeta) * math::exp(-zeta);
   if (x <= -9.5) {
     const Hankel h = hankel(4. / 9, zeta);
-    const double s = std::sin(zeta), c = std::cos(zeta);
+    const double s = math::sin(zeta), c = math::cos(zeta);
     return (h.p * (c + s) - h.q * (s - c)) / std::sqrt(2 * kPi * std::sqrt(a));
   }
   const double center = std::floor(x + 0.5), h = x - center;

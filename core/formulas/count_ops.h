@@ -5,6 +5,7 @@
 #pragma once
 #include <cmath>
 
+#include "tandem/core/formulas/math.h"
 #include "tandem/core/formulas/random_math.h"
 #include "tandem/core/random/generator.h"
 #include "tandem/core/random/philox.h"
@@ -35,7 +36,7 @@ TANDEM_HD inline double poisson(double rate, UniformPairs random) {
   double u, v;
   if (!(rate > 0)) return rate;  // 0 or NaN
   if (rate < 10) {
-    const double least = std::exp(-rate);
+    const double least = math::exp(-rate);
     double product = 1;
     for (double k = 0;; k += 2) {
       random.next(u, v);
@@ -51,7 +52,7 @@ TANDEM_HD inline double poisson(double rate, UniformPairs random) {
     const double k = std::floor((2 * a / s + b) * x + rate + 0.43);
     if (s >= 0.07 && v <= accepted) return k;
     if (k < 0 || (s < 0.013 && v > s)) continue;
-    if (std::log(v * inverse_alpha / (a / (s * s) + b)) <= k * std::log(rate) - rate - std::lgamma(k + 1)) return k;
+    if (math::log(v * inverse_alpha / (a / (s * s) + b)) <= k * math::log(rate) - rate - std::lgamma(k + 1)) return k;
   }
 }
 
@@ -60,7 +61,7 @@ TANDEM_HD inline double poisson(double rate, UniformPairs random) {
 TANDEM_HD inline double binomial_half(double n, double p, UniformPairs random) {
   double u, v;
   if (n * p < 10) {
-    const double failure = std::log1p(-p);
+    const double failure = math::log1p(-p);
     double trials = 0;
     for (double k = 0;; ++k) {
       random.next(u, v);
@@ -71,14 +72,14 @@ TANDEM_HD inline double binomial_half(double n, double p, UniformPairs random) {
   const double spread = std::sqrt(n * p * (1 - p)), b = 1.15 + 2.53 * spread;
   const double a = -0.0873 + 0.0248 * b + 0.01 * p, accepted = 0.92 - 4.2 / b;
   const double alpha = (2.83 + 5.1 / b) * spread, m = std::floor((n + 1) * p);
-  const double most = std::lgamma(m + 1) + std::lgamma(n - m + 1), odds = std::log(p / (1 - p));
+  const double most = std::lgamma(m + 1) + std::lgamma(n - m + 1), odds = math::log(p / (1 - p));
   for (;;) {
     random.next(u, v);
     const double x = u - 0.5, s = 0.5 - std::fabs(x);
     const double k = std::floor((2 * a / s + b) * x + n * p + 0.5);
     if (k < 0 || k > n) continue;
     if (s >= 0.07 && v <= accepted) return k;
-    if (std::log(v * alpha / (a / (s * s) + b)) <= most - std::lgamma(k + 1) - std::lgamma(n - k + 1) + (k - m) * odds)
+    if (math::log(v * alpha / (a / (s * s) + b)) <= most - std::lgamma(k + 1) - std::lgamma(n - k + 1) + (k - m) * odds)
       return k;
   }
 }

@@ -90,6 +90,40 @@ TANDEM_HD inline T atan(T x) {
   return static_cast<T>(std::copysign(atan_positive(std::fabs(y)), y));
 #endif
 }
+/// The angle of the point (x, y).
+template <class T>
+TANDEM_HD inline T atan2(T y, T x) {
+#ifdef __CUDA_ARCH__
+  return ::atan2(y, x);
+#else
+  const double a = std::fabs(static_cast<double>(y)), b = std::fabs(static_cast<double>(x));
+  const bool steep = a > b;
+  const double small = steep ? b : a, large = steep ? a : b;
+  double angle = atan_positive(a + b == 0 ? 0. : small == large ? 1. : small / large);  // also of two infinities
+  angle = steep ? (1.5707963267948966 - angle) + 6.123233995736766e-17 : angle;
+  angle = std::copysign(1., static_cast<double>(x)) < 0 ? (3.141592653589793 - angle) + 1.2246467991473532e-16 : angle;
+  return static_cast<T>(std::copysign(angle, static_cast<double>(y)));
+#endif
+}
+/// The length of (x, y), without overflow in between.
+TANDEM_HD inline float hypot(float x, float y) {
+  const double a = static_cast<double>(x), b = static_cast<double>(y), length = std::sqrt(fma(a, a, b * b));
+  return static_cast<float>(std::fabs(a) == HUGE_VAL || std::fabs(b) == HUGE_VAL ? HUGE_VAL : length);
+}
+/// C. F. Borges: An improved algorithm for hypot(a, b). 2019.
+TANDEM_HD inline double hypot(double x, double y) {
+#ifdef __CUDA_ARCH__
+  return ::hypot(x, y);
+#else
+  const double larger = std::fabs(x) > std::fabs(y) ? std::fabs(x) : std::fabs(y);
+  const double scale = larger > 0x1p510 ? 0x1p-600 : larger < 0x1p-400 ? 0x1p600 : 1.;
+  const double a = larger * scale, b = (std::fabs(x) > std::fabs(y) ? std::fabs(y) : std::fabs(x)) * scale;
+  const double h = std::sqrt(fma(a, a, b * b)), square = h * h, part = a * a;
+  const double error = fma(-b, b, square - part) + fma(h, h, -square) - fma(a, a, -part);
+  const double length = (h == 0 ? 0. : h - error / (2 * h)) / scale;
+  return std::fabs(x) == HUGE_VAL || std::fabs(y) == HUGE_VAL ? HUGE_VAL : length;
+#endif
+}
 template <class T>
 TANDEM_HD inline T asin(T x) {
 #ifdef __CUDA_ARCH__

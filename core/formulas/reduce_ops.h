@@ -95,7 +95,7 @@ struct LogSumExp : Sum<T> {
   static constexpr bool kParameter = true;
   TANDEM_HD static T finite(T shift) { return std::abs(shift) <= std::numeric_limits<T>::max() ? shift : T(0); }
   TANDEM_HD T map(T x, T shift) const { return fast_exp(x - finite(shift)); }
-  TANDEM_HD T finish(T a, T shift) const { return std::log(a) + finite(shift); }
+  TANDEM_HD T finish(T a, T shift) const { return math::log(a) + finite(shift); }
 };
 
 /// Orders in which NaN is the most extreme value, for max, min, argmax, …

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tandem/core/base/host_device.h"
+#include "tandem/core/formulas/math.h"
 
 namespace tandem::ops {
 
@@ -10,7 +11,7 @@ namespace tandem::ops {
 TANDEM_HD inline double log_add_exp(double a, double b) {
   const double most = a > b || a != a ? a : b, least = a > b || a != a ? b : a;
   if (most == least && std::isinf(most)) return most;
-  return most + std::log1p(std::exp(least - most));
+  return most + math::log1p(math::exp(least - most));
 }
 
 /// Whether the later element x takes the place of the extreme element so far.

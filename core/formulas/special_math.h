@@ -8,6 +8,8 @@
 #include <limits>
 
 #include "tandem/core/base/host_device.h"
+#include "tandem/core/formulas/math.h"
+#include "tandem/core/formulas/math_angles.h"
 
 namespace tandem::special_math {
 
@@ -32,25 +34,25 @@ TANDEM_HD inline double digamma(double x) {
   double sum = 0;
   if (x < 0) {
     if (x == std::floor(x)) return kNan;
-    sum = -kPi / std::tan(kPi * (x - std::trunc(x)));
+    sum = -kPi / math::tan(kPi * (x - std::trunc(x)));
     x = 1 - x;
   }
   for (; x < 10; x += 1) sum -= 1 / x;
   const double z = 1 / (x * x);
   const double tail =
       z * (1. / 12 - z * (1. / 120 - z * (1. / 252 - z * (1. / 240 - z * (1. / 132 - z * (691. / 32760 - z / 12))))));
-  return sum + std::log(x) - 0.5 / x - (x < 1e17 ? tail : 0);
+  return sum + math::log(x) - 0.5 / x - (x < 1e17 ? tail : 0);
 }
 
 /// y with erf(y) = x: Winitzki's approximation, improved by Halley's method on erf, or on erfc for |x| > 1/2.
 TANDEM_HD inline double erfinv(double x) {
   const double a = std::fabs(x), rest = 1 - a;
   if (!(a < 1)) return a == 1 ? std::copysign(kInfinity, x) : kNan;
-  const double l = std::log1p(-a * a), b = 4.3307467508 + 0.5 * l;
+  const double l = math::log1p(-a * a), b = 4.3307467508 + 0.5 * l;
   double y = std::sqrt(std::sqrt(b * b - l / 0.147) - b);
   for (int i = 0; i < 3; ++i) {
-    const double error = a < 0.5 ? std::erf(y) - a : rest - std::erfc(y);
-    const double step = error * 0.88622692545275801 * std::exp(y * y);
+    const double error = a < 0.5 ? math::erf(y) - a : rest - math::erfc(y);
+    const double step = error * 0.88622692545275801 * math::exp(y * y);
     y -= step / (1 + y * step);
   }
   return a < 1e-150 ? x * 0.88622692545275801 : std::copysign(y, x);
@@ -59,11 +61,11 @@ TANDEM_HD inline double erfinv(double x) {
 /// e^(x²) with the rounding error of x² corrected.
 TANDEM_HD inline double exp_square(double x) {
   const double square = x * x;
-  return square > 709.8 ? kInfinity : std::exp(square) * (1 + std::fma(x, x, -square));
+  return square > 709.8 ? kInfinity : math::exp(square) * (1 + std::fma(x, x, -square));
 }
 /// e^(x²) erfc(x): from 2 on, the continued fraction A&S 7.1.14.
 TANDEM_HD inline double erfcx(double x) {
-  if (x < 2) return x < -26.7 ? kInfinity : exp_square(x) * std::erfc(x);
+  if (x < 2) return x < -26.7 ? kInfinity : exp_square(x) * math::erfc(x);
   if (x > 1e8) return 0.56418958354775629 / x;
   double tail = x;
   for (int k = 100; k > 0; --k) tail = x + 0.5 * k / tail;
@@ -74,10 +76,10 @@ TANDEM_HD inline double erfcx(double x) {
 TANDEM_HD inline double ndtri(double p) {
   if (!(p > 0 && p < 1)) return p == 0 ? -kInfinity : p == 1 ? kInfinity : kNan;
   if (p > 0.25 && p < 0.75) return erfinv(2 * p - 1) / kRootHalf;
-  const double tail = p < 0.5 ? p : 1 - p, t = std::sqrt(-2 * std::log(tail));
+  const double tail = p < 0.5 ? p : 1 - p, t = std::sqrt(-2 * math::log(tail));
   double y = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
   for (int i = 0; i < 3; ++i) {
-    const double step = (0.5 * std::erfc(y * kRootHalf) - tail) * 2.5066282746310005 * std::exp(0.5 * y * y);
+    const double step = (0.5 * math::erfc(y * kRootHalf) - tail) * 2.5066282746310005 * math::exp(0.5 * y * y);
     y += step / (1 - 0.5 * y * step);
   }
   return p < 0.5 ? -y : y;
@@ -94,7 +96,7 @@ TANDEM_HD inline double scaled_bessel_i(int order, double x) {
       term *= 0.25 * a * a / (k * static_cast<double>(k + order));
       sum += term;
     }
-    return sum * std::exp(-a);
+    return sum * math::exp(-a);
   }
   if (a == kInfinity) return 0;
   sum = term = 1;
@@ -106,7 +108,7 @@ TANDEM_HD inline double scaled_bessel_i(int order, double x) {
   return sum / std::sqrt(2 * kPi * a);
 }
 TANDEM_HD inline double bessel_i(int order, double x) {
-  const double half = std::exp(0.5 * std::fabs(x));
+  const double half = math::exp(0.5 * std::fabs(x));
   return std::fabs(x) == kInfinity ? kInfinity : half * scaled_bessel_i(order, x) * half;
 }
 
@@ -148,7 +150,7 @@ TANDEM_HD inline double zeta(double s, double q) {
 
 /// log(1 + m) - m
 TANDEM_HD inline double log1p_minus(double m) {
-  if (std::fabs(m) > 0.3) return std::log1p(m) - m;
+  if (std::fabs(m) > 0.3) return math::log1p(m) - m;
   double power = m, sum = 0;
   for (int k = 2; k < 60; ++k) {
     power *= -m;
@@ -160,11 +162,11 @@ TANDEM_HD inline double log1p_minus(double m) {
 }
 /// x^a e^-x / Γ(a + 1), by Stirling's series (A&S 6.1.41) from a = 10 on.
 TANDEM_HD inline double gamma_density(double a, double x) {
-  if (a < 10) return std::exp(a * std::log(x) - x - lgamma(a + 1));
+  if (a < 10) return math::exp(a * math::log(x) - x - lgamma(a + 1));
   const double z = 1 / (a * a);
   const double correction =
       (1. / 12 - z * (1. / 360 - z * (1. / 1260 - z * (1. / 1680 - z * (1. / 1188 - z * 691 / 360360))))) / a;
-  return std::exp(a * log1p_minus((x - a) / a) - correction) / std::sqrt(2 * kPi * a);
+  return math::exp(a * log1p_minus((x - a) / a) - correction) / std::sqrt(2 * kPi * a);
 }
 /// The regularised incomplete gamma functions: lower P(a, x), or upper Q(a, x) = 1 - P. Below a + 1 the series A&S
 /// 6.5.29, above it the continued fraction 6.5.31 by Lentz's method; for Q and small x, the series 6.5.33.
@@ -180,8 +182,8 @@ TANDEM_HD inline double incomplete_gamma(double a, double x, bool upper) {
       power *= -x / n;
       sum += power / (a + n);
     }
-    const double logarithm = a * std::log(x) - lgamma(a + 1);
-    return -std::expm1(logarithm) - std::exp(logarithm) * a * sum;
+    const double logarithm = a * math::log(x) - lgamma(a + 1);
+    return -math::expm1(logarithm) - math::exp(logarithm) * a * sum;
   }
   if (x < a + 1) {
     double term = 1, sum = 1;

@@ -46,7 +46,9 @@ Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const T
         input2, "\n  target ", target);
   constexpr double eps = 1e-12;
   const auto square = [&](const Tensor& x) { return (x * x).sum(IntArrayRef(-1)) + eps; };
-  const Tensor cosine = (input1 * input2).sum(IntArrayRef(-1)) / (square(input1) * square(input2)).sqrt();
+  // One after the other: compilers differ in the order of operands, and gradients are added in the order of the calls.
+  const Tensor product = (input1 * input2).sum(IntArrayRef(-1)), first = square(input1), second = square(input2);
+  const Tensor cosine = product / (first * second).sqrt();
   const Tensor terms =
       where(target == 1, 1 - cosine, Scalar(0)) + where(target == -1, positive_part(cosine - margin), Scalar(0));
   return reduce_loss("cosine_embedding_loss", terms, reduction);

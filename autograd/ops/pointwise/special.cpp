@@ -206,7 +206,9 @@ Tensor special_log_ndtr(const Tensor& self) {
   if (const auto plain = autocast::unchanged_on_cuda(self)) return special_log_ndtr(self);
   const Tensor z = as_float(self) * (std::numbers::sqrt2 / 2), low = z.detach() < -std::numbers::sqrt2 / 2;
   const Tensor below = where(low, z, Scalar(-1.0)), above = where(low, Scalar(0.0), z);
-  return where(low, (special_erfcx(-below) * 0.5).log() - below * below, log1p(erfc(above) * -0.5));
+  // One after the other: compilers differ in the order of operands, and gradients are added in the order of the calls.
+  const Tensor scaled = (special_erfcx(-below) * 0.5).log(), square = below * below;
+  return where(low, scaled - square, log1p(erfc(above) * -0.5));
 }
 Tensor special_ndtri(const Tensor& self) {
   return special<ops::Ndtri>(self, [](const Tensor&, const Tensor& y) { return exp(y * y * 0.5) * std::sqrt(2 * pi); });

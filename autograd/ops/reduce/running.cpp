@@ -143,15 +143,21 @@ namespace {
 Tensor derivative(const Tensor& y, int64_t dim, int64_t edge_order, const Tensor& step) {
   const int64_t n = y.size(dim);
   const auto at = [&](const Tensor& t, int64_t i) { return t.narrow(dim, i < 0 ? t.size(dim) + i : i, 1); };
-  const Tensor slope = (after(y, dim) - before(y, dim)) / step;
+  const Tensor later = after(y, dim), slope = (later - before(y, dim)) / step;
   const Tensor left = before(step, dim), right = after(step, dim);
   // At uneven points, the slopes on both sides are weighted by the step on the other side.
-  const Tensor inner = (before(slope, dim) * right + after(slope, dim) * left) / (left + right);
+  const Tensor of_left = before(slope, dim) * right, of_right = after(slope, dim) * left;
+  const Tensor inner = (of_left + of_right) / (left + right);
   Tensor first = at(slope, 0), last = at(slope, -1);
   if (edge_order == 2) {
     const Tensor h0 = at(step, 0), h1 = at(step, 1), e0 = at(step, -2), e1 = at(step, -1);
-    first = ((h0 * 2 + h1) * at(slope, 0) - h0 * at(slope, 1)) / (h0 + h1);
-    last = ((e1 * 2 + e0) * at(slope, -1) - e1 * at(slope, -2)) / (e0 + e1);
+    // One after the other: compilers differ in the order of operands, and gradients are added in the order of the calls.
+    const auto edge = [&](const Tensor& outer, const Tensor& inner, int64_t i, int64_t k) {
+      const Tensor weight = outer * 2 + inner, near = weight * at(slope, i), far = outer * at(slope, k);
+      return (near - far) / (outer + inner);
+    };
+    first = edge(h0, h1, 0, 1);
+    last = edge(e1, e0, -1, -2);
   }
   return n > 2 ? cat({first, inner, last}, dim) : cat({first, last}, dim);
 }

@@ -15,6 +15,9 @@ namespace {
 using Method = ConvMethod;
 
 constexpr int64_t kMaxImageBytes = 16 << 20;  // that one task packs
+// The rules do not ask how wide the processor's vectors are: another method, other bits. Two vectors of 64 bytes:
+template <class T>
+constexpr int64_t kFilled = 2 * Wide<T>::kCount;
 
 // Of the input and output channels of one group.
 template <class T>
@@ -26,14 +29,14 @@ int64_t image_bytes(const Conv2dShape& s) {
 template <class T>
 bool pointwise_fits(const Conv2dShape& s, int64_t share) {
   const int64_t places = s.in_plane();
-  return can_forward<T>(Method::kPointwise, s) && s.group_in() >= 16 && s.group_out() >= 16 &&
-         ceil_div(places, kPanel<T>) * kPanel<T> * share <= places * (share + 1);
+  return can_forward<T>(Method::kPointwise, s) && places >= kFilled<T> && s.group_in() >= 16 && s.group_out() >= 16 &&
+         ceil_div(places, kFilled<T>) * kFilled<T> * share <= places * (share + 1);
 }
 
 // The images fill the lanes of vectors, and those of one vector fit into the cache.
 template <class T>
 bool lanes_fit(const Conv2dShape& s) {
-  constexpr int64_t kWidth = kLanes<T>;
+  constexpr int64_t kWidth = Wide<T>::kCount;
   return ceil_div(s.batch, kWidth) * kWidth * 3 <= s.batch * 4 && image_bytes<T>(s) * kWidth <= kMaxImageBytes &&
          s.depth() >= 32 && s.group_out() >= (s.pairs ? 4 : 8) && s.group_in() >= (s.pairs ? 2 : 4);
 }
@@ -44,7 +47,7 @@ bool direct_fits(const Conv2dShape& s) {
   constexpr int64_t kMaxBytes = 1 << 20;
   const int64_t rows = (s.kernel_h - 1) * s.p.dilation[0] + 1,
                 bytes = rows * s.group_in() * s.padded_w() * static_cast<int64_t>(sizeof(T));
-  return can_forward<T>(Method::kDirect, s) && s.group_out() >= kPanel<T> && s.out_w() >= 5 && s.kernel_size() > 1 &&
+  return can_forward<T>(Method::kDirect, s) && s.group_out() >= kFilled<T> && s.out_w() >= 5 && s.kernel_size() > 1 &&
          s.depth() >= 64 && bytes <= kMaxBytes;
 }
 
@@ -71,25 +74,20 @@ bool has_few_positions(const Conv2dShape& s, int64_t limit) { return s.batch * s
 // Sum of one channel over the batch: per lane, then across lanes, then the remainder of each plane.
 template <class T>
 T sum_channel(const Conv2dShape& s, const T* dy) {
-  constexpr int64_t kWidth = kLanes<T>;
+  constexpr int64_t kWidth = Wide<T>::kCount;
   const int64_t plane = s.out_plane();
-  Vec<T> total{};
+  Wide<T> total{};
   T rest = 0;
   for (int64_t n = 0; n < s.batch; ++n, dy += s.out_channels * plane) {
-    Vec<T> a{}, b{}, c{}, d{};
+    Wide<T> sums[4] = {};
     int64_t i = 0;
-    for (; i + 4 * kWidth <= plane; i += 4 * kWidth) {
-      a += load(dy + i);
-      b += load(dy + i + kWidth);
-      c += load(dy + i + 2 * kWidth);
-      d += load(dy + i + 3 * kWidth);
-    }
-    for (; i + kWidth <= plane; i += kWidth) a += load(dy + i);
-    total += (a + b) + (c + d);
+    for (; i + 4 * kWidth <= plane; i += 4 * kWidth)
+      for (int k = 0; k < 4; ++k) sums[k] += load_block<T>(dy + i + k * kWidth);
+    for (; i + kWidth <= plane; i += kWidth) sums[0] += load_block<T>(dy + i);
+    total += (sums[0] + sums[1]) + (sums[2] + sums[3]);
     for (; i < plane; ++i) rest += dy[i];
   }
-  for (int lane = 0; lane < kWidth; ++lane) rest += total[lane];
-  return rest;
+  return rest + sum_lanes(total);
 }
 
 }  // namespace
@@ -141,12 +139,12 @@ bool can_backward_weight(Method method, const Conv2dShape& s) {
 // other methods: docs/results/convolution.md.
 template <class T>
 Method choose_forward(const Conv2dShape& s) {
-  const bool few = has_few_positions(s, 512) && s.group_out() >= kPanel<T> && s.depth() >= 64;
+  const bool few = has_few_positions(s, 512) && s.group_out() >= kFilled<T> && s.depth() >= 64;
   // No channels to sum over, so there is no matrix product. MobileNetV2: 21 %.
   if (can_forward<T>(Method::kDepthwise, s) && s.group_out() < 4) return Method::kDepthwise;
   // So few products per output that packing takes longer than they do. LeNet: 4 % (and 15 % in the gradient below).
   if (can_forward<T>(Method::kShallow, s) && s.depth() <= 32 && s.group_in() <= 2 && s.group_out() >= 4 &&
-      s.out_plane() >= 4 * kLanes<T>)
+      s.out_plane() >= 4 * Wide<T>::kCount)
     return Method::kShallow;
   // The planes are the columns. MobileNetV2: 5 %.
   if (pointwise_fits<T>(s, 16)) return Method::kPointwise;
@@ -165,7 +163,7 @@ Method choose_backward_input(const Conv2dShape& s) {
   // As in the forward pass. MobileNetV2: 20 %.
   if (can_backward_input<T>(Method::kDepthwise, s)) return Method::kDepthwise;
   // The convolution of dy, as in the forward pass: 1.5 times as fast on planes of 7 x 7.
-  if (s.is_pointwise() && has_few_positions(s, 512) && s.group_in() >= kPanel<T> && s.group_out() >= 64)
+  if (s.is_pointwise() && has_few_positions(s, 512) && s.group_in() >= kFilled<T> && s.group_out() >= 64)
     return Method::kChannels;
   // As in the forward pass. MobileNetV2: 2 %.
   if (pointwise_fits<T>(s, 6)) return Method::kPointwise;
@@ -179,15 +177,17 @@ Method choose_backward_input(const Conv2dShape& s) {
 
 template <class T>
 Method choose_backward_weight(const Conv2dShape& s) {
-  const int64_t plane = s.out_plane(), channels = s.group_out(), filled = ceil_div(s.depth(), kLanes<T>) * kLanes<T>;
+  const int64_t plane = s.out_plane(), channels = s.group_out(),
+                filled = ceil_div(s.depth(), Wide<T>::kCount) * Wide<T>::kCount;
   // Few weights per output channel, whose sums stay in registers. MobileNetV2: 15 %.
-  if (can_backward_weight<T>(Method::kShallow, s) && (s.group_in() == 1 || (s.depth() < 32 && plane >= 4 * kLanes<T>)))
+  if (can_backward_weight<T>(Method::kShallow, s) &&
+      (s.group_in() == 1 || (s.depth() < 32 && plane >= 4 * Wide<T>::kCount)))
     return Method::kShallow;
   // Small planes, whose rows do not fill vectors. ResNet-18: 7 %.
-  if (s.depth() >= kPanel<T> && ((has_few_positions(s, 512) && channels >= 16) || (plane <= 196 && channels >= 96)))
+  if (s.depth() >= kFilled<T> && ((has_few_positions(s, 512) && channels >= 16) || (plane <= 196 && channels >= 96)))
     return Method::kChannels;
-  // Large planes: with 1 x 1 kernels they are the columns; with 16 registers tiles of rows are small. ResNet-50: 4 %.
-  if (plane > 196 && channels >= 64 && (s.kernel_size() == 1 || kVectorRegisters < 32)) return Method::kColumns;
+  // Large planes, which with 1 x 1 kernels are the columns. ResNet-50: 4 %.
+  if (plane > 196 && channels >= 64 && s.kernel_size() == 1) return Method::kColumns;
   // Builds no columns, but packs whole images; at least three quarters of its vectors must be filled. LeNet: 18 %.
   if (channels >= 6 && filled * 3 <= s.depth() * 4 && image_bytes<T>(s) <= kMaxImageBytes) return Method::kRows;
   // Any shape.

@@ -134,10 +134,11 @@ void channels_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* 
   const Tiles tiles(s.group_out(), s.pairs);
   const int64_t blocks = ceil_div(s.depth(), kPanel<T>);
   // The batch is summed chunk by chunk, which bounds the memory of the panels.
-  const int64_t image_bytes = places * tiles.padded() * static_cast<int64_t>(sizeof(T)),
+  const int64_t image_bytes = places * s.group_out() * static_cast<int64_t>(sizeof(T)),
                 chunk = std::clamp<int64_t>(kChunkBytes / image_bytes, 1, s.batch);
   // With few blocks of columns, parts of a chunk are summed apart, and the parts are added in order.
-  const int64_t part_images = ceil_div(chunk, std::clamp<int64_t>(kEnoughTasks / blocks, 1, chunk)),
+  const int64_t wide_blocks = ceil_div(s.depth(), 2 * Wide<T>::kCount),  // what is summed apart is so everywhere
+      part_images = ceil_div(chunk, std::clamp<int64_t>(kEnoughTasks / wide_blocks, 1, chunk)),
                 parts = ceil_div(chunk, part_images);
   const Workspace<T> memory(chunk * places * tiles.padded()), others((parts - 1) * weights);
   T* panels = memory.data();
@@ -174,7 +175,7 @@ void channels_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* 
           const bool add = part == 0 && begin_image > 0;
           T* to = (part == 0 ? dw : others.data() + (part - 1) * weights) + group * s.group_out() * s.depth() + first;
           for (int64_t o = 0; o < s.group_out(); ++o, to += s.depth())
-            for (int64_t i = 0; i < wide; ++i) to[i] = sums[o * kPanel<T> + i] + (add ? to[i] : T(0));
+            for (int64_t i = 0; i < wide; ++i) to[i] = add ? sums[o * kPanel<T> + i] + to[i] : sums[o * kPanel<T> + i];
         }
       });
     }

@@ -87,7 +87,7 @@ void make_rows(const Padded<T>& in, int64_t p, const T* w, T bias, FusedActivati
     Vec<T> sums[kRows];
     for (int r = 0; r < kRows; ++r) sums[r] = broadcast(bias);
     for (int64_t t = 0; t < taps; ++t)
-      for (int r = 0; r < kRows; ++r) sums[r] += w[t] * load(row + r * step + offsets[t] + q);
+      for (int r = 0; r < kRows; ++r) sums[r] = fma(w[t], load(row + r * step + offsets[t] + q), sums[r]);
     store_rows<T, kRows>(sums, activation, out_w, room, y + q);
   });
 }
@@ -111,9 +111,9 @@ void make_rows_of_nine(const Padded<T>& in, int64_t p, const T* w, T bias, Fused
       for (int r = 0; r < kRows; ++r) {
         const int tap = 3 * (i - r * kStride);
         if (tap < 0 || tap > 6) continue;
-        sums[r] += taps[tap] * a;
-        sums[r] += taps[tap + 1] * b;
-        sums[r] += taps[tap + 2] * c;
+        sums[r] = fma(taps[tap], a, sums[r]);
+        sums[r] = fma(taps[tap + 1], b, sums[r]);
+        sums[r] = fma(taps[tap + 2], c, sums[r]);
       }
     }
     store_rows<T, kRows>(sums, activation, out_w, room, y + q);

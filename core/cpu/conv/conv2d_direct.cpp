@@ -1,5 +1,6 @@
 // Convolution without columns: one tile of output positions of a row, or of two short rows, times two vectors of output
-// channels. The tile's left operand is read where it lies in the padded input, so that each input is copied once, not once per tap.
+// channels. The tile's left operand is read where it lies in the padded input, so that each input is copied once, not
+// once per tap.
 //
 // The input rows that a few output rows of one image need are copied to a strip [input row][channel][padded width], the
 // weights of two vectors of output channels to a panel. The sums of a tile run over channels, kernel rows and kernel
@@ -58,8 +59,8 @@ void run_tile(const DirectTile<T>& tile) {
 #pragma GCC unroll 16
         for (int p = 0; p < kRows * kPositions; ++p) {
           const T value = x[p / kPositions * tile.out_step + p % kPositions * kStride];
-          sum[p][0] += value * first;
-          sum[p][1] += value * second;
+          sum[p][0] = fma(value, first, sum[p][0]);
+          sum[p][1] = fma(value, second, sum[p][1]);
         }
       }
     }

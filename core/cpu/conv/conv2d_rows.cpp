@@ -37,6 +37,9 @@ struct Layout {
   int64_t tile_rows, tiles, out_w;
   int64_t parts, part_images;
   int64_t block_images, band_rows;  // output rows of a band: all, or block_images is 1
+  // Whether a column of ones after the remainders computes the gradient of the bias: if it takes no further vector of 64
+  // bytes, on every processor.
+  bool has_ones;
 
   explicit Layout(const Conv2dShape& shape) : s(shape) {
     vectors = s.pairs ? 2 : 1;
@@ -48,16 +51,17 @@ struct Layout {
     run_length = whole_rows ? s.kernel_w * channels : channels;
     run_blocks = run_length / width;
     run_rest = run_length % width;
-    rest_blocks = ceil_div(runs * run_rest, width);
+    const int64_t wide = vectors * Wide<T>::kCount, remainders = runs * (run_length % wide);
+    has_ones = remainders % wide != 0;
+    rest_blocks = ceil_div(runs * run_rest + (has_ones ? 1 : 0), width);
     tiles = ceil_div(s.group_out(), kMaxTileRows[vectors]);
     tile_rows = ceil_div(s.group_out(), tiles);
     out_w = s.out_w();
-    const int64_t partial = s.p.groups * partial_size();
-    const int64_t most = std::clamp<int64_t>(kMaxPartialElements / std::max<int64_t>(1, partial), 1, kMaxParts);
+    const int64_t most = std::clamp<int64_t>(kMaxPartialElements / (s.out_channels * s.depth()), 1, kMaxParts);
     part_images = std::max<int64_t>(1, ceil_div(s.batch, most));
     parts = ceil_div(s.batch, part_images);
     const auto bytes = [&](int64_t rows) {
-      return (band_size(rows) + rows * out_w * (tiles * tile_rows + rest_row())) * static_cast<int64_t>(sizeof(T));
+      return (band_size(rows) + rows * out_w * (s.group_out() + wide)) * static_cast<int64_t>(sizeof(T));
     };
     const int64_t out_h = s.out_h();
     block_images = std::clamp<int64_t>(kBlockBytes / bytes(out_h), 1, part_images);
@@ -72,10 +76,7 @@ struct Layout {
 
   int64_t blocks() const { return runs * run_blocks + rest_blocks; }
   int64_t columns() const { return blocks() * width; }
-  // A column of ones after the remainders computes the gradient of the bias, if the blocks have a free
-  // column.
   int64_t ones_column() const { return runs * run_rest; }
-  bool has_ones() const { return ones_column() < rest_row(); }
   int64_t rest_row() const { return rest_blocks * width; }
   int64_t partial_size() const { return tiles * tile_rows * columns(); }  // of one group
   // Start of a run, relative to the input of an output position's first tap.
@@ -131,7 +132,7 @@ void pack_rest(const Layout<T>& l, int64_t rows, const T* image, T* to) {
       for (int64_t run = 0; run < l.runs; ++run)
         for (int64_t i = 0; i < l.width; i += kLanes<T>)
           store(to + run * l.run_rest + i, load(from + l.run_offset(run) + i));
-      if (l.has_ones()) to[l.ones_column()] = T(1);
+      if (l.has_ones) to[l.ones_column()] = T(1);
     }
   }
 }
@@ -253,7 +254,7 @@ void add_parts(const Layout<T>& l, const T* partial, int64_t o, T* dw, T* db) {
 template <class T>
 bool rows_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw, T* db) {
   const Layout<T> layout(s);
-  if (!layout.has_ones()) db = nullptr;
+  if (!layout.has_ones) db = nullptr;
   const int64_t tasks = layout.parts * s.p.groups;
   const Workspace<T> memory(tasks * layout.partial_size());
   T* partial = memory.data();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tandem/core/cpu/linalg/load_wide.h"
 #include "tandem/core/cpu/linalg/microkernel.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
@@ -14,8 +15,9 @@ namespace tandem::cpu {
 namespace {
 
 constexpr int64_t kColumnBytes = 32 << 10;
-constexpr int64_t kMaxTaps = 9;  // maximum weights in a tile of the weight gradient
-constexpr int kMaxOutputs = 2;   // maximum output channels in such a tile
+// Weights in a tile of the weight gradient, whose sums stay in registers, and output channels.
+constexpr int64_t kMaxTaps = kVectorBytes == 64 ? 9 : 3;
+constexpr int kMaxOutputs = 2;
 constexpr int64_t kParts = 32;
 
 // Output rows processed at once; their positions form `width` columns, whole vectors.
@@ -26,7 +28,7 @@ struct Cut {
   explicit Cut(const Conv2dShape& s) {
     const int64_t row_bytes = s.depth() * s.out_w() * static_cast<int64_t>(sizeof(T));
     rows = std::clamp<int64_t>(kColumnBytes / row_bytes, 1, s.out_h());
-    width = ceil_div(rows * s.out_w(), 2 * kLanes<T>) * 2 * kLanes<T>;
+    width = ceil_div(rows * s.out_w(), 2 * Wide<T>::kCount) * 2 * Wide<T>::kCount;
     padded_h = s.padded_h();
     padded_w = s.padded_w();
   }
@@ -128,23 +130,23 @@ void multiply(const Conv2dShape& s, const Weights<T>& w, const T* columns, int64
 // totals[kOutputs], if given, += dy rows.
 template <class T, int kOutputs, int kTaps>
 void add_products(const T* dy, int64_t plane, const T* columns, int64_t width, int64_t places, int64_t stride,
-                  Vec<T>* sums, Vec<T>* totals) {
-  constexpr int64_t kWidth = kLanes<T>;
-  Vec<T> sum[kOutputs][kTaps] = {}, total[kOutputs] = {};
-  const auto add = [&](const Vec<T>(&gradient)[kOutputs], int64_t p) {
+                  Wide<T>* sums, Wide<T>* totals) {
+  constexpr int64_t kWidth = Wide<T>::kCount;
+  Wide<T> sum[kOutputs][kTaps] = {}, total[kOutputs] = {};
+  const auto add = [&](const Wide<T>(&gradient)[kOutputs], int64_t p) {
     for (int o = 0; o < kOutputs; ++o) total[o] += gradient[o];
 #pragma GCC unroll 9
     for (int k = 0; k < kTaps; ++k) {
-      const Vec<T> column = load(columns + k * width + p);
+      const Wide<T> column = load_block<T>(columns + k * width + p);
 #pragma GCC unroll 2
-      for (int o = 0; o < kOutputs; ++o) sum[o][k] += gradient[o] * column;
+      for (int o = 0; o < kOutputs; ++o) sum[o][k] = fma(gradient[o], column, sum[o][k]);
     }
   };
-  Vec<T> gradient[kOutputs];
+  Wide<T> gradient[kOutputs];
   int64_t p = 0;
   for (; p + kWidth <= places; p += kWidth) {
     for (int o = 0; o < kOutputs; ++o) {
-      gradient[o] = load(dy + o * plane + p);
+      gradient[o] = load_block<T>(dy + o * plane + p);
       __builtin_prefetch(dy + (o + kOutputs) * plane + p);  // of the next channels
     }
     add(gradient, p);
@@ -153,7 +155,7 @@ void add_products(const T* dy, int64_t plane, const T* columns, int64_t width, i
     for (int o = 0; o < kOutputs; ++o) {
       T tail[kWidth] = {};
       std::copy(dy + o * plane + p, dy + o * plane + places, tail);
-      gradient[o] = load(tail);
+      gradient[o] = load_block<T>(tail);
     }
     add(gradient, p);
   }
@@ -163,7 +165,7 @@ void add_products(const T* dy, int64_t plane, const T* columns, int64_t width, i
 }
 
 template <class T>
-using AddProducts = void (*)(const T*, int64_t, const T*, int64_t, int64_t, int64_t, Vec<T>*, Vec<T>*);
+using AddProducts = void (*)(const T*, int64_t, const T*, int64_t, int64_t, int64_t, Wide<T>*, Wide<T>*);
 
 template <class T, int kOutputs, int... kTaps>
 AddProducts<T> pick_add(int64_t taps, std::integer_sequence<int, kTaps...>) {
@@ -173,7 +175,7 @@ AddProducts<T> pick_add(int64_t taps, std::integer_sequence<int, kTaps...>) {
 
 // sums[group_out][depth + 1] (vectors) += the products of one piece; the last entry sums dy.
 template <class T>
-void add_piece(const Conv2dShape& s, const T* dy, const T* columns, int64_t width, int64_t places, Vec<T>* sums) {
+void add_piece(const Conv2dShape& s, const T* dy, const T* columns, int64_t width, int64_t places, Wide<T>* sums) {
   const int64_t depth = s.depth(), plane = s.out_plane(), tiles = ceil_div(depth, kMaxTaps);
   for (int64_t tile = 0; tile < tiles; ++tile) {
     const int64_t k = depth * tile / tiles, taps = depth * (tile + 1) / tiles - k;
@@ -224,10 +226,10 @@ void shallow_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* d
   const Workspace<T> memory(parts * elements);
   T* partial = memory.data();
   parallel_for(parts * blocks, 1, [&](int64_t begin, int64_t end) {
-    auto* sums = scratch<Vec<T>>(Scratch::kConvOutput, groups * group_elements);
+    auto* sums = scratch<Wide<T>>(Scratch::kConvOutput, groups * group_elements);
     for (int64_t t = begin; t < end; ++t) {
       const int64_t part = t / blocks, first = t % blocks * groups, last = std::min(s.p.groups, first + groups);
-      std::fill_n(sums, (last - first) * group_elements, Vec<T>{});
+      std::fill_n(sums, (last - first) * group_elements, Wide<T>{});
       for (int64_t n = part * part_images; n < std::min(s.batch, (part + 1) * part_images); ++n)
         for (int64_t group = first; group < last; ++group) {
           const int64_t i = n * s.p.groups + group;
@@ -237,9 +239,7 @@ void shallow_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* d
           });
         }
       for (int64_t j = 0; j < (last - first) * group_elements; ++j) {
-        T sum = 0;
-        for (int lane = 0; lane < kLanes<T>; ++lane) sum += sums[j][lane];
-        partial[part * elements + first * group_elements + j] = sum;
+        partial[part * elements + first * group_elements + j] = sum_lanes(sums[j]);
       }
     }
   });

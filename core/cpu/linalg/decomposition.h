@@ -4,6 +4,7 @@
 #include <Eigen/Core>
 
 #include "tandem/core/backend/decomposition.h"
+#include "tandem/core/reproducible.h"
 #include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
@@ -29,10 +30,14 @@ Eigen::Map<Vector<T>> vector_at(const Tensor& t, int64_t i) {
   return {t.ptr<T>() + i * n, n};
 }
 
+/// Eigen's blocks depend on the caches' sizes, and its vectors on the instruction set.
+inline constexpr const char* kEigenReason = "Eigen computes it, in an order that depends on the processor";
+
 /// Calls body(Type<T>, i) for every matrix of a real tensor. Each is the work of one thread, so results do not depend
 /// on their number.
 template <class Body>
 void for_matrices(const Tensor& a, const char* name, Body body) {
+  check_reproducible(name, kEigenReason);
   const int64_t m = a.size(-2), n = a.size(-1), count = a.numel() / (m * n);
   const int64_t work = std::max<int64_t>(1, m * n * std::min(m, n));
   dispatch(a.dtype(), FloatTypes{}, name, [&]<class T>(Type<T> type) {

@@ -21,6 +21,7 @@ void store_reals(const Tensor& t, int64_t i, const Vector<double>& vector);
 /// Calls body(i) for every matrix of a, as for_matrices() does.
 template <class Body>
 void for_complex_matrices(const Tensor& a, Body body) {
+  check_reproducible("decompositions of complex matrices", kEigenReason);
   const int64_t m = a.size(-2), n = a.size(-1), count = a.numel() / (m * n);
   const int64_t work = std::max<int64_t>(1, m * n * std::min(m, n));
   parallel_for(count, std::max<int64_t>(1, 4096 / work), [&](int64_t begin, int64_t end) {

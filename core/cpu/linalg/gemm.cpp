@@ -119,8 +119,10 @@ void multiply_task(const GemmArgs<T>& g, const Cut& cut, const Block<T>& block, 
       }
       kernel({&segment, 1, cut.columns, edge, cut.columns, g.alpha, false});
       for (int64_t r = 0; r < rows; ++r)
-        for (int64_t e = 0; e < columns; ++e)
-          c[r * g.ldc + e] = edge[r * cut.columns + e] + (block.accumulate ? c[r * g.ldc + e] : T(0));
+        for (int64_t e = 0; e < columns; ++e) {
+          T& to = c[r * g.ldc + e];
+          to = block.accumulate ? edge[r * cut.columns + e] + to : edge[r * cut.columns + e];
+        }
     }
   }
 }

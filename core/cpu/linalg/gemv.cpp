@@ -8,19 +8,13 @@
 #include "tandem/core/cpu/linalg/load_wide.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
+#include "tandem/core/formulas/math.h"
 #include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 namespace {
 
 constexpr int64_t kInlineElements = 32768;  // matrix elements not worth waking a thread for
-
-template <class T>
-T sum_lanes(Vec<T> v) {
-  T sum = 0;
-  for (int i = 0; i < kLanes<T>; ++i) sum += v[i];
-  return sum;
-}
 
 // Sum of one piece.
 template <class T, class M = T>
@@ -29,18 +23,15 @@ T dot_piece(int64_t n, const M* x, int64_t stride_x, const T* y, int64_t stride_
   if constexpr (std::is_floating_point_v<T>) {
     T sum = 0;
     if (stride_x == 1 && stride_y == 1) {
-      constexpr int kWidth = kLanes<T>;
-      Vec<T> s0{}, s1{}, s2{}, s3{};
-      for (; i + 4 * kWidth <= n; i += 4 * kWidth) {
-        s0 += load_wide<T>(x + i) * load(y + i);
-        s1 += load_wide<T>(x + i + kWidth) * load(y + i + kWidth);
-        s2 += load_wide<T>(x + i + 2 * kWidth) * load(y + i + 2 * kWidth);
-        s3 += load_wide<T>(x + i + 3 * kWidth) * load(y + i + 3 * kWidth);
-      }
-      for (; i + kWidth <= n; i += kWidth) s0 += load_wide<T>(x + i) * load(y + i);
-      sum = sum_lanes<T>((s0 + s1) + (s2 + s3));
+      constexpr int kWidth = Wide<T>::kCount;
+      Wide<T> s[4] = {};
+      for (; i + 4 * kWidth <= n; i += 4 * kWidth)
+        for (int k = 0; k < 4; ++k)
+          s[k] = fma(load_block<T>(x + i + k * kWidth), load_block<T>(y + i + k * kWidth), s[k]);
+      for (; i + kWidth <= n; i += kWidth) s[0] = fma(load_block<T>(x + i), load_block<T>(y + i), s[0]);
+      sum = sum_lanes((s[0] + s[1]) + (s[2] + s[3]));
     }
-    for (; i < n; ++i) sum += x[i * stride_x] * y[i * stride_y];
+    for (; i < n; ++i) sum = math::fma(static_cast<T>(x[i * stride_x]), y[i * stride_y], sum);
     return sum;
   } else {
     uint64_t sum = 0;
@@ -52,7 +43,7 @@ T dot_piece(int64_t n, const M* x, int64_t stride_x, const T* y, int64_t stride_
 template <class T, class M>
 void put(const GemvArgs<T, M>& g, int64_t vector, int64_t i, T sum) {
   T& y = g.y[vector * g.next_y + i * g.stride_y];
-  y = g.beta == T(0) ? g.alpha * sum : g.alpha * sum + g.beta * y;
+  y = g.beta == T(0) ? g.alpha * sum : math::fma(g.beta, y, g.alpha * sum);
 }
 
 // A matrix stored by columns is cut into strips of rows, whose sums stay near L1, and each strip into chunks of
@@ -70,10 +61,13 @@ void add_four_columns(const M* c, int64_t ld, int64_t count, const T* x, int64_t
   for (; i + kWidth <= count; i += kWidth) {
     if (fetch)
       for (int64_t k = 4; k < 8; ++k) __builtin_prefetch(c + k * ld + i, 0, kToL2);
-    store(sum + i, load(sum + i) + load_wide<T>(c + i) * x0 + load_wide<T>(c + ld + i) * x1 +
-                       load_wide<T>(c + 2 * ld + i) * x2 + load_wide<T>(c + 3 * ld + i) * x3);
+    Vec<T> value = fma(x0, load_wide<T>(c + i), load(sum + i));
+    value = fma(x1, load_wide<T>(c + ld + i), value);
+    value = fma(x2, load_wide<T>(c + 2 * ld + i), value);
+    store(sum + i, fma(x3, load_wide<T>(c + 3 * ld + i), value));
   }
-  for (; i < count; ++i) sum[i] = sum[i] + c[i] * x0 + c[ld + i] * x1 + c[2 * ld + i] * x2 + c[3 * ld + i] * x3;
+  for (; i < count; ++i)
+    for (int64_t k = 0; k < 4; ++k) sum[i] = math::fma(x[k * stride_x], static_cast<T>(c[k * ld + i]), sum[i]);
 }
 
 // For every vector, sum[0, count) += the columns [begin, end) times x, for `count` rows from `row` on. The sums of the
@@ -90,7 +84,7 @@ void add_columns(const GemvArgs<T, M>& g, int64_t row, int64_t count, int64_t be
     for (int64_t v = 0; v < g.vectors; ++v) {
       const T x = g.x[v * g.next_x + p * g.stride_x];
       const M* c = g.matrix + p * g.ld + row;
-      for (int64_t i = 0; i < count; ++i) sum[v * stride + i] += c[i] * x;
+      for (int64_t i = 0; i < count; ++i) sum[v * stride + i] = math::fma(static_cast<T>(c[i]), x, sum[v * stride + i]);
     }
 }
 

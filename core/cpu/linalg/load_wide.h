@@ -45,6 +45,14 @@ template <class T, class M>
   }
 }
 
+/// Wide<T>::kCount of them.
+template <class T, class M>
+[[gnu::always_inline]] inline Wide<T> load_block(const M* from) {
+  Wide<T> out;
+  for (int i = 0; i < Wide<T>::kVectors; ++i) out.v[i] = load_wide<T>(from + i * kLanes<T>);
+  return out;
+}
+
 /// Stores the elements of a vector from `to` on, rounded to M, which is T, or a half type with T = float.
 template <class T, class M>
 [[gnu::always_inline]] inline void store_narrow(M* to, Vec<T> v) {

@@ -4,6 +4,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "tandem/core/reproducible.h"
+
 #ifdef __AVX512F__
 #include <immintrin.h>
 #endif
@@ -45,7 +47,7 @@ void run_tile(const Tile<T>& tile) {
 #pragma GCC unroll 32
       for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
-        for (int v = 0; v < kVectors; ++v) sum[r][v] += a[r] * column[v];
+        for (int v = 0; v < kVectors; ++v) sum[r][v] = fma(a[r], column[v], sum[r][v]);
       }
       a += kRows;
       b += b_step;
@@ -107,7 +109,7 @@ TileKernel<T> pick(int rows, std::integer_sequence<int, kRows...>) {
 
 bool multiplies_pairs() {
 #ifdef __AVX512F__
-  static const bool has = __builtin_cpu_supports("avx512bf16") != 0;
+  static const bool has = __builtin_cpu_supports("avx512bf16") != 0 && reproducible() == Reproducible::kOff;
   return has;
 #else
   return false;

@@ -55,7 +55,8 @@ constexpr int64_t even_tile_rows(int64_t count) {
   return count < best ? count < 1 ? 1 : count : best;
 }
 
-/// Whether the processor multiplies pairs of bfloat16 (vdpbf16ps of AVX512_BF16), and this code is for such ones.
+/// Whether the processor multiplies pairs of bfloat16 (vdpbf16ps of AVX512_BF16), this code is for such ones, and bits may
+/// depend on the processor (core/reproducible.h).
 bool multiplies_pairs();
 
 /// The kernel for 1 <= rows <= kMaxTileRows[vectors], or kMaxEvenTileRows with two; vectors 1 or 2. T is float or

@@ -14,9 +14,10 @@
 namespace tandem::cpu {
 namespace {
 
-constexpr int64_t kWidth = kLanes<float>;
-constexpr int kMaxAtOnce = 4;                // rows of x that share the loads of the matrix
-constexpr int kSums = kVectorRegisters / 4;  // vectors of sums in registers, and as many of totals
+constexpr int64_t kWidth = Wide<float>::kCount;
+constexpr int kMaxAtOnce = 4;  // rows of x that share the loads of the matrix
+// Sums in registers, and as many totals.
+constexpr int kSums = std::max(1, kVectorRegisters / 4 / Wide<float>::kVectors);
 constexpr int64_t kLine = 64;                // bytes
 constexpr int64_t kFetchAhead = 12288;       // bytes, at least
 constexpr int kToL2 = 2;                     // for __builtin_prefetch
@@ -51,23 +52,25 @@ template <int M, int R>
 void multiply(const Product& p, const float* x, const int8_t* values, int64_t row, bool fetch, float* out) {
   const float* scales = p.scales + row * p.groups;
   const int64_t ahead = ceil_div(kFetchAhead, std::max<int64_t>(1, R * p.k)) * R * p.k;
-  Vec<float> total[M][R] = {};
+  Wide<float> total[M][R] = {};
   for (int64_t g = 0; g < p.groups; ++g) {
-    Vec<float> sum[M][R] = {};
+    Wide<float> sum[M][R] = {};
     const int64_t steps = g + 1 == p.groups ? p.last_steps : p.steps;
     const int8_t* group = values + g * p.group;
     for (int64_t at = 0; fetch && at < p.group; at += kLine)
       for (int r = 0; r < R; ++r) __builtin_prefetch(group + r * p.k + at + ahead, 0, kToL2);
     for (int64_t s = 0; s < steps; ++s) {
-      Vec<float> wide[R];
-      for (int r = 0; r < R; ++r) wide[r] = load_wide<float>(group + r * p.k + s * kWidth);
+      Wide<float> wide[R];
+      for (int r = 0; r < R; ++r) wide[r] = load_block<float>(group + r * p.k + s * kWidth);
       for (int m = 0; m < M; ++m) {
-        const Vec<float> v = load(x + m * p.next_x + s * kWidth);
-        for (int r = 0; r < R; ++r) sum[m][r] += wide[r] * v;
+        const Wide<float> v = load_block<float>(x + m * p.next_x + s * kWidth);
+        for (int r = 0; r < R; ++r) sum[m][r] = fma(wide[r], v, sum[m][r]);
       }
     }
     for (int m = 0; m < M; ++m)
-      for (int r = 0; r < R; ++r) total[m][r] += sum[m][r] * scales[r * p.groups + g];
+      for (int r = 0; r < R; ++r)
+        for (int v = 0; v < Wide<float>::kVectors; ++v)
+          total[m][r].v[v] = fma(scales[r * p.groups + g], sum[m][r].v[v], total[m][r].v[v]);
     x += p.steps * kWidth;
   }
   for (int m = 0; m < M; ++m)

@@ -159,7 +159,8 @@ TEST_CASE("no input channels: the output is the bias, whose gradient is a count"
   CHECK(y.equal(bias.detach().view({1, 3, 1, 1}).expand({2, 3, 4, 3})));
   CHECK(conv2d(x, w.detach()).equal(zeros({2, 3, 4, 3}, kDouble)));
   const Tensor residual = full({2, 3, 4, 3}, -2, kDouble);
-  CHECK(autograd::conv2d_with_epilogue(x, w.detach(), {bias.detach(), residual, true}, 1, IntArrayRef(0), 1, 1)
+  CHECK(autograd::conv2d_with_epilogue(x, w.detach(), {bias.detach(), residual, FusedActivation::kReLU}, 1,
+                                       IntArrayRef(0), 1, 1)
             .equal((y.detach() - 2).relu()));
   y.sum().backward();
   CHECK(bias.grad().equal(full({3}, 24, kDouble)));
@@ -175,12 +176,15 @@ TEST_CASE("an epilogue has the bits of separate operations, with every padding")
         const int64_t out = dtype == kFloat ? 5 : 20;  // enough for bfloat16 to be multiplied as it is
         const Tensor x = randn({2, 6, 9, 8}, dtype), bias = randn({out}, dtype), w = randn({out, 6, kernel, 3}, dtype);
         const Tensor plain = conv2d(x, w, bias, 1, padding), residual = randn(plain.sizes(), dtype);
-        const auto found = [&](const Tensor& added, bool relu) {
-          return autograd::conv2d_with_epilogue(x, w, {bias, added, relu}, 1, std::string_view(padding), 1, 1);
+        const auto found = [&](const Tensor& added, FusedActivation activation) {
+          return autograd::conv2d_with_epilogue(x, w, {bias, added, activation}, 1, std::string_view(padding), 1, 1);
         };
-        CHECK(found({}, true).equal(plain.relu()));
-        CHECK(found(residual, false).equal(plain + residual));
-        CHECK(found(residual, true).equal((plain + residual).relu()));
-        CHECK_THROWS_AS(found(randn({2, out, plain.size(2) + 1, plain.size(3)}), true), Error);
+        using enum FusedActivation;
+        CHECK(found({}, kReLU).equal(plain.relu()));
+        CHECK(found({}, kReLU6).equal(plain.clamp(0, 6)));
+        CHECK(found(residual, kNone).equal(plain + residual));
+        CHECK(found(residual, kReLU).equal((plain + residual).relu()));
+        CHECK(found(residual, kReLU6).equal((plain + residual).clamp(0, 6)));
+        CHECK_THROWS_AS(found(randn({2, out, plain.size(2) + 1, plain.size(3)}), kReLU), Error);
       }
 }

@@ -54,7 +54,7 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-// A residual, a relu and kept weights give the same bits as whole passes over the output with a bias, `y`.
+// A residual, an activation and kept weights give the same bits as whole passes over the output with a bias, `y`.
 template <class T>
 void check_epilogue(ConvMethod method, const Conv2dShape& s, const std::vector<T>& x, const std::vector<T>& w,
                     const std::vector<T>& bias, std::vector<T> y, std::mt19937& random) {
@@ -62,22 +62,23 @@ void check_epilogue(ConvMethod method, const Conv2dShape& s, const std::vector<T
   const Tensor weight = empty({size(w)}, TensorOptions(scalar_type_of<T>));
   std::copy(w.begin(), w.end(), weight.data_ptr<T>());
   KeptWeight kept;
-  const auto run = [&](const T* added, bool relu, KeptWeight* keep) {
+  const auto run = [&](const T* added, FusedActivation activation, KeptWeight* keep) {
     return once<T>(size(y), [&](T* out) {
       cpu::conv2d_forward<T>(method, s, x.data(), {weight.data_ptr<T>(), keep, &weight}, out,
-                             {bias.data(), added, relu});
+                             {bias.data(), added, activation});
     });
   };
-  CHECK(same_bits(run(nullptr, false, &kept), y));
   std::vector<T> sum = y;
   for (std::size_t i = 0; i < y.size(); ++i) sum[i] = y[i] + residual[i];
-  CHECK(same_bits(run(residual.data(), false, nullptr), sum));
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    if (y[i] < 0) y[i] = 0;
-    if (sum[i] < 0) sum[i] = 0;
+  CHECK(same_bits(run(residual.data(), FusedActivation::kNone, nullptr), sum));
+  for (const auto activation : {FusedActivation::kNone, FusedActivation::kReLU, FusedActivation::kReLU6}) {
+    const T most = activation == FusedActivation::kReLU6 ? T(6) : std::numeric_limits<T>::infinity();
+    for (std::vector<T>* values : {&y, &sum})
+      for (T& value : *values)
+        if (activation != FusedActivation::kNone) value = value < 0 ? T(0) : value > most ? most : value;
+    CHECK(same_bits(run(nullptr, activation, &kept), y));
+    CHECK(same_bits(run(residual.data(), activation, &kept), sum));
   }
-  CHECK(same_bits(run(nullptr, true, &kept), y));
-  CHECK(same_bits(run(residual.data(), true, &kept), sum));
 }
 
 template <class T>
@@ -204,17 +205,17 @@ void check_pairs(const Conv2dShape& s, std::mt19937& random) {
         bias.values[i / static_cast<std::size_t>(s.out_plane()) % static_cast<std::size_t>(s.out_channels)]);
   const double rounded = 1.01 / 256,
                limit = tolerance<float> * 5;  // half a unit in the last place, and the sum's error
-  const auto forward = [&](const uint16_t* added, bool relu) {
+  const auto forward = [&](const uint16_t* added, FusedActivation activation) {
     return on_any_threads<uint16_t>(size(dy.bits), [&](uint16_t* y) {
-      cpu::pair_conv_forward(s, x.bits.data(), {w.bits.data()}, y, {bias.bits.data(), added, relu});
+      cpu::pair_conv_forward(s, x.bits.data(), {w.bits.data()}, y, {bias.bits.data(), added, activation});
     });
   };
-  const std::vector<uint16_t> y = forward(nullptr, false);
+  const std::vector<uint16_t> y = forward(nullptr, FusedActivation::kNone);
   CHECK(worst_error(floats(y), y_want) < rounded);
   std::vector<uint16_t> finished;
   for (std::size_t i = 0; i < y.size(); ++i)
-    finished.push_back(BFloat16(std::max(floats(y)[i] + residual.values[i], 0.0f)).bits);
-  CHECK(same_bits(forward(residual.bits.data(), true), finished));
+    finished.push_back(BFloat16(std::clamp(floats(y)[i] + residual.values[i], 0.0f, 6.0f)).bits);
+  CHECK(same_bits(forward(residual.bits.data(), FusedActivation::kReLU6), finished));
   CHECK(worst_error(floats(on_any_threads<uint16_t>(
                         size(x.bits),
                         [&](uint16_t* dx) { cpu::pair_conv_backward_input(s, dy.bits.data(), w.bits.data(), dx); })),
@@ -340,6 +341,23 @@ TEST_CASE_TEMPLATE("conv2d equals its definition with wide planes", T, float, do
                     .kernel_w = 3,
                     .p = {.stride = {stride, stride}, .padding = {1, 1}, .dilation = {2, 1}}},
                    random);
+}
+
+// Bands of rows in the gradient of the weights: the last one is shorter, and padding is above the first.
+TEST_CASE_TEMPLATE("conv2d equals its definition on large images", T, float, double) {
+  std::mt19937 random(14);
+  for (const int64_t stride : {1, 2})
+    check_shape<T>({.batch = 2,
+                    .in_channels = 37,
+                    .in_h = 83,
+                    .in_w = 61,
+                    .out_channels = 7,
+                    .kernel_h = 3,
+                    .kernel_w = 2,
+                    .p = {.stride = {stride, stride}, .padding = {3, 1}, .dilation = {2, 1}}},
+                   random);
+  check_shape<T>(
+      {.batch = 1, .in_channels = 30, .in_h = 70, .in_w = 90, .out_channels = 9, .kernel_h = 3, .kernel_w = 3}, random);
 }
 
 TEST_CASE_TEMPLATE("conv2d: LeNet's layers, depthwise, pointwise, strided, one image", T, float, double) {
