@@ -15,10 +15,9 @@
 #include "tandem/cli/options.h"
 #include "tandem/cli/signals.h"
 #include "tandem/cli/text/text_config.h"
-#include "tandem/cli/text/text_memory.h"
 #include "tandem/cli/text/train_text.h"
-#include "tandem/cli/train/augmentation.h"
 #include "tandem/cli/train/early_stopping.h"
+#include "tandem/cli/train/preparation.h"
 #include "tandem/cli/train/run_lock.h"
 #include "tandem/cli/train/tensorboard_log.h"
 #include "tandem/cli/train/trainer.h"
@@ -120,77 +119,6 @@ Checkpoint fresh(const TrainOptions& o, const Team& team) {
   return checkpoint;
 }
 
-ImageSetPair load_images(const TrainOptions& o, const Team& team, RunConfig& c, const Terminal& terminal) {
-  const LoadOptions options{.image_size = c.input.empty() ? o.image_size : c.input[1],
-                            .keep_files = changes_each_image(c.recipe),
-                            .skip_broken = c.skip_broken,
-                            .may_skip_broken = o.resume.empty()};
-  LoadedData loaded = load_data(c.data, options, terminal);
-  if (team.leads()) print_skipped(loaded);
-  const std::vector<int64_t> input = loaded.input();
-  check(c.data_sum.empty() || (c.input == input && c.data_sum == loaded.sum), c.data,
-        ": not the data that the run was started with");
-  c.input = input;
-  c.data_sum = loaded.sum;
-  c.data_folder = loaded.folder;
-  c.classes = loaded.classes;
-  c.class_count = loaded.class_count;
-  return std::move(loaded.images);
-}
-
-// What a process needs to train.
-struct Prepared {
-  std::optional<RunLock> lock;
-  Checkpoint checkpoint;
-  Placement placement;
-  ImageSetPair data;
-  TextCodec codec;               // of a text
-  std::optional<TextData> text;  // whose windows are in `data`
-  std::string memory;            // a line that says what it needs
-};
-
-ImageSetPair read_data(const TrainOptions& o, const Team& team, Prepared& p, const Terminal& terminal) {
-  RunConfig& c = p.checkpoint.config;
-  try {
-    if (c.text) {
-      p.text = load_text(c, p.codec);
-      return {{p.text->windows.train}, {p.text->windows.test}};
-    }
-    return load_images(o, team, c, terminal);
-  } catch (const Error& error) {
-    const bool moved = !o.resume.empty() && !was_given(o, "data") && !is_data_name(c.data);
-    throw UsageError(concat(error.what(), moved ? "; if the data has moved, give its new location with --data" : ""));
-  }
-}
-
-// "cpu:0,cpu:1, root cpu:1, 8 shards"
-std::string described(const Placement& p) {
-  return concat(short_names_of(p.devices), p.devices.size() > 1 ? concat(", root ", name_of(p.root)) : "",
-                p.shards > 0 ? ", " + counted(p.shards, "shard", "shards") : "",
-                p.team.several() ? concat(" in ", p.team.size(), " processes") : "");
-}
-
-// A resumed run stays on its devices, unless others are named; a single device that is gone is replaced by
-// the best. Several processes have recorded those of the first.
-Placement placement_of(const TrainOptions& o, const Team& team, const RunConfig& c) {
-  const bool on_cuda = !c.devices.empty() && c.devices.front().starts_with("cuda");
-  if (was_given(o, "devices") || c.devices.empty() || (team.several() && on_cuda))
-    return use_placement(own_devices(team, o.devices), o.root, c.shards);
-  try {
-    return use_placement(c.devices, o.root.empty() ? c.root : o.root, c.shards);
-  } catch (const UsageError& error) {
-    if (!o.root.empty()) throw;
-    if (c.devices.size() == 1) return use_placement(own_devices(team, {}), "", c.shards);
-    throw UsageError(concat("--resume: the run's ", printable(error.what()), "; name other devices with --devices"));
-  }
-}
-
-void record(const Placement& placement, RunConfig& c) {
-  c.devices.clear();
-  for (const Device& device : placement.devices) c.devices.push_back(name_of(device));
-  c.root = name_of(placement.root);
-}
-
 void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const std::string& folder) {
   const ImageSetPair& data = p.data;
   const Placement& placement = p.placement;
@@ -279,39 +207,6 @@ void finish(const std::string& folder, Trainer& trainer, const Terminal& termina
 
 std::string name_of_run(const RunConfig& c) { return c.model + "-" + data_label(c); }
 
-void prepare(const TrainOptions& o, const Team& team, const Terminal& terminal, Prepared& p) {
-  const MachineMemory machine = machine_memory();  // before a text takes some of it
-  team.together([&] {
-    if (o.resume.empty() || was_given(o, "devices")) use_placement(o.devices, o.root, o.shards);
-    use_threads(o.threads);
-    p.checkpoint = o.resume.empty() ? fresh(o, team) : resumed(o, team, p.lock);
-    RunConfig& c = p.checkpoint.config;
-    if (c.text)
-      p.codec = tokenizer_of_run(o.resume, *c.text);
-    else if (is_text_model(c.model))
-      p.codec = start_text(o, c);
-    p.placement = placement_of(o, team, p.checkpoint.config);
-    p.placement.team = team;
-    record(p.placement, c);
-  });
-  team.leader_first([&] {  // which downloads the data if that is necessary
-    p.data = read_data(o, team, p, terminal);
-  });
-  team.together([&] {
-    const RunConfig& c = p.checkpoint.config;
-    if (p.text && p.placement.root.is_cpu())
-      p.memory = check_memory(*c.text, c.recipe, p.placement, *p.text, machine, !o.resume.empty());
-    // The batches of a text are all full.
-    const int64_t images = p.data.train.count(), batch = c.recipe.batch_size;
-    check_parts(team, c.text && images > batch ? batch : images, batch, c.shards);
-    const DeviceGuard guard(p.placement.root);
-    manual_seed(c.seed);
-    p.data.train = placed_for(c.recipe, p.data.train, p.placement.root);
-    p.data.test = placed(p.data.test, p.placement.root);
-    check_workers(o.workers);
-  });
-}
-
 // The folder comes last: nothing is created for a run that cannot start.
 std::string open_folder(const TrainOptions& o, const RunConfig& config, std::optional<RunLock>& lock) {
   if (lock) return o.resume;
@@ -343,8 +238,10 @@ std::unique_ptr<TensorboardLog> tensorboard_log(const TrainOptions& o, const std
 int train(const TrainOptions& o, const Team& team) {
   const Terminal terminal = detect_terminal();
   if (team.several()) install_handlers(/*second_ends=*/false);
+  std::optional<RunLock> lock;
   Prepared p;
-  prepare(o, team, terminal, p);
+  prepare(
+      o, team, terminal, [&] { return o.resume.empty() ? fresh(o, team) : resumed(o, team, lock); }, p);
   const DeviceGuard guard(p.placement.root);
   std::optional<Trainer> trainer;
   team.together([&] {
@@ -355,7 +252,7 @@ int train(const TrainOptions& o, const Team& team) {
   std::unique_ptr<TensorboardLog> log;
   team.together([&] {
     if (!team.leads()) return;
-    folder = open_folder(o, trainer->config(), p.lock);
+    folder = open_folder(o, trainer->config(), lock);
     if (o.resume.empty())
       for (const auto& [name, content] : p.codec.files)
         write_file_atomically((std::filesystem::path(folder) / name).string(), content);

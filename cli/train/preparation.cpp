@@ -1,0 +1,109 @@
+#include "tandem/cli/train/preparation.h"
+
+#include "tandem/cli/data/find_data.h"
+#include "tandem/cli/data/load_data.h"
+#include "tandem/cli/launch/many_processes.h"
+#include "tandem/cli/text/text_memory.h"
+#include "tandem/cli/text/train_text.h"
+#include "tandem/cli/train/augmentation.h"
+#include "tandem/cli/train/batches.h"
+
+namespace tandem::cli {
+namespace {
+
+ImageSetPair load_images(const TrainOptions& o, const Team& team, RunConfig& c, const Terminal& terminal) {
+  const LoadOptions options{.image_size = c.input.empty() ? o.image_size : c.input[1],
+                            .keep_files = changes_each_image(c.recipe),
+                            .skip_broken = c.skip_broken,
+                            .may_skip_broken = o.resume.empty()};
+  LoadedData loaded = load_data(c.data, options, terminal);
+  if (team.leads()) print_skipped(loaded);
+  const std::vector<int64_t> input = loaded.input();
+  check(c.data_sum.empty() || (c.input == input && c.data_sum == loaded.sum), c.data,
+        ": not the data that the run was started with");
+  c.input = input;
+  c.data_sum = loaded.sum;
+  c.data_folder = loaded.folder;
+  c.classes = loaded.classes;
+  c.class_count = loaded.class_count;
+  return std::move(loaded.images);
+}
+
+ImageSetPair read_data(const TrainOptions& o, const Team& team, Prepared& p, const Terminal& terminal) {
+  RunConfig& c = p.checkpoint.config;
+  try {
+    if (c.text) {
+      p.text = load_text(c, p.codec);
+      return {{p.text->windows.train}, {p.text->windows.test}};
+    }
+    return load_images(o, team, c, terminal);
+  } catch (const Error& error) {
+    const bool moved = !o.resume.empty() && !was_given(o, "data") && !is_data_name(c.data);
+    throw UsageError(concat(error.what(), moved ? "; if the data has moved, give its new location with --data" : ""));
+  }
+}
+
+// A resumed run stays on its devices, unless others are named; a single device that is gone is replaced by
+// the best. Several processes have recorded those of the first.
+Placement placement_of(const TrainOptions& o, const Team& team, const RunConfig& c) {
+  const bool on_cuda = !c.devices.empty() && c.devices.front().starts_with("cuda");
+  if (was_given(o, "devices") || c.devices.empty() || (team.several() && on_cuda))
+    return use_placement(own_devices(team, o.devices), o.root, c.shards);
+  try {
+    return use_placement(c.devices, o.root.empty() ? c.root : o.root, c.shards);
+  } catch (const UsageError& error) {
+    if (!o.root.empty()) throw;
+    if (c.devices.size() == 1) return use_placement(own_devices(team, {}), "", c.shards);
+    throw UsageError(concat("--resume: the run's ", printable(error.what()), "; name other devices with --devices"));
+  }
+}
+
+void record(const Placement& placement, RunConfig& c) {
+  c.devices.clear();
+  for (const Device& device : placement.devices) c.devices.push_back(name_of(device));
+  c.root = name_of(placement.root);
+}
+
+}  // namespace
+
+std::string described(const Placement& p) {
+  return concat(short_names_of(p.devices), p.devices.size() > 1 ? concat(", root ", name_of(p.root)) : "",
+                p.shards > 0 ? ", " + counted(p.shards, "shard", "shards") : "",
+                p.team.several() ? concat(" in ", p.team.size(), " processes") : "");
+}
+
+void prepare(const TrainOptions& o, const Team& team, const Terminal& terminal,
+             const std::function<Checkpoint()>& begin, Prepared& p) {
+  const MachineMemory machine = machine_memory();  // before a text takes some of it
+  team.together([&] {
+    if (o.resume.empty() || was_given(o, "devices")) use_placement(o.devices, o.root, o.shards);
+    use_threads(o.threads);
+    p.checkpoint = begin();
+    RunConfig& c = p.checkpoint.config;
+    if (c.text)
+      p.codec = tokenizer_of_run(o.resume, *c.text);
+    else if (is_text_model(c.model))
+      p.codec = start_text(o, c);
+    p.placement = placement_of(o, team, p.checkpoint.config);
+    p.placement.team = team;
+    record(p.placement, c);
+  });
+  team.leader_first([&] {  // which downloads the data if that is necessary
+    p.data = read_data(o, team, p, terminal);
+  });
+  team.together([&] {
+    const RunConfig& c = p.checkpoint.config;
+    if (p.text && p.placement.root.is_cpu())
+      p.memory = check_memory(*c.text, c.recipe, p.placement, *p.text, machine, !o.resume.empty());
+    // The batches of a text are all full.
+    const int64_t images = p.data.train.count(), batch = c.recipe.batch_size;
+    check_parts(team, c.text && images > batch ? batch : images, batch, c.shards);
+    const DeviceGuard guard(p.placement.root);
+    manual_seed(c.seed);
+    p.data.train = placed_for(c.recipe, p.data.train, p.placement.root);
+    p.data.test = placed(p.data.test, p.placement.root);
+    check_workers(o.workers);
+  });
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,36 @@
+// What a process needs before it can train a run: devices, data and the run's state.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "tandem/cli/data/image_set.h"
+#include "tandem/cli/device_list.h"
+#include "tandem/cli/draw/terminal.h"
+#include "tandem/cli/options.h"
+#include "tandem/cli/text/text_codec.h"
+#include "tandem/cli/text/text_data.h"
+#include "tandem/cli/train/run_folder.h"
+#include "tandem/cli/train/team.h"
+
+namespace tandem::cli {
+
+struct Prepared {
+  Checkpoint checkpoint;
+  Placement placement;
+  ImageSetPair data;
+  TextCodec codec;                 ///< of a text
+  std::optional<TextData> text{};  ///< whose windows are in `data`
+  std::string memory{};            ///< a line that says what it needs
+};
+
+/// Chooses the devices, loads the data and seeds the random numbers. `begin` returns the state to start from, new or of
+/// the run in options.resume. Every process calls this. Throws UsageError on what cannot be trained, and on data that
+/// the run was not started with.
+void prepare(const TrainOptions& options, const Team& team, const Terminal& terminal,
+             const std::function<Checkpoint()>& begin, Prepared& p);
+
+/// "cpu:0,cpu:1, root cpu:1, 8 shards"
+std::string described(const Placement& placement);
+
+}  // namespace tandem::cli
