@@ -35,6 +35,7 @@ struct TrainOptions {
   int threads = 0;  ///< 0: all cores
   int workers = 0;
   double save_every = 60;  ///< seconds between checkpoints within an epoch
+  int64_t hash_steps = 0;  ///< steps after which the hash of the state is recorded; 0: only after epochs
   std::string out;         ///< empty: runs/<model>-<data>-<n>
   std::string resume;
   std::string weights;  ///< a file of weights to start from

@@ -8,7 +8,6 @@
 #include "tandem/cli/compare/candidates.h"
 #include "tandem/cli/compare/comparison.h"
 #include "tandem/cli/data/load_data.h"
-#include "tandem/cli/data/sha256.h"
 #include "tandem/cli/device_list.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/launch/many_processes.h"
@@ -19,6 +18,7 @@
 #include "tandem/cli/train/frozen.h"
 #include "tandem/cli/train/models.h"
 #include "tandem/cli/train/run_folder.h"
+#include "tandem/cli/train/state_hash.h"
 #include "tandem/cli/train/stepper.h"
 #include "tandem/cli/train/trainer.h"
 #include "tandem/core/base/atomic_file.h"
@@ -188,15 +188,6 @@ void add_timings(const parallel::ServerTimings& t, Contender& c) {
     c.measured.step[i] = (c.measured.step[i] * before + sum[i]) / static_cast<double>(c.timed_steps);
 }
 
-std::string sum_of_parameters(const nn::Module& model) {
-  Sha256 sum;
-  for (const Tensor& p : model.parameters()) {
-    const Tensor values = p.detach().cpu().contiguous();
-    sum.update(values.data_ptr(), values.nbytes());
-  }
-  return sum.hex_digest();
-}
-
 // Returns false if a signal ended the epoch, which is then not counted.
 bool epoch(Contender& c, const CompareOptions& o, int64_t number, ProgressBar& bar) {
   const ContenderGuard guard(c);
@@ -232,7 +223,7 @@ bool epoch(Contender& c, const CompareOptions& o, int64_t number, ProgressBar& b
     const auto averaged = stepper.with_average();
     c.measured.accuracy = stepper.evaluate(c.data.test).accuracy;
   }
-  c.measured.parameters = sum_of_parameters(*c.model);
+  c.measured.parameters = model_sha256(*c.model);
   if (c.placement.team.leads())
     bar.print(concat(c.measured.label, c.measured.weak ? concat(" (", c.measured.batch, " images per step)") : "",
                      "  epoch ", number + 1, "/", o.epochs, "  ", fixed(seconds, 2), " s  ",

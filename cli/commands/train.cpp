@@ -50,6 +50,7 @@ void check_resume(const TrainOptions& o, const RunConfig& c) {
     if (name == "model") same(o.model == c.model, "model");
     if (name == "seed") same(o.seed == c.seed, "seed");
     if (name == "shards") same(o.shards == c.shards, "shards");
+    if (name == "hash-steps") same(o.hash_steps == c.hash_steps, "hash-steps");
     require(name != "recipe", "--recipe: a resumed run keeps its recipe; leave it out");
   }
   if (o.skip_broken) same(c.skip_broken, "skip-broken");
@@ -113,7 +114,8 @@ Checkpoint fresh(const TrainOptions& o, const Team& team) {
                        .seed = o.seed,
                        .data_sum = "",
                        .shards = shards_of(o, team),
-                       .skip_broken = o.skip_broken};
+                       .skip_broken = o.skip_broken,
+                       .hash_steps = o.hash_steps};
   if (!text) model_parameters(o.model, {});  // reports an unknown name before anything is loaded
   check_run_folder(o.out);
   return checkpoint;

@@ -90,9 +90,14 @@ void add_output(CLI::App* c, TrainOptions& o) {
       ->type_name(kFolderType);
   add_choice(c, "keep", o.recipe.keep,
              "last: the run's model is that of the last epoch; best: of the epoch with the highest test accuracy, or a "
-             "text's lowest validation loss; all: of the last one, and that of every epoch is kept in epochs/. "
+             "text's lowest validation loss; all: of the last one, and that of every epoch is kept in epochs/, with a "
+             "checkpoint, from which verify can start. "
              "Default: last");
   add_known(c, "--save-every", o.save_every, {0, 1e9, true}, "seconds between checkpoints within an epoch");
+  add_number<int64_t>(
+      c, "--hash-steps", o.hash_steps, {1, 1'000'000'000},
+      "also record the hash of the run's state after every so many steps of an epoch, so that verify can "
+      "say where runs part; default: only after epochs");
   c->add_option_function<std::string>(
        "--tensorboard", [&o](const std::string& folder) { o.tensorboard = folder; },
        "also write event files for TensorBoard: losses, accuracies, learning rate and speed, images of the first "

@@ -24,18 +24,22 @@ constexpr const char* kFormatName = "tandem-run-";
 constexpr int64_t kFormat = 5;
 
 Json to_json(const Progress& p) {
-  return {{"epoch", p.epoch},
-          {"batch", p.batch},
-          {"images", p.images},
-          {"loss_sum", p.loss_sum},
-          {"correct", p.correct},
-          {"seconds", p.seconds},
-          {"random_seed", p.random_seed},
-          {"random_offset", p.random_offset},
-          {"loss_scale", p.loss_scale},
-          {"loss_scale_steps", p.loss_scale_steps},
-          {"history", p.history}};
+  Json json{{"epoch", p.epoch},
+            {"batch", p.batch},
+            {"images", p.images},
+            {"loss_sum", p.loss_sum},
+            {"correct", p.correct},
+            {"seconds", p.seconds},
+            {"random_seed", p.random_seed},
+            {"random_offset", p.random_offset},
+            {"loss_scale", p.loss_scale},
+            {"loss_scale_steps", p.loss_scale_steps},
+            {"history", p.history}};
+  if (!p.step_hashes.empty()) json["step_hashes"] = p.step_hashes;
+  return json;
 }
+
+bool is_hexadecimal(const std::string& text) { return text.find_first_not_of("0123456789abcdef") == std::string::npos; }
 
 Progress progress_from_json(const Json& json) {
   Progress p{.epoch = get_entry<int64_t>(json, "epoch"),
@@ -49,6 +53,8 @@ Progress progress_from_json(const Json& json) {
              .loss_scale = get_entry<double>(json, "loss_scale"),
              .loss_scale_steps = get_entry<int64_t>(json, "loss_scale_steps"),
              .history = get_entry<std::vector<Json>>(json, "history")};
+  if (json.contains("step_hashes")) p.step_hashes = get_entry<std::string>(json, "step_hashes");
+  check(is_hexadecimal(p.step_hashes) && p.step_hashes.size() % kStepDigits == 0, "invalid \"step_hashes\"");
   check(p.epoch >= 0 && p.batch >= 0 && p.images >= 0, "negative progress");
   check(p.correct >= 0 && p.seconds >= 0, "negative progress");
   check(p.loss_scale > 0 && p.loss_scale <= 0x1p127 && p.loss_scale_steps >= 0 &&
@@ -89,6 +95,8 @@ Json to_json(const RunConfig& c) {
   write_recipe(json, c.recipe);
   if (c.text) json["text"] = to_json(*c.text);
   if (c.skip_broken) json["skip_broken"] = true;
+  if (c.hash_steps > 0) json["hash_steps"] = c.hash_steps;
+  if (!c.start_sha256.empty()) json["start_sha256"] = c.start_sha256;
   return json;
 }
 
@@ -108,6 +116,14 @@ RunConfig config_from_json(const Json& json) {
               .shards = get_entry<int64_t>(json, "shards")};
   c.skip_broken = json.contains("skip_broken");
   check(!c.skip_broken || json["skip_broken"] == true, "invalid \"skip_broken\"");
+  if (json.contains("hash_steps")) {
+    c.hash_steps = get_entry<int64_t>(json, "hash_steps");
+    check(c.hash_steps >= 1, "invalid \"hash_steps\" ", c.hash_steps);
+  }
+  if (json.contains("start_sha256")) {
+    c.start_sha256 = get_entry<std::string>(json, "start_sha256");
+    check(c.start_sha256.size() == 64 && is_hexadecimal(c.start_sha256), "invalid \"start_sha256\"");
+  }
   check(!c.devices.empty() && c.devices.size() <= 128, "invalid \"devices\"");
   check(c.shards >= 0 && c.shards <= kMaxShards, "invalid \"shards\" ", c.shards);
   if (json.contains("text")) {
@@ -230,19 +246,28 @@ std::string make_run_folder(const std::string& wanted, const std::string& name) 
   }
 }
 
-std::string epoch_path(const std::string& folder, int64_t epoch) {
-  const fs::path base = fs::path(folder) / "epochs";
-  std::error_code error;
-  fs::create_directory(base, error);
-  check(!error, shown(base.string()), ": ", error.message());
-  return (base / concat(epoch, ".safetensors")).string();
+std::string epoch_folder(const std::string& folder, int64_t epoch) {
+  return (fs::path(folder) / "epochs" / std::to_string(epoch)).string();
+}
+
+void make_epoch_folder(const std::string& folder, int64_t epoch) {
+  const fs::path own = epoch_folder(folder, epoch);
+  for (const fs::path& path : {own.parent_path(), own}) {
+    std::error_code error;
+    fs::create_directory(path, error);
+    check(!error, shown(path.string()), ": ", error.message());
+  }
+}
+
+std::string config_text(const RunConfig& config) {
+  Json described = to_json(config);
+  if (config.text) add_transformers_entries(described, *config.text);
+  return json_text(described, 2) + "\n";
 }
 
 void write_run_files(const std::string& folder, const RunConfig& config, const Progress& progress) {
   const fs::path base(folder);
-  Json described = to_json(config);
-  if (config.text) add_transformers_entries(described, *config.text);
-  write_file_atomically((base / "config.json").string(), json_text(described, 2) + "\n");
+  write_file_atomically((base / "config.json").string(), config_text(config));
   std::string lines;
   Curves curves{.title = config.model + " on " + data_label(config),
                 .note = concat(describe(config.recipe), ", seed ", config.seed,

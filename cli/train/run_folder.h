@@ -1,6 +1,6 @@
 // The folder of a run: config.json, metrics.jsonl, curve.svg, checkpoint.safetensors, model.safetensors; with --keep
-// all epochs/N.safetensors, the model after each epoch; for a text also its tokenizer, which is written before all
-// others and never changes.
+// all epochs/N.safetensors, the model after each epoch, and epochs/N/checkpoint.safetensors; for a text also its
+// tokenizer, which is written before all others and never changes.
 //
 // The checkpoint is one file that is written atomically and holds the complete state: parameters, optimizer, with
 // --ema the average, with --keep best the model after the best epoch and, in its metadata, the configuration, the
@@ -34,11 +34,15 @@ struct RunConfig {
   std::string root{};
   int64_t shards = 0;
   std::optional<TextConfig> text{};
-  bool skip_broken = false;  ///< image files that cannot be read are left out
+  bool skip_broken = false;    ///< image files that cannot be read are left out
+  int64_t hash_steps = 0;      ///< steps after which the state's hash is recorded within an epoch; 0: never
+  std::string start_sha256{};  ///< of the model before the first step; "": of a version that did not record it
 };
 Json to_json(const RunConfig& config);
 /// Throws Error on missing, mistyped or invalid entries.
 RunConfig config_from_json(const Json& json);
+
+inline constexpr std::size_t kStepDigits = 16;  ///< of the hash after a step
 
 /// The position of a run, between two steps.
 struct Progress {
@@ -51,6 +55,7 @@ struct Progress {
   uint64_t random_seed = 0, random_offset = 0;
   double loss_scale = 65536;     ///< of the next step of a run in fp16
   int64_t loss_scale_steps = 0;  ///< since its last change
+  std::string step_hashes{};     ///< kStepDigits for each hash in this epoch
   std::vector<Json> history;     ///< lines of metrics.jsonl
 };
 
@@ -91,9 +96,12 @@ void check_run_folder(const std::string& wanted);
 /// failure.
 std::string make_run_folder(const std::string& wanted, const std::string& name);
 
-/// "FOLDER/epochs/3.safetensors"; creates its folder.
-std::string epoch_path(const std::string& folder, int64_t epoch);
+/// "FOLDER/epochs/3", which has the checkpoint after epoch 3. Beside it is 3.safetensors, the model alone.
+std::string epoch_folder(const std::string& folder, int64_t epoch);
+void make_epoch_folder(const std::string& folder, int64_t epoch);
 
+/// The content of config.json.
+std::string config_text(const RunConfig& config);
 /// Writes config.json, metrics.jsonl and curve.svg for a checkpoint, each atomically.
 void write_run_files(const std::string& folder, const RunConfig& config, const Progress& progress);
 

@@ -67,6 +67,7 @@ void remove_leftovers(const std::string& folder) {
   std::set<std::string> epochs;  // ".3.safetensors.12-0.tmp" is left of 3.safetensors
   for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(folder) / "epochs", error)) {
     const std::string name = entry.path().filename().string();
+    if (entry.is_directory(error)) remove_leftovers_of((entry.path() / "checkpoint.safetensors").string());
     if (const auto end = name.find(".safetensors."); name.starts_with('.') && end != std::string::npos)
       epochs.insert(name.substr(1, end - 1) + ".safetensors");
   }

@@ -12,6 +12,7 @@
 #include "tandem/cli/text/text_report.h"
 #include "tandem/cli/train/early_stopping.h"
 #include "tandem/cli/train/frozen.h"
+#include "tandem/cli/train/hash_chain.h"
 #include "tandem/cli/train/model_guess.h"
 #include "tandem/cli/train/weight_files.h"
 #include "tandem/core/base/clock.h"
@@ -120,18 +121,23 @@ int64_t Trainer::examples() const {
 bool Trainer::run(const std::string& folder) {
   options_.folder = folder;
   saved_ = place_of(checkpoint_.progress);
+  if (checkpoint_.model.keys().empty() && leads()) checkpoint_.config.start_sha256 = model_sha256(*model_);
   save();
   write_files();
   const Progress& p = checkpoint_.progress;
-  while (p.epoch < checkpoint_.config.epochs && !out_of_patience(checkpoint_.config, p.history)) {
-    if (!epoch()) {
-      save();
-      bar_.clear();
-      return false;
-    }
-    end_epoch();
-  }
+  while (p.epoch < checkpoint_.config.epochs && !out_of_patience(checkpoint_.config, p.history))
+    if (!next_epoch()) return false;
   return true;
+}
+
+bool Trainer::next_epoch() {
+  if (epoch()) {
+    end_epoch();
+    return true;
+  }
+  save();
+  bar_.clear();
+  return false;
 }
 
 // Returns false if a signal ended it.
@@ -161,6 +167,8 @@ bool Trainer::epoch() {
     stepper_->step(batch, place);
     p.images += std::min(c.recipe.batch_size, examples() - p.batch * c.recipe.batch_size);
     ++p.batch;
+    if (place.last && c.hash_steps > 0 && leads() && steps_in(c.recipe, p.batch) % c.hash_steps == 0)
+      p.step_hashes += hash().sum.substr(0, kStepDigits);
     const StepRequest agreed =
         stepper_->agree({stop_signal, leads() && seconds_now() - saved_at_ >= options_.save_every});
     pending = {std::max(pending.stop, agreed.stop), pending.save || agreed.save};
@@ -176,6 +184,8 @@ bool Trainer::epoch() {
     pending = {};
     begun = seconds_now();
   }
+  // Also for a run that was stopped after the last step and has been resumed: the optimizer has the recipe's rate then.
+  stepper_->set_lr(learning_rate(c.recipe, (p.epoch + 1) * steps - 1, c.epochs * steps));
   collect();
   p.seconds += seconds_now() - begun;
   return true;
@@ -214,7 +224,7 @@ void Trainer::collect() {
 std::vector<Tensor> Trainer::next(Batches& loader) const try {
   return loader.next();
 } catch (const std::exception& error) {
-  if (data_.train.files == nullptr) throw;
+  if (data_.train.files == nullptr || !writes()) throw;
   fail(error.what(), "; the checkpoint of ", saved_, " is intact: continue with ", called_as(), " train --resume ",
        quoted_for_shell(options_.folder));
 }
@@ -240,8 +250,22 @@ void Trainer::keep(const Score& test) {
   const RunConfig& c = checkpoint_.config;
   p.history.push_back(figures(test));
   if (c.recipe.keep == "best" && best_epoch(p.history, better_for(c)) == p.epoch + 1) best_ = copy_of(*model_);
-  if (c.recipe.keep == "all" && leads())
-    guarded([&] { serialize::save_safetensors(epoch_path(options_.folder, p.epoch + 1), exported(c.model, model_)); });
+  if (c.recipe.keep != "all" || !writes()) return;
+  guarded([&] {
+    make_epoch_folder(options_.folder, p.epoch + 1);
+    serialize::save_safetensors(epoch_folder(options_.folder, p.epoch + 1) + ".safetensors", exported(c.model, model_));
+  });
+}
+
+void Trainer::record_hashes() {
+  const profiler::Record span("hash state", "train");
+  Progress& p = checkpoint_.progress;
+  const StateHash now = hash();
+  Json& line = p.history.back();
+  line["state_sha256"] = now.sum;
+  line["tensor_hashes"] = now.tensors;
+  if (checkpoint_.config.hash_steps > 0) line["step_hashes"] = p.step_hashes;
+  extend_chain(checkpoint_.config, p.history);
 }
 
 void Trainer::end_epoch() {
@@ -265,14 +289,18 @@ void Trainer::end_epoch() {
   if (checkpoint_.config.text)
     line =
         concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs, complete_text_epoch(said, labels_per_example()));
+  if (leads()) record_hashes();  // when the line is complete
   if (observer_ != nullptr) guarded([&] { observer_->after_epoch(p, model_); });
-  if (leads()) bar_.print(line);
-  if (leads() && stops) bar_.print(reason_to_stop(checkpoint_.config, p.history));
+  if (writes()) bar_.print(line);
+  if (writes() && stops) bar_.print(reason_to_stop(checkpoint_.config, p.history));
+  if (!writes()) bar_.clear();
   std::fflush(stdout);
   ++p.epoch;
   p.batch = p.images = p.correct = 0;
   p.loss_sum = p.seconds = 0;
+  p.step_hashes.clear();
   stepper_->start(0, 0);
+  if (checkpoint_.config.recipe.keep == "all") save_to(epoch_folder(options_.folder, p.epoch));
   save();
   write_files();
 }
@@ -285,7 +313,7 @@ void Trainer::take_result() {
 }
 
 void Trainer::write_files() {
-  if (!leads()) return;
+  if (!writes()) return;
   guarded([&] { write_run_files(options_.folder, checkpoint_.config, checkpoint_.progress); });
 }
 
@@ -303,18 +331,22 @@ void Trainer::guarded(F&& write) {
 }
 
 void Trainer::save() {
+  save_to(options_.folder);
+  saved_ = place_of(checkpoint_.progress);
+  saved_at_ = seconds_now();
+}
+
+void Trainer::save_to(const std::string& folder) {
   const profiler::Record span("save checkpoint", "train");
   collect();
   Progress& p = checkpoint_.progress;
   p.random_seed = default_generator().current_seed();
   p.random_offset = default_generator().offset();
-  if (leads())
-    guarded([&] {
-      save_checkpoint(options_.folder, checkpoint_.config, p, model_, stepper_->optimizer(),
-                      {stepper_->average(), best_ ? &*best_ : nullptr});
-    });
-  saved_ = place_of(p);
-  saved_at_ = seconds_now();
+  if (!writes()) return;
+  guarded([&] {
+    save_checkpoint(folder, checkpoint_.config, p, model_, stepper_->optimizer(),
+                    {stepper_->average(), best_ ? &*best_ : nullptr});
+  });
 }
 
 }  // namespace tandem::cli

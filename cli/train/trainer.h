@@ -6,6 +6,7 @@
 #include "tandem/cli/train/batches.h"
 #include "tandem/cli/train/models.h"
 #include "tandem/cli/train/run_folder.h"
+#include "tandem/cli/train/state_hash.h"
 #include "tandem/cli/train/stepper.h"
 #include "tandem/cli/train/training_observer.h"
 
@@ -29,6 +30,11 @@ class Trainer {
   /// true when the run is complete. Every process calls it and returns after the same step;
   /// the folder is that of the first.
   bool run(const std::string& folder);
+  /// Trains one more epoch; false if a signal has ended it. Before run() nothing is written, and only the progress is
+  /// shown. Every process calls it.
+  bool next_epoch();
+  /// Of the parameters, not of their moving average. It waits for the devices.
+  StateHash hash() const { return state_hash(*model_, stepper_->optimizer()); }
   /// What run() notifies of each step and epoch; it must outlive the run.
   void observe(TrainingObserver* observer) { observer_ = observer; }
   const RunConfig& config() const { return checkpoint_.config; }
@@ -44,17 +50,21 @@ class Trainer {
   void load_weights();
   void restore();
   bool leads() const { return options_.placement.team.leads(); }
+  bool writes() const { return leads() && !options_.folder.empty(); }
   bool epoch();
   std::vector<Tensor> next(Batches& loader) const;
   void end_epoch();
   Json figures(const Score& test) const;
   void keep(const Score& test);
+  /// Adds the hashes to the last line of the history.
+  void record_hashes();
   /// The examples in the batches of an epoch.
   int64_t examples() const;
   /// 1, or the tokens in a window.
   int64_t labels_per_example() const { return data_.train.labels.numel() / data_.train.labels.size(0); }
   void show(int64_t batches, double begun);
   void save();
+  void save_to(const std::string& folder);
   void write_files();
   template <class F>
   void guarded(F&& write);

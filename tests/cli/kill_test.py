@@ -52,7 +52,7 @@ def bytes_of(folder):
 def metrics(folder):
     with open(os.path.join(folder, "metrics.jsonl")) as file:
         lines = [json.loads(line) for line in file]
-    return [{k: v for k, v in line.items() if k not in ("seconds", "images_per_second")} for line in lines]
+    return [{k: v for k, v in line.items() if k not in ("seconds", "images_per_second", "chain")} for line in lines]
 
 
 def write_data(folder):

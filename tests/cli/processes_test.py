@@ -97,7 +97,7 @@ def result(folder):
             lines = [json.loads(line) for line in file]
     except OSError as error:
         return str(error)
-    other = ("seconds", "images_per_second", "processes")
+    other = ("seconds", "images_per_second", "processes", "chain")
     return model, [{k: v for k, v in line.items() if k not in other} for line in lines]
 
 
