@@ -10,6 +10,7 @@
 #include "tandem/cli/data/sha256.h"
 #include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/json.h"
+#include "tandem/cli/message.h"
 #include "tandem/cli/report/curves.h"
 #include "tandem/cli/report/html.h"
 #include "tandem/core/base/number_text.h"
@@ -17,7 +18,8 @@
 namespace tandem::cli {
 namespace {
 
-constexpr std::size_t kMaxText = 300;  // of one value in a table
+constexpr std::size_t kMaxText = 300;                      // of one value in a table
+constexpr std::size_t kMaxHashes = 500, kHashDigits = 12;  // of a run, its last ones; of each
 
 std::string cell(const std::string& text, const char* css = "") {
   return concat("<td", *css != 0 ? concat(" class=\"", css, "\"") : "", ">", html_escaped(text), "</td>");
@@ -103,6 +105,13 @@ std::string all_entries(const ReportedRun& run, std::size_t number) {
   return out + "</tbody></table></div></details>\n";
 }
 
+// Digits of a line's hash; "" if it has none.
+std::string hash_of(const std::vector<Json>& lines, std::size_t line, const char* key) {
+  if (line >= lines.size()) return "";
+  const auto it = lines[line].find(key);
+  return it != lines[line].end() && it->is_string() ? it->get<std::string>() : "";
+}
+
 }  // namespace
 
 std::string run_label(const ReportedRun& run, std::size_t number) {
@@ -164,6 +173,34 @@ std::string configuration_section(const std::vector<ReportedRun>& runs) {
   return out + "</section>\n";
 }
 
+std::string hashes_section(const std::vector<ReportedRun>& runs) {
+  std::string out;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::vector<Json>& lines = runs[i].record.lines;
+    std::string rows;
+    for (std::size_t k = lines.size() - std::min(lines.size(), kMaxHashes); k < lines.size(); ++k) {
+      const std::string state = hash_of(lines, k, "state_sha256");
+      if (state.empty()) continue;
+      std::string same;
+      for (std::size_t j = 0; j < runs.size(); ++j)
+        if (j != i && hash_of(runs[j].record.lines, k, "state_sha256") == state) same += run_label(runs[j], j) + " ";
+      rows += "<tr>" + cell(concat(k + 1), "number") + cell(state.substr(0, kHashDigits)) +
+              cell(hash_of(lines, k, "chain").substr(0, kHashDigits)) + "<td>" + same + "</td></tr>\n";
+    }
+    if (rows.empty()) continue;
+    out += "<details><summary>" + run_label(runs[i], i) + "</summary>\n<p>Computes it again: <code>tandem verify " +
+           html_escaped(printable(quoted_for_shell(runs[i].record.folder))) +
+           "</code></p>\n<div class=\"scroll\"><table>\n<thead><tr>" + head("Epoch", "number") + head("State") +
+           head("Chain") + head(runs.size() > 1 ? "Same state" : "") + "</tr></thead>\n<tbody>\n" + rows +
+           "</tbody></table></div></details>\n";
+  }
+  if (out.empty()) return "";
+  return "<section>\n<h2>Hashes</h2>\n<p class=\"note\">The first digits of SHA-256. State: parameters and optimizer "
+         "after "
+         "the epoch. Chain: this line of metrics.jsonl and all before.</p>\n" +
+         out + "</section>\n";
+}
+
 std::string profile_section(const std::vector<ReportedRun>& runs) {
   std::string out;
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -211,7 +248,7 @@ std::string report_page(const std::vector<ReportedRun>& runs, const std::string&
       html_escaped(title) + "</h1>\n";
   out += overview_section(runs) + curves_section() + configuration_section(runs);
   for (std::size_t i = 0; i < runs.size(); ++i) out += evaluation_section(runs[i], i, i > 0);
-  out += profile_section(runs) + "<footer>" + html_escaped(written) + "</footer>\n</main>\n";
+  out += hashes_section(runs) + profile_section(runs) + "<footer>" + html_escaped(written) + "</footer>\n</main>\n";
   out += "<script type=\"application/json\" id=\"curves-data\">" + json_in_html(curves_json(runs)) + "</script>\n";
   return out + "<script>" + script + "</script>\n</body>\n</html>\n";
 }

@@ -28,6 +28,8 @@ std::string curves_json(const std::vector<ReportedRun>& runs);
 std::string configuration_section(const std::vector<ReportedRun>& runs);
 /// `folded`: only its heading is visible until it is opened.
 std::string evaluation_section(const ReportedRun& run, std::size_t number, bool folded);
+/// The hashes of the runs' states, and how to verify them.
+std::string hashes_section(const std::vector<ReportedRun>& runs);
 std::string profile_section(const std::vector<ReportedRun>& runs);
 
 /// The run's colour and name.
