@@ -86,9 +86,10 @@ int words_before_program(int argc, char** argv, const CLI::App& launch) {
 
 // In the order of the help.
 constexpr std::pair<const char*, Command (*)(CLI::App&)> kCommands[] = {
-    {"train", add_train},     {"compare", add_compare}, {"eval", add_eval},         {"report", add_report},
-    {"predict", add_predict}, {"summary", add_summary}, {"generate", add_generate}, {"inspect", add_inspect},
-    {"convert", add_convert}, {"devices", add_devices}, {"launch", add_launch},     {"completion", add_completion}};
+    {"train", add_train},          {"compare", add_compare}, {"eval", add_eval},       {"report", add_report},
+    {"verify", add_verify},        {"predict", add_predict}, {"summary", add_summary}, {"generate", add_generate},
+    {"inspect", add_inspect},      {"convert", add_convert}, {"devices", add_devices}, {"launch", add_launch},
+    {"completion", add_completion}};
 
 int run(int argc, char** argv) {
   CLI::App app("Tandem: train and use small networks", "tandem");

@@ -30,6 +30,7 @@ Command add_predict(CLI::App& app);
 Command add_report(CLI::App& app);
 Command add_summary(CLI::App& app);
 Command add_train(CLI::App& app);
+Command add_verify(CLI::App& app);
 
 /// "sgd|adamw"
 std::string alternatives(const std::vector<std::string>& values);

@@ -54,7 +54,7 @@ Placement placement_of(const TrainOptions& o, const Team& team, const RunConfig&
   } catch (const UsageError& error) {
     if (!o.root.empty()) throw;
     if (c.devices.size() == 1) return use_placement(own_devices(team, {}), "", c.shards);
-    throw UsageError(concat("--resume: the run's ", printable(error.what()), "; name other devices with --devices"));
+    throw UsageError(concat("the run's ", printable(error.what()), "; name other devices with --devices"));
   }
 }
 
