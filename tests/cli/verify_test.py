@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tandem verify: the same bits from any start and on any number of threads and processes; what it says of changed files.
+"""tandem verify: the same bits from any start, on any number of threads and processes; what it says of changed files.
 
   verify_test.py TANDEM      ends with the line "N passed, N failed"
 """
@@ -34,8 +34,8 @@ def tool(*words):
 
 
 def train(folder, *words, model="linear", threads="1", epochs="3"):
-    it = tool("train", "--model", model, "--data", "data", "--batch-size", "20", "--epochs", epochs, "--threads", threads,
-              "--out", folder, *words)
+    it = tool("train", "--model", model, "--data", "data", "--batch-size", "20", "--epochs", epochs,
+              "--threads", threads, "--out", folder, *words)
     check(f"train {folder}", it.returncode == 0, it)
 
 
@@ -96,7 +96,7 @@ def write_checkpoint(path, header, data):
 
 
 def rewritten(source, folder, change, chain=False):
-    """A copy of a run with other lines or another configuration, in all of its files; `chain`: also with a chain that fits."""
+    """A copy of a run with other lines or another configuration, in all its files; `chain`: also a chain that fits."""
     shutil.copytree(source, folder)
     path = f"{folder}/checkpoint.safetensors"
     header, data = read_checkpoint(path)
@@ -134,7 +134,7 @@ def test_same_bits():
     train("b", threads="2")
     train("c")
     state = lambda folder: [line["state_sha256"] for line in lines_of(folder)]
-    check("the same hashes on any number of threads, with and without those of steps", state("a") == state("b") == state("c"))
+    check("the same hashes for any threads, with and without those of steps", state("a") == state("b") == state("c"))
     check("the time is in the chain", lines_of("b")[0]["chain"] != lines_of("c")[0]["chain"])
 
 
@@ -160,8 +160,8 @@ def test_text():
     with open("book.txt", "w") as file:
         file.write("It was a bright cold day in April, and the clocks were striking thirteen. " * 40)
     it = tool("train", "--model", "gpt2", "--data", "book.txt", "--layers", "1", "--width", "16", "--heads", "2",
-              "--context", "16", "--steps", "5", "--batch-size", "4", "--epochs", "2", "--dropout", "0.1", "--out", "text",
-              "--threads", "1")
+              "--context", "16", "--steps", "5", "--batch-size", "4", "--epochs", "2", "--dropout", "0.1",
+              "--out", "text", "--threads", "1")
     check("a text", it.returncode == 0, it)
     same("a text", "text", numbers=(1, 2))
 
@@ -247,7 +247,7 @@ def test_kept_epochs():
 
 
 def flip(path, sums=False):
-    """Changes a byte of the first tensor; `sums`: and removes the checksums, as another program would write the file."""
+    """Changes a byte of the first tensor; `sums`: and removes the checksums, as another program might."""
     header, data = read_checkpoint(path)
     if sums:
         del header["__metadata__"][SUMS]
@@ -274,10 +274,11 @@ def test_changed_files():
 
     better = lambda config, lines: lines[1].update(test_accuracy=0.99)
     rewritten("a", "m2", better)
-    differs("a line, everywhere", ["m2/metrics.jsonl: line 2 does not fit into the chain of hashes: it was changed"], "m2")
+    differs("a line, everywhere", ["m2/metrics.jsonl: line 2 does not fit into the chain of hashes: it was changed"],
+            "m2")
     rewritten("a", "m3", better, chain=True)
-    differs("with its chain", ["epoch 1: same bits", 'epoch 2: differs; the state has the same bits, but "test_accuracy"',
-                               "epoch 3: same bits"], "m3")
+    differs("with its chain", ["epoch 1: same bits", "epoch 3: same bits",
+                               'epoch 2: differs; the state has the same bits, but "test_accuracy"'], "m3")
 
     def forge(config, lines):
         first = lines[1]
@@ -285,8 +286,8 @@ def test_changed_files():
         first["tensor_hashes"] = first["tensor_hashes"][:8] + "0" * 8 + first["tensor_hashes"][16:]
         first["step_hashes"] = first["step_hashes"][:32] + "0" * 48
     rewritten("a", "m4", forge, chain=True)
-    differs("hashes", ["epoch 1: same bits", "epoch 2: differs; first in tensor model.", "bias; first at step 6 (of those "
-                       "recorded, one in 2)", "epoch 3: same bits"], "m4")
+    differs("hashes", ["epoch 1: same bits", "epoch 2: differs; first in tensor model.", "epoch 3: same bits",
+                       "bias; first at step 6 (of those recorded, one in 2)"], "m4")
 
     copy("s1")
     flip("s1/checkpoint.safetensors")
