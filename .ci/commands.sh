@@ -154,7 +154,7 @@ do_arm() {
     apt update || true
     apt install zlib1g-dev:arm64 libstdc++6:arm64 || { tail -5 "$state/apt.log" >&2; stop "apt-get could not install zlib1g-dev:arm64 and libstdc++6:arm64"; }
   fi
-  configure --cross-file "$root/tests/golden/aarch64.ini" -Dcuda=disabled -Dcpu=armv8-a -Doptimization=1 -Dcli=false \
+  [ -f "$build/build.ninja" ] || configure --cross-file "$root/tests/golden/aarch64.ini" -Dcuda=disabled -Dcpu=armv8-a -Doptimization=1 -Dcli=false \
     -Dbench=false -Dexamples=false
   compile tests/golden/golden
   # All but what takes minutes under QEMU.

@@ -5,20 +5,20 @@
 namespace tandem {
 
 /// An activation that a layer applies to its own output, once nn::fuse has moved it there.
-enum class FusedActivation : uint8_t { kNone, kReLU, kReLU6 };
+enum class FusedActivation : uint8_t { kIdentity, kReLU, kReLU6 };
 
 /// Adds a bias [O], then a residual of the output's shape, each if given, and last applies the activation: the same bits
 /// as passes over the whole output. Array: Tensor, or a pointer to its elements.
 template <class Array>
 struct ConvEpilogue {
   Array bias{}, residual{};
-  FusedActivation activation = FusedActivation::kNone;
+  FusedActivation activation = FusedActivation::kIdentity;
 };
 
 /// The activation of a number or a vector of them. NaN and -0 stay.
 template <class V>
 [[gnu::always_inline]] inline V activated(V value, FusedActivation activation) {
-  if (activation == FusedActivation::kNone) return value;
+  if (activation == FusedActivation::kIdentity) return value;
   const V zero{}, six = zero + 6.f;
   value = value < zero ? zero : value;
   if (activation == FusedActivation::kReLU6) value = value > six ? six : value;

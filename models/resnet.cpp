@@ -19,7 +19,7 @@ nn::ReLU rectifier() { return nn::ReLU(nn::ReLUOptions(true)); }
 // nn::fuse may have moved the rectifier into the convolution.
 Tensor rectified(nn::Conv2d& conv, nn::BatchNorm2d& norm, nn::ReLU& relu, const Tensor& input) {
   const Tensor out = norm(conv(input));
-  return conv->fused == nn::FusedActivation::kNone ? relu(out) : out;
+  return conv->fused == nn::FusedActivation::kIdentity ? relu(out) : out;
 }
 void fuse_rectified(nn::Fuser& fuser, nn::Conv2d& conv, nn::BatchNorm2d& norm, nn::ReLU& relu) {
   if (fuser.fold(*conv, *norm)) fuser.activate(*conv, *relu);

@@ -42,7 +42,7 @@ bool fold_into(Layer& layer, Norm& norm, int rank) {
   if (!layer.weight.defined()) return false;  // nn/quantize.h
   const Tensor weight = layer.weight.detach();
   if (norm.folded_rank != 0 || !norm.running_mean.defined() || norm.normalize ||
-      layer.fused != FusedActivation::kNone || weight.size(0) != norm.options.num_features() ||
+      layer.fused != FusedActivation::kIdentity || weight.size(0) != norm.options.num_features() ||
       weight.device() != norm.running_mean.device())
     return false;
   NoGradGuard no_grad;
@@ -67,7 +67,7 @@ bool is_norm(Module& module) {
 
 FusedActivation activation_of(const Module& module) {
   if (module.as<ReLU>() != nullptr) return FusedActivation::kReLU;
-  return module.as<ReLU6>() != nullptr ? FusedActivation::kReLU6 : FusedActivation::kNone;
+  return module.as<ReLU6>() != nullptr ? FusedActivation::kReLU6 : FusedActivation::kIdentity;
 }
 
 // One place in a Sequential.
@@ -97,9 +97,9 @@ bool Fuser::fold(Module& layer, Module& norm) {
 
 bool Fuser::activate(Module& layer, const Module& activation) {
   const FusedActivation kind = activation_of(activation);
-  if (kind == FusedActivation::kNone || !alone(layer) || activation.has_forward_hooks()) return false;
+  if (kind == FusedActivation::kIdentity || !alone(layer) || activation.has_forward_hooks()) return false;
   const bool moved = with_layer(layer, [kind](auto& into, int) {
-    if (into.fused != FusedActivation::kNone) return false;
+    if (into.fused != FusedActivation::kIdentity) return false;
     into.fused = kind;
     keep_packed(into);
     return true;

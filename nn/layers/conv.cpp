@@ -180,7 +180,7 @@ Tensor Conv2dImpl::forward(const Tensor& input) { return run(input, {}, fused); 
 
 Tensor Conv2dImpl::forward_residual(const Tensor& input, const Tensor& residual, FusedActivation activation) {
   check(residual.defined(), "Conv2d: forward_residual needs a residual");
-  if (fused == FusedActivation::kNone) return run(input, residual, activation);
+  if (fused == FusedActivation::kIdentity) return run(input, residual, activation);
   Tensor out = forward(input);
   return autograd::activated_(out.add_(residual), activation);
 }

@@ -24,7 +24,7 @@ class ConvNdImpl : public Cloneable<Derived> {
   ConvOptions<D> options;
   Tensor weight, bias;
   /// Applied to the output; set by fuse().
-  FusedActivation fused = FusedActivation::kNone;
+  FusedActivation fused = FusedActivation::kIdentity;
   /// Whether Conv2d keeps its weight packed between calls in inference, which takes as much memory again;
   /// set by fuse().
   bool keeps_packed = false;
@@ -57,7 +57,7 @@ class Conv2dImpl : public ConvNdImpl<2, Conv2dImpl> {
   Tensor forward(const Tensor& input);
   /// activation(forward(input) + residual), to the bit and usually in one pass. `residual` has the shape of the output.
   Tensor forward_residual(const Tensor& input, const Tensor& residual,
-                          FusedActivation activation = FusedActivation::kNone);
+                          FusedActivation activation = FusedActivation::kIdentity);
 
  private:
   Tensor run(const Tensor& input, const Tensor& residual, FusedActivation activation);

@@ -9,9 +9,9 @@ using tandem::FusedActivation;
 namespace detail {
 
 inline const char* fused_text(FusedActivation activation) {
-  return activation == FusedActivation::kNone   ? ""
-         : activation == FusedActivation::kReLU ? ", fused=relu"
-                                                : ", fused=relu6";
+  return activation == FusedActivation::kIdentity ? ""
+         : activation == FusedActivation::kReLU   ? ", fused=relu"
+                                                  : ", fused=relu6";
 }
 
 }  // namespace detail

@@ -26,7 +26,7 @@ class LinearImpl : public Cloneable<LinearImpl>, public Quantizable {
   LinearOptions options;
   Tensor weight, bias;
   /// Applied to the output; set by fuse().
-  FusedActivation fused = FusedActivation::kNone;
+  FusedActivation fused = FusedActivation::kIdentity;
 };
 TANDEM_MODULE(Linear);
 

@@ -54,7 +54,7 @@ bool direct_fits(const Conv2dShape& s) {
 // The rest of the epilogue, after the bias.
 template <class M>
 void finish_half(int64_t elements, M* y, const M* residual, FusedActivation activation) {
-  if (activation == FusedActivation::kNone && residual == nullptr) return;
+  if (activation == FusedActivation::kIdentity && residual == nullptr) return;
   parallel_for(elements, 16384, [&](int64_t begin, int64_t end) {
     finish_rounded(y + begin, residual == nullptr ? nullptr : residual + begin, activation, end - begin);
   });
@@ -64,7 +64,7 @@ void finish_all(const Conv2dShape& s, const Epilogue<T>& e, T* y) {
   if (s.pairs)
     return finish_half(s.batch * s.out_channels * s.out_plane(), reinterpret_cast<BFloat16*>(e.rounded.y),
                        reinterpret_cast<const BFloat16*>(e.rounded.residual), e.activation);
-  if (e.activation == FusedActivation::kNone && e.residual == nullptr) return;
+  if (e.activation == FusedActivation::kIdentity && e.residual == nullptr) return;
   parallel_for(s.batch * s.out_channels * s.out_plane(), 16384,
                [&](int64_t begin, int64_t end) { finish(e, y, begin, end - begin); });
 }

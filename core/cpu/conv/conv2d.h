@@ -92,7 +92,7 @@ struct RoundedOutput {
 template <class T>
 struct Epilogue {
   const T *bias = nullptr, *residual = nullptr;
-  FusedActivation activation = FusedActivation::kNone;
+  FusedActivation activation = FusedActivation::kIdentity;
   RoundedOutput rounded{};
 };
 

@@ -141,7 +141,7 @@ void convolve(const Conv2dShape& s, const T* x, const Epilogue<T>& e, T* y, F we
         T* out = y + (i * s.group_out() + o) * plane;
         for (int64_t t = 0; t < taps; ++t) w[t] = weight(channel, t);
         const auto run = [&](auto make, int64_t p) {
-          make(in, p, w, bias, e.residual ? FusedActivation::kNone : e.activation, out_w, plane - p * out_w,
+          make(in, p, w, bias, e.residual ? FusedActivation::kIdentity : e.activation, out_w, plane - p * out_w,
                out + p * out_w);
         };
         if (out_h < kRows)

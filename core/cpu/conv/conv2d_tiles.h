@@ -134,7 +134,7 @@ template <class T>
 inline void finish(const Epilogue<T>& f, T* y, int64_t at, int64_t count) {
   const FusedActivation activation = f.activation;
   const T* residual = f.residual;
-  if (activation == FusedActivation::kNone && residual == nullptr) return;
+  if (activation == FusedActivation::kIdentity && residual == nullptr) return;
   constexpr int64_t kWidth = kLanes<T>;
   const auto apply = [&]<bool kAdd>() {
     int64_t i = at;

@@ -31,7 +31,7 @@ struct Tile {
   bool accumulate = false;
   const T* row_bias = nullptr;  // [rows] or none
   const T* addend = nullptr;    // [rows][ldc] or none
-  FusedActivation activation = FusedActivation::kNone;
+  FusedActivation activation = FusedActivation::kIdentity;
   uint16_t* rounded = nullptr;  // of pairs, with two vectors: the result as bfloat16 [rows][ldc] in place of c
 };
 

@@ -182,7 +182,7 @@ TEST_CASE("an epilogue has the bits of separate operations, with every padding")
         using enum FusedActivation;
         CHECK(found({}, kReLU).equal(plain.relu()));
         CHECK(found({}, kReLU6).equal(plain.clamp(0, 6)));
-        CHECK(found(residual, kNone).equal(plain + residual));
+        CHECK(found(residual, kIdentity).equal(plain + residual));
         CHECK(found(residual, kReLU).equal((plain + residual).relu()));
         CHECK(found(residual, kReLU6).equal((plain + residual).clamp(0, 6)));
         CHECK_THROWS_AS(found(randn({2, out, plain.size(2) + 1, plain.size(3)}), kReLU), Error);

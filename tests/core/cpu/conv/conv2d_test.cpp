@@ -70,12 +70,12 @@ void check_epilogue(ConvMethod method, const Conv2dShape& s, const std::vector<T
   };
   std::vector<T> sum = y;
   for (std::size_t i = 0; i < y.size(); ++i) sum[i] = y[i] + residual[i];
-  CHECK(same_bits(run(residual.data(), FusedActivation::kNone, nullptr), sum));
-  for (const auto activation : {FusedActivation::kNone, FusedActivation::kReLU, FusedActivation::kReLU6}) {
+  CHECK(same_bits(run(residual.data(), FusedActivation::kIdentity, nullptr), sum));
+  for (const auto activation : {FusedActivation::kIdentity, FusedActivation::kReLU, FusedActivation::kReLU6}) {
     const T most = activation == FusedActivation::kReLU6 ? T(6) : std::numeric_limits<T>::infinity();
     for (std::vector<T>* values : {&y, &sum})
       for (T& value : *values)
-        if (activation != FusedActivation::kNone) value = value < 0 ? T(0) : value > most ? most : value;
+        if (activation != FusedActivation::kIdentity) value = value < 0 ? T(0) : value > most ? most : value;
     CHECK(same_bits(run(nullptr, activation, &kept), y));
     CHECK(same_bits(run(residual.data(), activation, &kept), sum));
   }
@@ -210,7 +210,7 @@ void check_pairs(const Conv2dShape& s, std::mt19937& random) {
       cpu::pair_conv_forward(s, x.bits.data(), {w.bits.data()}, y, {bias.bits.data(), added, activation});
     });
   };
-  const std::vector<uint16_t> y = forward(nullptr, FusedActivation::kNone);
+  const std::vector<uint16_t> y = forward(nullptr, FusedActivation::kIdentity);
   CHECK(worst_error(floats(y), y_want) < rounded);
   std::vector<uint16_t> finished;
   for (std::size_t i = 0; i < y.size(); ++i)
