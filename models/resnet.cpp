@@ -68,7 +68,7 @@ Tensor ResNetBlockImpl::forward(const Tensor& input) {
   // unless hooks want to see them.
   if (norm->folded_rank != 0 && !norm->is_training() && !last->has_forward_hooks() && !norm->has_forward_hooks() &&
       !relu->has_forward_hooks()) {
-    const auto finished = [&] { return last->forward_residual(out, identity, nn::FusedActivation::kReLU); };
+    const auto finished = [&] { return last->forward_residual(out, identity, nn::FusedActivation::kRelu); };
     if (!profiler::is_on()) return finished();
     const profiler::Record span(nn::detail::span_name(*last), "module");
     return finished();

@@ -66,8 +66,8 @@ bool is_norm(Module& module) {
 }
 
 FusedActivation activation_of(const Module& module) {
-  if (module.as<ReLU>() != nullptr) return FusedActivation::kReLU;
-  return module.as<ReLU6>() != nullptr ? FusedActivation::kReLU6 : FusedActivation::kIdentity;
+  if (module.as<ReLU>() != nullptr) return FusedActivation::kRelu;
+  return module.as<ReLU6>() != nullptr ? FusedActivation::kRelu6 : FusedActivation::kIdentity;
 }
 
 // One place in a Sequential.

@@ -10,7 +10,7 @@ namespace detail {
 
 inline const char* fused_text(FusedActivation activation) {
   return activation == FusedActivation::kIdentity ? ""
-         : activation == FusedActivation::kReLU   ? ", fused=relu"
+         : activation == FusedActivation::kRelu   ? ", fused=relu"
                                                   : ", fused=relu6";
 }
 

@@ -195,13 +195,13 @@ TEST_CASE("forward_residual adds before the activation") {
   nn::Conv2d layer = conv(4, 40);
   const Tensor input = randn({2, 4, 9, 9}), residual = randn({2, 40, 9, 9});
   const Tensor expected = (layer(input) + residual).relu();
-  const auto found = [&] { return layer->forward_residual(input, residual, nn::FusedActivation::kReLU); };
+  const auto found = [&] { return layer->forward_residual(input, residual, nn::FusedActivation::kRelu); };
   CHECK(found().equal(expected));
   CHECK(found().requires_grad());
   NoGradGuard no_grad;
   CHECK(found().equal(expected));
   CHECK(layer->forward_residual(input, residual).equal(layer(input) + residual));
-  layer->fused = nn::FusedActivation::kReLU;
+  layer->fused = nn::FusedActivation::kRelu;
   CHECK(layer->forward_residual(input, residual).equal(layer(input) + residual));
   CHECK_THROWS_AS(layer->forward_residual(input, Tensor()), Error);
   CHECK_THROWS_AS(layer->forward_residual(input, randn({3, 40, 9, 9})), Error);

@@ -111,8 +111,8 @@ bool in_one_pass(const Tensor& input, const Tensor& weight, const ConvEpilogue<T
 }  // namespace
 
 Tensor autograd::activated_(Tensor output, FusedActivation activation) {
-  if (activation == FusedActivation::kReLU) output.relu_();
-  if (activation == FusedActivation::kReLU6) output.clamp_(Scalar(0), Scalar(6));
+  if (activation == FusedActivation::kRelu) output.relu_();
+  if (activation == FusedActivation::kRelu6) output.clamp_(Scalar(0), Scalar(6));
   return output;
 }
 

@@ -159,7 +159,7 @@ TEST_CASE("no input channels: the output is the bias, whose gradient is a count"
   CHECK(y.equal(bias.detach().view({1, 3, 1, 1}).expand({2, 3, 4, 3})));
   CHECK(conv2d(x, w.detach()).equal(zeros({2, 3, 4, 3}, kDouble)));
   const Tensor residual = full({2, 3, 4, 3}, -2, kDouble);
-  CHECK(autograd::conv2d_with_epilogue(x, w.detach(), {bias.detach(), residual, FusedActivation::kReLU}, 1,
+  CHECK(autograd::conv2d_with_epilogue(x, w.detach(), {bias.detach(), residual, FusedActivation::kRelu}, 1,
                                        IntArrayRef(0), 1, 1)
             .equal((y.detach() - 2).relu()));
   y.sum().backward();
@@ -180,11 +180,11 @@ TEST_CASE("an epilogue has the bits of separate operations, with every padding")
           return autograd::conv2d_with_epilogue(x, w, {bias, added, activation}, 1, std::string_view(padding), 1, 1);
         };
         using enum FusedActivation;
-        CHECK(found({}, kReLU).equal(plain.relu()));
-        CHECK(found({}, kReLU6).equal(plain.clamp(0, 6)));
+        CHECK(found({}, kRelu).equal(plain.relu()));
+        CHECK(found({}, kRelu6).equal(plain.clamp(0, 6)));
         CHECK(found(residual, kIdentity).equal(plain + residual));
-        CHECK(found(residual, kReLU).equal((plain + residual).relu()));
-        CHECK(found(residual, kReLU6).equal((plain + residual).clamp(0, 6)));
-        CHECK_THROWS_AS(found(randn({2, out, plain.size(2) + 1, plain.size(3)}), kReLU), Error);
+        CHECK(found(residual, kRelu).equal((plain + residual).relu()));
+        CHECK(found(residual, kRelu6).equal((plain + residual).clamp(0, 6)));
+        CHECK_THROWS_AS(found(randn({2, out, plain.size(2) + 1, plain.size(3)}), kRelu), Error);
       }
 }

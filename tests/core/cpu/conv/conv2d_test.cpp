@@ -71,8 +71,8 @@ void check_epilogue(ConvMethod method, const Conv2dShape& s, const std::vector<T
   std::vector<T> sum = y;
   for (std::size_t i = 0; i < y.size(); ++i) sum[i] = y[i] + residual[i];
   CHECK(same_bits(run(residual.data(), FusedActivation::kIdentity, nullptr), sum));
-  for (const auto activation : {FusedActivation::kIdentity, FusedActivation::kReLU, FusedActivation::kReLU6}) {
-    const T most = activation == FusedActivation::kReLU6 ? T(6) : std::numeric_limits<T>::infinity();
+  for (const auto activation : {FusedActivation::kIdentity, FusedActivation::kRelu, FusedActivation::kRelu6}) {
+    const T most = activation == FusedActivation::kRelu6 ? T(6) : std::numeric_limits<T>::infinity();
     for (std::vector<T>* values : {&y, &sum})
       for (T& value : *values)
         if (activation != FusedActivation::kIdentity) value = value < 0 ? T(0) : value > most ? most : value;
@@ -215,7 +215,7 @@ void check_pairs(const Conv2dShape& s, std::mt19937& random) {
   std::vector<uint16_t> finished;
   for (std::size_t i = 0; i < y.size(); ++i)
     finished.push_back(BFloat16(std::clamp(floats(y)[i] + residual.values[i], 0.0f, 6.0f)).bits);
-  CHECK(same_bits(forward(residual.bits.data(), FusedActivation::kReLU6), finished));
+  CHECK(same_bits(forward(residual.bits.data(), FusedActivation::kRelu6), finished));
   CHECK(worst_error(floats(on_any_threads<uint16_t>(
                         size(x.bits),
                         [&](uint16_t* dx) { cpu::pair_conv_backward_input(s, dy.bits.data(), w.bits.data(), dx); })),
