@@ -149,13 +149,14 @@ do_arm() {
   need arm "ccache g++-aarch64-linux-gnu qemu-user"
   build=$root/build-arm
   mkdir -p "$build"
-  if ! dpkg-query -W -f '${db:Status-Status}' zlib1g-dev:arm64 libstdc++6:arm64 2>/dev/null | grep -qx installedinstalled; then
+  local libraries="zlib1g-dev:arm64 libstdc++6:arm64"
+  if [ "$(dpkg-query -W -f '${db:Status-Status} ' $libraries 2>/dev/null)" != "installed installed " ]; then
     as_root dpkg --add-architecture arm64
     apt update || true
-    apt install zlib1g-dev:arm64 libstdc++6:arm64 || { tail -5 "$state/apt.log" >&2; stop "apt-get could not install zlib1g-dev:arm64 and libstdc++6:arm64"; }
+    apt install $libraries || { tail -5 "$state/apt.log" >&2; stop "apt-get could not install $libraries"; }
   fi
-  [ -f "$build/build.ninja" ] || configure --cross-file "$root/tests/golden/aarch64.ini" -Dcuda=disabled -Dcpu=armv8-a -Doptimization=1 -Dcli=false \
-    -Dbench=false -Dexamples=false
+  [ -f "$build/build.ninja" ] || configure --cross-file "$root/tests/golden/aarch64.ini" -Dcuda=disabled \
+    -Dcpu=armv8-a -Doptimization=1 -Dcli=false -Dbench=false -Dexamples=false
   compile tests/golden/golden
   # All but what takes minutes under QEMU.
   local parts=("$@")
