@@ -19,6 +19,9 @@ nlohmann::ordered_json parse_json(const std::string& text);
 /// Serialises `json`; bytes that are not UTF-8 become U+FFFD.
 std::string json_text(const nlohmann::ordered_json& json, int indent = -1);
 
+/// The text of an entry; "" if it is missing or something else.
+std::string text_or_empty(const nlohmann::ordered_json& json, const std::string& key);
+
 /// Returns an entry. Throws Error if it is missing or has another type.
 template <class T>
 T get_entry(const nlohmann::ordered_json& json, const char* key) {

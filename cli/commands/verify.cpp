@@ -300,8 +300,7 @@ void add_verify_options(CLI::App* c, VerifyOptions& o) {
            o.epochs.insert(parse_number("--epochs", word, Range<int64_t>{1, kMaxEpochs}));
        },
        "only these epochs, such as 3,7, each from the last checkpoint before it that --keep all has kept; default: "
-       "all, "
-       "from the start")
+       "all, from the start")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NUMBER");

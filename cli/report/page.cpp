@@ -107,9 +107,7 @@ std::string all_entries(const ReportedRun& run, std::size_t number) {
 
 // Digits of a line's hash; "" if it has none.
 std::string hash_of(const std::vector<Json>& lines, std::size_t line, const char* key) {
-  if (line >= lines.size()) return "";
-  const auto it = lines[line].find(key);
-  return it != lines[line].end() && it->is_string() ? it->get<std::string>() : "";
+  return line < lines.size() ? text_or_empty(lines[line], key) : "";
 }
 
 }  // namespace
@@ -196,8 +194,7 @@ std::string hashes_section(const std::vector<ReportedRun>& runs) {
   }
   if (out.empty()) return "";
   return "<section>\n<h2>Hashes</h2>\n<p class=\"note\">The first digits of SHA-256. State: parameters and optimizer "
-         "after "
-         "the epoch. Chain: this line of metrics.jsonl and all before.</p>\n" +
+         "after the epoch. Chain: this line of metrics.jsonl and all before.</p>\n" +
          out + "</section>\n";
 }
 

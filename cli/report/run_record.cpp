@@ -87,10 +87,7 @@ std::string read_text(const std::string& path, std::uintmax_t max_bytes) {
   return text;
 }
 
-std::string RunRecord::text(const char* key) const {
-  const auto it = config.find(key);
-  return it != config.end() && it->is_string() ? it->get<std::string>() : "";
-}
+std::string RunRecord::text(const char* key) const { return text_or_empty(config, key); }
 
 int64_t RunRecord::number(const char* key) const {
   const auto it = config.find(key);

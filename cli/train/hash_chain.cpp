@@ -25,11 +25,6 @@ std::string link(const std::string& before, Json line) {
   return sha256(before + json_text(line));
 }
 
-std::string text_in(const Json& line, const char* key) {
-  const auto it = line.find(key);
-  return it != line.end() && it->is_string() ? it->get<std::string>() : "";
-}
-
 // After the first `count` lines.
 std::string chain_after(const RunConfig& config, const std::vector<Json>& history, std::size_t count) {
   std::string chain = start_of(config);
@@ -41,7 +36,7 @@ std::string chain_after(const RunConfig& config, const std::vector<Json>& histor
 
 void extend_chain(const RunConfig& config, std::vector<Json>& history) {
   const std::size_t before = history.size() - 1;
-  std::string chain = before > 0 ? text_in(history[before - 1], "chain") : "";
+  std::string chain = before > 0 ? text_or_empty(history[before - 1], "chain") : "";
   if (chain.empty()) chain = chain_after(config, history, before);
   history.back()["chain"] = link(chain, history.back());
 }
@@ -53,14 +48,14 @@ std::size_t first_broken_link(const RunConfig& config, const std::vector<Json>& 
     chain = link(chain, history[i]);
     if (history[i].contains("chain") || any) {
       any = true;
-      if (text_in(history[i], "chain") != chain) return i + 1;
+      if (text_or_empty(history[i], "chain") != chain) return i + 1;
     }
   }
   return 0;
 }
 
 bool has_hashes(const Json& line) {
-  return text_in(line, "state_sha256").size() == 64 && !text_in(line, "tensor_hashes").empty();
+  return text_or_empty(line, "state_sha256").size() == 64 && !text_or_empty(line, "tensor_hashes").empty();
 }
 
 }  // namespace tandem::cli
