@@ -34,7 +34,7 @@ void check_conv(const Conv2dParameters& p, int64_t channels, int64_t outs, int64
                 });
   nearly_same(empty(g.sizes(), dtype), {input, weight, bias, g}, near,
               [&](const Backend& k, const Tensor& o, const Inputs& in) {
-                k.conv.forward(o, in[0], in[1], {in[2], in[3], true}, p, nullptr);
+                k.conv.forward(o, in[0], in[1], {in[2], in[3], FusedActivation::kRelu}, p, nullptr);
               });
   nearly_same(empty(input.sizes(), dtype), {g, weight}, near,
               [&](const Backend& k, const Tensor& o, const Inputs& in) { k.conv.backward_input(o, in[0], in[1], p); });
