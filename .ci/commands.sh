@@ -241,7 +241,7 @@ do_docs() {
   mkdir -p "$build/docs/include"
   ln -sfn "$root" "$sources"  # sources include "tandem/..."
   cd "$root" || exit
-  folders=$(find core autograd nn datasets parallel models -maxdepth 0 -printf "$sources/%p ")
+  folders=$(find core autograd nn datasets parallel models onnx -maxdepth 0 -printf "$sources/%p ")
   pages=$(python3 docs/site.py pages | xargs) || exit
   # Descriptions come before the lists of members.
   doxygen -l - | sed '/<class>/,/<\/class>/{/<detaileddescription/d
@@ -308,7 +308,7 @@ do_abi() {
   printf '[suppress_type]\nname_regexp = ^((std|__gnu_cxx)::|type$)\n' >"$work/not_ours"
   for side in "$old" "$work/now"; do
     {
-      for header in tandem.h models/models.h nn/files/pt/pt.h nn/files/tensorboard/summary_writer.h \
+      for header in tandem.h models/models.h onnx/onnx.h nn/files/pt/pt.h nn/files/tensorboard/summary_writer.h \
         datasets/vision/transforms.h datasets/text/byte_pair.h; do
         [ ! -f "$old/tandem/$header" ] || echo "#include \"tandem/$header\""
       done

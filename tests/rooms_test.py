@@ -16,7 +16,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = ("core/cpu", "cuda/ops")
 MAX_SOURCES = 70  # directly in a folder, headers included
-PRODUCTION = "core autograd nn cuda parallel datasets models cli compat".split()
+PRODUCTION = "core autograd nn cuda parallel datasets models onnx cli compat".split()
 PARTS = set("""batch channels columns complex complex_spectral count depthwise direct extreme general half index
     integer lanes ldl line loop matrix max_sum multinomial plan pointwise rows shallow sort spectral table tables tiles
     windows""".split())

@@ -62,7 +62,7 @@ class Tandem(ConanFile):
         PkgConfigDeps(self).generate()
         toolchain = MesonToolchain(self)
         toolchain.project_options.update({"cpu": str(self.options.cpu), "libdir": "lib"})
-        for name in ("cuda", "curl", "gloo", "mpi", "nccl"):
+        for name in ("cuda", "curl", "gloo", "mpi", "nccl", "onnx"):
             toolchain.project_options[name] = "disabled"
         for name in ("cli", "tests", "bench", "examples"):
             toolchain.project_options[name] = "false"

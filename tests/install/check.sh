@@ -35,6 +35,7 @@ kind=shared
 # The components that were built; Tandem itself is program.cpp.
 parts=(Models Text)
 [ ! -f "${pc%/*}/tandem-pt.pc" ] || parts+=(Pt)
+[ ! -f "${pc%/*}/tandem-onnx.pc" ] || parts+=(Onnx)
 [ ! -f "${pc%/*}/tandem-vision.pc" ] || parts+=(Vision TensorBoard)
 file_of() { case $1 in Tandem) echo program ;; *) echo "${1,,}" ;; esac; }
 
@@ -144,7 +145,7 @@ for entry in json.load(open(build + "/compile_commands.json")):
         continue
     if re.fullmatch(r"(cuda/)?libtandem(\.so.*|_hot\.a|_check\.a|_eigen\.so|_cuda\.a)\.p", folder):
         members["tandem"].append(entry["output"])
-    elif found := re.search(r"/libtandem_(models|pt|vision|text|tensorboard)\.so.*\.p$", folder):
+    elif found := re.search(r"/libtandem_(models|pt|onnx|vision|text|tensorboard)\.so.*\.p$", folder):
         members["tandem_" + found[1]].append(entry["output"])
 members["tandem"] += (os.path.relpath(file, build) for file in glob.glob(build + "/cuda/*.o"))
 for name, objects in members.items():

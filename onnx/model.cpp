@@ -1,0 +1,154 @@
+#include <algorithm>
+#include <ostream>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/onnx/onnx.h"
+#include "tandem/onnx/program.h"
+#include "tandem/onnx/runner.h"
+
+namespace tandem::onnx {
+namespace {
+
+// The tensors whose names begin with the same part: "encoder" of "encoder.layer.0.weight". ModelImpl::reset() creates it.
+class Part : public nn::Module {
+ public:
+  Part() : Module("Part") {}
+
+ private:
+  void clone_(nn::Module& other, const optional<Device>& device) override { copy_members(other, device); }
+};
+
+std::vector<std::string> split(const std::string& name) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= name.size(); ++i) {
+    if (i < name.size() && name[i] != '.') continue;
+    parts.push_back(name.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  return parts;
+}
+
+// Calls put(module, last part) for the module that the parts before it name, and creates it. Returns false, without a
+// call, if the parts cannot be names of modules and tensors.
+template <class Put>
+bool put_into_parts(nn::Module& root, const std::vector<std::string>& path, const Put& put) {
+  nn::Module* at = &root;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (path[i].empty()) return false;
+    const auto children = at->named_children();
+    const auto* child = children.find(path[i]);
+    const bool taken = at->named_parameters(false).contains(path[i]) || at->named_buffers(false).contains(path[i]);
+    if (i + 1 == path.size()) {
+      if (child != nullptr || taken) return false;
+      put(*at, path[i]);
+      return true;
+    }
+    if (taken) return false;
+    at = child != nullptr ? child->get() : at->register_module(path[i], std::make_shared<Part>()).get();
+  }
+  return false;
+}
+// A name for a tensor of the root, which no other one has.
+std::string without_dots(std::string name, std::size_t index) {
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name + "_" + std::to_string(index);
+}
+
+Slot slot(const Declared& from) {
+  Slot out{from.name, from.dtype, nullopt, from.type};
+  if (from.has_sizes) out.sizes = from.sizes;
+  return out;
+}
+
+void check_input(const Slot& slot, const IValue& value) {
+  if (slot.dtype == ScalarType::Undefined) return;
+  check(value.isTensor(), "input '", slot.name, "' must be a tensor, ", slot.type, ", got ", value.type_name());
+  const Tensor& tensor = value.toTensor();
+  check(tensor.defined(), "input '", slot.name, "' is an undefined tensor, expected ", slot.type);
+  // A model that was converted to another floating point type takes inputs of that type.
+  const bool same_type =
+      tensor.scalar_type() == slot.dtype || (isFloatingType(slot.dtype) && isFloatingType(tensor.scalar_type()));
+  bool same_sizes = true;
+  if (slot.sizes) {
+    same_sizes = tensor.dim() == static_cast<int64_t>(slot.sizes->size());
+    for (std::size_t i = 0; same_sizes && i < slot.sizes->size(); ++i)
+      same_sizes = (*slot.sizes)[i] < 0 || (*slot.sizes)[i] == tensor.size(static_cast<int64_t>(i));
+  }
+  check(same_type && same_sizes, "input '", slot.name, "' must be ", slot.type, ", got ", tensor);
+}
+
+}  // namespace
+
+ModelImpl::ModelImpl(std::shared_ptr<const Program> program) : Cloneable("Model"), program_(std::move(program)) {
+  for (const Declared& input : program_->graph.inputs) inputs_.push_back(slot(input));
+  for (const Declared& output : program_->graph.outputs) outputs_.push_back(slot(output));
+  for (const State& state : program_->states) states_.emplace_back(state.tensor);
+  reset();
+  NoGradGuard no_grad;
+  for (std::size_t i = 0; i < states_.size(); ++i) states_[i].toTensor().copy_(program_->states[i].tensor);
+  eval();
+}
+
+void ModelImpl::reset() {
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const State& state = program_->states[i];
+    Tensor tensor = empty_like(states_[i].toTensor().detach());
+    states_[i] = tensor;
+    const auto put = [&](nn::Module& into, const std::string& name) {
+      state.parameter ? into.register_parameter(name, tensor) : into.register_buffer(name, tensor);
+    };
+    if (!put_into_parts(*this, split(state.name), put)) put(*this, without_dots(state.name, i));
+  }
+}
+
+Tensor ModelImpl::first_output(std::vector<IValue> inputs) {
+  std::vector<IValue> outputs = forward(std::move(inputs));
+  check(!outputs.empty() && outputs[0].isTensor(), "the first output is not a tensor");
+  return outputs[0].toTensor();
+}
+
+std::vector<IValue> ModelImpl::forward(std::vector<IValue> inputs) {
+  check(inputs.size() == inputs_.size(), "expected ", inputs_.size(), " inputs, got ", inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) check_input(inputs_[i], inputs[i]);
+  Device device = kCPU;
+  if (!states_.empty()) device = states_[0].toTensor().device();
+  return Runner(states_, is_training(), device).run(program_->graph, std::move(inputs));
+}
+
+OrderedDict<std::string, IValue> ModelImpl::forward(const OrderedDict<std::string, IValue>& inputs) {
+  const auto names = [](const std::vector<Slot>& slots) {
+    std::string out;
+    for (const Slot& slot : slots) out += (out.empty() ? "'" : ", '") + slot.name + "'";
+    return out;
+  };
+  std::vector<IValue> ordered;
+  for (const Slot& slot : inputs_) {
+    const IValue* value = inputs.find(slot.name);
+    check(value != nullptr, "input '", slot.name, "' is missing; the model has ", names(inputs_));
+    ordered.push_back(*value);
+  }
+  for (const auto& item : inputs)
+    check(std::any_of(inputs_.begin(), inputs_.end(), [&](const Slot& slot) { return slot.name == item.key(); }),
+          "there is no input '", item.key(), "'; the model has ", names(inputs_));
+  std::vector<IValue> values = forward(std::move(ordered));
+  OrderedDict<std::string, IValue> out;
+  for (std::size_t i = 0; i < outputs_.size(); ++i) out.insert(outputs_[i].name, std::move(values[i]));
+  return out;
+}
+
+void ModelImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::onnx::Model(" << program_->graph.nodes.size() << " nodes";
+  for (const Slot& slot : inputs_) stream << ", " << slot.name << ": " << slot.type;
+  stream << ')';
+}
+
+Model load(const std::string& path) {
+  return Model(std::make_shared<ModelImpl>(std::make_shared<const Program>(read_program(path))));
+}
+Model parse(const void* data, std::size_t bytes, const std::string& name, const std::string& folder) {
+  return Model(std::make_shared<ModelImpl>(std::make_shared<const Program>(parse_program(data, bytes, name, folder))));
+}
+
+}  // namespace tandem::onnx

@@ -1,0 +1,169 @@
+// The table of operators: what each ONNX operator is in Tandem. One line where an operation of Tandem does it.
+//
+//   {"Relu", [](Call& c) { return relu(c[0]); }},
+//
+// Definitions: https://onnx.ai/onnx/operators. Operators of older sets differ in where an argument is: Call::integers_at
+// takes it from an input or an attribute.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "tandem/autograd/ops.h"
+#include "tandem/onnx/program.h"
+
+namespace tandem::onnx {
+
+/// The outputs of an operator, in ONNX's order.
+struct Results : std::vector<IValue> {
+  Results() = default;
+  Results(Tensor value) { push_back(std::move(value)); }
+  Results(IValue value) { push_back(std::move(value)); }
+  Results(std::vector<Tensor> sequence) = delete;  // a sequence or several outputs? say which
+  template <class... Ts>
+  Results(const std::tuple<Ts...>& values) {
+    std::apply([this](const auto&... each) { (push_back(each), ...); }, values);
+  }
+  static Results of(const std::vector<Tensor>& values) {
+    Results out;
+    for (const Tensor& value : values) out.push_back(value);
+    return out;
+  }
+};
+
+class Runner;
+struct Frame;
+
+/// One call of an operator.
+class Call {
+ public:
+  Call(Runner& runner, Frame& frame, const Node& node);
+
+  // ---- inputs
+  std::size_t size() const { return inputs_.size(); }
+  bool has(std::size_t input) const;
+  /// Throws Error if it is left out or no tensor.
+  const Tensor& operator[](std::size_t input) const;
+  /// Undefined if it is left out.
+  Tensor optional(std::size_t input) const { return has(input) ? (*this)[input] : Tensor(); }
+  /// Of any kind, none if it is left out.
+  const IValue& value(std::size_t input) const;
+  std::vector<Tensor> sequence(std::size_t input) const;
+  /// All inputs, which must be tensors.
+  std::vector<Tensor> tensors() const;
+  /// The numbers of an integer tensor of at most one dimension, on the host.
+  std::vector<int64_t> integers(std::size_t input) const;
+  int64_t integer(std::size_t input) const;
+  double number(std::size_t input) const;
+
+  // ---- attributes. Throws Error if one has another type, or if it is missing and there is no default.
+  bool has(std::string_view attribute) const { return find(attribute) != nullptr; }
+  int64_t integer(std::string_view attribute) const;
+  int64_t integer(std::string_view attribute, int64_t otherwise) const;
+  bool flag(std::string_view attribute, bool otherwise = false) const { return integer(attribute, otherwise) != 0; }
+  double number(std::string_view attribute) const;
+  double number(std::string_view attribute, double otherwise) const;
+  std::string text(std::string_view attribute, const char* otherwise) const;
+  std::vector<int64_t> integers(std::string_view attribute) const;   ///< empty if missing
+  std::vector<double> numbers(std::string_view attribute) const;     ///< empty if missing
+  std::vector<std::string> texts(std::string_view attribute) const;  ///< empty if missing
+  const Tensor& tensor(std::string_view attribute) const;
+  const Graph& graph(std::string_view attribute) const;
+  /// The dtype that ONNX's number in an attribute means. Throws Error if Tandem lacks it.
+  ScalarType dtype(std::string_view attribute, ScalarType otherwise) const;
+
+  /// An argument that older operator sets have as an attribute, and newer ones as an input.
+  bool has_at(std::size_t input, std::string_view attribute) const { return has(input) || has(attribute); }
+  std::vector<int64_t> integers_at(std::size_t input, std::string_view attribute) const {
+    return has(input) ? integers(input) : integers(attribute);
+  }
+
+  // ---- the call itself
+  int64_t version() const { return node_.version; }
+  std::size_t outputs() const { return node_.outputs.size(); }
+  /// Whether somebody reads this output.
+  bool wants(std::size_t output) const { return output < node_.outputs.size() && node_.outputs[output] >= 0; }
+  /// Whether the module is in training mode.
+  bool training() const;
+  /// The device that its tensors are on, or else that of the module.
+  Device device() const;
+  /// Runs a body.
+  std::vector<IValue> run(const Graph& body, std::vector<IValue> inputs) const;
+  const Node& node() const { return node_; }
+
+ private:
+  /// Whether the operator reads the input's values on the host.
+  bool on_host(std::size_t input) const;
+  const Attribute* find(std::string_view attribute) const;
+  template <class T>
+  const T* get(std::string_view attribute, const char* type) const;
+
+  Runner& runner_;
+  Frame& frame_;
+  const Node& node_;
+  std::vector<const IValue*> inputs_;
+  std::vector<IValue> moved_;  // to the device of the others
+  tandem::optional<Device> device_;
+};
+
+/// What folding constants must know of an operator.
+enum class Folding : uint8_t {
+  kAllowed,
+  kNever,  ///< draws random numbers, depends on the mode or on bodies, or its result may be much larger than its inputs
+};
+
+struct Operator {
+  template <class F>
+  requires std::is_empty_v<F>  // a lambda
+  constexpr Operator(const char* name, F, Folding folding = Folding::kAllowed, uint32_t host = 0,
+                     const char* domain = "")
+      : name(name), all_([](Call& c) { return Results(F{}(c)); }), folding(folding), host(host), domain(domain) {}
+  constexpr Operator(const char* name, Results (*function)(Call&), Folding folding = Folding::kAllowed,
+                     uint32_t host = 0, const char* domain = "")
+      : name(name), all_(function), folding(folding), host(host), domain(domain) {}
+  constexpr Operator(const char* name, Tensor (*function)(Call&), Folding folding = Folding::kAllowed,
+                     uint32_t host = 0, const char* domain = "")
+      : name(name), one_(function), folding(folding), host(host), domain(domain) {}
+
+  Results run(Call& call) const { return one_ != nullptr ? Results(one_(call)) : all_(call); }
+
+  const char* name;
+
+ private:
+  Results (*all_)(Call&) = nullptr;
+  Tensor (*one_)(Call&) = nullptr;
+
+ public:
+  Folding folding = Folding::kAllowed;
+  /// Inputs whose values are read on the host, one bit each: they are not moved to the device of the others.
+  uint32_t host = 0;
+  const char* domain = "";
+};
+
+/// The tables, one per family.
+std::span<const Operator> control_operators();
+std::span<const Operator> index_operators();
+std::span<const Operator> linear_operators();
+std::span<const Operator> loss_operators();
+std::span<const Operator> math_operators();
+std::span<const Operator> network_operators();
+std::span<const Operator> normalization_operators();
+std::span<const Operator> quantized_operators();
+std::span<const Operator> random_operators();
+std::span<const Operator> recurrent_operators();
+std::span<const Operator> reduce_operators();
+std::span<const Operator> resize_operators();
+std::span<const Operator> sequence_operators();
+std::span<const Operator> shape_operators();
+std::span<const Operator> signal_operators();
+std::span<const Operator> vision_operators();
+
+/// nullptr if there is none.
+const Operator* find_operator(std::string_view domain, std::string_view name);
+/// The dimension `axis` of a tensor, counted from its end if negative. Throws Error if there is none.
+int64_t wrap_axis(int64_t axis, int64_t rank);
+
+}  // namespace tandem::onnx

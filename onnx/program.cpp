@@ -1,0 +1,494 @@
+// Reads a ModelProto into a Program. The file is data that anyone may have written: names, types, sizes and the depth of
+// what is nested are checked before they are used.
+#include "tandem/onnx/program.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/unknown_field_set.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/nn/files/byte_source.h"
+#include "tandem/onnx/operators.h"
+#include "tandem/onnx/runner.h"
+#include "tandem/onnx/tensor_proto.h"
+
+namespace tandem::onnx {
+namespace {
+
+/// The newest operator set of the default domain whose definitions were read.
+constexpr int64_t kMaxVersion = 28;
+/// Bodies within bodies, and functions that call functions.
+constexpr int kMaxDepth = 64;
+/// Nodes after functions have been expanded, each call of one being a copy.
+constexpr int64_t kMaxNodes = 1'000'000;
+/// Constants with more elements are not computed ahead: a result may have as many elements as the product of its inputs.
+constexpr int64_t kMaxFolded = 4096;
+/// Integers up to this number are part of the program (sizes, axes), not of the module's state.
+constexpr int64_t kMaxListed = 64;
+
+std::string shown(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
+// The default domain has two names.
+std::string domain_of(const std::string& text) { return text == "ai.onnx" ? "" : text; }
+
+Declared declared(const proto::ValueInfoProto& info) {
+  Declared out;
+  out.name = info.name();
+  const proto::TypeProto& type = info.type();
+  if (!type.has_tensor_type()) {
+    out.type = type.has_sequence_type()   ? "sequence"
+               : type.has_optional_type() ? "optional"
+               : type.has_map_type()      ? "map"
+                                          : "value";
+    return out;
+  }
+  out.dtype = dtype_of(type.tensor_type().elem_type());
+  out.type = type_name(type.tensor_type().elem_type());
+  if (!type.tensor_type().has_shape()) return out;
+  out.has_sizes = true;
+  out.type += " [";
+  for (const auto& dim : type.tensor_type().shape().dim()) {
+    const bool known = dim.has_dim_value() && dim.dim_value() >= 0;
+    out.type += (out.sizes.empty() ? "" : ", ") + (known                     ? std::to_string(dim.dim_value())
+                                                   : dim.dim_param().empty() ? "?"
+                                                                             : dim.dim_param());
+    out.sizes.push_back(known ? dim.dim_value() : -1);
+    out.symbols.push_back(known ? "" : dim.dim_param());
+  }
+  out.type += "]";
+  return out;
+}
+
+// The attributes of a function that have a default. Debian's headers are older than this field.
+std::vector<proto::AttributeProto> default_attributes(const proto::FunctionProto& function) {
+  constexpr int kField = 11;
+  std::vector<proto::AttributeProto> out;
+  const auto& unknown = function.unknown_fields();
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    const auto& field = unknown.field(i);
+    if (field.number() != kField || field.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED) continue;
+    check(out.emplace_back().ParseFromString(field.length_delimited()), "function '", function.name(), "' is damaged");
+  }
+  return out;
+}
+
+// The names of a graph, and those of the graph around it.
+struct Scope {
+  Graph& graph;
+  Scope* around = nullptr;
+  const std::map<std::string, const proto::AttributeProto*>* arguments = nullptr;  // of the function it belongs to
+  const std::map<std::string, int64_t>* versions = nullptr;
+  std::unordered_map<std::string, int> names{};
+
+  int define(const std::string& name) {
+    const int value = graph.add_value(name);
+    check(names.emplace(name, value).second, "graph '", graph.name, "' computes '", name, "' twice");
+    return value;
+  }
+  // -1 if there is no such name.
+  int find(const std::string& name) {
+    if (const auto found = names.find(name); found != names.end()) return found->second;
+    if (around == nullptr) return -1;
+    const int outer = around->find(name);
+    if (outer < 0) return -1;
+    const int inner = graph.add_value(name);
+    names.emplace(name, inner);
+    const Source& source = around->graph.sources[static_cast<std::size_t>(outer)];
+    if (source.kind == Source::kComputed)
+      graph.captures.emplace_back(outer, inner);
+    else
+      graph.sources[static_cast<std::size_t>(inner)] = source;
+    return inner;
+  }
+};
+
+class Reader {
+ public:
+  Reader(Program& program, std::string folder) : program_(program), folder_(std::move(folder)) {}
+
+  void read(proto::ModelProto& model) {
+    check(model.has_graph(), "it has no graph");
+    program_.producer =
+        model.producer_name() + (model.producer_version().empty() ? "" : " " + model.producer_version());
+    program_.ir_version = model.ir_version();
+    for (const auto& entry : model.metadata_props()) program_.metadata.emplace_back(entry.key(), entry.value());
+    versions_ = versions(model.opset_import());
+    for (const auto& [domain, version] : versions_) program_.operator_sets.emplace_back(shown(domain), version);
+    const auto found = versions_.find("");
+    check(found == versions_.end() || found->second <= kMaxVersion, "it needs operator set ",
+          found == versions_.end() ? 0 : found->second, "; Tandem knows those up to ", kMaxVersion);
+    for (const auto& function : model.functions())
+      functions_[{domain_of(function.domain()), function.name()}] = &function;
+    find_buffers(model.graph());
+    Scope scope{program_.graph, nullptr, nullptr, &versions_};
+    read_graph(*model.mutable_graph(), scope);
+    if (!missing_.empty()) {
+      std::string list;
+      for (const std::string& name : missing_) list += (list.empty() ? "" : ", ") + name;
+      fail("Tandem has no operator for ", list);
+    }
+  }
+
+ private:
+  static std::map<std::string, int64_t> versions(
+      const google::protobuf::RepeatedPtrField<proto::OperatorSetIdProto>& sets) {
+    std::map<std::string, int64_t> out;
+    for (const auto& set : sets) out[domain_of(set.domain())] = set.version();
+    return out;
+  }
+
+  // ---- the state
+
+  // Initialisers that no optimizer may change, and those that only say how large or where something is.
+  void find_buffers(const proto::GraphProto& graph) {
+    for (const auto& node : graph.node()) {
+      const Operator* op = find_operator(domain_of(node.domain()), node.op_type());
+      const bool quantized =
+          node.op_type().find("Quantize") != std::string::npos || node.op_type().starts_with("QLinear");
+      for (int i = 0; i < node.input_size(); ++i) {
+        const bool host = op != nullptr && i < 32 && (op->host >> i & 1) != 0;
+        if (!host) read_on_device_.insert(node.input(i));
+        if (quantized || (node.op_type() == "BatchNormalization" && i >= 3)) buffers_.insert(node.input(i));
+      }
+      for (const auto& attribute : node.attribute()) {
+        if (attribute.has_g()) find_captured(attribute.g(), 0);
+        for (const auto& body : attribute.graphs()) find_captured(body, 0);
+      }
+    }
+    for (const auto& output : graph.output()) read_on_device_.insert(output.name());
+  }
+  void find_captured(const proto::GraphProto& body, int depth) {
+    check(depth < kMaxDepth, "its graphs are nested more than ", kMaxDepth, " deep");
+    for (const auto& node : body.node()) {
+      for (const auto& input : node.input()) read_on_device_.insert(input);
+      for (const auto& attribute : node.attribute())
+        if (attribute.has_g()) find_captured(attribute.g(), depth + 1);
+    }
+    for (const auto& output : body.output()) read_on_device_.insert(output.name());
+  }
+  Source source_of(const std::string& name, Tensor tensor, bool root) {
+    const bool floating = isFloatingType(tensor.scalar_type());
+    const bool listed = !floating && tensor.dim() <= 1 && tensor.numel() <= kMaxListed;
+    if (!root || listed || !read_on_device_.contains(name)) return {Source::kConstant, 0, IValue(std::move(tensor))};
+    program_.states.push_back({name, std::move(tensor), floating && !buffers_.contains(name)});
+    State& state = program_.states.back();
+    if (state.tensor.dim() == 0) state.parameter = false;  // a number that the network was written with
+    return {Source::kState, static_cast<int>(program_.states.size()) - 1, {}};
+  }
+  void add_initialisers(proto::GraphProto& from, Scope& scope, bool root) {
+    const auto add = [&](const std::string& name, Tensor tensor) {
+      check(!name.empty(), "graph '", from.name(), "' has an initialiser without a name");
+      const int value = scope.define(name);
+      scope.graph.sources[static_cast<std::size_t>(value)] = source_of(name, std::move(tensor), root);
+    };
+    for (auto& initialiser : *from.mutable_initializer()) {
+      add(initialiser.name(), tensor_of(initialiser, folder_));
+      initialiser.clear_raw_data();  // the tensor has it now
+    }
+    for (const auto& sparse : from.sparse_initializer()) add(sparse.values().name(), tensor_of(sparse, folder_));
+  }
+
+  // ---- graphs
+
+  void read_graph(proto::GraphProto& from, Scope& scope, int depth = 0) {
+    check(depth < kMaxDepth, "its graphs are nested more than ", kMaxDepth, " deep");
+    Graph& graph = scope.graph;
+    graph.name = from.name();
+    add_initialisers(from, scope, depth == 0);
+    for (const auto& input : from.input()) {
+      // Files of before 2019 list initialisers as inputs, too.
+      if (const auto given = scope.names.find(input.name()); given != scope.names.end()) {
+        check_initialiser(declared(input), graph, given->second);
+        continue;
+      }
+      check(!input.name().empty(), "graph '", from.name(), "' has an input without a name");
+      graph.inputs.push_back(declared(input));
+      graph.input_values.push_back(scope.define(input.name()));
+    }
+    for (auto& node : *from.mutable_node()) read_node(node, scope, depth);
+    for (const auto& output : from.output()) {
+      const int value = scope.find(output.name());
+      check(value >= 0, "graph '", from.name(), "' has the output '", output.name(), "', which nothing computes");
+      graph.outputs.push_back(declared(output));
+      graph.output_values.push_back(value);
+    }
+    finish(graph);
+  }
+  void check_initialiser(const Declared& input, const Graph& graph, int value) const {
+    const Source& source = graph.sources[static_cast<std::size_t>(value)];
+    check(source.kind != Source::kComputed, "graph '", graph.name, "' has the input '", input.name, "' twice");
+    const Tensor& tensor = source.kind == Source::kState
+                               ? program_.states[static_cast<std::size_t>(source.state)].tensor
+                               : source.constant.toTensor();
+    check(input.dtype == ScalarType::Undefined || input.dtype == tensor.scalar_type(), "'", input.name,
+          "' is declared as ", input.type, ", its initialiser is ", tensor);
+  }
+
+  void read_node(proto::NodeProto& from, Scope& scope, int depth) {
+    check(++nodes_ <= kMaxNodes, "it has more than ", kMaxNodes, " nodes");
+    const std::string domain = domain_of(from.domain());
+    const std::string what =
+        (from.name().empty() ? "a node" : "node '" + from.name() + "'") + " (" + from.op_type() + ")";
+    if (domain.empty() && from.op_type() == "Constant") return read_constant(from, scope, what);
+    Node node;
+    node.name = from.name();
+    node.op = from.op_type();
+    node.domain = domain;
+    if (const auto version = scope.versions->find(domain); version != scope.versions->end())
+      node.version = version->second;
+    for (const std::string& input : from.input()) {
+      const int value = input.empty() ? -1 : scope.find(input);
+      check(input.empty() || value >= 0, what, " reads '", input, "', which nothing before it computes");
+      node.inputs.push_back(value);
+    }
+    while (!node.inputs.empty() && node.inputs.back() < 0) node.inputs.pop_back();
+    const auto function = functions_.find({domain, node.op});
+    node.run = find_operator(domain, node.op);
+    // Tandem's own functions are operations of Tandem.
+    if (function != functions_.end() && (node.run == nullptr || domain.empty())) {
+      node.run = nullptr;
+      read_function(*function->second, from, node, scope, depth);
+    } else if (node.run == nullptr) {
+      missing_.insert(node.op + (domain.empty() ? "" : " (" + domain + ")"));
+    } else {
+      for (auto& attribute : *from.mutable_attribute()) {
+        const proto::AttributeProto* value = resolve(attribute, scope);
+        if (value == nullptr) continue;
+        node.attributes.emplace_back(attribute.name(), read_attribute(*value, scope, node, depth, what));
+      }
+    }
+    for (const std::string& output : from.output()) node.outputs.push_back(output.empty() ? -1 : scope.define(output));
+    scope.graph.nodes.push_back(std::move(node));
+  }
+
+  // What an attribute of a function's body refers to, or itself. nullptr if the call does not have it.
+  static const proto::AttributeProto* resolve(const proto::AttributeProto& attribute, const Scope& scope) {
+    if (attribute.ref_attr_name().empty()) return &attribute;
+    if (scope.arguments == nullptr) return nullptr;
+    const auto found = scope.arguments->find(attribute.ref_attr_name());
+    return found == scope.arguments->end() ? nullptr : found->second;
+  }
+
+  Attribute read_attribute(const proto::AttributeProto& from, Scope& scope, Node& node, int depth,
+                           const std::string& what) {
+    using Type = proto::AttributeProto;
+    const auto list = [](const auto& values, auto into) {
+      into.assign(values.begin(), values.end());
+      return into;
+    };
+    Type::AttributeType type = from.type();
+    if (type == Type::UNDEFINED)  // files of before 2017
+      type = from.has_i()               ? Type::INT
+             : from.has_f()             ? Type::FLOAT
+             : from.has_s()             ? Type::STRING
+             : from.has_t()             ? Type::TENSOR
+             : from.has_g()             ? Type::GRAPH
+             : from.floats_size() != 0  ? Type::FLOATS
+             : from.strings_size() != 0 ? Type::STRINGS
+                                        : Type::INTS;
+    switch (type) {
+      case Type::INT:
+        return from.i();
+      case Type::FLOAT:
+        return static_cast<double>(from.f());
+      case Type::STRING:
+        return from.s();
+      case Type::TENSOR:
+        return tensor_of(from.t(), folder_);
+      case Type::SPARSE_TENSOR:
+        return tensor_of(from.sparse_tensor(), folder_);
+      case Type::INTS:
+        return list(from.ints(), std::vector<int64_t>());
+      case Type::FLOATS:
+        return list(from.floats(), std::vector<double>());
+      case Type::STRINGS:
+        return list(from.strings(), std::vector<std::string>());
+      case Type::TYPE_PROTO:
+        return std::string("type");
+      case Type::TENSORS: {
+        std::vector<Tensor> out;
+        for (const auto& tensor : from.tensors()) out.push_back(tensor_of(tensor, folder_));
+        return out;
+      }
+      case Type::GRAPH: {
+        auto body = std::make_shared<Graph>();
+        Scope inner{*body, &scope, scope.arguments, scope.versions};
+        proto::GraphProto copy = from.g();
+        read_graph(copy, inner, depth + 1);
+        for (const auto& [outer, unused] : body->captures) node.captured.push_back(outer);
+        return body;
+      }
+      default:
+        fail(what, ": attribute '", from.name(), "' has a type that Tandem lacks");
+    }
+  }
+
+  // The call of a function of the model becomes a node with a copy of its body.
+  void read_function(const proto::FunctionProto& function, const proto::NodeProto& call, Node& node, Scope& scope,
+                     int depth) {
+    check(depth < kMaxDepth, "its functions call each other more than ", kMaxDepth, " deep");
+    std::map<std::string, const proto::AttributeProto*> arguments;
+    const std::vector<proto::AttributeProto> defaults = default_attributes(function);
+    for (const auto& attribute : defaults) arguments[attribute.name()] = &attribute;
+    for (const auto& attribute : call.attribute())
+      if (const auto* value = resolve(attribute, scope); value != nullptr) arguments[attribute.name()] = value;
+    std::map<std::string, int64_t> sets = versions(function.opset_import());
+    for (const auto& [domain, version] : *scope.versions) sets.emplace(domain, version);
+    node.body = std::make_shared<Graph>();
+    Graph& graph = *node.body;
+    Scope inner{graph, nullptr, &arguments, &sets};
+    graph.name = function.name();
+    for (const std::string& input : function.input()) {
+      graph.inputs.push_back({.name = input});
+      graph.input_values.push_back(inner.define(input));
+    }
+    check(node.inputs.size() <= graph.inputs.size(), "function '", function.name(), "' has ", graph.inputs.size(),
+          " inputs, it is called with ", node.inputs.size());
+    for (const auto& each : function.node()) {
+      proto::NodeProto copy = each;
+      read_node(copy, inner, depth + 1);
+    }
+    for (const std::string& output : function.output()) {
+      const int value = inner.find(output);
+      check(value >= 0, "function '", function.name(), "' has the output '", output, "', which nothing computes");
+      graph.outputs.push_back({.name = output});
+      graph.output_values.push_back(value);
+    }
+    finish(graph);
+  }
+
+  void read_constant(const proto::NodeProto& from, Scope& scope, const std::string& what) {
+    check(from.output_size() == 1, what, " must have one output");
+    Tensor value;
+    for (const auto& attribute : from.attribute()) {
+      const proto::AttributeProto* given = resolve(attribute, scope);
+      if (given == nullptr) continue;
+      Node unused;
+      const Attribute read = read_attribute(*given, scope, unused, 0, what);
+      if (const auto* tensor = std::get_if<Tensor>(&read)) value = *tensor;
+      if (const auto* number = std::get_if<int64_t>(&read)) value = full({}, *number, kLong);
+      if (const auto* number = std::get_if<double>(&read)) value = full({}, *number, kFloat);
+      if (const auto* list = std::get_if<std::vector<int64_t>>(&read)) value = tensor_from(*list, kLong);
+      if (const auto* list = std::get_if<std::vector<double>>(&read)) value = tensor_from(*list, kFloat);
+    }
+    check(value.defined(), what, " has no number or tensor");
+    const int at = scope.define(from.output(0));
+    scope.graph.sources[static_cast<std::size_t>(at)] = {Source::kConstant, 0, IValue(std::move(value))};
+  }
+  template <class T>
+  static Tensor tensor_from(const std::vector<T>& list, ScalarType dtype) {
+    return tandem::tensor(ArrayRef<T>(list), TensorOptions().dtype(dtype));
+  }
+
+  // ---- what is done once, ahead
+
+  void finish(Graph& graph) {
+    if (missing_.empty()) fold(graph);
+    release(graph);
+  }
+
+  // Computes nodes whose inputs are constants. A failure is reported when the node runs.
+  static void fold(Graph& graph) {
+    NoGradGuard no_grad;
+    const std::vector<IValue> no_states;
+    Runner runner(no_states, false, kCPU);
+    Frame frame{graph, std::vector<IValue>(graph.sources.size())};
+    const auto is_constant = [&](int value) {
+      return value < 0 || graph.sources[static_cast<std::size_t>(value)].kind == Source::kConstant;
+    };
+    const auto elements = [&](int value) {
+      if (value < 0) return int64_t{0};
+      const IValue& constant = graph.sources[static_cast<std::size_t>(value)].constant;
+      return constant.isTensor() ? constant.toTensor().numel() : kMaxFolded + 1;
+    };
+    std::vector<Node> left;
+    for (Node& node : graph.nodes) {
+      bool folds = node.run != nullptr && node.run->folding == Folding::kAllowed && node.captured.empty() &&
+                   !node.inputs.empty() && std::all_of(node.inputs.begin(), node.inputs.end(), is_constant);
+      int64_t count = 0;
+      for (const int input : node.inputs) count += folds ? elements(input) : 0;
+      if (folds && count <= kMaxFolded) {
+        try {
+          Results results = runner.call(node, frame);
+          check(results.size() >= node.outputs.size(), "too few outputs");
+          for (std::size_t i = 0; i < node.outputs.size(); ++i)
+            if (node.outputs[i] >= 0)
+              graph.sources[static_cast<std::size_t>(node.outputs[i])] = {Source::kConstant, 0, std::move(results[i])};
+          continue;
+        } catch (const std::exception&) {
+        }
+      }
+      left.push_back(std::move(node));
+    }
+    graph.nodes = std::move(left);
+  }
+
+  // Where each value is read for the last time. Bodies read captured values; the graph's outputs stay.
+  static void release(Graph& graph) {
+    std::vector<bool> kept(graph.sources.size(), false);
+    for (const int output : graph.output_values) kept[static_cast<std::size_t>(output)] = true;
+    for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+      Node& node = graph.nodes[i];
+      const auto last = [&](int value) {
+        if (value < 0 || kept[static_cast<std::size_t>(value)]) return;
+        kept[static_cast<std::size_t>(value)] = true;
+        if (graph.sources[static_cast<std::size_t>(value)].kind == Source::kComputed) node.released.push_back(value);
+      };
+      for (const int value : node.inputs) last(value);
+      for (const int value : node.captured) last(value);
+      for (const int value : node.outputs) last(value);  // nothing reads it
+    }
+  }
+
+  Program& program_;
+  std::string folder_;
+  std::map<std::string, int64_t> versions_;
+  std::map<std::pair<std::string, std::string>, const proto::FunctionProto*> functions_;
+  std::unordered_set<std::string> buffers_, read_on_device_;
+  std::set<std::string> missing_;
+  int64_t nodes_ = 0;
+};
+
+Program read_model(proto::ModelProto& model, const std::string& path, const std::string& folder) {
+  Program out;
+  out.path = path;
+  try {
+    Reader(out, folder).read(model);
+  } catch (const Error& error) {
+    fail(path, ": ", error.what());
+  }
+  return out;
+}
+
+}  // namespace
+
+int Graph::add_value(std::string value_name) {
+  value_names.push_back(std::move(value_name));
+  sources.emplace_back();
+  return static_cast<int>(sources.size()) - 1;
+}
+
+Program parse_program(const void* data, std::size_t bytes, const std::string& path, const std::string& folder) {
+  constexpr std::size_t kMaxBytes = std::size_t{2147483647};  // protobuf's limit
+  check(bytes <= kMaxBytes, path, ": a model has at most 2 GB; larger ones keep their data in other files");
+  google::protobuf::io::ArrayInputStream stream(data, static_cast<int>(bytes));
+  google::protobuf::io::CodedInputStream coded(&stream);
+  proto::ModelProto model;
+  check(model.ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage(), path,
+        ": this is not an ONNX model, or it is damaged");
+  return read_model(model, path, folder);
+}
+Program read_program(const std::string& path) {
+  const auto source = serialize::open_file(path);
+  std::string bytes(source->size(), '\0');
+  serialize::read_with_threads(*source, bytes.data(), 0, bytes.size());
+  const std::size_t slash = path.rfind('/');
+  return parse_program(bytes.data(), bytes.size(), path, slash == std::string::npos ? "." : path.substr(0, slash + 1));
+}
+
+}  // namespace tandem::onnx
