@@ -7,7 +7,7 @@
 // line is MODEL WHAT BATCH THREADS, then the smallest and the median milliseconds per step (processor time on one
 // thread), which bench/models.py compares with PyTorch's, and the peak of tensors' memory in MiB, without the model
 // and its input. `fused` is inference after nn::fuse. `decode` is the time per token that GPT-2 generates after 16 given
-// ones.
+// ones. MODEL may also be a file NAME.onnx, of which the first input gets random numbers.
 //
 // In another precision, training runs under autocast, and for everything else the whole model is converted (for `fused`
 // after fusing). --weights-bits quantises the weights (nn/quantize.h) for everything but training.
@@ -31,6 +31,9 @@
 #include "tandem/cli/commands/layer_work.h"
 #include "tandem/models/models.h"
 #include "tandem/nn/nn.h"
+#ifdef TANDEM_HAS_ONNX
+#include "tandem/onnx/onnx.h"
+#endif
 #include "tandem/tandem.h"
 
 using namespace tandem;
@@ -104,6 +107,17 @@ Subject make(const std::string& name, int64_t batch) {
   manual_seed(0);
   if (std::ranges::count(networks::names(), name) > 0) return networks::make(name, batch);
   const Tensor classes = randint(10, {batch}, kLong);
+#ifdef TANDEM_HAS_ONNX
+  if (name.ends_with(".onnx")) {
+    onnx::Model model = onnx::load(name);
+    const onnx::Slot& slot = model->inputs().at(0);
+    check(slot.sizes.has_value(), name, ": the sizes of its input are unknown");
+    std::vector<int64_t> sizes = *slot.sizes;
+    for (int64_t& size : sizes) size = size < 0 ? batch : size;
+    const bool text = isIntegralType(slot.dtype);
+    return {nn::AnyModule(model), text ? randint(1000, sizes, slot.dtype) : randn(sizes), classes, false};
+  }
+#endif
   if (name == "mlp")
     return {nn::AnyModule(nn::Sequential(nn::Linear(784, 1024), nn::ReLU(), nn::Linear(1024, 1024), nn::ReLU(),
                                          nn::Linear(1024, 10))),

@@ -81,21 +81,26 @@ void check_input(const Slot& slot, const IValue& value) {
 
 }  // namespace
 
-ModelImpl::ModelImpl(std::shared_ptr<const Program> program) : Cloneable("Model"), program_(std::move(program)) {
+ModelImpl::ModelImpl(std::shared_ptr<const Program> program, const std::vector<Tensor>& states)
+    : Cloneable("Model"),
+      program_(std::move(program)),
+      states_(states.begin(), states.end()),
+      kept_(static_cast<std::size_t>(program_->kept_weights)) {
   for (const Declared& input : program_->graph.inputs) inputs_.push_back(slot(input));
   for (const Declared& output : program_->graph.outputs) outputs_.push_back(slot(output));
-  for (const State& state : program_->states) states_.emplace_back(state.tensor);
-  reset();
-  NoGradGuard no_grad;
-  for (std::size_t i = 0; i < states_.size(); ++i) states_[i].toTensor().copy_(program_->states[i].tensor);
+  register_states();
   eval();
 }
 
 void ModelImpl::reset() {
+  for (IValue& state : states_) state = empty_like(state.toTensor().detach());
+  register_states();
+}
+
+void ModelImpl::register_states() {
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const State& state = program_->states[i];
-    Tensor tensor = empty_like(states_[i].toTensor().detach());
-    states_[i] = tensor;
+    const Tensor& tensor = states_[i].toTensor();
     const auto put = [&](nn::Module& into, const std::string& name) {
       state.parameter ? into.register_parameter(name, tensor) : into.register_buffer(name, tensor);
     };
@@ -114,7 +119,7 @@ std::vector<IValue> ModelImpl::forward(std::vector<IValue> inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) check_input(inputs_[i], inputs[i]);
   Device device = kCPU;
   if (!states_.empty()) device = states_[0].toTensor().device();
-  return Runner(states_, is_training(), device).run(program_->graph, std::move(inputs));
+  return Runner(states_, kept_.data(), is_training(), device).run(program_->graph, std::move(inputs));
 }
 
 OrderedDict<std::string, IValue> ModelImpl::forward(const OrderedDict<std::string, IValue>& inputs) {
@@ -144,11 +149,18 @@ void ModelImpl::pretty_print(std::ostream& stream) const {
   stream << ')';
 }
 
-Model load(const std::string& path) {
-  return Model(std::make_shared<ModelImpl>(std::make_shared<const Program>(read_program(path))));
+namespace {
+// The module owns the tensors; the program, which its clones share, does not hold them.
+Model make(Program program) {
+  std::vector<Tensor> states;
+  for (State& state : program.states) states.push_back(std::move(state.tensor));
+  return Model(std::make_shared<ModelImpl>(std::make_shared<const Program>(std::move(program)), states));
 }
+}  // namespace
+
+Model load(const std::string& path) { return make(read_program(path)); }
 Model parse(const void* data, std::size_t bytes, const std::string& name, const std::string& folder) {
-  return Model(std::make_shared<ModelImpl>(std::make_shared<const Program>(parse_program(data, bytes, name, folder))));
+  return make(parse_program(data, bytes, name, folder));
 }
 
 }  // namespace tandem::onnx

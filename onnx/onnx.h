@@ -21,6 +21,7 @@
 
 #include "tandem/autograd/ivalue.h"
 #include "tandem/core/base/ordered_dict.h"
+#include "tandem/core/memory/kept_weight.h"
 #include "tandem/nn/cloneable.h"
 #include "tandem/nn/module_holder.h"
 
@@ -41,7 +42,8 @@ struct Slot {
 
 class ModelImpl : public nn::Cloneable<ModelImpl> {
  public:
-  explicit ModelImpl(std::shared_ptr<const Program> program);
+  /// `states`: a tensor for each of the program's.
+  ModelImpl(std::shared_ptr<const Program> program, const std::vector<Tensor>& states);
   void reset() override;
 
   /// The first output for these inputs, which are in the model's order. Throws Error, naming the input or the node, if
@@ -62,10 +64,12 @@ class ModelImpl : public nn::Cloneable<ModelImpl> {
 
  private:
   Tensor first_output(std::vector<IValue> inputs);
+  void register_states();
 
   std::shared_ptr<const Program> program_;
   std::vector<Slot> inputs_, outputs_;
   std::vector<IValue> states_;  // the same tensors as the parameters and buffers
+  std::vector<KeptWeight> kept_;
 };
 /// Not TANDEM_MODULE: a model without a file makes no sense.
 class Model : public nn::ModuleHolder<ModelImpl> {

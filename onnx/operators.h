@@ -15,6 +15,10 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/onnx/program.h"
 
+namespace tandem {
+class KeptWeight;
+}
+
 namespace tandem::onnx {
 
 /// The outputs of an operator, in ONNX's order.
@@ -92,6 +96,8 @@ class Call {
   Device device() const;
   /// Runs a body.
   std::vector<IValue> run(const Graph& body, std::vector<IValue> inputs) const;
+  /// Where a convolution may keep its packed weight, or nullptr.
+  KeptWeight* kept() const;
   const Node& node() const { return node_; }
 
  private:
@@ -144,6 +150,7 @@ struct Operator {
 };
 
 /// The tables, one per family.
+std::span<const Operator> attention_operators();
 std::span<const Operator> control_operators();
 std::span<const Operator> index_operators();
 std::span<const Operator> linear_operators();
@@ -165,5 +172,7 @@ std::span<const Operator> vision_operators();
 const Operator* find_operator(std::string_view domain, std::string_view name);
 /// The dimension `axis` of a tensor, counted from its end if negative. Throws Error if there is none.
 int64_t wrap_axis(int64_t axis, int64_t rank);
+/// The tensors on the device of the first that is not on the CPU, if there is one.
+std::vector<Tensor> on_one_device(std::vector<Tensor> tensors);
 
 }  // namespace tandem::onnx

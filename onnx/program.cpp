@@ -14,6 +14,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/nn/files/byte_source.h"
+#include "tandem/onnx/fuse.h"
 #include "tandem/onnx/operators.h"
 #include "tandem/onnx/runner.h"
 #include "tandem/onnx/tensor_proto.h"
@@ -388,7 +389,14 @@ class Reader {
   // ---- what is done once, ahead
 
   void finish(Graph& graph) {
-    if (missing_.empty()) fold(graph);
+    if (missing_.empty()) {
+      fold(graph);
+      fuse(graph);
+    }
+    for (Node& node : graph.nodes)
+      if (node.domain.empty() && node.op == "Conv" && node.inputs.size() > 1 && node.inputs[1] >= 0 &&
+          graph.sources[static_cast<std::size_t>(node.inputs[1])].kind == Source::kState)
+        node.kept = program_.kept_weights++;
     release(graph);
   }
 
@@ -396,7 +404,7 @@ class Reader {
   static void fold(Graph& graph) {
     NoGradGuard no_grad;
     const std::vector<IValue> no_states;
-    Runner runner(no_states, false, kCPU);
+    Runner runner(no_states, nullptr, false, kCPU);
     Frame frame{graph, std::vector<IValue>(graph.sources.size())};
     const auto is_constant = [&](int value) {
       return value < 0 || graph.sources[static_cast<std::size_t>(value)].kind == Source::kConstant;

@@ -33,12 +33,17 @@ struct Source {
   IValue constant;
 };
 
+/// What fuse.h adds to a Conv: a further input, and an attribute with a FusedActivation.
+inline constexpr std::size_t kResidual = 3;
+inline constexpr const char* kActivation = "tandem.activation";
+
 struct Node {
   std::string name, op, domain;
   int64_t version = 0;            ///< of the domain's operator set
   const Operator* run = nullptr;  ///< nullptr for the call of a function, whose body is `body`
   std::shared_ptr<Graph> body;
   std::vector<std::pair<std::string, Attribute>> attributes;
+  int kept = -1;                     ///< of the module's KeptWeights; -1: none
   std::vector<int> inputs, outputs;  ///< values of the graph; -1: left out
   std::vector<int> captured;         ///< further values of the graph that the bodies read
   std::vector<int> released;         ///< values that nothing reads after this node
@@ -69,6 +74,7 @@ struct Program {
   std::vector<std::pair<std::string, int64_t>> operator_sets;
   std::vector<std::pair<std::string, std::string>> metadata;
   std::vector<State> states;
+  int kept_weights = 0;
   Graph graph;
 };
 

@@ -1,5 +1,7 @@
 #include "tandem/onnx/runner.h"
 
+#include <algorithm>
+
 #include "tandem/onnx/proto.h"
 
 namespace tandem::onnx {
@@ -12,6 +14,14 @@ const IValue kNothing;
 int64_t wrap_axis(int64_t axis, int64_t rank) {
   check(axis >= -rank && axis < rank, "axis ", axis, " is out of range for ", rank, " dimensions");
   return axis < 0 ? axis + rank : axis;
+}
+
+std::vector<Tensor> on_one_device(std::vector<Tensor> tensors) {
+  const auto other = std::find_if(tensors.begin(), tensors.end(), [](const Tensor& t) { return !t.is_cpu(); });
+  if (other == tensors.end()) return tensors;
+  const Device device = other->device();
+  for (Tensor& t : tensors) t = t.to(device);
+  return tensors;
 }
 
 // ---- Call
@@ -133,12 +143,13 @@ const Graph& Call::graph(std::string_view attribute) const {
 ScalarType Call::dtype(std::string_view attribute, ScalarType otherwise) const {
   const int64_t number = integer(attribute, 0);
   if (number == 0) return otherwise;
-  const int type = number > 0 && number < 1000 ? static_cast<int>(number) : 1000;
+  const int type = static_cast<int>(std::clamp<int64_t>(number, INT32_MIN, INT32_MAX));
   const ScalarType dtype = dtype_of(type);
   check(dtype != ScalarType::Undefined, "there is no dtype ", type_name(type));
   return dtype;
 }
 
+KeptWeight* Call::kept() const { return runner_.kept(node_); }
 bool Call::training() const { return runner_.training(); }
 std::vector<IValue> Call::run(const Graph& body, std::vector<IValue> inputs) const {
   return runner_.run_body(body, frame_, std::move(inputs));

@@ -70,7 +70,7 @@ LAYERS = {
     "examples": ("examples/", "core autograd datasets models parallel/distributed parallel tandem.h testing"),
     "bench": ("bench/ bench/distributed/ bench/distributed/scaling/ bench/gpu/ bench/libtorch/",
               "core core/backend core/cpu autograd autograd/ops ops.h nn nn.h nn/steps datasets vision models cli "
-              "parallel/distributed parallel tandem.h testing"),
+              "parallel/distributed parallel tandem.h testing onnx"),
 }
 # What sources include beyond that, and why. Nothing includes a source, so this makes no circle.
 SOURCES_MAY = {

@@ -39,7 +39,8 @@ class Stacks {
       check(each.scalar_type() == list[0].scalar_type(), "the iterations return different dtypes: ", list[0], " and ",
             each);
     if (reversed) std::reverse(list.begin(), list.end());
-    return stack(list, wrap_axis(axis, list[0].dim() + 1));
+    const int64_t at = wrap_axis(axis, list[0].dim() + 1);
+    return stack(on_one_device(std::move(list)), at);
   }
 
  private:
@@ -48,7 +49,8 @@ class Stacks {
     Dims sizes;
     for (const int64_t size : declared.sizes) sizes.push_back(std::max<int64_t>(size, 0));
     sizes.insert(static_cast<std::size_t>(wrap_axis(axis, static_cast<int64_t>(sizes.size()) + 1)), 0);
-    return zeros(sizes, TensorOptions(declared.dtype == ScalarType::Undefined ? kFloat : declared.dtype).device(device_));
+    return zeros(sizes,
+                 TensorOptions(declared.dtype == ScalarType::Undefined ? kFloat : declared.dtype).device(device_));
   }
 
   const Graph& body_;
@@ -150,8 +152,7 @@ Results scan(Call& c) {
   Results out = results(iterate(c, body, std::move(states), inputs, directions, inputs[0].size(), stacks));
   const auto out_axes = numbers_for(c, "scan_output_axes", stacks.size());
   const auto out_directions = numbers_for(c, "scan_output_directions", stacks.size());
-  for (std::size_t i = 0; i < stacks.size(); ++i)
-    out.push_back(stacks.stacked(i, out_axes[i], out_directions[i] != 0));
+  for (std::size_t i = 0; i < stacks.size(); ++i) out.push_back(stacks.stacked(i, out_axes[i], out_directions[i] != 0));
   return out;
 }
 
@@ -184,8 +185,7 @@ Results scan_batch(Call& c) {
     std::vector<std::vector<Tensor>> inputs;
     for (std::size_t i = 0; i < shape.inputs; ++i) inputs.push_back(unbind(c[1 + shape.states + i].select(0, row)));
     Stacks stacks(body, shape.states, c.device());
-    states =
-        iterate(c, body, std::move(states), inputs, directions, static_cast<std::size_t>(length), stacks);
+    states = iterate(c, body, std::move(states), inputs, directions, static_cast<std::size_t>(length), stacks);
     for (std::size_t i = 0; i < shape.states; ++i) rows[i].push_back(states[i].toTensor());
     for (std::size_t i = 0; i < stacks.size(); ++i) {
       const Tensor values = stacks.stacked(i);
@@ -195,7 +195,7 @@ Results scan_batch(Call& c) {
     }
   }
   Results out;
-  for (const std::vector<Tensor>& list : rows) out.push_back(stack(list));
+  for (std::vector<Tensor>& list : rows) out.push_back(stack(on_one_device(std::move(list))));
   return out;
 }
 

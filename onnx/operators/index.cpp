@@ -228,18 +228,47 @@ Tensor trilu(Call& c) {
 
 // ---- n-grams
 
-// Counts the n-grams of the rows of a matrix, or of a vector, that are in a pool: some neighbours, or numbers at equal
-// distances.
+// Counts the n-grams of a row that are in a pool: neighbours, or numbers at equal distances.
 class Ngrams {
  public:
   explicit Ngrams(Call& c)
       : shortest_(c.integer("min_gram_length")),
         longest_(c.integer("max_gram_length")),
         skips_(c.integer("max_skip_count")),
-        coordinates_(c.integers("ngram_indexes")) {
+        coordinates_(c.integers("ngram_indexes")),
+        weights_(c.numbers("weights")) {
     check(c.texts("pool_strings").empty(), "texts are not supported");
     check(shortest_ >= 1 && shortest_ <= longest_ && skips_ >= 0, "lengths must be 1 or more, and skips 0 or more");
-    const std::vector<int64_t> pool = c.integers("pool_int64s"), starts = c.integers("ngram_counts");
+    const std::string mode = c.text("mode", "TF");
+    check(mode == "TF" || mode == "IDF" || mode == "TFIDF", "mode must be TF, IDF or TFIDF, got '", mode, "'");
+    once_ = mode == "IDF";
+    if (mode == "TF" || weights_.empty()) weights_.assign(coordinates_.size(), 1);
+    check(weights_.size() == coordinates_.size(), "expected ", coordinates_.size(), " weights, got ", weights_.size());
+    read_pool(c.integers("pool_int64s"), c.integers("ngram_counts"));
+    constexpr int64_t kMost = int64_t{1} << 26;  // no data say how large the result is
+    for (const int64_t coordinate : coordinates_) {
+      check(coordinate >= 0 && coordinate < kMost, "ngram_indexes must be from 0 to ", kMost - 1, ", got ", coordinate);
+      size_ = std::max(size_, coordinate + 1);
+    }
+  }
+
+  int64_t size() const { return size_; }
+  void count(const int64_t* row, int64_t length, float* out) const {
+    std::vector<int64_t> gram;
+    for (int64_t n = shortest_; n <= longest_; ++n)
+      for (int64_t step = 1; step - 1 <= (n == 1 ? 0 : skips_); ++step) {
+        if (step > length || (n - 1) * step >= length) break;
+        for (int64_t start = 0; start + (n - 1) * step < length; ++start) {
+          gram.clear();
+          for (int64_t i = 0; i < n; ++i) gram.push_back(row[start + i * step]);
+          if (const auto found = places_.find(gram); found != places_.end()) add(found->second, out);
+        }
+      }
+  }
+
+ private:
+  // The pool has the 1-grams, then the 2-grams, …; `starts` says where each of these begins.
+  void read_pool(const std::vector<int64_t>& pool, const std::vector<int64_t>& starts) {
     const auto total = static_cast<int64_t>(pool.size());
     longest_ = std::min(longest_, static_cast<int64_t>(starts.size()));
     std::size_t count = 0;
@@ -251,30 +280,16 @@ class Ngrams {
         if (n >= shortest_ && n <= longest_) places_[{pool.begin() + at, pool.begin() + at + n}] = count;
     }
     check(count <= coordinates_.size(), "expected ", count, " ngram_indexes, got ", coordinates_.size());
-    constexpr int64_t kMost = int64_t{1} << 26;  // the size of the result is that of no data
-    for (const int64_t coordinate : coordinates_) {
-      check(coordinate >= 0 && coordinate < kMost, "ngram_indexes must be from 0 to ", kMost - 1, ", got ", coordinate);
-      size_ = std::max(size_, coordinate + 1);
-    }
+  }
+  void add(std::size_t gram, float* out) const {
+    float& to = out[coordinates_[gram]];
+    to = static_cast<float>(weights_[gram]) + (once_ ? 0 : to);
   }
 
-  int64_t size() const { return size_; }
-  void count(const int64_t* row, int64_t length, float* out) const {
-    std::vector<int64_t> gram;
-    for (int64_t n = shortest_; n <= longest_; ++n)
-      for (int64_t skip = 0; skip <= (n == 1 ? 0 : skips_); ++skip) {
-        if (skip >= length || (n - 1) * (skip + 1) >= length) break;
-        for (int64_t start = 0; start + (n - 1) * (skip + 1) < length; ++start) {
-          gram.clear();
-          for (int64_t i = 0; i < n; ++i) gram.push_back(row[start + i * (skip + 1)]);
-          if (const auto found = places_.find(gram); found != places_.end()) out[coordinates_[found->second]] += 1;
-        }
-      }
-  }
-
- private:
   int64_t shortest_, longest_, skips_, size_ = 0;
-  std::vector<int64_t> coordinates_;
+  bool once_ = false;
+  std::vector<int64_t> coordinates_;  // of each n-gram of the pool, in the result
+  std::vector<double> weights_;
   std::map<std::vector<int64_t>, std::size_t> places_;
 };
 
@@ -283,17 +298,9 @@ Tensor count_ngrams(Call& c) {
   check(x.dim() <= 2 && isIntegralType(x.scalar_type(), false), "expected integers [C] or [B, C], got ", x);
   const Ngrams ngrams(c);
   const int64_t rows = x.dim() == 2 ? x.size(0) : 1, length = x.dim() == 0 ? 1 : x.size(-1);
-  const Tensor in = x.to(kCPU, kLong).contiguous(), counts = zeros({rows, ngrams.size()});
+  const Tensor in = x.to(kCPU, kLong).contiguous(), out = zeros({rows, ngrams.size()}, kFloat);
   for (int64_t row = 0; row < rows; ++row)
-    ngrams.count(in.data_ptr<int64_t>() + row * length, length, counts.data_ptr<float>() + row * ngrams.size());
-  const std::string mode = c.text("mode", "TF");
-  check(mode == "TF" || mode == "IDF" || mode == "TFIDF", "mode must be TF, IDF or TFIDF, got '", mode, "'");
-  Tensor out = mode == "IDF" ? (counts > 0).to(kFloat) : counts;
-  if (const std::vector<double> weights = c.numbers("weights"); mode != "TF" && !weights.empty()) {
-    check(static_cast<int64_t>(weights.size()) >= ngrams.size(), "expected ", ngrams.size(), " weights, got ",
-          weights.size());
-    out = out * tensor(ArrayRef<double>(weights), kFloat).narrow(0, 0, ngrams.size());
-  }
+    ngrams.count(in.data_ptr<int64_t>() + row * length, length, out.data_ptr<float>() + row * ngrams.size());
   return (x.dim() == 2 ? out : out.squeeze(0)).to(x.device());
 }
 

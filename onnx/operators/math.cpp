@@ -70,7 +70,9 @@ Tensor prelu_of(Call& c) {
   const Tensor &x = c[0], &slope = c[1];
   // One slope per channel, or one for all, is one kernel.
   if (slope.numel() == 1) return prelu(x, slope.reshape({1}));
-  if (x.dim() > 1 && slope.numel() == x.size(1) && slope.dim() == x.dim() - 1 && slope.size(0) == x.size(1))
+  const bool listed = c.version() < 7 && slope.dim() == 1;
+  if (x.dim() > 1 && slope.numel() == x.size(1) &&
+      (listed || (slope.dim() == x.dim() - 1 && slope.size(0) == x.size(1))))
     return prelu(x, slope.reshape({x.size(1)}));
   return where(x < 0, x * slope, x);
 }

@@ -25,7 +25,7 @@ struct Windows {
     const int64_t room = size + begin[d] + end[d] - span(d);
     check(room >= 0, "no window of ", kernel, " fits");
     int64_t out = (room + (ceil ? stride[d] - 1 : 0)) / stride[d] + 1;
-    if ((out - 1) * stride[d] >= size + begin[d]) --out;
+    if (ceil && (out - 1) * stride[d] >= size + begin[d]) --out;
     return out;
   }
 };
@@ -108,7 +108,7 @@ struct Flat {
 
 }  // namespace
 
-Tensor convolve(const Call& c, Tensor x, const Tensor& weight, const Tensor& bias) {
+Tensor convolve(const Call& c, Tensor x, const Tensor& weight, const Tensor& bias, const Tensor& residual) {
   check(weight.dim() == x.dim() && weight.dim() >= 3, "the weight must have the dimensions of the input\n  input  ", x,
         "\n  weight ", weight);
   Windows w = windows_of(c, x, weight.sizes().slice(2, weight.sizes().size() - 2));
@@ -123,20 +123,33 @@ Tensor convolve(const Call& c, Tensor x, const Tensor& weight, const Tensor& bia
     x = padded(x, begin, end);
     w.begin = common;
   }
-  switch (w.rank()) {
-    case 1:
-      return conv1d(x, weight, bias, w.stride, w.begin, w.dilation, groups);
-    case 2:
-      return autograd::conv2d_with_epilogue(x, weight, {.bias = bias}, w.stride, IntArrayRef(w.begin),
-                                            w.dilation, groups);
-    default:
-      return conv3d(x, weight, bias, w.stride, w.begin, w.dilation, groups);
+  const auto activation = static_cast<FusedActivation>(c.integer(kActivation, 0));
+  // What follows may broadcast, which a convolution's own residual does not.
+  const auto sizes_fit = [&] {
+    if (!residual.defined() || residual.dim() != 4) return !residual.defined();
+    bool fits = residual.size(0) == x.size(0) && residual.size(1) == weight.size(0);
+    for (std::size_t d = 0; d < 2; ++d) {
+      const int64_t room = x.sizes()[d + 2] + 2 * w.begin[d] - w.span(d);
+      fits = fits && residual.sizes()[d + 2] == room / w.stride[d] + 1;
+    }
+    return fits;
+  };
+  if (w.rank() == 2) {
+    const bool fits = sizes_fit();
+    Tensor out = autograd::conv2d_with_epilogue(
+        x, weight, {bias, fits ? residual : Tensor(), fits ? activation : FusedActivation::kIdentity}, w.stride,
+        IntArrayRef(w.begin), w.dilation, groups, c.kept());
+    return fits ? out : autograd::activated_(out + residual, activation);
   }
+  Tensor out = w.rank() == 1 ? conv1d(x, weight, bias, w.stride, w.begin, w.dilation, groups)
+                             : conv3d(x, weight, bias, w.stride, w.begin, w.dilation, groups);
+  if (residual.defined()) out = out + residual;
+  return autograd::activated_(out, activation);
 }
 
 namespace {
 
-Tensor conv(Call& c) { return convolve(c, c[0], c[1], c.optional(2)); }
+Tensor conv(Call& c) { return convolve(c, c[0], c[1], c.optional(2), c.optional(kResidual)); }
 
 Tensor conv_transpose(Call& c) {
   const Tensor& x = c[0];
@@ -240,8 +253,8 @@ Tensor deform_conv(Call& c) {
         shifts * taps * rank, ", ...], got ", offset);
 
   // Positions along each dimension [N shifts, taps, places], scaled to [-1, 1], the last dimension first.
-  const Tensor moved = offset.reshape({n * shifts, taps, rank, places});
-  const TensorOptions options = x.options().requires_grad(false);
+  const Tensor moved = offset.to(kDouble).reshape({n * shifts, taps, rank, places});
+  const TensorOptions options = x.options().dtype(kDouble).requires_grad(false);
   std::vector<Tensor> grid;
   for (std::size_t d = w.rank(); d-- > 0;) {
     Dims tap(w.rank(), 1), place(w.rank(), 1);
@@ -258,8 +271,9 @@ Tensor deform_conv(Call& c) {
   images[0] = n * shifts;
   images[1] = channels / shifts;
   if (rank == 3) grids.insert(1, 1);
-  Tensor read = grid_sampler(x.reshape(images), stack(grid, -1).view(grids), 0, 0, false);
-  read = read.reshape({n, shifts, channels / shifts, taps, places});
+  // In float64, because scaling to [-1, 1] and back would move the positions.
+  const Tensor read_wide = grid_sampler(x.reshape(images).to(kDouble), stack(grid, -1).view(grids), 0, 0, false);
+  Tensor read = read_wide.to(x.scalar_type()).reshape({n, shifts, channels / shifts, taps, places});
   if (c.has(4)) read = read * c[4].reshape({n, shifts, 1, taps, places});
   const int64_t depth = channels / groups * taps;
   Tensor out = matmul(weight.reshape({groups, outputs / groups, depth}), read.reshape({n, groups, depth, places}))
@@ -321,6 +335,14 @@ Tensor col2im_of(Call& c) {
 
 // ---- pooling
 
+/// The windows of a pooling operator, which do not begin or end with nothing but padding.
+Windows pool_windows(const Call& c, const Tensor& x) {
+  Windows w = windows_of(c, x);
+  for (std::size_t d = 0; d < w.rank(); ++d)
+    check(w.begin[d] < w.span(d) && w.end[d] < w.span(d), "padding must be less than the kernel ", w.kernel, ", got ",
+          w.begin, " and ", w.end);
+  return w;
+}
 /// Whether the pooling operations do these windows themselves.
 bool pools_directly(const Windows& w) {
   bool half = w.is_symmetric();
@@ -367,7 +389,7 @@ Results max_pool(Call& c) {
   const Tensor& given = c[0];
   const bool ceil = c.flag("ceil_mode"), small = isIntegralType(given.scalar_type(), false);
   check(!small || given.element_size() == 1, "expected floating point, int8 or uint8, got ", given);
-  Windows w = windows_of(c, given);
+  Windows w = pool_windows(c, given);
   for (std::size_t d = 0; d < w.rank(); ++d) w.count(d, given.sizes()[d + 2], ceil);
   Tensor x = small ? given.to(kFloat) : given;  // holds the values of 8 bits
   const bool direct = pools_directly(w);
@@ -415,7 +437,7 @@ Tensor window_sums(const Tensor& x, const Windows& w) {
 
 Tensor average_pool(Call& c) {
   const bool ceil = c.flag("ceil_mode"), include = c.flag("count_include_pad");
-  Windows given = windows_of(c, c[0]);
+  Windows given = pool_windows(c, c[0]);
   for (std::size_t d = 0; d < given.rank(); ++d) given.count(d, c[0].sizes()[d + 2], ceil);
   if (pools_directly(given) && !given.is_dilated())
     return given.rank() == 1   ? avg_pool1d(c[0], given.kernel, given.stride, given.begin, ceil, include)
@@ -432,11 +454,10 @@ Tensor average_pool(Call& c) {
     const int64_t from = include ? -w.begin[d] : 0, to = include ? size + pad_end[d] : size;
     std::vector<double> divisors;
     for (int64_t i = 0; i < counts[d]; ++i) {
-      int64_t inside = 0;
-      for (int64_t k = 0; k < w.kernel[d]; ++k) {
-        const int64_t place = i * w.stride[d] - w.begin[d] + k * w.dilation[d];
-        inside += place >= from && place < to;
-      }
+      // The taps k with from <= start + k dilation < to.
+      const int64_t start = i * w.stride[d] - w.begin[d], step = w.dilation[d];
+      const auto before = [&](int64_t end) { return end <= start ? 0 : (end - start + step - 1) / step; };
+      const int64_t inside = std::min(before(to), w.kernel[d]) - std::min(before(from), w.kernel[d]);
       divisors.push_back(static_cast<double>(std::max<int64_t>(inside, 1)));
     }
     Dims shape(w.rank() + 2, 1);
@@ -456,7 +477,7 @@ double exponent_of(const Call& c) {
 Tensor lp_pool(Call& c) {
   const double p = exponent_of(c);
   const bool ceil = c.flag("ceil_mode");
-  Flat f(c[0], windows_of(c, c[0]));
+  Flat f(c[0], pool_windows(c, c[0]));
   const Tensor x = isReducedFloatingType(f.x.scalar_type()) ? f.x.to(kFloat) : f.x;  // powers overflow half types
   cover(f.w, x, ceil);
   const Tensor powers = p == 1 ? x.abs() : p == 2 ? x.square() : x.abs().pow(p);

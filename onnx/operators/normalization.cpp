@@ -51,8 +51,12 @@ Results batch_normalization(Call& c) {
 }
 
 Tensor instance_normalization(Call& c) {
-  check(c[0].dim() >= 3, "expected [N, C, ...], got ", c[0]);
-  return group_norm(c[0], c[0].size(1), c[1], c[2], c.number("epsilon", 1e-5));
+  const Tensor& x = c[0];
+  check(x.dim() >= 3, "expected [N, C, ...], got ", x);
+  const double eps = c.number("epsilon", 1e-5);
+  // The other operation refuses channels of one value, as PyTorch's does.
+  const bool single = x.numel() == x.size(0) * x.size(1);
+  return single ? group_norm(x, x.size(1), c[1], c[2], eps) : instance_norm(x, c[1], c[2], {}, {}, true, 0, eps);
 }
 
 // A factor or summand that is not one number per normalised element is applied afterwards.

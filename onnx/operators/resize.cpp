@@ -37,19 +37,21 @@ struct Resizing {
     return std::abs(axis.scale - 1) <= 1e-9 && axis.in == axis.out &&
            (!crops() || (axis.roi_begin == 0 && axis.roi_end == 1));
   }
-  /// The place in the input of element i of the output.
-  double source(const Axis& axis, int64_t i) const {
-    const auto at = static_cast<double>(i), in = static_cast<double>(axis.in), out = axis.scale * in;
-    if (coordinates == "half_pixel" || (coordinates == "pytorch_half_pixel" && out != 1))
-      return (at + 0.5) / axis.scale - 0.5;
-    if (coordinates == "asymmetric") return at / axis.scale;
-    if (coordinates == "pytorch_half_pixel") return -0.5;
-    if (coordinates == "align_corners") return out == 1 ? 0 : at * (in - 1) / (out - 1);
+  /// The place in the input of element i of the output. Numbers are rounded to Real.
+  template <class Real>
+  Real source(const Axis& axis, int64_t i) const {
+    const auto at = static_cast<Real>(i), in = static_cast<Real>(axis.in), scale = static_cast<Real>(axis.scale);
+    const Real out = scale * in, half = Real(0.5);
+    const Real last = axis.out > 1 ? out - 1 : 1;  // the last element of the output, where it has a fraction
+    if (coordinates == "half_pixel") return (at + half) / scale - half;
+    if (coordinates == "asymmetric") return at / scale;
+    if (coordinates == "pytorch_half_pixel") return axis.out > 1 ? (at + half) / scale - half : 0;
+    if (coordinates == "align_corners") return at * (in - 1) / last;
     if (coordinates == "half_pixel_symmetric")
-      return in / 2 * (1 - static_cast<double>(axis.out) / out) + (at + 0.5) / axis.scale - 0.5;
+      return in * half * (1 - static_cast<Real>(axis.out) / out) + (at + half) / scale - half;
     check(crops(), "unknown coordinate_transformation_mode '", coordinates, "'");
-    const double width = (axis.roi_end - axis.roi_begin) * (in - 1);
-    return axis.roi_begin * (in - 1) + (out == 1 ? width / 2 : at * width / (out - 1));
+    const auto begin = static_cast<Real>(axis.roi_begin), width = static_cast<Real>(axis.roi_end) - begin;
+    return begin * (in - 1) + width * (in - 1) * (axis.out > 1 ? at / last : half);
   }
 };
 
@@ -58,8 +60,9 @@ double cubic_weight(double x, double a) {  // R. Keys, 1981
   if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
-double nearest(double at, const std::string& rounding) {
+double nearest(double at, const std::string& rounding, double scale) {
   if (rounding == "floor") return std::floor(at);
+  if (rounding == "by scale") return scale < 1 ? std::ceil(at) : std::floor(at);
   if (rounding == "ceil") return std::ceil(at);
   if (rounding == "round_prefer_floor") return std::ceil(at - 0.5);
   check(rounding == "round_prefer_ceil", "unknown nearest_mode '", rounding, "'");
@@ -86,10 +89,13 @@ std::vector<Tap> taps_of(const Resizing& r, const Resizing::Axis& axis) {
   }
   const auto end = static_cast<double>(axis.in - 1);
   for (std::size_t i = 0; i < size; ++i) {
-    const double at = std::clamp(r.source(axis, static_cast<int64_t>(i)), -0x1p52, 0x1p52);
-    check(!std::isnan(at), "scales and roi must be numbers");
+    // Whoever made the model rounded coordinates to floats, and the nearest element depends on that.
+    const double exact = r.mode == Mode::kNearest ? r.source<float>(axis, static_cast<int64_t>(i))
+                                                  : r.source<double>(axis, static_cast<int64_t>(i));
+    check(!std::isnan(exact), "scales and roi must be numbers");
+    const double at = std::clamp(exact, -0x1p52, 0x1p52);
     if (r.mode == Mode::kNearest) {
-      taps[0].index[i] = static_cast<int64_t>(std::clamp(nearest(at, r.rounding), 0.0, end));
+      taps[0].index[i] = static_cast<int64_t>(std::clamp(nearest(at, r.rounding, axis.scale), 0.0, end));
       taps[0].weight[i] = 1;
       continue;
     }
@@ -131,7 +137,7 @@ Tensor resized_axis(const Tensor& x, const Resizing& r, std::size_t dim) {
   if (!r.crops()) return out;
   std::vector<uint8_t> beyond;
   for (int64_t i = 0; i < axis.out; ++i) {
-    const double at = r.source(axis, i);
+    const auto at = r.source<double>(axis, i);
     beyond.push_back(at < 0 || at > static_cast<double>(axis.in - 1));
   }
   return out.masked_fill(tensor(beyond, options.dtype(kBool)).view(line), r.beyond);
@@ -244,6 +250,8 @@ Tensor resize_of(Call& c) {
   r.mode = mode_of(c.text("mode", "nearest"));
   if (c.version() < 11) {
     set_scales(r, dims, numbers_at(c, 1));
+    const auto shrinks = [](const Resizing::Axis& axis) { return axis.scale < 1; };
+    if (std::any_of(r.axes.begin(), r.axes.end(), shrinks)) r.rounding = "by scale";  // as version 10 is tested
     return resized(x, r);
   }
   r.coordinates = c.text("coordinate_transformation_mode", "half_pixel");

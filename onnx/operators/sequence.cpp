@@ -36,13 +36,15 @@ Tensor at(Call& c) {
 Results split_to_sequence(Call& c) {
   const Tensor& x = c[0];
   const int64_t axis = wrap_axis(c.integer("axis", 0), x.dim());
-  if (!c.has(1)) return IValue(c.flag("keepdims", true) ? split(x, 1, axis) : unbind(x, axis));
-  const std::vector<int64_t> sizes = c.integers(1);
-  return IValue(c[1].dim() == 0 ? split(x, c.integer(1), axis) : split(x, sizes, axis));
+  const bool list = c.has(1) && c[1].dim() > 0;
+  if (list) return IValue(split(x, c.integers(1), axis));
+  const int64_t size = c.has(1) ? c.integer(1) : 1;
+  // ONNX ignores keepdims where the size is given. PyTorch's exporter gives both for an unbind, as ONNX Runtime reads it.
+  return IValue(size == 1 && !c.flag("keepdims", true) ? unbind(x, axis) : split(x, size, axis));
 }
 
 Tensor concat(Call& c) {
-  const std::vector<Tensor> list = c.sequence(0);
+  const std::vector<Tensor> list = on_one_device(c.sequence(0));
   check(!list.empty(), "the sequence is empty");
   for (const Tensor& each : list)
     check(each.scalar_type() == list[0].scalar_type(), "the dtypes differ: ", list[0], " and ", each);
@@ -69,8 +71,7 @@ std::span<const Operator> sequence_operators() {
       {"SequenceEmpty", [](Call&) { return IValue(std::vector<Tensor>()); }},
       {"SequenceErase", erase, Folding::kAllowed, 0b10},
       {"SequenceInsert", insert, Folding::kAllowed, 0b100},
-      {"SequenceLength",
-       [](Call& c) { return full({}, static_cast<int64_t>(c.sequence(0).size()), kLong); }},
+      {"SequenceLength", [](Call& c) { return full({}, static_cast<int64_t>(c.sequence(0).size()), kLong); }},
       {"SplitToSequence", split_to_sequence, Folding::kAllowed, 0b10},
   };
   return table;

@@ -93,7 +93,8 @@ Tensor roi_align(Call& c) {
         "output_height, output_width or sampling_ratio is out of range: ", height, ", ", width, ", ", ratio);
   const List images = c.integers(2);
   const auto count = static_cast<int64_t>(images.size());
-  check(x.dim() == 4 && x.is_floating_point() && c[1].dim() == 2 && c[1].size(0) == count && c[1].size(1) == 4,
+  check(x.dim() == 4 && x.is_floating_point() && c[1].is_floating_point() && c[1].dim() == 2 && c[1].size(0) == count &&
+            c[1].size(1) == 4,
         "expected images [N, C, H, W] and regions [", count, ", 4]\n  images  ", x, "\n  regions ", c[1]);
   const std::vector<double> rois = values_of(c[1]);
 
@@ -120,7 +121,7 @@ Tensor roi_align(Call& c) {
       samples = add_sizes("RoiAlign", samples,
                           multiply_sizes("RoiAlign", multiply_sizes("RoiAlign", height, width),
                                          multiply_sizes("RoiAlign", group.down, group.across)));
-    check(samples < int64_t{1} << 32, "there are too many samples");
+    check(samples < int64_t{1} << 28, "there are too many samples");
     groups[group].first.push_back(region);
     groups[group].second.push_back(i);
   }
@@ -150,7 +151,7 @@ Tensor max_roi_pool(Call& c) {
   const double scale = c.number("spatial_scale", 1.0);
   check(shape.size() == 2 && shape[0] >= 1 && shape[1] >= 1 && shape[0] <= INT32_MAX && shape[1] <= INT32_MAX,
         "pooled_shape must hold two positive numbers, got ", shape);
-  check(x.dim() == 4 && x.is_floating_point() && c[1].dim() == 2 && c[1].size(1) == 5,
+  check(x.dim() == 4 && x.is_floating_point() && c[1].is_floating_point() && c[1].dim() == 2 && c[1].size(1) == 5,
         "expected images [N, C, H, W] and regions [count, 5]\n  images  ", x, "\n  regions ", c[1]);
   const std::vector<double> rois = values_of(c[1]);
   std::vector<Tensor> parts;
@@ -196,8 +197,8 @@ bool overlaps(const Box& a, const Box& b, double threshold) {
 
 Tensor non_max_suppression(Call& c) {
   const Tensor &boxes = c[0], &scores = c[1];
-  check(boxes.dim() == 3 && boxes.size(2) == 4 && scores.dim() == 3 && scores.size(0) == boxes.size(0) &&
-            scores.size(2) == boxes.size(1),
+  check(boxes.is_floating_point() && scores.is_floating_point() && boxes.dim() == 3 && boxes.size(2) == 4 &&
+            scores.dim() == 3 && scores.size(0) == boxes.size(0) && scores.size(2) == boxes.size(1),
         "expected boxes [N, boxes, 4] and scores [N, classes, boxes]\n  boxes  ", boxes, "\n  scores ", scores);
   const int64_t most = c.has(2) ? c.integer(std::size_t{2}) : 0;
   const double overlap = c.has(3) ? c.number(std::size_t{3}) : 0;

@@ -1,0 +1,291 @@
+// ONNX models as modules: names, modes, devices, control flow, functions, what is refused. What the operators compute is
+// compared with ONNX's own tests by backend_test.py.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "model_builder.h"
+#include "tandem/tandem.h"
+#include "tandem/tests/parallel/logical_devices.h"
+#include "tandem/tests/temp_folder.h"
+
+using namespace tandem;
+using namespace tandem::test;
+using tandem::onnx::Model;
+using Elements = ::onnx::TensorProto;
+
+namespace {
+
+// y = relu(x w + b) as a Gemm with transB, with PyTorch's names.
+ModelBuilder layer() {
+  ModelBuilder m;
+  m.input("x", Elements::FLOAT, {"N", "2"}).output("y", Elements::FLOAT, {"N", "3"});
+  m.floats("model.fc.weight", {3, 2}, {1, 2, 3, 4, 5, 6}).floats("model.fc.bias", {3}, {-1, 0, 1});
+  set(m.node("Gemm", {"x", "model.fc.weight", "model.fc.bias"}, {"h"}), "transB", 1);
+  m.node("Relu", {"h"}, {"y"});
+  return m;
+}
+
+std::string load_error(const ModelBuilder& m) {
+  return error_of([&] { m.load(); });
+}
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a model is a module whose state has the names of the file") {
+  Model model = layer().load();
+  CHECK(!model->is_training());
+  CHECK(model->named_parameters().keys() == std::vector<std::string>{"model.fc.weight", "model.fc.bias"});
+  CHECK(model->inputs()[0].type == "float32 [N, 2]");
+  CHECK(model->outputs()[0].name == "y");
+  const Tensor x = tensor({1.f, -1.f, 0.5f, 2.f}).view({2, 2});
+  const Tensor weight = model->named_parameters()["model.fc.weight"], bias = model->named_parameters()["model.fc.bias"];
+  const Tensor wanted = relu(linear(x, weight, bias));
+  CHECK(equal(model->forward(x), wanted));
+  CHECK(equal(model(x), wanted));
+  const auto by_name = model->forward(OrderedDict<std::string, IValue>{{"x", IValue(x)}});
+  CHECK(equal(by_name["y"].toTensor(), wanted));
+}
+
+TEST_CASE("a loaded model trains, moves, is cloned and saved") {
+  Model model = layer().load();
+  const Tensor x = randn({8, 2}), target = zeros({8, 3});
+  optim::SGD sgd(model->parameters(), optim::SGDOptions(0.01));
+  const double before = mse_loss(model(x), target).item<double>();
+  for (int i = 0; i < 50; ++i) {
+    sgd.zero_grad();
+    mse_loss(model(x), target).backward();
+    sgd.step();
+  }
+  CHECK(mse_loss(model(x), target).item<double>() < before);
+
+  const auto copy = std::dynamic_pointer_cast<tandem::onnx::ModelImpl>(model->clone());
+  CHECK(equal(copy->forward(x), model(x)));
+  copy->parameters()[0].data().fill_(0);
+  CHECK(!equal(copy->forward(x), model(x)));
+
+  Model other = layer().load();
+  other->load_state_dict(model->state_dict());
+  CHECK(equal(other(x), model(x)));
+  other->to(kDouble);
+  CHECK((other->forward(x.to(kDouble)).scalar_type() == kDouble));
+
+  nn::Sequential sequence(model, nn::ReLU());
+  CHECK(equal(sequence->forward(x), model(x)));
+}
+
+TEST_CASE("a model moves to another device, and its shapes stay on the host") {
+  const LogicalDevices devices(2);
+  const Device device = cpu_device(1);
+  ModelBuilder m;
+  m.input("x", Elements::FLOAT, {"N", "2", "2"}).output("y").integers("shape", {0, -1}).floats("w", {4}, {1, 2, 3, 4});
+  m.node("Reshape", {"x", "shape"}, {"flat"});
+  m.node("Mul", {"flat", "w"}, {"y"});
+  Model model = m.load();
+  CHECK(model->named_parameters().keys() == std::vector<std::string>{"w"});
+  CHECK(model->buffers().empty());
+  model->to(device);
+  const Tensor y = model(ones({3, 2, 2}, TensorOptions(device)));
+  CHECK(y.device() == device);
+  CHECK(y.sizes() == IntArrayRef({3, 4}));
+}
+
+TEST_CASE("batch normalisation uses and tracks the batch in training mode only") {
+  ModelBuilder m;
+  m.input("x", Elements::FLOAT, {"N", "2"}).output("y");
+  m.floats("bn.weight", {2}, {1, 1}).floats("bn.bias", {2}, {0, 0});
+  m.floats("bn.running_mean", {2}, {0, 0}).floats("bn.running_var", {2}, {1, 1});
+  m.node("BatchNormalization", {"x", "bn.weight", "bn.bias", "bn.running_mean", "bn.running_var"}, {"y"});
+  Model model = m.load();
+  CHECK(model->named_buffers().keys() == std::vector<std::string>{"bn.running_mean", "bn.running_var"});
+  const Tensor x = randn({64, 2}) * 3 + 5;
+  CHECK(allclose(model(x), x, 1e-4, 1e-4));
+  CHECK(model->named_buffers()["bn.running_mean"].sum().item<double>() == 0);
+  model->train();
+  CHECK(model(x).mean().abs().item<double>() < 1e-4);
+  CHECK(model->named_buffers()["bn.running_mean"].sum().item<double>() > 0.5);
+}
+
+TEST_CASE("control flow reads values of the graph around it") {
+  ModelBuilder m;
+  m.input("x", Elements::FLOAT, {"N"}).input("flag", Elements::BOOL, {}).output("y").floats("two", {1}, {2});
+  auto& node = m.node("If", {"flag"}, {"y"});
+  GraphBuilder then(attribute(node, "then_branch", ::onnx::AttributeProto::GRAPH).mutable_g());
+  then.node("Mul", {"x", "two"}, {"z"});
+  then.output("z");
+  GraphBuilder otherwise(attribute(node, "else_branch", ::onnx::AttributeProto::GRAPH).mutable_g());
+  otherwise.node("Neg", {"x"}, {"z"});
+  otherwise.output("z");
+  Model model = m.load();
+  const Tensor x = tensor({1.f, 2.f});
+  CHECK(equal(model->forward(x, full({}, true)), x * 2));
+  CHECK(equal(model->forward(x, full({}, false)), -x));
+}
+
+TEST_CASE("functions of the model are called, also within each other") {
+  ModelBuilder m;
+  auto* domain = m.model().add_opset_import();
+  domain->set_domain("mine");
+  domain->set_version(1);
+  for (const std::string name : {"double", "quadruple"}) {
+    auto* function = m.model().add_functions();
+    function->set_name(name);
+    function->set_domain("mine");
+    function->add_input("a");
+    function->add_output("b");
+    auto* set = function->add_opset_import();
+    set->set_version(17);
+    for (int i = 0; i < (name == "double" ? 1 : 2); ++i) {
+      auto* node = function->add_node();
+      node->set_op_type(name == "double" ? "Add" : "double");
+      if (name != "double") node->set_domain("mine");
+      for (int k = 0; k < (name == "double" ? 2 : 1); ++k) node->add_input(i == 0 ? "a" : "t");
+      node->add_output(name == "double" || i == 1 ? "b" : "t");
+    }
+  }
+  m.input("x", Elements::FLOAT, {"N"}).output("y");
+  m.node("quadruple", {"x"}, {"y"}).set_domain("mine");
+  CHECK(equal(m.load()(tensor({1.f, 2.f})), tensor({4.f, 8.f})));
+
+  // One that calls itself never ends.
+  m.model().mutable_functions(0)->mutable_node(0)->set_op_type("quadruple");
+  m.model().mutable_functions(0)->mutable_node(0)->set_domain("mine");
+  m.model().mutable_functions(0)->mutable_node(0)->mutable_input()->RemoveLast();
+  CHECK(has(load_error(m), "functions call each other more than 64 deep"));
+}
+
+TEST_CASE("constants are computed when the model is loaded") {
+  ModelBuilder m;
+  m.input("x", Elements::FLOAT, {"N", "4"}).output("y").integers("a", {2}).integers("b", {-1}).integers("axis", {0});
+  m.node("Add", {"a", "axis"}, {"two"});
+  set(m.node("Concat", {"b", "two"}, {"shape"}), "axis", 0);
+  m.node("Reshape", {"x", "shape"}, {"y"});
+  Model model = m.load();
+  CHECK(model(ones({3, 4})).sizes() == IntArrayRef({6, 2}));
+  std::stringstream text;
+  text << *model.ptr();
+  CHECK(has(text.str(), "1 nodes, x: float32 [N, 4]"));
+}
+
+TEST_CASE("data in another file are read, but only from the model's folder") {
+  TempFolder folder;
+  ModelBuilder m = layer();
+  auto* weight = m.graph().mutable_initializer(0);
+  const std::string data(reinterpret_cast<const char*>(weight->float_data().data()), 24);
+  std::ofstream(folder / "weights.bin", std::ios::binary) << "skip" << data;
+  weight->clear_float_data();
+  weight->set_data_location(Elements::EXTERNAL);
+  const auto locate = [&](const std::string& key, const std::string& value) {
+    auto* entry = weight->add_external_data();
+    entry->set_key(key);
+    entry->set_value(value);
+  };
+  locate("location", "weights.bin");
+  locate("offset", "4");
+  locate("length", "24");
+  const auto save = [&] { std::ofstream(folder / "net.onnx", std::ios::binary) << m.bytes(); };
+  save();
+  const Tensor x = tensor({1.f, 1.f}).view({1, 2});
+  CHECK(equal(tandem::onnx::load(folder / "net.onnx")(x), layer().load()(x)));
+  CHECK(has(load_error(m), "tensor 'model.fc.weight': its data are in another file"));
+
+  const auto error = [&] {
+    save();
+    return error_of([&] { tandem::onnx::load(folder / "net.onnx"); });
+  };
+  weight->mutable_external_data(1)->set_value("5");
+  CHECK(has(error(), "has 28 bytes, too few for 24 bytes from byte 5"));
+  weight->mutable_external_data(1)->set_value("-1");
+  CHECK(has(error(), "offset is not a number: '-1'"));
+  weight->mutable_external_data(1)->set_value("4");
+  weight->mutable_external_data(2)->set_value("20");
+  CHECK(has(error(), "its data have 20 bytes, expected 24"));
+  weight->mutable_external_data(2)->set_value("24");
+  for (const char* outside : {"../weights.bin", "/etc/passwd", "a/../../b", ""}) {
+    weight->mutable_external_data(0)->set_value(outside);
+    CHECK(has(error(), "must be in a file within the model's folder"));
+  }
+}
+
+TEST_CASE("what is wrong with a file is named") {
+  const std::string noise = "this is not a model at all";
+  CHECK(has(error_of([&] { tandem::onnx::parse(noise.data(), noise.size(), "noise.onnx"); }),
+            "noise.onnx: this is not an ONNX model, or it is damaged"));
+  CHECK(has(error_of([] { tandem::onnx::load("no such file.onnx"); }), "no such file.onnx"));
+
+  ModelBuilder missing = layer();
+  missing.node("Frobnicate", {"y"}, {"z"});
+  missing.node("Twiddle", {"z"}, {"q"}).set_domain("com.acme");
+  CHECK(has(load_error(missing), "Tandem has no operator for Frobnicate, Twiddle (com.acme)"));
+
+  ModelBuilder unsorted;
+  unsorted.input("x", Elements::FLOAT, {"N"}).output("y");
+  unsorted.node("Relu", {"h"}, {"y"});
+  unsorted.node("Neg", {"y"}, {"h"});
+  CHECK(has(load_error(unsorted), "a node (Relu) reads 'h', which nothing before it computes"));
+
+  ModelBuilder twice = layer();
+  twice.node("Neg", {"x"}, {"y"});
+  CHECK(has(load_error(twice), "graph 'test' computes 'y' twice"));
+
+  ModelBuilder no_output = layer();
+  no_output.output("nothing");
+  CHECK(has(load_error(no_output), "has the output 'nothing', which nothing computes"));
+
+  ModelBuilder too_new(99);
+  CHECK(has(load_error(too_new), "it needs operator set 99"));
+
+  ModelBuilder wrong_count = layer();
+  wrong_count.graph().mutable_initializer(0)->set_dims(0, 1000000);
+  CHECK(has(load_error(wrong_count), "tensor 'model.fc.weight': it has 6 numbers, expected 2000000"));
+  wrong_count.graph().mutable_initializer(0)->set_dims(0, int64_t{1} << 62);
+  CHECK(has(load_error(wrong_count), "too many elements"));
+  wrong_count.graph().mutable_initializer(0)->set_dims(0, -3);
+  CHECK(has(load_error(wrong_count), "it has the size -3"));
+  wrong_count.graph().mutable_initializer(0)->set_data_type(17);
+  CHECK(has(load_error(wrong_count), "Tandem has no dtype float8e4m3fn"));
+
+  ModelBuilder differs = layer();
+  differs.input("model.fc.bias", Elements::INT64, {"3"});
+  CHECK(has(load_error(differs), "'model.fc.bias' is declared as int64 [3], its initialiser is"));
+
+  ModelBuilder deep;
+  deep.input("x", Elements::BOOL, {}).output("y");
+  ::onnx::GraphProto* graph = &deep.graph();
+  for (int i = 0; i < 80; ++i) {
+    GraphBuilder builder(graph);
+    auto& node = builder.node("If", {"x"}, {"y" + std::to_string(i)});
+    graph = attribute(node, "then_branch", ::onnx::AttributeProto::GRAPH).mutable_g();
+  }
+  CHECK(!load_error(deep).empty());
+}
+
+TEST_CASE("wrong inputs are named, and so is the node that fails") {
+  Model model = layer().load();
+  CHECK(has(error_of([&] { model(randn({2, 3})); }), "input 'x' must be float32 [N, 2], got"));
+  CHECK(has(error_of([&] { model(ones({2, 2}, kLong)); }), "input 'x' must be float32 [N, 2], got"));
+  CHECK(has(error_of([&] { model(randn({2, 2}), randn({1})); }), "expected 1 inputs, got 2"));
+  CHECK(has(error_of([&] {
+              model->forward(OrderedDict<std::string, IValue>{{"z", IValue(randn({2, 2}))}});
+            }),
+            "input 'x' is missing; the model has 'x'"));
+
+  ModelBuilder m;
+  m.input("x", Elements::FLOAT, {"N"}).output("y").floats("w", {3}, {1, 2, 3});
+  m.node("Mul", {"x", "w"}, {"y"}).set_name("/scale/Mul");
+  CHECK(has(error_of([&] { m.load()(ones({2})); }), "node '/scale/Mul' (Mul): in Model: mul: shapes [2] and [3]"));
+}
+
+TEST_CASE("names of tensors that are no names of modules still become names") {
+  ModelBuilder m;
+  m.input("x", Elements::FLOAT, {"1"}).output("y");
+  for (const char* name : {"a", "a.b", ".c", "d..e", "onnx::MatMul_12"}) m.floats(name, {1}, {1});
+  m.node("Sum", {"x", "a", "a.b", ".c", "d..e", "onnx::MatMul_12"}, {"y"});
+  Model model = m.load();
+  CHECK(model->parameters().size() == 5);
+  CHECK(model(ones({1})).item<float>() == 6);
+  CHECK(
+      equal(std::dynamic_pointer_cast<tandem::onnx::ModelImpl>(model->clone())->forward(ones({1})), model(ones({1}))));
+}
