@@ -32,10 +32,6 @@ void check_conv(const Conv2dParameters& p, int64_t channels, int64_t outs, int64
                 [&](const Backend& k, const Tensor& o, const Inputs& in) {
                   k.conv.forward(o, in[0], in[1], {in[2]}, p, nullptr);
                 });
-  nearly_same(empty(g.sizes(), dtype), {input, weight, bias, g}, near,
-              [&](const Backend& k, const Tensor& o, const Inputs& in) {
-                k.conv.forward(o, in[0], in[1], {in[2], in[3], FusedActivation::kRelu}, p, nullptr);
-              });
   nearly_same(empty(input.sizes(), dtype), {g, weight}, near,
               [&](const Backend& k, const Tensor& o, const Inputs& in) { k.conv.backward_input(o, in[0], in[1], p); });
   nearly_same(empty(weight.sizes(), dtype), {g, input}, near, [&](const Backend& k, const Tensor& o, const Inputs& in) {
