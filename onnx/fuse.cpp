@@ -85,4 +85,31 @@ void fuse(Graph& graph) {
   graph.nodes = std::move(left);
 }
 
+void schedule(Graph& graph) {
+  std::vector<bool> kept(graph.sources.size(), false);
+  for (const int output : graph.output_values) kept[static_cast<std::size_t>(output)] = true;
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    Node& node = graph.nodes[i];
+    node.released.clear();
+    const auto last = [&](int value) {
+      if (value < 0 || kept[static_cast<std::size_t>(value)]) return;
+      kept[static_cast<std::size_t>(value)] = true;
+      if (graph.sources[static_cast<std::size_t>(value)].kind == Source::kComputed) node.released.push_back(value);
+    };
+    for (const int value : node.inputs) last(value);
+    for (const int value : node.captured) last(value);  // bodies read it
+    for (const int value : node.outputs) last(value);   // nothing reads it
+  }
+}
+
+void count_kept_weights(Program& program) {
+  program.kept_weights = 0;
+  for (Node& node : program.graph.nodes) {
+    node.kept = -1;
+    if (is(node, "Conv") && node.inputs.size() > 1 && node.inputs[1] >= 0 &&
+        program.graph.sources[static_cast<std::size_t>(node.inputs[1])].kind == Source::kState)
+      node.kept = program.kept_weights++;
+  }
+}
+
 }  // namespace tandem::onnx

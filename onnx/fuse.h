@@ -7,5 +7,9 @@ namespace tandem::onnx {
 /// Moves into a Conv what follows it and nothing else reads: the addition of a residual, then a Relu or a Clip from 0
 /// to 6. Results keep their bits, with and without gradients.
 void fuse(Graph& graph);
+/// Notes after which node each value is not needed any more. Call it after the last change of the nodes.
+void schedule(Graph& graph);
+/// Gives each Conv of the main graph with a weight of the state a place for the packed weight.
+void count_kept_weights(Program& program);
 
 }  // namespace tandem::onnx

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <ostream>
+#include <utility>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/onnx/merge.h"
 #include "tandem/onnx/onnx.h"
 #include "tandem/onnx/program.h"
 #include "tandem/onnx/runner.h"
@@ -93,7 +95,8 @@ ModelImpl::ModelImpl(std::shared_ptr<const Program> program, const std::vector<T
 }
 
 void ModelImpl::reset() {
-  for (IValue& state : states_) state = empty_like(state.toTensor().detach());
+  for (IValue& state : states_)
+    if (state.toTensor().defined()) state = empty_like(state.toTensor().detach());
   register_states();
 }
 
@@ -101,6 +104,7 @@ void ModelImpl::register_states() {
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const State& state = program_->states[i];
     const Tensor& tensor = states_[i].toTensor();
+    if (!tensor.defined()) continue;  // fuse() needed it no more
     const auto put = [&](nn::Module& into, const std::string& name) {
       state.parameter ? into.register_parameter(name, tensor) : into.register_buffer(name, tensor);
     };
@@ -118,7 +122,11 @@ std::vector<IValue> ModelImpl::forward(std::vector<IValue> inputs) {
   check(inputs.size() == inputs_.size(), "expected ", inputs_.size(), " inputs, got ", inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) check_input(inputs_[i], inputs[i]);
   Device device = kCPU;
-  if (!states_.empty()) device = states_[0].toTensor().device();
+  for (const IValue& state : states_)
+    if (state.toTensor().defined()) {
+      device = state.toTensor().device();
+      break;
+    }
   return Runner(states_, kept_.data(), is_training(), device).run(program_->graph, std::move(inputs));
 }
 
@@ -141,6 +149,17 @@ OrderedDict<std::string, IValue> ModelImpl::forward(const OrderedDict<std::strin
   OrderedDict<std::string, IValue> out;
   for (std::size_t i = 0; i < outputs_.size(); ++i) out.insert(outputs_[i].name, std::move(values[i]));
   return out;
+}
+
+void ModelImpl::fuse(nn::Fuser&) {
+  auto merged = std::make_shared<Program>(*program_);
+  for (std::size_t i = 0; i < states_.size(); ++i) merged->states[i].tensor = states_[i].toTensor();
+  merge(*merged);
+  forget_members();
+  for (std::size_t i = 0; i < states_.size(); ++i) states_[i] = std::exchange(merged->states[i].tensor, Tensor());
+  program_ = std::move(merged);
+  kept_ = std::vector<KeptWeight>(static_cast<std::size_t>(program_->kept_weights));
+  register_states();
 }
 
 void ModelImpl::pretty_print(std::ostream& stream) const {

@@ -23,6 +23,7 @@
 #include "tandem/core/base/ordered_dict.h"
 #include "tandem/core/memory/kept_weight.h"
 #include "tandem/nn/cloneable.h"
+#include "tandem/nn/fuse.h"
 #include "tandem/nn/module_holder.h"
 
 namespace tandem::onnx {
@@ -40,7 +41,7 @@ struct Slot {
   std::string type;  ///< "float32 [N, 3, 224, 224]"
 };
 
-class ModelImpl : public nn::Cloneable<ModelImpl> {
+class ModelImpl : public nn::Cloneable<ModelImpl>, public nn::Fusable {
  public:
   /// `states`: a tensor for each of the program's.
   ModelImpl(std::shared_ptr<const Program> program, const std::vector<Tensor>& states);
@@ -56,6 +57,11 @@ class ModelImpl : public nn::Cloneable<ModelImpl> {
   std::vector<IValue> forward(std::vector<IValue> inputs);
   /// All outputs by name, for inputs by name. Throws Error, too, on a name that the model does not have.
   OrderedDict<std::string, IValue> forward(const OrderedDict<std::string, IValue>& inputs);
+
+  /// For nn::fuse(model): folds BatchNormalization into the Conv before it, and computes a product with its bias,
+  /// attention, Gelu, Swish and HardSwish in one pass each where their parts are separate nodes. Results change by
+  /// rounding only. (The addition of a residual and Relu after a Conv need no call: they keep their bits.)
+  void fuse(nn::Fuser& fuser) override;
 
   const std::vector<Slot>& inputs() const { return inputs_; }
   const std::vector<Slot>& outputs() const { return outputs_; }

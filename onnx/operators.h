@@ -149,9 +149,13 @@ struct Operator {
   const char* domain = "";
 };
 
+/// The domain of operators that only merge.h writes.
+inline constexpr const char* kFused = "tandem.fused";
+
 /// The tables, one per family.
 std::span<const Operator> attention_operators();
 std::span<const Operator> control_operators();
+std::span<const Operator> fused_operators();
 std::span<const Operator> index_operators();
 std::span<const Operator> linear_operators();
 std::span<const Operator> loss_operators();

@@ -128,6 +128,7 @@ class Reader {
     find_buffers(model.graph());
     Scope scope{program_.graph, nullptr, nullptr, &versions_};
     read_graph(*model.mutable_graph(), scope);
+    count_kept_weights(program_);
     if (!missing_.empty()) {
       std::string list;
       for (const std::string& name : missing_) list += (list.empty() ? "" : ", ") + name;
@@ -393,11 +394,7 @@ class Reader {
       fold(graph);
       fuse(graph);
     }
-    for (Node& node : graph.nodes)
-      if (node.domain.empty() && node.op == "Conv" && node.inputs.size() > 1 && node.inputs[1] >= 0 &&
-          graph.sources[static_cast<std::size_t>(node.inputs[1])].kind == Source::kState)
-        node.kept = program_.kept_weights++;
-    release(graph);
+    schedule(graph);
   }
 
   // Computes nodes whose inputs are constants. A failure is reported when the node runs.
@@ -434,23 +431,6 @@ class Reader {
       left.push_back(std::move(node));
     }
     graph.nodes = std::move(left);
-  }
-
-  // Where each value is read for the last time. Bodies read captured values; the graph's outputs stay.
-  static void release(Graph& graph) {
-    std::vector<bool> kept(graph.sources.size(), false);
-    for (const int output : graph.output_values) kept[static_cast<std::size_t>(output)] = true;
-    for (std::size_t i = graph.nodes.size(); i-- > 0;) {
-      Node& node = graph.nodes[i];
-      const auto last = [&](int value) {
-        if (value < 0 || kept[static_cast<std::size_t>(value)]) return;
-        kept[static_cast<std::size_t>(value)] = true;
-        if (graph.sources[static_cast<std::size_t>(value)].kind == Source::kComputed) node.released.push_back(value);
-      };
-      for (const int value : node.inputs) last(value);
-      for (const int value : node.captured) last(value);
-      for (const int value : node.outputs) last(value);  // nothing reads it
-    }
   }
 
   Program& program_;

@@ -34,7 +34,7 @@ Call::Call(Runner& runner, Frame& frame, const Node& node) : runner_(runner), fr
     if (!inputs_[i]->isTensor() || on_host(i)) continue;
     const Device device = inputs_[i]->toTensor().device();
     differ = differ || (device_ && device != *device_);
-    if (!device_ || device_->is_cpu()) device_ = device;
+    if (!device_ || *device_ == Device(kCPU, 0)) device_ = device;
   }
   if (!differ || node.run == nullptr) return;
   // Constants and shapes are on the CPU until they meet the tensors of another device.

@@ -121,7 +121,7 @@ Tensor roi_align(Call& c) {
       samples = add_sizes("RoiAlign", samples,
                           multiply_sizes("RoiAlign", multiply_sizes("RoiAlign", height, width),
                                          multiply_sizes("RoiAlign", group.down, group.across)));
-    check(samples < int64_t{1} << 28, "there are too many samples");
+    check(samples < int64_t{1} << 24, "there are too many samples");
     groups[group].first.push_back(region);
     groups[group].second.push_back(i);
   }
