@@ -64,8 +64,8 @@ class Merger {
   void remove(std::size_t i) { graph_.nodes[i] = Node(); }
 
   bool is(std::size_t i, const char* op) const {
-    return i != kNowhere && graph_.nodes[i].domain.empty() && graph_.nodes[i].run != nullptr && graph_.nodes[i].op == op &&
-           graph_.nodes[i].outputs.size() == 1;
+    return i != kNowhere && graph_.nodes[i].domain.empty() && graph_.nodes[i].run != nullptr &&
+           graph_.nodes[i].op == op && graph_.nodes[i].outputs.size() == 1;
   }
   // The node with this operator that computes a value that nothing else reads, or kNowhere.
   std::size_t made_by(int value, const char* op) const {

@@ -27,7 +27,7 @@ constexpr int64_t kMaxVersion = 28;
 /// Bodies within bodies, and functions that call functions.
 constexpr int kMaxDepth = 64;
 /// Nodes after functions have been expanded, each call of one being a copy.
-constexpr int64_t kMaxNodes = 1'000'000;
+constexpr int64_t kMaxNodes = 100'000;
 /// Constants with more elements are not computed ahead: a result may have as many elements as the product of its inputs.
 constexpr int64_t kMaxFolded = 4096;
 /// Integers up to this number are part of the program (sizes, axes), not of the module's state.
