@@ -2,6 +2,7 @@
 // compared with ONNX's own tests by backend_test.py.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -106,6 +107,132 @@ TEST_CASE("batch normalisation uses and tracks the batch in training mode only")
   model->train();
   CHECK(model(x).mean().abs().item<double>() < 1e-4);
   CHECK(model->named_buffers()["bn.running_mean"].sum().item<double>() > 0.5);
+}
+
+namespace {
+
+// Two convolutions, the second with a residual, each with a normalisation (`norms`) and an activation.
+ModelBuilder block(bool norms) {
+  ModelBuilder m;
+  m.input("x", Elements::FLOAT, {"N", "4", "6", "6"}).output("y");
+  const auto numbers = [](int64_t count) {
+    const Tensor values = rand({count}) + 0.5;
+    const auto* data = static_cast<const float*>(values.data_ptr());
+    return std::vector<float>(data, data + count);
+  };
+  const auto conv = [&](const std::string& name, const std::string& from) {
+    m.floats(name + ".weight", {4, 4, 3, 3}, numbers(4 * 4 * 9)).floats(name + ".bias", {4}, numbers(4));
+    set(m.node("Conv", {from, name + ".weight", name + ".bias"}, {name}), "pads", {1, 1, 1, 1});
+    if (!norms) return name;
+    for (const char* part : {".g", ".b", ".mean", ".var"}) m.floats(name + part, {4}, numbers(4));
+    m.node("BatchNormalization", {name, name + ".g", name + ".b", name + ".mean", name + ".var"}, {name + ".bn"});
+    return name + ".bn";
+  };
+  m.node("Relu", {conv("c1", "x")}, {"h"});
+  m.node("Add", {"x", conv("c2", "h")}, {"sum"});
+  m.node("Relu", {"sum"}, {"y"});
+  return m;
+}
+std::size_t node_count(const Model& model) {
+  std::stringstream text;
+  text << *model;
+  return std::stoul(text.str().substr(text.str().find('(') + 1));
+}
+
+}  // namespace
+
+TEST_CASE("what follows a convolution is fused without changing a bit") {
+  manual_seed(1);
+  const ModelBuilder m = block(false);
+  Model model = m.load();
+  CHECK(node_count(model) == 2);
+  const Tensor x = randn({2, 4, 6, 6});
+  const auto p = model->named_parameters();
+  const auto conv = [&](const Tensor& in, const std::string& name) {
+    return conv2d(in, p[name + ".weight"], p[name + ".bias"], 1, 1);
+  };
+  const Tensor wanted = relu(x + conv(relu(conv(x, "c1")), "c2"));
+  CHECK(equal(model(x), wanted));
+  {
+    const NoGradGuard no_grad;
+    CHECK(equal(model(x), wanted));
+  }
+  // With gradients, too.
+  const auto got = autograd::grad({model(x).sum()}, model->parameters());
+  const auto expected = autograd::grad({wanted.sum()}, model->parameters());
+  for (std::size_t i = 0; i < got.size(); ++i) CHECK(allclose(got[i], expected[i]));
+}
+
+TEST_CASE("a residual that is broadcast is not fused into the convolution's kernel") {
+  ModelBuilder m;
+  m.input("x", Elements::FLOAT, {"1", "1", "4", "4"}).input("r", Elements::FLOAT, {"N", "1", "4", "4"}).output("y");
+  m.floats("w", {1, 1, 1, 1}, {2});
+  m.node("Conv", {"x", "w"}, {"c"});
+  m.node("Add", {"c", "r"}, {"s"});
+  m.node("Relu", {"s"}, {"y"});
+  const Tensor x = randn({1, 1, 4, 4}), r = randn({3, 1, 4, 4});
+  const NoGradGuard no_grad;
+  CHECK(equal(m.load()->forward(x, r), relu(x * 2 + r)));
+}
+
+TEST_CASE("nn::fuse folds normalisations") {
+  manual_seed(2);
+  Model model = block(true).load();
+  const Tensor x = randn({2, 4, 6, 6});
+  const Tensor before = model(x);
+  CHECK(node_count(model) == 7);  // of the activations and additions none follows its convolution
+  nn::fuse(model);
+  CHECK(node_count(model) == 2);
+  CHECK(model->named_parameters().keys() == std::vector<std::string>{"c1.weight", "c1.b", "c2.weight", "c2.b"});
+  CHECK(model->buffers().empty());
+  CHECK(allclose(model(x), before, 1e-4, 1e-4));
+  CHECK(equal(std::dynamic_pointer_cast<tandem::onnx::ModelImpl>(model->clone())->forward(x), model(x)));
+  Model training = block(true).load();
+  training->train();
+  CHECK(error_of([&] { nn::fuse(training); }) != "");
+}
+
+TEST_CASE("nn::fuse finds products with a bias, attention, gelu and gates") {
+  manual_seed(3);
+  ModelBuilder m;
+  m.input("x", Elements::FLOAT, {"N", "5", "8"}).output("y").output("z");
+  const auto number = [&](const std::string& name, float value) {
+    auto& node = m.node("Constant", {}, {name});
+    attribute(node, "value_float", ::onnx::AttributeProto::FLOAT).set_f(value);
+  };
+  number("root2", 1.41421356f);
+  number("one", 1);
+  number("half", 0.5f);
+  number("scale", 0.35355339f);
+  std::vector<float> weights(64), biases(8, 0.25f);
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = std::sin(static_cast<float>(i));
+  m.floats("w", {8, 8}, weights).floats("b", {8}, biases).floats("mask", {5, 5}, std::vector<float>(25, 0.5f));
+  m.node("MatMul", {"x", "w"}, {"p"});
+  m.node("Add", {"b", "p"}, {"h"});
+  // gelu(h), as opset 17 has it
+  m.node("Div", {"h", "root2"}, {"g1"});
+  m.node("Erf", {"g1"}, {"g2"});
+  m.node("Add", {"g2", "one"}, {"g3"});
+  m.node("Mul", {"h", "g3"}, {"g4"});
+  m.node("Mul", {"g4", "half"}, {"gelu"});
+  // attention of h to itself
+  auto& transpose = m.node("Transpose", {"h"}, {"t"});
+  set(transpose, "perm", {0, 2, 1});
+  m.node("MatMul", {"gelu", "t"}, {"s1"});
+  m.node("Mul", {"s1", "scale"}, {"s2"});
+  m.node("Add", {"s2", "mask"}, {"s3"});
+  set(m.node("Softmax", {"s3"}, {"s4"}), "axis", -1);
+  m.node("MatMul", {"s4", "x"}, {"y"});
+  m.node("Sigmoid", {"x"}, {"q"});
+  m.node("Mul", {"x", "q"}, {"z"});
+  Model model = m.load();
+  const Tensor x = randn({3, 5, 8});
+  const auto before = model->forward(std::vector<IValue>{x});
+  CHECK(node_count(model) == 15);
+  nn::fuse(model);
+  CHECK(node_count(model) == 5);  // Linear, Gelu, Transpose, Attention, Swish
+  const auto after = model->forward(std::vector<IValue>{x});
+  for (std::size_t i = 0; i < 2; ++i) CHECK(allclose(after[i].toTensor(), before[i].toTensor(), 1e-5, 1e-5));
 }
 
 TEST_CASE("control flow reads values of the graph around it") {
