@@ -2,8 +2,9 @@
 """Inference and training steps of published models and the networks of networks.h in Tandem and in PyTorch, alternately;
 needs torch, torchvision, transformers.
 
-    models.py BUILD [--models NAME,...] [--what infer,fused,train,decode] [--batch N,...] [--threads N,...] [--turns N]
-              [--seconds S] [--size N] [--precision fp32|bf16|fp16] [--compile] [--against pytorch,openvino,onnxruntime]
+    models.py BUILD [--models NAME,...] [--what infer,fused,onnx,train,decode] [--batch N,...] [--threads N,...]
+              [--turns N] [--seconds S] [--size N] [--precision fp32|bf16|fp16] [--compile]
+              [--against pytorch,openvino,onnxruntime,models]
 
 BUILD is Tandem's build folder. Each turn runs bench_models and PyTorch's eager mode, or what --against names, each in its
 own process, and every other turn in reverse. Prints medians over the turns: milliseconds per step (per token for decode;
@@ -11,7 +12,8 @@ processor time on one thread), how much faster Tandem is, and the peak of memory
 tensors in Tandem, of the process elsewhere, where OpenVINO's and onnxruntime's includes the model. In another precision,
 both train under autocast; for everything else the model is converted, and images are channels-last in PyTorch. `fused`
 is compared with PyTorch's plain inference, and with --compile both are compared with torch.compile. OpenVINO and onnxruntime infer, in float32, what torch.onnx.export writes; rows that
-they cannot run say "-".
+they cannot run say "-". `onnx` is inference of that same file in Tandem, after nn::fuse, and `models` the fused network of
+models/ beside it.
 """
 import argparse
 import importlib.util
@@ -23,7 +25,7 @@ import sys
 import tempfile
 import time
 
-NAMES = {"pytorch": "PyTorch", "openvino": "OpenVINO", "onnxruntime": "onnxruntime"}
+NAMES = {"pytorch": "PyTorch", "openvino": "OpenVINO", "onnxruntime": "onnxruntime", "models": "models/"}
 MODELS = "mlp,resnet18,resnet50,vgg16,mobilenet_v2,vit_b_16,gpt2,gpt2-mini"
 
 
@@ -193,7 +195,7 @@ def main():
     for peer in o.against.split(","):
         if peer not in NAMES:
             parser.error(f"--against: expected {', '.join(NAMES)}, got {peer}")
-        if importlib.util.find_spec("torch" if peer == "pytorch" else peer):
+        if peer == "models" or importlib.util.find_spec("torch" if peer == "pytorch" else peer):
             peers.append(peer)
         else:
             print(f"{NAMES[peer]} is not installed", file=sys.stderr)
@@ -202,37 +204,47 @@ def main():
     header += [word for title in titles for word in (f"{title}, ms", f"{title} / Tandem")]
     header += ["Tandem, MiB"] + [f"{title}, MiB" for title in titles]
     print("| " + " | ".join(header) + " |\n" + "|---" * len(header) + "|", flush=True)
-    for name in o.models.split(","):
-        for what in o.what.split(","):
-            batches = o.batch or {"train": "4,8", "decode": "1"}.get(what, "1,8")
-            for batch in batches.split(","):
-                for threads in o.threads.split(","):
-                    common = ["--batch", batch, "--threads", threads, "--seconds", str(o.seconds)]
-                    common += ["--size", str(o.size)] if o.size else []
-                    common += ["--precision", o.precision] if o.precision != "fp32" else []
-                    commands = {"tandem": [str(pathlib.Path(o.build) / "bench/bench_models"), name, "--what", what,
-                                           *common]}
-                    for peer in peers:
-                        if peer == "pytorch" or (what in ("infer", "fused") and o.precision == "fp32"):
-                            commands[peer] = [sys.executable, __file__, "--worker", peer, "--models", name, "--what",
-                                              what, *common] + (["--compile"] if o.compile else [])
-                    turns = []
-                    for turn in range(o.turns):
-                        order = list(commands) if turn % 2 == 0 else list(commands)[::-1]
-                        turns.append({key: last_line(commands[key]) for key in order})
+    with tempfile.TemporaryDirectory() as folder:
+        for name in o.models.split(","):
+            for what in o.what.split(","):
+                batches = o.batch or {"train": "4,8", "decode": "1"}.get(what, "1,8")
+                for batch in batches.split(","):
+                    for threads in o.threads.split(","):
+                        common = ["--batch", batch, "--threads", threads, "--seconds", str(o.seconds)]
+                        common += ["--size", str(o.size)] if o.size else []
+                        common += ["--precision", o.precision] if o.precision != "fp32" else []
+                        bench = str(pathlib.Path(o.build) / "bench/bench_models")
+                        if what == "onnx":
+                            file = f"{folder}/{name}-{batch}.onnx"
+                            subprocess.run([sys.executable, __file__, "--export", file, "--models", name, "--batch", batch,
+                                            "--size", str(o.size)], check=True, stdout=subprocess.DEVNULL,
+                                           stderr=subprocess.DEVNULL)
+                            commands = {"tandem": [bench, file, "--what", "fused", *common]}
+                        else:
+                            commands = {"tandem": [bench, name, "--what", what, *common]}
+                        for peer in peers:
+                            if peer == "models":
+                                commands[peer] = [bench, name, "--what", "fused", *common]
+                            elif peer == "pytorch" or (what in ("infer", "fused", "onnx") and o.precision == "fp32"):
+                                commands[peer] = [sys.executable, __file__, "--worker", peer, "--models", name, "--what",
+                                                  what, *common] + (["--compile"] if o.compile else [])
+                        turns = []
+                        for turn in range(o.turns):
+                            order = list(commands) if turn % 2 == 0 else list(commands)[::-1]
+                            turns.append({key: last_line(commands[key]) for key in order})
 
-                    def median(value):
-                        return statistics.median(value(turn) for turn in turns)
+                        def median(value):
+                            return statistics.median(value(turn) for turn in turns)
 
-                    row, memory = [f"{median(lambda t: t['tandem'][0]):.2f}"], [f"{median(lambda t: t['tandem'][1]):.0f}"]
-                    for peer in peers:
-                        if peer not in commands:
-                            row, memory = row + ["-", "-"], memory + ["-"]
-                            continue
-                        row.append(f"{median(lambda t: t[peer][0]):.2f}")
-                        row.append(f"{median(lambda t: t[peer][0] / t['tandem'][0]):.2f}")
-                        memory.append(f"{median(lambda t: t[peer][1]):.0f}")
-                    print("| " + " | ".join([name, what, batch, threads, *row, *memory]) + " |", flush=True)
+                        row, memory = [f"{median(lambda t: t['tandem'][0]):.2f}"], [f"{median(lambda t: t['tandem'][1]):.0f}"]
+                        for peer in peers:
+                            if peer not in commands:
+                                row, memory = row + ["-", "-"], memory + ["-"]
+                                continue
+                            row.append(f"{median(lambda t: t[peer][0]):.2f}")
+                            row.append(f"{median(lambda t: t[peer][0] / t['tandem'][0]):.2f}")
+                            memory.append(f"{median(lambda t: t[peer][1]):.0f}")
+                        print("| " + " | ".join([name, what, batch, threads, *row, *memory]) + " |", flush=True)
 
 
 main()
