@@ -24,7 +24,7 @@
 namespace tandem::profiler {
 namespace detail {
 
-constinit std::atomic<bool> on{false};
+constinit std::atomic<int> watchers{0};
 
 namespace {
 
@@ -116,10 +116,11 @@ std::string end_session() {
   std::shared_ptr<Session> session;
   {
     std::lock_guard lock(state().mutex);
-    on.store(false, std::memory_order_relaxed);
     session.swap(state().session);
+    if (!session) return "";
+    watchers.fetch_sub(1, std::memory_order_relaxed);
+    state().sessions.fetch_add(1, std::memory_order_release);  // threads leave it, even if kernels are still recorded
   }
-  if (!session) return "";
   for (const auto& thread : session->threads) {
     std::lock_guard lock(thread->tracks_mutex);
     for (const auto& track : thread->tracks) track->resolve();
@@ -232,7 +233,7 @@ void start(const std::string& given, int64_t max_spans) {
   session->number = state().sessions.load(std::memory_order_relaxed) + 1;
   state().session = std::move(session);
   state().sessions.fetch_add(1, std::memory_order_release);
-  on.store(true, std::memory_order_relaxed);
+  watchers.fetch_add(1, std::memory_order_relaxed);
 }
 
 void stop() { detail::end_session(); }

@@ -20,7 +20,8 @@
 namespace tandem::profiler {
 
 namespace detail {
-extern constinit std::atomic<bool> on;
+/// Profiles and recorders of kernels (core/backend/kernel_recorder.h) that are running.
+extern constinit std::atomic<int> watchers;
 class StreamTrack;
 /// A span that has begun and not ended.
 struct Open {
@@ -30,7 +31,8 @@ struct Open {
   void* event = nullptr;
 };
 }  // namespace detail
-inline bool is_on() { return detail::on.load(std::memory_order_relaxed); }
+/// Whether a profile is running, or a thread's kernels are recorded.
+inline bool is_on() { return detail::watchers.load(std::memory_order_relaxed) != 0; }
 
 inline constexpr int64_t kMaxSpans = 1'000'000;  // 80 MB
 

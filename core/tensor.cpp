@@ -7,8 +7,10 @@
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/comparison.h"
 #include "tandem/core/backend/copy.h"
+#include "tandem/core/backend/kernel_recorder.h"
 #include "tandem/core/backend/runtime.h"
 #include "tandem/core/memory/cpu_allocator.h"
+#include "tandem/core/profile.h"
 #include "tandem/core/stream.h"
 #include "tandem/core/threads/thread_state.h"
 
@@ -112,6 +114,8 @@ bool Tensor::is_non_overlapping_and_dense() const {
 
 Scalar Tensor::item() const {
   check(numel() == 1, "item: expected one element, the tensor is ", *this);
+  if (profiler::is_on()) [[unlikely]]
+    detail::note_host_read(*this, "item");
   alignas(8) unsigned char bytes[16];
   if (is_cpu())
     __builtin_memcpy(bytes, get().data, static_cast<std::size_t>(element_size()));

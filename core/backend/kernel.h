@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <string_view>
+#include <typeinfo>
 
 #include "tandem/core/backend/half_calls.h"
 #include "tandem/core/backend/kernel_span.h"
@@ -24,7 +25,7 @@ enum class ShownOn : bool { kStream, kHost };
 
 template <class Signature>
 class KernelFunction;
-/// A kernel without its name in the type. An empty name is not shown in a profile.
+/// A kernel without its name in the type. Nobody watches the calls of a kernel with an empty name.
 template <class R, class... Args>
 class KernelFunction<R(Args...)> {
  public:
@@ -37,7 +38,7 @@ class KernelFunction<R(Args...)> {
     return function_(static_cast<Args&&>(args)...);
   }
   constexpr const char* name() const { return name_; }
-  /// Without the profile's span and the conversion of half types, for a kernel that only calls another one.
+  /// Unwatched and without the conversion of half types, for a kernel that only calls another one.
   constexpr auto function() const { return function_; }
 
  private:
@@ -50,9 +51,9 @@ class KernelFunction<R(Args...)> {
   }
   [[gnu::noinline, gnu::cold]] R special(Args... args) const {
     if (*name_ == '\0' || !profiler::is_on()) return call(static_cast<Args&&>(args)...);
-    profiler::detail::KernelArguments arguments;
-    (arguments.note(args), ...);
-    const profiler::detail::KernelSpan span(name_, shown_ == ShownOn::kStream, arguments);
+    static constexpr const std::type_info* kTypes[] = {&typeid(Args)..., nullptr};
+    const void* const values[] = {&args..., nullptr};
+    const detail::WatchedCall watched({name_, kTypes, values, sizeof...(Args)}, shown_ == ShownOn::kStream);
     return call(static_cast<Args&&>(args)...);
   }
   R (*function_)(Args...);

@@ -1,4 +1,4 @@
-// The contents of a kernel's span: dtype, shapes and device.
+// Around a watched kernel call: what its span shows (dtype, shapes and device), and the recorder.
 #include "tandem/core/backend/kernel_span.h"
 
 #include <algorithm>
@@ -9,6 +9,17 @@
 
 namespace tandem::profiler::detail {
 
+KernelArguments::KernelArguments(const KernelCall& call) {
+  for (std::size_t i = 0; i < call.count; ++i) {
+    if (const auto* tensor = call.argument<Tensor>(i)) note(*tensor);
+    if (const auto* operand = call.argument<Operand>(i)) note(*operand);
+    if (const auto* list = call.argument<TensorList>(i)) note(*list);
+    if (const auto* gradients = call.argument<Gradients>(i)) note(*gradients);
+    if (const auto* device = call.argument<Device>(i)) note(*device);
+    if (const auto* stream = call.argument<StreamHandle>(i)) note(*stream);
+    if (const auto* count = call.argument<std::size_t>(i)) bytes = *count;
+  }
+}
 void KernelArguments::note(const Tensor& t) {
   if (t.defined() && tensor_count < 8) tensors[tensor_count++] = &t;
 }
@@ -24,9 +35,7 @@ void KernelArguments::note(TensorList tensors) {
 }
 void KernelArguments::note(const Gradients& gradients) { note(gradients.of); }
 
-namespace {
-
-std::string text_of(const KernelArguments& a) {
+static std::string text_of(const KernelArguments& a) {
   std::string text;
   if (a.tensor_count > 0) append(text, a.tensors[0]->dtype());
   for (int i = 0; i < a.tensor_count; ++i) {
@@ -40,8 +49,6 @@ std::string text_of(const KernelArguments& a) {
   return text;
 }
 
-}  // namespace
-
 Device device_of(const KernelArguments& a) {
   if (a.tensor_count > 0) return a.tensors[0]->device();
   for (int i = 0; i < a.device_count; ++i)
@@ -49,16 +56,22 @@ Device device_of(const KernelArguments& a) {
   return Device(kCPU, 0);
 }
 
-KernelSpan::KernelSpan(const char* name, bool queued, const KernelArguments& arguments) : name_(name) {
-  set_note(note_, text_of(arguments));
+}  // namespace tandem::profiler::detail
+
+namespace tandem::detail {
+
+WatchedCall::WatchedCall(const KernelCall& call, bool queued) : name_(call.name) {
+  if (paused_.recorder() != nullptr) paused_.recorder()->called(call);
+  const profiler::detail::KernelArguments arguments(call);
+  profiler::detail::set_note(note_, text_of(arguments));
   const Device device = queued ? device_of(arguments) : Device(kCPU, 0);
   begin_span(open_, device.is_cpu() ? nullptr : &device);
 }
 
-KernelSpan::~KernelSpan() {
-  Span span{.name = name_, .category = "kernel"};
+WatchedCall::~WatchedCall() {
+  profiler::detail::Span span{.name = name_, .category = "kernel"};
   std::copy(std::begin(note_), std::end(note_), span.note);
   end_span(open_, span);
 }
 
-}  // namespace tandem::profiler::detail
+}  // namespace tandem::detail

@@ -17,7 +17,7 @@ void before() { cpu::lock_for_fork(); }
 void in_parent() { cpu::unlock_after_fork(); }
 void in_child() {
   fork_generation.fetch_add(1, std::memory_order_relaxed);
-  profiler::detail::on.store(false, std::memory_order_relaxed);  // a running profile belongs to the parent
+  profiler::detail::watchers.store(0, std::memory_order_relaxed);  // a running profile belongs to the parent
   cpu::unlock_after_fork();
 }
 [[gnu::constructor]] void watch_forks() { pthread_atfork(before, in_parent, in_child); }

@@ -1,0 +1,74 @@
+// KernelRecorder: an object that is told of every kernel that a thread calls, such as an export of the computation. All
+// operations, composed ones included, are sequences of such calls; views are in the geometry of their arguments.
+//
+// Only the thread's own calls are reported, each before it runs: kernels that another kernel calls are a part of it.
+// While no thread records and no profile is running, this costs nothing (profiler::is_on()).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <typeinfo>
+
+namespace tandem {
+
+class Tensor;
+
+/// A kernel's arguments without their types: values[i] points to an object of the type *types[i], without reference and
+/// const.
+struct KernelCall {
+  const char* name;
+  const std::type_info* const* types;
+  const void* const* values;
+  std::size_t count;
+
+  /// nullptr unless argument `i` exists and is a T.
+  template <class T>
+  const T* argument(std::size_t i) const {
+    return i < count && *types[i] == typeid(T) ? static_cast<const T*>(values[i]) : nullptr;
+  }
+};
+
+class KernelRecorder {
+ public:
+  /// Whatever this throws leaves the operation that calls the kernel.
+  virtual void called(const KernelCall& call) = 0;
+  /// `reader` ("item") is about to give an element of `t` to the program, which may depend on it from here on.
+  virtual void read_on_host(const Tensor& t, const char* reader) = 0;
+
+ protected:
+  ~KernelRecorder() = default;
+};
+
+/// In its scope, `recorder` is told of what this thread calls. The innermost scope counts.
+class RecordKernels {
+ public:
+  explicit RecordKernels(KernelRecorder& recorder);
+  ~RecordKernels();
+  RecordKernels(const RecordKernels&) = delete;
+  RecordKernels& operator=(const RecordKernels&) = delete;
+
+ private:
+  KernelRecorder* const outer_;
+  const uint32_t process_;
+};
+
+namespace detail {
+
+/// In its scope, this thread's calls are not reported.
+class PauseRecorder {
+ public:
+  PauseRecorder() noexcept;
+  ~PauseRecorder();
+  PauseRecorder(const PauseRecorder&) = delete;
+  PauseRecorder& operator=(const PauseRecorder&) = delete;
+  /// The recorder that is paused, or nullptr.
+  KernelRecorder* recorder() const { return recorder_; }
+
+ private:
+  KernelRecorder* const recorder_;
+};
+
+/// Tells the thread's recorder, if there is one.
+void note_host_read(const Tensor& t, const char* reader);
+
+}  // namespace detail
+}  // namespace tandem
