@@ -1,0 +1,271 @@
+// Translations of the elementwise kernels and of copies.
+#include <cmath>
+
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/binary.h"
+#include "tandem/core/backend/unary.h"
+#include "tandem/onnx/export/arguments.h"
+
+namespace tandem::onnx::exporter {
+namespace {
+
+// ---- one argument
+
+struct Unary {
+  Recorder& r;
+  const Tensor& out;
+  Id x;
+  double p, q;  // parameters
+  Id add(const char* op, Attributes attributes = {}) const { return r.add(op, {x}, std::move(attributes)); }
+  Id call(const char* function, Attributes attributes = {}) const {
+    return r.call(function, {x}, std::move(attributes), r[x].dtype, r[x].sizes);
+  }
+};
+
+template <class F>
+constexpr Translation unary(F) {
+  return [](Recorder& r, const KernelCall& call) {
+    const Scalar* parameters = argument<const Scalar*>(call, 2);
+    const auto number = [&](int i) { return parameters != nullptr ? parameters[i].toDouble() : 0.0; };
+    const Tensor& out = tensor(call, 0);
+    r.write(out, F{}(Unary{r, out, r.read(tensor(call, 1)), number(0), number(1)}, call));
+  };
+}
+// ONNX has the operator.
+#define SAME(kernel, op) \
+  { kernel, unary([](const Unary& u, const KernelCall&) { return u.add(op); }) }
+// A function says it.
+#define FUNCTION(kernel) \
+  { kernel, unary([](const Unary& u, const KernelCall&) { return u.call(kernel); }) }
+#define RULE(kernel, ...) \
+  { kernel, unary([](const Unary& u, const KernelCall& call) -> Id { return __VA_ARGS__; }) }
+
+bool is_tanh_gelu(const KernelCall& call) {
+  return call.name == backend(tensor(call, 0)).unary.value.get<ops::GeluTanh>().name();
+}
+
+Id clipped(const Unary& u) {
+  return u.r.add("Clip", {u.x, u.r.number(u.p, u.out.scalar_type()), u.r.number(u.q, u.out.scalar_type())});
+}
+Id elu(const Unary& u) {
+  return u.q == 1 ? u.add("Elu", {{"alpha", u.p}}) : u.add("Selu", {{"alpha", u.p}, {"gamma", u.q}});
+}
+Id softplus(const Unary& u) {
+  return u.p == 1 && u.q == 20 ? u.add("Softplus") : u.call("softplus", {{"beta", u.p}, {"threshold", u.q}});
+}
+
+const Translations kUnary = {
+    SAME("abs", "Abs"),
+    SAME("sqrt", "Sqrt"),
+    FUNCTION("rsqrt"),
+    SAME("reciprocal", "Reciprocal"),
+    RULE("square", u.r.add("Mul", {u.x, u.x})),
+    SAME("relu", "Relu"),
+    RULE("clamp", clipped(u)),
+    RULE("hardtanh", clipped(u)),
+    RULE("threshold", u.call("threshold", {{"threshold", u.p}, {"value", u.q}})),
+    RULE("leaky_relu", u.add("LeakyRelu", {{"alpha", u.p}})),
+    RULE("hardsigmoid", u.add("HardSigmoid", {{"alpha", 1.0 / 6}, {"beta", 0.5}})),
+    SAME("hardswish", "HardSwish"),
+    SAME("softsign", "Softsign"),
+    SAME("exp", "Exp"),
+    FUNCTION("exp2"),
+    FUNCTION("expm1"),
+    SAME("log", "Log"),
+    FUNCTION("log2"),
+    FUNCTION("log10"),
+    FUNCTION("log1p"),
+    SAME("erf", "Erf"),
+    FUNCTION("erfc"),
+    SAME("sin", "Sin"),
+    SAME("cos", "Cos"),
+    SAME("tan", "Tan"),
+    SAME("asin", "Asin"),
+    SAME("acos", "Acos"),
+    SAME("atan", "Atan"),
+    SAME("sinh", "Sinh"),
+    SAME("cosh", "Cosh"),
+    SAME("tanh", "Tanh"),
+    SAME("asinh", "Asinh"),
+    SAME("acosh", "Acosh"),
+    SAME("atanh", "Atanh"),
+    SAME("sigmoid", "Sigmoid"),
+    FUNCTION("log_sigmoid"),
+    FUNCTION("silu"),
+    RULE("softplus", softplus(u)),
+    RULE("elu", elu(u)),
+    RULE("celu", u.add("Celu", {{"alpha", u.p}})),
+    RULE("gelu", u.add("Gelu", {{"approximate", std::string(is_tanh_gelu(call) ? "tanh" : "none")}})),
+    SAME("mish", "Mish"),
+    SAME("neg", "Neg"),
+    SAME("sign", "Sign"),
+    SAME("floor", "Floor"),
+    SAME("ceil", "Ceil"),
+    SAME("round", "Round"),
+    FUNCTION("trunc"),
+    FUNCTION("frac"),
+    RULE("bitwise_not", u.add(u.out.dtype() == kBool ? "Not" : "BitwiseNot")),
+};
+#undef SAME
+#undef FUNCTION
+#undef RULE
+
+// ---- two and three arguments
+
+// Without dimensions that are repeated, because ONNX's operators repeat them.
+Tensor once(const Tensor& t) {
+  Dims sizes(t.sizes());
+  for (std::size_t d = 0; d < sizes.size(); ++d)
+    if (t.strides()[d] == 0 && sizes[d] > 1) sizes[d] = 1;
+  return alias(t, sizes, t.strides(), t.storage_offset());
+}
+
+// The operands, which broadcast to `sizes`.
+std::vector<Id> operands(Recorder& r, const KernelCall& call, std::size_t first, std::size_t count, const Tensor& out) {
+  std::vector<Id> ids;
+  Dims sizes;
+  bool tensors = false;
+  for (std::size_t i = first; i < first + count; ++i) {
+    const Operand* operand = call.argument<Operand>(i);
+    const Tensor* t = operand != nullptr ? operand->tensor : call.argument<Tensor>(i);
+    if (t == nullptr) continue;
+    const Tensor each = once(*t);
+    sizes = tensors ? broadcast_sizes(sizes, each.sizes(), call.name) : Dims(each.sizes());
+    tensors = true;
+  }
+  const bool repeated = IntArrayRef(sizes) != out.sizes();
+  ScalarType dtype = out.scalar_type();
+  for (std::size_t i = first; i < first + count; ++i)  // comparisons have another dtype than their arguments
+    if (const Operand* operand = call.argument<Operand>(i); operand != nullptr && operand->tensor != nullptr)
+      dtype = operand->tensor->scalar_type();
+  for (std::size_t i = first; i < first + count; ++i) {
+    const Operand* operand = call.argument<Operand>(i);
+    const Tensor* t = operand != nullptr ? operand->tensor : call.argument<Tensor>(i);
+    ids.push_back(t == nullptr ? r.number(operand->scalar, dtype) : r.read(repeated ? *t : once(*t)));
+  }
+  return ids;
+}
+
+struct Several {
+  Recorder& r;
+  const Tensor& out;
+  std::vector<Id> of;
+  Scalar p;
+  bool is_bool() const { return r[of.back()].dtype == kBool; }
+  bool is_integer() const { return !isFloatingType(r[of.back()].dtype); }
+  Id add(const std::string& op, std::vector<Id> inputs, Attributes attributes = {}) const {
+    return r.add(op, std::move(inputs), std::move(attributes), r[of.back()].dtype, sizes_of(out));
+  }
+  Id add(const std::string& op) const { return add(op, of); }
+  Id compare(const std::string& op, std::vector<Id> inputs) const {
+    return r.add(op, std::move(inputs), {}, kBool, sizes_of(out));
+  }
+  Id call(const char* function) const { return r.call(function, of, {}, r[of.back()].dtype, sizes_of(out)); }
+  Id scaled(Id id) const {
+    return p.toDouble() == 1 ? id : r.add("Mul", {id, r.number(p, r[id].dtype)});
+  }
+};
+
+template <std::size_t first, std::size_t count, class F>
+constexpr Translation several(F) {
+  return [](Recorder& r, const KernelCall& call) {
+    const Tensor& out = tensor(call, 0);
+    const Scalar* parameter = call.argument<Scalar>(first + count);
+    Several s{r, out, operands(r, call, first, count, out), parameter != nullptr ? *parameter : Scalar(0)};
+    r.write(out, F{}(s, call));
+  };
+}
+#define PAIR(kernel, ...) \
+  { kernel, several<1, 2>([](const Several& s, const KernelCall& call) -> Id { return __VA_ARGS__; }) }
+#define TRIPLE(kernel, ...) \
+  { kernel, several<1, 3>([](const Several& s, const KernelCall&) -> Id { return __VA_ARGS__; }) }
+
+Id sum(const Several& s) {
+  if (s.is_bool()) return s.add("Or");
+  if (s.p.toDouble() == -1) return s.add("Sub");
+  return s.add("Add", {s.of[0], s.scaled(s.of[1])});
+}
+bool truncates(const KernelCall& call) {
+  return call.name == backend(tensor(call, 0)).binary.value.get<ops::TruncDivide>().name();
+}
+Id quotient(const Several& s, const KernelCall& call) {
+  return truncates(call) && !s.is_integer() ? s.call("trunc_divide") : s.add("Div");
+}
+Id floor_quotient(const Several& s) {
+  if (!s.is_integer()) return s.call("floor_divide");
+  return s.add("Div", {s.add("Sub", {s.of[0], s.add("Mod")}), s.of[1]});
+}
+Id bitwise(const Several& s, const char* of_bools, const char* of_integers) {
+  return s.add(s.is_bool() ? of_bools : of_integers);
+}
+// ONNX compares neither bools nor uint8 by size.
+Id ordered(const Several& s, const char* op) {
+  if (s.r[s.of[0]].dtype != kBool) return s.compare(op, s.of);
+  return s.compare(op, {s.r.cast(s.of[0], kInt), s.r.cast(s.of[1], kInt)});
+}
+Id logical(const Several& s, const char* op) {
+  return s.compare(op, {s.r.cast(s.of[0], kBool), s.r.cast(s.of[1], kBool)});
+}
+Id magnitude(const Several& s) { return s.r.add("Abs", {s.of[0]}); }
+
+const Translations kSeveral = {
+    PAIR("add", sum(s)),
+    PAIR("mul", s.add(s.is_bool() ? "And" : "Mul")),
+    PAIR("div", quotient(s, call)),
+    PAIR("fmod", s.add("Mod", s.of, {{"fmod", int64_t{1}}})),
+    PAIR("remainder", s.is_integer() ? s.add("Mod") : s.call("remainder")),
+    PAIR("floor_divide", floor_quotient(s)),
+    PAIR("pow", s.add("Pow")),
+    PAIR("maximum", s.add("Max")),
+    PAIR("minimum", s.add("Min")),
+    PAIR("atan2", s.call("atan2")),
+    PAIR("hypot", s.call("hypot")),
+    PAIR("bitwise_and", bitwise(s, "And", "BitwiseAnd")),
+    PAIR("bitwise_or", bitwise(s, "Or", "BitwiseOr")),
+    PAIR("bitwise_xor", bitwise(s, "Xor", "BitwiseXor")),
+    PAIR("eq", s.compare("Equal", s.of)),
+    PAIR("ne", s.r.add("Not", {s.compare("Equal", s.of)})),
+    PAIR("lt", ordered(s, "Less")),
+    PAIR("le", ordered(s, "LessOrEqual")),
+    PAIR("gt", ordered(s, "Greater")),
+    PAIR("ge", ordered(s, "GreaterOrEqual")),
+    PAIR("logical_and", logical(s, "And")),
+    PAIR("logical_or", logical(s, "Or")),
+    PAIR("logical_xor", logical(s, "Xor")),
+    PAIR("isfinite", s.compare("Less", {magnitude(s), s.of[1]})),
+    PAIR("isinf", s.compare("Equal", {magnitude(s), s.of[1]})),
+    TRIPLE("addcmul", s.add("Add", {s.of[0], s.add("Mul", {s.scaled(s.of[1]), s.of[2]})})),
+    TRIPLE("addcdiv", s.add("Add", {s.of[0], s.add("Div", {s.scaled(s.of[1]), s.of[2]})})),
+    TRIPLE("lerp", s.call("lerp")),
+    TRIPLE("where", s.add("Where")),
+};
+#undef PAIR
+#undef TRIPLE
+
+// ---- copies
+
+void copy(Recorder& r, const KernelCall& call) {
+  const Tensor &out = tensor(call, 0), &in = tensor(call, 1);
+  r.write(out, r.expand(r.cast(r.read(in), out.scalar_type()), sizes_of(out)));
+}
+void fill(Recorder& r, const KernelCall& call) {
+  const Tensor& out = tensor(call, 0);
+  r.write(out, r.filled(argument<Scalar>(call, 1), out.scalar_type(), sizes_of(out)));
+}
+
+Translations all() {
+  Translations list = kUnary;
+  list.insert(list.end(), kSeveral.begin(), kSeveral.end());
+  list.push_back({"copy", copy});
+  list.push_back({"fill", fill});
+  return list;
+}
+
+}  // namespace
+
+const Translations& pointwise_translations() {
+  static const Translations list = all();
+  return list;
+}
+
+}  // namespace tandem::onnx::exporter

@@ -1,0 +1,321 @@
+// What a recording knows of storages.
+#include "tandem/onnx/export/recorder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops.h"
+
+namespace tandem::onnx::exporter {
+
+Recorder::Contents& Recorder::contents_of(const Tensor& t) {
+  Contents& contents = storages_[t.storage().get()];
+  if (!contents.storage) contents.storage = t.storage();
+  return contents;
+}
+
+void Recorder::add_input(const Tensor& t, std::string name) {
+  const Geometry geometry = geometry_of(t);
+  const Id id = graph_.add({.kind = Value::Kind::kInput, .dtype = geometry.dtype, .sizes = geometry.sizes, .name = name});
+  graph_.inputs.push_back(id);
+  Contents& contents = contents_of(t);
+  contents.constant = false;
+  contents.whole = {geometry, id};
+}
+
+void Recorder::add_state(const Tensor& t, std::string name) {
+  const Geometry geometry = geometry_of(t);
+  Contents& contents = contents_of(t);
+  for (const Part& part : contents.state)
+    if (part.geometry == geometry) return;  // shared
+  Value value{.kind = Value::Kind::kTensor, .dtype = geometry.dtype, .sizes = geometry.sizes, .name = std::move(name)};
+  value.tensor = alias(t, t.sizes(), t.strides(), t.storage_offset());
+  const Id id = graph_.add(std::move(value));
+  contents.state.push_back({geometry, id});
+  contents.constants.push_back(id);
+}
+
+void Recorder::add_output(const Tensor& t) { graph_.outputs.push_back(read(t)); }
+
+Graph Recorder::finish() {
+  graph_.remove_unused();
+  std::string names;
+  for (const std::string& name : graph_.missing) names += concat(names.empty() ? "" : ", ", name);
+  check(graph_.missing.empty(), "onnx::save: there is no ONNX operator for ", names);
+  return std::move(graph_);
+}
+
+void Recorder::called(const KernelCall& call) {
+  kernel_ = call.name;
+  if (const Translation translate = find_translation(call)) return translate(*this, call);
+  for (const char* random : {"uniform_", "normal_", "exponential_", "bernoulli_", "random_", "multinomial", "poisson",
+                             "binomial"})
+    check(std::strcmp(random, call.name) != 0, "onnx::save: the module draws random numbers (the kernel ", call.name,
+          "), as dropout does in training mode: put it into eval mode, or take them as an input");
+  lack(call.name);
+}
+
+void Recorder::read_on_host(const Tensor& t, const char* reader) {
+  const auto found = storages_.find(t.storage().get());
+  if (found == storages_.end() || found->second.constant) return;  // the same for all inputs
+  fail("onnx::save: ", reader, "() reads a value that is computed from the inputs, so what the module does depends on "
+       "it: an ONNX file has no such choice. The tensor is ", t);
+}
+
+// ---- reading
+
+Id Recorder::read(const Tensor& t) {
+  check(!t.is_complex(), "onnx::save: ONNX has no operators for complex numbers, which the kernel ", kernel_, " reads");
+  const Geometry geometry = geometry_of(t);
+  Contents& contents = contents_of(t);
+  if (t.numel() == 0) return filled(0, geometry.dtype, geometry.sizes);
+  for (const Part& part : contents.views)
+    if (part.geometry == geometry) return part.value;
+  Id id = kNoValue;
+  if (contents.constant) {
+    id = read_constant(contents, t, geometry);
+  } else {
+    // A part that was just written is read as it is.
+    for (std::size_t i = contents.written.size(); i-- > 0;)
+      if (contents.written[i].geometry == geometry && i + 1 == contents.written.size()) return contents.written[i].value;
+    join(contents);
+    check(contents.whole.geometry.dtype == geometry.dtype, "onnx::save: the kernel ", kernel_, " reads ",
+          contents.whole.geometry.dtype, " as ", geometry.dtype);
+    if (contents.whole.value != kNoValue) id = derive(contents.whole, geometry);
+    if (id == kNoValue && !graph_.missing.empty()) id = filled(0, geometry.dtype, geometry.sizes);  // reported at the end
+    check(id != kNoValue, "onnx::save: the kernel ", kernel_, " reads elements that nothing has written: ", t);
+  }
+  contents.views.push_back({geometry, id});
+  return id;
+}
+
+Id Recorder::read(const Tensor& t, Ints sizes) {
+  return read(alias(t, sizes, contiguous_strides(sizes), t.storage_offset()));
+}
+
+const Recorder::Part* Recorder::whole_of(const Tensor& t) {
+  Contents& contents = contents_of(t);
+  if (contents.constant || t.numel() == 0 || !t.is_contiguous()) return nullptr;
+  join(contents);
+  const Geometry& g = contents.whole.geometry;
+  const bool same = contents.whole.value != kNoValue && g.dtype == t.scalar_type() && g.offset == t.storage_offset() &&
+                    numel_of(g.sizes) == t.numel() && g == row_major(g.dtype, g.sizes, g.offset);
+  return same ? &contents.whole : nullptr;
+}
+
+Id Recorder::read_constant(Contents& from, const Tensor& t, const Geometry& geometry) {
+  for (const Part& part : from.state)
+    if (part.geometry == geometry) return part.value;
+  for (const Part& part : from.state)
+    if (part.geometry.dtype == geometry.dtype && is_dense(part.geometry))
+      if (const Id id = derive(part, geometry); id != kNoValue) return id;
+  Ints once = geometry.sizes;  // without repeated elements
+  for (std::size_t d = 0; d < once.size(); ++d)
+    if (geometry.strides[d] == 0) once[d] = 1;
+  const Id id = graph_.add({.kind = Value::Kind::kTensor,
+                            .dtype = geometry.dtype,
+                            .sizes = once,
+                            .tensor = alias(t, once, t.strides(), t.storage_offset())});
+  from.constants.push_back(id);
+  return expand(id, geometry.sizes);
+}
+
+// ---- writing
+
+// The constants that use the memory get copies of it.
+void Recorder::begin_writing(Contents& to, const Geometry& geometry) {
+  to.views.clear();
+  to.offsets.reset();
+  if (!to.constant) return;
+  to.constant = false;
+  NoGradGuard no_grad;
+  for (const Id id : to.constants) graph_[id].tensor = graph_[id].tensor.clone();
+  const auto elements = static_cast<int64_t>(to.storage->nbytes()) / item_size(geometry.dtype);
+  if (is_dense(geometry) && numel_of(geometry.sizes) == elements) return;
+  if (to.state.size() == 1 && is_dense(to.state[0].geometry) && numel_of(to.state[0].geometry.sizes) == elements) {
+    to.whole = to.state[0];
+    return;
+  }
+  const Geometry all = row_major(geometry.dtype, {elements});
+  const Tensor bytes = empty({elements}, TensorOptions(geometry.dtype));
+  if (to.storage->device().is_cpu()) std::memcpy(bytes.data_ptr(), to.storage->data(), bytes.nbytes());
+  to.whole = {all, constant(bytes)};
+}
+
+void Recorder::write(const Tensor& out, Id value) {
+  check(!out.is_complex(), "onnx::save: ONNX has no operators for complex numbers, which the kernel ", kernel_,
+        " writes");
+  if (out.numel() == 0) return;
+  Geometry geometry = geometry_of(out);
+  if (graph_[value].sizes != geometry.sizes) {
+    if (out.is_contiguous())
+      geometry = row_major(geometry.dtype, graph_[value].sizes, geometry.offset);
+    else
+      value = reshape(value, geometry.sizes);
+  }
+  Contents& contents = contents_of(out);
+  begin_writing(contents, geometry);
+  const auto elements = static_cast<int64_t>(contents.storage->nbytes()) / item_size(geometry.dtype);
+  if (is_dense(geometry) && (numel_of(geometry.sizes) == elements ||
+                             (contents.whole.value != kNoValue && geometry.offset == contents.whole.geometry.offset &&
+                              numel_of(geometry.sizes) == numel_of(contents.whole.geometry.sizes)))) {
+    contents.written.clear();
+    contents.whole = {std::move(geometry), value};
+    return;
+  }
+  std::erase_if(contents.written, [&](const Part& part) { return part.geometry == geometry; });
+  contents.written.push_back({std::move(geometry), value});
+}
+
+void Recorder::skip(const Tensor& out) {
+  if (!out.defined()) return;
+  Contents& contents = contents_of(out);
+  begin_writing(contents, geometry_of(out));
+  contents.whole = {geometry_of(out), kNoValue};
+  contents.written.clear();
+}
+
+void Recorder::lack(const std::string& what) {
+  if (std::find(graph_.missing.begin(), graph_.missing.end(), what) == graph_.missing.end())
+    graph_.missing.push_back(what);
+}
+
+void Recorder::note_offsets(const Tensor& out, Offsets offsets) {
+  Contents& contents = contents_of(out);
+  begin_writing(contents, geometry_of(out));
+  contents.offsets = std::move(offsets);
+}
+const Recorder::Offsets* Recorder::offsets_in(const Tensor& t) const {
+  const auto found = storages_.find(t.storage().get());
+  return found == storages_.end() || !found->second.offsets ? nullptr : &*found->second.offsets;
+}
+
+// ---- parts of a storage
+
+void Recorder::join(Contents& contents) {
+  if (contents.written.empty()) return;
+  if (!join_parts(contents))
+    for (const Part& part : contents.written) join_part(contents, part);
+  contents.written.clear();
+}
+
+// Parts that lie side by side along one dimension and cover the storage become one Concat.
+bool Recorder::join_parts(Contents& contents) {
+  std::vector<Part> parts = contents.written;
+  if (parts.size() < 2) return false;
+  std::sort(parts.begin(), parts.end(),
+            [](const Part& a, const Part& b) { return a.geometry.offset < b.geometry.offset; });
+  const Geometry& first = parts[0].geometry;
+  const std::size_t rank = first.sizes.size();
+  const int64_t apart = parts[1].geometry.offset - first.offset;
+  // The dimension along which they lie: one of theirs, or, if each has one element along it, a new one.
+  std::size_t along = rank;
+  for (std::size_t d = 0; d < rank; ++d)
+    if (first.sizes[d] > 1 && first.sizes[d] * first.strides[d] == apart) along = d;
+  Geometry all = first;
+  if (along == rank) {
+    all.sizes.insert(all.sizes.begin(), 1);
+    all.strides.insert(all.strides.begin(), apart);
+  }
+  const std::size_t axis = along == rank ? 0 : along;
+  int64_t sum = 0;
+  std::vector<Id> values;
+  for (const Part& part : parts) {
+    const Geometry& g = part.geometry;
+    if (g.sizes.size() != rank || g.dtype != first.dtype || g.offset != first.offset + sum * all.strides[axis])
+      return false;
+    for (std::size_t d = 0; d < rank; ++d) {
+      if (d != along && g.sizes[d] != first.sizes[d]) return false;
+      if (g.sizes[d] != 1 && g.strides[d] != first.strides[d]) return false;
+    }
+    sum += along == rank ? 1 : g.sizes[along];
+  }
+  all.sizes[axis] = sum;
+  const auto elements = static_cast<int64_t>(contents.storage->nbytes()) / item_size(first.dtype);
+  if (!is_dense(all) || numel_of(all.sizes) != elements) return false;
+  for (const Part& part : parts) {
+    Ints sizes = part.geometry.sizes;
+    if (along == rank) sizes.insert(sizes.begin(), 1);
+    values.push_back(reshape(part.value, sizes));
+  }
+  contents.whole = {all, add("Concat", values, {{"axis", static_cast<int64_t>(axis)}}, all.dtype, all.sizes)};
+  return true;
+}
+
+std::optional<Scalar> Recorder::fill_of(Id value) const {
+  const Node* node = graph_.producer(value);
+  if (node == nullptr || node->op != "Expand") return std::nullopt;
+  const Value& number = graph_[node->inputs[0]];
+  if (number.kind != Value::Kind::kTensor || !number.sizes.empty()) return std::nullopt;
+  return number.tensor.item();
+}
+
+// The part over what is there: between the slices around it, or as a Pad of a filled tensor.
+void Recorder::join_part(Contents& contents, const Part& part) {
+  Part& whole = contents.whole;
+  check(whole.value != kNoValue && whole.geometry.dtype == part.geometry.dtype, "onnx::save: the kernel ", kernel_,
+        " writes a part of a tensor of another dtype");
+  const ScalarType dtype = part.geometry.dtype;
+  const std::optional<ViewPlan> plan = plan_view(whole.geometry, part.geometry);
+  check(plan.has_value(), "onnx::save: the kernel ", kernel_, " writes outside of the tensor that was there");
+  Ints frame, counts, from, to;
+  std::vector<int> order;
+  bool box = true;
+  for (const Axis& axis : plan->axes) {
+    frame.push_back(axis.size);
+    counts.push_back(axis.count());
+    from.push_back(axis.start);
+    to.push_back(axis.size - axis.start - axis.count());
+    box = box && axis.index.empty() && (axis.step == 1 || axis.count() == 1);
+    order.insert(order.end(), axis.dims.begin(), axis.dims.end());
+  }
+  const Geometry memory = row_major(dtype, frame, whole.geometry.offset);
+  if (!box) {  // element by element
+    const int64_t total = numel_of(frame);
+    const Id flat = derive(whole, row_major(dtype, {total}, whole.geometry.offset));
+    const Ints places = places_of(part.geometry, whole.geometry.offset);
+    const auto count = static_cast<int64_t>(places.size());
+    const Tensor index = empty({count}, TensorOptions(kLong));
+    std::copy(places.begin(), places.end(), index.data_ptr<int64_t>());
+    const Id out = add("ScatterElements", {flat, constant(index), reshape(part.value, {count})}, {{"axis", int64_t{0}}},
+                       dtype, {total});
+    whole = {row_major(dtype, {total}, whole.geometry.offset), out};
+    return;
+  }
+  // The part's dimensions in the order of the memory.
+  for (std::size_t d = 0; d < part.geometry.sizes.size(); ++d)
+    if (std::find(order.begin(), order.end(), static_cast<int>(d)) == order.end()) order.push_back(static_cast<int>(d));
+  Id value = reshape(transpose(part.value, order), counts);
+  if (const std::optional<Scalar> fill = fill_of(whole.value)) {
+    Ints pads = from;
+    pads.insert(pads.end(), to.begin(), to.end());
+    value = add("Pad", {value, ints(pads), number(*fill, dtype)}, {}, dtype, frame);
+  } else {
+    std::vector<Id> around{derive(whole, memory)};
+    std::vector<std::size_t> partial;
+    for (std::size_t i = 0; i < frame.size(); ++i)
+      if (counts[i] != frame[i]) partial.push_back(i);
+    const auto sliced = [&](Id id, std::size_t axis, int64_t begin, int64_t count) {
+      Ints sizes = graph_[id].sizes;
+      sizes[axis] = count;
+      return add("Slice", {id, ints({begin}), ints({begin + count}), ints({static_cast<int64_t>(axis)})}, {}, dtype,
+                 sizes);
+    };
+    for (std::size_t k = 0; k + 1 < partial.size(); ++k)
+      around.push_back(sliced(around.back(), partial[k], from[partial[k]], counts[partial[k]]));
+    for (std::size_t k = partial.size(); k-- > 0;) {
+      const std::size_t axis = partial[k];
+      std::vector<Id> pieces;
+      if (from[axis] != 0) pieces.push_back(sliced(around[k], axis, 0, from[axis]));
+      pieces.push_back(value);
+      if (to[axis] != 0) pieces.push_back(sliced(around[k], axis, from[axis] + counts[axis], to[axis]));
+      Ints sizes = graph_[value].sizes;
+      sizes[axis] = frame[axis];
+      value = add("Concat", pieces, {{"axis", static_cast<int64_t>(axis)}}, dtype, sizes);
+    }
+  }
+  whole = {memory, value};
+}
+
+}  // namespace tandem::onnx::exporter

@@ -1,0 +1,133 @@
+// Runs a module for several batch sizes, and writes what these runs have in common.
+#include "tandem/onnx/save.h"
+
+#include <algorithm>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/onnx/export/model_writer.h"
+#include "tandem/onnx/export/recorder.h"
+
+namespace tandem::onnx {
+namespace {
+
+using exporter::Graph;
+
+// The modes of all modules, put back at the end.
+class Modes {
+ public:
+  explicit Modes(nn::Module& module) {
+    for (const auto& each : module.modules()) modes_.push_back({each, each->is_training()});
+    if (modes_.empty()) single_ = module.is_training();
+    module.eval();
+  }
+  void restore(nn::Module& module) {
+    if (modes_.empty()) module.train(single_);
+    for (const auto& [each, training] : modes_) each->train(training);  // parents come first
+  }
+
+ private:
+  std::vector<std::pair<std::shared_ptr<nn::Module>, bool>> modes_;
+  bool single_ = false;
+};
+
+// The examples with other rows and other values, which have the same signs and are no larger.
+Tensor other_rows(const Tensor& t, int64_t count) {
+  const Tensor rows = (arange(count, TensorOptions(kLong)) + 1).remainder(t.size(0)).to(t.device());
+  const Tensor out = t.index_select(0, rows);
+  return out.is_floating_point() ? out * 0.75 : out;
+}
+
+std::vector<std::string> names_of(const std::vector<std::string>& given, const char* stem, std::size_t count) {
+  check(given.empty() || given.size() == count, "onnx::save: ", given.size(), " names for ", count, ' ', stem, 's');
+  if (!given.empty()) return given;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < count; ++i) names.push_back(count == 1 ? std::string(stem) : concat(stem, i));
+  return names;
+}
+
+class Export {
+ public:
+  Export(nn::Module& module, const Forward& forward, const std::vector<Tensor>& inputs, const std::string& path,
+         const SaveOptions& options)
+      : module_(module), forward_(forward), inputs_(inputs), path_(path), options_(options) {
+    check(!inputs.empty(), "onnx::save: expected example inputs");
+    for (const Tensor& t : inputs) check(t.defined(), "onnx::save: an example input is undefined");
+    dynamic_ = options.dynamic_batch();
+    check(!dynamic_ || inputs[0].dim() > 0,
+          "onnx::save: the first input has no dimension for the batch; use dynamic_batch(false)");
+    if (dynamic_) batch_ = inputs[0].size(0);
+    check(!dynamic_ || batch_ > 0, "onnx::save: expected at least one example, the first input is ", inputs[0]);
+  }
+
+  void run() {
+    // One example would not tell sizes that are 1 from those of the batch.
+    const int64_t first = std::max<int64_t>(batch_, 2), second = first + 1, third = first + 3;
+    Graph graph = record(dynamic_ && batch_ < 2 ? with_batch(first) : inputs_);
+    if (dynamic_) {
+      exporter::merge(graph, first, record(with_batch(second)), second);
+      exporter::check_merged(graph, first, record(with_batch(third)), third);
+    } else {
+      exporter::merge(graph, 0, record(with_batch(0)), 0);
+    }
+    exporter::write_model(graph, path_,
+                          {.input_names = names_of(options_.input_names(), "input", graph.inputs.size()),
+                           .output_names = names_of(options_.output_names(), "output", graph.outputs.size()),
+                           .batch = dynamic_ ? first : 0,
+                           .max_embedded_bytes = kMaxEmbeddedBytes});
+  }
+
+ private:
+  // Other inputs; 0: of the same sizes.
+  std::vector<Tensor> with_batch(int64_t batch) const {
+    std::vector<Tensor> out;
+    for (const Tensor& t : inputs_) {
+      const bool rows = dynamic_ && t.dim() > 0 && t.size(0) == batch_;
+      out.push_back(rows ? other_rows(t, batch) : t.is_floating_point() ? t * 0.75 : t);
+    }
+    return out;
+  }
+
+  Graph record(const std::vector<Tensor>& given) const {
+    exporter::Recorder recorder;
+    const std::vector<std::string> names = names_of(options_.input_names(), "input", given.size());
+    std::vector<Tensor> inputs;
+    for (const Tensor& t : given) inputs.push_back(t.detach().clone());
+    for (std::size_t i = 0; i < inputs.size(); ++i) recorder.add_input(inputs[i], names[i]);
+    for (const auto& item : module_.named_parameters()) recorder.add_state(item.value(), item.key());
+    for (const auto& item : module_.named_buffers()) recorder.add_state(item.value(), item.key());
+    std::vector<Tensor> outputs;
+    {
+      const RecordKernels recording(recorder);
+      outputs = forward_(inputs);
+    }
+    check(!outputs.empty(), "onnx::save: the module returns no tensor");
+    for (const Tensor& t : outputs) recorder.add_output(t);
+    return recorder.finish();
+  }
+
+  nn::Module& module_;
+  const Forward& forward_;
+  const std::vector<Tensor>& inputs_;
+  const std::string& path_;
+  const SaveOptions& options_;
+  bool dynamic_ = true;
+  int64_t batch_ = 0;
+};
+
+}  // namespace
+
+void save(nn::Module& module, const Forward& forward, const std::vector<Tensor>& inputs, const std::string& path,
+          const SaveOptions& options) {
+  NoGradGuard no_grad;
+  Modes modes(module);
+  try {
+    Export(module, forward, inputs, path, options).run();
+  } catch (...) {
+    modes.restore(module);
+    throw;
+  }
+  modes.restore(module);
+}
+
+}  // namespace tandem::onnx
