@@ -70,6 +70,7 @@ class Export {
     } else {
       exporter::merge(graph, 0, record(with_batch(0)), 0);
     }
+    graph.remove_equal();
     exporter::write_model(graph, path_,
                           {.input_names = names_of(options_.input_names(), "input", graph.inputs.size()),
                            .output_names = names_of(options_.output_names(), "output", graph.outputs.size()),

@@ -51,9 +51,9 @@ class KernelFunction<R(Args...)> {
   }
   [[gnu::noinline, gnu::cold]] R special(Args... args) const {
     if (*name_ == '\0' || !profiler::is_on()) return call(static_cast<Args&&>(args)...);
-    static constexpr const std::type_info* kTypes[] = {&typeid(Args)..., nullptr};
+    const std::type_info* const types[] = {&typeid(Args)..., nullptr};
     const void* const values[] = {&args..., nullptr};
-    const detail::WatchedCall watched({name_, kTypes, values, sizeof...(Args)}, shown_ == ShownOn::kStream);
+    const detail::WatchedCall watched({name_, types, values, sizeof...(Args)}, shown_ == ShownOn::kStream);
     return call(static_cast<Args&&>(args)...);
   }
   R (*function_)(Args...);

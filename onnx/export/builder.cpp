@@ -44,9 +44,7 @@ Id Recorder::constant(const Tensor& t) {
                      .sizes = Ints(t.sizes().begin(), t.sizes().end()),
                      .tensor = t});
 }
-Id Recorder::number(const Scalar& value, ScalarType dtype) {
-  return constant(full({}, value, TensorOptions(dtype)));
-}
+Id Recorder::number(const Scalar& value, ScalarType dtype) { return constant(full({}, value, TensorOptions(dtype))); }
 Id Recorder::filled(const Scalar& value, ScalarType dtype, const Ints& sizes) {
   const Id id = number(value, dtype);
   return sizes.empty() ? id : add("Expand", {id, ints(sizes)}, {}, dtype, sizes);

@@ -96,7 +96,8 @@ class Body {
       attribute.set_ref_attr_name(value.substr(1));
     } else if (value[0] == '[') {
       attribute.set_type(proto::AttributeProto::INTS);
-      for (const std::string& each : split(value.substr(1, value.size() - 2), ',')) attribute.add_ints(std::stoll(each));
+      for (const std::string& each : split(value.substr(1, value.size() - 2), ','))
+        attribute.add_ints(std::stoll(each));
     } else if (real) {
       attribute.set_f(std::strtof(value.c_str(), nullptr));
     } else {

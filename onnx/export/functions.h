@@ -18,7 +18,7 @@ inline constexpr int64_t kDomainVersion = 1;
 /// A number among a node's inputs is a constant of the type of the function's first input.
 struct Function {
   const char* name;
-  const char* operation;                ///< what it is in Tandem
+  const char* operation;  ///< what it is in Tandem
   std::vector<const char*> inputs, outputs;
   std::vector<const char*> attributes;  ///< numbers; those named `columns`, `block` and `dim` are integers
   const char* body;

@@ -27,12 +27,40 @@ void Graph::remove_unused() {
   nodes = std::move(kept);
 }
 
+void Graph::remove_equal() {
+  std::vector<Id> same(values.size());
+  for (std::size_t i = 0; i < same.size(); ++i) same[i] = static_cast<Id>(i);
+  std::map<std::pair<Ints, Ints>, Id> lists;
+  for (std::size_t i = 0; i < same.size(); ++i)
+    if (const Value& v = values[i]; v.kind == Value::Kind::kInts)
+      same[i] = lists.try_emplace({v.ints, v.slopes}, static_cast<Id>(i)).first->second;
+  using Key = std::tuple<std::string, std::string, std::vector<Id>, Attributes, std::size_t>;
+  std::map<Key, std::vector<Id>> made;
+  const auto replace = [&](std::vector<Id>& ids) {
+    for (Id& id : ids)
+      if (id != kNoValue) id = same[static_cast<std::size_t>(id)];
+  };
+  for (Node& node : nodes) {
+    replace(node.inputs);
+    const auto [found, added] =
+        made.try_emplace({node.op, node.domain, node.inputs, node.attributes, node.outputs.size()}, node.outputs);
+    if (added) continue;
+    for (std::size_t k = 0; k < node.outputs.size(); ++k)
+      if (node.outputs[k] != kNoValue && found->second[k] != kNoValue)
+        same[static_cast<std::size_t>(node.outputs[k])] = found->second[k];
+  }
+  replace(outputs);
+  remove_unused();
+}
+
 namespace {
 
 [[noreturn]] void differs(const Node& node, const char* what) {
-  fail("onnx::save: what the module computes depends on the batch size or on the values of its inputs in a way that a "
-       "file cannot say: ", what, " of the kernel ", node.kernel.empty() ? "copy" : node.kernel,
-       " (ONNX's ", node.op, ") differs between two runs. For one size only, use dynamic_batch(false)");
+  fail(
+      "onnx::save: what the module computes depends on the batch size or on the values of its inputs in a way that a "
+      "file cannot say: ",
+      what, " of the kernel ", node.kernel.empty() ? "copy" : node.kernel, " (ONNX's ", node.op,
+      ") differs between two runs. For one size only, use dynamic_batch(false)");
 }
 
 bool same_bytes(const Tensor& a, const Tensor& b) {
@@ -62,8 +90,7 @@ class Pairs {
       for (std::size_t k = 0; k < x.outputs.size(); ++k)
         if (x.outputs[k] != kNoValue) partner(x.outputs[k]) = y.outputs[k];
     }
-    if (a_.nodes.size() != b_.nodes.size())
-      differs((a_.nodes.size() > count ? a_ : b_).nodes[count], "the presence");
+    if (a_.nodes.size() != b_.nodes.size()) differs((a_.nodes.size() > count ? a_ : b_).nodes[count], "the presence");
     const Node output{.op = "output", .kernel = "output"};
     for (std::size_t k = 0; k < a_.outputs.size(); ++k) compare(output, a_.outputs[k], b_.outputs[k], ints_differ);
   }

@@ -17,7 +17,7 @@ using Ints = std::vector<int64_t>;
 using Id = int32_t;
 inline constexpr Id kNoValue = -1;  ///< an input or output that is left out
 
-using Attribute = std::variant<int64_t, double, std::string, Ints>;
+using Attribute = std::variant<int64_t, double, std::string, Ints, std::vector<std::string>>;
 using Attributes = std::map<std::string, Attribute>;
 
 struct Value {
@@ -25,11 +25,11 @@ struct Value {
   Kind kind = Kind::kComputed;
   ScalarType dtype = kFloat;
   Ints sizes;
-  std::string name;      ///< of an input or a tensor of the module's state; otherwise ""
-  Tensor tensor;         ///< kTensor; any strides
-  int node = -1;         ///< kComputed: its node, while the graph is recorded
-  Ints ints;             ///< kInts
-  Ints slopes;           ///< kInts, once graphs are merged: entry i is ints[i] + slopes[i] (batch - recorded batch)
+  std::string name;  ///< of an input or a tensor of the module's state; otherwise ""
+  Tensor tensor;     ///< kTensor; any strides
+  int node = -1;     ///< kComputed: its node, while the graph is recorded
+  Ints ints;         ///< kInts
+  Ints slopes;       ///< kInts, once graphs are merged: entry i is ints[i] + slopes[i] (batch - recorded batch)
 };
 
 struct Node {
@@ -58,6 +58,8 @@ struct Graph {
   }
   /// Removes the nodes on which no output depends.
   void remove_unused();
+  /// Removes nodes that compute what another one does. For merged graphs: equal sizes are equal for any batch.
+  void remove_equal();
 };
 
 /// Sizes that depend on the batch size get their slopes in `graph`, which was recorded with `batch`; `other` is the same

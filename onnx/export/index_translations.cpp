@@ -94,8 +94,9 @@ void put(Recorder& r, const KernelCall& call) {
 }
 
 void gather(Recorder& r, const KernelCall& call) {
-  r.write(tensor(call, 0), r.add("GatherElements", {r.read(tensor(call, 1)), r.read(tensor(call, 3))},
-                                 {{"axis", integer(call, 2)}}, tensor(call, 0).scalar_type(), sizes_of(tensor(call, 0))));
+  r.write(tensor(call, 0),
+          r.add("GatherElements", {r.read(tensor(call, 1)), r.read(tensor(call, 3))}, {{"axis", integer(call, 2)}},
+                tensor(call, 0).scalar_type(), sizes_of(tensor(call, 0))));
 }
 template <bool sum>
 void scatter(Recorder& r, const KernelCall& call) {
@@ -112,9 +113,9 @@ void cat(Recorder& r, const KernelCall& call) {
     if (part.numel() != 0) parts.push_back(r.read(part));
   if (parts.empty()) return;
   const Tensor& out = tensor(call, 0);
-  r.write(out, parts.size() == 1 ? parts[0]
-                                 : r.add("Concat", parts, {{"axis", integer(call, 2)}}, out.scalar_type(),
-                                         sizes_of(out)));
+  r.write(out, parts.size() == 1
+                   ? parts[0]
+                   : r.add("Concat", parts, {{"axis", integer(call, 2)}}, out.scalar_type(), sizes_of(out)));
 }
 
 void triangle(Recorder& r, const KernelCall& call) {
@@ -126,9 +127,15 @@ void triangle(Recorder& r, const KernelCall& call) {
 
 const Translations& index_translations() {
   static const Translations list = {
-      {"index_offsets", offsets}, {"index", get},          {"index_put", put<false>},
-      {"index_put_add", put<true>}, {"gather", gather},    {"scatter", scatter<false>},
-      {"scatter_add", scatter<true>}, {"nonzero", nonzero}, {"cat", cat},
+      {"index_offsets", offsets},
+      {"index", get},
+      {"index_put", put<false>},
+      {"index_put_add", put<true>},
+      {"gather", gather},
+      {"scatter", scatter<false>},
+      {"scatter_add", scatter<true>},
+      {"nonzero", nonzero},
+      {"cat", cat},
       {"tril", triangle},
   };
   return list;

@@ -20,17 +20,28 @@ inline constexpr int64_t kIrVersion = 9;
 
 int element_type(ScalarType dtype) {
   switch (dtype) {
-    case kFloat: return proto::TensorProto::FLOAT;
-    case kDouble: return proto::TensorProto::DOUBLE;
-    case kHalf: return proto::TensorProto::FLOAT16;
-    case kBFloat16: return proto::TensorProto::BFLOAT16;
-    case kBool: return proto::TensorProto::BOOL;
-    case kByte: return proto::TensorProto::UINT8;
-    case kChar: return proto::TensorProto::INT8;
-    case kShort: return proto::TensorProto::INT16;
-    case kInt: return proto::TensorProto::INT32;
-    case kLong: return proto::TensorProto::INT64;
-    default: fail("onnx::save: tensors of ", dtype, " cannot be in a file");
+    case kFloat:
+      return proto::TensorProto::FLOAT;
+    case kDouble:
+      return proto::TensorProto::DOUBLE;
+    case kHalf:
+      return proto::TensorProto::FLOAT16;
+    case kBFloat16:
+      return proto::TensorProto::BFLOAT16;
+    case kBool:
+      return proto::TensorProto::BOOL;
+    case kByte:
+      return proto::TensorProto::UINT8;
+    case kChar:
+      return proto::TensorProto::INT8;
+    case kShort:
+      return proto::TensorProto::INT16;
+    case kInt:
+      return proto::TensorProto::INT32;
+    case kLong:
+      return proto::TensorProto::INT64;
+    default:
+      fail("onnx::save: tensors of ", dtype, " cannot be in a file");
   }
 }
 
@@ -260,9 +271,12 @@ class Writer {
     } else if (const auto* text = std::get_if<std::string>(&value)) {
       to.set_type(proto::AttributeProto::STRING);
       to.set_s(*text);
-    } else {
+    } else if (const auto* list = std::get_if<Ints>(&value)) {
       to.set_type(proto::AttributeProto::INTS);
-      for (const int64_t each : std::get<Ints>(value)) to.add_ints(each);
+      for (const int64_t each : *list) to.add_ints(each);
+    } else {
+      to.set_type(proto::AttributeProto::STRINGS);
+      for (const std::string& each : std::get<std::vector<std::string>>(value)) to.add_strings(each);
     }
   }
 

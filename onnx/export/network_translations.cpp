@@ -1,9 +1,9 @@
 // Translations of the kernels of layers: products, convolutions, pooling, normalisation, attention, losses.
+#include "tandem/autograd/ops.h"
 #include "tandem/core/backend/conv.h"
 #include "tandem/core/backend/loss.h"
 #include "tandem/core/backend/pool.h"
 #include "tandem/core/reduction.h"
-#include "tandem/autograd/ops.h"
 #include "tandem/onnx/export/arguments.h"
 
 namespace tandem::onnx::exporter {
@@ -64,8 +64,8 @@ void quantized_linear(Recorder& r, const KernelCall& call) {
   if (bias.defined()) inputs.push_back(r.read(bias));
   const int64_t columns = tensor(call, 2).size(1), groups = tensor(call, 3).size(1);
   const Attributes attributes{{"block", (columns + groups - 1) / groups}, {"columns", columns}};
-  r.write(out, r.call(bias.defined() ? "quantized_linear" : "quantized_product", inputs, attributes, kFloat,
-                      sizes_of(out)));
+  r.write(out,
+          r.call(bias.defined() ? "quantized_linear" : "quantized_product", inputs, attributes, kFloat, sizes_of(out)));
 }
 
 // ---- convolutions
@@ -111,9 +111,9 @@ void conv_transpose(Recorder& r, const KernelCall& call) {
 
 // [planes, height, width] as the images of a value, or with one channel each.
 Id images(Recorder& r, const Tensor& t) {
-  return r.read_as(
-      t, {t.size(0), 1, t.size(1), t.size(2)},
-      [&](const Ints& sizes) { return sizes.size() == 4 && sizes[2] == t.size(1) && sizes[3] == t.size(2); });
+  return r.read_as(t, {t.size(0), 1, t.size(1), t.size(2)}, [&](const Ints& sizes) {
+    return sizes.size() == 4 && sizes[2] == t.size(1) && sizes[3] == t.size(2);
+  });
 }
 
 Attributes window(const Pool2dParameters& p) {
@@ -130,8 +130,7 @@ void max_pool(Recorder& r, const KernelCall& call) {
   const Ints sizes = with_last(r[x], {out.size(1), out.size(2)});
   Attributes attributes = window(p);
   attributes["dilations"] = pair(p.dilation);
-  const std::vector<Id> made =
-      r.add_many("MaxPool", {x}, attributes, {{out.scalar_type(), sizes}, {kLong, sizes}});
+  const std::vector<Id> made = r.add_many("MaxPool", {x}, attributes, {{out.scalar_type(), sizes}, {kLong, sizes}});
   r.write(out, made[0]);
   // ONNX counts positions in the whole tensor, the kernel in the plane.
   if (indices.defined()) r.write(indices, r.add("Mod", {made[1], r.number(input.size(1) * input.size(2), kLong)}));
@@ -151,8 +150,7 @@ void avg_pool(Recorder& r, const KernelCall& call) {
   Attributes attributes = window(p);
   const bool divided = p.divisor_override != 0;
   attributes["count_include_pad"] = int64_t{p.count_include_pad || divided};
-  Id value = r.add("AveragePool", {x}, attributes, out.scalar_type(),
-                   with_last(r[x], {out.size(1), out.size(2)}));
+  Id value = r.add("AveragePool", {x}, attributes, out.scalar_type(), with_last(r[x], {out.size(1), out.size(2)}));
   if (divided) {
     const double factor = static_cast<double>(p.kernel[0] * p.kernel[1]) / static_cast<double>(p.divisor_override);
     value = r.add("Mul", {value, r.number(factor, out.scalar_type())});
@@ -200,8 +198,8 @@ void batch_norm(Recorder& r, const KernelCall& call) {
 void batch_norm_statistics(Recorder& r, const KernelCall& call) {
   const Tensor &mean = tensor(call, 0), &variance = tensor(call, 1);
   const Id x = r.read(tensor(call, 2));
-  const std::vector<Id> made = r.call_many("batch_norm_statistics", {x}, {},
-                                           {{mean.scalar_type(), sizes_of(mean)}, {mean.scalar_type(), sizes_of(mean)}});
+  const std::vector<Id> made = r.call_many(
+      "batch_norm_statistics", {x}, {}, {{mean.scalar_type(), sizes_of(mean)}, {mean.scalar_type(), sizes_of(mean)}});
   r.write(mean, made[0]);
   r.write(variance, made[1]);
 }
@@ -209,9 +207,10 @@ void batch_norm_statistics(Recorder& r, const KernelCall& call) {
 void layer_norm(Recorder& r, const KernelCall& call) {
   const Tensor &out = tensor(call, 0), &input = tensor(call, 2), &weight = tensor(call, 3), &bias = tensor(call, 4);
   const int64_t row = input.size(1);
-  const Id x = r.read_as(input, sizes_of(input), [&](const Ints& sizes) { return !sizes.empty() && sizes.back() == row; });
-  std::vector<Id> inputs{x, weight.defined() ? r.read(weight)
-                                             : r.constant(ones({row}, TensorOptions(out.scalar_type())))};
+  const Id x =
+      r.read_as(input, sizes_of(input), [&](const Ints& sizes) { return !sizes.empty() && sizes.back() == row; });
+  std::vector<Id> inputs{x,
+                         weight.defined() ? r.read(weight) : r.constant(ones({row}, TensorOptions(out.scalar_type())))};
   if (bias.defined()) inputs.push_back(r.read(bias));
   r.skip(tensor(call, 1));
   r.write(out, r.add("LayerNormalization", inputs, {{"axis", int64_t{-1}}, {"epsilon", real(call, 5)}}));
@@ -233,8 +232,8 @@ void attention(Recorder& r, const KernelCall& call) {
   const bool causal = flag(call, 7);
   const char* names[2][2] = {{"attention", "causal_attention"}, {"masked_attention", "masked_causal_attention"}};
   r.skip(tensor(call, 1));
-  r.write(out, r.call(names[mask.defined()][causal], inputs, {{"scale", real(call, 6)}}, out.scalar_type(),
-                      sizes_of(out)));
+  r.write(out,
+          r.call(names[mask.defined()][causal], inputs, {{"scale", real(call, 6)}}, out.scalar_type(), sizes_of(out)));
 }
 
 // ---- losses

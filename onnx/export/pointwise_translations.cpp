@@ -32,13 +32,19 @@ constexpr Translation unary(F) {
   };
 }
 // ONNX has the operator.
-#define SAME(kernel, op) \
-  { kernel, unary([](const Unary& u, const KernelCall&) { return u.add(op); }) }
+#define SAME(kernel, op)                                                       \
+  {                                                                            \
+    kernel, unary([](const Unary& u, const KernelCall&) { return u.add(op); }) \
+  }
 // A function says it.
-#define FUNCTION(kernel) \
-  { kernel, unary([](const Unary& u, const KernelCall&) { return u.call(kernel); }) }
-#define RULE(kernel, ...) \
-  { kernel, unary([](const Unary& u, const KernelCall& call) -> Id { return __VA_ARGS__; }) }
+#define FUNCTION(kernel)                                                            \
+  {                                                                                 \
+    kernel, unary([](const Unary& u, const KernelCall&) { return u.call(kernel); }) \
+  }
+#define RULE(kernel, ...)                                                                   \
+  {                                                                                         \
+    kernel, unary([](const Unary& u, const KernelCall& call) -> Id { return __VA_ARGS__; }) \
+  }
 
 bool is_tanh_gelu(const KernelCall& call) {
   return call.name == backend(tensor(call, 0)).unary.value.get<ops::GeluTanh>().name();
@@ -161,9 +167,7 @@ struct Several {
     return r.add(op, std::move(inputs), {}, kBool, sizes_of(out));
   }
   Id call(const char* function) const { return r.call(function, of, {}, r[of.back()].dtype, sizes_of(out)); }
-  Id scaled(Id id) const {
-    return p.toDouble() == 1 ? id : r.add("Mul", {id, r.number(p, r[id].dtype)});
-  }
+  Id scaled(Id id) const { return p.toDouble() == 1 ? id : r.add("Mul", {id, r.number(p, r[id].dtype)}); }
 };
 
 template <std::size_t first, std::size_t count, class F>
@@ -175,10 +179,14 @@ constexpr Translation several(F) {
     r.write(out, F{}(s, call));
   };
 }
-#define PAIR(kernel, ...) \
-  { kernel, several<1, 2>([](const Several& s, const KernelCall& call) -> Id { return __VA_ARGS__; }) }
-#define TRIPLE(kernel, ...) \
-  { kernel, several<1, 3>([](const Several& s, const KernelCall&) -> Id { return __VA_ARGS__; }) }
+#define PAIR(kernel, ...)                                                                             \
+  {                                                                                                   \
+    kernel, several<1, 2>([](const Several& s, const KernelCall& call) -> Id { return __VA_ARGS__; }) \
+  }
+#define TRIPLE(kernel, ...)                                                                      \
+  {                                                                                              \
+    kernel, several<1, 3>([](const Several& s, const KernelCall&) -> Id { return __VA_ARGS__; }) \
+  }
 
 Id sum(const Several& s) {
   if (s.is_bool()) return s.add("Or");

@@ -17,7 +17,8 @@ Recorder::Contents& Recorder::contents_of(const Tensor& t) {
 
 void Recorder::add_input(const Tensor& t, std::string name) {
   const Geometry geometry = geometry_of(t);
-  const Id id = graph_.add({.kind = Value::Kind::kInput, .dtype = geometry.dtype, .sizes = geometry.sizes, .name = name});
+  const Id id =
+      graph_.add({.kind = Value::Kind::kInput, .dtype = geometry.dtype, .sizes = geometry.sizes, .name = name});
   graph_.inputs.push_back(id);
   Contents& contents = contents_of(t);
   contents.constant = false;
@@ -36,7 +37,15 @@ void Recorder::add_state(const Tensor& t, std::string name) {
   contents.constants.push_back(id);
 }
 
-void Recorder::add_output(const Tensor& t) { graph_.outputs.push_back(read(t)); }
+void Recorder::add_output(const Tensor& t) {
+  end_group();
+  kernel_ = "";
+  graph_.outputs.push_back(read(t));
+}
+
+void Recorder::end_group() {
+  if (const std::unique_ptr<CallGroup> group = std::move(group_)) group->translate(*this);
+}
 
 Graph Recorder::finish() {
   graph_.remove_unused();
@@ -47,20 +56,25 @@ Graph Recorder::finish() {
 }
 
 void Recorder::called(const KernelCall& call) {
+  if (group_ != nullptr && group_->takes(call)) return;
+  end_group();
   kernel_ = call.name;
   if (const Translation translate = find_translation(call)) return translate(*this, call);
-  for (const char* random : {"uniform_", "normal_", "exponential_", "bernoulli_", "random_", "multinomial", "poisson",
-                             "binomial"})
+  for (const char* random :
+       {"uniform_", "normal_", "exponential_", "bernoulli_", "random_", "multinomial", "poisson", "binomial"})
     check(std::strcmp(random, call.name) != 0, "onnx::save: the module draws random numbers (the kernel ", call.name,
           "), as dropout does in training mode: put it into eval mode, or take them as an input");
   lack(call.name);
 }
 
 void Recorder::read_on_host(const Tensor& t, const char* reader) {
+  end_group();
   const auto found = storages_.find(t.storage().get());
   if (found == storages_.end() || found->second.constant) return;  // the same for all inputs
-  fail("onnx::save: ", reader, "() reads a value that is computed from the inputs, so what the module does depends on "
-       "it: an ONNX file has no such choice. The tensor is ", t);
+  fail("onnx::save: ", reader,
+       "() reads a value that is computed from the inputs, so what the module does depends on "
+       "it: an ONNX file has no such choice. The tensor is ",
+       t);
 }
 
 // ---- reading
@@ -78,12 +92,14 @@ Id Recorder::read(const Tensor& t) {
   } else {
     // A part that was just written is read as it is.
     for (std::size_t i = contents.written.size(); i-- > 0;)
-      if (contents.written[i].geometry == geometry && i + 1 == contents.written.size()) return contents.written[i].value;
+      if (contents.written[i].geometry == geometry && i + 1 == contents.written.size())
+        return contents.written[i].value;
     join(contents);
     check(contents.whole.geometry.dtype == geometry.dtype, "onnx::save: the kernel ", kernel_, " reads ",
           contents.whole.geometry.dtype, " as ", geometry.dtype);
     if (contents.whole.value != kNoValue) id = derive(contents.whole, geometry);
-    if (id == kNoValue && !graph_.missing.empty()) id = filled(0, geometry.dtype, geometry.sizes);  // reported at the end
+    if (id == kNoValue && !graph_.missing.empty())
+      id = filled(0, geometry.dtype, geometry.sizes);  // reported at the end
     check(id != kNoValue, "onnx::save: the kernel ", kernel_, " reads elements that nothing has written: ", t);
   }
   contents.views.push_back({geometry, id});

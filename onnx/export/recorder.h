@@ -6,6 +6,7 @@
 //
 // Storages are kept until the recording ends, so that no address means two of them.
 #pragma once
+#include <memory>
 #include <optional>
 #include <unordered_map>
 
@@ -13,6 +14,17 @@
 #include "tandem/onnx/export/geometry.h"
 
 namespace tandem::onnx::exporter {
+
+class Recorder;
+
+/// Calls that are translated together, once they have all been made.
+class CallGroup {
+ public:
+  virtual ~CallGroup() = default;
+  /// Whether the call belongs to it.
+  virtual bool takes(const KernelCall& call) = 0;
+  virtual void translate(Recorder& r) = 0;
+};
 
 class Recorder final : public KernelRecorder {
  public:
@@ -67,6 +79,11 @@ class Recorder final : public KernelRecorder {
   Id constant(const Tensor& t);
   const Value& operator[](Id id) const { return graph_[id]; }
 
+  /// The next calls go to `group`, as long as it takes them.
+  void begin(std::unique_ptr<CallGroup> group) { group_ = std::move(group); }
+  /// The node that computes a value, or nullptr.
+  const Node* producer(Id id) const { return graph_.producer(id); }
+
   /// The offsets that the kernel "index_offsets" has left in a storage, in terms of what they are computed from.
   struct Offsets {
     std::vector<Id> indices;
@@ -85,7 +102,7 @@ class Recorder final : public KernelRecorder {
     Storage storage;
     std::vector<Part> state;    // tensors of the module's state in this storage, while nothing has been written
     bool constant = true;       // no kernel has written it
-    Part whole{{}, kNoValue};      // dense, covers the storage
+    Part whole{{}, kNoValue};   // dense, covers the storage
     std::vector<Part> written;  // over it, in this order
     std::vector<Part> views;    // made before
     std::vector<Id> constants;  // whose tensors use the memory
@@ -104,7 +121,10 @@ class Recorder final : public KernelRecorder {
 
   Graph graph_;
   std::unordered_map<const StorageImpl*, Contents> storages_;
+  std::unique_ptr<CallGroup> group_;
   const char* kernel_ = "";
+
+  void end_group();
 };
 
 /// What a translation does with a call: reads its arguments, adds nodes, and writes its results.

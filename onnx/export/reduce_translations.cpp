@@ -33,8 +33,10 @@ template <class F>
 constexpr Translation fold(F) {
   return [](Recorder& r, const KernelCall& call) { F{}(Fold::of(r, call, 1, 2)); };
 }
-#define FOLD(kernel, ...) \
-  { kernel, fold([](const Fold& f) { __VA_ARGS__; }) }
+#define FOLD(kernel, ...)                            \
+  {                                                  \
+    kernel, fold([](const Fold& f) { __VA_ARGS__; }) \
+  }
 
 // In the dtype of the result, or of numbers that ONNX can compare.
 ScalarType folded_type(const Fold& f) { return f.in.dtype() == kBool ? kInt : f.in.scalar_type(); }

@@ -62,9 +62,14 @@ int main(int argc, char** argv) {
   write(folder, "mlp", nn::AnyModule(mlp), images({20}), {4, 1, 7});
   write(folder, "lenet", nn::AnyModule(models::lenet()), images({1, 28, 28}), {2, 1, 5});
   write(folder, "gpt2_small", test::make_any_model("gpt2_small"), tokens(24, 100), {2, 1, 3});
-  models::VisionTransformer vit(
-      models::VisionTransformerOptions().image_size(32).patch_size(8).num_layers(2).num_heads(4).hidden_dim(32).mlp_dim(
-          64).num_classes(10));
+  models::VisionTransformer vit(models::VisionTransformerOptions()
+                                    .image_size(32)
+                                    .patch_size(8)
+                                    .num_layers(2)
+                                    .num_heads(4)
+                                    .hidden_dim(32)
+                                    .mlp_dim(64)
+                                    .num_classes(10));
   write(folder, "vit_small", nn::AnyModule(vit), images({3, 32, 32}), {2, 1, 3});
   if (large) {
     for (const char* name : {"resnet18", "resnet50", "vgg11", "vgg16_bn", "mobilenet_v2", "vit_b_16"}) {
