@@ -64,13 +64,13 @@ class Writer {
   }
 
   void write() {
-    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
-      name(graph_.inputs[i]) = options_.input_names[i];
-      taken_.insert(options_.input_names[i]);
-    }
-    for (const std::string& output : options_.output_names) taken_.insert(output);
+    const auto take = [&](const std::string& text) {
+      check(taken_.insert(text).second, "onnx::save: two inputs, outputs or tensors of the module have the name ", text);
+    };
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) take(name(graph_.inputs[i]) = options_.input_names[i]);
+    for (const std::string& output : options_.output_names) take(output);
     for (const Value& value : graph_.values)
-      if (!value.name.empty()) taken_.insert(value.name);
+      if (value.kind == Value::Kind::kTensor && !value.name.empty()) take(value.name);
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i)
       if (graph_[graph_.outputs[i]].kind == Value::Kind::kComputed && name(graph_.outputs[i]).empty())
         name(graph_.outputs[i]) = options_.output_names[i];

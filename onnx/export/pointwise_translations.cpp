@@ -51,7 +51,9 @@ bool is_tanh_gelu(const KernelCall& call) {
 }
 
 Id clipped(const Unary& u) {
-  return u.r.add("Clip", {u.x, u.r.number(u.p, u.out.scalar_type()), u.r.number(u.q, u.out.scalar_type())});
+  const ScalarType dtype = computed_type(u.out.scalar_type());
+  const Id clip = u.r.add("Clip", {u.r.cast(u.x, dtype), u.r.number(u.p, dtype), u.r.number(u.q, dtype)});
+  return u.r.cast(clip, u.out.scalar_type());
 }
 Id elu(const Unary& u) {
   return u.q == 1 ? u.add("Elu", {{"alpha", u.p}}) : u.add("Selu", {{"alpha", u.p}, {"gamma", u.q}});
@@ -126,7 +128,17 @@ Tensor once(const Tensor& t) {
   return alias(t, sizes, t.strides(), t.storage_offset());
 }
 
-// The operands, which broadcast to `sizes`.
+// Kernels compute half types in float32 and round once, with numbers that are not rounded. A single operator of tensors
+// is the same in a half type; otherwise the translation computes in float32, too.
+bool computes_in_float(const KernelCall& call, std::size_t first, std::size_t count, ScalarType dtype) {
+  if (!isReducedFloatingType(dtype)) return false;
+  for (std::size_t i = first; i < first + count; ++i)
+    if (const Operand* operand = call.argument<Operand>(i); operand != nullptr && operand->tensor == nullptr) return true;
+  const Scalar* parameter = call.argument<Scalar>(first + count);
+  return count == 3 || (parameter != nullptr && std::fabs(parameter->toDouble()) > 1);
+}
+
+// The operands, which broadcast to out's sizes.
 std::vector<Id> operands(Recorder& r, const KernelCall& call, std::size_t first, std::size_t count, const Tensor& out) {
   std::vector<Id> ids;
   Dims sizes;
@@ -144,10 +156,16 @@ std::vector<Id> operands(Recorder& r, const KernelCall& call, std::size_t first,
   for (std::size_t i = first; i < first + count; ++i)  // comparisons have another dtype than their arguments
     if (const Operand* operand = call.argument<Operand>(i); operand != nullptr && operand->tensor != nullptr)
       dtype = operand->tensor->scalar_type();
+  const bool in_float = computes_in_float(call, first, count, dtype);
   for (std::size_t i = first; i < first + count; ++i) {
     const Operand* operand = call.argument<Operand>(i);
     const Tensor* t = operand != nullptr ? operand->tensor : call.argument<Tensor>(i);
-    ids.push_back(t == nullptr ? r.number(operand->scalar, dtype) : r.read(repeated ? *t : once(*t)));
+    if (t == nullptr) {
+      ids.push_back(r.number(operand->scalar, in_float ? kFloat : dtype));
+    } else {
+      const Id id = r.read(repeated ? *t : once(*t));
+      ids.push_back(in_float && r[id].dtype == dtype ? r.cast(id, kFloat) : id);
+    }
   }
   return ids;
 }
@@ -176,7 +194,7 @@ constexpr Translation several(F) {
     const Tensor& out = tensor(call, 0);
     const Scalar* parameter = call.argument<Scalar>(first + count);
     Several s{r, out, operands(r, call, first, count, out), parameter != nullptr ? *parameter : Scalar(0)};
-    r.write(out, F{}(s, call));
+    r.write(out, r.cast(F{}(s, call), out.scalar_type()));
   };
 }
 #define PAIR(kernel, ...)                                                                             \

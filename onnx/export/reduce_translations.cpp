@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "tandem/autograd/ops.h"
+#include "tandem/core/backend/half_calls.h"
 #include "tandem/onnx/export/arguments.h"
 
 namespace tandem::onnx::exporter {
@@ -51,13 +52,13 @@ void count_nonzero(Recorder& r, const KernelCall& call) {
 void norm(Recorder& r, const KernelCall& call) {
   const Fold f = Fold::of(r, call, 1, 2);
   const double p = real(call, 3);
-  const Id x = r.read(f.in);
+  const Id x = f.read(computed_type(f.in.scalar_type()));
   const auto magnitude = [&] { return r.add("Abs", {x}); };
-  const auto number = [&](double value) { return r.number(value, f.in.scalar_type()); };
+  const auto number = [&](double value) { return r.number(value, r[x].dtype); };
   if (f.axes.empty() && p != 0) return f.write(magnitude());
   if (p == 1) return f.write(f.add("ReduceL1", x));
   if (p == 2) return f.write(f.add("ReduceL2", x));
-  if (p == 0) return f.write(f.add("ReduceSum", r.cast(r.cast(x, kBool), f.in.scalar_type())));
+  if (p == 0) return f.write(f.add("ReduceSum", r.cast(r.cast(x, kBool), r[x].dtype)));
   if (std::isinf(p)) return f.write(f.add(p > 0 ? "ReduceMax" : "ReduceMin", magnitude()));
   const Id sum = f.add("ReduceSum", r.add("Pow", {magnitude(), number(p)}));
   f.write(r.add("Pow", {sum, number(1 / p)}));
@@ -66,9 +67,10 @@ void norm(Recorder& r, const KernelCall& call) {
 // The mean that the kernel gets is rounded; the one of ONNX is computed again.
 void variance(Recorder& r, const KernelCall& call) {
   const Fold f = Fold::of(r, call, 1, 3);
-  const Id difference = r.add("Sub", {r.read(f.in), r.read(tensor(call, 2))});
+  const ScalarType dtype = computed_type(f.in.scalar_type());
+  const Id difference = r.add("Sub", {f.read(dtype), r.cast(r.read(tensor(call, 2)), dtype)});
   Id value = f.add("ReduceSum", r.add("Mul", {difference, difference}));
-  value = r.add("Div", {value, r.number(real(call, 4), f.in.scalar_type())});
+  value = r.add("Div", {value, r.number(real(call, 4), dtype)});
   f.write(flag(call, 5) ? r.add("Sqrt", {value}) : value);
 }
 
