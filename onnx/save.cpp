@@ -13,22 +13,24 @@ namespace {
 
 using exporter::Graph;
 
-// The modes of all modules, put back at the end.
+// The modes of a module and those inside it, put back at the end.
 class Modes {
  public:
-  explicit Modes(nn::Module& module) {
-    for (const auto& each : module.modules()) modes_.push_back({each, each->is_training()});
-    if (modes_.empty()) single_ = module.is_training();
+  explicit Modes(nn::Module& module) : module_(module), training_(module.is_training()) {
+    for (const auto& each : module.modules(/*include_self=*/false)) inside_.push_back({each, each->is_training()});
     module.eval();
   }
-  void restore(nn::Module& module) {
-    if (modes_.empty()) module.train(single_);
-    for (const auto& [each, training] : modes_) each->train(training);  // parents come first
+  ~Modes() {
+    module_.train(training_);
+    for (const auto& [each, training] : inside_) each->train(training);  // parents come first
   }
+  Modes(const Modes&) = delete;
+  Modes& operator=(const Modes&) = delete;
 
  private:
-  std::vector<std::pair<std::shared_ptr<nn::Module>, bool>> modes_;
-  bool single_ = false;
+  nn::Module& module_;
+  bool training_;
+  std::vector<std::pair<std::shared_ptr<nn::Module>, bool>> inside_;
 };
 
 // The examples with other rows and other values, which have the same signs and are no larger.
@@ -121,14 +123,8 @@ class Export {
 void save(nn::Module& module, const Forward& forward, const std::vector<Tensor>& inputs, const std::string& path,
           const SaveOptions& options) {
   NoGradGuard no_grad;
-  Modes modes(module);
-  try {
-    Export(module, forward, inputs, path, options).run();
-  } catch (...) {
-    modes.restore(module);
-    throw;
-  }
-  modes.restore(module);
+  const Modes modes(module);
+  Export(module, forward, inputs, path, options).run();
 }
 
 }  // namespace tandem::onnx

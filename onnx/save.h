@@ -85,14 +85,13 @@ template <class M>
 requires std::is_base_of_v<nn::Module, M>
 void save(const std::shared_ptr<M>& module, const std::vector<Tensor>& inputs, const std::string& path,
           const SaveOptions& options = {}) {
-  save(
-      *module, [&](const std::vector<Tensor>& each) { return detail::call_with(*module, each); }, inputs, path,
-      options);
+  const Forward forward = [&](const std::vector<Tensor>& each) { return detail::call_with(*module, each); };
+  onnx::save(*module, forward, inputs, path, options);  // qualified: tandem::save takes anything
 }
 template <class M>
 void save(const nn::ModuleHolder<M>& module, const std::vector<Tensor>& inputs, const std::string& path,
           const SaveOptions& options = {}) {
-  save(module.ptr(), inputs, path, options);
+  onnx::save(module.ptr(), inputs, path, options);
 }
 
 }  // namespace tandem::onnx

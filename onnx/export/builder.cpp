@@ -9,9 +9,11 @@ namespace tandem::onnx::exporter {
 std::vector<Id> Recorder::add_many(const std::string& op, std::vector<Id> inputs, Attributes attributes,
                                    std::vector<std::pair<ScalarType, Ints>> outputs) {
   Node node{.op = op, .inputs = std::move(inputs), .attributes = std::move(attributes), .kernel = kernel_};
+  const bool varies =
+      std::any_of(node.inputs.begin(), node.inputs.end(), [&](Id id) { return id != kNoValue && graph_[id].varies; });
   for (auto& [dtype, sizes] : outputs)
-    node.outputs.push_back(
-        graph_.add({.dtype = dtype, .sizes = std::move(sizes), .node = static_cast<int>(graph_.nodes.size())}));
+    node.outputs.push_back(graph_.add(
+        {.dtype = dtype, .sizes = std::move(sizes), .varies = varies, .node = static_cast<int>(graph_.nodes.size())}));
   graph_.nodes.push_back(std::move(node));
   return graph_.nodes.back().outputs;
 }

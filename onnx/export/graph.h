@@ -25,11 +25,12 @@ struct Value {
   Kind kind = Kind::kComputed;
   ScalarType dtype = kFloat;
   Ints sizes;
-  std::string name;  ///< of an input or a tensor of the module's state; otherwise ""
-  Tensor tensor;     ///< kTensor; any strides
-  int node = -1;     ///< kComputed: its node, while the graph is recorded
-  Ints ints;         ///< kInts
-  Ints slopes;       ///< kInts, once graphs are merged: entry i is ints[i] + slopes[i] (batch - recorded batch)
+  bool varies = false;  ///< depends on an input
+  std::string name;     ///< of an input or a tensor of the module's state; otherwise ""
+  Tensor tensor;        ///< kTensor; any strides
+  int node = -1;        ///< kComputed: its node, while the graph is recorded
+  Ints ints;            ///< kInts
+  Ints slopes;          ///< kInts, once graphs are merged: entry i is ints[i] + slopes[i] (batch - recorded batch)
 };
 
 struct Node {

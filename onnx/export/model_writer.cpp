@@ -65,7 +65,8 @@ class Writer {
 
   void write() {
     const auto take = [&](const std::string& text) {
-      check(taken_.insert(text).second, "onnx::save: two inputs, outputs or tensors of the module have the name ", text);
+      check(taken_.insert(text).second, "onnx::save: two inputs, outputs or tensors of the module have the name ",
+            text);
     };
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) take(name(graph_.inputs[i]) = options_.input_names[i]);
     for (const std::string& output : options_.output_names) take(output);

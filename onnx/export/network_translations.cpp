@@ -187,8 +187,8 @@ void batch_norm(Recorder& r, const KernelCall& call) {
   const Id x = r.read_as(input, sizes_of(input), [&](const Ints& sizes) {
     return sizes.size() >= 2 && sizes[0] == input.size(0) && sizes[1] == channels;
   });
-  const auto or_filled = [&](const Tensor& t, double value) {
-    return t.defined() ? r.read(t) : r.constant(full({channels}, value, TensorOptions(out.scalar_type())));
+  const auto or_filled = [&](const Tensor& t, double value) {  // instances are channels: their number may vary
+    return t.defined() ? r.read(t) : r.filled(value, out.scalar_type(), {channels});
   };
   r.write(out, r.add("BatchNormalization",
                      {x, or_filled(weight, 1), or_filled(bias, 0), r.read(tensor(call, 2)), r.read(tensor(call, 3))},
@@ -247,8 +247,9 @@ Id class_loss(Recorder& r, const KernelCall& call, const char* op, std::size_t f
   const Tensor& out = tensor(call, 0);
   std::vector<Id> inputs{r.read(tensor(call, first)), r.read(tensor(call, first + 1))};
   if (tensor(call, first + 2).defined()) inputs.push_back(r.read(tensor(call, first + 2)));
+  const Ints sizes = loss.reduction == ReductionKind::kNone ? r[inputs[1]].sizes : Ints{};
   return r.add(op, inputs, {{"reduction", reduction_name(loss.reduction)}, {"ignore_index", loss.ignore_index}},
-               out.scalar_type(), sizes_of(out));
+               out.scalar_type(), sizes);
 }
 
 void cross_entropy(Recorder& r, const KernelCall& call) {

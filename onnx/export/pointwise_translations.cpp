@@ -133,7 +133,8 @@ Tensor once(const Tensor& t) {
 bool computes_in_float(const KernelCall& call, std::size_t first, std::size_t count, ScalarType dtype) {
   if (!isReducedFloatingType(dtype)) return false;
   for (std::size_t i = first; i < first + count; ++i)
-    if (const Operand* operand = call.argument<Operand>(i); operand != nullptr && operand->tensor == nullptr) return true;
+    if (const Operand* operand = call.argument<Operand>(i); operand != nullptr && operand->tensor == nullptr)
+      return true;
   const Scalar* parameter = call.argument<Scalar>(first + count);
   return count == 3 || (parameter != nullptr && std::fabs(parameter->toDouble()) > 1);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
@@ -17,8 +18,8 @@ Recorder::Contents& Recorder::contents_of(const Tensor& t) {
 
 void Recorder::add_input(const Tensor& t, std::string name) {
   const Geometry geometry = geometry_of(t);
-  const Id id =
-      graph_.add({.kind = Value::Kind::kInput, .dtype = geometry.dtype, .sizes = geometry.sizes, .name = name});
+  const Id id = graph_.add(
+      {.kind = Value::Kind::kInput, .dtype = geometry.dtype, .sizes = geometry.sizes, .varies = true, .name = name});
   graph_.inputs.push_back(id);
   Contents& contents = contents_of(t);
   contents.constant = false;
@@ -69,8 +70,7 @@ void Recorder::called(const KernelCall& call) {
 
 void Recorder::read_on_host(const Tensor& t, const char* reader) {
   end_group();
-  const auto found = storages_.find(t.storage().get());
-  if (found == storages_.end() || found->second.constant) return;  // the same for all inputs
+  if (!graph_[read(t)].varies) return;
   fail("onnx::save: ", reader,
        "() reads a value that is computed from the inputs, so what the module does depends on "
        "it: an ONNX file has no such choice. The tensor is ",
@@ -79,7 +79,36 @@ void Recorder::read_on_host(const Tensor& t, const char* reader) {
 
 // ---- reading
 
+namespace {
+
+// The dimensions with negative strides, which only flips have.
+std::vector<int64_t> backward_dims(const Tensor& t) {
+  std::vector<int64_t> dims;
+  for (std::size_t d = 0; d < t.strides().size(); ++d)
+    if (t.strides()[d] < 0) dims.push_back(static_cast<int64_t>(d));
+  return dims;
+}
+// The same elements with positive strides.
+Tensor turned(const Tensor& t, const std::vector<int64_t>& dims) {
+  Dims strides(t.strides());
+  int64_t offset = t.storage_offset();
+  for (const int64_t d : dims) {
+    offset += (t.size(d) - 1) * t.stride(d);
+    strides[static_cast<std::size_t>(d)] = -t.stride(d);
+  }
+  return alias(t, t.sizes(), strides, offset);
+}
+
+}  // namespace
+
+Id Recorder::flip(Id value, const std::vector<int64_t>& dims) {
+  const std::vector<int64_t> last(dims.size(), -1), end(dims.size(), std::numeric_limits<int64_t>::min());
+  return add("Slice", {value, ints(last), ints(end), ints(dims), ints(last)});
+}
+
 Id Recorder::read(const Tensor& t) {
+  if (const std::vector<int64_t> dims = backward_dims(t); !dims.empty() && t.numel() != 0)
+    return flip(read(turned(t, dims)), dims);
   check(!t.is_complex(), "onnx::save: ONNX has no operators for complex numbers, which the kernel ", kernel_, " reads");
   const Geometry geometry = geometry_of(t);
   Contents& contents = contents_of(t);
@@ -163,6 +192,8 @@ void Recorder::write(const Tensor& out, Id value) {
   check(!out.is_complex(), "onnx::save: ONNX has no operators for complex numbers, which the kernel ", kernel_,
         " writes");
   if (out.numel() == 0) return;
+  if (const std::vector<int64_t> dims = backward_dims(out); !dims.empty())
+    return write(turned(out, dims), flip(reshape(value, Ints(out.sizes().begin(), out.sizes().end())), dims));
   Geometry geometry = geometry_of(out);
   if (graph_[value].sizes != geometry.sizes) {
     if (out.is_contiguous())

@@ -61,6 +61,7 @@ class Recorder final : public KernelRecorder {
   Id reshape(Id value, Ints sizes);
   Id transpose(Id value, const std::vector<int>& order);
   Id expand(Id value, const Ints& sizes);
+  Id flip(Id value, const std::vector<int64_t>& dims);
   Id cast(Id value, ScalarType dtype);
 
   Id add(const std::string& op, std::vector<Id> inputs, Attributes attributes, ScalarType dtype, Ints sizes);
