@@ -22,6 +22,9 @@ using Attributes = std::map<std::string, Attribute>;
 
 struct Value {
   enum class Kind : uint8_t { kInput, kComputed, kTensor, kInts };
+  /// kTensor, once graphs are merged: the tensor; the number ints[0] as its only element; along its only dimension with
+  /// several elements, ints[2] numbers from ints[0] on in steps of ints[1].
+  enum class Form : uint8_t { kFixed, kNumber, kRange };
   Kind kind = Kind::kComputed;
   ScalarType dtype = kFloat;
   Ints sizes;
@@ -29,8 +32,9 @@ struct Value {
   std::string name;     ///< of an input or a tensor of the module's state; otherwise ""
   Tensor tensor;        ///< kTensor; any strides
   int node = -1;        ///< kComputed: its node, while the graph is recorded
-  Ints ints;            ///< kInts
-  Ints slopes;          ///< kInts, once graphs are merged: entry i is ints[i] + slopes[i] (batch - recorded batch)
+  Form form = Form::kFixed;
+  Ints ints;    ///< kInts, and of some forms
+  Ints slopes;  ///< once graphs are merged: entry i is ints[i] + slopes[i] (batch - recorded batch)
 };
 
 struct Node {

@@ -170,6 +170,7 @@ class Writer {
                       std::initializer_list<std::pair<const char*, int64_t>> attributes = {}) {
     std::string key = op;
     for (const std::string& input : inputs) key += ' ' + input;
+    for (const auto& [attribute_name, value] : attributes) key += concat(' ', attribute_name, '=', value);
     std::string& text = computed_[key];
     if (!text.empty()) return text;
     text = fresh(op == "Concat" ? "sizes" : "batch");
@@ -222,10 +223,38 @@ class Writer {
     flush();
     return parts.size() == 1 ? parts[0] : compute("Concat", parts, {{"axis", 0}});
   }
+  // A constant that depends on the batch size.
+  std::string form(const Value& value) {
+    const auto size = [&](int64_t scale, int64_t rest, std::size_t entry) {  // scale * entry + rest
+      const int64_t slope = value.slopes[entry], begin = value.ints[entry] - slope * options_.batch;
+      return size_of_batch(scale * slope, scale * begin + rest);
+    };
+    std::string text;
+    if (value.form == Value::Form::kNumber) {
+      text = size(1, 0, 0);
+      if (value.sizes.size() != 1) text = compute("Reshape", {text, list(value.sizes)});
+    } else {
+      const std::string end = compute("Reshape", {size(value.ints[1], value.ints[0], 2), list({})});
+      text = compute("Range", {number(value.ints[0]), end, number(value.ints[1])});
+      Ints sizes = value.sizes;
+      std::replace_if(
+          sizes.begin(), sizes.end(), [](int64_t n) { return n != 1; }, -1);
+      if (sizes.size() != 1) text = compute("Reshape", {text, list(sizes)});
+    }
+    if (value.dtype == kLong) return text;
+    return compute("Cast", {text}, {{"to", element_type(value.dtype)}});
+  }
+  std::string number(int64_t value) {
+    const std::string text = fresh("number");
+    add_initializer(text, full({}, value, TensorOptions(kLong)));
+    return text;
+  }
+
   std::string value_name(Id id, bool free = false) {
     if (id == kNoValue) return "";
     const Value& value = graph_[id];
     if (value.kind == Value::Kind::kInts) return sizes(value, free);
+    if (value.form != Value::Form::kFixed) return form(value);
     std::string& text = name(id);
     if (value.kind == Value::Kind::kTensor && text.empty()) {
       text = value.name.empty() ? fresh("constant") : value.name;

@@ -15,7 +15,8 @@ struct Unary {
   Recorder& r;
   const Tensor& out;
   Id x;
-  double p, q;  // parameters
+  Scalar first, second;  // parameters
+  double p = first.toDouble(), q = second.toDouble();
   Id add(const char* op, Attributes attributes = {}) const { return r.add(op, {x}, std::move(attributes)); }
   Id call(const char* function, Attributes attributes = {}) const {
     return r.call(function, {x}, std::move(attributes), r[x].dtype, r[x].sizes);
@@ -26,7 +27,7 @@ template <class F>
 constexpr Translation unary(F) {
   return [](Recorder& r, const KernelCall& call) {
     const Scalar* parameters = argument<const Scalar*>(call, 2);
-    const auto number = [&](int i) { return parameters != nullptr ? parameters[i].toDouble() : 0.0; };
+    const auto number = [&](int i) { return parameters != nullptr ? parameters[i] : Scalar(0); };
     const Tensor& out = tensor(call, 0);
     r.write(out, F{}(Unary{r, out, r.read(tensor(call, 1)), number(0), number(1)}, call));
   };
@@ -52,7 +53,7 @@ bool is_tanh_gelu(const KernelCall& call) {
 
 Id clipped(const Unary& u) {
   const ScalarType dtype = computed_type(u.out.scalar_type());
-  const Id clip = u.r.add("Clip", {u.r.cast(u.x, dtype), u.r.number(u.p, dtype), u.r.number(u.q, dtype)});
+  const Id clip = u.r.add("Clip", {u.r.cast(u.x, dtype), u.r.number(u.first, dtype), u.r.number(u.second, dtype)});
   return u.r.cast(clip, u.out.scalar_type());
 }
 Id elu(const Unary& u) {

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -155,10 +156,13 @@ TEST_CASE("sizes that depend on the batch are computed") {
             x)) == "Reshape Expand Reshape");
   const proto::ModelProto rows = exported([](const Tensor& t) { return t.view({1, -1}).relu(); }, x);
   CHECK(sizes_of(rows.graph().output(0)) == "1 ?");
+  CHECK(operators(exported([](const Tensor& t) { return t / t.size(0); }, x)) == "Shape Reshape Cast Div");
+  CHECK(operators(exported([](const Tensor& t) { return t + arange(t.size(0), kFloat).unsqueeze(1); }, x)) ==
+        "Shape Reshape Range Reshape Cast Add");
 }
 
 TEST_CASE("a module without a batch, and one whose result depends on it") {
-  const auto by_batch = [](const Tensor& t) { return t * static_cast<double>(t.size(0)); };
+  const auto by_batch = [](const Tensor& t) { return t * std::sqrt(static_cast<double>(t.size(0))); };
   CHECK(refusal(by_batch, randn({3, 4})).find("kernel mul") != std::string::npos);
   CHECK(refusal(by_batch, randn({3, 4}), onnx::SaveOptions().dynamic_batch(false)).empty());
   CHECK(refusal([](const Tensor& t) { return t.relu(); }, ones({})).find("dynamic_batch(false)") != std::string::npos);
