@@ -11,7 +11,7 @@ const Operator* find_operator(std::string_view domain, std::string_view name) {
          {attention_operators(), control_operators(), fused_operators(), index_operators(), linear_operators(),
           loss_operators(), math_operators(), network_operators(), normalization_operators(), quantized_operators(),
           random_operators(), recurrent_operators(), reduce_operators(), resize_operators(), sequence_operators(),
-          shape_operators(), signal_operators(), vision_operators()})
+          shape_operators(), signal_operators(), tandem_operators(), vision_operators()})
       for (const Operator& op : family) {
         const bool added =
             table->emplace(std::pair(std::string_view(op.domain), std::string_view(op.name)), &op).second;

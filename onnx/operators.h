@@ -170,6 +170,7 @@ std::span<const Operator> resize_operators();
 std::span<const Operator> sequence_operators();
 std::span<const Operator> shape_operators();
 std::span<const Operator> signal_operators();
+std::span<const Operator> tandem_operators();
 std::span<const Operator> vision_operators();
 
 /// nullptr if there is none.

@@ -59,7 +59,7 @@ LAYERS = {
     "pt": ("nn/files/pt/", "core autograd nn"),
     "tensorboard": ("nn/files/tensorboard/", "core"),
     "models": ("models/", "core autograd nn nn/fuse nn/layers"),
-    "onnx": ("onnx/ onnx/operators/", "core autograd ops.h nn"),
+    "onnx": ("onnx/ onnx/operators/", "core autograd ops.h nn nn/fuse"),
     "onnx/precompiled": ("onnx/precompiled/", "ops.h onnx"),
     "onnx/export": ("onnx/export/", "core core/backend onnx"),
     "onnx/save": ("onnx/save.*", "core nn onnx"),

@@ -1,0 +1,117 @@
+// The functions of the domain "tandem" (export/functions.h): what Tandem writes where ONNX has no operator is the same
+// operation here, to the bit.
+#include "tandem/autograd/ops/linalg/quantized_linear.h"
+#include "tandem/autograd/ops/nn/running_statistics.h"
+#include "tandem/autograd/record.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/recurrent.h"
+#include "tandem/onnx/export/functions.h"
+#include "tandem/onnx/operators.h"
+
+namespace tandem::onnx {
+namespace {
+
+constexpr const char* kOurs = exporter::kDomain;
+
+// With `mask`, its input follows the values.
+template <bool masked, bool causal>
+Tensor attention(Call& c) {
+  return scaled_dot_product_attention(c[0], c[1], c[2], masked ? c[3] : Tensor(), 0, causal, c.number("scale"));
+}
+
+Results batch_statistics(Call& c) {
+  autograd::BatchStatistics statistics;
+  autograd::normalize_channels(c[0], {}, {}, {}, {}, true, 1e-5, &statistics);
+  Results out;
+  out.push_back(statistics.mean);
+  out.push_back(statistics.variance);
+  return out;
+}
+
+// A step of a layer whose steps differ. The kernel has no gradient.
+RecurrentForward step(RecurrentKind kind, const Tensor& gates, const Tensor& state) {
+  check(gates.dim() == 2 && state.dim() == 2 && gates.size(0) == state.size(0) &&
+            gates.size(1) == gate_count(kind) * state.size(1) && gates.scalar_type() == state.scalar_type() &&
+            isFloatingType(gates.scalar_type()),
+        "the gates do not fit the state\n  gates ", gates, "\n  state ", state);
+  RecurrentForward out{kind};
+  const ScalarType dtype = computed_type(gates.scalar_type());
+  out.gates = gates.to(dtype).clone().contiguous();
+  out.h = zeros(state.sizes(), TensorOptions(state.device()).dtype(dtype));
+  out.out = empty_like(out.h);
+  return out;
+}
+Results lstm_step(Call& c) {
+  const Tensor &gates = c[0], &cell = c[1];
+  if (autograd::recording(gates, cell)) {
+    const std::vector<Tensor> g = gates.chunk(4, 1);
+    const Tensor next = g[1].sigmoid() * cell + g[0].sigmoid() * g[2].tanh();
+    return std::tuple(g[3].sigmoid() * next.tanh(), next);
+  }
+  RecurrentForward s = step(RecurrentKind::kLstm, gates, cell);
+  s.c = cell.to(s.h.scalar_type()).clone().contiguous();
+  backend(gates).recurrent.forward(s, 0, gates.size(0));
+  return std::tuple(s.out.to(gates.scalar_type()), s.c.to(gates.scalar_type()));
+}
+Tensor gru_step(Call& c) {
+  const Tensor &gates = c[0], &hidden = c[1], &state = c[2];
+  check(hidden.sizes() == gates.sizes(), "the products differ in shape: ", gates, " and ", hidden);
+  if (autograd::recording(gates, hidden, state)) {
+    const std::vector<Tensor> a = gates.chunk(3, 1), b = hidden.chunk(3, 1);
+    const Tensor reset = (a[0] + b[0]).sigmoid(), update = (a[1] + b[1]).sigmoid();
+    const Tensor candidate = (a[2] + reset * b[2]).tanh();
+    return candidate + update * (state - candidate);
+  }
+  RecurrentForward s = step(RecurrentKind::kGru, gates, state);
+  s.h = state.to(s.h.scalar_type()).clone().contiguous();
+  s.hidden = hidden.to(s.h.scalar_type()).contiguous();
+  s.bias = zeros({hidden.size(1)}, s.hidden.options());
+  backend(gates).recurrent.forward(s, 0, gates.size(0));
+  return s.out.to(gates.scalar_type());
+}
+
+}  // namespace
+
+std::span<const Operator> tandem_operators() {
+  constexpr auto kAllowed = Folding::kAllowed;
+  static const Operator table[] = {
+      {"adaptive_avg_pool2d",
+       [](Call& c) { return adaptive_avg_pool2d(c[0], {c[1].size(0), c[2].size(1)}); }, kAllowed, 0b110, kOurs},
+      {"atan2", [](Call& c) { return atan2(c[0], c[1]); }, kAllowed, 0, kOurs},
+      {"attention", attention<false, false>, kAllowed, 0, kOurs},
+      {"batch_norm_statistics", batch_statistics, kAllowed, 0, kOurs},
+      {"causal_attention", attention<false, true>, kAllowed, 0, kOurs},
+      {"erfc", [](Call& c) { return erfc(c[0]); }, kAllowed, 0, kOurs},
+      {"exp2", [](Call& c) { return exp2(c[0]); }, kAllowed, 0, kOurs},
+      {"expm1", [](Call& c) { return expm1(c[0]); }, kAllowed, 0, kOurs},
+      {"floor_divide", [](Call& c) { return floor_divide(c[0], c[1]); }, kAllowed, 0, kOurs},
+      {"frac", [](Call& c) { return frac(c[0]); }, kAllowed, 0, kOurs},
+      {"gru_cell", gru_step, kAllowed, 0, kOurs},
+      {"hypot", [](Call& c) { return hypot(c[0], c[1]); }, kAllowed, 0, kOurs},
+      {"lerp", [](Call& c) { return lerp(c[0], c[1], c[2]); }, kAllowed, 0, kOurs},
+      {"log10", [](Call& c) { return log10(c[0]); }, kAllowed, 0, kOurs},
+      {"log1p", [](Call& c) { return log1p(c[0]); }, kAllowed, 0, kOurs},
+      {"log2", [](Call& c) { return log2(c[0]); }, kAllowed, 0, kOurs},
+      {"log_sigmoid", [](Call& c) { return log_sigmoid(c[0]); }, kAllowed, 0, kOurs},
+      {"logcumsumexp", [](Call& c) { return logcumsumexp(c[0], c.integer(std::size_t{1})); }, kAllowed, 0b10, kOurs},
+      {"lstm_cell", lstm_step, kAllowed, 0, kOurs},
+      {"masked_attention", attention<true, false>, kAllowed, 0, kOurs},
+      {"masked_causal_attention", attention<true, true>, kAllowed, 0, kOurs},
+      {"quantized_linear",
+       [](Call& c) { return autograd::quantized_linear(c[0], c[1], c[2], c[3]); }, kAllowed, 0, kOurs},
+      {"quantized_product",
+       [](Call& c) { return autograd::quantized_linear(c[0], c[1], c[2]); }, kAllowed, 0, kOurs},
+      {"remainder", [](Call& c) { return remainder(c[0], c[1]); }, kAllowed, 0, kOurs},
+      {"rsqrt", [](Call& c) { return rsqrt(c[0]); }, kAllowed, 0, kOurs},
+      {"silu", [](Call& c) { return silu(c[0]); }, kAllowed, 0, kOurs},
+      {"softplus",
+       [](Call& c) { return softplus(c[0], c.number("beta"), c.number("threshold")); }, kAllowed, 0, kOurs},
+      {"threshold",
+       [](Call& c) { return threshold(c[0], c.number("threshold"), c.number("value")); }, kAllowed, 0, kOurs},
+      {"trunc", [](Call& c) { return trunc(c[0]); }, kAllowed, 0, kOurs},
+      {"trunc_divide", [](Call& c) { return div(c[0], c[1], "trunc"); }, kAllowed, 0, kOurs},
+  };
+  return table;
+}
+
+}  // namespace tandem::onnx
