@@ -29,7 +29,7 @@ struct Results : std::vector<IValue> {
   Results(std::vector<Tensor> sequence) = delete;  // a sequence or several outputs? say which
   template <class... Ts>
   Results(const std::tuple<Ts...>& values) {
-    std::apply([this](const auto&... each) { (push_back(each), ...); }, values);
+    std::apply([this](const auto&... each) { (this->push_back(each), ...); }, values);
   }
   static Results of(const std::vector<Tensor>& values) {
     Results out;

@@ -120,6 +120,8 @@ SOURCES_MAY = {
     ("onnx/save", "onnx/export"): "the module's kernels become a graph",
     ("models", "ops.h"): "models compute with operations",
     ("onnx", "autograd/ops"): "a convolution gets what follows it, and a normalisation its statistics, below the public operations",
+    ("onnx", "core/backend"): "a step of a recurrent layer is a kernel without a public operation",
+    ("onnx", "onnx/export"): "what was written is read with the same names",
     ("onnx", "nn/files"): "data of a model may be in other files",
     ("testing", "core/backend"): "the harness lists the devices and compares bits",
     ("cli", "pt"): "the tool converts files of weights",

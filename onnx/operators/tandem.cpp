@@ -76,7 +76,10 @@ std::span<const Operator> tandem_operators() {
   constexpr auto kAllowed = Folding::kAllowed;
   static const Operator table[] = {
       {"adaptive_avg_pool2d",
-       [](Call& c) { return adaptive_avg_pool2d(c[0], {c[1].size(0), c[2].size(1)}); }, kAllowed, 0b110, kOurs},
+       [](Call& c) {
+         return adaptive_avg_pool2d(c[0], {c[1].size(0), c[2].size(1)});
+       },
+       kAllowed, 0b110, kOurs},
       {"atan2", [](Call& c) { return atan2(c[0], c[1]); }, kAllowed, 0, kOurs},
       {"attention", attention<false, false>, kAllowed, 0, kOurs},
       {"batch_norm_statistics", batch_statistics, kAllowed, 0, kOurs},
@@ -97,17 +100,15 @@ std::span<const Operator> tandem_operators() {
       {"lstm_cell", lstm_step, kAllowed, 0, kOurs},
       {"masked_attention", attention<true, false>, kAllowed, 0, kOurs},
       {"masked_causal_attention", attention<true, true>, kAllowed, 0, kOurs},
-      {"quantized_linear",
-       [](Call& c) { return autograd::quantized_linear(c[0], c[1], c[2], c[3]); }, kAllowed, 0, kOurs},
-      {"quantized_product",
-       [](Call& c) { return autograd::quantized_linear(c[0], c[1], c[2]); }, kAllowed, 0, kOurs},
+      {"quantized_linear", [](Call& c) { return autograd::quantized_linear(c[0], c[1], c[2], c[3]); }, kAllowed, 0,
+       kOurs},
+      {"quantized_product", [](Call& c) { return autograd::quantized_linear(c[0], c[1], c[2]); }, kAllowed, 0, kOurs},
       {"remainder", [](Call& c) { return remainder(c[0], c[1]); }, kAllowed, 0, kOurs},
       {"rsqrt", [](Call& c) { return rsqrt(c[0]); }, kAllowed, 0, kOurs},
       {"silu", [](Call& c) { return silu(c[0]); }, kAllowed, 0, kOurs},
-      {"softplus",
-       [](Call& c) { return softplus(c[0], c.number("beta"), c.number("threshold")); }, kAllowed, 0, kOurs},
-      {"threshold",
-       [](Call& c) { return threshold(c[0], c.number("threshold"), c.number("value")); }, kAllowed, 0, kOurs},
+      {"softplus", [](Call& c) { return softplus(c[0], c.number("beta"), c.number("threshold")); }, kAllowed, 0, kOurs},
+      {"threshold", [](Call& c) { return threshold(c[0], c.number("threshold"), c.number("value")); }, kAllowed, 0,
+       kOurs},
       {"trunc", [](Call& c) { return trunc(c[0]); }, kAllowed, 0, kOurs},
       {"trunc_divide", [](Call& c) { return div(c[0], c[1], "trunc"); }, kAllowed, 0, kOurs},
   };

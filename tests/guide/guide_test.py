@@ -34,7 +34,7 @@ import picture_files  # noqa: E402
 COMMENT = re.compile(r"<!--\s*(.*?)\s*-->", re.S)
 BLOCK = re.compile(r"(?P<comments>(?:<!--(?:(?!-->).)*-->\s*\n)*)^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.S | re.M)
 NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
-LIBRARIES = {"models": "tandem_models", "nn/files/pt": "tandem_pt", "datasets/vision": "tandem_vision",
+LIBRARIES = {"models": "tandem_models", "onnx": "tandem_onnx", "nn/files/pt": "tandem_pt", "datasets/vision": "tandem_vision",
              "datasets/text": "tandem_text", "nn/files/tensorboard": "tandem_tensorboard"}  # by their folder
 DECLARES = re.compile(r"(struct|class|template|namespace|TANDEM_MODULE)\b|(?!for|if|while)\w[\w:<>&* ]* [&*]?\w+\(.*\) \{$", re.M)
 
