@@ -37,6 +37,13 @@ const std::vector<Function>& functions() {
        "t = Constant {value_float=@threshold}\n threshold = CastLike(t, x)\n"
        "v = Constant {value_float=@value}\n value = CastLike(v, x)\n"
        "low = LessOrEqual(x, threshold)\n y = Where(low, value, x)"},
+      {"signbit",
+       "signbit(x)",
+       {"x"},
+       {"y"},
+       {},
+       "r = Reciprocal(x)\n low = Less(r, 0)\n zero = Equal(x, 0)\n below = And(zero, low)\n less = Less(x, 0)\n"
+       "y = Or(less, below)"},
       {"trunc", "trunc(x)", {"x"}, {"y"}, {}, "s = Sign(x)\n a = Abs(x)\n f = Floor(a)\n y = Mul(s, f)"},
       {"frac", "frac(x)", {"x"}, {"y"}, {}, "s = Sign(x)\n a = Abs(x)\n f = Floor(a)\n t = Mul(s, f)\n y = Sub(x, t)"},
       {"trunc_divide",

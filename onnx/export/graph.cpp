@@ -2,6 +2,7 @@
 #include "tandem/onnx/export/graph.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 namespace tandem::onnx::exporter {
@@ -16,9 +17,9 @@ void Graph::remove_unused() {
     if (std::none_of(node.outputs.begin(), node.outputs.end(), is_needed)) continue;
     for (const Id id : node.inputs)
       if (id != kNoValue) needed[static_cast<std::size_t>(id)] = true;
-    while (node.outputs.size() > 1 && !is_needed(node.outputs.back())) node.outputs.pop_back();
-    for (Id& id : node.outputs)
-      if (!is_needed(id)) id = kNoValue;
+    static const std::set<std::string> kHasOptionalOutputs{"MaxPool", "LSTM", "GRU", "RNN"};
+    if (kHasOptionalOutputs.contains(node.op))
+      while (node.outputs.size() > 1 && !is_needed(node.outputs.back())) node.outputs.pop_back();
     kept.push_back(std::move(node));
   }
   std::reverse(kept.begin(), kept.end());

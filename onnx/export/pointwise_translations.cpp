@@ -253,7 +253,6 @@ const Translations kSeveral = {
     PAIR("bitwise_xor", bitwise(s, "Xor", "BitwiseXor")),
     PAIR("eq", s.compare("Equal", s.of)),
     PAIR("ne", s.r.add("Not", {s.compare("Equal", s.of)})),
-    PAIR("lt", ordered(s, "Less")),
     PAIR("le", ordered(s, "LessOrEqual")),
     PAIR("gt", ordered(s, "Greater")),
     PAIR("ge", ordered(s, "GreaterOrEqual")),
@@ -270,6 +269,15 @@ const Translations kSeveral = {
 #undef PAIR
 #undef TRIPLE
 
+// Integers below 0 that show the bytes of floating-point numbers: signbit.
+void less(Recorder& r, const KernelCall& call) {
+  const auto& a = argument<Operand>(call, 1);
+  const Tensor numbers = a.tensor != nullptr ? r.as_stored(*a.tensor) : Tensor();
+  if (!numbers.defined() || !numbers.is_floating_point())
+    return several<1, 2>([](const Several& s, const KernelCall&) { return ordered(s, "Less"); })(r, call);
+  r.write(tensor(call, 0), r.call("signbit", {r.read(numbers)}, {}, kBool, sizes_of(numbers)));
+}
+
 // ---- copies
 
 void copy(Recorder& r, const KernelCall& call) {
@@ -284,6 +292,7 @@ void fill(Recorder& r, const KernelCall& call) {
 Translations all() {
   Translations list = kUnary;
   list.insert(list.end(), kSeveral.begin(), kSeveral.end());
+  list.push_back({"lt", less});
   list.push_back({"copy", copy});
   list.push_back({"fill", fill});
   return list;

@@ -166,6 +166,15 @@ Id Recorder::read_constant(Contents& from, const Tensor& t, const Geometry& geom
   return expand(id, geometry.sizes);
 }
 
+Tensor Recorder::as_stored(const Tensor& t) {
+  const Contents& contents = contents_of(t);
+  const ScalarType dtype = contents.whole.geometry.dtype;
+  if (contents.constant || contents.whole.value == kNoValue || dtype == t.scalar_type() ||
+      item_size(dtype) != t.element_size())
+    return {};
+  return alias_as(t, dtype, t.sizes(), t.strides(), t.storage_offset());
+}
+
 // ---- writing
 
 // The constants that use the memory get copies of it.

@@ -50,6 +50,8 @@ class Recorder final : public KernelRecorder {
     const Part* whole = whole_of(t);
     return whole != nullptr && fits(whole->geometry.sizes) ? whole->value : read(t, sizes);
   }
+  /// t as the tensor of another dtype whose bytes it shows, or undefined.
+  Tensor as_stored(const Tensor& t);
   /// `value` has the sizes of `out`, or as many elements if out is contiguous.
   void write(const Tensor& out, Id value);
   /// The kernel writes `out` for backward only: nothing may read it.

@@ -94,6 +94,24 @@ void cumsum(Recorder& r, const KernelCall& call) {
   r.write(tensor(call, 0), r.add("CumSum", {r.read(tensor(call, 1)), r.number(integer(call, 2), kLong)},
                                  {{"reverse", int64_t{flag(call, 3)}}}));
 }
+// Products of 2, 4, 8, … neighbours.
+void cumprod(Recorder& r, const KernelCall& call) {
+  const int64_t dim = integer(call, 2);
+  const bool reverse = flag(call, 3);
+  Id value = r.read(tensor(call, 1));
+  const Ints sizes = r[value].sizes;
+  const auto d = static_cast<std::size_t>(dim);
+  for (int64_t apart = 1; apart < sizes[d]; apart *= 2) {
+    Ints rest = sizes, pads(2 * sizes.size(), 0);
+    rest[d] -= apart;
+    pads[reverse ? sizes.size() + d : d] = apart;
+    const int64_t from = reverse ? apart : 0, to = reverse ? sizes[d] : sizes[d] - apart;
+    const Id others = r.add("Slice", {value, r.ints({from}), r.ints({to}), r.ints({dim})}, {}, r[value].dtype, rest);
+    const Id shifted = r.add("Pad", {others, r.ints(pads), r.number(1, r[value].dtype)}, {}, r[value].dtype, sizes);
+    value = r.add("Mul", {value, shifted});
+  }
+  r.write(tensor(call, 0), value);
+}
 void logcumsumexp(Recorder& r, const KernelCall& call) {
   const Id x = r.read(tensor(call, 1));
   if (flag(call, 3)) return r.lack("logcumsumexp in reverse");
@@ -150,6 +168,7 @@ const Translations& reduce_translations() {
       {"max", extreme<true>},
       {"min", extreme<false>},
       {"cumsum", cumsum},
+      {"cumprod", cumprod},
       {"logcumsumexp", logcumsumexp},
       {"sort", sort},
       {"topk", topk},

@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
       try {
         manual_seed(1);
         test::write_export(
-            argv[1], file_name(test.name) + "." + std::to_string(i), module,
+            argv[1], concat(file_name(test.name), '.', written), module,
             [&](const test::Tensors& x) {
               manual_seed(1);
               test::Tensors out;
