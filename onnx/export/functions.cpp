@@ -75,7 +75,29 @@ const std::vector<Function>& functions() {
        {"y"},
        {},
        "d = Sub(b, a)\n p = Mul(weight, d)\n y = Add(a, p)"},
-      // ---- scans
+      // ---- reductions and scans
+      {"variance",
+       "sum of (x - mean)^2 over `axes`, divided by the divisor, as the kernel of var computes it; kept dimensions",
+       {"x", "mean", "divisor", "axes"},
+       {"y"},
+       {},
+       "d = Sub(x, mean)\n p = Mul(d, d)\n s = ReduceSum(p, axes) {keepdims=1}\n n = CastLike(divisor, x)\n"
+       "y = Div(s, n)"},
+      {"deviation",
+       "the square root of variance",
+       {"x", "mean", "divisor", "axes"},
+       {"y"},
+       {},
+       "d = Sub(x, mean)\n p = Mul(d, d)\n s = ReduceSum(p, axes) {keepdims=1}\n n = CastLike(divisor, x)\n"
+       "v = Div(s, n)\n y = Sqrt(v)"},
+      {"cumprod",
+       "cumprod(x, dim), or from the last to the first; dim is a constant of no dimension",
+       {"x", "dim"},
+       {"y"},
+       {"reverse"},
+       "a = Abs(x)\n l = Log(a)\n s = CumSum(l, dim) {reverse=@reverse}\n e = Exp(s)\n n = Less(x, 0)\n"
+       "o = CastLike(n, x)\n c = CumSum(o, dim) {reverse=@reverse}\n m = Mod(c, 2) {fmod=1}\n t = Mul(m, 2)\n"
+       "sign = Sub(1, t)\n y = Mul(sign, e)"},
       {"logcumsumexp",
        "logcumsumexp(x, dim); dim is a constant of no dimension",
        {"x", "dim"},

@@ -64,14 +64,15 @@ void norm(Recorder& r, const KernelCall& call) {
   f.write(r.add("Pow", {sum, number(1 / p)}));
 }
 
-// The mean that the kernel gets is rounded; the one of ONNX is computed again.
 void variance(Recorder& r, const KernelCall& call) {
   const Fold f = Fold::of(r, call, 1, 3);
-  const ScalarType dtype = computed_type(f.in.scalar_type());
-  const Id difference = r.add("Sub", {f.read(dtype), r.cast(r.read(tensor(call, 2)), dtype)});
-  Id value = f.add("ReduceSum", r.add("Mul", {difference, difference}));
-  value = r.add("Div", {value, r.number(real(call, 4), dtype)});
-  f.write(flag(call, 5) ? r.add("Sqrt", {value}) : value);
+  const Tensor& out = f.out;
+  const Tensor axes = empty({static_cast<int64_t>(f.axes.size())}, TensorOptions(kLong));
+  std::copy(f.axes.begin(), f.axes.end(), axes.data_ptr<int64_t>());
+  const Id divisor = r.number(real(call, 4), computed_type(out.scalar_type()));
+  r.write(out, r.call(flag(call, 5) ? "deviation" : "variance",
+                      {r.read(f.in), r.read(tensor(call, 2)), divisor, r.constant(axes)}, {}, out.scalar_type(),
+                      sizes_of(out)));
 }
 
 void logsumexp(Recorder& r, const KernelCall& call) {
@@ -94,23 +95,11 @@ void cumsum(Recorder& r, const KernelCall& call) {
   r.write(tensor(call, 0), r.add("CumSum", {r.read(tensor(call, 1)), r.number(integer(call, 2), kLong)},
                                  {{"reverse", int64_t{flag(call, 3)}}}));
 }
-// Products of 2, 4, 8, … neighbours.
 void cumprod(Recorder& r, const KernelCall& call) {
-  const int64_t dim = integer(call, 2);
-  const bool reverse = flag(call, 3);
-  Id value = r.read(tensor(call, 1));
-  const Ints sizes = r[value].sizes;
-  const auto d = static_cast<std::size_t>(dim);
-  for (int64_t apart = 1; apart < sizes[d]; apart *= 2) {
-    Ints rest = sizes, pads(2 * sizes.size(), 0);
-    rest[d] -= apart;
-    pads[reverse ? sizes.size() + d : d] = apart;
-    const int64_t from = reverse ? apart : 0, to = reverse ? sizes[d] : sizes[d] - apart;
-    const Id others = r.add("Slice", {value, r.ints({from}), r.ints({to}), r.ints({dim})}, {}, r[value].dtype, rest);
-    const Id shifted = r.add("Pad", {others, r.ints(pads), r.number(1, r[value].dtype)}, {}, r[value].dtype, sizes);
-    value = r.add("Mul", {value, shifted});
-  }
-  r.write(tensor(call, 0), value);
+  const Id x = r.read(tensor(call, 1));
+  if (!isFloatingType(r[x].dtype)) return r.lack("cumprod of integers");
+  r.write(tensor(call, 0), r.call("cumprod", {x, r.number(integer(call, 2), kLong)},
+                                  {{"reverse", int64_t{flag(call, 3)}}}, r[x].dtype, r[x].sizes));
 }
 void logcumsumexp(Recorder& r, const KernelCall& call) {
   const Id x = r.read(tensor(call, 1));

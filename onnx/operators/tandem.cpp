@@ -5,6 +5,7 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/recurrent.h"
+#include "tandem/core/backend/reduce.h"
 #include "tandem/onnx/export/functions.h"
 #include "tandem/onnx/operators.h"
 
@@ -70,6 +71,30 @@ Tensor gru_step(Call& c) {
   return s.out.to(gates.scalar_type());
 }
 
+// Sums of squared deviations from a given mean.
+Tensor variance(const Tensor& x, const Tensor& mean, double divisor, const std::vector<int64_t>& axes, bool root) {
+  if (autograd::recording(x, mean)) {
+    const Tensor v = (x - mean).square().sum(axes, true) / divisor;
+    return root ? v.sqrt() : v;
+  }
+  uint32_t mask = 0;
+  std::vector<int64_t> sizes(x.sizes().begin(), x.sizes().end());
+  for (const int64_t axis : axes) {
+    const int64_t dim = wrap_axis(axis, x.dim());
+    mask |= uint32_t{1} << dim;
+    sizes[static_cast<std::size_t>(dim)] = 1;
+  }
+  check(x.is_floating_point() && mean.scalar_type() == x.scalar_type() && mean.sizes() == IntArrayRef(sizes),
+        "the mean does not fit the tensor\n  x    ", x, "\n  mean ", mean);
+  const Tensor out = empty(sizes, x.options());
+  backend(x).reduce.squared_deviation(out, x, mean.contiguous(), mask, divisor, root);
+  return out;
+}
+template <bool root>
+Tensor variance(Call& c) {
+  return variance(c[0], c[1], c.number(std::size_t{2}), c.integers(std::size_t{3}), root);
+}
+
 }  // namespace
 
 std::span<const Operator> tandem_operators() {
@@ -84,6 +109,14 @@ std::span<const Operator> tandem_operators() {
       {"attention", attention<false, false>, kAllowed, 0, kOurs},
       {"batch_norm_statistics", batch_statistics, kAllowed, 0, kOurs},
       {"causal_attention", attention<false, true>, kAllowed, 0, kOurs},
+      {"cumprod",
+       [](Call& c) {
+         const int64_t dim = c.integer(std::size_t{1});
+         if (!c.flag("reverse")) return cumprod(c[0], dim);
+         return cumprod(c[0].flip(dim), dim).flip(dim);
+       },
+       kAllowed, 0b10, kOurs},
+      {"deviation", variance<true>, kAllowed, 0b1100, kOurs},
       {"erfc", [](Call& c) { return erfc(c[0]); }, kAllowed, 0, kOurs},
       {"exp2", [](Call& c) { return exp2(c[0]); }, kAllowed, 0, kOurs},
       {"expm1", [](Call& c) { return expm1(c[0]); }, kAllowed, 0, kOurs},
@@ -105,12 +138,14 @@ std::span<const Operator> tandem_operators() {
       {"quantized_product", [](Call& c) { return autograd::quantized_linear(c[0], c[1], c[2]); }, kAllowed, 0, kOurs},
       {"remainder", [](Call& c) { return remainder(c[0], c[1]); }, kAllowed, 0, kOurs},
       {"rsqrt", [](Call& c) { return rsqrt(c[0]); }, kAllowed, 0, kOurs},
+      {"signbit", [](Call& c) { return signbit(c[0]); }, kAllowed, 0, kOurs},
       {"silu", [](Call& c) { return silu(c[0]); }, kAllowed, 0, kOurs},
       {"softplus", [](Call& c) { return softplus(c[0], c.number("beta"), c.number("threshold")); }, kAllowed, 0, kOurs},
       {"threshold", [](Call& c) { return threshold(c[0], c.number("threshold"), c.number("value")); }, kAllowed, 0,
        kOurs},
       {"trunc", [](Call& c) { return trunc(c[0]); }, kAllowed, 0, kOurs},
       {"trunc_divide", [](Call& c) { return div(c[0], c[1], "trunc"); }, kAllowed, 0, kOurs},
+      {"variance", variance<false>, kAllowed, 0b1100, kOurs},
   };
   return table;
 }

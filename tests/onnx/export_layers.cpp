@@ -428,5 +428,6 @@ int main(int argc, char** argv) {
     losses();
   }
   std::printf("%d exported, %d refused\n", written, refused);
+  std::printf("%d have the same bits after they have been read, %d have not\n", test::same, test::others);
   return 0;
 }

@@ -81,5 +81,6 @@ int main(int argc, char** argv) {
     write(folder, "gpt2", test::make_any_model("gpt2"), tokens(16, 50257), {1, 2});
   }
   std::printf("%d exported, %d refused\n", written, failed);
+  std::printf("%d have the same bits after they have been read, %d have not\n", test::same, test::others);
   return failed != 0;
 }

@@ -68,5 +68,6 @@ int main(int argc, char** argv) {
     std::printf("\n");
   }
   std::printf("%d exported, %zu refused\n", written, count);
+  std::printf("%d have the same bits after they have been read, %d have not\n", test::same, test::others);
   return 0;
 }
