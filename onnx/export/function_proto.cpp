@@ -91,11 +91,13 @@ class Body {
     proto::AttributeProto& attribute = *node.add_attribute();
     attribute.set_name(name);
     const bool real = name == "value_float";
-    attribute.set_type(real ? proto::AttributeProto::FLOAT : proto::AttributeProto::INT);
+    const bool list = name == "kernel_shape" || name == "strides" || name == "pads" || value[0] == '[';
+    attribute.set_type(real   ? proto::AttributeProto::FLOAT
+                       : list ? proto::AttributeProto::INTS
+                              : proto::AttributeProto::INT);
     if (value[0] == '@') {
       attribute.set_ref_attr_name(value.substr(1));
     } else if (value[0] == '[') {
-      attribute.set_type(proto::AttributeProto::INTS);
       for (const std::string& each : split(value.substr(1, value.size() - 2), ','))
         attribute.add_ints(std::stoll(each));
     } else if (real) {

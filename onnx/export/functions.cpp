@@ -111,6 +111,13 @@ const std::vector<Function>& functions() {
        {"y"},
        {},
        "h = MatMul(rows, x)\n y = MatMul(h, columns)"},
+      {"divided_avg_pool2d",
+       "avg_pool2d with a divisor: the sums of windows, divided by it; factor = the window's size / the divisor",
+       {"x", "factor"},
+       {"y"},
+       {"kernel_shape", "strides", "pads", "ceil_mode", "divisor"},
+       "m = AveragePool(x) {kernel_shape=@kernel_shape, strides=@strides, pads=@pads, ceil_mode=@ceil_mode, "
+       "count_include_pad=1}\n y = Mul(m, factor)"},
       {"batch_norm_statistics",
        "mean and biased variance of each channel of x [N, C, S], as batch normalisation computes them in training",
        {"x"},

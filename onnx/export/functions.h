@@ -20,7 +20,7 @@ struct Function {
   const char* name;
   const char* operation;  ///< what it is in Tandem
   std::vector<const char*> inputs, outputs;
-  std::vector<const char*> attributes;  ///< numbers; those named `columns`, `block` and `reverse` are integers
+  std::vector<const char*> attributes;  ///< their types are those where the body has them
   const char* body;
 };
 

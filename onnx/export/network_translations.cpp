@@ -147,15 +147,16 @@ void avg_pool(Recorder& r, const KernelCall& call) {
   const Tensor& out = tensor(call, 0);
   const auto& p = argument<Pool2dParameters>(call, 2);
   const Id x = images(r, tensor(call, 1));
+  const ScalarType dtype = out.scalar_type();
+  const Ints sizes = with_last(r[x], {out.size(1), out.size(2)});
   Attributes attributes = window(p);
-  const bool divided = p.divisor_override != 0;
-  attributes["count_include_pad"] = int64_t{p.count_include_pad || divided};
-  Id value = r.add("AveragePool", {x}, attributes, out.scalar_type(), with_last(r[x], {out.size(1), out.size(2)}));
-  if (divided) {
+  if (p.divisor_override != 0) {
     const double factor = static_cast<double>(p.kernel[0] * p.kernel[1]) / static_cast<double>(p.divisor_override);
-    value = r.add("Mul", {value, r.number(factor, out.scalar_type())});
+    attributes["divisor"] = p.divisor_override;
+    return r.write(out, r.call("divided_avg_pool2d", {x, r.number(factor, dtype)}, attributes, dtype, sizes));
   }
-  r.write(out, value);
+  attributes["count_include_pad"] = int64_t{p.count_include_pad};
+  r.write(out, r.add("AveragePool", {x}, attributes, dtype, sizes));
 }
 
 // Row i has 1 / length over the window i, so that means are products.
@@ -243,13 +244,15 @@ std::string reduction_name(ReductionKind kind) {
 }
 
 // `first`: the argument that holds the scores; the target and the weight follow.
-Id class_loss(Recorder& r, const KernelCall& call, const char* op, std::size_t first, const ClassLoss& loss) {
-  const Tensor& out = tensor(call, 0);
+std::vector<Id> class_inputs(Recorder& r, const KernelCall& call, std::size_t first) {
   std::vector<Id> inputs{r.read(tensor(call, first)), r.read(tensor(call, first + 1))};
   if (tensor(call, first + 2).defined()) inputs.push_back(r.read(tensor(call, first + 2)));
+  return inputs;
+}
+Id class_loss(Recorder& r, const char* op, const std::vector<Id>& inputs, const ClassLoss& loss) {
   const Ints sizes = loss.reduction == ReductionKind::kNone ? r[inputs[1]].sizes : Ints{};
   return r.add(op, inputs, {{"reduction", reduction_name(loss.reduction)}, {"ignore_index", loss.ignore_index}},
-               out.scalar_type(), sizes);
+               r[inputs[0]].dtype, sizes);
 }
 
 void cross_entropy(Recorder& r, const KernelCall& call) {
@@ -257,11 +260,12 @@ void cross_entropy(Recorder& r, const KernelCall& call) {
   if (loss.label_smoothing != 0) return r.lack("cross_entropy_loss with label_smoothing");
   r.skip(tensor(call, 1));
   r.skip(tensor(call, 2));
-  r.write(tensor(call, 0), class_loss(r, call, "SoftmaxCrossEntropyLoss", 3, loss));
+  r.write(tensor(call, 0), class_loss(r, "SoftmaxCrossEntropyLoss", class_inputs(r, call, 3), loss));
 }
 void nll(Recorder& r, const KernelCall& call) {
   r.skip(tensor(call, 1));
-  r.write(tensor(call, 0), class_loss(r, call, "NegativeLogLikelihoodLoss", 2, argument<ClassLoss>(call, 5)));
+  r.write(tensor(call, 0),
+          class_loss(r, "NegativeLogLikelihoodLoss", class_inputs(r, call, 2), argument<ClassLoss>(call, 5)));
 }
 
 }  // namespace

@@ -117,6 +117,13 @@ std::span<const Operator> tandem_operators() {
        },
        kAllowed, 0b10, kOurs},
       {"deviation", variance<true>, kAllowed, 0b1100, kOurs},
+      {"divided_avg_pool2d",
+       [](Call& c) {
+         return avg_pool2d(c[0], c.integers("kernel_shape"), c.integers("strides"),
+                           {c.integers("pads").at(0), c.integers("pads").at(1)}, c.flag("ceil_mode"), true,
+                           c.integer("divisor"));
+       },
+       kAllowed, 0, kOurs},
       {"erfc", [](Call& c) { return erfc(c[0]); }, kAllowed, 0, kOurs},
       {"exp2", [](Call& c) { return exp2(c[0]); }, kAllowed, 0, kOurs},
       {"expm1", [](Call& c) { return expm1(c[0]); }, kAllowed, 0, kOurs},
