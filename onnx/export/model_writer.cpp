@@ -127,13 +127,25 @@ class Writer {
   // ---- constants
 
   void add_initializer(const std::string& text, const Tensor& given) {
+    to_->add_initializer()->set_name(text);
+    write(*to_->mutable_initializer(to_->initializer_size() - 1), given, data_.has_value());
+  }
+  // A tensor that is not the module's: whoever reads the file must not train it, which an initialiser invites to.
+  void add_constant(const std::string& text, const Tensor& given) {
+    proto::NodeProto& node = *to_->add_node();
+    node.set_op_type("Constant");
+    node.add_output(text);
+    proto::AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name("value");
+    attribute.set_type(proto::AttributeProto::TENSOR);
+    write(*attribute.mutable_t(), given, false);
+  }
+  void write(proto::TensorProto& to, const Tensor& given, bool apart) {
     NoGradGuard no_grad;
     const Tensor t = given.detach().cpu().contiguous();
-    proto::TensorProto& to = *to_->add_initializer();
-    to.set_name(text);
     to.set_data_type(element_type(t.scalar_type()));
     for (const int64_t size : t.sizes()) to.add_dims(size);
-    if (!data_ || t.nbytes() < kAlignment) {
+    if (!apart || t.nbytes() < kAlignment) {
       to.set_raw_data(t.data_ptr(), t.nbytes());
       return;
     }
@@ -257,8 +269,9 @@ class Writer {
     if (value.form != Value::Form::kFixed) return form(value);
     std::string& text = name(id);
     if (value.kind == Value::Kind::kTensor && text.empty()) {
-      text = value.name.empty() ? fresh("constant") : value.name;
-      add_initializer(text, value.tensor);
+      const bool own = !value.name.empty();
+      text = own ? value.name : fresh("constant");
+      own ? add_initializer(text, value.tensor) : add_constant(text, value.tensor);
     }
     return text;
   }
