@@ -41,6 +41,11 @@ bool is_relu6(const Graph& graph, const Node& node) {
     if (const auto* number = std::get_if<double>(&value)) (name == "min" ? low : high) = *number;
   return low == 0 && high == 6;
 }
+bool has_activation(const Node& conv) {
+  for (const auto& [name, value] : conv.attributes)
+    if (name == kActivation) return true;
+  return false;
+}
 FusedActivation activation_of(const Graph& graph, const Node& node) {
   if (is(node, "Relu")) return FusedActivation::kRelu;
   return is_relu6(graph, node) ? FusedActivation::kRelu6 : FusedActivation::kIdentity;
@@ -55,7 +60,7 @@ void fuse(Graph& graph) {
     if (gone[i] || !is(graph.nodes[i], "Conv")) continue;
     for (std::size_t at = i;;) {
       Node& conv = graph.nodes[at];
-      if (conv.outputs.size() != 1 || conv.outputs[0] < 0) break;
+      if (conv.outputs.size() != 1 || conv.outputs[0] < 0 || has_activation(conv)) break;
       const auto out = static_cast<std::size_t>(conv.outputs[0]);
       if (readers.counts[out] != 1) break;
       const std::size_t next = readers.reader[out];

@@ -112,16 +112,18 @@ class Merger {
     if (source.kind == Source::kState) return program_.states[static_cast<std::size_t>(source.state)].tensor;
     return source.kind == Source::kConstant && source.constant.isTensor() ? source.constant.toTensor() : Tensor();
   }
+  // Up to the rounding of float32.
+  static bool is_near(double value, double wanted) { return std::abs(value - wanted) <= 1e-6 * std::abs(wanted); }
   tandem::optional<double> number(int value) const {
     const Tensor tensor = given(value);
-    if (!tensor.defined() || tensor.numel() != 1 || !isFloatingType(tensor.scalar_type()) ||
+    if (!tensor.defined() || tensor.numel() != 1 || tensor.dim() > 1 || !isFloatingType(tensor.scalar_type()) ||
         graph_.sources[static_cast<std::size_t>(value)].kind == Source::kState)
       return nullopt;
     return tensor.item<double>();
   }
   bool is_number(int value, double wanted) const {
     const auto found = number(value);
-    return found && std::abs(*found - wanted) <= 1e-3 * std::abs(wanted);
+    return found && is_near(*found, wanted);
   }
   // Puts another operator in the place of node i.
   void replace(std::size_t i, const char* domain, const char* op, std::vector<int> inputs,
@@ -158,7 +160,7 @@ class Merger {
     if (weight == nullptr || bias == nullptr || weight->tensor.dim() < 3) return;
     for (std::size_t k = 1; k < 5; ++k)
       if (given(input(i, k)).numel() != weight->tensor.size(0)) return;
-    const auto wide = [](const Tensor& t) { return t.detach().to(kDouble); };
+    const auto wide = [&](const Tensor& t) { return t.detach().to(weight->tensor.device(), kDouble); };
     const double eps = real(i, "epsilon", 1e-5);
     Tensor shift = -wide(given(input(i, 3)));
     if (input(conv, 2) >= 0) {
@@ -178,7 +180,7 @@ class Merger {
 
   void merge_bias(std::size_t i) {
     const std::size_t add = is(i, "MatMul") ? read_by(i, "Add") : kNowhere;
-    if (add == kNowhere) return;
+    if (add == kNowhere || node(add).version < 7) return;
     const int bias = other(add, node(i).outputs[0]);
     const Tensor w = given(input(i, 1)), b = given(bias);
     if (!w.defined() || !b.defined() || w.dim() != 2 || b.dim() != 1 || b.size(0) != w.size(1)) return;
@@ -200,14 +202,14 @@ class Merger {
   // The node i computes erf(x / √2) or tanh(√(2 / π) (x + 0.044715 x³)); x, or -1.
   int gelu_argument(std::size_t i) const {
     const auto [inner, k] = scaled(input(i, 0));
-    if (is(i, "Erf")) return std::abs(k - std::sqrt(0.5)) < 1e-4 ? inner : -1;
-    if (!is(i, "Tanh") || std::abs(k - std::sqrt(2 / M_PI)) > 1e-4) return -1;
+    if (is(i, "Erf")) return is_near(k, std::sqrt(0.5)) ? inner : -1;
+    if (!is(i, "Tanh") || !is_near(k, std::sqrt(2 / M_PI))) return -1;
     const std::size_t sum = made_by(inner, "Add");
     if (sum == kNowhere) return -1;
     for (const std::size_t at : {0, 1}) {
       const auto [cube, factor] = scaled(input(sum, at));
       const std::size_t power = made_by(cube, "Pow");
-      if (power != kNowhere && std::abs(factor - 0.044715) < 1e-6 && is_number(input(power, 1), 3) &&
+      if (power != kNowhere && is_near(factor, 0.044715) && is_number(input(power, 1), 3) &&
           input(power, 0) == input(sum, 1 - at))
         return input(power, 0);
     }
@@ -242,7 +244,7 @@ class Merger {
   void merge_gate(std::size_t i) {
     const bool hard = is(i, "HardSigmoid");
     if (!hard && !is(i, "Sigmoid")) return;
-    if (hard && (std::abs(real(i, "alpha", 0.2) - 1.0 / 6) > 1e-6 || real(i, "beta", 0.5) != 0.5)) return;
+    if (hard && (!is_near(real(i, "alpha", 0.2), 1.0 / 6) || real(i, "beta", 0.5) != 0.5)) return;
     const std::size_t product = read_by(i, "Mul");
     if (product == kNowhere || other(product, node(i).outputs[0]) != input(i, 0)) return;
     replace(product, "", hard ? "HardSwish" : "Swish", {input(i, 0)}, {});

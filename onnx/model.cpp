@@ -12,7 +12,8 @@
 namespace tandem::onnx {
 namespace {
 
-// The tensors whose names begin with the same part: "encoder" of "encoder.layer.0.weight". ModelImpl::reset() creates it.
+// The tensors whose names begin with the same part: "encoder" of "encoder.layer.0.weight". ModelImpl::reset() creates
+// it.
 class Part : public nn::Module {
  public:
   Part() : Module("Part") {}
@@ -36,6 +37,8 @@ std::vector<std::string> split(const std::string& name) {
 // call, if the parts cannot be names of modules and tensors.
 template <class Put>
 bool put_into_parts(nn::Module& root, const std::vector<std::string>& path, const Put& put) {
+  constexpr std::size_t kMaxParts = 64;  // modules recurse into their children
+  if (path.size() > kMaxParts) return false;
   nn::Module* at = &root;
   for (std::size_t i = 0; i < path.size(); ++i) {
     if (path[i].empty()) return false;

@@ -6,8 +6,8 @@
 //   model->train();                             // and then any optimizer of model->parameters()
 //
 // Initialisers are the module's parameters and buffers under their ONNX names: floating point ones of one dimension or
-// more are parameters, except the running statistics of a BatchNormalization and the scales of quantised tensors. Lists of
-// integers, such as the sizes of a Reshape, belong to the program, not to the state. A loaded model is in evaluation
+// more are parameters, except the running statistics of a BatchNormalization and the scales of quantised tensors. Lists
+// of integers, such as the sizes of a Reshape, belong to the program, not to the state. A loaded model is in evaluation
 // mode. In training mode BatchNormalization uses and tracks the statistics of the batch, and Dropout drops.
 //
 // Operators: those of ai.onnx, sets 1 to 28, where the older sets differ in where arguments are; what is missing, and
@@ -45,6 +45,7 @@ class ModelImpl : public nn::Cloneable<ModelImpl>, public nn::Fusable {
  public:
   /// `states`: a tensor for each of the program's.
   ModelImpl(std::shared_ptr<const Program> program, const std::vector<Tensor>& states);
+  /// For clone(), which copies the values afterwards: new tensors, uninitialised.
   void reset() override;
 
   /// The first output for these inputs, which are in the model's order. Throws Error, naming the input or the node, if
@@ -83,10 +84,10 @@ class Model : public nn::ModuleHolder<ModelImpl> {
   using nn::ModuleHolder<ModelImpl>::ModuleHolder;
 };
 
-/// Reads a model, and the files with its data next to it. Throws Error, naming the file and what is wrong with it: not an
-/// ONNX model, damaged, an operator that Tandem lacks (all of them at once), a dtype that it lacks, names that nothing
-/// computes, sizes that do not fit the data. Memory is allocated only after sizes have been compared with those of the
-/// data.
+/// Reads a model, and the files with its data next to it. Throws Error, naming the file and what is wrong with it: not
+/// an ONNX model, damaged, an operator that Tandem lacks (all of them at once), a dtype that it lacks, names that
+/// nothing computes, sizes that do not fit the data. Memory is allocated only after sizes have been compared with those
+/// of the data.
 Model load(const std::string& path);
 /// A model in memory. `name` replaces the path in messages; data in other files are read from `folder`, if given.
 Model parse(const void* data, std::size_t bytes, const std::string& name, const std::string& folder = {});

@@ -4,6 +4,13 @@
 
 namespace tandem::onnx {
 
+bool folds_ahead(const Operator& op) {
+  if (op.folding == Folding::kNever) return false;
+  for (const auto family : {index_operators(), math_operators(), reduce_operators(), shape_operators()})
+    if (&op >= family.data() && &op < family.data() + family.size()) return true;
+  return false;
+}
+
 const Operator* find_operator(std::string_view domain, std::string_view name) {
   static const auto* all = [] {
     auto* table = new std::map<std::pair<std::string_view, std::string_view>, const Operator*>();

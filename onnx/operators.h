@@ -2,8 +2,8 @@
 //
 //   {"Relu", [](Call& c) { return relu(c[0]); }},
 //
-// Definitions: https://onnx.ai/onnx/operators. Operators of older sets differ in where an argument is: Call::integers_at
-// takes it from an input or an attribute.
+// Definitions: https://onnx.ai/onnx/operators. Operators of older sets differ in where an argument is:
+// Call::integers_at takes it from an input or an attribute.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -99,6 +99,8 @@ class Call {
   /// Where a convolution may keep its packed weight, or nullptr.
   KeptWeight* kept() const;
   const Node& node() const { return node_; }
+  /// Must be called before values of a tensor are read on the host: an export cannot say what follows from them.
+  static void note_read(const Tensor& t);
 
  private:
   /// Whether the operator reads the input's values on the host.
@@ -173,6 +175,9 @@ std::span<const Operator> signal_operators();
 std::span<const Operator> tandem_operators();
 std::span<const Operator> vision_operators();
 
+/// Whether constants are computed ahead with it: only by families whose results are no larger than the product of their
+/// inputs, whatever the attributes say.
+bool folds_ahead(const Operator& op);
 /// nullptr if there is none.
 const Operator* find_operator(std::string_view domain, std::string_view name);
 /// The dimension `axis` of a tensor, counted from its end if negative. Throws Error if there is none.

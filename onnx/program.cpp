@@ -1,5 +1,5 @@
-// Reads a ModelProto into a Program. The file is data that anyone may have written: names, types, sizes and the depth of
-// what is nested are checked before they are used.
+// Reads a ModelProto into a Program. The file is data that anyone may have written: names, types, sizes and the depth
+// of what is nested are checked before they are used.
 #include "tandem/onnx/program.h"
 
 #include <google/protobuf/io/coded_stream.h>
@@ -13,6 +13,7 @@
 #include <unordered_set>
 
 #include "tandem/autograd/grad_mode.h"
+#include "tandem/core/base/checked_sizes.h"
 #include "tandem/nn/files/byte_source.h"
 #include "tandem/onnx/fuse.h"
 #include "tandem/onnx/operators.h"
@@ -28,8 +29,11 @@ constexpr int64_t kMaxVersion = 28;
 constexpr int kMaxDepth = 64;
 /// Nodes after functions have been expanded, each call of one being a copy.
 constexpr int64_t kMaxNodes = 100'000;
-/// Constants with more elements are not computed ahead: a result may have as many elements as the product of its inputs.
-constexpr int64_t kMaxFolded = 4096;
+/// What is computed ahead: the product of the inputs' numbers of elements, which bounds that of a result, and the bytes
+/// of all results.
+constexpr int64_t kMaxFolded = int64_t{1} << 22, kMaxFoldedBytes = int64_t{1} << 28;
+/// Elements of all sparse tensors together, whose size is not bounded by that of the file.
+constexpr int64_t kMaxSparse = int64_t{1} << 28;
 /// Integers up to this number are part of the program (sizes, axes), not of the module's state.
 constexpr int64_t kMaxListed = 64;
 
@@ -120,14 +124,12 @@ class Reader {
     for (const auto& entry : model.metadata_props()) program_.metadata.emplace_back(entry.key(), entry.value());
     versions_ = versions(model.opset_import());
     for (const auto& [domain, version] : versions_) program_.operator_sets.emplace_back(shown(domain), version);
-    const auto found = versions_.find("");
-    check(found == versions_.end() || found->second <= kMaxVersion, "it needs operator set ",
-          found == versions_.end() ? 0 : found->second, "; Tandem knows those up to ", kMaxVersion);
     for (const auto& function : model.functions())
       functions_[{domain_of(function.domain()), function.name()}] = &function;
     find_buffers(model.graph());
     Scope scope{program_.graph, nullptr, nullptr, &versions_};
-    read_graph(*model.mutable_graph(), scope);
+    initialisers_ = model.mutable_graph()->mutable_initializer();
+    read_graph(model.graph(), scope, 0);
     count_kept_weights(program_);
     if (!missing_.empty()) {
       std::string list;
@@ -141,37 +143,43 @@ class Reader {
       const google::protobuf::RepeatedPtrField<proto::OperatorSetIdProto>& sets) {
     std::map<std::string, int64_t> out;
     for (const auto& set : sets) out[domain_of(set.domain())] = set.version();
+    if (const auto found = out.find(""); found != out.end())
+      check(found->second >= 1 && found->second <= kMaxVersion, "it needs operator set ", found->second,
+            "; Tandem knows those from 1 to ", kMaxVersion);
     return out;
   }
 
   // ---- the state
 
   // Initialisers that no optimizer may change, and those that only say how large or where something is.
-  void find_buffers(const proto::GraphProto& graph) {
-    for (const auto& node : graph.node()) {
+  void find_buffers(const proto::GraphProto& graph, int depth = 0) {
+    check(depth < kMaxDepth, "its graphs are nested more than ", kMaxDepth, " deep");
+    for (int at = graph.node_size(); at-- > 0;) {  // from the end on: an Identity leads to what it copies
+      const proto::NodeProto& node = graph.node(at);
       const Operator* op = find_operator(domain_of(node.domain()), node.op_type());
-      const bool quantized =
-          node.op_type().find("Quantize") != std::string::npos || node.op_type().starts_with("QLinear");
       for (int i = 0; i < node.input_size(); ++i) {
-        const bool host = op != nullptr && i < 32 && (op->host >> i & 1) != 0;
+        const bool host = depth == 0 && op != nullptr && i < 32 && (op->host >> i & 1) != 0;
         if (!host) read_on_device_.insert(node.input(i));
-        if (quantized || (node.op_type() == "BatchNormalization" && i >= 3)) buffers_.insert(node.input(i));
+        if (is_buffer(node, i)) buffers_.insert(node.input(i));
       }
-      for (const auto& attribute : node.attribute()) {
-        if (attribute.has_g()) find_captured(attribute.g(), 0);
-        for (const auto& body : attribute.graphs()) find_captured(body, 0);
-      }
+      for (const auto& attribute : node.attribute())
+        if (attribute.has_g()) find_buffers(attribute.g(), depth + 1);
     }
     for (const auto& output : graph.output()) read_on_device_.insert(output.name());
   }
-  void find_captured(const proto::GraphProto& body, int depth) {
-    check(depth < kMaxDepth, "its graphs are nested more than ", kMaxDepth, " deep");
-    for (const auto& node : body.node()) {
-      for (const auto& input : node.input()) read_on_device_.insert(input);
-      for (const auto& attribute : node.attribute())
-        if (attribute.has_g()) find_captured(attribute.g(), depth + 1);
-    }
-    for (const auto& output : body.output()) read_on_device_.insert(output.name());
+  // Whether an optimizer must not change this input of a node.
+  bool is_buffer(const proto::NodeProto& node, int input) const {
+    const std::string& op = node.op_type();
+    if (op.find("Quantize") != std::string::npos || op.starts_with("QLinear")) return true;
+    if (op == "BatchNormalization") return input >= 3;
+    if (op == "Identity") return node.output_size() == 1 && buffers_.contains(node.output(0));
+    const auto function = functions_.find({domain_of(node.domain()), op});
+    if (function == functions_.end() || input >= function->second->input_size()) return false;
+    const std::string& name = function->second->input(input);
+    for (const auto& inner : function->second->node())
+      for (int i = 3; i < inner.input_size(); ++i)
+        if (inner.op_type() == "BatchNormalization" && inner.input(i) == name) return true;
+    return false;
   }
   Source source_of(const std::string& name, Tensor tensor, bool root) {
     const bool floating = isFloatingType(tensor.scalar_type());
@@ -182,22 +190,42 @@ class Reader {
     if (state.tensor.dim() == 0) state.parameter = false;  // a number that the network was written with
     return {Source::kState, static_cast<int>(program_.states.size()) - 1, {}};
   }
-  void add_initialisers(proto::GraphProto& from, Scope& scope, bool root) {
+  void add_initialisers(const proto::GraphProto& from, Scope& scope, bool root) {
     const auto add = [&](const std::string& name, Tensor tensor) {
       check(!name.empty(), "graph '", from.name(), "' has an initialiser without a name");
       const int value = scope.define(name);
       scope.graph.sources[static_cast<std::size_t>(value)] = source_of(name, std::move(tensor), root);
     };
-    for (auto& initialiser : *from.mutable_initializer()) {
-      add(initialiser.name(), tensor_of(initialiser, folder_));
-      initialiser.clear_raw_data();  // the tensor has it now
+    for (int i = 0; i < from.initializer_size(); ++i) {
+      if (root) {
+        proto::TensorProto& initialiser = *initialisers_->Mutable(i);
+        add(initialiser.name(), tensor_of(initialiser, folder_));
+        initialiser.clear_raw_data();  // the tensor has it now
+      } else {
+        add(from.initializer(i).name(), tensor_once(from.initializer(i)));
+      }
     }
-    for (const auto& sparse : from.sparse_initializer()) add(sparse.values().name(), tensor_of(sparse, folder_));
+    for (const auto& sparse : from.sparse_initializer()) add(sparse.values().name(), dense_once(sparse));
+  }
+  // The tensors of a function are those of all its calls.
+  Tensor tensor_once(const proto::TensorProto& from) {
+    Tensor& tensor = read_[&from];
+    if (!tensor.defined()) tensor = tensor_of(from, folder_);
+    return tensor;
+  }
+  Tensor dense_once(const proto::SparseTensorProto& from) {
+    Tensor& tensor = read_[&from];
+    if (tensor.defined()) return tensor;
+    int64_t count = 1;
+    for (const int64_t size : from.dims()) count = multiply_sizes("onnx", count, std::max<int64_t>(size, 0));
+    check(count <= kMaxSparse - sparse_, "its sparse tensors have more than ", kMaxSparse, " elements");
+    sparse_ += count;
+    return tensor = tensor_of(from, folder_);
   }
 
   // ---- graphs
 
-  void read_graph(proto::GraphProto& from, Scope& scope, int depth = 0) {
+  void read_graph(const proto::GraphProto& from, Scope& scope, int depth) {
     check(depth < kMaxDepth, "its graphs are nested more than ", kMaxDepth, " deep");
     Graph& graph = scope.graph;
     graph.name = from.name();
@@ -212,7 +240,7 @@ class Reader {
       graph.inputs.push_back(declared(input));
       graph.input_values.push_back(scope.define(input.name()));
     }
-    for (auto& node : *from.mutable_node()) read_node(node, scope, depth);
+    for (const auto& node : from.node()) read_node(node, scope, depth);
     for (const auto& output : from.output()) {
       const int value = scope.find(output.name());
       check(value >= 0, "graph '", from.name(), "' has the output '", output.name(), "', which nothing computes");
@@ -231,18 +259,21 @@ class Reader {
           "' is declared as ", input.type, ", its initialiser is ", tensor);
   }
 
-  void read_node(proto::NodeProto& from, Scope& scope, int depth) {
+  void read_node(const proto::NodeProto& from, Scope& scope, int depth) {
     check(++nodes_ <= kMaxNodes, "it has more than ", kMaxNodes, " nodes");
     const std::string domain = domain_of(from.domain());
     const std::string what =
         (from.name().empty() ? "a node" : "node '" + from.name() + "'") + " (" + from.op_type() + ")";
-    if (domain.empty() && from.op_type() == "Constant") return read_constant(from, scope, what);
+    if (domain.empty() && from.op_type() == "Constant") return read_constant(from, scope, depth, what);
+    check(domain != kFused, what, ": this operator exists in memory only");
+    check(!domain.empty() || from.op_type() != "Conv" || from.input_size() <= 3, what, " has more than 3 inputs");
     Node node;
     node.name = from.name();
     node.op = from.op_type();
     node.domain = domain;
     if (const auto version = scope.versions->find(domain); version != scope.versions->end())
       node.version = version->second;
+    check(!domain.empty() || node.version != 0, what, ": the model does not say which operator set of ai.onnx it uses");
     for (const std::string& input : from.input()) {
       const int value = input.empty() ? -1 : scope.find(input);
       check(input.empty() || value >= 0, what, " reads '", input, "', which nothing before it computes");
@@ -258,9 +289,9 @@ class Reader {
     } else if (node.run == nullptr) {
       missing_.insert(node.op + (domain.empty() ? "" : " (" + domain + ")"));
     } else {
-      for (auto& attribute : *from.mutable_attribute()) {
+      for (const auto& attribute : from.attribute()) {
         const proto::AttributeProto* value = resolve(attribute, scope);
-        if (value == nullptr) continue;
+        if (value == nullptr || attribute.name() == kActivation) continue;
         node.attributes.emplace_back(attribute.name(), read_attribute(*value, scope, node, depth, what));
       }
     }
@@ -301,9 +332,9 @@ class Reader {
       case Type::STRING:
         return from.s();
       case Type::TENSOR:
-        return tensor_of(from.t(), folder_);
+        return tensor_once(from.t());
       case Type::SPARSE_TENSOR:
-        return tensor_of(from.sparse_tensor(), folder_);
+        return dense_once(from.sparse_tensor());
       case Type::INTS:
         return list(from.ints(), std::vector<int64_t>());
       case Type::FLOATS:
@@ -314,14 +345,13 @@ class Reader {
         return std::string("type");
       case Type::TENSORS: {
         std::vector<Tensor> out;
-        for (const auto& tensor : from.tensors()) out.push_back(tensor_of(tensor, folder_));
+        for (const auto& tensor : from.tensors()) out.push_back(tensor_once(tensor));
         return out;
       }
       case Type::GRAPH: {
         auto body = std::make_shared<Graph>();
         Scope inner{*body, &scope, scope.arguments, scope.versions};
-        proto::GraphProto copy = from.g();
-        read_graph(copy, inner, depth + 1);
+        read_graph(from.g(), inner, depth + 1);
         for (const auto& [outer, unused] : body->captures) node.captured.push_back(outer);
         return body;
       }
@@ -351,10 +381,7 @@ class Reader {
     }
     check(node.inputs.size() <= graph.inputs.size(), "function '", function.name(), "' has ", graph.inputs.size(),
           " inputs, it is called with ", node.inputs.size());
-    for (const auto& each : function.node()) {
-      proto::NodeProto copy = each;
-      read_node(copy, inner, depth + 1);
-    }
+    for (const auto& each : function.node()) read_node(each, inner, depth + 1);
     for (const std::string& output : function.output()) {
       const int value = inner.find(output);
       check(value >= 0, "function '", function.name(), "' has the output '", output, "', which nothing computes");
@@ -364,14 +391,15 @@ class Reader {
     finish(graph);
   }
 
-  void read_constant(const proto::NodeProto& from, Scope& scope, const std::string& what) {
+  void read_constant(const proto::NodeProto& from, Scope& scope, int depth, const std::string& what) {
     check(from.output_size() == 1, what, " must have one output");
     Tensor value;
     for (const auto& attribute : from.attribute()) {
       const proto::AttributeProto* given = resolve(attribute, scope);
       if (given == nullptr) continue;
       Node unused;
-      const Attribute read = read_attribute(*given, scope, unused, 0, what);
+      check(!given->has_g(), what, " has a graph as its value");
+      const Attribute read = read_attribute(*given, scope, unused, depth, what);
       if (const auto* tensor = std::get_if<Tensor>(&read)) value = *tensor;
       if (const auto* number = std::get_if<int64_t>(&read)) value = full({}, *number, kLong);
       if (const auto* number = std::get_if<double>(&read)) value = full({}, *number, kFloat);
@@ -398,7 +426,7 @@ class Reader {
   }
 
   // Computes nodes whose inputs are constants. A failure is reported when the node runs.
-  static void fold(Graph& graph) {
+  void fold(Graph& graph) {
     NoGradGuard no_grad;
     const std::vector<IValue> no_states;
     Runner runner(no_states, nullptr, false, kCPU);
@@ -406,21 +434,28 @@ class Reader {
     const auto is_constant = [&](int value) {
       return value < 0 || graph.sources[static_cast<std::size_t>(value)].kind == Source::kConstant;
     };
-    const auto elements = [&](int value) {
-      if (value < 0) return int64_t{0};
-      const IValue& constant = graph.sources[static_cast<std::size_t>(value)].constant;
-      return constant.isTensor() ? constant.toTensor().numel() : kMaxFolded + 1;
+    const auto is_small = [&](const Node& node) {
+      int64_t product = 1;
+      for (const int value : node.inputs) {
+        if (value < 0) continue;
+        const IValue& constant = graph.sources[static_cast<std::size_t>(value)].constant;
+        const int64_t count = constant.isTensor() ? std::max<int64_t>(constant.toTensor().numel(), 1) : kMaxFolded;
+        if (count > kMaxFolded / product) return false;
+        product *= count;
+      }
+      return true;
     };
     std::vector<Node> left;
     for (Node& node : graph.nodes) {
-      bool folds = node.run != nullptr && node.run->folding == Folding::kAllowed && node.captured.empty() &&
-                   !node.inputs.empty() && std::all_of(node.inputs.begin(), node.inputs.end(), is_constant);
-      int64_t count = 0;
-      for (const int input : node.inputs) count += folds ? elements(input) : 0;
-      if (folds && count <= kMaxFolded) {
+      if (node.run != nullptr && folds_ahead(*node.run) && node.captured.empty() && !node.inputs.empty() &&
+          folded_bytes_ < kMaxFoldedBytes && std::all_of(node.inputs.begin(), node.inputs.end(), is_constant) &&
+          is_small(node)) {
         try {
           Results results = runner.call(node, frame);
           check(results.size() >= node.outputs.size(), "too few outputs");
+          for (const IValue& result : results)
+            if (result.isTensor() && result.toTensor().defined())
+              folded_bytes_ += static_cast<int64_t>(result.toTensor().nbytes());
           for (std::size_t i = 0; i < node.outputs.size(); ++i)
             if (node.outputs[i] >= 0)
               graph.sources[static_cast<std::size_t>(node.outputs[i])] = {Source::kConstant, 0, std::move(results[i])};
@@ -435,11 +470,13 @@ class Reader {
 
   Program& program_;
   std::string folder_;
+  google::protobuf::RepeatedPtrField<proto::TensorProto>* initialisers_ = nullptr;  // of the main graph
   std::map<std::string, int64_t> versions_;
   std::map<std::pair<std::string, std::string>, const proto::FunctionProto*> functions_;
   std::unordered_set<std::string> buffers_, read_on_device_;
   std::set<std::string> missing_;
-  int64_t nodes_ = 0;
+  std::unordered_map<const void*, Tensor> read_;  // tensors of attributes
+  int64_t nodes_ = 0, folded_bytes_ = 0, sparse_ = 0;
 };
 
 Program read_model(proto::ModelProto& model, const std::string& path, const std::string& folder) {

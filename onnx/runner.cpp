@@ -1,5 +1,8 @@
 #include "tandem/onnx/runner.h"
 
+#include "tandem/core/backend/kernel_recorder.h"
+#include "tandem/core/profile.h"
+
 #include <algorithm>
 
 #include "tandem/onnx/proto.h"
@@ -70,6 +73,7 @@ std::vector<Tensor> Call::tensors() const {
 std::vector<int64_t> Call::integers(std::size_t input) const {
   const Tensor& t = (*this)[input];
   check(t.dim() <= 1 && isIntegralType(t.scalar_type(), true), "input ", input, " must be a list of integers, got ", t);
+  note_read(t);
   const Tensor list = t.to(kCPU, kLong).contiguous();
   const auto* data = static_cast<const int64_t*>(list.data_ptr());
   return {data, data + list.numel()};
@@ -83,6 +87,11 @@ double Call::number(std::size_t input) const {
   const Tensor& t = (*this)[input];
   check(t.numel() == 1 && !t.is_complex(), "input ", input, " must be one number, got ", t);
   return t.item<double>();
+}
+
+void Call::note_read(const Tensor& t) {
+  if (profiler::is_on()) [[unlikely]]
+    tandem::detail::note_host_read(t, "an operator of an imported model");
 }
 
 const Attribute* Call::find(std::string_view attribute) const {
@@ -205,7 +214,12 @@ std::vector<IValue> Runner::execute(Frame& frame, std::vector<IValue> inputs) {
 
 std::vector<IValue> Runner::run(const Graph& graph, std::vector<IValue> inputs) {
   Frame frame{graph, std::vector<IValue>(graph.sources.size())};
-  return execute(frame, std::move(inputs));
+  std::vector<IValue> out = execute(frame, std::move(inputs));
+  // The caller may write to a result, but not to the program.
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (graph.sources[static_cast<std::size_t>(graph.output_values[i])].kind == Source::kConstant && out[i].isTensor())
+      out[i] = out[i].toTensor().clone();
+  return out;
 }
 std::vector<IValue> Runner::run_body(const Graph& body, const Frame& around, std::vector<IValue> inputs) {
   Frame frame{body, std::vector<IValue>(body.sources.size())};

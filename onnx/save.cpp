@@ -122,6 +122,11 @@ class Export {
 
 void save(nn::Module& module, const Forward& forward, const std::vector<Tensor>& inputs, const std::string& path,
           const SaveOptions& options) {
+  const auto check_device = [](const Tensor& t) {
+    check(!t.defined() || t.is_cpu(), "onnx::save: the module and its inputs must be on the CPU, got ", t);
+  };
+  for (const Tensor& t : inputs) check_device(t);
+  for (const Tensor& t : module.parameters()) check_device(t);
   NoGradGuard no_grad;
   const Modes modes(module);
   Export(module, forward, inputs, path, options).run();

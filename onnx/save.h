@@ -2,9 +2,10 @@
 //
 //   onnx::save(net, {x}, "net.onnx");
 //
-// The module runs on the example inputs while the kernels that it calls are recorded; the file has what they compute, in
-// ONNX's operators (opset 20). What the program decides on the way, such as the number of steps of a loop, is as it was
-// for the examples. Values that the program reads (item()), random numbers and shapes that depend on values are errors.
+// The module runs on the example inputs while the kernels that it calls are recorded; the file has what they compute,
+// in ONNX's operators (opset 20). What the program decides on the way, such as the number of steps of a loop, is as it
+// was for the examples. Values that the program reads (item()), random numbers and shapes that depend on values are
+// errors.
 #pragma once
 #include <functional>
 #include <tuple>
@@ -28,9 +29,10 @@ struct SaveOptions {
 using Forward = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
 
 /// Writes `forward` to the file. Its weights are those of `module`, with the names of its parameters and buffers; all
-/// other tensors that it reads become constants. Runs in eval mode, without gradients, and puts the module's modes back.
-/// Models of more than kMaxEmbeddedBytes get a second file, PATH.data, with the weights. Throws Error that names all
-/// kernels without an ONNX operator, or what the file cannot say; then nothing is written.
+/// other tensors that it reads become constants. All are on the CPU. Runs `forward` two or three times, in eval mode
+/// and without gradients, and puts the module's modes back. Models of more than kMaxEmbeddedBytes get a second file,
+/// PATH.data, with the weights. Throws Error that names all kernels without an ONNX operator, or what the file cannot
+/// say; then nothing is written.
 void save(nn::Module& module, const Forward& forward, const std::vector<Tensor>& inputs, const std::string& path,
           const SaveOptions& options = {});
 
@@ -79,8 +81,8 @@ std::vector<Tensor> call_with(M& module, const std::vector<Tensor>& inputs) {
 }
 }  // namespace detail
 
-/// The same for a module, or its holder, whose forward() takes the inputs and returns a tensor, or tensors in tuples and
-/// vectors.
+/// The same for a module, or its holder, whose forward() takes the inputs and returns a tensor, or tensors in tuples
+/// and vectors.
 template <class M>
 requires std::is_base_of_v<nn::Module, M>
 void save(const std::shared_ptr<M>& module, const std::vector<Tensor>& inputs, const std::string& path,

@@ -108,11 +108,13 @@ Tensor make(const Proto& from, const std::string& folder) {
   check(dtype != ScalarType::Undefined, "Tandem has no dtype ", type_name(from.data_type()));
   check(from.dims_size() <= kMaxDims, "it has ", from.dims_size(), " dimensions, more than ", kMaxDims);
   std::vector<int64_t> sizes(from.dims().begin(), from.dims().end());
-  int64_t count = 1;
+  int64_t count = 1, others = 1;  // operators multiply the other sizes of an empty tensor, too
   for (const int64_t size : sizes) {
     check(size >= 0, "it has the size ", size);
     count = multiply_sizes("onnx", count, size);
+    others = multiply_sizes("onnx", others, std::max<int64_t>(size, 1));
   }
+  check(others <= kMaxSize, "it has too many elements");
   const int64_t bytes = multiply_sizes("onnx", count, static_cast<int64_t>(elementSize(dtype)));
   const int64_t numbers = multiply_sizes("onnx", count, is_complex(dtype) ? 2 : 1);
   const bool raw = from.has_raw_data() || count == 0;

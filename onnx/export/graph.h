@@ -1,7 +1,7 @@
 // The graph of an export: what has been recorded, in terms of ONNX operators.
 //
-// A value is an input, the output of a node, or a constant: a tensor, or a list of integers, which is a tensor int64 [n]
-// whose entries may depend on the batch size. Nodes are in the order of their execution.
+// A value is an input, the output of a node, or a constant: a tensor, or a list of integers, which is a tensor int64
+// [n] whose entries may depend on the batch size. Nodes are in the order of their execution.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -67,8 +67,9 @@ struct Graph {
   void remove_equal();
 };
 
-/// Sizes that depend on the batch size get their slopes in `graph`, which was recorded with `batch`; `other` is the same
-/// computation with `other_batch`, for other values. Throws Error naming the kernel where the graphs differ otherwise.
+/// Sizes that depend on the batch size get their slopes in `graph`, which was recorded with `batch`; `other` is the
+/// same computation with `other_batch`, for other values. Throws Error naming the kernel where the graphs differ
+/// otherwise.
 void merge(Graph& graph, int64_t batch, const Graph& other, int64_t other_batch);
 /// Throws Error unless `other`, recorded with `other_batch`, is what the merged graph says.
 void check_merged(const Graph& graph, int64_t batch, const Graph& other, int64_t other_batch);

@@ -18,33 +18,6 @@ namespace {
 
 inline constexpr int64_t kIrVersion = 9;
 
-int element_type(ScalarType dtype) {
-  switch (dtype) {
-    case kFloat:
-      return proto::TensorProto::FLOAT;
-    case kDouble:
-      return proto::TensorProto::DOUBLE;
-    case kHalf:
-      return proto::TensorProto::FLOAT16;
-    case kBFloat16:
-      return proto::TensorProto::BFLOAT16;
-    case kBool:
-      return proto::TensorProto::BOOL;
-    case kByte:
-      return proto::TensorProto::UINT8;
-    case kChar:
-      return proto::TensorProto::INT8;
-    case kShort:
-      return proto::TensorProto::INT16;
-    case kInt:
-      return proto::TensorProto::INT32;
-    case kLong:
-      return proto::TensorProto::INT64;
-    default:
-      fail("onnx::save: tensors of ", dtype, " cannot be in a file");
-  }
-}
-
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 class Writer {
@@ -114,7 +87,7 @@ class Writer {
   void declare(proto::ValueInfoProto& to, const std::string& text, const Value& value) {
     to.set_name(text);
     proto::TypeProto_Tensor& type = *to.mutable_type()->mutable_tensor_type();
-    type.set_elem_type(element_type(value.dtype));
+    type.set_elem_type(data_type_of(value.dtype));
     proto::TensorShapeProto& shape = *type.mutable_shape();
     for (std::size_t d = 0; d < value.sizes.size(); ++d) {
       proto::TensorShapeProto_Dimension& dim = *shape.add_dim();
@@ -143,7 +116,7 @@ class Writer {
   void write(proto::TensorProto& to, const Tensor& given, bool apart) {
     NoGradGuard no_grad;
     const Tensor t = given.detach().cpu().contiguous();
-    to.set_data_type(element_type(t.scalar_type()));
+    to.set_data_type(data_type_of(t.scalar_type()));
     for (const int64_t size : t.sizes()) to.add_dims(size);
     if (!apart || t.nbytes() < kAlignment) {
       to.set_raw_data(t.data_ptr(), t.nbytes());
@@ -254,7 +227,7 @@ class Writer {
       if (sizes.size() != 1) text = compute("Reshape", {text, list(sizes)});
     }
     if (value.dtype == kLong) return text;
-    return compute("Cast", {text}, {{"to", element_type(value.dtype)}});
+    return compute("Cast", {text}, {{"to", data_type_of(value.dtype)}});
   }
   std::string number(int64_t value) {
     const std::string text = fresh("number");
@@ -307,7 +280,7 @@ class Writer {
   static void set(proto::AttributeProto& to, const Node& node, const std::string& key, const Attribute& value) {
     if (const auto* number = std::get_if<int64_t>(&value)) {
       to.set_type(proto::AttributeProto::INT);
-      to.set_i(node.op == "Cast" && key == "to" ? element_type(static_cast<ScalarType>(*number)) : *number);
+      to.set_i(node.op == "Cast" && key == "to" ? data_type_of(static_cast<ScalarType>(*number)) : *number);
     } else if (const auto* real = std::get_if<double>(&value)) {
       to.set_type(proto::AttributeProto::FLOAT);
       to.set_f(static_cast<float>(*real));

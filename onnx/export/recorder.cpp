@@ -192,7 +192,7 @@ void Recorder::begin_writing(Contents& to, const Geometry& geometry) {
     return;
   }
   const Geometry all = row_major(geometry.dtype, {elements});
-  const Tensor bytes = empty({elements}, TensorOptions(geometry.dtype));
+  const Tensor bytes = zeros({elements}, TensorOptions(geometry.dtype));
   if (to.storage->device().is_cpu()) std::memcpy(bytes.data_ptr(), to.storage->data(), bytes.nbytes());
   to.whole = {all, constant(bytes)};
 }

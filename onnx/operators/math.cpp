@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "tandem/onnx/operators.h"
-#include "tandem/onnx/proto.h"
 
 namespace tandem::onnx {
 namespace {
@@ -127,14 +126,13 @@ Tensor running(Call& c, double start) {
 }
 
 ScalarType target(const Call& c) {
-  const int64_t to = c.integer("to");
-  const ScalarType dtype = dtype_of(static_cast<int>(to));
-  check(dtype != ScalarType::Undefined, "Tandem has no dtype ", type_name(static_cast<int>(to)));
-  return dtype;
+  check(c.has("to"), "attribute 'to' is missing");
+  return c.dtype("to", kFloat);
 }
 Tensor bit_cast(Call& c) {
   const ScalarType dtype = target(c);
   check(elementSize(dtype) == elementSize(c[0].scalar_type()), "bits of ", c[0].scalar_type(), " are no ", dtype);
+  if (dtype == kBool) return c[0] != 0;  // a bool has no other bits
   return c[0].contiguous().view(dtype);
 }
 
@@ -194,7 +192,7 @@ std::span<const Operator> math_operators() {
       {"Neg", [](Call& c) { return neg(c[0]); }},
       {"Not", [](Call& c) { return logical_not(c[0]); }},
       {"Or", binary<logical_or>},
-      {"Pow", power, Folding::kAllowed, 0b10},
+      {"Pow", power},
       {"PRelu", prelu_of},
       {"Reciprocal", [](Call& c) { return reciprocal(c[0]); }},
       {"Relu", [](Call& c) { return relu(c[0]); }},

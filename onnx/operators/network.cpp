@@ -349,7 +349,8 @@ bool pools_directly(const Windows& w) {
   for (std::size_t d = 0; d < w.rank(); ++d) half = half && w.begin[d] <= w.kernel[d] / 2;
   return half;
 }
-/// Makes the padding of the last windows so large that they end within it, and returns the windows along each dimension.
+/// Makes the padding of the last windows so large that they end within it, and returns the windows along each
+/// dimension.
 List cover(Windows& w, const Tensor& x, bool ceil) {
   List counts;
   for (std::size_t d = 0; d < w.rank(); ++d) {

@@ -109,7 +109,8 @@ Tensor group_normalization(Call& c) {
   return group_norm(x, groups, scale, bias, c.number("epsilon", 1e-5));
 }
 
-// An even number of neighbours has one more after the channel, and Tandem's operation (as PyTorch's) one more before it.
+// An even number of neighbours has one more after the channel, and Tandem's operation (as PyTorch's) one more before
+// it.
 Tensor lrn(Call& c) {
   const int64_t size = c.integer("size");
   const double alpha = c.number("alpha", 1e-4), beta = c.number("beta", 0.75), k = c.number("bias", 1.0);

@@ -39,7 +39,8 @@ Results split_to_sequence(Call& c) {
   const bool list = c.has(1) && c[1].dim() > 0;
   if (list) return IValue(split(x, c.integers(1), axis));
   const int64_t size = c.has(1) ? c.integer(1) : 1;
-  // ONNX ignores keepdims where the size is given. PyTorch's exporter gives both for an unbind, as ONNX Runtime reads it.
+  // ONNX ignores keepdims where the size is given. PyTorch's exporter gives both for an unbind, as ONNX Runtime reads
+  // it.
   return IValue(size == 1 && !c.flag("keepdims", true) ? unbind(x, axis) : split(x, size, axis));
 }
 

@@ -1,4 +1,5 @@
-// Fourier transforms, and what prepares signals for them. The last dimension of a signal is the real part, or both parts.
+// Fourier transforms, and what prepares signals for them. The last dimension of a signal is the real part, or both
+// parts.
 #include <cmath>
 
 #include "tandem/core/base/checked_sizes.h"

@@ -119,9 +119,10 @@ std::span<const Operator> tandem_operators() {
       {"deviation", variance<true>, kAllowed, 0b1100, kOurs},
       {"divided_avg_pool2d",
        [](Call& c) {
-         return avg_pool2d(c[0], c.integers("kernel_shape"), c.integers("strides"),
-                           {c.integers("pads").at(0), c.integers("pads").at(1)}, c.flag("ceil_mode"), true,
-                           c.integer("divisor"));
+         const std::vector<int64_t> pads = c.integers("pads");
+         check(pads.size() == 4, "pads must hold 4 numbers, got ", pads.size());
+         return avg_pool2d(c[0], c.integers("kernel_shape"), c.integers("strides"), {pads[0], pads[1]},
+                           c.flag("ceil_mode"), true, c.integer("divisor"));
        },
        kAllowed, 0, kOurs},
       {"erfc", [](Call& c) { return erfc(c[0]); }, kAllowed, 0, kOurs},

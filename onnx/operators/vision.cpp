@@ -14,6 +14,7 @@ using List = std::vector<int64_t>;
 
 /// The values of a tensor, on the host.
 std::vector<double> values_of(const Tensor& t) {
+  Call::note_read(t);
   const Tensor host = t.to(kCPU, kDouble).contiguous();
   const auto* data = static_cast<const double*>(host.data_ptr());
   return {data, data + host.numel()};
@@ -59,9 +60,11 @@ Tensor aligned(const Tensor& image, const std::vector<Region>& regions, const Gr
   const Dims split{channels, count, height, g.down, width, g.across};
   const Tensor y = ys.clamp(0, h - 1).expand(inside.sizes()), x = xs.clamp(0, w - 1).expand(inside.sizes());
   if (mean) {
-    const Tensor grid = stack({(x * 2 + 1) / w - 1, (y * 2 + 1) / h - 1}, -1).to(image.scalar_type());
+    const ScalarType dtype = image.scalar_type() == kDouble ? kDouble : kFloat;  // a half type would move the positions
+    const Tensor grid = stack({(x * 2 + 1) / w - 1, (y * 2 + 1) / h - 1}, -1).to(dtype);
     const Tensor read =
-        grid_sampler(image.unsqueeze(0), grid.view({1, count * sampled[2], sampled[3], 2}), 0, 1, false);
+        grid_sampler(image.unsqueeze(0).to(dtype), grid.view({1, count * sampled[2], sampled[3], 2}), 0, 1, false)
+            .to(image.scalar_type());
     return (read.view(sampled) * inside).view(split).mean({3, 5});
   }
   // The maximum of the weighted elements around every sample, before they are added up.
@@ -207,7 +210,7 @@ Tensor non_max_suppression(Call& c) {
   const std::vector<double> corners = values_of(boxes), score = values_of(scores);
   const int64_t count = boxes.size(1), classes = scores.size(1);
   List out;
-  for (int64_t n = 0; n < boxes.size(0) && most > 0; ++n)
+  for (int64_t n = 0; n < boxes.size(0) && most > 0 && count > 0; ++n)
     for (int64_t k = 0; k < classes; ++k) {
       const double* of_class = score.data() + (n * classes + k) * count;
       List order;

@@ -1,5 +1,5 @@
-// Exports every described operation (tests/ops/): export_ops FOLDER [NAME…]. The last lines count what has been written,
-// and why the others are refused.
+// Exports every described operation (tests/ops/): export_ops FOLDER [NAME…]. The last lines count what has been
+// written, and why the others are refused.
 #include <algorithm>
 #include <cstdio>
 #include <map>

@@ -1,5 +1,5 @@
-// ONNX models as modules: names, modes, devices, control flow, functions, what is refused. What the operators compute is
-// compared with ONNX's own tests by backend_test.py.
+// ONNX models as modules: names, modes, devices, control flow, functions, what is refused. What the operators compute
+// is compared with ONNX's own tests by backend_test.py.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -173,6 +173,54 @@ TEST_CASE("a residual that is broadcast is not fused into the convolution's kern
   const Tensor x = randn({1, 1, 4, 4}), r = randn({3, 1, 4, 4});
   const NoGradGuard no_grad;
   CHECK(equal(m.load()->forward(x, r), relu(x * 2 + r)));
+}
+
+TEST_CASE("what follows the activation of a convolution is not fused") {
+  ModelBuilder m;
+  m.input("x", Elements::FLOAT, {"N", "1", "4", "4"}).output("y").floats("w", {1, 1, 1, 1}, {2});
+  m.node("Conv", {"x", "w"}, {"c"});
+  m.node("Relu", {"c"}, {"r"});
+  m.node("Add", {"r", "x"}, {"y"});
+  const Tensor x = randn({2, 1, 4, 4}), wanted = relu(x * 2) + x;
+  Model model = m.load();
+  CHECK(equal(model(x), wanted));
+  nn::fuse(model);
+  CHECK(equal(model(x), wanted));
+
+  ModelBuilder two(12);
+  two.input("x", Elements::FLOAT, {"N", "1", "4", "4"}).output("y").floats("w", {1, 1, 1, 1}, {9});
+  two.floats("low", {}, {0}).floats("high", {}, {6});
+  two.node("Conv", {"x", "w"}, {"c"});
+  two.node("Add", {"c", "x"}, {"s"});
+  two.node("Relu", {"s"}, {"r"});
+  two.node("Clip", {"r", "low", "high"}, {"y"});
+  CHECK(equal(two.load()(x), relu(x * 9 + x).clamp_max(6)));
+}
+
+TEST_CASE("a result that is a constant can be written") {
+  ModelBuilder m;
+  m.input("x", Elements::FLOAT, {"N"}).output("y").output("z");
+  auto& node = m.node("Constant", {}, {"z"});
+  attribute(node, "value_int", ::onnx::AttributeProto::INT).set_i(3);
+  m.node("Relu", {"x"}, {"y"});
+  Model model = m.load();
+  for (int i = 0; i < 2; ++i) {
+    const Tensor z = model->forward(std::vector<IValue>{ones({1})})[1].toTensor();
+    CHECK(z.item<int64_t>() == 3);
+    z.fill_(4);
+  }
+}
+
+TEST_CASE("statistics behind an Identity, or in a function, are buffers; an exponent is a parameter") {
+  ModelBuilder m;
+  m.input("x", Elements::FLOAT, {"N", "2"}).output("y");
+  for (const char* name : {"g", "b", "mean", "var", "p"}) m.floats(name, {2}, {1, 2});
+  m.node("Identity", {"mean"}, {"mean2"});
+  m.node("BatchNormalization", {"x", "g", "b", "mean2", "var"}, {"n"});
+  m.node("Pow", {"n", "p"}, {"y"});
+  Model model = m.load();
+  CHECK(model->named_buffers().keys() == std::vector<std::string>{"mean", "var"});
+  CHECK(model->named_parameters().keys() == std::vector<std::string>{"g", "b", "p"});
 }
 
 TEST_CASE("nn::fuse folds normalisations") {
@@ -408,11 +456,16 @@ TEST_CASE("wrong inputs are named, and so is the node that fails") {
 TEST_CASE("names of tensors that are no names of modules still become names") {
   ModelBuilder m;
   m.input("x", Elements::FLOAT, {"1"}).output("y");
-  for (const char* name : {"a", "a.b", ".c", "d..e", "onnx::MatMul_12"}) m.floats(name, {1}, {1});
-  m.node("Sum", {"x", "a", "a.b", ".c", "d..e", "onnx::MatMul_12"}, {"y"});
+  std::string deep;
+  for (int i = 0; i < 100000; ++i) deep += "a.";
+  deep += "w";
+  for (const std::string& name : {std::string("a"), std::string("a.b"), std::string(".c"), std::string("d..e"),
+                                  std::string("onnx::MatMul_12"), deep})
+    m.floats(name, {1}, {1});
+  m.node("Sum", {"x", "a", "a.b", ".c", "d..e", "onnx::MatMul_12", deep}, {"y"});
   Model model = m.load();
-  CHECK(model->parameters().size() == 5);
-  CHECK(model(ones({1})).item<float>() == 6);
+  CHECK(model->parameters().size() == 6);
+  CHECK(model(ones({1})).item<float>() == 7);
   CHECK(
       equal(std::dynamic_pointer_cast<tandem::onnx::ModelImpl>(model->clone())->forward(ones({1})), model(ones({1}))));
 }

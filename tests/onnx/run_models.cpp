@@ -3,8 +3,8 @@
 //   run_models FOLDER...
 //
 // A folder has model.onnx, and in test_data_set_N/ input_M.pb and output_M.pb, as ONNX's own tests do; `tolerance`, if
-// it is there, has the relative and the absolute one. Prints a line per folder: "passed NAME", "skipped NAME: REASON" (a
-// dtype that Tandem lacks), or "FAILED NAME: REASON".
+// it is there, has the relative and the absolute one. Prints a line per folder: "passed NAME", "skipped NAME: REASON"
+// (a dtype that Tandem lacks), or "FAILED NAME: REASON".
 #include <onnx/onnx_pb.h>
 // After that one, which defines what it needs.
 #include <onnx/onnx-data.pb.h>
