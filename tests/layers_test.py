@@ -66,7 +66,7 @@ LAYERS = {
     "tandem.h": ("tandem.h", "core autograd ops.h nn.h nn/optim datasets parallel"),
     "testing": ("testing.h autograd/testing/", "core autograd autograd/ops tandem.h"),
     "compat": ("compat/**", "tandem.h torch_names.h core nn/basics pt"),
-    "cli": ("cli/ cli/commands/ cli/compare/ cli/data/ cli/draw/ cli/launch/ cli/report/ cli/text/ cli/train/",
+    "cli": ("cli/ cli/commands/ cli/compare/ cli/data/ cli/draw/ cli/launch/ cli/onnx/ cli/report/ cli/text/ cli/train/",
             "core autograd ops.h nn nn/files nn/fuse nn/layers nn/optim nn/steps nn.h datasets vision "
             "parallel/distributed parallel tensorboard models"),
     "examples": ("examples/", "core autograd datasets models parallel/distributed parallel tandem.h testing"),
@@ -125,6 +125,7 @@ SOURCES_MAY = {
     ("onnx", "nn/files"): "data of a model may be in other files",
     ("testing", "core/backend"): "the harness lists the devices and compares bits",
     ("cli", "pt"): "the tool converts files of weights",
+    ("cli", "onnx"): "the tool reads ONNX models",
     ("cli", "text"): "the tool encodes texts",
     ("cli", "core/backend"): "the tool reports the devices' names and memory",
 }

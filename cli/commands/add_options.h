@@ -60,8 +60,8 @@ inline constexpr const char *kModelType = "MODEL", *kDataType = "DATA", *kDevice
                             *kFolderType = "DIR";
 
 inline constexpr const char* kTrainable =
-    "model to train: lenet, mlp, linear, or a published model for images such as resnet18 (tandem summary "
-    "--help lists them)";
+    "model to train: lenet, mlp, linear, a published model for images such as resnet18 (tandem summary "
+    "--help lists them), or an ONNX file";
 inline constexpr const char* kData =
     "fashion-mnist, mnist, cifar10, cifar100, a folder with the files of one, or a folder with the "
     "subfolders train and test, "

@@ -7,6 +7,7 @@
 #include "tandem/cli/data/load_data.h"
 #include "tandem/cli/device_list.h"
 #include "tandem/cli/json.h"
+#include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/text/text_model.h"
 #include "tandem/cli/train/batches.h"
@@ -19,9 +20,46 @@
 namespace tandem::cli {
 namespace {
 
+void print_score(const EvalOptions& o, const LoadedData& loaded, const ImageSet& test, const Score& score,
+                 Device device) {
+  if (o.json)
+    std::printf(
+        "%s\n",
+        json_text(
+            {{"images", test.count()}, {"loss", score.loss}, {"accuracy", score.accuracy}, {"device", name_of(device)}})
+            .c_str());
+  else
+    std::printf("%s test images of %s on %s: loss %s, accuracy %s\n", with_commas(test.count()).c_str(),
+                printable(loaded.name).c_str(), name_of(device).c_str(), fixed(score.loss, 4).c_str(),
+                fixed(score.accuracy, 4).c_str());
+}
+
+int64_t batch_of(const EvalOptions& o, const ImageSet& test) {
+  return o.batch_size > 0 ? o.batch_size : evaluation_batch(test);
+}
+
+int evaluate_onnx(const EvalOptions& o, Device device) try {
+  if (o.data.empty()) throw UsageError(concat(o.folder, ": name the images with --data"));
+  if (o.heads != 0 || o.weights_bits != 0) throw UsageError("--heads and --weights-bits: not for an ONNX file");
+  const OnnxNetwork file = open_onnx_network(o.folder);
+  const LoadedData loaded = load_data(
+      o.data, {.image_size = file.input[1], .train = false, .out = o.json ? stderr : stdout}, detect_terminal());
+  const std::vector<int64_t> input = loaded.input();
+  nn::Sequential model = make_model(o.folder, {input[0], input[1], input[2], loaded.class_count});
+  model->to(device);
+  const ImageSet& test = loaded.images.test;
+  print_score(o, loaded, test, evaluate(model, placed(test, device), batch_of(o, test)), device);
+  return 0;
+} catch (const UsageError&) {
+  throw;
+} catch (const Error& error) {
+  throw UsageError(error.what());
+}
+
 int eval_command(const EvalOptions& o) {
   use_threads(o.threads);
   const Device device = use_device(o.device);
+  if (is_onnx(o.folder)) return evaluate_onnx(o, device);
   std::error_code error;
   if (!o.data.empty() && std::filesystem::exists(o.folder, error) &&
       !std::filesystem::exists(checkpoint_path(o.folder), error))
@@ -41,17 +79,7 @@ int eval_command(const EvalOptions& o) {
   nn::Sequential model = model_of_run(checkpoint, device);
   if (o.weights_bits != 0) nn::quantize_weights(model, {.bits = o.weights_bits});
   const auto mixed = in_precision(checkpoint.config.recipe, device);
-  const Score score = evaluate(model, placed(test, device), o.batch_size > 0 ? o.batch_size : evaluation_batch(test));
-  if (o.json)
-    std::printf(
-        "%s\n",
-        json_text(
-            {{"images", test.count()}, {"loss", score.loss}, {"accuracy", score.accuracy}, {"device", name_of(device)}})
-            .c_str());
-  else
-    std::printf("%s test images of %s on %s: loss %s, accuracy %s\n", with_commas(test.count()).c_str(),
-                printable(loaded.name).c_str(), name_of(device).c_str(), fixed(score.loss, 4).c_str(),
-                fixed(score.accuracy, 4).c_str());
+  print_score(o, loaded, test, evaluate(model, placed(test, device), batch_of(o, test)), device);
   return 0;
 }
 
@@ -65,7 +93,8 @@ Command add_eval(CLI::App& app) {
                                    "perplexity on the end of its text");
   c->add_option(
        "DIR", o.folder,
-       "folder of the run; with a text as --data also a GPT-2's file of weights, or its folder with a tokenizer")
+       "folder of the run; with images as --data also an ONNX file; with a text as --data also a GPT-2's file of "
+       "weights, or its folder with a tokenizer")
       ->required();
   c->add_option("--data", o.data, "data set, or text, to use instead of the run's")->type_name(kDataType);
   add_device(c, o.device);

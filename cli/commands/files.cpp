@@ -6,6 +6,7 @@
 
 #include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/draw/plot.h"
+#include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/text/text_model.h"
 #include "tandem/cli/train/weight_files.h"
@@ -98,6 +99,10 @@ bool ends_with_any(const std::string& path, std::initializer_list<const char*> e
 }
 
 int inspect_command(const InspectOptions& o) {
+  if (is_onnx(o.file)) {
+    inspect_onnx(o.file);
+    return 0;
+  }
   Listing listing;
   if (is_pt(o.file)) {
     listing.add("", read_pt(o.file));
@@ -144,9 +149,10 @@ int convert_command(const ConvertOptions& o) {
 Command add_inspect(CLI::App& app) {
   const auto kept = std::make_shared<InspectOptions>();
   InspectOptions& o = *kept;
-  CLI::App* c = app.add_subcommand("inspect", "list what is in a .safetensors or .pt file");
-  c->add_option("FILE", o.file,
-                "file of weights, a whole checkpoint of PyTorch, or the index or the folder of a sharded one")
+  CLI::App* c = app.add_subcommand("inspect", "list what is in a .safetensors, .pt or .onnx file");
+  c->add_option(
+       "FILE", o.file,
+       "file of weights, a whole checkpoint of PyTorch, the index or the folder of a sharded one, or an ONNX model")
       ->required();
   return [kept](const CommandLine&) { return inspect_command(*kept); };
 }
@@ -155,7 +161,10 @@ Command add_convert(CLI::App& app) {
   const auto kept = std::make_shared<ConvertOptions>();
   ConvertOptions& o = *kept;
   CLI::App* c = app.add_subcommand("convert", "convert a state dict between .safetensors and .pt");
-  c->add_option("IN", o.from, "file of either kind, or the index or the folder of a sharded checkpoint")->required();
+  c->add_option(
+       "IN", o.from,
+       "file of either kind, the index or the folder of a sharded checkpoint, or an ONNX model, for its weights")
+      ->required();
   c->add_option("OUT", o.to, "file to write; its ending decides: .safetensors, .pt, .pth or .bin")->required();
   add_key(c, o.key);
   c->add_option("--prefix", o.prefix, "remove this from the names that start with it, such as module.")

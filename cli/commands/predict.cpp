@@ -12,6 +12,7 @@
 #include "tandem/cli/draw/plot.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/message.h"
+#include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/train/evaluate.h"
 #include "tandem/cli/train/model_guess.h"
@@ -69,10 +70,17 @@ std::vector<std::string> lines_of(const std::string& path) {
   return lines;
 }
 
+void check_classes(const PredictOptions& o, const Predictor& p) {
+  if (!p.classes.empty() && static_cast<int64_t>(p.classes.size()) != p.class_count)
+    throw UsageError(concat("--classes ", o.classes, ": has ", p.classes.size(), " lines, the model has ",
+                            p.class_count, " classes"));
+}
+
 // As torchvision prepares images for these weights: shorter side 256, then the middle 224 x 224.
 Predictor of_weights(const PredictOptions& o, Device device) {
   if (!is_published(o.model))
-    throw UsageError(concat("--model ", o.model, ": not a published model for images; to use a run, name its folder"));
+    throw UsageError(concat("--model ", o.model,
+                            ": neither a published model for images nor an ONNX file; to use a run, name its folder"));
   if (o.weights.empty()) throw UsageError("--model needs --weights: a file with the model's weights");
   Predictor out{.input = {3, 224, 224}, .shorter_side = 256, .class_count = 1000, .classes = {}};
   if (!o.classes.empty()) out.classes = lines_of(o.classes);
@@ -91,12 +99,28 @@ Predictor of_weights(const PredictOptions& o, Device device) {
   } catch (const Error& error) {
     throw UsageError(concat("--weights ", o.weights, ": ", error.what(), looks_like(o.weights, o.key, o.model)));
   }
-  if (!out.classes.empty() && static_cast<int64_t>(out.classes.size()) != out.class_count)
-    throw UsageError(concat("--classes ", o.classes, ": has ", out.classes.size(), " lines, the model has ",
-                            out.class_count, " classes"));
+  check_classes(o, out);
   out.model->to(device);
   out.model->eval();
   return out;
+}
+
+Predictor of_onnx(const PredictOptions& o, Device device) try {
+  OnnxNetwork network = open_onnx_network(o.model);
+  Predictor out{.model = network.model,
+                .input = network.input,
+                .shorter_side = network.shorter_side,
+                .class_count = network.class_count,
+                .classes = network.classes};
+  if (!o.classes.empty()) out.classes = lines_of(o.classes);
+  if (!o.weights.empty()) start_from(o.model, out.model, read_state(o.weights, o.key));
+  check_classes(o, out);
+  out.model->to(device);
+  return out;
+} catch (const UsageError&) {
+  throw;
+} catch (const Error& error) {
+  throw UsageError(error.what());
 }
 
 // Folders are replaced by the images in them.
@@ -129,13 +153,19 @@ std::pair<Tensor, Image> gray_input(const Predictor& p, const std::string& path,
   return {from_blob(image.pixels.data(), {1, image.height, image.width}, kByte).clone(), image};
 }
 
-int predict_command(const PredictOptions& o) {
+int predict_command(PredictOptions o) {
   const Device device = use_device(o.device);
   std::vector<std::string> words = o.words;
   if (o.model.empty() && words.size() < 2)
-    throw UsageError("expected the folder of a run, or --model and --weights, and then image files");
+    throw UsageError("expected the folder of a run, or --model, and then image files");
+  if (o.model.empty() && is_onnx(words[0])) {  // in the place of a run
+    o.model = words[0];
+    words.erase(words.begin());
+  }
   if (!o.key.empty() && o.weights.empty()) throw UsageError("--key: names a state dict in the file of --weights");
-  const Predictor p = o.model.empty() ? of_run(words[0], device) : of_weights(o, device);
+  const Predictor p = o.model.empty()    ? of_run(words[0], device)
+                      : is_onnx(o.model) ? of_onnx(o, device)
+                                         : of_weights(o, device);
   if (o.model.empty()) words.erase(words.begin());
   const std::vector<std::string> files = files_of(words);
   if (p.input[0] == 3 && o.invert) throw UsageError("--invert: only for models of gray images");
@@ -183,13 +213,14 @@ int predict_command(const PredictOptions& o) {
 Command add_predict(CLI::App& app) {
   const auto kept = std::make_shared<PredictOptions>();
   PredictOptions& o = *kept;
-  CLI::App* c =
-      app.add_subcommand("predict", "classify images with a trained run, or with a published model and its weights");
+  CLI::App* c = app.add_subcommand(
+      "predict", "classify images with a trained run, a published model and its weights, or an ONNX file");
   c->add_option("RUN IMAGE", o.words, "folder of the run (not with --model), and PNG and JPEG files or folders of them")
       ->required()
       ->type_name("");
-  c->add_option("--model", o.model, "published model, such as resnet50")->type_name(kModelType);
-  c->add_option("--weights", o.weights, "file with its weights (.safetensors, .pt)")->type_name(kFileType);
+  c->add_option("--model", o.model, "published model, such as resnet50, or an ONNX file")->type_name(kModelType);
+  c->add_option("--weights", o.weights, "file with its weights (.safetensors, .pt); an ONNX file has its own")
+      ->type_name(kFileType);
   add_key(c, o.key);
   c->add_option("--classes", o.classes, "file with the names of the classes, one per line")->type_name(kFileType);
   add_device(c, o.device);
@@ -199,7 +230,8 @@ Command add_predict(CLI::App& app) {
   c->footer(
       "Examples:\n"
       "  tandem predict runs/first shoe.png\n"
-      "  tandem predict --model resnet50 --weights resnet50.safetensors --classes imagenet.txt photos");
+      "  tandem predict --model resnet50 --weights resnet50.safetensors --classes imagenet.txt photos\n"
+      "  tandem predict --model net.onnx photo.jpg");
   return [kept](const CommandLine&) { return predict_command(*kept); };
 }
 

@@ -6,8 +6,9 @@
 
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/commands/add_options.h"
+#include "tandem/cli/commands/layer_table.h"
 #include "tandem/cli/commands/layer_work.h"
-#include "tandem/cli/draw/plot.h"
+#include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/text/text_model.h"
 #include "tandem/cli/train/model_guess.h"
@@ -62,13 +63,7 @@ class Rows {
     watch("", model);
   }
 
-  int64_t parameters() const { return parameters_; }
-  std::string text(const Terminal& terminal) {
-    table_.add_rule();
-    table_.add_row({"total", "", "", with_commas(parameters_), byte_size(bytes_), with_commas(operations_)});
-    return table_.text(terminal);
-  }
-  int64_t multiply_adds() const { return multiply_adds_; }
+  void print() { table_.print(); }
 
  private:
   void watch(const std::string& name, nn::Module& module) {
@@ -92,30 +87,20 @@ class Rows {
            Work work) {
     sizes[0] = batch_size_;
     const double all_bytes = static_cast<double>(bytes) * static_cast<double>(batch_size_);
-    const int64_t count = times(work.operations, batch_size_);
-    table_.add_row({name, what, concat(IntArrayRef(sizes)), own == 0 ? "" : with_commas(own), byte_size(all_bytes),
-                    what.empty() ? "" : with_commas(count)});
-    parameters_ += own;
-    bytes_ += all_bytes;
-    if (__builtin_add_overflow(operations_, count, &operations_)) times(INT64_MAX, batch_size_);
-    multiply_adds_ += work.multiply_adds;
+    work.operations = times(work.operations, batch_size_);
+    if (!table_.add({name, what, concat(IntArrayRef(sizes)), own, all_bytes, work})) times(INT64_MAX, batch_size_);
   }
 
-  using Align = Table::Align;
-  Table table_{{{"layer"},
-                {"kind"},
-                {"output"},
-                {"parameters", Align::kRight},
-                {"output bytes", Align::kRight},
-                {"operations", Align::kRight}}};
-  int64_t batch_size_, parameters_ = 0, operations_ = 0, multiply_adds_ = 0;
-  double bytes_ = 0;
+  LayerTable table_;
+  int64_t batch_size_;
   std::unordered_set<const void*> seen_;  // parameters count where they are used first
 };
 
 struct Subject {
   nn::AnyModule model;
-  Tensor input;  ///< one image, or one text
+  Tensor input;                  ///< one image, or one text
+  std::string onnx_file{};       ///< instead of these
+  std::vector<int64_t> sizes{};  ///< of one of its inputs
 };
 
 void check_image(const std::vector<int64_t>& input, double most) {
@@ -158,13 +143,21 @@ Subject subject_of_run(const SummaryOptions& o) {
     throw UsageError("--input, --classes and --weights: not for a run, which has its own");
   Checkpoint checkpoint = run_of(o.folder);
   const RunConfig& c = checkpoint.config;
+  if (!c.onnx_file.empty()) return {.onnx_file = c.onnx_file, .sizes = c.input};
   const nn::Sequential model = model_of_run(checkpoint, Device(kCPU, 0));
   if (!c.text) return {nn::AnyModule(model), zeros({1, c.input[0], c.input[1], c.input[2]})};
   return {nn::AnyModule(gpt2_in(model)), zeros({1, c.text->context}, kLong)};
 }
 
+Subject onnx_file(const SummaryOptions& o, const std::string& path) {
+  if (o.classes != 0 || !o.weights.empty()) throw UsageError("--classes and --weights: not for an ONNX file");
+  return {.onnx_file = path, .sizes = o.input};
+}
+
 Subject subject_of(const SummaryOptions& o) {
+  if (is_onnx(o.folder)) return onnx_file(o, o.folder);
   if (!o.folder.empty()) return subject_of_run(o);
+  if (is_onnx(o.model)) return onnx_file(o, o.model);
   if (const models::PublishedModel* model = models::find_published(o.model)) return published(o, *model);
   std::vector<std::string> names = image_model_names();
   names.emplace_back("gpt2");
@@ -190,7 +183,10 @@ std::size_t load(const std::string& path, const std::string& key, const std::str
 int summary_command(const SummaryOptions& o) {
   if (!o.key.empty() && o.weights.empty()) throw UsageError("--key: names a state dict in the file of --weights");
   Subject subject = subject_of(o);
-  const Terminal terminal = detect_terminal();
+  if (!subject.onnx_file.empty()) {
+    summarize_onnx(subject.onnx_file, subject.sizes, o.batch_size);
+    return 0;
+  }
   NoGradGuard guard;
   std::size_t loaded = 0;
   if (!o.weights.empty()) loaded = load(o.weights, o.key, o.model, *subject.model.ptr());
@@ -205,11 +201,7 @@ int summary_command(const SummaryOptions& o) {
   } catch (const Error& error) {  // the input does not fit the model
     throw UsageError(error.what());
   }
-  std::fputs(rows.text(terminal).c_str(), stdout);
-  std::printf("%s of parameters; operations count the forward pass, a training step has about three times as many\n",
-              byte_size(static_cast<double>(4 * rows.parameters())).c_str());
-  std::printf("%s multiply-adds per input in convolutions, linear layers and attention\n",
-              with_commas(rows.multiply_adds()).c_str());
+  rows.print();
   if (!o.weights.empty())
     std::printf("%s: %s tensors, which fit the model\n", printable(o.weights).c_str(),
                 with_commas(static_cast<long long>(loaded)).c_str());
@@ -231,8 +223,8 @@ Command add_summary(CLI::App& app) {
   SummaryOptions& o = *kept;
   CLI::App* c =
       app.add_subcommand("summary", "print a model's layers with output shape, parameters, bytes and operations");
-  c->add_option("DIR", o.folder, "folder of a run, instead of --model");
-  c->add_option("--model", o.model, "lenet, mlp, linear or a published model: " + published_names())
+  c->add_option("DIR", o.folder, "folder of a run or an ONNX file, instead of --model");
+  c->add_option("--model", o.model, "lenet, mlp, linear, an ONNX file or a published model: " + published_names())
       ->capture_default_str()
       ->type_name(kModelType);
   c->add_option_function<std::vector<std::string>>(
@@ -242,8 +234,8 @@ Command add_summary(CLI::App& app) {
          for (const std::string& size : sizes)
            o.input.push_back(parse_number("--input", size, Range<int64_t>{1, 65536}));
        },
-       "channels,height,width of an image, or the number of tokens; default: 1,28,28 or that of the "
-       "published model")
+       "channels,height,width of an image, or the number of tokens; default: 1,28,28, or that of the "
+       "published model or the ONNX file")
       ->delimiter(',')
       ->expected(1, 3)
       ->type_name("C,H,W");
@@ -257,6 +249,7 @@ Command add_summary(CLI::App& app) {
   c->footer(
       "Examples:\n"
       "  tandem summary --model resnet18 --input 3,32,32 --classes 10\n"
+      "  tandem summary net.onnx --input 3,224,224\n"
       "  tandem summary runs/first");
   return [kept](const CommandLine&) { return summary_command(*kept); };
 }

@@ -12,7 +12,9 @@
 #include "tandem/cli/json.h"
 #include "tandem/cli/launch/many_processes.h"
 #include "tandem/cli/message.h"
+#include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
+#include "tandem/cli/report/run_record.h"
 #include "tandem/cli/signals.h"
 #include "tandem/cli/text/text_config.h"
 #include "tandem/cli/text/train_text.h"
@@ -41,13 +43,18 @@ void check_options(const TrainOptions& o) {
   require(o.key.empty() || !o.weights.empty(), "--key: names a state dict in the file of --weights");
 }
 
+// An ONNX file is known by its name without the folder.
+std::string name_of_model(const std::string& given) {
+  return is_onnx(given) ? std::filesystem::path(given).filename().string() : given;
+}
+
 // A resumed run keeps the options that determine its result; epochs, threads, workers and devices may change.
 void check_resume(const TrainOptions& o, const RunConfig& c) {
   const auto same = [](bool equal, const char* name) {
     require(equal, concat("--", name, ": the resumed run was started with another value; leave it out"));
   };
   for (const std::string& name : o.given) {
-    if (name == "model") same(o.model == c.model, "model");
+    if (name == "model") same(name_of_model(o.model) == c.model, "model");
     if (name == "seed") same(o.seed == c.seed, "seed");
     if (name == "shards") same(o.shards == c.shards, "shards");
     if (name == "hash-steps") same(o.hash_steps == c.hash_steps, "hash-steps");
@@ -66,6 +73,7 @@ Checkpoint resumed(const TrainOptions& o, const Team& team, std::optional<RunLoc
     check_checkpoint(o.resume);  // first, because the lock must not be created in a folder without a run
     if (team.leads()) lock.emplace(o.resume);
     checkpoint = load_checkpoint(o.resume);
+    find_onnx_file(o.resume, checkpoint.config);
   } catch (const Error& error) {
     throw UsageError(concat("--resume ", error.what()));
   }
@@ -101,13 +109,22 @@ Recipe recipe_of(const TrainOptions& o) {
 
 constexpr int64_t kTextEpochs = 5;
 
+void start_onnx(const TrainOptions& o, RunConfig& c) try {
+  require(!o.recipe.init, concat("--init: the network in ", o.model, " starts from the values in the file"));
+  check_trainable_onnx(o.model);
+  c.onnx_sha256 = sha256_of_onnx(o.model);
+  c.onnx_file = o.model;
+} catch (const Error& error) {
+  throw UsageError(concat("--model ", error.what()));
+}
+
 Checkpoint fresh(const TrainOptions& o, const Team& team) {
   const bool text = is_text_model(o.model);
   check_text_options(o, o.model);
   require(!o.skip_broken || (!text && has_image_files(o.data)),
           concat("--skip-broken: leaves out image files; ", o.data, " is no folder of them"));
   Checkpoint checkpoint;
-  checkpoint.config = {.model = o.model,
+  checkpoint.config = {.model = name_of_model(o.model),
                        .data = text ? lasting_text_name(o.data) : lasting_name(o.data),
                        .epochs = text && !was_given(o, "epochs") ? kTextEpochs : o.epochs,
                        .recipe = recipe_of(o),
@@ -116,7 +133,10 @@ Checkpoint fresh(const TrainOptions& o, const Team& team) {
                        .shards = shards_of(o, team),
                        .skip_broken = o.skip_broken,
                        .hash_steps = o.hash_steps};
-  if (!text) model_parameters(o.model, {});  // reports an unknown name before anything is loaded
+  if (is_onnx(o.model))
+    start_onnx(o, checkpoint.config);
+  else if (!text)
+    model_parameters(o.model, {});  // reports an unknown name before anything is loaded
   check_run_folder(o.out);
   return checkpoint;
 }
@@ -130,7 +150,7 @@ void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const 
     parameters += each.numel();
     if (each.requires_grad()) trained += each.numel();
   }
-  std::printf("model    %s, %s parameters%s\n", c.model.c_str(), with_commas(parameters).c_str(),
+  std::printf("model    %s, %s parameters%s\n", printable(c.model).c_str(), with_commas(parameters).c_str(),
               trained < parameters ? concat(", of which ", with_commas(trained), " train").c_str() : "");
   if (!o.weights.empty()) std::printf("weights  %s\n", printable(o.weights).c_str());
   if (p.text)
@@ -159,7 +179,8 @@ std::string new_run(const RunConfig& c, const std::string& run) {
   if (c.model == "linear") return "";  // its only layer is the last one, which --weights leaves out
   const bool files = !c.text && has_image_files(c.data);
   return concat("; to train its model further, start a new run: ", called_as(), " train --weights ",
-                c.text ? run : run + "/model.safetensors", " --model ", c.model, " --data ",
+                c.text ? run : run + "/model.safetensors", " --model ",
+                c.onnx_file.empty() ? c.model : concat(run, "/", kOnnxFile), " --data ",
                 printable(quoted_for_shell(c.data)), files ? concat(" --image-size ", c.input[1]) : "");
 }
 
@@ -219,6 +240,13 @@ std::string open_folder(const TrainOptions& o, const RunConfig& config, std::opt
   return folder;
 }
 
+void write_what_never_changes(const std::string& folder, const TextCodec& codec, const RunConfig& c) {
+  const std::filesystem::path base(folder);
+  for (const auto& [name, content] : codec.files) write_file_atomically((base / name).string(), content);
+  if (!c.onnx_file.empty())
+    write_file_atomically((base / kOnnxFile).string(), read_text(c.onnx_file, std::uintmax_t{1} << 31));
+}
+
 std::unique_ptr<TensorboardLog> tensorboard_log(const TrainOptions& o, const std::string& folder,
                                                 const Trainer& trainer, const Prepared& p) {
   if (!o.tensorboard) return nullptr;
@@ -255,9 +283,7 @@ int train(const TrainOptions& o, const Team& team) {
   team.together([&] {
     if (!team.leads()) return;
     folder = open_folder(o, trainer->config(), lock);
-    if (o.resume.empty())
-      for (const auto& [name, content] : p.codec.files)
-        write_file_atomically((std::filesystem::path(folder) / name).string(), content);
+    if (o.resume.empty()) write_what_never_changes(folder, p.codec, trainer->config());
     log = tensorboard_log(o, folder, *trainer, p);
     trainer->observe(log.get());
   });

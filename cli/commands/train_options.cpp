@@ -57,7 +57,7 @@ void add_optimisation(CLI::App* c, TrainOptions& o) {
 void add_images(CLI::App* c, TrainOptions& o) {
   begin_group(c, "Images");
   add_known(c, "--image-size", o.image_size, {1, 1024},
-            "pixels of a side to which image files are resized and cropped");
+            "pixels of a side to which image files are resized and cropped; of an ONNX file, those that it says");
   c->add_flag("--skip-broken", o.skip_broken, "leave out image files that cannot be read, and list them");
   add_augment(c, o.recipe);
 }

@@ -101,6 +101,7 @@ Checkpoint checked(const VerifyOptions& o, std::set<int64_t>& epochs) {
     throw UsageError(error.what());
   }
   Checkpoint checkpoint = load_checkpoint(run);
+  find_onnx_file(run, checkpoint.config);
   const std::vector<Json>& history = checkpoint.progress.history;
   epochs = chosen(o, history);
   const std::string metrics = (fs::path(run) / "metrics.jsonl").string();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tandem/cli/device_list.h"
+#include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/text/text_config.h"
 #include "tandem/cli/train/models.h"
@@ -43,10 +44,25 @@ std::string nearest_names(const std::string& word, const OrderedDict<std::string
 
 }  // namespace
 
+namespace {
+
+std::vector<std::string> names_of_head(const std::string& model_name, const nn::Module& net) {
+  if (is_onnx(model_name)) return onnx_head(net);
+  std::vector<std::string> out;
+  const auto parameters = net.named_parameters();
+  const std::string last = parameters.keys().back(), head = last.substr(0, last.rfind('.') + 1);
+  for (const auto& item : parameters)
+    if (item.key().starts_with(head)) out.push_back(item.key());
+  return out;
+}
+
+}  // namespace
+
 void freeze(const std::string& model_name, const nn::Sequential& model, const std::string& patterns) {
   if (patterns.empty()) return;
-  const auto parameters = network(model_name, model)->named_parameters();
-  const std::string last = parameters.keys().back(), head = last.substr(0, last.rfind('.') + 1);
+  const auto net = network(model_name, model);
+  const auto parameters = net->named_parameters();
+  const std::vector<std::string> head = names_of_head(model_name, *net);
   for (const std::string& pattern : split_names(patterns)) {
     if (pattern == kAllButHead && is_text_model(model_name))
       throw UsageError(concat("--freeze ", pattern, ": the last layer of ", model_name,
@@ -54,7 +70,8 @@ void freeze(const std::string& model_name, const nn::Sequential& model, const st
                               "to be frozen, such as transformer.h.0"));
     bool found = false;
     for (const auto& item : parameters) {
-      const bool meant = pattern == kAllButHead ? !item.key().starts_with(head) : matches(pattern, item.key());
+      const bool in_head = std::find(head.begin(), head.end(), item.key()) != head.end();
+      const bool meant = pattern == kAllButHead ? !in_head : matches(pattern, item.key());
       if (meant) item.value().set_requires_grad(false);
       found = found || meant;
     }

@@ -1,9 +1,10 @@
 #include "tandem/cli/train/models.h"
 
-#include "tandem/autograd/ops.h"
 #include "tandem/cli/message.h"
+#include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/text/text_model.h"
+#include "tandem/cli/train/normalize.h"
 #include "tandem/cli/train/weight_files.h"
 #include "tandem/core/base/suggest.h"
 #include "tandem/models/lenet.h"
@@ -61,19 +62,6 @@ double mlp_count(const ModelShape& s) {
 
 double softmax_count(const ModelShape& s) { return linear_count(pixels(s), static_cast<double>(s.classes)); }
 
-class NormalizeImpl : public nn::Cloneable<NormalizeImpl> {
- public:
-  NormalizeImpl() { reset(); }
-  void reset() override {
-    mean = register_buffer("mean", tensor({0.485, 0.456, 0.406}, kFloat).view({1, 3, 1, 1}));
-    std = register_buffer("std", tensor({0.229, 0.224, 0.225}, kFloat).view({1, 3, 1, 1}));
-  }
-  Tensor forward(const Tensor& images) { return (images - mean) / std; }  // gray images become [N, 3, H, W]
-
-  Tensor mean, std;
-};
-TANDEM_MODULE(Normalize);
-
 const models::PublishedModel* published_of(const std::string& name) {
   const models::PublishedModel* model = models::find_published(name);
   return model != nullptr && model->input.size() == 3 ? model : nullptr;
@@ -91,6 +79,15 @@ nn::Sequential published(const models::PublishedModel& model, const ModelShape& 
   all->push_back("normalize", Normalize());
   all->push_back("net", model.make(s.classes));
   return all;
+}
+
+nn::Sequential of_onnx(const std::string& path, const ModelShape& s) try {
+  const OnnxNetwork network = open_onnx_network(path, {s.channels, s.height, s.width});
+  check(network.class_count == s.classes, path, ": scores ", network.class_count, " classes, but the images have ",
+        s.classes, "; export the network with a last layer for them");
+  return network.model;
+} catch (const Error& error) {
+  throw UsageError(error.what());
 }
 
 const ModelInfo* own_model(const std::string& name) {
@@ -132,16 +129,19 @@ bool is_published(const std::string& name) { return published_of(name) != nullpt
 nn::Sequential make_model(const std::string& name, const ModelShape& shape) {
   if (const ModelInfo* own = own_model(name)) return own->make(shape);
   if (const auto* model = published_of(name)) return published(*model, shape);
+  if (is_onnx(name)) return of_onnx(name, shape);
   unknown(name);
 }
 
 double model_parameters(const std::string& name, const ModelShape& shape) {
   if (const ModelInfo* own = own_model(name)) return own->parameters(shape);
   if (const auto* model = published_of(name)) return model->parameters(shape.classes);
+  if (is_onnx(name)) return value_count(read_onnx_state(name));
   unknown(name);
 }
 
 nn::Sequential make_model_for(const std::string& name, const ModelShape& shape, const serialize::InputArchive& stored) {
+  if (is_onnx(name)) return make_model(name, shape);  // from a file that has all values
   const double have = value_count(stored.tensors());
   const double need = model_parameters(name, shape);
   // Published models also have buffers.
@@ -152,11 +152,15 @@ nn::Sequential make_model_for(const std::string& name, const ModelShape& shape, 
 }
 
 std::shared_ptr<nn::Module> network(const std::string& name, const nn::Sequential& model) {
-  return is_published(name) || is_text_model(name) ? model->named_children()["net"] : model.ptr();
+  return is_published(name) || is_text_model(name) || is_onnx(name) ? model->named_children()["net"] : model.ptr();
 }
 
 void start_from(const std::string& name, const nn::Sequential& model, const OrderedDict<std::string, Tensor>& weights) {
   const auto net = network(name, model);
+  if (is_onnx(name)) {
+    net->load_state_dict(weights);
+    return;
+  }
   const auto own = net->state_dict();
   std::size_t left = own.size();
   OrderedDict<std::string, Tensor> state("Tensor");

@@ -28,19 +28,21 @@ std::vector<std::string> image_model_names();
 bool is_published(const std::string& name);
 /// A model from [N, channels, height, width], with values from 0 to 1, to [N, classes], initialised from the default
 /// generator. A published model is the entry "net" of the sequence, after a normalisation with ImageNet's mean and
-/// standard deviation; gray images are repeated for its three channels. Throws UsageError on an unknown name
-/// (with a suggestion) and on images that the model cannot take.
+/// standard deviation; gray images are repeated for its three channels. The name of an ONNX file stands for the network
+/// in it: see open_onnx_network. Throws UsageError on an unknown name (with a suggestion), and on images or classes that
+/// the model cannot take.
 nn::Sequential make_model(const std::string& name, const ModelShape& shape);
 /// Number of parameter values, computed without creating the model. Throws UsageError on an unknown name.
 double model_parameters(const std::string& name, const ModelShape& shape);
 /// make_model for parameters from a file: throws Error before allocating if their number does not match.
 nn::Sequential make_model_for(const std::string& name, const ModelShape& shape, const serialize::InputArchive& stored);
 /// Copies published weights into a new model. The layer that scores the classes, the last one, keeps its own if the
-/// file has another number of classes. Throws Error that lists missing and unexpected names and other shapes.
+/// file has another number of classes; not that of an ONNX file. Throws Error that lists missing and unexpected names and other shapes.
 void start_from(const std::string& name, const nn::Sequential& model, const OrderedDict<std::string, Tensor>& weights);
-/// The network in a model: without the normalisation of a published one.
+/// The network in a model: without the normalisation of a published one, or of an ONNX file's.
 std::shared_ptr<nn::Module> network(const std::string& name, const nn::Sequential& model);
-/// What to save of a model for other programs: of a published model, the names of its state dict in Python.
+/// What to save of a model for other programs: of a published model, the names of its state dict in Python; of an ONNX
+/// file, its own.
 OrderedDict<std::string, Tensor> exported(const std::string& name, const nn::Sequential& model);
 
 }  // namespace tandem::cli

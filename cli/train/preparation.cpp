@@ -3,6 +3,7 @@
 #include "tandem/cli/data/find_data.h"
 #include "tandem/cli/data/load_data.h"
 #include "tandem/cli/launch/many_processes.h"
+#include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/text/text_memory.h"
 #include "tandem/cli/text/train_text.h"
 #include "tandem/cli/train/augmentation.h"
@@ -11,8 +12,14 @@
 namespace tandem::cli {
 namespace {
 
+// Pixels of a side, to which image files are resized.
+int64_t image_size_of(const TrainOptions& o, const RunConfig& c) {
+  if (!c.input.empty()) return c.input[1];
+  return c.onnx_file.empty() || was_given(o, "image-size") ? o.image_size : open_onnx_network(c.onnx_file).input[1];
+}
+
 ImageSetPair load_images(const TrainOptions& o, const Team& team, RunConfig& c, const Terminal& terminal) {
-  const LoadOptions options{.image_size = c.input.empty() ? o.image_size : c.input[1],
+  const LoadOptions options{.image_size = image_size_of(o, c),
                             .keep_files = changes_each_image(c.recipe),
                             .skip_broken = c.skip_broken,
                             .may_skip_broken = o.resume.empty()};

@@ -8,6 +8,7 @@
 #include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/message.h"
+#include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/train/models.h"
 #include "tandem/core/base/suggest.h"
@@ -131,9 +132,9 @@ Recipe make_recipe(const RecipeOptions& options) {
 
 Recipe make_recipe_for(const std::string& model, bool image_files, bool weights, RecipeOptions options,
                        const std::string& usual) {
-  if (options.name.empty() && is_published(model)) {
+  if (options.name.empty() && (is_published(model) || is_onnx(model))) {
     options.name = "images";
-    if (weights && !options.lr) options.lr = 0.01;  // keeps what the weights have learned
+    if ((weights || is_onnx(model)) && !options.lr) options.lr = 0.01;  // keeps what the weights have learned
   }
   // The learning rate of best is one for adamw, and only sgd has momentum.
   const bool sgd = options.optimizer == "sgd" || (!options.optimizer && options.momentum);

@@ -5,10 +5,12 @@
 #include <filesystem>
 
 #include "tandem/cli/data/find_data.h"
+#include "tandem/cli/data/sha256.h"
 #include "tandem/cli/draw/curve_svg.h"
 #include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/message.h"
+#include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/train/early_stopping.h"
 #include "tandem/core/base/atomic_file.h"
@@ -97,6 +99,7 @@ Json to_json(const RunConfig& c) {
   if (c.skip_broken) json["skip_broken"] = true;
   if (c.hash_steps > 0) json["hash_steps"] = c.hash_steps;
   if (!c.start_sha256.empty()) json["start_sha256"] = c.start_sha256;
+  if (!c.onnx_sha256.empty()) json["onnx_sha256"] = c.onnx_sha256;
   return json;
 }
 
@@ -120,10 +123,13 @@ RunConfig config_from_json(const Json& json) {
     c.hash_steps = get_entry<int64_t>(json, "hash_steps");
     check(c.hash_steps >= 1, "invalid \"hash_steps\" ", c.hash_steps);
   }
-  if (json.contains("start_sha256")) {
-    c.start_sha256 = get_entry<std::string>(json, "start_sha256");
-    check(c.start_sha256.size() == 64 && is_hexadecimal(c.start_sha256), "invalid \"start_sha256\"");
+  for (const auto& [key, sum] :
+       {std::pair("start_sha256", &c.start_sha256), std::pair("onnx_sha256", &c.onnx_sha256)}) {
+    if (!json.contains(key)) continue;
+    *sum = get_entry<std::string>(json, key);
+    check(sum->size() == 64 && is_hexadecimal(*sum), "invalid \"", key, "\"");
   }
+  check(is_onnx(c.model) == !c.onnx_sha256.empty(), "invalid \"onnx_sha256\"");
   check(!c.devices.empty() && c.devices.size() <= 128, "invalid \"devices\"");
   check(c.shards >= 0 && c.shards <= kMaxShards, "invalid \"shards\" ", c.shards);
   if (json.contains("text")) {
@@ -213,6 +219,19 @@ serialize::InputArchive& Checkpoint::result() {
   return average.keys().empty() ? model : average;
 }
 
+std::string sha256_of_onnx(const std::string& path) {
+  constexpr int64_t kMaxBytes = int64_t{1} << 31;  // protobuf's limit
+  return sha256_of_content(path, kMaxBytes);
+}
+
+void find_onnx_file(const std::string& folder, RunConfig& c) {
+  if (c.onnx_sha256.empty()) return;
+  c.onnx_file = (fs::path(folder) / kOnnxFile).string();
+  check(sha256_of_onnx(c.onnx_file) == c.onnx_sha256, shown(c.onnx_file),
+        ": is not the network that the run was "
+        "started with");
+}
+
 void check_run_folder(const std::string& wanted) {
   const fs::path base(wanted);
   std::error_code error;
@@ -220,7 +239,7 @@ void check_run_folder(const std::string& wanted) {
     throw UsageError(concat("--out ", wanted, ": already contains a run; continue it with --resume ",
                             quoted_for_shell(wanted), ", or choose another folder"));
   for (const char* file : {"config.json", "metrics.jsonl", "curve.svg", "model.safetensors", "epochs", "tokenizer.json",
-                           "vocab.json", "merges.txt"})
+                           "vocab.json", "merges.txt", kOnnxFile})
     if (fs::exists(fs::symlink_status(base / file, error)))
       throw UsageError(concat("--out ", wanted, ": contains ", file,
                               " but no run to continue with --resume; choose another folder"));

@@ -1,6 +1,7 @@
 // The folder of a run: config.json, metrics.jsonl, curve.svg, checkpoint.safetensors, model.safetensors; with --keep
 // all epochs/N.safetensors, the model after each epoch, and epochs/N/checkpoint.safetensors; for a text also its
-// tokenizer, which is written before all others and never changes.
+// tokenizer, and network.onnx, the ONNX file whose network is trained, both of which are written before all others and
+// never change.
 //
 // The checkpoint is one file that is written atomically and holds the complete state: parameters, optimizer, with
 // --ema the average, with --keep best the model after the best epoch and, in its metadata, the configuration, the
@@ -23,8 +24,10 @@ namespace tandem::cli {
 /// The part of a request that determines the result of a run, and the description of its images. A run on a text has no
 /// images: `input` and `classes` are empty, and `class_count` is the number of tokens.
 struct RunConfig {
-  std::string model, data, data_folder;  ///< data: a known name, or the absolute path of a folder or a text
-  std::vector<int64_t> input;            ///< channels, height, width
+  /// model: a name, also that of an ONNX file without its folder; data: a known name, or the absolute path of a folder
+  /// or a text.
+  std::string model, data, data_folder;
+  std::vector<int64_t> input;  ///< channels, height, width
   std::vector<std::string> classes;
   int64_t class_count = 0, epochs = 0;
   Recipe recipe;
@@ -37,6 +40,10 @@ struct RunConfig {
   bool skip_broken = false;    ///< image files that cannot be read are left out
   int64_t hash_steps = 0;      ///< steps after which the state's hash is recorded within an epoch; 0: never
   std::string start_sha256{};  ///< of the model before the first step; "": of a version that did not record it
+  std::string onnx_sha256{};   ///< of the ONNX file whose network is trained; "": none
+  std::string onnx_file{};     ///< where it is now; not recorded
+  /// What make_model takes.
+  const std::string& model_or_file() const { return onnx_file.empty() ? model : onnx_file; }
 };
 Json to_json(const RunConfig& config);
 /// Throws Error on missing, mistyped or invalid entries.
@@ -89,6 +96,12 @@ void save_checkpoint(const std::string& folder, const RunConfig& config, const P
 void check_checkpoint(const std::string& folder);
 /// Throws Error, which names the file, if the checkpoint is missing or broken.
 Checkpoint load_checkpoint(const std::string& folder);
+
+inline constexpr const char* kOnnxFile = "network.onnx";
+/// Sets config.onnx_file for a run in this folder. Throws Error if the file is missing, or is not the recorded one.
+void find_onnx_file(const std::string& folder, RunConfig& config);
+/// The SHA-256 of an ONNX file. Throws Error if it cannot be read.
+std::string sha256_of_onnx(const std::string& path);
 
 /// Throws UsageError if the folder contains a run, or any file that a run would overwrite.
 void check_run_folder(const std::string& wanted);

@@ -18,7 +18,9 @@ ImageSet test_images(const LoadedData& loaded, const RunConfig& c) try {
 
 Checkpoint run_of(const std::string& folder) {
   try {
-    return load_checkpoint(folder);
+    Checkpoint checkpoint = load_checkpoint(folder);
+    find_onnx_file(folder, checkpoint.config);
+    return checkpoint;
   } catch (const Error& error) {
     throw UsageError(error.what());
   }
@@ -29,7 +31,7 @@ nn::Sequential model_of_run(Checkpoint& checkpoint, Device device) try {
   check(!checkpoint.model.keys().empty(), "the checkpoint contains no parameters");
   nn::Sequential model =
       c.text ? make_text_model_for(*c.text, checkpoint.model)
-             : make_model_for(c.model, {c.input[0], c.input[1], c.input[2], c.class_count}, checkpoint.model);
+             : make_model_for(c.model_or_file(), {c.input[0], c.input[1], c.input[2], c.class_count}, checkpoint.model);
   model->load(checkpoint.result());
   model->to(device);
   model->eval();

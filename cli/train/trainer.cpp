@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "tandem/cli/message.h"
+#include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/signals.h"
 #include "tandem/cli/text/text_data.h"
@@ -38,10 +39,10 @@ OrderedDict<std::string, Tensor> copy_of(const nn::Module& model) {
 nn::Sequential model_of(const Checkpoint& checkpoint) {
   const RunConfig& c = checkpoint.config;
   const bool fresh = checkpoint.model.keys().empty();
-  if (fresh) return c.text ? make_text_model(*c.text) : make_model(c.model, shape_of(c));
+  if (fresh) return c.text ? make_text_model(*c.text) : make_model(c.model_or_file(), shape_of(c));
   try {
     if (c.text) return make_text_model_for(*c.text, checkpoint.model);
-    return make_model_for(c.model, shape_of(c), checkpoint.model);
+    return make_model_for(c.model_or_file(), shape_of(c), checkpoint.model);
   } catch (const Error& error) {
     broken(error);
   }
@@ -56,7 +57,7 @@ Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, ImageSetP
       terminal_(terminal),
       bar_(options.placement.team.leads() ? terminal : Terminal()),
       model_(model_of(checkpoint_)) {
-  initialise(*model_, checkpoint_.config.recipe);
+  if (!is_onnx(checkpoint_.config.model)) initialise(*model_, checkpoint_.config.recipe);  // which has its values
   if (!options_.weights.empty()) load_weights();
   freeze(checkpoint_.config.model, model_, checkpoint_.config.recipe.freeze);
   stepper_ = make_stepper(model_, checkpoint_.config.recipe, options_.placement);

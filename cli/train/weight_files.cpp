@@ -1,6 +1,8 @@
 // .pt files through tandem_pt.
 #include "tandem/cli/train/weight_files.h"
 
+#include "tandem/cli/onnx/onnx_files.h"
+#include "tandem/nn/files/prefix.h"
 #include "tandem/nn/files/pt/pt.h"
 #include "tandem/nn/files/pt/weights.h"
 
@@ -10,6 +12,7 @@ IValue read_pt(const std::string& path) { return serialize::load_pt(path); }
 
 OrderedDict<std::string, Tensor> read_state(const std::string& path, const std::string& key,
                                             const std::string& prefix) {
+  if (is_onnx(path)) return serialize::without_prefix(read_onnx_state(path), prefix);
   return serialize::read_weights(path, serialize::WeightsOptions().key(key).prefix(prefix));
 }
 

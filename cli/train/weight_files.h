@@ -1,4 +1,4 @@
-// PyTorch's .pt files and safetensors, for `inspect` and `convert`. Without libzip only the latter.
+// Weights in PyTorch's .pt files, safetensors and ONNX models. Without libzip not the first.
 #pragma once
 #include <string>
 
@@ -11,7 +11,7 @@ namespace tandem::cli {
 bool is_pt(const std::string& path);
 /// What is in a .pt file. Throws Error if this program was built without libzip.
 IValue read_pt(const std::string& path);
-/// The tensors of a state dict of either kind: see serialize::read_weights.
+/// The tensors of a state dict of either kind, or of an ONNX model: see serialize::read_weights, read_onnx_state.
 OrderedDict<std::string, Tensor> read_state(const std::string& path, const std::string& key,
                                             const std::string& prefix = {});
 void write_pt(const std::string& path, const OrderedDict<std::string, Tensor>& state);

@@ -1,6 +1,7 @@
 // A build without libzip knows no .pt files.
 #include "tandem/cli/train/weight_files.h"
 
+#include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/nn/files/prefix.h"
 #include "tandem/nn/files/safetensors.h"
 
@@ -16,6 +17,7 @@ IValue read_pt(const std::string& path) { fail(path, kMissing); }
 
 OrderedDict<std::string, Tensor> read_state(const std::string& path, const std::string& key,
                                             const std::string& prefix) {
+  if (is_onnx(path)) return serialize::without_prefix(read_onnx_state(path), prefix);
   check(!is_pt(path), path, kMissing);
   check(key.empty(), path, ": is not a .pt file: there is nothing under the key ", key);
   return serialize::without_prefix(serialize::load_safetensors(path).tensors, prefix);

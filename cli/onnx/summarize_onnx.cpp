@@ -1,0 +1,185 @@
+// tandem summary for ONNX models: runs each node on zeros.
+#include <algorithm>
+#include <unordered_set>
+
+#include "tandem/autograd/ops.h"
+#include "tandem/cli/commands/layer_table.h"
+#include "tandem/cli/onnx/onnx_files.h"
+#include "tandem/cli/options.h"
+#include "tandem/core/conv_epilogue.h"
+#include "tandem/onnx/runner.h"
+
+namespace tandem::cli {
+namespace {
+
+constexpr double kMaxInputValues = 1 << 28;
+
+// Zeros for an input of the model.
+Tensor zeros_for(const onnx::Declared& input, const std::vector<int64_t>& wanted, int64_t batch_size) {
+  check(input.dtype != ScalarType::Undefined, "its input ", input.name, " is a ", input.type,
+        "; a summary needs tensors");
+  std::vector<int64_t> sizes = input.sizes;
+  if (!input.has_sizes) {
+    sizes = wanted;
+    sizes.insert(sizes.begin(), batch_size);
+  }
+  const bool known =
+      std::all_of(sizes.begin() + (sizes.empty() ? 0 : 1), sizes.end(), [](int64_t s) { return s >= 0; });
+  if (!known || !wanted.empty()) {
+    if (wanted.size() + 1 != sizes.size())
+      throw UsageError(concat("--input: expected the sizes of ", input.name, ", ", input.type,
+                              ", without the first: ", sizes.size() - 1, " numbers"));
+    for (std::size_t i = 1; i < sizes.size(); ++i) {
+      if (sizes[i] >= 0 && sizes[i] != wanted[i - 1])
+        throw UsageError(concat("--input ", wanted, ": ", input.name, " must be ", input.type));
+      sizes[i] = wanted[i - 1];
+    }
+  }
+  if (!sizes.empty() && sizes[0] < 0) sizes[0] = batch_size;
+  if (!sizes.empty() && sizes[0] != batch_size && batch_size != 1)
+    throw UsageError(concat("--batch-size ", batch_size, ": ", input.name, " must be ", input.type));
+  double values = 1;
+  for (const int64_t size : sizes) values *= static_cast<double>(size);
+  check(values <= kMaxInputValues, "its input ", input.name, ", ", input.type,
+        ", is too large for a summary: ", IntArrayRef(sizes));
+  return zeros(sizes, input.dtype);
+}
+
+bool moves_only(const std::string& op) {
+  static const std::unordered_set<std::string> names{
+      "Cast",     "Concat",    "Constant",  "ConstantOfShape", "Dropout", "Expand",       "Flatten", "Gather",
+      "Identity", "Pad",       "Reshape",   "Shape",           "Size",    "Slice",        "Split",   "Squeeze",
+      "Tile",     "Transpose", "Unsqueeze", "Range",           "EyeLike", "DepthToSpace", "Where",   "CastLike"};
+  return names.contains(op);
+}
+
+// `terms` products and sums for each of `outputs`.
+Work products(int64_t outputs, int64_t terms, bool bias) {
+  return {outputs * (2 * terms + (bias ? 1 : 0)), outputs * terms};
+}
+
+Work work_of(const onnx::Node& node, const std::vector<Tensor>& inputs, const Tensor& out) {
+  if (!out.defined()) return {};
+  const bool two = inputs.size() >= 2 && inputs[0].defined() && inputs[1].defined();
+  const bool bias = inputs.size() > 2 && inputs[2].defined();
+  if (two && inputs[1].dim() > 1 && inputs[1].size(0) > 0) {
+    const int64_t per_output = inputs[1].numel() / inputs[1].size(0);
+    if (node.op == "Conv") return products(out.numel(), per_output, bias);
+    if (node.op == "ConvTranspose") return products(inputs[0].numel(), per_output, bias);
+  }
+  if (two && inputs[0].dim() > 0 && inputs[1].dim() > 0 && out.numel() > 0) {
+    if (node.op == "Gemm") return products(out.numel(), inputs[1].numel() / std::max<int64_t>(1, out.size(-1)), bias);
+    if (node.op == "MatMul") return products(out.numel(), inputs[0].size(-1), false);
+  }
+  return {moves_only(node.op) ? 0 : out.numel(), 0};
+}
+
+// What the reader has joined with a convolution is part of its row.
+std::string kind_of(const onnx::Node& node) {
+  std::string out = node.domain.empty() ? node.op : node.domain + "." + node.op;
+  if (node.op != "Conv") return out;
+  if (node.inputs.size() > onnx::kResidual) out += ", Add";
+  for (const auto& [name, value] : node.attributes)
+    if (name == onnx::kActivation)
+      out += std::get<int64_t>(value) == static_cast<int64_t>(FusedActivation::kRelu) ? ", Relu" : ", Clip";
+  return out;
+}
+
+class NodeRows {
+ public:
+  NodeRows(const onnx::Program& program, LayerTable& table) : program_(program), table_(table) {}
+
+  void add(const std::string& name, const std::string& kind, const Tensor& out, int64_t parameters, Work work) {
+    const double bytes = out.defined() ? static_cast<double>(out.nbytes()) : 0;
+    if (!table_.add(
+            {printable(name), printable(kind), out.defined() ? concat(out.sizes()) : "", parameters, bytes, work}))
+      throw UsageError("the number of operations does not fit in 63 bits");
+  }
+
+  void run(const onnx::Graph& graph, onnx::Runner& runner, onnx::Frame& frame) {
+    for (const onnx::Node& node : graph.nodes) {
+      std::vector<Tensor> inputs;
+      for (const int value : node.inputs) {
+        const IValue given = value < 0 ? IValue() : runner.value(frame, value);
+        inputs.push_back(given.isTensor() ? given.toTensor() : Tensor());
+      }
+      onnx::Results results;
+      try {
+        results = runner.call(node, frame);
+        check(results.size() >= node.outputs.size(), "it has too few outputs");
+      } catch (const Error& error) {
+        fail(node.name.empty() ? node.op : "node '" + node.name + "' (" + node.op + ")", ": ", error.what());
+      }
+      const Tensor out = !results.empty() && results[0].isTensor() ? results[0].toTensor() : Tensor();
+      add(name_of(graph, node), kind_of(node), out, parameters_of(graph, node), work_of(node, inputs, out));
+      for (std::size_t i = 0; i < node.outputs.size(); ++i)
+        if (node.outputs[i] >= 0) frame.values[static_cast<std::size_t>(node.outputs[i])] = std::move(results[i]);
+      for (const int value : node.released) frame.values[static_cast<std::size_t>(value)] = IValue();
+    }
+  }
+
+ private:
+  // Nodes need no names; values have one.
+  static std::string name_of(const onnx::Graph& graph, const onnx::Node& node) {
+    if (!node.name.empty() || node.outputs.empty() || node.outputs[0] < 0) return node.name;
+    return graph.value_names[static_cast<std::size_t>(node.outputs[0])];
+  }
+  // Those that no node before it has read. Bodies have the states that they read among their own values.
+  int64_t parameters_of(const onnx::Graph& graph, const onnx::Node& node) {
+    int64_t count = 0;
+    for (const int value : node.inputs)
+      if (value >= 0) count += new_parameters(graph.sources[static_cast<std::size_t>(value)]);
+    if (node.body) count += parameters_in(*node.body);
+    for (const auto& [name, value] : node.attributes)
+      if (const auto* body = std::get_if<std::shared_ptr<onnx::Graph>>(&value)) count += parameters_in(**body);
+    return count;
+  }
+  int64_t parameters_in(const onnx::Graph& body) {
+    int64_t count = 0;
+    for (const onnx::Source& source : body.sources) count += new_parameters(source);
+    for (const onnx::Node& node : body.nodes) count += parameters_of(body, node);
+    return count;
+  }
+  int64_t new_parameters(const onnx::Source& source) {
+    if (source.kind != onnx::Source::kState || !seen_.insert(source.state).second) return 0;
+    const onnx::State& state = program_.states[static_cast<std::size_t>(source.state)];
+    return state.parameter ? state.tensor.numel() : 0;
+  }
+
+  const onnx::Program& program_;
+  LayerTable& table_;
+  std::unordered_set<int> seen_;
+};
+
+void fill(const onnx::Program& program, const std::vector<int64_t>& input, int64_t batch_size, LayerTable& table) {
+  std::vector<IValue> states;
+  for (const onnx::State& state : program.states) states.emplace_back(state.tensor);
+  const onnx::Graph& graph = program.graph;
+  onnx::Runner runner(states, nullptr, /*training=*/false, Device(kCPU, 0));
+  onnx::Frame frame{graph, std::vector<IValue>(graph.sources.size())};
+  NodeRows rows(program, table);
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const Tensor x = zeros_for(graph.inputs[i], input, batch_size);
+    rows.add(graph.inputs[i].name, "", x, 0, {});
+    frame.values[static_cast<std::size_t>(graph.input_values[i])] = x;
+  }
+  rows.run(graph, runner, frame);
+}
+
+}  // namespace
+
+void summarize_onnx(const std::string& path, const std::vector<int64_t>& input, int64_t batch_size) {
+  const onnx::Program program = onnx::read_program(path);
+  const NoGradGuard guard;
+  LayerTable table;
+  try {
+    fill(program, input, batch_size, table);
+  } catch (const UsageError& error) {
+    throw UsageError(concat(error.what(), " of ", path));
+  } catch (const Error& error) {
+    fail(path, ": ", error.what());
+  }
+  table.print(batch_size);
+}
+
+}  // namespace tandem::cli
