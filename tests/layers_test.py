@@ -126,6 +126,7 @@ SOURCES_MAY = {
     ("testing", "core/backend"): "the harness lists the devices and compares bits",
     ("cli", "pt"): "the tool converts files of weights",
     ("cli", "onnx"): "the tool reads ONNX models",
+    ("cli", "onnx/save"): "the tool writes ONNX models",
     ("cli", "text"): "the tool encodes texts",
     ("cli", "core/backend"): "the tool reports the devices' names and memory",
 }

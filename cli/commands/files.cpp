@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "tandem/cli/commands/add_options.h"
@@ -9,6 +10,7 @@
 #include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/text/text_model.h"
+#include "tandem/cli/train/run_model.h"
 #include "tandem/cli/train/weight_files.h"
 #include "tandem/nn/files/pt/start.h"
 #include "tandem/nn/files/safetensors_reader.h"
@@ -121,10 +123,28 @@ OrderedDict<std::string, Tensor> quantized(const OrderedDict<std::string, Tensor
   throw UsageError(concat("--weights-bits: ", o.from, ": ", error.what()));
 }
 
+int convert_to_onnx(const ConvertOptions& o) {
+  if (!o.key.empty() || !o.prefix.empty() || o.shard_bytes != 0 || o.weights_bits != 0)
+    throw UsageError("--key, --prefix, --shard-size and --weights-bits: not for an ONNX file");
+  std::error_code error;
+  if (!std::filesystem::is_directory(o.from, error))
+    throw UsageError(concat(o.from, ": not the folder of a run; an ONNX file has a network, not only weights"));
+  Checkpoint checkpoint = run_of(o.from);
+  const RunConfig& c = checkpoint.config;
+  if (c.text) throw UsageError(concat(o.from, ": the run of a text; only those of images become ONNX files"));
+  const nn::Sequential model = model_of_run(checkpoint, Device(kCPU, 0));
+  save_onnx(model, c.input, c.classes, o.to);
+  std::printf("%s: %s of %s, %s\n", printable(o.to).c_str(), printable(c.model).c_str(), printable(o.from).c_str(),
+              counted(c.class_count, "class", "classes").c_str());
+  return 0;
+}
+
 int convert_command(const ConvertOptions& o) {
+  if (is_onnx(o.to)) return convert_to_onnx(o);
   const bool to_pt = ends_with_any(o.to, {".pt", ".pth", ".bin"});
   if (!to_pt && !ends_with_any(o.to, {".safetensors"}))
-    throw UsageError(o.to + ": the name must end with .safetensors, .pt, .pth or .bin");
+    throw UsageError(o.to +
+                     ": the name must end with .safetensors, .pt, .pth or .bin, or for a run's model with .onnx");
   if (!o.key.empty() && !is_pt(o.from)) throw UsageError("--key: only .pt files have several dictionaries");
   if (to_pt && o.shard_bytes != 0)
     throw UsageError("--shard-size: only safetensors files are split; " + o.to + " would be a .pt file");
@@ -160,12 +180,14 @@ Command add_inspect(CLI::App& app) {
 Command add_convert(CLI::App& app) {
   const auto kept = std::make_shared<ConvertOptions>();
   ConvertOptions& o = *kept;
-  CLI::App* c = app.add_subcommand("convert", "convert a state dict between .safetensors and .pt");
+  CLI::App* c = app.add_subcommand(
+      "convert", "convert a state dict between .safetensors and .pt, or write the model of a run as an ONNX file");
   c->add_option(
        "IN", o.from,
-       "file of either kind, the index or the folder of a sharded checkpoint, or an ONNX model, for its weights")
+       "file of either kind, the index or the folder of a sharded checkpoint, or an ONNX model, for its weights; "
+       "the folder of a run, for an ONNX file")
       ->required();
-  c->add_option("OUT", o.to, "file to write; its ending decides: .safetensors, .pt, .pth or .bin")->required();
+  c->add_option("OUT", o.to, "file to write; its ending decides: .safetensors, .pt, .pth, .bin or .onnx")->required();
   add_key(c, o.key);
   c->add_option("--prefix", o.prefix, "remove this from the names that start with it, such as module.")
       ->type_name("TEXT");
@@ -178,7 +200,8 @@ Command add_convert(CLI::App& app) {
   c->footer(
       "Examples:\n"
       "  tandem convert model.pt model.safetensors\n"
-      "  tandem convert training.pt model.safetensors --key model --prefix module.");
+      "  tandem convert training.pt model.safetensors --key model --prefix module.\n"
+      "  tandem convert runs/first net.onnx");
   return [kept](const CommandLine&) { return convert_command(*kept); };
 }
 

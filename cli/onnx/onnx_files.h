@@ -42,6 +42,10 @@ struct OnnxNetwork {
 OnnxNetwork open_onnx_network(const std::string& path, const std::vector<int64_t>& images = {});
 /// Throws Error unless the file is a network that can be trained, and all of the network is in this one file.
 void check_trainable_onnx(const std::string& path);
+/// Writes a model for images, from [N, channels, height, width] with values from 0 to 1 to scores [N, classes], as an
+/// ONNX file that says so. Throws Error.
+void save_onnx(nn::Sequential model, const std::vector<int64_t>& input, const std::vector<std::string>& classes,
+               const std::string& path);
 /// The names of the parameters of the last layer, of the entry "net" of an OnnxNetwork.
 std::vector<std::string> onnx_head(const nn::Module& net);
 

@@ -80,6 +80,23 @@ void leave_out_softmax(onnx::Graph& graph) {
   for (onnx::Node& node : graph.nodes) std::erase(node.released, scores);
 }
 
+// PyTorch's exporter writes tensors with equal values once, as those of new normalisations are, and copies them with
+// Identity. Each gets its own values again, under the name that it had.
+void give_copies_their_own(onnx::Program& program) {
+  onnx::Graph& graph = program.graph;
+  std::erase_if(graph.nodes, [&](const onnx::Node& node) {
+    if (node.op != "Identity" || !node.domain.empty() || node.inputs.size() != 1 || node.outputs.at(0) < 0)
+      return false;
+    const onnx::Source source = graph.sources[static_cast<std::size_t>(node.inputs[0])];
+    if (source.kind != onnx::Source::kState) return false;
+    const onnx::State& from = program.states[static_cast<std::size_t>(source.state)];
+    const auto copy = static_cast<std::size_t>(node.outputs[0]);
+    program.states.push_back({graph.value_names[copy], from.tensor.clone(), from.parameter});
+    graph.sources[copy] = {onnx::Source::kState, static_cast<int>(program.states.size()) - 1, {}};
+    return true;
+  });
+}
+
 std::string described(const std::vector<onnx::Declared>& slots) {
   std::string out;
   for (const onnx::Declared& each : slots) out += (out.empty() ? "" : ", ") + each.name + ": " + each.type;
@@ -154,6 +171,7 @@ std::vector<std::string> class_names(const onnx::Program& program) {
 
 std::shared_ptr<NetworkImpl> network_of(onnx::Program program) {
   leave_out_softmax(program.graph);
+  give_copies_their_own(program);
   std::vector<Tensor> states;
   for (onnx::State& state : program.states) states.push_back(std::move(state.tensor));
   return std::make_shared<NetworkImpl>(std::make_shared<const onnx::Program>(std::move(program)), states);

@@ -18,6 +18,9 @@ void summarize_onnx(const std::string& path, const std::vector<int64_t>&, int64_
 OrderedDict<std::string, Tensor> read_onnx_state(const std::string& path) { missing(path); }
 OnnxNetwork open_onnx_network(const std::string& path, const std::vector<int64_t>&) { missing(path); }
 void check_trainable_onnx(const std::string& path) { missing(path); }
+void save_onnx(nn::Sequential, const std::vector<int64_t>&, const std::vector<std::string>&, const std::string& path) {
+  missing(path);
+}
 std::vector<std::string> onnx_head(const nn::Module&) { return {}; }
 
 }  // namespace tandem::cli

@@ -134,7 +134,9 @@ Recipe make_recipe_for(const std::string& model, bool image_files, bool weights,
                        const std::string& usual) {
   if (options.name.empty() && (is_published(model) || is_onnx(model))) {
     options.name = "images";
-    if ((weights || is_onnx(model)) && !options.lr) options.lr = 0.01;  // keeps what the weights have learned
+    // Keeps what the weights have learned. Exporters fold batch normalisations away, which allow a larger rate.
+    if (!options.lr && is_onnx(model)) options.lr = 0.001;
+    if (!options.lr && weights) options.lr = 0.01;
   }
   // The learning rate of best is one for adamw, and only sgd has momentum.
   const bool sgd = options.optimizer == "sgd" || (!options.optimizer && options.momentum);

@@ -42,8 +42,8 @@ struct Recipe {
 /// The named recipe, overridden by the options that are set. Throws UsageError, also if it has no name.
 Recipe make_recipe(const RecipeOptions& options);
 /// The same for images. Without a name it is the recipe images for a published model, with a lower learning rate if it
-/// starts from `weights`, as the network of an ONNX file does; for the tool's own models source with the optimizer sgd, else `usual`. The recipe images has
-/// crops of any size if the data are image files.
+/// starts from `weights`, and for the network of an ONNX file; for the tool's own models source with the optimizer sgd,
+/// else `usual`. The recipe images has crops of any size if the data are image files.
 Recipe make_recipe_for(const std::string& model, bool image_files, bool weights, RecipeOptions options,
                        const std::string& usual);
 /// Throws UsageError if an option that was given contradicts the recipe.

@@ -91,7 +91,7 @@ def test_predicting():
 def test_training():
     start = ["--data", "pictures", "--batch-size", "4", "--augment", "flip"]
     check("train", (r := run("train", "--model", "net.onnx", *start, "--epochs", "2", "--out", "a")).returncode == 0 and
-          "images of 8 x 8" in r.stdout and "learning rate 0.01" in r.stdout, r.stdout + r.stderr)
+          "images of 8 x 8" in r.stdout and "learning rate 0.001" in r.stdout, r.stdout + r.stderr)
     with open("net.onnx", "rb") as one, open("a/network.onnx", "rb") as other:
         check("the run has the file", one.read() == other.read())
     check("ONNX's names", tensors("a/model.safetensors").keys() == tensors("weights.safetensors").keys())
@@ -123,6 +123,30 @@ def test_training():
     refused("another network", run("eval", "part"), "part/network.onnx", "not the network")
     os.remove("part/network.onnx")
     refused("no network", run("eval", "part"), "part/network.onnx")
+
+
+def test_writing():
+    run("train", "--data", "pictures", "--image-size", "16", "--epochs", "1", "--batch-size", "4", "--out", "lenet")
+    run("train", "--model", "resnet18", "--data", "pictures", "--image-size", "32", "--epochs", "1", "--batch-size", "4",
+        "--out", "resnet")
+    for name in ("lenet", "resnet", "a"):
+        r = run("convert", name, f"{name}.onnx")
+        check(f"convert the run {name}", r.returncode == 0 and "2 classes" in r.stdout, r.stdout + r.stderr)
+        own = probabilities(name)
+        check("with the names of its classes", set(own) == {"red", "sea"} and probabilities(f"{name}.onnx") == own,
+              (own, probabilities(f"{name}.onnx")))
+        check("for any number of images",
+              run("eval", f"{name}.onnx", "--data", "pictures").stdout == run("eval", name).stdout.replace(os.getcwd() + "/", ""),
+              run("eval", f"{name}.onnx", "--data", "pictures"))
+    r = run("train", "--model", "resnet.onnx", "--data", "pictures", "--epochs", "1", "--batch-size", "4", "--out", "again")
+    check("train what was written", r.returncode == 0 and "images of 32 x 32" in r.stdout, r.stdout + r.stderr)
+    names = tensors("again/model.safetensors")
+    check("its names", "net.layer4.1.bn2.running_var" in names and "net.fc.weight" in names, sorted(names)[:9])
+    refused("no run", run("convert", "weights.safetensors", "x.onnx"), "weights.safetensors", "folder of a run")
+    refused("no run", run("convert", "pictures", "x.onnx"), "pictures does not contain a run")
+    refused("options of weights", run("convert", "lenet", "x.onnx", "--prefix", "fc."), "--prefix")
+    refused("no folder", run("convert", "lenet", "nowhere/x.onnx"), "nowhere/x.onnx", code=1)
+    check("nothing was written", not [name for name in os.listdir(".") if name.startswith((".", "x."))], os.listdir("."))
 
 
 def test_mistakes():
