@@ -11,6 +11,7 @@
 #include "tandem/cli/device_list.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/launch/many_processes.h"
+#include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/signals.h"
 #include "tandem/cli/train/augmentation.h"
@@ -74,7 +75,9 @@ Setting load(const CompareOptions& o, const Terminal& terminal) {
   Setting s{o, make_recipe_for(o.model, has_image_files(o.data), false, o.recipe, "source"), {}, {}};
   s.config = {.model = o.model, .data = o.data, .epochs = o.epochs, .recipe = s.recipe, .seed = o.seed};
   model_parameters(o.model, {});
-  LoadedData loaded = load_data(o.data, {.keep_files = changes_each_image(s.recipe)}, terminal);
+  const int64_t image_size = is_onnx(o.model) ? open_onnx_network(o.model).input[1] : kImageSize;
+  LoadedData loaded =
+      load_data(o.data, {.image_size = image_size, .keep_files = changes_each_image(s.recipe)}, terminal);
   s.config.classes = loaded.classes;
   s.config.class_count = loaded.class_count;
   s.config.input = loaded.input();

@@ -40,7 +40,7 @@ bool takes_value(const CLI::Option& option) { return option.get_items_expected_m
 // Whether its value may be a file or folder, instead of one of the known values or because there are none.
 bool takes_file(const CLI::Option& option) {
   const std::string type = option.get_type_name();
-  if (type == kDataType || type.find(kFolderType) != std::string::npos) return true;
+  if (type == kDataType || type == kModelType || type.find(kFolderType) != std::string::npos) return true;
   return type != "NUMBER" && values_of(option).empty();
 }
 
