@@ -215,7 +215,8 @@ Command add_predict(CLI::App& app) {
   PredictOptions& o = *kept;
   CLI::App* c = app.add_subcommand(
       "predict", "classify images with a trained run, a published model and its weights, or an ONNX file");
-  c->add_option("RUN IMAGE", o.words, "folder of the run (not with --model), and PNG and JPEG files or folders of them")
+  c->add_option("RUN IMAGE", o.words,
+                "folder of the run or an ONNX file (not with --model), and PNG and JPEG files or folders of them")
       ->required()
       ->type_name("");
   c->add_option("--model", o.model, "published model, such as resnet50, or an ONNX file")->type_name(kModelType);

@@ -22,9 +22,9 @@ void count(const onnx::Graph& graph, std::map<std::string, int64_t>& counts) {
     if (node.op == "Conv" && node.inputs.size() > onnx::kResidual) ++counts["Add"];
     for (const auto& [name, value] : node.attributes) {
       if (const auto* body = std::get_if<std::shared_ptr<onnx::Graph>>(&value)) count(**body, counts);
-      if (name != onnx::kActivation) continue;
-      const bool relu = std::get<int64_t>(value) == static_cast<int64_t>(FusedActivation::kRelu);
-      ++counts[relu ? "Relu" : "Clip"];
+      const auto* activation = name == onnx::kActivation ? std::get_if<int64_t>(&value) : nullptr;
+      if (activation != nullptr)
+        ++counts[*activation == static_cast<int64_t>(FusedActivation::kRelu) ? "Relu" : "Clip"];
     }
   }
 }

@@ -13,7 +13,7 @@ namespace tandem::cli {
 namespace {
 
 constexpr int64_t kUsualSize = 224;  // of images, if the file does not say it
-constexpr double kMaxImageValues = 1 << 26;
+constexpr int64_t kMaxSide = 4096;
 constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{1} << 31;  // protobuf's limit
 
 // A model with one input and one output. Its module tree, and so the names in its state dict, are those of ModelImpl.
@@ -59,6 +59,7 @@ class NetworkImpl : public onnx::ModelImpl {
       if (node.op != "BatchNormalization") continue;
       any = true;
       for (std::size_t i = 1; i < std::min<std::size_t>(node.inputs.size(), 3); ++i) {
+        if (node.inputs[i] < 0) continue;
         const onnx::Source& source = program().graph.sources[static_cast<std::size_t>(node.inputs[i])];
         if (source.kind != onnx::Source::kState) continue;
         const Tensor* found = parameters.find(program().states[static_cast<std::size_t>(source.state)].name);
@@ -75,7 +76,8 @@ void leave_out_softmax(onnx::Graph& graph) {
     return !node.outputs.empty() && node.outputs[0] == graph.output_values[0];
   });
   if (last == graph.nodes.end() || !last->domain.empty() || (last->op != "Softmax" && last->op != "LogSoftmax")) return;
-  const int scores = last->inputs.at(0);
+  if (last->inputs.size() != 1 || last->inputs[0] < 0) return;
+  const int scores = last->inputs[0];
   graph.output_values[0] = scores;
   for (onnx::Node& node : graph.nodes) std::erase(node.released, scores);
 }
@@ -85,8 +87,9 @@ void leave_out_softmax(onnx::Graph& graph) {
 void give_copies_their_own(onnx::Program& program) {
   onnx::Graph& graph = program.graph;
   std::erase_if(graph.nodes, [&](const onnx::Node& node) {
-    if (node.op != "Identity" || !node.domain.empty() || node.inputs.size() != 1 || node.outputs.at(0) < 0)
-      return false;
+    const bool copies = node.op == "Identity" && node.domain.empty() && node.inputs.size() == 1 &&
+                        node.inputs[0] >= 0 && node.outputs.size() == 1 && node.outputs[0] >= 0;
+    if (!copies) return false;
     const onnx::Source source = graph.sources[static_cast<std::size_t>(node.inputs[0])];
     if (source.kind != onnx::Source::kState) return false;
     const onnx::State& from = program.states[static_cast<std::size_t>(source.state)];
@@ -133,9 +136,10 @@ std::vector<int64_t> chosen(const std::vector<int64_t>& own, const std::vector<i
           described_size(wanted));
     if (wanted.empty()) out[i] = own[i];
   }
-  check(out[0] == 1 || out[0] == 3, "it takes images of ", out[0], " channels; images have 1 or 3");
-  check(static_cast<double>(out[0]) * static_cast<double>(out[1]) * static_cast<double>(out[2]) <= kMaxImageValues,
-        "it takes images of ", described_size(out), ", which are too large");
+  const int64_t channels = own[0] < 0 ? out[0] : own[0];
+  check(channels == 1 || channels == 3, "it takes images of ", channels, " channels; images have 1 or 3");
+  check(out[1] >= 1 && out[1] <= kMaxSide && out[2] >= 1 && out[2] <= kMaxSide, "it takes images of ",
+        described_size(out), "; sides have 1 to ", kMaxSide, " pixels");
   return out;
 }
 

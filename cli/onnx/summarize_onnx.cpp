@@ -80,8 +80,8 @@ std::string kind_of(const onnx::Node& node) {
   if (node.op != "Conv") return out;
   if (node.inputs.size() > onnx::kResidual) out += ", Add";
   for (const auto& [name, value] : node.attributes)
-    if (name == onnx::kActivation)
-      out += std::get<int64_t>(value) == static_cast<int64_t>(FusedActivation::kRelu) ? ", Relu" : ", Clip";
+    if (const auto* activation = std::get_if<int64_t>(&value); name == onnx::kActivation && activation != nullptr)
+      out += *activation == static_cast<int64_t>(FusedActivation::kRelu) ? ", Relu" : ", Clip";
   return out;
 }
 
