@@ -57,7 +57,7 @@ Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, ImageSetP
       terminal_(terminal),
       bar_(options.placement.team.leads() ? terminal : Terminal()),
       model_(model_of(checkpoint_)) {
-  if (!is_onnx(checkpoint_.config.model)) initialise(*model_, checkpoint_.config.recipe);  // which has its values
+  if (!is_onnx(checkpoint_.config.model)) initialise(*model_, checkpoint_.config.recipe);  // it has its own values
   if (!options_.weights.empty()) load_weights();
   freeze(checkpoint_.config.model, model_, checkpoint_.config.recipe.freeze);
   stepper_ = make_stepper(model_, checkpoint_.config.recipe, options_.placement);

@@ -101,7 +101,8 @@ def test_training():
     run("train", "--model", "net.onnx", *start, *constant, "--epochs", "2", "--out", "whole")
     run("train", "--model", "net.onnx", *start, *constant, "--epochs", "1", "--out", "part")
     os.rename("net.onnx", "moved.onnx")
-    r = run("train", "--resume", "part", "--epochs", "2")
+    refused("another model", run("train", "--resume", "part", "--model", "bare.onnx"), "--model")
+    r = run("train", "--resume", "part", "--model", "moved/net.onnx", "--epochs", "2")
     check("resume without the file", r.returncode == 0 and
           tensors("part/model.safetensors") == tensors("whole/model.safetensors"), r.stderr)
     for words in (["eval", "a"], ["predict", "a", "pictures/val/red/0.png"], ["summary", "a"], ["report", "a"]):
