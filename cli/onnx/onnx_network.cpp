@@ -82,6 +82,23 @@ void leave_out_softmax(onnx::Graph& graph) {
   for (onnx::Node& node : graph.nodes) std::erase(node.released, scores);
 }
 
+// ONNX does not say what is trained. The numbers that images are normalised with, before anything else, are not.
+void fix_normalization(onnx::Program& program) {
+  onnx::Graph& graph = program.graph;
+  int images = graph.input_values[0];
+  for (const onnx::Node& node : graph.nodes) {
+    if (std::find(node.inputs.begin(), node.inputs.end(), images) == node.inputs.end()) continue;
+    const bool plain = node.op == "Sub" || node.op == "Div" || node.op == "Mul" || node.op == "Add";
+    if (!plain || !node.domain.empty() || node.outputs.size() != 1) return;
+    for (const int value : node.inputs) {
+      if (value < 0) continue;
+      const onnx::Source& source = graph.sources[static_cast<std::size_t>(value)];
+      if (source.kind == onnx::Source::kState) program.states[static_cast<std::size_t>(source.state)].parameter = false;
+    }
+    images = node.outputs[0];
+  }
+}
+
 // PyTorch's exporter writes tensors with equal values once, as those of new normalisations are, and copies them with
 // Identity. Each gets its own values again, under the name that it had.
 void give_copies_their_own(onnx::Program& program) {
@@ -176,6 +193,7 @@ std::vector<std::string> class_names(const onnx::Program& program) {
 std::shared_ptr<NetworkImpl> network_of(onnx::Program program) {
   leave_out_softmax(program.graph);
   give_copies_their_own(program);
+  fix_normalization(program);
   std::vector<Tensor> states;
   for (onnx::State& state : program.states) states.push_back(std::move(state.tensor));
   return std::make_shared<NetworkImpl>(std::make_shared<const onnx::Program>(std::move(program)), states);

@@ -143,6 +143,10 @@ def test_writing():
     check("train what was written", r.returncode == 0 and "images of 32 x 32" in r.stdout, r.stdout + r.stderr)
     names = tensors("again/model.safetensors")
     check("its names", "net.layer4.1.bn2.running_var" in names and "net.fc.weight" in names, sorted(names)[:9])
+    run("convert", "resnet.onnx", "before.safetensors")
+    before = tensors("before.safetensors")
+    check("but for what prepares the images", names["normalize.mean"] == before["normalize.mean"] and
+          names["normalize.std"] == before["normalize.std"] and names["net.fc.weight"] != before["net.fc.weight"])
     refused("no run", run("convert", "weights.safetensors", "x.onnx"), "weights.safetensors", "folder of a run")
     refused("no run", run("convert", "pictures", "x.onnx"), "pictures does not contain a run")
     refused("options of weights", run("convert", "lenet", "x.onnx", "--prefix", "fc."), "--prefix")
