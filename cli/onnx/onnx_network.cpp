@@ -103,6 +103,7 @@ void fix_normalization(onnx::Program& program) {
 // Identity. Each gets its own values again, under the name that it had.
 void give_copies_their_own(onnx::Program& program) {
   onnx::Graph& graph = program.graph;
+  const std::size_t originals = program.states.size();
   std::erase_if(graph.nodes, [&](const onnx::Node& node) {
     const bool copies = node.op == "Identity" && node.domain.empty() && node.inputs.size() == 1 &&
                         node.inputs[0] >= 0 && node.outputs.size() == 1 && node.outputs[0] >= 0;
@@ -115,6 +116,14 @@ void give_copies_their_own(onnx::Program& program) {
     graph.sources[copy] = {onnx::Source::kState, static_cast<int>(program.states.size()) - 1, {}};
     return true;
   });
+  // A variance of ones may have been the copy of a factor, and the other way round.
+  for (const onnx::Node& node : graph.nodes)
+    for (std::size_t i = 1; node.op == "BatchNormalization" && i < node.inputs.size(); ++i) {
+      if (node.inputs[i] < 0) continue;
+      const onnx::Source& source = graph.sources[static_cast<std::size_t>(node.inputs[i])];
+      const auto state = static_cast<std::size_t>(source.state);
+      if (source.kind == onnx::Source::kState && state >= originals) program.states[state].parameter = i < 3;
+    }
 }
 
 std::string described(const std::vector<onnx::Declared>& slots) {

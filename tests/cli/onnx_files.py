@@ -62,9 +62,10 @@ def write(path, content):
         file.write(content)
 
 
-def classifier(path, channels=3, size=8, classes=2, batch="N", end="", metadata={}, dtype=FLOAT, norm=True, data=None):
+def classifier(path, channels=3, size=8, classes=2, batch="N", end="", metadata={}, dtype=FLOAT, norm=True, data=None,
+               merged=False):
     """A convolution, a batch normalisation, ReLU and a linear layer. `end`: an operator after it; `data`: the name of the
-    file with the weight of the linear layer."""
+    file with the weight of the linear layer; `merged`: the variance is a copy of the normalisation's factor."""
     draw = random.Random(1)
     values = lambda n, scale=0.3: [draw.uniform(-scale, scale) for _ in range(n)]
     t = lambda name, sizes, numbers: tensor(name, sizes, numbers, dtype)
@@ -78,7 +79,11 @@ def classifier(path, channels=3, size=8, classes=2, batch="N", end="", metadata=
     nodes = [node("Conv", ["image", "conv.weight", "conv.bias"], ["a"], "conv", kernel_shape=[3, 3], pads=[1, 1, 1, 1])]
     if norm:
         tensors += [t("bn.weight", [4], [1, 0.5, 2, 1]), t("bn.bias", [4], values(4)),
-                    t("bn.running_mean", [4], values(4)), t("bn.running_var", [4], [1, 2, 0.5, 1])]
+                    t("bn.running_mean", [4], values(4))]
+        if merged:
+            nodes.append(node("Identity", ["bn.weight"], ["bn.running_var"]))
+        else:
+            tensors.append(t("bn.running_var", [4], [1, 2, 0.5, 1]))
         nodes.append(node("BatchNormalization",
                           ["a", "bn.weight", "bn.bias", "bn.running_mean", "bn.running_var"], ["b"], "bn"))
     nodes += [node("Relu", ["b" if norm else "a"], ["c"], "relu"), node("Flatten", ["c"], ["d"], "flatten"),

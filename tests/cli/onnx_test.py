@@ -114,6 +114,10 @@ def test_training():
     before, after = tensors("weights.safetensors"), tensors("head/model.safetensors")
     check("only the last layer trains, also not the statistics", "of which 514 train" in r.stdout and
           [n for n in before if before[n] != after[n]] == ["fc.weight", "fc.bias"], r.stdout + r.stderr)
+    r = run("train", "--model", "merged.onnx", *start, "--epochs", "1", "--out", "merged")
+    own = tensors("merged/model.safetensors")
+    check("a variance that is the copy of a factor", r.returncode == 0 and " 634 parameters" in r.stdout and
+          own["bn.weight"] != own["bn.running_var"], r.stdout + r.stderr)
     r = run("train", "--resume", "a")
     advised = r.stdout.split("start a new run: tandem ")[-1].split("\n")[0]
     r = run(*shlex.split(advised), "--epochs", "1", "--out", "advised")
@@ -185,6 +189,7 @@ def write_models():
     classes, span = "tandem.classes", "Image.NominalPixelRange"
     onnx_files.classifier("net.onnx")
     onnx_files.classifier("bare.onnx", norm=False)
+    onnx_files.classifier("merged.onnx", merged=True)
     onnx_files.classifier("soft.onnx", end="Softmax", batch=1)
     onnx_files.classifier("data.onnx", data="data.bin")
     onnx_files.classifier("named.onnx", metadata={classes: '["rot", "blau"]', span: "Normalized_0_1"})
