@@ -262,6 +262,28 @@ void losses() {
   layer("PoissonNLLLoss", PoissonNLLLoss(), {kRow, probability});
 }
 
+// In float16. (NumPy has no bfloat16: see save_test.cpp.)
+void halves() {
+  using namespace nn;
+  const auto half = [](auto module) {
+    module->to(kHalf);
+    return module;
+  };
+  const Input row{{3, 6}, kHalf}, image{{3, 4, 8, 7}, kHalf}, sequence{{5, 3, 8}, kHalf};
+  layer("half_Linear", half(Linear(6, 5)), {row});
+  layer("half_Conv2d", half(Conv2d(Conv2dOptions(4, 6, 3).padding(1))), {image});
+  layer("half_BatchNorm2d", half(varied(BatchNorm2d(4))), {image});
+  layer("half_LayerNorm", half(varied(LayerNorm(LayerNormOptions({6})))), {row});
+  layer("half_GELU", half(GELU()), {row});
+  layer("half_SiLU", half(SiLU()), {row});
+  layer("half_Softmax", half(Softmax(1)), {row});
+  layer("half_numbers", Sequential([](const Tensor& x) { return ((x * 0.1 + 0.3).clamp(-0.7, 0.7) - x) / 3; }), {row});
+  layer("half_GroupNorm", half(varied(GroupNorm(2, 4))), {image});
+  layer("half_Encoder", half(TransformerEncoderLayer(TransformerEncoderLayerOptions(8, 2).dim_feedforward(16))),
+        {sequence});
+  layer("half_LSTM", half(LSTM(LSTMOptions(8, 5))), {sequence});
+}
+
 // ---- random stacks
 
 class Stack {
@@ -426,6 +448,7 @@ int main(int argc, char** argv) {
     recurrent();
     transformers();
     losses();
+    halves();
   }
   std::printf("%d exported, %d refused\n", written, refused);
   std::printf("%d have the same bits after they have been read, %d have not\n", test::same, test::others);
