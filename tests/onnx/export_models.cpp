@@ -71,6 +71,25 @@ int main(int argc, char** argv) {
                                     .mlp_dim(64)
                                     .num_classes(10));
   write(folder, "vit_small", nn::AnyModule(vit), images({3, 32, 32}), {2, 1, 3});
+  // Residuals and activations in a convolution, weights of one byte, and parameters that share a storage.
+  const Inputs small = images({3, 32, 32});
+  models::ResNet resnet(models::ResNetOptions(models::ResNetBlockKind::kBasic, {1, 1, 1, 1}).num_classes(10));
+  nn::AnyModule fused = trained(nn::AnyModule(resnet), small(2));
+  fused.ptr()->eval();
+  nn::fuse(*resnet);
+  write(folder, "resnet_fused", fused, small, {2, 1, 3});
+  models::MobileNetV2 mobilenet(models::MobileNetV2Options(10).width_mult(0.35));
+  fused = trained(nn::AnyModule(mobilenet), small(2));
+  fused.ptr()->eval();
+  nn::fuse(*mobilenet);
+  write(folder, "mobilenet_fused", fused, small, {2, 1, 3});
+  nn::AnyModule bytes = test::make_any_model("gpt2_small");
+  bytes.ptr()->eval();
+  nn::quantize_weights(*bytes.ptr(), {.group = 12});
+  write(folder, "gpt2_bytes", bytes, tokens(24, 100), {2, 1, 3});
+  nn::AnyModule flat = test::make_any_model("gpt2_small");
+  const nn::FlatParameters parameters(*flat.ptr());
+  write(folder, "gpt2_flat", flat, tokens(24, 100), {2, 1, 3});
   if (large) {
     for (const char* name : {"resnet18", "resnet50", "vgg11", "vgg16_bn", "mobilenet_v2", "vit_b_16"}) {
       const Inputs inputs = images({3, 224, 224});
