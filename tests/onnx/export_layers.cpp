@@ -1,4 +1,6 @@
-// Exports every layer: export_layers FOLDER [--random COUNT SEED], which exports random stacks of layers instead.
+// Exports every layer: export_layers FOLDER
+//   --random COUNT SEED   random stacks of layers instead
+//   --views COUNT SEED    random programs of views and writes into them
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -431,13 +433,95 @@ void random_stacks(int64_t count, uint64_t seed) {
   }
 }
 
+// ---- random programs of views and writes into them
+
+// Dimensions before `first` stay as they are: 1 with a batch of any size.
+Tensor view_program(const Tensor& x, uint64_t seed, int64_t first) {
+  std::mt19937_64 random(seed);
+  const auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  const Tensor base = x.clone();
+  std::vector<Tensor> views{base};
+  for (int64_t step = pick(3, 9); step > 0; --step) {
+    const Tensor v = views[static_cast<std::size_t>(pick(0, static_cast<int64_t>(views.size()) - 1))];
+    if (v.dim() <= first) continue;
+    const int64_t d = pick(first, v.dim() - 1), e = pick(first, v.dim() - 1), n = v.size(d);
+    switch (pick(0, 13)) {
+      case 0:
+        views.push_back(v.transpose(d, e));
+        break;
+      case 1: {
+        const int64_t start = pick(0, n - 1);
+        views.push_back(v.narrow(d, start, pick(1, n - start)));
+        break;
+      }
+      case 2:
+        views.push_back(v.slice(d, pick(0, n - 1), nullopt, pick(2, 3)));
+        break;
+      case 3:
+        if (v.dim() > first + 1) views.push_back(v.select(d, pick(0, n - 1)));
+        break;
+      case 4:
+        if (v.dim() < 6) views.push_back(v.unsqueeze(pick(first, v.dim())));
+        break;
+      case 5:
+        views.push_back(v.flip(d));
+        break;
+      case 6:
+        if (v.dim() > first + 1) views.push_back(v.flatten(first + (v.dim() - first) / 2 - 1));
+        break;
+      case 7:
+        if (v.dim() < 6) views.push_back(v.unfold(d, pick(1, std::min<int64_t>(n, 3)), pick(1, 2)));
+        break;
+      case 8:
+        if (d != e && v.dim() > first + 1) views.push_back(v.diagonal(pick(-1, 0), d, e));
+        break;
+      case 9:
+        views.push_back(v.exp());
+        break;
+      default: {
+        Dims sizes(v.sizes()), strides(v.strides());
+        if (v.numel() == 0 || overlaps_itself(sizes, strides)) break;
+        const int64_t kind = pick(0, 3);
+        if (kind == 0) v.mul_(1.5);
+        if (kind == 1) v.fill_(2);
+        if (kind == 2) v.copy_(v.flip(d) * 0.5);
+        if (kind == 3) v.sub_(v.mean(d, true));
+      }
+    }
+    if (views.back().numel() == 0) views.pop_back();
+  }
+  Tensor sum = base.flatten(first == 0 ? 0 : 1).sum(-1);
+  if (first == 0) sum = sum.reshape({1});
+  for (const Tensor& v : views) {
+    const Tensor rows = first == 0 ? v.reshape({1, -1}) : v.flatten(1);
+    sum = sum + (rows * (arange(rows.size(1), kFloat) * 0.01 + 1)).sum(1);
+  }
+  return sum;
+}
+
+void random_views(int64_t count, uint64_t seed) {
+  nn::Module module;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t first = i % 2;
+    const uint64_t each = seed + static_cast<uint64_t>(i);
+    write(
+        concat("views_", each), module,
+        [&](const test::Tensors& x) { return test::Tensors{view_program(x[0], each, first)}; },
+        {first == 0 ? Input{{2, 3, 4, 5}} : Input{{3, 4, 5, 3}}}, first == 1);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) return std::printf("usage: export_layers FOLDER [--random COUNT SEED]\n"), 2;
+  if (argc < 2) return std::printf("usage: export_layers FOLDER [--random|--views COUNT SEED]\n"), 2;
   folder = argv[1];
   manual_seed(1);
-  if (argc == 5 && std::strcmp(argv[2], "--random") == 0) {
+  if (argc == 5 && std::strcmp(argv[2], "--views") == 0) {
+    random_views(std::atoll(argv[3]), static_cast<uint64_t>(std::atoll(argv[4])));
+  } else if (argc == 5 && std::strcmp(argv[2], "--random") == 0) {
     random_stacks(std::atoll(argv[3]), static_cast<uint64_t>(std::atoll(argv[4])));
   } else {
     activations();
