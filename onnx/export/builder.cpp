@@ -47,7 +47,7 @@ Id Recorder::constant(const Tensor& t) {
                      .tensor = t});
 }
 Id Recorder::number(const Scalar& value, ScalarType dtype) { return constant(full({}, value, TensorOptions(dtype))); }
-Id Recorder::filled(const Scalar& value, ScalarType dtype, const Ints& sizes) {
+Id Recorder::filled(const Scalar& value, ScalarType dtype, Ints sizes) {
   const Id id = number(value, dtype);
   return sizes.empty() ? id : add("Expand", {id, ints(sizes)}, {}, dtype, sizes);
 }
@@ -69,7 +69,7 @@ Id Recorder::transpose(Id value, const std::vector<int>& order) {
   for (const int d : order) sizes.push_back(graph_[value].sizes[static_cast<std::size_t>(d)]);
   return add("Transpose", {value}, {{"perm", Ints(order.begin(), order.end())}}, graph_[value].dtype, sizes);
 }
-Id Recorder::expand(Id value, const Ints& sizes) {
+Id Recorder::expand(Id value, Ints sizes) {
   const Ints before = graph_[value].sizes;
   if (before == sizes) return value;
   Ints shape = sizes;  // 1 keeps a size, whatever it is

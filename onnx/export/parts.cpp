@@ -96,15 +96,11 @@ Id taken(Recorder& r, Id id, std::size_t at, const Axis& axis) {
 // `around` with `value` at the positions of an axis.
 Id replaced(Recorder& r, Id around, Id value, std::size_t at, const Axis& axis) {
   const Ints sizes = r[around].sizes;
-  if (!is_range(axis)) {  // rows of a tensor that has the axis first
-    std::vector<int> order{static_cast<int>(at)}, back;
-    for (int d = 0; d < static_cast<int>(sizes.size()); ++d)
-      if (d != static_cast<int>(at)) order.push_back(d);
-    for (int d = 1; d <= static_cast<int>(at); ++d) back.push_back(d);
-    back.push_back(0);
-    for (int d = static_cast<int>(at) + 1; d < static_cast<int>(sizes.size()); ++d) back.push_back(d);
-    const Id rows = r.transpose(around, order), updates = r.transpose(value, order);
-    return r.transpose(r.add("ScatterND", {rows, positions_of(r, axis, {axis.count(), 1}), updates}), back);
+  if (!is_range(axis)) {
+    Ints column(sizes.size(), 1);
+    column[at] = axis.count();
+    const Id positions = r.expand(positions_of(r, axis, column), r[value].sizes);
+    return r.add("ScatterElements", {around, positions, value}, {{"axis", static_cast<int64_t>(at)}});
   }
   std::vector<Id> pieces;
   const int64_t end = axis.start + axis.count();

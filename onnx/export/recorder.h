@@ -62,7 +62,7 @@ class Recorder final : public KernelRecorder {
   Id view(Id value, const Geometry& geometry);
   Id reshape(Id value, Ints sizes);
   Id transpose(Id value, const std::vector<int>& order);
-  Id expand(Id value, const Ints& sizes);
+  Id expand(Id value, Ints sizes);
   Id flip(Id value, const std::vector<int64_t>& dims);
   Id cast(Id value, ScalarType dtype);
 
@@ -78,7 +78,7 @@ class Recorder final : public KernelRecorder {
                             std::vector<std::pair<ScalarType, Ints>> outputs);
   Id ints(Ints values);
   Id number(const Scalar& value, ScalarType dtype);  ///< of no dimension
-  Id filled(const Scalar& value, ScalarType dtype, const Ints& sizes);
+  Id filled(const Scalar& value, ScalarType dtype, Ints sizes);
   Id constant(const Tensor& t);
   const Value& operator[](Id id) const { return graph_[id]; }
 
