@@ -536,5 +536,7 @@ int main(int argc, char** argv) {
   }
   std::printf("%d exported, %d refused\n", written, refused);
   std::printf("%d have the same bits after they have been read, %d have not\n", test::same, test::others);
-  return 0;
+  // Sums depend on strides, which a file does not have.
+  const bool views = argc > 2 && std::strcmp(argv[2], "--views") == 0;
+  return test::others != 0 && !views;
 }

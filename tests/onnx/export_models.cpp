@@ -101,5 +101,5 @@ int main(int argc, char** argv) {
   }
   std::printf("%d exported, %d refused\n", written, failed);
   std::printf("%d have the same bits after they have been read, %d have not\n", test::same, test::others);
-  return failed != 0;
+  return failed != 0 || test::others != 0;
 }

@@ -69,5 +69,5 @@ int main(int argc, char** argv) {
   }
   std::printf("%d exported, %zu refused\n", written, count);
   std::printf("%d have the same bits after they have been read, %d have not\n", test::same, test::others);
-  return 0;
+  return test::others != 0;
 }

@@ -9,8 +9,11 @@
 
 #include "tandem/onnx/export/functions.h"
 #include "tandem/onnx/export/geometry.h"
+#include "tandem/onnx/export/model_writer.h"
+#include "tandem/onnx/onnx.h"
 #include "tandem/onnx/proto.h"
 #include "tandem/tandem.h"
+#include "tandem/testing.h"
 #include "tandem/tests/temp_folder.h"
 
 namespace tandem {
@@ -187,6 +190,86 @@ TEST_CASE("a function of the domain tandem has a definition") {
   CHECK(model.functions(0).domain() == "tandem");
   CHECK(model.functions(0).node_size() == 2);
   CHECK(model.opset_import_size() == 2);
+}
+
+TEST_CASE("equal nodes are there once, a shared parameter too") {
+  struct TiedImpl : nn::Module {
+    TiedImpl() {
+      weight = register_parameter("weight", randn({4, 4}));
+      register_parameter("same", weight);
+    }
+    Tensor forward(const Tensor& x) { return mm(mm(x, weight).exp(), weight.t()) + mm(x, weight).exp(); }
+    Tensor weight;
+  };
+  test::TempFolder folder;
+  onnx::save(std::make_shared<TiedImpl>(), {randn({2, 4})}, folder / "tied.onnx");
+  const proto::ModelProto model = read(folder / "tied.onnx");
+  CHECK(operators(model) == "MatMul Exp Transpose MatMul Add");
+  CHECK(model.graph().initializer_size() == 1);
+}
+
+TEST_CASE("a recurrent layer is one node, for sequences of any length") {
+  test::TempFolder folder;
+  onnx::save(nn::GRU(3, 4), {randn({5, 2, 3})}, folder / "gru.onnx");
+  const proto::ModelProto model = read(folder / "gru.onnx");
+  CHECK(operators(model).find("GRU") != std::string::npos);
+  CHECK(operators(model).find("GRU", operators(model).find("GRU") + 1) == std::string::npos);
+  CHECK(sizes_of(model.graph().output(0)) == "batch 2 4");
+  CHECK(sizes_of(model.graph().output(1)) == "1 2 4");
+}
+
+TEST_CASE("a tensor of the module that forward() changes has the values from before") {
+  struct CounterImpl : nn::Module {
+    CounterImpl() { count = register_buffer("count", zeros({2})); }
+    Tensor forward(const Tensor& x) { return x + count.add_(1); }
+    Tensor count;
+  };
+  test::TempFolder folder;
+  const auto counter = std::make_shared<CounterImpl>();
+  CHECK_THROWS_WITH_AS(onnx::save(counter, {randn({3, 2})}, folder / "counter.onnx"), doctest::Contains("kernel add"),
+                       Error);  // another value in each run
+  CHECK(folder.entries() == 0);
+}
+
+TEST_CASE("bfloat16 keeps its bits") {
+  test::TempFolder folder;
+  nn::Sequential net(
+      nn::Linear(6, 8), nn::GELU(), [](const Tensor& x) { return x * 0.1 + 0.3; },
+      nn::LayerNorm(nn::LayerNormOptions({8})));
+  net->to(kBFloat16);
+  const Tensor x = randn({3, 6}).to(kBFloat16);
+  onnx::save(net, {x}, folder / "net.onnx");
+  NoGradGuard no_grad;
+  CHECK(testing::identical(onnx::load(folder / "net.onnx")->forward(x), net->forward(x)));
+}
+
+TEST_CASE("a loaded model is exported again") {
+  test::TempFolder folder;
+  nn::Sequential net(nn::Conv2d(1, 2, 3), nn::ReLU(), nn::Flatten(), nn::Linear(72, 3));
+  const Tensor x = randn({2, 1, 8, 8});
+  onnx::save(net, {x}, folder / "a.onnx");
+  onnx::Model model = onnx::load(folder / "a.onnx");
+  onnx::save(model, {x}, folder / "b.onnx");
+  CHECK(operators(read(folder / "b.onnx")) == operators(read(folder / "a.onnx")));
+  NoGradGuard no_grad;
+  CHECK(testing::identical(onnx::load(folder / "b.onnx")->forward(x), net->forward(x)));
+}
+
+TEST_CASE("weights that are too large for the file are in a second one") {
+  using namespace onnx::exporter;
+  test::TempFolder folder;
+  Graph graph;
+  graph.inputs.push_back(graph.add({.kind = Value::Kind::kInput, .sizes = {40}}));
+  const Tensor weight = randn({40});
+  const Id constant = graph.add({.kind = Value::Kind::kTensor, .sizes = {40}, .name = "weight", .tensor = weight});
+  const Id sum = graph.add({.sizes = {40}});
+  graph.nodes.push_back({.op = "Add", .inputs = {graph.inputs[0], constant}, .outputs = {sum}});
+  graph.outputs.push_back(sum);
+  write_model(graph, folder / "large.onnx", {.input_names = {"x"}, .output_names = {"y"}, .max_embedded_bytes = 64});
+  CHECK(folder.entries() == 2);
+  CHECK(read(folder / "large.onnx").graph().initializer(0).external_data_size() == 3);
+  NoGradGuard no_grad;
+  CHECK(testing::identical(onnx::load(folder / "large.onnx")->forward(ones({40})), weight + 1));
 }
 
 TEST_CASE("a geometry in another") {
