@@ -2,7 +2,9 @@
 #include "tandem/onnx/save.h"
 
 #include <algorithm>
+#include <string_view>
 
+#include "tandem/autograd/autocast.h"
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/onnx/export/model_writer.h"
@@ -65,10 +67,10 @@ class Export {
   void run() {
     // One example would not tell sizes that are 1 from those of the batch.
     const int64_t first = std::max<int64_t>(batch_, 2), second = first + 1, third = first + 3;
-    Graph graph = record(dynamic_ && batch_ < 2 ? with_batch(first) : inputs_);
+    Graph graph = dynamic_ && batch_ < 2 ? record_batch(first) : record(inputs_);
     if (dynamic_) {
-      exporter::merge(graph, first, record(with_batch(second)), second);
-      exporter::check_merged(graph, first, record(with_batch(third)), third);
+      exporter::merge(graph, first, record_batch(second), second);
+      exporter::check_merged(graph, first, record_batch(third), third);
     } else {
       exporter::merge(graph, 0, record(with_batch(0)), 0);
     }
@@ -81,17 +83,31 @@ class Export {
   }
 
  private:
+  Graph record_batch(int64_t batch) const {
+    try {
+      return record(with_batch(batch));
+    } catch (const Error& error) {
+      if (std::string_view(error.what()).find("onnx::save: ") != std::string_view::npos) throw;
+      std::string names;
+      const std::vector<std::string> all = names_of(options_.input_names(), "input", inputs_.size());
+      for (std::size_t i = 0; i < inputs_.size(); ++i)
+        if (is_batch(inputs_[i])) names += concat(names.empty() ? "" : ", ", all[i]);
+      fail("onnx::save: the module does not run with ", batch, " examples instead of ", batch_, " (dimension 0 of ",
+           names, "); if it takes one number only, use dynamic_batch(false): ", error.what());
+    }
+  }
+  bool is_batch(const Tensor& t) const { return dynamic_ && t.dim() > 0 && t.size(0) == batch_; }
   // Other inputs; 0: of the same sizes.
   std::vector<Tensor> with_batch(int64_t batch) const {
     std::vector<Tensor> out;
     for (const Tensor& t : inputs_) {
-      const bool rows = dynamic_ && t.dim() > 0 && t.size(0) == batch_;
-      out.push_back(rows ? other_rows(t, batch) : t.is_floating_point() ? t * 0.75 : t);
+      out.push_back(is_batch(t) ? other_rows(t, batch) : t.is_floating_point() ? t * 0.75 : t);
     }
     return out;
   }
 
   Graph record(const std::vector<Tensor>& given) const {
+    autocast::clear_cache();  // each run converts the weights
     exporter::Recorder recorder;
     const std::vector<std::string> names = names_of(options_.input_names(), "input", given.size());
     std::vector<Tensor> inputs;

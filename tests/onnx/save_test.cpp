@@ -172,6 +172,22 @@ TEST_CASE("a module without a batch, and one whose result depends on it") {
   CHECK(refusal([](const Tensor& t) { return t.relu(); }, ones({})).find("dynamic_batch(false)") != std::string::npos);
 }
 
+TEST_CASE("a module that takes one number of examples") {
+  const std::string why = refusal([](const Tensor& t) { return t.view({3, 4}).relu(); }, randn({3, 4}));
+  CHECK(why.find("4 examples instead of 3 (dimension 0 of input)") != std::string::npos);
+  CHECK(why.find("dynamic_batch(false)") != std::string::npos);
+}
+
+TEST_CASE("under autocast, weights are converted in the file") {
+  test::TempFolder folder;
+  nn::Sequential net(nn::Linear(4, 3));
+  {
+    const autocast::AutocastGuard guard(kCPU);
+    onnx::save(net, {randn({2, 4})}, folder / "net.onnx");
+  }
+  CHECK(operators(read(folder / "net.onnx")) == "Cast Cast Cast Gemm");
+}
+
 TEST_CASE("values that the program reads, random numbers and unknown kernels are errors") {
   const Tensor x = rand({3, 4});
   CHECK(refusal([](const Tensor& t) { return t / t.sum().item<float>(); }, x).find("item()") != std::string::npos);
