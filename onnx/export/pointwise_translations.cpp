@@ -226,6 +226,12 @@ Id floor_quotient(const Several& s) {
 Id bitwise(const Several& s, const char* of_bools, const char* of_integers) {
   return s.add(s.is_bool() ? of_bools : of_integers);
 }
+// ONNX shifts unsigned integers only.
+Id power_of_two(const Several& s) { return s.add("Pow", {s.r.number(2, s.r[s.of[1]].dtype), s.of[1]}); }
+Id right_shift(const Several& s) {
+  const Id power = power_of_two(s), rest = s.add("Mod", {s.of[0], power});
+  return s.add("Div", {s.add("Sub", {s.of[0], rest}), power});
+}
 // ONNX compares neither bools nor uint8 by size.
 Id ordered(const Several& s, const char* op) {
   if (s.r[s.of[0]].dtype != kBool) return s.compare(op, s.of);
@@ -251,6 +257,8 @@ const Translations kSeveral = {
     PAIR("bitwise_and", bitwise(s, "And", "BitwiseAnd")),
     PAIR("bitwise_or", bitwise(s, "Or", "BitwiseOr")),
     PAIR("bitwise_xor", bitwise(s, "Xor", "BitwiseXor")),
+    PAIR("bitwise_left_shift", s.add("Mul", {s.of[0], power_of_two(s)})),
+    PAIR("bitwise_right_shift", right_shift(s)),
     PAIR("eq", s.compare("Equal", s.of)),
     PAIR("ne", s.r.add("Not", {s.compare("Equal", s.of)})),
     PAIR("le", ordered(s, "LessOrEqual")),
