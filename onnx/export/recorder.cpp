@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <set>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
@@ -53,6 +54,14 @@ Graph Recorder::finish() {
   std::string names;
   for (const std::string& name : graph_.missing) names += concat(names.empty() ? "" : ", ", name);
   check(graph_.missing.empty(), "onnx::save: there is no ONNX operator for ", names);
+  // Lengths and the like, which an operation reads without a kernel, would be those of the examples forever.
+  std::set<Id> used(graph_.outputs.begin(), graph_.outputs.end());
+  for (const Node& node : graph_.nodes) used.insert(node.inputs.begin(), node.inputs.end());
+  for (const Id id : graph_.inputs)
+    check(isFloatingType(graph_[id].dtype) || used.contains(id), "onnx::save: no kernel reads the integers of ",
+          graph_[id].name,
+          ": the module reads them on the host, which an ONNX file cannot say, or not at all; then "
+          "leave them out of the inputs");
   return std::move(graph_);
 }
 

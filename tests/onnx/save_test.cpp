@@ -195,6 +195,9 @@ TEST_CASE("values that the program reads, random numbers and unknown kernels are
   CHECK(refusal([](const Tensor& t) { return dropout(t, 0.5, true); }, x).find("eval mode") != std::string::npos);
   CHECK(refusal([](const Tensor& t) { return t.masked_select(t > 0.5); }, x).find("depend on values") !=
         std::string::npos);
+  const auto repeated = [](const Tensor& t) { return ones({3, 2}).repeat_interleave(t, 0); };
+  CHECK(refusal(repeated, tensor({1, 2, 1}), onnx::SaveOptions().dynamic_batch(false)).find("integers of input") !=
+        std::string::npos);
   const std::string missing = refusal([](const Tensor& t) { return t.lgamma() + std::get<0>(t.cummax(1)); }, x);
   CHECK(missing.find("lgamma") != std::string::npos);
   CHECK(missing.find("cummax") != std::string::npos);
