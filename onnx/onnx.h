@@ -29,7 +29,6 @@
 namespace tandem::onnx {
 
 struct Program;
-struct Declared;
 
 /// An input or output of a model.
 struct Slot {
@@ -48,8 +47,11 @@ class ModelImpl : public nn::Cloneable<ModelImpl>, public nn::Fusable {
   /// For clone(), which copies the values afterwards: new tensors, uninitialised.
   void reset() override;
 
-  /// The first output for these inputs, which are in the model's order. Throws Error, naming the input or the node, if
-  /// their number, dtype, rank or a fixed size differs from what the model declares, or if a node fails.
+  /// The first output for these inputs, which are in the model's order. Throws Error, naming the input or the node,
+  /// if their number, dtype, rank or a fixed size differs from what the model declares, or if a node fails. Where it
+  /// declares a floating point dtype, an input may have another one: that to which to() has converted the state.
+  /// Constants of the program are not converted, so export a model in half precision if its constants have
+  /// dimensions.
   template <std::same_as<Tensor>... Others>
   Tensor forward(const Tensor& input, const Others&... others) {
     return first_output({input, others...});

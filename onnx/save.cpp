@@ -78,6 +78,7 @@ class Export {
     exporter::write_model(graph, path_,
                           {.input_names = names_of(options_.input_names(), "input", graph.inputs.size()),
                            .output_names = names_of(options_.output_names(), "output", graph.outputs.size()),
+                           .metadata = options_.metadata(),
                            .batch = dynamic_ ? first : 0,
                            .max_embedded_bytes = kMaxEmbeddedBytes});
   }

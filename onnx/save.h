@@ -16,10 +16,14 @@
 
 namespace tandem::onnx {
 
+/// Keys and texts that a file also has, ModelProto.metadata_props.
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+
 struct SaveOptions {
   /// By default "input" and "output", or "input0", "input1", … of several.
   TANDEM_ARG(std::vector<std::string>, input_names);
   TANDEM_ARG(std::vector<std::string>, output_names);
+  TANDEM_ARG(Metadata, metadata);
   /// Whether the file takes any number of examples: dimension 0 of the first input, and of all others that have the
   /// same size there. The module also runs with other numbers of examples, to learn which sizes depend on it.
   TANDEM_ARG(bool, dynamic_batch) = true;

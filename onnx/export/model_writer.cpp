@@ -27,6 +27,11 @@ class Writer {
     model_.set_ir_version(kIrVersion);
     model_.set_producer_name("tandem");
     model_.set_producer_version(concat(TANDEM_VERSION_MAJOR, '.', TANDEM_VERSION_MINOR, '.', TANDEM_VERSION_PATCH));
+    for (const auto& [key, value] : options.metadata) {
+      proto::StringStringEntryProto& entry = *model_.add_metadata_props();
+      entry.set_key(key);
+      entry.set_value(value);
+    }
     add_opset("", kOpset);
     to_ = model_.mutable_graph();
     to_->set_name(file_name(path));

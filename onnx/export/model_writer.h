@@ -6,7 +6,8 @@ namespace tandem::onnx::exporter {
 
 struct FileOptions {
   std::vector<std::string> input_names, output_names;  ///< one each
-  int64_t batch = 0;                                   ///< that was recorded; 0: the sizes are fixed
+  std::vector<std::pair<std::string, std::string>> metadata;
+  int64_t batch = 0;  ///< that was recorded; 0: the sizes are fixed
   int64_t max_embedded_bytes = 0;
 };
 
