@@ -160,19 +160,26 @@ class Reader {
       for (int i = 0; i < node.input_size(); ++i) {
         const bool host = depth == 0 && op != nullptr && i < 32 && (op->host >> i & 1) != 0;
         if (!host) read_on_device_.insert(node.input(i));
-        if (is_buffer(node, i)) buffers_.insert(node.input(i));
+        if (is_copied(node))
+          copied_.insert(node.input(i));
+        else
+          (is_buffer(node, i) ? buffers_ : trained_).insert(node.input(i));
       }
       for (const auto& attribute : node.attribute())
         if (attribute.has_g()) find_buffers(attribute.g(), depth + 1);
     }
     for (const auto& output : graph.output()) read_on_device_.insert(output.name());
   }
+  // Whether the node copies what is a buffer. PyTorch's exporter writes equal tensors once, and copies them.
+  bool is_copied(const proto::NodeProto& node) const {
+    return node.op_type() == "Identity" && node.output_size() == 1 &&
+           (buffers_.contains(node.output(0)) || copied_.contains(node.output(0)));
+  }
   // Whether an optimizer must not change this input of a node.
   bool is_buffer(const proto::NodeProto& node, int input) const {
     const std::string& op = node.op_type();
     if (op.find("Quantize") != std::string::npos || op.starts_with("QLinear")) return true;
     if (op == "BatchNormalization") return input >= 3;
-    if (op == "Identity") return node.output_size() == 1 && buffers_.contains(node.output(0));
     const auto function = functions_.find({domain_of(node.domain()), op});
     if (function == functions_.end() || input >= function->second->input_size()) return false;
     const std::string& name = function->second->input(input);
@@ -185,7 +192,8 @@ class Reader {
     const bool floating = isFloatingType(tensor.scalar_type());
     const bool listed = !floating && tensor.dim() <= 1 && tensor.numel() <= kMaxListed;
     if (!root || listed || !read_on_device_.contains(name)) return {Source::kConstant, 0, IValue(std::move(tensor))};
-    program_.states.push_back({name, std::move(tensor), floating && !buffers_.contains(name)});
+    const bool fixed = buffers_.contains(name) || (copied_.contains(name) && !trained_.contains(name));
+    program_.states.push_back({name, std::move(tensor), floating && !fixed});
     State& state = program_.states.back();
     if (state.tensor.dim() == 0) state.parameter = false;  // a number that the network was written with
     return {Source::kState, static_cast<int>(program_.states.size()) - 1, {}};
@@ -473,7 +481,7 @@ class Reader {
   google::protobuf::RepeatedPtrField<proto::TensorProto>* initialisers_ = nullptr;  // of the main graph
   std::map<std::string, int64_t> versions_;
   std::map<std::pair<std::string, std::string>, const proto::FunctionProto*> functions_;
-  std::unordered_set<std::string> buffers_, read_on_device_;
+  std::unordered_set<std::string> buffers_, copied_, trained_, read_on_device_;
   std::set<std::string> missing_;
   std::unordered_map<const void*, Tensor> read_;  // tensors of attributes
   int64_t nodes_ = 0, folded_bytes_ = 0, sparse_ = 0;
