@@ -27,8 +27,8 @@ namespace {
 constexpr int64_t kMaxVersion = 28;
 /// Bodies within bodies, and functions that call functions.
 constexpr int kMaxDepth = 64;
-/// Nodes after functions have been expanded, each call of one being a copy.
-constexpr int64_t kMaxNodes = 100'000;
+/// Each call of a function is a copy of its nodes: a program has at most this many, and so many for each in the file.
+constexpr int64_t kMaxCopies = 10'000, kMaxCopiesOfNode = 64;
 /// What is computed ahead: the product of the inputs' numbers of elements, which bounds that of a result, and the bytes
 /// of all results.
 constexpr int64_t kMaxFolded = int64_t{1} << 22, kMaxFoldedBytes = int64_t{1} << 28;
@@ -127,6 +127,8 @@ class Reader {
     for (const auto& function : model.functions())
       functions_[{domain_of(function.domain()), function.name()}] = &function;
     find_buffers(model.graph());
+    for (const auto& function : model.functions()) nodes_in_file_ += function.node_size();
+    max_nodes_ = kMaxCopies + kMaxCopiesOfNode * nodes_in_file_;
     Scope scope{program_.graph, nullptr, nullptr, &versions_};
     initialisers_ = model.mutable_graph()->mutable_initializer();
     read_graph(model.graph(), scope, 0);
@@ -154,6 +156,7 @@ class Reader {
   // Initialisers that no optimizer may change, and those that only say how large or where something is.
   void find_buffers(const proto::GraphProto& graph, int depth = 0) {
     check(depth < kMaxDepth, "its graphs are nested more than ", kMaxDepth, " deep");
+    nodes_in_file_ += graph.node_size();
     for (int at = graph.node_size(); at-- > 0;) {  // from the end on: an Identity leads to what it copies
       const proto::NodeProto& node = graph.node(at);
       const Operator* op = find_operator(domain_of(node.domain()), node.op_type());
@@ -268,7 +271,8 @@ class Reader {
   }
 
   void read_node(const proto::NodeProto& from, Scope& scope, int depth) {
-    check(++nodes_ <= kMaxNodes, "it has more than ", kMaxNodes, " nodes");
+    check(++nodes_ <= max_nodes_, "its functions call each other so often that it has more than ", max_nodes_,
+          " nodes");
     const std::string domain = domain_of(from.domain());
     const std::string what =
         (from.name().empty() ? "a node" : "node '" + from.name() + "'") + " (" + from.op_type() + ")";
@@ -484,7 +488,7 @@ class Reader {
   std::unordered_set<std::string> buffers_, copied_, trained_, read_on_device_;
   std::set<std::string> missing_;
   std::unordered_map<const void*, Tensor> read_;  // tensors of attributes
-  int64_t nodes_ = 0, folded_bytes_ = 0, sparse_ = 0;
+  int64_t nodes_in_file_ = 0, nodes_ = 0, max_nodes_ = 0, folded_bytes_ = 0, sparse_ = 0;
 };
 
 Program read_model(proto::ModelProto& model, const std::string& path, const std::string& folder) {

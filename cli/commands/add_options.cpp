@@ -37,8 +37,7 @@ void add_recipe(CLI::App* c, RecipeOptions& r, const std::string& usual) {
              "--weights");
   add_number(c, "--lr", r.lr, Range<double>{0, 1e6, true},
              "learning rate for the mean loss; source: 0.2, best: 0.003, images: 0.1, or 0.01 with --weights, or 0.001 "
-             "of an ONNX "
-             "file; text: 0.001, or 0.00005 with --weights");
+             "for an ONNX file; text: 0.001, or 0.00005 with --weights");
   add_choice(c, "optimizer", r.optimizer, "source, images: sgd; best, text: adamw");
   add_number(c, "--momentum", r.momentum, Range<double>{0, 1}, "momentum of sgd, below 1; images: 0.9");
   add_number(c, "--weight-decay", r.weight_decay, Range<double>{0, 1e6},
