@@ -51,6 +51,8 @@ class Call {
   bool has(std::size_t input) const;
   /// Throws Error if it is left out or no tensor.
   const Tensor& operator[](std::size_t input) const;
+  /// Whether the program says what it is.
+  bool is_constant(std::size_t input) const;
   /// Undefined if it is left out.
   Tensor optional(std::size_t input) const { return has(input) ? (*this)[input] : Tensor(); }
   /// Of any kind, none if it is left out.

@@ -55,6 +55,9 @@ bool Call::on_host(std::size_t input) const {
 Device Call::device() const { return device_ ? *device_ : runner_.device(); }
 
 bool Call::has(std::size_t input) const { return input < inputs_.size() && !inputs_[input]->isNone(); }
+bool Call::is_constant(std::size_t input) const {
+  return has(input) && frame_.graph.sources[static_cast<std::size_t>(node_.inputs[input])].kind == Source::kConstant;
+}
 const IValue& Call::value(std::size_t input) const { return input < inputs_.size() ? *inputs_[input] : kNothing; }
 const Tensor& Call::operator[](std::size_t input) const {
   check(has(input), "input ", input, " is missing");

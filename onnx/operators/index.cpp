@@ -29,6 +29,8 @@ Tensor counted(int64_t n, int64_t at, int64_t rank, const Tensor& like) {
 
 Tensor gather_slices(Call& c) {
   const int64_t axis = wrap_axis(c.integer("axis", 0), c[0].dim());
+  // One position, as exporters cut queries, keys and values apart: a view.
+  if (c.is_constant(1) && c[1].dim() == 0) return select(c[0], axis, positions(c, 1).item<int64_t>());
   std::vector<Tensor> at(static_cast<std::size_t>(axis) + 1);
   at.back() = positions(c, 1);
   return index(c[0], at);
