@@ -5,26 +5,6 @@
 namespace tandem::onnx {
 namespace {
 
-// How often each value is read, and by which node the last time.
-struct Readers {
-  explicit Readers(const Graph& graph) : counts(graph.sources.size(), 0), reader(graph.sources.size(), 0) {
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      for (const int value : graph.nodes[i].inputs) add(value, i, 1);
-      for (const int value : graph.nodes[i].captured) add(value, i, 2);  // no node is fused with a body
-    }
-    for (const int value : graph.output_values) add(value, 0, 2);
-  }
-  void add(int value, std::size_t node, int times) {
-    if (value < 0) return;
-    counts[static_cast<std::size_t>(value)] += times;
-    reader[static_cast<std::size_t>(value)] = node;
-  }
-  std::vector<int> counts;
-  std::vector<std::size_t> reader;
-};
-
-bool is(const Node& node, const char* op) { return node.domain.empty() && node.run != nullptr && node.op == op; }
-
 bool is_number(const Graph& graph, int value, double number) {
   if (value < 0) return false;
   const Source& source = graph.sources[static_cast<std::size_t>(value)];
@@ -33,7 +13,7 @@ bool is_number(const Graph& graph, int value, double number) {
   return tensor.numel() == 1 && !tensor.is_complex() && tensor.item<double>() == number;
 }
 bool is_relu6(const Graph& graph, const Node& node) {
-  if (!is(node, "Clip")) return false;
+  if (!is_operator(node, "Clip")) return false;
   if (node.version >= 11)
     return node.inputs.size() == 3 && is_number(graph, node.inputs[1], 0) && is_number(graph, node.inputs[2], 6);
   double low = -1, high = -1;
@@ -41,32 +21,45 @@ bool is_relu6(const Graph& graph, const Node& node) {
     if (const auto* number = std::get_if<double>(&value)) (name == "min" ? low : high) = *number;
   return low == 0 && high == 6;
 }
-bool has_activation(const Node& conv) {
-  for (const auto& [name, value] : conv.attributes)
-    if (name == kActivation) return true;
-  return false;
-}
 FusedActivation activation_of(const Graph& graph, const Node& node) {
-  if (is(node, "Relu")) return FusedActivation::kRelu;
+  if (is_operator(node, "Relu")) return FusedActivation::kRelu;
   return is_relu6(graph, node) ? FusedActivation::kRelu6 : FusedActivation::kIdentity;
 }
 
 }  // namespace
 
+Readers::Readers(const Graph& graph) : counts(graph.sources.size(), 0), reader(graph.sources.size(), 0) {
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    for (const int value : graph.nodes[i].inputs) add(value, i, 1);
+    for (const int value : graph.nodes[i].captured) add(value, i, 2);
+  }
+  for (const int value : graph.output_values) add(value, 0, 2);
+}
+void Readers::add(int value, std::size_t node, int times) {
+  if (value < 0) return;
+  counts[static_cast<std::size_t>(value)] += times;
+  reader[static_cast<std::size_t>(value)] = node;
+}
+
+bool is_operator(const Node& node, std::string_view op) {
+  return node.domain.empty() && node.run != nullptr && node.op == op;
+}
+
 void fuse(Graph& graph) {
   const Readers readers(graph);
   std::vector<bool> gone(graph.nodes.size(), false);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (gone[i] || !is(graph.nodes[i], "Conv")) continue;
+    if (gone[i] || !is_operator(graph.nodes[i], "Conv")) continue;
     for (std::size_t at = i;;) {
       Node& conv = graph.nodes[at];
-      if (conv.outputs.size() != 1 || conv.outputs[0] < 0 || has_activation(conv)) break;
+      if (conv.outputs.size() != 1 || conv.outputs[0] < 0 || conv.attribute(kActivation) != nullptr) break;
       const auto out = static_cast<std::size_t>(conv.outputs[0]);
       if (readers.counts[out] != 1) break;
       const std::size_t next = readers.reader[out];
       Node& reader = graph.nodes[next];
       if (gone[next] || reader.outputs.size() != 1) break;
-      if (is(reader, "Add") && conv.inputs.size() <= kResidual && reader.version >= 7 && reader.inputs.size() == 2) {
+      if (is_operator(reader, "Add") && conv.inputs.size() <= kResidual && reader.version >= 7 &&
+          reader.inputs.size() == 2) {
         // The convolution waits for the residual.
         conv.inputs.resize(kResidual, -1);
         conv.inputs.push_back(reader.inputs[reader.inputs[0] == conv.outputs[0] ? 1 : 0]);
@@ -111,7 +104,7 @@ void count_kept_weights(Program& program) {
   program.kept_weights = 0;
   for (Node& node : program.graph.nodes) {
     node.kept = -1;
-    if (is(node, "Conv") && node.inputs.size() > 1 && node.inputs[1] >= 0 &&
+    if (is_operator(node, "Conv") && node.inputs.size() > 1 && node.inputs[1] >= 0 &&
         program.graph.sources[static_cast<std::size_t>(node.inputs[1])].kind == Source::kState)
       node.kept = program.kept_weights++;
   }

@@ -4,6 +4,19 @@
 
 namespace tandem::onnx {
 
+/// How often each value is read, and by which node the last time. What a body or the graph's outputs read counts twice: no
+/// node may be fused with them.
+struct Readers {
+  explicit Readers(const Graph& graph);
+  std::vector<int> counts;
+  std::vector<std::size_t> reader;
+
+ private:
+  void add(int value, std::size_t node, int times);
+};
+/// Whether the node is this operator of ai.onnx.
+bool is_operator(const Node& node, std::string_view op);
+
 /// Moves into a Conv what follows it and nothing else reads: the addition of a residual, then a Relu or a Clip from 0
 /// to 6. Results keep their bits, with and without gradients.
 void fuse(Graph& graph);

@@ -15,7 +15,7 @@ constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 class Merger {
  public:
   explicit Merger(Program& program)
-      : program_(program), graph_(program.graph), in_bodies_(program.states.size(), false) {
+      : program_(program), graph_(program.graph), in_bodies_(program.states.size(), false), readers_(program.graph) {
     look();
     mark_bodies(graph_, in_bodies_);
   }
@@ -32,25 +32,12 @@ class Merger {
  private:
   // ---- the graph
 
-  // Who computes each value, who reads it last, and how many do.
   void look() {
-    const std::size_t count = graph_.sources.size();
-    maker_.assign(count, kNowhere);
-    reader_.assign(count, kNowhere);
-    readers_.assign(count, 0);
-    const auto read = [this](int value, std::size_t node, int times) {
-      if (value < 0) return;
-      readers_[static_cast<std::size_t>(value)] += times;
-      reader_[static_cast<std::size_t>(value)] = node;
-    };
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const Node& node = graph_.nodes[i];
-      for (const int value : node.inputs) read(value, i, 1);
-      for (const int value : node.captured) read(value, i, 2);
-      for (const int value : node.outputs)
+    readers_ = Readers(graph_);
+    maker_.assign(graph_.sources.size(), kNowhere);
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
+      for (const int value : graph_.nodes[i].outputs)
         if (value >= 0) maker_[static_cast<std::size_t>(value)] = i;
-    }
-    for (const int value : graph_.output_values) read(value, kNowhere, 2);
   }
   // Calls f for each node, and then removes those without an operation.
   template <class F>
@@ -64,20 +51,19 @@ class Merger {
   void remove(std::size_t i) { graph_.nodes[i] = Node(); }
 
   bool is(std::size_t i, const char* op) const {
-    return i != kNowhere && graph_.nodes[i].domain.empty() && graph_.nodes[i].run != nullptr &&
-           graph_.nodes[i].op == op && graph_.nodes[i].outputs.size() == 1;
+    return i != kNowhere && is_operator(node(i), op) && node(i).outputs.size() == 1;
   }
   // The node with this operator that computes a value that nothing else reads, or kNowhere.
   std::size_t made_by(int value, const char* op) const {
-    if (value < 0 || readers_[static_cast<std::size_t>(value)] != 1) return kNowhere;
+    if (value < 0 || readers_.counts[static_cast<std::size_t>(value)] != 1) return kNowhere;
     const std::size_t maker = maker_[static_cast<std::size_t>(value)];
     return is(maker, op) ? maker : kNowhere;
   }
   // The node with this operator that alone reads what the node i computes, or kNowhere.
   std::size_t read_by(std::size_t i, const char* op) const {
     const int value = graph_.nodes[i].outputs[0];
-    if (value < 0 || readers_[static_cast<std::size_t>(value)] != 1) return kNowhere;
-    const std::size_t reader = reader_[static_cast<std::size_t>(value)];
+    if (value < 0 || readers_.counts[static_cast<std::size_t>(value)] != 1) return kNowhere;
+    const std::size_t reader = readers_.reader[static_cast<std::size_t>(value)];
     return is(reader, op) ? reader : kNowhere;
   }
   const Node& node(std::size_t i) const { return graph_.nodes[i]; }
@@ -90,18 +76,13 @@ class Merger {
     if (input(i, 0) == value) return input(i, 1);
     return input(i, 1) == value ? input(i, 0) : -1;
   }
-  const Attribute* attribute(std::size_t i, const char* name) const {
-    for (const auto& [known, value] : graph_.nodes[i].attributes)
-      if (known == name) return &value;
-    return nullptr;
-  }
   int64_t integer(std::size_t i, const char* name, int64_t otherwise) const {
-    const Attribute* value = attribute(i, name);
+    const Attribute* value = node(i).attribute(name);
     const auto* found = value == nullptr ? nullptr : std::get_if<int64_t>(value);
     return found == nullptr ? otherwise : *found;
   }
   double real(std::size_t i, const char* name, double otherwise) const {
-    const Attribute* value = attribute(i, name);
+    const Attribute* value = node(i).attribute(name);
     const auto* found = value == nullptr ? nullptr : std::get_if<double>(value);
     return found == nullptr ? otherwise : *found;
   }
@@ -131,7 +112,7 @@ class Merger {
     Node& node = graph_.nodes[i];
     node.domain = domain;
     node.op = op;
-    node.version = 28;
+    node.version = kMaxVersion;
     node.run = find_operator(domain, op);
     node.inputs = std::move(inputs);
     node.attributes = std::move(attributes);
@@ -139,7 +120,7 @@ class Merger {
 
   // A tensor of the state that only one node reads; nullptr for anything else.
   State* own_state(int value) {
-    if (value < 0 || readers_[static_cast<std::size_t>(value)] != 1) return nullptr;
+    if (value < 0 || readers_.counts[static_cast<std::size_t>(value)] != 1) return nullptr;
     const Source& source = graph_.sources[static_cast<std::size_t>(value)];
     const auto at = static_cast<std::size_t>(source.state);
     return source.kind == Source::kState && !in_bodies_[at] ? &program_.states[at] : nullptr;
@@ -151,7 +132,7 @@ class Merger {
     if (!is(i, "BatchNormalization") || node(i).inputs.size() != 5) return;
     if (integer(i, "training_mode", 0) != 0) return;
     const std::size_t conv = made_by(input(i, 0), "Conv");
-    if (conv == kNowhere || node(conv).inputs.size() > 3 || attribute(conv, kActivation) != nullptr) return;
+    if (conv == kNowhere || node(conv).inputs.size() > 3 || node(conv).attribute(kActivation) != nullptr) return;
     for (std::size_t k = 1; k < 5; ++k)
       if (!given(input(i, k)).defined()) return;
     const int weight_value = input(conv, 1), bias_value = input(i, 2);
@@ -287,7 +268,7 @@ class Merger {
       for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
         if (is_gone(i)) continue;
         const bool read = std::any_of(node(i).outputs.begin(), node(i).outputs.end(), [this](int value) {
-          return value >= 0 && readers_[static_cast<std::size_t>(value)] > 0;
+          return value >= 0 && readers_.counts[static_cast<std::size_t>(value)] > 0;
         });
         const bool pure = node(i).run != nullptr && node(i).captured.empty();
         if (read || !pure || node(i).outputs.size() != 1) continue;
@@ -324,9 +305,9 @@ class Merger {
 
   Program& program_;
   Graph& graph_;
-  std::vector<bool> in_bodies_;  // states that bodies read, too
-  std::vector<std::size_t> maker_, reader_;
-  std::vector<int> readers_;
+  std::vector<bool> in_bodies_;     // states that bodies read, too
+  std::vector<std::size_t> maker_;  // of each value, or kNowhere
+  Readers readers_;
 };
 
 }  // namespace

@@ -66,7 +66,7 @@ class Call {
   double number(std::size_t input) const;
 
   // ---- attributes. Throws Error if one has another type, or if it is missing and there is no default.
-  bool has(std::string_view attribute) const { return find(attribute) != nullptr; }
+  bool has(std::string_view attribute) const { return node_.attribute(attribute) != nullptr; }
   int64_t integer(std::string_view attribute) const;
   int64_t integer(std::string_view attribute, int64_t otherwise) const;
   bool flag(std::string_view attribute, bool otherwise = false) const { return integer(attribute, otherwise) != 0; }
@@ -101,13 +101,14 @@ class Call {
   /// Where a convolution may keep its packed weight, or nullptr.
   KeptWeight* kept() const;
   const Node& node() const { return node_; }
-  /// Must be called before values of a tensor are read on the host: an export cannot say what follows from them.
-  static void note_read(const Tensor& t);
+  /// The elements of a tensor, on the host.
+  static std::vector<double> values(const Tensor& t);
 
  private:
+  /// Values of a tensor are about to be read on the host: an export cannot say what follows from them.
+  static void note_read(const Tensor& t);
   /// Whether the operator reads the input's values on the host.
   bool on_host(std::size_t input) const;
-  const Attribute* find(std::string_view attribute) const;
   template <class T>
   const T* get(std::string_view attribute, const char* type) const;
 

@@ -23,8 +23,6 @@
 namespace tandem::onnx {
 namespace {
 
-/// The newest operator set of the default domain whose definitions were read.
-constexpr int64_t kMaxVersion = 28;
 /// Bodies within bodies, and functions that call functions.
 constexpr int kMaxDepth = 64;
 /// Each call of a function is a copy of its nodes: a program has at most this many, and so many for each in the file.
@@ -503,6 +501,12 @@ Program read_model(proto::ModelProto& model, const std::string& path, const std:
 }
 
 }  // namespace
+
+const Attribute* Node::attribute(std::string_view attribute_name) const {
+  for (const auto& [known, value] : attributes)
+    if (known == attribute_name) return &value;
+  return nullptr;
+}
 
 int Graph::add_value(std::string value_name) {
   value_names.push_back(std::move(value_name));

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -33,6 +34,9 @@ struct Source {
   IValue constant;
 };
 
+/// The newest operator set of the default domain whose definitions were read.
+inline constexpr int64_t kMaxVersion = 28;
+
 /// What fuse.h adds to a Conv: a further input, and an attribute with a FusedActivation.
 inline constexpr std::size_t kResidual = 3;
 inline constexpr const char* kActivation = "tandem.activation";
@@ -47,6 +51,8 @@ struct Node {
   std::vector<int> inputs, outputs;  ///< values of the graph; -1: left out
   std::vector<int> captured;         ///< further values of the graph that the bodies read
   std::vector<int> released;         ///< values that nothing reads after this node
+  /// nullptr if it has none of this name.
+  const Attribute* attribute(std::string_view attribute_name) const;
 };
 
 /// Values are numbered. Nodes are in the order of their execution.

@@ -92,19 +92,20 @@ double Call::number(std::size_t input) const {
   return t.item<double>();
 }
 
+std::vector<double> Call::values(const Tensor& t) {
+  note_read(t);
+  const Tensor host = t.to(kCPU, kDouble).contiguous();
+  const auto* data = static_cast<const double*>(host.data_ptr());
+  return {data, data + host.numel()};
+}
 void Call::note_read(const Tensor& t) {
   if (profiler::is_on()) [[unlikely]]
     tandem::detail::note_host_read(t, "an operator of an imported model");
 }
 
-const Attribute* Call::find(std::string_view attribute) const {
-  for (const auto& [name, value] : node_.attributes)
-    if (name == attribute) return &value;
-  return nullptr;
-}
 template <class T>
 const T* Call::get(std::string_view attribute, const char* type) const {
-  const Attribute* found = find(attribute);
+  const Attribute* found = node_.attribute(attribute);
   if (found == nullptr) return nullptr;
   const T* value = std::get_if<T>(found);
   check(value != nullptr, "attribute '", attribute, "' is no ", type);

@@ -1,10 +1,13 @@
 // Attention, rotary embeddings and gated activations.
 #include <cmath>
 
+#include "tandem/autograd/ops/detail/half.h"
 #include "tandem/onnx/operators.h"
 
 namespace tandem::onnx {
 namespace {
+
+using autograd::widened;
 
 /// [B, length, heads size] → [B, heads, length, size]
 Tensor split_heads(const Tensor& t, int64_t heads) {
@@ -123,8 +126,7 @@ Results attention(Call& c) {
   // One step after another. Half types are computed in float32.
   const int64_t mode = c.integer("qk_matmul_output_mode", 0);
   check(mode >= 0 && mode <= 3, "qk_matmul_output_mode must be from 0 to 3, got ", mode);
-  const auto wide = [](const Tensor& t) { return isReducedFloatingType(t.scalar_type()) ? t.to(kFloat) : t; };
-  Tensor scores = matmul(wide(q) * scale, shared_heads(wide(k), q).transpose(2, 3)), shown = scores;
+  Tensor scores = matmul(widened(q) * scale, shared_heads(widened(k), q).transpose(2, 3)), shown = scores;
   if (cap > 0) scores = tanh(scores / cap) * cap;
   if (mode == 1) shown = scores;
   Tensor hidden;  // queries that see no key
@@ -132,7 +134,7 @@ Results attention(Call& c) {
     const Tensor bias =
         mask.dtype() == kBool
             ? zeros(mask.sizes(), scores.options().requires_grad(false)).masked_fill(mask.logical_not(), -INFINITY)
-            : wide(mask);
+            : widened(mask);
     hidden = bias.amax(-1, true) == -INFINITY;
     if (mode == 2) shown = scores + bias;
     scores = scores + bias.masked_fill(hidden, 0);
@@ -140,7 +142,7 @@ Results attention(Call& c) {
   Tensor weights = softmax(scores.to(precision == kDouble ? kDouble : scores.scalar_type()), -1);
   if (hidden.defined()) weights = weights.masked_fill(hidden, 0);
   if (mode == 3) shown = weights;
-  const Tensor values = shared_heads(wide(v), q);
+  const Tensor values = shared_heads(widened(v), q);
   return done(matmul(weights.to(values.scalar_type()), values).to(v.scalar_type()), shown.to(type));
 }
 
@@ -170,25 +172,24 @@ Results linear_attention(Call& c) {
   check(gated || delta || rule == "linear", "unknown update_rule '", rule, "'");
   check(gated == c.has(4) && delta == c.has(5), "decay or beta do not go with update_rule '", rule, "'");
   const int64_t q_heads = c.integer("q_num_heads"), heads = c.integer("kv_num_heads");
-  const auto wide = [](const Tensor& t) { return isReducedFloatingType(t.scalar_type()) ? t.to(kFloat) : t; };
-  const Tensor q = split_heads(wide(c[0]), q_heads), k = split_heads(wide(c[1]), heads);
-  const Tensor v = split_heads(wide(c[2]), heads);
+  const Tensor q = split_heads(widened(c[0]), q_heads), k = split_heads(widened(c[1]), heads);
+  const Tensor v = split_heads(widened(c[2]), heads);
   check_heads(q, k, v);
   check(q.size(2) == k.size(2), "query and key have different lengths\n  query ", q, "\n  key   ", k);
   const int64_t batch = q.size(0), length = q.size(2), keys = q.size(3), values = v.size(3);
-  Tensor state = c.has(3) ? wide(c[3]) : zeros({batch, heads, keys, values}, q.options().requires_grad(false));
+  Tensor state = c.has(3) ? widened(c[3]) : zeros({batch, heads, keys, values}, q.options().requires_grad(false));
   check(state.sizes() == IntArrayRef({batch, heads, keys, values}), "past_state must be [", batch, ", ", heads, ", ",
         keys, ", ", values, "], got ", state);
   Tensor decay, rate;
   if (gated) {
     check(c[4].dim() == 3 && (c[4].size(2) == heads || c[4].size(2) == heads * keys), "decay must be [", batch, ", ",
           length, ", ", heads, " or ", heads * keys, "], got ", c[4]);
-    decay = split_heads(wide(c[4]), heads).exp().unsqueeze(-1);
+    decay = split_heads(widened(c[4]), heads).exp().unsqueeze(-1);
   }
   if (delta) {
     check(c[5].dim() == 3 && (c[5].size(2) == heads || c[5].size(2) == 1), "beta must be [", batch, ", ", length, ", ",
           heads, " or 1], got ", c[5]);
-    rate = wide(c[5]).transpose(1, 2).unsqueeze(-1);
+    rate = widened(c[5]).transpose(1, 2).unsqueeze(-1);
   }
   double scale = c.number("scale", 0.0);
   if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(keys));

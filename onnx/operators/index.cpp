@@ -3,6 +3,7 @@
 #include <limits>
 #include <map>
 
+#include "tandem/autograd/ops/detail/half.h"
 #include "tandem/core/base/checked_sizes.h"
 #include "tandem/onnx/operators.h"
 
@@ -17,7 +18,7 @@ Tensor positions(Call& c, std::size_t input) {
 // Operations along one dimension know no negative positions.
 Tensor wrapped(const Tensor& index, int64_t size) { return where(index < 0, index + size, index); }
 // Sorting has no kernels for the half types.
-Tensor wide(const Tensor& t) { return isReducedFloatingType(t.scalar_type()) ? t.to(kFloat) : t; }
+using autograd::widened;
 
 Tensor counted(int64_t n, const Tensor& like) { return arange(n, TensorOptions(kLong).device(like.device())); }
 // 0 … n - 1 along dimension `at` of `rank`.
@@ -78,7 +79,7 @@ Tensor scatter_elements(Call& c) {
   const std::string_view fold = fold_of(c);
   if (fold.empty()) return scatter(data, axis, at, updates);
   if (fold == "sum") return scatter_add(data, axis, at, updates);
-  return scatter_reduce(wide(data), axis, at, wide(updates), fold).to(data.scalar_type());
+  return scatter_reduce(widened(data), axis, at, widened(updates), fold).to(data.scalar_type());
 }
 
 Tensor scatter_nd(Call& c) {
@@ -99,9 +100,9 @@ Tensor scatter_nd(Call& c) {
   const int64_t count = checked_numel(front);
   const Tensor slice = tandem::index(counted(count, data).view(front), at).reshape({-1});
   slices.insert(0, count);
-  const Tensor whole = wide(data).reshape(slices);
+  const Tensor whole = widened(data).reshape(slices);
   slices[0] = slice.numel();
-  return index_reduce(whole, 0, slice, wide(updates).reshape(slices), fold)
+  return index_reduce(whole, 0, slice, widened(updates).reshape(slices), fold)
       .reshape(data.sizes())
       .to(data.scalar_type());
 }
@@ -145,7 +146,7 @@ Results top_k(Call& c) {
   const Tensor& x = c[0];
   const int64_t axis = wrap_axis(c.integer("axis", -1), x.dim());
   const int64_t k = c.has(1) ? c.integer(1) : c.integer("k");
-  const auto [values, indices] = topk(wide(x), k, axis, c.flag("largest", true), c.flag("sorted", true));
+  const auto [values, indices] = topk(widened(x), k, axis, c.flag("largest", true), c.flag("sorted", true));
   return std::tuple(values.to(x.scalar_type()), indices);
 }
 
@@ -154,7 +155,7 @@ Results unique_values(Call& c) {
   const Tensor x = flat ? c[0].reshape({-1}) : c[0];
   const int64_t axis = flat ? 0 : wrap_axis(c.integer("axis"), x.dim());
   auto [values, inverse, counts] =
-      flat ? _unique2(wide(x), true, true, true) : unique_dim(wide(x), axis, true, true, true);
+      flat ? _unique2(widened(x), true, true, true) : unique_dim(widened(x), axis, true, true, true);
   values = values.to(x.scalar_type());
   inverse = inverse.reshape({-1});
   const bool sorted = c.flag("sorted", true);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tandem/autograd/ops/detail/half.h"
 #include "tandem/core/base/checked_sizes.h"
 #include "tandem/onnx/operators.h"
 #include "tandem/onnx/operators/convolution.h"
@@ -446,7 +447,7 @@ Tensor average_pool(Call& c) {
                                : avg_pool3d(c[0], given.kernel, given.stride, given.begin, ceil, include);
   Flat f(c[0], given);
   Windows& w = f.w;
-  const Tensor x = isReducedFloatingType(f.x.scalar_type()) ? f.x.to(kFloat) : f.x;  // sums are rounded once
+  const Tensor x = autograd::widened(f.x);  // sums are rounded once
   const List pad_end = w.end, counts = cover(w, x, ceil);
   Tensor out = window_sums(padded(x, w.begin, w.end), w);
   // The divisor is a product of one count per dimension.
@@ -479,7 +480,7 @@ Tensor lp_pool(Call& c) {
   const double p = exponent_of(c);
   const bool ceil = c.flag("ceil_mode");
   Flat f(c[0], pool_windows(c, c[0]));
-  const Tensor x = isReducedFloatingType(f.x.scalar_type()) ? f.x.to(kFloat) : f.x;  // powers overflow half types
+  const Tensor x = autograd::widened(f.x);  // powers overflow half types
   cover(f.w, x, ceil);
   const Tensor powers = p == 1 ? x.abs() : p == 2 ? x.square() : x.abs().pow(p);
   const Tensor sums = window_sums(padded(powers, f.w.begin, f.w.end), f.w);

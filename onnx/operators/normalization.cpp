@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "tandem/autograd/ops/detail/half.h"
 #include "tandem/onnx/operators.h"
 
 namespace tandem::onnx {
@@ -16,13 +17,13 @@ List dims_except(const Tensor& t, int64_t kept) {
     if (d != kept) out.push_back(d);
   return out;
 }
-Tensor in_float(const Tensor& t) { return isReducedFloatingType(t.scalar_type()) ? t.to(kFloat) : t; }
+using autograd::widened;
 
 // What an operator in training mode returns: its statistics are weighted with `momentum` as the spec says, and not
 // written to the inputs.
 Results trained_batch_norm(Call& c, const Tensor& x, double momentum, double eps) {
   const Tensor y = batch_norm(x, c[1], c[2], {}, {}, true, 0, eps);
-  const auto [var, mean] = var_mean(in_float(x.detach()), dims_except(x, 1), optional<Scalar>(0), false);
+  const auto [var, mean] = var_mean(widened(x.detach()), dims_except(x, 1), optional<Scalar>(0), false);
   const auto running = [&](std::size_t input, const Tensor& batch) {
     return (c[input].detach() * momentum + batch.to(c[input].scalar_type()) * (1 - momentum));
   };
@@ -78,7 +79,7 @@ Results layer_normalization(Call& c) {
   if (!c.wants(1) && !c.wants(2)) return Results::of({y, Tensor(), Tensor()});
   List dims(shape.size());
   std::iota(dims.begin(), dims.end(), axis);
-  const auto [var, mean] = var_mean(in_float(x), dims, optional<Scalar>(0), true);
+  const auto [var, mean] = var_mean(widened(x), dims, optional<Scalar>(0), true);
   return Results::of({y, mean, (var + eps).rsqrt()});
 }
 
@@ -129,7 +130,7 @@ Tensor lp_normalization(Call& c) {
 }
 
 Tensor mean_variance_normalization(Call& c) {
-  const Tensor x = in_float(c[0]);
+  const Tensor x = widened(c[0]);
   List axes = c.has("axes") ? c.integers("axes") : List{0, 2, 3};
   check(!axes.empty(), "there are no axes");
   const auto [var, mean] = var_mean(x, axes, optional<Scalar>(0), true);

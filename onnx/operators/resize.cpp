@@ -193,10 +193,7 @@ std::vector<double> numbers_at(const Call& c, std::size_t input) {
   if (!c.has(input)) return {};
   check(c[input].is_floating_point() && c[input].dim() <= 1, "input ", input, " must be a list of numbers, got ",
         c[input]);
-  Call::note_read(c[input]);
-  const Tensor list = c[input].to(kCPU, kDouble).contiguous();
-  const auto* data = static_cast<const double*>(list.data_ptr());
-  return {data, data + list.numel()};
+  return Call::values(c[input]);
 }
 
 /// Sets the sizes of the dimensions `dims` from their scales. The product is rounded as floats are, so that 2.3f times

@@ -2,6 +2,7 @@
 // parts.
 #include <cmath>
 
+#include "tandem/autograd/ops/detail/half.h"
 #include "tandem/core/base/checked_sizes.h"
 #include "tandem/onnx/operators.h"
 
@@ -13,7 +14,7 @@ Tensor signal(const Tensor& x) {
   check(x.dim() >= 1 && (x.size(-1) == 1 || x.size(-1) == 2),
         "the last dimension must be 1 or 2 (real, imaginary), got ", x);
   check(x.is_floating_point(), "expected floating point, got ", x);
-  const Tensor wide = isReducedFloatingType(x.scalar_type()) ? x.to(kFloat) : x;
+  const Tensor wide = autograd::widened(x);
   return x.size(-1) == 1 ? wide.squeeze(-1) : view_as_complex(wide.contiguous());
 }
 // The first half of the spectrum of real numbers says it all.

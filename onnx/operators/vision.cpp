@@ -12,14 +12,6 @@ namespace {
 
 using List = std::vector<int64_t>;
 
-/// The values of a tensor, on the host.
-std::vector<double> values_of(const Tensor& t) {
-  Call::note_read(t);
-  const Tensor host = t.to(kCPU, kDouble).contiguous();
-  const auto* data = static_cast<const double*>(host.data_ptr());
-  return {data, data + host.numel()};
-}
-
 // ---- RoiAlign
 
 struct Region {
@@ -99,7 +91,7 @@ Tensor roi_align(Call& c) {
   check(x.dim() == 4 && x.is_floating_point() && c[1].is_floating_point() && c[1].dim() == 2 && c[1].size(0) == count &&
             c[1].size(1) == 4,
         "expected images [N, C, H, W] and regions [", count, ", 4]\n  images  ", x, "\n  regions ", c[1]);
-  const std::vector<double> rois = values_of(c[1]);
+  const std::vector<double> rois = Call::values(c[1]);
 
   const bool half = coordinates == "half_pixel";
   std::map<Group, std::pair<std::vector<Region>, List>> groups;
@@ -156,7 +148,7 @@ Tensor max_roi_pool(Call& c) {
         "pooled_shape must hold two positive numbers, got ", shape);
   check(x.dim() == 4 && x.is_floating_point() && c[1].is_floating_point() && c[1].dim() == 2 && c[1].size(1) == 5,
         "expected images [N, C, H, W] and regions [count, 5]\n  images  ", x, "\n  regions ", c[1]);
-  const std::vector<double> rois = values_of(c[1]);
+  const std::vector<double> rois = Call::values(c[1]);
   std::vector<Tensor> parts;
   for (std::size_t i = 0; i < rois.size(); i += 5) {
     List corner;  // x and y of the first and of the last element
@@ -207,7 +199,7 @@ Tensor non_max_suppression(Call& c) {
   const double overlap = c.has(3) ? c.number(std::size_t{3}) : 0;
   const double least = c.has(4) ? c.number(std::size_t{4}) : -INFINITY;
   const bool centre = c.flag("center_point_box");
-  const std::vector<double> corners = values_of(boxes), score = values_of(scores);
+  const std::vector<double> corners = Call::values(boxes), score = Call::values(scores);
   const int64_t count = boxes.size(1), classes = scores.size(1);
   List out;
   for (int64_t n = 0; n < boxes.size(0) && most > 0 && count > 0; ++n)
