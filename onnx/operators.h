@@ -160,6 +160,7 @@ inline constexpr const char* kFused = "tandem.fused";
 /// The tables, one per family.
 std::span<const Operator> attention_operators();
 std::span<const Operator> control_operators();
+std::span<const Operator> convolution_operators();
 std::span<const Operator> fused_operators();
 std::span<const Operator> index_operators();
 std::span<const Operator> linear_operators();
@@ -167,6 +168,7 @@ std::span<const Operator> loss_operators();
 std::span<const Operator> math_operators();
 std::span<const Operator> network_operators();
 std::span<const Operator> normalization_operators();
+std::span<const Operator> pooling_operators();
 std::span<const Operator> quantized_operators();
 std::span<const Operator> random_operators();
 std::span<const Operator> recurrent_operators();
