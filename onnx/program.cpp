@@ -489,6 +489,20 @@ class Reader {
   int64_t nodes_in_file_ = 0, nodes_ = 0, max_nodes_ = 0, folded_bytes_ = 0, sparse_ = 0;
 };
 
+void check_bytes(uint64_t bytes, const std::string& path) {
+  constexpr uint64_t kMaxBytes = 2147483647;  // protobuf's limit
+  check(bytes <= kMaxBytes, path, ": a model has at most 2 GB; larger ones keep their data in other files");
+}
+proto::ModelProto parse(const void* data, std::size_t bytes, const std::string& path) {
+  check_bytes(bytes, path);
+  google::protobuf::io::ArrayInputStream stream(data, static_cast<int>(bytes));
+  google::protobuf::io::CodedInputStream coded(&stream);
+  proto::ModelProto model;
+  check(model.ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage(), path,
+        ": this is not an ONNX model, or it is damaged");
+  return model;
+}
+
 Program read_model(proto::ModelProto& model, const std::string& path, const std::string& folder) {
   Program out;
   out.path = path;
@@ -515,21 +529,20 @@ int Graph::add_value(std::string value_name) {
 }
 
 Program parse_program(const void* data, std::size_t bytes, const std::string& path, const std::string& folder) {
-  constexpr std::size_t kMaxBytes = std::size_t{2147483647};  // protobuf's limit
-  check(bytes <= kMaxBytes, path, ": a model has at most 2 GB; larger ones keep their data in other files");
-  google::protobuf::io::ArrayInputStream stream(data, static_cast<int>(bytes));
-  google::protobuf::io::CodedInputStream coded(&stream);
-  proto::ModelProto model;
-  check(model.ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage(), path,
-        ": this is not an ONNX model, or it is damaged");
+  proto::ModelProto model = parse(data, bytes, path);
   return read_model(model, path, folder);
 }
 Program read_program(const std::string& path) {
-  const auto source = serialize::open_file(path);
-  std::string bytes(source->size(), '\0');
-  serialize::read_with_threads(*source, bytes.data(), 0, bytes.size());
+  proto::ModelProto model;
+  {  // the file's bytes are freed before the tensors are made
+    const auto source = serialize::open_file(path);
+    check_bytes(source->size(), path);
+    std::string bytes(source->size(), '\0');
+    serialize::read_with_threads(*source, bytes.data(), 0, bytes.size());
+    model = parse(bytes.data(), bytes.size(), path);
+  }
   const std::size_t slash = path.rfind('/');
-  return parse_program(bytes.data(), bytes.size(), path, slash == std::string::npos ? "." : path.substr(0, slash + 1));
+  return read_model(model, path, slash == std::string::npos ? "." : path.substr(0, slash + 1));
 }
 
 }  // namespace tandem::onnx
