@@ -12,10 +12,11 @@ inline constexpr int64_t kDomainVersion = 1;
 
 /// A function and its body, one node a line:
 ///
-///   y, i = Op(a, b) {axis=1, scale=@scale}    @scale: the function's attribute of that name
-///   half = Constant {value_float=0.5}
+///     y, i = Op(a, b) {axis=1, scale=@scale}
+///     half = Constant {value_float=0.5}
 ///
-/// A number among a node's inputs is a constant of the type of the function's first input.
+/// A number among a node's inputs is a constant of the type of the function's first input; `@scale` is the function's
+/// attribute of that name.
 struct Function {
   const char* name;
   const char* operation;  ///< what it is in Tandem
