@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/data/find_data.h"
@@ -25,6 +26,7 @@
 #include "tandem/cli/train/trainer.h"
 #include "tandem/core/base/atomic_file.h"
 #include "tandem/nn/files/safetensors.h"
+#include "tandem/parallel/distributed/environment.h"
 
 namespace tandem::cli {
 namespace {
@@ -118,25 +120,57 @@ void start_onnx(const TrainOptions& o, RunConfig& c) try {
   throw UsageError(concat("--model ", error.what()));
 }
 
-Checkpoint fresh(const TrainOptions& o, const Team& team) {
+RunConfig requested(const TrainOptions& o, const Team& team) {
   const bool text = is_text_model(o.model);
   check_text_options(o, o.model);
   require(!o.skip_broken || (!text && has_image_files(o.data)),
           concat("--skip-broken: leaves out image files; ", o.data, " is no folder of them"));
-  Checkpoint checkpoint;
-  checkpoint.config = {.model = name_of_model(o.model),
-                       .data = text ? lasting_text_name(o.data) : lasting_name(o.data),
-                       .epochs = text && !was_given(o, "epochs") ? kTextEpochs : o.epochs,
-                       .recipe = recipe_of(o),
-                       .seed = o.seed,
-                       .data_sum = "",
-                       .shards = shards_of(o, team),
-                       .skip_broken = o.skip_broken,
-                       .hash_steps = o.hash_steps};
+  RunConfig c{.model = name_of_model(o.model),
+              .data = text ? lasting_text_name(o.data) : lasting_name(o.data),
+              .epochs = text && !was_given(o, "epochs") ? kTextEpochs : o.epochs,
+              .recipe = recipe_of(o),
+              .seed = o.seed,
+              .data_sum = "",
+              .shards = shards_of(o, team),
+              .skip_broken = o.skip_broken,
+              .hash_steps = o.hash_steps};
   if (is_onnx(o.model))
-    start_onnx(o, checkpoint.config);
+    start_onnx(o, c);
   else if (!text)
     model_parameters(o.model, {});  // reports an unknown name before anything is loaded
+  return c;
+}
+
+// Whether a launcher has started a failed job again, which had begun a run.
+bool is_restarted(const TrainOptions& o) {
+  std::error_code error;
+  return !o.out.empty() && distributed::Environment::read().restart > 0 &&
+         std::filesystem::exists(checkpoint_path(o.out), error);
+}
+
+// The options of a restarted job, whose command is the one that began the run: they continue it.
+TrainOptions continued(TrainOptions o) {
+  o.resume = std::exchange(o.out, {});
+  o.weights = o.key = "";
+  std::erase(o.given, "recipe");
+  return o;
+}
+
+// The first attempt may have been refused because the folder contained a run. Only the one that the command would begin
+// may go on. A text's own options are compared by resumed().
+void check_is_requested(const RunConfig& c, const TrainOptions& o, const Team& team) {
+  Json found = to_json(c), wanted = to_json(requested(o, team));
+  for (Json* each : {&found, &wanted})  // without what is known later
+    for (const char* key :
+         {"data_folder", "input", "classes", "class_count", "data_sum", "devices", "root", "text", "start_sha256"})
+      each->erase(key);
+  require(found == wanted,
+          concat("--out ", o.out, ": contains a run that was started with other options; choose another folder"));
+}
+
+Checkpoint fresh(const TrainOptions& o, const Team& team) {
+  Checkpoint checkpoint;
+  checkpoint.config = requested(o, team);
   check_run_folder(o.out);
   return checkpoint;
 }
@@ -265,13 +299,19 @@ std::unique_ptr<TensorboardLog> tensorboard_log(const TrainOptions& o, const std
   }
 }
 
-int train(const TrainOptions& o, const Team& team) {
+int train(const TrainOptions& given, const Team& team) {
+  const bool restarted = is_restarted(given);
+  const TrainOptions o = restarted ? continued(given) : given;
   const Terminal terminal = detect_terminal();
   if (team.several()) install_handlers(/*second_ends=*/false);
   std::optional<RunLock> lock;
   Prepared p;
-  prepare(
-      o, team, terminal, [&] { return o.resume.empty() ? fresh(o, team) : resumed(o, team, lock); }, p);
+  const auto begin = [&] {
+    Checkpoint state = o.resume.empty() ? fresh(o, team) : resumed(o, team, lock);
+    if (restarted) check_is_requested(state.config, given, team);
+    return state;
+  };
+  prepare(o, team, terminal, begin, p);
   const DeviceGuard guard(p.placement.root);
   std::optional<Trainer> trainer;
   team.together([&] {

@@ -238,9 +238,11 @@ void check_run_folder(const std::string& wanted) {
   if (fs::exists(fs::status(checkpoint_path(wanted), error)))
     throw UsageError(concat("--out ", wanted, ": already contains a run; continue it with --resume ",
                             quoted_for_shell(wanted), ", or choose another folder"));
+  // With a lock and no checkpoint, the files are those of a run that was killed while it began.
+  const bool begun = fs::exists(fs::symlink_status(base / ".lock", error));
   for (const char* file : {"config.json", "metrics.jsonl", "curve.svg", "model.safetensors", "epochs", "tokenizer.json",
                            "vocab.json", "merges.txt", kOnnxFile})
-    if (fs::exists(fs::symlink_status(base / file, error)))
+    if (!begun && fs::exists(fs::symlink_status(base / file, error)))
       throw UsageError(concat("--out ", wanted, ": contains ", file,
                               " but no run to continue with --resume; choose another folder"));
   const fs::file_status status = fs::status(base, error);

@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Kills ranks, launchers and whole jobs at random moments: `tandem launch --max-restarts`, and resumption by fewer.
+
+  recovery_test.py TANDEM [--count N] [--seed S]      ends with the line "N passed, N failed"
+
+Each of N jobs must end with the bits of a run that nothing disturbed. --count 200 is the long form.
+"""
+import argparse
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+
+parser = argparse.ArgumentParser()
+parser.add_argument("tandem")
+parser.add_argument("--count", type=int, default=8)
+parser.add_argument("--seed", type=int, default=random.randrange(10**6))
+args = parser.parse_args()
+tandem = os.path.abspath(args.tandem)
+FOREIGN = re.compile("^(RANK|WORLD_SIZE|LOCAL_|GROUP_|MASTER_|TORCHELASTIC_|TANDEM_|OMP_|OMPI_|PMI|SLURM_)")
+MARK = uuid.uuid4().hex
+# Without a GPU, which would serve one process only.
+clean = {name: value for name, value in os.environ.items() if not FOREIGN.match(name)} | {
+    "RECOVERY_TEST_MARK": MARK, "CUDA_VISIBLE_DEVICES": ""}
+TRAIN = [tandem, "train", "--model", "mlp", "--data", "data", "--batch-size", "50", "--recipe", "best", "--epochs", "3",
+         "--seed", "7", "--shards", "8", "--threads", "1", "--save-every", "0.001"]
+SIGNALS = [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM]
+passed = failed = 0
+
+
+def check(what, good, seen=""):
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    if not good:
+        print("FAILED:", what, *(["--", repr(seen)] if seen != "" else []), flush=True)
+
+
+def write_data(folder):
+    os.makedirs(folder)
+    for part, n in (("train", 2000), ("t10k", 50)):
+        for kind, sizes, content in (("images-idx3", (n, 28, 28), random.Random(1).randbytes(n * 784)),
+                                     ("labels-idx1", (n,), bytes(i % 10 for i in range(n)))):
+            with open(f"{folder}/{part}-{kind}-ubyte", "wb") as file:
+                file.write(struct.pack(">HBB", 0, 8, len(sizes)) + struct.pack(f">{len(sizes)}I", *sizes) + content)
+
+
+def ranks():
+    """The running ranks: their process numbers."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/environ", "rb") as file:
+                variables = file.read().split(b"\0")
+            if f"RECOVERY_TEST_MARK={MARK}".encode() in variables and any(v.startswith(b"RANK=") for v in variables):
+                found.append(int(name))
+        except OSError:  # it has ended
+            pass
+    return found
+
+
+def send(pid, how):
+    try:
+        os.kill(pid, how)
+    except ProcessLookupError:
+        pass
+
+
+def model(folder):
+    with open(f"{folder}/model.safetensors", "rb") as file:
+        return file.read()
+
+
+def metrics(folder):
+    """Without what depends on the time and the number of processes."""
+    with open(f"{folder}/metrics.jsonl") as file:
+        lines = [json.loads(line) for line in file]
+    return [{key: value for key, value in line.items()
+             if key not in ("seconds", "images_per_second", "processes", "chain")} for line in lines]
+
+
+def disturbed(draw, whole, words, kills):
+    """Runs a job, killing `kills` of its ranks one after the other. Returns its exit code and output."""
+    job = subprocess.Popen(words, env=clean, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                           start_new_session=True)
+    for _ in range(kills):
+        time.sleep(draw.uniform(0.05, whole))
+        alive = ranks()
+        if job.poll() is None and alive:
+            send(draw.choice(alive), draw.choice(SIGNALS))
+    try:
+        said, _ = job.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        os.killpg(job.pid, signal.SIGKILL)
+        said, _ = job.communicate()
+        said = "HANGS: " + said
+    return job.returncode, said
+
+
+def test_restarts(number, draw, whole):
+    size, kills = draw.randint(1, 4), draw.randint(1, 4)
+    words = [tandem, "launch", "-n", str(size), "--max-restarts", str(kills), *TRAIN, "--out", "cut"]
+    code, said = disturbed(draw, whole, words, kills)
+    check(f"job {number}: {size} ranks, {kills} kills: exit code", code == 0, said[-2000:])
+    return said.count("starting the ranks again")
+
+
+def test_fewer(number, draw, whole):
+    """A machine is lost, with the launcher and all ranks; fewer processes go on, then others."""
+    sizes = sorted(draw.sample(range(1, 6), draw.randint(2, 3)), reverse=True)
+    lost = 0
+    for place, size in enumerate(sizes):
+        last = place == len(sizes) - 1
+        begun = os.path.exists("cut/checkpoint.safetensors")
+        job = subprocess.Popen([tandem, "launch", "-n", str(size), *TRAIN[:2],
+                                *(["--resume", "cut", *TRAIN[-4:]] if begun else [*TRAIN[2:], "--out", "cut"])],
+                               env=clean, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if not last:
+            time.sleep(draw.uniform(0.05, whole))
+            lost += job.poll() is None
+            for pid in (job.pid, *ranks()):
+                send(pid, signal.SIGKILL)
+        said, _ = job.communicate(timeout=60)
+        if last:
+            check(f"job {number}: {sizes} processes: exit code", job.returncode == 0, said[-2000:])
+        until = time.time() + 10
+        while ranks() and time.time() < until:
+            time.sleep(0.01)
+        check(f"job {number}: no rank is left", not ranks())
+    return lost
+
+
+def launched(*words):
+    return subprocess.run([tandem, "launch", "--max-restarts", "1", *words], env=clean, capture_output=True,
+                          text=True, timeout=60)
+
+
+def test_other_runs():
+    """A restarted job continues what its own command has begun, and nothing else."""
+    before = model("whole"), os.stat("whole/checkpoint.safetensors").st_mtime_ns
+    it = launched(*[word for word in TRAIN if word not in ("--seed", "7")], "--out", "whole")
+    check("another run", it.returncode == 2 and "--out whole: already contains a run; continue" in it.stderr and
+          "--out whole: contains a run that was started with other options" in it.stderr, it)
+    check("it is left alone", (model("whole"), os.stat("whole/checkpoint.safetensors").st_mtime_ns) == before)
+    os.mkdir("begun")
+    open("begun/tokenizer.json", "w").close()
+    it = launched(*TRAIN, "--out", "begun")
+    check("files of others", it.returncode == 2 and "contains tokenizer.json" in it.stderr, it)
+    open("begun/.lock", "w").close()
+    check("a run that was killed while it began", launched(*TRAIN, "--out", "begun").returncode == 0)
+
+
+def main():
+    print("random seed of the moments:", args.seed)
+    draw = random.Random(args.seed)
+    with tempfile.TemporaryDirectory() as work:
+        os.chdir(work)
+        write_data("data")
+        began = time.time()
+        first = subprocess.run([tandem, "launch", "-n", "2", *TRAIN, "--out", "whole"], env=clean, capture_output=True,
+                               text=True)
+        whole = time.time() - began
+        check("the undisturbed run", first.returncode == 0, first)
+        test_other_runs()
+        restarts = lost = 0
+        for number in range(args.count):
+            if number % 4 == 3:
+                lost += test_fewer(number, draw, whole)
+            else:
+                restarts += test_restarts(number, draw, whole)
+            check(f"job {number}: the bits of the undisturbed run", model("cut") == model("whole"))
+            check(f"job {number}: its metrics", metrics("cut") == metrics("whole"), (metrics("cut"), metrics("whole")))
+            check(f"job {number}: temporary files", not [n for n in os.listdir("cut") if n.startswith(".")],
+                  os.listdir("cut"))
+            shutil.rmtree("cut")
+        print(f"{args.count} jobs: {restarts} restarts, {lost} jobs lost and continued by fewer processes")
+        check("some were disturbed", restarts > 0)
+        os.chdir("/")
+
+
+main()
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed > 0)
