@@ -97,8 +97,11 @@ void Trainer::restore() try {
   optimizer.load(checkpoint_.optimizer);
   // Only the recipe counts: unlike it, the optimizer's copy of its values in the file has not been validated.
   for (std::size_t i = 0; i < own.size(); ++i) optimizer.param_groups()[i].set_options(std::move(own[i]));
+  const int64_t epoch = checkpoint_.progress.epoch, steps = steps_in(recipe, batches());
+  if (const int64_t done = epoch * steps + steps_in(recipe, batch); done > 0)  // the rate is part of the state
+    stepper_->set_lr(learning_rate(recipe, done - 1, checkpoint_.config.epochs * steps));
   if (stepper_->average() != nullptr) stepper_->average()->load(checkpoint_.average);
-  stepper_->set_steps(checkpoint_.progress.epoch * batches() + batch);
+  stepper_->set_steps(epoch * batches() + batch);
   amp::GradScalerState scaling = stepper_->scaler().state_dict();
   scaling.scale = checkpoint_.progress.loss_scale;
   scaling.growth_tracker = checkpoint_.progress.loss_scale_steps;
@@ -185,8 +188,6 @@ bool Trainer::epoch() {
     pending = {};
     begun = seconds_now();
   }
-  // Also for a run that was stopped after the last step and has been resumed: the optimizer has the recipe's rate then.
-  stepper_->set_lr(learning_rate(c.recipe, (p.epoch + 1) * steps - 1, c.epochs * steps));
   collect();
   p.seconds += seconds_now() - begun;
   return true;

@@ -12,12 +12,13 @@ import random
 import re
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 import uuid
+
+from idx_files import write_data
 
 parser = argparse.ArgumentParser()
 parser.add_argument("tandem")
@@ -41,15 +42,6 @@ def check(what, good, seen=""):
     passed, failed = passed + bool(good), failed + (not good)
     if not good:
         print("FAILED:", what, *(["--", repr(seen)] if seen != "" else []), flush=True)
-
-
-def write_data(folder):
-    os.makedirs(folder)
-    for part, n in (("train", 2000), ("t10k", 50)):
-        for kind, sizes, content in (("images-idx3", (n, 28, 28), random.Random(1).randbytes(n * 784)),
-                                     ("labels-idx1", (n,), bytes(i % 10 for i in range(n)))):
-            with open(f"{folder}/{part}-{kind}-ubyte", "wb") as file:
-                file.write(struct.pack(">HBB", 0, 8, len(sizes)) + struct.pack(f">{len(sizes)}I", *sizes) + content)
 
 
 def ranks():
@@ -162,7 +154,7 @@ def main():
     draw = random.Random(args.seed)
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)
-        write_data("data")
+        write_data("data", 2000)
         began = time.time()
         first = subprocess.run([tandem, "launch", "-n", "2", *TRAIN, "--out", "whole"], env=clean, capture_output=True,
                                text=True)

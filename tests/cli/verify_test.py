@@ -207,6 +207,9 @@ def test_stop_and_resume():
     it = tool("train", "--resume", "cut", "--threads", "1")
     check("resumed", it.returncode == 0, it)
     same("stopped and resumed", "cut")
+    it = tool("train", "--resume", "cut", "--threads", "1")
+    check("resumed after its end", it.returncode == 0 and "nothing to do" in it.stdout, it)
+    same("resumed after its end, where the learning rate is that of the last step", "cut")
     it = tool("train", *words, "--epochs", "3", "--out", "whole", "--threads", "1")
     hashes = lambda folder: [(l["state_sha256"], l["tensor_hashes"], l["step_hashes"]) for l in lines_of(folder)]
     check("the hashes of a run that was not stopped", hashes("cut") == hashes("whole"), it)
