@@ -61,19 +61,42 @@ std::string master_of(const Store& store) {
   return given == nullptr ? "" : given;
 }
 
-// The first rank whose time is up notifies the others, so that all name the same ranks.
+// Throws the message that the first rank published, so that all name the same ranks. Rank 0 usually serves the store, so
+// the others read it first.
+[[noreturn]] void fail_together(GroupState& group, const std::string& own) {
+  const std::string message = group.board.settle(own);
+  if (group.rank == 0) group.board.missing("seen", Milliseconds(300));
+  throw DistributedError(message);
+}
+
+// The first rank whose time is up notifies the others.
 void meet(GroupState& group) {
   Board& board = group.board;
   board.arrive("join");
   const auto given_up = [&] { return group.store->check({board.key("failure")}); };
   const std::vector<int> missing = board.missing("join", group.timeout, given_up);
   if (missing.empty()) return;
-  const std::string message =
-      board.settle(concat("process group: ", rank_list(missing), " of ", group.size, " did not connect within ",
-                          group.timeout.count(), " ms", kTimeoutCure));
-  // Rank 0 usually serves the store, so the others read the message first.
-  if (group.rank == 0) board.missing("seen", Milliseconds(300));
-  throw DistributedError(message);
+  fail_together(group, concat("process group: ", rank_list(missing), " of ", group.size, " did not connect within ",
+                              group.timeout.count(), " ms", kTimeoutCure));
+}
+
+// Every rank says when it has tried to connect, so those that say nothing may be the cause.
+std::string silent_ranks(GroupState& group) {
+  group.board.arrive("tried");
+  const std::vector<int> silent = group.board.missing("tried", Milliseconds(1200));
+  if (silent.empty()) return "";
+  return concat("\n  ", rank_list(silent), silent.size() == 1 ? " has" : " have",
+                " neither connected nor failed: still trying, or ended");
+}
+
+[[noreturn]] void explain_connecting(GroupState& group, const std::string& own) {
+  std::string silent;
+  try {
+    silent = silent_ranks(group);
+  } catch (const DistributedError& error) {
+    throw DistributedError(concat(own, "\n  the store cannot say which ranks are missing: ", error.what()));
+  }
+  fail_together(group, own + silent);
 }
 
 void connect(GroupState& group) {
@@ -86,10 +109,11 @@ void connect(GroupState& group) {
   try {
     group.engine.reset(plugin.make(options));
   } catch (const std::runtime_error& error) {
-    throw DistributedError(concat("process group: rank ", group.rank, " of ", group.size,
-                                  " cannot connect to the others from ", address, ": ", error.what(),
-                                  "; set TANDEM_INTERFACE to the network that joins the machines"));
+    explain_connecting(
+        group, concat("process group: rank ", group.rank, " of ", group.size, " cannot connect to the others from ",
+                      address, ": ", error.what(), "; set TANDEM_INTERFACE to the network that joins the machines"));
   }
+  group.board.arrive("tried");
 }
 
 ProcessGroupOptions checked(ProcessGroupOptions options) {

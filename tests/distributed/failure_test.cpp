@@ -163,6 +163,28 @@ TEST_CASE("ranks that never connect") {
         "long ranks wait)");
 }
 
+TEST_CASE("a rank that ends while the ranks connect") {
+  if (!available()) return;
+  const auto store = std::make_shared<HashStore>();
+  std::vector<std::string> messages(2);
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < 2; ++rank)
+    ranks.emplace_back([&, rank] {
+      try {
+        ProcessGroup::make(store, rank, 3, with_timeout(1000));
+      } catch (const DistributedError& error) {
+        messages[static_cast<std::size_t>(rank)] = error.what();
+      }
+    });
+  // What rank 2 leaves in the store if it ends before its engine connects.
+  store->add("groups/2", 1);
+  store->set("group1/join/2", "1");
+  for (std::thread& rank : ranks) rank.join();
+  check_contains(messages[0], "of 3 cannot connect to the others from 127.0.0.1: ");
+  check_contains(messages[0], "\n  rank 2 has neither connected nor failed: still trying, or ended");
+  CHECK(messages[0] == messages[1]);
+}
+
 TEST_CASE("a store that stops to answer") {
   if (!available()) return;
   // Behaves until `dead`, then blocks, as one on a machine that has lost its network.
@@ -230,6 +252,10 @@ TEST_CASE("explanations") {
         "  (ranks with different numbers of batches can train in DistributedDataParallel::join)");
   CHECK(explain({saw, waiting(41, 4), waiting(41, 4), nullopt}, 0) ==
         "rank 3 ended without a word (its connections are closed); ranks 0-2 wait since 5.0 s");
+  saw.error = "reset by peer";
+  CHECK(explain({saw, waiting(41, 4), waiting(41, 4), waiting(41, 4)}, 0) ==
+        "all_reduce 41 failed after 5.0 s: rank 0 has lost its connection to rank 3: reset by peer");
+  saw.error.clear();
   CHECK(explain({waiting(41, 5), waiting(40, 4)}, 0) ==
         "ranks wait in different calls\n  rank 1: all_reduce 40: all_reduce [10] float32 sum\n"
         "  rank 0: all_reduce 41: all_reduce [10] float32 sum");
