@@ -11,11 +11,11 @@ FinishableWork::FinishableWork(std::shared_ptr<GroupState> group, const CallReco
 
 bool FinishableWork::finish(const std::exception_ptr& error) {
   if (claimed_.exchange(true)) {
-    done_.wait(false, std::memory_order_acquire);  // the other thread is about to set the error
+    done_.wait(0, std::memory_order_acquire);  // the other thread is about to set the error
     return false;
   }
   error_ = error;
-  done_.store(true, std::memory_order_release);
+  done_.store(1, std::memory_order_release);
   done_.notify_all();
   return true;
 }
@@ -31,7 +31,7 @@ void FinishableWork::wait(Milliseconds timeout) {
     std::unique_ptr<Watched> watched;
     if (timeout.count() > 0) watched = group_->watch(call, timeout);
     // This yields before it sleeps. Longer spinning would take the cores that the engine's threads need.
-    done_.wait(false, std::memory_order_acquire);
+    done_.wait(0, std::memory_order_acquire);
   }
   rethrow();
 }

@@ -18,7 +18,7 @@ class FinishableWork : public Work {
   FinishableWork(std::shared_ptr<GroupState> group, const CallRecord& call);
   void wait(Milliseconds timeout) override;
   bool is_completed() override;
-  bool finished() const { return done_.load(std::memory_order_acquire); }
+  bool finished() const { return done_.load(std::memory_order_acquire) != 0; }
   std::exception_ptr exception() override;
   /// Does nothing and returns false if the work is already finished.
   bool finish(const std::exception_ptr& error);
@@ -29,7 +29,8 @@ class FinishableWork : public Work {
   const std::shared_ptr<GroupState> group_;
 
  private:
-  std::atomic<bool> claimed_{false}, done_{false};
+  std::atomic<bool> claimed_{false};
+  std::atomic<uint32_t> done_{0};  // of the size of a futex: waiters for smaller ones share a few futexes
   std::exception_ptr error_;
 };
 
