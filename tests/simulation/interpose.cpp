@@ -130,8 +130,9 @@ int wait(pthread_cond_t* condition, pthread_mutex_t* mutex, Time deadline) {
 long futex(Scheduler& scheduler, const uint32_t* address, int operation, uint32_t value, const timespec* timeout) {
   const int command = operation & FUTEX_CMD_MASK;
   if (command == FUTEX_WAKE || command == FUTEX_WAKE_BITSET) {
+    // Whether std::atomic::notify_one asks when nobody waits depends on addresses, so that is no step.
     const int woken = scheduler.wake(address, static_cast<int>(value));
-    scheduler.step();
+    if (woken > 0) scheduler.step();
     return woken;
   }
   if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET) {

@@ -1,0 +1,272 @@
+// Scenarios of collective calls and messages, in the whole group and in groups made from it.
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <thread>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/tests/simulation/scenario.h"
+
+namespace tandem::simulation {
+
+namespace {
+
+using distributed::ReduceOp;
+using distributed::WorkPtr;
+
+enum class Kind {
+  kAllReduce,
+  kReduce,
+  kBroadcast,
+  kAllGather,
+  kAllGatherRows,
+  kReduceScatter,
+  kAllToAll,
+  kGather,
+  kScatter,
+  kBarrier,
+  kMessages,
+  kNewGroup,
+  kCount
+};
+
+struct Call {
+  Kind kind = Kind::kBarrier;
+  std::size_t group = 0;
+  int64_t rows = 1, columns = 1;
+  ScalarType dtype = kFloat32;
+  ReduceOp op = ReduceOp::SUM;
+  int root = 0;
+  int shift = 1, messages = 1;  // of kMessages
+  bool polls = false;           // waits with is_completed()
+  bool waits = true;            // at once; otherwise at the end
+  std::vector<int> members;     // of kNewGroup, as ranks of the job
+  std::vector<int64_t> splits;  // rows of each rank
+};
+
+// Values whose sums depend on their order.
+Tensor values(IntArrayRef sizes, ScalarType dtype, uint64_t seed) {
+  Tensor wide = empty(sizes, kDouble);
+  auto* at = wide.data_ptr<double>();
+  for (int64_t i = 0; i < wide.numel(); ++i) {
+    const uint64_t x = mix(seed * 977 + static_cast<uint64_t>(i));
+    at[i] = static_cast<double>(x % 2001) / 7.0 - 140;
+    if (is_integral(dtype, false)) at[i] = static_cast<double>(x % 100);
+  }
+  return wide.to(dtype);
+}
+
+struct Pending {
+  std::vector<WorkPtr> works;
+  std::vector<Tensor> results;
+  int64_t place = 0;
+  std::vector<int> members;
+};
+
+class Collectives final : public Scenario {
+ public:
+  Collectives(Random& random, int size);
+  void run(const Rank& rank) const override;
+  int64_t steps() const override { return static_cast<int64_t>(calls_.size()); }
+  std::string text() const override { return concat("collectives, ", calls_.size(), " calls"); }
+
+ private:
+  Call draw_call(Random& random, int size);
+  Pending start(const Rank& rank, ProcessGroup& group, const Call& call, int64_t place) const;
+  void start_messages(ProcessGroup& group, const Call& call, uint64_t seed, Pending& out) const;
+  static void finish(const Rank& rank, Pending& pending, bool polls);
+
+  std::vector<Call> calls_;
+  std::vector<std::vector<int>> groups_;  // members of the groups drawn so far
+  uint64_t order_ = 0;
+};
+
+Collectives::Collectives(Random& random, int size) {
+  std::vector<int> everyone(static_cast<std::size_t>(size));
+  std::iota(everyone.begin(), everyone.end(), 0);
+  groups_.push_back(everyone);
+  order_ = random.next();
+  const int64_t count = random.between(2, 8);
+  for (int64_t k = 0; k < count; ++k) calls_.push_back(draw_call(random, size));
+}
+
+Call Collectives::draw_call(Random& random, int size) {
+  constexpr ScalarType kTypes[] = {kFloat32, kDouble, kLong, kHalf, kBFloat16, kByte, kInt32};
+  constexpr ReduceOp kOps[] = {ReduceOp::SUM, ReduceOp::AVG,  ReduceOp::PRODUCT, ReduceOp::MIN,
+                               ReduceOp::MAX, ReduceOp::BAND, ReduceOp::BXOR};
+  Call call;
+  call.kind = static_cast<Kind>(random.below(static_cast<uint64_t>(Kind::kCount)));
+  if (call.kind == Kind::kNewGroup && (groups_.size() > 2 || !random.one_in(2))) call.kind = Kind::kAllReduce;
+  if (call.kind == Kind::kNewGroup) {
+    std::vector<int> order = groups_[0];
+    for (std::size_t i = order.size(); i-- > 1;) std::swap(order[i], order[random.below(i + 1)]);
+    order.resize(static_cast<std::size_t>(random.between(1, size)));
+    call.members = order;
+    groups_.push_back(order);
+    return call;
+  }
+  call.group = random.below(groups_.size());
+  const auto ranks = static_cast<int64_t>(groups_[call.group].size());
+  call.rows = random.one_in(20) ? 0 : random.between(1, 3);
+  call.columns = random.between(1, random.one_in(8) ? 50 : 4);
+  call.dtype = kTypes[random.below(std::size(kTypes))];
+  do {
+    call.op = kOps[random.below(std::size(kOps))];
+  } while (is_integral(call.dtype, false) ? call.op == ReduceOp::AVG : call.op > ReduceOp::MAX);
+  call.root = static_cast<int>(random.below(static_cast<uint64_t>(ranks)));
+  call.shift = static_cast<int>(random.between(1, std::max<int64_t>(1, ranks - 1)));
+  call.messages = static_cast<int>(random.between(1, 3));
+  call.polls = random.one_in(4);
+  call.waits = !random.one_in(3);
+  for (int64_t k = 0; k < ranks; ++k) call.splits.push_back(random.between(0, 3));
+  return call;
+}
+
+void Collectives::start_messages(ProcessGroup& group, const Call& call, uint64_t seed, Pending& out) const {
+  const int size = group.size();
+  if (size == 1) return;
+  const int to = (group.rank() + call.shift) % size, from = (group.rank() + size - call.shift) % size;
+  for (int k = 0; k < call.messages; ++k) {
+    const Tensor received = empty({call.rows + k, call.columns}, call.dtype);
+    const Tensor sent = values(received.sizes(), call.dtype, seed + static_cast<uint64_t>(k));
+    out.works.push_back(group.send(sent, to, k % 2));
+    out.works.push_back(group.recv(received, from, k % 2));
+    out.results.push_back(received);
+  }
+}
+
+Pending Collectives::start(const Rank& rank, ProcessGroup& group, const Call& call, int64_t place) const {
+  const int64_t ranks = group.size();
+  const auto own = static_cast<std::size_t>(group.rank());
+  const uint64_t seed = mix(static_cast<uint64_t>(place * 64 + rank.rank));
+  const auto make = [&](int64_t rows, uint64_t more = 0) {
+    return values({rows, call.columns}, call.dtype, seed + 1000 * more);
+  };
+  const auto room = [&](int64_t rows) { return zeros({rows, call.columns}, call.dtype); };
+  const auto rooms = [&] {
+    std::vector<Tensor> out;
+    for (int64_t k = 0; k < ranks; ++k) out.push_back(room(call.rows));
+    return out;
+  };
+  const bool is_root = group.rank() == call.root;
+  Pending out;
+  out.place = place;
+  const auto add = [&](WorkPtr work, std::vector<Tensor> results) {
+    out.works.push_back(std::move(work));
+    out.results = std::move(results);
+  };
+  switch (call.kind) {
+    case Kind::kAllReduce: {
+      const Tensor x = make(call.rows);
+      add(group.all_reduce(x, call.op), {x});
+      break;
+    }
+    case Kind::kReduce: {
+      const Tensor x = make(call.rows);
+      add(group.reduce(x, call.root, call.op), is_root ? std::vector{x} : std::vector<Tensor>{});
+      break;
+    }
+    case Kind::kBroadcast: {
+      const Tensor x = make(call.rows);
+      add(group.broadcast(x, call.root), {x});
+      break;
+    }
+    case Kind::kAllGather: {
+      const std::vector<Tensor> all = rooms();
+      add(group.all_gather(all, make(call.rows)), all);
+      break;
+    }
+    case Kind::kAllGatherRows: {
+      const Tensor all = room(std::accumulate(call.splits.begin(), call.splits.end(), int64_t{0}));
+      add(group.all_gather(all, make(call.splits[own]), call.splits), {all});
+      break;
+    }
+    case Kind::kReduceScatter: {
+      const Tensor part = room(call.rows);
+      add(group.reduce_scatter(part, make(call.rows * ranks), call.op), {part});
+      break;
+    }
+    case Kind::kAllToAll: {
+      // Rank i sends splits[j] rows to rank j.
+      const Tensor all = room(call.splits[own] * ranks);
+      const Tensor in = make(std::accumulate(call.splits.begin(), call.splits.end(), int64_t{0}));
+      const std::vector<int64_t> expected(static_cast<std::size_t>(ranks), call.splits[own]);
+      add(group.all_to_all(all, in, expected, call.splits), {all});
+      break;
+    }
+    case Kind::kGather: {
+      const std::vector<Tensor> all = is_root ? rooms() : std::vector<Tensor>{};
+      add(group.gather(all, make(call.rows), call.root), all);
+      break;
+    }
+    case Kind::kScatter: {
+      std::vector<Tensor> all;
+      for (int64_t k = 0; is_root && k < ranks; ++k) all.push_back(make(call.rows, static_cast<uint64_t>(k)));
+      const Tensor part = room(call.rows);
+      add(group.scatter(part, all, call.root), {part});
+      break;
+    }
+    case Kind::kMessages:
+      start_messages(group, call, seed, out);
+      break;
+    default:
+      add(group.barrier(), {});
+      break;
+  }
+  return out;
+}
+
+void Collectives::finish(const Rank& rank, Pending& pending, bool polls) {
+  rank.in_group(pending.members);
+  for (const WorkPtr& work : pending.works) {
+    for (int k = 0; polls && k < 20 && !work->is_completed(); ++k) std::this_thread::sleep_for(Milliseconds(1));
+    work->wait();
+  }
+  rank.digest(pending.place, pending.results);
+}
+
+void Collectives::run(const Rank& rank) const {
+  rank.in_group(groups_[0]);
+  std::vector<GroupPtr> groups{rank.make_group()};
+  std::vector<Pending> later;
+  for (std::size_t k = 0; k < calls_.size(); ++k) {
+    const Call& call = calls_[k];
+    const auto place = static_cast<int64_t>(k);
+    const bool other = rank.step(place, *groups[0]);
+    rank.in_group(groups_[0]);
+    if (other) groups[0]->all_reduce(zeros({7, 7, 7}))->wait();
+    if (call.kind == Kind::kNewGroup) {
+      rank.in_group(call.members);
+      groups.push_back(groups[0]->new_group(call.members));
+      continue;
+    }
+    if (!groups[call.group]->is_member()) continue;
+    rank.in_group(groups_[call.group]);
+    Pending pending = start(rank, *groups[call.group], call, place);
+    pending.members = groups_[call.group];
+    if (call.waits)
+      finish(rank, pending, call.polls);
+    else
+      later.push_back(std::move(pending));
+  }
+  Random order(order_, static_cast<uint64_t>(rank.rank));
+  while (!later.empty()) {
+    const std::size_t k = order.below(later.size());
+    Pending pending = std::move(later[k]);
+    later.erase(later.begin() + static_cast<std::ptrdiff_t>(k));
+    finish(rank, pending, order.one_in(4));
+  }
+  // So that no rank ends while others still need it.
+  rank.in_group(groups_[0]);
+  groups[0]->barrier()->wait();
+  rank.digest(steps(), {});
+}
+
+}  // namespace
+
+std::unique_ptr<Scenario> draw_collectives(Random& random, int size) {
+  return std::make_unique<Collectives>(random, size);
+}
+
+}  // namespace tandem::simulation

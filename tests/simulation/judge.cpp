@@ -1,0 +1,89 @@
+#include "tandem/tests/simulation/judge.h"
+
+#include <algorithm>
+#include <regex>
+
+#include "tandem/tests/simulation/plan.h"
+
+namespace tandem::simulation {
+
+std::set<int> named_ranks(const std::string& message, const std::vector<int>& members) {
+  std::set<int> out;
+  // "rank 3", "ranks 0-2, 5"; the engine's "peer 1"; the key in the store under which rank 2 should be.
+  static const std::regex lists(R"((?:ranks?|peer) (\d+(?:-\d+)?(?:, \d+(?:-\d+)?)*)|engine/(\d+)')");
+  static const std::regex ranges(R"((\d+)(?:-(\d+))?)");
+  for (std::sregex_iterator list(message.begin(), message.end(), lists), end; list != end; ++list) {
+    const std::string numbers = (*list)[1].matched ? (*list)[1] : (*list)[2];
+    for (std::sregex_iterator range(numbers.begin(), numbers.end(), ranges); range != end; ++range) {
+      const int first = std::stoi((*range)[1]), last = (*range)[2].matched ? std::stoi((*range)[2]) : first;
+      for (int k = first; k <= last && k < static_cast<int>(members.size()); ++k)
+        out.insert(members[static_cast<std::size_t>(k)]);
+    }
+  }
+  return out;
+}
+
+std::string Judge::compare(int rank, const Outcome& outcome) const {
+  const auto& expected = reference_[static_cast<std::size_t>(rank)].digests;
+  for (const auto& [place, hash] : outcome.digests) {
+    const auto found = expected.find(place);
+    if (found == expected.end() || found->second != hash)
+      return concat("rank ", rank, ": the result at place ", place, " has other bits than without disturbance");
+  }
+  if (outcome.end == Outcome::kDone && !expected.empty() && !outcome.digests.contains(expected.rbegin()->first))
+    return concat("rank ", rank, " has no result at its end");
+  return "";
+}
+
+std::string Judge::check_failure(const std::vector<Outcome>& outcomes, int rank, const World& world, Time began) const {
+  const Outcome& own = outcomes[static_cast<std::size_t>(rank)];
+  const auto complain = [&](const std::string& what) { return concat("rank ", rank, " ", what, ": ", own.error); };
+  if (own.end == Outcome::kWrong) return complain("threw what is not a DistributedError");
+  std::set<int> guilty;
+  bool of_store = false, of_network = false, of_connecting = false;
+  Time fired = began;
+  for (const Fault& fault : world.faults) {
+    if (fault.fired < began || is_harmless(fault, scenario_.timeout)) continue;
+    const bool by_store = fault.kind == Fault::kStoreFails || fault.kind == Fault::kStoreSilent;
+    of_store = of_store || by_store || fault.rank == world.store_host;
+    if (!by_store) guilty.insert(fault.rank);
+    // Whoever makes a group then is late everywhere else.
+    for (int k = 0; fault.kind == Fault::kStoreSilent && k < scenario_.size; ++k) guilty.insert(k);
+    if (fault.kind == Fault::kReset || fault.kind == Fault::kSilence) guilty.insert(fault.other);
+    // Who wakes up while the others find out why has answered, late.
+    of_connecting = of_connecting || fault.kind == Fault::kReset;
+    of_network = of_network || fault.kind == Fault::kSilence || fault.kind == Fault::kStall;
+    fired = std::max(fired, fault.fired + (fault.kind == Fault::kStall ? fault.length : 0));
+  }
+  if (fired == began) return complain("failed without a fault");
+  // A process whose group has failed leaves its other groups, and one that waits in one group does not reach a call of
+  // another; their members then name that one.
+  for (std::size_t k = 0; k < outcomes.size(); ++k)
+    if (outcomes[k].end != Outcome::kDone && static_cast<int>(k) != rank &&
+        (outcomes[k].ended <= own.ended || outcomes[k].members != own.members))
+      guilty.insert(static_cast<int>(k));
+  const std::set<int> named = named_ranks(own.error, own.members);
+  const bool names = std::any_of(named.begin(), named.end(), [&](int k) { return guilty.contains(k); });
+  const bool excused = (of_store && own.error.find("store") != std::string::npos) ||
+                       (of_connecting && own.error.find("cannot connect to the others") != std::string::npos) ||
+                       (of_network && own.error.find("network is too slow") != std::string::npos);
+  if (!names && !excused) return complain("does not name who is at fault");
+  // The call that waits for the fault ends after the timeout, and so does a call of another group that waits for a
+  // process in the first; agreeing on a message takes up to 2.5 s, and ending the groups 2 s each.
+  const Time limit = fired + 2 * scenario_.timeout.count() * kMillisecond + 20 * kSecond;
+  if (own.ended > limit) return complain(concat("failed ", (own.ended - fired) / kMillisecond, " ms after the fault"));
+  return "";
+}
+
+std::string Judge::verdict(const std::vector<Outcome>& outcomes, const World& world, Time began) const {
+  for (int rank = 0; rank < scenario_.size; ++rank) {
+    const Outcome& outcome = outcomes[static_cast<std::size_t>(rank)];
+    std::string wrong = compare(rank, outcome);
+    const bool failed = outcome.end == Outcome::kFailed || outcome.end == Outcome::kWrong;
+    if (wrong.empty() && failed) wrong = check_failure(outcomes, rank, world, began);
+    if (!wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+}  // namespace tandem::simulation
