@@ -28,11 +28,11 @@ GroupReduction::GroupReduction(const Replicas& replicas, std::size_t root, const
 // Where several calls add to the same gradients, each needs its weight in backward. Random streams differ on every
 // process, whatever the numbers of devices; those of rank 0 are as on several devices without a group.
 void GroupReduction::begin_step(int64_t samples, int64_t step) {
-  const int64_t last = parts_.samples();
+  largest_ = std::max(largest_, parts_.samples());
   parts_.begin(samples, 0, step, !weighted_late());
   part_ = samples;
   samples_ = parts_.samples();
-  last_samples_ = last > 0 ? last : samples_;
+  assumed_ = largest_ > 0 ? largest_ : samples_;
   seed_ = default_generator().current_seed();
   set_pieces(cut(samples, replicas_.size()), 0, weighted_late() ? samples : samples_);
   for (Piece& piece : pieces_) *piece.stream |= static_cast<uint64_t>(options_.group->rank()) << 32;
@@ -85,7 +85,7 @@ void GroupReduction::start(std::size_t bucket) {
   Tensors others;
   for (const Tensor& other : others_) others.push_back(other.narrow(0, b.begin, sum.numel()));
   add_in_order(sum, others);
-  if (const double divisor = weighted_late() ? share(last_samples_, part_) : 1; divisor != 1) sum.div_(divisor);
+  if (const double divisor = weighted_late() ? share(assumed_, part_) : 1; divisor != 1) sum.div_(divisor);
   works_.push_back(options_.group->all_reduce(sum, distributed::ReduceOp::SUM, static_cast<int>(bucket)));
 }
 
@@ -108,7 +108,7 @@ void GroupReduction::sum(const optim::Optimizer* /*next*/) {
     start_rest();
     end_reading();
   }
-  wait(weighted_late() ? share(samples_, last_samples_) : 1);
+  wait(weighted_late() ? share(samples_, assumed_) : 1);
 }
 
 void GroupReduction::wait(double divisor) {

@@ -3,7 +3,9 @@
 // Where the root reads all gradients in place, this happens during backward, in buckets: the last device that completes
 // one starts its sum. Otherwise it happens after backward; the processes do the same calls in both cases. Sums over
 // processes have to begin before the size of the whole batch is known. So this process's sum, of its mean loss, gets a
-// weight for the size of the last batch, which all processes know, and the sum over processes is corrected.
+// weight for the size of the largest batch so far, which all processes know, and the sum over processes is corrected.
+// The largest, not the last: training that goes on from a checkpoint at the begin of an epoch, whose first batch is as
+// large as any, then has the bits of training that did not stop after the smaller batch at the end of an epoch.
 #pragma once
 #include <mutex>
 #include <vector>
@@ -37,7 +39,8 @@ class GroupReduction final : public LocalReduction {
   PartExchange parts_;
   std::vector<Bucket> buckets_;            // of the root's gradients
   int64_t part_ = 0;                       // samples of this process
-  int64_t last_samples_ = 0;               // of all processes in the last step; in the first one those of this step
+  int64_t largest_ = 0;                    // samples of all processes in a step so far
+  int64_t assumed_ = 0;                    // for this step; in the first one those of this step
   std::vector<ReplicaArrivals> arrivals_;  // by device, if the sums begin in backward
   std::mutex mutex_;                       // devices run on several threads; guards what follows
   std::vector<std::size_t> missing_;       // by bucket, devices whose gradients are not complete

@@ -130,6 +130,33 @@ TEST_CASE("parameters and buffers have the same bits on any number of processes"
     same(train({.processes = 3, .bucket_bytes = bytes}), expected);
 }
 
+TEST_CASE("without shards, training goes on with the same bits after an epoch whose last batch is smaller") {
+  on_ranks(3, [](const GroupPtr& group) {
+    // Three processes train on batches of these sizes, from where the parameters are.
+    const auto train_on = [&](const std::shared_ptr<nn::LinearImpl>& net, int first,
+                              const std::vector<int64_t>& sizes) {
+      parallel::ParameterServer<nn::LinearImpl> server(net, {"cpu:0"}, {.group = group});
+      optim::SGD optimizer(server.parameters(), 0.1);
+      for (std::size_t k = 0; k < sizes.size(); ++k) {
+        const auto [x, y] = batch_of(first + static_cast<int>(k), sizes[k] + group->rank());
+        server.step(optimizer, x, y, [](nn::LinearImpl& n, const Tensor& a, const Tensor& b) {
+          return cross_entropy_loss(n.forward(a), b);
+        });
+      }
+    };
+    const auto make = [] {
+      const GeneratorGuard guard{Generator(3)};
+      return std::make_shared<nn::LinearImpl>(12, 5);
+    };
+    const auto whole = make(), resumed = make();
+    train_on(whole, 0, {7, 7, 4, 7, 7, 4});
+    train_on(resumed, 0, {7, 7, 4});
+    train_on(resumed, 3, {7, 7, 4});
+    CHECK(whole->weight.equal(resumed->weight));
+    CHECK(whole->bias.equal(resumed->bias));
+  });
+}
+
 TEST_CASE("another process's part or seed may differ from that of the last step") {
   cpu::set_device_count(std::max(2, cpu::device_count()));
   // The last of two processes has 8 samples of 16 and of 17.
