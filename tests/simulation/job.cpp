@@ -48,6 +48,8 @@ std::vector<Outcome> attempt(const Scenario& scenario, World& world, Disk& disk,
   distributed::ProcessGroupOptions options;
   options.timeout = scenario.timeout;
   options.interface = "127.0.0.1";
+  for (Outcome& outcome : outcomes)
+    for (int rank = 0; rank < scenario.size; ++rank) outcome.members.push_back(rank);
   for (int rank = 0; rank < scenario.size; ++rank) {
     world.scheduler.enter(&world.add_machine(rank, number));
     threads.emplace_back([&, rank] {

@@ -27,7 +27,7 @@ void Rank::digest(int64_t place, const std::vector<Tensor>& results) const {
 std::unique_ptr<Scenario> draw_scenario(uint64_t seed) {
   Random random(seed, 3);
   const int size = random.one_in(16) ? 1 : static_cast<int>(random.between(2, random.one_in(4) ? 5 : 3));
-  std::unique_ptr<Scenario> scenario = draw_collectives(random, size);
+  std::unique_ptr<Scenario> scenario = random.one_in(2) ? draw_training(random, size) : draw_collectives(random, size);
   constexpr int kSeconds[] = {1, 2, 3, 10, 30};
   scenario->size = size;
   scenario->timeout = Milliseconds(1000 * kSeconds[random.below(5)]);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tandem/nn/files/archive.h"
 #include "tandem/parallel/distributed/process_group.h"
 #include "tandem/tests/simulation/world.h"
 
@@ -27,9 +28,8 @@ struct Outcome {
 
 /// What survives the end of all processes: a shared file system.
 struct Disk {
-  int64_t step = 0;
-  std::map<std::string, Tensor> tensors;
-  std::map<std::string, std::string> texts;
+  int64_t step = 0;  ///< after which the checkpoint was written
+  serialize::InputArchive model = {}, state = {};
 };
 
 /// The exception of a process that ends for reasons of its own.
