@@ -63,7 +63,7 @@ class PartFile {
     return true;
   }
   void rename_to(const std::string& target) {
-    check(::fsync(fd_) == 0 && std::rename(path_.c_str(), target.c_str()) == 0, "cannot write ", target, ": ",
+    check(flush_to_disk(fd_) == 0 && std::rename(path_.c_str(), target.c_str()) == 0, "cannot write ", target, ": ",
           std::strerror(errno));
   }
 

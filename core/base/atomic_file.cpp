@@ -216,7 +216,7 @@ void AtomicFile::overwrite(uint64_t offset, const void* data, std::size_t bytes)
 void AtomicFile::commit() {
   check(fd_ >= 0, path_, ": commit() was already called");
   const auto cannot_flush = [](int error) { return error == EINVAL || error == EROFS || error == ENOTSUP; };
-  if (::fsync(fd_) != 0 && (is_atomic() || !cannot_flush(errno))) fail_with("cannot flush ", errno);
+  if (flush_to_disk(fd_) != 0 && (is_atomic() || !cannot_flush(errno))) fail_with("cannot flush ", errno);
   if (::close(std::exchange(fd_, -1)) != 0) fail_with("cannot close ", errno);
   if (!is_atomic()) return;
   if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail_with("cannot rename to ", errno);
@@ -224,13 +224,20 @@ void AtomicFile::commit() {
   // Some file systems refuse to open or flush a folder. The file itself is already safe on disk.
   const int folder = ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
-    ::fsync(folder);
+    flush_to_disk(folder);
     ::close(folder);
   }
 }
 
 void AtomicFile::fail_with(const char* what, int error_number) const {
   fail(what, path_, ": ", std::strerror(error_number));
+}
+
+int flush_to_disk(int fd) {
+  int result = 0;
+  do result = ::fsync(fd);
+  while (result != 0 && errno == EINTR);
+  return result;
 }
 
 void write_file_atomically(const std::string& path, std::string_view content) {

@@ -55,6 +55,9 @@ class AtomicFile {
   int fd_ = -1;
 };
 
+/// fsync(), also if signals interrupt it.
+int flush_to_disk(int fd);
+
 /// Writes `content` through AtomicFile and commits.
 void write_file_atomically(const std::string& path, std::string_view content);
 

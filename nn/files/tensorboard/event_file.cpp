@@ -13,6 +13,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "tandem/core/base/atomic_file.h"
 #include "tandem/core/error.h"
 
 namespace tandem::tensorboard {
@@ -112,7 +113,7 @@ void EventFile::append(std::string_view data) {
 }
 
 void EventFile::sync() {
-  if (::fsync(fd_) != 0 && errno != EINVAL) fail_with("cannot be written", errno);  // EINVAL: not a disk
+  if (flush_to_disk(fd_) != 0 && errno != EINVAL) fail_with("cannot be written", errno);  // EINVAL: not a disk
 }
 
 }  // namespace tandem::tensorboard
