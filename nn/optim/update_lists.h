@@ -26,6 +26,12 @@ struct UpdateLists {
 /// This thread's lists, emptied.
 UpdateLists& thread_lists();
 
+/// Empties the lists at the end of a step, also of one that throws: they would keep its tensors alive.
+struct ListsCleared {
+  UpdateLists& lists;
+  ~ListsCleared() { lists.clear(); }
+};
+
 /// Whether `p` has a gradient to use. Throws Error when its shape, dtype or device differs from p's.
 bool has_gradient(const char* optimizer, const Tensor& p);
 /// Creates the state of p as zeros if undefined, otherwise converts it to p's device and dtype; a complex state of the
@@ -50,6 +56,7 @@ template <class Count, class Prepare, class Run>
 void for_update_lists(const StepCall& call, const std::vector<Tensor>& params, const Count& count,
                       const Prepare& prepare, const Run& run) {
   UpdateLists& lists = thread_lists();
+  const ListsCleared cleared{lists};
   lists.flat = call.flat;
   std::size_t begin = 0;  // parameters from here on may be in the lists
   const auto flush = [&](std::size_t end) {

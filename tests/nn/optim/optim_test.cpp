@@ -256,6 +256,18 @@ TEST_CASE("only the first step allocates memory") {
   CHECK(memory_stats(Device(kCPU, 0)).allocations == before);
 }
 
+TEST_CASE("a step that throws keeps no tensor alive") {
+  const int64_t before = memory_stats(kCPU).current_bytes;
+  {
+    const Tensor a = ones({100}).requires_grad_(), b = ones({100}).requires_grad_();
+    optim::SGD sgd(std::vector<Tensor>{a, b}, optim::SGDOptions(0.1));
+    a.mutable_grad() = ones({100});
+    b.mutable_grad() = ones({100}).to(kDouble);
+    CHECK_THROWS_AS(sgd.step(), Error);
+  }
+  CHECK_EQ(memory_stats(kCPU).current_bytes, before);
+}
+
 TEST_CASE("options of a group that were left at their defaults are the optimizer's") {
   const Tensor p = vec({1}).requires_grad_(), q = vec({1}).requires_grad_();
   std::vector<optim::OptimizerParamGroup> groups;
