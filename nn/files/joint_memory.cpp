@@ -37,19 +37,22 @@ class Mapping {
   std::size_t bytes_;
 };
 
-// A tensor's part: its deleter.
+// A tensor's part: its deleter, which is destroyed without a call if the tensor could not be made.
 class Part {
  public:
   Part(std::shared_ptr<Mapping> mapping, Device device, std::size_t bytes)
       : mapping_(std::move(mapping)), device_(device), bytes_(bytes) {
     tandem::detail::count_memory(device_, static_cast<int64_t>(bytes_));
   }
+  Part(Part&& other) = default;
+  ~Part() {
+    if (mapping_ != nullptr) tandem::detail::count_memory(device_, -static_cast<int64_t>(bytes_));
+  }
   void operator()(void* data) {
     static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     const auto from = round_up(reinterpret_cast<std::uintptr_t>(data), page);
     const auto to = (reinterpret_cast<std::uintptr_t>(data) + bytes_) / page * page;
     if (mapping_.use_count() > 1 && to > from) ::madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
-    tandem::detail::count_memory(device_, -static_cast<int64_t>(bytes_));
   }
 
  private:
