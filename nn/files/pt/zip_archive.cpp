@@ -54,6 +54,7 @@ ZipReader::ZipReader(zip* archive, uint64_t bytes, std::string file)
     : archive_(archive, zip_discard), file_bytes_(bytes), file_(std::move(file)) {}
 
 ZipReader ZipReader::open(const std::string& path) {
+  std::string name = path;  // copied before there is an archive, which nothing owns until it is returned
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // O_NONBLOCK: do not wait for a pipe
   check(fd >= 0, path, ": cannot be opened: ", std::strerror(errno));
   struct stat info {};
@@ -71,11 +72,12 @@ ZipReader ZipReader::open(const std::string& path) {
     ::close(fd);
     fail(path, ": is not a zip archive, as PyTorch writes since version 1.6 and numpy.savez: ", text_of(code));
   }
-  return {archive, static_cast<uint64_t>(info.st_size), path};
+  return {archive, static_cast<uint64_t>(info.st_size), std::move(name)};
 }
 
 ZipReader ZipReader::of_memory(const void* data, std::size_t bytes, const std::string& name) {
   check(bytes != 0, name, kEmpty);
+  std::string copy = name;
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* source = zip_source_buffer_create(data, bytes, 0, &error);
@@ -86,7 +88,7 @@ ZipReader ZipReader::of_memory(const void* data, std::size_t bytes, const std::s
     fail(name, ": is not a zip archive, as PyTorch writes since version 1.6 and numpy.savez: ", text_of(&error));
   }
   zip_error_fini(&error);
-  return {archive, bytes, name};
+  return {archive, bytes, std::move(copy)};
 }
 
 std::vector<std::string> ZipReader::names() const {
