@@ -1,0 +1,78 @@
+// Calls that start threads and processes, load libraries and use sockets.
+#include "tandem/tests/faults/next_call.h"
+
+using tandem::faults::fails;
+using tandem::faults::fails_with;
+using tandem::faults::Kind;
+
+struct epoll_event;
+struct msghdr;
+struct pollfd;
+struct sockaddr;
+
+TANDEM_NEXT(int, pthread_create, (unsigned long* made, const void* how, void* (*body)(void*), void* argument),
+            (made, how, body, argument))
+extern "C" int pthread_create(unsigned long* made, const void* how, void* (*body)(void*), void* argument) {
+  return fails(Kind::kThread) ? EAGAIN : next_pthread_create(made, how, body, argument);
+}
+TANDEM_CALL(kThread, EAGAIN, -1, int, fork, (), ())
+
+// The C library's message is that of the last failure, so a library that does not exist is opened.
+TANDEM_NEXT(void*, dlopen, (const char* path, int mode), (path, mode))
+extern "C" void* dlopen(const char* path, int mode) {
+  return fails(Kind::kLibrary) ? next_dlopen("/nowhere/cannot be loaded", mode) : next_dlopen(path, mode);
+}
+
+TANDEM_CALL(kSocket, EMFILE, -1, int, socket, (int family, int type, int protocol), (family, type, protocol))
+TANDEM_CALL(kSocket, EMFILE, -1, int, socketpair, (int family, int type, int protocol, int* ends),
+            (family, type, protocol, ends))
+TANDEM_CALL(kSocket, EMFILE, -1, int, pipe, (int* ends), (ends))
+TANDEM_CALL(kSocket, EMFILE, -1, int, pipe2, (int* ends, int flags), (ends, flags))
+TANDEM_CALL(kSocket, EMFILE, -1, int, eventfd, (unsigned value, int flags), (value, flags))
+TANDEM_CALL(kSocket, EMFILE, -1, int, epoll_create, (int size), (size))
+TANDEM_CALL(kSocket, EMFILE, -1, int, epoll_create1, (int flags), (flags))
+TANDEM_CALL(kSocket, ENOSPC, -1, int, epoll_ctl, (int poller, int operation, int fd, epoll_event* event),
+            (poller, operation, fd, event))
+TANDEM_CALL(kSocket, EADDRINUSE, -1, int, bind, (int fd, const sockaddr* address, unsigned bytes), (fd, address, bytes))
+TANDEM_CALL(kSocket, EADDRINUSE, -1, int, listen, (int fd, int waiting), (fd, waiting))
+TANDEM_CALL(kSocket, ENOMEM, -1, int, setsockopt, (int fd, int level, int name, const void* value, unsigned bytes),
+            (fd, level, name, value, bytes))
+
+// A connection that a signal interrupts is made all the same.
+TANDEM_NEXT(int, connect, (int fd, const sockaddr* address, unsigned bytes), (fd, address, bytes))
+extern "C" int connect(int fd, const sockaddr* address, unsigned bytes) {
+  if (fails_with(Kind::kSocket, ECONNREFUSED)) return -1;
+  const int result = next_connect(fd, address, bytes);
+  return (result == 0 || errno == EINPROGRESS) && fails_with(Kind::kInterrupt, EINTR) ? -1 : result;
+}
+
+#define TANDEM_INTERRUPTED(kind, error, Result, name, parameters, arguments)             \
+  TANDEM_NEXT(Result, name, parameters, arguments)                                       \
+  extern "C" Result name parameters {                                                    \
+    if (fails_with(Kind::kind, error) || fails_with(Kind::kInterrupt, EINTR)) return -1; \
+    return next_##name arguments;                                                        \
+  }
+TANDEM_INTERRUPTED(kSocket, EMFILE, int, accept, (int fd, sockaddr* address, unsigned* bytes), (fd, address, bytes))
+TANDEM_INTERRUPTED(kSocket, EMFILE, int, accept4, (int fd, sockaddr* address, unsigned* bytes, int flags),
+                   (fd, address, bytes, flags))
+TANDEM_INTERRUPTED(kPoll, ENOMEM, int, poll, (pollfd * entries, unsigned long count, int timeout),
+                   (entries, count, timeout))
+TANDEM_INTERRUPTED(kSend, ECONNRESET, ssize_t, sendmsg, (int fd, const msghdr* message, int flags),
+                   (fd, message, flags))
+TANDEM_INTERRUPTED(kReceive, ECONNRESET, ssize_t, recvmsg, (int fd, msghdr* message, int flags), (fd, message, flags))
+
+TANDEM_NEXT(int, epoll_wait, (int poller, epoll_event* events, int most, int timeout), (poller, events, most, timeout))
+extern "C" int epoll_wait(int poller, epoll_event* events, int most, int timeout) {
+  return fails_with(Kind::kInterrupt, EINTR) ? -1 : next_epoll_wait(poller, events, most, timeout);
+}
+
+TANDEM_NEXT(ssize_t, send, (int fd, const void* data, size_t bytes, int flags), (fd, data, bytes, flags))
+extern "C" ssize_t send(int fd, const void* data, size_t bytes, int flags) {
+  if (fails_with(Kind::kSend, ECONNRESET) || fails_with(Kind::kInterrupt, EINTR)) return -1;
+  return next_send(fd, data, bytes > 1 && fails(Kind::kShort) ? 1 : bytes, flags);
+}
+TANDEM_NEXT(ssize_t, recv, (int fd, void* data, size_t bytes, int flags), (fd, data, bytes, flags))
+extern "C" ssize_t recv(int fd, void* data, size_t bytes, int flags) {
+  if (fails_with(Kind::kReceive, ECONNRESET) || fails_with(Kind::kInterrupt, EINTR)) return -1;
+  return next_recv(fd, data, bytes > 1 && fails(Kind::kShort) ? 1 : bytes, flags);
+}
