@@ -13,7 +13,7 @@ namespace tandem::distributed {
 
 namespace {
 
-constexpr Milliseconds kForStatuses{1200}, kForFailure{1600}, kForReaders{500}, kPause{20};
+constexpr Milliseconds kForStatuses{1200}, kForFailure{1500}, kForReaders{500}, kPause{20};
 constexpr std::size_t kMaxError = 2000;
 
 std::string one_decimal(double seconds) {
@@ -29,7 +29,8 @@ struct Findings {
   double seconds = 0;                             // the longest wait
 };
 
-Findings sort_ranks(const Statuses& statuses) {
+// Seen from a rank that waits in `call`: who left after taking part in it is not missing.
+Findings sort_ranks(const Statuses& statuses, const CallRecord& call) {
   std::set<int> lost;
   for (const auto& status : statuses)
     if (status) lost.insert(status->lost.begin(), status->lost.end());
@@ -39,7 +40,7 @@ Findings sort_ranks(const Statuses& statuses) {
     if (!status) {
       (lost.contains(rank) ? out.gone : out.late).push_back(rank);
     } else if (status->left) {
-      out.left.push_back(rank);
+      if (status->call.sequence <= call.sequence) out.left.push_back(rank);
     } else {
       out.waiting.push_back(rank);
       out.calls[status->call.label() + ": " + status->call.description()].push_back(rank);
@@ -95,7 +96,7 @@ std::string explain_message(const Statuses& statuses, int rank) {
     } else if (status) {
       out += concat(": rank ", peer, " waits in ", status->call.label(), ", ", status->call.description());
       if (status->call.point_to_point()) continue;
-      const std::string absent = absent_ranks(sort_ranks(statuses), status->call.label());
+      const std::string absent = absent_ranks(sort_ranks(statuses, status->call), status->call.label());
       if (!absent.empty()) out += "; " + absent;
     } else if (lost) {
       out += concat(": rank ", peer, " ended without a word (its connections are closed)");
@@ -148,7 +149,7 @@ std::string rank_list(std::vector<int> ranks) {
 std::string explain(const Statuses& statuses, int rank) {
   const Status& own = *statuses[static_cast<std::size_t>(rank)];
   if (own.call.point_to_point()) return explain_message(statuses, rank);
-  const Findings found = sort_ranks(statuses);
+  const Findings found = sort_ranks(statuses, own.call);
   const std::string label = own.call.label();
   const std::string absent = absent_ranks(found, label);
   const bool mixed = found.calls.size() > 1;
@@ -214,8 +215,8 @@ bool Board::wait_for_failure(Milliseconds timeout) {
 }
 
 // Waits until every rank that the failed call needs, except those known to have ended, has published its status.
-void Board::collect(const Status& own, Statuses& statuses) {
-  const double end = seconds_now() + 1e-3 * static_cast<double>(kForStatuses.count());
+void Board::collect(const Status& own, Statuses& statuses, Milliseconds timeout) {
+  const double end = seconds_now() + 1e-3 * static_cast<double>(timeout.count());
   statuses[static_cast<std::size_t>(rank_)] = own;
   for (;; std::this_thread::sleep_for(kPause)) {
     for (int rank = 0; rank < size_; ++rank) {
@@ -233,8 +234,9 @@ std::string Board::agree(const Status& own) {
   const std::string me = std::to_string(rank_);
   const bool first = store_->compare_set(key("trouble"), "", me) == me;
   if (!first && wait_for_failure(kForFailure)) return store_->get(key("failure"), Milliseconds(1000));
+  // If the first rank has ended meanwhile, the others' statuses are there, and the time is nearly over.
   Statuses statuses(static_cast<std::size_t>(size_));
-  if (!store_->check({key("failure")})) collect(own, statuses);
+  if (!store_->check({key("failure")})) collect(own, statuses, first ? kForStatuses : Milliseconds(0));
   if (store_->check({key("failure")})) return store_->get(key("failure"), Milliseconds(1000));
   return store_->compare_set(key("failure"), "", explain(statuses, rank_));
 }
@@ -260,9 +262,10 @@ std::string Board::settle(const std::string& message) {
   return valid;
 }
 
-void Board::leave() {
+void Board::leave(int64_t calls) {
   Status status;
   status.left = true;
+  status.call.sequence = calls;
   store_->set(key(concat("status/", rank_)), status.text());
   arrive("end");
   arrive("bye");

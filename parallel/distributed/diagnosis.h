@@ -14,8 +14,8 @@ namespace tandem::distributed {
 
 /// What one rank was doing when the group failed.
 struct Status {
-  bool left = false;  ///< it destroyed its group or ended normally
-  CallRecord call;
+  bool left = false;       ///< it destroyed its group or ended normally
+  CallRecord call;         ///< of a rank that left: only the sequence number of the first call without it
   double seconds = 0;      ///< how long it has waited
   std::string error = {};  ///< what the engine said; empty after a timeout
   std::vector<int> lost = {};
@@ -46,8 +46,8 @@ class Board {
   std::string settle(const std::string& message);
   /// Waits, for at most 0.5 s, until all ranks that have not left know the message.
   void wait_for_readers();
-  /// Publishes that this rank no longer needs the group.
-  void leave();
+  /// Publishes that this rank, which has completed so many collectives, no longer needs the group.
+  void leave(int64_t calls);
   /// Publishes that this rank has reached `place`, a name that the group uses once.
   void arrive(const std::string& place);
   /// Waits until all ranks have arrived, `timeout` has passed or stop() is true; returns the ranks that are missing.
@@ -57,7 +57,7 @@ class Board {
  private:
   bool wait_for_failure(Milliseconds timeout);
   std::string agree(const Status& own);
-  void collect(const Status& own, Statuses& statuses);
+  void collect(const Status& own, Statuses& statuses, Milliseconds timeout);
 
   const std::shared_ptr<Store> store_;
   const std::string prefix_;

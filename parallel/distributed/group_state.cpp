@@ -162,6 +162,7 @@ void GroupState::execute(CallWork& work) {
     }
   }
   history.set(call, error ? CallHistory::State::kFailed : CallHistory::State::kDone);
+  if (!error) calls_done_ = call.sequence + 1;
   work.finish(error);
 }
 
@@ -251,7 +252,7 @@ WorkPtr GroupState::start_message(CallRecord call, const Tensor& tensor) {
 
 void GroupState::leave() noexcept {
   if (left_.exchange(true) || failed() || size == 1 || process_ != detail::this_process()) return;
-  try_briefly([self = shared_from_this()] { self->board.leave(); });
+  try_briefly([self = shared_from_this(), calls = calls_done_.load()] { self->board.leave(calls); });
 }
 
 void GroupState::wait_for_end() {

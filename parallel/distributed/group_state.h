@@ -102,6 +102,7 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   const bool compare_always_;
   std::mutex submit_mutex_;  // sequence numbers and the queue are in one order
   int64_t next_sequence_ = 0;
+  std::atomic<int64_t> calls_done_{0};
   std::unordered_set<uint64_t> compared_;  // fingerprints; used by one thread at a time
   CallRecord executing_;
   std::unique_ptr<Stream> stream_;  // of a device engine

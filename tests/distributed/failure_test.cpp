@@ -231,6 +231,15 @@ TEST_CASE("a store that stops to answer") {
   for (std::thread& rank : ranks) rank.join();
 }
 
+TEST_CASE("the rank that finds out why a call failed ends before it has") {
+  const auto store = std::make_shared<HashStore>();
+  store->set("group/trouble", "1");
+  Board board(store, "group/", 0, 3);
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(board.settle(Status{}).starts_with("ranks 1-2 did not reach barrier 0"));
+  CHECK(seconds_since(begin) < 1.8);  // callers give up after 1.9 s
+}
+
 TEST_CASE("explanations") {
   const auto waiting = [](int64_t sequence, double seconds) {
     Status status;
@@ -244,12 +253,18 @@ TEST_CASE("explanations") {
   };
   Status left;
   left.left = true;
+  left.call.sequence = 42;  // it has done this call, so it is not the one that is missing
+  CHECK(
+      explain({waiting(41, 5), waiting(41, 4), nullopt, left}, 0).starts_with("rank 2 did not reach all_reduce 41; "));
   Status saw = waiting(41, 5);
   saw.lost = {3};
   CHECK(explain({waiting(41, 5), waiting(41, 4), nullopt, left}, 0) ==
         "rank 3 left the group (it destroyed the group or exited) before all_reduce 41; rank 2 did not reach "
         "all_reduce 41; ranks 0-1 wait since 5.0 s\n"
         "  (ranks with different numbers of batches can train in DistributedDataParallel::join)");
+  left.call.sequence = 42;  // it has done this call, so it is not the one that is missing
+  CHECK(
+      explain({waiting(41, 5), waiting(41, 4), nullopt, left}, 0).starts_with("rank 2 did not reach all_reduce 41; "));
   CHECK(explain({saw, waiting(41, 4), waiting(41, 4), nullopt}, 0) ==
         "rank 3 ended without a word (its connections are closed); ranks 0-2 wait since 5.0 s");
   saw.error = "reset by peer";
