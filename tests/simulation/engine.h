@@ -95,7 +95,7 @@ class SimulatedEngine final : public distributed::Engine {
   std::vector<int> peers_;    // engines by rank; 0: not known yet
   std::vector<char> closed_;  // by rank
   bool broken_ = false, silent_ = false, in_collective_ = false;
-  uint64_t came_ = 0;
+  uint64_t came_ = 0, sends_ = 0;
   std::map<Slot, std::deque<TransferPtr>> arrived_;
   std::map<Slot, std::deque<PostedPtr>> posted_;
   std::vector<std::weak_ptr<Transfer>> sent_;

@@ -7,8 +7,11 @@
 
 namespace tandem::simulation {
 
-std::set<int> named_ranks(const std::string& message, const std::vector<int>& members) {
+std::set<int> named_ranks(const std::string& whole, const std::vector<int>& members) {
   std::set<int> out;
+  // Those that wait are not named as the cause.
+  static const std::regex waiting(R"(; ranks? \d[-, \d]* waits? )");
+  const std::string message = std::regex_replace(whole, waiting, "; ");
   // "rank 3", "ranks 0-2, 5"; the engine's "peer 1"; the key in the store under which rank 2 should be.
   static const std::regex lists(R"((?:ranks?|peer) (\d+(?:-\d+)?(?:, \d+(?:-\d+)?)*)|engine/(\d+)')");
   static const std::regex ranges(R"((\d+)(?:-(\d+))?)");
@@ -67,7 +70,10 @@ std::string Judge::check_failure(const std::vector<Outcome>& outcomes, int rank,
   const bool excused = (of_store && own.error.find("store") != std::string::npos) ||
                        (of_connecting && own.error.find("cannot connect to the others") != std::string::npos) ||
                        (of_network && own.error.find("network is too slow") != std::string::npos);
-  if (!names && !excused) return complain("does not name who is at fault");
+  const bool own_fault = std::any_of(world.faults.begin(), world.faults.end(), [&](const Fault& fault) {
+    return fault.kind == Fault::kOtherCall && fault.fired >= began && fault.rank == rank;
+  });
+  if (!names && !excused && !own_fault) return complain("does not name who is at fault");
   // The call that waits for the fault ends after the timeout, and so does a call of another group that waits for a
   // process in the first; agreeing on a message takes up to 2.5 s, and ending the groups 2 s each.
   const Time limit = fired + 2 * scenario_.timeout.count() * kMillisecond + 20 * kSecond;

@@ -26,7 +26,7 @@ class Judge {
   const std::vector<Outcome>& reference_;
 };
 
-/// The ranks that a message of a group of these members names, as ranks of the job.
+/// The ranks that a message of a group of these members names, as ranks of the job; not those that are said to wait.
 std::set<int> named_ranks(const std::string& message, const std::vector<int>& members);
 
 }  // namespace tandem::simulation

@@ -46,7 +46,8 @@ Plan draw_plan(uint64_t seed, const Scenario& scenario, const std::vector<int64_
   }
   plan.conditions.eager = random.one_in(3);
   if (random.one_in(3)) plan.store_host = 0;
-  if (!random.one_in(3) && scenario.size > 1) plan.faults.push_back(draw_fault(random, scenario, calls));
+  for (int chance = 2; scenario.size > 1 && chance < 6 && random.below(6) >= static_cast<uint64_t>(chance); chance += 2)
+    plan.faults.push_back(draw_fault(random, scenario, calls));
   return plan;
 }
 

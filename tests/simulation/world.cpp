@@ -111,11 +111,7 @@ void World::crash(Machine& here, bool closes) {
     if (&engine->machine() == &here) engine->die(closes);
 }
 
-void World::heal() {
-  store_fails_until_ = store_silent_until_ = 0;
-  for (Fault& fault : faults)
-    if (fault.fired < 0) fault.fired = 0;
-}
+void World::heal() { store_fails_until_ = store_silent_until_ = 0; }
 
 std::vector<int64_t> World::calls() const {
   std::vector<int64_t> out;

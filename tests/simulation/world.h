@@ -49,7 +49,14 @@ struct Fault {
 const char* name(Fault::Kind kind);
 
 /// What the simulated network does wrong on purpose, to show that the tests notice.
-enum class Bug : uint8_t { kNone, kArrivalOrder, kLostData, kNoTimeout, kWrongRank };
+enum class Bug : uint8_t {
+  kNone,
+  kArrivalOrder,  ///< sums are computed in the order in which messages come
+  kLostData,      ///< some messages come without their bytes
+  kLostMessage,   ///< some messages do not come
+  kNoTimeout,     ///< waits do not end
+  kEarlyEnd,      ///< sends are complete before the bytes have been read
+};
 
 /// Thrown out of calls of a process that has died.
 struct Died : std::runtime_error {
