@@ -64,6 +64,113 @@ struct Pending {
   std::vector<int> members;
 };
 
+// Starts one call on one rank.
+class Starter {
+ public:
+  Starter(ProcessGroup& group, const Call& call, int64_t place, int rank) : group_(group), call_(call) {
+    seed_ = mix(static_cast<uint64_t>(place * 64 + rank));
+    out_.place = place;
+  }
+  Pending run() {
+    switch (call_.kind) {
+      case Kind::kAllReduce:
+      case Kind::kReduce:
+      case Kind::kReduceScatter:
+        reduce();
+        break;
+      case Kind::kAllGather:
+      case Kind::kAllGatherRows:
+      case Kind::kGather:
+        gather();
+        break;
+      case Kind::kBroadcast:
+      case Kind::kScatter:
+      case Kind::kAllToAll:
+        distribute();
+        break;
+      case Kind::kMessages:
+        send_messages();
+        break;
+      default:
+        add(group_.barrier(), {});
+        break;
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void reduce() {
+    const Tensor x = make(call_.kind == Kind::kReduceScatter ? call_.rows * ranks() : call_.rows);
+    const Tensor part = room(call_.rows);
+    if (call_.kind == Kind::kAllReduce) add(group_.all_reduce(x, call_.op), {x});
+    if (call_.kind == Kind::kReduce) add(group_.reduce(x, call_.root, call_.op), of_root({x}));
+    if (call_.kind == Kind::kReduceScatter) add(group_.reduce_scatter(part, x, call_.op), {part});
+  }
+
+  void gather() {
+    if (call_.kind == Kind::kAllGatherRows) {
+      const Tensor all = room(total(call_.splits));
+      return add(group_.all_gather(all, make(own_split()), call_.splits), {all});
+    }
+    std::vector<Tensor> parts;
+    for (int64_t k = 0; k < ranks(); ++k) parts.push_back(room(call_.rows));
+    if (call_.kind == Kind::kAllGather) return add(group_.all_gather(parts, make(call_.rows)), parts);
+    parts = of_root(parts);
+    add(group_.gather(parts, make(call_.rows), call_.root), parts);
+  }
+
+  void distribute() {
+    if (call_.kind == Kind::kBroadcast) {
+      const Tensor x = make(call_.rows);
+      return add(group_.broadcast(x, call_.root), {x});
+    }
+    if (call_.kind == Kind::kScatter) {
+      std::vector<Tensor> parts;
+      for (int64_t k = 0; k < ranks(); ++k) parts.push_back(make(call_.rows, static_cast<uint64_t>(k)));
+      const Tensor part = room(call_.rows);
+      return add(group_.scatter(part, of_root(parts), call_.root), {part});
+    }
+    // Rank i sends splits[j] rows to rank j.
+    const Tensor all = room(own_split() * ranks());
+    const std::vector<int64_t> expected(static_cast<std::size_t>(ranks()), own_split());
+    add(group_.all_to_all(all, make(total(call_.splits)), expected, call_.splits), {all});
+  }
+
+  void send_messages() {
+    const int size = group_.size(), self = group_.rank();
+    if (size == 1) return;
+    const int to = (self + call_.shift) % size, from = (self + size - call_.shift) % size;
+    for (int k = 0; k < call_.messages; ++k) {
+      const Tensor received = room(call_.rows + k);
+      out_.works.push_back(group_.send(make(call_.rows + k, static_cast<uint64_t>(k)), to, k % 2));
+      out_.works.push_back(group_.recv(received, from, k % 2));
+      out_.results.push_back(received);
+    }
+  }
+
+  void add(WorkPtr work, std::vector<Tensor> results) {
+    out_.works.push_back(std::move(work));
+    out_.results = std::move(results);
+  }
+  Tensor make(int64_t rows, uint64_t more = 0) const {
+    return values({rows, call_.columns}, call_.dtype, seed_ + 1000 * more);
+  }
+  Tensor room(int64_t rows) const { return zeros({rows, call_.columns}, call_.dtype); }
+  std::vector<Tensor> of_root(std::vector<Tensor> tensors) const {
+    return group_.rank() == call_.root ? std::move(tensors) : std::vector<Tensor>{};
+  }
+  int64_t ranks() const { return group_.size(); }
+  int64_t own_split() const { return call_.splits[static_cast<std::size_t>(group_.rank())]; }
+  static int64_t total(const std::vector<int64_t>& rows) {
+    return std::accumulate(rows.begin(), rows.end(), int64_t{0});
+  }
+
+  ProcessGroup& group_;
+  const Call& call_;
+  uint64_t seed_ = 0;
+  Pending out_;
+};
+
 class Collectives final : public Scenario {
  public:
   Collectives(Random& random, int size);
@@ -73,9 +180,8 @@ class Collectives final : public Scenario {
 
  private:
   Call draw_call(Random& random, int size);
-  Pending start(const Rank& rank, ProcessGroup& group, const Call& call, int64_t place) const;
-  void start_messages(ProcessGroup& group, const Call& call, uint64_t seed, Pending& out) const;
   static void finish(const Rank& rank, Pending& pending, bool polls);
+  void finish_all(const Rank& rank, std::vector<Pending>& later) const;
 
   std::vector<Call> calls_;
   std::vector<std::vector<int>> groups_;  // members of the groups drawn so far
@@ -123,100 +229,6 @@ Call Collectives::draw_call(Random& random, int size) {
   return call;
 }
 
-void Collectives::start_messages(ProcessGroup& group, const Call& call, uint64_t seed, Pending& out) const {
-  const int size = group.size();
-  if (size == 1) return;
-  const int to = (group.rank() + call.shift) % size, from = (group.rank() + size - call.shift) % size;
-  for (int k = 0; k < call.messages; ++k) {
-    const Tensor received = empty({call.rows + k, call.columns}, call.dtype);
-    const Tensor sent = values(received.sizes(), call.dtype, seed + static_cast<uint64_t>(k));
-    out.works.push_back(group.send(sent, to, k % 2));
-    out.works.push_back(group.recv(received, from, k % 2));
-    out.results.push_back(received);
-  }
-}
-
-Pending Collectives::start(const Rank& rank, ProcessGroup& group, const Call& call, int64_t place) const {
-  const int64_t ranks = group.size();
-  const auto own = static_cast<std::size_t>(group.rank());
-  const uint64_t seed = mix(static_cast<uint64_t>(place * 64 + rank.rank));
-  const auto make = [&](int64_t rows, uint64_t more = 0) {
-    return values({rows, call.columns}, call.dtype, seed + 1000 * more);
-  };
-  const auto room = [&](int64_t rows) { return zeros({rows, call.columns}, call.dtype); };
-  const auto rooms = [&] {
-    std::vector<Tensor> out;
-    for (int64_t k = 0; k < ranks; ++k) out.push_back(room(call.rows));
-    return out;
-  };
-  const bool is_root = group.rank() == call.root;
-  Pending out;
-  out.place = place;
-  const auto add = [&](WorkPtr work, std::vector<Tensor> results) {
-    out.works.push_back(std::move(work));
-    out.results = std::move(results);
-  };
-  switch (call.kind) {
-    case Kind::kAllReduce: {
-      const Tensor x = make(call.rows);
-      add(group.all_reduce(x, call.op), {x});
-      break;
-    }
-    case Kind::kReduce: {
-      const Tensor x = make(call.rows);
-      add(group.reduce(x, call.root, call.op), is_root ? std::vector{x} : std::vector<Tensor>{});
-      break;
-    }
-    case Kind::kBroadcast: {
-      const Tensor x = make(call.rows);
-      add(group.broadcast(x, call.root), {x});
-      break;
-    }
-    case Kind::kAllGather: {
-      const std::vector<Tensor> all = rooms();
-      add(group.all_gather(all, make(call.rows)), all);
-      break;
-    }
-    case Kind::kAllGatherRows: {
-      const Tensor all = room(std::accumulate(call.splits.begin(), call.splits.end(), int64_t{0}));
-      add(group.all_gather(all, make(call.splits[own]), call.splits), {all});
-      break;
-    }
-    case Kind::kReduceScatter: {
-      const Tensor part = room(call.rows);
-      add(group.reduce_scatter(part, make(call.rows * ranks), call.op), {part});
-      break;
-    }
-    case Kind::kAllToAll: {
-      // Rank i sends splits[j] rows to rank j.
-      const Tensor all = room(call.splits[own] * ranks);
-      const Tensor in = make(std::accumulate(call.splits.begin(), call.splits.end(), int64_t{0}));
-      const std::vector<int64_t> expected(static_cast<std::size_t>(ranks), call.splits[own]);
-      add(group.all_to_all(all, in, expected, call.splits), {all});
-      break;
-    }
-    case Kind::kGather: {
-      const std::vector<Tensor> all = is_root ? rooms() : std::vector<Tensor>{};
-      add(group.gather(all, make(call.rows), call.root), all);
-      break;
-    }
-    case Kind::kScatter: {
-      std::vector<Tensor> all;
-      for (int64_t k = 0; is_root && k < ranks; ++k) all.push_back(make(call.rows, static_cast<uint64_t>(k)));
-      const Tensor part = room(call.rows);
-      add(group.scatter(part, all, call.root), {part});
-      break;
-    }
-    case Kind::kMessages:
-      start_messages(group, call, seed, out);
-      break;
-    default:
-      add(group.barrier(), {});
-      break;
-  }
-  return out;
-}
-
 void Collectives::finish(const Rank& rank, Pending& pending, bool polls) {
   rank.in_group(pending.members);
   for (const WorkPtr& work : pending.works) {
@@ -224,6 +236,17 @@ void Collectives::finish(const Rank& rank, Pending& pending, bool polls) {
     work->wait();
   }
   rank.digest(pending.place, pending.results);
+}
+
+// In an order of this rank's own.
+void Collectives::finish_all(const Rank& rank, std::vector<Pending>& later) const {
+  Random order(order_, static_cast<uint64_t>(rank.rank));
+  while (!later.empty()) {
+    const std::size_t k = order.below(later.size());
+    Pending pending = std::move(later[k]);
+    later.erase(later.begin() + static_cast<std::ptrdiff_t>(k));
+    finish(rank, pending, order.one_in(4));
+  }
 }
 
 void Collectives::run(const Rank& rank) const {
@@ -243,20 +266,14 @@ void Collectives::run(const Rank& rank) const {
     }
     if (!groups[call.group]->is_member()) continue;
     rank.in_group(groups_[call.group]);
-    Pending pending = start(rank, *groups[call.group], call, place);
+    Pending pending = Starter(*groups[call.group], call, place, rank.rank).run();
     pending.members = groups_[call.group];
     if (call.waits)
       finish(rank, pending, call.polls);
     else
       later.push_back(std::move(pending));
   }
-  Random order(order_, static_cast<uint64_t>(rank.rank));
-  while (!later.empty()) {
-    const std::size_t k = order.below(later.size());
-    Pending pending = std::move(later[k]);
-    later.erase(later.begin() + static_cast<std::ptrdiff_t>(k));
-    finish(rank, pending, order.one_in(4));
-  }
+  finish_all(rank, later);
   // So that no rank ends while others still need it.
   rank.in_group(groups_[0]);
   groups[0]->barrier()->wait();

@@ -38,46 +38,48 @@ std::string Judge::compare(int rank, const Outcome& outcome) const {
   return "";
 }
 
+// What the faults of an attempt explain.
+Judge::Causes Judge::causes(const World& world, Time began) const {
+  Causes out;
+  for (const Fault& fault : world.faults) {
+    if (fault.fired < began || is_harmless(fault, scenario_.timeout)) continue;
+    const bool of_store = fault.kind == Fault::kStoreFails || fault.kind == Fault::kStoreSilent;
+    if (!of_store) out.guilty.insert(fault.rank);
+    if (fault.kind == Fault::kReset || fault.kind == Fault::kSilence) out.guilty.insert(fault.other);
+    // Whoever makes a group then is late everywhere else.
+    for (int k = 0; fault.kind == Fault::kStoreSilent && k < scenario_.size; ++k) out.guilty.insert(k);
+    if (of_store || fault.rank == world.store_host) out.texts.push_back("store");
+    // Who wakes up while the others find out why has answered, late.
+    if (fault.kind == Fault::kSilence || fault.kind == Fault::kStall) out.texts.push_back("network is too slow");
+    if (fault.kind == Fault::kReset) out.texts.push_back("cannot connect to the others");
+    if (fault.kind == Fault::kOtherCall) out.strays.insert(fault.rank);
+    out.fired = std::max(out.fired, fault.fired + (fault.kind == Fault::kStall ? fault.length : 0));
+  }
+  return out;
+}
+
 std::string Judge::check_failure(const std::vector<Outcome>& outcomes, int rank, const World& world, Time began) const {
   const Outcome& own = outcomes[static_cast<std::size_t>(rank)];
   const auto complain = [&](const std::string& what) { return concat("rank ", rank, " ", what, ": ", own.error); };
   if (own.end == Outcome::kWrong) return complain("threw what is not a DistributedError");
-  std::set<int> guilty;
-  bool of_store = false, of_network = false, of_connecting = false;
-  Time fired = began;
-  for (const Fault& fault : world.faults) {
-    if (fault.fired < began || is_harmless(fault, scenario_.timeout)) continue;
-    const bool by_store = fault.kind == Fault::kStoreFails || fault.kind == Fault::kStoreSilent;
-    of_store = of_store || by_store || fault.rank == world.store_host;
-    if (!by_store) guilty.insert(fault.rank);
-    // Whoever makes a group then is late everywhere else.
-    for (int k = 0; fault.kind == Fault::kStoreSilent && k < scenario_.size; ++k) guilty.insert(k);
-    if (fault.kind == Fault::kReset || fault.kind == Fault::kSilence) guilty.insert(fault.other);
-    // Who wakes up while the others find out why has answered, late.
-    of_connecting = of_connecting || fault.kind == Fault::kReset;
-    of_network = of_network || fault.kind == Fault::kSilence || fault.kind == Fault::kStall;
-    fired = std::max(fired, fault.fired + (fault.kind == Fault::kStall ? fault.length : 0));
-  }
-  if (fired == began) return complain("failed without a fault");
+  Causes all = causes(world, began);
+  if (all.fired < 0) return complain("failed without a fault");
   // A process whose group has failed leaves its other groups, and one that waits in one group does not reach a call of
   // another; their members then name that one.
   for (std::size_t k = 0; k < outcomes.size(); ++k)
     if (outcomes[k].end != Outcome::kDone && static_cast<int>(k) != rank &&
         (outcomes[k].ended <= own.ended || outcomes[k].members != own.members))
-      guilty.insert(static_cast<int>(k));
+      all.guilty.insert(static_cast<int>(k));
   const std::set<int> named = named_ranks(own.error, own.members);
-  const bool names = std::any_of(named.begin(), named.end(), [&](int k) { return guilty.contains(k); });
-  const bool excused = (of_store && own.error.find("store") != std::string::npos) ||
-                       (of_connecting && own.error.find("cannot connect to the others") != std::string::npos) ||
-                       (of_network && own.error.find("network is too slow") != std::string::npos);
-  const bool own_fault = std::any_of(world.faults.begin(), world.faults.end(), [&](const Fault& fault) {
-    return fault.kind == Fault::kOtherCall && fault.fired >= began && fault.rank == rank;
-  });
-  if (!names && !excused && !own_fault) return complain("does not name who is at fault");
+  const bool names = std::any_of(named.begin(), named.end(), [&](int k) { return all.guilty.contains(k); });
+  const bool explains = std::any_of(all.texts.begin(), all.texts.end(),
+                                    [&](const char* text) { return own.error.find(text) != std::string::npos; });
+  if (!names && !explains && !all.strays.contains(rank)) return complain("does not name who is at fault");
   // The call that waits for the fault ends after the timeout, and so does a call of another group that waits for a
   // process in the first; agreeing on a message takes up to 2.5 s, and ending the groups 2 s each.
-  const Time limit = fired + 2 * scenario_.timeout.count() * kMillisecond + 20 * kSecond;
-  if (own.ended > limit) return complain(concat("failed ", (own.ended - fired) / kMillisecond, " ms after the fault"));
+  const Time limit = all.fired + 2 * scenario_.timeout.count() * kMillisecond + 20 * kSecond;
+  if (own.ended > limit)
+    return complain(concat("failed ", (own.ended - all.fired) / kMillisecond, " ms after the fault"));
   return "";
 }
 

@@ -19,6 +19,13 @@ class Judge {
   std::string verdict(const std::vector<Outcome>& outcomes, const World& world, Time began) const;
 
  private:
+  struct Causes {
+    std::set<int> guilty;            ///< a message must name one of these,
+    std::vector<const char*> texts;  ///< or contain one of these,
+    std::set<int> strays;            ///< unless it is that of a process which has made another call
+    Time fired = -1;                 ///< the last of them; negative without any
+  };
+  Causes causes(const World& world, Time began) const;
   std::string compare(int rank, const Outcome& outcome) const;
   std::string check_failure(const std::vector<Outcome>& outcomes, int rank, const World& world, Time began) const;
 
