@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -45,23 +46,25 @@ WorkerException::WorkerException(std::exception_ptr original, int worker, int64_
 namespace detail {
 
 struct JobQueue::State {
-  struct Waiting {
-    int64_t number, batch;
-    Job job;
-    tandem::detail::ThreadState modes;
-    int device;
-  };
   struct Done {
     Result result;
     std::exception_ptr error;
     int worker;
     int64_t batch;
   };
+  using DoneJobs = std::map<int64_t, Done>;
+  struct Waiting {
+    int64_t batch;
+    Job job;
+    tandem::detail::ThreadState modes;
+    int device;
+    DoneJobs::node_type place;  // by number, for the result: a worker cannot report that there is no memory for it
+  };
 
   std::mutex mutex;
   std::condition_variable work, done_or_idle;
   std::deque<Waiting> waiting;
-  std::map<int64_t, Done> done;
+  DoneJobs done;
   int running = 0;
   bool stop = false, in_order = true;
   const uint32_t process = tandem::detail::this_process();
@@ -115,9 +118,9 @@ struct JobQueue::State {
       ++running;
       lock.unlock();
       tandem::detail::thread_state = item.modes;
-      Done out = run(item, worker, false);
+      item.place.mapped() = run(item, worker, false);
       lock.lock();
-      done.emplace(item.number, std::move(out));
+      done.insert(std::move(item.place));
       --running;
       done_or_idle.notify_all();
     }
@@ -134,6 +137,9 @@ void JobQueue::start() {
   state_->in_order = in_order_;
   try {
     state_->start(workers_);
+  } catch (const std::bad_alloc&) {
+    state_->end();
+    throw;
   } catch (const std::system_error& error) {
     const std::size_t started = state_->threads.size();
     state_->end();
@@ -159,9 +165,13 @@ void JobQueue::take_over() {
 
 void JobQueue::push(int64_t batch, Job job) {
   take_over();
+  State::DoneJobs places;
+  places[pushed_];
   {
     std::lock_guard lock(state_->mutex);
-    state_->waiting.push_back({pushed_++, batch, std::move(job), tandem::detail::thread_state, cpu::current_device()});
+    state_->waiting.push_back(
+        {batch, std::move(job), tandem::detail::thread_state, cpu::current_device(), places.extract(places.begin())});
+    ++pushed_;
   }
   state_->work.notify_one();
 }
@@ -198,7 +208,7 @@ void JobQueue::cancel() {
     return take_over();
   }
   std::deque<State::Waiting> dropped;
-  std::map<int64_t, State::Done> forgotten;
+  State::DoneJobs forgotten;
   std::unique_lock lock(state_->mutex);
   dropped.swap(state_->waiting);
   state_->done_or_idle.wait(lock, [&] { return state_->running == 0; });
