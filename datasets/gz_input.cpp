@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
-#include <utility>
+#include <new>
 #include <vector>
 
 #include "tandem/core/error.h"
@@ -27,43 +27,49 @@ struct GzInput::Inflate {
   bool input_ended = false;
   bool finished = false;
 
-  Inflate() { check(inflateInit2(&stream, kGzipOnly) == Z_OK, "zlib: initialisation failed"); }
+  Inflate() {
+    const int status = inflateInit2(&stream, kGzipOnly);
+    if (status == Z_MEM_ERROR) throw std::bad_alloc();
+    check(status == Z_OK, "zlib: initialisation failed");
+  }
   ~Inflate() { inflateEnd(&stream); }
 };
 
-GzInput::GzInput(const std::string& path) : name_(path), file_(nullptr) {
+GzInput::GzInput(const std::string& path) : name_(path) {
   // O_NONBLOCK: opening a FIFO without a writer would block forever.
   const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (fd >= 0 && (file_ = ::fdopen(fd, "rb")) == nullptr) ::close(fd);
-  if (file_ == nullptr) fail("cannot open ", name_, ": ", std::strerror(errno));
+  if (fd >= 0) file_.reset(::fdopen(fd, "rb"));
+  const int error = errno;
+  if (fd >= 0 && file_ == nullptr) ::close(fd);
+  if (file_ == nullptr) fail("cannot open ", name_, ": ", std::strerror(error));
   struct stat status {};
-  const bool regular = ::fstat(fileno(file_), &status) == 0 && S_ISREG(status.st_mode);
-  if (!regular) {
-    std::fclose(std::exchange(file_, nullptr));
-    fail("cannot read ", name_, ": not a regular file");
-  }
+  const bool regular = ::fstat(fileno(file_.get()), &status) == 0 && S_ISREG(status.st_mode);
+  check(regular, "cannot read ", name_, ": not a regular file");
   file_bytes_ = static_cast<uint64_t>(status.st_size);
   detect();
 }
 
 GzInput::GzInput(const void* bytes, std::size_t size, std::string name) : name_(std::move(name)), file_bytes_(size) {
   // fmemopen rejects size 0, so an empty input has no FILE.
-  if (size != 0) file_ = ::fmemopen(const_cast<void*>(bytes), size, "rb");
+  if (size != 0) file_.reset(::fmemopen(const_cast<void*>(bytes), size, "rb"));
   check(size == 0 || file_ != nullptr, "cannot read ", name_, ": ", std::strerror(errno));
   detect();
 }
 
-GzInput::~GzInput() {
-  if (file_ != nullptr) std::fclose(file_);
+GzInput::~GzInput() = default;
+
+void GzInput::check_no_error() const {
+  if (std::ferror(file_.get())) fail("cannot read ", name_, ": ", std::strerror(errno));
 }
 
 void GzInput::detect() {
   if (file_ == nullptr) return;
   unsigned char magic[2] = {};
-  const std::size_t got = std::fread(magic, 1, sizeof magic, file_);
-  std::rewind(file_);
+  const std::size_t got = std::fread(magic, 1, sizeof magic, file_.get());
+  if (got < 2) check_no_error();
+  std::rewind(file_.get());
   if (got == 2 && magic[0] == 0x1f && magic[1] == 0x8b) inflate_ = std::make_unique<Inflate>();
-  std::setvbuf(file_, nullptr, _IONBF, 0);
+  std::setvbuf(file_.get(), nullptr, _IONBF, 0);
 }
 
 uint64_t GzInput::max_bytes() const {
@@ -79,8 +85,8 @@ std::size_t GzInput::read(void* to, std::size_t bytes) {
 
 std::size_t GzInput::read_raw(void* to, std::size_t bytes) {
   if (file_ == nullptr) return 0;
-  const std::size_t got = std::fread(to, 1, bytes, file_);
-  if (got < bytes && std::ferror(file_)) fail("cannot read ", name_, ": ", std::strerror(errno));
+  const std::size_t got = std::fread(to, 1, bytes, file_.get());
+  if (got < bytes) check_no_error();
   return got;
 }
 
@@ -119,6 +125,8 @@ std::size_t GzInput::read_gzip(void* to, std::size_t bytes) {
       end_of_member();
     } else if (status == Z_BUF_ERROR || (status == Z_OK && z.input_ended && z.stream.avail_out != 0)) {
       check(!z.input_ended, name_, ": the gzip stream is truncated: the file ends after ", file_bytes_, " bytes");
+    } else if (status == Z_MEM_ERROR) {
+      throw std::bad_alloc();
     } else if (status != Z_OK) {
       fail(name_, ": the gzip stream is corrupt: ", z.stream.msg != nullptr ? z.stream.msg : "unknown reason");
     }

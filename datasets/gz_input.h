@@ -35,13 +35,14 @@ class GzInput {
  private:
   struct Inflate;
   void detect();
+  void check_no_error() const;
   std::size_t read_raw(void* to, std::size_t bytes);
   std::size_t read_gzip(void* to, std::size_t bytes);
   void refill();
   void end_of_member();
 
   std::string name_;
-  std::FILE* file_ = nullptr;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, std::fclose};
   uint64_t file_bytes_ = 0;
   std::unique_ptr<Inflate> inflate_;
 };
