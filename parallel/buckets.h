@@ -26,7 +26,7 @@ struct BucketPlace {
 
 /// count - 1 … 0: backward starts with the last parameters.
 std::vector<std::size_t> backward_order(std::size_t count);
-/// Groups the parameters, in the given order, by about `bytes` (the first two groups: `first_bytes`). Consecutive
+/// Groups the parameters, in the given order, by about `bytes` (the first group: `first_bytes`). Consecutive
 /// parameters of one dtype and device share a group.
 std::vector<std::vector<std::size_t>> group_parameters(const std::vector<Tensor>& parameters,
                                                        const std::vector<std::size_t>& order, int64_t first_bytes,
