@@ -1,5 +1,6 @@
 // Checkpoints in several safetensors files, and reading files straight into a module.
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
 #include <cstring>
 #include <filesystem>
@@ -91,6 +92,26 @@ TEST_CASE("a folder with one file, with none and with several") {
   check_same(load_safetensors(folder.path()).tensors, sample());
   save_safetensors(folder / "y.safetensors", sample());
   CHECK(says(error_of([&] { load_safetensors(folder.path()); }), "several checkpoints"));
+}
+
+TEST_CASE("a folder that cannot be used is described") {
+  const TempFolder folder;
+  for (const char* name : {"c", "a", "e", "d", "b"}) test::write_file(folder / name + ".safetensors", "");
+  const std::string several = error_of([&] { load_safetensors(folder.path()); });
+  CHECK(says(several, folder / "a.safetensors, " + (folder / "b.safetensors, …")));
+
+  const TempFolder shardless;
+  test::write_file(shardless / "x.safetensors.index.json", R"({"weight_map": {"w": "lost.safetensors"}})");
+  CHECK(says(error_of([&] { load_safetensors(shardless.path()); }), "lost.safetensors: cannot be opened"));
+
+  rlimit files{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &files) == 0);
+  rlimit none = files;
+  none.rlim_cur = 0;
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  const std::string unread = error_of([&] { load_safetensors(folder.path()); });
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &files) == 0);
+  CHECK(says(unread, ": cannot be read: "));
 }
 
 TEST_CASE("an index as other programs write it") {

@@ -1,6 +1,8 @@
 // Optimizers: values from PyTorch 1.13 after four steps, groups, options, closures, allocations; a program's own one.
 #include <doctest/doctest.h>
 
+#include <limits>
+
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/factories/factories.h"
@@ -170,6 +172,41 @@ TEST_CASE("a module of complex numbers learns") {
   CHECK(loss < 0.02 * first);
 }
 
+TEST_CASE("SGD has a buffer only with momentum, and a momentum of 1 adds all gradients") {
+  const auto two_steps = [](double momentum, bool has_buffer) {
+    const Tensor p = vec({1}).requires_grad_();
+    optim::SGD sgd({p}, optim::SGDOptions(0.5).momentum(momentum));
+    for (int k = 0; k < 2; ++k) {
+      p.mutable_grad() = vec({2});
+      sgd.step();
+    }
+    const auto found = sgd.state().find(p.unsafeGetTensorImpl());
+    CHECK((found != sgd.state().end() &&
+           static_cast<optim::SGDParamState&>(*found->second).momentum_buffer().defined()) == has_buffer);
+    return p.data_ptr<double>()[0];
+  };
+  CHECK(two_steps(0, false) == 1 - 0.5 * 2 - 0.5 * 2);
+  CHECK(two_steps(1, true) == 1 - 0.5 * 2 - 0.5 * (2 + 2));
+}
+
+TEST_CASE("weight decay adds the parameter to its gradient, and none does not read it") {
+  const auto step = []<class Optimizer, class Options>(const Options& options, double start) {
+    const Tensor p = vec({start}).requires_grad_();
+    Optimizer optimizer({p}, options);
+    p.mutable_grad() = vec({2});
+    optimizer.step();
+    return p.data_ptr<double>()[0];
+  };
+  const double infinity = std::numeric_limits<double>::infinity();
+  CHECK(step.operator()<optim::SGD>(optim::SGDOptions(0.5).weight_decay(1), 3) == 3 - 0.5 * (2 + 3));
+  // 0 times infinity would be NaN.
+  CHECK(step.operator()<optim::SGD>(optim::SGDOptions(0.5), infinity) == infinity);
+  CHECK(step.operator()<optim::SGD>(optim::SGDOptions(0.5).momentum(0.5), infinity) == infinity);
+  CHECK(step.operator()<optim::Adam>(optim::AdamOptions(0.5), infinity) == infinity);
+  CHECK(step.operator()<optim::RMSprop>(optim::RMSpropOptions(0.5), infinity) == infinity);
+  CHECK(step.operator()<optim::Adagrad>(optim::AdagradOptions(0.5), infinity) == infinity);
+}
+
 TEST_CASE("a step counts as a write") {
   const Tensor p = ones({2}, requires_grad());
   const Tensor loss = (p * p).sum();
@@ -238,6 +275,7 @@ TEST_CASE("invalid options and parameters") {
   refuses("Invalid momentum", optim::SGDOptions(1).momentum(-0.5));
   refuses("Invalid weight_decay", optim::SGDOptions(1).weight_decay(-0.5));
   refuses("Nesterov", optim::SGDOptions(1).nesterov(true));
+  refuses("Nesterov", optim::SGDOptions(1).momentum(0.5).dampening(0.5).nesterov(true));
   refuses("beta parameter at index 1", optim::AdamOptions(1).betas({0.9, 1.0}));
   refuses("epsilon", optim::AdamOptions(1).eps(-1));
   const Tensor p = ones({1}, requires_grad());
