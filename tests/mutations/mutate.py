@@ -39,7 +39,7 @@ def doctest(*patterns):
 
 
 OTHER = None  # in place of filters: not a doctest program
-# {folder: (the files that are mutated, [(files, {test: filters}), …])}: the first pattern that matches says the tests.
+# {folder: (the files that are mutated, [(files, {test: filters}), …])}: the first pattern that matches counts.
 FOLDERS = {
     "nn/optim": (("nn/optim/*",), [
         ("nn/optim/sgd.cpp", {"nn": doctest("*/optim/*")}),

@@ -1,10 +1,12 @@
 // LBFGS: PyTorch's path, saving and loading, errors.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <sstream>
 
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/nn/optim/lbfgs_line_search.h"
 #include "tandem/nn/optim/optim.h"
 #include "tandem/nn/serialize.h"
 
@@ -45,7 +47,97 @@ void expect_rosenbrock(const optim::LBFGSOptions& options, std::initializer_list
   }
 }
 
+// Functions of a length, and their slopes.
+using Function = std::pair<double, double> (*)(double t);
+std::pair<double, double> more(double t) { return {-t / (t * t + 2), (t * t - 2) / ((t * t + 2) * (t * t + 2))}; }
+std::pair<double, double> steep(double t) {
+  const double u = t + 0.004;
+  return {std::pow(u, 5) - 2 * std::pow(u, 4), 5 * std::pow(u, 4) - 8 * std::pow(u, 3)};
+}
+std::pair<double, double> quartic(double t) { return {std::pow(t - 3, 4), 4 * std::pow(t - 3, 3)}; }
+std::pair<double, double> line(double t) { return {-t, -1}; }
+std::pair<double, double> barrier(double t) { return {-3 * t - std::log(1 - t), -3 + 1 / (1 - t)}; }
+std::pair<double, double> waves(double t) {
+  const auto [loss, slope] = more(t);
+  return {loss - 0.1 * std::sin(12 * t), slope - 1.2 * std::cos(12 * t)};
+}
+std::pair<double, double> kink(double t) { return {std::abs(t - 0.7) - 0.2 * t, (t > 0.7 ? 1 : -1) - 0.2}; }
+
+// A line search: the lengths that it evaluates, and the one that it chooses.
+struct Search {
+  Function function;
+  double first;
+  int64_t most, evaluations;
+  double sum, chosen;
+};
+
 }  // namespace
+
+TEST_CASE("the line search evaluates the same lengths as PyTorch's") {
+  const Search searches[] = {{more, 0.001, 25, 4, 0.934049306085, 0.823049306085},
+                             {more, 0.1, 25, 2, 0.922303296454, 0.822303296454},
+                             {more, 1, 25, 1, 1, 1},
+                             {more, 10, 25, 1, 10, 10},
+                             {more, 100, 25, 1, 100, 100},
+                             {steep, 0.001, 4, 5, 1.1215191275, 0.917939989876},
+                             {steep, 0.001, 25, 13, 14.4136580888, 1.596},
+                             {steep, 0.1, 4, 5, 5.57379273335, 1.75973770835},
+                             {steep, 0.1, 25, 10, 13.4785598492, 1.596},
+                             {steep, 1, 4, 5, 7.26332154392, 1.59782741571},
+                             {steep, 1, 25, 7, 10.4553214439, 1.596},
+                             {steep, 10, 4, 5, 19.8696434905, 1.63458394595},
+                             {steep, 10, 25, 9, 26.2525870795, 1.596},
+                             {steep, 100, 4, 5, 177.783673086, 0},
+                             {steep, 100, 25, 11, 187.595344389, 1.59600000018},
+                             {quartic, 0.001, 25, 4, 0.203579137625, 0.166774112625},
+                             {quartic, 0.1, 25, 2, 0.6505, 0.5505},
+                             {quartic, 1, 25, 1, 1, 1},
+                             {quartic, 10, 25, 2, 14.7756194664, 4.7756194664},
+                             {quartic, 100, 25, 5, 158.068014689, 3.06481747682},
+                             {line, 0.1, 4, 5, 1111.1, 1000},
+                             {line, 0.1, 25, 26, 1.11111111111e+24, 1e+24},
+                             {barrier, 0.001, 4, 5, 1.68919463339, 0.632653125218},
+                             {barrier, 0.001, 25, 5, 1.68919463339, 0.632653125218},
+                             {barrier, 0.1, 4, 3, 1.68512040643, 0.635283229814},
+                             {barrier, 0.1, 25, 3, 1.68512040643, 0.635283229814},
+                             {waves, 0.001, 4, 3, 0.111, 0.1},
+                             {waves, 0.001, 25, 3, 0.111, 0.1},
+                             {waves, 0.1, 4, 1, 0.1, 0.1},
+                             {waves, 0.1, 25, 1, 0.1, 0.1},
+                             {waves, 1, 4, 1, 1, 1},
+                             {waves, 1, 25, 1, 1, 1},
+                             {waves, 10, 4, 1, 10, 10},
+                             {waves, 10, 25, 1, 10, 10},
+                             {waves, 100, 4, 3, 155.396151909, 31.5034403782},
+                             {waves, 100, 25, 3, 155.396151909, 31.5034403782},
+                             {kink, 0.001, 4, 5, 6.117055, 0},
+                             {kink, 0.001, 25, 7, 8.330241099, 0.763935618256},
+                             {kink, 0.1, 4, 5, 5.42157416311, 0.715720340089},
+                             {kink, 0.1, 25, 5, 5.42157416311, 0.715720340089},
+                             {kink, 1, 4, 1, 1, 1},
+                             {kink, 1, 25, 1, 1, 1},
+                             {kink, 10, 4, 3, 12.724894905, 0.774877421061},
+                             {kink, 10, 25, 3, 12.724894905, 0.774877421061},
+                             {kink, 100, 4, 4, 121.509235006, 0.861564678468},
+                             {kink, 100, 25, 4, 121.509235006, 0.861564678468}};
+  for (const Search& s : searches) {
+    double sum = 0;
+    int64_t evaluations = 3, calls = 0;
+    const auto evaluate = [&](double t) {
+      sum += t;
+      ++calls;
+      const auto [loss, slope] = s.function(t);
+      return optim::LinePoint{t, loss, {}, slope};
+    };
+    const auto [loss, slope] = s.function(0);
+    const double chosen = optim::strong_wolfe(evaluate, s.first, {0, loss, {}, slope}, 1, 1e-9, s.most, evaluations).t;
+    CAPTURE(&s - searches);
+    CHECK(calls == s.evaluations);
+    CHECK(evaluations == 3 + s.evaluations);
+    CHECK(sum == doctest::Approx(s.sum).epsilon(1e-9));
+    CHECK(chosen == doctest::Approx(s.chosen).epsilon(1e-9));
+  }
+}
 
 TEST_CASE("LBFGS follows PyTorch's path on Rosenbrock's function, also across saving and loading") {
   expect_rosenbrock(optim::LBFGSOptions(1).max_iter(6).history_size(4).line_search_fn("strong_wolfe"),
