@@ -260,7 +260,14 @@ class Pass {
       AutoGradMode mode(create_graph);
       const ChosenTasksGuard tasks(chosen());
       const CallbacksGuard callbacks(&callbacks_);
-      serve(shared, i);
+      try {
+        serve(shared, i);
+      } catch (...) {  // the other devices must not wait for what this one would have delivered
+        const std::lock_guard lock(shared.mutex);
+        shared.failed = true;
+        shared.changed.notify_all();
+        throw;
+      }
     });
     for (const std::exception_ptr& error : errors)
       if (error) std::rethrow_exception(error);
@@ -281,19 +288,12 @@ class Pass {
       if (auto found = shared.arrivals.extract(node)) arrivals = std::move(found.mapped());
       lock.unlock();
       SmallVector<Tensor, 3> results(node->next.size());
-      try {
-        sum(grads, arrivals);
-        run_node(*node, grads, results);
-        tandem::detail::check_same_process(shared.process, "backward on several devices");
-        for (std::size_t j = 0; j < results.size(); ++j)
-          if (const Edge& edge = node->next[j]; visits(edge))
-            edge.function->outputs[edge.input_nr].validate(results[j], node->label(), j);
-      } catch (...) {
-        lock.lock();
-        shared.failed = true;
-        shared.changed.notify_all();
-        throw;
-      }
+      sum(grads, arrivals);
+      run_node(*node, grads, results);
+      tandem::detail::check_same_process(shared.process, "backward on several devices");
+      for (std::size_t j = 0; j < results.size(); ++j)
+        if (const Edge& edge = node->next[j]; visits(edge))
+          edge.function->outputs[edge.input_nr].validate(results[j], node->label(), j);
       lock.lock();
       deliver(shared, *node, results);
     }

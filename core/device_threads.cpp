@@ -59,7 +59,8 @@ struct IdleWorkers {
   IdleWorkers() = default;
   IdleWorkers(const IdleWorkers&) {}  // after a fork the threads are the parent's
   std::mutex mutex;
-  std::vector<Worker*> workers;
+  std::vector<Worker*> workers;  // has room for all, so that a worker can always be given back
+  std::size_t all = 0;
 };
 constinit detail::PerProcess<IdleWorkers> idle_workers;
 
@@ -74,6 +75,8 @@ Worker* take(Device device) {
       list.workers.erase(std::next(found).base());
       return worker;
     }
+    list.workers.reserve(list.all + 1);
+    ++list.all;
   }
   return new Worker(device);
 }
@@ -127,19 +130,20 @@ std::vector<std::exception_ptr> run_on_devices(ArrayRef<Device> devices, Functio
   const CallerModes modes(devices);
   const uint32_t process = detail::this_process();
   std::latch ended(static_cast<std::ptrdiff_t>(devices.size() - 1));
-  for (std::size_t i = 1; i < devices.size(); ++i) {
-    Worker* worker = nullptr;
-    guarded(i, [&] { worker = take(devices[i]); });
-    if (worker == nullptr) {  // the thread could not be started
-      ended.count_down();
-      continue;
-    }
-    worker->start([&, i, worker] {
-      guarded(i, [&] { modes.run(devices[i], [&] { job(i); }); });
-      give_back(worker);
-      ended.count_down();
-    });
+  // All workers first: jobs may wait for each other, so either all run or none. What starts them takes no memory.
+  std::vector<Worker*> workers(devices.size());
+  for (std::size_t i = 1; i < devices.size(); ++i) guarded(i, [&] { workers[i] = take(devices[i]); });
+  if (std::any_of(errors.begin(), errors.end(), [](const std::exception_ptr& error) { return error != nullptr; })) {
+    for (Worker* worker : workers)
+      if (worker != nullptr) give_back(worker);
+    return errors;
   }
+  const auto run = [&](std::size_t i) {
+    guarded(i, [&] { modes.run(devices[i], [&] { job(i); }); });
+    give_back(workers[i]);
+    ended.count_down();
+  };
+  for (std::size_t i = 1; i < devices.size(); ++i) workers[i]->start([&run, i] { run(i); });
   guarded(0, [&] {
     const DeviceGuard guard(devices[0]);
     job(0);
