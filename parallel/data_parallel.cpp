@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <ostream>
 
 #include "tandem/autograd/grad_mode.h"
@@ -86,8 +87,11 @@ std::unique_ptr<detail::ReplicaSet> DataParallelBase::take_set() {
 
 DataParallelBase::Call::Call(DataParallelBase& model) : model_(model), set_(model.take_set()) {}
 DataParallelBase::Call::~Call() {
-  const std::lock_guard lock(model_.mutex_);
-  model_.free_.push_back(std::move(set_));
+  try {
+    const std::lock_guard lock(model_.mutex_);
+    model_.free_.push_back(std::move(set_));
+  } catch (const std::bad_alloc&) {  // the next call makes new copies
+  }
 }
 
 std::vector<nn::Module*> DataParallelBase::Call::prepare(std::size_t count) {
