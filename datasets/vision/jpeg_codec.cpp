@@ -4,6 +4,7 @@
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 
 // These need the headers above.
 #include <jerror.h>
@@ -52,6 +53,11 @@ void set_up(Errors& errors) {
   errors.error_exit = on_error;
   errors.emit_message = on_message;
   errors.message[0] = '\0';
+}
+
+void check_done(bool good, const Errors& errors, const std::string& name, const char* what) {
+  if (!good && errors.msg_code == JERR_OUT_OF_MEMORY) throw std::bad_alloc();
+  check(good, name, what, errors.message);
 }
 
 struct Reader {
@@ -145,7 +151,7 @@ bool write_pixels(Writer& w, const Pixels& pixels, int quality) {
 
 Pixels decode_jpeg(std::string_view file, const std::string& name, const DecodeOptions& options) {
   Reader r;
-  check(read_header(r, file), name, ": broken JPEG: ", r.errors.message);
+  check_done(read_header(r, file), r.errors, name, ": broken JPEG: ");
   check_size(r.codec.image_width, r.codec.image_height, name, options);
   const J_COLOR_SPACE stored = r.codec.jpeg_color_space;
   const bool cmyk = stored == JCS_CMYK || stored == JCS_YCCK;
@@ -157,14 +163,14 @@ Pixels decode_jpeg(std::string_view file, const std::string& name, const DecodeO
   // Before the pixels are read: the end of the image frees the markers.
   if (options.apply_exif_orientation) out.orientation = orientation_of(r);
   out.bytes.resize(row_bytes * r.codec.image_height);
-  check(read_pixels(r, out.bytes.data(), row_bytes), name, ": broken JPEG: ", r.errors.message);
+  check_done(read_pixels(r, out.bytes.data(), row_bytes), r.errors, name, ": broken JPEG: ");
   if (cmyk) cmyk_to_rgb(out);
   return out;
 }
 
 std::string encode_jpeg(const Pixels& pixels, int quality) {
   Writer w;
-  check(write_pixels(w, pixels, quality), "encode_jpeg: ", w.errors.message);
+  check_done(write_pixels(w, pixels, quality), w.errors, "encode_jpeg: ", "");
   return std::string(reinterpret_cast<const char*>(w.file), w.size);
 }
 

@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <new>
 
 #include "tandem/core/error.h"
 #include "tandem/datasets/vision/pixels.h"
@@ -94,13 +95,23 @@ void drop_alpha(Pixels& pixels) {
   pixels.bytes.resize(count * channels);
 }
 
+// libpng has no code for its errors, but all its messages of missing memory say so.
+void check_memory(bool good, const png_image& png) {
+  if (!good && std::string_view(png.message).find("memory") != std::string_view::npos) throw std::bad_alloc();
+}
+
+void check_read(bool good, const png_image& png, const std::string& name) {
+  check_memory(good, png);
+  check(good, name, ": broken PNG: ", png.message);
+}
+
 }  // namespace
 
 Pixels decode_png(std::string_view whole, const std::string& name, const DecodeOptions& options) {
   const std::vector<Chunk> chunks = chunks_of(whole, name);
   const std::string file = essence_of(whole, chunks, options.background.has_value());
   PngImage png;
-  check(png_image_begin_read_from_memory(&png, file.data(), file.size()) != 0, name, ": broken PNG: ", png.message);
+  check_read(png_image_begin_read_from_memory(&png, file.data(), file.size()) != 0, png, name);
   check_size(png.width, png.height, name, options);
   const bool color = (png.format & PNG_FORMAT_FLAG_COLOR) != 0;
   const bool alpha = (png.format & PNG_FORMAT_FLAG_ALPHA) != 0 && !options.background;
@@ -110,9 +121,9 @@ Pixels decode_png(std::string_view whole, const std::string& name, const DecodeO
   const uint8_t shade = options.background.value_or(0);
   const png_color ground{shade, shade, shade};
   png.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // else 16-bit samples are treated as linear light and brightened
-  check(png_image_finish_read(&png, &ground, out.bytes.data(), 0, nullptr) != 0, name, ": broken PNG: ", png.message);
+  check_read(png_image_finish_read(&png, &ground, out.bytes.data(), 0, nullptr) != 0, png, name);
   // The remaining chunks must be intact, but libpng only warns of a wrong checksum at the end of the data.
-  check((png.warning_or_error & PNG_IMAGE_WARNING) == 0, name, ": broken PNG: ", png.message);
+  check_read((png.warning_or_error & PNG_IMAGE_WARNING) == 0, png, name);
   if (alpha) drop_alpha(out);
   if (options.apply_exif_orientation) out.orientation = orientation_of(chunks);
   return out;
@@ -125,8 +136,9 @@ std::string encode_png(const Pixels& pixels) {
   png.format = pixels.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
   png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(png);
   std::string file(bytes, '\0');
-  check(png_image_write_to_memory(&png, file.data(), &bytes, 0, pixels.bytes.data(), 0, nullptr) != 0,
-        "encode_png: ", png.message);
+  const bool written = png_image_write_to_memory(&png, file.data(), &bytes, 0, pixels.bytes.data(), 0, nullptr) != 0;
+  check_memory(written, png);
+  check(written, "encode_png: ", png.message);
   file.resize(bytes);
   return file;
 }
