@@ -41,6 +41,7 @@ GzInput::GzInput(const std::string& path) : name_(path) {
   if (fd >= 0) file_.reset(::fdopen(fd, "rb"));
   const int error = errno;
   if (fd >= 0 && file_ == nullptr) ::close(fd);
+  if (file_ == nullptr && error == ENOMEM) throw std::bad_alloc();
   if (file_ == nullptr) fail("cannot open ", name_, ": ", std::strerror(error));
   struct stat status {};
   const bool regular = ::fstat(fileno(file_.get()), &status) == 0 && S_ISREG(status.st_mode);
