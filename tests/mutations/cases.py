@@ -28,7 +28,7 @@ class Case(typing.NamedTuple):
 
 
 class Programs:
-    """Test programs of a build folder, with the libraries in `folder`/lib in place of those of the build."""
+    """Test programs of a build folder, with what is in `folder`/lib and `folder`/bin in place of what is there."""
 
     def __init__(self, build, folder):
         tests = json.loads((build / "meson-info/intro-tests.json").read_text())
@@ -44,8 +44,12 @@ class Programs:
         if reached:
             environment["TANDEM_MUTANTS_REACHED"] = reached
         limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        command = [*test["cmd"], *arguments]
+        own = self.folder / "bin" / os.path.basename(command[0])
+        if own.exists():
+            command[0] = str(own)
         with tempfile.TemporaryFile() as output:
-            process = subprocess.Popen([*test["cmd"], *arguments], cwd=test["workdir"] or self.build, env=environment,
+            process = subprocess.Popen(command, cwd=test["workdir"] or self.build, env=environment,
                                        stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                                        start_new_session=True, preexec_fn=limit)
             try:
@@ -60,6 +64,11 @@ class Programs:
                 process.wait()
             output.seek(0)
             return code, output.read().decode(errors="replace")
+
+    def files(self, programs):
+        """The files of programs in the build folder, but not those of scripts."""
+        found = [self.tests[p]["cmd"][0] for p in programs if p in self.tests]
+        return sorted(os.path.relpath(f, self.build) for f in found if pathlib.Path(f).is_relative_to(self.build))
 
     def names(self, program, filters):
         """The cases of a doctest program."""

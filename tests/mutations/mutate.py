@@ -52,7 +52,7 @@ FOLDERS = {
         ("nn/files/*", {"nn": ("--source-file-exclude=*/layers/*,*/optim/*",), "pt": doctest(), "broken_npy": OTHER,
                         "broken_safetensors": OTHER, "broken_safetensors_index": OTHER, "tensorboard": OTHER})]),
     "parallel": (("parallel/tree_exchange*", "parallel/buckets*", "parallel/reducer*"), [
-        ("parallel/buckets.cpp", {"parallel": doctest("*buckets*")}),
+        ("parallel/buckets*", {"parallel": doctest("*buckets*")}),
         ("*", {"data_parallel": doctest(), "replicas": doctest(), "parameter_server": doctest(),
                "distributed_training": doctest()})]),
     "core/formulas": (("core/formulas/*",), [
@@ -162,10 +162,11 @@ def judge(args, build, folders, mutants, entries):
     if not rest:
         return verdicts
     with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
-        compiled = schema.Schema(build, scratch, rest)
+        programs = cases.Programs(build.folder, scratch)
+        wanted = {p for f, numbers in folders.items() for n in numbers for p in tests_of(f, mutants[n].path)}
+        compiled = schema.Schema(build, scratch, rest, programs.files(wanted))
         compiled.run()
         verdicts.update({n: ("refused", e) for n, e in compiled.refused.items()})
-        programs = cases.Programs(build.folder, scratch)
         alive = {folder: [n for n in numbers if n not in verdicts] for folder, numbers in folders.items()}
         tests = {n: tests_of(f, mutants[n].path) for f, numbers in alive.items() for n in numbers}
         reaching = programs.reaching({entry for wanted in tests.values() for entry in wanted.items()})

@@ -1,7 +1,8 @@
 """Compiles all mutants at once: each behind a switch that a number in the environment turns on when a program starts.
 
 The mutated sources are compiled, without precompiled headers and with -O1, from a temporary folder, and the libraries
-of the build folder are linked again with these objects. Programs load them by LD_LIBRARY_PATH.
+of the build folder are linked again with these objects, and so are test programs that include a mutated header.
+Programs load the libraries by LD_LIBRARY_PATH.
 """
 import collections
 import concurrent.futures
@@ -74,10 +75,10 @@ class Build:
         self.commands = {c["output"]: c for c in commands}
         self.users, self.precompiled = self.dependencies()
         targets = json.loads((self.folder / "meson-info/intro-targets.json").read_text())
-        self.libraries = {t["name"]: os.path.relpath(t["filename"][0], self.folder) for t in targets
-                          if t["name"] in LIBRARIES and t["type"] == "shared library"}
-        self.links = {name: self.link(file) for name, file in self.libraries.items()}
-        self.objects = {o: name for name, words in self.links.items() for o in words if o.endswith(".o")}
+        self.libraries = [os.path.relpath(t["filename"][0], self.folder) for t in targets
+                          if t["name"] in LIBRARIES and t["type"] == "shared library"]
+        self.links = {file: self.link(file) for file in self.libraries}
+        self.objects = {o for words in self.links.values() for o in words if o.endswith(".o")}
 
     def ninja(self, *arguments):
         return subprocess.run(["ninja", "-t", *arguments], cwd=self.folder, check=True, capture_output=True,
@@ -113,13 +114,18 @@ class Build:
 # ---- compiling
 
 class Schema:
-    """Compiles numbered mutants into `folder`. `refused`: the numbers of those that do not compile."""
+    """Compiles numbered mutants into `folder`. `refused`: the numbers of those that do not compile.
 
-    def __init__(self, build, folder, mutants):
+    programs: files of the build folder; they are linked again if they use a mutated header.
+    """
+
+    def __init__(self, build, folder, mutants, programs):
         self.build, self.folder = build, pathlib.Path(folder)
         self.mutants, self.refused, self.owners = dict(mutants), {}, {}
-        paths = {m.path for m in self.mutants.values()}
-        self.objects = sorted({o for p in paths for o in build.users[p] if o in build.objects})
+        users = {o for m in self.mutants.values() for o in build.users[m.path]}
+        self.links = {**build.links, **{file: build.link(file) for file in programs}}
+        self.links = {file: words for file, words in self.links.items() if users.intersection(words)}
+        self.objects = sorted({o for words in self.links.values() for o in users.intersection(words)})
         self.done = set()
 
     def place(self, path):
@@ -185,7 +191,7 @@ class Schema:
         self.link()
 
     def link(self):
-        """Links the libraries that the objects are part of, among links to those that stay."""
+        """Links the libraries and programs that the objects are part of."""
         switch = self.output("mutant.o")
         words = shlex.split(self.build.commands[self.objects[0]]["command"])
         compiler = words[1] if words[0] == "ccache" else words[0]
@@ -196,9 +202,9 @@ class Schema:
         for pattern in ("libtandem_*.so", "parallel/distributed/*/libtandem_*.so"):  # plugins, found beside the library
             for plugin in self.build.folder.glob(pattern):
                 (libraries / plugin.name).symlink_to(plugin)
-        for name in {self.build.objects[o] for o in self.objects}:
-            words = [self.output(w) if w in self.done else w for w in self.build.links[name]]
-            file = self.build.libraries[name]
-            out = libraries / re.sub(r"(\.so\.\d+\.\d+).*", r"\1", os.path.basename(file))
-            words[words.index("-o") + 1] = str(out)
+        (self.folder / "bin").mkdir()
+        for file, words in self.links.items():
+            words = [self.output(w) if w in self.done else w for w in words]
+            name = re.sub(r"(\.so\.\d+\.\d+).*", r"\1", os.path.basename(file))
+            words[words.index("-o") + 1] = str(self.folder / ("lib" if ".so" in name else "bin") / name)
             subprocess.run(words + [switch], cwd=self.build.folder, check=True)

@@ -28,6 +28,8 @@ NAMES = {"min": "max", "max": "min", "floor": "ceil", "ceil": "floor", "front": 
          "any_of": "all_of", "all_of": "any_of", "sin": "cos", "cos": "sin"}
 # Calls whose arguments, after the first one of `check`, make the text of an error or of a profile.
 MESSAGES = {"check", "fail", "concat", "refuse", "Error", "Record", "warn", "warn_once"}
+# Calls whose arguments may be swapped.
+SYMMETRIC = {"min", "max", "swap", "hypot"}
 
 
 class Mutant(typing.NamedTuple):
@@ -203,7 +205,8 @@ class Finder:
             return
         elif cursor.kind == self.Kind.INTEGER_LITERAL:
             value = re.sub(r"[uUlL']+$", "", text)
-            for new in {"0": ["1"], "1": ["2", "0"]}.get(value, [f"({text} + 1)"]):
+            far = f"({text} / 2)" if len(value) > 3 else f"({text} + 1)"  # one more is nothing to a large number
+            for new in {"0": ["1"], "1": ["2", "0"]}.get(value, [far]):
                 self.add("expression", start, end, text.replace(value, new, 1) if len(value) == 1 else new, relaxed)
         else:
             self.add("expression", start, end, f"({text} + 1)", relaxed)
@@ -243,9 +246,9 @@ class Finder:
             a, b = self.span(callee)
             new = re.sub(rf"\b{name}(?=(<.*>)?$)", NAMES[name], self.text(a, b))
             self.add("expression", start, end, self.text(start, a) + new + self.text(b, end), relaxed)
-        if name in MESSAGES or name.startswith("operator"):
+        if name in MESSAGES | SYMMETRIC or name.startswith("operator"):
             return
-        for one, two in zip(arguments, arguments[1:]):
+        for one, two in list(zip(arguments, arguments[1:]))[1 if name == "fma" else 0:]:  # the first are factors
             (a, b), (c, d) = self.span(one), self.span(two)
             same = one.type.get_canonical().spelling.replace("const ", "") == \
                 two.type.get_canonical().spelling.replace("const ", "")

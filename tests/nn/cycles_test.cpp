@@ -36,7 +36,15 @@ TEST_CASE_FIXTURE(Fixture, "ConstantLR, LinearLR and PolynomialLR") {
   polynomial.restart();
   expect(polynomial, {0.8, 0.45, 0.2, 0.05, 0, 0, 0});
   CHECK_THROWS_AS(optim::LinearLR(optimizer, 0), Error);
+  CHECK_THROWS_AS(optim::LinearLR(optimizer, 1.5), Error);
+  CHECK_THROWS_AS(optim::LinearLR(optimizer, 1, -0.5), Error);
+  CHECK_THROWS_AS(optim::LinearLR(optimizer, 1, 1.5), Error);
+  CHECK_THROWS_AS(optim::LinearLR(optimizer, 1, 1, 0), Error);
+  CHECK_NOTHROW(optim::LinearLR(optimizer, 1, 0, 1));
   CHECK_THROWS_AS(optim::ConstantLR(optimizer, 1.5), Error);
+  CHECK_THROWS_AS(optim::ConstantLR(optimizer, -0.5), Error);
+  CHECK_NOTHROW(optim::ConstantLR(optimizer, 0));
+  CHECK_NOTHROW(optim::ConstantLR(optimizer, 1));
   CHECK_THROWS_AS(optim::PolynomialLR(optimizer, 0), Error);
 }
 
@@ -47,6 +55,7 @@ TEST_CASE_FIXTURE(Fixture, "CosineAnnealingWarmRestarts") {
   equal.restart();
   expect(equal, {0.8, 0.6, 0.2, 0.8, 0.6});
   CHECK_THROWS_AS(optim::CosineAnnealingWarmRestarts(optimizer, 0), Error);
+  CHECK_THROWS_AS(optim::CosineAnnealingWarmRestarts(optimizer, 1, 0), Error);
 }
 
 TEST_CASE_FIXTURE(Fixture, "OneCycleLR moves rate and momentum, and ends after total_steps") {
@@ -64,6 +73,19 @@ TEST_CASE_FIXTURE(Fixture, "OneCycleLR moves rate and momentum, and ends after t
                                           .final_div_factor(100));
   expect(phases, {0.1, 0.4, 0.7, 1, 0.7, 0.4, 0.1, 0.067, 0.034, 0.001},
          {0.95, 0.916666666667, 0.883333333333, 0.85, 0.883333333333, 0.916666666667, 0.95, 0.95, 0.95, 0.95});
+}
+
+TEST_CASE_FIXTURE(Fixture, "OneCycleLR and CyclicLR refuse what they cannot follow") {
+  CHECK_THROWS_AS(optim::OneCycleLR(optimizer, 1, 0), Error);
+  for (const double part : {-0.1, 1.1})
+    CHECK_THROWS_AS(optim::OneCycleLR(optimizer, optim::OneCycleLROptions(1, 8).pct_start(part)), Error);
+  for (const double part : {0.0, 1.0})
+    CHECK_NOTHROW(optim::OneCycleLR(optimizer, optim::OneCycleLROptions(1, 8).pct_start(part)));
+  CHECK_THROWS_AS(optim::OneCycleLR(optimizer, optim::OneCycleLROptions(1, 8).anneal_strategy("square")), Error);
+  CHECK_THROWS_AS(optim::CyclicLR(optimizer, optim::CyclicLROptions(0.1, 0.5).step_size_up(0)), Error);
+  CHECK_THROWS_AS(optim::CyclicLR(optimizer, optim::CyclicLROptions(0.1, 0.5).step_size_down(0)), Error);
+  CHECK_NOTHROW(optim::CyclicLR(optimizer, optim::CyclicLROptions(0.1, 0.5).step_size_up(1).step_size_down(1)));
+  CHECK_THROWS_AS(optim::CyclicLR(optimizer, optim::CyclicLROptions(0.1, 0.5).mode("square")), Error);
 }
 
 TEST_CASE_FIXTURE(Fixture, "CyclicLR") {

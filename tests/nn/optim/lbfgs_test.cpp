@@ -176,6 +176,42 @@ TEST_CASE("LBFGS on two parameters: a regression") {
   }
 }
 
+TEST_CASE("LBFGS ends a step where the gradient is small enough") {
+  const Rosenbrock f;
+  optim::LBFGS optimizer(std::vector<Tensor>{f.p}, optim::LBFGSOptions(0.1).max_iter(9).tolerance_grad(1e6));
+  optimizer.step(f);
+  CHECK(static_cast<optim::LBFGSParamState&>(*optimizer.state().begin()->second).n_iter() == 0);
+  static_cast<optim::LBFGSOptions&>(optimizer.param_groups()[0].options()).tolerance_grad(50);
+  optimizer.step(f);  // the first gradient is larger, the second is not
+  CHECK(static_cast<optim::LBFGSParamState&>(*optimizer.state().begin()->second).n_iter() == 1);
+}
+
+TEST_CASE("LBFGS goes on in another dtype, and refuses histories that differ in length") {
+  const Rosenbrock f;
+  optim::LBFGS optimizer(std::vector<Tensor>{f.p}, optim::LBFGSOptions(0.01).max_iter(3));
+  optimizer.step(f);
+  std::stringstream file;
+  save(optimizer, file);
+  const Rosenbrock narrow{f.p.detach().to(kFloat).requires_grad_()};
+  optim::LBFGS other(std::vector<Tensor>{narrow.p}, optim::LBFGSOptions(0.01).max_iter(3));
+  load(other, file);
+  optimizer.step(f);
+  other.step(narrow);
+  CHECK(narrow.p.dtype() == kFloat);
+  for (int i = 0; i < 2; ++i)
+    CHECK(narrow.p[i].item<double>() == doctest::Approx(f.p[i].item<double>()).epsilon(1e-5));
+
+  optim::LBFGSParamState state;
+  state.ro().push_back(ones({}));
+  serialize::OutputArchive archive;
+  std::stringstream text;
+  state.serialize(archive);
+  archive.save_to(text);
+  serialize::InputArchive in;
+  in.load_from(text);
+  CHECK_THROWS_WITH_AS(state.serialize(in), doctest::Contains("histories differ in length: 0, 0 and 1"), Error);
+}
+
 TEST_CASE("LBFGS rejects several groups, other line searches and a missing closure") {
   const Tensor p = row({1}).requires_grad_(), q = row({1}).requires_grad_();
   using Groups = std::vector<optim::OptimizerParamGroup>;
@@ -183,6 +219,9 @@ TEST_CASE("LBFGS rejects several groups, other line searches and a missing closu
                        doctest::Contains("parameter groups"), Error);
   CHECK_THROWS_WITH_AS(optim::LBFGS(std::vector<Tensor>{p}, optim::LBFGSOptions().line_search_fn("armijo")),
                        doctest::Contains("strong_wolfe"), Error);
+  CHECK_THROWS_WITH_AS(optim::LBFGS(std::vector<Tensor>{p}, optim::LBFGSOptions().history_size(0)),
+                       doctest::Contains("Invalid history_size: 0"), Error);
+  CHECK_NOTHROW(optim::LBFGS(std::vector<Tensor>{p}, optim::LBFGSOptions().history_size(1)));
   CHECK_THROWS_WITH_AS(optim::LBFGS(std::vector<Tensor>{p}).step(nullptr), doctest::Contains("closure"), Error);
   optim::LBFGS empty_one(std::vector<Tensor>{});
   CHECK(empty_one.step([&] { return p.detach(); }).item<double>() == 1);

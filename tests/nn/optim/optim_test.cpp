@@ -99,13 +99,30 @@ TEST_CASE("four steps equal PyTorch's") {
 TEST_CASE("non-contiguous parameters, and parameters without a gradient") {
   Tensor base = zeros({2, 3}, TensorOptions(kDouble));
   const Tensor p = base.t().detach().requires_grad_(), unused = ones({2}, requires_grad());
-  optim::SGD optimizer({p, unused}, 0.5);
+  const Tensor second = zeros({2, 2}, TensorOptions(kDouble)).t().requires_grad_();
+  optim::SGD optimizer({p, unused, second}, 0.5);
   p.mutable_grad() = arange(6, kDouble).view({3, 2});
+  second.mutable_grad() = ones({2, 2}, kDouble);
   optimizer.step();
   CHECK(p.data_ptr<double>()[0] == 0);
   CHECK(base.data_ptr<double>()[1] == -0.5 * 2);  // p[1, 0]
   CHECK(base.data_ptr<double>()[3] == -0.5 * 1);  // p[0, 1]
   CHECK(unused.data_ptr<float>()[0] == 1);
+  CHECK(second.data_ptr<double>()[3] == -0.5);
+}
+
+TEST_CASE("zero_grad keeps the memory of gradients, also of those that are part of a graph") {
+  const Tensor p = vec({3}).requires_grad_();
+  optim::SGD optimizer({p}, 0.5);
+  autograd::backward({p * p}, {}, nullopt, true);
+  REQUIRE(p.grad().requires_grad());
+  const void* memory = p.grad().data_ptr();
+  optimizer.zero_grad(false);
+  CHECK(p.grad().data_ptr() == memory);
+  CHECK(!p.grad().requires_grad());
+  CHECK(p.grad().item<double>() == 0);
+  optimizer.zero_grad();
+  CHECK(!p.grad().defined());
 }
 
 namespace {
@@ -279,6 +296,7 @@ TEST_CASE("invalid options and parameters") {
   refuses("beta parameter at index 1", optim::AdamOptions(1).betas({0.9, 1.0}));
   refuses("epsilon", optim::AdamOptions(1).eps(-1));
   const Tensor p = ones({1}, requires_grad());
+  CHECK_THROWS_WITH_AS(optim::SGD({Tensor()}, 0.1), doctest::Contains("undefined parameter"), Error);
   CHECK_THROWS_WITH_AS(optim::SGD({p * 2}, 0.1), doctest::Contains("non-leaf"), Error);
   CHECK_THROWS_WITH_AS(optim::SGD({p, p}, 0.1), doctest::Contains("more than one"), Error);
 }
@@ -341,6 +359,8 @@ TEST_CASE("options and states are compared") {
   CHECK((sgd != adagrad));
   optim::AdamParamState a, b;
   a.step(2).exp_avg(ones({3}));
+  CHECK((a != b));
+  b.step(1).exp_avg(ones({3}));
   CHECK((a != b));
   b.step(2).exp_avg(ones({3}));
   CHECK((a == b));
