@@ -24,6 +24,9 @@ void write(const std::string& folder) {
   writer.add_image("rows", tensor({{0.0, 1.0, 2.0, -1.0}}, kDouble), 1, nullopt, "HW");
   writer.add_image("last", full({2, 3, 3}, 7, kByte), 1, nullopt, "HWC");
   writer.add_images("grid", arange(10, kByte).view({10, 1, 1, 1}), 1);
+  const Tensor wide = arange(12, kByte).view({2, 1, 2, 3});
+  writer.add_images("wide", wide, 1);
+  writer.add_images("wide, channels last", wide.permute({0, 2, 3, 1}), 1, nullopt, "NHWC");
   writer.add_text("note", "some *text*: \xc3\xa4", 4);
   writer.flush();
   writer.close();

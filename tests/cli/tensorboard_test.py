@@ -26,6 +26,9 @@ tandem, files = map(os.path.abspath, sys.argv[1:3])
 passed = failed = 0
 
 
+IMAGES = ("gray", "rows", "last", "grid", "wide", "wide, channels last")  # tags
+
+
 def check(what, good, seen=""):
     global passed, failed
     passed, failed = passed + bool(good), failed + (not good)
@@ -150,15 +153,18 @@ def test_by_hand(folder):
           all(any(low <= v < high and n == count for (low, high), n in where.items()) for v, count in expected.items()),
           where)
     check("no values, no histogram", "nothing" not in by_tag)
-    image = {tag: dict(fields(by_tag[tag][1][4])) for tag in ("gray", "rows", "last", "grid")}
+    image = {tag: dict(fields(by_tag[tag][1][4])) for tag in IMAGES}
     check("sizes and channels",
-          [(i[1], i[2], i[3]) for i in image.values()] == [(2, 3, 1), (1, 4, 1), (2, 3, 3), (2, 8, 1)], image)
+          [(i[1], i[2], i[3]) for i in image.values()] ==
+          [(2, 3, 1), (1, 4, 1), (2, 3, 3), (2, 8, 1), (2, 6, 1), (2, 6, 1)], image)
     check("PNG files",
           all(i[4][:8] == b"\x89PNG\r\n\x1a\n" and size_of_png(i[4]) == (i[2], i[1]) for i in image.values()))
     check("values are scaled and clamped", pixels_of(image["rows"][4]) in ([[0, 255, 255, 0]], None),
           pixels_of(image["rows"][4]))
     check("eight in a row", pixels_of(image["grid"][4]) in ([list(range(8)), [8, 9] + 6 * [0]], None),
           pixels_of(image["grid"][4]))
+    for tag in ("wide", "wide, channels last"):
+        check(tag, pixels_of(image[tag][4]) in ([[0, 1, 2, 6, 7, 8], [3, 4, 5, 9, 10, 11]], None), image[tag])
     text = by_tag["note/text_summary"][1]
     check("a text", dict(fields(text[8]))[8].decode() == "some *text*: ä" and b"text" in text[9], text)
     check("several curves", sorted(os.listdir(f"{folder}/first"))[:2] == ["both_te_st", "both_train"],
@@ -181,7 +187,7 @@ def test_with_tensorboard(folder):
     losses = [(e.step, e.value) for e in found.Scalars("train/loss")]
     check("tensorboard: purged from step 3 on",
           [step for step, _ in losses] == [0, 1, 2, 3] and losses[3][1] == 30, losses)
-    check("tensorboard: tags", set(found.Tags()["images"]) == {"gray", "rows", "last", "grid"} and
+    check("tensorboard: tags", set(found.Tags()["images"]) == set(IMAGES) and
           set(found.Tags()["histograms"]) == {"values", "integers"} and
           found.Tags()["tensors"] == ["note/text_summary"], found.Tags())
     check("tensorboard: several curves", read(f"{folder}/first/both_train").Scalars("both")[0].value == 1)

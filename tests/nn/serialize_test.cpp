@@ -140,6 +140,15 @@ TEST_CASE("archives keep values of every kind") {
   CHECK(get("int").toInt() == -7);
   CHECK(get("double").toDouble() == 0.1);
   CHECK(get("bool").toBool());
+  int64_t integer = 0;
+  double real = 0;
+  bool flag = false;
+  in.read("int", integer);
+  in.read("double", real);
+  in.read("bool", flag);
+  CHECK(integer == -7);
+  CHECK(real == 0.1);
+  CHECK(flag);
   CHECK(get("string").toStringRef() == "a:b");
   CHECK(get("marked").toStringRef() == "ivalue:x");
   CHECK(get("tensor").toTensor().equal(t));

@@ -120,6 +120,8 @@ TEST_CASE("an index as other programs write it") {
   const auto shard_of = serialize::parse_index(text, "i");
   CHECK(shard_of.keys() == std::vector<std::string>{"b", "a"});
   CHECK_EQ(shard_of["a"], "s");
+  const std::string escaped = R"({"weight_map": {"\u20AC\u00e9\uD83D\uDe0a\u0041\b\f\n\r\t\/\"\\": "s"}})";
+  CHECK_EQ(serialize::parse_index(escaped, "i").keys()[0], "\u20ac\u00e9\U0001f60aA\b\f\n\r\t/\"\\");
 }
 
 TEST_CASE("shards must be what the index says") {

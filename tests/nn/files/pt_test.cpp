@@ -169,6 +169,28 @@ TEST_CASE("weights of either kind of file go into a module") {
   CHECK(says(error_of([&] { serialize::load_weights(*other, folder / "none.pt"); }), "cannot be opened"));
 }
 
+TEST_CASE("numbers and texts of every length, and a name from the stack") {
+  const std::string zeros(7, '\0');
+  std::string numbers = "K\xff";
+  numbers += "M\x01\x02";
+  numbers += "J\xfe\xff\xff\xff";
+  numbers += std::string("\x8a\0\x8a\x01\xff\x8a\x02\x01\x02", 9);
+  numbers += "G\x40\x09" + zeros.substr(1);
+  std::string texts = "U\x02" + std::string("ab");
+  texts += "\x8c\x01" + std::string("c");
+  texts += "\x8d\x01" + zeros + "d";
+  texts += "T\x01" + zeros.substr(4) + "e" + text("f");
+  const std::string dict = "U\x0b" + std::string("collections") + "U\x0b" + "OrderedDict" + "\x93)R";
+  const std::vector<IValue> found = parsed("\x80\x02](" + numbers + texts + dict + "e.").toList();
+  const int64_t integers[] = {255, 0x201, -2, 0, -1, 0x201};
+  REQUIRE(found.size() == 13);
+  for (std::size_t i = 0; i < 6; ++i) CHECK(found[i].toInt() == integers[i]);
+  CHECK(found[6].toDouble() == 3.125);
+  const char* words[] = {"ab", "c", "d", "e", "f"};
+  for (std::size_t i = 0; i < 5; ++i) CHECK(found[7 + i].toStringRef() == words[i]);
+  CHECK(found[12].toGenericDict().empty());
+}
+
 TEST_CASE("pickles that name code are refused by its name") {
   CHECK(says(refusal("cposix\nsystem\n" + text("true") + "\x85R"), "posix.system, which is refused"));
   CHECK(says(refusal(text("os") + text("system") + "\x93"), "os.system, which is refused"));
