@@ -159,6 +159,25 @@ TEST_CASE("atan2 where squares underflow and overflow") {
   CHECK(slope(full({1}, -128, kChar)) == doctest::Approx(-128.0 / (9 + 128 * 128)));
 }
 
+TEST_CASE("hypot where squares underflow and overflow, and of infinities") {
+  const auto f = [](double x, double y, ScalarType type = kDouble) {
+    return hypot(full({1}, x, TensorOptions(type)), full({1}, y, TensorOptions(type))).item<double>();
+  };
+  for (const double scale : {1e-310, 1e-200, 1e-120, 1.0, 1e120, 1e154, 1e200, 1e307})
+    for (const double sign : {1.0, -1.0}) {
+      CHECK(f(3 * scale, sign * 4 * scale) == doctest::Approx(5 * scale).epsilon(1e-15));
+      CHECK(f(-4 * scale, sign * 3 * scale) == doctest::Approx(5 * scale).epsilon(1e-15));
+      CHECK(f(scale, 0) == scale);
+    }
+  CHECK(f(3e30, 4e30, kFloat) == doctest::Approx(5e30).epsilon(1e-7));
+  CHECK(f(0, 0) == 0);
+  for (const double other : {0.0, 1.0, kInf, -kInf, kNaN}) {
+    CHECK(f(kInf, other) == kInf);
+    CHECK(f(other, -kInf) == kInf);
+  }
+  CHECK(std::isnan(f(kNaN, 1)));
+}
+
 TEST_CASE("fmod, pow and hardswish: infinite factors have no effect") {
   const auto second = [](auto f, double a, double b) {
     const Tensor x = full({}, a, TensorOptions(kDouble).requires_grad(true)),

@@ -43,6 +43,12 @@ TEST_CASE("gradients at ties and bounds are PyTorch's") {
   Tensor y = arange(-1, 2, kFloat).requires_grad_();
   hardtanh(y).sum().backward();
   CHECK(show(y.grad()) == "[3] 0 1 0");
+  Tensor hard = tensor({-3.0f, -2.0f, 2.0f, 3.0f}).requires_grad_();
+  (hardsigmoid(hard) * 6).sum().backward();
+  CHECK(show(hard.grad()) == "[4] 0 1 1 0");
+  Tensor swish = tensor({-3.0f, 3.0f}).requires_grad_();
+  hardswish(swish).sum().backward();
+  CHECK(show(swish.grad()) == "[2] 0 1");
   Tensor missing = tensor({std::nanf("")}).requires_grad_();
   hardtanh(missing).sum().backward();
   CHECK(show(missing.grad()) == "[1] 1");

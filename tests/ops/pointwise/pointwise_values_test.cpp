@@ -150,6 +150,36 @@ TEST_CASE("infinite and undefined values") {
   for (const double below_one : {-kInf, -1e30, -9.0, 0.5}) CHECK(std::isnan(acosh(full({}, below_one)).item<float>()));
 }
 
+TEST_CASE("incomplete gamma functions that are others") {
+  const auto at = [](Tensor (*f)(const Tensor&, const Tensor&), double a, double x) {
+    return f(full({1}, a, kDouble), full({1}, x, kDouble)).item<double>();
+  };
+  for (const double x : {1e-8, 0.01, 0.5, 1.0, 1.0999, 1.1001, 1.5, 1.999, 2.0, 4.0, 9.0, 11.0, 30.0}) {
+    CAPTURE(x);
+    const double root = std::sqrt(x), decay = std::exp(-x);
+    CHECK(at(igamma, 0.5, x) == doctest::Approx(std::erf(root)).epsilon(1e-13));
+    CHECK(at(igammac, 0.5, x) == doctest::Approx(std::erfc(root)).epsilon(1e-13));
+    CHECK(at(igamma, 1, x) == doctest::Approx(-std::expm1(-x)).epsilon(1e-13));
+    CHECK(at(igammac, 1, x) == doctest::Approx(decay).epsilon(1e-13));
+    CHECK(at(igammac, 2, x) == doctest::Approx((1 + x) * decay).epsilon(1e-13));
+    double sum = 0, term = 1;
+    for (int k = 1; k <= 12; ++k, term *= x / (k - 1)) sum += term;
+    CHECK(at(igammac, 12, x) == doctest::Approx(sum * decay).epsilon(1e-13));
+  }
+  CHECK(at(igammac, 1e-3, 0.25) == doctest::Approx(0.00104434438027).epsilon(1e-9));
+}
+
+TEST_CASE("lerp starts from the nearer end") {
+  const auto at = [](float a, float b, double weight) { return lerp(tensor({a}), tensor({b}), weight).item<float>(); };
+  const float a = 1e8f, b = 1.1f;
+  CHECK(at(a, b, 0.5) == b - (b - a) * 0.5f);
+  CHECK(at(a, b, 0.25) == a + 0.25f * (b - a));
+  CHECK(at(a, b, 1) == b);
+  CHECK(at(a, b, -0.5) == b - (b - a) * 1.5f);
+  CHECK(at(a, b, -0.25) == a + -0.25f * (b - a));
+  CHECK(at(a, b, 0) == a);
+}
+
 TEST_CASE("clamp limits numbers and keeps NaN, of the values and of the bounds") {
   for (const ScalarType dtype : {kFloat, kDouble}) {
     Tensor x = linspace(-50, 50, 101, TensorOptions(dtype));  // whole vectors and a remainder

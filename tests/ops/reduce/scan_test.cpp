@@ -1,6 +1,8 @@
 // Running sums and products: building blocks, zeros, directions, dtypes.
 #include "tandem/autograd/ops/reduce/scan.h"
 
+#include <cmath>
+
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
@@ -50,4 +52,16 @@ TEST_CASE("wide and long scans match narrow ones") {
     state += x.data_ptr<double>()[69 * 130 + i];
     REQUIRE(rows.data_ptr<double>()[69 * 130 + i] == doctest::Approx(state).epsilon(1e-12));
   }
+}
+
+TEST_CASE("cummax and cummin give the last of equal elements, and stay at NaN") {
+  const Tensor x = tensor({2.0, 2.0, 1.0, 2.0, 1.0, std::nan(""), 0.0, 3.0, std::nan("")}, kDouble);
+  const auto [high, at_high] = cummax(x, 0);
+  const auto [low, at_low] = cummin(x, 0);
+  CHECK(equal(at_high, tensor({0, 1, 1, 3, 3, 5, 5, 5, 8}, kLong)));
+  CHECK(equal(at_low, tensor({0, 1, 2, 2, 4, 5, 5, 5, 8}, kLong)));
+  CHECK(equal(high.narrow(0, 0, 5), full({5}, 2, kDouble)));
+  CHECK(equal(low.narrow(0, 0, 5), tensor({2.0, 2.0, 1.0, 1.0, 1.0}, kDouble)));
+  CHECK(std::isnan(high[6].item<double>()));
+  CHECK(std::isnan(low[7].item<double>()));
 }
