@@ -192,4 +192,8 @@ TEST_CASE_FIXTURE(Fixture, "ReduceLROnPlateauScheduler") {
   }
   CHECK_THROWS_WITH_AS(Plateau(optimizer, Plateau::min, 1.0F), doctest::Contains("factor"), Error);
   CHECK_THROWS_AS(Plateau(optimizer, Plateau::min, 0.5F, 1, 0.1, Plateau::rel, 0, {0.1F, 0.1F}), Error);
+  Plateau narrow(optimizer, Plateau::min, 0.5F, 0);
+  narrow.step(1);
+  optimizer.add_param_group(optim::OptimizerParamGroup(std::vector<Tensor>{ones({1}, requires_grad())}));
+  CHECK_THROWS_WITH_AS(narrow.step(2), doctest::Contains("has 2 parameter groups, but had 1"), Error);
 }

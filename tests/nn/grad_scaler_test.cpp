@@ -54,6 +54,27 @@ TEST_CASE("GradScaler skips steps whose gradients are not finite, and adapts the
   CHECK(scaler.get_scale() == 8);
 }
 
+TEST_CASE("GradScaler: parameters can be changed, but not to values that make no sense") {
+  amp::GradScaler scaler(amp::GradScalerOptions().growth_interval(5));
+  amp::GradScalerState state = scaler.state_dict();
+  state.growth_tracker = 4;
+  scaler.load_state_dict(state);
+  scaler.set_growth_factor(3);
+  scaler.set_backoff_factor(0.25);
+  scaler.set_growth_interval(3);
+  CHECK(scaler.state_dict().growth_factor == 3);
+  CHECK(scaler.state_dict().backoff_factor == 0.25);
+  CHECK(scaler.state_dict().growth_interval == 3);
+  CHECK(scaler.state_dict().growth_tracker == 2);  // not past the new interval
+  scaler.set_growth_interval(1);
+  CHECK(scaler.state_dict().growth_tracker == 0);
+  CHECK_THROWS_AS(scaler.set_growth_factor(1), Error);
+  CHECK_THROWS_AS(scaler.set_backoff_factor(1), Error);
+  CHECK_THROWS_AS(scaler.set_backoff_factor(0), Error);
+  CHECK_THROWS_AS(scaler.set_growth_interval(0), Error);
+  CHECK(scaler.state_dict().growth_interval == 1);
+}
+
 TEST_CASE("GradScaler: the scale never becomes 0, and a failed step may be repeated") {
   const Tensor w = parameter();
   optim::SGD sgd(std::vector<Tensor>{w}, optim::SGDOptions(1));

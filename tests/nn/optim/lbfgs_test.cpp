@@ -198,8 +198,7 @@ TEST_CASE("LBFGS goes on in another dtype, and refuses histories that differ in 
   optimizer.step(f);
   other.step(narrow);
   CHECK(narrow.p.dtype() == kFloat);
-  for (int i = 0; i < 2; ++i)
-    CHECK(narrow.p[i].item<double>() == doctest::Approx(f.p[i].item<double>()).epsilon(1e-5));
+  for (int i = 0; i < 2; ++i) CHECK(narrow.p[i].item<double>() == doctest::Approx(f.p[i].item<double>()).epsilon(1e-5));
 
   optim::LBFGSParamState state;
   state.ro().push_back(ones({}));
@@ -210,6 +209,19 @@ TEST_CASE("LBFGS goes on in another dtype, and refuses histories that differ in 
   serialize::InputArchive in;
   in.load_from(text);
   CHECK_THROWS_WITH_AS(state.serialize(in), doctest::Contains("histories differ in length: 0, 0 and 1"), Error);
+}
+
+TEST_CASE("LBFGS evaluates the loss at most five quarters as often as it iterates, or as often as given") {
+  const auto most = [](const optim::LBFGSOptions& options) {
+    const Rosenbrock f;
+    optim::LBFGS optimizer(std::vector<Tensor>{f.p}, options);
+    optimizer.step(f);
+    const auto& used = static_cast<optim::LBFGSOptions&>(optimizer.param_groups()[0].options());
+    const auto& state = static_cast<optim::LBFGSParamState&>(*optimizer.state().begin()->second);
+    return std::pair(used.max_eval().value(), state.func_evals());
+  };
+  CHECK(most(optim::LBFGSOptions(0.01).max_iter(8)) == std::pair<int64_t, int64_t>(10, 8));
+  CHECK(most(optim::LBFGSOptions(0.01).max_iter(8).max_eval(3)) == std::pair<int64_t, int64_t>(3, 3));
 }
 
 TEST_CASE("LBFGS rejects several groups, other line searches and a missing closure") {

@@ -288,6 +288,28 @@ TEST_CASE("invalid options and parameters") {
     else
       CHECK_THROWS_WITH_AS(optim::Adam(p, options), doctest::Contains(text), Error);
   };
+  const auto refuses_all = [&]<class Optimizer, class Options>(std::initializer_list<Options> all) {
+    for (const Options& options : all) CHECK_THROWS_AS(Optimizer({ones({1}, requires_grad())}, options), Error);
+  };
+  const auto with_betas = [&]<class Optimizer, class Options>() {
+    refuses_all.template operator()<Optimizer, Options>(
+        {Options(-1), Options(1).betas({-0.1, 0.9}), Options(1).betas({1.0, 0.9}), Options(1).betas({0.9, -0.1}),
+         Options(1).betas({0.9, 1.0}), Options(1).eps(-1), Options(1).weight_decay(-1)});
+    CHECK_NOTHROW(Optimizer({ones({1}, requires_grad())}, Options(0).betas({0.0, 0.0}).eps(0)));
+  };
+  with_betas.operator()<optim::Adam, optim::AdamOptions>();
+  with_betas.operator()<optim::NAdam, optim::NAdamOptions>();
+  with_betas.operator()<optim::RAdam, optim::RAdamOptions>();
+  with_betas.operator()<optim::Adamax, optim::AdamaxOptions>();
+  using Adadelta = optim::AdadeltaOptions;
+  refuses_all.operator()<optim::Adadelta, Adadelta>(
+      {Adadelta(-1), Adadelta(1).rho(-0.1), Adadelta(1).rho(1.1), Adadelta(1).eps(-1), Adadelta(1).weight_decay(-1)});
+  using Adagrad = optim::AdagradOptions;
+  refuses_all.operator()<optim::Adagrad, Adagrad>({Adagrad(-1), Adagrad(1).lr_decay(-1), Adagrad(1).weight_decay(-1),
+                                                   Adagrad(1).initial_accumulator_value(-1), Adagrad(1).eps(-1)});
+  using RMSprop = optim::RMSpropOptions;
+  refuses_all.operator()<optim::RMSprop, RMSprop>(
+      {RMSprop(-1), RMSprop(1).momentum(-1), RMSprop(1).eps(-1), RMSprop(1).weight_decay(-1), RMSprop(1).alpha(-1)});
   refuses("Invalid learning rate: -1", optim::SGDOptions(-1));
   refuses("Invalid momentum", optim::SGDOptions(1).momentum(-0.5));
   refuses("Invalid weight_decay", optim::SGDOptions(1).weight_decay(-0.5));
@@ -296,6 +318,9 @@ TEST_CASE("invalid options and parameters") {
   refuses("beta parameter at index 1", optim::AdamOptions(1).betas({0.9, 1.0}));
   refuses("epsilon", optim::AdamOptions(1).eps(-1));
   const Tensor p = ones({1}, requires_grad());
+  std::vector<optim::OptimizerParamGroup> groups;
+  groups.emplace_back(std::vector<Tensor>{p}, std::make_unique<optim::SGDOptions>(-2));
+  CHECK_THROWS_WITH_AS(optim::SGD(groups, 0.1), doctest::Contains("Invalid learning rate: -2"), Error);
   CHECK_THROWS_WITH_AS(optim::SGD({Tensor()}, 0.1), doctest::Contains("undefined parameter"), Error);
   CHECK_THROWS_WITH_AS(optim::SGD({p * 2}, 0.1), doctest::Contains("non-leaf"), Error);
   CHECK_THROWS_WITH_AS(optim::SGD({p, p}, 0.1), doctest::Contains("more than one"), Error);

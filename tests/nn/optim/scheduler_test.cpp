@@ -77,3 +77,29 @@ TEST_CASE_FIXTURE(Fixture, "a scheduler resumes where it was saved") {
   resumed.step();
   CHECK(other.lr() == next);
 }
+
+TEST_CASE_FIXTURE(Fixture, "a scheduler resumes from the rates with which it began") {
+  optim::LambdaLR whole(optimizer, [](unsigned step) { return 1.0 / (1 + step); });
+  for (int i = 0; i < 3; ++i) whole.step();
+  serialize::OutputArchive out;
+  whole.save(out);
+
+  Fixture other;
+  other.optimizer.param_groups()[0].options().set_lr(0.1);
+  optim::LambdaLR resumed(other.optimizer, [](unsigned step) { return 1.0 / (1 + step); });
+  serialize::InputArchive in(out.tensors(), out.metadata());
+  resumed.load(in);
+  resumed.step();
+  whole.step();
+  CHECK(other.lr() == lr());
+  CHECK(lr() == doctest::Approx(0.8 / 5));
+
+  optim::SGD two({ones({1}, requires_grad())}, 0.1);
+  two.add_param_group(optim::OptimizerParamGroup(std::vector<Tensor>{ones({1}, requires_grad())}));
+  optim::LambdaLR wider(two, [](unsigned) { return 1.0; });
+  CHECK_THROWS_WITH_AS(wider.load(in), doctest::Contains("saved with 1 parameter groups, but this one has 2"), Error);
+}
+TEST_CASE_FIXTURE(Fixture, "schedulers refuse what they cannot follow") {
+  CHECK_THROWS_WITH_AS(optim::StepLR(optimizer, 0), doctest::Contains("step_size must be positive"), Error);
+  CHECK_NOTHROW(optim::StepLR(optimizer, 1));
+}
