@@ -41,20 +41,32 @@ std::string Judge::compare(int rank, const Outcome& outcome) const {
 // What the faults of an attempt explain.
 Judge::Causes Judge::causes(const World& world, Time began) const {
   Causes out;
+  std::set<int> stalled;
   for (const Fault& fault : world.faults) {
-    if (fault.fired < began || is_harmless(fault, scenario_.timeout)) continue;
+    if (fault.fired < began) continue;
+    if (is_harmless(fault, scenario_.timeout)) {
+      if (fault.kind == Fault::kStall) stalled.insert(fault.rank);
+      continue;
+    }
     const bool of_store = fault.kind == Fault::kStoreFails || fault.kind == Fault::kStoreSilent;
     if (!of_store) out.guilty.insert(fault.rank);
     if (fault.kind == Fault::kReset || fault.kind == Fault::kSilence) out.guilty.insert(fault.other);
     // Whoever makes a group then is late everywhere else.
     for (int k = 0; fault.kind == Fault::kStoreSilent && k < scenario_.size; ++k) out.guilty.insert(k);
-    if (of_store || fault.rank == world.store_host) out.texts.push_back("store");
-    // Who wakes up while the others find out why has answered, late.
-    if (fault.kind == Fault::kSilence || fault.kind == Fault::kStall) out.texts.push_back("network is too slow");
-    if (fault.kind == Fault::kReset) out.texts.push_back("cannot connect to the others");
+    // Who stalls while it asks the store why takes it for dead.
+    if (of_store || fault.rank == world.store_host || fault.kind == Fault::kStall) out.texts.push_back("store");
+    // Who comes while the others find out why is late. abort() takes up to 2.5 s.
+    if (fault.kind != Fault::kReset && fault.kind != Fault::kCrash) out.texts.push_back("network is too slow");
+    if (fault.kind == Fault::kReset || fault.kind == Fault::kStall) out.texts.push_back("cannot connect to the others");
+    // Who cannot say in the store that it leaves, or why it fails, ends without a word.
+    if (fault.kind == Fault::kStoreFails) out.texts.push_back("ended without a word");
+    out.all_failed = out.all_failed || fault.kind == Fault::kStoreFails;
     if (fault.kind == Fault::kOtherCall) out.strays.insert(fault.rank);
     out.fired = std::max(out.fired, fault.fired + (fault.kind == Fault::kStall ? fault.length : 0));
   }
+  // A short stall does no harm alone, but others find out why something else failed in a shorter time.
+  if (out.fired >= 0) out.guilty.insert(stalled.begin(), stalled.end());
+  if (out.fired >= 0 && !stalled.empty()) out.texts.push_back("store");
   return out;
 }
 
@@ -68,7 +80,7 @@ std::string Judge::check_failure(const std::vector<Outcome>& outcomes, int rank,
   // another; their members then name that one.
   for (std::size_t k = 0; k < outcomes.size(); ++k)
     if (outcomes[k].end != Outcome::kDone && static_cast<int>(k) != rank &&
-        (outcomes[k].ended <= own.ended || outcomes[k].members != own.members))
+        (all.all_failed || outcomes[k].ended <= own.ended || outcomes[k].members != own.members))
       all.guilty.insert(static_cast<int>(k));
   const std::set<int> named = named_ranks(own.error, own.members);
   const bool names = std::any_of(named.begin(), named.end(), [&](int k) { return all.guilty.contains(k); });

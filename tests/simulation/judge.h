@@ -23,6 +23,7 @@ class Judge {
     std::set<int> guilty;            ///< a message must name one of these,
     std::vector<const char*> texts;  ///< or contain one of these,
     std::set<int> strays;            ///< unless it is that of a process which has made another call
+    bool all_failed = false;         ///< all that have failed are guilty
     Time fired = -1;                 ///< the last of them; negative without any
   };
   Causes causes(const World& world, Time began) const;

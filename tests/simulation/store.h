@@ -9,6 +9,19 @@
 
 namespace tandem::simulation {
 
+// The store's own work: it goes on while the process that asks stalls, which may not keep the store's locks.
+class OnServer {
+ public:
+  explicit OnServer(World& world) : world_(world), asking_(world.machine()) { world_.scheduler.enter(nullptr); }
+  ~OnServer() { world_.scheduler.enter(&asking_); }
+  OnServer(const OnServer&) = delete;
+  OnServer& operator=(const OnServer&) = delete;
+
+ private:
+  World& world_;
+  Machine& asking_;
+};
+
 class SimulatedStore final : public distributed::Store {
   // The question and the answer travel, and either may fail.
   template <class Question>
@@ -16,10 +29,16 @@ class SimulatedStore final : public distributed::Store {
     world_.call();
     travel(what, key);
     if constexpr (std::is_void_v<decltype(question())>) {
-      question();
+      {
+        const OnServer there(world_);
+        question();
+      }
       travel(what, key);
     } else {
-      auto answer = question();
+      auto answer = [&] {
+        const OnServer there(world_);
+        return question();
+      }();
       travel(what, key);
       return answer;
     }
