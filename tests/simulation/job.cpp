@@ -51,14 +51,14 @@ std::vector<Outcome> attempt(const Scenario& scenario, World& world, Disk& disk,
   for (Outcome& outcome : outcomes)
     for (int rank = 0; rank < scenario.size; ++rank) outcome.members.push_back(rank);
   for (int rank = 0; rank < scenario.size; ++rank) {
-    world.scheduler.enter(&world.add_machine(rank, number));
+    Machine& machine = world.add_machine(rank, number);
     threads.emplace_back([&, rank] {
+      world.scheduler.enter(&machine);
       const auto store = std::make_shared<distributed::PrefixStore>(concat("run", number),
                                                                     std::make_shared<SimulatedStore>(world, data));
       run_rank(scenario, {world, rank, scenario.size, store, options, disk, outcomes[static_cast<std::size_t>(rank)]});
     });
   }
-  world.scheduler.enter(nullptr);
   for (std::thread& thread : threads) thread.join();
   return outcomes;
 }
