@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Compares Tandem with PyTorch on random shapes, strides, dtypes and numbers: results, dtypes, gradients, errors.
 
-  torch_random.py [--extreme | --layers | --promotion] [--seed N] [--count N] [--case N] [--build DIR] [NAME...]
+  torch_random.py [--extreme | --layers | --promotion | --networks] [--seed N] [--count N] [--case N] [--build DIR]
+                  [NAME...]
 
 Draws `count` cases of every operation (or of the named ones; * and ? are wildcards) and runs them in PyTorch and in
-BUILD/tests/ops/test_torch, which is built first. --case draws a single case; a failure prints the arguments that repeat
-it. Requires PyTorch 2; Tandem's test suite does not run it. The last line is "N passed, N failed".
+BUILD/tests/ops/test_torch, which is built first. --networks trains `count` whole networks instead. --case draws a single
+case; a failure prints the arguments that repeat it. Requires PyTorch 2; Tandem's test suite does not run it. The last
+line is "N passed, N failed".
 """
 import argparse
 import copy
@@ -362,14 +364,22 @@ def main():
                         help="test convolutions, pooling and normalisation in many configurations and sizes instead")
     parser.add_argument("--promotion", action="store_const", const="promotion", dest="mode",
                         help="test operations of two arguments with all pairs of dtypes instead, and ignore --count")
+    parser.add_argument("--networks", action="store_const", const="networks", dest="mode",
+                        help="train whole networks instead, and compare losses and parameters (random_networks.py)")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(__file__).parents[2] / "build")
     parser.add_argument("names", nargs="*", metavar="NAME")
     args = parser.parse_args()
-    program = str(args.build / "tests/ops/test_torch")
-    built = subprocess.run(["ninja", "-C", args.build, "tests/ops/test_torch"], capture_output=True, text=True)
+    name = "tests/networks/test_networks" if args.mode == "networks" else "tests/ops/test_torch"
+    program = str(args.build / name)
+    built = subprocess.run(["ninja", "-C", args.build, name], capture_output=True, text=True)
     if built.returncode != 0:
-        sys.exit(f"{built.stdout}{built.stderr}test_torch could not be built in {args.build}; "
+        sys.exit(f"{built.stdout}{built.stderr}{name} could not be built in {args.build}; "
                  "create a build there first (./run test)")
+    if args.mode == "networks":
+        sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "networks"))
+        import random_networks
+        sys.exit(random_networks.main([program, "--seed", str(args.seed), "--count", str(args.count),
+                                       *(["--case", str(args.case)] if args.case is not None else [])]))
     add_described(program)
     cases = MODES[args.mode]
     names = [n for n in cases if not args.names or any(fnmatch.fnmatch(n, pattern) for pattern in args.names)]

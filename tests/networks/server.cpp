@@ -1,0 +1,66 @@
+// Trains the networks that random_networks.py draws:  test_networks < DESCRIPTIONS
+//   test_networks --describe   prints the elementwise functions (pointwise_table.h)
+//
+// A request is "train DTYPE", the lines of a description (network.h), and "end". The answer: "loss NUMBER" for each step,
+// "value NAME NUMBERS…" for each parameter and buffer, or "error MESSAGE", and "end". Numbers are hexadecimal.
+#include <cstdio>
+#include <iostream>
+
+#include "tandem/tests/networks/training.h"
+
+namespace tandem::testing {
+namespace {
+
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+void print(const char* kind, const std::string& name, const Tensor& x) {
+  std::printf("%s %s", kind, name.c_str());
+  const Tensor values = x.to(kDouble).contiguous();
+  for (int64_t i = 0; i < values.numel(); ++i) std::printf(" %a", values.data_ptr<double>()[i]);
+  std::printf("\n");
+}
+
+void answer(const Words& lines, ScalarType dtype) try {
+  const auto description = std::make_shared<const Description>(lines);
+  Training training(description, dtype);
+  training.run();
+  const Outcome plain = training.outcome();
+  for (const Tensor& loss : plain.losses) print("loss", "", loss);
+  for (const auto& [name, value] : plain.state) print("value", name, value);
+} catch (const std::exception& error) {
+  std::printf("error %s\n", one_line(error.what()).c_str());
+}
+
+void serve() {
+  std::string line;
+  Words lines, request;
+  while (std::getline(std::cin, line)) {
+    if (line == "end") {
+      answer(lines, dtype_named(request.at(1)));
+      std::printf("end\n");
+      std::fflush(stdout);
+    } else if (line.starts_with("train ")) {
+      request = split_words(line, ' ');
+      lines.clear();
+    } else {
+      lines.push_back(line);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tandem::testing
+
+int main(int argc, char** argv) try {
+  if (argc == 2 && std::string_view(argv[1]) == "--describe") return tandem::testing::print_described(), 0;
+  tandem::set_logical_devices(tandem::kCPU, 4);
+  tandem::set_num_threads(1);
+  tandem::testing::serve();
+  return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "test_networks: %s\n", error.what());
+  return 2;
+}
