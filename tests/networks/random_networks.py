@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Trains random networks, and compares their training with PyTorch's.
+"""Trains random networks, and compares their training with itself and, if PyTorch 2 is installed, with PyTorch's.
 
-  random_networks.py TEST_NETWORKS [--seed N] [--count N] [--case N]
+  random_networks.py TEST_NETWORKS [--seed N] [--count N] [--case N] [--no-torch]
 
 Draws `count` networks of 30 to 80 operations and layers, optimizers and schedules, and trains each for five steps in
-the program TEST_NETWORKS and, in float64, in PyTorch. A failure prints what repeats it. The last line is "N passed,
-N failed".
+the program TEST_NETWORKS, again, resumed, checkpointed, in shards, and with both sets of kernels: bits must be equal.
+Fused layers and autocast must agree within a tolerance. PyTorch trains the same network in float64. A failure prints
+what repeats it. The last line is "N passed, N failed".
 """
 import argparse
 import os
@@ -19,11 +20,11 @@ from network_recipe import draw
 class Server:
     """test_networks, started again after a crash or a hang."""
 
-    def __init__(self, program):
+    def __init__(self, program, kernels=None):
         self.program, self.process = program, None
-        self.environment = {**os.environ, "TANDEM_REPRODUCIBLE": "on"}
+        self.environment = {**os.environ, "TANDEM_REPRODUCIBLE": "on", **({"TANDEM_CPU": kernels} if kernels else {})}
 
-    def ask(self, text, dtype):
+    def ask(self, text, variants, dtype):
         if self.process is None:
             self.process = subprocess.Popen([self.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                             env=self.environment)
@@ -32,7 +33,7 @@ class Server:
         late.start()
         lines = []
         try:
-            process.stdin.write(f"train {dtype}\n{text}\nend\n")
+            process.stdin.write(f"train {int(variants)} {dtype}\n{text}\nend\n")
             process.stdin.flush()
             for line in process.stdout:
                 if line == "end\n":
@@ -46,14 +47,34 @@ class Server:
         return [f"error the program ended with {process.wait()}"]
 
 
-class Comparison:
-    def __init__(self, program):
-        import torch_network
-        self.server, self.torch = Server(program), torch_network.Comparison(program)
+def kernels(program):
+    """The sets of kernels of a build that has several, and that run here."""
+    answers = [Server(program, name).ask(str(draw(0, 0)), False, "float64") for name in ("avx512", "avx2")]
+    return [None] if any("TANDEM_CPU" in line for answer in answers for line in answer) else ["avx512", "avx2"]
 
-    def problems(self, d):
+
+class Comparison:
+    def __init__(self, program, with_torch):
+        self.torch = None
+        self.server, *self.others = [Server(program, name) for name in kernels(program)]
+        if with_torch:
+            import torch_network
+            self.torch = torch_network.Comparison(program)
+
+    def problems(self, d, dtype):
         """What differs: a line each."""
-        return self.torch.differences(d, self.server.ask(str(d), "float64"))
+        text = str(d)
+        lines = self.server.ask(text, True, dtype)
+        found = [line for line in lines if line.startswith("differs")]
+        results = [line for line in lines if line.startswith(("error", "loss", "value"))]
+        for other in self.others:
+            if not found and other.ask(text, False, dtype) != results:
+                found.append("differs kernels: those for AVX2 and for AVX-512")
+        if not self.torch:
+            return found + [line for line in results if line.startswith("error")]
+        if dtype != "float64":
+            results = self.server.ask(text, False, "float64")
+        return found + self.torch.differences(d, results)
 
 
 def main(arguments=None):
@@ -62,16 +83,24 @@ def main(arguments=None):
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=150)
     parser.add_argument("--case", type=int, help="train only this network")
+    parser.add_argument("--no-torch", action="store_true", help="compare Tandem with itself only")
     args = parser.parse_args(arguments)
-    comparison = Comparison(args.program)
+    try:
+        import torch
+        with_torch = not args.no_torch and int(torch.__version__.split(".")[0]) >= 2
+    except ImportError:
+        with_torch = False
+    comparison = Comparison(args.program, with_torch)
     passed = failed = 0
     for number in range(args.count) if args.case is None else [args.case]:
-        problems = comparison.problems(draw(args.seed, number))
+        d, dtype = draw(args.seed, number), ("float64", "float32")[number % 2]
+        problems = comparison.problems(d, dtype)
         passed += not problems
         failed += bool(problems)
         if problems:
             print(f"FAILED network {number}: " + "\n    ".join(problems) + "\n    repeat with: "
                   f"--seed {args.seed} --case {number}", flush=True)
+    print(f"networks of seed {args.seed}, {f'PyTorch {torch.__version__}' if with_torch else 'without PyTorch'}")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -1,12 +1,13 @@
 // Trains the networks that random_networks.py draws:  test_networks < DESCRIPTIONS
 //   test_networks --describe   prints the elementwise functions (pointwise_table.h)
 //
-// A request is "train DTYPE", the lines of a description (network.h), and "end". The answer: "loss NUMBER" for each step,
-// "value NAME NUMBERS…" for each parameter and buffer, or "error MESSAGE", and "end". Numbers are hexadecimal.
+// A request is "train VARIANTS DTYPE", the lines of a description (network.h), and "end"; with VARIANTS 1 training is
+// compared with itself. The answer: "loss NUMBER" for each step, "value NAME NUMBERS…" for each parameter and buffer,
+// "error MESSAGE" or "differs MESSAGE", and "end". Numbers are hexadecimal.
 #include <cstdio>
 #include <iostream>
 
-#include "tandem/tests/networks/training.h"
+#include "tandem/tests/networks/variants.h"
 
 namespace tandem::testing {
 namespace {
@@ -23,13 +24,16 @@ void print(const char* kind, const std::string& name, const Tensor& x) {
   std::printf("\n");
 }
 
-void answer(const Words& lines, ScalarType dtype) try {
+void answer(const Words& lines, bool variants, ScalarType dtype) try {
   const auto description = std::make_shared<const Description>(lines);
   Training training(description, dtype);
   training.run();
   const Outcome plain = training.outcome();
   for (const Tensor& loss : plain.losses) print("loss", "", loss);
   for (const auto& [name, value] : plain.state) print("value", name, value);
+  if (!variants) return;
+  for (const std::string& text : differences(description, dtype, plain))
+    std::printf("differs %s\n", one_line(text).c_str());
 } catch (const std::exception& error) {
   std::printf("error %s\n", one_line(error.what()).c_str());
 }
@@ -39,7 +43,7 @@ void serve() {
   Words lines, request;
   while (std::getline(std::cin, line)) {
     if (line == "end") {
-      answer(lines, dtype_named(request.at(1)));
+      answer(lines, request.at(1) == "1", dtype_named(request.at(2)));
       std::printf("end\n");
       std::fflush(stdout);
     } else if (line.starts_with("train ")) {
