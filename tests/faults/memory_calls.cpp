@@ -87,6 +87,22 @@ extern "C" int __cxa_thread_atexit_impl(void (*end)(void*), void* object, void* 
   return next___cxa_thread_atexit_impl(end, object, library);
 }
 
+// Functions of libstdc++ that end the process without memory, because they are noexcept inside: the constructors and
+// increments of directory iterators.
+#define TANDEM_PAUSED(name, parameters, arguments) \
+  TANDEM_NEXT(void*, name, parameters, arguments)  \
+  extern "C" void* name parameters {               \
+    const tandem::faults::Pause pause;             \
+    return next_##name arguments;                  \
+  }
+#define TANDEM_ITERATOR(prefix)                                                                                   \
+  TANDEM_PAUSED(prefix##C1ERKNS0_4pathENS_17directory_optionsEPSt10error_code,                                    \
+                (void* self, const void* path, unsigned char options, void* error), (self, path, options, error)) \
+  TANDEM_PAUSED(prefix##ppEv, (void* self), (self))                                                               \
+  TANDEM_PAUSED(prefix##9incrementERSt10error_code, (void* self, void* error), (self, error))
+TANDEM_ITERATOR(_ZNSt10filesystem7__cxx1118directory_iterator)
+TANDEM_ITERATOR(_ZNSt10filesystem7__cxx1128recursive_directory_iterator)
+
 TANDEM_CALL(kMap, ENOMEM, reinterpret_cast<void*>(-1), void*, mmap,
             (void* at, size_t bytes, int protection, int flags, int fd, long offset),
             (at, bytes, protection, flags, fd, offset))
