@@ -61,6 +61,7 @@ struct Pending {
   std::vector<WorkPtr> works;
   std::vector<Tensor> results;
   int64_t place = 0;
+  std::size_t group = 0;
   std::vector<int> members;
 };
 
@@ -230,7 +231,7 @@ Call Collectives::draw_call(Random& random, int size) {
 }
 
 void Collectives::finish(const Rank& rank, Pending& pending, bool polls) {
-  rank.in_group(pending.members);
+  rank.in_group(pending.group, pending.members);
   for (const WorkPtr& work : pending.works) {
     for (int k = 0; polls && k < 20 && !work->is_completed(); ++k) std::this_thread::sleep_for(Milliseconds(1));
     work->wait();
@@ -250,23 +251,24 @@ void Collectives::finish_all(const Rank& rank, std::vector<Pending>& later) cons
 }
 
 void Collectives::run(const Rank& rank) const {
-  rank.in_group(groups_[0]);
+  rank.in_group(0, groups_[0]);
   std::vector<GroupPtr> groups{rank.make_group()};
   std::vector<Pending> later;
   for (std::size_t k = 0; k < calls_.size(); ++k) {
     const Call& call = calls_[k];
     const auto place = static_cast<int64_t>(k);
     const bool other = rank.step(place, *groups[0]);
-    rank.in_group(groups_[0]);
+    rank.in_group(0, groups_[0]);
     if (other) groups[0]->all_reduce(zeros({7, 7, 7}))->wait();
     if (call.kind == Kind::kNewGroup) {
-      rank.in_group(call.members);
+      rank.in_group(groups.size(), call.members);
       groups.push_back(groups[0]->new_group(call.members));
       continue;
     }
     if (!groups[call.group]->is_member()) continue;
-    rank.in_group(groups_[call.group]);
+    rank.in_group(call.group, groups_[call.group]);
     Pending pending = Starter(*groups[call.group], call, place, rank.rank).run();
+    pending.group = call.group;
     pending.members = groups_[call.group];
     if (call.waits)
       finish(rank, pending, call.polls);
@@ -275,7 +277,7 @@ void Collectives::run(const Rank& rank) const {
   }
   finish_all(rank, later);
   // So that no rank ends while others still need it.
-  rank.in_group(groups_[0]);
+  rank.in_group(0, groups_[0]);
   groups[0]->barrier()->wait();
   rank.digest(steps(), {});
 }

@@ -80,7 +80,7 @@ std::string Judge::check_failure(const std::vector<Outcome>& outcomes, int rank,
   // another; their members then name that one.
   for (std::size_t k = 0; k < outcomes.size(); ++k)
     if (outcomes[k].end != Outcome::kDone && static_cast<int>(k) != rank &&
-        (all.all_failed || outcomes[k].ended <= own.ended || outcomes[k].members != own.members))
+        (all.all_failed || outcomes[k].ended <= own.ended || outcomes[k].group != own.group))
       all.guilty.insert(static_cast<int>(k));
   const std::set<int> named = named_ranks(own.error, own.members);
   const bool names = std::any_of(named.begin(), named.end(), [&](int k) { return all.guilty.contains(k); });
@@ -89,7 +89,8 @@ std::string Judge::check_failure(const std::vector<Outcome>& outcomes, int rank,
   if (!names && !explains && !all.strays.contains(rank)) return complain("does not name who is at fault");
   // The call that waits for the fault ends after the timeout, and so does a call of another group that waits for a
   // process in the first; agreeing on a message takes up to 2.5 s, and ending the groups 2 s each.
-  const Time limit = all.fired + 2 * scenario_.timeout.count() * kMillisecond + 20 * kSecond;
+  // While a group is made, two calls of the store may each take 10 s in vain.
+  const Time limit = all.fired + 2 * scenario_.timeout.count() * kMillisecond + 30 * kSecond;
   if (own.ended > limit)
     return complain(concat("failed ", (own.ended - all.fired) / kMillisecond, " ms after the fault"));
   return "";

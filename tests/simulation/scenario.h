@@ -21,7 +21,8 @@ struct Outcome {
   enum End { kDone, kFailed, kDied, kLeft, kWrong };
   End end = kWrong;
   std::string error;         ///< of kFailed and kWrong
-  std::vector<int> members;  ///< of the group that failed, as ranks of the job
+  std::size_t group = 0;     ///< the one that failed, in the order in which groups are made
+  std::vector<int> members;  ///< of that group, as ranks of the job
   Time ended = 0;
   std::map<int64_t, uint64_t> digests;  ///< of results, by place in the scenario
 };
@@ -47,8 +48,11 @@ struct Rank {
   GroupPtr make_group() const { return ProcessGroup::make(store, rank, size, options); }
   /// Before step `index`: what the faults of the scenario do. Returns whether to make another call than the others.
   bool step(int64_t index, ProcessGroup& group) const;
-  /// Calls belong to the group of these ranks from now on.
-  void in_group(std::vector<int> members) const { outcome.members = std::move(members); }
+  /// Calls belong to this group, of these ranks, from now on.
+  void in_group(std::size_t group, std::vector<int> members) const {
+    outcome.group = group;
+    outcome.members = std::move(members);
+  }
   void digest(int64_t place, const std::vector<Tensor>& results) const;
 };
 
