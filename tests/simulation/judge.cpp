@@ -57,6 +57,7 @@ Judge::Causes Judge::causes(const World& world, Time began) const {
     if (of_store || fault.rank == world.store_host || fault.kind == Fault::kStall) out.texts.push_back("store");
     // Who comes while the others find out why is late. abort() takes up to 2.5 s.
     if (fault.kind != Fault::kReset && fault.kind != Fault::kCrash) out.texts.push_back("network is too slow");
+    if (fault.kind == Fault::kStall) out.texts.push_back(" waits in ");  // for a message
     if (fault.kind == Fault::kReset || fault.kind == Fault::kStall) out.texts.push_back("cannot connect to the others");
     // Who cannot say in the store that it leaves, or why it fails, ends without a word.
     if (fault.kind == Fault::kStoreFails) out.texts.push_back("ended without a word");
