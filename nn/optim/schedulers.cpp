@@ -9,6 +9,14 @@
 #include "tandem/nn/files/archive.h"
 
 namespace tandem::optim {
+namespace {
+
+void check_groups(std::size_t rates, std::size_t groups) {
+  check(rates == groups, "the scheduler has ", rates, " learning rates, but the optimizer has ", groups,
+        " parameter groups: create the scheduler after adding the last group");
+}
+
+}  // namespace
 
 LRScheduler::LRScheduler(Optimizer& optimizer) : optimizer_(optimizer) {
   for (auto& group : optimizer.param_groups()) {
@@ -35,8 +43,7 @@ std::vector<double> LRScheduler::get_current_lrs() const {
 
 void LRScheduler::set_optimizer_lrs(const std::vector<double>& lrs) {
   auto& groups = optimizer_.param_groups();
-  check(lrs.size() == groups.size(), "the scheduler has ", lrs.size(), " learning rates, but the optimizer has ",
-        groups.size(), " parameter groups: create the scheduler after adding the last group");
+  check_groups(lrs.size(), groups.size());
   for (std::size_t i = 0; i < lrs.size(); ++i) groups[i].options().set_lr(lrs[i]);
 }
 
@@ -89,6 +96,7 @@ std::vector<double> CosineAnnealingLR::get_lrs() {
   const bool at_bottom = (step_count_ - 1) % (2 * T_max_) == T_max_;  // before this step
   const double now = height(step_count_), before = height(step_count_ - 1);
   auto lrs = get_current_lrs();
+  check_groups(initial_lrs().size(), lrs.size());
   for (std::size_t i = 0; i < lrs.size(); ++i)
     lrs[i] = at_bottom ? lrs[i] + (initial_lrs()[i] - eta_min_) * now : eta_min_ + (lrs[i] - eta_min_) * (now / before);
   return lrs;

@@ -102,4 +102,27 @@ TEST_CASE_FIXTURE(Fixture, "a scheduler resumes from the rates with which it beg
 TEST_CASE_FIXTURE(Fixture, "schedulers refuse what they cannot follow") {
   CHECK_THROWS_WITH_AS(optim::StepLR(optimizer, 0), doctest::Contains("step_size must be positive"), Error);
   CHECK_NOTHROW(optim::StepLR(optimizer, 1));
+  CHECK_THROWS_WITH_AS(optim::CosineAnnealingLR(optimizer, 0), doctest::Contains("T_max must be positive"), Error);
+  CHECK_NOTHROW(optim::CosineAnnealingLR(optimizer, 1));
+  for (const double factor : {-0.5, 0.0, 1.0, 1.5})
+    CHECK_THROWS_WITH_AS(optim::ReduceLROnPlateau(optimizer, {.factor = factor}), doctest::Contains("factor"), Error);
+  optim::CosineAnnealingLR schedule(optimizer, 3);
+  optimizer.add_param_group(optim::OptimizerParamGroup(std::vector<Tensor>{ones({1}, requires_grad())}));
+  CHECK_THROWS_WITH_AS(schedule.step(), doctest::Contains("create the scheduler after adding the last group"), Error);
+}
+TEST_CASE_FIXTURE(Fixture, "ReduceLROnPlateau waits after a reduction, and resumes where it was saved") {
+  const optim::ReduceLROnPlateau::Settings settings{.factor = 0.5, .patience = 1, .threshold = 0.1, .cooldown = 2};
+  auto schedule = std::make_unique<optim::ReduceLROnPlateau>(optimizer, settings);
+  const double metrics[] = {4, 4, 4, 4, 3.7, 4, 4, 3, 3, 3, 3, 3};
+  const double rates[] = {0.8, 0.8, 0.4, 0.4, 0.4, 0.4, 0.2, 0.2, 0.2, 0.2, 0.1, 0.1};
+  for (std::size_t i = 0; i < 12; ++i) {
+    CAPTURE(i);
+    serialize::OutputArchive out;
+    schedule->save(out);
+    serialize::InputArchive in(out.tensors(), out.metadata());
+    schedule = std::make_unique<optim::ReduceLROnPlateau>(optimizer, settings);
+    schedule->load(in);
+    schedule->step(metrics[i]);
+    CHECK(lr() == doctest::Approx(rates[i]));
+  }
 }
