@@ -5,6 +5,8 @@
 
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/nn/files/archive.h"
+#include "tandem/nn/optim/adagrad.h"
+#include "tandem/nn/optim/adam.h"
 #include "tandem/nn/optim/plateau.h"
 #include "tandem/nn/optim/sgd.h"
 
@@ -86,6 +88,33 @@ TEST_CASE_FIXTURE(Fixture, "OneCycleLR and CyclicLR refuse what they cannot foll
   CHECK_THROWS_AS(optim::CyclicLR(optimizer, optim::CyclicLROptions(0.1, 0.5).step_size_down(0)), Error);
   CHECK_NOTHROW(optim::CyclicLR(optimizer, optim::CyclicLROptions(0.1, 0.5).step_size_up(1).step_size_down(1)));
   CHECK_THROWS_AS(optim::CyclicLR(optimizer, optim::CyclicLROptions(0.1, 0.5).mode("square")), Error);
+}
+
+TEST_CASE("cycles of momentum move the first beta, and need one or a momentum") {
+  const std::vector<Tensor> p{ones({1}, requires_grad())};
+  optim::Adam adam(p, optim::AdamOptions(0.1).betas({0.7, 0.8}));
+  const optim::CyclicLR schedule(adam, optim::CyclicLROptions(0.1, 0.5));
+  const auto& options = static_cast<const optim::AdamOptions&>(adam.param_groups()[0].options());
+  CHECK(options.betas() == std::make_tuple(0.9, 0.8));
+  CHECK(options.lr() == doctest::Approx(0.1));
+  CHECK(options.eps() == 1e-8);
+  optim::Adagrad adagrad(p);
+  CHECK_THROWS_WITH_AS(optim::CyclicLR(adagrad, optim::CyclicLROptions(0.1, 0.5)),
+                       doctest::Contains("must have momentum or beta1"), Error);
+  CHECK_NOTHROW(optim::CyclicLR(adagrad, optim::CyclicLROptions(0.1, 0.5).cycle_momentum(false)));
+}
+
+TEST_CASE_FIXTURE(Fixture, "SequentialLR refuses what it cannot follow, and begins with the first") {
+  using Parts = std::vector<std::shared_ptr<optim::LRScheduler>>;
+  const auto part = [&](double factor) { return std::make_shared<optim::ConstantLR>(optimizer, factor, 9); };
+  CHECK_THROWS_WITH_AS(optim::SequentialLR(optimizer, Parts{}, {}), doctest::Contains("at least one"), Error);
+  CHECK_THROWS_WITH_AS(optim::SequentialLR(optimizer, Parts{part(1), nullptr}, {2}), doctest::Contains("null"), Error);
+  CHECK_THROWS_WITH_AS(optim::SequentialLR(optimizer, Parts{part(1), part(1)}, {2, 3}),
+                       doctest::Contains("expected 1 milestones for 2 schedulers, got 2"), Error);
+  CHECK_THROWS_WITH_AS(optim::SequentialLR(optimizer, Parts{part(1), part(1), part(1)}, {3, 2}),
+                       doctest::Contains("must ascend"), Error);
+  optim::SequentialLR schedule(optimizer, Parts{part(0.5), part(0.25)}, {2});
+  expect(schedule, {0.4, 0.4, 0.2, 0.2});
 }
 
 TEST_CASE_FIXTURE(Fixture, "CyclicLR") {
@@ -192,6 +221,20 @@ TEST_CASE_FIXTURE(Fixture, "ReduceLROnPlateauScheduler") {
   }
   CHECK_THROWS_WITH_AS(Plateau(optimizer, Plateau::min, 1.0F), doctest::Contains("factor"), Error);
   CHECK_THROWS_AS(Plateau(optimizer, Plateau::min, 0.5F, 1, 0.1, Plateau::rel, 0, {0.1F, 0.1F}), Error);
+  optimizer.param_groups()[0].options().set_lr(0.8);
+  Plateau waiting(optimizer, Plateau::min, 0.5F, 0, 0.1, Plateau::rel, 2);
+  for (const float metric : {4.0F, 4.0F, 4.0F}) waiting.step(metric);  // the last is the first of two that it waits
+  CHECK(options().lr() == doctest::Approx(0.4));
+  serialize::OutputArchive out;
+  waiting.save(out);
+  serialize::InputArchive in(out.tensors(), out.metadata());
+  Plateau resumed(optimizer, Plateau::min, 0.5F, 0, 0.1, Plateau::rel, 2);
+  resumed.load(in);
+  const double after[] = {0.4, 0.2, 0.2, 0.2, 0.1};
+  for (const double rate : after) {
+    resumed.step(3.9F);  // not better by a tenth
+    CHECK(options().lr() == doctest::Approx(rate));
+  }
   Plateau narrow(optimizer, Plateau::min, 0.5F, 0);
   narrow.step(1);
   optimizer.add_param_group(optim::OptimizerParamGroup(std::vector<Tensor>{ones({1}, requires_grad())}));

@@ -73,6 +73,14 @@ TEST_CASE("GradScaler: parameters can be changed, but not to values that make no
   CHECK_THROWS_AS(scaler.set_backoff_factor(0), Error);
   CHECK_THROWS_AS(scaler.set_growth_interval(0), Error);
   CHECK(scaler.state_dict().growth_interval == 1);
+  for (const double scale : {0.0, -1.0, std::numeric_limits<double>::infinity()}) {
+    state = scaler.state_dict();
+    state.scale = scale;
+    CHECK_THROWS_AS(scaler.load_state_dict(state), Error);
+  }
+  state = scaler.state_dict();
+  state.growth_tracker = -1;
+  CHECK_THROWS_AS(scaler.load_state_dict(state), Error);
 }
 
 TEST_CASE("GradScaler: the scale never becomes 0, and a failed step may be repeated") {
