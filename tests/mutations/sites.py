@@ -29,7 +29,7 @@ NAMES = {"min": "max", "max": "min", "floor": "ceil", "ceil": "floor", "front": 
 # Calls whose arguments, after the first one of `check`, make the text of an error or of a profile.
 MESSAGES = {"check", "fail", "concat", "refuse", "Error", "Record", "warn", "warn_once"}
 # Calls whose arguments may be swapped.
-SYMMETRIC = {"min", "max", "swap", "hypot"}
+SYMMETRIC = {"min", "max", "swap", "hypot", "equal", "same", "equal_saved"}
 
 
 class Mutant(typing.NamedTuple):
@@ -194,7 +194,7 @@ class Finder:
             new = other[text[:2]] + text[2:] if text[:2] in other else text[:-2] + other[text[-2:]]
             self.add("expression", start, end, new, relaxed)
         elif text[:1] in "!-~" and children and self.span(children[-1])[0] > start:
-            self.add("expression", start, end, text[1:], relaxed)
+            self.add("condition" if text[0] == "!" else "expression", start, end, text[1:], relaxed)
 
     def literal(self, cursor, relaxed):
         start, end = self.span(cursor)
