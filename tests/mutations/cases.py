@@ -38,7 +38,9 @@ class Programs:
     def run(self, program, arguments, mutant, seconds=600.0, reached=None):
         """(exit code, output); the exit code is None if the time was not enough."""
         test = self.tests[program]
-        environment = {**os.environ, **test["env"], "TANDEM_MUTANT": str(mutant), "TANDEM_CPU": "avx2"}
+        environment = {**os.environ, **test["env"], "TANDEM_MUTANT": str(mutant)}
+        if (self.build / "libtandem_cpu_avx512.so").exists():  # has no mutants
+            environment["TANDEM_CPU"] = "avx2"
         found = [str(self.folder / "lib"), test["env"].get("LD_LIBRARY_PATH", "")]
         environment["LD_LIBRARY_PATH"] = ":".join(found)
         if reached:

@@ -112,7 +112,7 @@ def listed(mutant, lines, entries):
 def paths_of(folder, build, only):
     found = {p for p in build.users if any(fnmatch.fnmatch(p, pattern) for pattern in FOLDERS[folder][0])}
     found = {p for p in found if p.endswith((".h", ".cpp")) and p not in build.precompiled}
-    found = {p for p in found if any(o in build.objects for o in build.users[p])}
+    found = {p for p in found if build.objects.intersection(build.users[p])}
     return sorted(p for p in found if not only or any(fnmatch.fnmatch(p, pattern) for pattern in only))
 
 

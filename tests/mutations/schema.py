@@ -122,7 +122,7 @@ class Schema:
     def __init__(self, build, folder, mutants, programs):
         self.build, self.folder = build, pathlib.Path(folder)
         self.mutants, self.refused, self.owners = dict(mutants), {}, {}
-        users = {o for m in self.mutants.values() for o in build.users[m.path]}
+        users = {o for m in self.mutants.values() for o in build.users[m.path] if o in build.commands}
         self.links = {**build.links, **{file: build.link(file) for file in programs}}
         self.links = {file: words for file, words in self.links.items() if users.intersection(words)}
         self.objects = sorted({o for words in self.links.values() for o in users.intersection(words)})
