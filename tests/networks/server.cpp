@@ -4,6 +4,7 @@
 // A request is "train VARIANTS DTYPE", the lines of a description (network.h), and "end"; with VARIANTS 1 training is
 // compared with itself. The answer: "loss NUMBER" for each step, "value NAME NUMBERS…" for each parameter and buffer,
 // "error MESSAGE" or "differs MESSAGE", and "end". Numbers are hexadecimal.
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 
@@ -20,7 +21,13 @@ std::string one_line(std::string text) {
 void print(const char* kind, const std::string& name, const Tensor& x) {
   std::printf("%s %s", kind, name.c_str());
   const Tensor values = x.to(kDouble).contiguous();
-  for (int64_t i = 0; i < values.numel(); ++i) std::printf(" %a", values.data_ptr<double>()[i]);
+  for (int64_t i = 0; i < values.numel(); ++i) {
+    const double number = values.data_ptr<double>()[i];
+    if (std::isnan(number))
+      std::printf(" nan");  // whatever its sign, which is the processor's
+    else
+      std::printf(" %a", number);
+  }
   std::printf("\n");
 }
 
