@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/factories/factories.h"
