@@ -1,8 +1,8 @@
 """A random network: its variables, its lines (network.h describes them), and what may be drawn next.
 
-Each variable has bounds of its values, so that no function leaves its domain and nothing overflows. Networks "in shards"
-can be cut along the first dimension of their data: sizes of type Batch are the number of examples, which no operation
-may mix.
+Each variable has bounds of its values, so that no function leaves its domain and nothing overflows. Networks "in
+shards" can be cut along the first dimension of their data: sizes of type Batch are the number of examples, which no
+operation may mix.
 """
 import math
 import random

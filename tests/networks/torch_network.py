@@ -42,7 +42,7 @@ class Functions(dict):
 
 
 def refreshed(write):
-    """Reading grad_fn updates a view after its base became part of a graph; otherwise PyTorch may take it for a leaf."""
+    """Reading grad_fn updates a view whose base became part of a graph; otherwise PyTorch may take it for a leaf."""
     return lambda x, *more: (x.grad_fn, write(x, *more))[1]
 
 
