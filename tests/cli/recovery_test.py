@@ -88,7 +88,7 @@ def disturbed(draw, whole, words, kills):
         if job.poll() is None and alive:
             send(draw.choice(alive), draw.choice(SIGNALS))
     try:
-        said, _ = job.communicate(timeout=60)
+        said, _ = job.communicate(timeout=240)
     except subprocess.TimeoutExpired:
         os.killpg(job.pid, signal.SIGKILL)
         said, _ = job.communicate()
@@ -119,7 +119,7 @@ def test_fewer(number, draw, whole):
             lost += job.poll() is None
             for pid in (job.pid, *ranks()):
                 send(pid, signal.SIGKILL)
-        said, _ = job.communicate(timeout=60)
+        said, _ = job.communicate(timeout=240)
         if last:
             check(f"job {number}: {sizes} processes: exit code", job.returncode == 0, said[-2000:])
         until = time.time() + 10
@@ -131,7 +131,7 @@ def test_fewer(number, draw, whole):
 
 def launched(*words):
     return subprocess.run([tandem, "launch", "--max-restarts", "1", *words], env=clean, capture_output=True,
-                          text=True, timeout=60)
+                          text=True, timeout=240)
 
 
 def test_other_runs():
