@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <filesystem>
+#include <initializer_list>
 
 #include "tandem/cli/data/find_data.h"
 #include "tandem/cli/data/sha256.h"
@@ -13,6 +14,7 @@
 #include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/train/early_stopping.h"
+#include "tandem/cli/train/run_lock.h"
 #include "tandem/core/base/atomic_file.h"
 #include "tandem/datasets/sources.h"
 #include "tandem/nn/optim/optim.h"
@@ -238,13 +240,16 @@ void check_run_folder(const std::string& wanted) {
   if (fs::exists(fs::status(checkpoint_path(wanted), error)))
     throw UsageError(concat("--out ", wanted, ": already contains a run; continue it with --resume ",
                             quoted_for_shell(wanted), ", or choose another folder"));
-  // With a lock and no checkpoint, the files are those of a run that was killed while it began.
-  const bool begun = fs::exists(fs::symlink_status(base / ".lock", error));
-  for (const char* file : {"config.json", "metrics.jsonl", "curve.svg", "model.safetensors", "epochs", "tokenizer.json",
-                           "vocab.json", "merges.txt", kOnnxFile})
-    if (!begun && fs::exists(fs::symlink_status(base / file, error)))
-      throw UsageError(concat("--out ", wanted, ": contains ", file,
-                              " but no run to continue with --resume; choose another folder"));
+  const auto refuse = [&](std::initializer_list<const char*> files) {
+    for (const char* file : files)
+      if (fs::exists(fs::symlink_status(base / file, error)))
+        throw UsageError(concat("--out ", wanted, ": contains ", file,
+                                " but no run to continue with --resume; choose another folder"));
+  };
+  refuse({"config.json", "metrics.jsonl", "curve.svg", "model.safetensors", "epochs"});
+  // These are written before the checkpoint: beside a lock, they are of a run that was killed while it began.
+  if (!fs::exists(fs::symlink_status(base / kLockFile, error)))
+    refuse({"tokenizer.json", "vocab.json", "merges.txt", kOnnxFile});
   const fs::file_status status = fs::status(base, error);
   if (error && status.type() != fs::file_type::not_found)
     throw UsageError(concat("--out ", shown(wanted), ": ", error.message()));

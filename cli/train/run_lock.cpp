@@ -35,7 +35,7 @@ std::string holder(int fd) {
 
 }  // namespace
 
-RunLock::RunLock(const std::string& folder) : path_((std::filesystem::path(folder) / ".lock").string()) {
+RunLock::RunLock(const std::string& folder) : path_((std::filesystem::path(folder) / kLockFile).string()) {
   for (;;) {
     fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (fd_ < 0) throw UsageError(concat(folder, ": cannot be written: ", std::strerror(errno)));

@@ -4,6 +4,8 @@
 
 namespace tandem::cli {
 
+inline constexpr const char* kLockFile = ".lock";
+
 /// Holds DIR/.lock (flock) for its lifetime and then removes the file; the system releases the lock if the
 /// process dies. On file systems without locks, the lock is assumed to be free.
 class RunLock {
