@@ -121,7 +121,8 @@ TEST_CASE("Hurwitz' zeta function") {
                               {1.0625, 30.0, 12.949551469501079}, {8.0, 2.0, 0.0040773561979443394},
                               {30.0, 1.5, 5.2150962038157318e-6}, {60.0, 12.0, 1.7894426513060728e-65},
                               {2.0, -0.5, 8.9348022005446793},    {4.0, -2.25, 259.74250386478572}};
-  for (const auto& [s, q, expected] : values) {
+  for (const auto& row : values) {
+    const double s = row[0], q = row[1], expected = row[2];  // clang 14 cannot capture a structured binding
     CAPTURE(s);
     CAPTURE(q);
     const double found = special_zeta(full({1}, s, kDouble), full({1}, q, kDouble)).item<double>();
