@@ -13,7 +13,8 @@ namespace tandem::distributed {
 
 namespace {
 
-constexpr Milliseconds kForStatuses{1200}, kForFailure{1500}, kForReaders{500}, kPause{20};
+// A rank asks the store every 1 to 1.1 s (watchdog.cpp) whether another one has failed, and then publishes its status.
+constexpr Milliseconds kForStatuses{1350}, kForFailure{1600}, kForReaders{500}, kPause{20};
 constexpr std::size_t kMaxError = 2000;
 
 std::string one_decimal(double seconds) {

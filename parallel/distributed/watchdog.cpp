@@ -1,7 +1,6 @@
 #include "tandem/parallel/distributed/watchdog.h"
 
 #include <algorithm>
-#include <atomic>
 #include <thread>
 
 #include "tandem/core/profile.h"
@@ -11,13 +10,13 @@ namespace tandem::distributed {
 
 namespace {
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr Milliseconds kTick{200};
+constexpr Milliseconds kTick{100};
 }  // namespace
 
 // The store may not answer, so a separate thread asks it.
 struct Watchdog::Poll {
   const int64_t asked = nanoseconds_now();
-  std::atomic<bool> answered{false}, failure_noticed{false};
+  bool answered = false, failure_noticed = false;
 };
 
 void Watchdog::start(std::shared_ptr<GroupState> group) {
@@ -100,13 +99,17 @@ bool Watchdog::tick(const std::shared_ptr<GroupState>& group, std::unique_lock<s
 void Watchdog::poll(const std::shared_ptr<GroupState>& group, const Entry& longest) {
   if (poll_ && (!poll_->answered || nanoseconds_now() - std::max(poll_->asked, longest.began) < kSecond)) return;
   poll_ = std::make_shared<Poll>();
-  std::thread([poll = poll_, group] {
+  std::thread([this, poll = poll_, group] {
+    bool noticed = false;
     try {
-      poll->failure_noticed = group->board.failure_noticed();
+      noticed = group->board.failure_noticed();
     } catch (const std::exception&) {
       // The store is gone; the running call will fail by itself, and the message will say so.
     }
+    const std::lock_guard lock(mutex_);
+    poll->failure_noticed = noticed;
     poll->answered = true;
+    if (noticed) changed_.notify_all();
   }).detach();
 }
 
