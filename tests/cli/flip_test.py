@@ -21,6 +21,8 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
+from checks import check, finish
+
 parser = argparse.ArgumentParser()
 parser.add_argument("tandem")
 parser.add_argument("flip_files")
@@ -30,14 +32,6 @@ parser.add_argument("--seed", type=int, default=random.randrange(10**6))
 parser.add_argument("--model", default="linear")
 args = parser.parse_args()
 tandem, flip_files = os.path.abspath(args.tandem), os.path.abspath(args.flip_files)
-passed = failed = 0
-
-
-def check(what, good):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print("FAILED:", what)
 
 
 def run(*command):
@@ -126,8 +120,7 @@ def main():
             print(f"{name} ({os.path.getsize(path)} bytes), with the library:", flipped.stdout.strip())
             check(f"{name}, with the library: {flipped.stderr}", flipped.returncode == 0)
         os.chdir("/")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed != 0)
+    sys.exit(finish())
 
 
 main()

@@ -21,6 +21,8 @@ import sys
 import tempfile
 import time
 
+from checks import check, finish
+
 parser = argparse.ArgumentParser()
 parser.add_argument("tandem")
 parser.add_argument("--count", type=int, default=4)
@@ -30,14 +32,6 @@ parser.add_argument("--seed", type=int, default=random.randrange(10**6))
 args = parser.parse_args()
 tandem = os.path.abspath(args.tandem)
 SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
-passed = failed = 0
-
-
-def check(what, good):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print("FAILED:", what)
 
 
 def command(*arguments):
@@ -126,8 +120,7 @@ def main():
             runs += 1
         print(f"{runs} runs stopped:", ", ".join(f"{n} {what}" for what, n in sorted(counts.items())))
         os.chdir("/")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed != 0)
+    sys.exit(finish())
 
 
 main()

@@ -17,6 +17,8 @@ import tempfile
 import time
 import uuid
 
+from checks import check, finish
+
 for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
     if signal.getsignal(number) == signal.SIG_IGN:  # by nohup or a shell in the background; programs would inherit it
         signal.signal(number, signal.SIG_DFL)
@@ -24,15 +26,7 @@ for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
 tandem = os.path.abspath(sys.argv[1])
 FOREIGN = re.compile("^(RANK|WORLD_SIZE|LOCAL_|GROUP_|MASTER_|TORCHELASTIC_|TANDEM_|OMP_|OMPI_|PMI|SLURM_)")
 clean = {name: value for name, value in os.environ.items() if not FOREIGN.match(name)}
-passed = failed = 0
 Ended = collections.namedtuple("Ended", "code out err seconds")
-
-
-def check(what, good, seen=""):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print("FAILED:", what, *(["--", repr(seen)] if seen != "" else []), flush=True)
 
 
 class Launch:
@@ -467,8 +461,7 @@ def main():
             test()
             if os.environ.get("LAUNCH_TEST_TIMES"):
                 print(f"{time.time() - began:6.1f} s {name}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed != 0)
+    sys.exit(finish())
 
 
 main()

@@ -14,16 +14,10 @@ import subprocess
 import sys
 import tempfile
 
+from checks import check, finish
+
 tandem, locale_texts = map(os.path.abspath, sys.argv[1:3])
 GERMAN = "de_DE.UTF-8"
-passed = failed = 0
-
-
-def check(what, good, seen=""):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print("FAILED:", what, seen)
 
 
 def skip(reason):
@@ -108,8 +102,7 @@ def main():
         for a, b in zip(session("c", utf8), session("de", german)):
             check("the tool", a == b, f"{a!r} and {b!r}")
         os.chdir("/")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed != 0)
+    sys.exit(finish())
 
 
 main()

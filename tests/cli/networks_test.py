@@ -11,17 +11,10 @@ import subprocess
 import sys
 import tempfile
 
+from checks import check, finish
 from picture_files import write_cifar10, write_cifar100, write_pictures, write_png
 
 tandem = os.path.abspath(sys.argv[1])
-passed = failed = 0
-
-
-def check(what, good, shown=""):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print("FAILED:", what, shown)
 
 
 def run(*command, data=None, **more):
@@ -226,5 +219,4 @@ with tempfile.TemporaryDirectory() as folder:
     check("a misspelt name gets a suggestion", r.returncode == 2 and "resnet18" in r.stderr, r.stderr)
     check("nothing was created for runs that did not start", not os.path.exists(at("none")))
 
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed != 0)
+sys.exit(finish())

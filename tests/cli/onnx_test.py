@@ -11,18 +11,11 @@ import subprocess
 import sys
 import tempfile
 
+from checks import check, finish
 import onnx_files
 from picture_files import write_pictures
 
 tandem = os.path.abspath(sys.argv[1])
-passed = failed = 0
-
-
-def check(what, good, shown=""):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print("FAILED:", what, shown)
 
 
 def run(*command):
@@ -216,5 +209,4 @@ with tempfile.TemporaryDirectory() as folder:
                 test()
     os.chdir("/")
 
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed != 0)
+sys.exit(finish())

@@ -16,6 +16,8 @@ import tempfile
 import time
 import uuid
 
+from checks import check, finish
+
 tandem = os.path.abspath(sys.argv[1])
 FOREIGN = re.compile(
     "^(RANK|WORLD_SIZE|LOCAL_|GROUP_|MASTER_|TORCHELASTIC_|TANDEM_NUM_THREADS|TANDEM_JOB_KEY|OMP_|OMPI_|PMI|SLURM_)")
@@ -25,16 +27,8 @@ clean = {name: value for name, value in os.environ.items() if not FOREIGN.match(
     "PROCESSES_TEST_MARK": MARK, "CUDA_VISIBLE_DEVICES": ""}
 if not shutil.which("ssh"):  # Open MPI insists on some program for other machines
     clean["OMPI_MCA_plm_rsh_agent"] = "sh"
-passed = failed = 0
 OPTIONS = ["--model", "lenet", "--data", "data", "--batch-size", "50", "--recipe", "best", "--augment", "flip",
            "--epochs", "2", "--seed", "7", "--threads", "2"]
-
-
-def check(what, good, seen=""):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print("FAILED:", what, *(["--", repr(seen)] if seen != "" else []), flush=True)
 
 
 def write_data(folder, images=630):
@@ -261,8 +255,7 @@ def main():
         test_compare()
         test_devices()
         test_errors()
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    sys.exit(finish())
 
 
 main()

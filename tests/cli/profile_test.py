@@ -10,17 +10,10 @@ import subprocess
 import sys
 import tempfile
 
+from checks import check, finish
 from idx_files import write_data
 
 tandem = os.path.abspath(sys.argv[1])
-passed = failed = 0
-
-
-def check(what, good, seen=""):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print("FAILED:", what, *(["--", repr(seen)] if seen != "" else []))
 
 
 def command(*args):
@@ -104,8 +97,7 @@ def main():
         test_an_interrupted_run()
         test_bad_paths()
         os.chdir("/")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed != 0)
+    sys.exit(finish())
 
 
 main()

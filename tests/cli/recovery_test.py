@@ -18,6 +18,7 @@ import tempfile
 import time
 import uuid
 
+from checks import check, finish
 from idx_files import write_data
 
 parser = argparse.ArgumentParser()
@@ -34,14 +35,6 @@ clean = {name: value for name, value in os.environ.items() if not FOREIGN.match(
 TRAIN = [tandem, "train", "--model", "mlp", "--data", "data", "--batch-size", "50", "--recipe", "best", "--epochs", "3",
          "--seed", "7", "--shards", "8", "--threads", "1", "--save-every", "0.001"]
 SIGNALS = [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM]
-passed = failed = 0
-
-
-def check(what, good, seen=""):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print("FAILED:", what, *(["--", repr(seen)] if seen != "" else []), flush=True)
 
 
 def ranks():
@@ -178,5 +171,4 @@ def main():
 
 
 main()
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+sys.exit(finish())

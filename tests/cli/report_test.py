@@ -21,17 +21,11 @@ import tempfile
 import time
 import zlib
 
+from checks import check, finish
+
 tandem = os.path.abspath(sys.argv[1])
 pictures = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else None
-passed = failed = 0
 EVIL = "<img src=x onerror=alert(1)>&\"'"  # the name of a run, and of a class
-
-
-def check(what, good, seen=""):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print("FAILED:", what, *(["--", repr(seen)[:2000]] if seen != "" else []))
 
 
 def run(*command, **env):
@@ -370,8 +364,7 @@ def main():
         test_in_browser(os.path.join(work, "page.html"), os.path.join(work, "hostile.html"))
         test_errors()
         os.chdir("/")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed != 0)
+    sys.exit(finish())
 
 
 main()

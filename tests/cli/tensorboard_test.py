@@ -14,6 +14,7 @@ import sys
 import tempfile
 import zlib
 
+from checks import check, finish
 from idx_files import write_data
 
 try:
@@ -23,17 +24,9 @@ except ImportError as error:
     absent = error
 
 tandem, files = map(os.path.abspath, sys.argv[1:3])
-passed = failed = 0
 
 
 IMAGES = ("gray", "rows", "last", "grid", "wide", "wide, channels last")  # tags
-
-
-def check(what, good, seen=""):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print("FAILED:", what, *(["--", repr(seen)] if seen != "" else []))
 
 
 # ---- reading by hand
@@ -287,8 +280,7 @@ def main():
         test_a_run()
         test_folders_and_processes()
         os.chdir("/")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed != 0)
+    sys.exit(finish())
 
 
 main()

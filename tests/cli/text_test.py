@@ -16,16 +16,11 @@ import sys
 import tempfile
 import time
 
+from checks import check, finish
+
 tandem = os.path.abspath(sys.argv[1])
-passed = failed = skipped = 0
+skipped = 0
 SMALL = ["--layers", "2", "--width", "32", "--heads", "2", "--context", "32", "--batch-size", "8"]
-
-
-def check(what, good, shown=""):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print("FAILED:", what, shown)
 
 
 def tool(*words):
@@ -390,5 +385,4 @@ with tempfile.TemporaryDirectory() as scratch:
                  test_records, test_recipe, test_fine_tuning, test_memory, test_wrong_texts, test_transformers):
         test()
     os.chdir("/")
-print(f"{passed} passed, {failed} failed, {skipped} skipped")
-sys.exit(failed > 0)
+sys.exit(finish(skipped))

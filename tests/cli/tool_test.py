@@ -20,17 +20,11 @@ import time
 import zipfile
 import zlib
 
+from checks import check, finish
+
 tandem = os.path.abspath(sys.argv[1])
 jpeg = os.path.abspath(os.path.join(os.path.dirname(__file__), "../datasets/vision/files/progressive.jpg"))
 sanitized = re.search(rb"__[at]san_init", open(tandem, "rb").read()) is not None
-passed = failed = 0
-
-
-def check(what, good, seen=""):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print("FAILED:", what, *(["--", repr(seen)] if seen != "" else []))
 
 
 def tool(*args, **options):
@@ -985,8 +979,7 @@ def main():
             except Exception as error:
                 check(f"{name}: {type(error).__name__}: {error}", False)
             os.chdir("/")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed != 0)
+    sys.exit(finish())
 
 
 main()

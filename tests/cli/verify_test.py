@@ -14,18 +14,11 @@ import sys
 import tempfile
 import time
 
+from checks import check, finish
 from idx_files import write_data
 
 tandem = os.path.abspath(sys.argv[1])
-passed = failed = 0
 clean = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE")} | {"CUDA_VISIBLE_DEVICES": ""}
-
-
-def check(what, good, seen=""):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print("FAILED:", what, *(["--", repr(seen)[:2000]] if seen != "" else []), flush=True)
 
 
 def tool(*words):
@@ -370,8 +363,7 @@ def main():
             except (OSError, ValueError, KeyError, IndexError, StopIteration, subprocess.TimeoutExpired) as error:
                 check(f"{test.__name__}: {type(error).__name__}", False, str(error))
         os.chdir("/")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    sys.exit(finish())
 
 
 main()
