@@ -29,6 +29,15 @@ struct Bracket {
   LinePoint low, high;  // low has the smaller loss; equal if the search has ended
   int64_t used = 0;
   bool done = false;
+  bool reversed = false;  // whether high came before low
+
+  // Of two points with the same loss, the first one counts as the lower, as in PyTorch.
+  void sort() {
+    if (reversed ? high.loss <= low.loss : !(low.loss <= high.loss)) {
+      std::swap(low, high);
+      reversed = !reversed;
+    }
+  }
 };
 
 // Extends the step until an interval contains a point that satisfies the conditions.
@@ -55,7 +64,7 @@ LinePoint strong_wolfe(const std::function<LinePoint(double t)>& evaluate, doubl
                        double largest, double tolerance_change, int64_t most, int64_t& evaluations) {
   Bracket b = bracket(evaluate, first, start, most, evaluations);
   if (b.done) return b.low;
-  if (!(b.low.loss <= b.high.loss)) std::swap(b.low, b.high);
+  b.sort();
   bool near_end = false;  // whether the last length was close to an end of the interval
   for (int64_t used = b.used; used < most; ++used) {
     const double left = std::min(b.low.t, b.high.t), right = std::max(b.low.t, b.high.t);
@@ -77,7 +86,7 @@ LinePoint strong_wolfe(const std::function<LinePoint(double t)>& evaluate, doubl
     ++evaluations;
     if (!decreases(now, start) || now.loss >= b.low.loss) {
       b.high = std::move(now);
-      if (!(b.low.loss <= b.high.loss)) std::swap(b.low, b.high);
+      b.sort();
       continue;
     }
     const bool done = is_flat(now, start);

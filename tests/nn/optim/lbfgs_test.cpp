@@ -139,6 +139,91 @@ TEST_CASE("the line search evaluates the same lengths as PyTorch's") {
   }
 }
 
+TEST_CASE("the line search decides as PyTorch's, also where losses, lengths or slopes are equal") {
+  // Losses and slopes are multiples of a quarter and a half that the seed decides, whatever the length. The sum of the
+  // lengths, and the one that PyTorch chooses.
+  struct Script {
+    unsigned seed;
+    int64_t evaluations;
+    double sum, chosen;
+  };
+  const Script scripts[] = {{1, 3, 1.39202446792, 0.058691134588},
+                            {2, 3, 1.39168781849, 0.0583544851519},
+                            {3, 2, 2.01, 1.01},
+                            {4, 3, 3.02010453715, 1.01},
+                            {5, 5, 11.7150207571, 1},
+                            {7, 3, 1.39202446792, 0.058691134588},
+                            {8, 3, 1.31174971806, 0.0404632719335},
+                            {9, 1, 1, 1},
+                            {10, 3, 1.75555555556, 0.333333333333},
+                            {11, 2, 6.505, 5.505},
+                            {12, 2, 6.505, 5.505},
+                            {13, 3, 12.05505, 5.505},
+                            {14, 6, 12.7131857831, 1},
+                            {15, 4, 1.67413151238, 0.0723016035052},
+                            {16, 5, 1.40436006389, 0.0485746492142},
+                            {17, 1, 1, 1},
+                            {19, 3, 12.05505, 5.505},
+                            {20, 5, 11.9037396568, 1},
+                            {22, 4, 1.42792108662, 0.032239168398},
+                            {25, 1, 1, 1},
+                            {27, 5, 10.547242113, 1},
+                            {28, 5, 10.7965797226, 1},
+                            {34, 4, 9.37685724737, 1.25901683522},
+                            {36, 5, 10.7310777919, 1},
+                            {42, 5, 10.4305873431, 1.01054518413},
+                            {43, 5, 10.3984300306, 1.01275386582},
+                            {60, 4, 1.70312021595, 0.279072524249},
+                            {68, 4, 1.78443696523, 0.13079159383},
+                            {69, 4, 1.55331570991, 0.0502307629758},
+                            {73, 6, 13.2464014843, 1},
+                            {75, 4, 1.16815355976, 0.0214120183736},
+                            {82, 6, 12.7215684273, 1},
+                            {95, 4, 9.52499541313, 1},
+                            {96, 4, 9.33047558175, 1},
+                            {104, 5, 10.5410664009, 1},
+                            {111, 4, 9.14843866288, 1},
+                            {114, 4, 2.47257378506, 0.478689955179},
+                            {120, 4, 1.58670113765, 0.150472076548},
+                            {126, 4, 1.60918414109, 0.16449543362},
+                            {135, 4, 1.61455282207, 0.137733483922},
+                            {143, 4, 1.22081977922, 0.0385492113481},
+                            {150, 5, 11.4272669511, 1},
+                            {164, 4, 9.21429757404, 1},
+                            {165, 4, 1.22024089952, 0.018274388059},
+                            {167, 3, 2.40220007529, 0.735533408628},
+                            {171, 4, 1.23904422346, 0.0183216114685},
+                            {173, 4, 1.65701225746, 0.176073403764},
+                            {175, 3, 2.73703418364, 0.969442304399},
+                            {179, 4, 1.68290019123, 0.185666510612},
+                            {187, 5, 10.5952457166, 1},
+                            {208, 5, 1.40184217119, 0.0581245502875},
+                            {212, 4, 3.1718351275, 0.742472812458},
+                            {266, 4, 3.49155110779, 0.784753285613},
+                            {267, 5, 4.20934177718, 0.773460191762},
+                            {297, 3, 2.75620713714, 0.988615257891},
+                            {320, 5, 4.24676724916, 0.783184243613}};
+  for (const Script& s : scripts) {
+    unsigned state = s.seed;
+    const auto draw = [&](unsigned choices) {
+      state = (state * 1103515245U + 12345U) & 0x7fffffffU;
+      return static_cast<double>((state >> 16) % choices);
+    };
+    double sum = 0;
+    int64_t evaluations = 0;
+    const auto evaluate = [&](double t) {
+      sum += t;
+      const double loss = (draw(5) - 3) / 4;
+      return optim::LinePoint{t, loss, {}, (draw(7) - 4) / 2};
+    };
+    const double chosen = optim::strong_wolfe(evaluate, 1, {0, 0, {}, -1}, 2, 0.2, 6, evaluations).t;
+    CAPTURE(s.seed);
+    CHECK(evaluations == s.evaluations);
+    CHECK(sum == doctest::Approx(s.sum).epsilon(1e-9));
+    CHECK(chosen == doctest::Approx(s.chosen).epsilon(1e-9));
+  }
+}
+
 TEST_CASE("LBFGS follows PyTorch's path on Rosenbrock's function, also across saving and loading") {
   expect_rosenbrock(optim::LBFGSOptions(1).max_iter(6).history_size(4).line_search_fn("strong_wolfe"),
                     {{12.5, -1.41423094877, 1.99490204044, 7, 5},
@@ -234,6 +319,8 @@ TEST_CASE("LBFGS rejects several groups, other line searches and a missing closu
   CHECK_THROWS_WITH_AS(optim::LBFGS(std::vector<Tensor>{p}, optim::LBFGSOptions().history_size(0)),
                        doctest::Contains("Invalid history_size: 0"), Error);
   CHECK_NOTHROW(optim::LBFGS(std::vector<Tensor>{p}, optim::LBFGSOptions().history_size(1)));
+  CHECK_THROWS_WITH_AS(optim::LBFGS(std::vector<Tensor>{p}, optim::LBFGSOptions(-1)),
+                       doctest::Contains("Invalid learning rate: -1"), Error);
   CHECK_THROWS_WITH_AS(optim::LBFGS(std::vector<Tensor>{p}).step(nullptr), doctest::Contains("closure"), Error);
   optim::LBFGS empty_one(std::vector<Tensor>{});
   CHECK(empty_one.step([&] { return p.detach(); }).item<double>() == 1);
