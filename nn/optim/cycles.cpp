@@ -113,7 +113,8 @@ std::vector<double> OneCycleLR::get_lrs() {
   }
   std::size_t at = 0;
   while (at + 1 < phases.size() && step > phases[at].end) ++at;
-  const double begin = at == 0 ? 0 : phases[at - 1].end, part = (step - begin) / (phases[at].end - begin);
+  const double begin = at == 0 ? 0 : phases[at - 1].end, end = phases[at].end;
+  const double part = end == begin ? 1 : (step - begin) / (end - begin);  // a phase may take no step
   const auto between = [&](double from, double to) {
     if (o.anneal_strategy() == "linear") return from + (to - from) * part;
     return to + (from - to) / 2 * (1 + std::cos(std::numbers::pi * part));

@@ -48,6 +48,13 @@ TEST_CASE_FIXTURE(Fixture, "ConstantLR, LinearLR and PolynomialLR") {
   CHECK_NOTHROW(optim::ConstantLR(optimizer, 0));
   CHECK_NOTHROW(optim::ConstantLR(optimizer, 1));
   CHECK_THROWS_AS(optim::PolynomialLR(optimizer, 0), Error);
+  CHECK_NOTHROW(optim::PolynomialLR(optimizer, 1));
+  optimizer.param_groups()[0].options().set_lr(0.8);
+  optim::ConstantLR from_nothing(optimizer, 0, 2);
+  expect(from_nothing, {0, 0, 0.8, 0.8});
+  optimizer.param_groups()[0].options().set_lr(0.4);  // as by another scheduler, whose part stays
+  optim::ConstantLR after_another(optimizer, 0.25, 2);
+  expect(after_another, {0.1, 0.1, 0.4});
 }
 
 TEST_CASE_FIXTURE(Fixture, "CosineAnnealingWarmRestarts") {
@@ -56,6 +63,8 @@ TEST_CASE_FIXTURE(Fixture, "CosineAnnealingWarmRestarts") {
   optim::CosineAnnealingWarmRestarts equal(optimizer, 3);
   equal.restart();
   expect(equal, {0.8, 0.6, 0.2, 0.8, 0.6});
+  const optim::CosineAnnealingWarmRestarts shortest(optimizer, 1);
+  CHECK(options().lr() == 0.8);
   CHECK_THROWS_AS(optim::CosineAnnealingWarmRestarts(optimizer, 0), Error);
   CHECK_THROWS_AS(optim::CosineAnnealingWarmRestarts(optimizer, 1, 0), Error);
 }
@@ -73,8 +82,11 @@ TEST_CASE_FIXTURE(Fixture, "OneCycleLR moves rate and momentum, and ends after t
                                           .three_phase(true)
                                           .div_factor(10)
                                           .final_div_factor(100));
-  expect(phases, {0.1, 0.4, 0.7, 1, 0.7, 0.4, 0.1, 0.067, 0.034, 0.001},
-         {0.95, 0.916666666667, 0.883333333333, 0.85, 0.883333333333, 0.916666666667, 0.95, 0.95, 0.95, 0.95});
+  expect(phases, {0.1, 0.4, 0.7, 1, 0.7, 0.4, 0.1, 0.067, 0.034, 0.001, -0.032},
+         {0.95, 0.916666666667, 0.883333333333, 0.85, 0.883333333333, 0.916666666667, 0.95, 0.95, 0.95, 0.95, 0.95});
+  optim::OneCycleLR steep(optimizer, optim::OneCycleLROptions(1, 8).pct_start(0.125));  // its rise takes no step
+  expect(steep, {1}, {0.85});
+  CHECK_NOTHROW(optim::OneCycleLR(optimizer, 1, 1));
 }
 
 TEST_CASE_FIXTURE(Fixture, "OneCycleLR and CyclicLR refuse what they cannot follow") {
@@ -115,6 +127,8 @@ TEST_CASE_FIXTURE(Fixture, "SequentialLR refuses what it cannot follow, and begi
                        doctest::Contains("must ascend"), Error);
   optim::SequentialLR schedule(optimizer, Parts{part(0.5), part(0.25)}, {2});
   expect(schedule, {0.4, 0.4, 0.2, 0.2});
+  optim::SequentialLR alone(optimizer, Parts{part(0.5)}, {});
+  expect(alone, {0.4, 0.4});
 }
 
 TEST_CASE_FIXTURE(Fixture, "CyclicLR") {
