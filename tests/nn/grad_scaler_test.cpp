@@ -71,7 +71,7 @@ TEST_CASE("GradScaler: parameters can be changed, but not to values that make no
   CHECK_THROWS_AS(scaler.set_growth_factor(1), Error);
   CHECK_THROWS_AS(scaler.set_backoff_factor(1), Error);
   CHECK_THROWS_AS(scaler.set_backoff_factor(0), Error);
-  CHECK_THROWS_AS(scaler.set_growth_interval(0), Error);
+  CHECK_THROWS_WITH_AS(scaler.set_growth_interval(0), doctest::Contains("growth_interval must be positive"), Error);
   CHECK(scaler.state_dict().growth_interval == 1);
   for (const double scale : {0.0, -1.0, std::numeric_limits<double>::infinity()}) {
     state = scaler.state_dict();
@@ -88,7 +88,7 @@ TEST_CASE("GradScaler: the scale never becomes 0, and a failed step may be repea
   optim::SGD sgd(std::vector<Tensor>{w}, optim::SGDOptions(1));
   amp::GradScaler scaler(amp::GradScalerOptions().init_scale(1e-37));
   for (int i = 0; i < 40; ++i) step(scaler, sgd, w, std::numeric_limits<double>::infinity());
-  CHECK(scaler.get_scale() > 0);
+  CHECK(scaler.get_scale() == 0x1p-126);
   amp::GradScalerState state = scaler.state_dict();
   state.growth_tracker = state.growth_interval;
   CHECK_THROWS_WITH_AS(scaler.load_state_dict(state), doctest::Contains("growth_tracker"), Error);
@@ -125,6 +125,47 @@ TEST_CASE("GradScaler unscales once, and leaves float16 gradients alone") {
   const Tensor loss = (w * 2).sum();
   CHECK(off.scale(loss).is_same(loss));
   CHECK(off.get_scale() == 1);
+  CHECK_NOTHROW(off.unscale_(of_half));
+  int taken = 0;
+  CHECK(off.step(sgd, [&] { ++taken; }));
+  CHECK(taken == 1);
+  CHECK_NOTHROW(off.update());
+}
+
+TEST_CASE("GradScaler scales losses in float32, and other tensors in their dtype") {
+  const amp::GradScaler scaler(amp::GradScalerOptions().init_scale(8));
+  const std::vector<Tensor> scaled = scaler.scale(
+      {full({}, 0.5, kHalf), full({}, 0.5, kBFloat16), full({2}, 0.5, kHalf), full({}, 0.5, kDouble), ones({2})});
+  const ScalarType types[] = {kFloat, kFloat, kHalf, kDouble, kFloat};
+  REQUIRE(scaled.size() == 5);
+  for (std::size_t i = 0; i < 5; ++i) {
+    CAPTURE(i);
+    CHECK((scaled[i].dtype() == types[i]));
+    CHECK((scaled[i] == (i == 4 ? 8 : 4)).all().item<bool>());
+  }
+}
+
+TEST_CASE("GradScaler grows while float32 can hold the scale, and shrinks if one of several optimizers has no step") {
+  const Tensor w = parameter(), v = parameter();
+  optim::SGD first(std::vector<Tensor>{w}, optim::SGDOptions(0)), second(std::vector<Tensor>{v}, optim::SGDOptions(0));
+  const auto scale_after = [&](double before, int steps, int64_t interval) {
+    amp::GradScaler scaler(amp::GradScalerOptions().init_scale(before).growth_interval(interval));
+    for (int i = 0; i < steps; ++i) step(scaler, first, w, 1e-30);
+    return scaler.get_scale();
+  };
+  CHECK(scale_after(0x1.fffffep126, 1, 1) == 0x1.fffffep127);
+  CHECK(scale_after(0x1.fffffep126, 2, 1) == 0x1.fffffep127);
+  CHECK(scale_after(1, 3, 2) == 2);
+  CHECK(scale_after(1, 4, 2) == 4);
+  for (const bool bad : {false, true}) {
+    amp::GradScaler scaler(amp::GradScalerOptions().init_scale(4));
+    w.mutable_grad() = full({3}, bad ? std::numeric_limits<double>::infinity() : 1);
+    v.mutable_grad() = full({3}, bad ? 1 : std::numeric_limits<double>::infinity());
+    CHECK(scaler.step(first) != bad);
+    CHECK(scaler.step(second) == bad);
+    scaler.update();
+    CHECK(scaler.get_scale() == 2);
+  }
 }
 
 TEST_CASE("autocast in float16 with a scaled loss trains small gradients") {

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/factories/factories.h"
@@ -147,4 +148,166 @@ TEST_CASE("steps are counted in the state") {
   CHECK(count(optim::Adadelta({parameter(1, 2)}), optim::AdadeltaParamState()) == 3);
   CHECK(count(optim::Adagrad({parameter(1, 2)}), optim::AdagradParamState()) == 3);
   CHECK(count(optim::Adam({parameter(1, 2)}), optim::AdamParamState()) == 3);
+}
+
+namespace {
+// Options and a state of a program: a number of steps, or a tensor alone.
+struct Counted : optim::OptimizerCloneableOptions<Counted> {
+  TANDEM_ARG(double, lr) = 0.5;
+  TANDEM_ARG(int64_t, every) = 2;
+  TANDEM_ARG(bool, fast) = false;
+
+ public:
+  std::vector<optim::Field> fields() override {
+    return {{.name = "lr", .number = &lr_}, {.name = "every", .count = &every_}, {.name = "fast", .flag = &fast_}};
+  }
+};
+struct Other : optim::OptimizerCloneableOptions<Other> {
+  TANDEM_ARG(double, lr) = 0.5;
+  std::vector<optim::Field> fields() override { return {{.name = "lr", .number = &lr_}}; }
+};
+struct Sum : optim::OptimizerCloneableParamState<Sum> {
+  Tensor sum;
+  std::vector<optim::Field> fields() override { return {{.name = "sum", .tensor = &sum}}; }
+};
+struct Counting : optim::Optimizer {
+  Counting(const std::vector<optim::OptimizerParamGroup>& groups, const Counted& defaults)
+      : Optimizer(groups, std::make_unique<Counted>(defaults)) {}
+  Tensor step(LossClosure) override { return {}; }
+};
+// Neither clones nor has a rate.
+struct Bare : optim::OptimizerOptions {};
+struct BareState : optim::OptimizerParamState {};
+}  // namespace
+
+TEST_CASE("a program's options inherit and compare numbers of steps and flags, and only those of their kind") {
+  std::vector<optim::OptimizerParamGroup> groups;
+  groups.emplace_back(std::vector<Tensor>{parameter(1, 1)}, std::make_unique<Counted>(Counted().lr(0.25)));
+  groups.emplace_back(std::vector<Tensor>{parameter(1, 1)}, std::make_unique<Counted>(Counted().every(3).fast(true)));
+  groups.emplace_back(std::vector<Tensor>{parameter(1, 1)}, std::make_unique<Other>());
+  const Counting optimizer(groups, Counted().lr(0.125).every(7));
+  const auto& first = options_of<Counted>(optimizer, 0);
+  CHECK(first.lr() == 0.25);
+  CHECK(first.every() == 7);
+  CHECK_FALSE(first.fast());
+  const auto& second = options_of<Counted>(optimizer, 1);
+  CHECK(second.lr() == 0.125);
+  CHECK(second.every() == 3);
+  CHECK(second.fast());
+  CHECK(options_of<Other>(optimizer, 2).lr() == 0.5);
+
+  CHECK_THROWS_WITH_AS(Bare().clone(), doctest::Contains("clone() is not implemented for these optimizer options"),
+                       Error);
+  CHECK_THROWS_WITH_AS(Bare().set_lr(1), doctest::Contains("set_lr() is not implemented"), Error);
+  CHECK_THROWS_WITH_AS(Bare().get_lr(), doctest::Contains("get_lr() is not implemented"), Error);
+  CHECK_THROWS_WITH_AS(BareState().clone(), doctest::Contains("clone() is not implemented for this optimizer state"),
+                       Error);
+}
+
+TEST_CASE("states compare the names, dtypes and values of their tensors, and are read with what is missing") {
+  Sum sum, equal_sum;
+  sum.sum = ones({2});
+  equal_sum.sum = ones({2});
+  CHECK((sum == equal_sum));
+  equal_sum.sum = zeros({2});
+  CHECK((sum != equal_sum));
+  optim::AdamParamState first, second;
+  first.exp_avg(ones({2}));
+  second.exp_avg_sq(ones({2}));
+  CHECK((first != second));
+
+  serialize::OutputArchive out;
+  first.step(3);
+  first.serialize(out);
+  serialize::InputArchive in(out.tensors(), out.metadata());
+  second.serialize(in);
+  CHECK((second == first));
+  CHECK_FALSE(second.exp_avg_sq().defined());
+}
+
+TEST_CASE("optimizers refuse invalid defaults and shared parameters, and pass over what is not there") {
+  const Tensor p = parameter(1, 2), q = parameter(2, 2);
+  std::vector<optim::OptimizerParamGroup> groups;
+  groups.emplace_back(std::vector<Tensor>{p}, std::make_unique<optim::SGDOptions>(0.5));
+  CHECK_THROWS_WITH_AS(optim::SGD(groups, optim::SGDOptions(-1)), doctest::Contains("Invalid learning rate: -1"),
+                       Error);
+  CHECK_THROWS_AS(optim::AdamW({p}, optim::AdamWOptions(-1)), Error);
+  CHECK_THROWS_AS(optim::NAdam({p}, optim::NAdamOptions().momentum_decay(-1)), Error);
+  CHECK_NOTHROW(optim::Adadelta({p}, optim::AdadeltaOptions().rho(0)));
+  CHECK_NOTHROW(optim::Adadelta({p}, optim::AdadeltaOptions().rho(1)));
+  groups.emplace_back(std::vector<Tensor>{q, p});
+  CHECK_THROWS_WITH_AS(optim::SGD(groups, 0.5), doctest::Contains("more than one parameter group"), Error);
+
+  optim::SGD sgd({p, q}, optim::SGDOptions(0.5).momentum(0.5));
+  sgd.param_groups()[0].params().insert(sgd.param_groups()[0].params().begin(), Tensor());  // as a program may do
+  q.mutable_grad() = ones({2}, kDouble);
+  sgd.step();
+  sgd.param_groups()[0].params().erase(sgd.param_groups()[0].params().begin());
+  CHECK(equal(q.detach(), full({2}, 1.5, kDouble)));
+  CHECK(equal(p.detach(), ones({2}, kDouble)));
+  sgd.zero_grad(false);
+  CHECK_FALSE(p.grad().defined());
+  CHECK(equal(q.grad(), zeros({2}, kDouble)));
+  sgd.state()[p.impl()] = nullptr;
+  serialize::InputArchive archive = saved(sgd);
+  optim::SGD other({p, q}, 0.5);
+  other.load(archive);
+  CHECK(other.state().size() == 1);
+}
+
+TEST_CASE("gradients may have gaps, and parameters may be complex") {
+  const Tensor p = parameter(1, 3), z = zeros({2}, kComplexDouble).requires_grad_(),
+               w = ones({2}, kComplexDouble).requires_grad_();
+  p.mutable_grad() = arange(6, kDouble).view({3, 2}).select(1, 1);
+  optim::SGD(std::vector<Tensor>{p}, 1).step();
+  CHECK(equal(p.detach(), tensor({0., -2., -4.}, kDouble)));
+
+  // Two complex parameters in one call; gradients of several devices, summed once.
+  const Tensor flat = ones({4}, kComplexDouble), others = full({4}, 2, kComplexDouble);
+  z.mutable_grad() = flat.narrow(0, 0, 2);
+  w.mutable_grad() = flat.narrow(0, 2, 2);
+  optim::SGD sgd(std::vector<Tensor>{z, w}, 0.5);
+  sgd.step_with({flat, {others}});
+  CHECK(equal(z.detach(), full({2}, -1.5, kComplexDouble)));
+  CHECK(equal(w.detach(), full({2}, -0.5, kComplexDouble)));
+  sgd.step();
+  CHECK(equal(z.detach(), full({2}, -3, kComplexDouble)));
+  const Tensor own = ones({2}), more = ones({2}), x = zeros({2}, requires_grad());
+  x.mutable_grad() = own;
+  optim::SGD real(std::vector<Tensor>{x}, 1);
+  real.step_with({own, {more}});
+  real.step();  // of the gradient alone
+  CHECK(equal(x.detach(), full({2}, -4.)));
+
+  // A state that was loaded is complex, that of a step is real.
+  const auto go_on = [&]<class Optimizer>(bool loads) {
+    const Tensor c = full({2}, 1, kComplexDouble).requires_grad_();
+    auto optimizer = std::make_unique<Optimizer>(std::vector<Tensor>{c});
+    for (int k = 0; k < 3; ++k) {
+      c.mutable_grad() = full({2}, std::cos(k), kComplexDouble);
+      optimizer->step();
+      if (!loads) continue;
+      serialize::InputArchive archive = saved(*optimizer);
+      optimizer = std::make_unique<Optimizer>(std::vector<Tensor>{c});
+      optimizer->load(archive);
+    }
+    return c.detach();
+  };
+  CHECK(equal(go_on.operator()<optim::Adam>(true), go_on.operator()<optim::Adam>(false)));
+}
+
+TEST_CASE("weight decay of 1 decays, and one of 0 does not read the parameter") {
+  const auto step = [](auto optimizer, const Tensor& p) {
+    p.mutable_grad() = zeros({1}, kDouble);
+    optimizer.step();
+    return p.item<double>();
+  };
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Tensor p = parameter(1, 1), q = parameter(infinity, 1);
+  CHECK(step(optim::Adamax({p}, optim::AdamaxOptions(0.5).weight_decay(1)), p) < 0.75);
+  CHECK(step(optim::Adamax({q}, optim::AdamaxOptions(0.5)), q) == infinity);
+  optim::RMSprop plain({p}, 0.1);
+  p.mutable_grad() = ones({1}, kDouble);
+  plain.step();
+  CHECK_FALSE(static_cast<optim::RMSpropParamState&>(*plain.state().at(p.impl())).momentum_buffer().defined());
 }
