@@ -178,6 +178,35 @@ TEST_CASE("archives keep values of every kind") {
   CHECK_THROWS_AS(in.read("string", number), Error);
 }
 
+TEST_CASE("archives refuse what is not there, and what is of another kind") {
+  serialize::OutputArchive out;
+  out.write("text", std::string("seven"));
+  out.write("half", std::string("7x"));
+  out.write("seven", int64_t{7});
+  out.write("tensor", ones({2}));
+  serialize::InputArchive in(out.tensors(), out.metadata());
+  const auto refuses = [&](auto value, const std::string& key, const std::string& what) {
+    CHECK_THROWS_WITH_AS(in.read(key, value), doctest::Contains(what.c_str()), Error);
+  };
+  for (const std::string key : {"none", "tensor"}) {
+    const std::string missing = "does not have a field with name '" + key + "'";
+    refuses(int64_t{}, key, missing);
+    refuses(double{}, key, missing);
+    refuses(bool{}, key, missing);
+    refuses(std::string(), key, missing);
+  }
+  for (const std::string key : {"text", "half"}) {
+    refuses(int64_t{}, key, "'" + key + "' is not a number");
+    refuses(double{}, key, "'" + key + "' is not a number");
+    refuses(bool{}, key, "'" + key + "' is neither true nor false");
+  }
+  refuses(bool{}, "seven", "neither true nor false: '7'");
+  refuses(ones({3}), "tensor", "'tensor' has shape [2], expected [3]");
+  double seven = 0;
+  in.read("seven", seven);
+  CHECK(seven == 7);
+}
+
 TEST_CASE("malformed values in archives") {
   for (const char* text :
        {"ivalue:", "ivalue:i", "ivalue:i5", "ivalue:x", "ivalue:s9:ab", "ivalue:l99999999999999999999:", "ivalue:l4:nn",

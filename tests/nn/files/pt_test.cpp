@@ -200,6 +200,12 @@ TEST_CASE("pickles that name code are refused by its name") {
   CHECK(says(refusal("ctorch\nFloatStorage\n)R"), "cannot be called"));
   CHECK(says(refusal("ctorch\nFloatStorage\n"), "a class is stored as a value"));
   CHECK(says(refusal(")\x81"), "unsupported opcode, 129"));
+  // Names that Tandem knows, in other modules.
+  for (const char* name :
+       {"OrderedDict", "_rebuild_tensor_v2", "_rebuild_tensor_v3", "complex32", "_rebuild_parameter", "Size",
+        "build_intlist", "restore_type_tag", "FloatStorage", "UntypedStorage", "uint16", "bits8"})
+    CHECK(says(refusal(std::string("cother\n") + name + "\n"), "which is refused"));
+  CHECK(says(refusal("ctorch.storage\nTypedStorage\n"), "which is refused"));
   CHECK(says(refusal("ctorch\nuint16\n"), "of dtype torch.uint16, which Tandem lacks"));
   CHECK(says(refusal("ctorch\ncomplex32\n"), "a class is stored as a value"));
   CHECK(says(refusal("ctorch._utils\n_rebuild_tensor_v3\n)R"), "requires_grad and dtype"));
