@@ -50,15 +50,16 @@ void check_exchange(const GroupPtr& group, int64_t leaves, int64_t size, int64_t
   if (size > 0) {
     int64_t width = 1;
     while (width < leaves) width *= 2;
-    expected = tree_sum(0, leaves, width, size) / 4;
+    expected = tree_sum(0, leaves, width, size);
   }
-  for (const bool accumulate : {false, true}) {
+  for (const double divisor : {1., 2., 4.}) {
+    const bool accumulate = divisor != 2;
     parallel::TreeSum shards;
     shards.begin(leaves);
     for (int64_t i = 0; i < count; ++i) shards.add(0, first + i, irregular(first + i, size));
     const Tensor sum = full({size}, 2.5);
-    TreeExchange(group, bytes).run(shards.nodes(), leaves, sum, accumulate, 4);
-    CHECK(equal(sum, accumulate ? full({size}, 2.5) + expected : expected));
+    TreeExchange(group, bytes).run(shards.nodes(), leaves, sum, accumulate, divisor);
+    CHECK(equal(sum, accumulate ? full({size}, 2.5) + expected / divisor : expected / divisor));
   }
 }
 
@@ -83,6 +84,31 @@ TEST_CASE("reducers refuse options that make no sense, and parameters that canno
     refuses("p1 must be a leaf that requires a gradient", {p, ones({2}), p}, {});
     Reducer reducer({p}, {"p"}, group, {});
     CHECK_THROWS_WITH_AS(reducer.set_hook(nullptr), doctest::Contains("hook is empty"), Error);
+  });
+}
+
+TEST_CASE("a reducer says what has changed, and every call after a failure says why") {
+  if (!available()) return;
+  on_ranks(1, [](const GroupPtr& group) {
+    const Tensor p = ones({2}, requires_grad()), q = ones({3}, requires_grad());
+    Reducer reducer({p, q}, {"p", "q"}, group, {.comm_hook = [](ProcessGroup&, const GradBucket&) -> HookResult {
+                      throw std::runtime_error("the hook gives up");
+                    }});
+    CHECK(reducer.buckets() == 1);
+    CHECK(reducer.bytes() == 128);
+    std::vector<Tensor> outputs{(p.sum() * q).sum()};
+    q.set_requires_grad(false);
+    CHECK_THROWS_WITH_AS(reducer.prepare(outputs, true), doctest::Contains("parameter q was frozen"), Error);
+    q.set_requires_grad(true);
+    q.set_data(ones({4}));
+    CHECK_THROWS_WITH_AS(reducer.prepare(outputs, true), doctest::Contains("parameter q has changed"), Error);
+    q.set_data(ones({3}));
+    reducer.prepare(outputs, true);
+    CHECK_THROWS_AS(outputs[0].backward(), std::runtime_error);
+    CHECK_THROWS_AS(reducer.check_previous(), std::runtime_error);
+    CHECK_THROWS_AS(reducer.skip(), std::runtime_error);
+    CHECK_THROWS_AS(reducer.prepare(outputs, true), std::runtime_error);
+    CHECK_THROWS_AS(reducer.shadow(), std::runtime_error);
   });
 }
 

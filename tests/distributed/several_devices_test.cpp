@@ -27,7 +27,11 @@ struct NetImpl : nn::Cloneable<NetImpl> {
     other = register_module("other", nn::Linear(5, 4));
   }
   Tensor forward(Tensor x) { return third(tanh(second(tanh(first(x))))); }
-  Tensor forward(Tensor x, Tensor uses_other) { return forward(x, uses_other[0].item<float>() > 0); }
+  // Negative: uses nothing else.
+  Tensor forward(Tensor x, Tensor uses_other) {
+    const float use = uses_other[0].item<float>();
+    return use < 0 ? other(x) : forward(x, use > 0);
+  }
   Tensor forward(Tensor x, bool uses_other) { return uses_other ? forward(x) + other(x) : forward(x); }
   nn::Linear first{nullptr}, second{nullptr}, third{nullptr}, other{nullptr};
 };
@@ -243,8 +247,20 @@ TEST_CASE("parameters that no device uses are found when backward ends") {
         CHECK(grad.abs().max().item<double>() > 0);
         CHECK(all_equal_on_ranks(*group, grad));
       }
+      if (fixed) return;
+      for (const Tensor& p : net->parameters()) p.mutable_grad().reset();
+      model->forward(batch_of(0), full({8}, -1.0)).pow(2).mean().backward();
+      CHECK_FALSE(net->first->weight.grad().defined());
+      CHECK(net->other->weight.grad().defined());
     });
   }
+  const auto other_steps = errors_on_ranks(2, [&](const GroupPtr& group) {
+    Net model(seeded<NetImpl>(),
+              DistributedDataParallelOptions{
+                  .process_group = group, .devices = kTwo, .find_unused_parameters = true, .static_graph = true});
+    for (const bool uses_other : {true, false}) model->forward(batch_of(0), uses_other).mean().backward();
+  });
+  for (const std::string& error : other_steps) CHECK(error.find("static_graph") != std::string::npos);
   const auto errors = errors_on_ranks(2, [&](const GroupPtr& group) {
     Net model(seeded<NetImpl>(), DistributedDataParallelOptions{.process_group = group, .devices = kTwo});
     model->forward(batch_of(0), false).mean().backward();

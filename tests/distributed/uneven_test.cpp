@@ -191,6 +191,8 @@ TEST_CASE("join: a process that has finished may be in eval mode") {
     check_same(all[rank], all[0]);
     check_same(some[rank], all[0]);
   }
+  const Trained without = train_jointly({0, 2}, nothing, nothing);  // the first rank has no step of its own
+  check_same(without[1], without[0]);
 }
 
 TEST_CASE("join: processes may train in different modes") {

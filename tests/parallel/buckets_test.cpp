@@ -74,6 +74,7 @@ TEST_CASE("buckets of flat parameters follow each other from the end of the buff
     CHECK(places[i].bucket == 1 - i / 2);
     CHECK(places[i].index == 1 - i % 2);
   }
+  CHECK(cut_buckets(flat, 192, 256)[0].parameters == std::vector<std::size_t>{3});
 }
 
 TEST_CASE("buckets start in their order, whichever is complete first") {
