@@ -5,9 +5,13 @@
 
 Without the package, the comparisons with it are skipped. The last line is "N passed, N failed".
 """
+import bisect
 import glob
 import json
+import math
 import os
+import re
+import socket
 import struct
 import subprocess
 import sys
@@ -119,10 +123,66 @@ def pixels_of(data):
     return out
 
 
+def histogram_by_hand(data):
+    """The figures, limits and counts of values, as TensorBoard defines them."""
+    positive = [1e-12]
+    while positive[-1] * 1.1 < 1e20:
+        positive.append(positive[-1] * 1.1)
+    limits = [-x for x in reversed(positive)] + [0.0] + positive + [sys.float_info.max]
+    counts = [0.0] * len(limits)
+    for value in data:
+        counts[bisect.bisect_right(limits, value)] += 1
+    used = [i for i, count in enumerate(counts) if count]
+    part = slice(max(used[0] - 1, 0), used[-1] + 1)
+    return min(data), max(data), len(data), limits[part], counts[part]
+
+
+def many_values():
+    """Those that tensorboard_files writes."""
+    out, value = [], 1e-14
+    while value < 1e22:
+        out += [value, -value]
+        value *= 1.37
+    limit, i = 1e-12, 0
+    while limit < 1e20:
+        if i % 10 == 0:
+            near = [limit, math.nextafter(limit, 0), math.nextafter(limit, 1e30)]
+            out += [sign * x for x in near for sign in (1, -1)]
+        limit, i = limit * 1.1, i + 1
+    return out
+
+
+def test_histograms(by_tag):
+    for tag, data in (("many", many_values()), ("positive", [0.0, 1e-13]), ("integers", [0.0, 1.0, 2.0, 3.0])):
+        found = dict(fields(by_tag[tag][1][5]))
+        numbers = [struct.unpack("<d", found[i])[0] for i in range(1, 6)]
+        limits, counts = (list(struct.unpack(f"<{len(found[i]) // 8}d", found[i])) for i in (6, 7))
+        least, most, count, *expected = histogram_by_hand(data)
+        check(f"histogram of {tag}", [limits, counts] == expected, (limits, counts))
+        total = squares = 0.0
+        for value in data:
+            total, squares = total + value, squares + value * value
+        check(f"figures of {tag}", numbers == [least, most, count, total, squares], numbers)
+    large = dict(fields(by_tag["large"][1][5]))
+    check("values in parts", struct.unpack("<d", large[3])[0] == 2**20 + 3 and struct.unpack("<d", large[4])[0] == 2**21 + 6)
+
+
+def test_names(folder, first):
+    name = os.path.basename(first)
+    check("the name of the first file", re.fullmatch(
+        rf"events\.out\.tfevents\.\d{{10}}\.{re.escape(socket.gethostname().replace('/', '_'))}\.\d+\.0\.part", name), name)
+    umask = os.umask(0)
+    os.umask(umask)
+    check("its permissions", os.stat(first).st_mode & 0o777 == 0o666 & ~umask, oct(os.stat(first).st_mode))
+    for where, seconds in (("later", 5000000001), ("last", 9999999999)):
+        new = [n for n in sorted(os.listdir(f"{folder}/{where}")) if not n.endswith(".x")]
+        check(f"a file after the last one: {where}", len(new) == 1 and int(new[0].split(".")[3]) == seconds, new)
+
+
 def test_by_hand(folder):
     check("CRC-32C", crc32c(b"123456789") == 0xe3069283)
     paths = sorted(glob.glob(f"{folder}/first/events*"))
-    check("a file for each writer, and one after close", len(paths) == 3, paths)
+    check("a file for each writer, and one after close", len(paths) == 4, paths)
     check("the suffix", paths[0].endswith(".part") and not paths[2].endswith(".part"), paths)
     found = events(paths[0])
     check("the version comes first", found[0][3] == b"brain.Event:2", found[0])
@@ -145,6 +205,8 @@ def test_by_hand(folder):
     check("each value is in its bucket", sum(counts) == 6 and len(where) == 5 and
           all(any(low <= v < high and n == count for (low, high), n in where.items()) for v, count in expected.items()),
           where)
+    test_histograms(by_tag)
+    test_names(folder, paths[0])
     check("no values, no histogram", "nothing" not in by_tag)
     image = {tag: dict(fields(by_tag[tag][1][4])) for tag in IMAGES}
     check("sizes and channels",
@@ -158,10 +220,22 @@ def test_by_hand(folder):
           pixels_of(image["grid"][4]))
     for tag in ("wide", "wide, channels last"):
         check(tag, pixels_of(image[tag][4]) in ([[0, 1, 2, 6, 7, 8], [3, 4, 5, 9, 10, 11]], None), image[tag])
+    check("two rows of pictures", pixels_of(dict(fields(by_tag["tall"][1][4]))[4]) in (
+        [[6 * (i // 3) + i % 3 + 3 * row for i in range(24)] for row in (0, 1)] +
+        [[48 + i % 3 + 3 * row if i < 3 else 0 for i in range(24)] for row in (0, 1)], None))
     text = by_tag["note/text_summary"][1]
+    tensor, plugin = dict(fields(text[8])), dict(fields(dict(fields(text[9]))[1]))
+    check("the type of a text", tensor[1] == 7 and dict(fields(dict(fields(tensor[2]))[2]))[1] == 1 and
+          plugin[1] == b"text", text)
     check("a text", dict(fields(text[8]))[8].decode() == "some *text*: ä" and b"text" in text[9], text)
     check("several curves", sorted(os.listdir(f"{folder}/first"))[:2] == ["both_te_st", "both_train"],
           os.listdir(f"{folder}/first"))
+    for part, number in (("train", 1), ("te_st", 2)):
+        curve = events(glob.glob(f"{folder}/first/both_{part}/events*")[0])
+        value = values(curve[1])["both"]
+        check(f"the curve {part}", struct.unpack("<f", value[2])[0] == number and curve[1][2] == 7 and
+              struct.unpack("<d", curve[1][1])[0] == 55.5, curve)
+    check("one purge", all(7 not in event for event in events(paths[3])) and found[0].get(2, 0) == 0, paths[3])
     resumed = events(paths[2])
     check("a purge", resumed[1].get(2) == 3 and dict(fields(resumed[1][7]))[1] == 1, resumed)
 

@@ -182,6 +182,7 @@ TEST_CASE("archives refuse what is not there, and what is of another kind") {
   serialize::OutputArchive out;
   out.write("text", std::string("seven"));
   out.write("half", std::string("7x"));
+  out.write("large", std::string(400, '9'));
   out.write("seven", int64_t{7});
   out.write("tensor", ones({2}));
   serialize::InputArchive in(out.tensors(), out.metadata());
@@ -195,16 +196,58 @@ TEST_CASE("archives refuse what is not there, and what is of another kind") {
     refuses(bool{}, key, missing);
     refuses(std::string(), key, missing);
   }
-  for (const std::string key : {"text", "half"}) {
+  for (const std::string key : {"text", "half", "large"}) {
     refuses(int64_t{}, key, "'" + key + "' is not a number");
     refuses(double{}, key, "'" + key + "' is not a number");
     refuses(bool{}, key, "'" + key + "' is neither true nor false");
   }
   refuses(bool{}, "seven", "neither true nor false: '7'");
   refuses(ones({3}), "tensor", "'tensor' has shape [2], expected [3]");
+  Tensor target = zeros({2}, TensorOptions(kDouble));
+  in.read("tensor", target);
+  CHECK(equal(target, ones({2}, kDouble)));
   double seven = 0;
   in.read("seven", seven);
   CHECK(seven == 7);
+
+  serialize::OutputArchive more;
+  more.write("undefined", IValue(Tensor()));
+  more.write("marked", std::string("ivalue:x"));
+  more.write("plain", std::string("text"));
+  more.write("plain#0", ones({1}));
+  more.write("empty", IValue(GenericDict()));
+  serialize::InputArchive from(more.tensors(), more.metadata());
+  std::string text;
+  from.read("marked", text);
+  CHECK(text == "ivalue:x");
+  IValue value(5);
+  from.read("undefined", value);
+  CHECK(value.isNone());
+  std::vector<std::string> keys = from.keys();
+  std::sort(keys.begin(), keys.end());
+  CHECK(keys == std::vector<std::string>{"empty", "marked", "plain", "plain#0", "undefined"});
+
+  serialize::OutputArchive only, whole;
+  only.write("t", ones({1}));
+  whole.write("part", only);
+  serialize::InputArchive parts(whole.tensors(), whole.metadata()), part;
+  CHECK(parts.try_read("part", part));
+
+  // Without bytes, without a file, and after one.
+  const TempFolder folder;
+  out.save_to(folder / "x");
+  serialize::InputArchive late(true);
+  late.load_from(folder / "x");
+  std::stringstream stream;
+  more.save_to(stream);
+  late.load_from(stream);
+  CHECK_FALSE(late.contains("tensor"));
+  std::string damaged = test::read_file(folder / "x");
+  damaged.back() ^= 1;
+  test::write_file(folder / "x", damaged);
+  CHECK_THROWS_WITH_AS(serialize::InputArchive().load_from(folder / "x"), doctest::Contains("damaged"), Error);
+  CHECK_THROWS_WITH_AS(late.load_from(nullptr, 3), "archive: the data is null", Error);
+  CHECK_THROWS_WITH_AS(late.load_from(nullptr, 0), doctest::Contains("is not a safetensors file"), Error);
 }
 
 TEST_CASE("malformed values in archives") {
@@ -217,13 +260,38 @@ TEST_CASE("malformed values in archives") {
     IValue value;
     CHECK_THROWS_AS(in.read("k", value), Error);
   }
-  std::string deep = "ivalue:";
-  for (int i = 0; i < 100000; ++i) deep += "l1:";
-  OrderedDict<std::string, std::string> metadata;
-  metadata.insert("k", deep + "n");
-  serialize::InputArchive in(OrderedDict<std::string, Tensor>(), metadata);
-  IValue value;
-  CHECK_THROWS_AS(in.read("k", value), Error);
+  const auto read = [](const std::string& text) {
+    OrderedDict<std::string, std::string> metadata;
+    metadata.insert("k", "ivalue:" + text);
+    serialize::InputArchive in(OrderedDict<std::string, Tensor>(), metadata);
+    IValue value;
+    in.read("k", value);
+    return value;
+  };
+  CHECK(read("l1:n").toListRef().size() == 1);
+  CHECK(read("l2:nn").toListRef().size() == 2);
+  CHECK(read("I1:i-5;").toIntVector() == std::vector<int64_t>{-5});
+  CHECK(read("s1:a").toStringRef() == "a");
+  CHECK(read("m1:b1;n").toGenericDict().size() == 1);
+  for (const std::string level : {"l1:", "u1:", "m1:i1;"})
+    for (const int levels : {99, 100}) {
+      std::string deep;
+      for (int i = 0; i < levels; ++i) deep += level;
+      CAPTURE(level);
+      if (levels == 99)
+        CHECK_NOTHROW(read(deep + "n"));
+      else
+        CHECK_THROWS_AS(read(deep + "n"), Error);
+    }
+  for (const char* level : {"l1:", "u1:", "T1:", "I1:", "D1:", "m1:i1;"}) {
+    std::string deep = "ivalue:";
+    for (int i = 0; i < 100000; ++i) deep += level;
+    OrderedDict<std::string, std::string> metadata;
+    metadata.insert("k", deep + "n");
+    serialize::InputArchive in(OrderedDict<std::string, Tensor>(), metadata);
+    IValue value;
+    CHECK_THROWS_AS(in.read("k", value), Error);
+  }
 }
 
 TEST_CASE("save and load with memory and functions") {

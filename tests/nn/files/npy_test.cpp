@@ -54,6 +54,8 @@ TEST_CASE("all dtypes and shapes survive a .npy file") {
 
 TEST_CASE("an array of no bools, whose last byte would be checked if it had one") {
   CHECK_EQ(parse(file(dict("|b1", "(0, 4294967, 2690)"), "")).sizes(), IntArrayRef({0, 4294967, 2690}));
+  const int64_t half = int64_t{1} << 62;  // twice as much would be too large
+  CHECK_EQ(parse(file(dict("|b1", "(0, 4611686018427387904)"), "")).sizes(), IntArrayRef({0, half}));
 }
 
 TEST_CASE("the exact bytes of a .npy file") {
@@ -90,6 +92,31 @@ TEST_CASE("Fortran order keeps its strides, other byte orders are converted") {
   CHECK_EQ(static_cast<const float*>(z.data_ptr())[1], 2.0f);
 }
 
+TEST_CASE("headers of any length, up to the limit") {
+  CHECK_EQ(parse(file(dict("u1", "(2,)"), "ab"))[1].item<int64_t>(), 'b');
+  const std::string start = dict("|u1", "(0,)"), longest = start + std::string(10'000 - start.size(), ' ');
+  CHECK_EQ(parse(file(longest, "", 2)).numel(), 0);
+  CHECK(says(refusal(file(longest + " ", "", 2)), "would have 10001 bytes, more than the limit"));
+  const std::string good = file(start, "");
+  for (std::size_t size = 10; size < good.size(); ++size) {
+    CAPTURE(size);
+    CHECK(says(refusal(good.substr(0, size)), "is truncated: its header has"));
+  }
+  // Written ones end at a multiple of 64 bytes, with as few spaces as possible.
+  Dims sizes{0};
+  for (int64_t size = 1; sizes.size() < 12; size = size % 3 * 100 + 1, sizes.push_back(size)) {
+    const std::string bytes = serialize::npy_bytes(zeros(sizes, TensorOptions(kByte)));
+    CHECK_EQ(bytes.size() % 64, 0);
+    CHECK(bytes.find("}") + 64 >= bytes.size() - 1);
+    CHECK_EQ(parse(bytes).sizes(), IntArrayRef(sizes));
+  }
+  // Large elements are read by several threads.
+  const TempFolder folder;
+  const Tensor large = arange(3'000'000, kFloat);
+  serialize::save_npy(folder / "large.npy", large);
+  CHECK(equal(serialize::load_npy(folder / "large.npy"), large));
+}
+
 TEST_CASE("errors of .npy files name the file and the rule") {
   const std::string four(4, '\0');
   const std::pair<std::string, const char*> cases[] = {
@@ -122,6 +149,14 @@ TEST_CASE("errors of .npy files name the file and the rule") {
        "escape"},
       {file(std::string(20'000, ' '), four, 2), "more than the limit"},
       {file(dict("|b1", "(4,)"), "\1\1\2\1"), "element 2 is no bool: 2"},
+      {std::string("\x93NUMPY\2\0ab", 10), "x.npy: is truncated"},
+      {file(dict("<f4", "(1 1)"), four), "expected , or ) at character 53"},
+      {std::string("\x93NUMPY\1\1", 8) + file(dict("<f4", "(1,)"), four).substr(8), "version 1.1"},
+      {file(dict("!f4", "(1,)"), four), "dtype '!f4'"},
+      {file("('descr': '<f4'}", four), "expected { at character 0"},
+      {file("{'descr' '<f4'}", four), "expected : at character 9"},
+      {file("{descr: '<f4'}", four), "expected ' at character 1"},
+      {file("{'shape': 1}", four), "expected ( at character 10"},
   };
   for (const auto& [bytes, rule] : cases) {
     const std::string error = refusal(bytes);

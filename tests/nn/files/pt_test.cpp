@@ -328,6 +328,11 @@ TEST_CASE("files of PyTorch before version 1.6") {
   CHECK(says(refused(file(window(2, 0, {2}, {1}), "](" + text("0") + "e", bytes_of(3) + two)), "has 3 elements"));
   CHECK(says(refused(file(window(1 << 20, 0, {2}, {1}), "]", two)), "longer than the file"));
   CHECK(says(refused(file("cos\nsystem\n", "]", two)), "os.system, which is refused"));
+  CHECK(says(
+      refused(file(window(8, 0, {8}, {1}, "BoolStorage"), "](" + text("0") + "e", bytes_of(8) + std::string(8, '\2'))),
+      "element 0 of the bool storage 0 is 2"));
+  CHECK(says(refused(file("](" + window(2, 0, {2}, {1}) + window(2, 0, {2}, {1}, "IntStorage") + "e", "]", two)),
+             "storage 0 is described in two ways"));
 }
 
 TEST_CASE("archives that are not PyTorch's are refused") {

@@ -74,6 +74,19 @@ TEST_CASE("the exact bytes of a file") {
   CHECK(bytes.substr(8 + header) == std::string("\0\0\0\0\0\0\xf0\x3f\1\1\1", 11));
 }
 
+TEST_CASE("elements follow by decreasing size, else in their order") {
+  OrderedDict<std::string, Tensor> tensors{
+      {"a", ones({1}, kByte)}, {"b", ones({1})}, {"c", ones({1})}, {"d", ones({1}, kByte)}};
+  tensors.insert("e", ones({1}, kDouble));
+  const std::string bytes = serialize::safetensors_bytes(tensors);
+  const char* offsets[] = {"[16,17]", "[8,12]", "[12,16]", "[17,18]", "[0,8]"};
+  for (std::size_t i = 0, at = 0; i < 5; ++i) {
+    const std::size_t found = bytes.find(offsets[i], at);
+    CHECK(found != std::string::npos);
+    at = found;
+  }
+}
+
 TEST_CASE("a file from Python's safetensors 0.8.0") {
   const std::string header =
       "{\"__metadata__\":{\"k\":\"\u00e9\",\"format\":\"pt\"},\"step\":{\"dtype\":\"I64\",\"shape\":[],"
@@ -117,6 +130,9 @@ TEST_CASE("errors name the file and the rule") {
   says(refusal(file(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", eight)), "leave gaps");
   says(refusal(file(R"({"a":{"dtype":"Q8","shape":[1],"data_offsets":[0,8]}})", eight)), "dtype 'Q8'");
   says(refusal(file(R"({"a":{},"a":{}})", "")), "lacks dtype");
+  says(refusal(file(R"({"a":{"dtype":"F32","data_offsets":[0,8]}})", eight)), "lacks shape");
+  says(refusal(file(R"({"a":{"dtype":"F32","shape":[2]}})", "")), "lacks data_offsets");
+  says(refusal(file(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", eight)), "ends (0) before it begins");
   says(refusal(file(R"({"__metadata__":{"k":1}})", "")), "expected '\"'");
   says(refusal(file(R"({"__metadata__":{"k":"","k":""}})", "")), "duplicate key");
 }
@@ -130,5 +146,9 @@ TEST_CASE("tensors that cannot be saved") {
   CHECK_THROWS_AS(serialize::safetensors_bytes(bad), Error);
   OrderedDict<std::string, Tensor> undefined;
   undefined.insert("t", Tensor());
-  CHECK_THROWS_WITH_AS(serialize::safetensors_bytes(undefined), doctest::Contains("undefined"), Error);
+  CHECK_THROWS_WITH_AS(serialize::safetensors_bytes(undefined), "safetensors: tensor 't' is undefined", Error);
+  const OrderedDict<std::string, std::string> bad_value{{"k", "\xff"}}, bad_key{{"\xff", "v"}};
+  for (const auto& metadata : {bad_value, bad_key})
+    CHECK_THROWS_WITH_AS(serialize::safetensors_bytes(OrderedDict<std::string, Tensor>(), metadata),
+                         doctest::Contains("is not UTF-8"), Error);
 }
