@@ -137,6 +137,8 @@ def filled(d, x, k):
         at = d.listed(d.random.sample(range(n), d.whole(1, min(n, 4))))
         d.op("index_fill", [x, d.signed(k, x), at, 0.5], x.shape, low, high, saves=False, fresh=True)
     else:
+        if x.overlaps:  # PyTorch's result has the same strides, so that what it writes appears in other places, too
+            raise Refused
         shape = resized(x, k, [])
         y = d.op("expand", [d.parameter(shape), shape], shape, -1.0, 1.0, saves=False)
         d.op("select_scatter", [x, y, k, d.whole(0, n - 1)], x.shape, low, high, saves=False)
