@@ -141,3 +141,36 @@ TEST_CASE("the length of a vector is rounded correctly but for few") {
   }
   CHECK(wrong <= 4);
 }
+
+TEST_CASE("digamma at zeros of both signs, and incomplete gamma functions at their edges") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const auto at = [](double x) { return full({1}, x, kDouble); };
+  CHECK(digamma(at(0.0)).item<double>() == -infinity);
+  CHECK(digamma(at(-0.0)).item<double>() == infinity);
+  struct Edge {
+    double a, x, lower;  // NaN: undefined
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const Edge& edge : {Edge{infinity, 1, 0},
+                           {infinity, infinity, nan},
+                           {2, 0, 0},
+                           {2, infinity, 1},
+                           {0, 2, 1},
+                           {0, infinity, 1},
+                           {0, 0, nan},
+                           {-1, 2, nan},
+                           {2, -1, nan},
+                           {infinity, 0, 0}}) {
+    CAPTURE(edge.a);
+    CAPTURE(edge.x);
+    const double lower = igamma(at(edge.a), at(edge.x)).item<double>();
+    const double upper = igammac(at(edge.a), at(edge.x)).item<double>();
+    if (std::isnan(edge.lower)) {
+      CHECK(std::isnan(lower));
+      CHECK(std::isnan(upper));
+    } else {
+      CHECK(lower == edge.lower);
+      CHECK(upper == 1 - edge.lower);
+    }
+  }
+}

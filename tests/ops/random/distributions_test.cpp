@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "tandem/tandem.h"
 
@@ -85,4 +86,48 @@ TEST_CASE("the same seed draws the same counts, and gradients are 0") {
   CHECK_FALSE(equal(first, poisson(rates, make_generator(8))));
   first.sum().backward();
   CHECK(equal(rates.grad(), zeros({50})));
+}
+
+TEST_CASE("the draws of a seed: a regression") {
+  // Sums of draws that are weighted by their place.
+  const auto sum = [](const Tensor& x) {
+    return (x.to(kDouble) * arange(x.numel(), kDouble).sin()).sum().item<double>();
+  };
+  using Draw = std::function<Tensor(const Tensor&)>;
+  struct Row {
+    const char* name;
+    Draw draw;
+    double in_float, in_double;
+  };
+  const Row rows[] = {
+      {"uniform", [](const Tensor& t) { return t.clone().uniform_(-2, 3); }, -16.273932198, 87.4185781222},
+      {"normal", [](const Tensor& t) { return t.clone().normal_(1, 2); }, -40.0228449295, -122.237712684},
+      {"exponential", [](const Tensor& t) { return t.clone().exponential_(1.5); }, 18.7227387043, -40.4835662059},
+      {"cauchy", [](const Tensor& t) { return cauchy(t, 0.5, 2); }, 673.507563066, 673.507467098},
+      {"log_normal", [](const Tensor& t) { return log_normal(t, 0, 0.5); }, -38.0015433002, -38.0015415624},
+      {"geometric", [](const Tensor& t) { return geometric(t, 0.2); }, -265.473007467, -265.473007467},
+      {"bernoulli", [](const Tensor& t) { return t.clone().bernoulli_(0.3); }, 12.2641487381, 12.2641487381},
+      {"random", [](const Tensor& t) { return random(t, -5, 1000); }, 17893.14907, 17893.14907},
+      {"gamma", [](const Tensor& t) { return _standard_gamma(t + 0.5); }, -31.3571361304, -31.3571370294},
+      {"large gamma", [](const Tensor& t) { return _standard_gamma(t + 5); }, -137.424292471, -137.424294935},
+      {"poisson of 0.5", [](const Tensor& t) { return poisson(t + 0.5); }, -31.8051979883, -31.8051979883},
+      {"poisson of 9", [](const Tensor& t) { return poisson(t + 9); }, -103.15594788, -103.15594788},
+      {"poisson of 12", [](const Tensor& t) { return poisson(t + 12); }, 14.9924289291, 14.9924289291},
+      {"poisson of 1000", [](const Tensor& t) { return poisson(t + 1000); }, 671.263901553, 671.263901553},
+      {"binomial of 3", [](const Tensor& t) { return binomial(t + 3, t + 0.25); }, -24.5149660601, -24.5149660601},
+      {"binomial of 50", [](const Tensor& t) { return binomial(t + 50, t + 0.3); }, 59.3059081051, 59.3059081051},
+      {"binomial of 1000", [](const Tensor& t) { return binomial(t + 1000, t + 0.75); }, 699.039200468, 699.039200468}};
+  for (const Row& row : rows)
+    for (const ScalarType dtype : {kFloat, kDouble}) {
+      CAPTURE(row.name);
+      CAPTURE(dtype);
+      manual_seed(7);
+      const double found = sum(row.draw(zeros({2000}, TensorOptions(dtype))));
+      CHECK(found == doctest::Approx(dtype == kFloat ? row.in_float : row.in_double).epsilon(1e-10));
+    }
+  for (const auto& [to, expected] :
+       {std::pair(int64_t{10}, 220.286594473258), std::pair(int64_t{1} << 40, 5810009605536.63)}) {
+    manual_seed(7);
+    CHECK(sum(random(zeros({2000}, kLong), -3, to)) == doctest::Approx(expected).epsilon(1e-12));
+  }
 }
