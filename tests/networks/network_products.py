@@ -86,8 +86,10 @@ def distance(d):
     if name == "cdist":
         y = expanded(d, [x.shape[0], 3, n])
         d.op(name, [x, y, 2.0, None], x.shape[:2] + [3], 0.0, bound)
-    elif name == "cosine_similarity":  # eps: vectors that are zero but for rounding have gradients of 1 / eps
-        d.op(name, [x, expanded(d, x.shape), len(x.shape) - 1, 1e-2], x.shape[:-1], -1.0, 1.0)
+    elif name == "cosine_similarity":
+        # Vectors that are zero but for rounding have gradients of 1 / eps; and PyTorch's are no derivatives below eps.
+        x = d.op("add", [x, x.bound + 1.0, 1], x.shape, 1.0, 2 * x.bound + 1, saves=False, fresh=True)
+        d.op(name, [x, expanded(d, x.shape), len(x.shape) - 1, 1e-8], x.shape[:-1], -1.0, 1.0)
     else:
         d.op(name, [x, expanded(d, x.shape), 2.0, 1e-6, False], x.shape[:-1], 0.0, bound)
 
