@@ -1,6 +1,7 @@
 #include "tandem/parallel/distributed/comm_thread.h"
 
 #include <thread>
+#include <utility>
 
 #include "tandem/core/profile.h"
 #include "tandem/parallel/distributed/group_state.h"
@@ -8,7 +9,6 @@
 namespace tandem::distributed {
 
 void CommThread::start(std::shared_ptr<GroupState> group) {
-  started_ = true;
   std::thread([this, group = std::move(group)] {
     profiler::name_thread("communication");
     loop(*group);
@@ -16,6 +16,7 @@ void CommThread::start(std::shared_ptr<GroupState> group) {
     ended_ = true;
     changed_.notify_all();
   }).detach();
+  started_ = true;
 }
 
 void CommThread::push(std::shared_ptr<CallWork> work) {
@@ -26,13 +27,14 @@ void CommThread::push(std::shared_ptr<CallWork> work) {
   pushed_.notify_one();
 }
 
-std::vector<std::shared_ptr<CallWork>> CommThread::take_all() {
+std::shared_ptr<CallWork> CommThread::running() {
   const std::lock_guard lock(mutex_);
-  std::vector<std::shared_ptr<CallWork>> out;
-  if (running_) out.push_back(running_);
-  out.insert(out.end(), queue_.begin(), queue_.end());
-  queue_.clear();
-  return out;
+  return running_;
+}
+
+std::list<std::shared_ptr<CallWork>> CommThread::take_queued() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(queue_, {});
 }
 
 void CommThread::drain() {

@@ -1,10 +1,9 @@
 // The thread that performs a group's collectives, in order.
 #pragma once
 #include <condition_variable>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
-#include <vector>
 
 #include "tandem/parallel/distributed/store.h"
 #include "tandem/parallel/distributed/work.h"
@@ -16,8 +15,10 @@ class CommThread {
   /// Starts the thread, which keeps `group` alive until it ends.
   void start(std::shared_ptr<GroupState> group);
   void push(std::shared_ptr<CallWork> work);
-  /// Empties the queue. Returns the running work, if any, and then the queued ones.
-  std::vector<std::shared_ptr<CallWork>> take_all();
+  /// Null if none is running.
+  std::shared_ptr<CallWork> running();
+  /// Empties the queue.
+  std::list<std::shared_ptr<CallWork>> take_queued();
   /// Waits until all pushed works are done. Needs no timeout, because the watchdog makes calls fail.
   void drain();
   /// Makes drain() check again, after other threads have finished works.
@@ -30,7 +31,7 @@ class CommThread {
 
   std::mutex mutex_;
   std::condition_variable pushed_, changed_;
-  std::deque<std::shared_ptr<CallWork>> queue_;
+  std::list<std::shared_ptr<CallWork>> queue_;
   std::shared_ptr<CallWork> running_;
   bool started_ = false, stop_ = false, ended_ = false;
 };

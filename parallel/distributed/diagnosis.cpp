@@ -157,9 +157,8 @@ std::string explain(const Statuses& statuses, int rank) {
   if (absent.empty() && mixed) return "ranks wait in different calls" + list_calls(found);
   if (absent.empty()) {
     const std::string after = one_decimal(found.seconds);
-    const std::string lost =
-        own.lost.empty() ? "" : concat("rank ", rank, " has lost its connection to ", rank_list(own.lost), ": ");
-    if (!own.error.empty()) return concat(label, " failed after ", after, ": ", lost, own.error);
+    const std::string lost = own.lost.empty() ? "" : concat(" has lost its connection to ", rank_list(own.lost));
+    if (!own.error.empty()) return concat(label, " failed after ", after, ": rank ", rank, lost, ": ", own.error);
     return concat(label, " is not done after ", after,
                   " although all ranks take part: the network is too slow for the timeout", kTimeoutCure);
   }

@@ -147,23 +147,24 @@ void GroupState::execute(CallWork& work) {
   const Run run = std::move(work.run);
   const CallRecord& call = work.call;
   history.set(call, CallHistory::State::kRunning);
-  std::exception_ptr error;
-  if (failed()) {
-    error = failure_;
-  } else {
-    const Watched watched(watchdog, call, timeout);
-    try {
-      if (!on_device()) compare_calls(call);
-      const bool nothing = call.numel == 0 && !on_device();  // on any rank: the shapes have been compared
-      executing_ = call;
-      if (!nothing) run(engine.get(), call_options(call));
-    } catch (const std::exception& thrown) {
-      error = fail({Failure::kEngine, call, watched.seconds(), thrown.what()});
-    }
-  }
+  const std::exception_ptr error = failed() ? failure_ : perform(call, run);
   history.set(call, error ? CallHistory::State::kFailed : CallHistory::State::kDone);
   if (!error) calls_done_ = call.sequence + 1;
   work.finish(error);
+}
+
+std::exception_ptr GroupState::perform(const CallRecord& call, const Run& run) noexcept {
+  const int64_t began = nanoseconds_now();
+  try {
+    const Watched watched(watchdog, call, timeout);
+    if (!on_device()) compare_calls(call);
+    const bool nothing = call.numel == 0 && !on_device();  // on any rank: the shapes have been compared
+    executing_ = call;
+    if (!nothing) run(engine.get(), call_options(call));
+    return nullptr;
+  } catch (const std::exception& thrown) {
+    return fail({Failure::kEngine, call, 1e-9 * static_cast<double>(nanoseconds_now() - began), thrown.what()});
+  }
 }
 
 // ---- comparing what the ranks do
@@ -252,7 +253,7 @@ WorkPtr GroupState::start_message(CallRecord call, const Tensor& tensor) {
 
 void GroupState::leave() noexcept {
   if (left_.exchange(true) || failed() || size == 1 || process_ != detail::this_process()) return;
-  try_briefly([self = shared_from_this(), calls = calls_done_.load()] { self->board.leave(calls); });
+  try_briefly([](GroupState& group) { group.board.leave(group.calls_done_); });
 }
 
 void GroupState::wait_for_end() {
@@ -271,16 +272,24 @@ void GroupState::wait_for_end() {
   if (rank == 0) board.missing("bye", Milliseconds(2000));
 }
 
-std::exception_ptr GroupState::ended_error(const CallRecord& call) const {
-  return std::make_exception_ptr(
-      DistributedError(call.label() + ": the process group was destroyed before the call was done"));
+std::exception_ptr GroupState::ended_error(const CallRecord& call) noexcept {
+  try {
+    throw DistributedError(call.label() + ": the process group was destroyed before the call was done");
+  } catch (const std::exception&) {  // this one, or out of memory
+    return std::current_exception();
+  }
 }
 
 void GroupState::end() noexcept {
   if (process_ != detail::this_process()) return;
   if (size > 1 && !failed()) comm.drain();
   leave();
-  const bool pending = !failed() && poll_messages();
+  bool pending = !failed();
+  try {
+    pending = pending && poll_messages();
+  } catch (const std::exception&) {
+    // Out of memory: some may be in progress.
+  }
   std::vector<std::shared_ptr<FinishableWork>> messages;
   {
     std::unique_lock lock(failure_mutex_);
@@ -293,7 +302,8 @@ void GroupState::end() noexcept {
   for (const auto& work : messages) work->finish(ended_error(work->call));
   messages.clear();
   const bool stopped = comm.stop(Milliseconds(2000));
-  for (const auto& work : comm.take_all()) work->finish(ended_error(work->call));
+  if (const auto running = comm.running()) running->finish(ended_error(running->call));
+  for (const auto& work : comm.take_queued()) work->finish(ended_error(work->call));
   if (stopped) engine.reset();
 }
 

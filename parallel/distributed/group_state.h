@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 
 #include "tandem/core/base/fork.h"
@@ -22,7 +23,7 @@ struct Failure {
   Kind kind = kTimeout;
   CallRecord call;
   double seconds = 0;
-  std::string text = {};  ///< the engine's error, the reason, or the whole message
+  std::string_view text = {};  ///< the engine's error, the reason, or the whole message
 };
 
 class GroupState : public std::enable_shared_from_this<GroupState> {
@@ -48,7 +49,7 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   const CallRecord& executing() const { return executing_; }
   /// Fails the group, unless it has failed already; blocks until all ranks that answer agree on the message, for at
   /// most about 2.5 s. Returns the failure.
-  std::exception_ptr fail(const Failure& failure);
+  std::exception_ptr fail(const Failure& failure) noexcept;
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   std::unique_ptr<Watched> watch(const CallRecord& call, Milliseconds limit) {
     return std::make_unique<Watched>(watchdog, call, limit);
@@ -83,6 +84,8 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
  private:
   void check_usable() const;
   CallOptions call_options(const CallRecord& call) const;
+  /// Returns the failure, if there is one.
+  std::exception_ptr perform(const CallRecord& call, const Run& run) noexcept;
   void compare_calls(const CallRecord& call);
   /// `in_store`: whether the store has the message.
   std::string find_message(const Failure& failure, bool& in_store);
@@ -93,10 +96,10 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   void enter_stream();
   std::unique_ptr<EngineRequest> start_request(const CallRecord& call, const Tensor& tensor);
   bool poll_messages();
-  std::exception_ptr ended_error(const CallRecord& call) const;
+  static std::exception_ptr ended_error(const CallRecord& call) noexcept;
   void finish_all();
   /// Runs `action` on a separate thread, because the store may not answer, and waits at most 1 s for it.
-  static void try_briefly(std::function<void()> action);
+  void try_briefly(void (*action)(GroupState&)) noexcept;
 
   const uint32_t process_ = tandem::detail::this_process();
   const bool compare_always_;

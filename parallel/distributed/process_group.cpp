@@ -140,12 +140,14 @@ std::shared_ptr<ProcessGroup> ProcessGroup::make(std::shared_ptr<Store> store, i
   // Groups that are made one after another from one store do not see each other's keys.
   const int64_t number = size == 1 ? 0 : store->add(concat("groups/", rank), 1);
   auto state = std::make_shared<GroupState>(std::move(store), concat("group", number, "/"), rank, size, options);
+  if (size > 1) connect(*state);
+  std::shared_ptr<ProcessGroup> group(
+      new ProcessGroup(std::make_unique<Impl>(state)));  // its end is that of the threads
   if (size > 1) {
-    connect(*state);
     state->start_threads();
     register_group(state);
   }
-  return std::shared_ptr<ProcessGroup>(new ProcessGroup(std::make_unique<Impl>(std::move(state))));
+  return group;
 }
 
 ProcessGroup::~ProcessGroup() {

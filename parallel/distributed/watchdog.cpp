@@ -98,19 +98,24 @@ bool Watchdog::tick(const std::shared_ptr<GroupState>& group, std::unique_lock<s
 
 void Watchdog::poll(const std::shared_ptr<GroupState>& group, const Entry& longest) {
   if (poll_ && (!poll_->answered || nanoseconds_now() - std::max(poll_->asked, longest.began) < kSecond)) return;
-  poll_ = std::make_shared<Poll>();
-  std::thread([this, poll = poll_, group] {
-    bool noticed = false;
-    try {
-      noticed = group->board.failure_noticed();
-    } catch (const std::exception&) {
-      // The store is gone; the running call will fail by itself, and the message will say so.
-    }
-    const std::lock_guard lock(mutex_);
-    poll->failure_noticed = noticed;
-    poll->answered = true;
-    if (noticed) changed_.notify_all();
-  }).detach();
+  try {
+    const auto next = std::make_shared<Poll>();
+    std::thread([this, next, group] {
+      bool noticed = false;
+      try {
+        noticed = group->board.failure_noticed();
+      } catch (const std::exception&) {
+        // The store is gone; the running call will fail by itself, and the message will say so.
+      }
+      const std::lock_guard lock(mutex_);
+      next->failure_noticed = noticed;
+      next->answered = true;
+      if (noticed) changed_.notify_all();
+    }).detach();
+    poll_ = next;
+  } catch (const std::exception&) {
+    // Out of memory or threads: asks at the next tick.
+  }
 }
 
 }  // namespace tandem::distributed

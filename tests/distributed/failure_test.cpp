@@ -267,6 +267,10 @@ TEST_CASE("explanations") {
   saw.error = "reset by peer";
   CHECK(explain({saw, waiting(41, 4), waiting(41, 4), waiting(41, 4)}, 0) ==
         "all_reduce 41 failed after 5.0 s: rank 0 has lost its connection to rank 3: reset by peer");
+  saw.lost.clear();
+  CHECK(explain({waiting(41, 5), saw, waiting(41, 4), waiting(41, 4)}, 1) ==
+        "all_reduce 41 failed after 5.0 s: rank 1: reset by peer");
+  saw.lost = {3};
   saw.error.clear();
   CHECK(explain({waiting(41, 5), waiting(40, 4)}, 0) ==
         "ranks wait in different calls\n  rank 1: all_reduce 40: all_reduce [10] float32 sum\n"
