@@ -26,7 +26,7 @@ enum class Kind {
   kFolder,     // mkdir: no space left
   kThread,     // pthread_create: temporarily unavailable
   kLibrary,    // dlopen
-  kSocket,     // socket, connect, bind, listen, accept, setsockopt, socketpair, pipe, eventfd, epoll_create
+  kSocket,     // socket, connect, bind, listen, accept, setsockopt, socketpair, pipe2, eventfd, epoll_create
   kSend,       // send, sendto, sendmsg: connection reset
   kReceive,    // recv, recvfrom, recvmsg: connection reset
   kPoll,       // poll, epoll_wait: out of memory

@@ -5,6 +5,7 @@
 
 using tandem::faults::fails;
 using tandem::faults::fails_with;
+using tandem::faults::is_in;
 using tandem::faults::Kind;
 
 struct iovec {
@@ -63,10 +64,14 @@ TANDEM_CALL(kOpen, EMFILE, -1, int, mkstemp64, (char* pattern), (pattern))
     if (fails_with(Kind::kind, error) || fails_with(Kind::kInterrupt, EINTR)) return -1;                 \
     return next_##name(fd, data, some(bytes), offset);                                                   \
   }
+// Gloo's go to sockets.
 #define TANDEM_TRANSFER_PARTS(kind, error, name)                                                \
   TANDEM_NEXT(ssize_t, name, (int fd, const iovec* parts, int count), (fd, parts, count))       \
   extern "C" ssize_t name(int fd, const iovec* parts, int count) {                              \
-    if (fails_with(Kind::kind, error) || fails_with(Kind::kInterrupt, EINTR)) return -1;        \
+    const bool sends = is_in("libgloo", __builtin_return_address(0));                           \
+    if (sends && fails_with(Kind::kSend, ECONNRESET)) return -1;                                \
+    if (!sends && fails_with(Kind::kind, error)) return -1;                                     \
+    if (fails_with(Kind::kInterrupt, EINTR)) return -1;                                         \
     if (count == 0 || some(parts->bytes) == parts->bytes) return next_##name(fd, parts, count); \
     const iovec first{parts->data, 1};                                                          \
     return next_##name(fd, &first, 1);                                                          \

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "tandem/tests/faults/faults.h"
 
@@ -21,6 +22,12 @@ F* next_call(F*& known, F* sanitizer, const char* name) {
     __atomic_store_n(&known, found, __ATOMIC_RELAXED);
   }
   return found;
+}
+
+/// Whether code or data at this address is in a library of this name.
+inline bool is_in(const char* library, const void* address) {
+  Dl_info found;
+  return ::dladdr(address, &found) != 0 && std::strstr(found.dli_fname, library) != nullptr;
 }
 
 /// Like fails(), and sets errno.

@@ -1,8 +1,10 @@
 // Groups of three ranks that are threads.
 #include <exception>
+#include <functional>
 #include <thread>
 
 #include "tandem/parallel/distributed/process_group.h"
+#include "tandem/parallel/distributed/store.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/faults/scenario.h"
 
@@ -39,19 +41,25 @@ void judge(const std::vector<std::exception_ptr>& errors) {
   if (any) std::rethrow_exception(any);
 }
 
-void group(const std::string&, Sum& sum) {
+using StoreOf = std::function<std::shared_ptr<Store>(int rank)>;
+
+// What `rank` computes in a group.
+void run_rank(const StoreOf& store_of, int rank, Sum& sum) {
+  ProcessGroupOptions options;
+  options.timeout = kTimeout;
+  collectives(*ProcessGroup::make(store_of(rank), rank, kRanks, options), sum);
+}
+
+void run_ranks(const StoreOf& store_of, Sum& sum) {
   std::vector<std::exception_ptr> errors(kRanks);
   std::vector<Sum> sums(kRanks);
   std::vector<std::thread> threads;
   {
     const Pause own_threads;
-    const auto store = std::make_shared<HashStore>();
     for (std::size_t rank = 0; rank < kRanks; ++rank)
-      threads.emplace_back([&errors, &sums, store, rank] {
+      threads.emplace_back([&, rank] {
         try {
-          ProcessGroupOptions options;
-          options.timeout = kTimeout;
-          collectives(*ProcessGroup::make(store, static_cast<int>(rank), kRanks, options), sums[rank]);
+          run_rank(store_of, static_cast<int>(rank), sums[rank]);
         } catch (...) {
           errors[rank] = std::current_exception();
         }
@@ -62,13 +70,32 @@ void group(const std::string&, Sum& sum) {
   for (const Sum& each : sums) sum.add(std::to_string(each.value()));
 }
 
-// Without memory, threads and sockets, Gloo's own thread throws, which ends the process.
-const AddScenarios added({{
-    .name = "group",
-    .kinds = {Kind::kMap, Kind::kLibrary, Kind::kRead, Kind::kPoll, Kind::kShort, Kind::kInterrupt},
-    .run = group,
-    .weight = 4,
-}});
+void group(const std::string&, Sum& sum) {
+  const auto store = std::make_shared<HashStore>();
+  run_ranks([&](int) { return store; }, sum);
+}
+
+void group_of_tcp_store(const std::string&, Sum& sum) {
+  TCPStoreOptions options{.port = 0, .is_server = true, .timeout = kTimeout};
+  const auto server = std::make_shared<TCPStore>("127.0.0.1", options);
+  options.port = server->port();
+  options.is_server = false;
+  run_ranks(
+      [&](int rank) -> std::shared_ptr<Store> {
+        return rank == 0 ? server : std::make_shared<TCPStore>("127.0.0.1", options);
+      },
+      sum);
+}
+
+// Not those of Gloo's own threads: it ends the process then.
+const std::vector<Kind> kKindsOfGroups = {Kind::kMemory, Kind::kMap,    Kind::kLibrary,  Kind::kRead,
+                                          Kind::kThread, Kind::kSocket, Kind::kSend,     Kind::kReceive,
+                                          Kind::kPoll,   Kind::kShort,  Kind::kInterrupt};
+
+const AddScenarios added({
+    {.name = "group", .kinds = kKindsOfGroups, .run = group, .weight = 4},
+    {.name = "group_of_tcp_store", .kinds = kKindsOfGroups, .run = group_of_tcp_store, .weight = 4},
+});
 
 }  // namespace
 }  // namespace tandem::faults
