@@ -1,6 +1,7 @@
 #include "tandem/onnx/operators.h"
 
 #include <map>
+#include <memory>
 
 namespace tandem::onnx {
 
@@ -13,7 +14,7 @@ bool folds_ahead(const Operator& op) {
 
 const Operator* find_operator(std::string_view domain, std::string_view name) {
   static const auto* all = [] {
-    auto* table = new std::map<std::pair<std::string_view, std::string_view>, const Operator*>();
+    auto table = std::make_unique<std::map<std::pair<std::string_view, std::string_view>, const Operator*>>();
     for (const auto family :
          {attention_operators(), control_operators(),       convolution_operators(), fused_operators(),
           index_operators(),     linear_operators(),        loss_operators(),        math_operators(),
@@ -26,7 +27,7 @@ const Operator* find_operator(std::string_view domain, std::string_view name) {
             table->emplace(std::pair(std::string_view(op.domain), std::string_view(op.name)), &op).second;
         check(added, "onnx: two operators have the name ", op.name);
       }
-    return table;
+    return table.release();
   }();
   const auto found = all->find({domain, name});
   return found == all->end() ? nullptr : found->second;
