@@ -87,6 +87,13 @@ extern "C" int __cxa_thread_atexit_impl(void (*end)(void*), void* object, void* 
   return next___cxa_thread_atexit_impl(end, object, library);
 }
 
+// The address sanitizer ends the process if a new thread cannot learn of its own stack.
+TANDEM_NEXT(int, pthread_getattr_np, (unsigned long thread, void* how), (thread, how))
+extern "C" int pthread_getattr_np(unsigned long thread, void* how) {
+  const tandem::faults::Pause pause;
+  return next_pthread_getattr_np(thread, how);
+}
+
 // Functions of libstdc++ that end the process without memory, because they are noexcept inside: the constructors and
 // increments of directory iterators.
 #define TANDEM_PAUSED(name, parameters, arguments) \

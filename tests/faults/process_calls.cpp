@@ -9,6 +9,7 @@ using tandem::faults::is_in;
 using tandem::faults::Kind;
 using tandem::faults::Pause;
 
+struct addrinfo;
 struct epoll_event;
 struct msghdr;
 struct pollfd;
@@ -49,10 +50,13 @@ extern "C" int pthread_create(unsigned long* made, const void* how, void* (*body
 }
 TANDEM_CALL(kThread, EAGAIN, -1, int, fork, (), ())
 
-// The C library's message is that of the last failure, so a library that does not exist is opened.
+// The C library's message is that of the last failure, so a library that does not exist is opened. A constructor of a
+// library's static object that throws ends the process, so these have memory.
 TANDEM_NEXT(void*, dlopen, (const char* path, int mode), (path, mode))
 extern "C" void* dlopen(const char* path, int mode) {
-  return fails(Kind::kLibrary) ? next_dlopen("/nowhere/cannot be loaded", mode) : next_dlopen(path, mode);
+  const bool refused = fails(Kind::kLibrary);
+  const Pause pause;
+  return next_dlopen(refused ? "/nowhere/cannot be loaded" : path, mode);
 }
 
 TANDEM_CALL(kSocket, EMFILE, -1, int, socket, (int family, int type, int protocol), (family, type, protocol))
@@ -66,6 +70,15 @@ TANDEM_CALL(kSocket, EADDRINUSE, -1, int, bind, (int fd, const sockaddr* address
 TANDEM_CALL(kSocket, EADDRINUSE, -1, int, listen, (int fd, int waiting), (fd, waiting))
 TANDEM_CALL(kSocket, ENOMEM, -1, int, setsockopt, (int fd, int level, int name, const void* value, unsigned bytes),
             (fd, level, name, value, bytes))
+
+// Gloo reads the result without asking whether there is one.
+TANDEM_NEXT(int, getaddrinfo, (const char* node, const char* service, const addrinfo* hints, addrinfo** found),
+            (node, service, hints, found))
+extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints, addrinfo** found) {
+  if (!is_in("libgloo", __builtin_return_address(0))) return next_getaddrinfo(node, service, hints, found);
+  const Pause pause;
+  return next_getaddrinfo(node, service, hints, found);
+}
 
 // Without it, Gloo leaves a file open, or ends the process.
 TANDEM_NEXT(int, epoll_ctl, (int poller, int operation, int fd, epoll_event* event), (poller, operation, fd, event))

@@ -40,6 +40,8 @@ struct Scenario {
   int weight = 1;
   /// Files may be left with the first part of what they should have: those to which records are added.
   bool appends = false;
+  /// Another library leaves files open after an error with this text.
+  std::string leaves_open = {};
 };
 
 /// What writing and reading files call.
