@@ -153,7 +153,9 @@ class Child {
     const State state = current_state();
     const Result result = run(nth);
     if (!result.outcome.fired) return false;
-    const std::string fault = fault_of(result, state);
+    std::string fault = fault_of(result, state);
+    const bool lost = leaks();
+    if (lost && fault.empty()) fault = concat("after \"", result.error, "\": memory is lost");
     if (!fault.empty()) {
       test_.failed(fault);
       state_ = current_state();  // what is left is left once
@@ -161,10 +163,7 @@ class Child {
       ++test_.shared.counts.passed;
       if (test_.choice.messages) test_.shared.say_once(result.error);
     }
-    if (leaks()) {
-      test_.failed(concat("after \"", result.error, "\": memory is lost"));
-      std::_Exit(0);  // what is lost would be found again after each later run
-    }
+    if (lost) std::_Exit(0);  // what is lost would be found again after each later run
     return true;
   }
 
