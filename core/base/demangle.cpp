@@ -3,15 +3,14 @@
 #include <cxxabi.h>
 
 #include <cstdlib>
+#include <memory>
 
 namespace tandem::detail {
 
 std::string demangle(const char* name) {
-  int status = 0;
-  char* plain = abi::__cxa_demangle(name, nullptr, nullptr, &status);
-  std::string out = status == 0 ? plain : name;
-  std::free(plain);
-  return out;
+  const std::unique_ptr<char, decltype(&std::free)> plain(abi::__cxa_demangle(name, nullptr, nullptr, nullptr),
+                                                          &std::free);
+  return plain != nullptr ? plain.get() : name;
 }
 
 }  // namespace tandem::detail
