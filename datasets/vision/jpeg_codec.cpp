@@ -1,10 +1,12 @@
 // JPEG with libjpeg, which reports an error by calling a function that must not return. Here that function jumps back
 // into one of the functions below that call setjmp. These have only variables without destructors, and keep what they
 // change in the Reader or Writer, so a jump skips nothing.
+#include <algorithm>
 #include <csetjmp>
 #include <cstdio>
-#include <cstdlib>
 #include <new>
+#include <string>
+#include <utility>
 
 // These need the headers above.
 #include <jerror.h>
@@ -113,16 +115,42 @@ void cmyk_to_rgb(Pixels& pixels) {
   pixels.bytes.resize(3 * count);
 }
 
+// Where libjpeg writes. Its own memory would be lost after an error.
+struct Destination : jpeg_destination_mgr {
+  std::string file;
+};
+
+// For what follows the first `used` bytes.
+void make_room(j_compress_ptr codec, std::size_t used) {
+  auto& to = *static_cast<Destination*>(codec->dest);
+  bool made = true;
+  try {
+    to.file.resize(std::max<std::size_t>(4096, 2 * used));
+  } catch (const std::bad_alloc&) {
+    made = false;
+  }
+  if (!made) ERREXIT1(codec, JERR_OUT_OF_MEMORY, 0);
+  to.next_output_byte = reinterpret_cast<JOCTET*>(to.file.data()) + used;
+  to.free_in_buffer = to.file.size() - used;
+}
+
+void begin_file(j_compress_ptr codec) { make_room(codec, 0); }
+
+boolean continue_file(j_compress_ptr codec) {
+  make_room(codec, static_cast<Destination*>(codec->dest)->file.size());
+  return TRUE;
+}
+
+void end_file(j_compress_ptr codec) {
+  auto& to = *static_cast<Destination*>(codec->dest);
+  to.file.resize(to.file.size() - to.free_in_buffer);
+}
+
 struct Writer {
   jpeg_compress_struct codec{};
   Errors errors{};
-  unsigned char* file = nullptr;
-  unsigned long size = 0;
-  bool finished = false;
-  ~Writer() {
-    jpeg_destroy_compress(&codec);
-    if (finished) std::free(file);  // after an error, libjpeg may have freed it
-  }
+  Destination to{};
+  ~Writer() { jpeg_destroy_compress(&codec); }
 };
 
 bool write_pixels(Writer& w, const Pixels& pixels, int quality) {
@@ -130,7 +158,10 @@ bool write_pixels(Writer& w, const Pixels& pixels, int quality) {
   w.codec.err = &w.errors;
   if (setjmp(w.errors.jump)) return false;
   jpeg_create_compress(&w.codec);
-  jpeg_mem_dest(&w.codec, &w.file, &w.size);
+  w.to.init_destination = begin_file;
+  w.to.empty_output_buffer = continue_file;
+  w.to.term_destination = end_file;
+  w.codec.dest = &w.to;
   w.codec.image_width = static_cast<JDIMENSION>(pixels.width);
   w.codec.image_height = static_cast<JDIMENSION>(pixels.height);
   w.codec.input_components = pixels.channels;
@@ -144,7 +175,7 @@ bool write_pixels(Writer& w, const Pixels& pixels, int quality) {
     jpeg_write_scanlines(&w.codec, &row, 1);
   }
   jpeg_finish_compress(&w.codec);
-  return w.finished = true;
+  return true;
 }
 
 }  // namespace
@@ -171,7 +202,7 @@ Pixels decode_jpeg(std::string_view file, const std::string& name, const DecodeO
 std::string encode_jpeg(const Pixels& pixels, int quality) {
   Writer w;
   check_done(write_pixels(w, pixels, quality), w.errors, "encode_jpeg: ", "");
-  return std::string(reinterpret_cast<const char*>(w.file), w.size);
+  return std::move(w.to.file);
 }
 
 }  // namespace detail
