@@ -103,6 +103,8 @@ extern "C" int pthread_getattr_np(unsigned long thread, void* how) {
     return next_##name arguments;                  \
   }
 #define TANDEM_ITERATOR(prefix)                                                                                   \
+  TANDEM_PAUSED(prefix##C2ERKNS0_4pathENS_17directory_optionsEPSt10error_code,                                    \
+                (void* self, const void* path, unsigned char options, void* error), (self, path, options, error)) \
   TANDEM_PAUSED(prefix##C1ERKNS0_4pathENS_17directory_optionsEPSt10error_code,                                    \
                 (void* self, const void* path, unsigned char options, void* error), (self, path, options, error)) \
   TANDEM_PAUSED(prefix##ppEv, (void* self), (self))                                                               \
