@@ -125,7 +125,7 @@ void make_room(j_compress_ptr codec, std::size_t used) {
   auto& to = *static_cast<Destination*>(codec->dest);
   bool made = true;
   try {
-    to.file.resize(std::max<std::size_t>(4096, 2 * used));
+    to.file.resize(std::max<std::size_t>(512, 2 * used));
   } catch (const std::bad_alloc&) {
     made = false;
   }
