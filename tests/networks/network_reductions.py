@@ -87,6 +87,8 @@ def cumsum(d, x, k, at):
 
 
 def cumprod(d, x, k, at):
+    if x.bound > 1e6:  # to the power of a size, it would overflow
+        raise Refused
     bound = max(1.0, x.bound) ** x.shape[k]
     d.op("cumprod", [x, at, None], x.shape, -bound, bound)
 
