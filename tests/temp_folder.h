@@ -48,6 +48,9 @@ inline std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+/// Whether a message contains `part`.
+inline bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
 /// The message of the exception that `body` throws; "" if it throws nothing.
 template <class Body>
 std::string error_of(Body&& body) {

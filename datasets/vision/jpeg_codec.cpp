@@ -129,6 +129,7 @@ void make_room(j_compress_ptr codec, std::size_t used) {
   } catch (const std::bad_alloc&) {
     made = false;
   }
+  // Outside of the handler, which a jump must not leave.
   if (!made) ERREXIT1(codec, JERR_OUT_OF_MEMORY, 0);
   to.next_output_byte = reinterpret_cast<JOCTET*>(to.file.data()) + used;
   to.free_in_buffer = to.file.size() - used;

@@ -141,8 +141,8 @@ std::shared_ptr<ProcessGroup> ProcessGroup::make(std::shared_ptr<Store> store, i
   const int64_t number = size == 1 ? 0 : store->add(concat("groups/", rank), 1);
   auto state = std::make_shared<GroupState>(std::move(store), concat("group", number, "/"), rank, size, options);
   if (size > 1) connect(*state);
-  std::shared_ptr<ProcessGroup> group(
-      new ProcessGroup(std::make_unique<Impl>(state)));  // its end is that of the threads
+  // Before the threads, so that its destructor ends those that started if another one cannot.
+  std::shared_ptr<ProcessGroup> group(new ProcessGroup(std::make_unique<Impl>(state)));
   if (size > 1) {
     state->start_threads();
     register_group(state);

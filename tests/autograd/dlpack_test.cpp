@@ -14,6 +14,7 @@
 
 using namespace tandem;
 using test::error_of;
+using test::says;
 
 // The layout of DLPack 1.1 on 64-bit machines.
 static_assert(sizeof(DLTensor) == 48 && offsetof(DLTensor, ndim) == 16 && offsetof(DLTensor, byte_offset) == 40);
@@ -22,8 +23,6 @@ static_assert(sizeof(DLManagedTensorVersioned) == 80 && offsetof(DLManagedTensor
               offsetof(DLManagedTensorVersioned, dl_tensor) == 32);
 
 namespace {
-
-bool says(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 // What another library would hand out: six floats, and how often they were given back.
 template <class Managed>

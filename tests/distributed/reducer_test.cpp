@@ -9,9 +9,11 @@
 #include "tandem/parallel/reducer_errors.h"
 #include "tandem/parallel/tree_exchange.h"
 #include "tandem/tests/distributed/ranks.h"
+#include "tandem/tests/temp_folder.h"
 
 using namespace tandem;
 using namespace tandem::distributed;
+using test::says;
 
 namespace {
 
@@ -27,8 +29,6 @@ std::string incomplete(std::size_t count, const ReducerOptions& options = {}) {
     return error.what();
   }
 }
-bool says(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-
 // Numbers whose sum depends on the order.
 Tensor irregular(int64_t shard, int64_t size) {
   return (arange(size, kFloat) + static_cast<double>(7 * shard)).sin() * std::pow(10.0, static_cast<double>(shard % 3));

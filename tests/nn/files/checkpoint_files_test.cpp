@@ -28,13 +28,12 @@ using serialize::load_safetensors;
 using serialize::save_safetensors;
 using serialize::WeightsOptions;
 using test::error_of;
+using test::says;
 using test::TempFolder;
 
 namespace {
 
 using State = OrderedDict<std::string, Tensor>;
-
-bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 void check_same(const State& a, const State& b) {
   CHECK(a.keys() == b.keys());

@@ -14,6 +14,7 @@
 using namespace tandem;
 using serialize::parse_npy;
 using test::error_of;
+using test::says;
 using test::TempFolder;
 
 namespace {
@@ -30,8 +31,6 @@ Tensor parse(const std::string& bytes) { return parse_npy(bytes.data(), bytes.si
 std::string refusal(const std::string& bytes) {
   return error_of([&] { parse(bytes); });
 }
-bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("all dtypes and shapes survive a .npy file") {

@@ -10,11 +10,10 @@
 
 using namespace tandem;
 using test::error_of;
+using test::says;
 using test::TempFolder;
 
 namespace {
-
-bool says(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 std::string zip_of(const std::string& name, const std::string& content, bool deflated) {
   serialize::pt::ZipBytes bytes;

@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "tandem/nn/files/pt/zip_archive.h"
+#include "tandem/tests/temp_folder.h"
 
 namespace tandem::test {
-
-inline bool says(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 inline std::string zip_of(const std::vector<std::pair<std::string, std::string>>& entries) {
   serialize::pt::ZipBytes bytes;

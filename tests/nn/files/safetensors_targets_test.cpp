@@ -17,13 +17,12 @@ using namespace tandem;
 using serialize::load_safetensors;
 using serialize::save_safetensors;
 using test::error_of;
+using test::says;
 using test::TempFolder;
 
 namespace {
 
 using State = OrderedDict<std::string, Tensor>;
-
-bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
