@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "tandem/core/random/generator.h"
+#include "tandem/core/reproducible.h"
 
 namespace tandem {
 
@@ -18,14 +19,16 @@ enum class CuBLASReductionOption : uint8_t {
 
 class Context {
  public:
-  /// TF32: float32 products with 10 mantissa bits, several times faster. Off by default for both libraries.
+  /// TF32: products of float32 with 10 mantissa bits, several times faster. As in LibTorch, matrix products do without by
+  /// default, and convolutions use it, unless TANDEM_REPRODUCIBLE is set.
   bool allowTF32CuBLAS() const { return tf32_blas_.load(std::memory_order_relaxed); }
   void setAllowTF32CuBLAS(bool value) { tf32_blas_.store(value, std::memory_order_relaxed); }
-  bool allowTF32CuDNN() const { return tf32_dnn_.load(std::memory_order_relaxed); }
+  bool allowTF32CuDNN() const { return given_or_default(tf32_dnn_); }
   void setAllowTF32CuDNN(bool value) { tf32_dnn_.store(value, std::memory_order_relaxed); }
-  /// Benchmarks the algorithms of a convolution on its first run instead of asking a heuristic. Off by
-  /// default: the fastest algorithm, and therefore the last bits, may differ between runs.
-  bool benchmarkCuDNN() const { return benchmark_.load(std::memory_order_relaxed); }
+  /// Whether the algorithms of a convolution are timed when it first runs on this machine, instead of asking a heuristic.
+  /// The choice is kept in cache_folder(), so that later runs compute the same bits; where that cannot be written,
+  /// nothing is timed. On by default, unless TANDEM_REPRODUCIBLE is set; off in LibTorch.
+  bool benchmarkCuDNN() const { return given_or_default(benchmark_); }
   void setBenchmarkCuDNN(bool value) { benchmark_.store(value, std::memory_order_relaxed); }
   /// Uses only deterministic algorithms. On by default, unlike in LibTorch.
   bool deterministicCuDNN() const { return deterministic_.load(std::memory_order_relaxed); }
@@ -124,9 +127,15 @@ class Context {
         bf16_reduction{CuBLASReductionOption::AllowReducedPrecisionWithSplitK};
   };
 
+  static constexpr int8_t kNotSet = -1;
+  static bool given_or_default(const std::atomic<int8_t>& setting) {
+    const int8_t value = setting.load(std::memory_order_relaxed);
+    return value == kNotSet ? reproducible() == Reproducible::kOff : value != 0;
+  }
+
   Kept kept_;
-  std::atomic<bool> tf32_blas_{false}, tf32_dnn_{false}, benchmark_{false}, deterministic_{true}, required_{false},
-      warn_only_{false};
+  std::atomic<int8_t> tf32_dnn_{kNotSet}, benchmark_{kNotSet};
+  std::atomic<bool> tf32_blas_{false}, deterministic_{true}, required_{false}, warn_only_{false};
 };
 
 namespace detail {

@@ -79,14 +79,6 @@ struct ConvKey {
   }
 };
 
-/// The gradient of a convolution's bias.
-struct BiasKey {
-  ScalarType dtype = kFloat;
-  std::array<int64_t, 4> output{};
-
-  constexpr auto fields() const { return std::tie(dtype, output); }
-};
-
 enum class FftKind : int32_t { kComplex, kRealToComplex, kComplexToReal };
 
 /// `count` transforms of n points by cuFFT.

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tandem/core/base/cache_folder.h"
 #include "tandem/core/base/suggest.h"
 #include "tandem/core/error.h"
 
@@ -101,7 +102,8 @@ std::string try_fetch(const KnownDataset& dataset, const FetchDataset* fetch) {
   const std::string offline = environment("TANDEM_OFFLINE");
   if (!offline.empty() && offline != "0") return "download it: disabled by TANDEM_OFFLINE=" + offline;
   const std::string folder = dataset_cache_folder(dataset);
-  if (folder.empty()) return "download it: no cache folder, because neither XDG_CACHE_HOME nor HOME is set";
+  if (folder.empty())
+    return "download it: no cache folder, because none of TANDEM_CACHE, XDG_CACHE_HOME and HOME is set";
   try {
     (*fetch)(dataset, folder);
     return "";
@@ -183,9 +185,8 @@ std::string find_idx_file(const std::string& folder, const std::string& name) {
 }
 
 std::string dataset_cache_folder(const KnownDataset& dataset) {
-  if (const std::string root = environment("XDG_CACHE_HOME"); !root.empty()) return root + "/tandem/" + dataset.name;
-  if (const std::string home = environment("HOME"); !home.empty()) return home + "/.cache/tandem/" + dataset.name;
-  return "";
+  const std::string cache = cache_folder();
+  return cache.empty() ? "" : cache + "/" + dataset.name;
 }
 
 }  // namespace tandem::data

@@ -2,7 +2,7 @@
 // every way to get them.
 //
 // The search order is $TANDEM_DATA/NAME, torchvision's folder in $TANDEM_DATA, $TANDEM_DATA itself, the
-// folder of Debian's package, the cache ($XDG_CACHE_HOME or ~/.cache)/tandem/NAME, and a download into that
+// folder of Debian's package, the cache (core/base/cache_folder.h), and a download into that
 // cache. Nothing here accesses the network; the caller supplies the download.
 #pragma once
 #include <array>
@@ -61,8 +61,7 @@ DatasetFiles find_dataset(const std::string& name_or_folder);
 /// each also with ".gz"; "" if there is none.
 std::string find_idx_file(const std::string& folder, const std::string& name);
 
-/// The folder for downloads: ($XDG_CACHE_HOME or ~/.cache)/tandem/NAME; "" if neither XDG_CACHE_HOME nor HOME
-/// is set.
+/// The folder for downloads: NAME in cache_folder(), or "".
 std::string dataset_cache_folder(const KnownDataset& dataset);
 
 }  // namespace tandem::data

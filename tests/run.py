@@ -108,7 +108,8 @@ def run(args, tests):
         command += ["--no-suite", args.without]
     if args.rest:
         command.append("--test-args=" + shlex.join(args.rest))
-    code = subprocess.run(command + [t["name"] for t in tests], stdin=subprocess.DEVNULL).returncode
+    environment = {"TANDEM_CACHE": str(args.build.resolve() / "cache"), **os.environ}  # not the user's
+    code = subprocess.run(command + [t["name"] for t in tests], stdin=subprocess.DEVNULL, env=environment).returncode
     results = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     return code, results
 

@@ -60,9 +60,9 @@ void add_recipe(CLI::App* c, RecipeOptions& r, const std::string& usual) {
              "below 1: also keep a moving average of parameters and running statistics with this decay per "
              "step, such as 0.999; it is evaluated, and saved as the run's model");
   add_choice(c, "precision", r.precision,
-             "fp32; bf16: products, convolutions and attention compute in bfloat16, everything else and all "
-             "parameters stay float32; fp16: the same in float16, with a scaled loss. eval and predict "
-             "compute in it, too; default: fp32");
+             "fp32; tf32: products and convolutions on GPUs round float32 to 10 mantissa bits; bf16: products, "
+             "convolutions and attention compute in bfloat16, everything else and all parameters stay float32; "
+             "fp16: the same in float16, with a scaled loss. eval and predict compute in it, too; default: fp32");
   c->add_option("--freeze", r.freeze,
                 "parameters that do not train: names of parameters or layers, separated by commas, with * for "
                 "any text; or all-but-head: all but the last layer. A frozen batch normalisation also uses and "

@@ -11,6 +11,7 @@
 #include "tandem/cli/message.h"
 #include "tandem/cli/numbers.h"
 #include "tandem/cli/options.h"
+#include "tandem/core/base/cache_folder.h"
 #include "tandem/core/base/suggest.h"
 #include "tandem/datasets/vision/cifar.h"
 #include "tandem/datasets/vision/image_folder.h"
@@ -45,12 +46,7 @@ std::string find_cifar(const Cifar& cifar) {
   std::vector<fs::path> places;
   if (const char* data = std::getenv("TANDEM_DATA"); data != nullptr && *data != 0)
     places = {fs::path(data) / cifar.name, fs::path(data)};
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  if (cache != nullptr && *cache != 0)
-    places.push_back(fs::path(cache) / "tandem" / cifar.name);
-  else if (home != nullptr && *home != 0)
-    places.push_back(fs::path(home) / ".cache/tandem" / cifar.name);
+  if (const std::string cache = cache_folder(); !cache.empty()) places.push_back(fs::path(cache) / cifar.name);
   std::string tried;
   for (const fs::path& place : places) {
     if (const std::string folder = folder_of(cifar, place); !folder.empty()) return folder;

@@ -22,10 +22,10 @@ double activations(const TextConfig& c, const Recipe& r) {
   double values = layers * (8 * width + 2 * inner + (dropout ? 3 * width : 0));
   // Gradients within a block.
   values += 4 * width + 2 * inner;
-  if (r.precision != "fp32") values *= 0.7;  // measured: about half of them are of 16 bits
+  if (r.half()) values *= 0.7;  // measured: about half of them are of 16 bits
   if (dropout) values += (3 * layers + 2) * scores;
   // Logits, and their gradients; measured with reduced precision, which has both also in 16 bits.
-  return values + (r.precision == "fp32" ? 2 : 3.3) * static_cast<double>(m.vocab_size());
+  return values + (r.half() ? 3.3 : 2) * static_cast<double>(m.vocab_size());
 }
 
 // Values at the peak of an evaluation in this process, which saves nothing for a backward pass.
@@ -38,7 +38,7 @@ double evaluated(const TextConfig& c, const Recipe& r, const Placement& p, const
   const auto width = static_cast<double>(c.model.n_embd());
   const double inner = c.model.n_inner() > 0 ? static_cast<double>(c.model.n_inner()) : 4 * width;
   // Logits; with reduced precision also in 16 bits.
-  const double logits = (r.precision == "fp32" ? 1 : 1.5) * static_cast<double>(c.model.vocab_size());
+  const double logits = (r.half() ? 1.5 : 1) * static_cast<double>(c.model.vocab_size());
   const double token = 4 * width + 2 * inner + logits;
   return together * std::min(windows, most) * static_cast<double>(c.context) * token;
 }

@@ -6,6 +6,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/text/text_data.h"
+#include "tandem/core/global_context.h"
 
 namespace tandem::cli {
 
@@ -24,7 +25,9 @@ Tensor cross_entropy_of(const Tensor& output, const Tensor& labels, Reduction re
 Tensor correct_in(const Tensor& output, const Tensor& labels) { return output.argmax(-1) == labels.to(kLong); }
 
 std::unique_ptr<autocast::AutocastGuard> in_precision(const Recipe& recipe, Device device) {
-  if (recipe.precision == "fp32") return nullptr;
+  globalContext().setAllowTF32CuBLAS(recipe.precision == "tf32");
+  globalContext().setAllowTF32CuDNN(recipe.precision == "tf32");
+  if (!recipe.half()) return nullptr;
   return std::make_unique<autocast::AutocastGuard>(device.type(), recipe.precision == "bf16" ? kBFloat16 : kHalf);
 }
 

@@ -24,8 +24,8 @@ Tensor cross_entropy_of(const Tensor& output, const Tensor& labels, Reduction re
 /// Which labels have the largest score: bool, as many as labels.
 Tensor correct_in(const Tensor& output, const Tensor& labels);
 
-/// While the result is alive, this thread's forward passes on the device compute in the recipe's precision.
-/// Null for fp32.
+/// While the result is alive, this thread's forward passes on the device compute in the recipe's precision. Null for
+/// fp32 and tf32, which are this process's setting from here on.
 [[nodiscard]] std::unique_ptr<autocast::AutocastGuard> in_precision(const Recipe& recipe, Device device);
 
 /// Examples to evaluate at a time: 1000 images of up to 32 x 32 pixels, fewer of larger ones, or about 2048 tokens.

@@ -91,7 +91,7 @@ std::vector<std::string> recipe_values(const std::string& option) {
   if (option == "augment") return {"none", "flip", "crop", "resized-crop", "randaugment"};
   if (option == "keep") return {"last", "best", "all"};
   if (option == "decay") return {"all", "matrices"};
-  if (option == "precision") return {"fp32", "bf16", "fp16"};
+  if (option == "precision") return {"fp32", "tf32", "bf16", "fp16"};
   return {};
 }
 

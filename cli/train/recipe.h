@@ -36,7 +36,8 @@ struct Recipe {
   std::string keep = "last";   ///< the model of a run: that of its last or its best epoch; or all: a file for each
   double warmup = 0;           ///< share of all steps in which the learning rate rises to lr, before the schedule
   std::string decay = "all";   ///< what weight_decay applies to; or matrices: parameters with at least two dimensions
-  std::string precision = "fp32";  ///< of forward passes; or bf16, fp16: see evaluate.h
+  std::string precision = "fp32";  ///< of forward passes; or tf32, bf16, fp16: see evaluate.h
+  bool half() const { return precision == "bf16" || precision == "fp16"; }
 };
 
 /// The named recipe, overridden by the options that are set. Throws UsageError, also if it has no name.

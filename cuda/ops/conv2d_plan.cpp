@@ -1,14 +1,15 @@
-// Selects the engine of a convolution: by cuDNN's heuristic by default, or by timing its first proposals after
-// globalContext().setBenchmarkCuDNN(true). Engines that may produce different bits on each run are excluded
-// unless setDeterministicCuDNN(false).
+// Selects the engine of a convolution: by timing the first proposals of cuDNN's heuristic, once on a machine, or as the
+// heuristic orders them after globalContext().setBenchmarkCuDNN(false). Engines that may produce different bits on
+// each run are excluded unless setDeterministicCuDNN(false).
 #include "tandem/cuda/ops/conv2d_plan.h"
 
 #include <algorithm>
 #include <array>
 #include <climits>
-#include <span>
+#include <utility>
 
 #include "tandem/core/global_context.h"
+#include "tandem/cuda/ops/conv2d_kept.h"
 
 namespace tandem::cuda_impl {
 namespace {
@@ -159,16 +160,28 @@ GraphObject graph_of(Context& c, const ConvKey& key) {
   return graph;
 }
 
-// The notes of the engine of a configuration.
-std::vector<cudnnBackendNumericalNote_t> notes_of(const GraphObject& config) {
-  const GraphObject engine = create(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+GraphObject engine_of(const GraphObject& config) {
+  GraphObject engine = create(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t raw = engine.get();
   get(config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &raw);
+  return engine;
+}
+
+std::vector<cudnnBackendNumericalNote_t> notes_of(const GraphObject& engine) {
   std::vector<cudnnBackendNumericalNote_t> notes(CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
   const int64_t count = get(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                             CUDNN_NUMERICAL_NOTE_TYPE_COUNT, notes.data());
   notes.resize(std::min(static_cast<std::size_t>(count), notes.size()));
   return notes;
+}
+
+// What names a proposal in a later run: its place, since a heuristic may propose an engine with several settings, and
+// the engine, in case that the proposals are others then.
+constexpr const char *kBest = "proposal ", *kFallback = "fallback ";
+std::string name_of(cudnnBackendHeurMode_t mode, std::size_t place, const GraphObject& engine) {
+  int64_t number = 0;
+  get(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &number);
+  return concat(mode == CUDNN_HEUR_MODE_A ? kBest : kFallback, place, ", engine ", number);
 }
 
 // Transforms (Winograd, Fourier) are allowed, as in PyTorch. float32 without TF32 is computed with fused multiply-adds;
@@ -199,16 +212,22 @@ void add_engines(ConvPlan& plan, cudnnBackendHeurMode_t mode) {
   }
   configs.resize(static_cast<std::size_t>(results(static_cast<int64_t>(raw.size()), raw.data())));  // may be fewer
   const std::size_t most = plan.engines.size() + kMostEngines;
-  for (GraphObject& config : configs) {
-    if (plan.engines.size() == most) break;
-    const auto notes = notes_of(config);
+  for (std::size_t place = 0; place < configs.size() && plan.engines.size() < most; ++place) {
+    const GraphObject engine = engine_of(configs[place]);
+    const auto notes = notes_of(engine);
     if (!std::ranges::all_of(notes, [&](auto note) { return accurate(plan.key, note); })) continue;
     if (plan.key.deterministic && std::ranges::count(notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) > 0)
       plan.left_out = true;
     else
       plan.engines.insert(std::ranges::upper_bound(plan.engines, std::size_t{0}, {}, large_workspace),
-                          {.config = std::move(config), .plan = {}});
+                          {.config = std::move(configs[place]), .plan = {}, .name = name_of(mode, place, engine)});
   }
+}
+
+// Those that work for any shape.
+void complete(ConvPlan& plan) {
+  if (std::exchange(plan.complete, true)) return;
+  add_engines(plan, CUDNN_HEUR_MODE_FALLBACK);
 }
 
 // False if cuDNN rejects the engine.
@@ -253,30 +272,37 @@ float time_of(Context& c, const ConvEngine& engine, const ConvTensors& t) try {
   return std::numeric_limits<float>::infinity();
 }
 
-void order_by_time(Context& c, ConvPlan& plan, const ConvTensors& t) {
-  std::size_t timed = 0;
-  for (; timed < kMostEngines; ++timed) {
-    ConvEngine* engine = engine_at(c, plan, timed);
+// The name of the fastest engine here. The others keep no plan.
+std::string fastest(Context& c, ConvPlan& plan, const ConvTensors& t) {
+  std::string name;
+  float least = std::numeric_limits<float>::infinity();
+  for (std::size_t place = 0; place < kMostEngines; ++place) {
+    ConvEngine* engine = engine_at(c, plan, place);
     if (engine == nullptr || engine->workspace > kConvWorkspaceLimit) break;
-    engine->milliseconds = time_of(c, *engine, t);
+    if (const float time = time_of(c, *engine, t); time < least) {
+      least = time;
+      name = engine->name;
+    }
+    engine->plan.reset();
   }
-  std::ranges::stable_sort(std::span(plan.engines).first(timed), {}, &ConvEngine::milliseconds);
+  return name;
 }
 
-struct ConvPlans {
-  std::unordered_map<ConvKey, ConvPlan, PlanHash> plans;
-  std::unordered_map<BiasKey, BiasPlan, PlanHash> bias;
-};
-
-TensorDescriptor tensor_descriptor(ScalarType dtype, int64_t n, int64_t c, int64_t h, int64_t w) {
-  cudnnTensorDescriptor_t made = nullptr;
-  ensure(cudnnCreateTensorDescriptor(&made), "cudnnCreateTensorDescriptor");
-  TensorDescriptor out(made);
-  ensure(cudnnSetTensor4dDescriptor(made, CUDNN_TENSOR_NCHW, type_of(dtype), static_cast<int>(n), static_cast<int>(c),
-                                    static_cast<int>(h), static_cast<int>(w)),
-         "cudnnSetTensor4dDescriptor");
-  return out;
+// Moves the engine that was the fastest in an earlier run, or is it now, to the front.
+void choose(Context& c, ConvPlan& plan, const ConvTensors& t, const KeptEngine& kept) {
+  std::string name = kept.find();
+  if (name.empty()) try {
+      name = fastest(c, plan, t);
+      if (!name.empty()) name = kept.keep(name);
+    } catch (const Error&) {
+      return;  // what would be forgotten is no choice
+    }
+  if (name.starts_with(kFallback)) complete(plan);
+  const auto at = std::ranges::find(plan.engines, name, &ConvEngine::name);
+  if (at != plan.engines.end()) std::rotate(plan.engines.begin(), at, at + 1);
 }
+
+using ConvPlans = std::unordered_map<ConvKey, ConvPlan, PlanHash>;
 
 }  // namespace
 
@@ -304,7 +330,7 @@ ConvKey conv_key(ConvPass pass, const ConvTensors& t, const Conv2dParameters& p)
           .dtype = t.input.dtype(),
           .tf32 = single && globalContext().allowTF32CuDNN(),
           .deterministic = globalContext().deterministicCuDNN(),
-          .benchmark = globalContext().benchmarkCuDNN(),
+          .benchmark = globalContext().benchmarkCuDNN() && !kept_engines_folder().empty(),
           .channels_last = channels_last(t),
           .alignment = {alignment(t.input), alignment(t.weight), alignment(t.output)},
           .input = sizes(t.input),
@@ -318,8 +344,7 @@ ConvEngine* engine_at(Context& c, ConvPlan& plan, std::size_t place) {
   for (;;) {
     const auto at = all.begin() + static_cast<std::ptrdiff_t>(place);
     if (!plan.complete && (at == all.end() || large_workspace(*at) > 0)) {
-      plan.complete = true;
-      add_engines(plan, CUDNN_HEUR_MODE_FALLBACK);
+      complete(plan);
     } else if (at == all.end()) {
       return nullptr;
     } else if (at->plan != nullptr) {
@@ -343,7 +368,7 @@ cudnnStatus_t run_engine(Context& c, const ConvEngine& engine, const ConvTensors
 }
 
 ConvPlan& conv_plan(Context& c, ConvKey key, const ConvTensors& t) {
-  auto& plans = c.plans<ConvPlans>().plans;
+  auto& plans = c.plans<ConvPlans>();
   auto at = plans.find(key);
   if (at == plans.end() && key.benchmark && c.recording != nullptr) {
     key.benchmark = false;  // timing synchronises, which is not allowed during a capture
@@ -358,24 +383,12 @@ ConvPlan& conv_plan(Context& c, ConvKey key, const ConvTensors& t) {
   } catch (const Error& error) {
     fail("conv2d: ", error.what(), described(t));
   }
-  if (key.benchmark) order_by_time(c, plan, t);
+  if (key.benchmark) choose(c, plan, t, KeptEngine(kept_engines_folder(), c.gpu(), key));
   if (engine_at(c, plan, 0) == nullptr)
     fail("conv2d: cuDNN has no ", plan.left_out ? "deterministic " : "", "algorithm for these shapes",
          plan.left_out ? "; globalContext().setDeterministicCuDNN(false) allows nondeterministic ones" : "",
          described(t));
   if (plans.size() >= kMaxConvPlans) plans.clear();
-  return plans.emplace(key, std::move(plan)).first->second;
-}
-
-BiasPlan& bias_plan(Context& c, const Tensor& output) {
-  auto& plans = c.plans<ConvPlans>().bias;
-  const BiasKey key{output.dtype(), {output.size(0), output.size(1), output.size(2), output.size(3)}};
-  const auto at = plans.find(key);
-  if (at != plans.end()) [[likely]]
-    return at->second;
-  const auto& [n, channels, h, w] = key.output;
-  BiasPlan plan{tensor_descriptor(key.dtype, n, channels, h, w), tensor_descriptor(key.dtype, 1, channels, 1, 1)};
-  if (plans.size() >= kMaxPlans) plans.clear();
   return plans.emplace(key, std::move(plan)).first->second;
 }
 

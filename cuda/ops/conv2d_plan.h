@@ -1,7 +1,7 @@
 // Plans of cuDNN's convolutions: an operation graph and the engines that can run it, created once per ConvKey.
 #pragma once
-#include <limits>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <unordered_map>
 #include <vector>
@@ -21,15 +21,14 @@ struct DestroyDescriptor {
 };
 template <class Handle, auto destroy>
 using Descriptor = std::unique_ptr<std::remove_pointer_t<Handle>, DestroyDescriptor<destroy>>;
-using TensorDescriptor = Descriptor<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor>;
 /// Anything of cuDNN's graph API.
 using GraphObject = Descriptor<cudnnBackendDescriptor_t, cudnnBackendDestroyDescriptor>;
 
 struct ConvEngine {
   GraphObject config;
-  GraphObject plan;           ///< null until engine_at() reaches the engine
+  GraphObject plan;  ///< null until engine_at() reaches the engine
+  std::string name;
   std::size_t workspace = 0;  ///< known with the plan
-  float milliseconds = std::numeric_limits<float>::infinity();
 };
 
 struct ConvPlan {
@@ -56,10 +55,6 @@ ConvPlan& conv_plan(Context& c, ConvKey key, const ConvTensors& t);
 /// The engine at a place of the plan, ready to run; nullptr behind the last. Changes only that place and those behind.
 ConvEngine* engine_at(Context& c, ConvPlan& plan, std::size_t place);
 cudnnStatus_t run_engine(Context& c, const ConvEngine& engine, const ConvTensors& t, const Tensor& workspace);
-struct BiasPlan {
-  TensorDescriptor output, bias;
-};
-BiasPlan& bias_plan(Context& c, const Tensor& output);
 /// Description for error messages: "\n  input  [...] ...\n  weight ..."
 std::string described(const ConvTensors& t);
 

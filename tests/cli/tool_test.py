@@ -959,7 +959,7 @@ def test_broken_data():
             "expected fashion-mnist, mnist, cifar10,", "a file of text is for train --model gpt2")
     refused("unknown", train("--data", "cifar01"), "did you mean cifar10?")
     refused("a file", train("--data", "data/t10k-labels-idx1-ubyte"), "is a file, not a data set of images")
-    nowhere = dict(os.environ, TANDEM_DATA="/none", TANDEM_OFFLINE="1", XDG_CACHE_HOME="/none")
+    nowhere = dict(os.environ, TANDEM_DATA="/none", TANDEM_OFFLINE="1", TANDEM_CACHE="/none")
     refused("nowhere", train("--data", "mnist", env=nowhere), "not found on this machine", "TANDEM_OFFLINE")
     check("nothing is created", not os.path.exists("b"))
     check("train", train("--data", "data", "--out", "a").returncode == 0)

@@ -1,14 +1,20 @@
 // CUDA's convolutions against the CPU.
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <functional>
+#include <future>
+#include <thread>
 
 #include "tandem/core/backend/conv.h"
 #include "tandem/core/backend/linalg.h"
 #include "tandem/core/global_context.h"
+#include "tandem/cuda/ops/conv2d_kept.h"
 #include "tandem/cuda/plan_key.h"
 #include "tandem/tests/cuda/on_device.h"
 #include "tandem/tests/cuda/skip.h"
+#include "tandem/tests/environment.h"
+#include "tandem/tests/temp_folder.h"
 #ifdef TANDEM_CUDA_EMULATION
 #include "tandem/tests/cuda/device_calls.h"
 #endif
@@ -19,6 +25,10 @@ using tandem::cuda_impl::ConvPass;
 namespace {
 
 using Inputs = std::vector<Tensor>;
+
+// For the choices of this run, none of which is there when it begins.
+const test::TempFolder cache;
+const test::Environment here("TANDEM_CACHE", cache.path());
 
 void check_conv(const Conv2dParameters& p, int64_t channels, int64_t outs, int64_t kernel, ScalarType dtype) {
   CAPTURE(p.stride[0]);
@@ -192,17 +202,36 @@ TEST_CASE("an engine whose workspace does not fit gives way") {
   backend(kCUDA).runtime.empty_cache(Device("cuda:0"));
 }
 
-TEST_CASE("engines are timed outside captures; one that cannot be timed comes last") {
+TEST_CASE("engines are timed outside captures, once on a machine") {
   const Convolution captured(8), untimed(9);
   globalContext().setBenchmarkCuDNN(true);
   CHECK(captured.captured_calls() == 1);
   const uint64_t first = captured.calls(), again = captured.calls();
   CHECK(first == 4 * (1 + 2) + again);
   CHECK(again <= 2);
-  fail_first_engine(cudaErrorNotSupported);
-  CHECK(captured.calls() == 3 - again);
-  CHECK(captured.has_no_other());
-  cuda_emulation::fail_next("cudaEventCreate", cudaErrorUnknown);
+  std::vector<std::thread> threads;
+  std::promise<void> end;
+  const std::shared_future<void> ended = end.get_future().share();
+  const auto in_new_context = [&] {  // which has no plans: a thread that ends leaves its context to the next
+    std::promise<uint64_t> calls;
+    threads.emplace_back([&, ended] {
+      calls.set_value(captured.calls());
+      ended.wait();
+    });
+    return calls.get_future().get();
+  };
+  CHECK(in_new_context() == again);
+  std::vector<std::string> files;
+  for (const auto& file : std::filesystem::directory_iterator(cuda_impl::kept_engines_folder()))
+    files.push_back(file.path());
+  for (const std::string damage : {"", "cuDNN", "\n\n"}) {
+    for (const std::string& file : files) test::write_file(file, damage);
+    CHECK(in_new_context() == first);
+    CHECK(in_new_context() <= 2);
+  }
+  end.set_value();
+  for (std::thread& thread : threads) thread.join();
+  cuda_emulation::fail_next("cudaEventCreate", cudaErrorUnknown);  // of the first engine
   CHECK(untimed.calls() == 4 * 2 + 2);
   CHECK(untimed.calls() == 2);
   globalContext().setBenchmarkCuDNN(false);
@@ -243,7 +272,7 @@ TEST_CASE("products and convolutions launch nothing while a captured step's numb
       {"conv2d", [&] { k.conv.forward(convolved, images, weight, {bias}, {}, nullptr); }},
       {"conv2d_backward_input", [&] { k.conv.backward_input(convolved, images, weight, {}); }},
       {"conv2d_backward_weight", [&] { k.conv.backward_weight(gradient, {}, images, images, {}); }},
-      {"conv2d_backward_bias", [&] { k.conv.backward_bias(bias, images); }},
+      {"sum", [&] { k.conv.backward_bias(bias, images); }},
   };
   for (const auto& [name, run] : operations) {
     Capture capture;
@@ -253,6 +282,29 @@ TEST_CASE("products and convolutions launch nothing while a captured step's numb
   }
 }
 #endif
+
+TEST_CASE("the first choice of an engine stays; a file that does not name the convolution is no choice") {
+  const test::TempFolder folder;
+  const cuda_impl::Gpu gpu{.name = "GPU", .multiprocessors = 8}, other{.name = "GPU", .multiprocessors = 9};
+  const cuda_impl::ConvKey key{}, transposed{.pass = ConvPass::kInput};
+  const cuda_impl::KeptEngine kept(folder.path(), gpu, key);
+  CHECK(kept.find() == "");
+  CHECK(kept.keep("engine 1") == "engine 1");
+  CHECK(cuda_impl::KeptEngine(folder.path(), gpu, key).keep("engine 2") == "engine 1");
+  CHECK(cuda_impl::KeptEngine(folder.path(), gpu, key).find() == "engine 1");
+  CHECK(cuda_impl::KeptEngine(folder.path(), gpu, transposed).find() == "");
+  CHECK(cuda_impl::KeptEngine(folder.path(), other, key).find() == "");
+  REQUIRE(folder.entries() == 1);  // no temporary file is left
+  const std::string file = std::filesystem::directory_iterator(folder.path())->path(), text = test::read_file(file);
+  for (const std::size_t length : {std::size_t{0}, text.size() / 2, text.size() - 1}) {
+    test::write_file(file, text.substr(0, length));
+    CHECK(kept.find() == "");
+  }
+  test::write_file(file, std::string(1 << 20, 'x'));
+  CHECK(kept.keep("engine 3") == "engine 3");
+  CHECK(kept.find() == "engine 3");
+  CHECK_THROWS_AS((void)cuda_impl::KeptEngine(folder / "none", gpu, key).keep("engine"), Error);
+}
 
 TEST_CASE("empty convolutions") {
   if (!has_devices(1)) return;

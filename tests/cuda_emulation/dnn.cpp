@@ -1,56 +1,7 @@
-// cuDNN: handles, descriptors, status texts.
+// cuDNN: handles and status texts.
 #include "tandem/tests/cuda_emulation/dnn.h"
 
-#include <algorithm>
-
 namespace tandem::cuda_emulation {
-namespace {
-
-bool known(cudnnDataType_t type) {
-  return type == CUDNN_DATA_FLOAT || type == CUDNN_DATA_DOUBLE || type == CUDNN_DATA_HALF ||
-         type == CUDNN_DATA_BFLOAT16;
-}
-bool positive(const int* values, int count) {
-  return std::all_of(values, values + count, [](int v) { return v > 0; });
-}
-
-// Strides of dense dimensions: channels last for NHWC, in the order of the sizes for NCHW.
-void dense_strides(const int* sizes, int dims, cudnnTensorFormat_t format, int64_t* strides) {
-  int64_t step = 1;
-  if (format == CUDNN_TENSOR_NHWC) {
-    strides[1] = 1;
-    step = sizes[1];
-    for (int i = dims; i-- > 2; step *= sizes[i]) strides[i] = step;
-    strides[0] = step;
-    return;
-  }
-  for (int i = dims; i-- > 0; step *= sizes[i]) strides[i] = step;
-}
-
-cudnnStatus_t set(cudnnTensorDescriptor_t t, cudnnDataType_t type, int dims, const int* sizes, const int* strides) {
-  if (t == nullptr || sizes == nullptr || strides == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-  if (!known(type)) return CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE;
-  if (dims < 3 || dims > kMaxTensorDims) return CUDNN_STATUS_NOT_SUPPORTED;
-  if (!positive(sizes, dims) || !positive(strides, dims)) return CUDNN_STATUS_BAD_PARAM;
-  t->type = type;
-  t->dims = dims;
-  std::copy(sizes, sizes + dims, t->sizes);
-  std::copy(strides, strides + dims, t->strides);
-  return CUDNN_STATUS_SUCCESS;
-}
-cudnnStatus_t set_dense(cudnnTensorDescriptor_t t, cudnnDataType_t type, cudnnTensorFormat_t format, int dims,
-                        const int* sizes) {
-  if (format == CUDNN_TENSOR_NCHW_VECT_C) return CUDNN_STATUS_NOT_SUPPORTED_LAYOUT;
-  if (dims < 3 || dims > kMaxTensorDims) return CUDNN_STATUS_NOT_SUPPORTED;
-  int64_t wide[kMaxTensorDims];
-  int strides[kMaxTensorDims];
-  dense_strides(sizes, dims, format, wide);
-  std::transform(wide, wide + dims, strides, [](int64_t s) { return static_cast<int>(s); });
-  return set(t, type, dims, sizes, strides);
-}
-}  // namespace
-
-Strided strided(const cudnnTensorStruct& t) { return five(t.sizes, t.strides, t.dims); }
 
 bool tensor_usable(const Strided& t, const void* p, ScalarType type) {
   int64_t last = 0;
@@ -61,20 +12,6 @@ bool tensor_usable(const Strided& t, const void* p, ScalarType type) {
 }  // namespace tandem::cuda_emulation
 
 using namespace tandem::cuda_emulation;
-namespace {
-template <class T>
-cudnnStatus_t create(T** out) {
-  if (out == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-  *out = new T{};
-  return CUDNN_STATUS_SUCCESS;
-}
-template <class T>
-cudnnStatus_t destroy(T* object) {
-  delete object;
-  return CUDNN_STATUS_SUCCESS;
-}
-}  // namespace
-
 extern "C" {
 
 size_t cudnnGetVersion() { return CUDNN_VERSION; }
@@ -129,7 +66,10 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
     return CUDNN_STATUS_SUCCESS;
   });
 }
-cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) { return destroy(handle); }
+cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
+  delete handle;
+  return CUDNN_STATUS_SUCCESS;
+}
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
   return dnn_call("cudnnSetStream", handle, [&] {
     handle->stream = stream;
@@ -139,27 +79,6 @@ cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
 cudnnStatus_t cudnnGetStream(cudnnHandle_t handle, cudaStream_t* stream) {
   *stream = handle->stream;
   return CUDNN_STATUS_SUCCESS;
-}
-
-cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* t) { return create(t); }
-cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t t) { return destroy(t); }
-cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t t, cudnnTensorFormat_t format, cudnnDataType_t type,
-                                         int n, int c, int h, int w) {
-  const int sizes[] = {n, c, h, w};
-  return set_dense(t, type, format, 4, sizes);
-}
-cudnnStatus_t cudnnSetTensor4dDescriptorEx(cudnnTensorDescriptor_t t, cudnnDataType_t type, int n, int c, int h, int w,
-                                           int n_stride, int c_stride, int h_stride, int w_stride) {
-  const int sizes[] = {n, c, h, w}, strides[] = {n_stride, c_stride, h_stride, w_stride};
-  return set(t, type, 4, sizes, strides);
-}
-cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t t, cudnnDataType_t type, int dims, const int sizes[],
-                                         const int strides[]) {
-  return set(t, type, dims, sizes, strides);
-}
-cudnnStatus_t cudnnSetTensorNdDescriptorEx(cudnnTensorDescriptor_t t, cudnnTensorFormat_t format, cudnnDataType_t type,
-                                           int dims, const int sizes[]) {
-  return set_dense(t, type, format, dims, sizes);
 }
 
 }  // extern "C"

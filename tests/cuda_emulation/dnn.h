@@ -1,19 +1,12 @@
-// cuDNN's handles and tensor descriptors, and a convolution as an operation describes it.
+// cuDNN's handles, and a convolution as an operation describes it.
 #pragma once
 #include <cudnn.h>
 
 #include "tandem/tests/cuda_emulation/library.h"
 
-inline constexpr int kMaxTensorDims = 8;
-
 struct cudnnContext {
   int gpu;
   cudaStream_t stream = nullptr;
-};
-struct cudnnTensorStruct {
-  cudnnDataType_t type = CUDNN_DATA_FLOAT;
-  int dims = 0;  // 0: not set
-  int sizes[kMaxTensorDims], strides[kMaxTensorDims];
 };
 namespace tandem::cuda_emulation {
 
@@ -22,7 +15,6 @@ struct Strided {
   int64_t sizes[5], strides[5];
   int64_t count() const { return sizes[0] * sizes[1] * sizes[2] * sizes[3] * sizes[4]; }
 };
-Strided strided(const cudnnTensorStruct& t);
 /// Three to five dimensions as five: ones are inserted before the spatial dimensions.
 template <class Size>
 Strided five(const Size* sizes, const Size* strides, int dims) {
@@ -68,9 +60,6 @@ inline ScalarType dtype_of(cudnnDataType_t type) {
          : type == CUDNN_DATA_HALF     ? kHalf
          : type == CUDNN_DATA_BFLOAT16 ? kBFloat16
                                        : kFloat;
-}
-inline double scalar(const void* p, cudnnDataType_t type) {
-  return type == CUDNN_DATA_DOUBLE ? *static_cast<const double*>(p) : *static_cast<const float*>(p);
 }
 /// Whether all elements are in memory of the current GPU.
 bool tensor_usable(const Strided& t, const void* p, ScalarType type);

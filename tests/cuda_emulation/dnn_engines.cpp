@@ -70,6 +70,11 @@ cudnnStatus_t get(const Object& object, Name name, Type type, int64_t room, int6
     std::copy_n(object.engine->notes.begin(), std::min(*count, room), static_cast<Note*>(values));
     return CUDNN_STATUS_SUCCESS;
   }
+  if (name == CUDNN_ATTR_ENGINE_GLOBAL_INDEX && object.type == CUDNN_BACKEND_ENGINE_DESCRIPTOR &&
+      type == CUDNN_TYPE_INT64) {
+    *static_cast<int64_t*>(values) = object.engine - engines().data();
+    return CUDNN_STATUS_SUCCESS;
+  }
   if (name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE && object.type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR &&
       type == CUDNN_TYPE_INT64) {
     *static_cast<int64_t*>(values) = static_cast<int64_t>(object.engine->workspace);

@@ -27,7 +27,7 @@ void fill(const std::string& folder, const std::string& ending = ".gz") {
 // Hides the data sets of this machine. Debian's folder cannot be hidden, so the searches below are for mnist.
 struct Nowhere {
   TempFolder folder;
-  Environment data{"TANDEM_DATA", nullptr}, cache{"XDG_CACHE_HOME", folder / "cache"},
+  Environment data{"TANDEM_DATA", nullptr}, own{"TANDEM_CACHE", nullptr}, cache{"XDG_CACHE_HOME", folder / "cache"},
       offline{"TANDEM_OFFLINE", nullptr};
 };
 
@@ -67,9 +67,11 @@ TEST_CASE("TANDEM_DATA (its subfolder, torchvision's layout, the folder itself) 
   CHECK(found.classes.size() == 10);
 }
 
-TEST_CASE("the cache is under HOME if XDG_CACHE_HOME is not set") {
+TEST_CASE("the cache is TANDEM_CACHE, and otherwise under HOME if XDG_CACHE_HOME is not set") {
   const KnownDataset& mnist = *known_dataset("mnist");
-  Environment home("HOME", "/h"), cache("XDG_CACHE_HOME", nullptr);
+  Environment home("HOME", "/h"), cache("XDG_CACHE_HOME", nullptr), own("TANDEM_CACHE", "/own");
+  CHECK(dataset_cache_folder(mnist) == "/own/mnist");
+  Environment unset("TANDEM_CACHE", nullptr);
   CHECK(dataset_cache_folder(mnist) == "/h/.cache/tandem/mnist");
   Environment homeless("HOME", nullptr);
   CHECK(dataset_cache_folder(mnist) == "");

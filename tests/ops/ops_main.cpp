@@ -13,6 +13,7 @@
 #include "tandem/tests/ops/cases.h"
 #include "tandem/tests/ops/operation_table.h"
 #include "tandem/tests/ops/pointwise_table.h"
+#include "tandem/tests/strict.h"
 
 using namespace tandem;
 using namespace tandem::testing;
@@ -72,6 +73,7 @@ int check_all(const References& references, const std::vector<std::string>& name
 }  // namespace
 
 int main(int argc, char** argv) {
+  const tandem::test::Strict strict;
   if (argc == 3 && std::strcmp(argv[1], "--dump") == 0) return dump(argv[2]), 0;
   if (argc == 3 && std::strcmp(argv[1], "--autocast") == 0) return check_autocast(argv[2]);
   if (argc == 2 && std::strcmp(argv[1], "--list") == 0) {
