@@ -5,7 +5,7 @@
 #
 #   tests        the whole suite on cuda:0; the same with two logical devices on the GPU
 #   sanitizers   compute-sanitizer's memcheck, racecheck, initcheck and synccheck over the operation tests
-#   bench        Tandem, PyTorch, and direct calls of cuBLAS and cuDNN, side by side
+#   bench        Tandem, PyTorch, eager and compiled, and direct calls of cuBLAS and cuDNN, side by side
 #
 # FILE is rewritten after every step from FILE.json, which keeps the steps of earlier calls, so the three parts can be run
 # separately, each within --limit seconds (default 580; a step that does not fit is killed or not started, and the table
@@ -117,6 +117,7 @@ bench_part() {
   step bench "Tandem" 200 "$build/bench/gpu_bench"
   step bench "cuBLAS and cuDNN called directly" 150 "$build/bench/gpu_libraries"
   step bench "PyTorch" 200 python3 "$root/bench/gpu/against_torch.py"
+  step bench "PyTorch, compiled" 400 python3 "$root/bench/gpu/against_torch.py" --compiled
 }
 
 {

@@ -2,12 +2,18 @@
 """PyTorch's counterpart of bench/gpu/gpu_bench.cpp: the same rows and the same work, one line of JSON per figure,
 medians.
 
-  against_torch.py [--device cuda:0] [--small] [ROW...]     exit code 77: no PyTorch, or PyTorch finds no GPU
+  against_torch.py [--compiled] [--device cuda:0] [--small] [ROW...]  exit code 77: no PyTorch, or PyTorch finds no GPU
+
+--compiled measures training steps whose forward and backward passes torch.compile has compiled, under another source,
+so that Tandem is compared with the faster of both. A row that fails or takes too long is reported as absent, with the
+reason.
 """
 import argparse
+import contextlib
 import json
 import pathlib
 import re
+import signal
 import statistics
 import sys
 import time
@@ -32,20 +38,54 @@ def shapes():
         yield f"{i}x{size}x{size} {kernel}x{kernel}/{stride} -> {out}", i, size, out, kernel, stride
 
 
+@contextlib.contextmanager
+def limited(seconds):
+    """Raises TimeoutError in its body after so many seconds, and again every ten in case somebody swallows it."""
+    def late(*_):
+        raise TimeoutError(f"more than {seconds} s")
+    signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 10)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
 class Bench:
     def __init__(self, torch, args):
         self.torch, self.device, self.small = torch, torch.device(args.device), args.small
         self.cuda = self.device.type == "cuda"
+        self.mode = args.mode if args.compiled else None
 
     def synchronize(self):
         if self.cuda:
             self.torch.cuda.synchronize(self.device)
 
-    def time_engines(self):
-        """From now on cuDNN times its engines, and uses deterministic ones only, as Tandem always does."""
-        cudnn = self.torch.backends.cudnn
-        cudnn.benchmark = cudnn.deterministic = True
-        cudnn.allow_tf32 = False
+    @contextlib.contextmanager
+    def settings(self, timed=True, tf32=False):
+        """float32 is strict unless TF32 is allowed. `timed`: cuDNN times its engines, and uses deterministic ones only,
+        as Tandem always does."""
+        cudnn, matmul = self.torch.backends.cudnn, self.torch.backends.cuda.matmul
+        before = cudnn.benchmark, cudnn.deterministic, cudnn.allow_tf32, matmul.allow_tf32
+        cudnn.benchmark = cudnn.deterministic = timed
+        cudnn.allow_tf32 = matmul.allow_tf32 = tf32
+        try:
+            yield
+        finally:
+            cudnn.benchmark, cudnn.deterministic, cudnn.allow_tf32, matmul.allow_tf32 = before
+
+    def compiled(self, function):
+        """The function, compiled for the shapes of its first call if compiled steps are measured."""
+        if self.mode is None:
+            return function
+        self.torch._dynamo.reset()
+        return self.torch.compile(function, mode=self.mode, dynamic=False)
+
+    def optimizer(self, kind, parameters, lr, **options):
+        try:
+            return kind(parameters, lr, **options, **({"fused": True} if self.cuda else {}))
+        except (TypeError, RuntimeError):  # before PyTorch 2.3
+            return kind(parameters, lr, **options)
 
     def device_seconds(self, call, repeats=10):
         times = []
@@ -67,23 +107,21 @@ class Bench:
 
     # ---- LeNet epochs
 
-    def lenet(self):
+    def lenet(self, half=False):
         torch, F = self.torch, self.torch.nn.functional
         sizes = [(20, 1, 3, 3), (20,), (50, 20, 5, 5), (50,), (800, 128), (128,), (128, 10), (10,)]
         p = [(torch.randn(s, device=self.device) * 0.01 if len(s) > 1 else torch.zeros(s, device=self.device))
              .requires_grad_() for s in sizes]
 
-        def forward(x):
-            h = F.avg_pool2d(F.relu(F.conv2d(x, p[0], p[1])), 2)
-            h = F.avg_pool2d(F.relu(F.conv2d(h, p[2], p[3])), 2).flatten(1)
-            return torch.addmm(p[7], F.relu(torch.addmm(p[5], h, p[4])), p[6])
+        def loss_of(x, y):
+            # A graph cannot keep the converted weights, each of which is used once.
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=half, cache_enabled=False):
+                h = F.avg_pool2d(F.relu(F.conv2d(x, p[0], p[1])), 2)
+                h = F.avg_pool2d(F.relu(F.conv2d(h, p[2], p[3])), 2).flatten(1)
+                h = torch.addmm(p[7], F.relu(torch.addmm(p[5], h, p[4])), p[6])
+                return F.cross_entropy(h, y, reduction="sum")
 
-        options = {"fused": True} if self.cuda else {}
-        try:
-            optimizer = torch.optim.SGD(p, lr=0.2 / 256, **options)
-        except (TypeError, RuntimeError):  # before PyTorch 2.3
-            optimizer = torch.optim.SGD(p, lr=0.2 / 256)
-        return forward, optimizer
+        return loss_of, self.optimizer(torch.optim.SGD, p, 0.2 / 256)
 
     def epoch(self, step, images):
         torch = self.torch
@@ -107,49 +145,54 @@ class Bench:
     def images(self):
         return 512 if self.small else 60_000
 
-    def p2_epoch_eager(self):
-        row("p2_epoch_eager", self.epoch(self.eager_step(), self.images()))
+    def p2_eager(self, name):
+        """The last, smaller batch is not compiled."""
+        loss_of, optimizer = self.lenet()
+        fast = self.compiled(loss_of)
 
-    def eager_step(self):
-        forward, optimizer = self.lenet()
-        return lambda x, y: self.train(forward, optimizer, x, y)
+        def step(x, y):
+            return self.train(fast if len(x) == 256 else loss_of, optimizer, x, y)
 
-    def train(self, forward, optimizer, x, y, set_to_none=True):
+        with self.settings(timed=False):
+            row(name, self.epoch(step, self.images()))
+
+    def train(self, loss_of, optimizer, x, y, set_to_none=True):
         optimizer.zero_grad(set_to_none=set_to_none)
-        loss = self.torch.nn.functional.cross_entropy(forward(x), y, reduction="sum")
+        loss = loss_of(x, y)
         loss.backward()
         optimizer.step()
         return loss.detach()
 
-    def p2_epoch_captured(self):
-        """Full batches use the graph; the last, smaller one runs eagerly."""
+    def p2_captured(self, name, tf32=False, half=False):
+        """Full batches use a graph of the whole step; the last, smaller one runs eagerly."""
         torch = self.torch
         if not self.cuda:
             raise RuntimeError("needs a GPU")
-        self.time_engines()
-        forward, optimizer = self.lenet()
+        loss_of, optimizer = self.lenet(half)
+        fast = self.compiled(loss_of)
         x = torch.zeros(256, 1, 28, 28, device=self.device)
         y = torch.zeros(256, dtype=torch.long, device=self.device)
-        side = torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            for _ in range(3):
-                self.train(forward, optimizer, x, y)
-        torch.cuda.current_stream().wait_stream(side)
-        graph = torch.cuda.CUDAGraph()
-        optimizer.zero_grad(set_to_none=True)
-        with torch.cuda.graph(graph):
-            loss = self.train(forward, optimizer, x, y)
+        with self.settings(tf32=tf32):
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                for _ in range(3):
+                    self.train(fast, optimizer, x, y)
+            torch.cuda.current_stream().wait_stream(side)
+            graph = torch.cuda.CUDAGraph()
+            optimizer.zero_grad(set_to_none=True)
+            with torch.cuda.graph(graph):
+                loss = self.train(fast, optimizer, x, y)
 
-        def step(images, labels):
-            if len(images) != 256:
-                return self.train(forward, optimizer, images, labels, set_to_none=False)
-            x.copy_(images)
-            y.copy_(labels)
-            graph.replay()
-            return loss
+            def step(images, labels):
+                if len(images) != 256:
+                    return self.train(loss_of, optimizer, images, labels, set_to_none=False)
+                x.copy_(images)
+                y.copy_(labels)
+                graph.replay()
+                return loss
 
-        row("p2_epoch_captured", self.epoch(step, self.images()))
+            row(name, self.epoch(step, self.images()))
 
     # ---- single operations
 
@@ -169,18 +212,15 @@ class Bench:
 
     def matmul(self, name, tf32=False, dtype=None):
         torch, n = self.torch, 64 if self.small else 8192
-        before = torch.backends.cuda.matmul.allow_tf32
-        torch.backends.cuda.matmul.allow_tf32 = tf32
         a, b = (torch.randn(n, n, device=self.device).to(dtype or torch.float32) for _ in range(2))
-        row(name, self.device_seconds(lambda: torch.mm(a, b)))
-        torch.backends.cuda.matmul.allow_tf32 = before
+        with self.settings(timed=False, tf32=tf32):
+            row(name, self.device_seconds(lambda: torch.mm(a, b)))
 
     def convolutions(self, wanted, suffix="", dtype=None):
         """The half types use channels_last, PyTorch's fastest way."""
         torch = self.torch
         kind = {"dtype": dtype or torch.float32,
                 "memory_format": torch.channels_last if dtype else torch.contiguous_format}
-        self.time_engines()
         batch, repeats = (1, 1) if self.small else (32, 10)
         for name, i, size, out, kernel, stride in shapes():
             x = torch.randn(batch, i, size, size, device=self.device).to(**kind)
@@ -195,9 +235,10 @@ class Bench:
             calls = {"conv_forward": lambda: torch.nn.functional.conv2d(x, w, **at),
                      "conv_input": lambda: backward([True, False, False]),
                      "conv_weight": lambda: backward([False, True, False])}
-            for key, call in calls.items():
-                if key + suffix in wanted:
-                    row(key + suffix, self.device_seconds(call, repeats), name)
+            with self.settings():
+                for key, call in calls.items():
+                    if key + suffix in wanted:
+                        row(key + suffix, self.device_seconds(call, repeats), name)
             if self.small:
                 break
 
@@ -216,8 +257,8 @@ class Bench:
     # ---- training steps of whole networks
 
     def train_step(self, name, net, optimizer, half, loss_of):
-        torch = self.torch
-        self.time_engines()
+        """Returns the bytes that tensors take on a GPU at the peak of a step."""
+        torch, loss_of = self.torch, self.compiled(loss_of)
         net.train()
 
         def step():
@@ -227,35 +268,76 @@ class Bench:
             loss.backward()
             optimizer.step()
 
+        step()  # what compiling takes does not count
+        if self.cuda:
+            torch.cuda.reset_peak_memory_stats(self.device)
         row(name, self.device_seconds(step, 1 if self.small else 10))
+        return torch.cuda.max_memory_allocated(self.device) if self.cuda else 0
 
-    def resnet50(self, name, half):
+    def image_step(self, name, model, half=False):
         import torchvision
         torch, (images, side) = self.torch, (2, 64) if self.small else (64, 224)
         order = torch.channels_last if half else torch.contiguous_format  # the fastest for each
-        net = torchvision.models.resnet50().to(self.device, memory_format=order)
-        optimizer = torch.optim.SGD(net.parameters(), 0.1, momentum=0.9, weight_decay=1e-4)
+        net = getattr(torchvision.models, model)().to(self.device, memory_format=order)
+        optimizer = self.optimizer(torch.optim.SGD, net.parameters(), 0.1, momentum=0.9, weight_decay=1e-4)
         x = torch.rand(images, 3, side, side, device=self.device).to(memory_format=order)
         y = torch.randint(0, 1000, (images,), device=self.device)
         self.train_step(name, net, optimizer, half, lambda: torch.nn.functional.cross_entropy(net(x), y))
 
-    def gpt2_bf16(self):
+    def resnet50(self, name, half):
+        with self.settings():
+            self.image_step(name, "resnet50", half)
+
+    def gpt2(self, name):
         import transformers
         torch, (texts, length) = self.torch, (1, 16) if self.small else (8, 1024)
         config = transformers.GPT2Config(n_layer=1 if self.small else 12, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0)
         net = transformers.GPT2LMHeadModel(config).to(self.device)
-        optimizer = torch.optim.AdamW(net.parameters(), 1e-4)
+        optimizer = self.optimizer(torch.optim.AdamW, net.parameters(), 1e-4)
         x, y = (torch.randint(0, 50257, (texts, length), device=self.device) for _ in range(2))
-        self.train_step("gpt2_bf16", net, optimizer, True,
-                        lambda: torch.nn.functional.cross_entropy(net(x).logits.flatten(0, 1), y.flatten()))
+        with self.settings():
+            peak = self.train_step(name, net, optimizer, True, lambda: torch.nn.functional.cross_entropy(
+                net(x, use_cache=False).logits.flatten(0, 1), y.flatten()))
+        if self.cuda:
+            row(name + "_memory", peak)
+
+
+def groups_of(bench, half):
+    """(names, what measures those of them that it is given, whether a compiled step can be measured, too)"""
+    passes = ["conv_forward", "conv_input", "conv_weight"]
+    streams = ["add", "relu", "exp", "copy", "sum", "mean", "amax"]
+    # Those with the library's defaults come first.
+    for model in ("resnet18", "resnet50", "vgg11", "mobilenet_v2"):
+        yield ["train_" + model], lambda w, model=model: bench.image_step(w[0], model), True
+    yield ["p2_epoch_eager"], lambda w: bench.p2_eager(w[0]), True
+    yield ["small_op"], lambda w: bench.small_op(), False
+    yield ["matmul_fp32"], lambda w: bench.matmul(w[0]), False
+    yield ["matmul_tf32"], lambda w: bench.matmul(w[0], tf32=True), False
+    yield ["matmul_bf16"], lambda w: bench.matmul(w[0], dtype=half), False
+    yield passes, bench.convolutions, False
+    yield [name + "_bf16" for name in passes], lambda w: bench.convolutions(w, "_bf16", half), False
+    yield streams, bench.bandwidth, False
+    yield [name + "_bf16" for name in streams], lambda w: bench.bandwidth(w, "_bf16", half), False
+    yield ["resnet50_fp32"], lambda w: bench.resnet50(w[0], False), True
+    yield ["resnet50_bf16"], lambda w: bench.resnet50(w[0], True), True
+    yield ["gpt2_bf16"], lambda w: bench.gpt2(w[0]), True
+    yield ["p2_epoch_captured"], lambda w: bench.p2_captured(w[0]), True
+    yield ["p2_epoch_captured_tf32"], lambda w: bench.p2_captured(w[0], tf32=True), True
+    yield ["p2_epoch_captured_bf16"], lambda w: bench.p2_captured(w[0], half=True), True
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--small", action="store_true", help="use small sizes, to try the program out")
+    parser.add_argument("--compiled", action="store_true", help="measure compiled training steps")
+    parser.add_argument("--mode", default="default", help="torch.compile's mode (max-autotune-no-cudagraphs, ...)")
+    parser.add_argument("--row-seconds", type=int, default=100, help="the most that a row may take")
     parser.add_argument("rows", nargs="*", metavar="ROW")
     args = parser.parse_args()
+    if args.compiled:
+        global SOURCE
+        SOURCE = "compiled"
     try:
         import torch
     except ImportError as error:
@@ -267,28 +349,13 @@ def main():
     print(json.dumps({"fact": "PyTorch", "value": f"{torch.__version__}, CUDA {torch.version.cuda}, "
                                                   f"cuDNN {torch.backends.cudnn.version()}"}), flush=True)
     bench = Bench(torch, args)
-    passes = ["conv_forward", "conv_input", "conv_weight"]
-    streams = ["add", "relu", "exp", "copy", "sum", "mean", "amax"]
-    half = torch.bfloat16
-
-    groups = [(["p2_epoch_eager"], lambda w: bench.p2_epoch_eager()), (["small_op"], lambda w: bench.small_op()),
-              (["matmul_fp32"], lambda w: bench.matmul("matmul_fp32", False)),
-              (["matmul_tf32"], lambda w: bench.matmul("matmul_tf32", True)),
-              (["matmul_bf16"], lambda w: bench.matmul("matmul_bf16", dtype=half)),
-              (passes, bench.convolutions),
-              ([name + "_bf16" for name in passes], lambda w: bench.convolutions(w, "_bf16", half)),
-              (streams, bench.bandwidth),
-              ([name + "_bf16" for name in streams], lambda w: bench.bandwidth(w, "_bf16", half)),
-              (["resnet50_fp32"], lambda w: bench.resnet50("resnet50_fp32", False)),
-              (["resnet50_bf16"], lambda w: bench.resnet50("resnet50_bf16", True)),
-              (["gpt2_bf16"], lambda w: bench.gpt2_bf16()),
-              (["p2_epoch_captured"], lambda w: bench.p2_epoch_captured())]
-    for names, measure in groups:
+    for names, measure, compilable in groups_of(bench, torch.bfloat16):
         wanted = [name for name in names if not args.rows or name in args.rows]
-        if not wanted:
+        if not wanted or (args.compiled and not compilable):
             continue
         try:
-            measure(wanted)
+            with limited(args.row_seconds):
+                measure(wanted)
         except Exception as error:  # a failing row must not prevent the others
             for name in wanted:
                 absent(name, f"{type(error).__name__}: {error}")

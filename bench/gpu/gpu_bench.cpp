@@ -1,6 +1,7 @@
 // Tandem's performance on a GPU, one line of JSON per figure, medians:
 //
-//   p2_epoch_eager, p2_epoch_captured        seconds per epoch of LeNet: batch 256, data on the device
+//   p2_epoch_eager, p2_epoch_captured        seconds per epoch of LeNet: batch 256, data on the device; also
+//                                            p2_epoch_captured_tf32, and _bf16 with autocast
 //   small_op                                 host seconds to issue an addition of eight floats
 //   captured_launches, _syncs, _allocations  per replayed step; measured with p2_epoch_captured. Syncs are
 //                                            waits and copies of the runtime that the profiler records
@@ -10,6 +11,11 @@
 //   add, relu, exp, copy, sum, mean, amax    bytes per second over tensors of 1 GiB; also add_bf16, ...
 //   resnet50_fp32, _bf16, gpt2_bf16          seconds per training step, SGD and AdamW: 64 images of 224 x 224, 8 texts
 //                                            of 1,024 tokens; bf16 is autocast
+//   gpt2_bf16_memory                         bytes that tensors take at the peak; measured with gpt2_bf16
+//   train_resnet18, _resnet50, _vgg11, _mobilenet_v2
+//                                            seconds per training step in float32, with Tandem's defaults
+//
+// float32 is strict, except in the rows of TF32 and of defaults.
 //
 //   gpu_bench [--device cuda:0] [--small] [ROW…]     --small: use small sizes, to try the program out
 #include <unistd.h>
@@ -66,12 +72,23 @@ double device_seconds(F&& call, int repeats = 10) {
   return bench::median(times);
 }
 
-// Runs `body` if the row is requested; the message of an exception becomes the reason why there is no figure.
-template <class F>
-void measure(const std::string& row, F&& body) {
+// In its scope products and convolutions of float32 may use TF32; otherwise they are strict.
+struct Tf32 {
+  Tf32() { allow(true); }
+  ~Tf32() { allow(false); }
+  static void allow(bool value) {
+    globalContext().setAllowTF32CuBLAS(value);
+    globalContext().setAllowTF32CuDNN(value);
+  }
+};
+
+// Calls body(row, arguments...) if the row is requested; the message of an exception becomes the reason why there is no
+// figure.
+template <class F, class... Arguments>
+void measure(const std::string& row, F&& body, Arguments... arguments) {
   if (!options.wanted(row)) return;
   try {
-    body();
+    body(row, arguments...);
   } catch (const std::exception& error) {
     bench::absent(kSource, row, error.what());
   }
@@ -102,10 +119,15 @@ struct Epochs {
   Tensor labels = randint(0, 10, {images}, TensorOptions(options.device).dtype(kLong));
   LeNet net;
   optim::SGD optimizer{net.p, optim::SGDOptions(0.2 / 256)};
+  bool half = false;
 
   Tensor step(const Tensor& x, const Tensor& y) {
     optimizer.zero_grad();
-    const Tensor loss = cross_entropy_loss(net.forward(x), y, {}, Reduction::Sum);
+    Tensor loss;
+    {
+      const autocast::AutocastGuard mixed(options.device.type(), kBFloat16, half);
+      loss = cross_entropy_loss(net.forward(x), y, {}, Reduction::Sum);
+    }
     loss.backward();
     optimizer.step();
     return loss.detach();
@@ -124,17 +146,21 @@ struct Epochs {
     (void)total.item<float>();  // read once per epoch
     return seconds_now() - began;
   }
+  // The median, after an epoch to warm up.
+  template <class Step>
+  double seconds(Step&& run_step) {
+    std::vector<double> times;
+    for (int i = -1; i < (options.small ? 1 : 7); ++i) {
+      const double spent = seconds_of_one(run_step);
+      if (i >= 0) times.push_back(spent);
+    }
+    return bench::median(times);
+  }
 };
 
-void p2_eager() {
+void p2_eager(const std::string& row) {
   Epochs epochs;
-  const auto step = [&](const Tensor& x, const Tensor& y) { return epochs.step(x, y); };
-  std::vector<double> times;
-  for (int i = -1; i < (options.small ? 1 : 7); ++i) {
-    const double spent = epochs.seconds_of_one(step);
-    if (i >= 0) times.push_back(spent);
-  }
-  bench::row(kSource, "p2_epoch_eager", bench::median(times));
+  bench::row(kSource, row, epochs.seconds([&](const Tensor& x, const Tensor& y) { return epochs.step(x, y); }));
 }
 
 // Number of requests for device memory that the backend has made so far.
@@ -168,25 +194,22 @@ void captured_steps(cuda::CapturedStep& step, const Tensor& x, const Tensor& y) 
   bench::row(kSource, "captured_allocations", static_cast<double>(system_allocations() - before) / kSteps);
 }
 
-void p2_captured() {
+void p2_captured(const std::string& row, bool half) {
   Epochs epochs;
+  epochs.half = half;
   cuda::CapturedStep step([&](const Tensor& x, const Tensor& y) { return epochs.step(x, y); }, {&epochs.optimizer});
-  const auto captured = [&](const Tensor& x, const Tensor& y) {
+  const double seconds = epochs.seconds([&](const Tensor& x, const Tensor& y) {
     return x.size(0) == 256 ? step(x, y)[0] : epochs.step(x, y);  // the last, smaller batch runs eagerly
-  };
-  std::vector<double> times;
-  for (int i = -1; i < (options.small ? 1 : 7); ++i) {
-    const double spent = epochs.seconds_of_one(captured);
-    if (i >= 0) times.push_back(spent);
-  }
+  });
   check(step.launches() > 0, "the step was not captured: ", step.message());
-  bench::row(kSource, "p2_epoch_captured", bench::median(times));
-  captured_steps(step, epochs.pixels.narrow(0, 0, 256).to(kFloat), epochs.labels.narrow(0, 0, 256));
+  bench::row(kSource, row, seconds);
+  if (row == "p2_epoch_captured")
+    captured_steps(step, epochs.pixels.narrow(0, 0, 256).to(kFloat), epochs.labels.narrow(0, 0, 256));
 }
 
 // ---- host time for a small operation, in bursts that fit in the device's queue
 
-void small_op() {
+void small_op(const std::string& row) {
   const NoGradGuard no_grad;
   const Tensor a = ones({8}, TensorOptions(options.device)), b = ones({8}, TensorOptions(options.device));
   std::vector<double> times;
@@ -196,22 +219,15 @@ void small_op() {
     for (int i = 0; i < 100; ++i) (void)tandem::add(a, b);
     if (burst >= 0) times.push_back((seconds_now() - began) / 100);
   }
-  bench::row(kSource, "small_op", bench::median(times));
+  bench::row(kSource, row, bench::median(times));
 }
 
-void product(const char* row, ScalarType dtype = kFloat) {
+void product(const std::string& row, ScalarType dtype) {
   const NoGradGuard no_grad;
   const int64_t n = options.small ? 64 : 8192;
   const TensorOptions here(options.device);
   const Tensor a = randn({n, n}, here).to(dtype), b = randn({n, n}, here).to(dtype);
   bench::row(kSource, row, device_seconds([&] { (void)mm(a, b); }));
-}
-void matmul_fp32() { product("matmul_fp32"); }
-void matmul_bf16() { product("matmul_bf16", kBFloat16); }
-void matmul_tf32() {
-  globalContext().setAllowTF32CuBLAS(true);
-  product("matmul_tf32");
-  globalContext().setAllowTF32CuBLAS(false);
 }
 
 // ---- ResNet-50's convolutions
@@ -263,8 +279,9 @@ void bandwidth_of_all(const std::string& suffix, ScalarType dtype) {
   const Tensor a = rand(count, here), b = rand(count, here);
   Tensor out = empty(count, here);
   const auto report = [&](const char* name, double passes, auto&& call) {
-    const std::string row = name + suffix;
-    measure(row, [&] { bench::row(kSource, row, passes * static_cast<double>(bytes) / device_seconds(call)); });
+    measure(name + suffix, [&](const std::string& row) {
+      bench::row(kSource, row, passes * static_cast<double>(bytes) / device_seconds(call));
+    });
   };
   report("add", 3, [&] { (void)(a + b); });
   report("relu", 2, [&] { (void)relu(a); });
@@ -288,7 +305,7 @@ void bandwidth(const std::string& suffix, ScalarType dtype) {
 
 // ---- training steps of whole networks
 
-void train(const char* row, nn::Module& net, optim::Optimizer& optimizer, bool half,
+void train(const std::string& row, nn::Module& net, optim::Optimizer& optimizer, bool half,
            const std::function<Tensor()>& loss_of) {
   net.train();
   const auto step = [&] {
@@ -304,19 +321,18 @@ void train(const char* row, nn::Module& net, optim::Optimizer& optimizer, bool h
   bench::row(kSource, row, device_seconds(step, options.small ? 1 : 10));
 }
 
-void resnet50(const char* row, bool half) {
-  const int64_t images = options.small ? 2 : 64, side = options.small ? 64 : 224;
-  auto net = models::resnet50();
+template <class Net>
+void images(const std::string& row, Net (*make)(int64_t classes), bool half) {
+  const int64_t count = options.small ? 2 : 64, side = options.small ? 64 : 224;
+  Net net = make(1000);
   net->to(options.device);
   optim::SGD optimizer(net->parameters(), optim::SGDOptions(0.1).momentum(0.9).weight_decay(1e-4));
-  const Tensor x = rand({images, 3, side, side}, TensorOptions(options.device)),
-               y = randint(0, 1000, {images}, TensorOptions(options.device).dtype(kLong));
+  const Tensor x = rand({count, 3, side, side}, TensorOptions(options.device)),
+               y = randint(0, 1000, {count}, TensorOptions(options.device).dtype(kLong));
   train(row, *net, optimizer, half, [&] { return cross_entropy_loss(net->forward(x), y); });
 }
-void resnet50_fp32() { resnet50("resnet50_fp32", false); }
-void resnet50_bf16() { resnet50("resnet50_bf16", true); }
 
-void gpt2_bf16() {
+void gpt2(const std::string& row) {
   const int64_t texts = options.small ? 1 : 8, length = options.small ? 16 : 1024;
   models::GPT2LMHeadModel net(
       models::GPT2Options().n_layer(options.small ? 1 : 12).resid_pdrop(0).embd_pdrop(0).attn_pdrop(0));
@@ -324,9 +340,10 @@ void gpt2_bf16() {
   optim::AdamW optimizer(net->parameters(), optim::AdamWOptions(1e-4));
   const Tensor x = randint(0, 50257, {texts, length}, TensorOptions(options.device).dtype(kLong)),
                y = randint(0, 50257, {texts * length}, TensorOptions(options.device).dtype(kLong));
-  train("gpt2_bf16", *net, optimizer, true, [&] {
-    return cross_entropy_loss(net->forward(x).view({texts * length, -1}), y);
-  });
+  const auto& runtime = backend(options.device).runtime;
+  runtime.reset_memory_peaks(options.device);
+  train(row, *net, optimizer, true, [&] { return cross_entropy_loss(net->forward(x).view({texts * length, -1}), y); });
+  bench::row(kSource, row + "_memory", static_cast<double>(runtime.memory_use(options.device).allocated_peak));
 }
 
 int run() {
@@ -336,20 +353,28 @@ int run() {
   }
   const DeviceGuard guard(options.device);
   manual_seed(0);
+  measure("train_resnet18", images<models::ResNet>, models::resnet18, false);
+  measure("train_resnet50", images<models::ResNet>, models::resnet50, false);
+  measure("train_vgg11", images<models::VGG>, models::vgg11, false);
+  measure("train_mobilenet_v2", images<models::MobileNetV2>, models::mobilenet_v2, false);
+  Tf32::allow(false);
   measure("p2_epoch_eager", p2_eager);
   measure("small_op", small_op);
-  measure("matmul_fp32", matmul_fp32);
-  measure("matmul_tf32", matmul_tf32);
-  measure("matmul_bf16", matmul_bf16);
+  measure("matmul_fp32", product, kFloat);
+  measure("matmul_bf16", product, kBFloat16);
   globalContext().setBenchmarkCuDNN(true);  // from here on, as in against_torch.py
   convolutions("", kFloat);
   convolutions("_bf16", kBFloat16);
   bandwidth("", kFloat);
   bandwidth("_bf16", kBFloat16);
-  measure("resnet50_fp32", resnet50_fp32);
-  measure("resnet50_bf16", resnet50_bf16);
-  measure("gpt2_bf16", gpt2_bf16);
-  measure("p2_epoch_captured", p2_captured);
+  measure("resnet50_fp32", images<models::ResNet>, models::resnet50, false);
+  measure("resnet50_bf16", images<models::ResNet>, models::resnet50, true);
+  measure("gpt2_bf16", gpt2);
+  measure("p2_epoch_captured", p2_captured, false);
+  measure("p2_epoch_captured_bf16", p2_captured, true);
+  const Tf32 allowed;
+  measure("matmul_tf32", product, kFloat);
+  measure("p2_epoch_captured_tf32", p2_captured, false);
   return 0;
 }
 
