@@ -1,39 +1,27 @@
-// Batch normalisation on CUDA. Statistics are reductions. The sums of the gradients are split into parts by
-// the shape alone and added in double. Planes of a half type are computed in float32 (S is the stored type, T the
-// computed one); what belongs to a channel is float32 then.
+// Batch normalisation on CUDA, over the columns of a matrix (batch_norm_columns.h). Sums of a few terms are added in
+// double. Half types are computed in float32 (S is the stored type, T the computed one); what belongs to a channel is
+// float32 then.
 #include "tandem/cuda/device.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "tandem/core/backend/batch_norm.h"
-#include "tandem/core/backend/reduce.h"
-#include "tandem/cuda/fast_divide.h"
 #include "tandem/cuda/launch.h"
-#include "tandem/cuda/line_geometry.h"
-#include "tandem/cuda/stored.h"
+#include "tandem/cuda/ops/batch_norm_columns.h"
+#include "tandem/cuda/pack.h"
 #include "tandem/cuda/tables.h"
-#include "tandem/cuda/unroll.h"
 #include "tandem/cuda/warp.h"
 
 namespace tandem::cuda_impl {
 namespace {
 
-constexpr int64_t kMaxBlocks = 4096;
 template <class S>
-constexpr int kVector = sizeof(S) == 2 ? 8 : 4;
+constexpr int kPack = Pack<S>::kSize;
 
 template <class T>
-const T* data_or_null(const Tensor& t) {
+T* data_or_null(const Tensor& t) {
   return t.defined() ? t.ptr<T>() : nullptr;
 }
-
-// [N, C, S]
-struct Shape {
-  int64_t n, c, s;
-  explicit Shape(const Tensor& input) : n(input.size(0)), c(input.size(1)), s(input.size(2)) {}
-  int64_t numel() const { return n * c * s; }
-};
 
 template <class T>
 struct Channels {
@@ -43,165 +31,284 @@ struct Channels {
   __device__ T scale(int64_t c) const { return (weight != nullptr ? weight[c] : T(1)) * inverse(c); }
 };
 
-// The channel of an element of [N, C, S].
-struct ChannelOf {
-  bool wide;
-  int64_t channels, inner;
-  FastDivide by_channels, by_inner;
+// ---- elementwise
 
-  explicit ChannelOf(const Shape& s)
-      : wide(s.numel() >= int64_t{1} << 31),
-        channels(s.c),
-        inner(s.s),
-        by_channels(wide || s.c == 0 ? 1 : static_cast<uint32_t>(s.c)),
-        by_inner(wide || s.s == 0 ? 1 : static_cast<uint32_t>(s.s)) {}
-  __device__ int64_t operator()(int64_t element) const {
-    if (wide) return element / inner % channels;
-    const uint32_t row = by_inner.quotient(static_cast<uint32_t>(element));
-    return row - by_channels.quotient(row) * by_channels.divisor;
-  }
-};
-
-// y = f(channel, x) for `kCount` adjacent elements of one channel at a time.
-template <class T, int kCount>
-struct alignas(kCount * sizeof(T)) Pack {
-  T x[kCount];
-};
-
-template <class S, int kCount, class T = computed_t<S>>
-__global__ void __launch_bounds__(kLineThreads)
-    normalize(Pack<S, kCount>* out, const Pack<S, kCount>* in, Channels<T> p, int64_t count, ChannelOf channel) {
-  const int64_t apart = int64_t{gridDim.x} * kLineThreads;
-  for (int64_t i = int64_t{blockIdx.x} * kLineThreads + threadIdx.x; i < count; i += apart) {
-    const int64_t c = channel(i * kCount);
-    const T scale = p.scale(c), mean = p.mean[c], shift = p.bias != nullptr ? p.bias[c] : T(0);
-    Pack<S, kCount> x = in[i];
-    TANDEM_UNROLL
-    for (int k = 0; k < kCount; ++k) x.x[k] = static_cast<S>((static_cast<T>(x.x[k]) - mean) * scale + shift);
-    out[i] = x;
-  }
-}
-
-// sums [channels, 2]: the sums of g h and of g, with h = (x - mean) / sqrt(variance + eps); null for constant
-// statistics.
-template <class S, int kCount, class T = computed_t<S>>
-__global__ void __launch_bounds__(kLineThreads)
-    input_gradient(Pack<S, kCount>* out, const Pack<S, kCount>* grad, const Pack<S, kCount>* in, Channels<T> p,
-                   const double* sums, int64_t elements, int64_t count, ChannelOf channel) {
-  const int64_t apart = int64_t{gridDim.x} * kLineThreads;
-  for (int64_t i = int64_t{blockIdx.x} * kLineThreads + threadIdx.x; i < count; i += apart) {
-    const int64_t c = channel(i * kCount);
-    const T inverse = p.inverse(c), scale = (p.weight != nullptr ? p.weight[c] : T(1)) * inverse, mean = p.mean[c];
-    T level = 0, slope = 0;
-    if (sums != nullptr) {
-      slope = static_cast<T>(sums[2 * c] / static_cast<double>(elements)) * inverse;
-      level = static_cast<T>(sums[2 * c + 1] / static_cast<double>(elements));
-    }
-    const Pack<S, kCount> x = in[i];
-    Pack<S, kCount> g = grad[i];
-    TANDEM_UNROLL
-    for (int k = 0; k < kCount; ++k)
-      g.x[k] = static_cast<S>(scale * (static_cast<T>(g.x[k]) - level - (static_cast<T>(x.x[k]) - mean) * slope));
-    out[i] = g;
-  }
-}
-
-// Large planes: each block sums a part of a channel. partial [parts, channels, 2].
-template <class S, class T = computed_t<S>>
-__global__ void __launch_bounds__(kLineThreads)
-    sum_images(double* partial, const S* grad, const S* in, Channels<T> p, int64_t part_size, int64_t elements,
-               int64_t channels, int64_t inner) {
-  __shared__ double shared[2][kLineThreads / 32];
-  const int64_t part = blockIdx.x / channels, c = blockIdx.x - part * channels, from = part * part_size,
-                until = from + part_size < elements ? from + part_size : elements;
-  const T mean = p.mean[c], inverse = p.inverse(c);
-  double gh = 0, sum = 0;
-  // A thread advances by the block size, which is a few rows of an image: no division in the loop.
-  const int64_t j = from + threadIdx.x;
-  int64_t n = j / inner, s = j - n * inner;
-  for (int64_t k = j; k < until; k += kLineThreads) {
-    const int64_t at = (n * channels + c) * inner + s;
-    const T g = static_cast<T>(grad[at]);
-    gh += static_cast<double>(g * ((static_cast<T>(in[at]) - mean) * inverse));
-    sum += static_cast<double>(g);
-    for (s += kLineThreads; s >= inner; s -= inner) ++n;
-  }
-  gh = fold_block(gh, shared[0], Plus());
-  sum = fold_block(sum, shared[1], Plus());
-  if (threadIdx.x != 0) return;
-  partial[2 * int64_t{blockIdx.x}] = gh;
-  partial[2 * int64_t{blockIdx.x} + 1] = sum;
-}
-
-// Few elements per channel: sums [n, width = channels inner] by columns. partial [parts, width, 2].
-template <class S, class T = computed_t<S>>
-__global__ void __launch_bounds__(kLineThreads)
-    sum_columns(double* partial, const S* grad, const S* in, Channels<T> p, int64_t part_size, int64_t n, int64_t width,
-                int64_t inner, int64_t tiles, int rows) {
-  __shared__ double shared[2][kLineThreads];
-  const int thread = static_cast<int>(threadIdx.x), across = kLineThreads / rows, row = thread / across;
-  const int64_t part = blockIdx.x / tiles, column = (blockIdx.x - part * tiles) * across + thread % across;
-  const int64_t from = part * part_size, until = from + part_size < n ? from + part_size : n;
-  double gh = 0, sum = 0;
-  if (column < width) {
-    const T mean = p.mean[column / inner], inverse = p.inverse(column / inner);
-    for (int64_t i = from + row; i < until; i += rows) {
-      const T g = static_cast<T>(grad[i * width + column]);
-      gh += static_cast<double>(g * ((static_cast<T>(in[i * width + column]) - mean) * inverse));
-      sum += static_cast<double>(g);
-    }
-  }
-  shared[0][thread] = gh;
-  shared[1][thread] = sum;
-  __syncthreads();
-  if (row != 0 || column >= width) return;
-  for (int r = 1; r < rows; ++r) {
-    gh += shared[0][r * across + thread];
-    sum += shared[1][r * across + thread];
-  }
-  partial[2 * (part * width + column)] = gh;
-  partial[2 * (part * width + column) + 1] = sum;
-}
-
-// One warp per channel: sums over parts and positions.
 template <class T>
-__global__ void __launch_bounds__(kLineThreads) join(double* sums, T* grad_weight, T* grad_bias, const double* partial,
-                                                     int64_t parts, int64_t channels, int64_t inner) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int64_t c = int64_t{blockIdx.x} * (kLineThreads / 32) + threadIdx.x / 32;
-  double gh = 0, sum = 0;
-  if (c < channels)
-    for (int64_t j = lane; j < parts * inner; j += 32) {
-      const int64_t part = j / inner, at = (part * channels + c) * inner + (j - part * inner);
-      gh += partial[2 * at];
-      sum += partial[2 * at + 1];
+struct Normalize {
+  static constexpr bool kGradient = false;
+  struct Channel {
+    T mean, scale, shift;
+  };
+  Channels<T> p;
+
+  __device__ Channel channel(int64_t c) const { return {p.mean[c], p.scale(c), p.bias != nullptr ? p.bias[c] : T(0)}; }
+  __device__ static T value(const Channel& c, T x, T) { return (x - c.mean) * c.scale + c.shift; }
+};
+
+// The means of g and of g h times 1 / s, with h = (x - mean) / s and s = sqrt(variance + eps).
+template <class T>
+struct Flow {
+  T level, slope;
+};
+
+template <class T>
+struct InputGradient {
+  static constexpr bool kGradient = true;
+  struct Channel {
+    T mean, scale;
+    Flow<T> flow;
+  };
+  Channels<T> p;
+  const Flow<T>* flow;  // null for constant statistics
+
+  __device__ Channel channel(int64_t c) const {
+    return {p.mean[c], p.scale(c), flow != nullptr ? flow[c] : Flow<T>{0, 0}};
+  }
+  __device__ static T value(const Channel& c, T x, T g) {
+    return c.scale * (g - c.flow.level - (x - c.mean) * c.flow.slope);
+  }
+};
+
+// out = f(channel, in, grad); `lines` threads share the rows.
+template <class S, class F, class T = computed_t<S>>
+__global__ void __launch_bounds__(kLineThreads)
+    map_columns(S* out, const S* in, const S* grad, F f, Columns m, int64_t lines, bool whole) {
+  constexpr int kRows = F::kGradient ? 2 : 4;  // at once
+  const int64_t index = int64_t{blockIdx.x} * kLineThreads + threadIdx.x, line = m.by_packs.quotient(index),
+                first = (index - line * m.packs) * kPack<S>, column = m.column(first);
+  if (line >= lines) return;
+  const int count = m.count(first);
+  typename F::Channel channel[kPack<S>];
+  m.per_channel(first, channel, [&](int64_t c) { return f.channel(c); });
+  for (int64_t row = line; row < m.rows; row += kRows * lines) {
+    Pack<S> x[kRows], g[kRows];
+    int64_t at[kRows];
+    TANDEM_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      if (row + r * lines >= m.rows) continue;
+      at[r] = m.row(row + r * lines) + column;
+      x[r] = load_pack<Pack<S>>(in + at[r], count, whole);
+      if constexpr (F::kGradient) g[r] = load_pack<Pack<S>>(grad + at[r], count, whole);
     }
-  gh = fold_warp(gh, Plus());
-  sum = fold_warp(sum, Plus());
-  if (c >= channels || lane != 0) return;
-  sums[2 * c] = gh;
-  sums[2 * c + 1] = sum;
-  if (grad_weight != nullptr) grad_weight[c] = static_cast<T>(gh);
-  if (grad_bias != nullptr) grad_bias[c] = static_cast<T>(sum);
+    TANDEM_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      if (row + r * lines >= m.rows) continue;
+      TANDEM_UNROLL
+      for (int k = 0; k < kPack<S>; ++k) {
+        const T slope = F::kGradient ? static_cast<T>(g[r].x[k]) : T(0);
+        x[r].x[k] = static_cast<S>(f.value(channel[k], static_cast<T>(x[r].x[k]), slope));
+      }
+      store_pack(out + at[r], x[r], count, whole);
+    }
+  }
 }
+
+// ---- sums
+
+struct Sums {
+  double products, plain;
+  __device__ Sums operator+(const Sums& b) const { return {products + b.products, plain + b.plain}; }
+};
+__device__ inline Sums shuffle_xor(const Sums& s, int apart) {
+  return {cuda_impl::shuffle_xor(s.products, apart), cuda_impl::shuffle_xor(s.plain, apart)};
+}
+
+// The sums over a few rows of each column of a pack: of a (x - center) and of a, where a is the gradient, or x - center
+// again if there is none. Then a column's center is its first x: however large the mean is, no digits are lost, and a
+// center far from the other x adds more to the variance than to its error.
+template <class S, bool kGradient, class T = computed_t<S>>
+struct ColumnSums {
+  T center[kPack<S>], products[kPack<S>] = {}, plain[kPack<S>] = {};
+
+  __device__ void add(const Pack<S>& x, const Pack<S>& g) {
+    TANDEM_UNROLL
+    for (int k = 0; k < kPack<S>; ++k) {
+      const T far = static_cast<T>(x.x[k]) - center[k], a = kGradient ? static_cast<T>(g.x[k]) : far;
+      products[k] += a * far;
+      plain[k] += a;
+    }
+  }
+  // Adds the columns of each unit, in double; origin[k]: the centers that all sums of a channel have.
+  __device__ void store(Sums* units, const T (&origin)[kPack<S>], double rows, const ColumnTiles& t) const {
+    Sums sums[kPack<S>];
+    TANDEM_UNROLL
+    for (int k = 0; k < kPack<S>; ++k) {
+      sums[k] = {static_cast<double>(products[k]), static_cast<double>(plain[k])};
+      if constexpr (kGradient) continue;
+      const double off = static_cast<double>(center[k]) - static_cast<double>(origin[k]);
+      sums[k].products += off * (2 * sums[k].plain + off * rows);
+      sums[k].plain += off * rows;
+    }
+    TANDEM_UNROLL
+    for (int apart = 1; apart < kPack<S>; apart *= 2) TANDEM_UNROLL
+    for (int k = 0; k < kPack<S>; k += 2 * apart)
+      if (apart < t.unit) sums[k] = sums[k] + sums[k + apart];
+    TANDEM_UNROLL
+    for (int k = 0; k < kPack<S>; ++k)
+      if (k % t.unit == 0) units[k / t.unit] = sums[k];
+  }
+};
+
+// The sums of the rows [from, until) of a pack, `lines` apart.
+template <class S, bool kGradient, class T = computed_t<S>>
+__device__ void sum_pack(Sums* units, const S* in, const S* grad, const T* mean, const Columns& m, const ColumnTiles& t,
+                         int64_t pack, int64_t from, int64_t until, bool whole) {
+  constexpr int kRows = ColumnTiles::kAtOnce;
+  const int64_t first = pack * kPack<S>, column = m.column(first);
+  const int count = m.count(first);
+  ColumnSums<S, kGradient> sums;
+  T origin[kPack<S>];
+  if constexpr (kGradient)
+    m.per_channel(first, sums.center, [&](int64_t c) { return mean[c]; });
+  else
+    m.per_channel(first, origin, [&](int64_t c) { return static_cast<T>(in[c * m.plane]); });
+  for (int64_t row = from; row < until; row += kRows * t.lines) {
+    Pack<S> x[kRows], g[kRows];
+    TANDEM_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      if (row + r * t.lines >= until) continue;
+      const int64_t at = m.row(row + r * t.lines) + column;
+      x[r] = load_pack<Pack<S>>(in + at, count, whole);
+      if constexpr (kGradient) g[r] = load_pack<Pack<S>>(grad + at, count, whole);
+    }
+    if (!kGradient && row == from)
+      for (int k = 0; k < kPack<S>; ++k) sums.center[k] = static_cast<T>(x[0].x[k]);
+    TANDEM_UNROLL
+    for (int r = 0; r < kRows; ++r)
+      if (row + r * t.lines < until) sums.add(x[r], g[r]);
+  }
+  sums.store(units, origin, static_cast<double>((until - from + t.lines - 1) / t.lines), t);
+}
+
+// The sums over the units [begin, end) of a channel, by `lanes` threads.
+__device__ inline Sums sum_units(const Sums* units, const ColumnTiles& t, int lines, int begin, int end) {
+  const int length = end - begin;
+  Sums sums{0, 0};
+  for (int j = static_cast<int>(threadIdx.x) % t.lanes; j < lines * length; j += t.lanes) {
+    const int line = t.lines == 1 ? 0 : j / length;
+    sums = sums + units[line * static_cast<int>(t.tile()) + begin + j - line * length];
+  }
+  return fold_warp(sums, Plus(), t.lanes);
+}
+
+// partial [parts, tiles, slots]: with a gradient its sums, and those of its products with x - mean; without one the
+// sums of x - x0 and of its square, where x0 is the first element of the channel.
+template <class S, bool kGradient, class T = computed_t<S>>
+__global__ void __launch_bounds__(kLineThreads)
+    sum_columns(Sums* partial, const S* in, const S* grad, const T* mean, Columns m, ColumnTiles t, bool whole) {
+  __shared__ Sums shared[kLineThreads * kPack<S>];
+  const int thread = static_cast<int>(threadIdx.x), line = thread / t.across, lane = thread - line * t.across;
+  const int64_t part = blockIdx.x / t.tiles, tile = blockIdx.x - part * t.tiles, pack = tile * t.across + lane,
+                from = part * t.part_rows, until = from + t.part_rows < m.rows ? from + t.part_rows : m.rows;
+  const int lines = until - from < t.lines ? static_cast<int>(until - from) : t.lines;
+  if (line < lines && pack < m.packs)
+    sum_pack<S, kGradient>(shared + thread * t.units, in, grad, mean, m, t, pack, from + line, until, whole);
+  __syncthreads();
+  const int64_t start = tile * t.tile(), left = m.channels * t.inner - start, size = left < t.tile() ? left : t.tile(),
+                channel = t.first_channel(tile);
+  for (int64_t slot = thread / t.lanes; slot - thread / t.lanes < t.slots; slot += kLineThreads / t.lanes) {
+    const int64_t begin = (channel + slot) * t.inner - start, end = begin + t.inner;
+    const bool mine = begin < size;
+    const Sums sums = sum_units(shared, t, mine ? lines : 0, begin > 0 ? static_cast<int>(begin) : 0,
+                                static_cast<int>(end < size ? end : size));
+    if (mine && thread % t.lanes == 0) partial[t.place(part, tile, channel + slot)] = sums;
+  }
+}
+
+// `lanes` threads, a warp or the block, add the parts of a channel.
+template <class F>
+__global__ void __launch_bounds__(kLineThreads)
+    join(const Sums* partial, F finish, int64_t channels, ColumnTiles t, int lanes) {
+  __shared__ Sums shared[kLineThreads / 32];
+  const int thread = static_cast<int>(threadIdx.x);
+  const int64_t c = int64_t{blockIdx.x} * (kLineThreads / lanes) + thread / lanes;
+  const int64_t first = c * t.inner / t.tile(), span = ((c + 1) * t.inner - 1) / t.tile() - first + 1;
+  Sums sums{0, 0};
+  if (c < channels)
+    for (int64_t j = thread % lanes; j < t.parts * span; j += lanes) {
+      const int64_t part = j / span;
+      sums = sums + partial[t.place(part, first + j - part * span, c)];
+    }
+  sums = lanes == 32 ? fold_warp(sums, Plus()) : fold_block(sums, shared, Plus());
+  if (c < channels && thread % lanes == 0) finish(c, sums);
+}
+
+template <class S, class T = computed_t<S>>
+struct MeanAndVariance {
+  T *mean, *variance;
+  const S* in;
+  int64_t plane;
+  double count;
+
+  __device__ void operator()(int64_t c, const Sums& s) const {
+    const double off = s.plain / count, square = s.products / count, centred = square - off * off;
+    mean[c] = static_cast<T>(off + (count > 0 ? static_cast<double>(static_cast<T>(in[c * plane])) : 0));
+    variance[c] = static_cast<T>(centred < 0 ? 0 : centred == centred ? centred : square);  // no inf - inf
+  }
+};
+
+template <class T>
+struct Gradients {
+  T *weight, *bias;  // may be null
+  Flow<T>* flow;
+  Channels<T> p;
+  double count;
+
+  __device__ void operator()(int64_t c, const Sums& s) const {
+    const T inverse = p.inverse(c);
+    const double product = count > 0 ? s.products * static_cast<double>(inverse) : 0;
+    if (weight != nullptr) weight[c] = static_cast<T>(product);
+    if (bias != nullptr) bias[c] = static_cast<T>(s.plain);
+    flow[c] = {static_cast<T>(s.plain / count), static_cast<T>(product / count) * inverse};
+  }
+};
 
 // ---- host
 
-constexpr uint32_t kPlaces = 0b101;  // N and S, as a mask of reduced dimensions
-
-void batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& input) {
-  const int64_t channels = input.size(1), count = input.size(0) * input.size(2);
-  const Tensor m = alias(mean, {1, channels, 1}, {channels, 1, 1}, 0),
-               v = alias(variance, {1, channels, 1}, {channels, 1, 1}, 0);
-  reduce_kernels.mean(m, input, kPlaces);
-  reduce_kernels.squared_deviation(v, input, m, kPlaces, static_cast<double>(count), false);
+template <class S>
+Columns columns_of(const Tensor& input) {
+  return Columns(input.size(0), input.size(1), input.size(2), kPack<S>);
+}
+// Whether packs are accessed as wholes.
+bool whole(const Columns& m, std::initializer_list<const void*> pointers) {
+  bool all = m.whole();
+  for (const void* p : pointers) all = all && reinterpret_cast<uintptr_t>(p) % 16 == 0;
+  return all;
 }
 
-template <class S>
-bool vector_access_applies(const Shape& s, std::initializer_list<const void*> pointers) {
-  bool all = s.s % kVector<S> == 0;
-  for (const void* p : pointers) all = all && reinterpret_cast<uintptr_t>(p) % (kVector<S> * sizeof(S)) == 0;
-  return all;
+// A thread has at most 16 rows, so that the last threads do not run for long.
+template <class S, class F>
+void map(const char* operation, Context& c, S* out, const S* in, const S* grad, const F& f, const Columns& m) {
+  if (m.rows == 0) return;
+  const int64_t resident = int64_t{c.gpu().multiprocessors} * c.gpu().threads_per_multiprocessor,
+                rows = std::clamp<int64_t>(m.rows * m.packs / resident, 1, 16), lines = ceil_div(m.rows, rows);
+  launch(operation, c, grid_for(lines * m.packs), map_columns<S, F>, out, in, grad, f, m, lines,
+         whole(m, {out, in, grad}));
+}
+
+// Sums over the columns of each channel, and calls finish(channel, sums).
+template <class S, bool kGradient, class F, class T = computed_t<S>>
+void sum(const char* operation, Context& c, const S* in, const S* grad, const T* mean, const Columns& m,
+         const F& finish) {
+  const ColumnTiles t(m);
+  const Tensor partial = empty_raw({std::max<int64_t>(1, t.parts * t.tiles * t.slots) * 2}, kDouble, c.device());
+  auto* sums = static_cast<Sums*>(partial.data_ptr());
+  launch(operation, c, {t.parts * t.tiles, kLineThreads}, sum_columns<S, kGradient>, sums, in, grad, mean, m, t,
+         whole(m, {in, grad}));
+  const int lanes = t.parts * (t.inner / t.tile() + 2) > 64 ? kLineThreads : 32;
+  launch(operation, c, {ceil_div(m.channels, kLineThreads / lanes), kLineThreads}, join<F>,
+         static_cast<const Sums*>(sums), finish, m.channels, t, lanes);
+}
+
+void batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& input) {
+  dispatch(input.dtype(), StoredFloats{}, "batch_norm_statistics", [&]<class S>(Type<S>) {
+    using T = computed_t<S>;
+    const S* x = input.ptr<S>();
+    const MeanAndVariance<S> finish{mean.ptr<T>(), variance.ptr<T>(), x, input.size(2),
+                                    static_cast<double>(input.size(0) * input.size(2))};
+    sum<S, false>("batch_norm_statistics", context(input.device()), x, static_cast<const S*>(nullptr),
+                  static_cast<const T*>(nullptr), columns_of<S>(input), finish);
+  });
 }
 
 void batch_normalize(const Tensor& out, const Tensor& input, const Tensor& mean, const Tensor& variance,
@@ -210,48 +317,13 @@ void batch_normalize(const Tensor& out, const Tensor& input, const Tensor& mean,
                w = tandem::detail::computed(weight), b = tandem::detail::computed(bias);
   dispatch(out.dtype(), StoredFloats{}, "batch_norm", [&]<class S>(Type<S>) {
     using T = computed_t<S>;
-    Context& c = context(out.device());
-    const Shape s(input);
-    const Channels<T> p{m.ptr<T>(), v.ptr<T>(), data_or_null<T>(w), data_or_null<T>(b), static_cast<T>(eps)};
-    const auto go = [&]<int kCount>(std::integral_constant<int, kCount>) {
-      using Packs = Pack<S, kCount>;
-      launch("batch_norm", c, strided_grid(c.gpu(), s.numel() / kCount), normalize<S, kCount>,
-             static_cast<Packs*>(out.data_ptr()), static_cast<const Packs*>(input.data_ptr()), p, s.numel() / kCount,
-             ChannelOf(s));
-    };
-    if (vector_access_applies<S>(s, {out.data_ptr(), input.data_ptr()}))
-      go(std::integral_constant<int, kVector<S>>{});
-    else
-      go(std::integral_constant<int, 1>{});
+    const Normalize<T> f{{m.ptr<T>(), v.ptr<T>(), data_or_null<T>(w), data_or_null<T>(b), static_cast<T>(eps)}};
+    map<S>("batch_norm", context(out.device()), out.ptr<S>(), input.ptr<S>(), nullptr, f, columns_of<S>(input));
   });
 }
 
-// Launches the sums of both gradients into `sums` [C, 2] and, if requested, into the gradients.
-template <class S, class T = computed_t<S>>
-void sum_channels(Context& c, double* sums, const Tensor& grad_weight, const Tensor& grad_bias, const S* grad,
-                  const S* in, const Channels<T>& p, const Shape& s) {
-  const bool images = s.s >= 32;
-  const int64_t width = images ? s.c : s.c * s.s, length = images ? s.n * s.s : s.n;
-  const int rows = images ? 1 : column_rows(s.n);
-  const int64_t tiles = images ? s.c : ceil_div(width, kLineThreads / rows), least = images ? 8192 : 32 * rows;
-  const int64_t wanted =
-      std::clamp<int64_t>(length / least, 1, std::max<int64_t>(1, kMaxBlocks / std::max<int64_t>(1, tiles)));
-  const int64_t part_size = std::max<int64_t>(1, ceil_div(length, wanted)), parts = ceil_div(length, part_size);
-  const Tensor partial = empty_raw({std::max<int64_t>(1, 2 * parts * width)}, kDouble, c.device());
-  double* to = partial.ptr<double>();
-  if (images)
-    launch("batch_norm_backward", c, {tiles * parts, kLineThreads}, sum_images<S>, to, grad, in, p, part_size, length,
-           s.c, s.s);
-  else
-    launch("batch_norm_backward", c, {tiles * parts, kLineThreads}, sum_columns<S>, to, grad, in, p, part_size, length,
-           width, s.s, tiles, rows);
-  launch("batch_norm_backward", c, {ceil_div(s.c, kLineThreads / 32), kLineThreads}, join<T>, sums,
-         grad_weight.defined() ? grad_weight.ptr<T>() : nullptr, grad_bias.defined() ? grad_bias.ptr<T>() : nullptr, to,
-         parts, s.c, images ? 1 : s.s);
-}
-
-// dw = sum g h, db = sum g, and dx = w / s (g - db / count - h dw / count) with s = sqrt(variance + eps), or
-// w / s g where mean and variance are constants.
+// dw = sum g h, db = sum g, and dx = w / s (g - db / count - h dw / count) with h = (x - mean) / s and
+// s = sqrt(variance + eps), or w / s g where mean and variance are constants.
 void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias,
                     const Tensor& grad_output, const Tensor& input, const Tensor& mean, const Tensor& variance,
                     const Tensor& weight, double eps, bool of_batch) {
@@ -260,25 +332,18 @@ void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const T
   dispatch(input.dtype(), StoredFloats{}, "batch_norm_backward", [&]<class S>(Type<S>) {
     using T = computed_t<S>;
     Context& c = context(input.device());
-    const Shape s(input);
+    const Columns columns = columns_of<S>(input);
     const Channels<T> p{m.ptr<T>(), v.ptr<T>(), data_or_null<T>(w), nullptr, static_cast<T>(eps)};
     const S *x = input.ptr<S>(), *g = grad_output.ptr<S>();
-    const Tensor scratch = empty_raw({std::max<int64_t>(1, 2 * s.c)}, kDouble, c.device());
-    double* sums = scratch.ptr<double>();
+    const Tensor scratch = empty_raw({std::max<int64_t>(1, 2 * columns.channels)}, scalar_type_of<T>, c.device());
+    auto* flow = static_cast<Flow<T>*>(scratch.data_ptr());
     if (grad_weight.defined() || grad_bias.defined() || (of_batch && grad_input.defined()))
-      sum_channels<S>(c, sums, grad_weight, grad_bias, g, x, p, s);
-    if (!grad_input.defined()) return;
-    const auto go = [&]<int kCount>(std::integral_constant<int, kCount>) {
-      using Packs = Pack<S, kCount>;
-      launch("batch_norm_backward", c, strided_grid(c.gpu(), s.numel() / kCount), input_gradient<S, kCount>,
-             static_cast<Packs*>(grad_input.data_ptr()), static_cast<const Packs*>(grad_output.data_ptr()),
-             static_cast<const Packs*>(input.data_ptr()), p, of_batch ? sums : nullptr, s.n * s.s, s.numel() / kCount,
-             ChannelOf(s));
-    };
-    if (vector_access_applies<S>(s, {grad_input.data_ptr(), g, x}))
-      go(std::integral_constant<int, kVector<S>>{});
-    else
-      go(std::integral_constant<int, 1>{});
+      sum<S, true>("batch_norm_backward", c, x, g, p.mean, columns,
+                   Gradients<T>{data_or_null<T>(grad_weight), data_or_null<T>(grad_bias), flow, p,
+                                static_cast<double>(input.size(0) * input.size(2))});
+    if (grad_input.defined())
+      map<S>("batch_norm_backward", c, grad_input.ptr<S>(), x, g, InputGradient<T>{p, of_batch ? flow : nullptr},
+             columns);
   });
 }
 

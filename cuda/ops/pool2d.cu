@@ -1,14 +1,14 @@
 // 2-d pooling with custom kernels: cuDNN's maximum pooling does not return the indices that the table
-// records, and cuDNN supports neither dilation nor adaptive windows. One thread per result, in forward and
+// records, and cuDNN supports neither dilation nor adaptive windows. Each result has one thread, in forward and
 // backward (pool2d_windows.h), so no atomics are needed; rules and order of additions match the CPU.
 #include <algorithm>
+#include <bit>
 
 #include "tandem/core/backend/pool.h"
 
-#include "tandem/cuda/device.h"
-#include "tandem/cuda/fast_divide.h"
-#include "tandem/cuda/launch.h"
+#include "tandem/cuda/ops/pool2d_launch.h"
 #include "tandem/cuda/ops/pool2d_windows.h"
+#include "tandem/cuda/pack.h"
 #include "tandem/cuda/stored.h"
 #include "tandem/cuda/tables.h"
 
@@ -18,28 +18,24 @@ namespace {
 struct Shape {
   PoolAxis h, w;
   FastDivide in_h, in_w, out_h, out_w;
-  bool count_include_pad = true, halves = false;
-  int32_t divisor = 0;
+  bool count_include_pad, halves;
+  int32_t divisor;  // of all windows; 0: each has its own
 
   TANDEM_HD int32_t in() const { return h.in * w.in; }
   TANDEM_HD int32_t out() const { return h.out * w.out; }
 };
-
-struct Place {
-  uint32_t plane;
-  int32_t h, w;
-};
-__device__ inline Place place_of(uint32_t index, const FastDivide& height, const FastDivide& width) {
-  const uint32_t row = width.quotient(index), plane = height.quotient(row);
-  return {plane, static_cast<int32_t>(row - plane * height.divisor), static_cast<int32_t>(index - row * width.divisor)};
-}
-__device__ inline uint32_t thread_index() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
 // The divisor of the window (h, w), or 0 for an empty window.
 __device__ inline int32_t divisor_of(const Shape& s, const Range& h, const Range& w, int32_t padded) {
   if (h.begin >= h.end || w.begin >= w.end) return 0;
   if (s.divisor != 0) return s.divisor;
   return s.count_include_pad ? padded : (h.end - h.begin) * (w.end - w.begin);
+}
+__device__ inline int32_t divisor_at(const Shape& s, int32_t p, int32_t q) {
+  if (s.divisor != 0) return s.divisor;
+  int32_t padded_h = 0, padded_w = 0;
+  const Range h = s.h.window(p, padded_h), w = s.w.window(q, padded_w);
+  return divisor_of(s, h, w, padded_h * padded_w);
 }
 
 template <class S, class T = computed_t<S>>
@@ -71,21 +67,46 @@ __global__ void avg_backward_kernel(Shape s, uint32_t n, S* grad_input, const S*
   const S* dy = grad_output + at.plane * static_cast<uint32_t>(s.out());
   const Range p = s.h.outputs(at.h), q = s.w.outputs(at.w);
   T sum = 0;
-  for (int32_t i = p.begin; i < p.end; ++i) {
-    int32_t padded_h = 0, padded_w = 0;
-    const Range h = s.h.window(i, padded_h);
-    for (int32_t j = q.begin; j < q.end; ++j) {
-      const Range w = s.w.window(j, padded_w);
-      const T g = static_cast<T>(dy[i * s.w.out + j]);
-      const int32_t divisor = divisor_of(s, h, w, padded_h * padded_w);
-      sum += s.halves ? g * (T(1) / static_cast<T>(s.divisor)) : g / static_cast<T>(divisor);
-    }
-  }
+  for (int32_t i = p.begin; i < p.end; ++i)
+    for (int32_t j = q.begin; j < q.end; ++j)
+      sum += static_cast<T>(dy[i * s.w.out + j]) / static_cast<T>(divisor_at(s, i, j));
   grad_input[index] = static_cast<S>(sum);
 }
 
-// The first of equal maxima, or the last NaN. indices may be null.
+// Windows that do not overlap: each input has at most one. A thread has adjacent inputs, of any rows.
 template <class S, class T = computed_t<S>>
+__global__ void avg_spread_kernel(Shape s, uint32_t n, S* grad_input, const S* grad_output) {
+  constexpr uint32_t kCount = Pack<S>::kSize;
+  const uint32_t first = thread_index() * kCount, count = n - first < kCount ? n - first : kCount;
+  if (first >= n) return;
+  Place at = place_of(first, s.in_h, s.in_w);
+  // A division by a power of 2 is the same as a multiplication.
+  const bool multiplies = s.halves || (s.divisor > 0 && (s.divisor & (s.divisor - 1)) == 0);
+  const T scale = T(1) / static_cast<T>(s.divisor);
+  int32_t p = s.h.output(at.h);
+  Pack<S> pack;
+  TANDEM_UNROLL
+  for (uint32_t k = 0; k < kCount; ++k) {
+    const int32_t q = s.w.output(at.w);
+    T value = 0;
+    if (p >= 0 && q >= 0 && k < count) {
+      const T g = static_cast<T>(grad_output[at.plane * static_cast<uint32_t>(s.out()) + p * s.w.out + q]);
+      value = multiplies ? g * scale : g / static_cast<T>(divisor_at(s, p, q));
+      if (!s.halves) value += T(0);  // turns -0 into 0, like the CPU's sum
+    }
+    pack.x[k] = static_cast<S>(value);
+    if (++at.w < s.w.in) continue;
+    at.w = 0;
+    if (++at.h == s.h.in) at = {at.plane + 1, 0, 0};
+    p = s.h.output(at.h);
+  }
+  const bool whole = count == kCount && reinterpret_cast<uintptr_t>(grad_input) % sizeof(pack) == 0;
+  store_pack(grad_input + first, pack, static_cast<int>(count), whole);
+}
+
+// The first of equal maxima, or the last NaN. indices may be null. kSide != 0: windows of this height and width
+// without dilation, which are loaded before the first comparison.
+template <class S, int kSide, class T = computed_t<S>>
 __global__ void max_forward_kernel(Shape s, uint32_t n, S* out, int64_t* indices, const S* input) {
   const uint32_t index = thread_index();
   if (index >= n) return;
@@ -94,33 +115,54 @@ __global__ void max_forward_kernel(Shape s, uint32_t n, S* out, int64_t* indices
   const Range h = s.h.dilated(at.h), w = s.w.dilated(at.w);
   int32_t place = (h.begin < s.h.in ? h.begin : s.h.in - 1) * s.w.in + (w.begin < s.w.in ? w.begin : s.w.in - 1);
   T best = -INFINITY;
-  for (int32_t i = h.begin; i < h.end; i += s.h.dilation)
-    for (int32_t j = w.begin; j < w.end; j += s.w.dilation) {
-      const T value = static_cast<T>(x[i * s.w.in + j]);
-      const bool take = (value > best) | (value != value);
-      best = take ? value : best;
-      place = take ? i * s.w.in + j : place;
+  const auto consider = [&](T value, int32_t from) {
+    const bool take = (value > best) | (value != value);
+    best = take ? value : best;
+    place = take ? from : place;
+  };
+  if constexpr (kSide != 0) {
+    const int32_t top = at.h * s.h.stride - s.h.pad, left = at.w * s.w.stride - s.w.pad;
+    T values[kSide * kSide];
+    TANDEM_UNROLL
+    for (int32_t k = 0; k < kSide * kSide; ++k) {
+      const int32_t i = top + k / kSide, j = left + k % kSide;
+      const bool inside = (i >= h.begin) & (i < h.end) & (j >= w.begin) & (j < w.end);
+      values[k] = inside ? static_cast<T>(x[i * s.w.in + j]) : T(-INFINITY);  // never taken
     }
+    TANDEM_UNROLL
+    for (int32_t k = 0; k < kSide * kSide; ++k) consider(values[k], (top + k / kSide) * s.w.in + left + k % kSide);
+  } else {
+    for (int32_t i = h.begin; i < h.end; i += s.h.dilation)
+      for (int32_t j = w.begin; j < w.end; j += s.w.dilation)
+        consider(static_cast<T>(x[i * s.w.in + j]), i * s.w.in + j);
+  }
   out[index] = static_cast<S>(best);
   if (indices != nullptr) indices[index] = place;
 }
 
-// Sums the gradients of the outputs that selected this input.
-template <class S, class T = computed_t<S>>
+// Sums the gradients of the outputs that selected each of kCount adjacent inputs of a row.
+template <class S, int kCount, class T = computed_t<S>>
 __global__ void max_backward_kernel(Shape s, uint32_t n, S* grad_input, const S* grad_output, const int64_t* indices) {
-  const uint32_t index = thread_index();
+  const uint32_t index = thread_index() * kCount;
   if (index >= n) return;
   const Place at = place_of(index, s.in_h, s.in_w);
   const uint32_t start = at.plane * static_cast<uint32_t>(s.out());
-  const int64_t own = at.h * s.w.in + at.w;
-  const Range p = s.h.outputs(at.h), q = s.w.outputs(at.w);
-  T sum = 0;
+  const int32_t own = at.h * s.w.in + at.w;
+  const Range p = s.h.outputs(at.h), q{s.w.outputs(at.w).begin, s.w.outputs(at.w + kCount - 1).end};
+  T sums[kCount] = {};
   for (int32_t i = p.begin; i < p.end; ++i)
     for (int32_t j = q.begin; j < q.end; ++j) {
       const uint32_t from = start + static_cast<uint32_t>(i * s.w.out + j);
-      if (indices[from] == own) sum += static_cast<T>(grad_output[from]);
+      const int32_t selected = static_cast<int32_t>(indices[from]) - own;
+      const T g = static_cast<T>(grad_output[from]);
+      TANDEM_UNROLL
+      for (int k = 0; k < kCount; ++k)
+        if (selected == k) sums[k] += g;
     }
-  grad_input[index] = static_cast<S>(sum);
+  Pack<S, kCount> pack;
+  TANDEM_UNROLL
+  for (int k = 0; k < kCount; ++k) pack.x[k] = static_cast<S>(sums[k]);
+  store_pack(grad_input + index, pack, kCount, reinterpret_cast<uintptr_t>(grad_input) % sizeof(pack) == 0);
 }
 
 template <class S>
@@ -189,17 +231,6 @@ __global__ void adaptive_backward_kernel(AdaptiveShape s, uint32_t n, S* grad_in
   grad_input[index] = static_cast<S>(sum);
 }
 
-// Larger sizes are not supported; the limit leaves headroom for the sum of two sizes.
-constexpr int64_t kMaxSize = int64_t{1} << 30;
-
-int32_t checked(const char* operation, int64_t value, const Tensor& input) {
-  check(value < kMaxSize, operation, ": planes and windows on CUDA must have less than ", kMaxSize,
-        " elements\n  input  ", input);
-  return static_cast<int32_t>(value);
-}
-
-FastDivide divider(int64_t by) { return FastDivide(static_cast<uint32_t>(std::max<int64_t>(1, by))); }
-
 Shape shape_of(const char* operation, const Tensor& input, const Tensor& output, const Pool2dParameters& p) {
   checked(operation, input.size(1) * input.size(2), input);
   checked(operation, output.size(1) * output.size(2), input);
@@ -210,12 +241,8 @@ Shape shape_of(const char* operation, const Tensor& input, const Tensor& output,
     const int64_t stride = out == 1 ? std::min(p.stride[d], kMaxSize / 4) : p.stride[d];
     number(p.kernel[d] * p.dilation[d] + in + 2 * p.padding[d] + stride);
     number(out * stride);
-    return PoolAxis{.in = number(in),
-                    .out = number(out),
-                    .kernel = number(p.kernel[d]),
-                    .stride = number(stride),
-                    .pad = number(p.padding[d]),
-                    .dilation = number(p.dilation[d])};
+    return PoolAxis(number(in), number(out), number(p.kernel[d]), number(stride), number(p.padding[d]),
+                    number(p.dilation[d]));
   };
   Shape s{axis(0),
           axis(1),
@@ -226,80 +253,69 @@ Shape shape_of(const char* operation, const Tensor& input, const Tensor& output,
           p.count_include_pad,
           p.halves(),
           static_cast<int32_t>(std::clamp<int64_t>(p.divisor_override, INT32_MIN, INT32_MAX))};
-  if (s.halves && s.divisor == 0) s.divisor = 4;
+  const bool equal = s.h.full() && s.w.full() && (p.count_include_pad || p.padding == std::array<int64_t, 2>{0, 0});
+  const int64_t elements = p.kernel[0] * p.kernel[1];
+  if (s.divisor == 0 && equal && elements <= INT32_MAX) s.divisor = static_cast<int32_t>(elements);
   return s;
-}
-
-// Calls f(first plane, planes) for parts that 32 bits can address.
-template <class F>
-void for_planes(const Tensor& input, const Tensor& output, F f) {
-  const int64_t planes = input.size(0);
-  const int64_t plane = std::max({int64_t{1}, input.size(1) * input.size(2), output.size(1) * output.size(2)});
-  const int64_t step = std::max<int64_t>(1, ((int64_t{1} << 31) - 512) / plane);
-  for (int64_t first = 0; first < planes; first += step) f(first, std::min(step, planes - first));
-}
-
-// Launches kernel(shape, n, result, rest...) with one thread per result; every pointer is moved to its first
-// plane.
-template <class T>
-struct Moved {
-  T* data;
-  int64_t plane;
-  T* at(int64_t first) const { return data == nullptr ? nullptr : data + first * plane; }
-};
-template <class T>
-Moved<T> moved(const Tensor& t) {
-  return t.defined() ? Moved<T>{t.ptr<T>(), t.size(1) * t.size(2)} : Moved<T>{nullptr, 0};
-}
-
-template <class S, class Kernel, class Result, class... Rest>
-void run(const char* operation, const Tensor& input, const Tensor& output, const S& shape, Kernel kernel,
-         int threads_each, Moved<Result> result, Moved<Rest>... rest) {
-  if (result.plane == 0) return;
-  Context& c = context(input.device());
-  for_planes(input, output, [&](int64_t first, int64_t planes) {
-    const int64_t n = planes * result.plane;
-    launch(operation, c, grid_for(n * threads_each), kernel, shape, static_cast<uint32_t>(n), result.at(first),
-           rest.at(first)...);
-  });
 }
 
 void avg_forward(const Tensor& out, const Tensor& input, const Pool2dParameters& p) {
   const Shape s = shape_of("avg_pool2d", input, out, p);
   dispatch(out.dtype(), StoredFloats{}, "avg_pool2d", [&]<class T>(Type<T>) {
-    run("avg_pool2d", input, out, s, avg_forward_kernel<T>, 1, moved<T>(out), moved<const T>(input));
+    run("avg_pool2d", input, out, s, avg_forward_kernel<T>, Share{}, moved<T>(out), moved<const T>(input));
+  });
+}
+
+void spread_averages(const char* operation, const Tensor& grad_input, const Tensor& grad_output, const Shape& s) {
+  const bool apart = s.h.stride >= s.h.kernel && s.w.stride >= s.w.kernel;
+  dispatch(grad_input.dtype(), StoredFloats{}, operation, [&]<class T>(Type<T>) {
+    run(operation, grad_input, grad_output, s, apart ? avg_spread_kernel<T> : avg_backward_kernel<T>,
+        Share{1, apart ? Pack<T>::kSize : 1}, moved<T>(grad_input), moved<const T>(grad_output));
   });
 }
 
 void avg_backward(const Tensor& grad_input, const Tensor& grad_output, const Pool2dParameters& p) {
-  const Shape s = shape_of("avg_pool2d_backward", grad_input, grad_output, p);
-  dispatch(grad_input.dtype(), StoredFloats{}, "avg_pool2d_backward", [&]<class T>(Type<T>) {
-    run("avg_pool2d_backward", grad_input, grad_output, s, avg_backward_kernel<T>, 1, moved<T>(grad_input),
-        moved<const T>(grad_output));
-  });
+  spread_averages("avg_pool2d_backward", grad_input, grad_output,
+                  shape_of("avg_pool2d_backward", grad_input, grad_output, p));
+}
+
+// Calls f(the first of the numbers that applies), as a constant.
+template <int kFirst, int... kRest, class Applies, class F>
+void first_of(Applies applies, F f) {
+  if constexpr (sizeof...(kRest) > 0)
+    if (!applies(kFirst)) return first_of<kRest...>(applies, f);
+  f(std::integral_constant<int, kFirst>{});
 }
 
 void max_forward(const Tensor& out, const Tensor& indices, const Tensor& input, const Pool2dParameters& p) {
   const Shape s = shape_of("max_pool2d", input, out, p);
+  const auto is_side = [&](int side) {
+    return p.kernel == std::array<int64_t, 2>{side, side} && p.dilation == std::array<int64_t, 2>{1, 1};
+  };
   dispatch(out.dtype(), StoredFloats{}, "max_pool2d", [&]<class T>(Type<T>) {
-    run("max_pool2d", input, out, s, max_forward_kernel<T>, 1, moved<T>(out), moved<int64_t>(indices),
-        moved<const T>(input));
+    first_of<2, 3, 0>(is_side, [&]<int kSide>(std::integral_constant<int, kSide>) {
+      run("max_pool2d", input, out, s, max_forward_kernel<T, kSide>, Share{}, moved<T>(out), moved<int64_t>(indices),
+          moved<const T>(input));
+    });
   });
 }
 
 void max_backward(const Tensor& grad_input, const Tensor& grad_output, const Tensor& indices,
                   const Pool2dParameters& p) {
   const Shape s = shape_of("max_pool2d_backward", grad_input, grad_output, p);
+  const auto divides_row = [&](int count) { return s.w.in % count == 0; };
   dispatch(grad_input.dtype(), StoredFloats{}, "max_pool2d_backward", [&]<class T>(Type<T>) {
-    run("max_pool2d_backward", grad_input, grad_output, s, max_backward_kernel<T>, 1, moved<T>(grad_input),
-        moved<const T>(grad_output), moved<const int64_t>(indices));
+    first_of<4, 2, 1>(divides_row, [&]<int kCount>(std::integral_constant<int, kCount>) {
+      run("max_pool2d_backward", grad_input, grad_output, s, max_backward_kernel<T, kCount>, Share{1, kCount},
+          moved<T>(grad_input), moved<const T>(grad_output), moved<const int64_t>(indices));
+    });
   });
 }
 
 void max_gather(const Tensor& out, const Tensor& input, const Tensor& indices, const Pool2dParameters& p) {
   const Shape s = shape_of("max_pool2d_gather", input, out, p);
   dispatch(out.dtype(), StoredFloats{}, "max_pool2d_gather", [&]<class T>(Type<T>) {
-    run("max_pool2d_gather", input, out, s, max_gather_kernel<T>, 1, moved<T>(out), moved<const T>(input),
+    run("max_pool2d_gather", input, out, s, max_gather_kernel<T>, Share{}, moved<T>(out), moved<const T>(input),
         moved<const int64_t>(indices));
   });
 }
@@ -324,18 +340,30 @@ void adaptive_avg_forward(const Tensor& out, const Tensor& input) {
                      out.numel() < (int64_t{1} << 26);
   dispatch(out.dtype(), StoredFloats{}, "adaptive_avg_pool2d", [&]<class T>(Type<T>) {
     if (large)
-      run("adaptive_avg_pool2d", input, out, s, adaptive_forward_warp_kernel<T>, 32, moved<T>(out),
+      run("adaptive_avg_pool2d", input, out, s, adaptive_forward_warp_kernel<T>, Share{32}, moved<T>(out),
           moved<const T>(input));
     else
-      run("adaptive_avg_pool2d", input, out, s, adaptive_forward_kernel<T>, 1, moved<T>(out), moved<const T>(input));
+      run("adaptive_avg_pool2d", input, out, s, adaptive_forward_kernel<T>, Share{}, moved<T>(out),
+          moved<const T>(input));
   });
 }
 
 void adaptive_avg_backward(const Tensor& grad_input, const Tensor& grad_output) {
-  const AdaptiveShape s = adaptive_shape("adaptive_avg_pool2d_backward", grad_input, grad_output);
-  dispatch(grad_input.dtype(), StoredFloats{}, "adaptive_avg_pool2d_backward", [&]<class T>(Type<T>) {
-    run("adaptive_avg_pool2d_backward", grad_input, grad_output, s, adaptive_backward_kernel<T>, 1,
-        moved<T>(grad_input), moved<const T>(grad_output));
+  constexpr const char* kName = "adaptive_avg_pool2d_backward";
+  const auto window = [&](int64_t d) {  // 0: windows differ
+    const int64_t in = grad_input.size(d), out = std::max<int64_t>(1, grad_output.size(d));
+    return in % out == 0 && in < kMaxSize / 4 ? in / out : 0;
+  };
+  if (window(1) > 0 && window(2) > 0) {
+    Shape s =
+        shape_of(kName, grad_input, grad_output, {.kernel = {window(1), window(2)}, .stride = {window(1), window(2)}});
+    s.halves = false;  // only for the sign of 0
+    return spread_averages(kName, grad_input, grad_output, s);
+  }
+  const AdaptiveShape s = adaptive_shape(kName, grad_input, grad_output);
+  dispatch(grad_input.dtype(), StoredFloats{}, kName, [&]<class T>(Type<T>) {
+    run(kName, grad_input, grad_output, s, adaptive_backward_kernel<T>, Share{}, moved<T>(grad_input),
+        moved<const T>(grad_output));
   });
 }
 

@@ -1,9 +1,11 @@
-// The inputs of plans and launches: keys of plan caches, matrix layouts, pooling windows, blocks of cat.
+// The inputs of plans and launches: keys of plan caches, matrix layouts, pooling windows, columns of batch
+// normalisation, blocks of cat.
 // Plain host code.
 #include <doctest/doctest.h>
 
 #include <unordered_set>
 
+#include "tandem/cuda/ops/batch_norm_columns.h"
 #include "tandem/cuda/ops/cat_batch.h"
 #include "tandem/cuda/ops/matmul_matrix.h"
 #include "tandem/cuda/ops/pool2d_windows.h"
@@ -125,6 +127,9 @@ TEST_CASE("pooling outputs with an input in their window") {
               const auto out = static_cast<int32_t>(window_count(in, kernel, stride, pad, dilation, ceil_mode != 0));
               const PoolAxis axis{in, out, kernel, stride, pad, dilation};
               ++cases;
+              int32_t last = kernel;
+              if (dilation == 1) static_cast<void>(axis.window(out - 1, last));
+              if (dilation == 1) CHECK(axis.full() == (last == kernel));
               for (int32_t o = 0; o < out; ++o) {
                 const Range places = axis.dilated(o);
                 bool inside = false;
@@ -145,6 +150,7 @@ TEST_CASE("pooling outputs with an input in their window") {
               for (int32_t i = 0; dilation == 1 && i < in; ++i) {  // no output too many
                 const Range found = axis.outputs(i);
                 CHECK(found.end <= out);
+                if (stride >= kernel) CHECK(axis.output(i) == (found.begin < found.end ? found.begin : -1));
                 for (int32_t o = found.begin; o < found.end; ++o) {
                   int32_t padded = 0;
                   const Range window = axis.window(o, padded);
@@ -154,6 +160,72 @@ TEST_CASE("pooling outputs with an input in their window") {
               }
             }
   CHECK(cases > 2500);
+}
+
+namespace {
+
+// Visits every element of [outer, channels, plane] once, in packs of columns, and checks its channel.
+void check_columns(int64_t outer, int64_t channels, int64_t plane, const Columns& m) {
+  std::vector<int> visits(static_cast<std::size_t>(outer * channels * plane));
+  bool right = true;
+  for (int64_t r = 0; r < m.rows; ++r)
+    for (int64_t p = 0; p < m.packs; ++p) {
+      int64_t channel[8];
+      m.per_channel(p * m.pack, channel, [](int64_t c) { return c; });
+      for (int k = 0; k < m.count(p * m.pack); ++k) {
+        const int64_t at = m.row(r) + m.column(p * m.pack) + k;
+        right = right && channel[k] == at / plane % channels;
+        ++visits[static_cast<std::size_t>(at)];
+      }
+    }
+  CHECK(right);
+  CHECK(std::all_of(visits.begin(), visits.end(), [](int n) { return n == 1; }));
+}
+
+// The places of the blocks' sums, and the units that they add.
+void check_tiles(const Columns& m, const ColumnTiles& t) {
+  CHECK(t.across * t.lines <= kLineThreads);
+  CHECK(t.part_rows <= int64_t{ColumnTiles::kMaxRun} * t.lines);
+  CHECK((t.parts - 1) * t.part_rows < m.rows);
+  CHECK(t.parts * t.part_rows >= m.rows);
+  CHECK((m.inner % t.unit == 0 && t.unit * t.units == m.pack));
+  std::vector<int64_t> added(static_cast<std::size_t>(m.channels));
+  for (int64_t tile = 0; tile < t.tiles; ++tile)
+    for (int64_t unit = tile * t.tile(); unit < std::min((tile + 1) * t.tile(), m.channels * t.inner); ++unit) {
+      const int64_t slot = t.place(0, tile, unit / t.inner) - t.place(0, tile, t.first_channel(tile));
+      CHECK((slot >= 0 && slot < t.slots));
+      ++added[static_cast<std::size_t>(unit / t.inner)];
+    }
+  CHECK(std::all_of(added.begin(), added.end(), [&](int64_t n) { return n == t.inner; }));
+}
+
+}  // namespace
+
+TEST_CASE("columns of batch normalisation") {
+  for (const int pack : {2, 4, 8})
+    for (const auto& [outer, channels, plane] : {std::array<int64_t, 3>{3, 5, 49},
+                                                 {5, 16, 49},
+                                                 {2, 6, 196},
+                                                 {70, 3, 1},
+                                                 {33, 24, 1},
+                                                 {2, 4096, 1},
+                                                 {3, 7, 3},
+                                                 {1, 2, 4096},
+                                                 {3, 1, 4400},
+                                                 {1, 1, 1}}) {
+      CAPTURE(pack);
+      CAPTURE(plane);
+      const Columns m(outer, channels, plane, pack);
+      check_columns(outer, channels, plane, m);
+      check_tiles(m, ColumnTiles(m));
+    }
+  CHECK(Columns(1, 2, 4096, 8).chunks == 32);
+  CHECK(Columns(1, 2, 4097, 8).chunks == 1);
+  CHECK(Columns(16, 2, 4096, 8).chunks == 1);
+  const Columns large(int64_t{1} << 20, 64, 50176, 8);  // more than 2^31 packs
+  CHECK(large.by_packs.quotient(large.packs * 1000000 + 5) == 1000000);
+  for (const auto& [outer, channels, plane] : {std::array<int64_t, 3>{0, 3, 5}, {3, 0, 5}, {3, 5, 0}})
+    CHECK(ColumnTiles(Columns(outer, channels, plane, 4)).parts == 0);
 }
 
 TEST_CASE("adaptive pooling outputs with an input in their window") {
