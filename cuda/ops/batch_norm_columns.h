@@ -18,7 +18,8 @@ struct Columns {
   int pack;                           ///< columns of a thread
   int64_t channels, plane, chunks;    ///< few large planes are cut into chunks, each in a row of its own
   int64_t rows, inner, width, packs;  ///< columns of a channel and of a row; packs of a row
-  LongDivide by_packs, by_inner, by_chunks;
+  LongDivide by_packs, by_inner;
+  FastDivide by_chunks;
 
   Columns(int64_t outer, int64_t channels, int64_t plane, int pack)
       : pack(pack),
@@ -31,14 +32,15 @@ struct Columns {
         packs(ceil_div(width, pack)),
         by_packs(packs, rows * packs + kLineThreads),  // threads of the last block are beyond
         by_inner(inner, width),
-        by_chunks(chunks, rows) {}
+        by_chunks(static_cast<uint32_t>(chunks)) {}
 
   /// Whether every pack has all of its columns, and is aligned if the tensor is.
   bool whole() const { return width % pack == 0; }
   TANDEM_HD int count(int64_t column) const { return width - column < pack ? static_cast<int>(width - column) : pack; }
   /// The element in which a row begins, and how far from it a column is.
   TANDEM_HD int64_t row(int64_t r) const {
-    const int64_t n = by_chunks.quotient(r);
+    if (chunks == 1) return r * width;
+    const int64_t n = by_chunks.quotient(static_cast<uint32_t>(r));
     return n * channels * plane + (r - n * chunks) * inner;
   }
   TANDEM_HD int64_t column(int64_t c) const { return c + by_inner.quotient(c) * (plane - inner); }

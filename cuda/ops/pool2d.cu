@@ -17,7 +17,7 @@ namespace {
 
 struct Shape {
   PoolAxis h, w;
-  FastDivide in_h, in_w, out_h, out_w;
+  FastDivide in_h, in_w, out_h, out_w, in_pairs;  // in_pairs: of rows
   bool count_include_pad, halves;
   int32_t divisor;  // of all windows; 0: each has its own
 
@@ -73,35 +73,40 @@ __global__ void avg_backward_kernel(Shape s, uint32_t n, S* grad_input, const S*
   grad_input[index] = static_cast<S>(sum);
 }
 
-// Windows that do not overlap: each input has at most one. A thread has adjacent inputs, of any rows.
+// Windows that do not overlap and have one divisor: each input has at most one. A thread has adjacent inputs, of any
+// rows.
 template <class S, class T = computed_t<S>>
 __global__ void avg_spread_kernel(Shape s, uint32_t n, S* grad_input, const S* grad_output) {
-  constexpr uint32_t kCount = Pack<S>::kSize;
+  constexpr uint32_t kCount = Pack<S>::kSize, kNone = ~0u;
   const uint32_t first = thread_index() * kCount, count = n - first < kCount ? n - first : kCount;
   if (first >= n) return;
   Place at = place_of(first, s.in_h, s.in_w);
-  // A division by a power of 2 is the same as a multiplication.
-  const bool multiplies = s.halves || (s.divisor > 0 && (s.divisor & (s.divisor - 1)) == 0);
-  const T scale = T(1) / static_cast<T>(s.divisor);
   int32_t p = s.h.output(at.h);
-  Pack<S> pack;
+  uint32_t from[kCount];
   TANDEM_UNROLL
   for (uint32_t k = 0; k < kCount; ++k) {
     const int32_t q = s.w.output(at.w);
-    T value = 0;
-    if (p >= 0 && q >= 0 && k < count) {
-      const T g = static_cast<T>(grad_output[at.plane * static_cast<uint32_t>(s.out()) + p * s.w.out + q]);
-      value = multiplies ? g * scale : g / static_cast<T>(divisor_at(s, p, q));
-      if (!s.halves) value += T(0);  // turns -0 into 0, like the CPU's sum
-    }
-    pack.x[k] = static_cast<S>(value);
+    from[k] = p >= 0 && q >= 0 ? at.plane * static_cast<uint32_t>(s.out()) + p * s.w.out + q : kNone;
+    if (k >= count) from[k] = kNone;
     if (++at.w < s.w.in) continue;
     at.w = 0;
     if (++at.h == s.h.in) at = {at.plane + 1, 0, 0};
     p = s.h.output(at.h);
   }
-  const bool whole = count == kCount && reinterpret_cast<uintptr_t>(grad_input) % sizeof(pack) == 0;
-  store_pack(grad_input + first, pack, static_cast<int>(count), whole);
+  Pack<S> g;
+  TANDEM_UNROLL
+  for (uint32_t k = 0; k < kCount; ++k) g.x[k] = from[k] != kNone ? grad_output[from[k]] : S(0);
+  const T divisor = static_cast<T>(s.divisor), scale = T(1) / divisor;
+  // A division by a power of 2 is the same as a multiplication.
+  const bool multiplies = s.halves || (s.divisor > 0 && (s.divisor & (s.divisor - 1)) == 0);
+  TANDEM_UNROLL
+  for (uint32_t k = 0; k < kCount; ++k) {
+    T value = multiplies ? static_cast<T>(g.x[k]) * scale : static_cast<T>(g.x[k]) / divisor;
+    if (!s.halves || from[k] == kNone) value += T(0);  // turns -0 into 0, like the CPU's sum
+    g.x[k] = static_cast<S>(value);
+  }
+  const bool whole = count == kCount && reinterpret_cast<uintptr_t>(grad_input) % sizeof(g) == 0;
+  store_pack(grad_input + first, g, static_cast<int>(count), whole);
 }
 
 // The first of equal maxima, or the last NaN. indices may be null. kSide != 0: windows of this height and width
@@ -140,29 +145,37 @@ __global__ void max_forward_kernel(Shape s, uint32_t n, S* out, int64_t* indices
   if (indices != nullptr) indices[index] = place;
 }
 
-// Sums the gradients of the outputs that selected each of kCount adjacent inputs of a row.
+// Sums the gradients of the outputs that selected each of kCount adjacent inputs of a row and those below them: what
+// the windows selected is loaded once for all.
 template <class S, int kCount, class T = computed_t<S>>
 __global__ void max_backward_kernel(Shape s, uint32_t n, S* grad_input, const S* grad_output, const int64_t* indices) {
-  const uint32_t index = thread_index() * kCount;
-  if (index >= n) return;
-  const Place at = place_of(index, s.in_h, s.in_w);
-  const uint32_t start = at.plane * static_cast<uint32_t>(s.out());
-  const int32_t own = at.h * s.w.in + at.w;
-  const Range p = s.h.outputs(at.h), q{s.w.outputs(at.w).begin, s.w.outputs(at.w + kCount - 1).end};
-  T sums[kCount] = {};
+  Place at = place_of(thread_index() * kCount, s.in_pairs, s.in_w);
+  if (at.plane * static_cast<uint32_t>(s.in()) >= n) return;
+  at.h *= 2;
+  const int32_t rows = at.h + 1 < s.h.in ? 2 : 1, own = at.h * s.w.in + at.w;
+  const Range p{s.h.outputs(at.h).begin, s.h.outputs(at.h + rows - 1).end},
+      q{s.w.outputs(at.w).begin, s.w.outputs(at.w + kCount - 1).end};
+  T sums[2][kCount] = {};
   for (int32_t i = p.begin; i < p.end; ++i)
     for (int32_t j = q.begin; j < q.end; ++j) {
-      const uint32_t from = start + static_cast<uint32_t>(i * s.w.out + j);
-      const int32_t selected = static_cast<int32_t>(indices[from]) - own;
+      const uint32_t from = at.plane * static_cast<uint32_t>(s.out()) + static_cast<uint32_t>(i * s.w.out + j);
+      const int32_t above = static_cast<int32_t>(indices[from]) - own, below = above - s.w.in;
       const T g = static_cast<T>(grad_output[from]);
       TANDEM_UNROLL
-      for (int k = 0; k < kCount; ++k)
-        if (selected == k) sums[k] += g;
+      for (int k = 0; k < kCount; ++k) {
+        if (above == k) sums[0][k] += g;
+        if (below == k) sums[1][k] += g;
+      }
     }
-  Pack<S, kCount> pack;
+  S* to = grad_input + at.plane * static_cast<uint32_t>(s.in()) + own;
+  const bool aligned = reinterpret_cast<uintptr_t>(grad_input) % sizeof(Pack<S, kCount>) == 0;
   TANDEM_UNROLL
-  for (int k = 0; k < kCount; ++k) pack.x[k] = static_cast<S>(sums[k]);
-  store_pack(grad_input + index, pack, kCount, reinterpret_cast<uintptr_t>(grad_input) % sizeof(pack) == 0);
+  for (int r = 0; r < 2; ++r) {
+    Pack<S, kCount> pack;
+    TANDEM_UNROLL
+    for (int k = 0; k < kCount; ++k) pack.x[k] = static_cast<S>(sums[r][k]);
+    if (r < rows) store_pack(to + r * s.w.in, pack, kCount, aligned);
+  }
 }
 
 template <class S>
@@ -250,6 +263,7 @@ Shape shape_of(const char* operation, const Tensor& input, const Tensor& output,
           divider(input.size(2)),
           divider(output.size(1)),
           divider(output.size(2)),
+          divider((input.size(1) + 1) / 2),
           p.count_include_pad,
           p.halves(),
           static_cast<int32_t>(std::clamp<int64_t>(p.divisor_override, INT32_MIN, INT32_MAX))};
@@ -267,7 +281,7 @@ void avg_forward(const Tensor& out, const Tensor& input, const Pool2dParameters&
 }
 
 void spread_averages(const char* operation, const Tensor& grad_input, const Tensor& grad_output, const Shape& s) {
-  const bool apart = s.h.stride >= s.h.kernel && s.w.stride >= s.w.kernel;
+  const bool apart = s.h.stride >= s.h.kernel && s.w.stride >= s.w.kernel && s.divisor != 0;
   dispatch(grad_input.dtype(), StoredFloats{}, operation, [&]<class T>(Type<T>) {
     run(operation, grad_input, grad_output, s, apart ? avg_spread_kernel<T> : avg_backward_kernel<T>,
         Share{1, apart ? Pack<T>::kSize : 1}, moved<T>(grad_input), moved<const T>(grad_output));
@@ -306,7 +320,8 @@ void max_backward(const Tensor& grad_input, const Tensor& grad_output, const Ten
   const auto divides_row = [&](int count) { return s.w.in % count == 0; };
   dispatch(grad_input.dtype(), StoredFloats{}, "max_pool2d_backward", [&]<class T>(Type<T>) {
     first_of<4, 2, 1>(divides_row, [&]<int kCount>(std::integral_constant<int, kCount>) {
-      run("max_pool2d_backward", grad_input, grad_output, s, max_backward_kernel<T, kCount>, Share{1, kCount},
+      const Share share{(s.h.in + 1) / 2 * (s.w.in / kCount), s.in()};
+      run("max_pool2d_backward", grad_input, grad_output, s, max_backward_kernel<T, kCount>, share,
           moved<T>(grad_input), moved<const T>(grad_output), moved<const int64_t>(indices));
     });
   });

@@ -27,12 +27,12 @@ inline int32_t checked(const char* operation, int64_t value, const Tensor& input
 
 inline FastDivide divider(int64_t by) { return FastDivide(static_cast<uint32_t>(std::max<int64_t>(1, by))); }
 
-// Calls f(first plane, planes) for parts that 32 bits can address.
+// Calls f(first plane, planes) for parts that 31 bits can address, with the threads of the last block that have none.
 template <class F>
 void for_planes(const Tensor& input, const Tensor& output, F f) {
   const int64_t planes = input.size(0);
   const int64_t plane = std::max({int64_t{1}, input.size(1) * input.size(2), output.size(1) * output.size(2)});
-  const int64_t step = std::max<int64_t>(1, ((int64_t{1} << 31) - 512) / plane);
+  const int64_t step = std::max<int64_t>(1, ((int64_t{1} << 31) - 4096) / plane);
   for (int64_t first = 0; first < planes; first += step) f(first, std::min(step, planes - first));
 }
 
