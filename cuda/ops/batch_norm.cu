@@ -70,9 +70,9 @@ struct InputGradient {
 };
 
 // out = f(channel, in, grad); `lines` threads share the rows.
-template <class S, class F, class T = computed_t<S>>
+template <class S, class F, bool kWhole, class T = computed_t<S>>
 __global__ void __launch_bounds__(kLineThreads)
-    map_columns(S* out, const S* in, const S* grad, F f, Columns m, int64_t lines, bool whole) {
+    map_columns(S* out, const S* in, const S* grad, F f, Columns m, int64_t lines) {
   constexpr int kRows = F::kGradient ? 2 : 4;  // at once
   const int64_t index = int64_t{blockIdx.x} * kLineThreads + threadIdx.x, line = m.by_packs.quotient(index),
                 first = (index - line * m.packs) * kPack<S>, column = m.column(first);
@@ -81,24 +81,24 @@ __global__ void __launch_bounds__(kLineThreads)
   typename F::Channel channel[kPack<S>];
   m.per_channel(first, channel, [&](int64_t c) { return f.channel(c); });
   for (int64_t row = line; row < m.rows; row += kRows * lines) {
-    Pack<S> x[kRows], g[kRows];
+    RawPack x[kRows], g[kRows];
     int64_t at[kRows];
     TANDEM_UNROLL
     for (int r = 0; r < kRows; ++r) {
       if (row + r * lines >= m.rows) continue;
       at[r] = m.row(row + r * lines) + column;
-      x[r] = load_pack<Pack<S>>(in + at[r], count, whole);
-      if constexpr (F::kGradient) g[r] = load_pack<Pack<S>>(grad + at[r], count, whole);
+      x[r] = load_pack(in + at[r], count, kWhole);
+      if constexpr (F::kGradient) g[r] = load_pack(grad + at[r], count, kWhole);
     }
     TANDEM_UNROLL
     for (int r = 0; r < kRows; ++r) {
       if (row + r * lines >= m.rows) continue;
+      Pack<S> y = x[r].template elements<S>(), slopes = y;
+      if constexpr (F::kGradient) slopes = g[r].template elements<S>();
       TANDEM_UNROLL
-      for (int k = 0; k < kPack<S>; ++k) {
-        const T slope = F::kGradient ? static_cast<T>(g[r].x[k]) : T(0);
-        x[r].x[k] = static_cast<S>(f.value(channel[k], static_cast<T>(x[r].x[k]), slope));
-      }
-      store_pack(out + at[r], x[r], count, whole);
+      for (int k = 0; k < kPack<S>; ++k)
+        y.x[k] = static_cast<S>(f.value(channel[k], static_cast<T>(y.x[k]), static_cast<T>(slopes.x[k])));
+      store_pack(out + at[r], y, count, kWhole);
     }
   }
 }
@@ -120,6 +120,10 @@ template <class S, bool kGradient, class T = computed_t<S>>
 struct ColumnSums {
   T center[kPack<S>], products[kPack<S>] = {}, plain[kPack<S>] = {};
 
+  __device__ void center_at(const Pack<S>& x) {
+    TANDEM_UNROLL
+    for (int k = 0; k < kPack<S>; ++k) center[k] = static_cast<T>(x.x[k]);
+  }
   __device__ void add(const Pack<S>& x, const Pack<S>& g) {
     TANDEM_UNROLL
     for (int k = 0; k < kPack<S>; ++k) {
@@ -150,9 +154,9 @@ struct ColumnSums {
 };
 
 // The sums of the rows [from, until) of a pack, `lines` apart.
-template <class S, bool kGradient, class T = computed_t<S>>
+template <class S, bool kGradient, bool kWhole, class T = computed_t<S>>
 __device__ void sum_pack(Sums* units, const S* in, const S* grad, const T* mean, const Columns& m, const ColumnTiles& t,
-                         int64_t pack, int64_t from, int64_t until, bool whole) {
+                         int64_t pack, int64_t from, int64_t until) {
   constexpr int kRows = ColumnTiles::kAtOnce;
   const int64_t first = pack * kPack<S>, column = m.column(first);
   const int count = m.count(first);
@@ -163,19 +167,24 @@ __device__ void sum_pack(Sums* units, const S* in, const S* grad, const T* mean,
   else
     m.per_channel(first, origin, [&](int64_t c) { return static_cast<T>(in[c * m.plane]); });
   for (int64_t row = from; row < until; row += kRows * t.lines) {
-    Pack<S> x[kRows], g[kRows];
+    RawPack x[kRows], g[kRows];
     TANDEM_UNROLL
     for (int r = 0; r < kRows; ++r) {
       if (row + r * t.lines >= until) continue;
       const int64_t at = m.row(row + r * t.lines) + column;
-      x[r] = load_pack<Pack<S>>(in + at, count, whole);
-      if constexpr (kGradient) g[r] = load_pack<Pack<S>>(grad + at, count, whole);
+      x[r] = load_pack(in + at, count, kWhole);
+      if constexpr (kGradient) g[r] = load_pack(grad + at, count, kWhole);
     }
-    if (!kGradient && row == from)
-      for (int k = 0; k < kPack<S>; ++k) sums.center[k] = static_cast<T>(x[0].x[k]);
+    if (!kGradient && row == from) sums.center_at(x[0].template elements<S>());
     TANDEM_UNROLL
-    for (int r = 0; r < kRows; ++r)
-      if (row + r * t.lines < until) sums.add(x[r], g[r]);
+    for (int r = 0; r < kRows; ++r) {
+      if (row + r * t.lines >= until) continue;
+      const Pack<S> values = x[r].template elements<S>();
+      if constexpr (kGradient)
+        sums.add(values, g[r].template elements<S>());
+      else
+        sums.add(values, values);
+    }
   }
   sums.store(units, origin, static_cast<double>((until - from + t.lines - 1) / t.lines), t);
 }
@@ -193,16 +202,16 @@ __device__ inline Sums sum_units(const Sums* units, const ColumnTiles& t, int li
 
 // partial [parts, tiles, slots]: with a gradient its sums, and those of its products with x - mean; without one the
 // sums of x - x0 and of its square, where x0 is the first element of the channel.
-template <class S, bool kGradient, class T = computed_t<S>>
+template <class S, bool kGradient, bool kWhole, class T = computed_t<S>>
 __global__ void __launch_bounds__(kLineThreads)
-    sum_columns(Sums* partial, const S* in, const S* grad, const T* mean, Columns m, ColumnTiles t, bool whole) {
+    sum_columns(Sums* partial, const S* in, const S* grad, const T* mean, Columns m, ColumnTiles t) {
   __shared__ Sums shared[kLineThreads * kPack<S>];
   const int thread = static_cast<int>(threadIdx.x), line = thread / t.across, lane = thread - line * t.across;
   const int64_t part = blockIdx.x / t.tiles, tile = blockIdx.x - part * t.tiles, pack = tile * t.across + lane,
                 from = part * t.part_rows, until = from + t.part_rows < m.rows ? from + t.part_rows : m.rows;
   const int lines = until - from < t.lines ? static_cast<int>(until - from) : t.lines;
   if (line < lines && pack < m.packs)
-    sum_pack<S, kGradient>(shared + thread * t.units, in, grad, mean, m, t, pack, from + line, until, whole);
+    sum_pack<S, kGradient, kWhole>(shared + thread * t.units, in, grad, mean, m, t, pack, from + line, until);
   __syncthreads();
   const int64_t start = tile * t.tile(), left = m.channels * t.inner - start, size = left < t.tile() ? left : t.tile(),
                 channel = t.first_channel(tile);
@@ -270,7 +279,7 @@ Columns columns_of(const Tensor& input) {
   return Columns(input.size(0), input.size(1), input.size(2), kPack<S>);
 }
 // Whether packs are accessed as wholes.
-bool whole(const Columns& m, std::initializer_list<const void*> pointers) {
+bool is_whole(const Columns& m, std::initializer_list<const void*> pointers) {
   bool all = m.whole();
   for (const void* p : pointers) all = all && reinterpret_cast<uintptr_t>(p) % 16 == 0;
   return all;
@@ -282,8 +291,8 @@ void map(const char* operation, Context& c, S* out, const S* in, const S* grad, 
   if (m.rows == 0) return;
   const int64_t resident = int64_t{c.gpu().multiprocessors} * c.gpu().threads_per_multiprocessor,
                 rows = std::clamp<int64_t>(m.rows * m.packs / resident, 1, 16), lines = ceil_div(m.rows, rows);
-  launch(operation, c, grid_for(lines * m.packs), map_columns<S, F>, out, in, grad, f, m, lines,
-         whole(m, {out, in, grad}));
+  launch(operation, c, grid_for(lines * m.packs),
+         is_whole(m, {out, in, grad}) ? map_columns<S, F, true> : map_columns<S, F, false>, out, in, grad, f, m, lines);
 }
 
 // Sums over the columns of each channel, and calls finish(channel, sums).
@@ -293,8 +302,9 @@ void sum(const char* operation, Context& c, const S* in, const S* grad, const T*
   const ColumnTiles t(m);
   const Tensor partial = empty_raw({std::max<int64_t>(1, t.parts * t.tiles * t.slots) * 2}, kDouble, c.device());
   auto* sums = static_cast<Sums*>(partial.data_ptr());
-  launch(operation, c, {t.parts * t.tiles, kLineThreads}, sum_columns<S, kGradient>, sums, in, grad, mean, m, t,
-         whole(m, {in, grad}));
+  launch(operation, c, {t.parts * t.tiles, kLineThreads},
+         is_whole(m, {in, grad}) ? sum_columns<S, kGradient, true> : sum_columns<S, kGradient, false>, sums, in, grad,
+         mean, m, t);
   const int lanes = t.parts * (t.inner / t.tile() + 2) > 64 ? kLineThreads : 32;
   launch(operation, c, {ceil_div(m.channels, kLineThreads / lanes), kLineThreads}, join<F>,
          static_cast<const Sums*>(sums), finish, m.channels, t, lanes);
