@@ -64,6 +64,7 @@ void gemm(const Tensor& out, const Matrix& a, const Matrix& b, const Scalar& bet
   const auto number = [&](int64_t value) { return blas_int("matmul", value, a.tensor, b.tensor); };
   const int m = number(out.size(-2)), n = number(out.size(-1)), k = number(a.tensor.size(-1));
   const int lda = number(a.layout.ld), ldb = number(b.layout.ld);
+  const int ldc = number(matrix_layout(m, n, out.stride(-2), out.stride(-1)).ld);
   const auto operation = [](const Matrix& x) { return x.layout.transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
   const auto at = [&](const Tensor& t, int64_t batch_stride) {
     return static_cast<char*>(t.data_ptr()) + first * batch_stride * t.element_size();
@@ -73,13 +74,13 @@ void gemm(const Tensor& out, const Matrix& a, const Matrix& b, const Scalar& bet
   cublasHandle_t handle = c.blas();
   if (count == 1)
     ensure(cublasGemmEx(handle, operation(b), operation(a), n, m, k, &scale, at(b.tensor, b.batch_stride), type, ldb,
-                        at(a.tensor, a.batch_stride), type, lda, &keep, at(out, out_stride), type, n, compute,
+                        at(a.tensor, a.batch_stride), type, lda, &keep, at(out, out_stride), type, ldc, compute,
                         CUBLAS_GEMM_DEFAULT),
            "cublasGemmEx");
   else
     ensure(cublasGemmStridedBatchedEx(handle, operation(b), operation(a), n, m, k, &scale, at(b.tensor, b.batch_stride),
                                       type, ldb, b.batch_stride, at(a.tensor, a.batch_stride), type, lda,
-                                      a.batch_stride, &keep, at(out, out_stride), type, n, out_stride,
+                                      a.batch_stride, &keep, at(out, out_stride), type, ldc, out_stride,
                                       static_cast<int>(count), compute, CUBLAS_GEMM_DEFAULT),
            "cublasGemmStridedBatchedEx");
   note_launch("matmul");
@@ -97,6 +98,8 @@ void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& b
   if (out.numel() == 0) return;
   if (a.size(-1) == 0) return scale_by(out, beta);
   if (!is_floating_point(out.dtype())) return integer_matmul(out, a, b, beta, alpha);
+  if (small_matmul_applies(out, a.size(-1))) return small_matmul(out, a, b, beta, alpha);
+  if (aligned_matmul_applies(out, a, b)) return aligned_matmul(out, a, b, beta, alpha);
   const Matrix x = matrix(a), y = matrix(b);
   const int64_t batches = out.dim() == 3 ? out.size(0) : 1;
   for (int64_t first = 0; first < batches; first += kMaxBatches)
@@ -110,7 +113,8 @@ void linear(const Tensor& out, const Tensor& x, const Tensor& weight, const Tens
   const Tensor transposed =
       alias(weight, {weight.size(1), weight.size(0)}, {weight.stride(1), weight.stride(0)}, weight.storage_offset());
   if (!bias.defined()) return matmul(out, x, transposed, 0, 1);
-  if (x.size(1) != 0 && is_floating_point(out.dtype())) {
+  if (x.size(1) != 0 && small_matmul_applies(out, x.size(1))) return small_matmul(out, x, transposed, 0, 1, bias);
+  if (x.size(1) != 0 && is_floating_point(out.dtype()) && !aligned_matmul_applies(out, x, transposed)) {
     const Matrix a = matrix(x), b = matrix(weight);
     for (const int64_t size : {out.size(0), out.size(1), x.size(1), a.layout.ld, b.layout.ld})
       blas_int("linear", size, x, weight);
@@ -122,6 +126,11 @@ void linear(const Tensor& out, const Tensor& x, const Tensor& weight, const Tens
 
 }  // namespace
 
-constinit const LinalgKernels linalg_kernels{.matmul = {matmul, kTakesHalf}, .linear = {linear, kTakesHalf}};
+void blas_matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+  gemm(out, matrix(a), matrix(b), beta, alpha, 0, 1);
+}
+
+constinit const LinalgKernels linalg_kernels{
+    .matmul = {matmul, kTakesHalf}, .linear = {linear, kTakesHalf}, .row_bytes = 16};
 
 }  // namespace tandem::cuda_impl

@@ -32,4 +32,17 @@ inline MatrixLayout matrix_layout(int64_t rows, int64_t columns, int64_t row_str
 /// column.
 void integer_matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha);
 
+/// The same for one matrix of a floating point dtype by cuBLAS. The rows of out may be further apart.
+void blas_matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha);
+
+/// Whether cuBLAS needs aligned rows for the product, and it is large enough to give them to it.
+bool aligned_matmul_applies(const Tensor& out, const Tensor& a, const Tensor& b);
+/// The product of matrices of a half type with at least 8 columns in out, computed with aligned rows.
+void aligned_matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha);
+
+bool small_matmul_applies(const Tensor& out, int64_t inner);
+/// A product of float32 matrices with any strides in one small kernel, which can add a bias to each row of out.
+void small_matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha,
+                  const Tensor& bias = {});
+
 }  // namespace tandem::cuda_impl
