@@ -1,6 +1,7 @@
 // Classification losses. Scores [N, C, S], targets [N, S] (int64), losses [N, S], or [] if reduced. All are
 // contiguous; the scores have one floating point dtype. S is the number of spatial positions (1 if there are
-// none).
+// none). For cross_entropy, scores of a half type and their gradient are the only tensors of that type: everything else
+// is float32, and so are the sums.
 //
 //   w(y) = weight[y], 1 without weights, 0 where y == ignore_index; W = the sum of w over all targets
 //   None: the terms; Sum: their sum; Mean: their sum / W (NaN if every target is ignored)
@@ -27,7 +28,8 @@ struct LossKernels {
               const Tensor& target, const Tensor& weight, const ClassLoss&),
          HalfCalls{.outputs = 3}>
       cross_entropy;
-  /// grad_scores = (exp(x - max - log_sum) sum of t - t) grad_output, divided by W for Mean.
+  /// grad_scores = (exp(x - max - log_sum) sum of t - t) grad_output, divided by W for Mean. With S = 1 and half types,
+  /// the rows of grad_scores may be further apart where LinalgKernels::row_bytes asks for it.
   Kernel<"cross_entropy_loss_backward",
          void(const Tensor& grad_scores, const Tensor& grad_output, const Tensor& norms, const Tensor& total_weight,
               const Tensor& scores, const Tensor& target, const Tensor& weight, const ClassLoss&)>

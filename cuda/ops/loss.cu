@@ -3,6 +3,9 @@
 //
 // `lanes` threads process one position. The grid of the forward kernels depends only on the sizes. Each block
 // sums its terms, and a second kernel sums the results of the blocks, all in double and in a fixed order.
+//
+// Scores are stored as S, and T is computed: S is a half type where T is float, and then only the scores and their
+// gradient have it.
 #include "tandem/cuda/device.h"
 
 #include <algorithm>
@@ -11,14 +14,15 @@
 #include "tandem/core/reduction.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/line_geometry.h"
-#include "tandem/cuda/ops/softmax_max_sum.h"
+#include "tandem/cuda/ops/loss_scores.h"
 #include "tandem/cuda/raise_fault.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {
 namespace {
 
-constexpr int64_t kMaxBlocks = 1024;
+constexpr int64_t kMaxBlocks = 4096;
+constexpr int kMaxThreads = 1024;  // of a block that sums all terms alone
 
 // Data shared by all kernels. Positions are numbered n * inner + s; class c of a position is c * inner
 // elements further.
@@ -53,7 +57,7 @@ struct Totals {
 
   // Finishes a whole block; its first thread writes the result.
   __device__ void finish(const Places<T>& p) {
-    __shared__ double shared[2][kLineThreads / 32];
+    __shared__ double shared[2][kMaxThreads / 32];
     term = fold_block(term, shared[0], Plus());
     total_weight = fold_block(total_weight, shared[1], Plus());
     if (threadIdx.x != 0) return;
@@ -84,22 +88,35 @@ __global__ void __launch_bounds__(kLineThreads) join(Places<T> p, Totals<T> tota
   totals.finish(p);
 }
 
-// The largest score and the sum of exp(x - largest), in all lanes of a position.
-template <class T>
-__device__ MaxSum<T> fold_scores(const Places<T>& p, const T* row, int lane, int lanes, MaxSum<T>* shared) {
+// The scores of a position at any distance from each other.
+template <class T, class S>
+__device__ void take_line(MaxSum<T>& state, const Places<T>& p, const S* row, int lane, int lanes) {
+  int64_t c = lane;
+  for (; c + 3 * lanes < p.classes; c += 4 * lanes) {
+    T x[4];
+    TANDEM_UNROLL
+    for (int k = 0; k < 4; ++k) x[k] = static_cast<T>(row[(c + k * lanes) * p.inner]);
+    state.take(x);
+  }
+  T rest[3][1];  // loaded together, because few threads wait for few scores
+  TANDEM_UNROLL
+  for (int k = 0; k < 3; ++k)
+    rest[k][0] = c + k * lanes < p.classes ? static_cast<T>(row[(c + k * lanes) * p.inner]) : T(0);
+  TANDEM_UNROLL
+  for (int k = 0; k < 3; ++k)
+    if (c + k * lanes < p.classes) state.take(rest[k]);
+}
+
+// The largest score and the sum of exp(x - largest), in all lanes of a position. No row: an inactive lane.
+template <class T, class S>
+__device__ MaxSum<T> fold_scores(const Places<T>& p, const S* row, const S* end, int lane, int lanes,
+                                 MaxSum<T>* shared) {
   MaxSum<T> state = MaxSum<T>::none();
   if (row != nullptr) {
-    int64_t c = lane;
-    for (; c + 3 * lanes < p.classes; c += 4 * lanes) {
-      T x[4];
-      TANDEM_UNROLL
-      for (int k = 0; k < 4; ++k) x[k] = row[(c + k * lanes) * p.inner];
-      state.take(x);
-    }
-    for (; c < p.classes; c += lanes) {
-      const T x[1] = {row[c * p.inner]};
-      state.take(x);
-    }
+    if constexpr (HalfNumber<S>)
+      p.inner == 1 ? take_row(state, row, p.classes, end, lane, lanes) : take_line(state, p, row, lane, lanes);
+    else
+      take_line(state, p, row, lane, lanes);
   }
   if (lanes <= 32) return fold_warp(state, Plus(), lanes);
   __syncthreads();  // shared may be reused
@@ -107,27 +124,31 @@ __device__ MaxSum<T> fold_scores(const Places<T>& p, const T* row, int lane, int
 }
 
 // smooth * sum over c of weight[c] (max - x[c] + log), in all lanes of a position.
-template <class T>
-__device__ T smooth_term(const Places<T>& p, const T* row, int lane, int lanes, T max, T log, T* shared) {
+template <class T, class S>
+__device__ T smooth_term(const Places<T>& p, const S* row, int lane, int lanes, T max, T log, T* shared) {
   if (p.smooth == T(0)) return 0;
   T sum = 0;
   if (row != nullptr)
-    for (int64_t c = lane; c < p.classes; c += lanes) sum += p.weight(c) * (max - row[c * p.inner] + log);
+    for (int64_t c = lane; c < p.classes; c += lanes)
+      sum += p.weight(c) * (max - static_cast<T>(row[c * p.inner]) + log);
   if (lanes > 32) __syncthreads();
   return p.smooth * (lanes <= 32 ? fold_warp(sum, Plus(), lanes) : fold_block(sum, shared, Plus()));
 }
 
-template <class T>
-__global__ void __launch_bounds__(kLineThreads)
-    cross_entropy_terms(Places<T> p, Totals<T> totals, const T* x, T* norm, int lanes, Fault* fault) {
-  __shared__ MaxSum<T> shared[kLineThreads / 32];
-  __shared__ T shared_sum[kLineThreads / 32];
+template <class T, class S>
+__global__ void __launch_bounds__(kMaxThreads)
+    cross_entropy_terms(Places<T> p, Totals<T> totals, const S* x, T* norm, int lanes, Fault* fault) {
+  __shared__ MaxSum<T> shared[kMaxThreads / 32];
+  __shared__ T shared_sum[kMaxThreads / 32];
   const int thread = static_cast<int>(threadIdx.x), lane = thread & (lanes - 1);
-  const int64_t apart = int64_t{gridDim.x} * (kLineThreads / lanes);
-  for (int64_t base = int64_t{blockIdx.x} * (kLineThreads / lanes); base < p.count; base += apart) {
+  const int at_once = static_cast<int>(blockDim.x) / lanes;
+  const int64_t apart = int64_t{gridDim.x} * at_once;
+  for (int64_t base = int64_t{blockIdx.x} * at_once; base < p.count; base += apart) {
     const int64_t i = base + thread / lanes;
-    const T* row = i < p.count ? x + p.first(i) : nullptr;
-    const MaxSum<T> state = fold_scores(p, row, lane, lanes, shared);
+    const S* row = i < p.count ? x + p.first(i) : nullptr;
+    const bool counts = row != nullptr && p.counts(i);
+    const T at_target = counts ? static_cast<T>(row[p.y[i] * p.inner]) : T(0);  // is on its way during the fold
+    const MaxSum<T> state = fold_scores(p, row, x + p.count * p.classes, lane, lanes, shared);
     const T log = std::log(state.sum);
     const T smooth = smooth_term(p, row, lane, lanes, state.max, log, shared_sum);
     if (row == nullptr || lane != 0) continue;
@@ -135,9 +156,9 @@ __global__ void __launch_bounds__(kLineThreads)
     norm[p.count + i] = log;
     p.check(fault, i);
     T term = 0;
-    if (p.counts(i)) {
+    if (counts) {
       const T w = p.weight(p.y[i]);
-      term = p.sharp * w * (state.max - row[p.y[i] * p.inner] + log) + smooth;
+      term = p.sharp * w * (state.max - at_target + log) + smooth;
       totals.total_weight += static_cast<double>(w);
     }
     totals.term += static_cast<double>(term);
@@ -147,9 +168,9 @@ __global__ void __launch_bounds__(kLineThreads)
 }
 
 template <class T>
-__global__ void __launch_bounds__(kLineThreads) nll_terms(Places<T> p, Totals<T> totals, const T* x, Fault* fault) {
-  const int64_t apart = int64_t{gridDim.x} * kLineThreads;
-  for (int64_t i = int64_t{blockIdx.x} * kLineThreads + threadIdx.x; i < p.count; i += apart) {
+__global__ void __launch_bounds__(kMaxThreads) nll_terms(Places<T> p, Totals<T> totals, const T* x, Fault* fault) {
+  const int64_t apart = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < p.count; i += apart) {
     p.check(fault, i);
     T term = 0;
     if (p.counts(i)) {
@@ -169,9 +190,66 @@ __device__ T factor_of(const Places<T>& p, const T* g, const T* total_weight, in
   return g[p.reduction == ReductionKind::kNone ? place : 0] * scale;
 }
 
-template <class T>
-__global__ void __launch_bounds__(kLineThreads) cross_entropy_gradient(Places<T> p, T* out, const T* g, const T* norm,
-                                                                       const T* total_weight, const T* x, int lanes) {
+// What turns the scores of one position into their gradients.
+template <class T, class S>
+struct PlaceGradient {
+  const Places<T>& p;
+  bool counts;
+  int64_t y;
+  T factor, t, all, max, log;
+
+  __device__ PlaceGradient(const Places<T>& places, int64_t i, const T* g, const T* norm, const T* total_weight,
+                           T weights)
+      : p(places), counts(p.counts(i)), y(p.y[i]), max(norm[i]), log(norm[p.count + i]) {
+    factor = counts ? factor_of(p, g, total_weight, i) : T(0);
+    t = counts ? p.sharp * p.weight(y) : T(0);
+    all = (t + p.smooth * weights) * factor;
+  }
+  // x: the scores of the classes from c on, replaced by their gradients.
+  template <int kCount>
+  __device__ void apply(int64_t c, T (&x)[kCount]) const {
+    TANDEM_UNROLL
+    for (int k = 0; k < kCount; ++k) x[k] = counts ? all * exp_of<S>(x[k] - max - log) : T(0);
+    if (!counts) return;
+    if (y >= c && y < c + kCount) {
+      TANDEM_UNROLL
+      for (int k = 0; k < kCount; ++k)
+        if (c + k == y) x[k] -= t * factor;
+    }
+    if (p.smooth == T(0)) return;
+    TANDEM_UNROLL
+    for (int k = 0; k < kCount; ++k)
+      if (c + k < p.classes) x[k] -= p.smooth * p.weight(c + k) * factor;
+  }
+};
+
+// The rows of the gradient may be further apart than those of the scores.
+template <class T, class S>
+__device__ void write_packs(const PlaceGradient<T, S>& gradient, S* to, const S* row, const S* end, int lane,
+                            int lanes) {
+  const int64_t classes = gradient.p.classes;
+  const bool vectors = reinterpret_cast<uintptr_t>(to) % 16 == 0;
+  for (int64_t c = int64_t{lane} * kPack; c < classes; c += int64_t{kPack} * lanes) {
+    float x[kPack];
+    load_pack(row, c, classes, end, 0, x);
+    gradient.apply(c, x);
+    Vector<S, kPack> values;
+    TANDEM_UNROLL
+    for (int k = 0; k < kPack; ++k) values.at[k] = S(x[k]);
+    if (vectors && c + kPack <= classes) {
+      *reinterpret_cast<Vector<S, kPack>*>(to + c) = values;
+    } else {
+      TANDEM_UNROLL
+      for (int k = 0; k < kPack; ++k)
+        if (c + k < classes) to[c + k] = values.at[k];
+    }
+  }
+}
+
+template <class T, class S>
+__global__ void __launch_bounds__(kLineThreads)
+    cross_entropy_gradient(Places<T> p, S* out, int64_t out_row, const T* g, const T* norm, const T* total_weight,
+                           const S* x, int lanes) {
   __shared__ T shared[kLineThreads / 32];
   T weights = static_cast<T>(p.classes);
   if (p.smooth != T(0) && p.w != nullptr) {
@@ -182,20 +260,15 @@ __global__ void __launch_bounds__(kLineThreads) cross_entropy_gradient(Places<T>
   const int thread = static_cast<int>(threadIdx.x), lane = thread & (lanes - 1);
   const int64_t i = int64_t{blockIdx.x} * (kLineThreads / lanes) + thread / lanes;
   if (i >= p.count) return;
-  const T* row = x + p.first(i);
-  T* to = out + p.first(i);
-  const bool counts = p.counts(i);
-  const T factor = counts ? factor_of(p, g, total_weight, i) : T(0);
-  const T t = counts ? p.sharp * p.weight(p.y[i]) : T(0), all = (t + p.smooth * weights) * factor;
-  const T max = norm[i], log = norm[p.count + i];
+  const S* row = x + p.first(i);
+  S* to = out + (p.inner == 1 ? i * out_row : p.first(i));
+  const PlaceGradient<T, S> gradient(p, i, g, norm, total_weight, weights);
+  if constexpr (HalfNumber<S>)
+    if (p.inner == 1) return write_packs(gradient, to, row, x + p.count * p.classes, lane, lanes);
   for (int64_t c = lane; c < p.classes; c += lanes) {
-    T value = 0;
-    if (counts) {
-      value = all * fast_exp(row[c * p.inner] - max - log);
-      if (c == p.y[i]) value -= t * factor;
-      if (p.smooth != T(0)) value -= p.smooth * p.weight(c) * factor;
-    }
-    to[c * p.inner] = value;
+    T value[1] = {static_cast<T>(row[c * p.inner])};
+    gradient.apply(c, value);
+    to[c * p.inner] = static_cast<S>(value[0]);
   }
 }
 
@@ -236,26 +309,29 @@ template <class T, class Terms>
 void sum_terms(const char* operation, const Tensor& out, const Tensor& total_weight, const Places<T>& p, int lanes,
                Terms&& terms) {
   Context& c = context(out.device());
-  // Uses a single block when a few rounds suffice: a second launch takes longer.
-  const int64_t in_block = kLineThreads / lanes, rounds = ceil_div(p.count, in_block),
-                blocks = rounds <= 4 ? 1 : std::min(rounds, kMaxBlocks);
+  // A single block, if it can hold all positions at once, or takes few rounds: a second launch takes longer.
+  const int64_t rounds = ceil_div(p.count, kLineThreads / lanes);
+  const bool alone = rounds <= kMaxThreads / kLineThreads;
+  Grid grid{alone ? 1 : std::min(rounds, kMaxBlocks), kLineThreads};
+  if (alone && lanes <= 32) grid.threads *= static_cast<int>(std::max<int64_t>(1, rounds));
   Tensor partial;
   Totals<T> totals{out.ptr<T>(), total_weight.ptr<T>(), nullptr};
-  if (blocks > 1) {
-    partial = empty_raw({2 * blocks}, kDouble, out.device());
+  if (!alone) {
+    partial = empty_raw({2 * grid.blocks}, kDouble, out.device());
     totals.partial = partial.ptr<double>();
   }
-  terms(c, Grid{blocks, kLineThreads}, totals);
-  if (blocks > 1) launch(operation, c, {1, kLineThreads}, join<T>, p, totals, static_cast<int>(blocks));
+  terms(c, grid, totals);
+  if (!alone) launch(operation, c, {1, kLineThreads}, join<T>, p, totals, static_cast<int>(grid.blocks));
 }
 
 void cross_entropy(const Tensor& out, const Tensor& norms, const Tensor& total_weight, const Tensor& scores,
                    const Tensor& target, const Tensor& weight, const ClassLoss& loss) {
-  dispatch(scores.dtype(), FloatTypes{}, "cross_entropy", [&]<class T>(Type<T>) {
+  dispatch(scores.dtype(), StoredFloats{}, "cross_entropy", [&]<class S>(Type<S>) {
+    using T = computed_t<S>;
     const auto p = places<T>("cross_entropy", scores, target, weight, loss);
     const int lanes = lanes_of(p);
     sum_terms("cross_entropy", out, total_weight, p, lanes, [&](Context& c, Grid grid, Totals<T> totals) {
-      launch("cross_entropy", c, grid, cross_entropy_terms<T>, p, totals, scores.ptr<T>(), norms.ptr<T>(), lanes,
+      launch("cross_entropy", c, grid, cross_entropy_terms<T, S>, p, totals, scores.ptr<S>(), norms.ptr<T>(), lanes,
              c.fault());
     });
   });
@@ -264,13 +340,14 @@ void cross_entropy(const Tensor& out, const Tensor& norms, const Tensor& total_w
 void cross_entropy_backward(const Tensor& grad_scores, const Tensor& grad_output, const Tensor& norms,
                             const Tensor& total_weight, const Tensor& scores, const Tensor& target,
                             const Tensor& weight, const ClassLoss& loss) {
-  dispatch(scores.dtype(), FloatTypes{}, "cross_entropy_backward", [&]<class T>(Type<T>) {
+  dispatch(scores.dtype(), StoredFloats{}, "cross_entropy_backward", [&]<class S>(Type<S>) {
+    using T = computed_t<S>;
     const auto p = places<T>("cross_entropy_backward", scores, target, weight, loss);
     const int lanes = lanes_of(p);
     Context& c = context(scores.device());
     launch("cross_entropy_backward", c, {ceil_div(p.count, kLineThreads / lanes), kLineThreads},
-           cross_entropy_gradient<T>, p, grad_scores.ptr<T>(), grad_output.ptr<T>(), norms.ptr<T>(),
-           total_weight.ptr<T>(), scores.ptr<T>(), lanes);
+           cross_entropy_gradient<T, S>, p, grad_scores.ptr<S>(), grad_scores.stride(0), grad_output.ptr<T>(),
+           norms.ptr<T>(), total_weight.ptr<T>(), scores.ptr<S>(), lanes);
   });
 }
 
@@ -300,8 +377,8 @@ void nll_backward(const Tensor& grad_scores, const Tensor& grad_output, const Te
 
 }  // namespace
 
-constinit const LossKernels loss_kernels{.cross_entropy = cross_entropy,
-                                         .cross_entropy_backward = cross_entropy_backward,
+constinit const LossKernels loss_kernels{.cross_entropy = {cross_entropy, kTakesHalf},
+                                         .cross_entropy_backward = {cross_entropy_backward, kTakesHalf},
                                          .nll = nll,
                                          .nll_backward = nll_backward};
 

@@ -1,9 +1,9 @@
-// Large products of half types whose rows begin anywhere. cuBLAS's fast kernels for tensor cores move 16 bytes at once; for
-// other matrices, as those with a vocabulary of 50,257, it takes kernels that need six to eight times as long.
+// Large products of half types whose rows begin anywhere. cuBLAS's fast kernels for tensor cores move 16 bytes at once;
+// for other matrices, as those with a vocabulary of 50,257, it takes kernels that need six to eight times as long.
 //
-// An operand is copied into aligned rows. The result is not, because every eighth row of it is aligned like the first one:
-// such rows are a matrix whose columns, from an aligned one on, are an aligned product. The first and the last few columns
-// are computed for all rows at once and copied.
+// An operand is copied into aligned rows. The result is not, because every eighth row of it is aligned like the first
+// one: such rows are a matrix whose columns, from an aligned one on, are an aligned product. The first and the last few
+// columns are computed for all rows at once and copied.
 #include <numeric>
 
 #include "tandem/cuda/ops/matmul_matrix.h"
@@ -44,7 +44,8 @@ Tensor realigned(const Tensor& t, bool by_columns) {
 }
 
 /// out = alpha a b + beta out for aligned matrices. cuBLAS also wants whole vectors along dimensions whose elements are
-/// neighbours: what such a size has beyond them is a product of its own, and along the inner one the first term of the sum.
+/// neighbours: what such a size has beyond them is a product of its own, and along the inner one the first term of the
+/// sum.
 void multiply(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
   const int64_t m = out.size(0), n = out.size(1), k = a.size(1);
   if (whole(n) != n) {
@@ -61,8 +62,8 @@ void multiply(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar&
   }
 }
 
-/// The same for any rows of out, if a is row-major and b column-major: rows of the one and columns of the other may then be
-/// left out.
+/// The same for any rows of out, if a is row-major and b column-major: rows of the one and columns of the other may then
+/// be left out.
 void multiply_into_unaligned(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta,
                              const Scalar& alpha) {
   const int64_t m = out.size(0), n = out.size(1), row = out.stride(0);

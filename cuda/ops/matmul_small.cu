@@ -1,6 +1,6 @@
-// Small products of float32, for which cuBLAS takes kernels with few threads. A block computes a tile of out: it loads what
-// that needs of a and b in steps along the inner dimension, and its parts add every kParts-th product of a step. The
-// parts' sums are added last. The order of a sum depends on the inner size alone.
+// Small products of float32, for which cuBLAS takes kernels with few threads. A block computes a tile of out: it loads
+// what that needs of a and b in steps along the inner dimension, and its parts add every kParts-th product of a step.
+// The parts' sums are added last. The order of a sum depends on the inner size alone.
 #include "tandem/core/tensor.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/launch.h"

@@ -260,7 +260,9 @@ void cross_entropy(Recorder& r, const KernelCall& call) {
   if (loss.label_smoothing != 0) return r.lack("cross_entropy_loss with label_smoothing");
   r.skip(tensor(call, 1));
   r.skip(tensor(call, 2));
-  r.write(tensor(call, 0), class_loss(r, "SoftmaxCrossEntropyLoss", class_inputs(r, call, 3), loss));
+  std::vector<Id> inputs = class_inputs(r, call, 3);
+  inputs[0] = r.cast(inputs[0], tensor(call, 0).scalar_type());
+  r.write(tensor(call, 0), class_loss(r, "SoftmaxCrossEntropyLoss", inputs, loss));
 }
 void nll(Recorder& r, const KernelCall& call) {
   r.skip(tensor(call, 1));

@@ -22,7 +22,7 @@ Tensor numbers(IntArrayRef sizes, ScalarType dtype) {
 }
 double tolerance(ScalarType dtype) { return dtype == kFloat ? 1e-5 : dtype == kDouble ? 1e-12 : 0; }
 
-// The error of float32 sums of standard normal products grows with the root of their number; the CPU's is the larger one.
+// The error of float32 sums of standard normal products grows with the root of their number; the CPU's is the larger.
 double tolerance_of_sums(int64_t k) { return 5e-6 * std::sqrt(static_cast<double>(k)); }
 
 void check_matmul(const Tensor& a, const Tensor& b, double beta, double alpha, double within = 0) {

@@ -1,5 +1,7 @@
 // cross_entropy_loss. With classes, forward and backward are one fused kernel each; the gradient is
-// (softmax(x) sum of t - t) g, where t is the smoothed and weighted target (see core/backend/loss.h).
+// (softmax(x) sum of t - t) g, where t is the smoothed and weighted target (see core/backend/loss.h). Scores of a half
+// type go into the kernels as they are: float32 copies of them and of their gradient would be most of the memory of a
+// step with a large vocabulary.
 #include "tandem/autograd/ops/detail/checks.h"
 #include "tandem/autograd/ops/detail/precision.h"
 #include "tandem/autograd/ops/factories/factories.h"
@@ -10,6 +12,7 @@
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/linalg.h"
 #include "tandem/core/backend/loss.h"
 
 #include <limits>
@@ -18,12 +21,24 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
+// Uninitialised. The gradient of many scores is most often an operand of the products of the last layer, which want
+// aligned rows.
+Tensor gradient_of(const Tensor& x) {
+  constexpr int64_t kMany = int64_t{1} << 20;
+  const int64_t step = backend(x).linalg.row_bytes / x.element_size();
+  if (step <= 1 || !isReducedFloatingType(x.scalar_type()) || x.dim() != 2 || x.numel() < kMany ||
+      x.size(1) % step == 0)
+    return empty_raw(x.sizes(), x.dtype(), x.device());
+  const int64_t row = (x.size(1) / step + 1) * step;
+  return alias(empty_raw({x.size(0), row}, x.dtype(), x.device()), x.sizes(), {row, 1}, 0);
+}
+
 struct CrossEntropyBackward final : Node {
   const char* label() const override { return "CrossEntropyBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor x = scores.unpack(*this), grad = g[0].contiguous();
     if (GradMode::is_enabled())
-      out[0] = differentiable(x, grad);
+      out[0] = differentiable(widened(x), grad).to(x.scalar_type());
     else
       out[0] = fused(x, grad, norms.unpack(*this), loss);
   }
@@ -34,8 +49,10 @@ struct CrossEntropyBackward final : Node {
   }
 
   Tensor fused(const Tensor& x, const Tensor& grad, const Tensor& with, const ClassLoss& how) const {
-    Tensor out = empty_raw(x.sizes(), x.dtype(), x.device());
-    backend(x).loss.cross_entropy_backward(reshaped(out, in.scores3), grad, with, total_weight.unpack(*this),
+    Tensor out = gradient_of(x);
+    Dims strides = contiguous_strides(in.scores3);
+    if (x.dim() == 2) strides[0] = out.stride(0);
+    backend(x).loss.cross_entropy_backward(alias(out, in.scores3, strides, 0), grad, with, total_weight.unpack(*this),
                                            reshaped(x, in.scores3), reshaped(in.target, in.targets2), in.weight, how);
     return out;
   }
@@ -68,13 +85,16 @@ struct CrossEntropyBackward final : Node {
   SavedTensor scores, norms, total_weight;
 };
 
-Tensor class_targets(const Tensor& self, const Tensor& target, const Tensor& weight, const ClassLoss& loss) {
-  ClassInputs in = class_inputs("cross_entropy", self, target, weight);
+// float32 for scores of a half type.
+Tensor class_targets(const Tensor& self, const Tensor& target, const Tensor& weight, const ClassLoss& loss,
+                     bool mixed) {
+  ClassInputs in = class_inputs("cross_entropy", self, target, weight, mixed);
   const Tensor& x = in.scores;
   const bool each = loss.reduction == ReductionKind::kNone;
-  Tensor out = empty_raw(each ? IntArrayRef(in.terms) : IntArrayRef(), x.dtype(), x.device());
-  const Tensor norms = empty_raw({2, in.targets2[0], in.targets2[1]}, x.dtype(), x.device());
-  const Tensor total = empty_raw({}, x.dtype(), x.device());
+  const ScalarType type = computed_type(x.scalar_type());
+  Tensor out = empty_raw(each ? IntArrayRef(in.terms) : IntArrayRef(), type, x.device());
+  const Tensor norms = empty_raw({2, in.targets2[0], in.targets2[1]}, type, x.device());
+  const Tensor total = empty_raw({}, type, x.device());
   backend(x).loss.cross_entropy(out, norms, total, reshaped(x, in.scores3), reshaped(in.target, in.targets2), in.weight,
                                 loss);
   if (auto* node = record<CrossEntropyBackward>(out, x)) {
@@ -111,15 +131,14 @@ Tensor probability_targets(const Tensor& self, const Tensor& target, const Tenso
 
 Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor& weight, Reduction reduction,
                           int64_t ignore_index, double label_smoothing) {
-  if (const auto to = autograd::in_full_precision(self, target, weight))
-    return to.rounded(cross_entropy_loss(to(self), to(target), to(weight), reduction, ignore_index, label_smoothing));
   check(label_smoothing >= 0 && label_smoothing <= 1, "cross_entropy: label_smoothing must be in [0, 1], got ",
         label_smoothing);
   check(reduction != Reduction::BatchMean, "cross_entropy: reduction kBatchMean is only supported by kl_div");
   const ClassLoss loss{reduction.kind(), ignore_index, label_smoothing};
+  const auto to = autograd::in_full_precision(self, target, weight);
   if (self.dim() >= 1 && self.sizes() == target.sizes() && target.is_floating_point())
-    return probability_targets(self, target, weight, loss);
-  return class_targets(self, target, weight, loss);
+    return to.rounded(probability_targets(to(self), to(target), to(weight), loss));
+  return to.rounded(class_targets(self, target, to(weight), loss, static_cast<bool>(to)));
 }
 
 }  // namespace tandem

@@ -51,7 +51,9 @@ struct ClassInputs {
   Dims terms;
   Dims scores3, targets2;  // [N, C, S], [N, S]
 };
-ClassInputs class_inputs(const char* operation, const Tensor& self, const Tensor& target, const Tensor& weight);
+/// With `mixed`, the weight may also be float32 beside scores of a half type.
+ClassInputs class_inputs(const char* operation, const Tensor& self, const Tensor& target, const Tensor& weight,
+                         bool mixed = false);
 /// The same memory in another contiguous shape. Not recorded.
 Tensor reshaped(const Tensor& t, const Dims& sizes);
 /// Applies the reduction to the terms. Differentiable.

@@ -21,7 +21,8 @@ Tensor reduce_loss(const char* operation, const Tensor& terms, Reduction reducti
   return reduction == Reduction::Mean ? terms.mean() : terms.sum();
 }
 
-ClassInputs class_inputs(const char* operation, const Tensor& self, const Tensor& target, const Tensor& weight) {
+ClassInputs class_inputs(const char* operation, const Tensor& self, const Tensor& target, const Tensor& weight,
+                         bool mixed) {
   check(self.dim() >= 1, operation, ": expected scores [N, C, ...] or [C], got ", self);
   const int64_t d = self.dim() == 1 ? 0 : 1, classes = self.size(d);
   ClassInputs in;
@@ -36,7 +37,8 @@ ClassInputs class_inputs(const char* operation, const Tensor& self, const Tensor
   if (weight.defined()) {
     check(weight.dim() == 1 && weight.size(0) == classes, operation, ": weight must be [", classes, "]\n  scores ",
           self, "\n  weight ", weight);
-    check_alike(operation, "scores", self, "weight", weight);
+    mixed ? check_parameter(operation, self, "weight", weight)
+          : check_alike(operation, "scores", self, "weight", weight);
     in.weight = weight.detach().contiguous();
   }
   in.scores = self.contiguous();
