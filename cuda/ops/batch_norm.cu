@@ -78,18 +78,21 @@ __global__ void __launch_bounds__(kLineThreads)
                 first = (index - line * m.packs) * kPack<S>, column = m.column(first);
   if (line >= lines) return;
   const int count = m.count(first);
-  typename F::Channel channel[kPack<S>];
-  m.per_channel(first, channel, [&](int64_t c) { return f.channel(c); });
-  for (int64_t row = line; row < m.rows; row += kRows * lines) {
-    RawPack x[kRows], g[kRows];
-    int64_t at[kRows];
+  RawPack x[kRows], g[kRows];
+  const auto load = [&](int64_t row) {
     TANDEM_UNROLL
     for (int r = 0; r < kRows; ++r) {
       if (row + r * lines >= m.rows) continue;
-      at[r] = m.row(row + r * lines) + column;
-      x[r] = load_pack(in + at[r], count, kWhole);
-      if constexpr (F::kGradient) g[r] = load_pack(grad + at[r], count, kWhole);
+      const int64_t at = m.row(row + r * lines) + column;
+      x[r] = load_pack(in + at, count, kWhole);
+      if constexpr (F::kGradient) g[r] = load_pack(grad + at, count, kWhole);
     }
+  };
+  load(line);
+  typename F::Channel channel[kPack<S>];  // computed while the first rows arrive
+  m.per_channel(first, channel, [&](int64_t c) { return f.channel(c); });
+  for (int64_t row = line; row < m.rows; row += kRows * lines) {
+    if (row != line) load(row);
     TANDEM_UNROLL
     for (int r = 0; r < kRows; ++r) {
       if (row + r * lines >= m.rows) continue;
@@ -98,7 +101,7 @@ __global__ void __launch_bounds__(kLineThreads)
       TANDEM_UNROLL
       for (int k = 0; k < kPack<S>; ++k)
         y.x[k] = static_cast<S>(f.value(channel[k], static_cast<T>(y.x[k]), static_cast<T>(slopes.x[k])));
-      store_pack(out + at[r], y, count, kWhole);
+      store_pack(out + m.row(row + r * lines) + column, y, count, kWhole);
     }
   }
 }
