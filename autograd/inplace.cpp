@@ -4,10 +4,13 @@
 // as_strided_scatter(base, value), and both are differentiable. The other views of that base renew their
 // history from it when they are next used. The backward passes of as_strided and as_strided_scatter are
 // themselves recorded operations.
+#include "tandem/autograd/inplace.h"
+
 #include <utility>
 
 #include "tandem/autograd/ops/view/as_strided.h"
 #include "tandem/autograd/record.h"
+#include "tandem/autograd/saved_tensor_hooks.h"
 
 namespace tandem::autograd {
 
@@ -70,6 +73,19 @@ void check_tracked(const Tensor& self, const char* operation) {
 }
 }  // namespace
 
+namespace {
+void before_write(const Tensor& t) {
+  if (const AutogradMeta* m = find_meta(t); m != nullptr && m->grad_fn.valid())
+    if (auto* node = dynamic_cast<SavesOutput*>(m->grad_fn.function.get())) node->before_write(t);
+}
+}  // namespace
+
+void SavesOutput::before_write(const Tensor& output) {
+  const bool kept = written_version != 0 && saved.defined() && output._version() == written_version;
+  written_version = 0;
+  if (kept) saved.save_output(before_inplace(output.detach(), Before::kClone), 0);
+}
+
 void check_inplace(const Tensor& self, const char* operation) {
   const TensorImpl& impl = *self.impl();
   if (!impl.contiguous && overlaps_itself(impl.sizes, impl.strides)) [[unlikely]]
@@ -79,11 +95,15 @@ void check_inplace(const Tensor& self, const char* operation) {
     check(InferenceMode::is_enabled(), operation, ": the tensor was created in InferenceMode; clone() it outside");
   if (impl.misses_history && GradMode::is_enabled()) [[unlikely]]
     check_tracked(self, operation);
+  const AutogradMeta* m = find_meta(self);
+  const bool view = m != nullptr && m->view_base.defined();
+  before_write(self);
+  if (view) before_write(m->view_base);
   if (!GradMode::is_enabled() || !impl.requires_grad()) return;
   check(!self.is_leaf(), operation,
         ": a leaf Variable that requires grad is being used in an in-place operation: ", self,
         "; use NoGradGuard or detach()");
-  if (const auto* m = find_meta(self); m != nullptr && m->view_base.defined())
+  if (view)
     check(!m->view_base.requires_grad() || !m->view_base.is_leaf(), operation,
           ": a view of a leaf Variable that requires grad is being used in an in-place operation: ", self);
 }
@@ -91,6 +111,7 @@ void check_inplace(const Tensor& self, const char* operation) {
 void check_recorded_inplace(const Tensor& self, const char* operation) { check_tracked(self, operation); }
 
 void check_become_view(const Tensor& self, const char* operation) {
+  before_write(self);  // new geometry is a new version
   check(!GradMode::is_enabled() || !self.requires_grad() || !self.is_leaf(), operation,
         ": a leaf Variable that requires grad is being used in an in-place operation: ", self,
         "; use NoGradGuard or the out-of-place form");
@@ -142,6 +163,11 @@ Tensor& assign(const Tensor& self, const Tensor& given, const char* operation) {
   }
   rebase_history(self, std::move(edge));
   return tandem::detail::mutable_handle(self);
+}
+
+bool may_save_written(const Tensor& self) {
+  const AutogradMeta* m = find_meta(self);
+  return (m == nullptr || !m->view_base.defined()) && !saves_through_hooks();
 }
 
 void rebase_history(const Tensor& self, Edge edge) {

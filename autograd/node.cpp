@@ -125,6 +125,8 @@ SavedTensorHooksGuard::SavedTensorHooksGuard(std::shared_ptr<SavedTensorHooks> h
     : hooks_(std::move(hooks)), previous_(std::exchange(saved_tensor_hooks, hooks_ ? &hooks_ : nullptr)) {}
 SavedTensorHooksGuard::~SavedTensorHooksGuard() { saved_tensor_hooks = previous_; }
 
+bool saves_through_hooks() { return saved_tensor_hooks != nullptr; }
+
 std::shared_ptr<SavedTensorHooks> save_on_cpu() { return std::make_shared<SaveOnCpu>(); }
 
 void SavedTensor::save(const Tensor& tensor) {

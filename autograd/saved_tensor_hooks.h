@@ -39,6 +39,9 @@ class SavedTensorHooksGuard {
   const std::shared_ptr<SavedTensorHooks>* previous_;
 };
 
+/// Whether the calling thread's operations use hooks.
+bool saves_through_hooks();
+
 /// Keeps the tensors of other devices in host memory until backward.
 std::shared_ptr<SavedTensorHooks> save_on_cpu();
 

@@ -1,14 +1,20 @@
 // In-place operations and views on the tape.
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <string>
+#include <vector>
+
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/index/index.h"
+#include "tandem/autograd/ops/pointwise/activation.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/autograd/ops/view/view.h"
+#include "tandem/core/backend/kernel_recorder.h"
 
 using namespace tandem;
 
@@ -49,6 +55,60 @@ TEST_CASE("an overwritten saved tensor is detected and named") {
   Tensor z = (y * y).sum();
   y.relu_();
   CHECK_THROWS_WITH_AS(z.backward(), doctest::Contains("overwritten by relu_"), Error);
+}
+
+namespace {
+struct Names final : KernelRecorder {
+  void called(const KernelCall& call) override { names.emplace_back(call.name); }
+  void read_on_host(const Tensor&, const char*) override {}
+  std::vector<std::string> names;
+};
+template <class F>
+std::vector<std::string> kernels_of(F&& f) {
+  Names names;
+  const RecordKernels recording(names);
+  f();
+  return names.names;
+}
+}  // namespace
+
+TEST_CASE("recorded writes need no copy of the result") {
+  Tensor x = full({3}, 2.0, requires_grad());
+  Tensor y = x * 1;
+  const void* place = y.data_ptr();
+  CHECK(kernels_of([&] { y.relu_(); }) == std::vector<std::string>{"relu"});
+  CHECK(kernels_of([&] { y.add_(x); }) == std::vector<std::string>{"copy", "add"});  // the copy: relu's result
+  CHECK(kernels_of([&] { y.add_(x, 3); }) == std::vector<std::string>{"add"});
+  CHECK(kernels_of([&] { hardtanh_(y, 0, 6); }) == std::vector<std::string>{"copy", "hardtanh"});  // its input is saved
+  CHECK(y.data_ptr() == place);
+  CHECK(y.detach().data_ptr<float>()[0] == 6);
+  (y - x).sum().backward();
+  CHECK(x.grad().data_ptr<float>()[0] == -1);  // 10 is clamped
+}
+
+TEST_CASE("a result that was computed in place and saved survives later writes") {
+  Tensor x = full({3}, 0.5, requires_grad());
+  Tensor y = x * 2;
+  y.exp_();
+  Tensor z = y * 3;  // reads the values, and keeps y only for gradients of 3
+  SUBCASE("recorded") { y.add_(1); }
+  SUBCASE("recorded twice") { y.exp_().relu_(); }
+  SUBCASE("unrecorded") {
+    const NoGradGuard guard;
+    y.zero_();
+  }
+  SUBCASE("with a new geometry") { y.unsqueeze_(0); }
+  SUBCASE("through a view") { y.view({3, 1}).slice(0, 0, 2).mul_(7); }
+  z.sum().backward();
+  CHECK(x.grad().data_ptr<float>()[0] == 6 * std::exp(1.0f));
+}
+
+TEST_CASE("a write that the graph does not see is detected") {
+  Tensor x = ones({3}, requires_grad());
+  Tensor y = x * 2;
+  y.exp_();
+  y.detach().zero_();
+  CHECK_THROWS_WITH_AS(y.sum().backward(), doctest::Contains("overwritten by zero_"), Error);
 }
 
 TEST_CASE("a result of a different shape throws, recorded or not, and self is unchanged") {

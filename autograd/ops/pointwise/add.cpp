@@ -1,4 +1,5 @@
 // add: self + alpha other. Gradients: g and alpha g, each summed by the engine to its argument's shape.
+#include "tandem/autograd/inplace.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/binary_op.h"
 
@@ -22,11 +23,15 @@ ScalarType add_type(ScalarType type, const Scalar& alpha) {
   return type;
 }
 
+void record_add(const Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  if (auto* node = record<AddBackward>(out, self, other)) node->alpha = alpha;
+}
+
 }  // namespace
 
 Tensor add(const Tensor& self, const Tensor& other, const Scalar& alpha) {
   Tensor out = binary_raw<ops::Add>(self, other, add_type(result_type(self, other), alpha), alpha);
-  if (auto* node = record<AddBackward>(out, self, other)) node->alpha = alpha;
+  record_add(out, self, other, alpha);
   return out;
 }
 
@@ -42,9 +47,14 @@ Tensor Tensor::add(const Scalar& other, const Scalar& alpha) const { return tand
 Tensor& Tensor::add_(const Tensor& other, const Scalar& alpha) const {
   const ScalarType type = add_type(result_type(*this, other), alpha);
   check_result_fits("add_", *this, type);
+  const auto direct = [&] { binary_into<ops::Add>(*this, other, type, alpha); };
+  if (type == dtype())
+    return written_inplace(
+        *this, "add_", Before::kAlias, direct,
+        [&](const Tensor& out, const Tensor& before) { record_add(out, before, other, alpha); }, other);
   return inplace(
-      *this, "add_", Before::kAlias, [&] { binary_into<ops::Add>(*this, other, type, alpha); },
-      [&](const Tensor& before) { return tandem::add(before, other, alpha); }, other);
+      *this, "add_", Before::kAlias, direct, [&](const Tensor& before) { return tandem::add(before, other, alpha); },
+      other);
 }
 Tensor& Tensor::add_(const Scalar& other, const Scalar& alpha) const {
   const ScalarType type = add_type(result_type(*this, other), alpha);

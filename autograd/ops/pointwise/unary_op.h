@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "tandem/autograd/inplace.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
@@ -56,12 +57,16 @@ Tensor gradient_raw(const Tensor& g, const Tensor& saved, const Scalar* paramete
   return out;
 }
 
+struct SavesInput {
+  SavedTensor saved;
+};
+
 template <class Op>
-struct UnaryNode final : Node {
+struct UnaryNode final : Node, std::conditional_t<Op::saves == ops::Saves::kOutput, SavesOutput, SavesInput> {
   const char* label() const override { return BackwardName<Op>::text.data(); }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = gradient(g[0]); }
   Tensor gradient(const Tensor& g) {
-    const Tensor x = saved.unpack(*this);
+    const Tensor x = this->saved.unpack(*this);
     if constexpr (contains<Op, ops::GradientOps> && !has_parameters<Op>)
       if (g.is_complex()) return complex_gradient<Op>(g, x);
     const Scalar* p = nullptr;
@@ -75,21 +80,27 @@ struct UnaryNode final : Node {
     else
       return zeros(g.sizes(), g.options());
   }
-  void release() override { saved.release(); }
-  SavedTensor saved;
+  void release() override { this->saved.release(); }
   [[no_unique_address]] std::conditional_t<has_parameters<Op>, Parameters, NoParameters> parameters;
 };
+
+/// Returns the node of out = Op(x), or nullptr if nothing is recorded.
+template <class Op>
+UnaryNode<Op>* record_unary(const Tensor& out, const Tensor& x, const Parameters& parameters) {
+  auto* node = record<UnaryNode<Op>>(out, x);
+  if (node == nullptr) return nullptr;
+  if constexpr (Op::saves == ops::Saves::kInput) node->saved.save(x);
+  if constexpr (Op::saves == ops::Saves::kOutput) node->saved.save_output(out);
+  node->parameters = parameters;
+  return node;
+}
 
 /// Applies Op; the result has the input's dtype.
 template <class Op>
 Tensor unary(const Tensor& x, const Parameters& parameters = {}) {
   Tensor out = x.is_complex() ? complex_unary(Op::name, x) : empty_raw(x.sizes(), x.dtype(), x.device());
   if (!x.is_complex()) backend(x).unary.value.get<Op>()(out, x, parameters.data());
-  if (auto* node = record<UnaryNode<Op>>(out, x)) {
-    if constexpr (Op::saves == ops::Saves::kInput) node->saved.save(x);
-    if constexpr (Op::saves == ops::Saves::kOutput) node->saved.save_output(out);
-    node->parameters = parameters;
-  }
+  record_unary<Op>(out, x, parameters);
   return out;
 }
 
@@ -101,15 +112,20 @@ Tensor unary_float(const Tensor& x) {
 
 template <class Op>
 Tensor& unary_(const Tensor& x, const Parameters& parameters = {}) {
-  return inplace(
-      x, inplace_name<Op>, Op::saves == ops::Saves::kInput ? Before::kClone : Before::kAlias,
-      [&] {
-        if (x.is_complex())
-          copy_raw(x, complex_unary(Op::name, x));
-        else
-          backend(x).unary.value.get<Op>()(x, x, parameters.data());
-      },
-      [&](const Tensor& before) { return unary<Op>(before, parameters); });
+  constexpr Before before = Op::saves == ops::Saves::kInput ? Before::kClone : Before::kAlias;
+  const auto direct = [&] {
+    if (x.is_complex())
+      copy_raw(x, complex_unary(Op::name, x));
+    else
+      backend(x).unary.value.get<Op>()(x, x, parameters.data());
+  };
+  if (Op::saves == ops::Saves::kOutput && !may_save_written(x))
+    return inplace(x, inplace_name<Op>, before, direct, [&](const Tensor& old) { return unary<Op>(old, parameters); });
+  return written_inplace(x, inplace_name<Op>, before, direct, [&](const Tensor& out, const Tensor& old) {
+    auto* node = record_unary<Op>(out, old, parameters);
+    if constexpr (Op::saves == ops::Saves::kOutput)
+      if (node != nullptr) node->may_be_written(out);
+  });
 }
 
 /// The same in place for real-valued functions. Throws Error for integers and bool, which cannot hold the result.
