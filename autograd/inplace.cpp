@@ -1,9 +1,9 @@
 // Views and in-place writes.
 //
-// An in-place operation is its functional form followed by an assignment. Assigning to a view is base =
-// as_strided_scatter(base, value), and both are differentiable. The other views of that base renew their
-// history from it when they are next used. The backward passes of as_strided and as_strided_scatter are
-// themselves recorded operations.
+// An in-place operation is its functional form followed by an assignment, or writes itself (inplace.h). Assigning to a
+// view is base = as_strided_scatter(base, value), and both are differentiable. The other views of that base renew their
+// history from it when they are next used. The backward passes of as_strided and as_strided_scatter are themselves
+// recorded operations.
 #include "tandem/autograd/inplace.h"
 
 #include <utility>

@@ -20,12 +20,22 @@ Tensor as_rows(const Tensor& t) {
   return t.reshape({checked_numel(outer), t.size(-1)});
 }
 
+// A transposed matrix on a GPU, where moving elements between rows and columns takes as long as a small product: what is
+// made of it keeps its layout. On the CPU the sums of few rows would depend on that.
+bool keeps_columns(const Tensor& t) {
+  return t.defined() && t.is_cuda() && t.dim() == 2 && !t.is_contiguous() && t.stride(0) == 1 &&
+         t.stride(1) == t.size(0);
+}
+
 struct LinearBackward final : Node {
   const char* label() const override { return "LinearBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor rows = as_rows(g[0]);
     if (needs(0)) out[0] = mm(rows, weight.unpack(*this)).view(sizes);
-    if (needs(1)) out[1] = mm(rows.t(), as_rows(input.unpack(*this)));
+    if (needs(1)) {
+      const Tensor x = as_rows(input.unpack(*this));
+      out[1] = by_columns ? mm(x.t(), rows).t() : mm(rows.t(), x);
+    }
     if (needs(2)) out[2] = rows.sum({0});
   }
   void release() override {
@@ -34,6 +44,7 @@ struct LinearBackward final : Node {
   }
   SavedTensor input, weight;
   Dims sizes;
+  bool by_columns = false;  // the layout of the weight, and of its gradient
 };
 
 void check_linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
@@ -51,7 +62,8 @@ void check_linear(const Tensor& input, const Tensor& weight, const Tensor& bias)
 }  // namespace
 
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
-  if (const auto to = autocast::lower_precision(input)) return linear(to(input), to(weight), to(bias));
+  if (const auto to = autocast::lower_precision(input))
+    return linear(to(input), keeps_columns(weight) ? to(weight.t()).t() : to(weight), to(bias));
   check_linear(input, weight, bias);
   if (input.is_complex()) {
     const Tensor out = matmul(input, weight.t());
@@ -70,6 +82,7 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
     if (node->needs(1)) node->input.save(input);
     if (node->needs(0)) node->weight.save(weight);
     node->sizes = input.sizes();
+    node->by_columns = keeps_columns(weight);
   }
   return out;
 }
