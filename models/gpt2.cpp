@@ -140,9 +140,12 @@ void GPT2ModelImpl::reset() {
 Tensor GPT2ModelImpl::forward(const Tensor& input_ids) {
   check(input_ids.dim() == 2 && input_ids.size(1) <= options.n_positions(),
         "GPT2: input_ids must be [N, T] with T <= ", options.n_positions(), ", got ", input_ids);
-  const Tensor positions = arange(input_ids.size(1), TensorOptions(kLong).device(input_ids.device())).unsqueeze(0);
+  const int64_t count = input_ids.size(1);
   const Tensor tokens = wte(input_ids);
-  Tensor x = drop(tokens + wpe(positions));
+  // Training needs no numbers of positions from the host, and no sums of gradients by position.
+  const bool rows = is_training() && !wpe->is_quantized() && !wpe->has_forward_hooks();
+  Tensor x = drop(tokens + (rows ? wpe->weight.narrow(0, 0, count)
+                                 : wpe(arange(count, TensorOptions(kLong).device(input_ids.device())).unsqueeze(0))));
   for (const auto& block : *h) x = nn::call(*block->as<GPT2Block>(), x);
   return ln_f(x);
 }

@@ -182,9 +182,9 @@ void lenet(const char* name, bool captured) {
 }
 
 void train(const char* name, nn::Module& net, optim::Optimizer& optimizer, bool half,
-           const std::function<Tensor()>& loss_of) {
+           const std::function<Tensor()>& loss_of, bool captured = false) {
   net.train();
-  count(name, 1, [&] {
+  const auto step = [&] {
     optimizer.zero_grad();
     Tensor loss;
     {
@@ -193,7 +193,11 @@ void train(const char* name, nn::Module& net, optim::Optimizer& optimizer, bool 
     }
     loss.backward();
     optimizer.step();
-  });
+  };
+  if (!captured) return count(name, 1, step);
+  cuda::CapturedStep replayed(step, {&optimizer});
+  count(name, 5, [&] { replayed(std::vector<Tensor>()); });
+  check(replayed.captured(), name, ": ", replayed.message());
 }
 
 void resnet18(const char* name, bool half) {
@@ -204,7 +208,7 @@ void resnet18(const char* name, bool half) {
   train(name, *net, optimizer, half, [&] { return cross_entropy_loss(net->forward(x), y); });
 }
 
-void gpt2(const char* name) {
+void gpt2(const char* name, bool captured) {
   constexpr int64_t kTexts = 2, kLength = 32, kTokens = 257;  // as many as are no multiple of eight
   models::GPT2LMHeadModel net(models::GPT2Options()
                                   .vocab_size(kTokens)
@@ -220,9 +224,12 @@ void gpt2(const char* name) {
   const TensorOptions numbers = TensorOptions(kDevice).dtype(kLong);
   const Tensor x = randint(0, kTokens, {kTexts, kLength}, numbers),
                y = randint(0, kTokens, {kTexts * kLength}, numbers);
-  train(name, *net, optimizer, true, [&] {
-    return cross_entropy_loss(net->forward(x).view({kTexts * kLength, -1}), y);
-  });
+  train(
+      name, *net, optimizer, true,
+      [&] {
+        return cross_entropy_loss(net->forward(x).view({kTexts * kLength, -1}), y);
+      },
+      captured);
 }
 
 }  // namespace
@@ -233,7 +240,8 @@ int main(int argc, char** argv) {
       {"lenet captured", [](const char* name) { lenet(name, true); }},
       {"resnet18", [](const char* name) { resnet18(name, false); }},
       {"resnet18 bf16", [](const char* name) { resnet18(name, true); }},
-      {"gpt2 bf16", gpt2},
+      {"gpt2 bf16", [](const char* name) { gpt2(name, false); }},
+      {"gpt2 bf16 captured", [](const char* name) { gpt2(name, true); }},
   };
   globalContext().setBenchmarkCuDNN(false);  // what is chosen by its time is not the same twice
   for (const auto& [name, run] : networks) {
