@@ -491,6 +491,7 @@ def test_training_options():
 
 
 def test_precision():
+    refused("tf32", lenet("--precision", "tf32", "--devices", "cpu:0", "--out", "n"), "a CPU computes in float32")
     check("fp32", lenet("--epochs", "2", "--out", "fp32").returncode == 0)
     for precision in ("bf16", "fp16"):
         whole = ["--epochs", "2", "--precision", precision]
