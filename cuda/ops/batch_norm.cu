@@ -288,12 +288,13 @@ bool is_whole(const Columns& m, std::initializer_list<const void*> pointers) {
   return all;
 }
 
-// A thread has at most 16 rows, so that the last threads do not run for long.
+// A thread has several rows, because finding its channels takes as long as a few of them, but not so many that the GPU
+// is idle at the end.
 template <class S, class F>
 void map(const char* operation, Context& c, S* out, const S* in, const S* grad, const F& f, const Columns& m) {
   if (m.rows == 0) return;
-  const int64_t resident = int64_t{c.gpu().multiprocessors} * c.gpu().threads_per_multiprocessor,
-                rows = std::clamp<int64_t>(m.rows * m.packs / resident, 1, 16), lines = ceil_div(m.rows, rows);
+  const int64_t threads = int64_t{c.gpu().multiprocessors} * c.gpu().threads_per_multiprocessor / 2,
+                rows = std::clamp<int64_t>(m.rows * m.packs / threads, 1, 16), lines = ceil_div(m.rows, rows);
   launch(operation, c, grid_for(lines * m.packs),
          is_whole(m, {out, in, grad}) ? map_columns<S, F, true> : map_columns<S, F, false>, out, in, grad, f, m, lines);
 }

@@ -96,7 +96,7 @@ struct ColumnTiles {
     part_rows = ceil_div(ceil_div(m.rows, ceil_div(m.rows, wanted)), kAtOnce * lines) * kAtOnce * lines;
     parts = ceil_div(m.rows, part_rows);
   }
-  static constexpr int kAtOnce = 4, kMaxRun = 64, kBlocks = 1024;
+  static constexpr int kAtOnce = 4, kMaxRun = 64, kBlocks = 512;
 
   TANDEM_HD int64_t tile() const { return int64_t{across} * units; }
   TANDEM_HD int64_t first_channel(int64_t t) const { return t * tile() / inner; }

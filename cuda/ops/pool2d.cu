@@ -6,7 +6,7 @@
 
 #include "tandem/core/backend/pool.h"
 
-#include "tandem/cuda/ops/pool2d_launch.h"
+#include "tandem/cuda/ops/pool2d_loop.h"
 #include "tandem/cuda/ops/pool2d_windows.h"
 #include "tandem/cuda/pack.h"
 #include "tandem/cuda/stored.h"
@@ -25,17 +25,12 @@ struct Shape {
   TANDEM_HD int32_t out() const { return h.out * w.out; }
 };
 
-// The divisor of the window (h, w), or 0 for an empty window.
-__device__ inline int32_t divisor_of(const Shape& s, const Range& h, const Range& w, int32_t padded) {
-  if (h.begin >= h.end || w.begin >= w.end) return 0;
-  if (s.divisor != 0) return s.divisor;
-  return s.count_include_pad ? padded : (h.end - h.begin) * (w.end - w.begin);
-}
+// The divisor of window (p, q), which is not empty.
 __device__ inline int32_t divisor_at(const Shape& s, int32_t p, int32_t q) {
   if (s.divisor != 0) return s.divisor;
   int32_t padded_h = 0, padded_w = 0;
   const Range h = s.h.window(p, padded_h), w = s.w.window(q, padded_w);
-  return divisor_of(s, h, w, padded_h * padded_w);
+  return s.count_include_pad ? padded_h * padded_w : (h.end - h.begin) * (w.end - w.begin);
 }
 
 template <class S, class T = computed_t<S>>
@@ -55,8 +50,8 @@ __global__ void avg_forward_kernel(Shape s, uint32_t n, S* out, const S* input) 
   T sum = 0;
   for (int32_t i = h.begin; i < h.end; ++i)
     for (int32_t j = w.begin; j < w.end; ++j) sum += static_cast<T>(x[i * s.w.in + j]);
-  const int32_t divisor = divisor_of(s, h, w, padded_h * padded_w);
-  out[index] = static_cast<S>(divisor == 0 ? T(0) : sum / static_cast<T>(divisor));
+  const bool empty = h.begin >= h.end || w.begin >= w.end;
+  out[index] = static_cast<S>(empty ? T(0) : sum / static_cast<T>(divisor_at(s, at.h, at.w)));
 }
 
 template <class S, class T = computed_t<S>>
@@ -145,36 +140,53 @@ __global__ void max_forward_kernel(Shape s, uint32_t n, S* out, int64_t* indices
   if (indices != nullptr) indices[index] = place;
 }
 
-// Sums the gradients of the outputs that selected each of kCount adjacent inputs of a row and those below them: what
-// the windows selected is loaded once for all.
+// Adds the gradients of a few windows side by side to those of kCount inputs of a row, from `own`, and those `below`
+// them.
+template <class S, int kCount, class T>
+__device__ void add_selected(T (&sums)[2][kCount], const S* grad_output, const int64_t* indices, int32_t windows,
+                             int32_t own, int32_t below) {
+  constexpr int32_t kAtOnce = 3;  // windows of width 3 at stride 2 with one of 4 inputs
+  for (int32_t j = 0; j < windows; j += kAtOnce) {
+    int32_t to[kAtOnce];
+    S g[kAtOnce];
+    TANDEM_UNROLL
+    for (int32_t d = 0; d < kAtOnce; ++d) {
+      const bool inside = j + d < windows;
+      to[d] = inside ? static_cast<int32_t>(indices[j + d]) - own : -1;
+      g[d] = inside ? grad_output[j + d] : S(0);
+    }
+    TANDEM_UNROLL
+    for (int32_t d = 0; d < kAtOnce; ++d) TANDEM_UNROLL
+    for (int k = 0; k < kCount; ++k) {
+      if (to[d] == k) sums[0][k] += static_cast<T>(g[d]);
+      if (to[d] - below == k) sums[1][k] += static_cast<T>(g[d]);
+    }
+  }
+}
+
+// Sums the gradients of the outputs that selected each of kCount inputs of two rows: what the windows selected is loaded
+// once for all.
 template <class S, int kCount, class T = computed_t<S>>
 __global__ void max_backward_kernel(Shape s, uint32_t n, S* grad_input, const S* grad_output, const int64_t* indices) {
   Place at = place_of(thread_index() * kCount, s.in_pairs, s.in_w);
-  if (at.plane * static_cast<uint32_t>(s.in()) >= n) return;
+  const uint32_t start = at.plane * static_cast<uint32_t>(s.in());
+  if (start >= n) return;
   at.h *= 2;
   const int32_t rows = at.h + 1 < s.h.in ? 2 : 1, own = at.h * s.w.in + at.w;
   const Range p{s.h.outputs(at.h).begin, s.h.outputs(at.h + rows - 1).end},
       q{s.w.outputs(at.w).begin, s.w.outputs(at.w + kCount - 1).end};
   T sums[2][kCount] = {};
-  for (int32_t i = p.begin; i < p.end; ++i)
-    for (int32_t j = q.begin; j < q.end; ++j) {
-      const uint32_t from = at.plane * static_cast<uint32_t>(s.out()) + static_cast<uint32_t>(i * s.w.out + j);
-      const int32_t above = static_cast<int32_t>(indices[from]) - own, below = above - s.w.in;
-      const T g = static_cast<T>(grad_output[from]);
-      TANDEM_UNROLL
-      for (int k = 0; k < kCount; ++k) {
-        if (above == k) sums[0][k] += g;
-        if (below == k) sums[1][k] += g;
-      }
-    }
-  S* to = grad_input + at.plane * static_cast<uint32_t>(s.in()) + own;
+  for (int32_t i = p.begin; i < p.end; ++i) {
+    const uint32_t from = at.plane * static_cast<uint32_t>(s.out()) + static_cast<uint32_t>(i * s.w.out + q.begin);
+    add_selected(sums, grad_output + from, indices + from, q.end - q.begin, own, s.w.in);
+  }
   const bool aligned = reinterpret_cast<uintptr_t>(grad_input) % sizeof(Pack<S, kCount>) == 0;
   TANDEM_UNROLL
   for (int r = 0; r < 2; ++r) {
     Pack<S, kCount> pack;
     TANDEM_UNROLL
     for (int k = 0; k < kCount; ++k) pack.x[k] = static_cast<S>(sums[r][k]);
-    if (r < rows) store_pack(to + r * s.w.in, pack, kCount, aligned);
+    if (r < rows) store_pack(grad_input + start + own + r * s.w.in, pack, kCount, aligned);
   }
 }
 
@@ -293,14 +305,6 @@ void avg_backward(const Tensor& grad_input, const Tensor& grad_output, const Poo
                   shape_of("avg_pool2d_backward", grad_input, grad_output, p));
 }
 
-// Calls f(the first of the numbers that applies), as a constant.
-template <int kFirst, int... kRest, class Applies, class F>
-void first_of(Applies applies, F f) {
-  if constexpr (sizeof...(kRest) > 0)
-    if (!applies(kFirst)) return first_of<kRest...>(applies, f);
-  f(std::integral_constant<int, kFirst>{});
-}
-
 void max_forward(const Tensor& out, const Tensor& indices, const Tensor& input, const Pool2dParameters& p) {
   const Shape s = shape_of("max_pool2d", input, out, p);
   const auto is_side = [&](int side) {
@@ -338,15 +342,8 @@ void max_gather(const Tensor& out, const Tensor& input, const Tensor& indices, c
 AdaptiveShape adaptive_shape(const char* operation, const Tensor& input, const Tensor& output) {
   checked(operation, input.size(1) * input.size(2), input);
   checked(operation, output.size(1) * output.size(2), input);
-  const auto axis = [&](int64_t d) {
-    return AdaptiveAxis{static_cast<int32_t>(input.size(d)), static_cast<int32_t>(output.size(d))};
-  };
-  return {axis(1),
-          axis(2),
-          divider(input.size(1)),
-          divider(input.size(2)),
-          divider(output.size(1)),
-          divider(output.size(2))};
+  return {{input.size(1), output.size(1)}, {input.size(2), output.size(2)}, divider(input.size(1)),
+          divider(input.size(2)),          divider(output.size(1)),         divider(output.size(2))};
 }
 
 void adaptive_avg_forward(const Tensor& out, const Tensor& input) {

@@ -65,7 +65,8 @@ struct AdaptiveAxis {
   int32_t in, out;
   LongDivide by_in, by_out;
 
-  AdaptiveAxis(int32_t in, int32_t out) : in(in), out(out), by_in(in, limit()), by_out(out, limit()) {}
+  AdaptiveAxis(int64_t in, int64_t out)
+      : in(static_cast<int32_t>(in)), out(static_cast<int32_t>(out)), by_in(in, limit()), by_out(out, limit()) {}
   TANDEM_HD Range window(int32_t o) const { return range(o, in, out, by_out); }
   TANDEM_HD Range outputs(int32_t i) const { return range(i, out, in, by_in); }
 

@@ -1,4 +1,4 @@
-// What the pooling kernels share: the place of a result, and launches for planes of any number.
+// What the pooling kernels share: the place of a result, and the loop over planes that launches them.
 #pragma once
 #include "tandem/core/tensor.h"
 #include "tandem/cuda/device.h"
@@ -63,6 +63,14 @@ void run(const char* operation, const Tensor& input, const Tensor& output, const
     launch(operation, c, grid_for(n * share.threads, share.results), kernel, shape, static_cast<uint32_t>(n),
            result.at(first), rest.at(first)...);
   });
+}
+
+// Calls f(the first of the numbers that applies), as a constant.
+template <int kFirst, int... kRest, class Applies, class F>
+void first_of(Applies applies, F f) {
+  if constexpr (sizeof...(kRest) > 0)
+    if (!applies(kFirst)) return first_of<kRest...>(applies, f);
+  f(std::integral_constant<int, kFirst>{});
 }
 
 }  // namespace tandem::cuda_impl
