@@ -147,9 +147,11 @@ struct ColumnSums {
       sums[k].plain += off * rows;
     }
     TANDEM_UNROLL
-    for (int apart = 1; apart < kPack<S>; apart *= 2) TANDEM_UNROLL
-    for (int k = 0; k < kPack<S>; k += 2 * apart)
-      if (apart < t.unit) sums[k] = sums[k] + sums[k + apart];
+    for (int apart = 1; apart < kPack<S>; apart *= 2) {
+      TANDEM_UNROLL
+      for (int k = 0; k < kPack<S>; k += 2 * apart)
+        if (apart < t.unit) sums[k] = sums[k] + sums[k + apart];
+    }
     TANDEM_UNROLL
     for (int k = 0; k < kPack<S>; ++k)
       if (k % t.unit == 0) units[k / t.unit] = sums[k];

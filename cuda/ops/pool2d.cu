@@ -156,10 +156,13 @@ __device__ void add_selected(T (&sums)[2][kCount], const S* grad_output, const i
       g[d] = inside ? grad_output[j + d] : S(0);
     }
     TANDEM_UNROLL
-    for (int32_t d = 0; d < kAtOnce; ++d) TANDEM_UNROLL
-    for (int k = 0; k < kCount; ++k) {
-      if (to[d] == k) sums[0][k] += static_cast<T>(g[d]);
-      if (to[d] - below == k) sums[1][k] += static_cast<T>(g[d]);
+    for (int32_t d = 0; d < kAtOnce; ++d) {
+      TANDEM_UNROLL
+      for (int k = 0; k < kCount; ++k) {
+        // Adding 0 changes no sum. With a condition nvcc knows that k is to[d], and has the sums in local memory.
+        sums[0][k] += to[d] == k ? static_cast<T>(g[d]) : T(0);
+        sums[1][k] += to[d] - below == k ? static_cast<T>(g[d]) : T(0);
+      }
     }
   }
 }
