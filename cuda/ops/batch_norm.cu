@@ -136,7 +136,7 @@ struct ColumnSums {
     }
   }
   // Adds the columns of each unit, in double; origin[k]: the centers that all sums of a channel have.
-  __device__ void store(Sums* units, const T (&origin)[kPack<S>], double rows, const ColumnTiles& t) const {
+  __device__ void store(Sums* units, const T (&origin)[kPack<S>], int rows, const ColumnTiles& t) const {
     Sums sums[kPack<S>];
     TANDEM_UNROLL
     for (int k = 0; k < kPack<S>; ++k) {
@@ -166,11 +166,7 @@ __device__ void sum_pack(Sums* units, const S* in, const S* grad, const T* mean,
   const int64_t first = pack * kPack<S>, column = m.column(first);
   const int count = m.count(first);
   ColumnSums<S, kGradient> sums;
-  T origin[kPack<S>];
-  if constexpr (kGradient)
-    m.per_channel(first, sums.center, [&](int64_t c) { return mean[c]; });
-  else
-    m.per_channel(first, origin, [&](int64_t c) { return static_cast<T>(in[c * m.plane]); });
+  if constexpr (kGradient) m.per_channel(first, sums.center, [&](int64_t c) { return mean[c]; });
   for (int64_t row = from; row < until; row += kRows * t.lines) {
     RawPack x[kRows], g[kRows];
     TANDEM_UNROLL
@@ -191,7 +187,9 @@ __device__ void sum_pack(Sums* units, const S* in, const S* grad, const T* mean,
         sums.add(values, values);
     }
   }
-  sums.store(units, origin, static_cast<double>((until - from + t.lines - 1) / t.lines), t);
+  T origin[kPack<S>] = {};
+  if constexpr (!kGradient) m.per_channel(first, origin, [&](int64_t c) { return static_cast<T>(in[c * m.plane]); });
+  sums.store(units, origin, (static_cast<int>(until - from) + t.lines - 1) / t.lines, t);
 }
 
 // The sums over the units [begin, end) of a channel, by `lanes` threads.
@@ -212,39 +210,40 @@ __global__ void __launch_bounds__(kLineThreads)
     sum_columns(Sums* partial, const S* in, const S* grad, const T* mean, Columns m, ColumnTiles t) {
   __shared__ Sums shared[kLineThreads * kPack<S>];
   const int thread = static_cast<int>(threadIdx.x), line = thread / t.across, lane = thread - line * t.across;
-  const int64_t part = blockIdx.x / t.tiles, tile = blockIdx.x - part * t.tiles, pack = tile * t.across + lane,
-                from = part * t.part_rows, until = from + t.part_rows < m.rows ? from + t.part_rows : m.rows;
+  const int64_t part = blockIdx.x / static_cast<uint32_t>(t.tiles), tile = blockIdx.x - part * t.tiles,
+                pack = tile * t.across + lane, from = part * t.part_rows,
+                until = from + t.part_rows < m.rows ? from + t.part_rows : m.rows;
   const int lines = until - from < t.lines ? static_cast<int>(until - from) : t.lines;
   if (line < lines && pack < m.packs)
     sum_pack<S, kGradient, kWhole>(shared + thread * t.units, in, grad, mean, m, t, pack, from + line, until);
   __syncthreads();
   const int64_t start = tile * t.tile(), left = m.channels * t.inner - start, size = left < t.tile() ? left : t.tile(),
-                channel = t.first_channel(tile);
+                channel = t.first_channel(m, tile);
   for (int64_t slot = thread / t.lanes; slot - thread / t.lanes < t.slots; slot += kLineThreads / t.lanes) {
     const int64_t begin = (channel + slot) * t.inner - start, end = begin + t.inner;
     const bool mine = begin < size;
     const Sums sums = sum_units(shared, t, mine ? lines : 0, begin > 0 ? static_cast<int>(begin) : 0,
                                 static_cast<int>(end < size ? end : size));
-    if (mine && thread % t.lanes == 0) partial[t.place(part, tile, channel + slot)] = sums;
+    if (mine && thread % t.lanes == 0) partial[t.place(part, tile) + slot] = sums;
   }
 }
 
 // `lanes` threads, a warp or the block, add the parts of a channel.
 template <class F>
 __global__ void __launch_bounds__(kLineThreads)
-    join(const Sums* partial, F finish, int64_t channels, ColumnTiles t, int lanes) {
+    join(const Sums* partial, F finish, Columns m, ColumnTiles t, int lanes) {
   __shared__ Sums shared[kLineThreads / 32];
   const int thread = static_cast<int>(threadIdx.x);
   const int64_t c = int64_t{blockIdx.x} * (kLineThreads / lanes) + thread / lanes;
   const int64_t first = c * t.inner / t.tile(), span = ((c + 1) * t.inner - 1) / t.tile() - first + 1;
   Sums sums{0, 0};
-  if (c < channels)
+  if (c < m.channels)
     for (int64_t j = thread % lanes; j < t.parts * span; j += lanes) {
-      const int64_t part = j / span;
-      sums = sums + partial[t.place(part, first + j - part * span, c)];
+      const int64_t part = j / span, tile = first + j - part * span;
+      sums = sums + partial[t.place(part, tile) + c - t.first_channel(m, tile)];
     }
   sums = lanes == 32 ? fold_warp(sums, Plus()) : fold_block(sums, shared, Plus());
-  if (c < channels && thread % lanes == 0) finish(c, sums);
+  if (c < m.channels && thread % lanes == 0) finish(c, sums);
 }
 
 template <class S, class T = computed_t<S>>
@@ -313,7 +312,7 @@ void sum(const char* operation, Context& c, const S* in, const S* grad, const T*
          mean, m, t);
   const int lanes = t.parts * (t.inner / t.tile() + 2) > 64 ? kLineThreads : 32;
   launch(operation, c, {ceil_div(m.channels, kLineThreads / lanes), kLineThreads}, join<F>,
-         static_cast<const Sums*>(sums), finish, m.channels, t, lanes);
+         static_cast<const Sums*>(sums), finish, m, t, lanes);
 }
 
 void batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& input) {

@@ -99,11 +99,11 @@ struct ColumnTiles {
   static constexpr int kAtOnce = 4, kMaxRun = 64, kBlocks = 512;
 
   TANDEM_HD int64_t tile() const { return int64_t{across} * units; }
-  TANDEM_HD int64_t first_channel(int64_t t) const { return t * tile() / inner; }
-  /// Where a block stores its sums of a channel.
-  TANDEM_HD int64_t place(int64_t part, int64_t t, int64_t channel) const {
-    return (part * tiles + t) * slots + channel - first_channel(t);
+  TANDEM_HD int64_t first_channel(const Columns& m, int64_t t) const {
+    return m.by_inner.quotient(t * across * m.pack);
   }
+  /// Where a block stores its sums of its first channel.
+  TANDEM_HD int64_t place(int64_t part, int64_t t) const { return (part * tiles + t) * slots; }
 };
 
 }  // namespace tandem::cuda_impl

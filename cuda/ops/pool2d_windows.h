@@ -38,6 +38,7 @@ struct PoolAxis {
   /// Window of a maximum: its first position and its end within the input; positions are `dilation` apart.
   TANDEM_HD Range dilated(int32_t o) const {
     const int32_t begin = o * stride - pad, end = begin + (kernel - 1) * dilation + 1;
+    if (dilation == 1) return {begin < 0 ? 0 : begin, end < in ? end : in};  // without a division
     const int32_t skipped = begin < 0 ? (-begin + dilation - 1) / dilation * dilation : 0;
     return {begin + skipped, end < in ? end : in};
   }

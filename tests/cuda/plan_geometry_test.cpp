@@ -192,7 +192,7 @@ void check_tiles(const Columns& m, const ColumnTiles& t) {
   std::vector<int64_t> added(static_cast<std::size_t>(m.channels));
   for (int64_t tile = 0; tile < t.tiles; ++tile)
     for (int64_t unit = tile * t.tile(); unit < std::min((tile + 1) * t.tile(), m.channels * t.inner); ++unit) {
-      const int64_t slot = t.place(0, tile, unit / t.inner) - t.place(0, tile, t.first_channel(tile));
+      const int64_t slot = unit / t.inner - t.first_channel(m, tile);
       CHECK((slot >= 0 && slot < t.slots));
       ++added[static_cast<std::size_t>(unit / t.inner)];
     }
