@@ -80,6 +80,10 @@ void before_write(const Tensor& t) {
 }
 }  // namespace
 
+void SavesOutput::save_written(const Tensor& result) {
+  saved.save_output(result);
+  written_version = result._version();
+}
 void SavesOutput::before_write(const Tensor& output) {
   const bool kept = written_version != 0 && saved.defined() && output._version() == written_version;
   written_version = 0;

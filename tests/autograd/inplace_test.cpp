@@ -103,6 +103,16 @@ TEST_CASE("a result that was computed in place and saved survives later writes")
   CHECK(x.grad().data_ptr<float>()[0] == 6 * std::exp(1.0f));
 }
 
+TEST_CASE("a sum in place with a view of itself") {
+  Tensor x = ones({2}, requires_grad());
+  Tensor y = x * 3;
+  Tensor view = y.view({2});
+  y.add_(view);
+  CHECK(y.detach().data_ptr<float>()[1] == 6);
+  view.sum().backward();  // the view has the history of the sum
+  CHECK(x.grad().data_ptr<float>()[1] == 6);
+}
+
 TEST_CASE("a write that the graph does not see is detected") {
   Tensor x = ones({3}, requires_grad());
   Tensor y = x * 2;

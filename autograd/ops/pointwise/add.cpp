@@ -23,8 +23,10 @@ ScalarType add_type(ScalarType type, const Scalar& alpha) {
   return type;
 }
 
-void record_add(const Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha) {
-  if (auto* node = record<AddBackward>(out, self, other)) node->alpha = alpha;
+AddBackward* record_add(const Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  auto* node = record<AddBackward>(out, self, other);
+  if (node != nullptr) node->alpha = alpha;
+  return node;
 }
 
 }  // namespace
@@ -51,7 +53,7 @@ Tensor& Tensor::add_(const Tensor& other, const Scalar& alpha) const {
   if (type == dtype())
     return written_inplace(
         *this, "add_", Before::kAlias, direct,
-        [&](const Tensor& out, const Tensor& before) { record_add(out, before, other, alpha); }, other);
+        [&](const Tensor& out, const Tensor& before) { return record_add(out, before, other, alpha); }, other);
   return inplace(
       *this, "add_", Before::kAlias, direct, [&](const Tensor& before) { return tandem::add(before, other, alpha); },
       other);

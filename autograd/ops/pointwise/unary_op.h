@@ -121,11 +121,8 @@ Tensor& unary_(const Tensor& x, const Parameters& parameters = {}) {
   };
   if (Op::saves == ops::Saves::kOutput && !may_save_written(x))
     return inplace(x, inplace_name<Op>, before, direct, [&](const Tensor& old) { return unary<Op>(old, parameters); });
-  return written_inplace(x, inplace_name<Op>, before, direct, [&](const Tensor& out, const Tensor& old) {
-    auto* node = record_unary<Op>(out, old, parameters);
-    if constexpr (Op::saves == ops::Saves::kOutput)
-      if (node != nullptr) node->may_be_written(out);
-  });
+  return written_inplace(x, inplace_name<Op>, before, direct,
+                         [&](const Tensor& out, const Tensor& old) { return record_unary<Op>(out, old, parameters); });
 }
 
 /// The same in place for real-valued functions. Throws Error for integers and bool, which cannot hold the result.
