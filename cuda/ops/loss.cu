@@ -113,10 +113,13 @@ __device__ MaxSum<T> fold_scores(const Places<T>& p, const S* row, const S* end,
                                  MaxSum<T>* shared) {
   MaxSum<T> state = MaxSum<T>::none();
   if (row != nullptr) {
-    if constexpr (HalfNumber<S>)
-      p.inner == 1 ? take_row(state, row, p.classes, end, lane, lanes) : take_line(state, p, row, lane, lanes);
-    else
-      take_line(state, p, row, lane, lanes);
+    bool packs = false;
+    if constexpr (HalfNumber<S>) {
+      packs = p.inner == 1;
+      const auto take = [&](int64_t, const float(&x)[kPack]) { take_pack(state, x); };
+      if (packs) for_packs(row, p.classes, end, -INFINITY, lane, lanes, take);
+    }
+    if (!packs) take_line(state, p, row, lane, lanes);
   }
   if (lanes <= 32) return fold_warp(state, Plus(), lanes);
   __syncthreads();  // shared may be reused
@@ -135,8 +138,9 @@ __device__ T smooth_term(const Places<T>& p, const S* row, int lane, int lanes, 
   return p.smooth * (lanes <= 32 ? fold_warp(sum, Plus(), lanes) : fold_block(sum, shared, Plus()));
 }
 
-template <class T, class S>
-__global__ void __launch_bounds__(kMaxThreads)
+// Blocks of more threads leave each fewer registers, and so fewer loads on their way at once.
+template <class T, class S, int kMostThreads>
+__global__ void __launch_bounds__(kMostThreads)
     cross_entropy_terms(Places<T> p, Totals<T> totals, const S* x, T* norm, int lanes, Fault* fault) {
   __shared__ MaxSum<T> shared[kMaxThreads / 32];
   __shared__ T shared_sum[kMaxThreads / 32];
@@ -208,9 +212,13 @@ struct PlaceGradient {
   // x: the scores of the classes from c on, replaced by their gradients.
   template <int kCount>
   __device__ void apply(int64_t c, T (&x)[kCount]) const {
+    if (!counts) {
+      TANDEM_UNROLL
+      for (int k = 0; k < kCount; ++k) x[k] = 0;
+      return;
+    }
     TANDEM_UNROLL
-    for (int k = 0; k < kCount; ++k) x[k] = counts ? all * exp_of<S>(x[k] - max - log) : T(0);
-    if (!counts) return;
+    for (int k = 0; k < kCount; ++k) x[k] = all * exp_of<S>(x[k] - max - log);
     if (y >= c && y < c + kCount) {
       TANDEM_UNROLL
       for (int k = 0; k < kCount; ++k)
@@ -229,9 +237,7 @@ __device__ void write_packs(const PlaceGradient<T, S>& gradient, S* to, const S*
                             int lanes) {
   const int64_t classes = gradient.p.classes;
   const bool vectors = reinterpret_cast<uintptr_t>(to) % 16 == 0;
-  for (int64_t c = int64_t{lane} * kPack; c < classes; c += int64_t{kPack} * lanes) {
-    float x[kPack];
-    load_pack(row, c, classes, end, 0, x);
+  for_packs(row, classes, end, 0, lane, lanes, [&](int64_t c, float(&x)[kPack]) {
     gradient.apply(c, x);
     Vector<S, kPack> values;
     TANDEM_UNROLL
@@ -243,7 +249,7 @@ __device__ void write_packs(const PlaceGradient<T, S>& gradient, S* to, const S*
       for (int k = 0; k < kPack; ++k)
         if (c + k < classes) to[c + k] = values.at[k];
     }
-  }
+  });
 }
 
 template <class T, class S>
@@ -331,8 +337,9 @@ void cross_entropy(const Tensor& out, const Tensor& norms, const Tensor& total_w
     const auto p = places<T>("cross_entropy", scores, target, weight, loss);
     const int lanes = lanes_of(p);
     sum_terms("cross_entropy", out, total_weight, p, lanes, [&](Context& c, Grid grid, Totals<T> totals) {
-      launch("cross_entropy", c, grid, cross_entropy_terms<T, S>, p, totals, scores.ptr<S>(), norms.ptr<T>(), lanes,
-             c.fault());
+      const auto kernel = grid.threads > kLineThreads ? cross_entropy_terms<T, S, kMaxThreads>
+                                                      : cross_entropy_terms<T, S, kLineThreads>;
+      launch("cross_entropy", c, grid, kernel, p, totals, scores.ptr<S>(), norms.ptr<T>(), lanes, c.fault());
     });
   });
 }

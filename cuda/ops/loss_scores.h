@@ -8,71 +8,91 @@ namespace tandem::cuda_impl {
 
 inline constexpr int kPack = 8;  ///< scores in 16 bytes
 
-// The rounding of half types hides an error of 2^-18, which is that of the device's fast exp where numbers count.
+// The rounding of half types hides an error of 2^-18 where numbers count, and that numbers below 2^-126 become 0, which
+// spares half of the instructions.
+__device__ inline float fast_exp_of_half(float x) {
+#ifdef __CUDA_ARCH__
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x * 1.44269504f));
+  return power;
+#else
+  return fast_exp(x);
+#endif
+}
 template <class S, class T>
 __device__ inline T exp_of(T x) {
   if constexpr (HalfNumber<S>)
-    return __expf(x);
+    return fast_exp_of_half(x);
   else
     return fast_exp(x);
 }
 
-// Scores c ... c + kPack - 1 of a row, and `beyond` after its last one. An odd number of classes leaves most rows
-// unaligned, so aligned vectors are loaded and shifted: no address changes what a thread gets. `end` is that of all
-// rows.
-template <class S>
-__device__ inline void load_pack(const S* row, int64_t c, int64_t classes, const S* end, float beyond,
-                                 float (&to)[kPack]) {
-  using Words = Vector<uint32_t, 4>;
-  const S* from = row + c;
-  const auto skipped = static_cast<int>(reinterpret_cast<uintptr_t>(from) % sizeof(Words) / sizeof(S));
-  const S* aligned = from - skipped;
-  if (c + kPack > classes || end - aligned < (skipped == 0 ? kPack : 2 * kPack)) {
+// kPack scores within two aligned vectors, `skipped` scores after their beginning. An odd number of classes leaves most
+// rows unaligned; so no address changes what a thread gets.
+struct UnalignedPack {
+  uint32_t words[kPack];
+
+  template <class S>
+  __device__ UnalignedPack(const S* from, int skipped) {
+    using Words = Vector<uint32_t, 4>;
+    const auto* aligned = reinterpret_cast<const Words*>(from - skipped);
+    const Words low = aligned[0], high = aligned[skipped == 0 ? 0 : 1];  // neither waits for the other
     TANDEM_UNROLL
-    for (int k = 0; k < kPack; ++k) to[k] = c + k < classes ? static_cast<float>(from[k]) : beyond;
-    return;
+    for (int k = 0; k < 4; ++k) words[k] = low.at[k], words[k + 4] = high.at[k];
   }
-  const Words low = *reinterpret_cast<const Words*>(aligned),
-              high = skipped == 0 ? low : *reinterpret_cast<const Words*>(aligned + kPack);
-  uint32_t words[8];
-  TANDEM_UNROLL
-  for (int k = 0; k < 4; ++k) words[k] = low.at[k], words[k + 4] = high.at[k];
-  TANDEM_UNROLL
-  for (int k = 0; k < 6; ++k) words[k] = skipped & 4 ? words[k + 2] : words[k];
-  TANDEM_UNROLL
-  for (int k = 0; k < 5; ++k) words[k] = skipped & 2 ? words[k + 1] : words[k];
-  TANDEM_UNROLL
-  for (int k = 0; k < 4; ++k) {
-    const uint32_t word = skipped & 1 ? words[k] >> 16 | words[k + 1] << 16 : words[k];
-    to[2 * k] = S(static_cast<uint16_t>(word), S::from_bits());
-    to[2 * k + 1] = S(static_cast<uint16_t>(word >> 16), S::from_bits());
+  template <class S>
+  __device__ void unpack(int skipped, float (&to)[kPack]) {
+    TANDEM_UNROLL
+    for (int k = 0; k < 6; ++k) words[k] = skipped & 4 ? words[k + 2] : words[k];
+    TANDEM_UNROLL
+    for (int k = 0; k < 5; ++k) words[k] = skipped & 2 ? words[k + 1] : words[k];
+    TANDEM_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      const uint32_t word = skipped & 1 ? words[k] >> 16 | words[k + 1] << 16 : words[k];
+      to[2 * k] = S(static_cast<uint16_t>(word), S::from_bits());
+      to[2 * k + 1] = S(static_cast<uint16_t>(word >> 16), S::from_bits());
+    }
+  }
+};
+
+// Calls f(c, scores) with the scores of a lane, kPack from class c on at once, and `beyond` after the last class. `end`
+// is that of all rows.
+template <class S, class F>
+__device__ inline void for_packs(const S* row, int64_t classes, const S* end, float beyond, int lane, int lanes, F f) {
+  const auto skipped = static_cast<int>(reinterpret_cast<uintptr_t>(row) % 16 / sizeof(S));
+  const int step = kPack * lanes;
+  const int64_t whole = min(classes, end - row - kPack) - kPack;  // no later class begins a pack of aligned vectors
+  float x[kPack];
+  int64_t c = int64_t{lane} * kPack;
+  for (; c + step <= whole; c += 2 * step) {
+    UnalignedPack first(row + c, skipped), second(row + c + step, skipped);  // both are on their way at once
+    first.unpack<S>(skipped, x);
+    f(c, x);
+    second.unpack<S>(skipped, x);
+    f(c + step, x);
+  }
+  for (; c < classes; c += step) {
+    if (c <= whole) {
+      UnalignedPack(row + c, skipped).unpack<S>(skipped, x);
+    } else {
+      TANDEM_UNROLL
+      for (int k = 0; k < kPack; ++k) x[k] = c + k < classes ? static_cast<float>(row[c + k]) : beyond;
+    }
+    f(c, x);
   }
 }
 
-// MaxSum::take with fewer instructions, because one pass over half types is not limited by the memory otherwise.
+// MaxSum::take with fewer instructions, because one pass over half types is not limited by the memory otherwise. It has
+// no branch: the compiler would load the second pack only behind it.
 __device__ inline void take_pack(MaxSum<float>& state, const float (&x)[kPack]) {
-  float largest = x[0];
+  float largest = state.max;
   TANDEM_UNROLL
-  for (int k = 1; k < kPack; ++k) largest = fmaxf(largest, x[k]);  // passes over NaN, which the sum keeps
-  if (largest > state.max) {
-    state.sum *= __expf(state.max - largest);
-    state.max = largest;
-  }
-  const float max = state.max > -INFINITY ? state.max : 0;
+  for (int k = 0; k < kPack; ++k) largest = fmaxf(largest, x[k]);  // passes over NaN, which the sum keeps
+  const float max = largest > -INFINITY ? largest : 0;
+  state.sum *= fast_exp_of_half(state.max - max);
+  state.max = largest;
   TANDEM_UNROLL
-  for (int k = 0; k < kPack; ++k) state.sum += __expf(x[k] - max);
-}
-
-template <class S>
-__device__ inline void take_row(MaxSum<float>& state, const S* row, int64_t classes, const S* end, int lane,
-                                int lanes) {
-  for (int64_t c = int64_t{lane} * kPack; c < classes; c += int64_t{2 * kPack} * lanes) {
-    float first[kPack], second[kPack];
-    load_pack(row, c, classes, end, -INFINITY, first);
-    load_pack(row, c + kPack * lanes, classes, end, -INFINITY, second);
-    take_pack(state, first);
-    take_pack(state, second);
-  }
+  for (int k = 0; k < kPack; ++k) state.sum += fast_exp_of_half(x[k] - max);
 }
 
 }  // namespace tandem::cuda_impl
