@@ -4,6 +4,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "tandem/autograd/autocast.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/nn/init.h"
 
@@ -53,7 +54,13 @@ void Conv1DImpl::pretty_print(std::ostream& stream) const {
   if (is_quantized()) stream << "(" << int8_text() << ")";
 }
 Tensor Conv1DImpl::forward(const Tensor& input) {
-  return is_quantized() ? int8_product(*this, input, bias) : linear(input, weight.t(), bias);
+  if (is_quantized()) return int8_product(*this, input, bias);
+  // Autocast keeps the conversions of leaves only, so this one comes before the transposition.
+  const DeviceType device = input.device().type();
+  const Tensor kept = autocast::is_autocast_enabled(device)
+                          ? autocast::cached_cast(autocast::get_autocast_dtype(device), weight, device)
+                          : weight;
+  return linear(input, kept.t(), bias);
 }
 void Conv1DImpl::quantize(const Tensor& values, const Tensor& scales) {
   hold_int8(parameters_, buffers_, weight, values, scales);
