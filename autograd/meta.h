@@ -16,6 +16,7 @@ struct AutogradMeta final : AutogradMetaBase {
   uint32_t view_version = 0;  // storage version that the grad_fn of a view stands for
   std::unique_ptr<NodeHooks> leaf_hooks;
   std::shared_ptr<Tensor> retained;  // retain_grad of a non-leaf, shared with its grad_fn
+  std::shared_ptr<void> cast_group;  // leaves only: their place among those that autocast converts; guarded by `lock`
 };
 
 /// The meta of `t`, created if missing.

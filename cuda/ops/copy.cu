@@ -6,8 +6,10 @@
 #include "tandem/core/formulas/store.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/elementwise.h"
+#include "tandem/cuda/ops/cat_batch.h"
 #include "tandem/cuda/tables.h"
 #include "tandem/cuda/transpose_plan.h"
+#include "tandem/cuda/unroll.h"
 
 namespace tandem::cuda_impl {
 namespace {
@@ -68,6 +70,58 @@ void copy_same(Context& c, const Tensor& out, const Tensor& in) {
   dispatch_bits(out.element_size(), [&]<class Bits>(Type<Bits>) { copy_bits<Bits>(c, plan); });
 }
 
+// Converts the parts of a batch, of one row each; a thread converts kCatEach neighbours.
+template <class To, class From>
+__global__ void __launch_bounds__(kCatThreads) convert_kernel(CatBatch batch) {
+  const uint32_t part = batch.part_of(blockIdx.x);
+  const auto* from = reinterpret_cast<const From*>(batch.from[part]);
+  auto* to = reinterpret_cast<To*>(batch.to[part]);
+  const uint32_t at = (blockIdx.x - batch.first_block[part]) * kCatBlock + threadIdx.x * kCatEach;
+  using Read = Vector<From, kCatEach>;
+  using Written = Vector<To, kCatEach>;
+  const bool vectors =
+      reinterpret_cast<uintptr_t>(from) % sizeof(Read) == 0 && reinterpret_cast<uintptr_t>(to) % sizeof(Written) == 0;
+  if (vectors && at + kCatEach <= batch.units[part]) {
+    const Read read = *reinterpret_cast<const Read*>(from + at);
+    Written written;
+    TANDEM_UNROLL
+    for (uint32_t k = 0; k < kCatEach; ++k) written.at[k] = ops::convert<To>(read.at[k]);
+    *reinterpret_cast<Written*>(to + at) = written;
+  } else {
+    for (uint32_t i = at; i < at + kCatEach && i < batch.units[part]; ++i) to[i] = ops::convert<To>(from[i]);
+  }
+}
+
+template <class To, class From>
+void convert_all(TensorList out, TensorList in) {
+  Context& c = context(out[0].device());
+  CatBatch batch;
+  const auto start = [&] {
+    launch("copy_all", c, Grid{int64_t{batch.blocks}, static_cast<int>(kCatThreads)}, convert_kernel<To, From>, batch);
+    batch.blocks = batch.parts = 0;
+  };
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const int64_t numel = out[i].numel(), most = cat_rows(1);
+    for (int64_t first = 0; first < numel; first += most) {
+      const CatPart part{static_cast<const char*>(in[i].data_ptr()) + first * in[i].element_size(),
+                         static_cast<char*>(out[i].data_ptr()) + first * out[i].element_size(), 1,
+                         std::min(most, numel - first)};
+      if (batch.add(part)) continue;
+      start();
+      batch.add(part);
+    }
+  }
+  start();
+}
+
+void copy_all(TensorList out, TensorList in) {
+  if (out.empty()) return;
+  const auto half = isReducedFloatingType(out[0].scalar_type()) ? out[0].scalar_type() : in[0].scalar_type();
+  dispatch(half, TypeList<Half, BFloat16>{}, "copy_all", [&]<class T>(Type<T>) {
+    out[0].scalar_type() == kFloat ? convert_all<float, T>(out, in) : convert_all<T, float>(out, in);
+  });
+}
+
 }  // namespace
 
 void copy(const Tensor& out, const Tensor& in) {
@@ -92,6 +146,6 @@ void fill(const Tensor& out, const Scalar& value) {
   });
 }
 
-constinit const CopyKernels copy_kernels{.copy = copy, .fill = fill};
+constinit const CopyKernels copy_kernels{.copy = copy, .fill = fill, .copy_all = {copy_all, kTakesHalf}};
 
 }  // namespace tandem::cuda_impl
