@@ -8,6 +8,7 @@
 #include "tandem/core/backend/batch_norm.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/batch_norm_columns.h"
+#include "tandem/cuda/ops/sum_channels.h"
 #include "tandem/cuda/pack.h"
 #include "tandem/cuda/tables.h"
 #include "tandem/cuda/warp.h"
@@ -116,10 +117,13 @@ __device__ inline Sums shuffle_xor(const Sums& s, int apart) {
   return {cuda_impl::shuffle_xor(s.products, apart), cuda_impl::shuffle_xor(s.plain, apart)};
 }
 
-// The sums over a few rows of each column of a pack: of a (x - center) and of a, where a is the gradient, or x - center
-// again if there is none. Then a column's center is its first x: however large the mean is, no digits are lost, and a
-// center far from the other x adds more to the variance than to its error.
-template <class S, bool kGradient, class T = computed_t<S>>
+// What is summed.
+enum class Of { kStatistics, kGradients, kPlain };
+
+// The sums over a few rows of each column of a pack: of a (x - center) and of a, where a is the gradient, or for
+// statistics x - center again. Then a column's center is its first x: however large the mean is, no digits are lost, and
+// a center far from the other x adds more to the variance than to its error. Plain sums are of x.
+template <class S, Of kOf, class T = computed_t<S>>
 struct ColumnSums {
   T center[kPack<S>], products[kPack<S>] = {}, plain[kPack<S>] = {};
 
@@ -130,7 +134,11 @@ struct ColumnSums {
   __device__ void add(const Pack<S>& x, const Pack<S>& g) {
     TANDEM_UNROLL
     for (int k = 0; k < kPack<S>; ++k) {
-      const T far = static_cast<T>(x.x[k]) - center[k], a = kGradient ? static_cast<T>(g.x[k]) : far;
+      if constexpr (kOf == Of::kPlain) {
+        plain[k] += static_cast<T>(x.x[k]);
+        continue;
+      }
+      const T far = static_cast<T>(x.x[k]) - center[k], a = kOf == Of::kGradients ? static_cast<T>(g.x[k]) : far;
       products[k] += a * far;
       plain[k] += a;
     }
@@ -141,7 +149,7 @@ struct ColumnSums {
     TANDEM_UNROLL
     for (int k = 0; k < kPack<S>; ++k) {
       sums[k] = {static_cast<double>(products[k]), static_cast<double>(plain[k])};
-      if constexpr (kGradient) continue;
+      if constexpr (kOf != Of::kStatistics) continue;
       const double off = static_cast<double>(center[k]) - static_cast<double>(origin[k]);
       sums[k].products += off * (2 * sums[k].plain + off * rows);
       sums[k].plain += off * rows;
@@ -159,14 +167,14 @@ struct ColumnSums {
 };
 
 // The sums of the rows [from, until) of a pack, `lines` apart.
-template <class S, bool kGradient, bool kWhole, class T = computed_t<S>>
+template <class S, Of kOf, bool kWhole, class T = computed_t<S>>
 __device__ void sum_pack(Sums* units, const S* in, const S* grad, const T* mean, const Columns& m, const ColumnTiles& t,
                          int64_t pack, int64_t from, int64_t until) {
   constexpr int kRows = ColumnTiles::kAtOnce;
   const int64_t first = pack * kPack<S>, column = m.column(first);
   const int count = m.count(first);
-  ColumnSums<S, kGradient> sums;
-  if constexpr (kGradient) m.per_channel(first, sums.center, [&](int64_t c) { return mean[c]; });
+  ColumnSums<S, kOf> sums;
+  if constexpr (kOf == Of::kGradients) m.per_channel(first, sums.center, [&](int64_t c) { return mean[c]; });
   for (int64_t row = from; row < until; row += kRows * t.lines) {
     RawPack x[kRows], g[kRows];
     TANDEM_UNROLL
@@ -174,21 +182,22 @@ __device__ void sum_pack(Sums* units, const S* in, const S* grad, const T* mean,
       if (row + r * t.lines >= until) continue;
       const int64_t at = m.row(row + r * t.lines) + column;
       x[r] = load_pack(in + at, count, kWhole);
-      if constexpr (kGradient) g[r] = load_pack(grad + at, count, kWhole);
+      if constexpr (kOf == Of::kGradients) g[r] = load_pack(grad + at, count, kWhole);
     }
-    if (!kGradient && row == from) sums.center_at(x[0].template elements<S>());
+    if (kOf == Of::kStatistics && row == from) sums.center_at(x[0].template elements<S>());
     TANDEM_UNROLL
     for (int r = 0; r < kRows; ++r) {
       if (row + r * t.lines >= until) continue;
       const Pack<S> values = x[r].template elements<S>();
-      if constexpr (kGradient)
+      if constexpr (kOf == Of::kGradients)
         sums.add(values, g[r].template elements<S>());
       else
         sums.add(values, values);
     }
   }
   T origin[kPack<S>] = {};
-  if constexpr (!kGradient) m.per_channel(first, origin, [&](int64_t c) { return static_cast<T>(in[c * m.plane]); });
+  if constexpr (kOf == Of::kStatistics)
+    m.per_channel(first, origin, [&](int64_t c) { return static_cast<T>(in[c * m.plane]); });
   sums.store(units, origin, (static_cast<int>(until - from) + t.lines - 1) / t.lines, t);
 }
 
@@ -203,9 +212,9 @@ __device__ inline Sums sum_units(const Sums* units, const ColumnTiles& t, int li
   return fold_warp(sums, Plus(), t.lanes);
 }
 
-// partial [parts, tiles, slots]: with a gradient its sums, and those of its products with x - mean; without one the
-// sums of x - x0 and of its square, where x0 is the first element of the channel.
-template <class S, bool kGradient, bool kWhole, class T = computed_t<S>>
+// partial [parts, tiles, slots]: with a gradient its sums, and those of its products with x - mean; for statistics the
+// sums of x - x0 and of its square, where x0 is the first element of the channel; or the sums of x.
+template <class S, Of kOf, bool kWhole, class T = computed_t<S>>
 __global__ void __launch_bounds__(kLineThreads)
     sum_columns(Sums* partial, const S* in, const S* grad, const T* mean, Columns m, ColumnTiles t) {
   __shared__ Sums shared[kLineThreads * kPack<S>];
@@ -215,7 +224,7 @@ __global__ void __launch_bounds__(kLineThreads)
                 until = from + t.part_rows < m.rows ? from + t.part_rows : m.rows;
   const int lines = until - from < t.lines ? static_cast<int>(until - from) : t.lines;
   if (line < lines && pack < m.packs)
-    sum_pack<S, kGradient, kWhole>(shared + thread * t.units, in, grad, mean, m, t, pack, from + line, until);
+    sum_pack<S, kOf, kWhole>(shared + thread * t.units, in, grad, mean, m, t, pack, from + line, until);
   __syncthreads();
   const int64_t start = tile * t.tile(), left = m.channels * t.inner - start, size = left < t.tile() ? left : t.tile(),
                 channel = t.first_channel(m, tile);
@@ -276,6 +285,12 @@ struct Gradients {
   }
 };
 
+template <class S>
+struct Plain {
+  S* out;
+  __device__ void operator()(int64_t c, const Sums& s) const { out[c] = static_cast<S>(computed_t<S>(s.plain)); }
+};
+
 // ---- host
 
 template <class S>
@@ -301,15 +316,14 @@ void map(const char* operation, Context& c, S* out, const S* in, const S* grad, 
 }
 
 // Sums over the columns of each channel, and calls finish(channel, sums).
-template <class S, bool kGradient, class F, class T = computed_t<S>>
+template <class S, Of kOf, class F, class T = computed_t<S>>
 void sum(const char* operation, Context& c, const S* in, const S* grad, const T* mean, const Columns& m,
          const F& finish) {
   const ColumnTiles t(m);
   const Tensor partial = empty_raw({std::max<int64_t>(1, t.parts * t.tiles * t.slots) * 2}, kDouble, c.device());
   auto* sums = static_cast<Sums*>(partial.data_ptr());
   launch(operation, c, {t.parts * t.tiles, kLineThreads},
-         is_whole(m, {in, grad}) ? sum_columns<S, kGradient, true> : sum_columns<S, kGradient, false>, sums, in, grad,
-         mean, m, t);
+         is_whole(m, {in, grad}) ? sum_columns<S, kOf, true> : sum_columns<S, kOf, false>, sums, in, grad, mean, m, t);
   const int lanes = t.parts * (t.inner / t.tile() + 2) > 64 ? kLineThreads : 32;
   launch(operation, c, {ceil_div(m.channels, kLineThreads / lanes), kLineThreads}, join<F>,
          static_cast<const Sums*>(sums), finish, m, t, lanes);
@@ -321,8 +335,8 @@ void batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& 
     const S* x = input.ptr<S>();
     const MeanAndVariance<S> finish{mean.ptr<T>(), variance.ptr<T>(), x, input.size(2),
                                     static_cast<double>(input.size(0) * input.size(2))};
-    sum<S, false>("batch_norm_statistics", context(input.device()), x, static_cast<const S*>(nullptr),
-                  static_cast<const T*>(nullptr), columns_of<S>(input), finish);
+    sum<S, Of::kStatistics>("batch_norm_statistics", context(input.device()), x, static_cast<const S*>(nullptr),
+                            static_cast<const T*>(nullptr), columns_of<S>(input), finish);
   });
 }
 
@@ -353,9 +367,9 @@ void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const T
     const Tensor scratch = empty_raw({std::max<int64_t>(1, 2 * columns.channels)}, scalar_type_of<T>, c.device());
     auto* flow = static_cast<Flow<T>*>(scratch.data_ptr());
     if (grad_weight.defined() || grad_bias.defined() || (of_batch && grad_input.defined()))
-      sum<S, true>("batch_norm_backward", c, x, g, p.mean, columns,
-                   Gradients<T>{data_or_null<T>(grad_weight), data_or_null<T>(grad_bias), flow, p,
-                                static_cast<double>(input.size(0) * input.size(2))});
+      sum<S, Of::kGradients>("batch_norm_backward", c, x, g, p.mean, columns,
+                             Gradients<T>{data_or_null<T>(grad_weight), data_or_null<T>(grad_bias), flow, p,
+                                          static_cast<double>(input.size(0) * input.size(2))});
     if (grad_input.defined())
       map<S>("batch_norm_backward", c, grad_input.ptr<S>(), x, g, InputGradient<T>{p, of_batch ? flow : nullptr},
              columns);
@@ -363,6 +377,13 @@ void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const T
 }
 
 }  // namespace
+
+void sum_channels(const Tensor& out, const Tensor& in) {
+  dispatch(in.dtype(), StoredFloats{}, "sum", [&]<class S>(Type<S>) {
+    sum<S, Of::kPlain>("sum", context(in.device()), in.ptr<S>(), static_cast<const S*>(nullptr),
+                       static_cast<const computed_t<S>*>(nullptr), columns_of<S>(in), Plain<S>{out.ptr<S>()});
+  });
+}
 
 constinit const BatchNormKernels batch_norm_kernels{.statistics = {batch_statistics, kTakesHalf},
                                                     .normalize = {batch_normalize, kTakesHalf},

@@ -4,10 +4,10 @@
 
 #include "tandem/core/backend/binary.h"
 #include "tandem/core/backend/conv.h"
-#include "tandem/core/backend/reduce.h"
 #include "tandem/core/memory/kept_weight.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/conv2d_plan.h"
+#include "tandem/cuda/ops/sum_channels.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {
@@ -139,8 +139,10 @@ void backward_input(const Tensor& grad_input, const Tensor& grad_output, const T
 // cuDNN's own takes thirty times as long as reading the gradient, and knows no bfloat16.
 void backward_bias(const Tensor& grad_bias, const Tensor& grad_output) {
   supported(grad_bias);
-  reduce_kernels.sum(alias(grad_bias, {1, grad_bias.size(0), 1, 1}, {0, 1, 0, 0}, grad_bias.storage_offset()),
-                     grad_output, 0b1101);
+  const IntArrayRef sizes = grad_output.sizes();
+  sum_channels(grad_bias,
+               alias(grad_output, {sizes[0], sizes[1], sizes[2] * sizes[3]},
+                     {sizes[1] * sizes[2] * sizes[3], sizes[2] * sizes[3], 1}, grad_output.storage_offset()));
 }
 
 // The results for the parts of a batch are added in order.
