@@ -202,21 +202,15 @@ void check_tiles(const Columns& m, const ColumnTiles& t) {
 }  // namespace
 
 TEST_CASE("columns of batch normalisation") {
+  const std::vector<std::array<int64_t, 3>> shapes = {{3, 5, 49},   {5, 16, 49},  {2, 6, 196}, {70, 3, 1},
+                                                      {33, 24, 1},  {2, 4096, 1}, {3, 7, 3},   {1, 2, 4096},
+                                                      {3, 1, 4400}, {1, 1, 1}};
   for (const int pack : {2, 4, 8})
-    for (const auto& [outer, channels, plane] : {std::array<int64_t, 3>{3, 5, 49},
-                                                 {5, 16, 49},
-                                                 {2, 6, 196},
-                                                 {70, 3, 1},
-                                                 {33, 24, 1},
-                                                 {2, 4096, 1},
-                                                 {3, 7, 3},
-                                                 {1, 2, 4096},
-                                                 {3, 1, 4400},
-                                                 {1, 1, 1}}) {
+    for (const auto& s : shapes) {
       CAPTURE(pack);
-      CAPTURE(plane);
-      const Columns m(outer, channels, plane, pack);
-      check_columns(outer, channels, plane, m);
+      CAPTURE(s[2]);
+      const Columns m(s[0], s[1], s[2], pack);
+      check_columns(s[0], s[1], s[2], m);
       check_tiles(m, ColumnTiles(m));
     }
   CHECK(Columns(1, 2, 4096, 8).chunks == 32);
