@@ -15,9 +15,11 @@
 namespace tandem::cuda_impl {
 namespace {
 
+constexpr int32_t kMaxRows = 4;  // of a thread, in the gradient of a maximum
+
 struct Shape {
   PoolAxis h, w;
-  FastDivide in_h, in_w, out_h, out_w, in_pairs;  // in_pairs: of rows
+  FastDivide in_h, in_w, out_h, out_w, in_rows;  // in_rows: groups of kMaxRows
   bool count_include_pad, halves;
   int32_t divisor;  // of all windows; 0: each has its own
 
@@ -140,11 +142,10 @@ __global__ void max_forward_kernel(Shape s, uint32_t n, S* out, int64_t* indices
   if (indices != nullptr) indices[index] = place;
 }
 
-// Adds the gradients of a few windows side by side to those of kCount inputs of a row, from `own`, and those `below`
-// them.
+// Adds the gradients of windows side by side to those of the kCount inputs from `own` that they selected.
 template <class S, int kCount, class T>
-__device__ void add_selected(T (&sums)[2][kCount], const S* grad_output, const int64_t* indices, int32_t windows,
-                             int32_t own, int32_t below) {
+__device__ void add_selected(T (&sums)[kCount], const S* grad_output, const int64_t* indices, int32_t windows,
+                             int32_t own) {
   constexpr int32_t kAtOnce = 3;  // windows of width 3 at stride 2 with one of 4 inputs
   for (int32_t j = 0; j < windows; j += kAtOnce) {
     int32_t to[kAtOnce];
@@ -158,38 +159,33 @@ __device__ void add_selected(T (&sums)[2][kCount], const S* grad_output, const i
     TANDEM_UNROLL
     for (int32_t d = 0; d < kAtOnce; ++d) {
       TANDEM_UNROLL
-      for (int k = 0; k < kCount; ++k) {
+      for (int k = 0; k < kCount; ++k)
         // Adding 0 changes no sum. With a condition nvcc knows that k is to[d], and has the sums in local memory.
-        sums[0][k] += to[d] == k ? static_cast<T>(g[d]) : T(0);
-        sums[1][k] += to[d] - below == k ? static_cast<T>(g[d]) : T(0);
-      }
+        sums[k] += to[d] == k ? static_cast<T>(g[d]) : T(0);
     }
   }
 }
 
-// Sums the gradients of the outputs that selected each of kCount inputs of two rows: what the windows selected is loaded
-// once for all.
+// Sums the gradients of the outputs that selected each of kCount adjacent inputs, in a few rows.
 template <class S, int kCount, class T = computed_t<S>>
 __global__ void max_backward_kernel(Shape s, uint32_t n, S* grad_input, const S* grad_output, const int64_t* indices) {
-  Place at = place_of(thread_index() * kCount, s.in_pairs, s.in_w);
+  const Place at = place_of(thread_index() * kCount, s.in_rows, s.in_w);
   const uint32_t start = at.plane * static_cast<uint32_t>(s.in());
   if (start >= n) return;
-  at.h *= 2;
-  const int32_t rows = at.h + 1 < s.h.in ? 2 : 1, own = at.h * s.w.in + at.w;
-  const Range p{s.h.outputs(at.h).begin, s.h.outputs(at.h + rows - 1).end},
-      q{s.w.outputs(at.w).begin, s.w.outputs(at.w + kCount - 1).end};
-  T sums[2][kCount] = {};
-  for (int32_t i = p.begin; i < p.end; ++i) {
-    const uint32_t from = at.plane * static_cast<uint32_t>(s.out()) + static_cast<uint32_t>(i * s.w.out + q.begin);
-    add_selected(sums, grad_output + from, indices + from, q.end - q.begin, own, s.w.in);
-  }
   const bool aligned = reinterpret_cast<uintptr_t>(grad_input) % sizeof(Pack<S, kCount>) == 0;
-  TANDEM_UNROLL
-  for (int r = 0; r < 2; ++r) {
+  const Range q{s.w.outputs(at.w).begin, s.w.outputs(at.w + kCount - 1).end};
+  for (int32_t h = at.h * kMaxRows; h < s.h.in && h < (at.h + 1) * kMaxRows; ++h) {
+    const int32_t own = h * s.w.in + at.w;
+    const Range p = s.h.outputs(h);
+    T sums[kCount] = {};
+    for (int32_t i = p.begin; i < p.end; ++i) {
+      const uint32_t from = at.plane * static_cast<uint32_t>(s.out()) + static_cast<uint32_t>(i * s.w.out + q.begin);
+      add_selected(sums, grad_output + from, indices + from, q.end - q.begin, own);
+    }
     Pack<S, kCount> pack;
     TANDEM_UNROLL
-    for (int k = 0; k < kCount; ++k) pack.x[k] = static_cast<S>(sums[r][k]);
-    if (r < rows) store_pack(grad_input + start + own + r * s.w.in, pack, kCount, aligned);
+    for (int k = 0; k < kCount; ++k) pack.x[k] = static_cast<S>(sums[k]);
+    store_pack(grad_input + start + own, pack, kCount, aligned);
   }
 }
 
@@ -278,7 +274,7 @@ Shape shape_of(const char* operation, const Tensor& input, const Tensor& output,
           divider(input.size(2)),
           divider(output.size(1)),
           divider(output.size(2)),
-          divider((input.size(1) + 1) / 2),
+          divider(ceil_div(input.size(1), kMaxRows)),
           p.count_include_pad,
           p.halves(),
           static_cast<int32_t>(std::clamp<int64_t>(p.divisor_override, INT32_MIN, INT32_MAX))};
@@ -327,7 +323,7 @@ void max_backward(const Tensor& grad_input, const Tensor& grad_output, const Ten
   const auto divides_row = [&](int count) { return s.w.in % count == 0; };
   dispatch(grad_input.dtype(), StoredFloats{}, "max_pool2d_backward", [&]<class T>(Type<T>) {
     first_of<4, 2, 1>(divides_row, [&]<int kCount>(std::integral_constant<int, kCount>) {
-      const Share share{(s.h.in + 1) / 2 * (s.w.in / kCount), s.in()};
+      const Share share{static_cast<int>(s.in_rows.divisor) * (s.w.in / kCount), s.in()};
       run("max_pool2d_backward", grad_input, grad_output, s, max_backward_kernel<T, kCount>, share,
           moved<T>(grad_input), moved<const T>(grad_output), moved<const int64_t>(indices));
     });
