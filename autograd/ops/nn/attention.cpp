@@ -30,14 +30,14 @@ using namespace autograd;
 
 constexpr double kHidden = -std::numeric_limits<double>::infinity();
 
-// What a bool mask, or a causal one, adds to the scores.
+// What a bool mask adds to the scores, and what a causal one does.
 Tensor additive(const Tensor& visible, const Tensor& query) {
   NoGradGuard no_grad;
   return zeros(visible.sizes(), query.options()).masked_fill(visible.logical_not(), kHidden);
 }
 Tensor causal_mask(const Tensor& query, const Tensor& key) {
   NoGradGuard no_grad;
-  return additive(ones({query.size(-2), key.size(-2)}, query.options().dtype(kBool)).tril(), query);
+  return full({query.size(-2), key.size(-2)}, kHidden, query.options()).triu(1);
 }
 
 // The softmax of the scores; rows that are hidden entirely are 0. mask: numbers or undefined.
