@@ -70,39 +70,41 @@ struct InputGradient {
   }
 };
 
-// out = f(channel, in, grad); `lines` threads share the rows.
+// out = f(channel, in, grad). A thread has `rows` rows. Blocks go backwards, because the end of the tensors is still in
+// the cache from the sums.
 template <class S, class F, bool kWhole, class T = computed_t<S>>
 __global__ void __launch_bounds__(kLineThreads)
-    map_columns(S* out, const S* in, const S* grad, F f, Columns m, int64_t lines) {
+    map_columns(S* out, const S* in, const S* grad, F f, Columns m, int64_t rows) {
   constexpr int kRows = F::kGradient ? 2 : 4;  // at once
-  const int64_t index = int64_t{blockIdx.x} * kLineThreads + threadIdx.x, line = m.by_packs.quotient(index),
-                first = (index - line * m.packs) * kPack<S>, column = m.column(first);
-  if (line >= lines) return;
+  const int64_t index = (int64_t{gridDim.x} - 1 - blockIdx.x) * kLineThreads + threadIdx.x,
+                group = m.by_packs.quotient(index), first = (index - group * m.packs) * kPack<S>,
+                column = m.column(first), from = group * rows, until = from + rows < m.rows ? from + rows : m.rows;
+  if (from >= until) return;
   const int count = m.count(first);
   RawPack x[kRows], g[kRows];
   const auto load = [&](int64_t row) {
     TANDEM_UNROLL
     for (int r = 0; r < kRows; ++r) {
-      if (row + r * lines >= m.rows) continue;
-      const int64_t at = m.row(row + r * lines) + column;
+      if (row + r >= until) continue;
+      const int64_t at = m.row(row + r) + column;
       x[r] = load_pack(in + at, count, kWhole);
       if constexpr (F::kGradient) g[r] = load_pack(grad + at, count, kWhole);
     }
   };
-  load(line);
+  load(from);
   typename F::Channel channel[kPack<S>];  // computed while the first rows arrive
   m.per_channel(first, channel, [&](int64_t c) { return f.channel(c); });
-  for (int64_t row = line; row < m.rows; row += kRows * lines) {
-    if (row != line) load(row);
+  for (int64_t row = from; row < until; row += kRows) {
+    if (row != from) load(row);
     TANDEM_UNROLL
     for (int r = 0; r < kRows; ++r) {
-      if (row + r * lines >= m.rows) continue;
+      if (row + r >= until) continue;
       Pack<S> y = x[r].template elements<S>(), slopes = y;
       if constexpr (F::kGradient) slopes = g[r].template elements<S>();
       TANDEM_UNROLL
       for (int k = 0; k < kPack<S>; ++k)
         y.x[k] = static_cast<S>(f.value(channel[k], static_cast<T>(y.x[k]), static_cast<T>(slopes.x[k])));
-      store_pack(out + m.row(row + r * lines) + column, y, count, kWhole);
+      store_pack(out + m.row(row + r) + column, y, count, kWhole);
     }
   }
 }
@@ -310,9 +312,9 @@ template <class S, class F>
 void map(const char* operation, Context& c, S* out, const S* in, const S* grad, const F& f, const Columns& m) {
   if (m.rows == 0) return;
   const int64_t threads = int64_t{c.gpu().multiprocessors} * c.gpu().threads_per_multiprocessor / 2,
-                rows = std::clamp<int64_t>(m.rows * m.packs / threads, 1, 16), lines = ceil_div(m.rows, rows);
-  launch(operation, c, grid_for(lines * m.packs),
-         is_whole(m, {out, in, grad}) ? map_columns<S, F, true> : map_columns<S, F, false>, out, in, grad, f, m, lines);
+                rows = std::clamp<int64_t>(m.rows * m.packs / threads, 1, 16);
+  launch(operation, c, grid_for(ceil_div(m.rows, rows) * m.packs),
+         is_whole(m, {out, in, grad}) ? map_columns<S, F, true> : map_columns<S, F, false>, out, in, grad, f, m, rows);
 }
 
 // Sums over the columns of each channel, and calls finish(channel, sums).
