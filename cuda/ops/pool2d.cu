@@ -11,6 +11,7 @@
 #include "tandem/cuda/pack.h"
 #include "tandem/cuda/stored.h"
 #include "tandem/cuda/tables.h"
+#include "tandem/cuda/warp.h"
 
 namespace tandem::cuda_impl {
 namespace {
@@ -200,6 +201,7 @@ __global__ void max_gather_kernel(Shape s, uint32_t n, S* out, const S* input, c
 struct AdaptiveShape {
   AdaptiveAxis h, w;
   FastDivide in_h, in_w, out_h, out_w;
+  int lanes = 1;
 };
 
 template <class S, class T = computed_t<S>>
@@ -215,11 +217,11 @@ __global__ void adaptive_forward_kernel(AdaptiveShape s, uint32_t n, S* out, con
   out[index] = static_cast<S>(sum / static_cast<T>((h.end - h.begin) * (w.end - w.begin)));
 }
 
-// Large windows: one warp per window; each lane takes every 32nd element.
+// Large windows: `lanes` adjacent threads have one, and each takes every lanes-th element.
 template <class S, class T = computed_t<S>>
-__global__ void adaptive_forward_warp_kernel(AdaptiveShape s, uint32_t n, S* out, const S* input) {
-  const uint32_t index = thread_index() / 32;
-  const auto lane = static_cast<int32_t>(threadIdx.x % 32);
+__global__ void adaptive_forward_lanes_kernel(AdaptiveShape s, uint32_t n, S* out, const S* input) {
+  const uint32_t index = thread_index() / static_cast<uint32_t>(s.lanes);
+  const auto lane = static_cast<int32_t>(threadIdx.x) % s.lanes;
   T sum = 0;
   int32_t count = 1;
   if (index < n) {
@@ -228,12 +230,12 @@ __global__ void adaptive_forward_warp_kernel(AdaptiveShape s, uint32_t n, S* out
     const Range h = s.h.window(at.h), w = s.w.window(at.w);
     const int32_t columns = w.end - w.begin;
     count = (h.end - h.begin) * columns;
-    for (int32_t k = lane; k < count; k += 32) {
+    for (int32_t k = lane; k < count; k += s.lanes) {
       const int32_t row = k / columns;
       sum += static_cast<T>(x[(h.begin + row) * s.w.in + w.begin + k - row * columns]);
     }
   }
-  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+  sum = fold_warp(sum, Plus(), s.lanes);
   if (index < n && lane == 0) out[index] = static_cast<S>(sum / static_cast<T>(count));
 }
 
@@ -346,16 +348,14 @@ AdaptiveShape adaptive_shape(const char* operation, const Tensor& input, const T
 }
 
 void adaptive_avg_forward(const Tensor& out, const Tensor& input) {
-  const AdaptiveShape s = adaptive_shape("adaptive_avg_pool2d", input, out);
-  const bool large = input.size(1) * input.size(2) >= 64 * std::max<int64_t>(1, out.size(1) * out.size(2)) &&
-                     out.numel() < (int64_t{1} << 26);
+  AdaptiveShape s = adaptive_shape("adaptive_avg_pool2d", input, out);
+  const int64_t window = input.size(1) * input.size(2) / std::max<int64_t>(1, out.size(1) * out.size(2));
+  if (window >= 32 && out.numel() < (int64_t{1} << 26))
+    s.lanes = static_cast<int>(std::bit_floor(static_cast<uint64_t>(std::min<int64_t>(32, window / 4))));
   dispatch(out.dtype(), StoredFloats{}, "adaptive_avg_pool2d", [&]<class T>(Type<T>) {
-    if (large)
-      run("adaptive_avg_pool2d", input, out, s, adaptive_forward_warp_kernel<T>, Share{32}, moved<T>(out),
-          moved<const T>(input));
-    else
-      run("adaptive_avg_pool2d", input, out, s, adaptive_forward_kernel<T>, Share{}, moved<T>(out),
-          moved<const T>(input));
+    run("adaptive_avg_pool2d", input, out, s,
+        s.lanes > 1 ? adaptive_forward_lanes_kernel<T> : adaptive_forward_kernel<T>, Share{s.lanes}, moved<T>(out),
+        moved<const T>(input));
   });
 }
 
