@@ -149,6 +149,26 @@ TEST_CASE("linear, with and without bias") {
       }
 }
 
+TEST_CASE("a transposed weight is converted, and its gradient made, as it lies") {
+  if (!has_devices(1)) return;
+  const Tensor x = randn({3, 4, 6}), w = randn({6, 5}), g = randn({3, 4, 5});
+  const auto gradient = [&](Device device, bool half) {
+    const Tensor leaf = (w + 0).to(device).requires_grad_();
+    Tensor y;
+    {
+      const autocast::AutocastGuard mixed(kCUDA, kBFloat16, half);
+      y = linear(x.to(device), leaf.t());
+    }
+    y.backward(g.to(device, y.dtype()));
+    CHECK(leaf.grad().is_contiguous());
+    return leaf.grad().cpu();
+  };
+  const Tensor expected = gradient(kCPU, false);
+  std::string why;
+  CHECK_MESSAGE(testing::close(gradient(Device("cuda:0"), false), expected, 1e-5, &why), why);
+  CHECK_MESSAGE(testing::close(gradient(Device("cuda:0"), true), expected, 0.03, &why), why);
+}
+
 #ifdef TANDEM_CUDA_EMULATION
 TEST_CASE("a small product is one kernel of ours, and an unaligned result is written in place") {
   const Tensor out = empty_raw({256, 10}, kFloat, Device("cuda:0")), a = on_device(randn({256, 128})),
