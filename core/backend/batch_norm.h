@@ -22,6 +22,11 @@ struct BatchNormKernels {
               bool of_batch),
          HalfCalls{.outputs = 3}>
       backward;
+  /// running_mean = (1 - momentum) running_mean + momentum mean, the same for the variances with momentum factor, and
+  /// batches, if defined, grows by 1. All are contiguous, float32 and on one device; batches is one int64.
+  OptionalKernel<"batch_norm_track", void(const Tensor& running_mean, const Tensor& running_var, const Tensor& batches,
+                                          const Tensor& mean, const Tensor& variance, double momentum, double factor)>
+      track = {};
 };
 
 }  // namespace tandem

@@ -8,6 +8,7 @@
 #include "tandem/core/backend/batch_norm.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/batch_norm_columns.h"
+#include "tandem/cuda/ops/batch_norm_track.h"
 #include "tandem/cuda/ops/sum_channels.h"
 #include "tandem/cuda/pack.h"
 #include "tandem/cuda/tables.h"
@@ -389,6 +390,7 @@ void sum_channels(const Tensor& out, const Tensor& in) {
 
 constinit const BatchNormKernels batch_norm_kernels{.statistics = {batch_statistics, kTakesHalf},
                                                     .normalize = {batch_normalize, kTakesHalf},
-                                                    .backward = {batch_backward, kTakesHalf}};
+                                                    .backward = {batch_backward, kTakesHalf},
+                                                    .track = track_statistics};
 
 }  // namespace tandem::cuda_impl

@@ -1,5 +1,6 @@
 // Batch normalisation on CUDA against the CPU.
 #include "tandem/core/backend/batch_norm.h"
+#include "tandem/autograd/ops/nn/running_statistics.h"
 #include "tandem/tests/cuda/compare_devices.h"
 
 using namespace tandem;
@@ -115,4 +116,24 @@ TEST_CASE("batch statistics lose no digits to a large mean or a far element") {
     CHECK(testing::identical(variance, zeros({5}, TensorOptions(variance.dtype()))));
     CHECK(testing::identical(mean, full({5}, 1234.5, TensorOptions(type)).to(mean.dtype())));
   }
+}
+
+TEST_CASE("running statistics are updated as on the CPU, with and without a count") {
+  if (!has_devices(1)) return;
+  for (const bool counted : {false, true})
+    for (const ScalarType type : {kFloat, kDouble}) {  // float32 has one kernel for all
+      const auto run = [&](Device device) {
+        const TensorOptions options = TensorOptions(type);
+        Tensor mean = sample({300}, type).to(device), variance = full({300}, 2, options).to(device),
+               batches = counted ? zeros({}, TensorOptions(kLong)).to(device) : Tensor();
+        for (uint64_t i = 0; i < 3; ++i)
+          autograd::batch_norm_tracked(sample({4, 300, 2}, type, i).to(device), {}, {}, mean, variance, batches, true,
+                                       0.3, 1e-5);
+        CHECK(mean._version() > 2);
+        return std::vector<Tensor>{mean.cpu(), variance.cpu(), counted ? batches.cpu() : zeros({})};
+      };
+      const auto expected = run(kCPU), found = run(cuda0());
+      CHECK(found[2].item<double>() == (counted ? 3 : 0));
+      for (std::size_t i = 0; i < 2; ++i) CHECK(near(found[i], expected[i], 1e-5));
+    }
 }

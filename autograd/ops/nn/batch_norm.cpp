@@ -94,6 +94,22 @@ void track(Tensor& running, const Tensor& batch, double momentum, double factor)
   running.mul_(1 - momentum).add_(batch, momentum * factor);
 }
 
+// Updates mean, variance and, if there is one, the count by the backend's kernel. Returns false if it has none for them.
+static bool tracked_at_once(const std::vector<Tensor>& running, const std::vector<Tensor>& batch, double momentum,
+                            double factor) {
+  const auto& kernel = backend(running[0]).batch_norm.track;
+  const auto fits = [&](const Tensor& t, ScalarType dtype, int64_t numel) {
+    return t.dtype() == dtype && t.device() == running[0].device() && t.is_contiguous() && t.numel() == numel;
+  };
+  if (!kernel || (running.size() > 2 && !fits(running[2], kLong, 1))) return false;
+  for (const Tensor& t : {running[0], running[1], batch[0], batch[1]})
+    if (!fits(t, kFloat, batch[0].numel())) return false;
+  for (const Tensor& t : running) check_inplace(t, "batch_norm");
+  kernel(running[0], running[1], running.size() > 2 ? running[2] : Tensor(), batch[0], batch[1], momentum, factor);
+  for (const Tensor& t : running) wrote(t, "batch_norm");
+  return true;
+}
+
 Tensor normalize_channels(const Tensor& self, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                           const Tensor& running_var, bool training, double eps, BatchStatistics* statistics) {
   const bool of_batch = training || !running_mean.defined();
@@ -136,6 +152,7 @@ Tensor batch_norm_tracked(const Tensor& self, const Tensor& weight, const Tensor
   update_buffers(std::move(buffers), {of.mean, of.variance},
                  [momentum, count = of.count, factor = of.unbiased()](std::vector<Tensor>& running,
                                                                       const std::vector<Tensor>& batch) {
+                   if (momentum && count != 0 && tracked_at_once(running, batch, *momentum, factor)) return;
                    double weight_of_new = momentum.value_or(0);
                    if (running.size() > 2) {
                      running[2].add_(1);
