@@ -205,6 +205,9 @@ void batch_norm_statistics(Recorder& r, const KernelCall& call) {
   r.write(variance, made[1]);
 }
 
+// Running statistics are for later steps, not for the outputs.
+void batch_norm_track(Recorder&, const KernelCall&) {}
+
 void layer_norm(Recorder& r, const KernelCall& call) {
   const Tensor &out = tensor(call, 0), &input = tensor(call, 2), &weight = tensor(call, 3), &bias = tensor(call, 4);
   const int64_t row = input.size(1);
@@ -285,6 +288,7 @@ const Translations& network_translations() {
       {"adaptive_avg_pool2d", adaptive_avg_pool},
       {"batch_norm", batch_norm},
       {"batch_norm_statistics", batch_norm_statistics},
+      {"batch_norm_track", batch_norm_track},
       {"layer_norm", layer_norm},
       {"softmax", softmax<false>},
       {"log_softmax", softmax<true>},
