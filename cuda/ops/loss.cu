@@ -117,7 +117,7 @@ __device__ MaxSum<T> fold_scores(const Places<T>& p, const S* row, const S* end,
     if constexpr (HalfNumber<S>) {
       packs = p.inner == 1;
       const auto take = [&](int64_t, const float(&x)[kPack]) { take_pack(state, x); };
-      if (packs) for_packs(row, p.classes, end, -INFINITY, lane, lanes, take);
+      if (packs) for_packs<true>(row, p.classes, end, -INFINITY, lane, lanes, take);
     }
     if (!packs) take_line(state, p, row, lane, lanes);
   }
@@ -237,7 +237,7 @@ __device__ void write_packs(const PlaceGradient<T, S>& gradient, S* to, const S*
                             int lanes) {
   const int64_t classes = gradient.p.classes;
   const bool vectors = reinterpret_cast<uintptr_t>(to) % 16 == 0;
-  for_packs(row, classes, end, 0, lane, lanes, [&](int64_t c, float(&x)[kPack]) {
+  for_packs<false>(row, classes, end, 0, lane, lanes, [&](int64_t c, float(&x)[kPack]) {
     gradient.apply(c, x);
     Vector<S, kPack> values;
     TANDEM_UNROLL

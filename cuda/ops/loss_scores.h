@@ -56,15 +56,15 @@ struct UnalignedPack {
 };
 
 // Calls f(c, scores) with the scores of a lane, kPack from class c on at once, and `beyond` after the last class. `end`
-// is that of all rows.
-template <class S, class F>
+// is that of all rows. kTwo: two packs are loaded before the first call, which pays where nothing is stored.
+template <bool kTwo, class S, class F>
 __device__ inline void for_packs(const S* row, int64_t classes, const S* end, float beyond, int lane, int lanes, F f) {
   const auto skipped = static_cast<int>(reinterpret_cast<uintptr_t>(row) % 16 / sizeof(S));
   const int step = kPack * lanes;
   const int64_t whole = min(classes, end - row - kPack) - kPack;  // no later class begins a pack of aligned vectors
   float x[kPack];
   int64_t c = int64_t{lane} * kPack;
-  for (; c + step <= whole; c += 2 * step) {
+  for (; kTwo && c + step <= whole; c += 2 * step) {
     UnalignedPack first(row + c, skipped), second(row + c + step, skipped);  // both are on their way at once
     first.unpack<S>(skipped, x);
     f(c, x);

@@ -3,6 +3,7 @@
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/ops/reduce_loop.h"
 #include "tandem/cuda/ops/reduce_tables.h"
+#include "tandem/cuda/ops/sum_channels.h"
 
 namespace tandem::cuda_impl {
 namespace {
@@ -16,7 +17,18 @@ void fold(const char* name, const Tensor& out, const Tensor& in, uint32_t mask) 
            [&]<class T>(Type<T>) { reduce(name, R<AsBytes<T>>{}, out, in, mask); });
 }
 
-void sum(const Tensor& out, const Tensor& in, uint32_t mask) { fold<Sum>("sum", out, in, mask); }
+// Many rows of a half type, as in the gradient of a linear layer's bias, whose columns are summed.
+bool are_channels(const Tensor& out, const Tensor& in, uint32_t mask) {
+  constexpr int64_t kManyRows = 512;
+  return isReducedFloatingType(in.scalar_type()) && out.dtype() == in.dtype() && in.dim() == 2 && out.dim() == 2 &&
+         mask == 1 && in.is_contiguous() && out.stride(1) == 1 && in.size(0) >= kManyRows;
+}
+
+void sum(const Tensor& out, const Tensor& in, uint32_t mask) {
+  if (!are_channels(out, in, mask)) return fold<Sum>("sum", out, in, mask);
+  sum_channels(alias(out, {out.size(1)}, {1}, out.storage_offset()),
+               alias(in, {in.size(0), in.size(1), 1}, {in.size(1), 1, 1}, in.storage_offset()));
+}
 void prod(const Tensor& out, const Tensor& in, uint32_t mask) { fold<Prod>("prod", out, in, mask); }
 void count_nonzero(const Tensor& out, const Tensor& in, uint32_t mask) {
   fold<CountNonzero>("count_nonzero", out, in, mask);
