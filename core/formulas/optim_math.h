@@ -24,7 +24,7 @@ struct Sgd {
         momentum(static_cast<T>(s.momentum)),
         damp(static_cast<T>(1 - s.dampening)),
         sign(s.maximize ? T(-1) : T(1)),
-        nesterov(s.nesterov) {}
+        nesterov(s.nesterov ? T(1) : T(0)) {}
   /// Without momentum.
   TANDEM_HD void operator()(T& p, T g) const { p -= lr * decayed(sign * g, p, decay); }
   /// `first`: the buffer has no value yet.
@@ -33,10 +33,10 @@ struct Sgd {
     g = decayed(sign * g, p, decay);
     const T b = first ? g : momentum * buffer + damp * g;
     buffer = b;
-    p -= lr * (nesterov ? g + momentum * b : b);
+    p -= lr * (nesterov != 0 ? g + momentum * b : b);
   }
-  T lr, decay, momentum, damp, sign;
-  bool nesterov;
+  // 0 or 1, and no bool: captured steps compare these bytes with the last ones, and all must have a value.
+  T lr, decay, momentum, damp, sign, nesterov;
 };
 
 /// D. P. Kingma, J. Ba: Adam. 2015; I. Loshchilov, F. Hutter: Decoupled weight decay regularization (AdamW).
