@@ -71,9 +71,7 @@ void check_tracked(const Tensor& self, const char* operation) {
        " is written while gradients are recorded, so the write would not reach its base: ", self, "; ", cure,
        ", or clone() it");
 }
-}  // namespace
 
-namespace {
 void before_write(const Tensor& t) {
   if (const AutogradMeta* m = find_meta(t); m != nullptr && m->grad_fn.valid())
     if (auto* node = dynamic_cast<SavesOutput*>(m->grad_fn.function.get())) node->before_write(t);

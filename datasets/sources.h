@@ -2,8 +2,8 @@
 // every way to get them.
 //
 // The search order is $TANDEM_DATA/NAME, torchvision's folder in $TANDEM_DATA, $TANDEM_DATA itself, the
-// folder of Debian's package, the cache (core/base/cache_folder.h), and a download into that
-// cache. Nothing here accesses the network; the caller supplies the download.
+// folder of Debian's package, the cache (core/base/cache_folder.h), and a download into that cache. Nothing here accesses
+// the network; the caller supplies the download.
 #pragma once
 #include <array>
 #include <cstdint>
