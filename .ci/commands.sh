@@ -1,4 +1,4 @@
-# The developer commands of ./run, which sources this file: check, deps, format, emulated, sanitize, clang, dispatch,
+# The developer commands of ./run, which sources this file: check, deps, format, emulated, nvcc, sanitize, clang, dispatch,
 # arm, fuzz, docs, package, abi.
 # shellcheck shell=bash disable=SC2154,SC2086
 
@@ -84,7 +84,6 @@ with_clang() {
   mkdir -p "$build"
   export CXX=clang++
   ! command -v ccache >/dev/null || CXX="ccache clang++"  # Meson does so by itself only for the compiler that it chooses
-  export CCACHE_NAMESPACE=$root  # as in ./run
 }
 
 # Tests of suite `processes` start programs and mostly wait for them: another compiler proves nothing new there.
@@ -112,6 +111,17 @@ do_emulated() {
   mkdir -p "$build"
   configure -Dcuda=emulated
   TANDEM_CUDA_DEVICES=${TANDEM_CUDA_DEVICES:-2} run_tests "$@"
+}
+
+# Compiles the CUDA backend for one architecture, not optimized, because nothing here runs it; the rest comes from ccache.
+do_nvcc() {
+  need build "$packages" "$wished"
+  build=$root/build-nvcc
+  mkdir -p "$build"
+  configure -Dcuda=auto -Dcuda-arch=sm_90 -Dcuda-args=--Ofast-compile=max,-Xcompiler=-O0 -Dcpu=dispatch -Dtests=false \
+    -Dbench=false -Dexamples=false
+  compile
+  program cli/tandem devices
 }
 
 do_sanitize() {
