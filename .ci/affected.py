@@ -105,6 +105,10 @@ class Build:
         return Test(entry["name"], {s.split(":")[-1] for s in entry["suite"]}, files,
                     below(entry["cmd"][0], str(self.folder)), bool(entry["depends"]))
 
+    def objects(self, paths):
+        """{object: why it is compiled} of the sources among these paths."""
+        return {o: f"is compiled from {s}" for o, s in self.sources.items() if s in paths}
+
     def made_of(self, path):
         """Tests that contain a file, or a folder above it."""
         places = {path, *map(str, pathlib.PurePath(path).parents)}

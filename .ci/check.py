@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs what a change to some files can break, in a few minutes: ./run check [--quick] [--list] [PATH...]
+"""Runs what a change to some files can break, in a few minutes: ./run check [--quick] [--list] [--since REV | PATH...]
 
 Steps: clang-format of these files; the checks of the whole tree that need no build; in the release build, the programs
-of bench/ and examples/ and the tests that the files belong to (affected.py says which); of these tests, the programs
-with the sanitizers, but not the scripts. A failed step does not stop the later ones. The last line adds up the counts
-of the steps as .ci/run does.
+of bench/ and examples/ and the tests that the files belong to (affected.py says which); the files compiled with clang;
+of these tests, the programs with the sanitizers, but not the scripts. A failed step does not stop the later ones. The
+last line adds up the counts of the steps as .ci/run does.
 """
 import argparse
 import fnmatch
@@ -39,9 +39,9 @@ def base(root):
     return "HEAD"
 
 
-def changed(root):
-    """The files that differ from the base, deleted and untracked ones included."""
-    texts = [git(root, "diff", "--name-only", "--no-renames", "-z", base(root)),
+def changed(root, since=None):
+    """The files that differ from a commit (default: the base), deleted and untracked ones included."""
+    texts = [git(root, "diff", "--name-only", "--no-renames", "-z", since or base(root)),
              git(root, "ls-files", "--others", "--exclude-standard", "-z")]
     return sorted({name for t in texts for name in t.stdout.split("\0") if name})
 
@@ -130,29 +130,35 @@ def check(steps, paths, quick, folder):
     names = {name: why for name, why in affected(release, paths).items() if name not in whole}
     if names:
         steps.run("tests, release", [run, "test", *names], names)
-    for kind, place in [] if quick else [("address", "build-asan"), ("thread", "build-tsan")]:
-        likely = sanitized(release, paths, kind)
+    for kind, place in [] if quick else [("thread", "build-tsan"), ("address", "build-asan")]:
+        likely = sanitized(release, paths, kind) or kind == "address" and release.objects(paths)
         if likely or any(fnmatch.fnmatch(p, b) for p in paths for b in BUILD_FILES):
             build = configured(steps, kind, [run, "sanitize", kind], ROOT / place)
             names = sanitized(build or release, paths, kind)
+            if build and kind == "address" and (objects := build.objects(paths)):
+                steps.run("compile with clang", ["ninja", "-C", place, "-k", "0", *objects], objects, only_checks=True)
             if names and (build or steps.only_list):
                 steps.run(f"tests, {kind} sanitizer", [run, "sanitize", kind, *names], names)
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="run check", usage="./run check [--quick] [--list] [PATH...]")
+    parser = argparse.ArgumentParser(prog="run check", usage="./run check [--quick] [--list] [--since REV | PATH...]")
     parser.add_argument("build", type=pathlib.Path, help=argparse.SUPPRESS)
     parser.add_argument("--quick", action="store_true", help="without the sanitizers")
     parser.add_argument("--list", action="store_true", help="print what would run and why, and stop")
+    parser.add_argument("--since", metavar="REV", help="what differs from this commit")
     parser.add_argument("paths", nargs="*", metavar="PATH",
                         help="files and folders (default: what differs from the merge base with the branch main)")
     args = parser.parse_intermixed_args()
-    paths = files_of(args.paths, ROOT) if args.paths else changed(ROOT)
+    if args.since and (args.paths or git(ROOT, "rev-parse", "-q", "--verify", f"{args.since}^{{commit}}").returncode):
+        parser.error("--since and paths exclude each other" if args.paths else f"Git knows no commit {args.since}")
+    paths = files_of(args.paths, ROOT) if args.paths else changed(ROOT, args.since)
     steps = Steps(args.list)
     if paths:
         check(steps, paths, args.quick, args.build)
     else:
-        print(f"check: no file differs from {base(ROOT)}")
+        print(f"check: no file differs from {args.since or base(ROOT)}" +
+              ("" if args.since else "; --since REV looks at what was committed after another"))
     return 0 if args.list else steps.end()
 
 

@@ -87,7 +87,8 @@ with_clang() {
 }
 
 # Tests of suite `processes` start programs and mostly wait for them: another compiler proves nothing new there.
-run_tests() { exec python3 "$root/tests/run.py" "$build" -j "$(jobs)" "$@"; }
+# run_tests COMMAND [ARGUMENT]...: the command is the one that was given, for what is said of failures.
+run_tests() { exec python3 "$root/tests/run.py" "$build" --again "./run $1" -j "$(jobs)" "${@:2}"; }
 
 sanitized() {  # -O1, which meson.build uses for the kernels only: the suite still takes only minutes
   need build "$packages" "$wished"
@@ -110,7 +111,7 @@ do_emulated() {
   build=$root/build-emulated
   mkdir -p "$build"
   configure -Dcuda=emulated
-  TANDEM_CUDA_DEVICES=${TANDEM_CUDA_DEVICES:-2} run_tests "$@"
+  TANDEM_CUDA_DEVICES=${TANDEM_CUDA_DEVICES:-2} run_tests emulated "$@"
 }
 
 # Compiles the CUDA backend for one architecture, not optimized, because nothing here runs it; the rest comes from ccache.
@@ -134,13 +135,13 @@ do_sanitize() {
       export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1
       export UBSAN_OPTIONS=print_stacktrace=1
       export LSAN_OPTIONS=suppressions=$root/tests/leaks_of_others.txt:print_suppressions=0
-      run_tests --without processes "$@"
+      run_tests "sanitize address" --without processes "$@"
       ;;
     thread)
       sanitized build-tsan thread -Dcuda=disabled
       export TSAN_OPTIONS=suppressions=$root/tests/races_of_others.txt
       ! setarch -R true 2>/dev/null || aslr=(setarch -R)  # the shadow memory needs the usual address layout
-      exec "${aslr[@]}" python3 "$root/tests/run.py" "$build" -j "$(jobs)" --suite tsan "$@"
+      exec "${aslr[@]}" python3 "$root/tests/run.py" "$build" --again "./run sanitize thread" -j "$(jobs)" --suite tsan "$@"
       ;;
     *) stop "usage: ./run sanitize address|thread" ;;
   esac
@@ -150,7 +151,7 @@ do_clang() {
   need build "$packages" "$wished"
   with_clang build-clang
   configure -Dcuda=disabled
-  run_tests --without processes "$@"
+  run_tests clang --without processes "$@"
 }
 
 # Compiles the library for 64-bit Arm, not optimized for speed, and compares the bits of its results under QEMU.
@@ -197,7 +198,7 @@ do_dispatch() {
       skipped=$((skipped + 1))
       continue
     fi
-    (export TANDEM_CPU=$set; run_tests --without processes "$@") | tee "$build/tests.log" || true
+    (export TANDEM_CPU=$set; run_tests dispatch --without processes "$@") | tee "$build/tests.log" || true
     line=$(tail -1 "$build/tests.log")
     if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed(,\ ([0-9]+)\ skipped)?$ ]]; then
       passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2])) skipped=$((skipped + ${BASH_REMATCH[4]:-0}))

@@ -56,7 +56,7 @@ def changes(folder):
     (path / "edited").write_text("new")
     (path / "deleted").unlink()
     (path / "un tracked").write_text("new")
-    return on_main, check.changed(folder)
+    return on_main, check.changed(folder), check.changed(folder, "HEAD")
 
 
 def said(*words):
@@ -85,6 +85,8 @@ CASES = [
      set(affected.sanitized(build, ["core/cpu/linalg/gemm.cpp"], "address")) & {"core", "kernels", "ops"}, {"core", "ops"}),
     ("the thread sanitizer runs suite tsan", "pool" in affected.sanitized(build, ["core/cpu/linalg/gemm.cpp"], "thread")
      and "core" not in affected.sanitized(build, ["core/cpu/linalg/gemm.cpp"], "thread"), True),
+    ("clang compiles what a sanitizer's build has", set(build.objects(["core/cpu/linalg/gemm.cpp", "README.md"]).values()),
+     {"is compiled from core/cpu/linalg/gemm.cpp"}),
     ("a benchmark is built",
      set(affected.programs(build, ["bench/files_bench.cpp", "bench/table.py"])) <= {"bench/bench_files"}, True),
     ("a step that counts", check.tally(False, 0, "3 passed, 0 failed, 2 skipped"), (3, 0, 2)),
@@ -98,7 +100,11 @@ if (ROOT / ".git").exists():  # not in an unpacked archive
     with tempfile.TemporaryDirectory() as folder:
         found = changes(folder)
     CASES += [
-        ("changed files", found, ([], ["committed", "deleted", "edited", "moved", "to", "un tracked"])),
+        ("changed files", found, ([], ["committed", "deleted", "edited", "moved", "to", "un tracked"],
+                                  ["deleted", "edited", "un tracked"])),
+        ("--since an unknown commit", said("--since", "no-such"),
+         (2, "usage: ./run check [--quick] [--list] [--since REV | PATH...]\nrun check: error: Git knows no commit no-such")),
+        ("--since and a path", said("--since", "HEAD", "core")[0], 2),
         ("an unknown path", said("core/nowhere.cpp"), (2, UNKNOWN.format("core/nowhere.cpp"))),
         ("a path outside of the tree", said("/nowhere"), (2, UNKNOWN.format("/nowhere"))),
         ("an unknown option", said("--slow")[0], 2),

@@ -6,9 +6,11 @@
 The last line is `N passed, N failed` (`, N skipped` where there are any); the exit code is 1 if anything failed.
 A test reports its count in doctest's summary or in a last line of that form. A test that ends without a count (a crash,
 a time-out, an early exit) is one failure; exit code 77 is one skipped case. A line `[skipped] NAME: reason`, or
-doctest's MESSAGE("skipped: reason"), from a passing case counts that case as skipped, not as passed.
+doctest's MESSAGE("skipped: reason"), from a passing case counts that case as skipped, not as passed. Before the last
+line stand the reasons of the skipped ones, each once, and the failed tests, with the command that runs one alone.
 """
 import argparse
+import collections
 import fnmatch
 import json
 import os
@@ -20,7 +22,8 @@ import sys
 
 DOCTEST = re.compile(r"test cases:\s*\d+ \|\s*(\d+) passed \|\s*(\d+) failed \|\s*(\d+) skipped")
 OWN = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
-SKIPPED = re.compile(r"^(?:\[skipped\]|.*MESSAGE: skipped:) .*$", re.M)
+SKIPPED = re.compile(r"^(?:\[skipped\] [^:\n]*:|.*MESSAGE: skipped:) *(.*)$", re.M)
+CASE = re.compile(r"^TEST CASE:  (.*)(?:\n(?!TEST CASE:|={79}$).*)*?\n.*(?:ERROR|FATAL ERROR): ", re.M)
 
 
 def arguments():
@@ -31,6 +34,7 @@ def arguments():
     parser.add_argument("build", type=pathlib.Path, help=argparse.SUPPRESS)
     parser.add_argument("--suite", help=argparse.SUPPRESS)
     parser.add_argument("--without", metavar="SUITE", help=argparse.SUPPRESS)
+    parser.add_argument("--again", default="./run test", help=argparse.SUPPRESS)  # the command that was given
     parser.add_argument("-j", type=int, default=os.cpu_count(), help=argparse.SUPPRESS)
     parser.add_argument("--list", action="store_true", help="print the names of the tests and stop")
     parser.add_argument("names", nargs="*", metavar="NAME", help="tests to run; * and ? match")
@@ -78,23 +82,37 @@ def targets_of(build, tests):
 
 
 def count(result):
-    """(passed, failed, skipped, remark) of one test."""
+    """(passed, failed, skipped, remark, reasons of the skipped ones) of one test."""
     text = result.get("stdout", "") + result.get("stderr", "")
     code = result["returncode"]
     found = DOCTEST.findall(text) or OWN.findall(text)
     if not found:
         if code == 77:
-            return 0, 0, 1, text.strip().split("\n")[-1]
-        return 0, 1, 0, f"ended without a count ({result['result']}, exit code {code})"
+            return 0, 0, 1, "", [text.strip().split("\n")[-1].removeprefix("skipped: ")]
+        return 0, 1, 0, f"ended without a count ({result['result']}, exit code {code})", []
     passed, failed = (sum(int(row[i]) for row in found) for i in (0, 1))
-    notes = SKIPPED.findall(text)
+    reasons = SKIPPED.findall(text)
     # doctest's skipped cases are filtered-out ones
     own_skips = 0 if DOCTEST.search(text) else sum(int(row[2] or 0) for row in found)
     remark = ""
     if code != 0 and failed == 0:
         failed, remark = 1, f"reported no failure, but ended with {result['result']}, exit code {code}"
-    notes_count = min(len(notes), passed)
-    return passed - notes_count, failed, own_skips + notes_count, remark or "\n".join(notes)
+    skips = min(len(reasons), passed)
+    return passed - skips, failed, own_skips + skips, remark, reasons
+
+
+def plain(name):
+    """The name of a test in a result of Meson's, which says `project:suite / name`."""
+    return name.split(" / ")[-1]
+
+
+def again(command, name, text):
+    """The commands that run what failed of a test alone: by doctest's cases, if it names a few."""
+    cases = dict.fromkeys(CASE.findall(text))
+    if not 0 < len(cases) <= 3:
+        return [f"{command} {name}"]
+    # doctest takes commas for separators, and * for any text
+    return [f"{command} {name} -- {shlex.quote('-tc=' + case.strip().replace(',', '*'))}" for case in cases]
 
 
 def run(args, tests):
@@ -129,17 +147,20 @@ def main():
         ninja(args)
     code, results = run(args, tests) if tests else (0, [])
     passed = failed = skipped = 0
+    reasons, failures = collections.Counter(), []
     for result in results:
-        p, f, s, remark = count(result)
+        p, f, s, remark, why = count(result)
         passed, failed, skipped = passed + p, failed + f, skipped + s
-        if remark:
-            print(f"{result['name']}: {remark}")
+        reasons.update(why)
         if f:
-            print(f"failed: {result['name']}: {f}")
-    absent = len(tests) - len(results)
-    if absent > 0:
-        failed += absent
-        print(f"{absent} tests left no result")
+            name = plain(result["name"])
+            failures.append(f"failed: {name}: {f}" + (f", {remark}" if remark else ""))
+            failures += ["  " + line for line in again(args.again, name, result.get("stdout", ""))]
+    for name in sorted({t["name"] for t in tests} - {plain(r["name"]) for r in results}):
+        failed += 1
+        failures += [f"failed: {name} left no result", f"  {args.again} {name}"]
+    for line in [*(f"skipped: {n}: {reason}" for reason, n in reasons.most_common()), *failures]:
+        print(line)
     if code and not failed:
         failed += 1
         print(f"meson test ended with code {code}")

@@ -32,7 +32,29 @@ def built(program):
         return run_tests.targets_of(pathlib.Path(build), [{"depends": [], "cmd": [program, "a_test.py"]}])
 
 
+FAILURES = """
+a.cpp:1:
+TEST CASE:  one, two
+  with a part
+
+a.cpp:2: ERROR: CHECK( a == b ) is NOT correct!
+a.cpp:3: ERROR: CHECK( a == c ) is NOT correct!
+===============================================================================
+a.cpp:5:
+TEST CASE:  fine
+
+a.cpp:6: MESSAGE: skipped: no data
+===============================================================================
+a.cpp:7:
+TEST CASE:  three
+
+a.cpp:8: FATAL ERROR: REQUIRE( a ) is NOT correct!
+"""
 CASES = [
+    ("failed cases are run alone", run_tests.again("./run test", "core", FAILURES),
+     ["./run test core -- '-tc=one* two'", "./run test core -- -tc=three"]),
+    ("a failed script is run alone", run_tests.again("./run test", "kill", "ERROR: no"), ["./run test kill"]),
+    ("a name in a result", [run_tests.plain(n) for n in ("tandem:tsan / pool", "pool")], ["pool", "pool"]),
     ("doctest, all passed", counted(SUMMARY.format(5, 5, 0, 0)), (5, 0, 0)),
     ("doctest, one failed", counted(SUMMARY.format(5, 4, 1, 0), 1), (4, 1, 0)),
     ("filtered cases do not count as skipped", counted(SUMMARY.format(1, 1, 0, 4)), (1, 0, 0)),
@@ -44,6 +66,10 @@ CASES = [
     ("a count in the middle of a line is ignored", counted("it said 3 passed, 0 failed\n"), (0, 1, 0)),
     ("a skipped case does not count as passed",
      counted("a.cpp:1: MESSAGE: skipped: no data\n" + SUMMARY.format(5, 5, 0, 0)), (4, 0, 1)),
+    ("reasons of skipped ones", [run_tests.count({"stdout": text, "returncode": code})[4] for text, code in [
+        ("[skipped] colours: no torchvision\n1 passed, 0 failed", 0), ("skipped: no data", 77),
+        ("a.cpp:1: MESSAGE: skipped: no GPU\n" + SUMMARY.format(5, 5, 0, 0), 0)]],
+     [["no torchvision"], ["no data"], ["no GPU"]]),
     ("a Python script needs no build", built("/usr/bin/python3"), []),
     ("a test of the installation needs all", built("/a/check.sh"), ["all"]),
     ("an unknown command", said("wibble"), (2, 'run: unknown command "wibble" (./run --help lists them)')),
