@@ -10,4 +10,7 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
+/// How many of `all` random inputs a test tries: a third with a sanitizer.
+constexpr int rounds(int all) { return kSanitized ? (all + 2) / 3 : all; }
+
 }  // namespace tandem::test

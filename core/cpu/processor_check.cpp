@@ -21,7 +21,7 @@ void append(Text& text, const char* more) {
   text.size += size;
 }
 
-void need(Text& lacking, bool has, const char* feature) {
+[[maybe_unused]] void need(Text& lacking, bool has, const char* feature) {
   if (has) return;
   if (lacking.size != 0) append(lacking, ", ");
   append(lacking, feature);

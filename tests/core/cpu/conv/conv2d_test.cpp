@@ -8,6 +8,7 @@
 #include "tandem/core/cpu/linalg/microkernel.h"
 #include "tandem/core/half.h"
 #include "tandem/core/memory/kept_weight.h"
+#include "tandem/tests/sanitized.h"
 
 using namespace tandem;
 using namespace tandem::testing_kernels;
@@ -262,8 +263,8 @@ TEST_CASE("conv2d of pairs of bfloat16 equals its definition on random shapes") 
     return;
   }
   std::mt19937 random(12);
-  for (int round = 0; round < 60; ++round) check_pairs(random_shape(random), random);
-  for (int round = 0; round < 12; ++round) {
+  for (int round = 0; round < test::rounds(60); ++round) check_pairs(random_shape(random), random);
+  for (int round = 0; round < test::rounds(12); ++round) {
     Conv2dShape s = random_shape(random);
     s.batch = pick(random, 1, 4), s.p.groups = 1;
     s.in_channels = pick(random, 30, 70), s.out_channels = pick(random, 30, 70);
@@ -275,13 +276,13 @@ TEST_CASE("conv2d of pairs of bfloat16 equals its definition on random shapes") 
 
 TEST_CASE_TEMPLATE("conv2d equals its definition on random shapes", T, float, double) {
   std::mt19937 random(11);
-  for (int round = 0; round < 150; ++round) check_shape<T>(random_shape(random), random);
+  for (int round = 0; round < test::rounds(150); ++round) check_shape<T>(random_shape(random), random);
 }
 
 // Many channels and few positions: the products that take all images together.
 TEST_CASE_TEMPLATE("conv2d equals its definition with many channels", T, float, double) {
   std::mt19937 random(13);
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < test::rounds(20); ++round) {
     Conv2dShape s = random_shape(random);
     s.p.groups = pick(random, 1, 2);
     s.batch = pick(random, 1, 5);
@@ -307,7 +308,7 @@ TEST_CASE_TEMPLATE("conv2d equals its definition with many channels", T, float, 
 // Many output channels and wide planes: 1 x 1 kernels read the input's planes, others strips of it.
 TEST_CASE_TEMPLATE("conv2d equals its definition with wide planes", T, float, double) {
   std::mt19937 random(14);
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < test::rounds(20); ++round) {
     Conv2dShape s = random_shape(random);
     s.p.groups = pick(random, 1, 2);
     s.batch = pick(random, 1, 3);
@@ -319,7 +320,7 @@ TEST_CASE_TEMPLATE("conv2d equals its definition with wide planes", T, float, do
     check_shape<T>(s, random);
   }
   // Kernels of 3, 5 and 7 columns, whose taps are summed one by one, in tiles of several rows.
-  for (int round = 0; round < 12; ++round) {
+  for (int round = 0; round < test::rounds(12); ++round) {
     Conv2dShape s = random_shape(random);
     s.p.groups = pick(random, 1, 2), s.p.dilation[1] = 1;
     s.batch = pick(random, 1, 3);
@@ -400,7 +401,7 @@ TEST_CASE_TEMPLATE("conv2d: LeNet's layers, depthwise, pointwise, strided, one i
 
 TEST_CASE_TEMPLATE("conv2d: depthwise shapes", T, float, double) {
   std::mt19937 random(15);
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < test::rounds(40); ++round) {
     Conv2dShape s = random_shape(random);
     s.p.groups = s.in_channels = pick(random, 1, 6);
     s.out_channels = s.p.groups * pick(random, 1, 3);
