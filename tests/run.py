@@ -36,6 +36,7 @@ def arguments():
     parser.add_argument("--without", metavar="SUITE", help=argparse.SUPPRESS)
     parser.add_argument("--again", default="./run test", help=argparse.SUPPRESS)  # the command that was given
     parser.add_argument("-j", type=int, default=os.cpu_count(), help=argparse.SUPPRESS)
+    parser.add_argument("--wrapper", help=argparse.SUPPRESS)  # a program that runs each test's command
     parser.add_argument("--list", action="store_true", help="print the names of the tests and stop")
     parser.add_argument("names", nargs="*", metavar="NAME", help="tests to run; * and ? match")
     args = parser.parse_intermixed_args(own)
@@ -116,7 +117,9 @@ def again(command, name, text):
 
 
 def run(args, tests):
-    log = args.build / "meson-logs" / "testlog.json"
+    wrapper = shlex.split(args.wrapper or "")
+    log = args.build / "meson-logs" / "-".join(["testlog", *map(os.path.basename, wrapper[:1])])  # as Meson names it
+    log = log.with_suffix(".json")
     log.unlink(missing_ok=True)
     command = ["meson", "test", "-C", str(args.build), "--no-rebuild", "--num-processes", str(args.j),
                "--print-errorlogs"]
@@ -124,6 +127,8 @@ def run(args, tests):
         command += ["--suite", args.suite]
     if args.without and not args.names:
         command += ["--no-suite", args.without]
+    if wrapper:
+        command.append("--wrapper=" + args.wrapper)
     if args.rest:
         command.append("--test-args=" + shlex.join(args.rest))
     environment = {"TANDEM_CACHE": str(args.build.resolve() / "cache"), **os.environ}  # not the user's

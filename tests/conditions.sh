@@ -1,0 +1,175 @@
+#!/usr/bin/env bash
+# Runs the suite under conditions that other machines have, and ends with a table of what each found.
+#
+#   tests/conditions.sh [--list] [--keep] [CONDITION[+CONDITION]...] [-- NAMES OF TESTS]
+#
+# Without a condition: all, one after the other. A+B is one run under both. `user`, `readonly` and `options` need a clone
+# of their own, with what has been committed; --keep keeps it and its build folder for the next call. Not part of
+# continuous integration: all take hours. Some need root, and packages that are named when they are missing.
+# shellcheck disable=SC2016
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+work=${TMPDIR:-/tmp}/tandem-conditions
+path=/usr/local/bin:/usr/bin:/bin  # the user's: root's may have folders that only root can read
+passed=0 failed=0 skipped=0 rows=() names=() chosen=() keep="" busy=()
+
+list() {
+  cat <<'TEXT'
+user          a user who is not root, with an own clone and home
+home          HOME is not set
+readonly      the clone is read-only but for its build folder, with a blank and a ü in its path
+umask         umask 077
+timezone      TZ=Pacific/Kiritimati, 14 hours before UTC
+timezone2     TZ=Pacific/Pago_Pago, 11 hours behind UTC
+midnight      in each test the clock crosses midnight and a year, a second after its start
+summer        in each test the clock jumps to summer time
+winter        in each test the clock jumps back from summer time
+locale_c      LC_ALL=C
+locale_de     LC_ALL=de_DE.UTF-8: decimals with a comma
+locale_tr     LC_ALL=tr_TR.UTF-8: another lower case of I
+one_core      one core
+load          eight processes that compute all the time
+few_files     at most 256 open files
+small_tmp     TMPDIR is a tmpfs of 300 MB
+no_ipv6       a network with lo and IPv4 only
+no_numpy      Python without numpy, PIL and onnx
+options       built without ccache and the optional packages
+random_order  tests, and the cases in each program, in random order
+TEXT
+}
+
+stop() { echo "conditions.sh: $*" >&2; exit 2; }
+say() { echo "==== $*"; }
+
+while [ $# -gt 0 ]; do
+  case $1 in
+    --list) list; exit 0 ;;
+    --keep) keep=1; shift ;;
+    -h | --help) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; list; exit 0 ;;
+    --) shift; names=("$@"); break ;;
+    -*) stop "unknown argument $1 (see tests/conditions.sh --help)" ;;
+    *) chosen+=("$1"); shift ;;
+  esac
+done
+[ ${#chosen[@]} -gt 0 ] || mapfile -t chosen < <(list | cut -d' ' -f1)
+for condition in $(tr + ' ' <<<"${chosen[*]}"); do
+  list | grep -q "^$condition " || stop "unknown condition $condition (see tests/conditions.sh --list)"
+done
+
+idle() { [ ${#busy[@]} = 0 ] || kill "${busy[@]}"; busy=(); }
+end() { idle; [ -n "$keep" ] || rm -rf "$work"; }
+trap end EXIT
+trap 'exit 130' INT TERM
+
+# add CONDITION: adds what it needs to the run that is being prepared, or returns 1 after setting `lacking`.
+add() {
+  local as_root="" needs=""
+  case $1 in user | readonly | small_tmp | no_ipv6) as_root=1 ;; midnight | summer | winter) needs=faketime ;; esac
+  [ -z "$as_root" ] || [ "$(id -u)" = 0 ] || { lacking="needs root"; return 1; }
+  [ -z "$needs" ] || command -v $needs >/dev/null || { lacking="needs the package $needs"; return 1; }
+  case $1 in
+    user) own=user inner+=(setpriv --reuid=nobody --regid=nogroup --clear-groups
+      env USER=nobody LOGNAME=nobody "PATH=$path" "HOME=$work/home" "TMPDIR=$work/tmp") ;;
+    home) inner+=(env -u HOME -u XDG_CACHE_HOME) ;;
+    readonly)
+      where="$work/read only ü" own=${own:-root}
+      outer+=(unshare -m bash -c 'mount --bind "$0" "$0" && mount --bind "$0/build" "$0/build" &&
+        mount -o remount,bind,ro "$0" && ! touch "$0/run" 2>/dev/null && cd "$0" && exec "$@"' "$where/tandem") ;;
+    umask) inner+=(bash -c 'umask 077 && exec "$@"' -) ;;
+    timezone) inner+=(env TZ=Pacific/Kiritimati) ;;
+    timezone2) inner+=(env TZ=Pacific/Pago_Pago) ;;
+    midnight) clock="2026-12-31 23:59:59" ;;
+    summer) clock="2026-03-29 01:59:59" ;;
+    winter) clock="2026-10-25 02:59:59" ;;
+    locale_c) inner+=(env LC_ALL=C) ;;
+    locale_de | locale_tr)
+      local name=${1#locale_}
+      inner+=(env "LC_ALL=${name}_${name^^}.UTF-8")
+      locale -a | grep -qi "^${name}_${name}.utf-\?8" || { lacking="needs the locale ${name}_${name^^}.UTF-8"; return 1; } ;;
+    one_core) inner+=(taskset -c 0) ;;
+    load) load=8 ;;
+    few_files) inner+=(bash -c 'ulimit -n 256 && exec "$@"' -) ;;
+    small_tmp) outer+=(unshare -m bash -c 'mount -t tmpfs -o size=300m,mode=1777 tmpfs "$0" && exec "$@"' "$work/tmp")
+      inner+=(env "TMPDIR=$work/tmp") ;;
+    no_ipv6) outer+=(unshare -n bash -c 'ip link set lo up && sysctl -qw net.ipv6.conf.all.disable_ipv6=1 && exec "$@"' -) ;;
+    no_numpy)
+      mkdir -p "$work/absent"
+      for name in numpy PIL onnx; do echo "raise ModuleNotFoundError('$name')" >"$work/absent/$name.py"; done
+      inner+=(env "PYTHONPATH=$work/absent") ;;
+    options)
+      own=${own:-root} where=$work/options
+      options=(-Dcurl=disabled -Dgloo=disabled -Dmpi=disabled -Dpt=disabled -Donnx=disabled -Djpeg=disabled) ;;
+    random_order) seed=$RANDOM && echo "seed $seed" ;;
+  esac
+}
+
+# make_clone: clones into $where and builds there, as root with what ccache has, and gives it to the user.
+make_clone() {
+  [ -d "$where/tandem" ] || git clone -q "$root" "$where/tandem" || return 1
+  git -c safe.directory='*' -C "$where/tandem" pull -q || return 1
+  # A compiler that is named is one that Meson does not run with ccache.
+  env "PATH=$path" ${options[0]:+"CXX=g++"} bash "$where/tandem/run" build "${options[@]}" || return 1
+  [ "$own" != user ] || chown -R nobody:nogroup "$where" "$work/home" "$work/tmp"
+}
+
+# suite ARGUMENT...: tests/run.py under the condition.
+suite() {
+  local wrapper=()
+  [ -z "$clock" ] ||
+    wrapper=(--wrapper "env TZ=Europe/Berlin NO_FAKE_STAT=1 FAKETIME_DONT_FAKE_MONOTONIC=1 faketime -f '@$clock'")
+  "${outer[@]}" "${inner[@]}" bash -c 'exec python3 "$0" "$1" -j "$(nproc)" "${@:2}"' "$tree/tests/run.py" "$tree/build" \
+    "${wrapper[@]}" "$@" </dev/null
+}
+
+# count LINE: adds the line that ends a run to p, f and s; any other line is a failure.
+count() {
+  if [[ $1 =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed(,\ ([0-9]+)\ skipped)?$ ]]; then
+    p=$((p + BASH_REMATCH[1])) f=$((f + BASH_REMATCH[2])) s=$((s + ${BASH_REMATCH[4]:-0}))
+  else
+    f=$((f + 1))
+  fi
+}
+
+# shuffled: one run of tests/run.py for each test, which ends like one run of all.
+shuffled() {
+  local test cases p=0 f=0 s=0
+  while read -r test; do
+    cases=()
+    [ -z "$(find "$tree/build/tests" -name "test_$test" -type f -executable -print -quit)" ] ||
+      cases=(-- --order-by=rand "--rand-seed=$seed")
+    count "$(suite "$test" "${cases[@]}" | tee /dev/stderr | tail -1)"
+  done < <(suite --list "${names[@]}" | shuf --random-source=<(yes "$seed"))
+  echo "$p passed, $f failed, $s skipped"
+}
+
+# one CONDITION[+CONDITION]...: one run and its row.
+one() {
+  local outer=() inner=() options=() own="" where=$work/clone tree=$root clock="" load=0 seed="" lacking="" began=$SECONDS
+  local log=$work/$1.log condition p=0 f=0 s=0
+  mkdir -p "$work"/{home,tmp} && chmod 755 "$work" && chmod 1777 "$work/tmp"
+  say "$1"
+  for condition in ${1//+/ }; do
+    add "$condition" || { rows+=("| $1 | not run: $lacking | | | |"); return; }
+  done
+  if [ -z "$own" ]; then
+    "$root/run" build >"$log" 2>&1 || { tail "$log"; lacking="the build failed"; }
+  else
+    tree=$where/tandem
+    make_clone >"$log" 2>&1 || { tail "$log"; lacking="the clone could not be built"; }
+  fi
+  [ -z "$lacking" ] || { rows+=("| $1 | $lacking | 1 | | |"); failed=$((failed + 1)); return; }
+  for ((; load > 0; --load)); do
+    while :; do :; done &
+    busy+=($!)
+  done
+  if [ -n "$seed" ]; then shuffled; else suite "${names[@]}"; fi 2>&1 | tee "$log"
+  idle
+  count "$(tail -1 "$log")"
+  passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+  rows+=("| $1 | $p | $f | $s | $(((SECONDS - began + 59) / 60)) | $(sed -nE 's/^failed: (.* \/ )?//p' "$log" | paste -sd, | sed 's/,/, /g') |")
+}
+
+for run in "${chosen[@]}"; do one "$run"; done
+printf '%s\n' "| condition | passed | failed | skipped | minutes | what failed |" "|---|---|---|---|---|---|" "${rows[@]}"
+echo "$passed passed, $failed failed$([ "$skipped" = 0 ] || echo ", $skipped skipped")"
+[ "$failed" = 0 ]
