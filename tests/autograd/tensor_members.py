@@ -101,7 +101,8 @@ def main():
               f"  CHECK({len(found)} > 400);  // without one of them, this program does not link", "}", "",
               "}  // namespace tandem", ""]
     out.write_text("\n".join(lines))
-    dependencies.write_text(f"{out}: {' '.join(map(str, read))}\n")
+    names = [str(path).replace(" ", "\\ ") for path in (out, *read)]
+    dependencies.write_text(f"{names[0]}: {' '.join(names[1:])}\n")
 
 
 main()
