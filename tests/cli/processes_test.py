@@ -53,7 +53,7 @@ def marked():
     return found
 
 
-def until(good, seconds=10):
+def until(good, seconds=60):
     end = time.time() + seconds
     while not good():
         if time.time() > end:
@@ -63,12 +63,12 @@ def until(good, seconds=10):
 
 
 def nothing_left(what):
-    check(what + ": nothing is left", until(lambda: not marked(), 5), marked())
+    check(what + ": nothing is left", until(lambda: not marked()), marked())
     for pid in marked():
         os.kill(pid, signal.SIGKILL)
 
 
-def run(*words, env={}, timeout=60):
+def run(*words, env={}, timeout=240):
     try:
         out = subprocess.run(words, env=clean | env, capture_output=True, text=True, timeout=timeout,
                              stdin=subprocess.DEVNULL)
@@ -119,7 +119,7 @@ class Running:
                 return False
             found = re.search(rb'batch\\*":(\d+),\\*"images', head)
             return found is not None and int(found[1]) >= least
-        return until(reached, 30)
+        return until(reached, 120)
 
     def ranks(self):
         found = {}
@@ -135,7 +135,7 @@ class Running:
 
     def ended(self, what):
         try:
-            code = self.process.wait(30)
+            code = self.process.wait(120)
         except subprocess.TimeoutExpired:
             code = "timeout"
             self.process.kill()

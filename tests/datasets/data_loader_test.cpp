@@ -440,7 +440,7 @@ struct Ordered : datasets::BatchDataset<Ordered, std::vector<size_t>> {
     const auto my_turn = [&] {
       return shared->begun == shared->turns.size() && shared->turns[shared->finished] == number;
     };
-    if (!shared->changed.wait_for(lock, std::chrono::seconds(5), my_turn))
+    if (!shared->changed.wait_for(lock, std::chrono::seconds(60), my_turn))
       throw std::runtime_error("no turn for worker " + std::to_string(number));
     ++shared->finished;
     shared->changed.notify_all();

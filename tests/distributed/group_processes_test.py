@@ -3,7 +3,7 @@
 
     group_processes_test.py WORKER [NAME]...     ends with the line "N passed, N failed"
 
-The others must end within the timeout of 5 s plus 15 s for a busy machine, with exit code 3 and a message that names
+The others must end within the timeout of 5 s plus 45 s for a busy machine, with exit code 3 and a message that names
 the rank.
 """
 import os
@@ -15,7 +15,7 @@ import jobs
 from jobs import Job, check, check_failed, finish
 
 worker = os.path.abspath(sys.argv[1])
-LIMIT = 5 + 15
+LIMIT = 5 + 45
 
 
 def check_signal(what, rank, how, *patterns):
@@ -31,7 +31,7 @@ def check_signal(what, rank, how, *patterns):
 def test_end():
     for end in ("end", "exit"):
         with Job(4, [worker, "30", end]) as job:
-            for rank, (code, _, error) in job.results(30).items():
+            for rank, (code, _, error) in job.results(LIMIT).items():
                 check(f"{end}: rank {rank}: {code} {error}", code == 0 and error == "")
 
 
@@ -42,11 +42,11 @@ def test_kill():
 
 def test_stop():
     check_signal("stop rank 2", 2, signal.SIGSTOP,
-                 r"^rank 2 did not reach all_reduce \d+ \(bucket [01]\); ranks 0-1, 3 wait since 5\.\d s")
+                 r"^rank 2 did not reach all_reduce \d+ \(bucket [01]\); ranks 0-1, 3 wait since ([5-9]|\d\d)\.\d s")
 
 
 def test_stop_store():
-    check_signal("stop rank 0", 0, signal.SIGSTOP, r"all_reduce \d+ \(bucket [01]\) failed after 5",
+    check_signal("stop rank 0", 0, signal.SIGSTOP, r"all_reduce \d+ \(bucket [01]\) failed after ([5-9]|\d\d)\.",
                  "the store cannot say which rank is missing")
 
 
@@ -60,7 +60,7 @@ def test_leave():
 def test_late():
     with Job(4, [worker, "100000", "late=1"]) as job:
         check_failed("late", job.results(LIMIT, but=[1]),
-                     r"^rank 1 did not reach all_reduce 20 \(bucket 0\); ranks 0, 2-3 wait since 5\.\d s")
+                     r"^rank 1 did not reach all_reduce 20 \(bucket 0\); ranks 0, 2-3 wait since ([5-9]|\d\d)\.\d s")
 
 
 def test_absent():

@@ -97,7 +97,7 @@ class Job:
             process.communicate()
         free_slots.release()
 
-    def wait_for(self, line, limit=30):
+    def wait_for(self, line, limit=120):
         """Until every rank has printed the line. Returns False after the limit, or if a rank has ended before."""
         end = time.time() + limit
         for process in self.ranks.values():

@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <thread>
 
@@ -100,8 +101,14 @@ TEST_CASE("the bar is due again after a tenth of a second") {
   {
     ProgressBar bar(terminal(80), null);
     CHECK(bar.due());
-    bar.draw(kView);
-    CHECK_FALSE(bar.due());
+    bool due = true;
+    std::chrono::steady_clock::time_point begin;
+    do {  // again if the machine was too busy to ask in time
+      begin = std::chrono::steady_clock::now();
+      bar.draw(kView);
+      due = bar.due();
+    } while (due && std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(100));
+    CHECK_FALSE(due);
     std::this_thread::sleep_for(std::chrono::milliseconds(110));
     CHECK(bar.due());
   }
