@@ -633,7 +633,8 @@ def test_cosine():
 
 
 def test_threads_that_cannot_start():
-    os.chmod(".", 0o777)
+    for path in (".", "data", *(f"data/{name}" for name in os.listdir("data"))):
+        os.chmod(path, 0o777)  # another user reads them, whatever the umask is
 
     def limit():
         if os.getuid() == 0:  # the limit does not apply to root
