@@ -166,7 +166,7 @@ TEST_CASE("static_graph with a process that never uses a parameter") {
 TEST_CASE("a forward without anything to train on fails on all processes at once") {
   if (!available()) return;
   const auto begin = std::chrono::steady_clock::now();
-  const auto errors = briefly(2, [](const GroupPtr& group) {
+  const auto errors = errors_on_ranks(2, [](const GroupPtr& group) {
     Parts model(seeded<PartsImpl>(), {.process_group = group, .find_unused_parameters = true});
     model->eval();
     model->forward(inputs_of(0), -1);
@@ -176,7 +176,7 @@ TEST_CASE("a forward without anything to train on fails on all processes at once
   const std::string text = "DistributedDataParallel: forward in training mode returned no floating-point tensor";
   CHECK(errors[0].starts_with(text));
   CHECK(errors[1].starts_with("rank 0 aborted: " + text));
-  CHECK(seconds_since(begin) < 8);
+  CHECK(seconds_since(begin) < 30);  // half of the timeout
 }
 
 TEST_CASE("join: a process that has finished may be in eval mode") {
