@@ -21,9 +21,8 @@ readonly      the clone is read-only but for its build folder, with a blank and 
 umask         umask 077
 timezone      TZ=Pacific/Kiritimati, 14 hours before UTC
 timezone2     TZ=Pacific/Pago_Pago, 11 hours behind UTC
-midnight      in each test the clock crosses midnight and a year, a second after its start
-summer        in each test the clock jumps to summer time
-winter        in each test the clock jumps back from summer time
+clock         in each test, a second after its start, midnight comes, and with it summer time
+clock_back    in each test, a second after its start, midnight comes, and summer time ends: it is 23:00 again
 locale_c      LC_ALL=C
 locale_de     LC_ALL=de_DE.UTF-8: decimals with a comma
 locale_tr     LC_ALL=tr_TR.UTF-8: another lower case of I
@@ -64,7 +63,7 @@ trap 'exit 130' INT TERM
 # add CONDITION: adds what it needs to the run that is being prepared, or returns 1 after setting `lacking`.
 add() {
   local as_root="" needs=""
-  case $1 in user | readonly | small_tmp | no_ipv6) as_root=1 ;; midnight | summer | winter) needs=faketime ;; esac
+  case $1 in user | readonly | small_tmp | no_ipv6) as_root=1 ;; clock | clock_back) needs=faketime ;; esac
   [ -z "$as_root" ] || [ "$(id -u)" = 0 ] || { lacking="needs root"; return 1; }
   [ -z "$needs" ] || command -v $needs >/dev/null || { lacking="needs the package $needs"; return 1; }
   case $1 in
@@ -78,9 +77,8 @@ add() {
     umask) inner+=(bash -c 'umask 077 && exec "$@"' -) ;;
     timezone) inner+=(env TZ=Pacific/Kiritimati) ;;
     timezone2) inner+=(env TZ=Pacific/Pago_Pago) ;;
-    midnight) clock="2026-12-31 23:59:59" ;;
-    summer) clock="2026-03-29 01:59:59" ;;
-    winter) clock="2026-10-25 02:59:59" ;;
+    clock) clock="2026-03-28 23:59:59" ;;
+    clock_back) clock="2026-10-24 23:59:59 EEST" ;;
     locale_c) inner+=(env LC_ALL=C) ;;
     locale_de | locale_tr)
       local name=${1#locale_}
@@ -116,7 +114,7 @@ make_clone() {
 suite() {
   local wrapper=()
   [ -z "$clock" ] ||
-    wrapper=(--wrapper "env TZ=Europe/Berlin NO_FAKE_STAT=1 FAKETIME_DONT_FAKE_MONOTONIC=1 faketime -f '@$clock'")
+    wrapper=(--wrapper "env TZ=Asia/Beirut NO_FAKE_STAT=1 FAKETIME_DONT_FAKE_MONOTONIC=1 faketime '$clock'")
   "${outer[@]}" "${inner[@]}" bash -c 'exec python3 "$0" "$1" -j "$(nproc)" "${@:2}"' "$tree/tests/run.py" "$tree/build" \
     "${wrapper[@]}" "$@" </dev/null
 }
