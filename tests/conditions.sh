@@ -5,7 +5,7 @@
 #
 # Without a condition: all, one after the other. A+B is one run under both. `user`, `readonly` and `options` need a clone
 # of their own, with what has been committed; --keep keeps it and its build folder for the next call. Not part of
-# continuous integration: all take hours. Some need root, and packages that are named when they are missing.
+# continuous integration: all take hours. Some need root.
 # shellcheck disable=SC2016
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -44,6 +44,8 @@ while [ $# -gt 0 ]; do
   case $1 in
     --list) list; exit 0 ;;
     --keep) keep=1; shift ;;
+    --at)  # TIME LIBRARY COMMAND...: runs the command at another time, one test's for each run
+      CLOCK_SHIFT=$(($(TZ=Asia/Beirut date -d "$2" +%s) - $(date +%s))) TZ=Asia/Beirut LD_PRELOAD=$3 exec "${@:4}" ;;
     -h | --help) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; list; exit 0 ;;
     --) shift; names=("$@"); break ;;
     -*) stop "unknown argument $1 (see tests/conditions.sh --help)" ;;
@@ -62,10 +64,10 @@ trap 'exit 130' INT TERM
 
 # add CONDITION: adds what it needs to the run that is being prepared, or returns 1 after setting `lacking`.
 add() {
-  local as_root="" needs=""
-  case $1 in user | readonly | small_tmp | no_ipv6) as_root=1 ;; clock | clock_back) needs=faketime ;; esac
-  [ -z "$as_root" ] || [ "$(id -u)" = 0 ] || { lacking="needs root"; return 1; }
-  [ -z "$needs" ] || command -v $needs >/dev/null || { lacking="needs the package $needs"; return 1; }
+  case $1 in
+    user | readonly | small_tmp | no_ipv6) [ "$(id -u)" = 0 ] || { lacking="needs root"; return 1; } ;;
+    clock | clock_back) c++ -shared -fPIC -o "$work/clock.so" "$root/tests/shifted_clock.cpp" || stop "no compiler" ;;
+  esac
   case $1 in
     user) own=user inner+=(setpriv --reuid=nobody --regid=nogroup --clear-groups
       env USER=nobody LOGNAME=nobody "PATH=$path" "HOME=$work/home" "TMPDIR=$work/tmp") ;;
@@ -104,7 +106,8 @@ add() {
 # make_clone: clones into $where and builds there, as root with what ccache has, and gives it to the user.
 make_clone() {
   [ -d "$where/tandem" ] || git clone -q "$root" "$where/tandem" || return 1
-  git -c safe.directory='*' -C "$where/tandem" pull -q || return 1
+  git -c safe.directory='*' -C "$where/tandem" fetch -q origin HEAD &&
+    git -c safe.directory='*' -C "$where/tandem" reset -q --hard FETCH_HEAD || return 1
   # A compiler that is named is one that Meson does not run with ccache.
   env "PATH=$path" ${options[0]:+"CXX=g++"} bash "$where/tandem/run" build "${options[@]}" || return 1
   [ "$own" != user ] || chown -R nobody:nogroup "$where" "$work/home" "$work/tmp"
@@ -113,8 +116,7 @@ make_clone() {
 # suite ARGUMENT...: tests/run.py under the condition.
 suite() {
   local wrapper=()
-  [ -z "$clock" ] ||
-    wrapper=(--wrapper "env TZ=Asia/Beirut NO_FAKE_STAT=1 FAKETIME_DONT_FAKE_MONOTONIC=1 faketime '$clock'")
+  [ -z "$clock" ] || wrapper=(--wrapper "'$root/tests/conditions.sh' --at '$clock' '$work/clock.so'")
   "${outer[@]}" "${inner[@]}" bash -c 'exec python3 "$0" "$1" -j "$(nproc)" "${@:2}"' "$tree/tests/run.py" "$tree/build" \
     "${wrapper[@]}" "$@" </dev/null
 }
