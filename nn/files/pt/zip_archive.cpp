@@ -288,7 +288,8 @@ void ZipWriter::add(const std::string& name, const std::vector<std::string_view>
   const auto at = static_cast<zip_uint64_t>(index);
   check(zip_set_file_compression(archive_, at, deflated ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0) == 0,
         "zip: ", zip_strerror(archive_));
-  check(zip_file_set_mtime(archive_, at, 0, 0) == 0, "zip: ", zip_strerror(archive_));  // the same bytes every time
+  // The same bytes every time, in every time zone: 0:00 on January 1, 1980.
+  check(zip_file_set_dostime(archive_, at, 0, 1 << 5 | 1, 0) == 0, "zip: ", zip_strerror(archive_));
 }
 
 void ZipWriter::finish() {

@@ -3,9 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <ctime>
+
 #include "tandem/autograd/ops.h"
 #include "tandem/nn/files/npy.h"
 #include "tandem/nn/files/pt/zip_archive.h"
+#include "tandem/tests/environment.h"
 #include "tandem/tests/temp_folder.h"
 
 using namespace tandem;
@@ -50,6 +53,17 @@ TEST_CASE("arrays survive a .npz file, stored or compressed") {
              }),
              "no dtype for bfloat16"));
   CHECK_EQ(folder.entries(), 2);
+}
+
+TEST_CASE("the bytes do not depend on the time zone") {
+  std::string in_utc;
+  for (const char* zone : {"UTC", "XXX+10:40", "XXX-14"}) {
+    const test::Environment here{"TZ", zone};
+    ::tzset();
+    if (in_utc.empty()) in_utc = zip_of("a", "content", false);
+    CHECK(zip_of("a", "content", false) == in_utc);
+  }
+  ::tzset();
 }
 
 TEST_CASE("archives that are no .npz file are refused") {
