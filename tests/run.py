@@ -118,8 +118,8 @@ def again(command, name, text):
 
 def run(args, tests):
     wrapper = shlex.split(args.wrapper or "")
-    log = args.build / "meson-logs" / "-".join(["testlog", *map(os.path.basename, wrapper[:1])])  # as Meson names it
-    log = log.with_suffix(".json")
+    name = "-".join(["testlog", *map(os.path.basename, wrapper[:1])])  # Meson's
+    log = args.build / "meson-logs" / (name + ".json")
     log.unlink(missing_ok=True)
     command = ["meson", "test", "-C", str(args.build), "--no-rebuild", "--num-processes", str(args.j),
                "--print-errorlogs"]

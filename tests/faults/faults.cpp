@@ -24,6 +24,11 @@ Outcome disarm() {
   return {calls, nth > 0 && calls >= nth};
 }
 
+bool expects_failure() {
+  const int kind = g_kind;
+  return kind >= 0 && g_nth > 0 && !is_harmless(static_cast<Kind>(kind));
+}
+
 Pause::Pause() { ++paused; }
 Pause::~Pause() { --paused; }
 

@@ -49,6 +49,9 @@ struct Outcome {
 };
 Outcome disarm();
 
+/// Whether a call that is armed now does harm when it fails. Otherwise nothing may fail, however busy the machine is.
+bool expects_failure();
+
 /// While it lives, this thread's calls are not counted.
 class Pause {
  public:

@@ -34,7 +34,7 @@ extern "C" const char* __lsan_default_suppressions() {
 namespace tandem::faults {
 namespace {
 
-constexpr int kPatience = test::kSanitized ? 120 : 30;  // seconds for one failure
+constexpr int kPatience = 120;  // seconds for one failure
 constexpr int kMaxCrashes = 10;                         // of one scenario and kind
 
 #ifdef TANDEM_ASAN

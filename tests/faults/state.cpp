@@ -57,7 +57,7 @@ State current_state() {
 
 std::string difference_from(const State& before, bool with_threads) {
   State now;
-  for (int tries = 0; tries < 100; ++tries) {
+  for (int tries = 0; tries < 1000; ++tries) {
     now = current_state();
     if (now.tensor_bytes == before.tensor_bytes && now.files == before.files &&
         (!with_threads || now.threads == before.threads))

@@ -19,7 +19,7 @@ struct State {
   int files = 0, threads = 0;
 };
 State current_state();
-/// Waits up to a second for ending threads. Returns how the state now differs from `before`, or "".
+/// Waits up to ten seconds for ending threads. Returns how the state now differs from `before`, or "".
 std::string difference_from(const State& before, bool with_threads);
 
 /// Which file in `now` is neither as in `before` nor as in `after`; "" if none is. `appends`: it may be as in `after` in

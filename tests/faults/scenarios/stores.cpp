@@ -7,7 +7,7 @@ namespace {
 
 using namespace tandem::distributed;
 
-constexpr Milliseconds kTimeout{4'000};
+Milliseconds timeout() { return Milliseconds(expects_failure() ? 4'000 : 60'000); }
 
 void use(Store& a, Store& b, Sum& sum) {
   a.set("key", "value");
@@ -20,13 +20,13 @@ void use(Store& a, Store& b, Sum& sum) {
 
 void file_store(const std::string& folder, Sum& sum) {
   FileStore a(folder + "/store"), b(folder + "/store");
-  a.set_timeout(kTimeout);
-  b.set_timeout(kTimeout);
+  a.set_timeout(timeout());
+  b.set_timeout(timeout());
   use(a, b, sum);
 }
 
 void tcp_store(const std::string&, Sum& sum) {
-  TCPStoreOptions options{.port = 0, .is_server = true, .timeout = kTimeout};
+  TCPStoreOptions options{.port = 0, .is_server = true, .timeout = timeout()};
   TCPStore a("127.0.0.1", options);
   options.port = a.port();
   options.is_server = false;
