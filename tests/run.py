@@ -122,7 +122,7 @@ def run(args, tests):
     log = args.build / "meson-logs" / (name + ".json")
     log.unlink(missing_ok=True)
     command = ["meson", "test", "-C", str(args.build), "--no-rebuild", "--num-processes", str(args.j),
-               "--print-errorlogs"]
+               "--print-errorlogs", "--timeout-multiplier", "4"]  # the limits fit an idle machine
     if args.suite:
         command += ["--suite", args.suite]
     if args.without and not args.names:
