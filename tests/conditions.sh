@@ -19,7 +19,7 @@ user          a user who is not root, with an own clone and home
 home          HOME is not set
 readonly      the clone is read-only but for its build folder, with a blank and a ü in its path
 umask         umask 077
-timezone      TZ=Pacific/Kiritimati, 14 hours before UTC
+timezone      TZ=Pacific/Kiritimati, 14 hours ahead of UTC
 timezone2     TZ=Pacific/Pago_Pago, 11 hours behind UTC
 clock         in each test, a second after its start, midnight comes, and with it summer time
 clock_back    in each test, a second after its start, midnight comes, and summer time ends: it is 23:00 again
@@ -62,6 +62,13 @@ end() { idle; [ -n "$keep" ] || rm -rf "$work"; }
 trap end EXIT
 trap 'exit 130' INT TERM
 
+# saturday MONTH: the day before the month's last Sunday, next year: files that are from the future disturb build tools.
+saturday() {
+  local month
+  month=$(($(date +%Y) + 1))-$1
+  echo "$month-$((30 - $(date -d "$month-31" +%w)))"
+}
+
 # add CONDITION: adds what it needs to the run that is being prepared, or returns 1 after setting `lacking`.
 add() {
   case $1 in
@@ -79,8 +86,8 @@ add() {
     umask) inner+=(bash -c 'umask 077 && exec "$@"' -) ;;
     timezone) inner+=(env TZ=Pacific/Kiritimati) ;;
     timezone2) inner+=(env TZ=Pacific/Pago_Pago) ;;
-    clock) clock="2026-03-28 23:59:59" ;;
-    clock_back) clock="2026-10-24 23:59:59 EEST" ;;
+    clock) clock="$(saturday 03) 23:59:59" ;;
+    clock_back) clock="$(saturday 10) 23:59:59 EEST" ;;
     locale_c) inner+=(env LC_ALL=C) ;;
     locale_de | locale_tr)
       local name=${1#locale_}
