@@ -34,8 +34,8 @@ extern "C" const char* __lsan_default_suppressions() {
 namespace tandem::faults {
 namespace {
 
-constexpr int kPatience = 120;  // seconds for one failure
-constexpr int kMaxCrashes = 10;                         // of one scenario and kind
+constexpr int kPatience = 120;   // seconds for one failure
+constexpr int kMaxCrashes = 10;  // of one scenario and kind
 
 #ifdef TANDEM_ASAN
 bool leaks() { return __lsan_do_recoverable_leak_check() != 0; }
