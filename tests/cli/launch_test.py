@@ -251,8 +251,10 @@ def test_grace():
     check("signals at the same time are one", it.code in (129, 130, 143) and it.out.count("saved") == 2, it)
     it = shell(2, "[ $RANK = 1 ] && exit 7; trap '' TERM; while :; do sleep 0.05; done", "--grace", "0.2")
     check("a failure with a stubborn rank", it.code == 7 and "rank 0 was ended" in it.err and it.seconds < SOON, it)
-    it = shell(2, "[ $RANK = 1 ] && kill -9 $$; trap 'echo saved; exit' TERM; kill -STOP $$; sleep 60 & wait",
-               *GRACE)
+    with tempfile.TemporaryDirectory() as work:
+        it = shell(2, "if [ $RANK = 1 ]; then until [ -e $READY ]; do sleep 0.02; done; kill -9 $$; fi; "
+                   "trap 'echo saved; exit' TERM; : > $READY; kill -STOP $$; sleep 60 & wait", *GRACE,
+                   env={"READY": f"{work}/ready"})
     check("a stopped rank can save", it.code == 137 and "[0] saved\n" in it.out and it.seconds < SOON, it)
 
 
