@@ -59,11 +59,13 @@ def main():
         for clone in clones:
             shutil.copytree(source, clone, symlinks=True, ignore=left_out(source))
         (clones[1] / "core/dtype.h").touch()
+        edited = clones[1] / "core/dtype.cpp"
         for compiler in compilers:
+            shutil.copy(clones[0] / "core/dtype.cpp", edited)
             for clone in clones:
                 shutil.rmtree(clone / "build", ignore_errors=True)
             first, second = (build(clone, stamp, cache, compiler) for clone in clones)
-            with open(clones[1] / "core/dtype.cpp", "a") as source_file:
+            with open(edited, "a") as source_file:
                 source_file.write(f"// compiled with {compiler}\n")
             third = build(clones[1], stamp, cache, compiler)
             strangers = [name for name in dependencies(clones[1]) if str(clones[0]) in name]
