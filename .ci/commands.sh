@@ -88,7 +88,7 @@ with_clang() {
 
 # Tests of suite `processes` start programs and mostly wait for them: another compiler proves nothing new there.
 # run_tests COMMAND [ARGUMENT]...: the command is the one that was given, for what is said of failures.
-run_tests() { exec python3 "$root/tests/run.py" "$build" --again "./run $1" -j "$(jobs)" "${@:2}"; }
+run_tests() { exec ${aslr:-} python3 "$root/tests/run.py" "$build" --again "./run $1" -j "$(jobs)" "${@:2}"; }
 
 sanitized() {  # -O1, which meson.build uses for the kernels only: the suite still takes only minutes
   need build "$packages" "$wished"
@@ -126,7 +126,7 @@ do_nvcc() {
 }
 
 do_sanitize() {
-  local kind=${1:-} aslr=()
+  local kind=${1:-} aslr
   [ $# -eq 0 ] || shift
   case $kind in
     address)
@@ -140,8 +140,8 @@ do_sanitize() {
     thread)
       sanitized build-tsan thread -Dcuda=disabled
       export TSAN_OPTIONS=suppressions=$root/tests/races_of_others.txt
-      ! setarch -R true 2>/dev/null || aslr=(setarch -R)  # the shadow memory needs the usual address layout
-      exec "${aslr[@]}" python3 "$root/tests/run.py" "$build" --again "./run sanitize thread" -j "$(jobs)" --suite tsan "$@"
+      ! setarch -R true 2>/dev/null || aslr="setarch -R"  # the shadow memory needs the usual address layout
+      run_tests "sanitize thread" --suite tsan "$@"
       ;;
     *) stop "usage: ./run sanitize address|thread" ;;
   esac

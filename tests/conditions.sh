@@ -173,7 +173,7 @@ one() {
   idle
   count "$(tail -1 "$log")"
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-  rows+=("| $1 | $p | $f | $s | $(((SECONDS - began + 59) / 60)) | $(sed -nE 's/^failed: (.* \/ )?//p' "$log" | paste -sd, | sed 's/,/, /g') |")
+  rows+=("| $1 | $p | $f | $s | $(((SECONDS - began + 59) / 60)) | $(sed -n 's/^failed: //p' "$log" | paste -sd, | sed 's/,/, /g') |")
 }
 
 {  # read as a whole: the script may be edited meanwhile

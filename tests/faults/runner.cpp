@@ -15,10 +15,10 @@
 #include <new>
 #include <system_error>
 
+#include "tandem/core/base/sanitizers.h"
 #include "tandem/core/error.h"
 #include "tandem/core/memory/cpu_allocator.h"
 #include "tandem/tests/faults/state.h"
-#include "tandem/tests/sanitized.h"
 #include "tandem/tests/temp_folder.h"
 
 #ifdef TANDEM_ASAN

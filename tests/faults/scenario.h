@@ -1,5 +1,6 @@
 // What is run with failing calls: every list of scenarios is a source scenarios/*.cpp.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -27,6 +28,9 @@ class Sum {
  private:
   uint64_t value_ = 0xcbf29ce484222325;
 };
+
+/// How long stores and groups wait in a scenario.
+inline std::chrono::milliseconds timeout() { return std::chrono::seconds(expects_failure() ? 4 : 60); }
 
 struct Scenario {
   std::string name;

@@ -14,7 +14,6 @@ namespace {
 using namespace tandem::distributed;
 
 constexpr int kRanks = 3;
-Milliseconds timeout() { return Milliseconds(expects_failure() ? 4'000 : 60'000); }
 
 // What a rank computes with the others.
 void collectives(ProcessGroup& group, Sum& sum) {

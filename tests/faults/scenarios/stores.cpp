@@ -7,8 +7,6 @@ namespace {
 
 using namespace tandem::distributed;
 
-Milliseconds timeout() { return Milliseconds(expects_failure() ? 4'000 : 60'000); }
-
 void use(Store& a, Store& b, Sum& sum) {
   a.set("key", "value");
   sum.add(b.get("key"));
