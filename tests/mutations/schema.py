@@ -106,8 +106,9 @@ class Build:
         """The command that links a library, with the objects of its static libraries."""
         words = []
         for word in shlex.split(self.ninja("commands", file).splitlines()[-1]):
-            parts = sorted(o for o in self.commands if o.startswith(word + ".p/")) if word.endswith(".a") else []
-            words += parts or [word]
+            ours = word.endswith(".a") and not os.path.isabs(word)
+            inputs = self.ninja("query", word).splitlines() if ours else []
+            words += [line.strip(" |") for line in inputs if line.endswith(".o")] if ours else [word]
         return words
 
 
