@@ -1,10 +1,29 @@
-// Batches from raw bytes.
+// Checks of values, and batches from raw bytes.
 #include "tandem/core/backend/data.h"
+
+#include <atomic>
+
 #include "tandem/core/cpu/index.h"
 #include "tandem/core/cpu/tables.h"
 
 namespace tandem::cpu {
 namespace {
+
+template <class T>
+void check_numbers(const T* x, int64_t count, const ValueRange& range) {
+  const T low = static_cast<T>(range.low), high = static_cast<T>(range.high);
+  std::atomic<bool> bad = false;
+  parallel_for(count, positions_grain(1), [&](int64_t begin, int64_t end) {
+    bool here = false;
+    for (int64_t i = begin; i < end; ++i) here |= !(x[i] >= low && x[i] <= high);
+    if (here) bad.store(true, std::memory_order_relaxed);
+  });
+  check(!bad, range.operation, ": ", range.message);
+}
+void check_range(const Tensor& x, const ValueRange& range) {
+  if (x.dtype() == kDouble) return check_numbers(x.ptr<double>(), x.numel(), range);
+  check_numbers(x.ptr<float>(), x.numel(), range);
+}
 
 void gather_normalized(const Tensor& out, const Tensor& label_out, const Tensor& images, const Tensor& labels,
                        const Tensor& index, const PixelScale& pixels) {
@@ -26,6 +45,6 @@ void gather_normalized(const Tensor& out, const Tensor& label_out, const Tensor&
 
 }  // namespace
 
-constinit const DataKernels data_kernels{.gather_normalized = gather_normalized};
+constinit const DataKernels data_kernels{.check_range = check_range, .gather_normalized = gather_normalized};
 
 }  // namespace tandem::cpu

@@ -1,5 +1,5 @@
-// Batches from a data set on the device: gathered, converted and scaled in one launch, four pixels per
-// thread.
+// Checks of values, and batches from a data set on the device: gathered, converted and scaled in one launch,
+// four pixels per thread.
 #include "tandem/core/backend/data.h"
 
 #include "tandem/cuda/device.h"
@@ -50,6 +50,26 @@ __global__ void gather_kernel(const Batch b, const PixelScale scale, Fault* faul
   }
 }
 
+template <class T>
+__global__ void check_range_kernel(const T* x, int64_t n, T low, T high, HostText operation, HostText message,
+                                   Fault* fault) {
+  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < n && !(x[i] >= low && x[i] <= high))
+    raise_fault(fault, {static_cast<int32_t>(FaultKind::kOther), 0, operation, 0, 0, 0, message});
+}
+
+template <class T>
+void check_numbers(const Tensor& x, const ValueRange& range) {
+  Context& c = context(x.device());
+  launch("check_range", c, grid_for(x.numel(), 1), check_range_kernel<T>, static_cast<const T*>(x.ptr<T>()), x.numel(),
+         static_cast<T>(range.low), static_cast<T>(range.high), HostText(range.operation), HostText(range.message),
+         c.fault());
+}
+void check_range(const Tensor& x, const ValueRange& range) {
+  if (x.numel() == 0) return;
+  x.dtype() == kDouble ? check_numbers<double>(x, range) : check_numbers<float>(x, range);
+}
+
 void gather_normalized(const Tensor& out, const Tensor& label_out, const Tensor& images, const Tensor& labels,
                        const Tensor& index, const PixelScale& pixels) {
   const int64_t rows = index.numel(), total = images.size(0);
@@ -81,6 +101,6 @@ void gather_normalized(const Tensor& out, const Tensor& label_out, const Tensor&
 
 }  // namespace
 
-constinit const DataKernels data_kernels{.gather_normalized = gather_normalized};
+constinit const DataKernels data_kernels{.check_range = check_range, .gather_normalized = gather_normalized};
 
 }  // namespace tandem::cuda_impl

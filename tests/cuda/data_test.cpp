@@ -1,6 +1,11 @@
 // Batches of a data set on the device, memory statistics, and non-blocking copies.
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/data.h"
 #include "tandem/core/cuda.h"
@@ -9,6 +14,7 @@
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
 #include "tandem/tests/cuda/skip.h"
+#include "tandem/tests/temp_folder.h"
 
 using namespace tandem;
 
@@ -82,6 +88,50 @@ TEST_CASE("an index out of range") {
   };
   CHECK_THROWS_AS(gather(data, Device("cpu:0")), IndexError);
   if (has_devices(1)) CHECK_THROWS_AS(gather(on_device(data), kDevice), IndexError);
+}
+
+TEST_CASE("a number out of an operation's range") {
+  struct Case {
+    const char* message;
+    double below, low, high, above;  // what it refuses and takes
+    std::function<void(const Tensor&)> call;
+  };
+  constexpr double kInf = std::numeric_limits<double>::infinity(), kMost = std::numeric_limits<float>::max();
+  const Case cases[] = {
+      {"binary_cross_entropy: all elements of input should be between 0 and 1", -1e-6, 0, 1, 1 + 1e-6,
+       [](const Tensor& x) { binary_cross_entropy(x, zeros_like(x)); }},
+      {"binary_cross_entropy: all elements of target should be between 0 and 1", -1e-6, 0, 1, 1 + 1e-6,
+       [](const Tensor& x) { binary_cross_entropy(zeros_like(x), x); }},
+      {"bernoulli: probabilities must be in [0, 1]", -1e-6, 0, 1, 1 + 1e-6, [](const Tensor& x) { x.bernoulli(); }},
+      {"normal: expected standard deviations >= 0", -1e-6, 0, kInf, -kInf, [](const Tensor& x) { normal(0.0, x); }},
+      {"poisson: rates must be finite and not negative", -1e-6, 0, 1e4, kInf, [](const Tensor& x) { poisson(x); }},
+      {"_standard_gamma: expected finite numbers > 0", 0, 1e-30, kMost, kInf,
+       [](const Tensor& x) { _standard_gamma(x); }},
+  };
+  std::vector<Device> devices{kCPU};
+  if (has_devices(1)) devices.push_back(kDevice);
+  for (const Case& c : cases)
+    for (const Device device : devices)
+      for (const ScalarType dtype : {kFloat, kDouble}) {
+        CAPTURE(c.message);
+        CAPTURE(device);
+        CAPTURE(dtype);
+        const auto error = [&](double bad) {
+          const Tensor x = full({70001}, c.high, TensorOptions(dtype).device(device));
+          x[3] = c.low;
+          x[70000] = bad;
+          return test::error_of([&] {
+            c.call(x);
+            synchronize(device);
+          });
+        };
+        CHECK_EQ(error(c.low), "");
+        for (const double bad : {c.below, c.above, std::nan("")}) {
+          CAPTURE(bad);
+          CHECK_EQ(error(bad).substr(0, std::strlen(c.message)), c.message);
+        }
+        c.call(empty({0}, TensorOptions(dtype).device(device)));
+      }
 }
 
 TEST_CASE("host batches on their way to a device") {

@@ -1,6 +1,9 @@
 // Argument checks that several operations share.
 #include "tandem/autograd/ops/detail/checks.h"
 
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/data.h"
+
 namespace tandem::autograd {
 
 void check_alike(const char* operation, const char* first_name, const Tensor& first, const char* second_name,
@@ -27,6 +30,12 @@ void set_pair(const char* operation, const char* what, IntArrayRef value, int64_
 
 void check_floating_point(const char* operation, const Tensor& self) {
   check(self.is_floating_point(), operation, ": expected floating point, got ", self);
+}
+
+void check_range(const char* operation, const Tensor& values, double low, double high, const char* message) {
+  const Tensor x = values.detach();
+  backend(x).data.check_range((x.is_floating_point() ? x : x.to(kDouble)).contiguous(),
+                              {.low = low, .high = high, .operation = operation, .message = message});
 }
 
 }  // namespace tandem::autograd

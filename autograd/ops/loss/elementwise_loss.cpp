@@ -116,6 +116,8 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tens
     return binary_cross_entropy(self, target.reshape(self.sizes()), weight, reduction);
   check_same_shape("binary_cross_entropy", self, target);
   const Tensor x = self.detach(), t = target.detach();
+  autograd::check_range("binary_cross_entropy", x, 0, 1, "all elements of input should be between 0 and 1");
+  autograd::check_range("binary_cross_entropy", t, 0, 1, "all elements of target should be between 0 and 1");
   const Tensor yes = x.log().clamp_min(-100), no = (-x).log1p().clamp_min(-100);
   const Tensor terms = (t - 1) * no - t * yes;
   if (auto* node = autograd::record<BinaryCrossEntropyBackward>(terms, self, target)) {

@@ -31,8 +31,8 @@ Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, Reduction reduct
 Tensor huber_loss(const Tensor& self, const Tensor& target, Reduction reduction = kMean, double delta = 1);
 
 /// -w (target log self + (1 - target) log(1 - self)), with logarithms clamped to at least -100. self and
-/// target have the same shape, dimensions of size 1 aside; weight broadcasts. self in [0, 1]; gradients at 0 and 1 are
-/// finite.
+/// target have the same shape, dimensions of size 1 aside; weight broadcasts. Gradients at 0 and 1 are
+/// finite. Throws Error for numbers outside of [0, 1], on CUDA at the next synchronisation.
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight = {},
                             Reduction reduction = kMean);
 /// The same for sigmoid(self), computed without overflow; pos_weight (broadcasts) multiplies the first term.

@@ -87,7 +87,7 @@ Tensor random(const Tensor& self, OptionalGenerator generator) { return fresh(se
 Tensor poisson(const Tensor& self, OptionalGenerator generator) {
   check_floating_point("poisson", self);
   const Tensor rates = self.detach().to(kDouble).contiguous();
-  check(!(rates < 0).any().item<bool>(), "poisson: rates must not be negative");
+  check_range("poisson", rates, 0, std::numeric_limits<double>::max(), "rates must be finite and not negative");
   const Tensor drawn = empty_raw(self.sizes(), kDouble, self.device());
   backend(self).random.poisson(drawn, rates, next_draw(generator));
   Tensor out = self.dtype() == kDouble ? drawn : drawn.to(self.dtype());
@@ -126,7 +126,8 @@ Tensor log_gamma_draws(const char* operation, const Tensor& self, OptionalGenera
   check_floating_point(operation, self);
   NoGradGuard no_grad;
   const Tensor shape = self.detach().to(kDouble);
-  check(shape.gt(0).all().item().toBool(), operation, ": expected numbers > 0, got ", self);
+  check_range(operation, shape, std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max(),
+              "expected finite numbers > 0");
   // A shape below 1 is raised by 1; a power of a uniform number corrects that.
   const Tensor small = shape.lt(1), d = shape + small.to(kDouble) - 1.0 / 3, c = (d * 9).rsqrt();
   Tensor out = zeros_like(shape), waiting = ones_like(small);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 
+#include "tandem/autograd/ops/detail/checks.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/factories/fill.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
@@ -261,7 +262,7 @@ Tensor normal(const Tensor& mean, const Tensor& std, OptionalGenerator generator
   check_real("normal", mean.dtype());
   check_real("normal", std.dtype());
   const Tensor m = mean.detach(), s = std.detach();
-  check((s < 0).sum().item<int64_t>() == 0, "normal: expected standard deviations >= 0");
+  check_range("normal", s, 0, std::numeric_limits<double>::infinity(), "expected standard deviations >= 0");
   const Dims size = broadcast_sizes(m.sizes(), s.sizes(), "normal");
   const TensorOptions options = mean.options().dtype(promote_types(m.dtype(), s.dtype()));
   return randn(size, generator, options) * s + m;
@@ -276,8 +277,7 @@ Tensor normal(double mean, const Tensor& std, OptionalGenerator generator) {
 Tensor bernoulli(const Tensor& self, OptionalGenerator generator) {
   check_real("bernoulli", self.dtype());
   const Tensor p = self.detach().to(kDouble);
-  check(((p < 0).sum() + (p > 1).sum() + (p != p).sum()).item<int64_t>() == 0,
-        "bernoulli: probabilities must be in [0, 1]");
+  check_range("bernoulli", p, 0, 1, "probabilities must be in [0, 1]");
   Tensor out;
   if (as_pytorch(self.device())) {
     const Tensor computed = self.dtype() == kDouble ? p : p.to(kFloat);
