@@ -105,7 +105,7 @@ TANDEM_HD inline double scaled_bessel_i(int order, double x) {
     term *= (odd * odd - 4 * order) / (8 * a * k);
     sum += term;
   }
-  return sum / std::sqrt(2 * kPi * a);
+  return a < 1e300 ? sum / std::sqrt(2 * kPi * a) : sum / std::sqrt(2 * kPi) / std::sqrt(a);  // 2 π a may overflow
 }
 TANDEM_HD inline double bessel_i(int order, double x) {
   const double half = math::exp(0.5 * std::fabs(x));
@@ -124,10 +124,11 @@ TANDEM_HD inline double zeta(double s, double q) {
   for (int n = 0; n < 10 || w < 10; ++n, w += 1) {
     const double term = std::pow(w, -s);
     sum += term;
-    if (w > 0 && term <= 0.1 * kEpsilon * std::fabs(sum) / (1 + w)) return sum;
+    if (w > 0 && term < 0.1 * kEpsilon * std::fabs(sum) / (1 + w)) return sum;
   }
   const double last = std::pow(w, -s);
-  sum += last * w / (s - 1) + 0.5 * last;
+  sum += (last > 1e-290 ? last * w : std::pow(w, 1 - s)) / (s - 1) + 0.5 * last;  // w^-s may underflow alone
+  if (last == 0) return sum;
   // B₂ₖ / (2k)!
   constexpr double numbers[] = {1. / 12,
                                 -1. / 720,
@@ -160,13 +161,19 @@ TANDEM_HD inline double log1p_minus(double m) {
   }
   return sum;
 }
+/// log Γ(1 + a): near 0 by A&S 6.1.33, because 1 + a loses digits of a.
+TANDEM_HD inline double lgamma_after_1(double a) {
+  if (a > 1e-4) return lgamma(a + 1);
+  return a * (-0.57721566490153286 + a * (0.82246703342411322 + a * (-0.40068563438653143 + a * 0.27058080842778454)));
+}
 /// x^a e^-x / Γ(a + 1), by Stirling's series (A&S 6.1.41) from a = 10 on.
 TANDEM_HD inline double gamma_density(double a, double x) {
-  if (a < 10) return math::exp(a * math::log(x) - x - lgamma(a + 1));
+  if (a < 10) return math::exp(a * math::log(x) - x - lgamma_after_1(a));
   const double z = 1 / (a * a);
   const double correction =
       (1. / 12 - z * (1. / 360 - z * (1. / 1260 - z * (1. / 1680 - z * (1. / 1188 - z * 691 / 360360))))) / a;
-  return math::exp(a * log1p_minus((x - a) / a) - correction) / std::sqrt(2 * kPi * a);
+  const double m = (x - a) / a, logarithm = m < -0.9 ? math::log(x / a) - m : log1p_minus(m);
+  return math::exp(a * logarithm - correction) / std::sqrt(2 * kPi * a);
 }
 /// The regularised incomplete gamma functions: lower P(a, x), or upper Q(a, x) = 1 - P. Below a + 1 the series A&S
 /// 6.5.29, above it the continued fraction 6.5.31 by Lentz's method; for Q and small x, the series 6.5.33.
@@ -182,7 +189,7 @@ TANDEM_HD inline double incomplete_gamma(double a, double x, bool upper) {
       power *= -x / n;
       sum += power / (a + n);
     }
-    const double logarithm = a * math::log(x) - lgamma(a + 1);
+    const double logarithm = a * math::log(x) - lgamma_after_1(a);
     return -math::expm1(logarithm) - math::exp(logarithm) * a * sum;
   }
   if (x < a + 1) {

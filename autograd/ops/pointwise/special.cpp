@@ -213,7 +213,6 @@ Tensor special_log_ndtr(const Tensor& self) {
 Tensor special_ndtri(const Tensor& self) {
   return special<ops::Ndtri>(self, [](const Tensor&, const Tensor& y) { return exp(y * y * 0.5) * std::sqrt(2 * pi); });
 }
-Tensor special_spherical_bessel_j0(const Tensor& x) { return sinc(as_float(x) * (1 / pi)); }
 
 // dζ / dq = -s ζ(s + 1, q)
 Tensor special_zeta(const Tensor& self, const Tensor& other) {

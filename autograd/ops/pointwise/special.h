@@ -42,7 +42,7 @@ Tensor special_erfcx(const Tensor& self);
 Tensor special_ndtr(const Tensor& self);
 Tensor special_log_ndtr(const Tensor& self);
 Tensor special_ndtri(const Tensor& self);
-/// sin(x) / x; 1 at 0.
+/// sin(x) / x; 1 at 0, 0 at ±∞.
 Tensor special_spherical_bessel_j0(const Tensor& x);
 
 /// The Hurwitz zeta function Σ (k + other)^-self, k >= 0. Only `other` has a gradient.

@@ -174,3 +174,38 @@ TEST_CASE("digamma at zeros of both signs, and incomplete gamma functions at the
     }
   }
 }
+
+TEST_CASE("where squares, factors and powers overflow or underflow") {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  expect("i0e", [](const Tensor& x) { return special_i0e(x); },
+         {{1e301, 1.26156626101008e-151}, {1e308, 3.9894228040143268e-155}, {-1e308, 3.9894228040143268e-155}});
+  expect("i1e", [](const Tensor& x) { return special_i1e(x); },
+         {{1e308, 3.9894228040143268e-155}, {-1e308, -3.9894228040143268e-155}});
+  for (const double x : {800.0, 1e308, std::numeric_limits<double>::max()}) {
+    CHECK(i0(full({1}, x, kDouble)).item<double>() == kInf);
+    CHECK(i0(full({1}, -x, kDouble)).item<double>() == kInf);
+    CHECK(special_i1(full({1}, x, kDouble)).item<double>() == kInf);
+    CHECK(special_i1(full({1}, -x, kDouble)).item<double>() == -kInf);
+  }
+  expect("spherical_bessel_j0", [](const Tensor& x) { return special_spherical_bessel_j0(x); },
+         {{37.5, -0.0052746346569723269},
+          {1e10, -4.8750602508751069e-11},
+          {1e16, 7.7968800660697875e-17},
+          {1.3e154, 1.3519635276969986e-155},
+          {-1e307, -9.2113734945089488e-308},
+          {kInf, 0},
+          {-kInf, 0}});
+  const auto of = [](Tensor (*f)(const Tensor&, const Tensor&), double a) {
+    return [=](const Tensor& x) { return f(full({1}, a, kDouble), x); };
+  };
+  Tensor (*const hurwitz)(const Tensor&, const Tensor&) = special_zeta;
+  expect("zeta(1.5, x)", of(hurwitz, 1.5), {{1e300, 2e-150}});
+  expect("zeta(2, x)", of(hurwitz, 2), {{1e300, 1e-300}, {kInf, 0}});
+  expect("zeta(inf, x)", of(hurwitz, kInf), {{1, 1}, {2, 0}});
+  expect("igamma(10, x)", of(igamma, 10), {{1e-10, 2.755731922148069e-107}}, 300);
+  expect("igamma(30, x)", of(igamma, 30), {{0.1, 3.4222643183804371e-63}}, 300);
+  expect("igammac(2.3e-308, x)", of(igammac, 2.3e-308),
+         {{std::numeric_limits<double>::denorm_min(), 1.7108845693899033e-305}, {1e-300, 1.5874561181366179e-305}});
+  expect("igammac(1e-10, x)", of(igammac, 1e-10), {{0.1, 1.8229239583260838e-10}, {1.5, 1.000195824199693e-11}}, 16);
+  expect("igammac(1e-5, x)", of(igammac, 1e-5), {{1e-5, 0.00010935130095632986}});
+}
