@@ -2,11 +2,26 @@
 #include "tandem/datasets/image_data.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "tandem/core/error.h"
 #include "tandem/datasets/idx.h"
 
 namespace tandem::data {
+namespace {
+
+// A wrong label makes a model of classes that nothing is ever in. Labels may begin at 1.
+void check_each_class_occurs(const ImageData& data, const std::string& path) {
+  std::vector<bool> occurs(static_cast<std::size_t>(data.classes));
+  const int64_t* labels = data.labels.data_ptr<int64_t>();
+  for (int64_t i = 0; i < data.labels.numel(); ++i) occurs[static_cast<std::size_t>(labels[i])] = true;
+  const auto missing = std::find(std::find(occurs.begin(), occurs.end(), true), occurs.end(), false);
+  if (missing == occurs.end()) return;
+  fail(path, ": label ", data.classes - 1, " occurs, but label ", missing - occurs.begin(),
+       " does not; if that is right, name the classes in classes.txt, one in each line");
+}
+
+}  // namespace
 
 ImageData read_image_data(const std::string& images_path, const std::string& labels_path) {
   ImageData data;
@@ -35,6 +50,7 @@ ImageDataPair read_image_data(const DatasetFiles& files) {
   const auto names = static_cast<int64_t>(files.classes.size());
   check(names == 0 || pair.train.classes <= names, files.train_labels, ": label ", pair.train.classes - 1,
         " has no name: there are ", names, " class names");
+  if (names == 0) check_each_class_occurs(pair.train, files.train_labels);
   return pair;
 }
 

@@ -22,7 +22,8 @@ struct ImageDataPair {
 ImageData read_image_data(const std::string& images_path, const std::string& labels_path);
 
 /// Reads both parts of a data set. Also throws Error if their images differ in size, a test label is above
-/// every training label, or there are more labels than class names in files.classes (unless that is empty).
+/// every training label, or there are more labels than class names in files.classes; without names, if a label between
+/// others does not occur in the training data.
 ImageDataPair read_image_data(const DatasetFiles& files);
 
 }  // namespace tandem::data

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/data/find_data.h"
@@ -117,13 +118,26 @@ std::string sum_of_files(const fs::path& root, const ImageFolder& train, const I
   return concat(train.samples().size(), "+", test.samples().size(), "-", text);
 }
 
+// "\n  only in NAME: …", or nothing.
+std::string only_in(const ImageFolder& folder, const std::string& name, const ImageFolder& other) {
+  constexpr std::size_t kMaxNames = 10;
+  std::vector<std::string> names;
+  std::set_difference(folder.classes().begin(), folder.classes().end(), other.classes().begin(), other.classes().end(),
+                      std::back_inserter(names));
+  if (names.empty()) return "";
+  std::string out = concat("\n  only in ", name, ": ");
+  for (std::size_t i = 0; i < names.size() && i < kMaxNames; ++i) out += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > kMaxNames ? concat(out, " and ", names.size() - kMaxNames, " more") : out;
+}
+
 LoadedData folder_data(const std::string& name, const LoadOptions& o) {
   const fs::path root(name);
   const fs::path test_folder = there(root / "test") ? root / "test" : root / "val";
   check(there(test_folder), name, ": has a folder train, but neither test nor val");
   ImageFolder train((root / "train").string()), test(test_folder.string());
-  check(train.classes() == test.classes(), name, ": ", test_folder.filename().string(),
-        " has other classes (folders) than train");
+  const std::string test_name = test_folder.filename().string();
+  check(train.classes() == test.classes(), name, ": ", test_name, " has other classes (folders) than train",
+        only_in(train, "train", test), only_in(test, test_name, train));
   LoadedData out{.name = name,
                  .folder = name,
                  .classes = train.classes(),

@@ -13,10 +13,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool is_hidden(const fs::path& path) { return path.filename().native().starts_with('.'); }
+
 std::vector<std::string> subfolders(const std::string& root) {
   std::vector<std::string> out;
   for (const auto& entry : fs::directory_iterator(root))
-    if (entry.is_directory()) out.push_back(entry.path().filename().string());
+    if (entry.is_directory() && !is_hidden(entry.path())) out.push_back(entry.path().filename().string());
   std::sort(out.begin(), out.end());
   return out;
 }
@@ -29,7 +31,9 @@ std::vector<std::string> images_below(const fs::path& folder) {
   for (auto at = fs::recursive_directory_iterator(folder, links); at != fs::recursive_directory_iterator(); ++at) {
     check(at.depth() < kMaxLevels, "ImageFolder: ", at->path().string(), ": folders are nested more than ", kMaxLevels,
           " deep");
-    if (has_image_ending(at->path().native()) && at->is_regular_file())
+    if (is_hidden(at->path()))
+      at.disable_recursion_pending();
+    else if (has_image_ending(at->path().native()) && at->is_regular_file())
       found.emplace_back(at->path().parent_path().string(), at->path().filename().string());
   }
   std::sort(found.begin(), found.end());

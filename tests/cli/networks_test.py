@@ -206,6 +206,10 @@ with tempfile.TemporaryDirectory() as folder:
     check("a thin image and a broken one",
           r.returncode == 1 and "thin.png" in r.stdout and "named.jpg: another kind" in r.stderr,
           r.stdout + r.stderr)
+    os.rename(at("pictures/val/sea"), at("pictures/val/see"))
+    r = run(*pictures, "--out", at("broken"))
+    check("classes of one part only are named", r.returncode == 2 and "only in train: sea" in r.stderr and
+          "only in val: see" in r.stderr, r.stderr)
     os.rename(at("pictures/val"), at("pictures/other"))
     r = run(*pictures, "--out", at("broken"))
     check("a missing part is named", r.returncode == 2 and "neither test nor val" in r.stderr, r.stderr)

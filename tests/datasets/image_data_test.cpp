@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <numeric>
@@ -25,6 +26,12 @@ Tensor counting(std::vector<int64_t> sizes, ScalarType dtype) {
     T* data = tensor.data_ptr<T>();
     for (int64_t i = 0; i < tensor.numel(); ++i) data[i] = static_cast<T>(i % 7);
   });
+  return tensor;
+}
+
+Tensor bytes(std::vector<uint8_t> values) {
+  const Tensor tensor = empty_raw({static_cast<int64_t>(values.size())}, kUInt8, Device(kCPU, 0));
+  std::copy(values.begin(), values.end(), tensor.data_ptr<uint8_t>());
   return tensor;
 }
 
@@ -80,6 +87,12 @@ TEST_CASE("inconsistent files are refused") {
   write_file(folder / "classes.txt", "a\nb\nc");
   CHECK(refusal() == (folder / "train-labels-idx1-ubyte") + ": label 4 has no name: there are 3 class names");
   std::filesystem::remove(folder / "classes.txt");
+  write_idx(folder / "train-labels-idx1-ubyte", bytes({1, 2, 0, 200, 1}));
+  CHECK(refusal() == (folder / "train-labels-idx1-ubyte") +
+                         ": label 200 occurs, but label 3 does not; if that is right, name the classes in "
+                         "classes.txt, one in each line");
+  write_idx(folder / "train-labels-idx1-ubyte", bytes({1, 2, 3, 4, 1}));
+  CHECK(refusal() == "");
   write_idx(folder / "train-labels-idx1-ubyte", counting({4}, kUInt8));
   CHECK(refusal() == (folder / "train-labels-idx1-ubyte") + ": 4 labels for the 5 images of " +
                          (folder / "train-images-idx3-ubyte"));

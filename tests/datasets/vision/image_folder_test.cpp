@@ -22,7 +22,7 @@ Tensor noise(int64_t height, int64_t width, uint64_t seed) {
   return (rand({3, height, width}, Generator(seed)) * 256).to(kByte);
 }
 
-// Two classes: cat with 5 images, two of them in subfolders, and dog with 3; other files beside them.
+// Two classes: cat with 5 images, two of them in subfolders, and dog with 3; other and hidden files beside them.
 struct Pets {
   TempFolder folder;
   Pets() {
@@ -32,6 +32,10 @@ struct Pets {
       const fs::path path = folder / names[i];
       fs::create_directories(path.parent_path());
       write_png(noise(10 + static_cast<int64_t>(i), 12, i), path.string());
+    }
+    for (const char* hidden : {".checkpoints/a.png", "cat/.thumbnails/a.png", "dog/._a.png"}) {
+      fs::create_directories(fs::path(folder / hidden).parent_path());
+      write_file(folder / hidden, "");
     }
     write_file(folder / "dog/notes.txt", "");
     write_file(folder / "readme.png", "");
