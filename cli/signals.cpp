@@ -17,16 +17,26 @@ void on_signal(int signal) {
   if (stop_signal == 0) stop_signal = signal;
 }
 
+// Each later write raises the signal again.
+void on_closed_output(int signal) {
+  if (stop_signal == 0) stop_signal = signal;
+}
+
+void install(int signal, void (*handler)(int), bool also_if_ignored) {
+  struct sigaction action = {}, before = {};
+  action.sa_handler = handler;
+  if (also_if_ignored || (sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN))
+    sigaction(signal, &action, nullptr);
+}
+
 }  // namespace
 
-// SIGHUP stays ignored if it was (nohup).
 void install_handlers(bool second_ends) {
   second_ends_process = second_ends ? 1 : 0;
-  struct sigaction action = {}, before = {};
-  action.sa_handler = on_signal;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
+  install(SIGINT, on_signal, true);
+  install(SIGTERM, on_signal, true);
+  install(SIGHUP, on_signal, false);  // ignored: nohup
+  install(SIGPIPE, on_closed_output, false);
 }
 
 }  // namespace tandem::cli

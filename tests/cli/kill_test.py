@@ -97,6 +97,19 @@ def cut_run(options, whole, counts):
     shutil.rmtree("cut")
 
 
+def closed_output(options):
+    """tandem train | head -1"""
+    run = subprocess.Popen(command(*options, "--out", "cut"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    run.stdout.readline()
+    run.stdout.close()
+    code = run.wait()
+    check(f"a closed output stops the run: exit code {code}", code == 128 + signal.SIGPIPE)
+    last = subprocess.run(command("--resume", "cut"), capture_output=True, text=True)
+    check("and is resumed: " + last.stderr, last.returncode == 0)
+    check("with the same bits", bytes_of("whole") == bytes_of("cut"))
+    shutil.rmtree("cut")
+
+
 def main():
     random.seed(args.seed)
     print("random seed of the moments:", args.seed)
@@ -118,6 +131,7 @@ def main():
         while sum(counts[how.name] for how in SIGNALS) < args.count:
             cut_run(options, whole if args.small else 0.3 + 0.3 * whole, counts)
             runs += 1
+        closed_output(options)
         print(f"{runs} runs stopped:", ", ".join(f"{n} {what}" for what, n in sorted(counts.items())))
         os.chdir("/")
     sys.exit(finish())
