@@ -129,8 +129,10 @@ class Merger {
   // ---- patterns
 
   void merge_norm(std::size_t i) {
-    if (!is(i, "BatchNormalization") || node(i).inputs.size() != 5) return;
-    if (integer(i, "training_mode", 0) != 0) return;
+    if (!is_operator(node(i), "BatchNormalization") || node(i).inputs.size() != 5) return;
+    const std::vector<int>& outputs = node(i).outputs;
+    for (std::size_t k = 1; k < outputs.size(); ++k)  // statistics, of a node that the file has in training mode
+      if (outputs[k] >= 0 && readers_.counts[static_cast<std::size_t>(outputs[k])] != 0) return;
     const std::size_t conv = made_by(input(i, 0), "Conv");
     if (conv == kNowhere || node(conv).inputs.size() > 3 || node(conv).attribute(kActivation) != nullptr) return;
     for (std::size_t k = 1; k < 5; ++k)
@@ -155,7 +157,7 @@ class Merger {
     weight->tensor = (wide(weight->tensor) * scale.view(per_channel)).to(dtype);
     bias->tensor = (shift * scale + wide(bias->tensor)).to(dtype);
     graph_.nodes[conv].inputs = {input(conv, 0), weight_value, bias_value};
-    graph_.nodes[conv].outputs = node(i).outputs;
+    graph_.nodes[conv].outputs = {outputs[0]};
     remove(i);
   }
 

@@ -8,7 +8,8 @@
 // Initialisers are the module's parameters and buffers under their ONNX names: floating point ones of one dimension or
 // more are parameters, except the running statistics of a BatchNormalization and the scales of quantised tensors. Lists
 // of integers, such as the sizes of a Reshape, belong to the program, not to the state. A loaded model is in evaluation
-// mode. In training mode BatchNormalization uses and tracks the statistics of the batch, and Dropout drops.
+// mode. In training mode BatchNormalization uses and tracks the statistics of the batch, and Dropout drops; the mode that
+// a node has in the file (`training_mode`) only chooses ONNX's running variance over PyTorch's.
 //
 // Operators: those of ai.onnx, sets 1 to 28, where the older sets differ in where arguments are; what is missing, and
 // why, is in onnx/left_out.txt. Control flow (If, Loop, Scan), sequences, optional values, functions of the model and

@@ -5,15 +5,13 @@
 namespace tandem::onnx {
 namespace {
 
-// The attribute `seed` has no effect: draws come from the default generator.
+// The module's mode decides, not the node's. The attribute `seed` has no effect: draws come from the default generator.
 Results dropout_of(Call& c) {
   const Tensor& x = c[0];
   const double ratio = c.has(1) ? c.number(std::size_t{1}) : c.number("ratio", 0.5);
-  bool drops = c.training() || (c.version() < 7 && !c.flag("is_test"));
-  if (c.has(2)) drops = drops || c.number(std::size_t{2}) != 0;
   check(ratio >= 0 && ratio < 1, "ratio must be in [0, 1), got ", ratio);
   const ScalarType mask_type = c.version() < 10 ? x.scalar_type() : kBool;
-  if (!drops || ratio == 0)
+  if (!c.training() || ratio == 0)
     return Results::of({x, c.wants(1) ? ones(x.sizes(), x.options().dtype(mask_type).requires_grad(false)) : Tensor()});
   if (!c.wants(1)) return dropout(x, ratio, true);
   const Tensor mask = rand(x.sizes(), x.options().dtype(kFloat).requires_grad(false)).ge(ratio);
@@ -54,7 +52,7 @@ Tensor space_to_depth(Call& c) {
 
 std::span<const Operator> network_operators() {
   static const Operator table[] = {
-      {"Dropout", [](Call& c) { return dropout_of(c); }, Folding::kNever, 0b110},
+      {"Dropout", [](Call& c) { return dropout_of(c); }, Folding::kNever, 0b10},
       {"DepthToSpace", [](Call& c) { return depth_to_space(c); }},
       {"SpaceToDepth", [](Call& c) { return space_to_depth(c); }},
   };

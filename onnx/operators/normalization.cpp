@@ -19,15 +19,17 @@ List dims_except(const Tensor& t, int64_t kept) {
 }
 using autograd::widened;
 
-// What an operator in training mode returns: its statistics are weighted with `momentum` as the spec says, and not
-// written to the inputs.
+// A node that the file has in training mode: as the spec says, its running variance is of the whole batch, not the
+// estimate from a sample.
 Results trained_batch_norm(Call& c, const Tensor& x, double momentum, double eps) {
   const Tensor y = batch_norm(x, c[1], c[2], {}, {}, true, 0, eps);
   const auto [var, mean] = var_mean(widened(x.detach()), dims_except(x, 1), optional<Scalar>(0), false);
-  const auto running = [&](std::size_t input, const Tensor& batch) {
-    return (c[input].detach() * momentum + batch.to(c[input].scalar_type()) * (1 - momentum));
+  const auto tracked = [&](std::size_t input, const Tensor& batch) {
+    const Tensor running = c[input].detach();
+    running.copy_(running * momentum + batch.to(running.scalar_type()) * (1 - momentum));
+    return running;
   };
-  return Results::of({y, running(3, mean), running(4, var), mean, var});
+  return Results::of({y, tracked(3, mean), tracked(4, var), mean, var});
 }
 
 Results batch_normalization(Call& c) {
@@ -39,16 +41,14 @@ Results batch_normalization(Call& c) {
     return Results::of({batch_norm(flat, c[1].flatten(), c[2].flatten(), c[3].flatten(), c[4].flatten(), false, 0, eps)
                             .view(x.sizes())});
   }
-  if (c.training()) {  // as PyTorch trains: the inputs are the module's running statistics
-    const Tensor y = batch_norm(x, c[1], c[2], c[3], c[4], true, 1 - momentum, eps);
-    return Results::of({y, c[3].detach(), c[4].detach(), Tensor(), Tensor()});
-  }
   // Versions before 7 name the mode, those before 14 tell it by the number of outputs.
-  const bool trains = c.version() < 7    ? !c.flag("is_test") && c.outputs() > 1
-                      : c.version() < 14 ? c.outputs() > 1
-                                         : c.flag("training_mode");
-  if (trains) return trained_batch_norm(c, x, momentum, eps);
-  return Results::of({batch_norm(x, c[1], c[2], c[3], c[4], false, 0, eps), Tensor(), Tensor(), Tensor(), Tensor()});
+  const bool in_training = c.version() < 7    ? !c.flag("is_test") && c.outputs() > 1
+                           : c.version() < 14 ? c.outputs() > 1
+                                              : c.flag("training_mode");
+  if (c.training() && in_training) return trained_batch_norm(c, x, momentum, eps);
+  // As PyTorch trains: the inputs are the module's running statistics.
+  const Tensor y = batch_norm(x, c[1], c[2], c[3], c[4], c.training(), 1 - momentum, eps);
+  return Results::of({y, c[3].detach(), c[4].detach(), Tensor(), Tensor()});
 }
 
 Tensor instance_normalization(Call& c) {

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "model_builder.h"
+#include "tandem/onnx/save.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/parallel/logical_devices.h"
 #include "tandem/tests/temp_folder.h"
@@ -111,9 +112,10 @@ TEST_CASE("batch normalisation uses and tracks the batch in training mode only")
 
 namespace {
 
-// Two convolutions, the second with a residual, each with a normalisation (`norms`) and an activation.
-ModelBuilder block(bool norms) {
-  ModelBuilder m;
+// Two convolutions, the second with a residual, each with a normalisation (`norms`, which may be `trained`: in training
+// mode) and an activation.
+ModelBuilder block(bool norms, bool trained = false, int64_t version = 17) {
+  ModelBuilder m(version);
   m.input("x", Elements::FLOAT, {"N", "4", "6", "6"}).output("y");
   const auto numbers = [](int64_t count) {
     const Tensor values = rand({count}) + 0.5;
@@ -125,7 +127,11 @@ ModelBuilder block(bool norms) {
     set(m.node("Conv", {from, name + ".weight", name + ".bias"}, {name}), "pads", {1, 1, 1, 1});
     if (!norms) return name;
     for (const char* part : {".g", ".b", ".mean", ".var"}) m.floats(name + part, {4}, numbers(4));
-    m.node("BatchNormalization", {name, name + ".g", name + ".b", name + ".mean", name + ".var"}, {name + ".bn"});
+    std::vector<std::string> outputs{name + ".bn"};
+    if (trained) outputs.insert(outputs.end(), {name + ".new_mean", name + ".new_var"});
+    auto& norm =
+        m.node("BatchNormalization", {name, name + ".g", name + ".b", name + ".mean", name + ".var"}, outputs);
+    if (trained && version >= 14) set(norm, "training_mode", 1);
     return name + ".bn";
   };
   m.node("Relu", {conv("c1", "x")}, {"h"});
@@ -140,6 +146,66 @@ std::size_t node_count(const Model& model) {
 }
 
 }  // namespace
+
+TEST_CASE("nodes that the file has in training mode follow the module's mode") {
+  ModelBuilder m;
+  m.input("x", Elements::FLOAT, {"N", "4"}).output("y").floats("ratio", {}, {0.5f});
+  auto* always = m.graph().add_initializer();
+  always->set_name("always");
+  always->set_data_type(Elements::BOOL);
+  always->add_int32_data(1);
+  m.node("Dropout", {"x", "ratio", "always"}, {"y"});
+  Model dropout = m.load();
+  const Tensor x = ones({250, 4});
+  CHECK(equal(dropout(x), x));
+  dropout->train();
+  const auto dropped = (dropout(x) == 0).sum().item<int64_t>();
+  CHECK(dropped > 400);
+  CHECK(dropped < 600);
+  dropout->eval();
+  const TempFolder folder;
+  tandem::onnx::save(dropout, {x}, folder / "y.onnx");
+  CHECK(equal(tandem::onnx::load(folder / "y.onnx")->forward(x), x));
+  ModelBuilder old(6);
+  old.input("x", Elements::FLOAT, {"N", "4"}).output("y").node("Dropout", {"x"}, {"y"});
+  CHECK(equal(old.load()->forward(x), x));
+
+  manual_seed(4);
+  for (const int64_t version : {17, 9}) {
+    CAPTURE(version);
+    Model norm = block(true, true, version).load();
+    const Tensor images = randn({3, 4, 6, 6}), first = images.narrow(0, 0, 1);
+    CHECK(allclose(norm(images).narrow(0, 0, 1), norm(first), 1e-5, 1e-5));
+    const auto buffers = norm->named_buffers();
+    const Tensor mean = buffers["c1.mean"].clone();
+    norm->train();
+    const Tensor trained = norm(images);
+    CHECK_FALSE(allclose(trained.narrow(0, 0, 1), norm(first), 1e-2, 1e-2));
+    CHECK_FALSE(allclose(buffers["c1.mean"], mean));
+    norm->eval();
+    const Tensor before = norm(images);
+    nn::fuse(norm);
+    CHECK(node_count(norm) == 2);
+    CHECK(allclose(norm(images), before, 1e-4, 1e-4));
+  }
+}
+
+TEST_CASE("a node in training mode tracks ONNX's running variance, of the whole batch") {
+  ModelBuilder m;
+  m.input("x", Elements::FLOAT, {"N", "1"}).output("y").output("mean").output("var");
+  for (const char* name : {"g", "b", "m", "v"}) m.floats(name, {1}, {*name == 'g' || *name == 'v' ? 1.0f : 0.0f});
+  set(m.node("BatchNormalization", {"x", "g", "b", "m", "v"}, {"y", "mean", "var"}), "training_mode", 1);
+  Model model = m.load();
+  model->train();
+  const Tensor x = tensor({1.0f, 3.0f}).view({2, 1});
+  const auto out = model->forward(std::vector<IValue>{x});
+  CHECK(out[1].toTensor().item<float>() == doctest::Approx(0.1 * 2));
+  CHECK(out[2].toTensor().item<float>() == doctest::Approx(0.9 * 1 + 0.1 * 1));
+  CHECK(equal(model->named_buffers()["v"], out[2].toTensor()));
+  model->eval();
+  const auto kept = model->forward(std::vector<IValue>{x});
+  CHECK(equal(kept[2].toTensor(), out[2].toTensor()));
+}
 
 TEST_CASE("what follows a convolution is fused without changing a bit") {
   manual_seed(1);

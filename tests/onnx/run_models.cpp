@@ -107,7 +107,8 @@ void run(const fs::path& folder) {
   };
   for (const auto& input : model_proto.graph().input()) check_type(input.type());
   for (const auto& output : model_proto.graph().output()) check_type(output.type());
-  const model::Model net = model::load((folder / "model.onnx").string());
+  model::Model net = model::load((folder / "model.onnx").string());
+  if (folder.filename().string().ends_with("_training_mode")) net->train();
   NoGradGuard no_grad;
   int sets = 0;
   for (; fs::exists(folder / ("test_data_set_" + std::to_string(sets))); ++sets) {
