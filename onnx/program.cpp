@@ -32,6 +32,8 @@ constexpr int64_t kMaxCopies = 10'000, kMaxCopiesOfNode = 64;
 constexpr int64_t kMaxFolded = int64_t{1} << 22, kMaxFoldedBytes = int64_t{1} << 28;
 /// Elements of all sparse tensors together, whose size is not bounded by that of the file.
 constexpr int64_t kMaxSparse = int64_t{1} << 28;
+/// Elements of equal vectors that get values of their own: far more than networks have.
+constexpr int64_t kMaxCopied = int64_t{1} << 24;
 /// Integers up to this number are part of the program (sizes, axes), not of the module's state.
 constexpr int64_t kMaxListed = 64;
 
@@ -161,6 +163,7 @@ class Reader {
       for (int i = 0; i < node.input_size(); ++i) {
         const bool host = depth == 0 && op != nullptr && i < 32 && (op->host >> i & 1) != 0;
         if (!host) read_on_device_.insert(node.input(i));
+        ++uses_[node.input(i)];
         if (is_copied(node))
           copied_.insert(node.input(i));
         else
@@ -169,7 +172,10 @@ class Reader {
       for (const auto& attribute : node.attribute())
         if (attribute.has_g()) find_buffers(attribute.g(), depth + 1);
     }
-    for (const auto& output : graph.output()) read_on_device_.insert(output.name());
+    for (const auto& output : graph.output()) {
+      read_on_device_.insert(output.name());
+      ++uses_[output.name()];
+    }
   }
   // Whether the node copies what is a buffer. PyTorch's exporter writes equal tensors once, and copies them.
   bool is_copied(const proto::NodeProto& node) const {
@@ -193,11 +199,29 @@ class Reader {
     const bool floating = isFloatingType(tensor.scalar_type());
     const bool listed = !floating && tensor.dim() <= 1 && tensor.numel() <= kMaxListed;
     if (!root || listed || !read_on_device_.contains(name)) return {Source::kConstant, 0, IValue(std::move(tensor))};
+    return new_state(name, std::move(tensor));
+  }
+  Source new_state(const std::string& name, Tensor tensor) {
     const bool fixed = buffers_.contains(name) || (copied_.contains(name) && !trained_.contains(name));
-    program_.states.push_back({name, std::move(tensor), floating && !fixed});
+    program_.states.push_back({name, std::move(tensor), false});
     State& state = program_.states.back();
-    if (state.tensor.dim() == 0) state.parameter = false;  // a number that the network was written with
+    // One without dimensions is a number that the network was written with.
+    state.parameter = state.tensor.is_floating_point() && !fixed && state.tensor.dim() > 0;
     return {Source::kState, static_cast<int>(program_.states.size()) - 1, {}};
+  }
+  // PyTorch's exporter writes tensors with equal values once, as those of new normalisations are, and copies them with
+  // Identity. Each gets its own values again, under the name that it had. Equal matrices are meant to be shared.
+  bool read_copy(const proto::NodeProto& from, const Node& node, Scope& scope) {
+    if (&scope.graph != &program_.graph || node.op != "Identity" || !node.domain.empty()) return false;
+    if (node.inputs.size() != 1 || node.inputs[0] < 0 || from.output_size() != 1 || from.output(0).empty()) return false;
+    const Source source = scope.graph.sources[static_cast<std::size_t>(node.inputs[0])];
+    if (source.kind != Source::kState || uses_.at(from.input(0)) < 2) return false;
+    const Tensor tensor = program_.states[static_cast<std::size_t>(source.state)].tensor;
+    if (tensor.dim() > 1 || tensor.numel() > kMaxCopied - copied_elements_) return false;
+    copied_elements_ += tensor.numel();
+    const int value = scope.define(from.output(0));
+    scope.graph.sources[static_cast<std::size_t>(value)] = new_state(from.output(0), tensor.clone());
+    return true;
   }
   void add_initialisers(const proto::GraphProto& from, Scope& scope, bool root) {
     const auto add = [&](const std::string& name, Tensor tensor) {
@@ -290,6 +314,7 @@ class Reader {
       node.inputs.push_back(value);
     }
     while (!node.inputs.empty() && node.inputs.back() < 0) node.inputs.pop_back();
+    if (read_copy(from, node, scope)) return;
     const auto function = functions_.find({domain, node.op});
     node.run = find_operator(domain, node.op);
     // Tandem's own functions are operations of Tandem.
@@ -484,6 +509,8 @@ class Reader {
   std::map<std::string, int64_t> versions_;
   std::map<std::pair<std::string, std::string>, const proto::FunctionProto*> functions_;
   std::unordered_set<std::string> buffers_, copied_, trained_, read_on_device_;
+  std::unordered_map<std::string, int> uses_;
+  int64_t copied_elements_ = 0;
   std::set<std::string> missing_;
   std::unordered_map<const void*, Tensor> read_;  // tensors of attributes
   int64_t nodes_in_file_ = 0, nodes_ = 0, max_nodes_ = 0, folded_bytes_ = 0, sparse_ = 0;

@@ -99,33 +99,6 @@ void fix_normalization(onnx::Program& program) {
   }
 }
 
-// PyTorch's exporter writes tensors with equal values once, as those of new normalisations are, and copies them with
-// Identity. Each gets its own values again, under the name that it had.
-void give_copies_their_own(onnx::Program& program) {
-  onnx::Graph& graph = program.graph;
-  const std::size_t originals = program.states.size();
-  std::erase_if(graph.nodes, [&](const onnx::Node& node) {
-    const bool copies = node.op == "Identity" && node.domain.empty() && node.inputs.size() == 1 &&
-                        node.inputs[0] >= 0 && node.outputs.size() == 1 && node.outputs[0] >= 0;
-    if (!copies) return false;
-    const onnx::Source source = graph.sources[static_cast<std::size_t>(node.inputs[0])];
-    if (source.kind != onnx::Source::kState) return false;
-    const onnx::State& from = program.states[static_cast<std::size_t>(source.state)];
-    const auto copy = static_cast<std::size_t>(node.outputs[0]);
-    program.states.push_back({graph.value_names[copy], from.tensor.clone(), from.parameter});
-    graph.sources[copy] = {onnx::Source::kState, static_cast<int>(program.states.size()) - 1, {}};
-    return true;
-  });
-  // A variance of ones may have been the copy of a factor, and the other way round.
-  for (const onnx::Node& node : graph.nodes)
-    for (std::size_t i = 1; node.op == "BatchNormalization" && i < node.inputs.size(); ++i) {
-      if (node.inputs[i] < 0) continue;
-      const onnx::Source& source = graph.sources[static_cast<std::size_t>(node.inputs[i])];
-      const auto state = static_cast<std::size_t>(source.state);
-      if (source.kind == onnx::Source::kState && state >= originals) program.states[state].parameter = i < 3;
-    }
-}
-
 std::string described(const std::vector<onnx::Declared>& slots) {
   std::string out;
   for (const onnx::Declared& each : slots) out += (out.empty() ? "" : ", ") + each.name + ": " + each.type;
@@ -201,7 +174,6 @@ std::vector<std::string> class_names(const onnx::Program& program) {
 
 std::shared_ptr<NetworkImpl> network_of(onnx::Program program) {
   leave_out_softmax(program.graph);
-  give_copies_their_own(program);
   fix_normalization(program);
   std::vector<Tensor> states;
   for (onnx::State& state : program.states) states.push_back(std::move(state.tensor));

@@ -289,6 +289,31 @@ TEST_CASE("statistics behind an Identity, or in a function, are buffers; an expo
   CHECK(model->named_parameters().keys() == std::vector<std::string>{"g", "b", "p"});
 }
 
+TEST_CASE("equal vectors that PyTorch's exporter wrote once are trained apart, matrices together") {
+  ModelBuilder m;
+  m.input("x", Elements::FLOAT, {"N", "2"}).output("y");
+  m.floats("a.g", {2}, {1, 1}).floats("a.b", {2}, {0, 0}).floats("w", {2, 2}, {1, 2, 3, 4});
+  m.node("Identity", {"a.g"}, {"a.var"});
+  m.node("Identity", {"a.b"}, {"a.mean"});
+  m.node("Identity", {"a.g"}, {"b.g"});
+  m.node("Identity", {"a.b"}, {"b.b"});
+  m.node("Identity", {"a.b"}, {"b.mean"});
+  m.node("Identity", {"a.g"}, {"b.var"});
+  m.node("Identity", {"w"}, {"w2"});
+  m.node("MatMul", {"x", "w"}, {"h"});
+  m.node("BatchNormalization", {"h", "a.g", "a.b", "a.mean", "a.var"}, {"n"});
+  m.node("MatMul", {"n", "w2"}, {"o"});
+  m.node("BatchNormalization", {"o", "b.g", "b.b", "b.mean", "b.var"}, {"y"});
+  Model model = m.load();
+  CHECK(model->named_parameters().keys() == std::vector<std::string>{"w", "a.g", "a.b", "b.g", "b.b"});
+  CHECK(model->named_buffers().keys() == std::vector<std::string>{"a.var", "a.mean", "b.mean", "b.var"});
+  model->train();
+  optim::SGD sgd(model->parameters(), 0.1);
+  (model(randn({8, 2})) * rand({8, 2})).sum().backward();
+  sgd.step();
+  CHECK_FALSE(equal(model->named_parameters()["a.g"], model->named_parameters()["b.g"]));
+}
+
 TEST_CASE("nn::fuse folds normalisations") {
   manual_seed(2);
   Model model = block(true).load();
