@@ -93,8 +93,8 @@ class Module : public std::enable_shared_from_this<Module> {
 
   /// Parameters and buffers under their full names, detached; they share memory with the module.
   OrderedDict<std::string, Tensor> state_dict() const;
-  /// Copies the values into the module, across dtypes and devices. All names may start with "module.", as a
-  /// wrapped model saves them. Throws Error for missing or unexpected names (when strict) and mismatched shapes, with
+  /// Copies the values into the module, across dtypes and devices. All names may start with "module." and
+  /// "_orig_mod.", as wrapped models save them. Throws Error for missing or unexpected names (when strict) and mismatched shapes, with
   /// the first five and the number of each; the module is then unchanged.
   LoadResult load_state_dict(const OrderedDict<std::string, Tensor>& state, bool strict = true);
   virtual void save(serialize::OutputArchive& archive) const;

@@ -11,17 +11,6 @@
 namespace tandem::nn {
 namespace {
 
-constexpr std::string_view kWrapped = "module.";
-
-// Whether every name in `entries` starts with "module." and none in the module does.
-bool is_wrapped(const std::vector<StateEntry>& entries, const OrderedDict<std::string, Tensor>& own) {
-  for (const StateEntry& entry : entries)
-    if (!entry.name.starts_with(kWrapped)) return false;
-  for (const auto& item : own)
-    if (item.key().starts_with(kWrapped)) return false;
-  return !entries.empty();
-}
-
 void list(std::string& out, const char* title, const std::vector<std::string>& lines) {
   constexpr std::size_t kMaxLines = 5;
   if (lines.empty()) return;
@@ -72,12 +61,14 @@ OrderedDict<std::string, Tensor> Module::state_dict() const {
 
 StateMatch match_state(const Module& module, const std::vector<StateEntry>& entries, bool strict) {
   const auto own = module.state_dict();
-  const bool wrapped = is_wrapped(entries, own);
+  std::vector<std::string> names;
+  for (const StateEntry& entry : entries) names.push_back(entry.name);
+  const std::size_t wrapped = serialize::wrapping(names, own.keys()).size();
   std::unordered_map<std::string, std::size_t> positions;
   StateMatch match;
   LoadResult& result = match.result;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    const std::string name = wrapped ? entries[i].name.substr(kWrapped.size()) : entries[i].name;
+    const std::string name = names[i].substr(wrapped);
     positions.emplace(name, i);
     if (!own.contains(name)) result.unexpected_keys.push_back(entries[i].name);
   }

@@ -16,8 +16,8 @@ struct WeightsOptions {
   /// Where the state dict is in a .pt file that contains more, such as "state_dict" or "model.ema";
   /// dots separate levels.
   TANDEM_ARG(std::string, key) = "";
-  /// What to remove from the names that start with it, such as "module." (which is removed by itself where all names
-  /// start with it), "backbone." or "_orig_mod.".
+  /// What to remove from the names that start with it, such as "backbone.". What wrappers put before all names
+  /// ("module.", "_orig_mod.") goes by itself.
   TANDEM_ARG(std::string, prefix) = "";
 };
 

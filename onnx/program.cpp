@@ -213,7 +213,8 @@ class Reader {
   // Identity. Each gets its own values again, under the name that it had. Equal matrices are meant to be shared.
   bool read_copy(const proto::NodeProto& from, const Node& node, Scope& scope) {
     if (&scope.graph != &program_.graph || node.op != "Identity" || !node.domain.empty()) return false;
-    if (node.inputs.size() != 1 || node.inputs[0] < 0 || from.output_size() != 1 || from.output(0).empty()) return false;
+    if (node.inputs.size() != 1 || node.inputs[0] < 0 || from.output_size() != 1 || from.output(0).empty())
+      return false;
     const Source source = scope.graph.sources[static_cast<std::size_t>(node.inputs[0])];
     if (source.kind != Source::kState || uses_.at(from.input(0)) < 2) return false;
     const Tensor tensor = program_.states[static_cast<std::size_t>(source.state)].tensor;

@@ -20,6 +20,7 @@
 #include "tandem/cli/train/weight_files.h"
 #include "tandem/datasets/vision/image_file.h"
 #include "tandem/models/published.h"
+#include "tandem/nn/files/prefix.h"
 #include "tandem/nn/init.h"
 
 namespace tandem::cli {
@@ -85,7 +86,7 @@ Predictor of_weights(const PredictOptions& o, Device device) {
   Predictor out{.input = {3, 224, 224}, .shorter_side = 256, .class_count = 1000, .classes = {}};
   if (!o.classes.empty()) out.classes = lines_of(o.classes);
   try {
-    const auto weights = read_state(o.weights, o.key);
+    const auto weights = serialize::unwrapped(read_state(o.weights, o.key));
     const nn::init::SkipGuard no_values;
     const auto make = [&] { return make_model(o.model, {3, 224, 224, out.class_count}); };
     out.model = make();

@@ -3,6 +3,7 @@
 #include "tandem/cli/text/text_model.h"
 #include "tandem/cli/train/weight_files.h"
 #include "tandem/models/published.h"
+#include "tandem/nn/files/prefix.h"
 #include "tandem/nn/init.h"
 
 namespace tandem::cli {
@@ -27,17 +28,6 @@ Fit fit(const State& file, const State& own) {
   return out;
 }
 
-// The names without the prefix of DataParallel's state dicts, which load_state_dict ignores, too.
-State unwrapped(const State& state) {
-  const std::string wrapped = "module.";
-  State out("Tensor");
-  for (const auto& item : state) {
-    if (!item.key().starts_with(wrapped)) return state;
-    out.insert(item.key().substr(wrapped.size()), item.value());
-  }
-  return out;
-}
-
 bool is_gpt2(const std::string& path, const std::string& key) try {
   const TextWeights text = read_text_weights(path, 0, key);
   return fit(text.state, models::GPT2LMHeadModel(text.sizes)->state_dict()) == Fit::kWhole;
@@ -52,7 +42,7 @@ std::string looks_like(const std::string& path, const std::string& key, const st
   const nn::init::SkipGuard no_values;
   std::string best;
   try {
-    const State file = unwrapped(read_state(path, key));
+    const State file = serialize::unwrapped(read_state(path, key));
     Fit found = Fit::kNone;
     const auto consider = [&](const std::string& name, const State& own) {
       const Fit now = name == model ? Fit::kNone : fit(file, own);

@@ -9,6 +9,7 @@
 #include "tandem/core/base/suggest.h"
 #include "tandem/models/lenet.h"
 #include "tandem/models/published.h"
+#include "tandem/nn/files/prefix.h"
 #include "tandem/nn/nn.h"
 
 namespace tandem::cli {
@@ -155,12 +156,13 @@ std::shared_ptr<nn::Module> network(const std::string& name, const nn::Sequentia
   return is_published(name) || is_text_model(name) || is_onnx(name) ? model->named_children()["net"] : model.ptr();
 }
 
-void start_from(const std::string& name, const nn::Sequential& model, const OrderedDict<std::string, Tensor>& weights) {
+void start_from(const std::string& name, const nn::Sequential& model, const OrderedDict<std::string, Tensor>& given) {
   const auto net = network(name, model);
   if (is_onnx(name)) {
-    net->load_state_dict(weights);
+    net->load_state_dict(given);
     return;
   }
+  const auto weights = serialize::unwrapped(given);
   const auto own = net->state_dict();
   std::size_t left = own.size();
   OrderedDict<std::string, Tensor> state("Tensor");

@@ -38,7 +38,7 @@ double model_parameters(const std::string& name, const ModelShape& shape);
 nn::Sequential make_model_for(const std::string& name, const ModelShape& shape, const serialize::InputArchive& stored);
 /// Copies published weights into a new model. The layer that scores the classes, the last one, keeps its own if the
 /// file has another number of classes; not that of an ONNX file. Throws Error that lists missing and unexpected names and other shapes.
-void start_from(const std::string& name, const nn::Sequential& model, const OrderedDict<std::string, Tensor>& weights);
+void start_from(const std::string& name, const nn::Sequential& model, const OrderedDict<std::string, Tensor>& given);
 /// The network in a model: without the normalisation of a published one, or of an ONNX file's.
 std::shared_ptr<nn::Module> network(const std::string& name, const nn::Sequential& model);
 /// What to save of a model for other programs: of a published model, the names of its state dict in Python; of an ONNX

@@ -46,6 +46,18 @@ def tensors(path):
             for name, entry in json.loads(raw[8:size]).items() if name != "__metadata__"}
 
 
+def wrapped(path, prefix, to):
+    """Writes the file's tensors with the prefix before their names."""
+    with open(path, "rb") as file:
+        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+        values = file.read()
+    header = json.dumps({name if name == "__metadata__" else prefix + name: entry for name, entry in header.items()})
+    header += " " * (-len(header) % 8)
+    with open(to, "wb") as file:
+        file.write(struct.pack("<Q", len(header)) + header.encode() + values)
+    return to
+
+
 def metrics(folder):
     """The figures of each epoch."""
     with open(f"{folder}/metrics.jsonl") as file:
@@ -78,9 +90,9 @@ with tempfile.TemporaryDirectory() as folder:
     r = run("eval", at("part"))
     check("eval finds the data again", r.returncode == 0 and "8 test images" in r.stdout, r.stdout + r.stderr)
 
-    r = run("train", "--model", "resnet18", "--data", at("cifar-100-binary"), *quick, "--weights", weights,
-            "--out", at("fine"))
-    check("fine-tuning gets a new last layer", r.returncode == 0 and "learning rate 0.01" in r.stdout,
+    r = run("train", "--model", "resnet18", "--data", at("cifar-100-binary"), *quick, "--weights",
+            wrapped(weights, "_orig_mod.module.", at("wrapped.safetensors")), "--out", at("fine"))
+    check("fine-tuning, with the names of wrappers, gets a new last layer", r.returncode == 0 and "learning rate 0.01" in r.stdout,
           r.stdout + r.stderr)
     check("with the classes of the data", names_in(at("fine/model.safetensors")).get("fc.weight") == [100, 512]
           if os.path.exists(at("fine/model.safetensors")) else False)

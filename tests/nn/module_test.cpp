@@ -217,6 +217,12 @@ TEST_CASE("state dicts") {
     for (const auto& item : state) wrapped.insert("module." + item.key(), item.value() * 2);
     to.load_state_dict(wrapped);
     CHECK(first(to.fc2->weight) == 2 * first(from.fc2->weight));
+    OrderedDict<std::string, Tensor> compiled;
+    for (const auto& item : wrapped) compiled.insert("_orig_mod." + item.key(), item.value() * 2);
+    to.load_state_dict(compiled);
+    CHECK(first(to.fc2->weight) == 4 * first(from.fc2->weight));
+    compiled.insert("fc3.bias", ones({1}));
+    CHECK_THROWS_WITH_AS(to.load_state_dict(compiled), doctest::Contains("_orig_mod.module.fc1.weight"), Error);
   }
   SUBCASE("at most five of each problem are listed") {
     OrderedDict<std::string, Tensor> many;

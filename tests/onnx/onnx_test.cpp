@@ -129,8 +129,7 @@ ModelBuilder block(bool norms, bool trained = false, int64_t version = 17) {
     for (const char* part : {".g", ".b", ".mean", ".var"}) m.floats(name + part, {4}, numbers(4));
     std::vector<std::string> outputs{name + ".bn"};
     if (trained) outputs.insert(outputs.end(), {name + ".new_mean", name + ".new_var"});
-    auto& norm =
-        m.node("BatchNormalization", {name, name + ".g", name + ".b", name + ".mean", name + ".var"}, outputs);
+    auto& norm = m.node("BatchNormalization", {name, name + ".g", name + ".b", name + ".mean", name + ".var"}, outputs);
     if (trained && version >= 14) set(norm, "training_mode", 1);
     return name + ".bn";
   };
