@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 #include "tandem/core/error.h"
 #include "tandem/core/threads/parallel_for.h"
@@ -75,6 +77,20 @@ void read_with_threads(const ByteSource& source, void* to, uint64_t offset, uint
     source.read(static_cast<char*>(to) + begin, offset + static_cast<uint64_t>(begin),
                 static_cast<std::size_t>(end - begin));
   });
+}
+
+const char* mistaken_kind(const ByteSource& source) {
+  std::string start(std::min<uint64_t>(source.size(), 256), '\0');
+  source.read(start.data(), 0, start.size());
+  for (char& c : start)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  if (start.starts_with("version https://git-lfs")) return "a pointer of Git LFS: fetch the file with git lfs pull";
+  if (start.size() > 1 && start[0] == '\x80' && start[1] >= 2 && start[1] <= 5)
+    return "a pickle of Python: write the state dict with torch.save or safetensors";
+  const std::size_t first = start.find_first_not_of(" \t\r\n\xef\xbb\xbf");
+  const std::string_view text = first == std::string::npos ? "" : std::string_view(start).substr(first);
+  if (text.starts_with("<!doctype html") || text.starts_with("<html")) return "an HTML page: download the file itself";
+  return nullptr;
 }
 
 }  // namespace tandem::serialize

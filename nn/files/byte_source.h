@@ -25,6 +25,9 @@ std::unique_ptr<ByteSource> open_file(const std::string& path);
 /// Memory of the caller, which must outlive the source.
 std::unique_ptr<ByteSource> memory_source(const void* data, std::size_t bytes);
 
+/// What people take for a file of tensors by mistake: "a pointer of Git LFS …", or nullptr for anything else.
+const char* mistaken_kind(const ByteSource& source);
+
 /// Reads bytes [offset, offset + bytes) with all threads of the current device.
 void read_with_threads(const ByteSource& source, void* to, uint64_t offset, uint64_t bytes);
 

@@ -27,6 +27,13 @@ Header read_header(const ByteSource& source, const std::string& file, uint64_t& 
   check(source.size() >= 8, file, ": is not a safetensors file: it has ", source.size(), " bytes, fewer than 8");
   uint64_t header_bytes = 0;
   source.read(&header_bytes, 0, 8);
+  if (header_bytes > kMaxHeaderBytes) {
+    constexpr uint32_t kZip = 0x04034b50;
+    const char* kind = static_cast<uint32_t>(header_bytes) == kZip
+                           ? "a zip archive: if it is of torch.save, read it with load_pt or load_weights"
+                           : mistaken_kind(source);
+    if (kind != nullptr) fail(file, ": is not a safetensors file, but ", kind);
+  }
   check(header_bytes <= kMaxHeaderBytes, file, ": is not a safetensors file: its header would have ", header_bytes,
         " bytes, more than the limit of ", kMaxHeaderBytes);
   check(header_bytes <= source.size() - 8, file, ": is truncated: its header has ", header_bytes, " bytes, but only ",

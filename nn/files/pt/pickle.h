@@ -1,8 +1,9 @@
 // The pickles in PyTorch's files, read without Python: data only, no code. Internal to the sources of this folder.
 //
 // A pickle is a program for a stack machine that builds objects. This machine builds None, numbers, strings, lists,
-// tuples, dictionaries and tensors. A pickle names functions ("globals") that it calls: kNames lists those that it may
-// name; each is a few lines here, and nothing is looked up by name. Everything else is refused.
+// tuples, dictionaries and tensors. A pickle names functions and classes ("globals") that it calls: kNames lists those
+// that are known; each is a few lines here, and nothing is looked up by name. What any other makes is a dictionary if
+// items are put into it, and otherwise refused.
 #pragma once
 #include <deque>
 #include <functional>
@@ -45,6 +46,9 @@ enum class Name : int8_t {
   kTypeTag,
   kStorageType,
   kComplexHalf,
+  kDevice,
+  kSet,
+  kUnknown,
 };
 
 struct Node {
@@ -54,13 +58,15 @@ struct Node {
   bool typed = false;              ///< a list with a type
   int64_t integer = 0;             ///< kBool, kInt; of a kStorageType: its ScalarType
   double number = 0;
-  std::string text{};          ///< kString
+  std::string text{};          ///< kString; of an unknown class, and of a kDict that it made: its name
   std::vector<Node*> items{};  ///< kList, kTuple; keys and values of a kDict in turn
   Tensor tensor{};             ///< kTensor; kStorage: its elements
 };
 
 /// "an int", "None", …
 const char* kind_name(Node::Kind kind);
+/// Why an unknown class is refused.
+std::string refusal_of(const Node& unknown);
 
 /// The machine. Nodes live as long as it does; they may form cycles, as lists can contain themselves.
 class PickleMachine {
@@ -129,6 +135,7 @@ class PickleMachine {
     Tensor elements, values;
   };
   std::map<std::tuple<const StorageImpl*, ScalarType, bool, bool>, Marked> marked_;
+  std::vector<const Node*> unknown_;  // the dictionaries that unknown classes made
   std::size_t copied_ = 0;
 };
 

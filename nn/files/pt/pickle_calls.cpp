@@ -18,6 +18,12 @@ struct Known {
 };
 constexpr Known kNames[] = {
     {"collections", "OrderedDict", Name::kOrderedDict},
+    {"collections", "Counter", Name::kOrderedDict},
+    {"builtins", "set", Name::kSet},
+    {"builtins", "frozenset", Name::kSet},
+    {"__builtin__", "set", Name::kSet},
+    {"__builtin__", "frozenset", Name::kSet},
+    {"torch", "device", Name::kDevice},
     {"torch._utils", "_rebuild_tensor_v2", Name::kRebuildTensor},
     {"torch._utils", "_rebuild_tensor_v3", Name::kRebuildTyped},
     {"torch", "complex32", Name::kComplexHalf},
@@ -84,9 +90,14 @@ void PickleMachine::name(std::string_view module, std::string_view function) {
     if (module == "torch" && function.starts_with(start))
       refuse(concat("a tensor is of dtype torch.", shown(function),
                     ", which Tandem lacks; convert it before it is saved"));
-  refuse(concat("the pickle names ", shown(module), ".", shown(function),
+  node->name = Name::kUnknown;
+  node->text = concat(shown(module), ".", shown(function));
+}
+
+std::string refusal_of(const Node& unknown) {
+  return concat("the pickle names ", unknown.text,
                 ", which is refused: only tensors, dictionaries, lists, tuples, strings and numbers are read; save "
-                "the state_dict() alone"));
+                "the state_dict() alone");
 }
 
 void PickleMachine::call() {
@@ -100,6 +111,10 @@ Node* PickleMachine::call(const Node& function, const std::vector<Node*>& argume
     case Name::kOrderedDict: {
       Node* dict = make(Node::kDict);
       if (arguments.empty()) return dict;
+      if (arguments.size() == 1 && arguments[0]->kind == Node::kDict) {
+        copy_items(arguments[0]->items, dict);
+        return dict;
+      }
       expect(arguments.size() == 1 && arguments[0]->kind == Node::kList, "OrderedDict takes a list of pairs");
       for (const Node* pair : arguments[0]->items) {
         expect((pair->kind == Node::kTuple || pair->kind == Node::kList) && pair->items.size() == 2,
@@ -125,6 +140,28 @@ Node* PickleMachine::call(const Node& function, const std::vector<Node*>& argume
     case Name::kTensorList:
     case Name::kBoolList:
       return typed_list(function.name, arguments);
+    case Name::kDevice: {
+      const std::size_t count = arguments.size();
+      expect((count == 1 || (count == 2 && arguments[1]->kind == Node::kInt)) && arguments[0]->kind == Node::kString,
+             "torch.device takes a type and an index");
+      Node* device = make(Node::kString);
+      device->text = count == 1 ? arguments[0]->text : concat(arguments[0]->text, ":", arguments[1]->integer);
+      return device;
+    }
+    case Name::kSet: {
+      Node* list = make(Node::kList);
+      if (arguments.empty()) return list;
+      expect(arguments.size() == 1 && (arguments[0]->kind == Node::kList || arguments[0]->kind == Node::kTuple),
+             "a set is not made of a list");
+      copy_items(arguments[0]->items, list);
+      return list;
+    }
+    case Name::kUnknown: {
+      Node* dict = make(Node::kDict);
+      dict->text = function.text;
+      unknown_.push_back(dict);
+      return dict;
+    }
     case Name::kStorageType:
     case Name::kComplexHalf:
       break;

@@ -183,9 +183,19 @@ bool PickleMachine::step_container(unsigned char code) {
       tuple(std::move(items));
       return true;
     }
+    case 0x8f:  // a set
+      push(make(Node::kList));
+      return true;
+    case 0x91: {  // a frozenset
+      const std::vector<Node*> items = pop_to_mark();
+      push(make(Node::kList));
+      stack_.back()->items = items;
+      return true;
+    }
     case 'a':
-    case 'e': {
-      const std::vector<Node*> items = code == 'e' ? pop_to_mark() : std::vector<Node*>{pop()};
+    case 'e':
+    case 0x90: {  // elements of a list or, the last one, of a set
+      const std::vector<Node*> items = code == 'a' ? std::vector<Node*>{pop()} : pop_to_mark();
       Node* list = top(Node::kList, "the target of an element");
       list->items.insert(list->items.end(), items.begin(), items.end());
       return true;
@@ -253,6 +263,7 @@ bool PickleMachine::step_object(unsigned char code) {
       return true;
     }
     case 'R':
+    case 0x81:  // cls.__new__(cls, *arguments)
       call();
       return true;
     case 'Q':
@@ -278,6 +289,8 @@ Node* PickleMachine::run() {
     if (!step(code)) refuse(concat("the pickle has an unsupported opcode, ", static_cast<int>(code)));
   }
   expect(stack_.size() == 1 && marks_.empty(), "the pickle does not end with one value");
+  for (const Node* made : unknown_)
+    if (made->items.empty()) refuse(refusal_of(*made));
   return stack_.back();
 }
 

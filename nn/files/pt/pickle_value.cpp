@@ -69,6 +69,8 @@ class Converter {
       case Node::kDict:
         return dictionary(node, level);
       case Node::kName:
+        check(node.name != Name::kUnknown, file_, ": ", refusal_of(node));
+        break;
       case Node::kStorage:
         break;
     }

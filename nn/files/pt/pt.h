@@ -13,7 +13,8 @@
 namespace tandem {
 namespace serialize {
 
-/// What torch.save stored. A dictionary of any class is a dictionary; a Parameter is a tensor. Tensors that share
+/// What torch.save stored. A dictionary of any class is a dictionary; a Parameter is a tensor, a set a list, a
+/// torch.device a string such as "cuda:0". Tensors that share
 /// memory in the file share it in the result, as windows on their storages. They are on the CPU unless `device` is
 /// given; which device they were saved from does not matter. What PyTorch conjugates or negates lazily has its values
 /// in a copy of the storage.

@@ -13,6 +13,7 @@
 
 #include "tandem/core/base/atomic_file.h"
 #include "tandem/core/error.h"
+#include "tandem/nn/files/byte_source.h"
 #include "tandem/nn/files/safetensors.h"
 #include "tandem/nn/files/safetensors_sums.h"
 
@@ -70,6 +71,7 @@ ZipReader ZipReader::open(const std::string& path) {
   zip* archive = zip_fdopen(fd, ZIP_CHECKCONS, &code);  // takes fd over if it succeeds
   if (archive == nullptr) {
     ::close(fd);
+    if (const char* kind = mistaken_kind(*open_file(path))) fail(path, ": is not a .pt file, but ", kind);
     fail(path, ": is not a zip archive, as PyTorch writes since version 1.6 and numpy.savez: ", text_of(code));
   }
   return {archive, static_cast<uint64_t>(info.st_size), std::move(name)};

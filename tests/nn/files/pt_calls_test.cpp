@@ -84,6 +84,32 @@ TEST_CASE("dictionaries, sizes and tagged values take what PyTorch passes, and n
   refuse_all({called(tag, {one}), called(tag, {one, one, one})}, "restore_type_tag takes a value and a type");
 }
 
+TEST_CASE("sets are lists, devices are strings, and dictionaries of any class are dictionaries") {
+  const std::string set = global("builtins", "set"), device = global("torch", "device"), two = number(2),
+                    entry = "(" + text("a") + one + "u";
+  for (const std::string& pickle :
+       {called(set, {list({one, two})}), called(global("__builtin__", "frozenset"), {many({one, two})}),
+        "\x8f(" + one + two + "\x90", "(" + one + two + "\x91"}) {
+    const std::vector<IValue> found = parsed(pickle).toListRef();
+    REQUIRE_EQ(found.size(), 2);
+    CHECK_EQ(found[1].toInt(), 2);
+  }
+  CHECK(parsed(called(set, {})).toListRef().empty());
+  CHECK_EQ(parsed(called(device, {text("cuda"), number(1)})).toStringRef(), "cuda:1");
+  CHECK_EQ(parsed(called(device, {text("cpu")})).toStringRef(), "cpu");
+  for (const std::string& pickle : {global("my", "Dict") + ")R" + entry, global("my", "Dict") + ")\x81" + entry,
+                                    global("my", "Dict") + ")R" + entry + "}b",
+                                    called(global("collections", "defaultdict"), {global("builtins", "list")}) + entry,
+                                    called(global("collections", "Counter"), {"}" + entry})}) {
+    const IValue value = parsed(pickle);
+    CHECK_EQ(value.toGenericDict().at("a").toInt(), 1);
+  }
+  refuse_all({called(device, {}), called(device, {one}), called(device, {text("cuda"), text("1")})},
+             "torch.device takes a type and an index");
+  refuse_all({called(set, {one}), called(set, {list({}), list({})})}, "a set is not made of a list");
+  refuse_all({global("my", "Model") + ")\x81}" + entry + "b", global("my", "Dict") + ")R"}, "names my.");
+}
+
 TEST_CASE("typed lists hold one type") {
   const std::string tensor = window(2, 0, {2}, {1});
   const struct {

@@ -199,7 +199,8 @@ TEST_CASE("pickles that name code are refused by its name") {
   CHECK(says(refusal("ca\x01" + std::string(300, 'b') + "\nc\n"), "names a?bbb"));
   CHECK(says(refusal("ctorch\nFloatStorage\n)R"), "cannot be called"));
   CHECK(says(refusal("ctorch\nFloatStorage\n"), "a class is stored as a value"));
-  CHECK(says(refusal(")\x81"), "unsupported opcode, 129"));
+  CHECK(says(refusal(")\x81"), "empty stack"));
+  CHECK(says(refusal("]cos\nsystem\n" + text("true") + "\x85R0"), "os.system, which is refused"));
   // Names that Tandem knows, in other modules.
   for (const char* name :
        {"OrderedDict", "_rebuild_tensor_v2", "_rebuild_tensor_v3", "complex32", "_rebuild_parameter", "Size",
@@ -333,6 +334,30 @@ TEST_CASE("files of PyTorch before version 1.6") {
       "element 0 of the bool storage 0 is 2"));
   CHECK(says(refused(file("](" + window(2, 0, {2}, {1}) + window(2, 0, {2}, {1}, "IntStorage") + "e", "]", two)),
              "storage 0 is described in two ways"));
+}
+
+TEST_CASE("files that are taken for weights by mistake are named") {
+  const TempFolder folder;
+  const auto refused = [&](const std::string& bytes, auto&& read) {
+    test::write_file(folder / "file", bytes + std::string(40, ' '));
+    return error_of([&] { read(folder / "file"); });
+  };
+  const auto pt = [](const std::string& path) { serialize::load_pt(path); };
+  const auto any = [](const std::string& path) { serialize::read_weights(path); };
+  const auto safetensors = [](const std::string& path) { serialize::load_safetensors(path); };
+  const std::pair<std::string, const char*> cases[] = {
+      {"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n", "but a pointer of Git LFS"},
+      {"\n<!DOCTYPE html><html>", "but an HTML page"},
+      {"<HTML lang=en>", "but an HTML page"},
+      {"\x80\x04\x95\x10" + std::string(7, '\0') + "}.", "but a pickle of Python"}};
+  for (const auto& [bytes, message] : cases) {
+    CAPTURE(message);
+    CHECK(says(refused(bytes, pt), message));
+    CHECK(says(refused(bytes, any), message));
+    CHECK(says(refused(bytes, safetensors), message));
+  }
+  CHECK(says(refused(archive("N."), safetensors), "but a zip archive"));
+  CHECK(says(refused("<?xml version", safetensors), "its header would have"));
 }
 
 TEST_CASE("archives that are not PyTorch's are refused") {
