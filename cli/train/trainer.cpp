@@ -60,11 +60,29 @@ Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, ImageSetP
   if (!is_onnx(checkpoint_.config.model)) initialise(*model_, checkpoint_.config.recipe);  // it has its own values
   if (!options_.weights.empty()) load_weights();
   freeze(checkpoint_.config.model, model_, checkpoint_.config.recipe.freeze);
+  check_last_batch();
   stepper_ = make_stepper(model_, checkpoint_.config.recipe, options_.placement);
   const Device root = options_.placement.root;
   if (root.is_cuda() && data_.train.images.is_cpu()) side_.emplace(root);
   if (!checkpoint_.model.keys().empty()) restore();
   stepper_->start(checkpoint_.progress.loss_sum, checkpoint_.progress.correct);
+}
+
+// One image may be one value per channel, which BatchNorm refuses: at the end of an epoch, if nobody looks before.
+void Trainer::check_last_batch() const {
+  const RunConfig& c = checkpoint_.config;
+  if (c.text || examples() - (batches() - 1) * c.recipe.batch_size != 1) return;
+  const auto copy = std::dynamic_pointer_cast<nn::SequentialImpl>(model_->clone());
+  train_unfrozen(*copy);
+  const NoGradGuard no_grad;
+  const uint64_t offset = default_generator().offset();
+  try {
+    copy->forward(zeros({1, c.input[0], c.input[1], c.input[2]}));
+  } catch (const Error& error) {
+    throw UsageError(concat("the last batch of an epoch has one image, with which ", c.model, " cannot train: ",
+                            error.what(), "; choose another --batch-size than ", c.recipe.batch_size));
+  }
+  default_generator().set_offset(offset);
 }
 
 void Trainer::load_weights() try {

@@ -47,6 +47,7 @@ class Trainer {
   void take_result();
 
  private:
+  void check_last_batch() const;
   void load_weights();
   void restore();
   bool leads() const { return options_.placement.team.leads(); }

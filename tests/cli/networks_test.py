@@ -51,7 +51,7 @@ def wrapped(path, prefix, to):
     with open(path, "rb") as file:
         header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
         values = file.read()
-    header = json.dumps({name if name == "__metadata__" else prefix + name: entry for name, entry in header.items()})
+    header = json.dumps({prefix + name: entry for name, entry in header.items() if name != "__metadata__"})  # nor sums
     header += " " * (-len(header) % 8)
     with open(to, "wb") as file:
         file.write(struct.pack("<Q", len(header)) + header.encode() + values)
@@ -103,6 +103,9 @@ with tempfile.TemporaryDirectory() as folder:
         before, after = tensors(weights), tensors(at("head/model.safetensors"))
         check("the others stay, also their statistics",
               all(before[name] == after[name] for name in before if not name.startswith("fc.")))
+    r = run("train", "--model", "resnet18", "--data", "cifar10", "--batch-size", "13", "--out", at("one"), data=folder)
+    check("a last batch of one image", r.returncode == 2 and "choose another --batch-size than 13" in r.stderr
+          and not os.path.exists(at("one")), r.stderr)
     r = run("train", "--model", "resnet18", "--data", "cifar10", "--freeze", "layer5,fc", data=folder)
     check("an unknown layer",
           r.returncode == 2 and "--freeze layer5" in r.stderr and "layer1, layer2, layer3" in r.stderr, r.stderr)
