@@ -34,9 +34,10 @@ struct TrainOptions {
   uint64_t seed = 0;
   int threads = 0;  ///< 0: all cores
   int workers = 0;
-  double save_every = 60;  ///< seconds between checkpoints within an epoch
-  int64_t hash_steps = 0;  ///< steps after which the hash of the state is recorded; 0: only after epochs
-  std::string out;         ///< empty: runs/<model>-<data>-<n>
+  double save_every = 60;   ///< seconds between checkpoints within an epoch
+  bool keep_going = false;  ///< with losses and weights that are not finite
+  int64_t hash_steps = 0;   ///< steps after which the hash of the state is recorded; 0: only after epochs
+  std::string out;          ///< empty: runs/<model>-<data>-<n>
   std::string resume;
   std::string weights;  ///< a file of weights to start from
   std::string key;      ///< of the state dict in it, if it is a .pt file with more

@@ -10,6 +10,7 @@
 #include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/text/text_model.h"
+#include "tandem/cli/train/models.h"
 #include "tandem/cli/train/run_model.h"
 #include "tandem/cli/train/weight_files.h"
 #include "tandem/nn/files/pt/start.h"
@@ -149,6 +150,7 @@ int convert_command(const ConvertOptions& o) {
   if (to_pt && o.shard_bytes != 0)
     throw UsageError("--shard-size: only safetensors files are split; " + o.to + " would be a .pt file");
   OrderedDict<std::string, Tensor> state = read_state(o.from, o.key, o.prefix);
+  warn_if_not_finite(o.from, state);
   if (o.weights_bits != 0) state = quantized(state, o);
   // Python programs expect the name of the library that the file is for.
   const OrderedDict<std::string, std::string> metadata{{"format", "pt"}};

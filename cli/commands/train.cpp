@@ -315,8 +315,8 @@ int train(const TrainOptions& given, const Team& team) {
   const DeviceGuard guard(p.placement.root);
   std::optional<Trainer> trainer;
   team.together([&] {
-    trainer.emplace(TrainerOptions{p.placement, o.workers, o.save_every, o.weights, o.key}, std::move(p.checkpoint),
-                    p.data, terminal);
+    trainer.emplace(TrainerOptions{p.placement, o.workers, o.save_every, o.keep_going, o.weights, o.key},
+                    std::move(p.checkpoint), p.data, terminal);
   });
   std::string folder;
   std::unique_ptr<TensorboardLog> log;

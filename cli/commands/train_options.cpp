@@ -94,6 +94,8 @@ void add_output(CLI::App* c, TrainOptions& o) {
              "checkpoint, from which verify can start. "
              "Default: last");
   add_known(c, "--save-every", o.save_every, {0, 1e9, true}, "seconds between checkpoints within an epoch");
+  c->add_flag("--keep-going", o.keep_going,
+              "train on when the loss or a weight is not finite; otherwise the run ends, with the checkpoint before");
   add_number<int64_t>(
       c, "--hash-steps", o.hash_steps, {1, 1'000'000'000},
       "also record the hash of the run's state after every so many steps of an epoch, so that verify can "

@@ -188,6 +188,7 @@ void Verification::start(int64_t after) {
   trainer_.emplace(TrainerOptions{.placement = p_.placement,
                                   .workers = o.workers,
                                   .save_every = std::numeric_limits<double>::infinity(),
+                                  .keep_going = true,
                                   .weights = o.weights,
                                   .key = o.key},
                    std::move(begin), p_.data, terminal_);

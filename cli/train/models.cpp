@@ -163,6 +163,7 @@ void start_from(const std::string& name, const nn::Sequential& model, const Orde
     return;
   }
   const auto weights = serialize::unwrapped(given);
+  warn_if_not_finite(name, weights);
   const auto own = net->state_dict();
   std::size_t left = own.size();
   OrderedDict<std::string, Tensor> state("Tensor");
@@ -175,6 +176,28 @@ void start_from(const std::string& name, const nn::Sequential& model, const Orde
   for (const auto& item : weights)
     if (!own.contains(item.key())) state.insert(item.key(), item.value());  // listed in the error
   net->load_state_dict(state);
+}
+
+std::string not_finite(const OrderedDict<std::string, Tensor>& state) {
+  const NoGradGuard no_grad;
+  int64_t bad = 0, all = 0;
+  const std::string* first = nullptr;
+  for (const auto& item : state) {
+    const Tensor& t = item.value();
+    if (!isFloatingType(t.scalar_type()) && !t.is_complex()) continue;
+    all += t.numel();
+    const auto here = t.numel() - isfinite(t).sum().item<int64_t>();
+    if (here > 0 && first == nullptr) first = &item.key();
+    bad += here;
+  }
+  return first == nullptr
+             ? ""
+             : concat(with_commas(bad), " of ", with_commas(all), " weights are not finite, the first in ", *first);
+}
+
+void warn_if_not_finite(const std::string& what, const OrderedDict<std::string, Tensor>& state) {
+  const std::string problem = not_finite(state);
+  if (!problem.empty()) print_error("warning", concat(what, ": ", problem));
 }
 
 OrderedDict<std::string, Tensor> exported(const std::string& name, const nn::Sequential& model) {

@@ -33,6 +33,7 @@ nn::Sequential model_of_run(Checkpoint& checkpoint, Device device) try {
       c.text ? make_text_model_for(*c.text, checkpoint.model)
              : make_model_for(c.model_or_file(), {c.input[0], c.input[1], c.input[2], c.class_count}, checkpoint.model);
   model->load(checkpoint.result());
+  warn_if_not_finite("the run", model->state_dict());
   model->to(device);
   model->eval();
   return model;

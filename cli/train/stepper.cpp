@@ -3,6 +3,7 @@
 #include "tandem/cli/train/stepper.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/train/augmentation.h"
@@ -35,6 +36,7 @@ Stepper::Stepper(nn::Sequential model, const Recipe& recipe, Device root)
   const TensorOptions here{root};
   loss_sum_ = full({}, 0.0, here.dtype(kDouble));
   correct_ = full({}, 0, here.dtype(kLong));
+  finite_ = full({}, 0, here.dtype(kLong));
 }
 
 void Stepper::step(const std::vector<Tensor>& batch, const GroupPlace& place) {
@@ -69,6 +71,12 @@ void Stepper::finish_step(const std::function<void()>& take) {
   scaler_.update();
 }
 
+Tensor Stepper::counted(const Tensor& loss) const { return scaler_.is_enabled() ? nan_to_num(loss, 0, 0, 0) : loss; }
+
+void Stepper::count_finite(const Tensor& batch_loss) {
+  finite_.add_(isfinite(scaler_.is_enabled() ? batch_loss : loss_sum_));
+}
+
 void Stepper::set_lr(double lr) {
   for (auto& group : optimizer_->param_groups()) group.options().set_lr(lr);
 }
@@ -76,6 +84,7 @@ void Stepper::set_lr(double lr) {
 void Stepper::start(double loss_sum, int64_t correct) {
   loss_sum_.fill_(loss_sum);
   correct_.fill_(correct);
+  finite_.zero_();
 }
 
 namespace {
@@ -119,7 +128,9 @@ class OneDevice final : public Stepper {
     scaler_.scale(place.alone() ? loss : loss * place.share).backward();
     if (place.last) finish_step([this] { optimizer_->step(); });
     NoGradGuard guard;
-    loss_sum_.add_(loss.detach().to(kDouble).mul_(labels.size(0)));
+    loss = loss.detach().to(kDouble);
+    loss_sum_.add_(counted(loss) * labels.size(0));
+    count_finite(loss);
     correct_.add_(count_correct(output, labels));
   }
   cuda::CapturedStep step_;
@@ -133,7 +144,7 @@ class ByServer final : public Stepper {
         server_(model_, placement.devices,
                 {.root = placement.root,
                  .shards = placement.shards,
-                 .not_finite = parallel::NotFinite::kIgnore,  // diverging runs continue and show it, as on one device
+                 .not_finite = parallel::NotFinite::kIgnore,  // the trainer looks at the sum of the losses
                  .group = placement.team.group_for(placement.root),
                  .synchronize_timings = timed == Timed::kDevices}) {
     for (const Device& device : server_.devices()) counted_.push_back(full({}, 0, TensorOptions(device).dtype(kLong)));
@@ -147,8 +158,13 @@ class ByServer final : public Stepper {
     if (exchange_) return report(result, batch[1].size(0));
     NoGradGuard guard;
     const auto examples = static_cast<double>(batch[1].size(0)) / scale_;  // the losses have been multiplied
-    for (std::size_t i = 0; i < result.losses.size(); ++i)  // in the order of the pieces, whatever the devices
-      loss_sum_.add_(result.losses[i].to(server_.root()).to(kDouble).mul_(result.weights[i] * examples));
+    const Tensor whole = zeros({}, loss_sum_.options());
+    for (std::size_t i = 0; i < result.losses.size(); ++i) {  // in the order of the pieces, whatever the devices
+      const Tensor loss = result.losses[i].to(server_.root()).to(kDouble);
+      loss_sum_.add_(counted(loss) * (result.weights[i] * examples));
+      whole.add_(loss);
+    }
+    count_finite(whole);
   }
 
   // Losses are added in the order of the pieces of the whole batch, so the sum does not depend on the processes.
@@ -193,6 +209,7 @@ class ByServer final : public Stepper {
   void reset_timings() override { server_.reset_timings(); }
 
   double loss_sum() const override { return exchange_ ? team_loss_ : Stepper::loss_sum(); }
+  int64_t finite_batches() const override { return exchange_ ? team_finite_ : Stepper::finite_batches(); }
   int64_t correct() const override {
     if (exchange_) return team_correct_;
     int64_t sum = Stepper::correct();
@@ -202,6 +219,7 @@ class ByServer final : public Stepper {
   void start(double loss_sum, int64_t correct) override {
     Stepper::start(loss_sum, correct);
     team_loss_ = loss_sum;
+    team_finite_ = 0;
     team_correct_ = correct;
     for (const Tensor& part : counted_) Tensor(part).zero_();
   }
@@ -285,12 +303,17 @@ class ByServer final : public Stepper {
     const std::vector<StepReport> reports = exchange_->finish();
     int64_t examples = 0;
     for (const StepReport& r : reports) examples += r.examples;
+    bool finite = true;
     for (const StepReport& r : reports) {
       agreed = {std::max(agreed.stop, r.request.stop), agreed.save || r.request.save};
       team_correct_ += r.correct;
-      for (std::size_t i = 0; i < r.losses.size(); ++i)
-        team_loss_ += r.losses[i] * (r.weights[i] * static_cast<double>(examples));
+      for (std::size_t i = 0; i < r.losses.size(); ++i) {
+        finite = finite && std::isfinite(r.losses[i]);
+        if (!scaler_.is_enabled() || std::isfinite(r.losses[i]))
+          team_loss_ += r.losses[i] * (r.weights[i] * static_cast<double>(examples));
+      }
     }
+    team_finite_ += scaler_.is_enabled() ? finite : std::isfinite(team_loss_);
     pending_ = 0;
     return agreed;
   }
@@ -302,7 +325,7 @@ class ByServer final : public Stepper {
   StepReport report_;                     // of the last step
   double scale_ = 1;                      // what the losses of the last step have been multiplied by
   double team_loss_ = 0;
-  int64_t team_correct_ = 0, pending_ = 0;
+  int64_t team_correct_ = 0, team_finite_ = 0, pending_ = 0;
 };
 
 }  // namespace

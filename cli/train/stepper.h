@@ -62,6 +62,9 @@ class Stepper {
   virtual double loss_sum() const { return loss_sum_.item<double>(); }
   virtual int64_t correct() const { return correct_.item<int64_t>(); }
   virtual void start(double loss_sum, int64_t correct);
+  /// Batches since the last start() before the first one from which on the sum of losses is not finite. In fp16, where a
+  /// step with such a loss is not taken and the loss is left out of the sum: batches whose loss was finite.
+  virtual int64_t finite_batches() const { return finite_.item<int64_t>(); }
 
  protected:
   Stepper(nn::Sequential model, const Recipe& recipe, Device root);
@@ -73,12 +76,16 @@ class Stepper {
   void clip_gradients();
   /// Clips the gradients of a group and calls `take`, the optimizer's step, unless a loss was scaled too far.
   void finish_step(const std::function<void()>& take);
+  /// The part of a loss that counts.
+  Tensor counted(const Tensor& loss) const;
+  /// Called when the losses of a batch, whose sum this is, are part of the sum.
+  void count_finite(const Tensor& batch_loss);
   nn::Sequential model_;
   Recipe recipe_;
   std::unique_ptr<optim::Optimizer> optimizer_;  // of the parameters that train
   amp::GradScaler scaler_;
   std::optional<nn::ExponentialMovingAverage> average_;
-  Tensor loss_sum_, correct_;  // on the root, never reallocated, so sums stay bitwise reproducible
+  Tensor loss_sum_, correct_, finite_;  // on the root, never reallocated, so sums stay bitwise reproducible
 };
 
 enum class Timed { kNo, kHost, kDevices };  ///< kDevices waits for the devices after each phase

@@ -2,6 +2,8 @@
 // position.
 #include "tandem/cli/train/trainer.h"
 
+#include <cmath>
+#include <cstdlib>
 #include <filesystem>
 
 #include "tandem/cli/message.h"
@@ -66,6 +68,7 @@ Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, ImageSetP
   if (root.is_cuda() && data_.train.images.is_cpu()) side_.emplace(root);
   if (!checkpoint_.model.keys().empty()) restore();
   stepper_->start(checkpoint_.progress.loss_sum, checkpoint_.progress.correct);
+  first_batch_ = checkpoint_.progress.batch;
 }
 
 // One image may be one value per channel, which BatchNorm refuses: at the end of an epoch, if nobody looks before.
@@ -216,6 +219,7 @@ void Trainer::show(int64_t batches, double begun) {
   if (!bar_.due() || p.images <= stepper_->examples_pending()) return;
   p.loss_sum = stepper_->loss_sum();
   p.correct = stepper_->correct();
+  check_losses();
   const RunConfig& c = checkpoint_.config;
   const double seconds = p.seconds + seconds_now() - begun, examples = static_cast<double>(p.images);
   const auto counted = static_cast<double>(p.images - stepper_->examples_pending());
@@ -231,6 +235,32 @@ void Trainer::show(int64_t batches, double begun) {
                                                  .seconds_left = left / rate})});
 }
 
+void Trainer::check_losses() {
+  const Progress& p = checkpoint_.progress;
+  if (options_.keep_going || p.batch == first_batch_) return;
+  const bool skipped = stepper_->scaler().is_enabled() && p.batch == batches() && stepper_->finite_batches() == 0;
+  if (std::isfinite(p.loss_sum) && !skipped) return;
+  diverged(concat("from batch ", first_batch_ + stepper_->finite_batches() + 1, " of epoch ", p.epoch + 1,
+                  " on, the loss is ",
+                  skipped                  ? "not finite"
+                  : std::isnan(p.loss_sum) ? "nan"
+                                           : "infinite"));
+}
+
+void Trainer::check_weights() {
+  if (options_.keep_going) return;
+  const std::string problem = not_finite(model_->state_dict());
+  if (!problem.empty()) diverged(concat("after ", place_of(checkpoint_.progress), ", ", problem));
+}
+
+void Trainer::diverged(const std::string& problem) {
+  bar_.clear();
+  guarded([&] {
+    fail(problem, ": the training has diverged; try a lower --lr, or --clip 1 (--keep-going trains on all the same)");
+  });
+  std::abort();  // guarded() throws what it is given
+}
+
 void Trainer::collect() {
   stepper_->settle();
   checkpoint_.progress.loss_sum = stepper_->loss_sum();
@@ -238,6 +268,7 @@ void Trainer::collect() {
   const amp::GradScalerState scaling = stepper_->scaler().state_dict();
   checkpoint_.progress.loss_scale = scaling.scale;
   checkpoint_.progress.loss_scale_steps = scaling.growth_tracker;
+  check_losses();
 }
 
 // A file of images may have become unreadable since the run has started.
@@ -320,6 +351,7 @@ void Trainer::end_epoch() {
   p.loss_sum = p.seconds = 0;
   p.step_hashes.clear();
   stepper_->start(0, 0);
+  first_batch_ = 0;
   if (checkpoint_.config.recipe.keep == "all") save_to(epoch_folder(options_.folder, p.epoch));
   save();
   write_files();
@@ -359,6 +391,7 @@ void Trainer::save() {
 void Trainer::save_to(const std::string& folder) {
   const profiler::Record span("save checkpoint", "train");
   collect();
+  check_weights();
   Progress& p = checkpoint_.progress;
   p.random_seed = default_generator().current_seed();
   p.random_offset = default_generator().offset();

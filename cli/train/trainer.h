@@ -15,10 +15,11 @@ namespace tandem::cli {
 struct TrainerOptions {
   Placement placement;
   int workers = 0;
-  double save_every = 60;  ///< seconds
-  std::string weights{};   ///< weights that a new run starts from: a file, or for texts also a folder
-  std::string key{};       ///< of the state dict in a .pt file with more
-  std::string folder{};    ///< set by run()
+  double save_every = 60;   ///< seconds
+  bool keep_going = false;  ///< also with losses and weights that are not finite
+  std::string weights{};    ///< weights that a new run starts from: a file, or for texts also a folder
+  std::string key{};        ///< of the state dict in a .pt file with more
+  std::string folder{};     ///< set by run()
 };
 
 class Trainer {
@@ -64,6 +65,10 @@ class Trainer {
   /// 1, or the tokens in a window.
   int64_t labels_per_example() const { return data_.train.labels.numel() / data_.train.labels.size(0); }
   void show(int64_t batches, double begun);
+  /// Throws Error if the run has diverged, unless it is to keep going. Every process calls it.
+  void check_losses();
+  void check_weights();
+  [[noreturn]] void diverged(const std::string& problem);
   void save();
   void save_to(const std::string& folder);
   void write_files();
@@ -82,6 +87,7 @@ class Trainer {
   optional<Stream> side_;  // copies batches to the device if the data set is not there
   TrainingObserver* observer_ = nullptr;
   std::optional<OrderedDict<std::string, Tensor>> best_;  // the model's state after the best epoch
+  int64_t first_batch_ = 0;  // of the epoch's batches, that the stepper has seen since its start()
   double saved_at_ = 0;
   std::string saved_;  // the position of the last checkpoint
 };

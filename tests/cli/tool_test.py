@@ -676,6 +676,28 @@ def test_full_disk():
     refused("a limited standard output", run, "standard output", code=1)
 
 
+def test_diverged():
+    wild = ("train", "--data", "data", "--model", "mlp", "--batch-size", "20", "--epochs", "2", "--optimizer", "sgd", "--lr", "1000000",
+            "--weight-decay", "1")
+    for name, more in (("one", ()), ("two", ("--devices", "cpu:0,cpu:1")), ("accumulated", ("--accumulate", "2"))):
+        run = tool(*wild, *more, "--out", name)
+        refused(name, run, "the training has diverged", f"continue with tandem train --resume {name}", code=1)
+        found = re.search(r"from batch (\d+) of epoch 1 on, the loss is (nan|infinite)", run.stderr)
+        check(f"{name}: the first bad batch", found and int(found[1]) == (9 if more[:1] == ("--accumulate",) else 5), run.stderr)
+        run = tool("eval", name)
+        check(f"{name}: the checkpoint before is kept", run.returncode == 0 and run.stderr == "", run.stderr)
+    run = tool(*wild, "--processes", "2", "--out", "processes")
+    check("two processes", run.returncode == 1 and "on, the loss is" in run.stderr, (run.returncode, run.stderr))
+    run = tool(*wild, "--keep-going", "--out", "kept")
+    check("--keep-going", run.returncode == 0, run.stderr)
+    picture()
+    for words in (("eval", "kept"), ("predict", "kept", "x.png"), ("report", "kept"),
+                  ("convert", "kept/model.safetensors", "kept.pt")):
+        run = tool(*words)
+        check(f"{words[0]} says it", run.returncode == 0 and "weights are not finite, the first in" in run.stderr,
+              (run.returncode, run.stderr))
+
+
 def test_what_is_replaced():
     check("train", train("--data", "data", "--out", "a").returncode == 0)
     os.mkdir("elsewhere")
