@@ -6,6 +6,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import struct
@@ -68,8 +69,14 @@ def lines_of(folder):
         return [json.loads(line) for line in file]
 
 
-def text(value):
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+def parsed(content):
+    """JSON with its floating point numbers as they are written: the tool's are not always the shortest, as Python's are."""
+    return json.loads(content, parse_float=lambda number: f"<{number}>")
+
+
+def text(value, separators=(",", ":"), indent=None):
+    return re.sub(r'"<([-+.\deE]+)>"', r"\1",
+                  json.dumps(value, separators=separators, indent=indent, ensure_ascii=False))
 
 
 SUMS = "tandem.crc32"  # the entry with the checksums, which other programs do not write
@@ -94,7 +101,7 @@ def rewritten(source, folder, change, chain=False):
     path = f"{folder}/checkpoint.safetensors"
     header, data = read_checkpoint(path)
     metadata = header["__metadata__"]
-    config, progress = json.loads(metadata["config"]), json.loads(metadata["progress"])
+    config, progress = parsed(metadata["config"]), parsed(metadata["progress"])
     lines = progress["history"]
     change(config, lines)
     if chain:
@@ -109,7 +116,7 @@ def rewritten(source, folder, change, chain=False):
     with open(f"{folder}/metrics.jsonl", "w") as file:
         file.writelines(text(line) + "\n" for line in lines)
     with open(f"{folder}/config.json", "w") as file:
-        file.write(json.dumps(config, indent=2, ensure_ascii=False) + "\n")
+        file.write(text(config, None, indent=2) + "\n")
 
 
 def test_same_bits():
