@@ -205,7 +205,7 @@ bool Trainer::epoch() {
       stop_signal = pending.stop;
       return false;
     }
-    save();
+    save(Later::kYes);
     pending = {};
     begun = seconds_now();
   }
@@ -353,8 +353,9 @@ void Trainer::end_epoch() {
   stepper_->start(0, 0);
   first_batch_ = 0;
   if (checkpoint_.config.recipe.keep == "all") save_to(epoch_folder(options_.folder, p.epoch));
-  save();
-  write_files();
+  const bool last = p.epoch == checkpoint_.config.epochs || stops;
+  save(last ? Later::kNo : Later::kYes);
+  write_files(last ? Later::kNo : Later::kYes);
 }
 
 void Trainer::take_result() {
@@ -364,9 +365,20 @@ void Trainer::take_result() {
     model_->load_state_dict(stepper_->average()->state_dict());
 }
 
-void Trainer::write_files() {
-  if (!writes()) return;
-  guarded([&] { write_run_files(options_.folder, checkpoint_.config, checkpoint_.progress); });
+void Trainer::write_files(Later later) {
+  if (writes()) written(later, [&] { write_run_files(options_.folder, checkpoint_.config, checkpoint_.progress); });
+}
+
+bool Trainer::written(Later later, const std::function<void()>& write) {
+  try {
+    guarded(write);
+    return true;
+  } catch (const Error& error) {
+    if (later == Later::kNo) throw;
+    bar_.clear();
+    print_error("warning", concat("saving is tried again later: ", error.what()));
+    return false;
+  }
 }
 
 // On a write error (e.g. a full disk), the message says which checkpoint remains.
@@ -382,21 +394,20 @@ void Trainer::guarded(F&& write) {
   }
 }
 
-void Trainer::save() {
-  save_to(options_.folder);
-  saved_ = place_of(checkpoint_.progress);
+void Trainer::save(Later later) {
+  if (save_to(options_.folder, later)) saved_ = place_of(checkpoint_.progress);
   saved_at_ = seconds_now();
 }
 
-void Trainer::save_to(const std::string& folder) {
+bool Trainer::save_to(const std::string& folder, Later later) {
   const profiler::Record span("save checkpoint", "train");
   collect();
   check_weights();
   Progress& p = checkpoint_.progress;
   p.random_seed = default_generator().current_seed();
   p.random_offset = default_generator().offset();
-  if (!writes()) return;
-  guarded([&] {
+  if (!writes()) return true;
+  return written(later, [&] {
     save_checkpoint(folder, checkpoint_.config, p, model_, stepper_->optimizer(),
                     {stepper_->average(), best_ ? &*best_ : nullptr});
   });

@@ -1,6 +1,7 @@
 // Trains one run, on one device or several and in one process or several: steps, metrics, checkpoints. It can stop
 // after any step without losing work. Of several processes only the first writes and prints.
 #pragma once
+#include <functional>
 
 #include "tandem/cli/draw/progress.h"
 #include "tandem/cli/train/batches.h"
@@ -69,9 +70,13 @@ class Trainer {
   void check_losses();
   void check_weights();
   [[noreturn]] void diverged(const std::string& problem);
-  void save();
-  void save_to(const std::string& folder);
-  void write_files();
+  /// A later save follows: one that fails is not the end of the run.
+  enum class Later : bool { kNo, kYes };
+  void save(Later later = Later::kNo);
+  bool save_to(const std::string& folder, Later later = Later::kNo);
+  void write_files(Later later = Later::kNo);
+  /// Calls `write`, which replaces files as a whole. Returns whether it has succeeded.
+  bool written(Later later, const std::function<void()>& write);
   template <class F>
   void guarded(F&& write);
   /// Copies the sums on the device to the progress, on all processes.

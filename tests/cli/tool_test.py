@@ -670,6 +670,20 @@ def test_full_disk():
             "the checkpoint of 1 epoch and 0 batches is intact", code=1)
     check("no temporary file is left", files("a") == RUN_FILES, files("a"))
     check("it is intact", tool("eval", "a").returncode == 0)
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    size = os.stat("a/checkpoint.safetensors").st_size + 100  # another epoch's line does not fit
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    run = tool("train", "--resume", "a", "--epochs", "4", preexec_fn=limit)
+    check("each epoch tries again, and the last one ends the run", run.returncode == 1 and
+          run.stderr.count("\nwarning: saving is tried again later: ") + run.stderr.startswith("warning: ") == 2 and
+          run.stderr.count("the checkpoint of 1 epoch and 0 batches is intact") == 3, run.stderr)
+    going = subprocess.Popen([tandem, "train", "--resume", "a", "--epochs", "300"], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE, text=True, preexec_fn=limit)
+    first = going.stderr.readline()
+    resource.prlimit(going.pid, resource.RLIMIT_FSIZE, (hard, hard))
+    rest = going.communicate()[1]
+    check("a disk that was full for a moment", going.returncode == 0 and "tried again later" in first, first + rest)
+    check("all is there", len(read_checkpoint("a")[0]["__metadata__"]["progress"]) > 300 * 50, rest)
     with open("out", "w") as out:
         limit = limit_of("RLIMIT_FSIZE", 10)
         run = subprocess.run([tandem, "summary"], stdout=out, stderr=subprocess.PIPE, text=True, preexec_fn=limit)
