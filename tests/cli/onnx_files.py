@@ -2,7 +2,7 @@
 import random
 import struct
 
-FLOAT, INT64, FLOAT16 = 1, 7, 10
+FLOAT, INT64, BOOL, FLOAT16 = 1, 7, 9, 10
 
 
 def varint(number):
@@ -29,7 +29,7 @@ def slot(name, dtype, sizes):
 
 
 def tensor(name, sizes, values, dtype=FLOAT):
-    raw = struct.pack(f"<{len(values)}{ {FLOAT: 'f', INT64: 'q', FLOAT16: 'e'}[dtype] }", *values)
+    raw = struct.pack(f"<{len(values)}{ {FLOAT: 'f', INT64: 'q', BOOL: '?', FLOAT16: 'e'}[dtype] }", *values)
     return b"".join(field(1, s) for s in sizes) + field(2, dtype) + field(8, name) + field(9, raw)
 
 
@@ -63,9 +63,10 @@ def write(path, content):
 
 
 def classifier(path, channels=3, size=8, classes=2, batch="N", end="", metadata={}, dtype=FLOAT, norm=True, data=None,
-               merged=False):
+               merged=False, training=False):
     """A convolution, a batch normalisation, ReLU and a linear layer. `end`: an operator after it; `data`: the name of the
-    file with the weight of the linear layer; `merged`: the variance is a copy of the normalisation's factor."""
+    file with the weight of the linear layer; `merged`: the variance is a copy of the normalisation's factor; `training`: exported in training mode,
+    with a Dropout."""
     draw = random.Random(1)
     values = lambda n, scale=0.3: [draw.uniform(-scale, scale) for _ in range(n)]
     t = lambda name, sizes, numbers: tensor(name, sizes, numbers, dtype)
@@ -85,9 +86,13 @@ def classifier(path, channels=3, size=8, classes=2, batch="N", end="", metadata=
         else:
             tensors.append(t("bn.running_var", [4], [1, 2, 0.5, 1]))
         nodes.append(node("BatchNormalization",
-                          ["a", "bn.weight", "bn.bias", "bn.running_mean", "bn.running_var"], ["b"], "bn"))
-    nodes += [node("Relu", ["b" if norm else "a"], ["c"], "relu"), node("Flatten", ["c"], ["d"], "flatten"),
+                          ["a", "bn.weight", "bn.bias", "bn.running_mean", "bn.running_var"],
+                          ["b", "mean", "variance"] if training else ["b"], "bn", **{"training_mode": 1} if training else {}))
+    nodes += [node("Relu", ["b" if norm else "a"], ["c"], "relu"), node("Flatten", ["c"], ["f" if training else "d"], "flatten"),
               node("Gemm", ["d", "fc.weight", "fc.bias"], ["e" if end else "scores"], "fc", transB=1)]
+    if training:
+        tensors += [t("ratio", [], [0.5]), tensor("always", [], [1], BOOL)]
+        nodes.insert(-1, node("Dropout", ["f", "ratio", "always"], ["d"], "dropout"))
     if end:
         nodes.append(node(end, ["e"], ["scores"], "end"))
     write(path, model(nodes, tensors, [("image", dtype, [batch, channels, size, size])],

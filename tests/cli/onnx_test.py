@@ -71,6 +71,7 @@ def test_predicting():
     check("in the place of a run", probabilities("net.onnx") == own)
     check("a Softmax at the end", probabilities("soft.onnx") == own)
     check("data in another file", probabilities("data.onnx") == own)
+    check("a file in training mode", probabilities("training.onnx") == own)
     named = probabilities("named.onnx")
     check("names of classes, and another range", set(named) == {"rot", "blau"} and
           sorted(named.values()) != sorted(own.values()), named)
@@ -111,6 +112,8 @@ def test_training():
     own = tensors("merged/model.safetensors")
     check("a variance that is the copy of a factor", r.returncode == 0 and " 634 parameters" in r.stdout and
           own["bn.weight"] != own["bn.running_var"], r.stdout + r.stderr)
+    r = run("train", "--model", "training.onnx", *start, "--epochs", "1", "--out", "trained")
+    check("train a file in training mode", r.returncode == 0 and " 634 parameters" in r.stdout, r.stdout + r.stderr)
     r = run("train", "--resume", "a")
     advised = r.stdout.split("start a new run: tandem ")[-1].split("\n")[0]
     r = run(*shlex.split(advised), "--epochs", "1", "--out", "advised")
@@ -127,7 +130,7 @@ def test_writing():
     run("train", "--data", "pictures", "--image-size", "16", "--epochs", "1", "--batch-size", "4", "--out", "lenet")
     run("train", "--model", "resnet18", "--data", "pictures", "--image-size", "32", "--epochs", "1", "--batch-size", "4",
         "--out", "resnet")
-    for name in ("lenet", "resnet", "a"):
+    for name in ("lenet", "resnet", "a", "trained"):
         r = run("convert", name, f"{name}.onnx")
         check(f"convert the run {name}", r.returncode == 0 and "2 classes" in r.stdout, r.stdout + r.stderr)
         own = probabilities(name)
@@ -183,6 +186,7 @@ def write_models():
     onnx_files.classifier("net.onnx")
     onnx_files.classifier("bare.onnx", norm=False)
     onnx_files.classifier("merged.onnx", merged=True)
+    onnx_files.classifier("training.onnx", training=True)
     onnx_files.classifier("soft.onnx", end="Softmax", batch=1)
     onnx_files.classifier("data.onnx", data="data.bin")
     onnx_files.classifier("named.onnx", metadata={classes: '["rot", "blau"]', span: "Normalized_0_1"})

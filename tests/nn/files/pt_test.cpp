@@ -350,11 +350,11 @@ TEST_CASE("files that are taken for weights by mistake are named") {
       {"\n<!DOCTYPE html><html>", "but an HTML page"},
       {"<HTML lang=en>", "but an HTML page"},
       {"\x80\x04\x95\x10" + std::string(7, '\0') + "}.", "but a pickle of Python"}};
-  for (const auto& [bytes, message] : cases) {
-    CAPTURE(message);
-    CHECK(says(refused(bytes, pt), message));
-    CHECK(says(refused(bytes, any), message));
-    CHECK(says(refused(bytes, safetensors), message));
+  for (const auto& one : cases) {
+    CAPTURE(one.second);
+    CHECK(says(refused(one.first, pt), one.second));
+    CHECK(says(refused(one.first, any), one.second));
+    CHECK(says(refused(one.first, safetensors), one.second));
   }
   CHECK(says(refused(archive("N."), safetensors), "but a zip archive"));
   CHECK(says(refused("<?xml version", safetensors), "its header would have"));
