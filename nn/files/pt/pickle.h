@@ -12,6 +12,7 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tandem/autograd/ivalue.h"
@@ -58,7 +59,7 @@ struct Node {
   bool typed = false;              ///< a list with a type
   int64_t integer = 0;             ///< kBool, kInt; of a kStorageType: its ScalarType
   double number = 0;
-  std::string text{};          ///< kString; of an unknown class, and of a kDict that it made: its name
+  std::string text{};          ///< kString; the name of an unknown class
   std::vector<Node*> items{};  ///< kList, kTuple; keys and values of a kDict in turn
   Tensor tensor{};             ///< kTensor; kStorage: its elements
 };
@@ -135,7 +136,7 @@ class PickleMachine {
     Tensor elements, values;
   };
   std::map<std::tuple<const StorageImpl*, ScalarType, bool, bool>, Marked> marked_;
-  std::vector<const Node*> unknown_;  // the dictionaries that unknown classes made
+  std::vector<std::pair<const Node*, const Node*>> unknown_;  // dictionaries, and the unknown classes that made them
   std::size_t copied_ = 0;
 };
 

@@ -142,7 +142,9 @@ Node* PickleMachine::call(const Node& function, const std::vector<Node*>& argume
       return typed_list(function.name, arguments);
     case Name::kDevice: {
       const std::size_t count = arguments.size();
-      expect((count == 1 || (count == 2 && arguments[1]->kind == Node::kInt)) && arguments[0]->kind == Node::kString,
+      constexpr std::size_t kMaxDevice = 32;  // the text is copied
+      expect((count == 1 || (count == 2 && arguments[1]->kind == Node::kInt)) && arguments[0]->kind == Node::kString &&
+                 arguments[0]->text.size() <= kMaxDevice,
              "torch.device takes a type and an index");
       Node* device = make(Node::kString);
       device->text = count == 1 ? arguments[0]->text : concat(arguments[0]->text, ":", arguments[1]->integer);
@@ -158,8 +160,7 @@ Node* PickleMachine::call(const Node& function, const std::vector<Node*>& argume
     }
     case Name::kUnknown: {
       Node* dict = make(Node::kDict);
-      dict->text = function.text;
-      unknown_.push_back(dict);
+      unknown_.emplace_back(dict, &function);
       return dict;
     }
     case Name::kStorageType:

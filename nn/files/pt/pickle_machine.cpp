@@ -289,8 +289,8 @@ Node* PickleMachine::run() {
     if (!step(code)) refuse(concat("the pickle has an unsupported opcode, ", static_cast<int>(code)));
   }
   expect(stack_.size() == 1 && marks_.empty(), "the pickle does not end with one value");
-  for (const Node* made : unknown_)
-    if (made->items.empty()) refuse(refusal_of(*made));
+  for (const auto& [made, by] : unknown_)
+    if (made->items.empty()) refuse(refusal_of(*by));
   return stack_.back();
 }
 

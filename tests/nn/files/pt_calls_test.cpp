@@ -104,7 +104,8 @@ TEST_CASE("sets are lists, devices are strings, and dictionaries of any class ar
     const IValue value = parsed(pickle);
     CHECK_EQ(value.toGenericDict().at("a").toInt(), 1);
   }
-  refuse_all({called(device, {}), called(device, {one}), called(device, {text("cuda"), text("1")})},
+  refuse_all({called(device, {}), called(device, {one}), called(device, {text("cuda"), text("1")}),
+              called(device, {text(std::string(33, 'x'))})},
              "torch.device takes a type and an index");
   refuse_all({called(set, {one}), called(set, {list({}), list({})})}, "a set is not made of a list");
   refuse_all({global("my", "Model") + ")\x81}" + entry + "b", global("my", "Dict") + ")R"}, "names my.");
