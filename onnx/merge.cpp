@@ -131,6 +131,7 @@ class Merger {
   void merge_norm(std::size_t i) {
     if (!is_operator(node(i), "BatchNormalization") || node(i).inputs.size() != 5) return;
     const std::vector<int>& outputs = node(i).outputs;
+    if (outputs.empty()) return;
     for (std::size_t k = 1; k < outputs.size(); ++k)  // statistics, of a node that the file has in training mode
       if (outputs[k] >= 0 && readers_.counts[static_cast<std::size_t>(outputs[k])] != 0) return;
     const std::size_t conv = made_by(input(i, 0), "Conv");

@@ -178,15 +178,26 @@ void start_from(const std::string& name, const nn::Sequential& model, const Orde
   net->load_state_dict(state);
 }
 
-std::string not_finite(const OrderedDict<std::string, Tensor>& state) {
+namespace {
+int64_t count_not_finite(const Tensor& t) {
   const NoGradGuard no_grad;
+  const bool real = isFloatingType(t.scalar_type()) || t.is_complex();
+  return real ? t.numel() - isfinite(t).sum().item<int64_t>() : 0;
+}
+}  // namespace
+
+int64_t count_not_finite(const OrderedDict<std::string, Tensor>& state) {
+  int64_t count = 0;
+  for (const auto& item : state) count += count_not_finite(item.value());
+  return count;
+}
+
+std::string not_finite(const OrderedDict<std::string, Tensor>& state) {
   int64_t bad = 0, all = 0;
   const std::string* first = nullptr;
   for (const auto& item : state) {
-    const Tensor& t = item.value();
-    if (!isFloatingType(t.scalar_type()) && !t.is_complex()) continue;
-    all += t.numel();
-    const auto here = t.numel() - isfinite(t).sum().item<int64_t>();
+    all += item.value().numel();
+    const int64_t here = count_not_finite(item.value());
     if (here > 0 && first == nullptr) first = &item.key();
     bad += here;
   }

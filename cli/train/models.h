@@ -39,6 +39,7 @@ nn::Sequential make_model_for(const std::string& name, const ModelShape& shape, 
 /// Copies published weights into a new model. The layer that scores the classes, the last one, keeps its own if the
 /// file has another number of classes; not that of an ONNX file. Throws Error that lists missing and unexpected names and other shapes.
 void start_from(const std::string& name, const nn::Sequential& model, const OrderedDict<std::string, Tensor>& given);
+int64_t count_not_finite(const OrderedDict<std::string, Tensor>& state);
 /// "3 of 61,706 weights are not finite, the first in conv1.weight", or "" if all are.
 std::string not_finite(const OrderedDict<std::string, Tensor>& state);
 /// Says so on standard error, of `what`.

@@ -3,7 +3,6 @@
 #include "tandem/cli/train/trainer.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 
 #include "tandem/cli/message.h"
@@ -69,6 +68,7 @@ Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, ImageSetP
   if (!checkpoint_.model.keys().empty()) restore();
   stepper_->start(checkpoint_.progress.loss_sum, checkpoint_.progress.correct);
   first_batch_ = checkpoint_.progress.batch;
+  not_finite_at_start_ = count_not_finite(model_->state_dict());
 }
 
 // One image may be one value per channel, which BatchNorm refuses: at the end of an epoch, if nobody looks before.
@@ -238,7 +238,8 @@ void Trainer::show(int64_t batches, double begun) {
 void Trainer::check_losses() {
   const Progress& p = checkpoint_.progress;
   if (options_.keep_going || p.batch == first_batch_) return;
-  const bool skipped = stepper_->scaler().is_enabled() && p.batch == batches() && stepper_->finite_batches() == 0;
+  const bool skipped = stepper_->scaler().is_enabled() && p.batch == batches() && stepper_->examples_pending() == 0 &&
+                       stepper_->finite_batches() == 0;
   if (std::isfinite(p.loss_sum) && !skipped) return;
   diverged(concat("from batch ", first_batch_ + stepper_->finite_batches() + 1, " of epoch ", p.epoch + 1,
                   " on, the loss is ",
@@ -249,16 +250,17 @@ void Trainer::check_losses() {
 
 void Trainer::check_weights() {
   if (options_.keep_going) return;
-  const std::string problem = not_finite(model_->state_dict());
-  if (!problem.empty()) diverged(concat("after ", place_of(checkpoint_.progress), ", ", problem));
+  const auto state = model_->state_dict();
+  if (count_not_finite(state) > not_finite_at_start_)
+    diverged(concat("after ", place_of(checkpoint_.progress), ", ", not_finite(state)));
 }
 
 void Trainer::diverged(const std::string& problem) {
+  const std::string text =
+      problem + ": the training has diverged; try a lower --lr, or --clip 1 (--keep-going trains on all the same)";
   bar_.clear();
-  guarded([&] {
-    fail(problem, ": the training has diverged; try a lower --lr, or --clip 1 (--keep-going trains on all the same)");
-  });
-  std::abort();  // guarded() throws what it is given
+  if (writes()) guarded([&] { fail(text); });
+  fail(text);
 }
 
 void Trainer::collect() {
@@ -354,8 +356,8 @@ void Trainer::end_epoch() {
   first_batch_ = 0;
   if (checkpoint_.config.recipe.keep == "all") save_to(epoch_folder(options_.folder, p.epoch));
   const bool last = p.epoch == checkpoint_.config.epochs || stops;
-  save(last ? Later::kNo : Later::kYes);
-  write_files(last ? Later::kNo : Later::kYes);
+  const Later later = last ? Later::kNo : Later::kYes;
+  if (save(later)) write_files(later);  // never newer than the checkpoint
 }
 
 void Trainer::take_result() {
@@ -394,9 +396,11 @@ void Trainer::guarded(F&& write) {
   }
 }
 
-void Trainer::save(Later later) {
-  if (save_to(options_.folder, later)) saved_ = place_of(checkpoint_.progress);
+bool Trainer::save(Later later) {
+  const bool good = save_to(options_.folder, later);
+  if (good) saved_ = place_of(checkpoint_.progress);
   saved_at_ = seconds_now();
+  return good;
 }
 
 bool Trainer::save_to(const std::string& folder, Later later) {

@@ -66,13 +66,14 @@ class Trainer {
   /// 1, or the tokens in a window.
   int64_t labels_per_example() const { return data_.train.labels.numel() / data_.train.labels.size(0); }
   void show(int64_t batches, double begun);
-  /// Throws Error if the run has diverged, unless it is to keep going. Every process calls it.
+  /// Throw Error if the run has diverged, unless it is to keep going. The first process may see it before the others,
+  /// whose exchange with it then ends.
   void check_losses();
   void check_weights();
   [[noreturn]] void diverged(const std::string& problem);
   /// A later save follows: one that fails is not the end of the run.
   enum class Later : bool { kNo, kYes };
-  void save(Later later = Later::kNo);
+  bool save(Later later = Later::kNo);
   bool save_to(const std::string& folder, Later later = Later::kNo);
   void write_files(Later later = Later::kNo);
   /// Calls `write`, which replaces files as a whole. Returns whether it has succeeded.
@@ -92,7 +93,8 @@ class Trainer {
   optional<Stream> side_;  // copies batches to the device if the data set is not there
   TrainingObserver* observer_ = nullptr;
   std::optional<OrderedDict<std::string, Tensor>> best_;  // the model's state after the best epoch
-  int64_t first_batch_ = 0;  // of the epoch's batches, that the stepper has seen since its start()
+  int64_t first_batch_ = 0;          // of the epoch's batches, that the stepper has seen since its start()
+  int64_t not_finite_at_start_ = 0;  // values: a network of an ONNX file may have a mask
   double saved_at_ = 0;
   std::string saved_;  // the position of the last checkpoint
 };

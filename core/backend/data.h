@@ -15,7 +15,7 @@ struct ValueRange {
 struct DataKernels {
   /// Throws Error ("operation: message") for a number of x outside of the range, and for NaN; on CUDA at the next
   /// synchronisation. x is row-major and of float32 or float64.
-  Kernel<"check_range", void(const Tensor& x, const ValueRange& range)> check_range;
+  Kernel<"check_range", void(const Tensor& x, const ValueRange& range), HalfCalls{.outputs = 0}> check_range;
   /// out[i] = images[index[i]], scaled; label_out[i] = labels[index[i]]. images uint8 [N, …], labels int64
   /// [N], index int64 [n], out float32 with n times the elements of an image, label_out int64 [n]; all
   /// row-major on one device. An index out of range throws IndexError.

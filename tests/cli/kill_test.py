@@ -99,10 +99,10 @@ def cut_run(options, whole, counts):
 
 def closed_output(options):
     """tandem train | head -1"""
-    run = subprocess.Popen(command(*options, "--out", "cut"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    run.stdout.readline()
-    run.stdout.close()
-    code = run.wait()
+    read, write = os.pipe()
+    os.close(read)
+    code = subprocess.run(command(*options, "--out", "cut"), stdout=write, stderr=subprocess.DEVNULL).returncode
+    os.close(write)
     check(f"a closed output stops the run: exit code {code}", code == 128 + signal.SIGPIPE)
     last = subprocess.run(command("--resume", "cut"), capture_output=True, text=True)
     check("and is resumed: " + last.stderr, last.returncode == 0)

@@ -3,6 +3,7 @@
 
   tool_test.py TANDEM [NAME]        ends with the line "N passed, N failed"
 """
+import fcntl
 import hashlib
 import json
 import os
@@ -677,13 +678,18 @@ def test_full_disk():
     check("each epoch tries again, and the last one ends the run", run.returncode == 1 and
           run.stderr.count("\nwarning: saving is tried again later: ") + run.stderr.startswith("warning: ") == 2 and
           run.stderr.count("the checkpoint of 1 epoch and 0 batches is intact") == 3, run.stderr)
-    going = subprocess.Popen([tandem, "train", "--resume", "a", "--epochs", "300"], stdout=subprocess.DEVNULL,
-                             stderr=subprocess.PIPE, text=True, preexec_fn=limit)
-    first = going.stderr.readline()
-    resource.prlimit(going.pid, resource.RLIMIT_FSIZE, (hard, hard))
-    rest = going.communicate()[1]
-    check("a disk that was full for a moment", going.returncode == 0 and "tried again later" in first, first + rest)
+    read, write = os.pipe()
+    fcntl.fcntl(write, 1031, 4096)  # F_SETPIPE_SZ: it waits after some 20 warnings that nobody reads
+    going = subprocess.Popen([tandem, "train", "--resume", "a", "--epochs", "300"], stdout=subprocess.DEVNULL, stderr=write,
+                             preexec_fn=limit)
+    os.close(write)
+    with os.fdopen(read) as said:
+        first = said.readline()
+        resource.prlimit(going.pid, resource.RLIMIT_FSIZE, (hard, hard))
+        rest = said.read()
+    check("a disk that was full for a moment", going.wait() == 0 and "tried again later" in first, first + rest)
     check("all is there", len(read_checkpoint("a")[0]["__metadata__"]["progress"]) > 300 * 50, rest)
+    check("and the metrics fit", tool("verify", "a", "--epochs", "300").returncode == 0)
     with open("out", "w") as out:
         limit = limit_of("RLIMIT_FSIZE", 10)
         run = subprocess.run([tandem, "summary"], stdout=out, stderr=subprocess.PIPE, text=True, preexec_fn=limit)

@@ -132,6 +132,19 @@ TEST_CASE("a number out of an operation's range") {
         }
         c.call(empty({0}, TensorOptions(dtype).device(device)));
       }
+  for (const Device device : devices)
+    for (const ScalarType dtype : {kHalf, kBFloat16}) {
+      const Tensor x = full({1000}, 0.5, TensorOptions(dtype).device(device)), kept = x.clone();
+      normal(0.0, x);
+      binary_cross_entropy(x, x);
+      CHECK(testing::identical(x.cpu(), kept.cpu()));
+      x[999] = -1;
+      CHECK_NE(test::error_of([&] {
+                 normal(0.0, x);
+                 synchronize(device);
+               }),
+               "");
+    }
 }
 
 TEST_CASE("host batches on their way to a device") {

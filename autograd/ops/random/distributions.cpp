@@ -130,7 +130,8 @@ Tensor log_gamma_draws(const char* operation, const Tensor& self, OptionalGenera
               "expected finite numbers > 0");
   // A shape below 1 is raised by 1; a power of a uniform number corrects that.
   const Tensor small = shape.lt(1), d = shape + small.to(kDouble) - 1.0 / 3, c = (d * 9).rsqrt();
-  Tensor out = zeros_like(shape), waiting = ones_like(small);
+  // On CUDA, the error may be thrown in another thread.
+  Tensor out = zeros_like(shape), waiting = shape.gt(0).logical_and(shape.isfinite());
   while (waiting.any().item().toBool()) {
     const Tensor x = randn(shape.sizes(), generator, shape.options()), root = c * x + 1;
     const Tensor log_v = root.clamp_min(0).log() * 3, v = log_v.exp();

@@ -92,6 +92,8 @@ void PickleMachine::name(std::string_view module, std::string_view function) {
                     ", which Tandem lacks; convert it before it is saved"));
   node->name = Name::kUnknown;
   node->text = concat(shown(module), ".", shown(function));
+  copied_ += node->text.size() / 16;
+  expect(copied_ <= kMaxNodes, "the pickle copies too many values");
 }
 
 std::string refusal_of(const Node& unknown) {
