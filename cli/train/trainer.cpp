@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "tandem/autograd/ops.h"
 #include "tandem/cli/message.h"
 #include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
