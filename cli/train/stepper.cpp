@@ -158,11 +158,12 @@ class ByServer final : public Stepper {
     if (exchange_) return report(result, batch[1].size(0));
     NoGradGuard guard;
     const auto examples = static_cast<double>(batch[1].size(0)) / scale_;  // the losses have been multiplied
-    const Tensor whole = zeros({}, loss_sum_.options());
+    const bool skips = scaler_.is_enabled();
+    const Tensor whole = skips ? zeros({}, loss_sum_.options()) : loss_sum_;
     for (std::size_t i = 0; i < result.losses.size(); ++i) {  // in the order of the pieces, whatever the devices
       const Tensor loss = result.losses[i].to(server_.root()).to(kDouble);
       loss_sum_.add_(counted(loss) * (result.weights[i] * examples));
-      whole.add_(loss);
+      if (skips) whole.add_(loss);
     }
     count_finite(whole);
   }

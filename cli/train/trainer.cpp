@@ -69,7 +69,6 @@ Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, ImageSetP
   if (!checkpoint_.model.keys().empty()) restore();
   stepper_->start(checkpoint_.progress.loss_sum, checkpoint_.progress.correct);
   first_batch_ = checkpoint_.progress.batch;
-  not_finite_at_start_ = count_not_finite(model_->state_dict());
 }
 
 // One image may be one value per channel, which BatchNorm refuses: at the end of an epoch, if nobody looks before.
@@ -252,7 +251,9 @@ void Trainer::check_losses() {
 void Trainer::check_weights() {
   if (options_.keep_going) return;
   const auto state = model_->state_dict();
-  if (count_not_finite(state) > not_finite_at_start_)
+  const int64_t count = count_not_finite(state);
+  if (!not_finite_at_start_) not_finite_at_start_ = count;
+  if (count > *not_finite_at_start_)
     diverged(concat("after ", place_of(checkpoint_.progress), ", ", not_finite(state)));
 }
 

@@ -93,8 +93,8 @@ class Trainer {
   optional<Stream> side_;  // copies batches to the device if the data set is not there
   TrainingObserver* observer_ = nullptr;
   std::optional<OrderedDict<std::string, Tensor>> best_;  // the model's state after the best epoch
-  int64_t first_batch_ = 0;          // of the epoch's batches, that the stepper has seen since its start()
-  int64_t not_finite_at_start_ = 0;  // values: a network of an ONNX file may have a mask
+  int64_t first_batch_ = 0;                // of the epoch's batches, that the stepper has seen since its start()
+  optional<int64_t> not_finite_at_start_;  // values, when run() first saves: a network of an ONNX file may have a mask
   double saved_at_ = 0;
   std::string saved_;  // the position of the last checkpoint
 };
