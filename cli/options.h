@@ -19,6 +19,7 @@ class UsageError : public Error {
 
 inline constexpr int64_t kImageSize = 224;  ///< of image files, unless another one is asked for
 inline constexpr int64_t kMaxShards = 4096, kMaxEpochs = 1'000'000'000, kMaxAccumulated = 1'000'000;
+inline constexpr double kMaxValidation = 0.9;  ///< share of the data
 
 struct TrainOptions {
   std::string model = "lenet";
@@ -27,8 +28,9 @@ struct TrainOptions {
   std::string root;                  ///< empty: the first
   int64_t shards = 0;                ///< 0: one piece per device
   int64_t epochs = 10;
-  int64_t image_size = kImageSize;  ///< to which image files are resized
-  bool skip_broken = false;         ///< leave out image files that cannot be read
+  std::optional<int64_t> image_size{};  ///< to which image files are resized
+  bool skip_broken = false;             ///< leave out image files that cannot be read
+  std::optional<double> validation{};   ///< share of the data that is only evaluated
   TextOptions text{};
   RecipeOptions recipe;
   uint64_t seed = 0;

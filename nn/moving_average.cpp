@@ -1,29 +1,37 @@
 // The module's state dict is read again for each update, so that the module may have been moved in between.
 #include "tandem/nn/moving_average.h"
 
+#include <algorithm>
+
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/nn/files/archive.h"
 #include "tandem/nn/module.h"
 
 namespace tandem::nn {
 
-ExponentialMovingAverage::ExponentialMovingAverage(std::shared_ptr<Module> module, double decay)
-    : module_(std::move(module)), decay_(decay) {
+ExponentialMovingAverage::ExponentialMovingAverage(std::shared_ptr<Module> module, double decay, EmaWarmup warmup)
+    : module_(std::move(module)), decay_(decay), warmup_(warmup) {
   check(module_ != nullptr, "ExponentialMovingAverage: no module given");
   check(decay >= 0 && decay < 1, "ExponentialMovingAverage: decay ", decay, "; expected a number from 0 to below 1");
   NoGradGuard no_grad;
   for (const auto& item : module_->state_dict()) averages_.insert(item.key(), item.value().clone());
 }
 
+double ExponentialMovingAverage::decay() const {
+  const auto n = static_cast<double>(updates_);
+  return warmup_ == EmaWarmup::kYes ? std::min(decay_, (1 + n) / (10 + n)) : decay_;
+}
+
 void ExponentialMovingAverage::update() {
   check(!in_use_, "ExponentialMovingAverage.update: the module has the averages at present");
   NoGradGuard no_grad;
+  const double weight = 1 - decay();
   for (const auto& item : module_->state_dict()) {
     const Tensor& value = item.value();
     Tensor& average = averages_[item.key()];
     if (average.device() != value.device()) average = average.to(value.device());
     if (updates_ > 0 && value.is_floating_point())
-      average.lerp_(value, 1 - decay_);
+      average.lerp_(value, weight);
     else
       average.copy_(value);
   }

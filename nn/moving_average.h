@@ -23,22 +23,27 @@ class OutputArchive;
 
 namespace tandem::nn {
 
+/// Whether the decay rises with the updates n so far, as min(decay, (1 + n) / (10 + n)) (TensorFlow's
+/// tf.train.ExponentialMovingAverage with num_updates): else the first of 1 / (1 - decay) steps weigh too much.
+enum class EmaWarmup : bool { kNo, kYes };
+
 class ExponentialMovingAverage {
  public:
   /// Averages everything in the module's state dict: parameters, trained or not, and buffers. Only floating-point
   /// tensors are averaged; of others, such as the number of batches of a BatchNorm, the average has the last value. It
   /// starts with a copy of the present values. Throws Error unless decay is from 0 to below 1.
-  ExponentialMovingAverage(std::shared_ptr<Module> module, double decay);
+  ExponentialMovingAverage(std::shared_ptr<Module> module, double decay, EmaWarmup warmup = EmaWarmup::kNo);
   template <class M>
-  ExponentialMovingAverage(const ModuleHolder<M>& module, double decay)
-      : ExponentialMovingAverage(module.ptr(), decay) {}
+  ExponentialMovingAverage(const ModuleHolder<M>& module, double decay, EmaWarmup warmup = EmaWarmup::kNo)
+      : ExponentialMovingAverage(module.ptr(), decay, warmup) {}
 
   /// Call it after each step of the optimizer: average = decay * average + (1 - decay) * value. The first call copies
   /// the values instead. Averages follow the module to another device. Throws Error while use() is in effect.
   void update();
   /// Number of updates so far.
   int64_t updates() const { return updates_; }
-  double decay() const { return decay_; }
+  /// Of the next update.
+  double decay() const;
   /// The averages, under the names of the module's state dict; they share memory with this object.
   OrderedDict<std::string, Tensor> state_dict() const { return averages_; }
 
@@ -65,6 +70,7 @@ class ExponentialMovingAverage {
  private:
   std::shared_ptr<Module> module_;
   double decay_;
+  EmaWarmup warmup_;
   int64_t updates_ = 0;
   bool in_use_ = false;
   OrderedDict<std::string, Tensor> averages_{"Tensor"};

@@ -5,6 +5,13 @@
 
 namespace tandem::cli {
 
+std::vector<std::string> given_options(const CLI::App& c) {
+  std::vector<std::string> out;
+  for (const CLI::Option* option : c.get_options())
+    if (option->count() > 0 && !option->get_lnames().empty()) out.push_back(option->get_lnames().front());
+  return out;
+}
+
 void begin_group(CLI::App* c, const char* title) { c->option_defaults()->group(title); }
 
 std::string alternatives(const std::vector<std::string>& values) { return join(values, "|"); }
@@ -36,12 +43,14 @@ void add_recipe(CLI::App* c, RecipeOptions& r, const std::string& usual) {
              "images, or examples of a text, per batch; source: 256, best: 64, images: 128, text: 32, or 8 with "
              "--weights");
   add_number(c, "--lr", r.lr, Range<double>{0, 1e6, true},
-             "learning rate for the mean loss; source: 0.2, best: 0.003, images: 0.1, or 0.01 with --weights, or 0.001 "
-             "for an ONNX file; text: 0.001, or 0.00005 with --weights");
-  add_choice(c, "optimizer", r.optimizer, "source, images: sgd; best, text: adamw");
-  add_number(c, "--momentum", r.momentum, Range<double>{0, 1}, "momentum of sgd, below 1; images: 0.9");
+             "learning rate for the mean loss. Default: one with which the optimizer learns in this recipe, lower for "
+             "smaller batches; see docs/guide/tool.md");
+  add_choice(c, "optimizer", r.optimizer,
+             "source, images: sgd; best, text: adamw. Learning rate, momentum and weight decay go with it");
+  add_number(c, "--momentum", r.momentum, Range<double>{0, 1},
+             "momentum of sgd, which it implies; below 1; source: 0, else 0.9");
   add_number(c, "--weight-decay", r.weight_decay, Range<double>{0, 1e6},
-             "weight decay; source: 0, best: 0.05, images: 0.0005, text: 0.1");
+             "weight decay; adamw: 0.05, text: 0.1; sgd: 0.0005, source and text: 0");
   add_choice(c, "decay", r.decay, "what decays: all parameters, or matrices, those with at least two dimensions");
   add_number(c, "--label-smoothing", r.label_smoothing, Range<double>{0, 1},
              "label smoothing of the training loss, below 1; source: 0, best: 0.05");
@@ -57,8 +66,8 @@ void add_recipe(CLI::App* c, RecipeOptions& r, const std::string& usual) {
              "scale the gradients down to this norm, taken of all of them together, if it is larger; 0: "
              "never; text: 1");
   add_number(c, "--ema", r.ema, Range<double>{0, 1},
-             "below 1: also keep a moving average of parameters and running statistics with this decay per "
-             "step, such as 0.999; it is evaluated, and saved as the run's model");
+             "below 1: also keep a moving average of parameters and running statistics with this decay per step, such "
+             "as 0.999, which it rises to; it is evaluated, and saved as the run's model");
   add_choice(c, "precision", r.precision,
              "fp32; tf32: products and convolutions on GPUs round float32 to 10 mantissa bits; bf16: products, "
              "convolutions and attention compute in bfloat16, everything else and all parameters stay float32; "

@@ -63,9 +63,12 @@ inline constexpr const char* kTrainable =
     "model to train: lenet, mlp, linear, a published model for images such as resnet18 (tandem summary "
     "--help lists them), or an ONNX file";
 inline constexpr const char* kData =
-    "fashion-mnist, mnist, cifar10, cifar100, a folder with the files of one, or a folder with the "
-    "subfolders train and test, "
-    "which have a folder of images for each class";
+    "fashion-mnist, mnist, cifar10, cifar100, a folder with the files of one, a folder with a folder of images for "
+    "each "
+    "class, or one with the subfolders train and test, which have such folders";
+
+/// The names of the options on the command line, without dashes.
+std::vector<std::string> given_options(const CLI::App& c);
 
 /// Options added from now on are in this group of the help.
 void begin_group(CLI::App* c, const char* title);

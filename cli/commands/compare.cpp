@@ -72,7 +72,7 @@ struct Setting {
 };
 
 Setting load(const CompareOptions& o, const Terminal& terminal) {
-  Setting s{o, make_recipe_for(o.model, has_image_files(o.data), false, o.recipe, "source"), {}, {}};
+  Setting s{o, make_recipe({o.model, has_image_files(o.data)}, o.recipe, "source"), {}, {}};
   s.config = {.model = o.model, .data = o.data, .epochs = o.epochs, .recipe = s.recipe, .seed = o.seed};
   model_parameters(o.model, {});
   const int64_t image_size = is_onnx(o.model) ? open_onnx_network(o.model).input[1] : kImageSize;

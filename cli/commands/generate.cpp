@@ -7,6 +7,7 @@
 #include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/device_list.h"
 #include "tandem/cli/draw/terminal.h"
+#include "tandem/cli/message.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/signals.h"
 #include "tandem/cli/text/text_codec.h"
@@ -36,6 +37,7 @@ struct GenerateOptions {
   int64_t weights_bits = 0;  ///< 0: as they are
   std::string device;
   int threads = 0;
+  std::vector<std::string> given{};  ///< names of the options on the command line
 };
 
 namespace fs = std::filesystem;
@@ -90,7 +92,18 @@ void print(const std::string& text) {
   std::fflush(stdout);
 }
 
+// Without draws, the options of draws have no effect.
+void warn_of_no_draws(const GenerateOptions& o) {
+  if (o.temperature != 0 && o.top_k != 1) return;
+  const std::string cause = o.temperature == 0 ? "temperature" : "top-k";
+  for (const std::string& name : o.given)
+    if (name != cause && (name == "temperature" || name == "top-k" || name == "top-p" || name == "seed"))
+      print_error("warning", concat("--", name, " has no effect: --", cause, o.temperature == 0 ? " 0" : " 1",
+                                    " always takes the most probable token"));
+}
+
 int generate_command(const GenerateOptions& o) {
+  warn_of_no_draws(o);
   if (o.model != "gpt2")
     throw UsageError("unknown model " + o.model + did_you_mean(o.model, {"gpt2"}) + " (known: gpt2)");
   use_threads(o.threads);
@@ -180,6 +193,7 @@ Command add_generate(CLI::App& app) {
       "Examples:\n"
       "  tandem generate runs/book --prompt \"Once upon a time\"\n"
       "  tandem generate gpt2/ --prompt \"Once upon a time\" --temperature 0.8 --top-k 40");
+  c->callback([c, &o] { o.given = given_options(*c); });
   return [kept](const CommandLine&) { return generate_command(*kept); };
 }
 

@@ -43,6 +43,9 @@ void check_options(const TrainOptions& o) {
   require(o.weights.empty() || o.resume.empty(),
           "--weights cannot be combined with --resume: the run continues with its own");
   require(o.key.empty() || !o.weights.empty(), "--key: names a state dict in the file of --weights");
+  require(
+      o.weights.empty() || o.recipe.init.value_or("default") == "default",
+      concat("--init ", o.recipe.init.value_or(""), ": cannot be combined with --weights, which are the parameters"));
 }
 
 // An ONNX file is known by its name without the folder.
@@ -50,16 +53,27 @@ std::string name_of_model(const std::string& given) {
   return is_onnx(given) ? std::filesystem::path(given).filename().string() : given;
 }
 
+bool is_model_of(const RunConfig& c, const std::string& given) {
+  std::error_code ignored;
+  const bool there = is_onnx(given) && std::filesystem::exists(given, ignored);  // the run has the file, too
+  return name_of_model(given) == c.model && (!there || sha256_of_onnx(given) == c.onnx_sha256);
+}
+
+// Whether the learning rate changes over all epochs, so that their number cannot be raised.
+bool has_fixed_epochs(const Recipe& recipe) { return recipe.schedule == "cosine" || recipe.warmup != 0; }
+
 // A resumed run keeps the options that determine its result; epochs, threads, workers and devices may change.
 void check_resume(const TrainOptions& o, const RunConfig& c) {
   const auto same = [](bool equal, const char* name) {
     require(equal, concat("--", name, ": the resumed run was started with another value; leave it out"));
   };
   for (const std::string& name : o.given) {
-    if (name == "model") same(name_of_model(o.model) == c.model, "model");
+    if (name == "model") same(is_model_of(c, o.model), "model");
     if (name == "seed") same(o.seed == c.seed, "seed");
     if (name == "shards") same(o.shards == c.shards, "shards");
     if (name == "hash-steps") same(o.hash_steps == c.hash_steps, "hash-steps");
+    if (name == "validation") same(o.validation == (c.text ? c.text->validation : c.validation), "validation");
+    if (name == "image-size") same(!c.text && o.image_size == c.input[1], "image-size");
     require(name != "recipe", "--recipe: a resumed run keeps its recipe; leave it out");
   }
   if (o.skip_broken) same(c.skip_broken, "skip-broken");
@@ -84,7 +98,7 @@ Checkpoint resumed(const TrainOptions& o, const Team& team, std::optional<RunLoc
   if (was_given(o, "data"))
     checkpoint.config.data = checkpoint.config.text ? lasting_text_name(o.data) : lasting_name(o.data);
   if (was_given(o, "epochs") && o.epochs != checkpoint.config.epochs) {
-    require(checkpoint.config.recipe.schedule != "cosine" && checkpoint.config.recipe.warmup == 0,
+    require(!has_fixed_epochs(checkpoint.config.recipe),
             concat("--epochs ", o.epochs, ": this run's learning rate changes over ",
                    counted(checkpoint.config.epochs, "epoch", "epochs"),
                    checkpoint.config.recipe.schedule == "cosine" ? " (schedule cosine)" : " (warm-up)",
@@ -106,7 +120,19 @@ int64_t shards_of(const TrainOptions& o, const Team& team) {
 
 Recipe recipe_of(const TrainOptions& o) {
   if (is_text_model(o.model)) return recipe_of_text(o);
-  return make_recipe_for(o.model, has_image_files(o.data), !o.weights.empty(), o.recipe, "best");
+  return make_recipe({o.model, has_image_files(o.data), !o.weights.empty()}, o.recipe, "best");
+}
+
+// Epochs are compared by images that are neither trained on nor tested with, unless the command says otherwise.
+void choose_validation(const TrainOptions& o, RunConfig& c) {
+  constexpr double kShare = 0.1;
+  if (o.validation) {
+    c.validation = *o.validation;
+    return;
+  }
+  if (c.recipe.keep != "best" && c.recipe.patience == 0) return;
+  c.validation_folder = has_validation_folder(o.data);
+  if (!c.validation_folder) c.validation = kShare;
 }
 
 constexpr int64_t kTextEpochs = 5;
@@ -134,6 +160,9 @@ RunConfig requested(const TrainOptions& o, const Team& team) {
               .shards = shards_of(o, team),
               .skip_broken = o.skip_broken,
               .hash_steps = o.hash_steps};
+  require(!has_fixed_epochs(c.recipe) || c.recipe.patience < c.epochs,
+          concat("--patience ", c.recipe.patience, ": the run has only ", counted(c.epochs, "epoch", "epochs")));
+  if (!text) choose_validation(o, c);
   if (is_onnx(o.model))
     start_onnx(o, c);
   else if (!text)
@@ -151,7 +180,7 @@ bool is_restarted(const TrainOptions& o) {
 // The options of a restarted job, whose command is the one that began the run: they continue it.
 TrainOptions continued(TrainOptions o) {
   o.resume = std::exchange(o.out, {});
-  o.weights = o.key = "";
+  o.weights = o.key = o.text.tokenizer = "";
   std::erase(o.given, "recipe");
   return o;
 }
@@ -175,6 +204,12 @@ Checkpoint fresh(const TrainOptions& o, const Team& team) {
   return checkpoint;
 }
 
+// What the parameters are at first.
+std::string start_of(const TrainOptions& o, const RunConfig& c) {
+  if (!o.weights.empty() || is_onnx(c.model)) return "from its weights";
+  return c.recipe.init == "normal" ? "initialisation normal (deviation 0.01)" : "initialisation default";
+}
+
 void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const std::string& folder) {
   const ImageSetPair& data = p.data;
   const Placement& placement = p.placement;
@@ -190,16 +225,18 @@ void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const 
   if (p.text)
     std::printf("%s\n", described(c, *p.text).c_str());
   else
-    std::printf("data     %s: %s training and %s test images of %lld x %lld, %lld classes (%s)%s\n",
+    std::printf("data     %s: %s training%s and %s test images%s of %lld x %lld, %lld classes (%s)%s\n",
                 printable(data_label(c)).c_str(), with_commas(data.train.count()).c_str(),
-                with_commas(data.test.count()).c_str(), static_cast<long long>(c.input[1]),
-                static_cast<long long>(c.input[2]), static_cast<long long>(c.class_count),
-                printable(c.data_folder).c_str(), data.train.files != nullptr ? ", files read in each epoch" : "");
+                c.validates() ? concat(", ", with_commas(data.validation.count()), " validation").c_str() : "",
+                with_commas(data.test.count()).c_str(), p.split ? " (a fifth of each class)" : "",
+                static_cast<long long>(c.input[1]), static_cast<long long>(c.input[2]),
+                static_cast<long long>(c.class_count), printable(c.data_folder).c_str(),
+                data.train.files != nullptr ? ", files read in each epoch" : "");
   std::printf("device   %s, %s, %s\n", described(placement).c_str(), describe_devices(placement.devices).c_str(),
               counted(o.workers, "worker", "workers").c_str());
   if (!p.memory.empty()) std::printf("%s\n", p.memory.c_str());
-  std::printf("training %s, %s, seed %llu\n", counted(c.epochs, "epoch", "epochs").c_str(), describe(c.recipe).c_str(),
-              static_cast<unsigned long long>(c.seed));
+  std::printf("training %s, %s, %s, seed %llu\n", counted(c.epochs, "epoch", "epochs").c_str(),
+              describe(c.recipe).c_str(), start_of(o, c).c_str(), static_cast<unsigned long long>(c.seed));
   std::printf("folder   %s%s\n", printable(folder).c_str(), o.resume.empty() ? "" : ", resumed");
   if (!o.resume.empty()) std::printf("resumed  after %s\n", place_of(trainer.progress()).c_str());
   std::fflush(stdout);
@@ -223,7 +260,7 @@ std::string way_on(const RunConfig& c, const Progress& p, const std::string& run
   if (p.epoch < c.epochs) return "the run has stopped early, so there is nothing to do" + new_run(c, run);
   const std::string done =
       concat("the run has completed ", p.epoch == 1 ? "its epoch" : "all its epochs", ", so there is nothing to do");
-  if (c.recipe.schedule == "cosine" || c.recipe.warmup != 0) return done + new_run(c, run);
+  if (has_fixed_epochs(c.recipe)) return done + new_run(c, run);
   return concat(done, "; for more: ", called_as(), " train --resume ", run, " --epochs ",
                 2 * std::max<int64_t>(p.epoch, 1));
 }
@@ -317,6 +354,10 @@ int train(const TrainOptions& given, const Team& team) {
   team.together([&] {
     trainer.emplace(TrainerOptions{p.placement, o.workers, o.save_every, o.keep_going, o.weights, o.key},
                     std::move(p.checkpoint), p.data, terminal);
+    const RunConfig& c = trainer->config();
+    const int64_t steps = steps_in(c.recipe, trainer->batches());
+    require(c.hash_steps <= steps || !o.resume.empty(),
+            concat("--hash-steps ", c.hash_steps, ": an epoch has only ", counted(steps, "step", "steps")));
   });
   std::string folder;
   std::unique_ptr<TensorboardLog> log;
@@ -342,6 +383,7 @@ int train_command(const TrainOptions& o) {
   check_options(o);
   if (o.processes > 1) return start_processes("train", words_of_each(o.words, o.processes, o.threads), o.processes);
   const Team team = Team::join();
+  check_processes(o.processes, team);
   return team.guarded([&] { return train(o, team); });
 }
 
@@ -359,10 +401,7 @@ Command add_train(CLI::App& app) {
       "  tandem train --model lenet --data fashion-mnist --epochs 3 --out runs/first\n"
       "  tandem train --model resnet18 --data photos --weights resnet18.safetensors --freeze all-but-head\n"
       "  tandem train --model gpt2 --data book.txt --layers 2 --context 64");
-  c->callback([c, &o] {
-    for (const CLI::Option* option : c->get_options())
-      if (option->count() > 0) o.given.push_back(option->get_lnames().front());
-  });
+  c->callback([c, &o] { o.given = given_options(*c); });
   return [kept](const CommandLine& line) {
     kept->words = line.words;
     return train_command(*kept);

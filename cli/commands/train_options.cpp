@@ -21,8 +21,6 @@ void add_text(CLI::App* c, TextOptions& t) {
   add_number(c, "--steps", t.steps, Range<int64_t>{1, 1'000'000'000},
              "batches of an epoch, at most; default: 100, fewer if the text is shorter");
   add_number(c, "--dropout", t.dropout, Range<double>{0, 1}, "below 1; gpt2: 0, else 0.1");
-  add_number(c, "--validation", t.validation, Range<double>{0, 0.9, true},
-             "share of a text, at its end, that is only evaluated; default: 0.1, and at most 131,072 tokens");
 }
 
 void add_model_and_data(CLI::App* c, TrainOptions& o) {
@@ -39,6 +37,11 @@ void add_model_and_data(CLI::App* c, TrainOptions& o) {
                 "classes. For gpt2 also a folder, or a run")
       ->type_name(kFileType);
   add_key(c, o.key);
+  add_number(
+      c, "--validation", o.validation, Range<double>{0, kMaxValidation},
+      "share of the training images, the same of each class, that is only evaluated, and by which --keep best "
+      "and --patience compare epochs; 0: by the test images. Default: with these options 0.1, or the part val of "
+      "a folder with train, val and test; else 0. Of a text: its end, 0.1 and at most 131,072 tokens");
 }
 
 void add_optimisation(CLI::App* c, TrainOptions& o) {
@@ -46,18 +49,18 @@ void add_optimisation(CLI::App* c, TrainOptions& o) {
   add_known(c, "--epochs", o.epochs, {1, kMaxEpochs},
             "passes over the training images (gpt2: 5 times --steps batches); --resume can raise it, unless the "
             "schedule is cosine");
-  add_recipe(c, o.recipe,
-             "best, or source with --optimizer sgd or --momentum; of published models images, of texts text");
+  add_recipe(c, o.recipe, "best; of published models and ONNX files images, of texts text");
   add_number(c, "--patience", o.recipe.patience, Range<int64_t>{1, kMaxEpochs},
-             "stop when this many epochs have not improved the test accuracy, or a text's validation loss");
+             "stop when this many epochs have not improved the validation accuracy, or a text's validation loss");
   add_known(c, "--seed", o.seed, {0, UINT64_MAX},
             "random seed of parameters and batch order; the same seed produces bitwise identical results");
 }
 
 void add_images(CLI::App* c, TrainOptions& o) {
   begin_group(c, "Images");
-  add_known(c, "--image-size", o.image_size, {1, 1024},
-            "pixels of a side to which image files are resized and cropped; of an ONNX file, those that it says");
+  add_number(c, "--image-size", o.image_size, Range<int64_t>{1, 1024},
+             "pixels of a side to which image files are resized and cropped; default: 224, or those that an ONNX file "
+             "says");
   c->add_flag("--skip-broken", o.skip_broken, "leave out image files that cannot be read, and list them");
   add_augment(c, o.recipe);
 }
@@ -89,8 +92,9 @@ void add_output(CLI::App* c, TrainOptions& o) {
   c->add_option("--resume", o.resume, "continue the run in this folder, as if it had never stopped")
       ->type_name(kFolderType);
   add_choice(c, "keep", o.recipe.keep,
-             "last: the run's model is that of the last epoch; best: of the epoch with the highest test accuracy, or a "
-             "text's lowest validation loss; all: of the last one, and that of every epoch is kept in epochs/, with a "
+             "last: the run's model is that of the last epoch; best: of the epoch with the highest validation "
+             "accuracy, or a text's lowest validation loss; all: of the last one, and that of every epoch is kept in "
+             "epochs/, with a "
              "checkpoint, from which verify can start. "
              "Default: last");
   add_known(c, "--save-every", o.save_every, {0, 1e9, true}, "seconds between checkpoints within an epoch");

@@ -263,6 +263,11 @@ int Verification::run() {
   const DeviceGuard guard(p_.placement.root);
   if (!team_.several()) install_handlers();
   if (team_.leads()) announce();
+  const bool from_start = o_.epochs.empty() || std::any_of(epochs_.begin(), epochs_.end(),
+                                                           [&](int64_t epoch) { return kept_before(epoch) == 0; });
+  if (!from_start && !o_.train.weights.empty())
+    throw UsageError(
+        concat("--weights ", o_.train.weights, ": these epochs start from kept checkpoints; leave it out"));
   int64_t different = 0;
   const Json* last = nullptr;  // that differs
   for (const int64_t epoch : epochs_) {
@@ -287,6 +292,7 @@ int verify_command(const VerifyOptions& o) {
   if (!t.key.empty() && t.weights.empty()) throw UsageError("--key: names a state dict in the file of --weights");
   if (t.processes > 1) return start_processes("verify", words_of_each(t.words, t.processes, t.threads), t.processes);
   const Team team = Team::join();
+  check_processes(t.processes, team);
   if (team.several()) install_handlers(/*second_ends=*/false);
   const Terminal terminal = detect_terminal();
   return team.guarded([&] { return Verification(o, team, terminal).run(); });
@@ -336,10 +342,7 @@ Command add_verify(CLI::App& app) {
       "Examples:\n"
       "  tandem verify runs/first\n"
       "  tandem verify runs/first --epochs 3,7 --threads 2");
-  c->callback([c, &o] {
-    for (const CLI::Option* option : c->get_options())
-      if (option->count() > 0 && !option->get_lnames().empty()) o.train.given.push_back(option->get_lnames().front());
-  });
+  c->callback([c, &o] { o.train.given = given_options(*c); });
   return [kept](const CommandLine& line) {
     kept->train.words = line.words;
     return verify_command(*kept);

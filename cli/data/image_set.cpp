@@ -74,4 +74,8 @@ ImageSet ImageSet::head(int64_t count) const {
   return {{images.narrow(0, 0, count), labels.narrow(0, 0, count), classes}, files};
 }
 
+ImageSet ImageSet::at(const Tensor& positions) const {
+  return {{images.index_select(0, positions), labels.index_select(0, positions), classes}, files};
+}
+
 }  // namespace tandem::cli

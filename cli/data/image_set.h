@@ -39,17 +39,20 @@ class ImageFiles {
 struct ImageSet : data::ImageData {
   std::shared_ptr<const ImageFiles> files{};
 
-  int64_t count() const { return images.size(0); }
+  int64_t count() const { return images.defined() ? images.size(0) : 0; }
   /// Channels, height, width.
   std::vector<int64_t> shape() const;
   /// Images of [first, first + size), uint8 [size, H, W] or [size, C, H, W].
   Tensor rows(int64_t first, int64_t size) const;
   /// The first `count` images.
   ImageSet head(int64_t count) const;
+  /// The images at `positions`, int64 [M].
+  ImageSet at(const Tensor& positions) const;
 };
 
 struct ImageSetPair {
   ImageSet train, test;
+  ImageSet validation{};  ///< empty unless epochs are compared by it
 };
 
 /// An image file as uint8 [3, height, width]: resized until its shorter side has `shorter_side` pixels, and cropped.

@@ -9,6 +9,7 @@
 
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/data/find_data.h"
+#include "tandem/cli/data/stratified.h"
 #include "tandem/cli/message.h"
 #include "tandem/cli/numbers.h"
 #include "tandem/cli/options.h"
@@ -83,31 +84,43 @@ int64_t memory_limit() {
   return parse_number("TANDEM_IMAGE_MEMORY", text, Range<int64_t>{0, 1 << 30}) * kMiB;
 }
 
-// The images of a folder, in memory unless they are too large or to be kept in files.
-ImageSet image_set(const ImageFolder& folder, const LoadOptions& o, bool keep_files) {
+using Samples = std::vector<std::pair<std::string, int64_t>>;  // paths with their classes
+
+struct FolderParts {
+  std::vector<std::string> classes;
+  Samples train, test, validation;
+};
+
+// Images in memory, unless they are too large or to be kept in files.
+ImageSet image_set(const FolderParts& all, const Samples& samples, const LoadOptions& o, bool keep_files) {
   constexpr int64_t kMaxChecked = 20000;
   std::vector<std::string> paths;
-  for (const auto& sample : folder.samples()) paths.push_back(sample.first);
+  std::vector<int64_t> labels;
+  for (const auto& [path, label] : samples) {
+    paths.push_back(path);
+    labels.push_back(label);
+  }
   const int64_t size = o.image_size;
   const auto files = std::make_shared<const ImageFiles>(std::move(paths), vision::ImageSize{size, size});
-  const Tensor positions = arange(files->count(), TensorOptions(Device(kCPU, 0)).dtype(kLong));
-  const auto classes = static_cast<int64_t>(folder.classes().size());
+  const TensorOptions int64 = TensorOptions(Device(kCPU, 0)).dtype(kLong);
+  const Tensor positions = arange(files->count(), int64), targets = tensor(labels, int64);
+  const auto classes = static_cast<int64_t>(all.classes.size());
   try {
     if (!keep_files && files->count() <= memory_limit() / (3 * size * size))
-      return {{files->read(positions), folder.targets(), classes}, nullptr};
+      return {{files->read(positions), targets, classes}, nullptr};
     if (files->count() <= kMaxChecked && !o.skip_broken) files->check_all();
   } catch (const BrokenImages& error) {
     if (!o.may_skip_broken || o.skip_broken) throw;
     fail(error.what(), "; remove what is broken, or train with --skip-broken");
   }
-  return {{positions, folder.targets(), classes}, files};
+  return {{positions, targets, classes}, files};
 }
 
 // The same wherever the folder is.
-std::string sum_of_files(const fs::path& root, const ImageFolder& train, const ImageFolder& test) {
+std::string sum_of_files(const fs::path& root, const FolderParts& parts) {
   uLong sum = ::crc32(0, nullptr, 0);
-  for (const ImageFolder* folder : {&train, &test})
-    for (const auto& [path, label] : folder->samples()) {
+  for (const Samples* samples : {&parts.train, &parts.test, &parts.validation})
+    for (const auto& [path, label] : *samples) {
       std::error_code error;
       const std::string line =
           concat(fs::path(path).lexically_relative(root).string(), '\n', fs::file_size(path, error), '\n', label, '\n');
@@ -115,7 +128,7 @@ std::string sum_of_files(const fs::path& root, const ImageFolder& train, const I
     }
   char text[16];
   std::snprintf(text, sizeof text, "%08lx", static_cast<unsigned long>(sum));
-  return concat(train.samples().size(), "+", test.samples().size(), "-", text);
+  return concat(parts.train.size(), "+", parts.test.size(), "-", text);
 }
 
 // "\n  only in NAME: …", or nothing.
@@ -130,25 +143,102 @@ std::string only_in(const ImageFolder& folder, const std::string& name, const Im
   return names.size() > kMaxNames ? concat(out, " and ", names.size() - kMaxNames, " more") : out;
 }
 
+// The validation part's folder, or a path that does not exist.
+fs::path validation_folder(const fs::path& root) {
+  for (const char* name : {"val", "valid", "validation"})
+    if (there(root / name)) return root / name;
+  return root / "val";
+}
+
+// Whether there is an image below the folder's subfolders. It gives up early, as the folder may be anything.
+bool has_class_folders(const fs::path& root) {
+  constexpr int kMaxLooks = 10000, kMaxDepth = 3;
+  std::error_code error;
+  int looks = 0;
+  const auto links = fs::directory_options::follow_directory_symlink;
+  for (fs::recursive_directory_iterator at(root, links, error), end; !error && at != end && looks < kMaxLooks;
+       ++looks) {
+    const fs::path& path = at->path();
+    if (path.filename().native().starts_with('.') || at.depth() >= kMaxDepth) at.disable_recursion_pending();
+    if (at.depth() > 0 && vision::has_image_ending(path.native())) return true;
+    at.increment(error);
+  }
+  return false;
+}
+
+// The samples of a folder of class folders, without the broken files if they are to be left out.
+class FolderReader {
+ public:
+  FolderReader(const std::string& name, const LoadOptions& options, std::vector<std::string>& skipped)
+      : name_(name), options_(options), skipped_(skipped) {}
+
+  /// Throws Error if the classes are not those of the first call.
+  Samples samples(const fs::path& folder, bool read) {
+    ImageFolder files(folder.string());
+    if (!first_) {
+      first_ = files;
+      first_name_ = folder.filename().string();
+    }
+    const std::string part = folder.filename().string();
+    check(files.classes() == first_->classes(), name_, ": ", part, " has other classes (folders) than ", first_name_,
+          only_in(*first_, first_name_, files), only_in(files, part, *first_));
+    if (options_.skip_broken && read)
+      for (std::string& error : files.remove_broken_files()) skipped_.push_back(std::move(error));
+    return files.samples();
+  }
+  const std::vector<std::string>& classes() const { return first_->classes(); }
+
+ private:
+  const std::string& name_;
+  const LoadOptions& options_;
+  std::vector<std::string>& skipped_;
+  std::optional<ImageFolder> first_;
+  std::string first_name_;
+};
+
+// A fifth of each class for tests, which depends on nothing but the files.
+void split_off_test(FolderParts& parts) {
+  constexpr double kShare = 0.2;
+  const Samples all = std::move(parts.train);
+  std::vector<int64_t> labels;
+  for (const auto& sample : all) labels.push_back(sample.second);
+  const Split split = stratified_split(tensor(labels, TensorOptions(Device(kCPU, 0)).dtype(kLong)), kShare, 0);
+  const auto chosen = [&all](const Tensor& positions) {
+    Samples out;
+    for (int64_t i = 0; i < positions.numel(); ++i)
+      out.push_back(all[static_cast<std::size_t>(positions.data_ptr<int64_t>()[i])]);
+    return out;
+  };
+  parts.train = chosen(split.rest);
+  parts.test = chosen(split.part);
+}
+
 LoadedData folder_data(const std::string& name, const LoadOptions& o) {
-  const fs::path root(name);
-  const fs::path test_folder = there(root / "test") ? root / "test" : root / "val";
-  check(there(test_folder), name, ": has a folder train, but neither test nor val");
-  ImageFolder train((root / "train").string()), test(test_folder.string());
-  const std::string test_name = test_folder.filename().string();
-  check(train.classes() == test.classes(), name, ": ", test_name, " has other classes (folders) than train",
-        only_in(train, "train", test), only_in(test, test_name, train));
-  LoadedData out{.name = name,
-                 .folder = name,
-                 .classes = train.classes(),
-                 .class_count = static_cast<int64_t>(train.classes().size()),
-                 .images = {}};
-  for (ImageFolder* each : {&train, &test})
-    if (o.skip_broken && (o.train || each == &test))
-      for (std::string& error : each->remove_broken_files()) out.skipped.push_back(std::move(error));
-  out.sum = sum_of_files(root, train, test);
-  out.images.test = image_set(test, o, false);
-  if (o.train) out.images.train = image_set(train, o, o.keep_files);
+  const fs::path root(name), validation = validation_folder(root);
+  const bool whole = !there(root / "train"), no_test = !there(root / "test") && !there(validation);
+  check(!whole || no_test, name, ": has a folder ",
+        (there(root / "test") ? root / "test" : validation).filename().string(), ", but no train");
+  LoadedData out{.name = name, .folder = name, .classes = {}, .images = {}};
+  FolderReader reader(name, o, out.skipped);
+  FolderParts parts;
+  if (no_test) {  // broken files are left out first, also if only the test images are wanted: they change the split
+    parts.train = reader.samples(whole ? root : root / "train", true);
+    check(reader.classes().size() > 1, name, ": has only one folder of images, ", reader.classes()[0],
+          "; expected one for each class");
+    split_off_test(parts);
+    out.split = true;
+  } else {
+    parts.train = reader.samples(root / "train", o.train);
+    parts.test = reader.samples(there(root / "test") ? root / "test" : validation, true);
+    if (o.validation) parts.validation = reader.samples(validation, true);
+  }
+  parts.classes = reader.classes();
+  out.classes = parts.classes;
+  out.class_count = static_cast<int64_t>(parts.classes.size());
+  out.sum = sum_of_files(root, parts);
+  out.images.test = image_set(parts, parts.test, o, false);
+  if (o.train) out.images.train = image_set(parts, parts.train, o, o.keep_files);
+  if (o.validation) out.images.validation = image_set(parts, parts.validation, o, false);
   return out;
 }
 
@@ -177,8 +267,8 @@ void check_known(const std::string& name) {
       concat(file ? "'" + name + "' is a file, not a data set of images"
                   : "unknown data set '" + name + "'" + did_you_mean(name, data_names()),
              "; expected ", join(data_names(), ", "),
-             ", a folder with the files of one, or a folder with the subfolders train and test, which have a folder of "
-             "images for each class; a file of text is for train --model gpt2",
+             ", a folder with the files of one, a folder with a folder of images for each class, or one with the "
+             "subfolders train and test, which have such folders; a file of text is for train --model gpt2",
              file ? "" : "; no such folder exists"));
 }
 
@@ -199,8 +289,14 @@ LoadedData loaded_from(const std::string& name, const LoadOptions& o, const Term
 
 bool has_image_files(const std::string& name) {
   const fs::path folder(name);
-  return !is_data_name(name) && folder_of(kCifar10, folder).empty() && folder_of(kCifar100, folder).empty() &&
-         there(folder / "train") && !there(folder / "train-images-idx3-ubyte");
+  if (is_data_name(name) || !folder_of(kCifar10, folder).empty() || !folder_of(kCifar100, folder).empty()) return false;
+  if (there(folder / "train-images-idx3-ubyte") || there(folder / "train-images-idx3-ubyte.gz")) return false;
+  return there(folder / "train") || has_class_folders(folder);
+}
+
+bool has_validation_folder(const std::string& name) {
+  const fs::path folder(name);
+  return has_image_files(name) && there(folder / "train") && there(folder / "test") && there(validation_folder(folder));
 }
 
 void print_skipped(const LoadedData& data) {

@@ -21,6 +21,7 @@ struct LoadedData {
   std::vector<int64_t> input() const { return images.test.shape(); }
   /// A fingerprint: of all images and labels, or of the names, sizes and labels of their files.
   std::string sum{};
+  bool split = false;  ///< the test images are a part of what the folder has
   /// Of each file that was left out: its name, and why it cannot be read.
   std::vector<std::string> skipped{};
 };
@@ -28,6 +29,7 @@ struct LoadedData {
 struct LoadOptions {
   int64_t image_size = kImageSize;  ///< of the images that are made of files
   bool train = true;                ///< load the training images, too
+  bool validation = false;          ///< and the part val of a folder with train, val and test
   bool keep_files = false;          ///< leave training images that are in files there
   bool skip_broken = false;         ///< leave out image files that cannot be read
   bool may_skip_broken = false;     ///< the command has that option, which an error can name
@@ -36,9 +38,12 @@ struct LoadOptions {
 
 /// Whether load_data finds a folder of image files there.
 bool has_image_files(const std::string& name_or_folder);
+/// Whether it is one with train, val and test.
+bool has_validation_folder(const std::string& name_or_folder);
 
-/// Reads fashion-mnist, mnist, cifar10, cifar100, a folder with the files of one of them, or a folder with the
-/// subfolders train and test (or val), which have a folder of PNG and JPEG files for each class. These images are
+/// Reads fashion-mnist, mnist, cifar10, cifar100, a folder with the files of one of them, a folder with a folder of PNG
+/// and JPEG files for each class, or one with the subfolders train and test (or val, valid, validation), which have
+/// such folders. Without a part for tests, a fifth of each class is that, always the same files. Images from files are
 /// resized until their shorter side has image_size pixels, and cropped to a square; they stay in files if they would
 /// take more than 1 GiB, or the MiB that $TANDEM_IMAGE_MEMORY says. Up to 20,000 that stay in files are read now, too,
 /// to find broken ones. skip_broken reads all files first, whatever their number, and those for the memory again.

@@ -51,6 +51,12 @@ int start_processes(const std::string& command, const std::vector<std::string>& 
   return launch(launching);
 }
 
+void check_processes(int count, const Team& team) {
+  if (count == 1 && team.several())
+    throw UsageError(concat("--processes 1: this is one of ", team.size(),
+                            " processes that were started together; leave ", "the option out"));
+}
+
 std::vector<std::string> words_of_each(const std::vector<std::string>& words, int count, int threads) {
   std::vector<std::string> out = without(without(words, "--processes"), "--threads");
   out.push_back(concat("--threads=", std::max(1, (threads > 0 ? threads : get_num_threads()) / count)));

@@ -17,6 +17,8 @@ int64_t shards_for(int processes);
 /// Starts `count` processes with these words of a command line and returns their exit code. `command`: for messages.
 /// Throws UsageError if this process is itself one of several.
 int start_processes(const std::string& command, const std::vector<std::string>& words, int count);
+/// Throws UsageError if one of several processes was told --processes 1. `count`: as given, or 0.
+void check_processes(int count, const Team& team);
 /// `words` for each of `count` processes, which share `threads` (0: all cores): without --processes,
 /// and with another --threads.
 std::vector<std::string> words_of_each(const std::vector<std::string>& words, int count, int threads);

@@ -47,7 +47,11 @@ Json curve_of(const RunRecord& run, std::size_t number, const std::string& name)
     x.push_back(axis == "line" ? static_cast<double>(i + 1) : RunRecord::figure(run.lines[i], axis));
     y.push_back(RunRecord::figure(run.lines[i], name));  // NaN becomes null
   }
-  return {{"run", number}, {"part", part_of(name)}, {"x", std::move(x)}, {"y", std::move(y)}};
+  Json out{{"run", number}, {"part", part_of(name)}, {"x", std::move(x)}, {"y", std::move(y)}};
+  // A thinned curve may not have the point.
+  if (const std::size_t best = run.best_line(); best < count && step == 1 && better_direction(name) != 0)
+    out["best"] = best;
+  return out;
 }
 
 }  // namespace

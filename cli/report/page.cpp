@@ -36,13 +36,19 @@ std::string shortened(const std::string& text) {
   return text.substr(0, end) + " …";
 }
 
-// "10", or "3 of 10" for a run that has not finished.
+double epochs_done(const RunRecord& run) {
+  return run.lines.empty() ? 0 : RunRecord::figure(run.lines.back(), "epoch");
+}
+
+bool has_all_epochs(const RunRecord& run) {
+  return run.axis() != "epoch" || static_cast<double>(run.number("epochs")) <= epochs_done(run);
+}
+
+// "10"; or "3 of 10", for a run that has not finished or has stopped early.
 std::string progress_of(const RunRecord& run) {
-  const int64_t planned = run.number("epochs");
   if (run.axis() != "epoch") return concat(run.lines.size(), " lines");
-  const double last = run.lines.empty() ? 0 : RunRecord::figure(run.lines.back(), "epoch");
-  const std::string done = number_text(last, 'g', 6);
-  return planned < 0 || static_cast<double>(planned) <= last ? done : concat(done, " of ", planned);
+  const std::string done = number_text(epochs_done(run), 'g', 6);
+  return has_all_epochs(run) ? done : concat(done, " of ", run.number("epochs"));
 }
 
 std::string data_of(const RunRecord& run) {
@@ -52,8 +58,9 @@ std::string data_of(const RunRecord& run) {
   return data;
 }
 
-// The last value and, if it is another one, the best. NaN, which JSON writes as null, is a value, too.
-std::string last_and_best(const RunRecord& run, const std::string& name) {
+// The value of the run's model, and the last or the best one if it is another. NaN, which JSON writes as null, is a
+// value, too.
+std::string value_cell(const RunRecord& run, const std::string& name) {
   double best = NAN;
   std::string last, best_text;
   const int direction = better_direction(name);
@@ -66,6 +73,12 @@ std::string last_and_best(const RunRecord& run, const std::string& name) {
     best_text = last;
   }
   if (last.empty()) return "<td class=\"number none\">–</td>";
+  if (run.keeps_best())
+    if (const std::size_t kept = run.best_line(); kept < run.lines.size() && run.lines[kept].contains(name)) {
+      const std::string value = figure_text(name, RunRecord::figure(run.lines[kept], name));
+      return "<td class=\"number\">" + html_escaped(value) +
+             (value != last ? " <small>last " + html_escaped(last) + "</small>" : "") + "</td>";
+    }
   std::string out = "<td class=\"number\">" + html_escaped(last);
   if (direction != 0 && !best_text.empty() && best_text != last)
     out += " <small>best " + html_escaped(best_text) + "</small>";
@@ -95,6 +108,20 @@ std::vector<std::string> overview_figures(const std::vector<ReportedRun>& runs) 
   });
   if (tested.size() > 6) tested.resize(6);
   return tested;
+}
+
+// What follows the run's name, in HTML.
+std::vector<std::string> notes_on(const RunRecord& run) {
+  if (run.lines.empty()) return {" has no metrics yet: no epoch has been completed."};
+  std::vector<std::string> notes;
+  if (run.stopped_early())
+    notes.push_back(": " + html_escaped(text_or_empty(run.lines.back(), "stopped_early")) + ".");
+  else if (!has_all_epochs(run))
+    notes.emplace_back(" has not finished; this is what it has written so far.");
+  if (const std::size_t best = run.best_line(); run.keeps_best() && best < run.lines.size())
+    notes.push_back(concat(" keeps its best epoch: its model and its figures above are those after epoch ",
+                           number_text(RunRecord::figure(run.lines[best], "epoch"), 'g', 6), "."));
+  return notes;
 }
 
 std::string all_entries(const ReportedRun& run, std::size_t number) {
@@ -127,16 +154,13 @@ std::string overview_section(const std::vector<ReportedRun>& runs) {
     const RunRecord& run = runs[i].record;
     out += "<tr><th scope=\"row\">" + run_label(runs[i], i) + "</th>" + cell(run.text("model")) + cell(data_of(run)) +
            cell(progress_of(run), "number");
-    for (const std::string& name : figures) out += last_and_best(run, name);
+    for (const std::string& name : figures) out += value_cell(run, name);
     out += cell(total_time(run), "number") + "</tr>\n";
   }
   out += "</tbody></table></div>\n";
   for (std::size_t i = 0; i < runs.size(); ++i)
-    if (runs[i].record.lines.empty())
-      out += "<p class=\"note\">" + run_label(runs[i], i) + " has no metrics yet: no epoch has been completed.</p>\n";
-    else if (progress_of(runs[i].record).find(" of ") != std::string::npos)
-      out +=
-          "<p class=\"note\">" + run_label(runs[i], i) + " has not finished; this is what it has written so far.</p>\n";
+    for (const std::string& note : notes_on(runs[i].record))
+      out += "<p class=\"note\">" + run_label(runs[i], i) + note + "</p>\n";
   return out + "</section>\n";
 }
 

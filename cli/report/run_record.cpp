@@ -108,6 +108,25 @@ std::vector<std::string> RunRecord::figures() const {
   return out;
 }
 
+std::size_t RunRecord::best_line() const {
+  const bool of_text = config.contains("text");
+  for (const std::string name : {"validation_accuracy", "test_accuracy", "validation_loss", "test_loss"}) {
+    const bool loss = name.ends_with("loss");
+    if (of_text && !loss) continue;
+    std::size_t best = lines.size();
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const double now = figure(lines[i], name);
+      if (!std::isfinite(now)) continue;
+      const double before = best < lines.size() ? figure(lines[best], name) : now;
+      if (best == lines.size() || (loss ? now < before : now > before)) best = i;
+    }
+    if (best < lines.size()) return best;
+  }
+  return lines.size();
+}
+
+bool RunRecord::stopped_early() const { return !lines.empty() && lines.back().contains("stopped_early"); }
+
 std::string RunRecord::axis() const {
   for (const char* name : {"epoch", "step"})
     if (!lines.empty() &&

@@ -23,6 +23,13 @@ struct RunRecord {
   static double figure(const Json& line, const std::string& name);
   /// The names of all figures, in order of appearance, without what only places a line (epoch, step, processes).
   std::vector<std::string> figures() const;
+  /// The number of the best line, by validation accuracy, or test accuracy, or loss (of a text, by its loss); the first
+  /// of equal ones, or the number of lines if there is no such figure.
+  std::size_t best_line() const;
+  /// Whether the run's model is that of its best line (--keep best), not of its last.
+  bool keeps_best() const { return text("keep") == "best"; }
+  /// Whether the run has ended before its last epoch because nothing had improved (--patience).
+  bool stopped_early() const;
   /// What the curves are drawn over: "epoch", "step" or, if the lines have neither, "line".
   std::string axis() const;
   /// The entries of the configuration, those of nested objects as "outer.inner", and their values as text.

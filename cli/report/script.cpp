@@ -108,6 +108,11 @@ function draw(panel) {
       down = good;
     });
     make(svg, 'path', {class: `curve ${color(curve.run)} ${curve.part}`, d: path});
+    const best = curve.part === 'train' ? undefined : curve.best;
+    if (best !== undefined && drawable(curve.x[best]) && drawable(curve.y[best])) {
+      const ring = make(svg, 'circle', {class: `ring ${color(curve.run)}`, cx: s.x(curve.x[best]), cy: s.y(curve.y[best]), r: 5.5});
+      make(ring, 'title', {}, `best ${panel.axis}`);
+    }
   }
   panel.marks = make(svg, 'g');
   const all = new Set();
@@ -214,6 +219,12 @@ function legend() {
     const svg = make(key, 'svg', {viewBox: '0 0 30 8', 'aria-hidden': 'true'});
     make(svg, 'path', {class: `curve ${part}`, d: 'M2,4H28'});
     key.append(part);
+  }
+  if (data.panels.some(panel => panel.curves.some(curve => curve.part !== 'train' && curve.best !== undefined))) {
+    const key = make(place, 'span', {class: 'key'});
+    const svg = make(key, 'svg', {viewBox: '0 0 30 12', 'aria-hidden': 'true'});
+    make(svg, 'circle', {class: 'ring', cx: 15, cy: 6, r: 4.5});
+    key.append('best epoch');
   }
 }
 

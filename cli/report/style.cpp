@@ -83,7 +83,7 @@ section > details.whole { margin: 0; }
 .panel button[aria-pressed="true"] { color: var(--ground); background: var(--accent); border-color: var(--accent); }
 .panel svg { display: block; width: 100%; touch-action: pan-y; border-radius: 4px; }
 svg text { font-size: 12px; fill: var(--soft); }
-.key svg { width: 30px; height: 8px; display: block; }
+.key svg { width: 30px; display: block; }
 .grid { stroke: var(--line); }
 .base { stroke: var(--soft); }
 .curve { fill: none; stroke: currentColor; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
@@ -92,6 +92,7 @@ svg text { font-size: 12px; fill: var(--soft); }
 .swatch.again { background: none; border: 3px solid currentColor; }
 .cursor { stroke: var(--soft); stroke-dasharray: 2 3; }
 .dot { fill: currentColor; stroke: var(--panel); stroke-width: 1.5; }
+.ring { fill: none; stroke: currentColor; stroke-width: 2; }
 .dot.train { fill: var(--panel); stroke: currentColor; stroke-width: 2; }
 .tooltip {
   position: absolute; z-index: 2; pointer-events: none; padding: 8px 11px; max-width: calc(100% - 16px);

@@ -53,7 +53,7 @@ void check_config(const TextConfig& c) {
   check(m.n_positions() >= 1 && m.n_positions() <= kMaxPositions, "invalid \"positions\" ", m.n_positions());
   in_range("context", c.context, 1, m.n_positions());
   in_range("steps", c.steps, 1, kMaxSteps);
-  check(c.validation >= 0 && c.validation <= 0.9, "--validation ", c.validation,
+  check(c.validation >= 0 && c.validation <= kMaxValidation, "--validation ", c.validation,
         ": expected a share of the text, at most 0.9");
   const double dropout = m.resid_pdrop();
   check(dropout >= 0 && dropout < 1, "--dropout ", dropout, ": expected a number from 0 to below 1");
@@ -105,8 +105,8 @@ bool is_text_model(const std::string& name) {
   return false;
 }
 
-TextConfig make_text_config(const std::string& name, const TextOptions& o, int64_t vocab_size,
-                            const models::GPT2Options* weights) {
+TextConfig make_text_config(const std::string& name, const TextOptions& o, std::optional<double> validation,
+                            int64_t vocab_size, const models::GPT2Options* weights) {
   TextConfig c;
   try {
     c.model = weights != nullptr ? checked_sizes(name, o, *weights) : sizes_of(name, o, vocab_size);
@@ -116,8 +116,8 @@ TextConfig make_text_config(const std::string& name, const TextOptions& o, int64
     const bool small = weights == nullptr && name == kSizes[0].name;
     c.model = with_dropout(c.model, o.dropout.value_or(small ? 0 : 0.1));
     c.steps = o.steps.value_or(c.steps);
-    c.validation = o.validation.value_or(0);
-    check(!o.validation || *o.validation > 0, "--validation 0: expected a share above 0");
+    c.validation = validation.value_or(0);
+    check(!validation || *validation > 0, "--validation 0: expected a share above 0");
     check_config(c);
   } catch (const Error& error) {
     throw UsageError(error.what());
@@ -137,7 +137,6 @@ void check_same(const TextOptions& o, const TextConfig& c) {
   same("context", o.context, c.context);
   same("steps", o.steps, c.steps);
   same("dropout", o.dropout, c.model.resid_pdrop());
-  same("validation", o.validation, c.validation);
   if (!o.tokenizer.empty()) throw UsageError("--tokenizer: a resumed run keeps its tokenizer; leave it out");
 }
 

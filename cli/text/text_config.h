@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,10 @@ struct TextConfig {
 std::vector<std::string> text_model_names();
 bool is_text_model(const std::string& name);
 /// The request for a model of `vocab_size` tokens. `weights`: the sizes of the weights that it starts from, if there
-/// are any. Throws UsageError on options that contradict these, and on numbers that do not fit each other.
-TextConfig make_text_config(const std::string& name, const TextOptions& options, int64_t vocab_size,
-                            const models::GPT2Options* weights);
+/// are any; `validation`: as given. Throws UsageError on options that contradict these, and on numbers that do not fit
+/// each other.
+TextConfig make_text_config(const std::string& name, const TextOptions& options, std::optional<double> validation,
+                            int64_t vocab_size, const models::GPT2Options* weights);
 /// Throws UsageError if an option that was given contradicts the run's.
 void check_same(const TextOptions& options, const TextConfig& config);
 

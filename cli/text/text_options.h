@@ -9,7 +9,7 @@ namespace tandem::cli {
 struct TextOptions {
   std::string tokenizer;  ///< char, or a folder with vocab.json and merges.txt; empty: that of the weights, else char
   std::optional<int64_t> layers, heads, width, context, steps;
-  std::optional<double> dropout, validation;
+  std::optional<double> dropout;
 };
 
 }  // namespace tandem::cli

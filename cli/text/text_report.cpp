@@ -26,10 +26,12 @@ std::string complete_text_epoch(nlohmann::ordered_json& line, int64_t window) {
   line["train_perplexity"] = std::exp(train);
   line["test_perplexity"] = std::exp(test);
   line["tokens_per_second"] = rate;
+  const char* own = "test_loss_without_average";
   return concat("  train loss ", fixed(train, 4), "  perplexity ", perplexity_text(train), "   validation loss ",
-                fixed(test, 4), "  perplexity ", perplexity_text(test), "   ",
-                fixed(get_entry<double>(line, "seconds"), 2), " s  ", with_commas(static_cast<long long>(rate)),
-                " tokens/s");
+                fixed(test, 4),
+                line.contains(own) ? concat(" (without average ", fixed(get_entry<double>(line, own), 4), ")") : "",
+                "  perplexity ", perplexity_text(test), "   ", fixed(get_entry<double>(line, "seconds"), 2), " s  ",
+                with_commas(static_cast<long long>(rate)), " tokens/s");
 }
 
 }  // namespace tandem::cli

@@ -52,7 +52,7 @@ TextWeights weights_of(const TrainOptions& o) try {
 
 void check_text_options(const TrainOptions& o, const std::string& model) {
   const bool text = is_text_model(model);
-  for (const char* name : {"tokenizer", "layers", "heads", "width", "context", "steps", "dropout", "validation"})
+  for (const char* name : {"tokenizer", "layers", "heads", "width", "context", "steps", "dropout"})
     if (!text && was_given(o, name))
       throw UsageError(concat("--", name, ": only for texts, with --model gpt2; this is ", model));
   if (text && was_given(o, "image-size"))
@@ -60,18 +60,15 @@ void check_text_options(const TrainOptions& o, const std::string& model) {
 }
 
 Recipe recipe_of_text(const TrainOptions& o) {
-  RecipeOptions options = o.recipe;
-  if (!was_given(o, "recipe")) {
-    options.name = "text";
-    if (!o.weights.empty() && !options.lr) options.lr = 5e-5;  // keeps what the weights have learned
-    if (!o.weights.empty() && !options.batch_size) options.batch_size = 8;
-  }
-  const Recipe recipe = make_recipe(options);
-  if (recipe.augment != "none") throw UsageError(concat("--augment ", recipe.augment, ": only for images"));
+  const Recipe recipe = make_recipe({o.model, false, !o.weights.empty()}, o.recipe, "text");
+  const auto said = [&](const char* option, const std::optional<std::string>& given, const std::string& value) {
+    return given ? concat("--", option, " ", value) : concat("--recipe ", recipe.name, ", with --", option, " ", value);
+  };
+  if (recipe.augment != "none")
+    throw UsageError(said("augment", o.recipe.augment, recipe.augment) + ": only for images");
   if (recipe.init != "default")
-    throw UsageError(concat("--init ", recipe.init,
-                            ": a GPT-2 has an initialisation of its own; use --recipe text, or "
-                            "--init default"));
+    throw UsageError(said("init", o.recipe.init, recipe.init) +
+                     ": a GPT-2 has an initialisation of its own; use --recipe text, or --init default");
   return recipe;
 }
 
@@ -82,7 +79,7 @@ TextCodec start_text(const TrainOptions& o, RunConfig& c) {
     if (!o.weights.empty()) weights = weights_of(o);
     TextCodec codec = new_tokenizer(o, weights ? &*weights : nullptr);
     check(codec.size > 0, o.data, ": is empty");
-    c.text = make_text_config(o.model, o.text, codec.size, weights ? &weights->sizes : nullptr);
+    c.text = make_text_config(o.model, o.text, o.validation, codec.size, weights ? &weights->sizes : nullptr);
     c.text->tokenizer = codec.by_words ? "bpe" : "char";
     c.text->end_of_text = codec.end_of_text;
     c.class_count = c.text->model.vocab_size();

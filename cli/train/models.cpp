@@ -156,6 +156,13 @@ std::shared_ptr<nn::Module> network(const std::string& name, const nn::Sequentia
   return is_published(name) || is_text_model(name) || is_onnx(name) ? model->named_children()["net"] : model.ptr();
 }
 
+namespace {
+// Of the weight or bias of a last layer.
+bool differ_in_classes(const Tensor& a, const Tensor& b) {
+  return a.dim() == b.dim() && a.dim() > 0 && a.size(0) != b.size(0) && a.sizes().slice(1) == b.sizes().slice(1);
+}
+}  // namespace
+
 void start_from(const std::string& name, const nn::Sequential& model, const OrderedDict<std::string, Tensor>& given) {
   const auto net = network(name, model);
   if (is_onnx(name)) {
@@ -165,14 +172,17 @@ void start_from(const std::string& name, const nn::Sequential& model, const Orde
   const auto weights = serialize::unwrapped(given);
   warn_if_not_finite(name, weights);
   const auto own = net->state_dict();
-  std::size_t left = own.size();
+  std::size_t left = own.size(), taken = 0;
   OrderedDict<std::string, Tensor> state("Tensor");
   for (const auto& item : own) {
     const Tensor* stored = weights.find(item.key());
     const bool in_head = left-- <= 2;
-    const bool other_classes = in_head && stored != nullptr && stored->sizes() != item.value().sizes();
+    const bool other_classes = in_head && stored != nullptr && differ_in_classes(*stored, item.value());
     if (stored != nullptr) state.insert(item.key(), other_classes ? item.value() : *stored);
+    if (stored != nullptr && !other_classes) ++taken;
   }
+  check(taken > 0 || state.size() < own.size(), "nothing in it fits ", name,
+        ": of its only layer, the number of classes ", "is another");
   for (const auto& item : weights)
     if (!own.contains(item.key())) state.insert(item.key(), item.value());  // listed in the error
   net->load_state_dict(state);

@@ -2,6 +2,7 @@
 
 #include "tandem/cli/data/find_data.h"
 #include "tandem/cli/data/load_data.h"
+#include "tandem/cli/data/stratified.h"
 #include "tandem/cli/launch/many_processes.h"
 #include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/text/text_memory.h"
@@ -15,15 +16,20 @@ namespace {
 // Pixels of a side, to which image files are resized.
 int64_t image_size_of(const TrainOptions& o, const RunConfig& c) {
   if (!c.input.empty()) return c.input[1];
-  return c.onnx_file.empty() || was_given(o, "image-size") ? o.image_size : open_onnx_network(c.onnx_file).input[1];
+  if (o.image_size) return *o.image_size;
+  return c.onnx_file.empty() ? kImageSize : open_onnx_network(c.onnx_file).input[1];
 }
 
-ImageSetPair load_images(const TrainOptions& o, const Team& team, RunConfig& c, const Terminal& terminal) {
+ImageSetPair load_images(const TrainOptions& o, const Team& team, Prepared& p, const Terminal& terminal) {
+  RunConfig& c = p.checkpoint.config;
   const LoadOptions options{.image_size = image_size_of(o, c),
+                            .validation = c.validation_folder,
                             .keep_files = changes_each_image(c.recipe),
                             .skip_broken = c.skip_broken,
                             .may_skip_broken = o.resume.empty()};
   LoadedData loaded = load_data(c.data, options, terminal);
+  check(!o.image_size || has_image_files(c.data), "--image-size: only image files are resized; those of ", c.data,
+        " are ", loaded.input()[1], " x ", loaded.input()[2]);
   if (team.leads()) print_skipped(loaded);
   const std::vector<int64_t> input = loaded.input();
   check(c.data_sum.empty() || (c.input == input && c.data_sum == loaded.sum), c.data,
@@ -33,7 +39,14 @@ ImageSetPair load_images(const TrainOptions& o, const Team& team, RunConfig& c, 
   c.data_folder = loaded.folder;
   c.classes = loaded.classes;
   c.class_count = loaded.class_count;
-  return std::move(loaded.images);
+  p.split = loaded.split;
+  ImageSetPair& images = loaded.images;
+  if (c.validation > 0) {
+    const Split split = stratified_split(images.train.labels, c.validation, c.seed);
+    images.validation = images.train.at(split.part);
+    images.train = images.train.at(split.rest);
+  }
+  return std::move(images);
 }
 
 ImageSetPair read_data(const TrainOptions& o, const Team& team, Prepared& p, const Terminal& terminal) {
@@ -43,7 +56,7 @@ ImageSetPair read_data(const TrainOptions& o, const Team& team, Prepared& p, con
       p.text = load_text(c, p.codec);
       return {{p.text->windows.train}, {p.text->windows.test}};
     }
-    return load_images(o, team, c, terminal);
+    return load_images(o, team, p, terminal);
   } catch (const Error& error) {
     const bool moved = !o.resume.empty() && !was_given(o, "data") && !is_data_name(c.data);
     throw UsageError(concat(error.what(), moved ? "; if the data has moved, give its new location with --data" : ""));
@@ -111,6 +124,7 @@ void prepare(const TrainOptions& o, const Team& team, const Terminal& terminal,
     manual_seed(c.seed);
     p.data.train = placed_for(c.recipe, p.data.train, p.placement.root);
     p.data.test = placed(p.data.test, p.placement.root);
+    if (c.validates()) p.data.validation = placed(p.data.validation, p.placement.root);
     check_workers(o.workers);
   });
 }

@@ -19,6 +19,7 @@ struct Prepared {
   Checkpoint checkpoint;
   Placement placement;
   ImageSetPair data;
+  bool split = false;              ///< the test images are a part of what the folder has
   TextCodec codec;                 ///< of a text
   std::optional<TextData> text{};  ///< whose windows are in `data`
   std::string memory{};            ///< a line that says what it needs

@@ -1,6 +1,7 @@
 #include "tandem/cli/train/recipe.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <numbers>
 
@@ -10,7 +11,9 @@
 #include "tandem/cli/message.h"
 #include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
+#include "tandem/cli/text/text_config.h"
 #include "tandem/cli/train/models.h"
+#include "tandem/core/base/number_text.h"
 #include "tandem/core/base/suggest.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/module.h"
@@ -50,35 +53,67 @@ void one_of(const char* option, const std::string& value) {
   fail("--", option, " ", value, ": expected ", join(known, ", "), " or ", last, near);
 }
 
+// A recipe without what depends on the optimizer.
 Recipe named(const std::string& name) {
   one_of("recipe", name);
-  if (name == "source") return {};
-  if (name == "best")
-    return {.optimizer = "adamw",
-            .schedule = "cosine",
-            .init = "default",
-            .batch_size = 64,
-            .lr = 0.003,
-            .weight_decay = 0.05,
-            .label_smoothing = 0.05};
-  if (name == "images")
-    return {.optimizer = "sgd",
-            .schedule = "cosine",
-            .init = "default",
-            .augment = "crop",
-            .batch_size = 128,
-            .lr = 0.1,
-            .momentum = 0.9,
-            .weight_decay = 5e-4};
-  return {.optimizer = "adamw",  // text
-          .schedule = "cosine",
-          .init = "default",
-          .batch_size = 32,
-          .lr = 0.001,
-          .weight_decay = 0.1,
-          .clip = 1,
-          .warmup = 0.05,
-          .decay = "matrices"};
+  Recipe r{.name = name};
+  if (name == "source") return r;
+  r.schedule = "cosine";
+  r.init = "default";
+  if (name == "best") {
+    r.optimizer = "adamw";
+    r.batch_size = 64;
+    r.label_smoothing = 0.05;
+  } else if (name == "images") {
+    r.augment = "crop";
+    r.batch_size = 128;
+  } else {  // text
+    r.optimizer = "adamw";
+    r.batch_size = 32;
+    r.clip = 1;
+    r.warmup = 0.05;
+    r.decay = "matrices";
+  }
+  return r;
+}
+
+// Sets what goes with the optimizer, for the recipe's batch size. Decoupled from the gradient, as in AdamW, a decay
+// acts only by lr * weight_decay, so that it is larger.
+void set_rates(Recipe& r, const Trained& t) {
+  const bool sgd = r.optimizer == "sgd";
+  r.lr = sgd ? 0.02 : 0.001;
+  r.momentum = sgd ? 0.9 : 0;
+  r.weight_decay = sgd ? 5e-4 : 0.05;
+  if (r.name == "source" && sgd) {
+    r.lr = 0.2;
+    r.momentum = r.weight_decay = 0;
+  }
+  if (r.name == "best") r.lr = sgd ? 0.05 : 0.003;
+  if (r.name == "text") r.weight_decay = sgd ? 0 : 0.1;
+  // The wide layers at the end of VGG, and ViT, diverge at the rate of ResNets.
+  if (!sgd && (t.model.starts_with("vgg") || t.model.starts_with("vit"))) r.lr = 1e-4;
+  // Keeps what the weights have learned. Exporters fold batch normalisations away, which allow a larger rate.
+  if (r.name == "text" && t.weights) {
+    r.lr = sgd ? 0.01 : 5e-5;
+    r.batch_size = 8;
+  }
+  if (r.name != "images") return;
+  if (t.weights) r.lr = sgd ? 0.01 : 1e-4;
+  if (is_onnx(t.model)) r.lr = sgd ? 0.001 : 1e-4;
+}
+
+// The default rate with other batches than the recipe's: in proportion (Goyal et al. 2017), or for Adam to the root
+// (Malladi et al. 2022). Larger batches keep the rate: a larger one would need a longer warm-up. That of source is the
+// published programs' whatever the batch.
+double scaled_rate(const Recipe& r, int64_t usual_batch) {
+  const double share =
+      static_cast<double>(r.batch_size) * static_cast<double>(r.accumulate) / static_cast<double>(usual_batch);
+  if (share >= 1 || r.name == "source") return r.lr;
+  // Three digits, so that the rate can be typed.
+  const std::string text = number_text(r.lr * (r.optimizer == "sgd" ? share : std::sqrt(share)), 'g', 3);
+  double rate = r.lr;
+  std::from_chars(text.data(), text.data() + text.size(), rate);
+  return rate;
 }
 
 }  // namespace
@@ -119,30 +154,25 @@ void check_recipe(const Recipe& r) {
   check(r.warmup >= 0 && r.warmup < 1, "--warmup ", r.warmup, ": expected a share of all steps, from 0 to below 1");
 }
 
-Recipe make_recipe(const RecipeOptions& options) {
-  try {
-    Recipe r = named(options.name);
-    each_entry(r, options, [](const char*, auto& value, const auto& option) { value = option.value_or(value); });
-    check_recipe(r);
-    return r;
-  } catch (const Error& error) {
-    throw UsageError(error.what());
-  }
-}
-
-Recipe make_recipe_for(const std::string& model, bool image_files, bool weights, RecipeOptions options,
-                       const std::string& usual) {
-  if (options.name.empty() && (is_published(model) || is_onnx(model))) {
-    options.name = "images";
-    // Keeps what the weights have learned. Exporters fold batch normalisations away, which allow a larger rate.
-    if (!options.lr && is_onnx(model)) options.lr = 0.001;
-    if (!options.lr && weights) options.lr = 0.01;
-  }
-  // The learning rate of best is one for adamw, and only sgd has momentum.
-  const bool sgd = options.optimizer == "sgd" || (!options.optimizer && options.momentum);
-  if (options.name.empty()) options.name = sgd ? "source" : usual;
-  if (options.name == "images" && image_files && !options.augment) options.augment = "resized-crop";
-  return make_recipe(options);
+Recipe make_recipe(const Trained& trained, RecipeOptions options, const std::string& usual) try {
+  const std::string& model = trained.model;
+  if (options.name.empty())
+    options.name = is_text_model(model) ? "text" : is_published(model) || is_onnx(model) ? "images" : usual;
+  if (options.momentum && !options.optimizer) options.optimizer = "sgd";  // no other one has it
+  if (options.name == "images" && trained.image_files && !options.augment) options.augment = "resized-crop";
+  Recipe r = named(options.name);
+  r.optimizer = options.optimizer.value_or(r.optimizer);
+  set_rates(r, trained);
+  const int64_t usual_batch = r.batch_size;
+  each_entry(r, options, [](const char*, auto& value, const auto& option) { value = option.value_or(value); });
+  if (!options.lr) r.lr = scaled_rate(r, usual_batch);
+  r.ema_warmup = r.ema > 0;
+  check(!options.decay || r.weight_decay > 0, "--decay ", r.decay,
+        ": nothing decays, because the weight decay is 0; give --weight-decay, or leave it out");
+  check_recipe(r);
+  return r;
+} catch (const Error& error) {
+  throw UsageError(error.what());
 }
 
 void check_same(const RecipeOptions& options, const Recipe& recipe) {
@@ -160,6 +190,8 @@ void write_recipe(Json& json, const Recipe& recipe) {
     std::replace(name.begin(), name.end(), '-', '_');
     json[name] = value;
   });
+  if (!recipe.name.empty()) json["recipe"] = recipe.name;
+  if (recipe.ema_warmup) json["ema_warmup"] = true;
 }
 
 Recipe recipe_from_json(const Json& json) {
@@ -169,12 +201,16 @@ Recipe recipe_from_json(const Json& json) {
     std::replace(name.begin(), name.end(), '-', '_');
     value = get_entry<T>(json, name.c_str());
   });
+  if (json.contains("recipe")) one_of("recipe", r.name = get_entry<std::string>(json, "recipe"));
+  r.ema_warmup = json.contains("ema_warmup");
+  check(!r.ema_warmup || (json["ema_warmup"] == true && r.ema > 0), "invalid \"ema_warmup\"");
   check_recipe(r);
   return r;
 }
 
 std::string describe(const Recipe& r) {
-  std::string text = concat(r.optimizer, ", batch ", r.batch_size, ", learning rate ", r.lr);
+  std::string text = concat(r.name.empty() ? "" : concat("recipe ", r.name, ": "), r.optimizer, ", batch ",
+                            r.batch_size, ", learning rate ", r.lr);
   if (r.schedule != "constant") text += ", " + r.schedule;
   if (r.warmup != 0) text += concat(", warm-up ", r.warmup);
   if (r.momentum != 0) text += concat(", momentum ", r.momentum);

@@ -20,7 +20,8 @@ namespace tandem::cli {
 using Json = nlohmann::ordered_json;
 
 struct Recipe {
-  std::string optimizer = "sgd";      ///< or adamw
+  std::string name;               ///< of the recipe that options have changed; "": of a version that did not record it
+  std::string optimizer = "sgd";  ///< or adamw
   std::string schedule = "constant";  ///< or cosine: from lr to 0 over all steps
   std::string init = "normal";        ///< weights N(0, 0.01²), biases 0; or default: the layers' initialisation
   std::string augment = "none";       ///< see augmentation.h
@@ -31,6 +32,7 @@ struct Recipe {
   int64_t accumulate = 1;      ///< batches whose gradients are added before a step
   double clip = 0;             ///< largest norm of all gradients together; 0: any
   double ema = 0;              ///< decay of the moving average of the model, which is evaluated; 0: none
+  bool ema_warmup = false;     ///< the decay rises with the steps: older versions began with it
   std::string freeze;          ///< what does not train: see frozen.h
   int64_t patience = 0;        ///< epochs without a better test accuracy after which a run ends; 0: any number
   std::string keep = "last";   ///< the model of a run: that of its last or its best epoch; or all: a file for each
@@ -40,13 +42,16 @@ struct Recipe {
   bool half() const { return precision == "bf16" || precision == "fp16"; }
 };
 
-/// The named recipe, overridden by the options that are set. Throws UsageError, also if it has no name.
-Recipe make_recipe(const RecipeOptions& options);
-/// The same for images. Without a name it is the recipe images for a published model, with a lower learning rate if it
-/// starts from `weights`, and for the network of an ONNX file; for the tool's own models source with the optimizer sgd,
-/// else `usual`. The recipe images has crops of any size if the data are image files.
-Recipe make_recipe_for(const std::string& model, bool image_files, bool weights, RecipeOptions options,
-                       const std::string& usual);
+/// What is trained, as far as a recipe depends on it.
+struct Trained {
+  std::string model;
+  bool image_files = false;  ///< its images are files
+  bool weights = false;      ///< it starts from weights
+};
+/// The recipe of that name, overridden by the options that are set. Without a name it is text for a text, images for a
+/// published model and the network of an ONNX file, else `usual`. Learning rate, momentum and weight decay are those of
+/// the optimizer in this recipe for this model. Throws UsageError.
+Recipe make_recipe(const Trained& trained, RecipeOptions options, const std::string& usual);
 /// Throws UsageError if an option that was given contradicts the recipe.
 void check_same(const RecipeOptions& options, const Recipe& recipe);
 /// The values of an option of a recipe, such as "optimizer", and the names of the recipes, under "recipe"; none for an
@@ -57,7 +62,7 @@ void check_recipe(const Recipe& recipe);
 
 void write_recipe(Json& json, const Recipe& recipe);
 Recipe recipe_from_json(const Json& json);
-/// "sgd, batch 256, learning rate 0.2"
+/// "recipe source: sgd, batch 256, learning rate 0.2"
 std::string describe(const Recipe& recipe);
 
 /// Initialises the parameters as recipe.init says, from the default generator.

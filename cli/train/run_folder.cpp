@@ -99,6 +99,8 @@ Json to_json(const RunConfig& c) {
   write_recipe(json, c.recipe);
   if (c.text) json["text"] = to_json(*c.text);
   if (c.skip_broken) json["skip_broken"] = true;
+  if (c.validation > 0) json["validation"] = c.validation;
+  if (c.validation_folder) json["validation_folder"] = true;
   if (c.hash_steps > 0) json["hash_steps"] = c.hash_steps;
   if (!c.start_sha256.empty()) json["start_sha256"] = c.start_sha256;
   if (!c.onnx_sha256.empty()) json["onnx_sha256"] = c.onnx_sha256;
@@ -119,8 +121,16 @@ RunConfig config_from_json(const Json& json) {
               .devices = get_entry<std::vector<std::string>>(json, "devices"),
               .root = get_entry<std::string>(json, "root"),
               .shards = get_entry<int64_t>(json, "shards")};
-  c.skip_broken = json.contains("skip_broken");
-  check(!c.skip_broken || json["skip_broken"] == true, "invalid \"skip_broken\"");
+  for (const auto& [key, set] :
+       {std::pair("skip_broken", &c.skip_broken), std::pair("validation_folder", &c.validation_folder)}) {
+    *set = json.contains(key);
+    check(!*set || json[key] == true, "invalid \"", key, "\"");
+  }
+  if (json.contains("validation")) {
+    c.validation = get_entry<double>(json, "validation");
+    check(c.validation > 0 && c.validation <= kMaxValidation && !c.validation_folder, "invalid \"validation\" ",
+          c.validation);
+  }
   if (json.contains("hash_steps")) {
     c.hash_steps = get_entry<int64_t>(json, "hash_steps");
     check(c.hash_steps >= 1, "invalid \"hash_steps\" ", c.hash_steps);
@@ -206,6 +216,7 @@ Checkpoint load_checkpoint(const std::string& folder) {
                    {},
                    {},
                    {}};
+    for (const Json& line : out.progress.history) get_entry<double>(line, deciding_figure(out.config));
     all.read("model", out.model);
     all.read("optimizer", out.optimizer);
     all.read("average", out.average);

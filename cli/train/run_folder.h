@@ -37,11 +37,16 @@ struct RunConfig {
   std::string root{};
   int64_t shards = 0;
   std::optional<TextConfig> text{};
-  bool skip_broken = false;    ///< image files that cannot be read are left out
-  int64_t hash_steps = 0;      ///< steps after which the state's hash is recorded within an epoch; 0: never
-  std::string start_sha256{};  ///< of the model before the first step; "": of a version that did not record it
-  std::string onnx_sha256{};   ///< of the ONNX file whose network is trained; "": none
-  std::string onnx_file{};     ///< where it is now; not recorded
+  bool skip_broken = false;  ///< image files that cannot be read are left out
+  int64_t hash_steps = 0;    ///< steps after which the state's hash is recorded within an epoch; 0: never
+  /// Share of each class of the training images that is only evaluated, and by which epochs are compared; 0: none, they
+  /// are compared by the test images.
+  double validation = 0;
+  bool validation_folder = false;  ///< the folder's own validation part serves for that
+  std::string start_sha256{};      ///< of the model before the first step; "": of a version that did not record it
+  std::string onnx_sha256{};       ///< of the ONNX file whose network is trained; "": none
+  std::string onnx_file{};         ///< where it is now; not recorded
+  bool validates() const { return validation > 0 || validation_folder; }  ///< images: a text always does
   /// What make_model takes.
   const std::string& model_or_file() const { return onnx_file.empty() ? model : onnx_file; }
 };

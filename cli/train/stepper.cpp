@@ -32,7 +32,8 @@ Stepper::Stepper(nn::Sequential model, const Recipe& recipe, Device root)
   for (const Tensor& p : model_->parameters())
     if (p.requires_grad()) trained.push_back(p);
   optimizer_ = make_optimizer(recipe, trained);
-  if (recipe.ema > 0) average_.emplace(model_, recipe.ema);
+  if (recipe.ema > 0)
+    average_.emplace(model_, recipe.ema, recipe.ema_warmup ? nn::EmaWarmup::kYes : nn::EmaWarmup::kNo);
   const TensorOptions here{root};
   loss_sum_ = full({}, 0.0, here.dtype(kDouble));
   correct_ = full({}, 0, here.dtype(kLong));

@@ -285,26 +285,36 @@ std::vector<Tensor> Trainer::next(Batches& loader) const try {
 }
 
 // The line of metrics.jsonl for the epoch that has ended.
-Json Trainer::figures(const Score& test) const {
+Json Trainer::figures(const Scores& scores) const {
   const Progress& p = checkpoint_.progress;
   const double examples = static_cast<double>(p.images);
-  return {{"epoch", p.epoch + 1},
-          {"train_loss", p.loss_sum / examples},
-          {"train_accuracy", static_cast<double>(p.correct) / (examples * static_cast<double>(labels_per_example()))},
-          {"test_loss", test.loss},
-          {"test_accuracy", test.accuracy},
-          {"seconds", p.seconds},
-          {"images_per_second", examples / std::max(p.seconds, 1e-9)},
-          {"device", names_of(options_.placement.devices)},
-          {"processes", options_.placement.team.size()}};
+  Json line{
+      {"epoch", p.epoch + 1},
+      {"train_loss", p.loss_sum / examples},
+      {"train_accuracy", static_cast<double>(p.correct) / (examples * static_cast<double>(labels_per_example()))}};
+  if (scores.validation) {
+    line["validation_loss"] = scores.validation->loss;
+    line["validation_accuracy"] = scores.validation->accuracy;
+  }
+  line["test_loss"] = scores.test.loss;
+  line["test_accuracy"] = scores.test.accuracy;
+  if (scores.without_average) {
+    line["test_loss_without_average"] = scores.without_average->loss;
+    line["test_accuracy_without_average"] = scores.without_average->accuracy;
+  }
+  line["seconds"] = p.seconds;
+  line["images_per_second"] = examples / std::max(p.seconds, 1e-9);
+  line["device"] = names_of(options_.placement.devices);
+  line["processes"] = options_.placement.team.size();
+  return line;
 }
 
 // Called while the model has the values that have been evaluated.
-void Trainer::keep(const Score& test) {
+void Trainer::keep(const Scores& scores) {
   Progress& p = checkpoint_.progress;
   const RunConfig& c = checkpoint_.config;
-  p.history.push_back(figures(test));
-  if (c.recipe.keep == "best" && best_epoch(p.history, better_for(c)) == p.epoch + 1) best_ = copy_of(*model_);
+  p.history.push_back(figures(scores));
+  if (c.recipe.keep == "best" && best_epoch(c, p.history) == p.epoch + 1) best_ = copy_of(*model_);
   if (c.recipe.keep != "all" || !writes()) return;
   guarded([&] {
     make_epoch_folder(options_.folder, p.epoch + 1);
@@ -323,27 +333,40 @@ void Trainer::record_hashes() {
   extend_chain(checkpoint_.config, p.history);
 }
 
+namespace {
+// "  train loss 0.5123  accuracy 0.8123 …", of images.
+std::string described(const Json& line) {
+  const auto number = [&](const std::string& name) { return get_entry<double>(line, name.c_str()); };
+  std::string out;
+  for (const std::string part : {"train", "validation", "test"})
+    if (line.contains(part + "_loss"))
+      out += concat(out.empty() ? "  " : "   ", part, " loss ", fixed(number(part + "_loss"), 4), "  accuracy ",
+                    fixed(number(part + "_accuracy"), 4));
+  if (line.contains("test_accuracy_without_average"))
+    out += concat(" (without average ", fixed(number("test_accuracy_without_average"), 4), ")");
+  return concat(out, "   ", fixed(number("seconds"), 2), " s  ",
+                with_commas(static_cast<long long>(number("images_per_second"))), " images/s");
+}
+}  // namespace
+
 void Trainer::end_epoch() {
   const profiler::Record span("end of epoch", "train");
   Progress& p = checkpoint_.progress;
-  Score test;
+  Scores scores;
+  // The records of older versions, which have begun with the full decay, do not have it.
+  if (checkpoint_.config.recipe.ema_warmup) scores.without_average = stepper_->evaluate(data_.test);
   {
     const auto averaged = stepper_->with_average();
-    test = stepper_->evaluate(data_.test);
-    keep(test);
+    if (data_.validation.count() > 0) scores.validation = stepper_->evaluate(data_.validation);
+    scores.test = stepper_->evaluate(data_.test);
+    keep(scores);
   }
   Json& said = p.history.back();
   const bool stops = out_of_patience(checkpoint_.config, p.history);
   if (stops) said["stopped_early"] = reason_to_stop(checkpoint_.config, p.history);
-  std::string line =
-      concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs, "  train loss ",
-             fixed(get_entry<double>(said, "train_loss"), 4), "  accuracy ",
-             fixed(get_entry<double>(said, "train_accuracy"), 4), "   test loss ", fixed(test.loss, 4), "  accuracy ",
-             fixed(test.accuracy, 4), "   ", fixed(p.seconds, 2), " s  ",
-             with_commas(static_cast<long long>(get_entry<double>(said, "images_per_second"))), " images/s");
-  if (checkpoint_.config.text)
-    line =
-        concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs, complete_text_epoch(said, labels_per_example()));
+  const std::string place = concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs);
+  const std::string line =
+      place + (checkpoint_.config.text ? complete_text_epoch(said, labels_per_example()) : described(said));
   if (leads()) record_hashes();  // when the line is complete
   if (observer_ != nullptr) guarded([&] { observer_->after_epoch(p, model_); });
   if (writes()) bar_.print(line);

@@ -49,6 +49,12 @@ class Trainer {
   void take_result();
 
  private:
+  /// What an epoch has reached.
+  struct Scores {
+    Score test;
+    std::optional<Score> validation;
+    std::optional<Score> without_average;  ///< test; of the model itself, if its average is evaluated
+  };
   void check_last_batch() const;
   void load_weights();
   void restore();
@@ -57,8 +63,8 @@ class Trainer {
   bool epoch();
   std::vector<Tensor> next(Batches& loader) const;
   void end_epoch();
-  Json figures(const Score& test) const;
-  void keep(const Score& test);
+  Json figures(const Scores& scores) const;
+  void keep(const Scores& scores);
   /// Adds the hashes to the last line of the history.
   void record_hashes();
   /// The examples in the batches of an epoch.

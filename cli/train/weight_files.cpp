@@ -12,6 +12,7 @@ IValue read_pt(const std::string& path) { return serialize::load_pt(path); }
 
 OrderedDict<std::string, Tensor> read_state(const std::string& path, const std::string& key,
                                             const std::string& prefix) {
+  check(key.empty() || !is_onnx(path), path, ": is not a .pt file: there is nothing under the key ", key);
   if (is_onnx(path)) return serialize::without_prefix(read_onnx_state(path), prefix);
   return serialize::read_weights(path, serialize::WeightsOptions().key(key).prefix(prefix));
 }

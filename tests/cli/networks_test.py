@@ -92,7 +92,8 @@ with tempfile.TemporaryDirectory() as folder:
 
     r = run("train", "--model", "resnet18", "--data", at("cifar-100-binary"), *quick, "--weights",
             wrapped(weights, "_orig_mod.module.", at("wrapped.safetensors")), "--out", at("fine"))
-    check("fine-tuning, with the names of wrappers, gets a new last layer", r.returncode == 0 and "learning rate 0.01" in r.stdout,
+    check("fine-tuning, with the names of wrappers, gets a new last layer",
+          r.returncode == 0 and "learning rate 0.000781," in r.stdout,  # 0.01 for batches of 128
           r.stdout + r.stderr)
     check("with the classes of the data", names_in(at("fine/model.safetensors")).get("fc.weight") == [100, 512]
           if os.path.exists(at("fine/model.safetensors")) else False)
@@ -225,9 +226,6 @@ with tempfile.TemporaryDirectory() as folder:
     r = run(*pictures, "--out", at("broken"))
     check("classes of one part only are named", r.returncode == 2 and "only in train: sea" in r.stderr and
           "only in val: see" in r.stderr, r.stderr)
-    os.rename(at("pictures/val"), at("pictures/other"))
-    r = run(*pictures, "--out", at("broken"))
-    check("a missing part is named", r.returncode == 2 and "neither test nor val" in r.stderr, r.stderr)
 
     r = run("train", "--model", "resnet18", "--data", "cifar10", "--out", at("none"))
     check("a missing data set says where to get it", r.returncode == 2 and "cifar-10-binary.tar.gz" in r.stderr,

@@ -85,7 +85,7 @@ def test_predicting():
 def test_training():
     start = ["--data", "pictures", "--batch-size", "4", "--augment", "flip"]
     check("train", (r := run("train", "--model", "net.onnx", *start, "--epochs", "2", "--out", "a")).returncode == 0 and
-          "images of 8 x 8" in r.stdout and "learning rate 0.001" in r.stdout, r.stdout + r.stderr)
+          "images of 8 x 8" in r.stdout and "learning rate 3.13e-05," in r.stdout, r.stdout + r.stderr)
     with open("net.onnx", "rb") as one, open("a/network.onnx", "rb") as other:
         check("the run has the file", one.read() == other.read())
     check("ONNX's names", tensors("a/model.safetensors").keys() == tensors("weights.safetensors").keys())

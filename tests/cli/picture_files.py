@@ -31,14 +31,24 @@ def write_cifar100(folder):
                 file.write(bytes([i % 20, i % 100]) + shade(draw, i % 10))
 
 
+def write_pixels(path, width, height, pixels, kind):
+    """A PNG file of the colour type `kind`: 0 is gray, 2 is RGB."""
+    size = len(pixels) // height
+    rows = b"".join(b"\0" + pixels[y * size:y * size + size] for y in range(height))
+    chunk = lambda name, body: struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+    with open(path, "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0))
+                   + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def write_gray_png(path, width, height, pixels):
+    write_pixels(path, width, height, pixels, 0)
+
+
 def write_png(path, width, height, color):
     """A color that becomes lighter to the right and below, so that each part of the image is another one."""
     lighter = lambda x, y: bytes(min(255, c + x // 2 + y // 3) for c in color)
-    rows = b"".join(b"\0" + b"".join(lighter(x, y) for x in range(width)) for y in range(height))
-    chunk = lambda kind, body: struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-    with open(path, "wb") as file:
-        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
-                   + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+    write_pixels(path, width, height, b"".join(lighter(x, y) for y in range(height) for x in range(width)), 2)
 
 
 def write_pictures(folder):

@@ -364,7 +364,7 @@ def test_what_comes_next():
           run.stdout)
     refused("a run in the folder", train("--data", "data", "--out", "a b"), "continue it with --resume 'a b'")
     run = mlp("--momentum", "0.5", "--out", "f")
-    check("momentum means sgd", "sgd, batch 256, learning rate 0.2, momentum 0.5" in run.stdout, run.stdout + run.stderr)
+    check("momentum means sgd", "recipe best: sgd, batch 64, learning rate 0.05, cosine, momentum 0.5" in run.stdout, run.stdout + run.stderr)
 
 
 def test_accumulation():
@@ -413,13 +413,16 @@ def test_what_options_do():
     check("a large limit changes nothing", sha("unclipped") == sha("plain"))
     average = after("plain", 1)
     for epoch in (2, 3):
-        average = {name: [0.8 * a + 0.2 * x for a, x in zip(average[name], layer)]
+        decay = min(0.8, epoch / (9 + epoch))  # which rises with the steps
+        average = {name: [decay * a + (1 - decay) * x for a, x in zip(average[name], layer)]
                    for name, layer in after("plain", epoch).items()}
     found = after("averaged", 3)
     check("the averages are saved",
           max(abs(a - x) for name in found for a, x in zip(average[name], found[name])) < 1e-6)
     check("and evaluated", metrics("averaged")[2]["test_loss"] != metrics("plain")[2]["test_loss"] and
           metrics("averaged")[2]["train_loss"] == metrics("plain")[2]["train_loss"])
+    check("beside the model itself", all(line["test_loss_without_average"] == plain["test_loss"]
+                                         for line, plain in zip(metrics("averaged"), metrics("plain"))))
     said = json.loads(tool("eval", "averaged", "--json").stdout)
     check("also by eval", abs(said["loss"] - metrics("averaged")[2]["test_loss"]) < 1e-6, said)
     first, last = after("frozen", 1), after("frozen", 3)
@@ -543,7 +546,7 @@ def test_patience_and_best():
           open("a/epochs/6.safetensors", "rb").read() == open("a/model.safetensors", "rb").read())
     accuracies = [line["test_accuracy"] for line in metrics("a")]
     best = accuracies.index(max(accuracies)) + 1
-    run = linear("--out", "b", "--keep", "best", "--epochs", "6", "--lr", "0.5")
+    run = linear("--out", "b", "--keep", "best", "--validation", "0", "--epochs", "6", "--lr", "0.5")
     check("keep best",
           run.returncode == 0 and f"test accuracy {max(accuracies):.4f} after {best} epoch" in run.stdout and
           "the best of 6" in run.stdout, run.stdout + run.stderr)
@@ -551,7 +554,7 @@ def test_patience_and_best():
     check("eval uses it", f"accuracy {max(accuracies):.4f}" in tool("eval", "b").stdout)
     refused("a folder with epochs", train("--data", "data", "--out", "a"), "already contains a run")
     # So small a rate changes no prediction.
-    run = linear("--out", "p", "--patience", "2", "--epochs", "9", "--lr", "1e-9")
+    run = linear("--out", "p", "--patience", "2", "--validation", "0", "--epochs", "9", "--lr", "1e-9")
     check("stops early", run.returncode == 0 and
           run.stdout.count("stopped early: the test accuracy has not improved for 2 epochs since") == 2,
           run.stdout + run.stderr)
@@ -618,13 +621,16 @@ def test_compare_is_stopped():
 def test_recipes():
     recipe_of = lambda folder: [json.load(open(f"{folder}/config.json"))[k] for k in ("optimizer", "schedule", "lr")]
     for options, wanted in (([], ["adamw", "cosine", 0.003]), (["--recipe", "source"], ["sgd", "constant", 0.2]),
-                            (["--optimizer", "sgd"], ["sgd", "constant", 0.2]),
-                            (["--recipe", "best", "--optimizer", "sgd"], ["sgd", "cosine", 0.003])):
+                            (["--optimizer", "sgd"], ["sgd", "cosine", 0.05]),
+                            (["--recipe", "source", "--optimizer", "adamw"], ["adamw", "constant", 0.001]),
+                            (["--optimizer", "sgd", "--batch-size", "16"], ["sgd", "cosine", 0.0125]),
+                            (["--batch-size", "4", "--accumulate", "4"], ["adamw", "cosine", 0.0015]),
+                            (["--recipe", "source", "--batch-size", "4"], ["sgd", "constant", 0.2])):
         run = tool("train", "--model", "linear", "--data", "data", "--epochs", "1", *options, "--out", "a")
         check(f"the recipe of {options}", run.returncode == 0 and recipe_of("a") == wanted, run.stderr)
         shutil.rmtree("a", ignore_errors=True)
     run = tool(*compare("--epochs", "1", "--out", "c"))
-    check("compare: source", run.returncode == 0 and ", sgd, batch 10, learning rate 0.2" in run.stdout, run.stdout)
+    check("compare: source", run.returncode == 0 and ", recipe source: sgd, batch 10, learning rate 0.2" in run.stdout, run.stdout)
 
 
 def test_cosine():
@@ -697,7 +703,7 @@ def test_full_disk():
 
 
 def test_diverged():
-    wild = ("train", "--data", "data", "--model", "mlp", "--batch-size", "20", "--epochs", "2", "--optimizer", "sgd", "--lr", "1000000",
+    wild = ("train", "--data", "data", "--model", "mlp", "--batch-size", "20", "--epochs", "2", "--recipe", "source", "--lr", "1000000",
             "--weight-decay", "1")
     for name, more in (("one", ()), ("two", ("--devices", "cpu:0,cpu:1")), ("accumulated", ("--accumulate", "2"))):
         run = tool(*wild, *more, "--out", name)
