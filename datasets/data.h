@@ -14,4 +14,5 @@
 #include "tandem/datasets/loader.h"
 #include "tandem/datasets/mnist.h"
 #include "tandem/datasets/simple_loader.h"
+#include "tandem/datasets/subset.h"
 #include "tandem/datasets/tensor_dataset.h"

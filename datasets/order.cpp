@@ -38,8 +38,8 @@ std::vector<int64_t> shuffled_order(int64_t count, uint64_t seed, int64_t epoch)
   return order;
 }
 
-uint64_t drawn_seed() {
-  const Generator::Draw draw = default_generator().next();
+uint64_t drawn_seed(const Generator& generator) {
+  const Generator::Draw draw = generator.next();
   return word64(philox(draw.seed ^ kSeedKey, draw.offset, 0), 0);
 }
 

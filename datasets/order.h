@@ -11,8 +11,9 @@ namespace tandem::data {
 /// Philox). Throws Error if count < 0.
 std::vector<int64_t> shuffled_order(int64_t count, uint64_t seed, int64_t epoch);
 
-/// A seed drawn from the default generator, so manual_seed determines it; used if no seed is given.
-uint64_t drawn_seed();
+/// A seed drawn from a generator, by default the default generator, so manual_seed determines it; used if no seed is
+/// given.
+uint64_t drawn_seed(const Generator& generator = default_generator());
 
 /// The generator for one batch: the default generator of its job. If jobs make pieces of a batch, each has
 /// another number `piece`.

@@ -105,3 +105,4 @@ class SubsetRandomSampler : public IndexSampler {
 
 #include "tandem/datasets/batch_samplers.h"
 #include "tandem/datasets/distributed_samplers.h"
+#include "tandem/datasets/weighted_sampler.h"

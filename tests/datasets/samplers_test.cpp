@@ -3,8 +3,18 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
+#include <set>
+
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/factories/tensor_literal.h"
+#include "tandem/autograd/ops/pointwise/comparison.h"
+#include "tandem/autograd/ops/view/cat.h"
 #include "tandem/core/random/generator.h"
+#include "tandem/datasets/data_loader.h"
+#include "tandem/datasets/tensor_dataset.h"
 #include "tandem/nn/files/archive.h"
+#include "tandem/testing.h"
 #include "tandem/tests/datasets/orders.h"
 #include "tandem/tests/temp_folder.h"
 
@@ -125,4 +135,108 @@ TEST_CASE("a state saved before the first reset, or between set_epoch and reset,
   serialize::InputArchive in_drawn(drawn.tensors(), drawn.metadata());
   other.load(in_drawn);
   CHECK(rest(other) == epoch(unseeded));
+}
+
+TEST_CASE("WeightedRandomSampler draws no index of weight 0, and new ones in each epoch") {
+  WeightedRandomSampler sampler({0, 1, 0, 3, 0.5}, 200, true, Generator(3));
+  const Indices first = epoch(sampler), second = epoch(sampler);
+  for (const Indices& drawn : {first, second}) {
+    CHECK(drawn.size() == 200);
+    CHECK(std::set<size_t>(drawn.begin(), drawn.end()) == std::set<size_t>{1, 3, 4});
+    CHECK(std::count(drawn.begin(), drawn.end(), 3) > std::count(drawn.begin(), drawn.end(), 1));
+  }
+  CHECK(first != second);
+  WeightedRandomSampler one({0, 0, 1e-300, 0}, 5);
+  CHECK(epoch(one) == Indices{2, 2, 2, 2, 2});
+}
+
+TEST_CASE("WeightedRandomSampler without replacement draws an index once") {
+  WeightedRandomSampler all({1, 2, 3, 4, 5, 6, 7, 8}, 8, false, Generator(3)), some({1, 0, 1, 0, 1}, 3, false);
+  const Indices first = epoch(all), second = epoch(all);
+  CHECK(sorted(first) == counting(8));
+  CHECK(sorted(second) == counting(8));
+  CHECK(first != second);
+  CHECK(sorted(epoch(some)) == Indices{0, 2, 4});
+  some.reset(2);
+  CHECK(rest(some).size() == 2);
+  CHECK(error_of([&] { some.reset(4); }) ==
+        "WeightedRandomSampler: 4 samples without replacement, but only 3 weights are not 0");
+  CHECK(epoch(some).size() == 2);
+}
+
+TEST_CASE("WeightedRandomSampler: the generator determines the draws; weights may be a tensor of any real dtype") {
+  const std::vector<double> weights = {1, 2, 3, 4};
+  const Generator generator(5);
+  data::WeightedRandomSampler a(weights, 50, true, Generator(5)), b(weights, 50, true, generator),
+      next(weights, 50, true, generator);
+  const Indices first = epoch(a);
+  CHECK(epoch(b) == first);
+  CHECK(epoch(next) != first);
+  Tensor numbers = tensor({1, 2, 3, 4}, kInt);
+  WeightedRandomSampler c(numbers, 50, true, Generator(5)),
+      d(tensor(weights, kFloat).expand({3, 4})[1], 50, true, Generator(5));
+  numbers.zero_();  // they are copied
+  CHECK(c.weights().describe() == "[4] float64 cpu");
+  CHECK(epoch(c) == first);
+  CHECK(epoch(d) == first);
+  manual_seed(7);
+  WeightedRandomSampler e(weights, 50);
+  const Indices drawn = epoch(e);
+  manual_seed(7);
+  WeightedRandomSampler f(weights, 50);
+  CHECK(epoch(f) == drawn);
+  f.set_seed(*a.seed());
+  f.set_epoch(0);
+  CHECK(epoch(f) == first);
+}
+
+TEST_CASE("WeightedRandomSampler names wrong arguments") {
+  const auto error = [](const std::vector<double>& weights, int64_t samples, bool replacement = true) {
+    return error_of([&] { WeightedRandomSampler(weights, samples, replacement); });
+  };
+  const double inf = std::numeric_limits<double>::infinity();
+  CHECK(error({1, -2}, 1) == "WeightedRandomSampler: weight 1 is -2; weights must be finite and not negative");
+  CHECK(error({inf, 1}, 1) == "WeightedRandomSampler: weight 0 is inf; weights must be finite and not negative");
+  CHECK(error({inf - inf}, 1).find("must be finite") != std::string::npos);
+  CHECK(error({0, 0}, 1) == "WeightedRandomSampler: all weights are 0");
+  CHECK(error({1e308, 1e308}, 1) == "WeightedRandomSampler: the sum of the weights is not finite; scale them down");
+  CHECK(error({1, 1}, 0) == "WeightedRandomSampler: num_samples must be at least 1, got 0");
+  CHECK(error({1, 1}, -3) == "WeightedRandomSampler: num_samples must be at least 1, got -3");
+  CHECK(error({1, 0, 1}, 3, false) ==
+        "WeightedRandomSampler: 3 samples without replacement, but only 2 weights are not 0");
+  CHECK(error({}, 1) == "WeightedRandomSampler: expected real weights [N] with N > 0, got [0] float64 cpu");
+  CHECK(error_of([] {
+          WeightedRandomSampler(ones({2, 2}), 1);
+        }) == "WeightedRandomSampler: expected real weights [N] with N > 0, got [2, 2] float32 cpu");
+}
+
+TEST_CASE("WeightedRandomSampler continues where it was saved, and through a loader") {
+  const std::vector<double> weights = {1, 2, 3, 4};
+  WeightedRandomSampler original(weights, 11, true, Generator(1)), other(weights, 11);
+  original.set_epoch(4);
+  original.reset();
+  original.next(5);
+  serialize::OutputArchive out;
+  original.save(out);
+  serialize::InputArchive in(out.tensors(), out.metadata());
+  other.load(in);
+  CHECK((other.index() == 5 && other.epoch() == 4));
+  CHECK(rest(other) == rest(original));
+  CHECK(epoch(other) == epoch(original));
+
+  const auto targets = [&weights](uint64_t seed) {
+    data::datasets::TensorDataset rows(arange(4));
+    auto loader = data::make_data_loader(rows.map(data::transforms::Stack<data::TensorExample>()),
+                                         WeightedRandomSampler(weights, 20), data::DataLoaderOptions(6).seed(seed));
+    std::vector<Tensor> batches;
+    for (auto& batch : *loader) batches.push_back(batch.data);
+    return cat(batches);
+  };
+  CHECK(targets(1).numel() == 20);
+  CHECK(equal(targets(1), targets(1)));
+  CHECK_FALSE(equal(targets(1), targets(2)));
+  WeightedRandomSampler direct(weights, 20);
+  direct.set_seed(1);
+  const Tensor seen = targets(1);
+  CHECK(epoch(direct) == Indices(seen.data_ptr<int64_t>(), seen.data_ptr<int64_t>() + 20));
 }
