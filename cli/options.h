@@ -62,7 +62,7 @@ struct CompareOptions {
   int64_t epochs = 3;
   int64_t images = 0;  ///< training images used; 0: all
   RecipeOptions recipe;
-  int64_t shards = 0;
+  std::optional<int64_t> shards{};
   uint64_t seed = 0;
   int threads = 0;  ///< per CPU device; 0: the cores divided by the largest number of CPU devices in a list
   int workers = 0;

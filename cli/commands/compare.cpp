@@ -75,6 +75,8 @@ Setting load(const CompareOptions& o, const Terminal& terminal) {
   Setting s{o, make_recipe({o.model, has_image_files(o.data)}, o.recipe, "source"), {}, {}};
   s.config = {.model = o.model, .data = o.data, .epochs = o.epochs, .recipe = s.recipe, .seed = o.seed};
   model_parameters(o.model, {});
+  if (is_onnx(o.model) && o.recipe.init)
+    throw UsageError(concat("--init: the network in ", o.model, " starts from the values in the file"));
   const int64_t image_size = is_onnx(o.model) ? open_onnx_network(o.model).input[1] : kImageSize;
   LoadedData loaded =
       load_data(o.data, {.image_size = image_size, .keep_files = changes_each_image(s.recipe)}, terminal);
@@ -92,7 +94,7 @@ Setting load(const CompareOptions& o, const Terminal& terminal) {
 nn::Sequential fresh_model(const Setting& s) {
   manual_seed(s.o.seed);
   nn::Sequential model = make_model(s.o.model, s.shape());
-  initialise(*model, s.recipe);
+  if (!is_onnx(s.o.model)) initialise(*model, s.recipe);  // it has its own values
   freeze(s.o.model, model, s.recipe.freeze);
   train_unfrozen(*model);
   return model;
@@ -400,8 +402,7 @@ Command add_compare(CLI::App& app) {
          for (const std::string& count : counts)
            o.processes.push_back(parse_number("--processes", count, Range<int>{1, 4096}));
        },
-       "a number of processes, each on one device; may be given several times. --shards is then 8 unless "
-       "given")
+       "a number of processes, each on one device; may be given several times")
       ->allow_extra_args(false)
       ->type_name("NUMBER");
   c->add_option("--scaling", o.scaling,
@@ -409,7 +410,8 @@ Command add_compare(CLI::App& app) {
       ->capture_default_str()
       ->type_name("strong|weak|both");
   add_known(c, "--epochs", o.epochs, {1, kMaxEpochs}, "epochs per list");
-  add_known(c, "--shards", o.shards, {0, kMaxShards}, "pieces of each batch; 0: one piece per device");
+  add_number(c, "--shards", o.shards, Range<int64_t>{0, kMaxShards},
+             "pieces of each batch; 0: one piece per device. Default: 0, or 8 with --processes");
   add_known(c, "--threads", o.threads, kThreads,
             "threads per CPU device, in every run; 0: the cores divided by the largest number of CPU devices in a "
             "list");

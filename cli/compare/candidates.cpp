@@ -17,10 +17,20 @@ void check_scaling(const std::string& scaling) {
     throw UsageError(concat("--scaling ", scaling, ": expected strong, weak or both", did_you_mean(scaling, known)));
 }
 
+// Refuses options that would have no effect.
+void check_effects(const CompareOptions& o, const std::vector<Candidate>& candidates) {
+  const auto all = [&](auto&& condition) { return std::all_of(candidates.begin(), candidates.end(), condition); };
+  if (o.scaling != "strong" && all([&](const Candidate& c) { return c.workers() == candidates.front().workers(); }))
+    throw UsageError(
+        concat("--scaling ", o.scaling, ": all have the same number of devices, so the batch stays the same"));
+  if (o.recipe.precision == "tf32" && all([](const Candidate& c) { return c.placement.root.is_cpu(); }))
+    throw UsageError("--precision tf32: a CPU computes in float32; leave it out, or name a GPU with --devices");
+}
+
 }  // namespace
 
 int64_t shards_of(const CompareOptions& o) {
-  if (o.processes.empty() || o.shards > 0) return o.shards;
+  if (o.processes.empty() || o.shards) return o.shards.value_or(0);
   return shards_for(*std::max_element(o.processes.begin(), o.processes.end()));
 }
 
@@ -52,6 +62,7 @@ std::vector<Candidate> candidates_of(const CompareOptions& o, const Team& team) 
     p.team = team.first(processes);
     out.push_back({std::move(p), processes, team.rank() < processes, counted(processes, "process", "processes")});
   }
+  check_effects(o, out);
   return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include "tandem/cli/draw/axis.h"
 #include "tandem/cli/draw/svg.h"
+#include "tandem/cli/message.h"
 #include "tandem/core/base/atomic_file.h"
 #include "tandem/core/base/number_text.h"
 #include "tandem/core/error.h"
@@ -23,11 +24,13 @@ constexpr const char* kStyle = R"(    .axis { stroke: #59636e; stroke-width: 1; 
     .test { stroke: #0969da; }
     .alone { stroke-width: 7; stroke-dasharray: none; }
     .dot { fill: #0969da; }
+    .kept { fill: none; stroke: #0969da; stroke-width: 2; }
 )";
 constexpr const char* kDark = R"(      .axis { stroke: #9198a1; }
       .train { stroke: #f0883e; }
       .test { stroke: #58a6ff; }
       .dot { fill: #58a6ff; }
+      .kept { stroke: #58a6ff; }
 )";
 
 struct Panel {
@@ -88,6 +91,28 @@ std::string last_value(const Panel& panel, int decimals) {
                 svg_text(x + 8, y + 4, "start", "tick", number_text(panel.test.back(), 'f', decimals)));
 }
 
+// A ring on the test curve.
+std::string mark(const Panel& panel, int64_t epoch) {
+  const auto at = static_cast<std::size_t>(epoch);
+  if (at == 0 || at > panel.test.size() || !std::isfinite(panel.test[at - 1])) return "";
+  return concat("  <circle class=\"kept\" cx=\"", svg_number(panel.x(static_cast<int>(epoch))), "\" cy=\"",
+                svg_number(panel.y(panel.test[at - 1])), "\" r=\"6\"><title>kept: epoch ", epoch,
+                "</title></circle>\n");
+}
+
+std::string note_lines(const std::string& note) {
+  constexpr int kColumns = 150;  // what fits beside each other
+  std::string out;
+  const std::string lines = wrapped(note, kColumns, 0);
+  double y = 51;
+  for (std::size_t at = 0; at < lines.size(); y += 16) {
+    const std::size_t end = std::min(lines.find('\n', at), lines.size());
+    out += svg_text(20, y, "start", "note", lines.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
 Panel make_panel(std::string head, double left, std::vector<double> train, std::vector<double> test,
                  const AxisLimits& limits = {}) {
   for (std::vector<double>* values : {&train, &test})
@@ -129,10 +154,10 @@ std::string curve_svg(const Curves& curves) {
                                 curves.train_loss, curves.test_loss);
   std::string out = svg_begin(kWidth, kHeight, curves.title, kStyle, kDark);
   out += svg_text(20, 32, "start", "title", curves.title);
-  out += svg_text(20, 51, "start", "note", curves.note) + legend(curves);
+  out += note_lines(curves.note) + legend(curves);
   for (const Panel* panel : {&accuracy, &loss})
     out += axes(*panel) + curve(*panel, panel->train, "train") + curve(*panel, panel->test, "test") +
-           last_value(*panel, panel == &accuracy ? 2 : 3);
+           mark(*panel, curves.kept) + last_value(*panel, panel == &accuracy ? 2 : 3);
   return out + "</svg>\n";
 }
 

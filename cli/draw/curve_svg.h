@@ -1,6 +1,7 @@
 // curve.svg: training and test accuracy (of a text: perplexity) and loss over epochs, as one self-contained image that
 // is readable on light and dark backgrounds.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -8,10 +9,11 @@ namespace tandem::cli {
 
 struct Curves {
   std::string title;                                  ///< "lenet on fashion-mnist"
-  std::string note;                                   ///< a second, smaller line; may be empty
+  std::string note;                                   ///< smaller, below, in one or two lines; may be empty
   std::vector<double> train_accuracy, test_accuracy;  ///< 0 to 1, one per epoch
   std::vector<double> train_loss, test_loss;          ///< nats per image or token, one per epoch
   bool of_text = false;                               ///< draws exp(loss) instead of accuracies
+  int64_t kept = 0;                                   ///< the epoch whose model the run keeps, which is marked; 0: none
 };
 
 /// Values that are not finite leave gaps; empty curves produce empty axes.

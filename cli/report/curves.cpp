@@ -49,7 +49,8 @@ Json curve_of(const RunRecord& run, std::size_t number, const std::string& name)
   }
   Json out{{"run", number}, {"part", part_of(name)}, {"x", std::move(x)}, {"y", std::move(y)}};
   // A thinned curve may not have the point.
-  if (const std::size_t best = run.best_line(); best < count && step == 1 && better_direction(name) != 0)
+  if (const std::size_t best = run.best_line();
+      best < count && step == 1 && better_direction(name) != 0 && !is_without_average(name))
     out["best"] = best;
   return out;
 }
@@ -72,6 +73,8 @@ int better_direction(const std::string& name) {
     if (name.find(word) != std::string::npos) return -1;
   return 0;
 }
+
+bool is_without_average(const std::string& name) { return name.ends_with("_without_average"); }
 
 std::string figure_text(const std::string& name, double value) {
   if (!std::isfinite(value)) return fixed(value, 0);

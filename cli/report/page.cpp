@@ -100,7 +100,8 @@ std::vector<std::string> overview_figures(const std::vector<ReportedRun>& runs) 
     for (const std::string& name : run.record.figures()) {
       const std::string part = part_of(name);
       std::vector<std::string>& list = part == "train" ? trained : tested;
-      if (!part.empty() && std::find(list.begin(), list.end(), name) == list.end()) list.push_back(name);
+      if (!part.empty() && !is_without_average(name) && std::find(list.begin(), list.end(), name) == list.end())
+        list.push_back(name);
     }
   if (tested.empty()) tested = trained;
   std::stable_sort(tested.begin(), tested.end(), [](const std::string& a, const std::string& b) {

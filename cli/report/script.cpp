@@ -9,6 +9,8 @@ const char* const kReportScript = R"js(
 (() => {
 const data = JSON.parse(document.getElementById('curves-data').textContent);
 const hidden = new Set();   // runs that are switched off
+const parts = new Set(data.panels.flatMap(panel => panel.curves.map(curve => curve.part)).filter(part => part));
+const beside = parts.has('test') && parts.has('validation') ? ' beside' : '';   // the latter is then dotted
 const panels = [];
 
 function make(parent, name, attributes = {}, text) {
@@ -107,7 +109,7 @@ function draw(panel) {
       else if (good) path += `${down ? 'L' : 'M'}${s.x(x).toFixed(1)},${s.y(curve.y[i]).toFixed(1)}`;
       down = good;
     });
-    make(svg, 'path', {class: `curve ${color(curve.run)} ${curve.part}`, d: path});
+    make(svg, 'path', {class: `curve ${color(curve.run)} ${curve.part}${beside}`, d: path});
     const best = curve.part === 'train' ? undefined : curve.best;
     if (best !== undefined && drawable(curve.x[best]) && drawable(curve.y[best])) {
       const ring = make(svg, 'circle', {class: `ring ${color(curve.run)}`, cx: s.x(curve.x[best]), cy: s.y(curve.y[best]), r: 5.5});
@@ -212,12 +214,11 @@ function legend() {
         panels.forEach(draw);
       });
     });
-  const parts = new Set(data.panels.flatMap(panel => panel.curves.map(curve => curve.part)).filter(part => part));
   for (const part of ['test', 'validation', 'train']) {
     if (!parts.has(part) || parts.size < 2) continue;
     const key = make(place, 'span', {class: 'key'});
     const svg = make(key, 'svg', {viewBox: '0 0 30 8', 'aria-hidden': 'true'});
-    make(svg, 'path', {class: `curve ${part}`, d: 'M2,4H28'});
+    make(svg, 'path', {class: `curve ${part}${beside}`, d: 'M2,4H28'});
     key.append(part);
   }
   if (data.panels.some(panel => panel.curves.some(curve => curve.part !== 'train' && curve.best !== undefined))) {

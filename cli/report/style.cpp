@@ -88,6 +88,7 @@ svg text { font-size: 12px; fill: var(--soft); }
 .base { stroke: var(--soft); }
 .curve { fill: none; stroke: currentColor; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
 .curve.train { stroke-dasharray: 5 5; }
+.curve.validation.beside { stroke-dasharray: 0.1 4.5; }
 .curve.again { stroke-width: 1.1; }
 .swatch.again { background: none; border: 3px solid currentColor; }
 .cursor { stroke: var(--soft); stroke-dasharray: 2 3; }

@@ -309,7 +309,8 @@ void write_run_files(const std::string& folder, const RunConfig& config, const P
   Curves curves{.title = config.model + " on " + data_label(config),
                 .note = concat(describe(config.recipe), ", seed ", config.seed,
                                out_of_patience(config, progress.history) ? ", stopped early" : ""),
-                .of_text = config.text.has_value()};
+                .of_text = config.text.has_value(),
+                .kept = config.recipe.keep == "best" ? result_epoch(config, progress.history) : 0};
   for (const Json& line : progress.history) {
     lines += json_text(line) + "\n";
     curves.train_loss.push_back(get_entry<double>(line, "train_loss"));

@@ -94,6 +94,10 @@ with tempfile.TemporaryDirectory() as folder:
     check("the seed does not matter for the most probable tokens",
           tokens(*some, "--temperature", "0", "--seed", "9") == greedy)
     check("the most probable of one", tokens(*some, "--top-k", "1") == greedy)
+    _, _, error = generate(*some, "--temperature", "0", "--seed", "9", "--top-p", "0.5")
+    check(f"what then has no effect is named: {error}", all(
+        f"warning: --{name} has no effect: --temperature 0 always takes" in error for name in ("seed", "top-p")))
+    check("only that", "no effect" not in generate(*some, "--temperature", "0")[2] + generate(*some, "--top-k", "1")[2])
     check("a small probability has one token", tokens(*some, "--top-p", "1e-9") == greedy)
     code, _, error = generate(*some)
     check(f"the speed is on standard error: {error}", code == 0 and "3 tokens read" in error and "20 new ones" in error)

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -58,6 +59,22 @@ TEST_CASE("parameters_to_vector and back") {
   CHECK(p[2].data_ptr<float>()[2] == 5);
   CHECK(p[2].requires_grad());
   CHECK_THROWS_AS(nn::utils::vector_to_parameters(arange(5, kFloat), p), Error);
+}
+
+TEST_CASE("the decay of an ExponentialMovingAverage rises with the updates") {
+  nn::Linear layer(1, 1);
+  nn::ExponentialMovingAverage average(layer, 0.25, nn::EmaWarmup::kYes);
+  NoGradGuard no_grad;
+  double expected = 0;
+  for (int n = 0; n < 6; ++n) {
+    const double decay = std::min(0.25, (1.0 + n) / (10.0 + n));
+    CHECK(average.decay() == decay);
+    layer->weight.fill_(n + 1);
+    average.update();
+    expected = n == 0 ? 1 : decay * expected + (1 - decay) * (n + 1);
+    CHECK(average.state_dict()["weight"].item<double>() == doctest::Approx(expected));
+  }
+  CHECK(nn::ExponentialMovingAverage(layer, 0.25).decay() == 0.25);
 }
 
 TEST_CASE("ExponentialMovingAverage averages parameters and statistics") {
