@@ -1,8 +1,10 @@
 // tandem: the command-line tool. Usage errors print one line and exit with code 2, failures with code 1.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <new>
 #include <string>
@@ -44,13 +46,28 @@ std::string count_error(const CLI::App& command) {
   return "";
 }
 
+// "--epochs comes after the command: tandem train --epochs 1" if the words begin with an option of the command among
+// them, else "".
+std::string early_option(const CLI::App& app, const std::vector<std::string>& words) {
+  const std::vector<std::string> commands = command_names(app);
+  const auto command = std::find_first_of(words.begin(), words.end(), commands.begin(), commands.end());
+  if (command == words.end() || !words.front().starts_with("-")) return "";
+  const std::string option = words.front().substr(0, words.front().find('='));
+  if (app.get_subcommand(*command)->get_option_no_throw(option) == nullptr) return "";
+  std::string line = called_as() + " " + *command;
+  for (auto word = words.begin(); word != words.end(); ++word)
+    if (word != command) line += " " + quoted_for_shell(*word);
+  return option + " comes after the command: " + line;
+}
+
 // Prints CLI11's message for an invalid command line as one line that names the command.
-int parse_error(const CLI::App& app, const CLI::ParseError& error, const char* first_word) {
+int parse_error(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words) {
+  if (const std::string text = early_option(app, words); !text.empty()) return mistake("tandem", text);
   const auto chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
   const std::string prefix = chosen.empty() ? "tandem" : "tandem " + command.get_name();
   std::vector<std::string> extra = app.remaining(true);
-  if (chosen.empty() && first_word != nullptr && *first_word != '\0') extra = {first_word};
+  if (chosen.empty() && !words.empty() && !words.front().empty()) extra = {words.front()};
   if ((chosen.empty() || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) && !extra.empty()) {
     std::string word = extra.front();
     if (chosen.empty() && !word.starts_with("-"))
@@ -70,7 +87,7 @@ int parse_error(const CLI::App& app, const CLI::ParseError& error, const char* f
 
 // The number of words up to PROGRAM, which is the first word that is neither an option of `launch` nor the
 // value of one. CLI11 would take the program's options for its own.
-int words_before_program(int argc, char** argv, const CLI::App& launch) {
+int words_before_program(int argc, const char* const* argv, const CLI::App& launch) {
   if (argc < 2 || argv[1] != launch.get_name()) return argc;
   for (int i = 2; i < argc; ++i) {
     const std::string word = argv[i];
@@ -91,7 +108,20 @@ constexpr std::pair<const char*, Command (*)(CLI::App&)> kCommands[] = {
     {"inspect", add_inspect},      {"convert", add_convert}, {"devices", add_devices}, {"launch", add_launch},
     {"completion", add_completion}};
 
-int run(int argc, char** argv) {
+// "help", "help COMMAND" and "version", which many tools have, become the options of this one.
+std::vector<const char*> as_options(int argc, char** argv) {
+  std::vector<const char*> words(argv, argv + argc);
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  if (first == "version") words[1] = "--version";
+  if (first != "help") return words;
+  const auto is_named = [argv](const auto& command) { return std::string_view(argv[2]) == command.first; };
+  if (argc == 2 || std::any_of(std::begin(kCommands), std::end(kCommands), is_named))
+    words.insert(words.begin() + std::min(3, argc), "--help");
+  words.erase(words.begin() + 1);
+  return words;
+}
+
+int run(int argc, const char* const* argv) {
   CLI::App app("Tandem: train and use small networks", "tandem");
   app.formatter(std::make_shared<HelpFormatter>());
   app.option_defaults()->group("Options");  // which newer versions of CLI11 call OPTIONS
@@ -112,16 +142,16 @@ int run(int argc, char** argv) {
       "  tandem report runs/*               # a page with curves and mistakes\n"
       "\n"
       "tandem COMMAND --help says what a command takes.");
+  CommandLine line;
+  line.words.assign(argv + std::min(1, argc), argv + argc);
   const int own_words = words_before_program(argc, argv, *app.get_subcommand("launch"));
   try {
     app.parse(own_words, argv);
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    return parse_error(app, error, argc > 1 ? argv[1] : nullptr);
+    return parse_error(app, error, line.words);
   }
-  CommandLine line;
-  line.words.assign(argv + std::min(1, argc), argv + argc);
   const int first = own_words + (own_words < argc && std::string(argv[own_words]) == "--" ? 1 : 0);
   line.program.assign(argv + std::min(first, argc), argv + argc);
   return commands.at(app.get_subcommands().front()->get_name())(line);
@@ -133,7 +163,8 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // exceeding the file size limit is a failed write
   try {
-    const int code = tandem::cli::run(argc, argv);
+    const std::vector<const char*> words = tandem::cli::as_options(argc, argv);
+    const int code = tandem::cli::run(static_cast<int>(words.size()), words.data());
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
     tandem::cli::print_error("tandem", "cannot write to standard output");
     return code != 0 ? code : 1;

@@ -55,7 +55,7 @@ std::string said(const std::string& text) {
 }
 
 std::string bash_script(const CLI::App& app) {
-  std::string options, values;
+  std::string options, values = concat("    \"help help\") values=\"", joined(command_names(app)), "\" ;;\n");
   for (const CLI::App* command : app.get_subcommands({})) {
     Words all;
     for (const CLI::Option* option : command->get_options()) {
@@ -74,7 +74,7 @@ _tandem() {
   COMPREPLY=()
   if [ "$COMP_CWORD" = 1 ]; then
     COMPREPLY=($(compgen -W ")",
-                joined(command_names(app)), R"( --help --version" -- "$word"))
+                joined(command_names(app)), R"( help version --help --version" -- "$word"))
     return
   fi
   # Readline splits --option=value into three words.
@@ -93,7 +93,8 @@ complete -o bashdefault -o default -F _tandem tandem
 }
 
 std::string zsh_script(const CLI::App& app) {
-  std::string commands, cases;
+  std::string commands = "    'help:print the help of a command'\n    'version:print the version'\n";
+  std::string cases = concat("    help) compadd ", joined(command_names(app)), " ;;\n");
   for (const CLI::App* command : app.get_subcommands({})) {
     commands += concat("    '", command->get_name(), ":", said(command->get_description()), "'\n");
     cases += concat("    ", command->get_name(), ") _arguments \\\n");
@@ -132,6 +133,9 @@ if [ "$funcstack[1]" = _tandem ]; then _tandem "$@"; else compdef _tandem tandem
 
 std::string fish_script(const CLI::App& app) {
   std::string out = "# fish completion of tandem\n";
+  out += "complete -c tandem -f -n __fish_use_subcommand -a help -d 'print the help of a command'\n";
+  out += "complete -c tandem -f -n __fish_use_subcommand -a version -d 'print the version'\n";
+  out += concat("complete -c tandem -f -n '__fish_seen_subcommand_from help' -a '", joined(command_names(app)), "'\n");
   for (const CLI::App* command : app.get_subcommands({})) {
     const std::string name = command->get_name();
     out += concat("complete -c tandem -f -n __fish_use_subcommand -a ", name, " -d '", said(command->get_description()),

@@ -890,6 +890,15 @@ def test_help():
     check("a default ends the text", re.search(r"--epochs NUMBER  .*\n?.*; default: 10\n", shown), shown)
 
 
+def test_other_ways_to_ask():
+    for words, wanted in ((("help",), ("--help",)), (("help", "train"), ("train", "--help")),
+                          (("help", "launch"), ("launch", "--help")), (("version",), ("--version",))):
+        run = tool(*words)
+        check(f"tandem {' '.join(words)}", run.returncode == 0 and len(run.stdout) > 10 and run.stderr == "" and
+              run.stdout == tool(*wanted).stdout, (run.stdout, run.stderr))
+    refused("help for what?", tool("help", "trian"), "unknown command trian", "did you mean train?")
+
+
 def completed(*words):
     """What bash's completion makes of the last word."""
     script = ("source script.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _tandem; "
@@ -909,12 +918,13 @@ def test_completion():
                           (("train", "--model", "resnet1"), ["resnet18", "resnet101", "resnet152"]),
                           (("train", "--model", "=", "vit_l"), ["vit_l_16"]), (("train", "--model", "="), None),
                           (("compare", "--recipe", "b"), ["best"]), (("train", "--data", "ci"), ["cifar10", "cifar100"]),
-                          (("completion", "z"), ["zsh"]), (("predict", "run", "im"), []),
+                          (("hel",), ["help"]), (("help", "tr"), ["train"]), (("completion", "z"), ["zsh"]),
+                          (("predict", "run", "im"), []),
                           (("train", "--weights", "x"), []), (("trian", "--mo"), [])):
         found = completed("tandem", *words)
         check(f"bash: {words}", found == wanted or (wanted is None and "lenet" in found), found)
     if shutil.which("fish"):
-        for words, wanted in (("tr", ["train"]), ("train --mo", ["--model", "--momentum"]),
+        for words, wanted in (("tr", ["train"]), ("help tr", ["train"]), ("train --mo", ["--model", "--momentum"]),
                               ("train --recipe b", ["best"])):
             run = subprocess.run(["fish", "--no-config", "-c", f'source script.fish; complete -C "tandem {words}"'],
                                  capture_output=True, text=True)
@@ -948,6 +958,13 @@ def test_typing_mistakes():
     refused("no command", tool(), "expected a command: train, compare, eval")
     refused("a command", tool("trian"), "did you mean train?")
     refused("an option", tool("train", "--epoch", "3"), "did you mean --epochs?")
+    for words, line in ((("--epochs", "1", "train"), "train --epochs 1"), (("--epochs=1", "train"), "train --epochs=1"),
+                        (("--out", "a b", "train", "--epochs", "1"), "train --out 'a b' --epochs 1"),
+                        (("-n", "2", "launch", "ls", "train"), "launch -n 2 ls train")):
+        refused(f"tandem {words}", tool(*words),
+                f"tandem: {words[0].split('=')[0]} comes after the command: tandem {line}\n")
+    refused("no option of it", tool("--epochs", "1", "devices"), "unknown option --epochs")
+    refused("no command behind it", tool("--epochs", "1"), "unknown option --epochs")
     refused("twice", tool("train", "--lr", "1", "--lr", "2"), "--lr: given more than once")
     refused("no value", tool("train", "--lr"), "--lr")
     refused("no folder", tool("eval"), "DIR")
