@@ -21,7 +21,7 @@ namespace {
 
 struct ReportOptions {
   std::vector<std::string> folders;
-  std::string out;   ///< empty: report.html in the first folder
+  std::string out;   ///< empty: report.html in the folder of the first run
   std::string data;  ///< empty: the runs'
   std::string device;
   int threads = 0;
@@ -57,13 +57,27 @@ std::string now() {
   return text;
 }
 
+// The runs among the given paths. Several may come from a pattern such as runs/*, which also matches what is no run.
+std::vector<RunRecord> records_of(const std::vector<std::string>& paths) {
+  std::vector<RunRecord> records;
+  std::vector<std::string> others;
+  for (const std::string& path : paths)
+    if (paths.size() > 1 && is_no_run(path))
+      others.push_back(path);
+    else
+      records.push_back(read_run_record(path));
+  if (records.empty())
+    throw UsageError(concat("none of these contains a run (config.json or metrics.jsonl): ", join(others, ", ")));
+  if (!others.empty()) print_error("note", concat("left out, because no run is in it: ", join(others, ", ")));
+  distinguish(records);
+  return records;
+}
+
 int report_command(const ReportOptions& o) {
   use_threads(o.threads);
   const Device device = use_device(o.device);
-  std::vector<RunRecord> records;
-  for (const std::string& folder : o.folders) records.push_back(read_run_record(folder));
-  distinguish(records);
-  const std::string path = o.out.empty() ? (fs::path(o.folders.front()) / "report.html").string() : o.out;
+  std::vector<RunRecord> records = records_of(o.folders);
+  const std::string path = o.out.empty() ? (fs::path(records.front().folder) / "report.html").string() : o.out;
   try {
     check_writable(path);
   } catch (const Error& error) {
@@ -105,7 +119,9 @@ Command add_report(CLI::App& app) {
                                    "write a page about runs: curves over each other, differences of configuration, "
                                    "confusion matrix, worst "
                                    "mistakes, and the profile if a run's folder has one (profile.json or trace.json)");
-  c->add_option("RUN", o.folders, "folders of the runs")->required()->type_name("");
+  c->add_option("RUN", o.folders, "folders of the runs; of several, those without a run are left out")
+      ->required()
+      ->type_name("");
   c->add_option("--out", o.out, "HTML file to write; default: report.html in the folder of the first run")
       ->type_name(kFileType);
   c->add_option("--data", o.data, "data set for the predictions instead of the runs'")->type_name(kDataType);
@@ -114,6 +130,7 @@ Command add_report(CLI::App& app) {
   c->footer(
       "Examples:\n"
       "  tandem report runs/first\n"
+      "  tandem report runs/*               # one page about all of them\n"
       "  tandem report runs/first runs/second --out comparison.html");
   return [kept](const CommandLine&) { return report_command(*kept); };
 }

@@ -141,6 +141,13 @@ std::vector<std::pair<std::string, std::string>> RunRecord::entries() const {
   return out;
 }
 
+bool is_no_run(const std::string& path) {
+  std::error_code error;
+  const fs::path folder(path);
+  return fs::exists(folder, error) && !fs::exists(folder / "config.json", error) &&
+         !fs::exists(folder / "metrics.jsonl", error);
+}
+
 RunRecord read_run_record(const std::string& folder) {
   const std::string config = (fs::path(folder) / "config.json").string();
   const std::string metrics = (fs::path(folder) / "metrics.jsonl").string();

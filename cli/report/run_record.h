@@ -40,6 +40,8 @@ struct RunRecord {
 /// UsageError that names the file, and the line, if the folder does not exist, has neither file,
 /// or has a file that cannot be read.
 RunRecord read_run_record(const std::string& folder);
+/// Whether `path` exists and is anything but a folder with one of the two files.
+bool is_no_run(const std::string& path);
 /// Makes the names differ, by more components of the folders.
 void distinguish(std::vector<RunRecord>& runs);
 /// The content of a file. Throws UsageError if it cannot be read or has more than `max_bytes`.

@@ -151,6 +151,20 @@ def test_errors():
               all(w in made.stderr for w in words), made.stderr)
     made = run("report", "second", "--out", "nowhere/x.html")
     check("a folder that is missing", made.returncode == 2 and "nowhere" in made.stderr, made.stderr)
+    os.makedirs("runs/compare-1")
+    write("runs/compare-1/compare.json", "{}")
+    write("runs/notes.txt", "mine")
+    shutil.copytree("text", "runs/text")
+    made = run("report", "runs/compare-1", "runs/notes.txt", "runs/text")
+    check("what is no run is left out", made.returncode == 0 and os.path.exists("runs/text/report.html") and
+          os.listdir("runs/compare-1") == ["compare.json"] and made.stderr ==
+          "note: left out, because no run is in it: runs/compare-1, runs/notes.txt\n", (made.stdout, made.stderr))
+    for given, words in ((("runs/compare-1", "runs/notes.txt"), ("none of these", "runs/compare-1, runs/notes.txt")),
+                         (("runs/compare-1",), ("does not contain a run",)), (("text", "missing"), ("no such folder",)),
+                         (("runs/notes.txt",), ("runs/notes.txt",)), (("text", "broken"), ("line 2",))):
+        made = run("report", *given)
+        check(f"{given}: an error", made.returncode == 2 and made.stderr.count("\n") == 1 and
+              all(w in made.stderr for w in words), made.stderr)
     write("deep/profile.json", "[" * 100000)
     write("deep/metrics.jsonl", "")
     made = run("report", "deep")
