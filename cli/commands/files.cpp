@@ -13,6 +13,7 @@
 #include "tandem/cli/train/models.h"
 #include "tandem/cli/train/run_model.h"
 #include "tandem/cli/train/weight_files.h"
+#include "tandem/nn/files/prefix.h"
 #include "tandem/nn/files/pt/start.h"
 #include "tandem/nn/files/safetensors_reader.h"
 
@@ -132,12 +133,27 @@ int convert_to_onnx(const ConvertOptions& o) {
     throw UsageError(concat(o.from, ": not the folder of a run; an ONNX file has a network, not only weights"));
   Checkpoint checkpoint = run_of(o.from);
   const RunConfig& c = checkpoint.config;
-  if (c.text) throw UsageError(concat(o.from, ": the run of a text; only those of images become ONNX files"));
+  if (c.text)
+    throw UsageError(
+        concat(o.from, ": the run of a text; only those of images become ONNX files, others .safetensors and .pt"));
   const nn::Sequential model = model_of_run(checkpoint, Device(kCPU, 0));
   save_onnx(model, c.input, c.classes, o.to);
   std::printf("%s: %s of %s, %s\n", printable(o.to).c_str(), printable(c.model).c_str(), printable(o.from).c_str(),
               counted(c.class_count, "class", "classes").c_str());
   return 0;
+}
+
+// Of a run, also of one that is not complete: what model.safetensors has, or will have.
+OrderedDict<std::string, Tensor> state_of(const ConvertOptions& o) {
+  std::error_code error;
+  if (!std::filesystem::exists(checkpoint_path(o.from), error)) {
+    auto state = read_state(weights_file(o.from), o.key, o.prefix);
+    warn_if_not_finite(o.from, state);
+    return state;
+  }
+  Checkpoint checkpoint = run_of(o.from);
+  const nn::Sequential model = model_of_run(checkpoint, Device(kCPU, 0));
+  return serialize::without_prefix(exported(checkpoint.config.model, model), o.prefix);
 }
 
 int convert_command(const ConvertOptions& o) {
@@ -149,8 +165,7 @@ int convert_command(const ConvertOptions& o) {
   if (!o.key.empty() && !is_pt(o.from)) throw UsageError("--key: only .pt files have several dictionaries");
   if (to_pt && o.shard_bytes != 0)
     throw UsageError("--shard-size: only safetensors files are split; " + o.to + " would be a .pt file");
-  OrderedDict<std::string, Tensor> state = read_state(o.from, o.key, o.prefix);
-  warn_if_not_finite(o.from, state);
+  OrderedDict<std::string, Tensor> state = state_of(o);
   if (o.weights_bits != 0) state = quantized(state, o);
   // Python programs expect the name of the library that the file is for.
   const OrderedDict<std::string, std::string> metadata{{"format", "pt"}};
@@ -183,11 +198,11 @@ Command add_convert(CLI::App& app) {
   const auto kept = std::make_shared<ConvertOptions>();
   ConvertOptions& o = *kept;
   CLI::App* c = app.add_subcommand(
-      "convert", "convert a state dict between .safetensors and .pt, or write the model of a run as an ONNX file");
+      "convert", "convert weights between .safetensors and .pt, or write the model of a run as such a file or as ONNX");
   c->add_option(
        "IN", o.from,
-       "file of either kind, the index or the folder of a sharded checkpoint, or an ONNX model, for its weights; "
-       "the folder of a run, for an ONNX file")
+       "the folder of a run, a file of either kind, the index or the folder of a sharded checkpoint, or an ONNX model, "
+       "for its weights")
       ->required();
   c->add_option("OUT", o.to, "file to write; its ending decides: .safetensors, .pt, .pth, .bin or .onnx")->required();
   add_key(c, o.key);
@@ -203,7 +218,8 @@ Command add_convert(CLI::App& app) {
       "Examples:\n"
       "  tandem convert model.pt model.safetensors\n"
       "  tandem convert training.pt model.safetensors --key model --prefix module.\n"
-      "  tandem convert runs/first net.onnx");
+      "  tandem convert runs/first net.onnx\n"
+      "  tandem convert runs/first net.pt");
   return [kept](const CommandLine&) { return convert_command(*kept); };
 }
 

@@ -147,6 +147,10 @@ def test_writing():
     before = tensors("before.safetensors")
     check("but for what prepares the images", names["normalize.mean"] == before["normalize.mean"] and
           names["normalize.std"] == before["normalize.std"] and names["net.fc.weight"] != before["net.fc.weight"])
+    for name in ("lenet", "resnet", "trained"):
+        r = run("convert", name, f"{name}.safetensors")
+        check(f"weights of the run {name}", tensors(f"{name}.safetensors") == tensors(f"{name}/model.safetensors"),
+              r.stdout + r.stderr)
     refused("no run", run("convert", "weights.safetensors", "x.onnx"), "weights.safetensors", "folder of a run")
     refused("no run", run("convert", "pictures", "x.onnx"), "pictures does not contain a run")
     refused("options of weights", run("convert", "lenet", "x.onnx", "--prefix", "fc."), "--prefix")

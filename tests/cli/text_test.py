@@ -112,6 +112,12 @@ def test_learning():
     check("another text", abs(other["loss"] - said["loss"]) < 0.3, (other, said))
     check("summary", "wte" in tool("summary", "run").stdout)
     check("inspect", "transformer.h.1.mlp.c_fc.weight" in tool("inspect", "run/model.safetensors").stdout)
+    done = tool("convert", "run", "whole.safetensors")
+    check("the run's weights", open("whole.safetensors", "rb").read() == weights("run"), done.stderr)
+    done = tool("convert", "run", "narrow.safetensors", "--weights-bits", "8")
+    check("and with 8 bits", done.returncode == 0 and
+          os.path.getsize("narrow.safetensors") < 0.45 * os.path.getsize("whole.safetensors"), done.stderr)
+    refused("not as ONNX", tool("convert", "run", "x.onnx"), "the run of a text", ".safetensors and .pt")
     refused("predict", tool("predict", "run", "book.txt"), "tandem generate run")
 
 

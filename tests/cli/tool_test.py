@@ -831,9 +831,21 @@ def test_weight_files():
     with open("s/x.safetensors.index.json", "w") as file:
         file.write(index.replace("x-00002", "../x-00002"))
     refused("a shard elsewhere", tool("inspect", "s"), "not the name of a file", code=1)
+    run = tool("convert", "a", "whole.safetensors")
+    check("the weights of a run", tensors("whole.safetensors") == tensors("a/model.safetensors"), run.stderr)
+    shutil.copytree("a", "stopped")
+    os.remove("stopped/model.safetensors")
+    run = tool("convert", "stopped", "stopped.safetensors", "--prefix", "fc.")
+    check("of one that is not complete, with other names", run.returncode == 0 and
+          sorted(tensors("stopped.safetensors")) == ["bias", "weight"], run.stderr)
+    os.remove("stopped/checkpoint.safetensors")
+    refused("no run", tool("convert", "stopped", "y.safetensors"), "stopped: is a folder without", code=1)
     shown = tool("inspect", checkpoint)
     if "without libzip" in shown.stderr:
         return
+    check("a run as a .pt file", tool("convert", "a", "run.pt").returncode == 0 and
+          tool("convert", "run.pt", "back.safetensors").returncode == 0 and
+          tensors("back.safetensors") == tensors("a/model.safetensors"))
     check("inspect a checkpoint",
           all(part in shown.stdout
               for part in ("epoch", "0.5", "state_dict.weight", "bfloat16", "[0, 3]", "9 tensors")),
