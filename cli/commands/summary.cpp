@@ -8,6 +8,7 @@
 #include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/commands/layer_table.h"
 #include "tandem/cli/commands/layer_work.h"
+#include "tandem/cli/device_list.h"
 #include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/text/text_model.h"
@@ -104,11 +105,22 @@ struct Subject {
 };
 
 void check_image(const std::vector<int64_t>& input, double most) {
-  if (input.size() != 3) throw UsageError("--input: expected channels,height,width of an image");
+  if (input.size() != 3) throw UsageError(concat("--input ", input, ": expected channels,height,width of an image"));
   double picture = 1;
   for (int64_t size : input) picture *= static_cast<double>(size);
   if (picture > most)
     throw UsageError(concat("--input ", input, ": an image may have at most 2^", std::log2(most), " values"));
+}
+
+// "3,32,32" or "3x32x32"; or the number of tokens.
+std::vector<int64_t> parse_input(const std::string& text) try {
+  std::vector<int64_t> sizes;
+  for (const std::string& size : split_names(text, text.find('x') == std::string::npos ? ',' : 'x'))
+    sizes.push_back(parse_number("", size, Range<int64_t>{1, 65536}));
+  return sizes;
+} catch (const UsageError&) {
+  throw UsageError(concat("--input ", text,
+                          ": expected channels,height,width such as 3,32,32, or a number of tokens, each 1 to 65536"));
 }
 
 Subject tools_own(const SummaryOptions& o) {
@@ -227,17 +239,10 @@ Command add_summary(CLI::App& app) {
   c->add_option("--model", o.model, "lenet, mlp, linear, an ONNX file or a published model: " + published_names())
       ->capture_default_str()
       ->type_name(kModelType);
-  c->add_option_function<std::vector<std::string>>(
-       "--input",
-       [&o](const std::vector<std::string>& sizes) {
-         o.input.clear();
-         for (const std::string& size : sizes)
-           o.input.push_back(parse_number("--input", size, Range<int64_t>{1, 65536}));
-       },
-       "channels,height,width of an image, or the number of tokens; default: 1,28,28, or that of the "
-       "published model or the ONNX file")
-      ->delimiter(',')
-      ->expected(1, 3)
+  c->add_option_function<std::string>(
+       "--input", [&o](const std::string& text) { o.input = parse_input(text); },
+       "channels,height,width of an image (3,32,32 or 3x32x32), or the number of tokens; default: 1,28,28, or that of "
+       "the published model or the ONNX file")
       ->type_name("C,H,W");
   add_number<int64_t>(c, "--classes", o.classes, {1, 1 << 20},
                       "number of classes; default: 10 or that of the published model");

@@ -753,6 +753,7 @@ def test_numbers():
                             (("eval", "a"), "--batch-size 0"), (("eval", "a"), "--threads -1"),
                             (("summary",), "--classes 0"),
                             (("predict", "a", "b.png"), "--top 0"), (("summary",), "--input 1,28,x"),
+                            (("summary",), "--input 3x32x"), (("summary",), "--input 3x32"),
                             (("summary",), "--batch-size 99999999999")):
         run = tool(*command, *option.split())
         refused(option, run, option.split()[0] + " ", ": expected ")
@@ -760,6 +761,11 @@ def test_numbers():
     limit = limit_of("RLIMIT_AS", 3 << 30)
     run = tool("summary", "--batch-size", "1000000000", preexec_fn=limit)
     check("a summary needs no memory for its batch", run.returncode == 0 and "1000000000" in run.stdout, run.stderr)
+    refused("what sizes", tool("summary", "--input", "3x0x32"), "channels,height,width such as 3,32,32")
+    refused("four sizes", tool("summary", "--input", "3,32,32,1"), "expected channels,height,width")
+    refused("two sizes", tool("summary", "--input", "3x32"), "--input [3, 32]: expected channels,height,width")
+    check("3x32x32", "[1, 3, 32, 32]" in tool("summary", "--input", "3x32x32").stdout and
+          tool("summary", "--input", "3x32x32").stdout == tool("summary", "--input", "3,32,32").stdout)
     refused("a huge model", tool("summary", "--input", "9,999,999", "--model", "mlp", preexec_fn=limit), "parameters")
     refused("a huge image", tool("summary", "--input", "65536,65536,65536", preexec_fn=limit), "2^26")
     run = tool("train", "--devices", "gpu:0")
