@@ -154,6 +154,26 @@ std::pair<Tensor, Image> gray_input(const Predictor& p, const std::string& path,
   return {from_blob(image.pixels.data(), {1, image.height, image.width}, kByte).clone(), image};
 }
 
+// Whether the outermost pixels of a gray image are on average lighter than half of white. False of an empty image.
+bool has_light_border(const Image& image) {
+  int64_t sum = 0, count = 0;
+  for (int y = 0; y < image.height; ++y)
+    for (int x = 0; x < image.width; ++x) {
+      if (x > 0 && x < image.width - 1 && y > 0 && y < image.height - 1) continue;
+      sum += image.pixels[static_cast<std::size_t>(y) * static_cast<std::size_t>(image.width) +
+                          static_cast<std::size_t>(x)];
+      ++count;
+    }
+  return 2 * sum > 255 * count;
+}
+
+void suggest_inverting(const std::vector<std::string>& light) {
+  std::fflush(stdout);
+  print_error("note", concat(light.size() == 1 ? light[0] : concat(light.size(), " images"),
+                             ": the background is light; if the model has learned from light on dark, as in MNIST and "
+                             "Fashion-MNIST, use --invert"));
+}
+
 int predict_command(PredictOptions o) {
   const Device device = use_device(o.device);
   std::vector<std::string> words = o.words;
@@ -174,6 +194,7 @@ int predict_command(PredictOptions o) {
   const InferenceMode guard;
   const auto mixed = in_precision(p.recipe, device);
   std::size_t failures = 0;
+  std::vector<std::string> light;
   Json results = Json::array();
   for (const std::string& path : files) {
     try {
@@ -183,6 +204,7 @@ int predict_command(PredictOptions o) {
         std::tie(pixels, shown) = gray_input(p, path, o.invert);
       else
         pixels = read_picture(path, p.shorter_side, p.input[1], p.input[2]);
+      if (!o.invert && has_light_border(shown)) light.push_back(path);
       nn::Sequential model = p.model;
       const Tensor scores = model->forward(to_input(pixels.unsqueeze(p.input[0] == 1 ? 1 : 0)).to(device));
       const Tensor probability = softmax(scores, 1, kFloat).cpu().squeeze(0);
@@ -206,6 +228,7 @@ int predict_command(PredictOptions o) {
     }
   }
   if (o.json) std::printf("%s\n", json_text(results, 2).c_str());
+  if (!light.empty()) suggest_inverting(light);
   return failures == 0 ? 0 : failures == files.size() ? 2 : 1;
 }
 

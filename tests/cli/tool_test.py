@@ -201,15 +201,30 @@ def test_hostile_checkpoints():
         refused("no file", tool("eval", "b"), "not a regular file")
 
 
-def picture(name="x.png"):
+def picture(name="x.png", light=False):
     def chunk(kind, content):
         body = kind + content
         return struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body))
 
-    rows = b"".join(b"\0" + bytes(range(28 * y % 196, 28 * y % 196 + 28)) for y in range(28))
+    flip = bytes(range(255, -1, -1) if light else range(256))
+    rows = b"".join(b"\0" + bytes(range(28 * y % 196, 28 * y % 196 + 28)).translate(flip) for y in range(28))
     with open(name, "wb") as file:
         file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 28, 28, 8, 0, 0, 0, 0)) +
                    chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def test_light_background():
+    check("train", train("--data", "data", "--out", "a").returncode == 0)
+    picture()
+    picture("light.png", light=True)
+    said = lambda *words: (lambda run: (run.returncode, run.stderr))(tool("predict", "a", *words))
+    check("dark", said("x.png") == (0, ""), said("x.png"))
+    check("light", said("light.png")[1].startswith("note: light.png: the background is light; ") and
+          "use --invert" in said("light.png")[1] and said("light.png")[0] == 0, said("light.png"))
+    check("some", said("light.png", "x.png", "light.png")[1].startswith("note: 2 images: the background"))
+    check("inverted", said("light.png", "--invert") == (0, ""), said("light.png", "--invert"))
+    run = tool("predict", "a", "light.png", "--json")
+    check("JSON", json.loads(run.stdout)[0]["file"] == "light.png" and "--invert" in run.stderr, run.stdout)
 
 
 def start(*args):
