@@ -1,5 +1,6 @@
 // Perfect scaling divides every phase of a step by the ratio of device counts. The time that a phase takes
-// beyond that is its cost; the costliest phase is reported as the limit.
+// beyond that is its cost; the costliest phase is reported as the limit, unless there is so little work that fixed costs
+// decide.
 #include "tandem/cli/compare/comparison.h"
 
 #include <algorithm>
@@ -24,6 +25,8 @@ double median_of(std::vector<double> values) {
 std::string ms(double seconds) { return fixed(1e3 * seconds, seconds < 0.1 ? 2 : 1); }
 std::string share(double part, double whole) { return concat(ms(part), " of ", ms(whole), " ms"); }
 
+constexpr double kLittleLost = 0.95;  // of the possible speed
+
 // Number of devices relative to the first list.
 double factor(const Comparison& c, const Measured& run) {
   return static_cast<double>(run.workers()) / static_cast<double>(c.runs.front().workers());
@@ -38,14 +41,18 @@ PhaseSeconds beyond(const Comparison& c, const Measured& run) {
   return out;
 }
 
-std::string slow_compute(const Comparison& c, const Measured& run) {
+// A cause that the machine or other programs are, rather than the work: "" if there is none.
+std::string outer_cause(const Comparison& c, const Measured& run) {
   const int threads = run.threads * static_cast<int>(run.workers());
   if (run.on_cpu && threads > c.cores)
     return concat("the devices have only ", counted(c.cores, "core", "cores"), " for ", threads, " threads");
   if (run.disturbed(c.cores))
     return concat("other programs use the cores: the run had ", fixed(median_of(run.cores), 2), " of the ", threads,
                   " that it can use");
-  if (run.one_gpu) return "the devices are parts of one GPU and share its multiprocessors";
+  return run.one_gpu ? "the devices are parts of one GPU and share its multiprocessors" : "";
+}
+
+std::string slow_compute(const Comparison& c, const Measured& run) {
   const Measured& first = c.runs.front();
   const double part = (run.step[kForward] + run.step[kBackward]) / (first.step[kForward] + first.step[kBackward]);
   const double ideal = static_cast<double>(run.batch) / static_cast<double>(first.batch) / factor(c, run);
@@ -55,6 +62,19 @@ std::string slow_compute(const Comparison& c, const Measured& run) {
                             : ": pieces this small do not fill a device");
 }
 
+// Seconds that a device works in a step. Of unequal devices the slower one works while the other waits, so the mean is
+// not small if a step takes long because of it.
+double work_in_step(const Measured& run) { return run.step_seconds() - run.step[kIdle]; }
+
+// Sharing a step wakes threads or starts kernels several times, which takes tens of microseconds each, whatever the work
+// is. Beside so little work that is a good part of the time, and in which phase it shows is chance.
+constexpr double kLittleWork = 1e-3;
+
+bool too_little_to_share(const Comparison& c, const Measured& run) {
+  const bool late_images = run.step[kDataWait] + run.step[kCopyIn] > run.step_seconds() / 2;
+  return work_in_step(run) < kLittleWork && !late_images && outer_cause(c, run).empty();
+}
+
 // Describes the costliest part beyond perfect scaling.
 std::string main_cost(const Comparison& c, const Measured& run) {
   const PhaseSeconds b = beyond(c, run), &s = run.step;
@@ -62,13 +82,15 @@ std::string main_cost(const Comparison& c, const Measured& run) {
   const double compute = b[kForward] + b[kBackward], data = b[kDataWait] + b[kCopyIn], idle = b[kIdle];
   const double talk = b[kReduce] + b[kOptimizer] + b[kBroadcast] + b[kOther];
   const double most = std::max({compute, data, idle, talk});
+  if (most == compute || most == idle)
+    if (std::string cause = outer_cause(c, run); !cause.empty()) return cause;
   if (most == compute) return slow_compute(c, run);
   if (most == data)
     return concat("each step waits ", share(s[kDataWait] + s[kCopyIn], whole),
                   " for its images (--workers loads batches ahead)");
   if (most == idle)
     return concat("the devices wait for each other for ", share(s[kIdle], whole),
-                  " per step: they are not equally fast");
+                  " per step: they do not finish together");
   return concat("summing gradients, the optimizer and broadcasting parameters take ",
                 share(s[kReduce] + s[kOptimizer] + s[kBroadcast] + s[kOther], whole),
                 " per step; a larger batch needs fewer steps");
@@ -148,8 +170,10 @@ std::string what_limits(const Comparison& c, const Measured& run) {
   if (most <= 1) return text + ", with no more devices.";
   text += concat(", out of a possible ", fixed(most, most == std::floor(most) ? 0 : 2), ". ");
   if (speed >= most) return text + "Nothing is lost.";
-  return text + (speed >= 0.95 * most ? "Little is lost; the main cost: " : "What limits it: ") + main_cost(c, run) +
-         ".";
+  if (speed >= kLittleLost * most) return text + "Little is lost; the main cost: " + main_cost(c, run) + ".";
+  if (!too_little_to_share(c, run)) return text + "What limits it: " + main_cost(c, run) + ".";
+  return text + concat("What limits it: a step has only ", ms(work_in_step(run)),
+                       " ms of work for each device, too little to share; try a larger --batch-size.");
 }
 
 std::string disturbance(const Comparison& c) {

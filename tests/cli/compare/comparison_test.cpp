@@ -92,6 +92,33 @@ TEST_CASE("devices that share a core, and parts of one GPU") {
   CHECK(c.runs[1].parts() == std::string("parts of one GPU"));
 }
 
+TEST_CASE("a step with too little work to be shared") {
+  // 5 ms of work and 3 ms in `phase`, times `scale`.
+  const auto told = [](double scale, Phase phase, double cores = 2, double seconds = 0.8) {
+    PhaseSeconds step = halves();
+    step[phase] += 0.003;
+    for (double& part : step) part *= scale;
+    Comparison c = compared(step, seconds, cores);
+    for (double& part : c.runs[0].step) part *= scale;
+    return what_limits(c, c.runs[1]);
+  };
+  CHECK(has(told(0.1, kIdle),
+            "What limits it: a step has only 0.50 ms of work for each device, too little to share; try "
+            "a larger --batch-size."));
+  for (const Phase phase : {kReduce, kForward}) CHECK(has(told(0.1, phase), "a step has only 0.80 ms of work"));
+  CHECK(has(told(0.21, kIdle), "wait for each other for 0.63 of 1.68 ms"));
+  CHECK(has(told(0.13, kReduce), "broadcasting parameters take 0.39 of 1.04 ms"));
+  // Causes that are not the work's.
+  for (const double scale : {0.1, 1.0})
+    CHECK(has(told(scale, kIdle, 0.8), "other programs use the cores: the run had 0.80 of the 2"));
+  PhaseSeconds late{};
+  late[kForward] = 0.0001;
+  late[kDataWait] = 0.0005;
+  const Comparison c = compared(late, 0.8);
+  CHECK(has(what_limits(c, c.runs[1]), "waits 0.50 of 0.60 ms for its images"));
+  CHECK(has(told(0.1, kIdle, 2, 0.51), "Little is lost; the main cost: the devices wait"));
+}
+
 TEST_CASE("runs with a larger batch are compared per image") {
   PhaseSeconds step{};
   step[kForward] = 0.004;
