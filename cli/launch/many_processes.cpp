@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "tandem/cli/launch/busy_cores.h"
+#include "tandem/cli/message.h"
 #include "tandem/cli/options.h"
 #include "tandem/core/threads/parallel_for.h"
+#include "tandem/core/threads/usable_cores.h"
 
 namespace tandem::cli {
 namespace {
@@ -42,6 +45,9 @@ int start_processes(const std::string& command, const std::vector<std::string>& 
   if (here.launched() && here.world_size > 1)
     throw UsageError(concat("--processes ", count, ": this is already rank ", here.rank, " of ", here.world_size,
                             " processes (", here.launcher, "); leave the option out"));
+  const std::string busy = busy_note(count, busy_cores(), usable_cores());
+  // Not into files and pipes: what a program writes there must not depend on other programs.
+  if (!busy.empty() && detect_terminal(2).interactive) print_error("note", busy);
   LaunchOptions launching;
   launching.ranks = concat(count);
   launching.as_one_program = true;
