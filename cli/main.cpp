@@ -85,6 +85,17 @@ int parse_error(const CLI::App& app, const CLI::ParseError& error, const std::ve
   return mistake(prefix, text);
 }
 
+// An empty value, as of "$UNSET", would count as an option that was not given. A prompt may be empty.
+void check_values(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::vector<std::string>& values = option->results();
+    if (option->get_items_expected_min() == 0 || option->check_lname("prompt")) continue;
+    if (std::find(values.begin(), values.end(), "") != values.end())
+      throw UsageError(concat(option->get_positional() ? option->get_name(true) : "--" + option->get_lnames().front(),
+                              ": the value is empty"));
+  }
+}
+
 // The number of words up to PROGRAM, which is the first word that is neither an option of `launch` nor the
 // value of one. CLI11 would take the program's options for its own.
 int words_before_program(int argc, const char* const* argv, const CLI::App& launch) {
@@ -152,6 +163,7 @@ int run(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     return parse_error(app, error, line.words);
   }
+  check_values(*app.get_subcommands().front());
   const int first = own_words + (own_words < argc && std::string(argv[own_words]) == "--" ? 1 : 0);
   line.program.assign(argv + std::min(first, argc), argv + argc);
   return commands.at(app.get_subcommands().front()->get_name())(line);

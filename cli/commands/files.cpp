@@ -1,4 +1,5 @@
 // tandem inspect and tandem convert: the contents of files with weights.
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -143,17 +144,27 @@ int convert_to_onnx(const ConvertOptions& o) {
   return 0;
 }
 
+OrderedDict<std::string, Tensor> without_prefix(const OrderedDict<std::string, Tensor>& state,
+                                                const ConvertOptions& o) {
+  const std::vector<std::string> names = state.keys();
+  const auto has_prefix = [&](const std::string& name) { return name.starts_with(o.prefix); };
+  if (!names.empty() && std::none_of(names.begin(), names.end(), has_prefix))
+    throw UsageError(
+        concat("--prefix ", o.prefix, ": no name in ", o.from, " begins with it; the first is ", names[0]));
+  return serialize::without_prefix(state, o.prefix);
+}
+
 // Of a run, also of one that is not complete: what model.safetensors has, or will have.
 OrderedDict<std::string, Tensor> state_of(const ConvertOptions& o) {
   std::error_code error;
   if (!std::filesystem::exists(checkpoint_path(o.from), error)) {
-    auto state = read_state(weights_file(o.from), o.key, o.prefix);
+    auto state = without_prefix(read_state(weights_file(o.from), o.key), o);
     warn_if_not_finite(o.from, state);
     return state;
   }
   Checkpoint checkpoint = run_of(o.from);
   const nn::Sequential model = model_of_run(checkpoint, Device(kCPU, 0));
-  return serialize::without_prefix(exported(checkpoint.config.model, model), o.prefix);
+  return without_prefix(exported(checkpoint.config.model, model), o);
 }
 
 int convert_command(const ConvertOptions& o) {

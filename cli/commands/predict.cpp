@@ -183,6 +183,8 @@ int predict_command(PredictOptions o) {
     o.model = words[0];
     words.erase(words.begin());
   }
+  if (o.model.empty() && (!o.classes.empty() || !o.weights.empty()))
+    throw UsageError(concat(o.classes.empty() ? "--weights" : "--classes", ": not for a run, which has its own"));
   if (!o.key.empty() && o.weights.empty()) throw UsageError("--key: names a state dict in the file of --weights");
   const Predictor p = o.model.empty()    ? of_run(words[0], device)
                       : is_onnx(o.model) ? of_onnx(o, device)

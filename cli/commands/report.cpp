@@ -1,4 +1,5 @@
 // tandem report: a page about one run or several.
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
@@ -105,6 +106,9 @@ int report_command(const ReportOptions& o) {
                   printable(run.evaluation.missing).c_str());
     runs.push_back(std::move(run));
   }
+  const auto is_missing = [](const ReportedRun& run) { return !run.evaluation.missing.empty(); };
+  if (!o.data.empty() && std::all_of(runs.begin(), runs.end(), is_missing))
+    throw UsageError(concat("--data ", o.data, ": ", runs.front().evaluation.missing));
   write_file_atomically(path, report_page(runs, concat("Written on ", now(), " by tandem ", TANDEM_VERSION, ".")));
   std::printf("report   %s\n", printable(path).c_str());
   return 0;

@@ -25,13 +25,14 @@ namespace tandem::cli {
 namespace {
 
 struct SummaryOptions {
-  std::string folder{};  ///< of a run, instead of a model's name
+  std::string folder{};    ///< of a run, instead of a model's name
+  bool has_model = false;  ///< on the command line
   std::string model = "lenet";
-  std::vector<int64_t> input{};  ///< empty: the model's own
-  int64_t classes = 0;           ///< 0: the model's own
-  int64_t batch_size = 1;
-  std::string weights{};  ///< file to load into the model; empty: none
-  std::string key{};      ///< of the state dict in a .pt file with more
+  std::vector<int64_t> input{};         ///< empty: the model's own
+  int64_t classes = 0;                  ///< 0: the model's own
+  std::optional<int64_t> batch_size{};  ///< none: 1, or what an ONNX file says
+  std::string weights{};                ///< file to load into the model; empty: none
+  std::string key{};                    ///< of the state dict in a .pt file with more
 };
 
 std::string kind(const nn::Module& layer) {
@@ -167,6 +168,7 @@ Subject onnx_file(const SummaryOptions& o, const std::string& path) {
 }
 
 Subject subject_of(const SummaryOptions& o) {
+  if (!o.folder.empty() && o.has_model) throw UsageError(concat("--model: not with ", o.folder, ", which has its own"));
   if (is_onnx(o.folder)) return onnx_file(o, o.folder);
   if (!o.folder.empty()) return subject_of_run(o);
   if (is_onnx(o.model)) return onnx_file(o, o.model);
@@ -202,7 +204,7 @@ int summary_command(const SummaryOptions& o) {
   NoGradGuard guard;
   std::size_t loaded = 0;
   if (!o.weights.empty()) loaded = load(o.weights, o.key, o.model, *subject.model.ptr());
-  Rows rows(o.batch_size);
+  Rows rows(o.batch_size.value_or(1));
   rows.input(subject.input);
   rows.watch(*subject.model.ptr());
   subject.model.ptr()->eval();
@@ -246,7 +248,7 @@ Command add_summary(CLI::App& app) {
       ->type_name("C,H,W");
   add_number<int64_t>(c, "--classes", o.classes, {1, 1 << 20},
                       "number of classes; default: 10 or that of the published model");
-  add_known(c, "--batch-size", o.batch_size, kBatchSizes, "images per step");
+  add_number(c, "--batch-size", o.batch_size, kBatchSizes, "images per step; default: 1");
   c->add_option("--weights", o.weights,
                 "load this file of weights, index or folder, and report what does not fit the model")
       ->type_name(kFileType);
@@ -256,6 +258,7 @@ Command add_summary(CLI::App& app) {
       "  tandem summary --model resnet18 --input 3,32,32 --classes 10\n"
       "  tandem summary net.onnx --input 3,224,224\n"
       "  tandem summary runs/first");
+  c->callback([c, &o] { o.has_model = c->count("--model") > 0; });
   return [kept](const CommandLine&) { return summary_command(*kept); };
 }
 

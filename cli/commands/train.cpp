@@ -36,8 +36,6 @@ void require(bool good, const std::string& text) {
 }
 
 void check_options(const TrainOptions& o) {
-  require(!was_given(o, "resume") || !o.resume.empty(), "--resume: the folder name is empty");
-  require(!was_given(o, "out") || !o.out.empty(), "--out: the folder name is empty");
   require(o.out.empty() || o.resume.empty(),
           "--out cannot be combined with --resume: a resumed run stays in its folder");
   require(o.weights.empty() || o.resume.empty(),

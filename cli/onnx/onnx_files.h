@@ -1,6 +1,7 @@
 // ONNX models in the tool. A build without libtandem_onnx has onnx_none.cpp, whose functions say what is missing.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,9 @@ inline constexpr const char *kOnnxClasses = "tandem.classes", *kOnnxRange = "Ima
 
 /// tandem inspect.
 void inspect_onnx(const std::string& path);
-/// tandem summary: runs the model on zeros. Unknown sizes are `batch_size`, the first, and then those of `input`. Throws
+/// tandem summary: runs the model on zeros. Unknown sizes are `batch_size` (none: 1), the first, and then those of `input`. Throws
 /// UsageError if `input` does not fit.
-void summarize_onnx(const std::string& path, const std::vector<int64_t>& input, int64_t batch_size);
+void summarize_onnx(const std::string& path, const std::vector<int64_t>& input, std::optional<int64_t> batch_size);
 /// Parameters and buffers under their ONNX names.
 OrderedDict<std::string, Tensor> read_onnx_state(const std::string& path);
 

@@ -14,7 +14,7 @@ namespace {
 }  // namespace
 
 void inspect_onnx(const std::string& path) { missing(path); }
-void summarize_onnx(const std::string& path, const std::vector<int64_t>&, int64_t) { missing(path); }
+void summarize_onnx(const std::string& path, const std::vector<int64_t>&, std::optional<int64_t>) { missing(path); }
 OrderedDict<std::string, Tensor> read_onnx_state(const std::string& path) { missing(path); }
 OnnxNetwork open_onnx_network(const std::string& path, const std::vector<int64_t>&) { missing(path); }
 void check_trainable_onnx(const std::string& path) { missing(path); }

@@ -15,13 +15,13 @@ namespace {
 constexpr double kMaxInputValues = 1 << 28;
 
 // Zeros for an input of the model.
-Tensor zeros_for(const onnx::Declared& input, const std::vector<int64_t>& wanted, int64_t batch_size) {
+Tensor zeros_for(const onnx::Declared& input, const std::vector<int64_t>& wanted, std::optional<int64_t> batch_size) {
   check(input.dtype != ScalarType::Undefined, "its input ", input.name, " is a ", input.type,
         "; a summary needs tensors");
   std::vector<int64_t> sizes = input.sizes;
   if (!input.has_sizes) {
     sizes = wanted;
-    sizes.insert(sizes.begin(), batch_size);
+    sizes.insert(sizes.begin(), batch_size.value_or(1));
   }
   const bool known =
       std::all_of(sizes.begin() + (sizes.empty() ? 0 : 1), sizes.end(), [](int64_t s) { return s >= 0; });
@@ -35,9 +35,9 @@ Tensor zeros_for(const onnx::Declared& input, const std::vector<int64_t>& wanted
       sizes[i] = wanted[i - 1];
     }
   }
-  if (!sizes.empty() && sizes[0] < 0) sizes[0] = batch_size;
-  if (!sizes.empty() && sizes[0] != batch_size && batch_size != 1)
-    throw UsageError(concat("--batch-size ", batch_size, ": ", input.name, " must be ", input.type));
+  if (!sizes.empty() && sizes[0] < 0) sizes[0] = batch_size.value_or(1);
+  if (!sizes.empty() && batch_size && sizes[0] != *batch_size)
+    throw UsageError(concat("--batch-size ", *batch_size, ": ", input.name, " must be ", input.type));
   double values = 1;
   for (const int64_t size : sizes) values *= static_cast<double>(size);
   check(values <= kMaxInputValues, "its input ", input.name, ", ", input.type,
@@ -151,7 +151,8 @@ class NodeRows {
   std::unordered_set<int> seen_;
 };
 
-void fill(const onnx::Program& program, const std::vector<int64_t>& input, int64_t batch_size, LayerTable& table) {
+void fill(const onnx::Program& program, const std::vector<int64_t>& input, std::optional<int64_t> batch_size,
+          LayerTable& table) {
   std::vector<IValue> states;
   for (const onnx::State& state : program.states) states.emplace_back(state.tensor);
   const onnx::Graph& graph = program.graph;
@@ -168,7 +169,7 @@ void fill(const onnx::Program& program, const std::vector<int64_t>& input, int64
 
 }  // namespace
 
-void summarize_onnx(const std::string& path, const std::vector<int64_t>& input, int64_t batch_size) {
+void summarize_onnx(const std::string& path, const std::vector<int64_t>& input, std::optional<int64_t> batch_size) {
   const onnx::Program program = onnx::read_program(path);
   const NoGradGuard guard;
   LayerTable table;
@@ -179,7 +180,7 @@ void summarize_onnx(const std::string& path, const std::vector<int64_t>& input, 
   } catch (const Error& error) {
     fail(path, ": ", error.what());
   }
-  table.print(batch_size);
+  table.print(batch_size.value_or(1));
 }
 
 }  // namespace tandem::cli

@@ -70,13 +70,33 @@ def test_comparing():
         check("shards 0", '"shards": 0' in file.read(), run.stderr)
 
 
+def test_empty_values():
+    for words in (["train", "--weights", ""], ["train", "--recipe", ""], ["train", "--out", ""], ["train", "--freeze", ""],
+                  ["eval", "a", "--data", ""], ["report", "a", "--out", ""], ["convert", "a", "x.pt", "--prefix", ""],
+                  ["generate", "a", "--key", ""], ["launch", "--log-dir", "", "true"], ["verify", "a", "--weights", ""]):
+        option = next(word for word in words if word.startswith("--"))
+        refused(f"an empty value: {words}", tool(*words), f"{option}: the value is empty")
+    refused("an empty folder", tool("eval", ""), "DIR: the value is empty")
+    refused("nothing given", tool("summary", ""), "the value is empty")
+
+
+def test_other_commands():
+    refused("predict", tool("predict", "a", "x.png", "--classes", "missing.txt"), "--classes: not for a run")
+    refused("predict", tool("predict", "a", "x.png", "--weights", "missing.pt"), "--weights: not for a run")
+    refused("summary", tool("summary", "a", "--model", "mlp"), "--model: not with a, which has its own")
+    refused("convert", tool("convert", "a", "x.pt", "--prefix", "net."), "--prefix net.: no name in a begins with it; the first is fc.weight")
+    check("a prefix that is there", tool("convert", "a", "x.safetensors", "--prefix", "fc.").returncode == 0)
+    refused("report", tool("report", "a", "--data", "nowhere"), "--data nowhere: ", "nowhere")
+    check("a report of other data", tool("report", "a", "--data", "data").returncode == 0)
+
+
 def main():
     place = tempfile.mkdtemp()
     os.chdir(place)
     try:
         write_data("data", 100)
         write_data("five", 100, classes=5)
-        for test in (test_training, test_one_of_several_processes, test_comparing):
+        for test in (test_training, test_empty_values, test_other_commands, test_one_of_several_processes, test_comparing):
             test()
     finally:
         os.chdir("/")
