@@ -50,8 +50,10 @@ std::string count_error(const CLI::App& command) {
 // them, else "".
 std::string early_option(const CLI::App& app, const std::vector<std::string>& words) {
   const std::vector<std::string> commands = command_names(app);
-  const auto command = std::find_first_of(words.begin(), words.end(), commands.begin(), commands.end());
-  if (command == words.end() || !words.front().starts_with("-")) return "";
+  // The last one: a value before may have the same name.
+  const auto found = std::find_first_of(words.rbegin(), words.rend(), commands.begin(), commands.end());
+  if (found == words.rend() || !words.front().starts_with("-")) return "";
+  const auto command = std::prev(found.base());
   const std::string option = words.front().substr(0, words.front().find('='));
   if (app.get_subcommand(*command)->get_option_no_throw(option) == nullptr) return "";
   std::string line = called_as() + " " + *command;
@@ -125,8 +127,9 @@ std::vector<const char*> as_options(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (first == "version") words[1] = "--version";
   if (first != "help") return words;
+  if (argc == 2 || first == argv[2]) return {argv[0], "--help"};
   const auto is_named = [argv](const auto& command) { return std::string_view(argv[2]) == command.first; };
-  if (argc == 2 || std::any_of(std::begin(kCommands), std::end(kCommands), is_named))
+  if (std::any_of(std::begin(kCommands), std::end(kCommands), is_named))
     words.insert(words.begin() + std::min(3, argc), "--help");
   words.erase(words.begin() + 1);
   return words;

@@ -4,8 +4,10 @@
 //   auto loader = data::make_data_loader(parts[0].map(data::transforms::Stack<>()), 64);
 #pragma once
 #include <concepts>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 

@@ -64,8 +64,7 @@ inline constexpr const char* kTrainable =
     "--help lists them), or an ONNX file";
 inline constexpr const char* kData =
     "fashion-mnist, mnist, cifar10, cifar100, a folder with the files of one, a folder with a folder of images for "
-    "each "
-    "class, or one with the subfolders train and test, which have such folders";
+    "each class, or one with the subfolders train and test, which have such folders";
 
 /// The names of the options on the command line, without dashes.
 std::vector<std::string> given_options(const CLI::App& c);

@@ -78,7 +78,8 @@ int eval_command(const EvalOptions& o) {
   const ImageSet test = test_images(loaded, checkpoint.config);
   nn::Sequential model = model_of_run(checkpoint, device);
   if (o.weights_bits != 0 && nn::quantize_weights(model, {.bits = o.weights_bits}).converted.empty())
-    throw UsageError(concat("--weights-bits: ", o.folder, " has no linear layer that takes them"));
+    throw UsageError(
+        concat("--weights-bits: ", o.folder, " has no linear layer whose weights can be stored in 8 bits"));
   const auto mixed = in_precision(checkpoint.config.recipe, device);
   print_score(o, loaded, test, evaluate(model, placed(test, device), batch_of(o, test)), device);
   return 0;

@@ -101,7 +101,7 @@ int report_command(const ReportOptions& o) {
     ReportedRun run{.record = std::move(record)};
     run.evaluation = evaluate_run(run.record, o.data, device, load);
     add_profile(run);
-    if (!run.evaluation.missing.empty())
+    if (!run.evaluation.missing.empty() && o.data.empty())
       std::printf("%s: no predictions: %s\n", printable(run.record.name).c_str(),
                   printable(run.evaluation.missing).c_str());
     runs.push_back(std::move(run));

@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <optional>
+#include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/commands/add_options.h"

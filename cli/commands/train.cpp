@@ -62,6 +62,7 @@ bool has_fixed_epochs(const Recipe& recipe) { return recipe.schedule == "cosine"
 
 // A resumed run keeps the options that determine its result; epochs, threads, workers and devices may change.
 void check_resume(const TrainOptions& o, const RunConfig& c) {
+  check_text_options(o, c.model);
   const auto same = [](bool equal, const char* name) {
     require(equal, concat("--", name, ": the resumed run was started with another value; leave it out"));
   };
@@ -70,13 +71,13 @@ void check_resume(const TrainOptions& o, const RunConfig& c) {
     if (name == "seed") same(o.seed == c.seed, "seed");
     if (name == "shards") same(o.shards == c.shards, "shards");
     if (name == "hash-steps") same(o.hash_steps == c.hash_steps, "hash-steps");
-    if (name == "validation") same(o.validation == (c.text ? c.text->validation : c.validation), "validation");
-    if (name == "image-size") same(!c.text && o.image_size == c.input[1], "image-size");
+    if (name == "validation")
+      same(!c.validation_folder && o.validation == (c.text ? c.text->validation : c.validation), "validation");
+    if (name == "image-size") same(o.image_size == c.input[1], "image-size");
     require(name != "recipe", "--recipe: a resumed run keeps its recipe; leave it out");
   }
   if (o.skip_broken) same(c.skip_broken, "skip-broken");
   check_same(o.recipe, c.recipe);
-  check_text_options(o, c.model);
   if (c.text) check_same(o.text, *c.text);
 }
 
@@ -188,8 +189,8 @@ TrainOptions continued(TrainOptions o) {
 void check_is_requested(const RunConfig& c, const TrainOptions& o, const Team& team) {
   Json found = to_json(c), wanted = to_json(requested(o, team));
   for (Json* each : {&found, &wanted})  // without what is known later
-    for (const char* key :
-         {"data_folder", "input", "classes", "class_count", "data_sum", "devices", "root", "text", "start_sha256"})
+    for (const char* key : {"data_folder", "input", "classes", "class_count", "data_sum", "devices", "root", "text",
+                            "start_sha256", "recipe", "ema_warmup"})
       each->erase(key);
   require(found == wanted,
           concat("--out ", o.out, ": contains a run that was started with other options; choose another folder"));
@@ -202,10 +203,11 @@ Checkpoint fresh(const TrainOptions& o, const Team& team) {
   return checkpoint;
 }
 
-// What the parameters are at first.
+// What the parameters of a new run are at first.
 std::string start_of(const TrainOptions& o, const RunConfig& c) {
-  if (!o.weights.empty() || is_onnx(c.model)) return "from its weights";
-  return c.recipe.init == "normal" ? "initialisation normal (deviation 0.01)" : "initialisation default";
+  if (!o.resume.empty()) return "";
+  if (!o.weights.empty() || is_onnx(c.model)) return ", from its weights";
+  return c.recipe.init == "normal" ? ", initialisation normal (deviation 0.01)" : ", initialisation default";
 }
 
 void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const std::string& folder) {
@@ -233,7 +235,7 @@ void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const 
   std::printf("device   %s, %s, %s\n", described(placement).c_str(), describe_devices(placement.devices).c_str(),
               counted(o.workers, "worker", "workers").c_str());
   if (!p.memory.empty()) std::printf("%s\n", p.memory.c_str());
-  std::printf("training %s, %s, %s, seed %llu\n", counted(c.epochs, "epoch", "epochs").c_str(),
+  std::printf("training %s, %s%s, seed %llu\n", counted(c.epochs, "epoch", "epochs").c_str(),
               describe(c.recipe).c_str(), start_of(o, c).c_str(), static_cast<unsigned long long>(c.seed));
   std::printf("folder   %s%s\n", printable(folder).c_str(), o.resume.empty() ? "" : ", resumed");
   if (!o.resume.empty()) std::printf("resumed  after %s\n", place_of(trainer.progress()).c_str());
@@ -255,7 +257,8 @@ std::string new_run(const RunConfig& c, const std::string& run) {
 
 // How a run that is complete can go on. `run`: its folder, quoted.
 std::string way_on(const RunConfig& c, const Progress& p, const std::string& run) {
-  if (p.epoch < c.epochs) return "the run has stopped early, so there is nothing to do" + new_run(c, run);
+  if (p.epoch < c.epochs || out_of_patience(c, p.history))
+    return "the run has stopped early, so there is nothing to do" + new_run(c, run);
   const std::string done =
       concat("the run has completed ", p.epoch == 1 ? "its epoch" : "all its epochs", ", so there is nothing to do");
   if (has_fixed_epochs(c.recipe)) return done + new_run(c, run);

@@ -3,9 +3,14 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/data/find_data.h"
@@ -110,7 +115,7 @@ ImageSet image_set(const FolderParts& all, const Samples& samples, const LoadOpt
       return {{files->read(positions), targets, classes}, nullptr};
     if (files->count() <= kMaxChecked && !o.skip_broken) files->check_all();
   } catch (const BrokenImages& error) {
-    if (!o.may_skip_broken || o.skip_broken) throw;
+    if (!o.starts_run || o.skip_broken) throw;
     fail(error.what(), "; remove what is broken, or train with --skip-broken");
   }
   return {{positions, targets, classes}, files};
@@ -150,17 +155,19 @@ fs::path validation_folder(const fs::path& root) {
   return root / "val";
 }
 
-// Whether there is an image below the folder's subfolders. It gives up early, as the folder may be anything.
+// Whether there is an image below the folder's subfolders. It gives up early, as the folder may be anything. What cannot
+// be read is passed over: ImageFolder says so.
 bool has_class_folders(const fs::path& root) {
   constexpr int kMaxLooks = 10000, kMaxDepth = 3;
   std::error_code error;
   int looks = 0;
-  const auto links = fs::directory_options::follow_directory_symlink;
+  const auto links = fs::directory_options::follow_directory_symlink | fs::directory_options::skip_permission_denied;
   for (fs::recursive_directory_iterator at(root, links, error), end; !error && at != end && looks < kMaxLooks;
        ++looks) {
     const fs::path& path = at->path();
-    if (path.filename().native().starts_with('.') || at.depth() >= kMaxDepth) at.disable_recursion_pending();
-    if (at.depth() > 0 && vision::has_image_ending(path.native())) return true;
+    const bool hidden = path.filename().native().starts_with('.');
+    if (hidden || at.depth() >= kMaxDepth) at.disable_recursion_pending();
+    if (!hidden && at.depth() > 0 && vision::has_image_ending(path.native())) return true;
     at.increment(error);
   }
   return false;
@@ -196,49 +203,77 @@ class FolderReader {
   std::string first_name_;
 };
 
-// A fifth of each class for tests, which depends on nothing but the files.
-void split_off_test(FolderParts& parts) {
-  constexpr double kShare = 0.2;
-  const Samples all = std::move(parts.train);
+// Moves `share` of each class to `part`.
+void split_off(double share, uint64_t seed, Samples& samples, Samples& part) {
+  const Samples all = std::move(samples);
   std::vector<int64_t> labels;
   for (const auto& sample : all) labels.push_back(sample.second);
-  const Split split = stratified_split(tensor(labels, TensorOptions(Device(kCPU, 0)).dtype(kLong)), kShare, 0);
+  const Split split = stratified_split(tensor(labels, TensorOptions(Device(kCPU, 0)).dtype(kLong)), share, seed);
   const auto chosen = [&all](const Tensor& positions) {
     Samples out;
     for (int64_t i = 0; i < positions.numel(); ++i)
       out.push_back(all[static_cast<std::size_t>(positions.data_ptr<int64_t>()[i])]);
     return out;
   };
-  parts.train = chosen(split.rest);
-  parts.test = chosen(split.part);
+  samples = chosen(split.rest);
+  part = chosen(split.part);
+}
+
+// Folders of classes, not parts of a data set under other names.
+void check_class_names(const std::string& name, const std::vector<std::string>& classes) {
+  check(classes.size() > 1, name, ": has only one folder of images, ", classes[0], "; expected one for each class");
+  for (const std::string& each : classes) {
+    std::string lower = each;
+    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    for (const char* part : {"train", "training", "test", "testing", "val", "valid", "validation"})
+      check(lower != part, name, ": ", each,
+            " is no class; the folders of its parts must be called train and test, and val");
+  }
+}
+
+// Calls `make`, which takes the validation part.
+template <class F>
+void for_validation(const LoadOptions& o, const F& make) {
+  try {
+    make();
+  } catch (const Error& error) {
+    fail(error.what(), o.starts_run ? "; --validation 0 compares epochs by the test images instead" : "");
+  }
 }
 
 LoadedData folder_data(const std::string& name, const LoadOptions& o) {
+  constexpr double kTestShare = 0.2;  // always the same files
   const fs::path root(name), validation = validation_folder(root);
   const bool whole = !there(root / "train"), no_test = !there(root / "test") && !there(validation);
   check(!whole || no_test, name, ": has a folder ",
         (there(root / "test") ? root / "test" : validation).filename().string(), ", but no train");
+  check(!o.validation_folder || (!whole && there(root / "test") && there(validation)), name,
+        ": not a folder with train, val and test, which the run was started with");
   LoadedData out{.name = name, .folder = name, .classes = {}, .images = {}};
   FolderReader reader(name, o, out.skipped);
   FolderParts parts;
   if (no_test) {  // broken files are left out first, also if only the test images are wanted: they change the split
     parts.train = reader.samples(whole ? root : root / "train", true);
-    check(reader.classes().size() > 1, name, ": has only one folder of images, ", reader.classes()[0],
-          "; expected one for each class");
-    split_off_test(parts);
+    check_class_names(name, reader.classes());
+    try {
+      split_off(kTestShare, 0, parts.train, parts.test);
+    } catch (const Error& error) {
+      fail(name, ": has no part for tests, and ", error.what());
+    }
     out.split = true;
   } else {
     parts.train = reader.samples(root / "train", o.train);
     parts.test = reader.samples(there(root / "test") ? root / "test" : validation, true);
-    if (o.validation) parts.validation = reader.samples(validation, true);
+    if (o.validation_folder) for_validation(o, [&] { parts.validation = reader.samples(validation, true); });
   }
   parts.classes = reader.classes();
   out.classes = parts.classes;
   out.class_count = static_cast<int64_t>(parts.classes.size());
   out.sum = sum_of_files(root, parts);
+  if (o.validation > 0) for_validation(o, [&] { split_off(o.validation, o.seed, parts.train, parts.validation); });
   out.images.test = image_set(parts, parts.test, o, false);
   if (o.train) out.images.train = image_set(parts, parts.train, o, o.keep_files);
-  if (o.validation) out.images.validation = image_set(parts, parts.validation, o, false);
+  if (!parts.validation.empty()) out.images.validation = image_set(parts, parts.validation, o, false);
   return out;
 }
 
@@ -287,10 +322,19 @@ LoadedData loaded_from(const std::string& name, const LoadOptions& o, const Term
 }
 }  // namespace
 
+namespace {
+bool is_idx_folder(const fs::path& folder) {
+  for (const char* part : {"train", "t10k"})
+    for (const char* kind : {"images-idx3", "labels-idx1"})
+      if (!data::find_idx_file(folder.string(), concat(part, "-", kind, "-ubyte")).empty()) return true;
+  return false;
+}
+}  // namespace
+
 bool has_image_files(const std::string& name) {
   const fs::path folder(name);
   if (is_data_name(name) || !folder_of(kCifar10, folder).empty() || !folder_of(kCifar100, folder).empty()) return false;
-  if (there(folder / "train-images-idx3-ubyte") || there(folder / "train-images-idx3-ubyte.gz")) return false;
+  if (is_idx_folder(folder)) return false;
   return there(folder / "train") || has_class_folders(folder);
 }
 
@@ -310,7 +354,16 @@ void print_skipped(const LoadedData& data) {
 LoadedData load_data(const std::string& name, const LoadOptions& options, const Terminal& terminal) {
   try {
     LoadedData loaded = loaded_from(name, options, terminal);
-    if (loaded.sum.empty() && options.train) loaded.sum = sum_of(loaded.images.train, loaded.images.test);
+    ImageSetPair& images = loaded.images;
+    if (loaded.sum.empty() && options.train) loaded.sum = sum_of(images.train, images.test);
+    if (options.validation > 0 && images.validation.count() == 0)
+      for_validation(options, [&] {
+        const Split split = stratified_split(images.train.labels, options.validation, options.seed);
+        images.validation = images.train.at(split.part);
+        images.train = images.train.at(split.rest);
+      });
+    check(!options.validation_folder || images.validation.count() > 0, name,
+          ": has no validation part, which the run was started with");
     return loaded;
   } catch (const UsageError&) {
     throw;

@@ -29,11 +29,13 @@ struct LoadedData {
 struct LoadOptions {
   int64_t image_size = kImageSize;  ///< of the images that are made of files
   bool train = true;                ///< load the training images, too
-  bool validation = false;          ///< and the part val of a folder with train, val and test
-  bool keep_files = false;          ///< leave training images that are in files there
-  bool skip_broken = false;         ///< leave out image files that cannot be read
-  bool may_skip_broken = false;     ///< the command has that option, which an error can name
-  std::FILE* out = stdout;          ///< for the progress of a download
+  bool validation_folder = false;   ///< and the part val of a folder with train, val and test
+  double validation = 0;            ///< or this share of each class of the training images, chosen by `seed`
+  uint64_t seed = 0;
+  bool keep_files = false;   ///< leave training images that are in files there
+  bool skip_broken = false;  ///< leave out image files that cannot be read
+  bool starts_run = false;   ///< the command has --skip-broken and --validation, which an error can name
+  std::FILE* out = stdout;   ///< for the progress of a download
 };
 
 /// Whether load_data finds a folder of image files there.

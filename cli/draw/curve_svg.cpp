@@ -105,7 +105,7 @@ std::string note_lines(const std::string& note) {
   std::string out;
   const std::string lines = wrapped(note, kColumns, 0);
   double y = 51;
-  for (std::size_t at = 0; at < lines.size(); y += 16) {
+  for (std::size_t at = 0; at < lines.size() && y < 80; y += 16) {  // two lines
     const std::size_t end = std::min(lines.find('\n', at), lines.size());
     out += svg_text(20, y, "start", "note", lines.substr(at, end - at));
     at = end + 1;

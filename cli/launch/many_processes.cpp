@@ -60,7 +60,7 @@ int start_processes(const std::string& command, const std::vector<std::string>& 
 void check_processes(int count, const Team& team) {
   if (count == 1 && team.several())
     throw UsageError(concat("--processes 1: this is one of ", team.size(),
-                            " processes that were started together; leave ", "the option out"));
+                            " processes that were started together; leave the option out"));
 }
 
 std::vector<std::string> words_of_each(const std::vector<std::string>& words, int count, int threads) {

@@ -22,8 +22,8 @@ inline constexpr const char *kOnnxClasses = "tandem.classes", *kOnnxRange = "Ima
 
 /// tandem inspect.
 void inspect_onnx(const std::string& path);
-/// tandem summary: runs the model on zeros. Unknown sizes are `batch_size` (none: 1), the first, and then those of `input`. Throws
-/// UsageError if `input` does not fit.
+/// tandem summary: runs the model on zeros. Unknown sizes are `batch_size` (none: 1), the first, and then those of
+/// `input`. Throws UsageError if `input` does not fit.
 void summarize_onnx(const std::string& path, const std::vector<int64_t>& input, std::optional<int64_t> batch_size);
 /// Parameters and buffers under their ONNX names.
 OrderedDict<std::string, Tensor> read_onnx_state(const std::string& path);

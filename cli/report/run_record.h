@@ -23,8 +23,9 @@ struct RunRecord {
   static double figure(const Json& line, const std::string& name);
   /// The names of all figures, in order of appearance, without what only places a line (epoch, step, processes).
   std::vector<std::string> figures() const;
-  /// The number of the best line, by validation accuracy, or test accuracy, or loss (of a text, by its loss); the first
-  /// of equal ones, or the number of lines if there is no such figure.
+  /// The number of the best line, by validation accuracy, or test accuracy, or loss (of a text, only by loss); the first
+  /// of equal ones, or the number of lines if there is no such figure. Of the tool's own runs, that of best_epoch in
+  /// early_stopping.h; other programs' files have any figures.
   std::size_t best_line() const;
   /// Whether the run's model is that of its best line (--keep best), not of its last.
   bool keeps_best() const { return text("keep") == "best"; }

@@ -113,7 +113,7 @@ function draw(panel) {
     const best = curve.part === 'train' ? undefined : curve.best;
     if (best !== undefined && drawable(curve.x[best]) && drawable(curve.y[best])) {
       const ring = make(svg, 'circle', {class: `ring ${color(curve.run)}`, cx: s.x(curve.x[best]), cy: s.y(curve.y[best]), r: 5.5});
-      make(ring, 'title', {}, `best ${panel.axis}`);
+      make(ring, 'title', {}, 'best epoch');
     }
   }
   panel.marks = make(svg, 'g');

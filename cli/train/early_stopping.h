@@ -10,8 +10,8 @@
 
 namespace tandem::cli {
 
-/// The figure of metrics.jsonl by which epochs are compared: a loss, of which lower values are better, or an accuracy. For
-/// a text, the figures named after tests are of its validation part.
+/// The figure of metrics.jsonl by which epochs are compared: a loss, of which lower values are better, or an accuracy.
+/// For a text, the figures named after tests are of its validation part.
 inline const char* deciding_figure(const RunConfig& config) {
   return config.text ? "test_loss" : config.validates() ? "validation_accuracy" : "test_accuracy";
 }

@@ -182,7 +182,7 @@ void start_from(const std::string& name, const nn::Sequential& model, const Orde
     if (stored != nullptr && !other_classes) ++taken;
   }
   check(taken > 0 || state.size() < own.size(), "nothing in it fits ", name,
-        ": of its only layer, the number of classes ", "is another");
+        ": its only layer is for another number of classes");
   for (const auto& item : weights)
     if (!own.contains(item.key())) state.insert(item.key(), item.value());  // listed in the error
   net->load_state_dict(state);

@@ -2,7 +2,6 @@
 
 #include "tandem/cli/data/find_data.h"
 #include "tandem/cli/data/load_data.h"
-#include "tandem/cli/data/stratified.h"
 #include "tandem/cli/launch/many_processes.h"
 #include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/text/text_memory.h"
@@ -23,10 +22,12 @@ int64_t image_size_of(const TrainOptions& o, const RunConfig& c) {
 ImageSetPair load_images(const TrainOptions& o, const Team& team, Prepared& p, const Terminal& terminal) {
   RunConfig& c = p.checkpoint.config;
   const LoadOptions options{.image_size = image_size_of(o, c),
-                            .validation = c.validation_folder,
+                            .validation_folder = c.validation_folder,
+                            .validation = c.validation,
+                            .seed = c.seed,
                             .keep_files = changes_each_image(c.recipe),
                             .skip_broken = c.skip_broken,
-                            .may_skip_broken = o.resume.empty()};
+                            .starts_run = o.resume.empty()};
   LoadedData loaded = load_data(c.data, options, terminal);
   check(!o.image_size || has_image_files(c.data), "--image-size: only image files are resized; those of ", c.data,
         " are ", loaded.input()[1], " x ", loaded.input()[2]);
@@ -40,13 +41,7 @@ ImageSetPair load_images(const TrainOptions& o, const Team& team, Prepared& p, c
   c.classes = loaded.classes;
   c.class_count = loaded.class_count;
   p.split = loaded.split;
-  ImageSetPair& images = loaded.images;
-  if (c.validation > 0) {
-    const Split split = stratified_split(images.train.labels, c.validation, c.seed);
-    images.validation = images.train.at(split.part);
-    images.train = images.train.at(split.rest);
-  }
-  return std::move(images);
+  return std::move(loaded.images);
 }
 
 ImageSetPair read_data(const TrainOptions& o, const Team& team, Prepared& p, const Terminal& terminal) {

@@ -89,7 +89,10 @@ void set_rates(Recipe& r, const Trained& t) {
     r.momentum = r.weight_decay = 0;
   }
   if (r.name == "best") r.lr = sgd ? 0.05 : 0.003;
-  if (r.name == "text") r.weight_decay = sgd ? 0 : 0.1;
+  if (r.name == "text") {
+    r.lr = sgd ? 0.1 : 0.001;
+    r.weight_decay = sgd ? 0 : 0.1;
+  }
   // The wide layers at the end of VGG, and ViT, diverge at the rate of ResNets.
   if (!sgd && (t.model.starts_with("vgg") || t.model.starts_with("vit"))) r.lr = 1e-4;
   // Keeps what the weights have learned. Exporters fold batch normalisations away, which allow a larger rate.

@@ -148,6 +148,7 @@ RunConfig config_from_json(const Json& json) {
     c.text = text_config_from_json(json["text"]);
     check(is_text_model(c.model), "model ", c.model, " is not for texts");
   }
+  check(!c.text || !c.validates(), "invalid \"validation\" of a text");  // which has its own entry
   check(c.input.size() == (c.text ? 0 : 3), "\"input\" must be channels, height, width");
   for (int64_t size : c.input) check(size >= 1 && size <= 65536, "invalid \"input\" size ", size);
   check(c.class_count >= 1 && (c.text || c.class_count <= 1 << 20), "invalid \"class_count\" ", c.class_count);

@@ -2,6 +2,7 @@
 // after any step without losing work. Of several processes only the first writes and prints.
 #pragma once
 #include <functional>
+#include <optional>
 
 #include "tandem/cli/draw/progress.h"
 #include "tandem/cli/train/batches.h"

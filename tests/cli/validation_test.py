@@ -117,6 +117,29 @@ def test_class_folders():
     refused("no images", train("x", data="nothing"), "nothing")
 
 
+def test_what_is_no_folder_of_classes():
+    """Pictures beside or below other data."""
+    shutil.copytree("data", "dotted")
+    for name in os.listdir("dotted"):
+        os.rename(f"dotted/{name}", f"dotted/{name.replace('-idx', '.idx')}")
+    shutil.copytree("classes", "dotted/samples")
+    run = train("i", data="dotted", epochs=1)
+    check("a data set with pictures beside it", run.returncode == 0 and "400 training and 50 test" in run.stdout, run.stderr)
+    for part in ("Train", "Test"):
+        shutil.copytree("classes", f"capitals/{part}")
+    refused("parts under other names", train("x", data="capitals"), "capitals: Te", "is no class", "must be called train and test")
+    for i in range(3):
+        os.makedirs(f"ones/{i}")
+        write_png(f"ones/{i}/0.png", 9, 9, (i, 80, 80))
+    refused("one image each", train("x", data="ones"), "ones: has no part for tests, and no class has two images")
+    os.makedirs("pairs")
+    shutil.copytree("ones", "pairs/train")
+    shutil.copytree("ones", "pairs/test")
+    refused("nothing to hold out", train("x", "--keep", "best", "--image-size", "8", data="pairs"), "no class has two images",
+            "--validation 0 compares epochs by the test images")
+    check("the way out", train("p", "--keep", "best", "--image-size", "8", "--validation", "0", data="pairs").returncode == 0)
+
+
 def test_validation_folder():
     for shift, part in enumerate(("train", "valid", "test")):
         write_classes(f"three/{part}", shift)
@@ -128,6 +151,9 @@ def test_validation_folder():
     check("only where it is needed", "25 training and 25 test images" in run.stdout and "valid" not in config("w"), run.stdout)
     run = train("u", "--image-size", "8", "--validation", "0.2", data="three")
     check("unless a share is named", "20 training, 5 validation and 25 test images" in run.stdout, run.stdout + run.stderr)
+    refused("its own share is no share", tool("train", "--resume", "v", "--validation", "0"), "--validation")
+    shutil.copytree("three", "two", ignore=shutil.ignore_patterns("valid"))
+    refused("moved without it", tool("train", "--resume", "v", "--data", "two"), "not a folder with train, val and test")
     os.remove("three/valid/sea/0.png")
     refused("its files are part of the data", tool("train", "--resume", "v"), "not the data that the run was started with")
 
@@ -156,7 +182,8 @@ def main():
     os.chdir(place)
     try:
         write_data("data", 400)
-        for test in (test_share_of_the_training_images, test_resume, test_class_folders, test_validation_folder, test_report):
+        for test in (test_share_of_the_training_images, test_resume, test_class_folders,
+                     test_what_is_no_folder_of_classes, test_validation_folder, test_report):
             test()
     finally:
         os.chdir("/")
