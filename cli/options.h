@@ -17,7 +17,9 @@ class UsageError : public Error {
   using Error::Error;
 };
 
-inline constexpr int64_t kImageSize = 224;  ///< of image files, unless another one is asked for
+/// Pixels of a side of image files, unless others are asked for: of published models, and of the tool's own, which would
+/// have millions of weights in one layer, and not learn with its rates.
+inline constexpr int64_t kImageSize = 224, kSmallImageSize = 32;
 inline constexpr int64_t kMaxShards = 4096, kMaxEpochs = 1'000'000'000, kMaxAccumulated = 1'000'000;
 inline constexpr double kMaxValidation = 0.9;  ///< share of the data
 

@@ -28,6 +28,10 @@ struct ExactSize {
 /// (An abstract module gets the message of make().)
 template <class Contained, class... Args>
 inline constexpr bool takes = std::is_abstract_v<Contained> || std::is_constructible_v<Contained, Args...>;
+template <class Contained, class... Args>
+concept forwards = requires(Contained& module, Args&&... args) {
+  module.forward(std::forward<Args>(args)...);
+};
 }  // namespace detail
 
 template <class Contained>
@@ -73,9 +77,12 @@ class ModuleHolder : detail::ModuleHolderIndicator {
 
   /// Runs forward with the module's hooks.
   template <class... Args>
-  auto operator()(Args&&... args) {
-    return call(*get(), std::forward<Args>(args)...);
-  }
+  requires detail::forwards<Contained, Args...>
+  auto operator()(Args&&... args) { return call(*get(), std::forward<Args>(args)...); }
+  template <class... ForwardTakesOthers>
+  requires(!detail::forwards<Contained, ForwardTakesOthers...>)  //
+      void
+      operator()(ForwardTakesOthers&&... args) = delete;  // forward() of the module does not take these arguments
   template <class Arg>
   decltype(auto) operator[](Arg&& arg) {
     if constexpr (std::is_integral_v<std::decay_t<Arg>> && requires(Contained & c, detail::ExactSize i) { c[i]; })

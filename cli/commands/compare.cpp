@@ -77,9 +77,8 @@ Setting load(const CompareOptions& o, const Terminal& terminal) {
   model_parameters(o.model, {});
   if (is_onnx(o.model) && o.recipe.init)
     throw UsageError(concat("--init: the network in ", o.model, " starts from the values in the file"));
-  const int64_t image_size = is_onnx(o.model) ? open_onnx_network(o.model).input[1] : kImageSize;
   LoadedData loaded =
-      load_data(o.data, {.image_size = image_size, .keep_files = changes_each_image(s.recipe)}, terminal);
+      load_data(o.data, {.image_size = image_size_for(o.model), .keep_files = changes_each_image(s.recipe)}, terminal);
   s.config.classes = loaded.classes;
   s.config.class_count = loaded.class_count;
   s.config.input = loaded.input();

@@ -210,8 +210,20 @@ std::string start_of(const TrainOptions& o, const RunConfig& c) {
   return c.recipe.init == "normal" ? ", initialisation normal (deviation 0.01)" : ", initialisation default";
 }
 
-void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const std::string& folder) {
+// "data     photos: 120 training and 30 test images of 32 x 32, 3 classes (/data/photos)"
+std::string described_images(const RunConfig& c, const Prepared& p) {
   const ImageSetPair& data = p.data;
+  std::string text = concat("data     ", printable(data_label(c)), ": ", with_commas(data.train.count()), " training");
+  if (c.validates()) text += concat(", ", with_commas(data.validation.count()), " validation");
+  text +=
+      concat(" and ", with_commas(data.test.count()), " test images", p.split ? " (a fifth of each class)" : "", " of ",
+             c.input[1], " x ", c.input[2], ", ", c.class_count, " classes (", printable(c.data_folder), ")");
+  if (data.train.files != nullptr) text += ", files read in each epoch";
+  if (!c.validation_folder && has_validation_folder(c.data)) text += ", without its validation part";
+  return text;
+}
+
+void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const std::string& folder) {
   const Placement& placement = p.placement;
   const RunConfig& c = trainer.config();
   int64_t parameters = 0, trained = 0;
@@ -222,21 +234,14 @@ void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const 
   std::printf("model    %s, %s parameters%s\n", printable(c.model).c_str(), with_commas(parameters).c_str(),
               trained < parameters ? concat(", of which ", with_commas(trained), " train").c_str() : "");
   if (!o.weights.empty()) std::printf("weights  %s\n", printable(o.weights).c_str());
-  if (p.text)
-    std::printf("%s\n", described(c, *p.text).c_str());
-  else
-    std::printf("data     %s: %s training%s and %s test images%s of %lld x %lld, %lld classes (%s)%s\n",
-                printable(data_label(c)).c_str(), with_commas(data.train.count()).c_str(),
-                c.validates() ? concat(", ", with_commas(data.validation.count()), " validation").c_str() : "",
-                with_commas(data.test.count()).c_str(), p.split ? " (a fifth of each class)" : "",
-                static_cast<long long>(c.input[1]), static_cast<long long>(c.input[2]),
-                static_cast<long long>(c.class_count), printable(c.data_folder).c_str(),
-                data.train.files != nullptr ? ", files read in each epoch" : "");
+  std::printf("%s\n", (p.text ? described(c, *p.text) : described_images(c, p)).c_str());
   std::printf("device   %s, %s, %s\n", described(placement).c_str(), describe_devices(placement.devices).c_str(),
               counted(o.workers, "worker", "workers").c_str());
   if (!p.memory.empty()) std::printf("%s\n", p.memory.c_str());
-  std::printf("training %s, %s%s, seed %llu\n", counted(c.epochs, "epoch", "epochs").c_str(),
-              describe(c.recipe).c_str(), start_of(o, c).c_str(), static_cast<unsigned long long>(c.seed));
+  const int64_t steps = steps_in(c.recipe, trainer.batches());
+  std::printf("training %s of %s, %s%s, seed %llu\n", counted(c.epochs, "epoch", "epochs").c_str(),
+              counted(steps, "step", "steps").c_str(), describe(c.recipe).c_str(), start_of(o, c).c_str(),
+              static_cast<unsigned long long>(c.seed));
   std::printf("folder   %s%s\n", printable(folder).c_str(), o.resume.empty() ? "" : ", resumed");
   if (!o.resume.empty()) std::printf("resumed  after %s\n", place_of(trainer.progress()).c_str());
   std::fflush(stdout);
@@ -277,7 +282,7 @@ void print_images_result(const RunConfig& c, const Progress& p, const std::strin
   for (const Json& line : p.history) plot.values.push_back(get_entry<double>(line, "test_accuracy"));
   if (chart != nullptr) std::printf("\n%s\n", line_plot(plot, *chart).c_str());
   const int64_t epoch = result_epoch(c, p.history);
-  if (out_of_patience(c, p.history)) std::printf("%s\n", reason_to_stop(c, p.history).c_str());
+  if (stopped_early(c, p)) std::printf("%s\n", reason_to_stop(c, p.history).c_str());
   std::printf("test accuracy %s %s; results are in %s\n",
               fixed(epoch == 0 ? 0.0 : plot.values[static_cast<std::size_t>(epoch - 1)], 4).c_str(),
               described_result(c, p).c_str(), shown.c_str());

@@ -58,9 +58,10 @@ void add_optimisation(CLI::App* c, TrainOptions& o) {
 
 void add_images(CLI::App* c, TrainOptions& o) {
   begin_group(c, "Images");
-  add_number(c, "--image-size", o.image_size, Range<int64_t>{1, 1024},
-             "pixels of a side to which image files are resized and cropped; default: 224, or those that an ONNX file "
-             "says");
+  add_number(
+      c, "--image-size", o.image_size, Range<int64_t>{1, 1024},
+      "pixels of a side to which image files are resized and cropped; default: 32 for lenet, mlp and linear, 224 "
+      "for published models, or what an ONNX file says");
   c->add_flag("--skip-broken", o.skip_broken, "leave out image files that cannot be read, and list them");
   add_augment(c, o.recipe);
 }

@@ -277,8 +277,23 @@ LoadedData folder_data(const std::string& name, const LoadOptions& o) {
   return out;
 }
 
+bool is_idx_folder(const fs::path& folder) {
+  for (const char* part : {"train", "t10k"})
+    for (const char* kind : {"images-idx3", "labels-idx1"})
+      if (!data::find_idx_file(folder.string(), concat(part, "-", kind, "-ubyte")).empty()) return true;
+  return false;
+}
+
+data::DatasetFiles idx_files(const std::string& name, const LoadOptions& o, const Terminal& terminal) try {
+  return find_data(name, terminal, o.out);
+} catch (const Error& error) {
+  if (is_data_name(name) || is_idx_folder(name)) throw;
+  fail(name,
+       ": has neither a folder of images for each class nor the four files of a data set (train-images-idx3-ubyte, …)");
+}
+
 LoadedData idx_data(const std::string& name, const LoadOptions& o, const Terminal& terminal) {
-  const data::DatasetFiles files = find_data(name, terminal, o.out);
+  const data::DatasetFiles files = idx_files(name, o, terminal);
   LoadedData loaded{.name = name, .folder = files.folder, .classes = files.classes, .images = {}};
   if (o.train) {
     const data::ImageDataPair both = read_image_data(files);
@@ -319,15 +334,6 @@ LoadedData loaded_from(const std::string& name, const LoadOptions& o, const Term
       return cifar_data<CIFAR100>(name, hundred, 100, o.train);
   }
   return idx_data(name, o, terminal);
-}
-}  // namespace
-
-namespace {
-bool is_idx_folder(const fs::path& folder) {
-  for (const char* part : {"train", "t10k"})
-    for (const char* kind : {"images-idx3", "labels-idx1"})
-      if (!data::find_idx_file(folder.string(), concat(part, "-", kind, "-ubyte")).empty()) return true;
-  return false;
 }
 }  // namespace
 

@@ -134,7 +134,7 @@ void print_text_result(const RunConfig& c, const Progress& progress, const std::
   const int64_t epoch = result_epoch(c, progress.history);
   const double loss = epoch == 0 ? std::nan("") : plot.values[static_cast<std::size_t>(epoch - 1)];
   if (chart != nullptr) std::printf("\n%s\n", line_plot(plot, *chart).c_str());
-  if (out_of_patience(c, progress.history)) std::printf("%s\n", reason_to_stop(c, progress.history).c_str());
+  if (stopped_early(c, progress)) std::printf("%s\n", reason_to_stop(c, progress.history).c_str());
   std::printf("validation loss %s, perplexity %s %s; results are in %s\n", fixed(loss, 4).c_str(),
               perplexity_text(loss).c_str(), described_result(c, progress).c_str(), shown.c_str());
 }

@@ -52,6 +52,11 @@ inline bool out_of_patience(const RunConfig& config, const std::vector<Json>& hi
   return patience > 0 && static_cast<int64_t>(history.size()) - best_epoch(config, history) >= patience;
 }
 
+/// The same, of a run that has epochs left.
+inline bool stopped_early(const RunConfig& config, const Progress& progress) {
+  return progress.epoch < config.epochs && out_of_patience(config, progress.history);
+}
+
 /// "stopped early: the test accuracy has not improved for 3 epochs since 0.8123 after epoch 4"
 inline std::string reason_to_stop(const RunConfig& config, const std::vector<Json>& history) {
   const int64_t best = best_epoch(config, history), since = static_cast<int64_t>(history.size()) - best;

@@ -125,6 +125,11 @@ std::vector<std::string> image_model_names() {
   return names;
 }
 
+int64_t image_size_for(const std::string& model) {
+  if (is_onnx(model)) return open_onnx_network(model).input[1];
+  return is_published(model) ? kImageSize : kSmallImageSize;
+}
+
 bool is_published(const std::string& name) { return published_of(name) != nullptr; }
 
 nn::Sequential make_model(const std::string& name, const ModelShape& shape) {

@@ -24,6 +24,9 @@ struct ModelInfo {
 const std::vector<ModelInfo>& known_models();
 /// The tool's own models and the published ones for images.
 std::vector<std::string> image_model_names();
+/// Pixels of a side to which image files are resized for a model, unless others are asked for. `model`: a name, or an
+/// ONNX file.
+int64_t image_size_for(const std::string& model);
 /// Whether this is a published model for images.
 bool is_published(const std::string& name);
 /// A model from [N, channels, height, width], with values from 0 to 1, to [N, classes], initialised from the default

@@ -8,6 +8,7 @@
 #include "tandem/cli/text/train_text.h"
 #include "tandem/cli/train/augmentation.h"
 #include "tandem/cli/train/batches.h"
+#include "tandem/cli/train/models.h"
 
 namespace tandem::cli {
 namespace {
@@ -15,8 +16,7 @@ namespace {
 // Pixels of a side, to which image files are resized.
 int64_t image_size_of(const TrainOptions& o, const RunConfig& c) {
   if (!c.input.empty()) return c.input[1];
-  if (o.image_size) return *o.image_size;
-  return c.onnx_file.empty() ? kImageSize : open_onnx_network(c.onnx_file).input[1];
+  return o.image_size ? *o.image_size : image_size_for(c.model_or_file());
 }
 
 ImageSetPair load_images(const TrainOptions& o, const Team& team, Prepared& p, const Terminal& terminal) {

@@ -162,7 +162,10 @@ Recipe make_recipe(const Trained& trained, RecipeOptions options, const std::str
   if (options.name.empty())
     options.name = is_text_model(model) ? "text" : is_published(model) || is_onnx(model) ? "images" : usual;
   if (options.momentum && !options.optimizer) options.optimizer = "sgd";  // no other one has it
-  if (options.name == "images" && trained.image_files && !options.augment) options.augment = "resized-crop";
+  if (options.name == "images" && trained.image_files && !options.augment)
+    options.augment = "resized-crop";
+  else if (options.name == "images" && is_onnx(model) && !options.augment)
+    options.augment = "none";  // of any images
   Recipe r = named(options.name);
   r.optimizer = options.optimizer.value_or(r.optimizer);
   set_rates(r, trained);

@@ -39,6 +39,7 @@ Json to_json(const Progress& p) {
             {"loss_scale", p.loss_scale},
             {"loss_scale_steps", p.loss_scale_steps},
             {"history", p.history}};
+  if (!p.points.examples.empty()) json["points"] = to_json(p.points);
   if (!p.step_hashes.empty()) json["step_hashes"] = p.step_hashes;
   return json;
 }
@@ -57,6 +58,7 @@ Progress progress_from_json(const Json& json) {
              .loss_scale = get_entry<double>(json, "loss_scale"),
              .loss_scale_steps = get_entry<int64_t>(json, "loss_scale_steps"),
              .history = get_entry<std::vector<Json>>(json, "history")};
+  if (json.contains("points")) p.points = epoch_points_from_json(json["points"]);
   if (json.contains("step_hashes")) p.step_hashes = get_entry<std::string>(json, "step_hashes");
   check(is_hexadecimal(p.step_hashes) && p.step_hashes.size() % kStepDigits == 0, "invalid \"step_hashes\"");
   check(p.epoch >= 0 && p.batch >= 0 && p.images >= 0, "negative progress");
@@ -309,7 +311,7 @@ void write_run_files(const std::string& folder, const RunConfig& config, const P
   std::string lines;
   Curves curves{.title = config.model + " on " + data_label(config),
                 .note = concat(describe(config.recipe), ", seed ", config.seed,
-                               out_of_patience(config, progress.history) ? ", stopped early" : ""),
+                               stopped_early(config, progress) ? ", stopped early" : ""),
                 .of_text = config.text.has_value(),
                 .kept = config.recipe.keep == "best" ? result_epoch(config, progress.history) : 0};
   for (const Json& line : progress.history) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tandem/cli/text/text_config.h"
+#include "tandem/cli/train/epoch_points.h"
 #include "tandem/cli/train/recipe.h"
 #include "tandem/nn/files/archive.h"
 #include "tandem/nn/moving_average.h"
@@ -67,6 +68,7 @@ struct Progress {
   uint64_t random_seed = 0, random_offset = 0;
   double loss_scale = 65536;     ///< of the next step of a run in fp16
   int64_t loss_scale_steps = 0;  ///< since its last change
+  EpochPoints points{};          ///< of the losses in this epoch
   std::string step_hashes{};     ///< kStepDigits for each hash in this epoch
   std::vector<Json> history;     ///< lines of metrics.jsonl
 };

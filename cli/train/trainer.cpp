@@ -198,6 +198,7 @@ bool Trainer::epoch() {
         stepper_->agree({stop_signal, leads() && seconds_now() - saved_at_ >= options_.save_every});
     pending = {std::max(pending.stop, agreed.stop), pending.save || agreed.save};
     show(batches, begun);
+    if (is_epoch_point(p.batch - 1, batches)) add_point();
     if (observer_ != nullptr) guarded([&] { observer_->after_step(p, *stepper_); });
     if (!place.last || (pending.stop == 0 && !pending.save)) continue;  // gradients are not part of a checkpoint
     p.seconds += seconds_now() - begun;
@@ -212,6 +213,15 @@ bool Trainer::epoch() {
   collect();
   p.seconds += seconds_now() - begun;
   return true;
+}
+
+// Of several processes, the losses of a step arrive after the next one.
+void Trainer::add_point() {
+  Progress& p = checkpoint_.progress;
+  const int64_t counted = p.images - stepper_->examples_pending();
+  if (!leads() || counted <= (p.points.examples.empty() ? 0 : p.points.examples.back())) return;
+  p.points.examples.push_back(counted);
+  p.points.loss_sum.push_back(stepper_->loss_sum());
 }
 
 void Trainer::show(int64_t batches, double begun) {
@@ -302,6 +312,12 @@ Json Trainer::figures(const Scores& scores) const {
     line["test_loss_without_average"] = scores.without_average->loss;
     line["test_accuracy_without_average"] = scores.without_average->accuracy;
   }
+  const Recipe& recipe = checkpoint_.config.recipe;
+  const int64_t steps = steps_in(recipe, batches());
+  line["within_epoch"] = described(p.points, p.images, [&](int64_t count) {
+    const int64_t batch = (count - 1) / recipe.batch_size;
+    return learning_rate(recipe, p.epoch * steps + batch / recipe.accumulate, checkpoint_.config.epochs * steps);
+  });
   line["seconds"] = p.seconds;
   line["images_per_second"] = examples / std::max(p.seconds, 1e-9);
   line["device"] = names_of(options_.placement.devices);
@@ -362,7 +378,7 @@ void Trainer::end_epoch() {
     keep(scores);
   }
   Json& said = p.history.back();
-  const bool stops = out_of_patience(checkpoint_.config, p.history);
+  const bool stops = p.epoch + 1 < checkpoint_.config.epochs && out_of_patience(checkpoint_.config, p.history);
   if (stops) said["stopped_early"] = reason_to_stop(checkpoint_.config, p.history);
   const std::string place = concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs);
   const std::string line =
@@ -376,6 +392,7 @@ void Trainer::end_epoch() {
   ++p.epoch;
   p.batch = p.images = p.correct = 0;
   p.loss_sum = p.seconds = 0;
+  p.points = {};
   p.step_hashes.clear();
   stepper_->start(0, 0);
   first_batch_ = 0;

@@ -73,6 +73,8 @@ class Trainer {
   /// 1, or the tokens in a window.
   int64_t labels_per_example() const { return data_.train.labels.numel() / data_.train.labels.size(0); }
   void show(int64_t batches, double begun);
+  /// Notes the sum of the losses so far. It synchronises with the device.
+  void add_point();
   /// Throw Error if the run has diverged, unless it is to keep going. The first process may see it before the others,
   /// whose exchange with it then ends.
   void check_losses();
