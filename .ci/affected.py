@@ -23,6 +23,7 @@ FOLDERS = [
     ("docs/guide/*", "guide"),
     ("examples/README.md", "guide"),
     ("docs/reference/*", "guide"),
+    ("docs/results/*", "guide"),
     ("docs/site.py", "guide"),
     ("*.md", ""),
     ("docs/*", ""),

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests docs/site.py: what it makes of pages, and that it finds links that lead nowhere. Also whether
-docs/reference/layers.dox has the shapes of every layer.
+docs/reference/layers.dox has the shapes of every layer, and docs/results/speed.svg shows what the pages beside it
+say.
 
     site_test.py     ends with the line "N passed, N failed"
 """
@@ -88,8 +89,29 @@ def test_layers():
         expect(f"layers of {os.path.basename(path)} without shapes in layers.dox", names - described, set())
 
 
+def test_speed(top):
+    folder = os.path.join(top, "docs/results")
+    shutil.copytree(os.path.join(root, "docs/results"), folder)
+
+    def checked(page="gpu.md", old="", new=""):
+        with open(os.path.join(folder, page), encoding="utf-8") as file:
+            text = file.read()
+        write(folder, {page: text.replace(old, new)})
+        done = subprocess.run([sys.executable, "speed_picture.py", "--check"], cwd=folder, capture_output=True, text=True)
+        write(folder, {page: text})
+        return done.returncode, done.stderr.strip()
+
+    expect("the picture of speeds", checked(), (0, ""))
+    expect("another figure", checked(old="| 27.433 ms", new="| 26.433 ms"),
+           (1, "docs/results/speed.svg is not what the pages say: run docs/results/speed_picture.py"))
+    expect("a row that is gone", checked(old="| MobileNetV2 |", new="| MobileNetV3 |"),
+           (1, 'docs/results/gpu.md: the table has no row "MobileNetV2"'))
+    expect("a network beyond the bars", checked("cpu.md", "| vgg16 | 1 | 316 | 384 |", "| vgg16 | 1 | 416 | 384 |"),
+           (1, 'docs/results/cpu.md: "vgg16", 0.92, is beyond the bars shown'))
+
+
 test_layers()
-for test in (test_pages, test_check):
+for test in (test_pages, test_check, test_speed):
     with tempfile.TemporaryDirectory() as top:
         os.makedirs(os.path.join(top, "docs"))
         shutil.copy(os.path.join(root, "docs/site.py"), os.path.join(top, "docs"))
