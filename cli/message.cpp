@@ -53,6 +53,18 @@ std::string wrapped(const std::string& text, int columns, int indent) {
   return out;
 }
 
+std::string fitted(const std::vector<LinePart>& parts, int columns) {
+  int most = 0;
+  for (const LinePart& part : parts) most = std::max(most, part.spare);
+  for (;; --most) {
+    std::string line;
+    for (const LinePart& part : parts)
+      if (part.spare <= most) line += part.text;
+    if (columns <= 0 || display_width(line) <= columns) return line;
+    if (most == 0) return fit(line, columns);
+  }
+}
+
 std::string join(const std::vector<std::string>& words, std::string_view separator) {
   std::string out;
   for (const std::string& word : words) {

@@ -14,6 +14,14 @@ std::string one_line(std::string_view text);
 /// Breaks the text between words to fit `columns`; continuation lines are indented by `indent`.
 std::string wrapped(const std::string& text, int columns, int indent = 2);
 
+/// A piece of a line. Of a line that is too long, pieces with the largest numbers are left out first; 0 stays.
+struct LinePart {
+  std::string text;
+  int spare = 0;
+};
+/// The parts after each other, at most `columns` characters wide; 0: any number.
+std::string fitted(const std::vector<LinePart>& parts, int columns);
+
 /// join({"a", "b"}, ", ") → "a, b".
 std::string join(const std::vector<std::string>& words, std::string_view separator);
 

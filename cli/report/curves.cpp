@@ -55,6 +55,29 @@ Json curve_of(const RunRecord& run, std::size_t number, const std::string& name)
   return out;
 }
 
+// A figure within the epochs: a loss or a rate after each share of an epoch.
+Json within_epochs(const RunRecord& run, std::size_t number, const char* name) {
+  Json x = Json::array(), y = Json::array();
+  for (const Json& line : run.lines) {
+    const double epoch = RunRecord::figure(line, "epoch");
+    const auto it = line.find("within_epoch");
+    if (it == line.end() || !it->is_object() || !it->contains("place") || !it->contains(name)) continue;
+    const Json &places = (*it)["place"], &values = (*it)[name];
+    for (std::size_t i = 0; places.is_array() && values.is_array() && i < std::min(places.size(), values.size()); ++i) {
+      if (!places[i].is_number()) continue;
+      x.push_back(epoch - 1 + places[i].get<double>());
+      y.push_back(values[i].is_number() ? values[i].get<double>() : std::nan(""));
+    }
+  }
+  if (x.empty() || x.size() > kMaxPoints || run.axis() != "epoch") return nullptr;
+  return {{"run", number}, {"part", "train"}, {"within", true}, {"x", std::move(x)}, {"y", std::move(y)}};
+}
+
+// Whether a curve has more than a point.
+bool is_a_line(const Json& curves) {
+  return std::any_of(curves.begin(), curves.end(), [](const Json& curve) { return curve["x"].size() > 1; });
+}
+
 }  // namespace
 
 std::string part_of(const std::string& name) {
@@ -124,11 +147,19 @@ std::string curves_json(const std::vector<ReportedRun>& runs) {
         else if (axis.find(own) == std::string::npos)
           axis += " or " + own;
       }
+    for (std::size_t i = 0; quantity == "loss" && i < runs.size(); ++i)
+      if (Json curve = within_epochs(runs[i].record, i, "train_loss"); !curve.is_null()) curves.push_back(curve);
+    if (rank_of(quantity) == 3 && !is_a_line(curves)) continue;  // one point says no more than the overview
     panels.push_back({{"title", figure_title(quantity) + (quantity == "seconds" ? " per " + axis : "")},
                       {"share", is_share(quantity)},
                       {"axis", axis},
                       {"curves", curves}});
   }
+  Json rates = Json::array();
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    if (Json curve = within_epochs(runs[i].record, i, "learning_rate"); !curve.is_null()) rates.push_back(curve);
+  if (!rates.empty())
+    panels.push_back({{"title", "Learning rate"}, {"share", false}, {"axis", "epoch"}, {"curves", rates}});
   Json names = Json::array();
   for (const ReportedRun& run : runs) names.push_back(printable(run.record.name));
   return json_text({{"runs", names}, {"panels", panels}});

@@ -21,8 +21,11 @@ namespace {
 constexpr std::size_t kMaxText = 300;                      // of one value in a table
 constexpr std::size_t kMaxHashes = 500, kHashDigits = 12;  // of a run, its last ones; of each
 
-std::string cell(const std::string& text, const char* css = "") {
-  return concat("<td", *css != 0 ? concat(" class=\"", css, "\"") : "", ">", html_escaped(text), "</td>");
+// `name`: of its column, which a narrow screen shows beside it.
+std::string cell(const std::string& text, const char* css = "", const std::string& name = "") {
+  return concat("<td", *css != 0 ? concat(" class=\"", css, "\"") : "",
+                name.empty() ? "" : concat(" data-name=\"", html_escaped(name), "\""), ">", html_escaped(text),
+                "</td>");
 }
 
 std::string head(const std::string& text, const char* css = "") {
@@ -72,17 +75,18 @@ std::string value_cell(const RunRecord& run, const std::string& name) {
     best = value;
     best_text = last;
   }
-  if (last.empty()) return "<td class=\"number none\">–</td>";
+  const std::string column = concat(" data-name=\"", html_escaped(figure_title(name)), "\">");
+  if (last.empty()) return "<td class=\"number none\"" + column + "–</td>";
   if (run.keeps_best())
     if (const std::size_t kept = run.best_line(); kept < run.lines.size() && run.lines[kept].contains(name)) {
       const std::string value = figure_text(name, RunRecord::figure(run.lines[kept], name));
-      return "<td class=\"number\">" + html_escaped(value) +
-             (value != last ? " <small>last " + html_escaped(last) + "</small>" : "") + "</td>";
+      return "<td class=\"number\"" + column + "<span>" + html_escaped(value) +
+             (value != last ? " <small>last " + html_escaped(last) + "</small>" : "") + "</span></td>";
     }
-  std::string out = "<td class=\"number\">" + html_escaped(last);
+  std::string out = "<td class=\"number\"" + column + "<span>" + html_escaped(last);
   if (direction != 0 && !best_text.empty() && best_text != last)
     out += " <small>best " + html_escaped(best_text) + "</small>";
-  return out + "</td>";
+  return out + "</span></td>";
 }
 
 std::string total_time(const RunRecord& run) {
@@ -90,7 +94,7 @@ std::string total_time(const RunRecord& run) {
   bool any = false;
   for (const Json& line : run.lines)
     if (const double seconds = RunRecord::figure(line, "seconds"); std::isfinite(seconds)) sum += seconds, any = true;
-  return any ? clock_time(sum) : "–";
+  return !any ? "–" : sum < 60 ? fixed(sum, 1) + " s" : clock_time(sum);
 }
 
 // The figures of test data or, of runs without any, of training data.
@@ -119,6 +123,9 @@ std::vector<std::string> notes_on(const RunRecord& run) {
     notes.push_back(": " + html_escaped(text_or_empty(run.lines.back(), "stopped_early")) + ".");
   else if (!has_all_epochs(run))
     notes.emplace_back(" has not finished; this is what it has written so far.");
+  if (const double smoothing = RunRecord::figure(run.config, "label_smoothing"); smoothing > 0)
+    notes.push_back(concat(": its training loss includes label smoothing of ", number_text(smoothing, 'g', 6),
+                           ", so that it may be above the test loss."));
   if (const std::size_t best = run.best_line(); run.keeps_best() && best < run.lines.size())
     notes.push_back(concat(" keeps its best epoch: its model and its figures above are those after epoch ",
                            number_text(RunRecord::figure(run.lines[best], "epoch"), 'g', 6), "."));
@@ -153,10 +160,10 @@ std::string overview_section(const std::vector<ReportedRun>& runs) {
   out += head("Training time", "number") + "</tr></thead>\n<tbody>\n";
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const RunRecord& run = runs[i].record;
-    out += "<tr><th scope=\"row\">" + run_label(runs[i], i) + "</th>" + cell(run.text("model")) + cell(data_of(run)) +
-           cell(progress_of(run), "number");
+    out += "<tr><th scope=\"row\">" + run_label(runs[i], i) + "</th>" + cell(run.text("model"), "", "Model") +
+           cell(data_of(run), "", "Data") + cell(progress_of(run), "number", "Epochs");
     for (const std::string& name : figures) out += value_cell(run, name);
-    out += cell(total_time(run), "number") + "</tr>\n";
+    out += cell(total_time(run), "number", "Training time") + "</tr>\n";
   }
   out += "</tbody></table></div>\n";
   for (std::size_t i = 0; i < runs.size(); ++i)
@@ -181,6 +188,7 @@ std::string configuration_section(const std::vector<ReportedRun>& runs) {
   std::string rows;
   for (const std::string& key : order) {
     const auto& row = values[key];
+    if (key.ends_with("_sha256") || key == "data_sum") continue;  // for programs
     if (std::all_of(row.begin(), row.end(), [&](const std::string& v) { return v == row[0]; })) continue;
     rows += "<tr><th scope=\"row\">" + html_escaped(key) + "</th>";
     for (const std::string& value : row) rows += cell(value);

@@ -54,7 +54,7 @@ function scales(panel, width, height) {
   const log = panel.log && y0 > 0;
   const to = log ? Math.log10 : v => v;
   let low = to(y0), high = to(y1);
-  const pad = Math.max((high - low) * 0.06, Math.abs(high) * 1e-3, 1e-9);
+  const pad = Math.max((high - low) * 0.06, Math.abs(high) * (high > low ? 1e-3 : 0.1), 1e-9);
   low = !log && y0 >= 0 ? Math.max(0, low - pad) : low - pad;
   high += pad;
   if (panel.share) high = Math.min(high, 1.01);
@@ -109,8 +109,8 @@ function draw(panel) {
       else if (good) path += `${down ? 'L' : 'M'}${s.x(x).toFixed(1)},${s.y(curve.y[i]).toFixed(1)}`;
       down = good;
     });
-    make(svg, 'path', {class: `curve ${color(curve.run)} ${curve.part}${beside}`, d: path});
-    const best = curve.part === 'train' ? undefined : curve.best;
+    make(svg, 'path', {class: `curve ${color(curve.run)} ${curve.part}${beside}${curve.within ? ' within' : ''}`, d: path});
+    const best = curve.part === 'train' || curve.x.length < 2 ? undefined : curve.best;
     if (best !== undefined && drawable(curve.x[best]) && drawable(curve.y[best])) {
       const ring = make(svg, 'circle', {class: `ring ${color(curve.run)}`, cx: s.x(curve.x[best]), cy: s.y(curve.y[best]), r: 5.5});
       make(ring, 'title', {}, 'best epoch');
@@ -118,7 +118,9 @@ function draw(panel) {
   }
   panel.marks = make(svg, 'g');
   const all = new Set();
-  for (const curve of panel.visible) curve.x.forEach((x, i) => { if (drawable(x) && drawable(curve.y[i])) all.add(x); });
+  panel.read = panel.visible.filter(curve => !curve.within);   // values within epochs only where there are no others
+  if (!panel.read.length) panel.read = panel.visible;
+  for (const curve of panel.read) curve.x.forEach((x, i) => { if (drawable(x) && drawable(curve.y[i])) all.add(x); });
   panel.xs = [...all].sort((a, b) => a - b);
   hide(panel);
 }
@@ -139,13 +141,13 @@ function show(panel, at) {
   tip.replaceChildren();
   make(tip, 'b', {}, `${panel.axis} ${x.toLocaleString('en-US')}`);
   const table = make(tip, 'table');
-  for (const curve of panel.visible) {
+  for (const curve of panel.read) {
     const i = curve.x.indexOf(x);
     if (i < 0 || !drawable(curve.y[i])) continue;
     make(panel.marks, 'circle', {class: `dot ${color(curve.run)}`, cx: s.x(x), cy: s.y(curve.y[i]), r: 4});
     const row = make(table, 'tr'), name = make(row, 'td');
     make(name, 'i', {class: `swatch ${color(curve.run)}`});
-    name.append([data.runs.length > 1 ? data.runs[curve.run] : '', curve.part].filter(t => t).join(', ') || panel.title);
+    name.append([data.runs.length > 1 ? data.runs[curve.run] : '', curve.within ? '' : curve.part].filter(t => t).join(', ') || panel.title);
     make(row, 'td', {class: 'number'}, format(curve.y[i], panel.share));
   }
   tip.classList.toggle('dense', table.rows.length > 12);
@@ -218,10 +220,12 @@ function legend() {
     if (!parts.has(part) || parts.size < 2) continue;
     const key = make(place, 'span', {class: 'key'});
     const svg = make(key, 'svg', {viewBox: '0 0 30 8', 'aria-hidden': 'true'});
-    make(svg, 'path', {class: `curve ${part}${beside}`, d: 'M2,4H28'});
+    const lines = data.panels.some(p => p.curves.some(c => c.part === part && !c.within && c.x.length > 1));
+    if (lines) make(svg, 'path', {class: `curve ${part}${beside}`, d: 'M2,4H28'});
+    else make(svg, 'circle', {class: `dot ${part}`, cx: 15, cy: 4, r: 3.5});
     key.append(part);
   }
-  if (data.panels.some(panel => panel.curves.some(curve => curve.part !== 'train' && curve.best !== undefined))) {
+  if (data.panels.some(panel => panel.curves.some(curve => curve.part !== 'train' && curve.best !== undefined && curve.x.length > 1))) {
     const key = make(place, 'span', {class: 'key'});
     const svg = make(key, 'svg', {viewBox: '0 0 30 12', 'aria-hidden': 'true'});
     make(svg, 'circle', {class: 'ring', cx: 15, cy: 6, r: 4.5});

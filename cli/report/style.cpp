@@ -32,6 +32,7 @@ section:first-of-type { border-top: 0; padding-top: 0; margin-top: 18px; }
 p { margin: 0 0 12px; }
 .note, footer, small { color: var(--soft); }
 .note { font-size: 14px; }
+.scroll + .note { margin-top: 12px; }
 footer { margin-top: 32px; padding-top: 16px; border-top: 1px solid var(--line); font-size: 13px; }
 small { font-size: 12px; }
 .swatch {
@@ -41,7 +42,15 @@ small { font-size: 12px; }
 .c0 { color: var(--c0); } .c1 { color: var(--c1); } .c2 { color: var(--c2); } .c3 { color: var(--c3); }
 .c4 { color: var(--c4); } .c5 { color: var(--c5); } .c6 { color: var(--c6); } .c7 { color: var(--c7); }
 
-.scroll { overflow-x: auto; max-width: 100%; }
+.scroll {
+  overflow-x: auto; max-width: 100%;
+  /* Shadows at the edges beyond which there is more: the first two layers move with the content and cover them. */
+  background:
+    linear-gradient(to right, var(--ground) 40%, transparent) left / 36px 100% no-repeat local,
+    linear-gradient(to left, var(--ground) 40%, transparent) right / 36px 100% no-repeat local,
+    linear-gradient(to right, rgb(128 128 128 / .35), transparent) left / 12px 100% no-repeat scroll,
+    linear-gradient(to left, rgb(128 128 128 / .35), transparent) right / 12px 100% no-repeat scroll;
+}
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 14px; }
 table.wide { min-width: 60%; }
 th, td { padding: 6px 16px 6px 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
@@ -51,6 +60,7 @@ tbody th { font-weight: 500; min-width: 120px; overflow-wrap: anywhere; }
 th .run { display: inline-block; max-width: 300px; white-space: normal; overflow-wrap: anywhere; }
 td { overflow-wrap: anywhere; min-width: 84px; }
 .overview th, .overview td { white-space: nowrap; min-width: 0; }
+.overview th .run { overflow-wrap: break-word; }
 .nowrap { white-space: nowrap; }
 .number { text-align: right; white-space: nowrap; }
 .none { color: var(--soft); }
@@ -90,6 +100,7 @@ svg text { font-size: 12px; fill: var(--soft); }
 .curve.train { stroke-dasharray: 5 5; }
 .curve.validation.beside { stroke-dasharray: 0.1 4.5; }
 .curve.again { stroke-width: 1.1; }
+.curve.within { stroke-dasharray: none; stroke-width: 1.2; opacity: .55; }
 .swatch.again { background: none; border: 3px solid currentColor; }
 .cursor { stroke: var(--soft); stroke-dasharray: 2 3; }
 .dot { fill: currentColor; stroke: var(--panel); stroke-width: 1.5; }
@@ -130,6 +141,14 @@ svg text { font-size: 12px; fill: var(--soft); }
 .mistakes figcaption { font-size: 13px; line-height: 1.4; margin-top: 6px; overflow-wrap: anywhere; }
 @media (max-width: 560px) {
   main { padding: 18px 14px 28px; }
+  /* A row of the overview becomes a list of its cells. */
+  .overview thead { display: none; }
+  .overview, .overview tbody { display: block; }
+  .overview tr { display: block; padding: 8px 0; border-bottom: 1px solid var(--line); }
+  .overview th, .overview td { display: flex; justify-content: space-between; gap: 16px; padding: 2px 0; border: 0; white-space: normal; }
+  .overview td::before { content: attr(data-name); color: var(--soft); flex: none; }
+  .overview td { text-align: right; }
+  .overview .none { display: none; }
   h1 { font-size: 23px; }
   .panel { padding: 10px 8px 6px; }
 }

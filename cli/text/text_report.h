@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "tandem/cli/message.h"
+
 namespace tandem::cli {
 
 /// exp(loss), as text: "4.71", "812.4", "50,257".
@@ -12,6 +14,6 @@ std::string perplexity_text(double loss);
 std::vector<std::string> text_fields(double loss, double tokens_per_second, double seconds_left);
 /// Adds perplexities and tokens per second to an epoch's line of metrics.jsonl, and returns what to print of it:
 /// " train loss 1.5123  perplexity 4.54 …". A window has `window` tokens.
-std::string complete_text_epoch(nlohmann::ordered_json& line, int64_t window);
+std::vector<LinePart> complete_text_epoch(nlohmann::ordered_json& line, int64_t window);
 
 }  // namespace tandem::cli

@@ -351,17 +351,21 @@ void Trainer::record_hashes() {
 
 namespace {
 // "  train loss 0.5123  accuracy 0.8123 …", of images.
-std::string described(const Json& line) {
+std::vector<LinePart> described(const Json& line) {
   const auto number = [&](const std::string& name) { return get_entry<double>(line, name.c_str()); };
-  std::string out;
-  for (const std::string part : {"train", "validation", "test"})
-    if (line.contains(part + "_loss"))
-      out += concat(out.empty() ? "  " : "   ", part, " loss ", fixed(number(part + "_loss"), 4), "  accuracy ",
-                    fixed(number(part + "_accuracy"), 4));
+  std::vector<LinePart> parts;
+  for (const std::string part : {"train", "validation", "test"}) {
+    if (!line.contains(part + "_loss")) continue;
+    const bool tested = part == "test";
+    parts.push_back(
+        {concat(parts.empty() ? "  " : "   ", part, " loss ", fixed(number(part + "_loss"), 4)), tested ? 0 : 2});
+    parts.push_back({concat("  accuracy ", fixed(number(part + "_accuracy"), 4)), tested ? 0 : 3});
+  }
   if (line.contains("test_accuracy_without_average"))
-    out += concat(" (without average ", fixed(number("test_accuracy_without_average"), 4), ")");
-  return concat(out, "   ", fixed(number("seconds"), 2), " s  ",
-                with_commas(static_cast<long long>(number("images_per_second"))), " images/s");
+    parts.push_back({concat(" (without average ", fixed(number("test_accuracy_without_average"), 4), ")"), 1});
+  parts.push_back({concat("   ", fixed(number("seconds"), 2), " s"), 4});
+  parts.push_back({concat("  ", with_commas(static_cast<long long>(number("images_per_second"))), " images/s"), 5});
+  return parts;
 }
 }  // namespace
 
@@ -380,9 +384,10 @@ void Trainer::end_epoch() {
   Json& said = p.history.back();
   const bool stops = p.epoch + 1 < checkpoint_.config.epochs && out_of_patience(checkpoint_.config, p.history);
   if (stops) said["stopped_early"] = reason_to_stop(checkpoint_.config, p.history);
-  const std::string place = concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs);
-  const std::string line =
-      place + (checkpoint_.config.text ? complete_text_epoch(said, labels_per_example()) : described(said));
+  std::vector<LinePart> parts =
+      checkpoint_.config.text ? complete_text_epoch(said, labels_per_example()) : described(said);
+  parts.insert(parts.begin(), {concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs)});
+  const std::string line = fitted(parts, terminal_.interactive ? columns_of(1) : 0);
   if (leads()) record_hashes();  // when the line is complete
   if (observer_ != nullptr) guarded([&] { observer_->after_epoch(p, model_); });
   if (writes()) bar_.print(line);

@@ -27,6 +27,16 @@ TEST_CASE("indented lines are joined into one") {
   CHECK(one_line("missing:\n    a\n    b:\n    c\n  unexpected:\n    d") == "missing: a, b:, c; unexpected: d");
 }
 
+TEST_CASE("a line that is too long loses its least important parts") {
+  const std::vector<LinePart> parts{{"epoch 1"}, {"  loss 2.5", 1}, {"  accuracy 0.5"}, {"  7 s", 2}, {"  9/s", 3}};
+  CHECK(fitted(parts, 0) == "epoch 1  loss 2.5  accuracy 0.5  7 s  9/s");
+  CHECK(fitted(parts, 41) == "epoch 1  loss 2.5  accuracy 0.5  7 s  9/s");
+  CHECK(fitted(parts, 40) == "epoch 1  loss 2.5  accuracy 0.5  7 s");
+  CHECK(fitted(parts, 32) == "epoch 1  loss 2.5  accuracy 0.5");
+  CHECK(fitted(parts, 30) == "epoch 1  accuracy 0.5");
+  CHECK(display_width(fitted(parts, 12)) <= 12);
+}
+
 TEST_CASE("words are joined") {
   CHECK(join({}, ", ") == "");
   CHECK(join({"", "a", "b"}, ", ") == ", a, b");

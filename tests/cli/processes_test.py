@@ -91,7 +91,7 @@ def result(folder):
             lines = [json.loads(line) for line in file]
     except OSError as error:
         return str(error)
-    other = ("seconds", "images_per_second", "processes", "chain")
+    other = ("seconds", "images_per_second", "processes", "chain", "within_epoch")
     return model, [{k: v for k, v in line.items() if k not in other} for line in lines]
 
 

@@ -68,7 +68,7 @@ def metrics(folder):
     with open(f"{folder}/metrics.jsonl") as file:
         lines = [json.loads(line) for line in file]
     return [{key: value for key, value in line.items()
-             if key not in ("seconds", "images_per_second", "processes", "chain")} for line in lines]
+             if key not in ("seconds", "images_per_second", "processes", "chain", "within_epoch")} for line in lines]
 
 
 def disturbed(draw, whole, words, kills):

@@ -332,8 +332,8 @@ def test_in_browser(path, hostile):
             look(browser, path)
             look_at_hostile_names(browser, hostile)
             browser.open(path, 1280, False)
-            check("a curve for each run and part",
-                  browser.value("document.querySelectorAll('.panel')[0].querySelectorAll('path').length") == 6)
+            check("a curve for each run and part, and within the epochs of the tool's",
+                  browser.value("document.querySelectorAll('.panel')[0].querySelectorAll('path').length") == 8)
             box = browser.value("(r => [r.left, r.top, r.width, r.height])(document.querySelector('.panel "
                                 "svg').getBoundingClientRect())")
             hidden = "document.querySelector('.tooltip').hidden"
@@ -358,7 +358,7 @@ def test_in_browser(path, hostile):
             check("arrow keys", "epoch 1" in browser.value("document.querySelector('.tooltip').innerText"))
             browser.value("document.querySelector('#legend input').click()")
             check("a run can be switched off",
-                  browser.value("document.querySelector('.panel').querySelectorAll('path').length") == 4)
+                  browser.value("document.querySelector('.panel').querySelectorAll('path').length") == 5)
             browser.value("document.querySelector('.panel button').click()")
             check("no errors after all", browser.errors() == [], browser.errors())
         finally:
