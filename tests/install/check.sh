@@ -25,10 +25,11 @@ check() {
 
 meson install -C "$build" --destdir "$to/root" --strip --quiet >/dev/null
 pc=$(find "$to/root" -name tandem.pc)
-prefix=$to/root$(sed -n 's/^prefix=//p' "$pc")
-sed -i "s|^prefix=.*|prefix=$prefix|" "${pc%/*}"/*.pc
 export PKG_CONFIG_PATH=${pc%/*}
-libdir=${pc%/pkgconfig/*} include=$(pkg-config --variable=includedir tandem)
+# The tree was installed for another prefix, so all programs also show that it can be moved. For /usr, the paths are fixed.
+sed -i "s|=/usr|=$to/root/usr|" "${pc%/*}"/*.pc
+prefix=$(realpath "$(pkg-config --variable=prefix tandem)") libdir=$(realpath "${pc%/*}/..")
+include=$(realpath "$(pkg-config --variable=includedir tandem)")
 kind=shared
 [ -f "$libdir/libtandem.so" ] || kind=static
 
@@ -63,7 +64,6 @@ with_meson() {
     LD_LIBRARY_PATH=$libdir says "$here/program.expected" "$to/meson/build/user"
 }
 
-# The tree was installed for another prefix, so this also shows that it can be moved.
 with_cmake() {
   local part
   cmake -G Ninja -S "$here/cmake" -B "$to/cmake-$kind" -DSOURCES="$here" -DVERSION="$(pkg-config --modversion tandem)" \
@@ -92,6 +92,21 @@ without_text() {
   return $code
 }
 
+# Also with a prefix that pkg-config guesses, which is wrong for LIBDIR/TRIPLET/pkgconfig.
+moved() {
+  local option flag flags
+  for option in --dont-define-prefix --define-prefix; do
+    flags=$(pkg-config $option --cflags --libs tandem-models) && echo "$option: $flags" || return 1
+    for flag in $flags; do
+      case $flag in
+        -I*) [ "$(realpath "${flag#-I}")" = "$prefix/include" ] || return 1 ;;
+        -L*) [ "$(realpath "${flag#-L}")" = "$libdir" ] || return 1 ;;
+      esac
+    done
+    [[ $flags = *-I*-L*-ltandem_models* ]] || return 1
+  done
+}
+
 # programs PART...: builds those with pkg-config, and all with CMake, with the libraries that are installed.
 programs() {
   local part
@@ -103,6 +118,7 @@ programs() {
     skipped=1
   fi
 }
+check "pkg-config: a tree that was moved" moved
 programs Tandem "${parts[@]}"
 check "Meson: a program" with_meson
 if command -v cmake >/dev/null; then
