@@ -80,6 +80,9 @@ MODULES = [
     ("another module", LAYERS + "nn::Linear fc(std::make_shared<nn::Conv2dImpl>(1, 2, 3));\n",
      [":4:", "NoConstructorTakes = {std::shared_ptr<tandem::nn::Conv2dImpl>}"],
      [":4:", "deleted constructor of 'nn::Linear'"], ["no constructor of the module takes these arguments"], LINES + 5),
+    ("an argument that is no tensor", LAYERS + "nn::Linear layer(5, 2);\nauto y = layer(5);\n",
+     [":5:", "ForwardTakesOthers = {int}"], [":5:", "deleted function call operator in type 'nn::Linear'"],
+     ["forward() of the module does not take these arguments"], LINES + 5),
 ]
 
 
