@@ -53,8 +53,8 @@ int64_t end_of_text(const TextCodec& codec, int64_t vocab_size) {
 TextModel of_run(const std::string& folder, const Device& device) {
   Checkpoint checkpoint = run_of(folder);
   if (!checkpoint.config.text)
-    throw UsageError(
-        concat(folder, ": the run of ", checkpoint.config.model, ", which is no language model; see tandem predict"));
+    throw UsageError(concat(folder, ": the run of ", checkpoint.config.model,
+                            ", which is not a language model; see tandem predict"));
   return {gpt2_in(model_of_run(checkpoint, device)), tokenizer_of_run(folder, *checkpoint.config.text)};
 }
 
