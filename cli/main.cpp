@@ -50,10 +50,15 @@ std::string count_error(const CLI::App& command) {
 // them, else "".
 std::string early_option(const CLI::App& app, const std::vector<std::string>& words) {
   const std::vector<std::string> commands = command_names(app);
-  // The last one: a value before may have the same name.
-  const auto found = std::find_first_of(words.rbegin(), words.rend(), commands.begin(), commands.end());
-  if (found == words.rend() || !words.front().starts_with("-")) return "";
-  const auto command = std::prev(found.base());
+  // Preferably one that cannot be the value of an option.
+  auto command = words.end();
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    if (std::find(commands.begin(), commands.end(), *word) == commands.end()) continue;
+    const bool may_be_value = word != words.begin() && std::prev(word)->starts_with("-");
+    if (command == words.end() || !may_be_value) command = word;
+    if (!may_be_value) break;
+  }
+  if (command == words.end() || !words.front().starts_with("-")) return "";
   const std::string option = words.front().substr(0, words.front().find('='));
   if (app.get_subcommand(*command)->get_option_no_throw(option) == nullptr) return "";
   std::string line = called_as() + " " + *command;

@@ -65,6 +65,10 @@ std::string fitted(const std::vector<LinePart>& parts, int columns) {
   }
 }
 
+void print_wrapped(const std::string& text, int indent) {
+  std::printf("%s\n", wrapped(text, columns_of(1), indent).c_str());
+}
+
 std::string join(const std::vector<std::string>& words, std::string_view separator) {
   std::string out;
   for (const std::string& word : words) {

@@ -22,6 +22,10 @@ struct LinePart {
 /// The parts after each other, at most `columns` characters wide; 0: any number.
 std::string fitted(const std::vector<LinePart>& parts, int columns);
 
+/// Prints a line to standard output; on a terminal it is wrapped, and goes on after `indent` columns.
+void print_wrapped(const std::string& text, int indent);
+inline constexpr int kKeyColumns = 9;  ///< of "data     …" and the like, an indent for print_wrapped
+
 /// join({"a", "b"}, ", ") → "a, b".
 std::string join(const std::vector<std::string>& words, std::string_view separator);
 

@@ -11,6 +11,7 @@
 #include "tandem/cli/device_list.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/launch/many_processes.h"
+#include "tandem/cli/message.h"
 #include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/signals.h"
@@ -279,12 +280,12 @@ Comparison comparison_of(const Setting& s, const std::vector<Contender>& contend
 
 void announce(const Setting& s, const std::vector<Contender>& contenders, int threads, const std::string& folder) {
   const Comparison c = comparison_of(s, contenders, threads);
-  std::printf("model    %s on %s\n", c.model.c_str(), c.data.c_str());
+  const auto say = [](const std::string& line) { print_wrapped(line, kKeyColumns); };
+  say(concat("model    ", c.model, " on ", c.data));
   for (const Measured& run : c.runs)
-    std::printf("devices  %s: %s, %s per step\n", run.label.c_str(), run.stands_on.c_str(),
-                counted(run.batch, "image", "images").c_str());
-  std::printf("measured %s; %s per list, alternating\n", c.note.c_str(), counted(c.epochs, "epoch", "epochs").c_str());
-  std::printf("folder   %s\n", printable(folder).c_str());
+    say(concat("devices  ", run.label, ": ", run.stands_on, ", ", counted(run.batch, "image", "images"), " per step"));
+  say(concat("measured ", c.note, "; ", counted(c.epochs, "epoch", "epochs"), " per list, alternating"));
+  say("folder   " + printable(folder));
   std::fflush(stdout);
 }
 
@@ -336,9 +337,9 @@ int present(const Comparison& c, const std::string& folder, const Terminal& term
   }
   std::printf("\n%s\n", comparison_table(c, terminal).c_str());
   for (const Measured& run : c.runs)
-    if (const std::string text = what_limits(c, run); !text.empty()) std::printf("%s\n", text.c_str());
+    if (const std::string text = what_limits(c, run); !text.empty()) print_wrapped(text, 2);
   for (const std::string& text : {same_bits_note(c), sums_note(c), disturbance(c)})
-    if (!text.empty()) std::printf("%s\n", text.c_str());
+    if (!text.empty()) print_wrapped(text, 2);
   write_files(c, folder);
   std::printf("%sresults are in %s: compare.json, compare.svg\n", stop_signal != 0 ? "stopped early; " : "",
               printable(folder).c_str());

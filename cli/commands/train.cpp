@@ -231,19 +231,20 @@ void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const 
     parameters += each.numel();
     if (each.requires_grad()) trained += each.numel();
   }
-  std::printf("model    %s, %s parameters%s\n", printable(c.model).c_str(), with_commas(parameters).c_str(),
-              trained < parameters ? concat(", of which ", with_commas(trained), " train").c_str() : "");
-  if (!o.weights.empty()) std::printf("weights  %s\n", printable(o.weights).c_str());
-  std::printf("%s\n", (p.text ? described(c, *p.text) : described_images(c, p)).c_str());
-  std::printf("device   %s, %s, %s\n", described(placement).c_str(), describe_devices(placement.devices).c_str(),
-              counted(o.workers, "worker", "workers").c_str());
-  if (!p.memory.empty()) std::printf("%s\n", p.memory.c_str());
+  const auto say = [](const std::string& line) { print_wrapped(line, kKeyColumns); };
+  say(concat("model    ", printable(c.model), ", ", with_commas(parameters), " parameters",
+             trained < parameters ? concat(", of which ", with_commas(trained), " train") : ""));
+  if (!o.weights.empty()) say("weights  " + printable(o.weights));
+  say(p.text ? described(c, *p.text) : described_images(c, p));
+  if (p.text) say(described_examples(*c.text));
+  say(concat("device   ", described(placement), ", ", describe_devices(placement.devices), ", ",
+             counted(o.workers, "worker", "workers")));
+  if (!p.memory.empty()) say(p.memory);
   const int64_t steps = steps_in(c.recipe, trainer.batches());
-  std::printf("training %s of %s, %s%s, seed %llu\n", counted(c.epochs, "epoch", "epochs").c_str(),
-              counted(steps, "step", "steps").c_str(), describe(c.recipe).c_str(), start_of(o, c).c_str(),
-              static_cast<unsigned long long>(c.seed));
-  std::printf("folder   %s%s\n", printable(folder).c_str(), o.resume.empty() ? "" : ", resumed");
-  if (!o.resume.empty()) std::printf("resumed  after %s\n", place_of(trainer.progress()).c_str());
+  say(concat("training ", counted(c.epochs, "epoch", "epochs"), " of ", counted(steps, "step", "steps"), ", ",
+             describe(c.recipe), start_of(o, c), ", seed ", c.seed));
+  say(concat("folder   ", printable(folder), o.resume.empty() ? "" : ", resumed"));
+  if (!o.resume.empty()) say("resumed  after " + place_of(trainer.progress()));
   std::fflush(stdout);
 }
 
@@ -262,8 +263,10 @@ std::string new_run(const RunConfig& c, const std::string& run) {
 
 // How a run that is complete can go on. `run`: its folder, quoted.
 std::string way_on(const RunConfig& c, const Progress& p, const std::string& run) {
-  if (p.epoch < c.epochs || out_of_patience(c, p.history))
-    return "the run has stopped early, so there is nothing to do" + new_run(c, run);
+  if (out_of_patience(c, p.history) && p.epoch == c.epochs)
+    return "the run has completed all its epochs, and its --patience has ended, so there is nothing to do" +
+           new_run(c, run);
+  if (p.epoch < c.epochs) return "the run has stopped early, so there is nothing to do" + new_run(c, run);
   const std::string done =
       concat("the run has completed ", p.epoch == 1 ? "its epoch" : "all its epochs", ", so there is nothing to do");
   if (has_fixed_epochs(c.recipe)) return done + new_run(c, run);

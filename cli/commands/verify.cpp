@@ -216,8 +216,10 @@ std::string Verification::difference(const Json& was) const {
     return (tensor.empty() ? "in what the optimizer counts" : "first in tensor " + tensor) +
            difference_of_steps(now, was);
   }
-  const std::set<std::string> other{"seconds", "images_per_second", "tokens_per_second", "device", "processes",
-                                    "chain",   "within_epoch"};  // whose places depend on processes and earlier stops
+  const std::set<std::string> other{"seconds",      "images_per_second", "tokens_per_second",
+                                    "device",       "processes",         "chain",
+                                    "within_epoch",    // whose places depend on processes and earlier stops
+                                    "stopped_early"};  // follows from the others
   for (const Json& line : {was, now})
     for (const auto& item : line.items()) {
       const std::string& key = item.key();

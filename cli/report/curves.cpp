@@ -69,7 +69,16 @@ Json within_epochs(const RunRecord& run, std::size_t number, const char* name) {
       y.push_back(values[i].is_number() ? values[i].get<double>() : std::nan(""));
     }
   }
-  if (x.empty() || x.size() > kMaxPoints || run.axis() != "epoch") return nullptr;
+  if (x.empty() || run.axis() != "epoch") return nullptr;
+  if (const std::size_t step = (x.size() + kMaxPoints - 1) / kMaxPoints; step > 1) {
+    Json few_x = Json::array(), few_y = Json::array();
+    for (std::size_t i = step - 1; i < x.size(); i += step) {
+      few_x.push_back(x[i]);
+      few_y.push_back(y[i]);
+    }
+    x = std::move(few_x);
+    y = std::move(few_y);
+  }
   return {{"run", number}, {"part", "train"}, {"within", true}, {"x", std::move(x)}, {"y", std::move(y)}};
 }
 

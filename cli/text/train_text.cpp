@@ -120,12 +120,15 @@ TextData load_text(RunConfig& c, const TextCodec& codec) try {
 }
 
 std::string described(const RunConfig& c, const TextData& data) {
-  const models::GPT2Options& m = c.text->model;
   return concat("data     ", printable(data_label(c)), ": ", with_commas(data.train_tokens), " tokens to train, ",
-                with_commas(data.validation_tokens), " to validate, ", with_commas(m.vocab_size()), " different (",
-                c.text->tokenizer == "bpe" ? "byte pairs" : "characters", "), ", printable(c.data), "\n", "examples ",
-                c.text->context, " tokens; ", m.n_layer(), " layers of width ", m.n_embd(), ", ",
-                counted(m.n_head(), "head", "heads"));
+                with_commas(data.validation_tokens), " to validate, ", with_commas(c.text->model.vocab_size()),
+                " different (", c.text->tokenizer == "bpe" ? "byte pairs" : "characters", "), ", printable(c.data));
+}
+
+std::string described_examples(const TextConfig& c) {
+  const models::GPT2Options& m = c.model;
+  return concat("examples ", c.context, " tokens; ", counted(m.n_layer(), "layer", "layers"), " of width ", m.n_embd(),
+                ", ", counted(m.n_head(), "head", "heads"));
 }
 
 void print_text_result(const RunConfig& c, const Progress& progress, const std::string& shown, const Terminal* chart) {

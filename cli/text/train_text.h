@@ -21,6 +21,8 @@ TextCodec tokenizer_of_run(const std::string& folder, const TextConfig& config);
 TextData load_text(RunConfig& config, const TextCodec& codec);
 /// "data     book: 1,003,854 tokens to train, …"
 std::string described(const RunConfig& config, const TextData& data);
+/// "examples 128 tokens; 4 layers of width 128, 4 heads"
+std::string described_examples(const TextConfig& config);
 /// The result of a run, below its plot unless `chart` is null. `shown`: the folder.
 void print_text_result(const RunConfig& config, const Progress& progress, const std::string& shown,
                        const Terminal* chart);

@@ -17,7 +17,9 @@ Json to_json(const EpochPoints& points) { return {{"examples", points.examples},
 
 EpochPoints epoch_points_from_json(const Json& json) {
   check(json.is_object(), "invalid \"points\"");
-  EpochPoints out{.examples = get_entry<std::vector<int64_t>>(json, "examples"), .loss_sum = {}};
+  EpochPoints out;
+  for (const Json& count : get_entry<std::vector<Json>>(json, "examples"))
+    out.examples.push_back(get_entry<int64_t>({{"examples", count}}, "examples"));
   for (const Json& sum : get_entry<std::vector<Json>>(json, "loss_sum"))
     out.loss_sum.push_back(get_entry<double>({{"loss_sum", sum}}, "loss_sum"));
   check(out.examples.size() == out.loss_sum.size() && out.examples.size() <= kEpochPoints, "invalid \"points\"");

@@ -14,7 +14,7 @@ struct EpochPoints {
 };
 
 inline constexpr int64_t kEpochPoints = 20;
-/// Whether batch `batch` of `batches`, from 0, ends a part: about kEpochPoints do, and the last one.
+/// Whether batch `batch` of `batches`, from 0, ends a part: kEpochPoints do, or all if there are fewer.
 bool is_epoch_point(int64_t batch, int64_t batches);
 /// An entry of the checkpoint.
 nlohmann::ordered_json to_json(const EpochPoints& points);

@@ -63,6 +63,9 @@ Progress progress_from_json(const Json& json) {
   check(is_hexadecimal(p.step_hashes) && p.step_hashes.size() % kStepDigits == 0, "invalid \"step_hashes\"");
   check(p.epoch >= 0 && p.batch >= 0 && p.images >= 0, "negative progress");
   check(p.correct >= 0 && p.seconds >= 0, "negative progress");
+  const std::vector<int64_t>& points = p.points.examples;
+  check(points.empty() || (points.back() <= p.images && static_cast<int64_t>(points.size()) <= p.batch),
+        "invalid \"points\"");
   check(p.loss_scale > 0 && p.loss_scale <= 0x1p127 && p.loss_scale_steps >= 0 &&
             p.loss_scale_steps < amp::GradScalerOptions().growth_interval(),
         "invalid \"loss_scale\"");

@@ -219,7 +219,8 @@ bool Trainer::epoch() {
 void Trainer::add_point() {
   Progress& p = checkpoint_.progress;
   const int64_t counted = p.images - stepper_->examples_pending();
-  if (!leads() || counted <= (p.points.examples.empty() ? 0 : p.points.examples.back())) return;
+  const bool full = static_cast<int64_t>(p.points.examples.size()) == kEpochPoints;  // after a stop among several
+  if (!leads() || full || counted <= (p.points.examples.empty() ? 0 : p.points.examples.back())) return;
   p.points.examples.push_back(counted);
   p.points.loss_sum.push_back(stepper_->loss_sum());
 }
@@ -357,9 +358,9 @@ std::vector<LinePart> described(const Json& line) {
   for (const std::string part : {"train", "validation", "test"}) {
     if (!line.contains(part + "_loss")) continue;
     const bool tested = part == "test";
-    parts.push_back(
-        {concat(parts.empty() ? "  " : "   ", part, " loss ", fixed(number(part + "_loss"), 4)), tested ? 0 : 2});
-    parts.push_back({concat("  accuracy ", fixed(number(part + "_accuracy"), 4)), tested ? 0 : 3});
+    parts.push_back({concat(parts.empty() ? "  " : "   ", part), tested ? 0 : 2});
+    parts.push_back({concat(" loss ", fixed(number(part + "_loss"), 4), " "), tested ? 1 : 2});
+    parts.push_back({concat(" accuracy ", fixed(number(part + "_accuracy"), 4)), tested ? 0 : 3});
   }
   if (line.contains("test_accuracy_without_average"))
     parts.push_back({concat(" (without average ", fixed(number("test_accuracy_without_average"), 4), ")"), 1});

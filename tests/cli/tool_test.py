@@ -348,7 +348,7 @@ def values(path):
 
 def metrics(folder):
     """The lines of metrics.jsonl without times."""
-    other = ("seconds", "images_per_second", "processes", "device", "chain")
+    other = ("seconds", "images_per_second", "processes", "device", "chain", "within_epoch")
     return [{k: v for k, v in json.loads(line).items() if k not in other} for line in open(f"{folder}/metrics.jsonl")]
 
 
@@ -993,6 +993,7 @@ def test_typing_mistakes():
     refused("an option", tool("train", "--epoch", "3"), "did you mean --epochs?")
     for words, line in ((("--epochs", "1", "train"), "train --epochs 1"), (("--epochs=1", "train"), "train --epochs=1"),
                         (("--out", "a b", "train", "--epochs", "1"), "train --out 'a b' --epochs 1"),
+                        (("--data", "report", "train"), "train --data report"),
                         (("-n", "2", "launch", "ls", "train"), "launch -n 2 ls train")):
         refused(f"tandem {words}", tool(*words),
                 f"tandem: {words[0].split('=')[0]} comes after the command: tandem {line}\n")
@@ -1054,7 +1055,7 @@ def test_broken_data():
         refused("a file is missing", train("--data", "cut", "--out", "b"), "lacks " + name)
         shutil.rmtree("cut")
     os.mkdir("empty")
-    refused("an empty folder", train("--data", "empty", "--out", "b"), "none of the four files")
+    refused("an empty folder", train("--data", "empty", "--out", "b"), "has neither a folder of images for each class nor the four files")
     refused("unknown", train("--data", "fashion-mnits"), "did you mean fashion-mnist?", "cifar100", "folder of images",
             "expected fashion-mnist, mnist, cifar10,", "a file of text is for train --model gpt2")
     refused("unknown", train("--data", "cifar01"), "did you mean cifar10?")

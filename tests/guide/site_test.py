@@ -96,6 +96,7 @@ def test_speed(top):
     def checked(page="gpu.md", old="", new=""):
         with open(os.path.join(folder, page), encoding="utf-8") as file:
             text = file.read()
+        assert old in text, f"{page} has other figures than {old}: change this test with them"
         write(folder, {page: text.replace(old, new)})
         done = subprocess.run([sys.executable, "speed_picture.py", "--check"], cwd=folder, capture_output=True, text=True)
         write(folder, {page: text})
