@@ -169,7 +169,7 @@ def test_report():
     check("it has ended", "has not finished" not in page and "stopped early: the validation accuracy" in page)
     row = re.search(r"<tr><th scope=\"row\">.*?</tr>", page[page.index("overview"):], re.S).group(0)
     kept, last = (f"{100 * lines[i]['test_accuracy']:.2f} %" for i in (best, -1))
-    check("the kept model's figures", f'<td class="number">{kept}' in row
+    check("the kept model's figures", f'<span>{kept}' in row
           and (kept == last or f"<small>last {last}</small>" in row), row)
     check("why", f"those after epoch {best + 1}." in page)
     curves = json.loads(re.search(r'id="curves-data">(.*?)</script>', page, re.S).group(1))
