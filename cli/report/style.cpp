@@ -56,7 +56,7 @@ table.wide { min-width: 60%; }
 th, td { padding: 6px 16px 6px 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 th { font-weight: 600; }
 thead th { color: var(--soft); font-size: 13px; white-space: nowrap; vertical-align: bottom; }
-tbody th { font-weight: 500; min-width: 120px; overflow-wrap: anywhere; }
+tbody th { font-weight: 500; min-width: 140px; overflow-wrap: anywhere; }
 th .run { display: inline-block; max-width: 300px; white-space: normal; overflow-wrap: anywhere; }
 td { overflow-wrap: anywhere; min-width: 84px; }
 .overview th, .overview td { white-space: nowrap; min-width: 0; }
