@@ -1,8 +1,11 @@
 // tandem: the command-line tool. Usage errors print one line and exit with code 2, failures with code 1.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <iterator>
 #include <map>
@@ -177,10 +180,24 @@ int run(int argc, const char* const* argv) {
   return commands.at(app.get_subcommands().front()->get_name())(line);
 }
 
+// Destructors of nlohmann's values take memory. Without any, they would abort the program. No file is half written then,
+// because files are replaced as a whole.
+[[noreturn]] void end_without_memory() {
+  if (const std::exception_ptr error = std::current_exception()) try {
+      std::rethrow_exception(error);
+    } catch (const std::bad_alloc&) {
+      constexpr std::string_view text = "tandem: out of memory\n";
+      if (::write(STDERR_FILENO, text.data(), text.size()) >= 0) std::_Exit(1);
+    } catch (...) {  // a mistake in the program
+    }
+  std::abort();
+}
+
 }  // namespace
 }  // namespace tandem::cli
 
 int main(int argc, char** argv) {
+  std::set_terminate(tandem::cli::end_without_memory);
   std::signal(SIGXFSZ, SIG_IGN);  // exceeding the file size limit is a failed write
   try {
     const std::vector<const char*> words = tandem::cli::as_options(argc, argv);
