@@ -29,8 +29,8 @@ struct ExactSize {
 template <class Contained, class... Args>
 inline constexpr bool takes = std::is_abstract_v<Contained> || std::is_constructible_v<Contained, Args...>;
 template <class Contained, class... Args>
-concept forwards = requires(Contained& contained, Args&&... args) {
-  contained.forward(std::forward<Args>(args)...);
+concept forwards = requires(Contained& object, Args&&... args) {
+  object.forward(std::forward<Args>(args)...);
 };
 }  // namespace detail
 
