@@ -76,8 +76,6 @@ Setting load(const CompareOptions& o, const Terminal& terminal) {
   Setting s{o, make_recipe({o.model, has_image_files(o.data)}, o.recipe, "source"), {}, {}};
   s.config = {.model = o.model, .data = o.data, .epochs = o.epochs, .recipe = s.recipe, .seed = o.seed};
   model_parameters(o.model, {});
-  if (is_onnx(o.model) && o.recipe.init)
-    throw UsageError(concat("--init: the network in ", o.model, " starts from the values in the file"));
   LoadedData loaded =
       load_data(o.data, {.image_size = image_size_for(o.model), .keep_files = changes_each_image(s.recipe)}, terminal);
   s.config.classes = loaded.classes;

@@ -137,7 +137,6 @@ void choose_validation(const TrainOptions& o, RunConfig& c) {
 constexpr int64_t kTextEpochs = 5;
 
 void start_onnx(const TrainOptions& o, RunConfig& c) try {
-  require(!o.recipe.init, concat("--init: the network in ", o.model, " starts from the values in the file"));
   check_trainable_onnx(o.model);
   c.onnx_sha256 = sha256_of_onnx(o.model);
   c.onnx_file = o.model;
@@ -263,13 +262,11 @@ std::string new_run(const RunConfig& c, const std::string& run) {
 
 // How a run that is complete can go on. `run`: its folder, quoted.
 std::string way_on(const RunConfig& c, const Progress& p, const std::string& run) {
-  if (out_of_patience(c, p.history) && p.epoch == c.epochs)
-    return "the run has completed all its epochs, and its --patience has ended, so there is nothing to do" +
-           new_run(c, run);
   if (p.epoch < c.epochs) return "the run has stopped early, so there is nothing to do" + new_run(c, run);
-  const std::string done =
-      concat("the run has completed ", p.epoch == 1 ? "its epoch" : "all its epochs", ", so there is nothing to do");
-  if (has_fixed_epochs(c.recipe)) return done + new_run(c, run);
+  const bool patient = !out_of_patience(c, p.history);
+  const std::string done = concat("the run has completed ", p.epoch == 1 ? "its epoch" : "all its epochs",
+                                  patient ? "" : ", and its --patience has ended", ", so there is nothing to do");
+  if (has_fixed_epochs(c.recipe) || !patient) return done + new_run(c, run);
   return concat(done, "; for more: ", called_as(), " train --resume ", run, " --epochs ",
                 2 * std::max<int64_t>(p.epoch, 1));
 }

@@ -4,6 +4,7 @@
 
 #include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/launch/many_processes.h"
+#include "tandem/cli/train/recipe.h"
 #include "tandem/core/base/suggest.h"
 #include "tandem/core/threads/usable_cores.h"
 
@@ -23,8 +24,7 @@ void check_effects(const CompareOptions& o, const std::vector<Candidate>& candid
   if (o.scaling != "strong" && all([&](const Candidate& c) { return c.workers() == candidates.front().workers(); }))
     throw UsageError(
         concat("--scaling ", o.scaling, ": all have the same number of devices, so the batch stays the same"));
-  if (o.recipe.precision == "tf32" && all([](const Candidate& c) { return c.placement.root.is_cpu(); }))
-    throw UsageError("--precision tf32: a CPU computes in float32; leave it out, or name a GPU with --devices");
+  check_precision(o.recipe, all([](const Candidate& c) { return c.placement.root.is_cpu(); }));
 }
 
 }  // namespace

@@ -101,8 +101,7 @@ void prepare(const TrainOptions& o, const Team& team, const Terminal& terminal,
       p.codec = start_text(o, c);
     p.placement = placement_of(o, team, p.checkpoint.config);
     p.placement.team = team;
-    if (was_given(o, "precision") && c.recipe.precision == "tf32" && p.placement.root.is_cpu())
-      throw UsageError("--precision tf32: a CPU computes in float32; leave it out, or name a GPU with --devices");
+    check_precision(o.recipe, p.placement.root.is_cpu());
     record(p.placement, c);
   });
   team.leader_first([&] {  // which downloads the data if that is necessary

@@ -159,6 +159,7 @@ void check_recipe(const Recipe& r) {
 
 Recipe make_recipe(const Trained& trained, RecipeOptions options, const std::string& usual) try {
   const std::string& model = trained.model;
+  check(!is_onnx(model) || !options.init, "--init: the network in ", model, " starts from the values in the file");
   if (options.name.empty())
     options.name = is_text_model(model) ? "text" : is_published(model) || is_onnx(model) ? "images" : usual;
   if (options.momentum && !options.optimizer) options.optimizer = "sgd";  // no other one has it
@@ -179,6 +180,11 @@ Recipe make_recipe(const Trained& trained, RecipeOptions options, const std::str
   return r;
 } catch (const Error& error) {
   throw UsageError(error.what());
+}
+
+void check_precision(const RecipeOptions& options, bool only_cpus) {
+  if (options.precision == "tf32" && only_cpus)
+    throw UsageError("--precision tf32: a CPU computes in float32; leave it out, or name a GPU with --devices");
 }
 
 void check_same(const RecipeOptions& options, const Recipe& recipe) {

@@ -52,6 +52,8 @@ struct Trained {
 /// published model and the network of an ONNX file, else `usual`. Learning rate, momentum and weight decay are those of
 /// the optimizer in this recipe for this model. Throws UsageError.
 Recipe make_recipe(const Trained& trained, RecipeOptions options, const std::string& usual);
+/// Throws UsageError if tf32 was asked for where all devices are CPUs.
+void check_precision(const RecipeOptions& options, bool only_cpus);
 /// Throws UsageError if an option that was given contradicts the recipe.
 void check_same(const RecipeOptions& options, const Recipe& recipe);
 /// The values of an option of a recipe, such as "optimizer", and the names of the recipes, under "recipe"; none for an

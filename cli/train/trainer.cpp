@@ -139,6 +139,12 @@ int64_t Trainer::batches() const {
   return (data_.train.count() + c.recipe.batch_size - 1) / c.recipe.batch_size;
 }
 
+double Trainer::rate_of(int64_t batch) const {
+  const RunConfig& c = checkpoint_.config;
+  const int64_t steps = steps_in(c.recipe, batches());
+  return learning_rate(c.recipe, checkpoint_.progress.epoch * steps + batch / c.recipe.accumulate, c.epochs * steps);
+}
+
 int64_t Trainer::examples() const {
   return std::min(data_.train.count(), batches() * checkpoint_.config.recipe.batch_size);
 }
@@ -182,12 +188,12 @@ bool Trainer::epoch() {
                  side_);
   double begun = seconds_now();
   train_unfrozen(*model_);
-  const int64_t batches = this->batches(), steps = steps_in(c.recipe, batches);
+  const int64_t batches = this->batches();
   StepRequest pending;  // agreed on, for the end of a group of batches
   for (std::vector<Tensor> batch = next(loader); p.batch < batches && !batch.empty(); batch = next(loader)) {
     const profiler::Record step_span("step", "train");
     const GroupPlace place = place_in_group(c.recipe, p.batch, examples());
-    stepper_->set_lr(learning_rate(c.recipe, p.epoch * steps + p.batch / c.recipe.accumulate, c.epochs * steps));
+    stepper_->set_lr(rate_of(p.batch));
     if (observer_ != nullptr) guarded([&] { observer_->before_step(p, batch, *stepper_); });
     stepper_->step(batch, place);
     p.images += std::min(c.recipe.batch_size, examples() - p.batch * c.recipe.batch_size);
@@ -313,11 +319,8 @@ Json Trainer::figures(const Scores& scores) const {
     line["test_loss_without_average"] = scores.without_average->loss;
     line["test_accuracy_without_average"] = scores.without_average->accuracy;
   }
-  const Recipe& recipe = checkpoint_.config.recipe;
-  const int64_t steps = steps_in(recipe, batches());
-  line["within_epoch"] = described(p.points, p.images, [&](int64_t count) {
-    const int64_t batch = (count - 1) / recipe.batch_size;
-    return learning_rate(recipe, p.epoch * steps + batch / recipe.accumulate, checkpoint_.config.epochs * steps);
+  line["within_epoch"] = described(p.points, p.images, [this](int64_t count) {
+    return rate_of((count - 1) / checkpoint_.config.recipe.batch_size);
   });
   line["seconds"] = p.seconds;
   line["images_per_second"] = examples / std::max(p.seconds, 1e-9);

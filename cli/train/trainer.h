@@ -68,6 +68,8 @@ class Trainer {
   void keep(const Scores& scores);
   /// Adds the hashes to the last line of the history.
   void record_hashes();
+  /// The learning rate of the step that uses this batch of the present epoch.
+  double rate_of(int64_t batch) const;
   /// The examples in the batches of an epoch.
   int64_t examples() const;
   /// 1, or the tokens in a window.

@@ -7,12 +7,10 @@ import gzip
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 
-from checks import check, finish
+from checks import check, finish, in_new_folder
 from idx_files import idx
 from picture_files import write_gray_png
 
@@ -92,16 +90,7 @@ def main():
     if folder is None:
         print("Fashion-MNIST is missing: nothing is trained")
         return finish(skipped=3)
-    place = tempfile.mkdtemp()
-    os.chdir(place)
-    try:
-        write_parts(folder)
-        test_every_default_learns()
-        test_small_batches()
-        test_moving_average()
-    finally:
-        os.chdir("/")
-        shutil.rmtree(place)
+    in_new_folder((lambda: write_parts(folder), test_every_default_learns, test_small_batches, test_moving_average))
     return finish()
 
 

@@ -21,7 +21,8 @@ import time
 import zipfile
 import zlib
 
-from checks import check, finish
+from checks import check, finish, refused
+from idx_files import idx
 
 tandem = os.path.abspath(sys.argv[1])
 jpeg = os.path.abspath(os.path.join(os.path.dirname(__file__), "../datasets/vision/files/progressive.jpg"))
@@ -36,17 +37,6 @@ def tool(*args, **options):
         return subprocess.run([tandem, *args], capture_output=True, text=True, errors="replace", **options)
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(args, "timeout", "", "")
-
-
-def refused(what, run, *parts, code=2):
-    """Checks for one line on standard error that contains `parts`, and the exit code."""
-    good = run.returncode == code and run.stderr.count("\n") == 1 and all(p in run.stderr for p in parts)
-    check(what, good and len(run.stderr) < 1000, (run.returncode, run.stderr[:400]))
-
-
-def idx(path, sizes, content):
-    with open(path, "wb") as file:
-        file.write(struct.pack(">HBB", 0, 8, len(sizes)) + struct.pack(f">{len(sizes)}I", *sizes) + content)
 
 
 def limit_of(name, value):

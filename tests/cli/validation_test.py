@@ -9,9 +9,8 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
-from checks import check, finish
+from checks import check, finish, in_new_folder, refused
 from idx_files import write_data
 from picture_files import write_png
 
@@ -35,11 +34,6 @@ def metrics(folder):
 def config(folder):
     with open(f"{folder}/config.json") as file:
         return json.load(file)
-
-
-def refused(what, run, *parts):
-    good = run.returncode == 2 and run.stderr.count("\n") == 1 and all(part in run.stderr for part in parts)
-    check(what, good, (run.returncode, run.stderr))
 
 
 def write_classes(folder, shift=0):
@@ -177,19 +171,10 @@ def test_report():
     check("the best epoch is marked", marked and set(marked) == {best}, marked)
 
 
-def main():
-    place = tempfile.mkdtemp()
-    os.chdir(place)
-    try:
-        write_data("data", 400)
-        for test in (test_share_of_the_training_images, test_resume, test_class_folders,
-                     test_what_is_no_folder_of_classes, test_validation_folder, test_report):
-            test()
-    finally:
-        os.chdir("/")
-        shutil.rmtree(place)
-    return finish()
+def make_data():
+    write_data("data", 400)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    in_new_folder((make_data, test_share_of_the_training_images, test_resume, test_class_folders, test_what_is_no_folder_of_classes, test_validation_folder, test_report))
+    sys.exit(finish())
