@@ -9,6 +9,7 @@
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/copy.h"
 #include "tandem/core/base/fork.h"
+#include "tandem/core/memory_format.h"
 
 namespace tandem::autocast {
 namespace {
@@ -39,27 +40,44 @@ bool converts_together(const Tensor& t) {
   return t.defined() && t.dtype() == kFloat && static_cast<bool>(backend(t).copy.copy_all);
 }
 
+bool is_dense(const Tensor& t) { return t.is_contiguous(preserved_format(t)); }
+
 bool can_join(const Tensor& leaf, const Tensor& first) {
   const AutogradMeta* m = find_meta(leaf);
   const bool awaited = m != nullptr && m->leaf_hooks && !m->leaf_hooks->post_accumulate.empty();
-  return !awaited && converts_together(leaf) && leaf.device() == first.device() && leaf.is_contiguous() &&
+  return !awaited && converts_together(leaf) && leaf.device() == first.device() && is_dense(leaf) &&
          leaf.requires_grad() && leaf.is_leaf();
+}
+
+// A result for each of `from`, with the same layout, converted by one kernel.
+std::vector<Tensor> converted(const std::vector<Tensor>& from, ScalarType type) {
+  std::vector<Tensor> out, to, elements;
+  for (const Tensor& t : from) {
+    const MemoryFormat format = preserved_format(t);
+    out.push_back(empty_raw(t.sizes(), type, t.device(), format));
+    to.push_back(in_memory_order(out.back(), format));
+    elements.push_back(in_memory_order(t, format));
+  }
+  if (!from.empty()) backend(from[0]).copy.copy_all(to, elements);
+  return out;
 }
 
 struct CastBackward final : Node {
   const char* label() const override { return "CastBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    std::vector<Tensor> from, to;
+    std::vector<Tensor> from;
+    std::vector<std::size_t> places;
     for (std::size_t i = 0; i < g.size(); ++i) {
       if (!g[i].defined() || !needs(i)) continue;
-      if (GradMode::is_enabled() || !g[i].is_contiguous()) {
+      if (GradMode::is_enabled() || !is_dense(g[i])) {
         out[i] = g[i].to(kFloat);
       } else {
         from.push_back(g[i]);
-        to.push_back(out[i] = empty_raw(g[i].sizes(), kFloat, g[i].device()));
+        places.push_back(i);
       }
     }
-    if (!from.empty()) backend(from[0]).copy.copy_all(to, from);
+    std::vector<Tensor> all = converted(from, kFloat);
+    for (std::size_t k = 0; k < all.size(); ++k) out[places[k]] = std::move(all[k]);
   }
 };
 
@@ -107,9 +125,7 @@ void make_groups(const std::vector<Tensor>& leaves) {
 }
 
 std::vector<Tensor> convert_all(const std::vector<Tensor>& leaves, ScalarType type) {
-  std::vector<Tensor> out;
-  for (const Tensor& leaf : leaves) out.push_back(empty_raw(leaf.sizes(), type, leaf.device()));
-  backend(leaves[0]).copy.copy_all(out, leaves);
+  std::vector<Tensor> out = converted(leaves, type);
   record_list<CastBackward>(out, leaves);
   return out;
 }

@@ -39,7 +39,8 @@ void add_gradient(Tensor& sum, Tensor&& grad) {
   if (!grad.defined()) return;
   if (!sum.defined())
     sum = std::move(grad);
-  else if (!GradMode::is_enabled() && sum.use_count() == 1 && sum.storage()->use_count() == 1 && sum.is_contiguous())
+  else if (!GradMode::is_enabled() && sum.use_count() == 1 && sum.storage()->use_count() == 1 &&
+           sum.is_contiguous(sum.suggest_memory_format()))
     sum.add_(grad);
   else
     sum = sum + grad;

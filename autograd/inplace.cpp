@@ -11,6 +11,7 @@
 #include "tandem/autograd/ops/view/as_strided.h"
 #include "tandem/autograd/record.h"
 #include "tandem/autograd/saved_tensor_hooks.h"
+#include "tandem/core/memory_format.h"
 
 namespace tandem::autograd {
 
@@ -142,7 +143,7 @@ Tensor before_inplace(const Tensor& self, Before before) {
   if (before == Before::kAlias) {
     out = alias(self, impl.sizes, impl.strides, impl.offset);
   } else {
-    out = empty_raw(impl.sizes, impl.dtype, impl.device());
+    out = empty_raw(impl.sizes, impl.dtype, impl.device(), preserved_format(self));
     copy_raw(out, self);
   }
   if (self.requires_grad()) set_history(out, gradient_edge(self));

@@ -80,16 +80,15 @@ tandem::detail::ForkMutex& leaf_mutex(const TensorImpl* leaf) {
   return mutexes[(reinterpret_cast<uintptr_t>(leaf) >> 7) % 64];
 }
 
-bool sole_owner(const Tensor& grad) {
-  return grad.use_count() == 1 && grad.storage()->use_count() == 1 && grad.is_contiguous();
-}
+bool sole_owner(const Tensor& grad) { return grad.use_count() == 1 && grad.storage()->use_count() == 1; }
 
-void accumulate(AutogradMeta& m, Tensor&& grad, bool create_graph) {
+// A gradient has the layout of its leaf.
+void accumulate(AutogradMeta& m, Tensor&& grad, MemoryFormat format, bool create_graph) {
   if (!m.grad.defined()) {
-    if (sole_owner(grad))
+    if (sole_owner(grad) && grad.is_contiguous(format))
       m.grad = std::move(grad);
     else  // never shared with another leaf or the caller, because gradients are written in place
-      m.grad = (create_graph ? grad : grad.detach()).clone(MemoryFormat::Contiguous);
+      m.grad = (create_graph ? grad : grad.detach()).clone(format);
     return;
   }
   check(m.grad.sizes() == grad.sizes(), "backward: .grad() of a leaf has the wrong shape: .grad() is ", m.grad,
@@ -123,7 +122,7 @@ void AccumulateGrad::backward(std::span<Tensor> grad_outputs, std::span<Tensor>)
     if (auto* const around = dynamic_cast<AccumulationHook*>(post.hook.get())) around->before(variable_);
   {
     std::lock_guard lock(leaf_mutex(variable_.impl()));
-    accumulate(m, std::move(grad), GradMode::is_enabled());
+    accumulate(m, std::move(grad), variable_.suggest_memory_format(), GradMode::is_enabled());
   }
   for (const auto& post : hooks) post.hook->call(variable_);
 }
@@ -131,7 +130,7 @@ void AccumulateGrad::backward(std::span<Tensor> grad_outputs, std::span<Tensor>)
 void add_to_grad(const Tensor& leaf, const Tensor& gradient) {
   AutogradMeta& m = meta(leaf);
   std::lock_guard lock(leaf_mutex(leaf.impl()));
-  accumulate(m, Tensor(gradient), /*create_graph=*/false);
+  accumulate(m, Tensor(gradient), leaf.suggest_memory_format(), /*create_graph=*/false);
 }
 
 void AccumulateGrad::run_hooks(Tensor& grad) const {

@@ -10,6 +10,7 @@
 #include "tandem/core/backend/kernel_recorder.h"
 #include "tandem/core/backend/runtime.h"
 #include "tandem/core/memory/cpu_allocator.h"
+#include "tandem/core/memory_format.h"
 #include "tandem/core/profile.h"
 #include "tandem/core/stream.h"
 #include "tandem/core/threads/thread_state.h"
@@ -194,6 +195,12 @@ Tensor empty_raw(IntArrayRef sizes, ScalarType dtype, Device device) {
   if (__builtin_mul_overflow(numel, item_size(dtype), &bytes) || bytes >= int64_t{1} << 46) [[unlikely]]
     fail("too many elements: ", sizes, " of ", name(dtype));
   return Tensor(IntrusivePtr(new TensorImpl(make_storage(static_cast<std::size_t>(bytes), device), dtype, sizes)));
+}
+
+Tensor empty_raw(IntArrayRef sizes, ScalarType dtype, Device device, MemoryFormat format) {
+  Tensor out = empty_raw(sizes, dtype, device);
+  if (is_channels_last(format)) out.impl()->strides = channels_last_strides(sizes, format), out.impl()->refresh();
+  return out;
 }
 
 Tensor alias(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {

@@ -231,7 +231,7 @@ class Tensor {
   bool is_inference() const { return get().inference; }
 
   // ---- conversion (autograd/ops/view/copy.cpp)
-  // Without a format, a result in new memory is row-major.
+  // Without a format, or with Preserve, a channels-last tensor stays so; any other result in new memory is row-major.
   Tensor to(ScalarType dtype, bool non_blocking = false, bool copy = false,
             optional<MemoryFormat> format = nullopt) const;
   Tensor to(TypeMeta dtype, bool non_blocking = false, bool copy = false) const {
@@ -253,6 +253,8 @@ class Tensor {
   Tensor to(DeviceType type, bool non_blocking = false, bool copy = false) const {
     return to(Device(type), non_blocking, copy);
   }
+  /// contiguous(format), or with Preserve the tensor itself.
+  Tensor to(MemoryFormat format) const;
   /// "cuda:0"
   template <class Text>
   requires(std::is_convertible_v<const Text&, std::string_view>) Tensor
@@ -1130,6 +1132,8 @@ inline DeprecatedTypeProperties Tensor::type() const { return {device().type(), 
 
 /// An uninitialised tensor, without autograd. `device` must have an index.
 Tensor empty_raw(IntArrayRef sizes, ScalarType dtype, Device device);
+/// The same, channels-last if `format` is. core/memory_format.h says which layout a result has.
+Tensor empty_raw(IntArrayRef sizes, ScalarType dtype, Device device, MemoryFormat format);
 /// A view of `base`'s storage, without autograd. The arguments are not checked.
 Tensor alias(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
 /// The same with another dtype, in whose elements strides and offset count.

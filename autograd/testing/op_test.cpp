@@ -72,6 +72,14 @@ Tensor scattered(const Tensor& t) {
   return out;
 }
 
+// The same values, channels-last.
+Tensor channels_last(const Tensor& t) {
+  const auto n = t.dim();
+  if (n != 4 && n != 5) return t;
+  const Tensor out = t.detach().clone(n == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d);
+  return t.requires_grad() ? out.requires_grad_() : out;
+}
+
 Tensors map(const Tensors& in, const std::function<Tensor(const Tensor&)>& f) {
   Tensors out;
   for (const Tensor& t : in) out.push_back(f(t));
@@ -95,10 +103,10 @@ Evaluation evaluated(const OpTest& test, const Tensors& inputs, bool coarse) {
     const Tensor& out = e.outputs[i];
     InputSpec spec = real(out.sizes().vec(), -1, 1);
     spec.requires_grad = false;
-    e.cotangents.push_back(
-        out.is_floating_point()
-            ? make_input(spec, coarse ? kBFloat16 : out.dtype(), 9000 + i).to(out.device(), out.dtype())
-            : Tensor());
+    e.cotangents.push_back(out.is_floating_point()
+                               ? make_input(spec, coarse ? kBFloat16 : out.dtype(), 9000 + i)
+                                     .to(out.device(), out.dtype(), false, false, out.suggest_memory_format())
+                               : Tensor());
     if (!out.is_floating_point() || !out.requires_grad()) continue;
     outputs.push_back(out);
     cotangents.push_back(e.cotangents.back());
@@ -120,6 +128,7 @@ class Run {
       if (test_.first_order) guarded("gradients", [&] { gradients(); });
       if (test_.first_order) guarded("release", [&] { releases(); });
       if (test_.noncontiguous) guarded("strides", [&] { strides(); });
+      if (test_.noncontiguous) guarded("channels-last", [&] { layouts(); });
       guarded("threads", [&] { threads(); });
       guarded("devices", [&] { devices(); });
       guarded("half types", [&] { halves(); });
@@ -290,6 +299,23 @@ class Run {
     compare(evaluate(test_, map(inputs, scattered)), evaluate(test_, inputs), test_.tolerance64, "other strides,");
   }
 
+  // The same bits, whatever the layout.
+  void layouts() {
+    const Tensors inputs = make_inputs(test_, index_, kFloat);
+    if (std::none_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t.dim() == 4 || t.dim() == 5; }))
+      return;
+    const Evaluation last = evaluate(test_, map(inputs, channels_last)), rows = evaluate(test_, inputs);
+    same_bits(last.outputs, rows.outputs, "output", "row-major and channels-last inputs");
+    same_bits(last.gradients, rows.gradients, "gradient", "row-major and channels-last inputs");
+  }
+
+  void same_bits(const Tensors& a, const Tensors& b, const char* what, const char* between) {
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      ++report_.checks;
+      if (a[i].defined() && !identical(a[i], b[i])) failed(concat(what, " ", i, " differs between ", between));
+    }
+  }
+
   void threads() {
     const int before = get_num_threads();
     set_num_threads(1);
@@ -297,14 +323,8 @@ class Run {
     set_num_threads(3);
     const Evaluation three = evaluate(test_, make_inputs(test_, index_, kFloat));
     set_num_threads(before);
-    const auto same = [&](const Tensors& a, const Tensors& b, const char* what) {
-      for (std::size_t i = 0; i < a.size(); ++i) {
-        ++report_.checks;
-        if (a[i].defined() && !identical(a[i], b[i])) failed(concat(what, " ", i, " differs between 1 and 3 threads"));
-      }
-    };
-    same(one.outputs, three.outputs, "output");
-    same(one.gradients, three.gradients, "gradient");
+    same_bits(one.outputs, three.outputs, "output", "1 and 3 threads");
+    same_bits(one.gradients, three.gradients, "gradient", "1 and 3 threads");
   }
 
   void devices() {
@@ -321,6 +341,8 @@ class Run {
         on_device(device, there, here, type, "");
         if (test_.noncontiguous && type == kDouble)
           on_device(device, map(there, scattered), here, type, ", other strides");
+        if (test_.noncontiguous && type == kFloat)
+          on_device(device, map(there, channels_last), here, type, ", channels-last");
       }
     }
   }

@@ -14,7 +14,8 @@ enum class Kind { kComplex, kFromReal, kToReal };
 template <auto f, Kind kind, class Sizes, class Dim>
 void add_transform(Table& table, const std::string& name) {
   table.add(name, std::type_identity<T(CT, Sizes, Dim, Norm)>(), [](CT x, Sizes s, Dim dim, Norm norm) {
-    const Tensor out = f(kind == Kind::kFromReal ? x : view_as_complex(x.clone()), s, dim, norm);
+    const Tensor out =
+        f(kind == Kind::kFromReal ? x : view_as_complex(x.clone(MemoryFormat::Contiguous)), s, dim, norm);
     return kind == Kind::kToReal ? out : view_as_real(out);
   });
 }
@@ -139,8 +140,8 @@ std::vector<Operation> short_time() {
              table.add(name, std::type_identity<T(CT, I, Length, Length, CT, bool, bool, Flag, Length, bool)>(),
                        [](CT x, I n, Length hop, Length win, CT window, bool center, bool normalized, Flag onesided,
                           Length length, bool complex) {
-                         const Tensor out = istft(view_as_complex(x.clone()), n, hop, win, window, center, normalized,
-                                                  onesided, length, complex);
+                         const Tensor out = istft(view_as_complex(x.clone(MemoryFormat::Contiguous)), n, hop, win,
+                                                  window, center, normalized, onesided, length, complex);
                          return complex ? view_as_real(out) : out;
                        });
            },

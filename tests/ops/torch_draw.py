@@ -35,6 +35,17 @@ class Input:
         return text + {"c": "", "g": " grad", "w": " written", "W": " written grad"}[self.mode]
 
 
+def dense_strides(sizes, channels_last):
+    order = list(range(len(sizes)))
+    if channels_last:
+        order.append(order.pop(1))
+    strides, step = [0] * len(sizes), 1
+    for d in reversed(order):
+        strides[d] = step
+        step *= max(sizes[d], 1)
+    return strides
+
+
 class Index(list):
     """The indices between brackets: int, bool, None, Ellipsis, slice, Input."""
 
@@ -51,6 +62,7 @@ class Draw:
         self.large = self.chance(0.1)
         self.above_least = 0  # 1: the smallest integer of a type is not drawn
         self.second = True  # second derivatives may be compared
+        self.channels_last = False  # tensors of 4 and 5 dimensions are dense and channels-last, others are row-major
 
     def chance(self, p):
         return self.random.random() < p
@@ -99,6 +111,8 @@ class Draw:
 
     def layout(self, sizes, expanded):
         """Strides and an offset: dimensions in any order, with gaps, or expanded with stride 0."""
+        if self.channels_last:
+            return dense_strides(sizes, len(sizes) in (4, 5)), 0
         if self.chance(0.4):
             strides, step = [], 1
             for size in reversed(sizes):

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Compares Tandem with PyTorch on random shapes, strides, dtypes and numbers: results, dtypes, gradients, errors.
 
-  torch_random.py [--extreme | --layers | --promotion | --networks] [--seed N] [--count N] [--case N] [--build DIR]
-                  [NAME...]
+  torch_random.py [--extreme | --layers | --channels-last | --promotion | --networks] [--seed N] [--count N] [--case N]
+                  [--build DIR] [NAME...]
 
 Draws `count` cases of every operation (or of the named ones; * and ? are wildcards) and runs them in PyTorch and in
-BUILD/tests/ops/test_torch, which is built first. --networks trains `count` whole networks instead. --case draws a single
+BUILD/tests/ops/test_torch, which is built first. --channels-last draws channels-last inputs and also compares which of
+the results are channels-last. --networks trains `count` whole networks instead. --case draws a single
 case; a failure prints the arguments that repeat it. Requires PyTorch 2; Tandem's test suite does not run it. The last
 line is "N passed, N failed".
 """
@@ -32,15 +33,19 @@ if int(torch.__version__.split(".")[0]) < 2:
 
 import torch_extreme
 from torch_cases import CASES, EXTREMES, LAYERS, PROMOTIONS, add_described
-from torch_draw import Draw, Index, Input, INTEGERS
+from torch_draw import Draw, Index, Input, INTEGERS, dense_strides
 from torch_references import read, write
 
-MODES = dict(random=CASES, extreme=EXTREMES, layers=LAYERS, promotion=PROMOTIONS)
+MODES = {"random": CASES, "extreme": EXTREMES, "layers": LAYERS, "promotion": PROMOTIONS,
+         "channels-last": {**CASES, **{name + " layer": case for name, case in LAYERS.items()}}}
 # |difference| <= tolerance (1 + |expected|): a few rounding errors of sums of a few hundred terms. The coarsest dtype
 # of a case determines the tolerance: a float64 gradient may have passed through float32, and integers do. Integers must
 # be equal.
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 3e-5}
 
+# Operations whose results have another layout than PyTorch's, and why.
+LAYOUTS = [
+]
 # Cases that PyTorch rejects and Tandem computes: operations, PyTorch's message, why that is correct.
 WIDER = [
     ("sum* nansum* prod* cumsum cumprod", "Autograd not support dtype", "an integer dtype: the gradient is 0"),
@@ -124,6 +129,7 @@ class Request:
         self.name, self.seed, self.number, self.mode = name, seed, number, mode
         self.case = MODES[mode][name]
         self.draw = (torch_extreme.Sweep if mode == "extreme" else Draw)(seed, name, number)
+        self.draw.channels_last = mode == "channels-last"
         self.arguments = self.case.draw(self.draw)
         self.inputs, self.outputs, self.cotangents, self.gradients = [], [], {}, []
         self.second_cotangents, self.second_gradients = {}, []
@@ -265,6 +271,10 @@ class Request:
             own_offset, own_needs, own_shares = texts[f"{key}/o{k}"][end + 1:].split()
             if (own_needs == "true") != needs_gradient:
                 yield f"output {k}: requires_grad {own_needs}"
+            if self.mode == "channels-last" and wanted.numel() > 0 and not excused(LAYOUTS, self.name, "layout"):
+                layouts = [layout(wanted.shape, s) for s in (strides, own)]
+                if layouts[0] and layouts[1] not in (layouts[0], "either") and layouts[0] != "either":
+                    yield f"output {k}: {layouts[1] or own} instead of {layouts[0]}"
             if self.case.view and wanted.numel() > 0:
                 if (own_shares == "true") != shares:
                     yield f"output {k}: shares memory: {own_shares}"
@@ -312,6 +322,14 @@ class Request:
         given = dict(output=[o[0] for o in self.exact.outputs], gradient=self.exact.gradients)
         given["second gradient"] = self.exact.second_gradients
         return given[kind][k] if k < len(given[kind]) else None
+
+
+def layout(sizes, strides):
+    """"row-major" or "channels-last", "either" where sizes of 1 leave it open, None for any other."""
+    seen = lambda strides: [s for s, n in zip(strides, sizes) if n > 1]
+    names = [name for name, last in (("row-major", False), ("channels-last", True))
+             if (len(sizes) in (4, 5) or not last) and seen(strides) == seen(dense_strides(list(sizes), last))]
+    return "either" if len(names) == 2 else names[0] if names else None
 
 
 def compare(own, wanted, bound, scale=0):
@@ -362,6 +380,8 @@ def main():
                         help="test elementwise functions and losses at extreme values instead")
     parser.add_argument("--layers", action="store_const", const="layers", dest="mode",
                         help="test convolutions, pooling and normalisation in many configurations and sizes instead")
+    parser.add_argument("--channels-last", action="store_const", const="channels-last", dest="mode",
+                        help="test channels-last inputs, and the layouts of results, instead")
     parser.add_argument("--promotion", action="store_const", const="promotion", dest="mode",
                         help="test operations of two arguments with all pairs of dtypes instead, and ignore --count")
     parser.add_argument("--networks", action="store_const", const="networks", dest="mode",

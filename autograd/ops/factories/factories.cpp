@@ -17,8 +17,7 @@ Tensor finish(Tensor out, const TensorOptions& options) {
 Tensor make(IntArrayRef size, const TensorOptions& options) {
   if (is_channels_last(options.memory_format_opt())) {
     const Tensor flat = make({checked_numel(size)}, options.memory_format(nullopt));
-    return Tensor(IntrusivePtr(new TensorImpl(flat.storage(), options.dtype(), size,
-                                              channels_last_strides(size, *options.memory_format_opt()), 0)));
+    return alias(flat, size, channels_last_strides(size, *options.memory_format_opt()), 0);
   }
   if (!options.pinned_memory()) return empty_raw(size, options.dtype(), options.resolved_device());
   const int64_t bytes = checked_numel(size) * item_size(options.dtype());
@@ -84,20 +83,24 @@ TensorOptions merge_options(const TensorOptions& given, const Tensor& self) {
   if (!given.has_device()) out = out.device(optional<Device>(self.device()));
   return out;
 }
+TensorOptions options_like(const TensorOptions& given, const Tensor& self) {
+  return merge_options(given, self).memory_format(preserved_format(self, given.memory_format_opt()));
+}
 }  // namespace autograd
 using autograd::merge_options;
+using autograd::options_like;
 
 Tensor empty_like(const Tensor& self, const TensorOptions& options) {
-  return empty(self.sizes(), merge_options(options, self));
+  return empty(self.sizes(), options_like(options, self));
 }
 Tensor zeros_like(const Tensor& self, const TensorOptions& options) {
-  return zeros(self.sizes(), merge_options(options, self));
+  return zeros(self.sizes(), options_like(options, self));
 }
 Tensor ones_like(const Tensor& self, const TensorOptions& options) {
-  return ones(self.sizes(), merge_options(options, self));
+  return ones(self.sizes(), options_like(options, self));
 }
 Tensor full_like(const Tensor& self, const Scalar& value, const TensorOptions& options) {
-  return full(self.sizes(), value, merge_options(options, self));
+  return full(self.sizes(), value, options_like(options, self));
 }
 Tensor Tensor::new_empty(IntArrayRef size, const TensorOptions& o) const {
   return tandem::empty(size, merge_options(o, *this));

@@ -105,6 +105,8 @@ requires std::is_invocable_v<Deleter&, void*> Tensor from_blob(void* data, IntAr
 namespace autograd {
 /// `given`, with unset options taken from `self`.
 TensorOptions merge_options(const TensorOptions& given, const Tensor& self);
+/// The same for a tensor with the sizes of `self`: also keeps its layout.
+TensorOptions options_like(const TensorOptions& given, const Tensor& self);
 }  // namespace autograd
 
 }  // namespace tandem

@@ -1,6 +1,7 @@
 // Shared code of operations that overwrite a tensor with values that do not depend on it, so its gradient is 0.
 #pragma once
 #include "tandem/autograd/record.h"
+#include "tandem/core/memory_format.h"
 
 namespace tandem::autograd {
 
@@ -23,7 +24,7 @@ Tensor& overwrite(const Tensor& self, const char* operation, Write&& write) {
   return inplace(
       self, operation, Before::kAlias, [&] { write(self); },
       [&](const Tensor& before) {
-        Tensor out = empty_raw(before.sizes(), before.dtype(), before.device());
+        Tensor out = empty_raw(before.sizes(), before.dtype(), before.device(), preserved_format(before));
         write(out);
         if (auto* node = record<ZeroBackward>(out, before)) node->set(before);
         return out;

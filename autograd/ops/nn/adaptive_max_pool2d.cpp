@@ -1,5 +1,6 @@
 // adaptive_max_pool2d: max_pool2d if all windows have the same size, else window by window.
 #include "tandem/autograd/ops/detail/checks.h"
+#include "tandem/autograd/ops/detail/row_major.h"
 #include "tandem/autograd/ops/nn/pool2d.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/reduce/reduce.h"
@@ -34,6 +35,7 @@ std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& self, IntArrayRef o
   Dims sizes(self.sizes());
   sizes[sizes.size() - 2] = out[0];
   sizes[sizes.size() - 1] = out[1];
+  if (const auto to = autograd::in_row_major(self)) return to.restored(adaptive_max_pool2d(to(self), output_size));
   // Allocated first, so a result that does not fit in memory is refused before the loop over its windows.
   const Tensor none = empty_raw(sizes, self.dtype(), self.device());
   std::vector<Tensor> values, indices;

@@ -1,6 +1,7 @@
 // avg_pool2d and adaptive_avg_pool2d. They are linear: the gradient spreads each output over its window, and
 // the gradient of that spreading is the pooling itself.
 #include "tandem/autograd/ops/detail/checks.h"
+#include "tandem/autograd/ops/detail/row_major.h"
 #include "tandem/autograd/ops/nn/pool2d.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
@@ -33,7 +34,9 @@ Pool2dParameters pool2d_parameters(const char* operation, const Tensor& self, In
   return p;
 }
 
-Tensor as_planes(const Tensor& t) {
+Tensor as_planes(const Tensor& t, MemoryFormat format) {
+  if (is_channels_last(format))
+    return alias(t, t.sizes(), channels_last_strides(t.sizes(), format), t.storage_offset());
   const std::size_t n = t.sizes().size();
   int64_t planes = 1;
   for (std::size_t d = 0; d + 2 < n; ++d) planes *= t.sizes()[d];
@@ -46,67 +49,84 @@ Tensor as_planes(const Tensor& t) {
 namespace {
 using namespace autograd;
 
-Tensor pool(const Tensor& input, const Dims& out_sizes, const Pool2dParameters& p);
+// The arguments are dense in the layout, and so are the results.
+Tensor pool(const Tensor& input, const Dims& out_sizes, const Pool2dParameters& p, MemoryFormat format);
 
 struct AvgPool2dNode : Node {
   Dims in_sizes, out_sizes;
   Pool2dParameters p;
-  void keep(const Dims& in, const Dims& out, const Pool2dParameters& parameters) {
+  MemoryFormat format = MemoryFormat::Contiguous;
+  void keep(const Dims& in, const Dims& out, const Pool2dParameters& parameters, MemoryFormat layout) {
     in_sizes = in;
     out_sizes = out;
     p = parameters;
+    format = layout;
   }
 };
 
 struct AvgPool2dBackwardBackward final : AvgPool2dNode {
   const char* label() const override { return "AvgPool2dBackwardBackward"; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = pool(g[0].contiguous(), out_sizes, p); }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    out[0] = pool(g[0].to(format), out_sizes, p, format);
+  }
 };
 
-Tensor spread(const Tensor& grad, const Dims& in_sizes, const Pool2dParameters& p) {
-  Tensor out = empty_raw(in_sizes, grad.dtype(), grad.device());
-  if (out.numel() != 0) backend(out).pool.avg_backward(as_planes(out), as_planes(grad), p);
-  if (auto* node = record<AvgPool2dBackwardBackward>(out, grad)) node->keep(in_sizes, grad.sizes(), p);
+Tensor spread(const Tensor& grad, const Dims& in_sizes, const Pool2dParameters& p, MemoryFormat format) {
+  Tensor out = empty_raw(in_sizes, grad.dtype(), grad.device(), format);
+  if (out.numel() != 0) backend(out).pool.avg_backward(as_planes(out, format), as_planes(grad, format), p);
+  if (auto* node = record<AvgPool2dBackwardBackward>(out, grad)) node->keep(in_sizes, grad.sizes(), p, format);
   return out;
 }
 
 struct AvgPool2dBackward final : AvgPool2dNode {
   const char* label() const override { return "AvgPool2dBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    out[0] = spread(g[0].contiguous(), in_sizes, p);
+    out[0] = spread(g[0].to(format), in_sizes, p, format);
   }
 };
 
-Tensor pool(const Tensor& input, const Dims& out_sizes, const Pool2dParameters& p) {
-  Tensor out = empty_raw(out_sizes, input.dtype(), input.device());
-  if (out.numel() != 0) backend(out).pool.avg_forward(as_planes(out), as_planes(input), p);
-  if (auto* node = record<AvgPool2dBackward>(out, input)) node->keep(input.sizes(), out_sizes, p);
+Tensor pool(const Tensor& input, const Dims& out_sizes, const Pool2dParameters& p, MemoryFormat format) {
+  Tensor out = empty_raw(out_sizes, input.dtype(), input.device(), format);
+  if (out.numel() != 0) backend(out).pool.avg_forward(as_planes(out, format), as_planes(input, format), p);
+  if (auto* node = record<AvgPool2dBackward>(out, input)) node->keep(input.sizes(), out_sizes, p, format);
   return out;
 }
 
-Tensor adaptive(const Tensor& input, const Dims& out_sizes);
+Tensor adaptive(const Tensor& input, const Dims& out_sizes, MemoryFormat format);
 
-struct AdaptiveAvgPool2dBackwardBackward final : Node {
-  const char* label() const override { return "AdaptiveAvgPool2dBackwardBackward"; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = adaptive(g[0].contiguous(), sizes); }
+struct AdaptiveAvgPool2dNode : Node {
   Dims sizes;
+  MemoryFormat format = MemoryFormat::Contiguous;
 };
 
-struct AdaptiveAvgPool2dBackward final : Node {
+struct AdaptiveAvgPool2dBackwardBackward final : AdaptiveAvgPool2dNode {
+  const char* label() const override { return "AdaptiveAvgPool2dBackwardBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    out[0] = adaptive(g[0].to(format), sizes, format);
+  }
+};
+
+struct AdaptiveAvgPool2dBackward final : AdaptiveAvgPool2dNode {
   const char* label() const override { return "AdaptiveAvgPool2dBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    const Tensor grad = g[0].contiguous();
-    out[0] = empty_raw(sizes, grad.dtype(), grad.device());
-    if (out[0].numel() != 0) backend(grad).pool.adaptive_avg_backward(as_planes(out[0]), as_planes(grad));
-    if (auto* node = record<AdaptiveAvgPool2dBackwardBackward>(out[0], grad)) node->sizes = grad.sizes();
+    const Tensor grad = g[0].to(format);
+    out[0] = empty_raw(sizes, grad.dtype(), grad.device(), format);
+    if (out[0].numel() != 0)
+      backend(grad).pool.adaptive_avg_backward(as_planes(out[0], format), as_planes(grad, format));
+    if (auto* node = record<AdaptiveAvgPool2dBackwardBackward>(out[0], grad)) {
+      node->sizes = grad.sizes();
+      node->format = format;
+    }
   }
-  Dims sizes;
 };
 
-Tensor adaptive(const Tensor& input, const Dims& out_sizes) {
-  Tensor out = empty_raw(out_sizes, input.dtype(), input.device());
-  if (out.numel() != 0) backend(out).pool.adaptive_avg_forward(as_planes(out), as_planes(input));
-  if (auto* node = record<AdaptiveAvgPool2dBackward>(out, input)) node->sizes = input.sizes();
+Tensor adaptive(const Tensor& input, const Dims& out_sizes, MemoryFormat format) {
+  Tensor out = empty_raw(out_sizes, input.dtype(), input.device(), format);
+  if (out.numel() != 0) backend(out).pool.adaptive_avg_forward(as_planes(out, format), as_planes(input, format));
+  if (auto* node = record<AdaptiveAvgPool2dBackward>(out, input)) {
+    node->sizes = input.sizes();
+    node->format = format;
+  }
   return out;
 }
 
@@ -114,15 +134,20 @@ Tensor adaptive(const Tensor& input, const Dims& out_sizes) {
 
 Tensor avg_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
                   bool count_include_pad, optional<int64_t> divisor_override) {
+  if (const auto to = in_row_major_on_cpu(self))
+    return to.restored(
+        avg_pool2d(to(self), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
   Dims sizes;
   Pool2dParameters p = pool2d_parameters("avg_pool2d", self, kernel_size, stride, padding, 1, ceil_mode, sizes);
   check(divisor_override != 0, "avg_pool2d: divisor_override must not be 0");
   p.count_include_pad = count_include_pad;
   p.divisor_override = divisor_override.value_or(0);
-  return pool(self.contiguous(), sizes, p);
+  const MemoryFormat format = self.suggest_memory_format();
+  return pool(self.contiguous(format), sizes, p, format);
 }
 
 Tensor adaptive_avg_pool2d(const Tensor& self, IntArrayRef output_size) {
+  if (const auto to = in_row_major_on_cpu(self)) return to.restored(adaptive_avg_pool2d(to(self), output_size));
   check(self.dim() == 3 || self.dim() == 4, "adaptive_avg_pool2d: expected [N, C, H, W] or [C, H, W], got ", self);
   std::array<int64_t, 2> pair;
   set_pair("adaptive_avg_pool2d", "output_size", output_size, 0, pair);
@@ -130,8 +155,8 @@ Tensor adaptive_avg_pool2d(const Tensor& self, IntArrayRef output_size) {
   Dims sizes(self.sizes());
   sizes[sizes.size() - 2] = pair[0];
   sizes[sizes.size() - 1] = pair[1];
-  const Tensor input = self.contiguous();
-  return adaptive(input, sizes);
+  const MemoryFormat format = self.suggest_memory_format();
+  return adaptive(self.contiguous(format), sizes, format);
 }
 
 }  // namespace tandem

@@ -5,6 +5,7 @@
 
 #include "tandem/autograd/buffer_updates.h"
 #include "tandem/autograd/ops/detail/half.h"
+#include "tandem/autograd/ops/detail/row_major.h"
 #include "tandem/autograd/ops/nn/normalization.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
@@ -18,27 +19,22 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-// Views [N, C, ...] as [N, C, S]. Not recorded.
-Tensor as_channels(const Tensor& t) {
-  int64_t inner = 1;
-  for (int64_t d = 2; d < t.dim(); ++d) inner *= t.size(d);
-  const Dims sizes{t.size(0), t.size(1), inner};
-  return alias(t, sizes, contiguous_strides(sizes), t.storage_offset());
-}
-
 struct BatchNormBackward final : Node {
   const char* label() const override { return "BatchNormBackward"; }
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
-    const Tensor g = grads[0].contiguous(), x = input.unpack(*this), w = weight.unpack(*this);
+    const Tensor x = input.unpack(*this), w = weight.unpack(*this);
+    const MemoryFormat format = x.suggest_memory_format();
+    const Tensor g = grads[0].to(format);
     if (GradMode::is_enabled()) return differentiable(widened(g), widened(x), widened(w), out);
     const auto wanted = [&](std::size_t j, IntArrayRef sizes) {
-      return needs(j) ? empty_raw(sizes, j == 0 ? x.dtype() : toOpMathType(x.dtype()), x.device()) : Tensor();
+      return needs(j) ? empty_raw(sizes, toOpMathType(x.dtype()), x.device()) : Tensor();
     };
-    out[0] = wanted(0, x.sizes());
+    if (needs(0)) out[0] = empty_raw(x.sizes(), x.dtype(), x.device(), format);
     out[1] = wanted(1, {x.size(1)});
     out[2] = wanted(2, {x.size(1)});
-    backend(x).batch_norm.backward(out[0].defined() ? as_channels(out[0]) : out[0], out[1], out[2], as_channels(g),
-                                   as_channels(x), mean.unpack(*this), variance.unpack(*this), w, eps, of_batch);
+    backend(x).batch_norm.backward(out[0].defined() ? as_channels(out[0], format) : out[0], out[1], out[2],
+                                   as_channels(g, format), as_channels(x, format), mean.unpack(*this),
+                                   variance.unpack(*this), w, eps, of_batch);
   }
   void release() override {
     input.release();
@@ -90,6 +86,14 @@ void check_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& b
 
 namespace autograd {
 
+Tensor as_channels(const Tensor& t, MemoryFormat format) {
+  int64_t inner = 1;
+  for (int64_t d = 2; d < t.dim(); ++d) inner *= t.size(d);
+  const Dims sizes =
+      is_channels_last(format) ? Dims{t.size(0) * inner, t.size(1), 1} : Dims{t.size(0), t.size(1), inner};
+  return alias(t, sizes, contiguous_strides(sizes), t.storage_offset());
+}
+
 void track(Tensor& running, const Tensor& batch, double momentum, double factor) {
   running.mul_(1 - momentum).add_(batch, momentum * factor);
 }
@@ -112,10 +116,14 @@ static bool tracked_at_once(const std::vector<Tensor>& running, const std::vecto
 
 Tensor normalize_channels(const Tensor& self, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                           const Tensor& running_var, bool training, double eps, BatchStatistics* statistics) {
+  if (const auto to = in_row_major_on_cpu(self))
+    return to.restored(
+        normalize_channels(to(self), weight, bias, running_mean, running_var, training, eps, statistics));
   const bool of_batch = training || !running_mean.defined();
   check_batch_norm(self, weight, bias, running_mean, running_var, training);
-  const Tensor input = self.contiguous(), w = weight.defined() ? weight.contiguous() : weight;
-  const Tensor x = as_channels(input);
+  const MemoryFormat format = self.suggest_memory_format();
+  const Tensor input = self.contiguous(format), w = weight.defined() ? weight.contiguous() : weight;
+  const Tensor x = as_channels(input, format);
   Tensor mean, variance;
   if (of_batch) {
     mean = empty_raw({x.size(1)}, toOpMathType(x.dtype()), x.device());
@@ -126,9 +134,9 @@ Tensor normalize_channels(const Tensor& self, const Tensor& weight, const Tensor
     mean = recording(input, weight, bias) ? running_mean.detach().clone() : running_mean.detach().contiguous();
     variance = recording(input, weight, bias) ? running_var.detach().clone() : running_var.detach().contiguous();
   }
-  Tensor out = empty_raw(input.sizes(), input.dtype(), input.device());
-  backend(x).batch_norm.normalize(as_channels(out), x, mean, variance, w, bias.defined() ? bias.contiguous() : bias,
-                                  eps);
+  Tensor out = empty_raw(input.sizes(), input.dtype(), input.device(), format);
+  backend(x).batch_norm.normalize(as_channels(out, format), x, mean, variance, w,
+                                  bias.defined() ? bias.contiguous() : bias, eps);
   if (auto* node = record<BatchNormBackward>(out, input, weight, bias)) {
     node->input.save(input);
     node->weight.save(w);

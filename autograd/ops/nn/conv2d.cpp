@@ -4,6 +4,7 @@
 #include "tandem/autograd/ops/nn/conv2d.h"
 #include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/detail/checks.h"
+#include "tandem/autograd/ops/detail/row_major.h"
 #include "tandem/autograd/ops/nn/conv_checks.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/complex_bilinear.h"
@@ -19,9 +20,9 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-// The arguments must be contiguous and consistent. Only the bias is recorded.
+// The arguments must be consistent, and dense in `format`, the layout of the result. Only the bias is recorded.
 Tensor conv2d_forward(const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& epilogue,
-                      const Conv2dParameters& p, KeptWeight* kept = nullptr);
+                      const Conv2dParameters& p, MemoryFormat format, KeptWeight* kept = nullptr);
 
 struct ConvNode : Node {
   void release() override {
@@ -31,13 +32,15 @@ struct ConvNode : Node {
   SavedTensor a, b;  // the operation's two arguments, in order
   Dims a_sizes, b_sizes;
   Conv2dParameters p;
+  MemoryFormat format = MemoryFormat::Contiguous;
 
-  void save(const Tensor& first, const Tensor& second, const Conv2dParameters& parameters) {
+  void save(const Tensor& first, const Tensor& second, const Conv2dParameters& parameters, MemoryFormat layout) {
     if (needs(1)) a.save(first);
     if (needs(0)) b.save(second);
     a_sizes = first.sizes();
     b_sizes = second.sizes();
     p = parameters;
+    format = layout;
   }
 };
 
@@ -45,17 +48,17 @@ struct ConvNode : Node {
 struct Conv2dBackward final : ConvNode {
   const char* label() const override { return "Conv2dBackward"; }
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
-    const Tensor g = grads[0].contiguous();
-    if (needs(0)) out[0] = conv2d_backward_input(g, b.unpack(*this), a_sizes, p);
+    const Tensor g = grads[0].to(format);
+    if (needs(0)) out[0] = conv2d_backward_input(g, b.unpack(*this), a_sizes, p, format);
     if (GradMode::is_enabled()) {
-      if (needs(1)) out[1] = conv2d_backward_weight(g, a.unpack(*this), b_sizes, p);
+      if (needs(1)) out[1] = conv2d_backward_weight(g, a.unpack(*this), b_sizes, p, format);
       if (needs(2)) out[2] = g.sum({0, 2, 3});
       return;
     }
     const auto& conv = backend(g).conv;
     if (needs(2)) out[2] = empty_raw({g.size(1)}, g.dtype(), g.device());
     if (needs(1)) {
-      out[1] = empty_raw(b_sizes, g.dtype(), g.device());
+      out[1] = empty_raw(b_sizes, g.dtype(), g.device(), format);
       conv.backward_weight(out[1], out[2], g, a.unpack(*this), p);
     } else if (needs(2)) {
       conv.backward_bias(out[2], g);
@@ -67,9 +70,9 @@ struct Conv2dBackward final : ConvNode {
 struct Conv2dBackwardInputBackward final : ConvNode {
   const char* label() const override { return "Conv2dBackwardInputBackward"; }
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
-    const Tensor g = grads[0].contiguous();
-    if (needs(0)) out[0] = conv2d_forward(g, b.unpack(*this), {}, p);
-    if (needs(1)) out[1] = conv2d_backward_weight(a.unpack(*this), g, b_sizes, p);
+    const Tensor g = grads[0].to(format);
+    if (needs(0)) out[0] = conv2d_forward(g, b.unpack(*this), {}, p, format);
+    if (needs(1)) out[1] = conv2d_backward_weight(a.unpack(*this), g, b_sizes, p, format);
   }
 };
 
@@ -77,9 +80,9 @@ struct Conv2dBackwardInputBackward final : ConvNode {
 struct Conv2dBackwardWeightBackward final : ConvNode {
   const char* label() const override { return "Conv2dBackwardWeightBackward"; }
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
-    const Tensor g = grads[0].contiguous();
-    if (needs(0)) out[0] = conv2d_forward(b.unpack(*this), g, {}, p);
-    if (needs(1)) out[1] = conv2d_backward_input(a.unpack(*this), g, b_sizes, p);
+    const Tensor g = grads[0].to(format);
+    if (needs(0)) out[0] = conv2d_forward(b.unpack(*this), g, {}, p, format);
+    if (needs(1)) out[1] = conv2d_backward_input(a.unpack(*this), g, b_sizes, p, format);
   }
 };
 
@@ -93,10 +96,10 @@ Dims output_sizes(const Tensor& input, const Tensor& weight, const Conv2dParamet
 }
 
 Tensor conv2d_forward(const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& epilogue,
-                      const Conv2dParameters& p, KeptWeight* kept) {
-  Tensor out = empty_raw(output_sizes(input, weight, p), input.dtype(), input.device());
+                      const Conv2dParameters& p, MemoryFormat format, KeptWeight* kept) {
+  Tensor out = empty_raw(output_sizes(input, weight, p), input.dtype(), input.device(), format);
   backend(input).conv.forward(out, input, weight, epilogue, p, kept);
-  if (auto* node = record<Conv2dBackward>(out, input, weight, epilogue.bias)) node->save(input, weight, p);
+  if (auto* node = record<Conv2dBackward>(out, input, weight, epilogue.bias)) node->save(input, weight, p, format);
   return out;
 }
 
@@ -127,6 +130,12 @@ Tensor finished(const Tensor& out, const ConvEpilogue<Tensor>& e) {
 
 namespace autograd {
 
+MemoryFormat convolution_format(const Tensor& input, const Tensor& weight) {
+  if (input.dim() != weight.dim()) return MemoryFormat::Contiguous;  // without a batch
+  const MemoryFormat format = input.suggest_memory_format();
+  return is_channels_last(format) ? format : weight.suggest_memory_format();
+}
+
 Conv2dParameters conv2d_parameters(const char* operation, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
                                    int64_t groups) {
   Conv2dParameters p{.groups = groups};
@@ -137,18 +146,22 @@ Conv2dParameters conv2d_parameters(const char* operation, IntArrayRef stride, In
 }
 
 Tensor conv2d_backward_input(const Tensor& grad_output, const Tensor& weight, IntArrayRef sizes,
-                             const Conv2dParameters& p) {
-  Tensor out = empty_raw(sizes, weight.dtype(), weight.device());
+                             const Conv2dParameters& p, MemoryFormat format) {
+  Tensor out = empty_raw(sizes, weight.dtype(), weight.device(), format);
   backend(out).conv.backward_input(out, grad_output, weight, p);
-  if (auto* node = record<Conv2dBackwardInputBackward>(out, grad_output, weight)) node->save(grad_output, weight, p);
+  if (auto* node = record<Conv2dBackwardInputBackward>(out, grad_output, weight)) {
+    node->save(grad_output, weight, p, format);
+  }
   return out;
 }
 
 Tensor conv2d_backward_weight(const Tensor& grad_output, const Tensor& input, IntArrayRef sizes,
-                              const Conv2dParameters& p) {
-  Tensor out = empty_raw(sizes, input.dtype(), input.device());
+                              const Conv2dParameters& p, MemoryFormat format) {
+  Tensor out = empty_raw(sizes, input.dtype(), input.device(), format);
   backend(out).conv.backward_weight(out, {}, grad_output, input, p);
-  if (auto* node = record<Conv2dBackwardWeightBackward>(out, grad_output, input)) node->save(grad_output, input, p);
+  if (auto* node = record<Conv2dBackwardWeightBackward>(out, grad_output, input)) {
+    node->save(grad_output, input, p, format);
+  }
   return out;
 }
 
@@ -184,6 +197,12 @@ Tensor autograd::conv2d_with_epilogue(const Tensor& input, const Tensor& weight,
     }
     p = conv2d_parameters("conv2d", stride, around, dilation, groups);
   }
+  const MemoryFormat format = convolution_format(input, weight);
+  if (const RowMajor to(format); to && input.is_cpu()) {
+    if (kept != nullptr) kept->clear();  // it would belong to a copy
+    return to.restored(conv2d_with_epilogue(to(input), to(weight), {e.bias, to(e.residual), e.activation}, stride,
+                                            padding, dilation, groups));
+  }
   const bool whole = !(uneven && e.residual.defined()) && in_one_pass(input, weight, e, p);
   if (kept != nullptr && !(whole && weight.is_contiguous())) {
     kept->clear();
@@ -191,9 +210,9 @@ Tensor autograd::conv2d_with_epilogue(const Tensor& input, const Tensor& weight,
   }
   const Tensor bias = e.bias.defined() ? e.bias.contiguous() : e.bias;
   const Tensor x = input.dim() == 4 ? input : input.unsqueeze(0);
-  Tensor out = conv2d_forward(x.contiguous(), weight.contiguous(),
+  Tensor out = conv2d_forward(x.contiguous(format), weight.contiguous(format),
                               whole ? ConvEpilogue<Tensor>{bias, e.residual, e.activation} : ConvEpilogue<Tensor>{bias},
-                              p, kept);
+                              p, format, kept);
   if (uneven)
     for (const int64_t d : {-2, -1}) out = out.narrow(d, out.size(d) - input.size(d), input.size(d));
   if (input.dim() == 3) out = out.squeeze(0);
@@ -217,8 +236,8 @@ Tensor autograd::conv1d_padded(const Tensor& input, const Tensor& weight, const 
   sizes.insert(sizes.size() - 1, 1);
   const int64_t both[] = {0, around};
   const Tensor y = conv2d_with_epilogue(
-      input.reshape(sizes), weight.reshape({weight.size(0), weight.size(1), 1, weight.size(2)}), {.bias = bias},
-      {1, step}, padding.name ? padding : ConvPadding(IntArrayRef(both)), {1, apart}, groups);
+      input.contiguous().view(sizes), weight.contiguous().view({weight.size(0), weight.size(1), 1, weight.size(2)}),
+      {.bias = bias}, {1, step}, padding.name ? padding : ConvPadding(IntArrayRef(both)), {1, apart}, groups);
   return y.squeeze(-2);
 }
 

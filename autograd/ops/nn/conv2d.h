@@ -55,12 +55,14 @@ Tensor conv2d_with_epilogue(const Tensor& input, const Tensor& weight, const Con
 Tensor conv1d_padded(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                      const ConvPadding& padding, IntArrayRef dilation, int64_t groups);
 
+/// The layout of a convolution's result: that of the first channels-last tensor of input and weight.
+MemoryFormat convolution_format(const Tensor& input, const Tensor& weight);
 /// The gradients of conv2d with respect to its input and to its weight, which have the shape `sizes`. The arguments
-/// must be consistent; they are not checked.
+/// must be consistent, and dense in `format`, which on a CPU is row-major; they are not checked.
 Tensor conv2d_backward_input(const Tensor& grad_output, const Tensor& weight, IntArrayRef sizes,
-                             const Conv2dParameters& parameters);
+                             const Conv2dParameters& parameters, MemoryFormat format);
 Tensor conv2d_backward_weight(const Tensor& grad_output, const Tensor& input, IntArrayRef sizes,
-                              const Conv2dParameters& parameters);
+                              const Conv2dParameters& parameters, MemoryFormat format);
 }  // namespace autograd
 
 /// conv2d and conv1d with padding "valid" or "same".

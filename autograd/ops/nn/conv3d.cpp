@@ -7,6 +7,7 @@
 
 #include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/detail/precision.h"
+#include "tandem/autograd/ops/detail/row_major.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/nn/conv2d.h"
 #include "tandem/autograd/ops/nn/conv_checks.h"
@@ -79,6 +80,8 @@ Tensor conv3d(const Tensor& input, const Tensor& weight, const Tensor& bias, Int
   if (const auto to = autograd::in_lower_precision(input, weight, bias))
     return to.rounded(conv3d(to(input), to(weight), to(bias), stride, padding, dilation, groups));
   autograd::check_convolution("conv3d", input, weight, bias, groups, 3, false);
+  if (const autograd::RowMajor to(autograd::convolution_format(input, weight)); to)
+    return to.restored(conv3d(to(input), to(weight), bias, stride, padding, dilation, groups));
   const Parameters p = parameters("conv3d", stride, padding, dilation, groups);
   return input.dim() == 5 ? convolve(input, weight, bias, p) : convolve(input.unsqueeze(0), weight, bias, p).squeeze(0);
 }
@@ -89,6 +92,9 @@ Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, const Tensor&
     return to.rounded(
         conv_transpose3d(to(input), to(weight), to(bias), stride, padding, output_padding, groups, dilation));
   autograd::check_convolution("conv_transpose3d", input, weight, bias, groups, 3, true);
+  if (const autograd::RowMajor to(autograd::convolution_format(input, weight)); to)
+    return to.restored(
+        conv_transpose3d(to(input), to(weight), bias, stride, padding, output_padding, groups, dilation));
   const Parameters p = parameters("conv_transpose3d", stride, padding, dilation, groups);
   const Triple extra = triple("conv_transpose3d", "output_padding", output_padding, 0);
   return input.dim() == 5 ? convolve_transposed(input, weight, bias, p, extra)
@@ -106,7 +112,8 @@ Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const Tensor&
                 apart = autograd::single(kName, "dilation", dilation, 1),
                 extra = autograd::single(kName, "output_padding", output_padding, 0);
   autograd::transposed_sizes(kName, input, weight, stride, padding, output_padding, dilation);
-  return conv_transpose2d(one_row(input), one_row(weight), bias, {1, step}, {0, pad}, {0, extra}, groups, {1, apart})
+  return conv_transpose2d(one_row(input.contiguous()), one_row(weight.contiguous()), bias, {1, step}, {0, pad},
+                          {0, extra}, groups, {1, apart})
       .squeeze(-2);
 }
 

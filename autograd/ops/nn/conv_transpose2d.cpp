@@ -3,6 +3,7 @@
 
 #include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/detail/checks.h"
+#include "tandem/autograd/ops/detail/row_major.h"
 #include "tandem/autograd/ops/nn/conv2d.h"
 #include "tandem/autograd/ops/nn/conv_checks.h"
 #include "tandem/autograd/ops/nn/pad.h"
@@ -25,10 +26,14 @@ Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor&
     });
     return bias.defined() ? out + bias.reshape({bias.size(0), 1, 1}) : out;
   }
+  const bool batched = input.dim() == 4;
+  const MemoryFormat format = convolution_format(input, weight);
+  if (const RowMajor to(format); to && input.is_cpu())
+    return to.restored(
+        conv_transpose2d(to(input), to(weight), bias, stride, padding, output_padding, groups, dilation));
   const Conv2dParameters p = conv2d_parameters("conv_transpose2d", stride, padding, dilation, groups);
   std::array<int64_t, 2> extra;
   set_pair("conv_transpose2d", "output_padding", output_padding, 0, extra);
-  const bool batched = input.dim() == 4;
   Dims sizes = transposed_sizes("conv_transpose2d", input, weight, p.stride, p.padding, extra, p.dilation);
   sizes.insert(0, weight.size(1) * groups);
   sizes.insert(0, batched ? input.size(0) : 1);
@@ -36,7 +41,7 @@ Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor&
   // conv2d of the result has as many more elements than the input as strides fit into output_padding: these are zeros.
   const int64_t more[2] = {extra[0] / p.stride[0], extra[1] / p.stride[1]};
   if (more[0] + more[1] > 0) x = constant_pad_nd(x, {0, more[1], 0, more[0]});
-  Tensor out = conv2d_backward_input(x.contiguous(), weight.contiguous(), sizes, p);
+  Tensor out = conv2d_backward_input(x.contiguous(format), weight.contiguous(format), sizes, p, format);
   if (bias.defined()) out = out + bias.reshape({1, bias.size(0), 1, 1});
   return batched ? out : out.view({sizes[1], sizes[2], sizes[3]});
 }

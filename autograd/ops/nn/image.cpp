@@ -1,6 +1,7 @@
 // Pixel shuffles as permuted views, im2col and col2im.
 #include "tandem/autograd/ops/nn/image.h"
 #include "tandem/autograd/ops/detail/checks.h"
+#include "tandem/autograd/ops/detail/row_major.h"
 
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/nn/pad.h"
@@ -51,6 +52,7 @@ Patches patches_of(const char* operation, IntArrayRef kernel, IntArrayRef dilati
 }  // namespace
 
 Tensor pixel_shuffle(const Tensor& self, int64_t upscale_factor) {
+  if (const auto to = autograd::in_row_major(self)) return to.restored(pixel_shuffle(to(self), upscale_factor));
   const int64_t r = upscale_factor;
   check(r <= INT32_MAX, "pixel_shuffle: the factor ", r, " is too large");
   check(r > 0 && self.dim() >= 3 && self.size(-3) % (r * r) == 0, "pixel_shuffle: channels must divide by ", r,
@@ -62,6 +64,7 @@ Tensor pixel_shuffle(const Tensor& self, int64_t upscale_factor) {
   return back(x.permute({0, 1, 4, 2, 5, 3}), self, c, height, width);
 }
 Tensor pixel_unshuffle(const Tensor& self, int64_t downscale_factor) {
+  if (const auto to = autograd::in_row_major(self)) return to.restored(pixel_unshuffle(to(self), downscale_factor));
   const int64_t r = downscale_factor;
   check(r <= INT32_MAX, "pixel_unshuffle: the factor ", r, " is too large");
   check(r > 0 && self.dim() >= 3 && self.size(-2) % r == 0 && self.size(-1) % r == 0,
@@ -73,6 +76,7 @@ Tensor pixel_unshuffle(const Tensor& self, int64_t downscale_factor) {
   return back(x.permute({0, 1, 3, 5, 2, 4}), self, channels, h, w);
 }
 Tensor channel_shuffle(const Tensor& self, int64_t groups) {
+  if (const auto to = autograd::in_row_major(self)) return to.restored(channel_shuffle(to(self), groups));
   check(groups > 0 && self.dim() >= 3 && self.size(1) % groups == 0,
         "channel_shuffle: expected [N, C, ...] with channels that divide by ", groups, ", got ", self);
   return self.unflatten(1, {groups, self.size(1) / groups}).transpose(1, 2).reshape(self.sizes());

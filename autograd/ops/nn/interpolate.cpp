@@ -14,6 +14,7 @@
 #include "tandem/autograd/ops/nn/resize_windows.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/view/view.h"
+#include "tandem/core/memory_format.h"
 
 namespace tandem {
 namespace autograd {
@@ -146,7 +147,9 @@ Tensor resample(const char* operation, const Tensor& self, Resampling kind, IntA
   const bool weighted = kind == Resampling::kLinear || kind == Resampling::kCubic;
   check(!weighted || self.is_floating_point(), operation, ": expected floating point, got ", self);
   check_result(operation, self, output_size);
-  Tensor out = self;
+  // Channels-last tensors are resampled with the channels behind the other dimensions.
+  const bool last = is_channels_last(self.suggest_memory_format());
+  Tensor out = last ? self.movedim(1, -1) : self;
   for (int64_t k = 0; k < count; ++k) {
     const auto n = static_cast<std::size_t>(k);
     Axis axis{self.size(k + 2), output_size[n], 0, weighted && align_corners};
@@ -157,9 +160,11 @@ Tensor resample(const char* operation, const Tensor& self, Resampling kind, IntA
     else
       axis.step = 1 / scales[n];
     if (axis.is_copied()) continue;
-    out = antialias ? antialiased(out, kind, axis, k + 2) : along_axis(out, kind, axis, k + 2);
+    const int64_t dim = last ? k + 1 : k + 2;
+    out = antialias ? antialiased(out, kind, axis, dim) : along_axis(out, kind, axis, dim);
   }
-  return out.is_same(self) ? out.clone() : out;
+  if (out.is_alias_of(self)) return self.clone();
+  return last ? out.movedim(-1, 1) : out;
 }
 
 }  // namespace autograd

@@ -5,6 +5,7 @@
 #include "tandem/autograd/ops/detail/checks.h"
 #include "tandem/autograd/ops/detail/precision.h"
 #include "tandem/autograd/ops/detail/refuse_complex.h"
+#include "tandem/autograd/ops/detail/row_major.h"
 #include "tandem/autograd/ops/nn/normalization.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
@@ -124,6 +125,8 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
 Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight, const Tensor& bias, double eps) {
   if (const auto to = autograd::in_full_precision_on_cuda(input))
     return to.rounded(group_norm(to(input), num_groups, to(weight), to(bias), eps));
+  if (const auto to = autograd::in_row_major(input))
+    return to.restored(group_norm(to(input), num_groups, weight, bias, eps));
   autograd::refuse_complex("group_norm", input, weight, bias);
   check(input.dim() >= 2, "group_norm: expected input [N, C, ...], got ", input);
   const int64_t channels = input.size(1);

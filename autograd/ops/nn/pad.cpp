@@ -9,6 +9,7 @@
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/base/checked_sizes.h"
+#include "tandem/core/memory_format.h"
 
 namespace tandem {
 namespace {
@@ -63,7 +64,9 @@ Tensor by_positions(const char* name, Mode mode, const Tensor& self, IntArrayRef
   check(pad.size() % 2 == 0 && count >= 1 && count <= 3, name, ": expected 2, 4 or 6 numbers, got ", pad);
   check(self.dim() == count + 1 || self.dim() == count + 2, name, ": ", pad, " pads ", count, " dimensions of ",
         count + 1, " or ", count + 2, ", got ", self);
-  Tensor out = self;
+  // Channels-last tensors are read with the channels behind the padded dimensions.
+  const bool last = self.dim() == count + 2 && is_channels_last(self.suggest_memory_format());
+  Tensor out = last ? self.movedim(1, -1) : self;
   for (int64_t k = 0; k < count; ++k) {
     const int64_t dim = self.dim() - 1 - k, n = self.size(dim);
     const int64_t before = pad[static_cast<std::size_t>(2 * k)], after = pad[static_cast<std::size_t>(2 * k + 1)];
@@ -72,10 +75,17 @@ Tensor by_positions(const char* name, Mode mode, const Tensor& self, IntArrayRef
     Tensor index = empty_raw({n + before + after}, kLong, Device(kCPU, 0));
     for (int64_t i = 0; i < index.numel(); ++i)
       index.ptr<int64_t>()[i] = position(mode, i - before, n, kept(n, before, after));
-    out = out.index_select(dim, index.to(self.device()));
+    out = out.index_select(last ? dim - 1 : dim, index.to(self.device()));
   }
-  return out.is_same(self) ? self.clone() : out;
+  if (out.is_alias_of(self)) return self.clone();
+  return last ? out.movedim(-1, 1) : out;
 }
+
+struct PadBackward final : Node {
+  const char* label() const override { return "PadBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = constant_pad_nd(g[0], pad); }
+  std::vector<int64_t> pad;  // removes what was padded, and gives zeros to what was cropped
+};
 
 }  // namespace
 
@@ -84,7 +94,7 @@ Tensor constant_pad_nd(const Tensor& self, IntArrayRef pad, const Scalar& value)
   check(pad.size() % 2 == 0 && count <= self.dim(),
         "pad: expected two numbers per dimension, for at most as many dimensions as the tensor has; got ", pad, " for ",
         self);
-  Tensor inside = self;
+  Tensor inside = self.detach();
   Dims sizes(self.sizes()), starts(sizes.size(), 0);
   for (int64_t k = 0; k < count; ++k) {
     const int64_t dim = self.dim() - 1 - k;
@@ -99,15 +109,18 @@ Tensor constant_pad_nd(const Tensor& self, IntArrayRef pad, const Scalar& value)
     inside = inside.narrow(dim, first, last - first);
     starts[d] = std::max<int64_t>(before, 0);
   }
-  Tensor out = full(sizes, value, self.options());
-  if (inside.numel() == 0 && !recording(self)) return out;
+  const TensorOptions options = self.options().memory_format(preserved_format(self));
+  // A pure crop leaves nothing to fill.
+  Tensor out = Dims(inside.sizes()) == sizes ? empty(sizes, options) : full(sizes, value, options);
   Tensor window = out;
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     const auto dim = static_cast<int64_t>(d);
     starts[d] = std::min(starts[d], sizes[d]);
     window = window.narrow(dim, starts[d], std::min(inside.size(dim), sizes[d] - starts[d]));
   }
-  window.copy_(inside);
+  if (window.numel() != 0) copy_raw(window, inside);
+  if (auto* node = record<PadBackward>(out, self))
+    for (const int64_t n : pad) node->pad.push_back(-n);
   return out;
 }
 

@@ -44,8 +44,9 @@ namespace autograd {
 Pool2dParameters pool2d_parameters(const char* operation, const Tensor& self, IntArrayRef kernel_size,
                                    IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode,
                                    Dims& out_sizes);
-/// A contiguous tensor of rank >= 2, viewed as [planes, H, W]. Not recorded.
-Tensor as_planes(const Tensor& t);
+/// What the kernels take: a contiguous tensor of rank >= 2, viewed as [planes, H, W], or a channels-last one as it is.
+/// Not recorded.
+Tensor as_planes(const Tensor& t, MemoryFormat format);
 }  // namespace autograd
 
 }  // namespace tandem

@@ -4,6 +4,7 @@
 #include "tandem/autograd/ops/nn/pool3d.h"
 #include "tandem/autograd/ops/detail/half.h"
 #include "tandem/autograd/ops/detail/precision.h"
+#include "tandem/autograd/ops/detail/row_major.h"
 
 #include "tandem/autograd/ops/detail/checks.h"
 #include "tandem/autograd/ops/factories/factories.h"
@@ -116,6 +117,8 @@ Tensor max_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef strid
                   IntArrayRef dilation, bool ceil_mode) {
   if (const auto to = autocast::full_precision_on_cpu(self))
     return max_pool3d(to(self), kernel_size, stride, padding, dilation, ceil_mode);
+  if (const auto to = autograd::in_row_major(self); to && self.dim() == 5)
+    return to.restored(max_pool3d(to(self), kernel_size, stride, padding, dilation, ceil_mode));
   const Parameters p = parameters("max_pool3d", self, kernel_size, stride, padding, dilation);
   const Tensor inner =
       max_pool2d(planes(self), plane(p.kernel), plane(p.stride), plane(p.padding), plane(p.dilation), ceil_mode);
@@ -126,6 +129,8 @@ Tensor max_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef strid
 
 std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
                                                    IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
+  if (const auto to = autograd::in_row_major(self); to && self.dim() == 5)
+    return to.restored(max_pool3d_with_indices(to(self), kernel_size, stride, padding, dilation, ceil_mode));
   const Parameters p = parameters("max_pool3d_with_indices", self, kernel_size, stride, padding, dilation);
   return max_pool(self, p, ceil_mode);
 }

@@ -8,6 +8,7 @@
 #include "tandem/core/formulas/bitwise_ops.h"
 #include "tandem/core/formulas/compare_ops.h"
 #include "tandem/core/formulas/ternary_ops.h"
+#include "tandem/core/memory_format.h"
 
 namespace tandem::autograd {
 
@@ -49,8 +50,9 @@ Tensor binary_raw(const Tensor& a, const Tensor& b, ScalarType type, const Scala
   check_same_device(Op::name, a, b);
   const Device device = device_of(a, b);
   const Prepared x(a, type, device), y(b, type, device);
-  Tensor out = a.sizes() == b.sizes() ? empty_raw(a.sizes(), type, device)
-                                      : empty_raw(broadcast_sizes(a.sizes(), b.sizes(), Op::name), type, device);
+  Tensor out = a.sizes() == b.sizes()
+                   ? empty_elementwise(a.sizes(), type, device, a, b)
+                   : empty_elementwise(broadcast_sizes(a.sizes(), b.sizes(), Op::name), type, device, a, b);
   run_binary<Op>(out, x, y, parameter);
   return out;
 }
@@ -59,14 +61,14 @@ Tensor binary_raw(const Tensor& a, const Tensor& b, ScalarType type, const Scala
 template <class Op>
 Tensor binary_raw(const Tensor& a, const Scalar& b, ScalarType type, const Scalar& parameter = 0) {
   const Prepared x(a, type, a.device());
-  Tensor out = empty_raw(a.sizes(), type, a.device());
+  Tensor out = empty_elementwise(a, type);
   run_binary<Op>(out, x, b, parameter);
   return out;
 }
 template <class Op>
 Tensor binary_raw(const Scalar& a, const Tensor& b, ScalarType type, const Scalar& parameter = 0) {
   const Prepared y(b, type, b.device());
-  Tensor out = empty_raw(b.sizes(), type, b.device());
+  Tensor out = empty_elementwise(b, type);
   run_binary<Op>(out, a, y, parameter);
   return out;
 }

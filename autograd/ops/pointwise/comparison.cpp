@@ -5,6 +5,7 @@
 #include "tandem/autograd/ops/pointwise/binary_op.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/comparison.h"
+#include "tandem/core/memory_format.h"
 
 namespace tandem {
 namespace {
@@ -15,7 +16,7 @@ template <class Op>
 Tensor compare_complex(const Tensor& a, const Tensor& b) {
   const auto& kernels = backend(a).comparison.value;
   const Dims sizes = broadcast_sizes(a.sizes(), b.sizes(), Op::name);
-  Tensor out = empty_raw(sizes, kBool, a.device());
+  Tensor out = empty_elementwise(sizes, kBool, a.device(), a, b);
   if constexpr (std::is_same_v<Op, ops::Eq> || std::is_same_v<Op, ops::Ne>) {
     NoGradGuard no_grad;
     using Both = std::conditional_t<std::is_same_v<Op, ops::Eq>, ops::LogicalAnd, ops::LogicalOr>;
@@ -40,7 +41,7 @@ Tensor compare(const Tensor& a, const Tensor& b) {
   const Device device = device_of(a, b);
   const Prepared x(a, type, device), y(b, type, device);
   if (is_complex(type)) return compare_complex<Op>(x.tensor(), y.tensor());
-  Tensor out = empty_raw(broadcast_sizes(a.sizes(), b.sizes(), Op::name), kBool, device);
+  Tensor out = empty_elementwise(broadcast_sizes(a.sizes(), b.sizes(), Op::name), kBool, device, a, b);
   backend(device).comparison.value.get<Op>()(out, x, y);
   return out;
 }
@@ -54,7 +55,7 @@ Tensor compare(const Tensor& a, const Scalar& b) {
     fill_raw(number, b);
     return compare_complex<Op>(x.tensor(), number);
   }
-  Tensor out = empty_raw(a.sizes(), kBool, a.device());
+  Tensor out = empty_elementwise(a, kBool);
   backend(a).comparison.value.get<Op>()(out, x, rounded_number(b, type));
   return out;
 }

@@ -16,6 +16,7 @@
 #include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/autograd/ops/pointwise/where.h"
 #include "tandem/autograd/record.h"
+#include "tandem/core/memory_format.h"
 
 namespace tandem {
 namespace {
@@ -71,7 +72,7 @@ Tensor complex(const Tensor& real, const Tensor& imag) {
   check_parts("complex", real, imag);
   const Dims size = broadcast_sizes(real.sizes(), imag.sizes(), "complex");
   const Device device = device_of(real, imag);
-  Tensor out = empty_raw(size, toComplexType(real.dtype()), device);
+  Tensor out = empty_elementwise(size, toComplexType(real.dtype()), device, real, imag);
   const Tensor parts = parts_raw(out);
   int64_t which = 0;
   for (const Tensor* part : {&real, &imag}) {
@@ -96,7 +97,7 @@ Tensor imag(const Tensor& self) {
 
 Tensor conj(const Tensor& self) {
   if (!self.is_complex()) return self;
-  Tensor out = empty_raw(self.sizes(), self.dtype(), self.device());
+  Tensor out = empty_elementwise(self, self.dtype());
   {
     NoGradGuard no_grad;
     const Tensor from = parts_raw(self), to = parts_raw(out);

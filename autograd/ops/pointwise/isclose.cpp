@@ -13,6 +13,7 @@
 #include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/comparison.h"
+#include "tandem/core/memory_format.h"
 
 namespace tandem {
 namespace {
@@ -23,7 +24,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A comparison with infinity; `integers` is the result for dtypes without infinities.
 template <class Op>
 Tensor against_infinity(const Tensor& x, bool integers) {
-  Tensor out = empty_raw(x.sizes(), kBool, x.device());
+  Tensor out = empty_elementwise(x, kBool);
   if (x.is_floating_point())
     backend(x).comparison.value.get<Op>()(out, x, Scalar(kInfinity));
   else

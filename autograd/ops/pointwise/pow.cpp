@@ -99,7 +99,7 @@ Tensor pow(const Tensor& self, const Scalar& exponent) {
   if (const auto to = autocast::full_precision_on_cuda(self)) return pow(to(self), exponent);
   const ScalarType type = check_exponent(result_type(self, exponent), exponent);
   const Prepared x(self, type, self.device());
-  Tensor out = empty_raw(self.sizes(), type, self.device());
+  Tensor out = empty_elementwise(self, type);
   power_into(out, x.tensor(), exponent);
   if (auto* node = record<RightNumberNode<PowRule>>(out, self)) {
     node->a.save(self);

@@ -47,7 +47,7 @@ struct SpecialBackward final : Node {
 template <class Op>
 Tensor constant_special(const Tensor& self) {
   const Tensor x = as_float(self);
-  Tensor out = empty_raw(x.sizes(), x.dtype(), x.device());
+  Tensor out = empty_elementwise(x, x.dtype());
   backend(x).special.unary.get<Op>()(out, x, nullptr);
   return out;
 }
@@ -76,7 +76,7 @@ Tensor pair(const Tensor& a, const Tensor& b) {
   check_same_device(Op::name, a, b);
   const Device device = device_of(a, b);
   const Prepared x(a, type, device), y(b, type, device);
-  Tensor out = empty_raw(broadcast_sizes(a.sizes(), b.sizes(), Op::name), type, device);
+  Tensor out = empty_elementwise(broadcast_sizes(a.sizes(), b.sizes(), Op::name), type, device, a, b);
   backend(out).special.binary.get<Op>()(out, x, y, 0);
   return out;
 }

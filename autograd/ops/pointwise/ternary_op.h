@@ -23,7 +23,7 @@ template <class Op>
 Tensor ternary_raw(const Tensor& a, const Tensor& b, const Tensor& c, ScalarType type, const Scalar& parameter = 0) {
   const Device device = device_of(a, b, c, Op::name);
   const Prepared x(a, type, device), y(b, type, device), z(c, type, device);
-  Tensor out = empty_raw(broadcast_sizes(a, b, c, Op::name), type, device);
+  Tensor out = empty_elementwise(broadcast_sizes(a, b, c, Op::name), type, device, a, b, c);
   backend(device).ternary.value.get<Op>()(out, x, y, z, parameter);
   return out;
 }
@@ -33,7 +33,7 @@ Tensor ternary_raw(const Tensor& a, const Tensor& b, const Scalar& c, ScalarType
   check_same_device(Op::name, a, b);
   const Device device = device_of(a, b);
   const Prepared x(a, type, device), y(b, type, device);
-  Tensor out = empty_raw(tandem::broadcast_sizes(a.sizes(), b.sizes(), Op::name), type, device);
+  Tensor out = empty_elementwise(tandem::broadcast_sizes(a.sizes(), b.sizes(), Op::name), type, device, a, b);
   backend(device).ternary.value.get<Op>()(out, x, y, c, parameter);
   return out;
 }

@@ -16,6 +16,7 @@
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/unary.h"
 #include "tandem/core/formulas/unary_ops.h"
+#include "tandem/core/memory_format.h"
 
 namespace tandem::autograd {
 
@@ -52,7 +53,7 @@ inline constexpr const char* inplace_name = tandem::detail::SuffixedName<Op, "_"
 template <class Op>
 Tensor gradient_raw(const Tensor& g, const Tensor& saved, const Scalar* parameters = nullptr) {
   const Tensor same = as_type(g, saved.dtype());
-  Tensor out = empty_raw(saved.sizes(), saved.dtype(), saved.device());
+  Tensor out = empty_elementwise(saved.sizes(), saved.dtype(), saved.device(), same, saved);
   backend(saved).unary.gradient.get<Op>()(out, same, saved, parameters);
   return out;
 }
@@ -98,7 +99,7 @@ UnaryNode<Op>* record_unary(const Tensor& out, const Tensor& x, const Parameters
 /// Applies Op; the result has the input's dtype.
 template <class Op>
 Tensor unary(const Tensor& x, const Parameters& parameters = {}) {
-  Tensor out = x.is_complex() ? complex_unary(Op::name, x) : empty_raw(x.sizes(), x.dtype(), x.device());
+  Tensor out = x.is_complex() ? complex_unary(Op::name, x) : empty_elementwise(x, x.dtype());
   if (!x.is_complex()) backend(x).unary.value.get<Op>()(out, x, parameters.data());
   record_unary<Op>(out, x, parameters);
   return out;

@@ -30,10 +30,9 @@ Operand operand(const Prepared& p) { return p; }
 Operand operand(const Scalar& s) { return s; }
 
 template <class A, class B>
-Tensor where_raw(const Tensor& condition, IntArrayRef sizes, ScalarType type, Device device, const A& a, const B& b) {
-  const Prepared c(condition, kBool, device);
-  Tensor out = empty_raw(sizes, type, device);
-  backend(device).ternary.where(out, c.tensor(), operand(a), operand(b));
+Tensor where_raw(Tensor out, const Tensor& condition, const A& a, const B& b) {
+  const Prepared c(condition, kBool, out.device());
+  backend(out).ternary.where(out, c.tensor(), operand(a), operand(b));
   return out;
 }
 
@@ -60,7 +59,8 @@ Tensor where(const Tensor& condition, const Tensor& self, const Tensor& other) {
   const ScalarType type = result_type(self, other);
   const Device device = device_of(self, other, condition, "where");
   const Prepared a(self, type, device), b(other, type, device);
-  Tensor out = where_raw(condition, broadcast_sizes(self, other, condition, "where"), type, device, a, b);
+  const Dims sizes = broadcast_sizes(self, other, condition, "where");
+  Tensor out = where_raw(empty_elementwise(sizes, type, device, condition, self, other), condition, a, b);
   if (auto* node = record<WhereBackward>(out, self, other)) node->condition.save(condition);
   return out;
 }
@@ -70,7 +70,8 @@ Tensor where(const Tensor& condition, const Tensor& self, const Scalar& other) {
   const ScalarType type = result_type(self, other);
   const Device device = device_of(self, condition);
   const Prepared a(self, type, device);
-  Tensor out = where_raw(condition, broadcast_sizes(self.sizes(), condition.sizes(), "where"), type, device, a, other);
+  const Dims sizes = broadcast_sizes(self.sizes(), condition.sizes(), "where");
+  Tensor out = where_raw(empty_elementwise(sizes, type, device, condition, self), condition, a, other);
   if (auto* node = record<WhereBackward>(out, self, Tensor())) node->condition.save(condition);
   return out;
 }
@@ -80,14 +81,15 @@ Tensor where(const Tensor& condition, const Scalar& self, const Tensor& other) {
   const ScalarType type = result_type(other, self);
   const Device device = device_of(other, condition);
   const Prepared b(other, type, device);
-  Tensor out = where_raw(condition, broadcast_sizes(other.sizes(), condition.sizes(), "where"), type, device, self, b);
+  const Dims sizes = broadcast_sizes(other.sizes(), condition.sizes(), "where");
+  Tensor out = where_raw(empty_elementwise(sizes, type, device, condition, other), condition, self, b);
   if (auto* node = record<WhereBackward>(out, Tensor(), other)) node->condition.save(condition);
   return out;
 }
 Tensor where(const Tensor& condition, const Scalar& self, const Scalar& other) {
   check_condition(condition, "where");
-  return where_raw(condition, condition.sizes(), promote_types(natural_type(self), natural_type(other)),
-                   condition.device(), self, other);
+  return where_raw(empty_elementwise(condition, promote_types(natural_type(self), natural_type(other))), condition,
+                   self, other);
 }
 
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value) {
@@ -95,8 +97,8 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value) 
   check_same_device("masked_fill", self, mask);
   check_number_fits("masked_fill", value, self.dtype());
   const Prepared b(self, self.dtype(), self.device());
-  Tensor out = where_raw(mask, broadcast_sizes(self.sizes(), mask.sizes(), "masked_fill"), self.dtype(), self.device(),
-                         value, b);
+  const Dims sizes = broadcast_sizes(self.sizes(), mask.sizes(), "masked_fill");
+  Tensor out = where_raw(empty_raw(sizes, self.dtype(), self.device()), mask, value, b);  // row-major, as in LibTorch
   if (auto* node = record<WhereBackward>(out, Tensor(), self)) node->condition.save(mask);
   return out;
 }

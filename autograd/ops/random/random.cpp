@@ -162,7 +162,7 @@ Tensor rand(IntArrayRef size, OptionalGenerator generator, const TensorOptions& 
 Tensor rand(IntArrayRef size, const TensorOptions& options) { return rand(size, nullopt, options); }
 Tensor rand_like(const Tensor& self, OptionalGenerator generator, const TensorOptions& options,
                  optional<MemoryFormat> format) {
-  return rand(self.sizes(), generator, merge_options(options, self).merge_memory_format(format));
+  return rand(self.sizes(), generator, options_like(options.merge_memory_format(format), self));
 }
 Tensor rand_like(const Tensor& self, const TensorOptions& options, optional<MemoryFormat> format) {
   return rand_like(self, nullopt, options, format);
@@ -177,7 +177,7 @@ Tensor randn(IntArrayRef size, OptionalGenerator generator, const TensorOptions&
 Tensor randn(IntArrayRef size, const TensorOptions& options) { return randn(size, nullopt, options); }
 Tensor randn_like(const Tensor& self, OptionalGenerator generator, const TensorOptions& options,
                   optional<MemoryFormat> format) {
-  return randn(self.sizes(), generator, merge_options(options, self).merge_memory_format(format));
+  return randn(self.sizes(), generator, options_like(options.merge_memory_format(format), self));
 }
 Tensor randn_like(const Tensor& self, const TensorOptions& options, optional<MemoryFormat> format) {
   return randn_like(self, nullopt, options, format);
@@ -202,7 +202,7 @@ Tensor randint(int64_t high, IntArrayRef size, OptionalGenerator generator, cons
 }
 Tensor randint_like(const Tensor& self, int64_t low, int64_t high, OptionalGenerator generator,
                     const TensorOptions& options, optional<MemoryFormat> format) {
-  return randint(low, high, self.sizes(), generator, merge_options(options, self).merge_memory_format(format));
+  return randint(low, high, self.sizes(), generator, options_like(options.merge_memory_format(format), self));
 }
 Tensor randint_like(const Tensor& self, int64_t low, int64_t high, const TensorOptions& options,
                     optional<MemoryFormat> format) {

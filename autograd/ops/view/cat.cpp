@@ -6,6 +6,7 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/index.h"
+#include "tandem/core/memory_format.h"
 
 namespace tandem {
 namespace {
@@ -35,12 +36,24 @@ struct StackBackward final : Node {
 
 bool left_out(const Tensor& t) { return t.dim() == 1 && t.sizes()[0] == 0; }
 
-// Converts the parts to one type and copies them into windows of `out` along `dim`.
-void join(const Tensor& out, const std::vector<Tensor>& parts, int64_t dim) {
+// Converts the parts to one type and copies them into windows of `out`, which is dense in `format`, along `dim`.
+void join(const Tensor& out, const std::vector<Tensor>& parts, int64_t dim, MemoryFormat format) {
   NoGradGuard no_grad;
   std::vector<Tensor> same(parts);
-  for (Tensor& t : same) t = as_type(t, out.dtype());
-  backend(out).index.cat(out, same, dim);
+  for (Tensor& t : same) {
+    t = as_type(t, out.dtype());
+    if (is_channels_last(format)) t = in_memory_order(t.contiguous(format), format);
+  }
+  if (is_channels_last(format) && dim > 0) dim = dim == 1 ? out.dim() - 1 : dim - 1;
+  backend(out).index.cat(in_memory_order(out, format), same, dim);
+}
+
+// The layout that all parts have.
+MemoryFormat layout_of(const std::vector<Tensor>& parts) {
+  const MemoryFormat format = parts.empty() ? MemoryFormat::Contiguous : parts[0].suggest_memory_format();
+  for (const Tensor& t : parts)
+    if (t.suggest_memory_format() != format) return MemoryFormat::Contiguous;
+  return format;
 }
 
 void check_same(const Tensor& first, const Tensor& t, std::size_t number, int64_t free_dim, const char* operation) {
@@ -73,8 +86,9 @@ Tensor cat(TensorList tensors, int64_t dim) {
     check(!__builtin_add_overflow(joined, lengths[j], &joined), "cat: too many elements");
     parts.push_back(tensors[j]);
   }
-  Tensor out = empty_raw(sizes, result_type(tensors), first->device());
-  if (!parts.empty()) join(out, parts, dim);
+  const MemoryFormat format = layout_of(parts);
+  Tensor out = empty_raw(sizes, result_type(tensors), first->device(), format);
+  if (!parts.empty()) join(out, parts, dim, format);
   if (auto* node = record_list<CatBackward>(TensorList(out), tensors)) {
     node->dim = dim;
     node->lengths = std::move(lengths);
@@ -97,7 +111,7 @@ Tensor stack(TensorList tensors, int64_t dim) {
   }
   sizes[static_cast<std::size_t>(dim)] = static_cast<int64_t>(tensors.size());
   Tensor out = empty_raw(sizes, result_type(tensors), tensors[0].device());
-  join(out, parts, dim);
+  join(out, parts, dim, MemoryFormat::Contiguous);
   if (auto* node = record_list<StackBackward>(TensorList(out), tensors)) node->dim = dim;
   return out;
 }

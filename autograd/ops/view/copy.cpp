@@ -1,5 +1,6 @@
 // to, copy_, clone, contiguous: the same values in another dtype, on another device, or in other memory.
 // Gradients: the gradient converted (moved) back.
+#include "tandem/autograd/ops/detail/row_major.h"
 #include "tandem/autograd/ops/factories/fill.h"
 #include "tandem/autograd/ops/pointwise/complex.h"
 #include "tandem/autograd/record.h"
@@ -21,14 +22,20 @@ struct ToBackward final : Node {
   ScalarType dtype = kFloat;
 };
 
-// Converts into newly allocated row-major memory on the same device.
-Tensor converted(const Tensor& self, ScalarType dtype) {
-  Tensor out = empty_raw(self.sizes(), dtype, self.device());
+struct LayoutBackward final : Node {
+  const char* label() const override { return "LayoutBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = laid_out(g[0], format, given); }
+  MemoryFormat format = MemoryFormat::Contiguous, given = MemoryFormat::Contiguous;
+};
+
+// Converts into newly allocated memory on the same device.
+Tensor converted(const Tensor& self, ScalarType dtype, MemoryFormat format) {
+  Tensor out = empty_raw(self.sizes(), dtype, self.device(), format);
   copy_raw(out, self);
   return out;
 }
 
-// Copies bytes between two row-major tensors of the same dtype and size.
+// Copies bytes between two dense tensors of the same dtype, size and layout.
 void move_bytes(const Tensor& to, const Tensor& from, bool non_blocking) {
   const auto& runtime = backend(to.is_cpu() ? from.device() : to.device()).runtime;
   runtime.copy_bytes(to.data_ptr(), to.device(), from.data_ptr(), from.device(), from.nbytes(), non_blocking);
@@ -42,19 +49,20 @@ void warn_of_complex(ScalarType from, ScalarType to) {
     warn("a conversion from a complex to a real dtype discards the imaginary part; take real()");
 }
 
-// Row-major copy in `dtype` on `device`. Transfers the data in the smaller of the two dtypes, directly from
-// its memory if that is row-major.
-Tensor convert(const Tensor& self, Device device, ScalarType dtype, bool non_blocking) {
-  if (device == self.device()) return converted(self, dtype);
+// A copy in `dtype` on `device`, dense in `format`. Transfers the data in the smaller of the two dtypes, directly from
+// its memory if that has the layout.
+Tensor convert(const Tensor& self, Device device, ScalarType dtype, bool non_blocking, MemoryFormat format) {
+  if (device == self.device()) return converted(self, dtype, format);
   const ScalarType crossing = self.element_size() <= item_size(dtype) ? self.dtype() : dtype;
-  const Tensor here = self.is_contiguous() && crossing == self.dtype() ? self : converted(self, crossing);
-  Tensor there = empty_raw(self.sizes(), crossing, device);
+  const Tensor here = self.is_contiguous(format) && crossing == self.dtype() ? self : converted(self, crossing, format);
+  Tensor there = empty_raw(self.sizes(), crossing, device, format);
   move_bytes(there, here, non_blocking);
-  return crossing == dtype ? there : converted(there, dtype);
+  return crossing == dtype ? there : converted(there, dtype, format);
 }
 
-Tensor to_recorded(const Tensor& self, Device device, ScalarType dtype, bool non_blocking = false) {
-  Tensor out = convert(self, device, dtype, non_blocking);
+Tensor to_recorded(const Tensor& self, Device device, ScalarType dtype, optional<MemoryFormat> format,
+                   bool non_blocking = false) {
+  Tensor out = convert(self, device, dtype, non_blocking, preserved_format(self, format));
   if (auto* node = record<ToBackward>(out, self)) {
     node->device = self.device();
     node->dtype = self.dtype();
@@ -64,15 +72,22 @@ Tensor to_recorded(const Tensor& self, Device device, ScalarType dtype, bool non
 
 }  // namespace
 
+Tensor autograd::laid_out(const Tensor& t, MemoryFormat format, MemoryFormat gradient) {
+  Tensor out = t.is_contiguous(format) ? alias(t, t.sizes(), dense_strides(t.sizes(), format), t.storage_offset())
+                                       : converted(t, t.dtype(), format);
+  if (auto* node = record<LayoutBackward>(out, t)) {
+    node->format = gradient;
+    node->given = format;
+  }
+  return out;
+}
+
 Tensor Tensor::to(Device device, ScalarType dtype, bool non_blocking, bool copy, optional<MemoryFormat> format) const {
   device = resolve(device);
-  if (format && *format != MemoryFormat::Preserve) {
-    const Tensor out = to(device, dtype, non_blocking);
-    return copy && out.is_alias_of(*this) ? out.clone(format) : out.contiguous(*format);
-  }
-  if (!copy && device == this->device() && dtype == this->dtype()) return *this;
+  const bool kept = !format || *format == MemoryFormat::Preserve || is_contiguous(*format);
+  if (!copy && kept && device == this->device() && dtype == this->dtype()) return *this;
   warn_of_complex(this->dtype(), dtype);
-  return to_recorded(*this, device, dtype, non_blocking);
+  return to_recorded(*this, device, dtype, format, non_blocking);
 }
 Tensor Tensor::to(ScalarType dtype, bool non_blocking, bool copy, optional<MemoryFormat> format) const {
   return to(device(), dtype, non_blocking, copy, format);
@@ -91,11 +106,9 @@ Tensor Tensor::to(optional<ScalarType> dtype, optional<Layout>, optional<Device>
   return to(device.value_or(this->device()), dtype.value_or(scalar_type()), non_blocking, copy, format);
 }
 
-Tensor Tensor::clone(optional<MemoryFormat> format) const {
-  if (!is_channels_last(format)) return to_recorded(*this, device(), dtype());
-  channels_last_strides(sizes(), *format);  // checks the number of dimensions
-  return movedim(1, -1).clone().movedim(-1, 1);
-}
+Tensor Tensor::to(MemoryFormat format) const { return to(device(), dtype(), false, false, format); }
+
+Tensor Tensor::clone(optional<MemoryFormat> format) const { return to_recorded(*this, device(), dtype(), format); }
 Tensor Tensor::contiguous(MemoryFormat format) const {
   if (is_contiguous(format)) return *this;
   check(format != MemoryFormat::Preserve, "contiguous: there is no format to preserve; use clone()");
@@ -123,9 +136,10 @@ Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) const {
       [&] {
         Tensor from = source.detach();
         if (from.device() != device()) {
-          if (is_contiguous() && from.is_contiguous() && from.dtype() == dtype() && from.sizes() == sizes())
+          const MemoryFormat format = preserved_format(*this);
+          if (is_contiguous(format) && from.is_contiguous(format) && from.dtype() == dtype() && from.sizes() == sizes())
             return move_bytes(*this, from, non_blocking);
-          from = convert(from, device(), dtype(), non_blocking);
+          from = convert(from, device(), dtype(), non_blocking, preserved_format(from));
         }
         if (from.storage() == storage()) from = from.clone();
         copy_raw(*this, from);

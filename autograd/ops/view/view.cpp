@@ -85,7 +85,7 @@ Tensor view(const Tensor& self, IntArrayRef size) {
 Tensor reshape(const Tensor& self, IntArrayRef shape) {
   const Dims wanted = infer_size(shape, self.numel(), "reshape");
   const auto strides = view_strides(self, wanted);
-  return strides ? view_with(self, wanted, *strides) : view(self.clone(), wanted);
+  return strides ? view_with(self, wanted, *strides) : view(self.clone(MemoryFormat::Contiguous), wanted);
 }
 
 Tensor flatten(const Tensor& self, int64_t start_dim, int64_t end_dim) {

@@ -43,7 +43,7 @@ Tensor fill(const Tensor& self, const Tensor& value) { return self.clone().fill_
 Tensor zero(const Tensor& self) { return self.clone().zero_(); }
 Tensor copy(const Tensor& self, const Tensor& src, bool non_blocking) { return self.clone().copy_(src, non_blocking); }
 Tensor resize(const Tensor& self, IntArrayRef size, optional<MemoryFormat>) {
-  Tensor out = self.detach().clone();
+  Tensor out = self.detach().clone(MemoryFormat::Contiguous);
   out.resize_(size);
   return out;
 }

@@ -149,7 +149,19 @@ void elementwise_as_stored(const Tensor& out, std::initializer_list<Operand> in,
 }
 
 Tensor straightened(const Tensor& out, const Tensor& operand) {
-  Tensor straight = empty_raw(out.sizes(), operand.dtype(), out.device());
+  // Dense, with the dimensions in the order of out's strides, as in make_plan.
+  Dims order, strides(out.sizes().size(), 1);
+  for (std::size_t d = 0; d < strides.size(); ++d) order.push_back(static_cast<int64_t>(d));
+  const auto stride = [&](int64_t d) { return std::abs(out.strides()[static_cast<std::size_t>(d)]); };
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return stride(a) > stride(b); });
+  int64_t step = 1;
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const auto d = static_cast<std::size_t>(order[i]);
+    strides[d] = step;
+    step *= std::max<int64_t>(1, out.sizes()[d]);
+  }
+  Tensor straight = empty_raw({out.numel()}, operand.dtype(), out.device());
+  straight = alias(straight, out.sizes(), strides, 0);
   copy_raw(straight, operand);
   return straight;
 }
