@@ -5,6 +5,7 @@
 #include "tandem/core/backend/binary.h"
 #include "tandem/core/backend/conv.h"
 #include "tandem/core/memory/kept_weight.h"
+#include "tandem/core/memory_format.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/conv2d_plan.h"
 #include "tandem/cuda/ops/sum_channels.h"
@@ -39,9 +40,10 @@ bool gives_way(cudnnStatus_t status) {
 // Whether cuDNN would reject it every time. An engine rejected during a capture may work outside of it.
 bool refused_for_good(const Context& c, cudnnStatus_t status) { return refused(status) && c.recording == nullptr; }
 
-// Runs the first engine that works. Engines that cuDNN rejects permanently are removed from the plan, except the last.
-void run(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p) {
-  ConvPlan& plan = conv_plan(c, conv_key(pass, t, p), t);
+// Runs the first engine that works, on tensors in the layout. Engines that cuDNN rejects permanently are removed from the
+// plan, except the last.
+void run(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p, bool channels_last) {
+  ConvPlan& plan = conv_plan(c, conv_key(pass, t, p, channels_last), t);
   for (std::size_t i = 0;;) {
     const ConvEngine& engine = *engine_at(c, plan, i);
     Tensor workspace;
@@ -63,24 +65,32 @@ void run(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters
   }
 }
 
-// A tensor of the same sizes with the channels innermost, uninitialised; `t` itself where that is its layout.
-Tensor channels_innermost(const Tensor& t) {
-  const int64_t channels = t.size(1), row = t.size(3) * channels;
-  if (t.size(2) * t.size(3) == 1) return t;
-  return alias(empty_raw(t.sizes(), t.dtype(), t.device()), t.sizes(), {t.size(2) * row, 1, row, channels}, 0);
-}
+// A tensor in another layout for the time of a convolution; the tensor itself where it has that layout.
+class LaidOut {
+ public:
+  LaidOut(const Tensor& t, MemoryFormat format, bool read) : given_(t), used_(t) {
+    if (t.is_contiguous(format)) return;
+    used_ = empty_raw(t.sizes(), t.dtype(), t.device(), format);
+    if (read) copy_raw(used_, t);
+  }
+  const Tensor& used() const { return used_; }
+  void write_back() const {
+    if (!used_.is_same(given_)) copy_raw(given_, used_);
+  }
+
+ private:
+  Tensor given_, used_;
+};
 
 void convolve(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p) {
-  if (!channels_last(t)) return run(c, pass, t, p);
-  const Tensor input = channels_innermost(t.input), weight = channels_innermost(t.weight),
-               output = channels_innermost(t.output);
-  if (pass != ConvPass::kInput) copy_raw(input, t.input);
-  if (pass != ConvPass::kWeight) copy_raw(weight, t.weight);
-  if (pass != ConvPass::kForward) copy_raw(output, t.output);
-  run(c, pass, {input, weight, output}, p);
-  if (pass == ConvPass::kInput) copy_raw(t.input, input);
-  if (pass == ConvPass::kWeight) copy_raw(t.weight, weight);
-  if (pass == ConvPass::kForward) copy_raw(t.output, output);
+  const bool last = runs_channels_last(c, pass, t, p);
+  const MemoryFormat format = last ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous;
+  const LaidOut input(t.input, format, pass != ConvPass::kInput), weight(t.weight, format, pass != ConvPass::kWeight),
+      output(t.output, format, pass != ConvPass::kForward);
+  run(c, pass, {input.used(), weight.used(), output.used()}, p, last);
+  if (pass == ConvPass::kInput) input.write_back();
+  if (pass == ConvPass::kWeight) weight.write_back();
+  if (pass == ConvPass::kForward) output.write_back();
 }
 
 // Images [first, first + count) of a batch.
@@ -139,10 +149,10 @@ void backward_input(const Tensor& grad_input, const Tensor& grad_output, const T
 // cuDNN's own takes thirty times as long as reading the gradient, and knows no bfloat16.
 void backward_bias(const Tensor& grad_bias, const Tensor& grad_output) {
   supported(grad_bias);
-  const IntArrayRef sizes = grad_output.sizes();
-  sum_channels(grad_bias,
-               alias(grad_output, {sizes[0], sizes[1], sizes[2] * sizes[3]},
-                     {sizes[1] * sizes[2] * sizes[3], sizes[2] * sizes[3], 1}, grad_output.storage_offset()));
+  const int64_t n = grad_output.size(0), channels = grad_output.size(1),
+                plane = grad_output.size(2) * grad_output.size(3);
+  const Dims sizes = grad_output.is_contiguous() ? Dims{n, channels, plane} : Dims{n * plane, channels, 1};
+  sum_channels(grad_bias, alias(grad_output, sizes, contiguous_strides(sizes), grad_output.storage_offset()));
 }
 
 // The results for the parts of a batch are added in order.
@@ -154,7 +164,7 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
   if (grad_weight.numel() == 0) return;
   if (grad_output.numel() == 0) return fill_raw(grad_weight, 0);
   for_batches(c, "conv2d_backward_weight", input, grad_output, [&](const Tensor& x, const Tensor& dy, bool first) {
-    const Tensor part = first ? grad_weight : empty_raw(grad_weight.sizes(), grad_weight.dtype(), grad_weight.device());
+    const Tensor part = first ? grad_weight : empty_elementwise(grad_weight, grad_weight.dtype());
     convolve(c, ConvPass::kWeight, {x, part, dy}, p);
     if (!first) add(grad_weight, part);
   });

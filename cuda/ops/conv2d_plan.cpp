@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <unordered_set>
 #include <utility>
 
 #include "tandem/core/global_context.h"
@@ -14,8 +15,6 @@
 namespace tandem::cuda_impl {
 namespace {
 
-// false: half types are described as they are, and cuDNN transposes them where an engine needs it.
-constexpr bool kChannelsLast = true;
 constexpr int32_t kMaxAlignment = 16;
 // Of those that a heuristic proposes; one takes about 25 KB of the host's memory.
 constexpr std::size_t kMostEngines = 10;
@@ -303,6 +302,7 @@ void choose(Context& c, ConvPlan& plan, const ConvTensors& t, const KeptEngine& 
 }
 
 using ConvPlans = std::unordered_map<ConvKey, ConvPlan, PlanHash>;
+using RefusedKeys = std::unordered_set<ConvKey, PlanHash>;
 
 }  // namespace
 
@@ -310,12 +310,26 @@ std::string described(const ConvTensors& t) {
   return concat("\n  input  ", t.input, "\n  weight ", t.weight, "\n  output ", t.output);
 }
 
-bool channels_last(const ConvTensors& t) {
-  return kChannelsLast && isReducedFloatingType(t.input.dtype()) && t.weight.size(0) % 8 == 0 &&
-         t.weight.size(1) % 8 == 0;
+bool runs_channels_last(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p) {
+  const bool half = isReducedFloatingType(t.input.dtype());
+  if (!half && !(t.input.dtype() == kFloat && globalContext().allowTF32CuDNN())) return false;
+  if (half && t.weight.size(0) % 8 == 0 && t.weight.size(1) % 8 == 0) return true;
+  const auto given = [](const Tensor& x) { return !x.is_contiguous() && x.is_contiguous(MemoryFormat::ChannelsLast); };
+  if (!given(t.input) && !given(t.weight) && !given(t.output)) return false;
+  auto& refused = c.plans<RefusedKeys>();
+  const ConvKey key = conv_key(pass, t, p, true);
+  if (refused.contains(key)) return false;
+  try {
+    conv_plan(c, key, t);
+    return true;
+  } catch (const Error&) {
+    if (refused.size() >= kMaxConvPlans) refused.clear();
+    refused.insert(key);
+    return false;
+  }
 }
 
-ConvKey conv_key(ConvPass pass, const ConvTensors& t, const Conv2dParameters& p) {
+ConvKey conv_key(ConvPass pass, const ConvTensors& t, const Conv2dParameters& p, bool channels_last) {
   const auto sizes = [&](const Tensor& tensor) {
     std::array<int64_t, 4> out{};
     for (std::size_t d = 0; d < 4; ++d) {
@@ -331,7 +345,7 @@ ConvKey conv_key(ConvPass pass, const ConvTensors& t, const Conv2dParameters& p)
           .tf32 = single && globalContext().allowTF32CuDNN(),
           .deterministic = globalContext().deterministicCuDNN(),
           .benchmark = globalContext().benchmarkCuDNN() && !kept_engines_folder().empty(),
-          .channels_last = channels_last(t),
+          .channels_last = channels_last,
           .alignment = {alignment(t.input), alignment(t.weight), alignment(t.output)},
           .input = sizes(t.input),
           .weight = sizes(t.weight),

@@ -47,9 +47,10 @@ struct ConvTensors {
 /// Engines with a larger workspace are tried last, smallest first.
 inline constexpr std::size_t kConvWorkspaceLimit = std::size_t{1} << 30;
 
-/// Whether cuDNN gets the tensors with the channels innermost: its tensor cores read them so.
-bool channels_last(const ConvTensors& t);
-ConvKey conv_key(ConvPass pass, const ConvTensors& t, const Conv2dParameters& p);
+/// Whether cuDNN gets the tensors with the channels innermost, as its tensor cores read them: half types with enough
+/// channels, and half types and TensorFloat-32 that are channels-last and for which it has an engine.
+bool runs_channels_last(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p);
+ConvKey conv_key(ConvPass pass, const ConvTensors& t, const Conv2dParameters& p, bool channels_last);
 /// Returns the cached plan, which has an engine. Throws Error with the shapes when cuDNN has none for them.
 ConvPlan& conv_plan(Context& c, ConvKey key, const ConvTensors& t);
 /// The engine at a place of the plan, ready to run; nullptr behind the last. Changes only that place and those behind.

@@ -6,8 +6,8 @@
 
 #include "tandem/core/backend/pool.h"
 
+#include "tandem/cuda/ops/pool2d_channels.h"
 #include "tandem/cuda/ops/pool2d_loop.h"
-#include "tandem/cuda/ops/pool2d_windows.h"
 #include "tandem/cuda/pack.h"
 #include "tandem/cuda/stored.h"
 #include "tandem/cuda/tables.h"
@@ -16,28 +16,8 @@
 namespace tandem::cuda_impl {
 namespace {
 
-constexpr int32_t kMaxRows = 4;  // of a thread, in the gradient of a maximum
-
-struct Shape {
-  PoolAxis h, w;
-  FastDivide in_h, in_w, out_h, out_w, in_rows;  // in_rows: groups of kMaxRows
-  bool count_include_pad, halves;
-  int32_t divisor;  // of all windows; 0: each has its own
-
-  TANDEM_HD int32_t in() const { return h.in * w.in; }
-  TANDEM_HD int32_t out() const { return h.out * w.out; }
-};
-
-// The divisor of window (p, q), which is not empty.
-__device__ inline int32_t divisor_at(const Shape& s, int32_t p, int32_t q) {
-  if (s.divisor != 0) return s.divisor;
-  int32_t padded_h = 0, padded_w = 0;
-  const Range h = s.h.window(p, padded_h), w = s.w.window(q, padded_w);
-  return s.count_include_pad ? padded_h * padded_w : (h.end - h.begin) * (w.end - w.begin);
-}
-
 template <class S, class T = computed_t<S>>
-__global__ void avg_forward_kernel(Shape s, uint32_t n, S* out, const S* input) {
+__global__ void avg_forward_kernel(PoolShape s, uint32_t n, S* out, const S* input) {
   const uint32_t index = thread_index();
   if (index >= n) return;
   const Place at = place_of(index, s.out_h, s.out_w);
@@ -58,7 +38,7 @@ __global__ void avg_forward_kernel(Shape s, uint32_t n, S* out, const S* input) 
 }
 
 template <class S, class T = computed_t<S>>
-__global__ void avg_backward_kernel(Shape s, uint32_t n, S* grad_input, const S* grad_output) {
+__global__ void avg_backward_kernel(PoolShape s, uint32_t n, S* grad_input, const S* grad_output) {
   const uint32_t index = thread_index();
   if (index >= n) return;
   const Place at = place_of(index, s.in_h, s.in_w);
@@ -74,7 +54,7 @@ __global__ void avg_backward_kernel(Shape s, uint32_t n, S* grad_input, const S*
 // Windows that do not overlap and have one divisor: each input has at most one. A thread has adjacent inputs, of any
 // rows.
 template <class S, class T = computed_t<S>>
-__global__ void avg_spread_kernel(Shape s, uint32_t n, S* grad_input, const S* grad_output) {
+__global__ void avg_spread_kernel(PoolShape s, uint32_t n, S* grad_input, const S* grad_output) {
   constexpr uint32_t kCount = Pack<S>::kSize, kNone = ~0u;
   const uint32_t first = thread_index() * kCount, count = n - first < kCount ? n - first : kCount;
   if (first >= n) return;
@@ -110,7 +90,7 @@ __global__ void avg_spread_kernel(Shape s, uint32_t n, S* grad_input, const S* g
 // The first of equal maxima, or the last NaN. indices may be null. kSide != 0: windows of this height and width
 // without dilation, which are loaded before the first comparison.
 template <class S, int kSide, class T = computed_t<S>>
-__global__ void max_forward_kernel(Shape s, uint32_t n, S* out, int64_t* indices, const S* input) {
+__global__ void max_forward_kernel(PoolShape s, uint32_t n, S* out, int64_t* indices, const S* input) {
   const uint32_t index = thread_index();
   if (index >= n) return;
   const Place at = place_of(index, s.out_h, s.out_w);
@@ -169,7 +149,8 @@ __device__ void add_selected(T (&sums)[kCount], const S* grad_output, const int6
 
 // Sums the gradients of the outputs that selected each of kCount adjacent inputs, in a few rows.
 template <class S, int kCount, class T = computed_t<S>>
-__global__ void max_backward_kernel(Shape s, uint32_t n, S* grad_input, const S* grad_output, const int64_t* indices) {
+__global__ void max_backward_kernel(PoolShape s, uint32_t n, S* grad_input, const S* grad_output,
+                                    const int64_t* indices) {
   const Place at = place_of(thread_index() * kCount, s.in_rows, s.in_w);
   const uint32_t start = at.plane * static_cast<uint32_t>(s.in());
   if (start >= n) return;
@@ -191,21 +172,15 @@ __global__ void max_backward_kernel(Shape s, uint32_t n, S* grad_input, const S*
 }
 
 template <class S>
-__global__ void max_gather_kernel(Shape s, uint32_t n, S* out, const S* input, const int64_t* indices) {
+__global__ void max_gather_kernel(PoolShape s, uint32_t n, S* out, const S* input, const int64_t* indices) {
   const uint32_t index = thread_index();
   if (index >= n) return;
   const uint32_t plane = s.out_w.quotient(s.out_h.quotient(index));
   out[index] = input[plane * static_cast<uint32_t>(s.in()) + static_cast<uint32_t>(indices[index])];
 }
 
-struct AdaptiveShape {
-  AdaptiveAxis h, w;
-  FastDivide in_h, in_w, out_h, out_w;
-  int lanes = 1;
-};
-
 template <class S, class T = computed_t<S>>
-__global__ void adaptive_forward_kernel(AdaptiveShape s, uint32_t n, S* out, const S* input) {
+__global__ void adaptive_forward_kernel(AdaptivePoolShape s, uint32_t n, S* out, const S* input) {
   const uint32_t index = thread_index();
   if (index >= n) return;
   const Place at = place_of(index, s.out_h, s.out_w);
@@ -219,7 +194,7 @@ __global__ void adaptive_forward_kernel(AdaptiveShape s, uint32_t n, S* out, con
 
 // Large windows: `lanes` adjacent threads have one, and each takes every lanes-th element.
 template <class S, class T = computed_t<S>>
-__global__ void adaptive_forward_lanes_kernel(AdaptiveShape s, uint32_t n, S* out, const S* input) {
+__global__ void adaptive_forward_lanes_kernel(AdaptivePoolShape s, uint32_t n, S* out, const S* input) {
   const uint32_t index = thread_index() / static_cast<uint32_t>(s.lanes);
   const auto lane = static_cast<int32_t>(threadIdx.x) % s.lanes;
   T sum = 0;
@@ -240,7 +215,7 @@ __global__ void adaptive_forward_lanes_kernel(AdaptiveShape s, uint32_t n, S* ou
 }
 
 template <class S, class T = computed_t<S>>
-__global__ void adaptive_backward_kernel(AdaptiveShape s, uint32_t n, S* grad_input, const S* grad_output) {
+__global__ void adaptive_backward_kernel(AdaptivePoolShape s, uint32_t n, S* grad_input, const S* grad_output) {
   const uint32_t index = thread_index();
   if (index >= n) return;
   const Place at = place_of(index, s.in_h, s.in_w);
@@ -257,43 +232,16 @@ __global__ void adaptive_backward_kernel(AdaptiveShape s, uint32_t n, S* grad_in
   grad_input[index] = static_cast<S>(sum);
 }
 
-Shape shape_of(const char* operation, const Tensor& input, const Tensor& output, const Pool2dParameters& p) {
-  checked(operation, input.size(1) * input.size(2), input);
-  checked(operation, output.size(1) * output.size(2), input);
-  const auto axis = [&](int64_t d) {
-    const auto number = [&](int64_t value) { return checked(operation, value, input); };
-    const int64_t in = input.size(d + 1), out = output.size(d + 1);
-    // With a single output the stride has no effect.
-    const int64_t stride = out == 1 ? std::min(p.stride[d], kMaxSize / 4) : p.stride[d];
-    number(p.kernel[d] * p.dilation[d] + in + 2 * p.padding[d] + stride);
-    number(out * stride);
-    return PoolAxis(number(in), number(out), number(p.kernel[d]), number(stride), number(p.padding[d]),
-                    number(p.dilation[d]));
-  };
-  Shape s{axis(0),
-          axis(1),
-          divider(input.size(1)),
-          divider(input.size(2)),
-          divider(output.size(1)),
-          divider(output.size(2)),
-          divider(ceil_div(input.size(1), kMaxRows)),
-          p.count_include_pad,
-          p.halves(),
-          static_cast<int32_t>(std::clamp<int64_t>(p.divisor_override, INT32_MIN, INT32_MAX))};
-  const bool equal = s.h.full() && s.w.full() && (p.count_include_pad || p.padding == std::array<int64_t, 2>{0, 0});
-  const int64_t elements = p.kernel[0] * p.kernel[1];
-  if (s.divisor == 0 && equal && elements <= INT32_MAX) s.divisor = static_cast<int32_t>(elements);
-  return s;
-}
-
 void avg_forward(const Tensor& out, const Tensor& input, const Pool2dParameters& p) {
-  const Shape s = shape_of("avg_pool2d", input, out, p);
+  if (is_image(out)) return avg_forward_channels(out, input, p);
+  const PoolShape s = pool_shape("avg_pool2d", input, out, p);
   dispatch(out.dtype(), StoredFloats{}, "avg_pool2d", [&]<class T>(Type<T>) {
     run("avg_pool2d", input, out, s, avg_forward_kernel<T>, Share{}, moved<T>(out), moved<const T>(input));
   });
 }
 
-void spread_averages(const char* operation, const Tensor& grad_input, const Tensor& grad_output, const Shape& s) {
+void spread_averages(const char* operation, const Tensor& grad_input, const Tensor& grad_output, const PoolShape& s) {
+  if (is_image(grad_input)) return spread_channels(operation, grad_input, grad_output, s);
   const bool apart = s.h.stride >= s.h.kernel && s.w.stride >= s.w.kernel && s.divisor != 0;
   dispatch(grad_input.dtype(), StoredFloats{}, operation, [&]<class T>(Type<T>) {
     run(operation, grad_input, grad_output, s, apart ? avg_spread_kernel<T> : avg_backward_kernel<T>,
@@ -303,11 +251,12 @@ void spread_averages(const char* operation, const Tensor& grad_input, const Tens
 
 void avg_backward(const Tensor& grad_input, const Tensor& grad_output, const Pool2dParameters& p) {
   spread_averages("avg_pool2d_backward", grad_input, grad_output,
-                  shape_of("avg_pool2d_backward", grad_input, grad_output, p));
+                  pool_shape("avg_pool2d_backward", grad_input, grad_output, p));
 }
 
 void max_forward(const Tensor& out, const Tensor& indices, const Tensor& input, const Pool2dParameters& p) {
-  const Shape s = shape_of("max_pool2d", input, out, p);
+  if (is_image(out)) return max_forward_channels(out, indices, input, p);
+  const PoolShape s = pool_shape("max_pool2d", input, out, p);
   const auto is_side = [&](int side) {
     return p.kernel == std::array<int64_t, 2>{side, side} && p.dilation == std::array<int64_t, 2>{1, 1};
   };
@@ -321,7 +270,8 @@ void max_forward(const Tensor& out, const Tensor& indices, const Tensor& input, 
 
 void max_backward(const Tensor& grad_input, const Tensor& grad_output, const Tensor& indices,
                   const Pool2dParameters& p) {
-  const Shape s = shape_of("max_pool2d_backward", grad_input, grad_output, p);
+  if (is_image(grad_input)) return max_backward_channels(grad_input, grad_output, indices, p);
+  const PoolShape s = pool_shape("max_pool2d_backward", grad_input, grad_output, p);
   const auto divides_row = [&](int count) { return s.w.in % count == 0; };
   dispatch(grad_input.dtype(), StoredFloats{}, "max_pool2d_backward", [&]<class T>(Type<T>) {
     first_of<4, 2, 1>(divides_row, [&]<int kCount>(std::integral_constant<int, kCount>) {
@@ -333,23 +283,18 @@ void max_backward(const Tensor& grad_input, const Tensor& grad_output, const Ten
 }
 
 void max_gather(const Tensor& out, const Tensor& input, const Tensor& indices, const Pool2dParameters& p) {
-  const Shape s = shape_of("max_pool2d_gather", input, out, p);
+  if (is_image(out)) return max_gather_channels(out, input, indices, p);
+  const PoolShape s = pool_shape("max_pool2d_gather", input, out, p);
   dispatch(out.dtype(), StoredFloats{}, "max_pool2d_gather", [&]<class T>(Type<T>) {
     run("max_pool2d_gather", input, out, s, max_gather_kernel<T>, Share{}, moved<T>(out), moved<const T>(input),
         moved<const int64_t>(indices));
   });
 }
 
-AdaptiveShape adaptive_shape(const char* operation, const Tensor& input, const Tensor& output) {
-  checked(operation, input.size(1) * input.size(2), input);
-  checked(operation, output.size(1) * output.size(2), input);
-  return {{input.size(1), output.size(1)}, {input.size(2), output.size(2)}, divider(input.size(1)),
-          divider(input.size(2)),          divider(output.size(1)),         divider(output.size(2))};
-}
-
 void adaptive_avg_forward(const Tensor& out, const Tensor& input) {
-  AdaptiveShape s = adaptive_shape("adaptive_avg_pool2d", input, out);
-  const int64_t window = input.size(1) * input.size(2) / std::max<int64_t>(1, out.size(1) * out.size(2));
+  if (is_image(out)) return adaptive_avg_forward_channels(out, input);
+  AdaptivePoolShape s = adaptive_shape("adaptive_avg_pool2d", input, out);
+  const int64_t window = plane_of(input) / std::max<int64_t>(1, plane_of(out));
   if (window >= 32 && out.numel() < (int64_t{1} << 26))
     s.lanes = static_cast<int>(std::bit_floor(static_cast<uint64_t>(std::min<int64_t>(32, window / 4))));
   dispatch(out.dtype(), StoredFloats{}, "adaptive_avg_pool2d", [&]<class T>(Type<T>) {
@@ -362,16 +307,17 @@ void adaptive_avg_forward(const Tensor& out, const Tensor& input) {
 void adaptive_avg_backward(const Tensor& grad_input, const Tensor& grad_output) {
   constexpr const char* kName = "adaptive_avg_pool2d_backward";
   const auto window = [&](int64_t d) {  // 0: windows differ
-    const int64_t in = grad_input.size(d), out = std::max<int64_t>(1, grad_output.size(d));
+    const int64_t in = grad_input.size(d - 3), out = std::max<int64_t>(1, grad_output.size(d - 3));
     return in % out == 0 && in < kMaxSize / 4 ? in / out : 0;
   };
   if (window(1) > 0 && window(2) > 0) {
-    Shape s =
-        shape_of(kName, grad_input, grad_output, {.kernel = {window(1), window(2)}, .stride = {window(1), window(2)}});
+    PoolShape s = pool_shape(kName, grad_input, grad_output,
+                             {.kernel = {window(1), window(2)}, .stride = {window(1), window(2)}});
     s.halves = false;  // only for the sign of 0
     return spread_averages(kName, grad_input, grad_output, s);
   }
-  const AdaptiveShape s = adaptive_shape(kName, grad_input, grad_output);
+  const AdaptivePoolShape s = adaptive_shape(kName, grad_input, grad_output);
+  if (is_image(grad_input)) return spread_channels(kName, grad_input, grad_output, s);
   dispatch(grad_input.dtype(), StoredFloats{}, kName, [&]<class T>(Type<T>) {
     run(kName, grad_input, grad_output, s, adaptive_backward_kernel<T>, Share{}, moved<T>(grad_input),
         moved<const T>(grad_output));

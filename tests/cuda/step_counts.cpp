@@ -201,9 +201,10 @@ void train(const char* name, nn::Module& net, optim::Optimizer& optimizer, bool 
   check(replayed.captured(), name, ": ", replayed.message());
 }
 
-void resnet18(const char* name, bool half) {
+void resnet18(const char* name, bool half, MemoryFormat format = MemoryFormat::Contiguous) {
   auto net = models::resnet18(10);
   net->to(kDevice);
+  net->to(format);
   optim::SGD optimizer(net->parameters(), optim::SGDOptions(0.1).momentum(0.9).weight_decay(1e-4));
   const Tensor x = rand({2, 3, 32, 32}, TensorOptions(kDevice)), y = zeros({2}, TensorOptions(kDevice).dtype(kLong));
   train(name, *net, optimizer, half, [&] { return cross_entropy_loss(net->forward(x), y); });
@@ -241,6 +242,8 @@ int main(int argc, char** argv) {
       {"lenet captured", [](const char* name) { lenet(name, true); }},
       {"resnet18", [](const char* name) { resnet18(name, false); }},
       {"resnet18 bf16", [](const char* name) { resnet18(name, true); }},
+      {"resnet18 bf16 channels-last",
+       [](const char* name) { resnet18(name, true, MemoryFormat::ChannelsLast); }},
       {"gpt2 bf16", [](const char* name) { gpt2(name, false); }},
       {"gpt2 bf16 captured", [](const char* name) { gpt2(name, true); }},
   };
