@@ -10,6 +10,7 @@
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/capture.h"
+#include "tandem/core/memory_format.h"
 #include "tandem/core/profile.h"
 #include "tandem/nn/optim/adadelta.h"
 #include "tandem/nn/optim/adamax.h"
@@ -73,7 +74,7 @@ struct Graph {
 
 void copy_into(const Tensor& slot, const Tensor& input) {
   if (slot.data_ptr() == input.data_ptr()) return;
-  if (input.is_contiguous())
+  if (const MemoryFormat format = dense_format(slot); input.is_contiguous(format))
     copy_bytes_raw(slot, input, true);
   else
     copy_raw(slot, input);
@@ -228,7 +229,7 @@ bool CapturedStep::State::record(Graph& g, const std::vector<Tensor>& inputs) {
   g.inputs.clear();
   {
     CaptureScope scope(*g.capture);
-    for (const Tensor& t : inputs) g.inputs.push_back(empty(t.sizes(), t.options()));
+    for (const Tensor& t : inputs) g.inputs.push_back(empty_like(t));
   }
   g.parameters.clear();
   each_parameter([&](const Tensor& p) { g.parameters.push_back(p); });

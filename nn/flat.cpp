@@ -4,6 +4,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/record.h"
+#include "tandem/core/memory_format.h"
 #include "tandem/nn/module.h"
 
 namespace tandem::nn {
@@ -36,7 +37,7 @@ FlatParameters::FlatParameters(std::vector<Tensor> parameters, int64_t alignment
 
 Tensor FlatParameters::view(const Tensor& buffer, std::size_t i) const {
   const Tensor& p = parameters_[i];
-  return alias(buffer, p.sizes(), contiguous_strides(p.sizes()), offsets_[i]);
+  return part_like(buffer, p, offsets_[i]);
 }
 
 void FlatParameters::collect() {
@@ -47,7 +48,7 @@ void FlatParameters::collect() {
     const Tensor& grad = p.grad();
     if (!grad.defined())
       fill_raw(place, 0);
-    else if (grad.data_ptr() == place.data_ptr() && grad.is_contiguous())
+    else if (is_same_memory(grad, place))
       continue;
     else
       copy_raw(place, grad);
@@ -66,7 +67,9 @@ void FlatParameters::zero_grad() {
 bool FlatParameters::is_flat() const {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Tensor& p = parameters_[i];
-    if (!(p.storage() == data_.storage()) || p.storage_offset() != offsets_[i] || !p.is_contiguous()) return false;
+    if (!(p.storage() == data_.storage()) || p.storage_offset() != offsets_[i] ||
+        !p.is_contiguous(p.suggest_memory_format()))
+      return false;
   }
   return true;
 }

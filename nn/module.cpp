@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "tandem/autograd/grad_mode.h"
+#include "tandem/core/memory_format.h"
 #include "tandem/core/threads/of_thread.h"
 #include "tandem/nn/any_value.h"
 #include "tandem/nn/call.h"
@@ -161,6 +162,11 @@ void Module::to(ScalarType dtype, bool non_blocking) {
 }
 void Module::to(Device device, bool non_blocking) {
   convert_all([&](const Tensor& t) { return t.to(device, non_blocking); });
+}
+void Module::to(MemoryFormat format) {
+  check(format != MemoryFormat::Preserve, "Module.to: there is no format to preserve");
+  const int64_t rank = format == MemoryFormat::ChannelsLast ? 4 : 5;
+  convert_all([&](const Tensor& t) { return !is_channels_last(format) || t.dim() == rank ? t.to(format) : t; });
 }
 
 Tensor& Module::register_parameter(std::string name, Tensor tensor, bool requires_grad) {

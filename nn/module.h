@@ -89,6 +89,9 @@ class Module : public std::enable_shared_from_this<Module> {
   virtual void to(Device device, ScalarType dtype, bool non_blocking = false);
   virtual void to(ScalarType dtype, bool non_blocking = false);
   virtual void to(Device device, bool non_blocking = false);
+  /// Lays out parameters and buffers in place: those of 4 dimensions for ChannelsLast, of 5 for ChannelsLast3d, all for
+  /// Contiguous. Convolutions with channels-last weights return channels-last tensors.
+  virtual void to(MemoryFormat format);
   virtual void zero_grad(bool set_to_none = true);
 
   /// Parameters and buffers under their full names, detached; they share memory with the module.

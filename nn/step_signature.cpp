@@ -3,6 +3,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/core/global_context.h"
+#include "tandem/core/memory_format.h"
 
 namespace tandem::cuda::detail {
 
@@ -22,6 +23,9 @@ std::string input_difference(const StepSignature& now, const StepSignature& befo
     const auto &a = now.inputs[i], &b = before.inputs[i];
     if (!(a.sizes == b.sizes)) return concat("input ", i, " has shape ", a.sizes, ", was ", b.sizes);
     if (a.dtype != b.dtype) return concat("input ", i, " has dtype ", a.dtype, ", was ", b.dtype);
+    if (a.format != b.format)
+      return concat("input ", i, " is ", is_channels_last(a.format) ? "" : "not ", "channels-last, as it was ",
+                    is_channels_last(a.format) ? "not" : "", " before");
     if (a.device != b.device) return concat("input ", i, " is on ", a.device, ", was on ", b.device);
   }
   return {};

@@ -12,6 +12,7 @@ struct StepSignature {
     Dims sizes;
     ScalarType dtype;
     Device device;
+    MemoryFormat format;
     friend bool operator==(const Input&, const Input&) = default;
   };
   struct Parameter {
@@ -28,7 +29,9 @@ struct StepSignature {
   bool grad_mode = true, inference = false;
   uint32_t math = 0;  ///< the switches of globalContext()
 
-  void add_input(const Tensor& t) { inputs.push_back({Dims(t.sizes()), t.dtype(), t.device()}); }
+  void add_input(const Tensor& t) {
+    inputs.push_back({Dims(t.sizes()), t.dtype(), t.device(), t.suggest_memory_format()});
+  }
   void add_parameter(const Tensor& t) { parameters.push_back({t.data_ptr(), t.requires_grad()}); }
   /// Records the current gradient and math modes.
   void add_modes();

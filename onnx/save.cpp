@@ -7,6 +7,7 @@
 #include "tandem/autograd/autocast.h"
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/core/memory_format.h"
 #include "tandem/onnx/export/model_writer.h"
 #include "tandem/onnx/export/recorder.h"
 
@@ -33,6 +34,28 @@ class Modes {
   nn::Module& module_;
   bool training_;
   std::vector<std::pair<std::shared_ptr<nn::Module>, bool>> inside_;
+};
+
+// The parameters and buffers of a module in the row-major layout of files, put back at the end.
+class RowMajorState {
+ public:
+  explicit RowMajorState(const nn::Module& module) {
+    const auto lay_out = [&](const Tensor& t) {
+      if (!is_channels_last(t.suggest_memory_format())) return;
+      given_.emplace_back(t, t.detach());
+      t.set_data(t.detach().contiguous());
+    };
+    for (const Tensor& t : module.parameters()) lay_out(t);
+    for (const Tensor& t : module.buffers()) lay_out(t);
+  }
+  ~RowMajorState() {
+    for (const auto& [t, data] : given_) t.set_data(data);
+  }
+  RowMajorState(const RowMajorState&) = delete;
+  RowMajorState& operator=(const RowMajorState&) = delete;
+
+ private:
+  std::vector<std::pair<Tensor, Tensor>> given_;
 };
 
 // The examples with other rows and other values, which have the same signs and are no larger.
@@ -112,7 +135,7 @@ class Export {
     exporter::Recorder recorder;
     const std::vector<std::string> names = names_of(options_.input_names(), "input", given.size());
     std::vector<Tensor> inputs;
-    for (const Tensor& t : given) inputs.push_back(t.detach().clone());
+    for (const Tensor& t : given) inputs.push_back(t.detach().clone(MemoryFormat::Contiguous));
     for (std::size_t i = 0; i < inputs.size(); ++i) recorder.add_input(inputs[i], names[i]);
     for (const auto& item : module_.named_parameters()) recorder.add_state(item.value(), item.key());
     for (const auto& item : module_.named_buffers()) recorder.add_state(item.value(), item.key());
@@ -146,6 +169,7 @@ void save(nn::Module& module, const Forward& forward, const std::vector<Tensor>&
   for (const Tensor& t : module.parameters()) check_device(t);
   NoGradGuard no_grad;
   const Modes modes(module);
+  const RowMajorState state(module);
   Export(module, forward, inputs, path, options).run();
 }
 

@@ -5,6 +5,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/core/memory_format.h"
 #include "tandem/nn/flat.h"
 
 namespace tandem::parallel {
@@ -25,7 +26,7 @@ void fill(Bucket& bucket, const std::vector<Tensor>& parameters) {
   bucket.buffer = zeros({elements}, TensorOptions(first.dtype()).device(first.device()));
   int64_t at = 0;
   for (const std::size_t i : bucket.parameters) {
-    bucket.views.push_back(bucket.buffer.narrow(0, at, parameters[i].numel()).view(parameters[i].sizes()));
+    bucket.views.push_back(part_like(bucket.buffer, parameters[i], at));
     at += padded_elements(parameters[i]);
   }
 }

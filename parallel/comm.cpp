@@ -6,6 +6,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/core/memory_format.h"
 
 namespace tandem::parallel {
 
@@ -119,9 +120,9 @@ std::vector<std::vector<std::size_t>> groups_of(TensorList tensors) {
   return groups;
 }
 
-Tensor flatten_together(TensorList tensors, const std::vector<std::size_t>& group) {
+Tensor flatten_together(TensorList tensors, TensorList like, const std::vector<std::size_t>& group) {
   Tensors parts;
-  for (const std::size_t k : group) parts.push_back(tensors[k].reshape({-1}));
+  for (const std::size_t k : group) parts.push_back(flattened_like(tensors[k], like[k]));
   return parts.size() == 1 ? parts[0] : cat(parts, 0);
 }
 
@@ -129,7 +130,8 @@ Tensor flatten_together(TensorList tensors, const std::vector<std::size_t>& grou
 void unflatten_into(Tensors& out, const Tensor& flat, TensorList like, const std::vector<std::size_t>& group) {
   int64_t at = 0;
   for (const std::size_t k : group) {
-    out[k] = flat.narrow(0, at, like[k].numel()).view(like[k].sizes());
+    const bool last = is_channels_last(dense_format(like[k]));
+    out[k] = last ? part_like(flat, like[k], at) : flat.narrow(0, at, like[k].numel()).view(like[k].sizes());
     at += like[k].numel();
   }
 }
@@ -160,7 +162,7 @@ std::vector<Tensors> broadcast_coalesced(TensorList tensors, ArrayRef<Device> de
         for (const std::size_t k : group) out[i][k] = tensors[k];
         continue;
       }
-      if (!flat.defined()) flat = flatten_together(tensors, group);
+      if (!flat.defined()) flat = flatten_together(tensors, tensors, group);
       unflatten_into(out[i], flat.to(to[i], /*non_blocking=*/true), tensors, group);
     }
   }
@@ -186,7 +188,7 @@ Tensors reduce_add_coalesced(const std::vector<Tensors>& lists, Device device) {
   Tensors out(lists[0].size());
   for (const auto& group : groups_of(lists[0])) {
     Tensors flats;
-    for (const Tensors& list : lists) flats.push_back(flatten_together(list, group));
+    for (const Tensors& list : lists) flats.push_back(flatten_together(list, lists[0], group));
     unflatten_into(out, reduce_add(flats, device), lists[0], group);
   }
   return out;

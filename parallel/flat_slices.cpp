@@ -4,15 +4,12 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/core/memory_format.h"
 
 namespace tandem::distributed {
 namespace {
 
 int64_t aligned(int64_t elements, int64_t alignment) { return (elements + alignment - 1) / alignment * alignment; }
-
-Tensor place_of(const SlicedBuffer& buffer, std::size_t i, IntArrayRef sizes) {
-  return alias(buffer.data, sizes, contiguous_strides(sizes), buffer.offsets[i]);
-}
 
 }  // namespace
 
@@ -35,7 +32,7 @@ FlatSlices::FlatSlices(std::vector<Tensor> parameters, int ranks) : parameters_(
     buffer.data = zeros({buffer.slice * ranks}, TensorOptions(first.dtype()).device(first.device()));
     for (std::size_t i = 0; i < buffer.parameters.size(); ++i) {
       const Tensor& p = parameters_[buffer.parameters[i]];
-      const Tensor place = place_of(buffer, i, p.sizes());
+      const Tensor place = part_like(buffer.data, p, buffer.offsets[i]);
       copy_raw(place, p);
       p.set_data(place);
     }
@@ -59,7 +56,8 @@ Tensor FlatSlices::moved() const {
   for (const SlicedBuffer& buffer : buffers_)
     for (std::size_t i = 0; i < buffer.parameters.size(); ++i) {
       const Tensor& p = parameters_[buffer.parameters[i]];
-      if (!(p.storage() == buffer.data.storage()) || p.storage_offset() != buffer.offsets[i] || !p.is_contiguous())
+      if (!(p.storage() == buffer.data.storage()) || p.storage_offset() != buffer.offsets[i] ||
+          !p.is_contiguous(p.suggest_memory_format()))
         return p;
     }
   return {};

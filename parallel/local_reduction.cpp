@@ -6,6 +6,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/core/memory_format.h"
 #include "tandem/core/random/generator.h"
 #include "tandem/core/stream.h"
 #include "tandem/parallel/buckets.h"
@@ -159,7 +160,8 @@ bool LocalReduction::steps_all(const optim::Optimizer& optimizer) const {
   for (const auto& group : optimizer.param_groups())
     for (const Tensor& p : group.params()) {
       if (p.is_same(leaf)) return optimizer.size() == 1;
-      if (!p.grad().defined() || p.grad().storage() != root().flat.grad().storage() || !p.grad().is_contiguous())
+      if (!p.grad().defined() || p.grad().storage() != root().flat.grad().storage() ||
+          !p.grad().is_contiguous(dense_format(p)))
         return false;
       there += p.numel();
     }

@@ -6,6 +6,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/core/memory_format.h"
 
 namespace tandem::distributed {
 namespace {
@@ -16,6 +17,7 @@ std::string description(const nn::Module& module) {
   const auto add = [&](const char* kind, const auto& named) {
     for (const auto& [name, tensor] : named)
       out += concat(kind, " ", name, " ", tensor.sizes(), " ", tensor.dtype(),
+                    is_channels_last(dense_format(tensor)) ? ", channels-last" : "",
                     tensor.requires_grad() ? "\n" : ", frozen\n");
   };
   add("parameter", module.named_parameters());

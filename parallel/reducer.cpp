@@ -5,6 +5,7 @@
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/core/memory_format.h"
 #include "tandem/parallel/gradient_hooks.h"
 #include "tandem/parallel/model_sync.h"
 #include "tandem/parallel/reducer_errors.h"
@@ -16,13 +17,6 @@ using parallel::Bucket;
 using parallel::BucketPlace;
 using parallel::make_buckets;
 using parallel::places_of;
-
-namespace {
-// Whether they are the same memory.
-bool is_same(const Tensor& grad, const Tensor& view) {
-  return grad.data_ptr() == view.data_ptr() && grad.is_contiguous();
-}
-}  // namespace
 
 Reducer::Reducer(std::vector<Tensor> parameters, std::vector<std::string> names, std::shared_ptr<ProcessGroup> group,
                  ReducerOptions options)
@@ -224,7 +218,7 @@ void Reducer::Impl::mark_ready(std::size_t parameter, bool used) {
   if (!grad.defined()) {
     view.zero_();
     used_before[parameter] = 0;  // it was reset since
-  } else if (is_same(grad, view)) {
+  } else if (is_same_memory(grad, view)) {
     if (!used) grad = grad.clone();
   } else {
     view.copy_(grad);
@@ -286,7 +280,7 @@ void Reducer::Impl::fail(const std::exception_ptr& error) {
   for (std::size_t k = 0; k < queue.started(); ++k)
     for (std::size_t j = 0; j < buckets[k].parameters.size(); ++j) {
       Tensor& grad = parameters[buckets[k].parameters[j]].mutable_grad();
-      if (grad.defined() && is_same(grad, buckets[k].views[j])) grad.reset();
+      if (grad.defined() && is_same_memory(grad, buckets[k].views[j])) grad.reset();
     }
   expecting = queued = false;
   failure = error;
@@ -312,7 +306,7 @@ void Reducer::Impl::follow_order() {
   const std::vector<BucketPlace> before = std::exchange(places, places_of(arranged, parameters.size()));
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     Tensor& grad = parameters[i].mutable_grad();
-    if (!grad.defined() || !is_same(grad, buckets[before[i].bucket].views[before[i].index])) continue;
+    if (!grad.defined() || !is_same_memory(grad, buckets[before[i].bucket].views[before[i].index])) continue;
     Tensor& view = arranged[places[i].bucket].views[places[i].index];
     view.copy_(grad);
     grad = view.detach();

@@ -6,6 +6,7 @@
 
 #include "tandem/autograd/buffer_updates.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/autograd/ops/detail/row_major.h"
 #include "tandem/autograd/ops/nn/running_statistics.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
@@ -17,14 +18,6 @@ namespace tandem::distributed {
 namespace {
 using namespace autograd;
 using Group = std::shared_ptr<ProcessGroup>;
-
-// Views [N, C, ...] as [N, C, S]. Not recorded.
-Tensor as_channels(const Tensor& t) {
-  int64_t inner = 1;
-  for (int64_t d = 2; d < t.dim(); ++d) inner *= t.size(d);
-  const Dims sizes{t.size(0), t.size(1), inner};
-  return alias(t, sizes, contiguous_strides(sizes), t.storage_offset());
-}
 
 // Of all processes' batches.
 struct Statistics {
@@ -61,7 +54,7 @@ Statistics statistics_of(const Tensor& x, ProcessGroup& group) {
 struct SyncBatchNormBackward final : Node {
   const char* label() const override { return "SyncBatchNormBackward"; }
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
-    const Tensor g = grads[0].contiguous(), x = input.unpack(*this), w = weight.unpack(*this);
+    const Tensor x = input.unpack(*this), w = weight.unpack(*this), g = grads[0].to(x.suggest_memory_format());
     const Tensor n = count.unpack(*this).clamp_min(1);
     GradMode::is_enabled() ? differentiable(g, x, w, n, out) : fused(g, x, w, n, out);
   }
@@ -72,9 +65,10 @@ struct SyncBatchNormBackward final : Node {
   void fused(const Tensor& g, const Tensor& x, const Tensor& w, const Tensor& n, std::span<Tensor> out) const {
     const int64_t channels = x.size(1);
     const Tensor m = mean.unpack(*this), var = variance.unpack(*this);
+    const MemoryFormat format = x.suggest_memory_format();
+    const Tensor gs = as_channels(g, format), xs = as_channels(x, format);
     Tensor sums = empty_raw({2, channels}, x.dtype(), x.device());  // of g h and of g
-    backend(x).batch_norm.backward({}, sums.select(0, 0), sums.select(0, 1), as_channels(g), as_channels(x), m, var, w,
-                                   eps, false);
+    backend(x).batch_norm.backward({}, sums.select(0, 0), sums.select(0, 1), gs, xs, m, var, w, eps, false);
     if (needs(1)) out[1] = sums.select(0, 0).clone();
     if (needs(2)) out[2] = sums.select(0, 1).clone();
     if (!needs(0)) return;
@@ -84,9 +78,10 @@ struct SyncBatchNormBackward final : Node {
     const Tensor scale = w.defined() ? inverse * w : inverse;
     const auto row = [&](const Tensor& t) { return t.view({1, channels, 1}); };
     const Tensor slope = means.select(0, 0) * inverse;
-    Tensor dx = (as_channels(x) - row(m)).mul_(row(slope.neg()));
-    dx.add_(as_channels(g)).sub_(row(means.select(0, 1))).mul_(row(scale));
-    out[0] = dx.view(x.sizes());
+    out[0] = empty_raw(x.sizes(), x.dtype(), x.device(), format);
+    Tensor dx = as_channels(out[0], format);
+    dx.copy_(xs).sub_(row(m)).mul_(row(slope.neg()));
+    dx.add_(gs).sub_(row(means.select(0, 1))).mul_(row(scale));
   }
 
   // Here the statistics are functions of x.
@@ -127,14 +122,16 @@ Tensor normalize(const Tensor& self, const Tensor& w, const Tensor& b, double ep
     const auto wide = [](const Tensor& t) { return t.defined() ? t.to(kFloat) : t; };
     return normalize(wide(self), wide(w), wide(b), eps, group, of).to(type);
   }
-  const Tensor input = self.contiguous(), weight = w.defined() ? w.contiguous() : w;
-  const Tensor x = as_channels(input);
+  if (const auto to = in_row_major_on_cpu(self)) return to.restored(normalize(to(self), w, b, eps, group, of));
+  const MemoryFormat format = self.suggest_memory_format();
+  const Tensor input = self.contiguous(format), weight = w.defined() ? w.contiguous() : w;
+  const Tensor x = as_channels(input, format);
   of = statistics_of(x, *group);
   check(!x.is_cpu() || of.count.item<double>() != 1,  // a GPU would have to be waited for
         "SyncBatchNorm: expected more than one value per channel when training, got one in all processes");
-  Tensor out = empty_raw(input.sizes(), input.dtype(), input.device());
-  backend(x).batch_norm.normalize(as_channels(out), x, of.mean, of.variance, weight, b.defined() ? b.contiguous() : b,
-                                  eps);
+  Tensor out = empty_raw(input.sizes(), input.dtype(), input.device(), format);
+  backend(x).batch_norm.normalize(as_channels(out, format), x, of.mean, of.variance, weight,
+                                  b.defined() ? b.contiguous() : b, eps);
   if (auto* node = record<SyncBatchNormBackward>(out, input, weight, b)) {
     node->group = group;
     node->input.save(input);

@@ -3,6 +3,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/core/memory_format.h"
 #include "tandem/nn/flat.h"
 
 namespace tandem::parallel {
@@ -31,7 +32,7 @@ FlatSum flat_sum(Tensor flat, const nn::FlatParameters& like) {
   FlatSum out{std::move(flat), {}};
   for (std::size_t i = 0; i < like.parameters().size(); ++i) {
     const Tensor& p = like.parameters()[i];
-    out.views.push_back(out.flat.narrow(0, like.offset(i), p.numel()).view(p.sizes()));
+    out.views.push_back(part_like(out.flat, p, like.offset(i)));
   }
   return out;
 }

@@ -6,6 +6,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/record.h"
+#include "tandem/core/memory_format.h"
 #include "tandem/nn/files/archive.h"
 #include "tandem/parallel/flat_slices.h"
 
@@ -153,7 +154,7 @@ void ZeroRedundancyOptimizerBase::Impl::use_gradients() {
     if (!grad.defined()) continue;
     check(grad.sizes() == p.sizes(), kName, ": the gradient's shape differs from its parameter's\n  parameter ", p,
           "\n  gradient  ", grad);
-    leaves[i].mutable_grad() = grad.detach().contiguous().view({-1}).narrow(0, s.begin, s.length);
+    leaves[i].mutable_grad() = flattened_like(grad.detach(), p).narrow(0, s.begin, s.length);
   }
 }
 
@@ -193,10 +194,10 @@ Tensor ZeroRedundancyOptimizerBase::Impl::reduced(const SlicedBuffer& buffer) co
     for (int rank = 0; rank < ranks; ++rank)
       flat.for_parts(buffer, rank * buffer.slice + at, length,
                      [&](std::size_t parameter, int64_t begin, int64_t count, int64_t to) {
-                       const Tensor& grad = flat.parameters()[parameter].grad();
-                       if (!grad.defined()) return;
+                       const Tensor& p = flat.parameters()[parameter];
+                       if (!p.grad().defined()) return;
                        packed.narrow(0, rank * length + to, count)
-                           .copy_(grad.detach().contiguous().view({-1}).narrow(0, begin, count));
+                           .copy_(flattened_like(p.grad().detach(), p).narrow(0, begin, count));
                      });
     WorkPtr work = group->reduce_scatter(out.narrow(0, at, length), packed, ReduceOp::AVG);
     if (before) before->wait();
@@ -281,8 +282,7 @@ void ZeroRedundancyOptimizerBase::consolidate_state_dict(int to) {
       for (std::size_t i = 0; here && i < buffer.parameters.size(); ++i) {
         const Tensor& p = s.flat.parameters()[buffer.parameters[i]];
         if (!has(buffer.parameters[i])) continue;
-        *of(buffer.parameters[i]).fields()[f].tensor =
-            all.narrow(0, buffer.offsets[i], p.numel()).clone().view(p.sizes());
+        *of(buffer.parameters[i]).fields()[f].tensor = part_like(all, p, buffer.offsets[i]).clone();
       }
     }
   }
@@ -311,7 +311,9 @@ void ZeroRedundancyOptimizerBase::load(serialize::InputArchive& archive) {
     for (std::size_t f = 0; f < to.size(); ++f) {
       if (to[f].count != nullptr) *to[f].count = *from[f].count;
       if (to[f].tensor != nullptr && from[f].tensor->defined())
-        *to[f].tensor = from[f].tensor->view({-1}).narrow(0, segment.begin, segment.length).clone();
+        *to[f].tensor = flattened_like(*from[f].tensor, s.flat.parameters()[segment.parameter])
+                            .narrow(0, segment.begin, segment.length)
+                            .clone();
     }
     own[s.leaves[i].impl()] = std::move(part);
   }

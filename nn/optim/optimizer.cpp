@@ -10,6 +10,7 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/core/backend/optim.h"
+#include "tandem/core/memory_format.h"
 #include "tandem/core/profile.h"
 #include "tandem/nn/files/archive.h"
 
@@ -89,7 +90,7 @@ void Optimizer::step_with(const FlatGradients& gradients) {
   check(own.defined() && own.is_contiguous(), name(), ".step_with: expected contiguous flat gradients");
   for (const auto& group : param_groups_)
     for (const Tensor& p : group.params())
-      check(p.grad().defined() && p.grad().is_contiguous() && p.grad().storage() == own.storage() &&
+      check(p.grad().defined() && p.grad().is_contiguous(dense_format(p)) && p.grad().storage() == own.storage() &&
                 p.grad().storage_offset() >= own.storage_offset() &&
                 p.grad().storage_offset() + p.grad().numel() <= own.storage_offset() + own.numel(),
             name(), ".step_with: the gradient is not a view of the flat gradients for ", p);
@@ -167,7 +168,7 @@ bool read_state(serialize::InputArchive& archive, const char* optimizer, std::si
     check(value.sizes() == p.sizes(), optimizer, ".load: ", "state.", index, ".", field.name, " has shape ",
           value.sizes(), ", but the parameter has shape ", p.sizes());
     // A copy: the archive may be read again or be shared.
-    *field.tensor = tandem::empty(p.sizes(), p.options());
+    *field.tensor = empty_like(p);
     field.tensor->copy_(value);
   }
   return true;

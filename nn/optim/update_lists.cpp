@@ -3,6 +3,7 @@
 
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/record.h"
+#include "tandem/core/memory_format.h"
 #include "tandem/core/threads/of_thread.h"
 
 namespace tandem::optim {
@@ -28,18 +29,21 @@ bool has_gradient(const char* optimizer, const Tensor& p) {
 }
 
 void ensure_state(Tensor& state, const Tensor& p) {
+  const MemoryFormat format = dense_format(p);
   if (!state.defined())
-    state = zeros(p.sizes(), p.options());
+    state = zeros(p.sizes(), p.options().memory_format(format));
   else if (state.is_complex() && !p.is_complex())
     state = parts_raw(state.contiguous()).to(p.device(), p.dtype());
   else if (state.device() != p.device() || state.dtype() != p.dtype())
     state = state.to(p.device(), p.dtype());
+  if (!state.is_contiguous(format)) state = state.contiguous(format);
 }
 
 void add(UpdateLists& lists, const Tensor& p) {
-  lists.params.push_back(p.is_contiguous() ? p : p.detach().contiguous());
-  const Tensor& grad = p.grad();
-  lists.grads.push_back(grad.is_contiguous() ? grad : grad.detach().contiguous());
+  const MemoryFormat format = dense_format(p);
+  const auto laid_out = [&](const Tensor& t) { return t.is_contiguous(format) ? t : t.detach().contiguous(format); };
+  lists.params.push_back(laid_out(p));
+  lists.grads.push_back(laid_out(p.grad()));
 }
 
 void view_last_as_real(UpdateLists& lists) {
@@ -52,7 +56,7 @@ void put_back(const UpdateLists& lists, const Tensor* originals, std::size_t cou
   for (std::size_t i = 0; i < count; ++i) {
     const Tensor& p = originals[i];
     if (!p.defined() || !p.grad().defined()) continue;
-    if (!p.is_contiguous()) copy_raw(p.is_complex() ? parts_raw(p) : p, lists.params[at]);
+    if (!p.is_contiguous(dense_format(p))) copy_raw(p.is_complex() ? parts_raw(p) : p, lists.params[at]);
     autograd::wrote(p, optimizer);
     if (lists.flat != nullptr) autograd::wrote(p.grad(), optimizer);
     ++at;

@@ -18,10 +18,11 @@ class Arguments {
     group.check_member(name_);
     call.operation = operation;
   }
-  /// Checks that the tensor is contiguous and where the engine can use it.
-  void use(const char* what, const Tensor& tensor) const {
+  /// Checks that the tensor is contiguous and where the engine can use it. `elementwise`: it may also be channels-last.
+  void use(const char* what, const Tensor& tensor, bool elementwise = false) const {
     check(tensor.defined(), name_, ": ", what, " is undefined");
-    check(tensor.is_contiguous(), name_, ": ", what, " must be contiguous, got ", tensor, " with strides ",
+    const MemoryFormat format = elementwise ? tensor.suggest_memory_format() : MemoryFormat::Contiguous;
+    check(tensor.is_contiguous(format), name_, ": ", what, " must be contiguous, got ", tensor, " with strides ",
           tensor.strides(), "; call contiguous()");
     if (group_.size == 1) return;
     const std::string& backend = group_.options.backend;
@@ -33,8 +34,8 @@ class Arguments {
             "; use backend nccl, or copy the tensor to the CPU");
   }
   /// The same, for a tensor that is written.
-  void write(const char* what, const Tensor& tensor) const {
-    use(what, tensor);
+  void write(const char* what, const Tensor& tensor, bool elementwise = false) const {
+    use(what, tensor, elementwise);
     tensor.impl()->versions().bump_version(name_);
   }
   void same(const char* what, const Tensor& tensor, const Tensor& as) const {
@@ -213,7 +214,7 @@ Tensor summed(const char* operation, const Tensor& tensor, ReduceOp op) {
 WorkPtr ProcessGroup::all_reduce(const Tensor& whole, ReduceOp op, int bucket) {
   const Tensor tensor = summed("all_reduce", whole, op);
   Arguments arguments(*impl_->state, Operation::kAllReduce);
-  arguments.write("tensor", tensor);
+  arguments.write("tensor", tensor, /*elementwise=*/true);
   arguments.reduces(tensor, op);
   arguments.shape(tensor);
   arguments.call.bucket = bucket < 0 ? -1 : bucket;
@@ -230,7 +231,7 @@ WorkPtr ProcessGroup::reduce(const Tensor& whole, int root, ReduceOp op) {
   const Tensor tensor = summed("reduce", whole, op);
   Arguments arguments(*impl_->state, Operation::kReduce);
   arguments.root(root);
-  arguments.write("tensor", tensor);
+  arguments.write("tensor", tensor, /*elementwise=*/true);
   arguments.reduces(tensor, op);
   arguments.shape(tensor);
   const bool here = rank() == root;
@@ -269,7 +270,7 @@ WorkPtr ProcessGroup::reduce_scatter(const Tensor& whole, const Tensor& blocks, 
 WorkPtr ProcessGroup::broadcast(const Tensor& tensor, int root) {
   Arguments arguments(*impl_->state, Operation::kBroadcast);
   arguments.root(root);
-  rank() == root ? arguments.use("tensor", tensor) : arguments.write("tensor", tensor);
+  rank() == root ? arguments.use("tensor", tensor, true) : arguments.write("tensor", tensor, true);
   arguments.shape(tensor);
   const auto run = [tensor, root](Engine* engine, const CallOptions& options) {
     if (engine != nullptr) engine->broadcast(tensor.data_ptr(), tensor.nbytes(), root, options);

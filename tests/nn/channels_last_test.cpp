@@ -1,0 +1,174 @@
+// Channels-last modules on a CPU: the same bits as row-major ones, in training, in files, and in everything that holds
+// parameters.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "tandem/nn/flat.h"
+#include "tandem/tandem.h"
+#include "tandem/testing.h"
+#include "tandem/tests/temp_folder.h"
+
+using namespace tandem;
+
+namespace {
+
+constexpr auto kLast = MemoryFormat::ChannelsLast;
+constexpr auto kRows = MemoryFormat::Contiguous;
+using Tensors = std::vector<Tensor>;
+
+nn::Sequential net() {
+  manual_seed(3);
+  return nn::Sequential(
+      nn::Conv2d(nn::Conv2dOptions(3, 8, 3).padding(1)), nn::BatchNorm2d(8), nn::ReLU(), nn::MaxPool2d(2),
+      nn::Conv2d(nn::Conv2dOptions(8, 8, 3).groups(8)), nn::GELU(), nn::GroupNorm(2, 8),
+      nn::Upsample(nn::UpsampleOptions().scale_factor(std::vector<double>{2, 2})), nn::ZeroPad2d(1), nn::AvgPool2d(2),
+      nn::Dropout(0.5), nn::Conv2d(8, 4, 1), nn::AdaptiveAvgPool2d(1), nn::Flatten(), nn::Linear(4, 3));
+}
+
+Tensors copies(const Tensors& tensors) {
+  Tensors out;
+  for (const Tensor& t : tensors) out.push_back(t.detach().clone());
+  return out;
+}
+
+void same(const Tensors& a, const Tensors& b) {
+  REQUIRE(a.size() == b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) CHECK(testing::identical(a[i], b[i]));
+}
+
+// The parameters and buffers after three steps. `late`: the layout is changed after the first.
+template <class Optimizer, class Options>
+Tensors trained(const Options& options, MemoryFormat format, bool late = false) {
+  nn::Sequential model = net();
+  if (!late) model->to(format);
+  Optimizer optimizer(model->parameters(), options);
+  const Tensor x = randn({4, 3, 12, 12}), y = randint(3, {4}, kLong);
+  for (int i = 0; i < 3; ++i) {
+    if (late && i == 1) model->to(format);
+    optimizer.zero_grad();
+    cross_entropy_loss(model->forward(i == 2 ? x.to(format) : x), y).backward();
+    for (const Tensor& p : model->parameters()) CHECK(p.grad().is_contiguous(p.suggest_memory_format()));
+    optimizer.step();
+  }
+  Tensors all = model->parameters();
+  for (const Tensor& p : all)
+    if (p.dim() == 4 && format == kLast) CHECK(p.is_contiguous(kLast));
+  for (const Tensor& b : model->buffers()) all.push_back(b);
+  return copies(all);
+}
+
+template <class Optimizer, class Options>
+void trains_alike(const Options& options) {
+  const Tensors rows = trained<Optimizer>(options, kRows);
+  same(trained<Optimizer>(options, kLast), rows);
+  same(trained<Optimizer>(options, kLast, /*late=*/true), rows);
+}
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+}  // namespace
+
+TEST_CASE("every optimizer trains channels-last as row-major") {
+  trains_alike<optim::SGD>(optim::SGDOptions(0.1).momentum(0.9).nesterov(true));
+  trains_alike<optim::Adam>(optim::AdamOptions(1e-2).amsgrad(true));
+  trains_alike<optim::AdamW>(optim::AdamWOptions(1e-2));
+  trains_alike<optim::RMSprop>(optim::RMSpropOptions(1e-2).momentum(0.5).centered(true));
+  trains_alike<optim::Adagrad>(optim::AdagradOptions(1e-2));
+  trains_alike<optim::Adadelta>(optim::AdadeltaOptions());
+  trains_alike<optim::NAdam>(optim::NAdamOptions(1e-2));
+}
+
+TEST_CASE("a state that was given row-major is stepped channels-last") {
+  const auto stepped = [](MemoryFormat format) {
+    manual_seed(5);
+    const Tensor p = randn({4, 3, 2, 2}).to(format).requires_grad_();
+    optim::SGD optimizer({p}, optim::SGDOptions(0.1).momentum(0.9));
+    auto state = std::make_unique<optim::SGDParamState>();
+    state->momentum_buffer(randn({4, 3, 2, 2}));
+    optimizer.state()[p.unsafeGetTensorImpl()] = std::move(state);
+    (p * randn({4, 3, 2, 2})).sum().backward();
+    optimizer.step();
+    return p.detach();
+  };
+  CHECK(testing::identical(stepped(kLast), stepped(kRows)));
+}
+
+TEST_CASE("large operands of two layouts") {
+  const Tensor a = randn({4, 32, 24, 24}), b = randn({4, 32, 24, 24}), last = a.to(kLast);
+  CHECK(testing::identical(last + b, a + b));
+  CHECK(testing::identical(b * last, a * b));
+  CHECK(testing::identical(a.to(kLast, true).add_(b), a + b));
+  CHECK(testing::identical(addcmul(last, b, last), addcmul(a, b, a)));
+  CHECK(testing::identical(where(last > 0, b, last), where(a > 0, b, a)));
+  const Tensor turned = b.transpose(2, 3).clone().transpose(2, 3);  // neither layout
+  CHECK(testing::identical(turned.clone().add_(last), b + a));
+  CHECK(testing::identical(turned.detach().add_(last), b + a));
+}
+
+TEST_CASE("six paddings of a volume without a batch") {
+  const Tensor x = randn({2, 3, 4, 5});
+  for (const char* mode : {"replicate", "circular", "reflect"}) {
+    CAPTURE(mode);
+    CHECK(testing::identical(pad(x.to(kLast), {1, 1, 1, 1, 1, 1}, mode), pad(x, {1, 1, 1, 1, 1, 1}, mode)));
+  }
+}
+
+TEST_CASE("files are row-major") {
+  const test::TempFolder folder;
+  nn::Sequential rows = net(), last = net();
+  last->to(kLast);
+  serialize::save_safetensors(folder.path() + "/rows", rows->state_dict());
+  serialize::save_safetensors(folder.path() + "/last", last->state_dict());
+  CHECK(bytes_of(folder.path() + "/rows") == bytes_of(folder.path() + "/last"));
+  save(last, folder.path() + "/module");
+  nn::Sequential other = net();
+  for (const Tensor& p : other->parameters()) p.detach().zero_();
+  other->to(kLast);
+  load(other, folder.path() + "/module");
+  same(other->parameters(), rows->parameters());
+  CHECK(other->parameters()[0].is_contiguous(kLast));
+}
+
+TEST_CASE("flat parameters keep the layout") {
+  nn::Sequential rows = net(), last = net();
+  last->to(kLast);
+  nn::FlatParameters flat(*last);
+  CHECK(flat.is_flat());
+  same(last->parameters(), rows->parameters());
+  CHECK(last->parameters()[0].is_contiguous(kLast));
+  const Tensor x = randn({2, 3, 12, 12});
+  for (nn::Sequential* model : {&rows, &last}) {
+    manual_seed(7);
+    (*model)->forward(x).sum().backward();
+  }
+  flat.collect();
+  const Tensors own = rows->parameters(), others = last->parameters();
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    CHECK(others[i].grad().storage() == flat.grad().storage());
+    CHECK(testing::identical(others[i].grad(), own[i].grad()));
+  }
+  rows->to(kLast);
+  rows->to(kRows);
+  CHECK(rows->parameters()[0].is_contiguous());
+}
+
+TEST_CASE("a module's layout") {
+  nn::Sequential model(nn::Conv3d(2, 3, 2), nn::Conv2d(2, 3, 2));
+  model->to(MemoryFormat::ChannelsLast3d);
+  CHECK(model->parameters()[0].is_contiguous(MemoryFormat::ChannelsLast3d));
+  CHECK(model->parameters()[2].is_contiguous());
+  CHECK_THROWS_AS(model->to(MemoryFormat::Preserve), Error);
+  const auto copy = std::dynamic_pointer_cast<nn::SequentialImpl>(model->clone());
+  CHECK(copy->parameters()[0].is_contiguous(MemoryFormat::ChannelsLast3d));
+  CHECK_THROWS_AS(ones({2, 3}).to(kLast), Error);
+  const Tensor x = ones({2, 3, 4, 5}).to(kLast);
+  CHECK(x.to(MemoryFormat::Preserve).is_same(x));
+  CHECK_THROWS_AS(x.view({2, -1}), Error);
+}
