@@ -326,6 +326,7 @@ void images(const std::string& row, Net (*make)(int64_t classes), bool half) {
   const int64_t count = options.small ? 2 : 64, side = options.small ? 64 : 224;
   Net net = make(1000);
   net->to(options.device);
+  if (half) net->to(MemoryFormat::ChannelsLast);
   optim::SGD optimizer(net->parameters(), optim::SGDOptions(0.1).momentum(0.9).weight_decay(1e-4));
   const Tensor x = rand({count, 3, side, side}, TensorOptions(options.device)),
                y = randint(0, 1000, {count}, TensorOptions(options.device).dtype(kLong));

@@ -77,6 +77,7 @@ int eval_command(const EvalOptions& o) {
   print_skipped(loaded);
   const ImageSet test = test_images(loaded, checkpoint.config);
   nn::Sequential model = model_of_run(checkpoint, device);
+  choose_layout(*model, checkpoint.config.recipe, device);
   if (o.weights_bits != 0 && nn::quantize_weights(model, {.bits = o.weights_bits}).converted.empty())
     throw UsageError(
         concat("--weights-bits: ", o.folder, " has no linear layer whose weights can be stored in 8 bits"));

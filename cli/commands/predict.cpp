@@ -194,6 +194,7 @@ int predict_command(PredictOptions o) {
   if (p.input[0] == 3 && o.invert) throw UsageError("--invert: only for models of gray images");
   const Terminal terminal = detect_terminal();
   const InferenceMode guard;
+  choose_layout(*p.model, p.recipe, device);
   const auto mixed = in_precision(p.recipe, device);
   std::size_t failures = 0;
   std::vector<std::string> light;

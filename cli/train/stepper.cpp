@@ -28,6 +28,7 @@ int64_t steps_in(const Recipe& recipe, int64_t batches) {
 Stepper::Stepper(nn::Sequential model, const Recipe& recipe, Device root)
     : model_(std::move(model)), recipe_(recipe), scaler_(amp::GradScalerOptions().enabled(recipe.precision == "fp16")) {
   model_->to(root);
+  choose_layout(*model_, recipe_, root);
   std::vector<Tensor> trained;
   for (const Tensor& p : model_->parameters())
     if (p.requires_grad()) trained.push_back(p);
