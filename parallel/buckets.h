@@ -15,8 +15,8 @@ namespace tandem::parallel {
 struct Bucket {
   Tensor buffer;                        // [n], of one dtype, on one device
   std::vector<std::size_t> parameters;  // from first to last in the order in which backward should reach them
-  std::vector<Tensor> views;  // of the buffer, like the parameters; empty if it is a part of a flat buffer
-  int64_t begin = 0;          // of the buffer in the flat buffer that it is a part of
+  std::vector<Tensor> views;            // of the buffer, like the parameters; empty if it is a part of a flat buffer
+  int64_t begin = 0;                    // of the buffer in the flat buffer that it is a part of
 };
 
 /// Where the gradient of a parameter is.

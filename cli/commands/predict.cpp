@@ -186,15 +186,15 @@ int predict_command(PredictOptions o) {
   if (o.model.empty() && (!o.classes.empty() || !o.weights.empty()))
     throw UsageError(concat(o.classes.empty() ? "--weights" : "--classes", ": not for a run, which has its own"));
   if (!o.key.empty() && o.weights.empty()) throw UsageError("--key: names a state dict in the file of --weights");
-  const Predictor p = o.model.empty()    ? of_run(words[0], device)
-                      : is_onnx(o.model) ? of_onnx(o, device)
-                                         : of_weights(o, device);
+  Predictor p = o.model.empty()    ? of_run(words[0], device)
+                : is_onnx(o.model) ? of_onnx(o, device)
+                                   : of_weights(o, device);
+  choose_layout(*p.model, p.recipe, device);
   if (o.model.empty()) words.erase(words.begin());
   const std::vector<std::string> files = files_of(words);
   if (p.input[0] == 3 && o.invert) throw UsageError("--invert: only for models of gray images");
   const Terminal terminal = detect_terminal();
   const InferenceMode guard;
-  choose_layout(*p.model, p.recipe, device);
   const auto mixed = in_precision(p.recipe, device);
   std::size_t failures = 0;
   std::vector<std::string> light;

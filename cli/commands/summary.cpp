@@ -15,6 +15,7 @@
 #include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/text/text_model.h"
+#include "tandem/cli/train/evaluate.h"
 #include "tandem/cli/train/model_guess.h"
 #include "tandem/cli/train/run_model.h"
 #include "tandem/cli/train/weight_files.h"
@@ -106,6 +107,7 @@ struct Subject {
   Tensor input;                  ///< one image, or one text
   std::string onnx_file{};       ///< instead of these
   std::vector<int64_t> sizes{};  ///< of one of its inputs
+  std::string precision{};       ///< of a run that a GPU computes channels-last
 };
 
 void check_image(const std::vector<int64_t>& input, double most) {
@@ -161,7 +163,10 @@ Subject subject_of_run(const SummaryOptions& o) {
   const RunConfig& c = checkpoint.config;
   if (!c.onnx_file.empty()) return {.onnx_file = c.onnx_file, .sizes = c.input};
   const nn::Sequential model = model_of_run(checkpoint, Device(kCPU, 0));
-  if (!c.text) return {nn::AnyModule(model), zeros({1, c.input[0], c.input[1], c.input[2]})};
+  if (!c.text)
+    return {.model = nn::AnyModule(model),
+            .input = zeros({1, c.input[0], c.input[1], c.input[2]}),
+            .precision = is_faster_channels_last(*model, c.recipe) ? c.recipe.precision : ""};
   return {nn::AnyModule(gpt2_in(model)), zeros({1, c.text->context}, kLong)};
 }
 
@@ -219,6 +224,8 @@ int summary_command(const SummaryOptions& o) {
     throw UsageError(error.what());
   }
   rows.print();
+  if (!subject.precision.empty())
+    std::printf("on a GPU, the convolutions of this run compute in %s and channels-last\n", subject.precision.c_str());
   if (!o.weights.empty())
     std::printf("%s: %s tensors, which fit the model\n", printable(o.weights).c_str(),
                 with_commas(static_cast<long long>(loaded)).c_str());

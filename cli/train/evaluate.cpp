@@ -31,15 +31,19 @@ std::unique_ptr<autocast::AutocastGuard> in_precision(const Recipe& recipe, Devi
   return std::make_unique<autocast::AutocastGuard>(device.type(), recipe.precision == "bf16" ? kBFloat16 : kHalf);
 }
 
-void choose_layout(nn::Module& model, const Recipe& recipe, Device device) {
-  if (!device.is_cuda() || !recipe.half()) return;
+bool is_faster_channels_last(const nn::Module& model, const Recipe& recipe) {
+  if (!recipe.half()) return false;
   int64_t kernels = 0, in_eights = 0;
   for (const Tensor& p : model.parameters()) {
     if (p.dim() != 4) continue;
     ++kernels;
     in_eights += p.size(0) % 8 == 0 && p.size(1) % 8 == 0;
   }
-  if (2 * in_eights > kernels) model.to(MemoryFormat::ChannelsLast);
+  return 2 * in_eights > kernels;
+}
+
+void choose_layout(nn::Module& model, const Recipe& recipe, Device device) {
+  if (device.is_cuda() && is_faster_channels_last(model, recipe)) model.to(MemoryFormat::ChannelsLast);
 }
 
 int64_t evaluation_batch(const ImageSet& data) {

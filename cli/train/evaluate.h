@@ -28,8 +28,10 @@ Tensor correct_in(const Tensor& output, const Tensor& labels);
 /// fp32 and tf32, which are this process's setting from here on.
 [[nodiscard]] std::unique_ptr<autocast::AutocastGuard> in_precision(const Recipe& recipe, Device device);
 
-/// Lays out the convolutions of a model on a GPU channels-last if the recipe computes in a half type and most of them
-/// have channels in eights, as its tensor cores take them; then so are all images between the layers.
+/// Whether a GPU computes the model faster channels-last: in a half type, if most convolutions have channels in eights,
+/// as tensor cores take them.
+bool is_faster_channels_last(const nn::Module& model, const Recipe& recipe);
+/// Lays out such a model on a GPU so. Then all images between the layers are channels-last, too.
 void choose_layout(nn::Module& model, const Recipe& recipe, Device device);
 
 /// Examples to evaluate at a time: 1000 images of up to 32 x 32 pixels, fewer of larger ones, or about 2048 tokens.

@@ -5,6 +5,7 @@
 
 #include "tandem/core/backend/optim.h"
 #include "tandem/core/backend/runtime.h"
+#include "tandem/core/memory_format.h"
 #include "tandem/core/profile/profile_spans.h"
 
 namespace tandem::profiler::detail {
@@ -41,6 +42,7 @@ static std::string text_of(const KernelArguments& a) {
   for (int i = 0; i < a.tensor_count; ++i) {
     text += ' ';
     tandem::detail::append(text, a.tensors[i]->sizes());
+    if (is_channels_last(dense_format(*a.tensors[i]))) text += " nhwc";
   }
   if (a.device_count == 2)
     text = concat(a.devices[1], " to ", a.devices[0], ", ", a.bytes, " bytes");

@@ -242,8 +242,7 @@ int main(int argc, char** argv) {
       {"lenet captured", [](const char* name) { lenet(name, true); }},
       {"resnet18", [](const char* name) { resnet18(name, false); }},
       {"resnet18 bf16", [](const char* name) { resnet18(name, true); }},
-      {"resnet18 bf16 channels-last",
-       [](const char* name) { resnet18(name, true, MemoryFormat::ChannelsLast); }},
+      {"resnet18 bf16 channels-last", [](const char* name) { resnet18(name, true, MemoryFormat::ChannelsLast); }},
       {"gpt2 bf16", [](const char* name) { gpt2(name, false); }},
       {"gpt2 bf16 captured", [](const char* name) { gpt2(name, true); }},
   };

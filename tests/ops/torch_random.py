@@ -45,6 +45,7 @@ TOLERANCE = {torch.float64: 1e-10, torch.float32: 3e-5}
 
 # Operations whose results have another layout than PyTorch's, and why.
 LAYOUTS = [
+    ("pad*", "", "a volume without a batch is padded row-major"),
 ]
 # Cases that PyTorch rejects and Tandem computes: operations, PyTorch's message, why that is correct.
 WIDER = [
@@ -62,6 +63,7 @@ WIDER = [
     ("index_add*", "source tensor shape must match self tensor shape", "adding one element to a 0-dim tensor"),
     ("norm*", "convertible without narrowing|Expected a floating point", "with dtype, elements are converted first"),
     ("index_put_*", "Index put requires the source and destination dtypes match", "values are converted as for slices"),
+    ("pixel_*", "Unsupported memory format", "channels-last tensors of five dimensions"),
     ("logsumexp", "doesn't match the broadcast shape", "no named dimension means all"),
     ("addcmul* addcdiv*", "result type Float can't be cast to the desired output type", "integer self, float operands"),
     ("group_norm", "Expected more than 1 value per channel", "groups with one value"),
@@ -271,10 +273,10 @@ class Request:
             own_offset, own_needs, own_shares = texts[f"{key}/o{k}"][end + 1:].split()
             if (own_needs == "true") != needs_gradient:
                 yield f"output {k}: requires_grad {own_needs}"
-            if self.mode == "channels-last" and wanted.numel() > 0 and not excused(LAYOUTS, self.name, "layout"):
-                layouts = [layout(wanted.shape, s) for s in (strides, own)]
-                if layouts[0] and layouts[1] not in (layouts[0], "either") and layouts[0] != "either":
-                    yield f"output {k}: {layouts[1] or own} instead of {layouts[0]}"
+            if self.mode == "channels-last" and not excused(LAYOUTS, self.name, ""):
+                theirs, ours = layout(wanted.shape, strides), layout(wanted.shape, own)
+                if theirs not in (None, "either", ours):
+                    yield f"output {k}: {ours or own} instead of {theirs}"
             if self.case.view and wanted.numel() > 0:
                 if (own_shares == "true") != shares:
                     yield f"output {k}: shares memory: {own_shares}"
@@ -325,10 +327,12 @@ class Request:
 
 
 def layout(sizes, strides):
-    """"row-major" or "channels-last", "either" where sizes of 1 leave it open, None for any other."""
+    """Of 4 or 5 dimensions: "row-major" or "channels-last", "either" where sizes of 1 leave it open. Else None."""
+    if len(sizes) not in (4, 5) or 0 in sizes:
+        return None
     seen = lambda strides: [s for s, n in zip(strides, sizes) if n > 1]
     names = [name for name, last in (("row-major", False), ("channels-last", True))
-             if (len(sizes) in (4, 5) or not last) and seen(strides) == seen(dense_strides(list(sizes), last))]
+             if seen(strides) == seen(dense_strides(list(sizes), last))]
     return "either" if len(names) == 2 else names[0] if names else None
 
 

@@ -15,7 +15,9 @@ bool has_complex_layout(const Tensor& t) {
     if (t.size(d) != 1 && t.stride(d) % 2 != 0) return false;
   return true;
 }
-Tensor as_complex(const Tensor& parts) { return view_as_complex(has_complex_layout(parts) ? parts : parts.clone(MemoryFormat::Contiguous)); }
+Tensor as_complex(const Tensor& parts) {
+  return view_as_complex(has_complex_layout(parts) ? parts : parts.clone(MemoryFormat::Contiguous));
+}
 
 struct ViewAsRealBackward final : Node {
   const char* label() const override { return "ViewAsRealBackward"; }
