@@ -9,8 +9,8 @@
 
 namespace tandem::autograd {
 
-/// `t` in this layout, also where sizes of 1 leave its strides open. Shares the memory if it can, and is not to be
-/// written. Recorded: the gradient gets the layout `gradient`.
+/// `t` in this layout, also where sizes of 1 leave its strides open; a view if that is possible. Recorded: the gradient
+/// gets the layout `gradient`.
 Tensor laid_out(const Tensor& t, MemoryFormat format, MemoryFormat gradient);
 
 /// True if the operation is to be called again with row-major tensors.

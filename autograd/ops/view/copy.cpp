@@ -73,7 +73,7 @@ Tensor to_recorded(const Tensor& self, Device device, ScalarType dtype, optional
 }  // namespace
 
 Tensor autograd::laid_out(const Tensor& t, MemoryFormat format, MemoryFormat gradient) {
-  Tensor out = t.is_contiguous(format) ? alias(t, t.sizes(), dense_strides(t.sizes(), format), t.storage_offset())
+  Tensor out = t.is_contiguous(format) ? make_view(t, t.sizes(), dense_strides(t.sizes(), format), t.storage_offset())
                                        : converted(t, t.dtype(), format);
   if (auto* node = record<LayoutBackward>(out, t)) {
     node->format = gradient;
