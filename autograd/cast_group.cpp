@@ -40,8 +40,6 @@ bool converts_together(const Tensor& t) {
   return t.defined() && t.dtype() == kFloat && static_cast<bool>(backend(t).copy.copy_all);
 }
 
-bool is_dense(const Tensor& t) { return t.is_contiguous(preserved_format(t)); }
-
 bool can_join(const Tensor& leaf, const Tensor& first) {
   const AutogradMeta* m = find_meta(leaf);
   const bool awaited = m != nullptr && m->leaf_hooks && !m->leaf_hooks->post_accumulate.empty();
@@ -53,7 +51,7 @@ bool can_join(const Tensor& leaf, const Tensor& first) {
 std::vector<Tensor> converted(const std::vector<Tensor>& from, ScalarType type) {
   std::vector<Tensor> out, to, elements;
   for (const Tensor& t : from) {
-    const MemoryFormat format = preserved_format(t);
+    const MemoryFormat format = t.suggest_memory_format();
     out.push_back(empty_raw(t.sizes(), type, t.device(), format));
     to.push_back(in_memory_order(out.back(), format));
     elements.push_back(in_memory_order(t, format));

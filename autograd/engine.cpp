@@ -22,6 +22,7 @@
 #include "tandem/core/backend/runtime.h"
 #include "tandem/core/base/fork.h"
 #include "tandem/core/device_threads.h"
+#include "tandem/core/memory_format.h"
 #include "tandem/core/profile.h"
 #include "tandem/core/threads/fresh_stack.h"
 #include "tandem/core/warning.h"
@@ -39,8 +40,7 @@ void add_gradient(Tensor& sum, Tensor&& grad) {
   if (!grad.defined()) return;
   if (!sum.defined())
     sum = std::move(grad);
-  else if (!GradMode::is_enabled() && sum.use_count() == 1 && sum.storage()->use_count() == 1 &&
-           sum.is_contiguous(sum.suggest_memory_format()))
+  else if (!GradMode::is_enabled() && sum.use_count() == 1 && sum.storage()->use_count() == 1 && is_dense(sum))
     sum.add_(grad);
   else
     sum = sum + grad;

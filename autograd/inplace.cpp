@@ -143,7 +143,7 @@ Tensor before_inplace(const Tensor& self, Before before) {
   if (before == Before::kAlias) {
     out = alias(self, impl.sizes, impl.strides, impl.offset);
   } else {
-    out = empty_raw(impl.sizes, impl.dtype, impl.device(), preserved_format(self));
+    out = empty_raw(impl.sizes, impl.dtype, impl.device(), self.suggest_memory_format());
     copy_raw(out, self);
   }
   if (self.requires_grad()) set_history(out, gradient_edge(self));

@@ -115,7 +115,7 @@ Tensor part_like(const Tensor& flat, const Tensor& like, int64_t offset) {
 
 Tensor flattened_like(const Tensor& t, const Tensor& like) {
   const MemoryFormat format = dense_format(like);
-  return is_channels_last(format) ? in_memory_order(t.contiguous(format), format).view({-1}) : t.reshape({-1});
+  return is_channels_last(format) ? t.contiguous(format).movedim(1, -1).reshape({-1}) : t.reshape({-1});
 }
 
 Tensor in_memory_order(const Tensor& t, MemoryFormat format) {

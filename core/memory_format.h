@@ -18,7 +18,7 @@ inline bool is_channels_last(optional<MemoryFormat> format) {
 // argument's, Tensor::suggest_memory_format(), and a convolution that of the first channels-last of input and weight.
 
 /// Where `format` is none or Preserve, the layout of `self`: what clone(), to() and empty_like() keep.
-inline MemoryFormat preserved_format(const Tensor& self, optional<MemoryFormat> format = nullopt) {
+inline MemoryFormat preserved_format(const Tensor& self, optional<MemoryFormat> format) {
   return format && *format != MemoryFormat::Preserve ? *format : self.suggest_memory_format();
 }
 /// The layout of an elementwise result of these sizes, to which the operands broadcast. LibTorch's rule: dimensions are
@@ -34,6 +34,8 @@ inline MemoryFormat dense_format(const Tensor& t) {
   const MemoryFormat format = t.suggest_memory_format();
   return t.is_contiguous(format) ? format : MemoryFormat::Contiguous;
 }
+/// Whether it is such a tensor.
+inline bool is_dense(const Tensor& t) { return t.is_contiguous(t.suggest_memory_format()); }
 /// Whether `t` has the elements of `other` in its memory.
 inline bool is_same_memory(const Tensor& t, const Tensor& other) {
   return t.data_ptr() == other.data_ptr() && t.strides() == other.strides();
@@ -41,7 +43,6 @@ inline bool is_same_memory(const Tensor& t, const Tensor& other) {
 /// The elements from `offset` on of a flat buffer, with the sizes and the layout of `like`. Not recorded.
 Tensor part_like(const Tensor& flat, const Tensor& like, int64_t offset);
 /// The elements of `t`, [n], in the order in which a flat buffer holds `like`, a tensor of the same sizes.
-/// Recorded if that is row-major.
 Tensor flattened_like(const Tensor& t, const Tensor& like);
 /// A tensor that is contiguous in `format` as a row-major one, in the order of its memory: [N, H, W, C] if it is
 /// channels-last, otherwise `t` itself. Not recorded.

@@ -67,9 +67,7 @@ void FlatParameters::zero_grad() {
 bool FlatParameters::is_flat() const {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Tensor& p = parameters_[i];
-    if (!(p.storage() == data_.storage()) || p.storage_offset() != offsets_[i] ||
-        !p.is_contiguous(p.suggest_memory_format()))
-      return false;
+    if (!(p.storage() == data_.storage()) || p.storage_offset() != offsets_[i] || !is_dense(p)) return false;
   }
   return true;
 }

@@ -24,8 +24,8 @@ std::string input_difference(const StepSignature& now, const StepSignature& befo
     if (!(a.sizes == b.sizes)) return concat("input ", i, " has shape ", a.sizes, ", was ", b.sizes);
     if (a.dtype != b.dtype) return concat("input ", i, " has dtype ", a.dtype, ", was ", b.dtype);
     if (a.format != b.format)
-      return concat("input ", i, " is ", is_channels_last(a.format) ? "" : "not ", "channels-last, as it was ",
-                    is_channels_last(a.format) ? "not" : "", " before");
+      return concat("input ", i, " is ",
+                    is_channels_last(a.format) ? "channels-last, was row-major" : "row-major, was channels-last");
     if (a.device != b.device) return concat("input ", i, " is on ", a.device, ", was on ", b.device);
   }
   return {};

@@ -30,7 +30,8 @@ struct StepSignature {
   uint32_t math = 0;  ///< the switches of globalContext()
 
   void add_input(const Tensor& t) {
-    inputs.push_back({Dims(t.sizes()), t.dtype(), t.device(), t.suggest_memory_format()});
+    inputs.push_back({Dims(t.sizes()), t.dtype(), t.device(),
+                      t.is_contiguous() ? MemoryFormat::Contiguous : t.suggest_memory_format()});
   }
   void add_parameter(const Tensor& t) { parameters.push_back({t.data_ptr(), t.requires_grad()}); }
   /// Records the current gradient and math modes.

@@ -39,14 +39,14 @@ class Modes {
 // The parameters and buffers of a module in the row-major layout of files, put back at the end.
 class RowMajorState {
  public:
-  explicit RowMajorState(const nn::Module& module) {
-    const auto lay_out = [&](const Tensor& t) {
-      if (!is_channels_last(t.suggest_memory_format())) return;
+  RowMajorState() = default;
+  void lay_out(const std::vector<Tensor>& tensors) {
+    for (const Tensor& t : tensors) {
+      if (!is_channels_last(t.suggest_memory_format())) continue;
+      const Tensor rows = t.detach().to(MemoryFormat::Contiguous);
       given_.emplace_back(t, t.detach());
-      t.set_data(t.detach().contiguous());
-    };
-    for (const Tensor& t : module.parameters()) lay_out(t);
-    for (const Tensor& t : module.buffers()) lay_out(t);
+      t.set_data(rows);
+    }
   }
   ~RowMajorState() {
     for (const auto& [t, data] : given_) t.set_data(data);
@@ -169,7 +169,9 @@ void save(nn::Module& module, const Forward& forward, const std::vector<Tensor>&
   for (const Tensor& t : module.parameters()) check_device(t);
   NoGradGuard no_grad;
   const Modes modes(module);
-  const RowMajorState state(module);
+  RowMajorState state;
+  state.lay_out(module.parameters());
+  state.lay_out(module.buffers());
   Export(module, forward, inputs, path, options).run();
 }
 

@@ -130,8 +130,11 @@ Tensor flatten_together(TensorList tensors, TensorList like, const std::vector<s
 void unflatten_into(Tensors& out, const Tensor& flat, TensorList like, const std::vector<std::size_t>& group) {
   int64_t at = 0;
   for (const std::size_t k : group) {
-    const bool last = is_channels_last(dense_format(like[k]));
-    out[k] = last ? part_like(flat, like[k], at) : flat.narrow(0, at, like[k].numel()).view(like[k].sizes());
+    const Tensor part = flat.narrow(0, at, like[k].numel());
+    if (is_channels_last(dense_format(like[k])))
+      out[k] = part.view(like[k].movedim(1, -1).sizes()).movedim(-1, 1);
+    else
+      out[k] = part.view(like[k].sizes());
     at += like[k].numel();
   }
 }

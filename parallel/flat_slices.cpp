@@ -56,9 +56,7 @@ Tensor FlatSlices::moved() const {
   for (const SlicedBuffer& buffer : buffers_)
     for (std::size_t i = 0; i < buffer.parameters.size(); ++i) {
       const Tensor& p = parameters_[buffer.parameters[i]];
-      if (!(p.storage() == buffer.data.storage()) || p.storage_offset() != buffer.offsets[i] ||
-          !p.is_contiguous(p.suggest_memory_format()))
-        return p;
+      if (!(p.storage() == buffer.data.storage()) || p.storage_offset() != buffer.offsets[i] || !is_dense(p)) return p;
     }
   return {};
 }

@@ -13,6 +13,7 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/core/base/clock.h"
 #include "tandem/core/device_threads.h"
+#include "tandem/core/memory_format.h"
 #include "tandem/core/random/generator.h"
 #include "tandem/core/random/splitmix64.h"
 #include "tandem/core/stream.h"
@@ -60,6 +61,8 @@ void adapt(nn::Module& copy, const std::vector<Tensor>& parameters, Device devic
   for (std::size_t i = 0; i < theirs.size(); ++i) {
     check(theirs[i].dtype() == parameters[i].dtype(), "ParameterServer: parameter ", i, " of the replica differs\n  ",
           theirs[i], "\n  ", parameters[i]);
+    // A flat buffer holds it in the order of its memory.
+    theirs[i].set_data(theirs[i].detach().to(dense_format(parameters[i])));
     theirs[i].set_requires_grad(parameters[i].requires_grad());
   }
 }

@@ -6,11 +6,11 @@
 
 #include "tandem/autograd/buffer_updates.h"
 #include "tandem/autograd/ops.h"
-#include "tandem/autograd/ops/detail/row_major.h"
 #include "tandem/autograd/ops/nn/running_statistics.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/batch_norm.h"
+#include "tandem/core/memory_format.h"
 #include "tandem/nn/layers/norm_members.h"
 #include "tandem/parallel/collectives.h"
 
@@ -54,7 +54,7 @@ Statistics statistics_of(const Tensor& x, ProcessGroup& group) {
 struct SyncBatchNormBackward final : Node {
   const char* label() const override { return "SyncBatchNormBackward"; }
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
-    const Tensor x = input.unpack(*this), w = weight.unpack(*this), g = grads[0].to(x.suggest_memory_format());
+    const Tensor x = input.unpack(*this), w = weight.unpack(*this), g = grads[0].contiguous(format);
     const Tensor n = count.unpack(*this).clamp_min(1);
     GradMode::is_enabled() ? differentiable(g, x, w, n, out) : fused(g, x, w, n, out);
   }
@@ -65,7 +65,6 @@ struct SyncBatchNormBackward final : Node {
   void fused(const Tensor& g, const Tensor& x, const Tensor& w, const Tensor& n, std::span<Tensor> out) const {
     const int64_t channels = x.size(1);
     const Tensor m = mean.unpack(*this), var = variance.unpack(*this);
-    const MemoryFormat format = x.suggest_memory_format();
     const Tensor gs = as_channels(g, format), xs = as_channels(x, format);
     Tensor sums = empty_raw({2, channels}, x.dtype(), x.device());  // of g h and of g
     backend(x).batch_norm.backward({}, sums.select(0, 0), sums.select(0, 1), gs, xs, m, var, w, eps, false);
@@ -78,10 +77,9 @@ struct SyncBatchNormBackward final : Node {
     const Tensor scale = w.defined() ? inverse * w : inverse;
     const auto row = [&](const Tensor& t) { return t.view({1, channels, 1}); };
     const Tensor slope = means.select(0, 0) * inverse;
-    out[0] = empty_raw(x.sizes(), x.dtype(), x.device(), format);
-    Tensor dx = as_channels(out[0], format);
-    dx.copy_(xs).sub_(row(m)).mul_(row(slope.neg()));
+    Tensor dx = (xs - row(m)).mul_(row(slope.neg()));
     dx.add_(gs).sub_(row(means.select(0, 1))).mul_(row(scale));
+    out[0] = alias(dx, x.sizes(), dense_strides(x.sizes(), format), 0);
   }
 
   // Here the statistics are functions of x.
@@ -102,6 +100,7 @@ struct SyncBatchNormBackward final : Node {
 
   Group group;
   SavedTensor input, weight, mean, variance, count;
+  MemoryFormat format = MemoryFormat::Contiguous;
   double eps = 0;
 };
 
@@ -122,8 +121,9 @@ Tensor normalize(const Tensor& self, const Tensor& w, const Tensor& b, double ep
     const auto wide = [](const Tensor& t) { return t.defined() ? t.to(kFloat) : t; };
     return normalize(wide(self), wide(w), wide(b), eps, group, of).to(type);
   }
-  if (const auto to = in_row_major_on_cpu(self)) return to.restored(normalize(to(self), w, b, eps, group, of));
-  const MemoryFormat format = self.suggest_memory_format();
+  const MemoryFormat own = self.suggest_memory_format(), format = self.is_cpu() ? MemoryFormat::Contiguous : own;
+  if (format != own && !self.is_contiguous())  // a CPU's kernels are row-major
+    return normalize(self.contiguous(), w, b, eps, group, of).contiguous(own);
   const Tensor input = self.contiguous(format), weight = w.defined() ? w.contiguous() : w;
   const Tensor x = as_channels(input, format);
   of = statistics_of(x, *group);
@@ -134,6 +134,7 @@ Tensor normalize(const Tensor& self, const Tensor& w, const Tensor& b, double ep
                                   b.defined() ? b.contiguous() : b, eps);
   if (auto* node = record<SyncBatchNormBackward>(out, input, weight, b)) {
     node->group = group;
+    node->format = format;
     node->input.save(input);
     node->weight.save(weight);
     node->mean.save(of.mean);

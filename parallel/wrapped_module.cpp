@@ -29,6 +29,7 @@ void WrappedModule::to(Device device, ScalarType dtype, bool non_blocking) {
 }
 void WrappedModule::to(ScalarType dtype, bool non_blocking) { wrapped_->to(dtype, non_blocking); }
 void WrappedModule::to(Device device, bool non_blocking) { wrapped_->to(device, non_blocking); }
+void WrappedModule::to(MemoryFormat format) { wrapped_->to(format); }
 void WrappedModule::zero_grad(bool set_to_none) { wrapped_->zero_grad(set_to_none); }
 void WrappedModule::save(serialize::OutputArchive& archive) const { wrapped_->save(archive); }
 void WrappedModule::load(serialize::InputArchive& archive) { wrapped_->load(archive); }

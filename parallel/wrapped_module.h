@@ -19,6 +19,7 @@ class WrappedModule : public nn::Module {
   void to(Device device, ScalarType dtype, bool non_blocking = false) override;
   void to(ScalarType dtype, bool non_blocking = false) override;
   void to(Device device, bool non_blocking = false) override;
+  void to(MemoryFormat format) override;
   void zero_grad(bool set_to_none = true) override;
   void save(serialize::OutputArchive& archive) const override;
   void load(serialize::InputArchive& archive) override;

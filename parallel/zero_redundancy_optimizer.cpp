@@ -19,12 +19,21 @@ std::shared_ptr<ProcessGroup> group_of(const ZeroRedundancyOptimizerOptions& opt
   return given_or_default(options.process_group, kName, "call distributed::init_process_group() first");
 }
 
-// Throws on all ranks if the parameters differ from those of rank 0 in number, shape, dtype or group.
-void compare_layouts(ProcessGroup& group, const std::vector<optim::OptimizerParamGroup>& groups, Device device) {
+// The numbers of the channels-last parameters, in whose order of memory a part of the state is: "0,4,".
+std::string layout_of(const FlatSlices& flat) {
+  std::string out;
+  for (std::size_t i = 0; i < flat.parameters().size(); ++i)
+    if (is_channels_last(dense_format(flat.parameters()[i]))) out += concat(i, ',');
+  return out;
+}
+
+// Throws on all ranks if the parameters differ from those of rank 0 in number, shape, dtype, layout or group.
+void compare_parameters(ProcessGroup& group, const std::vector<optim::OptimizerParamGroup>& groups, Device device) {
   uint64_t hash = 14695981039346656037u;
   for (const auto& part : groups) {
     std::string text = "group";
-    for (const Tensor& p : part.params()) text += concat(p.sizes(), p.dtype());
+    for (const Tensor& p : part.params())
+      text += concat(p.sizes(), p.dtype(), is_channels_last(dense_format(p)) ? "channels-last" : "");
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
   }
   const auto options = TensorOptions(kLong).device(device);
@@ -34,7 +43,7 @@ void compare_layouts(ProcessGroup& group, const std::vector<optim::OptimizerPara
   for (int rank = 1; rank < group.size(); ++rank)
     if (seen.data_ptr<int64_t>()[rank] != seen.data_ptr<int64_t>()[0])
       throw DistributedError(concat(kName, ": the parameters of rank ", rank,
-                                    " differ from those of rank 0 in number, shape, dtype or parameter group"));
+                                    " differ from those of rank 0 in number, shape, dtype, layout or parameter group"));
 }
 
 }  // namespace
@@ -103,7 +112,7 @@ ZeroRedundancyOptimizerBase::ZeroRedundancyOptimizerBase(const std::vector<optim
   const std::vector<Tensor> all = parameters();
   check(!all.empty(), kName, ": expected at least one parameter");
   check(options.bucket_bytes > 0, kName, ": bucket_bytes must be positive, got ", options.bucket_bytes);
-  compare_layouts(*group_of(options), param_groups(), all[0].device());
+  compare_parameters(*group_of(options), param_groups(), all[0].device());
   impl_ = std::make_unique<Impl>(std::move(options), all);
   impl_->part = make(impl_->groups_of_leaves(param_groups()));
   for (const SlicedBuffer& buffer : impl_->flat.buffers()) impl_->group->broadcast(buffer.data, 0)->wait();
@@ -324,6 +333,7 @@ void ZeroRedundancyOptimizerBase::load(serialize::InputArchive& archive) {
 void ZeroRedundancyOptimizerBase::save_part(serialize::OutputArchive& archive) const {
   archive.write("rank", impl_->group->rank());
   archive.write("size", impl_->group->size());
+  if (const std::string layout = layout_of(impl_->flat); !layout.empty()) archive.write("layout", layout);
   serialize::OutputArchive part;
   impl_->take_options(param_groups());
   impl_->optimizer().save(part);
@@ -338,6 +348,10 @@ void ZeroRedundancyOptimizerBase::load_part(serialize::InputArchive& archive) {
   check(rank == s.group->rank() && ranks == s.group->size(), kName, ".load_part: the state of rank ", rank, " of ",
         ranks, " was saved, but this is rank ", s.group->rank(), " of ", s.group->size(),
         "; save the complete state to go on with other processes");
+  std::string layout;
+  if (archive.contains("layout")) archive.read("layout", layout);
+  check(layout == layout_of(s.flat), kName,
+        ".load_part: the layouts of the parameters, row-major or channels-last, differ from those that were saved");
   serialize::InputArchive part;
   archive.read("part", part);
   s.optimizer().load(part);

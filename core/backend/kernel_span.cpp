@@ -42,7 +42,7 @@ static std::string text_of(const KernelArguments& a) {
   for (int i = 0; i < a.tensor_count; ++i) {
     text += ' ';
     tandem::detail::append(text, a.tensors[i]->sizes());
-    if (is_channels_last(dense_format(*a.tensors[i]))) text += " nhwc";
+    if (is_channels_last(dense_format(*a.tensors[i]))) text += a.tensors[i]->dim() == 4 ? " nhwc" : " ndhwc";
   }
   if (a.device_count == 2)
     text = concat(a.devices[1], " to ", a.devices[0], ", ", a.bytes, " bytes");

@@ -11,6 +11,7 @@
 #include "tandem/core/cpu/reduce_plan.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/formulas/reduce_ops.h"
+#include "tandem/core/memory_format.h"
 
 namespace tandem::cpu {
 
@@ -319,6 +320,12 @@ class Reduction {
 /// out = fold of `in` over the dimensions of `mask`; `parameter` is laid out like out.
 template <class R>
 void reduce(const R& r, const Tensor& out, const Tensor& in, uint32_t mask, const Tensor* parameter = nullptr) {
+  // Sums have the order of the strides: that of rows, for the same bits.
+  if (is_channels_last(in.suggest_memory_format()) && !in.is_contiguous()) {
+    const Tensor rows = empty_raw(in.sizes(), in.dtype(), in.device());
+    copy_raw(rows, in);
+    return reduce(r, out, rows, mask, parameter);
+  }
   Reduction<R>(r, out, in, mask, parameter).run();
 }
 

@@ -40,8 +40,8 @@ bool gives_way(cudnnStatus_t status) {
 // Whether cuDNN would reject it every time. An engine rejected during a capture may work outside of it.
 bool refused_for_good(const Context& c, cudnnStatus_t status) { return refused(status) && c.recording == nullptr; }
 
-// Runs the first engine that works, on tensors in the layout. Engines that cuDNN rejects permanently are removed from the
-// plan, except the last.
+// Runs the first engine that works, on tensors in the layout. Engines that cuDNN rejects permanently are removed from
+// the plan, except the last.
 void run(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p, bool channels_last) {
   ConvPlan& plan = conv_plan(c, conv_key(pass, t, p, channels_last), t);
   for (std::size_t i = 0;;) {
@@ -82,15 +82,27 @@ class LaidOut {
   Tensor given_, used_;
 };
 
-void convolve(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p) {
-  const bool last = runs_channels_last(c, pass, t, p);
-  const MemoryFormat format = last ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous;
+void convolve_in(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p, bool channels_last) {
+  const MemoryFormat format = channels_last ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous;
   const LaidOut input(t.input, format, pass != ConvPass::kInput), weight(t.weight, format, pass != ConvPass::kWeight),
       output(t.output, format, pass != ConvPass::kForward);
-  run(c, pass, {input.used(), weight.used(), output.used()}, p, last);
+  run(c, pass, {input.used(), weight.used(), output.used()}, p, channels_last);
   if (pass == ConvPass::kInput) input.write_back();
   if (pass == ConvPass::kWeight) weight.write_back();
   if (pass == ConvPass::kForward) output.write_back();
+}
+
+void convolve(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p) {
+  const ChannelsLast last = runs_channels_last(c, pass, t, p);
+  if (last == ChannelsLast::kIfAccepted) try {
+      return convolve_in(c, pass, t, p, true);
+    } catch (const OutOfMemoryError&) {
+      throw;
+    } catch (const Error&) {
+      if (c.recording != nullptr) throw;  // what fails in a capture may work outside of it
+      refuse_channels_last(c, conv_key(pass, t, p, true));
+    }
+  convolve_in(c, pass, t, p, last == ChannelsLast::kYes);
 }
 
 // Images [first, first + count) of a batch.

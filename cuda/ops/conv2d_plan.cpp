@@ -310,23 +310,20 @@ std::string described(const ConvTensors& t) {
   return concat("\n  input  ", t.input, "\n  weight ", t.weight, "\n  output ", t.output);
 }
 
-bool runs_channels_last(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p) {
+ChannelsLast runs_channels_last(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p) {
   const bool half = isReducedFloatingType(t.input.dtype());
-  if (!half && !(t.input.dtype() == kFloat && globalContext().allowTF32CuDNN())) return false;
-  if (half && t.weight.size(0) % 8 == 0 && t.weight.size(1) % 8 == 0) return true;
+  if (!half && !(t.input.dtype() == kFloat && globalContext().allowTF32CuDNN())) return ChannelsLast::kNo;
+  if (half && t.weight.size(0) % 8 == 0 && t.weight.size(1) % 8 == 0) return ChannelsLast::kYes;
   const auto given = [](const Tensor& x) { return !x.is_contiguous() && x.is_contiguous(MemoryFormat::ChannelsLast); };
-  if (!given(t.input) && !given(t.weight) && !given(t.output)) return false;
+  if (!given(t.input) && !given(t.weight) && !given(t.output)) return ChannelsLast::kNo;
+  const auto& refused = c.plans<RefusedKeys>();
+  return refused.contains(conv_key(pass, t, p, true)) ? ChannelsLast::kNo : ChannelsLast::kIfAccepted;
+}
+
+void refuse_channels_last(Context& c, const ConvKey& key) {
   auto& refused = c.plans<RefusedKeys>();
-  const ConvKey key = conv_key(pass, t, p, true);
-  if (refused.contains(key)) return false;
-  try {
-    conv_plan(c, key, t);
-    return true;
-  } catch (const Error&) {
-    if (refused.size() >= kMaxConvPlans) refused.clear();
-    refused.insert(key);
-    return false;
-  }
+  if (refused.size() >= kMaxConvPlans) refused.clear();
+  refused.insert(key);
 }
 
 ConvKey conv_key(ConvPass pass, const ConvTensors& t, const Conv2dParameters& p, bool channels_last) {

@@ -47,9 +47,17 @@ struct ConvTensors {
 /// Engines with a larger workspace are tried last, smallest first.
 inline constexpr std::size_t kConvWorkspaceLimit = std::size_t{1} << 30;
 
-/// Whether cuDNN gets the tensors with the channels innermost, as its tensor cores read them: half types with enough
-/// channels, and half types and TensorFloat-32 that are channels-last and for which it has an engine.
-bool runs_channels_last(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p);
+/// Whether cuDNN gets the tensors with the channels innermost, as its tensor cores read them.
+enum class ChannelsLast {
+  kNo,
+  kIfAccepted,  ///< the tensors are so, but it may have no engine for these channels
+  kYes
+};
+/// kYes for half types with whole vectors of channels. kIfAccepted for other half types and TensorFloat-32 that are
+/// channels-last, unless refuse_channels_last has been called for them.
+ChannelsLast runs_channels_last(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p);
+/// Remembers that cuDNN has no engine for this.
+void refuse_channels_last(Context& c, const ConvKey& key);
 ConvKey conv_key(ConvPass pass, const ConvTensors& t, const Conv2dParameters& p, bool channels_last);
 /// Returns the cached plan, which has an engine. Throws Error with the shapes when cuDNN has none for them.
 ConvPlan& conv_plan(Context& c, ConvKey key, const ConvTensors& t);

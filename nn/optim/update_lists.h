@@ -37,7 +37,8 @@ bool has_gradient(const char* optimizer, const Tensor& p);
 /// Creates the state of p as zeros if undefined, otherwise converts it to p's device, dtype and layout; a complex state
 /// of the parts of a parameter becomes its parts.
 void ensure_state(Tensor& state, const Tensor& p);
-/// Adds p and its gradient, in p's layout (dense_format): the tensors themselves, or copies, which put_back writes back.
+/// Adds p and its gradient, in p's layout (dense_format): the tensors themselves, or copies, which put_back writes
+/// back.
 void add(UpdateLists& lists, const Tensor& p);
 /// Replaces the last tensor of each list by its real parts if it is complex: as in PyTorch, a complex parameter is
 /// stepped as twice as many real ones.

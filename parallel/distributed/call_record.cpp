@@ -60,6 +60,7 @@ std::string CallRecord::description() const {
   const auto shown = static_cast<std::size_t>(std::clamp(ndim, 0, kDims));
   const IntArrayRef shape(sizes.data(), shown);
   out += concat(operation == Operation::kAllToAll ? " rows of " : " ", shape, " ", dtype);
+  if (channels_last) out += " channels-last";
   if (splits != 0) out += " with splits";
   if (reduces) out += concat(" ", name(reduce_op));
   if (root >= 0) {
@@ -74,7 +75,7 @@ CallRecord::Words CallRecord::words() const {
   Words out{static_cast<int64_t>(operation),
             sequence,
             static_cast<int64_t>(dtype),
-            reduces,
+            reduces + 2 * channels_last,
             static_cast<int64_t>(reduce_op),
             root,
             bucket,
@@ -90,7 +91,8 @@ CallRecord CallRecord::from(const Words& words) {
   out.operation = clamped<Operation>(words[0], 0, static_cast<int64_t>(Operation::kRecv));
   out.sequence = words[1];
   out.dtype = clamped<ScalarType>(words[2], 0, static_cast<int64_t>(ScalarType::Undefined));
-  out.reduces = words[3] != 0;
+  out.reduces = (words[3] & 1) != 0;
+  out.channels_last = (words[3] & 2) != 0;
   out.reduce_op = clamped<ReduceOp>(words[4], 0, static_cast<int64_t>(ReduceOp::BXOR));
   out.root = clamped<int>(words[5], -1, INT32_MAX);
   out.bucket = clamped<int>(words[6], -1, INT32_MAX);

@@ -39,6 +39,7 @@ struct CallRecord {
   int ndim = 0;                           ///< of the part of the shape that must be the same on every rank
   std::array<int64_t, kDims> sizes = {};  ///< the last one holds the product of all further dimensions
   int64_t numel = 1;
+  bool channels_last = false;  ///< elements are sent in this order
 
   void set_shape(IntArrayRef shape);
   /// All ranks pass the same `all`.

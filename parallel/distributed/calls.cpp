@@ -3,6 +3,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/core/memory_format.h"
 #include "tandem/parallel/distributed/process_group_impl.h"
 #include "tandem/parallel/distributed/reduce_loops.h"
 
@@ -54,6 +55,7 @@ class Arguments {
   void shape(const Tensor& tensor) {
     call.set_shape(tensor.sizes());
     call.dtype = tensor.dtype();
+    call.channels_last = is_channels_last(tensor.suggest_memory_format()) && !tensor.is_contiguous();
   }
   void root(int rank) {
     check(rank >= 0 && rank < group_.size, name_, ": root ", rank, " is not in the group of ", group_.size);

@@ -1,5 +1,5 @@
-// Channels-last tensors on a GPU: the layout of results, their bits or rounding against row-major ones, and that nothing is
-// transposed.
+// Channels-last tensors on a GPU: the layout of results, their bits or rounding against row-major ones, and that nothing
+// is transposed.
 #include <doctest/doctest.h>
 
 #include "tandem/core/global_context.h"

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "tandem/nn/files/archive.h"
+#include "tandem/parallel/comm.h"
 #include "tandem/parallel/distributed_data_parallel.h"
 #include "tandem/parallel/parameter_server.h"
 #include "tandem/parallel/sync_batch_norm.h"
@@ -115,6 +116,40 @@ TEST_CASE("ParameterServer trains channels-last") {
     });
 }
 
+namespace {
+// Without clone(): a server makes its replicas with the constructor.
+struct PlainImpl : nn::Module {
+  PlainImpl() { conv = register_module("conv", nn::Conv2d(3, 4, 3)); }
+  Tensor forward(const Tensor& x) { return conv(x); }
+  nn::Conv2d conv{nullptr};
+};
+}  // namespace
+
+TEST_CASE("replicas that a server makes get the model's layout") {
+  LogicalDevices two(2);
+  const auto net = std::make_shared<PlainImpl>();
+  net->to(kLast);
+  parallel::ParameterServer<PlainImpl> server(net, cpu_devices(2));
+  optim::SGD optimizer(server.parameters(), optim::SGDOptions(0.1));
+  server.step(optimizer, images(0), zeros({6}),
+              [](PlainImpl& model, const Tensor& x, const Tensor&) { return loss_of(model.forward(x)); });
+
+  for (std::size_t i = 0; i < 2; ++i)
+    CHECK(testing::identical(server.replica(1).parameters()[i], net->parameters()[i]));
+}
+
+TEST_CASE("coalesced copies and sums of channels-last tensors are differentiable") {
+  LogicalDevices two(2);
+  const Tensor w = images(0).to(kLast).requires_grad_(), b = ones({3}).requires_grad_();
+  const auto copies = parallel::broadcast_coalesced({w, b}, cpu_devices(2));
+  CHECK(copies[1][0].is_contiguous(kLast));
+  CHECK(testing::identical(copies[1][0], w));
+  CHECK(testing::identical(autograd::grad({(copies[1][0] * 3).sum()}, {w})[0], full({6, 3, 8, 8}, 3.0f)));
+  const auto sums =
+      parallel::reduce_add_coalesced({copies[1], {images(1).to(cpu_device(1)), b.to(cpu_device(1))}}, cpu_device(0));
+  CHECK(testing::identical(sums[0], w.detach() + images(1)));
+}
+
 TEST_CASE("DistributedDataParallel trains channels-last, also with SyncBatchNorm and sharded states") {
   if (!available()) return;
   for (const bool sharded : {false, true})
@@ -165,4 +200,29 @@ TEST_CASE("collectives of channels-last tensors") {
     CHECK(testing::identical(sent, images(0, 1)));
     CHECK_THROWS_AS(group->all_reduce(x.transpose(2, 3)), Error);
   });
+  const auto errors = errors_on_ranks(2, [](const GroupPtr& group) {
+    const Tensor x = images(0).to(group->rank() == 0 ? kRows : kLast);
+    group->all_reduce(x)->wait();
+  });
+  for (const std::string& error : errors) CHECK(error.find("channels-last") != std::string::npos);
+}
+
+TEST_CASE("parts of a sharded state tell their layout") {
+  if (!available()) return;
+  const auto make = [](MemoryFormat format) { return Tensors{images(0).to(format).requires_grad_()}; };
+  const auto errors = errors_on_ranks(2, [&](const GroupPtr& group) {
+    const Tensors rows = make(kRows), last = make(kLast);
+    const ZeroRedundancyOptimizerOptions options{.process_group = group};
+    ZeroRedundancyOptimizer<optim::Adam> a(last, optim::AdamOptions(1e-2), options),
+        b(rows, optim::AdamOptions(1e-2), options), c(make(kLast), optim::AdamOptions(1e-2), options);
+    last[0].mutable_grad() = images(1).to(kLast);
+    a.step();
+    serialize::OutputArchive part;
+    a.save_part(part);
+    serialize::InputArchive same(part.tensors(), part.metadata()), other(part.tensors(), part.metadata());
+    c.load_part(same);
+    CHECK_THROWS_AS(b.load_part(other), Error);
+    ZeroRedundancyOptimizer<optim::Adam>(make(group->rank() == 0 ? kRows : kLast), optim::AdamOptions(1e-2), options);
+  });
+  for (const std::string& error : errors) CHECK(error.find("layout") != std::string::npos);
 }

@@ -112,6 +112,51 @@ TEST_CASE("large operands of two layouts") {
   CHECK(testing::identical(turned.detach().add_(last), b + a));
 }
 
+TEST_CASE("reductions have the order of rows") {
+  const Tensor x = randn({3, 20, 17, 33}), last = x.to(kLast);
+  for (const std::vector<int64_t>& dims : std::vector<std::vector<int64_t>>{{0, 2, 3}, {2, 3}, {1}, {0}, {3}, {}}) {
+    CHECK(testing::identical(last.sum(dims), x.sum(dims)));
+    CHECK(testing::identical(last.mean(dims), x.mean(dims)));
+    CHECK(testing::identical(last.var(dims), x.var(dims)));
+    CHECK(testing::identical(last.norm(2, dims), x.norm(2, dims)));
+    CHECK(testing::identical(last.logsumexp(dims), x.logsumexp(dims)));
+    CHECK(testing::identical(last.amax(dims), x.amax(dims)));
+  }
+  CHECK(testing::identical(last.sum(), x.sum()));
+  CHECK(testing::identical(std::get<1>(last.max(1)), std::get<1>(x.max(1))));
+}
+
+TEST_CASE("the layout of gray images is that of the strides") {
+  const Tensor x = randn({2, 1, 6, 5}), last = x.to(kLast);
+  CHECK(last.suggest_memory_format() == kLast);
+  CHECK(last.to(kRows).suggest_memory_format() == kRows);
+  nn::Conv2d conv(1, 4, 3);
+  conv->to(kLast);
+  const Tensor out = conv(x);
+  CHECK(out.is_contiguous(kLast));
+  CHECK(max_pool2d(last, 2).suggest_memory_format() == kLast);
+  out.sum().backward();
+  CHECK(conv->weight.grad().is_contiguous(kLast));
+}
+
+TEST_CASE("results are no views") {
+  const Tensor x = randn({2, 8, 2, 2}).to(kLast), w = ones({2, 8, 1, 1}).requires_grad_();
+  Tensor pooled, resized, padded;
+  {
+    const NoGradGuard no_grad;
+    pooled = max_pool2d(x, 2);
+    resized = nn::functional::interpolate(
+        x, nn::functional::InterpolateFuncOptions().scale_factor(std::vector<double>{2, 2}).mode(kNearest));
+    padded = pad(x, {1, 1, 1, 1}, "replicate");
+  }
+  for (Tensor* out : {&pooled, &resized, &padded}) {
+    CHECK_FALSE(out->is_view());
+    const Tensor other = out->detach();
+    out->add_(w);
+    CHECK(out->requires_grad());
+  }
+}
+
 TEST_CASE("six paddings of a volume without a batch") {
   const Tensor x = randn({2, 3, 4, 5});
   for (const char* mode : {"replicate", "circular", "reflect"}) {

@@ -9,18 +9,15 @@
 
 namespace tandem::autograd {
 
-/// `t` in this layout, also where sizes of 1 leave its strides open; a view if that is possible. Recorded: the gradient
-/// gets the layout `gradient`.
-Tensor laid_out(const Tensor& t, MemoryFormat format, MemoryFormat gradient);
-
-/// True if the operation is to be called again with row-major tensors.
+/// True if the operation is to be called again with row-major tensors. Gradients go back in the layout in which they
+/// come. Sizes of 1 may leave a layout open: then it is that of the strides, and the memory is shared.
 class [[nodiscard]] RowMajor {
  public:
   explicit RowMajor(MemoryFormat format) : format_(format) {}
 
   explicit operator bool() const { return is_channels_last(format_); }
-  Tensor operator()(const Tensor& t) const { return t.defined() ? laid_out(t, MemoryFormat::Contiguous, format_) : t; }
-  Tensor restored(const Tensor& out) const { return laid_out(out, format_, MemoryFormat::Contiguous); }
+  Tensor operator()(const Tensor& t) const;
+  Tensor restored(const Tensor& out) const;
   std::tuple<Tensor, Tensor> restored(const std::tuple<Tensor, Tensor>& outs) const {
     return {restored(std::get<0>(outs)), restored(std::get<1>(outs))};
   }
@@ -34,5 +31,9 @@ inline RowMajor in_row_major(const Tensor& self) { return RowMajor(self.suggest_
 inline RowMajor in_row_major_on_cpu(const Tensor& self) {
   return RowMajor(self.is_cpu() ? self.suggest_memory_format() : MemoryFormat::Contiguous);
 }
+
+/// A new contiguous result [N, H, W, C] as a channels-last one [N, C, H, W], not a view. For steps that take dimensions
+/// in any order: they get self.movedim(1, -1), and nothing is copied.
+Tensor channels_last_result(const Tensor& out);
 
 }  // namespace tandem::autograd

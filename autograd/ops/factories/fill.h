@@ -24,7 +24,7 @@ Tensor& overwrite(const Tensor& self, const char* operation, Write&& write) {
   return inplace(
       self, operation, Before::kAlias, [&] { write(self); },
       [&](const Tensor& before) {
-        Tensor out = empty_raw(before.sizes(), before.dtype(), before.device(), preserved_format(before));
+        Tensor out = empty_raw(before.sizes(), before.dtype(), before.device(), before.suggest_memory_format());
         write(out);
         if (auto* node = record<ZeroBackward>(out, before)) node->set(before);
         return out;

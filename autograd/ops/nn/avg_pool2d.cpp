@@ -34,6 +34,11 @@ Pool2dParameters pool2d_parameters(const char* operation, const Tensor& self, In
   return p;
 }
 
+MemoryFormat pool_format(const Tensor& self) {
+  const bool large = self.numel() >= int64_t{1} << 30 && self.numel() / self.size(0) >= int64_t{1} << 30;
+  return large ? MemoryFormat::Contiguous : self.suggest_memory_format();
+}
+
 Tensor as_planes(const Tensor& t, MemoryFormat format) {
   if (is_channels_last(format))
     return alias(t, t.sizes(), channels_last_strides(t.sizes(), format), t.storage_offset());
@@ -67,7 +72,7 @@ struct AvgPool2dNode : Node {
 struct AvgPool2dBackwardBackward final : AvgPool2dNode {
   const char* label() const override { return "AvgPool2dBackwardBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    out[0] = pool(g[0].to(format), out_sizes, p, format);
+    out[0] = pool(g[0].contiguous(format), out_sizes, p, format);
   }
 };
 
@@ -81,7 +86,7 @@ Tensor spread(const Tensor& grad, const Dims& in_sizes, const Pool2dParameters& 
 struct AvgPool2dBackward final : AvgPool2dNode {
   const char* label() const override { return "AvgPool2dBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    out[0] = spread(g[0].to(format), in_sizes, p, format);
+    out[0] = spread(g[0].contiguous(format), in_sizes, p, format);
   }
 };
 
@@ -102,14 +107,14 @@ struct AdaptiveAvgPool2dNode : Node {
 struct AdaptiveAvgPool2dBackwardBackward final : AdaptiveAvgPool2dNode {
   const char* label() const override { return "AdaptiveAvgPool2dBackwardBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    out[0] = adaptive(g[0].to(format), sizes, format);
+    out[0] = adaptive(g[0].contiguous(format), sizes, format);
   }
 };
 
 struct AdaptiveAvgPool2dBackward final : AdaptiveAvgPool2dNode {
   const char* label() const override { return "AdaptiveAvgPool2dBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    const Tensor grad = g[0].to(format);
+    const Tensor grad = g[0].contiguous(format);
     out[0] = empty_raw(sizes, grad.dtype(), grad.device(), format);
     if (out[0].numel() != 0)
       backend(grad).pool.adaptive_avg_backward(as_planes(out[0], format), as_planes(grad, format));
@@ -142,7 +147,7 @@ Tensor avg_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef strid
   check(divisor_override != 0, "avg_pool2d: divisor_override must not be 0");
   p.count_include_pad = count_include_pad;
   p.divisor_override = divisor_override.value_or(0);
-  const MemoryFormat format = self.suggest_memory_format();
+  const MemoryFormat format = pool_format(self);
   return pool(self.contiguous(format), sizes, p, format);
 }
 
@@ -155,7 +160,7 @@ Tensor adaptive_avg_pool2d(const Tensor& self, IntArrayRef output_size) {
   Dims sizes(self.sizes());
   sizes[sizes.size() - 2] = pair[0];
   sizes[sizes.size() - 1] = pair[1];
-  const MemoryFormat format = self.suggest_memory_format();
+  const MemoryFormat format = pool_format(self);
   return adaptive(self.contiguous(format), sizes, format);
 }
 

@@ -24,7 +24,7 @@ struct BatchNormBackward final : Node {
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
     const Tensor x = input.unpack(*this), w = weight.unpack(*this);
     const MemoryFormat format = x.suggest_memory_format();
-    const Tensor g = grads[0].to(format);
+    const Tensor g = grads[0].contiguous(format);
     if (GradMode::is_enabled()) return differentiable(widened(g), widened(x), widened(w), out);
     const auto wanted = [&](std::size_t j, IntArrayRef sizes) {
       return needs(j) ? empty_raw(sizes, toOpMathType(x.dtype()), x.device()) : Tensor();

@@ -48,7 +48,7 @@ struct ConvNode : Node {
 struct Conv2dBackward final : ConvNode {
   const char* label() const override { return "Conv2dBackward"; }
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
-    const Tensor g = grads[0].to(format);
+    const Tensor g = grads[0].contiguous(format);
     if (needs(0)) out[0] = conv2d_backward_input(g, b.unpack(*this), a_sizes, p, format);
     if (GradMode::is_enabled()) {
       if (needs(1)) out[1] = conv2d_backward_weight(g, a.unpack(*this), b_sizes, p, format);
@@ -70,7 +70,7 @@ struct Conv2dBackward final : ConvNode {
 struct Conv2dBackwardInputBackward final : ConvNode {
   const char* label() const override { return "Conv2dBackwardInputBackward"; }
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
-    const Tensor g = grads[0].to(format);
+    const Tensor g = grads[0].contiguous(format);
     if (needs(0)) out[0] = conv2d_forward(g, b.unpack(*this), {}, p, format);
     if (needs(1)) out[1] = conv2d_backward_weight(a.unpack(*this), g, b_sizes, p, format);
   }
@@ -80,7 +80,7 @@ struct Conv2dBackwardInputBackward final : ConvNode {
 struct Conv2dBackwardWeightBackward final : ConvNode {
   const char* label() const override { return "Conv2dBackwardWeightBackward"; }
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
-    const Tensor g = grads[0].to(format);
+    const Tensor g = grads[0].contiguous(format);
     if (needs(0)) out[0] = conv2d_forward(b.unpack(*this), g, {}, p, format);
     if (needs(1)) out[1] = conv2d_backward_input(a.unpack(*this), g, b_sizes, p, format);
   }

@@ -1,6 +1,7 @@
 // Resampling, one dimension at a time: weighted sums of index_select. A dimension that would be copied is left out.
 #include "tandem/autograd/ops/nn/interpolate.h"
 #include "tandem/autograd/ops/detail/precision.h"
+#include "tandem/autograd/ops/detail/row_major.h"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +15,6 @@
 #include "tandem/autograd/ops/nn/resize_windows.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/view/view.h"
-#include "tandem/core/memory_format.h"
 
 namespace tandem {
 namespace autograd {
@@ -164,7 +164,7 @@ Tensor resample(const char* operation, const Tensor& self, Resampling kind, IntA
     out = antialias ? antialiased(out, kind, axis, dim) : along_axis(out, kind, axis, dim);
   }
   if (out.is_alias_of(self)) return self.clone();
-  return last ? out.movedim(-1, 1) : out;
+  return last ? channels_last_result(out) : out;
 }
 
 }  // namespace autograd

@@ -28,7 +28,7 @@ struct MaxPool2dBackwardBackward final : MaxPool2dNode {
   const char* label() const override { return "MaxPool2dBackwardBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor at = indices.unpack(*this);
-    out[0] = gather_maxima(g[0].to(at.suggest_memory_format()), at, p);
+    out[0] = gather_maxima(g[0].contiguous(at.suggest_memory_format()), at, p);
   }
 };
 
@@ -37,7 +37,7 @@ struct MaxPool2dBackward final : MaxPool2dNode {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor at = indices.unpack(*this);
     const MemoryFormat format = at.suggest_memory_format();
-    const Tensor grad = g[0].to(format);
+    const Tensor grad = g[0].contiguous(format);
     out[0] = empty_raw(in_sizes, grad.dtype(), grad.device(), format);
     if (out[0].numel() != 0)
       backend(grad).pool.max_backward(as_planes(out[0], format), as_planes(grad, format), as_planes(at, format), p);
@@ -59,7 +59,7 @@ struct Pooled {
   Tensor out, indices;
 };
 Pooled pool(const Tensor& self, const Dims& sizes, const Pool2dParameters& p, bool with_indices) {
-  const MemoryFormat format = self.suggest_memory_format();
+  const MemoryFormat format = pool_format(self);
   const Tensor input = self.contiguous(format);
   Pooled result{empty_raw(sizes, input.dtype(), input.device(), format), {}};
   if (with_indices || recording(input)) result.indices = empty_raw(sizes, kLong, input.device(), format);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tandem/autograd/ops/detail/autocast_lists.h"
+#include "tandem/autograd/ops/detail/row_major.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/index/index_select.h"
 #include "tandem/autograd/ops/view/view.h"
@@ -78,7 +79,7 @@ Tensor by_positions(const char* name, Mode mode, const Tensor& self, IntArrayRef
     out = out.index_select(last ? dim - 1 : dim, index.to(self.device()));
   }
   if (out.is_alias_of(self)) return self.clone();
-  return last ? out.movedim(-1, 1) : out;
+  return last ? channels_last_result(out) : out;
 }
 
 struct PadBackward final : Node {
@@ -109,7 +110,7 @@ Tensor constant_pad_nd(const Tensor& self, IntArrayRef pad, const Scalar& value)
     inside = inside.narrow(dim, first, last - first);
     starts[d] = std::max<int64_t>(before, 0);
   }
-  const TensorOptions options = self.options().memory_format(preserved_format(self));
+  const TensorOptions options = self.options().memory_format(self.suggest_memory_format());
   // A pure crop leaves nothing to fill.
   Tensor out = Dims(inside.sizes()) == sizes ? empty(sizes, options) : full(sizes, value, options);
   Tensor window = out;

@@ -44,6 +44,9 @@ namespace autograd {
 Pool2dParameters pool2d_parameters(const char* operation, const Tensor& self, IntArrayRef kernel_size,
                                    IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode,
                                    Dims& out_sizes);
+/// The layout in which a tensor is pooled: its own, but row-major if an image has too many elements for CUDA's kernels
+/// that are channels-last.
+MemoryFormat pool_format(const Tensor& self);
 /// What the kernels take: a contiguous tensor of rank >= 2, viewed as [planes, H, W], or a channels-last one as it is.
 /// Not recorded.
 Tensor as_planes(const Tensor& t, MemoryFormat format);

@@ -1,6 +1,5 @@
 // to, copy_, clone, contiguous: the same values in another dtype, on another device, or in other memory.
 // Gradients: the gradient converted (moved) back.
-#include "tandem/autograd/ops/detail/row_major.h"
 #include "tandem/autograd/ops/factories/fill.h"
 #include "tandem/autograd/ops/pointwise/complex.h"
 #include "tandem/autograd/record.h"
@@ -20,12 +19,6 @@ struct ToBackward final : Node {
   }
   Device device;
   ScalarType dtype = kFloat;
-};
-
-struct LayoutBackward final : Node {
-  const char* label() const override { return "LayoutBackward"; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = laid_out(g[0], format, given); }
-  MemoryFormat format = MemoryFormat::Contiguous, given = MemoryFormat::Contiguous;
 };
 
 // Converts into newly allocated memory on the same device.
@@ -72,19 +65,11 @@ Tensor to_recorded(const Tensor& self, Device device, ScalarType dtype, optional
 
 }  // namespace
 
-Tensor autograd::laid_out(const Tensor& t, MemoryFormat format, MemoryFormat gradient) {
-  Tensor out = t.is_contiguous(format) ? make_view(t, t.sizes(), dense_strides(t.sizes(), format), t.storage_offset())
-                                       : converted(t, t.dtype(), format);
-  if (auto* node = record<LayoutBackward>(out, t)) {
-    node->format = gradient;
-    node->given = format;
-  }
-  return out;
-}
-
 Tensor Tensor::to(Device device, ScalarType dtype, bool non_blocking, bool copy, optional<MemoryFormat> format) const {
   device = resolve(device);
-  const bool kept = !format || *format == MemoryFormat::Preserve || is_contiguous(*format);
+  // Where sizes of 1 leave the layout open, the strides say it: LibTorch's to() looks at them, contiguous() does not.
+  const bool kept =
+      !format || *format == MemoryFormat::Preserve || (is_contiguous(*format) && suggest_memory_format() == *format);
   if (!copy && kept && device == this->device() && dtype == this->dtype()) return *this;
   warn_of_complex(this->dtype(), dtype);
   return to_recorded(*this, device, dtype, format, non_blocking);
@@ -136,10 +121,10 @@ Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) const {
       [&] {
         Tensor from = source.detach();
         if (from.device() != device()) {
-          const MemoryFormat format = preserved_format(*this);
+          const MemoryFormat format = suggest_memory_format();
           if (is_contiguous(format) && from.is_contiguous(format) && from.dtype() == dtype() && from.sizes() == sizes())
             return move_bytes(*this, from, non_blocking);
-          from = convert(from, device(), dtype(), non_blocking, preserved_format(from));
+          from = convert(from, device(), dtype(), non_blocking, from.suggest_memory_format());
         }
         if (from.storage() == storage()) from = from.clone();
         copy_raw(*this, from);

@@ -29,7 +29,7 @@ Tensor roll_dim(const Tensor& self, int64_t shift, int64_t dim) {
 
 Tensor flip(const Tensor& self, IntArrayRef dims) {
   const uint32_t mask = dim_mask(dims, self.dim(), false);
-  Tensor out = empty_raw(self.sizes(), self.dtype(), self.device(), preserved_format(self));
+  Tensor out = empty_raw(self.sizes(), self.dtype(), self.device(), self.suggest_memory_format());
   // Reads backwards, with a geometry that only the copy kernel sees.
   Dims strides(self.strides());
   int64_t offset = self.storage_offset();
