@@ -100,6 +100,7 @@ void convolve(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParam
       throw;
     } catch (const Error&) {
       if (c.recording != nullptr) throw;  // what fails in a capture may work outside of it
+      forget_error();
       refuse_channels_last(c, conv_key(pass, t, p, true));
     }
   convolve_in(c, pass, t, p, last == ChannelsLast::kYes);

@@ -173,6 +173,20 @@ TEST_CASE("half convolutions take channels-last tensors as they are") {
   }
 }
 
+TEST_CASE("a channels-last convolution that cuDNN refuses runs row-major") {
+  const NoGradGuard no_grad;
+  const Device gpu("cuda:0");
+  const Tensor x = randn({2, 3, 7, 6}).to(gpu, kHalf), w = randn({5, 3, 2, 2}).to(gpu, kHalf), rows = conv2d(x, w);
+  cuda_emulation::fail_next("cudnnBackendFinalize", cudaErrorNotSupported);
+  for (int i = 0; i < 2; ++i) {
+    Tensor out;
+    const Calls calls = calls_of([&] { out = conv2d(x.to(kLast), w.to(kLast)); });
+    CHECK(calls.kernels == 5);  // both arguments, and what is transposed of them and of the result
+    CHECK(out.is_contiguous(kLast));
+    CHECK(testing::identical(out, rows));
+  }
+}
+
 TEST_CASE("optimizers step channels-last parameters where they are") {
   const Device gpu("cuda:0");
   const auto steps = [&](MemoryFormat format) {

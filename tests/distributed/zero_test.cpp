@@ -304,7 +304,7 @@ TEST_CASE("what is refused") {
     CHECK_THROWS_WITH_AS(
         Zero(Tensors{ones({2 + group->rank()})}, options, group),
         "ZeroRedundancyOptimizer: the parameters of rank 1 differ from those of rank 0 in number, shape, "
-        "dtype or parameter group",
+        "dtype, layout or parameter group",
         DistributedError);
     const Tensor p = full({20}, group->rank() + 1.0).requires_grad_();
     Zero zero(Tensors{p}, options, group);
