@@ -23,8 +23,8 @@ inline constexpr Layout kSparseBsr = Layout::SparseBsr;
 inline constexpr Layout kSparseBsc = Layout::SparseBsc;
 inline constexpr Layout kJagged = Layout::Jagged;
 /// The order of a new tensor's elements in memory. Contiguous: row-major. ChannelsLast, for [N, C, H, W], and
-/// ChannelsLast3d, for [N, C, D, H, W]: row-major with the channels as the last dimension. Preserve: row-major, unlike
-/// in LibTorch, where it is the order of the source.
+/// ChannelsLast3d, for [N, C, D, H, W]: row-major with the channels as the last dimension. Preserve: channels-last if
+/// the source is, else row-major, whatever its order.
 enum class MemoryFormat : int8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 
 class TensorOptions {

@@ -62,7 +62,7 @@ std::string cures(const TextConfig& c, const Recipe& recipe, const Placement& pl
 }  // namespace
 
 double run_memory(const TextConfig& c, const Recipe& r, const Placement& p, const TextData& text) {
-  constexpr double kProgram = 32 << 20;
+  constexpr double kProgram = 36 << 20;  // measured with the smallest model
   const double devices = static_cast<double>(p.devices.size()), processes = p.team.size();
   const double parameters = text_parameters(c.model);
   // Each device has parameters and gradients; the root has the optimizer's state, and the average.

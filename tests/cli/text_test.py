@@ -313,7 +313,7 @@ def test_memory():
         check("an estimate of the memory", about, said)
         return float(about[1]) * 1024 if about else 0
 
-    # The estimate counts 32 MiB for the program itself. CUDA's libraries, where it is linked to them, take more than
+    # The estimate counts 36 MiB for the program itself. CUDA's libraries, where it is linked to them, take more than
     # this script, whose own memory a child's peak includes, as it was when the child began. The smallest training
     # measures them, because listing the devices does not use all that training uses.
     libraries = 0
