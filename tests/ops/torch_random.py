@@ -46,6 +46,9 @@ TOLERANCE = {torch.float64: 1e-10, torch.float32: 3e-5}
 # Operations whose results have another layout than PyTorch's, and why.
 LAYOUTS = [
     ("pad*", "", "a volume without a batch is padded row-major"),
+    ("conv_transpose3d*", "", "PyTorch's is row-major on a CPU, and channels-last on CUDA"),
+    ("renorm roll* scatter_reduce", "", "PyTorch's are row-major; these keep the layout"),
+    ("stack index*", "", "of other permutations none are kept"),
 ]
 # Cases that PyTorch rejects and Tandem computes: operations, PyTorch's message, why that is correct.
 WIDER = [
