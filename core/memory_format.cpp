@@ -83,12 +83,11 @@ int compare(const SmallVector<Dims, 3>& operands, IntArrayRef sizes, int64_t dim
 
 MemoryFormat elementwise_format(IntArrayRef sizes, std::initializer_list<const Tensor*> tensors) {
   const std::size_t n = sizes.size();
-  bool candidate = false, flat = true;
-  for (const Tensor* t : tensors) {
-    candidate = candidate || (t->sizes().size() == n && is_channels_last(t->suggest_memory_format()));
-    flat = flat && t->is_contiguous() && t->sizes() == sizes;
-  }
-  if (!candidate || flat) return MemoryFormat::Contiguous;
+  const auto is_flat = [&](const Tensor* t) { return t->is_contiguous() && t->sizes() == sizes; };
+  const auto is_last = [&](const Tensor* t) {
+    return t->sizes().size() == n && is_channels_last(t->suggest_memory_format());
+  };
+  if (std::ranges::all_of(tensors, is_flat) || std::ranges::none_of(tensors, is_last)) return MemoryFormat::Contiguous;
   SmallVector<Dims, 3> operands;
   for (const Tensor* t : tensors) operands.push_back(broadcast_strides(*t, sizes));
   // LibTorch's insertion sort, the innermost dimension first.

@@ -26,12 +26,12 @@ struct BatchNormBackward final : Node {
     const MemoryFormat format = x.suggest_memory_format();
     const Tensor g = grads[0].contiguous(format);
     if (GradMode::is_enabled()) return differentiable(widened(g), widened(x), widened(w), out);
-    const auto wanted = [&](std::size_t j, IntArrayRef sizes) {
-      return needs(j) ? empty_raw(sizes, toOpMathType(x.dtype()), x.device()) : Tensor();
+    const auto per_channel = [&](std::size_t j) {
+      return needs(j) ? empty_raw({x.size(1)}, toOpMathType(x.dtype()), x.device()) : Tensor();
     };
     if (needs(0)) out[0] = empty_raw(x.sizes(), x.dtype(), x.device(), format);
-    out[1] = wanted(1, {x.size(1)});
-    out[2] = wanted(2, {x.size(1)});
+    out[1] = per_channel(1);
+    out[2] = per_channel(2);
     backend(x).batch_norm.backward(out[0].defined() ? as_channels(out[0], format) : out[0], out[1], out[2],
                                    as_channels(g, format), as_channels(x, format), mean.unpack(*this),
                                    variance.unpack(*this), w, eps, of_batch);
