@@ -26,13 +26,18 @@ void for_products(const Conv2dShape& s, F f) {
       for (int64_t c = 0; c < gi; ++c)
         for (int64_t r = 0; r < s.kernel_h; ++r)
           for (int64_t q = 0; q < s.kernel_w; ++q)
-            for (int64_t p = 0; p < oh * ow; ++p) {
-              const int64_t h = p / ow * s.p.stride[0] - s.p.padding[0] + r * s.p.dilation[0];
-              const int64_t w = p % ow * s.p.stride[1] - s.p.padding[1] + q * s.p.dilation[1];
-              if (h < 0 || h >= s.in_h || w < 0 || w >= s.in_w) continue;
-              f(static_cast<std::size_t>(((n * s.in_channels + o / go * gi + c) * s.in_h + h) * s.in_w + w),
-                static_cast<std::size_t>(((o * gi + c) * s.kernel_h + r) * s.kernel_w + q),
-                static_cast<std::size_t>((n * s.out_channels + o) * oh * ow + p));
+            for (int64_t i = 0; i < oh; ++i) {
+              const int64_t h = i * s.p.stride[0] - s.p.padding[0] + r * s.p.dilation[0];
+              if (h < 0 || h >= s.in_h) continue;
+              const int64_t x = ((n * s.in_channels + o / go * gi + c) * s.in_h + h) * s.in_w;
+              const int64_t y = ((n * s.out_channels + o) * oh + i) * ow;
+              for (int64_t j = 0; j < ow; ++j) {
+                const int64_t w = j * s.p.stride[1] - s.p.padding[1] + q * s.p.dilation[1];
+                if (w < 0 || w >= s.in_w) continue;
+                f(static_cast<std::size_t>(x + w),
+                  static_cast<std::size_t>(((o * gi + c) * s.kernel_h + r) * s.kernel_w + q),
+                  static_cast<std::size_t>(y + j));
+              }
             }
 }
 
