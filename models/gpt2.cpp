@@ -88,18 +88,11 @@ Tensor GPT2AttentionImpl::forward(const Tensor& input, const GPT2Cache& cache, i
   const auto [queries, new_keys, new_values] = attended(c_attn(input), options.n_head());
   const auto [keys, values] = cache.append(layer, new_keys, new_values);
   const int64_t count = queries.size(2), before = cache.length();
-  Tensor visible;  // a single token sees all others; without earlier ones, is_causal says the same
-  const Tensor padding = cache.padding();
-  if (padding.defined()) {  // a token of the padding sees nothing, and gets zeros
-    const TensorOptions numbers = TensorOptions(kLong).device(queries.device());
-    const Tensor keys_at = arange(before + count, numbers), queries_at = arange(before, before + count, numbers);
-    const Tensor earlier = keys_at.unsqueeze(0) <= queries_at.unsqueeze(1);
-    const Tensor counts = keys_at.view({1, 1, -1}) >= padding.view({-1, 1, 1});
-    visible = (earlier.unsqueeze(0).logical_and(counts)).unsqueeze(1);
-  } else if (count > 1 && before > 0)
-    visible = ones({count, before + count}, queries.options().dtype(kBool)).tril(before);
-  const Tensor out = scaled_dot_product_attention(queries, keys, values, visible, 0,
-                                                  /*is_causal=*/!visible.defined() && count > 1);
+  Tensor counts;
+  if (const Tensor padding = cache.padding(); padding.defined())  // a token of the padding sees nothing, and gets zeros
+    counts = arange(before + count, TensorOptions(kLong).device(queries.device())).view({1, 1, 1, -1}) >=
+             padding.view({-1, 1, 1, 1});
+  const Tensor out = autograd::causal_attention(queries, keys, values, before, counts);
   return resid_dropout(c_proj(out.transpose(1, 2).flatten(2)));
 }
 

@@ -6,23 +6,17 @@
 #include <cstring>
 
 #include "tandem/core/backend/random.h"
+#include "tandem/core/cpu/philox_lanes.h"
 #include "tandem/core/cpu/pointwise/loop.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/formulas/count_ops.h"
 #include "tandem/core/formulas/random_ops.h"
 
 namespace tandem::cpu {
-namespace {
 
-constexpr int kBlocks = 16;
-
-// Philox output for blocks first … first + 15 of a draw, word by word; the loops over lanes vectorise.
-struct Words {
-  alignas(64) uint32_t word[4][kBlocks];
-};
-[[gnu::noinline]] void philox_lanes(Words& out, const Generator::Draw& draw, uint64_t first) {
-  alignas(64) uint32_t c0[kBlocks], c1[kBlocks], c2[kBlocks], c3[kBlocks];
-  for (int l = 0; l < kBlocks; ++l) {
+void philox_lanes(PhiloxLanes& out, const Generator::Draw& draw, uint64_t first) {
+  alignas(64) uint32_t c0[kPhiloxLanes], c1[kPhiloxLanes], c2[kPhiloxLanes], c3[kPhiloxLanes];
+  for (int l = 0; l < kPhiloxLanes; ++l) {
     const uint64_t block = first + static_cast<uint64_t>(l);
     c0[l] = static_cast<uint32_t>(block);
     c1[l] = static_cast<uint32_t>(block >> 32);
@@ -31,7 +25,7 @@ struct Words {
   }
   uint32_t k0 = static_cast<uint32_t>(draw.seed), k1 = static_cast<uint32_t>(draw.seed >> 32);
   for (int round = 0; round < 10; ++round) {
-    for (int l = 0; l < kBlocks; ++l) philox_round(c0[l], c1[l], c2[l], c3[l], k0, k1);
+    for (int l = 0; l < kPhiloxLanes; ++l) philox_round(c0[l], c1[l], c2[l], c3[l], k0, k1);
     k0 += kPhiloxWeyl0;
     k1 += kPhiloxWeyl1;
   }
@@ -41,19 +35,21 @@ struct Words {
   std::memcpy(out.word[3], c3, sizeof c3);
 }
 
-// Generates one group of elements of a draw; the first is element kBlocks kCount group.
+namespace {
+
+// Generates one group of elements of a draw; the first is element kPhiloxLanes kCount group.
 template <class Op, class T>
 inline void fill_group(T* out, const Generator::Draw& draw, const RandomParameters& p, int64_t group) {
   constexpr int n = Op::template kCount<T>;
-  Words words;
-  philox_lanes(words, draw, static_cast<uint64_t>(group) * kBlocks);
-  for (int l = 0; l < kBlocks; ++l)
+  PhiloxLanes words;
+  philox_lanes(words, draw, static_cast<uint64_t>(group) * kPhiloxLanes);
+  for (int l = 0; l < kPhiloxLanes; ++l)
     Op::apply(PhiloxBlock{{words.word[0][l], words.word[1][l], words.word[2][l], words.word[3][l]}}, p, out + l * n);
 }
 
 template <class Op, class T>
 void fill_typed(const Tensor& out, const Generator::Draw& draw, const RandomParameters& p) {
-  constexpr int64_t count = kBlocks * Op::template kCount<T>;
+  constexpr int64_t count = kPhiloxLanes * Op::template kCount<T>;
   static_assert(kGrain % count == 0);
   T* data = out.ptr<T>();
   parallel_for(out.numel(), kGrain, [&](int64_t begin, int64_t end) {

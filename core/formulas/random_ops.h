@@ -115,6 +115,20 @@ struct Exponential {
   }
 };
 
+/// Whether word / 2^32 < p: 1 or 0, without a branch.
+class Hit {
+ public:
+  TANDEM_HD explicit Hit(double p) {
+    const auto threshold = static_cast<uint64_t>(p * 0x1p32);
+    most_ = threshold == 0 ? 0 : static_cast<uint32_t>(threshold - 1);
+    possible_ = threshold == 0 ? 0 : 1;
+  }
+  TANDEM_HD uint32_t operator()(uint32_t word) const { return (word <= most_ ? 1u : 0u) & possible_; }
+
+ private:
+  uint32_t most_, possible_;
+};
+
 /// 1 where word / 2^32 < a, else 0: the same elements for every type.
 struct Bernoulli {
   static constexpr const char* name = "bernoulli_";
@@ -123,11 +137,9 @@ struct Bernoulli {
   static constexpr int kCount = 4;
   template <class T>
   TANDEM_HD static void apply(const PhiloxBlock& block, const RandomParameters& p, T* out) {
-    const auto threshold = static_cast<uint64_t>(p.a * 0x1p32);
-    const uint32_t most = threshold == 0 ? 0 : static_cast<uint32_t>(threshold - 1);
-    const uint32_t possible = threshold == 0 ? 0 : 1;
+    const Hit hits(p.a);
     for (int i = 0; i < 4; ++i) {
-      const uint32_t hit = (block.word[i] <= most ? 1u : 0u) & possible;
+      const uint32_t hit = hits(block.word[i]);
       if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
         out[i] = T(static_cast<float>(hit));
       else

@@ -72,36 +72,38 @@ Tensor given_heads(const char* name, const Tensor& t, int64_t batch, int64_t hea
   return t.unflatten(0, {batch, heads});
 }
 
-// What a mask adds to the scores.
+// What a mask of visible keys adds to the scores; numbers as they are.
 Tensor additive(const Tensor& mask, const Tensor& like) {
-  if (mask.dtype() != kBool) return mask.to(like.dtype());
+  if (mask.dtype() != kBool) return mask;
   NoGradGuard no_grad;
-  return zeros(mask.sizes(), like.options()).masked_fill(mask, -std::numeric_limits<double>::infinity());
+  return zeros(mask.sizes(), like.options()).masked_fill(mask.logical_not(), -std::numeric_limits<double>::infinity());
 }
 
-// Both masks as numbers that broadcast to [N, heads, L, S + appended]; the appended keys are visible.
+// Both masks, which broadcast to [N, heads, L, S + appended]: visible keys (bool) if neither has numbers, otherwise what
+// is added to the scores. The appended keys are visible.
 Tensor combined_mask(const Options& o, const Tensor& q, const Tensor& k, int64_t appended) {
   const int64_t batch = q.size(0), heads = q.size(1), queries = q.size(2), keys = k.size(2) - appended;
   const auto lengthened = [&](const Tensor& mask) {
     if (appended == 0) return mask;
     Dims sizes(mask.sizes());
     sizes.back() = appended;
-    return cat({mask, zeros(sizes, mask.options())}, -1);
+    return cat({mask, full(sizes, mask.dtype() == kBool ? 1 : 0, mask.options())}, -1);
   };
   Tensor mask;
   if (const Tensor& given = o.attn_mask(); given.defined()) {
     const bool flat = given.dim() == 2, each = given.dim() == 3 && given.size(0) == batch * heads;
     check((flat || each) && given.size(-2) == queries && given.size(-1) == keys, kName, ": attn_mask must be [",
           queries, ", ", keys, "] or [", batch * heads, ", ", queries, ", ", keys, "], got ", given);
-    mask = lengthened(additive(given, q));
+    mask = lengthened(given.dtype() == kBool ? given.logical_not() : given.to(q.dtype()));
     if (each) mask = mask.unflatten(0, {batch, heads});
   }
   if (const Tensor& given = o.key_padding_mask(); given.defined()) {
     check(given.dim() == 2 && given.size(0) == batch && given.size(1) == keys, kName, ": key_padding_mask must be [",
           batch, ", ", keys, "], got ", given);
-    const Tensor hidden = given.dtype() == kBool ? given : given != 0;
-    const Tensor padding = additive(lengthened(hidden), q).unsqueeze(1).unsqueeze(2);
-    mask = mask.defined() ? mask + padding : padding;
+    const Tensor visible = lengthened(given.dtype() == kBool ? given.logical_not() : given == 0);
+    const Tensor padding = visible.unsqueeze(1).unsqueeze(2);
+    if (!mask.defined()) return padding;
+    mask = mask.dtype() == kBool ? mask.logical_and(padding) : mask + additive(padding, q);
   }
   return mask;
 }
@@ -110,7 +112,7 @@ Tensor combined_mask(const Options& o, const Tensor& q, const Tensor& k, int64_t
 std::tuple<Tensor, Tensor> weighted(const Projected& p, const Tensor& mask, const Options& o) {
   const double scale = 1 / std::sqrt(static_cast<double>(p.q.size(3)));
   Tensor scores = matmul(p.q * scale, p.k.transpose(2, 3));
-  if (mask.defined()) scores = scores + mask;
+  if (mask.defined()) scores = scores + additive(mask, p.q);
   const Tensor weights = tandem::dropout(softmax(scores, -1), o.dropout_p(), o.training());
   return {matmul(weights, p.v), weights};
 }
@@ -120,6 +122,8 @@ std::tuple<Tensor, Tensor> weighted(const Projected& p, const Tensor& mask, cons
 Tensor without_weights(const Projected& p, const Tensor& mask, const Options& o) {
   const Tensor out = scaled_dot_product_attention(p.q, p.k, p.v, mask, o.training() ? o.dropout_p() : 0);
   if (!mask.defined() || mask.size(-1) == 0) return out;
+  if (mask.dtype() == kBool)
+    return out.masked_fill(mask.any(-1, true).logical_not(), std::numeric_limits<double>::quiet_NaN());
   const Tensor best = mask.detach().amax(IntArrayRef(-1), true);
   return out + (best - best);  // adds 0, and NaN where best is -infinity
 }

@@ -1,5 +1,8 @@
 // Translations of the kernels of layers: products, convolutions, pooling, normalisation, attention, losses.
+#include <limits>
+
 #include "tandem/autograd/ops.h"
+#include "tandem/core/backend/attention.h"
 #include "tandem/core/backend/conv.h"
 #include "tandem/core/backend/loss.h"
 #include "tandem/core/backend/pool.h"
@@ -228,16 +231,36 @@ void softmax(Recorder& r, const KernelCall& call) {
 
 // ---- attention
 
+// [B, G, S, E] with every head repeated `times` times in turn.
+Id shared_heads(Recorder& r, Id t, int64_t times) {
+  const Ints sizes = r[t].sizes;
+  if (times == 1) return t;
+  const Id single = r.reshape(t, {sizes[0], sizes[1], 1, sizes[2], sizes[3]});
+  return r.reshape(r.expand(single, {sizes[0], sizes[1], times, sizes[2], sizes[3]}),
+                   {sizes[0], sizes[1] * times, sizes[2], sizes[3]});
+}
+
 void attention(Recorder& r, const KernelCall& call) {
   const Tensor &out = tensor(call, 0), &mask = tensor(call, 5);
-  std::vector<Id> inputs;
-  for (std::size_t i = 2; i < 5; ++i) inputs.push_back(r.read(tensor(call, i)));
-  if (mask.defined()) inputs.push_back(r.read(mask));
-  const bool causal = flag(call, 7);
+  const auto& rule = argument<AttentionRule>(call, 6);
+  if (rule.dropout != 0) return r.lack("attention with dropout");
+  if (rule.causal && rule.before != 0) return r.lack("attention behind a cache");
+  const int64_t times = tensor(call, 2).size(1) / tensor(call, 3).size(1);
+  std::vector<Id> inputs{r.read(tensor(call, 2)), shared_heads(r, r.read(tensor(call, 3)), times),
+                         shared_heads(r, r.read(tensor(call, 4)), times)};
+  if (mask.defined()) {
+    const Id given = r.read(mask);
+    const ScalarType type = out.scalar_type();
+    inputs.push_back(mask.scalar_type() == kBool
+                         ? r.add("Where",
+                                 {given, r.number(0, type), r.number(-std::numeric_limits<double>::infinity(), type)},
+                                 {}, type, r[given].sizes)
+                         : given);
+  }
   const char* names[2][2] = {{"attention", "causal_attention"}, {"masked_attention", "masked_causal_attention"}};
   r.skip(tensor(call, 1));
-  r.write(out,
-          r.call(names[mask.defined()][causal], inputs, {{"scale", real(call, 6)}}, out.scalar_type(), sizes_of(out)));
+  r.write(out, r.call(names[mask.defined()][rule.causal], inputs, {{"scale", rule.scale}}, out.scalar_type(),
+                      sizes_of(out)));
 }
 
 // ---- losses

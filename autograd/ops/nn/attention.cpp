@@ -23,31 +23,42 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/attention.h"
 #include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/random.h"
 
 namespace tandem {
 namespace {
 using namespace autograd;
 
+constexpr const char* kName = "scaled_dot_product_attention";
 constexpr double kHidden = -std::numeric_limits<double>::infinity();
 
-// What a bool mask adds to the scores, and what a causal one does.
+// What a bool mask adds to the scores.
 Tensor additive(const Tensor& visible, const Tensor& query) {
   NoGradGuard no_grad;
   return zeros(visible.sizes(), query.options()).masked_fill(visible.logical_not(), kHidden);
 }
-Tensor causal_mask(const Tensor& query, const Tensor& key) {
-  NoGradGuard no_grad;
-  return full({query.size(-2), key.size(-2)}, kHidden, query.options()).triu(1);
-}
 
 // The softmax of the scores; rows that are hidden entirely are 0. mask: numbers or undefined.
-Tensor weights(const Tensor& query, const Tensor& key, const Tensor& mask, double scale, bool causal) {
-  Tensor scores = matmul(query * scale, key.transpose(-2, -1));
-  if (causal) scores = scores + causal_mask(query, key);
-  if (mask.defined()) scores = scores + mask;
-  if (!mask.defined()) return softmax(scores, -1);  // every query sees the first key
+Tensor weights(const Tensor& query, const Tensor& key, const Tensor& mask, double scale) {
+  const Tensor products = matmul(query * scale, key.transpose(-2, -1));
+  if (!mask.defined()) return softmax(products, -1);
+  const Tensor scores = products + mask;
   const Tensor hidden = (scores.detach() == kHidden).all(-1, true);
   return softmax(scores.masked_fill(hidden, 0), -1).masked_fill(hidden, 0);
+}
+
+// `mask` as numbers, and what is causal.
+Tensor joined_mask(const Tensor& query, const Tensor& key, const Tensor& mask, optional<int64_t> before) {
+  const Tensor numbers = mask.defined() && mask.dtype() == kBool ? additive(mask, query) : mask;
+  if (!before) return numbers;
+  NoGradGuard no_grad;
+  const Tensor causal = full({query.size(-2), key.size(-2)}, kHidden, query.options()).triu(*before + 1);
+  return numbers.defined() ? numbers + causal : causal;
+}
+
+Tensor shared_heads(const Tensor& t, const Tensor& query) {
+  const int64_t times = query.size(-3) / t.size(-3);
+  return times == 1 ? t : t.repeat_interleave(times, -3);
 }
 
 // An uninitialised tensor of these sizes [B, H, rows, columns] whose memory has the order of `like`'s dimensions.
@@ -78,34 +89,49 @@ struct AttentionBackward final : Node {
     if (GradMode::is_enabled()) return composed(widened(g[0]), widened(q), widened(k), widened(v), out);
     const Tensor dq = empty_ordered(q, q.sizes()), dk = empty_ordered(k, k.sizes()), dv = empty_ordered(v, v.sizes());
     backend(q).attention.backward(dq, dk, dv, unit_stride(g[0]), q, k, v, o, lse.unpack(*this), mask.unpack(*this),
-                                  scale, causal);
+                                  rule);
     if (needs(0)) out[0] = dq;
     if (needs(1)) out[1] = dk;
     if (needs(2)) out[2] = dv;
   }
   void composed(const Tensor& g, const Tensor& q, const Tensor& k, const Tensor& v, std::span<Tensor> out) const {
-    const Tensor p = weights(q, k, widened(mask.unpack(*this)), scale, causal), gp = matmul(g, v.transpose(-2, -1));
-    const Tensor ds = p * (gp - (p * gp).sum(IntArrayRef(-1), true)) * scale;
-    if (needs(0)) out[0] = matmul(ds, k);
-    if (needs(1)) out[1] = matmul(ds.transpose(-2, -1), q);
-    if (needs(2)) out[2] = matmul(p.transpose(-2, -1), g);
+    const Tensor all_k = shared_heads(k, q), all_v = shared_heads(v, q);
+    const Tensor added = joined_mask(q, k, widened(mask.unpack(*this)), rule.causal ? optional(rule.before) : nullopt);
+    const Tensor p = weights(q, all_k, added, rule.scale), factors = dropout_factors(p);
+    const auto dropped = [&](const Tensor& t) { return factors.defined() ? t * factors : t; };
+    const Tensor gp = dropped(matmul(g, all_v.transpose(-2, -1)));
+    const Tensor ds = p * (gp - (p * gp).sum(IntArrayRef(-1), true)) * rule.scale;
+    // Heads that share keys add their gradients.
+    const auto of_group = [](const Tensor& t, const Tensor& like) {
+      if (t.size(1) == like.size(1)) return t;
+      return t.unflatten(1, {like.size(1), t.size(1) / like.size(1)}).sum(IntArrayRef(2));
+    };
+    if (needs(0)) out[0] = matmul(ds, all_k);
+    if (needs(1)) out[1] = of_group(matmul(ds.transpose(-2, -1), q), k);
+    if (needs(2)) out[2] = of_group(matmul(dropped(p).transpose(-2, -1), g), v);
+  }
+  Tensor dropout_factors(const Tensor& like) const {
+    if (rule.dropout == 0) return {};
+    NoGradGuard no_grad;
+    const Tensor kept = empty_raw(like.sizes(), like.dtype(), like.device());
+    backend(kept).random.fill.get<ops::Bernoulli>()(kept, rule.draw, {.a = 1 - rule.dropout});
+    return kept.mul_(1 / (1 - rule.dropout));
   }
   void release() override {
     for (SavedTensor* t : {&query, &key, &value, &output, &lse, &mask}) t->release();
   }
   SavedTensor query, key, value, output, lse, mask;
-  double scale = 1;
-  bool causal = false;
+  AttentionRule rule;
 };
 
 // All tensors have four dimensions.
-Tensor blockwise(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, double scale,
-                 bool causal) {
+Tensor blockwise(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
+                 const AttentionRule& rule) {
   const Tensor q = unit_stride(query), k = unit_stride(key), v = unit_stride(value);
   const Tensor out = empty_ordered(q, {q.size(0), q.size(1), q.size(2), v.size(3)});
   const Tensor lse = empty_raw({q.size(0), q.size(1), q.size(2)}, toOpMathType(q.dtype()), q.device());
   const Tensor added = mask.defined() ? mask.expand({q.size(0), q.size(1), q.size(2), k.size(2)}) : mask;
-  backend(q).attention.forward(out, lse, q, k, v, added, scale, causal);
+  backend(q).attention.forward(out, lse, q, k, v, added, rule);
   if (auto* node = record<AttentionBackward>(out, q, k, v)) {
     node->query.save(q);
     node->key.save(k);
@@ -113,37 +139,31 @@ Tensor blockwise(const Tensor& query, const Tensor& key, const Tensor& value, co
     node->output.save_output(out);
     node->lse.save(lse);
     node->mask.save(added);
-    node->scale = scale;
-    node->causal = causal;
+    node->rule = rule;
   }
   return out;
 }
 
-// Adds dimensions in front or after the batch, to make four; the mask broadcasts.
+// Adds dimensions in front, to make four.
 Tensor four(Tensor t) {
-  if (t.dim() == 3) return t.unsqueeze(1);
-  while (t.dim() < 4) t = t.unsqueeze(0);
+  while (t.defined() && t.dim() < 4) t = t.unsqueeze(0);
   return t;
 }
-Tensor four_of_mask(Tensor mask, int64_t dim) {
-  if (!mask.defined()) return mask;
-  while (mask.dim() < 2) mask = mask.unsqueeze(0);
-  if (dim == 3 && mask.dim() == 3) return mask.unsqueeze(1);
-  while (mask.dim() < 4) mask = mask.unsqueeze(0);
-  return mask;
+
+bool block_attention_applies(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool dropout,
+                             bool shared) {
+  const int64_t dim = q.dim();
+  if (!backend(q).attention.forward || dim > 4 || k.dim() != dim || v.dim() != dim || q.numel() == 0 ||
+      k.numel() == 0 || v.numel() == 0 || !backend(q).attention.fits(q.dtype(), std::max(q.size(-1), v.size(-1))))
+    return false;
+  if (dropout && !q.is_cuda() && generator_mode() == GeneratorMode::kPyTorch) return false;
+  for (int64_t d = 0; d < dim - 2; ++d)
+    if (k.size(d) != v.size(d) || (q.size(d) != k.size(d) && !(shared && d == dim - 3))) return false;
+  return !mask.defined() || (!mask.requires_grad() && mask.dim() <= dim);
 }
 
-bool block_attention_applies(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
-  const auto batch = [](const Tensor& t) { return t.sizes().slice(0, t.sizes().size() - 2); };
-  return backend(q).attention.forward && q.dim() <= 4 && q.numel() > 0 && k.numel() > 0 && v.numel() > 0 &&
-         q.dim() == k.dim() && q.dim() == v.dim() && IntArrayRef(batch(q)) == IntArrayRef(batch(k)) &&
-         IntArrayRef(batch(q)) == IntArrayRef(batch(v)) &&
-         (!mask.defined() || (!mask.requires_grad() && mask.dim() <= q.dim()));
-}
-
-void check_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, double dropout_p,
-                     bool causal) {
-  constexpr const char* kName = "scaled_dot_product_attention";
+void check_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
+                     double dropout_p) {
   check(query.dim() >= 2 && key.dim() >= 2 && value.dim() >= 2 && query.size(-1) == key.size(-1) &&
             key.size(-2) == value.size(-2),
         kName, ": expected query [..., L, E], key [..., S, E] and value [..., S, V]\n  query ", query, "\n  key   ",
@@ -152,21 +172,46 @@ void check_attention(const Tensor& query, const Tensor& key, const Tensor& value
   check_alike(kName, "query", query, "key  ", key);
   check_alike(kName, "query", query, "value", value);
   check(dropout_p >= 0 && dropout_p <= 1, kName, ": dropout_p must be in [0, 1], got ", dropout_p);
-  check(!causal || !mask.defined(), kName, ": pass either attn_mask or is_causal");
   check(!mask.defined() || mask.dtype() == kBool || mask.dtype() == query.dtype(), kName,
         ": attn_mask must be bool or of the query's dtype\n  attn_mask ", mask, "\n  query     ", query);
   check(!mask.defined() || mask.device() == query.device(), kName, ": attn_mask is on another device\n  attn_mask ",
         mask, "\n  query     ", query);
 }
 
-Tensor shared_heads(const Tensor& t, const Tensor& query) {
-  check(query.dim() >= 3 && t.dim() >= 3 && t.size(-3) > 0 && query.size(-3) % t.size(-3) == 0,
-        "scaled_dot_product_attention: with enable_gqa the heads of query must be a multiple of those of key "
-        "and "
-        "value\n  query ",
-        query, "\n  other ", t);
-  const int64_t times = query.size(-3) / t.size(-3);
-  return times == 1 ? t : t.repeat_interleave(times, -3);
+void check_shared(const Tensor& t, const Tensor& query) {
+  check(
+      query.dim() >= 3 && t.dim() >= 3 && t.size(-3) > 0 && query.size(-3) % t.size(-3) == 0,
+      "scaled_dot_product_attention: with enable_gqa the heads of query must be a multiple of those of key and value\n"
+      "  query ",
+      query, "\n  other ", t);
+}
+
+// causal: the number of queries in front of these.
+Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, double dropout_p,
+                 optional<int64_t> causal, optional<double> scale, bool enable_gqa) {
+  check_attention(query, key, value, mask, dropout_p);
+  if (enable_gqa) {
+    check_shared(key, query);
+    check_shared(value, query);
+  }
+  AttentionRule rule{.scale = scale ? *scale : 1 / std::sqrt(static_cast<double>(query.size(-1))),
+                     .causal = causal.has_value(),
+                     .before = causal.value_or(0)};
+  const bool dropped = dropout_p > 0 && dropout_p < 1;
+  if (dropout_p < 1 && block_attention_applies(query, key, value, mask, dropped, enable_gqa)) {
+    if (dropped) {
+      rule.dropout = dropout_p;
+      rule.draw = default_generator().next();
+    }
+    Tensor out = blockwise(four(query), four(key), four(value), four(mask), rule);
+    while (out.dim() > query.dim()) out = out.squeeze(0);
+    return out;
+  }
+  // On CUDA half types go to the tensor cores; softmax computes in float32.
+  const auto ready = [&](const Tensor& t) { return query.is_cuda() ? t : widened(t); };
+  const auto all = [&](const Tensor& t) { return ready(enable_gqa ? shared_heads(t, query) : t); };
+  const Tensor p = weights(ready(query), all(key), ready(joined_mask(query, key, mask, causal)), rule.scale);
+  return matmul(dropout(p, dropout_p, true), all(value)).to(query.dtype());
 }
 
 }  // namespace
@@ -177,18 +222,16 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
   if (const auto to = autocast::lower_precision(query))
     return scaled_dot_product_attention(to(query), to(key), to(value), to(attn_mask), dropout_p, is_causal, scale,
                                         enable_gqa);
-  check_attention(query, key, value, attn_mask, dropout_p, is_causal);
-  const Tensor k = enable_gqa ? shared_heads(key, query) : key, v = enable_gqa ? shared_heads(value, query) : value;
-  const double factor = scale ? *scale : 1 / std::sqrt(static_cast<double>(query.size(-1)));
-  const Tensor mask = attn_mask.defined() && attn_mask.dtype() == kBool ? additive(attn_mask, query) : attn_mask;
-  if (dropout_p == 0 && block_attention_applies(query, k, v, mask)) {
-    const Tensor out = blockwise(four(query), four(k), four(v), four_of_mask(mask, query.dim()), factor, is_causal);
-    return query.dim() == 4 ? out : query.dim() == 3 ? out.squeeze(1) : out.squeeze(0).squeeze(0);
-  }
-  // On CUDA half types go to the tensor cores; softmax computes in float32.
-  const auto ready = [&](const Tensor& t) { return query.is_cuda() ? t : widened(t); };
-  const Tensor p = weights(ready(query), ready(k), ready(mask), factor, is_causal);
-  return matmul(dropout(p, dropout_p, true), ready(v)).to(query.dtype());
+  check(!is_causal || !attn_mask.defined(), kName, ": pass either attn_mask or is_causal");
+  return attention(query, key, value, attn_mask, dropout_p, is_causal ? optional<int64_t>(0) : nullopt, scale,
+                   enable_gqa);
+}
+
+Tensor autograd::causal_attention(const Tensor& query, const Tensor& key, const Tensor& value, int64_t before,
+                                  const Tensor& mask) {
+  if (const auto to = autocast::lower_precision(query))
+    return causal_attention(to(query), to(key), to(value), before, to(mask));
+  return attention(query, key, value, mask, 0, before, nullopt, false);
 }
 
 }  // namespace tandem

@@ -12,10 +12,18 @@ namespace tandem {
 /// applied to the softmax, always. scale: 1 / sqrt(E) if not given. With enable_gqa, the third-last dimension of query
 /// is a multiple of that of key and value, whose heads are shared. Throws Error on other shapes and dtypes.
 ///
-/// On the CPU, float32 and float64 without dropout are computed by blocks, forward and backward, without the matrix of
-/// all scores.
+/// Computed by blocks, forward and backward, without a matrix of all scores: a block that the mask hides entirely costs
+/// nothing. The exceptions hold the scores: a mask that requires a gradient, more than four dimensions, E or V above 256
+/// on CUDA, and dropout of GeneratorMode::kPyTorch. A row of the result does not depend on the other sequences.
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const Tensor& attn_mask = {}, double dropout_p = 0, bool is_causal = false,
                                     optional<double> scale = nullopt, bool enable_gqa = false);
+
+namespace autograd {
+/// scaled_dot_product_attention of queries that follow `before` others: query i sees the keys up to i + before, without
+/// those that `mask` hides, which may be undefined.
+Tensor causal_attention(const Tensor& query, const Tensor& key, const Tensor& value, int64_t before,
+                        const Tensor& mask = {});
+}  // namespace autograd
 
 }  // namespace tandem

@@ -33,8 +33,9 @@ Tensor causal(int64_t n) { return nn::TransformerImpl::generate_square_subsequen
 struct Gradients {
   Tensor out, q, k, v;
 };
-// dropout_p of 0 takes the blocks; a mask that requires a gradient takes the composition.
-Gradients attend(const Tensor& q, const Tensor& k, const Tensor& v, Tensor mask, bool is_causal, bool composed) {
+// A mask that requires a gradient takes the composition.
+Gradients attend(const Tensor& q, const Tensor& k, const Tensor& v, Tensor mask, bool is_causal, bool composed,
+                 double dropout_p = 0) {
   const Tensor a = q.detach().requires_grad_(), b = k.detach().requires_grad_(), c = v.detach().requires_grad_();
   if (composed) {
     if (!mask.defined())
@@ -46,12 +47,16 @@ Gradients attend(const Tensor& q, const Tensor& k, const Tensor& v, Tensor mask,
     mask = mask.detach().requires_grad_();
     is_causal = false;
   }
-  const Tensor out = scaled_dot_product_attention(a, b, c, mask, 0, is_causal);
+  manual_seed(5);
+  const bool shared = q.dim() > 2 && q.size(-3) != k.size(-3);
+  const Tensor out = scaled_dot_product_attention(a, b, c, mask, dropout_p, is_causal, nullopt, shared);
   (out * wave(out.sizes(), 1.1)).sum().backward();
   return {out.detach(), a.grad(), b.grad(), c.grad()};
 }
-bool agree(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask = {}, bool is_causal = false) {
-  const Gradients x = attend(q, k, v, mask, is_causal, false), y = attend(q, k, v, mask, is_causal, true);
+bool agree(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask = {}, bool is_causal = false,
+           double dropout_p = 0) {
+  const Gradients x = attend(q, k, v, mask, is_causal, false, dropout_p),
+                  y = attend(q, k, v, mask, is_causal, true, dropout_p);
   return allclose(x.out, y.out, 1e-10, 1e-12) && allclose(x.q, y.q, 1e-9, 1e-12) && allclose(x.k, y.k, 1e-9, 1e-12) &&
          allclose(x.v, y.v, 1e-9, 1e-12);
 }
@@ -67,6 +72,16 @@ TEST_CASE("scaled_dot_product_attention by blocks agrees with the composition") 
     CHECK(agree(k, q, wave({1, heads, 150, 4}), {}, true));
     CHECK(agree(q, k, v, wave({150, 300}, 0.2)));
     CHECK(agree(q, k, v, wave({1, 1, 1, 300}, 0.2) > -0.5));
+    CHECK(agree(q, k, v, arange(300) < 40));  // a block of keys is hidden
+    CHECK(agree(q, k, v, arange(300) >= 270));
+    CHECK(agree(q, k, v, {}, true, 0.3));  // the same elements are dropped
+  }
+  // Heads that share keys, which few or many tasks sum.
+  for (const int64_t groups : {2, 8}) {
+    const Tensor q = wave({1, 3 * groups, 140, 4}), k = wave({1, groups, 270, 4}, 0.3);
+    CHECK(agree(q, k, k));
+    CHECK(agree(q, k, k, {}, true, 0.5));
+    CHECK(agree(q[0], k[0], k[0], wave({140, 270}, 0.2) > 0));
   }
   const Tensor q = wave({2, 7, 3, 4}).permute({0, 2, 1, 3}), k = wave({4, 6, 3, 2}).permute({3, 2, 1, 0});
   CHECK(agree(q, k, k));  // strides of any order
@@ -98,16 +113,52 @@ TEST_CASE("scaled_dot_product_attention: hidden rows, scale, shared heads, dropo
   CHECK_THROWS_AS(scaled_dot_product_attention(q, k, v.to(kFloat)), Error);
 }
 
+TEST_CASE("scaled_dot_product_attention: what a mask hides in whole blocks is not read") {
+  const Tensor q = wave({2, 1, 4, 4}), k = wave({2, 1, 600, 4}, 0.3), broken = k.clone();
+  broken.narrow(2, 256, 344).fill_(std::nan(""));
+  for (const Tensor& mask : {arange(600) < 200, where(arange(600) < 200, 0.0, -kInf).to(kDouble)}) {
+    const Gradients x = attend(q, k, k, mask, false, false), y = attend(q, broken, broken, mask, false, false);
+    for (const auto& [a, b] : {std::pair(x.out, y.out), {x.q, y.q}, {x.k, y.k}, {x.v, y.v}}) CHECK(equal(a, b));
+  }
+}
+
+TEST_CASE("causal_attention of queries behind others") {
+  const Tensor q = wave({2, 2, 5, 4}), k = wave({2, 2, 9, 4}, 0.3), v = wave({2, 2, 9, 4}, 0.9);
+  const Tensor visible = ones({5, 9}, kBool).tril(4), padding = arange(9) >= tensor({3, 0}).view({2, 1, 1, 1});
+  CHECK(allclose(autograd::causal_attention(q, k, v, 4), scaled_dot_product_attention(q, k, v, visible)));
+  CHECK(allclose(autograd::causal_attention(q, k, v, 4, padding),
+                 scaled_dot_product_attention(q, k, v, visible.logical_and(padding))));
+  CHECK(allclose(autograd::causal_attention(q, k, v, 0), scaled_dot_product_attention(q, k, v, {}, 0, true)));
+}
+
+TEST_CASE("scaled_dot_product_attention draws PyTorch's numbers for dropout in that mode") {
+  const Tensor q = wave({2, 2, 5, 4}), k = wave({2, 2, 6, 4}, 0.3);
+  set_generator_mode(GeneratorMode::kPyTorch);
+  manual_seed(9);
+  const Tensor out = scaled_dot_product_attention(q, k, k, {}, 0.4);
+  manual_seed(9);
+  const Tensor weights = dropout(softmax(matmul(q / 2, k.transpose(2, 3)), -1), 0.4, true);
+  set_generator_mode(GeneratorMode::kPhilox);
+  CHECK(allclose(out, matmul(weights, k)));
+}
+
 TEST_CASE("scaled_dot_product_attention: gradients of second order") {
-  const Tensor q = wave({1, 2, 3, 2}).requires_grad_(), k = wave({1, 2, 4, 2}, 0.2).requires_grad_(),
-               v = wave({1, 2, 4, 3}, 0.4).requires_grad_();
-  const auto second = [&](const Tensor& out) {
-    const Tensor first = autograd::grad({(out * out).sum()}, {q}, {}, true, true)[0];
-    return autograd::grad({(first * first).sum()}, {q, k, v});
-  };
-  const auto blocks = second(scaled_dot_product_attention(q, k, v)),
-             composed = second(softmax(matmul(q, k.transpose(2, 3)) / std::sqrt(2.0), -1).matmul(v));
-  for (std::size_t i = 0; i < 3; ++i) CHECK(allclose(blocks[i], composed[i], 1e-9, 1e-12));
+  for (const int64_t groups : {2, 1}) {  // one: shared by both heads
+    const Tensor q = wave({1, 2, 3, 2}).requires_grad_(), k = wave({1, groups, 4, 2}, 0.2).requires_grad_(),
+                 v = wave({1, groups, 4, 3}, 0.4).requires_grad_();
+    const auto second = [&](const Tensor& out) {
+      const Tensor first = autograd::grad({(out * out).sum()}, {q}, {}, true, true)[0];
+      return autograd::grad({(first * first).sum()}, {q, k, v});
+    };
+    for (const double p : {0.0, 0.5}) {
+      manual_seed(3);
+      const auto blocks = second(scaled_dot_product_attention(q, k, v, {}, p, false, nullopt, true));
+      manual_seed(3);
+      const Tensor weights = softmax(matmul(q, k.transpose(2, 3)) / std::sqrt(2.0), -1);
+      const auto composed = second(dropout(weights, p, true).matmul(v));
+      for (std::size_t i = 0; i < 3; ++i) CHECK(allclose(blocks[i], composed[i], 1e-9, 1e-12));
+    }
+  }
 }
 
 TEST_CASE("attention does not depend on the number of threads") {
@@ -115,7 +166,7 @@ TEST_CASE("attention does not depend on the number of threads") {
   const Tensor q = wave({1, 2, 300, 8}), k = wave({1, 2, 600, 8}, 0.3), many = wave({4, 4, 200, 8});
   const auto run = [&](int threads) {
     set_num_threads(threads);
-    const Gradients a = attend(q, k, k, {}, false, false), b = attend(many, many, many, {}, true, false);
+    const Gradients a = attend(q, k, k, {}, false, false), b = attend(many, many, many, {}, true, false, 0.2);
     const Tensor x = wave({70, 33}).requires_grad_(), w = wave({33}).requires_grad_();
     layer_norm(x, {33}, w).pow(2).sum().backward();
     return std::vector<Tensor>{a.out, a.q, a.k, a.v, b.out, b.q, b.k, b.v, x.grad(), w.grad()};
