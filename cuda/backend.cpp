@@ -1,5 +1,4 @@
 // CUDA's backend table, and the tables of families without a source of their own.
-#include "tandem/core/backend/attention.h"
 #include "tandem/core/backend/binary.h"
 #include "tandem/core/backend/unary.h"
 #include "tandem/core/formulas/binary_ops.h"
@@ -13,8 +12,6 @@ struct UnaryLoops;   // ops/unary.h
 struct BinaryLoops;  // ops/binary.h
 constinit const UnaryKernels unary_kernels = make_unary_kernels<UnaryLoops>(kTakesHalf);
 constinit const BinaryKernels binary_kernels = make_binary_kernels<BinaryLoops>(kTakesHalf);
-// This operation is composed of others.
-constinit const AttentionKernels attention_kernels{};
 
 #define TANDEM_FAMILY(Kernels, name) .name = name##_kernels,
 constinit const Backend table{TANDEM_KERNEL_FAMILIES(TANDEM_FAMILY)};

@@ -12,7 +12,7 @@ struct Place {
   const char* file;
   int line;
 };
-enum class Meeting : uint8_t { kBlock, kBlockOr, kBlockAnd, kBlockCount, kWarp, kShuffle, kBallot, kMatch };
+enum class Meeting : uint8_t { kBlock, kBlockOr, kBlockAnd, kBlockCount, kWarp, kShuffle, kBallot, kMatch, kExchange };
 
 /// Waits for the other threads of the block or the mask. Block: returns the number of non-zero values, or
 /// whether any or all are. Shuffle: the value of lane `source`. Ballot: the lanes with a non-zero value.
@@ -20,6 +20,12 @@ enum class Meeting : uint8_t { kBlock, kBlockOr, kBlockAnd, kBlockCount, kWarp, 
 uint64_t meet(Meeting kind, uint32_t mask, uint64_t value, int source, Place place);
 /// The lane of the running thread.
 int lane();
+/// The values of all 32 lanes, until their next exchange.
+const uint64_t* exchange(uint64_t value, Place place);
+
+/// Copies 16 bytes, or zeros if `from` is null, when the running thread calls copy_now(). A kernel must not end before.
+void copy_later(void* to, const void* from);
+void copy_now();
 
 template <class T>
 auto shuffle(uint32_t mask, T value, int source, Place place) {

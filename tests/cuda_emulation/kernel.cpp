@@ -4,6 +4,7 @@
 // with a message.
 #include "tandem/tests/cuda_emulation/kernel.h"
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -30,6 +31,10 @@ struct Thread {
   Place place;
   Fiber* fiber;
 };
+struct LateCopy {
+  void* to;
+  const void* from;
+};
 
 bool of_block(Meeting kind) { return kind <= Meeting::kBlockCount; }
 const char* name_of(Meeting kind) {
@@ -42,6 +47,8 @@ const char* name_of(Meeting kind) {
       return "a vote";
     case Meeting::kMatch:
       return "__match_any_sync";
+    case Meeting::kExchange:
+      return "a function of the tensor cores";
     default:
       return "__syncthreads";
   }
@@ -58,6 +65,7 @@ class Runner {
   uint64_t meet(Meeting kind, uint32_t mask, uint64_t value, int source, Place place);
   int now() const { return now_; }
   void* shared() { return shared_.get(); }
+  std::vector<LateCopy>& copies() { return copies_[static_cast<std::size_t>(now_)]; }
 
  private:
   bool begin_thread();
@@ -71,11 +79,14 @@ class Runner {
   void finish_group(int first, const Thread& one);
   [[noreturn]] void report() const;
   [[noreturn]] void wrong(int index, const char* why, int other) const;
+  [[noreturn]] void wrong(int index, const char* why) const;
 
   const Launch* launch_ = nullptr;
   const std::function<void()>* thread_ = nullptr;
   std::vector<Thread> threads_;
-  std::vector<uint3> places_;  // threadIdx of each thread
+  std::vector<uint3> places_;                           // threadIdx of each thread
+  std::vector<std::array<uint64_t, kWarp>> exchanged_;  // of each warp
+  std::vector<std::vector<LateCopy>> copies_;           // of each thread
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;
   struct Free {
@@ -101,6 +112,8 @@ void Runner::run(const Launch& launch, const std::function<void()>& thread) {
   blocks_ = static_cast<uint64_t>(launch.grid.x) * launch.grid.y * launch.grid.z;
   block_ = 0;
   threads_.resize(static_cast<std::size_t>(count_));
+  exchanged_.resize(static_cast<std::size_t>(count_ + kWarp - 1) / kWarp);
+  copies_.resize(static_cast<std::size_t>(count_));
   places_.clear();
   for (uint3 i{0, 0, 0}; i.z < launch.block.z; ++i.z)
     for (i.y = 0; i.y < launch.block.y; ++i.y)
@@ -167,6 +180,7 @@ void Runner::fiber_main() {
   for (;;) {
     while (begin_thread()) {
       (*thread_)();
+      if (!copies().empty()) wrong(now_, "ended with copies that it has not waited for");
       threads_[static_cast<std::size_t>(now_)].state = Thread::kEnded;
       --alive_;
     }
@@ -255,6 +269,13 @@ void Runner::finish_group(int first, const Thread& one) {
         if ((mask >> j & 1) != 0 && lanes[j].value == lanes[i].value) lanes[i].result |= uint64_t{1} << j;
     }
   }
+  if (kind == Meeting::kExchange) {
+    auto& values = exchanged_[static_cast<std::size_t>(first / kWarp)];
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = lanes[i].value;
+      lanes[i].result = reinterpret_cast<uint64_t>(values.data());
+    }
+  }
   for (int i = 0; i < kWarp; ++i)
     if (mask >> i & 1) lanes[i].state = Thread::kReady;
 }
@@ -274,6 +295,12 @@ void Runner::report() const {
     if (!same(one, other)) wrong(waiting, "for a thread that waits elsewhere", i);
   }
   wrong(waiting, "forever", -1);
+}
+
+void Runner::wrong(int index, const char* why) const {
+  std::fprintf(stderr, "emulated CUDA: kernel '%s', block (%u, %u, %u): thread %d of %d %s\n", launch_->operation,
+               position.block.x, position.block.y, position.block.z, index, count_, why);
+  std::abort();
 }
 
 void Runner::wrong(int index, const char* why, int other) const {
@@ -298,6 +325,18 @@ uint64_t meet(Meeting kind, uint32_t mask, uint64_t value, int source, Place pla
   return runner().meet(kind, mask, value, source, place);
 }
 int lane() { return runner().now() % kWarp; }
+const uint64_t* exchange(uint64_t value, Place place) {
+  return reinterpret_cast<const uint64_t*>(runner().meet(Meeting::kExchange, 0xffffffffu, value, 0, place));
+}
+void copy_later(void* to, const void* from) { runner().copies().push_back({to, from}); }
+void copy_now() {
+  for (const LateCopy& copy : runner().copies())
+    if (copy.from == nullptr)
+      std::memset(copy.to, 0, 16);
+    else
+      std::memcpy(copy.to, copy.from, 16);
+  runner().copies().clear();
+}
 void* dynamic_shared_memory() { return runner().shared(); }
 
 }  // namespace tandem::cuda_emulation
