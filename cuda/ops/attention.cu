@@ -3,6 +3,7 @@
 // each is summed in a fixed order. Blocks depend on the size of a head alone, so a row's bits depend on nothing else in its
 // batch.
 #include <algorithm>
+#include <numbers>
 
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/attention_scores.h"
@@ -10,6 +11,8 @@
 
 namespace tandem::cuda_impl {
 namespace {
+
+constexpr float kLn2 = 0.693147181f;
 
 // How a head of at most kWidth features is cut. A kernel keeps tiles of `rows` rows, and two pairs of tiles of kColumns
 // rows, in shared memory, of which every GPU from sm_80 on has 99 KiB. A warp has 16 `tiles` rows, as many as leave its
@@ -62,121 +65,141 @@ __device__ int warp() { return static_cast<int>(threadIdx.x) / 32; }
 
 // Writes sums times `factor` to the rows from `row` on, of which there are `rows` in all.
 template <class S, int M, int N>
-__device__ void store_rows(const Sums<M, N>& sums, const Heads<S>& to, int head, int row, int rows, int width,
-                           float factor) {
-  TANDEM_UNROLL
-  for (int m = 0; m < M; ++m) TANDEM_UNROLL
-  for (int x = 0; x < 4; ++x) {
-    const int r = row + lane_row(m, x / 2), column = lane_column() + x % 2;
-    if (r >= rows) continue;
+__device__ void store_rows(Sums<M, N>& sums, const Heads<S>& to, int head, int row, int rows, int width, float factor) {
+  each_row<M>([&](int m, int h) {
+    const int r = row + lane_row(m, h);
+    if (r >= rows) return;
     S* at = to.at(head, r);
-    TANDEM_UNROLL
-    for (int n = 0; n < N; ++n)
-      if (8 * n + column < width) at[8 * n + column] = static_cast<S>(sums.at[m][n][x] * factor);
-  }
+    each<N>([&](int n) {
+      for (int c = 0; c < 2; ++c) {
+        const int column = 8 * n + lane_column() + c;
+        if (column < width) at[column] = static_cast<S>(sums.pair(m, n, h)[c] * factor);
+      }
+    });
+  });
 }
 
 struct Largest {
-  __device__ float operator()(float a, float b) const { return a > b ? a : b; }
+  __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
 };
 
-// A row's largest score so far and this lane's part of the sum of exp(score - largest).
+// A row's largest score so far and this lane's part of the sum of 2^(score - largest).
 struct Running {
   float largest = kHiddenScore, sum = 0;
 };
 
-// Turns the scores of row (m, h) into exp(score - largest), and returns what scales earlier sums to the new largest.
+// Turns the scores of row (m, h) into 2^(score - largest), and returns what scales earlier sums to the new largest.
 template <int M, int N>
 __device__ float online_softmax(Sums<M, N>& s, int m, int h, Running& running) {
   float most = running.largest;
-  TANDEM_UNROLL
-  for (int n = 0; n < N; ++n)
-    for (int c = 0; c < 2; ++c) most = Largest()(s.at[m][n][2 * h + c], most);
+  each<N>([&](int n) {
+    for (int c = 0; c < 2; ++c) most = Largest()(s.pair(m, n, h)[c], most);
+  });
   most = fold_warp(most, Largest(), 4);
-  const float base = most == kHiddenScore ? 0.0f : most, correction = fast_exp(running.largest - base);
+  const float base = most == kHiddenScore ? 0.0f : most, correction = fast_exp2(running.largest - base);
   float sum = 0;
-  TANDEM_UNROLL
-  for (int n = 0; n < N; ++n)
+  each<N>([&](int n) {
     for (int c = 0; c < 2; ++c) {
-      float& x = s.at[m][n][2 * h + c];
-      x = fast_exp(x - base);
+      float& x = s.pair(m, n, h)[c];
+      x = fast_exp2(x - base);
       sum += x;
     }
+  });
   running = {most, running.sum * correction + sum};
   return correction;
 }
+
+// Multiplies a tile of queries from i and keys from j on by what dropout multiplies the softmax by.
+template <class S, int M, int N>
+__device__ void drop(Sums<M, N>& s, const AttentionProblem<S>& p, const Generator::Draw& draw, int bh, int i, int j) {
+  each_pair<M, N>([&](int m, int n, int h) {
+    const int64_t element = p.element(bh, i + lane_row(m, h), j + 8 * n + lane_column());
+    const DropoutPair factors = dropout_pair(draw, p.kept, p.factor, element);
+    for (int c = 0; c < 2; ++c) s.pair(m, n, h)[c] *= factors.at[c];
+  });
+}
+
+// The block of queries of a head that a block of threads has, and its tiles of keys and values. The longest blocks of a
+// causal problem come first.
+template <class S, int kWidth, int kRows, int kColumns, int kFirstRow>
+struct QueryBlock {
+  static constexpr int kThreads = Cut<S, kWidth>::kThreads;
+  const AttentionProblem<S>& p;
+  int bh, group, i;
+  __device__ QueryBlock(const AttentionProblem<S>& problem, int query_blocks)
+      : p(problem),
+        bh(static_cast<int>(blockIdx.x) % p.heads),
+        group(bh / p.shared),
+        i((query_blocks - 1 - static_cast<int>(blockIdx.x) / p.heads) * kRows) {}
+  // The queries, or the gradients of what they get.
+  __device__ void load(const Tile<S, kWidth>& to, const Heads<const S>& from, int width) const {
+    to.template load<kRows, kThreads>(from.at(bh, i), from.row, p.queries - i, width, p.whole_packs);
+  }
+  __device__ Tile<S, kWidth> keys(int stage) const { return shared_tile<S, kWidth>(kFirstRow + stage * kColumns); }
+  __device__ Tile<S, kWidth> values(int stage) const { return keys(2 + stage); }
+  // body(j, stage) for the blocks of keys from j on.
+  template <class Body>
+  __device__ void each_keys(Body body) const {
+    const auto visible = [&](int block) {
+      return p.template any_visible<kThreads>(bh, i, kRows, block * kColumns, kColumns);
+    };
+    const auto load = [&](int block, int stage) {
+      const int j = block * kColumns, count = p.keys - j;
+      keys(stage).template load<kColumns, kThreads>(p.k.at(group, j), p.k.row, count, p.width, p.whole_packs);
+      values(stage).template load<kColumns, kThreads>(p.v.at(group, j), p.v.row, count, p.value_width, p.whole_packs);
+    };
+    each_visible((p.keys + kColumns - 1) / kColumns, visible, load,
+                 [&](int block, int stage) { body(block * kColumns, stage); });
+  }
+};
 
 template <class S, int kWidth>
 __global__ void __launch_bounds__(Cut<S, kWidth>::kThreads)
     attend(AttentionProblem<S> p, Heads<S> out, float* lse, int query_blocks) {
   using C = Cut<S, kWidth>;
   constexpr int M = C::kForwardTiles, kRows = C::rows(M), kColumns = C::kForwardColumns;
-  // The longest blocks of a causal problem come first.
-  const int bh = static_cast<int>(blockIdx.x) % p.heads, group = bh / p.shared;
-  const int i = (query_blocks - 1 - static_cast<int>(blockIdx.x) / p.heads) * kRows;
+  using Scores = Sums<M, kColumns / 8>;
+  const QueryBlock<S, kWidth, kRows, kColumns, kRows> block(p, query_blocks);
   const auto queries = shared_tile<S, kWidth>(0);
-  const auto keys = [](int stage) { return shared_tile<S, kWidth>(kRows + stage * kColumns); };
-  const auto values = [](int stage) { return shared_tile<S, kWidth>(kRows + (2 + stage) * kColumns); };
-  queries.template load<kRows, C::kThreads>(p.q.at(bh, i), p.q.row, p.queries - i, p.width, p.whole_packs);
-
-  const int first = 16 * M * warp();
+  block.load(queries, p.q, p.width);
+  const int first = 16 * M * warp(), row = block.i + first;
   const Generator::Draw draw = p.dropped ? p.draw.now() : Generator::Draw{};
   Sums<M, kWidth / 8> sums;
   sums.clear();
   Running running[M][2];
-  each_visible((p.keys + kColumns - 1) / kColumns,
-               [&](int block) { return p.template any_visible<C::kThreads>(bh, i, kRows, block * kColumns, kColumns); },
-               [&](int block, int stage) {
-                 const int j = block * kColumns;
-                 keys(stage).template load<kColumns, C::kThreads>(p.k.at(group, j), p.k.row, p.keys - j, p.width,
-                                                                  p.whole_packs);
-                 values(stage).template load<kColumns, C::kThreads>(p.v.at(group, j), p.v.row, p.keys - j,
-                                                                    p.value_width, p.whole_packs);
-               },
-               [&](int block, int stage) {
-                 const int j = block * kColumns;
-                 Sums<M, kColumns / 8> s;
-                 multiply_rows(s, queries, first, keys(stage));
-                 finish_scores<false>(s, p, bh, i + first, j);
-                 TANDEM_UNROLL
-                 for (int m = 0; m < M; ++m) TANDEM_UNROLL
-                 for (int h = 0; h < 2; ++h) {
-                   const float correction = online_softmax(s, m, h, running[m][h]);
-                   TANDEM_UNROLL
-                   for (int n = 0; n < kWidth / 8; ++n)
-                     for (int c = 0; c < 2; ++c) sums.at[m][n][2 * h + c] *= correction;
-                   if (!p.dropped) continue;
-                   const int64_t element = p.element(bh, i + first + lane_row(m, h), j + lane_column());
-                   TANDEM_UNROLL
-                   for (int n = 0; n < kColumns / 8; ++n) {
-                     const DropoutPair factors(p, draw, element + 8 * n);
-                     for (int c = 0; c < 2; ++c) s.at[m][n][2 * h + c] *= factors.at[c];
-                   }
-                 }
-                 add_product(sums, s, values(stage));
-               });
-  TANDEM_UNROLL
-  for (int m = 0; m < M; ++m) TANDEM_UNROLL
-  for (int h = 0; h < 2; ++h) {
+  block.each_keys([&](int j, int stage) {
+    Scores s;
+    multiply_rows(s, queries, first, block.keys(stage));
+    finish_scores<false>(s, p, block.bh, row, j);
+    each_row<M>([&](int m, int h) {
+      const float correction = online_softmax(s, m, h, running[m][h]);
+      each<kWidth / 8>([&](int n) {
+        for (int c = 0; c < 2; ++c) sums.pair(m, n, h)[c] *= correction;
+      });
+    });
+    if (p.dropped) drop(s, p, draw, block.bh, row, j);
+    add_product(sums, s, block.values(stage));
+  });
+  each_row<M>([&](int m, int h) {
     const float sum = fold_warp(running[m][h].sum, Plus(), 4), factor = 1.0f / sum;
-    TANDEM_UNROLL
-    for (int n = 0; n < kWidth / 8; ++n)
+    each<kWidth / 8>([&](int n) {
       for (int c = 0; c < 2; ++c) {
-        float& x = sums.at[m][n][2 * h + c];
+        float& x = sums.pair(m, n, h)[c];
         x = sum == 0 ? 0.0f : x * factor;
       }
-    const int row = i + first + lane_row(m, h);
-    if (row < p.queries && lane_column() == 0)
-      lse[int64_t{bh} * p.queries + row] = sum == 0 ? -kHiddenScore : running[m][h].largest + std::log(sum);
-  }
-  store_rows(sums, out, bh, i + first, p.queries, p.value_width, 1.0f);
+    });
+    const int r = row + lane_row(m, h);
+    if (r < p.queries && lane_column() == 0)
+      lse[p.row(block.bh, r)] = sum == 0 ? -kHiddenScore : fmaf(running[m][h].largest, kLn2, std::log(sum));
+  });
+  store_rows(sums, out, block.bh, row, p.queries, p.value_width, 1.0f);
 }
 
 // deltas[row] = Σ grad_out out: a warp a row.
 template <class S>
 __global__ void __launch_bounds__(256)
     attention_deltas(float* deltas, Heads<const S> grad_out, Heads<const S> out, int64_t rows, int queries, int width) {
-  const int64_t row = int64_t{blockIdx.x} * 8 + threadIdx.x / 32;
+  const int64_t row = int64_t{blockIdx.x} * 8 + warp();
   if (row >= rows) return;
   const int bh = static_cast<int>(row / queries), i = static_cast<int>(row % queries);
   const S *g = grad_out.at(bh, i), *o = out.at(bh, i);
@@ -192,7 +215,11 @@ struct Backward {
   AttentionProblem<S> p;
   Heads<const S> grad_out;
   Heads<S> grad_q, grad_k, grad_v;
-  const float *lse, *deltas;
+  const float *lses, *deltas;
+
+  // What turns scores into the softmax, and its sum of gradients; of a query that is none: nothing.
+  __device__ float lse(int64_t head, int i) const { return i < p.queries ? lses[head + i] * kLog2e : -kHiddenScore; }
+  __device__ float delta(int64_t head, int i) const { return i < p.queries ? deltas[head + i] : 0.0f; }
 };
 
 // grad_q = scale ds k with ds = w (f g vᵀ - delta), where w is the softmax and f what dropout multiplies it by.
@@ -200,60 +227,36 @@ template <class S, int kWidth>
 __global__ void __launch_bounds__(Cut<S, kWidth>::kThreads) query_gradient(Backward<S> b, int query_blocks) {
   using C = Cut<S, kWidth>;
   constexpr int M = C::kBackwardTiles, kRows = C::rows(M), kColumns = C::kQueryColumns;
+  using Scores = Sums<M, kColumns / 8>;
   const AttentionProblem<S>& p = b.p;
-  const int bh = static_cast<int>(blockIdx.x) % p.heads, group = bh / p.shared;
-  const int i = (query_blocks - 1 - static_cast<int>(blockIdx.x) / p.heads) * kRows;
+  const QueryBlock<S, kWidth, kRows, kColumns, 2 * kRows> block(p, query_blocks);
   const auto queries = shared_tile<S, kWidth>(0), grads = shared_tile<S, kWidth>(kRows);
-  const auto keys = [](int stage) { return shared_tile<S, kWidth>(2 * kRows + stage * kColumns); };
-  const auto values = [](int stage) { return shared_tile<S, kWidth>(2 * kRows + (2 + stage) * kColumns); };
-  queries.template load<kRows, C::kThreads>(p.q.at(bh, i), p.q.row, p.queries - i, p.width, p.whole_packs);
-  grads.template load<kRows, C::kThreads>(b.grad_out.at(bh, i), b.grad_out.row, p.queries - i, p.value_width,
-                                          p.whole_packs);
-
-  const int first = 16 * M * warp();
+  block.load(queries, p.q, p.width);
+  block.load(grads, b.grad_out, p.value_width);
+  const int first = 16 * M * warp(), row = block.i + first;
   const Generator::Draw draw = p.dropped ? p.draw.now() : Generator::Draw{};
   float lse[M][2], delta[M][2];
-  TANDEM_UNROLL
-  for (int m = 0; m < M; ++m)
-    for (int h = 0; h < 2; ++h) {
-      const int row = i + first + lane_row(m, h);
-      const int64_t at = int64_t{bh} * p.queries + row;
-      lse[m][h] = row < p.queries ? b.lse[at] : -kHiddenScore;
-      delta[m][h] = row < p.queries ? b.deltas[at] : 0.0f;
-    }
+  each_row<M>([&](int m, int h) {
+    lse[m][h] = b.lse(p.row(block.bh, 0), row + lane_row(m, h));
+    delta[m][h] = b.delta(p.row(block.bh, 0), row + lane_row(m, h));
+  });
   Sums<M, kWidth / 8> sums;
   sums.clear();
-  each_visible((p.keys + kColumns - 1) / kColumns,
-               [&](int block) { return p.template any_visible<C::kThreads>(bh, i, kRows, block * kColumns, kColumns); },
-               [&](int block, int stage) {
-                 const int j = block * kColumns;
-                 keys(stage).template load<kColumns, C::kThreads>(p.k.at(group, j), p.k.row, p.keys - j, p.width,
-                                                                  p.whole_packs);
-                 values(stage).template load<kColumns, C::kThreads>(p.v.at(group, j), p.v.row, p.keys - j,
-                                                                    p.value_width, p.whole_packs);
-               },
-               [&](int block, int stage) {
-                 const int j = block * kColumns;
-                 Sums<M, kColumns / 8> s, ds;
-                 multiply_rows(s, queries, first, keys(stage));
-                 finish_scores<false>(s, p, bh, i + first, j);
-                 multiply_rows(ds, grads, first, values(stage));
-                 TANDEM_UNROLL
-                 for (int m = 0; m < M; ++m) TANDEM_UNROLL
-                 for (int h = 0; h < 2; ++h) {
-                   const int64_t element = p.element(bh, i + first + lane_row(m, h), j + lane_column());
-                   TANDEM_UNROLL
-                   for (int n = 0; n < kColumns / 8; ++n) {
-                     const DropoutPair factors(p, draw, element + 8 * n);
-                     for (int c = 0; c < 2; ++c) {
-                       float& x = ds.at[m][n][2 * h + c];
-                       x = fast_exp(s.at[m][n][2 * h + c] - lse[m][h]) * (x * factors.at[c] - delta[m][h]);
-                     }
-                   }
-                 }
-                 add_product(sums, ds, keys(stage));
-               });
-  store_rows(sums, b.grad_q, bh, i + first, p.queries, p.width, p.scale);
+  block.each_keys([&](int j, int stage) {
+    Scores s, ds;
+    multiply_rows(s, queries, first, block.keys(stage));
+    finish_scores<false>(s, p, block.bh, row, j);
+    multiply_rows(ds, grads, first, block.values(stage));
+    if (p.dropped) drop(ds, p, draw, block.bh, row, j);
+    each_pair<M, kColumns / 8>([&](int m, int n, int h) {
+      for (int c = 0; c < 2; ++c) {
+        float& x = ds.pair(m, n, h)[c];
+        x = fast_exp2(s.pair(m, n, h)[c] - lse[m][h]) * (x - delta[m][h]);
+      }
+    });
+    add_product(sums, ds, block.keys(stage));
+  });
+  store_rows(sums, b.grad_q, block.bh, row, p.queries, p.width, p.scale);
 }
 
 // grad_v = (w f)ᵀ g and grad_k = scale dsᵀ q, summed over the queries of the heads that share these keys.
@@ -261,63 +264,58 @@ template <class S, int kWidth, bool of_keys, bool of_values>
 __global__ void __launch_bounds__(Cut<S, kWidth>::kThreads) key_gradients(Backward<S> b, int groups) {
   using C = Cut<S, kWidth>;
   constexpr int M = C::kBackwardTiles, kRows = C::rows(M), kColumns = C::kKeyColumns;
+  using Scores = Sums<M, kColumns / 8>;
   const AttentionProblem<S>& p = b.p;
   const int group = static_cast<int>(blockIdx.x) % groups, j = static_cast<int>(blockIdx.x) / groups * kRows;
   const auto keys = shared_tile<S, kWidth>(0), values = shared_tile<S, kWidth>(kRows);
-  const auto queries = [](int stage) { return shared_tile<S, kWidth>(2 * kRows + stage * kColumns); };
-  const auto grads = [](int stage) { return shared_tile<S, kWidth>(2 * kRows + (2 + stage) * kColumns); };
   keys.template load<kRows, C::kThreads>(p.k.at(group, j), p.k.row, p.keys - j, p.width, p.whole_packs);
   values.template load<kRows, C::kThreads>(p.v.at(group, j), p.v.row, p.keys - j, p.value_width, p.whole_packs);
+  const auto queries = [](int stage) { return shared_tile<S, kWidth>(2 * kRows + stage * kColumns); };
+  const auto grads = [](int stage) { return shared_tile<S, kWidth>(2 * kRows + (2 + stage) * kColumns); };
+  // A place is a block of queries of one of the heads.
+  const int blocks = (p.queries + kColumns - 1) / kColumns;
+  const auto head_of = [&](int place) { return group * p.shared + place / blocks; };
+  const auto visible = [&](int place) {
+    return p.template any_visible<C::kThreads>(head_of(place), place % blocks * kColumns, kColumns, j, kRows);
+  };
+  const auto load = [&](int place, int stage) {
+    const int bh = head_of(place), i = place % blocks * kColumns, count = p.queries - i;
+    queries(stage).template load<kColumns, C::kThreads>(p.q.at(bh, i), p.q.row, count, p.width, p.whole_packs);
+    grads(stage).template load<kColumns, C::kThreads>(b.grad_out.at(bh, i), b.grad_out.row, count, p.value_width,
+                                                      p.whole_packs);
+  };
 
-  const int first = 16 * M * warp();
+  const int first = 16 * M * warp(), row = j + first;
   const Generator::Draw draw = p.dropped ? p.draw.now() : Generator::Draw{};
   Sums<M, kWidth / 8> key_sums, value_sums;
   key_sums.clear();
   value_sums.clear();
-  // A place is a block of queries of one of the heads.
-  const int blocks = (p.queries + kColumns - 1) / kColumns;
-  const auto head_of = [&](int place) { return group * p.shared + place / blocks; };
-  each_visible(
-      p.shared * blocks,
-      [&](int place) {
-        return p.template any_visible<C::kThreads>(head_of(place), place % blocks * kColumns, kColumns, j, kRows);
-      },
-      [&](int place, int stage) {
-        const int bh = head_of(place), i = place % blocks * kColumns;
-        queries(stage).template load<kColumns, C::kThreads>(p.q.at(bh, i), p.q.row, p.queries - i, p.width,
-                                                            p.whole_packs);
-        grads(stage).template load<kColumns, C::kThreads>(b.grad_out.at(bh, i), b.grad_out.row, p.queries - i,
-                                                          p.value_width, p.whole_packs);
-      },
-      [&](int place, int stage) {
-        const int bh = head_of(place), i = place % blocks * kColumns;
-        Sums<M, kColumns / 8> s, ds;
-        multiply_rows(s, keys, first, queries(stage));
-        finish_scores<true>(s, p, bh, j + first, i);
-        if constexpr (of_keys) multiply_rows(ds, values, first, grads(stage));
-        TANDEM_UNROLL
-        for (int n = 0; n < kColumns / 8; ++n) TANDEM_UNROLL
-        for (int c = 0; c < 2; ++c) {
-          const int query = i + 8 * n + lane_column() + c;
-          const int64_t at = int64_t{bh} * p.queries + query;
-          const float lse = query < p.queries ? b.lse[at] : -kHiddenScore;
-          const float delta = of_keys && query < p.queries ? b.deltas[at] : 0.0f;
-          TANDEM_UNROLL
-          for (int m = 0; m < M; ++m) TANDEM_UNROLL
-          for (int h = 0; h < 2; ++h) {
-            const int x = 2 * h + c;
-            float& weight = s.at[m][n][x];
-            weight = fast_exp(weight - lse);
-            const float factor = p.factor_of(draw, p.element(bh, query, j + first + lane_row(m, h)));
-            if constexpr (of_keys) ds.at[m][n][x] = weight * (ds.at[m][n][x] * factor - delta);
-            weight *= factor;
-          }
+  each_visible(p.shared * blocks, visible, load, [&](int place, int stage) {
+    const int bh = head_of(place), i = place % blocks * kColumns;
+    const int64_t head = p.row(bh, 0);
+    Scores s, ds;
+    multiply_rows(s, keys, first, queries(stage));
+    finish_scores<true>(s, p, bh, row, i);
+    if constexpr (of_keys) multiply_rows(ds, values, first, grads(stage));
+    each<kColumns / 4>([&](int column) {
+      const int n = column / 2, c = column % 2, query = i + 8 * n + lane_column() + c;
+      const float lse = b.lse(head, query), delta = of_keys ? b.delta(head, query) : 0.0f;
+      each_row<M>([&](int m, int h) {
+        float &weight = s.pair(m, n, h)[c], kept = 1;
+        weight = fast_exp2(weight - lse);
+        if (p.dropped) kept = dropout_pair(draw, p.kept, p.factor, p.element(bh, query, row + lane_row(m, h))).at[0];
+        if constexpr (of_keys) {
+          float& gradient = ds.pair(m, n, h)[c];
+          gradient = weight * fmaf(gradient, kept, -delta);
         }
-        if constexpr (of_values) add_product(value_sums, s, grads(stage));
-        if constexpr (of_keys) add_product(key_sums, ds, queries(stage));
+        weight *= kept;
       });
-  if constexpr (of_values) store_rows(value_sums, b.grad_v, group, j + first, p.keys, p.value_width, 1.0f);
-  if constexpr (of_keys) store_rows(key_sums, b.grad_k, group, j + first, p.keys, p.width, p.scale);
+    });
+    if constexpr (of_values) add_product(value_sums, s, grads(stage));
+    if constexpr (of_keys) add_product(key_sums, ds, queries(stage));
+  });
+  if constexpr (of_values) store_rows(value_sums, b.grad_v, group, row, p.keys, p.value_width, 1.0f);
+  if constexpr (of_keys) store_rows(key_sums, b.grad_k, group, row, p.keys, p.width, p.scale);
 }
 
 // ---- host
@@ -360,6 +358,7 @@ AttentionProblem<S> problem_of(Context& c, const Tensor& q, const Tensor& k, con
           .width = static_cast<int>(q.size(3)),
           .value_width = static_cast<int>(v.size(3)),
           .scale = static_cast<float>(rule.scale),
+          .scale_log2e = static_cast<float>(rule.scale * std::numbers::log2e),
           .causal = rule.causal,
           .dropped = rule.dropout > 0,
           .whole_packs = whole_packs(q) && whole_packs(k) && whole_packs(v),

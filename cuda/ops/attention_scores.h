@@ -1,17 +1,16 @@
 // What attention's kernels read: the problem as a kernel parameter, which blocks of scores are visible, and the scores of a
-// block in the registers of its warps.
+// block in the registers of its warps. Scores are times log2(e), so that softmax takes powers of two.
 #pragma once
 #include <limits>
 
 #include "tandem/core/backend/attention.h"
-#include "tandem/core/formulas/fast_exp.h"
 #include "tandem/core/formulas/random_ops.h"
 #include "tandem/cuda/ops/attention_tiles.h"
 #include "tandem/cuda/replayed_value.h"
 
 namespace tandem::cuda_impl {
 
-inline constexpr float kHiddenScore = -std::numeric_limits<float>::infinity();
+inline constexpr float kLog2e = 1.44269504f, kHiddenScore = -std::numeric_limits<float>::infinity();
 
 /// A tensor [B, heads, rows, features] of unit stride in its last dimension.
 template <class S>
@@ -30,8 +29,10 @@ struct ScoreMask {
   int64_t batch, head, row, column;
   int heads;
   __device__ bool defined() const { return visible != nullptr || numbers != nullptr; }
-  __device__ float at(int bh, int i, int j) const {
-    const int64_t place = bh / heads * batch + bh % heads * head + i * row + j * column;
+  __device__ int64_t start(int bh) const { return defined() ? bh / heads * batch + bh % heads * head : 0; }
+  /// For query i and key j of the head that starts there.
+  __device__ float at(int64_t start, int i, int j) const {
+    const int64_t place = start + i * row + j * column;
     if (visible != nullptr) return visible[place] ? 0.0f : kHiddenScore;
     return static_cast<float>(numbers[place]);
   }
@@ -49,21 +50,16 @@ struct AttentionProblem {
   ScoreMask<S> mask;
   int heads, shared;  ///< of q, and how many of them have one of k and v
   int queries, keys, width, value_width;
-  float scale;
+  float scale, scale_log2e;
   bool causal, dropped, whole_packs;
   int64_t before;
   ReplayedDraw draw;
   ops::Hit kept;
   float factor;  ///< of the kept elements
 
-  /// The place of a score in the row-major tensor of all.
-  __device__ int64_t element(int bh, int i, int j) const { return (int64_t{bh} * queries + i) * keys + j; }
-  /// What dropout multiplies element e of the softmax by.
-  __device__ float factor_of(const Generator::Draw& drawn, int64_t e) const {
-    if (!dropped) return 1;
-    const auto place = static_cast<uint64_t>(e);
-    return static_cast<float>(kept(word_of(philox(drawn.seed, drawn.offset, place / 4), place))) * factor;
-  }
+  /// The places of a query and of a score among all.
+  __device__ int64_t row(int bh, int i) const { return int64_t{bh} * queries + i; }
+  __device__ int64_t element(int bh, int i, int j) const { return row(bh, i) * keys + j; }
   /// Queries from i and keys from j on: whether one of them sees one of these, as far as the positions say.
   __device__ bool before_diagonal(int i, int rows, int j) const { return !causal || j <= i + rows - 1 + before; }
   __device__ bool is_visible(int i, int j) const { return !causal || j <= i + before; }
@@ -74,50 +70,50 @@ struct AttentionProblem {
     if (!mask.defined()) return true;
     const int lines = mask.row == 0 ? 1 : min(rows, queries - i),
               across = mask.column == 0 ? 1 : min(columns, keys - j);
+    const int64_t start = mask.start(bh);
     int seen = 0;
     for (int x = static_cast<int>(threadIdx.x); x < lines * across && seen == 0; x += kThreads)
-      seen = mask.at(bh, i + x / across, j + x % across) != kHiddenScore ? 1 : 0;
+      seen = mask.at(start, i + x / across, j + x % across) != kHiddenScore ? 1 : 0;
     return __syncthreads_or(seen) != 0;
   }
 };
 
-/// The factors of dropout for element e and the one behind it.
+/// What dropout multiplies element e of the softmax and the one behind it by. Not inline: it would fill the loops.
 struct DropoutPair {
   float at[2];
-  template <class S>
-  __device__ DropoutPair(const AttentionProblem<S>& p, const Generator::Draw& draw, int64_t e) {
-    at[0] = at[1] = 1;
-    if (!p.dropped) return;
-    const auto first = static_cast<uint64_t>(e);
-    PhiloxBlock block = philox(draw.seed, draw.offset, first / 4);
-    at[0] = static_cast<float>(p.kept(word_of(block, first))) * p.factor;
-    if (first % 4 == 3) block = philox(draw.seed, draw.offset, first / 4 + 1);
-    at[1] = static_cast<float>(p.kept(word_of(block, first + 1))) * p.factor;
-  }
 };
+[[gnu::noinline]] static __device__ DropoutPair dropout_pair(Generator::Draw draw, ops::Hit kept, float factor,
+                                                             uint64_t e) {
+  PhiloxBlock block = philox(draw.seed, draw.offset, e / 4);
+  DropoutPair pair;
+  pair.at[0] = static_cast<float>(kept(word_of(block, e))) * factor;
+  if (e % 4 == 3) block = philox(draw.seed, draw.offset, e / 4 + 1);
+  pair.at[1] = static_cast<float>(kept(word_of(block, e + 1))) * factor;
+  return pair;
+}
 
-/// Scales the products of queries and keys, and adds what hides keys. The tile's rows start at `row` and its columns at
-/// `column`; rows are queries, or keys if `rows_are_keys`.
+/// Makes scores of the products of queries and keys. The tile's rows start at `row` and its columns at `column`; rows are
+/// queries, or keys if `rows_are_keys`.
 template <bool rows_are_keys, class S, int M, int N>
 __device__ void finish_scores(Sums<M, N>& s, const AttentionProblem<S>& p, int bh, int row, int column) {
-  const int g = lane_row(), t = lane_column();
+  each_pair<M, N>([&](int m, int n, int h) {
+    for (int c = 0; c < 2; ++c) s.pair(m, n, h)[c] *= p.scale_log2e;
+  });
   const int last_row = row + 16 * M - 1, last_column = column + 8 * N - 1;
   const int first_query = rows_are_keys ? column : row, last_key = rows_are_keys ? last_row : last_column;
-  const bool all = !p.mask.defined() && last_key < p.keys && p.is_visible(first_query, last_key);
-  TANDEM_UNROLL
-  for (int m = 0; m < M; ++m) TANDEM_UNROLL
-  for (int n = 0; n < N; ++n) TANDEM_UNROLL
-  for (int x = 0; x < 4; ++x) {
-    float& score = s.at[m][n][x];
-    score *= p.scale;
-    if (all) continue;
-    const int r = row + 16 * m + g + 8 * (x / 2), c = column + 8 * n + t + x % 2;
-    const int i = rows_are_keys ? c : r, j = rows_are_keys ? r : c;
-    if (j >= p.keys || !p.is_visible(i, j))
-      score = kHiddenScore;
-    else if (p.mask.defined() && i < p.queries)
-      score += p.mask.at(bh, i, j);
-  }
+  if (!p.mask.defined() && last_key < p.keys && p.is_visible(first_query, last_key)) return;
+  const int64_t start = p.mask.start(bh);
+  each_pair<M, N>([&](int m, int n, int h) {
+    for (int c = 0; c < 2; ++c) {
+      float& score = s.pair(m, n, h)[c];
+      const int r = row + lane_row(m, h), x = column + 8 * n + lane_column() + c;
+      const int i = rows_are_keys ? x : r, j = rows_are_keys ? r : x;
+      if (j >= p.keys || !p.is_visible(i, j))
+        score = kHiddenScore;
+      else if (p.mask.defined() && i < p.queries)
+        score += p.mask.at(start, i, j) * kLog2e;
+    }
+  });
 }
 
 }  // namespace tandem::cuda_impl

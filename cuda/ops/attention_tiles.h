@@ -38,22 +38,40 @@ struct Tile {
   }
 };
 
-/// The sums of a warp: M x N tiles of 16 x 8.
-template <int M, int N>
-struct Sums {
-  float at[M][N][4];
-  __device__ void clear() {
-    TANDEM_UNROLL
-    for (int m = 0; m < M; ++m) TANDEM_UNROLL
-    for (int n = 0; n < N; ++n) TANDEM_UNROLL
-    for (int i = 0; i < 4; ++i) at[m][n][i] = 0;
-  }
-};
-
 /// The first row and column of the lane's elements in a tile, and its row `h` in tile row `m`.
 __device__ inline int lane_row() { return static_cast<int>(threadIdx.x) % 32 / 4; }
 __device__ inline int lane_column() { return static_cast<int>(threadIdx.x) % 4 * 2; }
 __device__ inline int lane_row(int m, int h) { return 16 * m + 8 * h + lane_row(); }
+
+// Loops that are unrolled, as what they index is in registers.
+
+/// body(i) for i < kCount.
+template <int kCount, class Body>
+__device__ inline void each(Body body) {
+  TANDEM_UNROLL
+  for (int i = 0; i < kCount; ++i) body(i);
+}
+/// body(m, h) for each row that the lane has of M tiles.
+template <int M, class Body>
+__device__ inline void each_row(Body body) {
+  each<2 * M>([&](int i) { body(i / 2, i % 2); });
+}
+/// body(m, n, h) for each pair of neighbouring elements that it has of M x N tiles: 2h and 2h + 1.
+template <int M, int N, class Body>
+__device__ inline void each_pair(Body body) {
+  each_row<M>([&](int m, int h) { each<N>([&](int n) { body(m, n, h); }); });
+}
+
+/// The sums of a warp: M x N tiles of 16 x 8.
+template <int M, int N>
+struct Sums {
+  float at[M][N][4];
+  /// Both elements of a pair.
+  __device__ float* pair(int m, int n, int h) { return at[m][n] + 2 * h; }
+  __device__ void clear() {
+    each_pair<M, N>([&](int m, int n, int h) { pair(m, n, h)[0] = pair(m, n, h)[1] = 0; });
+  }
+};
 
 /// sums = a bᵀ of 16 M rows of a, from `first` on, and 8 N rows of b.
 template <int M, int N, class S, int kWidth>
@@ -61,44 +79,36 @@ __device__ void multiply_rows(Sums<M, N>& sums, const Tile<S, kWidth>& a, int fi
   sums.clear();
   if constexpr (sizeof(S) == 2) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    TANDEM_UNROLL
-    for (int k = 0; k < kWidth; k += 16) {
+    each<kWidth / 16>([&](int k) {
       uint32_t left[M][4];
-      TANDEM_UNROLL
-      for (int m = 0; m < M; ++m) load_matrices<false>(left[m], a.row(first + 16 * m + lane % 16) + k + lane / 16 * 8);
-      TANDEM_UNROLL
-      for (int n = 0; n < N; n += 2) {
+      each<M>(
+          [&](int m) { load_matrices<false>(left[m], a.row(first + 16 * m + lane % 16) + 16 * k + lane / 16 * 8); });
+      each<N / 2>([&](int n) {
         uint32_t right[4];
-        load_matrices<false>(right, b.row(8 * n + lane / 16 * 8 + lane % 8) + k + lane / 8 % 2 * 8);
-        TANDEM_UNROLL
-        for (int m = 0; m < M; ++m) {
-          multiply_tiles<S>(sums.at[m][n], left[m], right[0], right[1]);
-          multiply_tiles<S>(sums.at[m][n + 1], left[m], right[2], right[3]);
-        }
-      }
-    }
+        load_matrices<false>(right, b.row(16 * n + lane / 16 * 8 + lane % 8) + 16 * k + lane / 8 % 2 * 8);
+        each<M>([&](int m) {
+          multiply_tiles<S>(sums.at[m][2 * n], left[m], right[0], right[1]);
+          multiply_tiles<S>(sums.at[m][2 * n + 1], left[m], right[2], right[3]);
+        });
+      });
+    });
   } else {
-    constexpr int kPack = Tile<S, kWidth>::kPack;
-    struct alignas(16) Pack {
-      float x[kPack];
-    };
-    const int g = lane_row(), t = lane_column();
     TANDEM_NO_UNROLL
-    for (int k = 0; k < kWidth; k += kPack) {
-      Pack left[M][2];
-      TANDEM_UNROLL
-      for (int m = 0; m < M; ++m) TANDEM_UNROLL
-      for (int h = 0; h < 2; ++h) left[m][h] = *reinterpret_cast<const Pack*>(a.row(first + 16 * m + 8 * h + g) + k);
-      TANDEM_UNROLL
-      for (int n = 0; n < N; ++n) TANDEM_UNROLL
-      for (int c = 0; c < 2; ++c) {
-        const Pack right = *reinterpret_cast<const Pack*>(b.row(8 * n + t + c) + k);
-        TANDEM_UNROLL
-        for (int m = 0; m < M; ++m) TANDEM_UNROLL
-        for (int h = 0; h < 2; ++h) TANDEM_UNROLL
-        for (int x = 0; x < kPack; ++x)
-          sums.at[m][n][2 * h + c] = fmaf(left[m][h].x[x], right.x[x], sums.at[m][n][2 * h + c]);
-      }
+    for (int k = 0; k < kWidth; k += 4) {
+      float4 left[M][2];
+      each_row<M>(
+          [&](int m, int h) { left[m][h] = *reinterpret_cast<const float4*>(a.row(first + lane_row(m, h)) + k); });
+      each<2 * N>([&](int i) {
+        const int n = i / 2, c = i % 2;
+        const float4 right = *reinterpret_cast<const float4*>(b.row(8 * n + lane_column() + c) + k);
+        each_row<M>([&](int m, int h) {
+          float& sum = sums.at[m][n][2 * h + c];
+          sum = fmaf(left[m][h].x, right.x, sum);
+          sum = fmaf(left[m][h].y, right.y, sum);
+          sum = fmaf(left[m][h].z, right.z, sum);
+          sum = fmaf(left[m][h].w, right.w, sum);
+        });
+      });
     }
   }
 }
@@ -108,41 +118,35 @@ template <int M, int N, class S, int kWidth>
 __device__ void add_product(Sums<M, kWidth / 8>& sums, const Sums<M, N>& p, const Tile<S, kWidth>& v) {
   if constexpr (sizeof(S) == 2) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    TANDEM_UNROLL
-    for (int k = 0; k < N; k += 2) {
+    each<N / 2>([&](int k) {
       uint32_t left[M][4];
-      TANDEM_UNROLL
-      for (int m = 0; m < M; ++m) TANDEM_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        const float* of = p.at[m][k + i / 2];
-        left[m][i] = rounded_pair<S>(of[i % 2 * 2], of[i % 2 * 2 + 1]);
-      }
-      TANDEM_UNROLL
-      for (int n = 0; n < kWidth / 8; n += 2) {
+      each<4 * M>([&](int i) {
+        const float* of = p.at[i / 4][2 * k + i % 4 / 2] + i % 2 * 2;
+        left[i / 4][i % 4] = rounded_pair<S>(of[0], of[1]);
+      });
+      each<kWidth / 16>([&](int n) {
         uint32_t right[4];
-        load_matrices<true>(right, v.row(8 * k + lane % 16) + 8 * n + lane / 16 * 8);
-        TANDEM_UNROLL
-        for (int m = 0; m < M; ++m) {
-          multiply_tiles<S>(sums.at[m][n], left[m], right[0], right[1]);
-          multiply_tiles<S>(sums.at[m][n + 1], left[m], right[2], right[3]);
-        }
-      }
-    }
+        load_matrices<true>(right, v.row(16 * k + lane % 16) + 16 * n + lane / 16 * 8);
+        each<M>([&](int m) {
+          multiply_tiles<S>(sums.at[m][2 * n], left[m], right[0], right[1]);
+          multiply_tiles<S>(sums.at[m][2 * n + 1], left[m], right[2], right[3]);
+        });
+      });
+    });
   } else {
-    const int t = lane_column(), group = static_cast<int>(threadIdx.x) % 32 / 4 * 4;
-    TANDEM_UNROLL
-    for (int tile = 0; tile < N; ++tile) TANDEM_UNROLL
-    for (int k = 0; k < 8; ++k) {  // column 8 tile + k of p is with lane k / 2 of the four that share rows
+    const int group = static_cast<int>(threadIdx.x) % 32 / 4 * 4;
+    each<8 * N>([&](int column) {  // of p: it is with lane column / 2 % 4 of the four that share rows
       float left[M][2];
-      TANDEM_UNROLL
-      for (int m = 0; m < M; ++m) TANDEM_UNROLL
-      for (int h = 0; h < 2; ++h) left[m][h] = __shfl_sync(kFullMask, p.at[m][tile][2 * h + k % 2], group + k / 2);
-      const S* right = v.row(8 * tile + k) + t;
-      TANDEM_UNROLL
-      for (int n = 0; n < kWidth / 8; ++n) TANDEM_UNROLL
-      for (int m = 0; m < M; ++m) TANDEM_UNROLL
-      for (int i = 0; i < 4; ++i) sums.at[m][n][i] = fmaf(left[m][i / 2], right[8 * n + i % 2], sums.at[m][n][i]);
-    }
+      each_row<M>([&](int m, int h) {
+        left[m][h] = __shfl_sync(kFullMask, p.at[m][column / 8][2 * h + column % 2], group + column / 2 % 4);
+      });
+      const float* right = v.row(column) + lane_column();
+      each<kWidth / 8>([&](int n) {
+        each_row<M>([&](int m, int h) {
+          for (int c = 0; c < 2; ++c) sums.pair(m, n, h)[c] = fmaf(left[m][h], right[8 * n + c], sums.pair(m, n, h)[c]);
+        });
+      });
+    });
   }
 }
 

@@ -1,5 +1,5 @@
-// Products of half types on the tensor cores, by whole warps, and copies to shared memory in the background (NVIDIA: PTX
-// ISA, mma.m16n8k16, ldmatrix, cp.async; from sm_80 on). An emulation of the device provides a replacement.
+// Products of half types on the tensor cores, by whole warps, copies to shared memory in the background, and powers of two
+// (NVIDIA: PTX ISA, mma.m16n8k16, ldmatrix, cp.async, ex2; from sm_80 on). An emulation of the device provides a replacement.
 //
 // Lane l has g = l / 4 and t = l % 4. Of a 16 x 16 matrix a it holds the pairs of columns a[0]: (g, 2t), a[1]: (g + 8, 2t),
 // a[2]: (g, 2t + 8), a[3]: (g + 8, 2t + 8); of a 16 x 8 matrix b the pairs of rows b[0]: (2t, g), b[1]: (2t + 8, g); of a
@@ -12,6 +12,13 @@
 #include "tandem/core/half.h"
 
 namespace tandem::cuda_impl {
+
+/// 2^x within 2 units in the last place; 0 where it is subnormal.
+__device__ inline float fast_exp2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
 
 /// Two numbers rounded to S, the first one in the lower half.
 template <class S>

@@ -1,5 +1,6 @@
 // Replaces cuda/toolkit/tensor_cores.h, which says what these do. A copy arrives as late as it may.
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -7,6 +8,8 @@
 #include "tandem/tests/cuda_emulation/device.h"
 
 namespace tandem::cuda_impl {
+
+inline float fast_exp2(float x) { return std::exp2(x); }
 
 template <class S>
 uint32_t rounded_pair(float first, float second) {
