@@ -147,6 +147,33 @@ TEST_CASE("attention on CUDA keeps no scores, and skips what a mask hides") {
   for (std::size_t i = 0; i < x.size(); ++i) CHECK(testing::identical(x[i].cpu(), y[i].cpu()));
 }
 
+TEST_CASE("a captured step drops other elements of attention in every replay") {
+  if (!has_devices(1)) return;
+  const Tensor x = sample({1, 2, 20, 8}).to(cuda0());
+  struct Run {
+    explicit Run(const Tensor& x) : w(x.clone().requires_grad_()), sgd({w}, optim::SGDOptions(0.1)) {}
+    Tensor step(const Tensor& y) {
+      sgd.zero_grad();
+      const Tensor loss = (scaled_dot_product_attention(w, w, w, {}, 0.4, true) * y).sum();
+      loss.backward();
+      sgd.step();
+      return loss.detach();
+    }
+    Tensor w;
+    optim::SGD sgd;
+  } eager(x), recorded(x);
+  cuda::CapturedStep step([&](const Tensor& y) { return recorded.step(y); }, {&recorded.sgd});
+  const auto losses = [&](auto&& run) {
+    std::vector<double> all;
+    manual_seed(4);
+    for (int i = 0; i < 6; ++i) all.push_back(run(x).template item<double>());
+    return all;
+  };
+  CHECK(losses([&](const Tensor& y) { return eager.step(y); }) == losses([&](const Tensor& y) { return step(y)[0]; }));
+  CHECK(step.captured());
+  CHECK(testing::identical(recorded.w.detach().cpu(), eager.w.detach().cpu()));
+}
+
 TEST_CASE("gradients of second order of attention on CUDA") {
   if (!has_devices(1)) return;
   const Case c{"", {1, 2, 1, 3, 4, 4, 4}, true, 0.25};

@@ -5,6 +5,8 @@
 #include <csignal>
 #include <numeric>
 
+#include <tensor_cores.h>
+
 #include "tandem/tests/cuda_emulation/test_support.h"
 
 namespace tandem::cuda_emulation {
@@ -120,6 +122,47 @@ TEST_CASE("emulation: votes, counts, lane groups, dynamic shared memory, atomics
     CHECK(own[5] == (63 - t) * 10);
   }
   CHECK(counter.values() == std::vector<int>{64, -3});
+}
+
+// A warp's product of a [16, 16] and b [16, 8], loaded as the tensor cores take them.
+TEST_CASE("emulation: matrices of the tensor cores, late copies") {
+  const auto a = [](int r, int c) { return static_cast<float>((3 * r + 5 * c) % 7 - 3); };
+  const auto b = [](int r, int c) { return static_cast<float>((r + 2 * c) % 5 - 2); };
+  std::vector<BFloat16> both;
+  for (int i = 0; i < 256; ++i) both.emplace_back(a(i / 16, i % 16));
+  for (int i = 0; i < 128; ++i) both.emplace_back(b(i / 8, i % 8));
+  const Array<BFloat16> in(both);
+  const Array<float> out(128);
+  const auto thread = [from = in.data, to = out.data] {
+    auto* shared = dynamic_shared<BFloat16>();
+    const int lane = static_cast<int>(threadIdx.x);
+    cuda_impl::start_copy(shared + 8 * lane, from + 8 * lane, true);
+    if (lane < 16) cuda_impl::start_copy(shared + 256 + 8 * lane, from + 256 + 8 * lane, true);
+    cuda_impl::start_copy(shared + 384 + 8 * lane, from, false);
+    const bool early = shared[8 * lane].bits != 0xffff;  // the memory's first contents
+    cuda_impl::finish_copies();
+    __syncthreads();
+    uint32_t left[4], right[4];
+    cuda_impl::load_matrices<false>(left, shared + lane % 16 * 16 + lane / 16 * 8);
+    cuda_impl::load_matrices<true>(right, shared + 256 + lane % 16 * 8);
+    float d[4] = {};
+    cuda_impl::multiply_tiles<BFloat16>(d, left, right[0], right[1]);
+    for (int i = 0; i < 4; ++i)
+      to[(lane / 4 + i / 2 * 8) * 8 + lane % 4 * 2 + i % 2] = early || shared[384 + 8 * lane].bits != 0 ? -1 : d[i];
+  };
+  REQUIRE(start(nullptr, 1, 32, thread, 640 * sizeof(BFloat16)) == cudaSuccess);
+  const std::vector<float> values = out.values();
+  for (int r = 0; r < 16; ++r)
+    for (int c = 0; c < 8; ++c) {
+      float sum = 0;
+      for (int k = 0; k < 16; ++k) sum += a(r, k) * b(k, c);
+      CHECK(values[static_cast<std::size_t>(8 * r + c)] == sum);
+    }
+  CHECK(last_words([] {
+          start(
+              nullptr, 1, 32, [] { cuda_impl::start_copy(dynamic_shared<char>(), nullptr, false); }, 16);
+          cudaDeviceSynchronize();
+        }).find("copies that it has not waited for") != std::string::npos);
 }
 
 TEST_CASE("emulation: thread indices in three dimensions") {
