@@ -6,9 +6,11 @@
 #include <cmath>
 
 #include "tandem/autograd/ops.h"
+#include "tandem/core/backend/kernel_recorder.h"
 #include "tandem/core/base/sanitizers.h"
 #include "tandem/core/memory/cpu_allocator.h"
 #include "tandem/nn/init.h"
+#include "tandem/nn/layers/transformer.h"
 #include "tandem/tests/temp_folder.h"
 
 using namespace tandem;
@@ -49,7 +51,49 @@ VisionTransformerOptions small_vit() {
       .num_classes(7);
 }
 
+// How often the kernels of attention and of softmax run.
+struct AttentionCalls final : KernelRecorder {
+  void called(const KernelCall& call) override {
+    const std::string_view name = call.name;
+    forward += name == "attention";
+    backward += name == "attention_backward";
+    softmax += name == "softmax" || name == "softmax_backward";
+  }
+  void read_on_host(const Tensor&, const char*) override {}
+  int forward = 0, backward = 0, softmax = 0;
+};
+
 }  // namespace
+
+TEST_CASE("transformers hold no scores, in training, with masks and behind a cache") {
+  const auto check = [](int forward, int backward, auto&& run) {
+    AttentionCalls calls;
+    {
+      const RecordKernels recording(calls);
+      run();
+    }
+    CHECK_EQ(calls.forward, forward);
+    CHECK_EQ(calls.backward, backward);
+    CHECK_EQ(calls.softmax, 0);
+  };
+  const Tensor tokens = randint(100, {2, 6}, TensorOptions(kLong));
+  GPT2LMHeadModel gpt2(small_gpt2().attn_pdrop(0.1));
+  check(2, 2, [&] { gpt2(tokens).sum().backward(); });
+  gpt2->eval();
+  check(4, 0, [&] {
+    const GPT2Cache cache(gpt2->options, 2, 20);
+    cache.set_padding({0, 2});
+    gpt2->forward(tokens, cache);
+    gpt2->forward(tokens, cache);
+  });
+  VisionTransformer vit(small_vit().attention_dropout(0.1));
+  check(2, 2, [&] { vit(randn({2, 3, 32, 32})).sum().backward(); });
+  nn::Transformer transformer(nn::TransformerOptions(8, 2, 1, 1).dim_feedforward(16));
+  const Tensor words = randn({5, 2, 8}), hidden = nn::TransformerImpl::generate_square_subsequent_mask(5);
+  const Tensor padding = arange(5) >= tensor({5, 3}).view({2, 1});
+  check(3, 3,
+        [&] { transformer(words, words, Tensor(), hidden, Tensor(), padding, padding, padding).sum().backward(); });
+}
 
 TEST_CASE("images become logits, and every parameter gets a gradient") {
   manual_seed(1);
