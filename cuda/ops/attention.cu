@@ -109,13 +109,13 @@ __device__ float online_softmax(Sums<M, N>& s, int m, int h, Running& running) {
   return correction;
 }
 
-// Multiplies a tile of queries from i and keys from j on by what dropout multiplies the softmax by.
-template <class S, int M, int N>
-__device__ void drop(Sums<M, N>& s, const AttentionProblem<S>& p, const Generator::Draw& draw, int bh, int i, int j) {
+// Multiplies the tile of a warp, of which row `row` is its first, by what dropout multiplies the softmax by: draw_kept()
+// has written it behind the rows of `drawn`, from word `first` on.
+template <int M, int N, class S, int kWidth>
+__device__ void drop(Sums<M, N>& s, const AttentionProblem<S>& p, const Tile<S, kWidth>& drawn, int row, int first) {
   each_pair<M, N>([&](int m, int n, int h) {
-    const int64_t element = p.element(bh, i + lane_row(m, h), j + 8 * n + lane_column());
-    const DropoutPair factors = dropout_pair(draw, p.kept, p.factor, element);
-    for (int c = 0; c < 2; ++c) s.pair(m, n, h)[c] *= factors.at[c];
+    const uint32_t bits = drawn.behind(row + lane_row(m, h))[first + n / 4] >> (8 * (n % 4) + lane_column());
+    for (int c = 0; c < 2; ++c) s.pair(m, n, h)[c] *= (bits >> c & 1) != 0 ? p.factor : 0.0f;
   });
 }
 
@@ -131,10 +131,11 @@ struct QueryBlock {
         bh(static_cast<int>(blockIdx.x) % p.heads),
         group(bh / p.shared),
         i((query_blocks - 1 - static_cast<int>(blockIdx.x) / p.heads) * kRows) {}
-  // The queries, or the gradients of what they get.
+  // The queries, or the gradients of what they get. Behind the rows of the queries is what dropout keeps.
   __device__ void load(const Tile<S, kWidth>& to, const Heads<const S>& from, int width) const {
     to.template load<kRows, kThreads>(from.at(bh, i), from.row, p.queries - i, width, p.whole_packs);
   }
+  __device__ Tile<S, kWidth> queries() const { return shared_tile<S, kWidth>(0); }
   __device__ Tile<S, kWidth> keys(int stage) const { return shared_tile<S, kWidth>(kFirstRow + stage * kColumns); }
   __device__ Tile<S, kWidth> values(int stage) const { return keys(2 + stage); }
   // body(j, stage) for the blocks of keys from j on.
@@ -147,6 +148,7 @@ struct QueryBlock {
       const int j = block * kColumns, count = p.keys - j;
       keys(stage).template load<kColumns, kThreads>(p.k.at(group, j), p.k.row, count, p.width, p.whole_packs);
       values(stage).template load<kColumns, kThreads>(p.v.at(group, j), p.v.row, count, p.value_width, p.whole_packs);
+      draw_kept<kRows, kColumns, kThreads>(queries(), 2 * stage, p, bh, i, j);
     };
     each_visible((p.keys + kColumns - 1) / kColumns, visible, load,
                  [&](int block, int stage) { body(block * kColumns, stage); });
@@ -163,7 +165,6 @@ __global__ void __launch_bounds__(Cut<S, kWidth>::kThreads)
   const auto queries = shared_tile<S, kWidth>(0);
   block.load(queries, p.q, p.width);
   const int first = 16 * M * warp(), row = block.i + first;
-  const Generator::Draw draw = p.dropped ? p.draw.now() : Generator::Draw{};
   Sums<M, kWidth / 8> sums;
   sums.clear();
   Running running[M][2];
@@ -177,7 +178,7 @@ __global__ void __launch_bounds__(Cut<S, kWidth>::kThreads)
         for (int c = 0; c < 2; ++c) sums.pair(m, n, h)[c] *= correction;
       });
     });
-    if (p.dropped) drop(s, p, draw, block.bh, row, j);
+    if (p.dropped) drop(s, p, block.queries(), first, 2 * stage);
     add_product(sums, s, block.values(stage));
   });
   each_row<M>([&](int m, int h) {
@@ -234,7 +235,6 @@ __global__ void __launch_bounds__(Cut<S, kWidth>::kThreads) query_gradient(Backw
   block.load(queries, p.q, p.width);
   block.load(grads, b.grad_out, p.value_width);
   const int first = 16 * M * warp(), row = block.i + first;
-  const Generator::Draw draw = p.dropped ? p.draw.now() : Generator::Draw{};
   float lse[M][2], delta[M][2];
   each_row<M>([&](int m, int h) {
     lse[m][h] = b.lse(p.row(block.bh, 0), row + lane_row(m, h));
@@ -247,7 +247,7 @@ __global__ void __launch_bounds__(Cut<S, kWidth>::kThreads) query_gradient(Backw
     multiply_rows(s, queries, first, block.keys(stage));
     finish_scores<false>(s, p, block.bh, row, j);
     multiply_rows(ds, grads, first, block.values(stage));
-    if (p.dropped) drop(ds, p, draw, block.bh, row, j);
+    if (p.dropped) drop(ds, p, block.queries(), first, 2 * stage);
     each_pair<M, kColumns / 8>([&](int m, int n, int h) {
       for (int c = 0; c < 2; ++c) {
         float& x = ds.pair(m, n, h)[c];
@@ -283,10 +283,10 @@ __global__ void __launch_bounds__(Cut<S, kWidth>::kThreads) key_gradients(Backwa
     queries(stage).template load<kColumns, C::kThreads>(p.q.at(bh, i), p.q.row, count, p.width, p.whole_packs);
     grads(stage).template load<kColumns, C::kThreads>(b.grad_out.at(bh, i), b.grad_out.row, count, p.value_width,
                                                       p.whole_packs);
+    draw_kept<kColumns, kRows, C::kThreads>(queries(stage), 0, p, bh, i, j);
   };
 
   const int first = 16 * M * warp(), row = j + first;
-  const Generator::Draw draw = p.dropped ? p.draw.now() : Generator::Draw{};
   Sums<M, kWidth / 8> key_sums, value_sums;
   key_sums.clear();
   value_sums.clear();
@@ -303,7 +303,10 @@ __global__ void __launch_bounds__(Cut<S, kWidth>::kThreads) key_gradients(Backwa
       each_row<M>([&](int m, int h) {
         float &weight = s.pair(m, n, h)[c], kept = 1;
         weight = fast_exp2(weight - lse);
-        if (p.dropped) kept = dropout_pair(draw, p.kept, p.factor, p.element(bh, query, row + lane_row(m, h))).at[0];
+        if (p.dropped) {
+          const int key = first + lane_row(m, h);
+          kept = (queries(stage).behind(query - i)[key / 32] >> key % 32 & 1) != 0 ? p.factor : 0.0f;
+        }
         if constexpr (of_keys) {
           float& gradient = ds.pair(m, n, h)[c];
           gradient = weight * fmaf(gradient, kept, -delta);

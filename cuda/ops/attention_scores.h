@@ -38,12 +38,6 @@ struct ScoreMask {
   }
 };
 
-/// Word i without an array in local memory.
-__device__ inline uint32_t word_of(const PhiloxBlock& block, uint64_t i) {
-  const uint32_t low = i % 2 == 0 ? block.word[0] : block.word[1], high = i % 2 == 0 ? block.word[2] : block.word[3];
-  return i % 4 < 2 ? low : high;
-}
-
 template <class S>
 struct AttentionProblem {
   Heads<const S> q, k, v;
@@ -78,18 +72,32 @@ struct AttentionProblem {
   }
 };
 
-/// What dropout multiplies element e of the softmax and the one behind it by. Not inline: it would fill the loops.
-struct DropoutPair {
-  float at[2];
-};
-[[gnu::noinline]] static __device__ DropoutPair dropout_pair(Generator::Draw draw, ops::Hit kept, float factor,
-                                                             uint64_t e) {
-  PhiloxBlock block = philox(draw.seed, draw.offset, e / 4);
-  DropoutPair pair;
-  pair.at[0] = static_cast<float>(kept(word_of(block, e))) * factor;
-  if (e % 4 == 3) block = philox(draw.seed, draw.offset, e / 4 + 1);
-  pair.at[1] = static_cast<float>(kept(word_of(block, e + 1))) * factor;
-  return pair;
+/// Bit x: whether dropout keeps element e + x, for `count` <= 32 of them. Not inline: it would fill the loops.
+[[gnu::noinline]] static __device__ uint32_t kept_bits(Generator::Draw draw, ops::Hit kept, int64_t e, int count) {
+  uint32_t bits = 0;
+  const int64_t last = (e + count - 1) / 4;
+  TANDEM_NO_UNROLL
+  for (int64_t b = e / 4; b <= last; ++b) {
+    const PhiloxBlock block = philox(draw.seed, draw.offset, static_cast<uint64_t>(b));
+    const uint32_t four =
+        kept(block.word[0]) | kept(block.word[1]) << 1 | kept(block.word[2]) << 2 | kept(block.word[3]) << 3;
+    const int place = static_cast<int>(4 * b - e);  // -3 to 31
+    bits |= place < 0 ? four >> -place : four << place;
+  }
+  return bits;
+}
+
+/// Writes kept_bits() of kQueries queries from i and kKeys keys from j on behind the rows of `tile`, from word `first` on.
+template <int kQueries, int kKeys, int kThreads, class S, int kWidth>
+__device__ void draw_kept(const Tile<S, kWidth>& tile, int first, const AttentionProblem<S>& p, int bh, int i, int j) {
+  constexpr int kWords = (kKeys + 31) / 32, kBits = kKeys < 32 ? kKeys : 32;
+  static_assert(kWords <= 4);
+  if (!p.dropped) return;
+  const Generator::Draw draw = p.draw.now();
+  for (int x = static_cast<int>(threadIdx.x); x < kQueries * kWords; x += kThreads) {
+    const int query = x / kWords, word = x % kWords;
+    tile.behind(query)[first + word] = kept_bits(draw, p.kept, p.element(bh, i + query, j + 32 * word), kBits);
+  }
 }
 
 /// Makes scores of the products of queries and keys. The tile's rows start at `row` and its columns at `column`; rows are

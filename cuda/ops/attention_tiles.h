@@ -12,12 +12,14 @@
 
 namespace tandem::cuda_impl {
 
-/// Rows of kWidth elements in shared memory, with 16 bytes between them so that the lanes of a load meet all banks.
+/// Rows of kWidth elements in shared memory, with 16 bytes behind each so that the lanes of a load meet all banks.
 template <class S, int kWidth>
 struct Tile {
   static constexpr int kPitch = kWidth + static_cast<int>(16 / sizeof(S)), kPack = static_cast<int>(16 / sizeof(S));
   S* data;
   __device__ S* row(int r) const { return data + r * kPitch; }
+  /// The four words behind a row.
+  __device__ uint32_t* behind(int r) const { return reinterpret_cast<uint32_t*>(row(r) + kWidth); }
   /// Starts to copy `count` rows of `width` elements; what is missing of kRows and kWidth becomes 0. `whole_packs`: all
   /// addresses and widths are multiples of 16 bytes.
   template <int kRows, int kThreads>
