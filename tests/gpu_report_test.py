@@ -116,8 +116,8 @@ def test_compiled():
     check("no compiled step", judged(torch=0.040, compiled="TimeoutError").endswith(
         "| 40.000 ms | TimeoutError |  | ≤ 1 × PyTorch | 0.75 × | reached |"), judged(torch=0.040, compiled="TimeoutError"))
     check("only a compiled step", "| 1.50 × | MISSED |" in judged(torch="out of memory", compiled=0.020))
-    text = line(state_of(step("t", rows("tandem", gpt2_bf16_memory=9796 * 2**20))), "its tensors at the peak")
-    check("memory", text.startswith("| its tensors at the peak | 9,796 MiB |"), text)
+    text = line(state_of(step("t", rows("tandem", gpt2_bf16_memory=9796 * 2**20))), "GPT-2's tensors at the peak")
+    check("memory", text.startswith("| GPT-2's tensors at the peak | 9,796 MiB |"), text)
     late = step("PyTorch, compiled", [], code=77, log="PyTorch is not installed\n")
     check("PyTorch may be absent", late["verdict"] == "skipped", late)
 

@@ -254,6 +254,23 @@ class Bench:
             if name + suffix in wanted:
                 row(name + suffix, passes * size / self.device_seconds(call))
 
+    def attention(self, name, dtype):
+        torch, length = self.torch, 64 if self.small else 16384
+        x = torch.randn(1, length, 3, 12, 64, device=self.device, dtype=dtype, requires_grad=True)
+        grad = torch.randn(1, 12, length, 64, device=self.device, dtype=dtype)
+
+        def call():
+            q, k, v = x.transpose(1, 3).unbind(2)
+            out = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+            torch.autograd.grad(out, x, grad)
+
+        if self.cuda:
+            torch.cuda.reset_peak_memory_stats(self.device)
+        with self.settings():
+            row(name, self.device_seconds(call))
+        if self.cuda:
+            row(name + "_memory", torch.cuda.max_memory_allocated(self.device))
+
     # ---- training steps of whole networks
 
     def train_step(self, name, net, optimizer, half, loss_of):
@@ -318,6 +335,8 @@ def groups_of(bench, half):
     yield [name + "_bf16" for name in passes], lambda w: bench.convolutions(w, "_bf16", half), False
     yield streams, bench.bandwidth, False
     yield [name + "_bf16" for name in streams], lambda w: bench.bandwidth(w, "_bf16", half), False
+    yield ["attention_fp32"], lambda w: bench.attention(w[0], bench.torch.float32), False
+    yield ["attention_bf16"], lambda w: bench.attention(w[0], half), False
     yield ["resnet50_fp32"], lambda w: bench.resnet50(w[0], False), True
     yield ["resnet50_bf16"], lambda w: bench.resnet50(w[0], True), True
     yield ["gpt2_bf16"], lambda w: bench.gpt2(w[0]), True

@@ -9,6 +9,8 @@
 //   conv_forward, conv_input, conv_weight    seconds for ResNet-50's convolutions, batch 32, a part per shape; also
 //                                            conv_forward_bf16, ...
 //   add, relu, exp, copy, sum, mean, amax    bytes per second over tensors of 1 GiB; also add_bf16, ...
+//   attention_fp32, _bf16                    seconds for causal attention and its gradients, 16,384 tokens, 12 heads of 64
+//                                            features; attention_fp32_memory, ...: bytes that tensors take at the peak
 //   resnet50_fp32, _bf16, gpt2_bf16          seconds per training step, SGD and AdamW: 64 images of 224 x 224, 8 texts
 //                                            of 1,024 tokens; bf16 is autocast
 //   gpt2_bf16_memory                         bytes that tensors take at the peak; measured with gpt2_bf16
@@ -304,6 +306,22 @@ void bandwidth(const std::string& suffix, ScalarType dtype) {
   }
 }
 
+// ---- attention
+
+void attention(const std::string& row, ScalarType dtype) {
+  const int64_t length = options.small ? 64 : 16384;
+  const Tensor x = randn({1, length, 3, 12, 64}, TensorOptions(options.device).dtype(dtype)).requires_grad_(),
+               grad = randn({1, 12, length, 64}, TensorOptions(options.device).dtype(dtype));
+  const auto& runtime = backend(options.device).runtime;
+  runtime.reset_memory_peaks(options.device);
+  const auto call = [&] {
+    const std::vector<Tensor> parts = x.transpose(1, 3).unbind(2);  // [1, 12, length, 64]
+    (void)autograd::grad({scaled_dot_product_attention(parts[0], parts[1], parts[2], {}, 0, true)}, {x}, {grad});
+  };
+  bench::row(kSource, row, device_seconds(call));
+  bench::row(kSource, row + "_memory", static_cast<double>(runtime.memory_use(options.device).allocated_peak));
+}
+
 // ---- training steps of whole networks
 
 void train(const std::string& row, nn::Module& net, optim::Optimizer& optimizer, bool half,
@@ -369,6 +387,8 @@ int run() {
   convolutions("_bf16", kBFloat16);
   bandwidth("", kFloat);
   bandwidth("_bf16", kBFloat16);
+  measure("attention_fp32", attention, kFloat);
+  measure("attention_bf16", attention, kBFloat16);
   measure("resnet50_fp32", images<models::ResNet>, models::resnet50, false);
   measure("resnet50_bf16", images<models::ResNet>, models::resnet50, true);
   measure("gpt2_bf16", gpt2);
