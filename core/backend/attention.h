@@ -18,20 +18,22 @@ struct AttentionRule {
 };
 
 struct AttentionKernels {
-  /// out = dropout(softmax(scale q kᵀ + mask)) v, and lse, the logarithms of the softmax's sums (infinity for a row whose
-  /// scores are all -infinity; its out is 0). q [B, H, L, E], k [B, G, S, E], v [B, G, S, V], out [B, H, L, V] have unit
-  /// stride in the last dimension, and rows that do not overlap; G divides H, whose heads share those of k and v in
-  /// turn. One floating point dtype. lse [B, H, L] is contiguous, float32 for the half types. mask is [B, H, L, S] with
-  /// any strides, or undefined: of the same dtype, or bool, where false stands for -infinity.
+  /// out = dropout(softmax(scale q kᵀ + mask)) v, and in `rows` [B, H, L, 2], contiguous and float32 for the half types,
+  /// what the backward kernel makes softmax of scores with: each row's largest score, in the backend's unit, and 1 / the
+  /// sum of the exponential functions of their distances to it; both are 0, as is out, if all are -infinity.
+  /// q [B, H, L, E], k [B, G, S, E], v [B, G, S, V], out [B, H, L, V] have unit stride in the last dimension, and rows
+  /// that do not overlap; one floating point dtype. Each H / G neighbouring heads of q share one of k and v. mask is
+  /// [B, H, L, S] with any strides, or undefined: of the same dtype, or bool, where false stands for -infinity.
   OptionalKernel<"attention",
-                 void(const Tensor& out, const Tensor& lse, const Tensor& q, const Tensor& k, const Tensor& v,
+                 void(const Tensor& out, const Tensor& rows, const Tensor& q, const Tensor& k, const Tensor& v,
                       const Tensor& mask, const AttentionRule& rule),
                  HalfCalls{.outputs = 2}>
       forward;
-  /// The gradients of q, k and v, which need not be contiguous either, from that of out.
+  /// The gradients of q, k and v, which need not be contiguous either, from that of out. `out` and `rows` are
+  /// the forward kernel's.
   OptionalKernel<"attention_backward",
                  void(const Tensor& grad_q, const Tensor& grad_k, const Tensor& grad_v, const Tensor& grad_out,
-                      const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out, const Tensor& lse,
+                      const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out, const Tensor& rows,
                       const Tensor& mask, const AttentionRule& rule),
                  HalfCalls{.outputs = 3}>
       backward;

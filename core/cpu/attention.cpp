@@ -5,7 +5,9 @@
 // the mask hides entirely is skipped: it would add zeros.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "tandem/core/backend/attention.h"
 #include "tandem/core/cpu/linalg/gemm.h"
@@ -311,7 +313,7 @@ void online_softmax(T* s, const Block& b, Running<T>& running, bool first, T* ou
 }
 
 template <class T, class S>
-void forward_block(const Inputs<T, S>& in, int64_t bh, int64_t i, T* s, T* pairs, const Heads<T>& out, T* lse) {
+void forward_block(const Inputs<T, S>& in, int64_t bh, int64_t i, T* s, T* pairs, const Heads<T>& out, T* of_rows) {
   const Shape<T>& shape = in.shape;
   const int64_t rows = std::min(kRows, shape.queries - i), width = shape.value_width;
   T* o = out.of(bh, i);
@@ -334,8 +336,9 @@ void forward_block(const Inputs<T, S>& in, int64_t bh, int64_t i, T* s, T* pairs
   for (int64_t r = 0; r < rows; ++r) {
     const T total = running.sum[r], factor = total == T(0) ? T(0) : T(1) / total;
     for (int64_t x = 0; x < width; ++x) o[r * out.ld + x] = total == T(0) ? T(0) : o[r * out.ld + x] * factor;
-    lse[bh * shape.queries + i + r] =
-        total == T(0) ? std::numeric_limits<T>::infinity() : running.max[r] + math::log(total);
+    T* row = of_rows + 2 * (bh * shape.queries + i + r);
+    row[0] = total == T(0) ? T(0) : running.max[r];
+    row[1] = factor;
   }
 }
 
@@ -344,7 +347,7 @@ struct Backward {
   Inputs<T, S> in;
   Heads<T> grad_q, grad_k, grad_v;
   Heads<S> grad_out, out;
-  const T* lse;
+  const T* of_rows;  // the largest score and 1 / the sum of each row
 
   const Shape<T>& shape() const { return in.shape; }
 
@@ -369,10 +372,11 @@ struct Backward {
     const int64_t width = shape().width, values = shape().value_width, group = bh / shape().shared;
     T *p = memory.p, *ds = memory.ds, *pairs = memory.pairs;
     scores(p, b, bh, in);
-    const T* sums = lse + bh * shape().queries + b.i;
+    const T* statistics = of_rows + 2 * (bh * shape().queries + b.i);
     for (int64_t r = 0; r < b.rows; ++r) {
       T* row = p + r * b.columns;
-      for (int64_t x = 0; x < b.columns; ++x) row[x] = fast_exp(row[x] - sums[r]);
+      const T largest = statistics[2 * r], factor = statistics[2 * r + 1];
+      for (int64_t x = 0; x < b.columns; ++x) row[x] = fast_exp(row[x] - largest) * factor;
     }
     const S *g = grad_out.of(bh, b.i), *keys = in.k.of(group, b.j), *queries = in.q.of(bh, b.i);
     const int64_t ldg = grad_out.leading(values);
@@ -456,50 +460,54 @@ void run_backward(const Backward<T, S>& backward) {
 }
 
 template <class T, class S>
-void run_forward(const Inputs<T, S>& in, const Heads<T>& out, T* lse) {
+void run_forward(const Inputs<T, S>& in, const Heads<T>& out, T* of_rows) {
   const int64_t parts = in.shape.query_blocks(), tile = in.shape.tile();
   parallel_for(in.shape.heads * parts, 1, [&](int64_t begin, int64_t end) {
     const Workspace<T> memory(tile + 1 + pair_room<T, S>(in.shape));
     for (int64_t t = begin; t < end; ++t)
-      forward_block(in, t / parts, t % parts * kRows, memory.data(), memory.data() + tile, out, lse);
+      forward_block(in, t / parts, t % parts * kRows, memory.data(), memory.data() + tile, out, of_rows);
   });
 }
 
-// Whether the bfloat16 of these tensors is multiplied in pairs: each row has an even number of elements and starts at an
-// even place. Otherwise it is converted, as float16 is.
-bool takes_pairs(std::initializer_list<const Tensor*> tensors) {
-  return multiplies_pairs() && std::all_of(tensors.begin(), tensors.end(), [](const Tensor* t) {
-           bool even = t->dtype() == kBFloat16 && t->size(3) % 2 == 0 &&
-                       reinterpret_cast<std::uintptr_t>(t->data_ptr()) % sizeof(float) == 0;
-           for (int64_t d = 0; d < 3; ++d) even = even && (t->size(d) == 1 || t->stride(d) % 2 == 0);
-           return even;
-         });
+// Whether bfloat16 is multiplied in pairs. Otherwise it is converted, as float16 is.
+bool takes_pairs(const Tensor& q, const Tensor& v) {
+  return q.dtype() == kBFloat16 && multiplies_pairs() && q.size(3) % 2 == 0 && v.size(3) % 2 == 0;
+}
+// The tensor, or a copy if not all rows start at even places.
+Tensor in_pairs(const Tensor& t) {
+  bool even = reinterpret_cast<std::uintptr_t>(t.data_ptr()) % sizeof(float) == 0;
+  for (int64_t d = 0; d < 3; ++d) even = even && (t.size(d) == 1 || t.stride(d) % 2 == 0);
+  return even ? t : t.contiguous();
 }
 
-void attention(const Tensor& out, const Tensor& lse, const Tensor& q, const Tensor& k, const Tensor& v,
+void attention(const Tensor& out, const Tensor& rows, const Tensor& q, const Tensor& k, const Tensor& v,
                const Tensor& mask, const AttentionRule& rule) {
-  if (takes_pairs({&q, &k, &v})) {
+  if (takes_pairs(q, v)) {
     const tandem::detail::FloatArgument<const Tensor&> sums(out, true, false);
-    run_forward(Inputs<float, BFloat16>(q, k, v, mask, rule), Heads<float>(sums.value), lse.ptr<float>());
+    const Tensor queries = in_pairs(q), keys = in_pairs(k), values = in_pairs(v);
+    run_forward(Inputs<float, BFloat16>(queries, keys, values, mask, rule), Heads<float>(sums.value),
+                rows.ptr<float>());
     return sums.store();
   }
   if (tandem::detail::is_half(q))
     return tandem::detail::call_in_float<void, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
                                          const Tensor&, const Tensor&, const AttentionRule&>(
-        attention, {.outputs = 2}, out, lse, q, k, v, mask, rule);
+        attention, {.outputs = 2}, out, rows, q, k, v, mask, rule);
   dispatch(q.dtype(), FloatTypes{}, "attention",
-           [&]<class T>(Type<T>) { run_forward(Inputs<T, T>(q, k, v, mask, rule), Heads<T>(out), lse.ptr<T>()); });
+           [&]<class T>(Type<T>) { run_forward(Inputs<T, T>(q, k, v, mask, rule), Heads<T>(out), rows.ptr<T>()); });
 }
 
 void attention_backward(const Tensor& grad_q, const Tensor& grad_k, const Tensor& grad_v, const Tensor& grad_out,
-                        const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out, const Tensor& lse,
+                        const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out, const Tensor& rows,
                         const Tensor& mask, const AttentionRule& rule) {
-  if (takes_pairs({&q, &k, &v, &grad_out})) {
+  if (takes_pairs(q, v)) {
     const tandem::detail::FloatArgument<const Tensor&> sums[] = {
         {grad_q, true, false}, {grad_k, true, false}, {grad_v, true, false}};
-    run_backward<float, BFloat16>({Inputs<float, BFloat16>(q, k, v, mask, rule), Heads<float>(sums[0].value),
-                                   Heads<float>(sums[1].value), Heads<float>(sums[2].value), Heads<BFloat16>(grad_out),
-                                   Heads<BFloat16>(out), lse.ptr<float>()});
+    const Tensor queries = in_pairs(q), keys = in_pairs(k), values = in_pairs(v), grads = in_pairs(grad_out);
+    run_backward<float, BFloat16>({Inputs<float, BFloat16>(queries, keys, values, mask, rule),
+                                   Heads<float>(sums[0].value), Heads<float>(sums[1].value),
+                                   Heads<float>(sums[2].value), Heads<BFloat16>(grads), Heads<BFloat16>(out),
+                                   rows.ptr<float>()});
     for (const auto& sum : sums) sum.store();
     return;
   }
@@ -507,10 +515,10 @@ void attention_backward(const Tensor& grad_q, const Tensor& grad_k, const Tensor
     return tandem::detail::call_in_float<void, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
                                          const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
                                          const Tensor&, const AttentionRule&>(
-        attention_backward, {.outputs = 3}, grad_q, grad_k, grad_v, grad_out, q, k, v, out, lse, mask, rule);
+        attention_backward, {.outputs = 3}, grad_q, grad_k, grad_v, grad_out, q, k, v, out, rows, mask, rule);
   dispatch(q.dtype(), FloatTypes{}, "attention_backward", [&]<class T>(Type<T>) {
     run_backward<T, T>({Inputs<T, T>(q, k, v, mask, rule), Heads<T>(grad_q), Heads<T>(grad_k), Heads<T>(grad_v),
-                        Heads<T>(grad_out), Heads<T>(out), lse.ptr<T>()});
+                        Heads<T>(grad_out), Heads<T>(out), rows.ptr<T>()});
   });
 }
 

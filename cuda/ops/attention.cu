@@ -3,6 +3,8 @@
 // each is summed in a fixed order. Blocks depend on the size of a head alone, so a row's bits depend on nothing else in its
 // batch.
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <numbers>
 
 #include "tandem/cuda/launch.h"
@@ -11,8 +13,6 @@
 
 namespace tandem::cuda_impl {
 namespace {
-
-constexpr float kLn2 = 0.693147181f;
 
 // How a head of at most kWidth features is cut. A kernel keeps tiles of `rows` rows, and two pairs of tiles of kColumns
 // rows, in shared memory, of which every GPU from sm_80 on has 99 KiB. A warp has 16 `tiles` rows, as many as leave its
@@ -32,6 +32,10 @@ struct Cut {
   static constexpr std::size_t shared_bytes(int row_tiles, int tiles, int columns) {
     return static_cast<std::size_t>(row_tiles * rows(tiles) + 4 * columns) * (kBytes + 16);
   }
+  static constexpr std::size_t kForwardBytes = shared_bytes(1, kForwardTiles, kForwardColumns),
+                               kQueryBytes = shared_bytes(2, kBackwardTiles, kQueryColumns),
+                               kKeyBytes = shared_bytes(2, kBackwardTiles, kKeyColumns);
+  static_assert(std::max({kForwardBytes, kQueryBytes, kKeyBytes}) <= 99 * 1024);
 };
 
 // A tile that begins at this row of the shared memory.
@@ -109,8 +113,8 @@ __device__ float online_softmax(Sums<M, N>& s, int m, int h, Running& running) {
   return correction;
 }
 
-// Multiplies the tile of a warp, of which row `row` is its first, by what dropout multiplies the softmax by: draw_kept()
-// has written it behind the rows of `drawn`, from word `first` on.
+// Multiplies the tile of a warp by what dropout multiplies the softmax by: draw_kept() has written it behind the rows of
+// `drawn` from row `row` on, from word `first` on.
 template <int M, int N, class S, int kWidth>
 __device__ void drop(Sums<M, N>& s, const AttentionProblem<S>& p, const Tile<S, kWidth>& drawn, int row, int first) {
   each_pair<M, N>([&](int m, int n, int h) {
@@ -155,9 +159,14 @@ struct QueryBlock {
   }
 };
 
+// What softmax is made of scores with: a row's largest score and 1 / its sum, or zeros if it sees no key.
+struct Row {
+  float largest, factor;
+};
+
 template <class S, int kWidth>
 __global__ void __launch_bounds__(Cut<S, kWidth>::kThreads)
-    attend(AttentionProblem<S> p, Heads<S> out, float* lse, int query_blocks) {
+    attend(AttentionProblem<S> p, Heads<S> out, Row* rows, int query_blocks) {
   using C = Cut<S, kWidth>;
   constexpr int M = C::kForwardTiles, kRows = C::rows(M), kColumns = C::kForwardColumns;
   using Scores = Sums<M, kColumns / 8>;
@@ -182,16 +191,16 @@ __global__ void __launch_bounds__(Cut<S, kWidth>::kThreads)
     add_product(sums, s, block.values(stage));
   });
   each_row<M>([&](int m, int h) {
-    const float sum = fold_warp(running[m][h].sum, Plus(), 4), factor = 1.0f / sum;
+    const float sum = fold_warp(running[m][h].sum, Plus(), 4);
+    const Row statistics = sum == 0 ? Row{0, 0} : Row{running[m][h].largest, 1.0f / sum};
     each<kWidth / 8>([&](int n) {
       for (int c = 0; c < 2; ++c) {
         float& x = sums.pair(m, n, h)[c];
-        x = sum == 0 ? 0.0f : x * factor;
+        x = sum == 0 ? 0.0f : x * statistics.factor;
       }
     });
     const int r = row + lane_row(m, h);
-    if (r < p.queries && lane_column() == 0)
-      lse[p.row(block.bh, r)] = sum == 0 ? -kHiddenScore : fmaf(running[m][h].largest, kLn2, std::log(sum));
+    if (r < p.queries && lane_column() == 0) rows[p.row(block.bh, r)] = statistics;
   });
   store_rows(sums, out, block.bh, row, p.queries, p.value_width, 1.0f);
 }
@@ -216,10 +225,11 @@ struct Backward {
   AttentionProblem<S> p;
   Heads<const S> grad_out;
   Heads<S> grad_q, grad_k, grad_v;
-  const float *lses, *deltas;
+  const Row* rows;
+  const float* deltas;
 
-  // What turns scores into the softmax, and its sum of gradients; of a query that is none: nothing.
-  __device__ float lse(int64_t head, int i) const { return i < p.queries ? lses[head + i] * kLog2e : -kHiddenScore; }
+  // Of query i of the head that starts there; zeros for what is none.
+  __device__ Row row(int64_t head, int i) const { return i < p.queries ? rows[head + i] : Row{0, 0}; }
   __device__ float delta(int64_t head, int i) const { return i < p.queries ? deltas[head + i] : 0.0f; }
 };
 
@@ -235,10 +245,11 @@ __global__ void __launch_bounds__(Cut<S, kWidth>::kThreads) query_gradient(Backw
   block.load(queries, p.q, p.width);
   block.load(grads, b.grad_out, p.value_width);
   const int first = 16 * M * warp(), row = block.i + first;
-  float lse[M][2], delta[M][2];
+  Row of_row[M][2];
+  float delta[M][2];
   each_row<M>([&](int m, int h) {
-    lse[m][h] = b.lse(p.row(block.bh, 0), row + lane_row(m, h));
-    delta[m][h] = b.delta(p.row(block.bh, 0), row + lane_row(m, h));
+    of_row[m][h] = b.row(p.row(block.bh, 0), row + lane_row(m, h));
+    delta[m][h] = b.delta(p.row(block.bh, 0), row + lane_row(m, h)) * of_row[m][h].factor;
   });
   Sums<M, kWidth / 8> sums;
   sums.clear();
@@ -251,7 +262,7 @@ __global__ void __launch_bounds__(Cut<S, kWidth>::kThreads) query_gradient(Backw
     each_pair<M, kColumns / 8>([&](int m, int n, int h) {
       for (int c = 0; c < 2; ++c) {
         float& x = ds.pair(m, n, h)[c];
-        x = fast_exp2(s.pair(m, n, h)[c] - lse[m][h]) * (x - delta[m][h]);
+        x = fast_exp2(s.pair(m, n, h)[c] - of_row[m][h].largest) * fmaf(x, of_row[m][h].factor, -delta[m][h]);
       }
     });
     add_product(sums, ds, block.keys(stage));
@@ -299,10 +310,11 @@ __global__ void __launch_bounds__(Cut<S, kWidth>::kThreads) key_gradients(Backwa
     if constexpr (of_keys) multiply_rows(ds, values, first, grads(stage));
     each<kColumns / 4>([&](int column) {
       const int n = column / 2, c = column % 2, query = i + 8 * n + lane_column() + c;
-      const float lse = b.lse(head, query), delta = of_keys ? b.delta(head, query) : 0.0f;
+      const Row of_row = b.row(head, query);
+      const float delta = of_keys ? b.delta(head, query) : 0.0f;
       each_row<M>([&](int m, int h) {
         float &weight = s.pair(m, n, h)[c], kept = 1;
-        weight = fast_exp2(weight - lse);
+        weight = fast_exp2(weight - of_row.largest) * of_row.factor;
         if (p.dropped) {
           const int key = first + lane_row(m, h);
           kept = (queries(stage).behind(query - i)[key / 32] >> key % 32 & 1) != 0 ? p.factor : 0.0f;
@@ -327,6 +339,8 @@ template <class S>
 Heads<S> heads_of(const Tensor& t) {
   return {t.ptr<std::remove_const_t<S>>(), t.stride(0), t.stride(1), t.stride(2), static_cast<int>(t.size(1))};
 }
+
+Row* statistics_of(const Tensor& rows) { return reinterpret_cast<Row*>(rows.ptr<float>()); }
 
 // Whether rows start at multiples of 16 bytes and end at them.
 bool whole_packs(const Tensor& t) {
@@ -386,7 +400,7 @@ void by_width(const Tensor& q, const Tensor& v, Run run) {
 using Stored = TypeList<float, Half, BFloat16>;
 bool fits(ScalarType type, int64_t features) { return type != kDouble && features <= kMostFeatures; }
 
-void forward(const Tensor& out, const Tensor& lse, const Tensor& q, const Tensor& k, const Tensor& v,
+void forward(const Tensor& out, const Tensor& rows, const Tensor& q, const Tensor& k, const Tensor& v,
              const Tensor& mask, const AttentionRule& rule) {
   dispatch(q.dtype(), Stored{}, "attention", [&]<class S>(Type<S>) {
     by_width(q, v, [&]<int kWidth>(std::integral_constant<int, kWidth>) {
@@ -394,21 +408,20 @@ void forward(const Tensor& out, const Tensor& lse, const Tensor& q, const Tensor
       constexpr int M = C::kForwardTiles;
       Context& c = context(out.device());
       const int64_t blocks = ceil_div(q.size(2), C::rows(M));
-      launch("attention", c, {q.size(0) * q.size(1) * blocks, C::kThreads, C::shared_bytes(1, M, C::kForwardColumns)},
-             attend<S, kWidth>, problem_of<S>(c, q, k, v, mask, rule), heads_of<S>(out), lse.ptr<float>(),
-             static_cast<int>(blocks));
+      launch("attention", c, {q.size(0) * q.size(1) * blocks, C::kThreads, C::kForwardBytes}, attend<S, kWidth>,
+             problem_of<S>(c, q, k, v, mask, rule), heads_of<S>(out), statistics_of(rows), static_cast<int>(blocks));
     });
   });
 }
 
 void backward(const Tensor& grad_q, const Tensor& grad_k, const Tensor& grad_v, const Tensor& grad_out, const Tensor& q,
-              const Tensor& k, const Tensor& v, const Tensor& out, const Tensor& lse, const Tensor& mask,
+              const Tensor& k, const Tensor& v, const Tensor& out, const Tensor& rows, const Tensor& mask,
               const AttentionRule& rule) {
   constexpr const char* kName = "attention_backward";
   dispatch(q.dtype(), Stored{}, kName, [&]<class S>(Type<S>) {
     Context& c = context(out.device());
     const int64_t heads = q.size(0) * q.size(1), groups = k.size(0) * k.size(1), queries = q.size(2);
-    const Tensor deltas = empty_raw({heads, queries}, kFloat, lse.device());
+    const Tensor deltas = empty_raw({heads, queries}, kFloat, rows.device());
     launch(kName, c, {ceil_div(heads * queries, 8), 256}, attention_deltas<S>, deltas.ptr<float>(),
            heads_of<const S>(grad_out), heads_of<const S>(out), heads * queries, static_cast<int>(queries),
            static_cast<int>(v.size(3)));
@@ -417,16 +430,16 @@ void backward(const Tensor& grad_q, const Tensor& grad_k, const Tensor& grad_v, 
                   heads_of<S>(grad_q),
                   heads_of<S>(grad_k),
                   heads_of<S>(grad_v),
-                  lse.ptr<float>(),
+                  statistics_of(rows),
                   deltas.ptr<float>()};
     b.p.whole_packs = b.p.whole_packs && whole_packs(grad_out);
     by_width(q, v, [&]<int kWidth>(std::integral_constant<int, kWidth>) {
       using C = Cut<S, kWidth>;
       constexpr int M = C::kBackwardTiles;
       const int64_t query_blocks = ceil_div(queries, C::rows(M)), key_blocks = ceil_div(k.size(2), C::rows(M));
-      launch(kName, c, {heads * query_blocks, C::kThreads, C::shared_bytes(2, M, C::kQueryColumns)},
-             query_gradient<S, kWidth>, b, static_cast<int>(query_blocks));
-      const Grid grid{groups * key_blocks, C::kThreads, C::shared_bytes(2, M, C::kKeyColumns)};
+      launch(kName, c, {heads * query_blocks, C::kThreads, C::kQueryBytes}, query_gradient<S, kWidth>, b,
+             static_cast<int>(query_blocks));
+      const Grid grid{groups * key_blocks, C::kThreads, C::kKeyBytes};
       const int count = static_cast<int>(groups);
       if constexpr (C::kBoth) {
         launch(kName, c, grid, key_gradients<S, kWidth, true, true>, b, count);

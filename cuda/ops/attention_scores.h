@@ -100,6 +100,12 @@ __device__ void draw_kept(const Tile<S, kWidth>& tile, int first, const Attentio
   }
 }
 
+/// A number of the mask times log2(e), which stays finite if it is.
+__device__ inline float in_log2(float number) {
+  constexpr float kLowest = std::numeric_limits<float>::lowest();
+  return number == kHiddenScore ? number : fmaxf(number * kLog2e, kLowest);
+}
+
 /// Makes scores of the products of queries and keys. The tile's rows start at `row` and its columns at `column`; rows are
 /// queries, or keys if `rows_are_keys`.
 template <bool rows_are_keys, class S, int M, int N>
@@ -119,7 +125,7 @@ __device__ void finish_scores(Sums<M, N>& s, const AttentionProblem<S>& p, int b
       if (j >= p.keys || !p.is_visible(i, j))
         score = kHiddenScore;
       else if (p.mask.defined() && i < p.queries)
-        score += p.mask.at(start, i, j) * kLog2e;
+        score += in_log2(p.mask.at(start, i, j));
     }
   });
 }

@@ -231,7 +231,7 @@ void softmax(Recorder& r, const KernelCall& call) {
 
 // ---- attention
 
-// [B, G, S, E] with every head repeated `times` times in turn.
+// [B, G, S, E] with every head repeated `times` times.
 Id shared_heads(Recorder& r, Id t, int64_t times) {
   const Ints sizes = r[t].sizes;
   if (times == 1) return t;
@@ -243,7 +243,7 @@ Id shared_heads(Recorder& r, Id t, int64_t times) {
 void attention(Recorder& r, const KernelCall& call) {
   const Tensor &out = tensor(call, 0), &mask = tensor(call, 5);
   const auto& rule = argument<AttentionRule>(call, 6);
-  if (rule.dropout != 0) return r.lack("attention with dropout");
+  if (rule.dropout != 0) return r.lack("attention with dropout (put the module into eval mode)");
   if (rule.causal && rule.before != 0) return r.lack("attention behind a cache");
   const int64_t times = tensor(call, 2).size(1) / tensor(call, 3).size(1);
   std::vector<Id> inputs{r.read(tensor(call, 2)), shared_heads(r, r.read(tensor(call, 3)), times),

@@ -20,7 +20,7 @@ struct Case {
   Sizes sizes;
   bool causal = false;
   double dropout = 0;
-  enum Mask { kNone, kPadding, kVisible, kNumbers } mask = kNone;
+  enum Mask { kNone, kPadding, kVisible, kNumbers, kFar } mask = kNone;
   int64_t before = -1;  // behind a cache
 };
 
@@ -34,6 +34,12 @@ Tensor mask_of(const Case& c, ScalarType type) {
   const Tensor visible =
       (numbers > -0.5).logical_and(arange(s.queries).view({s.queries, 1}) != 1);  // query 1 sees none
   if (c.mask == Case::kVisible) return visible;
+  if (c.mask == Case::kFar) {  // query 0 has only the lowest scores, query 1 only low ones
+    Tensor far = numbers.clone();
+    far.select(1, 0).fill_(std::numeric_limits<float>::lowest());
+    far.select(1, 1).fill_(-1e30);
+    return far.to(type);
+  }
   return numbers.to(type).masked_fill(visible.logical_not(), -std::numeric_limits<double>::infinity());
 }
 
@@ -91,6 +97,7 @@ TEST_CASE("attention on CUDA agrees with float64 on the CPU") {
       {"padding", {3, 2, 2, 4, 140, 24, 24}, false, 0, Case::kPadding},
       {"visible", {1, 2, 2, 20, 40, 64, 40}, false, 0, Case::kVisible},
       {"numbers", {2, 2, 2, 7, 33, 16, 32}, false, 0, Case::kNumbers},
+      {"far numbers", {2, 2, 2, 7, 33, 16, 32}, false, 0, Case::kFar},
       {"groups", {2, 6, 2, 40, 17, 16, 16}, true},
       {"dropout", {2, 2, 2, 19, 35, 16, 16}, false, 0.3},
       {"dropout, causal, groups", {1, 4, 2, 35, 36, 8, 8}, true, 0.5},

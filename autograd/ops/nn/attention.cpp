@@ -51,8 +51,10 @@ Tensor weights(const Tensor& query, const Tensor& key, const Tensor& mask, doubl
 Tensor joined_mask(const Tensor& query, const Tensor& key, const Tensor& mask, optional<int64_t> before) {
   const Tensor numbers = mask.defined() && mask.dtype() == kBool ? additive(mask, query) : mask;
   if (!before) return numbers;
-  NoGradGuard no_grad;
-  const Tensor causal = full({query.size(-2), key.size(-2)}, kHidden, query.options()).triu(*before + 1);
+  const Tensor causal = [&] {
+    NoGradGuard no_grad;
+    return full({query.size(-2), key.size(-2)}, kHidden, query.options()).triu(*before + 1);
+  }();
   return numbers.defined() ? numbers + causal : causal;
 }
 
@@ -88,7 +90,7 @@ struct AttentionBackward final : Node {
     const Tensor q = query.unpack(*this), k = key.unpack(*this), v = value.unpack(*this), o = output.unpack(*this);
     if (GradMode::is_enabled()) return composed(widened(g[0]), widened(q), widened(k), widened(v), out);
     const Tensor dq = empty_ordered(q, q.sizes()), dk = empty_ordered(k, k.sizes()), dv = empty_ordered(v, v.sizes());
-    backend(q).attention.backward(dq, dk, dv, unit_stride(g[0]), q, k, v, o, lse.unpack(*this), mask.unpack(*this),
+    backend(q).attention.backward(dq, dk, dv, unit_stride(g[0]), q, k, v, o, rows.unpack(*this), mask.unpack(*this),
                                   rule);
     if (needs(0)) out[0] = dq;
     if (needs(1)) out[1] = dk;
@@ -118,9 +120,9 @@ struct AttentionBackward final : Node {
     return kept.mul_(1 / (1 - rule.dropout));
   }
   void release() override {
-    for (SavedTensor* t : {&query, &key, &value, &output, &lse, &mask}) t->release();
+    for (SavedTensor* t : {&query, &key, &value, &output, &rows, &mask}) t->release();
   }
-  SavedTensor query, key, value, output, lse, mask;
+  SavedTensor query, key, value, output, rows, mask;
   AttentionRule rule;
 };
 
@@ -129,15 +131,15 @@ Tensor blockwise(const Tensor& query, const Tensor& key, const Tensor& value, co
                  const AttentionRule& rule) {
   const Tensor q = unit_stride(query), k = unit_stride(key), v = unit_stride(value);
   const Tensor out = empty_ordered(q, {q.size(0), q.size(1), q.size(2), v.size(3)});
-  const Tensor lse = empty_raw({q.size(0), q.size(1), q.size(2)}, toOpMathType(q.dtype()), q.device());
+  const Tensor rows = empty_raw({q.size(0), q.size(1), q.size(2), 2}, toOpMathType(q.dtype()), q.device());
   const Tensor added = mask.defined() ? mask.expand({q.size(0), q.size(1), q.size(2), k.size(2)}) : mask;
-  backend(q).attention.forward(out, lse, q, k, v, added, rule);
+  backend(q).attention.forward(out, rows, q, k, v, added, rule);
   if (auto* node = record<AttentionBackward>(out, q, k, v)) {
     node->query.save(q);
     node->key.save(k);
     node->value.save(v);
     node->output.save_output(out);
-    node->lse.save(lse);
+    node->rows.save(rows);
     node->mask.save(added);
     node->rule = rule;
   }
@@ -186,17 +188,18 @@ void check_shared(const Tensor& t, const Tensor& query) {
       query, "\n  other ", t);
 }
 
-// causal: the number of queries in front of these.
+// before: the number of queries in front of these, if they see earlier keys only.
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, double dropout_p,
-                 optional<int64_t> causal, optional<double> scale, bool enable_gqa) {
+                 optional<int64_t> before, optional<double> scale, bool enable_gqa) {
   check_attention(query, key, value, mask, dropout_p);
   if (enable_gqa) {
     check_shared(key, query);
     check_shared(value, query);
   }
+  if (before && *before >= key.size(-2) - 1) before = nullopt;  // the first query sees all keys
   AttentionRule rule{.scale = scale ? *scale : 1 / std::sqrt(static_cast<double>(query.size(-1))),
-                     .causal = causal.has_value(),
-                     .before = causal.value_or(0)};
+                     .causal = before.has_value(),
+                     .before = before.value_or(0)};
   const bool dropped = dropout_p > 0 && dropout_p < 1;
   if (dropout_p < 1 && block_attention_applies(query, key, value, mask, dropped, enable_gqa)) {
     if (dropped) {
@@ -210,7 +213,7 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
   // On CUDA half types go to the tensor cores; softmax computes in float32.
   const auto ready = [&](const Tensor& t) { return query.is_cuda() ? t : widened(t); };
   const auto all = [&](const Tensor& t) { return ready(enable_gqa ? shared_heads(t, query) : t); };
-  const Tensor p = weights(ready(query), all(key), ready(joined_mask(query, key, mask, causal)), rule.scale);
+  const Tensor p = weights(ready(query), all(key), ready(joined_mask(query, key, mask, before)), rule.scale);
   return matmul(dropout(p, dropout_p, true), all(value)).to(query.dtype());
 }
 

@@ -72,6 +72,7 @@ TEST_CASE("scaled_dot_product_attention by blocks agrees with the composition") 
     CHECK(agree(k, q, wave({1, heads, 150, 4}), {}, true));
     CHECK(agree(q, k, v, wave({150, 300}, 0.2)));
     CHECK(agree(q, k, v, wave({1, 1, 1, 300}, 0.2) > -0.5));
+    CHECK(agree(q, k, v, where(arange(150).view({150, 1}) < 2, -1e9, 0.0).to(kDouble).expand({150, 300})));
     CHECK(agree(q, k, v, arange(300) < 40));  // a block of keys is hidden
     CHECK(agree(q, k, v, arange(300) >= 270));
     CHECK(agree(q, k, v, {}, true, 0.3));  // the same elements are dropped
@@ -129,6 +130,11 @@ TEST_CASE("causal_attention of queries behind others") {
   CHECK(allclose(autograd::causal_attention(q, k, v, 4, padding),
                  scaled_dot_product_attention(q, k, v, visible.logical_and(padding))));
   CHECK(allclose(autograd::causal_attention(q, k, v, 0), scaled_dot_product_attention(q, k, v, {}, 0, true)));
+  CHECK(equal(autograd::causal_attention(q, k, v, 8), scaled_dot_product_attention(q, k, v)));
+  const Tensor added = wave({5, 9}, 0.5).requires_grad_();
+  autograd::causal_attention(q, k, v, 4, added).sum().backward();
+  CHECK(added.grad().abs().sum().item<double>() > 0);
+  CHECK(added.grad()[0][5].item<double>() == 0);
 }
 
 TEST_CASE("scaled_dot_product_attention draws PyTorch's numbers for dropout in that mode") {
