@@ -5,12 +5,15 @@
 #include <mutex>
 #include <set>
 
+#include "tandem/core/backend/constant_copy.h"
 #include "tandem/cuda/capture.h"
 #include "tandem/cuda/context.h"
 #include "tandem/cuda/gpu_memory.h"
 
 namespace tandem::cuda_impl {
 namespace {
+
+constexpr std::size_t kMaxConstant = std::size_t{1} << 20;  // of a captured step: some 260 kernels
 
 // Whether the driver has consumed the bytes when the call returns. True for pageable memory, unless the GPU
 // reads that directly; memory pinned by others is read later.
@@ -29,6 +32,8 @@ bool is_staged(int gpu, const void* host) {
 void host_copy(Context& c, void* to, const void* from, const void* host, std::size_t bytes, cudaMemcpyKind kind,
                bool non_blocking) {
   const bool to_gpu = kind == cudaMemcpyHostToDevice;
+  if (to_gpu && c.recording != nullptr && tandem::detail::copies_constants && bytes <= kMaxConstant)
+    return write_constant(c, to, from, bytes);
   refuse_in_capture(c, to_gpu ? "copies from the host to the device" : "reads a value on the host");
   ensure(cudaMemcpyAsync(to, from, bytes, kind, c.stream()), "cudaMemcpyAsync");
   note_launch(to_gpu ? "copy to the device" : "copy to the host");

@@ -4,6 +4,7 @@
 #include "tandem/core/backend/copy.h"
 #include "tandem/core/formulas/convert.h"
 #include "tandem/core/formulas/store.h"
+#include "tandem/cuda/copies.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/elementwise.h"
 #include "tandem/cuda/ops/cat_batch.h"
@@ -122,6 +123,15 @@ void copy_all(TensorList out, TensorList in) {
   });
 }
 
+// As many bytes as a kernel's parameters have room for on every GPU.
+struct ConstantBytes {
+  char bytes[4000];
+};
+__global__ void write_constant_bytes(char* to, ConstantBytes piece, int count) {
+  const int at = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (at < count) to[at] = piece.bytes[at];
+}
+
 }  // namespace
 
 void copy(const Tensor& out, const Tensor& in) {
@@ -144,6 +154,16 @@ void fill(const Tensor& out, const Scalar& value) {
     std::memcpy(&bits, bytes, sizeof bits);
     run_elementwise<Move<Bits>, 1>("fill_", context(out.device()), {}, {bits}, make_plan<2>({&out, nullptr}));
   });
+}
+
+void write_constant(Context& c, void* to, const void* from, std::size_t bytes) {
+  for (std::size_t at = 0; at < bytes; at += sizeof(ConstantBytes)) {
+    ConstantBytes piece;
+    const std::size_t count = std::min(bytes - at, sizeof piece);
+    std::memcpy(piece.bytes, static_cast<const char*>(from) + at, count);
+    launch("constant", c, grid_for(static_cast<int64_t>(count)), write_constant_bytes, static_cast<char*>(to) + at,
+           piece, static_cast<int>(count));
+  }
 }
 
 constinit const CopyKernels copy_kernels{.copy = copy, .fill = fill, .copy_all = {copy_all, kTakesHalf}};

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "tandem/autograd/ops/detail/constant.h"
 #include "tandem/autograd/ops/pointwise/promotion.h"
 #include "tandem/core/memory_format.h"
 
@@ -73,7 +74,7 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
     }
   });
   const Device device = options.resolved_device();
-  return finish(device == host.device() ? host : host.to(device), options);
+  return finish(device == host.device() ? host : autograd::constant_on(host, device), options);
 }
 
 namespace autograd {

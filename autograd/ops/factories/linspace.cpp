@@ -1,6 +1,7 @@
 // linspace, logspace, eye. Computed in float64 on the host, then converted and moved.
 #include <cmath>
 
+#include "tandem/autograd/ops/detail/constant.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/complex.h"
@@ -10,7 +11,7 @@ namespace tandem {
 namespace {
 
 Tensor deliver(const Tensor& host, const TensorOptions& options) {
-  Tensor out = host.to(options.resolved_device(), options.dtype());
+  Tensor out = autograd::constant_on(host, options.resolved_device(), options.dtype());
   if (options.requires_grad()) out.requires_grad_();
   return out;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "tandem/autograd/ops/detail/constant.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/core/base/checked_sizes.h"
 
@@ -21,7 +22,7 @@ Tensor window(const char* operation, int64_t length, bool periodic, const Tensor
   const double n = static_cast<double>(periodic ? length : length - 1);
   if (length > 1)
     for (int64_t i = 0; i < length; ++i) points.ptr<double>()[i] = value(static_cast<double>(i), n);
-  Tensor out = points.to(options.resolved_device(), options.dtype());
+  Tensor out = autograd::constant_on(points, options.resolved_device(), options.dtype());
   if (options.requires_grad()) out.requires_grad_();
   return out;
 }

@@ -1,5 +1,6 @@
 // Resampling, one dimension at a time: weighted sums of index_select. A dimension that would be copied is left out.
 #include "tandem/autograd/ops/nn/interpolate.h"
+#include "tandem/autograd/ops/detail/constant.h"
 #include "tandem/autograd/ops/detail/precision.h"
 #include "tandem/autograd/ops/detail/row_major.h"
 
@@ -101,8 +102,9 @@ Dims line(const Tensor& x, int64_t count, int64_t dim) {
 Tensor along_axis(const Tensor& x, Resampling kind, const Axis& axis, int64_t dim) {
   Tensor out;
   for (const Taps& taps : taps_of(kind, axis)) {
-    Tensor part = x.index_select(dim, taps.index.to(x.device()));
-    if (taps.weight.defined()) part = part * taps.weight.to(x.device(), x.dtype()).view(line(x, axis.out, dim));
+    Tensor part = x.index_select(dim, autograd::constant_on(taps.index, x.device()));
+    if (taps.weight.defined())
+      part = part * autograd::constant_on(taps.weight, x.device(), x.dtype()).view(line(x, axis.out, dim));
     out = out.defined() ? out + part : part;
   }
   return out;
@@ -120,11 +122,11 @@ Tensor antialiased(const Tensor& x, Resampling kind, const Axis& axis, int64_t d
       from.ptr<int64_t>()[at] = windows.first[static_cast<std::size_t>(i)] + k;
       to.ptr<int64_t>()[at] = i;
     }
-  const Tensor parts =
-      x.index_select(dim, from.to(x.device())) * weight.to(x.device(), x.dtype()).view(line(x, count, dim));
+  const Tensor parts = x.index_select(dim, autograd::constant_on(from, x.device())) *
+                       autograd::constant_on(weight, x.device(), x.dtype()).view(line(x, count, dim));
   Dims sizes(x.sizes());
   sizes[static_cast<std::size_t>(dim)] = axis.out;
-  return zeros(sizes, x.options().requires_grad(false)).index_add(dim, to.to(x.device()), parts);
+  return zeros(sizes, x.options().requires_grad(false)).index_add(dim, autograd::constant_on(to, x.device()), parts);
 }
 
 // Whether PyTorch, on the CPU, computes positions from the ratio of the sizes, although a factor is given: it copies

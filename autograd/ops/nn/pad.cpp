@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tandem/autograd/ops/detail/autocast_lists.h"
+#include "tandem/autograd/ops/detail/constant.h"
 #include "tandem/autograd/ops/detail/row_major.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/index/index_select.h"
@@ -76,7 +77,7 @@ Tensor by_positions(const char* name, Mode mode, const Tensor& self, IntArrayRef
     Tensor index = empty_raw({n + before + after}, kLong, Device(kCPU, 0));
     for (int64_t i = 0; i < index.numel(); ++i)
       index.ptr<int64_t>()[i] = position(mode, i - before, n, kept(n, before, after));
-    out = out.index_select(last ? dim - 1 : dim, index.to(self.device()));
+    out = out.index_select(last ? dim - 1 : dim, constant_on(index, self.device()));
   }
   if (out.is_alias_of(self)) return self.clone();
   return last ? channels_last_result(out) : out;

@@ -2,6 +2,7 @@
 // column of an image. Maxima, sums, and counts of windows factor in this way, and the first of equal maxima stays the
 // first.
 #include "tandem/autograd/ops/nn/pool3d.h"
+#include "tandem/autograd/ops/detail/constant.h"
 #include "tandem/autograd/ops/detail/half.h"
 #include "tandem/autograd/ops/detail/precision.h"
 #include "tandem/autograd/ops/detail/row_major.h"
@@ -87,7 +88,7 @@ Windows adaptive_max(const Tensor& x, int64_t dim, int64_t out) {
   for (int64_t i = 0; i < out; ++i)
     for (int64_t k = 0; k < longest; ++k)
       index.ptr<int64_t>()[i * longest + k] = std::min(begin_of(i) + k, end_of(i) - 1);
-  const Tensor places = index.to(x.device());
+  const Tensor places = autograd::constant_on(index, x.device());
   const auto [maxima, within] = tandem::max(x.index_select(dim, places).unflatten(dim, {out, longest}), dim + 1);
   Dims shape(x.sizes().size(), 1);
   shape[static_cast<std::size_t>(dim)] = out;
