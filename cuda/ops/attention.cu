@@ -171,13 +171,14 @@ __global__ void __launch_bounds__(Cut<S, kWidth>::kThreads)
   constexpr int M = C::kForwardTiles, kRows = C::rows(M), kColumns = C::kForwardColumns;
   using Scores = Sums<M, kColumns / 8>;
   const QueryBlock<S, kWidth, kRows, kColumns, kRows> block(p, query_blocks);
-  const auto queries = shared_tile<S, kWidth>(0);
+  const auto queries = block.queries();
   block.load(queries, p.q, p.width);
   const int first = 16 * M * warp(), row = block.i + first;
   Sums<M, kWidth / 8> sums;
   sums.clear();
   Running running[M][2];
   block.each_keys([&](int j, int stage) {
+    if (row >= p.queries || !p.before_diagonal(row, 16 * M, j)) return;  // nothing for this warp
     Scores s;
     multiply_rows(s, queries, first, block.keys(stage));
     finish_scores<false>(s, p, block.bh, row, j);
@@ -241,7 +242,7 @@ __global__ void __launch_bounds__(Cut<S, kWidth>::kThreads) query_gradient(Backw
   using Scores = Sums<M, kColumns / 8>;
   const AttentionProblem<S>& p = b.p;
   const QueryBlock<S, kWidth, kRows, kColumns, 2 * kRows> block(p, query_blocks);
-  const auto queries = shared_tile<S, kWidth>(0), grads = shared_tile<S, kWidth>(kRows);
+  const auto queries = block.queries(), grads = shared_tile<S, kWidth>(kRows);
   block.load(queries, p.q, p.width);
   block.load(grads, b.grad_out, p.value_width);
   const int first = 16 * M * warp(), row = block.i + first;
@@ -254,6 +255,7 @@ __global__ void __launch_bounds__(Cut<S, kWidth>::kThreads) query_gradient(Backw
   Sums<M, kWidth / 8> sums;
   sums.clear();
   block.each_keys([&](int j, int stage) {
+    if (row >= p.queries || !p.before_diagonal(row, 16 * M, j)) return;
     Scores s, ds;
     multiply_rows(s, queries, first, block.keys(stage));
     finish_scores<false>(s, p, block.bh, row, j);
@@ -303,6 +305,7 @@ __global__ void __launch_bounds__(Cut<S, kWidth>::kThreads) key_gradients(Backwa
   value_sums.clear();
   each_visible(p.shared * blocks, visible, load, [&](int place, int stage) {
     const int bh = head_of(place), i = place % blocks * kColumns;
+    if (row >= p.keys || !p.before_diagonal(i, kColumns, row)) return;
     const int64_t head = p.row(bh, 0);
     Scores s, ds;
     multiply_rows(s, keys, first, queries(stage));
