@@ -8,6 +8,7 @@
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/linalg/matmul.h"
 #include "tandem/autograd/ops/nn/attention.h"
+#include "tandem/autograd/ops/nn/attention_mask.h"
 #include "tandem/autograd/ops/nn/dropout.h"
 #include "tandem/autograd/ops/nn/softmax.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
@@ -72,13 +73,6 @@ Tensor given_heads(const char* name, const Tensor& t, int64_t batch, int64_t hea
   return t.unflatten(0, {batch, heads});
 }
 
-// What a mask of visible keys adds to the scores; numbers as they are.
-Tensor additive(const Tensor& mask, const Tensor& like) {
-  if (mask.dtype() != kBool) return mask;
-  NoGradGuard no_grad;
-  return zeros(mask.sizes(), like.options()).masked_fill(mask.logical_not(), -std::numeric_limits<double>::infinity());
-}
-
 // Both masks, which broadcast to [N, heads, L, S + appended]: visible keys (bool) if neither has numbers, otherwise what
 // is added to the scores. The appended keys are visible.
 Tensor combined_mask(const Options& o, const Tensor& q, const Tensor& k, int64_t appended) {
@@ -103,7 +97,7 @@ Tensor combined_mask(const Options& o, const Tensor& q, const Tensor& k, int64_t
     const Tensor visible = lengthened(given.dtype() == kBool ? given.logical_not() : given == 0);
     const Tensor padding = visible.unsqueeze(1).unsqueeze(2);
     if (!mask.defined()) return padding;
-    mask = mask.dtype() == kBool ? mask.logical_and(padding) : mask + additive(padding, q);
+    mask = mask.dtype() == kBool ? mask.logical_and(padding) : mask + autograd::additive_mask(padding, q);
   }
   return mask;
 }
@@ -112,7 +106,7 @@ Tensor combined_mask(const Options& o, const Tensor& q, const Tensor& k, int64_t
 std::tuple<Tensor, Tensor> weighted(const Projected& p, const Tensor& mask, const Options& o) {
   const double scale = 1 / std::sqrt(static_cast<double>(p.q.size(3)));
   Tensor scores = matmul(p.q * scale, p.k.transpose(2, 3));
-  if (mask.defined()) scores = scores + additive(mask, p.q);
+  if (mask.defined()) scores = scores + autograd::additive_mask(mask, p.q);
   const Tensor weights = tandem::dropout(softmax(scores, -1), o.dropout_p(), o.training());
   return {matmul(weights, p.v), weights};
 }

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "tandem/autograd/ops/detail/half.h"
+#include "tandem/autograd/ops/nn/attention_mask.h"
 #include "tandem/onnx/operators.h"
 
 namespace tandem::onnx {
@@ -131,10 +132,7 @@ Results attention(Call& c) {
   if (mode == 1) shown = scores;
   Tensor hidden;  // queries that see no key
   if (mask.defined()) {
-    const Tensor bias =
-        mask.dtype() == kBool
-            ? zeros(mask.sizes(), scores.options().requires_grad(false)).masked_fill(mask.logical_not(), -INFINITY)
-            : widened(mask);
+    const Tensor bias = widened(autograd::additive_mask(mask, scores));
     hidden = bias.amax(-1, true) == -INFINITY;
     if (mode == 2) shown = scores + bias;
     scores = scores + bias.masked_fill(hidden, 0);

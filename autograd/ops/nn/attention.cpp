@@ -11,6 +11,7 @@
 #include "tandem/autograd/ops/detail/half.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/linalg/matmul.h"
+#include "tandem/autograd/ops/nn/attention_mask.h"
 #include "tandem/autograd/ops/nn/dropout.h"
 #include "tandem/autograd/ops/nn/softmax.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
@@ -32,12 +33,6 @@ using namespace autograd;
 constexpr const char* kName = "scaled_dot_product_attention";
 constexpr double kHidden = -std::numeric_limits<double>::infinity();
 
-// What a bool mask adds to the scores.
-Tensor additive(const Tensor& visible, const Tensor& query) {
-  NoGradGuard no_grad;
-  return zeros(visible.sizes(), query.options()).masked_fill(visible.logical_not(), kHidden);
-}
-
 // The softmax of the scores; rows that are hidden entirely are 0. mask: numbers or undefined.
 Tensor weights(const Tensor& query, const Tensor& key, const Tensor& mask, double scale) {
   const Tensor products = matmul(query * scale, key.transpose(-2, -1));
@@ -49,7 +44,7 @@ Tensor weights(const Tensor& query, const Tensor& key, const Tensor& mask, doubl
 
 // `mask` as numbers, and what is causal.
 Tensor joined_mask(const Tensor& query, const Tensor& key, const Tensor& mask, optional<int64_t> before) {
-  const Tensor numbers = mask.defined() && mask.dtype() == kBool ? additive(mask, query) : mask;
+  const Tensor numbers = additive_mask(mask, query);
   if (!before) return numbers;
   const Tensor causal = [&] {
     NoGradGuard no_grad;
