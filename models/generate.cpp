@@ -37,10 +37,26 @@ void keep_top_p(std::vector<Candidate>& candidates, double top_p) {
   candidates.resize(std::max<std::size_t>(1, count));
 }
 
+bool is_greedy(const GenerateOptions& o) { return o.temperature() == 0 || o.top_k() == 1; }
+void check_number(double logit, int64_t token) {
+  check(!std::isnan(logit), "generate: the logit of token ", token, " is NaN");
+}
+
+// logits [N, vocab_size]. The most probable tokens are found where the logits are, the first of equal ones.
 std::vector<int64_t> next_tokens(const Tensor& logits, const GenerateOptions& options, const Tensor& uniform) {
   std::vector<int64_t> tokens;
-  for (int64_t n = 0; n < logits.size(0); ++n)
-    tokens.push_back(sample_token(logits[n], options, uniform.defined() ? uniform.const_data_ptr<double>()[n] : 0));
+  if (is_greedy(options)) {
+    const auto [best, index] = max(logits, -1);
+    const Tensor values = best.to(kCPU, kDouble), at = index.cpu();
+    for (int64_t n = 0; n < at.numel(); ++n) {
+      tokens.push_back(at.const_data_ptr<int64_t>()[n]);
+      check_number(values.const_data_ptr<double>()[n], tokens.back());
+    }
+    return tokens;
+  }
+  const Tensor host = logits.cpu();
+  for (int64_t n = 0; n < host.size(0); ++n)
+    tokens.push_back(sample_token(host[n], options, uniform.defined() ? uniform.const_data_ptr<double>()[n] : 0));
   return tokens;
 }
 
@@ -65,12 +81,12 @@ int64_t sample_token(const Tensor& logits, const GenerateOptions& options, doubl
   std::vector<Candidate> all;
   all.reserve(static_cast<std::size_t>(values.numel()));
   for (int64_t i = 0; i < values.numel(); ++i) {
-    check(!std::isnan(logit[i]), "generate: the logit of token ", i, " is NaN");
+    check_number(logit[i], i);
     all.push_back({i, logit[i]});
   }
   const auto best = std::min_element(all.begin(), all.end(), more_probable);
   const double largest = best->weight;
-  if (options.temperature() == 0 || options.top_k() == 1 || !std::isfinite(largest)) return best->token;
+  if (is_greedy(options) || !std::isfinite(largest)) return best->token;
   const auto top_k = static_cast<std::size_t>(options.top_k());
   if (top_k > 0 && top_k < all.size()) {
     std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(top_k), all.end(), more_probable);
@@ -115,7 +131,7 @@ Tensor generate_padded(const GPT2LMHeadModel& model, const Tensor& prompt, const
   std::vector<bool> ended(static_cast<std::size_t>(batch), false);
   for (int64_t step = 0; step < count; ++step) {
     const Tensor features = net->transformer->forward(unread(columns, cache), cache);
-    std::vector<int64_t> tokens = next_tokens(net->lm_head(features.select(1, features.size(1) - 1)).cpu(), options,
+    std::vector<int64_t> tokens = next_tokens(net->lm_head(features.select(1, features.size(1) - 1)), options,
                                               uniform.defined() ? uniform[step] : uniform);
     for (std::size_t n = 0; n < tokens.size(); ++n) {
       if (ended[n]) tokens[n] = options.end_token();
