@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "tandem/autograd/ops.h"
 #include "tandem/core/random/generator.h"
+#include "tandem/nn/captured_step.h"
 
 namespace tandem::models {
 namespace {
@@ -70,6 +72,41 @@ Tensor unread(const std::vector<Tensor>& columns, const GPT2Cache& cache) {
   return all.narrow(1, all.size(1) - kept, kept);
 }
 
+// The logits [N, vocab_size] of the next tokens. On a GPU a token at a time is read by a captured step, a new one for each
+// doubling of the number of keys, because a launch a kernel would take longer than the kernels.
+class Reader {
+ public:
+  Reader(const GPT2LMHeadModel& model, const GPT2Cache& cache, Device device)
+      : net_(model), cache_(cache), captures_(device.is_cuda()) {}
+  Tensor operator()(const Tensor& tokens) {
+    if (!captures_ || tokens.size(1) != 1) {
+      if (keys_ > 0) cache_.keep_places_on_device(keys_ = 0);
+      return read(tokens);
+    }
+    if (keys_ <= cache_.length()) {
+      constexpr int64_t kFewest = 64;
+      keys_ = std::min(cache_.capacity(), std::max(kFewest, 2 * cache_.length()));
+      cache_.keep_places_on_device(keys_);
+      step_.emplace([this](const Tensor& t) { return read(t); }, std::vector<optim::Optimizer*>(),
+                    cuda::CapturedStepOptions().say_changes(false));
+    }
+    const Tensor logits = (*step_)(tokens)[0];
+    cache_.advance(1);
+    return logits;
+  }
+
+ private:
+  Tensor read(const Tensor& tokens) {
+    const Tensor features = net_->transformer->forward(tokens, cache_);
+    return net_->lm_head(features.select(1, features.size(1) - 1));
+  }
+  GPT2LMHeadModel net_;
+  const GPT2Cache cache_;
+  const bool captures_;
+  int64_t keys_ = 0;  // on the device
+  std::optional<cuda::CapturedStep> step_;
+};
+
 }  // namespace
 
 int64_t sample_token(const Tensor& logits, const GenerateOptions& options, double uniform) {
@@ -127,12 +164,12 @@ Tensor generate_padded(const GPT2LMHeadModel& model, const Tensor& prompt, const
     const GeneratorGuard guard{Generator(options.seed())};
     uniform = rand({count, batch}, TensorOptions(kDouble));
   }
+  Reader read(model, cache, weight.device());
   std::vector<Tensor> columns{prompt.to(weight.device())};
   std::vector<bool> ended(static_cast<std::size_t>(batch), false);
   for (int64_t step = 0; step < count; ++step) {
-    const Tensor features = net->transformer->forward(unread(columns, cache), cache);
-    std::vector<int64_t> tokens = next_tokens(net->lm_head(features.select(1, features.size(1) - 1)), options,
-                                              uniform.defined() ? uniform[step] : uniform);
+    std::vector<int64_t> tokens =
+        next_tokens(read(unread(columns, cache)), options, uniform.defined() ? uniform[step] : uniform);
     for (std::size_t n = 0; n < tokens.size(); ++n) {
       if (ended[n]) tokens[n] = options.end_token();
       ended[n] = ended[n] || tokens[n] == options.end_token();

@@ -87,6 +87,9 @@ Tensor GPT2AttentionImpl::forward(const Tensor& input) {
 Tensor GPT2AttentionImpl::forward(const Tensor& input, const GPT2Cache& cache, int64_t layer) {
   const auto [queries, new_keys, new_values] = attended(c_attn(input), options.n_head());
   const auto [keys, values] = cache.append(layer, new_keys, new_values);
+  if (cache.visible().defined())
+    return resid_dropout(
+        c_proj(scaled_dot_product_attention(queries, keys, values, cache.visible()).transpose(1, 2).flatten(2)));
   const int64_t count = queries.size(2), before = cache.length();
   Tensor counts;
   if (const Tensor padding = cache.padding(); padding.defined())  // a token of the padding sees nothing, and gets zeros
@@ -154,12 +157,20 @@ Tensor GPT2ModelImpl::forward(const Tensor& input_ids, const GPT2Cache& cache) {
   cache.check_room(input_ids, options);
   const NoGradGuard no_grad;
   const int64_t before = cache.length(), count = input_ids.size(1);
-  Tensor positions = arange(before, before + count, TensorOptions(kLong).device(input_ids.device())).unsqueeze(0);
+  const bool at_place = cache.place().defined();
+  check(!at_place || count == 1, "GPT2: with places on the device a cache takes one token at a time, got ", input_ids);
+  if (at_place) cache.begin_token();
+  Tensor positions =
+      (at_place ? cache.place() : arange(before, before + count, TensorOptions(kLong).device(input_ids.device())))
+          .unsqueeze(0);
   if (cache.padding().defined()) positions = (positions - cache.padding().unsqueeze(1)).clamp_min(0);
   Tensor x = drop(wte(input_ids) + wpe(positions));
   int64_t layer = 0;
   for (const auto& block : *h) x = nn::call(*block->as<GPT2Block>(), x, cache, layer++);
-  cache.advance(count);
+  if (at_place)
+    cache.end_token();
+  else
+    cache.advance(count);
   return ln_f(x);
 }
 

@@ -12,11 +12,12 @@ struct GPT2Cache::State {
   int64_t batch, capacity, length = 0;
   Tensor padding{};
   std::vector<Tensor> keys, values;  // of each layer, [batch, heads, capacity, E / heads]
+  int64_t places = 0;                // on the device
+  Tensor place{}, visible{};
 };
 
 GPT2Cache::GPT2Cache(const GPT2Options& options, int64_t batch, int64_t capacity, const TensorOptions& like)
-    : state_(std::make_shared<State>(
-          State{.batch = batch, .capacity = capacity, .padding = {}, .keys = {}, .values = {}})) {
+    : state_(std::make_shared<State>(State{.batch = batch, .capacity = capacity})) {
   check(batch > 0, "GPT2Cache: batch must be positive, got ", batch);
   check(capacity > 0 && capacity <= options.n_positions(),
         "GPT2Cache: capacity must be from 1 to n_positions = ", options.n_positions(), ", got ", capacity);
@@ -70,6 +71,11 @@ void GPT2Cache::check_room(const Tensor& tokens, const GPT2Options& options) con
 
 std::pair<Tensor, Tensor> GPT2Cache::append(int64_t layer, const Tensor& keys, const Tensor& values) const {
   const auto i = static_cast<std::size_t>(layer);
+  if (place().defined()) {
+    state_->keys[i].index_copy_(2, place(), keys);
+    state_->values[i].index_copy_(2, place(), values);
+    return {state_->keys[i].slice(2, 0, state_->places), state_->values[i].slice(2, 0, state_->places)};
+  }
   const int64_t begin = state_->length, end = begin + keys.size(2);
   state_->keys[i].slice(2, begin, end).copy_(keys);
   state_->values[i].slice(2, begin, end).copy_(values);
@@ -77,5 +83,29 @@ std::pair<Tensor, Tensor> GPT2Cache::append(int64_t layer, const Tensor& keys, c
 }
 
 void GPT2Cache::advance(int64_t tokens) const { state_->length += tokens; }
+
+void GPT2Cache::keep_places_on_device(int64_t keys) const {
+  check(keys >= 0 && keys <= state_->capacity, "GPT2Cache: ", keys, " places on the device, the capacity is ",
+        state_->capacity);
+  state_->places = keys;
+  state_->place = state_->visible = Tensor();
+  if (keys == 0 || state_->keys.empty()) return;
+  const NoGradGuard no_grad;
+  state_->place = full({1}, state_->length, state_->keys[0].options().dtype(kLong));
+  // Hidden keys count as 0, which times something that is no number would not be 0.
+  for (const auto* all : {&state_->keys, &state_->values})
+    for (const Tensor& t : *all) t.narrow(2, state_->length, keys - state_->length).zero_();
+}
+const Tensor& GPT2Cache::place() const { return state_->place; }
+void GPT2Cache::begin_token() const {
+  const Tensor at = arange(state_->places, place().options()), earlier = at <= place();
+  state_->visible =
+      state_->padding.defined() ? earlier.logical_and(at >= state_->padding.view({-1, 1, 1, 1})) : earlier;
+}
+const Tensor& GPT2Cache::visible() const { return state_->visible; }
+void GPT2Cache::end_token() const {
+  state_->visible = Tensor();
+  state_->place.add_(1);
+}
 
 }  // namespace tandem::models

@@ -41,6 +41,18 @@ class GPT2Cache {
   std::pair<Tensor, Tensor> append(int64_t layer, const Tensor& keys, const Tensor& values) const;
   void advance(int64_t tokens) const;
 
+  /// With keys > 0 the model's calls take one token each, at a place that is kept on the device, and attend to the earlier
+  /// ones of the first `keys` places: what they submit to the device does not depend on length(), so that a captured step
+  /// can contain them. The place moves on by itself; length() does with advance(). With 0: as without this call. Throws
+  /// Error unless keys is from 0 to the capacity.
+  void keep_places_on_device(int64_t keys) const;
+  /// The place [1], int64, or undefined.
+  const Tensor& place() const;
+  /// For the model, around a token at such a place: which keys it sees, to broadcast to [N, heads, 1, keys].
+  void begin_token() const;
+  const Tensor& visible() const;
+  void end_token() const;
+
  private:
   struct State;
   std::shared_ptr<State> state_;

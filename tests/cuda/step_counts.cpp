@@ -234,6 +234,24 @@ void gpt2(const char* name, bool captured) {
       captured);
 }
 
+// A token behind a cache, as generate() reads it.
+void decode(const char* name, bool captured) {
+  const NoGradGuard no_grad;
+  models::GPT2LMHeadModel net(models::GPT2Options().vocab_size(257).n_positions(64).n_embd(128).n_layer(2).n_head(2));
+  net->to(kDevice);
+  net->eval();
+  const models::GPT2Cache cache(net->options, 1, 64, TensorOptions(kDevice));
+  const Tensor token = zeros({1, 1}, TensorOptions(kDevice).dtype(kLong));
+  if (!captured) return count(name, 1, [&] { net->forward(token, cache); });
+  cache.keep_places_on_device(64);
+  cuda::CapturedStep step([&](const Tensor& t) { return net->forward(t, cache); });
+  count(name, 5, [&] {
+    step(token);
+    cache.advance(1);
+  });
+  check(step.captured(), name, ": ", step.message());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -245,6 +263,8 @@ int main(int argc, char** argv) {
       {"resnet18 bf16 channels-last", [](const char* name) { resnet18(name, true, MemoryFormat::ChannelsLast); }},
       {"gpt2 bf16", [](const char* name) { gpt2(name, false); }},
       {"gpt2 bf16 captured", [](const char* name) { gpt2(name, true); }},
+      {"gpt2 token", [](const char* name) { decode(name, false); }},
+      {"gpt2 token captured", [](const char* name) { decode(name, true); }},
   };
   globalContext().setBenchmarkCuDNN(false);  // what is chosen by its time is not the same twice
   for (const auto& [name, run] : networks) {
