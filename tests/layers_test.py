@@ -119,6 +119,7 @@ SOURCES_MAY = {
     ("onnx/save", "ops.h"): "further example inputs are made with operations",
     ("onnx/save", "onnx/export"): "the module's kernels become a graph",
     ("models", "ops.h"): "models compute with operations",
+    ("models", "nn/steps"): "tokens are read by captured steps",
     ("onnx", "autograd/ops/detail"): "half types are computed in float32, as in composed operations",
     ("onnx", "autograd/ops"): "a convolution gets what follows it, and a normalisation its statistics, below the public operations",
     ("onnx", "core/backend"): "a step of a recurrent layer is a kernel without a public operation",
