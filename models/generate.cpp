@@ -72,12 +72,17 @@ Tensor unread(const std::vector<Tensor>& columns, const GPT2Cache& cache) {
   return all.narrow(1, all.size(1) - kept, kept);
 }
 
+bool has_hooks(nn::Module& net) {
+  const auto modules = net.modules();
+  return std::any_of(modules.begin(), modules.end(), [](const auto& m) { return m->has_forward_hooks(); });
+}
+
 // The logits [N, vocab_size] of the next tokens. On a GPU a token at a time is read by a captured step, a new one for each
-// doubling of the number of keys, because a launch a kernel would take longer than the kernels.
+// doubling of the number of keys, because a launch a kernel would take longer than the kernels. Hooks would not run in it.
 class Reader {
  public:
   Reader(const GPT2LMHeadModel& model, const GPT2Cache& cache, Device device)
-      : net_(model), cache_(cache), captures_(device.is_cuda()) {}
+      : net_(model), cache_(cache), captures_(device.is_cuda() && !has_hooks(*net_)) {}
   Tensor operator()(const Tensor& tokens) {
     if (!captures_ || tokens.size(1) != 1) {
       if (keys_ > 0) cache_.keep_places_on_device(keys_ = 0);
@@ -90,6 +95,7 @@ class Reader {
       step_.emplace([this](const Tensor& t) { return read(t); }, std::vector<optim::Optimizer*>(),
                     cuda::CapturedStepOptions().say_changes(false));
     }
+    const GeneratorGuard own{Generator()};  // a recording resets the default generator
     const Tensor logits = (*step_)(tokens)[0];
     cache_.advance(1);
     return logits;

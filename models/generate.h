@@ -32,7 +32,8 @@ struct GenerateOptions {
 
 /// The prompts [N, T], int64, and behind them up to max_new_tokens tokens, on the prompts' device. The model must be in
 /// evaluation mode. Throws Error, before any computation, for options out of range or if T + max_new_tokens is larger
-/// than n_positions, unless it slides. On a GPU tokens are read by captured steps, with the same bits.
+/// than n_positions, unless it slides. On a GPU tokens are read by captured steps, unless a
+/// module has hooks.
 Tensor generate(const GPT2LMHeadModel& model, const Tensor& prompt, const GenerateOptions& options = {});
 
 /// The same for prompts of different lengths, together: the tokens of each prompt and the new ones, up to the end

@@ -158,11 +158,10 @@ Tensor GPT2ModelImpl::forward(const Tensor& input_ids, const GPT2Cache& cache) {
   const NoGradGuard no_grad;
   const int64_t before = cache.length(), count = input_ids.size(1);
   const bool at_place = cache.place().defined();
-  check(!at_place || count == 1, "GPT2: with places on the device a cache takes one token at a time, got ", input_ids);
   if (at_place) cache.begin_token();
+  // Copied from the host, so that a captured step, for which they would always be the same, refuses them.
   Tensor positions =
-      (at_place ? cache.place() : arange(before, before + count, TensorOptions(kLong).device(input_ids.device())))
-          .unsqueeze(0);
+      (at_place ? cache.place() : arange(before, before + count, kLong).to(input_ids.device())).unsqueeze(0);
   if (cache.padding().defined()) positions = (positions - cache.padding().unsqueeze(1)).clamp_min(0);
   Tensor x = drop(wte(input_ids) + wpe(positions));
   int64_t layer = 0;

@@ -12,12 +12,13 @@ struct GPT2Cache::State {
   int64_t batch, capacity, length = 0;
   Tensor padding{};
   std::vector<Tensor> keys, values;  // of each layer, [batch, heads, capacity, E / heads]
-  int64_t places = 0;                // on the device
+  Device device{kCPU, 0};
+  int64_t places = 0;  // on the device
   Tensor place{}, visible{};
 };
 
 GPT2Cache::GPT2Cache(const GPT2Options& options, int64_t batch, int64_t capacity, const TensorOptions& like)
-    : state_(std::make_shared<State>(State{.batch = batch, .capacity = capacity})) {
+    : state_(std::make_shared<State>(State{.batch = batch, .capacity = capacity, .device = like.resolved_device()})) {
   check(batch > 0, "GPT2Cache: batch must be positive, got ", batch);
   check(capacity > 0 && capacity <= options.n_positions(),
         "GPT2Cache: capacity must be from 1 to n_positions = ", options.n_positions(), ", got ", capacity);
@@ -42,6 +43,7 @@ void GPT2Cache::truncate(int64_t length) const {
   check(length >= 0 && length <= state_->length, "GPT2Cache: cannot truncate to ", length, " tokens, the cache has ",
         state_->length);
   state_->length = length;
+  if (place().defined()) set_place();
 }
 
 void GPT2Cache::set_padding(const std::vector<int64_t>& padding) const {
@@ -50,8 +52,7 @@ void GPT2Cache::set_padding(const std::vector<int64_t>& padding) const {
         " sequences, the cache is for ", state_->batch);
   for (const int64_t count : padding)
     check(count >= 0 && count < state_->capacity, "GPT2Cache: padding ", count, ", the capacity is ", state_->capacity);
-  const Device device = state_->keys.empty() ? Device(kCPU, 0) : state_->keys[0].device();
-  state_->padding = tensor(padding).to(device);
+  state_->padding = tensor(padding).to(state_->device);
 }
 
 const Tensor& GPT2Cache::padding() const { return state_->padding; }
@@ -59,6 +60,9 @@ const Tensor& GPT2Cache::padding() const { return state_->padding; }
 void GPT2Cache::check_room(const Tensor& tokens, const GPT2Options& options) const {
   check(tokens.dim() == 2 && tokens.size(0) == state_->batch, "GPT2: the cache is for ", state_->batch,
         " sequences, so input_ids must be [", state_->batch, ", T], got ", tokens);
+  check(!place().defined() || (tokens.size(1) == 1 && state_->length < state_->places),
+        "GPT2: with places on the device a cache takes one token at a time, up to ", state_->places, " in all, got ",
+        tokens, " behind ", state_->length);
   check(tokens.size(1) <= state_->capacity - state_->length, "GPT2: the cache has room for ", state_->capacity,
         " tokens and holds ", state_->length, ", so ", tokens.size(1),
         " more do not fit; make it with a larger capacity (n_positions = ", options.n_positions(),
@@ -72,8 +76,9 @@ void GPT2Cache::check_room(const Tensor& tokens, const GPT2Options& options) con
 std::pair<Tensor, Tensor> GPT2Cache::append(int64_t layer, const Tensor& keys, const Tensor& values) const {
   const auto i = static_cast<std::size_t>(layer);
   if (place().defined()) {
-    state_->keys[i].index_copy_(2, place(), keys);
-    state_->values[i].index_copy_(2, place(), values);
+    const Tensor &all_keys = state_->keys[i], &all_values = state_->values[i];
+    all_keys.index_copy_(2, place(), keys.to(all_keys.dtype()));
+    all_values.index_copy_(2, place(), values.to(all_values.dtype()));
     return {state_->keys[i].slice(2, 0, state_->places), state_->values[i].slice(2, 0, state_->places)};
   }
   const int64_t begin = state_->length, end = begin + keys.size(2);
@@ -85,16 +90,21 @@ std::pair<Tensor, Tensor> GPT2Cache::append(int64_t layer, const Tensor& keys, c
 void GPT2Cache::advance(int64_t tokens) const { state_->length += tokens; }
 
 void GPT2Cache::keep_places_on_device(int64_t keys) const {
-  check(keys >= 0 && keys <= state_->capacity, "GPT2Cache: ", keys, " places on the device, the capacity is ",
+  check(keys == 0 || (keys > state_->length && keys <= state_->capacity), "GPT2Cache: ", keys,
+        " places on the device must be more than the ", state_->length, " tokens and at most the capacity, ",
         state_->capacity);
   state_->places = keys;
   state_->place = state_->visible = Tensor();
-  if (keys == 0 || state_->keys.empty()) return;
+  if (keys == 0) return;
+  state_->place = empty({1}, TensorOptions(kLong).device(state_->device));
+  set_place();
+}
+void GPT2Cache::set_place() const {
   const NoGradGuard no_grad;
-  state_->place = full({1}, state_->length, state_->keys[0].options().dtype(kLong));
+  state_->place.fill_(state_->length);
   // Hidden keys count as 0, which times something that is no number would not be 0.
   for (const auto* all : {&state_->keys, &state_->values})
-    for (const Tensor& t : *all) t.narrow(2, state_->length, keys - state_->length).zero_();
+    for (const Tensor& t : *all) t.narrow(2, state_->length, state_->places - state_->length).zero_();
 }
 const Tensor& GPT2Cache::place() const { return state_->place; }
 void GPT2Cache::begin_token() const {

@@ -43,8 +43,8 @@ class GPT2Cache {
 
   /// With keys > 0 the model's calls take one token each, at a place that is kept on the device, and attend to the earlier
   /// ones of the first `keys` places: what they submit to the device does not depend on length(), so that a captured step
-  /// can contain them. The place moves on by itself; length() does with advance(). With 0: as without this call. Throws
-  /// Error unless keys is from 0 to the capacity.
+  /// can contain them. The place moves on with each; the caller must also call advance(1), after a replay, too. truncate()
+  /// sets both. With 0: as without this call. Throws Error unless keys is 0, or above length() and at most the capacity.
   void keep_places_on_device(int64_t keys) const;
   /// The place [1], int64, or undefined.
   const Tensor& place() const;
@@ -54,6 +54,7 @@ class GPT2Cache {
   void end_token() const;
 
  private:
+  void set_place() const;
   struct State;
   std::shared_ptr<State> state_;
 };

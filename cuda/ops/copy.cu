@@ -1,4 +1,5 @@
 // Copies between any two dtypes, and fills, on CUDA devices.
+#include <algorithm>
 #include <cstring>
 
 #include "tandem/core/backend/copy.h"

@@ -1,4 +1,4 @@
-// A training step of every layer and of every network can be captured, and its replays have the bits of eager steps.
+// A training step of layers of every kind and of networks can be captured, and its replays have the bits of eager steps.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -101,7 +101,7 @@ nn::RNNOptions rnn() { return nn::RNNOptions(6, 5).num_layers(2).dropout(0.2); }
 
 }  // namespace
 
-TEST_CASE("a step of every layer can be captured") {
+TEST_CASE("a step of layers of every kind can be captured") {
   if (!has_devices(1)) return;
   const auto rows = [] { return (arange(4, TensorOptions(kLong).device(kDevice)) % 3); };
   check_cases({
@@ -191,7 +191,7 @@ TEST_CASE("a step of every layer can be captured") {
 }
 
 // Small ones: VGG and the whole of ResNet have nothing else.
-TEST_CASE("a step of every network can be captured") {
+TEST_CASE("a step of the networks can be captured") {
   if (!has_devices(1)) return;
   check_cases({
       LAYER(SIZES(2, 1, 28, 28), models::lenet()),

@@ -57,6 +57,41 @@ TEST_CASE("generate: captured steps draw the same tokens as eager ones") {
   CHECK(generate(small_model(kDevice, 32), prompts, greedy) == generate(small_model(kCPU, 32), prompts, greedy));
 }
 
+TEST_CASE("generate on a GPU: few positions, no layers, autocast, hooks, the caller's random numbers") {
+  if (!has_devices(1)) return;
+  const Tensor prompt = ones({1, 2}, kLong);
+  const auto options = GenerateOptions().max_new_tokens(9).temperature(0).slide(true);
+  CHECK(testing::identical(generate(small_model(kDevice, 2), prompt, options),
+                           generate(small_model(kCPU, 2), prompt, options)));
+  const auto without_layers = [&](Device device) {
+    manual_seed(1);
+    GPT2LMHeadModel model(GPT2Options().n_layer(0).n_embd(16).n_head(2).vocab_size(30).n_positions(16));
+    model->to(device);
+    model->eval();
+    return generate(model, prompt, GenerateOptions().max_new_tokens(9).temperature(0));
+  };
+  CHECK(testing::identical(without_layers(kDevice), without_layers(kCPU)));
+
+  GPT2LMHeadModel model = small_model(kDevice, 32);
+  const auto few = GenerateOptions().max_new_tokens(9).temperature(0);
+  {
+    const autocast::AutocastGuard mixed(kCUDA, kBFloat16);
+    CHECK(generate(model, prompt, few).size(1) == 11);
+  }
+  int calls = 0;
+  model->transformer->ln_f->register_forward_hook(
+      [&](nn::Module&, const std::vector<Tensor>&, const Tensor&) { ++calls; });
+  set_generator_mode(GeneratorMode::kPyTorch);
+  manual_seed(1);
+  const Tensor first = rand({5});
+  generate(small_model(kDevice, 32), prompt, few);
+  const Tensor second = rand({5});
+  set_generator_mode(GeneratorMode::kPhilox);
+  CHECK_FALSE(testing::identical(first, second));
+  generate(model, prompt, few);
+  CHECK(calls >= 9);
+}
+
 TEST_CASE("GPT2Cache: places on the device give the bits of places on the host") {
   if (!has_devices(1)) return;
   const NoGradGuard no_grad;
@@ -79,6 +114,12 @@ TEST_CASE("GPT2Cache: places on the device give the bits of places on the host")
     CHECK(other.length() == one.length());
     CHECK_THROWS_AS(model->forward(tokens.narrow(1, 0, 2), other), Error);
     CHECK_THROWS_AS(other.keep_places_on_device(33), Error);
+    CHECK_THROWS_AS(other.keep_places_on_device(10), Error);
+    one.truncate(7);
+    other.truncate(7);
+    CHECK(testing::identical(model->forward(tokens.narrow(1, 3, 1), other).cpu(),
+                             model->forward(tokens.narrow(1, 3, 1), one).cpu()));
+    other.advance(1);
     other.keep_places_on_device(0);
     CHECK(testing::identical(model->forward(tokens.narrow(1, 0, 3), other).cpu(),
                              model->forward(tokens.narrow(1, 0, 3), one).cpu()));

@@ -1,11 +1,12 @@
-// Tensors of values that the host computes from sizes.
+// Tensors that the host computes from numbers and sizes.
 #pragma once
 #include "tandem/core/backend/constant_copy.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::autograd {
 
-/// `host`, whose elements depend on sizes alone, on `device`: a captured step may contain the copy.
+/// `host`, whose elements follow from an operation's numbers and sizes, on `device`: a captured step may contain the copy of
+/// at most 1 MiB.
 inline Tensor constant_on(const Tensor& host, Device device) {
   const tandem::detail::ConstantCopies scope;
   return host.to(device);
