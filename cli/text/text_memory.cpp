@@ -15,15 +15,12 @@ double activations(const TextConfig& c, const Recipe& r) {
   const models::GPT2Options& m = c.model;
   const auto width = static_cast<double>(m.n_embd()), layers = static_cast<double>(m.n_layer());
   const double inner = m.n_inner() > 0 ? static_cast<double>(m.n_inner()) : 4 * width;
-  const double scores = static_cast<double>(m.n_head()) * static_cast<double>(c.context);
-  const bool dropout = m.resid_pdrop() > 0;
   // A block saves its two sums and their normalisations, queries, keys, values and what is attended to, and both sides
-  // of the activation function; with dropout also three vectors and, of attention, three matrices.
-  double values = layers * (8 * width + 2 * inner + (dropout ? 3 * width : 0));
+  // of the activation function; with dropout also three vectors.
+  double values = layers * (8 * width + 2 * inner + (m.resid_pdrop() > 0 ? 3 * width : 0));
   // Gradients within a block.
   values += 4 * width + 2 * inner;
   if (r.half()) values *= 0.7;  // measured: about half of them are of 16 bits
-  if (dropout) values += (3 * layers + 2) * scores;
   // Logits, and their gradients; measured with reduced precision, which has both also in 16 bits.
   return values + (r.half() ? 3.3 : 2) * static_cast<double>(m.vocab_size());
 }
@@ -55,8 +52,7 @@ std::string cures(const TextConfig& c, const Recipe& recipe, const Placement& pl
   if (smaller.batch_size < recipe.batch_size && less <= available)
     batch += concat(" (", smaller.batch_size, " with --accumulate ", smaller.accumulate, " needs about ",
                     byte_size(less), ")");
-  return concat("lower ", batch, ", --context, --layers or --width",
-                c.model.resid_pdrop() > 0 ? "; --dropout 0 keeps no attention scores" : "");
+  return concat("lower ", batch, ", --context, --layers or --width");
 }
 
 }  // namespace
