@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/linalg/matmul.h"
 #include "tandem/autograd/ops/nn/attention.h"
