@@ -199,6 +199,18 @@ bool may_start_in_recording(Context& c, const char* operation) {
   c.recording->refuse(concat("launches ", operation, " in an optimizer's step"));
   return false;
 }
+cudaError_t allow_shared(Context& c, const void* kernel, std::size_t bytes) {
+  // The driver is asked only for more than before.
+  struct Allowed {
+    std::unordered_map<const void*, std::size_t> bytes;
+  };
+  std::size_t& allowed = c.plans<Allowed>().bytes[kernel];
+  if (bytes <= allowed) return cudaSuccess;
+  const cudaError_t status =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+  if (status == cudaSuccess) allowed = bytes;
+  return status;
+}
 void started(Context& c, const char* operation, cudaError_t status, const Grid& grid) {
   if (status != cudaSuccess) [[unlikely]] {
     forget_error();

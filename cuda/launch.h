@@ -27,6 +27,9 @@ inline Grid strided_grid(const Gpu& gpu, int64_t n, int per_thread = 1, int thre
 
 namespace detail {
 bool may_start_in_recording(Context& c, const char* operation);
+/// Lets `kernel` have more dynamic shared memory than a kernel gets unasked.
+cudaError_t allow_shared(Context& c, const void* kernel, std::size_t bytes);
+inline constexpr std::size_t kDefaultShared = 48 * 1024;
 void started(Context& c, const char* operation, cudaError_t status, const Grid& grid);
 }  // namespace detail
 
@@ -44,7 +47,11 @@ void launch(const char* operation, Context& c, const Grid& grid, void (*kernel)(
   const LaunchShape shape{c.stream(), dim3(static_cast<unsigned>(grid.blocks)),
                           dim3(static_cast<unsigned>(grid.threads)), grid.shared_bytes};
   const auto start = [&](Parameters... values) { return enqueue(operation, shape, kernel, values...); };
-  detail::started(c, operation, start(static_cast<Parameters>(arguments)...), grid);
+  cudaError_t status = cudaSuccess;
+  if (grid.shared_bytes > detail::kDefaultShared)
+    status = detail::allow_shared(c, reinterpret_cast<const void*>(kernel), grid.shared_bytes);
+  if (status == cudaSuccess) status = start(static_cast<Parameters>(arguments)...);
+  detail::started(c, operation, status, grid);
 }
 
 }  // namespace tandem::cuda_impl

@@ -14,9 +14,6 @@ __device__ inline T* dynamic_shared() {
   return reinterpret_cast<T*>(tandem_shared_memory);
 }
 
-/// Dynamic shared memory of which more must be requested.
-inline constexpr std::size_t kDefaultShared = 48 * 1024;
-
 /// The grid, block, shared memory and stream of a launch.
 struct LaunchShape {
   cudaStream_t stream;
@@ -28,12 +25,6 @@ struct LaunchShape {
 template <class... Values>
 cudaError_t enqueue([[maybe_unused]] const char* operation, const LaunchShape& shape, void (*kernel)(Values...),
                     const Values&... values) {
-  if (shape.shared_bytes > kDefaultShared) {
-    const cudaError_t status =
-        cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(shape.shared_bytes));
-    if (status != cudaSuccess) return status;
-  }
   void* pointers[sizeof...(values) + 1] = {const_cast<void*>(static_cast<const void*>(&values))..., nullptr};
   return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), shape.blocks, shape.threads, pointers,
                           shape.shared_bytes, shape.stream);

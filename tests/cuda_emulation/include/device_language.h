@@ -8,8 +8,6 @@ namespace tandem::cuda_impl {
 
 using cuda_emulation::dynamic_shared;
 
-inline constexpr std::size_t kDefaultShared = 48 * 1024;
-
 struct LaunchShape {
   cudaStream_t stream;
   dim3 blocks, threads;
@@ -20,12 +18,6 @@ template <class... Values>
 cudaError_t enqueue(const char* operation, const LaunchShape& shape, void (*kernel)(Values...),
                     const Values&... values) {
   (cuda_emulation::check_argument(operation, values), ...);
-  if (shape.shared_bytes > kDefaultShared) {
-    const cudaError_t status =
-        cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(shape.shared_bytes));
-    if (status != cudaSuccess) return status;
-  }
   return cuda_emulation::launch(operation, shape.stream, shape.blocks, shape.threads, shape.shared_bytes,
                                 [=] { kernel(values...); });
 }
