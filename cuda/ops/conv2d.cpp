@@ -1,5 +1,5 @@
-// 2-d convolution with cuDNN. A batch that is too large for cuDNN is split. When memory for an engine is missing, or
-// cuDNN rejects it at run time, the next engine of the plan is used.
+// 2-d convolution with cuDNN, or with kernels of our own where they are faster. A batch that is too large for cuDNN is
+// split. When memory for an engine is missing, or cuDNN rejects it at run time, the next engine of the plan is used.
 #include <algorithm>
 
 #include "tandem/core/backend/binary.h"
@@ -41,8 +41,9 @@ bool gives_way(cudnnStatus_t status) {
 bool refused_for_good(const Context& c, cudnnStatus_t status) { return refused(status) && c.recording == nullptr; }
 
 // Runs the first engine that works, on tensors in the layout. Engines that cuDNN rejects permanently are removed from
-// the plan, except the last.
-void run(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p, bool channels_last) {
+// the plan, except the last. Returns whether the engine has added the bias, which may be undefined.
+bool run(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p, const Tensor& bias,
+         bool channels_last) {
   ConvPlan& plan = conv_plan(c, conv_key(pass, t, p, channels_last), t);
   for (std::size_t i = 0;;) {
     const ConvEngine& engine = *engine_at(c, plan, i);
@@ -53,8 +54,8 @@ void run(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters
       if (engine_at(c, plan, ++i) == nullptr) throw;
       continue;
     }
-    const cudnnStatus_t status = run_engine(c, engine, t, workspace);
-    if (status == CUDNN_STATUS_SUCCESS) return;
+    const cudnnStatus_t status = run_engine(c, plan, engine, t, workspace, bias);
+    if (status == CUDNN_STATUS_SUCCESS) return engine.direct();
     if (!gives_way(status)) ensure(status, "cudnnBackendExecute");
     forget_error();
     check(engine_at(c, plan, i + 1) != nullptr, "conv2d: cuDNN: ", cudnnGetErrorString(status), described(t));
@@ -82,20 +83,22 @@ class LaidOut {
   Tensor given_, used_;
 };
 
-void convolve_in(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p, bool channels_last) {
+bool convolve_in(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p, const Tensor& bias,
+                 bool channels_last) {
   const MemoryFormat format = channels_last ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous;
   const LaidOut input(t.input, format, pass != ConvPass::kInput), weight(t.weight, format, pass != ConvPass::kWeight),
       output(t.output, format, pass != ConvPass::kForward);
-  run(c, pass, {input.used(), weight.used(), output.used()}, p, channels_last);
+  const bool added = run(c, pass, {input.used(), weight.used(), output.used()}, p, bias, channels_last);
   if (pass == ConvPass::kInput) input.write_back();
   if (pass == ConvPass::kWeight) weight.write_back();
   if (pass == ConvPass::kForward) output.write_back();
+  return added;
 }
 
-void convolve(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p) {
+bool convolve(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p, const Tensor& bias = {}) {
   const ChannelsLast last = runs_channels_last(c, pass, t, p);
   if (last == ChannelsLast::kIfAccepted) try {
-      return convolve_in(c, pass, t, p, true);
+      return convolve_in(c, pass, t, p, bias, true);
     } catch (const OutOfMemoryError&) {
       throw;
     } catch (const Error&) {
@@ -103,7 +106,7 @@ void convolve(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParam
       forget_error();
       refuse_channels_last(c, conv_key(pass, t, p, true));
     }
-  convolve_in(c, pass, t, p, last == ChannelsLast::kYes);
+  return convolve_in(c, pass, t, p, bias, last == ChannelsLast::kYes);
 }
 
 // Images [first, first + count) of a batch.
@@ -139,13 +142,16 @@ void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const
   Context& c = context(out.device());
   supported(out);
   if (out.numel() == 0) return;
-  if (input.numel() == 0 || weight.numel() == 0)  // empty sums
+  const auto add_bias = [&](const Tensor& to) {
+    if (e.bias.defined()) add(to, alias(e.bias, to.sizes(), {0, 1, 0, 0}, e.bias.storage_offset()));
+  };
+  if (input.numel() == 0 || weight.numel() == 0) {  // empty sums
     fill_raw(out, 0);
-  else
-    for_batches(c, "conv2d", input, out, [&](const Tensor& x, const Tensor& y, bool) {
-      convolve(c, ConvPass::kForward, {x, weight, y}, p);
-    });
-  if (e.bias.defined()) add(out, alias(e.bias, out.sizes(), {0, 1, 0, 0}, e.bias.storage_offset()));
+    return add_bias(out);
+  }
+  for_batches(c, "conv2d", input, out, [&](const Tensor& x, const Tensor& y, bool) {
+    if (!convolve(c, ConvPass::kForward, {x, weight, y}, p, e.bias)) add_bias(y);
+  });
 }
 
 void backward_input(const Tensor& grad_input, const Tensor& grad_output, const Tensor& weight,

@@ -19,6 +19,8 @@ namespace {
 
 // A choice has a few hundred bytes; what is larger is none.
 constexpr std::size_t kMaxBytes = 4096;
+// Another number where the engines of our own are others: then a convolution's engine is chosen anew.
+constexpr int kOwnEngines = 1;
 
 template <class T>
 void append(std::string& text, const T& value) {
@@ -63,7 +65,8 @@ const std::string& kept_engines_folder() {
 
 KeptEngine::KeptEngine(std::string folder, const Gpu& gpu, const ConvKey& key)
     : folder_(std::move(folder)),
-      convolution_(concat("cuDNN ", cudnnGetVersion(), ", ", gpu.name, ", ", gpu.multiprocessors, " SMs:")) {
+      convolution_(concat("cuDNN ", cudnnGetVersion(), ", own engines ", kOwnEngines, ", ", gpu.name, ", ",
+                          gpu.multiprocessors, " SMs:")) {
   std::apply([&](const auto&... field) { (append(convolution_, field), ...); }, key.fields());
   convolution_ += '\n';
   uint64_t name = 0;

@@ -1,5 +1,5 @@
-// Selects the engine of a convolution: by timing the first proposals of cuDNN's heuristic, once on a machine, or as the
-// heuristic orders them after globalContext().setBenchmarkCuDNN(false). Engines that may produce different bits on
+// Selects the engine of a convolution: by timing the first proposals of cuDNN's heuristic and our own, once on a machine, or
+// as the heuristic orders them after globalContext().setBenchmarkCuDNN(false). Engines that may produce different bits on
 // each run are excluded unless setDeterministicCuDNN(false).
 #include "tandem/cuda/ops/conv2d_plan.h"
 
@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tandem/core/global_context.h"
+#include "tandem/cuda/ops/conv2d_direct.h"
 #include "tandem/cuda/ops/conv2d_kept.h"
 
 namespace tandem::cuda_impl {
@@ -176,7 +177,7 @@ std::vector<cudnnBackendNumericalNote_t> notes_of(const GraphObject& engine) {
 
 // What names a proposal in a later run: its place, since a heuristic may propose an engine with several settings, and
 // the engine, in case that the proposals are others then.
-constexpr const char *kBest = "proposal ", *kFallback = "fallback ";
+constexpr const char *kBest = "proposal ", *kFallback = "fallback ", *kDirect = "direct";
 std::string name_of(cudnnBackendHeurMode_t mode, std::size_t place, const GraphObject& engine) {
   int64_t number = 0;
   get(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &number);
@@ -192,6 +193,12 @@ bool accurate(const ConvKey& key, cudnnBackendNumericalNote_t note) {
 
 std::size_t large_workspace(const ConvEngine& engine) {
   return engine.workspace <= kConvWorkspaceLimit ? 0 : engine.workspace;
+}
+
+// Behind those that are to be tried before it, since they have a small workspace.
+void add_engine(ConvPlan& plan, ConvEngine engine) {
+  const auto at = std::ranges::upper_bound(plan.engines, std::size_t{0}, {}, large_workspace);
+  plan.engines.insert(at, std::move(engine));
 }
 
 // Adds the engines that the heuristic proposes and the key allows, before those with a large workspace.
@@ -218,8 +225,7 @@ void add_engines(ConvPlan& plan, cudnnBackendHeurMode_t mode) {
     if (plan.key.deterministic && std::ranges::count(notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) > 0)
       plan.left_out = true;
     else
-      plan.engines.insert(std::ranges::upper_bound(plan.engines, std::size_t{0}, {}, large_workspace),
-                          {.config = std::move(configs[place]), .plan = {}, .name = name_of(mode, place, engine)});
+      add_engine(plan, {.config = std::move(configs[place]), .plan = {}, .name = name_of(mode, place, engine)});
   }
 }
 
@@ -253,13 +259,13 @@ Event event() {
 }
 
 // The median of three runs after a first one; infinite if the engine fails or memory is short.
-float time_of(Context& c, const ConvEngine& engine, const ConvTensors& t) try {
+float time_of(Context& c, const ConvPlan& plan, const ConvEngine& engine, const ConvTensors& t) try {
   const Tensor workspace = empty_raw({static_cast<int64_t>(engine.workspace)}, kByte, c.device());
   const Event begin = event(), end = event();
   std::array<float, 4> times{};
   for (float& time : times) {
     ensure(cudaEventRecord(begin.get(), c.stream()), "cudaEventRecord");
-    ensure(run_engine(c, engine, t, workspace), "cudnnBackendExecute");
+    ensure(run_engine(c, plan, engine, t, workspace, {}), "cudnnBackendExecute");
     ensure(cudaEventRecord(end.get(), c.stream()), "cudaEventRecord");
     ensure(cudaEventSynchronize(end.get()), "cudaEventSynchronize");
     ensure(cudaEventElapsedTime(&time, begin.get(), end.get()), "cudaEventElapsedTime");
@@ -275,10 +281,10 @@ float time_of(Context& c, const ConvEngine& engine, const ConvTensors& t) try {
 std::string fastest(Context& c, ConvPlan& plan, const ConvTensors& t) {
   std::string name;
   float least = std::numeric_limits<float>::infinity();
-  for (std::size_t place = 0; place < kMostEngines; ++place) {
+  for (std::size_t place = 0; place <= kMostEngines; ++place) {
     ConvEngine* engine = engine_at(c, plan, place);
     if (engine == nullptr || engine->workspace > kConvWorkspaceLimit) break;
-    if (const float time = time_of(c, *engine, t); time < least) {
+    if (const float time = time_of(c, plan, *engine, t); time < least) {
       least = time;
       name = engine->name;
     }
@@ -358,7 +364,7 @@ ConvEngine* engine_at(Context& c, ConvPlan& plan, std::size_t place) {
       complete(plan);
     } else if (at == all.end()) {
       return nullptr;
-    } else if (at->plan != nullptr) {
+    } else if (at->plan != nullptr || at->direct()) {
       return &*at;
     } else if (!prepare(c, *at)) {
       all.erase(at);
@@ -368,7 +374,12 @@ ConvEngine* engine_at(Context& c, ConvPlan& plan, std::size_t place) {
   }
 }
 
-cudnnStatus_t run_engine(Context& c, const ConvEngine& engine, const ConvTensors& t, const Tensor& workspace) {
+cudnnStatus_t run_engine(Context& c, const ConvPlan& plan, const ConvEngine& engine, const ConvTensors& t,
+                         const Tensor& workspace, const Tensor& bias) {
+  if (engine.direct()) {
+    run_direct(c, plan.key, t, workspace, bias);
+    return CUDNN_STATUS_SUCCESS;
+  }
   const GraphObject pack = create(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
   set(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, kIds);
   set(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
@@ -391,6 +402,8 @@ ConvPlan& conv_plan(Context& c, ConvKey key, const ConvTensors& t) {
   try {
     plan.graph = graph_of(c, key);
     add_engines(plan, CUDNN_HEUR_MODE_A);
+    if (has_direct(key))
+      add_engine(plan, {.config = {}, .plan = {}, .name = kDirect, .workspace = direct_workspace(key)});
   } catch (const Error& error) {
     fail("conv2d: ", error.what(), described(t));
   }

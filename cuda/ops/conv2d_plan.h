@@ -1,4 +1,5 @@
-// Plans of cuDNN's convolutions: an operation graph and the engines that can run it, created once per ConvKey.
+// Plans of convolutions: an operation graph of cuDNN and the engines that can run it, created once per ConvKey. One of the
+// engines may be of our own (conv2d_direct.h).
 #pragma once
 #include <memory>
 #include <string>
@@ -25,10 +26,12 @@ using Descriptor = std::unique_ptr<std::remove_pointer_t<Handle>, DestroyDescrip
 using GraphObject = Descriptor<cudnnBackendDescriptor_t, cudnnBackendDestroyDescriptor>;
 
 struct ConvEngine {
-  GraphObject config;
-  GraphObject plan;  ///< null until engine_at() reaches the engine
+  GraphObject config;  ///< null: our own
+  GraphObject plan;    ///< null until engine_at() reaches the engine
   std::string name;
   std::size_t workspace = 0;  ///< known with the plan
+
+  bool direct() const { return config == nullptr; }
 };
 
 struct ConvPlan {
@@ -63,7 +66,9 @@ ConvKey conv_key(ConvPass pass, const ConvTensors& t, const Conv2dParameters& p,
 ConvPlan& conv_plan(Context& c, ConvKey key, const ConvTensors& t);
 /// The engine at a place of the plan, ready to run; nullptr behind the last. Changes only that place and those behind.
 ConvEngine* engine_at(Context& c, ConvPlan& plan, std::size_t place);
-cudnnStatus_t run_engine(Context& c, const ConvEngine& engine, const ConvTensors& t, const Tensor& workspace);
+/// `bias` is added if the engine is direct().
+cudnnStatus_t run_engine(Context& c, const ConvPlan& plan, const ConvEngine& engine, const ConvTensors& t,
+                         const Tensor& workspace, const Tensor& bias);
 /// Description for error messages: "\n  input  [...] ...\n  weight ..."
 std::string described(const ConvTensors& t);
 
