@@ -27,7 +27,14 @@ struct Found {
 Gpu read_gpu(int index) {
   cudaDeviceProp p{};
   ensure(cudaGetDeviceProperties(&p, index), "cudaGetDeviceProperties");
-  return {index, p.name, p.major, p.minor, p.multiProcessorCount, p.maxThreadsPerMultiProcessor, p.totalGlobalMem};
+  return {index,
+          p.name,
+          p.major,
+          p.minor,
+          p.multiProcessorCount,
+          p.maxThreadsPerMultiProcessor,
+          p.sharedMemPerBlockOptin,
+          p.totalGlobalMem};
 }
 
 Found look() {

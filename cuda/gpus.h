@@ -15,7 +15,8 @@ struct Gpu {
   std::string name;
   int major = 0, minor = 0;  ///< compute capability
   int multiprocessors = 0, threads_per_multiprocessor = 0;
-  std::size_t memory = 0;  ///< bytes
+  std::size_t shared_bytes = 0;  ///< of shared memory that a block may have
+  std::size_t memory = 0;        ///< bytes
 };
 
 /// Number of logical devices; 0 if CUDA cannot be used, and why_none() says why.

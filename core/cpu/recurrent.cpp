@@ -26,73 +26,78 @@ void for_rows(int64_t rows, int64_t size, F f) {
   });
 }
 
-void forward(const RecurrentForward& step, int64_t at, int64_t rows) {
-  dispatch(step.gates.dtype(), FloatTypes{}, "recurrent_forward", [&]<class T>(Type<T>) {
-    ops::with_cell(step.kind, [&]<class Cell>(Cell) {
-      const ops::CellForward<T> s = ops::cell_forward<T>(step, at);
-      const bool save = step.h_prev.defined();
-      for_rows(rows, s.size, [&](int64_t r) {
-        const ops::CellForward<T> row = ops::row_of<Cell>(s, r);
-        if (save)
-          for_elements(row.size, [row](int64_t j) { Cell::template forward<true>(row, j); });
-        else
-          for_elements(row.size, [row](int64_t j) { Cell::template forward<false>(row, j); });
-      });
-    });
-  });
-}
-
-void backward(const RecurrentBackward& step, int64_t at, int64_t rows) {
-  dispatch(step.gates.dtype(), FloatTypes{}, "recurrent_backward", [&]<class T>(Type<T>) {
-    ops::with_cell(step.kind, [&]<class Cell>(Cell) {
-      const ops::CellBackward<T> s = ops::cell_backward<T>(step, at);
-      for_rows(rows, s.size, [&](int64_t r) {
-        const ops::CellBackward<T> row = ops::row_of<Cell>(s, r);
-        for_elements(row.size, [row](int64_t j) { Cell::backward(row, j); });
-      });
-    });
-  });
-}
-
-// B of gemm: the weight [K, N] with contiguous rows or contiguous columns.
+// Products of the rows of steps and a weight [K, N], or [N, K] if it is transposed, which is packed once.
 template <class T>
-void set_weight(GemmArgs<T>& g, const Tensor& weight) {
-  g.k = weight.size(0);
-  g.n = weight.size(1);
-  g.b = weight.ptr<T>();
-  g.trans_b = weight.stride(1) != 1 && g.n > 1;
-  g.ldb = std::max<int64_t>(1, weight.stride(g.trans_b ? 1 : 0));
-}
+class StepProduct {
+ public:
+  StepProduct(const Tensor& weight, bool transposed) {
+    g_.k = weight.size(transposed ? 1 : 0);
+    g_.n = weight.size(transposed ? 0 : 1);
+    g_.b = weight.ptr<T>();
+    g_.trans_b = transposed;
+    g_.ldb = std::max<int64_t>(1, weight.size(1));
+    packed_ = empty_raw({packed_b_size<T>(g_.n, g_.k)}, weight.dtype(), weight.device());
+    pack_b(g_, packed_.ptr<T>());
+    g_.packed_b = packed_.ptr<T>();
+    g_.lda = std::max<int64_t>(1, g_.k);
+    g_.ldc = std::max<int64_t>(1, g_.n);
+  }
+  // to = from weight, or += if `add`.
+  void operator()(T* to, const T* from, int64_t rows, bool add) {
+    g_.m = rows;
+    g_.a = from;
+    g_.c = to;
+    g_.beta = add ? T(1) : T(0);
+    gemm(g_);
+  }
 
-Tensor pack(const Tensor& weight) {
-  Tensor packed;
-  dispatch(weight.dtype(), FloatTypes{}, "recurrent_pack", [&]<class T>(Type<T>) {
-    GemmArgs<T> g;
-    set_weight(g, weight);
-    packed = empty_raw({packed_b_size<T>(g.n, g.k)}, weight.dtype(), weight.device());
-    pack_b(g, packed.ptr<T>());
+ private:
+  GemmArgs<T> g_;
+  Tensor packed_;
+};
+
+void forward(const RecurrentForward& layer) {
+  dispatch(layer.gates.dtype(), FloatTypes{}, "recurrent_forward", [&]<class T>(Type<T>) {
+    StepProduct<T> product(layer.weight, true);
+    const bool apart = layer.kind == RecurrentKind::kGru, save = layer.h_prev.defined();
+    const Tensor hidden =
+        apart ? empty_raw({layer.h.size(0), layer.gates.size(1)}, layer.h.dtype(), layer.h.device()) : Tensor();
+    ops::with_cell(layer.kind, [&]<class Cell>(Cell) {
+      for (const RecurrentStep& step : layer.steps) {
+        const ops::CellForward<T> s = ops::cell_forward<T>(layer, ops::rows_from<T>(hidden, 0), step.at);
+        product(apart ? hidden.ptr<T>() : s.gates, s.h, step.rows, !apart);
+        for_rows(step.rows, s.size, [&](int64_t r) {
+          const ops::CellForward<T> row = ops::row_of<Cell>(s, r);
+          if (save)
+            for_elements(row.size, [row](int64_t j) { Cell::template forward<true>(row, j); });
+          else
+            for_elements(row.size, [row](int64_t j) { Cell::template forward<false>(row, j); });
+        });
+      }
+    });
   });
-  return packed;
 }
 
-void product(const StepProduct& p, int64_t to_at, int64_t from_at, int64_t rows) {
-  dispatch(p.to.dtype(), FloatTypes{}, "recurrent_product", [&]<class T>(Type<T>) {
-    GemmArgs<T> g;
-    set_weight(g, p.weight);
-    g.m = rows;
-    g.a = p.from.ptr<T>() + from_at * p.from.size(1);
-    g.lda = std::max<int64_t>(1, p.from.size(1));
-    g.packed_b = p.packed.ptr<T>();
-    g.c = p.to.ptr<T>() + to_at * p.to.size(1);
-    g.ldc = std::max<int64_t>(1, p.to.size(1));
-    g.beta = p.add ? T(1) : T(0);
-    gemm(g);
+void backward(const RecurrentBackward& layer) {
+  dispatch(layer.gates.dtype(), FloatTypes{}, "recurrent_backward", [&]<class T>(Type<T>) {
+    StepProduct<T> product(layer.weight, false);
+    const bool apart = layer.kind == RecurrentKind::kGru;
+    ops::with_cell(layer.kind, [&]<class Cell>(Cell) {
+      for (const RecurrentStep& step : layer.steps) {
+        const ops::CellBackward<T> s = ops::cell_backward<T>(layer, step.at);
+        for_rows(step.rows, s.size, [&](int64_t r) {
+          const ops::CellBackward<T> row = ops::row_of<Cell>(s, r);
+          for_elements(row.size, [row](int64_t j) { Cell::backward(row, j); });
+        });
+        if (layer.of_state || &step != &layer.steps.back())
+          product(s.dh, apart ? s.d_hidden : s.d_gates, step.rows, apart);
+      }
+    });
   });
 }
 
 }  // namespace
 
-constinit const RecurrentKernels recurrent_kernels{
-    .forward = forward, .backward = backward, .pack = pack, .product = product};
+constinit const RecurrentKernels recurrent_kernels{.forward = forward, .backward = backward};
 
 }  // namespace tandem::cpu

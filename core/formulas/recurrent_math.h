@@ -147,18 +147,23 @@ void with_cell(RecurrentKind kind, F&& f) {
   }
 }
 
-/// The pointers of row 0 of a step. Tensors that the cell does not have are nullptr.
+/// The pointers of row 0 of a step whose rows begin at `at`. Tensors that the cell does not have are nullptr.
 template <class T>
 T* rows_from(const Tensor& t, int64_t row) {
   return t.defined() ? t.ptr<T>() + row * t.size(-1) : nullptr;
 }
 template <class T>
-CellForward<T> cell_forward(const RecurrentForward& s, int64_t at) {
-  return {rows_from<T>(s.gates, at),     rows_from<T>(s.h, 0),
-          rows_from<T>(s.c, 0),          rows_from<T>(s.out, at),
-          rows_from<T>(s.hidden, 0),     rows_from<T>(s.bias, 0),
-          rows_from<T>(s.h_prev, at),    rows_from<T>(s.c_prev, at),
-          rows_from<T>(s.candidate, at), s.h.size(1)};
+CellForward<T> cell_forward(const RecurrentForward& s, const T* hidden, int64_t at) {
+  return {rows_from<T>(s.gates, at),
+          rows_from<T>(s.h, 0),
+          rows_from<T>(s.c, 0),
+          rows_from<T>(s.out, at),
+          hidden,
+          rows_from<T>(s.bias, 0),
+          rows_from<T>(s.h_prev, at),
+          rows_from<T>(s.c_prev, at),
+          rows_from<T>(s.candidate, at),
+          s.h.size(1)};
 }
 template <class T>
 CellBackward<T> cell_backward(const RecurrentBackward& s, int64_t at) {

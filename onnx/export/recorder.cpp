@@ -40,13 +40,8 @@ void Recorder::add_state(const Tensor& t, std::string name) {
 }
 
 void Recorder::add_output(const Tensor& t) {
-  end_group();
   kernel_ = "";
   graph_.outputs.push_back(read(t));
-}
-
-void Recorder::end_group() {
-  if (const std::unique_ptr<CallGroup> group = std::move(group_)) group->translate(*this);
 }
 
 Graph Recorder::finish() {
@@ -66,8 +61,6 @@ Graph Recorder::finish() {
 }
 
 void Recorder::called(const KernelCall& call) {
-  if (group_ != nullptr && group_->takes(call)) return;
-  end_group();
   kernel_ = call.name;
   if (const Translation translate = find_translation(call)) return translate(*this, call);
   for (const char* random :
@@ -78,7 +71,6 @@ void Recorder::called(const KernelCall& call) {
 }
 
 void Recorder::read_on_host(const Tensor& t, const char* reader) {
-  end_group();
   if (!graph_[read(t)].varies) return;
   fail("onnx::save: ", reader,
        "() reads a value that is computed from the inputs, so what the module does depends on "

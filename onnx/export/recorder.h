@@ -6,7 +6,6 @@
 //
 // Storages are kept until the recording ends, so that no address means two of them.
 #pragma once
-#include <memory>
 #include <optional>
 #include <unordered_map>
 
@@ -14,17 +13,6 @@
 #include "tandem/onnx/export/geometry.h"
 
 namespace tandem::onnx::exporter {
-
-class Recorder;
-
-/// Calls that are translated together, once they have all been made.
-class CallGroup {
- public:
-  virtual ~CallGroup() = default;
-  /// Whether the call belongs to it.
-  virtual bool takes(const KernelCall& call) = 0;
-  virtual void translate(Recorder& r) = 0;
-};
 
 class Recorder final : public KernelRecorder {
  public:
@@ -82,8 +70,6 @@ class Recorder final : public KernelRecorder {
   Id constant(const Tensor& t);
   const Value& operator[](Id id) const { return graph_[id]; }
 
-  /// The next calls go to `group`, as long as it takes them.
-  void begin(std::unique_ptr<CallGroup> group) { group_ = std::move(group); }
   /// The node that computes a value, or nullptr.
   const Node* producer(Id id) const { return graph_.producer(id); }
 
@@ -124,10 +110,7 @@ class Recorder final : public KernelRecorder {
 
   Graph graph_;
   std::unordered_map<const StorageImpl*, Contents> storages_;
-  std::unique_ptr<CallGroup> group_;
   const char* kernel_ = "";
-
-  void end_group();
 };
 
 /// What a translation does with a call: reads its arguments, adds nodes, and writes its results.

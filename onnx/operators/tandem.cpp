@@ -4,7 +4,6 @@
 #include "tandem/autograd/ops/nn/running_statistics.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/recurrent.h"
 #include "tandem/core/backend/reduce.h"
 #include "tandem/onnx/export/functions.h"
 #include "tandem/onnx/operators.h"
@@ -29,46 +28,28 @@ Results batch_statistics(Call& c) {
   return out;
 }
 
-// A step of a layer whose steps differ. The kernel has no gradient.
-RecurrentForward step(RecurrentKind kind, const Tensor& gates, const Tensor& state) {
+// A step of a layer whose steps differ, as its kernel computes it.
+void check_step(int64_t count, const Tensor& gates, const Tensor& state) {
   check(gates.dim() == 2 && state.dim() == 2 && gates.size(0) == state.size(0) &&
-            gates.size(1) == gate_count(kind) * state.size(1) && gates.scalar_type() == state.scalar_type() &&
+            gates.size(1) == count * state.size(1) && gates.scalar_type() == state.scalar_type() &&
             isFloatingType(gates.scalar_type()),
         "the gates do not fit the state\n  gates ", gates, "\n  state ", state);
-  RecurrentForward out{kind};
-  const ScalarType dtype = computed_type(gates.scalar_type());
-  out.gates = gates.to(dtype).clone().contiguous();
-  out.h = zeros(state.sizes(), TensorOptions(state.device()).dtype(dtype));
-  out.out = empty_like(out.h);
-  return out;
 }
 Results lstm_step(Call& c) {
-  const Tensor &gates = c[0], &cell = c[1];
-  if (autograd::recording(gates, cell)) {
-    const std::vector<Tensor> g = gates.chunk(4, 1);
-    const Tensor next = g[1].sigmoid() * cell + g[0].sigmoid() * g[2].tanh();
-    return std::tuple(g[3].sigmoid() * next.tanh(), next);
-  }
-  RecurrentForward s = step(RecurrentKind::kLstm, gates, cell);
-  s.c = cell.to(s.h.scalar_type()).clone().contiguous();
-  backend(gates).recurrent.forward(s, 0, gates.size(0));
-  return std::tuple(s.out.to(gates.scalar_type()), s.c.to(gates.scalar_type()));
+  check_step(4, c[0], c[1]);
+  const ScalarType dtype = c[0].scalar_type(), computed = computed_type(dtype);
+  const std::vector<Tensor> g = c[0].to(computed).chunk(4, 1);
+  const Tensor next = g[1].sigmoid() * c[1].to(computed) + g[0].sigmoid() * g[2].tanh();
+  return std::tuple((g[3].sigmoid() * next.tanh()).to(dtype), next.to(dtype));
 }
 Tensor gru_step(Call& c) {
-  const Tensor &gates = c[0], &hidden = c[1], &state = c[2];
-  check(hidden.sizes() == gates.sizes(), "the products differ in shape: ", gates, " and ", hidden);
-  if (autograd::recording(gates, hidden, state)) {
-    const std::vector<Tensor> a = gates.chunk(3, 1), b = hidden.chunk(3, 1);
-    const Tensor reset = (a[0] + b[0]).sigmoid(), update = (a[1] + b[1]).sigmoid();
-    const Tensor candidate = (a[2] + reset * b[2]).tanh();
-    return candidate + update * (state - candidate);
-  }
-  RecurrentForward s = step(RecurrentKind::kGru, gates, state);
-  s.h = state.to(s.h.scalar_type()).clone().contiguous();
-  s.hidden = hidden.to(s.h.scalar_type()).contiguous();
-  s.bias = zeros({hidden.size(1)}, s.hidden.options());
-  backend(gates).recurrent.forward(s, 0, gates.size(0));
-  return s.out.to(gates.scalar_type());
+  check_step(3, c[0], c[2]);
+  check(c[1].sizes() == c[0].sizes(), "the products differ in shape: ", c[0], " and ", c[1]);
+  const ScalarType dtype = c[0].scalar_type(), computed = computed_type(dtype);
+  const std::vector<Tensor> a = c[0].to(computed).chunk(3, 1), b = c[1].to(computed).chunk(3, 1);
+  const Tensor reset = (a[0] + b[0]).sigmoid(), update = (a[1] + b[1]).sigmoid();
+  const Tensor candidate = (a[2] + reset * b[2]).tanh();
+  return (candidate + update * (c[2].to(computed) - candidate)).to(dtype);
 }
 
 // Sums of squared deviations from a given mean.

@@ -58,7 +58,7 @@ void check_network(const Network& net, const Tensor& input, const Tensor& h, con
 }
 
 // All layers, on packed rows. `whole`: the rows are those of padded sequences.
-Results run(const Network& net, Tensor x, const std::vector<RecurrentStep>& steps, const Tensor& h, const Tensor& c,
+Results run(const Network& net, Tensor x, const RecurrentSteps& steps, const Tensor& h, const Tensor& c,
             TensorList params, bool whole) {
   const bool lstm = net.kind == RecurrentKind::kLstm, projected = lstm && c.defined() && h.size(-1) != c.size(-1);
   check_network(net, x, h, c, params, projected);

@@ -1,6 +1,6 @@
-// A recurrent layer in one direction. The forward pass projects the input of all steps in one product; each step adds
-// the product of the state, and one kernel computes the cell and keeps the activated gates. The backward pass goes
-// through the steps in reverse; the gradients of weights, biases and input are one product or sum over all steps each.
+// A recurrent layer in one direction. The forward pass projects the input of all steps in one product; one kernel goes
+// through the steps and keeps the activated gates. The backward pass goes through them the other way; the gradients of
+// weights, biases and input are one product or sum over all steps each.
 //
 // Steps are a shrinking prefix of the batch. So the first rows of a state buffer are always the ones to update, and
 // what a row contains after its last step is its final state.
@@ -26,14 +26,8 @@
 namespace tandem::autograd {
 namespace {
 
-using Steps = std::vector<RecurrentStep>;
-
-template <class F>
-void for_steps(const Steps& steps, bool reverse, F f) {
-  if (reverse)
-    std::for_each(steps.rbegin(), steps.rend(), f);
-  else
-    std::for_each(steps.begin(), steps.end(), f);
+RecurrentSteps in_order(const RecurrentSteps& steps, bool reverse) {
+  return reverse ? RecurrentSteps(steps.rbegin(), steps.rend()) : steps;
 }
 
 // ---- The composition
@@ -64,17 +58,17 @@ Tensor updated(const Tensor& state, const Tensor& rows) {
 
 }  // namespace
 
-RecurrentState composed_layer(RecurrentKind kind, const Tensor& input, const Steps& steps, bool reverse,
+RecurrentState composed_layer(RecurrentKind kind, const Tensor& input, const RecurrentSteps& steps, bool reverse,
                               const Tensor& h, const Tensor& c, const RecurrentWeights& w) {
   const Tensor x = linear(input, w.w_ih, w.b_ih);
   Cell state{h, c};
   std::vector<Tensor> outs;
-  for_steps(steps, reverse, [&](const RecurrentStep& step) {
+  for (const RecurrentStep& step : in_order(steps, reverse)) {
     const Cell next =
         cell(kind, x.narrow(0, step.at, step.rows), {first(state.h, step.rows), first(state.c, step.rows)}, w);
     outs.push_back(next.h);
     state = {updated(state.h, next.h), updated(state.c, next.c)};
-  });
+  }
   if (reverse) std::reverse(outs.begin(), outs.end());
   return {cat(outs), state.h, state.c};
 }
@@ -107,7 +101,7 @@ struct RecurrentNode final : Node {
 
   RecurrentKind kind;
   bool reverse;
-  Steps steps;
+  RecurrentSteps steps;  // in order of time
   SavedTensor inputs[kInputs];
   SavedTensor gates, h_prev, c_prev, candidate;
 };
@@ -118,30 +112,26 @@ Tensor own_copy(const Tensor& gradient, IntArrayRef sizes, const TensorOptions& 
 
 // Returns the gradient of the gates before their activations; dh and dc become those of the initial state.
 Tensor RecurrentNode::through_steps(std::span<Tensor> g, Tensor& dh, Tensor& dc, Tensor& d_hidden) {
-  const Tensor w_hh = saved(inputs[kWhh]).detach().contiguous(), gates = saved(this->gates);
+  const Tensor gates = saved(this->gates);
   const TensorOptions like = gates.options();
   const int64_t rows = gates.size(0), size = saved(h_prev).size(1), batch = outputs[1].sizes[0];
   const Tensor d_gates = empty_raw(gates.sizes(), gates.dtype(), gates.device());
   d_hidden = kind == RecurrentKind::kGru ? empty_raw(gates.sizes(), gates.dtype(), gates.device()) : d_gates;
   dh = own_copy(g[1], {batch, size}, like);
   if (kind == RecurrentKind::kLstm) dc = own_copy(g[2], {batch, size}, like);
-  const RecurrentBackward step{kind,
-                               gates,
-                               saved(h_prev),
-                               saved(c_prev),
-                               saved(candidate),
-                               g[0].defined() ? g[0].detach().contiguous() : zeros({rows, size}, like),
-                               dh,
-                               dc,
-                               d_gates,
-                               kind == RecurrentKind::kGru ? d_hidden : Tensor()};
-  const RecurrentKernels& kernels = backend(gates).recurrent;
-  const StepProduct product{dh, d_hidden, w_hh, kernels.pack(w_hh), kind == RecurrentKind::kGru};
-  const RecurrentStep* last = reverse ? &steps.back() : &steps.front();
-  for_steps(steps, !reverse, [&](const RecurrentStep& s) {
-    kernels.backward(step, s.at, s.rows);
-    if (&s != last || needs(kH)) kernels.product(product, 0, s.at, s.rows);
-  });
+  backend(gates).recurrent.backward({.kind = kind,
+                                     .steps = in_order(steps, !reverse),
+                                     .weight = saved(inputs[kWhh]).detach().contiguous(),
+                                     .gates = gates,
+                                     .h_prev = saved(h_prev),
+                                     .c_prev = saved(c_prev),
+                                     .candidate = saved(candidate),
+                                     .grad = g[0].defined() ? g[0].detach().contiguous() : zeros({rows, size}, like),
+                                     .dh = dh,
+                                     .dc = dc,
+                                     .d_gates = d_gates,
+                                     .d_hidden = kind == RecurrentKind::kGru ? d_hidden : Tensor(),
+                                     .of_state = needs(kH)});
   return d_gates;
 }
 
@@ -219,59 +209,54 @@ Tensor input_bias(RecurrentKind kind, const RecurrentWeights& w) {
   return w.b_ih.defined() ? w.b_ih + w.b_hh : w.b_hh;
 }
 
-// Without recording. With `keep`, step.h_prev and what else backward needs is defined.
-RecurrentForward run_forward(RecurrentKind kind, const Tensor& input, const Steps& steps, bool reverse, const Tensor& h,
-                             const Tensor& c, const RecurrentWeights& w, bool keep) {
+// Without recording. With `keep`, h_prev and what else backward needs is defined.
+RecurrentForward run_forward(RecurrentKind kind, const Tensor& input, const RecurrentSteps& steps, bool reverse,
+                             const Tensor& h, const Tensor& c, const RecurrentWeights& w, bool keep) {
   NoGradGuard no_grad;
   const ScalarType dtype = input.dtype();
   const Device device = input.device();
-  const int64_t n = input.size(0), size = h.size(1), batch = h.size(0), gates = w.w_ih.size(0);
+  const int64_t n = input.size(0), size = h.size(1), gates = w.w_ih.size(0);
   const auto fresh = [&](bool needed, IntArrayRef sizes) {
     return needed ? empty_raw(sizes, dtype, device) : Tensor();
   };
   const bool lstm = kind == RecurrentKind::kLstm, gru = kind == RecurrentKind::kGru;
-  RecurrentForward step{kind,
-                        fresh(true, {n, gates}),
-                        h.contiguous().clone(),
-                        lstm ? c.contiguous().clone() : Tensor(),
-                        fresh(true, {n, size}),
-                        fresh(gru, {batch, gates}),
-                        {},
-                        fresh(keep, {n, size}),
-                        fresh(keep && lstm, {n, size}),
-                        fresh(keep && gru, {n, size})};
-  if (gru) step.bias = w.b_hh.defined() ? w.b_hh.contiguous() : zeros({gates}, input.options());
+  RecurrentForward layer{.kind = kind,
+                         .steps = in_order(steps, reverse),
+                         .weight = w.w_hh.contiguous(),
+                         .gates = fresh(true, {n, gates}),
+                         .h = h.contiguous().clone(),
+                         .c = lstm ? c.contiguous().clone() : Tensor(),
+                         .out = fresh(true, {n, size}),
+                         .bias = {},
+                         .h_prev = fresh(keep, {n, size}),
+                         .c_prev = fresh(keep && lstm, {n, size}),
+                         .candidate = fresh(keep && gru, {n, size})};
+  if (gru) layer.bias = w.b_hh.defined() ? w.b_hh.contiguous() : zeros({gates}, input.options());
   const Tensor bias = input_bias(kind, w);
-  backend(input).linalg.linear(step.gates, input, w.w_ih, bias.defined() ? bias.contiguous() : bias);
-  const RecurrentKernels& kernels = backend(input).recurrent;
-  const Tensor weight = w.w_hh.contiguous().t();
-  const StepProduct product{gru ? step.hidden : step.gates, step.h, weight, kernels.pack(weight), !gru};
-  for_steps(steps, reverse, [&](const RecurrentStep& s) {
-    kernels.product(product, gru ? 0 : s.at, 0, s.rows);
-    kernels.forward(step, s.at, s.rows);
-  });
-  return step;
+  backend(input).linalg.linear(layer.gates, input, w.w_ih, bias.defined() ? bias.contiguous() : bias);
+  backend(input).recurrent.forward(layer);
+  return layer;
 }
 
-RecurrentState fused_layer(RecurrentKind kind, const Tensor& input, const Steps& steps, bool reverse, const Tensor& h,
-                           const Tensor& c, const RecurrentWeights& w) {
+RecurrentState fused_layer(RecurrentKind kind, const Tensor& input, const RecurrentSteps& steps, bool reverse,
+                           const Tensor& h, const Tensor& c, const RecurrentWeights& w) {
   const Tensor inputs[kInputs] = {input, h, c, w.w_ih, w.w_hh, w.b_ih, w.b_hh};
   const TensorList list(inputs, kInputs);
-  const RecurrentForward step =
+  const RecurrentForward layer =
       run_forward(kind, input, steps, reverse, h, c, w, GradMode::is_enabled() && requires_grad_any(list));
-  const Tensor outs[] = {step.out, step.h, step.c};
-  if (auto* node = record_list<RecurrentNode>(TensorList(outs, step.c.defined() ? 3 : 2), list)) {
+  const Tensor outs[] = {layer.out, layer.h, layer.c};
+  if (auto* node = record_list<RecurrentNode>(TensorList(outs, layer.c.defined() ? 3 : 2), list)) {
     node->kind = kind;
     node->reverse = reverse;
     node->steps = steps;
     for (std::size_t i = 0; i < kInputs; ++i)
       if (inputs[i].defined()) node->inputs[i].save(inputs[i]);
-    node->gates.save(step.gates);
-    node->h_prev.save(step.h_prev);
-    if (step.c_prev.defined()) node->c_prev.save(step.c_prev);
-    if (step.candidate.defined()) node->candidate.save(step.candidate);
+    node->gates.save(layer.gates);
+    node->h_prev.save(layer.h_prev);
+    if (layer.c_prev.defined()) node->c_prev.save(layer.c_prev);
+    if (layer.candidate.defined()) node->candidate.save(layer.candidate);
   }
-  return {step.out, step.h, step.c};
+  return {layer.out, layer.h, layer.c};
 }
 
 // The dtype of a layer under autocast. PyTorch converts the arguments of the products only. On the CPU, the state of an
@@ -285,8 +270,8 @@ ScalarType autocast_type(RecurrentKind kind, const Tensor& state) {
 
 }  // namespace
 
-Steps recurrent_steps(IntArrayRef batch_sizes) {
-  Steps steps;
+RecurrentSteps recurrent_steps(IntArrayRef batch_sizes) {
+  RecurrentSteps steps;
   int64_t at = 0;
   for (const int64_t rows : batch_sizes) {
     steps.push_back({at, rows});
@@ -295,8 +280,9 @@ Steps recurrent_steps(IntArrayRef batch_sizes) {
   return steps;
 }
 
-RecurrentState recurrent_layer(const char* operation, RecurrentKind kind, const Tensor& input, const Steps& steps,
-                               bool reverse, const Tensor& h, const Tensor& c, const RecurrentWeights& w) {
+RecurrentState recurrent_layer(const char* operation, RecurrentKind kind, const Tensor& input,
+                               const RecurrentSteps& steps, bool reverse, const Tensor& h, const Tensor& c,
+                               const RecurrentWeights& w) {
   if (autocast::is_on(input) && input.dtype() != kDouble) {
     const autocast::Conversion to(autocast_type(kind, c.defined() ? c : h), input);
     const Tensor x = to(input), state = to(h), cell = to(c);
