@@ -44,32 +44,32 @@ void check_number(double logit, int64_t token) {
   check(!std::isnan(logit), "generate: the logit of token ", token, " is NaN");
 }
 
-// logits [N, vocab_size]. The most probable tokens are found where the logits are, the first of equal ones.
-std::vector<int64_t> next_tokens(const Tensor& logits, const GenerateOptions& options, const Tensor& uniform) {
-  std::vector<int64_t> tokens;
-  if (is_greedy(options)) {
-    const auto [best, index] = max(logits, -1);
-    const Tensor values = best.to(kCPU, kDouble), at = index.cpu();
-    for (int64_t n = 0; n < at.numel(); ++n) {
-      tokens.push_back(at.const_data_ptr<int64_t>()[n]);
-      check_number(values.const_data_ptr<double>()[n], tokens.back());
+// sample_token() for logits [N, vocab_size] where they are: nothing is read on the host. `best` [N] are the largest ones,
+// `tokens` theirs.
+Tensor sample_tokens(const Tensor& logits, const Tensor& best, const Tensor& tokens, const GenerateOptions& options,
+                     const Tensor& uniform) {
+  const Tensor largest = best.to(kDouble).unsqueeze(1);
+  const auto weights_of = [&](const Tensor& some) {
+    return ((some.to(kDouble) - largest) / options.temperature()).exp();
+  };
+  const int64_t vocabulary = logits.size(1), top_k = options.top_k() == 0 ? vocabulary : options.top_k();
+  Tensor weights;
+  if (top_k < vocabulary || options.top_p() < 1) {
+    const auto [some, at] = topk(logits, std::min(top_k, vocabulary), -1);
+    Tensor kept = weights_of(some);
+    if (options.top_p() < 1) {
+      const Tensor sums = kept.cumsum(1), total = sums.narrow(1, sums.size(1) - 1, 1);
+      const Tensor before = cat({zeros_like(total), sums.narrow(1, 0, sums.size(1) - 1)}, 1);
+      kept = where(before < total * options.top_p(), kept, 0);
     }
-    return tokens;
+    weights = zeros(logits.sizes(), kept.options()).scatter(1, at, kept);
+  } else {
+    weights = weights_of(logits);
   }
-  const Tensor host = logits.cpu();
-  for (int64_t n = 0; n < host.size(0); ++n)
-    tokens.push_back(sample_token(host[n], options, uniform.defined() ? uniform.const_data_ptr<double>()[n] : 0));
-  return tokens;
-}
-
-// The tokens that the model has not read. If they do not fit into the cache, it starts again with the last ones.
-Tensor unread(const std::vector<Tensor>& columns, const GPT2Cache& cache) {
-  const int64_t room = cache.capacity() - cache.length(), more = columns.back().size(1);
-  if (more <= room) return columns.back();
-  const int64_t kept = columns.size() == 1 ? cache.capacity() : std::max<int64_t>(1, cache.capacity() / 2);
-  cache.truncate(0);
-  const Tensor all = columns.size() == 1 ? columns[0] : cat(columns, 1);
-  return all.narrow(1, all.size(1) - kept, kept);
+  const Tensor sums = weights.cumsum(1), total = sums.narrow(1, vocabulary - 1, 1);
+  const Tensor beyond = (sums > total * uniform.unsqueeze(1)).logical_and(weights > 0);
+  const auto [found, first] = max(beyond.to(kByte), -1);
+  return where(isfinite(best).logical_and(found > 0), first, tokens);
 }
 
 bool has_hooks(nn::Module& net) {
@@ -77,39 +77,79 @@ bool has_hooks(nn::Module& net) {
   return std::any_of(modules.begin(), modules.end(), [](const auto& m) { return m->has_forward_hooks(); });
 }
 
-// The logits [N, vocab_size] of the next tokens. On a GPU a token at a time is read by a captured step, a new one for each
-// doubling of the number of keys, because a launch a kernel would take longer than the kernels. Hooks would not run in it.
-class Reader {
+// Reads tokens and draws the next ones. On a GPU this takes no look at them on the host, and a token at a time is read and
+// drawn by a captured step, a new one for each doubling of the number of keys, because a launch a kernel would take longer
+// than the kernels. Hooks would not run in it.
+class Decoder {
  public:
-  Reader(const GPT2LMHeadModel& model, const GPT2Cache& cache, Device device)
-      : net_(model), cache_(cache), captures_(device.is_cuda() && !has_hooks(*net_)) {}
-  Tensor operator()(const Tensor& tokens) {
+  Decoder(const GPT2LMHeadModel& model, const GPT2Cache& cache, const GenerateOptions& options, int64_t batch,
+          Device device)
+      : net_(model),
+        cache_(cache),
+        options_(options),
+        on_host_(device.is_cpu()),
+        captures_(device.is_cuda() && !has_hooks(*net_)),
+        ended_(zeros({batch}, TensorOptions(kBool).device(device))),
+        not_a_number_(full({batch}, -1, TensorOptions(kLong).device(device))) {}
+
+  /// The tokens [N] after `tokens` [N, L], until the next call. `uniform` [N]: the draws, unless the most probable are taken.
+  Tensor operator()(const Tensor& tokens, const Tensor& uniform) {
+    std::vector<Tensor> inputs{tokens};
+    if (uniform.defined()) inputs.push_back(uniform);
     if (!captures_ || tokens.size(1) != 1) {
       if (keys_ > 0) cache_.keep_places_on_device(keys_ = 0);
-      return read(tokens);
+      return next(inputs);
     }
     if (keys_ <= cache_.length()) {
       constexpr int64_t kFewest = 64;
       keys_ = std::min(cache_.capacity(), std::max(kFewest, 2 * cache_.length()));
       cache_.keep_places_on_device(keys_);
-      step_.emplace([this](const Tensor& t) { return read(t); }, std::vector<optim::Optimizer*>(),
+      step_.emplace([this](const std::vector<Tensor>& in) { return next(in); }, std::vector<optim::Optimizer*>(),
                     cuda::CapturedStepOptions().say_changes(false));
     }
     const GeneratorGuard own{Generator()};  // a recording resets the default generator
-    const Tensor logits = (*step_)(tokens)[0];
+    const Tensor drawn = (*step_)(inputs)[0];
     cache_.advance(1);
-    return logits;
+    return drawn;
   }
+  /// Throws Error if a logit was NaN so far.
+  void check_numbers() const {
+    const Tensor at = not_a_number_.cpu();
+    for (int64_t n = 0; n < at.numel(); ++n)
+      if (const int64_t token = at.const_data_ptr<int64_t>()[n]; token >= 0) check_number(NAN, token);
+  }
+  /// Whether all sequences have ended.
+  bool ended() const { return options_.end_token() >= 0 && ended_.all().item<bool>(); }
 
  private:
-  Tensor read(const Tensor& tokens) {
-    const Tensor features = net_->transformer->forward(tokens, cache_);
-    return net_->lm_head(features.select(1, features.size(1) - 1));
+  Tensor next(const std::vector<Tensor>& inputs) {
+    const Tensor features = net_->transformer->forward(inputs[0], cache_);
+    const Tensor logits = net_->lm_head(features.select(1, features.size(1) - 1));
+    Tensor tokens = draw(logits, inputs.size() > 1 ? inputs[1] : Tensor());
+    if (options_.end_token() < 0) return tokens;
+    tokens = where(ended_, options_.end_token(), tokens);
+    ended_.copy_(ended_.logical_or(tokens == options_.end_token()));
+    return tokens;
   }
+  // The first of equally probable ones.
+  Tensor draw(const Tensor& logits, const Tensor& uniform) {
+    if (on_host_ && !is_greedy(options_)) {
+      Tensor drawn = empty({logits.size(0)}, TensorOptions(kLong));
+      for (int64_t n = 0; n < logits.size(0); ++n)
+        drawn.data_ptr<int64_t>()[n] = sample_token(logits[n], options_, uniform.const_data_ptr<double>()[n]);
+      return drawn;
+    }
+    const auto [best, tokens] = max(logits, -1);
+    not_a_number_.copy_(where((not_a_number_ < 0).logical_and(isnan(best)), tokens, not_a_number_));
+    return is_greedy(options_) ? tokens : sample_tokens(logits, best, tokens, options_, uniform);
+  }
+
   GPT2LMHeadModel net_;
   const GPT2Cache cache_;
-  const bool captures_;
-  int64_t keys_ = 0;  // on the device
+  const GenerateOptions options_;
+  const bool on_host_, captures_;
+  int64_t keys_ = 0;             // on the device
+  Tensor ended_, not_a_number_;  // [N]; the latter: the first token whose logit was NaN, or -1
   std::optional<cuda::CapturedStep> step_;
 };
 
@@ -147,6 +187,24 @@ int64_t sample_token(const Tensor& logits, const GenerateOptions& options, doubl
 
 namespace {
 
+// The part that the model reads next of `all` [N, L], whose last `more` tokens it has not read. If they do not fit into the
+// cache, it starts again with the last ones.
+Tensor unread(const Tensor& all, int64_t more, const GPT2Cache& cache) {
+  const int64_t length = all.size(1);
+  if (more <= cache.capacity() - cache.length()) return all.narrow(1, length - more, more);
+  const int64_t kept = more == length ? cache.capacity() : std::max<int64_t>(1, cache.capacity() / 2);
+  cache.truncate(0);
+  return all.narrow(1, length - kept, kept);
+}
+
+// `all` [N, L] up to the place where the last sequence has ended; the new tokens begin at `begin`.
+Tensor until_ended(const Tensor& all, int64_t begin, int64_t end_token) {
+  const int64_t count = all.size(1) - begin;
+  if (end_token < 0) return all.clone();
+  const auto [ends, at] = max((all.narrow(1, begin, count) == end_token).to(kByte), 1);
+  return all.narrow(1, 0, begin + where(ends > 0, at + 1, count).max().item<int64_t>()).clone();
+}
+
 Tensor generate_padded(const GPT2LMHeadModel& model, const Tensor& prompt, const std::vector<int64_t>& padding,
                        const GenerateOptions& options) {
   check_options(options);
@@ -166,25 +224,30 @@ Tensor generate_padded(const GPT2LMHeadModel& model, const Tensor& prompt, const
                         TensorOptions(weight.dtype()).device(weight.device()));
   if (!padding.empty()) cache.set_padding(padding);
   Tensor uniform;  // drawn at once, so that the numbers do not depend on when a sequence ends
-  if (options.temperature() > 0) {
+  if (!is_greedy(options)) {
     const GeneratorGuard guard{Generator(options.seed())};
-    uniform = rand({count, batch}, TensorOptions(kDouble));
+    uniform = rand({count, batch}, TensorOptions(kDouble)).to(weight.device());
   }
-  Reader read(model, cache, weight.device());
-  std::vector<Tensor> columns{prompt.to(weight.device())};
-  std::vector<bool> ended(static_cast<std::size_t>(batch), false);
+  Decoder decode(model, cache, options, batch, weight.device());
+  const int64_t begin = prompt.size(1);
+  const Tensor all = empty({batch, begin + count}, TensorOptions(kLong).device(weight.device()));
+  all.narrow(1, 0, begin).copy_(prompt);
+  int64_t length = begin;
+  constexpr int64_t kUnseen = 8;  // tokens; a look at a GPU's waits for it
   for (int64_t step = 0; step < count; ++step) {
-    std::vector<int64_t> tokens =
-        next_tokens(read(unread(columns, cache)), options, uniform.defined() ? uniform[step] : uniform);
-    for (std::size_t n = 0; n < tokens.size(); ++n) {
-      if (ended[n]) tokens[n] = options.end_token();
-      ended[n] = ended[n] || tokens[n] == options.end_token();
+    const Tensor read = unread(all.narrow(1, 0, length), step == 0 ? begin : 1, cache);
+    all.select(1, length++).copy_(decode(read, uniform.defined() ? uniform[step] : uniform));
+    const bool told = options.on_tokens() != nullptr;
+    if (!told && step + 1 < count && !weight.device().is_cpu() && step % kUnseen != 0) continue;
+    decode.check_numbers();
+    if (told) {
+      const Tensor tokens = all.select(1, length - 1).cpu().contiguous();
+      const int64_t* data = tokens.const_data_ptr<int64_t>();
+      if (!options.on_tokens()({data, data + batch})) break;
     }
-    columns.push_back(tensor(tokens).view({batch, 1}).to(weight.device()));
-    if (options.on_tokens() && !options.on_tokens()(tokens)) break;
-    if (std::find(ended.begin(), ended.end(), false) == ended.end()) break;
+    if (decode.ended()) break;
   }
-  return cat(columns, 1).to(prompt.device());
+  return until_ended(all.narrow(1, 0, length), begin, options.end_token()).to(prompt.device());
 }
 
 }  // namespace
