@@ -75,6 +75,9 @@ ROWS = [
     ("resnet50_bf16", "the same with bfloat16 autocast", "ms", BEST),
     ("gpt2_bf16", "GPT-2 124M training step, 8 x 1,024 tokens, bfloat16 autocast", "ms", most(31e-3)),
     ("gpt2_bf16_memory", "GPT-2's tensors at the peak", "MiB", [("value", "most", 6.5e9)]),
+    ("gru_fp32", "GRU classifier training step, 32 sequences of 80 steps, 128 numbers of state", "ms", most(3e-3)),
+    ("generate_fp32", "a token of a GPT-2 of 832,000 parameters, batch 1", "us", most(270e-6)),
+    ("generate_bf16", "a token of GPT-2 124M in bfloat16, batch 1", "us", most(400e-6)),
 ]
 SHOWN = {"s": lambda v: f"{v:.4f} s", "ms": lambda v: f"{v * 1e3:.3f} ms", "us": lambda v: f"{v * 1e6:.2f} µs",
          "count": lambda v: f"{v:g}", "GB/s": lambda v: f"{v / 1e9:.0f} GB/s",

@@ -318,6 +318,33 @@ class Bench:
         if self.cuda:
             row(name + "_memory", peak)
 
+    def gru(self, name):
+        torch, (steps, batch) = self.torch, (4, 2) if self.small else (80, 32)
+        gru, head = (net.to(self.device) for net in (torch.nn.GRU(40, 128, batch_first=True), torch.nn.Linear(128, 10)))
+        net = torch.nn.ModuleList([gru, head])
+        optimizer = self.optimizer(torch.optim.Adam, net.parameters(), 1e-3)
+        x = torch.randn(batch, steps, 40, device=self.device)
+        y = torch.randint(0, 10, (batch,), device=self.device)
+        with self.settings():
+            self.train_step(name, net, optimizer, False,
+                            lambda: torch.nn.functional.cross_entropy(head(gru(x)[0][:, -1]), y))
+
+    def generate(self, name, large):
+        """With transformers, whose cache is as the model's default is."""
+        import transformers
+        torch, count = self.torch, 8 if self.small else 256
+        shape = {} if large else {"n_layer": 4, "n_embd": 128, "n_head": 4, "vocab_size": 256, "n_positions": 512}
+        if self.small:
+            shape["n_layer"] = 1
+        config = transformers.GPT2Config(bos_token_id=None, eos_token_id=None, **shape)
+        net = transformers.GPT2LMHeadModel(config).to(self.device, torch.bfloat16 if large else torch.float32).eval()
+        prompt = torch.ones(1, 16, dtype=torch.long, device=self.device)
+        with self.settings(), torch.no_grad():
+            seconds = self.device_seconds(lambda: net.generate(
+                prompt, attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=count,
+                min_new_tokens=count, pad_token_id=0), 1)
+        row(name, seconds / count)
+
 
 def groups_of(bench, half):
     """(names, what measures those of them that it is given, whether a compiled step can be measured, too)"""
@@ -340,6 +367,9 @@ def groups_of(bench, half):
     yield ["resnet50_fp32"], lambda w: bench.resnet50(w[0], False), True
     yield ["resnet50_bf16"], lambda w: bench.resnet50(w[0], True), True
     yield ["gpt2_bf16"], lambda w: bench.gpt2(w[0]), True
+    yield ["gru_fp32"], lambda w: bench.gru(w[0]), False
+    yield ["generate_fp32"], lambda w: bench.generate(w[0], False), False
+    yield ["generate_bf16"], lambda w: bench.generate(w[0], True), False
     yield ["p2_epoch_captured"], lambda w: bench.p2_captured(w[0]), True
     yield ["p2_epoch_captured_tf32"], lambda w: bench.p2_captured(w[0], tf32=True), True
     yield ["p2_epoch_captured_bf16"], lambda w: bench.p2_captured(w[0], half=True), True

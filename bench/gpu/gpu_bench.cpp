@@ -14,6 +14,10 @@
 //   resnet50_fp32, _bf16, gpt2_bf16          seconds per training step, SGD and AdamW: 64 images of 224 x 224, 8 texts
 //                                            of 1,024 tokens; bf16 is autocast
 //   gpt2_bf16_memory                         bytes that tensors take at the peak; measured with gpt2_bf16
+//   gru_fp32                                 seconds per training step, Adam: 32 sequences of 80 steps, 40 features, 128
+//                                            numbers of state
+//   generate_fp32, _bf16                     seconds per token that is drawn greedily behind a prompt of 16, one sequence:
+//                                            from a GPT-2 of 4 layers of 128 features, and of 12 of 768 in bfloat16
 //   train_resnet18, _resnet50, _vgg11, _mobilenet_v2
 //                                            seconds per training step in float32, with Tandem's defaults
 //
@@ -366,6 +370,36 @@ void gpt2(const std::string& row) {
   bench::row(kSource, row + "_memory", static_cast<double>(runtime.memory_use(options.device).allocated_peak));
 }
 
+void gru(const std::string& row) {
+  const int64_t steps = options.small ? 4 : 80, batch = options.small ? 2 : 32;
+  struct Classifier final : nn::Module {
+    nn::GRU gru = register_module("gru", nn::GRU(nn::GRUOptions(40, 128).batch_first(true)));
+    nn::Linear head = register_module("head", nn::Linear(128, 10));
+    Tensor forward(const Tensor& x) { return head(std::get<0>(gru(x)).select(1, x.size(1) - 1)); }
+  };
+  const auto net = std::make_shared<Classifier>();
+  net->to(options.device);
+  optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
+  const Tensor x = randn({batch, steps, 40}, TensorOptions(options.device)),
+               y = randint(0, 10, {batch}, TensorOptions(options.device).dtype(kLong));
+  train(row, *net, optimizer, false, [&] { return cross_entropy_loss(net->forward(x), y); });
+}
+
+void generate(const std::string& row, bool large) {
+  models::GPT2Options shape;
+  if (!large) shape.n_layer(4).n_embd(128).n_head(4).vocab_size(256).n_positions(512);
+  if (options.small) shape.n_layer(1);
+  models::GPT2LMHeadModel net(shape);
+  net->to(options.device, large ? kBFloat16 : kFloat);
+  net->eval();
+  const int64_t count = options.small ? 8 : 256;
+  const Tensor prompt = ones({1, 16}, TensorOptions(options.device).dtype(kLong));
+  const auto draw = [&] {
+    (void)models::generate(net, prompt, models::GenerateOptions().max_new_tokens(count).temperature(0));
+  };
+  bench::row(kSource, row, device_seconds(draw, 1) / static_cast<double>(count));
+}
+
 int run() {
   if (options.device.is_cuda() && device_count(kCUDA) == 0) {
     std::printf("no CUDA device: %s\n", cuda_reason());
@@ -392,6 +426,9 @@ int run() {
   measure("resnet50_fp32", images<models::ResNet>, models::resnet50, false);
   measure("resnet50_bf16", images<models::ResNet>, models::resnet50, true);
   measure("gpt2_bf16", gpt2);
+  measure("gru_fp32", gru);
+  measure("generate_fp32", generate, false);
+  measure("generate_bf16", generate, true);
   measure("p2_epoch_captured", p2_captured, false);
   measure("p2_epoch_captured_bf16", p2_captured, true);
   const Tf32 allowed;
