@@ -46,7 +46,7 @@ DeviceState* make_state(int device) {
 
 struct Shared {
   std::mutex mutex;
-  std::array<DeviceState*, kMaxDevices> states{};
+  std::array<std::atomic<DeviceState*>, kMaxDevices> states{};  // every freed tensor looks here: without the lock
   std::array<std::vector<Context*>, kMaxDevices> idle;
 };
 Shared& shared() {
@@ -88,10 +88,11 @@ DeviceState& device_state(int device) {
   gpu_of(device);  // throws if there is no such device
   refuse_in_forked_child();
   Shared& s = shared();
+  auto& state = s.states[static_cast<std::size_t>(device)];
+  if (DeviceState* made = state.load(std::memory_order_acquire)) return *made;
   std::lock_guard lock(s.mutex);
-  DeviceState*& state = s.states[static_cast<std::size_t>(device)];
-  if (state == nullptr) state = make_state(device);
-  return *state;
+  if (state.load(std::memory_order_relaxed) == nullptr) state.store(make_state(device), std::memory_order_release);
+  return *state.load(std::memory_order_relaxed);
 }
 
 Context& context(int device) {
