@@ -78,6 +78,8 @@ ROWS = [
     ("gru_fp32", "GRU classifier training step, 32 sequences of 80 steps, 128 numbers of state", "ms", most(3e-3)),
     ("generate_fp32", "a token of a GPT-2 of 832,000 parameters, batch 1", "us", most(270e-6)),
     ("generate_bf16", "a token of GPT-2 124M in bfloat16, batch 1", "us", most(400e-6)),
+    ("one_thread", "300 steps of a small network, one thread", "s", []),
+    ("two_threads", "300 steps in each of two threads at once", "s", [("value", "most", 0.1)]),
 ]
 SHOWN = {"s": lambda v: f"{v:.4f} s", "ms": lambda v: f"{v * 1e3:.3f} ms", "us": lambda v: f"{v * 1e6:.2f} µs",
          "count": lambda v: f"{v:g}", "GB/s": lambda v: f"{v / 1e9:.0f} GB/s",

@@ -18,6 +18,8 @@
 //                                            numbers of state
 //   generate_fp32, _bf16                     seconds per token that is drawn greedily behind a prompt of 16, one sequence:
 //                                            from a GPT-2 of 4 layers of 128 features, and of 12 of 768 in bfloat16
+//   one_thread, two_threads                  seconds until one thread, or each of two, has trained a small network for 300
+//                                            steps, each on a stream of its own
 //   train_resnet18, _resnet50, _vgg11, _mobilenet_v2
 //                                            seconds per training step in float32, with Tandem's defaults
 //
@@ -34,6 +36,7 @@
 #include <functional>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tandem/bench/gpu/rows.h"
@@ -400,6 +403,33 @@ void generate(const std::string& row, bool large) {
   bench::row(kSource, row, device_seconds(draw, 1) / static_cast<double>(count));
 }
 
+void threads(const std::string& row, int count) {
+  const auto train_one = [] {
+    const Stream stream(options.device);
+    const StreamGuard own(stream);
+    nn::Sequential net(nn::Linear(64, 64), nn::ReLU(), nn::Linear(64, 10));
+    net->to(options.device);
+    optim::SGD optimizer(net->parameters(), optim::SGDOptions(0.01));
+    const Tensor x = randn({32, 64}, TensorOptions(options.device)),
+                 y = randint(0, 10, {32}, TensorOptions(options.device).dtype(kLong));
+    for (int step = options.small ? 299 : 0; step < 300; ++step) {
+      optimizer.zero_grad();
+      cross_entropy_loss(net->forward(x), y).backward();
+      optimizer.step();
+    }
+    stream.synchronize();
+  };
+  std::vector<double> times;
+  for (int i = -1; i < 5; ++i) {
+    const double began = seconds_now();
+    std::vector<std::thread> all;
+    for (int t = 0; t < count; ++t) all.emplace_back(train_one);
+    for (std::thread& one : all) one.join();
+    if (i >= 0) times.push_back(seconds_now() - began);
+  }
+  bench::row(kSource, row, bench::median(times));
+}
+
 int run() {
   if (options.device.is_cuda() && device_count(kCUDA) == 0) {
     std::printf("no CUDA device: %s\n", cuda_reason());
@@ -429,6 +459,8 @@ int run() {
   measure("gru_fp32", gru);
   measure("generate_fp32", generate, false);
   measure("generate_bf16", generate, true);
+  measure("one_thread", threads, 1);
+  measure("two_threads", threads, 2);
   measure("p2_epoch_captured", p2_captured, false);
   measure("p2_epoch_captured_bf16", p2_captured, true);
   const Tf32 allowed;
