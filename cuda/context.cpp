@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <new>
 
 #include "tandem/core/error.h"
@@ -201,11 +202,11 @@ bool may_start_in_recording(Context& c, const char* operation) {
   return false;
 }
 cudaError_t allow_shared(Context& c, const void* kernel, std::size_t bytes) {
-  // The driver is asked only for more than before.
-  struct Allowed {
-    std::unordered_map<const void*, std::size_t> bytes;
-  };
-  std::size_t& allowed = c.plans<Allowed>().bytes[kernel];
+  // The driver keeps the last number that it was given for a GPU: it is only ever given larger ones.
+  static std::mutex mutex;
+  static auto& all = *new std::map<std::pair<int, const void*>, std::size_t>;  // never destroyed
+  std::lock_guard lock(mutex);
+  std::size_t& allowed = all[{c.gpu().index, kernel}];
   if (bytes <= allowed) return cudaSuccess;
   const cudaError_t status =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));

@@ -89,7 +89,7 @@ class Decoder {
         options_(options),
         on_host_(device.is_cpu()),
         captures_(device.is_cuda() && !has_hooks(*net_)),
-        ended_(zeros({batch}, TensorOptions(kBool).device(device))),
+        ended_(zeros({batch}, TensorOptions(kLong).device(device))),
         not_a_number_(full({batch}, -1, TensorOptions(kLong).device(device))) {}
 
   /// The tokens [N] after `tokens` [N, L], until the next call. `uniform` [N]: the draws, unless the most probable are taken.
@@ -112,14 +112,15 @@ class Decoder {
     cache_.advance(1);
     return drawn;
   }
-  /// Throws Error if a logit was NaN so far.
-  void check_numbers() const {
-    const Tensor at = not_a_number_.cpu();
-    for (int64_t n = 0; n < at.numel(); ++n)
-      if (const int64_t token = at.const_data_ptr<int64_t>()[n]; token >= 0) check_number(NAN, token);
+  /// `drawn` on the host, and whether all sequences have ended. Throws Error if a logit of one that has not was NaN.
+  std::pair<std::vector<int64_t>, bool> look(const Tensor& drawn) const {
+    const Tensor seen = stack({drawn, not_a_number_, ended_}).cpu();
+    const int64_t* data = seen.const_data_ptr<int64_t>();
+    const int64_t batch = drawn.size(0);
+    for (int64_t n = 0; n < batch; ++n)
+      if (data[batch + n] >= 0) check_number(NAN, data[batch + n]);
+    return {{data, data + batch}, std::find(data + 2 * batch, data + 3 * batch, 0) == data + 3 * batch};
   }
-  /// Whether all sequences have ended.
-  bool ended() const { return options_.end_token() >= 0 && ended_.all().item<bool>(); }
 
  private:
   Tensor next(const std::vector<Tensor>& inputs) {
@@ -127,20 +128,22 @@ class Decoder {
     const Tensor logits = net_->lm_head(features.select(1, features.size(1) - 1));
     Tensor tokens = draw(logits, inputs.size() > 1 ? inputs[1] : Tensor());
     if (options_.end_token() < 0) return tokens;
-    tokens = where(ended_, options_.end_token(), tokens);
-    ended_.copy_(ended_.logical_or(tokens == options_.end_token()));
+    tokens = where(ended_ > 0, options_.end_token(), tokens);
+    ended_.copy_(tokens == options_.end_token());
     return tokens;
   }
   // The first of equally probable ones.
   Tensor draw(const Tensor& logits, const Tensor& uniform) {
     if (on_host_ && !is_greedy(options_)) {
-      Tensor drawn = empty({logits.size(0)}, TensorOptions(kLong));
+      Tensor drawn = ended_.clone();
       for (int64_t n = 0; n < logits.size(0); ++n)
-        drawn.data_ptr<int64_t>()[n] = sample_token(logits[n], options_, uniform.const_data_ptr<double>()[n]);
+        if (int64_t& token = drawn.data_ptr<int64_t>()[n]; token == 0)
+          token = sample_token(logits[n], options_, uniform.const_data_ptr<double>()[n]);
       return drawn;
     }
     const auto [best, tokens] = max(logits, -1);
-    not_a_number_.copy_(where((not_a_number_ < 0).logical_and(isnan(best)), tokens, not_a_number_));
+    not_a_number_.copy_(
+        where((not_a_number_ < 0).logical_and(ended_ == 0).logical_and(isnan(best)), tokens, not_a_number_));
     return is_greedy(options_) ? tokens : sample_tokens(logits, best, tokens, options_, uniform);
   }
 
@@ -149,7 +152,7 @@ class Decoder {
   const GenerateOptions options_;
   const bool on_host_, captures_;
   int64_t keys_ = 0;             // on the device
-  Tensor ended_, not_a_number_;  // [N]; the latter: the first token whose logit was NaN, or -1
+  Tensor ended_, not_a_number_;  // [N]: 1 or 0; the first token whose logit was NaN, or -1
   std::optional<cuda::CapturedStep> step_;
 };
 
@@ -239,13 +242,9 @@ Tensor generate_padded(const GPT2LMHeadModel& model, const Tensor& prompt, const
     all.select(1, length++).copy_(decode(read, uniform.defined() ? uniform[step] : uniform));
     const bool told = options.on_tokens() != nullptr;
     if (!told && step + 1 < count && !weight.device().is_cpu() && step % kUnseen != 0) continue;
-    decode.check_numbers();
-    if (told) {
-      const Tensor tokens = all.select(1, length - 1).cpu().contiguous();
-      const int64_t* data = tokens.const_data_ptr<int64_t>();
-      if (!options.on_tokens()({data, data + batch})) break;
-    }
-    if (decode.ended()) break;
+    const auto [tokens, ended] = decode.look(all.select(1, length - 1));
+    if (told && !options.on_tokens()(tokens)) break;
+    if (ended) break;
   }
   return until_ended(all.narrow(1, 0, length), begin, options.end_token()).to(prompt.device());
 }

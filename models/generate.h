@@ -20,7 +20,8 @@ struct GenerateOptions {
   /// Draws from the most probable tokens only, as few as have this probability together (A. Holtzman et al.: The
   /// curious case of neural text degeneration. 2019). Applied after top_k.
   TANDEM_ARG(double, top_p) = 1;
-  /// The same seed draws the same tokens; a larger max_new_tokens continues them.
+  /// The same seed draws the same tokens on one device; a larger max_new_tokens continues them. A GPU's logits and sums have
+  /// other last bits than a CPU's.
   TANDEM_ARG(uint64_t, seed) = 0;
   /// A sequence ends with this token and is filled up with it while others continue; -1: none.
   TANDEM_ARG(int64_t, end_token) = -1;

@@ -41,7 +41,7 @@ bool gives_way(cudnnStatus_t status) {
 bool refused_for_good(const Context& c, cudnnStatus_t status) { return refused(status) && c.recording == nullptr; }
 
 // Runs the first engine that works, on tensors in the layout. Engines that cuDNN rejects permanently are removed from
-// the plan, except the last. Returns whether the engine has added the bias, which may be undefined.
+// the plan, except the last. Returns whether the engine is our own, which has added the bias unless that is undefined.
 bool run(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p, const Tensor& bias,
          bool channels_last) {
   ConvPlan& plan = conv_plan(c, conv_key(pass, t, p, channels_last), t);
@@ -88,11 +88,11 @@ bool convolve_in(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dPa
   const MemoryFormat format = channels_last ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous;
   const LaidOut input(t.input, format, pass != ConvPass::kInput), weight(t.weight, format, pass != ConvPass::kWeight),
       output(t.output, format, pass != ConvPass::kForward);
-  const bool added = run(c, pass, {input.used(), weight.used(), output.used()}, p, bias, channels_last);
+  const bool direct = run(c, pass, {input.used(), weight.used(), output.used()}, p, bias, channels_last);
   if (pass == ConvPass::kInput) input.write_back();
   if (pass == ConvPass::kWeight) weight.write_back();
   if (pass == ConvPass::kForward) output.write_back();
-  return added;
+  return direct;
 }
 
 bool convolve(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p, const Tensor& bias = {}) {
@@ -116,7 +116,8 @@ Tensor images(const Tensor& t, int64_t first, int64_t count) {
   return alias(t, sizes, t.strides(), t.storage_offset() + first * t.strides()[0]);
 }
 
-// Calls f(input, output, whether it is the first part) for parts of the batch that cuDNN accepts.
+// Calls f(input, output, whether it is the first part) for parts of the batch that cuDNN accepts. f returns what convolve()
+// does.
 template <class F>
 void for_batches(Context& c, const char* operation, const Tensor& input, const Tensor& output, F f) {
   if (!may_start(c, operation)) return;
@@ -126,11 +127,9 @@ void for_batches(Context& c, const char* operation, const Tensor& input, const T
         output);
   for (int64_t first = 0; first < batch; first += step) {
     const int64_t count = std::min(step, batch - first);
-    if (count == batch)
-      f(input, output, true);
-    else
-      f(images(input, first, count), images(output, first, count), first == 0);
-    done(c, operation);
+    const bool direct = count == batch ? f(input, output, true)
+                                       : f(images(input, first, count), images(output, first, count), first == 0);
+    if (!direct) done(c, operation);
   }
 }
 
@@ -150,7 +149,9 @@ void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const
     return add_bias(out);
   }
   for_batches(c, "conv2d", input, out, [&](const Tensor& x, const Tensor& y, bool) {
-    if (!convolve(c, ConvPass::kForward, {x, weight, y}, p, e.bias)) add_bias(y);
+    const bool direct = convolve(c, ConvPass::kForward, {x, weight, y}, p, e.bias);
+    if (!direct) add_bias(y);
+    return direct;
   });
 }
 
@@ -161,7 +162,7 @@ void backward_input(const Tensor& grad_input, const Tensor& grad_output, const T
   if (grad_input.numel() == 0) return;
   if (grad_output.numel() == 0 || weight.numel() == 0) return fill_raw(grad_input, 0);
   for_batches(c, "conv2d_backward_input", grad_input, grad_output, [&](const Tensor& dx, const Tensor& dy, bool) {
-    convolve(c, ConvPass::kInput, {dx, weight, dy}, p);
+    return convolve(c, ConvPass::kInput, {dx, weight, dy}, p);
   });
 }
 
@@ -184,8 +185,9 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
   if (grad_output.numel() == 0) return fill_raw(grad_weight, 0);
   for_batches(c, "conv2d_backward_weight", input, grad_output, [&](const Tensor& x, const Tensor& dy, bool first) {
     const Tensor part = first ? grad_weight : empty_elementwise(grad_weight, grad_weight.dtype());
-    convolve(c, ConvPass::kWeight, {x, part, dy}, p);
+    const bool direct = convolve(c, ConvPass::kWeight, {x, part, dy}, p);
     if (!first) add(grad_weight, part);
+    return direct;
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "tandem/cuda/fast_divide.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/pack.h"
 #include "tandem/cuda/unroll.h"
@@ -13,10 +14,10 @@
 namespace tandem::cuda_impl {
 namespace {
 
-constexpr int kOuts = 8,
-              kColumns = 4;  // what a thread computes: channels of the output, neighbouring elements of a row
+// What a thread computes: channels of the output, and neighbouring elements of a row.
+constexpr int kOuts = 8, kColumns = 4;
 constexpr int kMostThreads = 256;
-constexpr int kMostFloats = 12 << 10;  // of a block's shared memory, which leaves room for several blocks
+constexpr int64_t kMostFloats = 12 << 10;  // of a block's shared memory, which leaves room for several blocks
 using Four = Pack<float, kColumns>;
 
 // A tensor of images, or of weights: the elements from one to the next along each axis.
@@ -56,18 +57,19 @@ Sizes sizes_of(const std::array<int64_t, 4>& s) {
 struct Part {
   int images, channels, rows, pitch;
 
-  __host__ __device__ int floats() const { return images * channels * rows * pitch; }
+  __host__ __device__ int64_t floats() const { return int64_t{images} * channels * rows * pitch; }
   // From these places on. Neighbouring threads read neighbouring elements of a row, or of a pixel of channels-last images.
   __device__ void load(float* to, const Elements& from, const Sizes& sizes, int image, int channel, int row,
                        int column) const {
-    const int lane = static_cast<int>(threadIdx.x) % 32, warps = static_cast<int>(blockDim.x) / 32;
     const int inner = from.c == 1 ? channels : 1, outer = channels / inner;
-    for (int line = static_cast<int>(threadIdx.x) / 32; line < images * outer * rows; line += warps) {
+    const int lanes = pitch * inner > 16 ? 32 : 16, lane = static_cast<int>(threadIdx.x) % lanes;
+    const int lines = images * outer * rows, at_once = static_cast<int>(blockDim.x) / lanes;
+    for (int line = static_cast<int>(threadIdx.x) / lanes; line < lines; line += at_once) {
       const int y = line % rows, c = line / rows % outer, i = line / rows / outer;
       const bool inside = image + i < sizes.n && row + y >= 0 && row + y < sizes.h;
       const int at = inside ? (image + i) * from.n + (row + y) * from.h : 0;
-      for (int place = lane; place < pitch * inner; place += 32) {
-        const int x = place / inner, ci = c + place % inner;
+      for (int place = lane; place < pitch * inner; place += lanes) {
+        const int x = inner == 1 ? place : place / inner, ci = c + place - x * inner;
         const bool there = inside && column + x >= 0 && column + x < sizes.w && channel + ci < sizes.c;
         to[((i * channels + ci) * rows + y) * pitch + x] =
             there ? from[at + (channel + ci) * from.c + (column + x) * from.w] : 0.0f;
@@ -101,8 +103,11 @@ struct Forward {
   int images, groups, rows, columns;
   Part part;
   int row_tiles, column_tiles, group_tiles;
+  FastDivide by_taps, by_plane;  // of a part of a channel of the output, and of one channel of the input
 
   __host__ __device__ int taps(int kernel_w) const { return part.channels * kernel_h * kernel_w; }
+  // Of the weights in shared memory: from a tap to the next. Neighbouring taps are in other banks.
+  __host__ __device__ int line() const { return groups * kOuts + kColumns; }
 };
 
 template <int kKernel, int kStride>
@@ -127,14 +132,16 @@ __global__ void __launch_bounds__(kMostThreads) forward_direct(Forward p) {
   const int group = place % p.groups, image = place / p.groups;
 
   float sums[kOuts][kColumns] = {};
-  const int block_outs = p.groups * kOuts, taps = p.taps(kKernel), plane = p.kernel_h * kKernel;
+  const int outs = p.groups * kOuts, taps = p.taps(kKernel), plane = p.kernel_h * kKernel, line = p.line();
   for (int channel = 0; channel < p.of_in.c; channel += p.part.channels) {
     if (channel > 0) __syncthreads();
     p.part.load(inputs, p.in, p.of_in, image0, channel, row0 * p.stride_h - p.pad_h, column0 * kStride - p.pad_w);
-    for (int i = thread; i < block_outs * taps; i += static_cast<int>(blockDim.x)) {
-      const int tap = i % taps, o = i / taps, c = tap / plane, y = tap % plane / kKernel, x = tap % kKernel;
+    for (int i = thread; i < outs * taps; i += static_cast<int>(blockDim.x)) {
+      const int o = static_cast<int>(p.by_taps.quotient(static_cast<uint32_t>(i))), tap = i - o * taps;
+      const int c = static_cast<int>(p.by_plane.quotient(static_cast<uint32_t>(tap))), of_plane = tap - c * plane;
+      const int y = of_plane / kKernel, x = of_plane % kKernel;
       const bool inside = out0 + o < p.of_out.c && channel + c < p.of_in.c;
-      weights[tap * block_outs + o] =
+      weights[tap * line + o] =
           inside ? p.weight[(out0 + o) * p.weight.n + (channel + c) * p.weight.c + y * p.weight.h + x * p.weight.w] : 0;
     }
     __syncthreads();
@@ -143,9 +150,9 @@ __global__ void __launch_bounds__(kMostThreads) forward_direct(Forward p) {
         float in[kSegment];
         load_segment(in, inputs + ((image * p.part.channels + c) * p.part.rows + row * p.stride_h + y) * p.part.pitch +
                              column * kColumns * kStride);
-        const float* w = weights + (c * p.kernel_h + y) * kKernel * block_outs + group * kOuts;
+        const float* w = weights + (c * p.kernel_h + y) * kKernel * line + group * kOuts;
         TANDEM_UNROLL
-        for (int x = 0; x < kKernel; ++x, w += block_outs) {
+        for (int x = 0; x < kKernel; ++x, w += line) {
           float of_outs[kOuts];
           load_segment(of_outs, w);
           TANDEM_UNROLL
@@ -214,7 +221,8 @@ __global__ void __launch_bounds__(kMostThreads) weight_direct(OfWeight p) {
     for (int row = part; row < rows; row += p.parts) {
       const float* in_row = inputs + (c * p.in_part.rows + row * p.stride_h + y) * p.in_part.pitch;
       const float* grad_row = grads + (group * kOuts * p.out_part.rows + row) * p.out_part.pitch;
-      for (int column = 0; column < p.columns; ++column) {
+      // The last column may have fewer elements: what the input has behind them may be no number.
+      const auto add_column = [&](int column, auto whole) {
         float in[kSegment];
         load_segment(in, in_row + column * kColumns * kStride);
         TANDEM_UNROLL
@@ -222,12 +230,16 @@ __global__ void __launch_bounds__(kMostThreads) weight_direct(OfWeight p) {
           float grad[kColumns];
           load_segment(grad, grad_row + o * p.out_part.rows * p.out_part.pitch + column * kColumns);
           TANDEM_UNROLL
-          for (int x = 0; x < kKernel; ++x) {
+          for (int i = 0; i < kColumns; ++i) {
+            if (!whole.value && column * kColumns + i >= p.of_out.w) continue;
             TANDEM_UNROLL
-            for (int i = 0; i < kColumns; ++i) sums[o][x] = fmaf(grad[i], in[i * kStride + x], sums[o][x]);
+            for (int x = 0; x < kKernel; ++x) sums[o][x] = fmaf(grad[i], in[i * kStride + x], sums[o][x]);
           }
         }
-      }
+      };
+      const int whole_columns = p.of_out.w / kColumns;
+      for (int column = 0; column < whole_columns; ++column) add_column(column, std::true_type());
+      if (whole_columns < p.columns) add_column(whole_columns, std::false_type());
     }
   }
   // The sums of the parts are added in order.
@@ -252,13 +264,21 @@ __global__ void __launch_bounds__(kMostThreads) weight_direct(OfWeight p) {
   }
 }
 
-// to[o, c, h, w] = the sum of the shares, in order. `sizes` are those of the weight.
-__global__ void add_shares(Elements to, const float* sums, Sizes sizes, int shares) {
+// to[o, c, h, w] = the sum of the shares. `sizes` are those of the weight. A warp adds every kWarps-th share of 32 elements,
+// and the first one adds what the warps have.
+constexpr int kWarps = 16;
+__global__ void __launch_bounds__(32 * kWarps) add_shares(Elements to, const float* sums, Sizes sizes, int shares) {
+  __shared__ float of_warps[kWarps][32];
   const int count = sizes.n * sizes.c * sizes.h * sizes.w;
-  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (i >= count) return;
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  const int i = static_cast<int>(blockIdx.x) * 32 + lane;
   float sum = 0;
-  for (int s = 0; s < shares; ++s) sum += sums[int64_t{s} * count + i];
+  if (i < count)
+    for (int s = warp; s < shares; s += kWarps) sum += sums[int64_t{s} * count + i];
+  of_warps[warp][lane] = sum;
+  __syncthreads();
+  if (warp != 0 || i >= count) return;
+  for (int other = 1; other < kWarps; ++other) sum += of_warps[other][lane];
   const int w = i % sizes.w, h = i / sizes.w % sizes.h, c = i / sizes.w / sizes.h % sizes.c,
             n = i / sizes.w / sizes.h / sizes.c;
   to.set(n * to.n + c * to.c + h * to.h + w * to.w, sum);
@@ -298,11 +318,16 @@ void cut(Forward& p, int kernel, int stride, int multiprocessors) {
             (p.columns - 1) * kColumns * stride + segment(kernel, stride)};
   const auto floats = [&] {
     p.part.images = p.images;
-    return p.part.floats() + p.taps(kernel) * p.groups * kOuts;
+    return p.part.floats() + p.taps(kernel) * p.line();
   };
   while (floats() > kMostFloats && p.part.channels > 1) p.part.channels = ceil_of(p.part.channels, 2);
   while (floats() > kMostFloats && p.images > 1) p.images = ceil_of(p.images, 2);
+  p.by_taps = FastDivide(static_cast<uint32_t>(p.taps(kernel)));
+  p.by_plane = FastDivide(static_cast<uint32_t>(p.kernel_h * kernel));
 }
+
+// An odd number of packs, so that rows beside each other are in other banks.
+int odd_packs(int floats) { return floats / kColumns % 2 == 0 ? floats + kColumns : floats; }
 
 OfWeight of_weight(const ConvKey& key) {
   OfWeight p{};
@@ -320,7 +345,7 @@ OfWeight of_weight(const ConvKey& key) {
   const auto cut_rows = [&](int rows) {
     p.out_part = {1, p.groups * kOuts, rows, p.columns * kColumns};
     p.in_part = {1, p.channels, (rows - 1) * p.stride_h + p.kernel_h,
-                 (p.columns - 1) * kColumns * stride + segment(kernel, stride)};
+                 odd_packs((p.columns - 1) * kColumns * stride + segment(kernel, stride))};
     return p.in_part.floats() + p.out_part.floats();
   };
   int rows = p.of_out.h;
@@ -336,8 +361,8 @@ OfWeight of_weight(const ConvKey& key) {
       std::clamp<int64_t>(kBlocks / (p.group_tiles * p.channel_tiles), 1, int64_t{p.of_out.n} * p.row_tiles));
   return p;
 }
-int shared_floats(const OfWeight& p, int kernel) {
-  return std::max(p.in_part.floats() + p.out_part.floats(), p.parts * p.items() * kOuts * kernel);
+int64_t shared_floats(const OfWeight& p, int kernel) {
+  return std::max(p.in_part.floats() + p.out_part.floats(), int64_t{p.parts} * p.items() * kOuts * kernel);
 }
 
 void run_forward(Context& c, const ConvKey& key, const ConvTensors& t, const Tensor& bias) {
@@ -371,7 +396,7 @@ void run_forward(Context& c, const ConvKey& key, const ConvTensors& t, const Ten
   const int64_t blocks = int64_t{p.row_tiles} * p.column_tiles * p.group_tiles * ceil_of(p.of_out.n, p.images);
   const int threads = p.images * p.groups * p.rows * p.columns;
   const Grid grid{blocks, ceil_of(threads, 32) * 32,
-                  static_cast<std::size_t>(p.part.floats() + p.taps(kernel) * p.groups * kOuts) * sizeof(float)};
+                  static_cast<std::size_t>(p.part.floats() + p.taps(kernel) * p.line()) * sizeof(float)};
   by_kernel(kernel, stride, [&](auto k, auto s) { launch("conv2d", c, grid, forward_direct<k.value, s.value>, p); });
 }
 
@@ -386,8 +411,8 @@ void run_weight(Context& c, const ConvKey& key, const ConvTensors& t, const Tens
                   static_cast<std::size_t>(shared_floats(p, kernel)) * sizeof(float)};
   by_kernel(kernel, key.p.stride[1],
             [&](auto k, auto s) { launch("conv2d", c, grid, weight_direct<k.value, s.value>, p); });
-  launch("conv2d", c, grid_for(t.weight.numel()), add_shares, elements_of(t.weight), static_cast<const float*>(p.sums),
-         sizes_of(key.weight), p.shares);
+  launch("conv2d", c, Grid{ceil_div(t.weight.numel(), 32), 32 * kWarps}, add_shares, elements_of(t.weight),
+         static_cast<const float*>(p.sums), sizes_of(key.weight), p.shares);
 }
 
 }  // namespace

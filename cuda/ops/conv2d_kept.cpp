@@ -13,14 +13,13 @@
 #include "tandem/core/base/atomic_file.h"
 #include "tandem/core/base/cache_folder.h"
 #include "tandem/core/error.h"
+#include "tandem/cuda/ops/conv2d_direct.h"
 
 namespace tandem::cuda_impl {
 namespace {
 
 // A choice has a few hundred bytes; what is larger is none.
 constexpr std::size_t kMaxBytes = 4096;
-// Another number where the engines of our own are others: then a convolution's engine is chosen anew.
-constexpr int kOwnEngines = 1;
 
 template <class T>
 void append(std::string& text, const T& value) {
@@ -65,7 +64,7 @@ const std::string& kept_engines_folder() {
 
 KeptEngine::KeptEngine(std::string folder, const Gpu& gpu, const ConvKey& key)
     : folder_(std::move(folder)),
-      convolution_(concat("cuDNN ", cudnnGetVersion(), ", own engines ", kOwnEngines, ", ", gpu.name, ", ",
+      convolution_(concat("cuDNN ", cudnnGetVersion(), has_direct(key) ? ", own engine 1, " : ", ", gpu.name, ", ",
                           gpu.multiprocessors, " SMs:")) {
   std::apply([&](const auto&... field) { (append(convolution_, field), ...); }, key.fields());
   convolution_ += '\n';

@@ -1,8 +1,8 @@
 // The engines of convolutions that were chosen by timing, kept in files: two timings may choose different engines, whose
 // results have different last bits, but each run on a machine shall have the same.
 //
-// A file holds one convolution's choice on one kind of GPU, of the engines of one version of cuDNN and of our own. The first choice that was written
-// stays. A file with another content is ignored, and written anew.
+// A file holds one convolution's choice on one kind of GPU, of the engines of one version of cuDNN and of our own. The first
+// choice that was written stays. A file with another content is ignored, and written anew.
 #pragma once
 #include <string>
 

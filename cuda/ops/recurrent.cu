@@ -1,16 +1,15 @@
 // Recurrent layers on CUDA. One kernel goes through all time steps of a layer: a block of threads has a few rows of the
-// batch, and keeps their state and the weight in shared memory. A thread adds the products of a column in order, so a
-// row's bits do not depend on the others. Larger weights are multiplied by cuBLAS, step by step.
+// batch, and keeps their state and the weight in shared memory. A thread adds the products of a column in order, so what
+// becomes of a row's gates does not depend on the other rows. Larger weights are multiplied by cuBLAS, step by step.
 #include "tandem/cuda/device.h"
 
 #include <algorithm>
 
-#include "tandem/core/backend/constant_copy.h"
 #include "tandem/core/backend/copy.h"
 #include "tandem/core/backend/linalg.h"
 #include "tandem/core/backend/recurrent.h"
-#include "tandem/core/backend/runtime.h"
 #include "tandem/core/formulas/recurrent_math.h"
+#include "tandem/cuda/copies.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/pack.h"
 #include "tandem/cuda/tables.h"
@@ -34,16 +33,14 @@ struct Steps {
   }
 };
 
-// A weight [k, n] that rows [k] are multiplied by. Its first `kept` lines are in shared memory.
+// A row-major weight [k, n] that rows [k] are multiplied by. Its first `kept` lines are in shared memory.
 template <class T>
 struct Weight {
   const T* data;
   int k, n, kept;
-  int k_stride, n_stride;  // without lines that are not kept: of [k, n]
 
   __device__ void keep(T* shared) const {
-    for (int i = static_cast<int>(threadIdx.x); i < kept * n; i += static_cast<int>(blockDim.x))
-      shared[i] = data[i / n * k_stride + i % n * n_stride];
+    for (int i = static_cast<int>(threadIdx.x); i < kept * n; i += static_cast<int>(blockDim.x)) shared[i] = data[i];
   }
 };
 
@@ -264,7 +261,9 @@ struct Cut {
   Grid grid;
   bool fits;
 
-  Cut(const Gpu& gpu, int64_t batch, int64_t k, int64_t n, int (*elements)(int64_t rows, int64_t size), int64_t size) {
+  // A weight that is read once is not kept.
+  Cut(const Gpu& gpu, int64_t batch, int64_t k, int64_t n, int (*elements)(int64_t rows, int64_t size), int64_t size,
+      bool once) {
     const auto room = [&](int64_t most_rows) {
       return static_cast<int64_t>(gpu.shared_bytes / sizeof(T)) - elements(most_rows, size);
     };
@@ -273,7 +272,7 @@ struct Cut {
     if (!fits) return;
     rows = 1;
     while (rows < kMostRows && ceil_div(batch, rows) > gpu.multiprocessors) rows *= 2;
-    kept = static_cast<int>(std::min(k, room(rows) / n / 4 * 4));
+    kept = once ? 0 : static_cast<int>(std::min(k, room(rows) / n / 4 * 4));
     const int64_t rounds = ceil_div(n, kMostThreads);
     grid = {ceil_div(batch, rows), static_cast<int>(ceil_div(n, 32 * rounds) * 32),
             static_cast<std::size_t>(elements(rows, size) + kept * n) * sizeof(T)};
@@ -297,26 +296,21 @@ Steps steps_on(Context& c, const RecurrentSteps& steps, Tensor& table) {
   if (std::all_of(steps.begin(), steps.end(), [&](const RecurrentStep& step) { return step.rows == first.rows; }))
     return {nullptr, first, stride, count};
   table = empty_raw({count, 2}, kLong, c.device());
-  const tandem::detail::ConstantCopies scope;
-  runtime_kernels.copy_bytes(table.data_ptr(), c.device(), steps.data(), Device(kCPU), steps.size() * sizeof first,
-                             false);
-  return {static_cast<const RecurrentStep*>(table.data_ptr()), first, stride, count};
+  write_constant(c, table.data_ptr(), steps.data(), steps.size() * sizeof first);
+  return {reinterpret_cast<const RecurrentStep*>(table.data_ptr()), first, stride, count};
 }
 
 template <class Cell, class T>
 void forward_at_once(Context& c, const RecurrentForward& layer, const Cut<T>& cut) {
   const int n = static_cast<int>(layer.weight.size(0)), k = static_cast<int>(layer.weight.size(1));
-  Weight<T> weight{layer.weight.ptr<T>(), k, n, cut.kept, 1, k};
-  Tensor lines, table;
-  if (cut.kept < k) {
-    lines = empty_raw({k, n}, layer.weight.dtype(), c.device());
-    copy_kernels.copy(lines, transposed(layer.weight));
-    weight = {lines.ptr<T>(), k, n, cut.kept, n, 1};
-  }
+  const Tensor lines = empty_raw({k, n}, layer.weight.dtype(), c.device());
+  copy_kernels.copy(lines, transposed(layer.weight));
+  Tensor table;
   const Steps steps = steps_on(c, layer.steps, table);
   by_rows(cut.rows, [&](auto rows) {
     launch("recurrent_forward", c, cut.grid, forward_layer<Cell, rows.value, T>,
-           ops::cell_forward<T>(layer, nullptr, 0), weight, steps, static_cast<int>(layer.h.size(0)));
+           ops::cell_forward<T>(layer, nullptr, 0), Weight<T>{lines.ptr<T>(), k, n, cut.kept}, steps,
+           static_cast<int>(layer.h.size(0)));
   });
 }
 template <class Cell, class T>
@@ -326,8 +320,7 @@ void backward_at_once(Context& c, const RecurrentBackward& layer, const Cut<T>& 
   const Steps steps = steps_on(c, layer.steps, table);
   by_rows(cut.rows, [&](auto rows) {
     launch("recurrent_backward", c, cut.grid, backward_layer<Cell, rows.value, T>, ops::cell_backward<T>(layer, 0),
-           Weight<T>{layer.weight.ptr<T>(), k, n, cut.kept, n, 1}, steps, static_cast<int>(layer.dh.size(0)),
-           layer.of_state);
+           Weight<T>{layer.weight.ptr<T>(), k, n, cut.kept}, steps, static_cast<int>(layer.dh.size(0)), layer.of_state);
   });
 }
 
@@ -336,7 +329,7 @@ void forward(const RecurrentForward& layer) {
   dispatch(layer.gates.dtype(), FloatTypes{}, "recurrent_forward", [&]<class T>(Type<T>) {
     ops::with_cell(layer.kind, [&]<class Cell>(Cell) {
       const Cut<T> cut(c.gpu(), layer.h.size(0), layer.weight.size(1), layer.weight.size(0), forward_elements<Cell>,
-                       layer.h.size(1));
+                       layer.h.size(1), layer.steps.size() == 1);
       cut.fits ? forward_at_once<Cell>(c, layer, cut) : forward_by_steps<Cell, T>(c, layer);
     });
   });
@@ -347,7 +340,7 @@ void backward(const RecurrentBackward& layer) {
   dispatch(layer.gates.dtype(), FloatTypes{}, "recurrent_backward", [&]<class T>(Type<T>) {
     ops::with_cell(layer.kind, [&]<class Cell>(Cell) {
       const Cut<T> cut(c.gpu(), layer.dh.size(0), layer.weight.size(0), layer.weight.size(1), backward_elements<Cell>,
-                       layer.dh.size(1));
+                       layer.dh.size(1), layer.steps.size() == 1);
       cut.fits ? backward_at_once<Cell>(c, layer, cut) : backward_by_steps<Cell, T>(c, layer);
     });
   });

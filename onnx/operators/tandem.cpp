@@ -28,7 +28,7 @@ Results batch_statistics(Call& c) {
   return out;
 }
 
-// A step of a layer whose steps differ, as its kernel computes it.
+// A step of a layer whose steps differ, in float32 for half types, as the layer's kernel computes it.
 void check_step(int64_t count, const Tensor& gates, const Tensor& state) {
   check(gates.dim() == 2 && state.dim() == 2 && gates.size(0) == state.size(0) &&
             gates.size(1) == count * state.size(1) && gates.scalar_type() == state.scalar_type() &&

@@ -93,6 +93,19 @@ TEST_CASE("direct convolutions that are cut along each axis") {
   check_problem({1, 2, 6, 300, 33, 7, 7, {.padding = {3, 3}}});  // columns in tiles
 }
 
+TEST_CASE("numbers beside the windows of a direct convolution do not count") {
+  if (!has_devices(1)) return;
+  const Problem q{2, 3, 6, 6, 4, 3, 3, {.stride = {2, 2}}};
+  Tensor x = randint(-3, 4, q.input()).to(kFloat);
+  x.select(2, 5).fill_(NAN);
+  x.select(3, 5).fill_(NAN);
+  const Tensor w = empty_raw(q.weight(), kFloat, kDevice), y = ones(q.output(), TensorOptions(kDevice));
+  const cuda_impl::ConvKey key = key_of(q, ConvPass::kWeight, kFloat, false);
+  const Tensor workspace = empty_raw({static_cast<int64_t>(cuda_impl::direct_workspace(key))}, kByte, kDevice);
+  cuda_impl::run_direct(cuda_impl::context(kDevice), key, {x.to(kDevice), w, y}, workspace, {});
+  CHECK(w.isfinite().all().item<bool>());
+}
+
 TEST_CASE("what has no direct convolution") {
   if (!has_devices(1)) return;
   const Problem q{2, 4, 12, 12, 8, 3, 3, {}};
@@ -112,6 +125,10 @@ TEST_CASE("what has no direct convolution") {
   CHECK(has({2, 4, 12, 12, 8, 3, 3, {.stride = {2, 1}}}, ConvPass::kWeight));
   CHECK_FALSE(has({2, 4, 12, 12, 8, 3, 3, {.stride = {2, 1}}}, ConvPass::kInput));
   CHECK_FALSE(has({1, 4, 3, 40000, 8, 3, 3, {}}, ConvPass::kWeight));  // a row has no room in shared memory
+  CHECK_FALSE(cuda_impl::has_direct({.pass = ConvPass::kWeight,
+                                     .input = {1, 1, 20000, 20000},
+                                     .weight = {1, 1, 3, 3},
+                                     .output = {1, 1, 19998, 19998}}));
 }
 
 #ifdef TANDEM_CUDA_EMULATION

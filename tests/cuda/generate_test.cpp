@@ -66,7 +66,7 @@ TEST_CASE("generate on a GPU: sequences end, a callback sees each token and may 
   const Tensor prompt = (arange(6) * 7 % 30).view({3, 2});
   const auto options = GenerateOptions().max_new_tokens(60).temperature(2).seed(5);
   const Tensor endless = generate(here, prompt, options);
-  for (const int64_t column : {2, 9, 40}) {  // with a token that ends a sequence early, later or hardly
+  for (const int64_t column : {2, 9, 40}) {  // with a token that ends a sequence early, late, or not at all
     const auto ending = GenerateOptions(options).end_token(endless[1][column].item<int64_t>());
     const Tensor expected = generate(here, prompt, ending), tokens = generate(there, prompt, ending);
     CHECK(testing::identical(tokens, expected));

@@ -1,7 +1,10 @@
 // Recurrent layers on CUDA against the CPU's, at once and step by step.
 #include <doctest/doctest.h>
 
+#include <thread>
+
 #include "tandem/autograd/ops/nn/recurrent_layer.h"
+#include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/recurrent.h"
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
@@ -27,31 +30,23 @@ struct Run {
   std::vector<Tensor> all() const { return {out, h, c, dx, dh, dc, dw}; }
 };
 
-// Numbers that depend on the place alone, so that the rows of a batch are those of a larger one.
 Tensor numbers(IntArrayRef sizes, ScalarType dtype, double k) {
   return (arange(checked_numel(sizes), kDouble) * k).sin().view(sizes).to(dtype).mul(0.3);
 }
 
-// All results of a layer for rows [first, first + rows) of sequences of these lengths, which do not increase.
-Run run(const Layer& l, const std::vector<int64_t>& lengths, Device device, std::size_t first = 0,
-        std::size_t rows = SIZE_MAX, bool state_needed = true) {
-  rows = std::min(rows, lengths.size() - first);
+// All results of a layer for sequences of these lengths, which do not increase.
+Run run(const Layer& l, const std::vector<int64_t>& lengths, Device device, bool state_needed = true) {
   const auto batch = static_cast<int64_t>(lengths.size());
   const int64_t gates = gate_count(l.kind) * l.size, features = 3;
   const Tensor whole = numbers({lengths[0], batch, features}, l.dtype, 0.37);
   std::vector<int64_t> sizes;
   std::vector<Tensor> inputs;
-  for (int64_t t = 0; t < lengths[first]; ++t) {
-    int64_t active = 0;
-    for (std::size_t i = first; i < first + rows; ++i) active += lengths[i] > t;
-    sizes.push_back(active);
-    inputs.push_back(whole[t].narrow(0, static_cast<int64_t>(first), active));
+  for (int64_t t = 0; t < lengths[0]; ++t) {
+    sizes.push_back(std::count_if(lengths.begin(), lengths.end(), [&](int64_t length) { return length > t; }));
+    inputs.push_back(whole[t].narrow(0, 0, sizes.back()));
   }
   const auto leaf = [&](const Tensor& t, bool needed = true) { return t.to(device).detach().requires_grad_(needed); };
-  const auto state = [&](double k) {
-    const Tensor all = numbers({batch, l.size}, l.dtype, k);
-    return leaf(all.narrow(0, static_cast<int64_t>(first), static_cast<int64_t>(rows)).clone(), state_needed);
-  };
+  const auto state = [&](double k) { return leaf(numbers({batch, l.size}, l.dtype, k), state_needed); };
   const Tensor x = leaf(cat(inputs)), h = state(0.71), w_hh = leaf(numbers({gates, l.size}, l.dtype, 1.3));
   const Tensor c = l.kind == RecurrentKind::kLstm ? state(0.53) : Tensor();
   const autograd::RecurrentWeights w{leaf(numbers({gates, features}, l.dtype, 0.9)),
@@ -71,8 +66,8 @@ void check_layer(const Layer& l, const std::vector<int64_t>& lengths, bool state
   CAPTURE(static_cast<int>(l.kind));
   CAPTURE(l.size);
   CAPTURE(lengths.size());
-  const std::vector<Tensor> here = run(l, lengths, kCPU, 0, SIZE_MAX, state_needed).all(),
-                            there = run(l, lengths, kDevice, 0, SIZE_MAX, state_needed).all();
+  const std::vector<Tensor> here = run(l, lengths, kCPU, state_needed).all(),
+                            there = run(l, lengths, kDevice, state_needed).all();
   for (std::size_t i = 0; i < here.size(); ++i) {
     REQUIRE(here[i].defined() == there[i].defined());
     if (!here[i].defined()) continue;
@@ -111,20 +106,58 @@ TEST_CASE("recurrent layers of large batches and weights") {
   check_layer({RecurrentKind::kGru, 140, true}, {2, 1});
 }
 
-TEST_CASE("a row of a recurrent layer has the same bits alone and in any batch") {
+TEST_CASE("the steps of a row have the same bits alone and in any batch") {
   if (!has_devices(1)) return;
-  std::vector<int64_t> lengths;
-  for (int64_t i = 0; i < 300; ++i) lengths.push_back(i < 150 ? 4 : 3);
+  constexpr int64_t kSteps = 4, kBatch = 300, kSize = 12;
   for (const RecurrentKind kind : kKinds) {
-    const Layer layer{kind, 12};
-    const Run all = run(layer, lengths, kDevice);
-    for (const std::size_t first : {std::size_t{0}, std::size_t{149}, std::size_t{298}}) {
-      const Run two = run(layer, lengths, kDevice, first, 2);
-      const auto at = static_cast<int64_t>(first);
-      CHECK(testing::identical(two.h.detach().to(kCPU), all.h.detach().narrow(0, at, 2).to(kCPU)));
-      CHECK(testing::identical(two.dh.to(kCPU), all.dh.narrow(0, at, 2).to(kCPU)));
+    const int64_t gates = gate_count(kind) * kSize;
+    // The states after all steps and the gradients of those before them, of rows [first, first + rows).
+    const auto states = [&](int64_t first, int64_t rows) {
+      const auto of_rows = [&](int64_t width, double k) {
+        const Tensor all = numbers({kSteps, kBatch, width}, kFloat, k).narrow(1, first, rows);
+        return all.reshape({kSteps * rows, width}).to(kDevice).contiguous();
+      };
+      const auto state = [&](double k) { return of_rows(kSize, k).narrow(0, 0, rows).clone(); };
+      const auto fresh = [&](int64_t width) { return empty_raw({kSteps * rows, width}, kFloat, kDevice); };
+      RecurrentForward f{.kind = kind, .weight = numbers({gates, kSize}, kFloat, 1.3).to(kDevice)};
+      for (int64_t t = 0; t < kSteps; ++t) f.steps.push_back({t * rows, rows});
+      f.gates = of_rows(gates, 0.9);
+      f.h = state(0.71);
+      f.c = state(0.53);
+      f.out = fresh(kSize);
+      f.bias = numbers({gates}, kFloat, 0.11).to(kDevice);
+      f.h_prev = fresh(kSize);
+      f.c_prev = fresh(kSize);
+      f.candidate = fresh(kSize);
+      backend(kDevice).recurrent.forward(f);
+      RecurrentBackward b{.kind = kind, .steps = {f.steps.rbegin(), f.steps.rend()}, .weight = f.weight};
+      b.gates = f.gates;
+      b.h_prev = f.h_prev;
+      b.c_prev = f.c_prev;
+      b.candidate = f.candidate;
+      b.grad = of_rows(kSize, 0.37);
+      b.dh = state(0.17);
+      b.dc = state(0.19);
+      b.d_gates = fresh(gates);
+      b.d_hidden = fresh(gates);
+      backend(kDevice).recurrent.backward(b);
+      return std::pair(f.h.cpu(), b.dh.cpu());
+    };
+    const auto [h, dh] = states(0, kBatch);
+    for (const int64_t first : {0, 149, 298}) {
+      const auto [h_of_two, dh_of_two] = states(first, 2);
+      CHECK(testing::identical(h_of_two, h.narrow(0, first, 2).contiguous()));
+      CHECK(testing::identical(dh_of_two, dh.narrow(0, first, 2).contiguous()));
     }
   }
+}
+
+TEST_CASE("a recurrent layer of another thread does not take shared memory away") {
+  if (!has_devices(1)) return;
+  const auto check_size = [](int64_t size) { check_layer({RecurrentKind::kLstm, size}, {2, 2}); };
+  check_size(128);
+  std::thread([&] { check_size(96); }).join();
+  check_size(128);
 }
 
 #ifdef TANDEM_CUDA_EMULATION

@@ -18,8 +18,9 @@ template <class... Values>
 cudaError_t enqueue(const char* operation, const LaunchShape& shape, void (*kernel)(Values...),
                     const Values&... values) {
   (cuda_emulation::check_argument(operation, values), ...);
-  return cuda_emulation::launch(operation, shape.stream, shape.blocks, shape.threads, shape.shared_bytes,
-                                [=] { kernel(values...); });
+  return cuda_emulation::launch(
+      operation, shape.stream, shape.blocks, shape.threads, shape.shared_bytes, [=] { kernel(values...); },
+      reinterpret_cast<const void*>(kernel));
 }
 
 inline cudaError_t can_run(void (*)()) { return cudaSuccess; }
