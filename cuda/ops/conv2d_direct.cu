@@ -53,6 +53,15 @@ Sizes sizes_of(const std::array<int64_t, 4>& s) {
   return {static_cast<int>(s[0]), static_cast<int>(s[1]), static_cast<int>(s[2]), static_cast<int>(s[3])};
 }
 
+// The kernel and how it moves. Its width and the stride along a row are constants of a kernel.
+struct Window {
+  int kernel_h, stride_h, pad_h, pad_w;
+};
+Window window_of(const ConvKey& key) {
+  return {static_cast<int>(key.weight[2]), static_cast<int>(key.p.stride[0]), static_cast<int>(key.p.padding[0]),
+          static_cast<int>(key.p.padding[1])};
+}
+
 // A part of images in shared memory: [images, channels, rows, pitch]. What is outside of an image is 0.
 struct Part {
   int images, channels, rows, pitch;
@@ -94,10 +103,9 @@ __device__ void load_segment(float (&to)[kLength], const float* from) {
 
 // ---- the output
 
-struct Forward {
+struct Forward : Window {
   Elements in, weight, out, bias;  // weight.n from one channel of the output to the next, weight.c to that of the input
   Sizes of_in, of_out;
-  int kernel_h, stride_h, pad_h, pad_w;
   // A block: `images`, `groups` of kOuts channels of the output, `rows`, and `columns` of kColumns elements; `part` of the
   // input is in memory at a time.
   int images, groups, rows, columns;
@@ -183,10 +191,9 @@ __global__ void __launch_bounds__(kMostThreads) forward_direct(Forward p) {
 // A thread has the taps of a row of the kernel for kOuts channels of the output and one of the input, and adds every
 // `parts`-th row of the tiles of its block. A block has `channels` and `groups` and its share of all tiles; a tile is some
 // rows of an image.
-struct OfWeight {
+struct OfWeight : Window {
   Elements in, out;  // out: its gradient
   Sizes of_in, of_out;
-  int kernel_h, stride_h, pad_h, pad_w;
   int channels, groups, parts, columns;
   Part in_part, out_part;
   int channel_tiles, group_tiles, row_tiles, shares;
@@ -286,7 +293,7 @@ __global__ void __launch_bounds__(32 * kWarps) add_shares(Elements to, const flo
 
 // ---- host
 
-int ceil_of(int a, int b) { return (a + b - 1) / b; }
+int ceil_of(int a, int b) { return static_cast<int>(ceil_div(a, b)); }
 
 // Calls run(kernel, stride) with the width of the kernel and its stride as constants.
 template <class Run>
@@ -330,13 +337,9 @@ void cut(Forward& p, int kernel, int stride, int multiprocessors) {
 int odd_packs(int floats) { return floats / kColumns % 2 == 0 ? floats + kColumns : floats; }
 
 OfWeight of_weight(const ConvKey& key) {
-  OfWeight p{};
+  OfWeight p{window_of(key)};
   p.of_in = sizes_of(key.input);
   p.of_out = sizes_of(key.output);
-  p.kernel_h = static_cast<int>(key.weight[2]);
-  p.stride_h = static_cast<int>(key.p.stride[0]);
-  p.pad_h = static_cast<int>(key.p.padding[0]);
-  p.pad_w = static_cast<int>(key.p.padding[1]);
   const int kernel = static_cast<int>(key.weight[3]), stride = static_cast<int>(key.p.stride[1]);
   const int groups = ceil_of(p.of_out.c, kOuts);
   p.groups = std::min(groups, 4);
@@ -366,12 +369,8 @@ int64_t shared_floats(const OfWeight& p, int kernel) {
 }
 
 void run_forward(Context& c, const ConvKey& key, const ConvTensors& t, const Tensor& bias) {
-  Forward p{};
+  Forward p{window_of(key)};
   p.weight = elements_of(t.weight);
-  p.kernel_h = static_cast<int>(key.weight[2]);
-  p.stride_h = static_cast<int>(key.p.stride[0]);
-  p.pad_h = static_cast<int>(key.p.padding[0]);
-  p.pad_w = static_cast<int>(key.p.padding[1]);
   const int kernel = static_cast<int>(key.weight[3]), stride = static_cast<int>(key.p.stride[1]);
   if (key.pass == ConvPass::kForward) {
     p.in = elements_of(t.input);

@@ -91,6 +91,34 @@ __device__ void each_step(const Steps& steps, F f) {
   }
 }
 
+// The states of a block's rows, which are copied to shared memory and back. c may be missing. Rows behind the batch are
+// computed with whatever is there, and not stored.
+template <int R, class T>
+struct States {
+  T *h, *c;  // of all rows
+  int batch, size;
+
+  __device__ void load(T* to_h, T* to_c) const {
+    each([&](int64_t from, int to) {
+      to_h[to] = h[from];
+      if (c != nullptr) to_c[to] = c[from];
+    });
+  }
+  __device__ void store(const T* from_h, const T* from_c) const {
+    each([&](int64_t to, int from) {
+      h[to] = from_h[from];
+      if (c != nullptr) c[to] = from_c[from];
+    });
+  }
+
+ private:
+  template <class F>
+  __device__ void each(F f) const {
+    const int first = static_cast<int>(blockIdx.x) * R, pitch = aligned(size);
+    each_element(min(batch - first, R), size, [&](int r, int j) { f(int64_t{first + r} * size + j, r * pitch + j); });
+  }
+};
+
 template <class Cell>
 constexpr bool is_apart = std::is_same_v<Cell, ops::GruCell>;  // the product is not added to the gates
 
@@ -115,13 +143,8 @@ __global__ void __launch_bounds__(kMostThreads, 1)
   T* const hidden = gates + R * wide;
   T* const kept = hidden + (is_apart<Cell> ? R * wide : 0);
   weight.keep(kept);
-  const int first = static_cast<int>(blockIdx.x) * R;
-  each_element(R, size, [&](int r, int j) {
-    const bool inside = first + r < batch;
-    const int64_t at = int64_t{first + r} * size + j;
-    h[r * pitch + j] = inside ? layer.h[at] : T(0);
-    if (layer.c != nullptr) c[r * pitch + j] = inside ? layer.c[at] : T(0);
-  });
+  const States<R, T> states{layer.h, layer.c, batch, size};
+  states.load(h, c);
   __syncthreads();
   each_step<R>(steps, [&](int, int64_t at, int rows) {
     for (int column = static_cast<int>(threadIdx.x); column < n; column += static_cast<int>(blockDim.x)) {
@@ -149,11 +172,7 @@ __global__ void __launch_bounds__(kMostThreads, 1)
     });
     __syncthreads();
   });
-  each_element(batch - first < R ? batch - first : R, size, [&](int r, int j) {
-    const int64_t at = int64_t{first + r} * size + j;
-    layer.h[at] = h[r * pitch + j];
-    if (layer.c != nullptr) layer.c[at] = c[r * pitch + j];
-  });
+  states.store(h, c);
 }
 
 template <class Cell, int R, class T>
@@ -165,13 +184,8 @@ __global__ void __launch_bounds__(kMostThreads, 1)
   T* const product = dc + R * pitch;  // the gradient of the product
   T* const kept = product + R * wide;
   weight.keep(kept);
-  const int first = static_cast<int>(blockIdx.x) * R;
-  each_element(R, wide, [&](int r, int j) { product[r * wide + j] = 0; });
-  each_element(batch - first < R ? batch - first : R, size, [&](int r, int j) {
-    const int64_t at = int64_t{first + r} * size + j;
-    dh[r * pitch + j] = layer.dh[at];
-    if (layer.dc != nullptr) dc[r * pitch + j] = layer.dc[at];
-  });
+  const States<R, T> states{layer.dh, layer.dc, batch, size};
+  states.load(dh, dc);
   __syncthreads();
   each_step<R>(steps, [&](int t, int64_t at, int rows) {
     each_element(rows, size, [&](int r, int j) {
@@ -198,11 +212,7 @@ __global__ void __launch_bounds__(kMostThreads, 1)
     }
     __syncthreads();
   });
-  each_element(batch - first < R ? batch - first : R, size, [&](int r, int j) {
-    const int64_t at = int64_t{first + r} * size + j;
-    layer.dh[at] = dh[r * pitch + j];
-    if (layer.dc != nullptr) layer.dc[at] = dc[r * pitch + j];
-  });
+  states.store(dh, dc);
 }
 
 // ---- one step at a time
