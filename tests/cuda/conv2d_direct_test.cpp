@@ -7,8 +7,6 @@
 #include "tandem/cuda/ops/conv2d_kept.h"
 #include "tandem/tests/cuda/on_device.h"
 #include "tandem/tests/cuda/skip.h"
-#include "tandem/tests/environment.h"
-#include "tandem/tests/temp_folder.h"
 #ifdef TANDEM_CUDA_EMULATION
 #include "tandem/tests/cuda/device_calls.h"
 #endif
@@ -134,8 +132,6 @@ TEST_CASE("what has no direct convolution") {
 #ifdef TANDEM_CUDA_EMULATION
 TEST_CASE("a direct convolution that is a machine's choice adds the bias, in one launch") {
   if (!has_devices(1)) return;
-  const test::TempFolder cache;
-  const test::Environment here("TANDEM_CACHE", cache.path());
   const Problem q{3, 4, 11, 9, 6, 3, 3, {}};
   const Tensor x = randn(q.input()), w = randn(q.weight()), bias = randn({q.outs}), y = randn(q.output());
   const Tensor x_there = on_device(x), w_there = on_device(w), bias_there = on_device(bias), y_there = on_device(y);

@@ -26,7 +26,7 @@ namespace {
 
 using Inputs = std::vector<Tensor>;
 
-// For the choices of this run, none of which is there when it begins.
+// For the choices of this program, which asks for their folder once; none is there when it begins.
 const test::TempFolder cache;
 const test::Environment here("TANDEM_CACHE", cache.path());
 
