@@ -2,7 +2,7 @@
 // module.
 //
 // Running statistics are updated this way. A ParameterServer that computes its shards separately can
-// therefore apply the updates of all shards in order: see parallel/parameter_server.h.
+// therefore apply the updates of all shards in order: see parallel/parameter_server/.
 #pragma once
 #include <cstddef>
 #include <functional>

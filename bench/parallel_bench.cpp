@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "tandem/core/base/clock.h"
-#include "tandem/parallel/parameter_server.h"
+#include "tandem/parallel/parameter_server/parameter_server.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;

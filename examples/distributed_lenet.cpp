@@ -12,7 +12,7 @@
 
 #include "tandem/datasets/image_data.h"
 #include "tandem/datasets/loader.h"
-#include "tandem/parallel/distributed_data_parallel.h"
+#include "tandem/parallel/distributed_data_parallel/distributed_data_parallel.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;

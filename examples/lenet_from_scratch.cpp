@@ -18,7 +18,7 @@
 
 #include "tandem/core/device_threads.h"
 #include "tandem/datasets/image_data.h"
-#include "tandem/parallel/comm.h"
+#include "tandem/parallel/shared/device_copies.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;

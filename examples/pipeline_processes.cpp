@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "tandem/parallel/collectives.h"
+#include "tandem/parallel/shared/collectives.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;

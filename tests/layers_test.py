@@ -16,6 +16,9 @@ HEADERS, SOURCES = (".h", ".cuh"), (".cpp", ".cu")
 KERNELS = "core core/backend core/formulas"
 # The families of operations. Those of different families call each other, so they are one layer.
 OPERATIONS = "pointwise reduce view index linalg fft nn loss random factories".split()
+# The ways to train on several devices and processes.
+PARALLEL = " ".join(f"parallel/{room}" for room in
+                    "distributed shared data_parallel distributed_data_parallel parameter_server sharded".split())
 # The layers, lowest first: the files (a folder, or single files) and the layers that its headers and sources include.
 # A layer can only name layers above it in this list, so the headers of two layers never include each other. Those that
 # name core may also include core/base.
@@ -51,8 +54,16 @@ LAYERS = {
     "parallel/distributed": ("parallel/distributed/", "core"),
     "engines": ("parallel/distributed/gloo/ parallel/distributed/mpi/ parallel/distributed/nccl/",
                 "core parallel/distributed"),
-    "parallel": ("parallel/", "core autograd nn nn/optim parallel/distributed"),
-    "parallel/norm": ("parallel/sync_batch_norm.*", "core autograd nn nn/layers parallel/distributed parallel"),
+    "parallel/shared": ("parallel/shared/", "core autograd nn parallel/distributed"),
+    "parallel/data_parallel": ("parallel/data_parallel/", "core autograd nn parallel/distributed parallel/shared"),
+    "parallel/distributed_data_parallel": (
+        "parallel/distributed_data_parallel/", "core nn parallel/distributed parallel/shared parallel/data_parallel"),
+    "parallel/norm": ("parallel/distributed_data_parallel/sync_batch_norm.*",
+                      "core nn nn/layers parallel/distributed parallel/shared"),
+    "parallel/parameter_server": (
+        "parallel/parameter_server/", "core autograd nn nn/optim parallel/distributed parallel/shared"),
+    "parallel/sharded": ("parallel/sharded/", "core nn/optim parallel/distributed parallel/shared"),
+    "parallel": ("parallel/", f"core {PARALLEL}"),
     "precompiled": ("core/precompiled/", "core autograd nn/optim"),
     "cli/precompiled": ("cli/precompiled/", "autograd ops.h nn.h"),
     "models/precompiled": ("models/precompiled/", "ops.h nn nn/layers"),
@@ -68,11 +79,11 @@ LAYERS = {
     "compat": ("compat/**", "tandem.h torch_names.h core nn/basics pt"),
     "cli": ("cli/ cli/commands/ cli/compare/ cli/data/ cli/draw/ cli/launch/ cli/onnx/ cli/report/ cli/text/ cli/train/",
             "core autograd ops.h nn nn/files nn/fuse nn/layers nn/optim nn/steps nn.h datasets vision "
-            "parallel/distributed parallel tensorboard models"),
-    "examples": ("examples/", "core autograd datasets models parallel/distributed parallel tandem.h testing"),
+            f"{PARALLEL} parallel tensorboard models"),
+    "examples": ("examples/", f"core autograd datasets models {PARALLEL} parallel tandem.h testing"),
     "bench": ("bench/ bench/distributed/ bench/distributed/scaling/ bench/gpu/ bench/libtorch/",
               "core core/backend core/cpu autograd autograd/ops ops.h nn nn.h nn/steps datasets vision models cli "
-              "parallel/distributed parallel tandem.h testing onnx"),
+              f"{PARALLEL} parallel tandem.h testing onnx"),
 }
 # What sources include beyond that, and why. Nothing includes a source, so this makes no circle.
 SOURCES_MAY = {
@@ -103,8 +114,15 @@ SOURCES_MAY = {
     ("parallel/distributed", "autograd"): "communication is not recorded",
     ("parallel/distributed", "ops.h"): "blocks are copied and summed with operations",
     ("parallel/distributed", "nn/files"): "the records of a file store have checksums",
-    ("parallel", "ops.h"): "tensors are scattered and summed with operations",
-    ("parallel", "nn/files"): "the server is saved and loaded",
+    ("parallel/shared", "ops.h"): "tensors are scattered and summed with operations",
+    ("parallel/distributed_data_parallel", "autograd"): "gradients are sent without recording",
+    ("parallel/distributed_data_parallel", "ops.h"): "gradients are compressed and divided with operations",
+    ("parallel/parameter_server", "ops.h"): "gradients are summed with operations",
+    ("parallel/parameter_server", "nn/files"): "the server is saved and loaded",
+    ("parallel/sharded", "autograd"): "parameters are copied without recording",
+    ("parallel/sharded", "ops.h"): "slices are cut and joined with operations",
+    ("parallel/sharded", "nn/files"): "optimizers are saved and loaded",
+    ("parallel/norm", "autograd"): "its backward communicates",
     ("parallel/norm", "ops.h"): "statistics are joined with operations",
     ("parallel/norm", "autograd/ops"): "running statistics are updated as for one process",
     ("parallel/norm", "core/backend"): "the kernels of batch normalisation are called between the exchanges",
@@ -254,7 +272,8 @@ def main():
     ]
     for path, target in (("core/dims.h", "core/backend/kernel.h"), ("core/cpu/linalg/gemm.cpp", "autograd/ops/linalg/mm.h"),
                          ("cuda/runtime.cpp", "autograd/record.h"), ("autograd/node.h", "autograd/ops/linalg/matmul.h"),
-                         ("nn/options/conv.h", "nn/module.h"), ("parallel/comm.cpp", "datasets/loader.h"),
+                         ("nn/options/conv.h", "nn/module.h"), ("parallel/shared/device_copies.cpp", "datasets/loader.h"),
+                         ("parallel/sharded/flat_slices.cpp", "parallel/parameter_server/tree_sum.h"),
                          ("cli/json.h", "tests/temp_folder.h"), ("core/dims.cpp", "bench/bench.h")):
         checks.append((f"{path} may not include {target}",
                        [] if planted(files, path, target, violations) else ["not found"]))

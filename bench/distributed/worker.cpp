@@ -31,9 +31,9 @@
 #include "tandem/datasets/image_data.h"
 #include "tandem/parallel/distributed/call_record.h"
 #include "tandem/parallel/distributed/watchdog.h"
-#include "tandem/parallel/distributed_data_parallel.h"
-#include "tandem/parallel/parameter_server.h"
-#include "tandem/parallel/tree_exchange.h"
+#include "tandem/parallel/distributed_data_parallel/distributed_data_parallel.h"
+#include "tandem/parallel/parameter_server/parameter_server.h"
+#include "tandem/parallel/parameter_server/tree_exchange.h"
 
 using namespace tandem;
 using namespace bench;

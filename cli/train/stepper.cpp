@@ -8,7 +8,7 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/train/augmentation.h"
 #include "tandem/nn/captured_step.h"
-#include "tandem/parallel/parameter_server.h"
+#include "tandem/parallel/parameter_server/parameter_server.h"
 
 namespace tandem::cli {
 

@@ -12,7 +12,7 @@
 #include "tandem/nn/moving_average.h"
 #include "tandem/nn/optim/grad_scaler.h"
 #include "tandem/nn/optim/optimizer.h"
-#include "tandem/parallel/server_core.h"
+#include "tandem/parallel/parameter_server/server_core.h"
 
 namespace tandem::cli {
 

@@ -5,7 +5,7 @@
 
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/options.h"
-#include "tandem/parallel/model_sync.h"
+#include "tandem/parallel/shared/model_sync.h"
 
 namespace tandem::cli {
 namespace {

@@ -4,11 +4,11 @@
 #include <mutex>
 
 #include "tandem/nn/files/archive.h"
-#include "tandem/parallel/comm.h"
-#include "tandem/parallel/distributed_data_parallel.h"
-#include "tandem/parallel/parameter_server.h"
-#include "tandem/parallel/sync_batch_norm.h"
-#include "tandem/parallel/zero_redundancy_optimizer.h"
+#include "tandem/parallel/distributed_data_parallel/distributed_data_parallel.h"
+#include "tandem/parallel/distributed_data_parallel/sync_batch_norm.h"
+#include "tandem/parallel/parameter_server/parameter_server.h"
+#include "tandem/parallel/sharded/zero_redundancy_optimizer.h"
+#include "tandem/parallel/shared/device_copies.h"
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
 #include "tandem/tests/distributed/ranks.h"

@@ -1,6 +1,6 @@
 // Differentiable collectives: values, gradients and second-order gradients are those of the same function in one
 // process.
-#include "tandem/parallel/collectives.h"
+#include "tandem/parallel/shared/collectives.h"
 
 #include <doctest/doctest.h>
 

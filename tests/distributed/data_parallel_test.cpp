@@ -3,7 +3,7 @@
 
 #include <mutex>
 
-#include "tandem/parallel/distributed_data_parallel.h"
+#include "tandem/parallel/distributed_data_parallel/distributed_data_parallel.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/distributed/ranks.h"
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "tandem/parallel/distributed_data_parallel.h"
+#include "tandem/parallel/distributed_data_parallel/distributed_data_parallel.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/distributed/ranks.h"
 #include "tandem/tests/distributed/seeded.h"

@@ -2,7 +2,7 @@
 // sums are exact. Ranks are threads.
 #include <doctest/doctest.h>
 
-#include "tandem/parallel/distributed_data_parallel.h"
+#include "tandem/parallel/distributed_data_parallel/distributed_data_parallel.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/distributed/ranks.h"
 #include "tandem/tests/distributed/seeded.h"

@@ -10,8 +10,8 @@
 #include <functional>
 #include <string>
 
-#include "tandem/parallel/collectives.h"
-#include "tandem/parallel/distributed_data_parallel.h"
+#include "tandem/parallel/distributed_data_parallel/distributed_data_parallel.h"
+#include "tandem/parallel/shared/collectives.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;

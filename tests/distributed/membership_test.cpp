@@ -4,10 +4,10 @@
 #include <functional>
 #include <string>
 
-#include "tandem/parallel/collectives.h"
-#include "tandem/parallel/distributed_data_parallel.h"
-#include "tandem/parallel/sync_batch_norm.h"
-#include "tandem/parallel/zero_redundancy_optimizer.h"
+#include "tandem/parallel/distributed_data_parallel/distributed_data_parallel.h"
+#include "tandem/parallel/distributed_data_parallel/sync_batch_norm.h"
+#include "tandem/parallel/sharded/zero_redundancy_optimizer.h"
+#include "tandem/parallel/shared/collectives.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/distributed/ranks.h"
 

@@ -4,8 +4,8 @@
 
 #include "tandem/autograd/function.h"
 #include "tandem/core/shards.h"
-#include "tandem/parallel/distributed_data_parallel.h"
-#include "tandem/parallel/parameter_server.h"
+#include "tandem/parallel/distributed_data_parallel/distributed_data_parallel.h"
+#include "tandem/parallel/parameter_server/parameter_server.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/distributed/ranks.h"
 #include "tandem/tests/distributed/seeded.h"

@@ -1,13 +1,13 @@
 // What reducers refuse and how they say it, and the exchange of sums of shards.
-#include "tandem/parallel/reducer.h"
+#include "tandem/parallel/distributed_data_parallel/reducer.h"
 
 #include <cmath>
 
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/core/shards.h"
-#include "tandem/parallel/reducer_errors.h"
-#include "tandem/parallel/tree_exchange.h"
+#include "tandem/parallel/distributed_data_parallel/reducer_errors.h"
+#include "tandem/parallel/parameter_server/tree_exchange.h"
 #include "tandem/tests/distributed/ranks.h"
 #include "tandem/tests/temp_folder.h"
 

@@ -4,8 +4,8 @@
 #include <mutex>
 
 #include "tandem/core/shards.h"
-#include "tandem/parallel/parameter_server.h"
-#include "tandem/parallel/tree_sum.h"
+#include "tandem/parallel/parameter_server/parameter_server.h"
+#include "tandem/parallel/parameter_server/tree_sum.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/distributed/ranks.h"
 

@@ -7,8 +7,8 @@
 #include <mutex>
 #include <thread>
 
-#include "tandem/parallel/data_parallel.h"
-#include "tandem/parallel/distributed_data_parallel.h"
+#include "tandem/parallel/data_parallel/data_parallel.h"
+#include "tandem/parallel/distributed_data_parallel/distributed_data_parallel.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/distributed/ranks.h"
 #include "tandem/tests/distributed/seeded.h"

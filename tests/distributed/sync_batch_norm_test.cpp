@@ -1,5 +1,5 @@
 // SyncBatchNorm on parts of a batch, compared with BatchNorm on the whole batch.
-#include "tandem/parallel/sync_batch_norm.h"
+#include "tandem/parallel/distributed_data_parallel/sync_batch_norm.h"
 
 #include <doctest/doctest.h>
 

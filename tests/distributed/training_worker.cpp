@@ -22,8 +22,8 @@
 #include "tandem/cli/data/sha256.h"
 #include "tandem/core/base/clock.h"
 #include "tandem/core/shards.h"
-#include "tandem/parallel/distributed_data_parallel.h"
-#include "tandem/parallel/parameter_server.h"
+#include "tandem/parallel/distributed_data_parallel/distributed_data_parallel.h"
+#include "tandem/parallel/parameter_server/parameter_server.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;

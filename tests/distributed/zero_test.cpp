@@ -4,8 +4,8 @@
 #include <mutex>
 
 #include "tandem/nn/files/archive.h"
-#include "tandem/parallel/distributed_data_parallel.h"
-#include "tandem/parallel/zero_redundancy_optimizer.h"
+#include "tandem/parallel/distributed_data_parallel/distributed_data_parallel.h"
+#include "tandem/parallel/sharded/zero_redundancy_optimizer.h"
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
 #include "tandem/tests/distributed/ranks.h"

@@ -51,8 +51,8 @@ FOLDERS = {
         ("nn/files/*pt/*", {"pt": doctest(), "broken_npz": OTHER, "broken_pickle": OTHER, "broken_pt": OTHER}),
         ("nn/files/*", {"nn": ("--source-file-exclude=*/layers/*,*/optim/*",), "pt": doctest(), "broken_npy": OTHER,
                         "broken_safetensors": OTHER, "broken_safetensors_index": OTHER, "tensorboard": OTHER})]),
-    "parallel": (("parallel/tree_exchange*", "parallel/buckets*", "parallel/reducer*"), [
-        ("parallel/buckets*", {"parallel": doctest("*buckets*")}),
+    "parallel": (("parallel/*/tree_exchange*", "parallel/*/buckets*", "parallel/*/reducer*"), [
+        ("parallel/*/buckets*", {"parallel": doctest("*buckets*")}),
         ("*", {"data_parallel": doctest(), "replicas": doctest(), "parameter_server": doctest(),
                "distributed_training": doctest()})]),
     "core/formulas": (("core/formulas/*",), [

@@ -1,5 +1,5 @@
 // How parameters are grouped into buckets, where each lies, and in which order buckets start.
-#include "tandem/parallel/buckets.h"
+#include "tandem/parallel/shared/buckets.h"
 
 #include <doctest/doctest.h>
 

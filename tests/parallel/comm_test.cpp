@@ -1,5 +1,5 @@
 // Communication: values, gradients, errors.
-#include "tandem/parallel/comm.h"
+#include "tandem/parallel/shared/device_copies.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // DataParallel: gradients equal to one device's, replica updates, running statistics, Module interface.
-#include "tandem/parallel/data_parallel.h"
+#include "tandem/parallel/data_parallel/data_parallel.h"
 
 #include <doctest/doctest.h>
 

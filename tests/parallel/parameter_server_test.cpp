@@ -1,5 +1,5 @@
 // ParameterServer: equality with one device, shards bit for bit, accumulation, replicas, saving.
-#include "tandem/parallel/parameter_server.h"
+#include "tandem/parallel/parameter_server/parameter_server.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <sstream>
 #include <utility>
 
-#include "tandem/parallel/tree_sum.h"
+#include "tandem/parallel/parameter_server/tree_sum.h"
 #include "tandem/testing.h"
 #include "tandem/tests/parallel/server_testing.h"
 

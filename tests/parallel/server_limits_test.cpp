@@ -1,5 +1,5 @@
 // ParameterServer: failing steps, errors, memory.
-#include "tandem/parallel/parameter_server.h"
+#include "tandem/parallel/parameter_server/parameter_server.h"
 
 #include <doctest/doctest.h>
 

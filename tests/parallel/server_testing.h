@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "tandem/parallel/parameter_server.h"
+#include "tandem/parallel/parameter_server/parameter_server.h"
 #include "tandem/tests/parallel/logical_devices.h"
 #include "tandem/tests/temp_folder.h"
 

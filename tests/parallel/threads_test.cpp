@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "tandem/core/profile.h"
-#include "tandem/parallel/data_parallel.h"
-#include "tandem/parallel/parameter_server.h"
+#include "tandem/parallel/data_parallel/data_parallel.h"
+#include "tandem/parallel/parameter_server/parameter_server.h"
 #include "tandem/testing.h"
 #include "tandem/tests/parallel/models.h"
 #include "tandem/tests/temp_folder.h"

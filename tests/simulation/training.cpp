@@ -2,10 +2,10 @@
 // ParameterServer in several processes. The first process writes a checkpoint after each step, from which a new attempt
 // goes on.
 #include "tandem/nn/files/archive.h"
-#include "tandem/parallel/distributed_data_parallel.h"
-#include "tandem/parallel/parameter_server.h"
-#include "tandem/parallel/sync_batch_norm.h"
-#include "tandem/parallel/zero_redundancy_optimizer.h"
+#include "tandem/parallel/distributed_data_parallel/distributed_data_parallel.h"
+#include "tandem/parallel/distributed_data_parallel/sync_batch_norm.h"
+#include "tandem/parallel/parameter_server/parameter_server.h"
+#include "tandem/parallel/sharded/zero_redundancy_optimizer.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/simulation/scenario.h"
 

@@ -1,6 +1,6 @@
 // Training steps on two logical CPU devices.
-#include "tandem/parallel/data_parallel.h"
-#include "tandem/parallel/parameter_server.h"
+#include "tandem/parallel/data_parallel/data_parallel.h"
+#include "tandem/parallel/parameter_server/parameter_server.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/faults/scenario.h"
 #include "tandem/tests/parallel/logical_devices.h"

@@ -1,0 +1,38 @@
+#include "tandem/parallel/parameter_server/gradient_reduction.h"
+
+#include <algorithm>
+
+namespace tandem::parallel {
+
+GradientReduction::GradientReduction(const Replicas& replicas, std::size_t root, const ServerOptions& options,
+                                     const char* kind)
+    : leaf(replicas[root]->flat.as_parameter()), kind(kind), replicas_(replicas), root_(root), options_(options) {
+  leaf.mutable_grad().reset();
+}
+
+void GradientReduction::drop(bool /*failed*/) {
+  for (const auto& replica : replicas_) replica->forget_gradients();
+  leaf.mutable_grad().reset();
+  accumulating_ = false;
+}
+
+std::vector<int64_t> GradientReduction::cut(int64_t samples, std::size_t parts) const {
+  return options_.chunks ? chunk_sizes(samples, parts) : balanced_sizes(samples, parts);
+}
+
+void GradientReduction::set_pieces(const std::vector<int64_t>& sizes, int64_t first, int64_t whole) {
+  pieces_.clear();
+  for (int64_t start = 0; const int64_t size : sizes) {
+    pieces_.push_back({start, size, first, share(size, whole), static_cast<uint64_t>(first)});
+    start += size;
+    ++first;
+  }
+  used_ = std::min(pieces_.size(), replicas_.size());
+  for (std::size_t i = used_; i < replicas_.size() && !accumulating_; ++i) replicas_[i]->forget_gradients();
+}
+
+double GradientReduction::share(int64_t a, int64_t b) const {
+  return options_.loss == Reduction::Mean ? static_cast<double>(a) / static_cast<double>(b) : 1;
+}
+
+}  // namespace tandem::parallel
