@@ -63,7 +63,7 @@ LAYERS = {
     "parallel/parameter_server": (
         "parallel/parameter_server/", "core autograd nn nn/optim parallel/distributed parallel/shared"),
     "parallel/sharded": ("parallel/sharded/", "core nn/optim parallel/distributed parallel/shared"),
-    "parallel": ("parallel/", f"core {PARALLEL}"),
+    "parallel": ("parallel/", f"core {PARALLEL} parallel/norm"),
     "precompiled": ("core/precompiled/", "core autograd nn/optim"),
     "cli/precompiled": ("cli/precompiled/", "autograd ops.h nn.h"),
     "models/precompiled": ("models/precompiled/", "ops.h nn nn/layers"),

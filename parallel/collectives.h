@@ -1,0 +1,2 @@
+#pragma once
+#include "tandem/parallel/shared/collectives.h"  // has moved there; this path goes with version 0.3
