@@ -12,10 +12,6 @@
 #include "tandem/core/backend/capture.h"
 #include "tandem/core/memory_format.h"
 #include "tandem/core/profile.h"
-#include "tandem/nn/optim/adadelta.h"
-#include "tandem/nn/optim/adamax.h"
-#include "tandem/nn/optim/nadam.h"
-#include "tandem/nn/optim/radam.h"
 #include "tandem/nn/step_signature.h"
 #include "tandem/nn/step_state.h"
 
@@ -176,31 +172,25 @@ Graph* CapturedStep::State::find(StepSignature&& signature) {
   for (const auto& g : graphs)
     if (g->signature == signature) return last = g.get();
   const std::string change = last != nullptr ? difference(signature, last->signature) : "";
-  if (static_cast<int>(graphs.size()) >= options.most_graphs()) {
+  if (static_cast<int>(graphs.size()) >= options.max_graphs) {
     if (!full_told)
       say(concat(change, ", and there are already ", graphs.size(), " recordings: such steps run uncaptured"));
     full_told = true;
     return nullptr;
   }
-  if (last != nullptr && options.say_changes())
-    say(concat(change, ": the step runs uncaptured ", std::max(1, options.warm_up()),
+  if (last != nullptr && options.say_changes)
+    say(concat(change, ": the step runs uncaptured ", std::max(1, options.warm_up),
                " times, then is recorded separately"));
   graphs.push_back(std::make_unique<Graph>());
   graphs.back()->signature = std::move(signature);
   return last = graphs.back().get();
 }
 
-// Whether step() computes factors from the rate and the step count on the host, which a graph would repeat.
-static bool counts_on_host(const optim::Optimizer* o) {
-  return dynamic_cast<const optim::Adadelta*>(o) != nullptr || dynamic_cast<const optim::Adamax*>(o) != nullptr ||
-         dynamic_cast<const optim::NAdam*>(o) != nullptr || dynamic_cast<const optim::RAdam*>(o) != nullptr;
-}
-
 // Determines the entry state of each gradient. Returns the reason if the recording cannot be used.
 std::string CapturedStep::State::look_over(Graph& g, const CaptureResult& result,
                                            const std::vector<Tensor>& before) const {
-  if (std::ranges::any_of(optimizers, counts_on_host))
-    return "steps an optimizer without a kernel of its own (Adadelta, Adamax, NAdam or RAdam)";
+  if (!std::ranges::all_of(optimizers, &optim::Optimizer::can_be_replayed))
+    return "steps an optimizer without a kernel of its own, such as Adadelta, Adamax, NAdam or RAdam";
   std::unordered_set<const void*> own, read;
   each_parameter([&](const Tensor& p) { own.insert(p.impl()); });
   for (const OptimizerCall& call : result.calls) {
@@ -319,7 +309,7 @@ std::vector<Tensor> CapturedStep::State::call(const std::vector<Tensor>& inputs)
   if (g == nullptr) return run(inputs);
   if (!g->ready) {
     if (!g->capture) g->capture = std::make_unique<Capture>(device);
-    if (g->warm < std::max(1, options.warm_up())) {
+    if (g->warm < std::max(1, options.warm_up)) {
       CaptureScope scope(*g->capture);
       std::vector<Tensor> outputs = run(inputs);
       ++g->warm;

@@ -55,8 +55,7 @@ class StoreForEngine final : public EngineStore {
 };
 
 std::string master_of(const Store& store) {
-  if (const auto* prefixed = dynamic_cast<const PrefixStore*>(&store)) return master_of(*prefixed->underlying());
-  if (const auto* tcp = dynamic_cast<const TCPStore*>(&store)) return tcp->host();
+  if (std::string host = store.host(); !host.empty()) return host;
   const char* given = std::getenv("MASTER_ADDR");
   return given == nullptr ? "" : given;
 }

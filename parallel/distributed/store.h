@@ -50,6 +50,8 @@ class Store {
   /// Returns whether the key existed.
   virtual bool delete_key(const std::string& key) = 0;
 
+  /// The host that serves the store; "" if none does.
+  virtual std::string host() const { return {}; }
   /// How long get() and wait() wait by default.
   virtual Milliseconds timeout() const { return timeout_; }
   virtual void set_timeout(Milliseconds timeout) { timeout_ = timeout; }
@@ -118,7 +120,7 @@ class TCPStore final : public Store {
   TCPStore(std::string host, TCPStoreOptions options = {});
   ~TCPStore() override;
   uint16_t port() const;
-  const std::string& host() const;
+  std::string host() const override;
   void set(const std::string& key, std::string_view value) override;
   using Store::get;
   std::string get(const std::string& key, Milliseconds timeout) override;
@@ -148,6 +150,7 @@ class PrefixStore final : public Store {
   void wait(const std::vector<std::string>& keys, Milliseconds timeout) override;
   std::string compare_set(const std::string& key, std::string_view expected, std::string_view desired) override;
   bool delete_key(const std::string& key) override;
+  std::string host() const override { return store_->host(); }
   Milliseconds timeout() const override { return store_->timeout(); }
   void set_timeout(Milliseconds timeout) override { store_->set_timeout(timeout); }
   const std::shared_ptr<Store>& underlying() const { return store_; }

@@ -165,7 +165,7 @@ TCPStore::TCPStore(std::string host, TCPStoreOptions options) {
 TCPStore::~TCPStore() = default;
 
 uint16_t TCPStore::port() const { return state_->port; }
-const std::string& TCPStore::host() const { return state_->host; }
+std::string TCPStore::host() const { return state_->host; }
 
 namespace {
 // Of a call that waits for keys until `waiting`.
