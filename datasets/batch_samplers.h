@@ -1,7 +1,7 @@
 // BatchSampler, which fixes the batch size, and samplers for data sets that take a number of examples.
 #pragma once
 #include "tandem/datasets/batch_part.h"
-#include "tandem/datasets/samplers.h"
+#include "tandem/datasets/index_samplers.h"
 
 namespace tandem::data::samplers {
 

@@ -3,7 +3,7 @@
 // All replicas compute the same order from seed and epoch, without communication. To train with results that do
 // not depend on the number of processes, use ShardedBatchSampler.
 #pragma once
-#include "tandem/datasets/samplers.h"
+#include "tandem/datasets/index_samplers.h"
 
 namespace tandem::data::samplers {
 

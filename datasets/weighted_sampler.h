@@ -4,7 +4,7 @@
 
 #include "tandem/core/random/generator.h"
 #include "tandem/core/tensor.h"
-#include "tandem/datasets/samplers.h"
+#include "tandem/datasets/index_samplers.h"
 
 namespace tandem::data {
 namespace samplers {

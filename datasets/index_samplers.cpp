@@ -1,5 +1,5 @@
 // The samplers' orders.
-#include "tandem/datasets/samplers.h"
+#include "tandem/datasets/index_samplers.h"
 
 #include <algorithm>
 #include <numeric>
