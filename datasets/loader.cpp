@@ -1,12 +1,14 @@
-// The jobs of the JobQueue share the State, which is constant after construction except for the consumer's
-// counters.
+// BatchLoader on the engine of all loaders. Its jobs share the State, which is constant after construction except for the
+// consumer's counters.
 #include "tandem/datasets/loader.h"
 
 #include <algorithm>
 
-#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/view/cat.h"
-#include "tandem/core/base/exclusive.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/data.h"
+#include "tandem/datasets/loader_core.h"
 #include "tandem/datasets/order.h"
 
 namespace tandem::data {
@@ -22,34 +24,97 @@ Tensor gather(const Tensor& rows, const Tensor& order, int64_t first, int64_t co
   return out;
 }
 
-// The epoch's order for each tensor, on its device; undefined if it is 0, 1, 2, …
-std::vector<Tensor> orders_for(const std::vector<Tensor>& tensors, const BatchLoaderOptions& options) {
-  std::vector<Tensor> out(tensors.size());
-  if (!options.shuffle) return out;
-  const std::vector<int64_t> order = shuffled_order(tensors[0].size(0), options.seed, options.epoch);
-  Tensor here = empty_raw({tensors[0].size(0)}, kLong, Device(kCPU, 0));
+// The epoch's order on `device`, copied from pinned memory so the host does not wait. If it is 0, 1, 2, …, it is undefined
+// unless needed `always`.
+Tensor order_on(Device device, int64_t count, const BatchLoaderOptions& options, bool always) {
+  if (!options.shuffle) return always ? arange(count, TensorOptions(kLong).device(optional<Device>(device))) : Tensor();
+  const std::vector<int64_t> order = shuffled_order(count, options.seed, options.epoch);
+  Tensor here = empty_raw({count}, kLong, Device(kCPU, 0));
+  if (device.is_cuda()) here = here.pin_memory();
   std::copy(order.begin(), order.end(), here.data_ptr<int64_t>());
-  for (std::size_t i = 0; i < tensors.size(); ++i)
-    out[i] = i > 0 && out[i - 1].device() == tensors[i].device() ? out[i - 1] : here.to(tensors[i].device());
-  return out;
+  return here.to(device, /*non_blocking=*/true);
+}
+
+void check_images(const std::vector<Tensor>& tensors) {
+  check(tensors.size() == 2, "BatchLoader: with pixels, expected images and labels, got ", tensors.size(), " tensors");
+  const Tensor &images = tensors[0], &labels = tensors[1];
+  check(images.dtype() == kUInt8 && (images.dim() == 3 || images.dim() == 4),
+        "BatchLoader: images must be uint8 [N, height, width] or [N, C, height, width], got ", images);
+  check(labels.dtype() == kLong && labels.dim() == 1 && labels.device() == images.device(),
+        "BatchLoader: labels must be int64 [", images.size(0), "] on ", images.device(), ", got ", labels);
+}
+
+DataLoaderOptions core_options(const BatchLoaderOptions& options, bool on_host) {
+  const auto workers = static_cast<std::size_t>(on_host ? options.workers : 0);
+  return DataLoaderOptions(static_cast<std::size_t>(options.batch_size))
+      .workers(workers)
+      .max_jobs(workers * static_cast<std::size_t>(options.prefetch));
 }
 
 }  // namespace
 
-struct BatchLoader::State {
-  BatchLoaderOptions options;
-  BatchTransform transform;
-  std::vector<Tensor> tensors, orders;
-  int64_t examples = 0, batches = 0;
-  int64_t asked = 0, position = 0;
-  bool pin = false;
-  Exclusive exclusive;
-  std::unique_ptr<detail::JobQueue> queue;  // last member: its threads end before the others are destroyed
+class BatchLoader::State final : public detail::LoaderCore {
+ public:
+  State(std::vector<Tensor> rows, const BatchLoaderOptions& given, BatchTransform change, bool on_host)
+      : LoaderCore(core_options(given, on_host), given.seed, ~std::size_t{0}),
+        batches(batch_count(rows[0].size(0), given.batch_size, given.drop_last, given.part)),
+        options(given),
+        transform(std::move(change)),
+        tensors(std::move(rows)),
+        pin(options.pin_memory && on_host && device_count(kCUDA) > 0) {
+    check(options.first_batch >= 0 && options.first_batch <= batches,
+          "BatchLoader: first_batch = ", options.first_batch, ", but the epoch has ", batches, " batches");
+    for (Tensor& t : tensors) {
+      if (options.pixels) t = t.contiguous();
+      orders.push_back(!orders.empty() && orders.back().device() == t.device()
+                           ? orders.back()
+                           : order_on(t.device(), examples(), options, options.pixels.has_value()));
+    }
+    load_state({options.seed, 0, options.first_batch});
+    loop = begin_epoch();
+  }
+  ~State() override { stop(); }
 
+  int64_t examples() const { return tensors[0].size(0); }
+  std::optional<std::vector<Tensor>> next() {
+    const Exclusive::Use use(exclusive, "BatchLoader.next");
+    const auto batch = loop ? std::static_pointer_cast<std::vector<Tensor>>(LoaderCore::next(loop)) : nullptr;
+    if (!batch) {
+      loop = nullptr;
+      return std::nullopt;
+    }
+    return std::move(*batch);
+  }
+
+  const int64_t batches;
+
+ protected:
+  int64_t start_epoch(int64_t epoch, bool) override { return epoch; }
+  bool skip_batch() override { return asked++ < batches; }
+  detail::JobQueue::Job next_job() override {
+    if (asked >= batches) return {};
+    return [this, batch = asked++](int) { return std::make_shared<std::vector<Tensor>>(make(batch)); };
+  }
+  bool always_wraps() const override { return true; }
+
+ private:
   std::vector<Tensor> rows(int64_t first, int64_t count) const {
+    if (options.pixels) return images(first, count);
     std::vector<Tensor> out;
     out.reserve(tensors.size());
     for (std::size_t i = 0; i < tensors.size(); ++i) out.push_back(gather(tensors[i], orders[i], first, count));
+    return out;
+  }
+
+  std::vector<Tensor> images(int64_t first, int64_t count) const {
+    Dims sizes(tensors[0].sizes());
+    if (sizes.size() == 3) sizes.insert(1, 1);
+    sizes[0] = count;
+    std::vector<Tensor> out{empty_raw(sizes, kFloat, tensors[0].device()),
+                            empty_raw({count}, kLong, tensors[0].device())};
+    backend(tensors[0])
+        .data.gather_normalized(out[0], out[1], tensors[0], tensors[1], alias(orders[0], {count}, {1}, first),
+                                *options.pixels);
     return out;
   }
 
@@ -79,16 +144,16 @@ struct BatchLoader::State {
     return out;
   }
 
-  void ask() {
-    const int64_t ahead = std::max<int64_t>(1, queue->workers() * options.prefetch);
-    for (; asked < batches && queue->pending() < ahead; ++asked)
-      queue->push(asked, [this, batch = asked](int) { return std::make_shared<std::vector<Tensor>>(make(batch)); });
-  }
+  const BatchLoaderOptions options;
+  const BatchTransform transform;
+  std::vector<Tensor> tensors, orders;  // one order for each tensor
+  const bool pin;
+  int64_t asked = 0;
+  std::shared_ptr<void> loop;  // null at the end
+  Exclusive exclusive;
 };
 
-BatchLoader::BatchLoader(std::vector<Tensor> tensors, const BatchLoaderOptions& options, BatchTransform transform)
-    : state_(std::make_unique<State>()) {
-  State& s = *state_;
+BatchLoader::BatchLoader(std::vector<Tensor> tensors, const BatchLoaderOptions& options, BatchTransform transform) {
   check(!tensors.empty(), "BatchLoader: no tensors");
   check(options.batch_size >= 1, "BatchLoader: batch_size = ", options.batch_size, ", expected at least 1");
   check(options.prefetch >= 1, "BatchLoader: prefetch = ", options.prefetch, ", expected at least 1");
@@ -97,39 +162,20 @@ BatchLoader::BatchLoader(std::vector<Tensor> tensors, const BatchLoaderOptions& 
     check(t.size(0) == tensors[0].size(0), "BatchLoader: tensors have different lengths: ", tensors[0], " and ", t);
     t = t.detach();
   }
-  s.options = options;
-  s.transform = std::move(transform);
-  s.examples = tensors[0].size(0);
+  if (options.pixels) check_images(tensors);
   options.part.check_for("BatchLoader", options.batch_size);
-  s.batches = batch_count(s.examples, options.batch_size, options.drop_last, options.part);
-  check(options.first_batch >= 0 && options.first_batch <= s.batches,
-        "BatchLoader: first_batch = ", options.first_batch, ", but the epoch has ", s.batches, " batches");
-  s.asked = s.position = options.first_batch;
-  s.orders = orders_for(tensors, options);
   const bool on_host = std::all_of(tensors.begin(), tensors.end(), [](const Tensor& t) { return t.is_cpu(); });
-  s.pin = options.pin_memory && on_host && device_count(kCUDA) > 0;
-  s.tensors = std::move(tensors);
-  s.queue = std::make_unique<detail::JobQueue>(on_host ? options.workers : 0);
-  if (on_host && options.workers > 0) s.ask();
+  check(!on_host || options.workers >= 0, "data loader: workers = ", options.workers, ", expected 0 to 1024");
+  state_ = std::make_unique<State>(std::move(tensors), options, std::move(transform), on_host);
 }
 
 BatchLoader::~BatchLoader() = default;
 BatchLoader::BatchLoader(BatchLoader&&) noexcept = default;
 BatchLoader& BatchLoader::operator=(BatchLoader&&) noexcept = default;
 
-std::optional<std::vector<Tensor>> BatchLoader::next() {
-  State& s = *state_;
-  const Exclusive::Use use(s.exclusive, "BatchLoader.next");
-  s.ask();
-  if (s.queue->pending() == 0) return std::nullopt;
-  ++s.position;
-  const auto batch = std::static_pointer_cast<std::vector<Tensor>>(s.queue->pop());
-  s.ask();
-  return std::move(*batch);
-}
-
+std::optional<std::vector<Tensor>> BatchLoader::next() { return state_->next(); }
 int64_t BatchLoader::batches() const { return state_->batches; }
-int64_t BatchLoader::position() const { return state_->position; }
-int64_t BatchLoader::examples() const { return state_->examples; }
+int64_t BatchLoader::position() const { return state_->position(); }
+int64_t BatchLoader::examples() const { return state_->examples(); }
 
 }  // namespace tandem::data

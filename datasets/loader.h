@@ -6,6 +6,9 @@
 //
 //   BatchLoader loader({images, labels}, {.batch_size = 256, .shuffle = true, .workers = 2, .epoch = epoch});
 //   while (auto batch = loader.next()) train((*batch)[0], (*batch)[1]);
+//
+// With `pixels`, one kernel gathers, converts and scales a batch of images. If they are on the training device, only the
+// epoch's order is copied from the host.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -13,9 +16,9 @@
 #include <optional>
 #include <vector>
 
+#include "tandem/core/pixel_scale.h"
 #include "tandem/core/tensor.h"
 #include "tandem/datasets/batch_part.h"
-#include "tandem/datasets/job_queue.h"
 
 namespace tandem::data {
 
@@ -30,6 +33,9 @@ struct BatchLoaderOptions {
   int64_t first_batch = 0;  ///< where to start: an earlier position()
   bool pin_memory = false;  ///< put batches in pinned memory, for copies to a GPU; ignored without a GPU
   BatchPart part = {};      ///< what to load of each batch, which batch_size counts as a whole
+  /// If set, the tensors are uint8 images [N, height, width] or [N, C, height, width] and int64 labels [N], on one
+  /// device. Images of a batch are float32 [n, 1, height, width] or [n, C, height, width], scaled so.
+  std::optional<PixelScale> pixels = {};
 };
 
 /// Modifies a gathered batch in place; runs in the worker. Random numbers that it draws from the default
@@ -41,8 +47,8 @@ class BatchLoader {
  public:
   /// `tensors` have equal lengths in dimension 0; example i is row i of each. They are not copied, so do not
   /// modify them. Tensors on a GPU are gathered there, by the calling thread. Throws Error on no tensors,
-  /// unequal lengths, zero-dimensional tensors, batch_size < 1, prefetch < 1, first_batch outside 0 …
-  /// batches(), and a part in which a process would have no examples.
+  /// unequal lengths, zero-dimensional tensors, batch_size < 1, prefetch < 1, workers outside 0 … 1024, first_batch
+  /// outside 0 … batches(), a part in which a process would have no examples, and tensors that do not fit `pixels`.
   BatchLoader(std::vector<Tensor> tensors, const BatchLoaderOptions& options, BatchTransform transform = {});
   /// Safe at any time; waits for batches that are being made, not for queued ones.
   ~BatchLoader();
@@ -60,7 +66,7 @@ class BatchLoader {
   int64_t examples() const;
 
  private:
-  struct State;
+  class State;
   std::unique_ptr<State> state_;
 };
 

@@ -77,7 +77,7 @@ JobQueue::Result LoaderCore::next(const std::shared_ptr<void>& loop) {
     batch = queue_->pop(options_.timeout);
   } catch (const WorkerException& error) {
     ++position_;
-    if (queue_->workers() == 0) std::rethrow_exception(error.original_exception);
+    if (queue_->workers() == 0 && !always_wraps()) std::rethrow_exception(error.original_exception);
     throw;
   }
   if (batch == nullptr) {  // the data set has ended the epoch

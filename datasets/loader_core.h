@@ -53,6 +53,8 @@ class LoaderCore {
   /// Skips a batch; returns false at the end of the epoch.
   virtual bool skip_batch() = 0;
   virtual void seed_changed(uint64_t) {}
+  /// Whether errors are WorkerExceptions without workers, too.
+  virtual bool always_wraps() const { return false; }
   /// Of several processes: each gets other random numbers.
   virtual int64_t rank() const { return 0; }
 

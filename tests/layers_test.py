@@ -105,7 +105,6 @@ SOURCES_MAY = {
     ("nn/steps", "autograd/ops"): "inputs are copied into the captured step",
     ("nn/fuse", "autograd/ops"): "weights are multiplied with operations",
     ("nn/steps", "core/backend"): "a backend captures the step and replays it",
-    ("datasets", "autograd"): "loading is not recorded",
     ("datasets", "autograd/ops"): "batches are built with operations",
     ("datasets", "nn/files"): "samplers are saved and loaded",
     ("datasets", "core/backend"): "batches are filled by kernels and copied on streams",

@@ -7,7 +7,6 @@
 #include "tandem/cli/train/evaluate.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/runtime.h"
-#include "tandem/datasets/loader.h"
 
 namespace tandem::cli {
 
@@ -38,9 +37,11 @@ Tensor changed(const Tensor& rows, const ImageFiles* files,
 
 Batches::Batches(const ImageSet& data, const Recipe& recipe, const data::BatchLoaderOptions& options,
                  const std::optional<Stream>& side) {
+  const std::vector<Tensor> rows{data.images, data.labels};
   if (data.images.is_cuda()) {
-    images_.emplace(data, options);
-    count_ = images_->batches();
+    data::BatchLoaderOptions there = options;
+    there.pixels = PixelScale();
+    loader_.emplace(rows, there);
     return;
   }
   std::optional<vision::transforms::Compose> transform;
@@ -48,19 +49,13 @@ Batches::Batches(const ImageSet& data, const Recipe& recipe, const data::BatchLo
     const std::vector<int64_t> shape = data.shape();
     transform = image_transform(recipe, {shape[1], shape[2]}, data.files != nullptr);
   }
-  loader_.emplace(std::vector<Tensor>{data.images, data.labels}, options,
-                  [files = data.files, transform](std::vector<Tensor>& batch) {
-                    batch[0] = to_input(changed(batch[0], files.get(), transform));
-                  });
-  count_ = loader_->batches();
+  loader_.emplace(rows, options, [files = data.files, transform](std::vector<Tensor>& batch) {
+    batch[0] = to_input(changed(batch[0], files.get(), transform));
+  });
   if (side) feeder_.emplace(*loader_, *side);
 }
 
 std::vector<Tensor> Batches::next() {
-  if (images_) {
-    auto batch = images_->next();
-    return batch ? std::vector<Tensor>{batch->images, batch->labels} : std::vector<Tensor>();
-  }
   auto batch = feeder_ ? feeder_->next() : loader_->next();
   return batch ? std::move(*batch) : std::vector<Tensor>();
 }

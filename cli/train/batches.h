@@ -7,7 +7,7 @@
 #include "tandem/cli/train/recipe.h"
 #include "tandem/core/stream.h"
 #include "tandem/datasets/device_feeder.h"
-#include "tandem/datasets/image_loader.h"
+#include "tandem/datasets/loader.h"
 
 namespace tandem::cli {
 
@@ -25,13 +25,11 @@ class Batches {
           const std::optional<Stream>& side);
   /// Images and labels; empty at the end of the epoch.
   std::vector<Tensor> next();
-  int64_t count() const { return count_; }
+  int64_t count() const { return loader_->batches(); }
 
  private:
-  std::optional<data::ImageLoader> images_;
   std::optional<data::BatchLoader> loader_;
   std::optional<data::DeviceFeeder> feeder_;
-  int64_t count_ = 0;
 };
 
 }  // namespace tandem::cli

@@ -10,7 +10,8 @@
 #include "tandem/core/backend/data.h"
 #include "tandem/core/cuda.h"
 #include "tandem/datasets/device_feeder.h"
-#include "tandem/datasets/image_loader.h"
+#include "tandem/datasets/image_data.h"
+#include "tandem/datasets/loader.h"
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
 #include "tandem/tests/cuda/skip.h"
@@ -39,16 +40,21 @@ std::vector<std::vector<Tensor>> expected(const data::ImageData& data, const dat
   return out;
 }
 
+data::BatchLoader image_loader(const data::ImageData& data, data::BatchLoaderOptions options) {
+  options.pixels = PixelScale();
+  return {{data.images, data.labels}, options};
+}
+
 void check_loader(const data::ImageData& data, const data::ImageData& there, const data::BatchLoaderOptions& options) {
   const auto batches = expected(data, options);
-  data::ImageLoader loader(there, options);
+  data::BatchLoader loader = image_loader(there, options);
   CHECK(loader.batches() - options.first_batch == static_cast<int64_t>(batches.size()));
   for (const auto& batch : batches) {
     const auto found = loader.next();
     REQUIRE(found.has_value());
-    CHECK(found->images.device() == there.images.device());
-    CHECK(testing::identical(found->images.cpu(), batch[0]));
-    CHECK(testing::identical(found->labels.cpu(), batch[1]));
+    CHECK(found->at(0).device() == there.images.device());
+    CHECK(testing::identical(found->at(0).cpu(), batch[0]));
+    CHECK(testing::identical(found->at(1).cpu(), batch[1]));
   }
   CHECK_FALSE(loader.next().has_value());
 }
@@ -69,12 +75,12 @@ TEST_CASE("batches gathered on a device equal the host's for the same seed and e
   }
 }
 
-TEST_CASE("arguments that an image loader rejects") {
+TEST_CASE("arguments that a loader of images rejects") {
   const data::ImageData data = pictures(5, 2, 2);
-  CHECK_THROWS_AS(data::ImageLoader({data.images.to(kFloat), data.labels, 10}, {}), Error);
-  CHECK_THROWS_AS(data::ImageLoader({data.images, data.labels.narrow(0, 0, 4), 10}, {}), Error);
-  CHECK_THROWS_AS(data::ImageLoader(data, {.batch_size = 0}), Error);
-  CHECK_THROWS_AS(data::ImageLoader(data, {.batch_size = 2, .first_batch = 4}), Error);
+  CHECK_THROWS_AS(image_loader({data.images.to(kFloat), data.labels, 10}, {}), Error);
+  CHECK_THROWS_AS(image_loader({data.images, data.labels.narrow(0, 0, 4), 10}, {}), Error);
+  CHECK_THROWS_AS(image_loader(data, {.batch_size = 0}), Error);
+  CHECK_THROWS_AS(image_loader(data, {.batch_size = 2, .first_batch = 4}), Error);
 }
 
 TEST_CASE("an index out of range") {

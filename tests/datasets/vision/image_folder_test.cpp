@@ -203,8 +203,8 @@ TEST_CASE("CIFAR-10 in the loaders") {
       set.map(Compose({RandomCrop(32, 4), ConvertImageDtype()})).map(data::transforms::Stack<>()),
       data::DataLoaderOptions(8).workers(2).seed(1));
   CHECK(cat(batches_of(*loader)).sizes() == IntArrayRef({20, 3, 32, 32}));
-  data::ImageLoader fast({set.images(), set.targets(), 10}, {.batch_size = 20});
-  CHECK(fast.next()->images.equal(set.images().to(kFloat).div(255)));
+  data::BatchLoader fast({set.images(), set.targets()}, {.batch_size = 20, .pixels = PixelScale()});
+  CHECK(fast.next()->at(0).equal(set.images().to(kFloat).div(255)));
 }
 
 TEST_CASE("CIFAR-100 has fine and coarse labels") {
