@@ -17,6 +17,7 @@
 #include "tandem/autograd/hooks.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/core/cuda.h"
+#include "tandem/core/deprecated_type.h"
 #include "tandem/core/global_context.h"
 #include "tandem/core/memory/cpu_allocator.h"
 #include "tandem/core/print.h"

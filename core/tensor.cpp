@@ -9,6 +9,7 @@
 #include "tandem/core/backend/copy.h"
 #include "tandem/core/backend/kernel_recorder.h"
 #include "tandem/core/backend/runtime.h"
+#include "tandem/core/deprecated_type.h"
 #include "tandem/core/memory/cpu_allocator.h"
 #include "tandem/core/memory_format.h"
 #include "tandem/core/profile.h"
@@ -91,6 +92,7 @@ std::string DeprecatedTypeProperties::toString() const {
                                      "SparseCsc", "SparseBsr", "SparseBsc", "Nested"};
   return concat(layouts[static_cast<int>(layout_)], DeviceTypeName(device_), tandem::toString(type_), "Type");
 }
+DeprecatedTypeProperties Tensor::type() const { return {device().type(), scalar_type()}; }
 std::string Tensor::toString() const { return type().toString(); }
 const std::string& Tensor::name() const {
   static const std::string none;
