@@ -1,2 +1,3 @@
+// Has moved. This path goes with version 0.3.
 #pragma once
-#include "tandem/parallel/shared/collectives.h"  // has moved there; this path goes with version 0.3
+#include "tandem/parallel/shared/collectives.h"
