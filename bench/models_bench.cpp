@@ -316,7 +316,7 @@ void run(const std::string& name, const std::string& what, int64_t batch, int th
     model.to(g_precision);
     const Tensor prompt = subject.input.slice(1, 0, 16);
     const auto generate = [&](int64_t tokens) {
-      models::generate(net, prompt, models::GenerateOptions().max_new_tokens(tokens).temperature(0));
+      models::generate(net, prompt, models::GenerateOptions{.max_new_tokens = tokens, .temperature = 0});
     };
     const Times first = measure([&] { generate(1); }, g_seconds / 4);
     times = measure([&] { generate(1 + kTokens); }, g_seconds);

@@ -18,11 +18,11 @@ struct Candidate {
 };
 
 void check_options(const GenerateOptions& o) {
-  check(o.max_new_tokens() >= 0, "generate: max_new_tokens must not be negative, got ", o.max_new_tokens());
-  check(o.temperature() >= 0 && std::isfinite(o.temperature()),
-        "generate: temperature must be a number from 0 on, got ", o.temperature());
-  check(o.top_k() >= 0, "generate: top_k must not be negative, got ", o.top_k());
-  check(o.top_p() > 0 && o.top_p() <= 1, "generate: top_p must be above 0 and at most 1, got ", o.top_p());
+  check(o.max_new_tokens >= 0, "generate: max_new_tokens must not be negative, got ", o.max_new_tokens);
+  check(o.temperature >= 0 && std::isfinite(o.temperature), "generate: temperature must be a number from 0 on, got ",
+        o.temperature);
+  check(o.top_k >= 0, "generate: top_k must not be negative, got ", o.top_k);
+  check(o.top_p > 0 && o.top_p <= 1, "generate: top_p must be above 0 and at most 1, got ", o.top_p);
 }
 
 // Of equal weights, the first token counts as the more probable.
@@ -39,7 +39,7 @@ void keep_top_p(std::vector<Candidate>& candidates, double top_p) {
   candidates.resize(std::max<std::size_t>(1, count));
 }
 
-bool is_greedy(const GenerateOptions& o) { return o.temperature() == 0 || o.top_k() == 1; }
+bool is_greedy(const GenerateOptions& o) { return o.temperature == 0 || o.top_k == 1; }
 void check_number(double logit, int64_t token) {
   check(!std::isnan(logit), "generate: the logit of token ", token, " is NaN");
 }
@@ -50,17 +50,17 @@ Tensor sample_tokens(const Tensor& logits, const Tensor& best, const Tensor& tok
                      const Tensor& uniform) {
   const Tensor largest = best.to(kDouble).unsqueeze(1);
   const auto weights_of = [&](const Tensor& some) {
-    return ((some.to(kDouble) - largest) / options.temperature()).exp();
+    return ((some.to(kDouble) - largest) / options.temperature).exp();
   };
-  const int64_t vocabulary = logits.size(1), top_k = options.top_k() == 0 ? vocabulary : options.top_k();
+  const int64_t vocabulary = logits.size(1), top_k = options.top_k == 0 ? vocabulary : options.top_k;
   Tensor weights;
-  if (top_k < vocabulary || options.top_p() < 1) {
+  if (top_k < vocabulary || options.top_p < 1) {
     const auto [some, at] = topk(logits, std::min(top_k, vocabulary), -1);
     Tensor kept = weights_of(some);
-    if (options.top_p() < 1) {
+    if (options.top_p < 1) {
       const Tensor sums = kept.cumsum(1), total = sums.narrow(1, sums.size(1) - 1, 1);
       const Tensor before = cat({zeros_like(total), sums.narrow(1, 0, sums.size(1) - 1)}, 1);
-      kept = where(before < total * options.top_p(), kept, 0);
+      kept = where(before < total * options.top_p, kept, 0);
     }
     weights = zeros(logits.sizes(), kept.options()).scatter(1, at, kept);
   } else {
@@ -105,7 +105,7 @@ class Decoder {
       keys_ = std::min(cache_.capacity(), std::max(kFewest, 2 * cache_.length()));
       cache_.keep_places_on_device(keys_);
       step_.emplace([this](const std::vector<Tensor>& in) { return next(in); }, std::vector<optim::Optimizer*>(),
-                    cuda::CapturedStepOptions().say_changes(false));
+                    cuda::CapturedStepOptions{.say_changes = false});
     }
     const GeneratorGuard own{Generator()};  // a recording resets the default generator
     const Tensor drawn = (*step_)(inputs)[0];
@@ -127,9 +127,9 @@ class Decoder {
     const Tensor features = net_->transformer->forward(inputs[0], cache_);
     const Tensor logits = net_->lm_head(features.select(1, features.size(1) - 1));
     Tensor tokens = draw(logits, inputs.size() > 1 ? inputs[1] : Tensor());
-    if (options_.end_token() < 0) return tokens;
-    tokens = where(ended_ > 0, options_.end_token(), tokens);
-    ended_.copy_(tokens == options_.end_token());
+    if (options_.end_token < 0) return tokens;
+    tokens = where(ended_ > 0, options_.end_token, tokens);
+    ended_.copy_(tokens == options_.end_token);
     return tokens;
   }
   // The first of equally probable ones.
@@ -173,13 +173,13 @@ int64_t sample_token(const Tensor& logits, const GenerateOptions& options, doubl
   const auto best = std::min_element(all.begin(), all.end(), more_probable);
   const double largest = best->weight;
   if (is_greedy(options) || !std::isfinite(largest)) return best->token;
-  const auto top_k = static_cast<std::size_t>(options.top_k());
+  const auto top_k = static_cast<std::size_t>(options.top_k);
   if (top_k > 0 && top_k < all.size()) {
     std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(top_k), all.end(), more_probable);
     all.resize(top_k);
   }
-  for (Candidate& c : all) c.weight = std::exp((c.weight - largest) / options.temperature());
-  if (options.top_p() < 1) keep_top_p(all, options.top_p());
+  for (Candidate& c : all) c.weight = std::exp((c.weight - largest) / options.temperature);
+  if (options.top_p < 1) keep_top_p(all, options.top_p);
   std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) { return a.token < b.token; });
   double total = 0, sum = 0;
   for (const Candidate& c : all) total += c.weight;
@@ -212,11 +212,11 @@ Tensor generate_padded(const GPT2LMHeadModel& model, const Tensor& prompt, const
                        const GenerateOptions& options) {
   check_options(options);
   GPT2LMHeadModel net = model;
-  const int64_t positions = net->options.n_positions(), count = options.max_new_tokens();
+  const int64_t positions = net->options.n_positions(), count = options.max_new_tokens;
   check(prompt.dim() == 2 && prompt.size(0) > 0 && prompt.size(1) > 0 && prompt.dtype() == kLong,
         "generate: the prompt must be int64 [N, T] with at least one token, got ", prompt);
   const bool fits = prompt.size(1) <= positions && count <= positions - prompt.size(1);
-  check(fits || options.slide(), "generate: a prompt of ", prompt.size(1), " tokens and ", count,
+  check(fits || options.slide, "generate: a prompt of ", prompt.size(1), " tokens and ", count,
         " new ones are more than the model's ", positions, " positions");
   check(!net->is_training(), "generate: the model is in training mode; call eval() first");
   if (count == 0) return prompt.clone();
@@ -228,7 +228,7 @@ Tensor generate_padded(const GPT2LMHeadModel& model, const Tensor& prompt, const
   if (!padding.empty()) cache.set_padding(padding);
   Tensor uniform;  // drawn at once, so that the numbers do not depend on when a sequence ends
   if (!is_greedy(options)) {
-    const GeneratorGuard guard{Generator(options.seed())};
+    const GeneratorGuard guard{Generator(options.seed)};
     uniform = rand({count, batch}, TensorOptions(kDouble)).to(weight.device());
   }
   Decoder decode(model, cache, options, batch, weight.device());
@@ -240,13 +240,13 @@ Tensor generate_padded(const GPT2LMHeadModel& model, const Tensor& prompt, const
   for (int64_t step = 0; step < count; ++step) {
     const Tensor read = unread(all.narrow(1, 0, length), step == 0 ? begin : 1, cache);
     all.select(1, length++).copy_(decode(read, uniform.defined() ? uniform[step] : uniform));
-    const bool told = options.on_tokens() != nullptr;
+    const bool told = options.on_tokens != nullptr;
     if (!told && step + 1 < count && !weight.device().is_cpu() && step % kUnseen != 0) continue;
     const auto [tokens, ended] = decode.look(all.select(1, length - 1));
-    if (told && !options.on_tokens()(tokens)) break;
+    if (told && !options.on_tokens(tokens)) break;
     if (ended) break;
   }
-  return until_ended(all.narrow(1, 0, length), begin, options.end_token()).to(prompt.device());
+  return until_ended(all.narrow(1, 0, length), begin, options.end_token).to(prompt.device());
 }
 
 }  // namespace
@@ -258,7 +258,7 @@ Tensor generate(const GPT2LMHeadModel& model, const Tensor& prompt, const Genera
 std::vector<std::vector<int64_t>> generate(const GPT2LMHeadModel& model,
                                            const std::vector<std::vector<int64_t>>& prompts,
                                            const GenerateOptions& options) {
-  check(!options.slide(), "generate: prompts of different lengths cannot slide");
+  check(!options.slide, "generate: prompts of different lengths cannot slide");
   check(!prompts.empty(), "generate: there are no prompts");
   std::size_t longest = 0;
   for (const auto& prompt : prompts) {
@@ -276,7 +276,7 @@ std::vector<std::vector<int64_t>> generate(const GPT2LMHeadModel& model,
   std::vector<std::vector<int64_t>> out;
   for (int64_t n = 0; n < count; ++n) {
     const int64_t* row = all.const_data_ptr<int64_t>() + n * all.size(1);
-    const int64_t* end = std::find(row + longest, row + all.size(1), options.end_token());
+    const int64_t* end = std::find(row + longest, row + all.size(1), options.end_token);
     if (end != row + all.size(1)) ++end;
     out.emplace_back(row + padding[static_cast<std::size_t>(n)], end);
   }

@@ -12,23 +12,23 @@ namespace tandem::models {
 using TokenCallback = std::function<bool(const std::vector<int64_t>& tokens)>;
 
 struct GenerateOptions {
-  TANDEM_ARG(int64_t, max_new_tokens) = 100;
+  int64_t max_new_tokens = 100;
   /// Divides the logits; 0: always the most probable token, the first of equal ones.
-  TANDEM_ARG(double, temperature) = 1;
+  double temperature = 1;
   /// Draws from the most probable tokens only, so many; 0: from all.
-  TANDEM_ARG(int64_t, top_k) = 0;
+  int64_t top_k = 0;
   /// Draws from the most probable tokens only, as few as have this probability together (A. Holtzman et al.: The
   /// curious case of neural text degeneration. 2019). Applied after top_k.
-  TANDEM_ARG(double, top_p) = 1;
+  double top_p = 1;
   /// The same seed draws the same tokens on one device; a larger max_new_tokens continues them. A GPU's logits and sums have
   /// other last bits than a CPU's.
-  TANDEM_ARG(uint64_t, seed) = 0;
+  uint64_t seed = 0;
   /// A sequence ends with this token and is filled up with it while others continue; -1: none.
-  TANDEM_ARG(int64_t, end_token) = -1;
+  int64_t end_token = -1;
   /// Goes on when all positions of the model are used: it then forgets the first half of the tokens and reads the
   /// others again. A longer prompt is read from its last n_positions tokens on.
-  TANDEM_ARG(bool, slide) = false;
-  TANDEM_ARG(TokenCallback, on_tokens) = nullptr;
+  bool slide = false;
+  TokenCallback on_tokens = nullptr;
 };
 
 /// The prompts [N, T], int64, and behind them up to max_new_tokens tokens, on the prompts' device. The model must be in

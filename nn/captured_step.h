@@ -100,11 +100,11 @@ class StepFunctionOf final : public StepFunction {
 
 struct CapturedStepOptions {
   /// Eager calls per signature before it is recorded; at least 1.
-  TANDEM_ARG(int, warm_up) = 3;
+  int warm_up = 3;
   /// Maximum number of recorded signatures; further signatures run eagerly.
-  TANDEM_ARG(int, most_graphs) = 8;
+  int max_graphs = 8;
   /// Whether to report a new signature on stderr. Turn off if one is expected, as for a smaller last batch.
-  TANDEM_ARG(bool, say_changes) = true;
+  bool say_changes = true;
 };
 
 class CapturedStep {

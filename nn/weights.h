@@ -12,13 +12,13 @@ namespace tandem::serialize {
 
 struct WeightsOptions {
   /// Throws Error on missing and unexpected names; otherwise they are only returned.
-  TANDEM_ARG(bool, strict) = true;
+  bool strict = true;
   /// Where the state dict is in a .pt file that contains more, such as "state_dict" or "model.ema";
   /// dots separate levels.
-  TANDEM_ARG(std::string, key) = "";
+  std::string key = {};
   /// What to remove from the names that start with it, such as "backbone.". What wrappers put before all names
   /// ("module.", "_orig_mod.") goes by itself.
-  TANDEM_ARG(std::string, prefix) = "";
+  std::string prefix = {};
 };
 
 /// Reads the values of a safetensors file, an index or a folder (nn/files/safetensors.h) into the parameters and

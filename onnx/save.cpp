@@ -80,7 +80,7 @@ class Export {
       : module_(module), forward_(forward), inputs_(inputs), path_(path), options_(options) {
     check(!inputs.empty(), "onnx::save: expected example inputs");
     for (const Tensor& t : inputs) check(t.defined(), "onnx::save: an example input is undefined");
-    dynamic_ = options.dynamic_batch();
+    dynamic_ = options.dynamic_batch;
     check(!dynamic_ || inputs[0].dim() > 0,
           "onnx::save: the first input has no dimension for the batch; use dynamic_batch(false)");
     if (dynamic_) batch_ = inputs[0].size(0);
@@ -99,9 +99,9 @@ class Export {
     }
     graph.remove_equal();
     exporter::write_model(graph, path_,
-                          {.input_names = names_of(options_.input_names(), "input", graph.inputs.size()),
-                           .output_names = names_of(options_.output_names(), "output", graph.outputs.size()),
-                           .metadata = options_.metadata(),
+                          {.input_names = names_of(options_.input_names, "input", graph.inputs.size()),
+                           .output_names = names_of(options_.output_names, "output", graph.outputs.size()),
+                           .metadata = options_.metadata,
                            .batch = dynamic_ ? first : 0,
                            .max_embedded_bytes = kMaxEmbeddedBytes});
   }
@@ -113,7 +113,7 @@ class Export {
     } catch (const Error& error) {
       if (std::string_view(error.what()).find("onnx::save: ") != std::string_view::npos) throw;
       std::string names;
-      const std::vector<std::string> all = names_of(options_.input_names(), "input", inputs_.size());
+      const std::vector<std::string> all = names_of(options_.input_names, "input", inputs_.size());
       for (std::size_t i = 0; i < inputs_.size(); ++i)
         if (is_batch(inputs_[i])) names += concat(names.empty() ? "" : ", ", all[i]);
       fail("onnx::save: the module does not run with ", batch, " examples instead of ", batch_, " (dimension 0 of ",
@@ -133,7 +133,7 @@ class Export {
   Graph record(const std::vector<Tensor>& given) const {
     autocast::clear_cache();  // each run converts the weights
     exporter::Recorder recorder;
-    const std::vector<std::string> names = names_of(options_.input_names(), "input", given.size());
+    const std::vector<std::string> names = names_of(options_.input_names, "input", given.size());
     std::vector<Tensor> inputs;
     for (const Tensor& t : given) inputs.push_back(t.detach().clone(MemoryFormat::Contiguous));
     for (std::size_t i = 0; i < inputs.size(); ++i) recorder.add_input(inputs[i], names[i]);

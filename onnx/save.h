@@ -21,12 +21,12 @@ using Metadata = std::vector<std::pair<std::string, std::string>>;
 
 struct SaveOptions {
   /// By default "input" and "output", or "input0", "input1", … of several.
-  TANDEM_ARG(std::vector<std::string>, input_names);
-  TANDEM_ARG(std::vector<std::string>, output_names);
-  TANDEM_ARG(Metadata, metadata);
+  std::vector<std::string> input_names = {};
+  std::vector<std::string> output_names = {};
+  Metadata metadata = {};
   /// Whether the file takes any number of examples: dimension 0 of the first input, and of all others that have the
   /// same size there. The module also runs with other numbers of examples, to learn which sizes depend on it.
-  TANDEM_ARG(bool, dynamic_batch) = true;
+  bool dynamic_batch = true;
 };
 
 /// What save() runs: the outputs for these inputs.

@@ -398,7 +398,7 @@ void generate(const std::string& row, bool large) {
   const int64_t count = options.small ? 8 : 256;
   const Tensor prompt = ones({1, 16}, TensorOptions(options.device).dtype(kLong));
   const auto draw = [&] {
-    (void)models::generate(net, prompt, models::GenerateOptions().max_new_tokens(count).temperature(0));
+    (void)models::generate(net, prompt, models::GenerateOptions{.max_new_tokens = count, .temperature = 0});
   };
   bench::row(kSource, row, device_seconds(draw, 1) / static_cast<double>(count));
 }

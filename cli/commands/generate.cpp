@@ -131,15 +131,14 @@ int generate_command(const GenerateOptions& o) {
       return stop_signal == 0;
     };
     models::generate(model, tensor(prompt).unsqueeze(0),
-                     models::GenerateOptions()
-                         .max_new_tokens(o.tokens)
-                         .temperature(o.temperature)
-                         .top_k(o.top_k)
-                         .top_p(o.top_p)
-                         .seed(o.seed)
-                         .slide(true)
-                         .end_token(end_of_text(codec, vocab_size))
-                         .on_tokens(show));
+                     models::GenerateOptions{.max_new_tokens = o.tokens,
+                                             .temperature = o.temperature,
+                                             .top_k = o.top_k,
+                                             .top_p = o.top_p,
+                                             .seed = o.seed,
+                                             .end_token = end_of_text(codec, vocab_size),
+                                             .slide = true,
+                                             .on_tokens = show});
     print(characters.finish() + "\n");
     const double seconds = std::chrono::duration<double>(Clock::now() - first).count();
     std::fprintf(stderr, "%s read in %.2f s; %s, %.1f per second\n",

@@ -27,9 +27,9 @@ std::size_t byte_count(const Image& image) {
 vision::DecodeOptions options_for(uint8_t background) {
   return {.mode = vision::ImageReadMode::kUnchanged,
           .background = background,
-          .most_pixels_a_side = kMaxPixelsASide,
-          .most_pixels = kMaxPixels,
-          .most_file_bytes = kMaxImageFileBytes};
+          .max_pixels_a_side = kMaxPixelsASide,
+          .max_pixels = kMaxPixels,
+          .max_file_bytes = kMaxImageFileBytes};
 }
 
 Image to_image(const Tensor& planes) {

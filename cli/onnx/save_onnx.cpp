@@ -12,7 +12,7 @@ void save_onnx(nn::Sequential model, const std::vector<int64_t>& input, const st
   onnx::Metadata metadata{{kOnnxRange, "Normalized_0_1"}};
   if (!classes.empty()) metadata.emplace_back(kOnnxClasses, json_text(classes));
   onnx::save(*model, forward, {example}, path,
-             onnx::SaveOptions().input_names({"image"}).output_names({"scores"}).metadata(metadata));
+             onnx::SaveOptions{.input_names = {"image"}, .output_names = {"scores"}, .metadata = metadata});
 }
 
 }  // namespace tandem::cli

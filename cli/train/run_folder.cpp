@@ -67,7 +67,7 @@ Progress progress_from_json(const Json& json) {
   check(points.empty() || (points.back() <= p.images && static_cast<int64_t>(points.size()) <= p.batch),
         "invalid \"points\"");
   check(p.loss_scale > 0 && p.loss_scale <= 0x1p127 && p.loss_scale_steps >= 0 &&
-            p.loss_scale_steps < amp::GradScalerOptions().growth_interval(),
+            p.loss_scale_steps < amp::GradScalerOptions().growth_interval,
         "invalid \"loss_scale\"");
   check(p.epoch <= kMaxEpochs, "invalid \"epoch\" ", p.epoch);
   for (const Json& line : p.history) {

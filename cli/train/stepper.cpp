@@ -26,7 +26,9 @@ int64_t steps_in(const Recipe& recipe, int64_t batches) {
 }
 
 Stepper::Stepper(nn::Sequential model, const Recipe& recipe, Device root)
-    : model_(std::move(model)), recipe_(recipe), scaler_(amp::GradScalerOptions().enabled(recipe.precision == "fp16")) {
+    : model_(std::move(model)),
+      recipe_(recipe),
+      scaler_(amp::GradScalerOptions{.enabled = recipe.precision == "fp16"}) {
   model_->to(root);
   choose_layout(*model_, recipe_, root);
   std::vector<Tensor> trained;
@@ -98,7 +100,7 @@ class OneDevice final : public Stepper {
   OneDevice(const nn::Sequential& model, const Recipe& recipe, Device device)
       : Stepper(model, recipe, device),
         step_([this](const Tensor& images, const Tensor& labels) { train_on(images, labels, {}); }, {optimizer_.get()},
-              cuda::CapturedStepOptions().say_changes(false)) {
+              cuda::CapturedStepOptions{.say_changes = false}) {
     step_.watch(*model_);
   }
   Score evaluate(const ImageSet& data) override {

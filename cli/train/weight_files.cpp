@@ -14,7 +14,7 @@ OrderedDict<std::string, Tensor> read_state(const std::string& path, const std::
                                             const std::string& prefix) {
   check(key.empty() || !is_onnx(path), path, ": is not a .pt file: there is nothing under the key ", key);
   if (is_onnx(path)) return serialize::without_prefix(read_onnx_state(path), prefix);
-  return serialize::read_weights(path, serialize::WeightsOptions().key(key).prefix(prefix));
+  return serialize::read_weights(path, serialize::WeightsOptions{.key = key, .prefix = prefix});
 }
 
 void write_pt(const std::string& path, const OrderedDict<std::string, Tensor>& state) {

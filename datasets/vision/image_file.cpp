@@ -13,11 +13,11 @@ namespace tandem::vision {
 namespace detail {
 
 void check_size(int64_t width, int64_t height, const std::string& name, const DecodeOptions& options) {
-  const int64_t side = std::min<int64_t>(options.most_pixels_a_side, 1'000'000);
+  const int64_t side = std::min<int64_t>(options.max_pixels_a_side, 1'000'000);
   check(width >= 1 && height >= 1 && width <= side && height <= side, name, ": ", width, " x ", height,
         " pixels; expected 1 to ", side, " per side");
-  check(width * height <= options.most_pixels, name, ": ", width, " x ", height, " pixels; expected at most ",
-        options.most_pixels, " in total");
+  check(width * height <= options.max_pixels, name, ": ", width, " x ", height, " pixels; expected at most ",
+        options.max_pixels, " in total");
 }
 
 namespace {
@@ -104,8 +104,8 @@ Tensor decode_image(std::string_view file, const std::string& name, const Decode
 
 Tensor read_image(const std::string& path, const DecodeOptions& options) {
   data::GzInput input(path);
-  check(input.file_bytes() <= options.most_file_bytes, path, ": ", input.file_bytes(),
-        " bytes; an image file may have at most ", options.most_file_bytes, " bytes");
+  check(input.file_bytes() <= options.max_file_bytes, path, ": ", input.file_bytes(),
+        " bytes; an image file may have at most ", options.max_file_bytes, " bytes");
   check(!input.is_gzip(), path, ": a gzip file; expected a PNG or JPEG image");
   std::string file(input.file_bytes(), '\0');
   file.resize(input.read(file.data(), file.size()));

@@ -23,9 +23,9 @@ struct DecodeOptions {
   /// For PNG: shows the image as a viewer does, with transparent pixels on this shade of grey, and with the
   /// file's gamma. Default: transparency and gamma are ignored.
   optional<uint8_t> background = nullopt;
-  int64_t most_pixels_a_side = 65535;
-  int64_t most_pixels = int64_t{1} << 26;  ///< in total; a progressive JPEG needs up to 11 bytes per pixel
-  uint64_t most_file_bytes = uint64_t{256} << 20;
+  int64_t max_pixels_a_side = 65535;
+  int64_t max_pixels = int64_t{1} << 26;  ///< in total; a progressive JPEG needs up to 11 bytes per pixel
+  uint64_t max_file_bytes = uint64_t{256} << 20;
 };
 
 /// `file` is the content of a PNG or JPEG file; error messages use `name`. Returns a contiguous CPU tensor. Ignores

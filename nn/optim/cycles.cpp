@@ -87,11 +87,11 @@ std::vector<double> CosineAnnealingWarmRestarts::get_lrs() {
 
 OneCycleLR::OneCycleLR(Optimizer& optimizer, OneCycleLROptions options)
     : LRScheduler(optimizer), options_(std::move(options)) {
-  check(options_.total_steps() > 0, "OneCycleLR: total_steps must be positive, got ", options_.total_steps());
-  check(options_.pct_start() >= 0 && options_.pct_start() <= 1, "OneCycleLR: expected pct_start from 0 to 1, got ",
-        options_.pct_start());
-  check(options_.anneal_strategy() == "cos" || options_.anneal_strategy() == "linear",
-        "OneCycleLR: anneal_strategy must be 'cos' or 'linear', got '", options_.anneal_strategy(), "'");
+  check(options_.total_steps > 0, "OneCycleLR: total_steps must be positive, got ", options_.total_steps);
+  check(options_.pct_start >= 0 && options_.pct_start <= 1, "OneCycleLR: expected pct_start from 0 to 1, got ",
+        options_.pct_start);
+  check(options_.anneal_strategy == "cos" || options_.anneal_strategy == "linear",
+        "OneCycleLR: anneal_strategy must be 'cos' or 'linear', got '", options_.anneal_strategy, "'");
   set_optimizer_lrs(OneCycleLR::get_lrs());
 }
 std::vector<double> OneCycleLR::get_lrs() {
@@ -99,51 +99,50 @@ std::vector<double> OneCycleLR::get_lrs() {
     double end, from_lr, to_lr, from_momentum, to_momentum;
   };
   const OneCycleLROptions& o = options_;
-  check(step_count_ <= o.total_steps(), "OneCycleLR: tried to step ", step_count_,
-        " times. The specified number of total steps is ", o.total_steps());
-  const auto total = static_cast<double>(o.total_steps()), step = static_cast<double>(step_count_);
-  const double first = o.max_lr() / o.div_factor(), last = first / o.final_div_factor();
-  const double low = o.base_momentum(), high = o.max_momentum(), rise = o.pct_start() * total;
-  std::vector<Phase> phases{{rise - 1, first, o.max_lr(), high, low}};
-  if (o.three_phase()) {
-    phases.push_back({2 * rise - 2, o.max_lr(), first, low, high});
+  check(step_count_ <= o.total_steps, "OneCycleLR: tried to step ", step_count_,
+        " times. The specified number of total steps is ", o.total_steps);
+  const auto total = static_cast<double>(o.total_steps), step = static_cast<double>(step_count_);
+  const double first = o.max_lr / o.div_factor, last = first / o.final_div_factor;
+  const double low = o.base_momentum, high = o.max_momentum, rise = o.pct_start * total;
+  std::vector<Phase> phases{{rise - 1, first, o.max_lr, high, low}};
+  if (o.three_phase) {
+    phases.push_back({2 * rise - 2, o.max_lr, first, low, high});
     phases.push_back({total - 1, first, last, high, high});
   } else {
-    phases.push_back({total - 1, o.max_lr(), last, low, high});
+    phases.push_back({total - 1, o.max_lr, last, low, high});
   }
   std::size_t at = 0;
   while (at + 1 < phases.size() && step > phases[at].end) ++at;
   const double begin = at == 0 ? 0 : phases[at - 1].end, end = phases[at].end;
   const double part = end == begin ? 1 : (step - begin) / (end - begin);  // a phase may take no step
   const auto between = [&](double from, double to) {
-    if (o.anneal_strategy() == "linear") return from + (to - from) * part;
+    if (o.anneal_strategy == "linear") return from + (to - from) * part;
     return to + (from - to) / 2 * (1 + std::cos(std::numbers::pi * part));
   };
-  if (o.cycle_momentum())
+  if (o.cycle_momentum)
     set_momentum("OneCycleLR", optimizer_, between(phases[at].from_momentum, phases[at].to_momentum));
   return std::vector<double>(initial_lrs().size(), between(phases[at].from_lr, phases[at].to_lr));
 }
 
 CyclicLR::CyclicLR(Optimizer& optimizer, CyclicLROptions options)
     : LRScheduler(optimizer), options_(std::move(options)) {
-  check(options_.step_size_up() > 0 && options_.step_size_down().value_or(1) > 0,
-        "CyclicLR: step sizes must be positive");
-  check(options_.mode() == "triangular" || options_.mode() == "triangular2" || options_.mode() == "exp_range",
-        "CyclicLR: mode must be 'triangular', 'triangular2' or 'exp_range', got '", options_.mode(), "'");
+  check(options_.step_size_up > 0 && options_.step_size_down.value_or(1) > 0, "CyclicLR: step sizes must be positive");
+  check(options_.mode == "triangular" || options_.mode == "triangular2" || options_.mode == "exp_range",
+        "CyclicLR: mode must be 'triangular', 'triangular2' or 'exp_range', got '", options_.mode, "'");
   set_optimizer_lrs(CyclicLR::get_lrs());
 }
 std::vector<double> CyclicLR::get_lrs() {
   const CyclicLROptions& o = options_;
-  const auto up = static_cast<double>(o.step_size_up()), step = static_cast<double>(step_count_);
-  const auto down = static_cast<double>(o.step_size_down().value_or(o.step_size_up()));
+  const auto up = static_cast<double>(o.step_size_up), step = static_cast<double>(step_count_);
+  const auto down = static_cast<double>(o.step_size_down.value_or(o.step_size_up));
   const double total = up + down, ratio = up / total, cycle = std::floor(1 + step / total);
   const double x = 1 + step / total - cycle;
   double height = x <= ratio ? x / ratio : (x - 1) / (ratio - 1);
-  if (o.mode() == "triangular2") height /= std::pow(2.0, cycle - 1);
-  if (o.mode() == "exp_range") height *= std::pow(o.gamma(), step);
-  if (o.cycle_momentum())
-    set_momentum("CyclicLR", optimizer_, o.max_momentum() - (o.max_momentum() - o.base_momentum()) * height);
-  return std::vector<double>(initial_lrs().size(), o.base_lr() + (o.max_lr() - o.base_lr()) * height);
+  if (o.mode == "triangular2") height /= std::pow(2.0, cycle - 1);
+  if (o.mode == "exp_range") height *= std::pow(o.gamma, step);
+  if (o.cycle_momentum)
+    set_momentum("CyclicLR", optimizer_, o.max_momentum - (o.max_momentum - o.base_momentum) * height);
+  return std::vector<double>(initial_lrs().size(), o.base_lr + (o.max_lr - o.base_lr) * height);
 }
 
 SequentialLR::SequentialLR(Optimizer& optimizer, std::vector<std::shared_ptr<LRScheduler>> schedulers,

@@ -66,22 +66,21 @@ class CosineAnnealingWarmRestarts : public LRScheduler {
 };
 
 struct OneCycleLROptions {
-  OneCycleLROptions(double max_lr, int64_t total_steps) : max_lr_(max_lr), total_steps_(total_steps) {}
-  TANDEM_ARG(double, max_lr);
-  TANDEM_ARG(int64_t, total_steps);
+  double max_lr = 0;        ///< must be given
+  int64_t total_steps = 0;  ///< must be given
   /// Part of the steps in which the rate rises.
-  TANDEM_ARG(double, pct_start) = 0.3;
+  double pct_start = 0.3;
   /// "cos" or "linear".
-  TANDEM_ARG(std::string, anneal_strategy) = "cos";
+  std::string anneal_strategy = "cos";
   /// Moves the momentum or the first beta against the rate.
-  TANDEM_ARG(bool, cycle_momentum) = true;
-  TANDEM_ARG(double, base_momentum) = 0.85;
-  TANDEM_ARG(double, max_momentum) = 0.95;
+  bool cycle_momentum = true;
+  double base_momentum = 0.85;
+  double max_momentum = 0.95;
   /// The first rate is max_lr / div_factor, the last one the first / final_div_factor.
-  TANDEM_ARG(double, div_factor) = 25;
-  TANDEM_ARG(double, final_div_factor) = 1e4;
+  double div_factor = 25;
+  double final_div_factor = 1e4;
   /// Falls to the first rate as fast as it rose, and only then to the last one.
-  TANDEM_ARG(bool, three_phase) = false;
+  bool three_phase = false;
 };
 /// Rises to max_lr and falls to almost 0 in total_steps steps (L. Smith, N. Topin: Super-convergence. 2019). A step
 /// beyond them throws Error.
@@ -89,7 +88,7 @@ class OneCycleLR : public LRScheduler {
  public:
   OneCycleLR(Optimizer& optimizer, OneCycleLROptions options);
   OneCycleLR(Optimizer& optimizer, double max_lr, int64_t total_steps)
-      : OneCycleLR(optimizer, OneCycleLROptions(max_lr, total_steps)) {}
+      : OneCycleLR(optimizer, OneCycleLROptions{.max_lr = max_lr, .total_steps = total_steps}) {}
 
  private:
   std::vector<double> get_lrs() override;
@@ -98,25 +97,23 @@ class OneCycleLR : public LRScheduler {
 };
 
 struct CyclicLROptions {
-  CyclicLROptions(double base_lr, double max_lr) : base_lr_(base_lr), max_lr_(max_lr) {}
-  TANDEM_ARG(double, base_lr);
-  TANDEM_ARG(double, max_lr);
-  TANDEM_ARG(int64_t, step_size_up) = 2000;
+  double base_lr = 0, max_lr = 0;  ///< must be given
+  int64_t step_size_up = 2000;
   /// Default: step_size_up.
-  TANDEM_ARG(optional<int64_t>, step_size_down) = nullopt;
+  optional<int64_t> step_size_down = nullopt;
   /// "triangular", "triangular2" (half the height in each cycle) or "exp_range" (height gamma^step).
-  TANDEM_ARG(std::string, mode) = "triangular";
-  TANDEM_ARG(double, gamma) = 1;
-  TANDEM_ARG(bool, cycle_momentum) = true;
-  TANDEM_ARG(double, base_momentum) = 0.8;
-  TANDEM_ARG(double, max_momentum) = 0.9;
+  std::string mode = "triangular";
+  double gamma = 1;
+  bool cycle_momentum = true;
+  double base_momentum = 0.8;
+  double max_momentum = 0.9;
 };
 /// Moves between base_lr and max_lr in triangles (L. Smith: Cyclical learning rates. 2017).
 class CyclicLR : public LRScheduler {
  public:
   CyclicLR(Optimizer& optimizer, CyclicLROptions options);
   CyclicLR(Optimizer& optimizer, double base_lr, double max_lr)
-      : CyclicLR(optimizer, CyclicLROptions(base_lr, max_lr)) {}
+      : CyclicLR(optimizer, CyclicLROptions{.base_lr = base_lr, .max_lr = max_lr}) {}
 
  private:
   std::vector<double> get_lrs() override;

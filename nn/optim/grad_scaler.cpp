@@ -24,7 +24,7 @@ void check_state(const GradScalerState& s) {
 
 GradScaler::GradScaler(const GradScalerOptions& options)
     : options_(options),
-      state_{options.init_scale(), options.growth_factor(), options.backoff_factor(), options.growth_interval(), 0} {
+      state_{options.init_scale, options.growth_factor, options.backoff_factor, options.growth_interval, 0} {
   check_state(state_);
 }
 

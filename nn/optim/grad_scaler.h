@@ -16,11 +16,11 @@
 namespace tandem::amp {
 
 struct GradScalerOptions {
-  TANDEM_ARG(double, init_scale) = 65536.0;
-  TANDEM_ARG(double, growth_factor) = 2.0;      ///< more than 1
-  TANDEM_ARG(double, backoff_factor) = 0.5;     ///< less than 1
-  TANDEM_ARG(int64_t, growth_interval) = 2000;  ///< so many steps without an overflow before the scale grows
-  TANDEM_ARG(bool, enabled) = true;             ///< false: scale() returns its argument, and step() is the optimizer's
+  double init_scale = 65536.0;
+  double growth_factor = 2.0;      ///< more than 1
+  double backoff_factor = 0.5;     ///< less than 1
+  int64_t growth_interval = 2000;  ///< so many steps without an overflow before the scale grows
+  bool enabled = true;             ///< false: scale() returns its argument, and step() is the optimizer's
 };
 
 /// What a checkpoint needs to continue with the same steps.
@@ -49,14 +49,14 @@ class GradScaler {
   /// Adapts the scale after the steps of all optimizers, or sets it. Throws Error if no gradients were checked.
   void update(optional<double> new_scale = nullopt);
 
-  double get_scale() const { return options_.enabled() ? state_.scale : 1; }
+  double get_scale() const { return options_.enabled ? state_.scale : 1; }
   double get_growth_factor() const { return state_.growth_factor; }
   void set_growth_factor(double factor);
   double get_backoff_factor() const { return state_.backoff_factor; }
   void set_backoff_factor(double factor);
   int64_t get_growth_interval() const { return state_.growth_interval; }
   void set_growth_interval(int64_t interval);
-  bool is_enabled() const { return options_.enabled(); }
+  bool is_enabled() const { return options_.enabled; }
   GradScalerState state_dict() const { return state_; }
   void load_state_dict(const GradScalerState& state);
 

@@ -37,12 +37,13 @@ uint64_t graph_launches() {
 TEST_CASE("generate: captured steps draw the same tokens as eager ones") {
   if (!has_devices(1)) return;
   const auto prompt = [](int64_t batch) { return (arange(4 * batch) * 7 % 30).view({batch, 4}); };
-  for (const auto& options : {GenerateOptions().max_new_tokens(70).temperature(0),
-                              GenerateOptions().max_new_tokens(20).temperature(2).top_k(9),
-                              GenerateOptions().max_new_tokens(20).temperature(2),
-                              GenerateOptions().max_new_tokens(20).temperature(3).top_p(0.7).seed(3),
-                              GenerateOptions().max_new_tokens(20).temperature(3).top_k(20).top_p(0.9).seed(4),
-                              GenerateOptions().max_new_tokens(40).temperature(0).slide(true)}) {
+  for (const auto& options :
+       {GenerateOptions{.max_new_tokens = 70, .temperature = 0},
+        GenerateOptions{.max_new_tokens = 20, .temperature = 2, .top_k = 9},
+        GenerateOptions{.max_new_tokens = 20, .temperature = 2},
+        GenerateOptions{.max_new_tokens = 20, .temperature = 3, .top_p = 0.7, .seed = 3},
+        GenerateOptions{.max_new_tokens = 20, .temperature = 3, .top_k = 20, .top_p = 0.9, .seed = 4},
+        GenerateOptions{.max_new_tokens = 40, .temperature = 0, .slide = true}}) {
     const int64_t positions = options.slide() ? 12 : 80;
     const GPT2LMHeadModel here = small_model(kCPU, positions), there = small_model(kDevice, positions);
     const uint64_t before = graph_launches();
@@ -56,7 +57,7 @@ TEST_CASE("generate: captured steps draw the same tokens as eager ones") {
 #endif
   }
   const std::vector<std::vector<int64_t>> prompts{{3, 4, 5}, {7}, {1, 2}};
-  const GenerateOptions greedy = GenerateOptions().max_new_tokens(12).temperature(0);
+  const GenerateOptions greedy = GenerateOptions{.max_new_tokens = 12, .temperature = 0};
   CHECK(generate(small_model(kDevice, 32), prompts, greedy) == generate(small_model(kCPU, 32), prompts, greedy));
 }
 
@@ -64,17 +65,19 @@ TEST_CASE("generate on a GPU: sequences end, a callback sees each token and may 
   if (!has_devices(1)) return;
   const GPT2LMHeadModel here = small_model(kCPU, 80), there = small_model(kDevice, 80);
   const Tensor prompt = (arange(6) * 7 % 30).view({3, 2});
-  const auto options = GenerateOptions().max_new_tokens(60).temperature(2).seed(5);
+  const auto options = GenerateOptions{.max_new_tokens = 60, .temperature = 2, .seed = 5};
   const Tensor endless = generate(here, prompt, options);
   for (const int64_t column : {2, 9, 40}) {  // with a token that ends a sequence early, late, or not at all
-    const auto ending = GenerateOptions(options).end_token(endless[1][column].item<int64_t>());
+    GenerateOptions ending = options;
+    ending.end_token = endless[1][column].item<int64_t>();
     const Tensor expected = generate(here, prompt, ending), tokens = generate(there, prompt, ending);
     CHECK(testing::identical(tokens, expected));
     std::vector<std::vector<int64_t>> seen;
-    const auto told = GenerateOptions(ending).on_tokens([&](const std::vector<int64_t>& some) {
+    GenerateOptions told = ending;
+    told.on_tokens = [&](const std::vector<int64_t>& some) {
       seen.push_back(some);
       return seen.size() < 12;
-    });
+    };
     const Tensor part = generate(there, prompt, told);
     CHECK(part.size(1) == std::min<int64_t>(expected.size(1), 2 + 12));
     CHECK(testing::identical(part, expected.narrow(1, 0, part.size(1)).contiguous()));
@@ -83,14 +86,15 @@ TEST_CASE("generate on a GPU: sequences end, a callback sees each token and may 
       CHECK(testing::identical(tensor(seen[i]), part.select(1, 2 + static_cast<int64_t>(i)).contiguous()));
   }
   there->lm_head->weight.data()[29].fill_(NAN);  // a token that the prompt has not
-  for (const auto& drawn : {options, GenerateOptions(options).top_k(5), GenerateOptions(options).temperature(0)})
+  for (const auto& drawn : {options, GenerateOptions{.max_new_tokens = 60, .temperature = 2, .top_k = 5, .seed = 5},
+                            GenerateOptions{.max_new_tokens = 60, .temperature = 0, .seed = 5}})
     CHECK_THROWS_WITH_AS(generate(there, prompt, drawn), doctest::Contains("the logit of token 29 is NaN"), Error);
 }
 
 TEST_CASE("generate on a GPU: few positions, no layers, autocast, hooks, the caller's random numbers") {
   if (!has_devices(1)) return;
   const Tensor prompt = ones({1, 2}, kLong);
-  const auto options = GenerateOptions().max_new_tokens(9).temperature(0).slide(true);
+  const auto options = GenerateOptions{.max_new_tokens = 9, .temperature = 0, .slide = true};
   CHECK(testing::identical(generate(small_model(kDevice, 2), prompt, options),
                            generate(small_model(kCPU, 2), prompt, options)));
   const auto without_layers = [&](Device device) {
@@ -98,12 +102,12 @@ TEST_CASE("generate on a GPU: few positions, no layers, autocast, hooks, the cal
     GPT2LMHeadModel model(GPT2Options().n_layer(0).n_embd(16).n_head(2).vocab_size(30).n_positions(16));
     model->to(device);
     model->eval();
-    return generate(model, prompt, GenerateOptions().max_new_tokens(9).temperature(0));
+    return generate(model, prompt, GenerateOptions{.max_new_tokens = 9, .temperature = 0});
   };
   CHECK(testing::identical(without_layers(kDevice), without_layers(kCPU)));
 
   GPT2LMHeadModel model = small_model(kDevice, 32);
-  const auto few = GenerateOptions().max_new_tokens(9).temperature(0);
+  const auto few = GenerateOptions{.max_new_tokens = 9, .temperature = 0};
   {
     const autocast::AutocastGuard mixed(kCUDA, kBFloat16);
     CHECK(generate(model, prompt, few).size(1) == 11);

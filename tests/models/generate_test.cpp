@@ -82,21 +82,24 @@ TEST_CASE("a cache without room, or of another size, is refused and stays as it 
 TEST_CASE("greedy generation takes the most probable tokens") {
   GPT2LMHeadModel model = small_model();
   const Tensor prompt = some_tokens(2, 5);
-  const Tensor tokens = generate(model, prompt, GenerateOptions().temperature(0).max_new_tokens(12));
+  const Tensor tokens = generate(model, prompt, GenerateOptions{.max_new_tokens = 12, .temperature = 0});
   CHECK(tokens.equal(greedy(model, prompt, 12)));
-  CHECK(generate(model, prompt, GenerateOptions().top_k(1).max_new_tokens(12)).equal(tokens));
-  CHECK(generate(model, prompt, GenerateOptions().max_new_tokens(0)).equal(prompt));
+  CHECK(generate(model, prompt, GenerateOptions{.max_new_tokens = 12, .top_k = 1}).equal(tokens));
+  CHECK(generate(model, prompt, GenerateOptions{.max_new_tokens = 0}).equal(prompt));
 }
 
 TEST_CASE("the same seed generates the same tokens, and more of them continue") {
   GPT2LMHeadModel model = small_model(0.1);
   const Tensor prompt = some_tokens(2, 3);
-  const auto options = GenerateOptions().seed(5).max_new_tokens(10).top_k(50).top_p(0.95);
+  const GenerateOptions options{.max_new_tokens = 10, .top_k = 50, .top_p = 0.95, .seed = 5};
+  GenerateOptions longer = options, other = options;
+  longer.max_new_tokens = 20;
+  other.seed = 6;
   const Tensor tokens = generate(model, prompt, options);
   CHECK_EQ(tokens.sizes(), IntArrayRef({2, 13}));
   CHECK(generate(model, prompt, options).equal(tokens));
-  CHECK(generate(model, prompt, GenerateOptions(options).max_new_tokens(20)).slice(1, 0, 13).equal(tokens));
-  CHECK_FALSE(generate(model, prompt, GenerateOptions(options).seed(6)).equal(tokens));
+  CHECK(generate(model, prompt, longer).slice(1, 0, 13).equal(tokens));
+  CHECK_FALSE(generate(model, prompt, other).equal(tokens));
   const Tensor same = prompt.slice(0, 0, 1).expand({2, 3});  // each sequence draws for itself
   const Tensor drawn = generate(model, same, options);
   CHECK_FALSE(drawn[0].equal(drawn[1]));
@@ -105,20 +108,22 @@ TEST_CASE("the same seed generates the same tokens, and more of them continue") 
 TEST_CASE("tokens are passed on as they come, and generation ends at the end token") {
   GPT2LMHeadModel model = small_model();
   const Tensor prompt = some_tokens(2, 3);
-  const auto options = GenerateOptions().temperature(0).max_new_tokens(10);
+  GenerateOptions options{.max_new_tokens = 10, .temperature = 0};
   const Tensor all = generate(model, prompt, options);
   std::vector<int64_t> seen;
-  const Tensor some =
-      generate(model, prompt, GenerateOptions(options).on_tokens([&](const std::vector<int64_t>& tokens) {
-        CHECK_EQ(tokens.size(), 2);
-        seen.push_back(tokens[1]);
-        return seen.size() < 4;
-      }));
+  options.on_tokens = [&](const std::vector<int64_t>& tokens) {
+    CHECK_EQ(tokens.size(), 2);
+    seen.push_back(tokens[1]);
+    return seen.size() < 4;
+  };
+  const Tensor some = generate(model, prompt, options);
   CHECK(some.equal(all.slice(1, 0, 7)));
   for (std::size_t i = 0; i < 4; ++i) CHECK_EQ(seen[i], all[1][static_cast<int64_t>(i) + 3].item<int64_t>());
 
   const int64_t end = all[0][5].item<int64_t>();  // the third new token of the first sequence
-  const Tensor ended = generate(model, prompt, GenerateOptions(options).end_token(end));
+  options.on_tokens = nullptr;
+  options.end_token = end;
+  const Tensor ended = generate(model, prompt, options);
   bool over[2] = {false, false};
   for (int64_t t = 3; t < ended.size(1); ++t) {
     CHECK_FALSE((over[0] && over[1]));
@@ -148,16 +153,16 @@ TEST_CASE("sample_token draws with the probabilities of the softmax") {
     for (std::size_t i = 0; i < 5; ++i) CHECK_EQ(found[i], doctest::Approx(weights[i] / total).epsilon(0.001));
   };
   const double e = std::exp(1.0);
-  near(GenerateOptions(), {e, e * e * e, 0, e * e, e * e * e});
-  near(GenerateOptions().temperature(0.5), {e * e, std::exp(6.0), 0, std::exp(4.0), std::exp(6.0)});
-  near(GenerateOptions().top_k(3), {0, e * e * e, 0, e * e, e * e * e});
-  near(GenerateOptions().top_k(2), {0, 1, 0, 0, 1});
-  near(GenerateOptions().top_k(1), {0, 1, 0, 0, 0});
-  near(GenerateOptions().top_k(100), {e, e * e * e, 0, e * e, e * e * e});
-  near(GenerateOptions().top_p(0.5), {0, 1, 0, 0, 1});  // the probabilities are 0.40, 0.40, 0.15 and 0.05
-  near(GenerateOptions().top_p(0.3), {0, 1, 0, 0, 0});
-  near(GenerateOptions().top_p(0.9), {0, e * e * e, 0, e * e, e * e * e});
-  near(GenerateOptions().temperature(0), {0, 1, 0, 0, 0});
+  near(GenerateOptions{}, {e, e * e * e, 0, e * e, e * e * e});
+  near(GenerateOptions{.temperature = 0.5}, {e * e, std::exp(6.0), 0, std::exp(4.0), std::exp(6.0)});
+  near(GenerateOptions{.top_k = 3}, {0, e * e * e, 0, e * e, e * e * e});
+  near(GenerateOptions{.top_k = 2}, {0, 1, 0, 0, 1});
+  near(GenerateOptions{.top_k = 1}, {0, 1, 0, 0, 0});
+  near(GenerateOptions{.top_k = 100}, {e, e * e * e, 0, e * e, e * e * e});
+  near(GenerateOptions{.top_p = 0.5}, {0, 1, 0, 0, 1});  // the probabilities are 0.40, 0.40, 0.15 and 0.05
+  near(GenerateOptions{.top_p = 0.3}, {0, 1, 0, 0, 0});
+  near(GenerateOptions{.top_p = 0.9}, {0, e * e * e, 0, e * e, e * e * e});
+  near(GenerateOptions{.temperature = 0}, {0, 1, 0, 0, 0});
 }
 
 TEST_CASE("options and prompts out of range are refused") {
@@ -166,20 +171,21 @@ TEST_CASE("options and prompts out of range are refused") {
   const auto message = [&](const GenerateOptions& options) {
     return error_of([&] { generate(model, prompt, options); });
   };
-  CHECK_NE(message(GenerateOptions().temperature(-1)).find("temperature"), std::string::npos);
-  CHECK_NE(message(GenerateOptions().top_k(-1)).find("top_k"), std::string::npos);
-  CHECK_NE(message(GenerateOptions().top_p(0)).find("top_p"), std::string::npos);
-  CHECK_NE(message(GenerateOptions().top_p(std::numeric_limits<double>::quiet_NaN())).find("top_p"), std::string::npos);
-  CHECK_NE(message(GenerateOptions().max_new_tokens(-1)).find("max_new_tokens"), std::string::npos);
-  CHECK_NE(message(GenerateOptions().max_new_tokens(22)).find("24 positions"), std::string::npos);
-  CHECK_NE(message(GenerateOptions().max_new_tokens(INT64_MAX)).find("24 positions"), std::string::npos);
-  CHECK_EQ(message(GenerateOptions().max_new_tokens(21)), "");
+  CHECK_NE(message(GenerateOptions{.temperature = -1}).find("temperature"), std::string::npos);
+  CHECK_NE(message(GenerateOptions{.top_k = -1}).find("top_k"), std::string::npos);
+  CHECK_NE(message(GenerateOptions{.top_p = 0}).find("top_p"), std::string::npos);
+  CHECK_NE(message(GenerateOptions{.top_p = std::numeric_limits<double>::quiet_NaN()}).find("top_p"),
+           std::string::npos);
+  CHECK_NE(message(GenerateOptions{.max_new_tokens = -1}).find("max_new_tokens"), std::string::npos);
+  CHECK_NE(message(GenerateOptions{.max_new_tokens = 22}).find("24 positions"), std::string::npos);
+  CHECK_NE(message(GenerateOptions{.max_new_tokens = INT64_MAX}).find("24 positions"), std::string::npos);
+  CHECK_EQ(message(GenerateOptions{.max_new_tokens = 21}), "");
   CHECK_NE(error_of([&] { generate(model, prompt.to(kInt)); }).find("int64"), std::string::npos);
   CHECK_NE(error_of([&] { generate(model, prompt.slice(1, 0, 0)); }).find("at least one"), std::string::npos);
   const Tensor broken = full({4}, std::numeric_limits<double>::quiet_NaN());
   CHECK_NE(error_of([&] { sample_token(broken, {}, 0); }).find("NaN"), std::string::npos);
   model->train();
-  CHECK_NE(message(GenerateOptions().max_new_tokens(2)).find("eval()"), std::string::npos);
+  CHECK_NE(message(GenerateOptions{.max_new_tokens = 2}).find("eval()"), std::string::npos);
 }
 
 TEST_CASE("with slide, generation goes on when all positions are used") {
@@ -187,7 +193,7 @@ TEST_CASE("with slide, generation goes on when all positions are used") {
   const NoGradGuard no_grad;
   for (const int64_t length : {3, 24, 30}) {
     const Tensor prompt = some_tokens(2, length);
-    const Tensor all = generate(model, prompt, GenerateOptions().temperature(0).max_new_tokens(50).slide(true));
+    const Tensor all = generate(model, prompt, GenerateOptions{.max_new_tokens = 50, .temperature = 0, .slide = true});
     Tensor expected = prompt;
     int64_t start = length > 24 ? length - 24 : 0;
     for (int i = 0; i < 50; ++i) {
@@ -216,14 +222,14 @@ TEST_CASE("prompts of different lengths get together what each gets alone") {
     }
     return together;
   };
-  const auto all = check_alone(GenerateOptions().temperature(0).max_new_tokens(15));
+  const auto all = check_alone(GenerateOptions{.max_new_tokens = 15, .temperature = 0});
   CHECK_EQ(all[2].size(), 16);
-  check_alone(GenerateOptions().temperature(0).max_new_tokens(15).end_token(all[1][12]));
+  check_alone(GenerateOptions{.max_new_tokens = 15, .temperature = 0, .end_token = all[1][12]});
   const auto message = [&](const std::vector<std::vector<int64_t>>& some, const GenerateOptions& options) {
     return error_of([&] { generate(model, some, options); });
   };
   CHECK_NE(message({{1}, {}}, {}).find("empty"), std::string::npos);
   CHECK_NE(message({}, {}).find("no prompts"), std::string::npos);
-  CHECK_NE(message(prompts, GenerateOptions().slide(true)).find("slide"), std::string::npos);
-  CHECK_NE(message(prompts, GenerateOptions().max_new_tokens(16)).find("24 positions"), std::string::npos);
+  CHECK_NE(message(prompts, GenerateOptions{.slide = true}).find("slide"), std::string::npos);
+  CHECK_NE(message(prompts, GenerateOptions{.max_new_tokens = 16}).find("24 positions"), std::string::npos);
 }

@@ -61,7 +61,7 @@ TEST_CASE("GPT-2 with int8 weights: the head and the embedding stay one, copies 
   CHECK(other->forward(tokens).equal(expected));
 
   const Tensor prompt = tokens.slice(0, 0, 1);
-  const auto greedy = models::GenerateOptions().max_new_tokens(10).temperature(0);
+  const auto greedy = models::GenerateOptions{.max_new_tokens = 10, .temperature = 0};
   const Tensor generated = models::generate(net, prompt, greedy);
   CHECK(generated.equal(models::generate(other, prompt, greedy)));
   // Token by token, the cache gives what the whole sequence gives.

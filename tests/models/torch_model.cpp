@@ -39,7 +39,7 @@ void generate(int64_t count, const std::string& in, const std::string& out) {
   const models::GPT2LMHeadModel model(std::dynamic_pointer_cast<models::GPT2LMHeadModelImpl>(module));
   OrderedDict<std::string, Tensor> results;
   results.insert("output", models::generate(model, file.tensors["input"],
-                                            models::GenerateOptions().temperature(0).max_new_tokens(count)));
+                                            models::GenerateOptions{.max_new_tokens = count, .temperature = 0}));
   serialize::save_safetensors(out, results);
 }
 

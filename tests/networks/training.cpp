@@ -90,14 +90,17 @@ std::unique_ptr<optim::LRScheduler> make_scheduler(const Words& words, optim::Op
   if (type == "CosineAnnealingWarmRestarts")
     return std::make_unique<CosineAnnealingWarmRestarts>(optimizer, whole(o, "T_0"), whole(o, "T_mult"));
   if (type == "OneCycleLR")
-    return std::make_unique<OneCycleLR>(optimizer, OneCycleLROptions(number(o, "max_lr"), whole(o, "total_steps"))
-                                                       .cycle_momentum(o.at("cycle_momentum") == "True"));
+    return std::make_unique<OneCycleLR>(optimizer,
+                                        OneCycleLROptions{.max_lr = number(o, "max_lr"),
+                                                          .total_steps = whole(o, "total_steps"),
+                                                          .cycle_momentum = o.at("cycle_momentum") == "True"});
   check(type == "CyclicLR", "random networks have no scheduler ", type);
-  return std::make_unique<CyclicLR>(optimizer, CyclicLROptions(number(o, "base_lr"), number(o, "max_lr"))
-                                                   .step_size_up(whole(o, "step_size_up"))
-                                                   .mode(o.at("mode"))
-                                                   .gamma(number(o, "gamma"))
-                                                   .cycle_momentum(o.at("cycle_momentum") == "True"));
+  return std::make_unique<CyclicLR>(optimizer, CyclicLROptions{.base_lr = number(o, "base_lr"),
+                                                               .max_lr = number(o, "max_lr"),
+                                                               .step_size_up = whole(o, "step_size_up"),
+                                                               .mode = o.at("mode"),
+                                                               .gamma = number(o, "gamma"),
+                                                               .cycle_momentum = o.at("cycle_momentum") == "True"});
 }
 
 }  // namespace

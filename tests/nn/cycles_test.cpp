@@ -76,15 +76,17 @@ TEST_CASE_FIXTURE(Fixture, "OneCycleLR moves rate and momentum, and ends after t
          {0.95, 0.868825509907, 0.852805833485, 0.868825509907, 0.894401776195, 0.921694186956, 0.942336209961, 0.95});
   schedule.step();
   CHECK_THROWS_WITH_AS(schedule.step(), doctest::Contains("total steps"), Error);
-  optim::OneCycleLR phases(optimizer, optim::OneCycleLROptions(1, 10)
-                                          .pct_start(0.4)
-                                          .anneal_strategy("linear")
-                                          .three_phase(true)
-                                          .div_factor(10)
-                                          .final_div_factor(100));
+  optim::OneCycleLR phases(optimizer, optim::OneCycleLROptions{.max_lr = 1,
+                                                               .total_steps = 10,
+                                                               .pct_start = 0.4,
+                                                               .anneal_strategy = "linear",
+                                                               .div_factor = 10,
+                                                               .final_div_factor = 100,
+                                                               .three_phase = true});
   expect(phases, {0.1, 0.4, 0.7, 1, 0.7, 0.4, 0.1, 0.067, 0.034, 0.001, -0.032},
          {0.95, 0.916666666667, 0.883333333333, 0.85, 0.883333333333, 0.916666666667, 0.95, 0.95, 0.95, 0.95, 0.95});
-  optim::OneCycleLR steep(optimizer, optim::OneCycleLROptions(1, 8).pct_start(0.125));  // its rise takes no step
+  optim::OneCycleLR steep(optimizer, optim::OneCycleLROptions{
+                                         .max_lr = 1, .total_steps = 8, .pct_start = 0.125});  // its rise takes no step
   expect(steep, {1}, {0.85});
   CHECK_NOTHROW(optim::OneCycleLR(optimizer, 1, 1));
 }
@@ -92,28 +94,38 @@ TEST_CASE_FIXTURE(Fixture, "OneCycleLR moves rate and momentum, and ends after t
 TEST_CASE_FIXTURE(Fixture, "OneCycleLR and CyclicLR refuse what they cannot follow") {
   CHECK_THROWS_AS(optim::OneCycleLR(optimizer, 1, 0), Error);
   for (const double part : {-0.1, 1.1})
-    CHECK_THROWS_AS(optim::OneCycleLR(optimizer, optim::OneCycleLROptions(1, 8).pct_start(part)), Error);
+    CHECK_THROWS_AS(
+        optim::OneCycleLR(optimizer, optim::OneCycleLROptions{.max_lr = 1, .total_steps = 8, .pct_start = part}),
+        Error);
   for (const double part : {0.0, 1.0})
-    CHECK_NOTHROW(optim::OneCycleLR(optimizer, optim::OneCycleLROptions(1, 8).pct_start(part)));
-  CHECK_THROWS_AS(optim::OneCycleLR(optimizer, optim::OneCycleLROptions(1, 8).anneal_strategy("square")), Error);
-  CHECK_THROWS_AS(optim::CyclicLR(optimizer, optim::CyclicLROptions(0.1, 0.5).step_size_up(0)), Error);
-  CHECK_THROWS_AS(optim::CyclicLR(optimizer, optim::CyclicLROptions(0.1, 0.5).step_size_down(0)), Error);
-  CHECK_NOTHROW(optim::CyclicLR(optimizer, optim::CyclicLROptions(0.1, 0.5).step_size_up(1).step_size_down(1)));
-  CHECK_THROWS_AS(optim::CyclicLR(optimizer, optim::CyclicLROptions(0.1, 0.5).mode("square")), Error);
+    CHECK_NOTHROW(
+        optim::OneCycleLR(optimizer, optim::OneCycleLROptions{.max_lr = 1, .total_steps = 8, .pct_start = part}));
+  CHECK_THROWS_AS(optim::OneCycleLR(
+                      optimizer, optim::OneCycleLROptions{.max_lr = 1, .total_steps = 8, .anneal_strategy = "square"}),
+                  Error);
+  CHECK_THROWS_AS(optim::CyclicLR(optimizer, optim::CyclicLROptions{.base_lr = 0.1, .max_lr = 0.5, .step_size_up = 0}),
+                  Error);
+  CHECK_THROWS_AS(
+      optim::CyclicLR(optimizer, optim::CyclicLROptions{.base_lr = 0.1, .max_lr = 0.5, .step_size_down = 0}), Error);
+  CHECK_NOTHROW(optim::CyclicLR(
+      optimizer, optim::CyclicLROptions{.base_lr = 0.1, .max_lr = 0.5, .step_size_up = 1, .step_size_down = 1}));
+  CHECK_THROWS_AS(optim::CyclicLR(optimizer, optim::CyclicLROptions{.base_lr = 0.1, .max_lr = 0.5, .mode = "square"}),
+                  Error);
 }
 
 TEST_CASE("cycles of momentum move the first beta, and need one or a momentum") {
   const std::vector<Tensor> p{ones({1}, requires_grad())};
   optim::Adam adam(p, optim::AdamOptions(0.1).betas({0.7, 0.8}));
-  const optim::CyclicLR schedule(adam, optim::CyclicLROptions(0.1, 0.5));
+  const optim::CyclicLR schedule(adam, optim::CyclicLROptions{.base_lr = 0.1, .max_lr = 0.5});
   const auto& options = static_cast<const optim::AdamOptions&>(adam.param_groups()[0].options());
   CHECK(options.betas() == std::make_tuple(0.9, 0.8));
   CHECK(options.lr() == doctest::Approx(0.1));
   CHECK(options.eps() == 1e-8);
   optim::Adagrad adagrad(p);
-  CHECK_THROWS_WITH_AS(optim::CyclicLR(adagrad, optim::CyclicLROptions(0.1, 0.5)),
+  CHECK_THROWS_WITH_AS(optim::CyclicLR(adagrad, optim::CyclicLROptions{.base_lr = 0.1, .max_lr = 0.5}),
                        doctest::Contains("must have momentum or beta1"), Error);
-  CHECK_NOTHROW(optim::CyclicLR(adagrad, optim::CyclicLROptions(0.1, 0.5).cycle_momentum(false)));
+  CHECK_NOTHROW(
+      optim::CyclicLR(adagrad, optim::CyclicLROptions{.base_lr = 0.1, .max_lr = 0.5, .cycle_momentum = false}));
 }
 
 TEST_CASE_FIXTURE(Fixture, "SequentialLR refuses what it cannot follow, and begins with the first") {
@@ -132,14 +144,20 @@ TEST_CASE_FIXTURE(Fixture, "SequentialLR refuses what it cannot follow, and begi
 }
 
 TEST_CASE_FIXTURE(Fixture, "CyclicLR") {
-  optim::CyclicLR schedule(optimizer,
-                           optim::CyclicLROptions(0.1, 0.5).step_size_up(3).step_size_down(2).mode("triangular2"));
+  optim::CyclicLR schedule(
+      optimizer, optim::CyclicLROptions{
+                     .base_lr = 0.1, .max_lr = 0.5, .step_size_up = 3, .step_size_down = 2, .mode = "triangular2"});
   expect(schedule, {0.1, 0.233333333333, 0.366666666667, 0.5, 0.3, 0.1, 0.166666666667, 0.233333333333, 0.3},
          {0.9, 0.866666666667, 0.833333333333, 0.8, 0.85, 0.9, 0.883333333333, 0.866666666667, 0.85});
-  optim::CyclicLR decaying(
-      optimizer, optim::CyclicLROptions(0.1, 0.5).step_size_up(2).mode("exp_range").gamma(0.9).cycle_momentum(false));
+  optim::CyclicLR decaying(optimizer, optim::CyclicLROptions{.base_lr = 0.1,
+                                                             .max_lr = 0.5,
+                                                             .step_size_up = 2,
+                                                             .mode = "exp_range",
+                                                             .gamma = 0.9,
+                                                             .cycle_momentum = false});
   expect(decaying, {0.1, 0.28, 0.424, 0.2458, 0.1, 0.218098, 0.3125764});
-  CHECK_THROWS_AS(optim::CyclicLR(optimizer, optim::CyclicLROptions(0, 1).mode("square")), Error);
+  CHECK_THROWS_AS(optim::CyclicLR(optimizer, optim::CyclicLROptions{.base_lr = 0, .max_lr = 1, .mode = "square"}),
+                  Error);
 }
 
 TEST_CASE("schedulers of one optimizer that are stepped together") {

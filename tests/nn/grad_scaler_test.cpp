@@ -28,7 +28,7 @@ void step(amp::GradScaler& scaler, optim::Optimizer& optimizer, const Tensor& w,
 TEST_CASE("GradScaler skips steps whose gradients are not finite, and adapts the scale") {
   const Tensor w = parameter();
   optim::SGD sgd(std::vector<Tensor>{w}, optim::SGDOptions(1));
-  amp::GradScaler scaler(amp::GradScalerOptions().init_scale(1024).growth_interval(2));
+  amp::GradScaler scaler(amp::GradScalerOptions{.init_scale = 1024, .growth_interval = 2});
   step(scaler, sgd, w);
   CHECK(w[0].item<double>() == 0.5);
   CHECK(w.grad()[0].item<double>() == 0.5);
@@ -55,7 +55,7 @@ TEST_CASE("GradScaler skips steps whose gradients are not finite, and adapts the
 }
 
 TEST_CASE("GradScaler: parameters can be changed, but not to values that make no sense") {
-  amp::GradScaler scaler(amp::GradScalerOptions().growth_interval(5));
+  amp::GradScaler scaler(amp::GradScalerOptions{.growth_interval = 5});
   amp::GradScalerState state = scaler.state_dict();
   state.growth_tracker = 4;
   scaler.load_state_dict(state);
@@ -86,7 +86,7 @@ TEST_CASE("GradScaler: parameters can be changed, but not to values that make no
 TEST_CASE("GradScaler: the scale never becomes 0, and a failed step may be repeated") {
   const Tensor w = parameter();
   optim::SGD sgd(std::vector<Tensor>{w}, optim::SGDOptions(1));
-  amp::GradScaler scaler(amp::GradScalerOptions().init_scale(1e-37));
+  amp::GradScaler scaler(amp::GradScalerOptions{.init_scale = 1e-37});
   for (int i = 0; i < 40; ++i) step(scaler, sgd, w, std::numeric_limits<double>::infinity());
   CHECK(scaler.get_scale() == 0x1p-126);
   amp::GradScalerState state = scaler.state_dict();
@@ -118,10 +118,10 @@ TEST_CASE("GradScaler unscales once, and leaves float16 gradients alone") {
   optim::SGD of_half(std::vector<Tensor>{h}, optim::SGDOptions(1));
   h.sum().backward();
   CHECK_THROWS_WITH_AS(scaler.unscale_(of_half), doctest::Contains("float16"), Error);
-  CHECK_THROWS_AS(amp::GradScaler(amp::GradScalerOptions().growth_factor(1)), Error);
+  CHECK_THROWS_AS(amp::GradScaler(amp::GradScalerOptions{.growth_factor = 1}), Error);
   CHECK_THROWS_AS(scaler.set_backoff_factor(1), Error);
 
-  amp::GradScaler off(amp::GradScalerOptions().enabled(false));
+  amp::GradScaler off(amp::GradScalerOptions{.enabled = false});
   const Tensor loss = (w * 2).sum();
   CHECK(off.scale(loss).is_same(loss));
   CHECK(off.get_scale() == 1);
@@ -133,7 +133,7 @@ TEST_CASE("GradScaler unscales once, and leaves float16 gradients alone") {
 }
 
 TEST_CASE("GradScaler scales losses in float32, and other tensors in their dtype") {
-  const amp::GradScaler scaler(amp::GradScalerOptions().init_scale(8));
+  const amp::GradScaler scaler(amp::GradScalerOptions{.init_scale = 8});
   const std::vector<Tensor> scaled = scaler.scale(
       {full({}, 0.5, kHalf), full({}, 0.5, kBFloat16), full({2}, 0.5, kHalf), full({}, 0.5, kDouble), ones({2})});
   const ScalarType types[] = {kFloat, kFloat, kHalf, kDouble, kFloat};
@@ -149,7 +149,7 @@ TEST_CASE("GradScaler grows while float32 can hold the scale, and shrinks if one
   const Tensor w = parameter(), v = parameter();
   optim::SGD first(std::vector<Tensor>{w}, optim::SGDOptions(0)), second(std::vector<Tensor>{v}, optim::SGDOptions(0));
   const auto scale_after = [&](double before, int steps, int64_t interval) {
-    amp::GradScaler scaler(amp::GradScalerOptions().init_scale(before).growth_interval(interval));
+    amp::GradScaler scaler(amp::GradScalerOptions{.init_scale = before, .growth_interval = interval});
     for (int i = 0; i < steps; ++i) step(scaler, first, w, 1e-30);
     return scaler.get_scale();
   };
@@ -158,7 +158,7 @@ TEST_CASE("GradScaler grows while float32 can hold the scale, and shrinks if one
   CHECK(scale_after(1, 3, 2) == 2);
   CHECK(scale_after(1, 4, 2) == 4);
   for (const bool bad : {false, true}) {
-    amp::GradScaler scaler(amp::GradScalerOptions().init_scale(4));
+    amp::GradScaler scaler(amp::GradScalerOptions{.init_scale = 4});
     w.mutable_grad() = full({3}, bad ? std::numeric_limits<double>::infinity() : 1);
     v.mutable_grad() = full({3}, bad ? 1 : std::numeric_limits<double>::infinity());
     CHECK(scaler.step(first) != bad);
@@ -173,7 +173,7 @@ TEST_CASE("autocast in float16 with a scaled loss trains small gradients") {
   nn::Linear layer(8, 1);
   const Tensor x = randn({16, 8}), y = x.sum(1, true) * 1e-6;  // unscaled, the gradients are below float16's range
   const auto gradient = [&](double scale) {
-    amp::GradScaler scaler(amp::GradScalerOptions().init_scale(scale));
+    amp::GradScaler scaler(amp::GradScalerOptions{.init_scale = scale});
     optim::SGD sgd(layer->parameters(), optim::SGDOptions(0));
     sgd.zero_grad();
     Tensor loss;

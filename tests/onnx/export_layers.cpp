@@ -41,7 +41,7 @@ void write(const std::string& name, nn::Module& module, const onnx::Forward& for
   std::vector<test::Tensors> more;
   if (dynamic) more = {drawn(1), drawn(7)};
   try {
-    test::write_export(folder, name, module, forward, drawn(0), more, onnx::SaveOptions().dynamic_batch(dynamic));
+    test::write_export(folder, name, module, forward, drawn(0), more, onnx::SaveOptions{.dynamic_batch = dynamic});
     ++written;
   } catch (const std::exception& error) {
     ++refused;

@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
                 if (t.defined()) out.push_back(t);
               return out;
             },
-            inputs, {}, onnx::SaveOptions().dynamic_batch(false));
+            inputs, {}, onnx::SaveOptions{.dynamic_batch = false});
         ++written;
       } catch (const std::exception& error) {
         refused[reason_of(error.what())].push_back(name);

@@ -76,7 +76,7 @@ std::string sizes_of(const proto::ValueInfoProto& value) {
 TEST_CASE("a perceptron: one node per layer, parameters by their names, any batch") {
   test::TempFolder folder;
   nn::Sequential net(nn::Linear(4, 8), nn::ReLU(), nn::Linear(8, 2));
-  onnx::save(net, {randn({3, 4})}, folder / "net.onnx", onnx::SaveOptions().input_names({"x"}));
+  onnx::save(net, {randn({3, 4})}, folder / "net.onnx", onnx::SaveOptions{.input_names = {"x"}});
   const proto::ModelProto model = read(folder / "net.onnx");
   CHECK(operators(model) == "Gemm Relu Gemm");
   CHECK(model.graph().initializer_size() == 4);
@@ -114,7 +114,7 @@ TEST_CASE("several inputs and outputs") {
   CHECK_THROWS_WITH_AS(onnx::save(std::make_shared<TwoImpl>(), {randn({2, 3})}, folder / "one.onnx"),
                        doctest::Contains("does not take 1 tensors"), Error);
   CHECK_THROWS_WITH_AS(onnx::save(std::make_shared<TwoImpl>(), {randn({2, 3}), randn({2, 3})}, folder / "one.onnx",
-                                  onnx::SaveOptions().input_names({"a"})),
+                                  onnx::SaveOptions{.input_names = {"a"}}),
                        doctest::Contains("1 names for 2 inputs"), Error);
   CHECK(folder.entries() == 1);
 }
@@ -142,13 +142,13 @@ TEST_CASE("writes into parts become Concat, Pad or slices around them") {
     out.narrow(1, 1, 4).copy_(t);
     return out;
   };
-  CHECK(operators(exported(padded, x, onnx::SaveOptions().dynamic_batch(false))) == "Pad");
+  CHECK(operators(exported(padded, x, onnx::SaveOptions{.dynamic_batch = false})) == "Pad");
   const auto replaced = [](const Tensor& t) {
     const Tensor out = t.exp();
     out.narrow(1, 1, 1).zero_();
     return out;
   };
-  CHECK(operators(exported(replaced, x, onnx::SaveOptions().dynamic_batch(false))) == "Exp Expand Slice Slice Concat");
+  CHECK(operators(exported(replaced, x, onnx::SaveOptions{.dynamic_batch = false})) == "Exp Expand Slice Slice Concat");
 }
 
 TEST_CASE("sizes that depend on the batch are computed") {
@@ -168,7 +168,7 @@ TEST_CASE("sizes that depend on the batch are computed") {
 TEST_CASE("a module without a batch, and one whose result depends on it") {
   const auto by_batch = [](const Tensor& t) { return t * std::sqrt(static_cast<double>(t.size(0))); };
   CHECK(refusal(by_batch, randn({3, 4})).find("kernel mul") != std::string::npos);
-  CHECK(refusal(by_batch, randn({3, 4}), onnx::SaveOptions().dynamic_batch(false)).empty());
+  CHECK(refusal(by_batch, randn({3, 4}), onnx::SaveOptions{.dynamic_batch = false}).empty());
   CHECK(refusal([](const Tensor& t) { return t.relu(); }, ones({})).find("dynamic_batch(false)") != std::string::npos);
 }
 
@@ -196,7 +196,7 @@ TEST_CASE("values that the program reads, random numbers and unknown kernels are
   CHECK(refusal([](const Tensor& t) { return t.masked_select(t > 0.5); }, x).find("depend on values") !=
         std::string::npos);
   const auto repeated = [](const Tensor& t) { return ones({3, 2}).repeat_interleave(t, 0); };
-  CHECK(refusal(repeated, tensor({1, 2, 1}), onnx::SaveOptions().dynamic_batch(false)).find("integers of input") !=
+  CHECK(refusal(repeated, tensor({1, 2, 1}), onnx::SaveOptions{.dynamic_batch = false}).find("integers of input") !=
         std::string::npos);
   const std::string missing = refusal([](const Tensor& t) { return t.lgamma() + std::get<0>(t.cummax(1)); }, x);
   CHECK(missing.find("lgamma") != std::string::npos);

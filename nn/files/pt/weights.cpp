@@ -71,17 +71,17 @@ OrderedDict<std::string, Tensor> state_dict_of(const IValue& value, const std::s
 OrderedDict<std::string, Tensor> read_weights(const std::string& path, const WeightsOptions& options) {
   OrderedDict<std::string, Tensor> read("Entry");
   if (is_pt(path)) {
-    read = state_dict_of(load_pt(path), options.key());
+    read = state_dict_of(load_pt(path), options.key);
   } else {
-    check(options.key().empty(), path, ": is not a .pt file: there is nothing under the key ", options.key());
+    check(options.key.empty(), path, ": is not a .pt file: there is nothing under the key ", options.key);
     read = load_safetensors(path).tensors;
   }
-  return without_prefix(read, options.prefix());
+  return without_prefix(read, options.prefix);
 }
 
 nn::LoadResult load_weights(nn::Module& module, const std::string& path, const WeightsOptions& options) {
   if (!is_pt(path)) return load_safetensors(module, path, options);
-  return module.load_state_dict(read_weights(path, options), options.strict());
+  return module.load_state_dict(read_weights(path, options), options.strict);
 }
 
 }  // namespace tandem::serialize

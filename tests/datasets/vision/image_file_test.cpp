@@ -84,12 +84,12 @@ TEST_CASE("tensors that are no images, and qualities, are refused") {
 
 TEST_CASE("files over the limits are refused before they are decoded") {
   const std::string file = encode_png(ramp(3, 20, 30));
-  CHECK(decoding_error(file, {.most_pixels_a_side = 29}) == "a.jpg: 30 x 20 pixels; expected 1 to 29 per side");
-  CHECK(decoding_error(file, {.most_pixels = 599}) == "a.jpg: 30 x 20 pixels; expected at most 599 in total");
-  CHECK(decoding_error(file, {.most_pixels = 600}) == "");
+  CHECK(decoding_error(file, {.max_pixels_a_side = 29}) == "a.jpg: 30 x 20 pixels; expected 1 to 29 per side");
+  CHECK(decoding_error(file, {.max_pixels = 599}) == "a.jpg: 30 x 20 pixels; expected at most 599 in total");
+  CHECK(decoding_error(file, {.max_pixels = 600}) == "");
   TempFolder folder;
   write_file(folder / "a.png", file);
-  CHECK_THROWS_WITH_AS(read_image(folder / "a.png", {.most_file_bytes = file.size() - 1}), Contains("may have at most"),
+  CHECK_THROWS_WITH_AS(read_image(folder / "a.png", {.max_file_bytes = file.size() - 1}), Contains("may have at most"),
                        Error);
   CHECK_THROWS_WITH_AS(read_image(folder / "none.png"), Contains("none.png"), Error);
   write_file(folder / "a.png", "text");

@@ -183,7 +183,7 @@ TEST_CASE("a file is read straight into a module, across dtypes") {
       state.insert("model." + item.key(),
                    is_floating_point(item.value().dtype()) ? item.value().to(dtype) : item.value().add(3));
     save_safetensors(folder / "x.safetensors", state);
-    const nn::LoadResult result = load_safetensors(*to, folder / "x.safetensors", WeightsOptions().prefix("model."));
+    const nn::LoadResult result = load_safetensors(*to, folder / "x.safetensors", WeightsOptions{.prefix = "model."});
     CHECK(result.missing_keys.empty());
     for (const auto& item : to->state_dict()) {
       CHECK(equal(item.value(), state["model." + item.key()].to(item.value().dtype())));
@@ -247,10 +247,10 @@ TEST_CASE("a module is unchanged when its file does not fit or is damaged") {
   check_same(to->state_dict(), before);
   nn::Linear smaller(4, 4);
   save_safetensors(path, smaller->state_dict());
-  const std::string error = error_of([&] { load_safetensors(*to, path, WeightsOptions().prefix("x.")); });
+  const std::string error = error_of([&] { load_safetensors(*to, path, WeightsOptions{.prefix = "x."}); });
   CHECK(says(error, "missing:"));
   check_same(to->state_dict(), before);
-  CHECK(says(error_of([&] { load_safetensors(*to, path, WeightsOptions().key("model")); }), "not a .pt file"));
+  CHECK(says(error_of([&] { load_safetensors(*to, path, WeightsOptions{.key = "model"}); }), "not a .pt file"));
 }
 
 TEST_CASE("memory while loading") {

@@ -156,14 +156,14 @@ TEST_CASE("weights of either kind of file go into a module") {
   for (const auto& item : net->state_dict()) state.insert("module.body." + item.key(), item.value().to(kDouble));
   checkpoint.insert("model", state);
   serialize::save_pt(folder / "other.pt", checkpoint);
-  serialize::load_weights(*other, folder / "other.pt", WeightsOptions().key("model").prefix("module.body."));
+  serialize::load_weights(*other, folder / "other.pt", WeightsOptions{.key = "model", .prefix = "module.body."});
   CHECK(same());
-  const auto options = WeightsOptions().key("model").prefix("module.body.0.");
+  WeightsOptions options{.key = "model", .prefix = "module.body.0."};
   const std::string message = error_of([&] { serialize::load_weights(*other, folder / "other.pt", options); });
   CHECK(says(message, "missing:\n    0.weight"));
   CHECK(says(message, "unexpected:\n    weight\n    bias"));
-  const nn::LoadResult result =
-      serialize::load_weights(*other, folder / "other.pt", WeightsOptions(options).strict(false));
+  options.strict = false;
+  const nn::LoadResult result = serialize::load_weights(*other, folder / "other.pt", options);
   CHECK_EQ(result.missing_keys.size(), 4);
   CHECK_EQ(result.unexpected_keys.size(), 4);
   CHECK(says(error_of([&] { serialize::load_weights(*other, folder / "none.pt"); }), "cannot be opened"));
