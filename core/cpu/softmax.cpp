@@ -1,7 +1,7 @@
 // Softmax and log-softmax, forward and backward, on the CPU.
 //
-// A tensor is viewed as [outer, n, inner]. Rows (inner == 1) are processed one by one, otherwise tiles of
-// adjacent columns. Sums along n have a fixed order.
+// A tensor is viewed as [outer, n, inner]. Lines along n are processed one by one if they are rows (inner == 1), otherwise
+// in tiles of adjacent columns. A rule sums a term of each element, in a fixed order, and then maps every element.
 #include <cmath>
 
 #include "tandem/core/backend/softmax.h"
@@ -57,88 +57,76 @@ T row_max(const T* x, int64_t n) {
       n, -std::numeric_limits<T>::infinity(), [=](int64_t i) { return x[i]; }, [](T a, T b) { return larger(a, b); });
 }
 
+// kShifted: x is reduced by the line's maximum. kKept: the terms are written to the output, and mapped instead of x.
 template <class T>
 struct Softmax {
   static constexpr const char* name = "softmax";
-  static void row(T* y, const T* x, int64_t n) {
-    const T max = row_max(x, n);
-    for (int64_t i = 0; i < n; ++i) y[i] = fast_exp(x[i] - max);
-    const T scale = T(1) / sum_of<T>(n, [=](int64_t i) { return y[i]; });
-    for (int64_t i = 0; i < n; ++i) y[i] *= scale;
-  }
-  static void columns(T* y, const T* x, int64_t n, int64_t step, int64_t width) {
-    T max[kTile], sum[kTile];
-    for (int64_t j = 0; j < width; ++j) max[j] = x[j], sum[j] = 0;
-    for (int64_t i = 1; i < n; ++i)
-      for (int64_t j = 0; j < width; ++j) max[j] = larger(max[j], x[i * step + j]);
-    for (int64_t i = 0; i < n; ++i)
-      for (int64_t j = 0; j < width; ++j) {
-        const T e = fast_exp(x[i * step + j] - max[j]);
-        y[i * step + j] = e;
-        sum[j] += e;
-      }
-    for (int64_t j = 0; j < width; ++j) sum[j] = T(1) / sum[j];
-    for (int64_t i = 0; i < n; ++i)
-      for (int64_t j = 0; j < width; ++j) y[i * step + j] *= sum[j];
-  }
+  static constexpr bool kShifted = true, kKept = true;
+  static T term(T x, T) { return fast_exp(x); }
+  static T total(T sum) { return T(1) / sum; }
+  static T map(T e, T, T scale) { return e * scale; }
 };
 
 template <class T>
-struct LogSoftmax {
+struct LogSoftmax : Softmax<T> {
   static constexpr const char* name = "log_softmax";
-  static void row(T* y, const T* x, int64_t n) {
-    const T max = row_max(x, n);
-    const T log_sum = math::log(sum_of<T>(n, [=](int64_t i) { return fast_exp(x[i] - max); }));
-    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - max) - log_sum;
-  }
-  static void columns(T* y, const T* x, int64_t n, int64_t step, int64_t width) {
-    T max[kTile], sum[kTile];
-    for (int64_t j = 0; j < width; ++j) max[j] = x[j], sum[j] = 0;
-    for (int64_t i = 1; i < n; ++i)
-      for (int64_t j = 0; j < width; ++j) max[j] = larger(max[j], x[i * step + j]);
-    for (int64_t i = 0; i < n; ++i)
-      for (int64_t j = 0; j < width; ++j) sum[j] += fast_exp(x[i * step + j] - max[j]);
-    for (int64_t j = 0; j < width; ++j) sum[j] = math::log(sum[j]);
-    for (int64_t i = 0; i < n; ++i)
-      for (int64_t j = 0; j < width; ++j) y[i * step + j] = (x[i * step + j] - max[j]) - sum[j];
-  }
+  static constexpr bool kKept = false;
+  static T total(T sum) { return math::log(sum); }
+  static T map(T x, T, T log_sum) { return x - log_sum; }
 };
 
 template <class T>
 struct SoftmaxBackward {
   static constexpr const char* name = "softmax_backward";
-  static void row(T* out, const T* g, const T* y, int64_t n) {
-    const T sum = sum_of<T>(n, [=](int64_t i) { return g[i] * y[i]; });
-    for (int64_t i = 0; i < n; ++i) out[i] = y[i] * (g[i] - sum);
-  }
-  static void columns(T* out, const T* g, const T* y, int64_t n, int64_t step, int64_t width) {
-    T sum[kTile] = {};
-    for (int64_t i = 0; i < n; ++i)
-      for (int64_t j = 0; j < width; ++j) sum[j] += g[i * step + j] * y[i * step + j];
-    for (int64_t i = 0; i < n; ++i)
-      for (int64_t j = 0; j < width; ++j) out[i * step + j] = y[i * step + j] * (g[i * step + j] - sum[j]);
-  }
+  static constexpr bool kShifted = false, kKept = false;
+  static T term(T g, T y) { return g * y; }
+  static T total(T sum) { return sum; }
+  static T map(T g, T y, T sum) { return y * (g - sum); }
 };
 
 template <class T>
-struct LogSoftmaxBackward {
+struct LogSoftmaxBackward : SoftmaxBackward<T> {
   static constexpr const char* name = "log_softmax_backward";
-  static void row(T* out, const T* g, const T* y, int64_t n) {
-    const T sum = sum_of<T>(n, [=](int64_t i) { return g[i]; });
-    for (int64_t i = 0; i < n; ++i) out[i] = g[i] - fast_exp(y[i]) * sum;
-  }
-  static void columns(T* out, const T* g, const T* y, int64_t n, int64_t step, int64_t width) {
-    T sum[kTile] = {};
-    for (int64_t i = 0; i < n; ++i)
-      for (int64_t j = 0; j < width; ++j) sum[j] += g[i * step + j];
-    for (int64_t i = 0; i < n; ++i)
-      for (int64_t j = 0; j < width; ++j) out[i * step + j] = g[i * step + j] - fast_exp(y[i * step + j]) * sum[j];
-  }
+  static T term(T g, T) { return g; }
+  static T map(T g, T y, T sum) { return g - fast_exp(y) * sum; }
 };
 
-// Calls Rule on every row or tile of columns. inputs: one (forward) or two (backward).
-template <class Rule, class T, class... Inputs>
-void run(const Tensor& out, int64_t dim, const Inputs&... inputs) {
+template <class Rule, class T>
+void row(T* out, const T* x, const T* y, int64_t n) {
+  const T max = Rule::kShifted ? row_max(x, n) : T(0);  // x - 0 is x
+  const auto term = [=](int64_t i) { return Rule::term(x[i] - max, y[i]); };
+  if constexpr (Rule::kKept)
+    for (int64_t i = 0; i < n; ++i) out[i] = term(i);
+  const T total = Rule::total(sum_of<T>(n, [=](int64_t i) { return Rule::kKept ? out[i] : term(i); }));
+  for (int64_t i = 0; i < n; ++i) out[i] = Rule::map(Rule::kKept ? out[i] : x[i] - max, y[i], total);
+}
+
+template <class Rule, class T>
+void columns(T* out, const T* x, const T* y, int64_t n, int64_t step, int64_t width) {
+  T max[kTile], total[kTile] = {};
+  if constexpr (Rule::kShifted) {
+    std::copy_n(x, width, max);
+    for (int64_t i = 1; i < n; ++i)
+      for (int64_t j = 0; j < width; ++j) max[j] = larger(max[j], x[i * step + j]);
+  }
+  const auto value = [&](int64_t i, int64_t j) { return Rule::kShifted ? x[i * step + j] - max[j] : x[i * step + j]; };
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < width; ++j) {
+      const T term = Rule::term(value(i, j), y[i * step + j]);
+      if constexpr (Rule::kKept) out[i * step + j] = term;
+      total[j] += term;
+    }
+  for (int64_t j = 0; j < width; ++j) total[j] = Rule::total(total[j]);
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < width; ++j) {
+      T& o = out[i * step + j];
+      o = Rule::map(Rule::kKept ? o : value(i, j), y[i * step + j], total[j]);
+    }
+}
+
+// Applies the rule to every row or tile of columns.
+template <class Rule, class T>
+void run(const Tensor& out, int64_t dim, const Tensor& x, const Tensor& y) {
   int64_t outer = 1, inner = 1;
   const IntArrayRef sizes = out.sizes();
   for (int64_t d = 0; d < out.dim(); ++d)
@@ -148,29 +136,27 @@ void run(const Tensor& out, int64_t dim, const Inputs&... inputs) {
   T* o = out.ptr<T>();
   if (inner == 1) {
     parallel_for(outer, std::max<int64_t>(1, kGrain / 4 / n), [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) Rule::row(o + r * n, (inputs.template ptr<T>() + r * n)..., n);
+      for (int64_t r = begin; r < end; ++r) row<Rule>(o + r * n, x.ptr<T>() + r * n, y.ptr<T>() + r * n, n);
     });
     return;
   }
   const int64_t tiles = (inner + kTile - 1) / kTile;
-  parallel_for(outer * tiles, std::max<int64_t>(1, kGrain / 4 / (n * std::min(inner, kTile))),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t t = begin; t < end; ++t) {
-                   const int64_t at = t / tiles * n * inner + t % tiles * kTile;
-                   Rule::columns(o + at, (inputs.template ptr<T>() + at)..., n, inner,
-                                 std::min(kTile, inner - t % tiles * kTile));
-                 }
-               });
+  parallel_for(
+      outer * tiles, std::max<int64_t>(1, kGrain / 4 / (n * std::min(inner, kTile))), [&](int64_t begin, int64_t end) {
+        for (int64_t t = begin; t < end; ++t) {
+          const int64_t at = t / tiles * n * inner + t % tiles * kTile;
+          columns<Rule>(o + at, x.ptr<T>() + at, y.ptr<T>() + at, n, inner, std::min(kTile, inner - t % tiles * kTile));
+        }
+      });
 }
 
 template <template <class> class Rule>
-void forward(const Tensor& out, const Tensor& in, int64_t dim) {
-  dispatch(in.dtype(), FloatTypes{}, Rule<float>::name, [&]<class T>(Type<T>) { run<Rule<T>, T>(out, dim, in); });
+void apply(const Tensor& out, const Tensor& x, const Tensor& y, int64_t dim) {
+  dispatch(out.dtype(), FloatTypes{}, Rule<float>::name, [&]<class T>(Type<T>) { run<Rule<T>, T>(out, dim, x, y); });
 }
 template <template <class> class Rule>
-void backward(const Tensor& grad_in, const Tensor& grad, const Tensor& out, int64_t dim) {
-  dispatch(out.dtype(), FloatTypes{}, Rule<float>::name,
-           [&]<class T>(Type<T>) { run<Rule<T>, T>(grad_in, dim, grad, out); });
+void forward(const Tensor& out, const Tensor& in, int64_t dim) {
+  apply<Rule>(out, in, in, dim);
 }
 
 }  // namespace
@@ -178,8 +164,8 @@ void backward(const Tensor& grad_in, const Tensor& grad, const Tensor& out, int6
 constinit const SoftmaxKernels softmax_kernels{
     .softmax = forward<Softmax>,
     .log_softmax = forward<LogSoftmax>,
-    .softmax_backward = backward<SoftmaxBackward>,
-    .log_softmax_backward = backward<LogSoftmaxBackward>,
+    .softmax_backward = apply<SoftmaxBackward>,
+    .log_softmax_backward = apply<LogSoftmaxBackward>,
 };
 
 }  // namespace tandem::cpu
