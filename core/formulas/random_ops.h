@@ -20,9 +20,26 @@ namespace tandem::ops {
 namespace detail {
 template <class T>
 inline constexpr bool kIsDouble = std::is_same_v<T, double>;
-/// Elements per block: four 32-bit words, or two 64-bit words for float64.
-template <class T>
-inline constexpr int kFloatCount = kIsDouble<T> ? 2 : 4;
+/// The types of a distribution, and the elements per block: four 32-bit words, or two 64-bit words for float64.
+struct FloatDraw {
+  using Types = StoredFloatTypes;
+  template <class T>
+  static constexpr int kCount = kIsDouble<T> ? 2 : 4;
+};
+template <int kElements>
+struct IntegerDraw {
+  using Types = AllTypes;
+  template <class T>
+  static constexpr int kCount = kElements;
+};
+/// `value`, by way of float for a half type.
+template <class T, class Integer>
+TANDEM_HD T stored(Integer value) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+    return T(static_cast<float>(value));
+  else
+    return static_cast<T>(value);
+}
 template <class T>
 using Computed = std::conditional_t<kIsDouble<T>, double, float>;
 
@@ -44,11 +61,8 @@ TANDEM_HD inline uint64_t multiply_high(uint64_t x, uint64_t y) {
 }  // namespace detail
 
 /// Uniform in [a, b), from 24 bits, or 53 for float64.
-struct Uniform {
+struct Uniform : detail::FloatDraw {
   static constexpr const char* name = "uniform_";
-  using Types = StoredFloatTypes;
-  template <class T>
-  static constexpr int kCount = detail::kFloatCount<T>;
   template <class T>
   TANDEM_HD static void apply(const PhiloxBlock& block, const RandomParameters& p, T* out) {
     using C = detail::Computed<T>;
@@ -68,11 +82,8 @@ struct Uniform {
 
 /// Normal with mean a and standard deviation b, by G. E. P. Box and M. E. Muller (1958): a pair of uniform
 /// numbers u, v becomes sqrt(-2 ln u) (cos 2 pi v, sin 2 pi v).
-struct Normal {
+struct Normal : detail::FloatDraw {
   static constexpr const char* name = "normal_";
-  using Types = StoredFloatTypes;
-  template <class T>
-  static constexpr int kCount = detail::kFloatCount<T>;
   template <class T>
   TANDEM_HD static void apply(const PhiloxBlock& block, const RandomParameters& p, T* out) {
     if constexpr (detail::kIsDouble<T>) {
@@ -93,11 +104,8 @@ struct Normal {
 };
 
 /// Exponential with rate a: -ln u / a, always above 0.
-struct Exponential {
+struct Exponential : detail::FloatDraw {
   static constexpr const char* name = "exponential_";
-  using Types = StoredFloatTypes;
-  template <class T>
-  static constexpr int kCount = detail::kFloatCount<T>;
   template <class T>
   TANDEM_HD static void apply(const PhiloxBlock& block, const RandomParameters& p, T* out) {
     using C = detail::Computed<T>;
@@ -130,31 +138,19 @@ class Hit {
 };
 
 /// 1 where word / 2^32 < a, else 0: the same elements for every type.
-struct Bernoulli {
+struct Bernoulli : detail::IntegerDraw<4> {
   static constexpr const char* name = "bernoulli_";
-  using Types = AllTypes;
-  template <class T>
-  static constexpr int kCount = 4;
   template <class T>
   TANDEM_HD static void apply(const PhiloxBlock& block, const RandomParameters& p, T* out) {
     const Hit hits(p.a);
-    for (int i = 0; i < 4; ++i) {
-      const uint32_t hit = hits(block.word[i]);
-      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-        out[i] = T(static_cast<float>(hit));
-      else
-        out[i] = static_cast<T>(hit);
-    }
+    for (int i = 0; i < 4; ++i) out[i] = detail::stored<T>(hits(block.word[i]));
   }
 };
 
 /// base + floor(range r), where r has 64 bits: the relative difference between the probabilities of two values is at
 /// most range / 2^64. For ranges up to 2^32.
-struct RandomInteger {
+struct RandomInteger : detail::IntegerDraw<2> {
   static constexpr const char* name = "random_";
-  using Types = AllTypes;
-  template <class T>
-  static constexpr int kCount = 2;
   template <class T>
   TANDEM_HD static void apply(const PhiloxBlock& block, const RandomParameters& p, T* out) {
     for (int i = 0; i < 2; ++i) {
@@ -164,20 +160,13 @@ struct RandomInteger {
   }
   template <class T>
   TANDEM_HD static void store(int64_t base, uint64_t r, T& out) {
-    const auto value = static_cast<int64_t>(static_cast<uint64_t>(base) + r);
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-      out = T(static_cast<float>(value));
-    else
-      out = static_cast<T>(value);
+    out = detail::stored<T>(static_cast<int64_t>(static_cast<uint64_t>(base) + r));
   }
 };
 
 /// The same for every range, where r has 128 bits; range 0 stands for 2^64.
-struct RandomWideInteger {
+struct RandomWideInteger : detail::IntegerDraw<1> {
   static constexpr const char* name = "random_";
-  using Types = AllTypes;
-  template <class T>
-  static constexpr int kCount = 1;
   template <class T>
   TANDEM_HD static void apply(const PhiloxBlock& block, const RandomParameters& p, T* out) {
     const uint64_t high = detail::word64(block, 0), low = detail::word64(block, 1);

@@ -30,64 +30,46 @@ struct FloorDivideRule : NoGradientRule {
   static constexpr const char *name = "floor_divide_", *backward_name = "FloorDivideBackward";
 };
 
-struct FmodRule {
+// a - q b, where the quotient q has no gradient, which avoids 0 times infinity. q is computed by its own rule because
+// floor(a / b) may be rounded up.
+template <class Quotient>
+struct RestRule {
+  static constexpr Reads da_reads = kNeither, db_reads = kBoth;
+  static ScalarType type(ScalarType promoted) { return promoted; }
+  template <class A, class B>
+  static Tensor da(const Tensor& g, const A&, const B&) {
+    return g;
+  }
+  template <class A>
+  static Tensor db(const Tensor& g, const A& a, const Tensor& b) {
+    return -g * binary<Quotient>(a, b);
+  }
+};
+struct FmodRule : RestRule<TruncDivideRule> {
   using Op = ops::Fmod;
   static constexpr const char *name = "fmod_", *backward_name = "FmodBackward";
-  static constexpr Reads da_reads = kNeither, db_reads = kBoth;
-  static ScalarType type(ScalarType promoted) { return promoted; }
-  template <class A, class B>
-  static Tensor da(const Tensor& g, const A&, const B&) {
-    return g;
-  }
-  template <class A>
-  static Tensor db(const Tensor& g, const A& a, const Tensor& b) {
-    return -g * binary<TruncDivideRule>(a, b);  // has no gradient, which avoids 0 times infinity
-  }
 };
-struct RemainderRule {
+struct RemainderRule : RestRule<FloorDivideRule> {
   using Op = ops::Remainder;
   static constexpr const char *name = "remainder_", *backward_name = "RemainderBackward";
-  static constexpr Reads da_reads = kNeither, db_reads = kBoth;
-  static ScalarType type(ScalarType promoted) { return promoted; }
-  template <class A, class B>
-  static Tensor da(const Tensor& g, const A&, const B&) {
-    return g;
-  }
-  template <class A>
-  static Tensor db(const Tensor& g, const A& a, const Tensor& b) {
-    return -g * binary<FloorDivideRule>(
-                    a, b);  // the quotient that belongs to this remainder; floor(a / b) may be rounded up
-  }
 };
 
-enum class Rounding { kNo, kTrunc, kFloor };
-Rounding rounding(optional<std::string_view> mode) {
-  if (!mode) return Rounding::kNo;
+// plain() without a mode, otherwise call(rule).
+template <class Plain, class Call>
+decltype(auto) rounded(optional<std::string_view> mode, Plain plain, Call call) {
+  if (!mode) return plain();
   check(*mode == "trunc" || *mode == "floor", "div: rounding_mode must be \"trunc\" or \"floor\", got \"", *mode, "\"");
-  return *mode == "trunc" ? Rounding::kTrunc : Rounding::kFloor;
+  return *mode == "trunc" ? call(TruncDivideRule()) : call(FloorDivideRule());
 }
-
 template <class B>
 Tensor rounded_div(const Tensor& a, const B& b, optional<std::string_view> mode) {
-  switch (rounding(mode)) {
-    case Rounding::kNo:
-      return div(a, b);
-    case Rounding::kTrunc:
-      return binary<TruncDivideRule>(a, b);
-    default:
-      return binary<FloorDivideRule>(a, b);
-  }
+  return rounded(
+      mode, [&] { return div(a, b); }, [&]<class Rule>(Rule) { return binary<Rule>(a, b); });
 }
 template <class B>
 Tensor& rounded_div_(const Tensor& a, const B& b, optional<std::string_view> mode) {
-  switch (rounding(mode)) {
-    case Rounding::kNo:
-      return a.div_(b);
-    case Rounding::kTrunc:
-      return binary_<TruncDivideRule>(a, b);
-    default:
-      return binary_<FloorDivideRule>(a, b);
-  }
+  return rounded(
+      mode, [&]() -> Tensor& { return a.div_(b); }, [&]<class Rule>(Rule) -> Tensor& { return binary_<Rule>(a, b); });
 }
 
 }  // namespace
