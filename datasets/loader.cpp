@@ -135,7 +135,7 @@ class BatchLoader::State final : public detail::LoaderCore {
 
   std::vector<Tensor> make(int64_t batch) const {
     const int64_t first = batch * options.batch_size;
-    const std::vector<int64_t> bounds = options.part.bounds(std::min(options.batch_size, examples - first));
+    const std::vector<int64_t> bounds = options.part.bounds(std::min(options.batch_size, examples() - first));
     std::vector<Tensor> out =
         transform ? transformed(batch, first, bounds) : rows(first + bounds.front(), bounds.back() - bounds.front());
     if (pin)

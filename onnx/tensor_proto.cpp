@@ -165,9 +165,11 @@ Tensor make(const Proto& from, const std::string& folder) {
       case kHalf:
         copy_field<Half>(out, from.int32_data());
         break;
-      default:
+      case kBFloat16:
         copy_field<BFloat16>(out, from.int32_data());
         break;
+      default:
+        unsupported_dtype("onnx", dtype);
     }
   }
   if (dtype == kBool) {  // any other byte would be undefined behaviour

@@ -29,8 +29,10 @@ cudnnDataType_t type_of(ScalarType dtype) {
       return CUDNN_DATA_BFLOAT16;
     case kDouble:
       return CUDNN_DATA_DOUBLE;
-    default:
+    case kFloat:
       return CUDNN_DATA_FLOAT;
+    default:
+      unsupported_dtype("conv2d", dtype);
   }
 }
 

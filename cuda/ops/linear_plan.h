@@ -6,7 +6,7 @@
 namespace tandem::cuda_impl {
 
 /// cuBLAS's name of a floating point dtype.
-constexpr cudaDataType data_type(ScalarType dtype) {
+inline cudaDataType data_type(ScalarType dtype) {
   switch (dtype) {
     case kHalf:
       return CUDA_R_16F;
@@ -14,8 +14,10 @@ constexpr cudaDataType data_type(ScalarType dtype) {
       return CUDA_R_16BF;
     case kDouble:
       return CUDA_R_64F;
-    default:
+    case kFloat:
       return CUDA_R_32F;
+    default:
+      unsupported_dtype("matmul", dtype);
   }
 }
 /// Products are added in float64 for float64, in float32 for everything else.

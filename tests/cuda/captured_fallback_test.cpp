@@ -241,6 +241,49 @@ TEST_CASE("an unlisted optimizer, an input on the host or requiring a gradient")
   CHECK(says(leaf, "has input 0 that requires a gradient"));
 }
 
+namespace {
+
+// Gradient descent whose rate, kept on the host, halves with every step.
+struct Halving final : optim::Optimizer {
+  struct Options : optim::OptimizerCloneableOptions<Options> {
+    TANDEM_ARG(double, lr) = 0.5;
+  };
+  explicit Halving(std::vector<Tensor> params) : Optimizer(std::move(params), std::make_unique<Options>()) {}
+  Tensor step(LossClosure) override {
+    const NoGradGuard no_grad;
+    for (const Tensor& p : parameters()) p.sub_(p.grad() * rate);
+    rate /= 2;
+    return {};
+  }
+  double rate = 0.5;
+};
+
+template <class Optimizer>
+void check_not_replayed() {
+  Model eager, recorded;
+  Optimizer one(std::vector<Tensor>{eager.w}), two(std::vector<Tensor>{recorded.w});
+  CHECK_FALSE(two.can_be_replayed());
+  cuda::CapturedStep step([&](const Tensor& x) { return recorded.step(two, x); }, {&two});
+  const Tensor x = ones({100}).to(kDevice);
+  for (int i = 0; i < 6; ++i) {
+    manual_seed(i);
+    eager.step(one, x);
+    manual_seed(i);
+    step(x);
+    CHECK(testing::identical(recorded.w.detach().cpu(), eager.w.detach().cpu()));
+  }
+  CHECK(ends_uncaptured(step.message(),
+                        "steps an optimizer without a kernel of its own, such as Adadelta, Adamax, NAdam or RAdam"));
+}
+
+}  // namespace
+
+TEST_CASE("optimizers that compute factors on the host are not replayed") {
+  if (!has_devices(1)) return;
+  check_not_replayed<optim::Adamax>();
+  check_not_replayed<Halving>();
+}
+
 TEST_CASE("an optimizer does not step as recorded") {
   if (!has_devices(1)) return;
   Model m;

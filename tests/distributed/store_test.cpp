@@ -203,6 +203,7 @@ TEST_CASE("prefixes separate keys") {
   CHECK(a.get("key") == "of a");
   CHECK(inner->get("b/key") == "of b");
   CHECK(a.underlying() == inner);
+  CHECK(a.host().empty());
   a.set_timeout(Milliseconds(7));
   CHECK(inner->timeout() == Milliseconds(7));
   CHECK_THROWS_AS(PrefixStore("a", nullptr), Error);

@@ -29,8 +29,11 @@ MPI_Datatype type_of(ScalarType dtype) {
       return MPI_DOUBLE;
     case ScalarType::Bool:
       return MPI_C_BOOL;
+    case ScalarType::Half:
+    case ScalarType::BFloat16:
+      return MPI_UINT16_T;  // two bytes, which only their own operations read
     default:
-      return MPI_UINT16_T;  // float16 and bfloat16: two bytes, which only their own operations read
+      throw std::runtime_error("mpi: cannot reduce this dtype");
   }
 }
 
