@@ -34,7 +34,7 @@ struct IntegerDraw {
 };
 /// `value`, by way of float for a half type.
 template <class T, class Integer>
-TANDEM_HD T stored(Integer value) {
+TANDEM_HD inline T stored(Integer value) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
     return T(static_cast<float>(value));
   else
