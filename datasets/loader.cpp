@@ -64,11 +64,12 @@ class BatchLoader::State final : public detail::LoaderCore {
         pin(options.pin_memory && on_host && device_count(kCUDA) > 0) {
     check(options.first_batch >= 0 && options.first_batch <= batches,
           "BatchLoader: first_batch = ", options.first_batch, ", but the epoch has ", batches, " batches");
-    for (Tensor& t : tensors) {
-      if (options.pixels) t = t.contiguous();
-      orders.push_back(!orders.empty() && orders.back().device() == t.device()
-                           ? orders.back()
-                           : order_on(t.device(), examples(), options, options.pixels.has_value()));
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (options.pixels) tensors[i] = tensors[i].contiguous();
+      const Device device = tensors[i].device();
+      orders.push_back(i > 0 && tensors[i - 1].device() == device
+                           ? orders[i - 1]
+                           : order_on(device, examples(), options, options.pixels.has_value()));
     }
     load_state({options.seed, 0, options.first_batch});
     loop = begin_epoch();

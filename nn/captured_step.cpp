@@ -189,8 +189,6 @@ Graph* CapturedStep::State::find(StepSignature&& signature) {
 // Determines the entry state of each gradient. Returns the reason if the recording cannot be used.
 std::string CapturedStep::State::look_over(Graph& g, const CaptureResult& result,
                                            const std::vector<Tensor>& before) const {
-  if (!std::ranges::all_of(optimizers, &optim::Optimizer::can_be_replayed))
-    return "steps an optimizer without a kernel of its own, such as Adadelta, Adamax, NAdam or RAdam";
   std::unordered_set<const void*> own, read;
   each_parameter([&](const Tensor& p) { own.insert(p.impl()); });
   for (const OptimizerCall& call : result.calls) {
@@ -216,6 +214,10 @@ std::string CapturedStep::State::look_over(Graph& g, const CaptureResult& result
 
 // Returns false if the step must run eagerly. Rethrows the function's exceptions.
 bool CapturedStep::State::record(Graph& g, const std::vector<Tensor>& inputs) {
+  if (!std::ranges::all_of(optimizers, &optim::Optimizer::can_be_replayed)) {  // not even once: it may count by itself
+    give_up("steps an optimizer without a kernel of its own, such as Adadelta, Adamax, NAdam or RAdam");
+    return false;
+  }
   g.inputs.clear();
   {
     CaptureScope scope(*g.capture);

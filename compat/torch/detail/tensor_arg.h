@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "tandem/core/tensor.h"
+#include "tandem/core/deprecated_type.h"
 
 namespace torch {
 
