@@ -24,15 +24,16 @@ Tensor gather(const Tensor& rows, const Tensor& order, int64_t first, int64_t co
   return out;
 }
 
-// The epoch's order on `device`, copied from pinned memory so the host does not wait. If it is 0, 1, 2, …, it is undefined
-// unless needed `always`.
-Tensor order_on(Device device, int64_t count, const BatchLoaderOptions& options, bool always) {
-  if (!options.shuffle) return always ? arange(count, TensorOptions(kLong).device(optional<Device>(device))) : Tensor();
+// The epoch's order on `device`. For `pixels` it is copied from pinned memory so the host does not wait. If it is 0, 1, 2, …,
+// it is undefined, but for `pixels`.
+Tensor order_on(Device device, int64_t count, const BatchLoaderOptions& options) {
+  const bool pixels = options.pixels.has_value();
+  if (!options.shuffle) return pixels ? arange(count, TensorOptions(kLong).device(optional<Device>(device))) : Tensor();
   const std::vector<int64_t> order = shuffled_order(count, options.seed, options.epoch);
   Tensor here = empty_raw({count}, kLong, Device(kCPU, 0));
-  if (device.is_cuda()) here = here.pin_memory();
+  if (device.is_cuda() && pixels) here = here.pin_memory();
   std::copy(order.begin(), order.end(), here.data_ptr<int64_t>());
-  return here.to(device, /*non_blocking=*/true);
+  return here.to(device, /*non_blocking=*/pixels);
 }
 
 void check_images(const std::vector<Tensor>& tensors) {
@@ -45,10 +46,11 @@ void check_images(const std::vector<Tensor>& tensors) {
 }
 
 DataLoaderOptions core_options(const BatchLoaderOptions& options, bool on_host) {
+  constexpr int64_t kMaxAhead = 1 << 20;  // of a worker
   const auto workers = static_cast<std::size_t>(on_host ? options.workers : 0);
   return DataLoaderOptions(static_cast<std::size_t>(options.batch_size))
       .workers(workers)
-      .max_jobs(workers * static_cast<std::size_t>(options.prefetch));
+      .max_jobs(workers * static_cast<std::size_t>(std::min(options.prefetch, kMaxAhead)));
 }
 
 }  // namespace
@@ -62,41 +64,38 @@ class BatchLoader::State final : public detail::LoaderCore {
         transform(std::move(change)),
         tensors(std::move(rows)),
         pin(options.pin_memory && on_host && device_count(kCUDA) > 0) {
-    check(options.first_batch >= 0 && options.first_batch <= batches,
-          "BatchLoader: first_batch = ", options.first_batch, ", but the epoch has ", batches, " batches");
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       if (options.pixels) tensors[i] = tensors[i].contiguous();
       const Device device = tensors[i].device();
-      orders.push_back(i > 0 && tensors[i - 1].device() == device
-                           ? orders[i - 1]
-                           : order_on(device, examples(), options, options.pixels.has_value()));
+      orders.push_back(i > 0 && tensors[i - 1].device() == device ? orders[i - 1]
+                                                                  : order_on(device, examples(), options));
     }
-    load_state({options.seed, 0, options.first_batch});
-    loop = begin_epoch();
   }
   ~State() override { stop(); }
 
   int64_t examples() const { return tensors[0].size(0); }
+  // Not in the constructor: workers use this object, which the destructor stops.
+  void begin() {
+    load_state({options.seed, 0, options.first_batch});
+    begin_epoch();
+  }
   std::optional<std::vector<Tensor>> next() {
     const Exclusive::Use use(exclusive, "BatchLoader.next");
-    const auto batch = loop ? std::static_pointer_cast<std::vector<Tensor>>(LoaderCore::next(loop)) : nullptr;
-    if (!batch) {
-      loop = nullptr;
-      return std::nullopt;
-    }
-    return std::move(*batch);
+    const auto batch =
+        std::static_pointer_cast<std::vector<Tensor>>(LoaderCore::next(nullptr));  // there is no other loop
+    return batch ? std::optional(std::move(*batch)) : std::nullopt;
   }
 
   const int64_t batches;
 
  protected:
   int64_t start_epoch(int64_t epoch, bool) override { return epoch; }
-  bool skip_batch() override { return asked++ < batches; }
+  bool skip_batch() override { return asked() < batches; }
   detail::JobQueue::Job next_job() override {
-    if (asked >= batches) return {};
-    return [this, batch = asked++](int) { return std::make_shared<std::vector<Tensor>>(make(batch)); };
+    if (asked() >= batches) return {};
+    return [this, batch = asked()](int) { return std::make_shared<std::vector<Tensor>>(make(batch)); };
   }
-  bool always_wraps() const override { return true; }
+  bool always_wraps() const override { return !options.pixels || transform; }
 
  private:
   std::vector<Tensor> rows(int64_t first, int64_t count) const {
@@ -149,8 +148,6 @@ class BatchLoader::State final : public detail::LoaderCore {
   const BatchTransform transform;
   std::vector<Tensor> tensors, orders;  // one order for each tensor
   const bool pin;
-  int64_t asked = 0;
-  std::shared_ptr<void> loop;  // null at the end
   Exclusive exclusive;
 };
 
@@ -166,8 +163,13 @@ BatchLoader::BatchLoader(std::vector<Tensor> tensors, const BatchLoaderOptions& 
   if (options.pixels) check_images(tensors);
   options.part.check_for("BatchLoader", options.batch_size);
   const bool on_host = std::all_of(tensors.begin(), tensors.end(), [](const Tensor& t) { return t.is_cpu(); });
-  check(!on_host || options.workers >= 0, "data loader: workers = ", options.workers, ", expected 0 to 1024");
+  check(!on_host || (options.workers >= 0 && options.workers <= 1024), "data loader: workers = ", options.workers,
+        ", expected 0 to 1024");
+  const int64_t batches = batch_count(tensors[0].size(0), options.batch_size, options.drop_last, options.part);
+  check(options.first_batch >= 0 && options.first_batch <= batches, "BatchLoader: first_batch = ", options.first_batch,
+        ", but the epoch has ", batches, " batches");
   state_ = std::make_unique<State>(std::move(tensors), options, std::move(transform), on_host);
+  state_->begin();
 }
 
 BatchLoader::~BatchLoader() = default;

@@ -19,6 +19,7 @@
 #include "tandem/core/pixel_scale.h"
 #include "tandem/core/tensor.h"
 #include "tandem/datasets/batch_part.h"
+#include "tandem/datasets/job_queue.h"
 
 namespace tandem::data {
 
@@ -34,7 +35,8 @@ struct BatchLoaderOptions {
   bool pin_memory = false;  ///< put batches in pinned memory, for copies to a GPU; ignored without a GPU
   BatchPart part = {};      ///< what to load of each batch, which batch_size counts as a whole
   /// If set, the tensors are uint8 images [N, height, width] or [N, C, height, width] and int64 labels [N], on one
-  /// device. Images of a batch are float32 [n, 1, height, width] or [n, C, height, width], scaled so.
+  /// device; copied unless contiguous. Images of a batch, also for the transform, are float32 [n, 1, height, width] or
+  /// [n, C, height, width], scaled so.
   std::optional<PixelScale> pixels = {};
 };
 

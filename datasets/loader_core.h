@@ -43,6 +43,8 @@ class LoaderCore {
   std::shared_ptr<void> begin_epoch();
   /// The next batch of that loop; null at the end. Throws as described in data_loader.h.
   JobQueue::Result next(const std::shared_ptr<void>& loop);
+  /// Number of the batch that next_job() makes or skip_batch() skips.
+  int64_t asked() const { return asked_; }
   /// Stops the workers; for destructors of classes that own data used by jobs.
   void stop() { queue_.reset(); }
 
@@ -53,7 +55,7 @@ class LoaderCore {
   /// Skips a batch; returns false at the end of the epoch.
   virtual bool skip_batch() = 0;
   virtual void seed_changed(uint64_t) {}
-  /// Whether errors are WorkerExceptions without workers, too.
+  /// Whether errors of a batch are WorkerExceptions without workers, too.
   virtual bool always_wraps() const { return false; }
   /// Of several processes: each gets other random numbers.
   virtual int64_t rank() const { return 0; }

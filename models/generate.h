@@ -3,7 +3,6 @@
 #include <functional>
 #include <vector>
 
-#include "tandem/core/arg.h"
 #include "tandem/models/gpt2.h"
 
 namespace tandem::models {

@@ -110,7 +110,8 @@ struct CapturedStepOptions {
 class CapturedStep {
  public:
   /// `function` takes a const std::vector<Tensor>& or up to ten tensors. It returns a tensor, a vector, pair
-  /// or tuple of tensors, or nothing. `optimizers`: every optimizer that it steps; each must outlive this.
+  /// or tuple of tensors, or nothing. `optimizers`: every optimizer that it steps; each must outlive this. With one that
+  /// cannot be replayed (Optimizer::can_be_replayed) the step runs eagerly.
   template <class F>
   requires(!std::is_convertible_v<F, std::unique_ptr<detail::StepFunction>>) explicit CapturedStep(
       F function, std::vector<optim::Optimizer*> optimizers = {}, CapturedStepOptions options = {})

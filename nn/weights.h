@@ -5,7 +5,6 @@
 #pragma once
 #include <string>
 
-#include "tandem/core/arg.h"
 #include "tandem/nn/module.h"
 
 namespace tandem::serialize {

@@ -82,7 +82,7 @@ class Export {
     for (const Tensor& t : inputs) check(t.defined(), "onnx::save: an example input is undefined");
     dynamic_ = options.dynamic_batch;
     check(!dynamic_ || inputs[0].dim() > 0,
-          "onnx::save: the first input has no dimension for the batch; use dynamic_batch(false)");
+          "onnx::save: the first input has no dimension for the batch; use dynamic_batch = false");
     if (dynamic_) batch_ = inputs[0].size(0);
     check(!dynamic_ || batch_ > 0, "onnx::save: expected at least one example, the first input is ", inputs[0]);
   }
@@ -117,7 +117,7 @@ class Export {
       for (std::size_t i = 0; i < inputs_.size(); ++i)
         if (is_batch(inputs_[i])) names += concat(names.empty() ? "" : ", ", all[i]);
       fail("onnx::save: the module does not run with ", batch, " examples instead of ", batch_, " (dimension 0 of ",
-           names, "); if it takes one number only, use dynamic_batch(false): ", error.what());
+           names, "); if it takes one number only, use dynamic_batch = false: ", error.what());
     }
   }
   bool is_batch(const Tensor& t) const { return dynamic_ && t.dim() > 0 && t.size(0) == batch_; }

@@ -11,7 +11,6 @@
 #include <tuple>
 #include <type_traits>
 
-#include "tandem/core/arg.h"
 #include "tandem/nn/module_holder.h"
 
 namespace tandem::onnx {

@@ -2,7 +2,9 @@
 //
 // A tensor is viewed as [outer, n, inner]. Lines along n are processed one by one if they are rows (inner == 1), otherwise
 // in tiles of adjacent columns. A rule sums a term of each element, in a fixed order, and then maps every element.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tandem/core/backend/softmax.h"
 #include "tandem/core/cpu/pointwise/loop.h"
@@ -103,7 +105,8 @@ void row(T* out, const T* x, const T* y, int64_t n) {
 
 template <class Rule, class T>
 void columns(T* out, const T* x, const T* y, int64_t n, int64_t step, int64_t width) {
-  T max[kTile], total[kTile] = {};
+  T max[kTile], total[kTile];
+  std::fill_n(total, width, T(0));
   if constexpr (Rule::kShifted) {
     std::copy_n(x, width, max);
     for (int64_t i = 1; i < n; ++i)

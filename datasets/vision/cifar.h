@@ -2,7 +2,8 @@
 //
 //   vision::datasets::CIFAR10 train("data");
 //   auto loader = torch::data::make_data_loader(train.map(Compose({RandomCrop(32, 4), …})).map(Stack<>()), options);
-//   data::BatchLoader fast({train.images().to(device), train.targets().to(device)}, {.pixels = PixelScale()});
+//   data::BatchLoader fast({train.images().to(device), train.targets().to(device)},
+//                          {.batch_size = 64, .pixels = PixelScale()});
 //
 // Krizhevsky: Learning multiple layers of features from tiny images. 2009.
 #pragma once

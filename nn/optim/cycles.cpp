@@ -25,7 +25,7 @@ void set_momentum(const char* scheduler, Optimizer& optimizer, double value) {
       *field.number = value;
       found = true;
     }
-    check(found, scheduler, ": the optimizer must have momentum or beta1 with cycle_momentum(true)");
+    check(found, scheduler, ": the optimizer must have momentum or beta1 with cycle_momentum");
   }
 }
 
@@ -87,6 +87,7 @@ std::vector<double> CosineAnnealingWarmRestarts::get_lrs() {
 
 OneCycleLR::OneCycleLR(Optimizer& optimizer, OneCycleLROptions options)
     : LRScheduler(optimizer), options_(std::move(options)) {
+  check(options_.max_lr > 0, "OneCycleLR: max_lr must be positive, got ", options_.max_lr);
   check(options_.total_steps > 0, "OneCycleLR: total_steps must be positive, got ", options_.total_steps);
   check(options_.pct_start >= 0 && options_.pct_start <= 1, "OneCycleLR: expected pct_start from 0 to 1, got ",
         options_.pct_start);
@@ -126,6 +127,7 @@ std::vector<double> OneCycleLR::get_lrs() {
 
 CyclicLR::CyclicLR(Optimizer& optimizer, CyclicLROptions options)
     : LRScheduler(optimizer), options_(std::move(options)) {
+  check(options_.max_lr > 0, "CyclicLR: max_lr must be positive, got ", options_.max_lr);
   check(options_.step_size_up > 0 && options_.step_size_down.value_or(1) > 0, "CyclicLR: step sizes must be positive");
   check(options_.mode == "triangular" || options_.mode == "triangular2" || options_.mode == "exp_range",
         "CyclicLR: mode must be 'triangular', 'triangular2' or 'exp_range', got '", options_.mode, "'");

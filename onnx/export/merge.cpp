@@ -16,7 +16,7 @@ namespace {
       "onnx::save: what the module computes depends on the batch size or on the values of its inputs in a way that a "
       "file cannot say: ",
       what, " of the kernel ", node.kernel.empty() ? "copy" : node.kernel, " (ONNX's ", node.op,
-      ") differs between two runs. For one size only, use dynamic_batch(false)");
+      ") differs between two runs. For one size only, use dynamic_batch = false");
 }
 
 bool same_bytes(const Tensor& a, const Tensor& b) {

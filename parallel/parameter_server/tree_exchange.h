@@ -1,6 +1,6 @@
 // Sums gradients over processes in the binary tree of the shards, so that the bits do not depend on their number.
 //
-// Every process has the sums of complete tree nodes (parallel/tree_sum.h) and owns one segment of the flat buffer: it
+// Every process has the sums of complete tree nodes (tree_sum.h) and owns one segment of the flat buffer: it
 // receives this segment of all nodes, adds them in tree order and sends the result to the others. With P = 2^j
 // processes and V = 2^i >= P shards, each process has one node and sends 2 (P - 1) / P times the bytes of the buffer,
 // as in a ring. Otherwise some have several nodes: with V = 8 and P = 3 they send 1.33 times as much.

@@ -12,10 +12,12 @@
 #include <thread>
 
 #include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops.h"
 #include "tandem/core/error.h"
 #include "tandem/core/threads/parallel_for.h"
 #include "tandem/datasets/job_queue.h"
 #include "tandem/datasets/order.h"
+#include "tandem/testing.h"
 #include "tandem/tests/few_threads.h"
 #include "tandem/tests/temp_folder.h"
 
@@ -236,6 +238,33 @@ TEST_CASE("invalid options are refused") {
   tensors[1] = alias(tensors[1], {kExamples - 1}, {1}, 0);
   CHECK(error_of([&] { BatchLoader(tensors, {}); }) ==
         "BatchLoader: tensors have different lengths: [103, 3] float32 cpu and [102] int64 cpu");
+}
+
+TEST_CASE("pixels: images are gathered, converted and scaled, on workers and for a transform") {
+  const Tensor images = arange(2 * 3 * 10).view({10, 2, 3}).to(kByte), labels = arange(10);
+  const auto scaled = [&](const Tensor& rows) {
+    return (images.index_select(0, rows).to(kFloat) - 10).div(4).unsqueeze(1);
+  };
+  for (const int workers : {0, 2}) {
+    const BatchLoaderOptions options{
+        .batch_size = 4, .shuffle = true, .workers = workers, .pixels = PixelScale{.scale = 4, .shift = 10}};
+    BatchLoader plain({images, labels}, options);
+    BatchLoader doubled({images, labels}, options, [](std::vector<Tensor>& batch) { batch[0] *= 2; });
+    for (int64_t k = 0; k < 3; ++k) {
+      const std::vector<Tensor> batch = *plain.next();
+      CHECK(testing::identical(batch[0], scaled(batch[1])));
+      CHECK(testing::identical(doubled.next()->at(0), scaled(batch[1]) * 2));
+    }
+    CHECK_FALSE(plain.next().has_value());
+    CHECK_FALSE(plain.next().has_value());
+  }
+  const auto refusal = [](std::vector<Tensor> tensors) {
+    return error_of([&] { BatchLoader(std::move(tensors), {.pixels = PixelScale()}); });
+  };
+  CHECK(refusal({images}) == "BatchLoader: with pixels, expected images and labels, got 1 tensors");
+  CHECK(refusal({images.to(kFloat), labels}).starts_with("BatchLoader: images must be uint8"));
+  CHECK(refusal({images, labels.to(kInt)}).starts_with("BatchLoader: labels must be int64 [10]"));
+  CHECK(refusal({images, labels.slice(0, 1)}).starts_with("BatchLoader: tensors have different lengths"));
 }
 
 TEST_CASE("pin_memory is ignored without a GPU; rows may be strided") {

@@ -202,6 +202,15 @@ TEST_CASE("loaders of the parent") {
       true));
   ++batch;
   CHECK(batch->data[0][0].item<double>() == 8);
+
+  data::BatchLoader rows({arange(8).view({8, 1})}, {.batch_size = 2, .workers = 2});
+  CHECK(rows.next()->at(0)[1].item<int64_t>() == 1);
+  CHECK(child_succeeds([&] {
+    for (int i = 0; i < 2; ++i)
+      if (error_of([&] { rows.next(); }).find("forked during an epoch") == std::string::npos) return false;
+    return true;
+  }));
+  CHECK(rows.next()->at(0)[1].item<int64_t>() == 3);
 }
 
 TEST_CASE("a fork inside code that the library calls") {

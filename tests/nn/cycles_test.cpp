@@ -93,6 +93,8 @@ TEST_CASE_FIXTURE(Fixture, "OneCycleLR moves rate and momentum, and ends after t
 
 TEST_CASE_FIXTURE(Fixture, "OneCycleLR and CyclicLR refuse what they cannot follow") {
   CHECK_THROWS_AS(optim::OneCycleLR(optimizer, 1, 0), Error);
+  CHECK_THROWS_AS(optim::OneCycleLR(optimizer, optim::OneCycleLROptions{.total_steps = 8}), Error);
+  CHECK_THROWS_AS(optim::CyclicLR(optimizer, optim::CyclicLROptions{.base_lr = 0.1}), Error);
   for (const double part : {-0.1, 1.1})
     CHECK_THROWS_AS(
         optim::OneCycleLR(optimizer, optim::OneCycleLROptions{.max_lr = 1, .total_steps = 8, .pct_start = part}),
