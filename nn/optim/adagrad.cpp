@@ -38,7 +38,6 @@ Tensor& sum_of(AdagradParamState& state, const Tensor& p, const AdagradOptions& 
 }  // namespace
 
 bool Adagrad::sums_gradients() const { return typeid(*this) == typeid(Adagrad); }
-bool Adagrad::can_be_replayed() const { return typeid(*this) == typeid(Adagrad); }
 Tensor Adagrad::step(LossClosure closure) {
   const profiler::Record span("Adagrad::step", "optimizer");
   NoGradGuard no_grad;

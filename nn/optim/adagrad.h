@@ -31,7 +31,7 @@ class Adagrad : public Optimizer {
   Adagrad(std::vector<Tensor> params, AdagradOptions defaults = {});
   Tensor step(LossClosure closure = nullptr) override;
   bool sums_gradients() const override;
-  bool can_be_replayed() const override;
+  bool can_be_replayed() const override { return true; }
 
  protected:
   const char* name() const override { return "Adagrad"; }

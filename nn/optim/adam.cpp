@@ -70,7 +70,6 @@ std::vector<Field> AdamParamState::fields() {
 }
 
 bool Adam::sums_gradients() const { return typeid(*this) == typeid(Adam); }
-bool Adam::can_be_replayed() const { return typeid(*this) == typeid(Adam); }
 Tensor Adam::step(LossClosure closure) {
   const profiler::Record span("Adam::step", "optimizer");
   NoGradGuard no_grad;
@@ -82,7 +81,6 @@ Tensor Adam::step(LossClosure closure) {
 }
 
 bool AdamW::sums_gradients() const { return typeid(*this) == typeid(AdamW); }
-bool AdamW::can_be_replayed() const { return typeid(*this) == typeid(AdamW); }
 Tensor AdamW::step(LossClosure closure) {
   const profiler::Record span("AdamW::step", "optimizer");
   NoGradGuard no_grad;

@@ -55,7 +55,7 @@ class Adam : public Optimizer {
   Adam(std::vector<Tensor> params, AdamOptions defaults = {});
   Tensor step(LossClosure closure = nullptr) override;
   bool sums_gradients() const override;
-  bool can_be_replayed() const override;
+  bool can_be_replayed() const override { return true; }
 
  protected:
   const char* name() const override { return "Adam"; }
@@ -68,7 +68,7 @@ class AdamW : public Optimizer {
   AdamW(std::vector<Tensor> params, AdamWOptions defaults = {});
   Tensor step(LossClosure closure = nullptr) override;
   bool sums_gradients() const override;
-  bool can_be_replayed() const override;
+  bool can_be_replayed() const override { return true; }
 
  protected:
   const char* name() const override { return "AdamW"; }

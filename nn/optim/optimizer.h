@@ -48,8 +48,8 @@ class Optimizer {
   /// override this to opt in, since its step() may inspect gradients.
   virtual bool sums_gradients() const { return false; }
   /// Whether CapturedStep may replay step(): its kernels read what changes from step to step, such as the rate and the
-  /// count, when they run. One that computes factors on the host would repeat those of the recorded step. As above, a
-  /// class derived from a built-in optimizer must override this to opt in.
+  /// count, when they run. One that computes factors on the host would repeat those of the recorded step. A
+  /// class derived from a built-in optimizer inherits its answer, and overrides it if step() computes such factors itself.
   virtual bool can_be_replayed() const { return false; }
   /// Runs step() with the gradient own + others[0] + others[1] + …, added in this order and stored in `own`.
   /// The sum is part of the same pass over memory when sums_gradients(). Throws Error when a gradient is not

@@ -32,7 +32,6 @@ std::vector<Field> RMSpropParamState::fields() {
 }
 
 bool RMSprop::sums_gradients() const { return typeid(*this) == typeid(RMSprop); }
-bool RMSprop::can_be_replayed() const { return typeid(*this) == typeid(RMSprop); }
 Tensor RMSprop::step(LossClosure closure) {
   const profiler::Record span("RMSprop::step", "optimizer");
   NoGradGuard no_grad;

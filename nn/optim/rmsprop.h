@@ -34,7 +34,7 @@ class RMSprop : public Optimizer {
   RMSprop(std::vector<Tensor> params, RMSpropOptions defaults = {});
   Tensor step(LossClosure closure = nullptr) override;
   bool sums_gradients() const override;
-  bool can_be_replayed() const override;
+  bool can_be_replayed() const override { return true; }
 
  protected:
   const char* name() const override { return "RMSprop"; }

@@ -26,7 +26,6 @@ void SGDOptions::validate() const {
 }
 
 bool SGD::sums_gradients() const { return typeid(*this) == typeid(SGD); }
-bool SGD::can_be_replayed() const { return typeid(*this) == typeid(SGD); }
 Tensor SGD::step(LossClosure closure) {
   const profiler::Record span("SGD::step", "optimizer");
   NoGradGuard no_grad;

@@ -33,7 +33,7 @@ class SGD : public Optimizer {
 
   Tensor step(LossClosure closure = nullptr) override;
   bool sums_gradients() const override;
-  bool can_be_replayed() const override;
+  bool can_be_replayed() const override { return true; }
 
  protected:
   const char* name() const override { return "SGD"; }
