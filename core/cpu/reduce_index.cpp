@@ -88,7 +88,7 @@ template <class T, class Order>
 class Search {
  public:
   Search(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t dim)
-      : plan_(make_reduce_plan(values, in, 1u << dim, ColumnSearch<T, Order>::kTile)),
+      : plan_(make_reduce_plan(values, in, 1u << dim, ColumnSearch<T, Order>::kTile, 1)),
         values_(values.ptr<T>()),
         indices_(indices.ptr<int64_t>()),
         in_(in.ptr<T>()) {}

@@ -1,7 +1,7 @@
 // The loops of all reductions that fold values into an accumulator (core/formulas/reduce_ops.h).
 //
-// Accuracy: blocks are folded over many lanes and then combined pairwise (Cascade). The order depends only on
-// shape and strides.
+// Accuracy: blocks are folded over many lanes and then combined pairwise (Cascade). The order depends only on the reduced
+// dimensions and, in the outer layout, on the size of the last kept one.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -52,7 +52,7 @@ struct InnerFold {
   using Out = typename R::Out;
   static constexpr int kWide = std::max<int>(16, 256 / static_cast<int>(sizeof(Acc)));
   static constexpr bool kMoments = std::is_same_v<Acc, folds::Moments<In>>;
-  static constexpr int64_t kBlock = 32 * kWide;
+  static constexpr int64_t kBlock = kMoments ? 2048 : 32 * kWide;
 
   [[gnu::noinline]] static Acc fold(const R& r, Acc* lanes) {
     for (int width = kWide / 2; width > 0; width /= 2)
@@ -92,10 +92,9 @@ struct InnerFold {
 
   // Moments of contiguous runs, where vectors of structs would be slow.
   static Acc contiguous(const R& r, const ReducePlan& plan, const In* x, int64_t begin, int64_t end, Out p) {
-    constexpr int64_t kRun = 2048;
     Cascade<R> cascade(r);
     Acc acc = r.identity();
-    int64_t left = kRun;
+    int64_t left = kBlock;
     for_reduced_runs(plan, begin, end, [&](int64_t offset, int64_t n) {
       while (n > 0) {
         const int64_t count = std::min(n, left);
@@ -105,7 +104,7 @@ struct InnerFold {
         if ((left -= count) > 0) continue;
         cascade.push(acc);
         acc = r.identity();
-        left = kRun;
+        left = kBlock;
       }
     });
     return cascade.finish(acc);
@@ -113,7 +112,7 @@ struct InnerFold {
 
   [[gnu::noinline]] static Acc range(const R& r, const ReducePlan& plan, const In* x, int64_t begin, int64_t end,
                                      Out p) {
-    if (plan.sizes.size() == 1 && end - begin < 32)
+    if (plan.sizes.size() == 1 && plan.reduced < 32)
       return few(r, x + begin * plan.strides[0], plan.strides[0], end - begin, p);
     if constexpr (kMoments)
       if (plan.strides.back() == 1) return contiguous(r, plan, x, begin, end, p);
@@ -147,7 +146,6 @@ struct OuterFold {
   using Acc = typename R::Acc;
   using Out = typename R::Out;
   static constexpr int64_t kTile = 4096 / static_cast<int64_t>(sizeof(Acc));
-  static constexpr int64_t kRows = 64;  // rows of a block
 
   // Folds x[i * row + j * column] for i < rows into acc[j].
   template <class Column>
@@ -195,11 +193,10 @@ struct OuterFold {
   // Folds the rows [begin, end) of one tile into acc.
   [[gnu::noinline]] static void range(const R& r, const ReducePlan& plan, Acc* acc, const In* x, int64_t begin,
                                       int64_t end, int64_t width, const Out* p) {
-    const int64_t block = std::max<int64_t>(kRows, plan.width <= 32 ? 4096 / plan.width : 0);
-    const int levels_count = std::bit_width(static_cast<uint64_t>((end - begin) / block)) + 1;
+    const int levels_count = std::bit_width(static_cast<uint64_t>((end - begin) / plan.block)) + 1;
     Acc* levels = scratch<Acc>(Scratch::kReduceLevels, levels_count * width);
     uint64_t blocks = 0;
-    int64_t left = block;
+    int64_t left = plan.block;
     std::fill_n(acc, width, r.identity());
     for_reduced_runs(plan, begin, end, [&](int64_t offset, int64_t n) {
       const In* run = x + offset;
@@ -210,7 +207,7 @@ struct OuterFold {
         run += count * row;
         n -= count;
         if ((left -= count) > 0) continue;
-        left = block;
+        left = plan.block;
         push(r, levels, blocks++, acc, width);
       }
     });
@@ -241,7 +238,7 @@ class Reduction {
 
   Reduction(const R& r, const Tensor& out, const Tensor& in, uint32_t mask, const Tensor* parameter)
       : r_(r),
-        plan_(make_reduce_plan(out, in, mask, OuterFold<R>::kTile)),
+        plan_(make_reduce_plan(out, in, mask, OuterFold<R>::kTile, InnerFold<R>::kBlock)),
         out_(out.ptr<Out>()),
         in_(in.ptr<In>()),
         parameter_(parameter != nullptr ? parameter->ptr<Out>() : nullptr) {}
@@ -302,9 +299,10 @@ class Reduction {
     for (int64_t o = 0; o < plan_.outputs; o += plan_.width, at.next())
       for (int64_t j = 0; j < plan_.width; ++j) {
         Cascade<R> cascade(r_);
-        for (int64_t part = 0; part < plan_.parts; ++part) cascade.push(partial_[part * plan_.outputs + o + j]);
+        const Acc* part = partial_ + o + j;
+        for (int64_t left = plan_.parts; left > 1; --left, part += plan_.outputs) cascade.push(*part);
         const int64_t to = at.out + j * plan_.width_out;
-        out_[to] = finish_value(r_, cascade.finish(r_.identity()), R::kParameter ? parameter_[to] : Out());
+        out_[to] = finish_value(r_, cascade.finish(*part), R::kParameter ? parameter_[to] : Out());
       }
   }
 

@@ -13,7 +13,7 @@ constexpr int64_t kTasks = 64;            // enough tasks for any machine
 
 }  // namespace
 
-ReducePlan make_reduce_plan(const Tensor& out, const Tensor& in, uint32_t mask, int64_t tile) {
+ReducePlan make_reduce_plan(const Tensor& out, const Tensor& in, uint32_t mask, int64_t tile, int64_t inner_block) {
   ReducePlan plan;
   const ReduceDims dims = make_reduce_dims(out, in, mask);
   plan.reduced = dims.elements;
@@ -45,8 +45,13 @@ ReducePlan make_reduce_plan(const Tensor& out, const Tensor& in, uint32_t mask, 
   }
   const int64_t elements = plan.reduced * std::max<int64_t>(plan.outputs, 1);
   const int64_t wanted = std::min(elements / kPartElements, kTasks / std::max<int64_t>(plan.units, 1));
-  plan.parts = std::clamp<int64_t>(wanted, 1, std::max<int64_t>(plan.reduced / 256, 1));
-  plan.part_size = (plan.reduced + plan.parts - 1) / plan.parts;
+  constexpr int64_t kRows = 64, kNarrow = 32, kNarrowBlock = 4096;  // narrow rows are folded several at once
+  plan.block = inner_block;
+  if (plan.outer)
+    plan.block = plan.width > kNarrow ? kRows : std::max(kRows, kNarrowBlock / std::max<int64_t>(plan.width, 1));
+  plan.part_size = plan.block;
+  while (plan.part_size * std::max<int64_t>(wanted, 1) < plan.reduced) plan.part_size *= 2;
+  plan.parts = std::max<int64_t>(1, (plan.reduced + plan.part_size - 1) / plan.part_size);
   return plan;
 }
 

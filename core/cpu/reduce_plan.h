@@ -2,8 +2,9 @@
 // work is split.
 //
 // A unit is one output (inner layout) or a tile of adjacent outputs (outer layout: vectors run along the last
-// kept dimension). The reduced elements of a unit are split into `parts`, and the results of the parts are
-// combined in order. All of this depends only on shapes and strides.
+// kept dimension). The reduced elements of an output are folded in blocks, whose results are combined pairwise. They are
+// also split into `parts` for several threads. A part has 1, 2, 4, 8 … blocks, so what its blocks are combined to is
+// combined in any case, and the bits do not depend on the parts, nor on the number of outputs.
 #pragma once
 #include "tandem/core/tensor.h"
 
@@ -17,12 +18,13 @@ struct ReducePlan {
   int64_t width = 1;  // outer: size and strides of the last kept dimension
   int64_t width_in = 0, width_out = 0;
   int64_t tile = 1, tiles = 1;                  // outer: outputs in a tile, tiles along the last kept dimension
+  int64_t block = 1;                            // reduced elements of one output in a block
   int64_t units = 1, parts = 1, part_size = 1;  // part_size: reduced elements of one output in a part
 };
 
 /// `out` has the shape of `in` with 1 in the dimensions of `mask`, and any strides. `tile`: maximum number of
-/// outputs per tile.
-ReducePlan make_reduce_plan(const Tensor& out, const Tensor& in, uint32_t mask, int64_t tile);
+/// outputs per tile. `inner_block`: elements of a block in the inner layout.
+ReducePlan make_reduce_plan(const Tensor& out, const Tensor& in, uint32_t mask, int64_t tile, int64_t inner_block);
 
 /// Position `number` of a row-major walk over the kept dimensions, as offsets; next() advances to the
 /// following position.

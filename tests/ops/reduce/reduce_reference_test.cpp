@@ -209,9 +209,12 @@ TEST_CASE("a long float32 sum stays accurate in every layout") {
   constexpr int64_t kRows = 100000, kColumns = 12;
   const Tensor x = full({kRows, kColumns}, 0.1, kFloat);
   const double exact = static_cast<double>(0.1f) * kRows;
-  CHECK(std::abs(sum(x).item<double>() / (exact * kColumns) - 1) < 3e-7);
+  // Four units in the last place: a lane adds 32 numbers of a block one after the other, and where they are equal, their
+  // roundings do not cancel.
+  constexpr double kLimit = 4e-7;
+  CHECK(std::abs(sum(x).item<double>() / (exact * kColumns) - 1) < kLimit);
   for (const Tensor& columns : {sum(x, 0), sum(x.transpose(0, 1).contiguous(), 1)})
     for (int64_t j = 0; j < kColumns; ++j)
-      CHECK(std::abs(static_cast<double>(columns.data_ptr<float>()[j]) / exact - 1) < 3e-7);
+      CHECK(std::abs(static_cast<double>(columns.data_ptr<float>()[j]) / exact - 1) < kLimit);
   CHECK(std::abs(mean(x).item<double>() - static_cast<double>(0.1f)) < 3e-8);
 }

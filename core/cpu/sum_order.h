@@ -1,0 +1,27 @@
+// The order of sums, which all methods of a kernel follow. An element's bits then depend on its own row, image or line, and on
+// the sizes of one such: neither on the method nor on the batch, and never on the number of threads.
+//
+// Matrix products, linear and recurrent layers: the products of an element are added one after the other along the depth, in
+// pieces of piece_depth(). Each piece begins with 0 and is multiplied by alpha; the pieces are added to beta C one after the
+// other. With one column (n == 1) the products of a row are added in the lanes of dot().
+//
+// Convolutions: one chain of products in the order of the weights (channel, row, column), to which the bias is added. With
+// one channel in a group (depthwise) the chain begins with the bias. So is the gradient of the input where it is a
+// convolution (Conv2dShape::turns()): in the order of output channel, row and column of the rotated weights. Otherwise the
+// products of each tap are a matrix product over the output channels, and the taps are added in order.
+//
+// Reductions: see reduce_plan.h. Sums over the batch, such as the gradients of weights and the statistics of a batch, have an
+// order of their own, which depends on the batch.
+#pragma once
+#include <cstdint>
+
+namespace tandem::cpu {
+
+/// The products in one chain, of k > 0: pieces are of equal length, but for the last. A panel of so many rows stays in L1.
+template <class T>
+constexpr int64_t piece_depth(int64_t k) {
+  const int64_t most = 2048 / static_cast<int64_t>(sizeof(T)), pieces = (k + most - 1) / most;
+  return (k + pieces - 1) / pieces;
+}
+
+}  // namespace tandem::cpu
