@@ -1,5 +1,5 @@
-// Matrix products: blocks of A and B are packed into panels, which register tiles (microkernel.h) multiply.
-// The split depends only on the shape; each element of C is summed in a fixed order.
+// Matrix products: blocks of A and B are packed into panels, which register tiles (microkernel.h) multiply; a few rows are
+// vectors (gemv.h).
 #include "tandem/core/cpu/linalg/gemm.h"
 
 #include <algorithm>
@@ -17,7 +17,6 @@ namespace tandem::cpu {
 namespace {
 
 constexpr int64_t kBlock = 1024;               // rows and columns of C processed at once
-constexpr int64_t kDepthBytes = 2048;          // of a packed row of A, so that a panel of A stays in L1
 constexpr int64_t kTaskPanels = 4;             // panels of A and of B in one task
 constexpr int64_t kInlineWork = 48 * 48 * 48;  // multiplications not worth waking a thread for
 
@@ -44,8 +43,7 @@ template <class T>
 Cut cut_for(const GemmArgs<T>& g) {
   const int vectors = g.n > kLanes<T> ? 2 : 1;
   const int64_t rows = g.m == 0 ? 0 : ceil_div(g.m, ceil_div(g.m, kMaxTileRows[vectors]));
-  const int64_t max_depth = kDepthBytes / static_cast<int64_t>(sizeof(T));
-  return {vectors, rows, vectors * kLanes<T>, ceil_div(g.k, ceil_div(g.k, max_depth))};
+  return {vectors, rows, vectors * kLanes<T>, piece_depth<T>(g.k)};
 }
 
 // Copies `depth` rows of W entries, ld apart. The constant width makes each row a few vector moves.
@@ -192,11 +190,11 @@ void gemm_integer(const GemmArgs<T>& g) {
   });
 }
 
-// Few rows times a large matrix: packing B would take longer than multiplying it.
+// Few rows: packing B would take longer than multiplying it. Copying rows of a small one does not.
 template <class T>
 bool is_few_rows(const GemmArgs<T>& g) {
   constexpr int64_t kManyElements = 1 << 16;
-  return g.m <= kMaxVectors && g.packed_b == nullptr && g.n * g.k >= kManyElements;
+  return g.packed_b == nullptr && (g.m == 1 || (g.m <= kMaxVectors && (g.trans_b || g.n * g.k >= kManyElements)));
 }
 
 template <class T>
@@ -213,13 +211,14 @@ void gemm_one(const GemmArgs<T>& g) {
              .matrix = g.a,
              .ld = g.lda,
              .transposed = g.trans_a,
+             .in_lanes = true,
              .x = g.b,
              .stride_x = g.trans_b ? 1 : g.ldb,
              .y = g.c,
              .stride_y = g.ldc,
              .alpha = g.alpha,
              .beta = g.beta});
-  } else if (g.m == 1 || is_few_rows(g)) {
+  } else if (is_few_rows(g)) {
     gemv<T>({.rows = g.n,
              .columns = g.k,
              .matrix = g.b,

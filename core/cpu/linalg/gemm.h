@@ -3,10 +3,12 @@
 //   C[i] = alpha * op(A[i]) * op(B[i]) + beta * C[i]     for i < batch
 //
 // op(A) is m x k, op(B) is k x n, C is m x n. beta == 0 does not read C (NaN in it is ignored); alpha == 0 or
-// k == 0 does not read A and B. NaN and infinity in A and B propagate. C must not overlap A or B. The bits of
-// the result depend only on the arguments, never on the number of threads.
+// k == 0 does not read A and B. NaN and infinity in A and B propagate. C must not overlap A or B.
+// The order of sums is that of sum_order.h.
 #pragma once
 #include <cstdint>
+
+#include "tandem/core/cpu/sum_order.h"
 
 namespace tandem::cpu {
 

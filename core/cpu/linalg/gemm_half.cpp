@@ -1,9 +1,11 @@
 // Matrix products of the half types: as gemm.cpp, with panels of float32 or of pairs of bfloat16, both four bytes wide.
-// Sums stay in float32 until the last block of the depth, whose tiles are rounded while they are in the cache.
+// Sums have the order of sum_order.h, and stay in float32 until the last block of the depth, whose tiles are rounded while they
+// are in the cache.
 #include "tandem/core/cpu/linalg/gemm_half.h"
 
 #include <algorithm>
 
+#include "tandem/core/cpu/linalg/gemm.h"
 #include "tandem/core/cpu/linalg/gemv.h"
 #include "tandem/core/cpu/linalg/microkernel.h"
 #include "tandem/core/cpu/linalg/pack_half.h"
@@ -16,7 +18,6 @@ namespace tandem::cpu {
 namespace {
 
 constexpr int64_t kBlock = 1024;               // rows and columns of C processed at once
-constexpr int64_t kMaxDepth = 512;             // of a panel, in elements of four bytes: a panel of A stays in L1
 constexpr int64_t kTaskPanels = 4;             // panels of A and of B in one task
 constexpr int64_t kInlineWork = 48 * 48 * 48;  // multiplications not worth waking a thread for
 
@@ -31,8 +32,7 @@ Cut cut_for(const HalfGemmArgs& g) {
   Cut cut{HalfPacking(g.type), g.n > kLanes<float> ? 2 : 1, 0, 0, 0};
   cut.rows = ceil_div(g.m, ceil_div(g.m, kMaxTileRows[cut.vectors]));
   cut.columns = cut.vectors * kLanes<float>;
-  const int64_t elements = cut.packing.packed(g.k), depth = ceil_div(elements, ceil_div(elements, kMaxDepth));
-  cut.depth = cut.packing.pairs ? 2 * depth : depth;
+  cut.depth = (cut.packing.pairs ? 2 : 1) * piece_depth<float>(cut.packing.packed(g.k));
   return cut;
 }
 
@@ -108,8 +108,7 @@ void multiply_block(const HalfGemmArgs& g, const Cut& cut, Block block) {
   block.a = packed_a;
   block.b = packed_b;
   const bool small = block.m * block.n * block.depth <= kInlineWork;
-  const int64_t panels = row_panels + column_panels;
-  parallel_for(panels, small ? panels : 4, [&](int64_t begin, int64_t end) {
+  const auto pack_panels = [&](int64_t begin, int64_t end) {
     for (int64_t q = begin; q < end; ++q) {
       if (q < row_panels) {  // the last panel of A may have fewer rows than the others; its tiles have as many
         const int64_t r = q * cut.rows, rows = std::min(cut.rows, block.m - r);
@@ -119,8 +118,19 @@ void multiply_block(const HalfGemmArgs& g, const Cut& cut, Block block) {
         pack(cut, right, block.j + r, columns, cut.columns, block.p, block.depth, packed_b + r * depth);
       }
     }
-  });
+  };
   const int64_t row_tasks = ceil_div(row_panels, kTaskPanels), tasks = row_tasks * ceil_div(column_panels, kTaskPanels);
+  if (row_panels == 1) {  // a panel of B is multiplied once only, so while it is in the cache
+    pack_panels(0, 1);
+    return parallel_for(tasks, small ? tasks : 1, [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t) {
+        pack_panels(1 + t * kTaskPanels, 1 + std::min(column_panels, (t + 1) * kTaskPanels));
+        multiply_task(g, cut, block, 0, t * kTaskPanels);
+      }
+    });
+  }
+  const int64_t panels = row_panels + column_panels;
+  parallel_for(panels, small ? panels : 4, pack_panels);
   parallel_for(tasks, small ? tasks : 1, [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t)
       multiply_task(g, cut, block, t % row_tasks * kTaskPanels, t / row_tasks * kTaskPanels);
@@ -162,7 +172,7 @@ struct FewVectors {
   int64_t rows, columns, count;
   const uint16_t* matrix;
   int64_t ld;
-  bool transposed;
+  bool transposed, in_lanes;
   const uint16_t* x;
   int64_t stride_x, next_x;
 };
@@ -185,6 +195,7 @@ float* products(const HalfGemmArgs& g, const FewVectors& v) {
                     .matrix = matrix,
                     .ld = v.ld,
                     .transposed = v.transposed,
+                    .in_lanes = v.in_lanes,
                     .x = x,
                     .stride_x = 1,
                     .y = y,
@@ -202,8 +213,13 @@ float* products(const HalfGemmArgs& g, const FewVectors& v) {
   return y;
 }
 
-void multiply_one(const HalfGemmArgs& g) {
+// As in gemm.cpp. Pairs are added by their own instruction, in panels.
+bool is_few_rows(const HalfGemmArgs& g) {
   constexpr int64_t kManyElements = 1 << 16;
+  return (g.m == 1 || (g.m <= kMaxVectors && (g.trans_b || g.n * g.k >= kManyElements))) && !HalfPacking(g.type).pairs;
+}
+
+void multiply_one(const HalfGemmArgs& g) {
   if (g.m <= 0 || g.n <= 0) return;
   if (g.k <= 0 || g.alpha == 0) return scale(g);
   if (g.n == 1) {
@@ -213,17 +229,19 @@ void multiply_one(const HalfGemmArgs& g) {
                                   .matrix = g.a,
                                   .ld = g.lda,
                                   .transposed = g.trans_a,
+                                  .in_lanes = true,
                                   .x = g.b,
                                   .stride_x = g.trans_b ? 1 : g.ldb,
                                   .next_x = 0});
     put(g, y, 1, 0, 0, g.m, 1);
-  } else if (g.m == 1 || (g.m <= kMaxVectors && g.n * g.k >= kManyElements)) {
+  } else if (is_few_rows(g)) {
     const float* y = products(g, {.rows = g.n,
                                   .columns = g.k,
                                   .count = g.m,
                                   .matrix = g.b,
                                   .ld = g.ldb,
                                   .transposed = !g.trans_b,
+                                  .in_lanes = false,
                                   .x = g.a,
                                   .stride_x = g.trans_a ? g.lda : 1,
                                   .next_x = g.trans_a ? 1 : g.lda});

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 
 #include "tandem/core/cpu/linalg/gemm.h"
 #include "tandem/core/cpu/linalg/load_wide.h"
+#include "tandem/core/cpu/linalg/transpose.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
 #include "tandem/core/formulas/math.h"
@@ -40,15 +42,74 @@ T dot_piece(int64_t n, const M* x, int64_t stride_x, const T* y, int64_t stride_
   }
 }
 
+// y of a vector, row i on: adds alpha times the sums of a piece, [count], to beta y or, but for the first piece, to y.
 template <class T, class M>
-void put(const GemvArgs<T, M>& g, int64_t vector, int64_t i, T sum) {
-  T& y = g.y[vector * g.next_y + i * g.stride_y];
-  y = g.beta == T(0) ? g.alpha * sum : math::fma(g.beta, y, g.alpha * sum);
+void put(const GemvArgs<T, M>& g, int64_t vector, int64_t i, int64_t count, const T* sums, bool first) {
+  T* y = g.y + vector * g.next_y + i * g.stride_y;
+  for (int64_t r = 0; r < count; ++r, y += g.stride_y) {
+    const T sum = g.alpha * sums[r];
+    *y = !first || g.beta == T(1) ? sum + *y : g.beta == T(0) ? sum : sum + static_cast<T>(g.beta * *y);
+  }
 }
 
-// A matrix stored by columns is cut into strips of rows, whose sums stay near L1, and each strip into chunks of
-// columns, whose memory is nearly contiguous. Chunks are summed separately, then added in order.
-constexpr int64_t kStripRows = 4096, kMaxChunks = 16;
+// The sums of `count` <= kLanes rows, `depth` long and ld apart, times kVectors vectors: blocks of the matrix are
+// transposed in registers, so that a lane is a row.
+template <class T, class M, int kVectors>
+void sum_rows(const M* rows, int64_t ld, int64_t count, int64_t depth, const T* x, int64_t stride_x, int64_t next_x,
+              T (&sums)[kVectors][kLanes<T>]) {
+  constexpr int kWidth = kLanes<T>;
+  Vec<T> sum[kVectors] = {};
+  const auto columns = [&](int64_t p, Vec<T>(&to)[kWidth]) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kWidth; ++i) to[i] = load_wide<T>(rows + std::min<int64_t>(i, count - 1) * ld + p);
+    transpose_lanes<T>(to);
+  };
+  const auto add = [&](int64_t p, Vec<T> column) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sum[v] = fma(x[v * next_x + p * stride_x], column, sum[v]);
+  };
+  Vec<T> block[kWidth];
+  int64_t p = 0;
+  for (; p + kWidth <= depth; p += kWidth) {
+    columns(p, block);
+#pragma GCC unroll 16
+    for (int i = 0; i < kWidth; ++i) add(p + i, block[i]);
+  }
+  if (depth >= kWidth) {
+    if (p < depth) columns(depth - kWidth, block);
+    for (; p < depth; ++p) add(p, block[p - (depth - kWidth)]);
+  }
+  for (; p < depth; ++p) {
+    Vec<T> column{};
+    for (int64_t i = 0; i < count; ++i) column[i] = static_cast<T>(rows[i * ld + p]);
+    add(p, column);
+  }
+  for (int v = 0; v < kVectors; ++v) store(sums[v], sum[v]);
+}
+
+template <class T, class M, int kVectors>
+void gemv_rows(const GemvArgs<T, M>& g) {
+  constexpr int64_t kWidth = kLanes<T>;
+  const int64_t depth = piece_depth<T>(g.columns), grain = std::max<int64_t>(1, kInlineElements / (g.columns * kWidth));
+  parallel_for(ceil_div(g.rows, kWidth), grain, [&](int64_t begin, int64_t end) {
+    T sums[kVectors][kLanes<T>];
+    for (int64_t i = begin * kWidth; i < std::min(g.rows, end * kWidth); i += kWidth)
+      for (int64_t p = 0, count = std::min(kWidth, g.rows - i); p < g.columns; p += depth) {
+        sum_rows(g.matrix + i * g.ld + p, g.ld, count, std::min(depth, g.columns - p), g.x + p * g.stride_x, g.stride_x,
+                 g.next_x, sums);
+        for (int v = 0; v < kVectors; ++v) put(g, v, i, count, sums[v], p == 0);
+      }
+  });
+}
+template <class T, class M, int... kBefore>
+void gemv_rows(const GemvArgs<T, M>& g, std::integer_sequence<int, kBefore...>) {
+  static constexpr void (*kFunctions[])(const GemvArgs<T, M>&) = {gemv_rows<T, M, kBefore + 1>...};
+  kFunctions[g.vectors - 1](g);
+}
+
+// A matrix stored by columns is cut into strips of rows, whose sums stay near L1, and each strip into the pieces of the
+// depth. Pieces are summed separately, then added in order.
+constexpr int64_t kMinStrip = 512, kMaxStrip = 4096, kTasks = 16;
 constexpr int kToL2 = 2;  // for __builtin_prefetch: to L1, it would hold up the loads
 
 // sum[0, count) += four columns, from `c` on and ld apart, times x. The sums are read and written once for all four,
@@ -90,28 +151,24 @@ void add_columns(const GemvArgs<T, M>& g, int64_t row, int64_t count, int64_t be
 
 template <class T, class M>
 void gemv_columns(const GemvArgs<T, M>& g) {
-  const int64_t strips = ceil_div(g.rows, kStripRows / g.vectors), strip = ceil_div(g.rows, strips);
-  const int64_t chunk = std::max(ceil_div(kInlineElements, strip), ceil_div(g.columns, kMaxChunks)),
-                chunks = ceil_div(g.columns, chunk), all = g.vectors * g.rows;
-  const Workspace<T> memory(chunks * all);
-  T* sums = memory.data();  // [chunks][vectors][rows]
-  parallel_for(strips * chunks, 1, [&](int64_t begin, int64_t end) {
+  const int64_t depth = piece_depth<T>(g.columns), pieces = ceil_div(g.columns, depth), all = g.vectors * g.rows;
+  const int64_t wanted = std::max(ceil_div(g.rows, kMaxStrip / g.vectors),
+                                  std::min(ceil_div(g.rows * g.columns, kInlineElements), kTasks) / pieces);
+  const int64_t strip = std::max(std::min(kMinStrip, g.rows), ceil_div(g.rows, std::max<int64_t>(1, wanted))),
+                strips = ceil_div(g.rows, strip);
+  const Workspace<T> memory(pieces * all);
+  T* sums = memory.data();  // [pieces][vectors][rows]
+  parallel_for(strips * pieces, 1, [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t) {
-      const int64_t row = t / chunks * strip, first = t % chunks * chunk;
-      const int64_t count = std::min(strip, g.rows - row);
-      if (count <= 0) continue;  // strips of equal length may be fewer
-      T* sum = sums + t % chunks * all + row;
+      const int64_t row = t / pieces * strip, first = t % pieces * depth, count = std::min(strip, g.rows - row);
+      T* sum = sums + t % pieces * all + row;
       for (int64_t v = 0; v < g.vectors; ++v) std::fill_n(sum + v * g.rows, count, T(0));
-      add_columns(g, row, count, first, std::min(g.columns, first + chunk), sum, g.rows);
+      add_columns(g, row, count, first, std::min(g.columns, first + depth), sum, g.rows);
     }
   });
-  parallel_for(g.rows, kInlineElements / kMaxChunks, [&](int64_t begin, int64_t end) {
-    for (int64_t v = 0; v < g.vectors; ++v) {
-      T* sum = sums + v * g.rows;
-      for (int64_t c = 1; c < chunks; ++c)
-        for (int64_t i = begin; i < end; ++i) sum[i] += sum[c * all + i];
-      for (int64_t i = begin; i < end; ++i) put(g, v, i, sum[i]);
-    }
+  parallel_for(g.rows, kInlineElements / kTasks, [&](int64_t begin, int64_t end) {
+    for (int64_t v = 0; v < g.vectors; ++v)
+      for (int64_t p = 0; p < pieces; ++p) put(g, v, begin, end - begin, sums + p * all + v * g.rows + begin, p == 0);
   });
 }
 
@@ -120,11 +177,12 @@ void gemv_columns(const GemvArgs<T, M>& g) {
 template <class T, class M>
 void gemv(const GemvArgs<T, M>& g) {
   if (g.transposed) return gemv_columns(g);
-  const int64_t grain = std::max<int64_t>(1, kInlineElements / g.columns);
-  parallel_for(g.rows, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      for (int64_t v = 0; v < g.vectors; ++v)
-        put(g, v, i, dot_piece<T, M>(g.columns, g.matrix + i * g.ld, 1, g.x + v * g.next_x, g.stride_x));
+  if (!g.in_lanes) return gemv_rows(g, std::make_integer_sequence<int, kMaxVectors>{});
+  parallel_for(g.rows, std::max<int64_t>(1, kInlineElements / g.columns), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const T sum = dot_piece<T, M>(g.columns, g.matrix + i * g.ld, 1, g.x, g.stride_x);
+      put(g, 0, i, 1, &sum, true);
+    }
   });
 }
 

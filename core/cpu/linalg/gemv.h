@@ -1,4 +1,5 @@
 // Products of a matrix with one or a few vectors, for float and double. The elements of the matrix may be of a half type.
+// Sums have the order of sum_order.h.
 #pragma once
 #include <cstdint>
 
@@ -13,7 +14,8 @@ struct GemvArgs {
   int64_t rows, columns;
   const M* matrix;
   int64_t ld;
-  bool transposed;  // M is stored columns x rows
+  bool transposed;        // M is stored columns x rows
+  bool in_lanes = false;  // each row is summed as by dot(); for the only column of a gemm. Not if transposed
   const T* x;
   int64_t stride_x;
   T* y;

@@ -34,25 +34,37 @@ template <class T, int kVectors>
 }
 
 template <class T, int kRows, int kVectors>
+[[gnu::always_inline]] inline void begin_sums(const Tile<T>& tile, Vec<T> (&sum)[kRows][kVectors]) {
+#pragma GCC unroll 32
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v)
+      sum[r][v] = tile.resumes ? load(tile.c + r * tile.ldc + v * kLanes<T>) : Vec<T>{};
+  }
+}
+
+template <class T, int kRows, int kVectors>
 void run_tile(const Tile<T>& tile) {
   constexpr int kWidth = kLanes<T>;
-  Vec<T> sum[kRows][kVectors] = {};
+  Vec<T> sum[kRows][kVectors];
+  begin_sums<T, kRows, kVectors>(tile, sum);
   const int64_t b_step = tile.b_step;
-  for (int64_t s = 0; s < tile.segment_count; ++s) {
-    const T* a = tile.segments[s].a;
-    const T* b = tile.segments[s].b;
-    for (int64_t i = tile.segments[s].length; i > 0; --i) {
-      Vec<T> column[kVectors];
-      for (int v = 0; v < kVectors; ++v) column[v] = load(b + v * kWidth);
+  for (int64_t t = 0; t < tile.repeats; ++t)
+    for (int64_t s = 0; s < tile.segment_count; ++s) {
+      const T* a = tile.segments[s].a + t * tile.a_repeat;
+      const T* b = tile.segments[s].b + t * tile.b_repeat;
+      for (int64_t i = tile.segments[s].length; i > 0; --i) {
+        Vec<T> column[kVectors];
+        for (int v = 0; v < kVectors; ++v) column[v] = load(b + v * kWidth);
 #pragma GCC unroll 32
-      for (int r = 0; r < kRows; ++r) {
+        for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
-        for (int v = 0; v < kVectors; ++v) sum[r][v] = fma(a[r], column[v], sum[r][v]);
+          for (int v = 0; v < kVectors; ++v) sum[r][v] = fma(a[r], column[v], sum[r][v]);
+        }
+        a += kRows;
+        b += b_step;
       }
-      a += kRows;
-      b += b_step;
     }
-  }
 #pragma GCC unroll 32
   for (int r = 0; r < kRows; ++r) store_row<T, kVectors>(tile, r, sum[r]);
 }
@@ -61,23 +73,25 @@ void run_tile(const Tile<T>& tile) {
 // A loop of its own: only a function with the attribute may use the instruction.
 template <int kRows, int kVectors>
 [[gnu::target("avx512bf16")]] void run_pair_tile(const Tile<float>& tile) {
-  Vec<float> sum[kRows][kVectors] = {};
-  for (int64_t s = 0; s < tile.segment_count; ++s) {
-    const float *a = tile.segments[s].a, *b = tile.segments[s].b;
-    for (int64_t i = tile.segments[s].length; i > 0; --i) {
-      Vec<float> column[kVectors];
-      for (int v = 0; v < kVectors; ++v) __builtin_memcpy(&column[v], b + v * kLanes<float>, sizeof column[v]);
+  Vec<float> sum[kRows][kVectors];
+  begin_sums<float, kRows, kVectors>(tile, sum);
+  for (int64_t t = 0; t < tile.repeats; ++t)
+    for (int64_t s = 0; s < tile.segment_count; ++s) {
+      const float *a = tile.segments[s].a + t * tile.a_repeat, *b = tile.segments[s].b + t * tile.b_repeat;
+      for (int64_t i = tile.segments[s].length; i > 0; --i) {
+        Vec<float> column[kVectors];
+        for (int v = 0; v < kVectors; ++v) __builtin_memcpy(&column[v], b + v * kLanes<float>, sizeof column[v]);
 #pragma GCC unroll 32
-      for (int r = 0; r < kRows; ++r) {
-        const auto pair = reinterpret_cast<__m512bh>(_mm512_set1_ps(a[r]));
+        for (int r = 0; r < kRows; ++r) {
+          const auto pair = reinterpret_cast<__m512bh>(_mm512_set1_ps(a[r]));
 #pragma GCC unroll 2
-        for (int v = 0; v < kVectors; ++v)
-          sum[r][v] = _mm512_dpbf16_ps(sum[r][v], pair, reinterpret_cast<__m512bh>(column[v]));
+          for (int v = 0; v < kVectors; ++v)
+            sum[r][v] = _mm512_dpbf16_ps(sum[r][v], pair, reinterpret_cast<__m512bh>(column[v]));
+        }
+        a += kRows;
+        b += tile.b_step;
       }
-      a += kRows;
-      b += tile.b_step;
     }
-  }
   if constexpr (kVectors == 2)
     if (tile.rounded != nullptr) {
 #pragma GCC unroll 32

@@ -4,7 +4,8 @@
 //   c[r][j] = alpha * sum over segments s, over i < s.length of s.a[i * rows + r] * s.b[i * b_step + j]
 //             (+ row_bias[r]) (+ c[r][j] if accumulate) (+ addend[r][j]), and then its activation
 //
-// The sum follows the order of the segments, so a tile's bits depend only on its arguments.
+// The segments are read `repeats` times, each time a_repeat and b_repeat further on. The sum is one chain in this order, so
+// a tile's bits depend only on its arguments. It begins with 0, or goes on from c[r][j] if it resumes.
 #pragma once
 #include <cstdint>
 
@@ -33,6 +34,8 @@ struct Tile {
   const T* addend = nullptr;    // [rows][ldc] or none
   FusedActivation activation = FusedActivation::kIdentity;
   uint16_t* rounded = nullptr;  // of pairs, with two vectors: the result as bfloat16 [rows][ldc] in place of c
+  int64_t repeats = 1, a_repeat = 0, b_repeat = 0;
+  bool resumes = false;  // only if alpha is 1
 };
 
 template <class T>
