@@ -20,7 +20,6 @@ enum class Scratch {
   kConvWeight,
   kConvColumns,
   kConvRows,
-  kConvCols,
   kReduceLevels,
   kCount
 };

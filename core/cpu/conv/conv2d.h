@@ -6,8 +6,9 @@
 //                       q * stride[1] - padding[1] + s * dilation[1]]
 //
 // Weights are [out_channels, in_channels / groups, kernel_h, kernel_w]; elements outside x count as zero. Callers have
-// checked the shape: no size is 0, and groups divides both channel counts. The bits of every result depend only on
-// shape and data, never on the number of threads.
+// checked the shape: no size is 0, and groups divides both channel counts.
+// The order of sums is that of core/cpu/sum_order.h: methods differ in speed alone, but for the gradient of the weights, a
+// sum over the batch.
 #pragma once
 #include <cstdint>
 
@@ -74,8 +75,7 @@ template <class T>
 bool can_backward_input(ConvMethod method, const Conv2dShape& shape);
 template <class T>
 bool can_backward_weight(ConvMethod method, const Conv2dShape& shape);
-/// The one that is used: the first rule that applies. Bits differ between methods, so the choice depends on the shape
-/// alone, not on the number of threads.
+/// The one that is used: the first rule that applies. The choice depends on the shape alone, not on the number of threads.
 template <class T>
 ConvMethod choose_forward(const Conv2dShape& shape);
 template <class T>
@@ -145,8 +145,7 @@ void columns_forward(const Conv2dShape& shape, const T* x, const ConvWeight<T>& 
 
 template <class T>
 void depthwise_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
-template <class T>
-void lanes_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
+/// Unless shape.turns(), where columns_forward computes it.
 template <class T>
 void columns_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
 

@@ -54,26 +54,34 @@ void for_depth(int64_t depth, F body) {
 }
 
 // Multiplies all tiles of `panels`, which are `depth` deep, with one block of columns: sums[padded][kPanel] = the sum
-// over [first, last) of the depth. `rows(k, count)` returns rows [k, k + count) of the right operand as
-// [count][kPanel].
+// over [first, last) of the depth, in one chain or else in pieces, each of which is added. `rows(k, count)` returns rows
+// [k, k + count) of the right operand as [count][kPanel].
 template <class T, class F>
-void multiply_rows(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, const T* panels, T* sums, F rows) {
+void multiply_rows(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, bool one_chain, const T* panels,
+                   T* sums, F rows) {
   const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(tiles.rows), 2, tiles.pairs);
   for (int64_t k = first; k < last; k += tiles.piece) {
     const int64_t count = std::min(tiles.piece, last - k);
     const T* right = rows(k, count);
     for (int64_t t = 0; t < tiles.tiles; ++t) {
       const TileSegment<T> segment{panels + (t * depth + k) * tiles.rows, right, count};
-      kernel({&segment, 1, kPanel<T>, sums + t * tiles.rows * kPanel<T>, kPanel<T>, T(1), k > first});
+      kernel({.segments = &segment,
+              .segment_count = 1,
+              .b_step = kPanel<T>,
+              .c = sums + t * tiles.rows * kPanel<T>,
+              .ldc = kPanel<T>,
+              .accumulate = !one_chain && k > first,
+              .resumes = one_chain && k > first});
     }
   }
 }
 
 // The same; `fill(k, count, to)` writes these rows.
 template <class T, class F>
-void multiply(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, const T* panels, T* sums, F fill) {
+void multiply(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, bool one_chain, const T* panels, T* sums,
+              F fill) {
   T* right = scratch<T>(Scratch::kConvWeight, tiles.piece * kPanel<T>);
-  multiply_rows(tiles, depth, first, last, panels, sums, [&](int64_t k, int64_t count) {
+  multiply_rows(tiles, depth, first, last, one_chain, panels, sums, [&](int64_t k, int64_t count) {
     fill(k, count, right);
     return right;
   });
@@ -109,10 +117,10 @@ void channels_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, 
                       channels = std::min(kPanel<T>, s.group_out() - b * kPanel<T>);
         if (kept) {
           const T* block = static_cast<const T*>(kept.get()) + (group * blocks + b) * depth * kPanel<T>;
-          multiply_rows(tiles, depth, 0, depth, panels, sums,
+          multiply_rows(tiles, depth, 0, depth, true, panels, sums,
                         [&](int64_t k, int64_t) { return block + k * kPanel<T>; });
         } else {
-          multiply(tiles, depth, 0, depth, panels, sums, [&](int64_t k, int64_t count, T* to) {
+          multiply(tiles, depth, 0, depth, true, panels, sums, [&](int64_t k, int64_t count, T* to) {
             weight_rows(s, w, first, channels, k, count, to, kPanel<T>);
           });
         }
@@ -166,7 +174,7 @@ void channels_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* 
         for (int64_t t = begin; t < end; ++t) {
           const int64_t part = t / blocks, first = t % blocks * kPanel<T>,
                         wide = std::min(kPanel<T>, s.depth() - first);
-          multiply(tiles, depth, part * part_images * places, std::min(depth, (part + 1) * part_images * places),
+          multiply(tiles, depth, part * part_images * places, std::min(depth, (part + 1) * part_images * places), false,
                    panels, sums, [&](int64_t k, int64_t count, T* to) {
                      for (int64_t i = 0; i < wide; ++i)
                        make_line(s, lines, x, group, first + i, begin_image * places + k, count, rows + i * kLine);

@@ -1,12 +1,10 @@
 // Convolution with one image in each vector lane: for batches that fill the lanes and planes that fit in the cache.
 //
 // kLanes images are laid out as [height][width][channels][image]. One output position of all these images is then a sum
-// of row-times-vector products along contiguous memory: no columns are built, no lane is wasted at edges, and taps in
-// the padding cost nothing. The gradient with respect to the input uses the same loop with other taps.
+// of row-times-vector products: no columns are built, no lane is wasted at edges, and taps in the padding cost nothing.
 #include "tandem/core/cpu/conv/conv2d.h"
 
 #include <algorithm>
-#include <span>
 
 #include "tandem/core/cpu/conv/conv2d_tiles.h"
 #include "tandem/core/cpu/linalg/load_wide.h"
@@ -20,72 +18,27 @@ namespace {
 
 constexpr int64_t kEnoughTasks = 8;  // with fewer, each task is itself split among the threads
 
-// `count` consecutive taps k, k + 1 … of the kernel that read the positions i, i + 1 … of the source, along
-// one axis.
-struct Run {
+// The taps [tap, tap + count) of the kernel that read the source at a result position along one axis; the first one reads
+// `place`, each further one a dilation on.
+struct Taps {
   int64_t tap, place, count;
 };
-
-// The runs of each result position along one axis, in this thread's scratch memory.
-struct Axis {
-  int64_t places, kernel;
-  int64_t* counts;  // [places]
-  Run* runs;        // [places][kernel]
-
-  Axis(Scratch slot, int64_t result_places, int64_t taps) : places(result_places), kernel(taps) {
-    const std::size_t run_bytes = static_cast<std::size_t>(places * kernel) * sizeof(Run);
-    runs = static_cast<Run*>(scratch_bytes(slot, run_bytes + static_cast<std::size_t>(places) * sizeof(int64_t)));
-    counts = reinterpret_cast<int64_t*>(runs + places * kernel);
-    std::fill_n(counts, places, 0);
-  }
-  std::span<const Run> at(int64_t place) const {
-    return {runs + place * kernel, static_cast<std::size_t>(counts[place])};
-  }
-  void add(int64_t place, int64_t tap, int64_t from) {
-    Run* next = runs + place * kernel + counts[place];
-    if (counts[place] > 0 && next[-1].tap + next[-1].count == tap && next[-1].place + next[-1].count == from)
-      ++next[-1].count;
-    else
-      *next = {tap, from, 1}, ++counts[place];
-  }
-};
-
-// Forward, along axis d: result position o reads source position o * stride - padding + k * dilation through tap k.
-Axis forward_axis(Scratch slot, const Conv2dParameters& p, std::size_t d, int64_t in, int64_t kernel) {
-  const int64_t out = p.out_size(d, in, kernel), stride = p.stride[d], padding = p.padding[d], dilation = p.dilation[d];
-  Axis axis(slot, out, kernel);
-  for (int64_t o = 0; o < out; ++o)
-    for (int64_t k = 0; k < kernel; ++k) {
-      const int64_t i = o * stride - padding + k * dilation;
-      if (i >= 0 && i < in) axis.add(o, k, i);
-    }
-  return axis;
+Taps taps_at(int64_t position, const Conv2dParameters& p, std::size_t d, int64_t in, int64_t kernel) {
+  const int64_t first = position * p.stride[d] - p.padding[d], dilation = p.dilation[d];
+  const int64_t tap = first < 0 ? ceil_div(-first, dilation) : 0, place = first + tap * dilation;
+  return {tap, place,
+          place < in ? std::clamp<int64_t>(ceil_div(in - place, dilation), 0, kernel - std::min(tap, kernel)) : 0};
 }
 
-// Backward: the source is dy. Taps count from the kernel's end, so they ascend with the source position.
-Axis backward_axis(Scratch slot, const Conv2dParameters& p, std::size_t d, int64_t in, int64_t kernel) {
-  const int64_t out = p.out_size(d, in, kernel), stride = p.stride[d], padding = p.padding[d], dilation = p.dilation[d];
-  Axis axis(slot, in, kernel);
-  for (int64_t i = 0; i < in; ++i)
-    for (int64_t k = kernel - 1; k >= 0; --k) {
-      const int64_t o = i + padding - k * dilation;
-      if (o >= 0 && o % stride == 0 && o / stride < out) axis.add(i, kernel - 1 - k, o / stride);
-    }
-  return axis;
-}
-
-// One convolution: result [rows][cols][result_channels] from source [..][source_w][source_channels].
 template <class T>
 struct Plan {
-  Axis rows, cols;
-  int64_t batch, groups, source_channels, source_plane, source_w, result_channels;  // channels of one group
-  int64_t kernel_h, kernel_w;
-  bool pairs;
-  int64_t tile_rows, tiles;
-  const T *weights, *bias;  // weights [group][tile][kernel_h][kernel_w][source_channels][tile_rows]
+  const Conv2dShape& s;
+  int64_t tile_rows, tiles;  // of the output channels of a group
+  WeightTiles<T> packed;
 
-  int64_t result_plane() const { return rows.places * cols.places; }
-  int64_t depth() const { return kernel_h * kernel_w * source_channels; }
+  // Vectors from one position of the working source to the next: odd, so that the taps of a channel are in different sets of
+  // the L1 cache.
+  int64_t source_step() const { return s.group_in() | 1; }
   // Channels of the working result, in whole tiles.
   int64_t padded_channels() const { return tiles * tile_rows; }
 };
@@ -147,138 +100,82 @@ void scatter_lanes(const T* from, int64_t stride, int64_t image_stride, int64_t 
   }
 }
 
-// Computes the result rows [begin, end) of one group of channels for kLanes images.
+// Computes the output rows [begin, end) of one group of channels for kLanes images.
 template <class T>
 void convolve(const Plan<T>& plan, const T* source, int64_t group, int64_t begin, int64_t end, T* result) {
   constexpr int64_t kWidth = kLanes<T>;
-  const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(plan.tile_rows), 1, plan.pairs);
-  const int64_t channels = plan.source_channels, tile_size = plan.depth() * plan.tile_rows;
-  const T* weights = plan.weights + group * plan.tiles * tile_size;
-  const T* bias = plan.bias ? plan.bias + group * plan.padded_channels() : nullptr;
-  auto* segments = scratch<TileSegment<T>>(Scratch::kConvColumns, plan.kernel_h * plan.kernel_w);
-  result += begin * plan.cols.places * plan.padded_channels() * kWidth;
-  for (int64_t p = begin; p < end; ++p) {
-    for (int64_t q = 0; q < plan.cols.places; ++q) {
-      const auto col_runs = plan.cols.at(q);
-      int64_t count = 0;
-      for (const Run& row : plan.rows.at(p))
-        for (int64_t r = 0; r < row.count; ++r)
-          for (const Run& col : col_runs)
-            segments[count++] = {weights + ((row.tap + r) * plan.kernel_w + col.tap) * channels * plan.tile_rows,
-                                 source + ((row.place + r) * plan.source_w + col.place) * channels * kWidth,
-                                 col.count * channels};
-      for (int64_t tile = 0; tile < plan.tiles; ++tile, result += plan.tile_rows * kWidth) {
-        kernel({segments, count, kWidth, result, kWidth, T(1), false, bias ? bias + tile * plan.tile_rows : nullptr});
-        for (int64_t i = 0; i < count; ++i) segments[i].a += tile_size;
+  const Conv2dShape& s = plan.s;
+  const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(plan.tile_rows), 1, s.pairs);
+  const int64_t tile_size = s.depth() * plan.tile_rows, step = plan.source_step() * kWidth;
+  const T* weights = plan.packed.weights + group * plan.tiles * tile_size;
+  const T* bias = plan.packed.bias ? plan.packed.bias + group * plan.padded_channels() : nullptr;
+  auto* segments = scratch<TileSegment<T>>(Scratch::kConvRows, s.kernel_h);
+  Tile<T> tile{.segments = segments,
+               .b_step = s.p.dilation[1] * step,
+               .c = result + begin * s.out_w() * plan.padded_channels() * kWidth,
+               .ldc = kWidth,
+               .repeats = s.group_in(),
+               .a_repeat = s.kernel_size() * plan.tile_rows,
+               .b_repeat = kWidth};
+  for (int64_t p = begin; p < end; ++p)
+    for (int64_t q = 0; q < s.out_w(); ++q) {
+      const Taps rows = taps_at(p, s.p, 0, s.in_h, s.kernel_h), columns = taps_at(q, s.p, 1, s.in_w, s.kernel_w);
+      tile.segment_count = columns.count == 0 ? 0 : rows.count;
+      for (int64_t r = 0; r < tile.segment_count; ++r)
+        segments[r] = {weights + ((rows.tap + r) * s.kernel_w + columns.tap) * plan.tile_rows,
+                       source + ((rows.place + r * s.p.dilation[0]) * s.in_w + columns.place) * step, columns.count};
+      for (int64_t i = 0; i < plan.tiles; ++i, tile.c += plan.tile_rows * kWidth) {
+        tile.row_bias = bias ? bias + i * plan.tile_rows : nullptr;
+        kernel(tile);
+        for (int64_t r = 0; r < tile.segment_count; ++r) segments[r].a += tile_size;
       }
     }
-  }
 }
 
 // Processes one group of channels for the kLanes images from `first` on. When called outside a parallel_for,
 // its parts are distributed among the threads.
 template <class T, class R>
-void run_block(const Plan<T>& plan, const T* source, int64_t first, int64_t group, R* result) {
+void run_block(const Plan<T>& plan, const T* x, int64_t first, int64_t group, R* y) {
   constexpr int64_t kWidth = kLanes<T>, kChannels = 16;
-  const int64_t images = std::min(kWidth, plan.batch - first), result_plane = plan.result_plane();
-  const int64_t source_size = plan.source_channels * plan.source_plane;
-  const int64_t result_size = plan.result_channels * result_plane;
-  T* in = scratch<T>(Scratch::kConvInput, source_size * kWidth);
-  T* out = scratch<T>(Scratch::kConvOutput, plan.padded_channels() * result_plane * kWidth);
-  source += (first * plan.groups + group) * source_size;
-  result += (first * plan.groups + group) * result_size;
-  parallel_for(plan.source_channels, kChannels, [&](int64_t begin, int64_t end) {
-    gather_lanes(source + begin * plan.source_plane, plan.groups * source_size, images, end - begin, plan.source_plane,
-                 plan.source_channels, in + begin * kWidth);
+  const Conv2dShape& s = plan.s;
+  const int64_t images = std::min(kWidth, s.batch - first), in_plane = s.in_plane(), out_plane = s.out_plane();
+  T* in = scratch<T>(Scratch::kConvInput, in_plane * plan.source_step() * kWidth);
+  T* out = scratch<T>(Scratch::kConvOutput, plan.padded_channels() * out_plane * kWidth);
+  x += (first * s.p.groups + group) * s.group_in() * in_plane;
+  y += (first * s.p.groups + group) * s.group_out() * out_plane;
+  parallel_for(s.group_in(), kChannels, [&](int64_t begin, int64_t end) {
+    gather_lanes(x + begin * in_plane, s.in_channels * in_plane, images, end - begin, in_plane, plan.source_step(),
+                 in + begin * kWidth);
   });
-  parallel_for(plan.rows.places, 1, [&](int64_t begin, int64_t end) { convolve(plan, in, group, begin, end, out); });
-  parallel_for(plan.result_channels, kChannels, [&](int64_t begin, int64_t end) {
-    scatter_lanes(out + begin * kWidth, plan.padded_channels(), plan.groups * result_size, images, end - begin,
-                  result_plane, result + begin * result_plane);
+  parallel_for(s.out_h(), 1, [&](int64_t begin, int64_t end) { convolve(plan, in, group, begin, end, out); });
+  parallel_for(s.group_out(), kChannels, [&](int64_t begin, int64_t end) {
+    scatter_lanes(out + begin * kWidth, plan.padded_channels(), s.out_channels * out_plane, images, end - begin,
+                  out_plane, y + begin * out_plane);
   });
 }
 
 template <class T, class R>
-void run(const Plan<T>& plan, const T* source, R* result) {
-  const int64_t blocks = (plan.batch + kLanes<T> - 1) / kLanes<T>, tasks = blocks * plan.groups;
+void run(const Plan<T>& plan, const T* x, R* y) {
+  const int64_t groups = plan.s.p.groups, tasks = ceil_div(plan.s.batch, kLanes<T>) * groups;
   const auto run_tasks = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) run_block(plan, source, i / plan.groups * kLanes<T>, i % plan.groups, result);
+    for (int64_t i = begin; i < end; ++i) run_block(plan, x, i / groups * kLanes<T>, i % groups, y);
   };
   tasks >= kEnoughTasks ? parallel_for(tasks, 1, run_tasks) : run_tasks(0, tasks);
-}
-
-// Chooses the tiles and packs the bias and the weights, which are given by
-// `weight(group, result channel, source channel, kernel place)`.
-template <class T, class F>
-void pack(Plan<T>& plan, const T* bias, F weight) {
-  const int64_t most = kMaxTileRows[1];
-  plan.tiles = (plan.result_channels + most - 1) / most;
-  plan.tile_rows = (plan.result_channels + plan.tiles - 1) / plan.tiles;
-  const int64_t tile_size = plan.depth() * plan.tile_rows, all_tiles = plan.groups * plan.tiles;
-  T* packed = scratch<T>(Scratch::kConvWeight, all_tiles * (tile_size + plan.tile_rows));
-  T* packed_bias = packed + all_tiles * tile_size;
-  parallel_for(all_tiles, std::max<int64_t>(1, 16384 / tile_size), [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) {
-      const int64_t group = t / plan.tiles, first = t % plan.tiles * plan.tile_rows;
-      T* to = packed + t * tile_size;
-      for (int64_t k = 0; k < plan.kernel_h * plan.kernel_w; ++k)
-        for (int64_t c = 0; c < plan.source_channels; ++c)
-          for (int64_t r = first; r < first + plan.tile_rows; ++r)
-            *to++ = r < plan.result_channels ? weight(group, r, c, k) : T(0);
-      for (int64_t r = first; r < first + plan.tile_rows; ++r)
-        packed_bias[t * plan.tile_rows + r - first] =
-            bias && r < plan.result_channels ? bias[group * plan.result_channels + r] : T(0);
-    }
-  });
-  plan.weights = packed;
-  plan.bias = bias ? packed_bias : nullptr;
 }
 
 }  // namespace
 
 template <class T>
 void lanes_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e) {
-  Plan<T> plan{.rows = forward_axis(Scratch::kConvRows, s.p, 0, s.in_h, s.kernel_h),
-               .cols = forward_axis(Scratch::kConvCols, s.p, 1, s.in_w, s.kernel_w),
-               .batch = s.batch,
-               .groups = s.p.groups,
-               .source_channels = s.group_in(),
-               .source_plane = s.in_plane(),
-               .source_w = s.in_w,
-               .result_channels = s.group_out(),
-               .kernel_h = s.kernel_h,
-               .kernel_w = s.kernel_w,
-               .pairs = s.pairs};
-  pack(plan, e.bias, [&](int64_t group, int64_t o, int64_t c, int64_t k) {
-    return weight_at(s, w, group * s.group_out() + o, c * s.kernel_size() + k);
-  });
+  const int64_t tiles = ceil_div(s.group_out(), kMaxTileRows[1]), tile_rows = ceil_div(s.group_out(), tiles);
+  const Plan<T> plan{s, tile_rows, tiles, pack_weight_tiles(s, w, tile_rows, e.bias)};
   if constexpr (std::is_same_v<T, float>)
     if (s.pairs) return run(plan, x, reinterpret_cast<BFloat16*>(e.rounded.y));
   run(plan, x, y);
 }
 
-template <class T>
-void lanes_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
-  Plan<T> plan{.rows = backward_axis(Scratch::kConvRows, s.p, 0, s.in_h, s.kernel_h),
-               .cols = backward_axis(Scratch::kConvCols, s.p, 1, s.in_w, s.kernel_w),
-               .batch = s.batch,
-               .groups = s.p.groups,
-               .source_channels = s.group_out(),
-               .source_plane = s.out_plane(),
-               .source_w = s.out_w(),
-               .result_channels = s.group_in(),
-               .kernel_h = s.kernel_h,
-               .kernel_w = s.kernel_w,
-               .pairs = s.pairs};
-  pack(plan, static_cast<const T*>(nullptr), [&](int64_t group, int64_t c, int64_t o, int64_t k) {
-    return w[((group * s.group_out() + o) * s.group_in() + c) * s.kernel_size() + s.kernel_size() - 1 - k];
-  });
-  run(plan, dy, dx);
-}
-
-#define TANDEM_INSTANTIATE(T)                                                                                 \
-  template void lanes_forward<T>(const Conv2dShape&, const T*, const ConvWeight<T>&, T*, const Epilogue<T>&); \
-  template void lanes_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);
+#define TANDEM_INSTANTIATE(T) \
+  template void lanes_forward<T>(const Conv2dShape&, const T*, const ConvWeight<T>&, T*, const Epilogue<T>&);
 TANDEM_INSTANTIATE(float)
 TANDEM_INSTANTIATE(double)
 
