@@ -183,14 +183,24 @@ void check_shared(const Tensor& t, const Tensor& query) {
       query, "\n  other ", t);
 }
 
+// Keys or values, of which one batch may serve all of the query's, with as many batches.
+Tensor for_batches(const Tensor& t, const Tensor& query, bool shared) {
+  Dims sizes(t.sizes());
+  if (t.dim() != query.dim()) return t;
+  for (int64_t d = 0; d < t.dim() - (shared ? 3 : 2); ++d)
+    if (sizes[static_cast<std::size_t>(d)] == 1) sizes[static_cast<std::size_t>(d)] = query.size(d);
+  return sizes == Dims(t.sizes()) ? t : t.expand(sizes);
+}
+
 // before: the number of queries in front of these, if they see earlier keys only.
-Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, double dropout_p,
-                 optional<int64_t> before, optional<double> scale, bool enable_gqa) {
-  check_attention(query, key, value, mask, dropout_p);
+Tensor attention(const Tensor& query, const Tensor& some_keys, const Tensor& some_values, const Tensor& mask,
+                 double dropout_p, optional<int64_t> before, optional<double> scale, bool enable_gqa) {
+  check_attention(query, some_keys, some_values, mask, dropout_p);
   if (enable_gqa) {
-    check_shared(key, query);
-    check_shared(value, query);
+    check_shared(some_keys, query);
+    check_shared(some_values, query);
   }
+  const Tensor key = for_batches(some_keys, query, enable_gqa), value = for_batches(some_values, query, enable_gqa);
   if (before && *before >= key.size(-2) - 1) before = nullopt;  // the first query sees all keys
   AttentionRule rule{.scale = scale ? *scale : 1 / std::sqrt(static_cast<double>(query.size(-1))),
                      .causal = before.has_value(),
