@@ -19,6 +19,9 @@ inline std::vector<OpTest> all_cases() {
 /// Compares dtypes under autocast with a table of PyTorch's; prints the differences and the counts,
 /// and returns main's result.
 int check_autocast(const char* path);
+/// Compares rows of batches with the same rows alone, to the bit; prints what differs and the counts, and returns
+/// main's result.
+int check_batches();
 
 /// Describes an operation with one output.
 template <class F>

@@ -3,6 +3,7 @@
 //   test_ops [--references FILE] [NAME…]   check, against PyTorch's results if FILE contains them
 //   test_ops --dump FILE                   write inputs and cotangents for torch_references.py
 //   test_ops --autocast FILE               compare dtypes under autocast with the table of torch_autocast.py
+//   test_ops --batches                     compare rows of batches with the same rows alone
 //   test_ops --list                        list the cases, one per line
 //   test_ops --described                   list the operations that have a description
 #include <cstdio>
@@ -76,6 +77,7 @@ int main(int argc, char** argv) {
   const tandem::test::Strict strict;
   if (argc == 3 && std::strcmp(argv[1], "--dump") == 0) return dump(argv[2]), 0;
   if (argc == 3 && std::strcmp(argv[1], "--autocast") == 0) return check_autocast(argv[2]);
+  if (argc == 2 && std::strcmp(argv[1], "--batches") == 0) return check_batches();
   if (argc == 2 && std::strcmp(argv[1], "--list") == 0) {
     for (const OpTest& test : all_cases()) std::printf("%s\n", test.name.c_str());
     return 0;

@@ -1,5 +1,5 @@
 // Convolution and its gradients, by every method that can compute them, against the defining sums in double, on random
-// shapes.
+// shapes; the methods have the same bits, but in the gradient of the weights.
 #include "tandem/core/cpu/conv/conv2d.h"
 
 #include "../kernel_testing.h"
@@ -117,6 +117,12 @@ void check_shape(const Conv2dShape& s, std::mt19937& random) {
   CHECK(cpu::can_forward<T>(cpu::choose_forward<T>(s), s));
   CHECK(cpu::can_backward_input<T>(cpu::choose_backward_input<T>(s), s));
   CHECK(cpu::can_backward_weight<T>(cpu::choose_backward_weight<T>(s), s));
+  std::vector<T> chains, input_chains;  // what all methods compute, but for depthwise
+  const auto same_chains = [](ConvMethod method, const std::vector<T>& found, std::vector<T>& first) {
+    if (method == ConvMethod::kDepthwise) return;
+    if (first.empty()) first = found;
+    CHECK(same_bits(found, first));
+  };
   for (const ConvMethod method : cpu::kConvMethods) {
     INFO(cpu::name_of(method));
     if (cpu::can_forward<T>(method, s)) {
@@ -127,9 +133,13 @@ void check_shape(const Conv2dShape& s, std::mt19937& random) {
         cpu::conv2d_forward<T>(method, s, x.data(), {w.data()}, out, {bias.data()});
       });
       check_epilogue(method, s, x, w, bias, y, random);
+      same_chains(method, y, chains);
     }
     if (cpu::can_backward_input<T>(method, s))
-      near(size(x), dx_want, [&](T* dx) { cpu::conv2d_backward_input<T>(method, s, dy.data(), w.data(), dx); });
+      same_chains(
+          method,
+          near(size(x), dx_want, [&](T* dx) { cpu::conv2d_backward_input<T>(method, s, dy.data(), w.data(), dx); }),
+          input_chains);
     if (cpu::can_backward_weight<T>(method, s)) {
       const std::vector<T> dw =
           near(size(w), dw_want, [&](T* out) { cpu::conv2d_backward_weight<T>(method, s, x.data(), dy.data(), out); });
