@@ -33,13 +33,11 @@ bool pointwise_fits(const Conv2dShape& s, int64_t share) {
          ceil_div(places, kFilled<T>) * kFilled<T> * share <= places * (share + 1);
 }
 
-// The images fill the lanes of vectors, of which at most `share` times as many are computed, and those of one vector fit
-// into the cache.
+// There are at most `thirds` / 3 times as many lanes as images, and the images of one vector fit into the cache.
 template <class T>
-bool lanes_fit(const Conv2dShape& s, double share = 4.0 / 3) {
+bool lanes_fit(const Conv2dShape& s, int64_t thirds = 4) {
   constexpr int64_t kWidth = Wide<T>::kCount;
-  const auto lanes = static_cast<double>(ceil_div(s.batch, kWidth) * kWidth);
-  return lanes <= static_cast<double>(s.batch) * share && image_bytes<T>(s) * kWidth <= kMaxImageBytes &&
+  return ceil_div(s.batch, kWidth) * kWidth * 3 <= s.batch * thirds && image_bytes<T>(s) * kWidth <= kMaxImageBytes &&
          s.depth() >= 32 && s.group_out() >= (s.pairs ? 4 : 8) && s.group_in() >= (s.pairs ? 2 : 4);
 }
 
@@ -175,7 +173,7 @@ Method choose_backward_input(const Conv2dShape& s) {
   // The convolution of dy. ResNet-18: 8 %.
   if (s.turns_well() && direct_fits<T>(s.turned())) return Method::kDirect;
   // Much of the padded dy is zeros, which lanes leave out. LeNet with 8 images: 40 % of this gradient.
-  if (s.turns() && lanes_fit<T>(s, 4)) return Method::kLanes;
+  if (s.turns() && lanes_fit<T>(s, 12)) return Method::kLanes;
   // Any shape.
   return Method::kColumns;
 }
