@@ -52,6 +52,7 @@ ReducePlan make_reduce_plan(const Tensor& out, const Tensor& in, uint32_t mask, 
   plan.part_size = plan.block;
   while (plan.part_size * std::max<int64_t>(wanted, 1) < plan.reduced) plan.part_size *= 2;
   plan.parts = std::max<int64_t>(1, (plan.reduced + plan.part_size - 1) / plan.part_size);
+  plan.part_size = std::min(plan.part_size, plan.reduced);
   return plan;
 }
 

@@ -4,7 +4,8 @@
 // A unit is one output (inner layout) or a tile of adjacent outputs (outer layout: vectors run along the last
 // kept dimension). The reduced elements of an output are folded in blocks, whose results are combined pairwise. They are
 // also split into `parts` for several threads. A part has 1, 2, 4, 8 … blocks, so what its blocks are combined to is
-// combined in any case, and the bits do not depend on the parts, nor on the number of outputs.
+// combined in any case, and the bits do not depend on the parts. In the outer layout a block depends on the size of the last
+// kept dimension, into which a batch is merged that is not the outermost dimension in memory.
 #pragma once
 #include "tandem/core/tensor.h"
 

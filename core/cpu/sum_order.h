@@ -3,14 +3,16 @@
 //
 // Matrix products, linear and recurrent layers: the products of an element are added one after the other along the depth, in
 // pieces of piece_depth(). Each piece begins with 0 and is multiplied by alpha; the pieces are added to beta C one after the
-// other. With one column (n == 1) the products of a row are added in the lanes of dot().
+// other. With one column (n == 1) the products of a row that is contiguous are added in lanes, as by dot(). So an element's bits
+// depend on the depth, on whether there is one column, and on its own factors.
 //
-// Convolutions: one chain of products in the order of the weights (channel, row, column), to which the bias is added. With
-// one channel in a group (depthwise) the chain begins with the bias. So is the gradient of the input where it is a
+// Convolutions: one chain of products in the order of the weights (channel, row, column), to which the bias is added. The
+// method for depthwise convolutions begins the chain with the bias. Weights are finite: a product with a zero of the padding
+// may be left out. So is the gradient of the input where it is a
 // convolution (Conv2dShape::turns()): in the order of output channel, row and column of the rotated weights. Otherwise the
 // products of each tap are a matrix product over the output channels, and the taps are added in order.
 //
-// Reductions: see reduce_plan.h. Sums over the batch, such as the gradients of weights and the statistics of a batch, have an
+// Reductions: see reduce_plan.h. The batch is the outermost dimension in memory. Sums over the batch, such as the gradients of weights and the statistics of a batch, have an
 // order of their own, which depends on the batch.
 #pragma once
 #include <cstdint>

@@ -12,7 +12,7 @@ namespace {
 
 using Function = std::function<Tensor(const Tensor&)>;
 
-// `batch_dim`: of input and output.
+// `batch_dim`: of input and output. The first and the last row of each batch are compared.
 void check_rows(const Function& f, const Tensor& all, int64_t batch_dim = 0) {
   const auto run = [&](const Tensor& x) {
     Tensor input = x.clone().requires_grad_();
@@ -20,13 +20,16 @@ void check_rows(const Function& f, const Tensor& all, int64_t batch_dim = 0) {
     const Tensor weights = out.detach().to(kDouble).cos().to(out.dtype());
     return Tensors{out.detach(), autograd::grad({out}, {input}, {weights})[0]};
   };
-  const auto row = [&](const Tensor& t) { return t.narrow(batch_dim, 0, 1).contiguous(); };
-  const Tensors alone = run(row(all));
+  const auto row = [&](const Tensor& t, int64_t i) { return t.narrow(batch_dim, i, 1).contiguous(); };
+  const Tensors first = run(row(all, 0));
   for (const int64_t size : {2, 3, 4, 5, 7, 13, 64}) {
     if (size > all.size(batch_dim)) break;
-    const Tensors among = run(all.narrow(batch_dim, 0, size).contiguous());
-    CHECK_MESSAGE(identical(row(among[0]), alone[0]), "output of a row among ", size);
-    CHECK_MESSAGE(identical(row(among[1]), alone[1]), "gradient of a row among ", size);
+    const Tensors among = run(all.narrow(batch_dim, 0, size).contiguous()), last = run(row(all, size - 1));
+    for (std::size_t i = 0; i < 2; ++i) {
+      const char* what = i == 0 ? "output" : "gradient";
+      CHECK_MESSAGE(identical(row(among[i], 0), first[i]), what, " of the first row among ", size);
+      CHECK_MESSAGE(identical(row(among[i], size - 1), last[i]), what, " of the last row among ", size);
+    }
   }
 }
 
@@ -35,17 +38,18 @@ void check_rows(const Function& f, const Tensor& all, int64_t batch_dim = 0) {
 TEST_CASE("rows of linear layers and matrix products do not depend on the batch") {
   manual_seed(1);
   for (const ScalarType type : {kFloat, kDouble, kBFloat16, kHalf})
-    for (const auto& [in, out] : {std::pair<int64_t, int64_t>{1, 1},
-                                  {3, 2},
-                                  {84, 10},
-                                  {400, 120},
-                                  {600, 40},
-                                  {17, 513},
-                                  {513, 17},
-                                  {784, 1},
-                                  {1030, 70},
-                                  {512, 1000},
-                                  {2048, 96}}) {
+    for (const std::pair<int64_t, int64_t>& size : {std::pair<int64_t, int64_t>{1, 1},
+                                                    {3, 2},
+                                                    {84, 10},
+                                                    {400, 120},
+                                                    {600, 40},
+                                                    {17, 513},
+                                                    {513, 17},
+                                                    {784, 1},
+                                                    {1030, 70},
+                                                    {512, 1000},
+                                                    {2048, 96}}) {
+      const int64_t in = size.first, out = size.second;
       INFO(in, " to ", out, " ", name(type));
       const Tensor x = randn({64, in}, kDouble).to(type), w = (randn({out, in}, kDouble) / 8).to(type),
                    b = randn({out}, kDouble).to(type), columns = w.t().contiguous();
@@ -99,7 +103,7 @@ TEST_CASE("images of convolutions do not depend on the batch") {
   manual_seed(1);
   struct Case {
     std::vector<int64_t> image, weight;
-    int64_t stride = 1, padding = 0, groups = 1;
+    int64_t stride = 1, padding = 0, groups = 1, dilation = 1;
   };
   const Case cases[] = {{.image = {1, 28, 28}, .weight = {6, 1, 5, 5}, .padding = 2},
                         {.image = {6, 14, 14}, .weight = {16, 6, 5, 5}},
@@ -112,14 +116,16 @@ TEST_CASE("images of convolutions do not depend on the batch") {
                         {.image = {64, 14, 14}, .weight = {128, 64, 1, 1}, .stride = 2},
                         {.image = {32, 14, 14}, .weight = {32, 1, 3, 3}, .padding = 1, .groups = 32},
                         {.image = {32, 10, 10}, .weight = {64, 8, 3, 3}, .padding = 1, .groups = 4},
-                        {.image = {600, 4, 4}, .weight = {20, 600, 3, 3}, .padding = 1}};
+                        {.image = {600, 4, 4}, .weight = {20, 600, 3, 3}, .padding = 1},
+                        {.image = {16, 9, 9}, .weight = {40, 16, 3, 3}, .padding = 2, .dilation = 2},
+                        {.image = {40, 5, 5}, .weight = {24, 40, 5, 5}}};
   for (const ScalarType type : {kFloat, kDouble, kBFloat16})
     for (const Case& c : cases) {
       INFO(IntArrayRef(c.image), " ", IntArrayRef(c.weight), " ", name(type));
       if (type == kDouble && c.image[1] > 20) continue;
       const Tensor x = randn({64, c.image[0], c.image[1], c.image[2]}).to(type), w = (randn(c.weight) / 8).to(type),
                    b = randn({c.weight[0]}).to(type);
-      check_rows([&](const Tensor& rows) { return conv2d(rows, w, b, c.stride, c.padding, 1, c.groups); }, x);
+      check_rows([&](const Tensor& rows) { return conv2d(rows, w, b, c.stride, c.padding, c.dilation, c.groups); }, x);
       if (c.groups == 1 && c.image[1] < 20)
         check_rows(
             [&](const Tensor& rows) {

@@ -21,7 +21,7 @@ Tensor as_rows(const Tensor& t) {
 }
 
 // A transposed matrix on a GPU, where moving elements between rows and columns takes as long as a small product: what is
-// made of it keeps its layout. On the CPU the sums of few rows would depend on that.
+// made of it keeps its layout. On the CPU the sums of a single column would depend on that.
 bool keeps_columns(const Tensor& t) {
   return t.defined() && t.is_cuda() && t.dim() == 2 && !t.is_contiguous() && t.stride(0) == 1 &&
          t.stride(1) == t.size(0);

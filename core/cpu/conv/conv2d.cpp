@@ -33,12 +33,26 @@ bool pointwise_fits(const Conv2dShape& s, int64_t share) {
          ceil_div(places, kFilled<T>) * kFilled<T> * share <= places * (share + 1);
 }
 
-// There are at most `thirds` / 3 times as many lanes as images, and the images of one vector fit into the cache.
+// Lanes of whole vectors for all images.
 template <class T>
-bool lanes_fit(const Conv2dShape& s, int64_t thirds = 4) {
-  constexpr int64_t kWidth = Wide<T>::kCount;
-  return ceil_div(s.batch, kWidth) * kWidth * 3 <= s.batch * thirds && image_bytes<T>(s) * kWidth <= kMaxImageBytes &&
+int64_t lanes_of(const Conv2dShape& s) {
+  return ceil_div(s.batch, Wide<T>::kCount) * Wide<T>::kCount;
+}
+
+// The images fill the lanes of vectors, and those of one vector fit into the cache.
+template <class T>
+bool lanes_fit(const Conv2dShape& s) {
+  return lanes_of<T>(s) * 3 <= s.batch * 4 && image_bytes<T>(s) * Wide<T>::kCount <= kMaxImageBytes &&
          s.depth() >= 32 && s.group_out() >= (s.pairs ? 4 : 8) && s.group_in() >= (s.pairs ? 2 : 4);
+}
+
+// In the gradient of the input: empty lanes cost less than the zeros around dy, of which columns are built, which takes as
+// long as about 32 channels of results.
+template <class T>
+bool lanes_pay(const Conv2dShape& s) {
+  constexpr int64_t kBuilding = 32;
+  return lanes_of<T>(s) * s.out_plane() * s.group_in() <= s.batch * s.in_plane() * (s.group_in() + kBuilding) &&
+         image_bytes<T>(s) * Wide<T>::kCount <= kMaxImageBytes;
 }
 
 // Output channels fill two vectors, rows fill tiles, and the input of one output row stays in the cache.
@@ -172,8 +186,8 @@ Method choose_backward_input(const Conv2dShape& s) {
   if (s.turns() && lanes_fit<T>(s)) return Method::kLanes;
   // The convolution of dy. ResNet-18: 8 %.
   if (s.turns_well() && direct_fits<T>(s.turned())) return Method::kDirect;
-  // Much of the padded dy is zeros, which lanes leave out. LeNet with 8 images: 40 % of this gradient.
-  if (s.turns() && lanes_fit<T>(s, 12)) return Method::kLanes;
+  // The padded dy is mostly zeros, which lanes leave out. LeNet with 8 images: 40 % of this gradient.
+  if (s.turns() && lanes_pay<T>(s)) return Method::kLanes;
   // Any shape.
   return Method::kColumns;
 }

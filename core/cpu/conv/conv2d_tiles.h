@@ -36,7 +36,7 @@ void rotate_taps(int64_t channels, int64_t taps, const T* from, const T* from_en
 }
 
 /// Elements [k, k + count) of the depth of `rows` output channels from `row` on, as [count][width]. `rows` is at most
-/// kPanel; entries from it to `width` get arbitrary values. Of turned weights, k and count are multiples of the taps.
+/// kPanel if w has halves; entries from it to `width` get arbitrary values. Of turned weights, k and count are multiples of the taps.
 template <class T>
 inline void weight_rows(const Conv2dShape& s, const ConvWeight<T>& w, int64_t row, int64_t rows, int64_t k,
                         int64_t count, T* to, int64_t width) {

@@ -109,7 +109,7 @@ void gemv_rows(const GemvArgs<T, M>& g, std::integer_sequence<int, kBefore...>) 
 
 // A matrix stored by columns is cut into strips of rows, whose sums stay near L1, and each strip into the pieces of the
 // depth. Pieces are summed separately, then added in order.
-constexpr int64_t kMinStrip = 512, kMaxStrip = 4096, kTasks = 16;
+constexpr int64_t kMinStrip = 128, kMaxStrip = 4096, kTasks = 16;
 constexpr int kToL2 = 2;  // for __builtin_prefetch: to L1, it would hold up the loads
 
 // sum[0, count) += four columns, from `c` on and ld apart, times x. The sums are read and written once for all four,
@@ -158,14 +158,15 @@ void gemv_columns(const GemvArgs<T, M>& g) {
                 strips = ceil_div(g.rows, strip);
   const Workspace<T> memory(pieces * all);
   T* sums = memory.data();  // [pieces][vectors][rows]
-  parallel_for(strips * pieces, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) {
-      const int64_t row = t / pieces * strip, first = t % pieces * depth, count = std::min(strip, g.rows - row);
-      T* sum = sums + t % pieces * all + row;
-      for (int64_t v = 0; v < g.vectors; ++v) std::fill_n(sum + v * g.rows, count, T(0));
-      add_columns(g, row, count, first, std::min(g.columns, first + depth), sum, g.rows);
-    }
-  });
+  parallel_for(
+      strips * pieces, std::max<int64_t>(1, kInlineElements / (strip * depth)), [&](int64_t begin, int64_t end) {
+        for (int64_t t = begin; t < end; ++t) {
+          const int64_t row = t / pieces * strip, first = t % pieces * depth, count = std::min(strip, g.rows - row);
+          T* sum = sums + t % pieces * all + row;
+          for (int64_t v = 0; v < g.vectors; ++v) std::fill_n(sum + v * g.rows, count, T(0));
+          add_columns(g, row, count, first, std::min(g.columns, first + depth), sum, g.rows);
+        }
+      });
   parallel_for(g.rows, kInlineElements / kTasks, [&](int64_t begin, int64_t end) {
     for (int64_t v = 0; v < g.vectors; ++v)
       for (int64_t p = 0; p < pieces; ++p) put(g, v, begin, end - begin, sums + p * all + v * g.rows + begin, p == 0);

@@ -15,7 +15,7 @@ struct GemvArgs {
   const M* matrix;
   int64_t ld;
   bool transposed;        // M is stored columns x rows
-  bool in_lanes = false;  // each row is summed as by dot(); for the only column of a gemm. Not if transposed
+  bool in_lanes = false;  // each row is summed in lanes; for the only column of a gemm. Not if transposed
   const T* x;
   int64_t stride_x;
   T* y;
