@@ -74,9 +74,9 @@ Found check_batch(const OpTest& test, const Tensors& inputs, const Rows& rows, i
     const Result alone = computed(test, inputs, rows, 1), among = computed(test, inputs, rows, size);
     const Found values = compare(alone.outputs, among.outputs, size, why);
     if (values != Found::kApart || alone.gradients.empty()) return values;
-    if (compare(alone.gradients, among.gradients, size, why) == Found::kApart) return Found::kApart;
-    why = "gradient: " + why;
-    return Found::kDiffers;
+    const Found gradients = compare(alone.gradients, among.gradients, size, why);
+    if (gradients == Found::kDiffers) why = "gradient: " + why;
+    return gradients;
   } catch (const Error&) {  // the shapes do not fit
     return Found::kTogether;
   }
