@@ -138,7 +138,9 @@ with tempfile.TemporaryDirectory() as folder:
     check("have the same bits",
           content(at("one_device/model.safetensors")) == content(at("two_devices/model.safetensors")))
 
-    pictures = ["train", "--model", "mobilenet_v2", "--data", at("pictures"), *quick, "--image-size", "32"]
+    # Clipped: with planes of one pixel and a last batch of two images, batch normalisation makes gradients of 1e20.
+    quick_clipped = [*quick, "--clip", "1"]
+    pictures = ["train", "--model", "mobilenet_v2", "--data", at("pictures"), *quick_clipped, "--image-size", "32"]
     r = run(*pictures, "--out", at("pictures_run"))
     check("a folder of images",
           r.returncode == 0 and "12 training and 4 test images of 32 x 32, 2 classes" in r.stdout and
@@ -146,7 +148,7 @@ with tempfile.TemporaryDirectory() as folder:
     r = run("train", "--resume", at("pictures_run"), "--epochs", "1")
     check("resumes with its image size", r.returncode == 0, r.stderr)
     advised = r.stdout.split("start a new run: tandem ")[-1].split("\n")[0]
-    r = run(*shlex.split(advised), *quick, "--out", at("advised"))
+    r = run(*shlex.split(advised), *quick_clipped, "--out", at("advised"))
     check("a complete run's advice has it, too", r.returncode == 0 and " 32 x 32," in r.stdout, advised + r.stderr)
     r = run(*pictures, "--workers", "2", "--out", at("workers"), TANDEM_IMAGE_MEMORY="0")
     check("workers, and test images in files", r.returncode == 0, r.stderr)
