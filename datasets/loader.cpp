@@ -57,9 +57,9 @@ DataLoaderOptions core_options(const BatchLoaderOptions& options, bool on_host) 
 
 class BatchLoader::State final : public detail::LoaderCore {
  public:
-  State(std::vector<Tensor> rows, const BatchLoaderOptions& given, BatchTransform change, bool on_host)
+  State(std::vector<Tensor> rows, int64_t count, const BatchLoaderOptions& given, BatchTransform change, bool on_host)
       : LoaderCore(core_options(given, on_host), given.seed, ~std::size_t{0}),
-        batches(batch_count(rows[0].size(0), given.batch_size, given.drop_last, given.part)),
+        batches(count),
         options(given),
         transform(std::move(change)),
         tensors(std::move(rows)),
@@ -168,7 +168,7 @@ BatchLoader::BatchLoader(std::vector<Tensor> tensors, const BatchLoaderOptions& 
   const int64_t batches = batch_count(tensors[0].size(0), options.batch_size, options.drop_last, options.part);
   check(options.first_batch >= 0 && options.first_batch <= batches, "BatchLoader: first_batch = ", options.first_batch,
         ", but the epoch has ", batches, " batches");
-  state_ = std::make_unique<State>(std::move(tensors), options, std::move(transform), on_host);
+  state_ = std::make_unique<State>(std::move(tensors), batches, options, std::move(transform), on_host);
   state_->begin();
 }
 

@@ -214,8 +214,8 @@ std::string CapturedStep::State::look_over(Graph& g, const CaptureResult& result
 
 // Returns false if the step must run eagerly. Rethrows the function's exceptions.
 bool CapturedStep::State::record(Graph& g, const std::vector<Tensor>& inputs) {
-  if (!std::ranges::all_of(optimizers,
-                           &optim::Optimizer::can_be_replayed)) {  // step() may change what no snapshot restores
+  // Not even recorded: step() may change what no snapshot restores.
+  if (!std::ranges::all_of(optimizers, &optim::Optimizer::can_be_replayed)) {
     give_up("steps an optimizer without a kernel of its own, such as Adadelta, Adamax, NAdam or RAdam");
     return false;
   }

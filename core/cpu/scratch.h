@@ -19,7 +19,6 @@ enum class Scratch {
   kConvOutput,
   kConvWeight,
   kConvColumns,
-  kConvRows,
   kReduceLevels,
   kCount
 };

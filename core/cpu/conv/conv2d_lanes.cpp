@@ -109,7 +109,7 @@ void convolve(const Plan<T>& plan, const T* source, int64_t group, int64_t begin
   const int64_t tile_size = s.depth() * plan.tile_rows, step = plan.source_step() * kWidth;
   const T* weights = plan.packed.weights + group * plan.tiles * tile_size;
   const T* bias = plan.packed.bias ? plan.packed.bias + group * plan.padded_channels() : nullptr;
-  auto* segments = scratch<TileSegment<T>>(Scratch::kConvRows, s.kernel_h);
+  auto* segments = scratch<TileSegment<T>>(Scratch::kConvColumns, s.kernel_h);
   Tile<T> tile{.segments = segments,
                .b_step = s.p.dilation[1] * step,
                .c = result + begin * s.out_w() * plan.padded_channels() * kWidth,

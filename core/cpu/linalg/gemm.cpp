@@ -190,13 +190,6 @@ void gemm_integer(const GemmArgs<T>& g) {
   });
 }
 
-// Few rows: packing B would take longer than multiplying it. Copying rows of a small one does not.
-template <class T>
-bool is_few_rows(const GemmArgs<T>& g) {
-  constexpr int64_t kManyElements = 1 << 16;
-  return g.packed_b == nullptr && (g.m == 1 || (g.m <= kMaxVectors && (g.trans_b || g.n * g.k >= kManyElements)));
-}
-
 template <class T>
 void gemm_one(const GemmArgs<T>& g) {
   if (g.m <= 0 || g.n <= 0) return;
@@ -218,7 +211,7 @@ void gemm_one(const GemmArgs<T>& g) {
              .stride_y = g.ldc,
              .alpha = g.alpha,
              .beta = g.beta});
-  } else if (is_few_rows(g)) {
+  } else if (g.packed_b == nullptr && few_rows_fit(g.m, g.n, g.k, g.trans_b)) {
     gemv<T>({.rows = g.n,
              .columns = g.k,
              .matrix = g.b,

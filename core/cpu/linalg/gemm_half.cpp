@@ -213,12 +213,6 @@ float* products(const HalfGemmArgs& g, const FewVectors& v) {
   return y;
 }
 
-// As in gemm.cpp. Pairs are added by their own instruction, in panels.
-bool is_few_rows(const HalfGemmArgs& g) {
-  constexpr int64_t kManyElements = 1 << 16;
-  return (g.m == 1 || (g.m <= kMaxVectors && (g.trans_b || g.n * g.k >= kManyElements))) && !HalfPacking(g.type).pairs;
-}
-
 void multiply_one(const HalfGemmArgs& g) {
   if (g.m <= 0 || g.n <= 0) return;
   if (g.k <= 0 || g.alpha == 0) return scale(g);
@@ -234,7 +228,7 @@ void multiply_one(const HalfGemmArgs& g) {
                                   .stride_x = g.trans_b ? 1 : g.ldb,
                                   .next_x = 0});
     put(g, y, 1, 0, 0, g.m, 1);
-  } else if (is_few_rows(g)) {
+  } else if (few_rows_fit(g.m, g.n, g.k, g.trans_b) && !HalfPacking(g.type).pairs) {  // pairs are added in panels
     const float* y = products(g, {.rows = g.n,
                                   .columns = g.k,
                                   .count = g.m,

@@ -7,6 +7,13 @@ namespace tandem::cpu {
 
 inline constexpr int64_t kMaxVectors = 4;
 
+/// Whether C = A B with m rows of A is best computed as m vectors: packing B [k, n] would take longer than multiplying it.
+/// Copying rows of a small one that is not transposed does not.
+inline bool few_rows_fit(int64_t m, int64_t n, int64_t k, bool trans_b) {
+  constexpr int64_t kManyElements = 1 << 16;
+  return m == 1 || (m <= kMaxVectors && (trans_b || n * k >= kManyElements));
+}
+
 /// y = alpha * M * x + beta * y for each of the vectors, with M rows x columns; beta == 0 does not read y. The matrix
 /// is read once from memory, so a few vectors take hardly longer than one.
 template <class T, class M = T>
