@@ -1,5 +1,6 @@
-// 2-d convolution and its three gradients. All tensors are contiguous, NCHW, or for CUDA all channels-last, of one
-// floating point dtype, on one device. Weights are [out_channels, in_channels / groups, kernel_h, kernel_w].
+// 2-d convolution and its three gradients, of one floating point dtype, on one device. Inputs, outputs, residuals and their
+// gradients are all contiguous, NCHW, or all channels-last. Weights are [out_channels, in_channels / groups, kernel_h,
+// kernel_w] in the same layout, for the CPU always contiguous.
 #pragma once
 #include "tandem/core/backend/kernel.h"
 #include "tandem/core/backend/sliding_windows.h"

@@ -4,7 +4,6 @@
 #include "tandem/autograd/ops/nn/conv2d.h"
 #include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/detail/checks.h"
-#include "tandem/autograd/ops/detail/row_major.h"
 #include "tandem/autograd/ops/nn/conv_checks.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/complex_bilinear.h"
@@ -15,12 +14,19 @@
 #include "tandem/core/backend/conv.h"
 #include "tandem/core/base/checked_sizes.h"
 #include "tandem/core/memory/kept_weight.h"
+#include "tandem/core/memory_format.h"
 
 namespace tandem {
 namespace {
 using namespace autograd;
 
-// The arguments must be consistent, and dense in `format`, the layout of the result. Only the bias is recorded.
+// The layout of weights and their gradients for the kernels, where `format` is that of inputs and outputs.
+MemoryFormat weight_format(const Tensor& t, MemoryFormat format) {
+  return t.is_cpu() ? MemoryFormat::Contiguous : format;
+}
+
+// The arguments must be consistent, and dense in `format`, the layout of the result, or the weight's. Only the bias is
+// recorded.
 Tensor conv2d_forward(const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& epilogue,
                       const Conv2dParameters& p, MemoryFormat format, KeptWeight* kept = nullptr);
 
@@ -58,7 +64,7 @@ struct Conv2dBackward final : ConvNode {
     const auto& conv = backend(g).conv;
     if (needs(2)) out[2] = empty_raw({g.size(1)}, g.dtype(), g.device());
     if (needs(1)) {
-      out[1] = empty_raw(b_sizes, g.dtype(), g.device(), format);
+      out[1] = empty_raw(b_sizes, g.dtype(), g.device(), weight_format(g, format));
       conv.backward_weight(out[1], out[2], g, a.unpack(*this), p);
     } else if (needs(2)) {
       conv.backward_bias(out[2], g);
@@ -80,7 +86,7 @@ struct Conv2dBackwardInputBackward final : ConvNode {
 struct Conv2dBackwardWeightBackward final : ConvNode {
   const char* label() const override { return "Conv2dBackwardWeightBackward"; }
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
-    const Tensor g = grads[0].contiguous(format);
+    const Tensor g = grads[0].contiguous(weight_format(grads[0], format));
     if (needs(0)) out[0] = conv2d_forward(b.unpack(*this), g, {}, p, format);
     if (needs(1)) out[1] = conv2d_backward_input(a.unpack(*this), g, b_sizes, p, format);
   }
@@ -104,10 +110,11 @@ Tensor conv2d_forward(const Tensor& input, const Tensor& weight, const ConvEpilo
 }
 
 // Whether the kernel is asked to apply the whole epilogue, which only the CPU's does.
-bool in_one_pass(const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e, const Conv2dParameters& p) {
+bool in_one_pass(const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e, const Conv2dParameters& p,
+                 MemoryFormat format) {
   const Tensor& r = e.residual;
   return input.dim() == 4 && input.is_cpu() && !recording(input, weight, e.bias, r) &&
-         (!r.defined() || (r.dtype() == input.dtype() && r.device() == input.device() && r.is_contiguous() &&
+         (!r.defined() || (r.dtype() == input.dtype() && r.device() == input.device() && r.is_contiguous(format) &&
                            Dims(r.sizes()) == output_sizes(input, weight, p)));
 }
 
@@ -157,7 +164,7 @@ Tensor conv2d_backward_input(const Tensor& grad_output, const Tensor& weight, In
 
 Tensor conv2d_backward_weight(const Tensor& grad_output, const Tensor& input, IntArrayRef sizes,
                               const Conv2dParameters& p, MemoryFormat format) {
-  Tensor out = empty_raw(sizes, input.dtype(), input.device(), format);
+  Tensor out = empty_raw(sizes, input.dtype(), input.device(), weight_format(input, format));
   backend(out).conv.backward_weight(out, {}, grad_output, input, p);
   if (auto* node = record<Conv2dBackwardWeightBackward>(out, grad_output, input)) {
     node->save(grad_output, input, p, format);
@@ -198,19 +205,14 @@ Tensor autograd::conv2d_with_epilogue(const Tensor& input, const Tensor& weight,
     p = conv2d_parameters("conv2d", stride, around, dilation, groups);
   }
   const MemoryFormat format = convolution_format(input, weight);
-  if (const RowMajor to(format); to && input.is_cpu()) {
-    if (kept != nullptr) kept->clear();  // it would belong to a copy
-    return to.restored(conv2d_with_epilogue(to(input), to(weight), {e.bias, to(e.residual), e.activation}, stride,
-                                            padding, dilation, groups));
-  }
-  const bool whole = !(uneven && e.residual.defined()) && in_one_pass(input, weight, e, p);
+  const bool whole = !(uneven && e.residual.defined()) && in_one_pass(input, weight, e, p, format);
   if (kept != nullptr && !(whole && weight.is_contiguous())) {
     kept->clear();
     kept = nullptr;
   }
   const Tensor bias = e.bias.defined() ? e.bias.contiguous() : e.bias;
   const Tensor x = input.dim() == 4 ? input : input.unsqueeze(0);
-  Tensor out = conv2d_forward(x.contiguous(format), weight.contiguous(format),
+  Tensor out = conv2d_forward(x.contiguous(format), weight.contiguous(weight_format(input, format)),
                               whole ? ConvEpilogue<Tensor>{bias, e.residual, e.activation} : ConvEpilogue<Tensor>{bias},
                               p, format, kept);
   if (uneven)

@@ -61,7 +61,7 @@ bool direct_fits(const Conv2dShape& s) {
   constexpr int64_t kMaxBytes = 1 << 20;
   const int64_t rows = (s.kernel_h - 1) * s.p.dilation[0] + 1,
                 bytes = rows * s.group_in() * s.padded_w() * static_cast<int64_t>(sizeof(T));
-  return can_forward<T>(Method::kDirect, s) && s.group_out() >= kFilled<T> && s.out_w() >= 5 && s.kernel_size() > 1 &&
+  return s.p.stride[1] <= 2 && s.group_out() >= kFilled<T> && s.out_w() >= 5 && s.kernel_size() > 1 &&
          s.depth() >= 64 && bytes <= kMaxBytes;
 }
 
@@ -81,6 +81,14 @@ void finish_all(const Conv2dShape& s, const Epilogue<T>& e, T* y) {
   if (e.activation == FusedActivation::kIdentity && e.residual == nullptr) return;
   parallel_for(s.batch * s.out_channels * s.out_plane(), 16384,
                [&](int64_t begin, int64_t end) { finish(e, y, begin, end - begin); });
+}
+
+// Whether channels-last tensors are computed as they are: not groups that fill no vector, and depthwise convolutions only by
+// their own method, which has an order of its own.
+template <class T>
+bool takes_channels_last(const Conv2dShape& s) {
+  if (s.group_in() == 1 && s.group_out() < 4) return can_forward<T>(Method::kDepthwise, s);
+  return s.p.groups == 1 || s.group_out() * 2 >= Wide<T>::kCount;
 }
 
 bool has_few_positions(const Conv2dShape& s, int64_t limit) { return s.batch * s.out_plane() <= limit; }
@@ -114,13 +122,16 @@ const char* name_of(Method method) {
 
 template <class T>
 bool can_forward(Method method, const Conv2dShape& s) {
+  if (s.channels_last && (s.pairs || (method != Method::kDepthwise && method != Method::kDirect))) return false;
+  if (s.channels_last && method == Method::kDepthwise)
+    return s.group_in() == 1 && s.group_out() == 1 && s.in_channels >= Wide<T>::kCount;
   switch (method) {
     case Method::kDepthwise:
       return s.group_in() == 1 && !s.pairs;
     case Method::kPointwise:
       return s.is_pointwise() && s.in_plane() >= kPanel<T>;
     case Method::kDirect:
-      return s.p.stride[1] <= 2;
+      return true;
     case Method::kShallow:
       return !s.pairs;
     default:
@@ -130,6 +141,7 @@ bool can_forward(Method method, const Conv2dShape& s) {
 
 template <class T>
 bool can_backward_input(Method method, const Conv2dShape& s) {
+  if (s.channels_last) return s.turns() && can_forward<T>(method, s);
   switch (method) {
     case Method::kDepthwise:
       return s.group_in() == 1 && s.group_out() == 1 && s.turns();
@@ -146,6 +158,7 @@ bool can_backward_input(Method method, const Conv2dShape& s) {
 
 template <class T>
 bool can_backward_weight(Method method, const Conv2dShape& s) {
+  if (s.channels_last) return false;
   if (method == Method::kShallow) return !s.pairs;
   return method == Method::kChannels || method == Method::kColumns || method == Method::kRows;
 }
@@ -154,6 +167,7 @@ bool can_backward_weight(Method method, const Conv2dShape& s) {
 // other methods: docs/results/convolution.md.
 template <class T>
 Method choose_forward(const Conv2dShape& s) {
+  if (s.channels_last) return can_forward<T>(Method::kDepthwise, s) ? Method::kDepthwise : Method::kDirect;
   const bool few = has_few_positions(s, 512) && s.group_out() >= kFilled<T> && s.depth() >= 64;
   // No channels to sum over, so there is no matrix product. MobileNetV2: 21 %.
   if (can_forward<T>(Method::kDepthwise, s) && s.group_out() < 4) return Method::kDepthwise;
@@ -175,6 +189,7 @@ Method choose_forward(const Conv2dShape& s) {
 
 template <class T>
 Method choose_backward_input(const Conv2dShape& s) {
+  if (s.channels_last) return choose_forward<T>(s);
   // As in the forward pass. MobileNetV2: 20 %.
   if (can_backward_input<T>(Method::kDepthwise, s)) return Method::kDepthwise;
   // The convolution of dy, as in the forward pass: 1.5 times as fast on planes of 7 x 7.
@@ -286,7 +301,12 @@ TANDEM_INSTANTIATE(double)
 
 namespace {
 
-Conv2dShape shape_of(const Tensor& input, const Tensor& weight, const Conv2dParameters& p) {
+// Whether they are channels-last, with sizes of which some layout is not both.
+bool channels_last(const Tensor& input, const Tensor& output) {
+  return !(input.is_contiguous() && output.is_contiguous());
+}
+
+Conv2dShape shape_of(const Tensor& input, const Tensor& output, const Tensor& weight, const Conv2dParameters& p) {
   return {.batch = input.size(0),
           .in_channels = input.size(1),
           .in_h = input.size(2),
@@ -294,7 +314,23 @@ Conv2dShape shape_of(const Tensor& input, const Tensor& weight, const Conv2dPara
           .out_channels = weight.size(0),
           .kernel_h = weight.size(2),
           .kernel_w = weight.size(3),
-          .p = p};
+          .p = p,
+          .channels_last = channels_last(input, output)};
+}
+
+Tensor row_major(const Tensor& t) {
+  if (!t.defined() || t.is_contiguous()) return t;
+  const Tensor copy = empty_raw(t.sizes(), t.dtype(), t.device());
+  copy_raw(copy, t);
+  return copy;
+}
+// compute(result) on row-major memory.
+template <class F>
+void in_row_major(const Tensor& out, F compute) {
+  if (out.is_contiguous()) return compute(out);
+  const Tensor rows = empty_raw(out.sizes(), out.dtype(), out.device());
+  compute(rows);
+  copy_raw(out, rows);
 }
 
 template <class T>
@@ -305,6 +341,10 @@ T* pointer(const Tensor& t) {
 const uint16_t* bits(const Tensor& t) { return t.defined() ? static_cast<const uint16_t*>(t.data_ptr()) : nullptr; }
 uint16_t* result_bits(const Tensor& t) { return static_cast<uint16_t*>(t.data_ptr()); }
 
+bool takes_channels_last(ScalarType type, const Conv2dShape& s) {
+  return type == kFloat ? takes_channels_last<float>(s) : type == kDouble && takes_channels_last<double>(s);
+}
+
 // Whether to convolve the half type as it is.
 bool takes_half(const Tensor& weight, const Conv2dShape& s) {
   return weight.numel() > 0 && pair_conv_fits(weight.dtype(), s);
@@ -313,8 +353,12 @@ bool takes_half(const Tensor& weight, const Conv2dShape& s) {
 void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e,
              const Conv2dParameters& p, KeptWeight* kept) {
   if (out.numel() == 0) return;
+  if (channels_last(input, out) && (!takes_channels_last(out.dtype(), shape_of(input, out, weight, p))))
+    return in_row_major(out, [&](const Tensor& rows) {
+      forward(rows, row_major(input), weight, {e.bias, row_major(e.residual), e.activation}, p, kept);
+    });
   if (isReducedFloatingType(out.dtype())) {
-    const Conv2dShape s = shape_of(input, weight, p);
+    const Conv2dShape s = shape_of(input, out, weight, p);
     if (!takes_half(weight, s)) {
       const ConvEpilogue<Tensor> bias{e.bias};
       tandem::detail::call_in_float(forward, {}, out, input, weight, bias, p, static_cast<KeptWeight*>(nullptr));
@@ -329,7 +373,7 @@ void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const
   if (empty && !e.bias.defined()) fill_raw(out, 0);
   if (empty && e.bias.defined()) copy_raw(out, alias(e.bias, out.sizes(), {0, 1, 0, 0}, e.bias.storage_offset()));
   dispatch(out.dtype(), FloatTypes{}, "conv2d", [&]<class T>(Type<T>) {
-    const Conv2dShape s = shape_of(input, weight, p);
+    const Conv2dShape s = shape_of(input, out, weight, p);
     const Epilogue<T> epilogue{pointer<T>(e.bias), pointer<T>(e.residual), e.activation};
     if (empty) return finish_all(s, epilogue, out.ptr<T>());
     conv2d_forward<T>(choose_forward<T>(s), s, input.ptr<T>(), {weight.ptr<T>(), kept, &weight}, out.ptr<T>(),
@@ -341,14 +385,16 @@ void backward_input(const Tensor& grad_input, const Tensor& grad_output, const T
                     const Conv2dParameters& p) {
   if (grad_output.numel() == 0) return fill_raw(grad_input, 0);
   if (grad_input.numel() == 0) return;
+  const Conv2dShape s = shape_of(grad_input, grad_output, weight, p);
+  if (s.channels_last && !(s.turns() && takes_channels_last(grad_input.dtype(), s.turned())))
+    return in_row_major(grad_input,
+                        [&](const Tensor& rows) { backward_input(rows, row_major(grad_output), weight, p); });
   if (isReducedFloatingType(grad_input.dtype())) {
-    const Conv2dShape s = shape_of(grad_input, weight, p);
     if (!takes_half(weight, s))
       return tandem::detail::call_in_float(backward_input, {}, grad_input, grad_output, weight, p);
     return pair_conv_backward_input(s, bits(grad_output), bits(weight), result_bits(grad_input));
   }
   dispatch(grad_input.dtype(), FloatTypes{}, "conv2d_backward_input", [&]<class T>(Type<T>) {
-    const Conv2dShape s = shape_of(grad_input, weight, p);
     conv2d_backward_input<T>(choose_backward_input<T>(s), s, grad_output.ptr<T>(), weight.ptr<T>(),
                              grad_input.ptr<T>());
   });
@@ -357,6 +403,7 @@ void backward_input(const Tensor& grad_input, const Tensor& grad_output, const T
 // Only the output's sizes matter here; with a 1 x 1 kernel the input plane has the same size.
 void backward_bias(const Tensor& grad_bias, const Tensor& grad_output) {
   if (grad_output.numel() == 0) return fill_raw(grad_bias, 0);
+  if (!grad_output.is_contiguous()) return backward_bias(grad_bias, row_major(grad_output));
   dispatch(grad_bias.dtype(), FloatTypes{}, "conv2d_backward_bias", [&]<class T>(Type<T>) {
     const Conv2dShape shape{.batch = grad_output.size(0),
                             .in_channels = 1,
@@ -374,8 +421,10 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
     if (grad_bias.defined()) fill_raw(grad_bias, 0);
     return;
   }
+  if (channels_last(input, grad_output))
+    return backward_weight(grad_weight, grad_bias, row_major(grad_output), row_major(input), p);
+  const Conv2dShape s = shape_of(input, grad_output, grad_weight, p);
   if (isReducedFloatingType(grad_output.dtype())) {
-    const Conv2dShape s = shape_of(input, grad_weight, p);
     if (!takes_half(grad_weight, s))
       return tandem::detail::call_in_float(backward_weight, {.outputs = 2}, grad_weight, grad_bias, grad_output, input,
                                            p);
@@ -388,7 +437,6 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
     return;
   }
   dispatch(grad_weight.dtype(), FloatTypes{}, "conv2d_backward_weight", [&]<class T>(Type<T>) {
-    const Conv2dShape s = shape_of(input, grad_weight, p);
     conv2d_backward_weight<T>(choose_backward_weight<T>(s), s, input.ptr<T>(), grad_output.ptr<T>(),
                               grad_weight.ptr<T>(), pointer<T>(grad_bias));
   });

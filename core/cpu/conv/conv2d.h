@@ -25,6 +25,8 @@ struct Conv2dShape {
   /// x and dy hold two bfloat16 in place of each float (tile_kernel): of two channels that are summed over or, in the
   /// gradient of the weights, of two images or positions. The sizes count pairs.
   bool pairs = false;
+  /// Whether x and y (and their gradients) are [batch, h, w, channels]; only kDepthwise and kDirect can compute it.
+  bool channels_last = false;
 
   int64_t out_h() const { return p.out_size(0, in_h, kernel_h); }
   int64_t out_w() const { return p.out_size(1, in_w, kernel_w); }

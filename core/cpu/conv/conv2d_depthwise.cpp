@@ -1,5 +1,5 @@
 // Convolution with one input channel per group (depthwise): multiplies shifted rows by the taps. Only the padding
-// requires packing.
+// requires packing. Of channels-last tensors vectors are channels, and nothing is packed.
 #include "tandem/core/cpu/conv/conv2d.h"
 
 #include <algorithm>
@@ -154,17 +154,102 @@ void convolve(const Conv2dShape& s, const T* x, const Epilogue<T>& e, T* y, F we
   });
 }
 
+// The positions [begin, begin + count) of an output row of a channels-last image, in the channels of one vector.
+template <class T>
+struct LastRow {
+  const Conv2dShape& s;
+  const T* x;  // of the image
+  const T* w;  // [tap][channels]
+  const T *bias, *residual;
+  FusedActivation activation;
+  T* y;
+  int64_t p;
+
+  template <int kCount>
+  void make(int64_t q, int64_t channel, int64_t first_tap, int64_t last_tap) const {
+    const auto [stride_h, stride_w] = s.p.stride;
+    const auto [dilation_h, dilation_w] = s.p.dilation;
+    Vec<T> sums[kCount];
+    for (int i = 0; i < kCount; ++i) sums[i] = load(bias + channel);
+    for (int64_t r = 0; r < s.kernel_h; ++r) {
+      const int64_t h = p * stride_h - s.p.padding[0] + r * dilation_h;
+      if (h < 0 || h >= s.in_h) continue;
+      const int64_t left = q * stride_w - s.p.padding[1];
+      for (int64_t t = first_tap; t < last_tap; ++t) {
+        const Vec<T> tap = load(w + (r * s.kernel_w + t) * s.in_channels + channel);
+        const T* from = x + (h * s.in_w + left + t * dilation_w) * s.in_channels + channel;
+#pragma GCC unroll 8
+        for (int i = 0; i < kCount; ++i) sums[i] = fma(tap, load(from + i * stride_w * s.in_channels), sums[i]);
+      }
+    }
+    const int64_t at = (p * s.out_w() + q) * s.in_channels + channel;
+    for (int i = 0; i < kCount; ++i) {
+      if (residual != nullptr) sums[i] += load(residual + at + i * s.in_channels);
+      store(y + at + i * s.in_channels, activated(sums[i], activation));
+    }
+  }
+};
+
+// `weight(channel, tap)` returns the weights.
+template <class T, class F>
+void convolve_last(const Conv2dShape& s, const T* x, const Epilogue<T>& e, T* y, F weight) {
+  constexpr int kCount = 8;
+  const int64_t taps = s.kernel_size(), channels = s.in_channels, out_h = s.out_h(), out_w = s.out_w();
+  const Workspace<T> memory((taps + 1) * channels);
+  T *bias = memory.data(), *w = bias + channels;
+  for (int64_t c = 0; c < channels; ++c) {
+    bias[c] = e.bias != nullptr ? e.bias[c] : T(0);
+    for (int64_t t = 0; t < taps; ++t) w[t * channels + c] = weight(c, t);
+  }
+  // The outputs that see all columns of the kernel.
+  const int64_t inside_begin = std::min(out_w, ceil_div(s.p.padding[1], s.p.stride[1])),
+                reach = s.in_w + s.p.padding[1] - (s.kernel_w - 1) * s.p.dilation[1],
+                inside_end = std::clamp(reach <= 0 ? 0 : ceil_div(reach, s.p.stride[1]), inside_begin, out_w);
+  const int64_t grain = std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, out_w * taps * channels));
+  parallel_for(s.batch * out_h, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t image = i / out_h, at = image * out_h * out_w * channels;
+      const LastRow<T> row{s,
+                           x + image * s.in_plane() * channels,
+                           w,
+                           bias,
+                           e.residual ? e.residual + at : nullptr,
+                           e.activation,
+                           y + at,
+                           i % out_h};
+      for_vectors<T>(channels, [&](int64_t c) {
+        const auto edge = [&](int64_t from, int64_t to) {
+          for (int64_t q = from; q < to; ++q) {
+            const int64_t left = q * s.p.stride[1] - s.p.padding[1], dilation = s.p.dilation[1];
+            const int64_t first = left < 0 ? std::min(s.kernel_w, ceil_div(-left, dilation)) : 0,
+                          last =
+                              left >= s.in_w ? first : std::clamp(ceil_div(s.in_w - left, dilation), first, s.kernel_w);
+            row.template make<1>(q, c, first, last);
+          }
+        };
+        edge(0, inside_begin);
+        int64_t q = inside_begin;
+        for (; q + kCount <= inside_end; q += kCount) row.template make<kCount>(q, c, 0, s.kernel_w);
+        for (; q + 4 <= inside_end; q += 4) row.template make<4>(q, c, 0, s.kernel_w);
+        edge(q, out_w);
+      });
+    }
+  });
+}
+
 }  // namespace
 
 template <class T>
 void depthwise_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e) {
-  convolve(s, x, e, y, [&](int64_t channel, int64_t t) { return w.data[channel * s.kernel_size() + t]; });
+  const auto weight = [&](int64_t channel, int64_t t) { return w.data[channel * s.kernel_size() + t]; };
+  s.channels_last ? convolve_last(s, x, e, y, weight) : convolve(s, x, e, y, weight);
 }
 
 template <class T>
 void depthwise_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
-  convolve(s.turned(), dy, Epilogue<T>{}, dx,
-           [&](int64_t channel, int64_t t) { return w[(channel + 1) * s.kernel_size() - 1 - t]; });
+  const auto weight = [&](int64_t channel, int64_t t) { return w[(channel + 1) * s.kernel_size() - 1 - t]; };
+  const Epilogue<T> none{};
+  s.channels_last ? convolve_last(s.turned(), dy, none, dx, weight) : convolve(s.turned(), dy, none, dx, weight);
 }
 
 #define TANDEM_INSTANTIATE(T)                                                                                     \

@@ -1,15 +1,17 @@
 // Convolution without columns: one tile of output positions of a row, or of two short rows, times two vectors of output
-// channels. The tile's left operand is read where it lies in the padded input, so that each input is copied once, not
-// once per tap.
+// channels. The tile's left operand is read where it lies in the padded input, so that each input is copied at most once,
+// not once per tap.
 //
-// The input rows that a few output rows of one image need are copied to a strip [input row][channel][padded width], the
-// weights of two vectors of output channels to a panel. The sums of a tile run over channels, kernel rows and kernel
-// columns in the order of the weights. A strip and a panel stay in the L2 cache.
+// The input rows that a few output rows of one image need are copied to a strip, of channels-last tensors only where they
+// need padding or would compete for few sets of the L1 cache; the weights of two vectors of output channels to a panel.
+// The sums of a tile run over channels, kernel rows and kernel columns in the order of the weights. A strip and a panel stay
+// in the L2 cache.
 #include "tandem/core/cpu/conv/conv2d.h"
 
 #include <algorithm>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #ifdef __AVX512F__
 #include <immintrin.h>
@@ -31,188 +33,340 @@ constexpr int64_t kEnoughPanels = 8, kEnoughTasks = 16;
 constexpr int64_t kChunkPositions = 224;  // outputs that are transposed at once
 constexpr int kMaxPositions = kVectorRegisters == 32 ? 14 : 6;
 
+// Positions of a strip are so many elements apart, unless it has few channels.
+template <class T>
+constexpr int64_t kColumn = Wide<T>::kCount;
+
 template <class T>
 struct DirectTile {
-  const T* x;
-  const T* w;     // [channels][kernel_h][kernel_w][kPanel]
-  const T* bias;  // [kPanel]
-  T* out;         // [rows][positions][kPanel]
-  int64_t channels, kernel_h, kernel_w;
-  int64_t channel_step, row_step, column_step;  // in x
-  int64_t out_step;                             // in x, between output rows
+  const T* x;           // the input of the first position
+  const T* w;           // [channels][taps][kPanel]
+  const int64_t* taps;  // where in x
+  int64_t tap_count, channels;
+  int64_t block, block_step;        // channels that are adjacent in x, and the step to the next ones
+  int64_t position_step, row_step;  // in x
+  const T* bias;                    // [kPanel]
+  T* out;
+  int64_t out_step, out_row_step;  // between positions and rows
+  const T* addend;                 // like out, or none
+  FusedActivation activation;
+  const T* ahead;       // weights to request, or none
+  int64_t ahead_lines;  // of them for each channel
 };
 template <class T>
 using DirectKernel = void (*)(const DirectTile<T>&);
 
-template <class T, int kRows, int kPositions, int kStride>
-void run_tile(const DirectTile<T>& tile) {
-  Vec<T> sum[kRows * kPositions][2] = {};
-  const T* w = tile.w;
-  const T* plane = tile.x;
-  const int64_t column_step = tile.column_step;
-  for (int64_t c = tile.channels; c > 0; --c, plane += tile.channel_step) {
-    const T* row = plane;
-    for (int64_t r = tile.kernel_h; r > 0; --r, row += tile.row_step) {
-      const T* x = row;
-      for (int64_t q = tile.kernel_w; q > 0; --q, x += column_step, w += kPanel<T>) {
-        const Vec<T> first = load(w), second = load(w + kLanes<T>);
-#pragma GCC unroll 16
-        for (int p = 0; p < kRows * kPositions; ++p) {
-          const T value = x[p / kPositions * tile.out_step + p % kPositions * kStride];
-          sum[p][0] = fma(value, first, sum[p][0]);
-          sum[p][1] = fma(value, second, sum[p][1]);
-        }
-      }
-    }
+// The inputs of a tile's positions at one tap: kColumn apart.
+template <class T, int kRows, int kPositions>
+struct ColumnInputs {
+  const T* at[kRows];
+
+  [[gnu::always_inline]] ColumnInputs(const DirectTile<T>& tile, const T* x) {
+    for (int r = 0; r < kRows; ++r) at[r] = x + r * tile.row_step;
   }
-  const Vec<T> first = load(tile.bias), second = load(tile.bias + kLanes<T>);
+  [[gnu::always_inline]] T operator[](int p) const { return at[p / kPositions][p % kPositions * kColumn<T>]; }
+  [[gnu::always_inline]] void advance() {
+    for (int r = 0; r < kRows; ++r) ++at[r];
+  }
+};
+// Those of one row at any step: four pointers reach four positions each, and arithmetic on more would take the time of
+// multiplications.
+template <class T, int kPositions>
+struct SteppedInputs {
+  const T* at[4];
+  int64_t step;
+
+  [[gnu::always_inline]] SteppedInputs(const DirectTile<T>& tile, const T* x) : step(tile.position_step) {
+    for (int i = 0; i < 4; ++i) at[i] = x + 4 * i * step;
+  }
+  [[gnu::always_inline]] T operator[](int p) const { return at[p / 4][p % 4 * step]; }
+  [[gnu::always_inline]] void advance() {
+    for (const T*& from : at) ++from;
+  }
+};
+
+template <class T>
+[[gnu::always_inline]] inline void request_ahead(const DirectTile<T>& tile, const T*& ahead) {
+  for (int64_t i = 0; i < tile.ahead_lines; ++i, ahead += kColumn<T>) __builtin_prefetch(ahead, 0, 2);
+}
+
+template <class T, int kRows, int kPositions, int kVectors>
+[[gnu::always_inline]] inline void finish_tile(const DirectTile<T>& tile,
+                                               const Vec<T> (&sum)[kRows * kPositions][kVectors]) {
 #pragma GCC unroll 16
   for (int p = 0; p < kRows * kPositions; ++p) {
-    store(tile.out + p * kPanel<T>, sum[p][0] + first);
-    store(tile.out + p * kPanel<T> + kLanes<T>, sum[p][1] + second);
+    const int64_t at = p / kPositions * tile.out_row_step + p % kPositions * tile.out_step;
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      Vec<T> value = sum[p][v] + load(tile.bias + v * kLanes<T>);
+      if (tile.addend != nullptr) value += load(tile.addend + at + v * kLanes<T>);
+      store(tile.out + at + v * kLanes<T>, activated(value, tile.activation));
+    }
   }
+}
+
+template <class T, int kRows, int kPositions, int kVectors, class Inputs>
+void run_tile(const DirectTile<T>& tile) {
+  Vec<T> sum[kRows * kPositions][kVectors] = {};
+  const T *w = tile.w, *x = tile.x, *ahead = tile.ahead;
+  const auto add = [&](const Inputs& inputs) __attribute__((always_inline)) {
+    Vec<T> right[kVectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) right[v] = load(w + v * kLanes<T>);
+#pragma GCC unroll 16
+    for (int p = 0; p < kRows * kPositions; ++p) {
+      const T value = inputs[p];
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) sum[p][v] = fma(value, right[v], sum[p][v]);
+    }
+    w += kPanel<T>;
+  };
+  for (int64_t c = 0; c < tile.channels; c += tile.block, x += tile.block_step) {
+    const int64_t count = std::min(tile.block, tile.channels - c);
+    if (tile.tap_count == 1) {
+      Inputs inputs(tile, x);
+      for (int64_t i = 0; i < count; ++i, inputs.advance()) {
+        request_ahead(tile, ahead);
+        add(inputs);
+      }
+      continue;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      request_ahead(tile, ahead);
+      for (int64_t t = 0; t < tile.tap_count; ++t) add(Inputs(tile, x + i + tile.taps[t]));
+    }
+  }
+  finish_tile<T, kRows, kPositions, kVectors>(tile, sum);
 }
 
 #ifdef __AVX512F__
 // The same of pairs: a loop of its own, as only a function with the attribute may use the instruction.
-template <int kRows, int kPositions, int kStride>
+template <int kRows, int kPositions, int kVectors>
 [[gnu::target("avx512bf16")]] void run_pair_tile(const DirectTile<float>& tile) {
-  Vec<float> sum[kRows * kPositions][2] = {};
-  const float *w = tile.w, *plane = tile.x;
-  const int64_t column_step = tile.column_step;
-  for (int64_t c = tile.channels; c > 0; --c, plane += tile.channel_step) {
-    const float* row = plane;
-    for (int64_t r = tile.kernel_h; r > 0; --r, row += tile.row_step) {
-      const float* x = row;
-      for (int64_t q = tile.kernel_w; q > 0; --q, x += column_step, w += kPanel<float>) {
-        const auto first = reinterpret_cast<__m512bh>(_mm512_loadu_ps(w)),
-                   second = reinterpret_cast<__m512bh>(_mm512_loadu_ps(w + kLanes<float>));
+  Vec<float> sum[kRows * kPositions][kVectors] = {};
+  const float *w = tile.w, *x = tile.x, *ahead = tile.ahead;
+  for (int64_t c = 0; c < tile.channels; c += tile.block, x += tile.block_step)
+    for (int64_t i = 0; i < std::min(tile.block, tile.channels - c); ++i) {
+      request_ahead(tile, ahead);
+      for (int64_t t = 0; t < tile.tap_count; ++t, w += kPanel<float>) {
+        const ColumnInputs<float, kRows, kPositions> inputs(tile, x + i + tile.taps[t]);
+        __m512bh right[kVectors];
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v)
+          right[v] = reinterpret_cast<__m512bh>(_mm512_loadu_ps(w + v * kLanes<float>));
 #pragma GCC unroll 16
         for (int p = 0; p < kRows * kPositions; ++p) {
-          const float value = x[p / kPositions * tile.out_step + p % kPositions * kStride];
-          const auto pair = reinterpret_cast<__m512bh>(_mm512_set1_ps(value));
-          sum[p][0] = _mm512_dpbf16_ps(sum[p][0], pair, first);
-          sum[p][1] = _mm512_dpbf16_ps(sum[p][1], pair, second);
+          const auto pair = reinterpret_cast<__m512bh>(_mm512_set1_ps(inputs[p]));
+#pragma GCC unroll 2
+          for (int v = 0; v < kVectors; ++v) sum[p][v] = _mm512_dpbf16_ps(sum[p][v], pair, right[v]);
         }
       }
     }
-  }
-  const Vec<float> first = _mm512_loadu_ps(tile.bias), second = _mm512_loadu_ps(tile.bias + kLanes<float>);
-#pragma GCC unroll 16
-  for (int p = 0; p < kRows * kPositions; ++p) {
-    _mm512_storeu_ps(tile.out + p * kPanel<float>, sum[p][0] + first);
-    _mm512_storeu_ps(tile.out + p * kPanel<float> + kLanes<float>, sum[p][1] + second);
-  }
+  finish_tile<float, kRows, kPositions, kVectors>(tile, sum);
 }
 #endif
 
-template <class T, int kRows, int kStride, int... kPositions>
-DirectKernel<T> pick(int64_t positions, [[maybe_unused]] bool pairs, std::integer_sequence<int, kPositions...>) {
+enum class TileKind { kColumns, kStepped, kPairs };
+
+template <class T, int kRows, int kVectors, int... kPositions>
+DirectKernel<T> pick(int64_t positions, TileKind kind, std::integer_sequence<int, kPositions...>) {
 #ifdef __AVX512F__
   if constexpr (std::is_same_v<T, float>) {
-    static constexpr DirectKernel<T> of_pairs[] = {run_pair_tile<kRows, kPositions + 1, kStride>...};
-    if (pairs) return of_pairs[positions - 1];
+    static constexpr DirectKernel<T> of_pairs[] = {run_pair_tile<kRows, kPositions + 1, kVectors>...};
+    if (kind == TileKind::kPairs) return of_pairs[positions - 1];
   }
 #endif
-  static constexpr DirectKernel<T> kernels[] = {run_tile<T, kRows, kPositions + 1, kStride>...};
+  if constexpr (kRows == 1) {
+    static constexpr DirectKernel<T> stepped[] = {
+        run_tile<T, 1, kPositions + 1, kVectors, SteppedInputs<T, kPositions + 1>>...};
+    if (kind == TileKind::kStepped) return stepped[positions - 1];
+  }
+  static constexpr DirectKernel<T> kernels[] = {
+      run_tile<T, kRows, kPositions + 1, kVectors, ColumnInputs<T, kRows, kPositions + 1>>...};
   return kernels[positions - 1];
 }
 // For one row, or two of at most kMaxPositions / 2 positions.
 template <class T>
-DirectKernel<T> direct_kernel(int64_t rows, int64_t positions, int64_t stride, bool pairs) {
+DirectKernel<T> direct_kernel(int64_t rows, int64_t positions, int64_t vectors, TileKind kind) {
   constexpr auto kAll = std::make_integer_sequence<int, kMaxPositions>{};
   constexpr auto kHalf = std::make_integer_sequence<int, kMaxPositions / 2>{};
-  if (rows == 2) return stride == 1 ? pick<T, 2, 1>(positions, pairs, kHalf) : pick<T, 2, 2>(positions, pairs, kHalf);
-  return stride == 1 ? pick<T, 1, 1>(positions, pairs, kAll) : pick<T, 1, 2>(positions, pairs, kAll);
+  if (rows == 2) return vectors == 1 ? pick<T, 2, 1>(positions, kind, kHalf) : pick<T, 2, 2>(positions, kind, kHalf);
+  return vectors == 1 ? pick<T, 1, 1>(positions, kind, kAll) : pick<T, 1, 2>(positions, kind, kAll);
 }
 
 template <class T>
 struct Plan {
-  const Conv2dShape& s;
+  Conv2dShape s;
   const T* x;
-  int64_t out_h, out_w, padded_w, panels, tiles;
+  int64_t places, out_h, out_w, padded_w, panels;
   int64_t rows, blocks;  // output rows of a strip, strips per image and group
+  TileKind kind;
+  bool in_place;  // strips are the input itself
+  int64_t piece;  // positions of a row of a strip whose inputs are adjacent, for each remainder of the stride
+  int64_t column, channel_blocks, row;  // of a strip: the steps between positions and rows, and the blocks of channels
   int64_t strip_size, panel_size;
+  std::vector<int64_t> taps;  // where they are in a strip
   const ConvWeight<T>& weight;
   const Epilogue<T>& epilogue;
 
   Plan(const Conv2dShape& shape, const T* source, const ConvWeight<T>& w, const Epilogue<T>& e)
-      : s(shape), x(source), out_h(s.out_h()), out_w(s.out_w()), padded_w(s.padded_w()), weight(w), epilogue(e) {
+      : s(shape), x(source), weight(w), epilogue(e) {
+    places = s.out_plane();
+    if (s.is_pointwise()) {  // rows of whole tiles; the last one may be shorter
+      s.in_w = std::min<int64_t>(places, 4 * kMaxPositions);
+      s.in_h = ceil_div(places, s.in_w);
+    }
+    out_h = s.out_h(), out_w = s.out_w(), padded_w = s.padded_w();
     panels = ceil_div(s.group_out(), kPanel<T>);
-    tiles = ceil_div(out_w, kMaxPositions);
-    const int64_t row_bytes = s.group_in() * padded_w * static_cast<int64_t>(sizeof(T));
+    // Not if positions are so far apart that they compete for a few sets of the L1 cache.
+    in_place = s.channels_last && s.kernel_size() == 1 && s.p.padding[0] == 0 && s.p.padding[1] == 0 &&
+               s.in_channels * s.p.stride[1] % (64 * kColumn<T>) != 0;
+    column = in_place ? s.in_channels : !s.pairs && 2 * s.group_in() <= kColumn<T> ? s.group_in() : kColumn<T>;
+    kind = s.pairs ? TileKind::kPairs : in_place || column != kColumn<T> ? TileKind::kStepped : TileKind::kColumns;
+    piece = ceil_div(padded_w, s.p.stride[1]);
+    channel_blocks = in_place ? 1 : ceil_div(s.group_in(), kColumn<T>);
+    row = in_place ? s.in_w * s.in_channels : channel_blocks * block_step();
+    const int64_t row_bytes = row * static_cast<int64_t>(sizeof(T));
     const int64_t extra = (s.kernel_h - 1) * s.p.dilation[0] + 1;
     const int64_t fit = (kStripBytes / row_bytes - extra) / s.p.stride[0] + 1;
     rows = std::clamp<int64_t>(fit, 1, out_h);
     // With few images the rows are cut further, so that all threads have work.
-    blocks = std::max(ceil_div(out_h, rows), ceil_div(kEnoughTasks, s.batch * s.p.groups * panels));
+    blocks = ceil_div(out_h, rows);
+    if (get_num_threads() > 1) blocks = std::max(blocks, ceil_div(kEnoughTasks, s.batch * s.p.groups * panels));
     rows = ceil_div(out_h, std::min(blocks, out_h));
     blocks = ceil_div(out_h, rows);
-    strip_size = strip_rows() * s.group_in() * padded_w;
+    strip_size = in_place ? 0 : strip_rows() * row;
     panel_size = s.depth() * kPanel<T>;
+    for (int64_t r = 0; r < s.kernel_h; ++r)
+      for (int64_t q = 0; q < s.kernel_w; ++q) taps.push_back(r * s.p.dilation[0] * row + place(q * s.p.dilation[1]));
   }
+  // Columns 0, stride, 2 stride … are adjacent, so that the inputs of one tap at adjacent outputs are.
+  int64_t place(int64_t at) const { return (at % s.p.stride[1] * piece + at / s.p.stride[1]) * column; }
+  int64_t block_step() const { return s.p.stride[1] * piece * column; }
+  // Outputs of a row.
+  int64_t width(int64_t r) const { return std::min(out_w, places - r * out_w); }
   int64_t strips() const { return s.batch * s.p.groups * blocks; }
   int64_t strip_rows() const { return (rows - 1) * s.p.stride[0] + (s.kernel_h - 1) * s.p.dilation[0] + 1; }
 };
 
-// Strip i of [image][group][block]: [row][channel][padded_w], from the first row of the padded input that the block's
-// outputs need. Reads each channel's rows in order, which the processor prefetches.
+// Row r of the input of a group, whose first channel has the plane or the image `from`, to a row of a strip.
 template <class T>
-void make_strip(const Plan<T>& plan, int64_t i, T* strip) {
+void copy_row(const Plan<T>& plan, const T* from, int64_t r, T* to) {
   const Conv2dShape& s = plan.s;
-  const T* image = plan.x + i / plan.blocks * s.group_in() * s.in_plane();
-  const int64_t row = s.group_in() * plan.padded_w, top = i % plan.blocks * plan.rows * s.p.stride[0] - s.p.padding[0],
-                begin = std::clamp<int64_t>(-top, 0, plan.strip_rows()),
-                end = std::clamp<int64_t>(s.in_h - top, begin, plan.strip_rows());
-  std::fill_n(strip, begin * row, T(0));
-  std::fill(strip + end * row, strip + plan.strip_rows() * row, T(0));
-  for (int64_t c = 0; c < s.group_in(); ++c)
-    for (int64_t r = begin; r < end; ++r)
-      copy_padded(image + c * s.in_plane() + (top + r) * s.in_w, s.in_w, s.p.padding[1],
-                  strip + r * row + c * plan.padded_w);
+  const int64_t stride = s.p.stride[1], pad = s.p.padding[1], column = plan.column, block_step = plan.block_step(),
+                plane = s.is_pointwise() ? plan.places : s.in_plane(), count = std::min(s.in_w, plane - r * s.in_w);
+  for (int64_t q = pad == 0 ? count : 0; q < plan.padded_w; q = q + 1 == pad ? pad + count : q + 1)
+    for (int64_t b = 0; b < plan.channel_blocks; ++b) std::fill_n(to + b * block_step + plan.place(q), column, T(0));
+  // Calls put(q, place) for the columns of the input.
+  const auto for_columns = [&](T* block, const auto& put) {
+    for (int64_t phase = 0; phase < stride; ++phase) {
+      const int64_t first = phase >= pad ? 0 : ceil_div(pad - phase, stride);
+      T* at = block + (phase * plan.piece + first) * column;
+      for (int64_t q = phase + first * stride - pad; q < count; q += stride, at += column) put(q, at);
+    }
+  };
+  const int64_t q_step = s.channels_last ? s.in_channels : 1, c_step = s.channels_last ? 1 : plane;
+  from += r * s.in_w * q_step;
+  if (column < kColumn<T>)
+    return for_columns(to, [&](int64_t q, T* at) {
+      for (int64_t c = 0; c < column; ++c) at[c] = from[c * c_step + q * q_step];
+    });
+  const int64_t whole = s.group_in() / kColumn<T> * kColumn<T>;
+  if (s.channels_last)
+    return for_columns(to, [&](int64_t q, T* at) {
+      const T* channels = from + q * q_step;
+      for (int64_t c = 0; c < whole; c += kColumn<T>, at += block_step) std::copy_n(channels + c, kColumn<T>, at);
+      for (int64_t c = whole; c < s.group_in(); ++c) at[c - whole] = channels[c];
+    });
+  T* turned = scratch<T>(Scratch::kConvOutput, s.in_w * kColumn<T>);
+  for (int64_t c = 0; c < s.group_in(); c += kColumn<T>, to += block_step) {
+    transpose(std::min(kColumn<T>, s.group_in() - c), count, from + c * plane, plane,
+              stride == 1 ? to + pad * kColumn<T> : turned, kColumn<T>);
+    if (stride > 1) for_columns(to, [&](int64_t q, T* at) { std::copy_n(turned + q * kColumn<T>, kColumn<T>, at); });
+  }
 }
 
-// The outputs of strip i in the channels of one panel of its group. `weights` and `bias` are those of that panel.
+// Strip i of [image][group][block]: [row][channel block][column][channel], from the first row of the padded input that the
+// block's outputs need. It is written to `memory`, which has room for it, unless it is in place.
+template <class T>
+const T* make_strip(const Plan<T>& plan, int64_t i, T* memory) {
+  const Conv2dShape& s = plan.s;
+  const int64_t image = i / plan.blocks / s.p.groups, first = i / plan.blocks % s.p.groups * s.group_in();
+  const int64_t top = i % plan.blocks * plan.rows * s.p.stride[0] - s.p.padding[0],
+                begin = std::clamp<int64_t>(-top, 0, plan.strip_rows()),
+                end = std::clamp<int64_t>(s.in_h - top, begin, plan.strip_rows());
+  const int64_t plane = s.is_pointwise() ? plan.places : s.in_plane();
+  const T* from = plan.x + image * s.in_channels * plane + first * (s.channels_last ? 1 : plane);
+  if (plan.in_place) return from + top * plan.row;
+  std::fill_n(memory, begin * plan.row, T(0));
+  std::fill(memory + end * plan.row, memory + plan.strip_rows() * plan.row, T(0));
+  for (int64_t r = begin; r < end; ++r) copy_row(plan, from, top + r, memory + r * plan.row);
+  return memory;
+}
+
+// The outputs of strip i in the channels of one panel of its group. `weights` and `bias` are those of that panel; `next` are
+// weights that are used next, if they may not be in the cache.
 template <class T>
 void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t panel, const T* weights, const T* bias,
-                    T* y) {
+                    T* y, const T* next = nullptr) {
   const Conv2dShape& s = plan.s;
-  const int64_t row = s.group_in() * plan.padded_w, plane = plan.out_h * plan.out_w,
-                first = i % plan.blocks * plan.rows, count = std::min(plan.rows, plan.out_h - first),
-                channels = std::min(kPanel<T>, s.group_out() - panel * kPanel<T>);
-  const int64_t chunk = std::max<int64_t>(1, kChunkPositions / plan.out_w);
-  const int64_t base = plan.out_w / plan.tiles, wider = plan.out_w % plan.tiles;
+  const int64_t plane = plan.places, first = i % plan.blocks * plan.rows,
+                count = std::min(plan.rows, plan.out_h - first),
+                channels = std::min(kPanel<T>, s.group_out() - panel * kPanel<T>),
+                vectors = ceil_div(channels, kLanes<T>);
+  // Sums are written where they belong, if they have whole vectors there.
+  const bool direct = s.channels_last && channels == vectors * kLanes<T>;
+  const int64_t chunk = direct ? count : std::max<int64_t>(1, kChunkPositions / plan.out_w);
   const int64_t most = ceil_div(std::max(kChunkPositions, plan.out_w), kLanes<T>) * kLanes<T>;
-  T* sums = scratch<T>(Scratch::kConvOutput, 2 * most * kPanel<T>);
-  T* rows = sums + most * kPanel<T>;
-  const int64_t at = (i / plan.blocks * s.group_out() + panel * kPanel<T>)*plane + first * plan.out_w;
-  DirectTile<T> tile{.w = weights,
-                     .bias = bias,
-                     .channels = s.group_in(),
-                     .kernel_h = s.kernel_h,
-                     .kernel_w = s.kernel_w,
-                     .channel_step = plan.padded_w,
-                     .row_step = s.p.dilation[0] * row,
-                     .column_step = s.p.dilation[1],
-                     .out_step = s.p.stride[0] * row};
+  T* sums = direct ? nullptr : scratch<T>(Scratch::kConvOutput, 2 * most * kPanel<T>);
+  const int64_t group = i / plan.blocks % s.p.groups, image = i / plan.blocks / s.p.groups,
+                channel = group * s.group_out() + panel * kPanel<T>;
+  const int64_t place_step = s.channels_last ? s.out_channels : 1;
+  const int64_t at =
+      (image * s.out_channels * plane) + channel * (s.channels_last ? 1 : plane) + first * plan.out_w * place_step;
+  const int64_t tile_count = ceil_div(plan.out_w, kMaxPositions) * count;
+  DirectTile<T> tile{
+      .w = weights,
+      .taps = plan.taps.data(),
+      .tap_count = s.kernel_size(),
+      .channels = s.group_in(),
+      .block = plan.in_place ? s.group_in() : kColumn<T>,
+      .block_step = plan.block_step(),
+      .position_step = plan.in_place ? s.p.stride[1] * s.in_channels : plan.column,
+      .row_step = s.p.stride[0] * plan.row,
+      .bias = bias,
+      .out_step = direct ? place_step : kPanel<T>,
+      .ahead = next,
+      .ahead_lines = next == nullptr ? 0 : ceil_div(s.kernel_size() * kPanel<T> / kColumn<T>, tile_count)};
+  if (direct) tile.activation = plan.epilogue.activation;
   for (int64_t h = 0; h < count; h += chunk) {
-    const int64_t here = std::min(chunk, count - h);
-    tile.out = sums;
+    const int64_t here = std::min(chunk, count - h),
+                  written = std::min(here * plan.out_w, plane - (first + h) * plan.out_w);
+    tile.out = direct ? y + at : sums;
+    if (direct && plan.epilogue.residual != nullptr) tile.addend = plan.epilogue.residual + at;
     for (int64_t r = h, together = 1; r < h + here; r += together) {
-      together = 2 * plan.out_w <= kMaxPositions && r + 2 <= h + here ? 2 : 1;
-      // A share of what is written when all rows are computed.
-      const int64_t begin = channels * (r - h) / here, end = channels * (r - h + together) / here;
-      prefetch_rows(plan.epilogue, y, at + h * plan.out_w + begin * plane, end - begin, plane, here * plan.out_w);
-      int64_t q = 0;
-      for (int64_t t = 0; t < plan.tiles; ++t) {
-        const int64_t positions = base + (t < wider);
-        tile.x = strip + r * tile.out_step + q * s.p.stride[1];
-        direct_kernel<T>(together, positions, s.p.stride[1], s.pairs)(tile);
-        tile.out += together * positions * kPanel<T>;
-        q += positions;
+      together = 2 * plan.out_w <= kMaxPositions && r + 2 <= h + here && plan.kind != TileKind::kStepped ? 2 : 1;
+      if (!s.channels_last) {  // a share of what is written when all rows are computed
+        const int64_t begin = channels * (r - h) / here, end = channels * (r - h + together) / here;
+        prefetch_rows(plan.epilogue, y, at + h * plan.out_w + begin * plane, end - begin, plane, written);
+      }
+      const int64_t width = plan.width(first + r);
+      for (int64_t q = 0, left = ceil_div(width, kMaxPositions), positions; q < width; q += positions, --left) {
+        positions = ceil_div(width - q, left);
+        tile.x = strip + r * tile.row_step + q * tile.position_step;
+        tile.out_row_step = positions * tile.out_step;
+        direct_kernel<T>(together, positions, vectors, plan.kind)(tile);
+        const int64_t step = together * positions * tile.out_step;
+        tile.out += step;
+        if (tile.addend != nullptr) tile.addend += step;
+        if (tile.ahead != nullptr) tile.ahead += s.group_in() * tile.ahead_lines * kColumn<T>;
       }
     }
-    put_channels(plan.epilogue, sums, here * plan.out_w, channels, rows, y, at + h * plan.out_w, plane);
+    if (direct) break;
+    if (s.channels_last)
+      put_rows(plan.epilogue, sums, kPanel<T>, y, at + h * plan.out_w * place_step, written, place_step, channels);
+    else
+      put_channels(plan.epilogue, sums, written, channels, sums + most * kPanel<T>, y, at + h * plan.out_w, plane);
   }
 }
 
@@ -237,9 +391,10 @@ struct Panels {
 template <class T>
 void run_panels(const Plan<T>& plan, const Panels<T>& panels, T* y) {
   const Workspace<T> memory(plan.strips() * plan.strip_size);
-  T* strips = memory.data();
+  std::vector<const T*> strips(static_cast<std::size_t>(plan.strips()));
   parallel_for(plan.strips(), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) make_strip(plan, i, strips + i * plan.strip_size);
+    for (int64_t i = begin; i < end; ++i)
+      strips[static_cast<std::size_t>(i)] = make_strip(plan, i, memory.data() + i * plan.strip_size);
   });
   parallel_for(plan.s.p.groups * plan.panels, 1, [&](int64_t begin, int64_t end) {
     T* packed = panels.kept ? nullptr : scratch<T>(Scratch::kConvWeight, plan.panel_size);
@@ -247,9 +402,12 @@ void run_panels(const Plan<T>& plan, const Panels<T>& panels, T* y) {
       if (packed) make_panel(plan, p, packed);
       const T* weights = packed ? packed : panels.kept + p * plan.panel_size;
       for (int64_t i = 0; i < plan.strips(); ++i)
-        if (i / plan.blocks % plan.s.p.groups == p / plan.panels)
-          multiply_strip(plan, i, strips + i * plan.strip_size, p % plan.panels, weights, panels.bias + p * kPanel<T>,
-                         y);
+        if (i / plan.blocks % plan.s.p.groups == p / plan.panels) {
+          const bool last = i + plan.blocks * plan.s.p.groups >= plan.strips();
+          multiply_strip(plan, i, strips[static_cast<std::size_t>(i)], p % plan.panels, weights,
+                         panels.bias + p * kPanel<T>, y,
+                         !packed && last && p + 1 < end ? weights + plan.panel_size : nullptr);
+        }
     }
   });
 }
@@ -259,18 +417,22 @@ template <class T>
 void run_pairs(const Plan<T>& plan, const Panels<T>& panels, T* y) {
   const int64_t count = panels.kept ? 0 : plan.s.p.groups * plan.panels;  // of panels to make
   const Workspace<T> memory(count * plan.panel_size + plan.strips() * plan.strip_size);
-  T *packed = memory.data(), *strips = packed + count * plan.panel_size;
+  T *packed = memory.data(), *copies = packed + count * plan.panel_size;
+  std::vector<const T*> strips(static_cast<std::size_t>(plan.strips()));
   parallel_for(count + plan.strips(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      i < count ? make_panel(plan, i, packed + i * plan.panel_size)
-                : make_strip(plan, i - count, strips + (i - count) * plan.strip_size);
+      if (i < count)
+        make_panel(plan, i, packed + i * plan.panel_size);
+      else
+        strips[static_cast<std::size_t>(i - count)] =
+            make_strip(plan, i - count, copies + (i - count) * plan.strip_size);
   });
   const T* weights = panels.kept ? panels.kept : packed;
   parallel_for(plan.strips() * plan.panels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t) {
       const int64_t i = t / plan.panels, panel = t % plan.panels,
                     p = i / plan.blocks % plan.s.p.groups * plan.panels + panel;
-      multiply_strip(plan, i, strips + i * plan.strip_size, panel, weights + p * plan.panel_size,
+      multiply_strip(plan, i, strips[static_cast<std::size_t>(i)], panel, weights + p * plan.panel_size,
                      panels.bias + p * kPanel<T>, y);
     }
   });
@@ -287,9 +449,9 @@ void run_strips(const Plan<T>& plan, const Panels<T>& panels, T* y) {
   });
   const T* weights = panels.kept ? panels.kept : packed;
   parallel_for(plan.strips(), 1, [&](int64_t begin, int64_t end) {
-    T* strip = scratch<T>(Scratch::kConvColumns, plan.strip_size);
+    T* memory_of_strip = scratch<T>(Scratch::kConvColumns, plan.strip_size);
     for (int64_t i = begin; i < end; ++i) {
-      make_strip(plan, i, strip);
+      const T* strip = make_strip(plan, i, memory_of_strip);
       const int64_t group = i / plan.blocks % plan.s.p.groups * plan.panels;
       for (int64_t panel = 0; panel < plan.panels; ++panel)
         multiply_strip(plan, i, strip, panel, weights + (group + panel) * plan.panel_size,
@@ -313,7 +475,7 @@ void direct_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T*
     }
   const auto kept = kept_tiles(s, plan.weight, kPanel<T>);
   const Panels<T> panels{padded_bias, static_cast<const T*>(kept.get())};
-  const bool little = plan.strips() * plan.strip_size * static_cast<int64_t>(sizeof(T)) <= kKeptBytes;
+  const bool little = plan.strips() * plan.strip_rows() * plan.row * static_cast<int64_t>(sizeof(T)) <= kKeptBytes;
   if (little && plan.panels >= kEnoughPanels) return run_panels(plan, panels, y);
   if (little) return run_pairs(plan, panels, y);
   run_strips(plan, panels, y);

@@ -1,5 +1,5 @@
-// Convolution and its gradients, by every method that can compute them, against the defining sums in double, on random
-// shapes; the methods have the same bits, but in the gradient of the weights.
+// Convolution and its gradients, by every method that can compute them, in both layouts, against the defining sums in
+// double, on random shapes; methods and layouts have the same bits, but in the gradient of the weights.
 #include "tandem/core/cpu/conv/conv2d.h"
 
 #include "../kernel_testing.h"
@@ -87,6 +87,54 @@ void check_epilogue(ConvMethod method, const Conv2dShape& s, const std::vector<T
   }
 }
 
+// [batch][channels][plane] as [batch][plane][channels].
+template <class T>
+std::vector<T> channels_last(const std::vector<T>& rows, int64_t channels, int64_t plane) {
+  std::vector<T> last;
+  for (int64_t n = 0; n < size(rows) / (channels * plane); ++n)
+    for (int64_t i = 0; i < plane; ++i)
+      for (int64_t c = 0; c < channels; ++c)
+        last.push_back(rows[static_cast<std::size_t>((n * channels + c) * plane + i)]);
+  return last;
+}
+
+// Channels-last tensors have the bits of row-major ones: `chains`, or those of the same method for depthwise shapes.
+template <class T>
+void check_channels_last(Conv2dShape s, const std::vector<T>& x, const std::vector<T>& w, const std::vector<T>& bias,
+                         const std::vector<T>& dy, const std::vector<T>& chains, const std::vector<T>& input_chains,
+                         std::mt19937& random) {
+  const Conv2dShape rows = s;
+  s.channels_last = true;
+  const auto x_last = channels_last(x, s.in_channels, s.in_plane()),
+             dy_last = channels_last(dy, s.out_channels, s.out_plane());
+  CHECK(cpu::can_forward<T>(cpu::choose_forward<T>(s), s));
+  for (const ConvMethod method : cpu::kConvMethods) {
+    INFO("channels-last, ", cpu::name_of(method));
+    const bool depthwise = method == ConvMethod::kDepthwise;
+    if (cpu::can_forward<T>(method, s)) {
+      const auto want =
+          depthwise
+              ? once<T>(size(dy),
+                        [&](T* out) { cpu::conv2d_forward<T>(method, rows, x.data(), {w.data()}, out, {bias.data()}); })
+              : chains;
+      const auto y = on_any_threads<T>(
+          size(dy), [&](T* out) { cpu::conv2d_forward<T>(method, s, x_last.data(), {w.data()}, out, {bias.data()}); });
+      CHECK(same_bits(y, channels_last(want, s.out_channels, s.out_plane())));
+      check_epilogue(method, s, x_last, w, bias, y, random);
+    }
+    if (cpu::can_backward_input<T>(method, s)) {
+      const auto want =
+          depthwise
+              ? once<T>(size(x), [&](T* dx) { cpu::conv2d_backward_input<T>(method, rows, dy.data(), w.data(), dx); })
+              : input_chains;
+      CHECK(same_bits(
+          on_any_threads<T>(size(x),
+                            [&](T* dx) { cpu::conv2d_backward_input<T>(method, s, dy_last.data(), w.data(), dx); }),
+          channels_last(want, s.in_channels, s.in_plane())));
+    }
+  }
+}
+
 template <class T>
 void check_shape(const Conv2dShape& s, std::mt19937& random) {
   const auto x = random_values<T>(s.batch * s.in_channels * s.in_plane(), random);
@@ -152,6 +200,7 @@ void check_shape(const Conv2dShape& s, std::mt19937& random) {
       CHECK(same_bits(dw, beside));
     }
   }
+  check_channels_last(s, x, w, bias, dy, chains, input_chains, random);
   near(size(bias), db_want, [&](T* db) { cpu::conv2d_backward_bias<T>(s, dy.data(), db); });
 }
 
