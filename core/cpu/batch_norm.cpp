@@ -127,6 +127,17 @@ void batch_normalize(const Tensor& out, const Tensor& input, const Tensor& mean,
     T* scale = memory.data();
     for (int64_t c = 0; c < channels; ++c)
       scale[c] = (w != nullptr ? w[c] : T(1)) / std::sqrt(variances.ptr<T>()[c] + static_cast<T>(eps));
+    if (inner == 1)  // also channels-last tensors
+      return parallel_for(
+          input.size(0), std::max<int64_t>(1, 16384 / std::max<int64_t>(1, channels)), [&](int64_t begin, int64_t end) {
+            const T* m = means.ptr<T>();
+            for (int64_t n = begin; n < end; ++n) {
+              const S* x = input.ptr<S>() + n * channels;
+              S* y = out.ptr<S>() + n * channels;
+              for (int64_t c = 0; c < channels; ++c)
+                y[c] = static_cast<S>((static_cast<T>(x[c]) - m[c]) * scale[c] + (b != nullptr ? b[c] : T(0)));
+            }
+          });
     parallel_for(input.size(0) * channels, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, inner)),
                  [&](int64_t begin, int64_t end) {
                    for (int64_t plane = begin; plane < end; ++plane) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tandem/core/cpu/moments.h"
+#include "tandem/core/cpu/pool2d_windows.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
 #include "tandem/core/threads/parallel_for.h"
@@ -16,34 +17,13 @@ namespace tandem::cpu {
 
 namespace {
 
-constexpr int64_t kGrainElements = 32768;
-
-// Planes per task.
-int64_t plane_grain(int64_t elements) { return std::max<int64_t>(1, kGrainElements / std::max<int64_t>(1, elements)); }
-
-// The window of one output along axis d, clipped to the input, and its length including padding.
-struct Window {
-  int64_t begin, end, padded;
-};
-Window window(const Pool2dParameters& p, std::size_t d, int64_t out, int64_t in) {
-  const int64_t begin = out * p.stride[d] - p.padding[d], end = std::min(begin + p.kernel[d], in + p.padding[d]);
-  return {std::max<int64_t>(begin, 0), std::min(end, in), end - begin};
-}
-
-int64_t divisor(const Pool2dShape& s, const Window& h, const Window& w) {
-  if (s.p.divisor_override != 0) return s.p.divisor_override;
-  if (s.p.count_include_pad) return h.padded * w.padded;
-  return (h.end - h.begin) * (w.end - w.begin);
-}
-
 // The sum of a window of a plane.
 template <class T>
 T window_sum(const T* x, int64_t in_w, const Window& h, const Window& w) {
   T sum = 0;
   if (w.begin == 0 && w.end == in_w) {
-    constexpr int64_t kRun = 4096;  // for accuracy
-    for (int64_t i = h.begin * in_w; i < h.end * in_w; i += kRun)
-      sum += run_sum(x + i, std::min(kRun, h.end * in_w - i));
+    for (int64_t i = h.begin * in_w; i < h.end * in_w; i += kMaxRun)
+      sum += run_sum(x + i, std::min(kMaxRun, h.end * in_w - i));
     return sum;
   }
   for (int64_t i = h.begin; i < h.end; ++i)
@@ -119,11 +99,6 @@ void maximum_halves(const Pool2dShape& s, const T* x, T* y) {
       y[q] = take(bottom[2 * q + 1], best) ? bottom[2 * q + 1] : best;
     }
   }
-}
-
-// The first position >= 0 in a dilated window that begins at `begin`.
-int64_t first_inside(int64_t begin, int64_t dilation) {
-  return begin >= 0 ? begin : begin + (-begin + dilation - 1) / dilation * dilation;
 }
 
 // As wide as T, so that both are in vectors of as many lanes.
@@ -308,11 +283,6 @@ void maximum_planes(const Pool2dShape& s, int64_t begin, int64_t end, const T* x
            : maximum_plane(s, x + i * in, y + i * out, indices ? indices + i * out : nullptr);
 }
 
-Window adaptive_window(int64_t i, int64_t in, int64_t out) {
-  const int64_t begin = i * in / out, end = ((i + 1) * in + out - 1) / out;
-  return {begin, end, end - begin};
-}
-
 // Calls f(position in the output plane, h window, w window) for all outputs of a plane.
 template <class F>
 void for_adaptive(const AdaptivePool2dShape& s, F f) {
@@ -325,6 +295,7 @@ void for_adaptive(const AdaptivePool2dShape& s, F f) {
 
 template <class T>
 void avg_pool2d_forward(const Pool2dShape& s, const T* x, T* y) {
+  if (s.channels != 0) return average_last(s, x, y);
   const int64_t in = s.in_h * s.in_w, oh = s.out_h(), ow = s.out_w(), out = oh * ow;
   const bool halves = s.p.halves();
   parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
@@ -344,6 +315,7 @@ void avg_pool2d_backward(const Pool2dShape& s, const T* dy, T* dx) {
 
 template <class T>
 void max_pool2d_forward(const Pool2dShape& s, const T* x, T* y, int64_t* indices) {
+  if (s.channels != 0) return maximum_last(s, x, y);
   parallel_for(s.planes, plane_grain(s.in_h * s.in_w),
                [&](int64_t begin, int64_t end) { maximum_planes(s, begin, end, x, y, indices); });
 }
@@ -370,6 +342,7 @@ void max_pool2d_gather(const Pool2dShape& s, const T* g, const int64_t* indices,
 
 template <class T>
 void adaptive_avg_pool2d_forward(const AdaptivePool2dShape& s, const T* x, T* y) {
+  if (s.channels != 0) return adaptive_average_last(s, x, y);
   const int64_t in = s.in_h * s.in_w, out = s.out_h * s.out_w;
   parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end; ++plane)

@@ -1,5 +1,5 @@
-// 2-d average and maximum pooling and their gradients on raw contiguous memory [planes, in_h, in_w], float
-// and double, with PyTorch's rules for ceil_mode, count_include_pad and divisor_override. A plane is one
+// 2-d average and maximum pooling and their gradients on raw contiguous memory [planes, in_h, in_w], or in the forward
+// passes without indices [images, in_h, in_w, channels], float and double, with PyTorch's rules for ceil_mode, count_include_pad and divisor_override. A plane is one
 // channel of one image. Callers have checked the shape: out_h(), out_w() >= 1.
 #pragma once
 #include <cstdint>
@@ -11,6 +11,7 @@ namespace tandem::cpu {
 struct Pool2dShape {
   int64_t planes = 0, in_h = 0, in_w = 0;
   Pool2dParameters p;
+  int64_t channels = 0;  ///< of channels-last memory, otherwise 0
 
   int64_t out_h() const { return p.out_size(0, in_h); }
   int64_t out_w() const { return p.out_size(1, in_w); }
@@ -37,6 +38,7 @@ void max_pool2d_gather(const Pool2dShape& shape, const T* g, const int64_t* indi
 /// Adaptive average pooling: the window of output i is [floor(i * in / out), ceil((i + 1) * in / out)).
 struct AdaptivePool2dShape {
   int64_t planes = 0, in_h = 0, in_w = 0, out_h = 0, out_w = 0;
+  int64_t channels = 0;
 };
 template <class T>
 void adaptive_avg_pool2d_forward(const AdaptivePool2dShape& shape, const T* x, T* y);

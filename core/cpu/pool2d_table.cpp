@@ -11,6 +11,11 @@
 namespace tandem::cpu {
 namespace {
 
+// The sizes of tensors [planes, h, w], or [n, c, h, w] that are channels-last.
+int64_t height(const Tensor& t) { return t.size(-2); }
+int64_t width(const Tensor& t) { return t.size(-1); }
+int64_t channels(const Tensor& t) { return t.dim() == 4 ? t.size(1) : 0; }
+
 // Calls body(to, from, first, count) with the memory of `count` planes from `first` on of two tensors [planes, h, w] that
 // store S: of all planes, or one by one with float32 copies in the cache.
 template <class S, class Body>
@@ -18,7 +23,7 @@ void run_planes(const Tensor& to, const Tensor& from, const Body& body) {
   using T = computed_t<S>;
   const int64_t planes = to.size(0), to_size = to.size(1) * to.size(2), from_size = from.size(1) * from.size(2);
   if constexpr (std::is_same_v<S, T>) {
-    body(to.ptr<T>(), from.ptr<T>(), int64_t{0}, planes);
+    body(to.ptr<T>(), from.ptr<T>(), int64_t{0}, to.dim() == 4 ? planes * to.size(1) : planes);
   } else {
     parallel_for(planes, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, std::max(to_size, from_size))),
                  [&](int64_t begin, int64_t end) {
@@ -38,11 +43,11 @@ void dispatch_planes(const char* operation, const Tensor& to, const Tensor& from
 }
 
 Pool2dShape shape_of(const Tensor& input, const Pool2dParameters& p, int64_t planes) {
-  return {.planes = planes, .in_h = input.size(1), .in_w = input.size(2), .p = p};
+  return {.planes = planes, .in_h = height(input), .in_w = width(input), .p = p, .channels = channels(input)};
 }
 
 AdaptivePool2dShape adaptive_shape(const Tensor& input, const Tensor& output, int64_t planes) {
-  return {planes, input.size(1), input.size(2), output.size(1), output.size(2)};
+  return {planes, height(input), width(input), height(output), width(output), channels(input)};
 }
 
 void avg_forward(const Tensor& out, const Tensor& input, const Pool2dParameters& p) {

@@ -45,6 +45,10 @@ Tensor RowMajor::restored(const Tensor& out) const {
   return laid_out(out, format_, MemoryFormat::Contiguous, out.is_view());
 }
 
+RowMajor in_row_major_unless_inferred(const Tensor& self) {
+  return in_row_major_on_cpu(self, isReducedFloatingType(self.dtype()) || recording(self));
+}
+
 Tensor channels_last_result(const Tensor& out) {
   Dims sizes(out.sizes());
   const int64_t channels = sizes.back();

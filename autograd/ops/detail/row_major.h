@@ -27,10 +27,12 @@ class [[nodiscard]] RowMajor {
 };
 
 inline RowMajor in_row_major(const Tensor& self) { return RowMajor(self.suggest_memory_format()); }
-/// Where only CUDA's kernels take channels-last tensors.
-inline RowMajor in_row_major_on_cpu(const Tensor& self) {
-  return RowMajor(self.is_cpu() ? self.suggest_memory_format() : MemoryFormat::Contiguous);
+/// Where the CPU's kernels do not take what CUDA's do.
+inline RowMajor in_row_major_on_cpu(const Tensor& self, bool on_cpu = true) {
+  return RowMajor(self.is_cpu() && on_cpu ? self.suggest_memory_format() : MemoryFormat::Contiguous);
 }
+/// The same where the CPU's take float32 and float64 of which no gradient is recorded.
+RowMajor in_row_major_unless_inferred(const Tensor& self);
 
 /// A new contiguous result [N, H, W, C] as a channels-last one [N, C, H, W], not a view. For steps that take dimensions
 /// in any order: they get self.movedim(1, -1), and nothing is copied.

@@ -139,7 +139,7 @@ Tensor adaptive(const Tensor& input, const Dims& out_sizes, MemoryFormat format)
 
 Tensor avg_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
                   bool count_include_pad, optional<int64_t> divisor_override) {
-  if (const auto to = in_row_major_on_cpu(self))
+  if (const auto to = in_row_major_unless_inferred(self))
     return to.restored(
         avg_pool2d(to(self), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
   Dims sizes;
@@ -152,7 +152,8 @@ Tensor avg_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef strid
 }
 
 Tensor adaptive_avg_pool2d(const Tensor& self, IntArrayRef output_size) {
-  if (const auto to = in_row_major_on_cpu(self)) return to.restored(adaptive_avg_pool2d(to(self), output_size));
+  if (const auto to = in_row_major_unless_inferred(self))
+    return to.restored(adaptive_avg_pool2d(to(self), output_size));
   check(self.dim() == 3 || self.dim() == 4, "adaptive_avg_pool2d: expected [N, C, H, W] or [C, H, W], got ", self);
   std::array<int64_t, 2> pair;
   set_pair("adaptive_avg_pool2d", "output_size", output_size, 0, pair);

@@ -116,10 +116,11 @@ static bool tracked_at_once(const std::vector<Tensor>& running, const std::vecto
 
 Tensor normalize_channels(const Tensor& self, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                           const Tensor& running_var, bool training, double eps, BatchStatistics* statistics) {
-  if (const auto to = in_row_major_on_cpu(self))
+  const bool of_batch = training || !running_mean.defined();
+  if (const auto to =
+          in_row_major_on_cpu(self, of_batch || isReducedFloatingType(self.dtype()) || recording(self, weight, bias)))
     return to.restored(
         normalize_channels(to(self), weight, bias, running_mean, running_var, training, eps, statistics));
-  const bool of_batch = training || !running_mean.defined();
   check_batch_norm(self, weight, bias, running_mean, running_var, training);
   const MemoryFormat format = self.suggest_memory_format();
   const Tensor input = self.contiguous(format), w = weight.defined() ? weight.contiguous() : weight;

@@ -74,7 +74,7 @@ Pooled pool(const Tensor& self, const Dims& sizes, const Pool2dParameters& p, bo
 
 Tensor max_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
                   IntArrayRef dilation, bool ceil_mode) {
-  if (const auto to = in_row_major_on_cpu(self))
+  if (const auto to = in_row_major_unless_inferred(self))
     return to.restored(max_pool2d(to(self), kernel_size, stride, padding, dilation, ceil_mode));
   Dims sizes;
   const Pool2dParameters p =
