@@ -43,7 +43,7 @@ int64_t lanes_of(const Conv2dShape& s) {
 template <class T>
 bool lanes_fit(const Conv2dShape& s) {
   return lanes_of<T>(s) * 3 <= s.batch * 4 && image_bytes<T>(s) * Wide<T>::kCount <= kMaxImageBytes &&
-         s.depth() >= 32 && s.group_out() >= (s.pairs ? 4 : 8) && s.group_in() >= (s.pairs ? 2 : 4);
+         s.depth() >= 32 && s.group_in() >= (s.pairs ? 2 : 4);
 }
 
 // In the gradient of the input: empty lanes cost less than the zeros around dy, of which columns are built, which takes as
@@ -55,14 +55,13 @@ bool lanes_pay(const Conv2dShape& s) {
          image_bytes<T>(s) * Wide<T>::kCount <= kMaxImageBytes;
 }
 
-// Output channels fill two vectors, rows fill tiles, and the input of one output row stays in the cache.
+// Sums are long enough, and the input of one output row stays in the cache.
 template <class T>
 bool direct_fits(const Conv2dShape& s) {
   constexpr int64_t kMaxBytes = 1 << 20;
   const int64_t rows = (s.kernel_h - 1) * s.p.dilation[0] + 1,
                 bytes = rows * s.group_in() * s.padded_w() * static_cast<int64_t>(sizeof(T));
-  return s.p.stride[1] <= 2 && s.group_out() >= kFilled<T> && s.out_w() >= 5 && s.kernel_size() > 1 &&
-         s.depth() >= 64 && bytes <= kMaxBytes;
+  return s.kernel_size() > 1 && s.group_out() >= 8 && s.depth() >= 64 && bytes <= kMaxBytes;
 }
 
 // The rest of the epilogue, after the bias.
@@ -124,7 +123,7 @@ template <class T>
 bool can_forward(Method method, const Conv2dShape& s) {
   if (s.channels_last && (s.pairs || (method != Method::kDepthwise && method != Method::kDirect))) return false;
   if (s.channels_last && method == Method::kDepthwise)
-    return s.group_in() == 1 && s.group_out() == 1 && s.in_channels >= Wide<T>::kCount;
+    return s.group_in() == 1 && s.group_out() == 1 && s.in_channels >= Wide<T>::kCount && !s.planes_in;
   switch (method) {
     case Method::kDepthwise:
       return s.group_in() == 1 && !s.pairs;
@@ -134,8 +133,11 @@ bool can_forward(Method method, const Conv2dShape& s) {
       return true;
     case Method::kShallow:
       return !s.pairs;
+    case Method::kLanes:
+    case Method::kColumns:
+      return true;
     default:
-      return method != Method::kRows;
+      return false;
   }
 }
 
@@ -149,7 +151,6 @@ bool can_backward_input(Method method, const Conv2dShape& s) {
       return can_forward<T>(method, s);
     case Method::kLanes:
     case Method::kDirect:
-    case Method::kChannels:
       return s.turns();
     default:
       return method == Method::kColumns;
@@ -168,6 +169,7 @@ bool can_backward_weight(Method method, const Conv2dShape& s) {
 template <class T>
 Method choose_forward(const Conv2dShape& s) {
   if (s.channels_last) return can_forward<T>(Method::kDepthwise, s) ? Method::kDepthwise : Method::kDirect;
+  // Few positions and many channels.
   const bool few = has_few_positions(s, 512) && s.group_out() >= kFilled<T> && s.depth() >= 64;
   // No channels to sum over, so there is no matrix product. MobileNetV2: 21 %.
   if (can_forward<T>(Method::kDepthwise, s) && s.group_out() < 4) return Method::kDepthwise;
@@ -178,11 +180,13 @@ Method choose_forward(const Conv2dShape& s) {
   // The planes are the columns. MobileNetV2: 5 %.
   if (pointwise_fits<T>(s, 16)) return Method::kPointwise;
   // Small planes, where other methods waste lanes at edges. LeNet: 39 %. Tiles of one vector are slow with pairs.
-  if (!few && lanes_fit<T>(s) && !(s.pairs && direct_fits<T>(s))) return Method::kLanes;
-  // Copies each input once, not once per tap. ResNet-18: 16 %.
-  if (direct_fits<T>(s)) return Method::kDirect;
-  // The weights are most of the data, and are packed where they are used. MobileNetV2: 3 % (and 7 % below).
-  if (few) return Method::kChannels;
+  const bool direct =
+      direct_fits<T>(s) && (s.pairs || (s.group_out() % kFilled<T> == 0 && s.depth() >= 256 && s.out_w() >= 7));
+  if (!few && !direct && lanes_fit<T>(s)) return Method::kLanes;
+  // Copies each input once, not once per tap. ResNet-18: 16 %. Or uses weights, most of the data, where they are packed.
+  if (few || direct_fits<T>(s)) return Method::kDirect;
+  // Groups that fill no tile.
+  if (!s.pairs && s.p.groups > 1 && s.group_out() < 8) return Method::kShallow;
   // Any shape.
   return Method::kColumns;
 }
@@ -194,7 +198,7 @@ Method choose_backward_input(const Conv2dShape& s) {
   if (can_backward_input<T>(Method::kDepthwise, s)) return Method::kDepthwise;
   // The convolution of dy, as in the forward pass: 1.5 times as fast on planes of 7 x 7.
   if (s.is_pointwise() && has_few_positions(s, 512) && s.group_in() >= kFilled<T> && s.group_out() >= 64)
-    return Method::kChannels;
+    return Method::kDirect;
   // As in the forward pass. MobileNetV2: 2 %.
   if (pointwise_fits<T>(s, 6)) return Method::kPointwise;
   // As in the forward pass. LeNet: 30 %.
@@ -243,8 +247,6 @@ void conv2d_forward(Method method, const Conv2dShape& s, const T* x, const ConvW
       return pointwise_forward(s, x, w, y, e);
     case Method::kDirect:
       return direct_forward(s, x, w, y, e);
-    case Method::kChannels:
-      return channels_forward(s, x, w, y, e);
     default:
       return columns_forward(s, x, w, y, e);
   }
@@ -301,9 +303,10 @@ TANDEM_INSTANTIATE(double)
 
 namespace {
 
-// Whether they are channels-last, with sizes of which some layout is not both.
+// Whether both are channels-last; sizes of 1 may make a tensor both. An input may be row-major beside it.
 bool channels_last(const Tensor& input, const Tensor& output) {
-  return !(input.is_contiguous() && output.is_contiguous());
+  const bool any = output.is_contiguous(MemoryFormat::ChannelsLast);
+  return output.is_contiguous() ? any && !input.is_contiguous() : any;
 }
 
 Conv2dShape shape_of(const Tensor& input, const Tensor& output, const Tensor& weight, const Conv2dParameters& p) {
@@ -315,12 +318,13 @@ Conv2dShape shape_of(const Tensor& input, const Tensor& output, const Tensor& we
           .kernel_h = weight.size(2),
           .kernel_w = weight.size(3),
           .p = p,
-          .channels_last = channels_last(input, output)};
+          .channels_last = channels_last(input, output),
+          .planes_in = !input.is_contiguous(MemoryFormat::ChannelsLast)};
 }
 
-Tensor row_major(const Tensor& t) {
-  if (!t.defined() || t.is_contiguous()) return t;
-  const Tensor copy = empty_raw(t.sizes(), t.dtype(), t.device());
+Tensor row_major(const Tensor& t, MemoryFormat format = MemoryFormat::Contiguous) {
+  if (!t.defined() || t.is_contiguous(format)) return t;
+  const Tensor copy = empty_raw(t.sizes(), t.dtype(), t.device(), format);
   copy_raw(copy, t);
   return copy;
 }

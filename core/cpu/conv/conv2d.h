@@ -27,6 +27,9 @@ struct Conv2dShape {
   bool pairs = false;
   /// Whether x and y (and their gradients) are [batch, h, w, channels]; only kDepthwise and kDirect can compute it.
   bool channels_last = false;
+  /// Whether x is planes all the same; only kDirect can compute it.
+  bool planes_in = false;
+  bool last_in() const { return channels_last && !planes_in; }
 
   int64_t out_h() const { return p.out_size(0, in_h, kernel_h); }
   int64_t out_w() const { return p.out_size(1, in_w, kernel_w); }
@@ -140,8 +143,6 @@ template <class T>
 void pointwise_forward(const Conv2dShape& shape, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e);
 template <class T>
 void direct_forward(const Conv2dShape& shape, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e);
-template <class T>
-void channels_forward(const Conv2dShape& shape, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e);
 template <class T>
 void columns_forward(const Conv2dShape& shape, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e);
 

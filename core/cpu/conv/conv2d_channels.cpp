@@ -1,6 +1,5 @@
-// Convolution as products with all positions of all images together: for few output positions and many channels, as in
-// the last stages of a network. There the planes do not fill whole vectors, and the weights are most of the data: they
-// are packed piece by piece, and multiplied while they are in the cache.
+// The gradient of the weights as products with all positions of all images together: for few output positions and many
+// channels, as in the last stages of a network. There the planes do not fill whole vectors.
 #include "tandem/core/cpu/conv/conv2d.h"
 
 #include <algorithm>
@@ -18,51 +17,26 @@ namespace {
 
 constexpr int64_t kChunkBytes = 16 << 20;  // of packed dy in the gradient of the weights
 constexpr int64_t kEnoughTasks = 8;
-constexpr int64_t kDepthBlock = 576;  // 72 KiB of the right operand with AVX-512
+constexpr int64_t kDepthBlock = 576;  // rows of the right operand packed at once: 72 KiB with AVX-512
 
 // `count` rows of a left operand, cut into tiles.
 struct Tiles {
   int64_t count, rows, tiles;
   bool pairs;
-  int64_t piece = kDepthBlock;  // rows of the right operand packed at once
   Tiles(int64_t n, bool of_pairs) : count(n), rows(even_tile_rows(n)), tiles(ceil_div(n, rows)), pairs(of_pairs) {}
   int64_t padded() const { return tiles * rows; }
 };
 
-// Writes line[0, tiles.padded()) as entry `k` of the panels [tile][depth][rows]. `end` is the number of entries that
-// the caller writes, in ascending order: whole vectors are stored where what they write past an entry is written later.
-template <class T>
-void put_entry(const Tiles& tiles, int64_t depth, int64_t k, int64_t end, const T* line, T* panels) {
-  const int64_t rows = tiles.rows;
-  const bool whole = (end - k) * rows >= rows + kLanes<T>;
-  for (int64_t t = 0; t < tiles.tiles; ++t, line += rows) {
-    T* to = panels + (t * depth + k) * rows;
-    if (whole)
-      for (int64_t r = 0; r < rows; r += kLanes<T>) store(to + r, load(line + r));
-    else
-      std::copy_n(line, rows, to);
-  }
-}
-
-// Calls body(begin, end) for parts of [0, depth).
-template <class F>
-void for_depth(int64_t depth, F body) {
-  const int64_t step = std::max<int64_t>(64, ceil_div(depth, 16));
-  parallel_for(ceil_div(depth, step), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) body(i * step, std::min(depth, (i + 1) * step));
-  });
-}
-
 // Multiplies all tiles of `panels`, which are `depth` deep, with one block of columns: sums[padded][kPanel] = the sum
-// over [first, last) of the depth, in one chain or else in pieces, each of which is added. `rows(k, count)` returns rows
-// [k, k + count) of the right operand as [count][kPanel].
+// over [first, last) of the depth in pieces, each of which is added. `fill(k, count, to)` writes rows [k, k + count) of the
+// right operand as [count][kPanel].
 template <class T, class F>
-void multiply_rows(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, bool one_chain, const T* panels,
-                   T* sums, F rows) {
+void multiply(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, const T* panels, T* sums, F fill) {
   const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(tiles.rows), 2, tiles.pairs);
-  for (int64_t k = first; k < last; k += tiles.piece) {
-    const int64_t count = std::min(tiles.piece, last - k);
-    const T* right = rows(k, count);
+  T* right = scratch<T>(Scratch::kConvWeight, kDepthBlock * kPanel<T>);
+  for (int64_t k = first; k < last; k += kDepthBlock) {
+    const int64_t count = std::min(kDepthBlock, last - k);
+    fill(k, count, right);
     for (int64_t t = 0; t < tiles.tiles; ++t) {
       const TileSegment<T> segment{panels + (t * depth + k) * tiles.rows, right, count};
       kernel({.segments = &segment,
@@ -70,71 +44,12 @@ void multiply_rows(const Tiles& tiles, int64_t depth, int64_t first, int64_t las
               .b_step = kPanel<T>,
               .c = sums + t * tiles.rows * kPanel<T>,
               .ldc = kPanel<T>,
-              .accumulate = !one_chain && k > first,
-              .resumes = one_chain && k > first});
+              .accumulate = k > first});
     }
   }
 }
 
-// The same; `fill(k, count, to)` writes these rows.
-template <class T, class F>
-void multiply(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, bool one_chain, const T* panels, T* sums,
-              F fill) {
-  T* right = scratch<T>(Scratch::kConvWeight, tiles.piece * kPanel<T>);
-  multiply_rows(tiles, depth, first, last, one_chain, panels, sums, [&](int64_t k, int64_t count) {
-    fill(k, count, right);
-    return right;
-  });
-}
-
 }  // namespace
-
-template <class T>
-void channels_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e) {
-  const int64_t places = s.out_plane(), depth = s.depth();
-  Tiles tiles(s.batch * places, s.pairs);
-  if (w.turned) tiles.piece = std::max<int64_t>(1, kDepthBlock / s.kernel_size()) * s.kernel_size();
-  const Workspace<T> memory(depth * tiles.padded());
-  T* panels = memory.data();
-  const InputLine<T> lines(s, x);
-  const int64_t blocks = ceil_div(s.group_out(), kPanel<T>);
-  // [group][block][depth][kPanel]
-  const auto kept = kept_tiles(s, w, kPanel<T>);
-  for (int64_t group = 0; group < s.p.groups; ++group) {
-    for_depth(depth, [&](int64_t begin, int64_t end) {
-      T* line = scratch<T>(Scratch::kConvInput, tiles.padded() + 2 * kLanes<T>);
-      for (int64_t k = begin; k < end; ++k) {
-        make_line(s, lines, x, group, k, 0, tiles.count, line);
-        std::fill(line + tiles.count, line + tiles.padded() + kLanes<T>, T(0));
-        put_entry(tiles, depth, k, end, line, panels);
-      }
-    });
-    parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
-      T* sums = scratch<T>(Scratch::kConvOutput, (tiles.padded() + places + kLanes<T>)*kPanel<T>);
-      T* rows = sums + tiles.padded() * kPanel<T>;
-      for (int64_t b = begin; b < end; ++b) {
-        const int64_t first = group * s.group_out() + b * kPanel<T>,
-                      channels = std::min(kPanel<T>, s.group_out() - b * kPanel<T>);
-        if (kept) {
-          const T* block = static_cast<const T*>(kept.get()) + (group * blocks + b) * depth * kPanel<T>;
-          multiply_rows(tiles, depth, 0, depth, true, panels, sums,
-                        [&](int64_t k, int64_t) { return block + k * kPanel<T>; });
-        } else {
-          multiply(tiles, depth, 0, depth, true, panels, sums, [&](int64_t k, int64_t count, T* to) {
-            weight_rows(s, w, first, channels, k, count, to, kPanel<T>);
-          });
-        }
-        if (e.bias != nullptr)
-          for (int64_t p = 0; p < tiles.count; ++p)
-            for (int64_t c = 0; c < channels; ++c) sums[p * kPanel<T> + c] += e.bias[first + c];
-        for (int64_t n = 0; n < s.batch; ++n) {
-          const int64_t at = (n * s.out_channels + first) * places;
-          put_channels(e, sums + n * places * kPanel<T>, places, channels, rows, y, at, places);
-        }
-      }
-    });
-  }
-}
 
 template <class T>
 void channels_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) {
@@ -174,7 +89,7 @@ void channels_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* 
         for (int64_t t = begin; t < end; ++t) {
           const int64_t part = t / blocks, first = t % blocks * kPanel<T>,
                         wide = std::min(kPanel<T>, s.depth() - first);
-          multiply(tiles, depth, part * part_images * places, std::min(depth, (part + 1) * part_images * places), false,
+          multiply(tiles, depth, part * part_images * places, std::min(depth, (part + 1) * part_images * places),
                    panels, sums, [&](int64_t k, int64_t count, T* to) {
                      for (int64_t i = 0; i < wide; ++i)
                        make_line(s, lines, x, group, first + i, begin_image * places + k, count, rows + i * kLine);
@@ -196,9 +111,7 @@ void channels_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* 
   }
 }
 
-#define TANDEM_INSTANTIATE(T)                                                            \
-  template void channels_backward_weight<T>(const Conv2dShape&, const T*, const T*, T*); \
-  template void channels_forward<T>(const Conv2dShape&, const T*, const ConvWeight<T>&, T*, const Epilogue<T>&);
+#define TANDEM_INSTANTIATE(T) template void channels_backward_weight<T>(const Conv2dShape&, const T*, const T*, T*);
 TANDEM_INSTANTIATE(float)
 TANDEM_INSTANTIATE(double)
 

@@ -201,6 +201,7 @@ struct Plan {
   int64_t places, out_h, out_w, padded_w, panels;
   int64_t rows, blocks;  // output rows of a strip, strips per image and group
   TileKind kind;
+  bool many_weights;
   bool in_place;  // strips are the input itself
   int64_t piece;  // positions of a row of a strip whose inputs are adjacent, for each remainder of the stride
   int64_t column, channel_blocks, row;  // of a strip: the steps between positions and rows, and the blocks of channels
@@ -219,7 +220,7 @@ struct Plan {
     out_h = s.out_h(), out_w = s.out_w(), padded_w = s.padded_w();
     panels = ceil_div(s.group_out(), kPanel<T>);
     // Not if positions are so far apart that they compete for a few sets of the L1 cache.
-    in_place = s.channels_last && s.kernel_size() == 1 && s.p.padding[0] == 0 && s.p.padding[1] == 0 &&
+    in_place = s.last_in() && s.kernel_size() == 1 && s.p.padding[0] == 0 && s.p.padding[1] == 0 &&
                s.in_channels * s.p.stride[1] % (64 * kColumn<T>) != 0;
     column = in_place ? s.in_channels : !s.pairs && 2 * s.group_in() <= kColumn<T> ? s.group_in() : kColumn<T>;
     kind = s.pairs ? TileKind::kPairs : in_place || column != kColumn<T> ? TileKind::kStepped : TileKind::kColumns;
@@ -229,14 +230,16 @@ struct Plan {
     const int64_t row_bytes = row * static_cast<int64_t>(sizeof(T));
     const int64_t extra = (s.kernel_h - 1) * s.p.dilation[0] + 1;
     const int64_t fit = (kStripBytes / row_bytes - extra) / s.p.stride[0] + 1;
-    rows = std::clamp<int64_t>(fit, 1, out_h);
+    panel_size = s.depth() * kPanel<T>;
+    many_weights = panels * panel_size * static_cast<int64_t>(sizeof(T)) > 2 * kStripBytes;
+    // Few weights stay in the cache, so that all outputs of a row can be written one after the other.
+    rows = in_place && !many_weights ? 1 : std::clamp<int64_t>(fit, 1, out_h);
     // With few images the rows are cut further, so that all threads have work.
     blocks = ceil_div(out_h, rows);
     if (get_num_threads() > 1) blocks = std::max(blocks, ceil_div(kEnoughTasks, s.batch * s.p.groups * panels));
     rows = ceil_div(out_h, std::min(blocks, out_h));
     blocks = ceil_div(out_h, rows);
     strip_size = in_place ? 0 : strip_rows() * row;
-    panel_size = s.depth() * kPanel<T>;
     for (int64_t r = 0; r < s.kernel_h; ++r)
       for (int64_t q = 0; q < s.kernel_w; ++q) taps.push_back(r * s.p.dilation[0] * row + place(q * s.p.dilation[1]));
   }
@@ -259,20 +262,20 @@ void copy_row(const Plan<T>& plan, const T* from, int64_t r, T* to) {
     for (int64_t b = 0; b < plan.channel_blocks; ++b) std::fill_n(to + b * block_step + plan.place(q), column, T(0));
   // Calls put(q, place) for the columns of the input.
   const auto for_columns = [&](T* block, const auto& put) {
-    for (int64_t phase = 0; phase < stride; ++phase) {
+    for (int64_t phase = 0; phase < (s.kernel_w == 1 ? 1 : stride); ++phase) {
       const int64_t first = phase >= pad ? 0 : ceil_div(pad - phase, stride);
       T* at = block + (phase * plan.piece + first) * column;
       for (int64_t q = phase + first * stride - pad; q < count; q += stride, at += column) put(q, at);
     }
   };
-  const int64_t q_step = s.channels_last ? s.in_channels : 1, c_step = s.channels_last ? 1 : plane;
+  const int64_t q_step = s.last_in() ? s.in_channels : 1, c_step = s.last_in() ? 1 : plane;
   from += r * s.in_w * q_step;
   if (column < kColumn<T>)
     return for_columns(to, [&](int64_t q, T* at) {
       for (int64_t c = 0; c < column; ++c) at[c] = from[c * c_step + q * q_step];
     });
   const int64_t whole = s.group_in() / kColumn<T> * kColumn<T>;
-  if (s.channels_last)
+  if (s.last_in())
     return for_columns(to, [&](int64_t q, T* at) {
       const T* channels = from + q * q_step;
       for (int64_t c = 0; c < whole; c += kColumn<T>, at += block_step) std::copy_n(channels + c, kColumn<T>, at);
@@ -296,19 +299,27 @@ const T* make_strip(const Plan<T>& plan, int64_t i, T* memory) {
                 begin = std::clamp<int64_t>(-top, 0, plan.strip_rows()),
                 end = std::clamp<int64_t>(s.in_h - top, begin, plan.strip_rows());
   const int64_t plane = s.is_pointwise() ? plan.places : s.in_plane();
-  const T* from = plan.x + image * s.in_channels * plane + first * (s.channels_last ? 1 : plane);
+  const T* from = plan.x + image * s.in_channels * plane + first * (s.last_in() ? 1 : plane);
   if (plan.in_place) return from + top * plan.row;
   std::fill_n(memory, begin * plan.row, T(0));
   std::fill(memory + end * plan.row, memory + plan.strip_rows() * plan.row, T(0));
-  for (int64_t r = begin; r < end; ++r) copy_row(plan, from, top + r, memory + r * plan.row);
+  const int64_t step = s.kernel_h == 1 ? s.p.stride[0] : 1;  // rows between are not read
+  for (int64_t r = ceil_div(begin, step) * step; r < end; r += step)
+    copy_row(plan, from, top + r, memory + r * plan.row);
   return memory;
 }
 
-// The outputs of strip i in the channels of one panel of its group. `weights` and `bias` are those of that panel; `next` are
-// weights that are used next, if they may not be in the cache.
+// Weights that are used next and may not be in the cache: the tiles that come before each request a share.
+template <class T>
+struct Ahead {
+  const T* at = nullptr;
+  const T* end = nullptr;
+};
+
+// The outputs of strip i in the channels of one panel of its group. `weights` and `bias` are those of that panel.
 template <class T>
 void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t panel, const T* weights, const T* bias,
-                    T* y, const T* next = nullptr) {
+                    T* y, Ahead<T>* ahead = nullptr) {
   const Conv2dShape& s = plan.s;
   const int64_t plane = plan.places, first = i % plan.blocks * plan.rows,
                 count = std::min(plan.rows, plan.out_h - first),
@@ -324,20 +335,19 @@ void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t pane
   const int64_t place_step = s.channels_last ? s.out_channels : 1;
   const int64_t at =
       (image * s.out_channels * plane) + channel * (s.channels_last ? 1 : plane) + first * plan.out_w * place_step;
-  const int64_t tile_count = ceil_div(plan.out_w, kMaxPositions) * count;
-  DirectTile<T> tile{
-      .w = weights,
-      .taps = plan.taps.data(),
-      .tap_count = s.kernel_size(),
-      .channels = s.group_in(),
-      .block = plan.in_place ? s.group_in() : kColumn<T>,
-      .block_step = plan.block_step(),
-      .position_step = plan.in_place ? s.p.stride[1] * s.in_channels : plan.column,
-      .row_step = s.p.stride[0] * plan.row,
-      .bias = bias,
-      .out_step = direct ? place_step : kPanel<T>,
-      .ahead = next,
-      .ahead_lines = next == nullptr ? 0 : ceil_div(s.kernel_size() * kPanel<T> / kColumn<T>, tile_count)};
+  const bool pairs_rows = 2 * plan.out_w <= kMaxPositions && plan.kind != TileKind::kStepped;
+  const int64_t tile_count = ceil_div(plan.out_w, kMaxPositions) * (pairs_rows ? ceil_div(count, 2) : count);
+  DirectTile<T> tile{.w = weights,
+                     .taps = plan.taps.data(),
+                     .tap_count = s.kernel_size(),
+                     .channels = s.group_in(),
+                     .block = plan.in_place ? s.group_in() : kColumn<T>,
+                     .block_step = plan.block_step(),
+                     .position_step = plan.in_place ? s.p.stride[1] * s.in_channels : plan.column,
+                     .row_step = s.p.stride[0] * plan.row,
+                     .bias = bias,
+                     .out_step = direct ? place_step : kPanel<T>};
+  const int64_t lines = ceil_div(plan.panel_size / kColumn<T>, s.group_in() * tile_count * plan.strips() / s.p.groups);
   if (direct) tile.activation = plan.epilogue.activation;
   for (int64_t h = 0; h < count; h += chunk) {
     const int64_t here = std::min(chunk, count - h),
@@ -345,7 +355,7 @@ void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t pane
     tile.out = direct ? y + at : sums;
     if (direct && plan.epilogue.residual != nullptr) tile.addend = plan.epilogue.residual + at;
     for (int64_t r = h, together = 1; r < h + here; r += together) {
-      together = 2 * plan.out_w <= kMaxPositions && r + 2 <= h + here && plan.kind != TileKind::kStepped ? 2 : 1;
+      together = pairs_rows && r + 2 <= h + here ? 2 : 1;
       if (!s.channels_last) {  // a share of what is written when all rows are computed
         const int64_t begin = channels * (r - h) / here, end = channels * (r - h + together) / here;
         prefetch_rows(plan.epilogue, y, at + h * plan.out_w + begin * plane, end - begin, plane, written);
@@ -355,11 +365,14 @@ void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t pane
         positions = ceil_div(width - q, left);
         tile.x = strip + r * tile.row_step + q * tile.position_step;
         tile.out_row_step = positions * tile.out_step;
+        if (ahead != nullptr) {
+          tile.ahead = ahead->at, tile.ahead_lines = ahead->at < ahead->end ? lines : 0;
+          ahead->at += s.group_in() * lines * kColumn<T>;
+        }
         direct_kernel<T>(together, positions, vectors, plan.kind)(tile);
         const int64_t step = together * positions * tile.out_step;
         tile.out += step;
         if (tile.addend != nullptr) tile.addend += step;
-        if (tile.ahead != nullptr) tile.ahead += s.group_in() * tile.ahead_lines * kColumn<T>;
       }
     }
     if (direct) break;
@@ -401,13 +414,12 @@ void run_panels(const Plan<T>& plan, const Panels<T>& panels, T* y) {
     for (int64_t p = begin; p < end; ++p) {
       if (packed) make_panel(plan, p, packed);
       const T* weights = packed ? packed : panels.kept + p * plan.panel_size;
+      Ahead<T> ahead;
+      if (!packed && p + 1 < end) ahead = {weights + plan.panel_size, weights + 2 * plan.panel_size};
       for (int64_t i = 0; i < plan.strips(); ++i)
-        if (i / plan.blocks % plan.s.p.groups == p / plan.panels) {
-          const bool last = i + plan.blocks * plan.s.p.groups >= plan.strips();
+        if (i / plan.blocks % plan.s.p.groups == p / plan.panels)
           multiply_strip(plan, i, strips[static_cast<std::size_t>(i)], p % plan.panels, weights,
-                         panels.bias + p * kPanel<T>, y,
-                         !packed && last && p + 1 < end ? weights + plan.panel_size : nullptr);
-        }
+                         panels.bias + p * kPanel<T>, y, &ahead);
     }
   });
 }
@@ -476,7 +488,7 @@ void direct_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T*
   const auto kept = kept_tiles(s, plan.weight, kPanel<T>);
   const Panels<T> panels{padded_bias, static_cast<const T*>(kept.get())};
   const bool little = plan.strips() * plan.strip_rows() * plan.row * static_cast<int64_t>(sizeof(T)) <= kKeptBytes;
-  if (little && plan.panels >= kEnoughPanels) return run_panels(plan, panels, y);
+  if (little && plan.panels >= kEnoughPanels && plan.many_weights) return run_panels(plan, panels, y);
   if (little) return run_pairs(plan, panels, y);
   run_strips(plan, panels, y);
 }

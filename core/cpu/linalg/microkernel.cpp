@@ -34,20 +34,9 @@ template <class T, int kVectors>
 }
 
 template <class T, int kRows, int kVectors>
-[[gnu::always_inline]] inline void begin_sums(const Tile<T>& tile, Vec<T> (&sum)[kRows][kVectors]) {
-#pragma GCC unroll 32
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v)
-      sum[r][v] = tile.resumes ? load(tile.c + r * tile.ldc + v * kLanes<T>) : Vec<T>{};
-  }
-}
-
-template <class T, int kRows, int kVectors>
 void run_tile(const Tile<T>& tile) {
   constexpr int kWidth = kLanes<T>;
-  Vec<T> sum[kRows][kVectors];
-  begin_sums<T, kRows, kVectors>(tile, sum);
+  Vec<T> sum[kRows][kVectors] = {};
   const int64_t b_step = tile.b_step;
   for (int64_t t = 0; t < tile.repeats; ++t)
     for (int64_t s = 0; s < tile.segment_count; ++s) {
@@ -73,8 +62,7 @@ void run_tile(const Tile<T>& tile) {
 // A loop of its own: only a function with the attribute may use the instruction.
 template <int kRows, int kVectors>
 [[gnu::target("avx512bf16")]] void run_pair_tile(const Tile<float>& tile) {
-  Vec<float> sum[kRows][kVectors];
-  begin_sums<float, kRows, kVectors>(tile, sum);
+  Vec<float> sum[kRows][kVectors] = {};
   for (int64_t t = 0; t < tile.repeats; ++t)
     for (int64_t s = 0; s < tile.segment_count; ++s) {
       const float *a = tile.segments[s].a + t * tile.a_repeat, *b = tile.segments[s].b + t * tile.b_repeat;

@@ -5,7 +5,7 @@
 //             (+ row_bias[r]) (+ c[r][j] if accumulate) (+ addend[r][j]), and then its activation
 //
 // The segments are read `repeats` times, each time a_repeat and b_repeat further on. The sum is one chain in this order, so
-// a tile's bits depend only on its arguments. It begins with 0, or goes on from c[r][j] if it resumes.
+// a tile's bits depend only on its arguments.
 #pragma once
 #include <cstdint>
 
@@ -35,7 +35,6 @@ struct Tile {
   FusedActivation activation = FusedActivation::kIdentity;
   uint16_t* rounded = nullptr;  // of pairs, with two vectors: the result as bfloat16 [rows][ldc] in place of c
   int64_t repeats = 1, a_repeat = 0, b_repeat = 0;
-  bool resumes = false;  // only if alpha is 1
 };
 
 template <class T>
