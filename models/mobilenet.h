@@ -3,6 +3,7 @@
 // M. Sandler et al.: MobileNetV2: inverted residuals and linear bottlenecks. 2018.
 #pragma once
 #include "tandem/core/arg.h"
+#include "tandem/nn/fuse.h"
 #include "tandem/nn/sequential.h"
 
 namespace tandem::models {
@@ -28,13 +29,14 @@ struct MobileNetV2Options {
   TANDEM_ARG(double, dropout) = 0.2;
 };
 
-class MobileNetV2Impl : public nn::Cloneable<MobileNetV2Impl> {
+class MobileNetV2Impl : public nn::Cloneable<MobileNetV2Impl>, public nn::Fusable {
  public:
   /// Throws Error unless width_mult is positive.
   explicit MobileNetV2Impl(const MobileNetV2Options& options = {});
   void reset() override;
   /// Images [N, 3, H, W] to logits [N, num_classes].
   Tensor forward(const Tensor& images);
+  void fuse(nn::Fuser& fuser) override { fuser.lay_out(*this); }
 
   MobileNetV2Options options;
   nn::Sequential features = nullptr, classifier = nullptr;

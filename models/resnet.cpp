@@ -133,7 +133,10 @@ Tensor ResNetImpl::forward(const Tensor& images) {
   return fc(avgpool(x).flatten(1));
 }
 
-void ResNetImpl::fuse(nn::Fuser& fuser) { fuse_rectified(fuser, conv1, bn1, relu); }
+void ResNetImpl::fuse(nn::Fuser& fuser) {
+  fuse_rectified(fuser, conv1, bn1, relu);
+  fuser.lay_out(*this);
+}
 
 namespace {
 ResNet resnet(ResNetBlockKind block, std::vector<int64_t> layers, int64_t num_classes) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tandem/core/arg.h"
+#include "tandem/nn/fuse.h"
 #include "tandem/nn/layers/pooling.h"
 #include "tandem/nn/sequential.h"
 
@@ -20,13 +21,14 @@ struct VGGOptions {
   TANDEM_ARG(double, dropout) = 0.5;
 };
 
-class VGGImpl : public nn::Cloneable<VGGImpl> {
+class VGGImpl : public nn::Cloneable<VGGImpl>, public nn::Fusable {
  public:
   /// Throws Error if `layers` has no convolution.
   explicit VGGImpl(const VGGOptions& options);
   void reset() override;
   /// Images [N, 3, H, W] of at least 32 x 32 pixels to logits [N, num_classes].
   Tensor forward(const Tensor& images);
+  void fuse(nn::Fuser& fuser) override { fuser.lay_out(*this); }
 
   VGGOptions options;
   nn::Sequential features = nullptr;

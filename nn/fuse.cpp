@@ -125,6 +125,12 @@ void Fuser::fuse_chain(Module& sequential) {
     }
   };
   collect(*sequential.as<Sequential>(), collect);
+  Conv2dImpl* last = nullptr;
+  for (const Place& place : chain)
+    if (auto* conv = place.module().as<Conv2d>(); conv != nullptr && alone(*conv)) {
+      if (last != nullptr) last->layout = MemoryFormat::ChannelsLast, conv->layout = MemoryFormat::Contiguous;
+      last = conv;
+    }
   for (std::size_t i = 0; i + 1 < chain.size(); ++i) {
     Module& layer = chain[i].module();
     std::size_t next = i + 1;
@@ -148,6 +154,10 @@ FuseResult fuse(Module& model) {
     if (module.as<Sequential>() != nullptr) fuser.fuse_chain(module);
     if (auto* fusable = dynamic_cast<Fusable*>(&module)) fusable->fuse(fuser);
   });
+  for (Module* inside : fuser.laid_out_)
+    inside->apply([](Module& module) {
+      if (auto* conv = module.as<Conv2d>()) conv->layout = MemoryFormat::ChannelsLast;
+    });
   for (const auto& item : model.named_modules("", false))
     if (is_norm(*item.value())) fuser.result_.remaining.push_back(item.key());
   return fuser.result_;

@@ -19,6 +19,9 @@
 // model thus has other names: it fits a model of the same kind that has been fused, too, and load_state_dict rejects it
 // for any other, and the other way round. So load the published weights first, and fuse then.
 //
+// In inference on the CPU, convolutions whose output stays inside a Sequential, because another one follows, return
+// channels-last tensors where that is faster, and the last one row-major ones; in a Fusable those that it names.
+//
 // On the CPU a fused Conv2d keeps its weight a second time, in the order in which its kernel reads it, from the first
 // forward in inference until the layer is destroyed, or until a forward finds that the weight has changed or moved, or
 // records gradients. Every write through a tensor counts as a change; one through a raw pointer (data_ptr) does not:
@@ -57,6 +60,9 @@ class Fuser {
   /// activation out from now on. Returns false, with nothing changed, if the layer is none of the above or already has
   /// an activation, or either has forward hooks.
   bool activate(Module& layer, const Module& activation);
+  /// Lets the Conv2d layers of `inside` return channels-last tensors in inference, where a CPU is faster so. What the caller
+  /// returns has not four dimensions, or it makes it contiguous().
+  void lay_out(Module& inside) { laid_out_.push_back(&inside); }
 
  private:
   friend FuseResult fuse(Module& model);
@@ -65,6 +71,7 @@ class Fuser {
   bool alone(const Module& module) const;
 
   std::unordered_map<const Module*, int> uses_;  // places in the model
+  std::vector<Module*> laid_out_;
   FuseResult result_;
 };
 

@@ -319,6 +319,11 @@ void merge(Program& program) {
   NoGradGuard no_grad;
   Merger(program).run();
   fuse(program.graph);
+  for (Node& node : program.graph.nodes)
+    if (is_operator(node, "Conv") && node.attribute(kLaysOut) == nullptr) {
+      node.attributes.emplace_back(kLaysOut, int64_t{1});
+      program.graph.laid_out = true;
+    }
   schedule(program.graph);
   count_kept_weights(program);
 }

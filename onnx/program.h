@@ -40,6 +40,8 @@ inline constexpr int64_t kMaxVersion = 28;
 /// What fuse.h adds to a Conv: a further input, and an attribute with a FusedActivation.
 inline constexpr std::size_t kResidual = 3;
 inline constexpr const char* kActivation = "tandem.activation";
+/// What merge.h adds to a Conv whose result may be channels-last.
+inline constexpr const char* kLaysOut = "tandem.lays_out";
 
 struct Node {
   std::string name, op, domain;
@@ -58,6 +60,7 @@ struct Node {
 /// Values are numbered. Nodes are in the order of their execution.
 struct Graph {
   std::string name;
+  bool laid_out = false;  ///< by merge.h: values may be channels-last, and outputs become contiguous
   std::vector<Node> nodes;
   std::vector<Declared> inputs, outputs;
   std::vector<int> input_values, output_values;

@@ -219,10 +219,13 @@ std::vector<IValue> Runner::execute(Frame& frame, std::vector<IValue> inputs) {
 std::vector<IValue> Runner::run(const Graph& graph, std::vector<IValue> inputs) {
   Frame frame{graph, std::vector<IValue>(graph.sources.size())};
   std::vector<IValue> out = execute(frame, std::move(inputs));
-  // The caller may write to a result, but not to the program.
-  for (std::size_t i = 0; i < out.size(); ++i)
-    if (graph.sources[static_cast<std::size_t>(graph.output_values[i])].kind == Source::kConstant && out[i].isTensor())
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (!out[i].isTensor()) continue;
+    if (graph.laid_out) out[i] = out[i].toTensor().contiguous();
+    // The caller may write to a result, but not to the program.
+    if (graph.sources[static_cast<std::size_t>(graph.output_values[i])].kind == Source::kConstant)
       out[i] = out[i].toTensor().clone();
+  }
   return out;
 }
 std::vector<IValue> Runner::run_body(const Graph& body, const Frame& around, std::vector<IValue> inputs) {

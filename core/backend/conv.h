@@ -21,6 +21,7 @@ struct detail::FloatArgument<const ConvEpilogue<Tensor>&> {
 };
 
 struct ConvKernels {
+  /// For the CPU, `input` may be row-major beside a channels-last `out`.
   /// out [N, O, P, Q] = epilogue(input [N, C, H, W] * weight). CUDA's is only asked to add a bias. `kept`, if given, may hold the packed weights between
   /// calls.
   Kernel<"conv2d", void(const Tensor& out, const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>&,

@@ -188,7 +188,7 @@ Tensor Conv2dImpl::forward_residual(const Tensor& input, const Tensor& residual,
 Tensor Conv2dImpl::run(const Tensor& input, const Tensor& residual, FusedActivation activation) {
   return autograd::conv2d_with_epilogue(padded(input), weight, {bias, residual, activation}, options.stride(),
                                         argument(remaining_padding()), options.dilation(), options.groups(),
-                                        keeps_packed ? &packed_ : nullptr);
+                                        keeps_packed ? &packed_ : nullptr, layout);
 }
 
 Tensor Conv3dImpl::forward(const Tensor& input) {

@@ -28,6 +28,9 @@ class ConvNdImpl : public Cloneable<Derived> {
   /// Whether Conv2d keeps its weight packed between calls in inference, which takes as much memory again;
   /// set by fuse().
   bool keeps_packed = false;
+  /// The layout of Conv2d's output, by default that of the input or the weight; channels-last only in inference on a CPU where
+  /// that is faster; set by fuse().
+  optional<MemoryFormat> layout;
 
  protected:
   /// padded() returns the input with its padding applied unless padding_mode is kZeros; remaining_padding()

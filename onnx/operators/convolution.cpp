@@ -39,7 +39,8 @@ Tensor convolve(const Call& c, Tensor x, const Tensor& weight, const Tensor& bia
     const bool fits = sizes_fit();
     Tensor out = autograd::conv2d_with_epilogue(
         x, weight, {bias, fits ? residual : Tensor(), fits ? activation : FusedActivation::kIdentity}, w.stride,
-        IntArrayRef(w.begin), w.dilation, groups, c.kept());
+        IntArrayRef(w.begin), w.dilation, groups, c.kept(),
+        c.integer(kLaysOut, 0) != 0 ? optional(MemoryFormat::ChannelsLast) : nullopt);
     return fits ? out : autograd::activated_(out + residual, activation);
   }
   Tensor out = w.rank() == 1 ? conv1d(x, weight, bias, w.stride, w.begin, w.dilation, groups)

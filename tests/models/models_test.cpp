@@ -289,3 +289,25 @@ TEST_CASE("impossible models and inputs are rejected") {
   CHECK_NE(error_of([] { lenet(LeNetOptions().height(int64_t{1} << 60).width(int64_t{1} << 60)); }).find("too many"),
            std::string::npos);
 }
+
+TEST_CASE("fused models of images give the same in both layouts") {
+  const NoGradGuard no_grad;
+  manual_seed(3);
+  const Tensor x = randn({2, 3, 64, 64});
+  const auto check_model = [&](auto model) {
+    model->eval();
+    nn::fuse(model);
+    const Tensor out = model->forward(x);
+    int laid_out = 0;
+    model->apply([&](nn::Module& module) {
+      if (auto* conv = module.template as<nn::Conv2d>())
+        laid_out += conv->layout == MemoryFormat::ChannelsLast, conv->layout = nullopt;
+    });
+    CHECK(laid_out > 7);
+    CHECK(testing::identical(out, model->forward(x)));
+  };
+  check_model(models::resnet18(10));
+  check_model(models::resnet50(10));
+  check_model(models::mobilenet_v2(10));
+  check_model(models::vgg11(10));
+}

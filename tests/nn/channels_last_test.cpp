@@ -217,3 +217,65 @@ TEST_CASE("a module's layout") {
   CHECK(x.to(MemoryFormat::Preserve).is_same(x));
   CHECK_THROWS_AS(x.view({2, -1}), Error);
 }
+
+TEST_CASE_TEMPLATE("pooling and normalisation in inference have the bits of rows", T, float, double) {
+  const NoGradGuard no_grad;
+  for (const int64_t channels : {3, 16, 37}) {
+    Tensor x = randn({2, channels, 13, 11}, scalar_type_of<T>);
+    x[1][0][5].fill_(NAN);
+    x[1][1][6].fill_(-INFINITY);
+    x[0][2] = where(x[0][2] < 0, zeros({}), -zeros({}));
+    const Tensor last = x.to(kLast);
+    const auto same_layouts = [&](const auto& f) {
+      const Tensor out = f(last);
+      CHECK(out.is_contiguous(kLast));
+      CHECK(testing::identical(out, f(x)));
+    };
+    same_layouts([](const Tensor& t) { return max_pool2d(t, 2); });
+    same_layouts([](const Tensor& t) { return max_pool2d(t, 3, 2, 1); });
+    same_layouts([](const Tensor& t) { return max_pool2d(t, {3, 2}, {1, 3}, 1, {2, 1}, true); });
+    same_layouts([](const Tensor& t) { return avg_pool2d(t, 2); });
+    same_layouts([](const Tensor& t) { return avg_pool2d(t, 3, 2, 1, true, false); });
+    same_layouts([](const Tensor& t) { return avg_pool2d(t, {6, 11}, 1); });
+    same_layouts([](const Tensor& t) { return avg_pool2d(t, {4, 5}, 3, {2, 1}, false, true, 7); });
+    for (const std::vector<int64_t>& size : std::vector<std::vector<int64_t>>{{1, 1}, {3, 4}, {2, 1}})
+      same_layouts([&](const Tensor& t) { return adaptive_avg_pool2d(t, size); });
+    const Tensor mean = randn({channels}, x.options()), var = rand({channels}, x.options()),
+                 weight = randn({channels}, x.options()), bias = randn({channels}, x.options());
+    same_layouts([&](const Tensor& t) { return batch_norm(t, weight, bias, mean, var, false, 0.1, 1e-5); });
+    same_layouts([&](const Tensor& t) { return batch_norm(t, {}, {}, mean, var, false, 0.1, 1e-5); });
+  }
+  // More elements than are summed in one run.
+  const Tensor large = randn({1, 17, 70, 90}, scalar_type_of<T>);
+  CHECK(testing::identical(adaptive_avg_pool2d(large.to(kLast), 1), adaptive_avg_pool2d(large, 1)));
+}
+
+TEST_CASE("fused networks are channels-last inside, with the bits of rows") {
+  const NoGradGuard no_grad;
+  nn::Sequential model(nn::Conv2d(nn::Conv2dOptions(3, 40, 3).padding(1)), nn::BatchNorm2d(40), nn::ReLU(),
+                       nn::MaxPool2d(2), nn::Conv2d(nn::Conv2dOptions(40, 40, 3).groups(40)), nn::ReLU6(),
+                       nn::Sequential(nn::Conv2d(nn::Conv2dOptions(40, 64, 1).stride(2)), nn::ReLU(),
+                                      nn::Conv2d(nn::Conv2dOptions(64, 8, 3).groups(4))),
+                       nn::Sigmoid(), nn::Conv2d(8, 33, 2), nn::Conv2d(33, 5, 1));
+  model->eval();
+  nn::fuse(model);
+  std::vector<nn::Conv2dImpl*> convolutions;
+  model->apply([&](nn::Module& module) {
+    if (auto* conv = module.as<nn::Conv2d>()) convolutions.push_back(conv);
+  });
+  REQUIRE(convolutions.size() == 6);
+  const Tensor x = randn({2, 3, 25, 27});
+  CHECK(convolutions[0]->forward(x).is_contiguous(kLast));
+  const Tensor out = model->forward(x), from_last = model->forward(x.to(kLast));
+  CHECK(out.is_contiguous());
+  CHECK(from_last.is_contiguous());
+  for (nn::Conv2dImpl* conv : convolutions) conv->layout = nullopt;
+  const Tensor rows = model->forward(x);
+  CHECK(testing::identical(out, rows));
+  CHECK(testing::identical(from_last, rows));
+  {
+    const AutoGradMode recorded(true);
+    convolutions[0]->layout = kLast;
+    CHECK(convolutions[0]->forward(x).is_contiguous());
+  }
+}

@@ -12,6 +12,7 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/conv.h"
+#include "tandem/core/backend/kernel_recorder.h"
 #include "tandem/core/base/checked_sizes.h"
 #include "tandem/core/memory/kept_weight.h"
 #include "tandem/core/memory_format.h"
@@ -120,6 +121,14 @@ bool in_one_pass(const Tensor& input, const Tensor& weight, const ConvEpilogue<T
 
 }  // namespace
 
+// Channels-last tensors are faster if the output's channels fill vectors. What is exported is row-major.
+static bool pays_channels_last(const Tensor& input, const Tensor& weight, int64_t groups) {
+  const int64_t out = weight.size(0) / groups;
+  return input.is_cpu() && input.dim() == 4 && !isReducedFloatingType(input.dtype()) &&
+         (out == 1 && weight.size(1) == 1 ? groups >= 16 : out >= 32) &&
+         tandem::detail::PauseRecorder().recorder() == nullptr;
+}
+
 Tensor autograd::activated_(Tensor output, FusedActivation activation) {
   if (activation == FusedActivation::kRelu) output.relu_();
   if (activation == FusedActivation::kRelu6) output.clamp_(Scalar(0), Scalar(6));
@@ -176,10 +185,10 @@ Tensor conv2d_backward_weight(const Tensor& grad_output, const Tensor& input, In
 
 Tensor autograd::conv2d_with_epilogue(const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e,
                                       IntArrayRef stride, const ConvPadding& padding, IntArrayRef dilation,
-                                      int64_t groups, KeptWeight* kept) {
+                                      int64_t groups, KeptWeight* kept, optional<MemoryFormat> result) {
   if (const auto to = autocast::lower_precision(input))
     return conv2d_with_epilogue(to(input), to(weight), {to(e.bias), e.residual, e.activation}, stride, padding,
-                                dilation, groups, kept);
+                                dilation, groups, kept, result);
   check_convolution("conv2d", input, weight, e.bias, groups, 2, false);
   if (input.is_complex()) {
     if (kept != nullptr) kept->clear();
@@ -204,7 +213,10 @@ Tensor autograd::conv2d_with_epilogue(const Tensor& input, const Tensor& weight,
     }
     p = conv2d_parameters("conv2d", stride, around, dilation, groups);
   }
-  const MemoryFormat format = convolution_format(input, weight);
+  MemoryFormat format = convolution_format(input, weight);
+  const bool lays_out = result == MemoryFormat::ChannelsLast && !is_channels_last(format) &&
+                        pays_channels_last(input, weight, groups) && !recording(input, weight, e.bias, e.residual);
+  if (lays_out) format = MemoryFormat::ChannelsLast;
   const bool whole = !(uneven && e.residual.defined()) && in_one_pass(input, weight, e, p, format);
   if (kept != nullptr && !(whole && weight.is_contiguous())) {
     kept->clear();
@@ -212,13 +224,14 @@ Tensor autograd::conv2d_with_epilogue(const Tensor& input, const Tensor& weight,
   }
   const Tensor bias = e.bias.defined() ? e.bias.contiguous() : e.bias;
   const Tensor x = input.dim() == 4 ? input : input.unsqueeze(0);
-  Tensor out = conv2d_forward(x.contiguous(format), weight.contiguous(weight_format(input, format)),
-                              whole ? ConvEpilogue<Tensor>{bias, e.residual, e.activation} : ConvEpilogue<Tensor>{bias},
-                              p, format, kept);
+  Tensor out = conv2d_forward(
+      lays_out && x.is_contiguous() ? x : x.contiguous(format), weight.contiguous(weight_format(input, format)),
+      whole ? ConvEpilogue<Tensor>{bias, e.residual, e.activation} : ConvEpilogue<Tensor>{bias}, p, format, kept);
   if (uneven)
     for (const int64_t d : {-2, -1}) out = out.narrow(d, out.size(d) - input.size(d), input.size(d));
   if (input.dim() == 3) out = out.squeeze(0);
-  return whole ? out : finished(out, e);
+  if (!whole) out = finished(out, e);
+  return result == MemoryFormat::Contiguous ? out.contiguous() : out;
 }
 
 Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
