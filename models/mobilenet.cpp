@@ -61,8 +61,12 @@ void InvertedResidualImpl::reset() {
 }
 
 Tensor InvertedResidualImpl::forward(const Tensor& input) {
-  const Tensor out = conv->forward(input);
-  return stride == 1 && in_channels == out_channels ? input + out : out;
+  if (stride != 1 || in_channels != out_channels) return conv->forward(input);
+  const std::size_t last = conv->size() - 2;  // and its BatchNorm
+  if (conv->at<nn::BatchNorm2dImpl>(last + 1).folded_rank == 0) return input + conv->forward(input);
+  Tensor x = input;
+  for (std::size_t i = 0; i < last; ++i) x = (conv->begin() + static_cast<std::ptrdiff_t>(i))->forward(x);
+  return conv->at<nn::Conv2dImpl>(last).forward_residual(x, input);
 }
 
 MobileNetV2Impl::MobileNetV2Impl(const MobileNetV2Options& options)

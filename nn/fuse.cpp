@@ -67,6 +67,7 @@ bool is_norm(Module& module) {
 
 FusedActivation activation_of(const Module& module) {
   if (module.as<ReLU>() != nullptr) return FusedActivation::kRelu;
+  if (module.as<Hardswish>() != nullptr) return FusedActivation::kHardswish;
   return module.as<ReLU6>() != nullptr ? FusedActivation::kRelu6 : FusedActivation::kIdentity;
 }
 

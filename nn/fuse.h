@@ -5,8 +5,8 @@
 //   net->eval();
 //   nn::fuse(net);
 //
-// BatchNorm with running statistics becomes part of the weight and bias of the Linear or ConvNd before it, and ReLU or
-// ReLU6 after such a layer is applied by the layer itself. Results change by rounding only.
+// BatchNorm with running statistics becomes part of the weight and bias of the Linear or ConvNd before it, and ReLU,
+// ReLU6 or Hardswish after such a layer is applied by the layer itself. Results change by rounding only.
 //
 // Which layer follows which is not visible in a list of children: a forward is a program. fuse() knows two cases. In a
 // Sequential (nested ones included) a layer follows its predecessor. Other modules say it themselves, by deriving from
@@ -38,7 +38,7 @@ namespace tandem::nn {
 
 struct FuseResult {
   int64_t norms = 0;                   ///< BatchNorm layers folded
-  int64_t activations = 0;             ///< ReLU and ReLU6 moved into the layer before them
+  int64_t activations = 0;             ///< ReLU, ReLU6 and Hardswish moved into the layer before them
   std::vector<std::string> remaining;  ///< full names of the BatchNorm layers that were not folded
 };
 
@@ -56,7 +56,7 @@ class Fuser {
   /// Linear, Conv1d, Conv2d or Conv3d and a BatchNorm of its rank, with running statistics, as many channels, on the
   /// same device, and neither has forward hooks or occurs elsewhere in the model.
   bool fold(Module& layer, Module& norm);
-  /// Makes `layer` apply `activation`, a ReLU or ReLU6, to its output, which nothing else reads; the caller leaves the
+  /// Makes `layer` apply `activation`, a ReLU, ReLU6 or Hardswish, to its output, which nothing else reads; the caller leaves the
   /// activation out from now on. Returns false, with nothing changed, if the layer is none of the above or already has
   /// an activation, or either has forward hooks.
   bool activate(Module& layer, const Module& activation);

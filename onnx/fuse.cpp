@@ -23,6 +23,7 @@ bool is_relu6(const Graph& graph, const Node& node) {
 }
 FusedActivation activation_of(const Graph& graph, const Node& node) {
   if (is_operator(node, "Relu")) return FusedActivation::kRelu;
+  if (is_operator(node, "HardSwish")) return FusedActivation::kHardswish;
   return is_relu6(graph, node) ? FusedActivation::kRelu6 : FusedActivation::kIdentity;
 }
 
@@ -43,6 +44,17 @@ void Readers::add(int value, std::size_t node, int times) {
 
 bool is_operator(const Node& node, std::string_view op) {
   return node.domain.empty() && node.run != nullptr && node.op == op;
+}
+
+const char* operator_of(int64_t activation) {
+  switch (static_cast<FusedActivation>(activation)) {
+    case FusedActivation::kRelu:
+      return "Relu";
+    case FusedActivation::kHardswish:
+      return "HardSwish";
+    default:
+      return "Clip";
+  }
 }
 
 void fuse(Graph& graph) {

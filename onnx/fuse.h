@@ -16,9 +16,11 @@ struct Readers {
 };
 /// Whether the node is this operator of ai.onnx.
 bool is_operator(const Node& node, std::string_view op);
+/// The operator that became this FusedActivation.
+const char* operator_of(int64_t activation);
 
-/// Moves into a Conv what follows it and nothing else reads: the addition of a residual, then a Relu or a Clip from 0
-/// to 6. Results keep their bits, with and without gradients.
+/// Moves into a Conv what follows it and nothing else reads: the addition of a residual, then a Relu, a HardSwish or a
+/// Clip from 0 to 6. Results keep their bits, with and without gradients.
 void fuse(Graph& graph);
 /// Notes after which node each value is not needed any more. Call it after the last change of the nodes.
 void schedule(Graph& graph);

@@ -6,7 +6,7 @@
 #include "tandem/cli/draw/plot.h"
 #include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/onnx/onnx_files.h"
-#include "tandem/core/conv_epilogue.h"
+#include "tandem/onnx/fuse.h"
 #include "tandem/onnx/program.h"
 
 namespace tandem::cli {
@@ -23,8 +23,7 @@ void count(const onnx::Graph& graph, std::map<std::string, int64_t>& counts) {
     for (const auto& [name, value] : node.attributes) {
       if (const auto* body = std::get_if<std::shared_ptr<onnx::Graph>>(&value)) count(**body, counts);
       const auto* activation = name == onnx::kActivation ? std::get_if<int64_t>(&value) : nullptr;
-      if (activation != nullptr)
-        ++counts[*activation == static_cast<int64_t>(FusedActivation::kRelu) ? "Relu" : "Clip"];
+      if (activation != nullptr) ++counts[onnx::operator_of(*activation)];
     }
   }
 }

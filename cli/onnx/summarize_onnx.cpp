@@ -6,7 +6,7 @@
 #include "tandem/cli/commands/layer_table.h"
 #include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
-#include "tandem/core/conv_epilogue.h"
+#include "tandem/onnx/fuse.h"
 #include "tandem/onnx/runner.h"
 
 namespace tandem::cli {
@@ -81,7 +81,7 @@ std::string kind_of(const onnx::Node& node) {
   if (node.inputs.size() > onnx::kResidual) out += ", Add";
   for (const auto& [name, value] : node.attributes)
     if (const auto* activation = std::get_if<int64_t>(&value); name == onnx::kActivation && activation != nullptr)
-      out += *activation == static_cast<int64_t>(FusedActivation::kRelu) ? ", Relu" : ", Clip";
+      out += concat(", ", onnx::operator_of(*activation));
   return out;
 }
 

@@ -9,9 +9,10 @@ using tandem::FusedActivation;
 namespace detail {
 
 inline const char* fused_text(FusedActivation activation) {
-  return activation == FusedActivation::kIdentity ? ""
-         : activation == FusedActivation::kRelu   ? ", fused=relu"
-                                                  : ", fused=relu6";
+  return activation == FusedActivation::kIdentity    ? ""
+         : activation == FusedActivation::kRelu      ? ", fused=relu"
+         : activation == FusedActivation::kHardswish ? ", fused=hardswish"
+                                                     : ", fused=relu6";
 }
 
 }  // namespace detail

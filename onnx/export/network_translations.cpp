@@ -90,6 +90,7 @@ void conv2d(Recorder& r, const KernelCall& call) {
                    sizes_of(out));
   if (epilogue.residual.defined()) value = r.add("Add", {value, r.read(epilogue.residual)});
   if (epilogue.activation == FusedActivation::kRelu) value = r.add("Relu", {value});
+  if (epilogue.activation == FusedActivation::kHardswish) value = r.add("HardSwish", {value});
   if (epilogue.activation == FusedActivation::kRelu6)
     value = r.add("Clip", {value, r.number(0, out.scalar_type()), r.number(6, out.scalar_type())});
   r.write(out, value);

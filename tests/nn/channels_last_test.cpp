@@ -254,7 +254,7 @@ TEST_CASE("fused networks are channels-last inside, with the bits of rows") {
   const NoGradGuard no_grad;
   nn::Sequential model(nn::Conv2d(nn::Conv2dOptions(3, 40, 3).padding(1)), nn::BatchNorm2d(40), nn::ReLU(),
                        nn::MaxPool2d(2), nn::Conv2d(nn::Conv2dOptions(40, 40, 3).groups(40)), nn::ReLU6(),
-                       nn::Sequential(nn::Conv2d(nn::Conv2dOptions(40, 64, 1).stride(2)), nn::ReLU(),
+                       nn::Sequential(nn::Conv2d(nn::Conv2dOptions(40, 64, 1).stride(2)), nn::Hardswish(),
                                       nn::Conv2d(nn::Conv2dOptions(64, 8, 3).groups(4))),
                        nn::Sigmoid(), nn::Conv2d(8, 33, 2), nn::Conv2d(33, 5, 1));
   model->eval();

@@ -5,6 +5,7 @@
 #include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/detail/checks.h"
 #include "tandem/autograd/ops/nn/conv_checks.h"
+#include "tandem/autograd/ops/pointwise/activation.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/complex_bilinear.h"
 #include "tandem/autograd/ops/reduce/reduce.h"
@@ -132,6 +133,7 @@ static bool pays_channels_last(const Tensor& input, const Tensor& weight, int64_
 Tensor autograd::activated_(Tensor output, FusedActivation activation) {
   if (activation == FusedActivation::kRelu) output.relu_();
   if (activation == FusedActivation::kRelu6) output.clamp_(Scalar(0), Scalar(6));
+  if (activation == FusedActivation::kHardswish) hardswish_(output);
   return output;
 }
 

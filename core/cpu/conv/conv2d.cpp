@@ -25,14 +25,6 @@ int64_t image_bytes(const Conv2dShape& s) {
   return (s.group_in() * s.in_plane() + s.group_out() * s.out_plane()) * static_cast<int64_t>(sizeof(T));
 }
 
-// 1 x 1, with channels that fill tiles, and planes whose last panel repeats at most 1 / `share` of the positions.
-template <class T>
-bool pointwise_fits(const Conv2dShape& s, int64_t share) {
-  const int64_t places = s.in_plane();
-  return can_forward<T>(Method::kPointwise, s) && places >= kFilled<T> && s.group_in() >= 16 && s.group_out() >= 16 &&
-         ceil_div(places, kFilled<T>) * kFilled<T> * share <= places * (share + 1);
-}
-
 // Lanes of whole vectors for all images.
 template <class T>
 int64_t lanes_of(const Conv2dShape& s) {
@@ -61,7 +53,7 @@ bool direct_fits(const Conv2dShape& s) {
   constexpr int64_t kMaxBytes = 1 << 20;
   const int64_t rows = (s.kernel_h - 1) * s.p.dilation[0] + 1,
                 bytes = rows * s.group_in() * s.padded_w() * static_cast<int64_t>(sizeof(T));
-  return s.kernel_size() > 1 && s.group_out() >= 8 && s.depth() >= 64 && bytes <= kMaxBytes;
+  return s.kernel_size() > 1 && s.group_out() >= (s.p.groups == 1 ? 8 : 16) && s.depth() >= 64 && bytes <= kMaxBytes;
 }
 
 // The rest of the epilogue, after the bias.
@@ -114,47 +106,26 @@ T sum_channel(const Conv2dShape& s, const T* dy) {
 }  // namespace
 
 const char* name_of(Method method) {
-  constexpr const char* kNames[] = {"conv2d_depthwise", "conv2d_shallow",  "conv2d_pointwise", "conv2d_lanes",
-                                    "conv2d_direct",    "conv2d_channels", "conv2d_columns",   "conv2d_rows"};
+  constexpr const char* kNames[] = {"conv2d_depthwise", "conv2d_shallow", "conv2d_lanes", "conv2d_direct",
+                                    "conv2d_channels",  "conv2d_columns", "conv2d_rows"};
   return kNames[static_cast<std::size_t>(method)];
 }
 
 template <class T>
 bool can_forward(Method method, const Conv2dShape& s) {
-  if (s.channels_last && (s.pairs || (method != Method::kDepthwise && method != Method::kDirect))) return false;
-  if (s.channels_last && method == Method::kDepthwise)
-    return s.group_in() == 1 && s.group_out() == 1 && s.in_channels >= Wide<T>::kCount && !s.planes_in;
-  switch (method) {
-    case Method::kDepthwise:
-      return s.group_in() == 1 && !s.pairs;
-    case Method::kPointwise:
-      return s.is_pointwise() && s.in_plane() >= kPanel<T>;
-    case Method::kDirect:
-      return true;
-    case Method::kShallow:
-      return !s.pairs;
-    case Method::kLanes:
-    case Method::kColumns:
-      return true;
-    default:
-      return false;
-  }
+  if (method == Method::kDepthwise)
+    return s.group_in() == 1 && !s.pairs &&
+           (!s.channels_last || (s.group_out() == 1 && s.in_channels >= Wide<T>::kCount && !s.planes_in));
+  if (s.channels_last) return method == Method::kDirect && !s.pairs;
+  if (method == Method::kShallow) return !s.pairs;
+  return method != Method::kChannels && method != Method::kRows;
 }
 
 template <class T>
 bool can_backward_input(Method method, const Conv2dShape& s) {
-  if (s.channels_last) return s.turns() && can_forward<T>(method, s);
-  switch (method) {
-    case Method::kDepthwise:
-      return s.group_in() == 1 && s.group_out() == 1 && s.turns();
-    case Method::kPointwise:
-      return can_forward<T>(method, s);
-    case Method::kLanes:
-    case Method::kDirect:
-      return s.turns();
-    default:
-      return method == Method::kColumns;
-  }
+  if (method == Method::kColumns && !s.channels_last) return true;
+  if (method == Method::kShallow || (method == Method::kDepthwise && s.group_out() != 1)) return false;
+  return s.turns() && can_forward<T>(method, s);
 }
 
 template <class T>
@@ -170,15 +141,13 @@ template <class T>
 Method choose_forward(const Conv2dShape& s) {
   if (s.channels_last) return can_forward<T>(Method::kDepthwise, s) ? Method::kDepthwise : Method::kDirect;
   // Few positions and many channels.
-  const bool few = has_few_positions(s, 512) && s.group_out() >= kFilled<T> && s.depth() >= 64;
+  const bool few = has_few_positions(s, 512) && s.group_out() >= 4 * kFilled<T> && s.depth() >= 64;
   // No channels to sum over, so there is no matrix product. MobileNetV2: 21 %.
   if (can_forward<T>(Method::kDepthwise, s) && s.group_out() < 4) return Method::kDepthwise;
   // So few products per output that packing takes longer than they do. LeNet: 4 % (and 15 % in the gradient below).
   if (can_forward<T>(Method::kShallow, s) && s.depth() <= 32 && s.group_in() <= 2 && s.group_out() >= 4 &&
       s.out_plane() >= 4 * Wide<T>::kCount)
     return Method::kShallow;
-  // The planes are the columns. MobileNetV2: 5 %.
-  if (pointwise_fits<T>(s, 16)) return Method::kPointwise;
   // Small planes, where other methods waste lanes at edges. LeNet: 39 %. Tiles of one vector are slow with pairs.
   const bool direct =
       direct_fits<T>(s) && (s.pairs || (s.group_out() % kFilled<T> == 0 && s.depth() >= 256 && s.out_w() >= 7));
@@ -186,25 +155,20 @@ Method choose_forward(const Conv2dShape& s) {
   // Copies each input once, not once per tap. ResNet-18: 16 %. Or uses weights, most of the data, where they are packed.
   if (few || direct_fits<T>(s)) return Method::kDirect;
   // Groups that fill no tile.
-  if (!s.pairs && s.p.groups > 1 && s.group_out() < 8) return Method::kShallow;
+  if (!s.pairs && s.p.groups > 1 && s.group_out() < 16) return Method::kShallow;
   // Any shape.
   return Method::kColumns;
 }
 
 template <class T>
 Method choose_backward_input(const Conv2dShape& s) {
-  if (s.channels_last) return choose_forward<T>(s);
   // As in the forward pass. MobileNetV2: 20 %.
   if (can_backward_input<T>(Method::kDepthwise, s)) return Method::kDepthwise;
-  // The convolution of dy, as in the forward pass: 1.5 times as fast on planes of 7 x 7.
-  if (s.is_pointwise() && has_few_positions(s, 512) && s.group_in() >= kFilled<T> && s.group_out() >= 64)
-    return Method::kDirect;
-  // As in the forward pass. MobileNetV2: 2 %.
-  if (pointwise_fits<T>(s, 6)) return Method::kPointwise;
   // As in the forward pass. LeNet: 30 %.
-  if (s.turns() && lanes_fit<T>(s)) return Method::kLanes;
+  if (!s.channels_last && s.turns() && lanes_fit<T>(s)) return Method::kLanes;
   // The convolution of dy. ResNet-18: 8 %.
-  if (s.turns_well() && direct_fits<T>(s.turned())) return Method::kDirect;
+  if (s.channels_last || s.turns_well())
+    if (const Method method = choose_forward<T>(s.turned()); can_backward_input<T>(method, s)) return method;
   // The padded dy is mostly zeros, which lanes leave out. LeNet with 8 images: 40 % of this gradient.
   if (s.turns() && lanes_pay<T>(s)) return Method::kLanes;
   // Any shape.
@@ -225,7 +189,8 @@ Method choose_backward_weight(const Conv2dShape& s) {
   // Large planes, which with 1 x 1 kernels are the columns. ResNet-50: 4 %.
   if (plane > 196 && channels >= 64 && s.kernel_size() == 1) return Method::kColumns;
   // Builds no columns, but packs whole images; at least three quarters of its vectors must be filled. LeNet: 18 %.
-  if (channels >= 6 && filled * 3 <= s.depth() * 4 && image_bytes<T>(s) <= kMaxImageBytes) return Method::kRows;
+  if ((channels >= 6 || s.depth() >= 256) && filled * 3 <= s.depth() * 4 && image_bytes<T>(s) <= kMaxImageBytes)
+    return Method::kRows;
   // Any shape.
   return Method::kColumns;
 }
@@ -243,8 +208,6 @@ void conv2d_forward(Method method, const Conv2dShape& s, const T* x, const ConvW
     case Method::kLanes:
       lanes_forward(s, x, w, y, e);
       break;
-    case Method::kPointwise:
-      return pointwise_forward(s, x, w, y, e);
     case Method::kDirect:
       return direct_forward(s, x, w, y, e);
     default:
@@ -357,7 +320,7 @@ bool takes_half(const Tensor& weight, const Conv2dShape& s) {
 void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e,
              const Conv2dParameters& p, KeptWeight* kept) {
   if (out.numel() == 0) return;
-  if (channels_last(input, out) && (!takes_channels_last(out.dtype(), shape_of(input, out, weight, p))))
+  if (channels_last(input, out) && !takes_channels_last(out.dtype(), shape_of(input, out, weight, p)))
     return in_row_major(out, [&](const Tensor& rows) {
       forward(rows, row_major(input), weight, {e.bias, row_major(e.residual), e.activation}, p, kept);
     });
@@ -370,8 +333,13 @@ void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const
         finish_half(out.numel(), out.ptr<M>(), pointer<const M>(e.residual), e.activation);
       });
     }
-    return pair_conv_forward(s, bits(input), {bits(weight), kept, &weight}, result_bits(out),
-                             {bits(e.bias), bits(e.residual), e.activation});
+    // Clamps may come before the rounding.
+    const bool whole = e.activation != FusedActivation::kHardswish;
+    pair_conv_forward(s, bits(input), {bits(weight), kept, &weight}, result_bits(out),
+                      whole ? ConvEpilogue<const uint16_t*>{bits(e.bias), bits(e.residual), e.activation}
+                            : ConvEpilogue<const uint16_t*>{bits(e.bias)});
+    if (!whole) finish_half(out.numel(), out.ptr<BFloat16>(), pointer<const BFloat16>(e.residual), e.activation);
+    return;
   }
   const bool empty = weight.numel() == 0;  // empty sums
   if (empty && !e.bias.defined()) fill_raw(out, 0);

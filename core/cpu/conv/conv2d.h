@@ -64,10 +64,10 @@ struct Conv2dShape {
 };
 
 /// How a convolution or one of its gradients is computed. Each method has one source, which says what it is for.
-enum class ConvMethod { kDepthwise, kShallow, kPointwise, kLanes, kDirect, kChannels, kColumns, kRows };
-inline constexpr ConvMethod kConvMethods[] = {ConvMethod::kDepthwise, ConvMethod::kShallow, ConvMethod::kPointwise,
-                                              ConvMethod::kLanes,     ConvMethod::kDirect,  ConvMethod::kChannels,
-                                              ConvMethod::kColumns,   ConvMethod::kRows};
+enum class ConvMethod { kDepthwise, kShallow, kLanes, kDirect, kChannels, kColumns, kRows };
+inline constexpr ConvMethod kConvMethods[] = {ConvMethod::kDepthwise, ConvMethod::kShallow,  ConvMethod::kLanes,
+                                              ConvMethod::kDirect,    ConvMethod::kChannels, ConvMethod::kColumns,
+                                              ConvMethod::kRows};
 
 /// The name of the method's source, which a profile shows.
 const char* name_of(ConvMethod method);
@@ -139,8 +139,6 @@ template <class T>
 void shallow_forward(const Conv2dShape& shape, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& bias);
 template <class T>
 void lanes_forward(const Conv2dShape& shape, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& bias);
-template <class T>
-void pointwise_forward(const Conv2dShape& shape, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e);
 template <class T>
 void direct_forward(const Conv2dShape& shape, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e);
 template <class T>

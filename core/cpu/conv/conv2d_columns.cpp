@@ -1,5 +1,5 @@
 // Convolution of any shape as a matrix product with columns (im2col). The forward pass builds them panel by panel in
-// the cache; they never exist as a whole. The gradients need those of one group of one image at a time.
+// the cache; they never exist as a whole, and not at all where the planes are the columns and few products read them. The gradients need those of one group of one image at a time.
 #include "tandem/core/cpu/conv/conv2d.h"
 
 #include <algorithm>
@@ -32,6 +32,7 @@ struct Plan {
   int64_t places, positions, depth;  // positions: the places of all images
   int64_t tiles, tile_rows;          // of the output channels of one group
   int64_t block, blocks;             // positions in a block (whole panels); blocks of one group
+  bool in_planes;                    // whether panels are read where they are in planes
   const Epilogue<T>& epilogue;
   WeightTiles<T> packed{};
 
@@ -47,16 +48,17 @@ struct Plan {
     tile_rows = ceil_div(s.group_out(), tiles);
     const int64_t fit = kBlockBytes / (depth * kPanel * static_cast<int64_t>(sizeof(T)));
     block = std::clamp<int64_t>(fit, 2, std::max<int64_t>(2, ceil_div(positions, kPanel))) * kPanel;
+    in_planes = s.is_pointwise() && s.group_out() <= 64;
+    if (in_planes) block = std::min<int64_t>(block, 4 * kPanel);
     blocks = ceil_div(positions, block);
   }
 };
 
 // panels[panel][depth][kPanel] of the positions [first, first + count) of one group.
 template <class T>
-void make_panels(const Plan<T>& plan, int64_t group, int64_t first, int64_t count, T* panels) {
+void make_panels(const Plan<T>& plan, int64_t group, int64_t first, int64_t count, T* panels, T* line) {
   constexpr int64_t kPanel = Plan<T>::kPanel;
   const int64_t width = ceil_div(count, kPanel) * kPanel;
-  T* line = panels + plan.block * plan.depth;  // with one spare vector at its end
   for (int64_t k = 0; k < plan.depth; ++k) {
     make_line(plan.s, plan.lines, plan.x, group, k, first, count, line);
     std::fill(line + count, line + width, T(0));
@@ -80,33 +82,38 @@ void copy_out(const Plan<T>& plan, int64_t channel, int64_t rows, int64_t first,
   }
 }
 
-// The outputs of the positions [first, first + count) in the panels.
+// The outputs of the positions [first, first + count) in the panels. In planes, a tile of weights takes all panels, because
+// memory moves long pieces of rows faster than short ones; otherwise a panel in the cache takes all tiles.
 template <class T>
 void multiply_panels(const Plan<T>& plan, int64_t group, const T* panels, int64_t first, int64_t count, T* y) {
   constexpr int64_t kPanel = Plan<T>::kPanel;
   const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(plan.tile_rows), 2, plan.s.pairs);
   T* edge = scratch<T>(Scratch::kGemmTile, plan.tile_rows * kPanel);
-  for (int64_t j = 0; j < count; j += kPanel) {
+  const RoundedOutput& rounded = plan.epilogue.rounded;
+  const int64_t here = ceil_div(count, kPanel);
+  for (int64_t t = 0; t < here * plan.tiles; ++t) {
+    const int64_t j = (plan.in_planes ? t % here : t / plan.tiles) * kPanel,
+                  tile = plan.in_planes ? t / here : t % plan.tiles;
     const int64_t columns = std::min(kPanel, count - j), image = (first + j) / plan.places,
                   place = (first + j) % plan.places;
-    const RoundedOutput& rounded = plan.epilogue.rounded;
-    const bool in_place = columns == kPanel && place + kPanel <= plan.places && rounded.residual == nullptr;
-    for (int64_t tile = 0; tile < plan.tiles; ++tile) {
-      const int64_t row = tile * plan.tile_rows, rows = std::min(plan.tile_rows, plan.s.group_out() - row),
-                    channel = group * plan.s.group_out() + row;
-      const int64_t packed_row = (group * plan.tiles + tile) * plan.tile_rows;
-      const TileSegment<T> segment{plan.packed.weights + packed_row * plan.depth, panels + j * plan.depth, plan.depth};
-      const T* bias = plan.packed.bias ? plan.packed.bias + packed_row : nullptr;
-      if (in_place && rows == plan.tile_rows) {
-        const int64_t at = (image * plan.s.out_channels + channel) * plan.places + place;
-        const T* residual = plan.epilogue.residual;
-        kernel({&segment, 1, kPanel, rounded.y ? nullptr : y + at, plan.places, T(1), false, bias,
-                residual ? residual + at : nullptr, plan.epilogue.activation, rounded.y ? rounded.y + at : nullptr});
-        continue;
-      }
-      kernel({&segment, 1, kPanel, edge, kPanel, T(1), false, bias});
-      copy_out(plan, channel, rows, first + j, columns, edge, y);
+    const int64_t row = tile * plan.tile_rows, rows = std::min(plan.tile_rows, plan.s.group_out() - row),
+                  channel = group * plan.s.group_out() + row, packed_row = (group * plan.tiles + tile) * plan.tile_rows;
+    const bool whole = columns == kPanel && place + kPanel <= plan.places;
+    const T* plane = plan.x + (image * plan.s.p.groups + group) * plan.depth * plan.places + place;
+    const TileSegment<T> segment{plan.packed.weights + packed_row * plan.depth,
+                                 plan.in_planes && whole ? plane : panels + j * plan.depth, plan.depth};
+    const int64_t step = plan.in_planes && whole ? plan.places : kPanel;
+    const T* bias = plan.packed.bias ? plan.packed.bias + packed_row : nullptr;
+    if (whole && rows == plan.tile_rows && rounded.residual == nullptr) {
+      const int64_t at = (image * plan.s.out_channels + channel) * plan.places + place;
+      const T* residual = plan.epilogue.residual;
+      if (plan.in_planes) prefetch_rows(plan.epilogue, y, at, rows, plan.places, kPanel);
+      kernel({&segment, 1, step, rounded.y ? nullptr : y + at, plan.places, T(1), false, bias,
+              residual ? residual + at : nullptr, plan.epilogue.activation, rounded.y ? rounded.y + at : nullptr});
+      continue;
     }
+    kernel({&segment, 1, step, edge, kPanel, T(1), false, bias});
+    copy_out(plan, channel, rows, first + j, columns, edge, y);
   }
 }
 
@@ -120,10 +127,15 @@ void columns_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T
   const int64_t tasks = s.p.groups * plan.blocks, grain = std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work));
   parallel_for(tasks, grain, [&](int64_t begin, int64_t end) {
     T* panels = scratch<T>(Scratch::kConvColumns, plan.block * (plan.depth + 1) + kLanes<T>);
+    T* line = panels + plan.block * plan.depth;  // with one spare vector at its end
     for (int64_t t = begin; t < end; ++t) {
       const int64_t group = t / plan.blocks, first = t % plan.blocks * plan.block;
       const int64_t count = std::min(plan.block, plan.positions - first);
-      make_panels(plan, group, first, count, panels);
+      for (int64_t j = 0; plan.in_planes && j < count; j += kPanel<T>)
+        if (const int64_t columns = std::min(kPanel<T>, count - j);
+            columns < kPanel<T> || (first + j) % plan.places + kPanel < T >> plan.places)
+          make_panels(plan, group, first + j, columns, panels + j * plan.depth, line);
+      if (!plan.in_planes) make_panels(plan, group, first, count, panels, line);
       multiply_panels(plan, group, panels, first, count, y);
     }
   });

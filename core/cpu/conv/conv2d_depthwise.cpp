@@ -3,6 +3,7 @@
 #include "tandem/core/cpu/conv/conv2d.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tandem/core/cpu/conv/conv2d_tiles.h"
 #include "tandem/core/cpu/scratch.h"
@@ -92,44 +93,12 @@ void make_rows(const Padded<T>& in, int64_t p, const T* w, T bias, FusedActivati
   });
 }
 
-// The same with a kernel of 3 x 3 without dilation: each input row is loaded once, and the taps are added in their order.
-template <class T, int kRows, int kStride>
-void make_rows_of_nine(const Padded<T>& in, int64_t p, const T* w, T bias, FusedActivation activation, int64_t out_w,
-                       int64_t room, T* y) {
-  const T* top = in.row(p);
-  const int64_t second = in.offsets[1], third = in.offsets[2], width = in.width;
-  T taps[9];
-  std::copy_n(w, 9, taps);
-  for_vectors<T>(out_w, [&](int64_t q) {
-    Vec<T> sums[kRows];
-    for (int r = 0; r < kRows; ++r) sums[r] = broadcast(bias);
-#pragma GCC unroll 16
-    for (int i = 0; i < (kRows - 1) * kStride + 3; ++i) {
-      const T* x = top + i * width + q;
-      const Vec<T> a = load(x), b = load(x + second), c = load(x + third);
-#pragma GCC unroll 16
-      for (int r = 0; r < kRows; ++r) {
-        const int tap = 3 * (i - r * kStride);
-        if (tap < 0 || tap > 6) continue;
-        sums[r] = fma(taps[tap], a, sums[r]);
-        sums[r] = fma(taps[tap + 1], b, sums[r]);
-        sums[r] = fma(taps[tap + 2], c, sums[r]);
-      }
-    }
-    store_rows<T, kRows>(sums, activation, out_w, room, y + q);
-  });
-}
-
 // `weight(output channel, tap)` returns the weights.
 template <class T, class F>
 void convolve(const Conv2dShape& s, const T* x, const Epilogue<T>& e, T* y, F weight) {
   constexpr int kRows = 4;
   const int64_t taps = s.kernel_size(), out_h = s.out_h(), out_w = s.out_w(), plane = out_h * out_w;
   const int64_t grain = std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, plane * taps));
-  const bool nine = s.kernel_h == 3 && s.kernel_w == 3 && s.p.dilation[0] == 1 && s.p.dilation[1] == 1;
-  const auto rows = nine && s.p.stride[0] == 1   ? make_rows_of_nine<T, kRows, 1>
-                    : nine && s.p.stride[0] == 2 ? make_rows_of_nine<T, kRows, 2>
-                                                 : make_rows<T, kRows>;
   parallel_for(s.batch * s.in_channels, grain, [&](int64_t begin, int64_t end) {
     Padded<T> in(s);
     T* w = scratch<T>(Scratch::kGemmTile, taps);
@@ -147,92 +116,93 @@ void convolve(const Conv2dShape& s, const T* x, const Epilogue<T>& e, T* y, F we
         if (out_h < kRows)
           for (int64_t p = 0; p < out_h; ++p) run(make_rows<T, 1>, p);
         else  // the last rows may be computed twice
-          for (int64_t p = 0; p < out_h; p += kRows) run(rows, std::min(p, out_h - kRows));
+          for (int64_t p = 0; p < out_h; p += kRows) run(make_rows<T, kRows>, std::min(p, out_h - kRows));
         if (e.residual) finish(e, y, out - y, plane);
       }
     }
   });
 }
 
-// The positions [begin, begin + count) of an output row of a channels-last image, in the channels of one vector.
+// Channels-last images.
 template <class T>
 struct LastRow {
   const Conv2dShape& s;
   const T* x;  // of the image
-  const T* w;  // [tap][channels]
+  const T* w;  // [tap][channel]
   const T *bias, *residual;
   FusedActivation activation;
-  T* y;
-  int64_t p;
-
-  template <int kCount>
-  void make(int64_t q, int64_t channel, int64_t first_tap, int64_t last_tap) const {
-    const auto [stride_h, stride_w] = s.p.stride;
-    const auto [dilation_h, dilation_w] = s.p.dilation;
-    Vec<T> sums[kCount];
-    for (int i = 0; i < kCount; ++i) sums[i] = load(bias + channel);
-    for (int64_t r = 0; r < s.kernel_h; ++r) {
-      const int64_t h = p * stride_h - s.p.padding[0] + r * dilation_h;
-      if (h < 0 || h >= s.in_h) continue;
-      const int64_t left = q * stride_w - s.p.padding[1];
-      for (int64_t t = first_tap; t < last_tap; ++t) {
-        const Vec<T> tap = load(w + (r * s.kernel_w + t) * s.in_channels + channel);
-        const T* from = x + (h * s.in_w + left + t * dilation_w) * s.in_channels + channel;
-#pragma GCC unroll 8
-        for (int i = 0; i < kCount; ++i) sums[i] = fma(tap, load(from + i * stride_w * s.in_channels), sums[i]);
-      }
-    }
-    const int64_t at = (p * s.out_w() + q) * s.in_channels + channel;
-    for (int i = 0; i < kCount; ++i) {
-      if (residual != nullptr) sums[i] += load(residual + at + i * s.in_channels);
-      store(y + at + i * s.in_channels, activated(sums[i], activation));
-    }
-  }
+  T* y;       // like residual: of the image
+  int64_t p;  // the output row
 };
 
-// `weight(channel, tap)` returns the weights.
-template <class T, class F>
-void convolve_last(const Conv2dShape& s, const T* x, const Epilogue<T>& e, T* y, F weight) {
-  constexpr int kCount = 8;
-  const int64_t taps = s.kernel_size(), channels = s.in_channels, out_h = s.out_h(), out_w = s.out_w();
-  const Workspace<T> memory((taps + 1) * channels);
-  T *bias = memory.data(), *w = bias + channels;
-  for (int64_t c = 0; c < channels; ++c) {
-    bias[c] = e.bias != nullptr ? e.bias[c] : T(0);
-    for (int64_t t = 0; t < taps; ++t) w[t * channels + c] = weight(c, t);
+// kCount adjacent outputs, from column q on, in the channels of one vector. At the edges some see the padding.
+template <class T, int kCount, bool kEdges>
+void make_outputs(const LastRow<T>& row, int64_t q, int64_t channel) {
+  const Conv2dShape& s = row.s;
+  const int64_t stride = s.p.stride[1], step = stride * s.in_channels, left = q * stride - s.p.padding[1];
+  Vec<T> sums[kCount];
+  for (int i = 0; i < kCount; ++i) sums[i] = load(row.bias + channel);
+  for (int64_t r = 0; r < s.kernel_h; ++r) {
+    const int64_t h = row.p * s.p.stride[0] - s.p.padding[0] + r * s.p.dilation[0];
+    if (h < 0 || h >= s.in_h) continue;
+    const T* w = row.w + r * s.kernel_w * s.in_channels + channel;
+    const T* line = row.x + (h * s.in_w + left) * s.in_channels + channel;
+    for (int64_t t = 0, at = left; t < s.kernel_w; ++t, at += s.p.dilation[1], w += s.in_channels) {
+      const Vec<T> tap = load(w);
+      const T* from = line + (at - left) * s.in_channels;
+      if (!kEdges || (at >= 0 && at + (kCount - 1) * stride < s.in_w)) {
+#pragma GCC unroll 8
+        for (int i = 0; i < kCount; ++i) sums[i] = fma(tap, load(from + i * step), sums[i]);
+      } else {
+#pragma GCC unroll 8
+        for (int i = 0; i < kCount; ++i)
+          if (at + i * stride >= 0 && at + i * stride < s.in_w) sums[i] = fma(tap, load(from + i * step), sums[i]);
+      }
+    }
   }
-  // The outputs that see all columns of the kernel.
-  const int64_t inside_begin = std::min(out_w, ceil_div(s.p.padding[1], s.p.stride[1])),
-                reach = s.in_w + s.p.padding[1] - (s.kernel_w - 1) * s.p.dilation[1],
-                inside_end = std::clamp(reach <= 0 ? 0 : ceil_div(reach, s.p.stride[1]), inside_begin, out_w);
-  const int64_t grain = std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, out_w * taps * channels));
+  const int64_t to = (row.p * s.out_w() + q) * s.in_channels + channel;
+  for (int i = 0; i < kCount; ++i) {
+    if (row.residual != nullptr) sums[i] += load(row.residual + to + i * s.in_channels);
+    store(row.y + to + i * s.in_channels, activated(sums[i], row.activation));
+  }
+}
+
+template <class T>
+using MakeOutputs = void (*)(const LastRow<T>&, int64_t q, int64_t channel);
+template <class T, bool kEdges, int... i>
+MakeOutputs<T> pick_outputs(int64_t count, std::integer_sequence<int, i...>) {
+  static constexpr MakeOutputs<T> makes[] = {make_outputs<T, i + 1, kEdges>...};
+  return makes[count - 1];
+}
+
+// `taps` are [tap][channel].
+template <class T>
+void convolve_last(const Conv2dShape& s, const T* x, const T* taps, const Epilogue<T>& e, T* y) {
+  constexpr int kMost = 8;
+  constexpr auto kCounts = std::make_integer_sequence<int, kMost>{};
+  const int64_t channels = s.in_channels, out_h = s.out_h(), out_w = s.out_w(), stride = s.p.stride[1],
+                reach = (s.kernel_w - 1) * s.p.dilation[1];
+  const Workspace<T> zeros(e.bias != nullptr ? 0 : channels);
+  if (e.bias == nullptr) std::fill_n(zeros.data(), channels, T(0));
+  const int64_t grain = std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, out_w * s.kernel_size() * channels));
   parallel_for(s.batch * out_h, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t image = i / out_h, at = image * out_h * out_w * channels;
       const LastRow<T> row{s,
                            x + image * s.in_plane() * channels,
-                           w,
-                           bias,
+                           taps,
+                           e.bias != nullptr ? e.bias : zeros.data(),
                            e.residual ? e.residual + at : nullptr,
                            e.activation,
                            y + at,
                            i % out_h};
-      for_vectors<T>(channels, [&](int64_t c) {
-        const auto edge = [&](int64_t from, int64_t to) {
-          for (int64_t q = from; q < to; ++q) {
-            const int64_t left = q * s.p.stride[1] - s.p.padding[1], dilation = s.p.dilation[1];
-            const int64_t first = left < 0 ? std::min(s.kernel_w, ceil_div(-left, dilation)) : 0,
-                          last =
-                              left >= s.in_w ? first : std::clamp(ceil_div(s.in_w - left, dilation), first, s.kernel_w);
-            row.template make<1>(q, c, first, last);
-          }
-        };
-        edge(0, inside_begin);
-        int64_t q = inside_begin;
-        for (; q + kCount <= inside_end; q += kCount) row.template make<kCount>(q, c, 0, s.kernel_w);
-        for (; q + 4 <= inside_end; q += 4) row.template make<4>(q, c, 0, s.kernel_w);
-        edge(q, out_w);
-      });
+      for (int64_t q = 0, left = ceil_div(out_w, kMost), count; q < out_w; q += count, --left) {
+        count = ceil_div(out_w - q, left);
+        const int64_t first = q * stride - s.p.padding[1];
+        const bool edges = first < 0 || first + (count - 1) * stride + reach >= s.in_w;
+        const auto make = edges ? pick_outputs<T, true>(count, kCounts) : pick_outputs<T, false>(count, kCounts);
+        for_vectors<T>(channels, [&](int64_t c) { make(row, q, c); });
+      }
     }
   });
 }
@@ -241,15 +211,29 @@ void convolve_last(const Conv2dShape& s, const T* x, const Epilogue<T>& e, T* y,
 
 template <class T>
 void depthwise_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e) {
-  const auto weight = [&](int64_t channel, int64_t t) { return w.data[channel * s.kernel_size() + t]; };
-  s.channels_last ? convolve_last(s, x, e, y, weight) : convolve(s, x, e, y, weight);
+  const int64_t taps = s.kernel_size(), channels = s.out_channels;
+  if (!s.channels_last)
+    return convolve(s, x, e, y, [&](int64_t channel, int64_t t) { return w.data[channel * taps + t]; });
+  const auto pack = [&](T* to) { transpose_exactly(channels, taps, w.data, taps, to, channels); };
+  constexpr int64_t kLayout = 1;  // no other method's, which have a number of rows
+  const auto kept = w.kept == nullptr
+                        ? nullptr
+                        : w.kept->get(*w.tensor, kLayout, static_cast<std::size_t>(taps * channels) * sizeof(T),
+                                      [&](void* to) { pack(static_cast<T*>(to)); });
+  const Workspace<T> memory(kept ? 0 : taps * channels);
+  if (!kept) pack(memory.data());
+  convolve_last(s, x, kept ? static_cast<const T*>(kept.get()) : memory.data(), e, y);
 }
 
 template <class T>
 void depthwise_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
-  const auto weight = [&](int64_t channel, int64_t t) { return w[(channel + 1) * s.kernel_size() - 1 - t]; };
-  const Epilogue<T> none{};
-  s.channels_last ? convolve_last(s.turned(), dy, none, dx, weight) : convolve(s.turned(), dy, none, dx, weight);
+  const int64_t taps = s.kernel_size(), channels = s.in_channels;
+  const auto turned = [&](int64_t channel, int64_t t) { return w[(channel + 1) * taps - 1 - t]; };
+  if (!s.channels_last) return convolve(s.turned(), dy, Epilogue<T>{}, dx, turned);
+  const Workspace<T> memory(taps * channels);
+  for (int64_t t = 0; t < taps; ++t)
+    for (int64_t c = 0; c < channels; ++c) memory.data()[t * channels + c] = turned(c, t);
+  convolve_last(s.turned(), dy, memory.data(), Epilogue<T>{}, dx);
 }
 
 #define TANDEM_INSTANTIATE(T)                                                                                     \

@@ -17,7 +17,6 @@
 #include <immintrin.h>
 #endif
 
-#include "tandem/core/cpu/conv/conv2d_line.h"
 #include "tandem/core/cpu/conv/conv2d_tiles.h"
 #include "tandem/core/cpu/linalg/transpose.h"
 #include "tandem/core/cpu/scratch.h"
@@ -383,91 +382,36 @@ void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t pane
   }
 }
 
-// Panel i of [group][panel]: the weights [depth][kPanel].
+// For little input and many weights: keeps all strips, and uses each panel where it has just been packed, unless it is kept.
 template <class T>
-void make_panel(const Plan<T>& plan, int64_t i, T* to) {
-  const Conv2dShape& s = plan.s;
-  const int64_t first = i % plan.panels * kPanel<T>, channels = std::min(kPanel<T>, s.group_out() - first);
-  if (channels < kPanel<T>) std::fill_n(to, s.depth() * kPanel<T>, T(0));
-  weight_rows(s, plan.weight, i / plan.panels * s.group_out() + first, channels, 0, s.depth(), to, kPanel<T>);
-}
-
-// What all strips are multiplied with: [group][panel][kPanel] is the bias, [group][panel][depth][kPanel] are the
-// weights, if they are kept.
-template <class T>
-struct Panels {
-  const T* bias;
-  const T* kept;
-};
-
-// For little input and many weights: keeps all strips, and uses each panel where it has just been packed.
-template <class T>
-void run_panels(const Plan<T>& plan, const Panels<T>& panels, T* y) {
-  const Workspace<T> memory(plan.strips() * plan.strip_size);
-  std::vector<const T*> strips(static_cast<std::size_t>(plan.strips()));
-  parallel_for(plan.strips(), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      strips[static_cast<std::size_t>(i)] = make_strip(plan, i, memory.data() + i * plan.strip_size);
-  });
+void run_panels(const Plan<T>& plan, const T* const* strips, const T* kept, const T* bias, T* y) {
   parallel_for(plan.s.p.groups * plan.panels, 1, [&](int64_t begin, int64_t end) {
-    T* packed = panels.kept ? nullptr : scratch<T>(Scratch::kConvWeight, plan.panel_size);
+    T* packed = kept ? nullptr : scratch<T>(Scratch::kConvColumns, plan.panel_size);
     for (int64_t p = begin; p < end; ++p) {
-      if (packed) make_panel(plan, p, packed);
-      const T* weights = packed ? packed : panels.kept + p * plan.panel_size;
+      if (packed) pack_tile(plan.s, plan.weight, kPanel<T>, p, packed);
+      const T* weights = packed ? packed : kept + p * plan.panel_size;
       Ahead<T> ahead;
       if (!packed && p + 1 < end) ahead = {weights + plan.panel_size, weights + 2 * plan.panel_size};
       for (int64_t i = 0; i < plan.strips(); ++i)
         if (i / plan.blocks % plan.s.p.groups == p / plan.panels)
-          multiply_strip(plan, i, strips[static_cast<std::size_t>(i)], p % plan.panels, weights,
-                         panels.bias + p * kPanel<T>, y, &ahead);
+          multiply_strip(plan, i, strips[i], p % plan.panels, weights, bias + p * kPanel<T>, y, &ahead);
     }
   });
 }
 
-// For little input: keeps all strips and all panels, whose pairs are the tasks.
+// Otherwise packs all panels. Without strips that are kept, makes each where it is used.
 template <class T>
-void run_pairs(const Plan<T>& plan, const Panels<T>& panels, T* y) {
-  const int64_t count = panels.kept ? 0 : plan.s.p.groups * plan.panels;  // of panels to make
-  const Workspace<T> memory(count * plan.panel_size + plan.strips() * plan.strip_size);
-  T *packed = memory.data(), *copies = packed + count * plan.panel_size;
-  std::vector<const T*> strips(static_cast<std::size_t>(plan.strips()));
-  parallel_for(count + plan.strips(), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      if (i < count)
-        make_panel(plan, i, packed + i * plan.panel_size);
-      else
-        strips[static_cast<std::size_t>(i - count)] =
-            make_strip(plan, i - count, copies + (i - count) * plan.strip_size);
-  });
-  const T* weights = panels.kept ? panels.kept : packed;
-  parallel_for(plan.strips() * plan.panels, 1, [&](int64_t begin, int64_t end) {
+void run_strips(const Plan<T>& plan, const T* const* strips, const T* weights, const T* bias, T* y) {
+  const int64_t at_once = strips ? 1 : plan.panels;  // panels of a task
+  parallel_for(plan.strips() * plan.panels / at_once, 1, [&](int64_t begin, int64_t end) {
+    T* memory = strips ? nullptr : scratch<T>(Scratch::kConvColumns, plan.strip_size);
     for (int64_t t = begin; t < end; ++t) {
-      const int64_t i = t / plan.panels, panel = t % plan.panels,
-                    p = i / plan.blocks % plan.s.p.groups * plan.panels + panel;
-      multiply_strip(plan, i, strips[static_cast<std::size_t>(i)], panel, weights + p * plan.panel_size,
-                     panels.bias + p * kPanel<T>, y);
-    }
-  });
-}
-
-// Otherwise: keeps all panels, and makes each strip where it is used.
-template <class T>
-void run_strips(const Plan<T>& plan, const Panels<T>& panels, T* y) {
-  const int64_t count = panels.kept ? 0 : plan.s.p.groups * plan.panels;  // of panels to make
-  const Workspace<T> memory(count * plan.panel_size);
-  T* packed = memory.data();
-  parallel_for(count, std::max<int64_t>(1, 16384 / plan.panel_size), [&](int64_t begin, int64_t end) {
-    for (int64_t p = begin; p < end; ++p) make_panel(plan, p, packed + p * plan.panel_size);
-  });
-  const T* weights = panels.kept ? panels.kept : packed;
-  parallel_for(plan.strips(), 1, [&](int64_t begin, int64_t end) {
-    T* memory_of_strip = scratch<T>(Scratch::kConvColumns, plan.strip_size);
-    for (int64_t i = begin; i < end; ++i) {
-      const T* strip = make_strip(plan, i, memory_of_strip);
-      const int64_t group = i / plan.blocks % plan.s.p.groups * plan.panels;
-      for (int64_t panel = 0; panel < plan.panels; ++panel)
+      const int64_t i = t * at_once / plan.panels, first = t * at_once % plan.panels,
+                    group = i / plan.blocks % plan.s.p.groups * plan.panels;
+      const T* strip = strips ? strips[i] : make_strip(plan, i, memory);
+      for (int64_t panel = first; panel < first + at_once; ++panel)
         multiply_strip(plan, i, strip, panel, weights + (group + panel) * plan.panel_size,
-                       panels.bias + (group + panel) * kPanel<T>, y);
+                       bias + (group + panel) * kPanel<T>, y);
     }
   });
 }
@@ -477,20 +421,19 @@ void run_strips(const Plan<T>& plan, const Panels<T>& panels, T* y) {
 template <class T>
 void direct_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e) {
   const Plan<T> plan(s, x, w, e);
-  const T* bias = e.bias;
-  T* padded_bias = scratch<T>(Scratch::kConvInput, s.p.groups * plan.panels * kPanel<T>);
-  for (int64_t i = 0; i < s.p.groups * plan.panels; ++i)
-    for (int64_t c = 0; c < kPanel<T>; ++c) {
-      const int64_t channel = i % plan.panels * kPanel<T> + c;
-      const bool exists = bias != nullptr && channel < s.group_out();
-      padded_bias[i * kPanel<T> + c] = exists ? bias[i / plan.panels * s.group_out() + channel] : T(0);
-    }
-  const auto kept = kept_tiles(s, plan.weight, kPanel<T>);
-  const Panels<T> panels{padded_bias, static_cast<const T*>(kept.get())};
-  const bool little = plan.strips() * plan.strip_rows() * plan.row * static_cast<int64_t>(sizeof(T)) <= kKeptBytes;
-  if (little && plan.panels >= kEnoughPanels && plan.many_weights) return run_panels(plan, panels, y);
-  if (little) return run_pairs(plan, panels, y);
-  run_strips(plan, panels, y);
+  const bool little = plan.strips() * plan.strip_rows() * plan.row * static_cast<int64_t>(sizeof(T)) <= kKeptBytes,
+             by_panel = little && plan.panels >= kEnoughPanels && plan.many_weights;
+  const Workspace<T> memory(little ? plan.strips() * plan.strip_size : 0);
+  std::vector<const T*> strips(static_cast<std::size_t>(little ? plan.strips() : 0));
+  parallel_for(static_cast<int64_t>(strips.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      strips[static_cast<std::size_t>(i)] = make_strip(plan, i, memory.data() + i * plan.strip_size);
+  });
+  const std::vector<T> zeros(static_cast<std::size_t>(e.bias ? 0 : s.p.groups * plan.panels * kPanel<T>));
+  const WeightTiles<T> packed = pack_weight_tiles(s, w, kPanel<T>, e.bias, !by_panel);
+  const T* bias = e.bias ? packed.bias : zeros.data();
+  if (by_panel) return run_panels(plan, strips.data(), packed.weights, bias, y);
+  run_strips(plan, little ? strips.data() : nullptr, packed.weights, bias, y);
 }
 
 #define TANDEM_INSTANTIATE(T) \

@@ -87,20 +87,6 @@ void make_line(const Conv2dShape& s, const InputLine<T>& lines, const T* x, int6
   }
 }
 
-/// Copies a row of `count` elements between `pad` zeros on each side.
-template <class T>
-void copy_padded(const T* from, int64_t count, int64_t pad, T* to) {
-  constexpr int64_t kWidth = kLanes<T>;
-  for (int64_t i = 0; i < pad; ++i) to[i] = to[pad + count + i] = 0;
-  to += pad;
-  if (count < kWidth) {
-    for (int64_t i = 0; i < count; ++i) to[i] = from[i];
-    return;
-  }
-  for (int64_t i = 0; i < count - kWidth; i += kWidth) store(to + i, load(from + i));
-  store(to + count - kWidth, load(from + count - kWidth));
-}
-
 /// Adds a piece of a row of the columns matrix, that of this tap, to its plane of dx: of `count` output rows from
 /// `first` on.
 template <class T>

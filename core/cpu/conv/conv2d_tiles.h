@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 #include "tandem/core/cpu/conv/conv2d.h"
 #include "tandem/core/cpu/linalg/load_wide.h"
@@ -64,21 +65,6 @@ inline void weight_rows(const Conv2dShape& s, const ConvWeight<T>& w, int64_t ro
   }
 }
 
-/// Element k of the depth of output channel `row`.
-template <class T>
-inline T weight_at(const Conv2dShape& s, const ConvWeight<T>& w, int64_t row, int64_t k) {
-  const int64_t taps = s.kernel_size(), in = s.group_in(), out = s.group_out();
-  if (w.turned) return w.data[((row / out * in + k / taps) * out + row % out) * taps + taps - 1 - k % taps];
-  if constexpr (std::is_same_v<T, float>)
-    if (w.halves != nullptr) {
-      float pair;
-      const uint16_t* from = w.halves + row * w.half_depth + k;
-      pair_up(from, s.depth() + k < w.half_depth ? from + s.depth() : nullptr, 1, &pair);
-      return pair;
-    }
-  return w.data[row * s.depth() + k];
-}
-
 template <class T>
 struct WeightTiles {
   const T* weights;                  // [group][tile][depth][tile_rows], zero in the rows past those of the group
@@ -86,18 +72,21 @@ struct WeightTiles {
   std::shared_ptr<const void> kept;  // what holds the weights, if they are not in a scratch buffer
 };
 
-/// Packs the weights of all groups as [group][tile][depth][tile_rows].
+/// Packs tile `t` of [group][tile] of the weights, as [depth][tile_rows].
+template <class T>
+void pack_tile(const Conv2dShape& s, const ConvWeight<T>& w, int64_t tile_rows, int64_t t, T* to) {
+  const int64_t tiles = ceil_div(s.group_out(), tile_rows), first = t % tiles * tile_rows,
+                rows = std::min(tile_rows, s.group_out() - first);
+  weight_rows(s, w, t / tiles * s.group_out() + first, rows, 0, s.depth(), to, tile_rows);
+  for (int64_t k = 0; rows < tile_rows && k < s.depth(); ++k)
+    std::fill(to + k * tile_rows + rows, to + (k + 1) * tile_rows, T(0));
+}
+/// The same of all tiles.
 template <class T>
 void pack_tiles(const Conv2dShape& s, const ConvWeight<T>& w, int64_t tile_rows, T* packed) {
-  const int64_t depth = s.depth(), group_tiles = ceil_div(s.group_out(), tile_rows), tile_size = depth * tile_rows;
-  parallel_for(s.p.groups * group_tiles, std::max<int64_t>(1, 16384 / tile_size), [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) {
-      const int64_t first = t % group_tiles * tile_rows, rows = std::min(tile_rows, s.group_out() - first);
-      T* to = packed + t * tile_size;
-      weight_rows(s, w, t / group_tiles * s.group_out() + first, rows, 0, depth, to, tile_rows);
-      for (int64_t k = 0; rows < tile_rows && k < depth; ++k)
-        std::fill(to + k * tile_rows + rows, to + (k + 1) * tile_rows, T(0));
-    }
+  const int64_t tiles = s.p.groups * ceil_div(s.group_out(), tile_rows), size = s.depth() * tile_rows;
+  parallel_for(tiles, std::max<int64_t>(1, 16384 / size), [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) pack_tile(s, w, tile_rows, t, packed + t * size);
   });
 }
 
@@ -111,20 +100,22 @@ std::shared_ptr<const void> kept_tiles(const Conv2dShape& s, const ConvWeight<T>
                      [&](void* to) { pack_tiles(s, w, tile_rows, static_cast<T*>(to)); });
 }
 
-/// Packs the bias, and the weights unless w.kept holds them, into Scratch::kConvWeight of the calling thread.
+/// Packs the bias, and the weights unless w.kept holds them, into Scratch::kConvWeight of the calling thread. Without
+/// `all`, weights that are not kept are null.
 template <class T>
-WeightTiles<T> pack_weight_tiles(const Conv2dShape& s, const ConvWeight<T>& w, int64_t tile_rows, const T* bias) {
+WeightTiles<T> pack_weight_tiles(const Conv2dShape& s, const ConvWeight<T>& w, int64_t tile_rows, const T* bias,
+                                 bool all = true) {
   const int64_t group_tiles = ceil_div(s.group_out(), tile_rows), tiles = s.p.groups * group_tiles;
   std::shared_ptr<const void> kept = kept_tiles(s, w, tile_rows);
-  T* packed_bias = scratch<T>(Scratch::kConvWeight, tiles * tile_rows * (kept ? 1 : s.depth() + 1));
+  T* packed_bias = scratch<T>(Scratch::kConvWeight, tiles * tile_rows * (kept || !all ? 1 : s.depth() + 1));
   T* packed = packed_bias + tiles * tile_rows;
-  if (!kept) pack_tiles(s, w, tile_rows, packed);
+  if (!kept && all) pack_tiles(s, w, tile_rows, packed);
   for (int64_t t = 0; bias && t < tiles; ++t)
     for (int64_t r = 0; r < tile_rows; ++r) {
       const int64_t row = t % group_tiles * tile_rows + r;
       packed_bias[t * tile_rows + r] = row < s.group_out() ? bias[t / group_tiles * s.group_out() + row] : T(0);
     }
-  const T* weights = kept ? static_cast<const T*>(kept.get()) : packed;
+  const T* weights = kept ? static_cast<const T*>(kept.get()) : all ? packed : nullptr;
   return {weights, bias ? packed_bias : nullptr, std::move(kept)};
 }
 
@@ -174,6 +165,8 @@ inline void finish_rows(const Epilogue<T>& f, T* y, int64_t at, int64_t rows, in
 /// The rest of an epilogue, after the bias, on `count` outputs that are rounded to a half type: each operation rounds.
 template <class M>
 inline void finish_rounded(M* y, const M* residual, FusedActivation activation, int64_t count) {
+  if (activation == FusedActivation::kHardswish && residual != nullptr)  // others do not depend on this rounding
+    finish_rounded(y, std::exchange(residual, nullptr), FusedActivation::kIdentity, count);
   int64_t i = 0;
   for (; i + kLanes<float> <= count; i += kLanes<float>) {
     Vec<float> value = load_wide<float>(y + i);

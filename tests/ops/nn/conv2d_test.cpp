@@ -182,6 +182,8 @@ TEST_CASE("an epilogue has the bits of separate operations, with every padding")
         using enum FusedActivation;
         CHECK(found({}, kRelu).equal(plain.relu()));
         CHECK(found({}, kRelu6).equal(plain.clamp(0, 6)));
+        CHECK(found({}, kHardswish).equal(hardswish(plain)));
+        CHECK(found(residual, kHardswish).equal(hardswish(plain + residual)));
         CHECK(found(residual, kIdentity).equal(plain + residual));
         CHECK(found(residual, kRelu).equal((plain + residual).relu()));
         CHECK(found(residual, kRelu6).equal((plain + residual).clamp(0, 6)));

@@ -77,6 +77,12 @@ void check_epilogue(ConvMethod method, const Conv2dShape& s, const std::vector<T
   std::vector<T> sum = y;
   for (std::size_t i = 0; i < y.size(); ++i) sum[i] = y[i] + residual[i];
   CHECK(same_bits(run(residual.data(), FusedActivation::kIdentity, nullptr), sum));
+  const auto hardswish = [](std::vector<T> values) {
+    for (T& value : values) value *= std::min(std::max(value + 3, T(0)), T(6)) / T(6);
+    return values;
+  };
+  CHECK(same_bits(run(nullptr, FusedActivation::kHardswish, nullptr), hardswish(y)));
+  CHECK(same_bits(run(residual.data(), FusedActivation::kHardswish, &kept), hardswish(sum)));
   for (const auto activation : {FusedActivation::kIdentity, FusedActivation::kRelu, FusedActivation::kRelu6}) {
     const T most = activation == FusedActivation::kRelu6 ? T(6) : std::numeric_limits<T>::infinity();
     for (std::vector<T>* values : {&y, &sum})
