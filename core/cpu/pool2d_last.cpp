@@ -102,7 +102,7 @@ void adaptive_average_last(const AdaptivePool2dShape& s, const T* x, T* y) {
 
 template <class T>
 void maximum_last(const Pool2dShape& s, const T* x, T* y) {
-  const auto [dilation_h, dilation_w] = s.p.dilation;
+  const int64_t dilation_h = s.p.dilation[0], dilation_w = s.p.dilation[1];
   // Columns first, as in planes, which decides between 0 and -0.
   const bool columns_first = s.p.stride[1] <= 2 && !s.p.halves();
   for_outputs(s.planes / s.channels, s.channels, s.in_h * s.in_w, s.out_h(), s.out_w(), x, y,
