@@ -4,6 +4,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/nn/functional_module.h"
 #include "tandem/nn/layers/activation.h"
 #include "tandem/nn/layers/batch_norm.h"
 #include "tandem/nn/layers/conv.h"
@@ -71,6 +72,12 @@ FusedActivation activation_of(const Module& module) {
   return module.as<ReLU6>() != nullptr ? FusedActivation::kRelu6 : FusedActivation::kIdentity;
 }
 
+// Whether it takes tensors of any layout: layers do, other modules may view() them.
+bool takes_any_layout(const Module& module) {
+  return module.name().starts_with("tandem::nn::") && module.as<Functional>() == nullptr &&
+         module.as<Unflatten>() == nullptr;
+}
+
 // One place in a Sequential.
 struct Place {
   SequentialImpl* owner;
@@ -131,6 +138,8 @@ void Fuser::fuse_chain(Module& sequential) {
     if (auto* conv = place.module().as<Conv2d>(); conv != nullptr && alone(*conv)) {
       if (last != nullptr) last->layout = MemoryFormat::ChannelsLast, conv->layout = MemoryFormat::Contiguous;
       last = conv;
+    } else if (!takes_any_layout(place.module())) {
+      last = nullptr;
     }
   for (std::size_t i = 0; i + 1 < chain.size(); ++i) {
     Module& layer = chain[i].module();

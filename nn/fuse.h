@@ -19,8 +19,9 @@
 // model thus has other names: it fits a model of the same kind that has been fused, too, and load_state_dict rejects it
 // for any other, and the other way round. So load the published weights first, and fuse then.
 //
-// In inference on the CPU, convolutions whose output stays inside a Sequential, because another one follows, return
-// channels-last tensors where that is faster, and the last one row-major ones; in a Fusable those that it names.
+// In inference on the CPU, convolutions whose output stays inside a Sequential, because another one follows
+// with none but layers of nn/ between them, return channels-last tensors where that is faster, and the last one row-major
+// ones; in a Fusable those that it names.
 //
 // On the CPU a fused Conv2d keeps its weight a second time, in the order in which its kernel reads it, from the first
 // forward in inference until the layer is destroyed, or until a forward finds that the weight has changed or moved, or

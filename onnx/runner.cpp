@@ -221,7 +221,7 @@ std::vector<IValue> Runner::run(const Graph& graph, std::vector<IValue> inputs) 
   std::vector<IValue> out = execute(frame, std::move(inputs));
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (!out[i].isTensor()) continue;
-    if (graph.laid_out) out[i] = out[i].toTensor().contiguous();
+    if (graph.laid_out && out[i].toTensor().defined()) out[i] = out[i].toTensor().contiguous();
     // The caller may write to a result, but not to the program.
     if (graph.sources[static_cast<std::size_t>(graph.output_values[i])].kind == Source::kConstant)
       out[i] = out[i].toTensor().clone();

@@ -250,6 +250,24 @@ TEST_CASE_TEMPLATE("pooling and normalisation in inference have the bits of rows
   CHECK(testing::identical(adaptive_avg_pool2d(large.to(kLast), 1), adaptive_avg_pool2d(large, 1)));
 }
 
+namespace {
+// Views its input as rows.
+struct ViewImpl : nn::Cloneable<ViewImpl> {
+  void reset() override {}
+  Tensor forward(const Tensor& x) { return x.view({x.size(0), -1}).view(x.sizes()); }
+};
+TANDEM_MODULE(View);
+}  // namespace
+
+TEST_CASE("a module that is no layer gets row-major tensors") {
+  const NoGradGuard no_grad;
+  nn::Sequential model(nn::Conv2d(3, 40, 3), nn::Conv2d(40, 40, 3), nn::ReLU(), View(), nn::Conv2d(40, 40, 3));
+  model->eval();
+  nn::fuse(model);
+  CHECK(model[0]->as<nn::Conv2d>()->layout == kLast);
+  CHECK(model->forward(randn({2, 3, 12, 12})).is_contiguous());
+}
+
 TEST_CASE("fused networks are channels-last inside, with the bits of rows") {
   const NoGradGuard no_grad;
   nn::Sequential model(nn::Conv2d(nn::Conv2dOptions(3, 40, 3).padding(1)), nn::BatchNorm2d(40), nn::ReLU(),
