@@ -364,8 +364,9 @@ void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t pane
         positions = ceil_div(width - q, left);
         tile.x = strip + r * tile.row_step + q * tile.position_step;
         tile.out_row_step = positions * tile.out_step;
-        if (ahead != nullptr) {
-          tile.ahead = ahead->at, tile.ahead_lines = ahead->at < ahead->end ? lines : 0;
+        tile.ahead_lines = 0;
+        if (ahead != nullptr && ahead->at < ahead->end) {
+          tile.ahead = ahead->at, tile.ahead_lines = lines;
           ahead->at += s.group_in() * lines * kColumn<T>;
         }
         direct_kernel<T>(together, positions, vectors, plan.kind)(tile);
