@@ -1,5 +1,6 @@
 // 2-d pooling and its gradients. Tensors are [planes, height, width], contiguous, or [N, C, height, width], channels-last,
-// all of one floating point dtype. The CPU takes channels-last ones in forward passes without indices, not of half types. Indices are int64: the position in the input plane, h * width + w.
+// all of one floating point dtype. The CPU takes channels-last ones in forward passes without indices, not of half types.
+// Indices are int64: the position in the input plane, h * width + w.
 #pragma once
 #include "tandem/core/backend/kernel.h"
 #include "tandem/core/backend/sliding_windows.h"

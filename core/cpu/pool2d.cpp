@@ -237,20 +237,15 @@ struct MaximumRows {
 // Any window.
 template <class T>
 void maximum_plane(const Pool2dShape& s, const T* x, T* y, int64_t* indices) {
-  const auto [kernel_h, kernel_w] = s.p.kernel;
-  const auto [stride_h, stride_w] = s.p.stride;
-  const auto [pad_h, pad_w] = s.p.padding;
   const auto [dilation_h, dilation_w] = s.p.dilation;
   for (int64_t p = 0, oh = s.out_h(), ow = s.out_w(); p < oh; ++p) {
-    const int64_t h0 = p * stride_h - pad_h;
-    const int64_t h1 = std::min(h0 + (kernel_h - 1) * dilation_h + 1, s.in_h), hb = first_inside(h0, dilation_h);
+    const Window h = dilated_window(s.p, 0, p, s.in_h);
     for (int64_t q = 0; q < ow; ++q) {
-      const int64_t w0 = q * stride_w - pad_w;
-      const int64_t w1 = std::min(w0 + (kernel_w - 1) * dilation_w + 1, s.in_w), wb = first_inside(w0, dilation_w);
-      int64_t place = std::min(hb, s.in_h - 1) * s.in_w + std::min(wb, s.in_w - 1);
+      const Window w = dilated_window(s.p, 1, q, s.in_w);
+      int64_t place = std::min(h.begin, s.in_h - 1) * s.in_w + std::min(w.begin, s.in_w - 1);
       T best = -INFINITY;
-      for (int64_t i = hb; i < h1; i += dilation_h) {
-        for (int64_t j = wb; j < w1; j += dilation_w) {
+      for (int64_t i = h.begin; i < h.end; i += dilation_h) {
+        for (int64_t j = w.begin; j < w.end; j += dilation_w) {
           const T value = x[i * s.in_w + j];
           const bool take = (value > best) | (value != value);
           best = take ? value : best;

@@ -285,9 +285,9 @@ Conv2dShape shape_of(const Tensor& input, const Tensor& output, const Tensor& we
           .planes_in = !input.is_contiguous(MemoryFormat::ChannelsLast)};
 }
 
-Tensor row_major(const Tensor& t, MemoryFormat format = MemoryFormat::Contiguous) {
-  if (!t.defined() || t.is_contiguous(format)) return t;
-  const Tensor copy = empty_raw(t.sizes(), t.dtype(), t.device(), format);
+Tensor row_major(const Tensor& t) {
+  if (!t.defined() || t.is_contiguous()) return t;
+  const Tensor copy = empty_raw(t.sizes(), t.dtype(), t.device());
   copy_raw(copy, t);
   return copy;
 }
@@ -320,12 +320,12 @@ bool takes_half(const Tensor& weight, const Conv2dShape& s) {
 void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e,
              const Conv2dParameters& p, KeptWeight* kept) {
   if (out.numel() == 0) return;
-  if (channels_last(input, out) && !takes_channels_last(out.dtype(), shape_of(input, out, weight, p)))
+  const Conv2dShape s = shape_of(input, out, weight, p);
+  if (s.channels_last && !takes_channels_last(out.dtype(), s))
     return in_row_major(out, [&](const Tensor& rows) {
       forward(rows, row_major(input), weight, {e.bias, row_major(e.residual), e.activation}, p, kept);
     });
   if (isReducedFloatingType(out.dtype())) {
-    const Conv2dShape s = shape_of(input, out, weight, p);
     if (!takes_half(weight, s)) {
       const ConvEpilogue<Tensor> bias{e.bias};
       tandem::detail::call_in_float(forward, {}, out, input, weight, bias, p, static_cast<KeptWeight*>(nullptr));
@@ -335,9 +335,9 @@ void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const
     }
     // Clamps may come before the rounding.
     const bool whole = e.activation != FusedActivation::kHardswish;
-    pair_conv_forward(s, bits(input), {bits(weight), kept, &weight}, result_bits(out),
-                      whole ? ConvEpilogue<const uint16_t*>{bits(e.bias), bits(e.residual), e.activation}
-                            : ConvEpilogue<const uint16_t*>{bits(e.bias)});
+    pair_conv_forward(
+        s, bits(input), {bits(weight), kept, &weight}, result_bits(out),
+        {bits(e.bias), whole ? bits(e.residual) : nullptr, whole ? e.activation : FusedActivation::kIdentity});
     if (!whole) finish_half(out.numel(), out.ptr<BFloat16>(), pointer<const BFloat16>(e.residual), e.activation);
     return;
   }
@@ -345,7 +345,6 @@ void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const
   if (empty && !e.bias.defined()) fill_raw(out, 0);
   if (empty && e.bias.defined()) copy_raw(out, alias(e.bias, out.sizes(), {0, 1, 0, 0}, e.bias.storage_offset()));
   dispatch(out.dtype(), FloatTypes{}, "conv2d", [&]<class T>(Type<T>) {
-    const Conv2dShape s = shape_of(input, out, weight, p);
     const Epilogue<T> epilogue{pointer<T>(e.bias), pointer<T>(e.residual), e.activation};
     if (empty) return finish_all(s, epilogue, out.ptr<T>());
     conv2d_forward<T>(choose_forward<T>(s), s, input.ptr<T>(), {weight.ptr<T>(), kept, &weight}, out.ptr<T>(),

@@ -1,5 +1,6 @@
 // Convolution of any shape as a matrix product with columns (im2col). The forward pass builds them panel by panel in
-// the cache; they never exist as a whole, and not at all where the planes are the columns and few products read them. The gradients need those of one group of one image at a time.
+// the cache; they never exist as a whole, and not at all where the planes are the columns and few products read them. The
+// gradients need those of one group of one image at a time.
 #include "tandem/core/cpu/conv/conv2d.h"
 
 #include <algorithm>
@@ -52,6 +53,8 @@ struct Plan {
     if (in_planes) block = std::min<int64_t>(block, 4 * kPanel);
     blocks = ceil_div(positions, block);
   }
+  // Whether `columns` positions from `first` on are a whole panel of one image.
+  bool is_whole(int64_t first, int64_t columns) const { return columns == kPanel && first % places + kPanel <= places; }
 };
 
 // panels[panel][depth][kPanel] of the positions [first, first + count) of one group.
@@ -98,7 +101,7 @@ void multiply_panels(const Plan<T>& plan, int64_t group, const T* panels, int64_
                   place = (first + j) % plan.places;
     const int64_t row = tile * plan.tile_rows, rows = std::min(plan.tile_rows, plan.s.group_out() - row),
                   channel = group * plan.s.group_out() + row, packed_row = (group * plan.tiles + tile) * plan.tile_rows;
-    const bool whole = columns == kPanel && place + kPanel <= plan.places;
+    const bool whole = plan.is_whole(first + j, columns);
     const T* plane = plan.x + (image * plan.s.p.groups + group) * plan.depth * plan.places + place;
     const TileSegment<T> segment{plan.packed.weights + packed_row * plan.depth,
                                  plan.in_planes && whole ? plane : panels + j * plan.depth, plan.depth};
@@ -131,10 +134,11 @@ void columns_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T
     for (int64_t t = begin; t < end; ++t) {
       const int64_t group = t / plan.blocks, first = t % plan.blocks * plan.block;
       const int64_t count = std::min(plan.block, plan.positions - first);
-      for (int64_t j = 0; plan.in_planes && j < count; j += kPanel<T>)
-        if (const int64_t columns = std::min(kPanel<T>, count - j);
-            columns < kPanel<T> || (first + j) % plan.places + kPanel < T >> plan.places)
+      for (int64_t j = 0; plan.in_planes && j < count; j += kPanel<T>) {
+        const int64_t columns = std::min(kPanel<T>, count - j);
+        if (!plan.is_whole(first + j, columns))
           make_panels(plan, group, first + j, columns, panels + j * plan.depth, line);
+      }
       if (!plan.in_planes) make_panels(plan, group, first, count, panels, line);
       multiply_panels(plan, group, panels, first, count, y);
     }

@@ -197,7 +197,7 @@ template <class T>
 struct Plan {
   Conv2dShape s;
   const T* x;
-  int64_t places, out_h, out_w, padded_w, panels;
+  int64_t in_plane, places, out_h, out_w, padded_w, panels;
   int64_t rows, blocks;  // output rows of a strip, strips per image and group
   TileKind kind;
   bool many_weights;
@@ -211,7 +211,7 @@ struct Plan {
 
   Plan(const Conv2dShape& shape, const T* source, const ConvWeight<T>& w, const Epilogue<T>& e)
       : s(shape), x(source), weight(w), epilogue(e) {
-    places = s.out_plane();
+    in_plane = s.in_plane(), places = s.out_plane();
     if (s.is_pointwise()) {  // rows of whole tiles; the last one may be shorter
       s.in_w = std::min<int64_t>(places, 4 * kMaxPositions);
       s.in_h = ceil_div(places, s.in_w);
@@ -247,6 +247,9 @@ struct Plan {
   int64_t block_step() const { return s.p.stride[1] * piece * column; }
   // Outputs of a row.
   int64_t width(int64_t r) const { return std::min(out_w, places - r * out_w); }
+  // Of strip i of [image][group][block].
+  int64_t image(int64_t i) const { return i / blocks / s.p.groups; }
+  int64_t group(int64_t i) const { return i / blocks % s.p.groups; }
   int64_t strips() const { return s.batch * s.p.groups * blocks; }
   int64_t strip_rows() const { return (rows - 1) * s.p.stride[0] + (s.kernel_h - 1) * s.p.dilation[0] + 1; }
 };
@@ -256,7 +259,7 @@ template <class T>
 void copy_row(const Plan<T>& plan, const T* from, int64_t r, T* to) {
   const Conv2dShape& s = plan.s;
   const int64_t stride = s.p.stride[1], pad = s.p.padding[1], column = plan.column, block_step = plan.block_step(),
-                plane = s.is_pointwise() ? plan.places : s.in_plane(), count = std::min(s.in_w, plane - r * s.in_w);
+                plane = plan.in_plane, count = std::min(s.in_w, plane - r * s.in_w);
   for (int64_t q = pad == 0 ? count : 0; q < plan.padded_w; q = q + 1 == pad ? pad + count : q + 1)
     for (int64_t b = 0; b < plan.channel_blocks; ++b) std::fill_n(to + b * block_step + plan.place(q), column, T(0));
   // Calls put(q, place) for the columns of the input.
@@ -293,12 +296,12 @@ void copy_row(const Plan<T>& plan, const T* from, int64_t r, T* to) {
 template <class T>
 const T* make_strip(const Plan<T>& plan, int64_t i, T* memory) {
   const Conv2dShape& s = plan.s;
-  const int64_t image = i / plan.blocks / s.p.groups, first = i / plan.blocks % s.p.groups * s.group_in();
+  const int64_t plane = plan.in_plane;
   const int64_t top = i % plan.blocks * plan.rows * s.p.stride[0] - s.p.padding[0],
                 begin = std::clamp<int64_t>(-top, 0, plan.strip_rows()),
                 end = std::clamp<int64_t>(s.in_h - top, begin, plan.strip_rows());
-  const int64_t plane = s.is_pointwise() ? plan.places : s.in_plane();
-  const T* from = plan.x + image * s.in_channels * plane + first * (s.last_in() ? 1 : plane);
+  const T* from =
+      plan.x + plan.image(i) * s.in_channels * plane + plan.group(i) * s.group_in() * (s.last_in() ? 1 : plane);
   if (plan.in_place) return from + top * plan.row;
   std::fill_n(memory, begin * plan.row, T(0));
   std::fill(memory + end * plan.row, memory + plan.strip_rows() * plan.row, T(0));
@@ -329,11 +332,10 @@ void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t pane
   const int64_t chunk = direct ? count : std::max<int64_t>(1, kChunkPositions / plan.out_w);
   const int64_t most = ceil_div(std::max(kChunkPositions, plan.out_w), kLanes<T>) * kLanes<T>;
   T* sums = direct ? nullptr : scratch<T>(Scratch::kConvOutput, 2 * most * kPanel<T>);
-  const int64_t group = i / plan.blocks % s.p.groups, image = i / plan.blocks / s.p.groups,
-                channel = group * s.group_out() + panel * kPanel<T>;
+  const int64_t channel = plan.group(i) * s.group_out() + panel * kPanel<T>;
   const int64_t place_step = s.channels_last ? s.out_channels : 1;
-  const int64_t at =
-      (image * s.out_channels * plane) + channel * (s.channels_last ? 1 : plane) + first * plan.out_w * place_step;
+  const int64_t at = plan.image(i) * s.out_channels * plane + channel * (s.channels_last ? 1 : plane) +
+                     first * plan.out_w * place_step;
   const bool pairs_rows = 2 * plan.out_w <= kMaxPositions && plan.kind != TileKind::kStepped;
   const int64_t tile_count = ceil_div(plan.out_w, kMaxPositions) * (pairs_rows ? ceil_div(count, 2) : count);
   DirectTile<T> tile{.w = weights,
@@ -394,7 +396,7 @@ void run_panels(const Plan<T>& plan, const T* const* strips, const T* kept, cons
       Ahead<T> ahead;
       if (!packed && p + 1 < end) ahead = {weights + plan.panel_size, weights + 2 * plan.panel_size};
       for (int64_t i = 0; i < plan.strips(); ++i)
-        if (i / plan.blocks % plan.s.p.groups == p / plan.panels)
+        if (plan.group(i) == p / plan.panels)
           multiply_strip(plan, i, strips[i], p % plan.panels, weights, bias + p * kPanel<T>, y, &ahead);
     }
   });
@@ -408,7 +410,7 @@ void run_strips(const Plan<T>& plan, const T* const* strips, const T* weights, c
     T* memory = strips ? nullptr : scratch<T>(Scratch::kConvColumns, plan.strip_size);
     for (int64_t t = begin; t < end; ++t) {
       const int64_t i = t * at_once / plan.panels, first = t * at_once % plan.panels,
-                    group = i / plan.blocks % plan.s.p.groups * plan.panels;
+                    group = plan.group(i) * plan.panels;
       const T* strip = strips ? strips[i] : make_strip(plan, i, memory);
       for (int64_t panel = first; panel < first + at_once; ++panel)
         multiply_strip(plan, i, strip, panel, weights + (group + panel) * plan.panel_size,
