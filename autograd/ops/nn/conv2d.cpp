@@ -68,6 +68,7 @@ struct Conv2dBackward final : ConvNode {
     if (needs(1)) {
       out[1] = empty_raw(b_sizes, g.dtype(), g.device(), weight_format(g, format));
       conv.backward_weight(out[1], out[2], g, a.unpack(*this), p);
+      out[1] = out[1].contiguous(format);
     } else if (needs(2)) {
       conv.backward_bias(out[2], g);
     }
@@ -180,7 +181,7 @@ Tensor conv2d_backward_weight(const Tensor& grad_output, const Tensor& input, In
   if (auto* node = record<Conv2dBackwardWeightBackward>(out, grad_output, input)) {
     node->save(grad_output, input, p, format);
   }
-  return out;
+  return out.contiguous(format);
 }
 
 }  // namespace autograd
