@@ -9,7 +9,6 @@ import collections
 import os
 import re
 import signal
-import socket
 import stat
 import subprocess
 import sys
@@ -18,6 +17,9 @@ import time
 import uuid
 
 from checks import check, finish
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../distributed"))
+from jobs import free_port  # noqa: E402
 
 for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
     if signal.getsignal(number) == signal.SIG_IGN:  # by nohup or a shell in the background; programs would inherit it
@@ -390,12 +392,6 @@ def test_many_ranks():
     check("64 ranks", run[:3] == (0, "", "") and run.seconds < SOON, run)
     run = shell(64, "[ $RANK = 40 ] && exit 6; exec sleep 60")
     check("a failure among 64", run.code == 6 and "ranks 0 to 39, 41 to 63 were ended" in run.err, run)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def nodes(first, second, options=((), ()), ranks=("2", "2")):

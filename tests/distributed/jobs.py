@@ -1,6 +1,7 @@
 """Jobs of several processes, for the tests of this folder: every wait has a limit, and no process is left."""
 import concurrent.futures
 import os
+import random
 import re
 import shutil
 import select
@@ -49,9 +50,17 @@ def run_tests(tests):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Below the ports that the system gives to connections, one of which might take it before its owner listens."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range") as limits:
+        end = max(int(limits.read().split()[0]), 20000)
+    while True:
+        port = random.randrange(10000, end)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
 
 
 def run(command, limit, env={}):
