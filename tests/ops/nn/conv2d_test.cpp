@@ -6,6 +6,7 @@
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/pointwise/activation.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/random/random.h"
 #include "tandem/autograd/ops/view/view.h"
