@@ -4,10 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "tandem/core/base/type_list.h"
 #include "tandem/core/complex.h"
+#include "tandem/core/element_types.h"
 #include "tandem/core/error.h"
-#include "tandem/core/half.h"
 
 namespace tandem {
 
@@ -48,17 +47,6 @@ inline constexpr ScalarType kBFloat16 = ScalarType::BFloat16;
 inline constexpr ScalarType kComplexHalf = ScalarType::ComplexHalf;
 inline constexpr ScalarType kComplexFloat = ScalarType::ComplexFloat;
 inline constexpr ScalarType kComplexDouble = ScalarType::ComplexDouble;
-
-/// Type lists. Kernels are instantiated for the computed types.
-using FloatTypes = TypeList<float, double>;
-using IntTypes = TypeList<uint8_t, int8_t, int16_t, int32_t, int64_t>;
-using BitTypes = concat_t<IntTypes, TypeList<bool>>;
-using NumericTypes = concat_t<IntTypes, FloatTypes>;
-using ComputedTypes = concat_t<NumericTypes, TypeList<bool>>;
-/// All but the complex types.
-using AllTypes = concat_t<ComputedTypes, TypeList<Half, BFloat16>>;
-using ComplexTypes = TypeList<Complex<float>, Complex<double>>;
-using StoredTypes = concat_t<concat_t<AllTypes, ComplexTypes>, TypeList<Complex<Half>>>;
 
 template <class T>
 inline constexpr ScalarType scalar_type_of = ScalarType::Undefined;

@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include "tandem/core/base/host_device.h"
+#include "tandem/core/element_types.h"
 #include "tandem/core/formulas/value.h"
-#include "tandem/core/scalar.h"
 
 namespace tandem::ops {
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 #include "tandem/core/base/host_device.h"
+#include "tandem/core/element_types.h"
 #include "tandem/core/formulas/arithmetic_ops.h"
 #include "tandem/core/formulas/value.h"
-#include "tandem/core/scalar.h"
 
 namespace tandem::ops {
 

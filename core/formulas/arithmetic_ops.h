@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include "tandem/core/base/host_device.h"
+#include "tandem/core/element_types.h"
 #include "tandem/core/formulas/math_angles.h"
-#include "tandem/core/scalar.h"
 
 namespace tandem::ops {
 

@@ -1,7 +1,7 @@
 // Elementwise bitwise operations on integers. On bool, the first three are the logical operations.
 #pragma once
 #include "tandem/core/base/host_device.h"
-#include "tandem/core/scalar.h"
+#include "tandem/core/element_types.h"
 
 namespace tandem::ops {
 

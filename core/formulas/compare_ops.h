@@ -1,7 +1,7 @@
 // Elementwise binary operations that return bool. Both arguments have the same computed type.
 #pragma once
 #include "tandem/core/base/host_device.h"
-#include "tandem/core/scalar.h"
+#include "tandem/core/element_types.h"
 
 namespace tandem::ops {
 

@@ -2,8 +2,8 @@
 // forward saved: its input x or its output y.
 #pragma once
 #include "tandem/core/base/host_device.h"
+#include "tandem/core/element_types.h"
 #include "tandem/core/formulas/value.h"
-#include "tandem/core/scalar.h"
 
 namespace tandem::ops {
 

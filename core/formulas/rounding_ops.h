@@ -3,9 +3,9 @@
 #pragma once
 #include <cmath>
 #include "tandem/core/base/host_device.h"
+#include "tandem/core/element_types.h"
 #include "tandem/core/formulas/arithmetic_ops.h"
 #include "tandem/core/formulas/value.h"
-#include "tandem/core/scalar.h"
 
 namespace tandem::ops {
 

@@ -2,8 +2,8 @@
 // autograd/ops/pointwise/special.cpp.
 #pragma once
 #include "tandem/core/base/host_device.h"
+#include "tandem/core/element_types.h"
 #include "tandem/core/formulas/special_math.h"
-#include "tandem/core/scalar.h"
 
 namespace tandem::ops {
 

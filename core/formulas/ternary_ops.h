@@ -1,8 +1,8 @@
 // Elementwise ternary operations: three arguments of the output's type and a parameter.
 #pragma once
 #include "tandem/core/base/host_device.h"
+#include "tandem/core/element_types.h"
 #include "tandem/core/formulas/arithmetic_ops.h"
-#include "tandem/core/scalar.h"
 
 namespace tandem::ops {
 

@@ -4,8 +4,8 @@
 #pragma once
 #include <cmath>
 #include "tandem/core/base/host_device.h"
+#include "tandem/core/element_types.h"
 #include "tandem/core/formulas/value.h"
-#include "tandem/core/scalar.h"
 
 namespace tandem::ops {
 

@@ -1,0 +1,24 @@
+// Lists of the types of elements.
+#pragma once
+#include <cstdint>
+
+#include "tandem/core/base/type_list.h"
+#include "tandem/core/half.h"
+
+namespace tandem {
+
+template <class T>
+struct Complex;
+
+/// Kernels are instantiated for the computed types.
+using FloatTypes = TypeList<float, double>;
+using IntTypes = TypeList<uint8_t, int8_t, int16_t, int32_t, int64_t>;
+using BitTypes = concat_t<IntTypes, TypeList<bool>>;
+using NumericTypes = concat_t<IntTypes, FloatTypes>;
+using ComputedTypes = concat_t<NumericTypes, TypeList<bool>>;
+/// All but the complex types.
+using AllTypes = concat_t<ComputedTypes, TypeList<Half, BFloat16>>;
+using ComplexTypes = TypeList<Complex<float>, Complex<double>>;
+using StoredTypes = concat_t<concat_t<AllTypes, ComplexTypes>, TypeList<Complex<Half>>>;
+
+}  // namespace tandem
