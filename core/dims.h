@@ -4,10 +4,9 @@
 
 #include "tandem/core/base/array_ref.h"
 #include "tandem/core/error.h"
+#include "tandem/core/max_dims.h"
 
 namespace tandem {
-
-inline constexpr int kMaxDims = 12;
 
 class Dims {
  public:

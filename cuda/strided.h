@@ -1,37 +1,13 @@
-// How kernels iterate over strided tensors: a position maps to an offset for each of N operands.
-//
-// Offsets count elements in 32 bits, modulo 2^32; read as int32_t they are negative for negative strides, as
-// in flip. Larger tensors are split on the host into pieces that fit (for_pieces): that is the 64-bit path.
+// How kernels' walks over strided tensors are made. Tensors larger than a walk can cover are split on the host into
+// pieces that fit (for_pieces): that is the 64-bit path.
 #pragma once
 #include <array>
 #include <cstdint>
 
 #include "tandem/core/loop_plan.h"
-#include "tandem/cuda/fast_divide.h"
+#include "tandem/cuda/walk.h"
 
 namespace tandem::cuda_impl {
-
-/// A kernel parameter.
-template <int N>
-struct Walk {
-  int ndim = 0;
-  FastDivide sizes[kMaxDims];  // innermost first
-  uint32_t strides[kMaxDims][N];
-
-  struct Offsets {
-    uint32_t at[N];
-  };
-  TANDEM_HD Offsets offsets(uint32_t position) const {
-    Offsets out{};
-    for (int d = 0; d < kMaxDims; ++d) {
-      if (d == ndim) break;
-      const uint32_t rest = sizes[d].quotient(position), index = position - rest * sizes[d].divisor;
-      for (int k = 0; k < N; ++k) out.at[k] += index * strides[d][k];
-      position = rest;
-    }
-    return out;
-  }
-};
 
 /// One launch of an elementwise kernel.
 template <int N>

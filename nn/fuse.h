@@ -19,9 +19,9 @@
 // model thus has other names: it fits a model of the same kind that has been fused, too, and load_state_dict rejects it
 // for any other, and the other way round. So load the published weights first, and fuse then.
 //
-// In inference on the CPU, convolutions whose output stays inside a Sequential, because another one follows
-// with none but layers of nn/ between them, return channels-last tensors where that is faster, and the last one row-major
-// ones; in a Fusable those that it names.
+// In inference on the CPU, convolutions whose output stays inside a Sequential, because another one follows with none but
+// layers of nn/ between them, return channels-last tensors where that is faster, and the last one row-major ones; in a
+// Fusable those that it names.
 //
 // On the CPU a fused Conv2d keeps its weight a second time, in the order in which its kernel reads it, from the first
 // forward in inference until the layer is destroyed, or until a forward finds that the weight has changed or moved, or
@@ -57,12 +57,12 @@ class Fuser {
   /// Linear, Conv1d, Conv2d or Conv3d and a BatchNorm of its rank, with running statistics, as many channels, on the
   /// same device, and neither has forward hooks or occurs elsewhere in the model.
   bool fold(Module& layer, Module& norm);
-  /// Makes `layer` apply `activation`, a ReLU, ReLU6 or Hardswish, to its output, which nothing else reads; the caller leaves the
-  /// activation out from now on. Returns false, with nothing changed, if the layer is none of the above or already has
-  /// an activation, or either has forward hooks.
+  /// Makes `layer` apply `activation`, a ReLU, ReLU6 or Hardswish, to its output, which nothing else reads; the caller
+  /// leaves the activation out from now on. Returns false, with nothing changed, if the layer is none of the above or
+  /// already has an activation, or either has forward hooks.
   bool activate(Module& layer, const Module& activation);
-  /// Lets the Conv2d layers of `inside` return channels-last tensors in inference, where a CPU is faster so. What the caller
-  /// returns has not four dimensions, or it makes it contiguous().
+  /// Lets the Conv2d layers of `inside` return channels-last tensors in inference, where a CPU is faster so. What the
+  /// caller returns has not four dimensions, or it makes it contiguous().
   void lay_out(Module& inside) { laid_out_.push_back(&inside); }
 
  private:

@@ -3,9 +3,8 @@
 // float32 then.
 #include "tandem/cuda/device.h"
 
-#include <cmath>
-
 #include "tandem/core/backend/batch_norm.h"
+#include "tandem/cuda/functors.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/batch_norm_columns.h"
 #include "tandem/cuda/ops/batch_norm_track.h"
@@ -29,7 +28,7 @@ template <class T>
 struct Channels {
   const T *mean, *variance, *weight, *bias;
   T eps;
-  __device__ T inverse(int64_t c) const { return T(1) / std::sqrt(variance[c] + eps); }
+  __device__ T inverse(int64_t c) const { return norm_inverse(variance[c], eps); }
   __device__ T scale(int64_t c) const { return (weight != nullptr ? weight[c] : T(1)) * inverse(c); }
 };
 
@@ -44,7 +43,7 @@ struct Normalize {
   Channels<T> p;
 
   __device__ Channel channel(int64_t c) const { return {p.mean[c], p.scale(c), p.bias != nullptr ? p.bias[c] : T(0)}; }
-  __device__ static T value(const Channel& c, T x, T) { return (x - c.mean) * c.scale + c.shift; }
+  __device__ static T value(const Channel& c, T x, T) { return normalized(x, c.mean, c.scale, c.shift); }
 };
 
 // The means of g and of g h times 1 / s, with h = (x - mean) / s and s = sqrt(variance + eps).

@@ -1,19 +1,11 @@
 // CUDA kernels of binary operations, with a tensor or a number on either side. Include it only in binary_N.cu.
 #pragma once
 #include "tandem/core/backend/elementwise_kernels.h"
-#include "tandem/core/formulas/value.h"
 #include "tandem/cuda/elementwise.h"
+#include "tandem/cuda/functors.h"
 #include "tandem/cuda/raise_fault.h"
 
 namespace tandem::cuda_impl {
-
-template <class Op, class T>
-struct Binary {
-  using In = T;
-  using Out = T;
-  T p;
-  __device__ T operator()(T a, T b) const { return ops::apply_binary<Op>(a, b, p); }
-};
 
 /// Integer division: a zero divisor is reported and produces 0.
 template <class Op, class T>

@@ -4,17 +4,11 @@
 #include "tandem/core/backend/elementwise_kernels.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/elementwise.h"
+#include "tandem/cuda/functors.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {
 namespace {
-
-template <class Op, class T>
-struct Compare {
-  using In = T;
-  using Out = bool;
-  __device__ bool operator()(T a, T b) const { return Op::apply(a, b); }
-};
 
 struct ComparisonLoops {
   template <class Op, class T>

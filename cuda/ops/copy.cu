@@ -8,6 +8,7 @@
 #include "tandem/cuda/copies.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/elementwise.h"
+#include "tandem/cuda/functors.h"
 #include "tandem/cuda/ops/cat_batch.h"
 #include "tandem/cuda/tables.h"
 #include "tandem/cuda/transpose_plan.h"
@@ -16,12 +17,6 @@
 namespace tandem::cuda_impl {
 namespace {
 
-template <class To, class From>
-struct Convert {
-  using In = From;
-  using Out = To;
-  __device__ To operator()(From x) const { return ops::convert<To>(x); }
-};
 template <class Bits>
 struct Move {
   using In = Bits;

@@ -4,20 +4,13 @@
 #include "tandem/core/backend/elementwise_kernels.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/elementwise.h"
+#include "tandem/cuda/functors.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {
 void where(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b);  // where.cu
 
 namespace {
-
-template <class Op, class T>
-struct Ternary {
-  using In = T;
-  using Out = T;
-  T p;
-  __device__ T operator()(T a, T b, T c) const { return Op::apply(a, b, c, p); }
-};
 
 struct TernaryLoops {
   template <class Op, class T>
