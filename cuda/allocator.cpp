@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "tandem/core/error.h"
 #include "tandem/core/profile/profile_memory.h"
@@ -172,12 +173,34 @@ void CachingAllocator::free(void* memory) noexcept try {
   Block* block = found->second;
   live_.erase(found);
   use_.allocated -= block->size;
-  --pools_[block->pool].live;
+  Pool& pool = pools_[block->pool];
+  --pool.live;
+  if (pool.holds) return pool.held.push_back(block);
+  let_go(block);
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "tandem: %s: %s\n", name_.c_str(), error.what());
+}
+
+// The block is free as soon as the streams that use it permit.
+void CachingAllocator::let_go(Block* block) {
   if (block->users.empty()) return release(block);
   waiting_.push_back(block);
   mark_users(block);
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "tandem: %s: %s\n", name_.c_str(), error.what());
+}
+
+void CachingAllocator::hold(PoolId pool) {
+  const Lock lock(mutex_);
+  pools_[pool].holds = true;
+}
+bool CachingAllocator::held(PoolId pool, const void* memory) const {
+  const Lock lock(mutex_);
+  return std::ranges::any_of(pools_.at(pool).held, [&](const Block* block) { return block->data == memory; });
+}
+void CachingAllocator::release_held(PoolId id, bool more) {
+  const Lock lock(mutex_);
+  Pool& pool = pools_[id];
+  pool.holds = more;
+  for (Block* block : std::exchange(pool.held, {})) let_go(block);
 }
 
 void CachingAllocator::used_by(void* memory, StreamId stream) {

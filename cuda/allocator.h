@@ -49,6 +49,14 @@ class CachingAllocator {
   /// Stops allocation from the pool; its memory returns to the GPU when the last block is freed.
   void retire_pool(PoolId pool);
 
+  /// From here until release_held(), blocks of the pool that are freed are not reused: work that is not queued yet may
+  /// write them.
+  void hold(PoolId pool);
+  /// Whether the block was freed since hold().
+  bool held(PoolId pool, const void* memory) const;
+  /// Lets freed blocks be reused; with `more`, holds those that are freed from here on.
+  void release_held(PoolId pool, bool more);
+
   MemoryUse use() const;
   void reset_peaks();
 
@@ -64,7 +72,8 @@ class CachingAllocator {
   struct Pool {
     std::set<Block*, Order> small, large;  // free blocks by (stream, size, address)
     std::size_t live = 0;                  // blocks handed out
-    bool retired = false;
+    bool retired = false, holds = false;
+    std::vector<Block*> held;
   };
 
   Block* take_free(Pool& pool, std::size_t bytes, StreamId stream, bool any);
@@ -72,6 +81,7 @@ class CachingAllocator {
   void* request(std::size_t bytes);
   void split(Block* block, std::size_t bytes);
   void release(Block* block);
+  void let_go(Block* block);
   void join(Block* block, Block* neighbour);
   void mark_users(Block* block);
   void release_reached(bool wait);

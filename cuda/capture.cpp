@@ -8,6 +8,7 @@
 
 #include "tandem/core/backend/capture.h"
 #include "tandem/core/random/splitmix64.h"
+#include "tandem/cuda/fusion/compiler.h"
 #include "tandem/cuda/gpu_memory.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/streams.h"
@@ -51,7 +52,7 @@ void leave(void* capture) try {
   std::fprintf(stderr, "tandem: %s\n", error.what());
 }
 
-void begin(void* capture) {
+void begin(void* capture, bool fuses) {
   Recording& r = recording_of(capture);
   Context& c = context(r.device);
   if (r.graph != nullptr) ensure(cudaGraphExecDestroy(std::exchange(r.graph, nullptr)), "cudaGraphExecDestroy");
@@ -69,6 +70,20 @@ void begin(void* capture) {
   ensure(begin_capture(r.device, r.stream), "cudaStreamBeginCapture");
   r.phase = Recording::Phase::kCapturing;
   go_to(c, r.stream, r.pool, &r);
+  r.fused = {};
+  if (fuses && has_fused_compiler()) {
+    r.queue = std::make_unique<FusionQueue>(c);
+    r.queueing.emplace(*r.queue);
+  }
+}
+
+// Runs what still waits; r.fused says what the queue has done.
+void end_queue(Recording& r) {
+  r.queueing.reset();
+  if (r.queue == nullptr) return;
+  const std::unique_ptr<FusionQueue> queue = std::move(r.queue);
+  queue->end();
+  r.fused = queue->counts();
 }
 
 void instantiate(Recording& r, cudaGraph_t graph, std::size_t& nodes) {
@@ -82,6 +97,11 @@ CaptureResult end(void* capture) {
   cudaGraph_t graph = nullptr;
   try {
     Context& c = context(r.device);
+    try {
+      end_queue(r);
+    } catch (const std::exception& error) {
+      r.refuse(error.what());
+    }
     const cudaError_t status = end_capture(r.device, r.stream, &graph);
     r.phase = Recording::Phase::kIdle;
     go_to(c, r.outer_stream, r.outer_pool, nullptr);
@@ -102,6 +122,7 @@ CaptureResult end(void* capture) {
   }
   if (graph != nullptr) log_failure(cudaGraphDestroy(graph), "cudaGraphDestroy");
   result.refusal = r.refusal;
+  result.fused = r.fused;
   result.calls = std::move(r.calls);
   r.calls.clear();
   return result;

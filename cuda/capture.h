@@ -5,6 +5,7 @@
 // optimizer kernel call only writes its new numbers on the host, and one small copy sends them to the device if any
 // has changed.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/capture.h"
 #include "tandem/cuda/context.h"
+#include "tandem/cuda/fusion/queue.h"
 #include "tandem/cuda/replayed_value.h"
 
 namespace tandem::cuda_impl {
@@ -39,6 +41,9 @@ struct Recording {
 
   int device;
   PoolId pool;
+  std::unique_ptr<FusionQueue> queue;  ///< while the step is recorded
+  std::optional<QueueKernels> queueing;
+  FusionCounts fused;
   cudaStream_t stream = nullptr;
   Phase phase = Phase::kIdle;
   std::string refusal;

@@ -119,7 +119,7 @@ cublasHandle_t Context::blas() {
     ensure(cublasCreate(&blas_), "cublasCreate");
     blas_stream_ = nullptr;
   }
-  if (blas_stream_ != stream_) {
+  if (blas_stream_ != stream()) {
     ensure(cublasSetStream(blas_, stream_), "cublasSetStream");  // this resets the workspace
     ensure(cublasSetWorkspace(blas_, workspace(), kWorkspaceBytes), "cublasSetWorkspace");
     blas_stream_ = stream_;
@@ -132,7 +132,7 @@ cublasLtHandle_t Context::blas_lt() {
 }
 cudnnHandle_t Context::dnn() {
   if (dnn_ == nullptr) ensure(cudnnCreate(&dnn_), "cudnnCreate");
-  if (dnn_stream_ != stream_) {
+  if (dnn_stream_ != stream()) {
     ensure(cudnnSetStream(dnn_, stream_), "cudnnSetStream");
     dnn_stream_ = stream_;
   }

@@ -34,6 +34,8 @@ DeviceState& device_state(int device);
 
 /// A capture in progress on the calling thread and device; see cuda/capture.h.
 struct Recording;
+/// Its elementwise calls that wait; see cuda/fusion/queue.h.
+class FusionQueue;
 
 class Context {
  public:
@@ -47,13 +49,20 @@ class Context {
   const Gpu& gpu() const { return state_.gpu; }
   Fault* fault() const { return state_.fault; }
 
-  /// The thread's current stream.
-  cudaStream_t stream() const { return stream_; }
+  /// The thread's current stream, for work to be queued on it: runs what waits in a captured step's queue first.
+  cudaStream_t stream() {
+    if (fusion != nullptr) [[unlikely]]
+      end_fusion();
+    return stream_;
+  }
+  /// The same stream as a name.
+  StreamId stream_id() const { return stream_; }
   /// nullptr selects the device's default stream.
   void set_stream(cudaStream_t stream) { stream_ = stream != nullptr ? stream : state_.stream; }
   /// The pool for this thread's allocations: 0 outside a capture.
   PoolId pool = 0;
   Recording* recording = nullptr;
+  FusionQueue* fusion = nullptr;
 
   /// Library handles bound to the current stream.
   cublasHandle_t blas();
@@ -75,6 +84,8 @@ class Context {
   }
 
  private:
+  void end_fusion();
+
   DeviceState& state_;
   cudaStream_t stream_;
   cublasHandle_t blas_ = nullptr;

@@ -122,7 +122,7 @@ constinit const RuntimeKernels runtime_kernels{
           Context& c = context(device);
           if (c.recording != nullptr && c.recording->phase == Recording::Phase::kNumbers) [[unlikely]]
             c.recording->refuse("allocates in an optimizer's step");
-          return c.state().allocator->allocate(bytes, c.stream(), c.pool);
+          return c.state().allocator->allocate(bytes, c.stream_id(), c.pool);
         },
     .free =
         +[](Device device, void* data, std::size_t) {

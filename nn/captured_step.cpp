@@ -91,6 +91,7 @@ struct CapturedStep::State {
   Graph* last = nullptr;  // graph of the last call
   bool given_up = false, full_told = false, last_captured = false;
   uint64_t launches = 0;
+  FusionCounts fused;
   std::string message;
 
   void say(const std::string& text) {
@@ -231,13 +232,14 @@ bool CapturedStep::State::record(Graph& g, const std::vector<Tensor>& inputs) {
   const CaptureKernels& kernels = g.capture->kernels();
   std::exception_ptr thrown;
   const profiler::HostOnly untimed;
-  kernels.begin(g.capture->get());
+  kernels.begin(g.capture->get(), options.fuse);
   try {
     g.outputs = run(g.inputs);
   } catch (...) {
     thrown = std::current_exception();
   }
   CaptureResult result = kernels.end(g.capture->get());
+  fused = result.fused;
   std::string why = result.refusal;
   if (why.empty() && thrown == nullptr) why = snapshot.forbidden_change();
   if (why.empty() && thrown == nullptr) why = look_over(g, result, before);
@@ -352,6 +354,7 @@ void CapturedStep::watch(nn::Module& module) {
 std::vector<Tensor> CapturedStep::operator()(const std::vector<Tensor>& inputs) { return state_->call(inputs); }
 bool CapturedStep::captured() const { return state_->last_captured; }
 uint64_t CapturedStep::launches() const { return state_->launches; }
+FusionCounts CapturedStep::fused() const { return state_->fused; }
 std::size_t CapturedStep::graphs() const {
   return static_cast<std::size_t>(std::ranges::count_if(state_->graphs, [](const auto& g) { return g->ready; }));
 }

@@ -33,6 +33,7 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/core/fusion_counts.h"
 #include "tandem/nn/module.h"
 #include "tandem/nn/optim/optimizer.h"
 
@@ -105,6 +106,8 @@ struct CapturedStepOptions {
   int max_graphs = 8;
   /// Whether to report a new signature on stderr. Turn off if one is expected, as for a smaller last batch.
   bool say_changes = true;
+  /// Whether kernels that follow each other element by element are recorded as one, with the same bits.
+  bool fuse = true;
 };
 
 class CapturedStep {
@@ -138,6 +141,8 @@ class CapturedStep {
   bool captured() const;
   /// Number of replays so far; each is one launch.
   uint64_t launches() const;
+  /// What fusion has done to the last recording.
+  FusionCounts fused() const;
   /// Number of recordings.
   std::size_t graphs() const;
   /// The last line written to stderr.

@@ -28,7 +28,7 @@ LAYERS = {
     "core/backend": ("core/backend/", "core"),
     "core/formulas": ("core/formulas/", "core core/backend"),
     "core/cpu": ("core/cpu/ core/cpu/conv/ core/cpu/linalg/ core/cpu/pointwise/", KERNELS),
-    "cuda": ("cuda/ cuda/toolkit/", KERNELS),
+    "cuda": ("cuda/ cuda/fusion/ cuda/toolkit/", KERNELS),
     "cuda/ops": ("cuda/ops/", KERNELS + " cuda"),
     "autograd": ("autograd/", "core"),
     "autograd/ops/detail": ("autograd/ops/detail/", KERNELS + " autograd"),

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tandem/core/fusion_counts.h"
 #include "tandem/core/backend/kernel.h"
 
 namespace tandem {
@@ -22,6 +23,7 @@ struct CaptureResult {
   std::string refusal;
   std::vector<OptimizerCall> calls;
   std::size_t nodes = 0;  ///< kernels and copies in the graph
+  FusionCounts fused;
 };
 
 /// The capture functions of a backend, which has all or none of them.
@@ -33,7 +35,8 @@ struct CaptureKernels {
   /// allocations to the pool. leave(), which never throws, orders the current stream after it.
   OptionalKernel<"", void(void* capture)> enter;
   OptionalKernel<"", void(void* capture)> leave;
-  OptionalKernel<"", void(void* capture)> begin;
+  /// `fuses`: elementwise kernels that follow each other become one, with the same bits.
+  OptionalKernel<"", void(void* capture, bool fuses)> begin;
   /// Must be called even if the recorded work threw. Never throws.
   OptionalKernel<"", CaptureResult(void* capture)> end;
 

@@ -53,7 +53,10 @@ class KernelFunction<R(Args...)> {
     if (*name_ == '\0' || !profiler::is_on()) return call(static_cast<Args&&>(args)...);
     const std::type_info* const types[] = {&typeid(Args)..., nullptr};
     const void* const values[] = {&args..., nullptr};
-    const detail::WatchedCall watched({name_, types, values, sizeof...(Args)}, shown_ == ShownOn::kStream);
+    const KernelCall watched_call{name_, types, values, sizeof...(Args), this};
+    if constexpr (std::is_void_v<R>)
+      if (detail::queued(watched_call)) return;
+    const detail::WatchedCall watched(watched_call, shown_ == ShownOn::kStream);
     return call(static_cast<Args&&>(args)...);
   }
   R (*function_)(Args...);

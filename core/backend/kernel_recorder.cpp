@@ -10,6 +10,7 @@ namespace tandem {
 
 namespace {
 constinit thread_local KernelRecorder* current = nullptr;
+constinit thread_local KernelQueue* current_queue = nullptr;
 }  // namespace
 
 RecordKernels::RecordKernels(KernelRecorder& recorder)
@@ -22,10 +23,28 @@ RecordKernels::~RecordKernels() {
   if (process_ == detail::this_process()) profiler::detail::watchers.fetch_sub(1, std::memory_order_relaxed);
 }
 
+QueueKernels::QueueKernels(KernelQueue& queue)
+    : outer_(std::exchange(current_queue, &queue)), process_(detail::this_process()) {
+  profiler::detail::watchers.fetch_add(1, std::memory_order_relaxed);
+}
+QueueKernels::~QueueKernels() {
+  current_queue = outer_;
+  if (process_ == detail::this_process()) profiler::detail::watchers.fetch_sub(1, std::memory_order_relaxed);
+}
+
 namespace detail {
 
-PauseRecorder::PauseRecorder() noexcept : recorder_(std::exchange(current, nullptr)) {}
-PauseRecorder::~PauseRecorder() { current = recorder_; }
+bool queued(const KernelCall& call) {
+  return current_queue != nullptr && current == nullptr && current_queue->take(call);
+}
+
+PauseRecorder::PauseRecorder() noexcept
+    : recorder_(std::exchange(current, nullptr)), queue_(std::exchange(current_queue, nullptr)) {}
+PauseRecorder::~PauseRecorder() {
+  current = recorder_;
+  current_queue = queue_;
+  if (queue_ != nullptr) queue_->resume();
+}
 
 void note_host_read(const Tensor& t, const char* reader) {
   const PauseRecorder paused;

@@ -19,6 +19,7 @@ struct KernelCall {
   const std::type_info* const* types;
   const void* const* values;
   std::size_t count;
+  const void* kernel;  ///< the KernelFunction, which is in a backend's table; names are shared
 
   /// nullptr unless argument `i` exists and is a T.
   template <class T>
@@ -38,6 +39,18 @@ class KernelRecorder {
   ~KernelRecorder() = default;
 };
 
+/// Takes kernel calls of a thread, to run them later.
+class KernelQueue {
+ public:
+  /// Whether the call was taken. Whatever this throws leaves the operation that calls the kernel.
+  virtual bool take(const KernelCall& call) = 0;
+  /// The call that was not taken has ended.
+  virtual void resume() noexcept = 0;
+
+ protected:
+  ~KernelQueue() = default;
+};
+
 /// In its scope, `recorder` is told of what this thread calls. The innermost scope counts.
 class RecordKernels {
  public:
@@ -51,9 +64,25 @@ class RecordKernels {
   const uint32_t process_;
 };
 
+/// In its scope, `queue` is offered what this thread calls, unless a recorder is told of it.
+class QueueKernels {
+ public:
+  explicit QueueKernels(KernelQueue& queue);
+  ~QueueKernels();
+  QueueKernels(const QueueKernels&) = delete;
+  QueueKernels& operator=(const QueueKernels&) = delete;
+
+ private:
+  KernelQueue* const outer_;
+  const uint32_t process_;
+};
+
 namespace detail {
 
-/// In its scope, this thread's calls are not reported.
+/// Whether this thread's queue has taken the call.
+bool queued(const KernelCall& call);
+
+/// In its scope, this thread's calls are neither reported nor queued.
 class PauseRecorder {
  public:
   PauseRecorder() noexcept;
@@ -65,6 +94,7 @@ class PauseRecorder {
 
  private:
   KernelRecorder* const recorder_;
+  KernelQueue* const queue_;
 };
 
 /// Tells the thread's recorder, if there is one.

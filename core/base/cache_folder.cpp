@@ -1,6 +1,9 @@
 #include "tandem/core/base/cache_folder.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 namespace tandem {
@@ -11,6 +14,15 @@ std::string cache_folder() {
     if (const char* folder = std::getenv(variable); folder != nullptr && *folder != '\0')
       return std::string(folder) + below;
   return "";
+}
+
+std::string writable_cache_folder(const std::string& name) {
+  const std::string cache = cache_folder();
+  if (cache.empty()) return "";
+  const std::string folder = cache + '/' + name;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  return !error && ::access(folder.c_str(), W_OK | X_OK) == 0 ? folder : "";
 }
 
 }  // namespace tandem

@@ -5,7 +5,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -46,19 +45,10 @@ class FolderLock {
   int fd_;
 };
 
-std::string make_folder() {
-  const std::string cache = cache_folder();
-  if (cache.empty()) return "";
-  const std::string folder = cache + "/conv2d";
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  return !error && ::access(folder.c_str(), W_OK | X_OK) == 0 ? folder : "";
-}
-
 }  // namespace
 
 const std::string& kept_engines_folder() {
-  static const std::string folder = make_folder();
+  static const std::string folder = writable_cache_folder("conv2d");
   return folder;
 }
 

@@ -160,7 +160,7 @@ struct Convolution {
   uint64_t calls_on(const Tensor& out, bool captured = false) const {
     const Tensor x = on_device(input), w = on_device(weight);
     const Capture capture;
-    if (captured) capture.kernels.begin(capture.capture);
+    if (captured) capture.kernels.begin(capture.capture, false);
     const Calls calls = calls_of([&] { backend(kCUDA).conv.forward(out, x, w, {}, {}, nullptr); });
     if (captured) CHECK(capture.kernels.end(capture.capture).refusal == "");
     return calls.library;

@@ -62,10 +62,13 @@ class Ledger final : public KernelRecorder {
   }
   void read_on_host(const Tensor&, const char*) override {}
 
-  void finish(const char* network) {
+  void finish(const char* network, const FusionCounts& fused) {
     settle();
     Line total;
     std::printf("%s: %" PRIu64 " allocations from the system\n", network, allocations() - allocated_);
+    if (fused.calls != 0)
+      std::printf("%zu kernels are fused into %zu: %" PRId64 " bytes become %" PRId64 "\n", fused.calls, fused.kernels,
+                  fused.bytes_before, fused.bytes_after);
     for (const char* column : kColumns) std::printf("%9s", column);
     std::printf("%12s\n", "bytes");
     for (const auto& [name, line] : lines_) {
@@ -132,12 +135,13 @@ class Ledger final : public KernelRecorder {
 // Counts the step after `warm_up` uncounted ones, by when it allocates nothing and all plans are made: the memory of
 // converted weights is known after two.
 template <class Step>
-void count(const char* network, int warm_up, Step&& step) {
+void count(const char* network, int warm_up, Step&& step, const cuda::CapturedStep* captured = nullptr) {
   for (int i = 0; i < warm_up; ++i) step();
   synchronize(kDevice);
   Ledger ledger;
   step();
-  ledger.finish(network);
+  ledger.finish(network, captured != nullptr ? captured->fused() : FusionCounts());
+  if (captured != nullptr) check(captured->captured(), network, ": ", captured->message());
 }
 
 // ---- the networks; that of LeNet and its step are those of bench/gpu/gpu_bench.cpp, with smaller batches
@@ -175,11 +179,12 @@ void lenet(const char* name, bool captured) {
                order = randperm(2 * kImages, TensorOptions(kDevice).dtype(kLong));
   Tensor total = zeros({}, TensorOptions(kDevice));
   cuda::CapturedStep step([&](const Tensor& x, const Tensor& y) { return net.step(x, y); }, {&net.optimizer()});
-  count(name, captured ? 5 : 1, [&] {
+  const auto run = [&] {
     const Tensor at_once = order.narrow(0, 0, kImages);
     const Tensor x = pixels.index_select(0, at_once).to(kFloat).div_(255), y = labels.index_select(0, at_once);
     total += captured ? step(x, y)[0] : net.step(x, y);
-  });
+  };
+  count(name, captured ? 5 : 1, run, captured ? &step : nullptr);
 }
 
 void train(const char* name, nn::Module& net, optim::Optimizer& optimizer, bool half,
@@ -197,17 +202,49 @@ void train(const char* name, nn::Module& net, optim::Optimizer& optimizer, bool 
   };
   if (!captured) return count(name, half ? 2 : 1, step);
   cuda::CapturedStep replayed(step, {&optimizer});
-  count(name, 5, [&] { replayed(std::vector<Tensor>()); });
-  check(replayed.captured(), name, ": ", replayed.message());
+  count(
+      name, 5, [&] { replayed(std::vector<Tensor>()); }, &replayed);
 }
 
-void resnet18(const char* name, bool half, MemoryFormat format = MemoryFormat::Contiguous) {
+void resnet18(const char* name, bool half, MemoryFormat format = MemoryFormat::Contiguous, bool captured = false) {
   auto net = models::resnet18(10);
   net->to(kDevice);
   net->to(format);
   optim::SGD optimizer(net->parameters(), optim::SGDOptions(0.1).momentum(0.9).weight_decay(1e-4));
   const Tensor x = rand({2, 3, 32, 32}, TensorOptions(kDevice)), y = zeros({2}, TensorOptions(kDevice).dtype(kLong));
-  train(name, *net, optimizer, half, [&] { return cross_entropy_loss(net->forward(x), y); });
+  const auto loss = [&] { return cross_entropy_loss(net->forward(x), y); };
+  train(name, *net, optimizer, half, loss, captured);
+}
+
+// Two levels: what the first one sees is joined to what comes back from the second.
+struct UNetImpl : nn::Module {
+  static nn::Sequential block(int64_t in, int64_t out) {
+    return nn::Sequential(nn::Conv2d(nn::Conv2dOptions(in, out, 3).padding(1)), nn::BatchNorm2d(out), nn::ReLU(),
+                          nn::Conv2d(nn::Conv2dOptions(out, out, 3).padding(1)), nn::BatchNorm2d(out), nn::ReLU());
+  }
+  UNetImpl() {
+    register_module("down", down);
+    register_module("middle", middle);
+    register_module("up", up);
+    register_module("join", join);
+    register_module("head", head);
+  }
+  Tensor forward(const Tensor& x) {
+    const Tensor wide = down->forward(x);
+    return head->forward(join->forward(cat({wide, up->forward(middle->forward(max_pool2d(wide, 2)))}, 1)));
+  }
+  nn::Sequential down = block(3, 8), middle = block(8, 16), join = block(16, 8);
+  nn::ConvTranspose2d up{nn::ConvTranspose2dOptions(16, 8, 2).stride(2)};
+  nn::Conv2d head{nn::Conv2dOptions(8, 2, 1)};
+};
+
+void unet(const char* name) {
+  UNetImpl net;
+  net.to(kDevice);
+  optim::Adam optimizer(net.parameters(), optim::AdamOptions(1e-3));
+  const Tensor x = rand({2, 3, 16, 16}, TensorOptions(kDevice)), y = rand({2, 2, 16, 16}, TensorOptions(kDevice));
+  const auto loss = [&] { return binary_cross_entropy_with_logits(net.forward(x), y); };
+  train(name, net, optimizer, false, loss, true);
 }
 
 void gpt2(const char* name, bool captured) {
@@ -245,11 +282,11 @@ void decode(const char* name, bool captured) {
   if (!captured) return count(name, 1, [&] { net->forward(token, cache); });
   cache.keep_places_on_device(64);
   cuda::CapturedStep step([&](const Tensor& t) { return net->forward(t, cache); });
-  count(name, 5, [&] {
+  const auto run = [&] {
     step(token);
     cache.advance(1);
-  });
-  check(step.captured(), name, ": ", step.message());
+  };
+  count(name, 5, run, &step);
 }
 
 }  // namespace
@@ -259,8 +296,12 @@ int main(int argc, char** argv) {
       {"lenet", [](const char* name) { lenet(name, false); }},
       {"lenet captured", [](const char* name) { lenet(name, true); }},
       {"resnet18", [](const char* name) { resnet18(name, false); }},
+      {"resnet18 captured", [](const char* name) { resnet18(name, false, MemoryFormat::Contiguous, true); }},
       {"resnet18 bf16", [](const char* name) { resnet18(name, true); }},
       {"resnet18 bf16 channels-last", [](const char* name) { resnet18(name, true, MemoryFormat::ChannelsLast); }},
+      {"resnet18 bf16 channels-last captured",
+       [](const char* name) { resnet18(name, true, MemoryFormat::ChannelsLast, true); }},
+      {"unet captured", unet},
       {"gpt2 bf16", [](const char* name) { gpt2(name, false); }},
       {"gpt2 bf16 captured", [](const char* name) { gpt2(name, true); }},
       {"gpt2 token", [](const char* name) { decode(name, false); }},

@@ -1,0 +1,21 @@
+// Compiles generated kernels while a program runs, and starts them.
+#pragma once
+#include <string>
+
+#include "tandem/cuda/context.h"
+#include "tandem/cuda/fusion/fused_loop.h"
+#include "tandem/cuda/launch.h"
+
+namespace tandem::cuda_impl {
+
+/// Whether there is a compiler; loads it. If not, one line on stderr says why, once.
+bool has_fused_compiler();
+
+/// The kernel whose source is `body` after the headers of generated kernels; nullptr if it cannot be compiled. Kept for
+/// the rest of the process.
+const void* fused_kernel(const Context& c, const std::string& body);
+
+/// Enqueues a kernel of fused_kernel().
+cudaError_t enqueue_fused(const void* kernel, const LaunchShape& shape, const Fused& p);
+
+}  // namespace tandem::cuda_impl

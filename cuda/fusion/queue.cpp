@@ -1,0 +1,239 @@
+#include "tandem/cuda/fusion/queue.h"
+
+#include <algorithm>
+#include <array>
+
+#include "tandem/core/conv_epilogue.h"
+#include "tandem/cuda/elementwise_plan.h"
+#include "tandem/cuda/fusion/compiler.h"
+#include "tandem/cuda/fusion/generate.h"
+#include "tandem/cuda/fusion/read_call.h"
+
+namespace tandem::cuda_impl {
+namespace {
+
+constexpr int kMostArguments = 6;  // of a call
+
+struct Bytes {
+  const char *begin, *end;
+};
+Bytes bytes_of(const Tensor& t) {
+  int64_t low = 0, high = 0;
+  for (int64_t d = 0; d < t.dim(); ++d) {
+    const int64_t last = (t.size(d) - 1) * t.stride(d);
+    (last < 0 ? low : high) += last;
+  }
+  const auto* data = static_cast<const char*>(t.data_ptr());
+  return {data + low * t.element_size(), data + (high + 1) * t.element_size()};
+}
+bool overlap(const Tensor& a, const Tensor& b) {
+  const Bytes x = bytes_of(a), y = bytes_of(b);
+  return x.begin < y.end && y.begin < x.end;
+}
+// Whether the arguments have no elements in common, or the same ones at the same places.
+bool apart(const QueuedArgument& a, const QueuedArgument& b) {
+  return same_elements(a, b) || !overlap(a.tensor, b.tensor);
+}
+
+int64_t bytes_moved(const Tensor& t) {
+  int64_t bytes = t.element_size();
+  for (int64_t d = 0; d < t.dim(); ++d) bytes *= t.stride(d) == 0 ? 1 : t.size(d);
+  return bytes;
+}
+int64_t bytes_moved(const QueuedCall& call) {
+  int64_t bytes = bytes_moved(call.out.tensor);
+  for (const QueuedArgument& in : call.in)
+    if (!in.is_number()) bytes += bytes_moved(in.tensor);
+  return bytes;
+}
+
+// Dimensions into which those of both shapes can be split, innermost first; empty if there are none.
+std::vector<int64_t> common_sizes(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+  std::vector<int64_t> sizes;
+  std::size_t i = 0, j = 0;
+  int64_t left_of_a = a[0], left_of_b = b[0];
+  while (true) {
+    const int64_t size = std::min(left_of_a, left_of_b);
+    if (left_of_a % size != 0 || left_of_b % size != 0) return {};
+    sizes.push_back(size);
+    left_of_a /= size;
+    left_of_b /= size;
+    if (left_of_a == 1 && ++i < a.size()) left_of_a = a[i];
+    if (left_of_b == 1 && ++j < b.size()) left_of_b = b[j];
+    if (i == a.size() || j == b.size()) break;
+  }
+  return i == a.size() && j == b.size() && sizes.size() <= kMaxDims ? sizes : std::vector<int64_t>();
+}
+
+// The strides along `finer`, of what has these along `sizes`.
+void split(std::vector<int64_t>& strides, const std::vector<int64_t>& sizes, const std::vector<int64_t>& finer) {
+  std::vector<int64_t> all;
+  std::size_t at = 0;
+  for (std::size_t d = 0; d < sizes.size(); ++d)
+    for (int64_t done = 1; done < sizes[d] || (sizes[d] == 1 && all.size() == d); done *= finer[at++])
+      all.push_back(strides[d] * done);
+  strides = std::move(all);
+}
+void split(QueuedCall& call, const std::vector<int64_t>& sizes, const std::vector<int64_t>& finer) {
+  split(call.out.strides, sizes, finer);
+  for (QueuedArgument& in : call.in)
+    if (!in.is_number()) split(in.strides, sizes, finer);
+}
+
+// Fills in the strides; returns the dimensions, innermost first.
+std::vector<int64_t> find_strides(QueuedCall& call) {
+  std::array<const Tensor*, kMostArguments> tensors{&call.out.tensor};
+  for (std::size_t i = 0; i < call.in.size(); ++i)
+    if (!call.in[i].is_number()) tensors[i + 1] = &call.in[i].tensor;
+  const LoopPlan<kMostArguments> plan = make_plan<kMostArguments>(tensors);
+  for (int d = 0; d < plan.ndim; ++d) {
+    call.out.strides.push_back(plan.strides[d][0]);
+    for (std::size_t i = 0; i < call.in.size(); ++i)
+      if (!call.in[i].is_number()) call.in[i].strides.push_back(plan.strides[d][i + 1]);
+  }
+  return {plan.sizes, plan.sizes + plan.ndim};
+}
+
+}  // namespace
+
+FusionQueue::FusionQueue(Context& context) : context_(context) {
+  context_.state().allocator->hold(context_.pool);
+  context_.fusion = this;
+}
+FusionQueue::~FusionQueue() {
+  context_.fusion = nullptr;
+  context_.state().allocator->release_held(context_.pool, /*more=*/false);
+}
+
+void Context::end_fusion() { fusion->end(); }
+
+bool FusionQueue::take(const KernelCall& kernel_call) {
+  QueuedCall call;
+  call.formula = find_formula(kernel_call.kernel);
+  if (call.formula == nullptr) return false;
+  if (call.formula->kind == FormulaKind::kOther) {
+    if (is_independent(kernel_call, call.formula->index)) context_.fusion = nullptr;  // until resume()
+    return false;
+  }
+  if (!read_call(call, kernel_call, context_.device())) return false;
+  const std::vector<int64_t> sizes = find_strides(call);
+  if (!joins(call, sizes)) {
+    end();
+    sizes_ = sizes;
+  }
+  ++counts_.calls;
+  counts_.bytes_before += bytes_moved(call);
+  calls_.push_back(std::move(call));
+  return true;
+}
+
+// Brings the call and the queue to common dimensions, and says whether it may wait with the others.
+bool FusionQueue::joins(QueuedCall& call, const std::vector<int64_t>& sizes) {
+  if (calls_.empty() || calls_[0].out.tensor.numel() != call.out.tensor.numel()) return false;
+  const std::vector<int64_t> common = common_sizes(sizes_, sizes);
+  if (common.empty()) return false;
+  QueuedCall shaped = call;
+  split(shaped, sizes, common);
+  for (QueuedCall& earlier : calls_) split(earlier, sizes_, common);
+  sizes_ = common;
+  if (!admits(shaped)) return false;
+  call = std::move(shaped);
+  return true;
+}
+
+bool FusionQueue::is_independent(const KernelCall& kernel_call, std::size_t writes) const {
+  const auto is = [&](const Tensor& t, bool written) {
+    const auto meets = [&](const QueuedArgument& a) { return !a.is_number() && overlap(a.tensor, t); };
+    return !t.defined() || std::ranges::none_of(calls_, [&](const QueuedCall& call) {
+      return meets(call.out) || (written && std::ranges::any_of(call.in, meets));
+    });
+  };
+  for (std::size_t i = 0; i < kernel_call.count; ++i) {
+    if (const auto* t = kernel_call.argument<Tensor>(i); t != nullptr && !is(*t, i < writes)) return false;
+    const auto* epilogue = kernel_call.argument<ConvEpilogue<Tensor>>(i);
+    if (epilogue != nullptr && !(is(epilogue->bias, false) && is(epilogue->residual, false))) return false;
+  }
+  return true;
+}
+
+// A kernel computes element by element: what one call writes, another may only read at the same element.
+bool FusionQueue::admits(const QueuedCall& call) const {
+  for (const QueuedCall& earlier : calls_) {
+    if (!apart(earlier.out, call.out)) return false;
+    for (const QueuedArgument& in : call.in)
+      if (!in.is_number() && !apart(earlier.out, in)) return false;
+    for (const QueuedArgument& in : earlier.in)
+      if (!in.is_number() && !apart(in, call.out)) return false;
+  }
+  // What the kernel would have, at most.
+  std::vector<const QueuedArgument*> read, written;
+  std::size_t operands = 1, numbers = 0;
+  const auto count = [&](const QueuedCall& one) {
+    const auto is_in = [](const std::vector<const QueuedArgument*>& all, const QueuedArgument& a) {
+      return std::ranges::any_of(all, [&](const QueuedArgument* other) { return same_elements(*other, a); });
+    };
+    for (const QueuedArgument& in : one.in) {
+      if (in.is_number())
+        ++numbers;
+      else if (!is_in(written, in) && !is_in(read, in))
+        read.push_back(&in);
+    }
+    written.push_back(&one.out);
+    numbers += 2;
+  };
+  for (const QueuedCall& earlier : calls_) {
+    count(earlier);
+    operands += !is_dead(earlier.out);
+  }
+  count(call);
+  return operands + read.size() <= kFusedOperands && numbers <= kFusedNumbers;
+}
+
+bool FusionQueue::is_dead(const QueuedArgument& result) const {
+  return context_.state().allocator->held(context_.pool, result.tensor.impl()->storage->data());
+}
+
+void FusionQueue::end() {
+  if (calls_.empty()) return;
+  const std::vector<QueuedCall> calls = std::move(calls_);
+  calls_.clear();
+  run(calls);
+  context_.state().allocator->release_held(context_.pool, /*more=*/true);
+}
+
+void FusionQueue::run(const std::vector<QueuedCall>& calls) {
+  const tandem::detail::PauseRecorder paused;
+  const FusedSource source = generate(calls, sizes_, [this](const QueuedArgument& result) { return is_dead(result); });
+  if (source.operands.empty()) return;
+  const void* kernel = calls.size() == 1 ? nullptr : fused_kernel(context_, source.body);
+  if (kernel == nullptr) {
+    for (const QueuedCall& call : calls) {
+      ++counts_.kernels;
+      counts_.bytes_after += bytes_moved(call);
+      run_alone(call);
+    }
+    return;
+  }
+  ++counts_.kernels;
+  std::array<const Tensor*, kFusedOperands> operands{};
+  for (std::size_t i = 0; i < source.operands.size(); ++i) {
+    operands[i] = &source.operands[i];
+    counts_.bytes_after += bytes_moved(source.operands[i]);
+  }
+  Fused p;
+  std::ranges::copy(source.numbers, p.numbers);
+  auto start = [&](const Piece<kFusedOperands>& piece, bool vectors) {
+    p.numel = piece.numel;
+    p.vectors = vectors;
+    p.walk = piece.walk;
+    std::ranges::copy(piece.data, p.data);
+    const Grid grid = grid_for(piece.numel, source.vector, kFusedThreads);
+    if (!may_start(context_, "fused")) return;
+    const LaunchShape shape{context_.stream(), dim3(static_cast<unsigned>(grid.blocks)), dim3(kFusedThreads), 0};
+    detail::started(context_, "fused", enqueue_fused(kernel, shape, p), grid);
+  };
+  for_elementwise_pieces<kFusedOperands>(make_plan<kFusedOperands>(operands), source.vector,
+                                         PieceCall<kFusedOperands>(start));
+}
+
+}  // namespace tandem::cuda_impl
