@@ -1,6 +1,7 @@
 // Lists of the types of elements.
 #pragma once
 #include <cstdint>
+#include <type_traits>
 
 #include "tandem/core/base/type_list.h"
 #include "tandem/core/half.h"
@@ -20,5 +21,9 @@ using ComputedTypes = concat_t<NumericTypes, TypeList<bool>>;
 using AllTypes = concat_t<ComputedTypes, TypeList<Half, BFloat16>>;
 using ComplexTypes = TypeList<Complex<float>, Complex<double>>;
 using StoredTypes = concat_t<concat_t<AllTypes, ComplexTypes>, TypeList<Complex<Half>>>;
+
+/// The type that kernels compute a stored type of numbers with a fraction in.
+template <class Stored>
+using computed_t = std::conditional_t<sizeof(Stored) == 2, float, Stored>;
 
 }  // namespace tandem

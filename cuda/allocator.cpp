@@ -196,10 +196,10 @@ bool CachingAllocator::held(PoolId pool, const void* memory) const {
   const Lock lock(mutex_);
   return std::ranges::any_of(pools_.at(pool).held, [&](const Block* block) { return block->data == memory; });
 }
-void CachingAllocator::release_held(PoolId id, bool more) {
+void CachingAllocator::release_held(PoolId id) {
   const Lock lock(mutex_);
   Pool& pool = pools_[id];
-  pool.holds = more;
+  pool.holds = false;
   for (Block* block : std::exchange(pool.held, {})) let_go(block);
 }
 

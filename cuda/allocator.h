@@ -54,8 +54,8 @@ class CachingAllocator {
   void hold(PoolId pool);
   /// Whether the block was freed since hold().
   bool held(PoolId pool, const void* memory) const;
-  /// Lets freed blocks be reused; with `more`, holds those that are freed from here on.
-  void release_held(PoolId pool, bool more);
+  /// Lets the blocks be reused, and those that are freed from here on.
+  void release_held(PoolId pool);
 
   MemoryUse use() const;
   void reset_peaks();

@@ -2,10 +2,9 @@
 #pragma once
 #include "tandem/core/line_split.h"
 #include "tandem/cuda/fast_divide.h"
+#include "tandem/cuda/line_threads.h"
 
 namespace tandem::cuda_impl {
-
-inline constexpr int kLineThreads = 256;
 
 /// Rows (inner == 1): `lanes` threads, a power of two, share one row.
 struct RowGeometry {

@@ -1,6 +1,6 @@
 // Division of numbers below a limit that is known at launch: fast where the limit allows it.
 #pragma once
-#include <algorithm>
+#include <cstdint>
 
 #include "tandem/cuda/fast_divide.h"
 
@@ -12,8 +12,8 @@ struct LongDivide {
   FastDivide fast;
 
   LongDivide(int64_t by, int64_t limit)
-      : divisor(std::max<int64_t>(1, by)),
-        wide(std::max(limit, by) >= int64_t{1} << 31),
+      : divisor(by < 1 ? 1 : by),
+        wide((limit < by ? by : limit) >= int64_t{1} << 31),
         fast(wide ? 1 : static_cast<uint32_t>(divisor)) {}
   TANDEM_HD int64_t quotient(int64_t n) const { return wide ? n / divisor : fast.quotient(static_cast<uint32_t>(n)); }
 };

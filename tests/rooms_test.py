@@ -17,9 +17,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = ("core/cpu", "cuda/ops")
 MAX_SOURCES = 70  # directly in a folder, headers included
 PRODUCTION = "core autograd nn cuda parallel datasets models onnx cli compat".split()
-PARTS = set("""aligned batch channels columns complex complex_spectral count depthwise direct extreme general half index
-    integer kept lanes last ldl line loop matrix max_sum multinomial plan pointwise rows scores shallow small sort spectral table
-    tables tiles track windows""".split())
+PARTS = set("""aligned batch channels columns complex complex_spectral count depthwise direct extreme general half
+    index integer kept lanes last ldl line loop matrix max_sum multinomial plan pointwise rows scores shallow small
+    sort spectral sums table tables tiles track windows""".split())
 OTHERS = {
     "core/cpu": {
         "backend": "combines the tables of all families",

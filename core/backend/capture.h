@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tandem/core/fusion_counts.h"
 #include "tandem/core/backend/kernel.h"
+#include "tandem/core/fusion_counts.h"
 
 namespace tandem {
 

@@ -21,10 +21,8 @@ inline constexpr HalfCalls kTakesHalf{.native = true};
 
 /// The dtype that kernels compute a dtype in: float32 for the half types.
 constexpr ScalarType computed_type(ScalarType type) { return isReducedFloatingType(type) ? kFloat : type; }
-/// The types that kernels of numbers with a fraction store, and the type that they compute each in.
+/// The types that kernels of numbers with a fraction store.
 using StoredFloats = TypeList<float, double, Half, BFloat16>;
-template <class Stored>
-using computed_t = std::conditional_t<sizeof(Stored) == 2, float, Stored>;
 
 /// A tensor, or a number in place of a tensor.
 struct Operand {

@@ -3,7 +3,8 @@
 #include <string>
 
 #include "tandem/cuda/context.h"
-#include "tandem/cuda/fusion/fused_loop.h"
+#include "tandem/cuda/fusion/fused.h"
+#include "tandem/cuda/fusion/generate.h"
 #include "tandem/cuda/launch.h"
 
 namespace tandem::cuda_impl {
@@ -11,11 +12,10 @@ namespace tandem::cuda_impl {
 /// Whether there is a compiler; loads it. If not, one line on stderr says why, once.
 bool has_fused_compiler();
 
-/// The kernel whose source is `body` after the headers of generated kernels; nullptr if it cannot be compiled. Kept for
-/// the rest of the process.
-const void* fused_kernel(const Context& c, const std::string& body);
+/// The kernel; nullptr if it cannot be compiled. Kept for the rest of the process.
+const void* fused_kernel(const Context& c, const FusedSource& source);
 
-/// Enqueues a kernel of fused_kernel().
-cudaError_t enqueue_fused(const void* kernel, const LaunchShape& shape, const Fused& p);
+/// Enqueues a kernel of fused_kernel(). `core`: the parameter of its core, empty without one.
+cudaError_t enqueue_fused(const void* kernel, const LaunchShape& shape, const Fused& p, const std::vector<char>& core);
 
 }  // namespace tandem::cuda_impl

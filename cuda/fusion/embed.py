@@ -3,13 +3,15 @@
 
     embed.py ROOT OUT
 
-They are cuda/fusion/fused_loop.h with all of Tandem's headers that it includes, in one text without #include, and
-cuda/fusion/standard.h, which stands in for the standard library's headers where there are none.
+They are LOOP and CORES with all of Tandem's headers that they include, in one text each without #include; the lines that
+would include them; and cuda/fusion/standard.h, which stands in for the standard library's headers where there are none.
 """
 import pathlib
 import re
 import sys
 
+LOOP = ("cuda/fusion/fused_loop.h",)
+CORES = ("cuda/ops/batch_norm_sums.h", "cuda/ops/layer_norm_rows.h")
 root, out = map(pathlib.Path, sys.argv[1:])
 seen = set()
 
@@ -32,13 +34,15 @@ def literal(text):  # compilers need not accept long literals
     return "\n".join(f'R"tandem({part})tandem"' for part in re.findall(r"(?:.*\n){1,100}", text))
 
 
+def constant(name, text):
+    return f"extern const char* const {name};\nconst char* const {name} =\n{literal(text)};\n"
+
+
 out.write_text(f"""// Made by cuda/fusion/embed.py.
 namespace tandem::cuda_impl {{
-extern const char* const kFusedHeaders;
-extern const char* const kStandardHeaders;
-const char* const kFusedHeaders =
-{literal(inlined("cuda/fusion/fused_loop.h"))};
-const char* const kStandardHeaders =
-{literal((root / "cuda/fusion/standard.h").read_text())};
+{constant("kLoopHeaders", "".join(map(inlined, LOOP)))}
+{constant("kCoreHeaders", "".join(map(inlined, CORES)))}
+{constant("kAllIncludes", "".join(f'#include "tandem/{name}"{chr(10)}' for name in LOOP + CORES))}
+{constant("kStandardHeaders", (root / "cuda/fusion/standard.h").read_text())}
 }}  // namespace tandem::cuda_impl
 """)

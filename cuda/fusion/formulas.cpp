@@ -8,6 +8,7 @@
 #include "tandem/core/backend/comparison.h"
 #include "tandem/core/backend/conv.h"
 #include "tandem/core/backend/copy.h"
+#include "tandem/core/backend/layer_norm.h"
 #include "tandem/core/backend/ternary.h"
 #include "tandem/core/backend/unary.h"
 #include "tandem/core/formulas/binary_ops.h"
@@ -60,6 +61,9 @@ Formulas make_formulas() {
   all.insert({&b.copy.copy, {FormulaKind::kCopy}});
   all.insert({&b.copy.fill, {FormulaKind::kFill}});
   all.insert({&b.batch_norm.normalize, {FormulaKind::kNormalize}});
+  all.insert({&b.layer_norm.forward, {FormulaKind::kCore, 0}});
+  all.insert({&b.layer_norm.backward, {FormulaKind::kCore, 1}});
+  all.insert({&b.batch_norm.backward, {FormulaKind::kCore, 2}});
   // These come between a normalisation and what follows it.
   all.insert({&b.batch_norm.track, {FormulaKind::kOther, 3}});
   all.insert({&b.batch_norm.statistics, {FormulaKind::kOther, 2}});

@@ -9,7 +9,8 @@
 
 namespace tandem::cuda_impl {
 
-/// kOther: no formula, but the kernel need not wait for calls that have no memory in common with it.
+/// kCore: see fusion/core.h. kOther: no formula, but the kernel need not wait for calls that have no memory in common
+/// with it.
 enum class FormulaKind : uint8_t {
   kUnary,
   kGradient,
@@ -20,12 +21,14 @@ enum class FormulaKind : uint8_t {
   kCopy,
   kFill,
   kNormalize,
-  kOther
+  kCore,
+  kOther,
 };
 
 struct Formula {
   FormulaKind kind;
-  std::size_t index = 0;  ///< of the kernel in its family's table; kOther: how many arguments it writes, the first ones
+  /// Of the kernel in its family's table; kCore: in read_call.cpp; kOther: how many arguments it writes, the first ones.
+  std::size_t index = 0;
   std::string_view type = {};    ///< of the operation: "tandem::ops::Relu"
   uint32_t types = ~uint32_t{};  ///< bit i: the ScalarType i that it computes in
 };

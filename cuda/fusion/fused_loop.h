@@ -1,10 +1,6 @@
-// What generated kernels are made of: their parameter, and how their threads cover the elements.
-//
-// A kernel has operands, all of one shape: tensors that it reads, writes or both. A thread computes one vector of
-// elements, or that many single ones where the operands' rows do not allow vectors (cuda/elementwise.h).
+// What generated kernels are made of, beside the formulas. A thread computes one vector of elements, or that many single
+// ones. Bodies are generated: Body<V>::run(p, offsets, …) computes V elements.
 #pragma once
-#include <bit>
-#include <cstdint>
 #include <type_traits>
 
 #include "tandem/core/formulas/binary_ops.h"
@@ -12,34 +8,12 @@
 #include "tandem/core/formulas/ternary_ops.h"
 #include "tandem/core/formulas/unary_ops.h"
 #include "tandem/cuda/functors.h"
-#include "tandem/cuda/walk.h"
+#include "tandem/cuda/fusion/fused.h"
+#include "tandem/cuda/memory_ends.h"
 
 namespace tandem::cuda_impl {
 
-inline constexpr int kFusedOperands = 16, kFusedNumbers = 48, kFusedThreads = 128;
-
-struct Fused {
-  uint32_t numel = 0;
-  bool vectors = false;
-  Walk<kFusedOperands> walk;
-  char* data[kFusedOperands] = {};
-  uint64_t numbers[kFusedNumbers] = {};  ///< bit patterns of parameters, in the lowest bytes
-
-  template <class T>
-  TANDEM_HD T number(int i) const {
-    if constexpr (sizeof(T) == 8)
-      return std::bit_cast<T>(numbers[i]);
-    else if constexpr (sizeof(T) == 4)
-      return std::bit_cast<T>(static_cast<uint32_t>(numbers[i]));
-    else if constexpr (sizeof(T) == 2)
-      return std::bit_cast<T>(static_cast<uint16_t>(numbers[i]));
-    else
-      return std::bit_cast<T>(static_cast<uint8_t>(numbers[i]));
-  }
-};
-
-#ifdef TANDEM_GENERATED_KERNEL
-
+/// Where the first N operands have the element at a position.
 template <int N>
 struct FusedOffsets {
   uint32_t at[N];
@@ -57,23 +31,17 @@ __device__ inline T choose(bool condition, T a, T b) {
   return condition ? a : b;
 }
 
-/// V neighbouring elements, stored as T.
 template <class T, int V>
-struct alignas(sizeof(T) * V) FusedPack {
-  T x[V];
-};
-
-template <class T, int V>
-__device__ inline FusedPack<T, V> fused_load(const Fused& p, int operand, uint32_t offset) {
-  return *reinterpret_cast<const FusedPack<T, V>*>(reinterpret_cast<const T*>(p.data[operand]) +
-                                                   static_cast<int32_t>(offset));
+__device__ inline Pack<T, V> fused_load(const Fused& p, int operand, uint32_t offset) {
+  return *reinterpret_cast<const Pack<T, V>*>(reinterpret_cast<const T*>(p.data[operand]) +
+                                              static_cast<int32_t>(offset));
 }
 template <class T, int V>
-__device__ inline void fused_store(const Fused& p, int operand, uint32_t offset, const FusedPack<T, V>& values) {
-  *reinterpret_cast<FusedPack<T, V>*>(reinterpret_cast<T*>(p.data[operand]) + static_cast<int32_t>(offset)) = values;
+__device__ inline void fused_store(const Fused& p, int operand, uint32_t offset, const Pack<T, V>& values) {
+  *reinterpret_cast<Pack<T, V>*>(reinterpret_cast<T*>(p.data[operand]) + static_cast<int32_t>(offset)) = values;
 }
 
-/// Body<V>::run(p, offsets) computes V elements.
+/// A kernel of nothing but calls.
 template <template <int> class Body, int N, int V>
 __device__ inline void fused_elements(const Fused& p) {
   const uint32_t first = blockIdx.x * static_cast<uint32_t>(kFusedThreads * V);
@@ -88,6 +56,46 @@ __device__ inline void fused_elements(const Fused& p) {
   }
 }
 
-#endif
+/// The elements that a core reads, computed by calls, which also store them (memory_ends.h has the other kind).
+template <class S, template <int> class Body, int N>
+struct FromCalls {
+  const Fused& p;
+
+  __device__ void element(int64_t at, S* to) const {
+    Body<1>::run(p, FusedOffsets<N>(p, static_cast<uint32_t>(at)).at, to);
+  }
+  template <int kCount>
+  __device__ Pack<S, kCount> load(int64_t at) const {
+    Pack<S, kCount> values;
+    if (p.vectors)
+      Body<kCount>::run(p, FusedOffsets<N>(p, static_cast<uint32_t>(at)).at, values.x);
+    else
+      for (int k = 0; k < kCount; ++k) element(at + k, values.x + k);
+    return values;
+  }
+  __device__ RawPack load(int64_t at, int count, bool whole) const {
+    Pack<S> values{};
+    if (whole)
+      values = load<Pack<S>::kSize>(at);
+    else
+      for (int k = 0; k < count; ++k) element(at + k, values.x + k);
+    return std::bit_cast<RawPack>(values);
+  }
+};
+
+/// Calls that take what a core computes.
+template <template <int> class Body, int N>
+struct ToCalls {
+  const Fused& p;
+
+  template <class S, int kCount>
+  __device__ void store(int64_t at, const Pack<S, kCount>& values) const {
+    if (p.vectors)
+      Body<kCount>::run(p, FusedOffsets<N>(p, static_cast<uint32_t>(at)).at, values.x);
+    else
+      for (int k = 0; k < kCount; ++k)
+        Body<1>::run(p, FusedOffsets<N>(p, static_cast<uint32_t>(at + k)).at, values.x + k);
+  }
+};
 
 }  // namespace tandem::cuda_impl

@@ -15,11 +15,13 @@ struct FusedSource {
   std::string body;
   std::vector<Tensor> operands;  ///< first what is written, then what is read; at most kFusedOperands
   std::vector<uint64_t> numbers;
-  int vector = 1;  ///< elements in a vector
+  int vector = 1;                             ///< elements in a vector
+  const Core* core = nullptr;                 ///< of the calls
+  bool from_memory = true, to_memory = true;  ///< whether the core itself reads its source and writes its result
 };
 
-/// `sizes`: the queue's dimensions, innermost first. `dead` says whether nobody needs a result. Without operands there
-/// is nothing to compute.
+/// `sizes`: the queue's dimensions, innermost first. `dead` says whether nobody needs a result. Without a body there is
+/// nothing to compute.
 FusedSource generate(const std::vector<QueuedCall>& calls, const std::vector<int64_t>& sizes,
                      const std::function<bool(const QueuedArgument&)>& dead);
 

@@ -12,7 +12,8 @@
 
 namespace tandem::cuda_impl {
 
-extern const char* const kFusedHeaders;
+extern const char* const kLoopHeaders;
+extern const char* const kCoreHeaders;
 extern const char* const kStandardHeaders;
 
 namespace {
@@ -87,15 +88,16 @@ const void* loaded(const std::string& binary) {
   return reinterpret_cast<const void*>(kernel);
 }
 
-const void* make_kernel(const std::string& architecture, const std::string& body) {
-  static const std::string folder = writable_cache_folder("fused"),
-                           before = concat("#define TANDEM_GENERATED_KERNEL\n", kStandardHeaders, kFusedHeaders);
-  static const uint64_t headers = text_hash(before);
+const void* make_kernel(const std::string& architecture, const FusedSource& source) {
+  static const std::string folder = writable_cache_folder("fused");
+  const std::string before = concat("#define TANDEM_GENERATED_KERNEL\n", kStandardHeaders, kLoopHeaders,
+                                    source.core != nullptr ? kCoreHeaders : "");
   int major = 0, minor = 0;
   nvrtc().version(&major, &minor);
-  const KeptCode kept(folder, concat("NVRTC ", major, '.', minor, ' ', architecture, " headers ", headers, '\n', body));
+  const KeptCode kept(folder, concat("NVRTC ", major, '.', minor, ' ', architecture, " headers ", text_hash(before),
+                                     '\n', source.body));
   if (const void* kernel = loaded(kept.find()); kernel != nullptr) return kernel;
-  const std::string binary = compiled(architecture, before + body);
+  const std::string binary = compiled(architecture, before + source.body);
   const void* kernel = loaded(binary);
   if (kernel != nullptr) kept.keep(binary);
   return kernel;
@@ -105,19 +107,19 @@ const void* make_kernel(const std::string& architecture, const std::string& body
 
 bool has_fused_compiler() { return nvrtc().loaded; }
 
-const void* fused_kernel(const Context& c, const std::string& body) {
+const void* fused_kernel(const Context& c, const FusedSource& source) {
   static std::mutex mutex;
   static auto& kernels = *new std::unordered_map<std::string, const void*>;  // outlives static destructors
   const std::string architecture = concat("--gpu-architecture=sm_", c.gpu().major, c.gpu().minor);
   const std::lock_guard lock(mutex);
-  const auto [at, is_new] = kernels.try_emplace(concat(architecture, '\n', body));
+  const auto [at, is_new] = kernels.try_emplace(concat(architecture, '\n', source.body));
   const RelaxedCapture relaxed;
-  if (is_new) at->second = make_kernel(architecture, body);
+  if (is_new) at->second = make_kernel(architecture, source);
   return at->second;
 }
 
-cudaError_t enqueue_fused(const void* kernel, const LaunchShape& shape, const Fused& p) {
-  void* parameters[] = {const_cast<Fused*>(&p)};
+cudaError_t enqueue_fused(const void* kernel, const LaunchShape& shape, const Fused& p, const std::vector<char>& core) {
+  void* parameters[] = {const_cast<Fused*>(&p), const_cast<char*>(core.data())};
   return cudaLaunchKernel(kernel, shape.blocks, shape.threads, parameters, 0, shape.stream);
 }
 

@@ -17,7 +17,7 @@ constexpr int kMostArguments = 6;  // of a call
 struct Bytes {
   const char *begin, *end;
 };
-Bytes bytes_of(const Tensor& t) {
+Bytes range_of(const Tensor& t) {
   int64_t low = 0, high = 0;
   for (int64_t d = 0; d < t.dim(); ++d) {
     const int64_t last = (t.size(d) - 1) * t.stride(d);
@@ -27,23 +27,32 @@ Bytes bytes_of(const Tensor& t) {
   return {data + low * t.element_size(), data + (high + 1) * t.element_size()};
 }
 bool overlap(const Tensor& a, const Tensor& b) {
-  const Bytes x = bytes_of(a), y = bytes_of(b);
+  const Bytes x = range_of(a), y = range_of(b);
   return x.begin < y.end && y.begin < x.end;
 }
 // Whether the arguments have no elements in common, or the same ones at the same places.
 bool apart(const QueuedArgument& a, const QueuedArgument& b) {
-  return same_elements(a, b) || !overlap(a.tensor, b.tensor);
+  return a.is_number() || b.is_number() || same_elements(a, b) || !overlap(a.tensor, b.tensor);
+}
+bool apart(const std::vector<Tensor>& all, const QueuedArgument& a) {
+  return a.is_number() ||
+         std::ranges::none_of(all, [&](const Tensor& t) { return t.defined() && overlap(t, a.tensor); });
+}
+// Whether what one of the calls writes is apart from what the other one has beside its elements.
+bool apart(const Core& core, const QueuedCall& other) {
+  return apart(core.reads, other.out) && apart(core.writes, other.out) &&
+         std::ranges::all_of(other.in, [&](const QueuedArgument& in) { return apart(core.writes, in); });
 }
 
 int64_t bytes_moved(const Tensor& t) {
+  if (!t.defined()) return 0;
   int64_t bytes = t.element_size();
   for (int64_t d = 0; d < t.dim(); ++d) bytes *= t.stride(d) == 0 ? 1 : t.size(d);
   return bytes;
 }
 int64_t bytes_moved(const QueuedCall& call) {
   int64_t bytes = bytes_moved(call.out.tensor);
-  for (const QueuedArgument& in : call.in)
-    if (!in.is_number()) bytes += bytes_moved(in.tensor);
+  for (const QueuedArgument& in : call.in) bytes += bytes_moved(in.tensor);
   return bytes;
 }
 
@@ -75,19 +84,19 @@ void split(std::vector<int64_t>& strides, const std::vector<int64_t>& sizes, con
   strides = std::move(all);
 }
 void split(QueuedCall& call, const std::vector<int64_t>& sizes, const std::vector<int64_t>& finer) {
-  split(call.out.strides, sizes, finer);
+  if (!call.out.is_number()) split(call.out.strides, sizes, finer);
   for (QueuedArgument& in : call.in)
     if (!in.is_number()) split(in.strides, sizes, finer);
 }
 
 // Fills in the strides; returns the dimensions, innermost first.
 std::vector<int64_t> find_strides(QueuedCall& call) {
-  std::array<const Tensor*, kMostArguments> tensors{&call.out.tensor};
+  std::array<const Tensor*, kMostArguments> tensors{&call.shape()};
   for (std::size_t i = 0; i < call.in.size(); ++i)
     if (!call.in[i].is_number()) tensors[i + 1] = &call.in[i].tensor;
   const LoopPlan<kMostArguments> plan = make_plan<kMostArguments>(tensors);
   for (int d = 0; d < plan.ndim; ++d) {
-    call.out.strides.push_back(plan.strides[d][0]);
+    if (!call.out.is_number()) call.out.strides.push_back(plan.strides[d][0]);
     for (std::size_t i = 0; i < call.in.size(); ++i)
       if (!call.in[i].is_number()) call.in[i].strides.push_back(plan.strides[d][i + 1]);
   }
@@ -96,13 +105,10 @@ std::vector<int64_t> find_strides(QueuedCall& call) {
 
 }  // namespace
 
-FusionQueue::FusionQueue(Context& context) : context_(context) {
-  context_.state().allocator->hold(context_.pool);
-  context_.fusion = this;
-}
+FusionQueue::FusionQueue(Context& context) : context_(context) { context_.fusion = this; }
 FusionQueue::~FusionQueue() {
   context_.fusion = nullptr;
-  context_.state().allocator->release_held(context_.pool, /*more=*/false);
+  context_.state().allocator->release_held(context_.pool);
 }
 
 void Context::end_fusion() { fusion->end(); }
@@ -118,18 +124,21 @@ bool FusionQueue::take(const KernelCall& kernel_call) {
   if (!read_call(call, kernel_call, context_.device())) return false;
   const std::vector<int64_t> sizes = find_strides(call);
   if (!joins(call, sizes)) {
+    if (!call.out.tensor.defined()) return false;
     end();
     sizes_ = sizes;
   }
-  ++counts_.calls;
+  counts_.calls += call.core == nullptr;
   counts_.bytes_before += bytes_moved(call);
+  if (calls_.empty()) context_.state().allocator->hold(context_.pool);
   calls_.push_back(std::move(call));
+  if (!calls_.back().out.tensor.defined()) end();  // nothing can follow
   return true;
 }
 
 // Brings the call and the queue to common dimensions, and says whether it may wait with the others.
 bool FusionQueue::joins(QueuedCall& call, const std::vector<int64_t>& sizes) {
-  if (calls_.empty() || calls_[0].out.tensor.numel() != call.out.tensor.numel()) return false;
+  if (calls_.empty() || calls_[0].shape().numel() != call.shape().numel()) return false;
   const std::vector<int64_t> common = common_sizes(sizes_, sizes);
   if (common.empty()) return false;
   QueuedCall shaped = call;
@@ -144,8 +153,12 @@ bool FusionQueue::joins(QueuedCall& call, const std::vector<int64_t>& sizes) {
 bool FusionQueue::is_independent(const KernelCall& kernel_call, std::size_t writes) const {
   const auto is = [&](const Tensor& t, bool written) {
     const auto meets = [&](const QueuedArgument& a) { return !a.is_number() && overlap(a.tensor, t); };
+    const auto meets_any = [&](const std::vector<Tensor>& all) {
+      return std::ranges::any_of(all, [&](const Tensor& other) { return other.defined() && overlap(other, t); });
+    };
     return !t.defined() || std::ranges::none_of(calls_, [&](const QueuedCall& call) {
-      return meets(call.out) || (written && std::ranges::any_of(call.in, meets));
+      return meets(call.out) || (written && std::ranges::any_of(call.in, meets)) ||
+             (call.core != nullptr && (meets_any(call.core->writes) || (written && meets_any(call.core->reads))));
     });
   };
   for (std::size_t i = 0; i < kernel_call.count; ++i) {
@@ -158,13 +171,21 @@ bool FusionQueue::is_independent(const KernelCall& kernel_call, std::size_t writ
 
 // A kernel computes element by element: what one call writes, another may only read at the same element.
 bool FusionQueue::admits(const QueuedCall& call) const {
+  bool has_source = call.core == nullptr, has_core = !has_source;
   for (const QueuedCall& earlier : calls_) {
     if (!apart(earlier.out, call.out)) return false;
     for (const QueuedArgument& in : call.in)
-      if (!in.is_number() && !apart(earlier.out, in)) return false;
+      if (!apart(earlier.out, in)) return false;
     for (const QueuedArgument& in : earlier.in)
-      if (!in.is_number() && !apart(in, call.out)) return false;
+      if (!apart(in, call.out)) return false;
+    if (earlier.core != nullptr)
+      if (call.core != nullptr || !apart(*earlier.core, call) || overlap(earlier.core->source, call.out.tensor))
+        return false;
+    if (call.core != nullptr && !apart(*call.core, earlier)) return false;
+    has_source = has_source || same_elements(earlier.out, call.in[0]);
+    has_core = has_core || earlier.core != nullptr;
   }
+  if (!has_source) return false;  // its source is not computed here
   // What the kernel would have, at most.
   std::vector<const QueuedArgument*> read, written;
   std::size_t operands = 1, numbers = 0;
@@ -183,7 +204,7 @@ bool FusionQueue::admits(const QueuedCall& call) const {
   };
   for (const QueuedCall& earlier : calls_) {
     count(earlier);
-    operands += !is_dead(earlier.out);
+    operands += has_core || !is_dead(earlier.out);
   }
   count(call);
   return operands + read.size() <= kFusedOperands && numbers <= kFusedNumbers;
@@ -198,28 +219,36 @@ void FusionQueue::end() {
   const std::vector<QueuedCall> calls = std::move(calls_);
   calls_.clear();
   run(calls);
-  context_.state().allocator->release_held(context_.pool, /*more=*/true);
+  context_.state().allocator->release_held(context_.pool);
 }
 
 void FusionQueue::run(const std::vector<QueuedCall>& calls) {
   const tandem::detail::PauseRecorder paused;
   const FusedSource source = generate(calls, sizes_, [this](const QueuedArgument& result) { return is_dead(result); });
-  if (source.operands.empty()) return;
-  const void* kernel = calls.size() == 1 ? nullptr : fused_kernel(context_, source.body);
-  if (kernel == nullptr) {
-    for (const QueuedCall& call : calls) {
-      ++counts_.kernels;
-      counts_.bytes_after += bytes_moved(call);
-      run_alone(call);
-    }
-    return;
+  if (source.body.empty()) return;
+  if (calls.size() > 1 && run_fused(source)) return;
+  for (const QueuedCall& call : calls) {
+    counts_.kernels += call.core == nullptr;
+    counts_.bytes_after += bytes_moved(call);
+    run_alone(call);
   }
-  ++counts_.kernels;
+}
+
+// Returns false, with nothing done, if there is no such kernel.
+bool FusionQueue::run_fused(const FusedSource& source) {
+  if (source.operands.empty() || source.operands.size() > kFusedOperands || source.numbers.size() > kFusedNumbers)
+    return false;
   std::array<const Tensor*, kFusedOperands> operands{};
-  for (std::size_t i = 0; i < source.operands.size(); ++i) {
-    operands[i] = &source.operands[i];
-    counts_.bytes_after += bytes_moved(source.operands[i]);
+  for (std::size_t i = 0; i < source.operands.size(); ++i) operands[i] = &source.operands[i];
+  const LoopPlan<kFusedOperands> plan = make_plan<kFusedOperands>(operands);
+  const Core* core = source.core;
+  if (core != nullptr) {  // its elements have the order of the plan only if that is the order of what is written first
+    if (!fits_32_bits(plan)) return false;
+    for (int d = 1; d < plan.ndim; ++d)
+      if (std::abs(plan.strides[d][0]) <= std::abs(plan.strides[d - 1][0])) return false;
   }
+  const void* kernel = fused_kernel(context_, source);
+  if (kernel == nullptr) return false;
   Fused p;
   std::ranges::copy(source.numbers, p.numbers);
   auto start = [&](const Piece<kFusedOperands>& piece, bool vectors) {
@@ -227,13 +256,21 @@ void FusionQueue::run(const std::vector<QueuedCall>& calls) {
     p.vectors = vectors;
     p.walk = piece.walk;
     std::ranges::copy(piece.data, p.data);
-    const Grid grid = grid_for(piece.numel, source.vector, kFusedThreads);
+    const Grid grid = core != nullptr ? core->grid : grid_for(piece.numel, source.vector, kFusedThreads);
     if (!may_start(context_, "fused")) return;
-    const LaunchShape shape{context_.stream(), dim3(static_cast<unsigned>(grid.blocks)), dim3(kFusedThreads), 0};
-    detail::started(context_, "fused", enqueue_fused(kernel, shape, p), grid);
+    const LaunchShape shape{context_.stream(), dim3(static_cast<unsigned>(grid.blocks)),
+                            dim3(static_cast<unsigned>(grid.threads)), 0};
+    detail::started(context_, "fused",
+                    enqueue_fused(kernel, shape, p, core != nullptr ? core->value : std::vector<char>()), grid);
   };
-  for_elementwise_pieces<kFusedOperands>(make_plan<kFusedOperands>(operands), source.vector,
-                                         PieceCall<kFusedOperands>(start));
+  for_elementwise_pieces<kFusedOperands>(plan, source.vector, PieceCall<kFusedOperands>(start));
+  counts_.kernels += core == nullptr;
+  for (const Tensor& t : source.operands) counts_.bytes_after += bytes_moved(t);
+  if (core == nullptr) return true;
+  if (source.from_memory) counts_.bytes_after += bytes_moved(core->source);
+  if (source.to_memory) counts_.bytes_after += bytes_moved(core->sink);
+  if (core->after) core->after();
+  return true;
 }
 
 }  // namespace tandem::cuda_impl

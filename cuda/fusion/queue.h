@@ -7,12 +7,14 @@
 // each result is rounded to its dtype in a register as if it were stored. What nobody holds any more when the calls run
 // is not written: the allocator keeps freed memory back (CachingAllocator::hold), so no other tensor has moved in.
 #pragma once
+#include <memory>
 #include <vector>
 
-#include "tandem/core/fusion_counts.h"
 #include "tandem/core/backend/kernel_recorder.h"
+#include "tandem/core/fusion_counts.h"
 #include "tandem/core/tensor.h"
 #include "tandem/cuda/context.h"
+#include "tandem/cuda/fusion/core.h"
 #include "tandem/cuda/fusion/formulas.h"
 
 namespace tandem::cuda_impl {
@@ -33,7 +35,12 @@ struct QueuedCall {
   std::vector<QueuedArgument> in;
   Scalar parameters[2];
   bool has_parameters = false;
+  std::shared_ptr<const Core> core;  ///< the first argument is its source; the result may be undefined
+
+  const Tensor& shape() const { return out.tensor.defined() ? out.tensor : in[0].tensor; }
 };
+
+struct FusedSource;
 
 class FusionQueue final : public KernelQueue {
  public:
@@ -54,6 +61,7 @@ class FusionQueue final : public KernelQueue {
   bool admits(const QueuedCall& call) const;
   bool is_dead(const QueuedArgument& result) const;
   void run(const std::vector<QueuedCall>& calls);
+  bool run_fused(const FusedSource& source);
 
   Context& context_;
   std::vector<QueuedCall> calls_;

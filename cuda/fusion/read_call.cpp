@@ -10,6 +10,7 @@
 #include "tandem/core/backend/half_calls.h"
 #include "tandem/core/backend/ternary.h"
 #include "tandem/core/backend/unary.h"
+#include "tandem/cuda/strided.h"
 
 namespace tandem::cuda_impl {
 namespace {
@@ -95,6 +96,34 @@ struct Reader {
     to.parameters[0] = *value;
     return true;
   }
+  // An argument of a core; undefined if the call has none there.
+  Tensor given(std::size_t i) const {
+    const auto* t = call.argument<Tensor>(i);
+    return t != nullptr && t->defined() ? borrowed(*t, t->sizes(), t->strides()) : Tensor();
+  }
+  bool core() {
+    const std::size_t which = to.formula->index, source_at = which == 0 ? 2 : 3;
+    const auto* source = call.argument<Tensor>(source_at);
+    if (source == nullptr || !fits(*source) || source->numel() >= kMaxElements) return false;
+    for (std::size_t i = 0; i < call.count; ++i) {
+      const auto* t = call.argument<Tensor>(i);
+      if (t == nullptr || !t->defined()) continue;
+      const ScalarType type = source->scalar_type();  // what belongs to channels or columns has the computed one
+      if (t->device() != device || (t->dim() == 1 && t->scalar_type() != computed_type(type))) return false;
+    }
+    const auto* of_batch = which == 2 ? call.argument<bool>(9) : nullptr;
+    const bool wants_input = which == 0 || call.argument<Tensor>(0)->defined();
+    if (which == 1 && !wants_input) return false;
+    if (which == 2 && !given(1).defined() && !given(2).defined() && !(*of_batch && wants_input)) return false;
+    to.core = std::make_shared<const Core>(
+        which == 0   ? layer_norm_core(given(0), given(1), given(2), given(3), given(4), *call.argument<double>(5))
+        : which == 1 ? layer_norm_backward_core(given(0), given(1), given(2), given(3), given(4), given(5), given(6))
+                     : batch_norm_backward_core(given(0), given(1), given(2), given(3), given(4), given(5), given(6),
+                                                given(7), *call.argument<double>(8), *of_batch));
+    to.out.tensor = to.core->sink;
+    to.in.push_back({to.core->source, Scalar(), {}});
+    return true;
+  }
   bool all() {
     if (!out()) return false;
     const ScalarType type = computed_type(to.out.tensor.scalar_type());
@@ -117,6 +146,7 @@ struct Reader {
         return number();
       case FormulaKind::kNormalize:
         return tensors(1) && channels(2, type) && channels_or(1, type) && channels_or(0, type) && eps();
+      case FormulaKind::kCore:
       case FormulaKind::kOther:
         break;
     }
@@ -143,10 +173,12 @@ ScalarType computed_in(const QueuedCall& call) {
 
 bool read_call(QueuedCall& to, const KernelCall& call, Device device) {
   Reader reader{to, call, device};
+  if (to.formula->kind == FormulaKind::kCore) return reader.core();
   return reader.all() && reader.at == call.count && (to.formula->types >> static_cast<int>(computed_in(to)) & 1) != 0;
 }
 
 void run_alone(const QueuedCall& call) {
+  if (call.core != nullptr) return call.core->alone();
   const Tensor& out = call.out.tensor;
   const Backend& b = backend(out);
   const std::size_t index = call.formula->index;
@@ -179,6 +211,7 @@ void run_alone(const QueuedCall& call) {
     case FormulaKind::kNormalize:
       return b.batch_norm.normalize(out, tensor(0), channels(1), channels(2), channels(3), channels(4),
                                     call.parameters[0].toDouble());
+    case FormulaKind::kCore:
     case FormulaKind::kOther:
       break;
   }

@@ -5,19 +5,15 @@
 
 #include "tandem/core/backend/batch_norm.h"
 #include "tandem/cuda/functors.h"
+#include "tandem/cuda/fusion/core.h"
+#include "tandem/cuda/fusion/formulas.h"
 #include "tandem/cuda/launch.h"
-#include "tandem/cuda/ops/batch_norm_columns.h"
-#include "tandem/cuda/ops/batch_norm_track.h"
-#include "tandem/cuda/ops/sum_channels.h"
-#include "tandem/cuda/pack.h"
+#include "tandem/cuda/ops/batch_norm_sums.h"
+#include "tandem/cuda/ops/batch_norm_tables.h"
 #include "tandem/cuda/tables.h"
-#include "tandem/cuda/warp.h"
 
 namespace tandem::cuda_impl {
 namespace {
-
-template <class S>
-constexpr int kPack = Pack<S>::kSize;
 
 template <class T>
 T* data_or_null(const Tensor& t) {
@@ -109,134 +105,9 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-// ---- sums
-
-struct Sums {
-  double products, plain;
-  __device__ Sums operator+(const Sums& b) const { return {products + b.products, plain + b.plain}; }
-};
-__device__ inline Sums shuffle_xor(const Sums& s, int apart) {
-  return {cuda_impl::shuffle_xor(s.products, apart), cuda_impl::shuffle_xor(s.plain, apart)};
-}
-
-// What is summed.
-enum class Of { kStatistics, kGradients, kPlain };
-
-// The sums over a few rows of each column of a pack: of a (x - center) and of a, where a is the gradient, or for
-// statistics x - center again. Then a column's center is its first x: however large the mean is, no digits are lost, and
-// a center far from the other x adds more to the variance than to its error. Plain sums are of x.
-template <class S, Of kOf, class T = computed_t<S>>
-struct ColumnSums {
-  T center[kPack<S>], products[kPack<S>] = {}, plain[kPack<S>] = {};
-
-  __device__ void center_at(const Pack<S>& x) {
-    TANDEM_UNROLL
-    for (int k = 0; k < kPack<S>; ++k) center[k] = static_cast<T>(x.x[k]);
-  }
-  __device__ void add(const Pack<S>& x, const Pack<S>& g) {
-    TANDEM_UNROLL
-    for (int k = 0; k < kPack<S>; ++k) {
-      if constexpr (kOf == Of::kPlain) {
-        plain[k] += static_cast<T>(x.x[k]);
-        continue;
-      }
-      const T far = static_cast<T>(x.x[k]) - center[k], a = kOf == Of::kGradients ? static_cast<T>(g.x[k]) : far;
-      products[k] += a * far;
-      plain[k] += a;
-    }
-  }
-  // Adds the columns of each unit, in double; origin[k]: the centers that all sums of a channel have.
-  __device__ void store(Sums* units, const T (&origin)[kPack<S>], int rows, const ColumnTiles& t) const {
-    Sums sums[kPack<S>];
-    TANDEM_UNROLL
-    for (int k = 0; k < kPack<S>; ++k) {
-      sums[k] = {static_cast<double>(products[k]), static_cast<double>(plain[k])};
-      if constexpr (kOf != Of::kStatistics) continue;
-      const double off = static_cast<double>(center[k]) - static_cast<double>(origin[k]);
-      sums[k].products += off * (2 * sums[k].plain + off * rows);
-      sums[k].plain += off * rows;
-    }
-    TANDEM_UNROLL
-    for (int apart = 1; apart < kPack<S>; apart *= 2) {
-      TANDEM_UNROLL
-      for (int k = 0; k < kPack<S>; k += 2 * apart)
-        if (apart < t.unit) sums[k] = sums[k] + sums[k + apart];
-    }
-    TANDEM_UNROLL
-    for (int k = 0; k < kPack<S>; ++k)
-      if (k % t.unit == 0) units[k / t.unit] = sums[k];
-  }
-};
-
-// The sums of the rows [from, until) of a pack, `lines` apart.
-template <class S, Of kOf, bool kWhole, class T = computed_t<S>>
-__device__ void sum_pack(Sums* units, const S* in, const S* grad, const T* mean, const Columns& m, const ColumnTiles& t,
-                         int64_t pack, int64_t from, int64_t until) {
-  constexpr int kRows = ColumnTiles::kAtOnce;
-  const int64_t first = pack * kPack<S>, column = m.column(first);
-  const int count = m.count(first);
-  ColumnSums<S, kOf> sums;
-  if constexpr (kOf == Of::kGradients) m.per_channel(first, sums.center, [&](int64_t c) { return mean[c]; });
-  for (int64_t row = from; row < until; row += kRows * t.lines) {
-    RawPack x[kRows], g[kRows];
-    TANDEM_UNROLL
-    for (int r = 0; r < kRows; ++r) {
-      if (row + r * t.lines >= until) continue;
-      const int64_t at = m.row(row + r * t.lines) + column;
-      x[r] = load_pack(in + at, count, kWhole);
-      if constexpr (kOf == Of::kGradients) g[r] = load_pack(grad + at, count, kWhole);
-    }
-    if (kOf == Of::kStatistics && row == from) sums.center_at(x[0].template elements<S>());
-    TANDEM_UNROLL
-    for (int r = 0; r < kRows; ++r) {
-      if (row + r * t.lines >= until) continue;
-      const Pack<S> values = x[r].template elements<S>();
-      if constexpr (kOf == Of::kGradients)
-        sums.add(values, g[r].template elements<S>());
-      else
-        sums.add(values, values);
-    }
-  }
-  T origin[kPack<S>] = {};
-  if constexpr (kOf == Of::kStatistics)
-    m.per_channel(first, origin, [&](int64_t c) { return static_cast<T>(in[c * m.plane]); });
-  sums.store(units, origin, (static_cast<int>(until - from) + t.lines - 1) / t.lines, t);
-}
-
-// The sums over the units [begin, end) of a channel, by `lanes` threads.
-__device__ inline Sums sum_units(const Sums* units, const ColumnTiles& t, int lines, int begin, int end) {
-  const int length = end - begin;
-  Sums sums{0, 0};
-  for (int j = static_cast<int>(threadIdx.x) % t.lanes; j < lines * length; j += t.lanes) {
-    const int line = t.lines == 1 ? 0 : j / length;
-    sums = sums + units[line * static_cast<int>(t.tile()) + begin + j - line * length];
-  }
-  return fold_warp(sums, Plus(), t.lanes);
-}
-
-// partial [parts, tiles, slots]: with a gradient its sums, and those of its products with x - mean; for statistics the
-// sums of x - x0 and of its square, where x0 is the first element of the channel; or the sums of x.
-template <class S, Of kOf, bool kWhole, class T = computed_t<S>>
-__global__ void __launch_bounds__(kLineThreads)
-    sum_columns(Sums* partial, const S* in, const S* grad, const T* mean, Columns m, ColumnTiles t) {
-  __shared__ Sums shared[kLineThreads * kPack<S>];
-  const int thread = static_cast<int>(threadIdx.x), line = thread / t.across, lane = thread - line * t.across;
-  const int64_t part = blockIdx.x / static_cast<uint32_t>(t.tiles), tile = blockIdx.x - part * t.tiles,
-                pack = tile * t.across + lane, from = part * t.part_rows,
-                until = from + t.part_rows < m.rows ? from + t.part_rows : m.rows;
-  const int lines = until - from < t.lines ? static_cast<int>(until - from) : t.lines;
-  if (line < lines && pack < m.packs)
-    sum_pack<S, kOf, kWhole>(shared + thread * t.units, in, grad, mean, m, t, pack, from + line, until);
-  __syncthreads();
-  const int64_t start = tile * t.tile(), left = m.channels * t.inner - start, size = left < t.tile() ? left : t.tile(),
-                channel = t.first_channel(m, tile);
-  for (int64_t slot = thread / t.lanes; slot - thread / t.lanes < t.slots; slot += kLineThreads / t.lanes) {
-    const int64_t begin = (channel + slot) * t.inner - start, end = begin + t.inner;
-    const bool mine = begin < size;
-    const Sums sums = sum_units(shared, t, mine ? lines : 0, begin > 0 ? static_cast<int>(begin) : 0,
-                                static_cast<int>(end < size ? end : size));
-    if (mine && thread % t.lanes == 0) partial[t.place(part, tile) + slot] = sums;
-  }
+template <class S, Of kOf, bool kWhole>
+__global__ void __launch_bounds__(kLineThreads) sum_in_columns(const SumColumns<S> p) {
+  sum_columns<S, kOf, kWhole>(p, FromMemory<S>{kOf == Of::kGradients ? p.grad : p.in});
 }
 
 // `lanes` threads, a warp or the block, add the parts of a channel.
@@ -317,18 +188,30 @@ void map(const char* operation, Context& c, S* out, const S* in, const S* grad, 
          is_whole(m, {out, in, grad}) ? map_columns<S, F, true> : map_columns<S, F, false>, out, in, grad, f, m, rows);
 }
 
+// Memory for the partial sums.
+Tensor partial_sums(Context& c, const ColumnTiles& t) {
+  return empty_raw({std::max<int64_t>(1, t.parts * t.tiles * t.slots) * 2}, kDouble, c.device());
+}
+
+// Adds the partial sums of each channel, and calls finish(channel, sums).
+template <class F>
+void join_sums(const char* operation, Context& c, const Sums* sums, const Columns& m, const ColumnTiles& t,
+               const F& finish) {
+  const int lanes = t.parts * (t.inner / t.tile() + 2) > 64 ? kLineThreads : 32;
+  launch(operation, c, {ceil_div(m.channels, kLineThreads / lanes), kLineThreads}, join<F>, sums, finish, m, t, lanes);
+}
+
 // Sums over the columns of each channel, and calls finish(channel, sums).
 template <class S, Of kOf, class F, class T = computed_t<S>>
 void sum(const char* operation, Context& c, const S* in, const S* grad, const T* mean, const Columns& m,
          const F& finish) {
   const ColumnTiles t(m);
-  const Tensor partial = empty_raw({std::max<int64_t>(1, t.parts * t.tiles * t.slots) * 2}, kDouble, c.device());
+  const Tensor partial = partial_sums(c, t);
   auto* sums = static_cast<Sums*>(partial.data_ptr());
   launch(operation, c, {t.parts * t.tiles, kLineThreads},
-         is_whole(m, {in, grad}) ? sum_columns<S, kOf, true> : sum_columns<S, kOf, false>, sums, in, grad, mean, m, t);
-  const int lanes = t.parts * (t.inner / t.tile() + 2) > 64 ? kLineThreads : 32;
-  launch(operation, c, {ceil_div(m.channels, kLineThreads / lanes), kLineThreads}, join<F>,
-         static_cast<const Sums*>(sums), finish, m, t, lanes);
+         is_whole(m, {in, grad}) ? sum_in_columns<S, kOf, true> : sum_in_columns<S, kOf, false>,
+         SumColumns<S>{sums, in, grad, mean, m, t});
+  join_sums(operation, c, sums, m, t, finish);
 }
 
 void batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& input) {
@@ -355,6 +238,30 @@ void batch_normalize(const Tensor& out, const Tensor& input, const Tensor& mean,
 
 // dw = sum g h, db = sum g, and dx = w / s (g - db / count - h dw / count) with h = (x - mean) / s and
 // s = sqrt(variance + eps), or w / s g where mean and variance are constants.
+template <class S>
+struct Backward {
+  using T = computed_t<S>;
+  Tensor grad_input, grad_weight, grad_bias, grad_output, input;
+  Channels<T> p;
+  bool of_batch;
+
+  Columns columns() const { return columns_of<S>(input); }
+  bool needs_sums() const { return grad_weight.defined() || grad_bias.defined() || (of_batch && grad_input.defined()); }
+  // Memory for two numbers of each channel.
+  Tensor flow() const {
+    return empty_raw({std::max<int64_t>(1, 2 * input.size(1))}, scalar_type_of<T>, input.device());
+  }
+  Gradients<T> finish(const Tensor& flow) const {
+    return {data_or_null<T>(grad_weight), data_or_null<T>(grad_bias), static_cast<Flow<T>*>(flow.data_ptr()), p,
+            static_cast<double>(input.size(0) * input.size(2))};
+  }
+  void find_input_gradient(Context& c, const Tensor& flow) const {
+    if (!grad_input.defined()) return;
+    const InputGradient<T> f{p, of_batch ? static_cast<const Flow<T>*>(flow.data_ptr()) : nullptr};
+    map<S>("batch_norm_backward", c, grad_input.ptr<S>(), input.ptr<S>(), grad_output.ptr<S>(), f, columns());
+  }
+};
+
 void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias,
                     const Tensor& grad_output, const Tensor& input, const Tensor& mean, const Tensor& variance,
                     const Tensor& weight, double eps, bool of_batch) {
@@ -363,22 +270,52 @@ void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const T
   dispatch(input.dtype(), StoredFloats{}, "batch_norm_backward", [&]<class S>(Type<S>) {
     using T = computed_t<S>;
     Context& c = context(input.device());
-    const Columns columns = columns_of<S>(input);
     const Channels<T> p{m.ptr<T>(), v.ptr<T>(), data_or_null<T>(w), nullptr, static_cast<T>(eps)};
-    const S *x = input.ptr<S>(), *g = grad_output.ptr<S>();
-    const Tensor scratch = empty_raw({std::max<int64_t>(1, 2 * columns.channels)}, scalar_type_of<T>, c.device());
-    auto* flow = static_cast<Flow<T>*>(scratch.data_ptr());
-    if (grad_weight.defined() || grad_bias.defined() || (of_batch && grad_input.defined()))
-      sum<S, Of::kGradients>("batch_norm_backward", c, x, g, p.mean, columns,
-                             Gradients<T>{data_or_null<T>(grad_weight), data_or_null<T>(grad_bias), flow, p,
-                                          static_cast<double>(input.size(0) * input.size(2))});
-    if (grad_input.defined())
-      map<S>("batch_norm_backward", c, grad_input.ptr<S>(), x, g, InputGradient<T>{p, of_batch ? flow : nullptr},
-             columns);
+    const Backward<S> backward{grad_input, grad_weight, grad_bias, grad_output, input, p, of_batch};
+    const Tensor flow = backward.flow();
+    if (backward.needs_sums())
+      sum<S, Of::kGradients>("batch_norm_backward", c, input.ptr<S>(), grad_output.ptr<S>(), p.mean, backward.columns(),
+                             backward.finish(flow));
+    backward.find_input_gradient(c, flow);
   });
 }
 
 }  // namespace
+
+Core batch_norm_backward_core(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias,
+                              const Tensor& grad_output, const Tensor& input, const Tensor& mean,
+                              const Tensor& variance, const Tensor& weight, double eps, bool of_batch) {
+  Core core{.source = grad_output,
+            .reads = {input, mean, variance, weight},
+            .writes = {grad_input, grad_weight, grad_bias},
+            .memory = "grad"};
+  dispatch(input.dtype(), StoredFloats{}, "batch_norm_backward", [&]<class S>(Type<S>) {
+    using T = computed_t<S>;
+    Context& c = context(input.device());
+    const Channels<T> p{mean.ptr<T>(), variance.ptr<T>(), data_or_null<T>(weight), nullptr, static_cast<T>(eps)};
+    const Backward<S> backward{grad_input, grad_weight, grad_bias, grad_output, input, p, of_batch};
+    const Columns m = backward.columns();
+    const ColumnTiles t(m);
+    const Tensor partial = partial_sums(c, t);
+    const SumColumns<S> sums{
+        static_cast<Sums*>(partial.data_ptr()), input.ptr<S>(), grad_output.ptr<S>(), p.mean, m, t};
+    core.kernel = concat("sum_columns<", cpp_name(scalar_type_of<S>), ", Of::kGradients, ",
+                         is_whole(m, {sums.in, sums.grad}) ? "true>" : "false>");
+    core.parameter = concat("SumColumns<", cpp_name(scalar_type_of<S>), ">");
+    core.value = bytes_of(sums);
+    core.vector = kPack<S>;
+    core.grid = {t.parts * t.tiles, kLineThreads};
+    core.after = [=, &c] {
+      const Tensor flow = backward.flow();
+      join_sums("batch_norm_backward", c, static_cast<const Sums*>(partial.data_ptr()), m, t, backward.finish(flow));
+      backward.find_input_gradient(c, flow);
+    };
+  });
+  core.alone = [=] {
+    batch_backward(grad_input, grad_weight, grad_bias, grad_output, input, mean, variance, weight, eps, of_batch);
+  };
+  return core;
+}
 
 void sum_channels(const Tensor& out, const Tensor& in) {
   dispatch(in.dtype(), StoredFloats{}, "sum", [&]<class S>(Type<S>) {

@@ -3,11 +3,13 @@
 // by 16 bytes, and with inner == 1 the matrix is a tensor with its channels last. All depends on shapes alone, so sums
 // have a fixed order.
 #pragma once
+#ifndef TANDEM_GENERATED_KERNEL
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#endif
 
-#include "tandem/cuda/line_geometry.h"
+#include "tandem/cuda/line_threads.h"
 #include "tandem/cuda/long_divide.h"
 #include "tandem/cuda/unroll.h"
 
@@ -80,6 +82,7 @@ struct ColumnTiles {
   int64_t slots = 1;     ///< the most channels of a tile
   int64_t part_rows = 1, parts = 0;
 
+#ifndef TANDEM_GENERATED_KERNEL
   explicit ColumnTiles(const Columns& m)
       : across(static_cast<int>(std::clamp<int64_t>(m.packs, 1, m.inner < m.pack ? 32 : kLineThreads))),
         lines(kLineThreads / across),
@@ -96,6 +99,7 @@ struct ColumnTiles {
     part_rows = ceil_div(ceil_div(m.rows, ceil_div(m.rows, wanted)), kAtOnce * lines) * kAtOnce * lines;
     parts = ceil_div(m.rows, part_rows);
   }
+#endif
   static constexpr int kAtOnce = 4, kMaxRun = 64, kBlocks = 512;
 
   TANDEM_HD int64_t tile() const { return int64_t{across} * units; }

@@ -1,6 +1,6 @@
 // Running statistics of batch normalisation: both buffers and the count of batches in one launch. A network has dozens of
 // these layers, and five launches for each take the host longer than the GPU.
-#include "tandem/cuda/ops/batch_norm_track.h"
+#include "tandem/cuda/ops/batch_norm_tables.h"
 
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/launch.h"

@@ -7,8 +7,8 @@
 #include "tandem/core/memory/kept_weight.h"
 #include "tandem/core/memory_format.h"
 #include "tandem/cuda/launch.h"
+#include "tandem/cuda/ops/batch_norm_tables.h"
 #include "tandem/cuda/ops/conv2d_plan.h"
-#include "tandem/cuda/ops/sum_channels.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {

@@ -1,9 +1,9 @@
 // Sums, products, means and other folds of numbers on CUDA.
 #include "tandem/core/backend/reduce.h"
 #include "tandem/cuda/device.h"
+#include "tandem/cuda/ops/batch_norm_tables.h"
 #include "tandem/cuda/ops/reduce_loop.h"
 #include "tandem/cuda/ops/reduce_tables.h"
-#include "tandem/cuda/ops/sum_channels.h"
 
 namespace tandem::cuda_impl {
 namespace {

@@ -151,6 +151,72 @@ TEST_CASE("normalisation of batches waits for what follows it") {
       check_layers(type, format, type != kHalf, type != kBFloat16);
 }
 
+TEST_CASE("layer normalisation takes calls before and after it") {
+  if (!has_devices(1)) return;
+  const auto check_norm = [](ScalarType type, int64_t n) {
+    INFO(type, ' ', n);
+    const Tensor w = randn({n}).to(kDevice), b = randn({n}).to(kDevice), own = w.to(type);
+    const auto norm = [&](const Tensor& x) {
+      return layer_norm(x, {n}, type == kDouble ? own : w, type == kDouble ? Tensor() : b);
+    };
+    const Tensors inputs{randn({3, 7, n}).to(type), randn({3, 7, n}).to(type), randn({n}).to(type)};
+    const ScalarType other = type == kFloat ? kBFloat16 : kFloat;
+    const FusionCounts both = check_fused(
+        [&](const Tensors& x) {
+          const NoGradGuard no_grad;
+          const Tensor sum = x[0] + x[1] * x[2];  // needed again, so it is written
+          return Tensors{sum, norm(sum).relu().to(other) + 1};
+        },
+        inputs, 5, 0);
+    CHECK(both.bytes_after < both.bytes_before);
+    check_fused([&](const Tensors& x) { return Tensors{norm(x[0]).to(other)}; }, inputs, 1, 0);
+    check_fused(
+        [&](const Tensors& x) {
+          return Tensors{norm(x[0].view({-1, n}) * 2).view({3, 7, n}) + x[2]};
+        },
+        inputs, 2, 0);
+    check_fused(  // an in-place write to what the normalisation reads ends the queue
+        [&](const Tensors& x) {
+          const NoGradGuard no_grad;
+          Tensor y = x[0] + 1, z = norm(y).mul_(2);
+          y.add_(z);
+          return Tensors{y, z};
+        },
+        inputs, 3, 1);
+  };
+  for (const ScalarType type : {kFloat, kDouble, kHalf, kBFloat16}) check_norm(type, 24);
+  check_norm(kFloat, 2100);   // a block has a row
+  check_norm(kBFloat16, 12);  // no whole vectors
+}
+
+TEST_CASE("gradients of normalisations take calls before and after them") {
+  if (!has_devices(1)) return;
+  for (const ScalarType type : {kFloat, kBFloat16}) {
+    INFO(type);
+    const Tensor w = randn({24}).to(kDevice).requires_grad_(), b = randn({24}).to(kDevice).requires_grad_();
+    check_fused(
+        [&](const Tensors& x) {
+          const Tensor in = x[0].detach().requires_grad_();
+          const Tensor y = (layer_norm(in * 2, {24}, w, b) * x[1]).tanh() + in;
+          return autograd::grad({y}, {in, w, b}, {x[2]});
+        },
+        {randn({5, 24}).to(type), randn({5, 24}).to(type), randn({5, 24}).to(type)}, 8, 0);
+    for (const MemoryFormat format : {MemoryFormat::Contiguous, MemoryFormat::ChannelsLast})
+      for (const int64_t width : {4, 3}) {
+        const Tensor scale = randn({6}).to(kDevice).requires_grad_();
+        const Tensors inputs{randn({3, 6, 4, width}).to(type).contiguous(format),
+                             randn({3, 6, 4, width}).to(type).contiguous(format)};
+        check_fused(
+            [&](const Tensors& x) {
+              const Tensor in = x[0].detach().requires_grad_();
+              const Tensor y = batch_norm(in, scale, {}, {}, {}, true, 0.1, 1e-5, false).relu();
+              return autograd::grad({y}, {in, scale}, {x[1]});
+            },
+            inputs, 3, 0);  // forward and backward are one kernel: nothing comes between them
+      }
+  }
+}
+
 TEST_CASE("gradients of gradients inside of a step") {
   if (!has_devices(1)) return;
   const Tensors inputs{randn({5, 4}), randn({4, 3})};
