@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 """Trains random networks, and compares their training with itself and, if PyTorch 2 is installed, with PyTorch's.
 
-  random_networks.py TEST_NETWORKS [--seed N] [--count N] [--case N] [--no-torch]
+  random_networks.py TEST_NETWORKS [--seed N] [--count N] [--case N] [--no-torch | --device]
 
 Draws `count` networks of 30 to 80 operations and layers, optimizers and schedules, and trains each for five steps in
 the program TEST_NETWORKS, again, resumed, checkpointed, in shards, and with both sets of kernels: bits must be equal.
 Fused layers and autocast must agree within a tolerance. PyTorch trains the same network in float64. A failure prints
 what repeats it, and a smaller network that fails. The last line is "N passed, N failed".
+
+With --device each network trains on cuda:0 instead, eagerly and again with captured steps of fused kernels, and the
+bits of each step must be equal. At least LEAST_FUSED of the networks must have been captured and fused.
 """
 import argparse
+import collections
 import os
 import re
 import subprocess
@@ -19,6 +23,7 @@ from network_recipe import draw
 from network_shrink import shrink
 
 
+LEAST_FUSED = 0.8
 SHRUNK = 3  # so many failures are made smaller, which takes minutes
 
 
@@ -59,6 +64,8 @@ def kernels(program):
 
 
 class Comparison:
+    tries = 600  # to make a failure smaller
+
     def __init__(self, program, with_torch):
         self.torch = None
         self.server, *self.others = [Server(program, name) for name in kernels(program)]
@@ -82,6 +89,29 @@ class Comparison:
         return found + self.torch.differences(d, results)
 
 
+class DeviceComparison:
+    tries = 100  # each compiles kernels
+
+    def __init__(self, program):
+        self.server = Server(program)
+        self.became = ""  # what the last network's steps became
+
+    def problems(self, d, dtype):
+        self.became, *found = self.server.ask(str(d), 2, dtype)
+        return [self.became] if self.became.startswith("error") else found
+
+
+def fused(became):
+    """How many of these steps were captured and have fewer kernels, after saying what became of all."""
+    counts = [list(map(int, line.split()[1:])) for line in became if line.startswith("captured")]
+    counts = [(calls, kernels) for calls, kernels in counts if kernels < calls]
+    print(f"{len(counts)} networks captured and fused: {sum(calls for calls, _ in counts)} calls became "
+          f"{sum(kernels for _, kernels in counts)} kernels")
+    for why, number in collections.Counter(line for line in became if not line.startswith("captured")).most_common():
+        print(f"{number} {why}")
+    return len(counts)
+
+
 def kind_of(problem):
     """What a smaller network must share with this problem."""
     return problem[:60] if problem.startswith("error") else problem.split(":")[0]
@@ -89,7 +119,8 @@ def kind_of(problem):
 
 def report(comparison, d, problems, dtype):
     kinds = {kind_of(p) for p in problems}
-    small = shrink(d, lambda other: kinds & {kind_of(p) for p in comparison.problems(other, dtype)})
+    small = shrink(d, lambda other: kinds & {kind_of(p) for p in comparison.problems(other, dtype)},
+                   comparison.tries)
     print("    smaller:\n      " + str(small).replace("\n", "\n      "))
     for problem in comparison.problems(small, dtype):
         print(f"      {problem}")
@@ -102,28 +133,40 @@ def main(arguments=None):
     parser.add_argument("--count", type=int, default=150)
     parser.add_argument("--case", type=int, help="train only this network")
     parser.add_argument("--no-torch", action="store_true", help="compare Tandem with itself only")
+    parser.add_argument("--device", action="store_true", help="compare eager with captured steps on cuda:0")
     args = parser.parse_args(arguments)
     try:
         import torch
         with_torch = not args.no_torch and int(torch.__version__.split(".")[0]) >= 2
     except ImportError:
         with_torch = False
-    comparison = Comparison(args.program, with_torch)
+    comparison = DeviceComparison(args.program) if args.device else Comparison(args.program, with_torch)
     if re.search(rb"__[at]san_init", open(args.program, "rb").read()):
         args.count //= 10
     passed = failed = 0
+    became = []
     for number in range(args.count) if args.case is None else [args.case]:
         d, dtype = draw(args.seed, number), ("float64", "float32")[number % 2]
         problems = comparison.problems(d, dtype)
+        if args.device:
+            if comparison.became.startswith("skipped"):
+                print(comparison.became)
+                return 77
+            became.append(comparison.became)
         passed += not problems
         failed += bool(problems)
         if problems:
             print(f"FAILED network {number}: " + "\n    ".join(problems) + "\n    repeat with: "
-                  f"--seed {args.seed} --case {number}", flush=True)
+                  f"--seed {args.seed} --case {number}{' --device' * args.device}", flush=True)
             if failed <= SHRUNK:
                 report(comparison, d, problems, dtype)
                 sys.stdout.flush()
-    print(f"networks of seed {args.seed}, {f'PyTorch {torch.__version__}' if with_torch else 'without PyTorch'}")
+    if args.device:
+        if fused(became) < LEAST_FUSED * len(became):
+            print("FAILED: too few networks were captured and fused")
+            failed += 1
+    else:
+        print(f"networks of seed {args.seed}, {f'PyTorch {torch.__version__}' if with_torch else 'without PyTorch'}")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

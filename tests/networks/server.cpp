@@ -3,7 +3,8 @@
 //
 // A request is "train VARIANTS DTYPE", the lines of a description (network.h), and "end"; with VARIANTS 1 training is
 // compared with itself. The answer: "loss NUMBER" for each step, "value NAME NUMBERS…" for each parameter and buffer,
-// "error MESSAGE" or "differs MESSAGE", and "end". Numbers are hexadecimal.
+// "error MESSAGE" or "differs MESSAGE", and "end". Numbers are hexadecimal. With VARIANTS 2 the answer is that of
+// on_device (variants.h), or an error.
 #include <cmath>
 #include <cstdio>
 #include <iostream>
@@ -31,14 +32,18 @@ void print(const char* kind, const std::string& name, const Tensor& x) {
   std::printf("\n");
 }
 
-void answer(const Words& lines, bool variants, ScalarType dtype) try {
+void answer(const Words& lines, int variants, ScalarType dtype) try {
   const auto description = std::make_shared<const Description>(lines);
+  if (variants == 2) {
+    for (const std::string& text : on_device(description, dtype)) std::printf("%s\n", one_line(text).c_str());
+    return;
+  }
   Training training(description, dtype);
   training.run();
   const Outcome plain = training.outcome();
   for (const Tensor& loss : plain.losses) print("loss", "", loss);
   for (const auto& [name, value] : plain.state) print("value", name, value);
-  if (!variants) return;
+  if (variants == 0) return;
   for (const std::string& text : differences(description, dtype, plain))
     std::printf("differs %s\n", one_line(text).c_str());
 } catch (const std::exception& error) {
@@ -50,7 +55,7 @@ void serve() {
   Words lines, request;
   while (std::getline(std::cin, line)) {
     if (line == "end") {
-      answer(lines, request.at(1) == "1", dtype_named(request.at(2)));
+      answer(lines, std::stoi(request.at(1)), dtype_named(request.at(2)));
       std::printf("end\n");
       std::fflush(stdout);
     } else if (line.starts_with("train ")) {

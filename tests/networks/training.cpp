@@ -105,22 +105,27 @@ std::unique_ptr<optim::LRScheduler> make_scheduler(const Words& words, optim::Op
 
 }  // namespace
 
-Training::Training(DescriptionPtr description, ScalarType dtype)
+Training::Training(DescriptionPtr description, ScalarType dtype, Device device)
     : description_(std::move(description)), net_(std::make_shared<NetImpl>(description_, dtype)) {
+  net_->to(device);
   optimizer_ = make_optimizer(*description_, *net_);
   scheduler_ = make_scheduler(description_->scheduler, *optimizer_);
 }
 
 void Training::run(int64_t first, int64_t last, bool checkpointed) {
   for (int64_t step = first; step < last; ++step) {
-    const Tensor loss = net_->forward(net_->batch(step), checkpointed);
-    keep_loss(loss);
-    optimizer_->zero_grad();
-    loss.backward();
+    keep_loss(backward(net_->batch(step), checkpointed));
     clip();
     optimizer_->step();
     advance();
   }
+}
+
+Tensor Training::backward(const Tensors& batch, bool checkpointed) {
+  Tensor loss = net_->forward(batch, checkpointed);
+  optimizer_->zero_grad();
+  loss.backward();
+  return loss;
 }
 
 void Training::clip() {
@@ -140,9 +145,10 @@ void Training::advance() {
 
 Outcome Training::outcome() const {
   Outcome made{losses_, {}};
-  for (const auto& item : net_->named_parameters()) made.state.emplace_back(item.key(), item.value().detach().clone());
+  for (const auto& item : net_->named_parameters())
+    made.state.emplace_back(item.key(), item.value().detach().cpu().clone());
   for (const auto& item : net_->named_buffers())
-    if (item.key()[0] != 'c') made.state.emplace_back(item.key(), item.value().clone());
+    if (item.key()[0] != 'c') made.state.emplace_back(item.key(), item.value().cpu().clone());
   return made;
 }
 

@@ -16,17 +16,19 @@ class Training {
  public:
   static constexpr int64_t kSteps = 5;
 
-  Training(DescriptionPtr description, ScalarType dtype);
+  Training(DescriptionPtr description, ScalarType dtype, Device device = kCPU);
   NetImpl& net() { return *net_; }
   const std::shared_ptr<NetImpl>& net_ptr() { return net_; }
   optim::Optimizer& optimizer() { return *optimizer_; }
 
   /// Steps [first, last), whose losses are kept.
   void run(int64_t first = 0, int64_t last = kSteps, bool checkpointed = false);
-  void keep_loss(const Tensor& loss) { losses_.push_back(loss.detach().clone()); }
+  /// The loss of a batch, whose gradients the parameters then have.
+  Tensor backward(const Tensors& batch, bool checkpointed = false);
+  void keep_loss(const Tensor& loss) { losses_.push_back(loss.detach().cpu().clone()); }
   void clip();
-  void advance();  ///< the schedule
-  Outcome outcome() const;
+  void advance();           ///< the schedule
+  Outcome outcome() const;  ///< on the CPU
 
   void save(std::ostream& net, std::ostream& optimizer, std::ostream& scheduler) const;
   void load(std::istream& net, std::istream& optimizer, std::istream& scheduler);

@@ -1,9 +1,11 @@
-// Compares training with itself: again, resumed, checkpointed; for float32 with autocast; fused; with shards.
+// Compares training with itself: again, resumed, checkpointed; for float32 with autocast; fused; with shards; captured.
 #include "tandem/tests/networks/variants.h"
 
 #include <cmath>
 #include <cstring>
 #include <sstream>
+
+#include "tandem/core/backend/backend.h"
 
 namespace tandem::testing {
 namespace {
@@ -144,7 +146,64 @@ std::string with_autocast(const DescriptionPtr& description) try {
   return "";
 }
 
+/// The outcome of training on a device so far, with the gradients.
+Outcome with_gradients(Training& training) {
+  Outcome made = training.outcome();
+  for (const auto& item : training.net().named_parameters())
+    if (const Tensor& gradient = item.value().grad(); gradient.defined())
+      made.state.emplace_back(item.key() + ".grad", gradient.cpu());
+  return made;
+}
+
+/// How training with captured steps differs from eager training, both on a device, and what the steps have become.
+std::string captured(const DescriptionPtr& description, ScalarType dtype, bool fuse, std::string& became) {
+  const Device device("cuda:0");
+  Training eager(description, dtype, device), training(description, dtype, device);
+  // The norm of gradients is read on the host, and some optimizers have no kernel: then the step ends before them.
+  const bool whole =
+      training.optimizer().can_be_replayed() && (description->clip.empty() || description->clip[0] != "norm");
+  const auto update = [](Training& of) {
+    of.clip();
+    of.optimizer().step();
+  };
+  const auto function = [&](const Tensors& batch) {
+    const Tensor loss = training.backward(batch).detach().clone();
+    if (whole) update(training);
+    return loss;
+  };
+  cuda::CapturedStep step(function, whole ? std::vector{&training.optimizer()} : std::vector<optim::Optimizer*>(),
+                          {.warm_up = 1, .fuse = fuse});
+  step.watch(training.net());
+  std::string found;
+  for (int64_t k = 0; k < Training::kSteps && found.empty(); ++k) {
+    Tensors batch = training.net().batch(k);
+    for (Tensor& t : batch) t = t.to(device);
+    eager.keep_loss(eager.backward(batch));
+    update(eager);
+    eager.advance();
+    training.keep_loss(step(batch)[0]);
+    if (!whole) update(training);
+    training.advance();
+    found = first_difference(with_gradients(training), with_gradients(eager));
+    if (!found.empty()) found = concat("after step ", k, " ", found);
+    if (k > 0 && !step.captured()) became = concat("uncaptured ", step.message());
+  }
+  if (became.empty()) became = concat("captured ", step.fused().calls, " ", step.fused().kernels);
+  return found;
+}
+
 }  // namespace
+
+Words on_device(const DescriptionPtr& description, ScalarType dtype) {
+  if (device_count(kCUDA) == 0) return {concat("skipped: ", cuda_reason())};
+  Words lines(1);
+  std::string unfused;
+  const std::string found = captured(description, dtype, true, lines[0]);
+  if (!found.empty())
+    lines.push_back(
+        concat("differs ", captured(description, dtype, false, unfused).empty() ? "fused: " : "captured: ", found));
+  return lines;
+}
 
 Words differences(const DescriptionPtr& description, ScalarType dtype, const Outcome& plain) {
   Words found;
