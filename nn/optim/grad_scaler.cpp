@@ -31,7 +31,8 @@ GradScaler::GradScaler(const GradScalerOptions& options)
 Tensor GradScaler::scale(const Tensor& output) const {
   if (!is_enabled()) return output;
   // A loss in float16 would overflow; PyTorch's product with a float32 number is float32, too.
-  return (output.dim() == 0 && isReducedFloatingType(output.scalar_type()) ? output.to(kFloat) : output) * state_.scale;
+  const Tensor wide = output.dim() == 0 && isReducedFloatingType(output.scalar_type()) ? output.to(kFloat) : output;
+  return kept_.defined() ? wide * kept_ : wide * state_.scale;
 }
 std::vector<Tensor> GradScaler::scale(TensorList outputs) const {
   std::vector<Tensor> out;
@@ -42,6 +43,11 @@ std::vector<Tensor> GradScaler::scale(TensorList outputs) const {
 void GradScaler::unscale_(optim::Optimizer& optimizer) {
   if (!is_enabled()) return;
   check(seen_.find(&optimizer) == seen_.end(), "GradScaler.unscale_: called a second time since the last update()");
+  note(optimizer, divide_gradients(optimizer));
+}
+
+Tensor GradScaler::divide_gradients(const optim::Optimizer& optimizer) const {
+  if (!is_enabled()) return {};
   for (const Tensor& p : optimizer.parameters())
     check(!p.grad().defined() || p.grad().dtype() != kHalf,
           "GradScaler.unscale_: a gradient is float16; keep parameters in float32");
@@ -52,16 +58,37 @@ void GradScaler::unscale_(optim::Optimizer& optimizer) {
     if (!p.grad().defined()) continue;
     Tensor g = p.grad().detach();
     const DeviceGuard guard(g.device());
-    g.mul_(inverse);
+    kept_.defined() ? g.mul_(kept_inverse_) : g.mul_(inverse);
     const Tensor zero = ((g.is_complex() ? view_as_real(g) : g) * 0).sum().to(kFloat);
     bad = bad.defined() ? bad + zero.to(bad.device()) : zero;
   }
   check(bad.defined(), "GradScaler.unscale_: the optimizer's parameters have no gradients");
-  seen_[&optimizer].finite = bad.item<float>() == 0;
+  return bad;
+}
+
+void GradScaler::keep_on(Device device) {
+  kept_ = empty({}, TensorOptions(device).dtype(kFloat));
+  kept_inverse_ = empty_like(kept_);
+  refresh();
+}
+
+void GradScaler::refresh() {
+  if (!kept_.defined()) return;
+  kept_.fill_(state_.scale);
+  kept_inverse_.fill_(1 / state_.scale);
+}
+
+void GradScaler::note(optim::Optimizer& optimizer, const Tensor& found) {
+  seen_[&optimizer].finite = found.item<float>() == 0;
 }
 
 bool GradScaler::step(optim::Optimizer& optimizer) {
   return step(optimizer, [&] { optimizer.step(); });
+}
+
+bool GradScaler::step(optim::Optimizer& optimizer, const Tensor& found) {
+  if (is_enabled()) note(optimizer, found);
+  return step(optimizer);
 }
 
 bool GradScaler::step(optim::Optimizer& optimizer, const std::function<void()>& take) {
@@ -85,6 +112,7 @@ void GradScaler::update(optional<double> new_scale) {
     load_state_dict(next);
   } else {
     check(!seen_.empty(), "GradScaler.update: no gradients were looked at; call step() first");
+    const double before = state_.scale;
     bool finite = true;
     for (const auto& [optimizer, seen] : seen_) finite = finite && seen.finite;
     if (!finite) {
@@ -95,6 +123,7 @@ void GradScaler::update(optional<double> new_scale) {
       if (const double grown = state_.scale * state_.growth_factor; grown <= 0x1.fffffep127) state_.scale = grown;
       state_.growth_tracker = 0;
     }
+    if (state_.scale != before) refresh();
   }
   seen_.clear();
 }
@@ -118,6 +147,7 @@ void GradScaler::set_growth_interval(int64_t interval) {
 void GradScaler::load_state_dict(const GradScalerState& state) {
   check_state(state);
   state_ = state;
+  refresh();
 }
 
 }  // namespace tandem::amp

@@ -6,6 +6,13 @@
 //   scaler.unscale_(optimizer);   // only to look at the gradients, such as to clip them
 //   scaler.step(optimizer);
 //   scaler.update();
+//
+// A captured step (nn/captured_step.h) cannot decide on the host whether to step the optimizer:
+//
+//   scaler.keep_on(device);  // before the first step
+//   step = [&] { …; scaler.scale(loss).backward(); return scaler.divide_gradients(optimizer); };  // captured
+//   scaler.step(optimizer, step()[0]);
+//   scaler.update();
 #pragma once
 #include <functional>
 #include <unordered_map>
@@ -46,6 +53,14 @@ class GradScaler {
   bool step(optim::Optimizer& optimizer);
   /// The same with another call in place of the optimizer's step().
   bool step(optim::Optimizer& optimizer, const std::function<void()>& take);
+  /// The part of unscale_ that a captured step can contain: without waiting, divides the gradients and returns a number
+  /// that is 0 if they are finite.
+  Tensor divide_gradients(const optim::Optimizer& optimizer) const;
+  /// step() after divide_gradients(), which has returned `found`.
+  bool step(optim::Optimizer& optimizer, const Tensor& found);
+  /// From now on scale() and unscale_ read the scale from this device's memory, as float32. update() changes it there, so
+  /// that the replays of a captured step have the present one.
+  void keep_on(Device device);
   /// Adapts the scale after the steps of all optimizers, or sets it. Throws Error if no gradients were checked.
   void update(optional<double> new_scale = nullopt);
 
@@ -64,8 +79,11 @@ class GradScaler {
   struct Seen {
     bool finite = true, stepped = false;
   };
+  void note(optim::Optimizer& optimizer, const Tensor& found);
+  void refresh();
   GradScalerOptions options_;
   GradScalerState state_;
+  Tensor kept_, kept_inverse_;                              // after keep_on()
   std::unordered_map<const optim::Optimizer*, Seen> seen_;  // since the last update
 };
 

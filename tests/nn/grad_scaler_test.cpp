@@ -54,6 +54,30 @@ TEST_CASE("GradScaler skips steps whose gradients are not finite, and adapts the
   CHECK(scaler.get_scale() == 8);
 }
 
+TEST_CASE("GradScaler: the parts of a captured step do what the whole does, also with the scale on a device") {
+  for (const bool enabled : {true, false}) {
+    const Tensor whole = parameter(), parts = parameter();
+    optim::SGD one(std::vector<Tensor>{whole}, optim::SGDOptions(1)),
+        two(std::vector<Tensor>{parts}, optim::SGDOptions(1));
+    amp::GradScaler plain(amp::GradScalerOptions{.init_scale = 1024, .growth_interval = 2, .enabled = enabled});
+    amp::GradScaler kept(amp::GradScalerOptions{.growth_interval = 2, .enabled = enabled});
+    kept.keep_on(kCPU);
+    kept.load_state_dict(plain.state_dict());
+    for (const double factor : {1.0, 1e39, 1.0, 1.0, 3.0, 1.0}) {
+      if (!enabled && factor > 1e6) continue;
+      step(plain, one, whole, factor);
+      two.zero_grad();
+      kept.scale((parts * 0.5 * factor).sum()).backward();
+      CHECK(kept.step(two, kept.divide_gradients(two)) == (factor < 1e6));
+      kept.update();
+      CHECK(kept.get_scale() == plain.get_scale());
+      CHECK(parts.equal(whole));
+      CHECK(parts.grad().isfinite().equal(whole.grad().isfinite()));
+    }
+    CHECK(plain.get_scale() == (enabled ? 2048 : 1));
+  }
+}
+
 TEST_CASE("GradScaler: parameters can be changed, but not to values that make no sense") {
   amp::GradScaler scaler(amp::GradScalerOptions{.growth_interval = 5});
   amp::GradScalerState state = scaler.state_dict();
