@@ -99,29 +99,64 @@ class OneDevice final : public Stepper {
  public:
   OneDevice(const nn::Sequential& model, const Recipe& recipe, Device device)
       : Stepper(model, recipe, device),
-        step_([this](const Tensor& images, const Tensor& labels) { train_on(images, labels, {}); }, {optimizer_.get()},
+        step_([this](const std::vector<Tensor>& group) { return train_on_all(group); }, stepped(),
               cuda::CapturedStepOptions{.say_changes = false}) {
     step_.watch(*model_);
+    if (device.is_cuda() && scaler_.is_enabled()) scaler_.keep_on(device);
   }
   Score evaluate(const ImageSet& data) override {
     const auto mixed = in_precision(recipe_, loss_sum_.device());
     return cli::evaluate(model_, data, evaluation_batch(data));
   }
-
- private:
-  // A captured step replaces the gradients, so it cannot add to those of other batches; nor can it decide what to do
-  // about gradients that are not finite. On a CPU there is nothing to capture.
-  void add_batch(const std::vector<Tensor>& batch, const GroupPlace& place) override {
-    const Device root = loss_sum_.device();
-    const Tensor images = batch[0].to(root), labels = batch[1].to(root);
-    if (root.is_cuda() && recipe_.accumulate == 1 && !scaler_.is_enabled())
-      step_(images, labels);
-    else
-      train_on(images, labels, place);
+  int64_t examples_pending() const override { return pending_; }
+  std::optional<FusionCounts> fused() const override {
+    return step_.captured() ? std::optional(step_.fused()) : std::nullopt;
   }
 
-  // On a GPU the whole step is captured, so nothing here may read a value back to the host.
-  void train_on(const Tensor& images, const Tensor& labels, const GroupPlace& place) {
+ private:
+  static constexpr int64_t kMostCaptured = 32;  // batches: their kernels are all in one recording
+
+  // In fp16 the optimizer steps after the captured step: whether it does is known on the host.
+  std::vector<optim::Optimizer*> stepped() const {
+    return scaler_.is_enabled() ? std::vector<optim::Optimizer*>() : std::vector{optimizer_.get()};
+  }
+
+  // A captured step replaces the gradients, so it has all batches of a group. On a CPU there is nothing to capture.
+  void add_batch(const std::vector<Tensor>& batch, const GroupPlace& place) override {
+    const Device root = loss_sum_.device();
+    const std::vector<Tensor> here{batch[0].to(root), batch[1].to(root)};
+    if (!root.is_cuda() || recipe_.accumulate > kMostCaptured) return finish_group(train_on(here[0], here[1], place));
+    if (place.first) forget_group();  // of a step that has thrown
+    group_.insert(group_.end(), here.begin(), here.end());
+    places_.push_back(place);
+    pending_ += here[1].size(0);
+    if (!place.last) return;
+    finish_group(step_(group_));
+    forget_group();
+  }
+
+  void forget_group() {
+    group_.clear();
+    places_.clear();
+    pending_ = 0;
+  }
+
+  void finish_group(const std::vector<Tensor>& found) {
+    if (found.empty()) return;
+    scaler_.step(*optimizer_, found[0]);
+    scaler_.update();
+  }
+
+  std::vector<Tensor> train_on_all(const std::vector<Tensor>& group) {
+    std::vector<Tensor> found;
+    for (std::size_t i = 0; i < places_.size(); ++i) found = train_on(group[2 * i], group[2 * i + 1], places_[i]);
+    return found;
+  }
+
+  // On a GPU this is captured, so nothing here may read a value back to the host, and numbers may depend only on the
+  // sizes of the group's batches, as the shares do. In fp16 it ends before the optimizer's step, and returns what
+  // decides about that.
+  std::vector<Tensor> train_on(const Tensor& images, const Tensor& labels, const GroupPlace& place) {
     if (place.first) optimizer_->zero_grad();
     Tensor output, loss;
     {
@@ -130,13 +165,23 @@ class OneDevice final : public Stepper {
       loss = loss_of(output, labels);
     }
     scaler_.scale(place.alone() ? loss : loss * place.share).backward();
-    if (place.last) finish_step([this] { optimizer_->step(); });
+    std::vector<Tensor> found;
+    if (place.last) {
+      if (scaler_.is_enabled()) found.push_back(scaler_.divide_gradients(*optimizer_));
+      clip_gradients();
+      if (!scaler_.is_enabled()) optimizer_->step();
+    }
     NoGradGuard guard;
     loss = loss.detach().to(kDouble);
     loss_sum_.add_(counted(loss) * labels.size(0));
     count_finite(loss);
     correct_.add_(count_correct(output, labels));
+    return found;
   }
+
+  std::vector<Tensor> group_;  // images and labels of the batches that the next step takes
+  std::vector<GroupPlace> places_;
+  int64_t pending_ = 0;
   cuda::CapturedStep step_;
 };
 

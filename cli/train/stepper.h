@@ -9,6 +9,7 @@
 #include "tandem/cli/train/evaluate.h"
 #include "tandem/cli/train/recipe.h"
 #include "tandem/cli/train/step_exchange.h"
+#include "tandem/core/backend/fusion_counts.h"
 #include "tandem/nn/moving_average.h"
 #include "tandem/nn/optim/grad_scaler.h"
 #include "tandem/nn/optim/optimizer.h"
@@ -50,6 +51,8 @@ class Stepper {
   virtual void settle() {}
   /// Examples whose losses are not yet part of the sums.
   virtual int64_t examples_pending() const { return 0; }
+  /// What fusion has done to the captured step; nullopt if the last step was not one.
+  virtual std::optional<FusionCounts> fused() const { return std::nullopt; }
   /// Time per phase of a step; null if it is not measured.
   virtual const parallel::ServerTimings* timings() const { return nullptr; }
   virtual void reset_timings() {}

@@ -41,11 +41,12 @@ void TensorboardLog::before_step(const Progress& p, const std::vector<Tensor>& b
 
 void TensorboardLog::after_step(const Progress& p, Stepper& stepper) {
   const int64_t every = std::max<int64_t>(1, options_.steps_per_epoch / kPointsPerEpoch);
-  // Of several processes, the losses of a step arrive after the next one.
   const int64_t pending = stepper.examples_pending(), counted = p.images - pending;
   if (p.batch % every != 0 || counted <= images_) return;
   const double loss_sum = stepper.loss_sum(), time = seconds_now();
-  const int64_t correct = stepper.correct(), step = step_of(p) - (pending > 0 ? 1 : 0);
+  const int64_t batches_pending =  // at least one if any; all but the last have one size
+      pending > 0 ? std::max<int64_t>(1, (2 * pending * p.batch + p.images) / (2 * p.images)) : 0;
+  const int64_t correct = stepper.correct(), step = step_of(p) - batches_pending;
   const auto examples = static_cast<double>(counted - images_);
   writer_.add_scalar("train/loss", (loss_sum - loss_sum_) / examples, step);
   writer_.add_scalar("train/accuracy", static_cast<double>(correct - correct_) / (examples * labels_per_example_),
