@@ -40,6 +40,7 @@ struct TrainOptions {
   int workers = 0;
   double save_every = 60;   ///< seconds between checkpoints within an epoch
   bool keep_going = false;  ///< with losses and weights that are not finite
+  bool verbose = false;     ///< say what fusion has done to the step
   int64_t hash_steps = 0;   ///< steps after which the hash of the state is recorded; 0: only after epochs
   std::string out;          ///< empty: runs/<model>-<data>-<n>
   std::string resume;

@@ -358,7 +358,7 @@ int train(const TrainOptions& given, const Team& team) {
   const DeviceGuard guard(p.placement.root);
   std::optional<Trainer> trainer;
   team.together([&] {
-    trainer.emplace(TrainerOptions{p.placement, o.workers, o.save_every, o.keep_going, o.weights, o.key},
+    trainer.emplace(TrainerOptions{p.placement, o.workers, o.save_every, o.keep_going, o.weights, o.key, o.verbose},
                     std::move(p.checkpoint), p.data, terminal);
     const RunConfig& c = trainer->config();
     const int64_t steps = steps_in(c.recipe, trainer->batches());

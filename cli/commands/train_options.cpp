@@ -111,6 +111,8 @@ void add_output(CLI::App* c, TrainOptions& o) {
        "batch, histograms of parameters and gradients; to this folder, or to that of the run")
       ->expected(0, 1)
       ->type_name("[DIR]");
+  c->add_flag("--verbose", o.verbose,
+              "also say how many kernels of a step on a GPU were fused into how many, and the bytes that they move");
 }
 
 }  // namespace

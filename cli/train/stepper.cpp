@@ -7,7 +7,6 @@
 
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/train/augmentation.h"
-#include "tandem/nn/captured_step.h"
 #include "tandem/parallel/parameter_server/parameter_server.h"
 
 namespace tandem::cli {

@@ -9,7 +9,7 @@
 #include "tandem/cli/train/evaluate.h"
 #include "tandem/cli/train/recipe.h"
 #include "tandem/cli/train/step_exchange.h"
-#include "tandem/core/backend/fusion_counts.h"
+#include "tandem/nn/captured_step.h"
 #include "tandem/nn/moving_average.h"
 #include "tandem/nn/optim/grad_scaler.h"
 #include "tandem/nn/optim/optimizer.h"

@@ -158,6 +158,8 @@ bool Trainer::run(const std::string& folder) {
   const Progress& p = checkpoint_.progress;
   while (p.epoch < checkpoint_.config.epochs && !out_of_patience(checkpoint_.config, p.history))
     if (!next_epoch()) return false;
+  if (options_.verbose && !fused_told_ && leads())
+    print_error("captured step", "none: it needs one GPU, more than three steps of a kind, and --accumulate up to 32");
   return true;
 }
 
@@ -196,6 +198,7 @@ bool Trainer::epoch() {
     stepper_->set_lr(rate_of(p.batch));
     if (observer_ != nullptr) guarded([&] { observer_->before_step(p, batch, *stepper_); });
     stepper_->step(batch, place);
+    if (options_.verbose && !fused_told_) tell_fused();
     p.images += std::min(c.recipe.batch_size, examples() - p.batch * c.recipe.batch_size);
     ++p.batch;
     if (place.last && c.hash_steps > 0 && leads() && steps_in(c.recipe, p.batch) % c.hash_steps == 0)
@@ -250,6 +253,17 @@ void Trainer::show(int64_t batches, double begun) {
                                                  .accuracy = static_cast<double>(p.correct) / counted,
                                                  .images_per_second = rate,
                                                  .seconds_left = left / rate})});
+}
+
+void Trainer::tell_fused() {
+  const std::optional<FusionCounts> fused = stepper_->fused();
+  if (!fused || !leads()) return;
+  fused_told_ = true;
+  bar_.clear();
+  print_error("captured step",
+              concat(counted(static_cast<int64_t>(fused->calls), "elementwise kernel", "elementwise kernels"),
+                     " became ", fused->kernels, "; they move ", byte_size(static_cast<double>(fused->bytes_after)),
+                     " instead of ", byte_size(static_cast<double>(fused->bytes_before))));
 }
 
 void Trainer::check_losses() {

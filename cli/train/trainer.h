@@ -21,6 +21,7 @@ struct TrainerOptions {
   bool keep_going = false;  ///< also with losses and weights that are not finite
   std::string weights{};    ///< weights that a new run starts from: a file, or for texts also a folder
   std::string key{};        ///< of the state dict in a .pt file with more
+  bool verbose = false;     ///< say once what fusion has done to the step
   std::string folder{};     ///< set by run()
 };
 
@@ -75,6 +76,8 @@ class Trainer {
   /// 1, or the tokens in a window.
   int64_t labels_per_example() const { return data_.train.labels.numel() / data_.train.labels.size(0); }
   void show(int64_t batches, double begun);
+  /// Says what fusion has done to the step, if it was captured.
+  void tell_fused();
   /// Notes the sum of the losses so far. It synchronises with the device.
   void add_point();
   /// Throw Error if the run has diverged, unless it is to keep going. The first process may see it before the others,
@@ -107,6 +110,7 @@ class Trainer {
   int64_t first_batch_ = 0;                // of the epoch's batches, that the stepper has seen since its start()
   optional<int64_t> not_finite_at_start_;  // values, when run() first saves: a network of an ONNX file may have a mask
   double saved_at_ = 0;
+  bool fused_told_ = false;
   std::string saved_;  // the position of the last checkpoint
 };
 
