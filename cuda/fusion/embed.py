@@ -30,15 +30,14 @@ def inlined(name):
     return "".join(lines)
 
 
-def literal(text):  # compilers need not accept long literals
-    return "\n".join(f'R"tandem({part})tandem"' for part in re.findall(r"(?:.*\n){1,100}", text))
-
-
 def constant(name, text):
-    return f"extern const char* const {name};\nconst char* const {name} =\n{literal(text)};\n"
+    pieces = ",\n".join(f'R"tandem({piece})tandem"' for piece in re.findall(r"(?:.*\n){1,100}", text))
+    return f"const char* const {name}[] = {{\n{pieces},\nnullptr}};\n"
 
 
 out.write_text(f"""// Made by cuda/fusion/embed.py.
+#include "tandem/cuda/fusion/texts.h"
+
 namespace tandem::cuda_impl {{
 {constant("kLoopHeaders", "".join(map(inlined, LOOP)))}
 {constant("kCoreHeaders", "".join(map(inlined, CORES)))}

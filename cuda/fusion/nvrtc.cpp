@@ -8,13 +8,10 @@
 #include "tandem/core/base/cache_folder.h"
 #include "tandem/cuda/fusion/compiler.h"
 #include "tandem/cuda/fusion/kept_code.h"
+#include "tandem/cuda/fusion/texts.h"
 #include "tandem/cuda/streams.h"
 
 namespace tandem::cuda_impl {
-
-extern const char* const kLoopHeaders;
-extern const char* const kCoreHeaders;
-extern const char* const kStandardHeaders;
 
 namespace {
 
@@ -90,8 +87,8 @@ const void* loaded(const std::string& binary) {
 
 const void* make_kernel(const std::string& architecture, const FusedSource& source) {
   static const std::string folder = writable_cache_folder("fused");
-  const std::string before = concat("#define TANDEM_GENERATED_KERNEL\n", kStandardHeaders, kLoopHeaders,
-                                    source.core != nullptr ? kCoreHeaders : "");
+  const std::string before = concat("#define TANDEM_GENERATED_KERNEL\n", joined(kStandardHeaders), joined(kLoopHeaders),
+                                    source.core != nullptr ? joined(kCoreHeaders) : "");
   int major = 0, minor = 0;
   nvrtc().version(&major, &minor);
   const KeptCode kept(folder, concat("NVRTC ", major, '.', minor, ' ', architecture, " headers ", text_hash(before),

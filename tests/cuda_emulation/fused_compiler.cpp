@@ -15,12 +15,10 @@
 #include <vector>
 
 #include "emulation_compiler.h"
+#include "tandem/cuda/fusion/texts.h"
 #include "tandem/tests/cuda_emulation/device.h"
 
 namespace tandem::cuda_impl {
-
-extern const char* const kLoopHeaders;
-extern const char* const kAllIncludes;
 
 namespace {
 
@@ -93,7 +91,8 @@ void compile_waiting() {
   const std::lock_guard lock(mutex);
   if (waiting.empty()) return;
   const bool has_core = std::ranges::any_of(waiting, [](const Kernel* k) { return k->has_core; });
-  std::string text = has_core ? concat(kBeforeCore, kAllIncludes, kCallCore) : concat(kBefore, kLoopHeaders, kCall);
+  std::string text =
+      has_core ? concat(kBeforeCore, joined(kAllIncludes), kCallCore) : concat(kBefore, joined(kLoopHeaders), kCall);
   for (std::size_t i = 0; i < waiting.size(); ++i) {
     for (const char* name : {"Body", "Before", "After", "tandem_fused"})
       text += concat("#undef ", name, "\n#define ", name, ' ', name, i, '\n');
