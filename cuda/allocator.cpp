@@ -44,6 +44,7 @@ struct CachingAllocator::Block {
   Block *before = nullptr, *after = nullptr;  // neighbours in the segment
   std::vector<StreamId> users;                // further streams
   std::vector<EventId> marks;                 // events of those streams, recorded after the free
+  bool held = false, freed = false;           // hold()
 };
 
 bool CachingAllocator::Order::operator()(const Block* a, const Block* b) const {
@@ -173,10 +174,11 @@ void CachingAllocator::free(void* memory) noexcept try {
   Block* block = found->second;
   live_.erase(found);
   use_.allocated -= block->size;
-  Pool& pool = pools_[block->pool];
-  --pool.live;
-  if (pool.holds) return pool.held.push_back(block);
-  let_go(block);
+  --pools_[block->pool].live;
+  if (block->held)
+    block->freed = true;
+  else
+    let_go(block);
 } catch (const std::exception& error) {
   std::fprintf(stderr, "tandem: %s: %s\n", name_.c_str(), error.what());
 }
@@ -188,19 +190,26 @@ void CachingAllocator::let_go(Block* block) {
   mark_users(block);
 }
 
-void CachingAllocator::hold(PoolId pool) {
+void CachingAllocator::hold(PoolId pool, const void* memory) {
   const Lock lock(mutex_);
-  pools_[pool].holds = true;
+  const auto found = live_.find(const_cast<void*>(memory));
+  if (found == live_.end() || found->second->pool != pool || found->second->held) return;
+  pools_[pool].held.push_back(found->second);
+  found->second->held = true;
 }
-bool CachingAllocator::held(PoolId pool, const void* memory) const {
+bool CachingAllocator::freed(PoolId pool, const void* memory) const {
   const Lock lock(mutex_);
-  return std::ranges::any_of(pools_.at(pool).held, [&](const Block* block) { return block->data == memory; });
+  return std::ranges::any_of(pools_.at(pool).held,
+                             [&](const Block* block) { return block->data == memory && block->freed; });
 }
-void CachingAllocator::release_held(PoolId id) {
+void CachingAllocator::release_held(PoolId pool) noexcept {
   const Lock lock(mutex_);
-  Pool& pool = pools_[id];
-  pool.holds = false;
-  for (Block* block : std::exchange(pool.held, {})) let_go(block);
+  for (Block* block : std::exchange(pools_[pool].held, {})) try {
+      block->held = false;
+      if (std::exchange(block->freed, false)) let_go(block);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "tandem: %s: %s\n", name_.c_str(), error.what());
+    }
 }
 
 void CachingAllocator::used_by(void* memory, StreamId stream) {

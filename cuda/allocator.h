@@ -49,13 +49,13 @@ class CachingAllocator {
   /// Stops allocation from the pool; its memory returns to the GPU when the last block is freed.
   void retire_pool(PoolId pool);
 
-  /// From here until release_held(), blocks of the pool that are freed are not reused: work that is not queued yet may
-  /// write them.
-  void hold(PoolId pool);
-  /// Whether the block was freed since hold().
-  bool held(PoolId pool, const void* memory) const;
-  /// Lets the blocks be reused, and those that are freed from here on.
-  void release_held(PoolId pool);
+  /// From here until release_held(), the block is not reused although it may be freed: work that is not on a stream yet
+  /// will use it. Nothing if it is not of this pool.
+  void hold(PoolId pool, const void* memory);
+  /// Whether the block is held and has been freed.
+  bool freed(PoolId pool, const void* memory) const;
+  /// Lets the pool's blocks be reused that were freed.
+  void release_held(PoolId pool) noexcept;
 
   MemoryUse use() const;
   void reset_peaks();
@@ -72,7 +72,7 @@ class CachingAllocator {
   struct Pool {
     std::set<Block*, Order> small, large;  // free blocks by (stream, size, address)
     std::size_t live = 0;                  // blocks handed out
-    bool retired = false, holds = false;
+    bool retired = false;
     std::vector<Block*> held;
   };
 

@@ -67,11 +67,12 @@ void begin(void* capture, bool fuses) {
   r.draws = 0;
   r.outer_stream = c.stream();
   r.outer_pool = c.pool;
+  fuses = fuses && has_fused_compiler();
   ensure(begin_capture(r.device, r.stream), "cudaStreamBeginCapture");
   r.phase = Recording::Phase::kCapturing;
   go_to(c, r.stream, r.pool, &r);
   r.fused = {};
-  if (fuses && has_fused_compiler()) {
+  if (fuses) {
     r.queue = std::make_unique<FusionQueue>(c);
     r.queueing.emplace(*r.queue);
   }

@@ -65,6 +65,7 @@ struct ThreadContexts {
         contexts[i]->set_stream(nullptr);
         contexts[i]->pool = 0;
         contexts[i]->recording = nullptr;
+        contexts[i]->fusion = nullptr;
         contexts[i]->rebind();  // keep nothing that a recording owned
         shared().idle[i].push_back(contexts[i]);
       }

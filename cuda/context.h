@@ -51,9 +51,13 @@ class Context {
 
   /// The thread's current stream, for work to be queued on it: runs what waits in a captured step's queue first.
   cudaStream_t stream() {
+    run_queue();
+    return stream_;
+  }
+  /// Runs what waits in the queue of a captured step. If it throws, the recording is refused.
+  void run_queue() {
     if (fusion != nullptr) [[unlikely]]
       end_fusion();
-    return stream_;
   }
   /// The same stream as a name.
   StreamId stream_id() const { return stream_; }

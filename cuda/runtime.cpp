@@ -45,10 +45,18 @@ StreamHandle create_stream(Device device) {
   context(device);
   return handle_of(device, take_stream(device.index()));
 }
+// What waits belongs to the stream until now. Guards call this as they end, so it throws nothing.
+void change_stream(Context& c, cudaStream_t stream) noexcept {
+  try {
+    c.run_queue();
+  } catch (const std::exception&) {  // the recording is refused
+  }
+  c.set_stream(stream);
+}
 void destroy_stream(StreamHandle stream) {
   if (is_forked_child()) return;
   Context& c = context(stream.device);
-  if (c.stream() == stream_of(stream)) c.set_stream(nullptr);
+  if (c.stream_id() == stream.handle) change_stream(c, nullptr);
   give_stream(stream.device.index(), stream_of(stream));
 }
 
@@ -66,6 +74,7 @@ void destroy_event(void* event) {
 }
 void record_event(void* handle, StreamHandle stream) {
   Context& c = context(stream.device);
+  c.run_queue();
   Event& event = event_of(handle);
   if (event.device >= 0 && gpu_of(event.device).index != c.gpu().index) {
     log_failure(cudaEventDestroy(event.event), "cudaEventDestroy");
@@ -78,7 +87,7 @@ void record_event(void* handle, StreamHandle stream) {
 void wait_event(void* handle, StreamHandle stream) {
   const Event& event = event_of(handle);
   if (event.event == nullptr) return;  // never recorded: nothing to wait for
-  context(stream.device);
+  context(stream.device).run_queue();
   ensure(cudaStreamWaitEvent(stream_of(stream), event.event, 0), "cudaStreamWaitEvent");
 }
 void synchronize_event(void* handle) {
@@ -122,7 +131,14 @@ constinit const RuntimeKernels runtime_kernels{
           Context& c = context(device);
           if (c.recording != nullptr && c.recording->phase == Recording::Phase::kNumbers) [[unlikely]]
             c.recording->refuse("allocates in an optimizer's step");
-          return c.state().allocator->allocate(bytes, c.stream_id(), c.pool);
+          CachingAllocator& allocator = *c.state().allocator;
+          if (c.fusion == nullptr) return allocator.allocate(bytes, c.stream_id(), c.pool);
+          try {
+            return allocator.allocate(bytes, c.stream_id(), c.pool);
+          } catch (const OutOfMemoryError&) {
+            c.run_queue();  // which may hold freed memory
+            return allocator.allocate(bytes, c.stream_id(), c.pool);
+          }
         },
     .free =
         +[](Device device, void* data, std::size_t) {
@@ -141,7 +157,7 @@ constinit const RuntimeKernels runtime_kernels{
     .current_stream = +[](Device device) { return handle_of(device, context(device).stream()); },
     .set_current_stream =
         +[](StreamHandle stream) {  // guards restore the stream, in a forked child too
-          if (!is_forked_child()) context(stream.device).set_stream(stream_of(stream));
+          if (!is_forked_child()) change_stream(context(stream.device), stream_of(stream));
         },
     .synchronize_stream = synchronize_stream,
     .synchronize = synchronize,

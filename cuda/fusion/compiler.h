@@ -9,7 +9,7 @@
 
 namespace tandem::cuda_impl {
 
-/// Whether there is a compiler; loads it. If not, one line on stderr says why, once.
+/// Whether there is a compiler; loads it. If it cannot be loaded, one line on stderr says why, once.
 bool has_fused_compiler();
 
 /// The kernel; nullptr if it cannot be compiled. Kept for the rest of the process.

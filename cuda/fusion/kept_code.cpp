@@ -52,9 +52,12 @@ void KeptCode::keep(const std::string& code, int64_t most) const {
   if (folder_.empty()) return;
   try {
     write_file_atomically(path_, concat(key_, line_of(text_hash(code)), code));
-  } catch (const Error&) {
-    return;  // the next run compiles it again
+    limit(most);
+  } catch (const std::exception&) {  // the next run compiles it again
   }
+}
+
+void KeptCode::limit(int64_t most) const {
   std::error_code ignored;
   std::vector<std::tuple<fs::file_time_type, fs::path, int64_t>> files;
   int64_t bytes = 0;

@@ -21,6 +21,7 @@ class KeptCode {
   void keep(const std::string& code, int64_t most = int64_t{256} << 20) const;
 
  private:
+  void limit(int64_t most) const;
   std::string folder_, key_, path_;
 };
 

@@ -53,9 +53,11 @@ const Nvrtc& nvrtc() {
   return instance;
 }
 
+constexpr const char* kOptions[] = {"-std=c++20", "-fmad=false", "-default-device"};
+
 // The binary code for the GPU; "" if it cannot be compiled.
 std::string compiled(const std::string& architecture, const std::string& source) {
-  const char* options[] = {architecture.c_str(), "-std=c++20", "-fmad=false", "-default-device"};
+  const char* options[] = {architecture.c_str(), kOptions[0], kOptions[1], kOptions[2]};
   const Nvrtc& n = nvrtc();
   Program program = nullptr;
   if (n.create(&program, source.c_str(), "fused.cu", 0, nullptr, nullptr) != 0) return "";
@@ -67,7 +69,7 @@ std::string compiled(const std::string& architecture, const std::string& source)
   } else if (n.log_size(program, &size) == 0) {
     std::string log(size, '\0');
     n.log(program, log.data());
-    std::fprintf(stderr, "tandem: a fused kernel cannot be compiled, so its parts run one by one: %s\n", log.c_str());
+    std::fprintf(stderr, "tandem: %s\n", log.c_str());
   }
   n.destroy(&program);
   return binary;
@@ -80,6 +82,7 @@ const void* loaded(const std::string& binary) {
       cudaLibraryLoadData(&library, binary.data(), nullptr, nullptr, 0, nullptr, nullptr, 0) != cudaSuccess ||
       cudaLibraryGetKernel(&kernel, library, "tandem_fused") != cudaSuccess) {
     forget_error();
+    if (library != nullptr) (void)cudaLibraryUnload(library);
     return nullptr;
   }
   return reinterpret_cast<const void*>(kernel);
@@ -91,12 +94,19 @@ const void* make_kernel(const std::string& architecture, const FusedSource& sour
                                     source.core != nullptr ? joined(kCoreHeaders) : "");
   int major = 0, minor = 0;
   nvrtc().version(&major, &minor);
-  const KeptCode kept(folder, concat("NVRTC ", major, '.', minor, ' ', architecture, " headers ", text_hash(before),
-                                     '\n', source.body));
+  const KeptCode kept(folder, concat("NVRTC ", major, '.', minor, ' ', architecture, ' ', kOptions[0], ' ', kOptions[1],
+                                     ' ', kOptions[2], ", headers ", text_hash(before), '\n', source.body));
   if (const void* kernel = loaded(kept.find()); kernel != nullptr) return kernel;
   const std::string binary = compiled(architecture, before + source.body);
   const void* kernel = loaded(binary);
-  if (kernel != nullptr) kept.keep(binary);
+  if (kernel != nullptr) {
+    kept.keep(binary);
+  } else {
+    static std::once_flag told;
+    std::call_once(told, [] {
+      std::fprintf(stderr, "tandem: a fused kernel cannot be compiled or loaded: its parts run one by one\n");
+    });
+  }
   return kernel;
 }
 

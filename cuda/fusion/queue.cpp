@@ -4,6 +4,7 @@
 #include <array>
 
 #include "tandem/core/conv_epilogue.h"
+#include "tandem/cuda/capture.h"
 #include "tandem/cuda/elementwise_plan.h"
 #include "tandem/cuda/fusion/compiler.h"
 #include "tandem/cuda/fusion/generate.h"
@@ -13,6 +14,8 @@ namespace tandem::cuda_impl {
 namespace {
 
 constexpr int kMostArguments = 6;  // of a call
+
+static_assert(sizeof(Fused) <= 3072, "a kernel's parameters have at most 4 KiB, of which a core needs some");
 
 struct Bytes {
   const char *begin, *end;
@@ -130,10 +133,21 @@ bool FusionQueue::take(const KernelCall& kernel_call) {
   }
   counts_.calls += call.core == nullptr;
   counts_.bytes_before += bytes_moved(call);
-  if (calls_.empty()) context_.state().allocator->hold(context_.pool);
+  hold(call);
   calls_.push_back(std::move(call));
   if (!calls_.back().out.tensor.defined()) end();  // nothing can follow
   return true;
+}
+
+void FusionQueue::hold(const QueuedCall& call) const {
+  const auto hold_one = [&](const Tensor& t) {
+    if (t.defined()) context_.state().allocator->hold(context_.pool, t.impl()->storage->data());
+  };
+  hold_one(call.out.tensor);
+  for (const QueuedArgument& in : call.in) hold_one(in.tensor);
+  if (call.core == nullptr) return;
+  for (const Tensor& t : call.core->reads) hold_one(t);
+  for (const Tensor& t : call.core->writes) hold_one(t);
 }
 
 // Brings the call and the queue to common dimensions, and says whether it may wait with the others.
@@ -211,14 +225,20 @@ bool FusionQueue::admits(const QueuedCall& call) const {
 }
 
 bool FusionQueue::is_dead(const QueuedArgument& result) const {
-  return context_.state().allocator->held(context_.pool, result.tensor.impl()->storage->data());
+  return context_.state().allocator->freed(context_.pool, result.tensor.impl()->storage->data());
 }
 
 void FusionQueue::end() {
   if (calls_.empty()) return;
   const std::vector<QueuedCall> calls = std::move(calls_);
   calls_.clear();
-  run(calls);
+  try {
+    run(calls);
+  } catch (const std::exception& error) {  // a caller might go on without these calls
+    context_.recording->refuse(error.what());
+    context_.state().allocator->release_held(context_.pool);
+    throw;
+  }
   context_.state().allocator->release_held(context_.pool);
 }
 
@@ -242,10 +262,11 @@ bool FusionQueue::run_fused(const FusedSource& source) {
   for (std::size_t i = 0; i < source.operands.size(); ++i) operands[i] = &source.operands[i];
   const LoopPlan<kFusedOperands> plan = make_plan<kFusedOperands>(operands);
   const Core* core = source.core;
-  if (core != nullptr) {  // its elements have the order of the plan only if that is the order of what is written first
+  if (core != nullptr) {  // the plan must keep the order of dimensions, which is that of the core's elements
     if (!fits_32_bits(plan)) return false;
-    for (int d = 1; d < plan.ndim; ++d)
-      if (std::abs(plan.strides[d][0]) <= std::abs(plan.strides[d - 1][0])) return false;
+    const Tensor& first = source.operands[0];
+    for (int64_t d = 1; d < first.dim(); ++d)
+      if (std::abs(first.stride(d - 1)) <= std::abs(first.stride(d))) return false;
   }
   const void* kernel = fused_kernel(context_, source);
   if (kernel == nullptr) return false;

@@ -2,8 +2,8 @@
 // become one kernel. A chain of them then reads and writes its tensors once.
 //
 // Calls wait while their results have as many elements, in one order. Whatever takes the context's stream
-// (Context::stream) runs them first, so everything else finds its inputs computed; but kernels that have nothing to do
-// with them may run before them. Bits are those of separate kernels:
+// (Context::stream) or changes it, and events, run them first, so everything else finds its inputs computed; but kernels
+// that have nothing to do with them may run before them. Bits are those of separate kernels:
 // each result is rounded to its dtype in a register as if it were stored. What nobody holds any more when the calls run
 // is not written: the allocator keeps freed memory back (CachingAllocator::hold), so no other tensor has moved in.
 #pragma once
@@ -56,6 +56,7 @@ class FusionQueue final : public KernelQueue {
   const FusionCounts& counts() const { return counts_; }
 
  private:
+  void hold(const QueuedCall& call) const;
   bool is_independent(const KernelCall& call, std::size_t writes) const;
   bool joins(QueuedCall& call, const std::vector<int64_t>& sizes);
   bool admits(const QueuedCall& call) const;

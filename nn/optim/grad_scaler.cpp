@@ -20,6 +20,12 @@ void check_state(const GradScalerState& s) {
         "GradScaler: growth_tracker must be at least 0 and less than growth_interval, got ", s.growth_tracker);
 }
 
+// A product with a number in float32's memory, rounded to the tensor's dtype once, as one with a number of the host.
+Tensor scaled(const Tensor& t, const Tensor& scale) {
+  const Tensor here = scale.to(t.device());
+  return isReducedFloatingType(t.scalar_type()) ? (t.to(kFloat) * here).to(t.scalar_type()) : t * here;
+}
+
 }  // namespace
 
 GradScaler::GradScaler(const GradScalerOptions& options)
@@ -32,7 +38,7 @@ Tensor GradScaler::scale(const Tensor& output) const {
   if (!is_enabled()) return output;
   // A loss in float16 would overflow; PyTorch's product with a float32 number is float32, too.
   const Tensor wide = output.dim() == 0 && isReducedFloatingType(output.scalar_type()) ? output.to(kFloat) : output;
-  return kept_.defined() ? wide * kept_ : wide * state_.scale;
+  return kept_.defined() ? scaled(wide, kept_) : wide * state_.scale;
 }
 std::vector<Tensor> GradScaler::scale(TensorList outputs) const {
   std::vector<Tensor> out;
@@ -58,7 +64,7 @@ Tensor GradScaler::divide_gradients(const optim::Optimizer& optimizer) const {
     if (!p.grad().defined()) continue;
     Tensor g = p.grad().detach();
     const DeviceGuard guard(g.device());
-    kept_.defined() ? g.mul_(kept_inverse_) : g.mul_(inverse);
+    kept_.defined() ? g.copy_(scaled(g, kept_inverse_)) : g.mul_(inverse);
     const Tensor zero = ((g.is_complex() ? view_as_real(g) : g) * 0).sum().to(kFloat);
     bad = bad.defined() ? bad + zero.to(bad.device()) : zero;
   }
@@ -67,6 +73,7 @@ Tensor GradScaler::divide_gradients(const optim::Optimizer& optimizer) const {
 }
 
 void GradScaler::keep_on(Device device) {
+  if (kept_.defined() && kept_.device() == device) return;  // recorded steps read this memory
   kept_ = empty({}, TensorOptions(device).dtype(kFloat));
   kept_inverse_ = empty_like(kept_);
   refresh();

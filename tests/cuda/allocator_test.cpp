@@ -274,6 +274,31 @@ TEST_CASE("pools are separate, and freed once they are retired and empty") {
   CHECK(a.allocate(5 * kMiB, nullptr) != nullptr);
 }
 
+TEST_CASE("a held block is not reused before it is released, and is freed once") {
+  FakeSource source(200 * kMiB);
+  CachingAllocator a(source, "cuda:0");
+  const PoolId pool = a.new_pool();
+  void* x = a.allocate(5 * kMiB, nullptr, pool);
+  void* other = a.allocate(5 * kMiB, nullptr);
+  for (void* block : {x, x, other}) a.hold(pool, block);  // the last one is of another pool
+  CHECK(!a.freed(pool, x));
+  a.free(x);
+  a.free(other);
+  CHECK(a.freed(pool, x));
+  CHECK(!a.freed(pool, other));
+  CHECK(a.allocate(5 * kMiB, nullptr) == other);
+  void* y = a.allocate(5 * kMiB, nullptr, pool);
+  CHECK(y != x);
+  a.release_held(pool);
+  CHECK(!a.freed(pool, x));
+  CHECK(a.allocate(5 * kMiB, nullptr, pool) == x);
+  a.hold(pool, y);
+  a.release_held(pool);  // what was not freed stays in use
+  CHECK(a.use().allocated == 15 * kMiB);
+  a.free(y);
+  CHECK(a.allocate(5 * kMiB, nullptr, pool) == y);
+}
+
 TEST_CASE("out of memory: the cache of retired pools is freed, that of live pools is not") {
   FakeSource source(64 * kMiB);
   CachingAllocator a(source, "cuda:0");

@@ -247,6 +247,27 @@ TEST_CASE("autocast regions") {
       {randn({4, 8})}, 8, 5);
 }
 
+TEST_CASE("what waits runs before another stream or an event takes over") {
+  if (!has_devices(1)) return;
+  const Stream side(kDevice);
+  Event forked(kCUDA), joined(kCUDA);
+  check_fused(
+      [&](const Tensors& x) {
+        const Tensor y = x[0] * 2;
+        forked.record(Stream::current(kDevice));
+        forked.wait(side);
+        Tensor z;
+        {
+          const StreamGuard guard(side);
+          z = y + 1;
+        }
+        joined.record(side);
+        joined.wait(Stream::current(kDevice));
+        return Tensors{z * 3, y};
+      },
+      {randn({100})}, 3, 3);
+}
+
 TEST_CASE("an exception ends the recording, and later calls are recorded") {
   if (!has_devices(1)) return;
   bool throws = false;

@@ -78,6 +78,18 @@ TEST_CASE("GradScaler: the parts of a captured step do what the whole does, also
   }
 }
 
+TEST_CASE("GradScaler: a scale on a device multiplies every dtype as a number does") {
+  const amp::GradScaler plain;
+  amp::GradScaler kept;
+  kept.keep_on(kCPU);
+  for (const ScalarType type : {kHalf, kBFloat16, kFloat, kDouble})
+    for (const Tensor& t : {full({3}, 1e-4, TensorOptions(type)), full({}, 1e-4, TensorOptions(type))}) {
+      INFO(type, ' ', t.dim());
+      CHECK(kept.scale(t).dtype() == plain.scale(t).dtype());
+      CHECK(kept.scale(t).equal(plain.scale(t)));
+    }
+}
+
 TEST_CASE("GradScaler: parameters can be changed, but not to values that make no sense") {
   amp::GradScaler scaler(amp::GradScalerOptions{.growth_interval = 5});
   amp::GradScalerState state = scaler.state_dict();
