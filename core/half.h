@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstdint>
 
+#include "tandem/core/base/cpp20.h"  // first: see there
 #include "tandem/core/base/host_device.h"
 
 namespace tandem {
