@@ -24,11 +24,16 @@ struct Walk {
     Offsets out{};
     for (int d = 0; d < kMaxDims; ++d) {
       if (d == ndim) break;
-      const uint32_t rest = sizes[d].quotient(position), index = position - rest * sizes[d].divisor;
-      for (int k = 0; k < N; ++k) out.at[k] += index * strides[d][k];
-      position = rest;
+      step(d, position, out.at);
     }
     return out;
+  }
+  /// Adds what dimension `d` contributes to the first K offsets. `position` is then that in the outer dimensions.
+  template <int K>
+  TANDEM_HD void step(int d, uint32_t& position, uint32_t (&at)[K]) const {
+    const uint32_t rest = sizes[d].quotient(position), index = position - rest * sizes[d].divisor;
+    for (int k = 0; k < K; ++k) at[k] += index * strides[d][k];
+    position = rest;
   }
 };
 

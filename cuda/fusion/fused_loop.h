@@ -18,11 +18,7 @@ template <int N>
 struct FusedOffsets {
   uint32_t at[N];
   __device__ FusedOffsets(const Fused& p, uint32_t position) : at{} {
-    for (int d = 0; d < p.walk.ndim; ++d) {
-      const uint32_t rest = p.walk.sizes[d].quotient(position), index = position - rest * p.walk.sizes[d].divisor;
-      for (int k = 0; k < N; ++k) at[k] += index * p.walk.strides[d][k];
-      position = rest;
-    }
+    for (int d = 0; d < p.walk.ndim; ++d) p.walk.step(d, position, at);
   }
 };
 
