@@ -29,6 +29,21 @@ struct Row {
   __device__ T operator()(T x) const { return (x - mean) * scale + shift; }
 };
 
+// Where a thread works: in a row that it shares with `lanes` threads, of whose packs of `count` elements it has each
+// `lanes`-th, from `lane` on. Threads beyond the last row have none.
+struct RowPlace {
+  int lane;
+  int64_t row;
+  bool active;
+  int64_t packs, start;
+  __device__ RowPlace(int64_t rows, int64_t n, int lanes, int count)
+      : lane(static_cast<int>(threadIdx.x) & (lanes - 1)),
+        row(int64_t{blockIdx.x} * (kLineThreads / lanes) + static_cast<int>(threadIdx.x) / lanes),
+        active(row < rows),
+        packs(active ? n / count : 0),
+        start(active ? row * n : 0) {}
+};
+
 template <class State>
 __device__ State fold_row(State state, int lanes, State* shared) {
   return lanes <= 32 ? fold_warp(state, Plus(), lanes) : fold_block(state, shared, Plus());
@@ -54,10 +69,8 @@ __device__ void normalize_rows(const NormalizeRows<S>& p, const Source& source, 
   using Packs = Pack<S, kCount>;
   __shared__ T shared_sum[kLineThreads / 32];
   __shared__ RowSums<T> shared_sums[kLineThreads / 32];
-  const int thread = static_cast<int>(threadIdx.x), lanes = p.lanes, lane = thread & (lanes - 1);
-  const int64_t row = int64_t{blockIdx.x} * (kLineThreads / lanes) + thread / lanes;
-  const bool active = row < p.rows;
-  const int64_t packs = active ? p.n / kCount : 0, start = active ? row * p.n : 0;
+  const int lanes = p.lanes;
+  const auto [lane, row, active, packs, start] = RowPlace(p.rows, p.n, lanes, kCount);
   const auto* x = reinterpret_cast<const Packs*>(p.in + start);
   T sum = 0;
   for (int64_t i = lane; i < packs; i += lanes) {
@@ -117,10 +130,8 @@ __device__ void row_gradients(const RowGradients<S>& p, const Source& source, co
   using T = computed_t<S>;
   using Packs = Pack<S, kCount>;
   __shared__ RowSums<T> shared[kLineThreads / 32];
-  const int thread = static_cast<int>(threadIdx.x), lanes = p.lanes, lane = thread & (lanes - 1);
-  const int64_t row = int64_t{blockIdx.x} * (kLineThreads / lanes) + thread / lanes;
-  const bool active = row < p.rows;
-  const int64_t packs = active ? p.n / kCount : 0, start = active ? row * p.n : 0;
+  const int lanes = p.lanes;
+  const auto [lane, row, active, packs, start] = RowPlace(p.rows, p.n, lanes, kCount);
   const auto *x = reinterpret_cast<const Packs*>(p.in + start), *g = reinterpret_cast<const Packs*>(p.grad + start);
   const Row<T> normal(p.statistics + (active ? 3 * row : 0));
   const auto u = [&](const Packs& pack, int64_t i, int k) {
