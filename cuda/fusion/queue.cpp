@@ -30,21 +30,21 @@ Bytes range_of(const Tensor& t) {
   return {data + low * t.element_size(), data + (high + 1) * t.element_size()};
 }
 bool overlap(const Tensor& a, const Tensor& b) {
+  if (!a.defined() || !b.defined()) return false;
   const Bytes x = range_of(a), y = range_of(b);
   return x.begin < y.end && y.begin < x.end;
 }
 // Whether the arguments have no elements in common, or the same ones at the same places.
 bool apart(const QueuedArgument& a, const QueuedArgument& b) {
-  return a.is_number() || b.is_number() || same_elements(a, b) || !overlap(a.tensor, b.tensor);
+  return same_elements(a, b) || !overlap(a.tensor, b.tensor);
 }
-bool apart(const std::vector<Tensor>& all, const QueuedArgument& a) {
-  return a.is_number() ||
-         std::ranges::none_of(all, [&](const Tensor& t) { return t.defined() && overlap(t, a.tensor); });
+bool apart(const std::vector<Tensor>& all, const Tensor& t) {
+  return std::ranges::none_of(all, [&](const Tensor& other) { return overlap(other, t); });
 }
 // Whether what one of the calls writes is apart from what the other one has beside its elements.
 bool apart(const Core& core, const QueuedCall& other) {
-  return apart(core.reads, other.out) && apart(core.writes, other.out) &&
-         std::ranges::all_of(other.in, [&](const QueuedArgument& in) { return apart(core.writes, in); });
+  return apart(core.reads, other.out.tensor) && apart(core.writes, other.out.tensor) &&
+         std::ranges::all_of(other.in, [&](const QueuedArgument& in) { return apart(core.writes, in.tensor); });
 }
 
 int64_t bytes_moved(const Tensor& t) {
@@ -87,7 +87,7 @@ void split(std::vector<int64_t>& strides, const std::vector<int64_t>& sizes, con
   strides = std::move(all);
 }
 void split(QueuedCall& call, const std::vector<int64_t>& sizes, const std::vector<int64_t>& finer) {
-  if (!call.out.is_number()) split(call.out.strides, sizes, finer);
+  if (call.out.tensor.defined()) split(call.out.strides, sizes, finer);
   for (QueuedArgument& in : call.in)
     if (!in.is_number()) split(in.strides, sizes, finer);
 }
@@ -99,7 +99,7 @@ std::vector<int64_t> find_strides(QueuedCall& call) {
     if (!call.in[i].is_number()) tensors[i + 1] = &call.in[i].tensor;
   const LoopPlan<kMostArguments> plan = make_plan<kMostArguments>(tensors);
   for (int d = 0; d < plan.ndim; ++d) {
-    if (!call.out.is_number()) call.out.strides.push_back(plan.strides[d][0]);
+    if (call.out.tensor.defined()) call.out.strides.push_back(plan.strides[d][0]);
     for (std::size_t i = 0; i < call.in.size(); ++i)
       if (!call.in[i].is_number()) call.in[i].strides.push_back(plan.strides[d][i + 1]);
   }
@@ -166,13 +166,10 @@ bool FusionQueue::joins(QueuedCall& call, const std::vector<int64_t>& sizes) {
 
 bool FusionQueue::is_independent(const KernelCall& kernel_call, std::size_t writes) const {
   const auto is = [&](const Tensor& t, bool written) {
-    const auto meets = [&](const QueuedArgument& a) { return !a.is_number() && overlap(a.tensor, t); };
-    const auto meets_any = [&](const std::vector<Tensor>& all) {
-      return std::ranges::any_of(all, [&](const Tensor& other) { return other.defined() && overlap(other, t); });
-    };
-    return !t.defined() || std::ranges::none_of(calls_, [&](const QueuedCall& call) {
+    const auto meets = [&](const QueuedArgument& a) { return overlap(a.tensor, t); };
+    return std::ranges::none_of(calls_, [&](const QueuedCall& call) {
       return meets(call.out) || (written && std::ranges::any_of(call.in, meets)) ||
-             (call.core != nullptr && (meets_any(call.core->writes) || (written && meets_any(call.core->reads))));
+             (call.core != nullptr && !(apart(call.core->writes, t) && (!written || apart(call.core->reads, t))));
     });
   };
   for (std::size_t i = 0; i < kernel_call.count; ++i) {

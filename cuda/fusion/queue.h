@@ -19,7 +19,7 @@
 
 namespace tandem::cuda_impl {
 
-/// A tensor, or a number. Its memory is borrowed, so that a call that waits does not count as a use of it.
+/// A tensor, or a number; a result may be neither. Its memory is borrowed, so that a call that waits does not count as a use of it.
 struct QueuedArgument {
   Tensor tensor;
   Scalar number;
