@@ -88,16 +88,27 @@ const void* loaded(const std::string& binary) {
   return reinterpret_cast<const void*>(kernel);
 }
 
+// What comes before a kernel's source.
+struct Headers {
+  std::string text;
+  uint64_t hash = text_hash(text);
+};
+const Headers& headers_of(const FusedSource& source) {
+  static const Headers plain{
+      concat("#define TANDEM_GENERATED_KERNEL\n", joined(kStandardHeaders), joined(kLoopHeaders))},
+      with_cores{plain.text + joined(kCoreHeaders)};
+  return source.core != nullptr ? with_cores : plain;
+}
+
 const void* make_kernel(const std::string& architecture, const FusedSource& source) {
   static const std::string folder = writable_cache_folder("fused");
-  const std::string before = concat("#define TANDEM_GENERATED_KERNEL\n", joined(kStandardHeaders), joined(kLoopHeaders),
-                                    source.core != nullptr ? joined(kCoreHeaders) : "");
+  const Headers& headers = headers_of(source);
   int major = 0, minor = 0;
   nvrtc().version(&major, &minor);
   const KeptCode kept(folder, concat("NVRTC ", major, '.', minor, ' ', architecture, ' ', kOptions[0], ' ', kOptions[1],
-                                     ' ', kOptions[2], ", headers ", text_hash(before), '\n', source.body));
+                                     ' ', kOptions[2], ", headers ", headers.hash, '\n', source.body));
   if (const void* kernel = loaded(kept.find()); kernel != nullptr) return kernel;
-  const std::string binary = compiled(architecture, before + source.body);
+  const std::string binary = compiled(architecture, headers.text + source.body);
   const void* kernel = loaded(binary);
   if (kernel != nullptr) {
     kept.keep(binary);
