@@ -107,7 +107,11 @@ class OneDevice final : public Stepper {
     const auto mixed = in_precision(recipe_, loss_sum_.device());
     return cli::evaluate(model_, data, evaluation_batch(data));
   }
-  int64_t examples_pending() const override { return pending_; }
+  int64_t examples_pending() const override {
+    int64_t examples = 0;
+    for (std::size_t i = 1; i < group_.size(); i += 2) examples += group_[i].size(0);
+    return examples;
+  }
   std::optional<FusionCounts> fused() const override {
     return step_.captured() ? std::optional(step_.fused()) : std::nullopt;
   }
@@ -128,7 +132,6 @@ class OneDevice final : public Stepper {
     if (place.first) forget_group();  // of a step that has thrown
     group_.insert(group_.end(), here.begin(), here.end());
     places_.push_back(place);
-    pending_ += here[1].size(0);
     if (!place.last) return;
     finish_group(step_(group_));
     forget_group();
@@ -137,7 +140,6 @@ class OneDevice final : public Stepper {
   void forget_group() {
     group_.clear();
     places_.clear();
-    pending_ = 0;
   }
 
   void finish_group(const std::vector<Tensor>& found) {
@@ -180,7 +182,6 @@ class OneDevice final : public Stepper {
 
   std::vector<Tensor> group_;  // images and labels of the batches that the next step takes
   std::vector<GroupPlace> places_;
-  int64_t pending_ = 0;
   cuda::CapturedStep step_;
 };
 
