@@ -2,8 +2,9 @@
 //
 // A pickle is a program for a stack machine that builds objects. This machine builds None, numbers, strings, lists,
 // tuples, dictionaries and tensors. A pickle names functions and classes ("globals") that it calls: kNames lists those
-// that are known; each is a few lines here, and nothing is looked up by name. What any other makes is a dictionary if
-// items are put into it, and otherwise refused.
+// that are known; each is a few lines here, and nothing is looked up by name. An object of LibTorch or TorchScript
+// (`__torch__…`) is the dictionary of its attributes; the file's code for it is not read. What any other class makes is
+// a dictionary if items are put into it, and otherwise refused.
 #pragma once
 #include <deque>
 #include <functional>
@@ -49,6 +50,7 @@ enum class Name : int8_t {
   kComplexHalf,
   kDevice,
   kSet,
+  kObject,
   kUnknown,
 };
 
@@ -56,7 +58,7 @@ struct Node {
   enum Kind : int8_t { kNone, kBool, kInt, kDouble, kString, kList, kTuple, kDict, kName, kStorage, kTensor };
   Kind kind = kNone;
   Name name = Name::kOrderedDict;  ///< kName; of a list: the function that gave its elements' type
-  bool typed = false;              ///< a list with a type
+  bool typed = false;              ///< a list with a type; a kDict with the attributes of an object
   int64_t integer = 0;             ///< kBool, kInt; of a kStorageType: its ScalarType
   double number = 0;
   std::string text{};          ///< kString; the name of an unknown class

@@ -90,6 +90,10 @@ void PickleMachine::name(std::string_view module, std::string_view function) {
     if (module == "torch" && function.starts_with(start))
       refuse(concat("a tensor is of dtype torch.", shown(function),
                     ", which Tandem lacks; convert it before it is saved"));
+  if (module == "__torch__" || module.starts_with("__torch__.")) {
+    node->name = Name::kObject;
+    return;
+  }
   node->name = Name::kUnknown;
   node->text = concat(shown(module), ".", shown(function));
   copied_ += node->text.size() / 16;
@@ -159,6 +163,12 @@ Node* PickleMachine::call(const Node& function, const std::vector<Node*>& argume
              "a set is not made of a list");
       copy_items(arguments[0]->items, list);
       return list;
+    }
+    case Name::kObject: {
+      expect(arguments.empty(), "an object of LibTorch is made with arguments");
+      Node* object = make(Node::kDict);
+      object->typed = true;
+      return object;
     }
     case Name::kUnknown: {
       Node* dict = make(Node::kDict);

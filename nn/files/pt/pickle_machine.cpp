@@ -269,10 +269,15 @@ bool PickleMachine::step_object(unsigned char code) {
     case 'Q':
       persistent();
       return true;
-    case 'b':  // attributes; those of a state dict are the versions of its modules
-      pop();
-      top(Node::kDict, "an object with attributes");
+    case 'b': {  // attributes; those of a state dict are the versions of its modules
+      const Node* attributes = pop();
+      Node* object = top(Node::kDict, "an object with attributes");
+      if (!object->typed) return true;
+      expect(attributes->kind == Node::kDict && attributes != object && object->items.empty(),
+             "an object's attributes are not one dictionary");
+      copy_items(attributes->items, object);
       return true;
+    }
     default:
       return false;
   }

@@ -67,7 +67,7 @@ class Converter {
       case Node::kList:
         return node.typed ? typed(node, level) : IValue(elements(node, level));
       case Node::kDict:
-        return dictionary(node, level);
+        return node.typed ? object(node, level) : dictionary(node, level);
       case Node::kName:
         check(node.name != Name::kUnknown, file_, ": ", refusal_of(node));
         break;
@@ -99,6 +99,32 @@ class Converter {
         return list_of<Tensor>(values);
       default:
         return values;
+    }
+  }
+  IValue object(const Node& node, int level) {
+    GenericDict out;
+    add_attributes(node, "", level, out);
+    return out;
+  }
+  // Attributes of objects in objects get names with dots, as in a state dict. An object that several attributes share
+  // has its entries several times, and each is counted.
+  void add_attributes(const Node& node, const std::string& prefix, int level, GenericDict& out) {
+    check(level < kMaxLevels, file_, ": values are nested more than ", kMaxLevels, " levels deep");
+    for (std::size_t i = 0; i < node.items.size(); i += 2) {
+      Node &key = *node.items[i], &value = *node.items[i + 1];
+      check(key.kind == Node::kString, file_, ": the name of an attribute is ", kind_name(key.kind), ", not a string");
+      const std::string name = prefix + key.text;
+      count(1 + name.size() / 16);
+      if (value.kind == Node::kDict && value.typed) {
+        check(open_.insert(&value).second, file_, ": a value contains itself");
+        add_attributes(value, name + ".", level + 1, out);
+        open_.erase(&value);
+        continue;
+      }
+      comparisons_ += out.size();
+      check(comparisons_ <= kMaxComparisons, file_, ": the dictionaries have too many entries");
+      check(!out.contains(name), file_, ": two attributes have the name ", name);
+      out.insert(name, convert(&value, level + 1));
     }
   }
   IValue dictionary(const Node& node, int level) {
