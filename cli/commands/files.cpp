@@ -1,10 +1,8 @@
 // tandem inspect and tandem convert: the contents of files with weights.
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/draw/plot.h"
@@ -15,19 +13,10 @@
 #include "tandem/cli/train/run_model.h"
 #include "tandem/cli/train/weight_files.h"
 #include "tandem/nn/files/prefix.h"
-#include "tandem/nn/files/pt/start.h"
+#include "tandem/nn/files/pt_plugin.h"
 #include "tandem/nn/files/safetensors_reader.h"
 
 namespace tandem::cli {
-
-bool is_pt(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  check(in.is_open(), path, ": cannot be opened: ", std::strerror(errno));
-  char start[serialize::pt::kStartSize];
-  in.read(start, sizeof start);
-  return serialize::pt::starts_as_pt({start, static_cast<std::size_t>(in.gcount())});
-}
-
 namespace {
 
 struct ConvertOptions {
@@ -109,7 +98,7 @@ int inspect_command(const InspectOptions& o) {
     return 0;
   }
   Listing listing;
-  if (is_pt(o.file)) {
+  if (serialize::pt::is_pt_file(o.file)) {
     listing.add("", read_pt(o.file));
   } else {
     const serialize::SafeTensorsReader reader(o.file);  // the elements stay where they are
@@ -173,7 +162,8 @@ int convert_command(const ConvertOptions& o) {
   if (!to_pt && !ends_with_any(o.to, {".safetensors"}))
     throw UsageError(o.to +
                      ": the name must end with .safetensors, .pt, .pth or .bin, or for a run's model with .onnx");
-  if (!o.key.empty() && !is_pt(o.from)) throw UsageError("--key: only .pt files have several dictionaries");
+  if (!o.key.empty() && !serialize::pt::is_pt_file(o.from))
+    throw UsageError("--key: only .pt files have several dictionaries");
   if (to_pt && o.shard_bytes != 0)
     throw UsageError("--shard-size: only safetensors files are split; " + o.to + " would be a .pt file");
   OrderedDict<std::string, Tensor> state = state_of(o);

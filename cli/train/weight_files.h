@@ -7,8 +7,6 @@
 
 namespace tandem::cli {
 
-/// Whether the file starts as a .pt file. Throws Error if it cannot be read.
-bool is_pt(const std::string& path);
 /// What is in a .pt file. Throws Error if this program was built without libzip.
 IValue read_pt(const std::string& path);
 /// The tensors of a state dict of either kind, or of an ONNX model: see serialize::read_weights, read_onnx_state.

@@ -3,6 +3,7 @@
 
 #include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/nn/files/prefix.h"
+#include "tandem/nn/files/pt_plugin.h"
 #include "tandem/nn/files/safetensors.h"
 
 namespace tandem::cli {
@@ -17,7 +18,7 @@ IValue read_pt(const std::string& path) { fail(path, kMissing); }
 
 OrderedDict<std::string, Tensor> read_state(const std::string& path, const std::string& key,
                                             const std::string& prefix) {
-  check(!is_pt(path), path, kMissing);
+  check(!serialize::pt::is_pt_file(path), path, kMissing);
   check(key.empty(), path, ": is not a .pt file: there is nothing under the key ", key);
   if (is_onnx(path)) return serialize::without_prefix(read_onnx_state(path), prefix);
   return serialize::without_prefix(serialize::load_safetensors(path).tensors, prefix);

@@ -9,6 +9,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/nn/files/archive_value.h"
+#include "tandem/nn/files/pt_plugin.h"
 #include "tandem/nn/files/safetensors_reader.h"
 
 namespace tandem::serialize {
@@ -60,6 +61,7 @@ void OutputArchive::save_to(const std::function<std::size_t(const void*, std::si
 }
 
 void InputArchive::load_from(const std::string& path, const optional<Device>& device) {
+  if (pt::is_pt_file(path)) return take(read_pt_archive(path, nullptr, 0, device));
   file_ = std::make_shared<SafeTensorsReader>(path);
   device_ = device;
   tensors_.clear();
@@ -89,7 +91,13 @@ void InputArchive::load_from(const std::function<std::size_t(uint64_t, void*, st
   }
   take(bytes.data(), bytes.size(), "function", device);
 }
+void InputArchive::take(const OutputArchive& read) {
+  file_ = nullptr;
+  tensors_ = read.tensors();
+  metadata_ = read.metadata();
+}
 void InputArchive::take(const char* data, std::size_t bytes, const char* name, const optional<Device>& device) {
+  if (pt::starts_as_pt({data, bytes})) return take(read_pt_archive(name, data, bytes, device));
   SafeTensors read = parse_safetensors(data, bytes, name);
   file_ = nullptr;
   tensors_ = std::move(read.tensors);

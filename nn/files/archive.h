@@ -1,5 +1,6 @@
 // Archives: named tensors and named strings, stored in one safetensors file (strings go into __metadata__).
-// Modules, optimizers and schedulers save themselves to an archive and load themselves from one.
+// Modules, optimizers and schedulers save themselves to an archive and load themselves from one. Archives of LibTorch's
+// torch::save are read, too.
 #pragma once
 #include <functional>
 #include <iosfwd>
@@ -65,7 +66,9 @@ class InputArchive {
   InputArchive(OrderedDict<std::string, Tensor> tensors, OrderedDict<std::string, std::string> metadata)
       : tensors_(std::move(tensors)), metadata_(std::move(metadata)) {}
 
-  /// Throws Error when the file is missing or violates the format.
+  /// Reads what save_to or LibTorch's save_to has written, or a state dict of Python's torch.save: which one is found
+  /// from the contents. libtandem_pt reads those of PyTorch and must be installed for them. Throws Error when the file is
+  /// missing, violates the format or contains something else (nn/files/pt/pt.h).
   void load_from(const std::string& path, const optional<Device>& device = nullopt);
   void load_from(std::istream& stream, const optional<Device>& device = nullopt);
   void load_from(const char* data, std::size_t bytes, const optional<Device>& device = nullopt);
@@ -105,6 +108,7 @@ class InputArchive {
   const OrderedDict<std::string, std::string>& metadata() const { return metadata_; }
 
  private:
+  void take(const OutputArchive& read);
   void take(const char* data, std::size_t bytes, const char* name, const optional<Device>& device);
   IValue value_at(const std::string& key, const std::string& text) const;
   friend class nn::Module;

@@ -13,6 +13,7 @@
 #include "tandem/core/memory_format.h"
 #include "tandem/core/profile.h"
 #include "tandem/nn/files/archive.h"
+#include "tandem/nn/optim/libtorch_state.h"
 
 namespace tandem::optim {
 namespace {
@@ -236,6 +237,10 @@ void Optimizer::save(serialize::OutputArchive& archive) const {
 }
 
 void Optimizer::load(serialize::InputArchive& archive) {
+  if (is_libtorch_state(archive)) {
+    serialize::InputArchive own = own_state(archive, name(), param_groups_);
+    return Optimizer::load(own);
+  }
   std::string saved_name;
   archive.read("optimizer", saved_name);
   check(saved_name == name(), name(), ".load: the saved state belongs to ", saved_name);

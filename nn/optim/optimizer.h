@@ -72,7 +72,8 @@ class Optimizer {
 
   /// Saves the options of all groups and the state of each parameter, identified by its position.
   virtual void save(serialize::OutputArchive& archive) const;
-  /// Throws Error when groups, parameters or shapes differ; nothing is changed then.
+  /// Reads what save or LibTorch has written. LibTorch's archives do not name the class; an option that this one lacks
+  /// is an error. Throws Error when groups, parameters or shapes differ; nothing is changed then.
   virtual void load(serialize::InputArchive& archive);
 
  protected:

@@ -8,6 +8,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/nn/files/pt/pickle.h"
+#include "tandem/nn/files/pt_plugin.h"
 
 namespace tandem::serialize::pt {
 namespace {

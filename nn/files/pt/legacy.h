@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "tandem/autograd/ivalue.h"
-#include "tandem/nn/files/pt/start.h"
 
 namespace tandem::serialize::pt {
 

@@ -121,10 +121,11 @@ class Converter {
         open_.erase(&value);
         continue;
       }
-      comparisons_ += out.size();
+      const std::size_t before = out.size();
+      comparisons_ += before;
       check(comparisons_ <= kMaxComparisons, file_, ": the dictionaries have too many entries");
-      check(!out.contains(name), file_, ": two attributes have the name ", name);
       out.insert(name, convert(&value, level + 1));
+      check(out.size() > before, file_, ": two attributes have the name ", name);
     }
   }
   IValue dictionary(const Node& node, int level) {

@@ -6,7 +6,6 @@
 //   NAME/version     the format's version
 #include "tandem/nn/files/pt/pt.h"
 
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -98,16 +97,6 @@ IValue load(pt::ZipReader zip, const std::string& file, const optional<Device>& 
   return value;
 }
 
-// Of regular files only: reading a pipe would take its bytes.
-bool is_legacy(const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return false;
-  std::ifstream in(path, std::ios::binary);
-  char start[pt::kStartSize];
-  in.read(start, sizeof start);
-  return pt::legacy_start({start, static_cast<std::size_t>(in.gcount())}) != 0;
-}
-
 void write_archive(const IValue& value, pt::ZipSink& sink) {
   std::vector<Tensor> storages;
   const std::string pickle = pt::pickle(value, storages);
@@ -124,7 +113,7 @@ void write_archive(const IValue& value, pt::ZipSink& sink) {
 }  // namespace
 
 IValue load_pt(const std::string& path, const optional<Device>& device) {
-  if (is_legacy(path)) {
+  if (pt::legacy_start(pt::start_of(path)) != 0) {
     std::ifstream in(path, std::ios::binary);
     std::ostringstream all;
     all << in.rdbuf();

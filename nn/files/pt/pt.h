@@ -1,5 +1,6 @@
-// PyTorch's .pt and .pth files (torch.save of Python, of all versions since 0.4): tensors, dictionaries, lists, tuples,
-// strings and numbers. In a separate library: link tandem_pt (pkg-config tandem-pt), which needs libzip.
+// PyTorch's .pt and .pth files (torch.save of Python, of all versions since 0.4; torch::save of LibTorch and
+// torch.jit.save, of versions since 1.6): tensors, dictionaries, lists, tuples, strings and numbers. In a separate
+// library: link tandem_pt (pkg-config tandem-pt), which needs libzip.
 //
 // Reading runs no code of the file and looks up nothing that it names: whatever is not data of these kinds is refused
 // with an Error that names it (nn/files/pt/pickle.h). Sizes are checked against the file before memory is allocated.
@@ -14,7 +15,8 @@ namespace tandem {
 namespace serialize {
 
 /// What torch.save stored. A dictionary of any class is a dictionary; a Parameter is a tensor, a set a list, a
-/// torch.device a string such as "cuda:0". Tensors that share
+/// torch.device a string such as "cuda:0". A module or an optimizer of LibTorch and a module of TorchScript are one
+/// dictionary of their attributes, with names such as "block.conv.weight"; their code is not read. Tensors that share
 /// memory in the file share it in the result, as windows on their storages. They are on the CPU unless `device` is
 /// given; which device they were saved from does not matter. What PyTorch conjugates or negates lazily has its values
 /// in a copy of the storage.
@@ -36,7 +38,8 @@ void save_pt(const std::string& path, const OrderedDict<std::string, Tensor>& st
 std::string pt_bytes(const IValue& value);
 
 /// The tensors of a dictionary with string keys, in its order. With `key`, the dictionary under that key of `value`;
-/// dots separate levels. Throws Error, listing the keys, if there is no such dictionary or it contains something else.
+/// dots separate levels. Of a module of TorchScript, attributes that are no tensors are left out. Throws Error, listing
+/// the keys, if there is no such dictionary or it contains something else.
 OrderedDict<std::string, Tensor> state_dict_of(const IValue& value, const std::string& key = {});
 
 }  // namespace serialize

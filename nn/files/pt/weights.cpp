@@ -1,11 +1,9 @@
 // State dicts from files.
 #include "tandem/nn/files/pt/weights.h"
 
-#include <fstream>
-
 #include "tandem/nn/files/prefix.h"
 #include "tandem/nn/files/pt/pt.h"
-#include "tandem/nn/files/pt/start.h"
+#include "tandem/nn/files/pt_plugin.h"
 #include "tandem/nn/files/safetensors.h"
 
 namespace tandem::serialize {
@@ -32,14 +30,20 @@ std::string keys_of(const GenericDict& dict) {
 IValue entry_of(const GenericDict& dict, const std::string& key) {
   for (const auto& entry : dict)
     if (key_text(entry.key()) == key) return entry.value();
+  // An object's attributes are in one dictionary: an attribute that is an object itself is a part of their names.
+  GenericDict part;
+  for (const auto& entry : dict)
+    if (entry.key().isString() && entry.key().toStringRef().starts_with(key + "."))
+      part.insert(entry.key().toStringRef().substr(key.size() + 1), entry.value());
+  if (!part.empty()) return part;
   fail("state dict: there is no '", key, "'; the keys are ", keys_of(dict));
 }
 
-bool is_pt(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  char start[pt::kStartSize];
-  in.read(start, sizeof start);
-  return pt::starts_as_pt({start, static_cast<std::size_t>(in.gcount())});
+// A module of TorchScript has this attribute, and may have others that are no tensors.
+bool is_scripted(const GenericDict& dict) {
+  for (const auto& entry : dict)
+    if (entry.key().isString() && entry.key().toStringRef() == "training") return entry.value().isBool();
+  return false;
 }
 
 }  // namespace
@@ -56,7 +60,9 @@ OrderedDict<std::string, Tensor> state_dict_of(const IValue& value, const std::s
   }
   check(at.isGenericDict(), "state dict: expected a dictionary of tensors, got a value of type ", at.type_name());
   OrderedDict<std::string, Tensor> out("Entry");
+  const bool scripted = is_scripted(at.toGenericDict());
   for (const auto& entry : at.toGenericDict()) {
+    if (scripted && !entry.value().isTensor()) continue;
     if (!entry.value().isTensor())
       fail("state dict: '", key_text(entry.key()), "' has type ", entry.value().type_name(),
            ", not Tensor; name the dictionary to load with a key: ", keys_of(at.toGenericDict()));
@@ -70,7 +76,7 @@ OrderedDict<std::string, Tensor> state_dict_of(const IValue& value, const std::s
 
 OrderedDict<std::string, Tensor> read_weights(const std::string& path, const WeightsOptions& options) {
   OrderedDict<std::string, Tensor> read("Entry");
-  if (is_pt(path)) {
+  if (pt::is_pt_file(path)) {
     read = state_dict_of(load_pt(path), options.key);
   } else {
     check(options.key.empty(), path, ": is not a .pt file: there is nothing under the key ", options.key);
@@ -80,7 +86,7 @@ OrderedDict<std::string, Tensor> read_weights(const std::string& path, const Wei
 }
 
 nn::LoadResult load_weights(nn::Module& module, const std::string& path, const WeightsOptions& options) {
-  if (!is_pt(path)) return load_safetensors(module, path, options);
+  if (!pt::is_pt_file(path)) return load_safetensors(module, path, options);
   return module.load_state_dict(read_weights(path, options), options.strict);
 }
 

@@ -13,8 +13,8 @@
 #include "tandem/nn/files/pt/npz.h"
 #include "tandem/nn/files/pt/pickle.h"
 #include "tandem/nn/files/pt/pt.h"
-#include "tandem/nn/files/pt/start.h"
 #include "tandem/nn/files/pt/weights.h"
+#include "tandem/nn/files/pt_plugin.h"
 #include "tandem/tests/nn/files/pt_pickles.h"
 #include "tandem/tests/temp_folder.h"
 
@@ -109,6 +109,49 @@ TEST_CASE("sets are lists, devices are strings, and dictionaries of any class ar
              "torch.device takes a type and an index");
   refuse_all({called(set, {one}), called(set, {list({}), list({})})}, "a set is not made of a list");
   refuse_all({global("my", "Model") + ")\x81}" + entry + "b", global("my", "Dict") + ")R"}, "names my.");
+}
+
+TEST_CASE("objects of LibTorch are one dictionary of their attributes") {
+  const std::string made = global("__torch__.___torch_mangle_0", "Module") + ")\x81";
+  const auto object = [&](const std::vector<std::string>& attributes) {
+    std::string out = made + "}(";
+    for (const std::string& item : attributes) out += item;
+    return out + "ub";
+  };
+  const auto keys = [](const IValue& value) {
+    std::string out;
+    for (const auto& entry : value.toGenericDict()) out += entry.key().toStringRef() + " ";
+    return out;
+  };
+  const std::string child = object({text("w"), one, text("empty"), object({}), text("x.y"), none});
+  CHECK_EQ(keys(parsed(object({text("a"), child, text("b"), yes, text("c"), child}))), "a.w a.x.y b c.w c.x.y ");
+  CHECK_EQ(keys(parsed(list({child})).toListRef()[0]), "w x.y ");
+  CHECK_EQ(keys(parsed(object({}))), "");
+  CHECK_EQ(parsed(object({text("l"), list({child, one})})).toGenericDict().at("l").toListRef()[1].toInt(), 1);
+  // A key names an object within another, too.
+  const IValue value = parsed(object({text("a"), child, text("ab"), one}));
+  CHECK(says(error_of([&] { serialize::state_dict_of(value, "a"); }), "'w' has type int64"));
+  CHECK(says(error_of([&] { serialize::state_dict_of(value, "a.x"); }), "'y' has type None"));
+  CHECK(says(error_of([&] { serialize::state_dict_of(value, "b"); }), "there is no 'b'"));
+
+  refuse_all({object({text("a"), child, text("a.w"), one}), object({text("a.w"), one, text("a"), child})},
+             "two attributes have the name a.w");
+  refuse_all({object({one, one}), object({text("a"), object({none, one})})}, "the name of an attribute is");
+  refuse_all({made + none + "b", made + "]b", object({text("a"), one}) + "}b", made + "(" + text("a") + one + "u}b"},
+             "an object's attributes are not one dictionary");
+  refuse_all({global("__torch__", "Module") + "(" + one + "t\x81"}, "an object of LibTorch is made with arguments");
+  refuse_all({made + "q\1}" + text("a") + "h\1sb"}, "a value contains itself");
+  std::string nested = object({});
+  for (int i = 0; i < 101; ++i) nested = object({text("a"), nested});
+  refuse_all({nested}, "nested more than 100 levels");
+  // Each level has the one below twice.
+  std::string doubled = object({text("a"), one});
+  for (int i = 0; i < 30; ++i)
+    doubled +=
+        "q\1"
+        "0" +
+        object({text("a"), "h\1", text("b"), "h\1"});
+  refuse_all({doubled}, "too many entries");
 }
 
 TEST_CASE("typed lists hold one type") {

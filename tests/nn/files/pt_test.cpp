@@ -169,6 +169,27 @@ TEST_CASE("weights of either kind of file go into a module") {
   CHECK(says(error_of([&] { serialize::load_weights(*other, folder / "none.pt"); }), "cannot be opened"));
 }
 
+TEST_CASE("modules of LibTorch and of TorchScript are weights, optimizers are values") {
+  const std::string folder = TANDEM_LIBTORCH_FILES;
+  const auto state = serialize::read_weights(folder + "module.pt");
+  CHECK_EQ(state.size(), 13);
+  CHECK_EQ(state["block.conv.weight"].sizes(), IntArrayRef({2, 1, 3, 3}));
+  CHECK(state["shift"].requires_grad());
+  nn::Linear linear(2, 3);
+  CHECK(serialize::load_weights(*linear, folder + "module.pt", WeightsOptions{.key = "seq.0"}).missing_keys.empty());
+  CHECK(linear->weight.equal(state["seq.0.weight"]));
+
+  const IValue scripted = serialize::load_pt(folder + "scripted.pt");
+  CHECK_EQ(scripted.toGenericDict().at("depth").toInt(), 3);
+  CHECK_EQ(scripted.toGenericDict().at("child.names").toListRef()[1].toStringRef(), "b");
+  CHECK(serialize::state_dict_of(scripted).keys() == std::vector<std::string>{"child.weight", "mean"});
+  CHECK(serialize::state_dict_of(scripted, "child")["weight"].equal(arange(3, kFloat)));
+
+  const IValue all = serialize::load_pt(folder + "optimizers.pt");
+  CHECK_EQ(all.toGenericDict().at("adam.optimizer.param_groups.param_groups/1.options.lr").toDouble(), 0.005);
+  CHECK(says(error_of([&] { serialize::state_dict_of(all); }), "has type"));
+}
+
 TEST_CASE("numbers and texts of every length, and a name from the stack") {
   const std::string zeros(7, '\0');
   std::string numbers = "K\xff";

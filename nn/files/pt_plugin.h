@@ -1,0 +1,42 @@
+// PyTorch's .pt files as archives: how they start, and the library that reads them. libtandem_pt is loaded when the
+// first one is met, because programs that read none should need no libzip.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "tandem/nn/files/archive.h"
+
+namespace tandem::serialize {
+
+namespace pt {
+
+/// How many bytes show what a file is.
+inline constexpr std::size_t kStartSize = 24;
+
+/// The number of bytes of the magic number, a pickle of protocol 2 or above, with which the format before PyTorch 1.6
+/// starts; 0 if the file starts otherwise.
+std::size_t legacy_start(std::string_view file);
+
+/// Whether a file that starts with these bytes, kStartSize or more, is a zip archive or an old file. No safetensors file
+/// is one: its header would be longer than that format allows.
+bool starts_as_pt(std::string_view start);
+
+/// The first kStartSize bytes of a file. None of what is no regular file: reading a pipe would take its bytes. Throws
+/// Error if the file cannot be opened.
+std::string start_of(const std::string& path);
+bool is_pt_file(const std::string& path);
+
+}  // namespace pt
+
+/// What libtandem_pt exports as tandem_pt_plugin.
+struct PtPlugin {
+  const char* version;  ///< TANDEM_VERSION of its build
+  OutputArchive (*read)(const std::string& name, const void* data, std::size_t bytes, const optional<Device>& device);
+};
+
+/// The archive in a .pt file, in memory or, with `data` null, at the path `name`. Throws Error as load_pt does, and
+/// where libtandem_pt is not found.
+OutputArchive read_pt_archive(const std::string& name, const void* data, std::size_t bytes,
+                              const optional<Device>& device);
+
+}  // namespace tandem::serialize

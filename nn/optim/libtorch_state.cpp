@@ -1,0 +1,119 @@
+// LibTorch's names for what an optimizer saves; A is a parameter's address in the process that wrote the file:
+//   param_groups.param_groups/size                  number of groups, a tensor
+//   param_groups.param_groups/G.params/size         number of parameters of group G, a tensor
+//   param_groups.param_groups/G.params/I            A of its parameter I, a string
+//   param_groups.param_groups/G.options.OPTION      a value
+//   state.A.FIELD                                   a value, a tensor or a list of tensors
+#include "tandem/nn/optim/libtorch_state.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "tandem/nn/files/archive.h"
+
+namespace tandem::optim {
+namespace {
+
+constexpr const char* kGroups = "param_groups.param_groups/";
+
+int64_t read_size(serialize::InputArchive& archive, const std::string& key) {
+  Tensor size;
+  archive.read(key, size);
+  check(is_integral(size.dtype(), false) && size.numel() == 1, "archive: '", key,
+        "' is not one integer: ", size.dtype(), " ", size.sizes());
+  return size.item<int64_t>();
+}
+
+// Writes the options in a file under `to`. The options of the group say which names there are.
+void write_options(serialize::InputArchive& saved, const OptimizerOptions& options, const std::string& optimizer,
+                   const std::string& to, serialize::OutputArchive& out) {
+  serialize::OutputArchive given, defaults;
+  std::unordered_set<std::string> names;
+  const auto add = [&](const std::string& name, const IValue& value) {
+    names.insert(name);
+    if (!value.isNone()) given.write(name, value);
+  };
+  for (const std::string& name : saved.keys()) {
+    IValue value;
+    saved.read(name, value);
+    if (name != "betas") {
+      add(name, value);
+      continue;
+    }
+    check(value.isTuple() && value.toTupleRef().elements().size() == 2, optimizer, ".load: betas are not two numbers");
+    for (const int i : {0, 1}) add(concat("beta", i + 1), value.toTupleRef().elements()[i]);
+  }
+  options.serialize(defaults);
+  for (const auto& item : defaults.metadata())
+    if (!names.contains(item.key())) given.write(item.key(), item.value());
+  const std::unique_ptr<OptimizerOptions> read = options.clone();
+  serialize::InputArchive in(given.tensors(), given.metadata());
+  read->serialize(in);
+  serialize::OutputArchive again;
+  read->serialize(again);
+  for (const auto& item : given.metadata())
+    check(again.metadata().contains(item.key()), optimizer, ".load: the saved options have ", item.key(),
+          ", which this optimizer lacks: another kind of optimizer was saved");
+  out.write(to, given);
+}
+
+// Writes the states of the parameters whose addresses are known.
+void write_states(serialize::InputArchive& archive, const std::unordered_map<std::string, std::size_t>& index_of,
+                  serialize::OutputArchive& out) {
+  const std::string start = "state.";
+  const auto own_name = [&](const std::string& key) -> std::string {
+    if (!key.starts_with(start)) return {};
+    const std::size_t end = std::min(key.find('.', start.size()), key.size());
+    const auto found = index_of.find(key.substr(start.size(), end - start.size()));
+    return found == index_of.end() ? "" : concat(start, found->second, key.substr(end));
+  };
+  for (const auto& item : archive.metadata()) {
+    const std::string name = own_name(item.key());
+    IValue value;
+    if (!name.empty()) archive.read(item.key(), value);
+    if (!value.isTensorList() && !value.isNone()) out.write(name, value);
+    if (!value.isTensorList()) continue;
+    const std::vector<Tensor> list = value.toTensorVector();
+    out.write(name + "/size", static_cast<int64_t>(list.size()));
+    for (std::size_t i = 0; i < list.size(); ++i) out.write(concat(name, "/", i), list[i]);
+  }
+  for (const auto& item : archive.tensors()) {
+    const std::string name = own_name(item.key());
+    if (!name.empty() && name.find('#') == std::string::npos) out.write(name, item.value());  // "#": a value's tensor
+  }
+}
+
+}  // namespace
+
+bool is_libtorch_state(const serialize::InputArchive& archive) {
+  return archive.contains(concat(kGroups, "size")) && !archive.contains("optimizer");
+}
+
+serialize::InputArchive own_state(serialize::InputArchive& archive, const std::string& name,
+                                  const std::vector<OptimizerParamGroup>& groups) {
+  serialize::OutputArchive out;
+  const int64_t group_count = read_size(archive, concat(kGroups, "size"));
+  out.write("optimizer", name);
+  out.write("param_groups", group_count);
+  std::unordered_map<std::string, std::size_t> index_of;
+  for (int64_t g = 0; g < std::min(group_count, static_cast<int64_t>(groups.size())); ++g) {
+    const std::string from = concat(kGroups, g, "."), to = concat("param_groups.", g);
+    const int64_t count = read_size(archive, from + "params/size");
+    out.write(to + ".params", count);
+    // Ends with an error at the first missing address, whatever the size claims.
+    for (int64_t i = 0; i < count; ++i) {
+      std::string address;
+      archive.read(concat(from, "params/", i), address);
+      check(index_of.emplace(address, index_of.size()).second, name, ".load: parameter ", i, " of group ", g,
+            " was saved twice");
+    }
+    serialize::InputArchive options;
+    archive.read(from + "options", options);
+    write_options(options, groups[static_cast<std::size_t>(g)].options(), name, to, out);
+  }
+  write_states(archive, index_of, out);
+  return {out.tensors(), out.metadata()};
+}
+
+}  // namespace tandem::optim
