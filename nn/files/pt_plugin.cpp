@@ -59,8 +59,8 @@ const PtPlugin& open_plugin(const std::string& name) {
          error == nullptr ? "unknown error" : error);
   }
   const auto* plugin = static_cast<const PtPlugin*>(dlsym(library, "tandem_pt_plugin"));
-  check(plugin != nullptr && std::string_view(TANDEM_VERSION) == plugin->version, file,
-        " is of another version of Tandem; install the libraries together");
+  check(plugin != nullptr && plugin->user == &read_pt_archive, name, ": is a file of PyTorch, and ", file,
+        ", which reads it, belongs to another copy of Tandem; a program with the static library reads it with load_pt");
   return *plugin;
 }
 

@@ -28,15 +28,15 @@ bool is_pt_file(const std::string& path);
 
 }  // namespace pt
 
-/// What libtandem_pt exports as tandem_pt_plugin.
-struct PtPlugin {
-  const char* version;  ///< TANDEM_VERSION of its build
-  OutputArchive (*read)(const std::string& name, const void* data, std::size_t bytes, const optional<Device>& device);
-};
-
 /// The archive in a .pt file, in memory or, with `data` null, at the path `name`. Throws Error as load_pt does, and
 /// where libtandem_pt is not found.
 OutputArchive read_pt_archive(const std::string& name, const void* data, std::size_t bytes,
                               const optional<Device>& device);
+
+/// What libtandem_pt exports as tandem_pt_plugin.
+struct PtPlugin {
+  decltype(&read_pt_archive) user;  ///< whose read() to call, so that a library with another copy of Tandem is refused
+  decltype(&read_pt_archive) read;
+};
 
 }  // namespace tandem::serialize

@@ -15,6 +15,7 @@
 #include "tandem/nn/files/pt/legacy.h"
 #include "tandem/nn/files/pt/pickle.h"
 #include "tandem/nn/files/pt/zip_archive.h"
+#include "tandem/nn/files/pt_plugin.h"
 
 namespace tandem::serialize {
 namespace {

@@ -1,5 +1,4 @@
 // What the library looks for when an archive is in PyTorch's format.
-#include "tandem/core/version.h"
 #include "tandem/nn/files/pt/pt.h"
 #include "tandem/nn/files/pt_plugin.h"
 
@@ -23,4 +22,5 @@ OutputArchive read_archive(const std::string& name, const void* data, std::size_
 }  // namespace tandem::serialize
 
 extern "C" const tandem::serialize::PtPlugin tandem_pt_plugin;
-const tandem::serialize::PtPlugin tandem_pt_plugin{TANDEM_VERSION, &tandem::serialize::read_archive};
+const tandem::serialize::PtPlugin tandem_pt_plugin{&tandem::serialize::read_pt_archive,
+                                                   &tandem::serialize::read_archive};
