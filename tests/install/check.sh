@@ -126,6 +126,16 @@ if command -v cmake >/dev/null; then
   [[ ${parts[*]} != *Pt* ]] || check "CMake: a program for LibTorch" with_torch
 fi
 
+# The program does not link libtandem_pt; the library finds it by its soname, which needs no development files.
+libtorch_file() {
+  compile_with tandem "$here/libtorch.cpp" && mv "$libdir/libtandem_pt.so" "$to" || return 1
+  [ "$(LD_LIBRARY_PATH=$libdir "$to/program" "$source/tests/nn/files/libtorch/tensor.pt")" = "15 of 3 x 2" ]
+  local code=$?
+  mv "$to/libtandem_pt.so" "$libdir"
+  return $code
+}
+if [ $kind = shared ] && [[ ${parts[*]} = *Pt* ]]; then check "a file of LibTorch" libtorch_file; fi
+
 check "C++17: one clear error" older_standard
 
 # It finds its libraries, and these their plugins, without LD_LIBRARY_PATH.
