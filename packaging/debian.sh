@@ -28,7 +28,7 @@ take() {
 }
 find "$libdir" -name '*.so*' -type f -exec chmod 644 {} +
 take "$main" "$libdir"/*.so.* "$libdir/tandem"
-take libtandem-dev all/usr/include all/usr/lib all/usr/share/tandem-torch
+take libtandem-dev all/usr/include all/usr/lib all/usr/share/{gdb,tandem,tandem-torch}
 take tandem-tools all/usr/*
 left=$(find all -type f)
 [ -z "$left" ] || { echo "no package takes $left" >&2; exit 1; }
