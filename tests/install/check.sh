@@ -1,8 +1,8 @@
 #!/bin/bash
 # check.sh BUILD SOURCE CUDA: installs Tandem and builds and runs programs outside the tree with pkg-config, Meson and
 # CMake, also with static libraries; compiles each installed header alone, without Eigen; limits the stripped library to
-# 12 MB, or to 24 MB with CUDA's kernels (CUDA is not `disabled`); looks at the compilers' options in a subproject and
-# without Git.
+# 12 MB, or to 24 MB with CUDA's kernels (CUDA is not `disabled`); looks at what gdb loads with the library, and at the
+# compilers' options in a subproject and without Git.
 set -euo pipefail
 here=$(cd "${0%/*}" && pwd)
 build=$1 source=$2 limit=12000000
@@ -157,6 +157,16 @@ if [ $kind = shared ]; then
   esac
   echo "stripped library: $size bytes"
 fi
+
+# gdb looks for the scripts of a library in one folder, under the path of the library.
+printers() {
+  local root scripts=$to/scripts
+  root=$(realpath "$to/root")
+  mkdir -p "$scripts${root%/*}" && ln -s "$prefix/share/gdb/auto-load" "$scripts$root" &&
+    gdb -nx --batch -iex "set auto-load safe-path $scripts" -iex "set auto-load scripts-directory $scripts" \
+      -ex "help tandem" "$libdir/libtandem.so" | grep "shows a tensor"
+}
+[ $kind = static ] || ! command -v gdb >/dev/null || check "gdb loads the printers" printers
 
 # In place of the shared libraries, static ones of the same objects: a static build links no others.
 make_static() {
