@@ -1,6 +1,7 @@
 // IValue: a tensor, a number, a string, or a list, tuple or dictionary of values, as saved by a custom function for
 // its backward or written to an archive.
 #pragma once
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -20,6 +21,21 @@ struct List;
 template <class Key, class Value>
 class Dict;
 using GenericDict = Dict<IValue, IValue>;
+
+/// A vector with the members of LibTorch's list. A copy has its own elements; LibTorch's shares them.
+template <class T>
+class List : public std::vector<T> {
+ public:
+  using std::vector<T>::vector;
+  List(std::vector<T> elements) : std::vector<T>(std::move(elements)) {}
+  /// Throw std::out_of_range if there is no such element.
+  T get(std::size_t index) const { return this->at(index); }
+  void set(std::size_t index, T value) { this->at(index) = std::move(value); }
+  T extract(std::size_t index) { return std::move(this->at(index)); }
+  void append(const List& other) { this->insert(this->end(), other.begin(), other.end()); }
+  List copy() const { return *this; }
+  std::vector<T> vec() const { return *this; }
+};
 
 class IValue {
  public:
@@ -76,21 +92,28 @@ class IValue {
   bool toBool() const { return get<bool>("bool"); }
   const std::string& toStringRef() const { return get<std::string>("string"); }
   std::vector<int64_t> toIntVector() const { return get<std::vector<int64_t>>("int64 list"); }
-  std::vector<int64_t> toIntList() const { return toIntVector(); }
+  List<int64_t> toIntList() const { return toIntVector(); }
   std::vector<double> toDoubleVector() const { return get<std::vector<double>>("double list"); }
+  List<double> toDoubleList() const { return toDoubleVector(); }
   std::vector<Tensor> toTensorVector() const { return get<std::vector<Tensor>>("Tensor list"); }
+  List<Tensor> toTensorList() const { return toTensorVector(); }
   std::shared_ptr<ivalue::Tuple> toTuple() const { return get<std::shared_ptr<ivalue::Tuple>>("tuple"); }
   const ivalue::Tuple& toTupleRef() const { return *get<std::shared_ptr<ivalue::Tuple>>("tuple"); }
   /// The dictionary itself, not a copy.
   GenericDict& toGenericDict() const;
   /// The elements of a list of any kind.
   std::vector<IValue> toListRef() const;
-  std::vector<IValue> toList() const { return toListRef(); }
+  List<IValue> toList() const;
   std::string toString() const { return toStringRef(); }
   template <class T>
   T to() const;
   /// A number of any kind.
   Scalar toScalar() const;
+
+  /// Whether both have the same kind and equal contents; tensors are equal if they are the same tensor.
+  friend bool operator==(const IValue& a, const IValue& b);
+  /// As in LibTorch: None, True, 3, 1.5, 2., the text, [1, 2], (1, 2), {a: 1}, and tensors as they are printed.
+  friend std::ostream& operator<<(std::ostream& out, const IValue& value);
 
  private:
   template <class T>
@@ -137,14 +160,6 @@ class Tuple {
 
 }  // namespace ivalue
 
-namespace detail {
-bool same_key(const IValue& a, const IValue& b);
-template <class Key>
-bool same_key(const Key& a, const Key& b) {
-  return a == b;
-}
-}  // namespace detail
-
 /// A dictionary in insertion order; look-ups are linear. Keys of IValue are numbers or strings.
 template <class Key, class Value>
 class Dict {
@@ -166,7 +181,7 @@ class Dict {
   auto end() const { return entries_.end(); }
   auto find(const Key& key) const {
     auto at = entries_.begin();
-    while (at != entries_.end() && !detail::same_key(at->key(), key)) ++at;
+    while (at != entries_.end() && !(at->key() == key)) ++at;
     return at;
   }
   bool contains(const Key& key) const { return find(key) != end(); }

@@ -55,6 +55,9 @@ class DataPtr {
   void* get_context() const { return nullptr; }
   Device device() const { return device_; }
   explicit operator bool() const { return data_ != nullptr; }
+  /// Whether they are the same address.
+  friend bool operator==(const DataPtr& a, const DataPtr& b) { return a.data_ == b.data_; }
+  friend bool operator==(const DataPtr& a, std::nullptr_t) { return a.data_ == nullptr; }
 
  private:
   void* data_;

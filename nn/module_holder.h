@@ -91,6 +91,9 @@ class ModuleHolder : detail::ModuleHolderIndicator {
       return (*get())[std::forward<Arg>(arg)];
   }
 
+ protected:
+  std::shared_ptr<Contained> impl_;
+
  private:
   template <class... Args>
   static std::shared_ptr<Contained> make(Args&&... args) {
@@ -101,8 +104,6 @@ class ModuleHolder : detail::ModuleHolderIndicator {
     else
       return nullptr;
   }
-
-  std::shared_ptr<Contained> impl_;
 };
 
 template <class Contained>

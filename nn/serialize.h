@@ -72,6 +72,13 @@ void save(const Value& value, Target&&... target) {
   archive << value;
   archive.save_to(std::forward<Target>(target)...);
 }
+/// The same for `save({a, b}, "tensors.safetensors")`.
+template <class... Target>
+void save(const std::vector<Tensor>& tensors, Target&&... target) {
+  serialize::OutputArchive archive;
+  archive << tensors;
+  archive.save_to(std::forward<Target>(target)...);
+}
 /// Loads from a path, a std::istream, memory and its size, or functions that read and return the size
 /// (InputArchive::load_from), optionally followed by a device. A module or an optimizer must have the same structure as
 /// when it was saved. Throws Error on failure.

@@ -32,6 +32,7 @@ namespace {
 constexpr int kMaxDevices = 64;
 thread_local int current_cpu_device = 0;
 thread_local bool inside_body = false;
+thread_local int own_number = 0;
 
 // One parallel_for in flight. `next` hands out chunks.
 struct Job {
@@ -107,6 +108,7 @@ class Pool {
 
   void loop(int number) {
     inside_body = true;
+    own_number = number;
     profiler::name_thread(concat("pool ", number).c_str());
     uint32_t seen = 0;
     for (;;) {
@@ -198,6 +200,9 @@ void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> 
   if (inside_body || !current_pool()->run(job)) job.work();
   if (job.error) std::rethrow_exception(job.error);
 }
+
+bool in_parallel_region() { return inside_body; }
+int thread_number() { return own_number; }
 
 SerialGuard::SerialGuard() : previous_(inside_body) { inside_body = true; }
 SerialGuard::~SerialGuard() { inside_body = previous_; }

@@ -33,6 +33,11 @@ class FunctionRef<R(Args...)> {
 /// An exception from a body is rethrown here after all chunks have ended. n <= grain costs one direct call.
 void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t begin, int64_t end)> body);
 
+/// Whether parallel_for on this thread runs on it alone: within a body, or under a SerialGuard.
+bool in_parallel_region();
+/// The thread's number in its pool, below device_num_threads(); 0 on threads that belong to none.
+int thread_number();
+
 /// While it lives, parallel_for on this thread runs on this thread only. For helpers (loading, copying) that
 /// must not occupy the pool of the computing thread.
 class SerialGuard {

@@ -31,6 +31,9 @@ class TensorLiteral {
       TensorLiteral(const std::vector<T>& values)
       : TensorLiteral(ArrayRef<T>(values)) {}
   TensorLiteral(const std::vector<bool>& values);
+  template <class T, std::size_t count>
+  requires(scalar_type_of<T> != ScalarType::Undefined) TensorLiteral(const T (&values)[count])
+      : TensorLiteral(ArrayRef<T>(values)) {}
 
   /// The dtype that can hold all numbers in it; undefined if there are none.
   ScalarType type() const;

@@ -1,3 +1,0 @@
-// Forwards to torch/torch.h.
-#pragma once
-#include <torch/torch.h>
