@@ -872,7 +872,6 @@ using tandem::ravel;
 using tandem::real;
 using tandem::reciprocal;
 using tandem::reciprocal_out;
-using tandem::Reduction;
 using tandem::reflection_pad1d;
 using tandem::reflection_pad1d_out;
 using tandem::reflection_pad2d;

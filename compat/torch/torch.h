@@ -64,10 +64,13 @@
 #include "torch/detail/enumtype.h"
 #include "torch/detail/factories.h"
 #include "torch/detail/functions.h"
+#include "torch/detail/record.h"
 #include "torch/detail/static.h"
+#include "torch/detail/symint.h"
 #include "torch/detail/tempfile.h"
 #include "torch/detail/tensor_arg.h"
 #include "torch/detail/util.h"
+#include "torch/detail/values.h"
 #include "torch/library.h"
 #include "torch/namespaces.h"
 

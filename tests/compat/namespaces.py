@@ -16,6 +16,8 @@ import tempfile
 # Namespaces that both libraries have.
 NESTED = ["autograd", "cuda", "data", "data::datasets", "data::samplers", "data::transforms", "fft", "indexing", "nn",
           "nn::functional", "nn::init", "nn::parallel", "nn::utils", "nn::utils::rnn", "optim", "serialize", "special"]
+# In LibTorch a namespace (torch/detail/enumtype.h).
+APART = {"Reduction"}
 # LibTorch's names that torch/torch.h does not bring.
 MORE = {"autograd": {"Gather", "Scatter"}, "nn::parallel": {"data_parallel", "parallel_apply", "replicate"}}
 
@@ -70,7 +72,7 @@ def main():
     clang, tandem, libtorch = sys.argv[1:]
     ours = names(clang, OURS, [tandem])
     theirs = names(clang, "#include <torch/torch.h>\n", [libtorch, libtorch + "/torch/csrc/api/include"])
-    lines = block("torch", ours["tandem"] & (theirs["torch"] | theirs["at"] | theirs["c10"]))
+    lines = block("torch", ours["tandem"] & (theirs["torch"] | theirs["at"] | theirs["c10"]) - APART)
     for scope in NESTED:
         known = theirs["torch::" + scope] | theirs["at::" + scope] | MORE.get(scope, set())
         lines += block("torch::" + scope, ours["tandem::" + scope] & known)

@@ -37,6 +37,15 @@ requires(tandem::scalar_type_of<T> != tandem::ScalarType::Undefined) struct CppT
     : std::integral_constant<tandem::ScalarType, tandem::scalar_type_of<T>> {
 };
 }  // namespace torch
+namespace c10::impl {
+/// The type of elements of a dtype.
+template <tandem::ScalarType dtype>
+struct ScalarTypeToCPPType {
+  using type = typename tandem::compat::CppType<dtype>::Type;
+};
+template <tandem::ScalarType dtype>
+using ScalarTypeToCPPTypeT = typename ScalarTypeToCPPType<dtype>::type;
+}  // namespace c10::impl
 
 #define AT_PRIVATE_CASE_TYPE_USING_HINT(type, hint, ...)                            \
   case type: {                                                                      \

@@ -75,7 +75,10 @@ std::string str(const Parts&... parts) {
 using std::make_optional;
 using std::make_unique;
 using std::nullopt_t;
+using std::string;
 using std::string_view;
+using std::to_string;
+inline std::size_t getNumGPUs() { return tandem::cuda::device_count(); }
 
 /// body(begin, end) for parts of [begin, end) with `grain` elements, on the threads of the current device.
 template <class F>
@@ -103,6 +106,15 @@ T parallel_reduce(int64_t begin, int64_t end, int64_t grain, T identity, const F
   T result = identity;
   for (int64_t i = 0; i < count; ++i) result = reduce(result, parts[static_cast<std::size_t>(i)]);
   return result;
+}
+using tandem::in_parallel_region;
+inline int get_thread_num() { return tandem::thread_number(); }
+inline int intraop_default_num_threads() { return tandem::get_num_threads(); }
+/// Runs the function before it returns.
+inline void intraop_launch(const std::function<void()>& function) { function(); }
+inline std::string get_parallel_info() {
+  return tandem::concat("Tandem's threads\n\tat::get_num_threads() : ", tandem::get_num_threads(),
+                        "\n\tthreads of the current device : ", tandem::device_num_threads(), "\n");
 }
 // There is a single pool of threads, for work within operations, which starts on its own.
 inline void init_num_threads() {}
@@ -180,7 +192,6 @@ using std::stod;
 using std::stoi;
 using std::stoll;
 using std::stoull;
-using std::to_string;
 namespace guts {
 /// The key of a parameter's state: LibTorch 1 has a text, LibTorch 2 and Tandem have the pointer.
 struct PointerText : std::string {
@@ -195,22 +206,3 @@ struct PointerText : std::string {
 inline PointerText to_string(void* pointer) { return PointerText(pointer); }
 }  // namespace guts
 }  // namespace c10
-
-#define C10_EXPORT
-#define C10_API
-#define C10_IMPORT
-#define TORCH_API
-#define C10_HOST
-#define C10_DEVICE
-#define C10_HOST_DEVICE
-#define C10_ALWAYS_INLINE __attribute__((always_inline)) inline
-#define C10_NOINLINE __attribute__((noinline))
-#define C10_NODISCARD [[nodiscard]]
-#define C10_UNUSED [[maybe_unused]]
-#define C10_LIKELY(condition) __builtin_expect(static_cast<bool>(condition), 1)
-#define C10_UNLIKELY(condition) __builtin_expect(static_cast<bool>(condition), 0)
-#define C10_STRINGIZE_IMPL(x) #x
-#define C10_STRINGIZE(x) C10_STRINGIZE_IMPL(x)
-#define C10_CONCATENATE_IMPL(a, b) a##b
-#define C10_CONCATENATE(a, b) C10_CONCATENATE_IMPL(a, b)
-#define C10_ANONYMOUS_VARIABLE(name) C10_CONCATENATE(name, __LINE__)
