@@ -36,6 +36,8 @@ FOLDERS = [
     ("autograd/*", "autograd ops"),
     ("testing.h", "autograd ops"),
     ("tandem.h", "compat"),
+    ("compat/headers.txt", "compat"),
+    ("compat/forward.py", "compat"),
     ("nn/files/tensorboard/*", "cli"),
     ("nn/*", "nn"),
     ("cli/*", "cli"),

@@ -42,7 +42,7 @@ def libtorch(folder):
 
 
 def tandem(build):
-    return ([f"-I{build}/include", f"-I{build}/include/tandem/compat"],
+    return ([f"-I{build}/include", f"-I{build}/include/tandem/compat", f"-I{build}/compat"],
             [f"-L{build}", f"-Wl,-rpath,{build}", "-ltandem"], [build / "libtandem.so"])
 
 

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 
+import headers
 from clang import cindex
 from clang.cindex import AccessSpecifier, CursorKind as Kind
 
@@ -306,7 +307,11 @@ def main():
                 print(f"{row}: {entry.header}: {entry.label}: {ours[entry.label]}")
         return
     print(HEAD)
-    print("| | declared | compiled | left out | missing |\n|---|---|---|---|---|")
+    paths = headers.public(libtorch)
+    own = {path.relative_to(compat).as_posix() for path in pathlib.Path(compat).rglob("*.h")}
+    print(f"A program can include all {len(paths):,} public headers of LibTorch (`tests/compat/headers.py`)."
+          if paths <= own | set(headers.listed()) else "Run tests/compat/headers.py: public headers are missing.")
+    print("\n| | declared | compiled | left out | missing |\n|---|---|---|---|---|")
     for row, counts in [*rows.items(), ("all", [sum(column) for column in zip(*rows.values())])]:
         print(f"| {row} | " + " | ".join(f"{count:,}" for count in counts) + " |")
     print("\n## Left out\n")

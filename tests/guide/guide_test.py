@@ -106,7 +106,7 @@ def compare_output(block, printed):
 
 def compile_arguments():
     return compiler + ["-std=c++20", "-O0", "-Wall", "-Wextra", "-Werror", "-Wno-unused",
-                       f"-I{build}/include", f"-I{source}/compat"]
+                       f"-I{build}/include", f"-I{source}/compat", f"-I{build}/compat"]
 
 
 def libraries_of(text):

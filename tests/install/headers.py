@@ -17,7 +17,7 @@ root, compiler = os.path.abspath(sys.argv[1]), sys.argv[2:]
 FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror", f"-I{root}", f"-I{root}/tandem/compat"]
 # Those that save the most, largest first.
 BASES = ["tandem/tandem.h", "tandem/nn/optim/param_group.h", "tandem/core/tensor.h", "tandem/core/error.h"]
-FORWARDS = "// Forwards to torch/torch.h."  # many headers of LibTorch's names contain nothing else
+FORWARDS = "// Forwards to torch/"  # many headers of LibTorch's names contain nothing else
 
 
 def read_headers():

@@ -18,7 +18,7 @@ LINES = 20  # of a readable message: mostly "included from"
 
 
 def compile_program(compiler, text, *options):
-    command = [*compiler.split(), *options, f"-I{include}", f"-I{source}/compat", "-fsyntax-only", "-x", "c++", "-"]
+    command = [*compiler.split(), *options, f"-I{include}", f"-I{source}/compat", f"-I{include}/../compat", "-fsyntax-only", "-x", "c++", "-"]
     return subprocess.run(command, input=text, text=True, capture_output=True, env={**os.environ, "LC_ALL": "C"})
 
 
