@@ -191,6 +191,8 @@ class Dict {
     check(found != end(), "Dict: there is no such key");
     return found->value();
   }
+  /// Adds an entry whose key is new, which is not looked up.
+  void append(Key key, Value value) { entries_.emplace_back(std::move(key), std::move(value)); }
   /// Does nothing when the key exists.
   void insert(Key key, Value value) {
     if (!contains(key)) entries_.emplace_back(std::move(key), std::move(value));
@@ -216,7 +218,7 @@ IValue::IValue(const std::tuple<Ts...>& value)
 template <class Key, class Value>
 IValue::IValue(const Dict<Key, Value>& value) {
   auto copy = std::make_shared<GenericDict>();
-  for (const auto& entry : value) copy->insert(IValue(entry.key()), IValue(entry.value()));
+  for (const auto& entry : value) copy->append(IValue(entry.key()), IValue(entry.value()));
   value_ = std::move(copy);
 }
 

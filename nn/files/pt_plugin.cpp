@@ -24,7 +24,11 @@ std::size_t legacy_start(std::string_view file) {
   return file.substr(begin).starts_with(magic) ? begin + magic.size() : 0;
 }
 
-bool starts_as_pt(std::string_view start) { return start.starts_with("PK\x03\x04") || legacy_start(start) != 0; }
+bool starts_as_pt(std::string_view start) {
+  // A safetensors file with a header of 64 MB may start so, but then its text follows, where a zip archive has a number.
+  const bool zip = start.starts_with("PK\x03\x04") && !start.substr(4).starts_with(std::string_view("\0\0\0\0{", 5));
+  return zip || legacy_start(start) != 0;
+}
 
 std::string start_of(const std::string& path) {
   std::error_code ignored;
@@ -44,6 +48,8 @@ bool is_pt_file(const std::string& path) { return starts_as_pt(start_of(path)); 
 
 namespace {
 
+constexpr const char* kStatic = "; a program with static libraries reads them with load_pt or load_weights";
+
 // Beside the library, where a build has it, or where the linker looks.
 const PtPlugin& open_plugin(const std::string& name) {
   const std::string series =
@@ -51,16 +57,16 @@ const PtPlugin& open_plugin(const std::string& name) {
   const std::string file = "libtandem_pt.so." + series, own = tandem::detail::library_folder();
   std::string path = file;
   for (const std::string& folder : {own + "/nn/files/pt/", own + "/"})
-    if (access((folder + file).c_str(), F_OK) == 0) path = folder + file;
+    if (!own.empty() && access((folder + file).c_str(), F_OK) == 0) path = folder + file;
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const std::string what = name + ": is a zip archive or an old file of PyTorch, and libtandem_pt, which reads these, ";
   if (library == nullptr) {
     const char* error = dlerror();
-    fail(name, ": is a file of PyTorch, and the library that reads it cannot be loaded: ",
-         error == nullptr ? "unknown error" : error);
+    fail(what, "cannot be loaded: ", error == nullptr ? "unknown error" : error, kStatic);
   }
   const auto* plugin = static_cast<const PtPlugin*>(dlsym(library, "tandem_pt_plugin"));
-  check(plugin != nullptr && plugin->user == &read_pt_archive, name, ": is a file of PyTorch, and ", file,
-        ", which reads it, belongs to another copy of Tandem; a program with the static library reads it with load_pt");
+  check(plugin != nullptr, what, "is older than this library: ", path);
+  check(plugin->user == &read_pt_archive, what, "belongs to another copy of Tandem", kStatic);
   return *plugin;
 }
 

@@ -17,12 +17,11 @@ inline constexpr std::size_t kStartSize = 24;
 /// starts; 0 if the file starts otherwise.
 std::size_t legacy_start(std::string_view file);
 
-/// Whether a file that starts with these bytes, kStartSize or more, is a zip archive or an old file. No safetensors file
-/// is one: its header would be longer than that format allows.
+/// Whether a file that starts with these bytes, kStartSize or more, is a zip archive or an old file.
 bool starts_as_pt(std::string_view start);
 
-/// The first kStartSize bytes of a file. None of what is no regular file: reading a pipe would take its bytes. Throws
-/// Error if the file cannot be opened.
+/// The first kStartSize bytes of a regular file; nothing of another, because reading takes a pipe's bytes. Throws Error
+/// if it cannot be opened.
 std::string start_of(const std::string& path);
 bool is_pt_file(const std::string& path);
 
@@ -35,7 +34,9 @@ OutputArchive read_pt_archive(const std::string& name, const void* data, std::si
 
 /// What libtandem_pt exports as tandem_pt_plugin.
 struct PtPlugin {
-  decltype(&read_pt_archive) user;  ///< whose read() to call, so that a library with another copy of Tandem is refused
+  /// The function of that name that the library is linked with. If it is another one, the library belongs to another
+  /// copy of Tandem and is refused.
+  decltype(&read_pt_archive) user;
   decltype(&read_pt_archive) read;
 };
 

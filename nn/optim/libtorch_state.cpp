@@ -7,10 +7,12 @@
 #include "tandem/nn/optim/libtorch_state.h"
 
 #include <algorithm>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "tandem/nn/files/archive.h"
+#include "tandem/nn/files/archive_value.h"
 
 namespace tandem::optim {
 namespace {
@@ -25,23 +27,45 @@ int64_t read_size(serialize::InputArchive& archive, const std::string& key) {
   return size.item<int64_t>();
 }
 
+// A number, a text, a list of tensors or, for betas, a tuple. Other values would take time to read, and are none of an
+// optimizer's.
+IValue read_plain(serialize::InputArchive& archive, const std::string& key) {
+  const std::string* text = archive.metadata().find(key);
+  constexpr std::size_t kKind = std::string_view(serialize::kValueMark).size(), kMaxTuple = 100;
+  if (text != nullptr && serialize::is_value(*text)) {
+    const char kind = text->size() > kKind ? (*text)[kKind] : ' ';
+    check(std::string_view("nidbsT").find(kind) != std::string_view::npos || (kind == 'u' && text->size() <= kMaxTuple),
+          "archive: '", key, "' is neither a number nor a list of tensors");
+  }
+  IValue value;
+  archive.read(key, value);
+  return value;
+}
+
+// A file can repeat an element of a tensor endlessly; a copy of it would need the memory.
+const Tensor& not_expanded(const Tensor& t, const std::string& key) {
+  check(t.numel() <= static_cast<int64_t>(t.storage().nbytes()) / t.element_size(), "archive: '", key,
+        "' has more elements than its storage");
+  return t;
+}
+
 // Writes the options in a file under `to`. The options of the group say which names there are.
-void write_options(serialize::InputArchive& saved, const OptimizerOptions& options, const std::string& optimizer,
-                   const std::string& to, serialize::OutputArchive& out) {
+void write_options(serialize::InputArchive& saved, const OptimizerOptions& options, const std::string& to,
+                   serialize::OutputArchive& out) {
   serialize::OutputArchive given, defaults;
   std::unordered_set<std::string> names;
   const auto add = [&](const std::string& name, const IValue& value) {
+    check(!value.isTensor(), name, " is a tensor");
     names.insert(name);
     if (!value.isNone()) given.write(name, value);
   };
   for (const std::string& name : saved.keys()) {
-    IValue value;
-    saved.read(name, value);
+    const IValue value = read_plain(saved, name);
     if (name != "betas") {
       add(name, value);
       continue;
     }
-    check(value.isTuple() && value.toTupleRef().elements().size() == 2, optimizer, ".load: betas are not two numbers");
+    check(value.isTuple() && value.toTupleRef().elements().size() == 2, "betas are not two numbers");
     for (const int i : {0, 1}) add(concat("beta", i + 1), value.toTupleRef().elements()[i]);
   }
   options.serialize(defaults);
@@ -53,8 +77,8 @@ void write_options(serialize::InputArchive& saved, const OptimizerOptions& optio
   serialize::OutputArchive again;
   read->serialize(again);
   for (const auto& item : given.metadata())
-    check(again.metadata().contains(item.key()), optimizer, ".load: the saved options have ", item.key(),
-          ", which this optimizer lacks: another kind of optimizer was saved");
+    check(again.metadata().contains(item.key()), "this optimizer has no ", item.key(),
+          ": another kind of optimizer was saved");
   out.write(to, given);
 }
 
@@ -70,17 +94,18 @@ void write_states(serialize::InputArchive& archive, const std::unordered_map<std
   };
   for (const auto& item : archive.metadata()) {
     const std::string name = own_name(item.key());
-    IValue value;
-    if (!name.empty()) archive.read(item.key(), value);
+    if (name.empty()) continue;
+    const IValue value = read_plain(archive, item.key());
     if (!value.isTensorList() && !value.isNone()) out.write(name, value);
     if (!value.isTensorList()) continue;
     const std::vector<Tensor> list = value.toTensorVector();
     out.write(name + "/size", static_cast<int64_t>(list.size()));
-    for (std::size_t i = 0; i < list.size(); ++i) out.write(concat(name, "/", i), list[i]);
+    for (std::size_t i = 0; i < list.size(); ++i) out.write(concat(name, "/", i), not_expanded(list[i], item.key()));
   }
   for (const auto& item : archive.tensors()) {
     const std::string name = own_name(item.key());
-    if (!name.empty() && name.find('#') == std::string::npos) out.write(name, item.value());  // "#": a value's tensor
+    if (!name.empty() && name.find('#') == std::string::npos)  // "#": a value's tensor
+      out.write(name, not_expanded(item.value(), item.key()));
   }
 }
 
@@ -103,14 +128,19 @@ serialize::InputArchive own_state(serialize::InputArchive& archive, const std::s
     out.write(to + ".params", count);
     // Ends with an error at the first missing address, whatever the size claims.
     for (int64_t i = 0; i < count; ++i) {
-      std::string address;
-      archive.read(concat(from, "params/", i), address);
+      const IValue value = read_plain(archive, concat(from, "params/", i));
+      check(value.isString(), "archive: '", from, "params/", i, "' is not a text");
+      const std::string& address = value.toStringRef();
       check(index_of.emplace(address, index_of.size()).second, name, ".load: parameter ", i, " of group ", g,
             " was saved twice");
     }
     serialize::InputArchive options;
     archive.read(from + "options", options);
-    write_options(options, groups[static_cast<std::size_t>(g)].options(), name, to, out);
+    try {
+      write_options(options, groups[static_cast<std::size_t>(g)].options(), to, out);
+    } catch (const Error& error) {
+      fail(name, ".load: the options of group ", g, ": ", error.what());
+    }
   }
   write_states(archive, index_of, out);
   return {out.tensors(), out.metadata()};

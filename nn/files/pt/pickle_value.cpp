@@ -103,12 +103,14 @@ class Converter {
   }
   IValue object(const Node& node, int level) {
     GenericDict out;
-    add_attributes(node, "", level, out);
+    std::unordered_set<std::string> names;
+    add_attributes(node, "", level, names, out);
     return out;
   }
   // Attributes of objects in objects get names with dots, as in a state dict. An object that several attributes share
   // has its entries several times, and each is counted.
-  void add_attributes(const Node& node, const std::string& prefix, int level, GenericDict& out) {
+  void add_attributes(const Node& node, const std::string& prefix, int level, std::unordered_set<std::string>& names,
+                      GenericDict& out) {
     check(level < kMaxLevels, file_, ": values are nested more than ", kMaxLevels, " levels deep");
     for (std::size_t i = 0; i < node.items.size(); i += 2) {
       Node &key = *node.items[i], &value = *node.items[i + 1];
@@ -117,15 +119,12 @@ class Converter {
       count(1 + name.size() / 16);
       if (value.kind == Node::kDict && value.typed) {
         check(open_.insert(&value).second, file_, ": a value contains itself");
-        add_attributes(value, name + ".", level + 1, out);
+        add_attributes(value, name + ".", level + 1, names, out);
         open_.erase(&value);
         continue;
       }
-      const std::size_t before = out.size();
-      comparisons_ += before;
-      check(comparisons_ <= kMaxComparisons, file_, ": the dictionaries have too many entries");
-      out.insert(name, convert(&value, level + 1));
-      check(out.size() > before, file_, ": two attributes have the name ", name);
+      check(names.insert(name).second, file_, ": two attributes have the name ", name.substr(0, 100));
+      out.append(name, convert(&value, level + 1));
     }
   }
   IValue dictionary(const Node& node, int level) {

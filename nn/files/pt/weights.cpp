@@ -39,11 +39,15 @@ IValue entry_of(const GenericDict& dict, const std::string& key) {
   fail("state dict: there is no '", key, "'; the keys are ", keys_of(dict));
 }
 
-// A module of TorchScript has this attribute, and may have others that are no tensors.
+// A module of TorchScript has the attribute `training`, and may have others that are no tensors. A dictionary in it is
+// a sign of something else: of a checkpoint, whose weights it may have.
 bool is_scripted(const GenericDict& dict) {
-  for (const auto& entry : dict)
-    if (entry.key().isString() && entry.key().toStringRef() == "training") return entry.value().isBool();
-  return false;
+  bool training = false;
+  for (const auto& entry : dict) {
+    if (entry.value().isGenericDict()) return false;
+    training = training || (entry.key() == IValue("training") && entry.value().isBool());
+  }
+  return training;
 }
 
 }  // namespace
@@ -71,6 +75,9 @@ OrderedDict<std::string, Tensor> state_dict_of(const IValue& value, const std::s
            "; the names of tensors must be strings: convert them before saving");
     out.insert(entry.key().toStringRef(), entry.value().toTensor());
   }
+  check(!scripted || !out.is_empty(),
+        "state dict: the module of TorchScript has no tensors; those of a frozen one are ",
+        "constants of its code, which is not read");
   return out;
 }
 

@@ -6,6 +6,7 @@
 
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/nn/files/archive_value.h"
 #include "tandem/nn/layers/activation.h"
 #include "tandem/nn/layers/batch_norm.h"
 #include "tandem/nn/layers/conv.h"
@@ -198,7 +199,7 @@ TEST_CASE("optimizers continue where LibTorch has saved them") {
 
 TEST_CASE("an optimizer that does not fit LibTorch's is left as it is") {
   Restored<optim::SGD, optim::SGDOptions> r("adam", optim::SGDOptions(0.25));
-  CHECK(says(error_of([&] { r.load(); }), "SGD.load: the saved options have beta1, which this optimizer lacks"));
+  CHECK(says(error_of([&] { r.load(); }), "SGD.load: the options of group 0: this optimizer has no beta1"));
   CHECK_EQ(r.optimizer->param_groups()[0].options().get_lr(), 0.25);
   CHECK(r.optimizer->state().empty());
   Restored<optim::SGD, optim::SGDOptions> one("sgd", optim::SGDOptions(0.25), false);
@@ -230,6 +231,19 @@ TEST_CASE("an optimizer that does not fit LibTorch's is left as it is") {
              "-1 parameter groups were saved"));
   CHECK(says(refusal([&](auto&, auto& texts) { texts[groups + "1.params/0"] = texts[groups + "0.params/0"]; }),
              "parameter 0 of group 1 was saved twice"));
+  CHECK(says(refusal([&](auto& tensors, auto&) { tensors.insert(groups + "0.options.amsgrad", ones({1})); }),
+             "the options of group 0: amsgrad is a tensor"));
+  CHECK(says(refusal([&](auto&, auto& texts) { texts[groups + "0.params/0"] = "ivalue:i5;"; }), "is not a text"));
+  CHECK(says(refusal([&](auto& tensors, auto& texts) {
+               const std::string address = serialize::parse_value("", texts[groups + "0.params/0"], {}).toStringRef();
+               tensors["state." + address + ".momentum_buffer"] = ones({1}).expand({int64_t{1} << 40});
+             }),
+             "has more elements than its storage"));
+  CHECK(says(refusal([&](auto&, auto& texts) {
+               const std::string address = serialize::parse_value("", texts[groups + "0.params/0"], {}).toStringRef();
+               texts.insert("state." + address + ".x", "ivalue:m1:i1;i1;");
+             }),
+             "is neither a number nor a list of tensors"));
   CHECK_NE(refusal([&](auto&, auto& texts) { texts[groups + "0.options.lr"] = texts[groups + "0.params/0"]; }), "");
   CHECK_NE(refusal([&](auto&, auto& texts) { texts[groups + "0.options.nesterov"] = "ivalue:n"; }), "");
 }

@@ -185,9 +185,25 @@ TEST_CASE("modules of LibTorch and of TorchScript are weights, optimizers are va
   CHECK(serialize::state_dict_of(scripted).keys() == std::vector<std::string>{"child.weight", "mean"});
   CHECK(serialize::state_dict_of(scripted, "child")["weight"].equal(arange(3, kFloat)));
 
+  GenericDict frozen, checkpoint;
+  frozen.insert("training", true);
+  CHECK(says(error_of([&] { serialize::state_dict_of(IValue(frozen)); }), "no tensors; those of a frozen one"));
+  checkpoint.insert("training", true);
+  checkpoint.insert("model", frozen);
+  CHECK(says(error_of([&] { serialize::state_dict_of(IValue(checkpoint)); }), "'training' has type bool, not Tensor"));
+
   const IValue all = serialize::load_pt(folder + "optimizers.pt");
   CHECK_EQ(all.toGenericDict().at("adam.optimizer.param_groups.param_groups/1.options.lr").toDouble(), 0.005);
   CHECK(says(error_of([&] { serialize::state_dict_of(all); }), "has type"));
+}
+
+TEST_CASE("a long name of many tensors is refused before it is copied for each") {
+  GenericDict dict;
+  dict.insert(std::string(100'000, 'k'), std::vector<Tensor>(3000, ones({1})));
+  const std::string bytes = serialize::pt_bytes(IValue(dict));
+  serialize::InputArchive archive;
+  CHECK(says(error_of([&] { archive.load_from(bytes.data(), bytes.size()); }),
+             "names of its tensors would have more than"));
 }
 
 TEST_CASE("numbers and texts of every length, and a name from the stack") {
