@@ -131,7 +131,7 @@ class StatelessDataLoader : public DataLoaderBase<typename Dataset::BatchType> {
  public:
   StatelessDataLoader(Dataset dataset, Sampler sampler, const DataLoaderOptions& options)
       : Base(options, detail::seed_for(options, sampler), ~size_t{0}), sampler_(std::move(sampler)) {
-    seed_changed(this->state().seed);
+    if (!draws_orders(options)) seed_changed(this->state().seed);
     // As in LibTorch, a program may count on one call of the copy constructor for each worker.
     if constexpr (std::is_copy_constructible_v<Dataset>)
       for (size_t w = 0; w < options.workers(); ++w) datasets_.push_back(std::make_unique<Dataset>(dataset));
@@ -168,6 +168,11 @@ class StatelessDataLoader : public DataLoaderBase<typename Dataset::BatchType> {
   }
 
  private:
+  // Whether the sampler takes its orders from the default generator; a seed in the options stops it.
+  bool draws_orders(const DataLoaderOptions& options) const {
+    if constexpr (requires { sampler_.draws(); }) return sampler_.draws() && !options.seed();
+    return false;
+  }
   auto next_request() {
     auto request = sampler_.next(this->options().batch_size);
     if (request && this->options().drop_last && request->size() < this->options().batch_size) request.reset();

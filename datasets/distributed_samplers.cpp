@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <random>
 
 #include "tandem/datasets/order.h"
 #include "tandem/datasets/sampler_state.h"
@@ -49,6 +50,13 @@ void DistributedIndexSampler::load(serialize::InputArchive& archive) {
 }
 
 std::vector<size_t> DistributedRandomSampler::run(size_t total, size_t begin, size_t count) const {
+  if (generator_mode() == GeneratorMode::kPyTorch) {  // as in LibTorch, where the epoch is the seed
+    std::vector<size_t> all(total);
+    for (size_t i = 0; i < total; ++i) all[i] = i % size_;
+    std::shuffle(all.begin(), all.end(), std::mt19937(static_cast<std::mt19937::result_type>(epoch_)));
+    return std::vector<size_t>(all.begin() + static_cast<std::ptrdiff_t>(begin),
+                               all.begin() + static_cast<std::ptrdiff_t>(begin + count));
+  }
   const auto order = shuffled_order(static_cast<int64_t>(total), seed(), static_cast<int64_t>(epoch_));
   std::vector<size_t> out(count);
   for (size_t i = 0; i < count; ++i) out[i] = static_cast<size_t>(order[begin + i]) % size_;

@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
+#include "tandem/autograd/ops/factories/tensor_literal.h"
+#include "tandem/autograd/ops/random/random.h"
 #include "tandem/datasets/order.h"
 #include "tandem/datasets/sampler_state.h"
+#include "tandem/nn/files/archive.h"
 
 namespace tandem::data::samplers {
 namespace {
@@ -57,6 +61,14 @@ void IndexSampler::load(serialize::InputArchive& archive) {
   advance_ = index > 0;
 }
 
+void IndexSampler::continue_in(std::vector<size_t> order, size_t index) {
+  size_ = order.size();
+  order_ = std::make_shared<const std::vector<size_t>>(std::move(order));
+  index_ = index;
+  begun_ = true;
+  advance_ = index > 0;
+}
+
 std::vector<size_t> IndexSampler::shuffled() const {
   const auto order = shuffled_order(static_cast<int64_t>(size_), seed_.value_or(0), static_cast<int64_t>(epoch_));
   return std::vector<size_t>(order.begin(), order.end());
@@ -64,8 +76,57 @@ std::vector<size_t> IndexSampler::shuffled() const {
 
 std::vector<size_t> SequentialSampler::order() { return counting(size_); }
 
-RandomSampler::RandomSampler(int64_t size, ScalarType) : IndexSampler(static_cast<size_t>(size), nullopt) {
+RandomSampler::RandomSampler(int64_t size, ScalarType)
+    : IndexSampler(static_cast<size_t>(size), nullopt), draws_(generator_mode() == GeneratorMode::kPyTorch) {
   check(size >= 0, "RandomSampler: size must be at least 0, got ", size);
+  if (!draws_) return;
+  IndexSampler::set_seed(0);  // none is drawn: that would move the generator
+  first_ = order();
+}
+
+void RandomSampler::reset(optional<size_t> new_size) {
+  first_.reset();
+  IndexSampler::reset(new_size);
+}
+
+void RandomSampler::set_seed(uint64_t seed) {
+  draws_ = false;
+  IndexSampler::set_seed(seed);
+}
+
+std::vector<size_t> RandomSampler::order() {
+  if (!draws_) return shuffled();
+  if (first_) return *std::exchange(first_, nullopt);
+  const Tensor indices = randperm(static_cast<int64_t>(size_), TensorOptions(kLong).device(kCPU));
+  const auto* first = indices.data_ptr<int64_t>();
+  return std::vector<size_t>(first, first + size_);
+}
+
+void RandomSampler::save(serialize::OutputArchive& archive) const {
+  IndexSampler::save(archive);
+  const std::vector<size_t>* now = first_ ? &*first_ : current_order();
+  if (draws_ && now != nullptr)
+    archive.write("indices", tensor(std::vector<int64_t>(now->begin(), now->end())), /*is_buffer=*/true);
+}
+
+void RandomSampler::load(serialize::InputArchive& archive) {
+  Tensor indices;
+  if (!archive.try_read("indices", indices, /*is_buffer=*/true)) {
+    draws_ = false;
+    return IndexSampler::load(archive);
+  }
+  check(indices.dim() == 1 && is_integral(indices.dtype(), false),
+        "RandomSampler: the loaded indices are not a list of ", "integers");
+  const Tensor order = indices.to(Device(kCPU), kLong).contiguous();
+  const auto* first = order.data_ptr<int64_t>();
+  const uint64_t index = read_state(archive, "index");
+  check(index <= static_cast<uint64_t>(order.numel()), "RandomSampler: the loaded index ", index,
+        " is above the number of ", "indices, ", order.numel());
+  for (int64_t i = 0; i < order.numel(); ++i)
+    check(first[i] >= 0 && first[i] < order.numel(), "RandomSampler: the loaded indices have ", first[i], ", which is ",
+          "not below their number, ", order.numel());
+  first_.reset();
+  continue_in(std::vector<size_t>(first, first + order.numel()), index);
 }
 
 void SubsetRandomSampler::reset(optional<size_t> new_size) {

@@ -57,6 +57,9 @@ class IndexSampler : public Sampler<> {
   virtual std::vector<size_t> order() = 0;
   /// 0 … size_ - 1 shuffled by (*seed_, epoch_).
   std::vector<size_t> shuffled() const;
+  /// Continues within this order.
+  void continue_in(std::vector<size_t> order, size_t index);
+  const std::vector<size_t>* current_order() const { return order_.get(); }
 
   size_t size_;
 
@@ -77,13 +80,27 @@ class SequentialSampler : public IndexSampler {
 };
 
 /// Every index once, in a different order each epoch.
+///
+/// Without a seed, and if it is made in GeneratorMode::kPyTorch, the orders are LibTorch's: the constructor and each
+/// reset() draw one from the default generator. The state then has the order itself, as LibTorch's has it.
 class RandomSampler : public IndexSampler {
  public:
   explicit RandomSampler(int64_t size, ScalarType index_dtype = kInt64);
   RandomSampler(int64_t size, uint64_t seed) : IndexSampler(static_cast<size_t>(size), seed) {}
+  void reset(optional<size_t> new_size = nullopt) override;
+  /// From now on, the orders follow from the seed.
+  void set_seed(uint64_t seed);
+  /// Whether the orders are drawn from the default generator.
+  bool draws() const { return draws_; }
+  void save(serialize::OutputArchive& archive) const override;
+  void load(serialize::InputArchive& archive) override;
 
  protected:
-  std::vector<size_t> order() override { return shuffled(); }
+  std::vector<size_t> order() override;
+
+ private:
+  bool draws_ = false;
+  optional<std::vector<size_t>> first_;  // the constructor's order, until reset()
 };
 
 /// Each of the given indices once, in a different order each epoch.

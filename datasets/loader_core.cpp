@@ -49,16 +49,19 @@ std::shared_ptr<void> LoaderCore::begin_epoch() {
 }
 
 void LoaderCore::ask() {
+  // As in LibTorch: without workers, data sets and transforms draw from the generator of the caller.
+  const bool shares = queue_->workers() == 0 && generator_mode() == GeneratorMode::kPyTorch;
   const size_t ahead = queue_->workers() == 0 ? 1 : std::max<size_t>(1, options_.max_jobs);
   while (!exhausted_ && queue_->pending() < static_cast<int64_t>(ahead)) {
     JobQueue::Job job = next_job();
     exhausted_ = !job;
     if (exhausted_) return;
-    queue_->push(asked_,
-                 [job = std::move(job), seed = seed_, epoch = epoch_, batch = asked_, rank = rank()](int worker) {
-                   const GeneratorGuard random(batch_generator(seed, epoch, batch, rank));
-                   return job(worker);
-                 });
+    queue_->push(asked_, [job = std::move(job), seed = seed_, epoch = epoch_, batch = asked_, rank = rank(),
+                          shares](int worker) {
+      std::optional<GeneratorGuard> random;
+      if (!shares) random.emplace(batch_generator(seed, epoch, batch, rank));
+      return job(worker);
+    });
     ++asked_;
   }
 }

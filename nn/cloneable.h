@@ -4,6 +4,7 @@
 // the object (options and other members), calls reset() on the copy and then copies the values.
 #pragma once
 #include "tandem/autograd/grad_mode.h"
+#include "tandem/core/random/generator.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/module.h"
 
@@ -17,7 +18,7 @@ class Cloneable : public Module {
   /// Recreates parameters, buffers and children with their initial values.
   virtual void reset() = 0;
 
-  /// Draws no random numbers, since initialisation is skipped.
+  /// Draws no random numbers, since initialisation is skipped; in GeneratorMode::kPyTorch it draws as LibTorch's does.
   std::shared_ptr<Module> clone(const optional<Device>& device = nullopt) const override {
     NoGradGuard no_grad;
     auto* copy = new Derived(static_cast<const Derived&>(*this));
@@ -25,7 +26,7 @@ class Cloneable : public Module {
     std::shared_ptr<Module> owner(static_cast<Module*>(copy));
     copy->forget_members();
     {
-      init::SkipGuard values_follow;
+      init::SkipGuard values_follow(generator_mode() != GeneratorMode::kPyTorch);
       copy->reset();
     }
     copy->copy_members(*this, device);

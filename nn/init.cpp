@@ -51,7 +51,7 @@ void orthonormalise(double* m, int64_t rows, int64_t columns) {
 
 }  // namespace
 
-SkipGuard::SkipGuard() : previous_(skipped) { skipped = true; }
+SkipGuard::SkipGuard(bool skip) : previous_(skipped) { skipped = skipped || skip; }
 SkipGuard::~SkipGuard() { skipped = previous_; }
 bool is_skipped() { return skipped; }
 

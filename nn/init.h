@@ -43,7 +43,7 @@ Fans calculate_fans(const Tensor& weight);
 /// Use it when values are copied in right afterwards.
 class SkipGuard {
  public:
-  [[nodiscard]] SkipGuard();
+  [[nodiscard]] explicit SkipGuard(bool skip = true);
   ~SkipGuard();
   SkipGuard(const SkipGuard&) = delete;
   SkipGuard& operator=(const SkipGuard&) = delete;

@@ -19,9 +19,9 @@ class MersenneStream;
 ///
 /// kPhilox: the same numbers on CPU and CUDA. kPyTorch: the numbers that PyTorch's CPU generator, a Mersenne Twister,
 /// draws after the same seed: uniform_, random_, randint, randperm, bernoulli, exponential_ and multinomial agree
-/// exactly, and so do dropout and the initial values of layers; normal_ agrees up to the rounding of logarithm and
-/// cosine. This holds for contiguous tensors; others are filled in row-major order, PyTorch's in the order of memory.
-/// Draws are sequential then. CUDA always uses Philox.
+/// exactly, and so do poisson, dropout, the initial values of layers and the orders of samplers without a seed; normal_
+/// agrees up to the rounding of logarithm and cosine. This holds for contiguous tensors; others are filled in row-major
+/// order, PyTorch's in the order of memory. Draws are sequential then. CUDA always uses Philox.
 enum class GeneratorMode : uint8_t { kPhilox, kPyTorch };
 /// Sets the mode of all generators of the process.
 void set_generator_mode(GeneratorMode mode);

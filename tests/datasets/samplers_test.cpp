@@ -8,7 +8,9 @@
 
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/factories/tensor_literal.h"
+#include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
+#include "tandem/autograd/ops/random/random.h"
 #include "tandem/autograd/ops/view/cat.h"
 #include "tandem/core/random/generator.h"
 #include "tandem/datasets/data_loader.h"
@@ -239,4 +241,101 @@ TEST_CASE("WeightedRandomSampler continues where it was saved, and through a loa
   direct.set_seed(1);
   const Tensor seen = targets(1);
   CHECK(epoch(direct) == Indices(seen.data_ptr<int64_t>(), seen.data_ptr<int64_t>() + 20));
+}
+
+namespace {
+
+struct AsPyTorch {
+  explicit AsPyTorch(uint64_t seed) : generator(seed), guard(generator) { set_generator_mode(GeneratorMode::kPyTorch); }
+  ~AsPyTorch() { set_generator_mode(GeneratorMode::kPhilox); }
+  AsPyTorch(const AsPyTorch&) = delete;
+  AsPyTorch& operator=(const AsPyTorch&) = delete;
+  Generator generator;
+  GeneratorGuard guard;
+};
+
+// Each example has a random number of its own.
+struct Noisy : data::datasets::Dataset<Noisy> {
+  data::Example<> get(size_t i) override { return {full({1}, static_cast<double>(i)) + rand({1}), Tensor()}; }
+  optional<size_t> size() const override { return 6; }
+};
+
+}  // namespace
+
+TEST_CASE("in GeneratorMode::kPyTorch, samplers without a seed and their loaders draw LibTorch's orders") {
+  const auto next = [] { return rand({1}).item<double>(); };
+  {
+    const AsPyTorch mode(0);
+    RandomSampler sampler(20);
+    CHECK(*sampler.next(20) == Indices{4, 5, 13, 19, 7, 14, 3, 6, 9, 17, 11, 2, 16, 18, 10, 12, 15, 8, 1, 0});
+    CHECK(next() == doctest::Approx(0.2823).epsilon(1e-3));
+    sampler.reset();
+    CHECK(*sampler.next(20) == Indices{6, 19, 1, 8, 12, 16, 7, 9, 17, 18, 11, 10, 15, 0, 4, 14, 13, 2, 3, 5});
+    CHECK(next() == doctest::Approx(0.7423).epsilon(1e-3));
+    RandomSampler chosen(20, 5);
+    set_generator_mode(GeneratorMode::kPhilox);
+    RandomSampler same(20, 5);
+    CHECK(rest(chosen) == rest(same));  // a seed has its orders in every mode
+  }
+  {
+    const AsPyTorch mode(0);
+    DistributedRandomSampler share(20, 2, 0);
+    CHECK(*share.next(20) == Indices{0, 13, 1, 17, 9, 11, 4, 16, 6, 10});
+    share.set_epoch(1);
+    share.reset();
+    CHECK(*share.next(20) == Indices{9, 10, 16, 12, 18, 4, 6, 3, 17, 19});
+    CHECK(next() == doctest::Approx(0.4963).epsilon(1e-3));
+  }
+  const AsPyTorch mode(3);
+  auto loader = data::make_data_loader<RandomSampler>(Noisy().map(data::transforms::Stack<>()), 4);
+  std::vector<double> seen;
+  for (int epoch = 0; epoch < 2; ++epoch)
+    for (const auto& batch : *loader) {
+      for (int64_t i = 0; i < batch.data.size(0); ++i) seen.push_back(batch.data[i].item<double>());
+      seen.push_back(next());
+    }
+  const std::vector<double> expected = {0.451031, 1.799491, 3.149841, 4.401469, 0.054177, 5.459405, 2.175605, 0.949183,
+                                        2.012109, 5.180877, 0.187715, 1.292745, 0.599699, 3.121255, 4.114796, 0.260880};
+  REQUIRE(seen.size() == expected.size());
+  for (std::size_t i = 0; i < seen.size(); ++i) CHECK(seen[i] == doctest::Approx(expected[i]).epsilon(1e-5));
+}
+
+TEST_CASE("the state of a sampler whose orders are drawn has the order") {
+  const AsPyTorch mode(4);
+  RandomSampler sampler(7), other(7);
+  sampler.reset();
+  sampler.next(3);
+  serialize::OutputArchive out;
+  sampler.save(out);
+  const auto load = [&](auto&& change) {
+    auto tensors = out.tensors();
+    change(tensors);
+    serialize::InputArchive in(tensors, out.metadata());
+    other.load(in);
+  };
+  load([](auto&) {});
+  CHECK(rest(other) == rest(sampler));
+  CHECK(other.index() == 7);
+  // LibTorch's archive has these two entries alone.
+  load([](auto& tensors) {
+    tensors.erase("epoch");
+    tensors.erase("seed");
+  });
+  CHECK(other.index() == 3);
+  CHECK_THROWS_WITH_AS(load([](auto& tensors) { tensors["indices"] = full({7}, 7, kLong); }),
+                       doctest::Contains("the loaded indices have 7"), Error);
+  CHECK_THROWS_WITH_AS(load([](auto& tensors) { tensors["indices"] = ones({7}); }),
+                       doctest::Contains("not a list of integers"), Error);
+  CHECK_THROWS_WITH_AS(load([](auto& tensors) { tensors["index"] = full({}, 8, kLong); }),
+                       doctest::Contains("the loaded index 8 is above"), Error);
+  CHECK(other.index() == 3);
+  // A state with a seed, from the other mode.
+  RandomSampler seeded(7, 11);
+  seeded.next(2);
+  serialize::OutputArchive state;
+  seeded.save(state);
+  serialize::InputArchive in(state.tensors(), state.metadata());
+  other.load(in);
+  CHECK_FALSE(other.draws());
+  CHECK(rest(other) == rest(seeded));
 }

@@ -65,6 +65,18 @@ TEST_CASE("A sequence of draws is PyTorch's") {
   CHECK(is(rand({1}), {0.5270772}));
 }
 
+TEST_CASE("Poisson numbers and what clones draw are PyTorch's") {
+  {
+    const AsPyTorch mode(1);
+    CHECK(is(poisson(tensor({3.f, 0.5f, 20.f, 100.f, 9.9f, 10.f})), {1, 0, 15, 85, 10, 10}));
+    CHECK(is(rand({1}), {0.9906}, 1e-4));
+  }
+  const AsPyTorch mode(1);
+  const nn::TransformerEncoder encoder(
+      nn::TransformerEncoderOptions(nn::TransformerEncoderLayerOptions(4, 2).dim_feedforward(8), 2));
+  CHECK(is(rand({1}), {0.1275}, 1e-3));
+}
+
 TEST_CASE("Normal numbers in float16 and of tensors are PyTorch's") {
   const AsPyTorch mode(7);
   CHECK(is(randn({20}, kHalf), {-0.8203125, 0.395752,   0.8989258, -1.388672, -1.583008,  -0.3244629, 1.926758,

@@ -13,6 +13,7 @@
 #include "tandem/autograd/ops/pointwise/promotion.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/autograd/ops/pointwise/where.h"
+#include "tandem/autograd/ops/random/mersenne_draws.h"
 #include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/core/backend/backend.h"
@@ -88,8 +89,13 @@ Tensor poisson(const Tensor& self, OptionalGenerator generator) {
   check_floating_point("poisson", self);
   const Tensor rates = self.detach().to(kDouble).contiguous();
   check_range("poisson", rates, 0, std::numeric_limits<double>::max(), "rates must be finite and not negative");
-  const Tensor drawn = empty_raw(self.sizes(), kDouble, self.device());
-  backend(self).random.poisson(drawn, rates, next_draw(generator));
+  Tensor drawn;
+  if (generator_mode() == GeneratorMode::kPyTorch && self.is_cpu()) {
+    drawn = mersenne_poisson(rates, generator ? *generator : default_generator());
+  } else {
+    drawn = empty_raw(self.sizes(), kDouble, self.device());
+    backend(self).random.poisson(drawn, rates, next_draw(generator));
+  }
   Tensor out = self.dtype() == kDouble ? drawn : drawn.to(self.dtype());
   if (auto* node = record<ZeroBackward>(out, self)) node->set(self);
   return out;

@@ -172,12 +172,46 @@ Tensor mersenne_permutation(int64_t n, const Generator& generator) {
   return out;
 }
 
+namespace {
+
+// Below a rate of 10, counts the uniform numbers whose product stays above exp(-rate). From there on W. Hörmann's
+// transformed rejection, PTRS (The transformed rejection method for generating Poisson random variables, 1993).
+double poisson(MersenneStream& stream, double rate) {
+  if (rate == 0) return 0;
+  if (rate < 10) {
+    const double least = std::exp(-rate);
+    double count = 0;
+    for (double product = stream.uniform_double(); product > least; product *= stream.uniform_double()) ++count;
+    return count;
+  }
+  const double root = std::sqrt(rate), log_rate = std::log(rate), b = 0.931 + 2.53 * root, a = -0.059 + 0.02483 * b,
+               inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), v_r = 0.9277 - 3.6224 / (b - 2);
+  for (;;) {
+    const double u = stream.uniform_double() - 0.5, v = stream.uniform_double(), u_s = 0.5 - std::abs(u);
+    const double k = std::floor((2 * a / u_s + b) * u + rate + 0.43);
+    if (u_s >= 0.07 && v <= v_r) return k;
+    if (k < 0 || (u_s < 0.013 && v > u_s)) continue;
+    if (std::log(v) + std::log(inverse_alpha) - std::log(a / (u_s * u_s) + b) <=
+        -rate + k * log_rate - std::lgamma(k + 1))
+      return k;
+  }
+}
+
+}  // namespace
+
 Tensor mersenne_bernoulli(const Tensor& p, const Generator& generator) {
   Tensor out = empty_raw(p.sizes(), p.dtype(), p.device());
   MersenneStream stream(generator);
   dispatch(p.dtype(), TypeList<float, double>{}, "bernoulli", [&]<class T>(Type<T>) {
     for (int64_t i = 0; i < p.numel(); ++i) out.ptr<T>()[i] = uniform<T>(stream) < p.ptr<T>()[i] ? T(1) : T(0);
   });
+  return out;
+}
+
+Tensor mersenne_poisson(const Tensor& rates, const Generator& generator) {
+  Tensor out = empty_raw(rates.sizes(), kDouble, rates.device());
+  MersenneStream stream(generator);
+  for (int64_t i = 0; i < rates.numel(); ++i) out.ptr<double>()[i] = poisson(stream, rates.ptr<double>()[i]);
   return out;
 }
 

@@ -11,6 +11,8 @@ void mersenne_fill(const Tensor& out, const Generator& generator, const RandomPa
 Tensor mersenne_permutation(int64_t n, const Generator& generator);
 /// 1 with probabilities p (contiguous, float32 or float64, on the CPU), else 0.
 Tensor mersenne_bernoulli(const Tensor& p, const Generator& generator);
+/// Numbers with the Poisson distributions of these rates (contiguous, float64, on the CPU, finite and not negative).
+Tensor mersenne_poisson(const Tensor& rates, const Generator& generator);
 /// Column indices, int64 [rows, samples], drawn with replacement; weights [rows, columns], contiguous, float32 or
 /// float64, on the CPU, finite and not negative, with a positive one in every row.
 Tensor mersenne_multinomial(const Tensor& weights, int64_t samples, const Generator& generator);
