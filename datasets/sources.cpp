@@ -87,6 +87,7 @@ std::vector<std::string> read_classes(const std::string& path) {
 
 std::vector<std::string> candidate_folders(const KnownDataset& dataset) {
   std::vector<std::string> folders;
+  if (is_folder(dataset.name)) folders.emplace_back(dataset.name);  // in the current one, as in LibTorch
   if (const std::string root = environment("TANDEM_DATA"); !root.empty()) {
     folders.push_back(root + "/" + dataset.name);
     folders.push_back(root + "/" + dataset.torchvision_folder);

@@ -1,9 +1,9 @@
 // Finds the files of a data set: by a known name or in a folder of IDX files. If that fails, the error lists
 // every way to get them.
 //
-// The search order is $TANDEM_DATA/NAME, torchvision's folder in $TANDEM_DATA, $TANDEM_DATA itself, the
-// folder of Debian's package, the cache (core/base/cache_folder.h), and a download into that cache. Nothing here accesses
-// the network; the caller supplies the download.
+// The search order is a folder NAME in the current one, $TANDEM_DATA/NAME, torchvision's folder in $TANDEM_DATA,
+// $TANDEM_DATA itself, the folder of Debian's package, the cache (core/base/cache_folder.h), and a download into that
+// cache. Nothing here accesses the network; the caller supplies the download.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -67,6 +67,21 @@ TEST_CASE("TANDEM_DATA (its subfolder, torchvision's layout, the folder itself) 
   CHECK(found.classes.size() == 10);
 }
 
+TEST_CASE("a folder of the data set's name in the current one precedes all, if it has the files") {
+  Nowhere nowhere;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::create_directories(nowhere.folder / "here/mnist");
+  std::filesystem::current_path(nowhere.folder / "here");
+  fill(dataset_cache_folder(*known_dataset("mnist")));
+  const std::string other = find_dataset("mnist").folder;
+  fill("mnist");
+  const DatasetFiles found = find_dataset("mnist");
+  std::filesystem::current_path(before);
+  CHECK(other == nowhere.folder / "cache/tandem/mnist");
+  CHECK(found.folder == "mnist");
+  CHECK(found.classes.size() == 10);
+}
+
 TEST_CASE("the cache is TANDEM_CACHE, and otherwise under HOME if XDG_CACHE_HOME is not set") {
   const KnownDataset& mnist = *known_dataset("mnist");
   Environment home("HOME", "/h"), cache("XDG_CACHE_HOME", nullptr), own("TANDEM_CACHE", "/own");
