@@ -2,8 +2,11 @@
 // s = g / √(var + eps) per output channel. Computed in double precision and rounded once.
 #include "tandem/nn/fuse.h"
 
+#include <typeinfo>
+
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/core/base/demangle.h"
 #include "tandem/nn/functional_module.h"
 #include "tandem/nn/layers/activation.h"
 #include "tandem/nn/layers/batch_norm.h"
@@ -74,8 +77,8 @@ FusedActivation activation_of(const Module& module) {
 
 // Whether it takes tensors of any layout: layers do, other modules may view() them.
 bool takes_any_layout(const Module& module) {
-  return module.name().starts_with("tandem::nn::") && module.as<Functional>() == nullptr &&
-         module.as<Unflatten>() == nullptr;
+  return tandem::detail::demangle(typeid(module).name()).starts_with("tandem::nn::") &&
+         module.as<Functional>() == nullptr && module.as<Unflatten>() == nullptr;
 }
 
 // One place in a Sequential.

@@ -13,6 +13,7 @@
 #include "tandem/core/threads/of_thread.h"
 #include "tandem/nn/any_value.h"
 #include "tandem/nn/call.h"
+#include "tandem/nn/printed_names.h"
 
 namespace tandem::nn {
 namespace {
@@ -46,7 +47,7 @@ const std::string& Module::name() const {
   static auto* const names = new std::unordered_map<std::type_index, std::string>;  // never destroyed
   const std::lock_guard lock(mutex);
   std::string& name = (*names)[typeid(*this)];
-  if (name.empty()) name = detail::type_name(typeid(*this));
+  if (name.empty()) name = detail::with_printed_names(detail::type_name(typeid(*this)));
   return name;
 }
 

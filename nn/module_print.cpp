@@ -1,10 +1,25 @@
 // Printing of modules in LibTorch's format: one line per module, children indented by two spaces.
-#include <ostream>
+#include <atomic>
+#include <sstream>
 
 #include "tandem/core/base/number_text.h"
 #include "tandem/nn/module.h"
+#include "tandem/nn/printed_names.h"
 
 namespace tandem::nn {
+namespace {
+std::atomic<bool> torch_names = false;
+}  // namespace
+
+bool print_torch_names() { return torch_names = true; }
+
+std::string detail::with_printed_names(std::string text) {
+  const std::string own = "tandem::nn::", other = "torch::nn::";
+  if (torch_names)
+    for (std::size_t at = 0; (at = text.find(own, at)) != std::string::npos; at += other.size())
+      text.replace(at, own.size(), other);
+  return text;
+}
 
 void Module::pretty_print(std::ostream& stream) const { stream << name(); }
 
@@ -22,9 +37,11 @@ void Module::pretty_print_recursive(std::ostream& stream, const std::string& ind
 }
 
 std::ostream& operator<<(std::ostream& stream, const Module& module) {
-  const ClassicNumbers numbers(stream);
-  module.pretty_print_recursive(stream, "");
-  return stream;
+  std::ostringstream text;
+  text.copyfmt(stream);
+  const ClassicNumbers numbers(text);
+  module.pretty_print_recursive(text, "");
+  return stream << detail::with_printed_names(text.str());
 }
 
 }  // namespace tandem::nn

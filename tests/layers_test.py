@@ -36,7 +36,7 @@ LAYERS = {
     "autograd/ops/torch_names": ("autograd/ops/torch_names/", "core autograd autograd/ops"),
     "ops.h": ("autograd/ops.h", "core autograd/ops"),
     "torch_names.h": ("autograd/torch_names.h", "autograd/ops/torch_names"),
-    "nn/basics": ("nn/enums.h nn/enum_names.h nn/expanding_array.h", "core"),
+    "nn/basics": ("nn/enums.h nn/enum_names.h nn/expanding_array.h nn/printed_names.h", "core"),
     "nn/options": ("nn/options/", "core nn/basics"),
     "nn/functional": ("nn/functional/ nn/functional.h", "core nn/basics nn/options"),
     "nn/files": ("nn/files/", "core autograd"),

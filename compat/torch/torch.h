@@ -53,6 +53,7 @@
 #include <vector>
 
 #include "tandem/nn/files/pt/pt.h"
+#include "tandem/nn/printed_names.h"
 #include "tandem/tandem.h"
 #include "torch/data/detail/data_shuttle.h"
 #include "torch/data/detail/sequencers.h"
@@ -85,6 +86,9 @@
 
 // Further LibTorch names.
 namespace torch {
+namespace detail {
+inline const bool modules_print_torch_names = tandem::nn::print_torch_names();
+}
 using tandem::CPUGeneratorImpl;
 using tandem::CUDAGeneratorImpl;
 using tandem::pickle_load;  // programs that call these link tandem_pt

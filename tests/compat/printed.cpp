@@ -1,5 +1,5 @@
-// Prints modules, tensors and options. printed.txt holds what LibTorch prints, with "tandem::nn::" for "torch::nn::";
-// printed_test.py compares. Complex tensors are not among them: LibTorch prints their real parts alone.
+// Prints modules, tensors and options. printed.txt holds what LibTorch prints; printed_test.py compares. Complex tensors
+// are not among them: LibTorch prints their real parts alone.
 #include <torch/torch.h>
 
 #include <iostream>

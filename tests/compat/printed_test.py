@@ -76,7 +76,7 @@ KNOWN = {"conversions": CONVERSIONS, "strides": STRIDES}
 
 def lines_of(program):
     out = subprocess.run([program], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
-    return out.replace("torch::nn::", "tandem::nn::").splitlines()
+    return out.splitlines()
 
 
 def libtorch(name, folder):

@@ -3,7 +3,7 @@
 #pragma once
 #include <memory>
 
-#include "tandem/autograd/ivalue.h"
+#include "tandem/tandem.h"
 
 namespace torch {
 
