@@ -14,21 +14,28 @@ import textwrap
 
 COMPAT = pathlib.Path(__file__).resolve().parents[2] / "compat"
 FRONTEND = "torch/csrc/api/include/"
-PUBLIC = re.compile(r"ATen/([^/]+|(core|cuda|detail)/[^/]+|ops/[a-z][^/]*)\.h|c10/(core|core/impl|cuda|cuda/impl|macros|util)/"
-                    r"[^/]+\.h|torch/([^/]+|headeronly/.*|csrc/[^/]+|csrc/(autograd|autograd/generated|autograd/utils|cuda|utils)/"
-                    r"[^/]+|csrc/jit/serialization/pickle|csrc/api/include/.*)\.h")
+PUBLIC = re.compile("|".join((
+    r"ATen/([^/]+|(core|cuda|detail)/[^/]+|ops/[a-z][^/]*)\.h",
+    r"c10/(core|core/impl|cuda|cuda/impl|macros|util)/[^/]+\.h",
+    r"torch/([^/]+|headeronly/.*)\.h",
+    r"torch/csrc/([^/]+|(autograd|autograd/generated|autograd/utils|cuda|utils)/[^/]+|api/include/.*)\.h",
+    r"torch/csrc/jit/serialization/pickle\.h",
+    r"torch/csrc/distributed/c10d/(Backend|(File|Hash|Prefix|TCP)?Store|ProcessGroup(Gloo|MPI|NCCL)?|Types|Work)\.hpp")))
 # The parts of an operation, for LibTorch's own sources.
 PARTS = re.compile(r"ATen/ops/.*_(native|ops|meta|(cpu|cuda|meta|mps|xpu|mkldnn|composite\w*)_dispatch)\.h")
 # Those that earlier versions had, or that declare what Tandem has.
-MORE = {"ATen/core/dispatch/Dispatcher.h", "ATen/core/op_registration/op_registration.h", "torch/linalg.h"}
+MORE = {"ATen/core/dispatch/Dispatcher.h", "ATen/core/op_registration/op_registration.h", "torch/linalg.h",
+        *(f"c10d/{name}.hpp" for name in ("FileStore", "ProcessGroup", "ProcessGroupGloo", "ProcessGroupMPI",
+                                          "ProcessGroupNCCL", "TCPStore"))}
 HEAD = """# LibTorch 2.15's public headers, by folder, that contain nothing but torch/torch.h here (forward.py). Written by
 # tests/compat/headers.py."""
 
 
 def public(include):
     """The paths by which programs include them."""
-    paths = {path.relative_to(include).as_posix() for path in pathlib.Path(include).rglob("*.h")}
-    return {path.removeprefix(FRONTEND) for path in paths if PUBLIC.fullmatch(path) and not PARTS.fullmatch(path)} | MORE
+    paths = {path.relative_to(include).as_posix() for path in pathlib.Path(include).rglob("*.h*")}
+    found = {path for path in paths if PUBLIC.fullmatch(path) and not PARTS.fullmatch(path)}
+    return {path.removeprefix(FRONTEND) for path in found} | MORE
 
 
 def listed():
@@ -45,8 +52,8 @@ def main():
             folders[folder].append(name.removesuffix(".h"))
     print(HEAD)
     for folder, names in folders.items():
-        print("\n".join(textwrap.wrap(f"{folder}: {' '.join(names)}", 120, subsequent_indent="  ", break_long_words=False,
-                                      break_on_hyphens=False)))
+        line = f"{folder}: {' '.join(names)}"
+        print(textwrap.fill(line, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
 
 
 if __name__ == "__main__":

@@ -256,7 +256,7 @@ struct AsPyTorch {
 
 // Each example has a random number of its own.
 struct Noisy : data::datasets::Dataset<Noisy> {
-  data::Example<> get(size_t i) override { return {full({1}, static_cast<double>(i)) + rand({1}), Tensor()}; }
+  data::Example<> get(size_t i) override { return {full({1}, static_cast<double>(i)) + rand({1}), zeros({1})}; }
   optional<size_t> size() const override { return 6; }
 };
 
