@@ -31,6 +31,7 @@ OFFSETS = {  # with 64-bit pointers and libstdc++; a Tensor, a Storage and a Mod
     "Optimizer.param_groups_": 8,
     "OptimizerParamGroup.params_": 0, "OptimizerParamGroup.options_": 24,
 }
+HOLDERS = ("tandem::Tensor", "tandem::nn::ModuleHolder<", "std::shared_ptr<")  # they start with their pointer
 STRING_SIZE = 32  # std::string starts with its pointer and its length
 GROUP_SIZE = 48  # of an OptimizerParamGroup
 # The members of optimizers' options, in their order, each after its format.
@@ -70,6 +71,7 @@ class Memory:
 
     def __init__(self, read):
         self.read = read
+        self.registered = set()  # where the tensors and modules are that the lines of a module show
 
     def bytes(self, address, size):
         try:
@@ -242,6 +244,7 @@ class Memory:
     def tensor_lines(self, address, indent):
         """Of an OrderedDict of tensors."""
         for key, tensor in self.items(address, 8):
+            self.registered.add(self.pointer(tensor))
             yield f"{indent}{key}: {guarded(self.tensor, tensor, False)}"
 
     def module_lines(self, address, start="", end="", indent="  "):
@@ -254,6 +257,7 @@ class Memory:
     def child_lines(self, address, indent):
         """Of an OrderedDict of modules."""
         for key, child in self.items(address, 16):
+            self.registered.add(self.pointer(child))
             yield from self.module_lines(self.pointer(child), f"{indent}{key}: ", "", indent + "  ")
 
     def module(self, address):
@@ -374,41 +378,60 @@ def gdb_bases(kind, offset=0):
     yield kind.name or "", offset
     if kind.code == gdb.TYPE_CODE_STRUCT:
         for field in kind.fields():
-            if field.is_base_class and hasattr(field, "bitpos"):  # no virtual base
+            if field.is_base_class and getattr(field, "bitpos", None) is not None:  # no virtual base
                 yield from gdb_bases(field.type, offset + field.bitpos // 8)
 
 
-def gdb_text(value, by_class=False):
+def gdb_object(value):
+    """What a reference refers to, or the value itself."""
+    is_reference = value.type.strip_typedefs().code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
+    return value.referenced_value() if is_reference else value
+
+
+def gdb_memory():
+    return Memory(gdb.selected_inferior().read_memory)
+
+
+def gdb_text(value, memory, by_class=False):
     """The text for a value, or None. `by_class`: where its type does not say enough, by its class at run time."""
     if value.address is None:  # in registers
         return None
-    address, memory = int(value.address), Memory(gdb.selected_inferior().read_memory)
+    address = int(value.address)
     texts = (memory.describe(name, address + offset) for name, offset in gdb_bases(value.type))
     text = next((text for text in texts if text is not None), None)
     return memory.object(address) if text is None and by_class else text
 
 
+def gdb_members(value, memory):
+    """The members of a program's own class and of such bases, without what the text of a module shows."""
+    kind = value.type.strip_typedefs()
+    if (kind.name or "").startswith("tandem::"):
+        return
+    for field in kind.fields():
+        if field.is_base_class:
+            yield from gdb_members(value[field], memory)
+        elif hasattr(field, "bitpos") and not field.artificial:  # neither static nor a pointer to virtual functions
+            member = value[field]
+            holds = any(name.startswith(HOLDERS) for name, _ in gdb_bases(member.type))
+            if not holds or guarded(memory.pointer, int(member.address)) not in memory.registered - {0}:
+                yield field.name or "", member
+
+
 class GdbPrinter:
-    def __init__(self, value, text):
-        self.value, self.text = value, text
+    def __init__(self, value, text, memory):
+        self.value, self.text, self.memory = value, text, memory
 
     def to_string(self):
         return self.text
 
     def children(self):
-        """What a program's own class has besides."""
-        kind = self.value.type.strip_typedefs()
-        if not (kind.name or "").startswith("tandem::"):
-            for field in kind.fields():
-                if hasattr(field, "bitpos") and not field.is_base_class and gdb_text(self.value[field]) is None:
-                    yield field.name or "", self.value[field]
+        return gdb_members(self.value, self.memory)
 
 
 def gdb_lookup(value):
-    if value.type.strip_typedefs().code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
-        value = value.referenced_value()
-    text = gdb_text(value)
-    return None if text is None else GdbPrinter(value, text)
+    value, memory = gdb_object(value), gdb_memory()
+    text = gdb_text(value, memory)
+    return None if text is None else GdbPrinter(value, text, memory)
 
 
 def start_gdb():
@@ -427,7 +450,7 @@ Unlike `print`, it needs no complete type of a module or an optimizer."""
                     value = follow()
                 except (gdb.error, RuntimeError):  # no std::shared_ptr; no pointer or reference
                     pass
-            text = gdb_text(value, by_class=True)
+            text = gdb_text(value, gdb_memory(), by_class=True)
             print(str(value) if text is None else text)
 
     Show("tandem", gdb.COMMAND_DATA, gdb.COMPLETE_EXPRESSION)

@@ -105,16 +105,22 @@ void print_offsets() {
 
 // ---- objects
 
-struct Net : nn::Module {
+struct Counter {
+  int calls = 7;
+};
+struct Base : virtual Counter, nn::Module {  // debug information has no offset for a virtual base
+  int width = 3;
+};
+struct Net : Base {
   Net() {
     fc = register_module("fc", nn::Linear(2, 3));
-    norm = register_module("norm", nn::BatchNorm1d(nn::BatchNorm1dOptions(3).affine(false)));
+    norm = register_module("norm", std::make_shared<nn::BatchNorm1dImpl>(nn::BatchNorm1dOptions(3).affine(false)));
     scale = register_parameter("scale", ones({}));
   }
-  nn::Linear fc{nullptr};
-  nn::BatchNorm1d norm{nullptr};
-  Tensor scale;
-  int calls = 7;
+  nn::Linear fc{nullptr}, spare{nullptr};
+  std::shared_ptr<nn::BatchNorm1dImpl> norm;
+  Tensor scale, mask = ones({2}), unused;
+  Device where = kCPU;
 };
 
 }  // namespace
