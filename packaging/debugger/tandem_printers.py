@@ -353,10 +353,11 @@ def limited(lines):
 
 def type_name(mangled):
     """The last name in the mangled name of a class, without template arguments: "Net" for N3app3NetE."""
-    last, at = mangled, 0
-    while match := re.compile(r"[A-HJ-Z_]*(\d+)").match(mangled, at):  # "I" starts template arguments
-        at = match.end() + int(match[1])
-        last = mangled[match.end():at]
+    last, part = mangled, re.compile(r"[A-HJ-Z_]*(\d{1,4})")  # "I" starts template arguments
+    match = part.match(mangled)
+    while match:
+        end = match.end() + int(match[1])
+        last, match = mangled[match.end():end], part.match(mangled, end)
     return last
 
 
