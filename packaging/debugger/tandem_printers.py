@@ -11,6 +11,8 @@ below, and not taken from debug information: the installed library has none, and
 out classes whose virtual functions (g++) or constructors (clang, so TensorImpl) the library defines. Nor are they a
 table in the library: a program with the static one would leave that out. The file is installed with the library, for
 its version only; tests/debugger/printers_test.py compares the offsets with the compiler's.
+
+It needs Python 3.6, which RHEL 8's gdb has, and nothing newer: gdb would show an error each time it loads the file.
 """
 import itertools
 import re
@@ -248,7 +250,7 @@ class Memory:
             yield f"{indent}{key}: {guarded(self.tensor, tensor, False)}"
 
     def module_lines(self, address, start="", end="", indent="  "):
-        yield start + type_name(self.class_names(address)[0]).removesuffix("Impl") + end
+        yield start + re.sub("Impl$", "", type_name(self.class_names(address)[0])) + end
         yield from self.tensor_lines(address + OFFSETS["Module.parameters_"], indent)
         yield from self.tensor_lines(address + OFFSETS["Module.buffers_"], indent)
         if len(indent) <= 2 * MAX_DEPTH:
@@ -302,7 +304,7 @@ class Memory:
         """The text for an object whose type, or a base of it, has this name; None if that is none of Tandem's."""
         if name in SHOWN:
             return guarded(SHOWN[name], self, address)
-        template, _, arguments = name.removesuffix(">").partition("<")
+        template, _, arguments = re.sub(">$", "", name).partition("<")
         *first, last = arguments.strip().rsplit(", ", 1)
         if template == "tandem::ArrayRef":
             return guarded(self.array, address, last)
