@@ -253,8 +253,11 @@ class Memory:
         yield start + re.sub("Impl$", "", type_name(self.class_names(address)[0])) + end
         yield from self.tensor_lines(address + OFFSETS["Module.parameters_"], indent)
         yield from self.tensor_lines(address + OFFSETS["Module.buffers_"], indent)
+        children = address + OFFSETS["Module.children_"]
         if len(indent) <= 2 * MAX_DEPTH:
-            yield from self.child_lines(address + OFFSETS["Module.children_"], indent)
+            yield from self.child_lines(children, indent)
+        elif any(self.items(children, 16)):
+            yield f"{indent}…"
 
     def child_lines(self, address, indent):
         """Of an OrderedDict of modules."""

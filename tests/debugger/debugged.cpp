@@ -163,6 +163,12 @@ int main(int argc, char**) {
   const TensorList tensors = list;
 
   const nn::Sequential sequential(nn::Linear(nn::LinearOptions(2, 1).bias(false)), nn::ReLU());
+  nn::Sequential nested;
+  for (int i = 0; i < 30; ++i) {
+    nn::Sequential outer;
+    outer->push_back(nested);
+    nested = outer;
+  }
   const nn::Linear no_module{nullptr};
   const auto net = std::make_shared<Net>();
   net->eval();

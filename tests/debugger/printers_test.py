@@ -175,6 +175,7 @@ EXPECTED = {
     "tensors": "2 tensors\n  float32 [2, 3] on cpu\n  undefined",
     "sequential": "Sequential, training\n  0: Linear\n    weight: float32 [1, 2] on cpu, requires_grad\n"
                   "    bias: undefined\n  1: ReLU",
+    "nested": "\n".join(["Sequential, training", *("  " * i + "0: Sequential" for i in range(1, 21)), "  " * 21 + "…"]),
     "no_module": "empty",
     "module": f"Net, evaluating\n  scale: float32 [] on cpu, requires_grad\n  fc: Linear\n    {LINEAR}\n"
               "  norm: BatchNorm1d\n    weight: undefined\n    bias: undefined\n    running_mean: float32 [3] on cpu\n"
