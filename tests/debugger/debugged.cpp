@@ -1,5 +1,5 @@
 // What printers_test.py looks at with debuggers: objects of Tandem, and a function to stop at. With an argument, it
-// prints the offsets of the members that the printers know instead.
+// only prints the offsets that the printers must know.
 #include <bit>
 #include <cstdio>
 #include <cstring>
