@@ -13,7 +13,7 @@ using namespace tandem::autograd::functional;
 using testing::show;
 
 namespace {
-using List = std::vector<Tensor>;
+using Tensors = std::vector<Tensor>;
 
 Tensor vec(std::vector<double> x) { return tensor(x, kDouble); }
 Tensor leaf(std::vector<double> x) { return tensor(x, dtype(kDouble).requires_grad(true)); }
@@ -23,7 +23,7 @@ bool near(const Tensor& a, const Tensor& b) {
 }
 Tensor cubes(const Tensor& x) { return x.pow(3).sum(); }  // Hessian diag(6 x)
 // x' A y with A of [2, 3].
-Tensor product_form(const List& t) { return (t[0].unsqueeze(0).mm(matrix()).squeeze(0) * t[1]).sum(); }
+Tensor product_form(const Tensors& t) { return (t[0].unsqueeze(0).mm(matrix()).squeeze(0) * t[1]).sum(); }
 }  // namespace
 
 TEST_CASE("jacobian of one tensor") {
@@ -43,8 +43,8 @@ TEST_CASE("jacobian of one tensor") {
 }
 
 TEST_CASE("jacobian of lists; inputs on which an output does not depend") {
-  const List inputs{vec({1, 2}), vec({3, 4})};
-  const auto f = [](const List& t) { return List{t[0] * t[1], t[1].sum() * 5}; };
+  const Tensors inputs{vec({1, 2}), vec({3, 4})};
+  const auto f = [](const Tensors& t) { return Tensors{t[0] * t[1], t[1].sum() * 5}; };
   const auto j = jacobian(f, inputs);
   REQUIRE(j.size() == 2);
   CHECK(show(j[0][0]) == "[2, 2] 3 0 0 4");
@@ -80,7 +80,7 @@ TEST_CASE("hessian of one tensor and of lists") {
   CHECK(near(hessian(quadratic, vec({3, 5})), a + a.t()));
   CHECK(near(hessian([](const Tensor& t) { return t.pow(3); }, tensor(2.0, kDouble)), tensor(12.0, kDouble)));
   CHECK(near(hessian([](const Tensor& t) { return t.pow(3); }, vec({2})), vec({12}).view({1, 1})));
-  const List inputs{vec({1, 2}), vec({3, 4, 5})};
+  const Tensors inputs{vec({1, 2}), vec({3, 4, 5})};
   const auto h = hessian(product_form, inputs);
   CHECK(near(h[0][0], zeros({2, 2}, kDouble)));
   CHECK(near(h[0][1], matrix()));
@@ -108,7 +108,7 @@ TEST_CASE("products with the Jacobian") {
 
   CHECK(near(vjp(cubes, x).second, 3 * x * x));  // one element: v is 1
   CHECK(show(jvp([](const Tensor& t) { return t * vec({1, 2}); }, vec({3})).second) == "[2] 1 2");
-  const auto pair = [](const List& t) { return List{t[0] * t[1], t[1] * 5}; };
+  const auto pair = [](const Tensors& t) { return Tensors{t[0] * t[1], t[1] * 5}; };
   const auto products = jvp(pair, {vec({1, 2}), vec({3, 4})}, {vec({1, 1}), vec({0, 10})}).second;
   CHECK(show(products[0]) == "[2] 3 24");
   CHECK(show(products[1]) == "[2] 0 50");
@@ -124,7 +124,7 @@ TEST_CASE("products with the Hessian") {
     CHECK(near(product, 6 * x * v));
     CHECK_FALSE(product.requires_grad());
   }
-  const List inputs{vec({1, 2}), vec({3, 4, 5})}, vs{vec({1, -1}), vec({2, 0, 1})};
+  const Tensors inputs{vec({1, 2}), vec({3, 4, 5})}, vs{vec({1, -1}), vec({2, 0, 1})};
   for (const auto& [out, product] : {vhp(product_form, inputs, vs), hvp(product_form, inputs, vs)}) {
     CHECK(near(out, product_form(inputs)));
     CHECK(near(product[0], matrix().mm(vs[1].unsqueeze(1)).squeeze(1)));
@@ -171,7 +171,7 @@ TEST_CASE("wrong vectors and inputs") {
                        Error);
   CHECK_THROWS_WITH_AS(jvp(twice, x), doctest::Contains("jvp: v may only be left out for one input"), Error);
   CHECK_THROWS_WITH_AS(hvp(cubes, x, vec({1, 2, 3})), doctest::Contains("expected the shape of input 0: [2]"), Error);
-  const auto list = [](const List& t) { return List{t[0]}; };
+  const auto list = [](const Tensors& t) { return Tensors{t[0]}; };
   CHECK_THROWS_WITH_AS(vjp(list, {x}, {x, x}), doctest::Contains("vjp: v has 2 tensors, expected 1"), Error);
   CHECK_THROWS_AS(jacobian(twice, ones({2}, kLong)), Error);
   CHECK_THROWS_WITH_AS(jacobian(twice, Tensor()), doctest::Contains("undefined"), Error);
