@@ -279,7 +279,7 @@ using Backend = ProcessGroup;
 class ProcessGroupGloo : public ProcessGroup {
  public:
   struct Options : torch::CustomClassHolder {
-    explicit Options(std::chrono::milliseconds timeout = kBackendDefaultTimeout) : timeout(timeout) {}
+    explicit Options(std::chrono::milliseconds limit = kBackendDefaultTimeout) : timeout(limit) {}
     static c10::intrusive_ptr<Options> create(std::chrono::milliseconds timeout = kBackendDefaultTimeout) {
       return c10::make_intrusive<Options>(timeout);
     }

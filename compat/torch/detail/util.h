@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tandem/core/base/array_ref.h"
+#include "tandem/core/cuda.h"
 #include "tandem/core/dtype.h"
 #include "tandem/core/error.h"
 #include "tandem/core/threads/parallel_for.h"
