@@ -440,6 +440,23 @@ def gdb_lookup(value):
     return None if text is None else GdbPrinter(value, text, memory)
 
 
+def gdb_followed(value):
+    """What a pointer, also a smart one, points to, or the value itself. None for a null pointer."""
+    def unique():  # a std::tuple of the pointer and the deleter, whose bases have members of the same name
+        pair = value["_M_t"]["_M_t"]
+        rest_and_head = pair[pair.type.fields()[0]]
+        return rest_and_head[rest_and_head.type.fields()[1]]["_M_head_impl"]
+
+    for follow in (lambda: value["_M_ptr"], unique, lambda: value.referenced_value()):
+        try:
+            value = follow()
+        except (gdb.error, RuntimeError):  # no std::shared_ptr; no std::unique_ptr; no pointer
+            pass
+        if value.type.strip_typedefs().code == gdb.TYPE_CODE_PTR and int(value) == 0:
+            return None
+    return value
+
+
 def start_gdb():
     class Show(gdb.Command):
         """tandem EXPRESSION: shows a tensor, a module, an optimizer or a pointer to one.
@@ -448,16 +465,11 @@ Unlike `print`, it needs no complete type of a module or an optimizer."""
 
         def invoke(self, argument, from_tty):
             try:
-                value = gdb.parse_and_eval(argument)
+                value = gdb_followed(gdb_object(gdb.parse_and_eval(argument)))
+                text = gdb_text(value, gdb_memory(), by_class=True) if value is not None else "null"
+                print(str(value) if text is None else text)
             except gdb.error as error:
                 raise gdb.GdbError(str(error))  # without a trace of Python's
-            for follow in (lambda: value["_M_ptr"], lambda: value.referenced_value()):
-                try:
-                    value = follow()
-                except (gdb.error, RuntimeError):  # no std::shared_ptr; no pointer or reference
-                    pass
-            text = gdb_text(value, gdb_memory(), by_class=True)
-            print(str(value) if text is None else text)
 
     Show("tandem", gdb.COMMAND_DATA, gdb.COMPLETE_EXPRESSION)
     gdb_lookup.name = "tandem"

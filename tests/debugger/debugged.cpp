@@ -173,6 +173,11 @@ int main(int argc, char**) {
   const auto net = std::make_shared<Net>();
   net->eval();
   const nn::Module& module = *net;
+  const Net *pointer = net.get(), *null_pointer = nullptr;
+  const Net* const& reference = pointer;
+  const std::shared_ptr<Net> null_shared;
+  const std::unique_ptr<Net> unique = std::make_unique<Net>(), null_unique;
+  unique->eval();
   const Tensors parameters = net->named_parameters();
   const nn::LinearOptions options(2, 3);
   optim::SGD sgd({std::vector<Tensor>{net->scale}}, optim::SGDOptions(0.1).momentum(0.9).nesterov(true));

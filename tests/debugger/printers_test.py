@@ -238,8 +238,13 @@ def test_gdb(core):
         return
     expected = {("tandem " if name in INCOMPLETE else "print ") + name: text for name, text in EXPECTED.items()}
     expected.update({"tandem " + name: EXPECTED[name] for name in ("matrix", "sequential")})
-    expected.update({"tandem net": EXPECTED["module"], "tandem parameters": PARAMETERS, "tandem 3": "3",
-                     "print *net._M_ptr": EXPECTED["module"] + MEMBERS})
+    expected.update({"tandem " + name: EXPECTED["module"] for name in ("net", "pointer", "reference", "unique")})
+    expected.update({"tandem " + name: "null" for name in ("null_pointer", "null_shared", "null_unique")})
+    expected.update({"tandem parameters": PARAMETERS, "tandem 3": "3",
+                     "tandem *(int*)0": "Cannot access memory at address 0x0",
+                     "tandem *null_pointer": f"<cannot read memory at {printers.OFFSETS['Module.is_training_']:#x}>",
+                     "tandem nothing": 'No symbol "nothing" in current context.',
+                     "print *pointer": EXPECTED["module"] + MEMBERS})
     live = gdb("gdb", ["break stop_here", "run", f"generate-core-file {core}"], expected, program)
     call = f"Breakpoint 1, stop_here (argument={EXPECTED['matrix']}, sizes=[2, 3])"
     check("gdb: arguments", call in live or may_not_trace(live), live)
