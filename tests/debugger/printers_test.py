@@ -4,7 +4,8 @@
   printers_test.py PROGRAM PRINTERS     ends with the line "N passed, N failed"
 
 PROGRAM is tests/debugger/debugged.cpp. The printers' offsets are compared with those of the compiler, and what they do
-with broken memory is tested without a debugger. A debugger that is not installed or may not trace is skipped.
+with broken memory is tested without a debugger. A debugger that is not installed, has no Python or may not trace is
+skipped.
 """
 import glob
 import importlib.util
@@ -203,7 +204,7 @@ def compare(name, expected, shown):
 def run(command, **environment):
     return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors="replace", env={**os.environ, "LC_ALL": "C.UTF-8", **environment},
-                          timeout=60).stdout
+                          timeout=300).stdout
 
 
 def may_not_trace(output):
@@ -232,9 +233,11 @@ def gdb(name, commands, expected, *files):
 
 
 def test_gdb(core):
-    if shutil.which("gdb") is None:
-        skip("gdb", "gdb is not installed")
-        skip("gdb, core file", "gdb is not installed")
+    installed = shutil.which("gdb") is not None
+    if not installed or "9801" not in run(["gdb", "-nx", "--batch", "-ex", "python print(99 * 99)"]):
+        reason = "gdb has no Python" if installed else "gdb is not installed"
+        skip("gdb", reason)
+        skip("gdb, core file", reason)
         return
     expected = {("tandem " if name in INCOMPLETE else "print ") + name: text for name, text in EXPECTED.items()}
     expected.update({"tandem " + name: EXPECTED[name] for name in ("matrix", "sequential")})
@@ -299,7 +302,10 @@ def test_lldb(core):
 test_offsets()
 test_broken_memory()
 with tempfile.TemporaryDirectory() as folder:
-    test_gdb(os.path.join(folder, "core"))
-    test_lldb(os.path.join(folder, "core"))
+    for test in (test_gdb, test_lldb):
+        try:
+            test(os.path.join(folder, "core"))
+        except subprocess.TimeoutExpired as error:
+            check(test.__name__, False, error)
 print(f"{passed} passed, {failed} failed")
 sys.exit(failed != 0)

@@ -166,7 +166,8 @@ printers() {
     gdb -nx --batch -iex "set auto-load safe-path $scripts" -iex "set auto-load scripts-directory $scripts" \
       -ex "help tandem" "$libdir/libtandem.so" | grep "shows a tensor"
 }
-[ $kind = static ] || ! command -v gdb >/dev/null || check "gdb loads the printers" printers
+gdb_python() { gdb -nx --batch -ex "python print(99 * 99)" 2>/dev/null | grep 9801 >/dev/null; }
+[ $kind = static ] || ! gdb_python || check "gdb loads the printers" printers
 
 # In place of the shared libraries, static ones of the same objects: a static build links no others.
 make_static() {
