@@ -17,6 +17,7 @@
 #include "tandem/datasets/tensor_dataset.h"
 #include "tandem/nn/files/archive.h"
 #include "tandem/testing.h"
+#include "tandem/tests/as_pytorch.h"
 #include "tandem/tests/datasets/orders.h"
 #include "tandem/tests/temp_folder.h"
 
@@ -244,15 +245,6 @@ TEST_CASE("WeightedRandomSampler continues where it was saved, and through a loa
 }
 
 namespace {
-
-struct AsPyTorch {
-  explicit AsPyTorch(uint64_t seed) : generator(seed), guard(generator) { set_generator_mode(GeneratorMode::kPyTorch); }
-  ~AsPyTorch() { set_generator_mode(GeneratorMode::kPhilox); }
-  AsPyTorch(const AsPyTorch&) = delete;
-  AsPyTorch& operator=(const AsPyTorch&) = delete;
-  Generator generator;
-  GeneratorGuard guard;
-};
 
 // Each example has a random number of its own.
 struct Noisy : data::datasets::Dataset<Noisy> {

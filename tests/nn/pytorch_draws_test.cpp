@@ -3,21 +3,14 @@
 
 #include <mutex>
 
+#include "tandem/tests/as_pytorch.h"
 #include "tandem/tests/nn/layers/volumes.h"
 
 using namespace tandem;
 using namespace tandem::testing;
+using test::AsPyTorch;
 
 namespace {
-
-struct AsPyTorch {
-  explicit AsPyTorch(uint64_t seed) : generator(seed), guard(generator) { set_generator_mode(GeneratorMode::kPyTorch); }
-  ~AsPyTorch() { set_generator_mode(GeneratorMode::kPhilox); }
-  AsPyTorch(const AsPyTorch&) = delete;
-  AsPyTorch& operator=(const AsPyTorch&) = delete;
-  Generator generator;
-  GeneratorGuard guard;
-};
 
 bool is(const Tensor& t, const std::vector<double>& values, double tolerance = 1e-7) {
   return allclose(t.detach().to(kDouble).reshape({-1}), tensor(values).to(kDouble), tolerance, tolerance);
