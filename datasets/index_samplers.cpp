@@ -116,15 +116,15 @@ void RandomSampler::load(serialize::InputArchive& archive) {
     return IndexSampler::load(archive);
   }
   check(indices.dim() == 1 && is_integral(indices.dtype(), false),
-        "RandomSampler: the loaded indices are not a list of ", "integers");
+        "RandomSampler: the loaded indices are not a list of integers");
   const Tensor order = indices.to(Device(kCPU), kLong).contiguous();
   const auto* first = order.data_ptr<int64_t>();
   const uint64_t index = read_state(archive, "index");
   check(index <= static_cast<uint64_t>(order.numel()), "RandomSampler: the loaded index ", index,
-        " is above the number of ", "indices, ", order.numel());
+        " is above the number of indices, ", order.numel());
   for (int64_t i = 0; i < order.numel(); ++i)
-    check(first[i] >= 0 && first[i] < order.numel(), "RandomSampler: the loaded indices have ", first[i], ", which is ",
-          "not below their number, ", order.numel());
+    check(first[i] >= 0 && first[i] < order.numel(), "RandomSampler: the loaded indices have ", first[i],
+          ", which is not below their number, ", order.numel());
   first_.reset();
   continue_in(std::vector<size_t>(first, first + order.numel()), index);
 }

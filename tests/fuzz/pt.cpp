@@ -12,15 +12,16 @@
 
 namespace {
 
+using namespace tandem;
+
+// Throws where archives are not read: without libtandem_pt, this would test nothing.
+bool read_empty_archive() {
+  const std::string empty = serialize::pt_bytes(IValue(GenericDict()));
+  serialize::InputArchive().load_from(empty.data(), empty.size());
+  return true;
+}
+
 void read_archive(const char* data, std::size_t size) {
-  using namespace tandem;
-  // Without the library that reads archives, this would test nothing.
-  static const bool works = [] {
-    const std::string empty = serialize::pt_bytes(IValue(GenericDict()));
-    serialize::InputArchive().load_from(empty.data(), empty.size());
-    return true;
-  }();
-  check(works, "no archive is read");
   optim::Adam adam(std::vector<Tensor>{zeros({3}), zeros({2})});
   try {
     serialize::InputArchive archive;
@@ -35,6 +36,7 @@ void read_archive(const char* data, std::size_t size) {
 
 bool tandem::fuzz::accepts(const uint8_t* data, std::size_t size) {
   ::setenv(serialize::kIgnoreSums, "1", 1);
+  [[maybe_unused]] static const bool read = read_empty_archive();  // its error is a finding
   try {
     serialize::parse_pt(data, size, "input");
     read_archive(reinterpret_cast<const char*>(data), size);

@@ -75,9 +75,10 @@ OrderedDict<std::string, Tensor> state_dict_of(const IValue& value, const std::s
            "; the names of tensors must be strings: convert them before saving");
     out.insert(entry.key().toStringRef(), entry.value().toTensor());
   }
-  check(!scripted || !out.is_empty(),
-        "state dict: the module of TorchScript has no tensors; those of a frozen one are ",
-        "constants of its code, which is not read");
+  check(
+      !scripted || !out.is_empty(),
+      "state dict: the module of TorchScript has no tensors; those of a frozen one are constants of its code, which is "
+      "not read");
   return out;
 }
 
