@@ -16,6 +16,9 @@ struct Code {
   uint8_t code, bits;
 };
 constexpr Code kCodes[] = {{kByte, kDLUInt, 8},
+                           {kUInt16, kDLUInt, 16},
+                           {kUInt32, kDLUInt, 32},
+                           {kUInt64, kDLUInt, 64},
                            {kChar, kDLInt, 8},
                            {kShort, kDLInt, 16},
                            {kInt, kDLInt, 32},

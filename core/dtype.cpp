@@ -31,6 +31,19 @@ constexpr Names names[] = {
     {"unknown", "Unknown", "unknown"},
     {"bfloat16", "BFloat16", "c10::BFloat16"},
     {"undefined", "Undefined", "nullptr (uninitialized)"},
+    {"unknown", "Unknown", "unknown"},
+    {"unknown", "Unknown", "unknown"},
+    {"unknown", "Unknown", "unknown"},
+    {"unknown", "Unknown", "unknown"},
+    {"unknown", "Unknown", "unknown"},
+    {"unknown", "Unknown", "unknown"},
+    {"unknown", "Unknown", "unknown"},
+    {"unknown", "Unknown", "unknown"},
+    {"unknown", "Unknown", "unknown"},
+    {"unknown", "Unknown", "unknown"},
+    {"uint16", "UInt16", "short unsigned int"},
+    {"uint32", "UInt32", "unsigned int"},
+    {"uint64", "UInt64", "long unsigned int"},
 };
 }  // namespace
 
@@ -42,6 +55,12 @@ ScalarType promote_types(ScalarType a, ScalarType b) {
   if (a == b) return a;
   if (a == ScalarType::Undefined) return b;
   if (b == ScalarType::Undefined) return a;
+  if (isBarebonesUnsignedType(a) || isBarebonesUnsignedType(b)) {
+    check(is_differentiable(a) || is_differentiable(b),
+          "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ", toString(a), " and ",
+          toString(b));
+    return is_differentiable(a) ? a : b;
+  }
   if (a == kBool) return b;
   if (b == kBool) return a;
   if (is_complex(a) || is_complex(b)) {

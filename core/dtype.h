@@ -10,7 +10,8 @@
 
 namespace tandem {
 
-/// With LibTorch's numbers, which programs store. Its quantised dtypes are missing (12 to 14).
+/// With LibTorch's numbers, which programs store. Its quantised dtypes are missing (12 to 14). UInt16, UInt32 and UInt64
+/// hold data: such tensors are created, filled, copied, converted, indexed and compared for equality, not computed with.
 enum class ScalarType : int8_t {
   Byte,
   Char,
@@ -25,14 +26,17 @@ enum class ScalarType : int8_t {
   ComplexDouble,
   Bool,
   BFloat16 = 15,
-  Undefined
+  Undefined,
+  UInt16 = 27,
+  UInt32,
+  UInt64
 };
 using Dtype = ScalarType;
 inline constexpr ScalarType kAllDtypes[] = {
     ScalarType::Byte,        ScalarType::Char,         ScalarType::Short,         ScalarType::Int,
     ScalarType::Long,        ScalarType::Half,         ScalarType::Float,         ScalarType::Double,
     ScalarType::ComplexHalf, ScalarType::ComplexFloat, ScalarType::ComplexDouble, ScalarType::Bool,
-    ScalarType::BFloat16};
+    ScalarType::BFloat16,    ScalarType::UInt16,       ScalarType::UInt32,        ScalarType::UInt64};
 
 inline constexpr ScalarType kByte = ScalarType::Byte, kUInt8 = kByte;
 inline constexpr ScalarType kChar = ScalarType::Char, kInt8 = kChar;
@@ -42,6 +46,7 @@ inline constexpr ScalarType kLong = ScalarType::Long, kInt64 = kLong;
 inline constexpr ScalarType kHalf = ScalarType::Half, kFloat16 = kHalf;
 inline constexpr ScalarType kFloat = ScalarType::Float, kFloat32 = kFloat;
 inline constexpr ScalarType kDouble = ScalarType::Double, kFloat64 = kDouble;
+inline constexpr ScalarType kUInt16 = ScalarType::UInt16, kUInt32 = ScalarType::UInt32, kUInt64 = ScalarType::UInt64;
 inline constexpr ScalarType kBool = ScalarType::Bool;
 inline constexpr ScalarType kBFloat16 = ScalarType::BFloat16;
 inline constexpr ScalarType kComplexHalf = ScalarType::ComplexHalf;
@@ -63,6 +68,14 @@ inline constexpr ScalarType scalar_type_of<int64_t> = ScalarType::Long;
 template <>
 inline constexpr ScalarType scalar_type_of<long long> = ScalarType::Long;
 template <>
+inline constexpr ScalarType scalar_type_of<uint16_t> = ScalarType::UInt16;
+template <>
+inline constexpr ScalarType scalar_type_of<uint32_t> = ScalarType::UInt32;
+template <>
+inline constexpr ScalarType scalar_type_of<uint64_t> = ScalarType::UInt64;
+template <>
+inline constexpr ScalarType scalar_type_of<unsigned long long> = ScalarType::UInt64;
+template <>
 inline constexpr ScalarType scalar_type_of<Half> = ScalarType::Half;
 template <>
 inline constexpr ScalarType scalar_type_of<float> = ScalarType::Float;
@@ -81,7 +94,8 @@ inline constexpr ScalarType scalar_type_of<T> =
 
 /// Bytes per element.
 constexpr int64_t item_size(ScalarType type) {
-  constexpr int8_t sizes[] = {1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 0, 0, 0, 2, 0};
+  constexpr int8_t sizes[30] = {1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 0, 0, 0,
+                                2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  0, 2, 4, 8};
   return sizes[static_cast<int>(type)];
 }
 constexpr bool is_floating_point(ScalarType type) {
@@ -92,8 +106,10 @@ constexpr bool is_complex(ScalarType type) {
 }
 /// Whether tensors of this dtype can require gradients.
 constexpr bool is_differentiable(ScalarType type) { return is_floating_point(type) || is_complex(type); }
+/// The unsigned dtypes without arithmetic: uint16, uint32, uint64.
+constexpr bool isBarebonesUnsignedType(ScalarType type) { return type >= kUInt16 && type <= kUInt64; }
 constexpr bool is_integral(ScalarType type, bool include_bool) {
-  return type <= ScalarType::Long || (include_bool && type == kBool);
+  return type <= ScalarType::Long || isBarebonesUnsignedType(type) || (include_bool && type == kBool);
 }
 /// "float32", "int64", "bool", …
 const char* name(ScalarType type);
@@ -143,7 +159,9 @@ constexpr ScalarType toRealValueType(ScalarType type) {
 }
 /// The complex dtype with parts of this dtype, complex64 for bfloat16. Throws Error for integers and bool.
 ScalarType toComplexType(ScalarType type);
-constexpr bool isSignedType(ScalarType type) { return type != kByte && type != kBool; }
+constexpr bool isSignedType(ScalarType type) {
+  return type != kByte && type != kBool && !isBarebonesUnsignedType(type);
+}
 /// The dtype in which elements of `type` are computed: with float32 instead of the half types, otherwise `type`.
 constexpr ScalarType toOpMathType(ScalarType type) {
   return isReducedFloatingType(type) ? kFloat : type == kComplexHalf ? kComplexFloat : type;
@@ -160,7 +178,8 @@ constexpr bool canCast(ScalarType from, ScalarType to) {
 constexpr int promotion_category(ScalarType type) {
   return type == kBool ? 0 : is_complex(type) ? 3 : is_floating_point(type) ? 2 : 1;
 }
-/// The dtype that holds the values of both (PyTorch's promotion table).
+/// The dtype that holds the values of both (PyTorch's promotion table). Throws Error for uint16, uint32 or uint64 with
+/// another dtype of integers or bool.
 ScalarType promote_types(ScalarType a, ScalarType b);
 inline ScalarType promoteTypes(ScalarType a, ScalarType b) { return promote_types(a, b); }
 

@@ -17,10 +17,12 @@ using IntTypes = TypeList<uint8_t, int8_t, int16_t, int32_t, int64_t>;
 using BitTypes = concat_t<IntTypes, TypeList<bool>>;
 using NumericTypes = concat_t<IntTypes, FloatTypes>;
 using ComputedTypes = concat_t<NumericTypes, TypeList<bool>>;
-/// All but the complex types.
+/// Stored, converted and compared for equality only.
+using UnsignedTypes = TypeList<uint16_t, uint32_t, uint64_t>;
+/// All but the complex types and those.
 using AllTypes = concat_t<ComputedTypes, TypeList<Half, BFloat16>>;
 using ComplexTypes = TypeList<Complex<float>, Complex<double>>;
-using StoredTypes = concat_t<concat_t<AllTypes, ComplexTypes>, TypeList<Complex<Half>>>;
+using StoredTypes = concat_t<concat_t<concat_t<AllTypes, UnsignedTypes>, ComplexTypes>, TypeList<Complex<Half>>>;
 
 /// The type that kernels compute a stored type of numbers with a fraction in.
 template <class Stored>

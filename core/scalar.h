@@ -20,6 +20,8 @@ class Scalar {
     } else if constexpr (std::is_integral_v<T>) {
       kind_ = Kind::kInteger;
       integer_ = static_cast<int64_t>(value);
+      if constexpr (std::is_unsigned_v<T> && sizeof(T) == sizeof integer_)
+        if (integer_ < 0) kind_ = Kind::kUnsigned;
     } else {
       kind_ = Kind::kReal;
       real_ = static_cast<double>(value);
@@ -32,17 +34,20 @@ class Scalar {
       : real_(static_cast<double>(value.real())), imag_(static_cast<double>(value.imag())), kind_(Kind::kComplex) {}
 
   bool isFloatingPoint() const { return kind_ == Kind::kReal; }
-  bool isIntegral(bool include_bool) const { return kind_ == Kind::kInteger || (include_bool && isBoolean()); }
+  bool isIntegral(bool include_bool) const {
+    return kind_ == Kind::kInteger || kind_ == Kind::kUnsigned || (include_bool && isBoolean());
+  }
   bool isComplex() const { return kind_ == Kind::kComplex; }
   bool isSymbolic() const { return false; }
   bool isBoolean() const { return kind_ == Kind::kBoolean; }
-  /// kComplexDouble, kDouble, kLong or kBool.
+  /// kComplexDouble, kDouble, kLong or kBool; kUInt64 for an integer beyond int64.
   ScalarType type() const {
-    return isComplex() ? kComplexDouble : isFloatingPoint() ? kDouble : isBoolean() ? kBool : kLong;
+    constexpr ScalarType types[] = {kDouble, kLong, kUInt64, kBool, kComplexDouble};
+    return types[static_cast<int>(kind_)];
   }
 
   /// The value converted to T as by a C++ cast. Throws Error if it does not fit an integer type, or if an imaginary
-  /// part that is not 0 would be lost; negative integers wrap around in uint8, as in PyTorch.
+  /// part that is not 0 would be lost; negative integers wrap around in unsigned types, as in PyTorch.
   template <class T>
   T to() const {
     if constexpr (ComplexLike<T>) {
@@ -65,6 +70,9 @@ class Scalar {
   int16_t toShort() const { return to<int16_t>(); }
   int8_t toChar() const { return to<int8_t>(); }
   uint8_t toByte() const { return to<uint8_t>(); }
+  uint16_t toUInt16() const { return to<uint16_t>(); }
+  uint32_t toUInt32() const { return to<uint32_t>(); }
+  uint64_t toUInt64() const { return to<uint64_t>(); }
   Half toHalf() const { return to<Half>(); }
   BFloat16 toBFloat16() const { return to<BFloat16>(); }
   bool toBool() const { return to<bool>(); }
@@ -74,6 +82,7 @@ class Scalar {
   Scalar conj() const { return isComplex() ? Scalar(Complex<double>(real_, -imag_)) : *this; }
   Scalar operator-() const {
     if (isComplex()) return Complex<double>(-real_, -imag_);
+    if (kind_ == Kind::kUnsigned) return -static_cast<double>(static_cast<uint64_t>(integer_));
     return isFloatingPoint() ? Scalar(-real_) : Scalar(-integer_);
   }
   /// An integer equals exactly that number, and a bool only a bool.
@@ -83,9 +92,9 @@ class Scalar {
     if (isComplex()) return real_ == static_cast<double>(value) && imag_ == 0;
     if (isFloatingPoint()) return real_ == static_cast<double>(value);
     if constexpr (std::is_floating_point_v<T>)
-      return static_cast<double>(integer_) == static_cast<double>(value);
+      return to<double>() == static_cast<double>(value);
     else
-      return integer_ == static_cast<int64_t>(value);
+      return kind_ == Scalar(value).kind_ && integer_ == static_cast<int64_t>(value);
   }
   template <ComplexLike C>
   bool equal(const C& value) const {
@@ -97,11 +106,15 @@ class Scalar {
   T to_real() const {
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
       return T(to_real<float>());
+    else if constexpr (std::is_same_v<T, uint64_t>)
+      return unsigned_integer();
     else if constexpr (std::is_integral_v<T>)
       return static_cast<T>(
           integer(scalar_type_of<T>,
                   std::is_signed_v<T> ? std::numeric_limits<T>::min() : -int64_t{std::numeric_limits<T>::max()},
                   static_cast<int64_t>(std::numeric_limits<T>::max())));
+    else if (kind_ == Kind::kUnsigned)
+      return static_cast<T>(static_cast<uint64_t>(integer_));
     else
       return isFloatingPoint() ? static_cast<T>(real_) : static_cast<T>(integer_);
   }
@@ -110,15 +123,20 @@ class Scalar {
     // 2^63 is the first double beyond int64.
     const bool fits = !isFloatingPoint() || (real_ >= -0x1p63 && real_ < 0x1p63);
     const int64_t value = !isFloatingPoint() ? integer_ : fits ? static_cast<int64_t>(real_) : 0;
-    if (!fits || value < low || value > high) [[unlikely]]
+    if (!fits || value < low || value > high || kind_ == Kind::kUnsigned) [[unlikely]]
       overflow(type);
     return value;
+  }
+  uint64_t unsigned_integer() const {
+    if (!isFloatingPoint()) return static_cast<uint64_t>(integer_);
+    if (!(real_ > -0x1p64 && real_ < 0x1p64)) overflow(kUInt64);
+    return real_ < 0 ? -static_cast<uint64_t>(-real_) : static_cast<uint64_t>(real_);
   }
   [[noreturn]] void overflow(ScalarType type) const;
   // The real part; throws Error unless the imaginary part is 0.
   Scalar real_part(ScalarType type) const;
 
-  enum class Kind : uint8_t { kReal, kInteger, kBoolean, kComplex };
+  enum class Kind : uint8_t { kReal, kInteger, kUnsigned, kBoolean, kComplex };  // kUnsigned: from 2^63
   union {
     double real_;
     int64_t integer_;
@@ -141,6 +159,8 @@ inline void append(std::string& out, const Scalar& s) {
     append(out, s.toDouble());
   else if (s.isBoolean())
     append(out, s.toBool());
+  else if (s.type() == kUInt64)
+    append(out, s.toUInt64());
   else
     append(out, s.toLong());
 }

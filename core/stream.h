@@ -17,18 +17,25 @@ class Stream {
  public:
   /// Creates a stream on `device`. Streams are move-only; the destructor destroys an owned stream.
   explicit Stream(Device device);
+  /// A stream that belongs to somebody else.
+  explicit Stream(StreamHandle handle) : handle_(handle) {}
   Stream(Stream&& other) noexcept : handle_(other.handle_), owned_(std::exchange(other.owned_, false)) {}
   Stream& operator=(Stream&&) = delete;
   ~Stream();
   /// The calling thread's current stream on `device`, not owned.
   static Stream current(Device device);
+  /// The stream that is current in a thread that has chosen none, not owned.
+  static Stream standard(Device device);
   Device device() const { return handle_.device; }
   /// Blocks the host until all work on the stream has completed.
   void synchronize() const;
+  /// Whether all work on the stream has completed.
+  bool query() const;
+  /// Makes the stream current for the calling thread. It must live until another is current.
+  void make_current() const;
   StreamHandle handle() const { return handle_; }
 
  private:
-  explicit Stream(StreamHandle handle) : handle_(handle) {}
   StreamHandle handle_;
   bool owned_ = false;
 };
@@ -55,6 +62,8 @@ class Event {
   /// Work submitted to `stream` after this call waits for the recorded point; the host does not wait.
   void wait(const Stream& stream) const;
   void synchronize() const;
+  /// Whether the recorded point has been reached; true if none has been recorded.
+  bool query() const;
   /// Milliseconds from this event to `end`. Both must be recorded and completed.
   double elapsed_ms(const Event& end) const;
 

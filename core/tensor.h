@@ -17,6 +17,7 @@
 #include "tandem/core/print.h"
 #include "tandem/core/random/generator.h"
 #include "tandem/core/scalar.h"
+#include "tandem/core/symint.h"
 #include "tandem/core/tensor_impl.h"
 
 namespace tandem {
@@ -76,6 +77,13 @@ class Tensor {
   int64_t size(int64_t d) const { return get().sizes[static_cast<std::size_t>(wrap(d))]; }
   int64_t stride(int64_t d) const { return get().strides[static_cast<std::size_t>(wrap(d))]; }
   int64_t storage_offset() const { return get().offset; }
+  // The same as LibTorch's compilers ask for them.
+  SymInt sym_numel() const { return numel(); }
+  SymIntArrayRef sym_sizes() const { return sizes(); }
+  SymIntArrayRef sym_strides() const { return strides(); }
+  SymInt sym_size(int64_t d) const { return size(d); }
+  SymInt sym_stride(int64_t d) const { return stride(d); }
+  SymInt sym_storage_offset() const { return storage_offset(); }
   const Storage& storage() const { return get().storage; }
   bool is_contiguous() const { return get().contiguous; }
   /// Whether the elements lie in this order (Preserve: row-major).

@@ -105,6 +105,22 @@ double elapsed_ms(void* from, void* to) {
   return static_cast<double>(ms);
 }
 
+// cudaErrorNotReady is an answer, not a failure.
+bool is_done(cudaError_t status, const char* call) {
+  if (status != cudaErrorNotReady) ensure(status, call);
+  return status == cudaSuccess;
+}
+bool event_is_done(void* handle) {
+  const cudaEvent_t event = event_of(handle).event;
+  refuse_in_forked_child();
+  return event == nullptr || is_done(cudaEventQuery(event), "cudaEventQuery");
+}
+bool stream_is_done(StreamHandle stream) {
+  Context& c = context(stream.device);
+  refuse_in_capture(c, "asks whether a stream has completed");
+  return is_done(cudaStreamQuery(stream_of(stream)), "cudaStreamQuery");
+}
+
 void synchronize(Device device) {
   Context& c = context(device);
   refuse_in_capture(c, "waits for the device");
@@ -159,6 +175,7 @@ constinit const RuntimeKernels runtime_kernels{
         +[](StreamHandle stream) {  // guards restore the stream, in a forked child too
           if (!is_forked_child()) change_stream(context(stream.device), stream_of(stream));
         },
+    .stream_is_done = stream_is_done,
     .synchronize_stream = synchronize_stream,
     .synchronize = synchronize,
     .create_event = +[]() -> void* { return new Event; },
@@ -166,6 +183,7 @@ constinit const RuntimeKernels runtime_kernels{
     .record_event = record_event,
     .wait_event = wait_event,
     .synchronize_event = synchronize_event,
+    .event_is_done = event_is_done,
     .elapsed_ms = elapsed_ms,
 };
 

@@ -22,21 +22,6 @@ void wrong_input_count(std::size_t expected, std::size_t given) {
   fail("captured step: the function takes ", expected, " tensors, got ", given);
 }
 
-// A capture object of the backend.
-class Capture {
- public:
-  explicit Capture(Device device) : kernels_(backend(device).capture), capture_(kernels_.create(device)) {}
-  ~Capture() { kernels_.destroy(capture_); }
-  Capture(const Capture&) = delete;
-  Capture& operator=(const Capture&) = delete;
-  const CaptureKernels& kernels() const { return kernels_; }
-  void* get() const { return capture_; }
-
- private:
-  const CaptureKernels& kernels_;
-  void* capture_;
-};
-
 // While alive, directs work to the capture's stream and memory.
 class CaptureScope {
  public:
@@ -313,7 +298,7 @@ std::vector<Tensor> CapturedStep::State::call(const std::vector<Tensor>& inputs)
   Graph* g = find(signature_of(inputs, device));
   if (g == nullptr) return run(inputs);
   if (!g->ready) {
-    if (!g->capture) g->capture = std::make_unique<Capture>(device);
+    if (!g->capture) g->capture = std::make_unique<Capture>(backend(device).capture, device);
     if (g->warm < std::max(1, options.warm_up)) {
       CaptureScope scope(*g->capture);
       std::vector<Tensor> outputs = run(inputs);

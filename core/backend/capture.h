@@ -49,4 +49,19 @@ struct CaptureKernels {
   OptionalKernel<"", void(void* capture)> replay;
 };
 
+/// Owns a capture of the backend of a device.
+class Capture {
+ public:
+  Capture(const CaptureKernels& kernels, Device device) : kernels_(kernels), capture_(kernels.create(device)) {}
+  ~Capture() { kernels_.destroy(capture_); }
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+  const CaptureKernels& kernels() const { return kernels_; }
+  void* get() const { return capture_; }
+
+ private:
+  const CaptureKernels& kernels_;
+  void* capture_;
+};
+
 }  // namespace tandem

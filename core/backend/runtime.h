@@ -45,7 +45,9 @@ struct RuntimeKernels {
   Kernel<"", StreamHandle(Device)> create_stream;
   Kernel<"", void(StreamHandle)> destroy_stream;
   Kernel<"", StreamHandle(Device)> current_stream;
+  /// A null handle is the device's own stream.
   Kernel<"", void(StreamHandle)> set_current_stream;
+  Kernel<"", bool(StreamHandle)> stream_is_done;
   Kernel<"synchronize_stream", void(StreamHandle), HalfCalls{}, ShownOn::kHost> synchronize_stream;
   Kernel<"synchronize", void(Device), HalfCalls{}, ShownOn::kHost> synchronize;
   Kernel<"", void*()> create_event;
@@ -53,6 +55,7 @@ struct RuntimeKernels {
   Kernel<"", void(void* event, StreamHandle)> record_event;
   Kernel<"", void(void* event, StreamHandle)> wait_event;
   Kernel<"synchronize_event", void(void* event), HalfCalls{}, ShownOn::kHost> synchronize_event;
+  Kernel<"", bool(void* event)> event_is_done;
   Kernel<"", double(void* from, void* to)> elapsed_ms;
 };
 

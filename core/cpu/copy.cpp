@@ -118,8 +118,9 @@ void copy(const Tensor& out, const Tensor& in) {
   const ScalarType to = out.dtype(), from = in.dtype();
   if (to == kFloat && isReducedFloatingType(from)) return elementwise_as_stored(out, {in}, from, widen_loop, &from);
   if (from == kFloat && isReducedFloatingType(to)) return elementwise_as_stored(out, {in}, from, narrow_loop, &to);
-  dispatch(toOpMathType(to), ComputedTypes{}, "copy_", [&]<class To>(Type<To>) {
-    dispatch(toOpMathType(from), ComputedTypes{}, "copy_",
+  using Types = concat_t<ComputedTypes, UnsignedTypes>;
+  dispatch(toOpMathType(to), Types{}, "copy_", [&]<class To>(Type<To>) {
+    dispatch(toOpMathType(from), Types{}, "copy_",
              [&]<class From>(Type<From>) { elementwise(out, {in}, from, convert_loop<To, From>); });
   });
 }

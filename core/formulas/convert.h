@@ -26,6 +26,10 @@ convert(From value) {
     return convert<To>(static_cast<float>(value));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && sizeof(To) < 4) {
     return static_cast<To>(static_cast<int>(value));  // wraps around
+  } else if constexpr (std::is_floating_point_v<From> && std::is_unsigned_v<To>) {
+    if constexpr (sizeof(To) == 8)
+      if (value >= From(0x1p63)) return static_cast<To>(value);
+    return static_cast<To>(static_cast<int64_t>(value));  // negative values wrap around
   } else {
     return static_cast<To>(value);
   }

@@ -13,16 +13,17 @@ struct DtypeName {
   std::string_view name;
   ScalarType type;
 };
-constexpr DtypeName kDtypes[] = {{"F64", kDouble}, {"F32", kFloat}, {"F16", kHalf},        {"BF16", kBFloat16},
-                                 {"I64", kLong},   {"I32", kInt},   {"I16", kShort},       {"I8", kChar},
-                                 {"U8", kByte},    {"BOOL", kBool}, {"C64", kComplexFloat}};
+constexpr DtypeName kDtypes[] = {{"F64", kDouble}, {"F32", kFloat},       {"F16", kHalf},   {"BF16", kBFloat16},
+                                 {"I64", kLong},   {"I32", kInt},         {"I16", kShort},  {"I8", kChar},
+                                 {"U64", kUInt64}, {"U32", kUInt32},      {"U16", kUInt16}, {"U8", kByte},
+                                 {"BOOL", kBool},  {"C64", kComplexFloat}};
 constexpr std::string_view kMetadata = "__metadata__";
 
 ScalarType dtype_named(const std::string& text, const std::string& tensor, const std::string& file) {
   for (const DtypeName& known : kDtypes)
     if (known.name == text) return known.type;
   fail(file, ": tensor '", tensor, "' has dtype '", text,
-       "'; supported are F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL, C64");
+       "'; supported are F64, F32, F16, BF16, I64, I32, I16, I8, U64, U32, U16, U8, BOOL, C64");
 }
 
 std::string_view name_of(ScalarType type) {

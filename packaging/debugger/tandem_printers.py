@@ -53,6 +53,7 @@ DTYPES = {  # ScalarType: name, size, format; a second letter means real and ima
     0: ("uint8", 1, "B"), 1: ("int8", 1, "b"), 2: ("int16", 2, "h"), 3: ("int32", 4, "i"), 4: ("int64", 8, "q"),
     5: ("float16", 2, "e"), 6: ("float32", 4, "f"), 7: ("float64", 8, "d"), 8: ("complex32", 4, "ee"),
     9: ("complex64", 8, "ff"), 10: ("complex128", 16, "dd"), 11: ("bool", 1, "?"), 15: ("bfloat16", 2, "bfloat16"),
+    27: ("uint16", 2, "H"), 28: ("uint32", 4, "I"), 29: ("uint64", 8, "Q"),
 }
 DEVICES = ("cpu cuda mkldnn opengl opencl ideep hip fpga maia xla vulkan metal xpu mps meta hpu ve lazy ipu mtia "
            "privateuseone").split()
@@ -215,9 +216,9 @@ class Memory:
 
     def scalar(self, address):
         kind = self.member(address, "Scalar.kind_", "B")
-        if kind > 3:
+        if kind > 4:
             raise Garbage("no such kind of number")
-        return self.value(address, ("d", "q", "?", "dd")[kind])
+        return self.value(address, ("d", "q", "Q", "?", "dd")[kind])
 
     def array(self, address, element):
         """An ArrayRef of numbers or tensors; None for others."""

@@ -90,7 +90,7 @@ CallRecord CallRecord::from(const Words& words) {
   CallRecord out;
   out.operation = clamped<Operation>(words[0], 0, static_cast<int64_t>(Operation::kRecv));
   out.sequence = words[1];
-  out.dtype = clamped<ScalarType>(words[2], 0, static_cast<int64_t>(ScalarType::Undefined));
+  out.dtype = clamped<ScalarType>(words[2], 0, static_cast<int64_t>(kUInt64));
   out.reduces = (words[3] & 1) != 0;
   out.channels_last = (words[3] & 2) != 0;
   out.reduce_op = clamped<ReduceOp>(words[4], 0, static_cast<int64_t>(ReduceOp::BXOR));

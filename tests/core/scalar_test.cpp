@@ -35,3 +35,27 @@ TEST_CASE("uint8 wraps negative numbers as in PyTorch; bool and floats accept ev
   CHECK(std::isinf(Scalar(1e300).toFloat()));
   CHECK(Scalar(int64_t{-3}).toDouble() == -3);
 }
+
+TEST_CASE("integers beyond int64 stay what they are") {
+  const uint64_t largest = std::numeric_limits<uint64_t>::max();
+  const Scalar big = largest;
+  CHECK(big.toUInt64() == largest);
+  CHECK(big.toDouble() == 0x1p64);
+  CHECK((big.type() == kUInt64));
+  CHECK(big.isIntegral(false));
+  CHECK(big.equal(largest));
+  CHECK_FALSE(big.equal(-1));
+  CHECK_FALSE(Scalar(-1).equal(largest));
+  CHECK((-big).toDouble() == -0x1p64);
+  CHECK(big.toBool());
+  CHECK_THROWS_WITH_AS(big.toLong(),
+                       "value cannot be converted to type long int without overflow: 18446744073709551615", Error);
+  CHECK(Scalar(-1).toUInt64() == largest);
+  CHECK(Scalar(-2.5).toUInt64() == largest - 1);
+  CHECK(Scalar(0x1p63).toUInt64() == uint64_t{1} << 63);
+  CHECK_THROWS_AS(Scalar(0x1p64).toUInt64(), Error);
+  CHECK_THROWS_AS(Scalar(std::nan("")).toUInt64(), Error);
+  CHECK((Scalar(uint64_t{5}).type() == kLong));
+  CHECK(Scalar(-1).toUInt16() == 65535);
+  CHECK_THROWS_AS(Scalar(65536).toUInt16(), Error);
+}

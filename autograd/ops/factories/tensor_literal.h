@@ -58,7 +58,8 @@ class TensorLiteral {
   enum class Kind : uint8_t { kNumber, kRun, kList };
   template <class T>
   static constexpr ScalarType type_of() {
-    return scalar_type_of<T> != ScalarType::Undefined ? scalar_type_of<T> : kLong;
+    const ScalarType type = scalar_type_of<T>;
+    return type == ScalarType::Undefined || isBarebonesUnsignedType(type) ? kLong : type;
   }
   const TensorLiteral* child(std::size_t i) const { return static_cast<const TensorLiteral*>(data_) + i; }
   void expect(Kind kind, const char* what) const;

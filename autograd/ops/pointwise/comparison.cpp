@@ -13,6 +13,9 @@ using namespace autograd;
 
 // Complex numbers are equal if both parts are, and true if they are not 0. They have no order: the kernels refuse them.
 template <class Op>
+Tensor compare(const Tensor& a, const Tensor& b);
+
+template <class Op>
 Tensor compare_complex(const Tensor& a, const Tensor& b) {
   const auto& kernels = backend(a).comparison.value;
   const Dims sizes = broadcast_sizes(a.sizes(), b.sizes(), Op::name);
@@ -34,6 +37,19 @@ Tensor compare_complex(const Tensor& a, const Tensor& b) {
   return out;
 }
 
+// Unsigned numbers are equal if the signed numbers of the same bits are. As in PyTorch, they are not put in order.
+template <class Op>
+Tensor compare_unsigned(const Tensor& a, const Tensor& b) {
+  if constexpr (std::is_same_v<Op, ops::Eq> || std::is_same_v<Op, ops::Ne>) {
+    const auto as_signed = [](const Tensor& t) {
+      return t.detach().view(t.element_size() == 2 ? kShort : t.element_size() == 4 ? kInt : kLong);
+    };
+    return compare<Op>(as_signed(a), as_signed(b));
+  } else {
+    unsupported_dtype(Op::name, a.scalar_type());
+  }
+}
+
 template <class Op>
 Tensor compare(const Tensor& a, const Tensor& b) {
   check_same_device(Op::name, a, b);
@@ -41,6 +57,7 @@ Tensor compare(const Tensor& a, const Tensor& b) {
   const Device device = device_of(a, b);
   const Prepared x(a, type, device), y(b, type, device);
   if (is_complex(type)) return compare_complex<Op>(x.tensor(), y.tensor());
+  if (isBarebonesUnsignedType(type)) return compare_unsigned<Op>(x.tensor(), y.tensor());
   Tensor out = empty_elementwise(broadcast_sizes(a.sizes(), b.sizes(), Op::name), kBool, device, a, b);
   backend(device).comparison.value.get<Op>()(out, x, y);
   return out;
@@ -50,10 +67,10 @@ template <class Op>
 Tensor compare(const Tensor& a, const Scalar& b) {
   const ScalarType type = result_type(a, b);
   const Prepared x(a, type, a.device());
-  if (is_complex(type)) {
+  if (is_complex(type) || isBarebonesUnsignedType(type)) {
     const Tensor number = empty_raw({}, type, a.device());
     fill_raw(number, b);
-    return compare_complex<Op>(x.tensor(), number);
+    return is_complex(type) ? compare_complex<Op>(x.tensor(), number) : compare_unsigned<Op>(x.tensor(), number);
   }
   Tensor out = empty_elementwise(a, kBool);
   backend(a).comparison.value.get<Op>()(out, x, rounded_number(b, type));

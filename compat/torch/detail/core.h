@@ -121,26 +121,6 @@ inline std::optional<tandem::Device> device_of(const tandem::Tensor& t) {
   return t.defined() ? std::optional(t.device()) : std::nullopt;
 }
 
-namespace cuda {
-using tandem::cuda::device_count;
-inline tandem::DeviceIndex current_device() { return tandem::resolve(tandem::kCUDA).index(); }
-inline void device_synchronize() { tandem::cuda::synchronize(); }
-/// Makes a GPU current until the guard goes out of scope.
-class CUDAGuard : public tandem::DeviceGuard {
- public:
-  explicit CUDAGuard(tandem::DeviceIndex index) : DeviceGuard(tandem::Device(tandem::kCUDA, index)) {}
-  explicit CUDAGuard(tandem::Device device) : DeviceGuard(device) {}
-};
-class OptionalCUDAGuard : public OptionalDeviceGuard {
- public:
-  using OptionalDeviceGuard::OptionalDeviceGuard;
-  explicit OptionalCUDAGuard(std::optional<tandem::DeviceIndex> index) {
-    if (index) set_index(*index);
-  }
-  void set_index(tandem::DeviceIndex index) { reset_device(tandem::Device(tandem::kCUDA, index)); }
-};
-}  // namespace cuda
-
 // Backends that do not exist here.
 namespace mps {
 inline bool is_available() { return false; }

@@ -19,11 +19,15 @@ template <> struct CppType<kChar> { using Type = int8_t; };
 template <> struct CppType<kShort> { using Type = int16_t; };
 template <> struct CppType<kInt> { using Type = int; };
 template <> struct CppType<kLong> { using Type = int64_t; };
+template <> struct CppType<kUInt16> { using Type = uint16_t; };
+template <> struct CppType<kUInt32> { using Type = uint32_t; };
+template <> struct CppType<kUInt64> { using Type = uint64_t; };
 template <> struct CppType<kHalf> { using Type = Half; };
 template <> struct CppType<kBFloat16> { using Type = BFloat16; };
 template <> struct CppType<kFloat> { using Type = float; };
 template <> struct CppType<kDouble> { using Type = double; };
 template <> struct CppType<kBool> { using Type = bool; };
+template <> struct CppType<kComplexHalf> { using Type = Complex<Half>; };
 template <> struct CppType<kComplexFloat> { using Type = std::complex<float>; };
 template <> struct CppType<kComplexDouble> { using Type = std::complex<double>; };
 // clang-format on
@@ -204,3 +208,26 @@ using ScalarTypeToCPPTypeT = typename ScalarTypeToCPPType<dtype>::type;
   AT_DISPATCH_SWITCH(dtype, name,                                                          \
                      AT_PRIVATE_CASE_TYPE_USING_HINT(::tandem::kInt, index_t, __VA_ARGS__) \
                          AT_PRIVATE_CASE_TYPE_USING_HINT(::tandem::kLong, index_t, __VA_ARGS__))
+
+// AT_DISPATCH_V2(dtype, "name", AT_WRAP([&] { … }), AT_EXPAND(AT_ALL_TYPES), at::kHalf): a list of dtypes in place of the
+// groups. The body stays in parentheses because it may contain commas; a list is walked by rescanning.
+#define AT_WRAP(...) __VA_ARGS__
+#define AT_EXPAND(X) X
+#define AT_INTEGRAL_TYPES ::tandem::kByte, ::tandem::kChar, ::tandem::kInt, ::tandem::kLong, ::tandem::kShort
+#define AT_FLOATING_TYPES ::tandem::kDouble, ::tandem::kFloat
+#define AT_BAREBONES_UNSIGNED_TYPES ::tandem::kUInt16, ::tandem::kUInt32, ::tandem::kUInt64
+#define AT_INTEGRAL_TYPES_V2 AT_INTEGRAL_TYPES, AT_BAREBONES_UNSIGNED_TYPES
+#define AT_COMPLEX_TYPES ::tandem::kComplexDouble, ::tandem::kComplexFloat
+#define AT_ALL_TYPES AT_INTEGRAL_TYPES, AT_FLOATING_TYPES
+#define AT_ALL_TYPES_AND_COMPLEX AT_ALL_TYPES, AT_COMPLEX_TYPES
+#define TANDEM_COMPAT_RESCAN_4(...) __VA_ARGS__
+#define TANDEM_COMPAT_RESCAN_16(...) \
+  TANDEM_COMPAT_RESCAN_4(TANDEM_COMPAT_RESCAN_4(TANDEM_COMPAT_RESCAN_4(TANDEM_COMPAT_RESCAN_4(__VA_ARGS__))))
+#define TANDEM_COMPAT_RESCAN(...) TANDEM_COMPAT_RESCAN_16(TANDEM_COMPAT_RESCAN_16(TANDEM_COMPAT_RESCAN_16(__VA_ARGS__)))
+#define TANDEM_COMPAT_NOTHING
+#define TANDEM_COMPAT_CASES_AGAIN() TANDEM_COMPAT_CASES
+#define TANDEM_COMPAT_CASES(body, type, ...) \
+  AT_DISPATCH_CASE(type, AT_WRAP body)       \
+  __VA_OPT__(TANDEM_COMPAT_CASES_AGAIN TANDEM_COMPAT_NOTHING()(body, __VA_ARGS__))
+#define AT_DISPATCH_V2(dtype, name, body, ...) \
+  AT_DISPATCH_SWITCH(dtype, name, TANDEM_COMPAT_RESCAN(TANDEM_COMPAT_CASES((body), __VA_ARGS__)))

@@ -173,3 +173,7 @@
   AT_FORALL_SCALAR_TYPES_AND3(A, B, C, _)                   \
   _(TANDEM_COMPAT_TYPE(D), D)                               \
   _(TANDEM_COMPAT_TYPE(E), E) _(TANDEM_COMPAT_TYPE(F), F) _(TANDEM_COMPAT_TYPE(G), G)
+
+// Sizes that are symbols elsewhere.
+#define C10_AS_INTARRAYREF_SLOW(values) ::tandem::asIntArrayRefSlow(values, __FILE__, __LINE__)
+#define C10_AS_INTARRAYREF_SLOW_ALLOC(values) C10_AS_INTARRAYREF_SLOW(values)

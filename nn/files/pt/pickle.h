@@ -47,7 +47,7 @@ enum class Name : int8_t {
   kBoolList,
   kTypeTag,
   kStorageType,
-  kComplexHalf,
+  kDtype,
   kDevice,
   kSet,
   kObject,
@@ -59,7 +59,7 @@ struct Node {
   Kind kind = kNone;
   Name name = Name::kOrderedDict;  ///< kName; of a list: the function that gave its elements' type
   bool typed = false;              ///< a list with a type; a kDict with the attributes of an object
-  int64_t integer = 0;             ///< kBool, kInt; of a kStorageType: its ScalarType
+  int64_t integer = 0;             ///< kBool, kInt; of a kStorageType or kDtype: its ScalarType
   double number = 0;
   std::string text{};          ///< kString; the name of an unknown class
   std::vector<Node*> items{};  ///< kList, kTuple; keys and values of a kDict in turn
@@ -153,6 +153,6 @@ std::string pickle(const IValue& value, std::vector<Tensor>& storages);
 void check_bools(const Tensor& elements, const std::string& key, const std::string& file);
 
 /// The name of a dtype's storage class in PyTorch, such as FloatStorage.
-std::string storage_type(ScalarType type);
+const char* storage_type(ScalarType type);
 
 }  // namespace tandem::serialize::pt

@@ -26,7 +26,6 @@ constexpr Known kNames[] = {
     {"torch", "device", Name::kDevice},
     {"torch._utils", "_rebuild_tensor_v2", Name::kRebuildTensor},
     {"torch._utils", "_rebuild_tensor_v3", Name::kRebuildTyped},
-    {"torch", "complex32", Name::kComplexHalf},
     {"torch._utils", "_rebuild_parameter", Name::kRebuildParameter},
     {"torch", "Size", Name::kSize},
     {"torch.jit._pickle", "build_intlist", Name::kIntList},
@@ -51,6 +50,9 @@ constexpr std::pair<const char*, ScalarType> kStorageTypes[] = {
     {"ComplexDoubleStorage", kComplexDouble},
 };
 
+// Those without a class of storages.
+constexpr ScalarType kTyped[] = {kComplexHalf, kUInt16, kUInt32, kUInt64};
+
 // At most 100 printable characters: the text comes from the file.
 std::string shown(std::string_view text) {
   std::string out(text.substr(0, 100));
@@ -61,10 +63,10 @@ std::string shown(std::string_view text) {
 
 }  // namespace
 
-std::string storage_type(ScalarType type) {
+const char* storage_type(ScalarType type) {
   for (const auto& known : kStorageTypes)
     if (known.second == type) return known.first;
-  fail("pt: tensors of dtype ", type, " cannot be stored");
+  return nullptr;
 }
 
 void PickleMachine::name(std::string_view module, std::string_view function) {
@@ -81,12 +83,18 @@ void PickleMachine::name(std::string_view module, std::string_view function) {
       node->integer = static_cast<int64_t>(known.second);
       return;
     }
+  for (const ScalarType type : kTyped)
+    if (module == "torch" && function == tandem::name(type)) {
+      node->name = Name::kDtype;
+      node->integer = static_cast<int64_t>(type);
+      return;
+    }
   if (module == "torch.storage" && function == "UntypedStorage") {  // bytes
     node->name = Name::kStorageType;
     node->integer = static_cast<int64_t>(kByte);
     return;
   }
-  for (const char* start : {"uint", "float8", "float4", "bits", "bcomplex"})
+  for (const char* start : {"float8", "float4", "bits", "bcomplex"})
     if (module == "torch" && function.starts_with(start))
       refuse(concat("a tensor is of dtype torch.", shown(function),
                     ", which Tandem lacks; convert it before it is saved"));
@@ -176,7 +184,7 @@ Node* PickleMachine::call(const Node& function, const std::vector<Node*>& argume
       return dict;
     }
     case Name::kStorageType:
-    case Name::kComplexHalf:
+    case Name::kDtype:
       break;
   }
   refuse("the pickle calls a class that cannot be called");
@@ -256,17 +264,17 @@ Node* PickleMachine::rebuild_tensor(const std::vector<Node*>& a) {
   return node;
 }
 
-// (storage of bytes, offset, sizes, strides, requires_grad, hooks, dtype[, metadata]): PyTorch has no class of
-// storages for its newer dtypes, of which this is the only one that Tandem has, too.
+// (storage of bytes, offset, sizes, strides, requires_grad, hooks, dtype[, metadata]): for the
+// dtypes of which PyTorch has no class of storages.
 Node* PickleMachine::rebuild_typed(std::vector<Node*> a) {
   constexpr std::size_t kDtype = 6;
-  expect(a.size() > kDtype && a[kDtype]->kind == Node::kName && a[kDtype]->name == Name::kComplexHalf,
+  expect(a.size() > kDtype && a[kDtype]->kind == Node::kName && a[kDtype]->name == Name::kDtype,
          "a tensor is not described by its storage, offset, sizes, strides, requires_grad and dtype");
-  expect(a[0]->kind == Node::kStorage && a[0]->tensor.dtype() == kByte &&
-             a[0]->tensor.numel() % item_size(kComplexHalf) == 0,
-         "a storage is not one of bytes for elements of complex32");
+  const auto dtype = static_cast<ScalarType>(a[kDtype]->integer);
+  expect(a[0]->kind == Node::kStorage && a[0]->tensor.dtype() == kByte && a[0]->tensor.numel() % item_size(dtype) == 0,
+         "a storage is not one of bytes for elements of its dtype");
   Node* storage = make(Node::kStorage);
-  storage->tensor = a[0]->tensor.view(kComplexHalf);
+  storage->tensor = a[0]->tensor.view(dtype);
   a[0] = storage;
   a.erase(a.begin() + kDtype);
   return rebuild_tensor(a);

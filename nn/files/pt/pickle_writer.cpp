@@ -109,11 +109,12 @@ class Writer {
     // The key stays unique because storages_ keeps the memory.
     const std::size_t index = indices_.emplace(Key{stored.storage().data(), t.dtype()}, next).first->second;
     if (index == next) storages_.push_back(stored.as_strided({elements}, {1}, 0));
-    const bool typed = t.dtype() == kComplexHalf;  // for which PyTorch has no class of storages
+    const char* storage = storage_type(t.dtype());  // for some dtypes PyTorch has no class of storages
+    const bool typed = storage == nullptr;
     global("torch._utils", typed ? "_rebuild_tensor_v3" : "_rebuild_tensor_v2");
     out += "((";
     text("storage");
-    typed ? global("torch.storage", "UntypedStorage") : global("torch", storage_type(t.dtype()));
+    typed ? global("torch.storage", "UntypedStorage") : global("torch", storage);
     text(std::to_string(index));
     text("cpu");
     integer(typed ? elements * t.element_size() : elements);
@@ -124,7 +125,7 @@ class Writer {
     boolean(given.requires_grad());
     global("collections", "OrderedDict");
     out += ")R";
-    if (typed) global("torch", "complex32");
+    if (typed) global("torch", name(t.dtype()));
     out += "tR";
   }
 

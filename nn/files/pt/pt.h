@@ -22,7 +22,7 @@ namespace serialize {
 /// in a copy of the storage.
 ///
 /// Throws Error, naming `path`, when the file is missing, damaged (TANDEM_IGNORE_CHECKSUMS=1 ignores checksums) or
-/// refused; on tensors of dtypes that Tandem lacks (uint16, float8, …), on sparse and quantised ones, on complex
+/// refused; on tensors of dtypes that Tandem lacks (float8, …), on sparse and quantised ones, on complex
 /// numbers outside of tensors, on dictionaries with keys other than strings and numbers, and on more than 100 levels.
 IValue load_pt(const std::string& path, const optional<Device>& device = nullopt);
 /// The same for a file in memory; `name` replaces the path in messages.

@@ -241,10 +241,10 @@ TEST_CASE("pickles that name code are refused by its name") {
   // Names that Tandem knows, in other modules.
   for (const char* name :
        {"OrderedDict", "_rebuild_tensor_v2", "_rebuild_tensor_v3", "complex32", "_rebuild_parameter", "Size",
-        "build_intlist", "restore_type_tag", "FloatStorage", "UntypedStorage", "uint16", "bits8"})
+        "build_intlist", "restore_type_tag", "FloatStorage", "UntypedStorage", "uint16", "float8_e5m2", "bits8"})
     CHECK(says(refusal(std::string("cother\n") + name + "\n"), "which is refused"));
   CHECK(says(refusal("ctorch.storage\nTypedStorage\n"), "which is refused"));
-  CHECK(says(refusal("ctorch\nuint16\n"), "of dtype torch.uint16, which Tandem lacks"));
+  CHECK(says(refusal("ctorch\nfloat8_e5m2\n"), "of dtype torch.float8_e5m2, which Tandem lacks"));
   CHECK(says(refusal("ctorch\ncomplex32\n"), "a class is stored as a value"));
   CHECK(says(refusal("ctorch._utils\n_rebuild_tensor_v3\n)R"), "requires_grad and dtype"));
   CHECK(says(refusal("}" + text("f") + "ccollections\nOrderedDict\ns"), "a class is stored as a value"));

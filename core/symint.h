@@ -8,7 +8,7 @@
 
 #include "tandem/core/base/array_ref.h"
 
-namespace torch {
+namespace tandem {
 
 class SymInt {
  public:
@@ -32,23 +32,20 @@ class SymInt {
 };
 
 /// Converts from and to sizes.
-class SymIntArrayRef : public tandem::ArrayRef<SymInt> {
+class SymIntArrayRef : public ArrayRef<SymInt> {
  public:
   using ArrayRef::ArrayRef;
-  SymIntArrayRef(tandem::ArrayRef<SymInt> values) : ArrayRef(values) {}
-  SymIntArrayRef(tandem::ArrayRef<int64_t> values)
-      : ArrayRef(reinterpret_cast<const SymInt*>(values.data()), values.size()) {}
-  operator tandem::ArrayRef<int64_t>() const { return {reinterpret_cast<const int64_t*>(data()), size()}; }
+  SymIntArrayRef(ArrayRef<SymInt> values) : ArrayRef(values) {}
+  SymIntArrayRef(ArrayRef<int64_t> values) : ArrayRef(reinterpret_cast<const SymInt*>(values.data()), values.size()) {}
+  operator ArrayRef<int64_t>() const { return {reinterpret_cast<const int64_t*>(data()), size()}; }
 };
 static_assert(sizeof(SymInt) == sizeof(int64_t) && std::is_standard_layout_v<SymInt>);
 using OptionalSymIntArrayRef = std::optional<SymIntArrayRef>;
 
-inline tandem::ArrayRef<int64_t> asIntArrayRefUnchecked(SymIntArrayRef values) { return values; }
-inline tandem::ArrayRef<int64_t> asIntArrayRefSlow(SymIntArrayRef values, const char*, int64_t) { return values; }
-inline std::optional<tandem::ArrayRef<int64_t>> asIntArrayRefSlowOpt(SymIntArrayRef values) { return values; }
-inline SymIntArrayRef fromIntArrayRefUnchecked(tandem::ArrayRef<int64_t> values) { return values; }
-inline SymIntArrayRef fromIntArrayRefSlow(tandem::ArrayRef<int64_t> values) { return values; }
+inline ArrayRef<int64_t> asIntArrayRefUnchecked(SymIntArrayRef values) { return values; }
+inline ArrayRef<int64_t> asIntArrayRefSlow(SymIntArrayRef values, const char*, int64_t) { return values; }
+inline std::optional<ArrayRef<int64_t>> asIntArrayRefSlowOpt(SymIntArrayRef values) { return values; }
+inline SymIntArrayRef fromIntArrayRefUnchecked(ArrayRef<int64_t> values) { return values; }
+inline SymIntArrayRef fromIntArrayRefSlow(ArrayRef<int64_t> values) { return values; }
 
-}  // namespace torch
-
-#define C10_AS_INTARRAYREF_SLOW(values) torch::asIntArrayRefSlow(values, __FILE__, __LINE__)
+}  // namespace tandem
