@@ -3,14 +3,10 @@
 
 #include "tandem/autograd/ops/detail/half.h"
 #include "tandem/autograd/ops/nn/attention_mask.h"
-#include "tandem/onnx/operators.h"
+#include "tandem/onnx/operators/attention.h"
 
 namespace tandem::onnx {
-namespace {
 
-using autograd::widened;
-
-/// [B, length, heads size] → [B, heads, length, size]
 Tensor split_heads(const Tensor& t, int64_t heads) {
   check(t.dim() == 3 && heads > 0 && t.size(2) % heads == 0, "cannot split ", t, " into ", heads, " heads");
   return t.reshape({t.size(0), t.size(1), heads, t.size(2) / heads}).transpose(1, 2);
@@ -19,6 +15,39 @@ Tensor join_heads(const Tensor& t) {
   const Tensor rows = t.transpose(1, 2);
   return rows.reshape({rows.size(0), rows.size(1), rows.size(2) * rows.size(3)});
 }
+void check_heads(const Tensor& q, const Tensor& k, const Tensor& v) {
+  check(q.dim() == 4 && k.dim() == 4 && v.dim() == 4 && q.size(0) == k.size(0) && q.size(0) == v.size(0) &&
+            k.size(1) > 0 && k.size(1) == v.size(1) && q.size(1) % k.size(1) == 0 && q.size(3) == k.size(3) &&
+            k.size(2) == v.size(2),
+        "query, key and value do not fit\n  query ", q, "\n  key   ", k, "\n  value ", v);
+}
+// J. Su et al.: RoFormer, 2021.
+Tensor rotate(const Tensor& x, int64_t size, const Tensor& cosines, const Tensor& sines, const Tensor& positions,
+              bool interleaved) {
+  check(size > 0 && size % 2 == 0 && size <= x.size(3), "cannot rotate ", size, " of the elements of ", x);
+  const auto cached = [&](Tensor cache) {
+    if (positions.defined()) {
+      check(cache.dim() == 2 && positions.dim() == 2, "expected a cache and position_ids of two dimensions, got ",
+            cache, " and ", positions);
+      cache =
+          cache.index_select(0, positions.reshape({-1})).view({positions.size(0), positions.size(1), cache.size(1)});
+    }
+    check(cache.dim() == 3 && cache.size(2) == size / 2, "a cache must have ", size / 2, " columns, got ", cache);
+    return cache.unsqueeze(1);
+  };
+  const Tensor cosine = cached(cosines), sine = cached(sines), turned = x.narrow(3, 0, size);
+  const Tensor a = interleaved ? turned.slice(3, 0, nullopt, 2) : turned.narrow(3, 0, size / 2);
+  const Tensor b = interleaved ? turned.slice(3, 1, nullopt, 2) : turned.narrow(3, size / 2, size / 2);
+  const Tensor real = cosine * a - sine * b, imaginary = sine * a + cosine * b;
+  const Tensor y = interleaved ? stack({real, imaginary}, -1).flatten(3) : cat({real, imaginary}, 3);
+  check(y.sizes() == turned.sizes(), "the caches do not fit the input ", x);
+  return size < x.size(3) ? cat({y, x.narrow(3, size, x.size(3) - size)}, 3) : y;
+}
+
+namespace {
+
+using autograd::widened;
+
 ScalarType precision_of(const Call& c, ScalarType otherwise) {
   switch (c.integer("softmax_precision", -1)) {
     case -1:
@@ -38,12 +67,6 @@ ScalarType precision_of(const Call& c, ScalarType otherwise) {
 }
 double scale_of(const Call& c, const Tensor& query) {
   return c.has("scale") ? c.number("scale") : 1 / std::sqrt(static_cast<double>(query.size(-1)));
-}
-void check_heads(const Tensor& q, const Tensor& k, const Tensor& v) {
-  check(q.dim() == 4 && k.dim() == 4 && v.dim() == 4 && q.size(0) == k.size(0) && q.size(0) == v.size(0) &&
-            k.size(1) > 0 && k.size(1) == v.size(1) && q.size(1) % k.size(1) == 0 && q.size(3) == k.size(3) &&
-            k.size(2) == v.size(2),
-        "query, key and value do not fit\n  query ", q, "\n  key   ", k, "\n  value ", v);
 }
 Tensor shared_heads(const Tensor& t, const Tensor& query) {
   return t.size(1) == query.size(1) ? t : t.repeat_interleave(query.size(1) / t.size(1), 1);
@@ -207,32 +230,13 @@ Results linear_attention(Call& c) {
   return Results::of({y.to(c[0].scalar_type()), state.to((c.has(3) ? c[3] : c[0]).scalar_type())});
 }
 
-// J. Su et al.: RoFormer, 2021.
 Tensor rotary_embedding(Call& c) {
   const bool rows = c[0].dim() == 3;
   const Tensor x = rows ? split_heads(c[0], c.integer("num_heads")) : c[0];
   check(x.dim() == 4, "expected 3 or 4 dimensions, got ", c[0]);
   int64_t size = c.integer("rotary_embedding_dim", 0);
   if (size == 0) size = x.size(3);
-  check(size > 0 && size % 2 == 0 && size <= x.size(3), "cannot rotate ", size, " of the elements of ", x);
-  const auto cached = [&](std::size_t input) {
-    Tensor cache = c[input];
-    if (c.has(3)) {
-      check(cache.dim() == 2 && c[3].dim() == 2, "expected a cache and position_ids of two dimensions, got ", cache,
-            " and ", c[3]);
-      cache = cache.index_select(0, c[3].reshape({-1})).view({c[3].size(0), c[3].size(1), cache.size(1)});
-    }
-    check(cache.dim() == 3 && cache.size(2) == size / 2, "a cache must have ", size / 2, " columns, got ", c[input]);
-    return cache.unsqueeze(1);
-  };
-  const Tensor cosine = cached(1), sine = cached(2), turned = x.narrow(3, 0, size);
-  const bool interleaved = c.flag("interleaved");
-  const Tensor a = interleaved ? turned.slice(3, 0, nullopt, 2) : turned.narrow(3, 0, size / 2);
-  const Tensor b = interleaved ? turned.slice(3, 1, nullopt, 2) : turned.narrow(3, size / 2, size / 2);
-  const Tensor real = cosine * a - sine * b, imaginary = sine * a + cosine * b;
-  Tensor y = interleaved ? stack({real, imaginary}, -1).flatten(3) : cat({real, imaginary}, 3);
-  check(y.sizes() == turned.sizes(), "the caches do not fit the input ", c[0]);
-  if (size < x.size(3)) y = cat({y, x.narrow(3, size, x.size(3) - size)}, 3);
+  const Tensor y = rotate(x, size, c[1], c[2], c.optional(3), c.flag("interleaved"));
   return rows ? join_heads(y) : y;
 }
 
