@@ -166,6 +166,7 @@ std::span<const Operator> index_operators();
 std::span<const Operator> linear_operators();
 std::span<const Operator> loss_operators();
 std::span<const Operator> math_operators();
+std::span<const Operator> microsoft_operators();
 std::span<const Operator> network_operators();
 std::span<const Operator> normalization_operators();
 std::span<const Operator> pooling_operators();

@@ -17,6 +17,12 @@ List dims_except(const Tensor& t, int64_t kept) {
     if (d != kept) out.push_back(d);
   return out;
 }
+/// The dimensions of `t` from `first` on.
+List dims_from(int64_t first, const Tensor& t) {
+  List out(static_cast<std::size_t>(t.dim() - first));
+  std::iota(out.begin(), out.end(), first);
+  return out;
+}
 using autograd::widened;
 
 // A node that the file has in training mode: as the spec says, its running variance is of the whole batch, not the
@@ -77,23 +83,23 @@ Results layer_normalization(Call& c) {
     check(y.sizes() == x.sizes(), "scale and bias do not fit the input\n  input ", x, "\n  scale ", c[1]);
   }
   if (!c.wants(1) && !c.wants(2)) return Results::of({y, Tensor(), Tensor()});
-  List dims(shape.size());
-  std::iota(dims.begin(), dims.end(), axis);
-  const auto [var, mean] = var_mean(widened(x), dims, optional<Scalar>(0), true);
+  const auto [var, mean] = var_mean(widened(x), dims_from(axis, x), optional<Scalar>(0), true);
   return Results::of({y, mean, (var + eps).rsqrt()});
 }
 
-Tensor rms_normalization(Call& c) {
+// SimplifiedLayerNormalization, onnxruntime's name for it in ONNX's domain, has a second output.
+Results rms_normalization(Call& c) {
   const Tensor& x = c[0];
   check(x.dim() > 0, "expected at least one dimension");
   const int64_t axis = wrap_axis(c.integer("axis", -1), x.dim());
   const Dims shape(x.sizes().slice(static_cast<std::size_t>(axis), static_cast<std::size_t>(x.dim() - axis)));
   const double eps = c.number("epsilon", 1e-5);
   const Tensor& scale = c[1];
-  if (scale.sizes() == IntArrayRef(shape) && scale.dtype() == x.dtype()) return rms_norm(x, shape, scale, eps);
-  const Tensor y = rms_norm(x, shape, {}, eps).to(scale.scalar_type()) * scale;
+  const bool fits = scale.sizes() == IntArrayRef(shape) && scale.dtype() == x.dtype();
+  const Tensor y = fits ? rms_norm(x, shape, scale, eps) : rms_norm(x, shape, {}, eps).to(scale.scalar_type()) * scale;
   check(y.sizes() == x.sizes(), "scale does not fit the input\n  input ", x, "\n  scale ", scale);
-  return y;
+  const auto inverse = [&] { return (widened(x).square().mean(dims_from(axis, x), true) + eps).rsqrt(); };
+  return Results::of({y, c.wants(1) ? inverse() : Tensor()});
 }
 
 Tensor group_normalization(Call& c) {
@@ -145,6 +151,7 @@ std::span<const Operator> normalization_operators() {
       {"InstanceNormalization", [](Call& c) { return instance_normalization(c); }},
       {"LayerNormalization", [](Call& c) { return layer_normalization(c); }},
       {"RMSNormalization", [](Call& c) { return rms_normalization(c); }},
+      {"SimplifiedLayerNormalization", [](Call& c) { return rms_normalization(c); }},
       {"GroupNormalization", [](Call& c) { return group_normalization(c); }},
       {"LRN", [](Call& c) { return lrn(c); }},
       {"LpNormalization", [](Call& c) { return lp_normalization(c); }},

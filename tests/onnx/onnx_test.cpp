@@ -527,6 +527,76 @@ TEST_CASE("what is wrong with a file is named") {
   CHECK(!load_error(deep).empty());
 }
 
+TEST_CASE("operators of com.microsoft name what Tandem does not have of them") {
+  const auto error = [](const std::string& op, std::vector<Tensor> inputs, const std::string& flag = "",
+                        std::vector<std::string> outputs = {"y"}) {
+    ModelBuilder m;
+    std::vector<std::string> names;
+    std::vector<IValue> given;
+    for (const Tensor& input : inputs) {
+      const std::string name = "i" + std::to_string(names.size());
+      names.push_back(input.defined() ? name : "");
+      if (!input.defined()) continue;
+      std::vector<std::string> sizes{"a", "b", "c", "d", "e"};
+      sizes.resize(static_cast<std::size_t>(input.dim()));
+      m.input(name, input.dtype() == kFloat ? Elements::FLOAT : Elements::INT32, sizes);
+      given.push_back(input);
+    }
+    for (const auto& output : outputs) m.output(output);
+    auto& node = m.node(op, names, outputs);
+    node.set_domain("com.microsoft");
+    set(node, "num_heads", 2);
+    if (!flag.empty()) set(node, flag, 1);
+    Model model = m.load();
+    return error_of([&] { model->forward(given); });
+  };
+  const Tensor x = randn({2, 3, 4}), w = randn({4, 12}), b = randn({12}), none;
+  CHECK(error("Attention", {x, w, b}).empty());
+  CHECK(error("Attention", {x, w, b}, "do_rotary") == "Attention: Tandem does not have its attribute do_rotary");
+  CHECK(has(error("Attention", {x, w, b}, "past_present_share_buffer"), "attribute past_present_share_buffer"));
+  CHECK(has(error("Attention", {x, w, b, ones({2, 1, 3, 3}, kInt)}), "Tandem takes masks [2, 3]"));
+  CHECK(has(error("Attention", {x, w, b, none, randn({2, 2, 2, 4})}), "past must be [2, batch, heads, length, size]"));
+  CHECK(has(error("Attention", {x, randn({4, 13})}), "qkv_hidden_sizes does not fit the weights"));
+  CHECK(has(error("Attention", {x, randn({5, 12})}), "linear"));
+  CHECK(has(error("MultiHeadAttention", {x}), "Tandem does not have its packed query, key and value"));
+  CHECK(has(error("MultiHeadAttention", {x, x, x}, "", {"y", "k", "v", "qk"}), "Tandem does not have its output qk"));
+  CHECK(has(error("MultiHeadAttention", {x, x, x, randn({11})}), "the bias must have 12 elements"));
+  CHECK(has(error("MultiHeadAttention", {x, x, x, none, none, none, x, x}), "the past does not fit"));
+  const Tensor longer = randn({2, 5, 4});
+  CHECK(error("MultiHeadAttention", {x, longer, longer}).empty());
+  CHECK(has(error("MultiHeadAttention", {x, longer, longer}, "unidirectional"), "attribute unidirectional for keys"));
+  CHECK(has(error("SkipLayerNormalization", {x, x, randn({4})}, "", {"y", "mean"}), "outputs for training"));
+  CHECK(has(error("SkipLayerNormalization", {x, randn({5, 2, 3, 4}), randn({4})}), "skip does not fit the input"));
+  CHECK(has(error("BiasGelu", {x, randn({3, 4})}), "the bias"));
+  const Tensor ids = ones({2, 3}, kInt), rows = randn({2, 4}), four = randn({4});
+  CHECK(has(error("EmbedLayerNormalization", {ids, none, rows, rows, none, four, four}), "there are 2 positions"));
+  CHECK(has(error("EmbedLayerNormalization", {ids, ids, rows, x[0], none, four, four}), "go together"));
+  CHECK(!error("EmbedLayerNormalization", {ids + 1, none, rows, x[0], none, four, four}).empty());
+  CHECK(has(error("RotaryEmbedding", {x, ids, rows, rows}, "is_packed_batching"), "is_packed_batching"));
+
+  ModelBuilder other;
+  other.input("x", Elements::FLOAT, {"N"})
+      .output("y")
+      .node("GroupQueryAttention", {"x"}, {"y"})
+      .set_domain("com.microsoft");
+  CHECK(has(load_error(other), "Tandem has no operator for GroupQueryAttention (com.microsoft)"));
+}
+
+TEST_CASE("operators of com.microsoft train") {
+  ModelBuilder m;
+  m.input("x", Elements::FLOAT, {"N", "3", "4"}).output("y");
+  m.floats("w", {4, 12}, std::vector<float>(48, 0.1f)).floats("b", {12}, std::vector<float>(12, 0.5f));
+  m.floats("scale", {4}, {1, 2, 3, 4});
+  auto& node = m.node("Attention", {"x", "w", "b"}, {"a"});
+  node.set_domain("com.microsoft");
+  set(node, "num_heads", 2);
+  m.node("SkipLayerNormalization", {"a", "x", "scale"}, {"s"}).set_domain("com.microsoft");
+  m.node("FastGelu", {"s"}, {"y"}).set_domain("com.microsoft");
+  Model model = m.load();
+  model(randn({2, 3, 4})).square().sum().backward();
+  for (const Tensor& p : model->parameters()) CHECK(p.grad().abs().sum().item<double>() > 0);
+}
+
 TEST_CASE("wrong inputs are named, and so is the node that fails") {
   Model model = layer().load();
   CHECK(has(error_of([&] { model(randn({2, 3})); }), "input 'x' must be float32 [N, 2], got"));
