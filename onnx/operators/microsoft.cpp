@@ -1,5 +1,6 @@
 // Operators of com.microsoft, the domain of onnxruntime, whose optimizer writes them into language models. Definitions:
 // https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md.
+#include <algorithm>
 #include <cmath>
 
 #include "tandem/onnx/operators/attention.h"
@@ -97,9 +98,11 @@ Tensor attend(const Call& c, const Tensor& q, const Tensor& k, const Tensor& v, 
   refuse(causal && keys != past + queries, "attribute unidirectional for keys of another sequence");
   Tensor mask = c.optional(added_at);
   if (const Tensor shown = shown_keys(c.optional(mask_at), queries, keys, q.size(0)); shown.defined()) {
-    // Not minus infinity: of keys that are all hidden, each counts.
-    const Tensor hidden = zeros(shown.sizes(), q.options().requires_grad(false))
-                              .masked_fill(shown.logical_not(), c.number("mask_filter_value", -10000.0));
+    // Not minus infinity: of keys that are all hidden, each counts. Half types lack float32's lowest number.
+    const double lowest = q.dtype() == kHalf ? -65504 : -0x1.FEp127;
+    const double filter = std::max(c.number("mask_filter_value", -10000.0), lowest);
+    const Tensor hidden =
+        zeros(shown.sizes(), q.options().requires_grad(false)).masked_fill(shown.logical_not(), filter);
     mask = mask.defined() ? mask + hidden : hidden;
   }
   if (causal && (mask.defined() || past > 0)) {

@@ -35,7 +35,8 @@ EXPECTED = {
 def find_onnx():
     """Runs this script again with Debian's Python if this one has no onnx."""
     try:
-        import onnx
+        import onnx.helper  # Debian's onnx does not import its own parts
+        import onnx.numpy_helper
         import numpy
         return onnx, numpy
     except ImportError:

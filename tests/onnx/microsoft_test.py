@@ -138,9 +138,10 @@ def main():
         out = subprocess.run([sys.argv[1], *writer.written["node"]], capture_output=True, text=True)
     lines = out.stdout.splitlines()
     passed = sum(line.startswith("passed ") for line in lines)
-    for line in [*lines, *out.stderr.splitlines()]:
-        if not line.startswith("passed "):
+    for line in lines:
+        if line.startswith(("FAILED ", "skipped ")):
             print(line)
+    print(out.stderr, end="")
     print(f"{passed} passed, {len(expected) - passed} failed")
     return passed != len(expected)
 

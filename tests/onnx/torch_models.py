@@ -3,8 +3,9 @@
 
     torch_models.py RUN_MODELS [NAME...]
 
-RUN_MODELS is the program tests/onnx/run_models. Each model is exported by both of PyTorch's exporters where they can.
-Needs torch, torchvision, transformers, onnx, onnxscript. The last line is `N passed, N failed`.
+RUN_MODELS is the program tests/onnx/run_models. Each model is exported by both of PyTorch's exporters where they can,
+and those of OPTIMIZED also go through onnxruntime's optimizer. Needs torch, torchvision, transformers, onnx,
+onnxscript, onnxruntime. The last line is `N passed, N failed`.
 """
 import pathlib
 import subprocess
@@ -19,7 +20,8 @@ try:
     import transformers
 except ImportError as error:
     sys.exit(f"{sys.argv[0]}: this Python lacks {error.name}; install it in a virtual environment: python3 -m venv "
-             f"DIR, DIR/bin/pip install torch torchvision transformers onnx onnxscript, DIR/bin/python " + sys.argv[0])
+             f"DIR, DIR/bin/pip install torch torchvision transformers onnx onnxscript onnxruntime, DIR/bin/python "
+             + sys.argv[0])
 
 
 class Lstm(torch.nn.Module):
@@ -54,6 +56,38 @@ class Gpt2(torch.nn.Module):
         return self.net(x, use_cache=False).logits
 
 
+SMALL = dict(vocab_size=1000, max_position_embeddings=128, hidden_size=64, intermediate_size=128, num_hidden_layers=3,
+             num_attention_heads=4, attn_implementation="eager")
+
+
+class Bert(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = transformers.BertModel(transformers.BertConfig(**SMALL))
+
+    def forward(self, x):
+        mask = torch.arange(x.shape[1]) < 8 + x[:, :1] % 4  # padding on the right, as the optimizer takes for granted
+        return self.net(x, attention_mask=mask.long(), token_type_ids=x % 2)[0]
+
+
+class ClipText(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = transformers.CLIPTextModel(transformers.CLIPTextConfig(**SMALL))
+
+    def forward(self, x):
+        return self.net(x)[0]
+
+
+class Llama(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = transformers.LlamaModel(transformers.LlamaConfig(**SMALL))
+
+    def forward(self, x):
+        return self.net(x, use_cache=False)[0]
+
+
 class Segmentation(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -74,16 +108,31 @@ MODELS |= {
     "lstm": (Lstm, lambda count: torch.randn(count, 7, 16)),
     "transformer_encoder": (Encoder, lambda count: torch.randint(0, 100, (count, 9))),
     "gpt2": (Gpt2, lambda count: torch.randint(0, 1000, (count, 12))),
+    "bert": (Bert, lambda count: torch.randint(0, 1000, (count, 12))),
+    "clip_text": (ClipText, lambda count: torch.randint(0, 1000, (count, 12))),
+    "llama": (Llama, lambda count: torch.randint(0, 1000, (count, 12))),
 }
+# What the optimizer calls their types.
+OPTIMIZED = {"bert": "bert", "clip_text": "clip", "llama": "gpt2"}
 
 
-def write(folder, model, inputs, new):
+def optimize(file, type):
+    from onnxruntime.transformers.optimizer import optimize_model
+    found = optimize_model(file, model_type=type, num_heads=4, hidden_size=64, opt_level=0)
+    names = sorted({node.op_type for node in found.model.graph.node if node.domain == "com.microsoft"})
+    assert names, "it has found nothing"
+    found.save_model_to_file(file)
+
+
+def write(folder, model, inputs, new, type=None):
     if new:
         options = {"dynamic_shapes": [{0: torch.export.Dim("N")}]}
     else:
         options = {"dynamic_axes": {"x": {0: "N"}}, "opset_version": 17}
     torch.onnx.export(model, (inputs(2),), str(folder / "model.onnx"), input_names=["x"], dynamo=new, verbose=False,
                       **options)
+    if type:
+        optimize(str(folder / "model.onnx"), type)
     for number, count in enumerate((2, 3)):
         x = inputs(count)
         with torch.no_grad():
@@ -105,11 +154,11 @@ def main():
     for name in sys.argv[2:] or MODELS:
         make, inputs = MODELS[name]
         model = make().eval()
-        for new in (False, True):
-            what = f"{name}, {'torch.export' if new else 'TorchScript'}"
+        for new, type in [(False, None), (True, None)] + [(False, OPTIMIZED[n]) for n in OPTIMIZED if n == name]:
+            what = f"{name}, {'torch.export' if new else 'TorchScript'}{', optimized' if type else ''}"
             with tempfile.TemporaryDirectory() as folder:
                 try:
-                    write(pathlib.Path(folder), model, inputs, new)
+                    write(pathlib.Path(folder), model, inputs, new, type)
                 except Exception as error:  # each exporter has errors of its own
                     print(f"{what}: PyTorch cannot export it: {str(error).strip().splitlines()[-1][:100]}", flush=True)
                     continue
