@@ -97,6 +97,8 @@ Tensor attend(const Call& c, const Tensor& q, const Tensor& k, const Tensor& v, 
   const bool causal = c.flag("unidirectional");
   refuse(causal && keys != past + queries, "attribute unidirectional for keys of another sequence");
   Tensor mask = c.optional(added_at);
+  check(!mask.defined() || (mask.dim() == 4 && mask.size(2) == queries && mask.size(3) == keys),
+        "attention_bias must be [batch or 1, heads or 1, ", queries, ", ", keys, "], got ", mask);
   if (const Tensor shown = shown_keys(c.optional(mask_at), queries, keys, q.size(0)); shown.defined()) {
     // Not minus infinity: of keys that are all hidden, each counts. Half types lack float32's lowest number.
     const double lowest = q.dtype() == kHalf ? -65504 : -0x1.FEp127;

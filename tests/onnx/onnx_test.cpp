@@ -556,6 +556,7 @@ TEST_CASE("operators of com.microsoft name what Tandem does not have of them") {
   CHECK(has(error("Attention", {x, w, b}, "past_present_share_buffer"), "attribute past_present_share_buffer"));
   CHECK(has(error("Attention", {x, w, b, ones({2, 1, 3, 3}, kInt)}), "Tandem takes masks [2, 3]"));
   CHECK(has(error("Attention", {x, w, b, none, randn({2, 2, 2, 4})}), "past must be [2, batch, heads, length, size]"));
+  CHECK(has(error("Attention", {x, w, b, none, none, randn({2, 2, 3, 4})}), "attention_bias must be [batch or 1"));
   CHECK(has(error("Attention", {x, randn({4, 13})}), "qkv_hidden_sizes does not fit the weights"));
   CHECK(has(error("Attention", {x, randn({5, 12})}), "linear"));
   CHECK(has(error("MultiHeadAttention", {x}), "Tandem does not have its packed query, key and value"));
