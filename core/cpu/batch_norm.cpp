@@ -80,7 +80,7 @@ void add_sums(double& products, double& plain, int64_t n, const S* x, const S* g
     rest = math::fma(value, (static_cast<T>(x[i]) - mean) * inverse, rest);
     level += value;
   }
-  for (int k = 0; k < kSums; ++k) {
+  for (int k = 0; n >= kSums && k < kSums; ++k) {
     products += static_cast<double>(lanes[k / kWidth][k % kWidth]);
     plain += static_cast<double>(levels[k / kWidth][k % kWidth]);
   }

@@ -40,7 +40,7 @@ T run_sum(const S* x, int64_t n) {
     for (int k = 0; k < 2; ++k) sums[k] += load_block<T>(x + i + k * kWidth);
   T rest = 0;
   for (; i < n; ++i) rest += static_cast<T>(x[i]);
-  return rest + fold(sums[0] + sums[1]);
+  return n < 2 * kWidth ? rest : rest + fold(sums[0] + sums[1]);
 }
 
 /// Moments of x[i] - mean, i < n; n should be at most a few thousand, for accuracy.
@@ -61,6 +61,7 @@ folds::Moments<T> run_moments(const S* x, int64_t n, T mean) {
     const T d = static_cast<T>(x[i]) - mean;
     rest = {rest.sum + d, math::fma(d, d, rest.squares)};
   }
+  if (n < 2 * kWidth) return rest;
   return {rest.sum + fold(sums[0] + sums[1]), rest.squares + fold(squares[0] + squares[1])};
 }
 

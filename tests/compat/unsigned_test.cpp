@@ -52,7 +52,7 @@ TEST_CASE("memory of unsigned integers is wrapped, read and converted") {
 
 TEST_CASE("unsigned tensors are created, filled and converted to") {
   for (const auto type : kTypes) {
-    CAPTURE(torch::toString(type));
+    CAPTURE(std::string(torch::toString(type)));
     CHECK(torch::zeros({2}, type).to(torch::kLong).equal(torch::zeros({2}, torch::kLong)));
     CHECK((torch::full({2}, 9, type).scalar_type() == type));
     CHECK(torch::tensor({1, 2, 3}, type).to(torch::kLong).equal(torch::tensor({1, 2, 3})));
@@ -78,7 +78,7 @@ TEST_CASE("unsigned tensors are created, filled and converted to") {
 TEST_CASE("unsigned tensors are indexed, joined and compared for equality") {
   using torch::indexing::Slice;
   for (const auto type : kTypes) {
-    CAPTURE(torch::toString(type));
+    CAPTURE(std::string(torch::toString(type)));
     const auto x = torch::tensor({1, 2, 60000}, type);
     CHECK((x == 2).equal(torch::tensor({false, true, false})));
     CHECK((x != 60000).equal(torch::tensor({true, true, false})));

@@ -317,9 +317,48 @@ bool takes_half(const Tensor& weight, const Conv2dShape& s) {
   return weight.numel() > 0 && pair_conv_fits(weight.dtype(), s);
 }
 
+// The taps that meet the input at some output, where others meet nothing but padding: on a plane of 1 x 1, one of nine. Those
+// are left out, which costs no bits (core/cpu/sum_order.h).
+struct UsedTaps {
+  int64_t first[2], count[2];
+  Conv2dParameters p;  // of the convolution with these taps alone
+
+  Tensor of(const Tensor& weight) const {
+    return alias(weight, {weight.size(0), weight.size(1), count[0], count[1]}, weight.strides(),
+                 weight.storage_offset() + first[0] * weight.stride(2) + first[1]);
+  }
+};
+// Nothing if all taps meet the input, or if those that do are not a convolution of their own.
+optional<UsedTaps> used_taps(const Tensor& input, const Tensor& output, const Tensor& weight,
+                             const Conv2dParameters& p) {
+  UsedTaps taps{.p = p};
+  bool all = true;
+  for (std::size_t d = 0; d < 2; ++d) {
+    const auto dim = static_cast<int64_t>(d) + 2;
+    const int64_t size = input.size(dim), outputs = output.size(dim), kernel = weight.size(dim);
+    const auto meets = [&](int64_t tap) {
+      int64_t at = tap * p.dilation[d] - p.padding[d];
+      for (int64_t o = 0; o < outputs && at < size; ++o, at += p.stride[d])
+        if (at >= 0) return true;
+      return false;
+    };
+    int64_t first = 0, last = kernel - 1;
+    while (first < kernel && !meets(first)) ++first;
+    while (last > first && !meets(last)) --last;
+    taps.first[d] = first;
+    taps.count[d] = last - first + 1;
+    taps.p.padding[d] -= first * p.dilation[d];
+    if (first == kernel || taps.p.padding[d] < 0 || taps.p.out_size(d, size, taps.count[d]) != outputs) return nullopt;
+    all = all && taps.count[d] == kernel;
+  }
+  return all ? nullopt : optional(taps);
+}
+
 void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e,
              const Conv2dParameters& p, KeptWeight* kept) {
   if (out.numel() == 0) return;
+  if (const auto taps = used_taps(input, out, weight, p)) [[unlikely]]
+    return forward(out, input, row_major(taps->of(weight)), e, taps->p, nullptr);
   const Conv2dShape s = shape_of(input, out, weight, p);
   if (s.channels_last && !takes_channels_last(out.dtype(), s))
     return in_row_major(out, [&](const Tensor& rows) {
@@ -356,6 +395,8 @@ void backward_input(const Tensor& grad_input, const Tensor& grad_output, const T
                     const Conv2dParameters& p) {
   if (grad_output.numel() == 0) return fill_raw(grad_input, 0);
   if (grad_input.numel() == 0) return;
+  if (const auto taps = used_taps(grad_input, grad_output, weight, p)) [[unlikely]]
+    return backward_input(grad_input, grad_output, row_major(taps->of(weight)), taps->p);
   const Conv2dShape s = shape_of(grad_input, grad_output, weight, p);
   if (s.channels_last && !(s.turns() && takes_channels_last(grad_input.dtype(), s.turned())))
     return in_row_major(grad_input,
@@ -391,6 +432,12 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
     fill_raw(grad_weight, 0);
     if (grad_bias.defined()) fill_raw(grad_bias, 0);
     return;
+  }
+  if (const auto taps = used_taps(input, grad_output, grad_weight, p)) [[unlikely]] {
+    const Tensor used = taps->of(grad_weight), computed = empty_raw(used.sizes(), used.dtype(), used.device());
+    backward_weight(computed, grad_bias, grad_output, input, taps->p);
+    fill_raw(grad_weight, 0);
+    return copy_raw(used, computed);
   }
   if (channels_last(input, grad_output))
     return backward_weight(grad_weight, grad_bias, row_major(grad_output), row_major(input), p);

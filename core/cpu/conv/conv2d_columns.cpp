@@ -145,36 +145,47 @@ void columns_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T
   });
 }
 
+// Small planes of several images are multiplied together: each product reads all weights.
 template <class T>
 void columns_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
-  const int64_t plane = s.out_plane(), depth = s.depth(), tasks = s.batch * s.p.groups;
+  const int64_t plane = s.out_plane(), depth = s.depth();
   const int64_t row_bytes = depth * s.out_w() * static_cast<int64_t>(sizeof(T)),
-                rows = std::clamp<int64_t>(kColumnBytes / row_bytes, 1, s.out_h()), width = rows * s.out_w();
+                rows = std::clamp<int64_t>(kColumnBytes / row_bytes, 1, s.out_h()),
+                images = plane >= 64 ? 1 : std::clamp<int64_t>(kColumnBytes / (row_bytes * s.out_h()), 1, s.batch),
+                width = images * rows * s.out_w(), chunks = ceil_div(s.batch, images), tasks = chunks * s.p.groups;
   const auto run = [&](int64_t begin, int64_t end) {
     T* columns = scratch<T>(Scratch::kConvColumns, depth * width);
-    for (int64_t i = begin; i < end; ++i)
+    T* together = images == 1 ? nullptr : scratch<T>(Scratch::kConvInput, s.group_out() * width);
+    for (int64_t t = begin; t < end; ++t) {
+      const int64_t group = t % s.p.groups, image = t / s.p.groups * images, count = std::min(images, s.batch - image);
+      const T* from = dy + (image * s.p.groups + group) * s.group_out() * plane;
+      for (int64_t o = 0; images > 1 && o < s.group_out(); ++o)
+        for (int64_t n = 0; n < count; ++n)
+          std::copy_n(from + (n * s.out_channels + o) * plane, plane, together + (o * count + n) * plane);
       for (int64_t first = 0; first < s.out_h(); first += rows) {
         const int64_t here = std::min(rows, s.out_h() - first);
         gemm<T>({.m = depth,
-                 .n = here * s.out_w(),
+                 .n = count * here * s.out_w(),
                  .k = s.group_out(),
-                 .a = w + i % s.p.groups * s.group_out() * depth,
+                 .a = w + group * s.group_out() * depth,
                  .lda = depth,
                  .trans_a = true,
-                 .b = dy + i * s.group_out() * plane + first * s.out_w(),
-                 .ldb = plane,
+                 .b = images > 1 ? together : from + first * s.out_w(),
+                 .ldb = count * plane,
                  .c = columns,
                  .ldc = width,
                  .pairs = s.pairs});
-        parallel_for(s.group_in(), 1, [&](int64_t begin_channel, int64_t end_channel) {
-          for (int64_t c = begin_channel; c < end_channel; ++c) {
-            T* to = dx + (i * s.group_in() + c) * s.in_plane();
+        parallel_for(count * s.group_in(), 1, [&](int64_t begin_channel, int64_t end_channel) {
+          for (int64_t i = begin_channel; i < end_channel; ++i) {
+            const int64_t n = i / s.group_in(), c = i % s.group_in();
+            T* to = dx + ((image + n) * s.in_channels + group * s.group_in() + c) * s.in_plane();
             if (first == 0) std::fill_n(to, s.in_plane(), T(0));
             for (int64_t tap = 0; tap < s.kernel_size(); ++tap)
-              add_column(s, tap, first, here, columns + (c * s.kernel_size() + tap) * width, to);
+              add_column(s, tap, first, here, columns + (c * s.kernel_size() + tap) * width + n * plane, to);
           }
         });
       }
+    }
   };
   tasks >= kEnoughTasks ? parallel_for(tasks, 1, run) : run(0, tasks);
 }

@@ -123,6 +123,47 @@ TEST_CASE("LeNet's shapes have the same bits on any number of threads") {
   });
 }
 
+TEST_CASE(
+    "taps that meet nothing but padding change no bits, and images of small planes do not depend on their batch") {
+  struct Case {
+    int64_t height, width, kernel, stride, padding, dilation, groups;
+  };
+  for (const Case& c :
+       {Case{1, 1, 3, 1, 1, 1, 1}, Case{2, 2, 3, 2, 1, 1, 1}, Case{1, 2, 5, 1, 2, 1, 2}, Case{2, 3, 3, 1, 2, 2, 1},
+        Case{3, 1, 3, 3, 3, 1, 1}, Case{4, 4, 3, 2, 1, 1, 2}, Case{2, 2, 4, 2, 3, 2, 1}, Case{1, 1, 4, 2, 2, 1, 40}}) {
+    INFO(c.height, " x ", c.width, ", kernel ", c.kernel, ", stride ", c.stride, ", padding ", c.padding);
+    const Tensors in = make_inputs({.cases = {{constant({5, 40, c.height, c.width}),
+                                               constant({80, 40 / c.groups, c.kernel, c.kernel}), constant({80})}}},
+                                   0, kFloat);
+    const auto run = [&](const Tensor& images, const Tensor& padded, int64_t padding) {
+      const Tensor x = padded.detach().clone().requires_grad_(), w = in[1].detach().clone().requires_grad_();
+      const Tensor y = conv2d(x, w, in[2], c.stride, padding, c.dilation, c.groups);
+      Tensors out = autograd::grad({(y * y).sum()}, {x, w});
+      const int64_t cut = c.padding - padding;
+      out[0] = out[0].narrow(2, cut, images.size(2)).narrow(3, cut, images.size(3)).contiguous();
+      out.push_back(y.detach());
+      return out;
+    };
+    const auto with_zeros = [&](const Tensor& images) {
+      const int64_t more = 2 * c.padding;
+      const Tensor padded = zeros({images.size(0), images.size(1), c.height + more, c.width + more});
+      padded.narrow(2, c.padding, c.height).narrow(3, c.padding, c.width).copy_(images);
+      return padded;
+    };
+    const Tensors found = run(in[0], in[0], c.padding), want = run(in[0], with_zeros(in[0]), 0);
+    CHECK(found[2].equal(want[2]));
+    CHECK(found[0].allclose(want[0], 1e-4, 1e-4));
+    CHECK(found[1].allclose(want[1], 1e-4, 1e-4));
+    CHECK(found[1].eq(0).equal(want[1].eq(0)));
+    for (int64_t n = 0; n < 5; ++n) {
+      const Tensor image = in[0].narrow(0, n, 1);
+      const Tensors alone = run(image, image, c.padding);
+      CHECK(alone[0].equal(found[0].narrow(0, n, 1)));
+      CHECK(alone[2].equal(found[2].narrow(0, n, 1)));
+    }
+  }
+}
+
 TEST_CASE("gradients are computed only for inputs that require them") {
   const Tensor x = ones({1, 1, 3, 3}), w = ones({1, 1, 2, 2});
   for (int which = 0; which < 3; ++which) {
