@@ -12,21 +12,16 @@ MersenneState::MersenneState(uint64_t seed) {
   used = 624;
 }
 
+// In three parts, without remainders of indices, which the compiler vectorises.
 void MersenneState::twist() {
-  for (int i = 0; i < 624; ++i) {
-    const uint32_t joined = (word[i] & 0x80000000u) | (word[(i + 1) % 624] & 0x7FFFFFFFu);
-    word[i] = word[(i + 397) % 624] ^ joined >> 1 ^ ((joined & 1) != 0 ? 0x9908B0DFu : 0u);
-  }
+  const auto mixed = [this](int i, int next) {
+    const uint32_t joined = (word[i] & 0x80000000u) | (word[next] & 0x7FFFFFFFu);
+    return joined >> 1 ^ (-(joined & 1) & 0x9908B0DFu);
+  };
+  for (int i = 0; i < 227; ++i) word[i] = word[i + 397] ^ mixed(i, i + 1);
+  for (int i = 227; i < 623; ++i) word[i] = word[i - 227] ^ mixed(i, i + 1);
+  word[623] = word[396] ^ mixed(623, 0);
   used = 0;
-}
-
-uint32_t MersenneState::next() {
-  if (used >= 624) twist();
-  uint32_t y = word[used++];
-  y ^= y >> 11;
-  y ^= y << 7 & 0x9D2C5680u;
-  y ^= y << 15 & 0xEFC60000u;
-  return y ^ y >> 18;
 }
 
 double MersenneStream::normal() {

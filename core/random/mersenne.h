@@ -15,7 +15,14 @@ struct MersenneState {
 
   /// Only the low 32 bits of the seed count.
   explicit MersenneState(uint64_t seed);
-  uint32_t next();
+  uint32_t next() {
+    if (used >= 624) twist();
+    uint32_t y = word[used++];
+    y ^= y >> 11;
+    y ^= y << 7 & 0x9D2C5680u;
+    y ^= y << 15 & 0xEFC60000u;
+    return y ^ y >> 18;
+  }
 
  private:
   void twist();
