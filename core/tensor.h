@@ -567,7 +567,7 @@ class Tensor {
   Tensor& random_(int64_t from, int64_t to, optional<Generator> generator = nullopt) const;
   /// Integers in [0, to).
   Tensor& random_(int64_t to, optional<Generator> generator = nullopt) const;
-  /// Without `to`, `from` must be 0, and the integers are those of random_().
+  /// Without `to`, up to the largest of random_().
   Tensor& random_(int64_t from, optional<int64_t> to, optional<Generator> generator = nullopt) const;
   /// Non-negative integers: up to the maximum of an integer dtype, or as far as a floating point dtype
   /// represents integers exactly.

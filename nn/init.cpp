@@ -6,6 +6,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/random/random.h"
 
 namespace tandem::nn::init {
 namespace {
@@ -112,8 +113,13 @@ Tensor orthogonal_(Tensor tensor, double gain) {
   return changed(std::move(tensor), [&](Tensor& t) {
     const int64_t rows = t.size(0), columns = t.numel() / rows;
     const bool wide = rows <= columns;
-    Tensor values = empty({std::min(rows, columns), std::max(rows, columns)}, TensorOptions(kDouble));
-    values.normal_();
+    Tensor values;
+    if (generator_mode() == GeneratorMode::kPyTorch) {
+      values = randn({rows, columns}).to(kDouble);
+      if (!wide) values = values.t().contiguous();
+    } else {
+      values = randn({std::min(rows, columns), std::max(rows, columns)}, TensorOptions(kDouble));
+    }
     orthonormalise(values.data_ptr<double>(), values.size(0), values.size(1));
     values.mul_(gain);
     t.copy_((wide ? values : values.t().contiguous()).view(t.sizes()));
@@ -126,6 +132,12 @@ Tensor sparse_(Tensor tensor, double sparsity, double std) {
   return changed(std::move(tensor), [&](Tensor& t) {
     const int64_t rows = t.size(0), columns = t.size(1);
     const auto zeros = static_cast<int64_t>(std::ceil(sparsity * static_cast<double>(rows)));
+    if (generator_mode() == GeneratorMode::kPyTorch) {
+      t.normal_(0, std);
+      for (int64_t c = 0; c < columns; ++c)
+        t.select(1, c).index_fill_(0, randperm(rows, TensorOptions(kLong).device(t.device())).slice(0, 0, zeros), 0);
+      return;
+    }
     Tensor values = empty({rows, columns}), keys = empty({columns, rows}, TensorOptions(kDouble));
     values.normal_(0, std);
     keys.uniform_();

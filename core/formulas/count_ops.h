@@ -24,6 +24,12 @@ class UniformPairs {
     v = 1 - uniform_double(block.word[2], block.word[3]);
     block_ += uint64_t{1} << 40;
   }
+  /// v of the next pair.
+  TANDEM_HD double next() {
+    double u, v;
+    next(u, v);
+    return v;
+  }
 
  private:
   Generator::Draw draw_;
@@ -58,14 +64,13 @@ TANDEM_HD inline double poisson(double rate, UniformPairs random) {
 
 /// The number of successes in n trials of probability p <= 1/2. With few expected: waiting times between successes;
 /// otherwise BTRS of W. Hörmann, The generation of binomial random variates (1993).
-TANDEM_HD inline double binomial_half(double n, double p, UniformPairs random) {
-  double u, v;
+template <class Random>
+TANDEM_HD inline double binomial_half(double n, double p, Random random) {
   if (n * p < 10) {
     const double failure = math::log1p(-p);
     double trials = 0;
     for (double k = 0;; ++k) {
-      random.next(u, v);
-      trials += std::fmax(std::ceil(random_math::log(v) / failure), 1.0);
+      trials += std::fmax(std::ceil(random_math::log(random.next()) / failure), 1.0);
       if (!(trials <= n)) return k;
     }
   }
@@ -74,6 +79,7 @@ TANDEM_HD inline double binomial_half(double n, double p, UniformPairs random) {
   const double alpha = (2.83 + 5.1 / b) * spread, m = std::floor((n + 1) * p);
   const double most = std::lgamma(m + 1) + std::lgamma(n - m + 1), odds = math::log(p / (1 - p));
   for (;;) {
+    double u, v;
     random.next(u, v);
     const double x = u - 0.5, s = 0.5 - std::fabs(x);
     const double k = std::floor((2 * a / s + b) * x + n * p + 0.5);
@@ -83,7 +89,8 @@ TANDEM_HD inline double binomial_half(double n, double p, UniformPairs random) {
       return k;
   }
 }
-TANDEM_HD inline double binomial(double n, double p, const UniformPairs& random) {
+template <class Random>
+TANDEM_HD inline double binomial(double n, double p, const Random& random) {
   if (n != n || p != p) return n + p;
   if (n <= 0 || p <= 0) return 0;
   if (p >= 1) return n;

@@ -18,10 +18,9 @@ class MersenneStream;
 /// How tensors on the CPU are filled with random numbers.
 ///
 /// kPhilox: the same numbers on CPU and CUDA. kPyTorch: the numbers that PyTorch's CPU generator, a Mersenne Twister,
-/// draws after the same seed: uniform_, random_, randint, randperm, bernoulli, exponential_ and multinomial agree
-/// exactly, and so do poisson, dropout, the initial values of layers and the orders of samplers without a seed; normal_
-/// agrees up to the rounding of logarithm and cosine. This holds for contiguous tensors; others are filled in row-major
-/// order, PyTorch's in the order of memory. Draws are sequential then. CUDA always uses Philox.
+/// draws after the same seed, up to the rounding of logarithms, roots and cosines: in functions of tensors, dropout,
+/// initial values of layers and the orders of samplers without a seed. Draws are sequential then, and fill tensors in the
+/// order of their memory. CUDA always uses Philox.
 enum class GeneratorMode : uint8_t { kPhilox, kPyTorch };
 /// Sets the mode of all generators of the process.
 void set_generator_mode(GeneratorMode mode);

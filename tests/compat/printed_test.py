@@ -71,7 +71,12 @@ STRIDES = {
     "a gradient that LibTorch copies stays an expanded view": (r"[-+]mean of channels: .*",),
     "is composed of narrow, whose gradient is row-major in LibTorch, too": (r"[-+]roll: .*",),
 }
-KNOWN = {"conversions": CONVERSIONS, "strides": STRIDES}
+
+# The same for draws.txt.
+DRAWS = {
+    "the first dimension of three is the batch": (r"[-+]dropout2d of 3 dimensions: .*",),
+}
+KNOWN = {"conversions": CONVERSIONS, "draws": DRAWS, "strides": STRIDES}
 
 
 def lines_of(program):

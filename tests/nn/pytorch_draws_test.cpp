@@ -80,15 +80,19 @@ TEST_CASE("Normal numbers in float16 and of tensors are PyTorch's") {
            {1.243821, 2.040552, 3.735162}, 1e-6));
 }
 
-TEST_CASE("Views are filled in row-major order") {
-  Tensor rows, columns = empty({4, 3}).t();
-  {
-    const AsPyTorch mode(3);
-    rows = rand({3, 4});
-  }
+TEST_CASE("Tensors are filled in the order of their memory") {
+  const Tensor columns = empty({4, 3}).t();
   const AsPyTorch mode(3);
-  columns.uniform_();
-  CHECK(equal(rows, columns));
+  const Tensor rows = rand({4, 3}, Generator(3));
+  CHECK(equal(Tensor(columns).uniform_(), rows.t()));
+  CHECK(equal(rand_like(columns, Generator(3)), rows.t()));
+  CHECK_THROWS_AS(empty({2}, kByte).random_(300, optional<int64_t>()), Error);
+}
+
+TEST_CASE("random_ without an upper bound") {
+  const Tensor t = empty({1000}, kByte).random_(250, optional<int64_t>());
+  CHECK(t.min().item<int>() == 250);
+  CHECK(t.max().item<int>() == 255);
 }
 
 TEST_CASE("The state of a generator") {

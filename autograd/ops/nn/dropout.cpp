@@ -7,6 +7,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/random/mersenne_draws.h"
 
 namespace tandem {
 namespace {
@@ -18,12 +19,16 @@ bool identity(const char* operation, const Tensor& input, double p, bool train) 
   return false;
 }
 
-// A random mask of complex numbers is real.
-TensorOptions real_options(const Tensor& input) { return input.options().dtype(toRealValueType(input.scalar_type())); }
+// A mask for all elements, or of other sizes; that of complex numbers is real.
+Tensor uninitialized(const Tensor& input, optional<IntArrayRef> sizes) {
+  const TensorOptions options = input.options().dtype(toRealValueType(input.scalar_type()));
+  if (!sizes && autograd::draws_as_pytorch(input.device())) return autograd::empty_in_order(input, options);
+  return empty(sizes.value_or(input.sizes()), options);
+}
 
-Tensor mask(const Tensor& input, IntArrayRef sizes, double p) {
+Tensor mask(const Tensor& input, optional<IntArrayRef> sizes, double p) {
   NoGradGuard no_grad;
-  Tensor out = empty(sizes, real_options(input));
+  Tensor out = uninitialized(input, sizes);
   if (p == 1) return out.zero_();
   out.bernoulli_(1 - p);
   return out.mul_(1 / (1 - p));
@@ -41,10 +46,10 @@ Dims feature_sizes(const char* operation, const Tensor& input) {
 struct Affine {
   Tensor scale, shift;
 };
-Affine alpha_mask(const Tensor& input, IntArrayRef sizes, double p) {
+Affine alpha_mask(const Tensor& input, optional<IntArrayRef> sizes, double p) {
   NoGradGuard no_grad;
   constexpr double kLimit = 1.7580993408473766;  // SELU approaches -kLimit
-  Tensor kept = empty(sizes, real_options(input));
+  Tensor kept = uninitialized(input, sizes);
   if (p == 1) return {kept.zero_(), Tensor(kept)};
   kept.bernoulli_(1 - p);
   const double a = 1 / std::sqrt((kLimit * kLimit * p + 1) * (1 - p));
@@ -55,11 +60,10 @@ Affine alpha_mask(const Tensor& input, IntArrayRef sizes, double p) {
 }  // namespace
 
 Tensor dropout(const Tensor& input, double p, bool train) {
-  return identity("dropout", input, p, train) ? input : input * mask(input, input.sizes(), p);
+  return identity("dropout", input, p, train) ? input : input * mask(input, nullopt, p);
 }
 Tensor& dropout_(const Tensor& input, double p, bool train) {
-  return identity("dropout_", input, p, train) ? detail::mutable_handle(input)
-                                               : input.mul_(mask(input, input.sizes(), p));
+  return identity("dropout_", input, p, train) ? detail::mutable_handle(input) : input.mul_(mask(input, nullopt, p));
 }
 Tensor feature_dropout(const Tensor& input, double p, bool train) {
   return identity("feature_dropout", input, p, train) ? input
@@ -73,12 +77,12 @@ Tensor& feature_dropout_(const Tensor& input, double p, bool train) {
 
 Tensor alpha_dropout(const Tensor& input, double p, bool train) {
   if (identity("alpha_dropout", input, p, train)) return input;
-  const Affine mask = alpha_mask(input, input.sizes(), p);
+  const Affine mask = alpha_mask(input, nullopt, p);
   return input * mask.scale + mask.shift;
 }
 Tensor& alpha_dropout_(const Tensor& input, double p, bool train) {
   if (identity("alpha_dropout_", input, p, train)) return detail::mutable_handle(input);
-  const Affine mask = alpha_mask(input, input.sizes(), p);
+  const Affine mask = alpha_mask(input, nullopt, p);
   return input.mul_(mask.scale).add_(mask.shift);
 }
 Tensor feature_alpha_dropout(const Tensor& input, double p, bool train) {

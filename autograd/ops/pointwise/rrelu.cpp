@@ -5,6 +5,7 @@
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/pointwise/where.h"
+#include "tandem/autograd/ops/random/mersenne_draws.h"
 
 namespace tandem {
 namespace {
@@ -18,6 +19,10 @@ double mean_slope(const char* operation, const Scalar& lower, const Scalar& uppe
 // 1 where positive, else a random slope.
 Tensor slopes(const Tensor& self, const Scalar& lower, const Scalar& upper, const optional<Generator>& generator) {
   NoGradGuard no_grad;
+  if (autograd::draws_as_pytorch(self.device()))
+    return autograd::mersenne_slopes((self <= 0).contiguous(), lower.to<double>(), upper.to<double>(),
+                                     generator ? *generator : default_generator())
+        .to(self.dtype());
   const Tensor drawn = empty(self.sizes(), self.options()).uniform_(lower.to<double>(), upper.to<double>(), generator);
   return where(self > 0, ones({}, self.options()), drawn);
 }

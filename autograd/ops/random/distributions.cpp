@@ -29,7 +29,10 @@ Tensor& write(const Tensor& self, const char* operation, const Tensor& drawn) {
 
 // Uniform numbers in (0, 1), in float64.
 Tensor inside_unit(const Tensor& self, OptionalGenerator generator) {
-  return rand(self.sizes(), generator, self.options().dtype(kDouble)).clamp_min(Scalar(0x1p-54));
+  const TensorOptions options = self.options().dtype(kDouble);
+  return (draws_as_pytorch(self.device()) ? rand_like(self, generator, options)
+                                          : rand(self.sizes(), generator, options))
+      .clamp_min(Scalar(0x1p-54));
 }
 
 Generator::Draw next_draw(OptionalGenerator generator) { return (generator ? *generator : default_generator()).next(); }
@@ -59,6 +62,11 @@ Tensor cauchy(const Tensor& self, double median, double sigma, OptionalGenerator
 Tensor& log_normal_(Tensor& self, double mean, double std, OptionalGenerator generator) {
   check_floating_point("log_normal_", self);
   check(std > 0, "log_normal_: expected a standard deviation > 0, got ", std);
+  if (draws_as_pytorch(self.device())) {
+    const Tensor drawn = empty_in_order(self, self.options().dtype(kDouble).requires_grad(false));
+    mersenne_fill<ops::Normal>(drawn, generator ? *generator : default_generator(), {.a = mean, .b = std, .base = 1});
+    return write(self, "log_normal_", drawn.exp());
+  }
   return write(self, "log_normal_", normal(mean, std, self.sizes(), generator, self.options().dtype(kDouble)).exp());
 }
 Tensor log_normal(const Tensor& self, double mean, double std, OptionalGenerator generator) {
@@ -90,7 +98,7 @@ Tensor poisson(const Tensor& self, OptionalGenerator generator) {
   const Tensor rates = self.detach().to(kDouble).contiguous();
   check_range("poisson", rates, 0, std::numeric_limits<double>::max(), "rates must be finite and not negative");
   Tensor drawn;
-  if (generator_mode() == GeneratorMode::kPyTorch && self.is_cpu()) {
+  if (draws_as_pytorch(self.device())) {
     drawn = mersenne_poisson(rates, generator ? *generator : default_generator());
   } else {
     drawn = empty_raw(self.sizes(), kDouble, self.device());
@@ -108,8 +116,13 @@ Tensor binomial(const Tensor& count, const Tensor& prob, OptionalGenerator gener
   const Dims sizes = broadcast_sizes(count.sizes(), prob.sizes(), "binomial");
   const Tensor counts = count.detach().expand(sizes).to(kDouble).contiguous(),
                probabilities = prob.detach().expand(sizes).to(kDouble).contiguous();
-  const Tensor drawn = empty_raw(sizes, kDouble, count.device());
-  backend(count).random.binomial(drawn, counts, probabilities, next_draw(generator));
+  Tensor drawn;
+  if (draws_as_pytorch(count.device())) {
+    drawn = mersenne_binomial(counts, probabilities, generator ? *generator : default_generator());
+  } else {
+    drawn = empty_raw(sizes, kDouble, count.device());
+    backend(count).random.binomial(drawn, counts, probabilities, next_draw(generator));
+  }
   Tensor out = count.dtype() == kDouble ? drawn : drawn.to(count.dtype());
   const Tensor from = prob.requires_grad() ? prob.expand(sizes) : count.expand(sizes);
   if (auto* node = record<ZeroBackward>(out, from)) node->set(from);
@@ -148,13 +161,29 @@ Tensor log_gamma_draws(const char* operation, const Tensor& self, OptionalGenera
   }
   return where(small, out + inside_unit(shape, generator).log() / shape, out);
 }
+
+// The same in GeneratorMode::kPyTorch, the variables themselves; of half types by way of float32.
+Tensor gamma_as_pytorch(const char* operation, const Tensor& self, ScalarType type, OptionalGenerator generator) {
+  check_floating_point(operation, self);
+  const Tensor shapes = self.detach().to(type).contiguous();
+  check_range(operation, shapes, std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max(),
+              "expected finite numbers > 0");
+  return mersenne_gamma(shapes, generator ? *generator : default_generator());
+}
 }  // namespace
 
 Tensor _standard_gamma(const Tensor& self, OptionalGenerator generator) {
+  if (draws_as_pytorch(self.device()))
+    return gamma_as_pytorch("_standard_gamma", self, self.dtype() == kDouble ? kDouble : kFloat, generator)
+        .to(self.scalar_type());
   return log_gamma_draws("_standard_gamma", self, generator).exp().to(self.scalar_type());
 }
 Tensor _sample_dirichlet(const Tensor& self, OptionalGenerator generator) {
   check(self.dim() > 0, "_sample_dirichlet: expected at least one dimension, got ", self);
+  if (draws_as_pytorch(self.device())) {
+    const Tensor drawn = gamma_as_pytorch("_sample_dirichlet", self, kDouble, generator);
+    return (drawn / drawn.sum(IntArrayRef(-1), true)).to(self.scalar_type());
+  }
   return log_gamma_draws("_sample_dirichlet", self, generator).softmax(-1).to(self.scalar_type());
 }
 

@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
+#include <numeric>
 #include <vector>
 
+#include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/core/formulas/count_ops.h"
 #include "tandem/core/formulas/random_ops.h"
 #include "tandem/core/random/mersenne.h"
 
@@ -47,11 +51,12 @@ void transform_block(C* x, C mean, C std) {
 }
 
 // float32 and float64 draw all uniform numbers first; the 16-bit types draw block by block. Numbers that do not fill a
-// block are replaced by the end of a new one.
+// block are replaced by the end of a new one. Fewer than 16 numbers, and those of tensors that are not contiguous, are
+// drawn one by one.
 template <class T>
 void draw(ops::Normal, MersenneStream& stream, const RandomParameters& p, T* out, int64_t n) {
   using C = Computed<T>;
-  if (n < 16) {
+  if (n < 16 || p.base == 1) {
     for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(static_cast<C>(stream.normal() * p.b + p.a));
     return;
   }
@@ -99,16 +104,15 @@ void draw(ops::Bernoulli, MersenneStream& stream, const RandomParameters& p, T* 
   for (int64_t i = 0; i < n; ++i) out[i] = number<T>(stream.uniform_double() < p.a ? 1 : 0);
 }
 
-// Ranges from 2^28 on, and range 0, which stands for 2^64, take two words. random_() without a range is the exception:
-// it takes one where the type's values have at most 32 bits.
+// Ranges from 2^28 on, and range 0, which stands for 2^64, take two words. random_() without bounds is the exception: it
+// takes one where the type's values have at most 32 bits.
 template <class T>
 void draw_integers(MersenneStream& stream, const RandomParameters& p, T* out, int64_t n) {
-  const bool whole_type = p.base == 0 && p.range == uint64_t{1} << 31 && std::is_same_v<T, int32_t>;
-  const bool wide = (p.range >= uint64_t{1} << 28 || p.range == 0) && !whole_type;
+  const bool wide = (p.range >= uint64_t{1} << 28 || p.range == 0) && !(p.a == 1 && sizeof(T) <= 4);
   for (int64_t i = 0; i < n; ++i) {
     const uint64_t bits = wide ? stream.word64() : stream.word();
-    const uint64_t r = p.range == 0 ? bits : bits % p.range;
-    out[i] = number<T>(static_cast<int64_t>(static_cast<uint64_t>(p.base) + r));
+    const uint64_t value = p.range == 0 ? bits : static_cast<uint64_t>(p.base) + bits % p.range;
+    out[i] = number<T>(static_cast<int64_t>(value));
   }
 }
 template <class T>
@@ -141,11 +145,38 @@ void sample_rows(MersenneStream& stream, const Tensor& weights, int64_t samples,
 
 }  // namespace
 
+Dims memory_order(const Tensor& t) {
+  Dims order(static_cast<std::size_t>(t.dim()), 0);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return t.stride(a) > t.stride(b); });
+  return order;
+}
+Tensor permute_back(const Tensor& t, const Dims& order) {
+  Dims back(order.size(), 0);
+  for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<int64_t>(i);
+  return t.permute(back);
+}
+Tensor empty_in_order(const Tensor& like, const TensorOptions& options) {
+  const Dims order = memory_order(like);
+  return permute_back(empty(like.detach().permute(order).sizes(), options.memory_format(MemoryFormat::Contiguous)),
+                      order);
+}
+
 template <class Op>
-void mersenne_fill(const Tensor& out, const Generator& generator, const RandomParameters& p) {
+void mersenne_fill(const Tensor& out, const Generator& generator, const RandomParameters& parameters) {
+  if (!out.is_contiguous()) {
+    const Tensor ordered = out.permute(memory_order(out));
+    const bool dense = ordered.is_contiguous();
+    const Tensor filled = dense ? ordered : empty_raw(ordered.sizes(), out.dtype(), out.device());
+    RandomParameters p = parameters;
+    if constexpr (std::is_same_v<Op, ops::Normal>) p.base = 1;
+    mersenne_fill<Op>(filled, generator, p);
+    if (!dense) copy_raw(ordered, filled);
+    return;
+  }
   MersenneStream stream(generator);
   dispatch(out.dtype(), typename Op::Types{}, Op::name,
-           [&]<class T>(Type<T>) { draw(Op(), stream, p, out.ptr<T>(), out.numel()); });
+           [&]<class T>(Type<T>) { draw(Op(), stream, parameters, out.ptr<T>(), out.numel()); });
 }
 template void mersenne_fill<ops::Uniform>(const Tensor&, const Generator&, const RandomParameters&);
 template void mersenne_fill<ops::Normal>(const Tensor&, const Generator&, const RandomParameters&);
@@ -198,6 +229,68 @@ double poisson(MersenneStream& stream, double rate) {
 }
 
 }  // namespace
+
+Tensor mersenne_slopes(const Tensor& drawn, double from, double to, const Generator& generator) {
+  Tensor out = empty_raw(drawn.sizes(), kDouble, drawn.device());
+  MersenneStream stream(generator);
+  for (int64_t i = 0; i < drawn.numel(); ++i)
+    out.ptr<double>()[i] = drawn.ptr<bool>()[i] ? stream.uniform_double() * (to - from) + from : 1;
+  return out;
+}
+
+namespace {
+
+// G. Marsaglia and W. Tsang, A simple method for generating gamma variables (2000). Constants are float32, as PyTorch's.
+template <class T>
+T gamma(MersenneStream& stream, T shape) {
+  if (shape == 0) return 0;
+  double scale = 1;
+  if (shape < 1) {
+    scale = std::pow(1 - stream.uniform_double(), 1.0f / shape);
+    shape += 1.0f;
+  }
+  const double d = shape - 1.0f / 3.0f, c = 1 / std::sqrt(9 * d);
+  for (;;) {
+    double x, root;
+    do {
+      x = stream.normal();
+      root = 1 + c * x;
+    } while (root <= 0);
+    const double v = root * root * root, u = 1 - stream.uniform_double(), square = x * x;
+    if (u < 1 - 0.0331f * square * square || std::log(u) < 0.5 * square + d * (1 - v + std::log(v)))
+      return static_cast<T>(scale * d * v);
+  }
+}
+
+// For ops::binomial.
+struct Uniforms {
+  MersenneStream& stream;
+  double next() { return stream.uniform_double(); }
+  void next(double& u, double& v) {
+    u = next();
+    v = next();
+  }
+};
+
+}  // namespace
+
+Tensor mersenne_gamma(const Tensor& shapes, const Generator& generator) {
+  Tensor out = empty_raw(shapes.sizes(), shapes.dtype(), shapes.device());
+  MersenneStream stream(generator);
+  dispatch(shapes.dtype(), TypeList<float, double>{}, "_standard_gamma", [&]<class T>(Type<T>) {
+    for (int64_t i = 0; i < shapes.numel(); ++i)
+      out.ptr<T>()[i] = std::max(std::numeric_limits<T>::min(), gamma(stream, shapes.ptr<T>()[i]));
+  });
+  return out;
+}
+
+Tensor mersenne_binomial(const Tensor& counts, const Tensor& probabilities, const Generator& generator) {
+  Tensor out = empty_raw(counts.sizes(), kDouble, counts.device());
+  MersenneStream stream(generator);
+  for (int64_t i = 0; i < counts.numel(); ++i)
+    out.ptr<double>()[i] = ops::binomial(counts.ptr<double>()[i], probabilities.ptr<double>()[i], Uniforms{stream});
+  return out;
+}
 
 Tensor mersenne_bernoulli(const Tensor& p, const Generator& generator) {
   Tensor out = empty_raw(p.sizes(), p.dtype(), p.device());

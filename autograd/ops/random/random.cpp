@@ -22,21 +22,11 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-bool as_pytorch(Device device) { return generator_mode() == GeneratorMode::kPyTorch && device.type() == kCPU; }
-
-template <class Op>
-void draw_as_pytorch(const Tensor& out, const Generator& generator, const RandomParameters& p) {
-  if (out.is_contiguous()) return mersenne_fill<Op>(out, generator, p);
-  Tensor row_major = empty_raw(out.sizes(), out.dtype(), out.device());
-  mersenne_fill<Op>(row_major, generator, p);
-  copy_raw(out, row_major);
-}
-
 // Kernels write row-major; other layouts go through a copy, so that element numbers are logical.
 template <class Op>
 void draw_into(const Tensor& out, OptionalGenerator optional_generator, const RandomParameters& p) {
   const Generator& generator = optional_generator ? *optional_generator : default_generator();
-  if (as_pytorch(out.device())) return draw_as_pytorch<Op>(out, generator, p);
+  if (draws_as_pytorch(out.device())) return mersenne_fill<Op>(out, generator, p);
   const Generator::Draw draw = generator.next();
   if (out.numel() == 0) return;
   if (out.is_contiguous()) {
@@ -53,20 +43,21 @@ Tensor& draw_inplace(const Tensor& self, OptionalGenerator generator, const Rand
   return overwrite(self, Op::name, [&](const Tensor& out) { draw_into<Op>(out, generator, p); });
 }
 
-template <class Op>
-Tensor draw_new(IntArrayRef size, const TensorOptions& options, OptionalGenerator generator,
-                const RandomParameters& p) {
+// Allocates the result of a function `draw`, which fills it.
+template <class Draw>
+Tensor draw_new(IntArrayRef size, const TensorOptions& options, const Draw& draw) {
   Tensor out = empty(size, options.requires_grad(false));
-  draw_into<Op>(out, generator, p);
+  draw(out);
   if (options.requires_grad()) out.requires_grad_();
   return out;
 }
-
-template <class Op>
-Tensor draw_parts(IntArrayRef size, const TensorOptions& options, OptionalGenerator generator,
-                  const RandomParameters& p) {
-  Tensor out = empty(size, options.requires_grad(false));
-  draw_into<Op>(parts_raw(out), generator, p);
+template <class Draw>
+Tensor draw_like(const Tensor& self, const TensorOptions& given, optional<MemoryFormat> format, const Draw& draw) {
+  const TensorOptions merged = given.merge_memory_format(format), options = options_like(merged, self);
+  const bool keeps = merged.memory_format_opt().value_or(MemoryFormat::Preserve) == MemoryFormat::Preserve;
+  if (!keeps || !draws_as_pytorch(resolve(options.device()))) return draw_new(self.sizes(), options, draw);
+  Tensor out = empty_in_order(self, options.requires_grad(false));
+  draw(out);
   if (options.requires_grad()) out.requires_grad_();
   return out;
 }
@@ -83,6 +74,20 @@ void check_integers(const char* operation, int64_t first, int64_t last, ScalarTy
                 last <= static_cast<int64_t>(std::numeric_limits<T>::max()),
             operation, ": ", first, " to ", last, " does not fit in ", type);
   });
+}
+
+// The maximum of an integer type; else the number up to which a type has all integers.
+int64_t largest_integer(ScalarType type) {
+  int64_t last = 0;
+  dispatch(type, AllTypes{}, "random_", [&]<class T>(Type<T>) {
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+      last = std::is_same_v<T, Half> ? 1 << 11 : 1 << 8;
+    else if constexpr (std::is_floating_point_v<T>)
+      last = int64_t{1} << std::numeric_limits<T>::digits;
+    else
+      last = static_cast<int64_t>(std::numeric_limits<T>::max());
+  });
+  return last;
 }
 
 RandomParameters integers(const char* operation, int64_t low, int64_t high, ScalarType type) {
@@ -127,7 +132,11 @@ Tensor& Tensor::bernoulli_(double p, optional<Generator> generator) const {
   return draw_inplace<ops::Bernoulli>(*this, generator, {.a = p});
 }
 Tensor& Tensor::bernoulli_(const Tensor& p, optional<Generator> generator) const {
-  const Tensor drawn = tandem::bernoulli(p.detach().expand(sizes()).to(kDouble), generator);
+  const Tensor all = p.detach().expand(sizes());
+  const Dims order = draws_as_pytorch(device()) ? memory_order(*this) : Dims();
+  const Tensor drawn = draws_as_pytorch(device())
+                           ? permute_back(tandem::bernoulli(all.permute(order).contiguous(), generator), order)
+                           : tandem::bernoulli(all.to(kDouble), generator);
   return overwrite(*this, "bernoulli_", [&](const Tensor& out) { copy_raw(out, drawn); });
 }
 Tensor& Tensor::random_(int64_t from, int64_t to, optional<Generator> generator) const {
@@ -138,46 +147,50 @@ Tensor& Tensor::random_(int64_t to, optional<Generator> generator) const {
 }
 Tensor& Tensor::random_(int64_t from, optional<int64_t> to, optional<Generator> generator) const {
   if (to) return random_(from, *to, std::move(generator));
-  check(from == 0, "random_: give the bound `to` unless `from` is 0, got from ", from);
-  return random_(std::move(generator));
+  const int64_t last = largest_integer(dtype());
+  check(from <= last, "random_: ", from, " is above ", last, ", the largest number of ", dtype());
+  check_integers("random_", from, last, dtype());
+  return random_integers(*this, generator, {.base = from, .range = uint64_t(last) - uint64_t(from) + 1});
 }
 Tensor& Tensor::random_(optional<Generator> generator) const {
-  uint64_t range = 2;
-  dispatch(dtype(), AllTypes{}, "random_", [&]<class T>(Type<T>) {
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-      range = (std::is_same_v<T, Half> ? 1u << 11 : 1u << 8) + 1;
-    else if constexpr (std::is_floating_point_v<T>)
-      range = (uint64_t{1} << std::numeric_limits<T>::digits) + 1;
-    else
-      range = static_cast<uint64_t>(std::numeric_limits<T>::max()) + 1;
-  });
-  return random_integers(*this, generator, {.range = range});
+  return random_integers(*this, generator, {.a = 1, .range = uint64_t(largest_integer(dtype())) + 1});
 }
 
+namespace {
+
+void rand_into(const Tensor& out, OptionalGenerator generator) {
+  if (out.is_complex()) return draw_into<ops::Uniform>(parts_raw(out), generator, {.a = 0, .b = 1});
+  check_real("rand", out.dtype());
+  draw_into<ops::Uniform>(out, generator, {.a = 0, .b = 1});
+}
+void randn_into(const Tensor& out, OptionalGenerator generator) {
+  if (out.is_complex())  // both parts together have variance 1
+    return draw_into<ops::Normal>(parts_raw(out), generator, {.a = 0, .b = 1 / std::numbers::sqrt2});
+  check_real("randn", out.dtype());
+  draw_into<ops::Normal>(out, generator, {.a = 0, .b = 1});
+}
+
+}  // namespace
+
 Tensor rand(IntArrayRef size, OptionalGenerator generator, const TensorOptions& options) {
-  if (is_complex(options.dtype())) return draw_parts<ops::Uniform>(size, options, generator, {.a = 0, .b = 1});
-  check_real("rand", options.dtype());
-  return draw_new<ops::Uniform>(size, options, generator, {.a = 0, .b = 1});
+  return draw_new(size, options, [&](const Tensor& out) { rand_into(out, generator); });
 }
 Tensor rand(IntArrayRef size, const TensorOptions& options) { return rand(size, nullopt, options); }
 Tensor rand_like(const Tensor& self, OptionalGenerator generator, const TensorOptions& options,
                  optional<MemoryFormat> format) {
-  return rand(self.sizes(), generator, options_like(options.merge_memory_format(format), self));
+  return draw_like(self, options, format, [&](const Tensor& out) { rand_into(out, generator); });
 }
 Tensor rand_like(const Tensor& self, const TensorOptions& options, optional<MemoryFormat> format) {
   return rand_like(self, nullopt, options, format);
 }
 
 Tensor randn(IntArrayRef size, OptionalGenerator generator, const TensorOptions& options) {
-  if (is_complex(options.dtype()))  // both parts together have variance 1
-    return draw_parts<ops::Normal>(size, options, generator, {.a = 0, .b = 1 / std::numbers::sqrt2});
-  check_real("randn", options.dtype());
-  return draw_new<ops::Normal>(size, options, generator, {.a = 0, .b = 1});
+  return draw_new(size, options, [&](const Tensor& out) { randn_into(out, generator); });
 }
 Tensor randn(IntArrayRef size, const TensorOptions& options) { return randn(size, nullopt, options); }
 Tensor randn_like(const Tensor& self, OptionalGenerator generator, const TensorOptions& options,
                   optional<MemoryFormat> format) {
-  return randn(self.sizes(), generator, options_like(options.merge_memory_format(format), self));
+  return draw_like(self, options, format, [&](const Tensor& out) { randn_into(out, generator); });
 }
 Tensor randn_like(const Tensor& self, const TensorOptions& options, optional<MemoryFormat> format) {
   return randn_like(self, nullopt, options, format);
@@ -186,10 +199,7 @@ Tensor randn_like(const Tensor& self, const TensorOptions& options, optional<Mem
 Tensor randint(int64_t low, int64_t high, IntArrayRef size, OptionalGenerator generator, const TensorOptions& options) {
   const TensorOptions typed = options.has_dtype() ? options : options.dtype(kLong);
   const RandomParameters p = integers("randint", low, high, typed.dtype());
-  Tensor out = empty(size, typed.requires_grad(false));
-  random_integers(out, generator, p);
-  if (options.requires_grad()) out.requires_grad_();
-  return out;
+  return draw_new(size, typed, [&](const Tensor& out) { random_integers(out, generator, p); });
 }
 Tensor randint(int64_t high, IntArrayRef size, const TensorOptions& options) {
   return randint(0, high, size, nullopt, options);
@@ -202,7 +212,8 @@ Tensor randint(int64_t high, IntArrayRef size, OptionalGenerator generator, cons
 }
 Tensor randint_like(const Tensor& self, int64_t low, int64_t high, OptionalGenerator generator,
                     const TensorOptions& options, optional<MemoryFormat> format) {
-  return randint(low, high, self.sizes(), generator, options_like(options.merge_memory_format(format), self));
+  const RandomParameters p = integers("randint", low, high, options.has_dtype() ? options.dtype() : self.dtype());
+  return draw_like(self, options, format, [&](const Tensor& out) { random_integers(out, generator, p); });
 }
 Tensor randint_like(const Tensor& self, int64_t low, int64_t high, const TensorOptions& options,
                     optional<MemoryFormat> format) {
@@ -233,7 +244,7 @@ Tensor randperm(int64_t n, OptionalGenerator generator, const TensorOptions& opt
   const TensorOptions typed = options.has_dtype() ? options : options.dtype(kLong);
   check_integers("randperm", 0, std::max<int64_t>(n - 1, 0), typed.dtype());
   const Device device = resolve(typed.device());
-  if (as_pytorch(device)) {
+  if (draws_as_pytorch(device)) {
     Tensor out = mersenne_permutation(n, generator ? *generator : default_generator()).to(device, typed.dtype());
     if (options.requires_grad()) out.requires_grad_();
     return out;
@@ -256,7 +267,8 @@ Tensor randperm(int64_t n, const TensorOptions& options) { return randperm(n, nu
 Tensor normal(double mean, double std, IntArrayRef size, OptionalGenerator generator, const TensorOptions& options) {
   check_real("normal", options.dtype());
   check(std >= 0, "normal: expected a standard deviation >= 0, got ", std);
-  return draw_new<ops::Normal>(size, options, generator, {.a = mean, .b = std});
+  return draw_new(size, options,
+                  [&](const Tensor& out) { draw_into<ops::Normal>(out, generator, {.a = mean, .b = std}); });
 }
 Tensor normal(const Tensor& mean, const Tensor& std, OptionalGenerator generator) {
   check_real("normal", mean.dtype());
@@ -268,6 +280,8 @@ Tensor normal(const Tensor& mean, const Tensor& std, OptionalGenerator generator
   return randn(size, generator, options) * s + m;
 }
 Tensor normal(const Tensor& mean, double std, OptionalGenerator generator) {
+  if (draws_as_pytorch(mean.device()))  // half types are rounded after the multiplication
+    return normal(0, std, mean.sizes(), generator, mean.options().requires_grad(false)) + mean.detach();
   return normal(mean, full({}, std, mean.options()), generator);
 }
 Tensor normal(double mean, const Tensor& std, OptionalGenerator generator) {
@@ -279,7 +293,7 @@ Tensor bernoulli(const Tensor& self, OptionalGenerator generator) {
   const Tensor p = self.detach().to(kDouble);
   check_range("bernoulli", p, 0, 1, "probabilities must be in [0, 1]");
   Tensor out;
-  if (as_pytorch(self.device())) {
+  if (draws_as_pytorch(self.device())) {
     const Tensor computed = self.dtype() == kDouble ? p : p.to(kFloat);
     out = mersenne_bernoulli(computed.contiguous(), generator ? *generator : default_generator()).to(self.dtype());
   } else {
@@ -289,16 +303,19 @@ Tensor bernoulli(const Tensor& self, OptionalGenerator generator) {
   return out;
 }
 Tensor bernoulli(const Tensor& self, double p, OptionalGenerator generator) {
-  return empty_like(self).bernoulli_(p, generator);
+  if (!draws_as_pytorch(self.device())) return empty_like(self).bernoulli_(p, generator);
+  return empty(self.sizes(), self.options().requires_grad(false)).bernoulli_(p, generator);
 }
 
 namespace {
 // Weights over exponential numbers: the largest is drawn first (P. Efraimidis, P. Spirakis, 2006).
-Tensor multinomial_as_pytorch(const Tensor& weights, int64_t samples, bool replacement, OptionalGenerator generator) {
+// `ordered` has the order of the memory of what the program gave.
+Tensor multinomial_as_pytorch(const Tensor& weights, const Tensor& ordered, int64_t samples, bool replacement,
+                              OptionalGenerator generator) {
   const Tensor computed = weights.dtype() == kDouble ? weights : weights.to(kFloat);
   if (replacement && samples > 1)
     return mersenne_multinomial(computed, samples, generator ? *generator : default_generator());
-  Tensor times = empty(computed.sizes(), computed.options());
+  Tensor times = empty_in_order(ordered, computed.options());
   times.exponential_(1, generator);
   const Tensor keys = computed / times;
   return samples == 1 ? keys.argmax(-1, true) : std::get<1>(keys.topk(samples));
@@ -322,10 +339,11 @@ Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement, Op
   check(columns > 0, "multinomial: expected at least one weight, got ", self);
   check(replacement || num_samples <= columns, "multinomial: ", num_samples, " samples without replacement from ",
         columns, " weights");
-  if (as_pytorch(self.device()) && rows > 0) {
+  if (draws_as_pytorch(self.device()) && rows > 0) {
     const Tensor plain = self.detach().contiguous().view({rows, columns});
     check_weights(plain, num_samples, replacement);
-    const Tensor drawn = multinomial_as_pytorch(plain, num_samples, replacement, generator);
+    const Tensor ordered = self.dim() == 2 ? self : self.unsqueeze(0);
+    const Tensor drawn = multinomial_as_pytorch(plain, ordered, num_samples, replacement, generator);
     return self.dim() == 2 ? drawn : drawn.view({num_samples});
   }
   const Tensor weights = self.detach().to(kDouble).contiguous().view({rows, columns});
