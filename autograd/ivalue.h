@@ -62,7 +62,7 @@ class IValue {
     else if (value.isBoolean())
       value_ = value.toBool();
     else
-      value_ = value.toLong();
+      value_ = static_cast<int64_t>(value.toUInt64());  // wraps around from 2^63 on
   }
   template <class T>
   requires(std::is_arithmetic_v<T>) IValue(T value) : IValue(Scalar(value)) {}

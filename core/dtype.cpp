@@ -56,10 +56,10 @@ ScalarType promote_types(ScalarType a, ScalarType b) {
   if (a == ScalarType::Undefined) return b;
   if (b == ScalarType::Undefined) return a;
   if (isBarebonesUnsignedType(a) || isBarebonesUnsignedType(b)) {
-    check(is_differentiable(a) || is_differentiable(b),
+    check(is_floating_point(a) || is_floating_point(b),
           "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ", toString(a), " and ",
           toString(b));
-    return is_differentiable(a) ? a : b;
+    return is_floating_point(a) ? a : b;
   }
   if (a == kBool) return b;
   if (b == kBool) return a;

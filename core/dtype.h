@@ -179,7 +179,7 @@ constexpr int promotion_category(ScalarType type) {
   return type == kBool ? 0 : is_complex(type) ? 3 : is_floating_point(type) ? 2 : 1;
 }
 /// The dtype that holds the values of both (PyTorch's promotion table). Throws Error for uint16, uint32 or uint64 with
-/// another dtype of integers or bool.
+/// another dtype that is not floating point.
 ScalarType promote_types(ScalarType a, ScalarType b);
 inline ScalarType promoteTypes(ScalarType a, ScalarType b) { return promote_types(a, b); }
 

@@ -21,8 +21,9 @@ using ComputedTypes = concat_t<NumericTypes, TypeList<bool>>;
 using UnsignedTypes = TypeList<uint16_t, uint32_t, uint64_t>;
 /// All but the complex types and those.
 using AllTypes = concat_t<ComputedTypes, TypeList<Half, BFloat16>>;
+using RealTypes = concat_t<AllTypes, UnsignedTypes>;
 using ComplexTypes = TypeList<Complex<float>, Complex<double>>;
-using StoredTypes = concat_t<concat_t<concat_t<AllTypes, UnsignedTypes>, ComplexTypes>, TypeList<Complex<Half>>>;
+using StoredTypes = concat_t<concat_t<RealTypes, ComplexTypes>, TypeList<Complex<Half>>>;
 
 /// The type that kernels compute a stored type of numbers with a fraction in.
 template <class Stored>

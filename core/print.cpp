@@ -232,6 +232,7 @@ std::ostream& operator<<(std::ostream& out, const Scalar& value) {
   }
   if (value.isFloatingPoint()) return out << value.toDouble();
   if (value.isBoolean()) return out << (value.toBool() ? "true" : "false");
+  if (value.type() == kUInt64) return out << value.toUInt64();
   return out << value.toLong();
 }
 std::ostream& operator<<(std::ostream& out, Layout layout) {

@@ -47,7 +47,8 @@ class Scalar {
   }
 
   /// The value converted to T as by a C++ cast. Throws Error if it does not fit an integer type, or if an imaginary
-  /// part that is not 0 would be lost; negative integers wrap around in unsigned types, as in PyTorch.
+  /// part that is not 0 would be lost; negative integers wrap around in unsigned types, as in PyTorch, and in uint8 other
+  /// negative numbers do, too.
   template <class T>
   T to() const {
     if constexpr (ComplexLike<T>) {
@@ -109,10 +110,11 @@ class Scalar {
     else if constexpr (std::is_same_v<T, uint64_t>)
       return unsigned_integer();
     else if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(
-          integer(scalar_type_of<T>,
-                  std::is_signed_v<T> ? std::numeric_limits<T>::min() : -int64_t{std::numeric_limits<T>::max()},
-                  static_cast<int64_t>(std::numeric_limits<T>::max())));
+      return static_cast<T>(integer(scalar_type_of<T>,
+                                    std::is_signed_v<T>                  ? std::numeric_limits<T>::min()
+                                    : isFloatingPoint() && sizeof(T) > 1 ? int64_t{0}
+                                                                         : -int64_t{std::numeric_limits<T>::max()},
+                                    static_cast<int64_t>(std::numeric_limits<T>::max())));
     else if (kind_ == Kind::kUnsigned)
       return static_cast<T>(static_cast<uint64_t>(integer_));
     else
@@ -129,8 +131,8 @@ class Scalar {
   }
   uint64_t unsigned_integer() const {
     if (!isFloatingPoint()) return static_cast<uint64_t>(integer_);
-    if (!(real_ > -0x1p64 && real_ < 0x1p64)) overflow(kUInt64);
-    return real_ < 0 ? -static_cast<uint64_t>(-real_) : static_cast<uint64_t>(real_);
+    if (!(real_ > -1 && real_ < 0x1p64)) overflow(kUInt64);
+    return static_cast<uint64_t>(real_);
   }
   [[noreturn]] void overflow(ScalarType type) const;
   // The real part; throws Error unless the imaginary part is 0.

@@ -56,7 +56,11 @@ class Event {
  public:
   explicit Event(DeviceType type);
   Event(Event&& other) noexcept : type_(other.type_), event_(std::exchange(other.event_, nullptr)) {}
-  Event& operator=(Event&&) = delete;
+  Event& operator=(Event&& other) noexcept {
+    std::swap(type_, other.type_);
+    std::swap(event_, other.event_);
+    return *this;
+  }
   ~Event();
   void record(const Stream& stream);
   /// Work submitted to `stream` after this call waits for the recorded point; the host does not wait.

@@ -37,6 +37,7 @@ void go_to(Context& c, cudaStream_t stream, PoolId pool, Recording* recording) {
 void enter(void* capture) {
   Recording& r = recording_of(capture);
   Context& c = context(r.device);
+  refuse_in_capture(c, "begins another one");
   r.outer_stream = c.stream();
   r.outer_pool = c.pool;
   order(c.state(), r.stream, c.stream());
@@ -55,6 +56,7 @@ void leave(void* capture) try {
 void begin(void* capture, bool fuses) {
   Recording& r = recording_of(capture);
   Context& c = context(r.device);
+  refuse_in_capture(c, "begins another one");
   if (r.graph != nullptr) ensure(cudaGraphExecDestroy(std::exchange(r.graph, nullptr)), "cudaGraphExecDestroy");
   r.refusal.clear();
   r.slots.clear();

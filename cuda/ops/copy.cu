@@ -134,9 +134,8 @@ void copy(const Tensor& out, const Tensor& in) {
   if (out.numel() == 0) return;
   if (out.dtype() == in.dtype()) return copy_same(context(out.device()), out, in);
   const Operand from(in);
-  using Types = concat_t<AllTypes, UnsignedTypes>;
-  dispatch(out.dtype(), Types{}, "copy_", [&]<class To>(Type<To>) {
-    dispatch(in.dtype(), Types{}, "copy_", [&]<class From>(Type<From>) {
+  dispatch(out.dtype(), RealTypes{}, "copy_", [&]<class To>(Type<To>) {
+    dispatch(in.dtype(), RealTypes{}, "copy_", [&]<class From>(Type<From>) {
       if constexpr (!std::is_same_v<To, From>) elementwise("copy_", Convert<To, From>{}, out, {&from});
     });
   });

@@ -21,9 +21,10 @@ struct DtypeCode {
   std::string_view code;
   ScalarType type;
 };
-constexpr DtypeCode kCodes[] = {{"b1", kBool},   {"u1", kByte},         {"i1", kChar},          {"i2", kShort},
-                                {"i4", kInt},    {"i8", kLong},         {"f2", kHalf},          {"f4", kFloat},
-                                {"f8", kDouble}, {"c8", kComplexFloat}, {"c16", kComplexDouble}};
+constexpr DtypeCode kCodes[] = {{"b1", kBool},   {"u1", kByte},         {"i1", kChar},           {"i2", kShort},
+                                {"i4", kInt},    {"i8", kLong},         {"f2", kHalf},           {"f4", kFloat},
+                                {"f8", kDouble}, {"c8", kComplexFloat}, {"c16", kComplexDouble}, {"u2", kUInt16},
+                                {"u4", kUInt32}, {"u8", kUInt64}};
 
 class Literals {
  public:
@@ -113,7 +114,7 @@ void parse_descr(std::string_view descr, NpyHeader& header, const std::string& f
   const auto* found =
       std::find_if(std::begin(kCodes), std::end(kCodes), [code](const DtypeCode& known) { return known.code == code; });
   check(found != std::end(kCodes), file, ": has elements of dtype '", std::string(descr.substr(0, 40)),
-        "'; supported are bool, uint8, int8 to int64, float16 to float64, complex64 and complex128 (convert "
+        "'; supported are bool, uint8 to uint64, int8 to int64, float16 to float64, complex64 and complex128 (convert "
         "it with astype)");
   header.dtype = found->type;
   header.big_endian = descr[0] == '>';

@@ -99,16 +99,18 @@ Tensor attend(const Call& c, const Tensor& q, const Tensor& k, const Tensor& v, 
   Tensor mask = c.optional(added_at);
   check(!mask.defined() || (mask.dim() == 4 && mask.size(2) == queries && mask.size(3) == keys),
         "attention_bias must be [batch or 1, heads or 1, ", queries, ", ", keys, "], got ", mask);
-  if (const Tensor shown = shown_keys(c.optional(mask_at), queries, keys, q.size(0)); shown.defined()) {
+  const Tensor shown = shown_keys(c.optional(mask_at), queries, keys, q.size(0));
+  Tensor seen;  // by queries that see no later keys
+  if (causal && (mask.defined() || shown.defined() || past > 0))
+    seen = ones({queries, keys}, TensorOptions(kBool).device(q.device())).tril(past);
+  if (shown.defined()) {
     // Not minus infinity: of keys that are all hidden, each counts. Half types lack float32's lowest number.
     const double lowest = q.dtype() == kHalf ? -65504 : -0x1.FEp127;
     const double filter = std::max(c.number("mask_filter_value", -10000.0), lowest);
-    const Tensor hidden =
-        zeros(shown.sizes(), q.options().requires_grad(false)).masked_fill(shown.logical_not(), filter);
+    Tensor hidden = zeros(shown.sizes(), q.options().requires_grad(false)).masked_fill(shown.logical_not(), filter);
+    if (seen.defined()) hidden = where(seen, hidden, lowest);
     mask = mask.defined() ? mask + hidden : hidden;
-  }
-  if (causal && (mask.defined() || past > 0)) {
-    const Tensor seen = ones({queries, keys}, TensorOptions(kBool).device(q.device())).tril(past);
+  } else if (seen.defined()) {
     mask = mask.defined() ? where(seen, mask, -INFINITY) : seen;
   }
   return join_heads(scaled_dot_product_attention(q, k, v, mask, 0, causal && !mask.defined(), scale));

@@ -136,8 +136,8 @@ TEST_CASE("another library keeps a tensor alive, and frees it on any thread") {
 }
 
 TEST_CASE("all dtypes go out and come back") {
-  for (const ScalarType type :
-       {kByte, kChar, kShort, kInt, kLong, kHalf, kFloat, kDouble, kBool, kBFloat16, kComplexFloat, kComplexDouble}) {
+  for (const ScalarType type : {kByte, kChar, kShort, kInt, kLong, kHalf, kFloat, kDouble, kBool, kBFloat16,
+                                kComplexFloat, kComplexDouble, kUInt16, kUInt32, kUInt64}) {
     const Tensor t = arange(6, kFloat).to(type);
     const Tensor old = from_dlpack(to_dlpack(t)), back = from_dlpack(to_dlpack_versioned(t));
     CHECK((back.dtype() == type));

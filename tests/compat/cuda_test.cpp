@@ -20,7 +20,8 @@ bool without_device() {
 
 TEST_CASE("programs without a CUDA device ask for one and get an error") {
   CHECK(at::detail::getCUDAHooks().getNumGPUs() == static_cast<int>(torch::cuda::device_count()));
-  const at::cuda::CUDAEvent event;
+  at::cuda::CUDAEvent event = {};
+  event = at::cuda::CUDAEvent(0);
   CHECK(event.query());
   CHECK_FALSE(event.isCreated());
   at::cuda::CUDAGraph graph;

@@ -70,6 +70,8 @@ def cases():
     yield attention("causal", [], ["y", "present"], unidirectional=1, scale=0.3)
     yield attention("mask", [mask])
     yield attention("mask_causal", [mask], unidirectional=1, mask_filter_value=-3.0)
+    yield attention("mask_causal_left", [ints([[0, 1, 1], [0, 0, 1]])], unidirectional=1,
+                    mask_filter_value=float(np.finfo(np.float32).min))
     yield attention("mask_of_zeros", [ints([[0, 0, 0], [1, 0, 1]])], mask_filter_value=-3.0)
     yield attention("mask_of_one_column", [ints([[0], [1]])])
     yield attention("mask_of_queries", [ints([[[1, 0, 0], [1, 1, 0], [1, 0, 1]]] * 2)])

@@ -11,10 +11,10 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-// Complex numbers are equal if both parts are, and true if they are not 0. They have no order: the kernels refuse them.
 template <class Op>
 Tensor compare(const Tensor& a, const Tensor& b);
 
+// Complex numbers are equal if both parts are, and true if they are not 0. They have no order: the kernels refuse them.
 template <class Op>
 Tensor compare_complex(const Tensor& a, const Tensor& b) {
   const auto& kernels = backend(a).comparison.value;
@@ -67,10 +67,16 @@ template <class Op>
 Tensor compare(const Tensor& a, const Scalar& b) {
   const ScalarType type = result_type(a, b);
   const Prepared x(a, type, a.device());
-  if (is_complex(type) || isBarebonesUnsignedType(type)) {
+  if (is_complex(type)) {
     const Tensor number = empty_raw({}, type, a.device());
     fill_raw(number, b);
-    return is_complex(type) ? compare_complex<Op>(x.tensor(), number) : compare_unsigned<Op>(x.tensor(), number);
+    return compare_complex<Op>(x.tensor(), number);
+  }
+  if (isBarebonesUnsignedType(type)) {  // other numbers wrap around, as in PyTorch
+    const Tensor wide = empty_raw({}, kUInt64, a.device()), number = empty_raw({}, type, a.device());
+    fill_raw(wide, b);
+    copy_raw(number, wide);
+    return compare_unsigned<Op>(x.tensor(), number);
   }
   Tensor out = empty_elementwise(a, kBool);
   backend(a).comparison.value.get<Op>()(out, x, rounded_number(b, type));

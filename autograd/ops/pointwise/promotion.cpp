@@ -60,7 +60,7 @@ void check_number_fits(const char* operation, const Scalar& value, ScalarType ty
     check_number_fits(operation, z.re, toRealValueType(type));
     return check_number_fits(operation, z.im, toRealValueType(type));
   }
-  dispatch(type, concat_t<AllTypes, UnsignedTypes>{}, operation, [&]<class T>(Type<T>) {
+  dispatch(type, RealTypes{}, operation, [&]<class T>(Type<T>) {
     using Limits = std::numeric_limits<T>;
     const double x = value.toDouble();
     if constexpr (std::is_same_v<T, Half>)

@@ -160,8 +160,9 @@ class CUDAMultiStreamGuard {
 /// A point in a stream's work.
 class CUDAEvent {
  public:
+  CUDAEvent() = default;
   /// Every event takes the time, whatever the flags.
-  explicit CUDAEvent(unsigned int /*flags*/ = 0) {}
+  explicit CUDAEvent(unsigned int /*flags*/) {}
   /// Whether it has been recorded.
   bool isCreated() const { return event_.has_value(); }
   std::optional<tandem::Device> device() const { return stream_ ? std::optional(stream_->device()) : std::nullopt; }
@@ -199,8 +200,13 @@ inline MempoolId_t graph_pool_handle() { return {}; }
 /// Each graph has memory of its own: pools are not shared.
 class CUDAGraph : public tandem::cuda::CUDAGraph {
  public:
-  explicit CUDAGraph(bool /*keep_graph*/ = false) {}
-  void capture_begin(MempoolId_t /*pool*/ = {}) { tandem::cuda::CUDAGraph::capture_begin(); }
+  CUDAGraph() = default;
+  explicit CUDAGraph(bool /*keep_graph*/) {}
+  /// The mode is always that of the thread.
+  template <class Mode = int>
+  void capture_begin(MempoolId_t /*pool*/ = {}, Mode /*cudaStreamCaptureMode*/ = {}) {
+    tandem::cuda::CUDAGraph::capture_begin();
+  }
   MempoolId_t pool() const { return {}; }
 };
 

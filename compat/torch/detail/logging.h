@@ -43,18 +43,24 @@ class LogLine {
 #ifndef VLOG
 #define VLOG(level) LOG_IF(INFO, (level) <= 0)
 #endif
+#ifndef VLOG_IS_ON
 #define VLOG_IS_ON(level) ((level) <= 0)
+#endif
+#ifndef VLOG_IF
 #define VLOG_IF(level, condition) LOG_IF(INFO, VLOG_IS_ON(level) && (condition))
+#endif
 #define C10_LOG_EVERY_MS(severity, ms) LOG(severity)
 #define C10_LOG_FIRST_N(severity, n) LOG(severity)
 #define C10_LOG_EVERY_N(severity, n) LOG(severity)
 
 /// `CHECK(condition) << "text";` throws Error with the text unless the condition holds; CHECK_EQ(a, b) and its siblings
-/// also give both values.
+/// also give both values. FATAL_IF throws, against its name but as in LibTorch, unless the condition holds.
+#ifndef FATAL_IF
 #define FATAL_IF(condition) \
-  !(condition) ? (void)0 : ::tandem::compat::Discard() & ::tandem::compat::FailedCheck().stream()
+  (condition) ? (void)0 : ::tandem::compat::Discard() & ::tandem::compat::FailedCheck().stream()
+#endif
 #ifndef CHECK
-#define CHECK(condition) FATAL_IF(!(condition)) << "Check failed: " #condition " "
+#define CHECK(condition) FATAL_IF(condition) << "Check failed: " #condition " "
 #define CHECK_EQ(a, b) TORCH_CHECK_EQ(a, b)
 #define CHECK_NE(a, b) TORCH_CHECK_NE(a, b)
 #define CHECK_LT(a, b) TORCH_CHECK_LT(a, b)
@@ -63,15 +69,20 @@ class LogLine {
 #define CHECK_GE(a, b) TORCH_CHECK_GE(a, b)
 #define CHECK_NOTNULL(pointer) TORCH_CHECK_NOTNULL(pointer)
 #endif
-#ifndef DCHECK
+#ifndef DLOG
 #ifdef NDEBUG
-#define DCHECK(condition) \
-  while (false) FATAL_IF(!(condition)) << "Check failed: " #condition " "
 #define DLOG(severity) \
   while (false) LOG(severity)
 #else
-#define DCHECK(condition) FATAL_IF(!(condition)) << "Check failed: " #condition " "
 #define DLOG(severity) LOG(severity)
+#endif
+#endif
+#ifndef DCHECK
+#ifdef NDEBUG
+#define DCHECK(condition) \
+  while (false) FATAL_IF(condition) << "Check failed: " #condition " "
+#else
+#define DCHECK(condition) FATAL_IF(condition) << "Check failed: " #condition " "
 #endif
 #define DCHECK_EQ(a, b) TORCH_DCHECK_EQ(a, b)
 #define DCHECK_NE(a, b) TORCH_DCHECK_NE(a, b)

@@ -318,7 +318,7 @@ bool takes_half(const Tensor& weight, const Conv2dShape& s) {
 }
 
 // The taps that meet the input at some output, where others meet nothing but padding: on a plane of 1 x 1, one of nine. Those
-// are left out, which costs no bits (core/cpu/sum_order.h).
+// are left out, which changes no bit of the output and of the gradient of the input (core/cpu/sum_order.h).
 struct UsedTaps {
   int64_t first[2], count[2];
   Conv2dParameters p;  // of the convolution with these taps alone
@@ -348,7 +348,12 @@ optional<UsedTaps> used_taps(const Tensor& input, const Tensor& output, const Te
     taps.first[d] = first;
     taps.count[d] = last - first + 1;
     taps.p.padding[d] -= first * p.dilation[d];
-    if (first == kernel || taps.p.padding[d] < 0 || taps.p.out_size(d, size, taps.count[d]) != outputs) return nullopt;
+    // The order of the gradient of the input depends on whether it is a convolution (turns()).
+    const bool turned = p.padding[d] <= p.dilation[d] * (kernel - 1),
+               turns = taps.p.padding[d] <= p.dilation[d] * (taps.count[d] - 1);
+    if (first == kernel || taps.p.padding[d] < 0 || turned != turns ||
+        taps.p.out_size(d, size, taps.count[d]) != outputs)
+      return nullopt;
     all = all && taps.count[d] == kernel;
   }
   return all ? nullopt : optional(taps);
@@ -357,7 +362,9 @@ optional<UsedTaps> used_taps(const Tensor& input, const Tensor& output, const Te
 void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e,
              const Conv2dParameters& p, KeptWeight* kept) {
   if (out.numel() == 0) return;
-  if (const auto taps = used_taps(input, out, weight, p)) [[unlikely]]
+  // Weights that are kept in their order cost a few images less than these alone, whose bits are the same.
+  const bool as_kept = kept != nullptr && input.size(0) < 8 && !isReducedFloatingType(out.dtype());
+  if (const auto taps = as_kept ? nullopt : used_taps(input, out, weight, p)) [[unlikely]]
     return forward(out, input, row_major(taps->of(weight)), e, taps->p, nullptr);
   const Conv2dShape s = shape_of(input, out, weight, p);
   if (s.channels_last && !takes_channels_last(out.dtype(), s))

@@ -1,6 +1,6 @@
 // Convolution of any shape as a matrix product with columns (im2col). The forward pass builds them panel by panel in
 // the cache; they never exist as a whole, and not at all where the planes are the columns and few products read them. The
-// gradients need those of one group of one image at a time.
+// gradients need those of one group of one image at a time, or of a few images whose planes are small.
 #include "tandem/core/cpu/conv/conv2d.h"
 
 #include <algorithm>
@@ -151,7 +151,10 @@ void columns_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx
   const int64_t plane = s.out_plane(), depth = s.depth();
   const int64_t row_bytes = depth * s.out_w() * static_cast<int64_t>(sizeof(T)),
                 rows = std::clamp<int64_t>(kColumnBytes / row_bytes, 1, s.out_h()),
-                images = plane >= 64 ? 1 : std::clamp<int64_t>(kColumnBytes / (row_bytes * s.out_h()), 1, s.batch),
+                images = plane >= 64 ? 1
+                                     : std::clamp<int64_t>(kColumnBytes / (std::max(depth, s.group_out()) * plane *
+                                                                           static_cast<int64_t>(sizeof(T))),
+                                                           1, s.batch),
                 width = images * rows * s.out_w(), chunks = ceil_div(s.batch, images), tasks = chunks * s.p.groups;
   const auto run = [&](int64_t begin, int64_t end) {
     T* columns = scratch<T>(Scratch::kConvColumns, depth * width);
@@ -159,9 +162,13 @@ void columns_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx
     for (int64_t t = begin; t < end; ++t) {
       const int64_t group = t % s.p.groups, image = t / s.p.groups * images, count = std::min(images, s.batch - image);
       const T* from = dy + (image * s.p.groups + group) * s.group_out() * plane;
-      for (int64_t o = 0; images > 1 && o < s.group_out(); ++o)
-        for (int64_t n = 0; n < count; ++n)
-          std::copy_n(from + (n * s.out_channels + o) * plane, plane, together + (o * count + n) * plane);
+      if (images > 1)
+        parallel_for(
+            s.group_out(), std::max<int64_t>(1, 16384 / (count * plane)), [&](int64_t begin_row, int64_t end_row) {
+              for (int64_t o = begin_row; o < end_row; ++o)
+                for (int64_t n = 0; n < count; ++n)
+                  std::copy_n(from + (n * s.out_channels + o) * plane, plane, together + (o * count + n) * plane);
+            });
       for (int64_t first = 0; first < s.out_h(); first += rows) {
         const int64_t here = std::min(rows, s.out_h() - first);
         gemm<T>({.m = depth,

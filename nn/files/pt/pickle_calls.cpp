@@ -94,7 +94,7 @@ void PickleMachine::name(std::string_view module, std::string_view function) {
     node->integer = static_cast<int64_t>(kByte);
     return;
   }
-  for (const char* start : {"float8", "float4", "bits", "bcomplex"})
+  for (const char* start : {"uint", "float8", "float4", "bits", "bcomplex"})
     if (module == "torch" && function.starts_with(start))
       refuse(concat("a tensor is of dtype torch.", shown(function),
                     ", which Tandem lacks; convert it before it is saved"));

@@ -244,6 +244,7 @@ TEST_CASE("pickles that name code are refused by its name") {
         "build_intlist", "restore_type_tag", "FloatStorage", "UntypedStorage", "uint16", "float8_e5m2", "bits8"})
     CHECK(says(refusal(std::string("cother\n") + name + "\n"), "which is refused"));
   CHECK(says(refusal("ctorch.storage\nTypedStorage\n"), "which is refused"));
+  CHECK(says(refusal("ctorch\nuint4\n"), "of dtype torch.uint4, which Tandem lacks"));
   CHECK(says(refusal("ctorch\nfloat8_e5m2\n"), "of dtype torch.float8_e5m2, which Tandem lacks"));
   CHECK(says(refusal("ctorch\ncomplex32\n"), "a class is stored as a value"));
   CHECK(says(refusal("ctorch._utils\n_rebuild_tensor_v3\n)R"), "requires_grad and dtype"));

@@ -28,8 +28,8 @@ std::string refusal(const std::string& bytes) {
 
 TEST_CASE("all dtypes and shapes survive a round trip") {
   OrderedDict<std::string, Tensor> tensors;
-  for (const ScalarType type :
-       {kByte, kChar, kShort, kInt, kLong, kHalf, kFloat, kDouble, kBool, kBFloat16, kComplexFloat})
+  for (const ScalarType type : {kByte, kChar, kShort, kInt, kLong, kHalf, kFloat, kDouble, kBool, kBFloat16,
+                                kComplexFloat, kUInt16, kUInt32, kUInt64})
     tensors.insert(std::string("dtype ") + name(type), arange(6, kFloat).view({2, 3}).to(type));
   tensors.insert("number", full({}, 2.5));
   tensors.insert("nothing", zeros({2, 0, 3}));
