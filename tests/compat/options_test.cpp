@@ -64,6 +64,7 @@ TEST_CASE("dtype() describes the element type") {
   CHECK((x.dtype().toScalarType() == torch::kHalf));
   CHECK(x.dtype().Match<at::Half>());
   CHECK((torch::typeMetaToScalarType(x.dtype()) == torch::kHalf));
+  CHECK((torch::typeMetaToScalarType(torch::get_default_dtype()) == torch::kFloat));
   CHECK(c10::scalarTypeToTypeMeta(torch::kInt) == caffe2::TypeMeta::Make<int>());
   CHECK((torch::ones({2}, x.dtype()).scalar_type() == torch::kHalf));
   CHECK((torch::ones({2}).to(x.dtype()).scalar_type() == torch::kHalf));

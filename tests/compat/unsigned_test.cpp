@@ -71,6 +71,7 @@ TEST_CASE("unsigned tensors are created, filled and converted to") {
   CHECK(torch::tensor({-1}).to(torch::kUInt64)[0].item().toUInt64() == std::numeric_limits<uint64_t>::max());
   CHECK(torch::tensor({0x1p63}, torch::kDouble).to(torch::kUInt64)[0].item().toUInt64() == uint64_t{1} << 63);
   CHECK(std::string(torch::toString(torch::kUInt16)) == "UInt16");
+  CHECK((torch::kU32 == torch::kUInt32));
   CHECK(static_cast<int>(torch::kUInt16) == 27);
   CHECK(static_cast<int>(torch::kUInt64) == 29);
 }

@@ -59,6 +59,9 @@ using tandem::toOpMathType;
 using tandem::toRealValueType;
 using tandem::TypeMeta;
 using tandem::typeMetaToScalarType;
+inline constexpr tandem::ScalarType kU16 = tandem::kUInt16, kU32 = tandem::kUInt32, kU64 = tandem::kUInt64;
+/// For get_default_dtype(), which is a TypeMeta in LibTorch.
+constexpr tandem::ScalarType typeMetaToScalarType(tandem::ScalarType type) { return type; }
 
 using DimVector = tandem::SmallVector<int64_t, 5>;
 

@@ -19,7 +19,7 @@ except ImportError:
              "DIR/bin/pip install numpy, DIR/bin/python " + sys.argv[0])
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-DTYPES = ["bool", "u1", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "c8", "c16"]
+DTYPES = ["bool", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "c8", "c16"]
 
 
 def arrays():
@@ -45,7 +45,7 @@ def refused():
     yield "objects", numpy.array([{}, None], dtype=object), "Python objects"
     yield "structured", numpy.zeros(2, dtype=[("a", "f4"), ("b", "i2")]), "structured"
     yield "text", numpy.array(["a", "bc"]), "dtype '<U2'"
-    yield "uint16", numpy.zeros(2, dtype="u2"), "dtype '<u2'"
+    yield "long double", numpy.zeros(2, dtype="longdouble"), "dtype '<f16'"
     yield "dates", numpy.zeros(2, dtype="M8[s]"), "dtype '<M8[s]'"
     yield "13 dimensions", numpy.zeros((1,) * 13), "12 dimensions"
 
