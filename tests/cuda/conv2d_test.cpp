@@ -6,6 +6,7 @@
 #include <future>
 #include <thread>
 
+#include "tandem/core/backend/capture.h"
 #include "tandem/core/backend/conv.h"
 #include "tandem/core/backend/linalg.h"
 #include "tandem/core/global_context.h"
@@ -159,10 +160,10 @@ struct Convolution {
   Tensor output(const char* device) const { return empty_raw({2, 4, 6, input.size(3)}, kFloat, Device(device)); }
   uint64_t calls_on(const Tensor& out, bool captured = false) const {
     const Tensor x = on_device(input), w = on_device(weight);
-    const Capture capture;
-    if (captured) capture.kernels.begin(capture.capture, false);
+    const Capture capture(backend(kCUDA).capture, Device("cuda:0"));
+    if (captured) capture.kernels().begin(capture.get(), false);
     const Calls calls = calls_of([&] { backend(kCUDA).conv.forward(out, x, w, {}, {}, nullptr); });
-    if (captured) CHECK(capture.kernels.end(capture.capture).refusal == "");
+    if (captured) CHECK(capture.kernels().end(capture.get()).refusal == "");
     return calls.library;
   }
   Tensor input, weight = randn({4, 3, 1, 1});
@@ -274,10 +275,10 @@ TEST_CASE("products and convolutions launch nothing while a captured step's numb
       {"conv2d_backward_weight", [&] { k.conv.backward_weight(gradient, {}, images, images, {}); }},
   };
   for (const auto& [name, run] : operations) {
-    Capture capture;
-    capture.kernels.begin_numbers(capture.capture);
+    const Capture capture(backend(kCUDA).capture, Device("cuda:0"));
+    capture.kernels().begin_numbers(capture.get());
     CHECK(calls_of(run) == Calls{0, 0});
-    CHECK(capture.kernels.end_numbers(capture.capture) == concat("launches ", name, " in an optimizer's step"));
+    CHECK(capture.kernels().end_numbers(capture.get()) == concat("launches ", name, " in an optimizer's step"));
   }
 }
 #endif

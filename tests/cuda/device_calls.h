@@ -1,9 +1,8 @@
-// What the emulated device is asked to do: calls are counted, and recorded in captures.
+// Counts what the emulated device is asked to do.
 #pragma once
 #include <doctest/doctest.h>
 
 #include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/capture.h"
 #include "tandem/tests/cuda_emulation/emulation.h"
 
 namespace tandem {
@@ -22,12 +21,5 @@ Calls calls_of(F f) {
   CHECK(left == cudaSuccess);
   return {after.library_calls - before.library_calls, after.launches - before.launches};
 }
-
-/// Records steps on the first device.
-struct Capture {
-  const CaptureKernels& kernels = backend(kCUDA).capture;
-  void* capture = kernels.create(Device("cuda:0"));
-  ~Capture() { kernels.destroy(capture); }
-};
 
 }  // namespace tandem
