@@ -109,7 +109,7 @@ TEST_CASE("structs that are refused remain the caller's") {
   CHECK(says(refusal([](DLTensor& d) { d.shape[0] = -2; }), "negative size"));
   CHECK(says(refusal([](DLTensor& d) { d.strides[1] = -1; }), "negative strides"));
   CHECK(says(refusal([](DLTensor& d) { d.shape[0] = int64_t{1} << 62; }), "too many elements"));
-  CHECK(says(refusal([](DLTensor& d) { d.dtype = {kDLUInt, 16, 1}; }), "type code 1 with 16 bits"));
+  CHECK(says(refusal([](DLTensor& d) { d.dtype = {kDLUInt, 24, 1}; }), "type code 1 with 24 bits"));
   CHECK(says(refusal([](DLTensor& d) { d.dtype.lanes = 4; }), "4 lanes"));
   CHECK(says(refusal([](DLTensor& d) { d.device.device_type = kDLROCM; }), "device type 10"));
   CHECK(says(error_of([] { from_dlpack(static_cast<DLManagedTensor*>(nullptr)); }), "is null"));
