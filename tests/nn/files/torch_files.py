@@ -21,7 +21,8 @@ except ImportError:
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16,
-          torch.int8, torch.uint8, torch.bool, torch.complex32, torch.complex64, torch.complex128]
+          torch.int8, torch.uint8, torch.bool, torch.complex32, torch.complex64, torch.complex128,
+          torch.uint16, torch.uint32, torch.uint64]
 
 
 def checkpoints():
@@ -96,9 +97,9 @@ def main():
         for name, value in checkpoints():
             for protocol in (2, 3, 4, 5):
                 results.append((f"{name}, protocol {protocol}", check(tool, value, folder, pickle_protocol=protocol)))
-        refused = check(tool, torch.ones(2, dtype=torch.uint16), folder)
-        results.append(("uint16",
-                        "" if "of dtype torch.uint16, which Tandem lacks" in refused else refused or "was accepted"))
+        refused = check(tool, torch.ones(2).to(torch.float8_e5m2), folder)
+        results.append(("float8",
+                        "" if "of dtype torch.float8_e5m2, which Tandem lacks" in refused else refused or "was accepted"))
         refused = check(tool, {"a": Custom()}, folder)
         results.append(("a class", "" if "Custom, which is refused" in refused else refused or "was accepted"))
         for name, value in checkpoints():
