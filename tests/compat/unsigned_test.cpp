@@ -4,17 +4,10 @@
 #include <doctest/doctest.h>
 
 #include <limits>
-#include <sstream>
 
 namespace {
 
 const torch::ScalarType kTypes[] = {torch::kUInt16, torch::kUInt32, torch::kUInt64};
-
-std::string text_of(const torch::Tensor& tensor) {
-  std::ostringstream text;
-  text << tensor;
-  return text.str();
-}
 
 }  // namespace
 
@@ -29,7 +22,7 @@ TEST_CASE("memory of unsigned integers is wrapped, read and converted") {
   CHECK(a[2].item().toUInt16() == 65535);
   CHECK(a.accessor<uint16_t, 1>()[2] == 65535);
   CHECK(a.data_ptr<uint16_t>() == small);
-  CHECK(text_of(a) == "     1\n     2\n 65535\n[ CPUUInt16Type{3} ]");
+  CHECK(c10::str(a) == "     1\n     2\n 65535\n[ CPUUInt16Type{3} ]");
 
   uint32_t middle[] = {7, 4294967295u};
   CHECK(torch::from_blob(middle, {2}, torch::kUInt32)
