@@ -41,8 +41,10 @@ void AdaptiveLogSoftmaxWithLossImpl::reset() {
   for (std::size_t i = 0; i + 1 < cutoffs.size(); ++i) {
     const auto hidden = static_cast<int64_t>(static_cast<double>(options.in_features()) /
                                              std::pow(options.div_value(), static_cast<double>(i + 1)));
-    tail->push_back(Sequential(Linear(LinearOptions(options.in_features(), hidden).bias(false)),
-                               Linear(LinearOptions(hidden, cutoffs[i + 1] - cutoffs[i]).bias(false))));
+    // LibTorch makes both in one call, whose arguments g++ evaluates from the last one on.
+    Linear to_classes(LinearOptions(hidden, cutoffs[i + 1] - cutoffs[i]).bias(false));
+    Linear to_hidden(LinearOptions(options.in_features(), hidden).bias(false));
+    tail->push_back(Sequential(to_hidden, to_classes));
   }
 }
 
