@@ -41,8 +41,10 @@ void ViTEncoderBlockImpl::reset() {
                           nn::MultiheadAttentionOptions(o.hidden_dim(), o.num_heads()).dropout(o.attention_dropout())));
   dropout = register_module("dropout", nn::Dropout(o.dropout()));
   ln_2 = register_module("ln_2", normalisation(o));
-  mlp = register_module("mlp", nn::Sequential(dense(o.hidden_dim(), o.mlp_dim()), nn::GELU(), nn::Dropout(o.dropout()),
-                                              dense(o.mlp_dim(), o.hidden_dim()), nn::Dropout(o.dropout())));
+  // Both draw: as arguments of one call, their order would be the compiler's choice.
+  const nn::Linear narrow = dense(o.mlp_dim(), o.hidden_dim()), wide = dense(o.hidden_dim(), o.mlp_dim());
+  mlp = register_module("mlp",
+                        nn::Sequential(wide, nn::GELU(), nn::Dropout(o.dropout()), narrow, nn::Dropout(o.dropout())));
 }
 
 Tensor ViTEncoderBlockImpl::forward(const Tensor& input) {
