@@ -19,8 +19,8 @@ enum class CuBLASReductionOption : uint8_t {
 
 class Context {
  public:
-  /// TF32: products of float32 with 10 mantissa bits, several times faster. As in LibTorch, matrix products do without by
-  /// default, and convolutions use it, unless TANDEM_REPRODUCIBLE is set.
+  /// TF32: products of float32 with 10 mantissa bits, several times faster. As in LibTorch, the default is off for
+  /// matrix products, and on for convolutions, unless TANDEM_REPRODUCIBLE is set.
   bool allowTF32CuBLAS() const { return tf32_blas_.load(std::memory_order_relaxed); }
   void setAllowTF32CuBLAS(bool value) { tf32_blas_.store(value, std::memory_order_relaxed); }
   bool allowTF32CuDNN() const { return given_or_default(tf32_dnn_); }

@@ -37,8 +37,8 @@ class GradientReduction {
   /// Defers the updates of buffers in forward; null if there is nothing to defer.
   virtual autograd::BufferLog* log(std::size_t) { return nullptr; }
 
-  /// All devices have ended; `failed`: with an exception. Returns false if the pieces have become others, which must be
-  /// computed instead.
+  /// All devices have ended; `failed`: with an exception. Returns false if the pieces have changed: they must be
+  /// computed again.
   virtual bool complete(bool /*failed*/) { return true; }
   /// Sums the gradients into leaf.grad(), unless they are held back. `next`: see ServerCore::run_backward.
   virtual void finish(const optim::Optimizer* next) = 0;

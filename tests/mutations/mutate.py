@@ -10,7 +10,7 @@ from the environment (schema.py), because a formula is part of forty objects and
 running the cases that reach a mutant takes a second. Headers that a precompiled header contains stay as they are: all
 programs would have to be compiled again.
 
-Survivors are printed as differences. One that no test can notice belongs into equivalent.txt, with the reason. The
+Survivors are printed as differences. Put one that no test can notice into equivalent.txt, with the reason. The
 last lines are a table by folder and `N passed, N failed`: a failure is a survivor that is not listed there, or an entry
 there that is none of the mutants of its file. --mutant takes the names that are printed.
 """
