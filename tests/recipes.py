@@ -5,7 +5,7 @@
 
 Each recipe is a small example: edits in the order of the recipe's numbered list, which must name their files. `--test`
 also builds the programs of the tests that the recipe adds to, and runs them. `--keep` makes the copy and its build
-folder in FOLDER, where a second run finds what the first one has compiled.
+folder in FOLDER, where a second run finds what the first one has compiled. Needs CUDA's headers.
 """
 import argparse
 import json
@@ -384,14 +384,15 @@ def run(*words, **options):
 
 
 def copy_tree(to):
-    """The files that Git knows or would add, with their times, so that a build folder in `to` stays valid."""
+    """The files that Git knows or would add. Those that are the same keep their times: Ninja goes by them."""
     names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, check=True,
                            capture_output=True, text=True).stdout.split("\0")
     for name in filter(None, names):
         source, target = ROOT / name, to / name
         if source.is_file() and not (target.is_file() and target.read_bytes() == source.read_bytes()):
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, target)
+            shutil.copyfile(source, target)
+            shutil.copymode(source, target)
 
 
 def follow(recipe, tree, build, test):
