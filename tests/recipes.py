@@ -391,8 +391,7 @@ def copy_tree(to):
         source, target = ROOT / name, to / name
         if source.is_file() and not (target.is_file() and target.read_bytes() == source.read_bytes()):
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target)
-            shutil.copymode(source, target)
+            shutil.copy(source, target)
 
 
 def follow(recipe, tree, build, test):
