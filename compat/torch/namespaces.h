@@ -7,2019 +7,544 @@
 #include "tandem/tandem.h"
 
 namespace torch {
-using tandem::_make_dual;
-using tandem::_pack_padded_sequence;
-using tandem::_pad_packed_sequence;
-using tandem::_sample_dirichlet;
-using tandem::_standard_gamma;
-using tandem::_unique;
-using tandem::_unique2;
-using tandem::_unpack_dual;
-using tandem::abs;
-using tandem::abs_out;
-using tandem::absolute;
-using tandem::absolute_out;
-using tandem::acos;
-using tandem::acos_out;
-using tandem::acosh;
-using tandem::acosh_out;
-using tandem::adaptive_avg_pool1d;
-using tandem::adaptive_avg_pool1d_out;
-using tandem::adaptive_avg_pool2d;
-using tandem::adaptive_avg_pool2d_out;
-using tandem::adaptive_avg_pool3d;
-using tandem::adaptive_max_pool1d;
-using tandem::adaptive_max_pool2d;
-using tandem::adaptive_max_pool2d_out;
-using tandem::adaptive_max_pool3d;
-using tandem::add;
-using tandem::add_out;
-using tandem::addbmm;
-using tandem::addbmm_out;
-using tandem::addcdiv;
-using tandem::addcdiv_out;
-using tandem::addcmul;
-using tandem::addcmul_out;
-using tandem::addmm;
-using tandem::addmm_out;
-using tandem::addmv;
-using tandem::addmv_out;
-using tandem::addr;
-using tandem::addr_out;
-using tandem::adjoint;
-using tandem::affine_grid_generator;
-using tandem::alias;
-using tandem::all;
-using tandem::all_out;
-using tandem::allclose;
-using tandem::alpha_dropout;
-using tandem::alpha_dropout_;
-using tandem::amax;
-using tandem::amax_out;
-using tandem::amin;
-using tandem::amin_out;
-using tandem::aminmax;
-using tandem::aminmax_out;
-using tandem::angle;
-using tandem::angle_out;
-using tandem::any;
-using tandem::any_out;
-using tandem::arange;
-using tandem::arange_out;
-using tandem::arccos;
-using tandem::arccos_out;
-using tandem::arccosh;
-using tandem::arccosh_out;
-using tandem::arcsin;
-using tandem::arcsin_out;
-using tandem::arcsinh;
-using tandem::arcsinh_out;
-using tandem::arctan;
-using tandem::arctan2;
-using tandem::arctan2_out;
-using tandem::arctan_out;
-using tandem::arctanh;
-using tandem::arctanh_out;
-using tandem::argmax;
-using tandem::argmax_out;
-using tandem::argmin;
-using tandem::argmin_out;
-using tandem::argsort;
-using tandem::argsort_out;
-using tandem::argwhere;
-using tandem::ArrayRef;
-using tandem::as_strided;
-using tandem::as_strided_;
-using tandem::as_strided_scatter;
-using tandem::asin;
-using tandem::asin_out;
-using tandem::asinh;
-using tandem::asinh_out;
-using tandem::asIntArrayRefSlow;
-using tandem::asIntArrayRefSlowOpt;
-using tandem::asIntArrayRefUnchecked;
-using tandem::atan;
-using tandem::atan2;
-using tandem::atan2_out;
-using tandem::atan_out;
-using tandem::atanh;
-using tandem::atanh_out;
-using tandem::atleast_1d;
-using tandem::atleast_2d;
-using tandem::atleast_3d;
-using tandem::AutoGradMode;
-using tandem::avg_pool1d;
-using tandem::avg_pool1d_out;
-using tandem::avg_pool2d;
-using tandem::avg_pool2d_out;
-using tandem::avg_pool3d;
-using tandem::baddbmm;
-using tandem::baddbmm_out;
-using tandem::bartlett_window;
-using tandem::bartlett_window_out;
-using tandem::batch_norm;
-using tandem::bernoulli;
-using tandem::bernoulli_out;
-using tandem::BFloat16;
-using tandem::bilinear;
-using tandem::binary_cross_entropy;
-using tandem::binary_cross_entropy_with_logits;
-using tandem::bincount;
-using tandem::bincount_out;
-using tandem::binomial;
-using tandem::binomial_out;
-using tandem::bitwise_and;
-using tandem::bitwise_and_out;
-using tandem::bitwise_left_shift;
-using tandem::bitwise_left_shift_out;
-using tandem::bitwise_not;
-using tandem::bitwise_not_out;
-using tandem::bitwise_or;
-using tandem::bitwise_or_out;
-using tandem::bitwise_right_shift;
-using tandem::bitwise_right_shift_out;
-using tandem::bitwise_xor;
-using tandem::bitwise_xor_out;
-using tandem::blackman_window;
-using tandem::blackman_window_out;
-using tandem::block_diag;
-using tandem::block_diag_out;
-using tandem::bmm;
-using tandem::bmm_out;
-using tandem::broadcast_tensors;
-using tandem::broadcast_to;
-using tandem::bucketize;
-using tandem::bucketize_out;
-using tandem::can_cast;
-using tandem::canCast;
-using tandem::cartesian_prod;
-using tandem::cat;
-using tandem::cat_out;
-using tandem::cauchy;
-using tandem::cauchy_out;
-using tandem::cdist;
-using tandem::ceil;
-using tandem::ceil_out;
-using tandem::celu;
-using tandem::celu_;
-using tandem::celu_out;
-using tandem::chain_matmul;
-using tandem::chain_matmul_out;
-using tandem::channel_shuffle;
-using tandem::channel_shuffle_out;
-using tandem::cholesky_inverse;
-using tandem::cholesky_solve;
-using tandem::chunk;
-using tandem::clamp;
-using tandem::clamp_max;
-using tandem::clamp_max_out;
-using tandem::clamp_min;
-using tandem::clamp_min_out;
-using tandem::clamp_out;
-using tandem::clip;
-using tandem::clip_out;
-using tandem::clone;
-using tandem::clone_out;
-using tandem::col2im;
-using tandem::col2im_out;
-using tandem::column_stack;
-using tandem::column_stack_out;
-using tandem::combinations;
-using tandem::complex;
-using tandem::complex_out;
-using tandem::concat;
-using tandem::concat_out;
-using tandem::concatenate;
-using tandem::concatenate_out;
-using tandem::conj;
-using tandem::conj_physical;
-using tandem::conj_physical_;
-using tandem::conj_physical_out;
-using tandem::constant_pad_nd;
-using tandem::constant_pad_nd_out;
-using tandem::Context;
-using tandem::contiguous_strides;
-using tandem::conv1d;
-using tandem::conv2d;
-using tandem::conv3d;
-using tandem::conv_transpose1d;
-using tandem::conv_transpose2d;
-using tandem::conv_transpose3d;
-using tandem::convolution;
-using tandem::copy;
-using tandem::copy_out;
-using tandem::copysign;
-using tandem::copysign_out;
-using tandem::corrcoef;
-using tandem::cos;
-using tandem::cos_out;
-using tandem::cosh;
-using tandem::cosh_out;
-using tandem::cosine_embedding_loss;
-using tandem::cosine_similarity;
-using tandem::count_nonzero;
-using tandem::count_nonzero_out;
-using tandem::cov;
-using tandem::CPUGeneratorImpl;
-using tandem::cross;
-using tandem::cross_entropy_loss;
-using tandem::cross_out;
-using tandem::ctc_loss;
-using tandem::CuBLASReductionOption;
-using tandem::cummax;
-using tandem::cummax_out;
-using tandem::cummin;
-using tandem::cummin_out;
-using tandem::cumprod;
-using tandem::cumprod_out;
-using tandem::cumsum;
-using tandem::cumsum_out;
-using tandem::cumulative_trapezoid;
-using tandem::DataPtr;
-using tandem::deg2rad;
-using tandem::deg2rad_out;
-using tandem::DeprecatedTypeProperties;
-using tandem::det;
-using tandem::detach;
-using tandem::Device;
-using tandem::device;
-using tandem::device_index;
-using tandem::DeviceGuard;
-using tandem::DeviceIndex;
-using tandem::DeviceType;
-using tandem::DeviceTypeName;
-using tandem::diag;
-using tandem::diag_embed;
-using tandem::diag_embed_out;
-using tandem::diag_out;
-using tandem::diagflat;
-using tandem::diagonal;
-using tandem::diagonal_scatter;
-using tandem::diagonal_scatter_out;
-using tandem::Dict;
-using tandem::diff;
-using tandem::diff_out;
-using tandem::digamma;
-using tandem::dispatch;
-using tandem::dist;
-using tandem::dist_out;
-using tandem::div;
-using tandem::div_out;
-using tandem::divide;
-using tandem::divide_out;
-using tandem::dot;
-using tandem::dot_out;
-using tandem::dropout;
-using tandem::dropout_;
-using tandem::dsplit;
-using tandem::dstack;
-using tandem::dstack_out;
-using tandem::Dtype;
-using tandem::dtype;
-using tandem::einsum;
-using tandem::elementSize;
-using tandem::elu;
-using tandem::elu_;
-using tandem::embedding;
-using tandem::embedding_bag;
-using tandem::embedding_out;
-using tandem::embedding_renorm;
-using tandem::embedding_renorm_;
-using tandem::empty;
-using tandem::empty_like;
-using tandem::empty_like_out;
-using tandem::empty_out;
-using tandem::empty_permuted;
-using tandem::empty_permuted_out;
-using tandem::empty_strided;
-using tandem::empty_strided_out;
-using tandem::eq;
-using tandem::eq_out;
-using tandem::equal;
-using tandem::erf;
-using tandem::erf_out;
-using tandem::erfc;
-using tandem::erfc_out;
-using tandem::erfinv;
-using tandem::Error;
-using tandem::Event;
-using tandem::exp;
-using tandem::exp2;
-using tandem::exp2_out;
-using tandem::exp_out;
-using tandem::ExpandingArray;
-using tandem::ExpandingArrayWithOptionalElem;
-using tandem::expm1;
-using tandem::expm1_out;
-using tandem::exponential;
-using tandem::exponential_out;
-using tandem::eye;
-using tandem::eye_out;
-using tandem::feature_alpha_dropout;
-using tandem::feature_alpha_dropout_;
-using tandem::feature_dropout;
-using tandem::feature_dropout_;
-using tandem::fft_fft;
-using tandem::fft_fft2;
-using tandem::fft_fftfreq;
-using tandem::fft_fftn;
-using tandem::fft_fftshift;
-using tandem::fft_hfft;
-using tandem::fft_hfft2;
-using tandem::fft_hfftn;
-using tandem::fft_ifft;
-using tandem::fft_ifft2;
-using tandem::fft_ifftn;
-using tandem::fft_ifftshift;
-using tandem::fft_ihfft;
-using tandem::fft_ihfft2;
-using tandem::fft_ihfftn;
-using tandem::fft_irfft;
-using tandem::fft_irfft2;
-using tandem::fft_irfftn;
-using tandem::fft_rfft;
-using tandem::fft_rfft2;
-using tandem::fft_rfftfreq;
-using tandem::fft_rfftn;
-using tandem::fill;
-using tandem::fill_out;
-using tandem::fix;
-using tandem::fix_out;
-using tandem::flatten;
-using tandem::flatten_dense_tensors;
-using tandem::flip;
-using tandem::flip_out;
-using tandem::fliplr;
-using tandem::flipud;
-using tandem::float_power;
-using tandem::float_power_out;
-using tandem::floor;
-using tandem::floor_divide;
-using tandem::floor_divide_out;
-using tandem::floor_out;
-using tandem::fmax;
-using tandem::fmax_out;
-using tandem::fmin;
-using tandem::fmin_out;
-using tandem::fmod;
-using tandem::fmod_out;
-using tandem::frac;
-using tandem::frac_out;
-using tandem::fractional_max_pool2d;
-using tandem::fractional_max_pool3d;
-using tandem::frexp;
-using tandem::frexp_out;
-using tandem::frobenius_norm;
-using tandem::frobenius_norm_out;
-using tandem::from_blob;
-using tandem::from_file;
-using tandem::from_file_out;
-using tandem::fromIntArrayRefSlow;
-using tandem::fromIntArrayRefUnchecked;
-using tandem::full;
-using tandem::full_like;
-using tandem::full_like_out;
-using tandem::full_out;
-using tandem::gather;
-using tandem::gather_out;
-using tandem::gcd;
-using tandem::gcd_;
-using tandem::gcd_out;
-using tandem::ge;
-using tandem::ge_out;
-using tandem::gelu;
-using tandem::gelu_;
-using tandem::gelu_out;
-using tandem::Generator;
-using tandem::geometric;
-using tandem::geometric_out;
-using tandem::geqrf;
-using tandem::ger;
-using tandem::ger_out;
-using tandem::get_default_complex_dtype;
-using tandem::get_default_dtype;
-using tandem::get_default_dtype_as_scalartype;
-using tandem::get_num_threads;
-using tandem::globalContext;
-using tandem::glu;
-using tandem::glu_out;
-using tandem::gradient;
-using tandem::GradMode;
-using tandem::greater;
-using tandem::greater_equal;
-using tandem::greater_equal_out;
-using tandem::greater_out;
-using tandem::grid_sampler;
-using tandem::grid_sampler_2d;
-using tandem::grid_sampler_3d;
-using tandem::group_norm;
-using tandem::gru;
-using tandem::gru_cell;
-using tandem::gt;
-using tandem::gt_out;
-using tandem::Half;
-using tandem::hamming_window;
-using tandem::hamming_window_out;
-using tandem::hann_window;
-using tandem::hann_window_out;
-using tandem::hardshrink;
-using tandem::hardshrink_out;
-using tandem::hardsigmoid;
-using tandem::hardsigmoid_;
-using tandem::hardsigmoid_out;
-using tandem::hardswish;
-using tandem::hardswish_;
-using tandem::hardswish_out;
-using tandem::hardtanh;
-using tandem::hardtanh_;
-using tandem::hardtanh_out;
-using tandem::hasCUDA;
-using tandem::hasHIP;
-using tandem::hasMAGMA;
-using tandem::hasMKL;
-using tandem::hasMKLDNN;
-using tandem::hasMPS;
-using tandem::hasXLA;
-using tandem::hasXPU;
-using tandem::heaviside;
-using tandem::heaviside_out;
-using tandem::hinge_embedding_loss;
-using tandem::histc;
-using tandem::histc_out;
-using tandem::histogram;
-using tandem::histogram_out;
-using tandem::histogramdd;
-using tandem::hsplit;
-using tandem::hstack;
-using tandem::hstack_out;
-using tandem::huber_loss;
-using tandem::hypot;
-using tandem::hypot_out;
-using tandem::i0;
-using tandem::igamma;
-using tandem::igammac;
-using tandem::im2col;
-using tandem::im2col_out;
-using tandem::imag;
-using tandem::in_parallel_region;
-using tandem::index;
-using tandem::index_add;
-using tandem::index_add_out;
-using tandem::index_copy;
-using tandem::index_copy_out;
-using tandem::index_fill;
-using tandem::index_fill_out;
-using tandem::index_put;
-using tandem::index_reduce;
-using tandem::index_reduce_out;
-using tandem::index_select;
-using tandem::index_select_out;
-using tandem::IndexError;
-using tandem::InferenceMode;
-using tandem::inner;
-using tandem::inner_out;
-using tandem::instance_norm;
-using tandem::IntArrayRef;
-using tandem::inverse;
-using tandem::is_complex;
-using tandem::is_floating_point;
-using tandem::is_nonzero;
-using tandem::is_same_size;
-using tandem::isBarebonesUnsignedType;
-using tandem::isclose;
-using tandem::isComplexType;
-using tandem::isfinite;
-using tandem::isFloatingType;
-using tandem::isin;
-using tandem::isin_out;
-using tandem::isinf;
-using tandem::isinf_out;
-using tandem::isIntegralType;
-using tandem::isnan;
-using tandem::isnan_out;
-using tandem::isneginf;
-using tandem::isneginf_out;
-using tandem::isposinf;
-using tandem::isposinf_out;
-using tandem::isreal;
-using tandem::isReducedFloatingType;
-using tandem::isSignedType;
-using tandem::istft;
-using tandem::IValue;
-using tandem::kaiser_window;
-using tandem::kaiser_window_out;
-using tandem::kArea;
-using tandem::kBatchMean;
-using tandem::kBFloat16;
-using tandem::kBicubic;
-using tandem::kBilinear;
-using tandem::kBool;
-using tandem::kBorder;
-using tandem::kByte;
-using tandem::kChar;
-using tandem::kCircular;
-using tandem::kComplexDouble;
-using tandem::kComplexFloat;
-using tandem::kComplexHalf;
-using tandem::kConstant;
-using tandem::kConv1D;
-using tandem::kConv2D;
-using tandem::kConv3D;
-using tandem::kConvTranspose1D;
-using tandem::kConvTranspose2D;
-using tandem::kConvTranspose3D;
-using tandem::kCPU;
-using tandem::kCUDA;
-using tandem::kDouble;
-using tandem::kFanIn;
-using tandem::kFanOut;
-using tandem::kFloat;
-using tandem::kFloat16;
-using tandem::kFloat32;
-using tandem::kFloat64;
-using tandem::kFPGA;
-using tandem::kGELU;
-using tandem::kGRU;
-using tandem::kHalf;
-using tandem::kHIP;
-using tandem::kHPU;
-using tandem::kInt;
-using tandem::kInt16;
-using tandem::kInt32;
-using tandem::kInt64;
-using tandem::kInt8;
-using tandem::kIPU;
-using tandem::kJagged;
-using tandem::kl_div;
-using tandem::kLazy;
-using tandem::kLeakyReLU;
-using tandem::kLinear;
-using tandem::kLong;
-using tandem::kLSTM;
-using tandem::kMAIA;
-using tandem::kMax;
-using tandem::kMean;
-using tandem::kMeta;
-using tandem::kMetal;
-using tandem::kMkldnn;
-using tandem::kMPS;
-using tandem::kMTIA;
-using tandem::kNearest;
-using tandem::kNearestExact;
-using tandem::kNone;
-using tandem::kPrivateUse1;
-using tandem::kReflect;
-using tandem::kReflection;
-using tandem::kReLU;
-using tandem::kReplicate;
-using tandem::kRNN_RELU;
-using tandem::kRNN_TANH;
-using tandem::kron;
-using tandem::kron_out;
-using tandem::kSame;
-using tandem::kShort;
-using tandem::kSigmoid;
-using tandem::kSparse;
-using tandem::kSparseBsc;
-using tandem::kSparseBsr;
-using tandem::kSparseCsc;
-using tandem::kSparseCsr;
-using tandem::kStrided;
-using tandem::kSum;
-using tandem::kTanh;
-using tandem::kthvalue;
-using tandem::kthvalue_out;
-using tandem::kTrilinear;
-using tandem::kUInt16;
-using tandem::kUInt32;
-using tandem::kUInt64;
-using tandem::kUInt8;
-using tandem::kValid;
-using tandem::kVE;
-using tandem::kVulkan;
-using tandem::kXLA;
-using tandem::kXPU;
-using tandem::kZeros;
-using tandem::l1_loss;
-using tandem::layer_norm;
-using tandem::Layout;
-using tandem::layout;
-using tandem::lcm;
-using tandem::lcm_;
-using tandem::lcm_out;
-using tandem::ldexp;
-using tandem::ldexp_;
-using tandem::ldexp_out;
-using tandem::le;
-using tandem::le_out;
-using tandem::leaky_relu;
-using tandem::leaky_relu_;
-using tandem::leaky_relu_out;
-using tandem::lerp;
-using tandem::lerp_out;
-using tandem::less;
-using tandem::less_equal;
-using tandem::less_equal_out;
-using tandem::less_out;
-using tandem::lgamma;
-using tandem::linalg__powsum;
-using tandem::linalg_cholesky;
-using tandem::linalg_cholesky_ex;
-using tandem::linalg_cond;
-using tandem::linalg_cross;
-using tandem::linalg_det;
-using tandem::linalg_diagonal;
-using tandem::linalg_eig;
-using tandem::linalg_eigh;
-using tandem::linalg_eigvals;
-using tandem::linalg_eigvalsh;
-using tandem::linalg_householder_product;
-using tandem::linalg_inv;
-using tandem::linalg_inv_ex;
-using tandem::linalg_ldl_factor;
-using tandem::linalg_ldl_factor_ex;
-using tandem::linalg_ldl_solve;
-using tandem::linalg_lstsq;
-using tandem::linalg_lu;
-using tandem::linalg_lu_factor;
-using tandem::linalg_lu_factor_ex;
-using tandem::linalg_lu_solve;
-using tandem::linalg_matmul;
-using tandem::linalg_matrix_exp;
-using tandem::linalg_matrix_norm;
-using tandem::linalg_matrix_power;
-using tandem::linalg_matrix_rank;
-using tandem::linalg_matrix_sqrth;
-using tandem::linalg_multi_dot;
-using tandem::linalg_norm;
-using tandem::linalg_pinv;
-using tandem::linalg_polar;
-using tandem::linalg_qr;
-using tandem::linalg_slogdet;
-using tandem::linalg_solve;
-using tandem::linalg_solve_ex;
-using tandem::linalg_solve_triangular;
-using tandem::linalg_svd;
-using tandem::linalg_svdvals;
-using tandem::linalg_tensorinv;
-using tandem::linalg_tensorsolve;
-using tandem::linalg_vander;
-using tandem::linalg_vecdot;
-using tandem::linalg_vector_norm;
-using tandem::LinAlgError;
-using tandem::linear;
-using tandem::linear_out;
-using tandem::linspace;
-using tandem::linspace_out;
-using tandem::List;
-using tandem::load;
-using tandem::log;
-using tandem::log10;
-using tandem::log10_out;
-using tandem::log1p;
-using tandem::log1p_out;
-using tandem::log2;
-using tandem::log2_out;
-using tandem::log_normal;
-using tandem::log_normal_out;
-using tandem::log_out;
-using tandem::log_sigmoid;
-using tandem::log_sigmoid_out;
-using tandem::log_softmax;
-using tandem::log_softmax_out;
-using tandem::logaddexp;
-using tandem::logaddexp2;
-using tandem::logaddexp2_out;
-using tandem::logaddexp_out;
-using tandem::logcumsumexp;
-using tandem::logcumsumexp_out;
-using tandem::logdet;
-using tandem::logical_and;
-using tandem::logical_and_out;
-using tandem::logical_not;
-using tandem::logical_not_out;
-using tandem::logical_or;
-using tandem::logical_or_out;
-using tandem::logical_xor;
-using tandem::logical_xor_out;
-using tandem::logit;
-using tandem::logit_out;
-using tandem::logspace;
-using tandem::logspace_out;
-using tandem::logsumexp;
-using tandem::logsumexp_out;
-using tandem::lstm;
-using tandem::lstm_cell;
-using tandem::lt;
-using tandem::lt_out;
-using tandem::lu_solve;
-using tandem::lu_unpack;
-using tandem::make_generator;
-using tandem::manual_seed;
-using tandem::margin_ranking_loss;
-using tandem::masked_fill;
-using tandem::masked_fill_out;
-using tandem::masked_scatter;
-using tandem::masked_scatter_out;
-using tandem::masked_select;
-using tandem::masked_select_out;
-using tandem::matmul;
-using tandem::matmul_out;
-using tandem::matrix_exp;
-using tandem::matrix_power;
-using tandem::matrix_power_out;
-using tandem::max;
-using tandem::max_out;
-using tandem::max_pool1d;
-using tandem::max_pool1d_with_indices;
-using tandem::max_pool2d;
-using tandem::max_pool2d_with_indices;
-using tandem::max_pool2d_with_indices_out;
-using tandem::max_pool3d;
-using tandem::max_pool3d_with_indices;
-using tandem::max_unpool2d;
-using tandem::max_unpool3d;
-using tandem::maximum;
-using tandem::maximum_out;
-using tandem::mean;
-using tandem::mean_out;
-using tandem::median;
-using tandem::median_out;
-using tandem::memory_format;
-using tandem::MemoryFormat;
-using tandem::meshgrid;
-using tandem::min;
-using tandem::min_out;
-using tandem::minimum;
-using tandem::minimum_out;
-using tandem::mish;
-using tandem::mish_;
-using tandem::mish_out;
-using tandem::mm;
-using tandem::mm_out;
-using tandem::mode;
-using tandem::mode_out;
-using tandem::moveaxis;
-using tandem::movedim;
-using tandem::mse_loss;
-using tandem::msort;
-using tandem::msort_out;
-using tandem::mul;
-using tandem::mul_out;
-using tandem::multi_margin_loss;
-using tandem::multilabel_margin_loss;
-using tandem::multinomial;
-using tandem::multinomial_out;
-using tandem::multiply;
-using tandem::multiply_out;
-using tandem::mv;
-using tandem::mv_out;
-using tandem::mvlgamma;
-using tandem::nan_to_num;
-using tandem::nan_to_num_out;
-using tandem::nanmean;
-using tandem::nanmean_out;
-using tandem::nanmedian;
-using tandem::nanmedian_out;
-using tandem::nanquantile;
-using tandem::nanquantile_out;
-using tandem::nansum;
-using tandem::nansum_out;
-using tandem::narrow;
-using tandem::ne;
-using tandem::ne_out;
-using tandem::neg;
-using tandem::neg_out;
-using tandem::negative;
-using tandem::negative_out;
-using tandem::new_empty_strided_out;
-using tandem::nextafter;
-using tandem::nextafter_out;
-using tandem::nll_loss;
-using tandem::NoGradGuard;
-using tandem::nonzero;
-using tandem::nonzero_numpy;
-using tandem::nonzero_out;
-using tandem::nonzero_static;
-using tandem::nonzero_static_out;
-using tandem::norm;
-using tandem::norm_out;
-using tandem::normal;
-using tandem::normal_out;
-using tandem::not_equal;
-using tandem::not_equal_out;
-using tandem::NotImplementedError;
-using tandem::nuclear_norm;
-using tandem::nullopt;
-using tandem::nullopt_t;
-using tandem::one_hot;
-using tandem::ones;
-using tandem::ones_like;
-using tandem::ones_like_out;
-using tandem::ones_out;
-using tandem::optional;
-using tandem::OptionalArrayRef;
-using tandem::OptionalIntArrayRef;
-using tandem::OptionalSymIntArrayRef;
-using tandem::OrderedDict;
-using tandem::orgqr;
-using tandem::ormqr;
-using tandem::outer;
-using tandem::outer_out;
-using tandem::OutOfMemoryError;
-using tandem::PackedTensorAccessor;
-using tandem::PackedTensorAccessor32;
-using tandem::PackedTensorAccessor64;
-using tandem::pad;
-using tandem::pad_sequence;
-using tandem::pairwise_distance;
-using tandem::parallel_for;
-using tandem::pdist;
-using tandem::permute;
-using tandem::pinverse;
-using tandem::pixel_shuffle;
-using tandem::pixel_shuffle_out;
-using tandem::pixel_unshuffle;
-using tandem::pixel_unshuffle_out;
-using tandem::poisson;
-using tandem::poisson_nll_loss;
-using tandem::poisson_out;
-using tandem::polar;
-using tandem::polar_out;
-using tandem::polygamma;
-using tandem::positive;
-using tandem::pow;
-using tandem::pow_out;
-using tandem::prelu;
-using tandem::print;
-using tandem::prod;
-using tandem::prod_out;
-using tandem::promote_types;
-using tandem::promoteTypes;
-using tandem::put;
-using tandem::put_out;
-using tandem::quantile;
-using tandem::quantile_out;
-using tandem::rad2deg;
-using tandem::rad2deg_out;
-using tandem::rand;
-using tandem::rand_like;
-using tandem::rand_like_out;
-using tandem::rand_out;
-using tandem::randint;
-using tandem::randint_like;
-using tandem::randint_like_out;
-using tandem::randint_out;
-using tandem::randn;
-using tandem::randn_like;
-using tandem::randn_like_out;
-using tandem::randn_out;
-using tandem::random;
-using tandem::random_out;
-using tandem::randperm;
-using tandem::randperm_out;
-using tandem::range;
-using tandem::range_out;
-using tandem::ravel;
-using tandem::real;
-using tandem::reciprocal;
-using tandem::reciprocal_out;
-using tandem::reflection_pad1d;
-using tandem::reflection_pad1d_out;
-using tandem::reflection_pad2d;
-using tandem::reflection_pad2d_out;
-using tandem::reflection_pad3d;
-using tandem::relu;
-using tandem::relu6;
-using tandem::relu6_;
-using tandem::relu_;
-using tandem::relu_out;
-using tandem::remainder;
-using tandem::remainder_out;
-using tandem::renorm;
-using tandem::renorm_out;
-using tandem::repeat_interleave;
-using tandem::repeat_interleave_out;
-using tandem::repeat_out;
-using tandem::replication_pad1d;
-using tandem::replication_pad1d_out;
-using tandem::replication_pad2d;
-using tandem::replication_pad2d_out;
-using tandem::replication_pad3d;
-using tandem::requires_grad;
-using tandem::reshape;
-using tandem::resize;
-using tandem::resize_as;
-using tandem::resolve_conj;
-using tandem::resolve_neg;
-using tandem::result_type;
-using tandem::rms_norm;
-using tandem::rnn_relu;
-using tandem::rnn_relu_cell;
-using tandem::rnn_tanh;
-using tandem::rnn_tanh_cell;
-using tandem::roll;
-using tandem::roll_out;
-using tandem::rot90;
-using tandem::rot90_out;
-using tandem::round;
-using tandem::round_out;
-using tandem::row_stack;
-using tandem::row_stack_out;
-using tandem::rrelu;
-using tandem::rrelu_;
-using tandem::rsqrt;
-using tandem::rsqrt_out;
-using tandem::rsub;
-using tandem::rsub_out;
-using tandem::save;
-using tandem::Scalar;
-using tandem::scalar_tensor;
-using tandem::scalar_tensor_out;
-using tandem::ScalarType;
-using tandem::scalarTypeToTypeMeta;
-using tandem::scaled_dot_product_attention;
-using tandem::scatter;
-using tandem::scatter_add;
-using tandem::scatter_add_out;
-using tandem::scatter_out;
-using tandem::scatter_reduce;
-using tandem::scatter_reduce_out;
-using tandem::searchsorted;
-using tandem::searchsorted_out;
-using tandem::segment_reduce;
-using tandem::segment_reduce_out;
-using tandem::select;
-using tandem::select_scatter;
-using tandem::select_scatter_out;
-using tandem::selu;
-using tandem::selu_;
-using tandem::set;
-using tandem::set_default_dtype;
-using tandem::set_num_threads;
-using tandem::set_out;
-using tandem::sgn;
-using tandem::sgn_out;
-using tandem::sigmoid;
-using tandem::sigmoid_out;
-using tandem::sign;
-using tandem::sign_out;
-using tandem::signbit;
-using tandem::signbit_out;
-using tandem::silu;
-using tandem::silu_;
-using tandem::silu_out;
-using tandem::sin;
-using tandem::sin_out;
-using tandem::sinc;
-using tandem::sinc_out;
-using tandem::sinh;
-using tandem::sinh_out;
-using tandem::slice;
-using tandem::slice_scatter;
-using tandem::slice_scatter_out;
-using tandem::slogdet;
-using tandem::SmallVector;
-using tandem::smooth_l1_loss;
-using tandem::soft_margin_loss;
-using tandem::softmax;
-using tandem::softmax_out;
-using tandem::softplus;
-using tandem::softplus_out;
-using tandem::softshrink;
-using tandem::softshrink_out;
-using tandem::sort;
-using tandem::sort_out;
-using tandem::SourceLocation;
-using tandem::special_airy_ai;
-using tandem::special_bessel_j0;
-using tandem::special_bessel_j1;
-using tandem::special_bessel_y0;
-using tandem::special_bessel_y1;
-using tandem::special_chebyshev_polynomial_t;
-using tandem::special_chebyshev_polynomial_u;
-using tandem::special_chebyshev_polynomial_v;
-using tandem::special_chebyshev_polynomial_w;
-using tandem::special_digamma;
-using tandem::special_entr;
-using tandem::special_erf;
-using tandem::special_erfc;
-using tandem::special_erfcx;
-using tandem::special_erfinv;
-using tandem::special_exp2;
-using tandem::special_expit;
-using tandem::special_expm1;
-using tandem::special_gammainc;
-using tandem::special_gammaincc;
-using tandem::special_gammaln;
-using tandem::special_hermite_polynomial_h;
-using tandem::special_hermite_polynomial_he;
-using tandem::special_i0;
-using tandem::special_i0e;
-using tandem::special_i1;
-using tandem::special_i1e;
-using tandem::special_laguerre_polynomial_l;
-using tandem::special_legendre_polynomial_p;
-using tandem::special_log1p;
-using tandem::special_log_ndtr;
-using tandem::special_log_softmax;
-using tandem::special_logit;
-using tandem::special_logsumexp;
-using tandem::special_modified_bessel_i0;
-using tandem::special_modified_bessel_i1;
-using tandem::special_modified_bessel_k0;
-using tandem::special_modified_bessel_k1;
-using tandem::special_multigammaln;
-using tandem::special_ndtr;
-using tandem::special_ndtri;
-using tandem::special_polygamma;
-using tandem::special_psi;
-using tandem::special_round;
-using tandem::special_scaled_modified_bessel_k0;
-using tandem::special_scaled_modified_bessel_k1;
-using tandem::special_shifted_chebyshev_polynomial_t;
-using tandem::special_shifted_chebyshev_polynomial_u;
-using tandem::special_shifted_chebyshev_polynomial_v;
-using tandem::special_shifted_chebyshev_polynomial_w;
-using tandem::special_sinc;
-using tandem::special_softmax;
-using tandem::special_spherical_bessel_j0;
-using tandem::special_xlog1py;
-using tandem::special_xlogy;
-using tandem::special_zeta;
-using tandem::split;
-using tandem::split_with_sizes;
-using tandem::sqrt;
-using tandem::sqrt_out;
-using tandem::square;
-using tandem::square_out;
-using tandem::squeeze;
-using tandem::stack;
-using tandem::stack_out;
-using tandem::std;
-using tandem::std_mean;
-using tandem::std_mean_out;
-using tandem::std_out;
-using tandem::stft;
-using tandem::Storage;
-using tandem::StorageImpl;
-using tandem::Stream;
-using tandem::StreamGuard;
-using tandem::sub;
-using tandem::sub_out;
-using tandem::subtract;
-using tandem::subtract_out;
-using tandem::sum;
-using tandem::sum_out;
-using tandem::svd;
-using tandem::swapaxes;
-using tandem::swapdims;
-using tandem::SymInt;
-using tandem::SymIntArrayRef;
-using tandem::t;
-using tandem::take;
-using tandem::take_along_dim;
-using tandem::take_along_dim_out;
-using tandem::take_out;
-using tandem::tan;
-using tandem::tan_out;
-using tandem::tanh;
-using tandem::tanh_out;
-using tandem::Tensor;
-using tandem::tensor;
-using tandem::tensor_split;
-using tandem::TensorAccessor;
-using tandem::tensordot;
-using tandem::tensordot_out;
-using tandem::TensorImpl;
-using tandem::TensorList;
-using tandem::TensorOptions;
-using tandem::threshold;
-using tandem::threshold_;
-using tandem::threshold_out;
-using tandem::tile;
-using tandem::toComplexType;
-using tandem::topk;
-using tandem::topk_out;
-using tandem::toRealValueType;
-using tandem::toString;
-using tandem::trace;
-using tandem::trace_out;
-using tandem::transpose;
-using tandem::trapezoid;
-using tandem::trapz;
-using tandem::triangular_solve;
-using tandem::tril;
-using tandem::tril_indices;
-using tandem::tril_indices_out;
-using tandem::tril_out;
-using tandem::triplet_margin_loss;
-using tandem::triu;
-using tandem::triu_indices;
-using tandem::triu_indices_out;
-using tandem::triu_out;
-using tandem::true_divide;
-using tandem::true_divide_out;
-using tandem::trunc;
-using tandem::trunc_out;
-using tandem::Type;
-using tandem::TypeError;
-using tandem::typeMetaToScalarType;
-using tandem::unbind;
-using tandem::unflatten;
-using tandem::unflatten_dense_tensors;
-using tandem::unfold_backward;
-using tandem::uniform;
-using tandem::uniform_out;
-using tandem::unique_consecutive;
-using tandem::unique_consecutive_out;
-using tandem::unique_dim;
-using tandem::unique_dim_consecutive;
-using tandem::unique_dim_consecutive_out;
-using tandem::unique_dim_out;
-using tandem::unsqueeze;
-using tandem::upsample_bicubic2d;
-using tandem::upsample_bicubic2d_out;
-using tandem::upsample_bilinear2d;
-using tandem::upsample_bilinear2d_out;
-using tandem::upsample_linear1d;
-using tandem::upsample_linear1d_out;
-using tandem::upsample_nearest1d;
-using tandem::upsample_nearest1d_out;
-using tandem::upsample_nearest2d;
-using tandem::upsample_nearest2d_out;
-using tandem::upsample_nearest3d;
-using tandem::upsample_nearest3d_out;
-using tandem::upsample_trilinear3d;
-using tandem::upsample_trilinear3d_out;
-using tandem::ValueError;
-using tandem::vander;
-using tandem::var;
-using tandem::var_mean;
-using tandem::var_mean_out;
-using tandem::var_out;
-using tandem::vdot;
-using tandem::vdot_out;
-using tandem::view_as_complex;
-using tandem::view_as_real;
-using tandem::vsplit;
-using tandem::vstack;
-using tandem::vstack_out;
-using tandem::where;
-using tandem::where_out;
-using tandem::xlogy;
-using tandem::xlogy_out;
-using tandem::zero;
-using tandem::zero_out;
-using tandem::zeros;
-using tandem::zeros_like;
-using tandem::zeros_like_out;
-using tandem::zeros_out;
+using tandem::_make_dual, tandem::_pack_padded_sequence, tandem::_pad_packed_sequence, tandem::_sample_dirichlet,
+    tandem::_standard_gamma, tandem::_unique, tandem::_unique2, tandem::_unpack_dual, tandem::abs, tandem::abs_out,
+    tandem::absolute, tandem::absolute_out, tandem::acos, tandem::acos_out, tandem::acosh, tandem::acosh_out,
+    tandem::adaptive_avg_pool1d, tandem::adaptive_avg_pool1d_out, tandem::adaptive_avg_pool2d,
+    tandem::adaptive_avg_pool2d_out, tandem::adaptive_avg_pool3d, tandem::adaptive_max_pool1d,
+    tandem::adaptive_max_pool2d, tandem::adaptive_max_pool2d_out, tandem::adaptive_max_pool3d, tandem::add,
+    tandem::add_out, tandem::addbmm, tandem::addbmm_out, tandem::addcdiv, tandem::addcdiv_out, tandem::addcmul,
+    tandem::addcmul_out, tandem::addmm, tandem::addmm_out, tandem::addmv, tandem::addmv_out, tandem::addr,
+    tandem::addr_out, tandem::adjoint, tandem::affine_grid_generator, tandem::alias, tandem::all, tandem::all_out,
+    tandem::allclose, tandem::alpha_dropout, tandem::alpha_dropout_, tandem::amax, tandem::amax_out, tandem::amin,
+    tandem::amin_out, tandem::aminmax, tandem::aminmax_out, tandem::angle, tandem::angle_out, tandem::any,
+    tandem::any_out, tandem::arange, tandem::arange_out, tandem::arccos, tandem::arccos_out, tandem::arccosh,
+    tandem::arccosh_out, tandem::arcsin, tandem::arcsin_out, tandem::arcsinh, tandem::arcsinh_out, tandem::arctan,
+    tandem::arctan2, tandem::arctan2_out, tandem::arctan_out, tandem::arctanh, tandem::arctanh_out, tandem::argmax,
+    tandem::argmax_out, tandem::argmin, tandem::argmin_out, tandem::argsort, tandem::argsort_out, tandem::argwhere,
+    tandem::ArrayRef, tandem::as_strided, tandem::as_strided_, tandem::as_strided_scatter, tandem::asin,
+    tandem::asin_out, tandem::asinh, tandem::asinh_out, tandem::asIntArrayRefSlow, tandem::asIntArrayRefSlowOpt,
+    tandem::asIntArrayRefUnchecked, tandem::atan, tandem::atan2, tandem::atan2_out, tandem::atan_out, tandem::atanh,
+    tandem::atanh_out, tandem::atleast_1d, tandem::atleast_2d, tandem::atleast_3d, tandem::AutoGradMode,
+    tandem::avg_pool1d, tandem::avg_pool1d_out, tandem::avg_pool2d, tandem::avg_pool2d_out, tandem::avg_pool3d,
+    tandem::baddbmm, tandem::baddbmm_out, tandem::bartlett_window, tandem::bartlett_window_out, tandem::batch_norm,
+    tandem::bernoulli, tandem::bernoulli_out, tandem::BFloat16, tandem::bilinear, tandem::binary_cross_entropy,
+    tandem::binary_cross_entropy_with_logits, tandem::bincount, tandem::bincount_out, tandem::binomial,
+    tandem::binomial_out, tandem::bitwise_and, tandem::bitwise_and_out, tandem::bitwise_left_shift,
+    tandem::bitwise_left_shift_out, tandem::bitwise_not, tandem::bitwise_not_out, tandem::bitwise_or,
+    tandem::bitwise_or_out, tandem::bitwise_right_shift, tandem::bitwise_right_shift_out, tandem::bitwise_xor,
+    tandem::bitwise_xor_out, tandem::blackman_window, tandem::blackman_window_out, tandem::block_diag,
+    tandem::block_diag_out, tandem::bmm, tandem::bmm_out, tandem::broadcast_tensors, tandem::broadcast_to,
+    tandem::bucketize, tandem::bucketize_out, tandem::can_cast, tandem::canCast, tandem::cartesian_prod, tandem::cat,
+    tandem::cat_out, tandem::cauchy, tandem::cauchy_out, tandem::cdist, tandem::ceil, tandem::ceil_out, tandem::celu,
+    tandem::celu_, tandem::celu_out, tandem::chain_matmul, tandem::chain_matmul_out, tandem::channel_shuffle,
+    tandem::channel_shuffle_out, tandem::cholesky_inverse, tandem::cholesky_solve, tandem::chunk, tandem::clamp,
+    tandem::clamp_max, tandem::clamp_max_out, tandem::clamp_min, tandem::clamp_min_out, tandem::clamp_out, tandem::clip,
+    tandem::clip_out, tandem::clone, tandem::clone_out, tandem::col2im, tandem::col2im_out, tandem::column_stack,
+    tandem::column_stack_out, tandem::combinations, tandem::complex, tandem::complex_out, tandem::concat,
+    tandem::concat_out, tandem::concatenate, tandem::concatenate_out, tandem::conj, tandem::conj_physical,
+    tandem::conj_physical_, tandem::conj_physical_out, tandem::constant_pad_nd, tandem::constant_pad_nd_out,
+    tandem::Context, tandem::contiguous_strides, tandem::conv1d, tandem::conv2d, tandem::conv3d,
+    tandem::conv_transpose1d, tandem::conv_transpose2d, tandem::conv_transpose3d, tandem::convolution, tandem::copy,
+    tandem::copy_out, tandem::copysign, tandem::copysign_out, tandem::corrcoef, tandem::cos, tandem::cos_out,
+    tandem::cosh, tandem::cosh_out, tandem::cosine_embedding_loss, tandem::cosine_similarity, tandem::count_nonzero,
+    tandem::count_nonzero_out, tandem::cov, tandem::CPUGeneratorImpl, tandem::cross, tandem::cross_entropy_loss,
+    tandem::cross_out, tandem::ctc_loss, tandem::CuBLASReductionOption, tandem::cummax, tandem::cummax_out,
+    tandem::cummin, tandem::cummin_out, tandem::cumprod, tandem::cumprod_out, tandem::cumsum, tandem::cumsum_out,
+    tandem::cumulative_trapezoid, tandem::DataPtr, tandem::deg2rad, tandem::deg2rad_out,
+    tandem::DeprecatedTypeProperties, tandem::det, tandem::detach, tandem::Device, tandem::device, tandem::device_index,
+    tandem::DeviceGuard, tandem::DeviceIndex, tandem::DeviceType, tandem::DeviceTypeName, tandem::diag,
+    tandem::diag_embed, tandem::diag_embed_out, tandem::diag_out, tandem::diagflat, tandem::diagonal,
+    tandem::diagonal_scatter, tandem::diagonal_scatter_out, tandem::Dict, tandem::diff, tandem::diff_out,
+    tandem::digamma, tandem::dispatch, tandem::dist, tandem::dist_out, tandem::div, tandem::div_out, tandem::divide,
+    tandem::divide_out, tandem::dot, tandem::dot_out, tandem::dropout, tandem::dropout_, tandem::dsplit, tandem::dstack,
+    tandem::dstack_out, tandem::Dtype, tandem::dtype, tandem::einsum, tandem::elementSize, tandem::elu, tandem::elu_,
+    tandem::embedding, tandem::embedding_bag, tandem::embedding_out, tandem::embedding_renorm,
+    tandem::embedding_renorm_, tandem::empty, tandem::empty_like, tandem::empty_like_out, tandem::empty_out,
+    tandem::empty_permuted, tandem::empty_permuted_out, tandem::empty_strided, tandem::empty_strided_out, tandem::eq,
+    tandem::eq_out, tandem::equal, tandem::erf, tandem::erf_out, tandem::erfc, tandem::erfc_out, tandem::erfinv,
+    tandem::Error, tandem::Event, tandem::exp, tandem::exp2, tandem::exp2_out, tandem::exp_out, tandem::ExpandingArray,
+    tandem::ExpandingArrayWithOptionalElem, tandem::expm1, tandem::expm1_out, tandem::exponential,
+    tandem::exponential_out, tandem::eye, tandem::eye_out, tandem::feature_alpha_dropout,
+    tandem::feature_alpha_dropout_, tandem::feature_dropout, tandem::feature_dropout_, tandem::fft_fft,
+    tandem::fft_fft2, tandem::fft_fftfreq, tandem::fft_fftn, tandem::fft_fftshift, tandem::fft_hfft, tandem::fft_hfft2,
+    tandem::fft_hfftn, tandem::fft_ifft, tandem::fft_ifft2, tandem::fft_ifftn, tandem::fft_ifftshift, tandem::fft_ihfft,
+    tandem::fft_ihfft2, tandem::fft_ihfftn, tandem::fft_irfft, tandem::fft_irfft2, tandem::fft_irfftn, tandem::fft_rfft,
+    tandem::fft_rfft2, tandem::fft_rfftfreq, tandem::fft_rfftn, tandem::fill, tandem::fill_out, tandem::fix,
+    tandem::fix_out, tandem::flatten, tandem::flatten_dense_tensors, tandem::flip, tandem::flip_out, tandem::fliplr,
+    tandem::flipud, tandem::float_power, tandem::float_power_out, tandem::floor, tandem::floor_divide,
+    tandem::floor_divide_out, tandem::floor_out, tandem::fmax, tandem::fmax_out, tandem::fmin, tandem::fmin_out,
+    tandem::fmod, tandem::fmod_out, tandem::frac, tandem::frac_out, tandem::fractional_max_pool2d,
+    tandem::fractional_max_pool3d, tandem::frexp, tandem::frexp_out, tandem::frobenius_norm, tandem::frobenius_norm_out,
+    tandem::from_blob, tandem::from_file, tandem::from_file_out, tandem::fromIntArrayRefSlow,
+    tandem::fromIntArrayRefUnchecked, tandem::full, tandem::full_like, tandem::full_like_out, tandem::full_out,
+    tandem::gather, tandem::gather_out, tandem::gcd, tandem::gcd_, tandem::gcd_out, tandem::ge, tandem::ge_out,
+    tandem::gelu, tandem::gelu_, tandem::gelu_out, tandem::Generator, tandem::geometric, tandem::geometric_out,
+    tandem::geqrf, tandem::ger, tandem::ger_out, tandem::get_default_complex_dtype, tandem::get_default_dtype,
+    tandem::get_default_dtype_as_scalartype, tandem::get_num_threads, tandem::globalContext, tandem::glu,
+    tandem::glu_out, tandem::gradient, tandem::GradMode, tandem::greater, tandem::greater_equal,
+    tandem::greater_equal_out, tandem::greater_out, tandem::grid_sampler, tandem::grid_sampler_2d,
+    tandem::grid_sampler_3d, tandem::group_norm, tandem::gru, tandem::gru_cell, tandem::gt, tandem::gt_out,
+    tandem::Half, tandem::hamming_window, tandem::hamming_window_out, tandem::hann_window, tandem::hann_window_out,
+    tandem::hardshrink, tandem::hardshrink_out, tandem::hardsigmoid, tandem::hardsigmoid_, tandem::hardsigmoid_out,
+    tandem::hardswish, tandem::hardswish_, tandem::hardswish_out, tandem::hardtanh, tandem::hardtanh_,
+    tandem::hardtanh_out, tandem::hasCUDA, tandem::hasHIP, tandem::hasMAGMA, tandem::hasMKL, tandem::hasMKLDNN,
+    tandem::hasMPS, tandem::hasXLA, tandem::hasXPU, tandem::heaviside, tandem::heaviside_out,
+    tandem::hinge_embedding_loss, tandem::histc, tandem::histc_out, tandem::histogram, tandem::histogram_out,
+    tandem::histogramdd, tandem::hsplit, tandem::hstack, tandem::hstack_out, tandem::huber_loss, tandem::hypot,
+    tandem::hypot_out, tandem::i0, tandem::igamma, tandem::igammac, tandem::im2col, tandem::im2col_out, tandem::imag,
+    tandem::in_parallel_region, tandem::index, tandem::index_add, tandem::index_add_out, tandem::index_copy,
+    tandem::index_copy_out, tandem::index_fill, tandem::index_fill_out, tandem::index_put, tandem::index_reduce,
+    tandem::index_reduce_out, tandem::index_select, tandem::index_select_out, tandem::IndexError, tandem::InferenceMode,
+    tandem::inner, tandem::inner_out, tandem::instance_norm, tandem::IntArrayRef, tandem::inverse, tandem::is_complex,
+    tandem::is_floating_point, tandem::is_nonzero, tandem::is_same_size, tandem::isBarebonesUnsignedType,
+    tandem::isclose, tandem::isComplexType, tandem::isfinite, tandem::isFloatingType, tandem::isin, tandem::isin_out,
+    tandem::isinf, tandem::isinf_out, tandem::isIntegralType, tandem::isnan, tandem::isnan_out, tandem::isneginf,
+    tandem::isneginf_out, tandem::isposinf, tandem::isposinf_out, tandem::isreal, tandem::isReducedFloatingType,
+    tandem::isSignedType, tandem::istft, tandem::IValue, tandem::kaiser_window, tandem::kaiser_window_out,
+    tandem::kArea, tandem::kBatchMean, tandem::kBFloat16, tandem::kBicubic, tandem::kBilinear, tandem::kBool,
+    tandem::kBorder, tandem::kByte, tandem::kChar, tandem::kCircular, tandem::kComplexDouble, tandem::kComplexFloat,
+    tandem::kComplexHalf, tandem::kConstant, tandem::kConv1D, tandem::kConv2D, tandem::kConv3D,
+    tandem::kConvTranspose1D, tandem::kConvTranspose2D, tandem::kConvTranspose3D, tandem::kCPU, tandem::kCUDA,
+    tandem::kDouble, tandem::kFanIn, tandem::kFanOut, tandem::kFloat, tandem::kFloat16, tandem::kFloat32,
+    tandem::kFloat64, tandem::kFPGA, tandem::kGELU, tandem::kGRU, tandem::kHalf, tandem::kHIP, tandem::kHPU,
+    tandem::kInt, tandem::kInt16, tandem::kInt32, tandem::kInt64, tandem::kInt8, tandem::kIPU, tandem::kJagged,
+    tandem::kl_div, tandem::kLazy, tandem::kLeakyReLU, tandem::kLinear, tandem::kLong, tandem::kLSTM, tandem::kMAIA,
+    tandem::kMax, tandem::kMean, tandem::kMeta, tandem::kMetal, tandem::kMkldnn, tandem::kMPS, tandem::kMTIA,
+    tandem::kNearest, tandem::kNearestExact, tandem::kNone, tandem::kPrivateUse1, tandem::kReflect, tandem::kReflection,
+    tandem::kReLU, tandem::kReplicate, tandem::kRNN_RELU, tandem::kRNN_TANH, tandem::kron, tandem::kron_out,
+    tandem::kSame, tandem::kShort, tandem::kSigmoid, tandem::kSparse, tandem::kSparseBsc, tandem::kSparseBsr,
+    tandem::kSparseCsc, tandem::kSparseCsr, tandem::kStrided, tandem::kSum, tandem::kTanh, tandem::kthvalue,
+    tandem::kthvalue_out, tandem::kTrilinear, tandem::kUInt16, tandem::kUInt32, tandem::kUInt64, tandem::kUInt8,
+    tandem::kValid, tandem::kVE, tandem::kVulkan, tandem::kXLA, tandem::kXPU, tandem::kZeros, tandem::l1_loss,
+    tandem::layer_norm, tandem::Layout, tandem::layout, tandem::lcm, tandem::lcm_, tandem::lcm_out, tandem::ldexp,
+    tandem::ldexp_, tandem::ldexp_out, tandem::le, tandem::le_out, tandem::leaky_relu, tandem::leaky_relu_,
+    tandem::leaky_relu_out, tandem::lerp, tandem::lerp_out, tandem::less, tandem::less_equal, tandem::less_equal_out,
+    tandem::less_out, tandem::lgamma, tandem::linalg__powsum, tandem::linalg_cholesky, tandem::linalg_cholesky_ex,
+    tandem::linalg_cond, tandem::linalg_cross, tandem::linalg_det, tandem::linalg_diagonal, tandem::linalg_eig,
+    tandem::linalg_eigh, tandem::linalg_eigvals, tandem::linalg_eigvalsh, tandem::linalg_householder_product,
+    tandem::linalg_inv, tandem::linalg_inv_ex, tandem::linalg_ldl_factor, tandem::linalg_ldl_factor_ex,
+    tandem::linalg_ldl_solve, tandem::linalg_lstsq, tandem::linalg_lu, tandem::linalg_lu_factor,
+    tandem::linalg_lu_factor_ex, tandem::linalg_lu_solve, tandem::linalg_matmul, tandem::linalg_matrix_exp,
+    tandem::linalg_matrix_norm, tandem::linalg_matrix_power, tandem::linalg_matrix_rank, tandem::linalg_matrix_sqrth,
+    tandem::linalg_multi_dot, tandem::linalg_norm, tandem::linalg_pinv, tandem::linalg_polar, tandem::linalg_qr,
+    tandem::linalg_slogdet, tandem::linalg_solve, tandem::linalg_solve_ex, tandem::linalg_solve_triangular,
+    tandem::linalg_svd, tandem::linalg_svdvals, tandem::linalg_tensorinv, tandem::linalg_tensorsolve,
+    tandem::linalg_vander, tandem::linalg_vecdot, tandem::linalg_vector_norm, tandem::LinAlgError, tandem::linear,
+    tandem::linear_out, tandem::linspace, tandem::linspace_out, tandem::List, tandem::load, tandem::log, tandem::log10,
+    tandem::log10_out, tandem::log1p, tandem::log1p_out, tandem::log2, tandem::log2_out, tandem::log_normal,
+    tandem::log_normal_out, tandem::log_out, tandem::log_sigmoid, tandem::log_sigmoid_out, tandem::log_softmax,
+    tandem::log_softmax_out, tandem::logaddexp, tandem::logaddexp2, tandem::logaddexp2_out, tandem::logaddexp_out,
+    tandem::logcumsumexp, tandem::logcumsumexp_out, tandem::logdet, tandem::logical_and, tandem::logical_and_out,
+    tandem::logical_not, tandem::logical_not_out, tandem::logical_or, tandem::logical_or_out, tandem::logical_xor,
+    tandem::logical_xor_out, tandem::logit, tandem::logit_out, tandem::logspace, tandem::logspace_out,
+    tandem::logsumexp, tandem::logsumexp_out, tandem::lstm, tandem::lstm_cell, tandem::lt, tandem::lt_out,
+    tandem::lu_solve, tandem::lu_unpack, tandem::make_generator, tandem::manual_seed, tandem::margin_ranking_loss,
+    tandem::masked_fill, tandem::masked_fill_out, tandem::masked_scatter, tandem::masked_scatter_out,
+    tandem::masked_select, tandem::masked_select_out, tandem::matmul, tandem::matmul_out, tandem::matrix_exp,
+    tandem::matrix_power, tandem::matrix_power_out, tandem::max, tandem::max_out, tandem::max_pool1d,
+    tandem::max_pool1d_with_indices, tandem::max_pool2d, tandem::max_pool2d_with_indices,
+    tandem::max_pool2d_with_indices_out, tandem::max_pool3d, tandem::max_pool3d_with_indices, tandem::max_unpool2d,
+    tandem::max_unpool3d, tandem::maximum, tandem::maximum_out, tandem::mean, tandem::mean_out, tandem::median,
+    tandem::median_out, tandem::memory_format, tandem::MemoryFormat, tandem::meshgrid, tandem::min, tandem::min_out,
+    tandem::minimum, tandem::minimum_out, tandem::mish, tandem::mish_, tandem::mish_out, tandem::mm, tandem::mm_out,
+    tandem::mode, tandem::mode_out, tandem::moveaxis, tandem::movedim, tandem::mse_loss, tandem::msort,
+    tandem::msort_out, tandem::mul, tandem::mul_out, tandem::multi_margin_loss, tandem::multilabel_margin_loss,
+    tandem::multinomial, tandem::multinomial_out, tandem::multiply, tandem::multiply_out, tandem::mv, tandem::mv_out,
+    tandem::mvlgamma, tandem::nan_to_num, tandem::nan_to_num_out, tandem::nanmean, tandem::nanmean_out,
+    tandem::nanmedian, tandem::nanmedian_out, tandem::nanquantile, tandem::nanquantile_out, tandem::nansum,
+    tandem::nansum_out, tandem::narrow, tandem::ne, tandem::ne_out, tandem::neg, tandem::neg_out, tandem::negative,
+    tandem::negative_out, tandem::new_empty_strided_out, tandem::nextafter, tandem::nextafter_out, tandem::nll_loss,
+    tandem::NoGradGuard, tandem::nonzero, tandem::nonzero_numpy, tandem::nonzero_out, tandem::nonzero_static,
+    tandem::nonzero_static_out, tandem::norm, tandem::norm_out, tandem::normal, tandem::normal_out, tandem::not_equal,
+    tandem::not_equal_out, tandem::NotImplementedError, tandem::nuclear_norm, tandem::nullopt, tandem::nullopt_t,
+    tandem::one_hot, tandem::ones, tandem::ones_like, tandem::ones_like_out, tandem::ones_out, tandem::optional,
+    tandem::OptionalArrayRef, tandem::OptionalIntArrayRef, tandem::OptionalSymIntArrayRef, tandem::OrderedDict,
+    tandem::orgqr, tandem::ormqr, tandem::outer, tandem::outer_out, tandem::OutOfMemoryError,
+    tandem::PackedTensorAccessor, tandem::PackedTensorAccessor32, tandem::PackedTensorAccessor64, tandem::pad,
+    tandem::pad_sequence, tandem::pairwise_distance, tandem::parallel_for, tandem::pdist, tandem::permute,
+    tandem::pinverse, tandem::pixel_shuffle, tandem::pixel_shuffle_out, tandem::pixel_unshuffle,
+    tandem::pixel_unshuffle_out, tandem::poisson, tandem::poisson_nll_loss, tandem::poisson_out, tandem::polar,
+    tandem::polar_out, tandem::polygamma, tandem::positive, tandem::pow, tandem::pow_out, tandem::prelu, tandem::print,
+    tandem::prod, tandem::prod_out, tandem::promote_types, tandem::promoteTypes, tandem::put, tandem::put_out,
+    tandem::quantile, tandem::quantile_out, tandem::rad2deg, tandem::rad2deg_out, tandem::rand, tandem::rand_like,
+    tandem::rand_like_out, tandem::rand_out, tandem::randint, tandem::randint_like, tandem::randint_like_out,
+    tandem::randint_out, tandem::randn, tandem::randn_like, tandem::randn_like_out, tandem::randn_out, tandem::random,
+    tandem::random_out, tandem::randperm, tandem::randperm_out, tandem::range, tandem::range_out, tandem::ravel,
+    tandem::real, tandem::reciprocal, tandem::reciprocal_out, tandem::reflection_pad1d, tandem::reflection_pad1d_out,
+    tandem::reflection_pad2d, tandem::reflection_pad2d_out, tandem::reflection_pad3d, tandem::relu, tandem::relu6,
+    tandem::relu6_, tandem::relu_, tandem::relu_out, tandem::remainder, tandem::remainder_out, tandem::renorm,
+    tandem::renorm_out, tandem::repeat_interleave, tandem::repeat_interleave_out, tandem::repeat_out,
+    tandem::replication_pad1d, tandem::replication_pad1d_out, tandem::replication_pad2d, tandem::replication_pad2d_out,
+    tandem::replication_pad3d, tandem::requires_grad, tandem::reshape, tandem::resize, tandem::resize_as,
+    tandem::resolve_conj, tandem::resolve_neg, tandem::result_type, tandem::rms_norm, tandem::rnn_relu,
+    tandem::rnn_relu_cell, tandem::rnn_tanh, tandem::rnn_tanh_cell, tandem::roll, tandem::roll_out, tandem::rot90,
+    tandem::rot90_out, tandem::round, tandem::round_out, tandem::row_stack, tandem::row_stack_out, tandem::rrelu,
+    tandem::rrelu_, tandem::rsqrt, tandem::rsqrt_out, tandem::rsub, tandem::rsub_out, tandem::save, tandem::Scalar,
+    tandem::scalar_tensor, tandem::scalar_tensor_out, tandem::ScalarType, tandem::scalarTypeToTypeMeta,
+    tandem::scaled_dot_product_attention, tandem::scatter, tandem::scatter_add, tandem::scatter_add_out,
+    tandem::scatter_out, tandem::scatter_reduce, tandem::scatter_reduce_out, tandem::searchsorted,
+    tandem::searchsorted_out, tandem::segment_reduce, tandem::segment_reduce_out, tandem::select,
+    tandem::select_scatter, tandem::select_scatter_out, tandem::selu, tandem::selu_, tandem::set,
+    tandem::set_default_dtype, tandem::set_num_threads, tandem::set_out, tandem::sgn, tandem::sgn_out, tandem::sigmoid,
+    tandem::sigmoid_out, tandem::sign, tandem::sign_out, tandem::signbit, tandem::signbit_out, tandem::silu,
+    tandem::silu_, tandem::silu_out, tandem::sin, tandem::sin_out, tandem::sinc, tandem::sinc_out, tandem::sinh,
+    tandem::sinh_out, tandem::slice, tandem::slice_scatter, tandem::slice_scatter_out, tandem::slogdet,
+    tandem::SmallVector, tandem::smooth_l1_loss, tandem::soft_margin_loss, tandem::softmax, tandem::softmax_out,
+    tandem::softplus, tandem::softplus_out, tandem::softshrink, tandem::softshrink_out, tandem::sort, tandem::sort_out,
+    tandem::SourceLocation, tandem::special_airy_ai, tandem::special_bessel_j0, tandem::special_bessel_j1,
+    tandem::special_bessel_y0, tandem::special_bessel_y1, tandem::special_chebyshev_polynomial_t,
+    tandem::special_chebyshev_polynomial_u, tandem::special_chebyshev_polynomial_v,
+    tandem::special_chebyshev_polynomial_w, tandem::special_digamma, tandem::special_entr, tandem::special_erf,
+    tandem::special_erfc, tandem::special_erfcx, tandem::special_erfinv, tandem::special_exp2, tandem::special_expit,
+    tandem::special_expm1, tandem::special_gammainc, tandem::special_gammaincc, tandem::special_gammaln,
+    tandem::special_hermite_polynomial_h, tandem::special_hermite_polynomial_he, tandem::special_i0,
+    tandem::special_i0e, tandem::special_i1, tandem::special_i1e, tandem::special_laguerre_polynomial_l,
+    tandem::special_legendre_polynomial_p, tandem::special_log1p, tandem::special_log_ndtr, tandem::special_log_softmax,
+    tandem::special_logit, tandem::special_logsumexp, tandem::special_modified_bessel_i0,
+    tandem::special_modified_bessel_i1, tandem::special_modified_bessel_k0, tandem::special_modified_bessel_k1,
+    tandem::special_multigammaln, tandem::special_ndtr, tandem::special_ndtri, tandem::special_polygamma,
+    tandem::special_psi, tandem::special_round, tandem::special_scaled_modified_bessel_k0,
+    tandem::special_scaled_modified_bessel_k1, tandem::special_shifted_chebyshev_polynomial_t,
+    tandem::special_shifted_chebyshev_polynomial_u, tandem::special_shifted_chebyshev_polynomial_v,
+    tandem::special_shifted_chebyshev_polynomial_w, tandem::special_sinc, tandem::special_softmax,
+    tandem::special_spherical_bessel_j0, tandem::special_xlog1py, tandem::special_xlogy, tandem::special_zeta,
+    tandem::split, tandem::split_with_sizes, tandem::sqrt, tandem::sqrt_out, tandem::square, tandem::square_out,
+    tandem::squeeze, tandem::stack, tandem::stack_out, tandem::std, tandem::std_mean, tandem::std_mean_out,
+    tandem::std_out, tandem::stft, tandem::Storage, tandem::StorageImpl, tandem::Stream, tandem::StreamGuard,
+    tandem::sub, tandem::sub_out, tandem::subtract, tandem::subtract_out, tandem::sum, tandem::sum_out, tandem::svd,
+    tandem::swapaxes, tandem::swapdims, tandem::SymInt, tandem::SymIntArrayRef, tandem::t, tandem::take,
+    tandem::take_along_dim, tandem::take_along_dim_out, tandem::take_out, tandem::tan, tandem::tan_out, tandem::tanh,
+    tandem::tanh_out, tandem::Tensor, tandem::tensor, tandem::tensor_split, tandem::TensorAccessor, tandem::tensordot,
+    tandem::tensordot_out, tandem::TensorImpl, tandem::TensorList, tandem::TensorOptions, tandem::threshold,
+    tandem::threshold_, tandem::threshold_out, tandem::tile, tandem::toComplexType, tandem::topk, tandem::topk_out,
+    tandem::toRealValueType, tandem::toString, tandem::trace, tandem::trace_out, tandem::transpose, tandem::trapezoid,
+    tandem::trapz, tandem::triangular_solve, tandem::tril, tandem::tril_indices, tandem::tril_indices_out,
+    tandem::tril_out, tandem::triplet_margin_loss, tandem::triu, tandem::triu_indices, tandem::triu_indices_out,
+    tandem::triu_out, tandem::true_divide, tandem::true_divide_out, tandem::trunc, tandem::trunc_out, tandem::Type,
+    tandem::TypeError, tandem::typeMetaToScalarType, tandem::unbind, tandem::unflatten, tandem::unflatten_dense_tensors,
+    tandem::unfold_backward, tandem::uniform, tandem::uniform_out, tandem::unique_consecutive,
+    tandem::unique_consecutive_out, tandem::unique_dim, tandem::unique_dim_consecutive,
+    tandem::unique_dim_consecutive_out, tandem::unique_dim_out, tandem::unsqueeze, tandem::upsample_bicubic2d,
+    tandem::upsample_bicubic2d_out, tandem::upsample_bilinear2d, tandem::upsample_bilinear2d_out,
+    tandem::upsample_linear1d, tandem::upsample_linear1d_out, tandem::upsample_nearest1d,
+    tandem::upsample_nearest1d_out, tandem::upsample_nearest2d, tandem::upsample_nearest2d_out,
+    tandem::upsample_nearest3d, tandem::upsample_nearest3d_out, tandem::upsample_trilinear3d,
+    tandem::upsample_trilinear3d_out, tandem::ValueError, tandem::vander, tandem::var, tandem::var_mean,
+    tandem::var_mean_out, tandem::var_out, tandem::vdot, tandem::vdot_out, tandem::view_as_complex,
+    tandem::view_as_real, tandem::vsplit, tandem::vstack, tandem::vstack_out, tandem::where, tandem::where_out,
+    tandem::xlogy, tandem::xlogy_out, tandem::zero, tandem::zero_out, tandem::zeros, tandem::zeros_like,
+    tandem::zeros_like_out, tandem::zeros_out;
 }  // namespace torch
 namespace torch::autograd {
-using tandem::autograd::AnomalyMode;
-using tandem::autograd::AutogradContext;
-using tandem::autograd::AutogradMeta;
-using tandem::autograd::backward;
-using tandem::autograd::DetectAnomalyGuard;
-using tandem::autograd::Edge;
-using tandem::autograd::Function;
-using tandem::autograd::Gather;
-using tandem::autograd::grad;
-using tandem::autograd::IndexRange;
-using tandem::autograd::Node;
-using tandem::autograd::Scatter;
-using tandem::autograd::Variable;
-using tandem::autograd::variable_list;
+using tandem::autograd::AnomalyMode, tandem::autograd::AutogradContext, tandem::autograd::AutogradMeta,
+    tandem::autograd::backward, tandem::autograd::DetectAnomalyGuard, tandem::autograd::Edge,
+    tandem::autograd::Function, tandem::autograd::Gather, tandem::autograd::grad, tandem::autograd::IndexRange,
+    tandem::autograd::Node, tandem::autograd::Scatter, tandem::autograd::Variable, tandem::autograd::variable_list;
 }  // namespace torch::autograd
 namespace torch::cuda {
-using tandem::cuda::cudnn_is_available;
-using tandem::cuda::device_count;
-using tandem::cuda::is_available;
-using tandem::cuda::manual_seed;
-using tandem::cuda::manual_seed_all;
-using tandem::cuda::synchronize;
+using tandem::cuda::cudnn_is_available, tandem::cuda::device_count, tandem::cuda::is_available,
+    tandem::cuda::manual_seed, tandem::cuda::manual_seed_all, tandem::cuda::synchronize;
 }  // namespace torch::cuda
 namespace torch::data {
-using tandem::data::DataLoaderBase;
-using tandem::data::DataLoaderOptions;
-using tandem::data::Example;
-using tandem::data::FullDataLoaderOptions;
-using tandem::data::Iterator;
-using tandem::data::make_data_loader;
-using tandem::data::StatefulDataLoader;
-using tandem::data::StatelessDataLoader;
-using tandem::data::TensorExample;
-using tandem::data::WorkerException;
+using tandem::data::DataLoaderBase, tandem::data::DataLoaderOptions, tandem::data::Example,
+    tandem::data::FullDataLoaderOptions, tandem::data::Iterator, tandem::data::make_data_loader,
+    tandem::data::StatefulDataLoader, tandem::data::StatelessDataLoader, tandem::data::TensorExample,
+    tandem::data::WorkerException;
 }  // namespace torch::data
 namespace torch::data::datasets {
-using tandem::data::datasets::BatchDataset;
-using tandem::data::datasets::ChunkDataReader;
-using tandem::data::datasets::ChunkDataset;
-using tandem::data::datasets::ChunkDatasetOptions;
-using tandem::data::datasets::Dataset;
-using tandem::data::datasets::make_shared_dataset;
-using tandem::data::datasets::map;
-using tandem::data::datasets::MapDataset;
-using tandem::data::datasets::MNIST;
-using tandem::data::datasets::SharedBatchDataset;
-using tandem::data::datasets::StatefulDataset;
-using tandem::data::datasets::StreamDataset;
-using tandem::data::datasets::TensorDataset;
+using tandem::data::datasets::BatchDataset, tandem::data::datasets::ChunkDataReader,
+    tandem::data::datasets::ChunkDataset, tandem::data::datasets::ChunkDatasetOptions, tandem::data::datasets::Dataset,
+    tandem::data::datasets::make_shared_dataset, tandem::data::datasets::map, tandem::data::datasets::MapDataset,
+    tandem::data::datasets::MNIST, tandem::data::datasets::SharedBatchDataset, tandem::data::datasets::StatefulDataset,
+    tandem::data::datasets::StreamDataset, tandem::data::datasets::TensorDataset;
 }  // namespace torch::data::datasets
 namespace torch::data::samplers {
-using tandem::data::samplers::BatchSize;
-using tandem::data::samplers::CustomBatchRequest;
-using tandem::data::samplers::DistributedRandomSampler;
-using tandem::data::samplers::DistributedSampler;
-using tandem::data::samplers::DistributedSequentialSampler;
-using tandem::data::samplers::RandomSampler;
-using tandem::data::samplers::Sampler;
-using tandem::data::samplers::SequentialSampler;
-using tandem::data::samplers::StreamSampler;
+using tandem::data::samplers::BatchSize, tandem::data::samplers::CustomBatchRequest,
+    tandem::data::samplers::DistributedRandomSampler, tandem::data::samplers::DistributedSampler,
+    tandem::data::samplers::DistributedSequentialSampler, tandem::data::samplers::RandomSampler,
+    tandem::data::samplers::Sampler, tandem::data::samplers::SequentialSampler, tandem::data::samplers::StreamSampler;
 }  // namespace torch::data::samplers
 namespace torch::data::transforms {
-using tandem::data::transforms::BatchLambda;
-using tandem::data::transforms::BatchTransform;
-using tandem::data::transforms::Collate;
-using tandem::data::transforms::Collation;
-using tandem::data::transforms::Lambda;
-using tandem::data::transforms::Normalize;
-using tandem::data::transforms::Stack;
-using tandem::data::transforms::TensorLambda;
-using tandem::data::transforms::TensorTransform;
-using tandem::data::transforms::Transform;
+using tandem::data::transforms::BatchLambda, tandem::data::transforms::BatchTransform,
+    tandem::data::transforms::Collate, tandem::data::transforms::Collation, tandem::data::transforms::Lambda,
+    tandem::data::transforms::Normalize, tandem::data::transforms::Stack, tandem::data::transforms::TensorLambda,
+    tandem::data::transforms::TensorTransform, tandem::data::transforms::Transform;
 }  // namespace torch::data::transforms
 namespace torch::fft {
-using tandem::fft::fft;
-using tandem::fft::fft2;
-using tandem::fft::fftfreq;
-using tandem::fft::fftn;
-using tandem::fft::fftshift;
-using tandem::fft::hfft;
-using tandem::fft::hfft2;
-using tandem::fft::hfftn;
-using tandem::fft::ifft;
-using tandem::fft::ifft2;
-using tandem::fft::ifftn;
-using tandem::fft::ifftshift;
-using tandem::fft::ihfft;
-using tandem::fft::ihfft2;
-using tandem::fft::ihfftn;
-using tandem::fft::irfft;
-using tandem::fft::irfft2;
-using tandem::fft::irfftn;
-using tandem::fft::rfft;
-using tandem::fft::rfft2;
-using tandem::fft::rfftfreq;
-using tandem::fft::rfftn;
+using tandem::fft::fft, tandem::fft::fft2, tandem::fft::fftfreq, tandem::fft::fftn, tandem::fft::fftshift,
+    tandem::fft::hfft, tandem::fft::hfft2, tandem::fft::hfftn, tandem::fft::ifft, tandem::fft::ifft2,
+    tandem::fft::ifftn, tandem::fft::ifftshift, tandem::fft::ihfft, tandem::fft::ihfft2, tandem::fft::ihfftn,
+    tandem::fft::irfft, tandem::fft::irfft2, tandem::fft::irfftn, tandem::fft::rfft, tandem::fft::rfft2,
+    tandem::fft::rfftfreq, tandem::fft::rfftn;
 }  // namespace torch::fft
 namespace torch::indexing {
-using tandem::indexing::Ellipsis;
-using tandem::indexing::EllipsisIndexType;
-using tandem::indexing::INDEX_MAX;
-using tandem::indexing::INDEX_MIN;
-using tandem::indexing::None;
-using tandem::indexing::Slice;
-using tandem::indexing::TensorIndex;
+using tandem::indexing::Ellipsis, tandem::indexing::EllipsisIndexType, tandem::indexing::INDEX_MAX,
+    tandem::indexing::INDEX_MIN, tandem::indexing::None, tandem::indexing::Slice, tandem::indexing::TensorIndex;
 }  // namespace torch::indexing
 namespace torch::nn {
-using tandem::nn::activation_t;
-using tandem::nn::AdaptiveAvgPool1d;
-using tandem::nn::AdaptiveAvgPool1dImpl;
-using tandem::nn::AdaptiveAvgPool1dOptions;
-using tandem::nn::AdaptiveAvgPool2d;
-using tandem::nn::AdaptiveAvgPool2dImpl;
-using tandem::nn::AdaptiveAvgPool2dOptions;
-using tandem::nn::AdaptiveAvgPool3d;
-using tandem::nn::AdaptiveAvgPool3dImpl;
-using tandem::nn::AdaptiveAvgPool3dOptions;
-using tandem::nn::AdaptiveAvgPoolOptions;
-using tandem::nn::AdaptiveLogSoftmaxWithLoss;
-using tandem::nn::AdaptiveLogSoftmaxWithLossImpl;
-using tandem::nn::AdaptiveLogSoftmaxWithLossOptions;
-using tandem::nn::AdaptiveMaxPool1d;
-using tandem::nn::AdaptiveMaxPool1dImpl;
-using tandem::nn::AdaptiveMaxPool1dOptions;
-using tandem::nn::AdaptiveMaxPool2d;
-using tandem::nn::AdaptiveMaxPool2dImpl;
-using tandem::nn::AdaptiveMaxPool2dOptions;
-using tandem::nn::AdaptiveMaxPool3d;
-using tandem::nn::AdaptiveMaxPool3dImpl;
-using tandem::nn::AdaptiveMaxPool3dOptions;
-using tandem::nn::AdaptiveMaxPoolOptions;
-using tandem::nn::AlphaDropout;
-using tandem::nn::AlphaDropoutImpl;
-using tandem::nn::AlphaDropoutOptions;
-using tandem::nn::AnyModule;
-using tandem::nn::AnyValue;
-using tandem::nn::ASMoutput;
-using tandem::nn::AvgPool1d;
-using tandem::nn::AvgPool1dImpl;
-using tandem::nn::AvgPool1dOptions;
-using tandem::nn::AvgPool2d;
-using tandem::nn::AvgPool2dImpl;
-using tandem::nn::AvgPool2dOptions;
-using tandem::nn::AvgPool3d;
-using tandem::nn::AvgPool3dImpl;
-using tandem::nn::AvgPool3dOptions;
-using tandem::nn::AvgPoolOptions;
-using tandem::nn::BatchNorm1d;
-using tandem::nn::BatchNorm1dImpl;
-using tandem::nn::BatchNorm1dOptions;
-using tandem::nn::BatchNorm2d;
-using tandem::nn::BatchNorm2dImpl;
-using tandem::nn::BatchNorm2dOptions;
-using tandem::nn::BatchNorm3d;
-using tandem::nn::BatchNorm3dImpl;
-using tandem::nn::BatchNorm3dOptions;
-using tandem::nn::BatchNormImplBase;
-using tandem::nn::BatchNormOptions;
-using tandem::nn::BCELoss;
-using tandem::nn::BCELossImpl;
-using tandem::nn::BCELossOptions;
-using tandem::nn::BCEWithLogitsLoss;
-using tandem::nn::BCEWithLogitsLossImpl;
-using tandem::nn::BCEWithLogitsLossOptions;
-using tandem::nn::Bilinear;
-using tandem::nn::BilinearImpl;
-using tandem::nn::BilinearOptions;
-using tandem::nn::CELU;
-using tandem::nn::CELUImpl;
-using tandem::nn::CELUOptions;
-using tandem::nn::Cloneable;
-using tandem::nn::ConstantPad1d;
-using tandem::nn::ConstantPad1dImpl;
-using tandem::nn::ConstantPad1dOptions;
-using tandem::nn::ConstantPad2d;
-using tandem::nn::ConstantPad2dImpl;
-using tandem::nn::ConstantPad2dOptions;
-using tandem::nn::ConstantPad3d;
-using tandem::nn::ConstantPad3dImpl;
-using tandem::nn::ConstantPad3dOptions;
-using tandem::nn::ConstantPadOptions;
-using tandem::nn::Conv1d;
-using tandem::nn::Conv1dImpl;
-using tandem::nn::Conv1dOptions;
-using tandem::nn::Conv2d;
-using tandem::nn::Conv2dImpl;
-using tandem::nn::Conv2dOptions;
-using tandem::nn::Conv3d;
-using tandem::nn::Conv3dImpl;
-using tandem::nn::Conv3dOptions;
-using tandem::nn::ConvNdImpl;
-using tandem::nn::ConvOptions;
-using tandem::nn::ConvTranspose1d;
-using tandem::nn::ConvTranspose1dImpl;
-using tandem::nn::ConvTranspose1dOptions;
-using tandem::nn::ConvTranspose2d;
-using tandem::nn::ConvTranspose2dImpl;
-using tandem::nn::ConvTranspose2dOptions;
-using tandem::nn::ConvTranspose3d;
-using tandem::nn::ConvTranspose3dImpl;
-using tandem::nn::ConvTranspose3dOptions;
-using tandem::nn::ConvTransposeNdImpl;
-using tandem::nn::ConvTransposeOptions;
-using tandem::nn::CosineEmbeddingLoss;
-using tandem::nn::CosineEmbeddingLossImpl;
-using tandem::nn::CosineEmbeddingLossOptions;
-using tandem::nn::CosineSimilarity;
-using tandem::nn::CosineSimilarityImpl;
-using tandem::nn::CosineSimilarityOptions;
-using tandem::nn::CrossEntropyLoss;
-using tandem::nn::CrossEntropyLossImpl;
-using tandem::nn::CrossEntropyLossOptions;
-using tandem::nn::CrossMapLRN2d;
-using tandem::nn::CrossMapLRN2dImpl;
-using tandem::nn::CrossMapLRN2dOptions;
-using tandem::nn::CTCLoss;
-using tandem::nn::CTCLossImpl;
-using tandem::nn::CTCLossOptions;
-using tandem::nn::Dropout;
-using tandem::nn::Dropout2d;
-using tandem::nn::Dropout2dImpl;
-using tandem::nn::Dropout2dOptions;
-using tandem::nn::Dropout3d;
-using tandem::nn::Dropout3dImpl;
-using tandem::nn::Dropout3dOptions;
-using tandem::nn::DropoutImpl;
-using tandem::nn::DropoutOptions;
-using tandem::nn::ELU;
-using tandem::nn::ELUImpl;
-using tandem::nn::ELUOptions;
-using tandem::nn::Embedding;
-using tandem::nn::EmbeddingBag;
-using tandem::nn::EmbeddingBagFromPretrainedOptions;
-using tandem::nn::EmbeddingBagImpl;
-using tandem::nn::EmbeddingBagMode;
-using tandem::nn::EmbeddingBagOptions;
-using tandem::nn::EmbeddingFromPretrainedOptions;
-using tandem::nn::EmbeddingImpl;
-using tandem::nn::EmbeddingOptions;
-using tandem::nn::FeatureAlphaDropout;
-using tandem::nn::FeatureAlphaDropoutImpl;
-using tandem::nn::FeatureAlphaDropoutOptions;
-using tandem::nn::Flatten;
-using tandem::nn::FlattenImpl;
-using tandem::nn::FlattenOptions;
-using tandem::nn::Fold;
-using tandem::nn::FoldImpl;
-using tandem::nn::FoldOptions;
-using tandem::nn::FractionalMaxPool2d;
-using tandem::nn::FractionalMaxPool2dImpl;
-using tandem::nn::FractionalMaxPool2dOptions;
-using tandem::nn::FractionalMaxPool3d;
-using tandem::nn::FractionalMaxPool3dImpl;
-using tandem::nn::FractionalMaxPool3dOptions;
-using tandem::nn::FractionalMaxPoolOptions;
-using tandem::nn::Functional;
-using tandem::nn::FunctionalImpl;
-using tandem::nn::GELU;
-using tandem::nn::GELUImpl;
-using tandem::nn::GELUOptions;
-using tandem::nn::GLU;
-using tandem::nn::GLUImpl;
-using tandem::nn::GLUOptions;
-using tandem::nn::GroupNorm;
-using tandem::nn::GroupNormImpl;
-using tandem::nn::GroupNormOptions;
-using tandem::nn::GRU;
-using tandem::nn::GRUCell;
-using tandem::nn::GRUCellImpl;
-using tandem::nn::GRUCellOptions;
-using tandem::nn::GRUImpl;
-using tandem::nn::GRUOptions;
-using tandem::nn::Hardshrink;
-using tandem::nn::HardshrinkImpl;
-using tandem::nn::HardshrinkOptions;
-using tandem::nn::Hardtanh;
-using tandem::nn::HardtanhImpl;
-using tandem::nn::HardtanhOptions;
-using tandem::nn::HingeEmbeddingLoss;
-using tandem::nn::HingeEmbeddingLossImpl;
-using tandem::nn::HingeEmbeddingLossOptions;
-using tandem::nn::HuberLoss;
-using tandem::nn::HuberLossImpl;
-using tandem::nn::HuberLossOptions;
-using tandem::nn::Identity;
-using tandem::nn::IdentityImpl;
-using tandem::nn::InstanceNorm1d;
-using tandem::nn::InstanceNorm1dImpl;
-using tandem::nn::InstanceNorm1dOptions;
-using tandem::nn::InstanceNorm2d;
-using tandem::nn::InstanceNorm2dImpl;
-using tandem::nn::InstanceNorm2dOptions;
-using tandem::nn::InstanceNorm3d;
-using tandem::nn::InstanceNorm3dImpl;
-using tandem::nn::InstanceNorm3dOptions;
-using tandem::nn::InstanceNormOptions;
-using tandem::nn::KLDivLoss;
-using tandem::nn::KLDivLossImpl;
-using tandem::nn::KLDivLossOptions;
-using tandem::nn::L1Loss;
-using tandem::nn::L1LossImpl;
-using tandem::nn::L1LossOptions;
-using tandem::nn::LayerNorm;
-using tandem::nn::LayerNormImpl;
-using tandem::nn::LayerNormOptions;
-using tandem::nn::LeakyReLU;
-using tandem::nn::LeakyReLUImpl;
-using tandem::nn::LeakyReLUOptions;
-using tandem::nn::Linear;
-using tandem::nn::LinearImpl;
-using tandem::nn::LinearOptions;
-using tandem::nn::LocalResponseNorm;
-using tandem::nn::LocalResponseNormImpl;
-using tandem::nn::LocalResponseNormOptions;
-using tandem::nn::LogSigmoid;
-using tandem::nn::LogSigmoidImpl;
-using tandem::nn::LogSoftmax;
-using tandem::nn::LogSoftmaxImpl;
-using tandem::nn::LogSoftmaxOptions;
-using tandem::nn::LPPool1d;
-using tandem::nn::LPPool1dImpl;
-using tandem::nn::LPPool1dOptions;
-using tandem::nn::LPPool2d;
-using tandem::nn::LPPool2dImpl;
-using tandem::nn::LPPool2dOptions;
-using tandem::nn::LPPool3d;
-using tandem::nn::LPPool3dImpl;
-using tandem::nn::LPPool3dOptions;
-using tandem::nn::LPPoolOptions;
-using tandem::nn::LSTM;
-using tandem::nn::LSTMCell;
-using tandem::nn::LSTMCellImpl;
-using tandem::nn::LSTMCellOptions;
-using tandem::nn::LSTMImpl;
-using tandem::nn::LSTMOptions;
-using tandem::nn::MarginRankingLoss;
-using tandem::nn::MarginRankingLossImpl;
-using tandem::nn::MarginRankingLossOptions;
-using tandem::nn::MaxPool1d;
-using tandem::nn::MaxPool1dImpl;
-using tandem::nn::MaxPool1dOptions;
-using tandem::nn::MaxPool2d;
-using tandem::nn::MaxPool2dImpl;
-using tandem::nn::MaxPool2dOptions;
-using tandem::nn::MaxPool3d;
-using tandem::nn::MaxPool3dImpl;
-using tandem::nn::MaxPool3dOptions;
-using tandem::nn::MaxPoolOptions;
-using tandem::nn::MaxUnpool1d;
-using tandem::nn::MaxUnpool1dImpl;
-using tandem::nn::MaxUnpool1dOptions;
-using tandem::nn::MaxUnpool2d;
-using tandem::nn::MaxUnpool2dImpl;
-using tandem::nn::MaxUnpool2dOptions;
-using tandem::nn::MaxUnpool3d;
-using tandem::nn::MaxUnpool3dImpl;
-using tandem::nn::MaxUnpool3dOptions;
-using tandem::nn::MaxUnpoolOptions;
-using tandem::nn::Mish;
-using tandem::nn::MishImpl;
-using tandem::nn::Module;
-using tandem::nn::ModuleDict;
-using tandem::nn::ModuleDictImpl;
-using tandem::nn::ModuleHolder;
-using tandem::nn::ModuleList;
-using tandem::nn::ModuleListImpl;
-using tandem::nn::MSELoss;
-using tandem::nn::MSELossImpl;
-using tandem::nn::MSELossOptions;
-using tandem::nn::MultiheadAttention;
-using tandem::nn::MultiheadAttentionImpl;
-using tandem::nn::MultiheadAttentionOptions;
-using tandem::nn::MultiLabelMarginLoss;
-using tandem::nn::MultiLabelMarginLossImpl;
-using tandem::nn::MultiLabelMarginLossOptions;
-using tandem::nn::MultiLabelSoftMarginLoss;
-using tandem::nn::MultiLabelSoftMarginLossImpl;
-using tandem::nn::MultiLabelSoftMarginLossOptions;
-using tandem::nn::MultiMarginLoss;
-using tandem::nn::MultiMarginLossImpl;
-using tandem::nn::MultiMarginLossOptions;
-using tandem::nn::NamedAnyModule;
-using tandem::nn::NLLLoss;
-using tandem::nn::NLLLossImpl;
-using tandem::nn::NLLLossOptions;
-using tandem::nn::PairwiseDistance;
-using tandem::nn::PairwiseDistanceImpl;
-using tandem::nn::PairwiseDistanceOptions;
-using tandem::nn::ParameterDict;
-using tandem::nn::ParameterDictImpl;
-using tandem::nn::ParameterList;
-using tandem::nn::ParameterListImpl;
-using tandem::nn::PixelShuffle;
-using tandem::nn::PixelShuffleImpl;
-using tandem::nn::PixelShuffleOptions;
-using tandem::nn::PixelUnshuffle;
-using tandem::nn::PixelUnshuffleImpl;
-using tandem::nn::PixelUnshuffleOptions;
-using tandem::nn::PoissonNLLLoss;
-using tandem::nn::PoissonNLLLossImpl;
-using tandem::nn::PoissonNLLLossOptions;
-using tandem::nn::PReLU;
-using tandem::nn::PReLUImpl;
-using tandem::nn::PReLUOptions;
-using tandem::nn::ReflectionPad1d;
-using tandem::nn::ReflectionPad1dImpl;
-using tandem::nn::ReflectionPad1dOptions;
-using tandem::nn::ReflectionPad2d;
-using tandem::nn::ReflectionPad2dImpl;
-using tandem::nn::ReflectionPad2dOptions;
-using tandem::nn::ReflectionPad3d;
-using tandem::nn::ReflectionPad3dImpl;
-using tandem::nn::ReflectionPad3dOptions;
-using tandem::nn::ReflectionPadOptions;
-using tandem::nn::ReLU;
-using tandem::nn::ReLU6;
-using tandem::nn::ReLU6Impl;
-using tandem::nn::ReLU6Options;
-using tandem::nn::ReLUImpl;
-using tandem::nn::ReLUOptions;
-using tandem::nn::ReplicationPad1d;
-using tandem::nn::ReplicationPad1dImpl;
-using tandem::nn::ReplicationPad1dOptions;
-using tandem::nn::ReplicationPad2d;
-using tandem::nn::ReplicationPad2dImpl;
-using tandem::nn::ReplicationPad2dOptions;
-using tandem::nn::ReplicationPad3d;
-using tandem::nn::ReplicationPad3dImpl;
-using tandem::nn::ReplicationPad3dOptions;
-using tandem::nn::ReplicationPadOptions;
-using tandem::nn::RNN;
-using tandem::nn::RNNCell;
-using tandem::nn::RNNCellImpl;
-using tandem::nn::RNNCellOptions;
-using tandem::nn::RNNImpl;
-using tandem::nn::RNNOptions;
-using tandem::nn::RReLU;
-using tandem::nn::RReLUImpl;
-using tandem::nn::RReLUOptions;
-using tandem::nn::SELU;
-using tandem::nn::SELUImpl;
-using tandem::nn::SELUOptions;
-using tandem::nn::Sequential;
-using tandem::nn::SequentialImpl;
-using tandem::nn::Sigmoid;
-using tandem::nn::SigmoidImpl;
-using tandem::nn::SiLU;
-using tandem::nn::SiLUImpl;
-using tandem::nn::SmoothL1Loss;
-using tandem::nn::SmoothL1LossImpl;
-using tandem::nn::SmoothL1LossOptions;
-using tandem::nn::SoftMarginLoss;
-using tandem::nn::SoftMarginLossImpl;
-using tandem::nn::SoftMarginLossOptions;
-using tandem::nn::Softmax;
-using tandem::nn::Softmax2d;
-using tandem::nn::Softmax2dImpl;
-using tandem::nn::SoftmaxImpl;
-using tandem::nn::SoftmaxOptions;
-using tandem::nn::Softmin;
-using tandem::nn::SoftminImpl;
-using tandem::nn::SoftminOptions;
-using tandem::nn::Softplus;
-using tandem::nn::SoftplusImpl;
-using tandem::nn::SoftplusOptions;
-using tandem::nn::Softshrink;
-using tandem::nn::SoftshrinkImpl;
-using tandem::nn::SoftshrinkOptions;
-using tandem::nn::Softsign;
-using tandem::nn::SoftsignImpl;
-using tandem::nn::Tanh;
-using tandem::nn::TanhImpl;
-using tandem::nn::Tanhshrink;
-using tandem::nn::TanhshrinkImpl;
-using tandem::nn::Threshold;
-using tandem::nn::ThresholdImpl;
-using tandem::nn::ThresholdOptions;
-using tandem::nn::Transformer;
-using tandem::nn::TransformerDecoder;
-using tandem::nn::TransformerDecoderImpl;
-using tandem::nn::TransformerDecoderLayer;
-using tandem::nn::TransformerDecoderLayerImpl;
-using tandem::nn::TransformerDecoderLayerOptions;
-using tandem::nn::TransformerDecoderOptions;
-using tandem::nn::TransformerEncoder;
-using tandem::nn::TransformerEncoderImpl;
-using tandem::nn::TransformerEncoderLayer;
-using tandem::nn::TransformerEncoderLayerImpl;
-using tandem::nn::TransformerEncoderLayerOptions;
-using tandem::nn::TransformerEncoderOptions;
-using tandem::nn::TransformerImpl;
-using tandem::nn::TransformerOptions;
-using tandem::nn::TripletMarginLoss;
-using tandem::nn::TripletMarginLossImpl;
-using tandem::nn::TripletMarginLossOptions;
-using tandem::nn::TripletMarginWithDistanceLoss;
-using tandem::nn::TripletMarginWithDistanceLossImpl;
-using tandem::nn::TripletMarginWithDistanceLossOptions;
-using tandem::nn::Unflatten;
-using tandem::nn::UnflattenImpl;
-using tandem::nn::UnflattenOptions;
-using tandem::nn::Unfold;
-using tandem::nn::UnfoldImpl;
-using tandem::nn::UnfoldOptions;
-using tandem::nn::Upsample;
-using tandem::nn::UpsampleImpl;
-using tandem::nn::UpsampleOptions;
-using tandem::nn::ZeroPad1d;
-using tandem::nn::ZeroPad1dImpl;
-using tandem::nn::ZeroPad1dOptions;
-using tandem::nn::ZeroPad2d;
-using tandem::nn::ZeroPad2dImpl;
-using tandem::nn::ZeroPad2dOptions;
-using tandem::nn::ZeroPad3d;
-using tandem::nn::ZeroPad3dImpl;
-using tandem::nn::ZeroPad3dOptions;
-using tandem::nn::ZeroPadOptions;
+using tandem::nn::activation_t, tandem::nn::AdaptiveAvgPool1d, tandem::nn::AdaptiveAvgPool1dImpl,
+    tandem::nn::AdaptiveAvgPool1dOptions, tandem::nn::AdaptiveAvgPool2d, tandem::nn::AdaptiveAvgPool2dImpl,
+    tandem::nn::AdaptiveAvgPool2dOptions, tandem::nn::AdaptiveAvgPool3d, tandem::nn::AdaptiveAvgPool3dImpl,
+    tandem::nn::AdaptiveAvgPool3dOptions, tandem::nn::AdaptiveAvgPoolOptions, tandem::nn::AdaptiveLogSoftmaxWithLoss,
+    tandem::nn::AdaptiveLogSoftmaxWithLossImpl, tandem::nn::AdaptiveLogSoftmaxWithLossOptions,
+    tandem::nn::AdaptiveMaxPool1d, tandem::nn::AdaptiveMaxPool1dImpl, tandem::nn::AdaptiveMaxPool1dOptions,
+    tandem::nn::AdaptiveMaxPool2d, tandem::nn::AdaptiveMaxPool2dImpl, tandem::nn::AdaptiveMaxPool2dOptions,
+    tandem::nn::AdaptiveMaxPool3d, tandem::nn::AdaptiveMaxPool3dImpl, tandem::nn::AdaptiveMaxPool3dOptions,
+    tandem::nn::AdaptiveMaxPoolOptions, tandem::nn::AlphaDropout, tandem::nn::AlphaDropoutImpl,
+    tandem::nn::AlphaDropoutOptions, tandem::nn::AnyModule, tandem::nn::AnyValue, tandem::nn::ASMoutput,
+    tandem::nn::AvgPool1d, tandem::nn::AvgPool1dImpl, tandem::nn::AvgPool1dOptions, tandem::nn::AvgPool2d,
+    tandem::nn::AvgPool2dImpl, tandem::nn::AvgPool2dOptions, tandem::nn::AvgPool3d, tandem::nn::AvgPool3dImpl,
+    tandem::nn::AvgPool3dOptions, tandem::nn::AvgPoolOptions, tandem::nn::BatchNorm1d, tandem::nn::BatchNorm1dImpl,
+    tandem::nn::BatchNorm1dOptions, tandem::nn::BatchNorm2d, tandem::nn::BatchNorm2dImpl,
+    tandem::nn::BatchNorm2dOptions, tandem::nn::BatchNorm3d, tandem::nn::BatchNorm3dImpl,
+    tandem::nn::BatchNorm3dOptions, tandem::nn::BatchNormImplBase, tandem::nn::BatchNormOptions, tandem::nn::BCELoss,
+    tandem::nn::BCELossImpl, tandem::nn::BCELossOptions, tandem::nn::BCEWithLogitsLoss,
+    tandem::nn::BCEWithLogitsLossImpl, tandem::nn::BCEWithLogitsLossOptions, tandem::nn::Bilinear,
+    tandem::nn::BilinearImpl, tandem::nn::BilinearOptions, tandem::nn::CELU, tandem::nn::CELUImpl,
+    tandem::nn::CELUOptions, tandem::nn::Cloneable, tandem::nn::ConstantPad1d, tandem::nn::ConstantPad1dImpl,
+    tandem::nn::ConstantPad1dOptions, tandem::nn::ConstantPad2d, tandem::nn::ConstantPad2dImpl,
+    tandem::nn::ConstantPad2dOptions, tandem::nn::ConstantPad3d, tandem::nn::ConstantPad3dImpl,
+    tandem::nn::ConstantPad3dOptions, tandem::nn::ConstantPadOptions, tandem::nn::Conv1d, tandem::nn::Conv1dImpl,
+    tandem::nn::Conv1dOptions, tandem::nn::Conv2d, tandem::nn::Conv2dImpl, tandem::nn::Conv2dOptions,
+    tandem::nn::Conv3d, tandem::nn::Conv3dImpl, tandem::nn::Conv3dOptions, tandem::nn::ConvNdImpl,
+    tandem::nn::ConvOptions, tandem::nn::ConvTranspose1d, tandem::nn::ConvTranspose1dImpl,
+    tandem::nn::ConvTranspose1dOptions, tandem::nn::ConvTranspose2d, tandem::nn::ConvTranspose2dImpl,
+    tandem::nn::ConvTranspose2dOptions, tandem::nn::ConvTranspose3d, tandem::nn::ConvTranspose3dImpl,
+    tandem::nn::ConvTranspose3dOptions, tandem::nn::ConvTransposeNdImpl, tandem::nn::ConvTransposeOptions,
+    tandem::nn::CosineEmbeddingLoss, tandem::nn::CosineEmbeddingLossImpl, tandem::nn::CosineEmbeddingLossOptions,
+    tandem::nn::CosineSimilarity, tandem::nn::CosineSimilarityImpl, tandem::nn::CosineSimilarityOptions,
+    tandem::nn::CrossEntropyLoss, tandem::nn::CrossEntropyLossImpl, tandem::nn::CrossEntropyLossOptions,
+    tandem::nn::CrossMapLRN2d, tandem::nn::CrossMapLRN2dImpl, tandem::nn::CrossMapLRN2dOptions, tandem::nn::CTCLoss,
+    tandem::nn::CTCLossImpl, tandem::nn::CTCLossOptions, tandem::nn::Dropout, tandem::nn::Dropout2d,
+    tandem::nn::Dropout2dImpl, tandem::nn::Dropout2dOptions, tandem::nn::Dropout3d, tandem::nn::Dropout3dImpl,
+    tandem::nn::Dropout3dOptions, tandem::nn::DropoutImpl, tandem::nn::DropoutOptions, tandem::nn::ELU,
+    tandem::nn::ELUImpl, tandem::nn::ELUOptions, tandem::nn::Embedding, tandem::nn::EmbeddingBag,
+    tandem::nn::EmbeddingBagFromPretrainedOptions, tandem::nn::EmbeddingBagImpl, tandem::nn::EmbeddingBagMode,
+    tandem::nn::EmbeddingBagOptions, tandem::nn::EmbeddingFromPretrainedOptions, tandem::nn::EmbeddingImpl,
+    tandem::nn::EmbeddingOptions, tandem::nn::FeatureAlphaDropout, tandem::nn::FeatureAlphaDropoutImpl,
+    tandem::nn::FeatureAlphaDropoutOptions, tandem::nn::Flatten, tandem::nn::FlattenImpl, tandem::nn::FlattenOptions,
+    tandem::nn::Fold, tandem::nn::FoldImpl, tandem::nn::FoldOptions, tandem::nn::FractionalMaxPool2d,
+    tandem::nn::FractionalMaxPool2dImpl, tandem::nn::FractionalMaxPool2dOptions, tandem::nn::FractionalMaxPool3d,
+    tandem::nn::FractionalMaxPool3dImpl, tandem::nn::FractionalMaxPool3dOptions, tandem::nn::FractionalMaxPoolOptions,
+    tandem::nn::Functional, tandem::nn::FunctionalImpl, tandem::nn::GELU, tandem::nn::GELUImpl, tandem::nn::GELUOptions,
+    tandem::nn::GLU, tandem::nn::GLUImpl, tandem::nn::GLUOptions, tandem::nn::GroupNorm, tandem::nn::GroupNormImpl,
+    tandem::nn::GroupNormOptions, tandem::nn::GRU, tandem::nn::GRUCell, tandem::nn::GRUCellImpl,
+    tandem::nn::GRUCellOptions, tandem::nn::GRUImpl, tandem::nn::GRUOptions, tandem::nn::Hardshrink,
+    tandem::nn::HardshrinkImpl, tandem::nn::HardshrinkOptions, tandem::nn::Hardtanh, tandem::nn::HardtanhImpl,
+    tandem::nn::HardtanhOptions, tandem::nn::HingeEmbeddingLoss, tandem::nn::HingeEmbeddingLossImpl,
+    tandem::nn::HingeEmbeddingLossOptions, tandem::nn::HuberLoss, tandem::nn::HuberLossImpl,
+    tandem::nn::HuberLossOptions, tandem::nn::Identity, tandem::nn::IdentityImpl, tandem::nn::InstanceNorm1d,
+    tandem::nn::InstanceNorm1dImpl, tandem::nn::InstanceNorm1dOptions, tandem::nn::InstanceNorm2d,
+    tandem::nn::InstanceNorm2dImpl, tandem::nn::InstanceNorm2dOptions, tandem::nn::InstanceNorm3d,
+    tandem::nn::InstanceNorm3dImpl, tandem::nn::InstanceNorm3dOptions, tandem::nn::InstanceNormOptions,
+    tandem::nn::KLDivLoss, tandem::nn::KLDivLossImpl, tandem::nn::KLDivLossOptions, tandem::nn::L1Loss,
+    tandem::nn::L1LossImpl, tandem::nn::L1LossOptions, tandem::nn::LayerNorm, tandem::nn::LayerNormImpl,
+    tandem::nn::LayerNormOptions, tandem::nn::LeakyReLU, tandem::nn::LeakyReLUImpl, tandem::nn::LeakyReLUOptions,
+    tandem::nn::Linear, tandem::nn::LinearImpl, tandem::nn::LinearOptions, tandem::nn::LocalResponseNorm,
+    tandem::nn::LocalResponseNormImpl, tandem::nn::LocalResponseNormOptions, tandem::nn::LogSigmoid,
+    tandem::nn::LogSigmoidImpl, tandem::nn::LogSoftmax, tandem::nn::LogSoftmaxImpl, tandem::nn::LogSoftmaxOptions,
+    tandem::nn::LPPool1d, tandem::nn::LPPool1dImpl, tandem::nn::LPPool1dOptions, tandem::nn::LPPool2d,
+    tandem::nn::LPPool2dImpl, tandem::nn::LPPool2dOptions, tandem::nn::LPPool3d, tandem::nn::LPPool3dImpl,
+    tandem::nn::LPPool3dOptions, tandem::nn::LPPoolOptions, tandem::nn::LSTM, tandem::nn::LSTMCell,
+    tandem::nn::LSTMCellImpl, tandem::nn::LSTMCellOptions, tandem::nn::LSTMImpl, tandem::nn::LSTMOptions,
+    tandem::nn::MarginRankingLoss, tandem::nn::MarginRankingLossImpl, tandem::nn::MarginRankingLossOptions,
+    tandem::nn::MaxPool1d, tandem::nn::MaxPool1dImpl, tandem::nn::MaxPool1dOptions, tandem::nn::MaxPool2d,
+    tandem::nn::MaxPool2dImpl, tandem::nn::MaxPool2dOptions, tandem::nn::MaxPool3d, tandem::nn::MaxPool3dImpl,
+    tandem::nn::MaxPool3dOptions, tandem::nn::MaxPoolOptions, tandem::nn::MaxUnpool1d, tandem::nn::MaxUnpool1dImpl,
+    tandem::nn::MaxUnpool1dOptions, tandem::nn::MaxUnpool2d, tandem::nn::MaxUnpool2dImpl,
+    tandem::nn::MaxUnpool2dOptions, tandem::nn::MaxUnpool3d, tandem::nn::MaxUnpool3dImpl,
+    tandem::nn::MaxUnpool3dOptions, tandem::nn::MaxUnpoolOptions, tandem::nn::Mish, tandem::nn::MishImpl,
+    tandem::nn::Module, tandem::nn::ModuleDict, tandem::nn::ModuleDictImpl, tandem::nn::ModuleHolder,
+    tandem::nn::ModuleList, tandem::nn::ModuleListImpl, tandem::nn::MSELoss, tandem::nn::MSELossImpl,
+    tandem::nn::MSELossOptions, tandem::nn::MultiheadAttention, tandem::nn::MultiheadAttentionImpl,
+    tandem::nn::MultiheadAttentionOptions, tandem::nn::MultiLabelMarginLoss, tandem::nn::MultiLabelMarginLossImpl,
+    tandem::nn::MultiLabelMarginLossOptions, tandem::nn::MultiLabelSoftMarginLoss,
+    tandem::nn::MultiLabelSoftMarginLossImpl, tandem::nn::MultiLabelSoftMarginLossOptions, tandem::nn::MultiMarginLoss,
+    tandem::nn::MultiMarginLossImpl, tandem::nn::MultiMarginLossOptions, tandem::nn::NamedAnyModule,
+    tandem::nn::NLLLoss, tandem::nn::NLLLossImpl, tandem::nn::NLLLossOptions, tandem::nn::PairwiseDistance,
+    tandem::nn::PairwiseDistanceImpl, tandem::nn::PairwiseDistanceOptions, tandem::nn::ParameterDict,
+    tandem::nn::ParameterDictImpl, tandem::nn::ParameterList, tandem::nn::ParameterListImpl, tandem::nn::PixelShuffle,
+    tandem::nn::PixelShuffleImpl, tandem::nn::PixelShuffleOptions, tandem::nn::PixelUnshuffle,
+    tandem::nn::PixelUnshuffleImpl, tandem::nn::PixelUnshuffleOptions, tandem::nn::PoissonNLLLoss,
+    tandem::nn::PoissonNLLLossImpl, tandem::nn::PoissonNLLLossOptions, tandem::nn::PReLU, tandem::nn::PReLUImpl,
+    tandem::nn::PReLUOptions, tandem::nn::ReflectionPad1d, tandem::nn::ReflectionPad1dImpl,
+    tandem::nn::ReflectionPad1dOptions, tandem::nn::ReflectionPad2d, tandem::nn::ReflectionPad2dImpl,
+    tandem::nn::ReflectionPad2dOptions, tandem::nn::ReflectionPad3d, tandem::nn::ReflectionPad3dImpl,
+    tandem::nn::ReflectionPad3dOptions, tandem::nn::ReflectionPadOptions, tandem::nn::ReLU, tandem::nn::ReLU6,
+    tandem::nn::ReLU6Impl, tandem::nn::ReLU6Options, tandem::nn::ReLUImpl, tandem::nn::ReLUOptions,
+    tandem::nn::ReplicationPad1d, tandem::nn::ReplicationPad1dImpl, tandem::nn::ReplicationPad1dOptions,
+    tandem::nn::ReplicationPad2d, tandem::nn::ReplicationPad2dImpl, tandem::nn::ReplicationPad2dOptions,
+    tandem::nn::ReplicationPad3d, tandem::nn::ReplicationPad3dImpl, tandem::nn::ReplicationPad3dOptions,
+    tandem::nn::ReplicationPadOptions, tandem::nn::RNN, tandem::nn::RNNCell, tandem::nn::RNNCellImpl,
+    tandem::nn::RNNCellOptions, tandem::nn::RNNImpl, tandem::nn::RNNOptions, tandem::nn::RReLU, tandem::nn::RReLUImpl,
+    tandem::nn::RReLUOptions, tandem::nn::SELU, tandem::nn::SELUImpl, tandem::nn::SELUOptions, tandem::nn::Sequential,
+    tandem::nn::SequentialImpl, tandem::nn::Sigmoid, tandem::nn::SigmoidImpl, tandem::nn::SiLU, tandem::nn::SiLUImpl,
+    tandem::nn::SmoothL1Loss, tandem::nn::SmoothL1LossImpl, tandem::nn::SmoothL1LossOptions, tandem::nn::SoftMarginLoss,
+    tandem::nn::SoftMarginLossImpl, tandem::nn::SoftMarginLossOptions, tandem::nn::Softmax, tandem::nn::Softmax2d,
+    tandem::nn::Softmax2dImpl, tandem::nn::SoftmaxImpl, tandem::nn::SoftmaxOptions, tandem::nn::Softmin,
+    tandem::nn::SoftminImpl, tandem::nn::SoftminOptions, tandem::nn::Softplus, tandem::nn::SoftplusImpl,
+    tandem::nn::SoftplusOptions, tandem::nn::Softshrink, tandem::nn::SoftshrinkImpl, tandem::nn::SoftshrinkOptions,
+    tandem::nn::Softsign, tandem::nn::SoftsignImpl, tandem::nn::Tanh, tandem::nn::TanhImpl, tandem::nn::Tanhshrink,
+    tandem::nn::TanhshrinkImpl, tandem::nn::Threshold, tandem::nn::ThresholdImpl, tandem::nn::ThresholdOptions,
+    tandem::nn::Transformer, tandem::nn::TransformerDecoder, tandem::nn::TransformerDecoderImpl,
+    tandem::nn::TransformerDecoderLayer, tandem::nn::TransformerDecoderLayerImpl,
+    tandem::nn::TransformerDecoderLayerOptions, tandem::nn::TransformerDecoderOptions, tandem::nn::TransformerEncoder,
+    tandem::nn::TransformerEncoderImpl, tandem::nn::TransformerEncoderLayer, tandem::nn::TransformerEncoderLayerImpl,
+    tandem::nn::TransformerEncoderLayerOptions, tandem::nn::TransformerEncoderOptions, tandem::nn::TransformerImpl,
+    tandem::nn::TransformerOptions, tandem::nn::TripletMarginLoss, tandem::nn::TripletMarginLossImpl,
+    tandem::nn::TripletMarginLossOptions, tandem::nn::TripletMarginWithDistanceLoss,
+    tandem::nn::TripletMarginWithDistanceLossImpl, tandem::nn::TripletMarginWithDistanceLossOptions,
+    tandem::nn::Unflatten, tandem::nn::UnflattenImpl, tandem::nn::UnflattenOptions, tandem::nn::Unfold,
+    tandem::nn::UnfoldImpl, tandem::nn::UnfoldOptions, tandem::nn::Upsample, tandem::nn::UpsampleImpl,
+    tandem::nn::UpsampleOptions, tandem::nn::ZeroPad1d, tandem::nn::ZeroPad1dImpl, tandem::nn::ZeroPad1dOptions,
+    tandem::nn::ZeroPad2d, tandem::nn::ZeroPad2dImpl, tandem::nn::ZeroPad2dOptions, tandem::nn::ZeroPad3d,
+    tandem::nn::ZeroPad3dImpl, tandem::nn::ZeroPad3dOptions, tandem::nn::ZeroPadOptions;
 }  // namespace torch::nn
 namespace torch::nn::functional {
-using tandem::nn::functional::adaptive_avg_pool1d;
-using tandem::nn::functional::adaptive_avg_pool2d;
-using tandem::nn::functional::adaptive_avg_pool3d;
-using tandem::nn::functional::adaptive_max_pool1d;
-using tandem::nn::functional::adaptive_max_pool1d_with_indices;
-using tandem::nn::functional::adaptive_max_pool2d;
-using tandem::nn::functional::adaptive_max_pool2d_with_indices;
-using tandem::nn::functional::adaptive_max_pool3d;
-using tandem::nn::functional::adaptive_max_pool3d_with_indices;
-using tandem::nn::functional::AdaptiveAvgPool1dFuncOptions;
-using tandem::nn::functional::AdaptiveAvgPool2dFuncOptions;
-using tandem::nn::functional::AdaptiveAvgPool3dFuncOptions;
-using tandem::nn::functional::AdaptiveMaxPool1dFuncOptions;
-using tandem::nn::functional::AdaptiveMaxPool2dFuncOptions;
-using tandem::nn::functional::AdaptiveMaxPool3dFuncOptions;
-using tandem::nn::functional::affine_grid;
-using tandem::nn::functional::alpha_dropout;
-using tandem::nn::functional::AlphaDropoutFuncOptions;
-using tandem::nn::functional::avg_pool1d;
-using tandem::nn::functional::avg_pool2d;
-using tandem::nn::functional::avg_pool3d;
-using tandem::nn::functional::AvgPool1dFuncOptions;
-using tandem::nn::functional::AvgPool2dFuncOptions;
-using tandem::nn::functional::AvgPool3dFuncOptions;
-using tandem::nn::functional::batch_norm;
-using tandem::nn::functional::BatchNormFuncOptions;
-using tandem::nn::functional::bilinear;
-using tandem::nn::functional::binary_cross_entropy;
-using tandem::nn::functional::binary_cross_entropy_with_logits;
-using tandem::nn::functional::BinaryCrossEntropyFuncOptions;
-using tandem::nn::functional::BinaryCrossEntropyWithLogitsFuncOptions;
-using tandem::nn::functional::celu;
-using tandem::nn::functional::CELUFuncOptions;
-using tandem::nn::functional::conv1d;
-using tandem::nn::functional::Conv1dFuncOptions;
-using tandem::nn::functional::conv2d;
-using tandem::nn::functional::Conv2dFuncOptions;
-using tandem::nn::functional::conv3d;
-using tandem::nn::functional::Conv3dFuncOptions;
-using tandem::nn::functional::conv_transpose1d;
-using tandem::nn::functional::conv_transpose2d;
-using tandem::nn::functional::conv_transpose3d;
-using tandem::nn::functional::ConvFuncOptions;
-using tandem::nn::functional::ConvTranspose1dFuncOptions;
-using tandem::nn::functional::ConvTranspose2dFuncOptions;
-using tandem::nn::functional::ConvTranspose3dFuncOptions;
-using tandem::nn::functional::ConvTransposeFuncOptions;
-using tandem::nn::functional::cosine_embedding_loss;
-using tandem::nn::functional::cosine_similarity;
-using tandem::nn::functional::CosineEmbeddingLossFuncOptions;
-using tandem::nn::functional::CosineSimilarityFuncOptions;
-using tandem::nn::functional::cross_entropy;
-using tandem::nn::functional::CrossEntropyFuncOptions;
-using tandem::nn::functional::ctc_loss;
-using tandem::nn::functional::CTCLossFuncOptions;
-using tandem::nn::functional::dropout;
-using tandem::nn::functional::dropout2d;
-using tandem::nn::functional::Dropout2dFuncOptions;
-using tandem::nn::functional::dropout3d;
-using tandem::nn::functional::Dropout3dFuncOptions;
-using tandem::nn::functional::DropoutFuncOptions;
-using tandem::nn::functional::elu;
-using tandem::nn::functional::ELUFuncOptions;
-using tandem::nn::functional::embedding;
-using tandem::nn::functional::embedding_bag;
-using tandem::nn::functional::EmbeddingBagFuncOptions;
-using tandem::nn::functional::EmbeddingFuncOptions;
-using tandem::nn::functional::feature_alpha_dropout;
-using tandem::nn::functional::FeatureAlphaDropoutFuncOptions;
-using tandem::nn::functional::fold;
-using tandem::nn::functional::FoldFuncOptions;
-using tandem::nn::functional::fractional_max_pool2d;
-using tandem::nn::functional::fractional_max_pool2d_with_indices;
-using tandem::nn::functional::fractional_max_pool3d;
-using tandem::nn::functional::fractional_max_pool3d_with_indices;
-using tandem::nn::functional::FractionalMaxPool2dFuncOptions;
-using tandem::nn::functional::FractionalMaxPool3dFuncOptions;
-using tandem::nn::functional::gelu;
-using tandem::nn::functional::GELUFuncOptions;
-using tandem::nn::functional::glu;
-using tandem::nn::functional::GLUFuncOptions;
-using tandem::nn::functional::grid_sample;
-using tandem::nn::functional::GridSampleFuncOptions;
-using tandem::nn::functional::group_norm;
-using tandem::nn::functional::GroupNormFuncOptions;
-using tandem::nn::functional::gumbel_softmax;
-using tandem::nn::functional::GumbelSoftmaxFuncOptions;
-using tandem::nn::functional::hardshrink;
-using tandem::nn::functional::HardshrinkFuncOptions;
-using tandem::nn::functional::hardtanh;
-using tandem::nn::functional::HardtanhFuncOptions;
-using tandem::nn::functional::hinge_embedding_loss;
-using tandem::nn::functional::HingeEmbeddingLossFuncOptions;
-using tandem::nn::functional::huber_loss;
-using tandem::nn::functional::HuberLossFuncOptions;
-using tandem::nn::functional::instance_norm;
-using tandem::nn::functional::InstanceNormFuncOptions;
-using tandem::nn::functional::interpolate;
-using tandem::nn::functional::InterpolateFuncOptions;
-using tandem::nn::functional::kl_div;
-using tandem::nn::functional::KLDivFuncOptions;
-using tandem::nn::functional::l1_loss;
-using tandem::nn::functional::L1LossFuncOptions;
-using tandem::nn::functional::layer_norm;
-using tandem::nn::functional::LayerNormFuncOptions;
-using tandem::nn::functional::leaky_relu;
-using tandem::nn::functional::LeakyReLUFuncOptions;
-using tandem::nn::functional::linear;
-using tandem::nn::functional::local_response_norm;
-using tandem::nn::functional::LocalResponseNormFuncOptions;
-using tandem::nn::functional::log_softmax;
-using tandem::nn::functional::logsigmoid;
-using tandem::nn::functional::LogSoftmaxFuncOptions;
-using tandem::nn::functional::lp_pool1d;
-using tandem::nn::functional::lp_pool2d;
-using tandem::nn::functional::lp_pool3d;
-using tandem::nn::functional::LPPool1dFuncOptions;
-using tandem::nn::functional::LPPool2dFuncOptions;
-using tandem::nn::functional::LPPool3dFuncOptions;
-using tandem::nn::functional::margin_ranking_loss;
-using tandem::nn::functional::MarginRankingLossFuncOptions;
-using tandem::nn::functional::max_pool1d;
-using tandem::nn::functional::max_pool1d_with_indices;
-using tandem::nn::functional::max_pool2d;
-using tandem::nn::functional::max_pool2d_with_indices;
-using tandem::nn::functional::max_pool3d;
-using tandem::nn::functional::max_pool3d_with_indices;
-using tandem::nn::functional::max_unpool1d;
-using tandem::nn::functional::max_unpool2d;
-using tandem::nn::functional::max_unpool3d;
-using tandem::nn::functional::MaxPool1dFuncOptions;
-using tandem::nn::functional::MaxPool2dFuncOptions;
-using tandem::nn::functional::MaxPool3dFuncOptions;
-using tandem::nn::functional::MaxUnpool1dFuncOptions;
-using tandem::nn::functional::MaxUnpool2dFuncOptions;
-using tandem::nn::functional::MaxUnpool3dFuncOptions;
-using tandem::nn::functional::MaxUnpoolFuncOptions;
-using tandem::nn::functional::mish;
-using tandem::nn::functional::mse_loss;
-using tandem::nn::functional::MSELossFuncOptions;
-using tandem::nn::functional::multi_head_attention_forward;
-using tandem::nn::functional::multi_margin_loss;
-using tandem::nn::functional::MultiheadAttentionForwardFuncOptions;
-using tandem::nn::functional::multilabel_margin_loss;
-using tandem::nn::functional::multilabel_soft_margin_loss;
-using tandem::nn::functional::MultilabelMarginLossFuncOptions;
-using tandem::nn::functional::MultilabelSoftMarginLossFuncOptions;
-using tandem::nn::functional::MultiMarginLossFuncOptions;
-using tandem::nn::functional::nll_loss;
-using tandem::nn::functional::NLLLossFuncOptions;
-using tandem::nn::functional::normalize;
-using tandem::nn::functional::NormalizeFuncOptions;
-using tandem::nn::functional::one_hot;
-using tandem::nn::functional::pad;
-using tandem::nn::functional::PadFuncOptions;
-using tandem::nn::functional::pairwise_distance;
-using tandem::nn::functional::PairwiseDistanceFuncOptions;
-using tandem::nn::functional::pdist;
-using tandem::nn::functional::pixel_shuffle;
-using tandem::nn::functional::pixel_unshuffle;
-using tandem::nn::functional::PixelShuffleFuncOptions;
-using tandem::nn::functional::PixelUnshuffleFuncOptions;
-using tandem::nn::functional::poisson_nll_loss;
-using tandem::nn::functional::PoissonNLLLossFuncOptions;
-using tandem::nn::functional::prelu;
-using tandem::nn::functional::relu;
-using tandem::nn::functional::relu6;
-using tandem::nn::functional::ReLU6FuncOptions;
-using tandem::nn::functional::ReLUFuncOptions;
-using tandem::nn::functional::rrelu;
-using tandem::nn::functional::RReLUFuncOptions;
-using tandem::nn::functional::selu;
-using tandem::nn::functional::SELUFuncOptions;
-using tandem::nn::functional::silu;
-using tandem::nn::functional::smooth_l1_loss;
-using tandem::nn::functional::SmoothL1LossFuncOptions;
-using tandem::nn::functional::soft_margin_loss;
-using tandem::nn::functional::SoftMarginLossFuncOptions;
-using tandem::nn::functional::softmax;
-using tandem::nn::functional::SoftmaxFuncOptions;
-using tandem::nn::functional::softmin;
-using tandem::nn::functional::SoftminFuncOptions;
-using tandem::nn::functional::softplus;
-using tandem::nn::functional::SoftplusFuncOptions;
-using tandem::nn::functional::softshrink;
-using tandem::nn::functional::SoftshrinkFuncOptions;
-using tandem::nn::functional::softsign;
-using tandem::nn::functional::tanhshrink;
-using tandem::nn::functional::threshold;
-using tandem::nn::functional::ThresholdFuncOptions;
-using tandem::nn::functional::triplet_margin_loss;
-using tandem::nn::functional::triplet_margin_with_distance_loss;
-using tandem::nn::functional::TripletMarginLossFuncOptions;
-using tandem::nn::functional::TripletMarginWithDistanceLossFuncOptions;
-using tandem::nn::functional::unfold;
-using tandem::nn::functional::UnfoldFuncOptions;
+using tandem::nn::functional::adaptive_avg_pool1d, tandem::nn::functional::adaptive_avg_pool2d,
+    tandem::nn::functional::adaptive_avg_pool3d, tandem::nn::functional::adaptive_max_pool1d,
+    tandem::nn::functional::adaptive_max_pool1d_with_indices, tandem::nn::functional::adaptive_max_pool2d,
+    tandem::nn::functional::adaptive_max_pool2d_with_indices, tandem::nn::functional::adaptive_max_pool3d,
+    tandem::nn::functional::adaptive_max_pool3d_with_indices, tandem::nn::functional::AdaptiveAvgPool1dFuncOptions,
+    tandem::nn::functional::AdaptiveAvgPool2dFuncOptions, tandem::nn::functional::AdaptiveAvgPool3dFuncOptions,
+    tandem::nn::functional::AdaptiveMaxPool1dFuncOptions, tandem::nn::functional::AdaptiveMaxPool2dFuncOptions,
+    tandem::nn::functional::AdaptiveMaxPool3dFuncOptions, tandem::nn::functional::affine_grid,
+    tandem::nn::functional::alpha_dropout, tandem::nn::functional::AlphaDropoutFuncOptions,
+    tandem::nn::functional::avg_pool1d, tandem::nn::functional::avg_pool2d, tandem::nn::functional::avg_pool3d,
+    tandem::nn::functional::AvgPool1dFuncOptions, tandem::nn::functional::AvgPool2dFuncOptions,
+    tandem::nn::functional::AvgPool3dFuncOptions, tandem::nn::functional::batch_norm,
+    tandem::nn::functional::BatchNormFuncOptions, tandem::nn::functional::bilinear,
+    tandem::nn::functional::binary_cross_entropy, tandem::nn::functional::binary_cross_entropy_with_logits,
+    tandem::nn::functional::BinaryCrossEntropyFuncOptions,
+    tandem::nn::functional::BinaryCrossEntropyWithLogitsFuncOptions, tandem::nn::functional::celu,
+    tandem::nn::functional::CELUFuncOptions, tandem::nn::functional::conv1d, tandem::nn::functional::Conv1dFuncOptions,
+    tandem::nn::functional::conv2d, tandem::nn::functional::Conv2dFuncOptions, tandem::nn::functional::conv3d,
+    tandem::nn::functional::Conv3dFuncOptions, tandem::nn::functional::conv_transpose1d,
+    tandem::nn::functional::conv_transpose2d, tandem::nn::functional::conv_transpose3d,
+    tandem::nn::functional::ConvFuncOptions, tandem::nn::functional::ConvTranspose1dFuncOptions,
+    tandem::nn::functional::ConvTranspose2dFuncOptions, tandem::nn::functional::ConvTranspose3dFuncOptions,
+    tandem::nn::functional::ConvTransposeFuncOptions, tandem::nn::functional::cosine_embedding_loss,
+    tandem::nn::functional::cosine_similarity, tandem::nn::functional::CosineEmbeddingLossFuncOptions,
+    tandem::nn::functional::CosineSimilarityFuncOptions, tandem::nn::functional::cross_entropy,
+    tandem::nn::functional::CrossEntropyFuncOptions, tandem::nn::functional::ctc_loss,
+    tandem::nn::functional::CTCLossFuncOptions, tandem::nn::functional::dropout, tandem::nn::functional::dropout2d,
+    tandem::nn::functional::Dropout2dFuncOptions, tandem::nn::functional::dropout3d,
+    tandem::nn::functional::Dropout3dFuncOptions, tandem::nn::functional::DropoutFuncOptions,
+    tandem::nn::functional::elu, tandem::nn::functional::ELUFuncOptions, tandem::nn::functional::embedding,
+    tandem::nn::functional::embedding_bag, tandem::nn::functional::EmbeddingBagFuncOptions,
+    tandem::nn::functional::EmbeddingFuncOptions, tandem::nn::functional::feature_alpha_dropout,
+    tandem::nn::functional::FeatureAlphaDropoutFuncOptions, tandem::nn::functional::fold,
+    tandem::nn::functional::FoldFuncOptions, tandem::nn::functional::fractional_max_pool2d,
+    tandem::nn::functional::fractional_max_pool2d_with_indices, tandem::nn::functional::fractional_max_pool3d,
+    tandem::nn::functional::fractional_max_pool3d_with_indices, tandem::nn::functional::FractionalMaxPool2dFuncOptions,
+    tandem::nn::functional::FractionalMaxPool3dFuncOptions, tandem::nn::functional::gelu,
+    tandem::nn::functional::GELUFuncOptions, tandem::nn::functional::glu, tandem::nn::functional::GLUFuncOptions,
+    tandem::nn::functional::grid_sample, tandem::nn::functional::GridSampleFuncOptions,
+    tandem::nn::functional::group_norm, tandem::nn::functional::GroupNormFuncOptions,
+    tandem::nn::functional::gumbel_softmax, tandem::nn::functional::GumbelSoftmaxFuncOptions,
+    tandem::nn::functional::hardshrink, tandem::nn::functional::HardshrinkFuncOptions, tandem::nn::functional::hardtanh,
+    tandem::nn::functional::HardtanhFuncOptions, tandem::nn::functional::hinge_embedding_loss,
+    tandem::nn::functional::HingeEmbeddingLossFuncOptions, tandem::nn::functional::huber_loss,
+    tandem::nn::functional::HuberLossFuncOptions, tandem::nn::functional::instance_norm,
+    tandem::nn::functional::InstanceNormFuncOptions, tandem::nn::functional::interpolate,
+    tandem::nn::functional::InterpolateFuncOptions, tandem::nn::functional::kl_div,
+    tandem::nn::functional::KLDivFuncOptions, tandem::nn::functional::l1_loss,
+    tandem::nn::functional::L1LossFuncOptions, tandem::nn::functional::layer_norm,
+    tandem::nn::functional::LayerNormFuncOptions, tandem::nn::functional::leaky_relu,
+    tandem::nn::functional::LeakyReLUFuncOptions, tandem::nn::functional::linear,
+    tandem::nn::functional::local_response_norm, tandem::nn::functional::LocalResponseNormFuncOptions,
+    tandem::nn::functional::log_softmax, tandem::nn::functional::logsigmoid,
+    tandem::nn::functional::LogSoftmaxFuncOptions, tandem::nn::functional::lp_pool1d, tandem::nn::functional::lp_pool2d,
+    tandem::nn::functional::lp_pool3d, tandem::nn::functional::LPPool1dFuncOptions,
+    tandem::nn::functional::LPPool2dFuncOptions, tandem::nn::functional::LPPool3dFuncOptions,
+    tandem::nn::functional::margin_ranking_loss, tandem::nn::functional::MarginRankingLossFuncOptions,
+    tandem::nn::functional::max_pool1d, tandem::nn::functional::max_pool1d_with_indices,
+    tandem::nn::functional::max_pool2d, tandem::nn::functional::max_pool2d_with_indices,
+    tandem::nn::functional::max_pool3d, tandem::nn::functional::max_pool3d_with_indices,
+    tandem::nn::functional::max_unpool1d, tandem::nn::functional::max_unpool2d, tandem::nn::functional::max_unpool3d,
+    tandem::nn::functional::MaxPool1dFuncOptions, tandem::nn::functional::MaxPool2dFuncOptions,
+    tandem::nn::functional::MaxPool3dFuncOptions, tandem::nn::functional::MaxUnpool1dFuncOptions,
+    tandem::nn::functional::MaxUnpool2dFuncOptions, tandem::nn::functional::MaxUnpool3dFuncOptions,
+    tandem::nn::functional::MaxUnpoolFuncOptions, tandem::nn::functional::mish, tandem::nn::functional::mse_loss,
+    tandem::nn::functional::MSELossFuncOptions, tandem::nn::functional::multi_head_attention_forward,
+    tandem::nn::functional::multi_margin_loss, tandem::nn::functional::MultiheadAttentionForwardFuncOptions,
+    tandem::nn::functional::multilabel_margin_loss, tandem::nn::functional::multilabel_soft_margin_loss,
+    tandem::nn::functional::MultilabelMarginLossFuncOptions,
+    tandem::nn::functional::MultilabelSoftMarginLossFuncOptions, tandem::nn::functional::MultiMarginLossFuncOptions,
+    tandem::nn::functional::nll_loss, tandem::nn::functional::NLLLossFuncOptions, tandem::nn::functional::normalize,
+    tandem::nn::functional::NormalizeFuncOptions, tandem::nn::functional::one_hot, tandem::nn::functional::pad,
+    tandem::nn::functional::PadFuncOptions, tandem::nn::functional::pairwise_distance,
+    tandem::nn::functional::PairwiseDistanceFuncOptions, tandem::nn::functional::pdist,
+    tandem::nn::functional::pixel_shuffle, tandem::nn::functional::pixel_unshuffle,
+    tandem::nn::functional::PixelShuffleFuncOptions, tandem::nn::functional::PixelUnshuffleFuncOptions,
+    tandem::nn::functional::poisson_nll_loss, tandem::nn::functional::PoissonNLLLossFuncOptions,
+    tandem::nn::functional::prelu, tandem::nn::functional::relu, tandem::nn::functional::relu6,
+    tandem::nn::functional::ReLU6FuncOptions, tandem::nn::functional::ReLUFuncOptions, tandem::nn::functional::rrelu,
+    tandem::nn::functional::RReLUFuncOptions, tandem::nn::functional::selu, tandem::nn::functional::SELUFuncOptions,
+    tandem::nn::functional::silu, tandem::nn::functional::smooth_l1_loss,
+    tandem::nn::functional::SmoothL1LossFuncOptions, tandem::nn::functional::soft_margin_loss,
+    tandem::nn::functional::SoftMarginLossFuncOptions, tandem::nn::functional::softmax,
+    tandem::nn::functional::SoftmaxFuncOptions, tandem::nn::functional::softmin,
+    tandem::nn::functional::SoftminFuncOptions, tandem::nn::functional::softplus,
+    tandem::nn::functional::SoftplusFuncOptions, tandem::nn::functional::softshrink,
+    tandem::nn::functional::SoftshrinkFuncOptions, tandem::nn::functional::softsign, tandem::nn::functional::tanhshrink,
+    tandem::nn::functional::threshold, tandem::nn::functional::ThresholdFuncOptions,
+    tandem::nn::functional::triplet_margin_loss, tandem::nn::functional::triplet_margin_with_distance_loss,
+    tandem::nn::functional::TripletMarginLossFuncOptions,
+    tandem::nn::functional::TripletMarginWithDistanceLossFuncOptions, tandem::nn::functional::unfold,
+    tandem::nn::functional::UnfoldFuncOptions;
 }  // namespace torch::nn::functional
 namespace torch::nn::init {
-using tandem::nn::init::calculate_gain;
-using tandem::nn::init::constant_;
-using tandem::nn::init::dirac_;
-using tandem::nn::init::eye_;
-using tandem::nn::init::FanModeType;
-using tandem::nn::init::kaiming_normal_;
-using tandem::nn::init::kaiming_uniform_;
-using tandem::nn::init::NonlinearityType;
-using tandem::nn::init::normal_;
-using tandem::nn::init::ones_;
-using tandem::nn::init::orthogonal_;
-using tandem::nn::init::sparse_;
-using tandem::nn::init::uniform_;
-using tandem::nn::init::xavier_normal_;
-using tandem::nn::init::xavier_uniform_;
-using tandem::nn::init::zeros_;
+using tandem::nn::init::calculate_gain, tandem::nn::init::constant_, tandem::nn::init::dirac_, tandem::nn::init::eye_,
+    tandem::nn::init::FanModeType, tandem::nn::init::kaiming_normal_, tandem::nn::init::kaiming_uniform_,
+    tandem::nn::init::NonlinearityType, tandem::nn::init::normal_, tandem::nn::init::ones_,
+    tandem::nn::init::orthogonal_, tandem::nn::init::sparse_, tandem::nn::init::uniform_,
+    tandem::nn::init::xavier_normal_, tandem::nn::init::xavier_uniform_, tandem::nn::init::zeros_;
 }  // namespace torch::nn::init
 namespace torch::nn::parallel {
-using tandem::nn::parallel::data_parallel;
-using tandem::nn::parallel::parallel_apply;
-using tandem::nn::parallel::replicate;
+using tandem::nn::parallel::data_parallel, tandem::nn::parallel::parallel_apply, tandem::nn::parallel::replicate;
 }  // namespace torch::nn::parallel
 namespace torch::nn::utils {
-using tandem::nn::utils::clip_grad_norm_;
-using tandem::nn::utils::clip_grad_value_;
-using tandem::nn::utils::parameters_to_vector;
-using tandem::nn::utils::vector_to_parameters;
+using tandem::nn::utils::clip_grad_norm_, tandem::nn::utils::clip_grad_value_, tandem::nn::utils::parameters_to_vector,
+    tandem::nn::utils::vector_to_parameters;
 }  // namespace torch::nn::utils
 namespace torch::nn::utils::rnn {
-using tandem::nn::utils::rnn::invert_permutation;
-using tandem::nn::utils::rnn::pack_padded_sequence;
-using tandem::nn::utils::rnn::pack_sequence;
-using tandem::nn::utils::rnn::PackedSequence;
-using tandem::nn::utils::rnn::pad_packed_sequence;
-using tandem::nn::utils::rnn::pad_sequence;
+using tandem::nn::utils::rnn::invert_permutation, tandem::nn::utils::rnn::pack_padded_sequence,
+    tandem::nn::utils::rnn::pack_sequence, tandem::nn::utils::rnn::PackedSequence,
+    tandem::nn::utils::rnn::pad_packed_sequence, tandem::nn::utils::rnn::pad_sequence;
 }  // namespace torch::nn::utils::rnn
 namespace torch::optim {
-using tandem::optim::Adagrad;
-using tandem::optim::AdagradOptions;
-using tandem::optim::AdagradParamState;
-using tandem::optim::Adam;
-using tandem::optim::AdamOptions;
-using tandem::optim::AdamParamState;
-using tandem::optim::AdamW;
-using tandem::optim::AdamWOptions;
-using tandem::optim::AdamWParamState;
-using tandem::optim::LBFGS;
-using tandem::optim::LBFGSOptions;
-using tandem::optim::LBFGSParamState;
-using tandem::optim::LRScheduler;
-using tandem::optim::Optimizer;
-using tandem::optim::OptimizerCloneableOptions;
-using tandem::optim::OptimizerCloneableParamState;
-using tandem::optim::OptimizerOptions;
-using tandem::optim::OptimizerParamGroup;
-using tandem::optim::OptimizerParamState;
-using tandem::optim::ReduceLROnPlateauScheduler;
-using tandem::optim::RMSprop;
-using tandem::optim::RMSpropOptions;
-using tandem::optim::RMSpropParamState;
-using tandem::optim::SGD;
-using tandem::optim::SGDOptions;
-using tandem::optim::SGDParamState;
-using tandem::optim::StepLR;
+using tandem::optim::Adagrad, tandem::optim::AdagradOptions, tandem::optim::AdagradParamState, tandem::optim::Adam,
+    tandem::optim::AdamOptions, tandem::optim::AdamParamState, tandem::optim::AdamW, tandem::optim::AdamWOptions,
+    tandem::optim::AdamWParamState, tandem::optim::LBFGS, tandem::optim::LBFGSOptions, tandem::optim::LBFGSParamState,
+    tandem::optim::LRScheduler, tandem::optim::Optimizer, tandem::optim::OptimizerCloneableOptions,
+    tandem::optim::OptimizerCloneableParamState, tandem::optim::OptimizerOptions, tandem::optim::OptimizerParamGroup,
+    tandem::optim::OptimizerParamState, tandem::optim::ReduceLROnPlateauScheduler, tandem::optim::RMSprop,
+    tandem::optim::RMSpropOptions, tandem::optim::RMSpropParamState, tandem::optim::SGD, tandem::optim::SGDOptions,
+    tandem::optim::SGDParamState, tandem::optim::StepLR;
 }  // namespace torch::optim
 namespace torch::serialize {
-using tandem::serialize::InputArchive;
-using tandem::serialize::OutputArchive;
+using tandem::serialize::InputArchive, tandem::serialize::OutputArchive;
 }  // namespace torch::serialize
 namespace torch::special {
-using tandem::special::airy_ai;
-using tandem::special::bessel_j0;
-using tandem::special::bessel_j1;
-using tandem::special::bessel_y0;
-using tandem::special::bessel_y1;
-using tandem::special::chebyshev_polynomial_t;
-using tandem::special::chebyshev_polynomial_u;
-using tandem::special::chebyshev_polynomial_v;
-using tandem::special::chebyshev_polynomial_w;
-using tandem::special::digamma;
-using tandem::special::entr;
-using tandem::special::erf;
-using tandem::special::erfc;
-using tandem::special::erfcx;
-using tandem::special::erfinv;
-using tandem::special::exp2;
-using tandem::special::expit;
-using tandem::special::expm1;
-using tandem::special::gammainc;
-using tandem::special::gammaincc;
-using tandem::special::gammaln;
-using tandem::special::hermite_polynomial_h;
-using tandem::special::hermite_polynomial_he;
-using tandem::special::i0;
-using tandem::special::i0e;
-using tandem::special::i1;
-using tandem::special::i1e;
-using tandem::special::laguerre_polynomial_l;
-using tandem::special::legendre_polynomial_p;
-using tandem::special::log1p;
-using tandem::special::log_ndtr;
-using tandem::special::log_softmax;
-using tandem::special::logit;
-using tandem::special::logsumexp;
-using tandem::special::modified_bessel_i0;
-using tandem::special::modified_bessel_i1;
-using tandem::special::modified_bessel_k0;
-using tandem::special::modified_bessel_k1;
-using tandem::special::multigammaln;
-using tandem::special::ndtr;
-using tandem::special::ndtri;
-using tandem::special::polygamma;
-using tandem::special::psi;
-using tandem::special::round;
-using tandem::special::scaled_modified_bessel_k0;
-using tandem::special::scaled_modified_bessel_k1;
-using tandem::special::shifted_chebyshev_polynomial_t;
-using tandem::special::shifted_chebyshev_polynomial_u;
-using tandem::special::shifted_chebyshev_polynomial_v;
-using tandem::special::shifted_chebyshev_polynomial_w;
-using tandem::special::sinc;
-using tandem::special::softmax;
-using tandem::special::spherical_bessel_j0;
-using tandem::special::xlog1py;
-using tandem::special::xlogy;
-using tandem::special::zeta;
+using tandem::special::airy_ai, tandem::special::bessel_j0, tandem::special::bessel_j1, tandem::special::bessel_y0,
+    tandem::special::bessel_y1, tandem::special::chebyshev_polynomial_t, tandem::special::chebyshev_polynomial_u,
+    tandem::special::chebyshev_polynomial_v, tandem::special::chebyshev_polynomial_w, tandem::special::digamma,
+    tandem::special::entr, tandem::special::erf, tandem::special::erfc, tandem::special::erfcx, tandem::special::erfinv,
+    tandem::special::exp2, tandem::special::expit, tandem::special::expm1, tandem::special::gammainc,
+    tandem::special::gammaincc, tandem::special::gammaln, tandem::special::hermite_polynomial_h,
+    tandem::special::hermite_polynomial_he, tandem::special::i0, tandem::special::i0e, tandem::special::i1,
+    tandem::special::i1e, tandem::special::laguerre_polynomial_l, tandem::special::legendre_polynomial_p,
+    tandem::special::log1p, tandem::special::log_ndtr, tandem::special::log_softmax, tandem::special::logit,
+    tandem::special::logsumexp, tandem::special::modified_bessel_i0, tandem::special::modified_bessel_i1,
+    tandem::special::modified_bessel_k0, tandem::special::modified_bessel_k1, tandem::special::multigammaln,
+    tandem::special::ndtr, tandem::special::ndtri, tandem::special::polygamma, tandem::special::psi,
+    tandem::special::round, tandem::special::scaled_modified_bessel_k0, tandem::special::scaled_modified_bessel_k1,
+    tandem::special::shifted_chebyshev_polynomial_t, tandem::special::shifted_chebyshev_polynomial_u,
+    tandem::special::shifted_chebyshev_polynomial_v, tandem::special::shifted_chebyshev_polynomial_w,
+    tandem::special::sinc, tandem::special::softmax, tandem::special::spherical_bessel_j0, tandem::special::xlog1py,
+    tandem::special::xlogy, tandem::special::zeta;
 }  // namespace torch::special
 namespace at {
 using namespace torch;

@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 # Namespaces that both libraries have.
 NESTED = ["autograd", "cuda", "data", "data::datasets", "data::samplers", "data::transforms", "fft", "indexing", "nn",
@@ -68,6 +69,12 @@ def without_errors(clang, lines, include):
     return [line for i, line in enumerate(lines) if i not in wrong]
 
 
+def packed(lines):
+    """Joins adjacent using-declarations, as clang-format lays them out."""
+    joined = "\n".join(lines).replace(";\nusing ", ", ")
+    return "\n".join(textwrap.fill(line, 120, subsequent_indent="    ") for line in joined.splitlines())
+
+
 def main():
     clang, tandem, libtorch = sys.argv[1:]
     ours = names(clang, OURS, [tandem])
@@ -77,7 +84,7 @@ def main():
         known = theirs["torch::" + scope] | theirs["at::" + scope] | MORE.get(scope, set())
         lines += block("torch::" + scope, ours["tandem::" + scope] & known)
     lines = without_errors(clang, lines, tandem)
-    print(HEAD + "\n".join(lines))
+    print(HEAD + packed(lines))
     for outer in ("at", "c10"):
         print(f"namespace {outer} {{\nusing namespace torch;\n}}  // namespace {outer}")
 
