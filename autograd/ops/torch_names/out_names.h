@@ -7,75 +7,29 @@
 
 namespace tandem {
 
-inline Tensor& arccos_out(Tensor& out, const Tensor& self) {
-  return autograd::write_out("arccos_out", out)(tandem::arccos(self));
-}
-inline Tensor& arccosh_out(Tensor& out, const Tensor& self) {
-  return autograd::write_out("arccosh_out", out)(tandem::arccosh(self));
-}
-inline Tensor& arcsin_out(Tensor& out, const Tensor& self) {
-  return autograd::write_out("arcsin_out", out)(tandem::arcsin(self));
-}
-inline Tensor& arcsinh_out(Tensor& out, const Tensor& self) {
-  return autograd::write_out("arcsinh_out", out)(tandem::arcsinh(self));
-}
-inline Tensor& arctan_out(Tensor& out, const Tensor& self) {
-  return autograd::write_out("arctan_out", out)(tandem::arctan(self));
-}
-inline Tensor& arctan2_out(Tensor& out, const Tensor& self, const Tensor& other) {
-  return autograd::write_out("arctan2_out", out)(tandem::arctan2(self, other));
-}
-inline Tensor& arctanh_out(Tensor& out, const Tensor& self) {
-  return autograd::write_out("arctanh_out", out)(tandem::arctanh(self));
-}
-inline Tensor& clip_out(Tensor& out, const Tensor& self, const optional<Scalar>& min,
-                        const optional<Scalar>& max = nullopt) {
-  return autograd::write_out("clip_out", out)(tandem::clip(self, min, max));
-}
-inline Tensor& clip_out(Tensor& out, const Tensor& self, const Tensor& min = {}, const Tensor& max = {}) {
-  return autograd::write_out("clip_out", out)(tandem::clip(self, min, max));
-}
-inline Tensor& concat_out(Tensor& out, TensorList tensors, int64_t dim = 0) {
-  return autograd::write_out("concat_out", out)(tandem::concat(tensors, dim));
-}
-inline Tensor& fix_out(Tensor& out, const Tensor& self) {
-  return autograd::write_out("fix_out", out)(tandem::fix(self));
-}
-inline Tensor& greater_out(Tensor& out, const Tensor& self, const Scalar& other) {
-  return autograd::write_out("greater_out", out)(tandem::greater(self, other));
-}
-inline Tensor& greater_out(Tensor& out, const Tensor& self, const Tensor& other) {
-  return autograd::write_out("greater_out", out)(tandem::greater(self, other));
-}
-inline Tensor& greater_equal_out(Tensor& out, const Tensor& self, const Scalar& other) {
-  return autograd::write_out("greater_equal_out", out)(tandem::greater_equal(self, other));
-}
-inline Tensor& greater_equal_out(Tensor& out, const Tensor& self, const Tensor& other) {
-  return autograd::write_out("greater_equal_out", out)(tandem::greater_equal(self, other));
-}
-inline Tensor& less_out(Tensor& out, const Tensor& self, const Scalar& other) {
-  return autograd::write_out("less_out", out)(tandem::less(self, other));
-}
-inline Tensor& less_out(Tensor& out, const Tensor& self, const Tensor& other) {
-  return autograd::write_out("less_out", out)(tandem::less(self, other));
-}
-inline Tensor& less_equal_out(Tensor& out, const Tensor& self, const Scalar& other) {
-  return autograd::write_out("less_equal_out", out)(tandem::less_equal(self, other));
-}
-inline Tensor& less_equal_out(Tensor& out, const Tensor& self, const Tensor& other) {
-  return autograd::write_out("less_equal_out", out)(tandem::less_equal(self, other));
-}
-inline Tensor& not_equal_out(Tensor& out, const Tensor& self, const Scalar& other) {
-  return autograd::write_out("not_equal_out", out)(tandem::not_equal(self, other));
-}
-inline Tensor& not_equal_out(Tensor& out, const Tensor& self, const Tensor& other) {
-  return autograd::write_out("not_equal_out", out)(tandem::not_equal(self, other));
-}
-inline Tensor& row_stack_out(Tensor& out, TensorList tensors) {
-  return autograd::write_out("row_stack_out", out)(tandem::row_stack(tensors));
-}
-inline Tensor& sgn_out(Tensor& out, const Tensor& self) {
-  return autograd::write_out("sgn_out", out)(tandem::sgn(self));
-}
+TANDEM_OUT(arccos, (const Tensor& self), self)
+TANDEM_OUT(arccosh, (const Tensor& self), self)
+TANDEM_OUT(arcsin, (const Tensor& self), self)
+TANDEM_OUT(arcsinh, (const Tensor& self), self)
+TANDEM_OUT(arctan, (const Tensor& self), self)
+TANDEM_OUT(arctan2, (const Tensor& self, const Tensor& other), self, other)
+TANDEM_OUT(arctanh, (const Tensor& self), self)
+TANDEM_OUT(clip, (const Tensor& self, const optional<Scalar>& min, const optional<Scalar>& max = nullopt), self, min,
+           max)
+TANDEM_OUT(clip, (const Tensor& self, const Tensor& min = {}, const Tensor& max = {}), self, min, max)
+TANDEM_OUT(concat, (TensorList tensors, int64_t dim = 0), tensors, dim)
+TANDEM_OUT(fix, (const Tensor& self), self)
+TANDEM_OUT(greater, (const Tensor& self, const Scalar& other), self, other)
+TANDEM_OUT(greater, (const Tensor& self, const Tensor& other), self, other)
+TANDEM_OUT(greater_equal, (const Tensor& self, const Scalar& other), self, other)
+TANDEM_OUT(greater_equal, (const Tensor& self, const Tensor& other), self, other)
+TANDEM_OUT(less, (const Tensor& self, const Scalar& other), self, other)
+TANDEM_OUT(less, (const Tensor& self, const Tensor& other), self, other)
+TANDEM_OUT(less_equal, (const Tensor& self, const Scalar& other), self, other)
+TANDEM_OUT(less_equal, (const Tensor& self, const Tensor& other), self, other)
+TANDEM_OUT(not_equal, (const Tensor& self, const Scalar& other), self, other)
+TANDEM_OUT(not_equal, (const Tensor& self, const Tensor& other), self, other)
+TANDEM_OUT(row_stack, (TensorList tensors), tensors)
+TANDEM_OUT(sgn, (const Tensor& self), self)
 
 }  // namespace tandem

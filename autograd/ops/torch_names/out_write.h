@@ -1,6 +1,4 @@
-// The mechanism of the functions that write their result to a given tensor (add_out, …):
-//
-//   return autograd::write_out("add_out", out)(tandem::add(self, other, alpha));
+// The mechanism of the functions that write their result to a given tensor (add_out, …).
 #pragma once
 #include <tuple>
 #include <utility>
@@ -51,3 +49,16 @@ OutCall<Outs...> write_outs(const char* operation, Outs&... outs) {
 }
 
 }  // namespace tandem::autograd
+
+/// TANDEM_OUT(add, (const Tensor& self, const Tensor& other), self, other) defines
+/// Tensor& add_out(Tensor& out, const Tensor& self, const Tensor& other), which writes add(self, other) to out.
+/// TANDEM_OUT2(max, values, indices, …) defines max_out(Tensor& values, Tensor& indices, …) for two results.
+#define TANDEM_OUT(name, parameters, ...)                                     \
+  inline Tensor& name##_out(Tensor& out, TANDEM_PARAMETERS parameters) {      \
+    return autograd::write_out(#name "_out", out)(tandem::name(__VA_ARGS__)); \
+  }
+#define TANDEM_OUT2(name, first, second, parameters, ...)                                                       \
+  inline std::tuple<Tensor&, Tensor&> name##_out(Tensor& first, Tensor& second, TANDEM_PARAMETERS parameters) { \
+    return autograd::write_outs(#name "_out", first, second)(tandem::name(__VA_ARGS__));                        \
+  }
+#define TANDEM_PARAMETERS(...) __VA_ARGS__
