@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tandem/autograd/autocast.h"
+#include "tandem/autograd/ops/torch_names/named.h"
 
 namespace tandem::autograd {
 namespace detail {
@@ -61,4 +62,3 @@ OutCall<Outs...> write_outs(const char* operation, Outs&... outs) {
   inline std::tuple<Tensor&, Tensor&> name##_out(Tensor& first, Tensor& second, TANDEM_PARAMETERS parameters) { \
     return autograd::write_outs(#name "_out", first, second)(tandem::name(__VA_ARGS__));                        \
   }
-#define TANDEM_PARAMETERS(...) __VA_ARGS__

@@ -7,6 +7,7 @@
 #include "tandem/autograd/ops/pointwise/special.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/autograd/ops/reduce/reduce.h"
+#include "tandem/autograd/ops/torch_names/named.h"
 
 namespace tandem {
 
@@ -50,77 +51,32 @@ inline Tensor special_log_softmax(const Tensor& self, int64_t dim, optional<Scal
 inline Tensor special_xlogy(const Tensor& self, const Tensor& other) { return xlogy(self, other); }
 inline Tensor special_xlogy(const Scalar& self, const Tensor& other) { return xlogy(self, other); }
 inline Tensor special_xlogy(const Tensor& self, const Scalar& other) { return xlogy(self, other); }
-inline Tensor special_chebyshev_polynomial_t(const Scalar& x, const Tensor& n) {
-  return special_chebyshev_polynomial_t(detail::scalar_to_tensor(x, n), n);
-}
-inline Tensor special_chebyshev_polynomial_t(const Tensor& x, const Scalar& n) {
-  return special_chebyshev_polynomial_t(x, detail::scalar_to_tensor(n, x));
-}
-inline Tensor special_chebyshev_polynomial_u(const Scalar& x, const Tensor& n) {
-  return special_chebyshev_polynomial_u(detail::scalar_to_tensor(x, n), n);
-}
-inline Tensor special_chebyshev_polynomial_u(const Tensor& x, const Scalar& n) {
-  return special_chebyshev_polynomial_u(x, detail::scalar_to_tensor(n, x));
-}
-inline Tensor special_chebyshev_polynomial_v(const Scalar& x, const Tensor& n) {
-  return special_chebyshev_polynomial_v(detail::scalar_to_tensor(x, n), n);
-}
-inline Tensor special_chebyshev_polynomial_v(const Tensor& x, const Scalar& n) {
-  return special_chebyshev_polynomial_v(x, detail::scalar_to_tensor(n, x));
-}
-inline Tensor special_chebyshev_polynomial_w(const Scalar& x, const Tensor& n) {
-  return special_chebyshev_polynomial_w(detail::scalar_to_tensor(x, n), n);
-}
-inline Tensor special_chebyshev_polynomial_w(const Tensor& x, const Scalar& n) {
-  return special_chebyshev_polynomial_w(x, detail::scalar_to_tensor(n, x));
-}
-inline Tensor special_shifted_chebyshev_polynomial_t(const Scalar& x, const Tensor& n) {
-  return special_shifted_chebyshev_polynomial_t(detail::scalar_to_tensor(x, n), n);
-}
-inline Tensor special_shifted_chebyshev_polynomial_t(const Tensor& x, const Scalar& n) {
-  return special_shifted_chebyshev_polynomial_t(x, detail::scalar_to_tensor(n, x));
-}
-inline Tensor special_shifted_chebyshev_polynomial_u(const Scalar& x, const Tensor& n) {
-  return special_shifted_chebyshev_polynomial_u(detail::scalar_to_tensor(x, n), n);
-}
-inline Tensor special_shifted_chebyshev_polynomial_u(const Tensor& x, const Scalar& n) {
-  return special_shifted_chebyshev_polynomial_u(x, detail::scalar_to_tensor(n, x));
-}
-inline Tensor special_shifted_chebyshev_polynomial_v(const Scalar& x, const Tensor& n) {
-  return special_shifted_chebyshev_polynomial_v(detail::scalar_to_tensor(x, n), n);
-}
-inline Tensor special_shifted_chebyshev_polynomial_v(const Tensor& x, const Scalar& n) {
-  return special_shifted_chebyshev_polynomial_v(x, detail::scalar_to_tensor(n, x));
-}
-inline Tensor special_shifted_chebyshev_polynomial_w(const Scalar& x, const Tensor& n) {
-  return special_shifted_chebyshev_polynomial_w(detail::scalar_to_tensor(x, n), n);
-}
-inline Tensor special_shifted_chebyshev_polynomial_w(const Tensor& x, const Scalar& n) {
-  return special_shifted_chebyshev_polynomial_w(x, detail::scalar_to_tensor(n, x));
-}
-inline Tensor special_hermite_polynomial_h(const Scalar& x, const Tensor& n) {
-  return special_hermite_polynomial_h(detail::scalar_to_tensor(x, n), n);
-}
-inline Tensor special_hermite_polynomial_h(const Tensor& x, const Scalar& n) {
-  return special_hermite_polynomial_h(x, detail::scalar_to_tensor(n, x));
-}
-inline Tensor special_hermite_polynomial_he(const Scalar& x, const Tensor& n) {
-  return special_hermite_polynomial_he(detail::scalar_to_tensor(x, n), n);
-}
-inline Tensor special_hermite_polynomial_he(const Tensor& x, const Scalar& n) {
-  return special_hermite_polynomial_he(x, detail::scalar_to_tensor(n, x));
-}
-inline Tensor special_laguerre_polynomial_l(const Scalar& x, const Tensor& n) {
-  return special_laguerre_polynomial_l(detail::scalar_to_tensor(x, n), n);
-}
-inline Tensor special_laguerre_polynomial_l(const Tensor& x, const Scalar& n) {
-  return special_laguerre_polynomial_l(x, detail::scalar_to_tensor(n, x));
-}
-inline Tensor special_legendre_polynomial_p(const Scalar& x, const Tensor& n) {
-  return special_legendre_polynomial_p(detail::scalar_to_tensor(x, n), n);
-}
-inline Tensor special_legendre_polynomial_p(const Tensor& x, const Scalar& n) {
-  return special_legendre_polynomial_p(x, detail::scalar_to_tensor(n, x));
-}
+
+/// The polynomials of special.h with a number for x or n; special:: has the same three.
+#define TANDEM_POLYNOMIAL(name)                                         \
+  inline Tensor special_##name(const Scalar& x, const Tensor& n) {      \
+    return special_##name(detail::scalar_to_tensor(x, n), n);           \
+  }                                                                     \
+  inline Tensor special_##name(const Tensor& x, const Scalar& n) {      \
+    return special_##name(x, detail::scalar_to_tensor(n, x));           \
+  }                                                                     \
+  namespace special {                                                   \
+  TANDEM_NAMED(special, name, (const Tensor& x, const Tensor& n), x, n) \
+  TANDEM_NAMED(special, name, (const Scalar& x, const Tensor& n), x, n) \
+  TANDEM_NAMED(special, name, (const Tensor& x, const Scalar& n), x, n) \
+  }
+TANDEM_POLYNOMIAL(chebyshev_polynomial_t)
+TANDEM_POLYNOMIAL(chebyshev_polynomial_u)
+TANDEM_POLYNOMIAL(chebyshev_polynomial_v)
+TANDEM_POLYNOMIAL(chebyshev_polynomial_w)
+TANDEM_POLYNOMIAL(shifted_chebyshev_polynomial_t)
+TANDEM_POLYNOMIAL(shifted_chebyshev_polynomial_u)
+TANDEM_POLYNOMIAL(shifted_chebyshev_polynomial_v)
+TANDEM_POLYNOMIAL(shifted_chebyshev_polynomial_w)
+TANDEM_POLYNOMIAL(hermite_polynomial_h)
+TANDEM_POLYNOMIAL(hermite_polynomial_he)
+TANDEM_POLYNOMIAL(laguerre_polynomial_l)
+TANDEM_POLYNOMIAL(legendre_polynomial_p)
+#undef TANDEM_POLYNOMIAL
 
 }  // namespace tandem
