@@ -53,38 +53,24 @@ inline constexpr ScalarType kComplexHalf = ScalarType::ComplexHalf;
 inline constexpr ScalarType kComplexFloat = ScalarType::ComplexFloat;
 inline constexpr ScalarType kComplexDouble = ScalarType::ComplexDouble;
 
+/// The dtype of elements of type T; Undefined if tensors have no such elements.
 template <class T>
-inline constexpr ScalarType scalar_type_of = ScalarType::Undefined;
-template <>
-inline constexpr ScalarType scalar_type_of<uint8_t> = ScalarType::Byte;
-template <>
-inline constexpr ScalarType scalar_type_of<int8_t> = ScalarType::Char;
-template <>
-inline constexpr ScalarType scalar_type_of<int16_t> = ScalarType::Short;
-template <>
-inline constexpr ScalarType scalar_type_of<int32_t> = ScalarType::Int;
-template <>
-inline constexpr ScalarType scalar_type_of<int64_t> = ScalarType::Long;
-template <>
-inline constexpr ScalarType scalar_type_of<long long> = ScalarType::Long;
-template <>
-inline constexpr ScalarType scalar_type_of<uint16_t> = ScalarType::UInt16;
-template <>
-inline constexpr ScalarType scalar_type_of<uint32_t> = ScalarType::UInt32;
-template <>
-inline constexpr ScalarType scalar_type_of<uint64_t> = ScalarType::UInt64;
-template <>
-inline constexpr ScalarType scalar_type_of<unsigned long long> = ScalarType::UInt64;
-template <>
-inline constexpr ScalarType scalar_type_of<Half> = ScalarType::Half;
-template <>
-inline constexpr ScalarType scalar_type_of<float> = ScalarType::Float;
-template <>
-inline constexpr ScalarType scalar_type_of<double> = ScalarType::Double;
-template <>
-inline constexpr ScalarType scalar_type_of<bool> = ScalarType::Bool;
-template <>
-inline constexpr ScalarType scalar_type_of<BFloat16> = ScalarType::BFloat16;
+inline constexpr ScalarType scalar_type_of = std::is_same_v<T, uint8_t>              ? ScalarType::Byte
+                                             : std::is_same_v<T, int8_t>             ? ScalarType::Char
+                                             : std::is_same_v<T, int16_t>            ? ScalarType::Short
+                                             : std::is_same_v<T, int32_t>            ? ScalarType::Int
+                                             : std::is_same_v<T, int64_t>            ? ScalarType::Long
+                                             : std::is_same_v<T, long long>          ? ScalarType::Long
+                                             : std::is_same_v<T, uint16_t>           ? ScalarType::UInt16
+                                             : std::is_same_v<T, uint32_t>           ? ScalarType::UInt32
+                                             : std::is_same_v<T, uint64_t>           ? ScalarType::UInt64
+                                             : std::is_same_v<T, unsigned long long> ? ScalarType::UInt64
+                                             : std::is_same_v<T, Half>               ? ScalarType::Half
+                                             : std::is_same_v<T, float>              ? ScalarType::Float
+                                             : std::is_same_v<T, double>             ? ScalarType::Double
+                                             : std::is_same_v<T, bool>               ? ScalarType::Bool
+                                             : std::is_same_v<T, BFloat16>           ? ScalarType::BFloat16
+                                                                                     : ScalarType::Undefined;
 template <ComplexLike T>
 inline constexpr ScalarType scalar_type_of<T> =
     std::is_same_v<typename T::value_type, Half>     ? ScalarType::ComplexHalf

@@ -30,117 +30,95 @@ enum class MemoryFormat : int8_t { Contiguous, Preserve, ChannelsLast, ChannelsL
 class TensorOptions {
  public:
   TensorOptions() = default;
-  TensorOptions(ScalarType type) : dtype_(type), has_dtype_(true) {}
+  TensorOptions(ScalarType type) : dtype_(type) {}
   TensorOptions(TypeMeta type) : TensorOptions(type.toScalarType()) {}
   // A template, so that {kCUDA, 1} is a TensorOptions where a function takes that or a Device.
   template <std::same_as<Device> D>
-  TensorOptions(D device) : device_(device), has_device_(true) {}
+  TensorOptions(D device) : device_(device) {}
   TensorOptions(DeviceType type) : TensorOptions(Device(type)) {}
   /// "cuda:0". A template, so that {0} is no text.
   template <std::convertible_to<std::string> Text>
   TensorOptions(Text device) : TensorOptions(Device(std::string(device))) {}
   TensorOptions(DeviceType type, DeviceIndex index) : TensorOptions(Device(type, index)) {}
-  TensorOptions(Layout layout) : layout_(layout), has_layout_(true) {}
-  TensorOptions(MemoryFormat format) : format_(format), has_format_(true) {}
+  TensorOptions(Layout layout) : layout_(layout) {}
+  TensorOptions(MemoryFormat format) : format_(format) {}
 
-  [[nodiscard]] TensorOptions dtype(optional<ScalarType> type) const {
-    TensorOptions out = *this;
-    out.has_dtype_ = type.has_value();
-    if (type) out.dtype_ = *type;
-    return out;
-  }
+  [[nodiscard]] TensorOptions dtype(optional<ScalarType> type) const { return with(&TensorOptions::dtype_, type); }
   [[nodiscard]] TensorOptions dtype(TypeMeta type) const { return dtype(optional(type.toScalarType())); }
   template <class T>
   [[nodiscard]] TensorOptions dtype() const {
     return dtype(TypeMeta::Make<T>());
   }
-  [[nodiscard]] TensorOptions device(optional<Device> device) const {
-    TensorOptions out = *this;
-    out.has_device_ = device.has_value();
-    if (device) out.device_ = *device;
-    return out;
-  }
+  [[nodiscard]] TensorOptions device(optional<Device> device) const { return with(&TensorOptions::device_, device); }
   [[nodiscard]] TensorOptions device(DeviceType type, DeviceIndex index = -1) const {
     return device(Device(type, index));
   }
   /// A GPU.
   [[nodiscard]] TensorOptions device_index(DeviceIndex index) const { return device(kCUDA, index); }
-  [[nodiscard]] TensorOptions layout(optional<Layout> layout) const {
-    TensorOptions out = *this;
-    out.layout_ = layout.value_or(kStrided);
-    out.has_layout_ = layout.has_value();
-    return out;
-  }
+  [[nodiscard]] TensorOptions layout(optional<Layout> layout) const { return with(&TensorOptions::layout_, layout); }
   [[nodiscard]] TensorOptions requires_grad(optional<bool> value) const {
-    TensorOptions out = *this;
-    out.requires_grad_ = value.value_or(false);
-    out.has_requires_grad_ = value.has_value();
-    return out;
+    return with(&TensorOptions::requires_grad_, value);
   }
-  [[nodiscard]] TensorOptions pinned_memory(optional<bool> value) const {
-    TensorOptions out = *this;
-    out.pinned_ = value.value_or(false);
-    out.has_pinned_ = value.has_value();
-    return out;
-  }
+  [[nodiscard]] TensorOptions pinned_memory(optional<bool> value) const { return with(&TensorOptions::pinned_, value); }
   [[nodiscard]] TensorOptions memory_format(optional<MemoryFormat> format) const {
-    TensorOptions out = *this;
-    out.format_ = format.value_or(MemoryFormat::Contiguous);
-    out.has_format_ = format.has_value();
-    return out;
+    return with(&TensorOptions::format_, format);
   }
   /// These options, replaced by what `other` sets.
-  [[nodiscard]] TensorOptions merge_in(const TensorOptions& other) const;
+  [[nodiscard]] TensorOptions merge_in(const TensorOptions& other) const {
+    TensorOptions out = *this;
+    if (other.dtype_) out.dtype_ = other.dtype_;
+    if (other.device_) out.device_ = other.device_;
+    if (other.layout_) out.layout_ = other.layout_;
+    if (other.requires_grad_) out.requires_grad_ = other.requires_grad_;
+    if (other.pinned_) out.pinned_ = other.pinned_;
+    return out.merge_memory_format(other.format_);
+  }
   [[nodiscard]] TensorOptions merge_memory_format(optional<MemoryFormat> format) const {
     return format ? memory_format(format) : *this;
   }
 
   /// Unset options default to the default dtype, the CPU, and no gradient.
-  TypeMeta dtype() const { return TypeMeta(has_dtype_ ? dtype_ : get_default_dtype()); }
-  Device device() const { return has_device_ ? device_ : Device(kCPU); }
+  TypeMeta dtype() const { return TypeMeta(dtype_ ? *dtype_ : get_default_dtype()); }
+  Device device() const { return device_.value_or(Device(kCPU)); }
   DeviceIndex device_index() const { return device().index(); }
   /// device() with an index, for a new tensor. Throws NotImplementedError for a layout that is not strided, and as
   /// resolve does.
   Device resolved_device() const {
-    if (layout_ != kStrided) throw NotImplementedError("tensors are strided: there are no sparse layouts");
+    if (layout() != kStrided) throw NotImplementedError("tensors are strided: there are no sparse layouts");
     return resolve(device());
   }
-  Layout layout() const { return layout_; }
-  bool is_sparse() const { return layout_ == kSparse; }
-  bool is_sparse_csr() const { return layout_ == kSparseCsr; }
-  bool requires_grad() const { return requires_grad_; }
-  bool pinned_memory() const { return pinned_; }
-  bool has_dtype() const { return has_dtype_; }
-  bool has_device() const { return has_device_; }
-  bool has_layout() const { return has_layout_; }
-  bool has_requires_grad() const { return has_requires_grad_; }
-  bool has_pinned_memory() const { return has_pinned_; }
-  bool has_memory_format() const { return has_format_; }
-  optional<TypeMeta> dtype_opt() const { return has_dtype_ ? optional(TypeMeta(dtype_)) : nullopt; }
-  optional<Device> device_opt() const { return has_device_ ? optional(device_) : nullopt; }
-  optional<Layout> layout_opt() const { return has_layout_ ? optional(layout_) : nullopt; }
-  optional<bool> requires_grad_opt() const { return has_requires_grad_ ? optional(requires_grad_) : nullopt; }
-  optional<bool> pinned_memory_opt() const { return has_pinned_ ? optional(pinned_) : nullopt; }
-  optional<MemoryFormat> memory_format_opt() const { return has_format_ ? optional(format_) : nullopt; }
+  Layout layout() const { return layout_.value_or(kStrided); }
+  bool is_sparse() const { return layout() == kSparse; }
+  bool is_sparse_csr() const { return layout() == kSparseCsr; }
+  bool requires_grad() const { return requires_grad_.value_or(false); }
+  bool pinned_memory() const { return pinned_.value_or(false); }
+  bool has_dtype() const { return dtype_.has_value(); }
+  bool has_device() const { return device_.has_value(); }
+  bool has_layout() const { return layout_.has_value(); }
+  bool has_requires_grad() const { return requires_grad_.has_value(); }
+  bool has_pinned_memory() const { return pinned_.has_value(); }
+  bool has_memory_format() const { return format_.has_value(); }
+  optional<TypeMeta> dtype_opt() const { return dtype_ ? optional(TypeMeta(*dtype_)) : nullopt; }
+  optional<Device> device_opt() const { return device_; }
+  optional<Layout> layout_opt() const { return layout_; }
+  optional<bool> requires_grad_opt() const { return requires_grad_; }
+  optional<bool> pinned_memory_opt() const { return pinned_; }
+  optional<MemoryFormat> memory_format_opt() const { return format_; }
 
  private:
-  Device device_;
-  ScalarType dtype_ = kFloat;
-  MemoryFormat format_ = MemoryFormat::Contiguous;
-  Layout layout_ = kStrided;
-  bool has_dtype_ = false, has_device_ = false, has_layout_ = false, has_format_ = false;
-  bool requires_grad_ = false, has_requires_grad_ = false, pinned_ = false, has_pinned_ = false;
-};
-inline TensorOptions TensorOptions::merge_in(const TensorOptions& other) const {
-  TensorOptions out = *this;
-  if (other.has_dtype()) out = out.dtype(optional(other.dtype_));
-  if (other.has_device()) out = out.device(optional(other.device_));
-  if (other.has_layout()) out = out.layout(other.layout_);
-  if (other.has_requires_grad()) out = out.requires_grad(other.requires_grad_);
-  if (other.has_pinned_memory()) out = out.pinned_memory(other.pinned_);
-  return out.merge_memory_format(other.memory_format_opt());
-}
+  template <class T>
+  TensorOptions with(optional<T> TensorOptions::*option, optional<T> value) const {
+    TensorOptions out = *this;
+    out.*option = value;
+    return out;
+  }
 
+  optional<Device> device_;
+  optional<ScalarType> dtype_;
+  optional<MemoryFormat> format_;
+  optional<Layout> layout_;
+  optional<bool> requires_grad_, pinned_;
+};
 /// LibTorch's four parameters that may stand in place of options.
 inline TensorOptions options_of(optional<ScalarType> dtype, optional<Layout> layout, optional<Device> device,
                                 optional<bool> pin_memory) {
