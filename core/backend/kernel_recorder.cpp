@@ -1,4 +1,4 @@
-// The recorder of each thread.
+// The recorder and the queue of each thread.
 #include "tandem/core/backend/kernel_recorder.h"
 
 #include <utility>
@@ -9,40 +9,36 @@
 namespace tandem {
 
 namespace {
-constinit thread_local KernelRecorder* current = nullptr;
-constinit thread_local KernelQueue* current_queue = nullptr;
+template <class Watcher>
+constinit thread_local Watcher* current = nullptr;
 }  // namespace
 
-RecordKernels::RecordKernels(KernelRecorder& recorder)
-    : outer_(std::exchange(current, &recorder)), process_(detail::this_process()) {
+template <class Watcher>
+WatchKernels<Watcher>::WatchKernels(Watcher& watcher)
+    : outer_(std::exchange(current<Watcher>, &watcher)), process_(detail::this_process()) {
   profiler::detail::watchers.fetch_add(1, std::memory_order_relaxed);
 }
-RecordKernels::~RecordKernels() {
-  current = outer_;
+template <class Watcher>
+WatchKernels<Watcher>::~WatchKernels() {
+  current<Watcher> = outer_;
   // A forked child starts without watchers.
   if (process_ == detail::this_process()) profiler::detail::watchers.fetch_sub(1, std::memory_order_relaxed);
 }
-
-QueueKernels::QueueKernels(KernelQueue& queue)
-    : outer_(std::exchange(current_queue, &queue)), process_(detail::this_process()) {
-  profiler::detail::watchers.fetch_add(1, std::memory_order_relaxed);
-}
-QueueKernels::~QueueKernels() {
-  current_queue = outer_;
-  if (process_ == detail::this_process()) profiler::detail::watchers.fetch_sub(1, std::memory_order_relaxed);
-}
+template class WatchKernels<KernelRecorder>;
+template class WatchKernels<KernelQueue>;
 
 namespace detail {
 
 bool queued(const KernelCall& call) {
-  return current_queue != nullptr && current == nullptr && current_queue->take(call);
+  return current<KernelQueue> != nullptr && current<KernelRecorder> == nullptr && current<KernelQueue>->take(call);
 }
 
 PauseRecorder::PauseRecorder() noexcept
-    : recorder_(std::exchange(current, nullptr)), queue_(std::exchange(current_queue, nullptr)) {}
+    : recorder_(std::exchange(current<KernelRecorder>, nullptr)),
+      queue_(std::exchange(current<KernelQueue>, nullptr)) {}
 PauseRecorder::~PauseRecorder() {
-  current = recorder_;
-  current_queue = queue_;
+  current<KernelRecorder> = recorder_;
+  current<KernelQueue> = queue_;
   if (queue_ != nullptr) queue_->resume();
 }
 

@@ -30,7 +30,7 @@ struct KernelCall {
 
 class KernelRecorder {
  public:
-  /// Whatever this throws leaves the operation that calls the kernel.
+  /// An exception leaves the operation that calls the kernel.
   virtual void called(const KernelCall& call) = 0;
   /// `reader` ("item") is about to give an element of `t` to the program, which may depend on it from here on.
   virtual void read_on_host(const Tensor& t, const char* reader) = 0;
@@ -42,7 +42,7 @@ class KernelRecorder {
 /// Takes kernel calls of a thread, to run them later.
 class KernelQueue {
  public:
-  /// Whether the call was taken. Whatever this throws leaves the operation that calls the kernel.
+  /// Whether the call was taken. An exception leaves the operation that calls the kernel.
   virtual bool take(const KernelCall& call) = 0;
   /// The call that was not taken has ended.
   virtual void resume() noexcept = 0;
@@ -51,31 +51,22 @@ class KernelQueue {
   ~KernelQueue() = default;
 };
 
-/// In its scope, `recorder` is told of what this thread calls. The innermost scope counts.
-class RecordKernels {
+/// In its scope, a recorder is told of this thread's calls; a queue is offered them unless a recorder is told. The
+/// innermost scope counts.
+template <class Watcher>
+class WatchKernels {
  public:
-  explicit RecordKernels(KernelRecorder& recorder);
-  ~RecordKernels();
-  RecordKernels(const RecordKernels&) = delete;
-  RecordKernels& operator=(const RecordKernels&) = delete;
+  explicit WatchKernels(Watcher& watcher);
+  ~WatchKernels();
+  WatchKernels(const WatchKernels&) = delete;
+  WatchKernels& operator=(const WatchKernels&) = delete;
 
  private:
-  KernelRecorder* const outer_;
+  Watcher* const outer_;
   const uint32_t process_;
 };
-
-/// In its scope, `queue` is offered what this thread calls, unless a recorder is told of it.
-class QueueKernels {
- public:
-  explicit QueueKernels(KernelQueue& queue);
-  ~QueueKernels();
-  QueueKernels(const QueueKernels&) = delete;
-  QueueKernels& operator=(const QueueKernels&) = delete;
-
- private:
-  KernelQueue* const outer_;
-  const uint32_t process_;
-};
+using RecordKernels = WatchKernels<KernelRecorder>;
+using QueueKernels = WatchKernels<KernelQueue>;
 
 namespace detail {
 
