@@ -19,7 +19,7 @@ using NumericTypes = concat_t<IntTypes, FloatTypes>;
 using ComputedTypes = concat_t<NumericTypes, TypeList<bool>>;
 /// Stored, converted and compared for equality only.
 using UnsignedTypes = TypeList<uint16_t, uint32_t, uint64_t>;
-/// All but the complex types and those.
+/// All but the complex types and the unsigned types above.
 using AllTypes = concat_t<ComputedTypes, TypeList<Half, BFloat16>>;
 using RealTypes = concat_t<AllTypes, UnsignedTypes>;
 using ComplexTypes = TypeList<Complex<float>, Complex<double>>;

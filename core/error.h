@@ -20,7 +20,7 @@ struct SourceLocation {
   uint32_t line;
 };
 
-/// Where an error was thrown, as its message says before anything else: "replica 1 on cuda:1: in Net.layer1.0: ".
+/// The place where an error was thrown, with which its message begins: "replica 1 on cuda:1: in Net.layer1.0: ".
 struct ErrorPlace {
   std::string outside;               // such as "replica 1 on cuda:1: "
   std::string root, path;            // of the module: the type "Net" and the names "layer1.0" from there; or empty
@@ -80,7 +80,7 @@ class LinAlgError : public Error {
   using Error::Error;
 };
 
-/// A device's memory, or what of it this process may use, is not enough (LibTorch's c10::OutOfMemoryError).
+/// A device has not enough memory, or none left that this process may use (LibTorch's c10::OutOfMemoryError).
 class OutOfMemoryError : public Error {
   using Error::Error;
 };

@@ -1,4 +1,4 @@
-// TensorImpl: what a Tensor points to: a strided view of a storage, and a slot for autograd's data.
+// TensorImpl: the object behind a Tensor: a strided view of a storage, and a slot for autograd's data.
 #pragma once
 #include <atomic>
 #include <memory>

@@ -1,6 +1,6 @@
-// 2-d convolution and its three gradients, of one floating point dtype, on one device. Inputs, outputs, residuals and their
-// gradients are all contiguous, NCHW, or all channels-last. Weights are [out_channels, in_channels / groups, kernel_h,
-// kernel_w] in the same layout, for the CPU always contiguous.
+// 2-d convolution and its three gradients, of one floating point dtype, on one device. Inputs, outputs, residuals and
+// their gradients are all contiguous (NCHW), or all channels-last. Weights are [out_channels, in_channels / groups,
+// kernel_h, kernel_w] in the same layout, for the CPU always contiguous.
 #pragma once
 #include "tandem/core/backend/kernel.h"
 #include "tandem/core/backend/sliding_windows.h"
@@ -21,9 +21,8 @@ struct detail::FloatArgument<const ConvEpilogue<Tensor>&> {
 };
 
 struct ConvKernels {
-  /// For the CPU, `input` may be row-major beside a channels-last `out`.
-  /// out [N, O, P, Q] = epilogue(input [N, C, H, W] * weight). CUDA's is only asked to add a bias. `kept`, if given, may hold the packed weights between
-  /// calls.
+  /// out [N, O, P, Q] = epilogue(input [N, C, H, W] * weight). For the CPU, `input` may be row-major beside a
+  /// channels-last `out`; CUDA is only asked to add a bias. `kept`, if given, may hold the packed weights between calls.
   Kernel<"conv2d", void(const Tensor& out, const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>&,
                         const Conv2dParameters&, KeptWeight* kept)>
       forward;

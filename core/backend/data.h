@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-/// The numbers that an operation takes: [low, high]. Both texts are string literals.
+/// The numbers that an operation takes: [low, high]. Both strings are literals.
 struct ValueRange {
   double low = 0, high = 0;
   const char* operation = nullptr;

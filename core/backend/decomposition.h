@@ -1,6 +1,6 @@
 // Decompositions of matrices, and solutions with triangular factors. All tensors are row-major and of one dtype,
 // float32, float64, complex64 or complex128, except that eigenvalues of eigh and singular values are real; the last two
-// dimensions are a matrix with at least one element, those before are the batch, the same for all arguments. pivots and
+// dimensions are a matrix with at least one element, the others are the batch, the same for all arguments. pivots and
 // info are int32; info has one element per matrix, 0 for success. ᴴ is the conjugate transpose,
 // for real matrices the transpose.
 #pragma once

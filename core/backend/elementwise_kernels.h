@@ -1,4 +1,4 @@
-// What elementwise kernels have in common on every backend: they choose the element type, float for the half types, and
+// The common part of elementwise kernels on all backends: they choose the element type, float for the half types, and
 // convert the parameters to it. The loops over the elements are the backend's own.
 #pragma once
 #include <array>
