@@ -112,7 +112,7 @@ void destroy(const Node* node) noexcept;
 /// node was recorded and throws.
 void backward_in_anomaly_mode(Node& node, std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs);
 
-/// What the hooks of saved_tensor_hooks.h returned for a saved tensor.
+/// The value that the hooks of saved_tensor_hooks.h returned for a saved tensor.
 struct PackedTensor : RefCounted {
   PackedTensor(std::shared_ptr<SavedTensorHooks> hooks, const Tensor& tensor);
   /// Throws Error if the hooks return a tensor that differs in shape, dtype or device.
@@ -162,5 +162,14 @@ class SavedTensor {
   bool is_output_ = false, released_ = false;
   mutable tandem::detail::ForkLock busy_;
 };
+
+template <class... Saved>
+void release_all(Saved&... tensors) {
+  (tensors.release(), ...);
+}
+/// The saved tensors of a node as its members, which release() drops: `TANDEM_SAVED(input, weight);`
+#define TANDEM_SAVED(...)                                                   \
+  void release() override { ::tandem::autograd::release_all(__VA_ARGS__); } \
+  ::tandem::autograd::SavedTensor __VA_ARGS__
 
 }  // namespace tandem::autograd

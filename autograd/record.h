@@ -6,26 +6,27 @@
 //     return out;
 //   }
 #pragma once
+#include <algorithm>
+
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/meta.h"
 
 namespace tandem::autograd {
 
+/// Whether an argument of an operation requires a gradient, which numbers never do.
+inline bool tracks_grad(const Tensor& t) { return t.defined() && t.requires_grad(); }
+inline bool tracks_grad(const Scalar&) { return false; }
 inline bool requires_grad_any(TensorList tensors) {
-  for (const Tensor& t : tensors)
-    if (t.defined() && t.requires_grad()) return true;
-  return false;
+  return std::any_of(tensors.begin(), tensors.end(), [](const Tensor& t) { return tracks_grad(t); });
 }
-/// Whether an operation on these tensors must be recorded now.
-template <class... Tensors>
-inline bool recording(const Tensors&... inputs) {
-  return GradMode::is_enabled() && ((inputs.defined() && inputs.requires_grad()) || ...);
+/// Whether an operation on these tensors and numbers must be recorded now.
+template <class... Inputs>
+inline bool recording(const Inputs&... inputs) {
+  return GradMode::is_enabled() && (tracks_grad(inputs) || ...);
 }
 
 namespace detail {
-inline void add_input(Node& node, const Tensor& t) {
-  node.add_next(t.defined() && t.requires_grad() ? gradient_edge(t) : Edge{});
-}
+inline void add_input(Node& node, const Tensor& t) { node.add_next(tracks_grad(t) ? gradient_edge(t) : Edge{}); }
 /// Appends output number outputs.size() to `node`. Not for dtypes without gradients.
 void add_output(Node& node, const Tensor& out);
 void note_forward(Node& node, TensorList inputs);

@@ -48,12 +48,8 @@ struct AllReduceBackward final : CollectiveBackward {
     const Tensor extreme = (input.unpack(*this) == output.unpack(*this)).to(g[0].dtype());
     out[0] = all_reduce(g[0], ReduceOp::SUM, group) * (extreme / all_reduce(extreme, ReduceOp::SUM, group));
   }
-  void release() override {
-    input.release();
-    output.release();
-  }
   ReduceOp op = ReduceOp::SUM;
-  SavedTensor input, output;  // of MIN and MAX
+  TANDEM_SAVED(input, output);  // of MIN and MAX
 };
 
 struct ReduceBackward final : CollectiveBackward {

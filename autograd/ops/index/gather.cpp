@@ -23,10 +23,9 @@ struct GatherBackward final : Node {
     const Tensor base = zeros(sizes, g[0].options()), at = index.unpack(*this);
     out[0] = GradMode::is_enabled() ? base.scatter_add(dim, at, g[0]) : Tensor(base).scatter_add_(dim, at, g[0]);
   }
-  void release() override { index.release(); }
   Dims sizes;
   int64_t dim = 0;
-  SavedTensor index;
+  TANDEM_SAVED(index);
 };
 
 struct ScatterBackward final : Node {
@@ -36,10 +35,9 @@ struct ScatterBackward final : Node {
     if (next.size() > 1 && needs(1)) out[1] = g[0].gather(dim, at);
     if (needs(0)) out[0] = add ? std::move(g[0]) : g[0].scatter(dim, at, 0);
   }
-  void release() override { index.release(); }
   int64_t dim = 0;
   bool add = false;
-  SavedTensor index;
+  TANDEM_SAVED(index);
 };
 
 // Turns a 0-dim tensor into a vector of one element, so that there is a dimension to index.

@@ -89,10 +89,7 @@ struct ScatterExtremeBackward final : Node {
     if (needs(0)) out[0] = share * own;
     if (needs(1)) out[1] = share.gather(dim, at) * sent;
   }
-  void release() override {
-    for (SavedTensor* t : {&self, &index, &src, &result}) t->release();
-  }
-  SavedTensor self, index, src, result;
+  TANDEM_SAVED(self, index, src, result);
   int64_t dim = 0;
 };
 
@@ -109,10 +106,7 @@ struct ScatterProductBackward final : Node {
     const Tensor without = (g[0] * conj(times(x, filled))).gather(dim, at) / conj(filled);
     out[1] = without.masked_fill(zeros_at > zero.to(kLong), 0);
   }
-  void release() override {
-    for (SavedTensor* t : {&self, &index, &src}) t->release();
-  }
-  SavedTensor self, index, src;
+  TANDEM_SAVED(self, index, src);
   int64_t dim = 0;
 };
 

@@ -22,11 +22,7 @@ struct AddmmBackward final : Node {
     if (needs(1)) out[1] = scaled(matmul(g[0], b.unpack(*this).transpose(-2, -1)), alpha);
     if (needs(2)) out[2] = scaled(matmul(a.unpack(*this).transpose(-2, -1), g[0]), alpha);
   }
-  void release() override {
-    a.release();
-    b.release();
-  }
-  SavedTensor a, b;
+  TANDEM_SAVED(a, b);
   Scalar beta, alpha;
 };
 

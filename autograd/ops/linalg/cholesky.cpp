@@ -24,8 +24,7 @@ struct CholeskyBackward final : Node {
     const Tensor both = linalg_solve_triangular(factor, left, /*upper=*/false, /*left=*/false);
     out[0] = (both + both.mH()) * 0.5;
   }
-  void release() override { l.release(); }
-  SavedTensor l;
+  TANDEM_SAVED(l);
 };
 
 const char* const kNotPositive =

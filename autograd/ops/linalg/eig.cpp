@@ -41,11 +41,7 @@ struct EigBackward final : Node {
     }
     out[0] = of_real ? real(gradient) : gradient;
   }
-  void release() override {
-    values.release();
-    vectors.release();
-  }
-  SavedTensor values, vectors;
+  TANDEM_SAVED(values, vectors);
   bool of_real = true;
 };
 

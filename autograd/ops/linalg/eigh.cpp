@@ -34,11 +34,7 @@ struct EighBackward final : Node {
     if (g[0].defined()) inner = inner + g[0].diag_embed();
     out[0] = matmul(v, matmul(inner, v.mH()));
   }
-  void release() override {
-    values.release();
-    vectors.release();
-  }
-  SavedTensor values, vectors;
+  TANDEM_SAVED(values, vectors);
 };
 
 std::tuple<Tensor, Tensor> spectrum(const char* operation, const Tensor& a, std::string_view uplo, bool with_vectors) {

@@ -38,11 +38,7 @@ struct LinearBackward final : Node {
     }
     if (needs(2)) out[2] = rows.sum({0});
   }
-  void release() override {
-    input.release();
-    weight.release();
-  }
-  SavedTensor input, weight;
+  TANDEM_SAVED(input, weight);
   Dims sizes;
   bool by_columns = false;  // the layout of the weight, and of its gradient
 };

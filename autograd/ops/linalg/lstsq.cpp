@@ -31,11 +31,7 @@ struct PinvBackward final : Node {
     const Tensor b = matmul(gh, matmul(p, ph)), c = matmul(matmul(ph, p), gh);
     out[0] = b - matmul(a, matmul(p, b)) + c - matmul(matmul(c, p), a) - matmul(ph, matmul(g[0], ph));
   }
-  void release() override {
-    self.release();
-    result.release();
-  }
-  SavedTensor self, result;
+  TANDEM_SAVED(self, result);
 };
 
 double default_tolerance(const Tensor& a) {

@@ -71,11 +71,7 @@ struct LuFactorBackward final : Node {
     const Tensor factors = lu.unpack(*this);
     out[0] = factor_gradient(factors, permutation_of(pivots.unpack(*this), factors.size(-2)), g[0]);
   }
-  void release() override {
-    lu.release();
-    pivots.release();
-  }
-  SavedTensor lu, pivots;
+  TANDEM_SAVED(lu, pivots);
 };
 
 void check_pivoting(const char* operation, bool pivot) {

@@ -74,8 +74,7 @@ struct MatrixExpBackward final : Node {
     const Tensor block = cat({cat({ah, g[0]}, -1), cat({zeros_like(ah), ah}, -1)}, -2);
     out[0] = linalg_matrix_exp(block).narrow(-2, 0, n).narrow(-1, n, n);
   }
-  void release() override { self.release(); }
-  SavedTensor self;
+  TANDEM_SAVED(self);
 };
 
 // The order of least work for sizes[i] x sizes[i + 1] matrices, by dynamic programming (Cormen et al., "Introduction to

@@ -13,11 +13,7 @@ namespace {
 using namespace autograd;
 
 struct ProductBackward : Node {
-  void release() override {
-    a.release();
-    b.release();
-  }
-  SavedTensor a, b;
+  TANDEM_SAVED(a, b);
 };
 
 struct MmBackward final : ProductBackward {

@@ -32,11 +32,7 @@ struct SylvesterBackward final : Node {
     }
     out[1] = gy;
   }
-  void release() override {
-    h.release();
-    z.release();
-  }
-  SavedTensor h, z;
+  TANDEM_SAVED(h, z);
 };
 
 /// Z with H Z + Z H = Y for Hermitian H without eigenvalues λ and -λ.
@@ -61,8 +57,7 @@ struct MatrixSqrthBackward final : Node {
     const Tensor z = sylvester(root.unpack(*this), g[0]);
     out[0] = (z + z.mH()) * 0.5;
   }
-  void release() override { root.release(); }
-  SavedTensor root;
+  TANDEM_SAVED(root);
 };
 
 struct PolarBackward final : Node {
@@ -80,11 +75,7 @@ struct PolarBackward final : Node {
     const Tensor outside = g[0] - matmul(uu, matmul(uu.mH(), g[0]));
     out[0] = out[0] + linalg_solve(hh, outside, /*left=*/false);
   }
-  void release() override {
-    u.release();
-    h.release();
-  }
-  SavedTensor u, h;
+  TANDEM_SAVED(u, h);
 };
 
 }  // namespace

@@ -43,12 +43,7 @@ struct QrBackward final : Node {
     const Tensor first = square_gradient(qs, rs.narrow(-1, 0, m), gq + matmul(y, gr2.mH()), gr.narrow(-1, 0, m));
     out[0] = cat({first, matmul(qs, gr2)}, -1);
   }
-  void release() override {
-    a.release();
-    q.release();
-    r.release();
-  }
-  SavedTensor a, q, r;
+  TANDEM_SAVED(a, q, r);
 };
 
 struct Reflectors {

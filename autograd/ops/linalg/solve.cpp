@@ -36,10 +36,7 @@ struct SolveBackward final : Node {
     if (needs(1)) out[1] = sum_to_size(gb, b_sizes);
     if (needs(0)) out[0] = sum_to_size(matmul(gb, x.unpack(*this).mH()).neg(), a_sizes);
   }
-  void release() override {
-    for (SavedTensor* t : {&a, &x, &lu, &permutation}) t->release();
-  }
-  SavedTensor a, x, lu, permutation;
+  TANDEM_SAVED(a, x, lu, permutation);
   Dims a_sizes, b_sizes;
 };
 
@@ -90,8 +87,7 @@ struct InverseBackward final : Node {
     const Tensor xt = x.unpack(*this).mH();
     out[0] = matmul(xt, matmul(g[0], xt)).neg();
   }
-  void release() override { x.release(); }
-  SavedTensor x;
+  TANDEM_SAVED(x);
 };
 
 std::tuple<Tensor, Tensor> inverse_of(const char* operation, const Tensor& a) {
@@ -145,10 +141,7 @@ struct DetBackward final : Node {
     out[0] = solve_with_lu(regular, permutation_of(order, matrix.size(-1)), scaled_identity(g[0] * conj(value), matrix),
                            /*adjoint=*/true);
   }
-  void release() override {
-    for (SavedTensor* t : {&a, &det, &lu, &pivots}) t->release();
-  }
-  SavedTensor a, det, lu, pivots;
+  TANDEM_SAVED(a, det, lu, pivots);
 };
 
 struct SlogdetBackward final : Node {
@@ -167,10 +160,7 @@ struct SlogdetBackward final : Node {
                  : solve_with_lu(lu.unpack(*this), permutation_of(pivots.unpack(*this), matrix.size(-1)), scaled,
                                  /*adjoint=*/true);
   }
-  void release() override {
-    for (SavedTensor* t : {&a, &sign, &lu, &pivots}) t->release();
-  }
-  SavedTensor a, sign, lu, pivots;
+  TANDEM_SAVED(a, sign, lu, pivots);
   bool of_complex = false;
 };
 

@@ -23,11 +23,7 @@ struct SolveTriangularBackward final : Node {
     const Tensor product = matmul(gb, x.unpack(*this).mH()).neg();
     out[0] = upper ? product.triu(unit ? 1 : 0) : product.tril(unit ? -1 : 0);
   }
-  void release() override {
-    a.release();
-    x.release();
-  }
-  SavedTensor a, x;
+  TANDEM_SAVED(a, x);
   bool upper = false, unit = false;
 };
 

@@ -68,12 +68,7 @@ struct SvdBackward final : Node {
     const Tensor main = matmul(us, matmul(inner, vt));
     out[0] = result.defined() ? main + result : main;
   }
-  void release() override {
-    u.release();
-    values.release();
-    vh.release();
-  }
-  SavedTensor u, values, vh;
+  TANDEM_SAVED(u, values, vh);
 };
 
 std::tuple<Tensor, Tensor, Tensor> decompose(const char* operation, const Tensor& a, bool full, bool with_vectors) {

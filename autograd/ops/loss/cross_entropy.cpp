@@ -42,11 +42,6 @@ struct CrossEntropyBackward final : Node {
     else
       out[0] = fused(x, grad, norms.unpack(*this), loss);
   }
-  void release() override {
-    scores.release();
-    norms.release();
-    total_weight.release();
-  }
 
   Tensor fused(const Tensor& x, const Tensor& grad, const Tensor& with, const ClassLoss& how) const {
     Tensor out = gradient_of(x);
@@ -82,7 +77,7 @@ struct CrossEntropyBackward final : Node {
 
   ClassInputs in;  // without the scores
   ClassLoss loss;
-  SavedTensor scores, norms, total_weight;
+  TANDEM_SAVED(scores, norms, total_weight);
 };
 
 // float32 for scores of a half type.

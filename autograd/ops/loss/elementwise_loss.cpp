@@ -41,11 +41,7 @@ struct BinaryCrossEntropyBackward final : autograd::Node {
     if (needs(0)) out[0] = g[0] * ((x - t) / ((1 - x) * x).clamp_min(1e-12));
     if (needs(1)) out[1] = g[0] * (bounded_log_of_rest(x) - bounded_log(x));
   }
-  void release() override {
-    self.release();
-    target.release();
-  }
-  autograd::SavedTensor self, target;
+  TANDEM_SAVED(self, target);
 };
 
 struct LogitsCrossEntropyBackward final : autograd::Node {
@@ -56,12 +52,7 @@ struct LogitsCrossEntropyBackward final : autograd::Node {
     if (needs(0)) out[0] = g[0] * (pos.defined() ? ((pos - 1) * t + 1) * sigmoid(z) - pos * t : sigmoid(z) - t);
     if (needs(1)) out[1] = pos.defined() ? g[0] * (log_sigmoid(-z) - pos * log_sigmoid(z)) : -g[0] * z;
   }
-  void release() override {
-    self.release();
-    target.release();
-    pos_weight.release();
-  }
-  autograd::SavedTensor self, target, pos_weight;
+  TANDEM_SAVED(self, target, pos_weight);
 };
 
 void check_same_shape(const char* operation, const Tensor& self, const Tensor& target) {

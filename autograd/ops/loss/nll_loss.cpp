@@ -59,10 +59,9 @@ using namespace autograd;
 Tensor nll_with(const Tensor& scores, const ClassInputs& in, const ClassLoss& loss);
 
 struct NllNode : Node {
-  void release() override { total_weight.release(); }
   ClassInputs in;  // without the scores
   ClassLoss loss;
-  SavedTensor total_weight;
+  TANDEM_SAVED(total_weight);
 
   void keep(const ClassInputs& inputs, const ClassLoss& parameters, const Tensor& total) {
     in = inputs;

@@ -114,10 +114,7 @@ struct AttentionBackward final : Node {
     backend(kept).random.fill.get<ops::Bernoulli>()(kept, rule.draw, {.a = 1 - rule.dropout});
     return kept.mul_(1 / (1 - rule.dropout));
   }
-  void release() override {
-    for (SavedTensor* t : {&query, &key, &value, &output, &rows, &mask}) t->release();
-  }
-  SavedTensor query, key, value, output, rows, mask;
+  TANDEM_SAVED(query, key, value, output, rows, mask);
   AttentionRule rule;
 };
 

@@ -36,12 +36,6 @@ struct BatchNormBackward final : Node {
                                    as_channels(g, format), as_channels(x, format), mean.unpack(*this),
                                    variance.unpack(*this), w, eps, of_batch);
   }
-  void release() override {
-    input.release();
-    weight.release();
-    mean.release();
-    variance.release();
-  }
 
   // Here the statistics of the batch are functions of x.
   void differentiable(const Tensor& g, const Tensor& x, const Tensor& w, std::span<Tensor> out) const {
@@ -58,7 +52,7 @@ struct BatchNormBackward final : Node {
     out[0] = of_batch ? scale * (g - g.mean(dims, true) - h * (g * h).mean(dims, true)) : scale * g;
   }
 
-  SavedTensor input, weight, mean, variance;
+  TANDEM_SAVED(input, weight, mean, variance);
   double eps = 0;
   bool of_batch = false;
 };

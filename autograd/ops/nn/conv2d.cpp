@@ -33,11 +33,7 @@ Tensor conv2d_forward(const Tensor& input, const Tensor& weight, const ConvEpilo
                       const Conv2dParameters& p, MemoryFormat format, KeptWeight* kept = nullptr);
 
 struct ConvNode : Node {
-  void release() override {
-    a.release();
-    b.release();
-  }
-  SavedTensor a, b;  // the operation's two arguments, in order
+  TANDEM_SAVED(a, b);  // the operation's two arguments, in order
   Dims a_sizes, b_sizes;
   Conv2dParameters p;
   MemoryFormat format = MemoryFormat::Contiguous;

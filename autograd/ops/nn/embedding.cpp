@@ -23,7 +23,6 @@ struct EmbeddingBackward final : Node {
     if (padding >= 0) base = tandem::index_fill(base, 0, padding_index(at.device()), 0);
     out[0] = base;
   }
-  void release() override { index.release(); }
   // [N, 1]: how often the row of each index was used.
   Tensor use_counts(const Tensor& at, ScalarType type) const {
     NoGradGuard no_grad;
@@ -34,7 +33,7 @@ struct EmbeddingBackward final : Node {
   Dims sizes;
   int64_t padding = -1;
   bool scale = false;
-  SavedTensor index;
+  TANDEM_SAVED(index);
 };
 
 }  // namespace

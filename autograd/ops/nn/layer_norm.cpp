@@ -59,12 +59,7 @@ struct LayerNormBackward final : autograd::Node {
     if (needs(1)) out[1] = sum_to_size(g * h, shape);
     if (needs(2)) out[2] = sum_to_size(g, shape);
   }
-  void release() override {
-    input.release();
-    weight.release();
-    statistics.release();
-  }
-  autograd::SavedTensor input, weight, statistics;
+  TANDEM_SAVED(input, weight, statistics);
   Dims rows, shape, dims;
   double eps = 0;
 };

@@ -11,13 +11,12 @@ namespace {
 using namespace autograd;
 
 struct MaxPool2dNode : Node {
-  void release() override { indices.release(); }
   void keep(const Tensor& at, const Dims& in, const Pool2dParameters& parameters) {
     indices.save(at);
     in_sizes = in;
     p = parameters;
   }
-  SavedTensor indices;
+  TANDEM_SAVED(indices);
   Dims in_sizes;
   Pool2dParameters p;
 };

@@ -31,8 +31,7 @@ struct SoftmaxBackward final : Node {
     const Tensor gy = g[0] * y;
     out[0] = gy.add(y * gy.sum(dim, /*keepdim=*/true), -1);
   }
-  void release() override { output.release(); }
-  SavedTensor output;
+  TANDEM_SAVED(output);
   int64_t dim = 0;
 };
 
@@ -43,8 +42,7 @@ struct LogSoftmaxBackward final : Node {
     out[0] = GradMode::is_enabled() ? g[0].add(exp(y) * g[0].sum(dim, /*keepdim=*/true), -1)
                                     : fused(backend(y).softmax.log_softmax_backward, g[0], y, dim);
   }
-  void release() override { output.release(); }
-  SavedTensor output;
+  TANDEM_SAVED(output);
   int64_t dim = 0;
 };
 

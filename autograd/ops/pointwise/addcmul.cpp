@@ -10,11 +10,7 @@ namespace {
 using namespace autograd;
 
 struct AddcBackward : Node {
-  void release() override {
-    a.release();
-    b.release();
-  }
-  SavedTensor a, b;
+  TANDEM_SAVED(a, b);
   Scalar value;
 };
 // Gradients: g, value g b, value g a.
@@ -45,12 +41,7 @@ struct LerpBackward final : Node {
     if (needs(1)) out[1] = w.defined() ? g[0] * w : g[0] * number;
     if (next.size() > 2 && needs(2)) out[2] = g[0] * (end.unpack(*this) - self.unpack(*this));
   }
-  void release() override {
-    self.release();
-    end.release();
-    weight.release();
-  }
-  SavedTensor self, end, weight;
+  TANDEM_SAVED(self, end, weight);
   double number = 0;
 };
 

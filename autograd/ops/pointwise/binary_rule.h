@@ -33,19 +33,14 @@ struct BinaryNode final : Node {
     if (needs(1)) out[1] = Rule::db(g[0], x, y);
     if (needs(0)) out[0] = Rule::da(g[0], x, y);
   }
-  void release() override {
-    a.release();
-    b.release();
-  }
-  SavedTensor a, b;
+  TANDEM_SAVED(a, b);
 };
 
 template <class Rule>
 struct RightNumberNode final : Node {
   const char* label() const override { return Rule::backward_name; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = Rule::da(g[0], a.unpack(*this), b); }
-  void release() override { a.release(); }
-  SavedTensor a;
+  TANDEM_SAVED(a);
   Scalar b;
 };
 
@@ -53,9 +48,8 @@ template <class Rule>
 struct LeftNumberNode final : Node {
   const char* label() const override { return Rule::backward_name; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = Rule::db(g[0], a, b.unpack(*this)); }
-  void release() override { b.release(); }
   Scalar a;
-  SavedTensor b;
+  TANDEM_SAVED(b);
 };
 
 template <class Rule>

@@ -29,12 +29,7 @@ struct ClampTensorsBackward final : Node {
     if (needs(1)) out[1] = where(at_low, half, where(logical_and(below, low <= high), g[0], 0));
     if (needs(2)) out[2] = where(at_high, half, where(logical_or(above, low > high), g[0], 0));
   }
-  void release() override {
-    self.release();
-    min.release();
-    max.release();
-  }
-  SavedTensor self, min, max;
+  TANDEM_SAVED(self, min, max);
 };
 
 ScalarType clamp_type(const Tensor& self, const optional<Scalar>& min, const optional<Scalar>& max) {

@@ -38,8 +38,7 @@ struct ConjBackward final : Node {
 struct ComplexAbsBackward final : Node {
   const char* label() const override { return "AbsBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0] * sgn(saved.unpack(*this)); }
-  void release() override { saved.release(); }
-  SavedTensor saved;
+  TANDEM_SAVED(saved);
 };
 
 // With z = x + iy: (-y + ix) / |z|².
@@ -50,8 +49,7 @@ struct ComplexAngleBackward final : Node {
                  factor = g[0] / where(size == 0, Scalar(std::numeric_limits<double>::infinity()), size);
     out[0] = complex(-y * factor, x * factor);
   }
-  void release() override { saved.release(); }
-  SavedTensor saved;
+  TANDEM_SAVED(saved);
 };
 
 void check_parts(const char* operation, const Tensor& a, const Tensor& b) {

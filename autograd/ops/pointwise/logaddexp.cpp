@@ -23,16 +23,12 @@ struct LogAddExpBackward final : Node {
     if (needs(0)) out[0] = g[0] * part(d);
     if (needs(1)) out[1] = g[0] * part(-d);
   }
-  void release() override {
-    a.release();
-    b.release();
-  }
   Tensor part(const Tensor& d) const {
     if (!binary) return sigmoid(d);
     const Tensor below = d.detach() < 0, e = exp2(where(below, d, -d));
     return where(below, e, 1) / (e + 1);
   }
-  SavedTensor a, b;
+  TANDEM_SAVED(a, b);
   bool binary = false;
 };
 

@@ -24,8 +24,7 @@ struct LogitBackward final : Node {
     const Tensor outside = logical_or(x<bound, x> 1 - bound), safe = where(outside, 0.5, x);
     out[0] = where(outside, value, g[0] / (safe * (1 - safe)));
   }
-  void release() override { self.release(); }
-  SavedTensor self;
+  TANDEM_SAVED(self);
   optional<double> low;
 };
 

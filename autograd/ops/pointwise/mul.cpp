@@ -14,11 +14,7 @@ struct MulBackward final : Node {
     if (needs(0)) out[0] = g[0] * conj(b.unpack(*this));
     if (needs(1)) out[1] = g[0] * conj(a.unpack(*this));
   }
-  void release() override {
-    a.release();
-    b.release();
-  }
-  SavedTensor a, b;
+  TANDEM_SAVED(a, b);
 };
 
 struct MulNumberBackward final : Node {

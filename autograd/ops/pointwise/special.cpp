@@ -35,11 +35,7 @@ struct SpecialBackward final : Node {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = g[0] * derivative(self.unpack(*this), result.unpack(*this));
   }
-  void release() override {
-    self.release();
-    result.release();
-  }
-  SavedTensor self, result;
+  TANDEM_SAVED(self, result);
   Derivative derivative = nullptr;
 };
 
@@ -91,11 +87,7 @@ struct SpecialPairBackward final : Node {
     const Tensor y = b.unpack(*this);
     out[1] = sum_to_size(g[0] * derivative(a.unpack(*this), y), y.sizes());
   }
-  void release() override {
-    a.release();
-    b.release();
-  }
-  SavedTensor a, b;
+  TANDEM_SAVED(a, b);
   SecondDerivative derivative = nullptr;
   const char* operation = "";
 };

@@ -16,8 +16,7 @@ struct WhereBackward final : Node {
     if (needs(0)) out[0] = where(c, g[0], 0);
     if (needs(1)) out[1] = where(c, 0, g[0]);
   }
-  void release() override { condition.release(); }
-  SavedTensor condition;
+  TANDEM_SAVED(condition);
 };
 
 const Tensor& check_condition(const Tensor& condition, const char* operation) {

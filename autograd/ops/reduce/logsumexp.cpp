@@ -19,11 +19,7 @@ struct LogsumexpBackward final : Node {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = reduced.restore(g[0]) * exp(self.unpack(*this) - reduced.restore(result.unpack(*this)));
   }
-  void release() override {
-    self.release();
-    result.release();
-  }
-  SavedTensor self, result;
+  TANDEM_SAVED(self, result);
   Reduced reduced;
 };
 

@@ -51,11 +51,7 @@ struct NormBackward final : Node {
       out[0] = grad * sign * where(none, 0, slope);
     }
   }
-  void release() override {
-    self.release();
-    result.release();
-  }
-  SavedTensor self, result;
+  TANDEM_SAVED(self, result);
   Reduced reduced;
   double p = 2;
 };

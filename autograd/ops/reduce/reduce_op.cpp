@@ -15,12 +15,8 @@ struct SharedBackward final : Node {
     const Tensor equal = ((x == y) | ((x != x) & (y != y))).to(g[0].dtype());
     out[0] = reduced.restore(g[0]) * (equal / equal.sum(reduced.dims(), /*keepdim=*/true));
   }
-  void release() override {
-    self.release();
-    chosen.release();
-  }
   const char* backward_name = "";
-  SavedTensor self, chosen;
+  TANDEM_SAVED(self, chosen);
   Reduced reduced;
 };
 
@@ -33,9 +29,8 @@ struct ChosenBackward final : Node {
     else
       out[0] = zeros(sizes, g[0].options()).scatter_add(dim, at.unsqueeze(dim), g[0].unsqueeze(dim));
   }
-  void release() override { index.release(); }
   const char* backward_name = "";
-  SavedTensor index;
+  TANDEM_SAVED(index);
   Dims sizes;
   int64_t dim = 0;
   bool keepdim = false;

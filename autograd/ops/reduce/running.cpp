@@ -59,11 +59,7 @@ struct LogcumsumexpBackward final : Node {
     };
     out[0] = weight(x, y) * linear_recurrence(weight(y, shifted(y, dim, true, infinity)), g[0], dim, true);
   }
-  void release() override {
-    self.release();
-    result.release();
-  }
-  SavedTensor self, result;
+  TANDEM_SAVED(self, result);
   int64_t dim = 0;
 };
 

@@ -37,11 +37,7 @@ struct RunningProductBackward final : Node {
     const Tensor factor = shifted(self.unpack(*this), dim, !reverse, 0);
     out[0] = before * linear_recurrence(factor, g[0], dim, !reverse);
   }
-  void release() override {
-    self.release();
-    result.release();
-  }
-  SavedTensor self, result;
+  TANDEM_SAVED(self, result);
   int64_t dim = 0;
   bool reverse = false;
 };
@@ -53,11 +49,7 @@ struct LinearRecurrenceBackward final : Node {
     if (needs(0)) out[0] = l * shifted(result.unpack(*this), dim, reverse, 0);
     out[1] = l;
   }
-  void release() override {
-    a.release();
-    result.release();
-  }
-  SavedTensor a, result;
+  TANDEM_SAVED(a, result);
   int64_t dim = 0;
   bool reverse = false;
 };
@@ -156,8 +148,7 @@ struct ProdBackward final : Node {
     const Tensor after = shifted(running_product(x, dim, true), dim, true, 1);
     out[0] = reduced.restore(g[0]) * (before * after);
   }
-  void release() override { self.release(); }
-  SavedTensor self;
+  TANDEM_SAVED(self);
   Reduced reduced;
   int64_t dim = 0;
 };

@@ -34,11 +34,7 @@ struct VarBackward final : Node {
     const double factor = x.numel() == 0 ? 0 : 2 / divisor;  // avoids 0 times infinity for an empty tensor
     out[0] = deviation * (reduced.restore(scale) * factor);
   }
-  void release() override {
-    self.release();
-    result.release();
-  }
-  SavedTensor self, result;
+  TANDEM_SAVED(self, result);
   Reduced reduced;
   double divisor = 1;
   bool root = false;
