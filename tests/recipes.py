@@ -293,7 +293,7 @@ X. Chen et al.: Symbolic discovery of optimization algorithms. NeurIPS 2023.
 ], tests=["nn"])
 
 LAYER = Recipe("A layer in a file of its own takes", [
-    Edit("nn/options/activation.h", "struct GLUOptions {", """
+    Edit("nn/options/activation.h", "TANDEM_OPTION(GLUOptions", """
 struct SoftCapOptions {
   SoftCapOptions(double cap) : cap_(cap) {}
   TANDEM_ARG(double, cap);

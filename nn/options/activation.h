@@ -7,17 +7,12 @@
 #include "tandem/core/error.h"
 #include "tandem/core/options.h"
 #include "tandem/nn/enums.h"
+#include "tandem/nn/options/option.h"
 
 namespace tandem::nn {
 
-struct ReLUOptions {
-  ReLUOptions(bool inplace = false) : inplace_(inplace) {}
-  TANDEM_ARG(bool, inplace);
-};
-struct ReLU6Options {
-  ReLU6Options(bool inplace = false) : inplace_(inplace) {}
-  TANDEM_ARG(bool, inplace);
-};
+TANDEM_OPTION(ReLUOptions, bool, inplace, = false);
+TANDEM_OPTION(ReLU6Options, bool, inplace, = false);
 struct LeakyReLUOptions {
   TANDEM_ARG(double, negative_slope) = 1e-2;
   TANDEM_ARG(bool, inplace) = false;
@@ -26,10 +21,7 @@ struct ELUOptions {
   TANDEM_ARG(double, alpha) = 1.0;
   TANDEM_ARG(bool, inplace) = false;
 };
-struct SELUOptions {
-  SELUOptions(bool inplace = false) : inplace_(inplace) {}
-  TANDEM_ARG(bool, inplace);
-};
+TANDEM_OPTION(SELUOptions, bool, inplace, = false);
 struct GELUOptions {
   /// kNone: exact, with erf. kTanh: tanh approximation.
   struct Approximate {
@@ -55,18 +47,9 @@ struct SoftplusOptions {
   TANDEM_ARG(double, beta) = 1.0;
   TANDEM_ARG(double, threshold) = 20.0;
 };
-struct SoftmaxOptions {
-  SoftmaxOptions(int64_t dim) : dim_(dim) {}
-  TANDEM_ARG(int64_t, dim);
-};
-struct LogSoftmaxOptions {
-  LogSoftmaxOptions(int64_t dim) : dim_(dim) {}
-  TANDEM_ARG(int64_t, dim);
-};
-struct SoftminOptions {
-  SoftminOptions(int64_t dim) : dim_(dim) {}
-  TANDEM_ARG(int64_t, dim);
-};
+TANDEM_OPTION(SoftmaxOptions, int64_t, dim, );
+TANDEM_OPTION(LogSoftmaxOptions, int64_t, dim, );
+TANDEM_OPTION(SoftminOptions, int64_t, dim, );
 struct CELUOptions {
   TANDEM_ARG(double, alpha) = 1.0;
   TANDEM_ARG(bool, inplace) = false;
@@ -77,18 +60,9 @@ struct ThresholdOptions {
   TANDEM_ARG(double, value);
   TANDEM_ARG(bool, inplace) = false;
 };
-struct HardshrinkOptions {
-  HardshrinkOptions(double lambda = 0.5) : lambda_(lambda) {}
-  TANDEM_ARG(double, lambda);
-};
-struct SoftshrinkOptions {
-  SoftshrinkOptions(double lambda = 0.5) : lambda_(lambda) {}
-  TANDEM_ARG(double, lambda);
-};
-struct GLUOptions {
-  GLUOptions(int64_t dim = -1) : dim_(dim) {}
-  TANDEM_ARG(int64_t, dim);
-};
+TANDEM_OPTION(HardshrinkOptions, double, lambda, = 0.5);
+TANDEM_OPTION(SoftshrinkOptions, double, lambda, = 0.5);
+TANDEM_OPTION(GLUOptions, int64_t, dim, = -1);
 struct PReLUOptions {
   /// 1, or the number of channels.
   TANDEM_ARG(int64_t, num_parameters) = 1;

@@ -4,6 +4,7 @@
 #include "tandem/core/tensor.h"
 #include "tandem/nn/enums.h"
 #include "tandem/nn/expanding_array.h"
+#include "tandem/nn/options/option.h"
 
 namespace tandem::nn {
 
@@ -26,14 +27,8 @@ struct UpsampleOptions {
   /// Not allowed for kNearest, kNearestExact and kArea.
   TANDEM_ARG(optional<bool>, align_corners) = nullopt;
 };
-struct PixelShuffleOptions {
-  PixelShuffleOptions(int64_t upscale_factor) : upscale_factor_(upscale_factor) {}
-  TANDEM_ARG(int64_t, upscale_factor);
-};
-struct PixelUnshuffleOptions {
-  PixelUnshuffleOptions(int64_t downscale_factor) : downscale_factor_(downscale_factor) {}
-  TANDEM_ARG(int64_t, downscale_factor);
-};
+TANDEM_OPTION(PixelShuffleOptions, int64_t, upscale_factor, );
+TANDEM_OPTION(PixelUnshuffleOptions, int64_t, downscale_factor, );
 struct UnfoldOptions {
   UnfoldOptions(ExpandingArray<2> kernel_size) : kernel_size_(kernel_size) {}
   TANDEM_ARG(ExpandingArray<2>, kernel_size);

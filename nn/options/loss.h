@@ -5,6 +5,7 @@
 #include "tandem/core/arg.h"
 #include "tandem/core/tensor.h"
 #include "tandem/nn/enums.h"
+#include "tandem/nn/options/option.h"
 
 namespace tandem::nn {
 
@@ -21,14 +22,8 @@ struct NLLLossOptions {
   TANDEM_ARG(int64_t, ignore_index) = -100;
   TANDEM_ARG(Reduction, reduction) = kMean;
 };
-struct MSELossOptions {
-  MSELossOptions(Reduction reduction = kMean) : reduction_(reduction) {}
-  TANDEM_ARG(Reduction, reduction);
-};
-struct L1LossOptions {
-  L1LossOptions(Reduction reduction = kMean) : reduction_(reduction) {}
-  TANDEM_ARG(Reduction, reduction);
-};
+TANDEM_OPTION(MSELossOptions, Reduction, reduction, = kMean);
+TANDEM_OPTION(L1LossOptions, Reduction, reduction, = kMean);
 struct SmoothL1LossOptions {
   SmoothL1LossOptions(Reduction reduction = kMean) : reduction_(reduction) {}
   TANDEM_ARG(Reduction, reduction);
@@ -75,10 +70,7 @@ struct TripletMarginLossOptions {
   TANDEM_ARG(bool, swap) = false;
   TANDEM_ARG(Reduction, reduction) = kMean;
 };
-struct SoftMarginLossOptions {
-  SoftMarginLossOptions(Reduction reduction = kMean) : reduction_(reduction) {}
-  TANDEM_ARG(Reduction, reduction);
-};
+TANDEM_OPTION(SoftMarginLossOptions, Reduction, reduction, = kMean);
 struct MultiMarginLossOptions {
   TANDEM_ARG(int64_t, p) = 1;
   TANDEM_ARG(double, margin) = 1.0;
@@ -95,10 +87,7 @@ struct PoissonNLLLossOptions {
   TANDEM_ARG(double, eps) = 1e-8;
   TANDEM_ARG(Reduction, reduction) = kMean;
 };
-struct MultiLabelMarginLossOptions {
-  MultiLabelMarginLossOptions(Reduction reduction = kMean) : reduction_(reduction) {}
-  TANDEM_ARG(Reduction, reduction);
-};
+TANDEM_OPTION(MultiLabelMarginLossOptions, Reduction, reduction, = kMean);
 struct TripletMarginWithDistanceLossOptions {
   using reduction_t = Reduction;
   using distance_function_t = std::function<Tensor(const Tensor&, const Tensor&)>;
