@@ -1,8 +1,6 @@
 // Activations: functional forms and modules.
 #include "tandem/nn/layers/activation.h"
 
-#include <ostream>
-
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/nn/softmax.h"
 #include "tandem/autograd/ops/pointwise/activation.h"
@@ -10,6 +8,7 @@
 #include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/nn/functional/activation.h"
+#include "tandem/nn/layers/print.h"
 #include "tandem/nn/layers/shrink.h"
 
 namespace tandem::nn::functional {
@@ -93,46 +92,32 @@ namespace {
 const char* inplace_note(bool inplace) { return inplace ? ", inplace=true" : ""; }
 }  // namespace
 
-Tensor SigmoidImpl::forward(const Tensor& input) { return tandem::sigmoid(input); }
-void SigmoidImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::Sigmoid()"; }
-Tensor TanhImpl::forward(const Tensor& input) { return tandem::tanh(input); }
-void TanhImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::Tanh()"; }
-Tensor SiLUImpl::forward(const Tensor& input) { return tandem::silu(input); }
-void SiLUImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::SiLU()"; }
-Tensor MishImpl::forward(const Tensor& input) { return tandem::mish(input); }
-void MishImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::Mish()"; }
-Tensor SoftsignImpl::forward(const Tensor& input) { return tandem::softsign(input); }
-void SoftsignImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::Softsign()"; }
-Tensor LogSigmoidImpl::forward(const Tensor& input) { return tandem::log_sigmoid(input); }
-void LogSigmoidImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::LogSigmoid()"; }
-Tensor HardswishImpl::forward(const Tensor& input) { return tandem::hardswish(input); }
-void HardswishImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::Hardswish()"; }
-Tensor HardsigmoidImpl::forward(const Tensor& input) { return tandem::hardsigmoid(input); }
-void HardsigmoidImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::Hardsigmoid()"; }
+// A layer without options, from its function.
+#define PLAIN(Name, function)                                                         \
+  Tensor Name##Impl::forward(const Tensor& input) { return tandem::function(input); } \
+  TANDEM_PRINTED_AS(Name)
+
+PLAIN(Sigmoid, sigmoid)
+PLAIN(Tanh, tanh)
+PLAIN(SiLU, silu)
+PLAIN(Mish, mish)
+PLAIN(Softsign, softsign)
+PLAIN(LogSigmoid, log_sigmoid)
+PLAIN(Hardswish, hardswish)
+PLAIN(Hardsigmoid, hardsigmoid)
 
 Tensor ReLUImpl::forward(Tensor input) { return functional::relu(std::move(input), options); }
-void ReLUImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::ReLU(" << (options.inplace() ? "inplace=true" : "") << ")";
-}
+TANDEM_PRINTED_AS(ReLU, options.inplace() ? "inplace=true" : "")
 Tensor ReLU6Impl::forward(Tensor input) { return functional::relu6(std::move(input), options); }
-void ReLU6Impl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::ReLU6(" << (options.inplace() ? "inplace=true" : "") << ")";
-}
+TANDEM_PRINTED_AS(ReLU6, options.inplace() ? "inplace=true" : "")
 Tensor LeakyReLUImpl::forward(Tensor input) { return functional::leaky_relu(std::move(input), options); }
-void LeakyReLUImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::LeakyReLU(negative_slope=" << options.negative_slope() << inplace_note(options.inplace())
-         << ")";
-}
+TANDEM_PRINTED_AS(LeakyReLU, "negative_slope=", options.negative_slope(), inplace_note(options.inplace()))
 Tensor ELUImpl::forward(Tensor input) { return functional::elu(std::move(input), options); }
-void ELUImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::ELU(alpha=" << options.alpha() << inplace_note(options.inplace()) << ")";
-}
+TANDEM_PRINTED_AS(ELU, "alpha=", options.alpha(), inplace_note(options.inplace()))
 Tensor SELUImpl::forward(Tensor input) { return functional::selu(std::move(input), options); }
-void SELUImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::SELU(" << (options.inplace() ? "inplace=true" : "") << ")";
-}
+TANDEM_PRINTED_AS(SELU, options.inplace() ? "inplace=true" : "")
 Tensor GELUImpl::forward(const Tensor& input) { return functional::gelu(input, options); }
-void GELUImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::GELU()"; }
+TANDEM_PRINTED_AS(GELU)
 HardtanhImpl::HardtanhImpl(const HardtanhOptions& options) : Optioned(options) { HardtanhImpl::reset(); }
 void HardtanhImpl::reset() {
   check(options.min_val() < options.max_val(),
@@ -140,27 +125,17 @@ void HardtanhImpl::reset() {
         ", max_val=", options.max_val());
 }
 Tensor HardtanhImpl::forward(Tensor input) { return functional::hardtanh(std::move(input), options); }
-void HardtanhImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::Hardtanh(min_val=" << options.min_val() << ", max_val=" << options.max_val()
-         << inplace_note(options.inplace()) << ")";
-}
+TANDEM_PRINTED_AS(Hardtanh, "min_val=", options.min_val(), ", max_val=", options.max_val(),
+                  inplace_note(options.inplace()))
 Tensor SoftplusImpl::forward(const Tensor& input) { return functional::softplus(input, options); }
-void SoftplusImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::Softplus(beta=" << options.beta() << ", threshold=" << options.threshold() << ")";
-}
+TANDEM_PRINTED_AS(Softplus, "beta=", options.beta(), ", threshold=", options.threshold())
 Tensor SoftmaxImpl::forward(const Tensor& input) { return input.softmax(options.dim()); }
-void SoftmaxImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::Softmax(dim=" << options.dim() << ")";
-}
+TANDEM_PRINTED_AS(Softmax, "dim=", options.dim())
 Tensor LogSoftmaxImpl::forward(const Tensor& input) { return input.log_softmax(options.dim()); }
-void LogSoftmaxImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::LogSoftmax(dim=" << options.dim() << ")";
-}
+TANDEM_PRINTED_AS(LogSoftmax, "dim=", options.dim())
 
 Tensor CELUImpl::forward(Tensor input) { return functional::celu(std::move(input), options); }
-void CELUImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::CELU(alpha=" << options.alpha() << inplace_note(options.inplace()) << ")";
-}
+TANDEM_PRINTED_AS(CELU, "alpha=", options.alpha(), inplace_note(options.inplace()))
 Tensor RReLUImpl::forward(Tensor input) {
   return functional::rrelu(std::move(input), functional::RReLUFuncOptions()
                                                  .lower(options.lower())
@@ -168,45 +143,31 @@ Tensor RReLUImpl::forward(Tensor input) {
                                                  .training(is_training())
                                                  .inplace(options.inplace()));
 }
-void RReLUImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::RReLU(lower=" << options.lower() << ", upper=" << options.upper()
-         << inplace_note(options.inplace()) << ")";
-}
+TANDEM_PRINTED_AS(RReLU, "lower=", options.lower(), ", upper=", options.upper(), inplace_note(options.inplace()))
 Tensor ThresholdImpl::forward(Tensor input) { return functional::threshold(std::move(input), options); }
-void ThresholdImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::Threshold(threshold=" << options.threshold() << ", value=" << options.value()
-         << inplace_note(options.inplace()) << ")";
-}
+TANDEM_PRINTED_AS(Threshold, "threshold=", options.threshold(), ", value=", options.value(),
+                  inplace_note(options.inplace()))
 Tensor HardshrinkImpl::forward(const Tensor& input) { return functional::hardshrink(input, options); }
-void HardshrinkImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::Hardshrink(" << options.lambda() << ")";
-}
+TANDEM_PRINTED_AS(Hardshrink, options.lambda())
 Tensor SoftshrinkImpl::forward(const Tensor& input) { return functional::softshrink(input, options); }
-void SoftshrinkImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::Softshrink(" << options.lambda() << ")";
-}
+TANDEM_PRINTED_AS(Softshrink, options.lambda())
 Tensor GLUImpl::forward(const Tensor& input) { return functional::glu(input, options); }
-void GLUImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::GLU(dim=" << options.dim() << ")"; }
+TANDEM_PRINTED_AS(GLU, "dim=", options.dim())
 Tensor SoftminImpl::forward(const Tensor& input) { return (-input).softmax(options.dim()); }
-void SoftminImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::Softmin(dim=" << options.dim() << ")";
-}
+TANDEM_PRINTED_AS(Softmin, "dim=", options.dim())
 
-Tensor TanhshrinkImpl::forward(const Tensor& input) { return tandem::tanhshrink(input); }
-void TanhshrinkImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::Tanhshrink()"; }
+PLAIN(Tanhshrink, tanhshrink)
 Tensor Softmax2dImpl::forward(const Tensor& input) {
   check(input.dim() == 3 || input.dim() == 4, "Softmax2d: input must be [N, C, H, W] or [C, H, W], got ", input);
   return input.softmax(-3);
 }
-void Softmax2dImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::Softmax2d()"; }
+TANDEM_PRINTED_AS(Softmax2d)
 
 PReLUImpl::PReLUImpl(const PReLUOptions& options) : options(options) { PReLUImpl::reset(); }
 void PReLUImpl::reset() {
   weight = register_parameter("weight", full({options.num_parameters()}, options.init(), dtype(get_default_dtype())));
 }
 Tensor PReLUImpl::forward(const Tensor& input) { return tandem::prelu(input, weight); }
-void PReLUImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::PReLU(num_parameters=" << options.num_parameters() << ")";
-}
+TANDEM_PRINTED_AS(PReLU, "num_parameters=", options.num_parameters())
 
 }  // namespace tandem::nn

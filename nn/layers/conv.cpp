@@ -43,27 +43,17 @@ Tensor convolve(const Tensor& input, const Tensor& weight, const Tensor& bias, c
 
 namespace functional {
 
-Tensor conv1d(const Tensor& input, const Tensor& weight, const Conv1dFuncOptions& options) {
-  return convolve(input, weight, options.bias(), options, options.padding());
-}
-Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2dFuncOptions& options) {
-  return convolve(input, weight, options.bias(), options, options.padding());
-}
-Tensor conv3d(const Tensor& input, const Tensor& weight, const Conv3dFuncOptions& options) {
-  return convolve(input, weight, options.bias(), options, options.padding());
-}
-Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const ConvTranspose1dFuncOptions& options) {
-  return tandem::conv_transpose1d(input, weight, options.bias(), *options.stride(), *options.padding(),
-                                  *options.output_padding(), options.groups(), *options.dilation());
-}
-Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const ConvTranspose2dFuncOptions& options) {
-  return tandem::conv_transpose2d(input, weight, options.bias(), *options.stride(), *options.padding(),
-                                  *options.output_padding(), options.groups(), *options.dilation());
-}
-Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, const ConvTranspose3dFuncOptions& options) {
-  return tandem::conv_transpose3d(input, weight, options.bias(), *options.stride(), *options.padding(),
-                                  *options.output_padding(), options.groups(), *options.dilation());
-}
+#define CONV(D)                                                                                                     \
+  Tensor conv##D##d(const Tensor& input, const Tensor& weight, const Conv##D##dFuncOptions& options) {              \
+    return convolve(input, weight, options.bias(), options, options.padding());                                     \
+  }                                                                                                                 \
+  Tensor conv_transpose##D##d(const Tensor& input, const Tensor& weight, const ConvTranspose##D##dFuncOptions& o) { \
+    return tandem::conv_transpose##D##d(input, weight, o.bias(), *o.stride(), *o.padding(), *o.output_padding(),    \
+                                        o.groups(), *o.dilation());                                                 \
+  }
+CONV(1)
+CONV(2)
+CONV(3)
 
 }  // namespace functional
 
@@ -250,18 +240,13 @@ functional::ConvTransposeFuncOptions<D> ConvTransposeNdImpl<D, Derived>::functio
       .dilation(options.dilation());
 }
 
-template class ConvTransposeNdImpl<1, ConvTranspose1dImpl>;
-template class ConvTransposeNdImpl<2, ConvTranspose2dImpl>;
-template class ConvTransposeNdImpl<3, ConvTranspose3dImpl>;
-
-Tensor ConvTranspose1dImpl::forward(const Tensor& input, const optional<IntArrayRef>& output_size) {
-  return functional::conv_transpose1d(input, weight, function_options(input, output_size));
-}
-Tensor ConvTranspose2dImpl::forward(const Tensor& input, const optional<IntArrayRef>& output_size) {
-  return functional::conv_transpose2d(input, weight, function_options(input, output_size));
-}
-Tensor ConvTranspose3dImpl::forward(const Tensor& input, const optional<IntArrayRef>& output_size) {
-  return functional::conv_transpose3d(input, weight, function_options(input, output_size));
-}
+#define CONV_TRANSPOSE(D)                                                                                  \
+  template class ConvTransposeNdImpl<D, ConvTranspose##D##dImpl>;                                          \
+  Tensor ConvTranspose##D##dImpl::forward(const Tensor& input, const optional<IntArrayRef>& output_size) { \
+    return functional::conv_transpose##D##d(input, weight, function_options(input, output_size));          \
+  }
+CONV_TRANSPOSE(1)
+CONV_TRANSPOSE(2)
+CONV_TRANSPOSE(3)
 
 }  // namespace tandem::nn

@@ -97,43 +97,26 @@ class ConvTransposeNdImpl : public Cloneable<Derived> {
                                                            const optional<IntArrayRef>& output_size) const;
 };
 
-class ConvTranspose1dImpl : public ConvTransposeNdImpl<1, ConvTranspose1dImpl> {
- public:
-  ConvTranspose1dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<1> kernel_size)
-      : ConvTranspose1dImpl(ConvTranspose1dOptions(in_channels, out_channels, kernel_size)) {}
-  explicit ConvTranspose1dImpl(const ConvTranspose1dOptions& options_) : ConvTransposeNdImpl(options_) {}
-  /// [N, in, L] or [in, L].
-  Tensor forward(const Tensor& input, const optional<IntArrayRef>& output_size = nullopt);
-
- protected:
-  FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(optional<IntArrayRef>())})
-};
+#define TANDEM_CONV_TRANSPOSE(Name, D)                                                       \
+  class Name##Impl : public ConvTransposeNdImpl<D, Name##Impl> {                             \
+   public:                                                                                   \
+    Name##Impl(int64_t in_channels, int64_t out_channels, ExpandingArray<D> kernel_size)     \
+        : Name##Impl(Name##Options(in_channels, out_channels, kernel_size)) {}               \
+    explicit Name##Impl(const Name##Options& options_) : ConvTransposeNdImpl(options_) {}    \
+    Tensor forward(const Tensor& input, const optional<IntArrayRef>& output_size = nullopt); \
+                                                                                             \
+   protected:                                                                                \
+    FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(optional<IntArrayRef>())})                         \
+  }
+/// Of [N, in, L] or [in, L].
+TANDEM_CONV_TRANSPOSE(ConvTranspose1d, 1);
 TANDEM_MODULE(ConvTranspose1d);
-
-class ConvTranspose2dImpl : public ConvTransposeNdImpl<2, ConvTranspose2dImpl> {
- public:
-  ConvTranspose2dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<2> kernel_size)
-      : ConvTranspose2dImpl(ConvTranspose2dOptions(in_channels, out_channels, kernel_size)) {}
-  explicit ConvTranspose2dImpl(const ConvTranspose2dOptions& options_) : ConvTransposeNdImpl(options_) {}
-  /// [N, in, H, W] or [in, H, W].
-  Tensor forward(const Tensor& input, const optional<IntArrayRef>& output_size = nullopt);
-
- protected:
-  FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(optional<IntArrayRef>())})
-};
+/// Of [N, in, H, W] or [in, H, W].
+TANDEM_CONV_TRANSPOSE(ConvTranspose2d, 2);
 TANDEM_MODULE(ConvTranspose2d);
-
-class ConvTranspose3dImpl : public ConvTransposeNdImpl<3, ConvTranspose3dImpl> {
- public:
-  ConvTranspose3dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<3> kernel_size)
-      : ConvTranspose3dImpl(ConvTranspose3dOptions(in_channels, out_channels, kernel_size)) {}
-  explicit ConvTranspose3dImpl(const ConvTranspose3dOptions& options_) : ConvTransposeNdImpl(options_) {}
-  /// [N, in, D, H, W] or [in, D, H, W].
-  Tensor forward(const Tensor& input, const optional<IntArrayRef>& output_size = nullopt);
-
- protected:
-  FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(optional<IntArrayRef>())})
-};
+/// Of [N, in, D, H, W] or [in, D, H, W].
+TANDEM_CONV_TRANSPOSE(ConvTranspose3d, 3);
 TANDEM_MODULE(ConvTranspose3d);
+#undef TANDEM_CONV_TRANSPOSE
 
 }  // namespace tandem::nn

@@ -53,6 +53,16 @@ Tensor one_hot(const Tensor& tensor, int64_t num_classes) { return tandem::one_h
 namespace tandem::nn {
 namespace {
 
+// Copies the options that all of these have.
+template <class To, class From>
+To with_common(To to, const From& from) {
+  return to.padding_idx(from.padding_idx())
+      .max_norm(from.max_norm())
+      .norm_type(from.norm_type())
+      .scale_grad_by_freq(from.scale_grad_by_freq())
+      .sparse(from.sparse());
+}
+
 // Counts padding_idx from the first row.
 template <class Options>
 void check_options(const char* layer, Options& options) {
@@ -113,23 +123,11 @@ void EmbeddingImpl::quantize(const Tensor& values, const Tensor& scales) {
 }
 Tensor EmbeddingImpl::forward(const Tensor& input) {
   if (is_quantized()) return int8_rows(*this, input);
-  return functional::embedding(input, weight,
-                               functional::EmbeddingFuncOptions()
-                                   .padding_idx(options.padding_idx())
-                                   .max_norm(options.max_norm())
-                                   .norm_type(options.norm_type())
-                                   .scale_grad_by_freq(options.scale_grad_by_freq())
-                                   .sparse(options.sparse()));
+  return functional::embedding(input, weight, with_common(functional::EmbeddingFuncOptions(), options));
 }
 Embedding Embedding::from_pretrained(const Tensor& embeddings, const EmbeddingFromPretrainedOptions& options) {
   check(embeddings.dim() == 2, "Embedding: expected a weight [rows, columns], got ", embeddings);
-  Embedding layer(EmbeddingOptions(embeddings.size(0), embeddings.size(1))
-                      ._weight(embeddings)
-                      .padding_idx(options.padding_idx())
-                      .max_norm(options.max_norm())
-                      .norm_type(options.norm_type())
-                      .scale_grad_by_freq(options.scale_grad_by_freq())
-                      .sparse(options.sparse()));
+  Embedding layer(with_common(EmbeddingOptions(embeddings.size(0), embeddings.size(1))._weight(embeddings), options));
   layer->weight.set_requires_grad(!options.freeze());
   return layer;
 }
@@ -155,28 +153,18 @@ void EmbeddingBagImpl::pretty_print(std::ostream& stream) const {
 }
 Tensor EmbeddingBagImpl::forward(const Tensor& input, const Tensor& offsets, const Tensor& per_sample_weights) {
   return functional::embedding_bag(input, weight,
-                                   functional::EmbeddingBagFuncOptions()
+                                   with_common(functional::EmbeddingBagFuncOptions(), options)
                                        .offsets(offsets)
-                                       .max_norm(options.max_norm())
-                                       .norm_type(options.norm_type())
-                                       .scale_grad_by_freq(options.scale_grad_by_freq())
                                        .mode(options.mode())
-                                       .sparse(options.sparse())
                                        .per_sample_weights(per_sample_weights)
-                                       .include_last_offset(options.include_last_offset())
-                                       .padding_idx(options.padding_idx()));
+                                       .include_last_offset(options.include_last_offset()));
 }
 EmbeddingBag EmbeddingBag::from_pretrained(const Tensor& embeddings, const EmbeddingBagFromPretrainedOptions& options) {
   check(embeddings.dim() == 2, "EmbeddingBag: expected a weight [rows, columns], got ", embeddings);
-  EmbeddingBag layer(EmbeddingBagOptions(embeddings.size(0), embeddings.size(1))
+  EmbeddingBag layer(with_common(EmbeddingBagOptions(embeddings.size(0), embeddings.size(1)), options)
                          ._weight(embeddings)
-                         .max_norm(options.max_norm())
-                         .norm_type(options.norm_type())
-                         .scale_grad_by_freq(options.scale_grad_by_freq())
                          .mode(options.mode())
-                         .sparse(options.sparse())
-                         .include_last_offset(options.include_last_offset())
-                         .padding_idx(options.padding_idx()));
+                         .include_last_offset(options.include_last_offset()));
   layer->weight.set_requires_grad(!options.freeze());
   return layer;
 }

@@ -1,7 +1,6 @@
 // Resampling, patch extraction and distances, and the functional form of padding.
 #include "tandem/nn/layers/image.h"
 
-#include <ostream>
 #include <utility>
 
 #include "tandem/autograd/ops/linalg/distance.h"
@@ -13,6 +12,7 @@
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/nn/enum_names.h"
 #include "tandem/nn/functional/image.h"
+#include "tandem/nn/layers/print.h"
 
 namespace tandem::nn::functional {
 namespace {
@@ -173,36 +173,23 @@ void UpsampleImpl::pretty_print(std::ostream& stream) const {
   stream << ", mode=" << enum_name(InterpolationMode(options.mode())) << ")";
 }
 Tensor PixelShuffleImpl::forward(const Tensor& input) { return functional::pixel_shuffle(input, options); }
-void PixelShuffleImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::PixelShuffle(upscale_factor=" << options.upscale_factor() << ")";
-}
+TANDEM_PRINTED_AS(PixelShuffle, "upscale_factor=", options.upscale_factor())
 Tensor PixelUnshuffleImpl::forward(const Tensor& input) { return functional::pixel_unshuffle(input, options); }
-void PixelUnshuffleImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::PixelUnshuffle(downscale_factor=" << options.downscale_factor() << ")";
-}
+TANDEM_PRINTED_AS(PixelUnshuffle, "downscale_factor=", options.downscale_factor())
 Tensor UnfoldImpl::forward(const Tensor& input) { return functional::unfold(input, options); }
-void UnfoldImpl::pretty_print(std::ostream& stream) const {
-  stream << concat("tandem::nn::Unfold(kernel_size=", options.kernel_size(), ", dilation=", options.dilation(),
-                   ", padding=", options.padding(), ", stride=", options.stride(), ")");
-}
+TANDEM_PRINTED_AS(Unfold, "kernel_size=", options.kernel_size(), ", dilation=", options.dilation(),
+                  ", padding=", options.padding(), ", stride=", options.stride())
 Tensor FoldImpl::forward(const Tensor& input) { return functional::fold(input, options); }
-void FoldImpl::pretty_print(std::ostream& stream) const {
-  stream << concat("tandem::nn::Fold(output_size=", options.output_size(), ", kernel_size=", options.kernel_size(),
-                   ", dilation=", options.dilation(), ", padding=", options.padding(), ", stride=", options.stride(),
-                   ")");
-}
+TANDEM_PRINTED_AS(Fold, "output_size=", options.output_size(), ", kernel_size=", options.kernel_size(),
+                  ", dilation=", options.dilation(), ", padding=", options.padding(), ", stride=", options.stride())
 Tensor CosineSimilarityImpl::forward(const Tensor& x1, const Tensor& x2) {
   return functional::cosine_similarity(x1, x2, options);
 }
-void CosineSimilarityImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::CosineSimilarity(dim=" << options.dim() << ", eps=" << options.eps() << ")";
-}
+TANDEM_PRINTED_AS(CosineSimilarity, "dim=", options.dim(), ", eps=", options.eps())
 Tensor PairwiseDistanceImpl::forward(const Tensor& x1, const Tensor& x2) {
   return functional::pairwise_distance(x1, x2, options);
 }
-void PairwiseDistanceImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::PairwiseDistance(p=" << options.p() << ", eps=" << options.eps()
-         << ", keepdim=" << (options.keepdim() ? "true" : "false") << ")";
-}
+TANDEM_PRINTED_AS(PairwiseDistance, "p=", options.p(), ", eps=", options.eps(),
+                  ", keepdim=", detail::word(options.keepdim()))
 
 }  // namespace tandem::nn

@@ -1,11 +1,10 @@
 // LayerNorm, RMSNorm and GroupNorm, and their functional forms.
 #include "tandem/nn/layers/layer_norm.h"
 
-#include <ostream>
-
 #include "tandem/autograd/ops/nn/normalization.h"
 #include "tandem/nn/functional/norm.h"
 #include "tandem/nn/layers/norm_members.h"
+#include "tandem/nn/layers/print.h"
 
 namespace tandem::nn::functional {
 
@@ -31,10 +30,8 @@ void LayerNormImpl::reset() {
   reset_parameters();
 }
 void LayerNormImpl::reset_parameters() { detail::reset_affine(weight, bias); }
-void LayerNormImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::LayerNorm(" << concat(options.normalized_shape()) << ", eps=" << options.eps()
-         << ", elementwise_affine=" << (options.elementwise_affine() ? "true" : "false") << ")";
-}
+TANDEM_PRINTED_AS(LayerNorm, concat(options.normalized_shape()), ", eps=", options.eps(),
+                  ", elementwise_affine=", detail::word(options.elementwise_affine()))
 Tensor LayerNormImpl::forward(const Tensor& input) {
   return functional::layer_norm(
       input, functional::LayerNormFuncOptions(options.normalized_shape()).weight(weight).bias(bias).eps(options.eps()));
@@ -72,10 +69,8 @@ void GroupNormImpl::reset() {
   reset_parameters();
 }
 void GroupNormImpl::reset_parameters() { detail::reset_affine(weight, bias); }
-void GroupNormImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::GroupNorm(" << options.num_groups() << ", " << options.num_channels()
-         << ", eps=" << options.eps() << ", affine=" << (options.affine() ? "true" : "false") << ")";
-}
+TANDEM_PRINTED_AS(GroupNorm, options.num_groups(), ", ", options.num_channels(), ", eps=", options.eps(),
+                  ", affine=", detail::word(options.affine()))
 Tensor GroupNormImpl::forward(const Tensor& input) {
   return functional::group_norm(
       input, functional::GroupNormFuncOptions(options.num_groups()).weight(weight).bias(bias).eps(options.eps()));

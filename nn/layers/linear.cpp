@@ -2,12 +2,12 @@
 #include "tandem/nn/layers/linear.h"
 
 #include <cmath>
-#include <ostream>
 
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/linalg/matmul.h"
 #include "tandem/autograd/ops/nn/conv2d.h"
 #include "tandem/nn/functional/linear.h"
+#include "tandem/nn/layers/print.h"
 #include "tandem/nn/layers/replace_parameters.h"
 
 namespace tandem::nn::functional {
@@ -76,20 +76,15 @@ void BilinearImpl::reset_parameters() {
   init::uniform_(weight, -bound, bound);
   if (bias.defined()) init::uniform_(bias, -bound, bound);
 }
-void BilinearImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::Bilinear(in1_features=" << options.in1_features()
-         << ", in2_features=" << options.in2_features() << ", out_features=" << options.out_features()
-         << ", bias=" << (options.bias() ? "true" : "false") << ")";
-}
+TANDEM_PRINTED_AS(Bilinear, "in1_features=", options.in1_features(), ", in2_features=", options.in2_features(),
+                  ", out_features=", options.out_features(), ", bias=", detail::word(options.bias()))
 Tensor BilinearImpl::forward(const Tensor& input1, const Tensor& input2) {
   return bilinear(input1, input2, weight, bias);
 }
 
-void IdentityImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::Identity()"; }
+TANDEM_PRINTED_AS(Identity)
 
-void FlattenImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::Flatten(start_dim=" << options.start_dim() << ", end_dim=" << options.end_dim() << ")";
-}
+TANDEM_PRINTED_AS(Flatten, "start_dim=", options.start_dim(), ", end_dim=", options.end_dim())
 Tensor FlattenImpl::forward(const Tensor& input) { return input.flatten(options.start_dim(), options.end_dim()); }
 
 void UnflattenImpl::pretty_print(std::ostream& stream) const {

@@ -1,8 +1,7 @@
 // Linear, Bilinear, Identity, Flatten, Unflatten.
 #pragma once
-#include "tandem/nn/cloneable.h"
 #include "tandem/nn/layers/fused_activation.h"
-#include "tandem/nn/module_holder.h"
+#include "tandem/nn/layers/layer.h"
 #include "tandem/nn/options/linear.h"
 #include "tandem/nn/quantizable.h"
 
@@ -45,24 +44,11 @@ class BilinearImpl : public Cloneable<BilinearImpl> {
   Tensor weight, bias;
 };
 TANDEM_MODULE(Bilinear);
-
-class IdentityImpl : public Cloneable<IdentityImpl> {
- public:
-  void reset() override {}
-  void pretty_print(std::ostream& stream) const override;
-  Tensor forward(const Tensor& input) { return input; }
-};
+TANDEM_PLAIN_LAYER(Identity);
 TANDEM_MODULE(Identity);
 
 /// Merges dimensions start_dim to end_dim into one; by default all but the batch dimension.
-class FlattenImpl : public Cloneable<FlattenImpl> {
- public:
-  explicit FlattenImpl(const FlattenOptions& options_ = {}) : options(options_) {}
-  void reset() override {}
-  void pretty_print(std::ostream& stream) const override;
-  Tensor forward(const Tensor& input);
-  FlattenOptions options;
-};
+TANDEM_LAYER(Flatten, Optioned, = {}, const Tensor& input);
 TANDEM_MODULE(Flatten);
 
 class UnflattenImpl : public Cloneable<UnflattenImpl> {

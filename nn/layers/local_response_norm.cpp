@@ -1,8 +1,6 @@
 // LocalResponseNorm with its functional form, and CrossMapLRN2d.
 #include "tandem/nn/layers/local_response_norm.h"
 
-#include <ostream>
-
 #include "tandem/autograd/ops/nn/normalization.h"
 #include "tandem/autograd/ops/nn/pad.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
@@ -10,6 +8,7 @@
 #include "tandem/autograd/ops/view/cat.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/nn/functional/norm.h"
+#include "tandem/nn/layers/print.h"
 
 namespace tandem::nn::functional {
 
@@ -22,10 +21,8 @@ Tensor local_response_norm(const Tensor& input, const LocalResponseNormFuncOptio
 namespace tandem::nn {
 
 Tensor LocalResponseNormImpl::forward(const Tensor& input) { return functional::local_response_norm(input, options); }
-void LocalResponseNormImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::LocalResponseNorm(" << options.size() << ", alpha=" << options.alpha()
-         << ", beta=" << options.beta() << ", k=" << options.k() << ")";
-}
+TANDEM_PRINTED_AS(LocalResponseNorm, options.size(), ", alpha=", options.alpha(), ", beta=", options.beta(),
+                  ", k=", options.k())
 
 Tensor CrossMapLRN2dImpl::forward(const Tensor& input) {
   check(input.dim() == 4, "CrossMapLRN2d: expected [N, C, H, W], got ", input);
@@ -38,9 +35,7 @@ Tensor CrossMapLRN2dImpl::forward(const Tensor& input) {
   const double scale = options.alpha() / static_cast<double>(options.size());
   return input / (sums * scale + static_cast<double>(options.k())).pow(Scalar(options.beta()));
 }
-void CrossMapLRN2dImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::CrossMapLRN2d(" << options.size() << ", alpha=" << options.alpha()
-         << ", beta=" << options.beta() << ", k=" << options.k() << ")";
-}
+TANDEM_PRINTED_AS(CrossMapLRN2d, options.size(), ", alpha=", options.alpha(), ", beta=", options.beta(),
+                  ", k=", options.k())
 
 }  // namespace tandem::nn

@@ -1,14 +1,13 @@
 // Losses: functional forms and modules.
 #include "tandem/nn/layers/loss.h"
 
-#include <ostream>
-
 #include "tandem/autograd/ops/loss/loss.h"
 #include "tandem/autograd/ops/loss/margin_loss.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/nn/enum_names.h"
 #include "tandem/nn/functional/loss.h"
 #include "tandem/nn/layers/margin_loss.h"
+#include "tandem/nn/layers/print.h"
 
 namespace tandem::nn::functional {
 namespace {
@@ -91,22 +90,17 @@ Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, const Poisson
 
 namespace tandem::nn {
 
-Tensor CrossEntropyLossImpl::forward(const Tensor& input, const Tensor& target) {
-  return functional::cross_entropy(input, target, options);
-}
-void CrossEntropyLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::CrossEntropyLoss()"; }
-Tensor NLLLossImpl::forward(const Tensor& input, const Tensor& target) {
-  return functional::nll_loss(input, target, options);
-}
-void NLLLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::NLLLoss()"; }
-Tensor MSELossImpl::forward(const Tensor& input, const Tensor& target) {
-  return functional::mse_loss(input, target, options);
-}
-void MSELossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::MSELoss()"; }
-Tensor L1LossImpl::forward(const Tensor& input, const Tensor& target) {
-  return functional::l1_loss(input, target, options);
-}
-void L1LossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::L1Loss()"; }
+// A loss of an input and a target, from its function and the parts of its text.
+#define LOSS(Name, function, ...)                                         \
+  Tensor Name##Impl::forward(const Tensor& input, const Tensor& target) { \
+    return functional::function(input, target, options);                  \
+  }                                                                       \
+  TANDEM_PRINTED_AS(Name __VA_OPT__(, ) __VA_ARGS__)
+
+LOSS(CrossEntropyLoss, cross_entropy)
+LOSS(NLLLoss, nll_loss)
+LOSS(MSELoss, mse_loss)
+LOSS(L1Loss, l1_loss)
 Tensor SmoothL1LossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::smooth_l1_loss(input, target, options);
 }
@@ -115,62 +109,28 @@ Tensor HuberLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::huber_loss(input, target, options);
 }
 void HuberLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::HuberLoss"; }
-Tensor BCELossImpl::forward(const Tensor& input, const Tensor& target) {
-  return functional::binary_cross_entropy(input, target, options);
-}
-void BCELossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::BCELoss()"; }
-Tensor BCEWithLogitsLossImpl::forward(const Tensor& input, const Tensor& target) {
-  return functional::binary_cross_entropy_with_logits(input, target, options);
-}
-void BCEWithLogitsLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::BCEWithLogitsLoss()"; }
-Tensor KLDivLossImpl::forward(const Tensor& input, const Tensor& target) {
-  return functional::kl_div(input, target, options);
-}
-void KLDivLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::KLDivLoss()"; }
+LOSS(BCELoss, binary_cross_entropy)
+LOSS(BCEWithLogitsLoss, binary_cross_entropy_with_logits)
+LOSS(KLDivLoss, kl_div)
 
 Tensor MarginRankingLossImpl::forward(const Tensor& input1, const Tensor& input2, const Tensor& target) {
   return functional::margin_ranking_loss(input1, input2, target, options);
 }
-void MarginRankingLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::MarginRankingLoss()"; }
-Tensor HingeEmbeddingLossImpl::forward(const Tensor& input, const Tensor& target) {
-  return functional::hinge_embedding_loss(input, target, options);
-}
-void HingeEmbeddingLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::HingeEmbeddingLoss(margin=" << options.margin() << ")";
-}
+TANDEM_PRINTED_AS(MarginRankingLoss)
+LOSS(HingeEmbeddingLoss, hinge_embedding_loss, "margin=", options.margin())
 Tensor CosineEmbeddingLossImpl::forward(const Tensor& input1, const Tensor& input2, const Tensor& target) {
   return functional::cosine_embedding_loss(input1, input2, target, options);
 }
-void CosineEmbeddingLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::CosineEmbeddingLoss(margin=" << options.margin() << ")";
-}
+TANDEM_PRINTED_AS(CosineEmbeddingLoss, "margin=", options.margin())
 Tensor TripletMarginLossImpl::forward(const Tensor& anchor, const Tensor& positive, const Tensor& negative) {
   return functional::triplet_margin_loss(anchor, positive, negative, options);
 }
-void TripletMarginLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::TripletMarginLoss(margin=" << options.margin() << ", p=" << options.p()
-         << ", eps=" << options.eps() << ", swap=" << (options.swap() ? "true" : "false") << ")";
-}
-Tensor SoftMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
-  return functional::soft_margin_loss(input, target, options);
-}
-void SoftMarginLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::SoftMarginLoss()"; }
-Tensor MultiMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
-  return functional::multi_margin_loss(input, target, options);
-}
-void MultiMarginLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::MultiMarginLoss(p=" << options.p() << ", margin=" << options.margin()
-         << ", weight=" << options.weight() << ", reduction=" << enum_name(options.reduction()) << ")";
-}
-Tensor MultiLabelSoftMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
-  return functional::multilabel_soft_margin_loss(input, target, options);
-}
-void MultiLabelSoftMarginLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::MultiLabelSoftMarginLoss()";
-}
-Tensor PoissonNLLLossImpl::forward(const Tensor& input, const Tensor& target) {
-  return functional::poisson_nll_loss(input, target, options);
-}
-void PoissonNLLLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::PoissonNLLLoss()"; }
+TANDEM_PRINTED_AS(TripletMarginLoss, "margin=", options.margin(), ", p=", options.p(), ", eps=", options.eps(),
+                  ", swap=", detail::word(options.swap()))
+LOSS(SoftMarginLoss, soft_margin_loss)
+LOSS(MultiMarginLoss, multi_margin_loss, "p=", options.p(), ", margin=", options.margin(),
+     ", weight=", options.weight(), ", reduction=", enum_name(options.reduction()))
+LOSS(MultiLabelSoftMarginLoss, multilabel_soft_margin_loss)
+LOSS(PoissonNLLLoss, poisson_nll_loss)
 
 }  // namespace tandem::nn

@@ -1,8 +1,6 @@
 // TripletMarginWithDistanceLoss, MultiLabelMarginLoss and CTCLoss, and their functional forms.
 #include "tandem/nn/layers/margin_loss.h"
 
-#include <ostream>
-
 #include "tandem/autograd/ops/linalg/distance.h"
 #include "tandem/autograd/ops/loss/ctc_loss.h"
 #include "tandem/autograd/ops/loss/loss.h"
@@ -10,6 +8,7 @@
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/nn/functional/loss.h"
+#include "tandem/nn/layers/print.h"
 
 namespace tandem::nn::functional {
 
@@ -44,20 +43,15 @@ Tensor TripletMarginWithDistanceLossImpl::forward(const Tensor& anchor, const Te
                                                   const Tensor& negative) {
   return functional::triplet_margin_with_distance_loss(anchor, positive, negative, options);
 }
-void TripletMarginWithDistanceLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::TripletMarginWithDistanceLoss(margin=" << options.margin()
-         << ", swap=" << (options.swap() ? "true" : "false") << ")";
-}
+TANDEM_PRINTED_AS(TripletMarginWithDistanceLoss, "margin=", options.margin(), ", swap=", detail::word(options.swap()))
 Tensor MultiLabelMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::multilabel_margin_loss(input, target, options);
 }
-void MultiLabelMarginLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::MultiLabelMarginLoss()";
-}
+TANDEM_PRINTED_AS(MultiLabelMarginLoss)
 Tensor CTCLossImpl::forward(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
                             const Tensor& target_lengths) {
   return functional::ctc_loss(log_probs, targets, input_lengths, target_lengths, options);
 }
-void CTCLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::CTCLoss()"; }
+TANDEM_PRINTED_AS(CTCLoss)
 
 }  // namespace tandem::nn

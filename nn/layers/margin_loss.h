@@ -4,36 +4,13 @@
 
 namespace tandem::nn {
 
-class MarginRankingLossImpl : public detail::Loss<MarginRankingLossImpl, MarginRankingLossOptions> {
- public:
-  explicit MarginRankingLossImpl(const MarginRankingLossOptions& options_ = {}) : Loss(options_) {}
-  Tensor forward(const Tensor& input1, const Tensor& input2, const Tensor& target);
-  void pretty_print(std::ostream& stream) const override;
-};
+TANDEM_LAYER(MarginRankingLoss, Loss, = {}, const Tensor& input1, const Tensor& input2, const Tensor& target);
 TANDEM_MODULE(MarginRankingLoss);
-
-class HingeEmbeddingLossImpl : public detail::Loss<HingeEmbeddingLossImpl, HingeEmbeddingLossOptions> {
- public:
-  explicit HingeEmbeddingLossImpl(const HingeEmbeddingLossOptions& options_ = {}) : Loss(options_) {}
-  Tensor forward(const Tensor& input, const Tensor& target);
-  void pretty_print(std::ostream& stream) const override;
-};
+TANDEM_LAYER(HingeEmbeddingLoss, Loss, = {}, const Tensor& input, const Tensor& target);
 TANDEM_MODULE(HingeEmbeddingLoss);
-
-class CosineEmbeddingLossImpl : public detail::Loss<CosineEmbeddingLossImpl, CosineEmbeddingLossOptions> {
- public:
-  explicit CosineEmbeddingLossImpl(const CosineEmbeddingLossOptions& options_ = {}) : Loss(options_) {}
-  Tensor forward(const Tensor& input1, const Tensor& input2, const Tensor& target);
-  void pretty_print(std::ostream& stream) const override;
-};
+TANDEM_LAYER(CosineEmbeddingLoss, Loss, = {}, const Tensor& input1, const Tensor& input2, const Tensor& target);
 TANDEM_MODULE(CosineEmbeddingLoss);
-
-class TripletMarginLossImpl : public detail::Loss<TripletMarginLossImpl, TripletMarginLossOptions> {
- public:
-  explicit TripletMarginLossImpl(const TripletMarginLossOptions& options_ = {}) : Loss(options_) {}
-  Tensor forward(const Tensor& anchor, const Tensor& positive, const Tensor& negative);
-  void pretty_print(std::ostream& stream) const override;
-};
+TANDEM_LAYER(TripletMarginLoss, Loss, = {}, const Tensor& anchor, const Tensor& positive, const Tensor& negative);
 TANDEM_MODULE(TripletMarginLoss);
 
 class TripletMarginWithDistanceLossImpl
@@ -44,55 +21,18 @@ class TripletMarginWithDistanceLossImpl
   void pretty_print(std::ostream& stream) const override;
 };
 TANDEM_MODULE(TripletMarginWithDistanceLoss);
-
-class MultiLabelMarginLossImpl : public detail::Loss<MultiLabelMarginLossImpl, MultiLabelMarginLossOptions> {
- public:
-  explicit MultiLabelMarginLossImpl(const MultiLabelMarginLossOptions& options_ = {}) : Loss(options_) {}
-  Tensor forward(const Tensor& input, const Tensor& target);
-  void pretty_print(std::ostream& stream) const override;
-};
+TANDEM_LAYER(MultiLabelMarginLoss, Loss, = {}, const Tensor& input, const Tensor& target);
 TANDEM_MODULE(MultiLabelMarginLoss);
-
-class CTCLossImpl : public detail::Loss<CTCLossImpl, CTCLossOptions> {
- public:
-  explicit CTCLossImpl(const CTCLossOptions& options_ = {}) : Loss(options_) {}
-  Tensor forward(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
-                 const Tensor& target_lengths);
-  void pretty_print(std::ostream& stream) const override;
-};
+TANDEM_LAYER(CTCLoss, Loss, = {}, const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+             const Tensor& target_lengths);
 TANDEM_MODULE(CTCLoss);
-
-class SoftMarginLossImpl : public detail::Loss<SoftMarginLossImpl, SoftMarginLossOptions> {
- public:
-  explicit SoftMarginLossImpl(const SoftMarginLossOptions& options_ = {}) : Loss(options_) {}
-  Tensor forward(const Tensor& input, const Tensor& target);
-  void pretty_print(std::ostream& stream) const override;
-};
+TANDEM_LAYER(SoftMarginLoss, Loss, = {}, const Tensor& input, const Tensor& target);
 TANDEM_MODULE(SoftMarginLoss);
-
-class MultiMarginLossImpl : public detail::Loss<MultiMarginLossImpl, MultiMarginLossOptions> {
- public:
-  explicit MultiMarginLossImpl(const MultiMarginLossOptions& options_ = {}) : Loss(options_) {}
-  Tensor forward(const Tensor& input, const Tensor& target);
-  void pretty_print(std::ostream& stream) const override;
-};
+TANDEM_LAYER(MultiMarginLoss, Loss, = {}, const Tensor& input, const Tensor& target);
 TANDEM_MODULE(MultiMarginLoss);
-
-class MultiLabelSoftMarginLossImpl
-    : public detail::Loss<MultiLabelSoftMarginLossImpl, MultiLabelSoftMarginLossOptions> {
- public:
-  explicit MultiLabelSoftMarginLossImpl(const MultiLabelSoftMarginLossOptions& options_ = {}) : Loss(options_) {}
-  Tensor forward(const Tensor& input, const Tensor& target);
-  void pretty_print(std::ostream& stream) const override;
-};
+TANDEM_LAYER(MultiLabelSoftMarginLoss, Loss, = {}, const Tensor& input, const Tensor& target);
 TANDEM_MODULE(MultiLabelSoftMarginLoss);
-
-class PoissonNLLLossImpl : public detail::Loss<PoissonNLLLossImpl, PoissonNLLLossOptions> {
- public:
-  explicit PoissonNLLLossImpl(const PoissonNLLLossOptions& options_ = {}) : Loss(options_) {}
-  Tensor forward(const Tensor& input, const Tensor& target);
-  void pretty_print(std::ostream& stream) const override;
-};
+TANDEM_LAYER(PoissonNLLLoss, Loss, = {}, const Tensor& input, const Tensor& target);
 TANDEM_MODULE(PoissonNLLLoss);
 
 }  // namespace tandem::nn

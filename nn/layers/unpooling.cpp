@@ -1,13 +1,12 @@
 // Fractional pooling and unpooling: functional forms and modules.
 #include "tandem/nn/layers/unpooling.h"
 
-#include <ostream>
-
 #include "tandem/autograd/ops/nn/fractional_max_pool.h"
 #include "tandem/autograd/ops/nn/pool3d.h"
 #include "tandem/autograd/ops/random/random.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/nn/functional/pooling3d.h"
+#include "tandem/nn/layers/print.h"
 
 namespace tandem::nn::functional {
 namespace {
@@ -66,23 +65,17 @@ std::array<int64_t, D> unpooled_size(const Tensor& input, const MaxUnpoolFuncOpt
 
 }  // namespace
 
-std::tuple<Tensor, Tensor> fractional_max_pool2d_with_indices(const Tensor& input,
-                                                              const FractionalMaxPool2dFuncOptions& options) {
-  const auto size = pooled_size(input, options);
-  return tandem::fractional_max_pool2d(input, *options.kernel_size(), size, samples_of(input, options));
-}
-Tensor fractional_max_pool2d(const Tensor& input, const FractionalMaxPool2dFuncOptions& options) {
-  return std::get<0>(fractional_max_pool2d_with_indices(input, options));
-}
-
-std::tuple<Tensor, Tensor> fractional_max_pool3d_with_indices(const Tensor& input,
-                                                              const FractionalMaxPool3dFuncOptions& options) {
-  const auto size = pooled_size(input, options);
-  return tandem::fractional_max_pool3d(input, *options.kernel_size(), size, samples_of(input, options));
-}
-Tensor fractional_max_pool3d(const Tensor& input, const FractionalMaxPool3dFuncOptions& options) {
-  return std::get<0>(fractional_max_pool3d_with_indices(input, options));
-}
+#define FRACTIONAL_MAX_POOL(D)                                                                                 \
+  std::tuple<Tensor, Tensor> fractional_max_pool##D##d_with_indices(                                           \
+      const Tensor& input, const FractionalMaxPool##D##dFuncOptions& options) {                                \
+    const auto size = pooled_size(input, options);                                                             \
+    return tandem::fractional_max_pool##D##d(input, *options.kernel_size(), size, samples_of(input, options)); \
+  }                                                                                                            \
+  Tensor fractional_max_pool##D##d(const Tensor& input, const FractionalMaxPool##D##dFuncOptions& options) {   \
+    return std::get<0>(fractional_max_pool##D##d_with_indices(input, options));                                \
+  }
+FRACTIONAL_MAX_POOL(2)
+FRACTIONAL_MAX_POOL(3)
 
 Tensor max_unpool1d(const Tensor& input, const Tensor& indices, const MaxUnpool1dFuncOptions& options) {
   const auto size = unpooled_size(input, options);
@@ -98,70 +91,35 @@ Tensor max_unpool3d(const Tensor& input, const Tensor& indices, const MaxUnpool3
 }  // namespace tandem::nn::functional
 
 namespace tandem::nn {
-namespace {
 
-template <std::size_t D>
-void print(std::ostream& stream, const FractionalMaxPoolOptions<D>&) {
-  stream << "tandem::nn::FractionalMaxPool" << D << "d()";
-}
-template <std::size_t D>
-void print(std::ostream& stream, const MaxUnpoolOptions<D>& options) {
-  stream << concat("tandem::nn::MaxUnpool", D, "d(kernel_size=", options.kernel_size(), ", stride=", options.stride(),
-                   ", padding=", options.padding(), ")");
-}
-template <std::size_t D>
-functional::MaxUnpoolFuncOptions<D> function_options(const MaxUnpoolOptions<D>& options,
-                                                     const optional<std::vector<int64_t>>& output_size) {
-  return functional::MaxUnpoolFuncOptions<D>(options.kernel_size())
-      .stride(options.stride())
-      .padding(options.padding())
-      .output_size(output_size);
-}
+#define FRACTIONAL_LAYER(Name, function)                                                                        \
+  Name##Impl::Name##Impl(Name##Options options) : options(std::move(options)) {                                 \
+    functional::check_one(this->options);                                                                       \
+    Name##Impl::reset();                                                                                        \
+  }                                                                                                             \
+  void Name##Impl::reset() { _random_samples = register_buffer("_random_samples", options._random_samples()); } \
+  Tensor Name##Impl::forward(const Tensor& input) { return std::get<0>(forward_with_indices(input)); }          \
+  std::tuple<Tensor, Tensor> Name##Impl::forward_with_indices(const Tensor& input) {                            \
+    Name##Options used = options;                                                                               \
+    return functional::function(input, used._random_samples(_random_samples));                                  \
+  }                                                                                                             \
+  TANDEM_PRINTED_AS(Name)
+FRACTIONAL_LAYER(FractionalMaxPool2d, fractional_max_pool2d_with_indices)
+FRACTIONAL_LAYER(FractionalMaxPool3d, fractional_max_pool3d_with_indices)
 
-}  // namespace
-
-FractionalMaxPool2dImpl::FractionalMaxPool2dImpl(FractionalMaxPool2dOptions options) : options(std::move(options)) {
-  functional::check_one(this->options);
-  FractionalMaxPool2dImpl::reset();
-}
-void FractionalMaxPool2dImpl::reset() {
-  _random_samples = register_buffer("_random_samples", options._random_samples());
-}
-Tensor FractionalMaxPool2dImpl::forward(const Tensor& input) { return std::get<0>(forward_with_indices(input)); }
-std::tuple<Tensor, Tensor> FractionalMaxPool2dImpl::forward_with_indices(const Tensor& input) {
-  FractionalMaxPool2dOptions used = options;
-  return functional::fractional_max_pool2d_with_indices(input, used._random_samples(_random_samples));
-}
-void FractionalMaxPool2dImpl::pretty_print(std::ostream& stream) const { print(stream, options); }
-
-FractionalMaxPool3dImpl::FractionalMaxPool3dImpl(FractionalMaxPool3dOptions options) : options(std::move(options)) {
-  functional::check_one(this->options);
-  FractionalMaxPool3dImpl::reset();
-}
-void FractionalMaxPool3dImpl::reset() {
-  _random_samples = register_buffer("_random_samples", options._random_samples());
-}
-Tensor FractionalMaxPool3dImpl::forward(const Tensor& input) { return std::get<0>(forward_with_indices(input)); }
-std::tuple<Tensor, Tensor> FractionalMaxPool3dImpl::forward_with_indices(const Tensor& input) {
-  FractionalMaxPool3dOptions used = options;
-  return functional::fractional_max_pool3d_with_indices(input, used._random_samples(_random_samples));
-}
-void FractionalMaxPool3dImpl::pretty_print(std::ostream& stream) const { print(stream, options); }
-
-Tensor MaxUnpool1dImpl::forward(const Tensor& input, const Tensor& indices,
-                                const optional<std::vector<int64_t>>& output_size) {
-  return functional::max_unpool1d(input, indices, function_options(options, output_size));
-}
-void MaxUnpool1dImpl::pretty_print(std::ostream& stream) const { print(stream, options); }
-Tensor MaxUnpool2dImpl::forward(const Tensor& input, const Tensor& indices,
-                                const optional<std::vector<int64_t>>& output_size) {
-  return functional::max_unpool2d(input, indices, function_options(options, output_size));
-}
-void MaxUnpool2dImpl::pretty_print(std::ostream& stream) const { print(stream, options); }
-Tensor MaxUnpool3dImpl::forward(const Tensor& input, const Tensor& indices,
-                                const optional<std::vector<int64_t>>& output_size) {
-  return functional::max_unpool3d(input, indices, function_options(options, output_size));
-}
-void MaxUnpool3dImpl::pretty_print(std::ostream& stream) const { print(stream, options); }
+#define UNPOOL_LAYER(Name, function)                                                            \
+  Tensor Name##Impl::forward(const Tensor& input, const Tensor& indices,                        \
+                             const optional<std::vector<int64_t>>& output_size) {               \
+    return functional::function(input, indices,                                                 \
+                                functional::Name##FuncOptions(options.kernel_size())            \
+                                    .stride(options.stride())                                   \
+                                    .padding(options.padding())                                 \
+                                    .output_size(output_size));                                 \
+  }                                                                                             \
+  TANDEM_PRINTED_AS(Name, "kernel_size=", options.kernel_size(), ", stride=", options.stride(), \
+                    ", padding=", options.padding())
+UNPOOL_LAYER(MaxUnpool1d, max_unpool1d)
+UNPOOL_LAYER(MaxUnpool2d, max_unpool2d)
+UNPOOL_LAYER(MaxUnpool3d, max_unpool3d)
 
 }  // namespace tandem::nn
