@@ -14,61 +14,45 @@
   std::optional<tandem::ScalarType> dtype, std::optional<tandem::Layout> layout, std::optional<tandem::Device> device, \
       std::optional<bool> pin_memory
 #define TANDEM_MADE tandem::options_of(dtype, layout, device, pin_memory)
+#define TANDEM_GENERATOR const std::optional<tandem::Generator>& generator
+#define TANDEM_LIST(...) __VA_ARGS__
+// Functions of the parameters and the four, which call Tandem's functions of the same names with the arguments.
+#define TANDEM_FACTORY(name, arguments, ...) \
+  inline tandem::Tensor name(__VA_ARGS__, TANDEM_FOUR) { return tandem::name(TANDEM_LIST arguments, TANDEM_MADE); }
+#define TANDEM_FACTORY_OF(default_dtype, name, arguments, ...)                                    \
+  inline tandem::Tensor name(__VA_ARGS__, TANDEM_FOUR) {                                          \
+    return tandem::name(TANDEM_LIST arguments, TANDEM_MADE.dtype(dtype.value_or(default_dtype))); \
+  }
+#define TANDEM_FACTORY_LIKE(name, arguments, ...)                                                    \
+  inline tandem::Tensor name(__VA_ARGS__, TANDEM_FOUR, std::optional<tandem::MemoryFormat> format) { \
+    return tandem::name(TANDEM_LIST arguments, TANDEM_MADE, format);                                 \
+  }
 
 namespace torch {
 
 // ---- filled
-inline tandem::Tensor empty(tandem::IntArrayRef size, TANDEM_FOUR, std::optional<tandem::MemoryFormat> format) {
-  return tandem::empty(size, TANDEM_MADE, format);
-}
-inline tandem::Tensor zeros(tandem::IntArrayRef size, TANDEM_FOUR) { return tandem::zeros(size, TANDEM_MADE); }
-inline tandem::Tensor ones(tandem::IntArrayRef size, TANDEM_FOUR) { return tandem::ones(size, TANDEM_MADE); }
-inline tandem::Tensor full(tandem::IntArrayRef size, const tandem::Scalar& fill_value, TANDEM_FOUR) {
-  return tandem::full(size, fill_value, TANDEM_MADE);
-}
-inline tandem::Tensor empty_like(const tandem::Tensor& self, TANDEM_FOUR, std::optional<tandem::MemoryFormat> format) {
-  return tandem::empty_like(self, TANDEM_MADE, format);
-}
-inline tandem::Tensor zeros_like(const tandem::Tensor& self, TANDEM_FOUR, std::optional<tandem::MemoryFormat> format) {
-  return tandem::zeros_like(self, TANDEM_MADE, format);
-}
-inline tandem::Tensor ones_like(const tandem::Tensor& self, TANDEM_FOUR, std::optional<tandem::MemoryFormat> format) {
-  return tandem::ones_like(self, TANDEM_MADE, format);
-}
-inline tandem::Tensor full_like(const tandem::Tensor& self, const tandem::Scalar& fill_value, TANDEM_FOUR,
-                                std::optional<tandem::MemoryFormat> format) {
-  return tandem::full_like(self, fill_value, TANDEM_MADE, format);
-}
-inline tandem::Tensor empty_strided(tandem::IntArrayRef size, tandem::IntArrayRef stride, TANDEM_FOUR) {
-  return tandem::empty_strided(size, stride, TANDEM_MADE);
-}
-inline tandem::Tensor empty_permuted(tandem::IntArrayRef size, tandem::IntArrayRef physical_layout, TANDEM_FOUR) {
-  return tandem::empty_permuted(size, physical_layout, TANDEM_MADE);
-}
-inline tandem::Tensor scalar_tensor(const tandem::Scalar& s, TANDEM_FOUR) {
-  return tandem::scalar_tensor(s, TANDEM_MADE);
-}
-inline tandem::Tensor from_file(std::string_view filename, std::optional<bool> shared, std::optional<int64_t> size,
-                                TANDEM_FOUR) {
-  return tandem::from_file(filename, shared, size, TANDEM_MADE);
-}
+TANDEM_FACTORY_LIKE(empty, (size), tandem::IntArrayRef size)
+TANDEM_FACTORY(zeros, (size), tandem::IntArrayRef size)
+TANDEM_FACTORY(ones, (size), tandem::IntArrayRef size)
+TANDEM_FACTORY(full, (size, fill_value), tandem::IntArrayRef size, const tandem::Scalar& fill_value)
+TANDEM_FACTORY_LIKE(empty_like, (self), const tandem::Tensor& self)
+TANDEM_FACTORY_LIKE(zeros_like, (self), const tandem::Tensor& self)
+TANDEM_FACTORY_LIKE(ones_like, (self), const tandem::Tensor& self)
+TANDEM_FACTORY_LIKE(full_like, (self, fill_value), const tandem::Tensor& self, const tandem::Scalar& fill_value)
+TANDEM_FACTORY(empty_strided, (size, stride), tandem::IntArrayRef size, tandem::IntArrayRef stride)
+TANDEM_FACTORY(empty_permuted, (size, physical_layout), tandem::IntArrayRef size, tandem::IntArrayRef physical_layout)
+TANDEM_FACTORY(scalar_tensor, (s), const tandem::Scalar& s)
+TANDEM_FACTORY(from_file, (filename, shared, size), std::string_view filename, std::optional<bool> shared,
+               std::optional<int64_t> size)
 
 // ---- sequences
-inline tandem::Tensor arange(const tandem::Scalar& end, TANDEM_FOUR) { return tandem::arange(end, TANDEM_MADE); }
-inline tandem::Tensor arange(const tandem::Scalar& start, const tandem::Scalar& end, TANDEM_FOUR) {
-  return tandem::arange(start, end, TANDEM_MADE);
-}
-inline tandem::Tensor arange(const tandem::Scalar& start, const tandem::Scalar& end, const tandem::Scalar& step,
-                             TANDEM_FOUR) {
-  return tandem::arange(start, end, step, TANDEM_MADE);
-}
-inline tandem::Tensor range(const tandem::Scalar& start, const tandem::Scalar& end, TANDEM_FOUR) {
-  return tandem::range(start, end, TANDEM_MADE);
-}
-inline tandem::Tensor range(const tandem::Scalar& start, const tandem::Scalar& end, const tandem::Scalar& step,
-                            TANDEM_FOUR) {
-  return tandem::range(start, end, step, TANDEM_MADE);
-}
+TANDEM_FACTORY(arange, (end), const tandem::Scalar& end)
+TANDEM_FACTORY(arange, (start, end), const tandem::Scalar& start, const tandem::Scalar& end)
+TANDEM_FACTORY(arange, (start, end, step), const tandem::Scalar& start, const tandem::Scalar& end,
+               const tandem::Scalar& step)
+TANDEM_FACTORY(range, (start, end), const tandem::Scalar& start, const tandem::Scalar& end)
+TANDEM_FACTORY(range, (start, end, step), const tandem::Scalar& start, const tandem::Scalar& end,
+               const tandem::Scalar& step)
 // The ends are numbers or 0-dim tensors.
 template <class Start, class End>
 tandem::Tensor linspace(const Start& start, const End& end, int64_t steps, TANDEM_FOUR) {
@@ -78,134 +62,62 @@ template <class Start, class End>
 tandem::Tensor logspace(const Start& start, const End& end, int64_t steps, double base, TANDEM_FOUR) {
   return tandem::logspace(start, end, steps, base, TANDEM_MADE);
 }
-inline tandem::Tensor eye(int64_t n, TANDEM_FOUR) { return tandem::eye(n, TANDEM_MADE); }
-inline tandem::Tensor eye(int64_t n, int64_t m, TANDEM_FOUR) { return tandem::eye(n, m, TANDEM_MADE); }
-inline tandem::Tensor tril_indices(int64_t row, int64_t col, int64_t offset, TANDEM_FOUR) {
-  return tandem::tril_indices(row, col, offset, TANDEM_MADE.dtype(dtype.value_or(tandem::kLong)));
-}
-inline tandem::Tensor triu_indices(int64_t row, int64_t col, int64_t offset, TANDEM_FOUR) {
-  return tandem::triu_indices(row, col, offset, TANDEM_MADE.dtype(dtype.value_or(tandem::kLong)));
-}
-inline tandem::Tensor fft_fftfreq(int64_t n, double d, TANDEM_FOUR) { return tandem::fft_fftfreq(n, d, TANDEM_MADE); }
-inline tandem::Tensor fft_rfftfreq(int64_t n, double d, TANDEM_FOUR) { return tandem::fft_rfftfreq(n, d, TANDEM_MADE); }
+TANDEM_FACTORY(eye, (n), int64_t n)
+TANDEM_FACTORY(eye, (n, m), int64_t n, int64_t m)
+TANDEM_FACTORY_OF(tandem::kLong, tril_indices, (row, col, offset), int64_t row, int64_t col, int64_t offset)
+TANDEM_FACTORY_OF(tandem::kLong, triu_indices, (row, col, offset), int64_t row, int64_t col, int64_t offset)
+TANDEM_FACTORY(fft_fftfreq, (n, d), int64_t n, double d)
+TANDEM_FACTORY(fft_rfftfreq, (n, d), int64_t n, double d)
 
 // ---- windows
-inline tandem::Tensor bartlett_window(int64_t window_length, TANDEM_FOUR) {
-  return tandem::bartlett_window(window_length, TANDEM_MADE);
-}
-inline tandem::Tensor bartlett_window(int64_t window_length, bool periodic, TANDEM_FOUR) {
-  return tandem::bartlett_window(window_length, periodic, TANDEM_MADE);
-}
-inline tandem::Tensor blackman_window(int64_t window_length, TANDEM_FOUR) {
-  return tandem::blackman_window(window_length, TANDEM_MADE);
-}
-inline tandem::Tensor blackman_window(int64_t window_length, bool periodic, TANDEM_FOUR) {
-  return tandem::blackman_window(window_length, periodic, TANDEM_MADE);
-}
-inline tandem::Tensor hann_window(int64_t window_length, TANDEM_FOUR) {
-  return tandem::hann_window(window_length, TANDEM_MADE);
-}
-inline tandem::Tensor hann_window(int64_t window_length, bool periodic, TANDEM_FOUR) {
-  return tandem::hann_window(window_length, periodic, TANDEM_MADE);
-}
-inline tandem::Tensor hamming_window(int64_t window_length, TANDEM_FOUR) {
-  return tandem::hamming_window(window_length, TANDEM_MADE);
-}
-inline tandem::Tensor hamming_window(int64_t window_length, bool periodic, TANDEM_FOUR) {
-  return tandem::hamming_window(window_length, periodic, TANDEM_MADE);
-}
-inline tandem::Tensor hamming_window(int64_t window_length, bool periodic, double alpha, TANDEM_FOUR) {
-  return tandem::hamming_window(window_length, periodic, alpha, TANDEM_MADE);
-}
-inline tandem::Tensor hamming_window(int64_t window_length, bool periodic, double alpha, double beta, TANDEM_FOUR) {
-  return tandem::hamming_window(window_length, periodic, alpha, beta, TANDEM_MADE);
-}
-inline tandem::Tensor kaiser_window(int64_t window_length, TANDEM_FOUR) {
-  return tandem::kaiser_window(window_length, TANDEM_MADE);
-}
-inline tandem::Tensor kaiser_window(int64_t window_length, bool periodic, TANDEM_FOUR) {
-  return tandem::kaiser_window(window_length, periodic, TANDEM_MADE);
-}
-inline tandem::Tensor kaiser_window(int64_t window_length, bool periodic, double beta, TANDEM_FOUR) {
-  return tandem::kaiser_window(window_length, periodic, beta, TANDEM_MADE);
-}
+TANDEM_FACTORY(bartlett_window, (window_length), int64_t window_length)
+TANDEM_FACTORY(bartlett_window, (window_length, periodic), int64_t window_length, bool periodic)
+TANDEM_FACTORY(blackman_window, (window_length), int64_t window_length)
+TANDEM_FACTORY(blackman_window, (window_length, periodic), int64_t window_length, bool periodic)
+TANDEM_FACTORY(hann_window, (window_length), int64_t window_length)
+TANDEM_FACTORY(hann_window, (window_length, periodic), int64_t window_length, bool periodic)
+TANDEM_FACTORY(hamming_window, (window_length), int64_t window_length)
+TANDEM_FACTORY(hamming_window, (window_length, periodic), int64_t window_length, bool periodic)
+TANDEM_FACTORY(hamming_window, (window_length, periodic, alpha), int64_t window_length, bool periodic, double alpha)
+TANDEM_FACTORY(hamming_window, (window_length, periodic, alpha, beta), int64_t window_length, bool periodic,
+               double alpha, double beta)
+TANDEM_FACTORY(kaiser_window, (window_length), int64_t window_length)
+TANDEM_FACTORY(kaiser_window, (window_length, periodic), int64_t window_length, bool periodic)
+TANDEM_FACTORY(kaiser_window, (window_length, periodic, beta), int64_t window_length, bool periodic, double beta)
 
 // ---- random
-inline tandem::Tensor rand(tandem::IntArrayRef size, TANDEM_FOUR) { return tandem::rand(size, TANDEM_MADE); }
-inline tandem::Tensor rand(tandem::IntArrayRef size, const std::optional<tandem::Generator>& generator, TANDEM_FOUR) {
-  return tandem::rand(size, generator, TANDEM_MADE);
-}
-inline tandem::Tensor randn(tandem::IntArrayRef size, TANDEM_FOUR) { return tandem::randn(size, TANDEM_MADE); }
-inline tandem::Tensor randn(tandem::IntArrayRef size, const std::optional<tandem::Generator>& generator, TANDEM_FOUR) {
-  return tandem::randn(size, generator, TANDEM_MADE);
-}
+TANDEM_FACTORY(rand, (size), tandem::IntArrayRef size)
+TANDEM_FACTORY(rand, (size, generator), tandem::IntArrayRef size, TANDEM_GENERATOR)
+TANDEM_FACTORY(randn, (size), tandem::IntArrayRef size)
+TANDEM_FACTORY(randn, (size, generator), tandem::IntArrayRef size, TANDEM_GENERATOR)
 // Without a dtype in the default dtype, not in int64.
-inline tandem::Tensor randint(int64_t high, tandem::IntArrayRef size, TANDEM_FOUR) {
-  return tandem::randint(high, size, TANDEM_MADE.dtype(dtype.value_or(tandem::get_default_dtype())));
-}
-inline tandem::Tensor randint(int64_t high, tandem::IntArrayRef size, const std::optional<tandem::Generator>& generator,
-                              TANDEM_FOUR) {
-  return tandem::randint(high, size, generator, TANDEM_MADE.dtype(dtype.value_or(tandem::get_default_dtype())));
-}
-inline tandem::Tensor randint(int64_t low, int64_t high, tandem::IntArrayRef size, TANDEM_FOUR) {
-  return tandem::randint(low, high, size, TANDEM_MADE.dtype(dtype.value_or(tandem::get_default_dtype())));
-}
-inline tandem::Tensor randint(int64_t low, int64_t high, tandem::IntArrayRef size,
-                              const std::optional<tandem::Generator>& generator, TANDEM_FOUR) {
-  return tandem::randint(low, high, size, generator, TANDEM_MADE.dtype(dtype.value_or(tandem::get_default_dtype())));
-}
-inline tandem::Tensor randperm(int64_t n, TANDEM_FOUR) { return tandem::randperm(n, TANDEM_MADE); }
-inline tandem::Tensor randperm(int64_t n, const std::optional<tandem::Generator>& generator, TANDEM_FOUR) {
-  return tandem::randperm(n, generator, TANDEM_MADE);
-}
-inline tandem::Tensor normal(double mean, double std, tandem::IntArrayRef size,
-                             const std::optional<tandem::Generator>& generator, TANDEM_FOUR) {
-  return tandem::normal(mean, std, size, generator, TANDEM_MADE);
-}
-inline tandem::Tensor rand_like(const tandem::Tensor& self, TANDEM_FOUR, std::optional<tandem::MemoryFormat> format) {
-  return tandem::rand_like(self, TANDEM_MADE, format);
-}
-inline tandem::Tensor rand_like(const tandem::Tensor& self, const std::optional<tandem::Generator>& generator,
-                                TANDEM_FOUR, std::optional<tandem::MemoryFormat> format) {
-  return tandem::rand_like(self, generator, TANDEM_MADE, format);
-}
-inline tandem::Tensor randn_like(const tandem::Tensor& self, TANDEM_FOUR, std::optional<tandem::MemoryFormat> format) {
-  return tandem::randn_like(self, TANDEM_MADE, format);
-}
-inline tandem::Tensor randn_like(const tandem::Tensor& self, const std::optional<tandem::Generator>& generator,
-                                 TANDEM_FOUR, std::optional<tandem::MemoryFormat> format) {
-  return tandem::randn_like(self, generator, TANDEM_MADE, format);
-}
-inline tandem::Tensor randint_like(const tandem::Tensor& self, int64_t high, TANDEM_FOUR,
-                                   std::optional<tandem::MemoryFormat> format) {
-  return tandem::randint_like(self, high, TANDEM_MADE, format);
-}
-inline tandem::Tensor randint_like(const tandem::Tensor& self, int64_t high,
-                                   const std::optional<tandem::Generator>& generator, TANDEM_FOUR,
-                                   std::optional<tandem::MemoryFormat> format) {
-  return tandem::randint_like(self, high, generator, TANDEM_MADE, format);
-}
-inline tandem::Tensor randint_like(const tandem::Tensor& self, const tandem::Tensor& high, TANDEM_FOUR,
-                                   std::optional<tandem::MemoryFormat> format) {
-  return tandem::randint_like(self, high, TANDEM_MADE, format);
-}
-inline tandem::Tensor randint_like(const tandem::Tensor& self, const tandem::Tensor& high,
-                                   const std::optional<tandem::Generator>& generator, TANDEM_FOUR,
-                                   std::optional<tandem::MemoryFormat> format) {
-  return tandem::randint_like(self, high, generator, TANDEM_MADE, format);
-}
-inline tandem::Tensor randint_like(const tandem::Tensor& self, int64_t low, int64_t high, TANDEM_FOUR,
-                                   std::optional<tandem::MemoryFormat> format) {
-  return tandem::randint_like(self, low, high, TANDEM_MADE, format);
-}
-inline tandem::Tensor randint_like(const tandem::Tensor& self, int64_t low, int64_t high,
-                                   const std::optional<tandem::Generator>& generator, TANDEM_FOUR,
-                                   std::optional<tandem::MemoryFormat> format) {
-  return tandem::randint_like(self, low, high, generator, TANDEM_MADE, format);
-}
+#define TANDEM_RANDINT(...) TANDEM_FACTORY_OF(tandem::get_default_dtype(), randint, __VA_ARGS__)
+TANDEM_RANDINT((high, size), int64_t high, tandem::IntArrayRef size)
+TANDEM_RANDINT((high, size, generator), int64_t high, tandem::IntArrayRef size, TANDEM_GENERATOR)
+TANDEM_RANDINT((low, high, size), int64_t low, int64_t high, tandem::IntArrayRef size)
+TANDEM_RANDINT((low, high, size, generator), int64_t low, int64_t high, tandem::IntArrayRef size, TANDEM_GENERATOR)
+TANDEM_FACTORY(randperm, (n), int64_t n)
+TANDEM_FACTORY(randperm, (n, generator), int64_t n, TANDEM_GENERATOR)
+TANDEM_FACTORY(normal, (mean, std, size, generator), double mean, double std, tandem::IntArrayRef size,
+               TANDEM_GENERATOR)
+#define TANDEM_RANDOM_LIKE(name, arguments, ...)                  \
+  TANDEM_FACTORY_LIKE(name, (TANDEM_LIST arguments), __VA_ARGS__) \
+  TANDEM_FACTORY_LIKE(name, (TANDEM_LIST arguments, generator), __VA_ARGS__, TANDEM_GENERATOR)
+TANDEM_RANDOM_LIKE(rand_like, (self), const tandem::Tensor& self)
+TANDEM_RANDOM_LIKE(randn_like, (self), const tandem::Tensor& self)
+TANDEM_RANDOM_LIKE(randint_like, (self, high), const tandem::Tensor& self, int64_t high)
+TANDEM_RANDOM_LIKE(randint_like, (self, high), const tandem::Tensor& self, const tandem::Tensor& high)
+TANDEM_RANDOM_LIKE(randint_like, (self, low, high), const tandem::Tensor& self, int64_t low, int64_t high)
 
 #undef TANDEM_FOUR
 #undef TANDEM_MADE
+#undef TANDEM_GENERATOR
+#undef TANDEM_LIST
+#undef TANDEM_FACTORY
+#undef TANDEM_FACTORY_OF
+#undef TANDEM_FACTORY_LIKE
+#undef TANDEM_RANDINT
+#undef TANDEM_RANDOM_LIKE
 
 /// Makes a tensor on the caller's memory: for_blob(data, sizes).strides(strides).deleter(deleter).make_tensor().
 class TensorMaker {
@@ -282,26 +194,16 @@ class TensorMaker {
 };
 inline TensorMaker for_blob(void* data, tandem::IntArrayRef sizes) { return {data, sizes}; }
 inline tandem::Tensor from_blob(void* data, tandem::IntArrayRef sizes, tandem::IntArrayRef strides,
-                                const std::function<void(void*)>& deleter, const tandem::TensorOptions& options = {},
-                                std::optional<tandem::Device> target_device = std::nullopt) {
-  return for_blob(data, sizes)
-      .strides(strides)
-      .deleter(deleter)
-      .options(options)
-      .target_device(target_device)
-      .make_tensor();
-}
-inline tandem::Tensor from_blob(void* data, tandem::IntArrayRef sizes, tandem::IntArrayRef strides,
                                 int64_t storage_offset, const std::function<void(void*)>& deleter,
                                 const tandem::TensorOptions& options = {},
                                 std::optional<tandem::Device> target_device = std::nullopt) {
-  return for_blob(data, sizes)
-      .strides(strides)
-      .storage_offset(storage_offset)
-      .deleter(deleter)
-      .options(options)
-      .target_device(target_device)
-      .make_tensor();
+  TensorMaker maker = for_blob(data, sizes).strides(strides).storage_offset(storage_offset).deleter(deleter);
+  return maker.options(options).target_device(target_device).make_tensor();
+}
+inline tandem::Tensor from_blob(void* data, tandem::IntArrayRef sizes, tandem::IntArrayRef strides,
+                                const std::function<void(void*)>& deleter, const tandem::TensorOptions& options = {},
+                                std::optional<tandem::Device> target_device = std::nullopt) {
+  return from_blob(data, sizes, strides, 0, deleter, options, target_device);
 }
 inline tandem::Tensor from_blob(void* data, tandem::IntArrayRef sizes, const std::function<void(void*)>& deleter,
                                 const tandem::TensorOptions& options = {},
