@@ -6,73 +6,37 @@
 #include <string_view>
 
 #include "tandem/tandem.h"
+#include "torch/detail/macros.h"
 
 namespace torch {
 
-inline tandem::Tensor& abs_(tandem::Tensor& self) { return self.abs_(); }
-inline tandem::Tensor& acos_(tandem::Tensor& self) { return self.acos_(); }
-inline tandem::Tensor& acosh_(tandem::Tensor& self) { return self.acosh_(); }
-inline tandem::Tensor& arccos_(tandem::Tensor& self) { return self.arccos_(); }
-inline tandem::Tensor& arccosh_(tandem::Tensor& self) { return self.arccosh_(); }
-inline tandem::Tensor& arcsin_(tandem::Tensor& self) { return self.arcsin_(); }
-inline tandem::Tensor& arcsinh_(tandem::Tensor& self) { return self.arcsinh_(); }
-inline tandem::Tensor& arctan_(tandem::Tensor& self) { return self.arctan_(); }
-inline tandem::Tensor& arctanh_(tandem::Tensor& self) { return self.arctanh_(); }
-inline tandem::Tensor& asin_(tandem::Tensor& self) { return self.asin_(); }
-inline tandem::Tensor& asinh_(tandem::Tensor& self) { return self.asinh_(); }
-inline tandem::Tensor& atan_(tandem::Tensor& self) { return self.atan_(); }
-inline tandem::Tensor& atanh_(tandem::Tensor& self) { return self.atanh_(); }
-inline tandem::Tensor& ceil_(tandem::Tensor& self) { return self.ceil_(); }
-inline tandem::Tensor& cos_(tandem::Tensor& self) { return self.cos_(); }
-inline tandem::Tensor& cosh_(tandem::Tensor& self) { return self.cosh_(); }
-inline tandem::Tensor& deg2rad_(tandem::Tensor& self) { return self.deg2rad_(); }
-inline tandem::Tensor& erf_(tandem::Tensor& self) { return self.erf_(); }
-inline tandem::Tensor& erfc_(tandem::Tensor& self) { return self.erfc_(); }
-inline tandem::Tensor& exp2_(tandem::Tensor& self) { return self.exp2_(); }
-inline tandem::Tensor& exp_(tandem::Tensor& self) { return self.exp_(); }
-inline tandem::Tensor& expm1_(tandem::Tensor& self) { return self.expm1_(); }
-inline tandem::Tensor& fix_(tandem::Tensor& self) { return self.fix_(); }
-inline tandem::Tensor& floor_(tandem::Tensor& self) { return self.floor_(); }
-inline tandem::Tensor& frac_(tandem::Tensor& self) { return self.frac_(); }
-inline tandem::Tensor& i0_(tandem::Tensor& self) { return self.i0_(); }
-inline tandem::Tensor& log10_(tandem::Tensor& self) { return self.log10_(); }
-inline tandem::Tensor& log1p_(tandem::Tensor& self) { return self.log1p_(); }
-inline tandem::Tensor& log2_(tandem::Tensor& self) { return self.log2_(); }
-inline tandem::Tensor& log_(tandem::Tensor& self) { return self.log_(); }
-inline tandem::Tensor& neg_(tandem::Tensor& self) { return self.neg_(); }
-inline tandem::Tensor& negative_(tandem::Tensor& self) { return self.negative_(); }
-inline tandem::Tensor& rad2deg_(tandem::Tensor& self) { return self.rad2deg_(); }
-inline tandem::Tensor& reciprocal_(tandem::Tensor& self) { return self.reciprocal_(); }
-inline tandem::Tensor& round_(tandem::Tensor& self) { return self.round_(); }
-inline tandem::Tensor& rsqrt_(tandem::Tensor& self) { return self.rsqrt_(); }
-inline tandem::Tensor& sigmoid_(tandem::Tensor& self) { return self.sigmoid_(); }
-inline tandem::Tensor& sin_(tandem::Tensor& self) { return self.sin_(); }
-inline tandem::Tensor& sinc_(tandem::Tensor& self) { return self.sinc_(); }
-inline tandem::Tensor& sinh_(tandem::Tensor& self) { return self.sinh_(); }
-inline tandem::Tensor& sqrt_(tandem::Tensor& self) { return self.sqrt_(); }
-inline tandem::Tensor& square_(tandem::Tensor& self) { return self.square_(); }
-inline tandem::Tensor& tan_(tandem::Tensor& self) { return self.tan_(); }
-inline tandem::Tensor& tanh_(tandem::Tensor& self) { return self.tanh_(); }
-inline tandem::Tensor& trunc_(tandem::Tensor& self) { return self.trunc_(); }
-inline tandem::Tensor& zero_(tandem::Tensor& self) { return self.zero_(); }
-inline tandem::Tensor& detach_(tandem::Tensor& self) { return self.detach_(); }
+// clang-format off
+#define TANDEM_COMPAT_IN_PLACE(_) \
+  _(abs_) _(acos_) _(acosh_) _(arccos_) _(arccosh_) _(arcsin_) _(arcsinh_) _(arctan_) _(arctanh_) _(asin_) _(asinh_) \
+  _(atan_) _(atanh_) _(ceil_) _(cos_) _(cosh_) _(deg2rad_) _(erf_) _(erfc_) _(exp2_) _(exp_) _(expm1_) _(fix_) \
+  _(floor_) _(frac_) _(i0_) _(log10_) _(log1p_) _(log2_) _(log_) _(neg_) _(negative_) _(rad2deg_) _(reciprocal_) \
+  _(round_) _(rsqrt_) _(sigmoid_) _(sin_) _(sinc_) _(sinh_) _(sqrt_) _(square_) _(tan_) _(tanh_) _(trunc_) _(zero_) \
+  _(detach_)
+// clang-format on
+#define TANDEM_COMPAT_FUNCTION(name) \
+  inline tandem::Tensor& name(tandem::Tensor& self) { return self.name(); }
+TANDEM_COMPAT_IN_PLACE(TANDEM_COMPAT_FUNCTION)
+#undef TANDEM_COMPAT_FUNCTION
+#undef TANDEM_COMPAT_IN_PLACE
 inline tandem::Tensor& round_(tandem::Tensor& self, int64_t decimals) { return self.round_(decimals); }
 inline tandem::Tensor& fill_(tandem::Tensor& self, const tandem::Scalar& value) { return self.fill_(value); }
 inline tandem::Tensor& fill_(tandem::Tensor& self, const tandem::Tensor& value) { return self.fill_(value); }
-inline tandem::Tensor& clamp_(tandem::Tensor& self, const std::optional<tandem::Scalar>& min,
-                              const std::optional<tandem::Scalar>& max = std::nullopt) {
-  return self.clamp_(min, max);
-}
-inline tandem::Tensor& clip_(tandem::Tensor& self, const std::optional<tandem::Scalar>& min,
-                             const std::optional<tandem::Scalar>& max = std::nullopt) {
-  return self.clamp_(min, max);
-}
-inline tandem::Tensor& clamp_(tandem::Tensor& self, const tandem::Tensor& min = {}, const tandem::Tensor& max = {}) {
-  return self.clamp_(min, max);
-}
-inline tandem::Tensor& clip_(tandem::Tensor& self, const tandem::Tensor& min = {}, const tandem::Tensor& max = {}) {
-  return self.clamp_(min, max);
-}
+#define TANDEM_COMPAT_CLAMP(name)                                                                                     \
+  inline tandem::Tensor& name(tandem::Tensor& self, const std::optional<tandem::Scalar>& min,                         \
+                              const std::optional<tandem::Scalar>& max = std::nullopt) {                              \
+    return self.clamp_(min, max);                                                                                     \
+  }                                                                                                                   \
+  inline tandem::Tensor& name(tandem::Tensor& self, const tandem::Tensor& min = {}, const tandem::Tensor& max = {}) { \
+    return self.clamp_(min, max);                                                                                     \
+  }
+TANDEM_COMPAT_CLAMP(clamp_)
+TANDEM_COMPAT_CLAMP(clip_)
+#undef TANDEM_COMPAT_CLAMP
 inline tandem::Tensor& clamp_min_(tandem::Tensor& self, const tandem::Scalar& min) { return self.clamp_min_(min); }
 inline tandem::Tensor& clamp_min_(tandem::Tensor& self, const tandem::Tensor& min) { return self.clamp_min_(min); }
 inline tandem::Tensor& clamp_max_(tandem::Tensor& self, const tandem::Scalar& max) { return self.clamp_max_(max); }
@@ -120,30 +84,13 @@ inline tandem::Tensor set(const tandem::Tensor& self, const tandem::Storage& sou
 inline tandem::Tensor _reshape_alias(const tandem::Tensor& self, tandem::IntArrayRef size, tandem::IntArrayRef stride) {
   return tandem::as_strided(self, size, stride);
 }
-inline tandem::Tensor _cast_Byte(const tandem::Tensor& self, bool non_blocking = false) {
-  return self.to(tandem::kByte, non_blocking);
-}
-inline tandem::Tensor _cast_Char(const tandem::Tensor& self, bool non_blocking = false) {
-  return self.to(tandem::kChar, non_blocking);
-}
-inline tandem::Tensor _cast_Double(const tandem::Tensor& self, bool non_blocking = false) {
-  return self.to(tandem::kDouble, non_blocking);
-}
-inline tandem::Tensor _cast_Float(const tandem::Tensor& self, bool non_blocking = false) {
-  return self.to(tandem::kFloat, non_blocking);
-}
-inline tandem::Tensor _cast_Int(const tandem::Tensor& self, bool non_blocking = false) {
-  return self.to(tandem::kInt, non_blocking);
-}
-inline tandem::Tensor _cast_Long(const tandem::Tensor& self, bool non_blocking = false) {
-  return self.to(tandem::kLong, non_blocking);
-}
-inline tandem::Tensor _cast_Short(const tandem::Tensor& self, bool non_blocking = false) {
-  return self.to(tandem::kShort, non_blocking);
-}
-inline tandem::Tensor _cast_Half(const tandem::Tensor& self, bool non_blocking = false) {
-  return self.to(tandem::kHalf, non_blocking);
-}
+#define TANDEM_COMPAT_CAST(T, Name)                                                           \
+  inline tandem::Tensor _cast_##Name(const tandem::Tensor& self, bool non_blocking = false) { \
+    return self.to(tandem::k##Name, non_blocking);                                            \
+  }
+AT_FORALL_SCALAR_TYPES(TANDEM_COMPAT_CAST)
+TANDEM_COMPAT_CAST(tandem::Half, Half)
+#undef TANDEM_COMPAT_CAST
 
 inline int64_t numel(const tandem::Tensor& self) { return self.numel(); }
 inline int64_t size(const tandem::Tensor& self, int64_t dim) { return self.size(dim); }
@@ -168,7 +115,7 @@ Tensor values_tensor(ArrayRef<T> values, const TensorOptions& options) {
 }
 }  // namespace tandem::compat
 namespace at {
-#define TANDEM_COMPAT_TENSOR(T)                                                                         \
+#define TANDEM_COMPAT_TENSOR(T, Name)                                                                   \
   inline tandem::Tensor tensor(tandem::ArrayRef<T> values, const tandem::TensorOptions& options) {      \
     return tandem::compat::values_tensor(values, options);                                              \
   }                                                                                                     \
@@ -188,17 +135,11 @@ namespace at {
   inline tandem::Tensor tensor(T value) {                                                               \
     return tandem::compat::values_tensor(tandem::ArrayRef<T>(&value, 1), tandem::scalar_type_of<T>);    \
   }
-TANDEM_COMPAT_TENSOR(uint8_t)
-TANDEM_COMPAT_TENSOR(int8_t)
-TANDEM_COMPAT_TENSOR(int16_t)
-TANDEM_COMPAT_TENSOR(int)
-TANDEM_COMPAT_TENSOR(int64_t)
-TANDEM_COMPAT_TENSOR(float)
-TANDEM_COMPAT_TENSOR(double)
-TANDEM_COMPAT_TENSOR(bool)
-TANDEM_COMPAT_TENSOR(tandem::Half)
-TANDEM_COMPAT_TENSOR(tandem::BFloat16)
-TANDEM_COMPAT_TENSOR(std::complex<float>)
-TANDEM_COMPAT_TENSOR(std::complex<double>)
+AT_FORALL_SCALAR_TYPES(TANDEM_COMPAT_TENSOR)
+TANDEM_COMPAT_TENSOR(bool, Bool)
+TANDEM_COMPAT_TENSOR(tandem::Half, Half)
+TANDEM_COMPAT_TENSOR(tandem::BFloat16, BFloat16)
+TANDEM_COMPAT_TENSOR(std::complex<float>, ComplexFloat)
+TANDEM_COMPAT_TENSOR(std::complex<double>, ComplexDouble)
 #undef TANDEM_COMPAT_TENSOR
 }  // namespace at
