@@ -85,32 +85,28 @@
 #define TORCH_ARG(T, name) TANDEM_ARG(T, name)
 
 // Further LibTorch names.
-namespace torch {
-namespace detail {
-inline const bool modules_print_torch_names = tandem::nn::print_torch_names();
-}
-using tandem::CPUGeneratorImpl;
-using tandem::CUDAGeneratorImpl;
-using tandem::pickle_load;  // programs that call these link tandem_pt
-using tandem::pickle_save;
-namespace detail {
-using TensorDataContainer = tandem::TensorLiteral;
-using tandem::detail::createCPUGenerator;
-using tandem::detail::getDefaultCPUGenerator;
-}  // namespace detail
-}  // namespace torch
 namespace torch::autograd {
 using tandem::AutoGradMode;
 using tandem::GradMode;
 using tensor_list = std::vector<Tensor>;
 using variable_list = std::vector<Tensor>;
 }  // namespace torch::autograd
+namespace torch {
+using autograd::variable_list;
+using tandem::CUDAGeneratorImpl;
+using tandem::pickle_load;  // programs that call these link tandem_pt
+using tandem::pickle_save;
+namespace detail {
+inline const bool modules_print_torch_names = tandem::nn::print_torch_names();
+using TensorDataContainer = tandem::TensorLiteral;
+using tandem::detail::createCPUGenerator;
+using tandem::detail::getDefaultCPUGenerator;
+}  // namespace detail
+namespace jit {
+using tandem::serialize::CompilationUnit;
+}
+}  // namespace torch
 namespace torch::data {
-namespace datasets {
-using tandem::data::datasets::ChunkDataReader;
-using tandem::data::datasets::ChunkDataset;
-using tandem::data::datasets::ChunkDatasetOptions;
-}  // namespace datasets
 namespace example {
 using tandem::data::example::NoTarget;
 }
@@ -121,26 +117,9 @@ using datasets::Dataset;
 namespace torch::linalg {
 using namespace tandem::linalg;
 }
-namespace torch::nn {
-using tandem::nn::ParameterDict;
-using tandem::nn::ParameterDictImpl;
-}  // namespace torch::nn
-namespace torch::optim {
-using tandem::optim::LBFGS;
-using tandem::optim::LBFGSOptions;
-using tandem::optim::LBFGSParamState;
-using tandem::optim::OptimizerCloneableParamState;
-using tandem::optim::ReduceLROnPlateauScheduler;
-}  // namespace torch::optim
 namespace c10 {
 using tandem::Dict;
 namespace ivalue {
 using tandem::ivalue::Tuple;
 }
 }  // namespace c10
-namespace torch {
-using autograd::variable_list;
-namespace jit {
-using tandem::serialize::CompilationUnit;
-}
-}  // namespace torch

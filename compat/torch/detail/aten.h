@@ -2,7 +2,6 @@
 // c10::IntList, torch::utils::flatten_dense_tensors and others.
 #pragma once
 #include <complex>
-#include <iterator>
 #include <optional>
 #include <ostream>
 #include <vector>
@@ -12,108 +11,49 @@
 
 namespace torch {
 
+// LibTorch's backends, each with its device type and its layout.
+// clang-format off
+#define TANDEM_COMPAT_BACKENDS(_) \
+  _(CPU, CPU, Strided) _(CUDA, CUDA, Strided) _(HIP, HIP, Strided) _(VE, VE, Strided) _(FPGA, FPGA, Strided) \
+  _(IPU, IPU, Strided) _(XPU, XPU, Strided) _(SparseCPU, CPU, Sparse) _(SparseCUDA, CUDA, Sparse) \
+  _(SparseCsrCPU, CPU, SparseCsr) _(SparseCsrCUDA, CUDA, SparseCsr) _(SparseCsrMPS, MPS, SparseCsr) \
+  _(SparseMPS, MPS, Sparse) _(SparseHIP, HIP, Sparse) _(SparseVE, VE, Sparse) _(SparseXPU, XPU, Sparse) \
+  _(SparsePrivateUse1, PrivateUse1, Sparse) _(SparseCsrHIP, HIP, SparseCsr) _(SparseCsrVE, VE, SparseCsr) \
+  _(SparseCsrXPU, XPU, SparseCsr) _(SparseCsrPrivateUse1, PrivateUse1, SparseCsr) _(MAIA, MAIA, Strided) \
+  _(XLA, XLA, Strided) _(Vulkan, Vulkan, Strided) _(Metal, Metal, Strided) _(Meta, Meta, Strided) \
+  _(QuantizedCPU, CPU, Strided) _(QuantizedCUDA, CUDA, Strided) _(QuantizedXPU, XPU, Strided) \
+  _(QuantizedPrivateUse1, PrivateUse1, Strided) _(Undefined, CPU, Strided) _(MkldnnCPU, CPU, Mkldnn) \
+  _(MPS, MPS, Strided) _(HPU, HPU, Strided) _(Lazy, Lazy, Strided) _(MTIA, MTIA, Strided) \
+  _(PrivateUse1, PrivateUse1, Strided)
+// clang-format on
+#define TANDEM_COMPAT_NAME(name, device, layout) name,
+#define TANDEM_COMPAT_PARTS(name, device, layout) {#name, tandem::DeviceType::device, tandem::Layout::layout},
 /// A device type with a layout, as LibTorch's older interfaces name it. Tensors are of CPU and CUDA only.
-enum class Backend {
-  CPU,
-  CUDA,
-  HIP,
-  VE,
-  FPGA,
-  IPU,
-  XPU,
-  SparseCPU,
-  SparseCUDA,
-  SparseCsrCPU,
-  SparseCsrCUDA,
-  SparseCsrMPS,
-  SparseMPS,
-  SparseHIP,
-  SparseVE,
-  SparseXPU,
-  SparsePrivateUse1,
-  SparseCsrHIP,
-  SparseCsrVE,
-  SparseCsrXPU,
-  SparseCsrPrivateUse1,
-  MAIA,
-  XLA,
-  Vulkan,
-  Metal,
-  Meta,
-  QuantizedCPU,
-  QuantizedCUDA,
-  QuantizedXPU,
-  QuantizedPrivateUse1,
-  Undefined,
-  MkldnnCPU,
-  MPS,
-  HPU,
-  Lazy,
-  MTIA,
-  PrivateUse1,
-  NumOptions
-};
+enum class Backend { TANDEM_COMPAT_BACKENDS(TANDEM_COMPAT_NAME) NumOptions };
 namespace detail {
 struct BackendParts {
   const char* name;
   tandem::DeviceType device;
-  tandem::Layout layout = tandem::kStrided;
+  tandem::Layout layout;
 };
 /// Throws Error for Undefined and for what is no backend.
 inline const BackendParts& parts_of(Backend backend) {
-  using enum tandem::DeviceType;
-  using enum tandem::Layout;
-  static constexpr BackendParts all[] = {
-      {"CPU", CPU},
-      {"CUDA", CUDA},
-      {"HIP", HIP},
-      {"VE", VE},
-      {"FPGA", FPGA},
-      {"IPU", IPU},
-      {"XPU", XPU},
-      {"SparseCPU", CPU, Sparse},
-      {"SparseCUDA", CUDA, Sparse},
-      {"SparseCsrCPU", CPU, SparseCsr},
-      {"SparseCsrCUDA", CUDA, SparseCsr},
-      {"SparseCsrMPS", MPS, SparseCsr},
-      {"SparseMPS", MPS, Sparse},
-      {"SparseHIP", HIP, Sparse},
-      {"SparseVE", VE, Sparse},
-      {"SparseXPU", XPU, Sparse},
-      {"SparsePrivateUse1", PrivateUse1, Sparse},
-      {"SparseCsrHIP", HIP, SparseCsr},
-      {"SparseCsrVE", VE, SparseCsr},
-      {"SparseCsrXPU", XPU, SparseCsr},
-      {"SparseCsrPrivateUse1", PrivateUse1, SparseCsr},
-      {"MAIA", MAIA},
-      {"XLA", XLA},
-      {"Vulkan", tandem::DeviceType::Vulkan},
-      {"Metal", tandem::DeviceType::Metal},
-      {"Meta", Meta},
-      {"QuantizedCPU", CPU},
-      {"QuantizedCUDA", CUDA},
-      {"QuantizedXPU", XPU},
-      {"QuantizedPrivateUse1", PrivateUse1},
-      {nullptr, CPU},
-      {"MkldnnCPU", CPU, Mkldnn},
-      {"MPS", MPS},
-      {"HPU", HPU},
-      {"Lazy", tandem::DeviceType::Lazy},
-      {"MTIA", MTIA},
-      {"PrivateUseOne", PrivateUse1},
-  };
-  static_assert(std::size(all) == static_cast<std::size_t>(Backend::NumOptions));
+  static constexpr BackendParts all[] = {TANDEM_COMPAT_BACKENDS(TANDEM_COMPAT_PARTS)};
   tandem::check(backend >= Backend::CPU && backend < Backend::NumOptions && backend != Backend::Undefined,
                 "the backend is undefined");
   return all[static_cast<int>(backend)];
 }
+#undef TANDEM_COMPAT_PARTS
+#undef TANDEM_COMPAT_NAME
+#undef TANDEM_COMPAT_BACKENDS
 }  // namespace detail
 inline tandem::DeviceType backendToDeviceType(Backend backend) { return detail::parts_of(backend).device; }
 inline tandem::Layout layout_from_backend(Backend backend) { return detail::parts_of(backend).layout; }
 inline bool isSparse(Backend backend) { return layout_from_backend(backend) == tandem::kSparse; }
 inline bool isSparseCsr(Backend backend) { return layout_from_backend(backend) == tandem::kSparseCsr; }
 inline const char* toString(Backend backend) {
-  return backend == Backend::Undefined ? "UNKNOWN_BACKEND" : detail::parts_of(backend).name;
+  if (backend == Backend::Undefined) return "UNKNOWN_BACKEND";
+  return backend == Backend::PrivateUse1 ? "PrivateUseOne" : detail::parts_of(backend).name;
 }
 inline std::ostream& operator<<(std::ostream& out, Backend backend) { return out << toString(backend); }
 

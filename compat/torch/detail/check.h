@@ -80,22 +80,18 @@ TANDEM_COMPAT_ERROR(SyntaxError)
     ::tandem::compat::fail<KIND>("Expected " #condition " to be true" __VA_OPT__(, ) __VA_ARGS__); \
   }
 
-#define TORCH_CHECK(condition, ...) TANDEM_COMPAT_CHECK(::tandem::Error, condition __VA_OPT__(, ) __VA_ARGS__)
-#define TORCH_CHECK_VALUE(condition, ...) \
-  TANDEM_COMPAT_CHECK(::tandem::ValueError, condition __VA_OPT__(, ) __VA_ARGS__)
-#define TORCH_CHECK_TYPE(condition, ...) TANDEM_COMPAT_CHECK(::tandem::TypeError, condition __VA_OPT__(, ) __VA_ARGS__)
-#define TORCH_CHECK_INDEX(condition, ...) \
-  TANDEM_COMPAT_CHECK(::tandem::IndexError, condition __VA_OPT__(, ) __VA_ARGS__)
-#define TORCH_CHECK_LINALG(condition, ...) \
-  TANDEM_COMPAT_CHECK(::tandem::LinAlgError, condition __VA_OPT__(, ) __VA_ARGS__)
-#define TORCH_CHECK_NOT_IMPLEMENTED(condition, ...) \
-  TANDEM_COMPAT_CHECK(::tandem::NotImplementedError, condition __VA_OPT__(, ) __VA_ARGS__)
-#define TORCH_CHECK_BUFFER(condition, ...) TANDEM_COMPAT_CHECK(::c10::BufferError, condition __VA_OPT__(, ) __VA_ARGS__)
-#define TORCH_CHECK_ALWAYS_SHOW_CPP_STACKTRACE(condition, ...) \
-  TANDEM_COMPAT_CHECK(::c10::ErrorAlwaysShowCppStacktrace, condition __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_CHECK(...) TANDEM_COMPAT_CHECK(::tandem::Error, __VA_ARGS__)
+#define TORCH_CHECK_VALUE(...) TANDEM_COMPAT_CHECK(::tandem::ValueError, __VA_ARGS__)
+#define TORCH_CHECK_TYPE(...) TANDEM_COMPAT_CHECK(::tandem::TypeError, __VA_ARGS__)
+#define TORCH_CHECK_INDEX(...) TANDEM_COMPAT_CHECK(::tandem::IndexError, __VA_ARGS__)
+#define TORCH_CHECK_LINALG(...) TANDEM_COMPAT_CHECK(::tandem::LinAlgError, __VA_ARGS__)
+#define TORCH_CHECK_NOT_IMPLEMENTED(...) TANDEM_COMPAT_CHECK(::tandem::NotImplementedError, __VA_ARGS__)
+#define TORCH_CHECK_BUFFER(...) TANDEM_COMPAT_CHECK(::c10::BufferError, __VA_ARGS__)
+#define TORCH_CHECK_ALWAYS_SHOW_CPP_STACKTRACE(...) \
+  TANDEM_COMPAT_CHECK(::c10::ErrorAlwaysShowCppStacktrace, __VA_ARGS__)
 #define TORCH_CHECK_WITH(error, condition, ...) TANDEM_COMPAT_CHECK(::c10::error, condition __VA_OPT__(, ) __VA_ARGS__)
 #define TORCH_CHECK_WITH_MSG(error, condition, kind, ...) TORCH_CHECK_WITH(error, condition __VA_OPT__(, ) __VA_ARGS__)
-#define STD_TORCH_CHECK(condition, ...) TANDEM_COMPAT_CHECK(::std::runtime_error, condition __VA_OPT__(, ) __VA_ARGS__)
+#define STD_TORCH_CHECK(...) TANDEM_COMPAT_CHECK(::std::runtime_error, __VA_ARGS__)
 /// The message of such a check.
 #define TORCH_CHECK_MSG(condition, kind, ...) \
   (::tandem::compat::message("Expected " #condition " to be true" __VA_OPT__(, ) __VA_ARGS__))
@@ -103,13 +99,13 @@ TANDEM_COMPAT_ERROR(SyntaxError)
 #define C10_BUILD_ERROR(kind, message) ::c10::kind(message)
 /// Throws the caught error again. The text is left out: messages have no context.
 #define TORCH_RETHROW(error, ...) throw
-#define TORCH_INTERNAL_ASSERT(condition, ...) TORCH_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_INTERNAL_ASSERT(...) TORCH_CHECK(__VA_ARGS__)
 #ifdef NDEBUG
 #define TORCH_INTERNAL_ASSERT_DEBUG_ONLY(condition, ...) \
   while (false) TORCH_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
 #define TORCH_INTERNAL_ASSERT_FALSE_OR_RETURN(...) return __VA_ARGS__
 #else
-#define TORCH_INTERNAL_ASSERT_DEBUG_ONLY(condition, ...) TORCH_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_INTERNAL_ASSERT_DEBUG_ONLY(...) TORCH_CHECK(__VA_ARGS__)
 #define TORCH_INTERNAL_ASSERT_FALSE_OR_RETURN(...) TORCH_INTERNAL_ASSERT(false)
 #endif
 
@@ -145,13 +141,13 @@ TANDEM_COMPAT_ERROR(SyntaxError)
 #else
 #define TORCH_DCHECK_NOTNULL(pointer) TORCH_CHECK_NOTNULL(pointer)
 #endif
-#define TORCH_CHECK_IF_NOT_ON_CUDA(condition, ...) TORCH_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_CHECK_IF_NOT_ON_CUDA(...) TORCH_CHECK(__VA_ARGS__)
 #define TORCH_CHECK_ARG(condition, position, ...) \
   TORCH_CHECK(condition, "invalid argument ", position, ": ", __VA_ARGS__)
 #define C10_THROW_ERROR(kind, message) throw ::tandem::kind(message)
 #define C10_LOG_API_USAGE_ONCE(...)
 #define AT_ASSERT(condition) TORCH_CHECK(condition)
-#define AT_ASSERTM(condition, ...) TORCH_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
+#define AT_ASSERTM(...) TORCH_CHECK(__VA_ARGS__)
 #define AT_ERROR(...) TORCH_CHECK(false __VA_OPT__(, ) __VA_ARGS__)
 
 #define TORCH_WARN_WITH(kind, ...) \

@@ -8,17 +8,6 @@
 #include <utility>
 #include <vector>
 
-namespace std {
-template <class First, class Second>
-ostream& operator<<(ostream& out, const pair<First, Second>& both);
-template <class... Types>
-ostream& operator<<(ostream& out, const vector<Types...>& elements);
-template <class... Types>
-ostream& operator<<(ostream& out, const map<Types...>& elements);
-template <class... Types>
-ostream& operator<<(ostream& out, const set<Types...>& elements);
-}  // namespace std
-
 namespace c10 {
 template <class Iterator>
 void PrintSequence(std::ostream& out, Iterator begin, Iterator end) {

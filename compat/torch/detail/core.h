@@ -1,4 +1,4 @@
-// Types and functions of LibTorch's c10 and ATen that programs name, in terms of Tandem's.
+// Types and functions of LibTorch's c10 and ATen that programs name, in terms of Tandem's; namespaces.h has more.
 #pragma once
 #include <complex>
 #include <cstdint>
@@ -15,9 +15,7 @@ using tandem::TypeMeta;
 
 namespace torch {
 
-using tandem::canCast;
 using tandem::DeprecationWarning;
-using tandem::SourceLocation;
 using tandem::UserWarning;
 using tandem::warn;
 using tandem::Warning;
@@ -25,40 +23,8 @@ using tandem::WarningHandler;
 namespace WarningUtils {
 using namespace tandem::WarningUtils;
 }
-using tandem::DeprecatedTypeProperties;
-using tandem::device_index;
-using tandem::DeviceTypeName;
-using tandem::elementSize;
-using tandem::hasCUDA;
-using tandem::hasHIP;
-using tandem::hasMKL;
-using tandem::hasMKLDNN;
-using tandem::hasMPS;
-using tandem::hasXLA;
-using tandem::hasXPU;
-using tandem::isComplexType;
-using tandem::isFloatingType;
-using tandem::isIntegralType;
-using tandem::isReducedFloatingType;
-using tandem::isSignedType;
-using tandem::kHIP;
-using tandem::kHPU;
-using tandem::kMeta;
-using tandem::kMPS;
-using tandem::kPrivateUse1;
-using tandem::kSparse;
-using tandem::kSparseCsr;
-using tandem::kVulkan;
-using tandem::kXLA;
-using tandem::kXPU;
-using tandem::memory_format;
-using tandem::PackedTensorAccessor32;
-using tandem::PackedTensorAccessor64;
-using tandem::scalarTypeToTypeMeta;
 using tandem::toOpMathType;
-using tandem::toRealValueType;
 using tandem::TypeMeta;
-using tandem::typeMetaToScalarType;
 inline constexpr tandem::ScalarType kU16 = tandem::kUInt16, kU32 = tandem::kUInt32, kU64 = tandem::kUInt64;
 /// For get_default_dtype(), which is a TypeMeta in LibTorch.
 constexpr tandem::ScalarType typeMetaToScalarType(tandem::ScalarType type) { return type; }

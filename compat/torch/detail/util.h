@@ -172,14 +172,9 @@ T value_or_else(const std::optional<T>& value, const F& f) {
   return value ? *value : f();
 }
 
-inline constexpr auto kU8 = tandem::kByte;
-inline constexpr auto kI8 = tandem::kChar;
-inline constexpr auto kI16 = tandem::kShort;
-inline constexpr auto kI32 = tandem::kInt;
-inline constexpr auto kI64 = tandem::kLong;
-inline constexpr auto kF16 = tandem::kHalf;
-inline constexpr auto kF32 = tandem::kFloat;
-inline constexpr auto kF64 = tandem::kDouble;
+inline constexpr tandem::ScalarType kU8 = tandem::kByte, kI8 = tandem::kChar, kI16 = tandem::kShort;
+inline constexpr tandem::ScalarType kI32 = tandem::kInt, kI64 = tandem::kLong;
+inline constexpr tandem::ScalarType kF16 = tandem::kHalf, kF32 = tandem::kFloat, kF64 = tandem::kDouble;
 
 }  // namespace torch
 

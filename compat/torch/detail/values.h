@@ -22,8 +22,6 @@ TANDEM_COMPAT_TYPE_OF_VALUES(StringType)
 TANDEM_COMPAT_TYPE_OF_VALUES(TensorType)
 #undef TANDEM_COMPAT_TYPE_OF_VALUES
 
-using tandem::List;
-
 }  // namespace torch
 namespace c10::impl {
 class GenericList : public tandem::List<tandem::IValue> {
