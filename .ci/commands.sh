@@ -81,7 +81,6 @@ with_clang() {
   need clang clang llvm  # llvm: symbolizes sanitizer reports
   need clang-rt "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
   build=$root/$1
-  mkdir -p "$build"
   export CXX=clang++
   ! command -v ccache >/dev/null || CXX="ccache clang++"  # Meson does so by itself only for the compiler that it chooses
 }
@@ -91,7 +90,6 @@ with_clang() {
 run_tests() { exec ${aslr:-} python3 "$root/tests/run.py" "$build" --again "./run $1" -j "$(jobs)" "${@:2}"; }
 
 sanitized() {  # -O1, which meson.build uses for the kernels only: the suite still takes only minutes
-  need build "$packages" "$wished"
   with_clang "$1"
   export CXXFLAGS="-g1 -fno-omit-frame-pointer -fno-sanitize-recover=all ${CXXFLAGS:-}"
   configure -Dbuildtype=plain -Doptimization=1 -Db_lundef=false "-Db_sanitize=$2" "${@:3}"
@@ -107,18 +105,14 @@ emulated_or_not() {
 }
 
 do_emulated() {
-  need build "$packages" "$wished"
   build=$root/build-emulated
-  mkdir -p "$build"
   configure -Dcuda=emulated
   TANDEM_CUDA_DEVICES=${TANDEM_CUDA_DEVICES:-2} run_tests emulated "$@"
 }
 
 # Compiles the CUDA backend for one architecture, not optimized, because nothing here runs it; the rest comes from ccache.
 do_nvcc() {
-  need build "$packages" "$wished"
   build=$root/build-nvcc
-  mkdir -p "$build"
   configure -Dcuda=auto -Dcuda-arch=sm_90 -Dcuda-args=--Ofast-compile=max,-Xcompiler=-O0 -Dcpu=dispatch -Dtests=false \
     -Dbench=false -Dexamples=false
   compile
@@ -148,7 +142,6 @@ do_sanitize() {
 }
 
 do_clang() {
-  need build "$packages" "$wished"
   with_clang build-clang
   configure -Dcuda=disabled
   run_tests clang --without processes "$@"
@@ -156,10 +149,8 @@ do_clang() {
 
 # Compiles the library for 64-bit Arm, not optimized for speed, and compares the bits of its results under QEMU.
 do_arm() {
-  need build "$packages" "$wished"
   need arm "ccache g++-aarch64-linux-gnu qemu-user"
   build=$root/build-arm
-  mkdir -p "$build"
   local libraries="zlib1g-dev:arm64 libstdc++6:arm64"
   if [ "$(dpkg-query -W -f '${db:Status-Status} ' $libraries 2>/dev/null)" != "installed installed " ]; then
     as_root dpkg --add-architecture arm64
@@ -182,13 +173,11 @@ do_arm() {
 # Runs the tests once with each set of CPU kernels; the last line adds up their counts.
 do_dispatch() {
   local set line passed=0 failed=0 skipped=0
-  need build "$packages" "$wished"
   if [ "${1:-}" = --clang ]; then
     shift
     with_clang build-dispatch-clang
   else
     build=$root/build-dispatch
-    mkdir -p "$build"
   fi
   configure -Dcuda=disabled -Dcpu=dispatch
   for set in avx2 avx512; do
@@ -271,11 +260,9 @@ do_package() {
   [ -z "$deps" ] || stop "package does not work with --deps"
   local cpu=dispatch
   [ "$(uname -m)" = x86_64 ] || cpu=""
-  need build "$packages" "$wished"
   need package "dpkg-dev${1:+ mmdebstrap}"
   command -v dpkg-shlibdeps >/dev/null || stop "package needs dpkg-dev"
   build=$root/build-package
-  mkdir -p "$build"
   configure --prefix=/usr -Dcuda=disabled -Dnccl=disabled "-Dcpu=$cpu" -Dtests=false -Dbench=false -Dexamples=false
   compile
   "$root/packaging/debian.sh" "$build" || stop "the packages could not be made"
