@@ -2,9 +2,13 @@
 // reduce_scatter of all_gather, all_to_all with exchanged splits, and a message in the other direction.
 #include "tandem/parallel/shared/collectives.h"
 
+#include <functional>
+#include <utility>
+
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/record.h"
+#include "tandem/core/backend/kernel.h"
 
 namespace tandem::distributed::functional {
 namespace {
@@ -34,11 +38,24 @@ Tensor with_rows(const Tensor& tensor, int64_t rows) {
   return empty_raw(sizes, tensor.dtype(), tensor.device());
 }
 
-struct CollectiveBackward : Node {
-  Group group;
+/// A collective whose gradient is `adjoint` of the gradient of its output.
+template <KernelName kLabel>
+struct AdjointBackward final : Node {
+  const char* label() const override { return kLabel.text; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = adjoint(g[0]); }
+  std::function<Tensor(const Tensor& gradient)> adjoint;
 };
+template <KernelName kLabel, class Adjoint>
+Tensor recorded(const Tensor& out, const Tensor& input, Adjoint&& adjoint) {
+  if (auto* node = record<AdjointBackward<kLabel>>(out, input)) node->adjoint = std::forward<Adjoint>(adjoint);
+  return out;
+}
+// `sum` as the gradient of a reduction with `op`.
+Tensor averaged(const Tensor& sum, ReduceOp op, const Group& group) {
+  return op == ReduceOp::AVG ? sum / static_cast<double>(group->size()) : sum;
+}
 
-struct AllReduceBackward final : CollectiveBackward {
+struct AllReduceBackward final : Node {
   const char* label() const override { return "AllReduceBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     if (is_linear(op)) {
@@ -48,62 +65,9 @@ struct AllReduceBackward final : CollectiveBackward {
     const Tensor extreme = (input.unpack(*this) == output.unpack(*this)).to(g[0].dtype());
     out[0] = all_reduce(g[0], ReduceOp::SUM, group) * (extreme / all_reduce(extreme, ReduceOp::SUM, group));
   }
+  Group group;
   ReduceOp op = ReduceOp::SUM;
   TANDEM_SAVED(input, output);  // of MIN and MAX
-};
-
-struct ReduceBackward final : CollectiveBackward {
-  const char* label() const override { return "ReduceBackward"; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    const Tensor all = broadcast(g[0], root, group);
-    out[0] = op == ReduceOp::AVG ? all / static_cast<double>(group->size()) : all;
-  }
-  int root = 0;
-  ReduceOp op = ReduceOp::SUM;
-};
-
-struct BroadcastBackward final : CollectiveBackward {
-  const char* label() const override { return "BroadcastBackward"; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    out[0] = reduce(g[0], root, ReduceOp::SUM, group);
-  }
-  int root = 0;
-};
-
-struct AllGatherBackward final : CollectiveBackward {
-  const char* label() const override { return "AllGatherBackward"; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    out[0] = reduce_scatter(g[0], ReduceOp::SUM, group);
-  }
-};
-
-struct ReduceScatterBackward final : CollectiveBackward {
-  const char* label() const override { return "ReduceScatterBackward"; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    const Tensor all = all_gather_into_tensor(g[0], group);
-    out[0] = op == ReduceOp::AVG ? all / static_cast<double>(group->size()) : all;
-  }
-  ReduceOp op = ReduceOp::SUM;
-};
-
-struct AllToAllBackward final : CollectiveBackward {
-  const char* label() const override { return "AllToAllBackward"; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    out[0] = all_to_all(g[0], inputs, outputs, group);
-  }
-  std::vector<int64_t> inputs, outputs;
-};
-
-struct SendBackward final : CollectiveBackward {
-  const char* label() const override { return "SendBackward"; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    work->wait();
-    out[0] = recv(sizes, options, peer, group, tag, g[0]);
-  }
-  int peer = 0, tag = 0;
-  WorkPtr work;
-  std::vector<int64_t> sizes;
-  TensorOptions options;
 };
 
 struct Message {
@@ -111,20 +75,17 @@ struct Message {
   WorkPtr work;  // null if the node of `sent` has it
 };
 Message start_send(const Tensor& tensor, int dst, const Group& group, int tag) {
-  Message message{zeros({}, TensorOptions(tensor.dtype()).device(tensor.device())),
-                  group->send(copy_of(tensor), dst, tag)};
-  if (auto* node = record<SendBackward>(message.sent, tensor)) {
-    node->group = group;
-    node->peer = dst;
-    node->tag = tag;
-    node->work = std::move(message.work);
-    node->sizes = tensor.sizes().vec();
-    node->options = TensorOptions(tensor.dtype()).device(tensor.device()).requires_grad(true);
-  }
+  const TensorOptions options = TensorOptions(tensor.dtype()).device(tensor.device());
+  Message message{zeros({}, options), group->send(copy_of(tensor), dst, tag)};
+  if (auto* node = record<AdjointBackward<"SendBackward">>(message.sent, tensor))
+    node->adjoint = [=, work = std::move(message.work), sizes = tensor.sizes().vec()](const Tensor& g) {
+      work->wait();
+      return recv(sizes, TensorOptions(options).requires_grad(true), dst, group, tag, g);
+    };
   return message;
 }
 
-struct RecvBackward final : CollectiveBackward {
+struct RecvBackward final : Node {
   const char* label() const override { return "RecvBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     // Two ranks may send to each other before they receive, so this must not wait here.
@@ -132,6 +93,7 @@ struct RecvBackward final : CollectiveBackward {
     if (message.work) queue_callback([work = message.work] { work->wait(); });
     if (needs(0)) out[0] = message.sent.expand(after);
   }
+  Group group;
   int peer = 0, tag = 0;
   std::vector<int64_t> after;  // the shape of that tensor
 };
@@ -161,23 +123,16 @@ Tensor reduce(const Tensor& tensor, int dst, ReduceOp op, const Group& given) {
   Tensor out = copy_of(tensor);
   group->reduce(out, dst, op)->wait();
   if (group->rank() != dst) fill_raw(out, 0);
-  if (auto* node = record<ReduceBackward>(out, tensor)) {
-    node->group = group;
-    node->root = dst;
-    node->op = op;
-  }
-  return out;
+  return recorded<"ReduceBackward">(out, tensor,
+                                    [=](const Tensor& g) { return averaged(broadcast(g, dst, group), op, group); });
 }
 
 Tensor broadcast(const Tensor& tensor, int src, const Group& given) {
   const Group group = group_of("broadcast", tensor, given);
   Tensor out = group->rank() == src ? copy_of(tensor) : empty_raw(tensor.sizes(), tensor.dtype(), tensor.device());
   group->broadcast(out, src)->wait();
-  if (auto* node = record<BroadcastBackward>(out, tensor)) {
-    node->group = group;
-    node->root = src;
-  }
-  return out;
+  return recorded<"BroadcastBackward">(out, tensor,
+                                       [=](const Tensor& g) { return reduce(g, src, ReduceOp::SUM, group); });
 }
 
 std::vector<Tensor> all_gather(const Tensor& tensor, const Group& given) {
@@ -190,8 +145,8 @@ Tensor all_gather_into_tensor(const Tensor& tensor, const Group& given) {
   check(tensor.dim() > 0, "all_gather_into_tensor: expected at least one dimension; use all_gather for scalars");
   Tensor out = with_rows(tensor, tensor.size(0) * group->size());
   group->all_gather(out, contiguous(tensor))->wait();
-  if (auto* node = record<AllGatherBackward>(out, tensor)) node->group = group;
-  return out;
+  return recorded<"AllGatherBackward">(out, tensor,
+                                       [=](const Tensor& g) { return reduce_scatter(g, ReduceOp::SUM, group); });
 }
 
 Tensor reduce_scatter(const Tensor& tensor, ReduceOp op, const Group& given) {
@@ -201,11 +156,8 @@ Tensor reduce_scatter(const Tensor& tensor, ReduceOp op, const Group& given) {
         group->size(), " rows, as many as there are ranks, got ", tensor);
   Tensor out = with_rows(tensor, tensor.size(0) / group->size());
   group->reduce_scatter(out, contiguous(tensor), op)->wait();
-  if (auto* node = record<ReduceScatterBackward>(out, tensor)) {
-    node->group = group;
-    node->op = op;
-  }
-  return out;
+  return recorded<"ReduceScatterBackward">(
+      out, tensor, [=](const Tensor& g) { return averaged(all_gather_into_tensor(g, group), op, group); });
 }
 
 Tensor all_to_all(const Tensor& tensor, IntArrayRef output_splits, IntArrayRef input_splits, const Group& given) {
@@ -218,12 +170,10 @@ Tensor all_to_all(const Tensor& tensor, IntArrayRef output_splits, IntArrayRef i
   }
   Tensor out = with_rows(tensor, rows);
   group->all_to_all(out, contiguous(tensor), output_splits, input_splits)->wait();
-  if (auto* node = record<AllToAllBackward>(out, tensor)) {
-    node->group = group;
-    node->inputs = input_splits.vec();
-    node->outputs = output_splits.vec();
-  }
-  return out;
+  return recorded<"AllToAllBackward">(
+      out, tensor, [group, inputs = input_splits.vec(), outputs = output_splits.vec()](const Tensor& g) {
+        return all_to_all(g, inputs, outputs, group);
+      });
 }
 
 Tensor send(const Tensor& tensor, int dst, const Group& given, int tag) {
