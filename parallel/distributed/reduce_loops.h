@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "tandem/core/dtype.h"
 #include "tandem/parallel/distributed/engine.h"
@@ -82,33 +83,17 @@ constexpr ReduceFunction function_of() {
     return nullptr;
 }
 
-template <class T>
-ReduceFunction function_for(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::SUM:
-      return function_of<T, ReduceOp::SUM>();
-    case ReduceOp::PRODUCT:
-      return function_of<T, ReduceOp::PRODUCT>();
-    case ReduceOp::MIN:
-      return function_of<T, ReduceOp::MIN>();
-    case ReduceOp::MAX:
-      return function_of<T, ReduceOp::MAX>();
-    case ReduceOp::BAND:
-      return function_of<T, ReduceOp::BAND>();
-    case ReduceOp::BOR:
-      return function_of<T, ReduceOp::BOR>();
-    case ReduceOp::BXOR:
-      return function_of<T, ReduceOp::BXOR>();
-    case ReduceOp::AVG:
-      break;
-  }
-  return nullptr;
+template <class T, std::size_t... op>
+ReduceFunction function_for(std::size_t wanted, std::index_sequence<op...>) {
+  static constexpr ReduceFunction functions[] = {function_of<T, static_cast<ReduceOp>(op)>()...};
+  return functions[wanted];
 }
 
 template <class... Ts>
 ReduceFunction find_function(ScalarType dtype, ReduceOp op, TypeList<Ts...>) {
+  using Ops = std::make_index_sequence<static_cast<std::size_t>(ReduceOp::BXOR) + 1>;
   ReduceFunction found = nullptr;
-  ((scalar_type_of<Ts> == dtype ? void(found = function_for<Ts>(op)) : void()), ...);
+  ((scalar_type_of<Ts> == dtype ? void(found = function_for<Ts>(static_cast<std::size_t>(op), Ops())) : void()), ...);
   return found;
 }
 

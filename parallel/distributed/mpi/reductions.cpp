@@ -12,61 +12,20 @@ namespace tandem::distributed::mpi {
 namespace {
 
 MPI_Datatype type_of(ScalarType dtype) {
-  switch (dtype) {
-    case ScalarType::Byte:
-      return MPI_UINT8_T;
-    case ScalarType::Char:
-      return MPI_INT8_T;
-    case ScalarType::Short:
-      return MPI_INT16_T;
-    case ScalarType::Int:
-      return MPI_INT32_T;
-    case ScalarType::Long:
-      return MPI_INT64_T;
-    case ScalarType::Float:
-      return MPI_FLOAT;
-    case ScalarType::Double:
-      return MPI_DOUBLE;
-    case ScalarType::Bool:
-      return MPI_C_BOOL;
-    case ScalarType::Half:
-    case ScalarType::BFloat16:
-      return MPI_UINT16_T;  // two bytes, which only their own operations read
-    default:
-      throw std::runtime_error("mpi: cannot reduce this dtype");
-  }
+  const std::pair<ScalarType, MPI_Datatype> types[] = {
+      {kByte, MPI_UINT8_T},  {kChar, MPI_INT8_T},      {kShort, MPI_INT16_T}, {kInt, MPI_INT32_T},
+      {kLong, MPI_INT64_T},  {kFloat, MPI_FLOAT},      {kDouble, MPI_DOUBLE}, {kBool, MPI_C_BOOL},
+      {kHalf, MPI_UINT16_T}, {kBFloat16, MPI_UINT16_T}};  // two bytes, which only their own operations read
+  for (const auto& [own, type] : types)
+    if (own == dtype) return type;
+  throw std::runtime_error("mpi: cannot reduce this dtype");
 }
 
-MPI_Op op_of_numbers(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::SUM:
-      return MPI_SUM;
-    case ReduceOp::PRODUCT:
-      return MPI_PROD;
-    case ReduceOp::MIN:
-      return MPI_MIN;
-    case ReduceOp::MAX:
-      return MPI_MAX;
-    case ReduceOp::BAND:
-      return MPI_BAND;
-    case ReduceOp::BOR:
-      return MPI_BOR;
-    default:
-      return MPI_BXOR;
-  }
-}
-
-MPI_Op op_of_bools(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::SUM:
-    case ReduceOp::MAX:
-    case ReduceOp::BOR:
-      return MPI_LOR;
-    case ReduceOp::BXOR:
-      return MPI_LXOR;
-    default:
-      return MPI_LAND;
-  }
+// By ReduceOp, except AVG, which engines do not know. MPI's handles need not be constants.
+MPI_Op op_of(ReduceOp op, bool logical) {
+  const MPI_Op numbers[] = {MPI_SUM, MPI_OP_NULL, MPI_PROD, MPI_MIN, MPI_MAX, MPI_BAND, MPI_BOR, MPI_BXOR};
+  const MPI_Op bools[] = {MPI_LOR, MPI_OP_NULL, MPI_LAND, MPI_LAND, MPI_LOR, MPI_LAND, MPI_LOR, MPI_LXOR};
+  return (logical ? bools : numbers)[static_cast<std::size_t>(op)];
 }
 
 template <ScalarType dtype, ReduceOp op>
@@ -77,16 +36,9 @@ void combine(void* in, void* inout, int* count, MPI_Datatype*) {
 
 template <ScalarType dtype>
 MPI_User_function* own_function(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::SUM:
-      return combine<dtype, ReduceOp::SUM>;
-    case ReduceOp::PRODUCT:
-      return combine<dtype, ReduceOp::PRODUCT>;
-    case ReduceOp::MIN:
-      return combine<dtype, ReduceOp::MIN>;
-    default:
-      return combine<dtype, ReduceOp::MAX>;
-  }
+  constexpr MPI_User_function* functions[] = {combine<dtype, ReduceOp::SUM>, nullptr, combine<dtype, ReduceOp::PRODUCT>,
+                                              combine<dtype, ReduceOp::MIN>, combine<dtype, ReduceOp::MAX>};
+  return functions[static_cast<std::size_t>(op)];
 }
 
 // MPI lacks the two-byte types, and its MIN and MAX do not let NaN win. Null: MPI's own operation is right; it is
@@ -106,7 +58,7 @@ Reduction reduction(ScalarType dtype, ReduceOp op) {
   if (reduce_function(dtype, op) == nullptr) throw std::runtime_error("MPI: the dtype does not have this reduction");
   const MPI_Datatype type = type_of(dtype);
   MPI_User_function* const function = own_function(dtype, op);
-  if (function == nullptr) return {type, dtype == ScalarType::Bool ? op_of_bools(op) : op_of_numbers(op)};
+  if (function == nullptr) return {type, op_of(op, dtype == ScalarType::Bool)};
   static auto& made = *new std::map<std::pair<ScalarType, ReduceOp>, MPI_Op>;
   const auto [at, is_new] = made.try_emplace({dtype, op}, MPI_OP_NULL);
   if (is_new) check(MPI_Op_create(function, 1, &at->second), "MPI_Op_create");

@@ -11,6 +11,7 @@
 #include <memory>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "tandem/parallel/distributed/engine.h"
 #include "tandem/parallel/distributed/nccl/communicator.h"
@@ -25,27 +26,13 @@ using tandem::ScalarType;
 cudaStream_t stream_of(const CallOptions& options) { return static_cast<cudaStream_t>(options.stream); }
 
 ncclDataType_t type_of(ScalarType dtype) {
-  switch (dtype) {
-    case ScalarType::Byte:
-    case ScalarType::Bool:
-      return ncclUint8;
-    case ScalarType::Char:
-      return ncclInt8;
-    case ScalarType::Int:
-      return ncclInt32;
-    case ScalarType::Long:
-      return ncclInt64;
-    case ScalarType::Half:
-      return ncclFloat16;
-    case ScalarType::Float:
-      return ncclFloat32;
-    case ScalarType::Double:
-      return ncclFloat64;
-    case ScalarType::BFloat16:
-      return ncclBfloat16;
-    default:
-      throw std::runtime_error("nccl: cannot reduce this dtype (int16); convert the tensor to int32");
-  }
+  constexpr std::pair<ScalarType, ncclDataType_t> types[] = {
+      {ScalarType::Byte, ncclUint8},    {ScalarType::Bool, ncclUint8},     {ScalarType::Char, ncclInt8},
+      {ScalarType::Int, ncclInt32},     {ScalarType::Long, ncclInt64},     {ScalarType::Half, ncclFloat16},
+      {ScalarType::Float, ncclFloat32}, {ScalarType::Double, ncclFloat64}, {ScalarType::BFloat16, ncclBfloat16}};
+  for (const auto& [own, type] : types)
+    if (own == dtype) return type;
+  throw std::runtime_error("nccl: cannot reduce this dtype (int16); convert the tensor to int32");
 }
 
 bool is_supported(ScalarType dtype, ReduceOp op) {
@@ -55,26 +42,12 @@ bool is_supported(ScalarType dtype, ReduceOp op) {
 }
 
 // Bools are bytes of 0 and 1, so "or" is their maximum and "and" their minimum.
-ncclRedOp_t op_of(ReduceOp op, bool logical) {
-  switch (op) {
-    case ReduceOp::SUM:
-      return logical ? ncclMax : ncclSum;
-    case ReduceOp::PRODUCT:
-      return logical ? ncclMin : ncclProd;
-    case ReduceOp::MIN:
-      return ncclMin;
-    case ReduceOp::MAX:
-      return ncclMax;
-    case ReduceOp::BOR:
-      if (logical) return ncclMax;
-      break;
-    case ReduceOp::BAND:
-      if (logical) return ncclMin;
-      break;
-    default:
-      break;
-  }
-  throw std::runtime_error("nccl: has no such reduction of this dtype; use backend gloo");
+ncclRedOp_t op_of(ReduceOp op, ScalarType dtype) {
+  if (!is_supported(dtype, op)) throw std::runtime_error("nccl: has no such reduction of this dtype; use backend gloo");
+  if (op == ReduceOp::MAX || op == ReduceOp::BOR) return ncclMax;
+  if (op == ReduceOp::MIN || op == ReduceOp::BAND) return ncclMin;
+  if (dtype == ScalarType::Bool) return op == ReduceOp::SUM ? ncclMax : ncclMin;
+  return op == ReduceOp::SUM ? ncclSum : ncclProd;
 }
 
 /// A send or receive that has been submitted.
@@ -167,7 +140,7 @@ class NcclEngine final : public Engine {
 
   void all_reduce(void* data, std::size_t count, ScalarType dtype, ReduceOp op, const CallOptions& options) override {
     const ncclDataType_t type = type_of(dtype);
-    const ncclRedOp_t as = op_of(op, dtype == ScalarType::Bool);
+    const ncclRedOp_t as = op_of(op, dtype);
     submit("all_reduce", options, [&](ncclComm_t comm, cudaStream_t stream) {
       return ncclAllReduce(data, data, count, type, as, comm, stream);
     });
@@ -175,7 +148,7 @@ class NcclEngine final : public Engine {
   void reduce(void* data, std::size_t count, ScalarType dtype, ReduceOp op, int root,
               const CallOptions& options) override {
     const ncclDataType_t type = type_of(dtype);
-    const ncclRedOp_t as = op_of(op, dtype == ScalarType::Bool);
+    const ncclRedOp_t as = op_of(op, dtype);
     submit("reduce", options, [&](ncclComm_t comm, cudaStream_t stream) {
       return ncclReduce(data, data, count, type, as, root, comm, stream);
     });
