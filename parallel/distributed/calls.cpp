@@ -4,12 +4,17 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/core/memory_format.h"
-#include "tandem/parallel/distributed/process_group_impl.h"
+#include "tandem/parallel/distributed/group_state.h"
 #include "tandem/parallel/distributed/reduce_loops.h"
 
 namespace tandem::distributed {
 
 namespace {
+
+void copy_into(Tensor to, const Tensor& from) {
+  const NoGradGuard guard;
+  to.copy_(from.view(to.sizes()));
+}
 
 // ---- arguments
 
@@ -82,6 +87,36 @@ class Arguments {
           "\n  whole ", whole);
   }
 
+  /// The given numbers of rows per rank, or equal ones.
+  std::vector<int64_t> splits(const char* what, const Tensor& tensor, IntArrayRef given) const {
+    check(tensor.dim() > 0, name_, ": ", what, " needs at least 1 dimension, got ", tensor);
+    const int64_t rows = tensor.size(0);
+    if (given.empty()) {
+      check(rows % group_.size == 0, name_, ": ", what, " ", tensor, " cannot be split into ", group_.size,
+            " equal parts; give splits");
+      return std::vector<int64_t>(static_cast<std::size_t>(group_.size), rows / group_.size);
+    }
+    int64_t sum = 0;
+    bool good = given.size() == static_cast<std::size_t>(group_.size);
+    for (const int64_t n : given) {
+      good = good && n >= 0 && n <= rows;
+      sum += good ? n : 0;
+    }
+    check(good && sum == rows, name_, ": expected ", group_.size, " splits of ", what, " ", tensor,
+          " that sum to its rows, got ", given);
+    return given.vec();
+  }
+  /// Submits run(engine, options). In a group of one rank `output`, if it is defined, receives `input` instead.
+  template <class Call>
+  WorkPtr submit(const Tensor& output, const Tensor& input, const Call& run) const {
+    return group_.submit(call, [=](Engine* engine, const CallOptions& options) {
+      if (engine != nullptr)
+        run(*engine, options);
+      else if (output.defined())
+        copy_into(output, input);
+    });
+  }
+
   CallRecord call;
 
  private:
@@ -99,13 +134,6 @@ class Arguments {
 
 ReduceOp engine_op(ReduceOp op) { return op == ReduceOp::AVG ? ReduceOp::SUM : op; }
 
-template <class T>
-void divide_loop(void* data, int64_t n, float divisor) {
-  using Computed = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  auto* at = static_cast<T*>(data);
-  for (int64_t i = 0; i < n; ++i) at[i] = static_cast<T>(static_cast<Computed>(at[i]) / static_cast<Computed>(divisor));
-}
-
 void divide(Tensor tensor, int size) {
   if (size == 1) return;
   if (!tensor.is_cpu()) {
@@ -113,8 +141,12 @@ void divide(Tensor tensor, int size) {
     tensor.div_(size);
     return;
   }
-  dispatch(tensor.dtype(), TypeList<float, double, Half, BFloat16>{}, "avg",
-           [&]<class T>(Type<T>) { divide_loop<T>(tensor.data_ptr(), tensor.numel(), static_cast<float>(size)); });
+  dispatch(tensor.dtype(), TypeList<float, double, Half, BFloat16>{}, "avg", [&]<class T>(Type<T>) {
+    using Computed = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    const auto divisor = static_cast<Computed>(size);
+    auto* at = static_cast<T*>(tensor.data_ptr());
+    for (int64_t i = 0, n = tensor.numel(); i < n; ++i) at[i] = static_cast<T>(static_cast<Computed>(at[i]) / divisor);
+  });
 }
 
 void fold_into(Tensor out, const Tensor& block, ReduceOp op) {
@@ -123,27 +155,12 @@ void fold_into(Tensor out, const Tensor& block, ReduceOp op) {
     return reduce_function(out.dtype(), op)(to, to, block.data_ptr(), static_cast<std::size_t>(out.numel()));
   }
   const NoGradGuard guard;
-  switch (op) {
-    case ReduceOp::SUM:
-      out.add_(block);
-      return;
-    case ReduceOp::PRODUCT:
-      out.mul_(block);
-      return;
-    case ReduceOp::MIN:
-      out.copy_(minimum(out, block));
-      return;
-    case ReduceOp::MAX:
-      out.copy_(maximum(out, block));
-      return;
-    default:
-      fail("reduce_scatter: backends on devices have no ", name(op));
-  }
-}
-
-void copy_into(Tensor to, const Tensor& from) {
-  const NoGradGuard guard;
-  to.copy_(from.view(to.sizes()));
+  if (op == ReduceOp::SUM)
+    out.add_(block);
+  else if (op == ReduceOp::PRODUCT)
+    out.mul_(block);
+  else  // Arguments::reduces() refuses all but MIN and MAX
+    out.copy_(op == ReduceOp::MIN ? minimum(out, block) : maximum(out, block));
 }
 
 /// [P, …] for P tensors like `like`.
@@ -152,9 +169,17 @@ Tensor stack_for(const Tensor& like, int size) {
   return empty({size, like.numel()}, like.options());
 }
 
+// tensors[i] = stack[i], flat.
+void unstack(const Tensors& tensors, const Tensor& stack) {
+  const NoGradGuard guard;
+  for (std::size_t i = 0; i < tensors.size(); ++i) copy_into(tensors[i], stack.select(0, static_cast<int64_t>(i)));
+}
+
+IntArrayRef row_of(const Tensor& tensor) { return tensor.sizes().slice(1, tensor.sizes().size() - 1); }
+
 int64_t row_bytes(const Tensor& tensor) {
   int64_t bytes = static_cast<int64_t>(tensor.element_size());
-  for (int64_t d = 1; d < tensor.dim(); ++d) bytes *= tensor.size(d);
+  for (const int64_t size : row_of(tensor)) bytes *= size;
   return bytes;
 }
 
@@ -162,26 +187,6 @@ std::vector<std::size_t> split_bytes(IntArrayRef rows, int64_t row_bytes) {
   std::vector<std::size_t> out;
   for (const int64_t n : rows) out.push_back(static_cast<std::size_t>(n * row_bytes));
   return out;
-}
-
-std::vector<int64_t> full_splits(Operation operation, const char* what, const Tensor& tensor, IntArrayRef given,
-                                 int size) {
-  check(tensor.dim() > 0, name(operation), ": ", what, " needs at least 1 dimension, got ", tensor);
-  const int64_t rows = tensor.size(0);
-  if (given.empty()) {
-    check(rows % size == 0, name(operation), ": ", what, " ", tensor, " cannot be split into ", size,
-          " equal parts; give splits");
-    return std::vector<int64_t>(static_cast<std::size_t>(size), rows / size);
-  }
-  int64_t sum = 0;
-  bool good = given.size() == static_cast<std::size_t>(size);
-  for (const int64_t n : given) {
-    good = good && n >= 0 && n <= rows;
-    sum += good ? n : 0;
-  }
-  check(good && sum == rows, name(operation), ": expected ", size, " splits of ", what, " ", tensor,
-        " that sum to its rows, got ", given);
-  return given.vec();
 }
 
 // Gloo would silently accept a wrong number of rows, or end the process, so all ranks check all splits.
@@ -215,118 +220,106 @@ Tensor summed(const char* operation, const Tensor& tensor, ReduceOp op) {
 
 WorkPtr ProcessGroup::all_reduce(const Tensor& whole, ReduceOp op, int bucket) {
   const Tensor tensor = summed("all_reduce", whole, op);
-  Arguments arguments(*impl_->state, Operation::kAllReduce);
+  Arguments arguments(*state_, Operation::kAllReduce);
   arguments.write("tensor", tensor, /*elementwise=*/true);
   arguments.reduces(tensor, op);
   arguments.shape(tensor);
   arguments.call.bucket = bucket < 0 ? -1 : bucket;
-  const auto run = [tensor, op, size = size()](Engine* engine, const CallOptions& options) {
-    if (engine == nullptr) return;
-    engine->all_reduce(tensor.data_ptr(), static_cast<std::size_t>(tensor.numel()), tensor.dtype(), engine_op(op),
-                       options);
+  return arguments.submit({}, {}, [tensor, op, size = size()](Engine& engine, const CallOptions& options) {
+    engine.all_reduce(tensor.data_ptr(), static_cast<std::size_t>(tensor.numel()), tensor.dtype(), engine_op(op),
+                      options);
     if (op == ReduceOp::AVG) divide(tensor, size);
-  };
-  return impl_->state->submit(arguments.call, run);
+  });
 }
 
 WorkPtr ProcessGroup::reduce(const Tensor& whole, int root, ReduceOp op) {
   const Tensor tensor = summed("reduce", whole, op);
-  Arguments arguments(*impl_->state, Operation::kReduce);
+  Arguments arguments(*state_, Operation::kReduce);
   arguments.root(root);
   arguments.write("tensor", tensor, /*elementwise=*/true);
   arguments.reduces(tensor, op);
   arguments.shape(tensor);
   const bool here = rank() == root;
-  const auto run = [tensor, op, root, here, size = size()](Engine* engine, const CallOptions& options) {
-    if (engine == nullptr) return;
-    engine->reduce(tensor.data_ptr(), static_cast<std::size_t>(tensor.numel()), tensor.dtype(), engine_op(op), root,
-                   options);
+  return arguments.submit({}, {}, [tensor, op, root, here, size = size()](Engine& engine, const CallOptions& options) {
+    engine.reduce(tensor.data_ptr(), static_cast<std::size_t>(tensor.numel()), tensor.dtype(), engine_op(op), root,
+                  options);
     if (op == ReduceOp::AVG && here) divide(tensor, size);
-  };
-  return impl_->state->submit(arguments.call, run);
+  });
 }
 
 WorkPtr ProcessGroup::reduce_scatter(const Tensor& whole, const Tensor& blocks, ReduceOp op) {
   const Tensor output = summed("reduce_scatter", whole, op), input = summed("reduce_scatter", blocks, op);
-  Arguments arguments(*impl_->state, Operation::kReduceScatter);
+  Arguments arguments(*state_, Operation::kReduceScatter);
   arguments.write("output", output);
   arguments.use("input", input);
   arguments.reduces(output, op);
   arguments.blocks("input", input, output);
   arguments.shape(output);
   const Tensor received = stack_for(output, size());
-  const auto run = [output, input, received, op, size = size()](Engine* engine, const CallOptions& options) {
-    if (engine == nullptr) return copy_into(output, input);
-    const std::vector<std::size_t> bytes(static_cast<std::size_t>(size), output.nbytes());
-    engine->all_to_all(input.data_ptr(), bytes.data(), received.data_ptr(), bytes.data(), options);
-    const NoGradGuard guard;
-    copy_into(output, received.select(0, 0));
-    for (int i = 1; i < size; ++i) fold_into(output, received.select(0, i).view(output.sizes()), engine_op(op));
-    if (op == ReduceOp::AVG) divide(output, size);
-  };
-  return impl_->state->submit(arguments.call, run);
+  return arguments.submit(
+      output, input, [output, input, received, op, size = size()](Engine& engine, const CallOptions& options) {
+        const std::vector<std::size_t> bytes(static_cast<std::size_t>(size), output.nbytes());
+        engine.all_to_all(input.data_ptr(), bytes.data(), received.data_ptr(), bytes.data(), options);
+        const NoGradGuard guard;
+        copy_into(output, received.select(0, 0));
+        for (int i = 1; i < size; ++i) fold_into(output, received.select(0, i).view(output.sizes()), engine_op(op));
+        if (op == ReduceOp::AVG) divide(output, size);
+      });
 }
 
 // ---- data movement
 
 WorkPtr ProcessGroup::broadcast(const Tensor& tensor, int root) {
-  Arguments arguments(*impl_->state, Operation::kBroadcast);
+  Arguments arguments(*state_, Operation::kBroadcast);
   arguments.root(root);
   rank() == root ? arguments.use("tensor", tensor, true) : arguments.write("tensor", tensor, true);
   arguments.shape(tensor);
-  const auto run = [tensor, root](Engine* engine, const CallOptions& options) {
-    if (engine != nullptr) engine->broadcast(tensor.data_ptr(), tensor.nbytes(), root, options);
-  };
-  return impl_->state->submit(arguments.call, run);
+  return arguments.submit({}, {}, [tensor, root](Engine& engine, const CallOptions& options) {
+    engine.broadcast(tensor.data_ptr(), tensor.nbytes(), root, options);
+  });
 }
 
 WorkPtr ProcessGroup::all_gather(const Tensors& outputs, const Tensor& input) {
-  Arguments arguments(*impl_->state, Operation::kAllGather);
+  Arguments arguments(*state_, Operation::kAllGather);
   arguments.use("input", input);
   arguments.list("outputs", outputs, input, true, true);
   arguments.shape(input);
   const Tensor received = stack_for(input, size());
-  const auto run = [outputs, input, received](Engine* engine, const CallOptions& options) {
-    if (engine == nullptr) return copy_into(outputs[0], input);
+  return arguments.submit(outputs[0], input, [outputs, input, received](Engine& engine, const CallOptions& options) {
     const std::vector<std::size_t> bytes(outputs.size(), input.nbytes());
-    engine->all_gather(input.data_ptr(), received.data_ptr(), bytes.data(), options);
-    const NoGradGuard guard;
-    for (std::size_t i = 0; i < outputs.size(); ++i) copy_into(outputs[i], received.select(0, static_cast<int64_t>(i)));
-  };
-  return impl_->state->submit(arguments.call, run);
+    engine.all_gather(input.data_ptr(), received.data_ptr(), bytes.data(), options);
+    unstack(outputs, received);
+  });
 }
 
 WorkPtr ProcessGroup::all_gather(const Tensor& output, const Tensor& input) {
-  Arguments arguments(*impl_->state, Operation::kAllGather);
+  Arguments arguments(*state_, Operation::kAllGather);
   arguments.write("output", output);
   arguments.use("input", input);
   arguments.blocks("output", output, input);
   arguments.shape(input);
-  const auto run = [output, input, size = size()](Engine* engine, const CallOptions& options) {
-    if (engine == nullptr) return copy_into(output, input);
+  return arguments.submit(output, input, [output, input, size = size()](Engine& engine, const CallOptions& options) {
     const std::vector<std::size_t> bytes(static_cast<std::size_t>(size), input.nbytes());
-    engine->all_gather(input.data_ptr(), output.data_ptr(), bytes.data(), options);
-  };
-  return impl_->state->submit(arguments.call, run);
+    engine.all_gather(input.data_ptr(), output.data_ptr(), bytes.data(), options);
+  });
 }
 
 WorkPtr ProcessGroup::all_gather(const Tensor& output, const Tensor& input, IntArrayRef rows) {
-  Arguments arguments(*impl_->state, Operation::kAllGather);
+  Arguments arguments(*state_, Operation::kAllGather);
   arguments.write("output", output);
   arguments.use("input", input);
-  const std::vector<int64_t> all = full_splits(Operation::kAllGather, "output", output, rows, size());
+  const std::vector<int64_t> all = arguments.splits("output", output, rows);
   const int64_t own = all[static_cast<std::size_t>(rank())];
   check(input.dtype() == output.dtype() && input.dim() == output.dim() && input.size(0) == own &&
-            input.sizes().slice(1, input.sizes().size() - 1) == output.sizes().slice(1, output.sizes().size() - 1),
+            row_of(input) == row_of(output),
         "all_gather: input must be the ", own, " rows of this rank\n  input  ", input, "\n  output ", output);
   arguments.shape(output);
   arguments.call.set_splits(all);
-  const auto run = [output, input, bytes = split_bytes(all, row_bytes(output))](Engine* engine,
-                                                                                const CallOptions& options) {
-    if (engine == nullptr) return copy_into(output, input);
-    engine->all_gather(input.data_ptr(), output.data_ptr(), bytes.data(), options);
-  };
-  return impl_->state->submit(arguments.call, run);
+  return arguments.submit(
+      output, input,
+      [output, input, bytes = split_bytes(all, row_bytes(output))](Engine& engine, const CallOptions& options) {
+        engine.all_gather(input.data_ptr(), output.data_ptr(), bytes.data(), options);
+      });
 }
 
 WorkPtr ProcessGroup::all_to_all_table(const Tensor& output, const Tensor& input,
@@ -351,72 +344,66 @@ WorkPtr ProcessGroup::all_to_all(const Tensor& output, const Tensor& input, IntA
 // `all`: the splits of all ranks, where every rank knows them; otherwise the ranks compare theirs.
 WorkPtr ProcessGroup::exchange(const Tensor& output, const Tensor& input, IntArrayRef output_splits,
                                IntArrayRef input_splits, IntArrayRef all) {
-  Arguments arguments(*impl_->state, Operation::kAllToAll);
+  Arguments arguments(*state_, Operation::kAllToAll);
   arguments.write("output", output);
   arguments.use("input", input);
-  const std::vector<int64_t> out = full_splits(Operation::kAllToAll, "output", output, output_splits, size());
-  const std::vector<int64_t> in = full_splits(Operation::kAllToAll, "input", input, input_splits, size());
+  const std::vector<int64_t> out = arguments.splits("output", output, output_splits);
+  const std::vector<int64_t> in = arguments.splits("input", input, input_splits);
   const bool splits = !output_splits.empty() || !input_splits.empty();
-  const IntArrayRef row = input.sizes().slice(1, input.sizes().size() - 1);
-  check(output.dtype() == input.dtype() && output.sizes().slice(1, output.sizes().size() - 1) == row,
-        "all_to_all: rows differ\n  input  ", input, "\n  output ", output);
+  check(output.dtype() == input.dtype() && row_of(output) == row_of(input), "all_to_all: rows differ\n  input  ", input,
+        "\n  output ", output);
   if (!splits) arguments.same("output", output, input);
-  arguments.call.set_shape(splits ? row : input.sizes());
+  arguments.call.set_shape(splits ? row_of(input) : input.sizes());
   arguments.call.dtype = input.dtype();
   arguments.call.splits = splits;
   if (!all.empty()) arguments.call.set_splits(all);
   check(size() > 1 || in == out, "all_to_all: this rank sends ", in, " rows to itself and expects ", out);
   // The group outlives its calls; a shared_ptr in its own queue would be a reference cycle.
-  GroupState* const group = impl_->state.get();
+  GroupState* const group = state_.get();
   const bool compares = splits && all.empty();
-  const auto run = [=, bytes = row_bytes(input)](Engine* engine, const CallOptions& options) {
-    if (engine == nullptr) return copy_into(output, input);
+  return arguments.submit(output, input, [=, bytes = row_bytes(input)](Engine& engine, const CallOptions& options) {
     if (compares) compare_splits(*group, group->executing(), out, in);
     const auto out_bytes = split_bytes(out, bytes), in_bytes = split_bytes(in, bytes);
-    engine->all_to_all(input.data_ptr(), in_bytes.data(), output.data_ptr(), out_bytes.data(), options);
-  };
-  return impl_->state->submit(arguments.call, run);
+    engine.all_to_all(input.data_ptr(), in_bytes.data(), output.data_ptr(), out_bytes.data(), options);
+  });
 }
 
 WorkPtr ProcessGroup::gather(const Tensors& outputs, const Tensor& input, int root) {
-  Arguments arguments(*impl_->state, Operation::kGather);
+  Arguments arguments(*state_, Operation::kGather);
   arguments.root(root);
   arguments.use("input", input);
-  arguments.list("outputs", outputs, input, rank() == root, true);
+  const bool here = rank() == root;
+  arguments.list("outputs", outputs, input, here, true);
   arguments.shape(input);
-  const Tensor received = rank() == root ? stack_for(input, size()) : Tensor();
-  const auto run = [outputs, input, received, root](Engine* engine, const CallOptions& options) {
-    if (engine == nullptr) return copy_into(outputs[0], input);
-    void* out = received.defined() ? received.data_ptr() : nullptr;
-    engine->gather(input.data_ptr(), out, input.nbytes(), root, options);
-    const NoGradGuard guard;
-    for (std::size_t i = 0; i < outputs.size(); ++i) copy_into(outputs[i], received.select(0, static_cast<int64_t>(i)));
-  };
-  return impl_->state->submit(arguments.call, run);
+  const Tensor received = here ? stack_for(input, size()) : Tensor();
+  return arguments.submit(here ? outputs[0] : Tensor(), input,
+                          [outputs, input, received, root](Engine& engine, const CallOptions& options) {
+                            void* out = received.defined() ? received.data_ptr() : nullptr;
+                            engine.gather(input.data_ptr(), out, input.nbytes(), root, options);
+                            unstack(outputs, received);
+                          });
 }
 
 WorkPtr ProcessGroup::scatter(const Tensor& output, const Tensors& inputs, int root) {
-  Arguments arguments(*impl_->state, Operation::kScatter);
+  Arguments arguments(*state_, Operation::kScatter);
   arguments.root(root);
   arguments.write("output", output);
-  arguments.list("inputs", inputs, output, rank() == root, false);
+  const bool here = rank() == root;
+  arguments.list("inputs", inputs, output, here, false);
   arguments.shape(output);
-  const Tensor sent = rank() == root ? stack_for(output, size()) : Tensor();
-  const auto run = [output, inputs, sent, root](Engine* engine, const CallOptions& options) {
-    if (engine == nullptr) return copy_into(output, inputs[0]);
-    const NoGradGuard guard;
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      sent.select(0, static_cast<int64_t>(i)).copy_(inputs[i].view({inputs[i].numel()}));
-    engine->scatter(sent.defined() ? sent.data_ptr() : nullptr, output.data_ptr(), output.nbytes(), root, options);
-  };
-  return impl_->state->submit(arguments.call, run);
+  const Tensor sent = here ? stack_for(output, size()) : Tensor();
+  return arguments.submit(
+      output, here ? inputs[0] : Tensor(), [output, inputs, sent, root](Engine& engine, const CallOptions& options) {
+        const NoGradGuard guard;
+        for (std::size_t i = 0; i < inputs.size(); ++i)
+          sent.select(0, static_cast<int64_t>(i)).copy_(inputs[i].view({inputs[i].numel()}));
+        engine.scatter(sent.defined() ? sent.data_ptr() : nullptr, output.data_ptr(), output.nbytes(), root, options);
+      });
 }
 
 WorkPtr ProcessGroup::barrier() {
-  Arguments arguments(*impl_->state, Operation::kBarrier);
-  return impl_->state->submit(arguments.call, [](Engine* engine, const CallOptions& options) {
-    if (engine != nullptr) engine->barrier(options);
-  });
+  Arguments arguments(*state_, Operation::kBarrier);
+  return arguments.submit({}, {}, [](Engine& engine, const CallOptions& options) { engine.barrier(options); });
 }
 
 // ---- messages
@@ -438,10 +425,10 @@ WorkPtr message(GroupState& group, Operation operation, const Tensor& tensor, in
 }  // namespace
 
 WorkPtr ProcessGroup::send(const Tensor& tensor, int to, int tag) {
-  return message(*impl_->state, Operation::kSend, tensor, to, tag);
+  return message(*state_, Operation::kSend, tensor, to, tag);
 }
 WorkPtr ProcessGroup::recv(const Tensor& tensor, int from, int tag) {
-  return message(*impl_->state, Operation::kRecv, tensor, from, tag);
+  return message(*state_, Operation::kRecv, tensor, from, tag);
 }
 
 }  // namespace tandem::distributed

@@ -1,6 +1,6 @@
 // The default group of the process.
 #include "tandem/core/base/fork.h"
-#include "tandem/parallel/distributed/process_group_impl.h"
+#include "tandem/parallel/distributed/group_state.h"
 
 namespace tandem::distributed {
 
@@ -61,7 +61,7 @@ void destroy_process_group() {
     group.swap(state().group);
   }
   check(group != nullptr, "destroy_process_group: there is no default group");
-  GroupState& inner = *(*group)->impl_->state;
+  GroupState& inner = *(*group)->state_;
   if (!inner.is_own_process()) return;
   try {
     inner.wait_for_end();

@@ -5,8 +5,8 @@
 
 #include "tandem/core/base/suggest.h"
 #include "tandem/parallel/distributed/engine_loader.h"
+#include "tandem/parallel/distributed/group_state.h"
 #include "tandem/parallel/distributed/interface.h"
-#include "tandem/parallel/distributed/process_group_impl.h"
 
 namespace tandem::distributed {
 
@@ -128,8 +128,6 @@ ProcessGroupOptions checked(ProcessGroupOptions options) {
 
 }  // namespace
 
-ProcessGroup::ProcessGroup(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-
 std::shared_ptr<ProcessGroup> ProcessGroup::make(std::shared_ptr<Store> store, int rank, int size,
                                                  const ProcessGroupOptions& given) {
   check(store != nullptr, "process group: the store is null");
@@ -141,7 +139,7 @@ std::shared_ptr<ProcessGroup> ProcessGroup::make(std::shared_ptr<Store> store, i
   auto state = std::make_shared<GroupState>(std::move(store), concat("group", number, "/"), rank, size, options);
   if (size > 1) connect(*state);
   // Before the threads, so that its destructor ends those that started if another one cannot.
-  std::shared_ptr<ProcessGroup> group(new ProcessGroup(std::make_unique<Impl>(state)));
+  std::shared_ptr<ProcessGroup> group(new ProcessGroup(state));
   if (size > 1) {
     state->start_threads();
     register_group(state);
@@ -150,29 +148,29 @@ std::shared_ptr<ProcessGroup> ProcessGroup::make(std::shared_ptr<Store> store, i
 }
 
 ProcessGroup::~ProcessGroup() {
-  if (impl_->state->is_own_process())
-    impl_->state->end();
+  if (state_->is_own_process())
+    state_->end();
   else
-    new std::shared_ptr<GroupState>(impl_->state);  // after a fork its threads and connections are the parent's
+    new std::shared_ptr<GroupState>(state_);  // after a fork its threads and connections are the parent's
 }
 
-int ProcessGroup::rank() const { return is_member() ? impl_->state->rank : -1; }
-int ProcessGroup::size() const { return is_member() ? impl_->state->size : -1; }
-bool ProcessGroup::is_member() const { return impl_->state->outside.empty(); }
-void ProcessGroup::check_member(const char* caller) const { impl_->state->check_member(caller); }
-const std::string& ProcessGroup::backend() const { return impl_->state->options.backend; }
+int ProcessGroup::rank() const { return is_member() ? state_->rank : -1; }
+int ProcessGroup::size() const { return is_member() ? state_->size : -1; }
+bool ProcessGroup::is_member() const { return state_->outside.empty(); }
+void ProcessGroup::check_member(const char* caller) const { state_->check_member(caller); }
+const std::string& ProcessGroup::backend() const { return state_->options.backend; }
 Device ProcessGroup::device() const {
-  return impl_->state->options.backend == "nccl" ? *impl_->state->options.device : Device(kCPU);
+  return state_->options.backend == "nccl" ? *state_->options.device : Device(kCPU);
 }
-Milliseconds ProcessGroup::timeout() const { return impl_->state->timeout; }
-const std::shared_ptr<Store>& ProcessGroup::store() const { return impl_->state->store; }
+Milliseconds ProcessGroup::timeout() const { return state_->timeout; }
+const std::shared_ptr<Store>& ProcessGroup::store() const { return state_->store; }
 std::string ProcessGroup::recent_calls() const {
   check_member("recent_calls");
-  return impl_->state->history.text();
+  return state_->history.text();
 }
 
 std::shared_ptr<ProcessGroup> ProcessGroup::new_group(const std::vector<int>& ranks) {
-  GroupState& state = *impl_->state;
+  GroupState& state = *state_;
   state.check_member("new_group");
   check(!ranks.empty(), "new_group: no ranks given");
   int own = -1;
@@ -187,7 +185,7 @@ std::shared_ptr<ProcessGroup> ProcessGroup::new_group(const std::vector<int>& ra
   if (own < 0) {
     auto outside = std::make_shared<GroupState>(
         state.store, state.options, concat("rank ", state.rank, " is not in the group of ", rank_list(ranks)));
-    return std::shared_ptr<ProcessGroup>(new ProcessGroup(std::make_unique<Impl>(std::move(outside))));
+    return std::shared_ptr<ProcessGroup>(new ProcessGroup(std::move(outside)));
   }
   auto store = std::make_shared<PrefixStore>(concat(state.prefix, "new", number), state.store);
   return make(std::move(store), own, static_cast<int>(ranks.size()), state.options);
@@ -196,7 +194,7 @@ std::shared_ptr<ProcessGroup> ProcessGroup::new_group(const std::vector<int>& ra
 void ProcessGroup::abort(const std::string& reason) {
   check_member("abort");
   const std::string text = concat("rank ", rank(), " aborted: ", reason.substr(0, 2000));
-  impl_->state->fail({Failure::kAborted, {}, 0, text});
+  state_->fail({Failure::kAborted, {}, 0, text});
 }
 
 }  // namespace tandem::distributed

@@ -15,6 +15,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tandem/core/tensor.h"
@@ -24,6 +25,7 @@
 
 namespace tandem::distributed {
 
+class GroupState;
 using Tensors = std::vector<Tensor>;
 
 /// An operation in progress.
@@ -116,9 +118,8 @@ class ProcessGroup : public std::enable_shared_from_this<ProcessGroup> {
   friend void destroy_process_group();
   WorkPtr exchange(const Tensor& output, const Tensor& input, IntArrayRef output_splits, IntArrayRef input_splits,
                    IntArrayRef all);
-  struct Impl;
-  explicit ProcessGroup(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit ProcessGroup(std::shared_ptr<GroupState> state) : state_(std::move(state)) {}
+  const std::shared_ptr<GroupState> state_;
 };
 
 /// Connects this process as the environment says (see Environment) and makes the result the default group. Without
