@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Writes a C++ source with the texts that generated kernels are compiled with.
 
-    embed.py ROOT OUT
+    embed.py ROOT OUT DEPFILE
 
 They are LOOP and CORES with all of Tandem's headers that they include, in one text each without #include; the lines that
-would include them; and cuda/fusion/standard.h, which stands in for the standard library's headers where there are none.
+would include them; and cuda/fusion/standard.h, which stands in for the standard library's headers where there are none. DEPFILE tells Ninja which headers these are.
 """
 import pathlib
 import re
@@ -12,7 +12,8 @@ import sys
 
 LOOP = ("cuda/fusion/fused_loop.h",)
 CORES = ("cuda/ops/batch_norm_sums.h", "cuda/ops/layer_norm_rows.h")
-root, out = map(pathlib.Path, sys.argv[1:])
+STANDARD = "cuda/fusion/standard.h"
+root, out, depfile = map(pathlib.Path, sys.argv[1:])
 seen = set()
 
 
@@ -42,6 +43,8 @@ namespace tandem::cuda_impl {{
 {constant("kLoopHeaders", "".join(map(inlined, LOOP)))}
 {constant("kCoreHeaders", "".join(map(inlined, CORES)))}
 {constant("kAllIncludes", "".join(f'#include "tandem/{name}"{chr(10)}' for name in LOOP + CORES))}
-{constant("kStandardHeaders", (root / "cuda/fusion/standard.h").read_text())}
+{constant("kStandardHeaders", (root / STANDARD).read_text())}
 }}  // namespace tandem::cuda_impl
 """)
+names = " ".join(str(root / name).replace(" ", r"\ ") for name in sorted({*seen, STANDARD}))
+depfile.write_text(f"{out}: {names}\n")
