@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs what a change to some files can break, in a few minutes: ./run check [--quick] [--list] [--since REV | PATH...]
+"""Tests what a change to some files can break, in a few minutes: ./run check [--quick] [--list] [--since REV | PATH...]
 
 Steps: clang-format of these files; the checks of the whole tree that need no build; in the release build, the programs
 of bench/ and examples/ and the tests that the files belong to (affected.py says which); the files compiled with clang;
@@ -30,7 +30,7 @@ def git(root, *words):
 
 
 def base(root):
-    """What the work tree is compared with: its merge base with main or, on main, with its upstream; else HEAD."""
+    """The commit to compare the work tree with: its merge base with main or, on main, with its upstream; else HEAD."""
     on_main = git(root, "symbolic-ref", "--short", "-q", "HEAD").stdout.strip() == "main"
     for other in ["@{upstream}"] if on_main else ["main", "origin/main"]:
         found = git(root, "merge-base", "HEAD", other)

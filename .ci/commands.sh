@@ -86,7 +86,7 @@ with_clang() {
 }
 
 # Tests of suite `processes` start programs and mostly wait for them: another compiler proves nothing new there.
-# run_tests COMMAND [ARGUMENT]...: the command is the one that was given, for what is said of failures.
+# run_tests COMMAND [ARGUMENT]...: messages about failures name this command.
 run_tests() { exec ${aslr:-} python3 "$root/tests/run.py" "$build" --again "./run $1" -j "$(jobs)" "${@:2}"; }
 
 sanitized() {  # -O1, which meson.build uses for the kernels only: the suite still takes only minutes
@@ -200,8 +200,8 @@ do_dispatch() {
 }
 
 # fuzz_target NAME SECONDS: runs one target and reports in one line, after its log if there are findings. The weights of
-# libFuzzer's entropic schedule take most of the time of targets with much coverage. What takes a minute hangs; the slowest
-# seed, functions that call each other as often as a program may have nodes, takes six seconds.
+# libFuzzer's entropic schedule take most of the time of targets with much coverage. An input that takes a minute hangs;
+# the slowest seed, functions that call each other as often as a program may have nodes, takes six seconds.
 fuzz_target() {
   local name=$1
   mkdir -p "$build/fuzz/$name"
@@ -282,9 +282,9 @@ differences() {
   grep -i "$pattern.*summary" <<<"$found" || echo "$pattern: nothing differs"
 }
 
-# Reports how the classes that programs compile differ from those of REVISION (default: the last tag): their members,
-# sizes and bases, which are the ABI's part that headers hold. With --build, also which functions the library exports,
-# which builds that of REVISION once. Never a failure: a minor version may change all of this.
+# Reports how the classes that programs compile (members, sizes, bases: the ABI's part that is in headers) differ from
+# REVISION's (default: the last tag). With --build, also how the exported functions differ, which builds the library of
+# REVISION once. Differences are no failure: a minor version may change all of this.
 do_abi() {
   local library="" work=$root/build-abi old report side header
   [ "${1:-}" != --build ] || { library=1 && shift; }

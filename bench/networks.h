@@ -1,4 +1,4 @@
-// Networks of other kinds than the published models, written by hand as a user would: what bench_models trains beside them.
+// Networks of other kinds than the published models, written by hand as a user would. bench_models trains both.
 #pragma once
 #include <string>
 #include <vector>

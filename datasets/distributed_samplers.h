@@ -91,7 +91,7 @@ class DistributedSequentialSampler : public DistributedIndexSampler {
   std::vector<size_t> run(size_t total, size_t begin, size_t count) const override;
 };
 
-/// What happens to samples that cannot be divided equally among the replicas.
+/// The treatment of samples that cannot be divided equally among the replicas.
 enum class Uneven {
   kPad,   ///< each replica has as many as the one with most: the first samples of the order repeat
   kDrop,  ///< each replica has as many as the one with least: the last samples of the order are left out
@@ -107,7 +107,7 @@ struct DistributedSamplerOptions {
 };
 
 /// The sampler of PyTorch's Python interface: replica r takes elements r, r + num_replicas, … of the order, so
-/// that what is left out or repeated differs in each shuffled epoch.
+/// that each shuffled epoch leaves out, or repeats, other elements.
 class ReplicaSampler : public IndexSampler {
  public:
   /// Throws Error unless rank < num_replicas.

@@ -29,7 +29,7 @@ class WorkerException : public Error {
 
 namespace detail {
 
-/// What a job throws to name another number than that with which it was pushed; pop() throws a WorkerException as if
+/// A job throws this to name another number than the one with which it was pushed; pop() throws a WorkerException as if
 /// `original` had been thrown.
 struct NumberedError {
   std::exception_ptr original;

@@ -33,7 +33,7 @@ struct BatchLoaderOptions {
   int64_t epoch = 0;
   int64_t first_batch = 0;  ///< where to start: an earlier position()
   bool pin_memory = false;  ///< put batches in pinned memory, for copies to a GPU; ignored without a GPU
-  BatchPart part = {};      ///< what to load of each batch, which batch_size counts as a whole
+  BatchPart part = {};      ///< of each batch; batch_size counts the whole batch
   /// If set, the tensors are uint8 images [N, height, width] or [N, C, height, width] and int64 labels [N], on one
   /// device; copied unless contiguous. Images of a batch, also for the transform, are float32 [n, 1, height, width] or
   /// [n, C, height, width], scaled so.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prepares pages for Doxygen and checks what it has made of them (./run docs).
+"""Prepares pages for Doxygen and checks its output (./run docs).
 
     site.py pages            prints the pages in the tree's order, that in which the guide's index links to the guide's
                              pages; ends with an error if one of them links to a file that is not there
@@ -46,7 +46,7 @@ class Page:
         self.path = os.path.join(ROOT, path)
 
     def target(self, link):
-        """What Doxygen calls the target, and whether it is one of pages()."""
+        """Doxygen's name of the target, and whether it is one of pages()."""
         name, _, part = link.partition("#")
         path = os.path.normpath(os.path.join(os.path.dirname(self.path), urllib.parse.unquote(name))) if name else self.path
         if not os.path.exists(path):

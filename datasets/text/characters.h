@@ -1,4 +1,4 @@
-// Internal: the characters of a text in UTF-8, and what Unicode says about them.
+// Internal: the characters of a text in UTF-8, and their classes in Unicode.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -14,7 +14,7 @@
 
 namespace tandem::vision::datasets {
 
-/// What both have. Examples are uint8 images [3, 32, 32] with int64 targets.
+/// The common base. Examples are uint8 images [3, 32, 32] with int64 targets.
 class CIFARBase : public data::datasets::Dataset<CIFARBase> {
  public:
   enum class Mode { kTrain, kTest };

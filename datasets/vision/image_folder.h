@@ -5,7 +5,7 @@
 //   vision::datasets::ImageFolder train("data/train", Compose({RandomResizedCrop(224), …}));
 //   auto loader = torch::data::make_data_loader(train.map(data::transforms::Stack<>()), options);
 //
-// Examples are uint8 images [3, H, W], or what the transform makes of them, with their class as int64 scalar.
+// Examples are uint8 images [3, H, W], or the results of the transform, with their class as int64 scalar.
 #pragma once
 #include <memory>
 #include <string>

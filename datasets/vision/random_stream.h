@@ -26,7 +26,7 @@ class RandomStream {
     const PhiloxBlock block = philox(draw_.seed ^ kKey, draw_.offset, block_++);
     return uniform_double(block.word[0], block.word[1]);
   }
-  static constexpr uint64_t kKey = 0x696D616765000001u;  // other numbers than those of tensors
+  static constexpr uint64_t kKey = 0x696D616765000001u;  // so that the numbers differ from those of tensors
   Generator::Draw draw_;
   uint64_t block_ = 0;
 };

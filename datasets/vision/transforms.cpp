@@ -1,4 +1,4 @@
-// What the transforms draw; functional.cpp does the rest.
+// The random draws of the transforms; functional.cpp does the rest.
 #include "tandem/datasets/vision/transforms.h"
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 //       transforms::Normalize({0.485, 0.456, 0.406}, {0.229, 0.224, 0.225})})).map(data::transforms::Stack<>());
 //
 // They work on the data of an example and run in the loader's workers. Transforms are constant and can be shared by
-// threads; what they draw comes from the sample's RandomStream. The constructors throw Error on sizes below 1 or above
-// 65535 and on other parameters that make no sense.
+// threads; their random numbers come from the sample's RandomStream. The constructors throw Error on sizes below 1 or
+// above 65535 and on other parameters that make no sense.
 #pragma once
 #include <functional>
 #include <memory>

@@ -302,7 +302,7 @@ class Memory:
         lines = ("  " + line for group in groups for line in self.group_lines(group))
         return limited(itertools.chain([type_name(self.class_names(address)[0])], lines))
 
-    # ---- what the debuggers ask for
+    # ---- calls by the debuggers
 
     def describe(self, name, address):
         """The text for an object whose type, or a base of it, has this name; None if that is none of Tandem's."""
@@ -390,7 +390,7 @@ def gdb_bases(kind, offset=0):
 
 
 def gdb_object(value):
-    """What a reference refers to, or the value itself."""
+    """The object of a reference, or the value itself."""
     is_reference = value.type.strip_typedefs().code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
     return value.referenced_value() if is_reference else value
 
@@ -442,7 +442,7 @@ def gdb_lookup(value):
 
 
 def gdb_followed(value):
-    """What a pointer, also a smart one, points to, or the value itself. None for a null pointer."""
+    """The object of a pointer, also of a smart one, or the value itself. None for a null pointer."""
     def unique():  # a std::tuple of the pointer and the deleter, whose bases have members of the same name
         pair = value["_M_t"]["_M_t"]
         rest_and_head = pair[pair.type.fields()[0]]

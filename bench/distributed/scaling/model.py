@@ -1,4 +1,4 @@
-"""The cost model of the sums over P ranks: what each schedule does, and what it takes.
+"""The cost model of sums over P ranks: the steps of each schedule, and the time that they take.
 
 Over a network, with one rank per host:
     seconds = latency * rounds + byte * bytes + local * (local bytes - hidden bytes)
@@ -60,10 +60,11 @@ SCHEDULES = {"ring": ring, "halving": halving, "all_reduce": all_reduce, "exchan
 
 
 def on_cores(counts, size, ranks, cores):
-    """What the time of P ranks on C cores is a weighted sum of. Sending, receiving and adding are work for a processor
-    here. With P <= C, ranks wait for each other's messages, and cores are idle meanwhile. With P > C other ranks run
-    meanwhile, so that messages and bytes have other weights, and everything takes P / C times as long. Bytes cost more
-    where the messages of the ranks that share a core do not fit into its cache, and so do additions of long tensors."""
+    """The terms whose weighted sum is the time of P ranks on C cores. Here, a processor sends, receives and adds.
+    With P <= C, ranks wait for each other's messages, and cores are idle meanwhile. With P > C other ranks run
+    meanwhile, so that messages and bytes have other weights, and everything takes P / C times as long. Bytes cost
+    more where the messages of the ranks that share a core do not fit into its cache, and so do additions of long
+    tensors."""
     load, shared = max(1, ranks / cores), ranks > cores
     return {"message, own core": 0 if shared else counts.messages, "byte, own core": 0 if shared else counts.bytes,
             "message, shared core": counts.messages * load * shared, "byte, shared core": counts.bytes * load * shared,

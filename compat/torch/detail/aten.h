@@ -36,7 +36,7 @@ struct BackendParts {
   tandem::DeviceType device;
   tandem::Layout layout;
 };
-/// Throws Error for Undefined and for what is no backend.
+/// Throws Error for Undefined and for numbers of no backend.
 inline const BackendParts& parts_of(Backend backend) {
   static constexpr BackendParts all[] = {TANDEM_COMPAT_BACKENDS(TANDEM_COMPAT_PARTS)};
   tandem::check(backend >= Backend::CPU && backend < Backend::NumOptions && backend != Backend::Undefined,

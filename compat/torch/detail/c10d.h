@@ -151,7 +151,7 @@ class Work : public torch::CustomClassHolder {
       if (std::exception_ptr error = call->exception()) return error;
     return nullptr;
   }
-  /// What the call has written.
+  /// The tensors that the call has written.
   Tensors result() const { return results_; }
   /// Ends a collective of CPU tensors; its error is kept for wait().
   void finish() {

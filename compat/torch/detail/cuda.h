@@ -111,7 +111,7 @@ class CUDAStreamGuard {
     current_ = stream;
     setCurrentCUDAStream(stream);
   }
-  /// The stream that was current on the device of the guard's stream; LibTorch's is that of the device before.
+  /// The stream that was current on the device of the guard's stream. LibTorch returns that of the previous device.
   CUDAStream original_stream() const { return original_; }
   CUDAStream current_stream() const { return current_; }
   tandem::Device original_device() const { return device_.original_device(); }

@@ -1,4 +1,4 @@
-// The macros of c10/macros, torch/csrc/Export.h and c10/util/Deprecated.h. What is for other compilers and systems has
+// The macros of c10/macros, torch/csrc/Export.h and c10/util/Deprecated.h. Those for other compilers and systems have
 // Linux's meaning.
 #pragma once
 #include <cstdint>

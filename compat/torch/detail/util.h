@@ -189,7 +189,7 @@ using std::stoi;
 using std::stoll;
 using std::stoull;
 namespace guts {
-/// The key of a parameter's state: LibTorch 1 has a text, LibTorch 2 and Tandem have the pointer.
+/// The key of a parameter's state: LibTorch 1 has a string, LibTorch 2 and Tandem have the pointer.
 struct PointerText : std::string {
   explicit PointerText(void* of) : pointer(of) {
     std::ostringstream text;
