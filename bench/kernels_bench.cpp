@@ -26,10 +26,15 @@ namespace {
 
 constexpr int64_t kBatch = 256;
 constexpr double kStepsPerEpoch = 235;
-const Conv2dShape kConv1{
-    .batch = kBatch, .in_channels = 1, .in_h = 28, .in_w = 28, .out_channels = 20, .kernel_h = 3, .kernel_w = 3};
-const Conv2dShape kConv2{
-    .batch = kBatch, .in_channels = 20, .in_h = 13, .in_w = 13, .out_channels = 50, .kernel_h = 5, .kernel_w = 5};
+Conv2dShape conv_shape(int64_t batch, int64_t in_channels, int64_t side, int64_t out_channels, int64_t kernel,
+                       int64_t padding = 0, int64_t groups = 1) {
+  Conv2dShape s{.batch = batch, .in_channels = in_channels, .in_h = side, .in_w = side, .out_channels = out_channels};
+  s.kernel_h = s.kernel_w = kernel;
+  s.p.padding = {padding, padding};
+  s.p.groups = groups;
+  return s;
+}
+const Conv2dShape kConv1 = conv_shape(kBatch, 1, 28, 20, 3), kConv2 = conv_shape(kBatch, 20, 13, 50, 5);
 const Pool2dShape kPool1{.planes = kBatch * 20, .in_h = 26, .in_w = 26, .p = {.kernel = {2, 2}, .stride = {2, 2}}};
 const Pool2dShape kPool2{.planes = kBatch * 50, .in_h = 9, .in_w = 9, .p = {.kernel = {2, 2}, .stride = {2, 2}}};
 
@@ -61,6 +66,12 @@ void eigen_gemm(benchmark::State& state) {
 }
 BENCHMARK(eigen_gemm)->Arg(1)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
+// c [m, n] = a [m, k] b [k, n], of dense matrices that may be stored transposed.
+template <class T>
+void product(int64_t m, int64_t n, int64_t k, const T* a, bool ta, const T* b, bool tb, T* c) {
+  cpu::gemm<T>({m, n, k, a, ta ? m : k, ta, b, tb ? k : n, tb, c, n});
+}
+
 // Arguments: threads, m, n, k, trans_a, trans_b.
 template <class T>
 void gemm(benchmark::State& state) {
@@ -68,19 +79,8 @@ void gemm(benchmark::State& state) {
   const bool ta = state.range(4), tb = state.range(5);
   std::vector<T> a(static_cast<std::size_t>(m * k), T(0.5)), b(static_cast<std::size_t>(k * n), T(0.5));
   std::vector<T> c(static_cast<std::size_t>(m * n));
-  measure(state, 2.0 * static_cast<double>(m * n * k), 0, [&] {
-    cpu::gemm<T>({.m = m,
-                  .n = n,
-                  .k = k,
-                  .a = a.data(),
-                  .lda = ta ? m : k,
-                  .trans_a = ta,
-                  .b = b.data(),
-                  .ldb = tb ? k : n,
-                  .trans_b = tb,
-                  .c = c.data(),
-                  .ldc = n});
-  });
+  measure(state, 2.0 * static_cast<double>(m * n * k), 0,
+          [&] { product(m, n, k, a.data(), ta, b.data(), tb, c.data()); });
 }
 void gemm_shapes(benchmark::internal::Benchmark* b) {
   for (int threads : {1, 2}) {
@@ -122,40 +122,6 @@ void conv(benchmark::State& state, const Conv2dShape& shape, void (Conv::*pass)(
           [&] { (c.*pass)(); });
 }
 
-// Layers of other networks: ResNet's 3 x 3 and 1 x 1, one of VGG's on a single image, and a depthwise one.
-const Conv2dShape kResnet3x3{.batch = 16,
-                             .in_channels = 64,
-                             .in_h = 28,
-                             .in_w = 28,
-                             .out_channels = 64,
-                             .kernel_h = 3,
-                             .kernel_w = 3,
-                             .p = {.padding = {1, 1}}};
-const Conv2dShape kResnetLate{.batch = 16,
-                              .in_channels = 256,
-                              .in_h = 7,
-                              .in_w = 7,
-                              .out_channels = 256,
-                              .kernel_h = 3,
-                              .kernel_w = 3,
-                              .p = {.padding = {1, 1}}};
-const Conv2dShape kResnet1x1{.batch = 16, .in_channels = 256, .in_h = 14, .in_w = 14, .out_channels = 128};
-const Conv2dShape kVggOneImage{.batch = 1,
-                               .in_channels = 64,
-                               .in_h = 112,
-                               .in_w = 112,
-                               .out_channels = 128,
-                               .kernel_h = 3,
-                               .kernel_w = 3,
-                               .p = {.padding = {1, 1}}};
-const Conv2dShape kDepthwise{.batch = 32,
-                             .in_channels = 96,
-                             .in_h = 28,
-                             .in_w = 28,
-                             .out_channels = 96,
-                             .kernel_h = 3,
-                             .kernel_w = 3,
-                             .p = {.padding = {1, 1}, .groups = 96}};
 struct Pool {
   Pool2dShape s;
   std::vector<float> x = filled(s.planes * s.in_h * s.in_w), y = filled(s.planes * s.out_h() * s.out_w());
@@ -178,38 +144,10 @@ struct Linear {
   int64_t in, out;
   std::vector<float> x = filled(kBatch * in), w = filled(in * out), y = filled(kBatch * out), dy = y, dx = x, dw = w;
 
-  void forward() {
-    cpu::gemm<float>({.m = kBatch,
-                      .n = out,
-                      .k = in,
-                      .a = x.data(),
-                      .lda = in,
-                      .b = w.data(),
-                      .ldb = out,
-                      .c = y.data(),
-                      .ldc = out});
-  }
+  void forward() { product(kBatch, out, in, x.data(), false, w.data(), false, y.data()); }
   void backward() {
-    cpu::gemm<float>({.m = kBatch,
-                      .n = in,
-                      .k = out,
-                      .a = dy.data(),
-                      .lda = out,
-                      .b = w.data(),
-                      .ldb = out,
-                      .trans_b = true,
-                      .c = dx.data(),
-                      .ldc = in});
-    cpu::gemm<float>({.m = in,
-                      .n = out,
-                      .k = kBatch,
-                      .a = x.data(),
-                      .lda = in,
-                      .trans_a = true,
-                      .b = dy.data(),
-                      .ldb = out,
-                      .c = dw.data(),
-                      .ldc = out});
+    product(kBatch, in, out, dy.data(), false, w.data(), true, dx.data());
+    product(in, out, kBatch, x.data(), true, dy.data(), false, dw.data());
   }
 };
 
@@ -264,11 +202,12 @@ void add_pool(const char* name, const Pool2dShape& shape) {
 int main(int argc, char** argv) {
   add_conv("conv1", kConv1);
   add_conv("conv2", kConv2);
-  add_conv("resnet_3x3", kResnet3x3);
-  add_conv("resnet_late", kResnetLate);
-  add_conv("resnet_1x1", kResnet1x1);
-  add_conv("vgg_one_image", kVggOneImage);
-  add_conv("depthwise", kDepthwise);
+  // Layers of other networks: ResNet's 3 x 3 and 1 x 1, one of VGG's on a single image, and a depthwise one.
+  add_conv("resnet_3x3", conv_shape(16, 64, 28, 64, 3, 1));
+  add_conv("resnet_late", conv_shape(16, 256, 7, 256, 3, 1));
+  add_conv("resnet_1x1", conv_shape(16, 256, 14, 128, 1));
+  add_conv("vgg_one_image", conv_shape(1, 64, 112, 128, 3, 1));
+  add_conv("depthwise", conv_shape(32, 96, 28, 96, 3, 1, 96));
   add_pool("pool1", kPool1);
   add_pool("pool2", kPool2);
   benchmark::Initialize(&argc, argv);

@@ -4,8 +4,7 @@
 //   sum, mean_rows, mean_columns, amax, argmax, sum_int8
 //   index                            65,536 rows of 64 floats picked by an index tensor
 //   view                             a select, a transpose and a slice, which touch no elements
-//   lenet_step                       forward, backward and SGD of LeNet on 256 images; counters after
-//   warm-up:
+//   lenet_step                       forward, backward and SGD of LeNet on 256 images; counters after warm-up:
 //                                    storages, storages from the system, calls of operator new
 #include <benchmark/benchmark.h>
 
@@ -35,13 +34,21 @@ constexpr int64_t kCount = 16 << 20;
 
 // Measures f; `bytes` is the number of bytes that one call moves.
 template <class F>
-void measure(benchmark::State& state, int64_t bytes, F&& f) {
-  NoGradGuard guard;
-  set_num_threads(static_cast<int>(state.range(0)));
-  f();
-  for (auto _ : state) f();
-  state.SetBytesProcessed(state.iterations() * bytes);
-  set_num_threads(1);
+auto* add(const char* name, int64_t bytes, F f) {
+  const auto run = [=](benchmark::State& state) {
+    NoGradGuard guard;
+    set_num_threads(static_cast<int>(state.range(0)));
+    f();
+    for (auto _ : state) f();
+    state.SetBytesProcessed(state.iterations() * bytes);
+    set_num_threads(1);
+  };
+  return benchmark::RegisterBenchmark(name, run)->Arg(1);
+}
+// The same on 1 and 2 threads, of a function of which the result is not needed.
+template <class F>
+void add_large(const char* name, int64_t bytes, F f) {
+  add(name, bytes, [f] { benchmark::DoNotOptimize(f()); })->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 }
 
 const Tensor& large() {
@@ -52,74 +59,6 @@ const Tensor& other() {
   static const Tensor x = randn({4096, kCount / 4096});
   return x;
 }
-Tensor& result() {
-  static Tensor x = zeros({4096, kCount / 4096});
-  return x;
-}
-
-void copy(benchmark::State& state) {
-  measure(state, 8 * kCount, [] { result().copy_(large()); });
-}
-void relu(benchmark::State& state) {
-  measure(state, 8 * kCount, [] { benchmark::DoNotOptimize(tandem::relu(large())); });
-}
-void add(benchmark::State& state) {
-  measure(state, 12 * kCount, [] { benchmark::DoNotOptimize(large() + other()); });
-}
-void mul(benchmark::State& state) {
-  measure(state, 12 * kCount, [] { benchmark::DoNotOptimize(large() * other()); });
-}
-void add_transposed(benchmark::State& state) {
-  static const Tensor square = randn({4096, 4096});
-  measure(state, 12 * kCount, [] { benchmark::DoNotOptimize(square + square.t()); });
-}
-void exp(benchmark::State& state) {
-  measure(state, 8 * kCount, [] { benchmark::DoNotOptimize(tandem::exp(large())); });
-}
-void sum(benchmark::State& state) {
-  measure(state, 4 * kCount, [] { benchmark::DoNotOptimize(large().sum()); });
-}
-void mean_rows(benchmark::State& state) {
-  measure(state, 4 * kCount, [] { benchmark::DoNotOptimize(large().mean(1)); });
-}
-void mean_columns(benchmark::State& state) {
-  measure(state, 4 * kCount, [] { benchmark::DoNotOptimize(large().mean(0)); });
-}
-void amax(benchmark::State& state) {
-  measure(state, 4 * kCount, [] { benchmark::DoNotOptimize(large().amax(1)); });
-}
-void argmax(benchmark::State& state) {
-  measure(state, 4 * kCount, [] { benchmark::DoNotOptimize(large().argmax(1)); });
-}
-void sum_int8(benchmark::State& state) {
-  static const Tensor x = ones({4 * kCount}, kInt8);
-  measure(state, 4 * kCount, [] { benchmark::DoNotOptimize(x.sum()); });
-}
-void index(benchmark::State& state) {
-  static const Tensor rows = randn({65536, 64}), order = randperm(65536);
-  measure(state, 2 * 65536 * 64 * 4, [] { benchmark::DoNotOptimize(rows.index({order})); });
-}
-void view(benchmark::State& state) {
-  measure(state, 0, [] {
-    benchmark::DoNotOptimize(large().select(0, 3));
-    benchmark::DoNotOptimize(large().t());
-    benchmark::DoNotOptimize(large().slice(1, 10, 90, 2));
-  });
-}
-BENCHMARK(copy)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(relu)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(add)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(mul)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(add_transposed)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(exp)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(sum)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(mean_rows)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(mean_columns)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(amax)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(argmax)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(sum_int8)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(index)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(view)->Arg(1);
 
 void lenet_step(benchmark::State& state) {
   set_num_threads(static_cast<int>(state.range(0)));
@@ -148,4 +87,38 @@ BENCHMARK(lenet_step)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMilliseco
 
 }  // namespace
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  add_large("copy", 8 * kCount, [] {
+    static Tensor result = zeros({4096, kCount / 4096});
+    return result.copy_(large());
+  });
+  add_large("relu", 8 * kCount, [] { return relu(large()); });
+  add_large("add", 12 * kCount, [] { return large() + other(); });
+  add_large("mul", 12 * kCount, [] { return large() * other(); });
+  add_large("add_transposed", 12 * kCount, [] {
+    static const Tensor square = randn({4096, 4096});
+    return square + square.t();
+  });
+  add_large("exp", 8 * kCount, [] { return exp(large()); });
+  add_large("sum", 4 * kCount, [] { return large().sum(); });
+  add_large("mean_rows", 4 * kCount, [] { return large().mean(1); });
+  add_large("mean_columns", 4 * kCount, [] { return large().mean(0); });
+  add_large("amax", 4 * kCount, [] { return large().amax(1); });
+  add_large("argmax", 4 * kCount, [] { return large().argmax(1); });
+  add_large("sum_int8", 4 * kCount, [] {
+    static const Tensor x = ones({4 * kCount}, kInt8);
+    return x.sum();
+  });
+  add_large("index", 2 * 65536 * 64 * 4, [] {
+    static const Tensor rows = randn({65536, 64}), order = randperm(65536);
+    return rows.index({order});
+  });
+  add("view", 0, [] {
+    benchmark::DoNotOptimize(large().select(0, 3));
+    benchmark::DoNotOptimize(large().t());
+    benchmark::DoNotOptimize(large().slice(1, 10, 90, 2));
+  });
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+}
