@@ -33,7 +33,6 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <string>
 #include <thread>
@@ -70,37 +69,50 @@ template <class F>
 double device_seconds(F&& call, int repeats = 10) {
   const Stream stream = Stream::current(options.device);
   Event begin(options.device.type()), end(options.device.type());
-  std::vector<double> times;
-  for (int i = -2; i < repeats; ++i) {
+  return bench::median_of(2, repeats, [&] {
     begin.record(stream);
     call();
     end.record(stream);
     end.synchronize();
-    if (i >= 0) times.push_back(begin.elapsed_ms(end) / 1e3);
-  }
-  return bench::median(times);
+    return begin.elapsed_ms(end) / 1e3;
+  });
 }
 
-// In its scope products and convolutions of float32 may use TF32; otherwise they are strict.
-struct Tf32 {
-  Tf32() { allow(true); }
-  ~Tf32() { allow(false); }
-  static void allow(bool value) {
-    globalContext().setAllowTF32CuBLAS(value);
-    globalContext().setAllowTF32CuDNN(value);
-  }
-};
+// Whether products and convolutions of float32 may use TF32; otherwise they are strict.
+void allow_tf32(bool value) {
+  globalContext().setAllowTF32CuBLAS(value);
+  globalContext().setAllowTF32CuDNN(value);
+}
 
-// Calls body(row, arguments...) if the row is requested; the message of an exception becomes the reason why there is no
-// figure.
+// Calls body() if one of the rows is requested; the message of an exception becomes the reason why there is no figure.
+template <class F>
+void measure_together(std::vector<std::string> rows, const std::string& suffix, F&& body) {
+  for (std::string& row : rows) row += suffix;
+  std::erase_if(rows, [](const std::string& row) { return !options.wanted(row); });
+  if (rows.empty()) return;
+  try {
+    body();
+  } catch (const std::exception& error) {
+    for (const std::string& row : rows) bench::absent(kSource, row, error.what());
+  }
+}
 template <class F, class... Arguments>
 void measure(const std::string& row, F&& body, Arguments... arguments) {
-  if (!options.wanted(row)) return;
-  try {
-    body(row, arguments...);
-  } catch (const std::exception& error) {
-    bench::absent(kSource, row, error.what());
+  measure_together({row}, "", [&] { body(row, arguments...); });
+}
+
+// Returns the loss.
+template <class Loss>
+Tensor train_step(optim::Optimizer& optimizer, bool half, const Loss& loss_of) {
+  optimizer.zero_grad();
+  Tensor loss;
+  {
+    const autocast::AutocastGuard mixed(options.device.type(), kBFloat16, half);
+    loss = loss_of();
   }
+  loss.backward();
+  optimizer.step();
+  return loss.detach();
 }
 
 // ---- an epoch of LeNet
@@ -131,15 +143,7 @@ struct Epochs {
   bool half = false;
 
   Tensor step(const Tensor& x, const Tensor& y) {
-    optimizer.zero_grad();
-    Tensor loss;
-    {
-      const autocast::AutocastGuard mixed(options.device.type(), kBFloat16, half);
-      loss = cross_entropy_loss(net.forward(x), y, {}, Reduction::Sum);
-    }
-    loss.backward();
-    optimizer.step();
-    return loss.detach();
+    return train_step(optimizer, half, [&] { return cross_entropy_loss(net.forward(x), y, {}, Reduction::Sum); });
   }
   template <class Step>
   double seconds_of_one(Step&& run_step) {
@@ -158,12 +162,7 @@ struct Epochs {
   // The median, after an epoch to warm up.
   template <class Step>
   double seconds(Step&& run_step) {
-    std::vector<double> times;
-    for (int i = -1; i < (options.small ? 1 : 7); ++i) {
-      const double spent = seconds_of_one(run_step);
-      if (i >= 0) times.push_back(spent);
-    }
-    return bench::median(times);
+    return bench::median_of(1, options.small ? 1 : 7, [&] { return seconds_of_one(run_step); });
   }
 };
 
@@ -221,14 +220,13 @@ void p2_captured(const std::string& row, bool half) {
 void small_op(const std::string& row) {
   const NoGradGuard no_grad;
   const Tensor a = ones({8}, TensorOptions(options.device)), b = ones({8}, TensorOptions(options.device));
-  std::vector<double> times;
-  for (int burst = -10; burst < 200; ++burst) {
+  const double seconds = bench::median_of(10, 200, [&] {
     synchronize(options.device);
     const double began = seconds_now();
     for (int i = 0; i < 100; ++i) (void)tandem::add(a, b);
-    if (burst >= 0) times.push_back((seconds_now() - began) / 100);
-  }
-  bench::row(kSource, row, bench::median(times));
+    return (seconds_now() - began) / 100;
+  });
+  bench::row(kSource, row, seconds);
 }
 
 void product(const std::string& row, ScalarType dtype) {
@@ -263,23 +261,15 @@ void convolution(const bench::ConvShape& s, const std::string& suffix, ScalarTyp
 }
 
 void convolutions(const std::string& suffix, ScalarType dtype) {
-  constexpr const char* kPasses[] = {"conv_forward", "conv_input", "conv_weight"};
-  if (std::none_of(std::begin(kPasses), std::end(kPasses),
-                   [&](const char* pass) { return options.wanted(pass + suffix); }))
-    return;
-  try {
+  measure_together({"conv_forward", "conv_input", "conv_weight"}, suffix, [&] {
     for (const bench::ConvShape& shape : bench::kResNet50) {
       convolution(shape, suffix, dtype);
       if (options.small) break;
     }
-  } catch (const std::exception& error) {
-    for (const char* pass : kPasses) bench::absent(kSource, pass + suffix, error.what());
-  }
+  });
 }
 
 // ---- bytes per second over 1 GiB
-
-constexpr const char* kBandwidthRows[] = {"add", "relu", "exp", "copy", "sum", "mean", "amax"};
 
 void bandwidth_of_all(const std::string& suffix, ScalarType dtype) {
   const NoGradGuard no_grad;
@@ -303,14 +293,8 @@ void bandwidth_of_all(const std::string& suffix, ScalarType dtype) {
 }
 
 void bandwidth(const std::string& suffix, ScalarType dtype) {
-  try {
-    if (std::any_of(std::begin(kBandwidthRows), std::end(kBandwidthRows),
-                    [&](const char* row) { return options.wanted(row + suffix); }))
-      bandwidth_of_all(suffix, dtype);
-  } catch (const std::exception& error) {  // out of memory
-    for (const char* row : kBandwidthRows)
-      if (options.wanted(row + suffix)) bench::absent(kSource, row + suffix, error.what());
-  }
+  measure_together({"add", "relu", "exp", "copy", "sum", "mean", "amax"}, suffix,
+                   [&] { bandwidth_of_all(suffix, dtype); });
 }
 
 // ---- attention
@@ -331,20 +315,10 @@ void attention(const std::string& row, ScalarType dtype) {
 
 // ---- training steps of whole networks
 
-void train(const std::string& row, nn::Module& net, optim::Optimizer& optimizer, bool half,
-           const std::function<Tensor()>& loss_of) {
+template <class Loss>
+void train(const std::string& row, nn::Module& net, optim::Optimizer& optimizer, bool half, const Loss& loss_of) {
   net.train();
-  const auto step = [&] {
-    optimizer.zero_grad();
-    Tensor loss;
-    {
-      const autocast::AutocastGuard mixed(options.device.type(), kBFloat16, half);
-      loss = loss_of();
-    }
-    loss.backward();
-    optimizer.step();
-  };
-  bench::row(kSource, row, device_seconds(step, options.small ? 1 : 10));
+  bench::row(kSource, row, device_seconds([&] { (void)train_step(optimizer, half, loss_of); }, options.small ? 1 : 10));
 }
 
 template <class Net>
@@ -419,15 +393,14 @@ void threads(const std::string& row, int count) {
     }
     stream.synchronize();
   };
-  std::vector<double> times;
-  for (int i = -1; i < 5; ++i) {
+  const double seconds = bench::median_of(1, 5, [&] {
     const double began = seconds_now();
     std::vector<std::thread> all;
     for (int t = 0; t < count; ++t) all.emplace_back(train_one);
     for (std::thread& one : all) one.join();
-    if (i >= 0) times.push_back(seconds_now() - began);
-  }
-  bench::row(kSource, row, bench::median(times));
+    return seconds_now() - began;
+  });
+  bench::row(kSource, row, seconds);
 }
 
 int run() {
@@ -441,7 +414,7 @@ int run() {
   measure("train_resnet50", images<models::ResNet>, models::resnet50, false);
   measure("train_vgg11", images<models::VGG>, models::vgg11, false);
   measure("train_mobilenet_v2", images<models::MobileNetV2>, models::mobilenet_v2, false);
-  Tf32::allow(false);
+  allow_tf32(false);
   measure("p2_epoch_eager", p2_eager);
   measure("small_op", small_op);
   measure("matmul_fp32", product, kFloat);
@@ -463,7 +436,7 @@ int run() {
   measure("two_threads", threads, 2);
   measure("p2_epoch_captured", p2_captured, false);
   measure("p2_epoch_captured_bf16", p2_captured, true);
-  const Tf32 allowed;
+  allow_tf32(true);
   measure("matmul_tf32", product, kFloat);
   measure("p2_epoch_captured_tf32", p2_captured, false);
   return 0;

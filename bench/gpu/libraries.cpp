@@ -58,19 +58,18 @@ double device_seconds(F&& call) {
   cudaEvent_t begin, end;
   ok(cudaEventCreate(&begin));
   ok(cudaEventCreate(&end));
-  std::vector<double> times;
-  for (int i = -2; i < 10; ++i) {
+  const double seconds = bench::median_of(2, 10, [&] {
     ok(cudaEventRecord(begin));
     call();
     ok(cudaEventRecord(end));
     ok(cudaEventSynchronize(end));
     float ms = 0;
     ok(cudaEventElapsedTime(&ms, begin, end));
-    if (i >= 0) times.push_back(ms / 1e3);
-  }
+    return ms / 1e3;
+  });
   cudaEventDestroy(begin);
   cudaEventDestroy(end);
-  return bench::median(times);
+  return seconds;
 }
 
 void matmul(const char* row, cublasComputeType_t type, cudaDataType data = CUDA_R_32F) {

@@ -28,6 +28,14 @@ inline double median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2), values.end());
   return values[values.size() / 2];
 }
+/// The median of `repeats` calls, after `warm` others.
+template <class F>
+double median_of(int warm, int repeats, const F& seconds) {
+  for (int i = 0; i < warm; ++i) seconds();
+  std::vector<double> all;
+  for (int i = 0; i < repeats; ++i) all.push_back(seconds());
+  return median(all);
+}
 
 /// The convolutions of ResNet-50 at 224 x 224: channels in, size, channels out, kernel, stride.
 struct ConvShape {
