@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -17,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "tandem/core/base/clock.h"
 #include "tandem/nn/weights.h"
 #include "tandem/tandem.h"
 
@@ -30,8 +30,6 @@ class Matrices : public nn::Module {
     for (int i = 0; i < count; ++i) register_parameter("m" + std::to_string(i), full({1024, 1024}, 1.0 / (i + 1)));
   }
 };
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // A line "NAME: N kB" of /proc/self/status, in MB of 10^6 bytes.
 double status(const std::string& name) {
@@ -47,9 +45,9 @@ struct Row {
   double seconds = 1e9, memory = 0;
   void measure() {
     std::ofstream("/proc/self/clear_refs") << 5;  // the peak starts here
-    const double before = status("VmRSS:"), start = now();
+    const double before = status("VmRSS:"), start = seconds_now();
     body();
-    seconds = std::min(seconds, now() - start);
+    seconds = std::min(seconds, seconds_now() - start);
     memory = std::max(memory, status("VmHWM:") - before);
   }
 };

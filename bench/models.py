@@ -61,12 +61,17 @@ def peak_kib():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
+def export_apart(file, name, batch, size):
+    """In a process of its own."""
+    subprocess.run([sys.executable, __file__, "--export", file, "--models", name, "--batch", str(batch), "--size",
+                    str(size)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
 def onnx_worker(peer, name, batch, threads, seconds, size):
     """Inference by OpenVINO or onnxruntime; export in a process of its own does not count as memory."""
     with tempfile.TemporaryDirectory() as folder:
         file = f"{folder}/model.onnx"
-        subprocess.run([sys.executable, __file__, "--export", file, "--models", name, "--batch", str(batch), "--size",
-                        str(size)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        export_apart(file, name, batch, size)
         import numpy
         if peer == "openvino":
             import openvino
@@ -216,9 +221,7 @@ def main():
                         bench = str(pathlib.Path(o.build) / "bench/bench_models")
                         if what == "onnx":
                             file = f"{folder}/{name}-{batch}.onnx"
-                            subprocess.run([sys.executable, __file__, "--export", file, "--models", name, "--batch", batch,
-                                            "--size", str(o.size)], check=True, stdout=subprocess.DEVNULL,
-                                           stderr=subprocess.DEVNULL)
+                            export_apart(file, name, batch, o.size)
                             commands = {"tandem": [bench, file, "--what", "fused", *common]}
                         else:
                             commands = {"tandem": [bench, name, "--what", what, *common]}

@@ -17,10 +17,8 @@
 // arithmetic at the rate of a matrix product of 1024 x 1024 x 1024 and memory traffic at the bandwidth of an addition of
 // 64 MiB tensors, both measured in the same run.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <functional>
 #include <map>
 #include <sstream>
@@ -29,6 +27,7 @@
 
 #include "networks.h"
 #include "tandem/cli/commands/layer_work.h"
+#include "tandem/core/base/clock.h"
 #include "tandem/models/models.h"
 #include "tandem/nn/nn.h"
 #ifdef TANDEM_HAS_ONNX
@@ -47,10 +46,7 @@ int64_t g_weights_bits = 0;  // 0: as they are
 
 bool g_processor_time = false;  // on one thread, because other programs disturb it less
 
-double now_ms() {
-  if (g_processor_time) return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now_ms() { return 1e3 * (g_processor_time ? cpu_seconds_now() : seconds_now()); }
 
 struct Times {
   double best, median;

@@ -46,29 +46,20 @@ nn::Sequential video() {
 }
 
 struct LanguageModelImpl : nn::Module {
-  nn::Embedding words{nullptr};
-  nn::LSTM layers{nullptr};
-  nn::Linear head{nullptr};
-  LanguageModelImpl() {
-    words = register_module("words", nn::Embedding(10000, 512));
-    layers = register_module("layers", nn::LSTM(nn::LSTMOptions(512, 512).num_layers(2).batch_first(true)));
-    head = register_module("head", nn::Linear(512, 10000));
-  }
+  nn::Embedding words = register_module("words", nn::Embedding(10000, 512));
+  nn::LSTM layers = register_module("layers", nn::LSTM(nn::LSTMOptions(512, 512).num_layers(2).batch_first(true)));
+  nn::Linear head = register_module("head", nn::Linear(512, 10000));
   Tensor forward(const Tensor& text) { return head->forward(std::get<0>(layers->forward(words->forward(text)))); }
 };
 TANDEM_MODULE(LanguageModel);
 
 struct AttentionBlockImpl : nn::Module {
-  nn::LayerNorm first{nullptr}, second{nullptr};
-  nn::Linear qkv{nullptr}, out{nullptr}, up{nullptr}, down{nullptr};
-  AttentionBlockImpl() {
-    first = register_module("first", nn::LayerNorm(nn::LayerNormOptions({256})));
-    second = register_module("second", nn::LayerNorm(nn::LayerNormOptions({256})));
-    qkv = register_module("qkv", nn::Linear(256, 768));
-    out = register_module("out", nn::Linear(256, 256));
-    up = register_module("up", nn::Linear(256, 1024));
-    down = register_module("down", nn::Linear(1024, 256));
-  }
+  nn::LayerNorm first = register_module("first", nn::LayerNorm(nn::LayerNormOptions({256})));
+  nn::LayerNorm second = register_module("second", nn::LayerNorm(nn::LayerNormOptions({256})));
+  nn::Linear qkv = register_module("qkv", nn::Linear(256, 768));
+  nn::Linear out = register_module("out", nn::Linear(256, 256));
+  nn::Linear up = register_module("up", nn::Linear(256, 1024));
+  nn::Linear down = register_module("down", nn::Linear(1024, 256));
   Tensor forward(const Tensor& x, const Tensor& mask) {
     const int64_t n = x.size(0), t = x.size(1);
     const auto parts = qkv->forward(first->forward(x)).reshape({n, t, 3, 8, 32}).permute({2, 0, 3, 1, 4}).unbind(0);
@@ -82,12 +73,11 @@ struct AttentionBlockImpl : nn::Module {
 TANDEM_MODULE(AttentionBlock);
 
 struct AttentionImpl : nn::Module {
-  nn::Embedding words{nullptr}, places{nullptr};
+  nn::Embedding words = register_module("words", nn::Embedding(1000, 256));
+  nn::Embedding places = register_module("places", nn::Embedding(128, 256));
   std::vector<AttentionBlock> blocks;
   nn::Linear head{nullptr};
   AttentionImpl() {
-    words = register_module("words", nn::Embedding(1000, 256));
-    places = register_module("places", nn::Embedding(128, 256));
     for (int i = 0; i < 4; ++i) blocks.push_back(register_module("block" + std::to_string(i), AttentionBlock()));
     head = register_module("head", nn::Linear(256, 1000));
   }

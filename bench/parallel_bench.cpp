@@ -14,41 +14,18 @@
 #include <cstdlib>
 #include <vector>
 
+#include "distributed/models.h"
 #include "tandem/core/base/clock.h"
 #include "tandem/parallel/parameter_server/parameter_server.h"
-#include "tandem/tandem.h"
 
-using namespace tandem;
+using namespace bench;
 using namespace tandem::parallel;
 
 namespace {
 
-struct LeNetImpl : nn::Cloneable<LeNetImpl> {
-  LeNetImpl() { reset(); }
-  void reset() override {
-    conv1 = register_module("conv1", nn::Conv2d(nn::Conv2dOptions(1, 20, 3)));
-    conv2 = register_module("conv2", nn::Conv2d(nn::Conv2dOptions(20, 50, 5)));
-    fc1 = register_module("fc1", nn::Linear(800, 128));
-    fc2 = register_module("fc2", nn::Linear(128, 10));
-  }
-  Tensor forward(const Tensor& x) {
-    const Tensor h1 = avg_pool2d(relu(conv1(x)), {2, 2}, {2, 2});
-    const Tensor h2 = avg_pool2d(relu(conv2(h1)), {2, 2}, {2, 2});
-    return fc2(relu(fc1(h2.flatten(1))));
-  }
-  nn::Conv2d conv1{nullptr}, conv2{nullptr};
-  nn::Linear fc1{nullptr}, fc2{nullptr};
-};
-TANDEM_MODULE(LeNet);
-
 const auto loss_of = [](LeNetImpl& net, const Tensor& x, const Tensor& y) {
   return nn::functional::cross_entropy(net.forward(x), y);
 };
-
-double median(std::vector<double> v) {
-  std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2), v.end());
-  return v[v.size() / 2];
-}
 
 // One configuration: `use` of `logical` devices that share two threads.
 struct Way {
@@ -56,7 +33,8 @@ struct Way {
     cpu::set_device_count(logical);
     std::vector<Device> devices;
     for (int i = 0; i < use; ++i) devices.push_back(Device(kCPU, static_cast<DeviceIndex>(i)));
-    server = std::make_unique<ParameterServer<LeNetImpl>>(LeNet(), devices, ServerOptions{.shards = shards});
+    server = std::make_unique<ParameterServer<LeNetImpl>>(std::make_shared<LeNetImpl>(), devices,
+                                                          ServerOptions{.shards = shards});
     optimizer = std::make_unique<optim::SGD>(server->parameters(), 0.1);
   }
   void measure(const Tensor& x, const Tensor& y, int steps) {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <vector>
 
+#include "tandem/core/base/clock.h"
 #include "tandem/core/threads/parallel_for.h"
 #include "tandem/tandem.h"
 
@@ -21,9 +21,9 @@ void measure(const char* layer, const char* what, F f) {
   for (int i = 0; i < 3; ++i) f();
   std::vector<double> times;
   for (int i = 0; i < 15; ++i) {
-    const std::clock_t begin = std::clock();
+    const double begin = cpu_seconds_now();
     f();
-    times.push_back(static_cast<double>(std::clock() - begin) * 1e3 / CLOCKS_PER_SEC);
+    times.push_back((cpu_seconds_now() - begin) * 1e3);
   }
   std::sort(times.begin(), times.end());
   std::printf("%s %s %.2f %.2f\n", layer, what, times[0], times[7]);

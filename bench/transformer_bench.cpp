@@ -3,12 +3,11 @@
 //
 //   bench_transformer THREADS REPETITIONS LAYERS WIDTH HEADS TOKENS BATCH DROPOUT
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <vector>
 
+#include "tandem/core/base/clock.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;
@@ -31,10 +30,7 @@ int main(int argc, char** argv) {
     mse_loss(encoder(x), target).backward();
   };
   const bool single = number(1) == 1;
-  const auto now = [&] {
-    if (single) return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
-  };
+  const auto now = [&] { return 1e3 * (single ? cpu_seconds_now() : seconds_now()); };
   step();
   std::vector<double> times;
   for (int64_t i = 0; i < number(2); ++i) {

@@ -8,13 +8,12 @@
 // Each figure is the best of 3.
 #include <stdlib.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 
 #include "tandem/autograd/ops.h"
+#include "tandem/core/base/clock.h"
 #include "tandem/datasets/data.h"
 #include "tandem/datasets/vision/image_folder.h"
 
@@ -26,8 +25,6 @@ using tandem::vision::datasets::ImageFolder;
 namespace {
 
 constexpr int64_t kImages = 256, kBatch = 16, kHeight = 375, kWidth = 500;
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // Waves with some noise: about 90 KB per file, as photographs of this size.
 Tensor photograph(int64_t number) {
@@ -46,11 +43,10 @@ template <class Run>
 Speed best_of_3(const Run& run) {
   Speed best;
   for (int i = 0; i < 3; ++i) {
-    const double start = now();
-    const std::clock_t clock = std::clock();
+    const double start = seconds_now(), cpu_start = cpu_seconds_now();
     run();
-    best.rate = std::max(best.rate, static_cast<double>(kImages) / (now() - start));
-    best.time = std::min(best.time, 1e3 * static_cast<double>(std::clock() - clock) / CLOCKS_PER_SEC / kImages);
+    best.rate = std::max(best.rate, static_cast<double>(kImages) / (seconds_now() - start));
+    best.time = std::min(best.time, 1e3 * (cpu_seconds_now() - cpu_start) / kImages);
   }
   return best;
 }

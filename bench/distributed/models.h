@@ -1,11 +1,20 @@
-// The models that are measured, and their data.
+// Models and the median, for measurements on several devices and in several processes.
 #pragma once
+#include <algorithm>
+#include <vector>
+
 #include "tandem/tandem.h"
 
 namespace bench {
 
 using namespace tandem;
 using Tensors = std::vector<Tensor>;
+
+inline double median(std::vector<double> v) {
+  check(!v.empty(), "nothing was measured");
+  std::sort(v.begin(), v.end());
+  return v[v.size() / 2];
+}
 
 struct LeNetImpl : nn::Cloneable<LeNetImpl> {
   LeNetImpl() { reset(); }

@@ -35,7 +35,6 @@
 #include "tandem/parallel/parameter_server/parameter_server.h"
 #include "tandem/parallel/parameter_server/tree_exchange.h"
 
-using namespace tandem;
 using namespace bench;
 
 namespace {
@@ -69,12 +68,6 @@ int64_t counter(const std::string& interface, const char* name) {
   int64_t value = 0;
   check(static_cast<bool>(file >> value), "interface ", interface, " has no statistics");
   return value;
-}
-
-double median(std::vector<double> v) {
-  check(!v.empty(), "nothing was measured");
-  std::sort(v.begin(), v.end());
-  return v[v.size() / 2];
 }
 
 std::shared_ptr<distributed::ProcessGroup> join() {
@@ -200,6 +193,8 @@ Measured train(const Options& options, const std::shared_ptr<distributed::Proces
   });
 }
 
+void run_data(const Options&) { std::printf("%s\n", data::find_dataset("fashion-mnist").train_images.c_str()); }
+
 void run_train(const Options& options) {
   const int64_t devices = options.text("way", "") == "devices" ? options.number("devices", 2) : 1;
   set_num_threads(static_cast<int>(devices));
@@ -236,14 +231,12 @@ void repeated(const Options& options, distributed::ProcessGroup& group, const Ca
 }
 
 void run_all_reduce(const Options& options) {
-  set_num_threads(1);
   const auto group = join();
   const Tensor tensor = zeros({options.number("bytes", 1 << 20) / 4});
   repeated(options, *group, [&] { group->all_reduce(tensor)->wait(); });
 }
 
 void run_exchange(const Options& options) {
-  set_num_threads(1);
   const auto group = join();
   const int64_t elements = options.number("bytes", 1 << 20) / 4, shards = options.number("shards", 8);
   const auto [first, end] = shard_range(shards, shards, group->size(), group->rank());
@@ -256,16 +249,15 @@ void run_exchange(const Options& options) {
 }
 
 void run_add(const Options& options) {
-  set_num_threads(1);
   const auto group = join();
   Tensor a = zeros({options.number("bytes", 1 << 20) / 4});
   const Tensor b = zeros(a.sizes());
   repeated(options, *group, [&] { a.add_(b); });
 }
 
-// What happens to every call beside the engine's work: its fingerprint is looked up, the watchdog is notified of it,
-// and it is written into the list of recent calls.
-void run_calls() {
+// The work for every call beside the engine's: to look up its fingerprint, to notify the watchdog, and to write the
+// call into the list of recent ones.
+void run_calls(const Options&) {
   distributed::Watchdog watchdog;
   distributed::CallHistory history;
   std::unordered_set<uint64_t> compared;
@@ -296,23 +288,14 @@ void run_calls() {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  const std::map<std::string, void (*)(const Options&)> all{
+      {"data", run_data},         {"train", run_train}, {"all_reduce", run_all_reduce},
+      {"exchange", run_exchange}, {"add", run_add},     {"calls", run_calls}};
   const std::string what = argc > 1 ? argv[1] : "";
-  const Options options(argc, argv);
-  if (what == "data") {
-    std::printf("%s\n", data::find_dataset("fashion-mnist").train_images.c_str());
-  } else if (what == "train") {
-    run_train(options);
-  } else if (what == "all_reduce") {
-    run_all_reduce(options);
-  } else if (what == "exchange") {
-    run_exchange(options);
-  } else if (what == "add") {
-    run_add(options);
-  } else if (what == "calls") {
-    run_calls();
-  } else {
-    fail("expected data, train, all_reduce, exchange, add or calls, got \"", what, "\"");
-  }
+  const auto found = all.find(what);
+  check(found != all.end(), "expected data, train, all_reduce, exchange, add or calls, got \"", what, "\"");
+  set_num_threads(1);
+  found->second(Options(argc, argv));
   if (distributed::is_initialized()) distributed::destroy_process_group();
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());

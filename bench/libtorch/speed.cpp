@@ -13,28 +13,21 @@
 #include <vector>
 
 struct LeNet : torch::nn::Module {
-  LeNet() {
-    conv1 = register_module("conv1", torch::nn::Conv2d(torch::nn::Conv2dOptions(1, 20, 3)));
-    conv2 = register_module("conv2", torch::nn::Conv2d(torch::nn::Conv2dOptions(20, 50, 5)));
-    fc1 = register_module("fc1", torch::nn::Linear(800, 128));
-    fc2 = register_module("fc2", torch::nn::Linear(128, 10));
-  }
   torch::Tensor forward(torch::Tensor x) {
     x = torch::avg_pool2d(torch::relu(conv1->forward(x)), 2);
     x = torch::avg_pool2d(torch::relu(conv2->forward(x)), 2);
     return fc2->forward(torch::relu(fc1->forward(x.flatten(1))));
   }
-  torch::nn::Conv2d conv1{nullptr}, conv2{nullptr};
-  torch::nn::Linear fc1{nullptr}, fc2{nullptr};
+  torch::nn::Conv2d conv1 = register_module("conv1", torch::nn::Conv2d(torch::nn::Conv2dOptions(1, 20, 3)));
+  torch::nn::Conv2d conv2 = register_module("conv2", torch::nn::Conv2d(torch::nn::Conv2dOptions(20, 50, 5)));
+  torch::nn::Linear fc1 = register_module("fc1", torch::nn::Linear(800, 128));
+  torch::nn::Linear fc2 = register_module("fc2", torch::nn::Linear(128, 10));
 };
 
 struct Mlp : torch::nn::Module {
-  Mlp() {
-    fc1 = register_module("fc1", torch::nn::Linear(20, 32));
-    fc2 = register_module("fc2", torch::nn::Linear(32, 5));
-  }
   torch::Tensor forward(torch::Tensor x) { return fc2->forward(torch::relu(fc1->forward(x))); }
-  torch::nn::Linear fc1{nullptr}, fc2{nullptr};
+  torch::nn::Linear fc1 = register_module("fc1", torch::nn::Linear(20, 32));
+  torch::nn::Linear fc2 = register_module("fc2", torch::nn::Linear(32, 5));
 };
 
 double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
