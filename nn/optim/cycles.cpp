@@ -34,16 +34,9 @@ void set_momentum(const char* scheduler, Optimizer& optimizer, double value) {
 std::vector<double> FactorLR::get_lrs() {
   const double before = step_count_ == 0 ? 1 : factor(step_count_ - 1), now = factor(step_count_);
   if (before == 0 && now != 0) return first_lrs();  // nothing of other schedulers is left in the rate
-  auto lrs = get_current_lrs();
-  if (now != before)
-    for (double& lr : lrs) lr *= now / before;
-  return lrs;
+  return now == before ? get_current_lrs() : scaled(get_current_lrs(), now / before);
 }
-std::vector<double> FactorLR::first_lrs() {
-  auto lrs = initial_lrs();
-  for (double& lr : lrs) lr *= factor(step_count_);
-  return lrs;
-}
+std::vector<double> FactorLR::first_lrs() { return scaled(initial_lrs(), factor(step_count_)); }
 
 ConstantLR::ConstantLR(Optimizer& optimizer, double factor, int64_t total_iters)
     : FactorLR(optimizer), factor_(factor), total_iters_(total_iters) {

@@ -18,6 +18,11 @@ void check_groups(std::size_t rates, std::size_t groups) {
 
 }  // namespace
 
+std::vector<double> LRScheduler::scaled(std::vector<double> lrs, double factor) {
+  for (double& lr : lrs) lr *= factor;
+  return lrs;
+}
+
 LRScheduler::LRScheduler(Optimizer& optimizer) : optimizer_(optimizer) {
   for (auto& group : optimizer.param_groups()) {
     if (!group.initial_lr()) group.initial_lr() = group.options().get_lr();
@@ -66,24 +71,16 @@ StepLR::StepLR(Optimizer& optimizer, unsigned step_size, double gamma)
   check(step_size > 0, "StepLR: step_size must be positive");
 }
 std::vector<double> StepLR::get_lrs() {
-  auto lrs = get_current_lrs();
-  if (step_count_ % step_size_ == 0)
-    for (double& lr : lrs) lr *= gamma_;
-  return lrs;
+  return step_count_ % step_size_ == 0 ? scaled(get_current_lrs(), gamma_) : get_current_lrs();
 }
 
 std::vector<double> MultiStepLR::get_lrs() {
   auto lrs = get_current_lrs();
-  for (auto n = std::count(milestones_.begin(), milestones_.end(), step_count_); n > 0; --n)
-    for (double& lr : lrs) lr *= gamma_;
+  for (auto n = std::ranges::count(milestones_, step_count_); n > 0; --n) lrs = scaled(std::move(lrs), gamma_);
   return lrs;
 }
 
-std::vector<double> ExponentialLR::get_lrs() {
-  auto lrs = get_current_lrs();
-  for (double& lr : lrs) lr *= gamma_;
-  return lrs;
-}
+std::vector<double> ExponentialLR::get_lrs() { return scaled(get_current_lrs(), gamma_); }
 
 CosineAnnealingLR::CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double eta_min)
     : LRScheduler(optimizer), T_max_(T_max), eta_min_(eta_min) {
@@ -102,12 +99,7 @@ std::vector<double> CosineAnnealingLR::get_lrs() {
   return lrs;
 }
 
-std::vector<double> LambdaLR::get_lrs() {
-  auto lrs = initial_lrs();
-  const double factor = factor_->at(step_count_);
-  for (double& lr : lrs) lr *= factor;
-  return lrs;
-}
+std::vector<double> LambdaLR::get_lrs() { return scaled(initial_lrs(), factor_->at(step_count_)); }
 
 ReduceLROnPlateau::ReduceLROnPlateau(Optimizer& optimizer, Settings settings)
     : optimizer_(optimizer),

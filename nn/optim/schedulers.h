@@ -35,6 +35,7 @@ class LRScheduler {
   virtual std::vector<double> first_lrs() { return initial_lrs_; }
   void set_optimizer_lrs(const std::vector<double>& lrs);
   const std::vector<double>& initial_lrs() const { return initial_lrs_; }
+  static std::vector<double> scaled(std::vector<double> lrs, double factor);
   Optimizer& optimizer_;
   int64_t step_count_ = 0;
 
