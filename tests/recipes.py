@@ -187,34 +187,21 @@ namespace tandem::optim {
 
 struct LionOptions : public OptimizerCloneableOptions<LionOptions> {
   LionOptions(double lr = 1e-4) : lr_(lr) {}
+  std::vector<Field> fields() override;
+  void validate() const override;
   using Betas = std::tuple<double, double>;
   TANDEM_ARG(double, lr);
   TANDEM_ARG(Betas, betas) = std::make_tuple(0.9, 0.99);
   /// Shrinks the parameter by lr weight_decay of it.
   TANDEM_ARG(double, weight_decay) = 0;
-
- public:
-  std::vector<Field> fields() override;
-  void validate() const override;
 };
 
 struct LionParamState : public OptimizerCloneableParamState<LionParamState> {
-  TANDEM_ARG(Tensor, exp_avg);
-
- public:
   std::vector<Field> fields() override;
+  TANDEM_ARG(Tensor, exp_avg);
 };
 
-class Lion : public Optimizer {
- public:
-  explicit Lion(const std::vector<OptimizerParamGroup>& groups, LionOptions defaults = {});
-  explicit Lion(std::vector<Tensor> params, LionOptions defaults = {});
-  Tensor step(LossClosure closure = nullptr) override;
-
- protected:
-  const char* name() const override { return "Lion"; }
-  std::unique_ptr<OptimizerParamState> make_state() const override;
-};
+TANDEM_COMPOSED_OPTIMIZER(Lion);
 
 }  // namespace tandem::optim
 """),
@@ -252,18 +239,7 @@ void LionOptions::validate() const {
 }
 std::vector<Field> LionParamState::fields() { return {{.name = "exp_avg", .tensor = &exp_avg_}}; }
 
-Tensor Lion::step(LossClosure closure) {
-  return composed_step<LionOptions>("Lion::step", name(), param_groups_, closure,
-                                    [&](const Tensor& p, const Tensor& owner, const LionOptions& options) {
-                                      update(p, options, state_of<LionParamState>(owner));
-                                    });
-}
-
-std::unique_ptr<OptimizerParamState> Lion::make_state() const { return std::make_unique<LionParamState>(); }
-Lion::Lion(const std::vector<OptimizerParamGroup>& groups, LionOptions defaults)
-    : Optimizer(groups, std::make_unique<LionOptions>(defaults)) {}
-Lion::Lion(std::vector<Tensor> params, LionOptions defaults)
-    : Optimizer(std::move(params), std::make_unique<LionOptions>(defaults)) {}
+TANDEM_DEFINE_COMPOSED(Lion)
 
 }  // namespace tandem::optim
 """),

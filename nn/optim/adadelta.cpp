@@ -21,11 +21,8 @@ void update(Tensor p, const AdadeltaOptions& o, AdadeltaParamState& state) {
 }  // namespace
 
 std::vector<Field> AdadeltaOptions::fields() {
-  return {{.name = "lr", .number = &lr_},
-          {.name = "rho", .number = &rho_},
-          {.name = "eps", .number = &eps_},
-          {.name = "weight_decay", .number = &weight_decay_},
-          {.name = "maximize", .flag = &maximize_}};
+  return {TANDEM_NUMBER(lr), TANDEM_NUMBER(rho), TANDEM_NUMBER(eps), TANDEM_NUMBER(weight_decay),
+          TANDEM_FLAG(maximize)};
 }
 void AdadeltaOptions::validate() const {
   check_not_negative("learning rate", lr_);
@@ -34,22 +31,9 @@ void AdadeltaOptions::validate() const {
   check_not_negative("weight_decay value", weight_decay_);
 }
 std::vector<Field> AdadeltaParamState::fields() {
-  return {{.name = "step", .count = &step_},
-          {.name = "square_avg", .tensor = &square_avg_},
-          {.name = "acc_delta", .tensor = &acc_delta_}};
+  return {TANDEM_COUNT(step), TANDEM_TENSOR(square_avg), TANDEM_TENSOR(acc_delta)};
 }
 
-Tensor Adadelta::step(LossClosure closure) {
-  return composed_step<AdadeltaOptions>("Adadelta::step", name(), param_groups_, closure,
-                                        [&](const Tensor& p, const Tensor& owner, const AdadeltaOptions& options) {
-                                          update(p, options, state_of<AdadeltaParamState>(owner));
-                                        });
-}
-
-std::unique_ptr<OptimizerParamState> Adadelta::make_state() const { return std::make_unique<AdadeltaParamState>(); }
-Adadelta::Adadelta(const std::vector<OptimizerParamGroup>& groups, AdadeltaOptions defaults)
-    : Optimizer(groups, std::make_unique<AdadeltaOptions>(defaults)) {}
-Adadelta::Adadelta(std::vector<Tensor> params, AdadeltaOptions defaults)
-    : Optimizer(std::move(params), std::make_unique<AdadeltaOptions>(defaults)) {}
+TANDEM_DEFINE_COMPOSED(Adadelta)
 
 }  // namespace tandem::optim

@@ -6,36 +6,23 @@ namespace tandem::optim {
 
 struct AdadeltaOptions : public OptimizerCloneableOptions<AdadeltaOptions> {
   AdadeltaOptions(double lr = 1.0) : lr_(lr) {}
+  std::vector<Field> fields() override;
+  void validate() const override;
   TANDEM_ARG(double, lr);
   TANDEM_ARG(double, rho) = 0.9;
   TANDEM_ARG(double, eps) = 1e-6;
   /// L2 penalty, added to the gradient.
   TANDEM_ARG(double, weight_decay) = 0;
   TANDEM_ARG(bool, maximize) = false;
-
- public:
-  std::vector<Field> fields() override;
-  void validate() const override;
 };
 
 struct AdadeltaParamState : public OptimizerCloneableParamState<AdadeltaParamState> {
+  std::vector<Field> fields() override;
   TANDEM_ARG(int64_t, step) = 0;
   TANDEM_ARG(Tensor, square_avg);
   TANDEM_ARG(Tensor, acc_delta);
-
- public:
-  std::vector<Field> fields() override;
 };
 
-class Adadelta : public Optimizer {
- public:
-  explicit Adadelta(const std::vector<OptimizerParamGroup>& groups, AdadeltaOptions defaults = {});
-  explicit Adadelta(std::vector<Tensor> params, AdadeltaOptions defaults = {});
-  Tensor step(LossClosure closure = nullptr) override;
-
- protected:
-  const char* name() const override { return "Adadelta"; }
-  std::unique_ptr<OptimizerParamState> make_state() const override;
-};
+TANDEM_COMPOSED_OPTIMIZER(Adadelta);
 
 }  // namespace tandem::optim

@@ -1,20 +1,14 @@
 // Adagrad.
 #include "tandem/nn/optim/adagrad.h"
 
-#include <typeinfo>
-
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/core/backend/optim.h"
 #include "tandem/nn/optim/update_lists.h"
 
 namespace tandem::optim {
 
 std::vector<Field> AdagradOptions::fields() {
-  return {{.name = "lr", .number = &lr_},
-          {.name = "lr_decay", .number = &lr_decay_},
-          {.name = "weight_decay", .number = &weight_decay_},
-          {.name = "initial_accumulator_value", .number = &initial_accumulator_value_},
-          {.name = "eps", .number = &eps_}};
+  return {TANDEM_NUMBER(lr), TANDEM_NUMBER(lr_decay), TANDEM_NUMBER(weight_decay),
+          TANDEM_NUMBER(initial_accumulator_value), TANDEM_NUMBER(eps)};
 }
 void AdagradOptions::validate() const {
   check_not_negative("learning rate", lr_);
@@ -23,9 +17,7 @@ void AdagradOptions::validate() const {
   check_not_negative("initial_accumulator_value value", initial_accumulator_value_);
   check_not_negative("epsilon value", eps_);
 }
-std::vector<Field> AdagradParamState::fields() {
-  return {{.name = "step", .count = &step_}, {.name = "sum", .tensor = &sum_}};
-}
+std::vector<Field> AdagradParamState::fields() { return {TANDEM_COUNT(step), TANDEM_TENSOR(sum)}; }
 
 namespace {
 // The sum of p's state; begins with the initial value.
@@ -37,16 +29,12 @@ Tensor& sum_of(AdagradParamState& state, const Tensor& p, const AdagradOptions& 
 }
 }  // namespace
 
-bool Adagrad::sums_gradients() const { return typeid(*this) == typeid(Adagrad); }
+TANDEM_DEFINE_SUMS_GRADIENTS(Adagrad)
 Tensor Adagrad::step(LossClosure closure) {
-  const profiler::Record span("Adagrad::step", "optimizer");
-  NoGradGuard no_grad;
-  Tensor loss = run_closure(closure);
-  for (auto& group : param_groups()) {
-    const auto& o = static_cast<const AdagradOptions&>(group.options());
+  return step_groups<AdagradOptions>("Adagrad::step", param_groups_, closure, [&](const auto& o, const auto& params) {
     AdagradStep step{o.lr(), o.lr_decay(), o.eps(), o.weight_decay(), 0};
     for_update_lists(
-        call(), group.params(), [&](const Tensor& p) -> int64_t { return state_of<AdagradParamState>(p).step() + 1; },
+        call(), params, [&](const Tensor& p) -> int64_t { return state_of<AdagradParamState>(p).step() + 1; },
         [&](const Tensor& p, UpdateLists& lists) {
           auto& state = state_of<AdagradParamState>(p);
           ++state.step();
@@ -56,11 +44,10 @@ Tensor Adagrad::step(LossClosure closure) {
           step.step = lists.step;
           backend(lists.device).optim.adagrad(lists.params, lists.gradients(), lists.first, step);
         });
-  }
-  return loss;
+  });
 }
 
-std::unique_ptr<OptimizerParamState> Adagrad::make_state() const { return std::make_unique<AdagradParamState>(); }
+TANDEM_DEFINE_MAKE_STATE(Adagrad)
 Adagrad::Adagrad(const std::vector<OptimizerParamGroup>& groups, AdagradOptions defaults)
     : Optimizer(groups, std::make_unique<AdagradOptions>(defaults)) {
   NoGradGuard no_grad;

@@ -1,25 +1,10 @@
 // Adam and AdamW: one step function with two kinds of weight decay.
 #include "tandem/nn/optim/adam.h"
 
-#include <typeinfo>
-
-#include "tandem/autograd/grad_mode.h"
-#include "tandem/core/backend/optim.h"
-#include "tandem/nn/optim/update_lists.h"
+#include "tandem/nn/optim/composed_step.h"
 
 namespace tandem::optim {
 namespace {
-
-template <class Options>
-std::vector<Field> option_fields(Options& o) {
-  return {{.name = "lr", .number = &o.lr()},
-          {.name = "beta1", .number = &std::get<0>(o.betas())},
-          {.name = "beta2", .number = &std::get<1>(o.betas())},
-          {.name = "eps", .number = &o.eps()},
-          {.name = "weight_decay", .number = &o.weight_decay()},
-          {.name = "amsgrad", .flag = &o.amsgrad()},
-          {.name = "maximize", .flag = &o.maximize()}};
-}
 
 template <class Options>
 void validate_options(const Options& o) {
@@ -32,12 +17,12 @@ void validate_options(const Options& o) {
 
 // Steps a group; `state_of(p)` returns a parameter's state.
 template <class Options, class StateOf>
-void step_group(const StepCall& call, OptimizerParamGroup& group, bool decoupled, const StateOf& state_of) {
-  const auto& o = static_cast<const Options&>(group.options());
+void step_group(const StepCall& call, const Options& o, const std::vector<Tensor>& params, bool decoupled,
+                const StateOf& state_of) {
   AdamStep step{o.lr(),      std::get<0>(o.betas()), std::get<1>(o.betas()), o.eps(), o.weight_decay(), 0, decoupled,
                 o.maximize()};
   for_update_lists(
-      call, group.params(), [&](const Tensor& p) -> int64_t { return state_of(p).step() + 1; },
+      call, params, [&](const Tensor& p) -> int64_t { return state_of(p).step() + 1; },
       [&](const Tensor& p, UpdateLists& lists) {
         AdamParamState& state = state_of(p);
         ++state.step();
@@ -57,49 +42,24 @@ void step_group(const StepCall& call, OptimizerParamGroup& group, bool decoupled
 
 }  // namespace
 
-std::vector<Field> AdamOptions::fields() { return option_fields(*this); }
-void AdamOptions::validate() const { validate_options(*this); }
-std::vector<Field> AdamWOptions::fields() { return option_fields(*this); }
-void AdamWOptions::validate() const { validate_options(*this); }
-
 std::vector<Field> AdamParamState::fields() {
-  return {{.name = "step", .count = &step_},
-          {.name = "exp_avg", .tensor = &exp_avg_},
-          {.name = "exp_avg_sq", .tensor = &exp_avg_sq_},
-          {.name = "max_exp_avg_sq", .tensor = &max_exp_avg_sq_}};
+  return {TANDEM_COUNT(step), TANDEM_TENSOR(exp_avg), TANDEM_TENSOR(exp_avg_sq), TANDEM_TENSOR(max_exp_avg_sq)};
 }
 
-bool Adam::sums_gradients() const { return typeid(*this) == typeid(Adam); }
-Tensor Adam::step(LossClosure closure) {
-  const profiler::Record span("Adam::step", "optimizer");
-  NoGradGuard no_grad;
-  Tensor loss = run_closure(closure);
-  for (auto& group : param_groups())
-    step_group<AdamOptions>(call(), group, false,
-                            [this](const Tensor& p) -> AdamParamState& { return state_of<AdamParamState>(p); });
-  return loss;
-}
-
-bool AdamW::sums_gradients() const { return typeid(*this) == typeid(AdamW); }
-Tensor AdamW::step(LossClosure closure) {
-  const profiler::Record span("AdamW::step", "optimizer");
-  NoGradGuard no_grad;
-  Tensor loss = run_closure(closure);
-  for (auto& group : param_groups())
-    step_group<AdamWOptions>(call(), group, true,
-                             [this](const Tensor& p) -> AdamParamState& { return state_of<AdamParamState>(p); });
-  return loss;
-}
-
-std::unique_ptr<OptimizerParamState> Adam::make_state() const { return std::make_unique<AdamParamState>(); }
-std::unique_ptr<OptimizerParamState> AdamW::make_state() const { return std::make_unique<AdamParamState>(); }
-Adam::Adam(const std::vector<OptimizerParamGroup>& groups, AdamOptions defaults)
-    : Optimizer(groups, std::make_unique<AdamOptions>(defaults)) {}
-Adam::Adam(std::vector<Tensor> params, AdamOptions defaults)
-    : Optimizer(std::move(params), std::make_unique<AdamOptions>(defaults)) {}
-AdamW::AdamW(const std::vector<OptimizerParamGroup>& groups, AdamWOptions defaults)
-    : Optimizer(groups, std::make_unique<AdamWOptions>(defaults)) {}
-AdamW::AdamW(std::vector<Tensor> params, AdamWOptions defaults)
-    : Optimizer(std::move(params), std::make_unique<AdamWOptions>(defaults)) {}
+#define ADAM(Name, decoupled)                                                                                          \
+  std::vector<Field> Name##Options::fields() {                                                                         \
+    return fields_with_betas(*this, {TANDEM_FLAG(amsgrad), TANDEM_FLAG(maximize)});                                    \
+  }                                                                                                                    \
+  void Name##Options::validate() const { validate_options(*this); }                                                    \
+  TANDEM_DEFINE_OPTIMIZER(Name)                                                                                        \
+  TANDEM_DEFINE_SUMS_GRADIENTS(Name)                                                                                   \
+  Tensor Name::step(LossClosure closure) {                                                                             \
+    return step_groups<Name##Options>(#Name "::step", param_groups_, closure, [&](const auto& o, const auto& params) { \
+      step_group(call(), o, params, decoupled,                                                                         \
+                 [&](const Tensor& p) -> AdamParamState& { return state_of<AdamParamState>(p); });                     \
+    });                                                                                                                \
+  }
+ADAM(Adam, false)
+ADAM(AdamW, true)
 
 }  // namespace tandem::optim

@@ -22,27 +22,12 @@ void update(Tensor p, const AdamaxOptions& o, AdamaxParamState& state) {
 
 }  // namespace
 
-std::vector<Field> AdamaxOptions::fields() {
-  return fields_with_betas(*this, {{.name = "maximize", .flag = &maximize_}});
-}
+std::vector<Field> AdamaxOptions::fields() { return fields_with_betas(*this, {TANDEM_FLAG(maximize)}); }
 void AdamaxOptions::validate() const { validate_with_betas(*this); }
 std::vector<Field> AdamaxParamState::fields() {
-  return {{.name = "step", .count = &step_},
-          {.name = "exp_avg", .tensor = &exp_avg_},
-          {.name = "exp_inf", .tensor = &exp_inf_}};
+  return {TANDEM_COUNT(step), TANDEM_TENSOR(exp_avg), TANDEM_TENSOR(exp_inf)};
 }
 
-Tensor Adamax::step(LossClosure closure) {
-  return composed_step<AdamaxOptions>("Adamax::step", name(), param_groups_, closure,
-                                      [&](const Tensor& p, const Tensor& owner, const AdamaxOptions& options) {
-                                        update(p, options, state_of<AdamaxParamState>(owner));
-                                      });
-}
-
-std::unique_ptr<OptimizerParamState> Adamax::make_state() const { return std::make_unique<AdamaxParamState>(); }
-Adamax::Adamax(const std::vector<OptimizerParamGroup>& groups, AdamaxOptions defaults)
-    : Optimizer(groups, std::make_unique<AdamaxOptions>(defaults)) {}
-Adamax::Adamax(std::vector<Tensor> params, AdamaxOptions defaults)
-    : Optimizer(std::move(params), std::make_unique<AdamaxOptions>(defaults)) {}
+TANDEM_DEFINE_COMPOSED(Adamax)
 
 }  // namespace tandem::optim

@@ -1,8 +1,6 @@
 // Shared parts of the optimizers that are composed of operations.
 #pragma once
-#include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
-#include "tandem/core/profile.h"
 #include "tandem/nn/optim/update_lists.h"
 
 namespace tandem::optim {
@@ -63,20 +61,15 @@ inline Tensor as_parts(const Tensor& p) {
   return parts;
 }
 
-/// A step: calls update(p, owner, options) for each parameter `owner` with a gradient, p being the same or, as in
-/// PyTorch, the parts of a complex one. Returns the closure's loss.
-template <class Options, class Update>
-Tensor composed_step(const char* span, const char* optimizer, std::vector<OptimizerParamGroup>& groups,
-                     const LossClosure& closure, const Update& update) {
-  const profiler::Record record(span, "optimizer");
-  const NoGradGuard no_grad;
-  Tensor loss = run_closure(closure);
-  for (auto& group : groups) {
-    const auto& options = static_cast<const Options&>(group.options());
-    for (const Tensor& p : group.params())
-      if (has_gradient(optimizer, p)) update(as_parts(p), p, options);
-  }
-  return loss;
-}
-
 }  // namespace tandem::optim
+
+/// Defines the constructors and step() of a composed optimizer. A step calls update(p, options, state) for each
+/// parameter with a gradient, p being the parameter or, as in PyTorch, the parts of a complex one.
+#define TANDEM_DEFINE_COMPOSED(Name)                                                                                   \
+  TANDEM_DEFINE_OPTIMIZER(Name)                                                                                        \
+  Tensor Name::step(LossClosure closure) {                                                                             \
+    return step_groups<Name##Options>(#Name "::step", param_groups_, closure, [&](const auto& o, const auto& params) { \
+      for (const Tensor& p : params)                                                                                   \
+        if (has_gradient(name(), p)) update(as_parts(p), o, state_of<Name##ParamState>(p));                            \
+    });                                                                                                                \
+  }

@@ -23,32 +23,17 @@ void update(Tensor p, const NAdamOptions& o, NAdamParamState& state) {
 }  // namespace
 
 std::vector<Field> NAdamOptions::fields() {
-  return fields_with_betas(*this, {{.name = "momentum_decay", .number = &momentum_decay_},
-                                   {.name = "decoupled_weight_decay", .flag = &decoupled_weight_decay_},
-                                   {.name = "maximize", .flag = &maximize_}});
+  return fields_with_betas(*this,
+                           {TANDEM_NUMBER(momentum_decay), TANDEM_FLAG(decoupled_weight_decay), TANDEM_FLAG(maximize)});
 }
 void NAdamOptions::validate() const {
   validate_with_betas(*this);
   check_not_negative("momentum_decay value", momentum_decay_);
 }
 std::vector<Field> NAdamParamState::fields() {
-  return {{.name = "step", .count = &step_},
-          {.name = "exp_avg", .tensor = &exp_avg_},
-          {.name = "exp_avg_sq", .tensor = &exp_avg_sq_},
-          {.name = "mu_product", .number = &mu_product_}};
+  return {TANDEM_COUNT(step), TANDEM_TENSOR(exp_avg), TANDEM_TENSOR(exp_avg_sq), TANDEM_NUMBER(mu_product)};
 }
 
-Tensor NAdam::step(LossClosure closure) {
-  return composed_step<NAdamOptions>("NAdam::step", name(), param_groups_, closure,
-                                     [&](const Tensor& p, const Tensor& owner, const NAdamOptions& options) {
-                                       update(p, options, state_of<NAdamParamState>(owner));
-                                     });
-}
-
-std::unique_ptr<OptimizerParamState> NAdam::make_state() const { return std::make_unique<NAdamParamState>(); }
-NAdam::NAdam(const std::vector<OptimizerParamGroup>& groups, NAdamOptions defaults)
-    : Optimizer(groups, std::make_unique<NAdamOptions>(defaults)) {}
-NAdam::NAdam(std::vector<Tensor> params, NAdamOptions defaults)
-    : Optimizer(std::move(params), std::make_unique<NAdamOptions>(defaults)) {}
+TANDEM_DEFINE_COMPOSED(NAdam)
 
 }  // namespace tandem::optim

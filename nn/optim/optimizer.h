@@ -97,3 +97,37 @@ class Optimizer {
 };
 
 }  // namespace tandem::optim
+
+/// The optimizer Name of NameOptions and NameParamState, composed of operations.
+#define TANDEM_COMPOSED_OPTIMIZER(Name)                                                         \
+  class Name : public Optimizer {                                                               \
+   public:                                                                                      \
+    explicit Name(const std::vector<OptimizerParamGroup>& groups, Name##Options defaults = {}); \
+    explicit Name(std::vector<Tensor> params, Name##Options defaults = {});                     \
+    Tensor step(LossClosure closure = nullptr) override;                                        \
+                                                                                                \
+   protected:                                                                                   \
+    const char* name() const override { return #Name; }                                         \
+    std::unique_ptr<OptimizerParamState> make_state() const override;                           \
+  }
+/// The same with a kernel of its own; Default is `= {}` or missing.
+#define TANDEM_FUSED_OPTIMIZER(Name, Default)                                             \
+  class Name : public Optimizer {                                                         \
+   public:                                                                                \
+    Name(const std::vector<OptimizerParamGroup>& groups, Name##Options defaults Default); \
+    Name(std::vector<Tensor> params, Name##Options defaults Default);                     \
+    Tensor step(LossClosure closure = nullptr) override;                                  \
+    bool sums_gradients() const override;                                                 \
+    bool can_be_replayed() const override { return true; }                                \
+                                                                                          \
+   protected:                                                                             \
+    const char* name() const override { return #Name; }                                   \
+    std::unique_ptr<OptimizerParamState> make_state() const override;                     \
+  }
+/// The first options of Adam and its relatives, and their constructor.
+#define TANDEM_ADAM_ARGS(Name, default_lr)                \
+  Name(double lr = default_lr) : lr_(lr) {}               \
+  using Betas = std::tuple<double, double>;               \
+  TANDEM_ARG(double, lr);                                 \
+  TANDEM_ARG(Betas, betas) = std::make_tuple(0.9, 0.999); \
+  TANDEM_ARG(double, eps) = 1e-8

@@ -27,27 +27,13 @@ void update(Tensor p, const RAdamOptions& o, RAdamParamState& state) {
 }  // namespace
 
 std::vector<Field> RAdamOptions::fields() {
-  return fields_with_betas(*this, {{.name = "decoupled_weight_decay", .flag = &decoupled_weight_decay_},
-                                   {.name = "maximize", .flag = &maximize_}});
+  return fields_with_betas(*this, {TANDEM_FLAG(decoupled_weight_decay), TANDEM_FLAG(maximize)});
 }
 void RAdamOptions::validate() const { validate_with_betas(*this); }
 std::vector<Field> RAdamParamState::fields() {
-  return {{.name = "step", .count = &step_},
-          {.name = "exp_avg", .tensor = &exp_avg_},
-          {.name = "exp_avg_sq", .tensor = &exp_avg_sq_}};
+  return {TANDEM_COUNT(step), TANDEM_TENSOR(exp_avg), TANDEM_TENSOR(exp_avg_sq)};
 }
 
-Tensor RAdam::step(LossClosure closure) {
-  return composed_step<RAdamOptions>("RAdam::step", name(), param_groups_, closure,
-                                     [&](const Tensor& p, const Tensor& owner, const RAdamOptions& options) {
-                                       update(p, options, state_of<RAdamParamState>(owner));
-                                     });
-}
-
-std::unique_ptr<OptimizerParamState> RAdam::make_state() const { return std::make_unique<RAdamParamState>(); }
-RAdam::RAdam(const std::vector<OptimizerParamGroup>& groups, RAdamOptions defaults)
-    : Optimizer(groups, std::make_unique<RAdamOptions>(defaults)) {}
-RAdam::RAdam(std::vector<Tensor> params, RAdamOptions defaults)
-    : Optimizer(std::move(params), std::make_unique<RAdamOptions>(defaults)) {}
+TANDEM_DEFINE_COMPOSED(RAdam)
 
 }  // namespace tandem::optim

@@ -1,21 +1,13 @@
 // RMSprop.
 #include "tandem/nn/optim/rmsprop.h"
 
-#include <typeinfo>
-
-#include "tandem/autograd/grad_mode.h"
-#include "tandem/core/backend/optim.h"
 #include "tandem/nn/optim/update_lists.h"
 
 namespace tandem::optim {
 
 std::vector<Field> RMSpropOptions::fields() {
-  return {{.name = "lr", .number = &lr_},
-          {.name = "alpha", .number = &alpha_},
-          {.name = "eps", .number = &eps_},
-          {.name = "weight_decay", .number = &weight_decay_},
-          {.name = "momentum", .number = &momentum_},
-          {.name = "centered", .flag = &centered_}};
+  return {TANDEM_NUMBER(lr),           TANDEM_NUMBER(alpha),    TANDEM_NUMBER(eps),
+          TANDEM_NUMBER(weight_decay), TANDEM_NUMBER(momentum), TANDEM_FLAG(centered)};
 }
 void RMSpropOptions::validate() const {
   check_not_negative("learning rate", lr_);
@@ -25,22 +17,15 @@ void RMSpropOptions::validate() const {
   check_not_negative("momentum value", momentum_);
 }
 std::vector<Field> RMSpropParamState::fields() {
-  return {{.name = "step", .count = &step_},
-          {.name = "square_avg", .tensor = &square_avg_},
-          {.name = "grad_avg", .tensor = &grad_avg_},
-          {.name = "momentum_buffer", .tensor = &momentum_buffer_}};
+  return {TANDEM_COUNT(step), TANDEM_TENSOR(square_avg), TANDEM_TENSOR(grad_avg), TANDEM_TENSOR(momentum_buffer)};
 }
 
-bool RMSprop::sums_gradients() const { return typeid(*this) == typeid(RMSprop); }
+TANDEM_DEFINE_SUMS_GRADIENTS(RMSprop)
 Tensor RMSprop::step(LossClosure closure) {
-  const profiler::Record span("RMSprop::step", "optimizer");
-  NoGradGuard no_grad;
-  Tensor loss = run_closure(closure);
-  for (auto& group : param_groups()) {
-    const auto& o = static_cast<const RMSpropOptions&>(group.options());
+  return step_groups<RMSpropOptions>("RMSprop::step", param_groups_, closure, [&](const auto& o, const auto& params) {
     const RmsPropStep step{o.lr(), o.alpha(), o.eps(), o.weight_decay(), o.momentum()};
     for_update_lists(
-        call(), group.params(), [](const Tensor&) -> int64_t { return 0; },
+        call(), params, [](const Tensor&) -> int64_t { return 0; },
         [&](const Tensor& p, UpdateLists& lists) {
           auto& state = state_of<RMSpropParamState>(p);
           ++state.step();
@@ -59,14 +44,9 @@ Tensor RMSprop::step(LossClosure closure) {
           backend(lists.device)
               .optim.rmsprop(lists.params, lists.gradients(), lists.first, lists.second, lists.third, step);
         });
-  }
-  return loss;
+  });
 }
 
-std::unique_ptr<OptimizerParamState> RMSprop::make_state() const { return std::make_unique<RMSpropParamState>(); }
-RMSprop::RMSprop(const std::vector<OptimizerParamGroup>& groups, RMSpropOptions defaults)
-    : Optimizer(groups, std::make_unique<RMSpropOptions>(defaults)) {}
-RMSprop::RMSprop(std::vector<Tensor> params, RMSpropOptions defaults)
-    : Optimizer(std::move(params), std::make_unique<RMSpropOptions>(defaults)) {}
+TANDEM_DEFINE_OPTIMIZER(RMSprop)
 
 }  // namespace tandem::optim

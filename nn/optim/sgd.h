@@ -6,6 +6,8 @@ namespace tandem::optim {
 
 struct SGDOptions : public OptimizerCloneableOptions<SGDOptions> {
   SGDOptions(double lr) : lr_(lr) {}
+  std::vector<Field> fields() override;
+  void validate() const override;
   TANDEM_ARG(double, lr);
   TANDEM_ARG(double, momentum) = 0;
   TANDEM_ARG(double, dampening) = 0;
@@ -13,31 +15,13 @@ struct SGDOptions : public OptimizerCloneableOptions<SGDOptions> {
   /// Requires momentum and zero dampening.
   TANDEM_ARG(bool, nesterov) = false;
   TANDEM_ARG(bool, maximize) = false;
-
- public:
-  std::vector<Field> fields() override;
-  void validate() const override;
 };
 
 struct SGDParamState : public OptimizerCloneableParamState<SGDParamState> {
-  TANDEM_ARG(Tensor, momentum_buffer);
-
- public:
   std::vector<Field> fields() override { return {{.name = "momentum_buffer", .tensor = &momentum_buffer_}}; }
+  TANDEM_ARG(Tensor, momentum_buffer);
 };
 
-class SGD : public Optimizer {
- public:
-  SGD(const std::vector<OptimizerParamGroup>& groups, SGDOptions defaults);
-  SGD(std::vector<Tensor> params, SGDOptions defaults);
-
-  Tensor step(LossClosure closure = nullptr) override;
-  bool sums_gradients() const override;
-  bool can_be_replayed() const override { return true; }
-
- protected:
-  const char* name() const override { return "SGD"; }
-  std::unique_ptr<OptimizerParamState> make_state() const override;
-};
+TANDEM_FUSED_OPTIMIZER(SGD, );
 
 }  // namespace tandem::optim

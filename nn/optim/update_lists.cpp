@@ -1,9 +1,11 @@
 // Gathers parameters for the fused steps.
 #include "tandem/nn/optim/update_lists.h"
 
+#include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/memory_format.h"
+#include "tandem/core/profile.h"
 #include "tandem/core/threads/of_thread.h"
 
 namespace tandem::optim {
@@ -67,6 +69,15 @@ Tensor run_closure(const LossClosure& closure) {
   if (!closure) return {};
   AutoGradMode enable(true);
   return closure();
+}
+
+Tensor step_all(const char* span, std::vector<OptimizerParamGroup>& groups, const LossClosure& closure,
+                const std::function<void(const OptimizerOptions&, const std::vector<Tensor>&)>& step_group) {
+  const profiler::Record record(span, "optimizer");
+  const NoGradGuard no_grad;
+  Tensor loss = run_closure(closure);
+  for (auto& group : groups) step_group(group.options(), group.params());
+  return loss;
 }
 
 void check_not_negative(const char* what, double value) {

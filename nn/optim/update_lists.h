@@ -1,5 +1,7 @@
 // Shared parts of the optimizers' step(): parameters are gathered in lists for one kernel call.
 #pragma once
+#include <typeinfo>
+
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/optim.h"
 #include "tandem/nn/optim/optimizer.h"
@@ -48,6 +50,16 @@ void put_back(const UpdateLists& lists, const Tensor* originals, std::size_t cou
 
 /// Runs the closure with gradient recording enabled.
 Tensor run_closure(const LossClosure& closure);
+/// A step: runs the closure, calls step_group(options, parameters) for each group, and returns the loss.
+Tensor step_all(const char* span, std::vector<OptimizerParamGroup>& groups, const LossClosure& closure,
+                const std::function<void(const OptimizerOptions&, const std::vector<Tensor>&)>& step_group);
+template <class Options, class StepGroup>
+Tensor step_groups(const char* span, std::vector<OptimizerParamGroup>& groups, const LossClosure& closure,
+                   const StepGroup& step_group) {
+  return step_all(span, groups, closure, [&](const OptimizerOptions& options, const std::vector<Tensor>& params) {
+    step_group(static_cast<const Options&>(options), params);
+  });
+}
 void check_not_negative(const char* what, double value);
 void check_unit(const char* what, double value);
 
@@ -83,3 +95,25 @@ void for_update_lists(const StepCall& call, const std::vector<Tensor>& params, c
 }
 
 }  // namespace tandem::optim
+
+// Fields of options and states, by the names of the members.
+#define TANDEM_NUMBER(member) \
+  { .name = #member, .number = &member##_ }
+#define TANDEM_FLAG(member) \
+  { .name = #member, .flag = &member##_ }
+#define TANDEM_COUNT(member) \
+  { .name = #member, .count = &member##_ }
+#define TANDEM_TENSOR(member) \
+  { .name = #member, .tensor = &member##_ }
+
+// Definitions of members that the optimizers have in common.
+#define TANDEM_DEFINE_MAKE_STATE(Name) \
+  std::unique_ptr<OptimizerParamState> Name::make_state() const { return std::make_unique<Name##ParamState>(); }
+#define TANDEM_DEFINE_OPTIMIZER(Name)                                                \
+  TANDEM_DEFINE_MAKE_STATE(Name)                                                     \
+  Name::Name(const std::vector<OptimizerParamGroup>& groups, Name##Options defaults) \
+      : Optimizer(groups, std::make_unique<Name##Options>(defaults)) {}              \
+  Name::Name(std::vector<Tensor> params, Name##Options defaults)                     \
+      : Optimizer(std::move(params), std::make_unique<Name##Options>(defaults)) {}
+#define TANDEM_DEFINE_SUMS_GRADIENTS(Name) \
+  bool Name::sums_gradients() const { return typeid(*this) == typeid(Name); }
