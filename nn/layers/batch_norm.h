@@ -2,8 +2,7 @@
 #pragma once
 #include <functional>
 
-#include "tandem/nn/cloneable.h"
-#include "tandem/nn/module_holder.h"
+#include "tandem/nn/layers/layer.h"
 #include "tandem/nn/options/norm.h"
 
 namespace tandem::nn {
@@ -45,24 +44,13 @@ class BatchNormImplBase : public Cloneable<Derived> {
 };
 
 /// [N, C] or [N, C, L].
-class BatchNorm1dImpl : public BatchNormImplBase<BatchNorm1dImpl> {
- public:
-  explicit BatchNorm1dImpl(const BatchNorm1dOptions& options_) : BatchNormImplBase(options_) {}
-};
+TANDEM_DERIVED_LAYER(BatchNorm1d, BatchNormImplBase);
 TANDEM_MODULE(BatchNorm1d);
-
 /// [N, C, H, W].
-class BatchNorm2dImpl : public BatchNormImplBase<BatchNorm2dImpl> {
- public:
-  explicit BatchNorm2dImpl(const BatchNorm2dOptions& options_) : BatchNormImplBase(options_) {}
-};
+TANDEM_DERIVED_LAYER(BatchNorm2d, BatchNormImplBase);
 TANDEM_MODULE(BatchNorm2d);
-
 /// [N, C, D, H, W].
-class BatchNorm3dImpl : public BatchNormImplBase<BatchNorm3dImpl> {
- public:
-  explicit BatchNorm3dImpl(const BatchNorm3dOptions& options_) : BatchNormImplBase(options_) {}
-};
+TANDEM_DERIVED_LAYER(BatchNorm3d, BatchNormImplBase);
 TANDEM_MODULE(BatchNorm3d);
 
 }  // namespace tandem::nn

@@ -50,3 +50,9 @@ class Optioned : public Cloneable<Derived> {
     void pretty_print(std::ostream& stream) const override;                    \
     __VA_ARGS__                                                                \
   }
+/// A layer derived from Base<NameImpl>, which has all but the constructor.
+#define TANDEM_DERIVED_LAYER(Name, Base)                                   \
+  class Name##Impl : public Base<Name##Impl> {                             \
+   public:                                                                 \
+    explicit Name##Impl(const Name##Options& options_) : Base(options_) {} \
+  }

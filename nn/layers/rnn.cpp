@@ -184,14 +184,21 @@ PackedSequence with_data(const PackedSequence& like, const Tensor& data) {
 
 RNNImpl::RNNImpl(const RNNOptions& options)
     : RNNImplBase(detail::base(detail::mode_of(options.nonlinearity()), options)), options(options) {}
-std::tuple<Tensor, Tensor> RNNImpl::forward(const Tensor& input, Tensor hx) {
-  Results r = run(input, std::move(hx), {});
-  return {r.out, r.h};
-}
-std::tuple<PackedSequence, Tensor> RNNImpl::forward_with_packed_input(const PackedSequence& packed_input, Tensor hx) {
-  Results r = run(packed_input, std::move(hx), {});
-  return {detail::with_data(packed_input, r.out), r.h};
-}
+GRUImpl::GRUImpl(const GRUOptions& options) : RNNImplBase(detail::base(kGRU, options)), options(options) {}
+
+// The forward functions of layers whose state is one tensor.
+#define FORWARD(Name)                                                                                          \
+  std::tuple<Tensor, Tensor> Name##Impl::forward(const Tensor& input, Tensor hx) {                             \
+    Results r = run(input, std::move(hx), {});                                                                 \
+    return {r.out, r.h};                                                                                       \
+  }                                                                                                            \
+  std::tuple<PackedSequence, Tensor> Name##Impl::forward_with_packed_input(const PackedSequence& packed_input, \
+                                                                           Tensor hx) {                        \
+    Results r = run(packed_input, std::move(hx), {});                                                          \
+    return {detail::with_data(packed_input, r.out), r.h};                                                      \
+  }
+FORWARD(RNN)
+FORWARD(GRU)
 
 LSTMImpl::LSTMImpl(const LSTMOptions& options)
     : RNNImplBase(detail::base(kLSTM, options).proj_size(options.proj_size())), options(options) {}
@@ -205,16 +212,6 @@ std::tuple<PackedSequence, LSTMImpl::States> LSTMImpl::forward_with_packed_input
   const auto [h, c] = hx_opt.value_or(States());
   Results r = run(packed_input, h, c);
   return {detail::with_data(packed_input, r.out), States(r.h, r.c)};
-}
-
-GRUImpl::GRUImpl(const GRUOptions& options) : RNNImplBase(detail::base(kGRU, options)), options(options) {}
-std::tuple<Tensor, Tensor> GRUImpl::forward(const Tensor& input, Tensor hx) {
-  Results r = run(input, std::move(hx), {});
-  return {r.out, r.h};
-}
-std::tuple<PackedSequence, Tensor> GRUImpl::forward_with_packed_input(const PackedSequence& packed_input, Tensor hx) {
-  Results r = run(packed_input, std::move(hx), {});
-  return {detail::with_data(packed_input, r.out), r.h};
 }
 
 }  // namespace tandem::nn

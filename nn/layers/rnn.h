@@ -52,20 +52,26 @@ class RNNImplBase : public Cloneable<Derived> {
 
 }  // namespace detail
 
+#define TANDEM_RECURRENT(Name)                                                                                  \
+  class Name##Impl : public detail::RNNImplBase<Name##Impl> {                                                   \
+   public:                                                                                                      \
+    Name##Impl(int64_t input_size, int64_t hidden_size) : Name##Impl(Name##Options(input_size, hidden_size)) {} \
+    explicit Name##Impl(const Name##Options& options);                                                          \
+    std::tuple<Tensor, Tensor> forward(const Tensor& input, Tensor hx = {});                                    \
+    std::tuple<utils::rnn::PackedSequence, Tensor> forward_with_packed_input(                                   \
+        const utils::rnn::PackedSequence& packed_input, Tensor hx = {});                                        \
+    Name##Options options;                                                                                      \
+                                                                                                                \
+   protected:                                                                                                   \
+    FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(Tensor())})                                                           \
+  }
 /// h' = f(w_ih x + b_ih + w_hh h + b_hh), where f is tanh or relu.
-class RNNImpl : public detail::RNNImplBase<RNNImpl> {
- public:
-  RNNImpl(int64_t input_size, int64_t hidden_size) : RNNImpl(RNNOptions(input_size, hidden_size)) {}
-  explicit RNNImpl(const RNNOptions& options);
-  std::tuple<Tensor, Tensor> forward(const Tensor& input, Tensor hx = {});
-  std::tuple<utils::rnn::PackedSequence, Tensor> forward_with_packed_input(
-      const utils::rnn::PackedSequence& packed_input, Tensor hx = {});
-  RNNOptions options;
-
- protected:
-  FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(Tensor())})
-};
+TANDEM_RECURRENT(RNN);
 TANDEM_MODULE(RNN);
+/// Gated recurrent unit.
+TANDEM_RECURRENT(GRU);
+TANDEM_MODULE(GRU);
+#undef TANDEM_RECURRENT
 
 /// Long short-term memory. The states are {hidden, cells}.
 class LSTMImpl : public detail::RNNImplBase<LSTMImpl> {
@@ -82,20 +88,5 @@ class LSTMImpl : public detail::RNNImplBase<LSTMImpl> {
   FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(optional<States>())})
 };
 TANDEM_MODULE(LSTM);
-
-/// Gated recurrent unit.
-class GRUImpl : public detail::RNNImplBase<GRUImpl> {
- public:
-  GRUImpl(int64_t input_size, int64_t hidden_size) : GRUImpl(GRUOptions(input_size, hidden_size)) {}
-  explicit GRUImpl(const GRUOptions& options);
-  std::tuple<Tensor, Tensor> forward(const Tensor& input, Tensor hx = {});
-  std::tuple<utils::rnn::PackedSequence, Tensor> forward_with_packed_input(
-      const utils::rnn::PackedSequence& packed_input, Tensor hx = {});
-  GRUOptions options;
-
- protected:
-  FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(Tensor())})
-};
-TANDEM_MODULE(GRU);
 
 }  // namespace tandem::nn

@@ -9,10 +9,17 @@
 namespace tandem::nn {
 namespace {
 
-template <class Layer>
-void check_layers(const char* name, const Layer& layer, int64_t count) {
+// Registers num_layers clones of the layer, and a clone of the norm, if there is one.
+template <class Stack, class Layer>
+void build(Stack& stack, const char* name, const Layer& layer) {
+  const int64_t count = stack.options.num_layers();
   check(!layer.is_empty(), name, ": the layer is an empty module holder");
   check(count >= 0, name, ": num_layers must not be negative, got ", count);
+  stack.layers = stack.register_module("layers", ModuleList());
+  for (int64_t i = 0; i < count; ++i) stack.layers->push_back(layer->clone());
+  if (stack.options.norm().is_empty()) return;
+  stack.norm = stack.options.norm().clone();
+  stack.register_module("norm", stack.norm.ptr());
 }
 
 template <class LayerOptions>
@@ -37,14 +44,7 @@ TransformerEncoderImpl::TransformerEncoderImpl(TransformerEncoderLayer encoder_l
 TransformerEncoderImpl::TransformerEncoderImpl(TransformerEncoderOptions options) : options(std::move(options)) {
   TransformerEncoderImpl::reset();
 }
-void TransformerEncoderImpl::reset() {
-  check_layers("TransformerEncoder", options.encoder_layer(), options.num_layers());
-  layers = register_module("layers", ModuleList());
-  for (int64_t i = 0; i < options.num_layers(); ++i) layers->push_back(options.encoder_layer()->clone());
-  if (options.norm().is_empty()) return;
-  norm = options.norm().clone();
-  register_module("norm", norm.ptr());
-}
+void TransformerEncoderImpl::reset() { build(*this, "TransformerEncoder", options.encoder_layer()); }
 void TransformerEncoderImpl::reset_parameters() {
   for (std::size_t i = 0; i < layers->size(); ++i) layers->at<TransformerEncoderLayerImpl>(i).reset_parameters();
 }
@@ -60,14 +60,7 @@ TransformerDecoderImpl::TransformerDecoderImpl(TransformerDecoderLayer decoder_l
 TransformerDecoderImpl::TransformerDecoderImpl(TransformerDecoderOptions options) : options(std::move(options)) {
   TransformerDecoderImpl::reset();
 }
-void TransformerDecoderImpl::reset() {
-  check_layers("TransformerDecoder", options.decoder_layer(), options.num_layers());
-  layers = register_module("layers", ModuleList());
-  for (int64_t i = 0; i < options.num_layers(); ++i) layers->push_back(options.decoder_layer()->clone());
-  if (options.norm().is_empty()) return;
-  norm = options.norm().clone();
-  register_module("norm", norm.ptr());
-}
+void TransformerDecoderImpl::reset() { build(*this, "TransformerDecoder", options.decoder_layer()); }
 void TransformerDecoderImpl::reset_parameters() {
   for (std::size_t i = 0; i < layers->size(); ++i) layers->at<TransformerDecoderLayerImpl>(i).reset_parameters();
 }
