@@ -66,27 +66,25 @@ std::shared_ptr<Module> Module::shared() const {
   return self;
 }
 
-OrderedDict<std::string, Tensor> Module::named_parameters(bool recurse) const {
-  OrderedDict<std::string, Tensor> out("Parameter");
+OrderedDict<std::string, Tensor> Module::named_tensors(const char* kind,
+                                                       OrderedDict<std::string, Tensor> Module::*tensors,
+                                                       bool recurse) const {
+  OrderedDict<std::string, Tensor> out(kind);
   std::unordered_set<const TensorImpl*> seen;
   const auto add = [&](const std::string& prefix, const Module& module) {
-    for (const auto& p : module.parameters_)
-      if (p->defined() && seen.insert(p->impl()).second) out.insert(join(prefix, p.key()), p.value());
+    for (const auto& t : module.*tensors)
+      if (t->defined() && seen.insert(t->impl()).second) out.insert(join(prefix, t.key()), t.value());
   };
   recurse ? apply(add) : add({}, *this);
   return out;
 }
+OrderedDict<std::string, Tensor> Module::named_parameters(bool recurse) const {
+  return named_tensors("Parameter", &Module::parameters_, recurse);
+}
 std::vector<Tensor> Module::parameters(bool recurse) const { return named_parameters(recurse).values(); }
 
 OrderedDict<std::string, Tensor> Module::named_buffers(bool recurse) const {
-  OrderedDict<std::string, Tensor> out("Buffer");
-  std::unordered_set<const TensorImpl*> seen;
-  const auto add = [&](const std::string& prefix, const Module& module) {
-    for (const auto& b : module.buffers_)
-      if (b->defined() && seen.insert(b->impl()).second) out.insert(join(prefix, b.key()), b.value());
-  };
-  recurse ? apply(add) : add({}, *this);
-  return out;
+  return named_tensors("Buffer", &Module::buffers_, recurse);
 }
 std::vector<Tensor> Module::buffers(bool recurse) const { return named_buffers(recurse).values(); }
 

@@ -191,6 +191,8 @@ class Module : public std::enable_shared_from_this<Module> {
   /// Copies the state of `other`, a module of the same type; used by clone().
   virtual void clone_(Module& other, const optional<Device>& device);
   std::shared_ptr<Module> shared() const;
+  OrderedDict<std::string, Tensor> named_tensors(const char* kind, OrderedDict<std::string, Tensor> Module::*tensors,
+                                                 bool recurse) const;
   void pretty_print_recursive(std::ostream& stream, const std::string& indent) const;
   template <class Convert>
   void convert_all(const Convert& convert);
