@@ -31,24 +31,14 @@ class MemorySource final : public ByteSource {
 
 class FileSource final : public ByteSource {
  public:
-  explicit FileSource(const std::string& path)
-      : path_(path),
-        fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {  // O_NONBLOCK: do not wait for a pipe
-    check(fd_ >= 0, path, ": cannot be opened: ", std::strerror(errno));
-    struct stat info {};
-    if (::fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode)) {
-      ::close(fd_);
-      fail(path, ": is not a regular file");
-    }
-    bytes_ = static_cast<uint64_t>(info.st_size);
-  }
-  ~FileSource() override { ::close(fd_); }
+  explicit FileSource(const std::string& path) : path_(path), file_(open_regular(path)) {}
+  ~FileSource() override { ::close(file_.fd); }
   FileSource(const FileSource&) = delete;
   FileSource& operator=(const FileSource&) = delete;
-  uint64_t size() const override { return bytes_; }
+  uint64_t size() const override { return file_.bytes; }
   void read(void* to, uint64_t offset, std::size_t count) const override {
     while (count != 0) {
-      const ssize_t got = ::pread(fd_, to, count, static_cast<off_t>(offset));
+      const ssize_t got = ::pread(file_.fd, to, count, static_cast<off_t>(offset));
       if (got < 0 && errno == EINTR) continue;
       check(got > 0, path_,
             ": cannot be read: ", got < 0 ? std::strerror(errno) : "it has become shorter since it was opened");
@@ -60,11 +50,19 @@ class FileSource final : public ByteSource {
 
  private:
   std::string path_;
-  int fd_;
-  uint64_t bytes_ = 0;
+  RegularFile file_;
 };
 
 }  // namespace
+
+RegularFile open_regular(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // O_NONBLOCK: do not wait for a pipe
+  check(fd >= 0, path, ": cannot be opened: ", std::strerror(errno));
+  struct stat info {};
+  if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) return {fd, static_cast<uint64_t>(info.st_size)};
+  ::close(fd);
+  fail(path, ": is not a regular file");
+}
 
 std::unique_ptr<ByteSource> open_file(const std::string& path) { return std::make_unique<FileSource>(path); }
 std::unique_ptr<ByteSource> memory_source(const void* data, std::size_t bytes) {

@@ -31,7 +31,6 @@ class JsonReader {
   /// Throws Error unless only white space remains.
   void end();
   [[noreturn]] void fail_at(const char* problem) const;
-  std::size_t position() const { return at_; }
 
  private:
   void skip(int levels);

@@ -115,7 +115,12 @@ class PickleMachine {
   Node* pop(Node::Kind kind, const char* what);
   Node* top(Node::Kind kind, const char* what);
   std::vector<Node*> pop_to_mark();
-  /// Appends to `node`, which is not the source: what a few bytes of a pickle can copy is limited in all.
+  /// What a few bytes of a pickle can copy is limited in all.
+  void count_copied(std::size_t values) {
+    copied_ += values;
+    expect(copied_ <= kMaxNodes, "the pickle copies too many values");
+  }
+  /// Appends to `node`, which is not the source.
   void copy_items(const std::vector<Node*>& items, Node* node);
   void set_items(const std::vector<Node*>& items);
   void put(uint64_t index);

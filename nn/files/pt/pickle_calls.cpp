@@ -104,8 +104,7 @@ void PickleMachine::name(std::string_view module, std::string_view function) {
   }
   node->name = Name::kUnknown;
   node->text = concat(shown(module), ".", shown(function));
-  copied_ += node->text.size() / 16;
-  expect(copied_ <= kMaxNodes, "the pickle copies too many values");
+  count_copied(node->text.size() / 16);
 }
 
 std::string refusal_of(const Node& unknown) {
@@ -285,8 +284,7 @@ Node* PickleMachine::rebuild_typed(std::vector<Node*> a) {
 const Tensor& PickleMachine::marked(const Tensor& elements, const Node& metadata) {
   if (metadata.kind == Node::kNone) return elements;
   expect(metadata.kind == Node::kDict, "the metadata of a tensor are not a dictionary");
-  copied_ += metadata.items.size();  // many tensors may have the same large dictionary
-  expect(copied_ <= kMaxNodes, "the pickle copies too many values");
+  count_copied(metadata.items.size());  // many tensors may have the same large dictionary
   bool conjugate = false, negate = false;
   for (std::size_t i = 0; i < metadata.items.size(); i += 2) {
     const Node &key = *metadata.items[i], &on = *metadata.items[i + 1];

@@ -75,8 +75,7 @@ std::vector<Node*> PickleMachine::pop_to_mark() {
   return items;
 }
 void PickleMachine::copy_items(const std::vector<Node*>& items, Node* node) {
-  copied_ += items.size();
-  expect(copied_ <= kMaxNodes, "the pickle copies too many values");
+  count_copied(items.size());
   node->items.insert(node->items.end(), items.begin(), items.end());
 }
 void PickleMachine::set_items(const std::vector<Node*>& items) {

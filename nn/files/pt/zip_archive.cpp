@@ -1,8 +1,6 @@
 // Zip archives through libzip.
 #include "tandem/nn/files/pt/zip_archive.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zip.h>
 
@@ -23,18 +21,15 @@ namespace {
 constexpr const char* kEmpty = ": is not a zip archive: it is empty";
 constexpr uint64_t kMaxInflated = 1032;  // how many times as long deflated data can become
 
-std::string text_of(int code) {
-  zip_error_t error;
-  zip_error_init_with_code(&error, code);
-  std::string text = zip_error_strerror(&error);
-  zip_error_fini(&error);
-  return text;
-}
-
 std::string text_of(zip_error_t* error) {
   std::string text = zip_error_strerror(error);
   zip_error_fini(error);
   return text;
+}
+std::string text_of(int code) {
+  zip_error_t error;
+  zip_error_init_with_code(&error, code);
+  return text_of(&error);
 }
 
 class FileSink final : public ZipSink {
@@ -56,14 +51,8 @@ ZipReader::ZipReader(zip* archive, uint64_t bytes, std::string file)
 
 ZipReader ZipReader::open(const std::string& path) {
   std::string name = path;  // copied before there is an archive, which nothing owns until it is returned
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // O_NONBLOCK: do not wait for a pipe
-  check(fd >= 0, path, ": cannot be opened: ", std::strerror(errno));
-  struct stat info {};
-  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    ::close(fd);
-    fail(path, ": is not a regular file");
-  }
-  if (info.st_size == 0) {  // to libzip, an archive without entries
+  const auto [fd, bytes] = open_regular(path);
+  if (bytes == 0) {  // to libzip, an archive without entries
     ::close(fd);
     fail(path, kEmpty);
   }
@@ -74,7 +63,7 @@ ZipReader ZipReader::open(const std::string& path) {
     if (const char* kind = mistaken_kind(*open_file(path))) fail(path, ": is not a .pt file, but ", kind);
     fail(path, ": is not a zip archive, as PyTorch writes since version 1.6 and numpy.savez: ", text_of(code));
   }
-  return {archive, static_cast<uint64_t>(info.st_size), std::move(name)};
+  return {archive, bytes, std::move(name)};
 }
 
 ZipReader ZipReader::of_memory(const void* data, std::size_t bytes, const std::string& name) {
