@@ -1,4 +1,4 @@
-// The names of options' constants, with which modules are printed: "kMean", "kCircular", "kBilinear".
+// The names of options' constants, as modules print them: "kMean", "kCircular", "kBilinear".
 #pragma once
 #include "tandem/nn/enums.h"
 

@@ -50,7 +50,7 @@ FuseResult fuse(const ModuleHolder<M>& model) {
   return fuse(static_cast<Module&>(*model.ptr()));
 }
 
-/// What a Fusable module calls.
+/// The operations that a Fusable module calls.
 class Fuser {
  public:
   /// Folds `norm` into `layer`, whose output nothing else reads. Returns false, with nothing changed, unless they are a
@@ -61,8 +61,8 @@ class Fuser {
   /// leaves the activation out from now on. Returns false, with nothing changed, if the layer is none of the above or
   /// already has an activation, or either has forward hooks.
   bool activate(Module& layer, const Module& activation);
-  /// Lets the Conv2d layers of `inside` return channels-last tensors in inference, where a CPU is faster so. What the
-  /// caller returns has not four dimensions, or it makes it contiguous().
+  /// Lets the Conv2d layers of `inside` return channels-last tensors in inference, where that is faster on a CPU. The
+  /// caller must return a tensor without four dimensions, or make it contiguous().
   void lay_out(Module& inside) { laid_out_.push_back(&inside); }
 
  private:

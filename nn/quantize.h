@@ -1,6 +1,6 @@
-// quantize_weights: integers of one byte in place of the weights of a model in evaluation mode, so that it needs a
-// quarter of the memory, and products that wait for the weights (one row: the next token of a text) a third of the
-// time. With four rows they take about half of it, with many as long as before.
+// quantize_weights: replaces the weights of a model in evaluation mode by integers of one byte. The model then needs a
+// quarter of the memory. Products limited by reading the weights (one row: the next token of a text) take a third of
+// the time, with four rows about half of it, and with many rows as long as before.
 //
 //   auto net = models::gpt2();
 //   serialize::load_safetensors(*net, "gpt2");
@@ -27,7 +27,7 @@
 namespace tandem::nn {
 
 struct QuantizeOptions {
-  /// Of a value; only 8.
+  /// Bits of a value; only 8 is supported.
   int64_t bits = 8;
   /// Values that share a scale, at most: a row of K has ⌈K / group⌉ groups of equal size, but for the last.
   int64_t group = 64;

@@ -15,8 +15,8 @@ struct WeightsOptions {
   /// Where the state dict is in a .pt file that contains more, such as "state_dict" or "model.ema";
   /// dots separate levels.
   std::string key = {};
-  /// What to remove from the names that start with it, such as "backbone.". What wrappers put before all names
-  /// ("module.", "_orig_mod.") goes by itself.
+  /// A prefix to remove from the names that start with it, such as "backbone.". The prefixes that wrappers put before
+  /// all names ("module.", "_orig_mod.") are removed in any case.
   std::string prefix = {};
 };
 

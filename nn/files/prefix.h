@@ -14,10 +14,10 @@ std::vector<std::string> without_prefix(std::vector<std::string> names, const st
 OrderedDict<std::string, Tensor> without_prefix(const OrderedDict<std::string, Tensor>& state,
                                                 const std::string& prefix);
 
-/// What wrappers have put before all of the names: "module." of DataParallel and "_orig_mod." of a compiled module, in
-/// any order. "" from the wrapper on that a name in `own` starts with, too.
+/// The prefix that wrappers have put before all of the names: "module." of DataParallel and "_orig_mod." of a compiled
+/// module, in any order. It ends before a wrapper with which a name in `own` starts, too.
 std::string wrapping(const std::vector<std::string>& names, const std::vector<std::string>& own = {});
-/// The state dict without it.
+/// The state dict without that prefix.
 OrderedDict<std::string, Tensor> unwrapped(const OrderedDict<std::string, Tensor>& state);
 
 }  // namespace tandem::serialize

@@ -10,7 +10,7 @@ namespace tandem::serialize {
 
 namespace pt {
 
-/// How many bytes show what a file is.
+/// The number of bytes that show a file's kind.
 inline constexpr std::size_t kStartSize = 24;
 
 /// The number of bytes of the magic number, a pickle of protocol 2 or above, with which the format before PyTorch 1.6
@@ -32,7 +32,7 @@ bool is_pt_file(const std::string& path);
 OutputArchive read_pt_archive(const std::string& name, const void* data, std::size_t bytes,
                               const optional<Device>& device);
 
-/// What libtandem_pt exports as tandem_pt_plugin.
+/// The functions that libtandem_pt exports as tandem_pt_plugin.
 struct PtPlugin {
   /// The function of that name that the library is linked with. If it is another one, the library belongs to another
   /// copy of Tandem and is refused.

@@ -19,7 +19,7 @@ class SafeTensorsReader {
     TensorEntry entry;
     std::size_t shard;
   };
-  /// Where an item's values go.
+  /// The destination of an item's values.
   struct Target {
     std::size_t item;
     Tensor tensor;

@@ -9,7 +9,7 @@
 namespace tandem::optim {
 
 /// Multiplies the rate by a factor that depends on the step. Several such schedulers of one optimizer multiply their
-/// factors, as those of schedulers.h do.
+/// factors, as the schedulers of schedulers.h do.
 class FactorLR : public LRScheduler {
  protected:
   using LRScheduler::LRScheduler;

@@ -26,11 +26,11 @@ struct GradScalerOptions {
   double init_scale = 65536.0;
   double growth_factor = 2.0;      ///< more than 1
   double backoff_factor = 0.5;     ///< less than 1
-  int64_t growth_interval = 2000;  ///< so many steps without an overflow before the scale grows
+  int64_t growth_interval = 2000;  ///< steps without an overflow before the scale grows
   bool enabled = true;             ///< false: scale() returns its argument, and step() is the optimizer's
 };
 
-/// What a checkpoint needs to continue with the same steps.
+/// The state that a checkpoint needs to continue with the same steps.
 struct GradScalerState {
   double scale = 65536.0, growth_factor = 2.0, backoff_factor = 0.5;
   int64_t growth_interval = 2000;

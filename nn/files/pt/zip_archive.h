@@ -54,7 +54,7 @@ class ZipReader {
   std::string file_;
 };
 
-/// Where an archive's bytes go.
+/// The destination of an archive's bytes.
 class ZipSink {
  public:
   virtual ~ZipSink() = default;
