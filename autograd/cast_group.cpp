@@ -60,8 +60,7 @@ std::vector<Tensor> converted(const std::vector<Tensor>& from, ScalarType type) 
   return out;
 }
 
-struct CastBackward final : Node {
-  const char* label() const override { return "CastBackward"; }
+struct CastBackward final : NamedNode<CastBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     std::vector<Tensor> from;
     std::vector<std::size_t> places;

@@ -30,12 +30,10 @@ Level& level_state() {
   return *level;
 }
 
-struct DualBackward final : Node {
-  const char* label() const override { return "DualBackward"; }
+struct DualBackward final : NamedNode<DualBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0]; }
 };
-struct PrimalBackward final : Node {
-  const char* label() const override { return "PrimalBackward"; }
+struct PrimalBackward final : NamedNode<PrimalBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0]; }
 };
 

@@ -3,10 +3,13 @@
 // The gradient with respect to output i of the forward arrives as grad_outputs[i]. The node writes the
 // gradient with respect to input j to grad_inputs[j], which is passed along next[j].
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tandem/core/base/fork.h"
@@ -108,6 +111,27 @@ class Node : public RefCounted {
 };
 /// Frees a node, and the nodes that only it keeps alive, without recursion.
 void destroy(const Node* node) noexcept;
+
+/// The name of a class without namespaces and template arguments, and a '\0'. The compilers spell the function
+/// "… [with Class = tandem::…::MulBackward]" and "… [Class = MulBackward]".
+template <class Class>
+constexpr auto class_name() {
+  constexpr std::string_view text = __PRETTY_FUNCTION__;
+  constexpr std::size_t equals = text.find(" = ") + 1, end = text.find_first_of("<]", equals),
+                        begin = std::max(text.rfind(':', end), equals + 1) + 1;
+  std::array<char, end - begin + 1> name{};
+  text.copy(name.data(), end - begin, begin);
+  return name;
+}
+/// A node with the name of its class: `struct MulBackward final : NamedNode<MulBackward>`.
+template <class Derived, class Base = Node>
+struct NamedNode : Base {
+  const char* label() const override {
+    static constexpr auto name = class_name<Derived>();
+    return name.data();
+  }
+};
+
 /// Runs node.backward. If it throws, or if it returns NaN (where AnomalyMode asks for this check), prints where the
 /// node was recorded and throws.
 void backward_in_anomaly_mode(Node& node, std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs);

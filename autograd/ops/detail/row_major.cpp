@@ -8,8 +8,7 @@ namespace {
 // `t` in the layout; its gradient gets the layout `gradient`.
 Tensor laid_out(const Tensor& t, MemoryFormat format, MemoryFormat gradient, bool as_view);
 
-struct LayoutBackward final : Node {
-  const char* label() const override { return "LayoutBackward"; }
+struct LayoutBackward final : NamedNode<LayoutBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = laid_out(g[0], format, given, true); }
   MemoryFormat format = MemoryFormat::Contiguous, given = MemoryFormat::Contiguous;
 };
@@ -30,8 +29,7 @@ Tensor laid_out(const Tensor& t, MemoryFormat format, MemoryFormat gradient, boo
   return out;
 }
 
-struct ChannelsLastResultBackward final : Node {
-  const char* label() const override { return "ChannelsLastResultBackward"; }
+struct ChannelsLastResultBackward final : NamedNode<ChannelsLastResultBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0].movedim(1, -1); }
 };
 

@@ -9,8 +9,7 @@ namespace autograd {
 void ZeroBackward::backward(std::span<Tensor> g, std::span<Tensor> out) { out[0] = zeros(sizes, g[0].options()); }
 
 namespace {
-struct ReplaceBackward final : Node {
-  const char* label() const override { return "ReplaceBackward"; }
+struct ReplaceBackward final : NamedNode<ReplaceBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     if (needs(0)) out[0] = zeros(g[0].sizes(), g[0].options());
     if (needs(1)) out[1] = g[0];

@@ -6,8 +6,7 @@
 namespace tandem::autograd {
 
 /// The gradient is zeros in the input's shape.
-struct ZeroBackward final : Node {
-  const char* label() const override { return "ZeroBackward"; }
+struct ZeroBackward final : NamedNode<ZeroBackward> {
   void backward(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) override;
   void set(const Tensor& input) { sizes = input.sizes(); }
   Dims sizes;

@@ -32,16 +32,14 @@ Tensor repetitions(const Tensor& x, int64_t dim, int64_t n, double repeated) {
   return out.view(shape);
 }
 
-struct FftC2cBackward final : Node {
-  const char* label() const override { return "FftC2cBackward"; }
+struct FftC2cBackward final : NamedNode<FftC2cBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = fft_pairs(g[0], t.dims, !t.inverse, t.scale);
   }
   Transform t;
 };
 
-struct FftR2cBackward final : Node {
-  const char* label() const override { return "FftR2cBackward"; }
+struct FftR2cBackward final : NamedNode<FftR2cBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const int64_t dim = t.dims[0];
     if (all)
@@ -53,8 +51,7 @@ struct FftR2cBackward final : Node {
   bool all = false;
 };
 
-struct FftC2rBackward final : Node {
-  const char* label() const override { return "FftC2rBackward"; }
+struct FftC2rBackward final : NamedNode<FftC2rBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const int64_t dim = t.dims[0];
     const Tensor transformed = fft_real(g[0], dim, false, !t.inverse, t.scale);

@@ -17,8 +17,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct GatherBackward final : Node {
-  const char* label() const override { return "GatherBackward"; }
+struct GatherBackward final : NamedNode<GatherBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor base = zeros(sizes, g[0].options()), at = index.unpack(*this);
     out[0] = GradMode::is_enabled() ? base.scatter_add(dim, at, g[0]) : Tensor(base).scatter_add_(dim, at, g[0]);

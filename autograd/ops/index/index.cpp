@@ -149,8 +149,7 @@ struct SavedIndex {
   std::vector<SavedTensor> indices;
 };
 
-struct IndexBackward final : Node {
-  const char* label() const override { return "IndexBackward"; }
+struct IndexBackward final : NamedNode<IndexBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     Tensor base = zeros(sizes, g[0].options());
     const AdvancedIndex at = saved.unpack(*this);
@@ -166,8 +165,7 @@ struct IndexBackward final : Node {
   SavedIndex saved;
 };
 
-struct IndexPutBackward final : Node {
-  const char* label() const override { return "IndexPutBackward"; }
+struct IndexPutBackward final : NamedNode<IndexPutBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const AdvancedIndex at = saved.unpack(*this);
     if (needs(1)) out[1] = index_read(g[0], at);  // the engine sums it to the shape of the values

@@ -15,8 +15,7 @@ using namespace autograd;
 
 Tensor scaled(const Tensor& t, const Scalar& factor) { return factor.equal(1) ? t : t * factor; }
 
-struct AddmmBackward final : Node {
-  const char* label() const override { return "AddmmBackward"; }
+struct AddmmBackward final : NamedNode<AddmmBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     if (needs(0)) out[0] = scaled(g[0], beta);
     if (needs(1)) out[1] = scaled(matmul(g[0], b.unpack(*this).transpose(-2, -1)), alpha);

@@ -15,8 +15,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct CholeskyBackward final : Node {
-  const char* label() const override { return "CholeskyBackward"; }
+struct CholeskyBackward final : NamedNode<CholeskyBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor factor = l.unpack(*this), adjoint = factor.mH(), product = matmul(adjoint, g[0]);
     const Tensor phi = (product.tril() + product.tril(-1)) * 0.5;

@@ -23,8 +23,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct EigBackward final : Node {
-  const char* label() const override { return "EigBackward"; }
+struct EigBackward final : NamedNode<EigBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor v = vectors.unpack(*this), l = values.unpack(*this), vh = v.mH();
     Tensor gradient;

@@ -19,8 +19,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct EighBackward final : Node {
-  const char* label() const override { return "EighBackward"; }
+struct EighBackward final : NamedNode<EighBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor v = vectors.unpack(*this), l = values.unpack(*this);
     if (!g[1].defined()) {

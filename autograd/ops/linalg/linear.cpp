@@ -27,8 +27,7 @@ bool keeps_columns(const Tensor& t) {
          t.stride(1) == t.size(0);
 }
 
-struct LinearBackward final : Node {
-  const char* label() const override { return "LinearBackward"; }
+struct LinearBackward final : NamedNode<LinearBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor rows = as_rows(g[0]);
     if (needs(0)) out[0] = mm(rows, weight.unpack(*this)).view(sizes);

@@ -24,8 +24,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct PinvBackward final : Node {
-  const char* label() const override { return "PinvBackward"; }
+struct PinvBackward final : NamedNode<PinvBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor a = self.unpack(*this), p = result.unpack(*this), ph = p.mH(), gh = g[0].mH();
     const Tensor b = matmul(gh, matmul(p, ph)), c = matmul(matmul(ph, p), gh);

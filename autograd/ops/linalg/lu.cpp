@@ -65,8 +65,7 @@ Tensor factor_gradient(const Tensor& lu, const Tensor& permutation, const Tensor
   return permute_rows(out, inverse_permutation(permutation));
 }
 
-struct LuFactorBackward final : Node {
-  const char* label() const override { return "LuFactorBackward"; }
+struct LuFactorBackward final : NamedNode<LuFactorBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor factors = lu.unpack(*this);
     out[0] = factor_gradient(factors, permutation_of(pivots.unpack(*this), factors.size(-2)), g[0]);

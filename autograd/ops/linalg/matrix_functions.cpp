@@ -66,8 +66,7 @@ Tensor exponential(const Tensor& a) {
 
 // The derivative of the exponential is a block of the exponential of a larger matrix (Mathias, "A chain rule for matrix
 // functions and applications", 1996): exp [Aᴴ G; 0 Aᴴ] = [… gA; 0 …].
-struct MatrixExpBackward final : Node {
-  const char* label() const override { return "MatrixExpBackward"; }
+struct MatrixExpBackward final : NamedNode<MatrixExpBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor ah = self.unpack(*this).mH();
     const int64_t n = ah.size(-1);

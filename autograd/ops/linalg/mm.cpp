@@ -16,16 +16,14 @@ struct ProductBackward : Node {
   TANDEM_SAVED(a, b);
 };
 
-struct MmBackward final : ProductBackward {
-  const char* label() const override { return "MmBackward"; }
+struct MmBackward final : NamedNode<MmBackward, ProductBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     if (needs(0)) out[0] = mm(g[0], conj(b.unpack(*this).t()));
     if (needs(1)) out[1] = mm(conj(a.unpack(*this).t()), g[0]);
   }
 };
 
-struct BmmBackward final : ProductBackward {
-  const char* label() const override { return "BmmBackward"; }
+struct BmmBackward final : NamedNode<BmmBackward, ProductBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     if (needs(0)) out[0] = bmm(g[0], conj(b.unpack(*this).transpose(1, 2)));
     if (needs(1)) out[1] = bmm(conj(a.unpack(*this).transpose(1, 2)), g[0]);

@@ -22,8 +22,7 @@ using namespace autograd;
 Tensor sylvester(const Tensor& h, const Tensor& y);
 
 // Z = S(Y) at H: H dZ + dZ H = dY - dH Z - Z dH.
-struct SylvesterBackward final : Node {
-  const char* label() const override { return "SylvesterBackward"; }
+struct SylvesterBackward final : NamedNode<SylvesterBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor matrix = h.unpack(*this), gy = sylvester(matrix, g[0]);
     if (needs(0)) {
@@ -51,8 +50,7 @@ Tensor sylvester(const Tensor& h, const Tensor& y) {
   return z;
 }
 
-struct MatrixSqrthBackward final : Node {
-  const char* label() const override { return "MatrixSqrthBackward"; }
+struct MatrixSqrthBackward final : NamedNode<MatrixSqrthBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor z = sylvester(root.unpack(*this), g[0]);
     out[0] = (z + z.mH()) * 0.5;
@@ -60,8 +58,7 @@ struct MatrixSqrthBackward final : Node {
   TANDEM_SAVED(root);
 };
 
-struct PolarBackward final : Node {
-  const char* label() const override { return "PolarBackward"; }
+struct PolarBackward final : NamedNode<PolarBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor uu = u.unpack(*this), hh = h.unpack(*this);
     Tensor inner;

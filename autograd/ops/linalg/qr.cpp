@@ -28,8 +28,7 @@ Tensor square_gradient(const Tensor& q, const Tensor& r, const Tensor& gq, const
   return linalg_solve_triangular(r.mH(), gq + matmul(q, half + half.mH()), /*upper=*/false, /*left=*/false);
 }
 
-struct QrBackward final : Node {
-  const char* label() const override { return "QrBackward"; }
+struct QrBackward final : NamedNode<QrBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor qs = q.unpack(*this), rs = r.unpack(*this);
     const Tensor gq = g[0].defined() ? g[0] : zeros(qs.sizes(), qs.options());

@@ -27,8 +27,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct SolveBackward final : Node {
-  const char* label() const override { return "SolveBackward"; }
+struct SolveBackward final : NamedNode<SolveBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     // Recorded, the solution must depend on A; else the decomposition is used again.
     const Tensor gb = GradMode::is_enabled() ? std::get<0>(linalg_solve_ex(a.unpack(*this).mH(), g[0]))
@@ -81,8 +80,7 @@ Tensor solve_any(const char* operation, const Tensor& a, const Tensor& b, bool l
   return vector ? x.squeeze(-1) : x;
 }
 
-struct InverseBackward final : Node {
-  const char* label() const override { return "InverseBackward"; }
+struct InverseBackward final : NamedNode<InverseBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor xt = x.unpack(*this).mH();
     out[0] = matmul(xt, matmul(g[0], xt)).neg();
@@ -118,8 +116,7 @@ Tensor scaled_identity(const Tensor& value, const Tensor& a) {
   return value.unsqueeze(-1).unsqueeze(-1) * identity(a, a.size(-1));
 }
 
-struct DetBackward final : Node {
-  const char* label() const override { return "DetBackward"; }
+struct DetBackward final : NamedNode<DetBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor matrix = a.unpack(*this);
     if (GradMode::is_enabled()) {
@@ -144,8 +141,7 @@ struct DetBackward final : Node {
   TANDEM_SAVED(a, det, lu, pivots);
 };
 
-struct SlogdetBackward final : Node {
-  const char* label() const override { return "SlogdetBackward"; }
+struct SlogdetBackward final : NamedNode<SlogdetBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     // Of a real matrix, only the logarithm is recorded.
     Tensor factor = of_complex ? g[1] : g[0];

@@ -14,8 +14,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct SolveTriangularBackward final : Node {
-  const char* label() const override { return "SolveTriangularBackward"; }
+struct SolveTriangularBackward final : NamedNode<SolveTriangularBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor gb = linalg_solve_triangular(a.unpack(*this).mH(), g[0], !upper, /*left=*/true, unit);
     if (needs(1)) out[1] = gb;

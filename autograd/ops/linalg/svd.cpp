@@ -34,8 +34,7 @@ Tensor phase_gradient(const Tensor& uu, const Tensor& vv, const Tensor& s) {
   return complex(zeros_like(s), difference).diag_embed();
 }
 
-struct SvdBackward final : Node {
-  const char* label() const override { return "SvdBackward"; }
+struct SvdBackward final : NamedNode<SvdBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor s = values.unpack(*this);
     const int64_t k = s.size(-1);

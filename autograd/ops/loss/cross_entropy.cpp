@@ -33,8 +33,7 @@ Tensor gradient_of(const Tensor& x) {
   return alias(empty_raw({x.size(0), row}, x.dtype(), x.device()), x.sizes(), {row, 1}, 0);
 }
 
-struct CrossEntropyBackward final : Node {
-  const char* label() const override { return "CrossEntropyBackward"; }
+struct CrossEntropyBackward final : NamedNode<CrossEntropyBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor x = scores.unpack(*this), grad = g[0].contiguous();
     if (GradMode::is_enabled())

@@ -97,15 +97,13 @@ Tensor losses(const Lattice& x, const Tensor& alpha) {
   return -where(x.final_time.squeeze(1) < 0, none, total);
 }
 
-struct CtcLossBackwardBackward final : Node {
-  const char* label() const override { return "CtcLossBackwardBackward"; }
+struct CtcLossBackwardBackward final : NamedNode<CtcLossBackwardBackward> {
   void backward(std::span<Tensor>, std::span<Tensor>) override {
     fail("ctc_loss: its gradient cannot be differentiated");
   }
 };
 
-struct CtcLossBackward final : Node {
-  const char* label() const override { return "CtcLossBackward"; }
+struct CtcLossBackward final : NamedNode<CtcLossBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor scores = log_probs.unpack(*this);
     Tensor result;

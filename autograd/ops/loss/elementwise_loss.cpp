@@ -34,8 +34,7 @@ Tensor square_where(const Tensor& asked, const Tensor& d) {
   return safe * safe;
 }
 
-struct BinaryCrossEntropyBackward final : autograd::Node {
-  const char* label() const override { return "BinaryCrossEntropyBackward"; }
+struct BinaryCrossEntropyBackward final : autograd::NamedNode<BinaryCrossEntropyBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor x = self.unpack(*this), t = target.unpack(*this);
     if (needs(0)) out[0] = g[0] * ((x - t) / ((1 - x) * x).clamp_min(1e-12));

@@ -71,13 +71,11 @@ struct NllNode : Node {
   }
 };
 
-struct NllLossBackwardBackward final : NllNode {
-  const char* label() const override { return "NllLossBackwardBackward"; }
+struct NllLossBackwardBackward final : NamedNode<NllLossBackwardBackward, NllNode> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = nll_with(g[0].contiguous(), in, loss); }
 };
 
-struct NllLossBackward final : NllNode {
-  const char* label() const override { return "NllLossBackward"; }
+struct NllLossBackward final : NamedNode<NllLossBackward, NllNode> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor grad = g[0].contiguous(), total = total_weight.unpack(*this);
     out[0] = empty_raw(sizes, grad.dtype(), grad.device());

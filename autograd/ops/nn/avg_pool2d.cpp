@@ -69,8 +69,7 @@ struct AvgPool2dNode : Node {
   }
 };
 
-struct AvgPool2dBackwardBackward final : AvgPool2dNode {
-  const char* label() const override { return "AvgPool2dBackwardBackward"; }
+struct AvgPool2dBackwardBackward final : NamedNode<AvgPool2dBackwardBackward, AvgPool2dNode> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = pool(g[0].contiguous(format), out_sizes, p, format);
   }
@@ -83,8 +82,7 @@ Tensor spread(const Tensor& grad, const Dims& in_sizes, const Pool2dParameters& 
   return out;
 }
 
-struct AvgPool2dBackward final : AvgPool2dNode {
-  const char* label() const override { return "AvgPool2dBackward"; }
+struct AvgPool2dBackward final : NamedNode<AvgPool2dBackward, AvgPool2dNode> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = spread(g[0].contiguous(format), in_sizes, p, format);
   }
@@ -104,15 +102,13 @@ struct AdaptiveAvgPool2dNode : Node {
   MemoryFormat format = MemoryFormat::Contiguous;
 };
 
-struct AdaptiveAvgPool2dBackwardBackward final : AdaptiveAvgPool2dNode {
-  const char* label() const override { return "AdaptiveAvgPool2dBackwardBackward"; }
+struct AdaptiveAvgPool2dBackwardBackward final : NamedNode<AdaptiveAvgPool2dBackwardBackward, AdaptiveAvgPool2dNode> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = adaptive(g[0].contiguous(format), sizes, format);
   }
 };
 
-struct AdaptiveAvgPool2dBackward final : AdaptiveAvgPool2dNode {
-  const char* label() const override { return "AdaptiveAvgPool2dBackward"; }
+struct AdaptiveAvgPool2dBackward final : NamedNode<AdaptiveAvgPool2dBackward, AdaptiveAvgPool2dNode> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor grad = g[0].contiguous(format);
     out[0] = empty_raw(sizes, grad.dtype(), grad.device(), format);

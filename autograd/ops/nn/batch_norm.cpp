@@ -19,8 +19,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct BatchNormBackward final : Node {
-  const char* label() const override { return "BatchNormBackward"; }
+struct BatchNormBackward final : NamedNode<BatchNormBackward> {
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
     const Tensor x = input.unpack(*this), w = weight.unpack(*this);
     const MemoryFormat format = x.suggest_memory_format();

@@ -49,8 +49,7 @@ struct ConvNode : Node {
 };
 
 // a: input, b: weight.
-struct Conv2dBackward final : ConvNode {
-  const char* label() const override { return "Conv2dBackward"; }
+struct Conv2dBackward final : NamedNode<Conv2dBackward, ConvNode> {
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
     const Tensor g = grads[0].contiguous(format);
     if (needs(0)) out[0] = conv2d_backward_input(g, b.unpack(*this), a_sizes, p, format);
@@ -72,8 +71,7 @@ struct Conv2dBackward final : ConvNode {
 };
 
 // a: grad_output, b: weight.
-struct Conv2dBackwardInputBackward final : ConvNode {
-  const char* label() const override { return "Conv2dBackwardInputBackward"; }
+struct Conv2dBackwardInputBackward final : NamedNode<Conv2dBackwardInputBackward, ConvNode> {
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
     const Tensor g = grads[0].contiguous(format);
     if (needs(0)) out[0] = conv2d_forward(g, b.unpack(*this), {}, p, format);
@@ -82,8 +80,7 @@ struct Conv2dBackwardInputBackward final : ConvNode {
 };
 
 // a: grad_output, b: input.
-struct Conv2dBackwardWeightBackward final : ConvNode {
-  const char* label() const override { return "Conv2dBackwardWeightBackward"; }
+struct Conv2dBackwardWeightBackward final : NamedNode<Conv2dBackwardWeightBackward, ConvNode> {
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
     const Tensor g = grads[0].contiguous(weight_format(grads[0], format));
     if (needs(0)) out[0] = conv2d_forward(b.unpack(*this), g, {}, p, format);

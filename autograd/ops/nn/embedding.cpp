@@ -12,8 +12,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct EmbeddingBackward final : Node {
-  const char* label() const override { return "EmbeddingBackward"; }
+struct EmbeddingBackward final : NamedNode<EmbeddingBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor at = index.unpack(*this);
     Tensor rows = g[0].reshape({at.numel(), sizes[1]});

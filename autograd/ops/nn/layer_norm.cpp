@@ -33,8 +33,7 @@ Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 // Views x as rows [M, N] of the normalised dimensions.
 Tensor as_rows(const Tensor& x, IntArrayRef rows) { return x.contiguous().view(rows); }
 
-struct LayerNormBackward final : autograd::Node {
-  const char* label() const override { return "LayerNormBackward"; }
+struct LayerNormBackward final : autograd::NamedNode<LayerNormBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor x = input.unpack(*this), w = weight.unpack(*this);
     if (GradMode::is_enabled())

@@ -23,16 +23,14 @@ struct MaxPool2dNode : Node {
 
 Tensor gather_maxima(const Tensor& input, const Tensor& indices, const Pool2dParameters& p);
 
-struct MaxPool2dBackwardBackward final : MaxPool2dNode {
-  const char* label() const override { return "MaxPool2dBackwardBackward"; }
+struct MaxPool2dBackwardBackward final : NamedNode<MaxPool2dBackwardBackward, MaxPool2dNode> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor at = indices.unpack(*this);
     out[0] = gather_maxima(g[0].contiguous(at.suggest_memory_format()), at, p);
   }
 };
 
-struct MaxPool2dBackward final : MaxPool2dNode {
-  const char* label() const override { return "MaxPool2dBackward"; }
+struct MaxPool2dBackward final : NamedNode<MaxPool2dBackward, MaxPool2dNode> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor at = indices.unpack(*this);
     const MemoryFormat format = at.suggest_memory_format();

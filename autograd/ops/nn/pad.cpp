@@ -83,8 +83,7 @@ Tensor by_positions(const char* name, Mode mode, const Tensor& self, IntArrayRef
   return last ? channels_last_result(out) : out;
 }
 
-struct PadBackward final : Node {
-  const char* label() const override { return "PadBackward"; }
+struct PadBackward final : NamedNode<PadBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = constant_pad_nd(g[0], pad); }
   std::vector<int64_t> pad;  // removes what was padded, and gives zeros to what was cropped
 };

@@ -20,8 +20,7 @@ Tensor fused(const KernelFunction<SoftmaxKernels::Backward>& kernel, const Tenso
   return out;
 }
 
-struct SoftmaxBackward final : Node {
-  const char* label() const override { return "SoftmaxBackward"; }
+struct SoftmaxBackward final : NamedNode<SoftmaxBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor y = output.unpack(*this);
     if (!GradMode::is_enabled()) {
@@ -35,8 +34,7 @@ struct SoftmaxBackward final : Node {
   int64_t dim = 0;
 };
 
-struct LogSoftmaxBackward final : Node {
-  const char* label() const override { return "LogSoftmaxBackward"; }
+struct LogSoftmaxBackward final : NamedNode<LogSoftmaxBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor y = output.unpack(*this);
     out[0] = GradMode::is_enabled() ? g[0].add(exp(y) * g[0].sum(dim, /*keepdim=*/true), -1)

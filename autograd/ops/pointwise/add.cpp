@@ -7,8 +7,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct AddBackward final : Node {
-  const char* label() const override { return "AddBackward"; }
+struct AddBackward final : NamedNode<AddBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     if (next.size() > 1 && needs(1)) out[1] = alpha.equal(1) ? g[0] : g[0] * alpha.conj();
     if (needs(0)) out[0] = std::move(g[0]);

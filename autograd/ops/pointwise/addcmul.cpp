@@ -14,8 +14,7 @@ struct AddcBackward : Node {
   Scalar value;
 };
 // Gradients: g, value g b, value g a.
-struct AddcmulBackward final : AddcBackward {
-  const char* label() const override { return "AddcmulBackward"; }
+struct AddcmulBackward final : NamedNode<AddcmulBackward, AddcBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     if (needs(1)) out[1] = g[0] * (b.unpack(*this) * value);
     if (needs(2)) out[2] = g[0] * (a.unpack(*this) * value);
@@ -23,8 +22,7 @@ struct AddcmulBackward final : AddcBackward {
   }
 };
 // Gradients: g, value g / b, -value g a / b².
-struct AddcdivBackward final : AddcBackward {
-  const char* label() const override { return "AddcdivBackward"; }
+struct AddcdivBackward final : NamedNode<AddcdivBackward, AddcBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor y = b.unpack(*this);
     if (needs(1)) out[1] = g[0] * (value / y);
@@ -33,8 +31,7 @@ struct AddcdivBackward final : AddcBackward {
   }
 };
 // Gradients: g (1 - weight), g weight, g (end - self).
-struct LerpBackward final : Node {
-  const char* label() const override { return "LerpBackward"; }
+struct LerpBackward final : NamedNode<LerpBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor w = weight.unpack(*this);
     if (needs(0)) out[0] = w.defined() ? g[0] * (1 - w) : g[0] * (1 - number);

@@ -22,16 +22,14 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct ComplexBackward final : Node {
-  const char* label() const override { return "ComplexBackward"; }
+struct ComplexBackward final : NamedNode<ComplexBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     if (needs(0)) out[0] = real(g[0]);
     if (needs(1)) out[1] = imag(g[0]);
   }
 };
 
-struct ConjBackward final : Node {
-  const char* label() const override { return "ConjBackward"; }
+struct ConjBackward final : NamedNode<ConjBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = conj(g[0]); }
 };
 

@@ -19,12 +19,10 @@ Tensor as_complex(const Tensor& parts) {
   return view_as_complex(has_complex_layout(parts) ? parts : parts.clone(MemoryFormat::Contiguous));
 }
 
-struct ViewAsRealBackward final : Node {
-  const char* label() const override { return "ViewAsRealBackward"; }
+struct ViewAsRealBackward final : NamedNode<ViewAsRealBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = as_complex(g[0]); }
 };
-struct ViewAsComplexBackward final : Node {
-  const char* label() const override { return "ViewAsComplexBackward"; }
+struct ViewAsComplexBackward final : NamedNode<ViewAsComplexBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = view_as_real(g[0]); }
 };
 

@@ -16,8 +16,7 @@ using namespace autograd;
 
 // log(B^a + B^b) to the base B, 2 or e, is max(a, b) + log(1 + B^-|a - b|). Gradients: 1 / (1 + B^(b - a)) and
 // 1 / (1 + B^(a - b)).
-struct LogAddExpBackward final : Node {
-  const char* label() const override { return "LogAddExpBackward"; }
+struct LogAddExpBackward final : NamedNode<LogAddExpBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor d = a.unpack(*this) - b.unpack(*this);
     if (needs(0)) out[0] = g[0] * part(d);

@@ -16,8 +16,7 @@ using namespace autograd;
 
 // log(x / (1 - x)) is defined only in [0, 1], where its derivative is 1 / (x (1 - x)). With `low`, the gradient is 0
 // outside [low, 1 - low]; without it, NaN outside [0, 1].
-struct LogitBackward final : Node {
-  const char* label() const override { return "LogitBackward"; }
+struct LogitBackward final : NamedNode<LogitBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor x = self.unpack(*this);
     const double bound = low.value_or(0), value = low ? 0 : std::numeric_limits<double>::quiet_NaN();

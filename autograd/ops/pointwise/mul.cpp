@@ -8,8 +8,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct MulBackward final : Node {
-  const char* label() const override { return "MulBackward"; }
+struct MulBackward final : NamedNode<MulBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     if (needs(0)) out[0] = g[0] * conj(b.unpack(*this));
     if (needs(1)) out[1] = g[0] * conj(a.unpack(*this));

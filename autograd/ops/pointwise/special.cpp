@@ -30,8 +30,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// The derivative at x, where the function is y.
 using Derivative = Tensor (*)(const Tensor& x, const Tensor& y);
 
-struct SpecialBackward final : Node {
-  const char* label() const override { return "SpecialBackward"; }
+struct SpecialBackward final : NamedNode<SpecialBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = g[0] * derivative(self.unpack(*this), result.unpack(*this));
   }
@@ -80,8 +79,7 @@ Tensor pair(const Tensor& a, const Tensor& b) {
 /// The derivative of a function of two tensors with respect to the second.
 using SecondDerivative = Tensor (*)(const Tensor& a, const Tensor& b);
 
-struct SpecialPairBackward final : Node {
-  const char* label() const override { return "SpecialPairBackward"; }
+struct SpecialPairBackward final : NamedNode<SpecialPairBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     check(!needs(0), operation, ": the derivative with respect to the first argument is not implemented");
     const Tensor y = b.unpack(*this);

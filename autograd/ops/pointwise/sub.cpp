@@ -7,8 +7,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct SubBackward final : Node {
-  const char* label() const override { return "SubBackward"; }
+struct SubBackward final : NamedNode<SubBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     if (next.size() > 1 && needs(1)) out[1] = alpha.equal(1) ? g[0].neg() : g[0] * -alpha.conj();
     if (needs(0)) out[0] = std::move(g[0]);

@@ -9,8 +9,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct WhereBackward final : Node {
-  const char* label() const override { return "WhereBackward"; }
+struct WhereBackward final : NamedNode<WhereBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor c = condition.unpack(*this);
     if (needs(0)) out[0] = where(c, g[0], 0);

@@ -14,8 +14,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct LogsumexpBackward final : Node {
-  const char* label() const override { return "LogsumexpBackward"; }
+struct LogsumexpBackward final : NamedNode<LogsumexpBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = reduced.restore(g[0]) * exp(self.unpack(*this) - reduced.restore(result.unpack(*this)));
   }

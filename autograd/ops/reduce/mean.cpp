@@ -12,8 +12,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct MeanBackward final : Node {
-  const char* label() const override { return "MeanBackward"; }
+struct MeanBackward final : NamedNode<MeanBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     // For an empty tensor the gradient has no elements and must not compute 0 / 0.
     const auto count = static_cast<double>(std::max<int64_t>(1, reduced.count()));

@@ -30,8 +30,7 @@ optional<int64_t> empty_dim(const Tensor& x, uint32_t mask) {
   return nullopt;
 }
 
-struct NormBackward final : Node {
-  const char* label() const override { return "NormBackward"; }
+struct NormBackward final : NamedNode<NormBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor x = self.unpack(*this), n = reduced.restore(result.unpack(*this)), grad = reduced.restore(g[0]);
     const Tensor divisor = n + indicator(n, 0);  // no 0 / 0: where the norm is 0, x is 0

@@ -47,8 +47,7 @@ Tensor complex_logcumsumexp(const Tensor& self, int64_t dim) {
   return out;
 }
 
-struct LogcumsumexpBackward final : Node {
-  const char* label() const override { return "LogcumsumexpBackward"; }
+struct LogcumsumexpBackward final : NamedNode<LogcumsumexpBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor x = self.unpack(*this), y = result.unpack(*this);
     const double infinity = std::numeric_limits<double>::infinity();

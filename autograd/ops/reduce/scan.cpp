@@ -42,8 +42,7 @@ struct RunningProductBackward final : Node {
   bool reverse = false;
 };
 
-struct LinearRecurrenceBackward final : Node {
-  const char* label() const override { return "LinearRecurrenceBackward"; }
+struct LinearRecurrenceBackward final : NamedNode<LinearRecurrenceBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor l = linear_recurrence(shifted(a.unpack(*this), dim, !reverse, 0), g[0], dim, !reverse);
     if (needs(0)) out[0] = l * shifted(result.unpack(*this), dim, reverse, 0);
@@ -140,8 +139,7 @@ Tensor shifted(const Tensor& x, int64_t dim, bool reverse, const Scalar& fill) {
 namespace {
 using namespace autograd;
 
-struct ProdBackward final : Node {
-  const char* label() const override { return "ProdBackward"; }
+struct ProdBackward final : NamedNode<ProdBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor x = self.unpack(*this);
     const Tensor before = shifted(running_product(x, dim, false), dim, false, 1);

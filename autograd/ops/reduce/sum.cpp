@@ -44,8 +44,7 @@ int64_t reduced_numel(IntArrayRef sizes, uint32_t mask) {
 namespace {
 using namespace autograd;
 
-struct SumBackward final : Node {
-  const char* label() const override { return "SumBackward"; }
+struct SumBackward final : NamedNode<SumBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = reduced.restore(g[0]).expand(reduced.sizes);
   }

@@ -62,8 +62,7 @@ struct Pair {
 
 Tensor window_of(const Tensor& buffer, const Geometry& g) { return buffer.as_strided(g.sizes, g.strides, g.offset); }
 
-struct AsStridedBackward final : autograd::Node {
-  const char* label() const override { return "AsStridedBackward"; }
+struct AsStridedBackward final : autograd::NamedNode<AsStridedBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = window_of(place(g[0], at.window, at.length), at.base);
     if (!overlaps_itself(at.base.sizes, at.base.strides)) return;
@@ -75,8 +74,7 @@ struct AsStridedBackward final : autograd::Node {
 };
 
 // Backward of base = as_strided_scatter(base, value): the old base's gradient is zero inside the window.
-struct AsStridedScatterBackward final : autograd::Node {
-  const char* label() const override { return "AsStridedScatterBackward"; }
+struct AsStridedScatterBackward final : autograd::NamedNode<AsStridedScatterBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor dense = place(g[0], at.base, at.length);
     if (!GradMode::is_enabled()) {

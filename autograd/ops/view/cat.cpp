@@ -12,8 +12,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct CatBackward final : Node {
-  const char* label() const override { return "CatBackward"; }
+struct CatBackward final : NamedNode<CatBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     int64_t start = 0;
     for (std::size_t j = 0; j < out.size(); ++j) {
@@ -25,8 +24,7 @@ struct CatBackward final : Node {
   std::vector<int64_t> lengths;  // -1: skipped
 };
 
-struct StackBackward final : Node {
-  const char* label() const override { return "StackBackward"; }
+struct StackBackward final : NamedNode<StackBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     for (std::size_t j = 0; j < out.size(); ++j)
       if (needs(j)) out[j] = g[0].select(dim, static_cast<int64_t>(j));

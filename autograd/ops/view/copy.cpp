@@ -12,8 +12,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct ToBackward final : Node {
-  const char* label() const override { return "ToBackward"; }
+struct ToBackward final : NamedNode<ToBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = (is_complex(dtype) ? g[0] : real(g[0])).to(device, dtype);
   }

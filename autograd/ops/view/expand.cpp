@@ -7,8 +7,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct ExpandBackward final : Node {
-  const char* label() const override { return "ExpandBackward"; }
+struct ExpandBackward final : NamedNode<ExpandBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = sum_to_size(g[0], sizes, "expand"); }
   Dims sizes;
 };

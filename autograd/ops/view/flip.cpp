@@ -10,8 +10,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct FlipBackward final : Node {
-  const char* label() const override { return "FlipBackward"; }
+struct FlipBackward final : NamedNode<FlipBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0].flip(dims); }
   Dims dims;
 };

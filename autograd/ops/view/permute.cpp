@@ -6,8 +6,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct PermuteBackward final : Node {
-  const char* label() const override { return "PermuteBackward"; }
+struct PermuteBackward final : NamedNode<PermuteBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0].permute(inverse); }
   Dims inverse;
 };

@@ -6,14 +6,12 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct SqueezeBackward final : Node {
-  const char* label() const override { return "SqueezeBackward"; }
+struct SqueezeBackward final : NamedNode<SqueezeBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0].reshape(sizes); }
   Dims sizes;
 };
 
-struct UnsqueezeBackward final : Node {
-  const char* label() const override { return "UnsqueezeBackward"; }
+struct UnsqueezeBackward final : NamedNode<UnsqueezeBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0].squeeze(dim); }
   int64_t dim = 0;
 };

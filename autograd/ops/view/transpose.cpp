@@ -7,8 +7,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct TransposeBackward final : Node {
-  const char* label() const override { return "TransposeBackward"; }
+struct TransposeBackward final : NamedNode<TransposeBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0].transpose(dim0, dim1); }
   int64_t dim0 = 0, dim1 = 0;
 };

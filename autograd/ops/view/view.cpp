@@ -60,8 +60,7 @@ optional<Dims> view_strides(const Tensor& self, IntArrayRef size) {
 namespace {
 using namespace autograd;
 
-struct ViewBackward final : Node {
-  const char* label() const override { return "ViewBackward"; }
+struct ViewBackward final : NamedNode<ViewBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0].reshape(sizes); }
   Dims sizes;
 };
