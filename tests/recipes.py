@@ -85,11 +85,7 @@ struct Gaussian {
 """),
     Edit("core/backend/unary.h", "// trigonometric_ops.h", "    struct Gaussian,\n"),
     Edit("autograd/ops/pointwise/unary.h", "Tensor log2(", "/// exp(-self²)\nTensor gaussian(const Tensor& self);\n"),
-    Edit("autograd/ops/pointwise/unary.cpp", "Tensor log2(", """
-Tensor gaussian(const Tensor& self) { return unary_float<ops::Gaussian>(self); }
-Tensor Tensor::gaussian() const { return tandem::gaussian(*this); }
-Tensor& Tensor::gaussian_() const { return unary_float_<ops::Gaussian>(*this); }
-"""),
+    Edit("autograd/ops/pointwise/unary.cpp", "TANDEM_UNARY(log2,", "TANDEM_UNARY(gaussian, unary_float, Gaussian)\n"),
     Edit("core/tensor.h", "  Tensor log2() const;", "  Tensor gaussian() const;\n  Tensor& gaussian_() const;\n"),
     Edit("tests/ops/unary_table.cpp", "{BOTH(log2),", """
       {BOTH(gaussian), .torch = "lambda x: torch.exp(-x * x)"},
@@ -142,8 +138,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct MirrorBackward final : Node {
-  const char* label() const override { return "MirrorBackward"; }
+struct MirrorBackward final : NamedNode<MirrorBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = mirror(g[0], dim); }
   int64_t dim = 0;
 };

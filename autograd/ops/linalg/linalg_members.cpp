@@ -36,13 +36,9 @@ Tensor Tensor::ormqr(const Tensor& input2, const Tensor& input3, bool left, bool
 }
 
 Tensor Tensor::lgamma() const { return tandem::lgamma(*this); }
-Tensor& Tensor::lgamma_() const {
-  return inplace_of(*this, "lgamma_", [](const Tensor& x) { return tandem::lgamma(x); });
-}
+Tensor& Tensor::lgamma_() const { return inplace_of(*this, "lgamma_", tandem::lgamma); }
 Tensor Tensor::digamma() const { return tandem::digamma(*this); }
-Tensor& Tensor::digamma_() const {
-  return inplace_of(*this, "digamma_", [](const Tensor& x) { return tandem::digamma(x); });
-}
+Tensor& Tensor::digamma_() const { return inplace_of(*this, "digamma_", tandem::digamma); }
 Tensor Tensor::polygamma(int64_t n) const { return tandem::polygamma(n, *this); }
 Tensor& Tensor::polygamma_(int64_t n) const {
   return inplace_of(*this, "polygamma_", [&](const Tensor& x) { return tandem::polygamma(n, x); });
@@ -52,13 +48,9 @@ Tensor& Tensor::mvlgamma_(int64_t p) const {
   return inplace_of(*this, "mvlgamma_", [&](const Tensor& x) { return tandem::mvlgamma(x, p); });
 }
 Tensor Tensor::erfinv() const { return tandem::erfinv(*this); }
-Tensor& Tensor::erfinv_() const {
-  return inplace_of(*this, "erfinv_", [](const Tensor& x) { return tandem::erfinv(x); });
-}
+Tensor& Tensor::erfinv_() const { return inplace_of(*this, "erfinv_", tandem::erfinv); }
 Tensor Tensor::i0() const { return tandem::i0(*this); }
-Tensor& Tensor::i0_() const {
-  return inplace_of(*this, "i0_", [](const Tensor& x) { return tandem::i0(x); });
-}
+Tensor& Tensor::i0_() const { return inplace_of(*this, "i0_", tandem::i0); }
 Tensor Tensor::igamma(const Tensor& other) const { return tandem::igamma(*this, other); }
 Tensor& Tensor::igamma_(const Tensor& other) const {
   return inplace_of(

@@ -3,7 +3,6 @@
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/binary_rule.h"
 #include "tandem/autograd/ops/pointwise/ternary_op.h"
-#include "tandem/autograd/ops/pointwise/unary.h"
 
 namespace tandem {
 namespace {
@@ -42,19 +41,15 @@ struct LerpBackward final : NamedNode<LerpBackward> {
   double number = 0;
 };
 
-ScalarType type_of(const Tensor& self, const Tensor& a, const Tensor& b) {
-  const Tensor all[] = {self, a, b};
-  return result_type(TensorList(all, 3));
-}
 ScalarType addcmul_type(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& value) {
-  const ScalarType type = type_of(self, a, b);
+  const ScalarType type = result_type(TensorList{self, a, b});
   check(!value.isFloatingPoint() || is_differentiable(type), "addcmul: value ", value,
         " must be an integer because the result is ", type);
   check(!value.isComplex() || is_complex(type), "addcmul: value ", value, " must be real because the result is ", type);
   return type;
 }
 ScalarType addcdiv_type(const Tensor& self, const Tensor& a, const Tensor& b) {
-  const ScalarType type = type_of(self, a, b);
+  const ScalarType type = result_type(TensorList{self, a, b});
   const bool quotient = is_differentiable(a.dtype()) || is_differentiable(b.dtype());
   check(is_differentiable(type) && quotient, "addcdiv: not defined for integers (", type,
         "); use self + value * (a / b)");
@@ -64,10 +59,15 @@ void check_lerp(const Tensor& self, const Tensor& end, const Tensor& weight) {
   check(self.dtype() == end.dtype() && self.dtype() == weight.dtype(), "lerp: dtypes differ\n  self   ", self,
         "\n  end    ", end, "\n  weight ", weight);
 }
-// In-place form of an operation with three arguments, through a new tensor: self = out.
-void store(const Tensor& self, const Tensor& out, const char* operation) {
-  check(out.sizes() == self.sizes(), operation, ": the result ", out, " does not fit in ", self);
-  copy_raw(self, out);
+// self = f(self) in place, through a new tensor.
+template <class F, class... Inputs>
+Tensor& written(const Tensor& self, const char* operation, Before before, const F& f, const Inputs&... inputs) {
+  const auto direct = [&] {
+    const Tensor out = f(self);
+    check(out.sizes() == self.sizes(), operation, ": the result ", out, " does not fit in ", self);
+    copy_raw(self, out);
+  };
+  return inplace(self, operation, before, direct, f, inputs...);
 }
 
 }  // namespace
@@ -127,32 +127,24 @@ Tensor Tensor::lerp(const Tensor& end, const Scalar& weight) const { return tand
 Tensor Tensor::lerp(const Tensor& end, const Tensor& weight) const { return tandem::lerp(*this, end, weight); }
 
 Tensor& Tensor::addcmul_(const Tensor& a, const Tensor& b, const Scalar& value) const {
-  const ScalarType type = addcmul_type(*this, a, b, value);
-  check_result_fits("addcmul_", *this, type);
-  return inplace(
-      *this, "addcmul_", Before::kAlias,
-      [&] { store(*this, tandem::addcmul(detach(), a.detach(), b.detach(), value), "addcmul_"); },
-      [&](const Tensor& before) { return tandem::addcmul(before, a, b, value); }, a, b);
+  check_result_fits("addcmul_", *this, addcmul_type(*this, a, b, value));
+  const auto f = [&](const Tensor& x) { return tandem::addcmul(x, a, b, value); };
+  return written(*this, "addcmul_", Before::kAlias, f, a, b);
 }
 Tensor& Tensor::addcdiv_(const Tensor& a, const Tensor& b, const Scalar& value) const {
-  const ScalarType type = addcdiv_type(*this, a, b);
-  check_result_fits("addcdiv_", *this, type);
-  return inplace(
-      *this, "addcdiv_", Before::kAlias,
-      [&] { store(*this, tandem::addcdiv(detach(), a.detach(), b.detach(), value), "addcdiv_"); },
-      [&](const Tensor& before) { return tandem::addcdiv(before, a, b, value); }, a, b);
+  check_result_fits("addcdiv_", *this, addcdiv_type(*this, a, b));
+  const auto f = [&](const Tensor& x) { return tandem::addcdiv(x, a, b, value); };
+  return written(*this, "addcdiv_", Before::kAlias, f, a, b);
 }
 Tensor& Tensor::lerp_(const Tensor& end, const Scalar& weight) const {
   check_lerp(*this, end, *this);
-  return inplace(
-      *this, "lerp_", Before::kAlias, [&] { store(*this, tandem::lerp(detach(), end.detach(), weight), "lerp_"); },
-      [&](const Tensor& before) { return tandem::lerp(before, end, weight); }, end);
+  const auto f = [&](const Tensor& x) { return tandem::lerp(x, end, weight); };
+  return written(*this, "lerp_", Before::kAlias, f, end);
 }
 Tensor& Tensor::lerp_(const Tensor& end, const Tensor& weight) const {
   check_lerp(*this, end, weight);
-  return inplace(
-      *this, "lerp_", Before::kClone, [&] { store(*this, tandem::lerp(detach(), end.detach(), weight), "lerp_"); },
-      [&](const Tensor& before) { return tandem::lerp(before, end, weight); }, end, weight);
+  const auto f = [&](const Tensor& x) { return tandem::lerp(x, end, weight); };
+  return written(*this, "lerp_", Before::kClone, f, end, weight);
 }
 
 }  // namespace tandem

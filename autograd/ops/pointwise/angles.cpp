@@ -45,16 +45,10 @@ Tensor rad2deg(const Tensor& self) {
 }
 
 Tensor Tensor::sinc() const { return tandem::sinc(*this); }
-Tensor& Tensor::sinc_() const {
-  return inplace_of(*this, "sinc_", [](const Tensor& x) { return tandem::sinc(x); });
-}
+Tensor& Tensor::sinc_() const { return inplace_of(*this, "sinc_", tandem::sinc); }
 Tensor Tensor::deg2rad() const { return tandem::deg2rad(*this); }
-Tensor& Tensor::deg2rad_() const {
-  return inplace_of(*this, "deg2rad_", [](const Tensor& x) { return tandem::deg2rad(x); });
-}
+Tensor& Tensor::deg2rad_() const { return inplace_of(*this, "deg2rad_", tandem::deg2rad); }
 Tensor Tensor::rad2deg() const { return tandem::rad2deg(*this); }
-Tensor& Tensor::rad2deg_() const {
-  return inplace_of(*this, "rad2deg_", [](const Tensor& x) { return tandem::rad2deg(x); });
-}
+Tensor& Tensor::rad2deg_() const { return inplace_of(*this, "rad2deg_", tandem::rad2deg); }
 
 }  // namespace tandem

@@ -18,7 +18,7 @@ namespace tandem::autograd {
 
 enum Reads : unsigned { kNeither = 0, kA = 1, kB = 2, kBoth = 3 };
 
-/// The result dtype of functions on real or complex numbers: that of the arguments, or the default dtype for integers.
+/// The result dtype of functions on real or complex numbers: the arguments' own, or the default dtype for integers.
 inline ScalarType float_type(ScalarType type) { return is_differentiable(type) ? type : get_default_dtype(); }
 
 /// The complex conjugate; a real number or tensor itself.
@@ -83,25 +83,25 @@ Tensor binary(const Scalar& a, const Tensor& b) {
   return out;
 }
 
-/// self = Op(self, b) in place, b a Tensor.
-template <class Rule>
-Tensor& binary_(const Tensor& self, const Tensor& b) {
+/// self = Op(self, b) in place.
+template <class Rule, class B>
+Tensor& binary_(const Tensor& self, const B& b) {
   const ScalarType type = Rule::type(result_type(self, b));
   check_result_fits(Rule::name, self, type);
-  constexpr bool reads = ((Rule::da_reads | Rule::db_reads) & kA) != 0;
+  constexpr unsigned reads = Rule::da_reads | (std::is_same_v<B, Tensor> ? Rule::db_reads : kNeither);
   return inplace(
-      self, Rule::name, reads ? Before::kClone : Before::kAlias, [&] { binary_into<typename Rule::Op>(self, b, type); },
+      self, Rule::name, (reads & kA) != 0 ? Before::kClone : Before::kAlias,
+      [&] { binary_into<typename Rule::Op>(self, b, type); },
       [&](const Tensor& before) { return binary<Rule>(before, b); }, b);
 }
-/// The same with a Scalar b.
-template <class Rule>
-Tensor& binary_(const Tensor& self, const Scalar& b) {
-  const ScalarType type = Rule::type(result_type(self, b));
-  check_result_fits(Rule::name, self, type);
-  return inplace(
-      self, Rule::name, (Rule::da_reads & kA) != 0 ? Before::kClone : Before::kAlias,
-      [&] { binary_into<typename Rule::Op>(self, b, type); },
-      [&](const Tensor& before) { return binary<Rule>(before, b); });
-}
+
+/// The functions and the members of Tensor of a Rule for a Tensor or a Scalar on the right.
+#define TANDEM_BINARY(f, Rule)                                                            \
+  Tensor f(const Tensor& self, const Tensor& other) { return binary<Rule>(self, other); } \
+  Tensor f(const Tensor& self, const Scalar& other) { return binary<Rule>(self, other); } \
+  Tensor Tensor::f(const Tensor& other) const { return tandem::f(*this, other); }         \
+  Tensor Tensor::f(const Scalar& other) const { return tandem::f(*this, other); }         \
+  Tensor& Tensor::f##_(const Tensor& other) const { return binary_<Rule>(*this, other); } \
+  Tensor& Tensor::f##_(const Scalar& other) const { return binary_<Rule>(*this, other); }
 
 }  // namespace tandem::autograd

@@ -8,7 +8,6 @@
 #include "tandem/autograd/ops/pointwise/bounds.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/pointwise/inplace_of.h"
-#include "tandem/autograd/ops/pointwise/ternary_op.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/autograd/ops/pointwise/unary_op.h"
 #include "tandem/autograd/ops/pointwise/where.h"
@@ -71,8 +70,7 @@ Tensor clamp(const Tensor& self, const Tensor& min, const Tensor& max) {
   check(min.defined() || max.defined(), "clamp: at least one of min and max must be given");
   if (!max.defined()) return maximum(self, min);
   if (!min.defined()) return minimum(self, max);
-  const Tensor all[] = {self, min, max};
-  const ScalarType type = result_type(TensorList(all, 3));
+  const ScalarType type = result_type(TensorList{self, min, max});
   Tensor out = binary_raw<ops::Minimum>(binary_raw<ops::Maximum>(self, min, type), max, type);
   if (auto* node = record<ClampTensorsBackward>(out, self, min, max)) {
     node->self.save(self);

@@ -85,36 +85,24 @@ Tensor compare(const Tensor& a, const Scalar& b) {
 
 }  // namespace
 
-Tensor eq(const Tensor& self, const Tensor& other) { return compare<ops::Eq>(self, other); }
-Tensor eq(const Tensor& self, const Scalar& other) { return compare<ops::Eq>(self, other); }
-Tensor Tensor::eq(const Tensor& other) const { return tandem::eq(*this, other); }
-Tensor Tensor::eq(const Scalar& other) const { return tandem::eq(*this, other); }
-Tensor ne(const Tensor& self, const Tensor& other) { return compare<ops::Ne>(self, other); }
-Tensor ne(const Tensor& self, const Scalar& other) { return compare<ops::Ne>(self, other); }
-Tensor Tensor::ne(const Tensor& other) const { return tandem::ne(*this, other); }
-Tensor Tensor::ne(const Scalar& other) const { return tandem::ne(*this, other); }
-Tensor lt(const Tensor& self, const Tensor& other) { return compare<ops::Lt>(self, other); }
-Tensor lt(const Tensor& self, const Scalar& other) { return compare<ops::Lt>(self, other); }
-Tensor Tensor::lt(const Tensor& other) const { return tandem::lt(*this, other); }
-Tensor Tensor::lt(const Scalar& other) const { return tandem::lt(*this, other); }
-Tensor le(const Tensor& self, const Tensor& other) { return compare<ops::Le>(self, other); }
-Tensor le(const Tensor& self, const Scalar& other) { return compare<ops::Le>(self, other); }
-Tensor Tensor::le(const Tensor& other) const { return tandem::le(*this, other); }
-Tensor Tensor::le(const Scalar& other) const { return tandem::le(*this, other); }
-Tensor gt(const Tensor& self, const Tensor& other) { return compare<ops::Gt>(self, other); }
-Tensor gt(const Tensor& self, const Scalar& other) { return compare<ops::Gt>(self, other); }
-Tensor Tensor::gt(const Tensor& other) const { return tandem::gt(*this, other); }
-Tensor Tensor::gt(const Scalar& other) const { return tandem::gt(*this, other); }
-Tensor ge(const Tensor& self, const Tensor& other) { return compare<ops::Ge>(self, other); }
-Tensor ge(const Tensor& self, const Scalar& other) { return compare<ops::Ge>(self, other); }
-Tensor Tensor::ge(const Tensor& other) const { return tandem::ge(*this, other); }
-Tensor Tensor::ge(const Scalar& other) const { return tandem::ge(*this, other); }
-
-Tensor logical_and(const Tensor& self, const Tensor& other) { return compare<ops::LogicalAnd>(self, other); }
-Tensor Tensor::logical_and(const Tensor& other) const { return tandem::logical_and(*this, other); }
-Tensor logical_or(const Tensor& self, const Tensor& other) { return compare<ops::LogicalOr>(self, other); }
-Tensor Tensor::logical_or(const Tensor& other) const { return tandem::logical_or(*this, other); }
-Tensor logical_xor(const Tensor& self, const Tensor& other) { return compare<ops::LogicalXor>(self, other); }
-Tensor Tensor::logical_xor(const Tensor& other) const { return tandem::logical_xor(*this, other); }
+// The functions and the members of Tensor.
+#define TANDEM_COMPARISON(f, Op)                                                              \
+  Tensor f(const Tensor& self, const Tensor& other) { return compare<ops::Op>(self, other); } \
+  Tensor Tensor::f(const Tensor& other) const { return tandem::f(*this, other); }
+#define TANDEM_COMPARISON_BOTH(f, Op)                                                         \
+  TANDEM_COMPARISON(f, Op)                                                                    \
+  Tensor f(const Tensor& self, const Scalar& other) { return compare<ops::Op>(self, other); } \
+  Tensor Tensor::f(const Scalar& other) const { return tandem::f(*this, other); }
+TANDEM_COMPARISON_BOTH(eq, Eq)
+TANDEM_COMPARISON_BOTH(ne, Ne)
+TANDEM_COMPARISON_BOTH(lt, Lt)
+TANDEM_COMPARISON_BOTH(le, Le)
+TANDEM_COMPARISON_BOTH(gt, Gt)
+TANDEM_COMPARISON_BOTH(ge, Ge)
+TANDEM_COMPARISON(logical_and, LogicalAnd)
+TANDEM_COMPARISON(logical_or, LogicalOr)
+TANDEM_COMPARISON(logical_xor, LogicalXor)
+#undef TANDEM_COMPARISON_BOTH
+#undef TANDEM_COMPARISON
 
 }  // namespace tandem

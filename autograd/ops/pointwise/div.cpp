@@ -30,16 +30,11 @@ struct DivRule {
 
 }  // namespace
 
-Tensor div(const Tensor& self, const Tensor& other) { return binary<DivRule>(self, other); }
-Tensor div(const Tensor& self, const Scalar& other) { return binary<DivRule>(self, other); }
+TANDEM_BINARY(div, DivRule)
 Tensor div(const Scalar& self, const Tensor& other) {
   if (const auto to = autocast::full_precision_on_cuda(other))  // as reciprocal
     return div(self, to(other));
   return binary<DivRule>(self, other);
 }
-Tensor Tensor::div(const Tensor& other) const { return tandem::div(*this, other); }
-Tensor Tensor::div(const Scalar& other) const { return tandem::div(*this, other); }
-Tensor& Tensor::div_(const Tensor& other) const { return binary_<DivRule>(*this, other); }
-Tensor& Tensor::div_(const Scalar& other) const { return binary_<DivRule>(*this, other); }
 
 }  // namespace tandem

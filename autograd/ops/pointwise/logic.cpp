@@ -29,44 +29,27 @@ Tensor& bits_(const Tensor& a, const B& b) {
 
 }  // namespace
 
-Tensor bitwise_and(const Tensor& self, const Tensor& other) { return bits<ops::BitAnd>(self, other); }
-Tensor bitwise_and(const Tensor& self, const Scalar& other) { return bits<ops::BitAnd>(self, other); }
-Tensor bitwise_or(const Tensor& self, const Tensor& other) { return bits<ops::BitOr>(self, other); }
-Tensor bitwise_or(const Tensor& self, const Scalar& other) { return bits<ops::BitOr>(self, other); }
-Tensor bitwise_xor(const Tensor& self, const Tensor& other) { return bits<ops::BitXor>(self, other); }
-Tensor bitwise_xor(const Tensor& self, const Scalar& other) { return bits<ops::BitXor>(self, other); }
-Tensor bitwise_left_shift(const Tensor& self, const Tensor& other) { return bits<ops::ShiftLeft>(self, other); }
-Tensor bitwise_left_shift(const Tensor& self, const Scalar& other) { return bits<ops::ShiftLeft>(self, other); }
-Tensor bitwise_right_shift(const Tensor& self, const Tensor& other) { return bits<ops::ShiftRight>(self, other); }
-Tensor bitwise_right_shift(const Tensor& self, const Scalar& other) { return bits<ops::ShiftRight>(self, other); }
+// The functions and the members of Tensor.
+#define TANDEM_BITWISE(f, Op)                                                              \
+  Tensor f(const Tensor& self, const Tensor& other) { return bits<ops::Op>(self, other); } \
+  Tensor f(const Tensor& self, const Scalar& other) { return bits<ops::Op>(self, other); } \
+  Tensor Tensor::f(const Tensor& other) const { return tandem::f(*this, other); }          \
+  Tensor Tensor::f(const Scalar& other) const { return tandem::f(*this, other); }          \
+  Tensor& Tensor::f##_(const Tensor& other) const { return bits_<ops::Op>(*this, other); } \
+  Tensor& Tensor::f##_(const Scalar& other) const { return bits_<ops::Op>(*this, other); }
+TANDEM_BITWISE(bitwise_and, BitAnd)
+TANDEM_BITWISE(bitwise_or, BitOr)
+TANDEM_BITWISE(bitwise_xor, BitXor)
+TANDEM_BITWISE(bitwise_left_shift, ShiftLeft)
+TANDEM_BITWISE(bitwise_right_shift, ShiftRight)
+#undef TANDEM_BITWISE
+
 Tensor bitwise_left_shift(const Scalar& self, const Tensor& other) {
   return bitwise_left_shift(full({}, self, other.options().dtype(natural_type(self))), other);
 }
 Tensor bitwise_right_shift(const Scalar& self, const Tensor& other) {
   return bitwise_right_shift(full({}, self, other.options().dtype(natural_type(self))), other);
 }
-
-Tensor Tensor::bitwise_and(const Tensor& other) const { return tandem::bitwise_and(*this, other); }
-Tensor Tensor::bitwise_and(const Scalar& other) const { return tandem::bitwise_and(*this, other); }
-Tensor Tensor::bitwise_or(const Tensor& other) const { return tandem::bitwise_or(*this, other); }
-Tensor Tensor::bitwise_or(const Scalar& other) const { return tandem::bitwise_or(*this, other); }
-Tensor Tensor::bitwise_xor(const Tensor& other) const { return tandem::bitwise_xor(*this, other); }
-Tensor Tensor::bitwise_xor(const Scalar& other) const { return tandem::bitwise_xor(*this, other); }
-Tensor& Tensor::bitwise_and_(const Tensor& other) const { return bits_<ops::BitAnd>(*this, other); }
-Tensor& Tensor::bitwise_and_(const Scalar& other) const { return bits_<ops::BitAnd>(*this, other); }
-Tensor& Tensor::bitwise_or_(const Tensor& other) const { return bits_<ops::BitOr>(*this, other); }
-Tensor& Tensor::bitwise_or_(const Scalar& other) const { return bits_<ops::BitOr>(*this, other); }
-Tensor& Tensor::bitwise_xor_(const Tensor& other) const { return bits_<ops::BitXor>(*this, other); }
-Tensor& Tensor::bitwise_xor_(const Scalar& other) const { return bits_<ops::BitXor>(*this, other); }
-
-Tensor Tensor::bitwise_left_shift(const Tensor& other) const { return tandem::bitwise_left_shift(*this, other); }
-Tensor& Tensor::bitwise_left_shift_(const Tensor& other) const { return bits_<ops::ShiftLeft>(*this, other); }
-Tensor Tensor::bitwise_left_shift(const Scalar& other) const { return tandem::bitwise_left_shift(*this, other); }
-Tensor& Tensor::bitwise_left_shift_(const Scalar& other) const { return bits_<ops::ShiftLeft>(*this, other); }
-Tensor Tensor::bitwise_right_shift(const Tensor& other) const { return tandem::bitwise_right_shift(*this, other); }
-Tensor& Tensor::bitwise_right_shift_(const Tensor& other) const { return bits_<ops::ShiftRight>(*this, other); }
-Tensor Tensor::bitwise_right_shift(const Scalar& other) const { return tandem::bitwise_right_shift(*this, other); }
-Tensor& Tensor::bitwise_right_shift_(const Scalar& other) const { return bits_<ops::ShiftRight>(*this, other); }
 
 Tensor logical_not(const Tensor& self) { return self == 0; }
 Tensor Tensor::logical_not() const { return tandem::logical_not(*this); }

@@ -3,7 +3,6 @@
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/binary_rule.h"
-#include "tandem/autograd/ops/pointwise/unary.h"
 
 namespace tandem {
 namespace {
@@ -93,26 +92,9 @@ Tensor& Tensor::div_(const Scalar& other, optional<std::string_view> rounding_mo
   return rounded_div_(*this, other, rounding_mode);
 }
 
-Tensor floor_divide(const Tensor& self, const Tensor& other) { return binary<FloorDivideRule>(self, other); }
-Tensor floor_divide(const Tensor& self, const Scalar& other) { return binary<FloorDivideRule>(self, other); }
-Tensor Tensor::floor_divide(const Tensor& other) const { return tandem::floor_divide(*this, other); }
-Tensor Tensor::floor_divide(const Scalar& other) const { return tandem::floor_divide(*this, other); }
-Tensor& Tensor::floor_divide_(const Tensor& other) const { return binary_<FloorDivideRule>(*this, other); }
-Tensor& Tensor::floor_divide_(const Scalar& other) const { return binary_<FloorDivideRule>(*this, other); }
-
-Tensor fmod(const Tensor& self, const Tensor& other) { return binary<FmodRule>(self, other); }
-Tensor fmod(const Tensor& self, const Scalar& other) { return binary<FmodRule>(self, other); }
-Tensor Tensor::fmod(const Tensor& other) const { return tandem::fmod(*this, other); }
-Tensor Tensor::fmod(const Scalar& other) const { return tandem::fmod(*this, other); }
-Tensor& Tensor::fmod_(const Tensor& other) const { return binary_<FmodRule>(*this, other); }
-Tensor& Tensor::fmod_(const Scalar& other) const { return binary_<FmodRule>(*this, other); }
-
-Tensor remainder(const Tensor& self, const Tensor& other) { return binary<RemainderRule>(self, other); }
-Tensor remainder(const Tensor& self, const Scalar& other) { return binary<RemainderRule>(self, other); }
+TANDEM_BINARY(floor_divide, FloorDivideRule)
+TANDEM_BINARY(fmod, FmodRule)
+TANDEM_BINARY(remainder, RemainderRule)
 Tensor remainder(const Scalar& self, const Tensor& other) { return binary<RemainderRule>(self, other); }
-Tensor Tensor::remainder(const Tensor& other) const { return tandem::remainder(*this, other); }
-Tensor Tensor::remainder(const Scalar& other) const { return tandem::remainder(*this, other); }
-Tensor& Tensor::remainder_(const Tensor& other) const { return binary_<RemainderRule>(*this, other); }
-Tensor& Tensor::remainder_(const Scalar& other) const { return binary_<RemainderRule>(*this, other); }
 
 }  // namespace tandem

@@ -22,6 +22,16 @@ struct MulNumberBackward final : Node {
   Scalar number;
 };
 
+template <class B>
+Tensor& mul_in_place(const Tensor& self, const B& other) {
+  const ScalarType type = result_type(self, other);
+  check_result_fits("mul_", self, type);
+  return inplace(
+      self, "mul_", std::is_same_v<B, Tensor> ? Before::kClone : Before::kAlias,
+      [&] { binary_into<ops::Mul>(self, other, type); },
+      [&](const Tensor& before) { return tandem::mul(before, other); }, other);
+}
+
 }  // namespace
 
 Tensor mul(const Tensor& self, const Tensor& other) {
@@ -42,19 +52,7 @@ Tensor mul(const Tensor& self, const Scalar& other) {
 Tensor Tensor::mul(const Tensor& other) const { return tandem::mul(*this, other); }
 Tensor Tensor::mul(const Scalar& other) const { return tandem::mul(*this, other); }
 
-Tensor& Tensor::mul_(const Tensor& other) const {
-  const ScalarType type = result_type(*this, other);
-  check_result_fits("mul_", *this, type);
-  return inplace(
-      *this, "mul_", Before::kClone, [&] { binary_into<ops::Mul>(*this, other, type); },
-      [&](const Tensor& before) { return tandem::mul(before, other); }, other);
-}
-Tensor& Tensor::mul_(const Scalar& other) const {
-  const ScalarType type = result_type(*this, other);
-  check_result_fits("mul_", *this, type);
-  return inplace(
-      *this, "mul_", Before::kAlias, [&] { binary_into<ops::Mul>(*this, other, type); },
-      [&](const Tensor& before) { return tandem::mul(before, other); });
-}
+Tensor& Tensor::mul_(const Tensor& other) const { return mul_in_place(*this, other); }
+Tensor& Tensor::mul_(const Scalar& other) const { return mul_in_place(*this, other); }
 
 }  // namespace tandem

@@ -228,25 +228,20 @@ Tensor special_xlog1py(const Tensor& self, const Scalar& other) {
   return special_xlog1py(self, number_like(other, self));
 }
 
-Tensor special_chebyshev_polynomial_t(const Tensor& x, const Tensor& n) { return polynomial<ops::ChebyshevT>(x, n); }
-Tensor special_chebyshev_polynomial_u(const Tensor& x, const Tensor& n) { return polynomial<ops::ChebyshevU>(x, n); }
-Tensor special_chebyshev_polynomial_v(const Tensor& x, const Tensor& n) { return polynomial<ops::ChebyshevV>(x, n); }
-Tensor special_chebyshev_polynomial_w(const Tensor& x, const Tensor& n) { return polynomial<ops::ChebyshevW>(x, n); }
-Tensor special_shifted_chebyshev_polynomial_t(const Tensor& x, const Tensor& n) {
-  return polynomial<ops::ChebyshevT>(2 * x - 1, n);
-}
-Tensor special_shifted_chebyshev_polynomial_u(const Tensor& x, const Tensor& n) {
-  return polynomial<ops::ChebyshevU>(2 * x - 1, n);
-}
-Tensor special_shifted_chebyshev_polynomial_v(const Tensor& x, const Tensor& n) {
-  return polynomial<ops::ChebyshevV>(2 * x - 1, n);
-}
-Tensor special_shifted_chebyshev_polynomial_w(const Tensor& x, const Tensor& n) {
-  return polynomial<ops::ChebyshevW>(2 * x - 1, n);
-}
-Tensor special_hermite_polynomial_h(const Tensor& x, const Tensor& n) { return polynomial<ops::HermiteH>(x, n); }
-Tensor special_hermite_polynomial_he(const Tensor& x, const Tensor& n) { return polynomial<ops::HermiteHe>(x, n); }
-Tensor special_laguerre_polynomial_l(const Tensor& x, const Tensor& n) { return polynomial<ops::LaguerreL>(x, n); }
-Tensor special_legendre_polynomial_p(const Tensor& x, const Tensor& n) { return polynomial<ops::LegendreP>(x, n); }
+#define TANDEM_POLYNOMIAL(f, Op, at) \
+  Tensor special_##f(const Tensor& x, const Tensor& n) { return polynomial<ops::Op>(at, n); }
+TANDEM_POLYNOMIAL(chebyshev_polynomial_t, ChebyshevT, x)
+TANDEM_POLYNOMIAL(chebyshev_polynomial_u, ChebyshevU, x)
+TANDEM_POLYNOMIAL(chebyshev_polynomial_v, ChebyshevV, x)
+TANDEM_POLYNOMIAL(chebyshev_polynomial_w, ChebyshevW, x)
+TANDEM_POLYNOMIAL(shifted_chebyshev_polynomial_t, ChebyshevT, 2 * x - 1)
+TANDEM_POLYNOMIAL(shifted_chebyshev_polynomial_u, ChebyshevU, 2 * x - 1)
+TANDEM_POLYNOMIAL(shifted_chebyshev_polynomial_v, ChebyshevV, 2 * x - 1)
+TANDEM_POLYNOMIAL(shifted_chebyshev_polynomial_w, ChebyshevW, 2 * x - 1)
+TANDEM_POLYNOMIAL(hermite_polynomial_h, HermiteH, x)
+TANDEM_POLYNOMIAL(hermite_polynomial_he, HermiteHe, x)
+TANDEM_POLYNOMIAL(laguerre_polynomial_l, LaguerreL, x)
+TANDEM_POLYNOMIAL(legendre_polynomial_p, LegendreP, x)
+#undef TANDEM_POLYNOMIAL
 
 }  // namespace tandem

@@ -21,18 +21,27 @@ struct RsubNumberBackward final : Node {
   Scalar alpha;
 };
 
-ScalarType sub_type(ScalarType type, const Scalar& alpha) {
+template <class B>
+ScalarType sub_type(const Tensor& a, const B& b, const Scalar& alpha) {
+  if constexpr (std::is_same_v<B, Tensor>)
+    check(a.dtype() != kBool || b.dtype() != kBool,
+          "sub: not defined for two bool tensors; use logical_xor, or logical_not of the other");
+  const ScalarType type = result_type(a, b);
+  // LibTorch also rejects a single bool tensor.
   check(type != kBool, "sub: not defined for bool; use logical_xor, or logical_not of the other");
   check(!alpha.isFloatingPoint() || is_differentiable(type), "sub: alpha ", alpha,
         " must be an integer because the result is ", type);
   check(!alpha.isComplex() || is_complex(type), "sub: alpha ", alpha, " must be real because the result is ", type);
   return type;
 }
-// LibTorch also rejects a single bool tensor.
-ScalarType sub_type(const Tensor& a, const Tensor& b, const Scalar& alpha) {
-  check(a.dtype() != kBool || b.dtype() != kBool,
-        "sub: not defined for two bool tensors; use logical_xor, or logical_not of the other");
-  return sub_type(result_type(a, b), alpha);
+
+template <class B>
+Tensor& sub_in_place(const Tensor& self, const B& other, const Scalar& alpha) {
+  const ScalarType type = sub_type(self, other, alpha);
+  check_result_fits("sub_", self, type);
+  return inplace(
+      self, "sub_", Before::kAlias, [&] { binary_into<ops::Add>(self, other, type, -alpha); },
+      [&](const Tensor& before) { return tandem::sub(before, other, alpha); }, other);
 }
 
 }  // namespace
@@ -43,13 +52,13 @@ Tensor sub(const Tensor& self, const Tensor& other, const Scalar& alpha) {
   return out;
 }
 Tensor sub(const Tensor& self, const Scalar& other, const Scalar& alpha) {
-  Tensor out = binary_raw<ops::Add>(self, other, sub_type(result_type(self, other), alpha), -alpha);
+  Tensor out = binary_raw<ops::Add>(self, other, sub_type(self, other, alpha), -alpha);
   record<SubBackward>(out, self);
   return out;
 }
 Tensor rsub(const Tensor& self, const Tensor& other, const Scalar& alpha) { return sub(other, self, alpha); }
 Tensor rsub(const Tensor& self, const Scalar& other, const Scalar& alpha) {
-  Tensor out = binary_raw<ops::Add>(other, self, sub_type(result_type(self, other), alpha), -alpha);
+  Tensor out = binary_raw<ops::Add>(other, self, sub_type(self, other, alpha), -alpha);
   if (auto* node = record<RsubNumberBackward>(out, self)) node->alpha = alpha;
   return out;
 }
@@ -57,19 +66,7 @@ Tensor rsub(const Tensor& self, const Scalar& other, const Scalar& alpha) {
 Tensor Tensor::sub(const Tensor& other, const Scalar& alpha) const { return tandem::sub(*this, other, alpha); }
 Tensor Tensor::sub(const Scalar& other, const Scalar& alpha) const { return tandem::sub(*this, other, alpha); }
 
-Tensor& Tensor::sub_(const Tensor& other, const Scalar& alpha) const {
-  const ScalarType type = sub_type(*this, other, alpha);
-  check_result_fits("sub_", *this, type);
-  return inplace(
-      *this, "sub_", Before::kAlias, [&] { binary_into<ops::Add>(*this, other, type, -alpha); },
-      [&](const Tensor& before) { return tandem::sub(before, other, alpha); }, other);
-}
-Tensor& Tensor::sub_(const Scalar& other, const Scalar& alpha) const {
-  const ScalarType type = sub_type(result_type(*this, other), alpha);
-  check_result_fits("sub_", *this, type);
-  return inplace(
-      *this, "sub_", Before::kAlias, [&] { binary_into<ops::Add>(*this, other, type, -alpha); },
-      [&](const Tensor& before) { return tandem::sub(before, other, alpha); });
-}
+Tensor& Tensor::sub_(const Tensor& other, const Scalar& alpha) const { return sub_in_place(*this, other, alpha); }
+Tensor& Tensor::sub_(const Scalar& other, const Scalar& alpha) const { return sub_in_place(*this, other, alpha); }
 
 }  // namespace tandem

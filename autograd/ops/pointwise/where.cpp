@@ -2,7 +2,6 @@
 #include "tandem/autograd/ops/pointwise/where.h"
 
 #include "tandem/autograd/ops/pointwise/ternary_op.h"
-#include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/core/backend/ternary.h"
 
 namespace tandem {
@@ -31,6 +30,20 @@ template <class A, class B>
 Tensor where_raw(Tensor out, const Tensor& condition, const A& a, const B& b) {
   const Prepared c(condition, kBool, out.device());
   backend(out).ternary.where(out, c.tensor(), operand(a), operand(b));
+  return out;
+}
+
+Tensor where_number(const Tensor& condition, const Tensor& t, const Scalar& number, bool number_first) {
+  check_condition(condition, "where");
+  check_same_device("where", condition, t);
+  const ScalarType type = result_type(t, number);
+  const Device device = device_of(t, condition);
+  const Prepared p(t, type, device);
+  const Dims sizes = broadcast_sizes(t.sizes(), condition.sizes(), "where");
+  const Tensor empty = empty_elementwise(sizes, type, device, condition, t);
+  Tensor out = number_first ? where_raw(empty, condition, number, p) : where_raw(empty, condition, p, number);
+  if (auto* node = record<WhereBackward>(out, number_first ? Tensor() : t, number_first ? t : Tensor()))
+    node->condition.save(condition);
   return out;
 }
 
@@ -63,26 +76,10 @@ Tensor where(const Tensor& condition, const Tensor& self, const Tensor& other) {
   return out;
 }
 Tensor where(const Tensor& condition, const Tensor& self, const Scalar& other) {
-  check_condition(condition, "where");
-  check_same_device("where", condition, self);
-  const ScalarType type = result_type(self, other);
-  const Device device = device_of(self, condition);
-  const Prepared a(self, type, device);
-  const Dims sizes = broadcast_sizes(self.sizes(), condition.sizes(), "where");
-  Tensor out = where_raw(empty_elementwise(sizes, type, device, condition, self), condition, a, other);
-  if (auto* node = record<WhereBackward>(out, self, Tensor())) node->condition.save(condition);
-  return out;
+  return where_number(condition, self, other, /*number_first=*/false);
 }
 Tensor where(const Tensor& condition, const Scalar& self, const Tensor& other) {
-  check_condition(condition, "where");
-  check_same_device("where", condition, other);
-  const ScalarType type = result_type(other, self);
-  const Device device = device_of(other, condition);
-  const Prepared b(other, type, device);
-  const Dims sizes = broadcast_sizes(other.sizes(), condition.sizes(), "where");
-  Tensor out = where_raw(empty_elementwise(sizes, type, device, condition, other), condition, self, b);
-  if (auto* node = record<WhereBackward>(out, Tensor(), other)) node->condition.save(condition);
-  return out;
+  return where_number(condition, other, self, /*number_first=*/true);
 }
 Tensor where(const Tensor& condition, const Scalar& self, const Scalar& other) {
   check_condition(condition, "where");
