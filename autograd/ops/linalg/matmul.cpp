@@ -3,6 +3,7 @@
 #include "tandem/autograd/ops/linalg/matmul.h"
 #include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/detail/checks.h"
+#include "tandem/autograd/ops/linalg/decomposition_op.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/complex.h"
 #include "tandem/autograd/ops/view/view.h"
@@ -14,15 +15,10 @@ using namespace autograd;
 
 // [..., M, K] as [B, M, K], expanded to the shape `batch`.
 Tensor as_batch(const Tensor& t, const Dims& batch) {
-  Dims wanted(batch);
   const int64_t m = t.size(-2), k = t.size(-1);
   if (t.dim() == 2) return t.view({1, m, k}).expand({checked_numel(batch), m, k});
-  wanted.push_back(m);
-  wanted.push_back(k);
-  return t.expand(wanted).reshape({checked_numel(batch), m, k});
+  return t.expand(matrix_sizes(batch, m, k)).reshape({checked_numel(batch), m, k});
 }
-
-Dims batch_of(const Tensor& t) { return IntArrayRef(t.sizes()).slice(0, t.sizes().size() - 2); }
 
 // Both operands have at least two dimensions.
 Tensor matmul_matrices(const Tensor& a, const Tensor& b) {
@@ -33,11 +29,8 @@ Tensor matmul_matrices(const Tensor& a, const Tensor& b) {
     const int64_t rows = checked_numel(IntArrayRef(a.sizes()).slice(0, a.sizes().size() - 1));
     return mm(a.reshape({rows, a.size(-1)}), b).view(sizes);
   }
-  const Dims batch = broadcast_sizes(batch_of(a), batch_of(b), "matmul");
-  Dims sizes(batch);
-  sizes.push_back(a.size(-2));
-  sizes.push_back(b.size(-1));
-  return bmm(as_batch(a, batch), as_batch(b, batch)).view(sizes);
+  const Dims batch = broadcast_sizes(batch_sizes(a), batch_sizes(b), "matmul");
+  return bmm(as_batch(a, batch), as_batch(b, batch)).view(matrix_sizes(batch, a.size(-2), b.size(-1)));
 }
 
 }  // namespace

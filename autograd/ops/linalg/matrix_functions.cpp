@@ -1,7 +1,6 @@
 // The exponential of matrices, chains of products, Vandermonde matrices, and inverses of tensors.
 #include "tandem/autograd/ops/linalg/matrix_functions.h"
 
-#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -14,12 +13,9 @@
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/pointwise/complex.h"
 #include "tandem/autograd/ops/pointwise/promotion.h"
-#include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/autograd/ops/pointwise/where.h"
 #include "tandem/autograd/ops/reduce/reduce.h"
-#include "tandem/autograd/ops/reduce/scan.h"
 #include "tandem/autograd/ops/view/cat.h"
-#include "tandem/autograd/ops/view/flip.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/record.h"
 
@@ -103,8 +99,6 @@ Tensor multiply(const std::vector<Tensor>& x, const std::vector<std::vector<std:
   return mm(multiply(x, split, i, k), multiply(x, split, k + 1, j));
 }
 
-int64_t product_of_sizes(IntArrayRef sizes) { return checked_numel(sizes); }
-
 }  // namespace
 
 Tensor linalg_matrix_exp(const Tensor& self) {
@@ -171,9 +165,8 @@ Tensor vander(const Tensor& x, optional<int64_t> N, bool increasing) {
 Tensor linalg_tensorinv(const Tensor& self, int64_t ind) {
   check(ind > 0 && ind <= self.dim(), "linalg.tensorinv: ind must be in [1, ", self.dim(), "], got ", ind);
   const auto split = static_cast<std::size_t>(ind);
-  const IntArrayRef rows = self.sizes().slice(0, split),
-                    columns = self.sizes().slice(split, self.sizes().size() - split);
-  const int64_t m = product_of_sizes(rows), n = product_of_sizes(columns);
+  const IntArrayRef rows = self.sizes().slice(0, split), columns = self.sizes().slice(split);
+  const int64_t m = checked_numel(rows), n = checked_numel(columns);
   check(m == n, "linalg.tensorinv: the products of the sizes before and from ", ind, " differ: ", m, " and ", n,
         "\n  self ", self);
   std::vector<int64_t> sizes(columns.begin(), columns.end());
@@ -191,8 +184,8 @@ Tensor linalg_tensorsolve(const Tensor& self, const Tensor& other, optional<IntA
   check(other.dim() <= a.dim(), "linalg.tensorsolve: other has more dimensions than self\n  self  ", self, "\n  other ",
         other);
   const auto split = static_cast<std::size_t>(other.dim());
-  const IntArrayRef sizes = a.sizes().slice(split, a.sizes().size() - split);
-  const int64_t n = product_of_sizes(sizes);
+  const IntArrayRef sizes = a.sizes().slice(split);
+  const int64_t n = checked_numel(sizes);
   check(other.numel() == n && a.numel() == checked_numel({n, n}),
         "linalg.tensorsolve: expected as many equations as unknowns\n  self  ", self, "\n  other ", other);
   return linalg_solve(a.reshape({n, n}), other.reshape({n})).reshape(sizes);

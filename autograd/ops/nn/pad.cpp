@@ -7,8 +7,6 @@
 #include "tandem/autograd/ops/detail/constant.h"
 #include "tandem/autograd/ops/detail/row_major.h"
 #include "tandem/autograd/ops/factories/factories.h"
-#include "tandem/autograd/ops/index/index_select.h"
-#include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/base/checked_sizes.h"
 #include "tandem/core/memory_format.h"
@@ -19,7 +17,7 @@ using namespace autograd;
 
 enum class Mode { kReflect, kReplicate, kCircular };
 
-// What circular padding repeats: the positions that negative padding leaves.
+// The positions that negative padding leaves, which circular padding repeats.
 struct Kept {
   int64_t first, last;
   int64_t size() const { return last - first; }
@@ -85,7 +83,7 @@ Tensor by_positions(const char* name, Mode mode, const Tensor& self, IntArrayRef
 
 struct PadBackward final : NamedNode<PadBackward> {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = constant_pad_nd(g[0], pad); }
-  std::vector<int64_t> pad;  // removes what was padded, and gives zeros to what was cropped
+  std::vector<int64_t> pad;  // removes padded elements and puts zeros in the place of cropped ones
 };
 
 }  // namespace
@@ -134,23 +132,14 @@ Tensor pad(const Tensor& self, IntArrayRef pad, std::string_view mode, optional<
   return by_positions("pad circular", Mode::kCircular, self, pad);
 }
 
-Tensor reflection_pad1d(const Tensor& self, IntArrayRef padding) {
-  return by_positions("reflection_pad1d", Mode::kReflect, self, padding);
-}
-Tensor reflection_pad2d(const Tensor& self, IntArrayRef padding) {
-  return by_positions("reflection_pad2d", Mode::kReflect, self, padding);
-}
-Tensor reflection_pad3d(const Tensor& self, IntArrayRef padding) {
-  return by_positions("reflection_pad3d", Mode::kReflect, self, padding);
-}
-Tensor replication_pad1d(const Tensor& self, IntArrayRef padding) {
-  return by_positions("replication_pad1d", Mode::kReplicate, self, padding);
-}
-Tensor replication_pad2d(const Tensor& self, IntArrayRef padding) {
-  return by_positions("replication_pad2d", Mode::kReplicate, self, padding);
-}
-Tensor replication_pad3d(const Tensor& self, IntArrayRef padding) {
-  return by_positions("replication_pad3d", Mode::kReplicate, self, padding);
-}
+#define TANDEM_PAD(f, mode) \
+  Tensor f(const Tensor& self, IntArrayRef padding) { return by_positions(#f, mode, self, padding); }
+TANDEM_PAD(reflection_pad1d, Mode::kReflect)
+TANDEM_PAD(reflection_pad2d, Mode::kReflect)
+TANDEM_PAD(reflection_pad3d, Mode::kReflect)
+TANDEM_PAD(replication_pad1d, Mode::kReplicate)
+TANDEM_PAD(replication_pad2d, Mode::kReplicate)
+TANDEM_PAD(replication_pad3d, Mode::kReplicate)
+#undef TANDEM_PAD
 
 }  // namespace tandem

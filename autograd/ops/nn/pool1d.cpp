@@ -1,6 +1,5 @@
 // 1D pooling, computed as 2D pooling of images with one row.
 #include "tandem/autograd/ops/nn/pool2d.h"
-#include "tandem/autograd/ops/view/view.h"
 
 namespace tandem {
 namespace {
@@ -13,13 +12,18 @@ void check_row(const char* operation, const Tensor& self) {
   check(self.dim() == 2 || self.dim() == 3, operation, ": expected [N, C, L] or [C, L], got ", self);
 }
 
+void check_max_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
+                      IntArrayRef dilation) {
+  check_row("max_pool1d", self);
+  check(kernel_size.size() == 1 && stride.size() <= 1 && padding.size() == 1 && dilation.size() == 1,
+        "max_pool1d: kernel_size, stride, padding and dilation must have one number each");
+}
+
 }  // namespace
 
 std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
                                                    IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
-  check(self.dim() == 2 || self.dim() == 3, "max_pool1d: expected [N, C, L] or [C, L], got ", self);
-  check(kernel_size.size() == 1 && stride.size() <= 1 && padding.size() == 1 && dilation.size() == 1,
-        "max_pool1d: kernel_size, stride, padding and dilation must have one number each");
+  check_max_pool1d(self, kernel_size, stride, padding, dilation);
   const int64_t step = stride.empty() ? kernel_size[0] : stride[0];
   const auto [values, indices] = max_pool2d_with_indices(self.unsqueeze(-2), {1, kernel_size[0]}, {1, step},
                                                          {0, padding[0]}, {1, dilation[0]}, ceil_mode);
@@ -27,9 +31,7 @@ std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& self, IntArrayR
 }
 Tensor max_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
                   IntArrayRef dilation, bool ceil_mode) {
-  check(self.dim() == 2 || self.dim() == 3, "max_pool1d: expected [N, C, L] or [C, L], got ", self);
-  check(kernel_size.size() == 1 && stride.size() <= 1 && padding.size() == 1 && dilation.size() == 1,
-        "max_pool1d: kernel_size, stride, padding and dilation must have one number each");
+  check_max_pool1d(self, kernel_size, stride, padding, dilation);
   Dims sizes(self.sizes());
   sizes.insert(sizes.size() - 1, 1);
   const int64_t step = stride.empty() ? kernel_size[0] : stride[0];

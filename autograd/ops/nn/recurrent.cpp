@@ -57,7 +57,7 @@ void check_network(const Network& net, const Tensor& input, const Tensor& h, con
   check(input.is_floating_point(), net.operation, ": expected a floating point input, got ", input);
 }
 
-// All layers, on packed rows. `whole`: the rows are those of padded sequences.
+// All layers, on packed rows. `whole`: the rows are padded sequences.
 Results run(const Network& net, Tensor x, const RecurrentSteps& steps, const Tensor& h, const Tensor& c,
             TensorList params, bool whole) {
   const bool lstm = net.kind == RecurrentKind::kLstm, projected = lstm && c.defined() && h.size(-1) != c.size(-1);
@@ -148,43 +148,6 @@ std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& data, const Tensor& batch_
   return triple(packed(net, data, batch_sizes, hx[0], hx[1], params));
 }
 
-std::tuple<Tensor, Tensor> gru(const Tensor& input, const Tensor& hx, TensorList params, bool has_biases,
-                               int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) {
-  const Network net{"gru", RecurrentKind::kGru, has_biases, num_layers, dropout, train, bidirectional};
-  return pair(padded(net, input, hx, {}, params, batch_first));
-}
-std::tuple<Tensor, Tensor> gru(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx, TensorList params,
-                               bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional) {
-  const Network net{"gru", RecurrentKind::kGru, has_biases, num_layers, dropout, train, bidirectional};
-  return pair(packed(net, data, batch_sizes, hx, {}, params));
-}
-
-std::tuple<Tensor, Tensor> rnn_tanh(const Tensor& input, const Tensor& hx, TensorList params, bool has_biases,
-                                    int64_t num_layers, double dropout, bool train, bool bidirectional,
-                                    bool batch_first) {
-  const Network net{"rnn_tanh", RecurrentKind::kTanh, has_biases, num_layers, dropout, train, bidirectional};
-  return pair(padded(net, input, hx, {}, params, batch_first));
-}
-std::tuple<Tensor, Tensor> rnn_tanh(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx, TensorList params,
-                                    bool has_biases, int64_t num_layers, double dropout, bool train,
-                                    bool bidirectional) {
-  const Network net{"rnn_tanh", RecurrentKind::kTanh, has_biases, num_layers, dropout, train, bidirectional};
-  return pair(packed(net, data, batch_sizes, hx, {}, params));
-}
-
-std::tuple<Tensor, Tensor> rnn_relu(const Tensor& input, const Tensor& hx, TensorList params, bool has_biases,
-                                    int64_t num_layers, double dropout, bool train, bool bidirectional,
-                                    bool batch_first) {
-  const Network net{"rnn_relu", RecurrentKind::kRelu, has_biases, num_layers, dropout, train, bidirectional};
-  return pair(padded(net, input, hx, {}, params, batch_first));
-}
-std::tuple<Tensor, Tensor> rnn_relu(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx, TensorList params,
-                                    bool has_biases, int64_t num_layers, double dropout, bool train,
-                                    bool bidirectional) {
-  const Network net{"rnn_relu", RecurrentKind::kRelu, has_biases, num_layers, dropout, train, bidirectional};
-  return pair(packed(net, data, batch_sizes, hx, {}, params));
-}
-
 std::tuple<Tensor, Tensor> lstm_cell(const Tensor& input, TensorList hx, const Tensor& w_ih, const Tensor& w_hh,
                                      const Tensor& b_ih, const Tensor& b_hh) {
   check_states("lstm_cell", hx);
@@ -192,17 +155,25 @@ std::tuple<Tensor, Tensor> lstm_cell(const Tensor& input, TensorList hx, const T
   const RecurrentState s = cell("lstm_cell", RecurrentKind::kLstm, input, hx[0], hx[1], {w_ih, w_hh, b_ih, b_hh, {}});
   return {s.h, s.c};
 }
-Tensor gru_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh, const Tensor& b_ih,
-                const Tensor& b_hh) {
-  return cell("gru_cell", RecurrentKind::kGru, input, hx, {}, {w_ih, w_hh, b_ih, b_hh, {}}).h;
-}
-Tensor rnn_tanh_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh, const Tensor& b_ih,
-                     const Tensor& b_hh) {
-  return cell("rnn_tanh_cell", RecurrentKind::kTanh, input, hx, {}, {w_ih, w_hh, b_ih, b_hh, {}}).h;
-}
-Tensor rnn_relu_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh, const Tensor& b_ih,
-                     const Tensor& b_hh) {
-  return cell("rnn_relu_cell", RecurrentKind::kRelu, input, hx, {}, {w_ih, w_hh, b_ih, b_hh, {}}).h;
-}
+// The networks with one state: padded, packed, and their cell.
+#define TANDEM_RECURRENT(f, kind)                                                                                      \
+  std::tuple<Tensor, Tensor> f(const Tensor& input, const Tensor& hx, TensorList params, bool has_biases,              \
+                               int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) { \
+    const Network net{#f, kind, has_biases, num_layers, dropout, train, bidirectional};                                \
+    return pair(padded(net, input, hx, {}, params, batch_first));                                                      \
+  }                                                                                                                    \
+  std::tuple<Tensor, Tensor> f(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx, TensorList params,     \
+                               bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional) {  \
+    const Network net{#f, kind, has_biases, num_layers, dropout, train, bidirectional};                                \
+    return pair(packed(net, data, batch_sizes, hx, {}, params));                                                       \
+  }                                                                                                                    \
+  Tensor f##_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh, const Tensor& b_ih,   \
+                  const Tensor& b_hh) {                                                                                \
+    return cell(#f "_cell", kind, input, hx, {}, {w_ih, w_hh, b_ih, b_hh, {}}).h;                                      \
+  }
+TANDEM_RECURRENT(gru, RecurrentKind::kGru)
+TANDEM_RECURRENT(rnn_tanh, RecurrentKind::kTanh)
+TANDEM_RECURRENT(rnn_relu, RecurrentKind::kRelu)
+#undef TANDEM_RECURRENT
 
 }  // namespace tandem

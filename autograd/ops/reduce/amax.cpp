@@ -8,31 +8,27 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct Names {
-  const char *forward, *backward;
-};
-
 Tensor extreme(const Tensor& self, IntArrayRef dim, bool keepdim, const KernelFunction<ReduceKernels::Fold>& kernel,
-               Names names) {
+               const char* name, const char* backward_name) {
   const uint32_t mask = dim_mask(dim, self.dim());
   Tensor out = empty_raw(reduced_sizes(self.sizes(), mask, true), self.dtype(), self.device());
-  check(self.numel() != 0 || out.numel() == 0, names.forward, ": expected a tensor with elements, got ", self);
+  check(self.numel() != 0 || out.numel() == 0, name, ": expected a tensor with elements, got ", self);
   kernel(out, self, mask);
   out = drop_dims(out, mask, keepdim);
-  record_shared(out, self, mask, keepdim, names.backward);
+  record_shared(out, self, mask, keepdim, backward_name);
   return out;
 }
 
 }  // namespace
 
 Tensor amax(const Tensor& self, IntArrayRef dim, bool keepdim) {
-  return extreme(self, dim, keepdim, backend(self).reduce.amax, {"amax", "AmaxBackward"});
+  return extreme(self, dim, keepdim, backend(self).reduce.amax, "amax", "AmaxBackward");
 }
 Tensor amin(const Tensor& self, IntArrayRef dim, bool keepdim) {
-  return extreme(self, dim, keepdim, backend(self).reduce.amin, {"amin", "AminBackward"});
+  return extreme(self, dim, keepdim, backend(self).reduce.amin, "amin", "AminBackward");
 }
-Tensor max(const Tensor& self) { return extreme(self, {}, false, backend(self).reduce.amax, {"max", "MaxBackward"}); }
-Tensor min(const Tensor& self) { return extreme(self, {}, false, backend(self).reduce.amin, {"min", "MinBackward"}); }
+Tensor max(const Tensor& self) { return extreme(self, {}, false, backend(self).reduce.amax, "max", "MaxBackward"); }
+Tensor min(const Tensor& self) { return extreme(self, {}, false, backend(self).reduce.amin, "min", "MinBackward"); }
 std::tuple<Tensor, Tensor> aminmax(const Tensor& self, optional<int64_t> dim, bool keepdim) {
   const IntArrayRef dims = dim ? IntArrayRef(*dim) : IntArrayRef();
   return {tandem::amin(self, dims, keepdim), tandem::amax(self, dims, keepdim)};

@@ -3,8 +3,7 @@
 
 namespace tandem {
 namespace {
-template <class F>
-std::vector<Tensor> each(TensorList tensors, F f) {
+std::vector<Tensor> each(TensorList tensors, Tensor (*f)(const Tensor&)) {
   std::vector<Tensor> out;
   for (const Tensor& t : tensors) out.push_back(f(t));
   return out;
@@ -15,14 +14,8 @@ Tensor atleast_1d(const Tensor& self) { return self.dim() >= 1 ? self : self.res
 Tensor atleast_2d(const Tensor& self) { return self.dim() >= 2 ? self : atleast_1d(self).unsqueeze(0); }
 Tensor atleast_3d(const Tensor& self) { return self.dim() >= 3 ? self : atleast_2d(self).unsqueeze(-1); }
 
-std::vector<Tensor> atleast_1d(TensorList tensors) {
-  return each(tensors, [](const Tensor& t) { return atleast_1d(t); });
-}
-std::vector<Tensor> atleast_2d(TensorList tensors) {
-  return each(tensors, [](const Tensor& t) { return atleast_2d(t); });
-}
-std::vector<Tensor> atleast_3d(TensorList tensors) {
-  return each(tensors, [](const Tensor& t) { return atleast_3d(t); });
-}
+std::vector<Tensor> atleast_1d(TensorList tensors) { return each(tensors, atleast_1d); }
+std::vector<Tensor> atleast_2d(TensorList tensors) { return each(tensors, atleast_2d); }
+std::vector<Tensor> atleast_3d(TensorList tensors) { return each(tensors, atleast_3d); }
 
 }  // namespace tandem

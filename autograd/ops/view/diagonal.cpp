@@ -51,12 +51,7 @@ Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) 
   const Window w =
       diagonal_of(self.sizes(), self.strides(), offset, static_cast<std::size_t>(dim1), static_cast<std::size_t>(dim2));
   Tensor out = make_view(self, w.sizes, w.strides, self.storage_offset() + w.offset);
-  if (auto* node = record<PickBackward<DiagonalMap>>(out, self)) {
-    node->map.sizes = self.sizes();
-    node->map.offset = offset;
-    node->map.dim1 = dim1;
-    node->map.dim2 = dim2;
-  }
+  if (auto* node = record<PickBackward<DiagonalMap>>(out, self)) node->map = {self.sizes(), offset, dim1, dim2};
   return out;
 }
 

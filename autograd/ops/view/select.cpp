@@ -34,11 +34,7 @@ Tensor select(const Tensor& self, int64_t dim, int64_t index) {
   sizes.erase(d);
   strides.erase(d);
   Tensor out = make_view(self, sizes, strides, offset);
-  if (auto* node = record<PickBackward<SelectMap>>(out, self)) {
-    node->map.sizes = self.sizes();
-    node->map.dim = dim;
-    node->map.index = index;
-  }
+  if (auto* node = record<PickBackward<SelectMap>>(out, self)) node->map = {self.sizes(), dim, index};
   return out;
 }
 

@@ -38,13 +38,7 @@ Tensor slice(const Tensor& self, int64_t dim, optional<int64_t> start, optional<
   sizes[d] = count;
   strides[d] *= step;
   Tensor out = make_view(self, sizes, strides, offset);
-  if (auto* node = record<PickBackward<SliceMap>>(out, self)) {
-    node->map.sizes = self.sizes();
-    node->map.dim = dim;
-    node->map.start = from;
-    node->map.end = to;
-    node->map.step = step;
-  }
+  if (auto* node = record<PickBackward<SliceMap>>(out, self)) node->map = {self.sizes(), dim, from, to, step};
   return out;
 }
 

@@ -63,12 +63,7 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
   sizes.push_back(size);
   strides.push_back(element);
   Tensor out = make_view(self, sizes, strides, self.storage_offset());
-  if (auto* node = record<PickBackward<UnfoldMap>>(out, self)) {
-    node->map.sizes = self.sizes();
-    node->map.dim = dimension;
-    node->map.size = size;
-    node->map.step = step;
-  }
+  if (auto* node = record<PickBackward<UnfoldMap>>(out, self)) node->map = {Dims(self.sizes()), dimension, size, step};
   return out;
 }
 
