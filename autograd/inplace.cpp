@@ -50,7 +50,7 @@ void refresh_view(const Tensor& t, AutogradMeta& m) {
 }
 
 namespace {
-// What the view is, and how to avoid the error.
+// The kind of view, and how to avoid the error.
 std::pair<const char*, const char*> describe(UntrackedView view) {
   switch (view) {
     case UntrackedView::kInference:
@@ -121,12 +121,9 @@ void check_become_view(const Tensor& self, const char* operation) {
 }
 
 Tensor& take_geometry(const Tensor& self, const Tensor& view, const char* operation) {
-  TensorImpl& impl = *self.impl();
   const bool leaf = self.is_leaf();
   Edge edge = view.requires_grad() && !leaf ? gradient_edge(view) : Edge{};
-  impl.sizes = view.sizes();
-  impl.strides = view.strides();
-  impl.refresh();
+  self.impl()->set_geometry(view.sizes(), view.strides(), self.storage_offset());
   wrote(self, operation);
   if (edge.valid()) {
     set_history(self, std::move(edge));

@@ -60,6 +60,13 @@ void TensorImpl::refresh() {
   if (numel == 0) contiguous = true;
 }
 
+void TensorImpl::set_geometry(IntArrayRef new_sizes, IntArrayRef new_strides, int64_t new_offset) {
+  sizes = new_sizes;
+  strides = new_strides;
+  offset = new_offset;
+  refresh();
+}
+
 void* TensorImpl::operator new(std::size_t size) { return cpu::allocate(size); }
 void TensorImpl::operator delete(void* block, std::size_t size) { cpu::deallocate(block, size); }
 
@@ -135,17 +142,13 @@ Scalar Tensor::item() const {
 
 Tensor alias_as(const Tensor& base, ScalarType dtype, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   Tensor out = alias(base, {0}, {1}, 0);
-  TensorImpl& impl = *out.impl();
-  impl.dtype = dtype;
-  impl.sizes = sizes;
-  impl.strides = strides;
-  impl.offset = offset;
-  impl.refresh();
+  out.impl()->dtype = dtype;
+  out.impl()->set_geometry(sizes, strides, offset);
   return out;
 }
 Tensor parts_raw(const Tensor& complex) {
   Dims sizes(complex.sizes()), strides(complex.strides());
-  for (std::size_t d = 0; d < strides.size(); ++d) strides[d] *= 2;
+  for (int64_t& stride : strides) stride *= 2;
   sizes.push_back(2);
   strides.push_back(1);
   return alias_as(complex, toRealValueType(complex.dtype()), sizes, strides, 2 * complex.storage_offset());
@@ -155,7 +158,7 @@ namespace {
 // The real parts (0) or the imaginary parts (1).
 Tensor part_raw(const Tensor& complex, int64_t which) {
   Dims strides(complex.strides());
-  for (std::size_t d = 0; d < strides.size(); ++d) strides[d] *= 2;
+  for (int64_t& stride : strides) stride *= 2;
   return alias_as(complex, toRealValueType(complex.dtype()), complex.sizes(), strides,
                   2 * complex.storage_offset() + which);
 }
@@ -201,7 +204,7 @@ Tensor empty_raw(IntArrayRef sizes, ScalarType dtype, Device device) {
 
 Tensor empty_raw(IntArrayRef sizes, ScalarType dtype, Device device, MemoryFormat format) {
   Tensor out = empty_raw(sizes, dtype, device);
-  if (is_channels_last(format)) out.impl()->strides = channels_last_strides(sizes, format), out.impl()->refresh();
+  if (is_channels_last(format)) out.impl()->set_geometry(sizes, channels_last_strides(sizes, format), 0);
   return out;
 }
 

@@ -51,6 +51,7 @@ class TensorImpl : public RefCounted {
   /// The storage whose version counter in-place writes bump.
   StorageImpl& versions() const { return counter ? *counter : *storage; }
   void refresh();  // recomputes numel, data and contiguous
+  void set_geometry(IntArrayRef sizes, IntArrayRef strides, int64_t offset);
 };
 inline void destroy(const TensorImpl* impl) noexcept { delete impl; }
 

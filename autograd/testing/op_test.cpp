@@ -68,16 +68,15 @@ Tensor scattered(const Tensor& t) {
   if (n >= 2) std::swap(strides[n - 1], strides[n - 2]);
   Tensor out = alias(buffer, shape, strides, 1);
   copy_raw(out, t.detach());
-  if (t.requires_grad()) out.requires_grad_();
-  return out;
+  return out.requires_grad_(t.requires_grad());
 }
 
 // The same values, channels-last.
 Tensor channels_last(const Tensor& t) {
   const auto n = t.dim();
   if (n != 4 && n != 5) return t;
-  const Tensor out = t.detach().clone(n == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d);
-  return t.requires_grad() ? out.requires_grad_() : out;
+  const MemoryFormat format = n == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d;
+  return t.detach().clone(format).requires_grad_(t.requires_grad());
 }
 
 Tensors map(const Tensors& in, const std::function<Tensor(const Tensor&)>& f) {
@@ -87,9 +86,9 @@ Tensors map(const Tensors& in, const std::function<Tensor(const Tensor&)>& f) {
 }
 
 Tensor leaf_on(const Tensor& t, Device device, ScalarType floating) {
-  Tensor out = t.detach().to(device, t.is_floating_point() ? floating : t.dtype(), false, /*copy=*/true);
-  if (t.requires_grad()) out.requires_grad_();
-  return out;
+  return t.detach()
+      .to(device, t.is_floating_point() ? floating : t.dtype(), false, /*copy=*/true)
+      .requires_grad_(t.requires_grad());
 }
 
 // `coarse`: with cotangents that bfloat16 represents.

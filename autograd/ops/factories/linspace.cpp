@@ -11,9 +11,8 @@ namespace tandem {
 namespace {
 
 Tensor deliver(const Tensor& host, const TensorOptions& options) {
-  Tensor out = autograd::constant_on(host, options.resolved_device(), options.dtype());
-  if (options.requires_grad()) out.requires_grad_();
-  return out;
+  return autograd::constant_on(host, options.resolved_device(), options.dtype())
+      .requires_grad_(options.requires_grad());
 }
 
 // value(i) is computed from the nearer end, so that both ends are exact.
@@ -69,8 +68,7 @@ Tensor eye(int64_t n, int64_t m, const TensorOptions& options) {
   check(n >= 0 && m >= 0, "eye: expected sizes >= 0, got ", n, " and ", m);
   Tensor out = zeros({n, m}, options.requires_grad(false));
   if (out.numel() != 0) alias(out, {std::min(n, m)}, {m + 1}, 0).fill_(1);
-  if (options.requires_grad()) out.requires_grad_();
-  return out;
+  return out.requires_grad_(options.requires_grad());
 }
 
 }  // namespace tandem

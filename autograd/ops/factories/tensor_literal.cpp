@@ -106,9 +106,7 @@ Tensor tensor(const TensorLiteral& value, const TensorOptions& options) {
     T* to = out.ptr<T>();
     value.write(to);
   });
-  out = out.to(options.resolved_device());
-  if (options.requires_grad()) out.requires_grad_();
-  return out;
+  return out.to(options.resolved_device()).requires_grad_(options.requires_grad());
 }
 
 Tensor scalar_tensor(const Scalar& value, const TensorOptions& options) {

@@ -22,9 +22,8 @@ Tensor window(const char* operation, int64_t length, bool periodic, const Tensor
   const double n = static_cast<double>(periodic ? length : length - 1);
   if (length > 1)
     for (int64_t i = 0; i < length; ++i) points.ptr<double>()[i] = value(static_cast<double>(i), n);
-  Tensor out = autograd::constant_on(points, options.resolved_device(), options.dtype());
-  if (options.requires_grad()) out.requires_grad_();
-  return out;
+  return autograd::constant_on(points, options.resolved_device(), options.dtype())
+      .requires_grad_(options.requires_grad());
 }
 
 double turn(double i, double n) { return std::cos(2 * std::numbers::pi * i / n); }

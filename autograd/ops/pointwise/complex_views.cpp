@@ -29,12 +29,8 @@ struct ViewAsComplexBackward final : NamedNode<ViewAsComplexBackward> {
 // Gives a view of the whole of `self` another geometry and dtype.
 Tensor view_with(const Tensor& self, ScalarType dtype, const Dims& sizes, const Dims& strides, int64_t offset) {
   Tensor out = make_view(self, self.sizes(), self.strides(), self.storage_offset());
-  TensorImpl& impl = *out.impl();
-  impl.dtype = dtype;
-  impl.sizes = sizes;
-  impl.strides = strides;
-  impl.offset = offset;
-  impl.refresh();
+  out.impl()->dtype = dtype;
+  out.impl()->set_geometry(sizes, strides, offset);
   return out;
 }
 

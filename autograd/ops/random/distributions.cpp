@@ -15,7 +15,6 @@
 #include "tandem/autograd/ops/pointwise/where.h"
 #include "tandem/autograd/ops/random/mersenne_draws.h"
 #include "tandem/autograd/ops/reduce/reduce.h"
-#include "tandem/autograd/ops/view/view.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/random.h"
 
@@ -55,8 +54,7 @@ Tensor& cauchy_(Tensor& self, double median, double sigma, OptionalGenerator gen
   return write(self, "cauchy_", ((inside_unit(self, generator) - 0.5) * std::numbers::pi).tan() * sigma + median);
 }
 Tensor cauchy(const Tensor& self, double median, double sigma, OptionalGenerator generator) {
-  Tensor out = fresh(self);
-  return cauchy_(out, median, sigma, generator);
+  return fresh(self).cauchy_(median, sigma, generator);
 }
 
 Tensor& log_normal_(Tensor& self, double mean, double std, OptionalGenerator generator) {
@@ -70,8 +68,7 @@ Tensor& log_normal_(Tensor& self, double mean, double std, OptionalGenerator gen
   return write(self, "log_normal_", normal(mean, std, self.sizes(), generator, self.options().dtype(kDouble)).exp());
 }
 Tensor log_normal(const Tensor& self, double mean, double std, OptionalGenerator generator) {
-  Tensor out = fresh(self);
-  return log_normal_(out, mean, std, generator);
+  return fresh(self).log_normal_(mean, std, generator);
 }
 
 Tensor& geometric_(Tensor& self, double p, OptionalGenerator generator) {
@@ -81,8 +78,7 @@ Tensor& geometric_(Tensor& self, double p, OptionalGenerator generator) {
   return write(self, "geometric_", trials);
 }
 Tensor geometric(const Tensor& self, double p, OptionalGenerator generator) {
-  Tensor out = fresh(self);
-  return geometric_(out, p, generator);
+  return fresh(self).geometric_(p, generator);
 }
 
 Tensor random(const Tensor& self, int64_t from, optional<int64_t> to, OptionalGenerator generator) {

@@ -106,22 +106,16 @@ void draw(ops::Bernoulli, MersenneStream& stream, const RandomParameters& p, T* 
 
 // Ranges from 2^28 on, and range 0, which stands for 2^64, take two words. random_() without bounds is the exception: it
 // takes one where the type's values have at most 32 bits.
-template <class T>
-void draw_integers(MersenneStream& stream, const RandomParameters& p, T* out, int64_t n) {
+template <class Op, class T>
+requires(std::is_same_v<Op, ops::RandomInteger> ||
+         std::is_same_v<Op, ops::RandomWideInteger>) void draw(Op, MersenneStream& stream, const RandomParameters& p,
+                                                               T* out, int64_t n) {
   const bool wide = (p.range >= uint64_t{1} << 28 || p.range == 0) && !(p.a == 1 && sizeof(T) <= 4);
   for (int64_t i = 0; i < n; ++i) {
     const uint64_t bits = wide ? stream.word64() : stream.word();
     const uint64_t value = p.range == 0 ? bits : static_cast<uint64_t>(p.base) + bits % p.range;
     out[i] = number<T>(static_cast<int64_t>(value));
   }
-}
-template <class T>
-void draw(ops::RandomInteger, MersenneStream& stream, const RandomParameters& p, T* out, int64_t n) {
-  draw_integers(stream, p, out, n);
-}
-template <class T>
-void draw(ops::RandomWideInteger, MersenneStream& stream, const RandomParameters& p, T* out, int64_t n) {
-  draw_integers(stream, p, out, n);
 }
 
 template <class T>

@@ -48,8 +48,7 @@ template <class Draw>
 Tensor draw_new(IntArrayRef size, const TensorOptions& options, const Draw& draw) {
   Tensor out = empty(size, options.requires_grad(false));
   draw(out);
-  if (options.requires_grad()) out.requires_grad_();
-  return out;
+  return out.requires_grad_(options.requires_grad());
 }
 template <class Draw>
 Tensor draw_like(const Tensor& self, const TensorOptions& given, optional<MemoryFormat> format, const Draw& draw) {
@@ -58,8 +57,7 @@ Tensor draw_like(const Tensor& self, const TensorOptions& given, optional<Memory
   if (!keeps || !draws_as_pytorch(resolve(options.device()))) return draw_new(self.sizes(), options, draw);
   Tensor out = empty_in_order(self, options.requires_grad(false));
   draw(out);
-  if (options.requires_grad()) out.requires_grad_();
-  return out;
+  return out.requires_grad_(options.requires_grad());
 }
 
 void check_real(const char* operation, ScalarType type) {
@@ -244,11 +242,10 @@ Tensor randperm(int64_t n, OptionalGenerator generator, const TensorOptions& opt
   const TensorOptions typed = options.has_dtype() ? options : options.dtype(kLong);
   check_integers("randperm", 0, std::max<int64_t>(n - 1, 0), typed.dtype());
   const Device device = resolve(typed.device());
-  if (draws_as_pytorch(device)) {
-    Tensor out = mersenne_permutation(n, generator ? *generator : default_generator()).to(device, typed.dtype());
-    if (options.requires_grad()) out.requires_grad_();
-    return out;
-  }
+  const auto finish = [&](const Tensor& order) {
+    return order.to(device, typed.dtype()).requires_grad_(options.requires_grad());
+  };
+  if (draws_as_pytorch(device)) return finish(mersenne_permutation(n, generator ? *generator : default_generator()));
   Tensor order = arange(n, TensorOptions(kLong).device(Device(kCPU, 0)));
   Tensor bits = empty_raw({n}, kLong, Device(kCPU, 0));
   draw_into<ops::RandomInteger>(bits, generator, {.range = uint64_t{1} << 63});
@@ -258,9 +255,7 @@ Tensor randperm(int64_t n, OptionalGenerator generator, const TensorOptions& opt
     const auto left = static_cast<uint64_t>(n - i);
     std::swap(o[i], o[i + static_cast<int64_t>(ops::detail::multiply_high(uint64_t(r[i]) << 1, left))]);
   }
-  Tensor out = order.to(device, typed.dtype());
-  if (options.requires_grad()) out.requires_grad_();
-  return out;
+  return finish(order);
 }
 Tensor randperm(int64_t n, const TensorOptions& options) { return randperm(n, nullopt, options); }
 
@@ -309,7 +304,7 @@ Tensor bernoulli(const Tensor& self, double p, OptionalGenerator generator) {
 
 namespace {
 // Weights over exponential numbers: the largest is drawn first (P. Efraimidis, P. Spirakis, 2006).
-// `ordered` has the order of the memory of what the program gave.
+// `ordered` has the memory order of the program's argument.
 Tensor multinomial_as_pytorch(const Tensor& weights, const Tensor& ordered, int64_t samples, bool replacement,
                               OptionalGenerator generator) {
   const Tensor computed = weights.dtype() == kDouble ? weights : weights.to(kFloat);

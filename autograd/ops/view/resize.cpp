@@ -22,9 +22,7 @@ const Tensor& Tensor::resize_(IntArrayRef size) const {
     copy_raw(tandem::alias(larger, kept.sizes(), {1}, 0), kept);
     impl.storage = larger.storage();
   }
-  impl.sizes = size;
-  impl.strides = contiguous_strides(size);
-  impl.refresh();
+  impl.set_geometry(size, contiguous_strides(size), impl.offset);
   autograd::wrote(*this, "resize_");
   return *this;
 }

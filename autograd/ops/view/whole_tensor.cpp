@@ -79,11 +79,7 @@ Tensor& set_(Tensor& self) { return set_(self, empty({0}, self.options())); }
 const Tensor& as_strided_(const Tensor& self, IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset) {
   check(!self.requires_grad(), "as_strided_: the tensor requires a gradient: ", self, "; use as_strided");
   const Tensor window = as_strided(self.detach(), size, stride, storage_offset);
-  TensorImpl& impl = *self.impl();
-  impl.sizes = window.sizes();
-  impl.strides = window.strides();
-  impl.offset = window.storage_offset();
-  impl.refresh();
+  self.impl()->set_geometry(window.sizes(), window.strides(), window.storage_offset());
   autograd::wrote(self, "as_strided_");
   return self;
 }
@@ -104,9 +100,7 @@ Tensor nonzero_static(const Tensor& self, int64_t size, int64_t fill_value) {
 
 Tensor empty_strided(IntArrayRef size, IntArrayRef stride, const TensorOptions& options) {
   const Tensor memory = empty({extent(size, stride)}, options.requires_grad(false));
-  Tensor out = alias(memory, size, stride, 0);
-  if (options.requires_grad()) out.requires_grad_();
-  return out;
+  return alias(memory, size, stride, 0).requires_grad_(options.requires_grad());
 }
 Tensor new_empty_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride, const TensorOptions& options) {
   return empty_strided(size, stride, autograd::merge_options(options, self));
@@ -138,9 +132,7 @@ Tensor range(const Scalar& start, const Scalar& end, const Scalar& step, const T
   const Tensor index =
       arange(static_cast<int64_t>(count), typed.requires_grad(false).dtype(integral ? kLong : kDouble));
   const Tensor values = integral ? index * step.toLong() + start.toLong() : index * by + first;
-  Tensor out = values.to(typed.dtype());
-  if (options.requires_grad()) out.requires_grad_();
-  return out;
+  return values.to(typed.dtype()).requires_grad_(options.requires_grad());
 }
 Tensor range(const Scalar& start, const Scalar& end, const TensorOptions& options) {
   return range(start, end, 1, options);
