@@ -49,10 +49,10 @@ ReduceDims make_reduce_dims(const Tensor& out, const Tensor& in, uint32_t mask) 
   return plan;
 }
 
-int64_t reduced_elements(const Tensor& in, uint32_t mask) {
+int64_t reduced_elements(IntArrayRef sizes, uint32_t mask) {
   int64_t count = 1;
-  for (std::size_t d = 0; d < in.sizes().size(); ++d)
-    if (mask >> d & 1u) count *= in.sizes()[d];
+  for (std::size_t d = 0; d < sizes.size(); ++d)
+    if (mask >> d & 1u) count *= sizes[d];
   return count;
 }
 

@@ -17,7 +17,7 @@ struct ReduceDims {
 
 /// `out` has the shape of `in`, with 1 in the dimensions of `mask`; its strides may be anything.
 ReduceDims make_reduce_dims(const Tensor& out, const Tensor& in, uint32_t mask);
-/// Number of elements of `in` reduced into one output.
-int64_t reduced_elements(const Tensor& in, uint32_t mask);
+/// Number of elements reduced into one output.
+int64_t reduced_elements(IntArrayRef sizes, uint32_t mask);
 
 }  // namespace tandem

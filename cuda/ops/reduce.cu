@@ -36,14 +36,14 @@ void count_nonzero(const Tensor& out, const Tensor& in, uint32_t mask) {
 
 void mean(const Tensor& out, const Tensor& in, uint32_t mask) {
   dispatch(computed_type(in.dtype()), FloatTypes{}, "mean", [&]<class T>(Type<T>) {
-    reduce("mean", Mean<T>{{}, static_cast<T>(reduced_elements(in, mask))}, out, in, mask);
+    reduce("mean", Mean<T>{{}, static_cast<T>(reduced_elements(in.sizes(), mask))}, out, in, mask);
   });
 }
 
 void squared_deviation(const Tensor& out, const Tensor& in, const Tensor& mean, uint32_t mask, double divisor,
                        bool root) {
   dispatch(computed_type(in.dtype()), FloatTypes{}, "var", [&]<class T>(Type<T>) {
-    const T count = static_cast<T>(reduced_elements(in, mask));
+    const T count = static_cast<T>(reduced_elements(in.sizes(), mask));
     reduce("var", SquaredDeviation<T>{count, static_cast<T>(divisor), root}, out, in, mask, &mean);
   });
 }

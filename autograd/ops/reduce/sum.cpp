@@ -7,6 +7,7 @@
 #include "tandem/autograd/ops/reduce/reduce_op.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/reduce.h"
+#include "tandem/core/reduce_dims.h"
 
 namespace tandem {
 namespace autograd {
@@ -32,12 +33,7 @@ Tensor restore_dims(const Tensor& reduced, IntArrayRef input_sizes, uint32_t mas
   return keepdim ? reduced : reduced.reshape(reduced_sizes(input_sizes, mask, true));
 }
 
-int64_t reduced_numel(IntArrayRef sizes, uint32_t mask) {
-  int64_t count = 1;
-  for (std::size_t d = 0; d < sizes.size(); ++d)
-    if (mask >> d & 1u) count *= sizes[d];
-  return count;
-}
+int64_t reduced_numel(IntArrayRef sizes, uint32_t mask) { return reduced_elements(sizes, mask); }
 
 }  // namespace autograd
 

@@ -3,9 +3,6 @@
 
 #include "tandem/autograd/ops/detail/refuse_complex.h"
 #include "tandem/autograd/ops/factories/factories.h"
-#include "tandem/autograd/ops/index/gather.h"
-#include "tandem/autograd/ops/index/index.h"
-#include "tandem/autograd/ops/index/index_select.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/pointwise/promotion.h"
@@ -13,7 +10,6 @@
 #include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/ops/reduce/sort.h"
 #include "tandem/autograd/ops/view/cat.h"
-#include "tandem/autograd/ops/view/view.h"
 
 namespace tandem {
 namespace {
@@ -46,10 +42,11 @@ Runs runs_of(const Tensor& differs) {  // bool [n - 1], or [0] when n <= 1
   const Tensor starts = cat({first, differs});
   return {starts, starts.to(kLong).cumsum(0) - 1};
 }
-Tensor lengths(const Tensor& numbers, int64_t count) { return bincount(numbers, {}, count); }
-Tensor differences(const Tensor& row) {
-  const int64_t n = row.size(0);
-  return ne(row.narrow(0, 1, n - 1), row.narrow(0, 0, n - 1));
+// Whether each element, or each row, differs from the one before it.
+Tensor differences(const Tensor& rows) {
+  const int64_t n = rows.size(0);
+  const Tensor differ = ne(rows.narrow(0, 1, n - 1), rows.narrow(0, 0, n - 1));
+  return rows.dim() == 1 ? differ : differ.flatten(1).any(1);
 }
 Tensor nothing(const Tensor& self) { return empty({0}, self.options().dtype(kLong)); }
 
@@ -62,20 +59,30 @@ Result chosen(const Tensor& rows, const Tensor& order, const Tensor& differs, bo
   const Tensor from = order.defined() ? order.index_select(0, places) : places;
   Tensor number = nothing(rows), count = nothing(rows);
   if (inverse) number = order.defined() ? zeros_like(order).scatter(0, order, runs.numbers) : runs.numbers;
-  if (counts) count = lengths(runs.numbers, places.numel());
+  if (counts) count = bincount(runs.numbers, {}, places.numel());
   return {rows.index_select(0, from), number, count};
-}
-
-// Whether each row differs from the one before it.
-Tensor row_differences(const Tensor& rows) {
-  const int64_t n = rows.size(0);
-  const Tensor flat = rows.reshape({n, rows.numel() / n});
-  return ne(flat.narrow(0, 1, n - 1), flat.narrow(0, 0, n - 1)).any(1);
 }
 
 Tensor check_slices(const char* operation, const Tensor& self, int64_t dim) {
   check(self.dim() > 0, operation, ": expected at least one dimension, got ", self);
   return self.detach().movedim(wrap_dim(dim, self.dim()), 0).contiguous();
+}
+
+Result chosen_slices(const Tensor& rows, const Tensor& order, int64_t dim, bool inverse, bool counts) {
+  Result out = chosen(rows, order, differences(order.defined() ? rows.index_select(0, order) : rows), inverse, counts);
+  std::get<0>(out) = std::get<0>(out).movedim(0, wrap_dim(dim, rows.dim())).contiguous();
+  return out;
+}
+
+// All elements, in ascending order or as they come.
+Result chosen_elements(const Tensor& self, bool sort, bool inverse, bool counts) {
+  Tensor row = self.detach().reshape({-1}), sorted = row, order;
+  if (row.numel() == 0)
+    return {row.clone(), inverse ? empty(self.sizes(), self.options().dtype(kLong)) : nothing(self), nothing(self)};
+  if (sort) std::tie(sorted, order) = tandem::sort(row);
+  Result out = chosen(row, order, differences(sorted), inverse, counts);
+  if (inverse) std::get<1>(out) = std::get<1>(out).reshape(self.sizes());
+  return out;
 }
 
 }  // namespace
@@ -134,14 +141,7 @@ Tensor isin(const Scalar& element, const Tensor& test_elements, bool, bool inver
 }
 
 Result _unique2(const Tensor& self, bool, bool return_inverse, bool return_counts) {
-  const Tensor row = self.detach().reshape({-1});
-  if (row.numel() == 0)
-    return {row.clone(), return_inverse ? empty(self.sizes(), self.options().dtype(kLong)) : nothing(self),
-            nothing(self)};
-  const auto [sorted, order] = tandem::sort(row);
-  Result out = chosen(row, order, differences(sorted), return_inverse, return_counts);
-  if (return_inverse) std::get<1>(out) = std::get<1>(out).reshape(self.sizes());
-  return out;
+  return chosen_elements(self, true, return_inverse, return_counts);
 }
 std::tuple<Tensor, Tensor> _unique(const Tensor& self, bool sorted, bool return_inverse) {
   const auto [values, inverse, counts] = _unique2(self, sorted, return_inverse, false);
@@ -161,26 +161,15 @@ Result unique_dim(const Tensor& self, int64_t dim, bool, bool return_inverse, bo
   Tensor order = arange(n, TensorOptions(kLong).device(self.device()));
   for (int64_t c = flat.size(1); c-- > 0;)
     order = order.index_select(0, argsort(flat.select(1, c).index_select(0, order)));
-  auto [values, inverse, counts] =
-      chosen(rows, order, row_differences(rows.index_select(0, order)), return_inverse, return_counts);
-  return {values.movedim(0, wrap_dim(dim, self.dim())).contiguous(), inverse, counts};
+  return chosen_slices(rows, order, dim, return_inverse, return_counts);
 }
 
 Result unique_consecutive(const Tensor& self, bool return_inverse, bool return_counts, optional<int64_t> dim) {
   refuse_complex("unique_consecutive", self);
-  if (dim) {
-    const Tensor rows = check_slices("unique_consecutive", self, *dim);
-    if (rows.numel() == 0) return {self.clone(), nothing(self), nothing(self)};
-    auto [values, inverse, counts] = chosen(rows, {}, row_differences(rows), return_inverse, return_counts);
-    return {values.movedim(0, wrap_dim(*dim, self.dim())).contiguous(), inverse, counts};
-  }
-  const Tensor row = self.detach().reshape({-1});
-  if (row.numel() == 0)
-    return {row.clone(), return_inverse ? empty(self.sizes(), self.options().dtype(kLong)) : nothing(self),
-            nothing(self)};
-  Result out = chosen(row, {}, differences(row), return_inverse, return_counts);
-  if (return_inverse) std::get<1>(out) = std::get<1>(out).reshape(self.sizes());
-  return out;
+  if (!dim) return chosen_elements(self, false, return_inverse, return_counts);
+  const Tensor rows = check_slices("unique_consecutive", self, *dim);
+  if (rows.numel() == 0) return {self.clone(), nothing(self), nothing(self)};
+  return chosen_slices(rows, {}, *dim, return_inverse, return_counts);
 }
 
 Result unique_dim_consecutive(const Tensor& self, int64_t dim, bool return_inverse, bool return_counts) {
