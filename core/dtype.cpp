@@ -1,7 +1,9 @@
 // Names and promotion of data types.
 #include "tandem/core/dtype.h"
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 
 #include "tandem/core/scalar.h"
 
@@ -10,46 +12,38 @@ namespace {
 std::atomic<ScalarType> default_dtype{kFloat};
 
 struct Names {
+  ScalarType type;
   const char *name, *libtorch, *element;
 };
-// By number.
 constexpr Names names[] = {
-    {"uint8", "Byte", "unsigned char"},
-    {"int8", "Char", "signed char"},
-    {"int16", "Short", "short int"},
-    {"int32", "Int", "int"},
-    {"int64", "Long", "long int"},
-    {"float16", "Half", "c10::Half"},
-    {"float32", "Float", "float"},
-    {"float64", "Double", "double"},
-    {"complex32", "ComplexHalf", "c10::complex<c10::Half>"},
-    {"complex64", "ComplexFloat", "c10::complex<float>"},
-    {"complex128", "ComplexDouble", "c10::complex<double>"},
-    {"bool", "Bool", "bool"},
-    {"unknown", "Unknown", "unknown"},
-    {"unknown", "Unknown", "unknown"},
-    {"unknown", "Unknown", "unknown"},
-    {"bfloat16", "BFloat16", "c10::BFloat16"},
-    {"undefined", "Undefined", "nullptr (uninitialized)"},
-    {"unknown", "Unknown", "unknown"},
-    {"unknown", "Unknown", "unknown"},
-    {"unknown", "Unknown", "unknown"},
-    {"unknown", "Unknown", "unknown"},
-    {"unknown", "Unknown", "unknown"},
-    {"unknown", "Unknown", "unknown"},
-    {"unknown", "Unknown", "unknown"},
-    {"unknown", "Unknown", "unknown"},
-    {"unknown", "Unknown", "unknown"},
-    {"unknown", "Unknown", "unknown"},
-    {"uint16", "UInt16", "short unsigned int"},
-    {"uint32", "UInt32", "unsigned int"},
-    {"uint64", "UInt64", "long unsigned int"},
+    {kByte, "uint8", "Byte", "unsigned char"},
+    {kChar, "int8", "Char", "signed char"},
+    {kShort, "int16", "Short", "short int"},
+    {kInt, "int32", "Int", "int"},
+    {kLong, "int64", "Long", "long int"},
+    {kHalf, "float16", "Half", "c10::Half"},
+    {kFloat, "float32", "Float", "float"},
+    {kDouble, "float64", "Double", "double"},
+    {kComplexHalf, "complex32", "ComplexHalf", "c10::complex<c10::Half>"},
+    {kComplexFloat, "complex64", "ComplexFloat", "c10::complex<float>"},
+    {kComplexDouble, "complex128", "ComplexDouble", "c10::complex<double>"},
+    {kBool, "bool", "Bool", "bool"},
+    {kBFloat16, "bfloat16", "BFloat16", "c10::BFloat16"},
+    {ScalarType::Undefined, "undefined", "Undefined", "nullptr (uninitialized)"},
+    {kUInt16, "uint16", "UInt16", "short unsigned int"},
+    {kUInt32, "uint32", "UInt32", "unsigned int"},
+    {kUInt64, "uint64", "UInt64", "long unsigned int"},
 };
+constexpr Names unknown{ScalarType::Undefined, "unknown", "Unknown", "unknown"};
+const Names& names_of(ScalarType type) {
+  const Names* found = std::ranges::find(names, type, &Names::type);
+  return found == std::end(names) ? unknown : *found;
+}
 }  // namespace
 
-const char* name(ScalarType type) { return names[static_cast<int>(type)].name; }
-const char* toString(ScalarType type) { return names[static_cast<int>(type)].libtorch; }
-std::string_view TypeMeta::name() const { return names[static_cast<int>(type_)].element; }
+const char* name(ScalarType type) { return names_of(type).name; }
+const char* toString(ScalarType type) { return names_of(type).libtorch; }
+std::string_view TypeMeta::name() const { return names_of(type_).element; }
 
 ScalarType promote_types(ScalarType a, ScalarType b) {
   if (a == b) return a;

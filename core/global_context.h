@@ -43,51 +43,45 @@ class Context {
   }
 
   // Settings that have no effect: they are kept for programs that set and read them. The libraries are always used, and
-  // sums are always in float32 or float64.
-  bool userEnabledCuDNN() const { return kept_.cudnn; }
-  void setUserEnabledCuDNN(bool value) { kept_.cudnn = value; }
-  bool userEnabledMkldnn() const { return kept_.mkldnn; }
-  void setUserEnabledMkldnn(bool value) { kept_.mkldnn = value; }
-  bool deterministicMkldnn() const { return kept_.deterministic_mkldnn; }
-  void setDeterministicMkldnn(bool value) { kept_.deterministic_mkldnn = value; }
-  bool userEnabledNNPACK() const { return kept_.nnpack; }
-  void setUserEnabledNNPACK(bool value) { kept_.nnpack = value; }
-  bool allowTF32OneDNN() const { return kept_.tf32_onednn; }
-  void setAllowTF32OneDNN(bool value) { kept_.tf32_onednn = value; }
-  int benchmarkLimitCuDNN() const { return kept_.benchmark_limit; }
-  void setBenchmarkLimitCuDNN(int value) { kept_.benchmark_limit = value; }
-  CuBLASReductionOption allowFP16ReductionCuBLAS() const { return kept_.fp16_reduction; }
-  void setAllowFP16ReductionCuBLAS(bool reduced_precision, bool splitk = true) {
-    kept_.fp16_reduction = reduction(reduced_precision, splitk);
-  }
-  CuBLASReductionOption allowBF16ReductionCuBLAS() const { return kept_.bf16_reduction; }
-  void setAllowBF16ReductionCuBLAS(bool reduced_precision, bool splitk = true) {
-    kept_.bf16_reduction = reduction(reduced_precision, splitk);
-  }
-  bool allowFP16AccumulationCuBLAS() const { return kept_.fp16_accumulation; }
-  void setAllowFP16AccumulationCuBLAS(bool value) { kept_.fp16_accumulation = value; }
-  bool allowFP16ReductionCPU() const { return kept_.fp16_reduction_cpu; }
-  void setAllowFP16ReductionCPU(bool value) { kept_.fp16_reduction_cpu = value; }
-  bool allowFP16BF16ReductionMathSDP() const { return kept_.half_reduction_sdp; }
-  void setAllowFP16BF16ReductionMathSDP(bool value) { kept_.half_reduction_sdp = value; }
-  bool userEnabledFlashSDP() const { return kept_.flash_sdp; }
-  void setSDPUseFlash(bool value) { kept_.flash_sdp = value; }
-  bool userEnabledMemEfficientSDP() const { return kept_.mem_efficient_sdp; }
-  void setSDPUseMemEfficient(bool value) { kept_.mem_efficient_sdp = value; }
-  bool userEnabledMathSDP() const { return kept_.math_sdp; }
-  void setSDPUseMath(bool value) { kept_.math_sdp = value; }
-  bool userEnabledCuDNNSDP() const { return kept_.cudnn_sdp; }
-  void setSDPUseCuDNN(bool value) { kept_.cudnn_sdp = value; }
-  bool userEnabledOverrideableSDP() const { return kept_.overrideable_sdp; }
-  void setSDPUseOverrideable(bool value) { kept_.overrideable_sdp = value; }
-  bool deterministicFillUninitializedMemory() const { return kept_.fill_memory; }
-  void setDeterministicFillUninitializedMemory(bool value) { kept_.fill_memory = value; }
-  bool releaseWeightsWhenPrepacking() const { return kept_.release_weights; }
-  void setReleaseWeightsWhenPrepacking(bool value) { kept_.release_weights = value; }
-  bool areVmapFallbackWarningsEnabled() const { return kept_.vmap_warnings; }
-  void setDisplayVmapFallbackWarnings(bool value) { kept_.vmap_warnings = value; }
+  // sums are always in float32 or float64. The last argument is LibTorch's default.
+#define TANDEM_SETTING(get, set, initial)  \
+ public:                                   \
+  bool get() const { return get##_; }      \
+  void set(bool value) { get##_ = value; } \
+                                           \
+ private:                                  \
+  std::atomic<bool> get##_{initial};
+  TANDEM_SETTING(userEnabledCuDNN, setUserEnabledCuDNN, true)
+  TANDEM_SETTING(userEnabledMkldnn, setUserEnabledMkldnn, true)
+  TANDEM_SETTING(deterministicMkldnn, setDeterministicMkldnn, false)
+  TANDEM_SETTING(userEnabledNNPACK, setUserEnabledNNPACK, true)
+  TANDEM_SETTING(allowTF32OneDNN, setAllowTF32OneDNN, false)
+  TANDEM_SETTING(allowFP16AccumulationCuBLAS, setAllowFP16AccumulationCuBLAS, false)
+  TANDEM_SETTING(allowFP16ReductionCPU, setAllowFP16ReductionCPU, false)
+  TANDEM_SETTING(allowFP16BF16ReductionMathSDP, setAllowFP16BF16ReductionMathSDP, false)
+  TANDEM_SETTING(userEnabledFlashSDP, setSDPUseFlash, true)
+  TANDEM_SETTING(userEnabledMemEfficientSDP, setSDPUseMemEfficient, true)
+  TANDEM_SETTING(userEnabledMathSDP, setSDPUseMath, true)
+  TANDEM_SETTING(userEnabledCuDNNSDP, setSDPUseCuDNN, true)
+  TANDEM_SETTING(userEnabledOverrideableSDP, setSDPUseOverrideable, true)
+  TANDEM_SETTING(deterministicFillUninitializedMemory, setDeterministicFillUninitializedMemory, true)
+  TANDEM_SETTING(releaseWeightsWhenPrepacking, setReleaseWeightsWhenPrepacking, false)
+  TANDEM_SETTING(areVmapFallbackWarningsEnabled, setDisplayVmapFallbackWarnings, false)
+#undef TANDEM_SETTING
 
-  // What LibTorch asks of its build.
+ public:
+  int benchmarkLimitCuDNN() const { return benchmark_limit_; }
+  void setBenchmarkLimitCuDNN(int value) { benchmark_limit_ = value; }
+  CuBLASReductionOption allowFP16ReductionCuBLAS() const { return fp16_reduction_; }
+  void setAllowFP16ReductionCuBLAS(bool reduced_precision, bool splitk = true) {
+    fp16_reduction_ = reduction(reduced_precision, splitk);
+  }
+  CuBLASReductionOption allowBF16ReductionCuBLAS() const { return bf16_reduction_; }
+  void setAllowBF16ReductionCuBLAS(bool reduced_precision, bool splitk = true) {
+    bf16_reduction_ = reduction(reduced_precision, splitk);
+  }
+
+  // LibTorch's questions about its build.
   static bool hasCUDA() { return device_count(kCUDA) > 0; }
   static bool hasCuDNN() { return hasCUDA(); }
   static bool hasMPS() { return false; }
@@ -116,24 +110,16 @@ class Context {
            : splitk          ? CuBLASReductionOption::DisallowReducedPrecisionAllowSplitK
                              : CuBLASReductionOption::DisallowReducedPrecisionDisallowSplitK;
   }
-  // LibTorch's defaults.
-  struct Kept {
-    std::atomic<bool> cudnn{true}, mkldnn{true}, deterministic_mkldnn{false}, nnpack{true}, tf32_onednn{false},
-        fp16_accumulation{false}, fp16_reduction_cpu{false}, half_reduction_sdp{false}, flash_sdp{true},
-        mem_efficient_sdp{true}, math_sdp{true}, cudnn_sdp{true}, overrideable_sdp{true}, fill_memory{true},
-        release_weights{false}, vmap_warnings{false};
-    std::atomic<int> benchmark_limit{10};
-    std::atomic<CuBLASReductionOption> fp16_reduction{CuBLASReductionOption::AllowReducedPrecisionWithSplitK},
-        bf16_reduction{CuBLASReductionOption::AllowReducedPrecisionWithSplitK};
-  };
-
   static constexpr int8_t kNotSet = -1;
   static bool given_or_default(const std::atomic<int8_t>& setting) {
     const int8_t value = setting.load(std::memory_order_relaxed);
     return value == kNotSet ? reproducible() == Reproducible::kOff : value != 0;
   }
 
-  Kept kept_;
+  // LibTorch's defaults.
+  std::atomic<int> benchmark_limit_{10};
+  std::atomic<CuBLASReductionOption> fp16_reduction_{CuBLASReductionOption::AllowReducedPrecisionWithSplitK},
+      bf16_reduction_{CuBLASReductionOption::AllowReducedPrecisionWithSplitK};
   std::atomic<int8_t> tf32_dnn_{kNotSet}, benchmark_{kNotSet};
   std::atomic<bool> tf32_blas_{false}, deterministic_{true}, required_{false}, warn_only_{false};
 };
