@@ -8,14 +8,13 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops/factories/factories.h"
-#include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/record.h"
 
 namespace tandem {
 namespace autograd {
 namespace {
 
-/// A dual tensor's source: what gradients are taken with respect to. Not the dual tensor,
+/// A dual tensor's source: gradients are taken with respect to it. Not the dual tensor,
 /// which may be written in place.
 struct Source {
   Tensor primal, tangent;
@@ -42,7 +41,7 @@ void check_level(const Level& state, int64_t level, const char* operation) {
         state.active ? " does not exist, the active one is 0" : " is not active; call enter_dual_level() first");
 }
 
-/// What is in the graph below a tensor.
+/// The leaves in the graph below a tensor.
 struct Found {
   bool duals = false;   ///< dual tensors
   bool others = false;  ///< other leaves, so that the tangent must have a graph
@@ -87,7 +86,7 @@ Tensor tangent_of(const Tensor& dual, const std::vector<Source>& sources) {
   }
   Tensor out;
   if (!used.empty()) out = grad(used, {v}, tangents, /*retain_graph=*/graph, graph, /*allow_unused=*/true)[0];
-  // Undefined: every derivative is 0, as that of sign().
+  // Undefined: every derivative is 0, as for sign().
   return out.defined() ? (graph ? out : out.detach()) : zeros_like(dual.detach());
 }
 

@@ -11,7 +11,6 @@
 #include "tandem/autograd/ops/pointwise/complex.h"
 #include "tandem/autograd/ops/view/cat.h"
 #include "tandem/autograd/ops/view/flip.h"
-#include "tandem/autograd/ops/view/view.h"
 
 namespace tandem {
 namespace {

@@ -11,9 +11,7 @@
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/complex.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
-#include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/ops/view/unfold.h"
-#include "tandem/autograd/ops/view/view.h"
 #include "tandem/core/base/checked_sizes.h"
 
 namespace tandem {

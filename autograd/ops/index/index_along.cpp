@@ -1,10 +1,8 @@
 // index_copy, index_fill, take, masked_select, masked_scatter: applications of advanced indexing.
-#include <algorithm>
 
 #include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/index/index.h"
-#include "tandem/autograd/ops/index/index_add.h"
 #include "tandem/autograd/ops/pointwise/promotion.h"
 #include "tandem/autograd/ops/pointwise/where.h"
 #include "tandem/autograd/ops/view/view.h"

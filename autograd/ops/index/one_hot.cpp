@@ -3,7 +3,6 @@
 
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/index/gather.h"
-#include "tandem/autograd/ops/view/view.h"
 #include "tandem/core/base/checked_sizes.h"
 
 namespace tandem {

@@ -16,7 +16,6 @@
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/pointwise/complex.h"
 #include "tandem/autograd/ops/pointwise/inplace_of.h"
-#include "tandem/autograd/ops/pointwise/promotion.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/autograd/ops/pointwise/where.h"
 #include "tandem/autograd/ops/reduce/reduce.h"

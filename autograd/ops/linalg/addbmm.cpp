@@ -1,22 +1,11 @@
 // beta self + alpha Σ batch1[i] batch2[i].
 #include "tandem/autograd/ops/linalg/addbmm.h"
 
-#include <limits>
-#include <vector>
-
-#include "tandem/autograd/ops/detail/checks.h"
 #include "tandem/autograd/ops/detail/precision.h"
-#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/linalg/matmul.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/pointwise/inplace_of.h"
-#include "tandem/autograd/ops/pointwise/promotion.h"
-#include "tandem/autograd/ops/pointwise/unary.h"
-#include "tandem/autograd/ops/pointwise/where.h"
-#include "tandem/autograd/ops/reduce/reduce.h"
-#include "tandem/autograd/ops/view/cat.h"
-#include "tandem/autograd/ops/view/view.h"
 
 namespace tandem {
 using namespace autograd;

@@ -2,8 +2,6 @@
 #include "tandem/autograd/ops/detail/precision.h"
 #include "tandem/autograd/ops/linalg/matmul.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
-#include "tandem/autograd/ops/view/flip.h"
-#include "tandem/autograd/ops/view/view.h"
 
 namespace tandem {
 

@@ -4,9 +4,6 @@
 #include <numeric>
 
 #include "tandem/autograd/ops/factories/factories.h"
-#include "tandem/autograd/ops/index/gather.h"
-#include "tandem/autograd/ops/pointwise/unary.h"
-#include "tandem/autograd/ops/reduce/reduce.h"
 
 namespace tandem::autograd {
 

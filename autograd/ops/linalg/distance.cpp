@@ -2,12 +2,9 @@
 #include "tandem/autograd/ops/linalg/distance.h"
 
 #include "tandem/autograd/ops/detail/constant.h"
-#include "tandem/autograd/ops/detail/half.h"
 #include "tandem/autograd/ops/detail/precision.h"
-#include "tandem/autograd/ops/linalg/matmul.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/promotion.h"
-#include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/ops/view/diag.h"
 #include "tandem/autograd/ops/view/view.h"

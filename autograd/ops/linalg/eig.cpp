@@ -6,14 +6,11 @@
 //
 // with E = conj(Lⱼ - Lᵢ) off the diagonal, where the quotient is 0 on it. The gradient of a real A is the real part.
 #include "tandem/autograd/ops/detail/autocast_lists.h"
-#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/linalg/decomposition_op.h"
 #include "tandem/autograd/ops/linalg/linalg.h"
 #include "tandem/autograd/ops/linalg/matmul.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/complex.h"
-#include "tandem/autograd/ops/reduce/reduce.h"
-#include "tandem/autograd/ops/view/diag.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"

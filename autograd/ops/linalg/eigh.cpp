@@ -3,14 +3,11 @@
 // is 0 on it: a real Vᴴ gV has a diagonal that no change of A reaches, and that of a complex one is the derivative by
 // the phases.
 #include "tandem/autograd/ops/detail/autocast_lists.h"
-#include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/linalg/decomposition_op.h"
 #include "tandem/autograd/ops/linalg/linalg.h"
 #include "tandem/autograd/ops/linalg/matmul.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/complex.h"
-#include "tandem/autograd/ops/view/diag.h"
-#include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/decomposition.h"

@@ -3,7 +3,6 @@
 #include "tandem/autograd/ops/detail/checks.h"
 #include "tandem/autograd/ops/linalg/matmul.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
-#include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
@@ -20,8 +19,8 @@ Tensor as_rows(const Tensor& t) {
   return t.reshape({checked_numel(outer), t.size(-1)});
 }
 
-// A transposed matrix on a GPU, where moving elements between rows and columns takes as long as a small product: what is
-// made of it keeps its layout. On the CPU the sums of a single column would depend on that.
+// A transposed matrix on a GPU, where moving elements between rows and columns takes as long as a small product: tensors
+// made from it keep its layout. On the CPU the sums of a single column would depend on that.
 bool keeps_columns(const Tensor& t) {
   return t.defined() && t.is_cuda() && t.dim() == 2 && !t.is_contiguous() && t.stride(0) == 1 &&
          t.stride(1) == t.size(0);

@@ -17,7 +17,6 @@
 #include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/autograd/ops/pointwise/where.h"
 #include "tandem/autograd/ops/reduce/reduce.h"
-#include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/record.h"
 
 namespace tandem {

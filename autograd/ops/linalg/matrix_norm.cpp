@@ -1,6 +1,5 @@
 // Norms of vectors and matrices, composed of norm(), sums and singular values.
 #include <cmath>
-#include <limits>
 
 #include "tandem/autograd/ops/linalg/linalg.h"
 #include "tandem/autograd/ops/linalg/matrix_functions.h"
@@ -8,7 +7,6 @@
 #include "tandem/autograd/ops/pointwise/promotion.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/autograd/ops/reduce/reduce.h"
-#include "tandem/autograd/ops/view/view.h"
 
 namespace tandem {
 namespace {

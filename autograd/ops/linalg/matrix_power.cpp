@@ -2,7 +2,6 @@
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/linalg/linalg.h"
 #include "tandem/autograd/ops/linalg/matmul.h"
-#include "tandem/autograd/ops/view/view.h"
 
 namespace tandem {
 

@@ -12,7 +12,6 @@
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/promotion.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
-#include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/record.h"
 
 namespace tandem {

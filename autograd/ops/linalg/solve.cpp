@@ -1,9 +1,9 @@
 // Systems of linear equations, inverses and determinants, by LU decompositions.
 //
 // Gradients: X = A⁻¹ B: gB = A⁻ᴴ gX, gA = -gB Xᴴ. X = A⁻¹: gA = -Xᴴ gX Xᴴ. det A: gA = g conj(det A) A⁻ᴴ. The logarithm
-// of the determinant has the differential tr(A⁻¹ dA): its real part is that of log |det A|, its imaginary part the
-// change of the sign's phase. So gA = (g - i Im(conj(h) sign))
-// A⁻ᴴ for the gradients g of log |det A| and h of the sign.
+// of the determinant has the differential tr(A⁻¹ dA): its real part is the differential of log |det A|, its
+// imaginary part the change of the sign's phase. So gA = (g - i Im(conj(h) sign)) A⁻ᴴ for the gradients g of
+// log |det A| and h of the sign.
 #include <limits>
 
 #include "tandem/autograd/ops/detail/autocast_lists.h"
@@ -17,10 +17,7 @@
 #include "tandem/autograd/ops/pointwise/complex.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/autograd/ops/pointwise/where.h"
-#include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/ops/reduce/sum_to.h"
-#include "tandem/autograd/ops/view/diag.h"
-#include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/record.h"
 
 namespace tandem {

@@ -2,7 +2,6 @@
 #include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/linalg/matmul.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
-#include "tandem/autograd/ops/view/view.h"
 
 namespace tandem {
 namespace {

@@ -11,9 +11,7 @@
 #include "tandem/autograd/ops/detail/precision.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/factories/tensor_literal.h"
-#include "tandem/autograd/ops/index/gather.h"
 #include "tandem/autograd/ops/loss/loss.h"
-#include "tandem/autograd/ops/nn/pad.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
@@ -29,7 +27,7 @@ using namespace autograd;
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
-// What both recursions read.
+// The input of both recursions.
 struct Lattice {
   Tensor labels;          // [N, L], int64
   Tensor may_skip;        // [N, L]: a path may come from the label before last
@@ -41,7 +39,7 @@ struct Lattice {
 constexpr Tensor Lattice::*kParts[] = {&Lattice::labels,     &Lattice::may_skip,       &Lattice::last,
                                        &Lattice::final_time, &Lattice::target_lengths, &Lattice::emissions};
 
-// t moved by `count` labels to later (positive) or earlier ones; what comes in is impossible.
+// t moved by `count` labels to later (positive) or earlier ones; the labels that come in are impossible.
 Tensor moved(const Tensor& t, int64_t count) {
   const int64_t size = t.size(1), kept = size - std::min(size, std::abs(count));
   const Tensor empty = full({t.size(0), size - kept}, kNever, t.options());
@@ -147,7 +145,7 @@ struct CtcLossBackward final : NamedNode<CtcLossBackward> {
   bool zero_infinity = false;
 };
 
-// The targets as [N, S] with S the longest length; what is beyond a row's length is arbitrary, but valid.
+// The targets as [N, S] with S the longest length; labels beyond a row's length are arbitrary, but valid.
 Tensor padded(const Tensor& targets, IntArrayRef lengths, int64_t blank) {
   const auto rows = static_cast<int64_t>(lengths.size());
   int64_t longest = 0, total = 0;

@@ -9,7 +9,6 @@
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/autograd/ops/pointwise/where.h"
-#include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/record.h"
 
 namespace tandem {

@@ -5,8 +5,6 @@
 #include <numbers>
 
 #include "tandem/autograd/ops/factories/factories.h"
-#include "tandem/autograd/ops/index/gather.h"
-#include "tandem/autograd/ops/index/index_select.h"
 #include "tandem/autograd/ops/linalg/distance.h"
 #include "tandem/autograd/ops/loss/loss.h"
 #include "tandem/autograd/ops/pointwise/activation.h"
@@ -14,7 +12,6 @@
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/autograd/ops/pointwise/where.h"
-#include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/ops/view/view.h"
 
 namespace tandem {

@@ -3,7 +3,6 @@
 #include "tandem/autograd/ops/detail/checks.h"
 #include "tandem/autograd/ops/detail/precision.h"
 #include "tandem/autograd/ops/loss/loss.h"
-#include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/loss.h"

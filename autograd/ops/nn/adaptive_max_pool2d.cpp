@@ -5,7 +5,6 @@
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/ops/view/cat.h"
-#include "tandem/autograd/ops/view/view.h"
 
 namespace tandem {
 namespace {

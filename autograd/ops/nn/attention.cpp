@@ -16,10 +16,7 @@
 #include "tandem/autograd/ops/nn/softmax.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
-#include "tandem/autograd/ops/pointwise/where.h"
 #include "tandem/autograd/ops/reduce/reduce.h"
-#include "tandem/autograd/ops/view/repeat.h"
-#include "tandem/autograd/ops/view/tril.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/attention.h"
@@ -42,7 +39,7 @@ Tensor weights(const Tensor& query, const Tensor& key, const Tensor& mask, doubl
   return softmax(scores.masked_fill(hidden, 0), -1).masked_fill(hidden, 0);
 }
 
-// `mask` as numbers, and what is causal.
+// `mask` as numbers, joined with the causal mask.
 Tensor joined_mask(const Tensor& query, const Tensor& key, const Tensor& mask, optional<int64_t> before) {
   const Tensor numbers = additive_mask(mask, query);
   if (!before) return numbers;

@@ -8,7 +8,6 @@
 #include "tandem/autograd/ops/pointwise/activation.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/complex_bilinear.h"
-#include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
@@ -116,7 +115,7 @@ bool in_one_pass(const Tensor& input, const Tensor& weight, const ConvEpilogue<T
 
 }  // namespace
 
-// Channels-last tensors are faster if the output's channels fill vectors. What is exported is row-major.
+// Channels-last tensors are faster if the output's channels fill vectors. Exported models are row-major.
 static bool pays_channels_last(const Tensor& input, const Tensor& weight, int64_t groups) {
   const int64_t out = weight.size(0) / groups;
   return input.is_cpu() && input.dim() == 4 && !isReducedFloatingType(input.dtype()) &&

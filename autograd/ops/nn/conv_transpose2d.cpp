@@ -9,7 +9,6 @@
 #include "tandem/autograd/ops/nn/pad.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/complex_bilinear.h"
-#include "tandem/autograd/ops/view/view.h"
 #include "tandem/core/backend/conv.h"
 
 namespace tandem {

@@ -4,7 +4,6 @@
 
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/index/index.h"
-#include "tandem/autograd/ops/index/index_select.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/record.h"
 

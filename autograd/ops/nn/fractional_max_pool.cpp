@@ -4,13 +4,10 @@
 #include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/detail/checks.h"
 #include "tandem/autograd/ops/factories/factories.h"
-#include "tandem/autograd/ops/index/gather.h"
 #include "tandem/autograd/ops/nn/triple.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
-#include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/ops/view/cat.h"
-#include "tandem/autograd/ops/view/view.h"
 #include "tandem/core/base/checked_sizes.h"
 
 namespace tandem {

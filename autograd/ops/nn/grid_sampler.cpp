@@ -2,18 +2,14 @@
 // so the gradient with respect to the grid needs no separate code; steps of rounding carry none.
 #include "tandem/autograd/ops/nn/grid_sampler.h"
 
-#include <array>
 #include <vector>
 
 #include "tandem/autograd/ops/detail/checks.h"
 #include "tandem/autograd/ops/detail/half.h"
 #include "tandem/autograd/ops/detail/precision.h"
 #include "tandem/autograd/ops/factories/factories.h"
-#include "tandem/autograd/ops/index/gather.h"
-#include "tandem/autograd/ops/linalg/matmul.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
-#include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/autograd/ops/pointwise/where.h"
 #include "tandem/autograd/ops/view/cat.h"
 #include "tandem/autograd/ops/view/view.h"

@@ -6,7 +6,6 @@
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/nn/pad.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
-#include "tandem/autograd/ops/view/view.h"
 #include "tandem/core/backend/sliding_windows.h"
 #include "tandem/core/base/checked_sizes.h"
 

@@ -2,14 +2,12 @@
 #include "tandem/autograd/buffer_updates.h"
 #include "tandem/autograd/ops/nn/normalization.h"
 #include "tandem/autograd/ops/nn/running_statistics.h"
-#include "tandem/autograd/ops/reduce/reduce.h"
-#include "tandem/autograd/ops/view/repeat.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/record.h"
 
 namespace tandem {
 
-// Treats the channels of all images as those of a single image: batch_norm of [1, N C, ...].
+// Treats the channels of all images as channels of a single image: batch_norm of [1, N C, ...].
 Tensor instance_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                      const Tensor& running_var, bool use_input_stats, double momentum, double eps) {
   check(input.dim() >= 3, "instance_norm: expected [N, C, ...], got ", input);

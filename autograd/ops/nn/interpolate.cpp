@@ -11,8 +11,6 @@
 
 #include "tandem/autograd/ops/detail/refuse_complex.h"
 #include "tandem/autograd/ops/factories/factories.h"
-#include "tandem/autograd/ops/index/index_add.h"
-#include "tandem/autograd/ops/index/index_select.h"
 #include "tandem/autograd/ops/nn/resize_windows.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/view/view.h"

@@ -8,7 +8,6 @@
 #include "tandem/autograd/ops/detail/row_major.h"
 #include "tandem/autograd/ops/nn/normalization.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
-#include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/autograd/ops/reduce/reduce_op.h"
 #include "tandem/autograd/ops/reduce/sum_to.h"
 #include "tandem/autograd/ops/view/view.h"

@@ -5,8 +5,6 @@
 #include "tandem/autograd/ops/nn/normalization.h"
 #include "tandem/autograd/ops/nn/pad.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
-#include "tandem/autograd/ops/reduce/reduce.h"
-#include "tandem/autograd/ops/view/view.h"
 
 namespace tandem {
 

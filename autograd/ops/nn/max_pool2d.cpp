@@ -1,7 +1,6 @@
 // max_pool2d. Gradient: g added at the positions of the maxima; its own gradient reads at those positions.
 #include "tandem/autograd/ops/detail/row_major.h"
 #include "tandem/autograd/ops/nn/pool2d.h"
-#include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/pool.h"

@@ -3,14 +3,10 @@
 // first.
 #include "tandem/autograd/ops/nn/pool3d.h"
 #include "tandem/autograd/ops/detail/constant.h"
-#include "tandem/autograd/ops/detail/half.h"
 #include "tandem/autograd/ops/detail/precision.h"
 #include "tandem/autograd/ops/detail/row_major.h"
 
-#include "tandem/autograd/ops/detail/checks.h"
 #include "tandem/autograd/ops/factories/factories.h"
-#include "tandem/autograd/ops/index/gather.h"
-#include "tandem/autograd/ops/index/index_select.h"
 #include "tandem/autograd/ops/nn/pool2d.h"
 #include "tandem/autograd/ops/nn/triple.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"

@@ -3,7 +3,7 @@
 // weights, biases and input are one product or sum over all steps each.
 //
 // Steps are a shrinking prefix of the batch. So the first rows of a state buffer are always the ones to update, and
-// what a row contains after its last step is its final state.
+// the final state of a row is its contents after its last step.
 #include "tandem/autograd/ops/nn/recurrent_layer.h"
 #include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/detail/half.h"
@@ -16,7 +16,6 @@
 #include "tandem/autograd/ops/linalg/matmul.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
-#include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/ops/view/cat.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/record.h"
@@ -148,7 +147,7 @@ void RecurrentNode::fused(std::span<Tensor> g, std::span<Tensor> out) {
 }
 
 // Repeats the forward pass as a composition and differentiates it. The inputs are replaced by views of them: one
-// input may depend on another, and what is needed are partial derivatives.
+// input may depend on another, and partial derivatives are needed.
 void RecurrentNode::differentiable(std::span<Tensor> g, std::span<Tensor> out) {
   Tensor in[kInputs];
   std::vector<Tensor> wanted, results, gradients;
@@ -260,7 +259,7 @@ RecurrentState fused_layer(RecurrentKind kind, const Tensor& input, const Recurr
 }
 
 // The dtype of a layer under autocast. PyTorch converts the arguments of the products only. On the CPU, the state of an
-// LSTM or a GRU, here its cells or hidden state, is added to what it computes from them, so a result has the wider
+// LSTM or a GRU, here its cells or hidden state, is added to the products, so a result has the wider
 // dtype; we compute in it, too. On CUDA, all arguments are converted.
 ScalarType autocast_type(RecurrentKind kind, const Tensor& state) {
   const DeviceType device = state.defined() ? state.device().type() : kCPU;

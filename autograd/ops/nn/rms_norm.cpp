@@ -5,8 +5,6 @@
 #include "tandem/autograd/ops/detail/precision.h"
 #include "tandem/autograd/ops/nn/normalization.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
-#include "tandem/autograd/ops/pointwise/unary.h"
-#include "tandem/autograd/ops/reduce/reduce.h"
 
 namespace tandem {
 

@@ -10,7 +10,6 @@
 #include "tandem/autograd/ops/factories/fill.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
-#include "tandem/autograd/ops/pointwise/complex_history.h"
 #include "tandem/autograd/ops/pointwise/inplace_of.h"
 #include "tandem/autograd/ops/pointwise/promotion.h"
 #include "tandem/autograd/ops/pointwise/unary.h"

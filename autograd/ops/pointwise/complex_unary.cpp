@@ -2,7 +2,6 @@
 // W. Kahan, "Branch cuts for complex elementary functions" (1987).
 #include "tandem/autograd/ops/pointwise/complex_unary.h"
 
-#include <cmath>
 #include <limits>
 #include <numbers>
 #include <string_view>
@@ -36,7 +35,7 @@ Parts exp(const Parts& z) {
 Parts exp2(const Parts& z) { return exp(z * std::numbers::ln2); }
 Parts expm1(const Parts& z) { return {z.x.expm1() * z.y.cos() - 2 * (z.y / 2).sin().square(), z.x.exp() * z.y.sin()}; }
 
-// Near |z| = 1 the logarithm of |z| is that of 1 + (|z|² - 1).
+// Near |z| = 1 the logarithm of |z| is computed from 1 + (|z|² - 1).
 Parts log(const Parts& z) {
   const Tensor a = z.x.abs(), b = z.y.abs(), larger = maximum(a, b), smaller = minimum(a, b), size = hypot(z.x, z.y),
                near = ((larger - 1) * (larger + 1) + smaller * smaller).log1p() / 2;

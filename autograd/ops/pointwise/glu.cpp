@@ -3,7 +3,6 @@
 #include "tandem/autograd/ops/detail/half.h"
 #include "tandem/autograd/ops/pointwise/activation.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
-#include "tandem/autograd/ops/view/view.h"
 
 namespace tandem {
 using namespace autograd;

@@ -1,5 +1,4 @@
 // Classification of values (isnan, …), closeness, and nan_to_num.
-#include <cmath>
 #include <limits>
 
 #include "tandem/autograd/grad_mode.h"

@@ -7,16 +7,12 @@
 
 #include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/detail/checks.h"
-#include "tandem/autograd/ops/factories/factories.h"
-#include "tandem/autograd/ops/factories/fill.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/binary_op.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/pointwise/inplace_of.h"
 #include "tandem/autograd/ops/pointwise/promotion.h"
-#include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/autograd/ops/pointwise/where.h"
-#include "tandem/autograd/ops/view/view.h"
 
 namespace tandem {
 namespace {

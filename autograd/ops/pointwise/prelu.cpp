@@ -5,7 +5,6 @@
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/pointwise/where.h"
-#include "tandem/autograd/ops/view/view.h"
 
 namespace tandem {
 using namespace autograd;

@@ -10,7 +10,6 @@
 #include "tandem/autograd/ops/pointwise/promotion.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/autograd/ops/pointwise/where.h"
-#include "tandem/autograd/ops/view/view.h"
 
 namespace tandem {
 namespace {

@@ -8,7 +8,6 @@
 #include "tandem/autograd/ops/pointwise/binary_rule.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/pointwise/inplace_of.h"
-#include "tandem/autograd/ops/pointwise/unary.h"
 #include "tandem/autograd/ops/pointwise/where.h"
 
 namespace tandem {

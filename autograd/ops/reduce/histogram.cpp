@@ -5,13 +5,9 @@
 
 #include "tandem/autograd/ops/detail/checks.h"
 #include "tandem/autograd/ops/factories/factories.h"
-#include "tandem/autograd/ops/index/index.h"
-#include "tandem/autograd/ops/index/index_add.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
-#include "tandem/autograd/ops/pointwise/where.h"
-#include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/ops/reduce/unique.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/core/base/checked_sizes.h"

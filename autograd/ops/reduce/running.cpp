@@ -8,13 +8,9 @@
 #include <limits>
 
 #include "tandem/autograd/ops/factories/factories.h"
-#include "tandem/autograd/ops/index/gather.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/pointwise/promotion.h"
-#include "tandem/autograd/ops/pointwise/unary.h"
-#include "tandem/autograd/ops/pointwise/where.h"
-#include "tandem/autograd/ops/reduce/reduce.h"
 #include "tandem/autograd/ops/reduce/scan.h"
 #include "tandem/autograd/ops/view/cat.h"
 #include "tandem/autograd/ops/view/view.h"

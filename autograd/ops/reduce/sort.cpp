@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "tandem/autograd/ops/factories/factories.h"
-#include "tandem/autograd/ops/index/index_add.h"
 #include "tandem/autograd/ops/pointwise/promotion.h"
 #include "tandem/autograd/ops/reduce/reduce_op.h"
 #include "tandem/core/backend/backend.h"

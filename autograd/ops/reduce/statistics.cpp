@@ -8,9 +8,6 @@
 #include <limits>
 
 #include "tandem/autograd/ops/factories/factories.h"
-#include "tandem/autograd/ops/index/gather.h"
-#include "tandem/autograd/ops/index/index_add.h"
-#include "tandem/autograd/ops/linalg/matmul.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/pointwise/promotion.h"

@@ -1,8 +1,6 @@
 // sum_to_size, composed of sum and view.
 #include "tandem/autograd/ops/reduce/sum_to.h"
 
-#include "tandem/autograd/ops/reduce/reduce.h"
-
 namespace tandem {
 
 bool detail::broadcasts(IntArrayRef size, IntArrayRef wide) {

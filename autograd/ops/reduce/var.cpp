@@ -6,7 +6,6 @@
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/pointwise/complex.h"
-#include "tandem/autograd/ops/pointwise/where.h"
 #include "tandem/autograd/ops/reduce/reduce_op.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/reduce.h"

@@ -3,9 +3,7 @@
 #include "tandem/autograd/ops/view/combinations.h"
 
 #include "tandem/autograd/ops/factories/factories.h"
-#include "tandem/autograd/ops/index/index_select.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
-#include "tandem/autograd/ops/pointwise/where.h"
 #include "tandem/autograd/ops/view/cat.h"
 #include "tandem/autograd/ops/view/view.h"
 

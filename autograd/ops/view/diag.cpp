@@ -5,7 +5,6 @@
 
 #include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/ops/factories/factories.h"
-#include "tandem/autograd/ops/index/index.h"
 #include "tandem/autograd/ops/pointwise/inplace_of.h"
 #include "tandem/autograd/ops/view/tril.h"
 #include "tandem/autograd/ops/view/view.h"

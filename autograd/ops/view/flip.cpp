@@ -2,7 +2,6 @@
 #include "tandem/autograd/ops/view/flip.h"
 
 #include "tandem/autograd/ops/view/cat.h"
-#include "tandem/autograd/ops/view/view.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/memory_format.h"
 

@@ -1,6 +1,5 @@
 // meshgrid: views of the vectors.
 #include "tandem/autograd/ops/view/cat.h"
-#include "tandem/autograd/ops/view/view.h"
 
 namespace tandem {
 

@@ -1,9 +1,6 @@
 // repeat, tile and repeat_interleave: copies of expanded views, so their gradients are sums.
 #include "tandem/autograd/ops/view/repeat.h"
 
-#include "tandem/autograd/ops/index/index_select.h"
-#include "tandem/autograd/ops/view/view.h"
-
 namespace tandem {
 namespace {
 
