@@ -37,7 +37,7 @@ class DetectAnomalyGuard {
   bool check_nan_before_;
 };
 
-/// What anomaly mode knows of a node.
+/// The note of anomaly mode on a node.
 struct ForwardNote {
   struct Level {
     std::string call;           ///< "Log([2, 3] float32 cpu)"

@@ -1,7 +1,8 @@
 // Automatic mixed precision: while autocast is enabled for a type of devices, matrix products, convolutions and
 // attention compute in a half type, operations that need range or precision in float32, and some that combine tensors
-// in the widest of their dtypes (PyTorch's lists). Others take what they get. float64 and integers are never converted.
-// What writes to a given tensor (addmm_, mm_out) computes in the dtypes that it is given.
+// in the widest of their dtypes (PyTorch's lists). Other operations keep
+// the dtypes of their arguments, and so do operations that write to a given tensor (addmm_, mm_out). float64 and
+// integers are never converted.
 //
 //   { tandem::autocast::AutocastGuard mixed(kCPU, kBFloat16);
 //     loss = cross_entropy(net->forward(x), y); }
@@ -23,11 +24,11 @@ void set_autocast_dtype(DeviceType device, ScalarType dtype);
 bool is_autocast_cache_enabled();
 void set_autocast_cache_enabled(bool enabled);
 void clear_cache();
-/// How many regions are open, after the change. Who leaves the last one calls clear_cache.
+/// Return the number of open regions after the change. Call clear_cache after leaving the last one.
 int increment_nesting();
 int decrement_nesting();
 
-/// LibTorch's older names: the CUDA state, and that of the CPU.
+/// LibTorch's older names for the states of CUDA and of the CPU.
 inline bool is_enabled() { return is_autocast_enabled(kCUDA); }
 inline void set_enabled(bool enabled) { set_autocast_enabled(kCUDA, enabled); }
 inline bool is_cpu_enabled() { return is_autocast_enabled(kCPU); }

@@ -25,7 +25,7 @@ class BufferLog {
   /// Returns false, and records nothing, when one of `buffers` is not watched.
   bool add(const std::vector<Tensor>& buffers, const std::vector<Tensor>& values, Update update);
   /// Runs all recorded updates in order and clears the log. They are applied to `buffers`, which correspond
-  /// one to one to those of watch() and may be on another device.
+  /// one to one to the buffers of watch() and may be on another device.
   void replay(const std::vector<Tensor>& buffers);
 
   /// The log active on the calling thread, or nullptr.

@@ -20,7 +20,7 @@ struct Group {
   std::vector<TensorImpl*> leaves;
 };
 
-// Its end, which comes before that of the leaf's memory, waits for whoever reads the group.
+// Its end, which comes before that of the leaf's memory, waits for the threads that read the group.
 struct Place {
   Place(std::shared_ptr<Group> of, TensorImpl* leaf_) : group(std::move(of)), leaf(leaf_) {
     const std::lock_guard lock(group->mutex);

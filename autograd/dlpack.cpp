@@ -46,7 +46,7 @@ Device device_of(DLDevice device) {
   return Device(kCUDA, static_cast<DeviceIndex>(device.device_id));
 }
 
-// What keeps the memory and the sizes of an exported tensor alive.
+// Keeps the memory and the sizes of an exported tensor alive.
 template <class Managed>
 struct Export {
   Tensor tensor;

@@ -46,12 +46,12 @@ void add_gradient(Tensor& sum, Tensor&& grad) {
     sum = sum + grad;
 }
 
-// What hooks queued during one pass, on any of its threads.
+// The callbacks that hooks queued during one pass, on any of its threads.
 struct Callbacks {
   explicit Callbacks(Callbacks* around) : outer(around), depth(around ? around->depth + 1 : 1) {}
   std::mutex mutex;
   std::vector<std::function<void()>> queued;
-  Callbacks* const outer;  // those of the pass that this one is nested in
+  Callbacks* const outer;  // of the pass that contains this one
   const std::size_t depth;
 };
 thread_local Callbacks* callbacks_here = nullptr;
@@ -263,7 +263,7 @@ class Pass {
       const CallbacksGuard callbacks(&callbacks_);
       try {
         serve(shared, i);
-      } catch (...) {  // the other devices must not wait for what this one would have delivered
+      } catch (...) {  // the other devices must not wait for results of this one
         const std::lock_guard lock(shared.mutex);
         shared.failed = true;
         shared.changed.notify_all();

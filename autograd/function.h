@@ -45,7 +45,7 @@ class AutogradContext {
   AutogradContext(const AutogradContext&) = delete;
   AutogradContext& operator=(const AutogradContext&) = delete;
 
-  /// Saves inputs, outputs or other tensors and replaces those of an earlier call. Call it in forward only.
+  /// Saves inputs, outputs or other tensors and replaces the ones from an earlier call. Call it in forward only.
   void save_for_backward(variable_list tensors) { to_save_ = std::move(tensors); }
   /// The saved tensors, in backward. Throws Error if one was overwritten since, or if the graph was freed.
   variable_list get_saved_variables() const;

@@ -30,7 +30,7 @@ Edge gradient_edge(const Tensor& t);
 /// Makes `edge` the history of `t`.
 void set_history(const Tensor& t, Edge edge);
 /// Updates grad_fn of the view `t` to match its base: after an in-place write through any view of a base, the history
-/// of every view is that of the base followed by one as_strided.
+/// of every view is the base's, followed by one as_strided.
 void refresh_view(const Tensor& t, AutogradMeta& m);
 
 /// A post-accumulate hook (add_post_accumulate_hook) that is also called before a gradient is added.

@@ -16,8 +16,8 @@ namespace tandem::autograd {
 class SavedTensorHooks {
  public:
   virtual ~SavedTensorHooks() = default;
-  /// Returns what stands for the tensor until backward. Called once for each tensor that an operation keeps, except
-  /// leaves that require gradients, which exist anyway. Must not write the tensor.
+  /// Returns an object that stands for the tensor until backward. Called once for each tensor that an operation keeps,
+  /// except leaves that require gradients, which exist anyway. Must not write the tensor.
   virtual std::shared_ptr<void> pack(const Tensor& tensor) = 0;
   /// Returns a tensor with the values, shape, dtype and device of the one that was packed; otherwise backward throws
   /// Error. Called for each use in backward, with recording off, on the thread of backward;

@@ -1,4 +1,4 @@
-// What a convolution does with each of its sums while it is in the cache.
+// The operations of a convolution on each of its sums while it is in the cache.
 #pragma once
 #include <cstdint>
 

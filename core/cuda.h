@@ -20,7 +20,7 @@ inline void synchronize(int64_t index = -1) { tandem::synchronize(Device(kCUDA, 
 /// Bytes held by tensors.
 int64_t memory_allocated(int64_t index = -1);
 int64_t max_memory_allocated(int64_t index = -1);
-/// Bytes taken from the GPU. What exceeds memory_allocated() is cached for later requests.
+/// Bytes taken from the GPU. The part beyond memory_allocated() is cached for later requests.
 int64_t memory_reserved(int64_t index = -1);
 int64_t max_memory_reserved(int64_t index = -1);
 /// Resets the peaks to current usage.

@@ -25,8 +25,8 @@ class CUDAGraph {
   CUDAGraph(const CUDAGraph&) = delete;
   CUDAGraph& operator=(const CUDAGraph&) = delete;
 
-  /// From now on, what the calling thread submits to the current CUDA device is recorded instead of run. Run the same
-  /// work once before, so that libraries are loaded. Tensors that are created meanwhile keep their memory for the
+  /// From now on, work that the calling thread submits to the current CUDA device is recorded instead of run. Run the
+  /// same work once before, so that libraries are loaded. Tensors that are created meanwhile keep their memory for the
   /// replays. Throws Error without a CUDA device, or if this graph is being recorded or holds a recording.
   void capture_begin();
   /// Throws Error, with the reason, if the work cannot be replayed; the graph is then empty.

@@ -4,7 +4,7 @@
 
 namespace tandem {
 
-/// What Tensor::type() returns.
+/// The result of Tensor::type().
 class DeprecatedTypeProperties {
  public:
   DeprecatedTypeProperties(DeviceType device, ScalarType type, Layout layout = kStrided)

@@ -130,7 +130,7 @@ std::vector<std::exception_ptr> run_on_devices(ArrayRef<Device> devices, Functio
   const CallerModes modes(devices);
   const uint32_t process = detail::this_process();
   std::latch ended(static_cast<std::ptrdiff_t>(devices.size() - 1));
-  // All workers first: jobs may wait for each other, so either all run or none. What starts them takes no memory.
+  // All workers first: jobs may wait for each other, so either all run or none. Starting them takes no memory.
   std::vector<Worker*> workers(devices.size());
   for (std::size_t i = 1; i < devices.size(); ++i) guarded(i, [&] { workers[i] = take(devices[i]); });
   if (std::any_of(errors.begin(), errors.end(), [](const std::exception_ptr& error) { return error != nullptr; })) {

@@ -1,4 +1,4 @@
-// Which of the named orders a tensor's elements have.
+// Finds which of the named orders a tensor's elements have.
 #include "tandem/core/memory_format.h"
 
 #include <algorithm>

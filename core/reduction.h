@@ -13,7 +13,7 @@ class Reduction {
  public:
   static const Reduction None, Mean, Sum, BatchMean;
   constexpr Reduction(ReductionKind kind = ReductionKind::kNone) : kind_(kind) {}
-  /// Throws Error unless `number` is that of a ReductionKind.
+  /// Throws Error unless `number` is one of ReductionKind.
   Reduction(int64_t number) : kind_(static_cast<ReductionKind>(number)) {
     check(number >= 0 && number <= 3, number, " is not a reduction: expected 0 (none), 1 (mean) or 2 (sum)");
   }

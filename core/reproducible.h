@@ -3,14 +3,14 @@
 
 namespace tandem {
 
-/// on: what depends on the processor is computed in another way, if there is one; strict: anything else that depends on
-/// it is an error.
+/// on: computations that depend on the processor are replaced by others, where there are any; strict: the rest are
+/// errors.
 enum class Reproducible { kOff, kOn, kStrict };
 
 /// The variable's value, which is read once: off (default), on or strict. Throws Error for another one.
 Reproducible reproducible();
 
-/// Throws Error that names the operation if only what has the same bits on every processor is wanted.
+/// Throws Error that names the operation if TANDEM_REPRODUCIBLE is strict.
 void check_reproducible(const char* operation, const char* reason);
 
 }  // namespace tandem

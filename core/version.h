@@ -1,4 +1,4 @@
-// The version of Tandem's headers. It is also that of the project in meson.build.
+// The version of Tandem's headers. It equals the project's in meson.build.
 #pragma once
 
 #define TANDEM_VERSION_MAJOR 0

@@ -1,4 +1,4 @@
-// Around a watched kernel call: what its span shows (dtype, shapes and device), and the recorder.
+// Around a watched kernel call: the text of its span (dtype, shapes and device), and the recorder.
 #include "tandem/core/backend/kernel_span.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace tandem::detail {
 namespace {
 
-// What a span reports about a kernel's arguments.
+// The part of a kernel's arguments that a span reports.
 struct KernelArguments {
   const Tensor* tensors[8] = {};
   int tensor_count = 0;

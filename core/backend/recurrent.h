@@ -35,8 +35,8 @@ struct RecurrentForward {
   Tensor candidate;  ///< GRU: [N, H], the last third of the product with its bias
 };
 
-/// From the gradient of each step's new state to that of its gates before their activations, and to that of the state
-/// before all steps, but for what passes through the first one's gates unless `of_state`.
+/// From the gradient of each step's new state to the gradients of its gates before their activations and of the state
+/// before all steps, which leaves out the part through the first step's gates unless `of_state`.
 struct RecurrentBackward {
   RecurrentKind kind;
   RecurrentSteps steps;

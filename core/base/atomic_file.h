@@ -3,7 +3,7 @@
 // The bytes go to a temporary file in the same folder. commit() flushes it to disk, renames it and flushes
 // the folder. Until then, and after a crash at any point, the existing file of that name is untouched.
 //
-// What happens depends on what the name refers to:
+// The effect depends on the file of that name:
 //   nothing           A new file is created; the umask sets its mode.
 //   a regular file    It is replaced. The new file keeps its mode (without setuid, setgid and sticky bits),
 //                     owner, group and access ACL. If the group or the ACL cannot be kept, the group and

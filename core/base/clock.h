@@ -1,4 +1,4 @@
-// What the library's own timings read: a clock that never jumps, and the CPU time of the process.
+// The clocks of the library's own timings: one that never jumps, and the CPU time of the process.
 #pragma once
 #include <chrono>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Whose memory a storage is.
+// The owner of a storage's memory.
 #pragma once
 #include "tandem/core/storage.h"
 

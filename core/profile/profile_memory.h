@@ -37,7 +37,7 @@ class MemoryLog {
 
   /// Creations beyond `most` are dropped.
   explicit MemoryLog(int64_t most) : most_(static_cast<std::size_t>(most)) {}
-  /// `held` is what the device holds after the event.
+  /// `held`: the bytes that the device holds after the event.
   void created(const void* storage, Device device, int64_t bytes, int64_t held, int64_t time_ns, int thread);
   void freed(const void* storage, Device device, int64_t bytes, int64_t held, int64_t time_ns);
   /// One per device, in the order in which they were first seen.

@@ -24,7 +24,7 @@ struct Span {
   char note[48] = "";  // shapes and the like, truncated to fit
 };
 
-/// A copy of `text` that is never freed; "(other)" beyond 65,536 different texts.
+/// A copy of `text` that is never freed; "(other)" beyond 65,536 different names.
 const char* interned(std::string_view text);
 /// Copies `text` into a span's note; longer text is cut and ends in "...".
 void set_note(char (&note)[48], std::string_view text);
@@ -118,7 +118,7 @@ struct ThreadSpans {
   std::vector<std::unique_ptr<StreamTrack>> tracks;
 };
 
-/// Who created a storage: the kernel that its thread ran next, which usually writes it,
+/// The creator of a storage: the kernel that its thread ran next, which usually writes it,
 /// and the innermost span around it.
 struct Creator {
   const char* kernel = nullptr;
@@ -127,7 +127,7 @@ struct Creator {
 };
 Creator creator_of(const MemoryLog::Event& event, const std::vector<std::shared_ptr<ThreadSpans>>& threads);
 
-/// What write_trace() writes.
+/// The contents of a trace file.
 struct Trace {
   const std::vector<std::shared_ptr<ThreadSpans>>& threads;
   const MemoryLog& memory;

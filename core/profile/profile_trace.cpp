@@ -124,7 +124,7 @@ void write_memory(Writer& out, const MemoryLog& memory, const std::vector<Memory
   });
 }
 
-// What was held at each device's peak.
+// The storages held at each device's peak.
 void write_peaks(Writer& out, const Trace& trace, const std::vector<MemoryLog::Peak>& peaks) {
   const char* separator = "";
   out.raw(R"(,"memory":[)");

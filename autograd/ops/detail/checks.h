@@ -18,7 +18,7 @@ void set_pair(const char* operation, const char* what, IntArrayRef value, int64_
 /// Throws Error unless self is floating point.
 void check_floating_point(const char* operation, const Tensor& self);
 /// Throws Error ("operation: message") for a number outside of [low, high], and for NaN; on CUDA at the next
-/// synchronisation. Both texts are string literals.
+/// synchronisation. Both strings are literals.
 void check_range(const char* operation, const Tensor& values, double low, double high, const char* message);
 
 }  // namespace tandem::autograd

@@ -20,7 +20,7 @@ Scalar end_of(const char* operation, const Tensor& number);
 Tensor empty(IntArrayRef size, const TensorOptions& options = {});
 Tensor zeros(IntArrayRef size, const TensorOptions& options = {});
 Tensor ones(IntArrayRef size, const TensorOptions& options = {});
-/// Default dtype: that of the value (default dtype, int64 or bool).
+/// Default dtype: the value's (default dtype, int64 or bool).
 Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& options = {});
 /// start, start + step, … up to but excluding end; int64 when all numbers are integers and no dtype is given.
 Tensor arange(const Scalar& end, const TensorOptions& options = {});
@@ -50,7 +50,7 @@ Tensor zeros_like(const Tensor& self, const TensorOptions& options = {});
 Tensor ones_like(const Tensor& self, const TensorOptions& options = {});
 Tensor full_like(const Tensor& self, const Scalar& value, const TensorOptions& options = {});
 
-// The same with LibTorch's last parameter, which goes before that of `options`.
+// The same with LibTorch's last parameter, which overrides the format in `options`.
 inline Tensor empty(IntArrayRef size, const TensorOptions& options, optional<MemoryFormat> format) {
   return empty(size, options.merge_memory_format(format));
 }
@@ -69,7 +69,7 @@ inline Tensor full_like(const Tensor& self, const Scalar& value, const TensorOpt
 }
 
 namespace detail {
-/// What `deleter` is called with and destroys; freed without a call if no tensor is made.
+/// The second argument of `deleter`, which frees it. If no tensor is made, it is freed without a call.
 using BorrowContext = std::unique_ptr<void, void (*)(void*)>;
 template <class T>
 BorrowContext borrow_context(T value) {

@@ -73,7 +73,7 @@ class TensorLiteral {
 };
 
 /// A new tensor with these values. Default dtype: int64 for int and int64, the default dtype for float and
-/// double (and for no values), otherwise that of the values. Throws Error when lists at the same depth differ
+/// double (and for no values), otherwise the values' own. Throws Error when lists at the same depth differ
 /// in length.
 Tensor tensor(const TensorLiteral& value, const TensorOptions& options = {});
 /// A 0-dim tensor in the default dtype or the dtype of `options`.

@@ -62,7 +62,7 @@ Tensor fft_ihfft2(const Tensor& self, OptionalIntArrayRef s = nullopt, IntArrayR
 /// The frequencies of a transform of n points at distance d: [0, 1, …, (n - 1) / 2, -(n / 2), …, -1] / (d n). Throws
 /// Error for an integer dtype.
 Tensor fft_fftfreq(int64_t n, double d = 1.0, const TensorOptions& options = {});
-/// Those of fft_rfft: [0, 1, …, n / 2] / (d n).
+/// The frequencies of fft_rfft: [0, 1, …, n / 2] / (d n).
 Tensor fft_rfftfreq(int64_t n, double d = 1.0, const TensorOptions& options = {});
 /// Moves the frequency 0 from the start to the middle, along all dimensions by default.
 Tensor fft_fftshift(const Tensor& self, OptionalIntArrayRef dim = nullopt);

@@ -9,7 +9,7 @@ namespace tandem::autograd {
 
 /// Integers converted to the default dtype. Throws Error for the half types.
 Tensor fft_input(const char* operation, const Tensor& self);
-/// The pairs of a complex tensor, as a view; those of a real one have imaginary parts of 0.
+/// The pairs of a complex tensor, as a view; the pairs of a real one have imaginary parts of 0.
 Tensor fft_as_pairs(const Tensor& x);
 /// Throws Error unless there are between 1 and kMaxFftPoints points.
 void check_points(const char* operation, int64_t n);

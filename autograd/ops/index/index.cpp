@@ -16,7 +16,7 @@
 namespace tandem::autograd {
 namespace {
 
-// The result's dimensions. Those of the positions are first … first + positions.size() - 1.
+// The result's dimensions. The positions' dimensions are first … first + positions.size() - 1.
 struct Layout {
   Dims sizes, strides;  // strides in self, 0 for positions
   Dims positions;       // shape that the index tensors broadcast to

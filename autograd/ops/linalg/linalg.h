@@ -19,7 +19,7 @@ std::tuple<Tensor, Tensor> linalg_lu_factor(const Tensor& A, bool pivot = true);
 std::tuple<Tensor, Tensor, Tensor> linalg_lu_factor_ex(const Tensor& A, bool pivot = true, bool check_errors = false);
 /// P [*, m, m], L [*, m, k], U [*, k, n].
 std::tuple<Tensor, Tensor, Tensor> linalg_lu(const Tensor& A, bool pivot = true);
-/// The same from the results of linalg_lu_factor; what is not unpacked is empty.
+/// The same from the results of linalg_lu_factor; the parts that are not unpacked are empty.
 std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& LU_data, const Tensor& LU_pivots, bool unpack_data = true,
                                              bool unpack_pivots = true);
 /// L with L Lᴴ = A (or U with Uᴴ U = A) for a Hermitian positive definite A, of which one triangle is read.

@@ -38,7 +38,7 @@ Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, ScalarType 
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {});
 
 /// Contracts `dims_self` of self with `dims_other` of other. The result has the remaining dimensions of self, then
-/// those of other.
+/// other's.
 Tensor tensordot(const Tensor& self, const Tensor& other, IntArrayRef dims_self, IntArrayRef dims_other);
 /// Contracts the last dimensions of both; a 0-dim tensor multiplies.
 Tensor inner(const Tensor& self, const Tensor& other);
@@ -51,7 +51,7 @@ Tensor vdot(const Tensor& self, const Tensor& other);
 /// addmv: beta self + alpha mat vec. addr: beta self + alpha a bᵀ. With beta 0, self is ignored.
 Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta = 1, const Scalar& alpha = 1);
 Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1);
-/// The n-th power of square matrices; power 0 is the identity, a negative power that of the inverse.
+/// The n-th power of square matrices; power 0 is the identity, a negative power is a power of the inverse.
 Tensor matrix_power(const Tensor& self, int64_t n);
 /// x1ᵀ weight[i] x2 + bias[i] for each output i: x1 [..., a], x2 [..., b], weight [o, a, b], bias [o] or undefined.
 Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias = {});

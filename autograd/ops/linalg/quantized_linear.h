@@ -5,7 +5,7 @@
 namespace tandem::autograd {
 
 /// A matrix [N, K]: element [n, k] is values[n, k] scales[n, k / g], where g = group_size(K, G) neighbours in a row
-/// have one scale. The shapes alone say what the group is.
+/// have one scale. The shapes alone determine the group.
 struct QuantizedMatrix {
   Tensor values;  ///< int8 [N, K]
   Tensor scales;  ///< floating point [N, G]

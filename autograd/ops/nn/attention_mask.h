@@ -8,7 +8,7 @@
 
 namespace tandem::autograd {
 
-/// What a mask adds to scores like `like`: 0 where a bool mask is true and -infinity elsewhere; numbers as they are.
+/// A mask as numbers to add to scores like `like`: 0 where a bool mask is true, -infinity elsewhere; numbers unchanged.
 inline Tensor additive_mask(const Tensor& mask, const Tensor& like) {
   if (!mask.defined() || mask.dtype() != kBool) return mask;
   NoGradGuard no_grad;

@@ -46,17 +46,17 @@ struct ConvPadding {
 /// Applies the activation in place.
 Tensor activated_(Tensor output, FusedActivation activation);
 
-/// conv2d, and then what out.add_(residual) and activated_() do, to the bit: in one pass where nothing is recorded, with
-/// float32 or float64 and a contiguous residual. Then `kept`, if given, holds the packed weights for later calls;
-/// otherwise what it holds is freed. `result` is the layout, by default that of convolution_format(); channels-last only
-/// where a CPU is faster so and nothing is recorded.
+/// conv2d, then out.add_(residual) and activated_(), to the bit: in one pass where nothing is recorded, with float32 or
+/// float64 and a contiguous residual. Then `kept`, if given, holds the packed weights for later calls; otherwise its
+/// contents are freed. `result` is the layout, by default convolution_format()'s; channels-last only where a CPU is
+/// faster so and nothing is recorded.
 Tensor conv2d_with_epilogue(const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& epilogue,
                             IntArrayRef stride, const ConvPadding& padding, IntArrayRef dilation, int64_t groups,
                             KeptWeight* kept = nullptr, optional<MemoryFormat> result = nullopt);
 Tensor conv1d_padded(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                      const ConvPadding& padding, IntArrayRef dilation, int64_t groups);
 
-/// The layout of a convolution's result: that of the first channels-last tensor of input and weight.
+/// The layout of a convolution's result: the layout of input if it is channels-last, else the weight's.
 MemoryFormat convolution_format(const Tensor& input, const Tensor& weight);
 /// The gradients of conv2d with respect to its input and to its weight, which have the shape `sizes`. The arguments
 /// must be consistent, and dense in `format`, weights on a CPU row-major; they are not checked.

@@ -19,7 +19,7 @@ bool identity(const char* operation, const Tensor& input, double p, bool train) 
   return false;
 }
 
-// A mask for all elements, or of other sizes; that of complex numbers is real.
+// A mask for all elements, or of other sizes; for complex numbers, too, it is real.
 Tensor uninitialized(const Tensor& input, optional<IntArrayRef> sizes) {
   const TensorOptions options = input.options().dtype(toRealValueType(input.scalar_type()));
   if (!sizes && autograd::draws_as_pytorch(input.device())) return autograd::empty_in_order(input, options);

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-/// Row weight[i] of a matrix [V, D] for every i of `indices` (int64 or int32); the result's shape is that of indices
+/// Row weight[i] of a matrix [V, D] for every i of `indices` (int64 or int32); the result has the shape of indices
 /// followed by D. Row padding_idx (negative: none) gets no gradient. With scale_grad_by_freq, a row's gradient is
 /// divided by the number of times it was used. `sparse` has no effect. Throws IndexError on an index outside
 /// 0 … V - 1.

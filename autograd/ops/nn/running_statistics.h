@@ -13,8 +13,8 @@ struct BatchStatistics {
   double unbiased() const { return count > 1 ? static_cast<double>(count) / static_cast<double>(count - 1) : 1; }
 };
 
-/// What the kernels take: [N, C, ...] as [N, C, S], and a channels-last tensor, a matrix with a column for each channel,
-/// as [N S, C, 1]. Not recorded.
+/// The form that the kernels take: [N, C, ...] as [N, C, S], and a channels-last tensor as [N S, C, 1], a matrix with a
+/// column for each channel. Not recorded.
 Tensor as_channels(const Tensor& t, MemoryFormat format);
 /// batch_norm that does not update the running statistics; stores the statistics it used in `statistics`.
 Tensor normalize_channels(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,

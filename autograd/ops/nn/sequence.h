@@ -13,7 +13,7 @@ namespace tandem {
 Tensor pad_sequence(TensorList sequences, bool batch_first = false, double padding_value = 0,
                     std::string_view padding_side = "right");
 
-/// From a padded batch [T, B, ...] (or [B, T, ...]) the rows of step 0, then those of step 1, …, each without padding:
+/// From a padded batch [T, B, ...] (or [B, T, ...]) the rows of step 0, then of step 1, …, each without padding:
 /// data [sum of lengths, ...] and batch_sizes [longest], int64 on the CPU. `lengths` [B] are integers on the CPU,
 /// positive and not increasing.
 std::tuple<Tensor, Tensor> _pack_padded_sequence(const Tensor& input, const Tensor& lengths, bool batch_first);

@@ -1,5 +1,5 @@
 // Random tensors of further distributions. The functions of a tensor return new values in its shape and dtype; those
-// with a trailing _ write it. Without gradients, except that those of binomial and poisson are 0.
+// with a trailing _ write it. Without gradients, except for binomial and poisson, whose gradients are 0.
 #pragma once
 #include "tandem/autograd/ops/random/random.h"
 

@@ -19,7 +19,7 @@ Tensor diff(const Tensor& self, int64_t n = 1, int64_t dim = -1, const Tensor& p
 /// norm(self - other, p)
 Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p = 2);
 /// The number of elements in each of `bins` equal intervals of [min, max], as floating point. With min = max,
-/// the range is that of the values. No gradient.
+/// the range is from the smallest value to the largest. No gradient.
 Tensor histc(const Tensor& self, int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0);
 /// The q-quantile (0 <= q <= 1) along `dim`, or of all elements. For a vector q the results are along a new first
 /// dimension. NaN if any element is NaN; nanquantile leaves NaN out. interpolation between the two elements next to the

@@ -1,4 +1,4 @@
-// cat, stack, and what brings tensors to a common rank for them. Gradients: the pieces of g.
+// cat, stack, and functions that bring tensors to a common rank for them. Gradients: the pieces of g.
 #include "tandem/autograd/ops/view/cat.h"
 
 #include "tandem/autograd/ops/pointwise/promotion.h"
