@@ -5,8 +5,8 @@
 
 namespace tandem::autograd {
 
-/// `host`, whose elements follow from an operation's numbers and sizes, on `device`: a captured step may contain the copy of
-/// at most 1 MiB.
+/// `host`, whose elements follow from an operation's numbers and sizes, on `device`: a captured step may contain the copy
+/// of at most 1 MiB.
 inline Tensor constant_on(const Tensor& host, Device device) {
   const tandem::detail::ConstantCopies scope;
   return host.to(device);

@@ -14,8 +14,8 @@ namespace tandem {
 ///
 /// Computed by blocks, forward and backward, without a matrix of all scores: a block that the mask hides entirely costs
 /// nothing, and a row does not depend on the other sequences. The exceptions hold the scores: a mask that requires a
-/// gradient, gradients of gradients, more than four dimensions, batches that broadcast, dropout_p of 1 and, on the CPU, that
-/// of GeneratorMode::kPyTorch; on CUDA also float64 and E or V above 256.
+/// gradient, gradients of gradients, more than four dimensions, batches that broadcast, dropout_p of 1 and, on
+/// the CPU, GeneratorMode::kPyTorch with dropout; on CUDA also float64 and E or V above 256.
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const Tensor& attn_mask = {}, double dropout_p = 0, bool is_causal = false,
                                     optional<double> scale = nullopt, bool enable_gqa = false);

@@ -47,8 +47,8 @@ Pool2dParameters pool2d_parameters(const char* operation, const Tensor& self, In
 /// The layout in which a tensor is pooled: its own, but row-major if an image has too many elements for CUDA's kernels
 /// that are channels-last.
 MemoryFormat pool_format(const Tensor& self);
-/// The form that the kernels take: a contiguous tensor of rank >= 2 is viewed as [planes, H, W], a channels-last one stays
-/// as it is. Not recorded.
+/// The form that the kernels take: a contiguous tensor of rank >= 2 becomes [planes, H, W], a channels-last one stays as
+/// it is. Not recorded.
 Tensor as_planes(const Tensor& t, MemoryFormat format);
 }  // namespace autograd
 

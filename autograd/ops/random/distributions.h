@@ -22,7 +22,8 @@ Tensor& geometric_(Tensor& self, double p, OptionalGenerator generator = nullopt
 Tensor random(const Tensor& self, int64_t from, optional<int64_t> to, OptionalGenerator generator = nullopt);
 Tensor random(const Tensor& self, int64_t to, OptionalGenerator generator = nullopt);
 Tensor random(const Tensor& self, OptionalGenerator generator = nullopt);
-/// The number of events with the rate in `self`, in self's dtype. Floating point; throws Error for a rate that is negative, infinite or NaN.
+/// The number of events with the rate in `self`, in self's dtype. Floating point; throws Error for a negative, infinite or
+/// NaN rate.
 Tensor poisson(const Tensor& self, OptionalGenerator generator = nullopt);
 /// The number of successes in `count` trials with probability `prob`; both broadcast and have one floating point dtype.
 Tensor binomial(const Tensor& count, const Tensor& prob, OptionalGenerator generator = nullopt);
