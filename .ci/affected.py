@@ -16,39 +16,24 @@ import subprocess
 import typing
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# The first pattern that matches a path names the folders in tests/ whose tests it runs.
+# The first pattern that matches a path names the folders in tests/ whose tests it runs. Blanks separate patterns.
 FOLDERS = [
-    ("README.md", "guide"),
-    ("docs/porting.md", "guide"),
-    ("docs/guide/*", "guide"),
-    ("examples/README.md", "guide"),
-    ("docs/reference/*", "guide"),
-    ("docs/results/*", "guide"),
-    ("docs/site.py", "guide"),
-    ("*.md", ""),
-    ("docs/*", ""),
-    ("*meson.build", ""),  # the sources that it adds come with it
+    ("README.md docs/porting.md docs/guide/* examples/README.md docs/reference/* docs/results/* docs/site.py", "guide"),
+    ("*.md docs/* *meson.build", ""),  # the sources that a meson.build adds come with it
     ("core/cpu/*", "core ops"),
-    ("core/backend/*", "core autograd ops"),
-    ("core/formulas/*", "core autograd ops"),
+    ("core/backend/* core/formulas/*", "core autograd ops"),
     ("core/*.h", "core autograd nn"),  # all sources include these
     ("core/*", "core autograd"),
-    ("autograd/*", "autograd ops"),
-    ("testing.h", "autograd ops"),
-    ("tandem.h", "compat"),
-    ("compat/headers.txt", "compat"),
-    ("compat/forward.py", "compat"),
+    ("autograd/* testing.h", "autograd ops"),
+    ("tandem.h compat/headers.txt compat/forward.py", "compat"),
     ("nn/files/tensorboard/*", "cli"),
     ("nn/*", "nn"),
     ("cli/*", "cli"),
     ("parallel/distributed*", "distributed parallel"),
     ("parallel/sharded/*", "distributed"),
-    ("cuda/*", "cuda cuda_emulation"),
+    ("cuda/* tests/cuda_emulation/*", "cuda cuda_emulation"),
     ("packaging/*", "install"),
-    ("tests/cuda_emulation/*", "cuda cuda_emulation"),
-    ("tests/main.cpp", "core"),  # part of all programs: a few show whether it still works
-    ("tests/precompiled/*", "core"),
-    ("tests/*_of_others.txt", "core"),
+    ("tests/main.cpp tests/precompiled/* tests/*_of_others.txt", "core"),  # main.cpp: of all programs, a few are enough
 ]
 CPP = (".h", ".cpp", ".cu", ".cuh")
 USES = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)|^\s*(?:import|from)\s+([\w.]+)', re.M)
@@ -162,7 +147,8 @@ def reasons(build, path):
     """Yields the names of the tests that belong to a path, with the reason."""
     own = build.made_of(path)
     yield from ((name, f"is made of {path}") for name in own)
-    named = next((folders.split() for pattern, folders in FOLDERS if fnmatch.fnmatch(path, pattern)), None)
+    named = next((folders.split() for patterns, folders in FOLDERS
+                  if any(fnmatch.fnmatch(path, pattern) for pattern in patterns.split())), None)
     if own and below(path, "tests", "examples"):
         return
     if named is None and below(path, "tests"):
