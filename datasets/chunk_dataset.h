@@ -94,7 +94,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
         preprocess_(std::move(preprocess)),
         queue_(std::make_unique<data::detail::JobQueue>(static_cast<int>(options_.preloader_count()), true, "chunk")) {}
 
-  /// Throws Error on another batch size than that of the options, or before the first reset(). Throws WorkerException
+  /// Throws Error on another batch size than the options', or before the first reset(). Throws WorkerException
   /// with what the reader or `preprocess` threw, and the number of the chunk, of `preprocess` the first of those that
   /// were read together; the next call goes on with the chunks after those.
   BatchType get_batch(size_t batch_size) override {
@@ -159,7 +159,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
 
   UnwrappedBatchType read_one(size_t chunk) try {
     return reader_.read_chunk(chunk);
-  } catch (...) {  // whichever of the chunks that are read together it is
+  } catch (...) {  // names the chunk, one of several that are read together
     throw data::detail::NumberedError{std::current_exception(), static_cast<int64_t>(chunk)};
   }
 
@@ -236,7 +236,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   std::function<void(UnwrappedBatchType&)> preprocess_;
   UnwrappedBatchType ready_;     // of the batch that is being made
   UnwrappedBatchType examples_;  // of the chunks that were taken last
-  std::vector<size_t> order_;    // what remains of examples_, from at_ on
+  std::vector<size_t> order_;    // the rest of examples_, from at_ on
   size_t at_ = 0;
   bool begun_ = false, loaded_ = false;
   uint64_t seed_ = 0;               // of the random numbers of this epoch's jobs

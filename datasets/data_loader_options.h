@@ -1,4 +1,4 @@
-// DataLoaderOptions: how a data loader makes batches. Setters chain, DataLoaderOptions(64).workers(2), or assign:
+// DataLoaderOptions: the settings of a data loader. Setters chain, DataLoaderOptions(64).workers(2), or assign:
 // options.workers() = 2.
 #pragma once
 #include <chrono>

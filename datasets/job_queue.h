@@ -15,8 +15,8 @@
 
 namespace tandem::data {
 
-/// Thrown by a loader when making a batch has failed in a worker, and by ChunkDataset when reading a chunk has. what()
-/// has LibTorch's words.
+/// A loader throws this when a worker has failed to make a batch, and ChunkDataset when it has failed to read a chunk.
+/// what() has LibTorch's words.
 class WorkerException : public Error {
  public:
   /// `kind` names what `batch` counts.

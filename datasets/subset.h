@@ -76,8 +76,8 @@ class Subset : public BatchDataset<Subset<SourceDataset>, typename SourceDataset
 using datasets::Subset;
 
 /// Divides a data set at random into subsets that share it. `lengths` are either integers, the counts of their
-/// examples, or of type double, their fractions: each subset then has the fraction of the size, rounded down, and what
-/// is left goes to the first subsets, one example each. The order is that of randperm with `generator`, by default the
+/// examples, or of type double, their fractions: each subset then has the fraction of the size, rounded down, and the
+/// first subsets get one of the remaining examples each. The order is that of randperm with `generator`, by default the
 /// default generator, so that in GeneratorMode::kPyTorch the subsets are PyTorch's. Warns of fractions that leave a
 /// subset empty. Throws Error if the size is unknown, on negative lengths, counts that do not sum to the size and
 /// fractions that do not sum to 1.

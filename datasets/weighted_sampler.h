@@ -1,4 +1,4 @@
-// WeightedRandomSampler draws examples with given weights, such as those of rare classes more often.
+// WeightedRandomSampler draws examples with given weights: rare classes can occur more often.
 #pragma once
 #include <vector>
 

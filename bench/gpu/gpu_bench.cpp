@@ -237,7 +237,7 @@ void product(const std::string& row, ScalarType dtype) {
   bench::row(kSource, row, device_seconds([&] { (void)mm(a, b); }));
 }
 
-// ---- ResNet-50's convolutions; those of half types are channels-last, which is the fastest
+// ---- ResNet-50's convolutions; half types use channels-last, which is the fastest
 
 void convolution(const bench::ConvShape& s, const std::string& suffix, ScalarType dtype) {
   const NoGradGuard no_grad;

@@ -1,4 +1,4 @@
-// Only the orientation is of interest: entry 0x0112 of the first directory.
+// Reads only the orientation, entry 0x0112 of the first directory.
 #include "tandem/datasets/vision/pixels.h"
 
 namespace tandem::vision::detail {

@@ -46,7 +46,7 @@ struct Affine {
   double shear_x = 0, shear_y = 0;                       ///< degrees
   optional<std::pair<double, double>> center = nullopt;  ///< x, y; default: the middle of the image
 };
-/// Moves the pixels of a uint8 image; those from outside are 0. Takes the nearest pixel. Throws Error on sides above
+/// Moves the pixels of a uint8 image; pixels from outside are 0. Takes the nearest pixel. Throws Error on sides above
 /// 32767, a scale that is not positive, and numbers that are not finite.
 Tensor affine(const Tensor& image, const Affine& map);
 /// Rotates a uint8 image counter-clockwise around its middle; the size stays the same.

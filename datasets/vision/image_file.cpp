@@ -1,4 +1,4 @@
-// From files to tensors and back: the kind of file, the layout, and the orientation; the codecs do the rest.
+// Turns files into tensors and back: handles the kind of file, the layout and the orientation; the codecs do the rest.
 #include "tandem/datasets/vision/image_file.h"
 
 #include <algorithm>

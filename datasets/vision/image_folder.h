@@ -26,8 +26,8 @@ struct ImageFolderOptions {
 class ImageFolder : public data::datasets::Dataset<ImageFolder> {
  public:
   /// Lists the files .jpg, .jpeg and .png (in any case) in the subfolders of `root` and below; symbolic links are
-  /// followed, names that begin with a dot left out. Classes are sorted by name, their files by folder and name. Throws Error if the folder cannot be read,
-  /// if it has no subfolders, and, listing them, on classes without images.
+  /// followed, names that begin with a dot left out. Classes are sorted by name, their files by folder and name. Throws
+  /// Error if the folder cannot be read, if it has no subfolders, and, listing them, on classes without images.
   explicit ImageFolder(const std::string& root, const ImageFolderOptions& options = {});
   /// Applies a transform to each image.
   ImageFolder(const std::string& root, const transforms::Compose& transform, const ImageFolderOptions& options = {});

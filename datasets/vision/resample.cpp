@@ -31,8 +31,7 @@ struct Floating {
   static Pixel pixel(Weight sum) { return sum; }
 };
 
-// For each new pixel of a part of an axis, the pixels that it is the mean of, and their weights,
-// one window after the other.
+// For each new pixel of a part of an axis, the pixels whose mean it is, and their weights, one window after the other.
 template <class Number>
 struct Windows {
   std::vector<int64_t> first, count;

@@ -152,7 +152,7 @@ class TensorMaker {
     context_ = value != nullptr ? std::shared_ptr<void>(value, when_done) : nullptr;
     return *this;
   }
-  /// The device of the memory; without, that of the options.
+  /// The device of the memory; by default the options' device.
   TensorMaker& target_device(std::optional<tandem::Device> value) {
     device_ = value;
     return *this;
