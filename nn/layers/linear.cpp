@@ -83,6 +83,7 @@ Tensor BilinearImpl::forward(const Tensor& input1, const Tensor& input2) {
 }
 
 TANDEM_PRINTED_AS(Identity)
+Tensor IdentityImpl::forward(const Tensor& input) { return input; }
 
 TANDEM_PRINTED_AS(Flatten, "start_dim=", options.start_dim(), ", end_dim=", options.end_dim())
 Tensor FlattenImpl::forward(const Tensor& input) { return input.flatten(options.start_dim(), options.end_dim()); }

@@ -22,8 +22,8 @@ namespace tandem::nn {
 /// set, and ratios are between 0 and 1. reset() registers the random samples of the options as a buffer.
 TANDEM_FRACTIONAL_MAX_POOL(FractionalMaxPool2d, 2);
 TANDEM_MODULE(FractionalMaxPool2d);
-/// Input [N, C, D, H, W] or [C, D, H, W]. The constructor throws Error unless exactly one of output_size and output_ratio is
-/// set, and ratios are between 0 and 1. reset() registers the random samples of the options as a buffer.
+/// Input [N, C, D, H, W] or [C, D, H, W]. The constructor throws Error unless exactly one of output_size and
+/// output_ratio is set, and ratios are between 0 and 1. reset() registers the random samples of the options as a buffer.
 TANDEM_FRACTIONAL_MAX_POOL(FractionalMaxPool3d, 3);
 TANDEM_MODULE(FractionalMaxPool3d);
 #undef TANDEM_FRACTIONAL_MAX_POOL
