@@ -43,10 +43,10 @@ std::string those_present(DeviceType type) {
 }
 
 Device present(Device device) try { return resolve(device); } catch (const Error& error) {
-  if (device_count(device.type()) == 0) throw UsageError(error.what());  // the message gives the reason
+  require(device_count(device.type()) != 0, error.what());  // the message gives the reason
   const int wanted = device.index() + 1;
-  throw UsageError(concat("no device ", device, "; ", those_present(device.type()),
-                          device.is_cpu() ? concat(" (TANDEM_CPU_DEVICES=", wanted, " makes ", wanted, ")") : ""));
+  refuse("no device ", device, "; ", those_present(device.type()),
+         device.is_cpu() ? concat(" (TANDEM_CPU_DEVICES=", wanted, " makes ", wanted, ")") : "");
 }
 
 void make_cpu_devices(const std::vector<Device>& wanted) {
@@ -99,12 +99,11 @@ std::vector<Device> use_devices(const std::string& option, const std::vector<std
   make_cpu_devices(devices);
   for (const Device& device : devices) {
     out.push_back(present(device));
-    if (std::count(out.begin(), out.end(), out.back()) > 1)
-      throw UsageError(concat("device ", name_of(out.back()), " is listed twice"));
+    require(std::count(out.begin(), out.end(), out.back()) <= 1, "device ", name_of(out.back()), " is listed twice");
   }
   return out;
 } catch (const UsageError& error) {
-  throw UsageError(concat(option, ": ", error.what()));
+  refuse(option, ": ", error.what());
 }
 
 Placement use_placement(const std::vector<std::string>& names, const std::string& root, int64_t shards) {
@@ -114,11 +113,11 @@ Placement use_placement(const std::vector<std::string>& names, const std::string
   try {
     out.root = parsed(root);
   } catch (const UsageError& error) {
-    throw UsageError(concat("--root: ", error.what()));
+    refuse("--root: ", error.what());
   }
   if (!out.root.has_index()) out.root = Device(out.root.type(), 0);
-  if (std::find(out.devices.begin(), out.devices.end(), out.root) == out.devices.end())
-    throw UsageError(concat("--root ", root, ": not one of the devices ", names_of(out.devices)));
+  require(std::find(out.devices.begin(), out.devices.end(), out.root) != out.devices.end(), "--root ", root,
+          ": not one of the devices ", names_of(out.devices));
   return out;
 }
 
@@ -151,20 +150,19 @@ std::string describe_devices(const std::vector<Device>& devices) {
 }
 
 void use_threads(int threads) {
-  if (threads < 0 || threads > 4096)
-    throw UsageError(concat("--threads ", threads, ": expected 1 to 4096, or 0 for all cores"));
+  require(threads >= 0 && threads <= 4096, "--threads ", threads, ": expected 1 to 4096, or 0 for all cores");
   if (threads == 0) return;
   set_num_threads(threads);
   try {
     device_num_threads();  // starts them
   } catch (const Error& error) {
-    throw UsageError(concat("--threads ", threads, ": ", error.what()));
+    refuse("--threads ", threads, ": ", error.what());
   }
 }
 
 // Otherwise an epoch's loader would fail only after the folder has been created.
 void check_workers(int workers) try { data::detail::JobQueue{workers}; } catch (const Error& error) {
-  throw UsageError(concat("--workers ", workers, ": ", error.what()));
+  refuse("--workers ", workers, ": ", error.what());
 }
 
 }  // namespace tandem::cli

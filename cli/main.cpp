@@ -100,9 +100,9 @@ void check_values(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     const std::vector<std::string>& values = option->results();
     if (option->get_items_expected_min() == 0 || option->check_lname("prompt")) continue;
-    if (std::find(values.begin(), values.end(), "") != values.end())
-      throw UsageError(concat(option->get_positional() ? option->get_name(true) : "--" + option->get_lnames().front(),
-                              ": the value is empty"));
+    require(std::find(values.begin(), values.end(), "") == values.end(),
+            option->get_positional() ? option->get_name(true) : "--" + option->get_lnames().front(),
+            ": the value is empty");
   }
 }
 

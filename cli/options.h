@@ -16,6 +16,16 @@ namespace tandem::cli {
 class UsageError : public Error {
   using Error::Error;
 };
+/// Throws UsageError with the concatenated text.
+template <class... Parts>
+[[noreturn]] void refuse(const Parts&... parts) {
+  throw UsageError(concat(parts...));
+}
+/// The same unless `good`.
+template <class... Parts>
+void require(bool good, const Parts&... parts) {
+  if (!good) refuse(parts...);
+}
 
 /// Pixels of a side of image files, unless others are asked for: of published models, and of the tool's own, which would
 /// have millions of weights in one layer, and not learn with its rates.

@@ -83,8 +83,7 @@ Setting load(const CompareOptions& o, const Terminal& terminal) {
   s.config.input = loaded.input();
   s.data = std::move(loaded.images);
   ImageSet& train = s.data.train;
-  if (o.images > train.count())
-    throw UsageError(concat("--images ", o.images, ": the number of training images is only ", train.count()));
+  require(o.images <= train.count(), "--images ", o.images, ": the number of training images is only ", train.count());
   if (o.images > 0) train = train.head(o.images);
   return s;
 }
@@ -106,7 +105,7 @@ void start_threads(const Contender& c) try {
     device_num_threads();
   }
 } catch (const Error& error) {
-  throw UsageError(concat("--threads ", c.threads, ": ", error.what()));
+  refuse("--threads ", c.threads, ": ", error.what());
 }
 
 Contender make_contender(const Setting& s, const Candidate& candidate, int threads, int64_t batch, bool weak) {
@@ -296,9 +295,8 @@ void write_files(const Comparison& c, const std::string& folder) {
 void check_folder(const std::string& wanted) {
   std::error_code error;
   for (const char* file : {"compare.json", "compare.svg"})
-    if (!wanted.empty() &&
-        std::filesystem::exists(std::filesystem::symlink_status(std::filesystem::path(wanted) / file, error)))
-      throw UsageError(concat("--out ", wanted, ": already contains ", file, "; choose another folder"));
+    require(!std::filesystem::exists(std::filesystem::symlink_status(std::filesystem::path(wanted) / file, error)),
+            "--out ", wanted, ": already contains ", file, "; choose another folder");
 }
 
 // Whether a signal has come to some process. Processes wait here while others have their turn.

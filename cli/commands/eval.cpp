@@ -39,8 +39,8 @@ int64_t batch_of(const EvalOptions& o, const ImageSet& test) {
 }
 
 int evaluate_onnx(const EvalOptions& o, Device device) try {
-  if (o.data.empty()) throw UsageError(concat(o.folder, ": name the images with --data"));
-  if (o.heads != 0 || o.weights_bits != 0) throw UsageError("--heads and --weights-bits: not for an ONNX file");
+  require(!o.data.empty(), o.folder, ": name the images with --data");
+  require(o.heads == 0 && o.weights_bits == 0, "--heads and --weights-bits: not for an ONNX file");
   const OnnxNetwork file = open_onnx_network(o.folder);
   const LoadedData loaded = load_data(
       o.data, {.image_size = file.input[1], .train = false, .out = o.json ? stderr : stdout}, detect_terminal());
@@ -50,8 +50,6 @@ int evaluate_onnx(const EvalOptions& o, Device device) try {
   const ImageSet& test = loaded.images.test;
   print_score(o, loaded, test, evaluate(model, placed(test, device), batch_of(o, test)), device);
   return 0;
-} catch (const UsageError&) {
-  throw;
 } catch (const Error& error) {
   throw UsageError(error.what());
 }
@@ -64,7 +62,7 @@ int eval_command(const EvalOptions& o) {
   if (!o.data.empty() && std::filesystem::exists(o.folder, error) &&
       !std::filesystem::exists(checkpoint_path(o.folder), error))
     return evaluate_text_weights(o, device);
-  if (o.heads != 0) throw UsageError("--heads: not for a run, which has its own");
+  require(o.heads == 0, "--heads: not for a run, which has its own");
   Checkpoint checkpoint = run_of(o.folder);
   if (checkpoint.config.text) return evaluate_text(o, checkpoint, device);
   const Terminal terminal = detect_terminal();
@@ -78,9 +76,8 @@ int eval_command(const EvalOptions& o) {
   const ImageSet test = test_images(loaded, checkpoint.config);
   nn::Sequential model = model_of_run(checkpoint, device);
   choose_layout(*model, checkpoint.config.recipe, device);
-  if (o.weights_bits != 0 && nn::quantize_weights(model, {.bits = o.weights_bits}).converted.empty())
-    throw UsageError(
-        concat("--weights-bits: ", o.folder, " has no linear layer whose weights can be stored in 8 bits"));
+  require(o.weights_bits == 0 || !nn::quantize_weights(model, {.bits = o.weights_bits}).converted.empty(),
+          "--weights-bits: ", o.folder, " has no linear layer whose weights can be stored in 8 bits");
   const auto mixed = in_precision(checkpoint.config.recipe, device);
   print_score(o, loaded, test, evaluate(model, placed(test, device), batch_of(o, test)), device);
   return 0;

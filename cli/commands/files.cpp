@@ -112,20 +112,18 @@ int inspect_command(const InspectOptions& o) {
 OrderedDict<std::string, Tensor> quantized(const OrderedDict<std::string, Tensor>& state, const ConvertOptions& o) try {
   return quantized_text(state, o.weights_bits);
 } catch (const Error& error) {
-  throw UsageError(concat("--weights-bits: ", o.from, ": ", error.what()));
+  refuse("--weights-bits: ", o.from, ": ", error.what());
 }
 
 int convert_to_onnx(const ConvertOptions& o) {
-  if (!o.key.empty() || !o.prefix.empty() || o.shard_bytes != 0 || o.weights_bits != 0)
-    throw UsageError("--key, --prefix, --shard-size and --weights-bits: not for an ONNX file");
+  require(o.key.empty() && o.prefix.empty() && o.shard_bytes == 0 && o.weights_bits == 0,
+          "--key, --prefix, --shard-size and --weights-bits: not for an ONNX file");
   std::error_code error;
-  if (!std::filesystem::is_directory(o.from, error))
-    throw UsageError(concat(o.from, ": not the folder of a run; an ONNX file has a network, not only weights"));
+  require(std::filesystem::is_directory(o.from, error), o.from,
+          ": not the folder of a run; an ONNX file has a network, not only weights");
   Checkpoint checkpoint = run_of(o.from);
   const RunConfig& c = checkpoint.config;
-  if (c.text)
-    throw UsageError(
-        concat(o.from, ": the run of a text; only those of images become ONNX files, others .safetensors and .pt"));
+  require(!c.text, o.from, ": the run of a text; only those of images become ONNX files, others .safetensors and .pt");
   const nn::Sequential model = model_of_run(checkpoint, Device(kCPU, 0));
   save_onnx(model, c.input, c.classes, o.to);
   std::printf("%s: %s of %s, %s\n", printable(o.to).c_str(), printable(c.model).c_str(), printable(o.from).c_str(),
@@ -138,8 +136,7 @@ OrderedDict<std::string, Tensor> without_prefix(const OrderedDict<std::string, T
   const std::vector<std::string> names = state.keys();
   const auto has_prefix = [&](const std::string& name) { return name.starts_with(o.prefix); };
   if (!names.empty() && std::none_of(names.begin(), names.end(), has_prefix))
-    throw UsageError(
-        concat("--prefix ", o.prefix, ": no name in ", o.from, " begins with it; the first is ", names[0]));
+    refuse("--prefix ", o.prefix, ": no name in ", o.from, " begins with it; the first is ", names[0]);
   return serialize::without_prefix(state, o.prefix);
 }
 
@@ -159,13 +156,11 @@ OrderedDict<std::string, Tensor> state_of(const ConvertOptions& o) {
 int convert_command(const ConvertOptions& o) {
   if (is_onnx(o.to)) return convert_to_onnx(o);
   const bool to_pt = ends_with_any(o.to, {".pt", ".pth", ".bin"});
-  if (!to_pt && !ends_with_any(o.to, {".safetensors"}))
-    throw UsageError(o.to +
-                     ": the name must end with .safetensors, .pt, .pth or .bin, or for a run's model with .onnx");
-  if (!o.key.empty() && !serialize::pt::is_pt_file(o.from))
-    throw UsageError("--key: only .pt files have several dictionaries");
-  if (to_pt && o.shard_bytes != 0)
-    throw UsageError("--shard-size: only safetensors files are split; " + o.to + " would be a .pt file");
+  require(to_pt || ends_with_any(o.to, {".safetensors"}), o.to,
+          ": the name must end with .safetensors, .pt, .pth or .bin, or for a run's model with .onnx");
+  require(o.key.empty() || serialize::pt::is_pt_file(o.from), "--key: only .pt files have several dictionaries");
+  require(!to_pt || o.shard_bytes == 0, "--shard-size: only safetensors files are split; ", o.to,
+          " would be a .pt file");
   OrderedDict<std::string, Tensor> state = state_of(o);
   if (o.weights_bits != 0) state = quantized(state, o);
   // Python programs expect the name of the library that the file is for.

@@ -52,9 +52,8 @@ int64_t end_of_text(const TextCodec& codec, int64_t vocab_size) {
 
 TextModel of_run(const std::string& folder, const Device& device) {
   Checkpoint checkpoint = run_of(folder);
-  if (!checkpoint.config.text)
-    throw UsageError(concat(folder, ": the run of ", checkpoint.config.model,
-                            ", which is not a language model; see tandem predict"));
+  require(checkpoint.config.text.has_value(), folder, ": the run of ", checkpoint.config.model,
+          ", which is not a language model; see tandem predict");
   return {gpt2_in(model_of_run(checkpoint, device)), tokenizer_of_run(folder, *checkpoint.config.text)};
 }
 
@@ -62,28 +61,26 @@ TextModel of_run(const std::string& folder, const Device& device) {
 TextModel writer_of(const GenerateOptions& o, const Device& device) {
   std::error_code error;
   if (!fs::exists(checkpoint_path(o.weights), error)) return text_model_of(o.weights, o.heads, o.key, device);
-  if (o.heads != 0 || !o.key.empty())
-    throw UsageError(concat(o.heads != 0 ? "--heads" : "--key", ": not for a run, which has its own"));
+  require(o.heads == 0 && o.key.empty(), o.heads != 0 ? "--heads" : "--key", ": not for a run, which has its own");
   return of_run(o.weights, device);
 }
 
 std::vector<int64_t> encoded(const TextCodec& codec, const std::string& prompt) try {
   return codec.encode(prompt);
 } catch (const Error& error) {  // a character that the model's text did not have
-  throw UsageError(concat("--prompt: ", error.what()));
+  refuse("--prompt: ", error.what());
 }
 
 std::vector<int64_t> prompt_tokens(const GenerateOptions& o, const TextCodec& codec, int64_t vocab_size) {
-  if (!o.prompt.empty() && !o.prompt_ids.empty()) throw UsageError("pass either --prompt or --prompt-ids");
-  if (!o.prompt.empty() && !codec.encode)
-    throw UsageError("--prompt: " + o.weights + " has no tokenizer; pass the numbers of the tokens with --prompt-ids");
+  require(o.prompt.empty() || o.prompt_ids.empty(), "pass either --prompt or --prompt-ids");
+  require(o.prompt.empty() || codec.encode, "--prompt: ", o.weights,
+          " has no tokenizer; pass the numbers of the tokens with --prompt-ids");
   const std::vector<int64_t> tokens = o.prompt.empty() ? o.prompt_ids : encoded(codec, o.prompt);
   if (const int64_t end = end_of_text(codec, vocab_size); tokens.empty() && end >= 0)
     return {end};  // what a text starts with
-  if (tokens.empty()) throw UsageError("the prompt is empty: pass --prompt or --prompt-ids");
+  require(!tokens.empty(), "the prompt is empty: pass --prompt or --prompt-ids");
   for (const int64_t token : tokens)
-    if (token >= vocab_size)
-      throw UsageError(concat("--prompt-ids: ", token, " is not a token; the model has ", vocab_size));
+    require(token < vocab_size, "--prompt-ids: ", token, " is not a token; the model has ", vocab_size);
   return tokens;
 }
 
@@ -104,8 +101,7 @@ void warn_of_no_draws(const GenerateOptions& o) {
 
 int generate_command(const GenerateOptions& o) {
   warn_of_no_draws(o);
-  if (o.model != "gpt2")
-    throw UsageError("unknown model " + o.model + did_you_mean(o.model, {"gpt2"}) + " (known: gpt2)");
+  require(o.model == "gpt2", "unknown model ", o.model, did_you_mean(o.model, {"gpt2"}), " (known: gpt2)");
   use_threads(o.threads);
   const Device device = use_device(o.device);
   try {
@@ -145,8 +141,6 @@ int generate_command(const GenerateOptions& o) {
                  counted(static_cast<long long>(prompt.size()), "token", "tokens").c_str(),
                  std::chrono::duration<double>(first - start).count(), counted(count, "new one", "new ones").c_str(),
                  count > 1 && seconds > 0 ? static_cast<double>(count - 1) / seconds : 0);
-  } catch (const UsageError&) {
-    throw;
   } catch (const Error& error) {  // the file, or options that do not fit the model
     throw UsageError(error.what());
   }

@@ -150,7 +150,7 @@ int launch(const LaunchOptions& options) {
 namespace {
 
 int launch_command(const LaunchOptions& options) try {
-  if (options.command.empty()) throw UsageError("expected a PROGRAM to start (see tandem launch --help)");
+  require(!options.command.empty(), "expected a PROGRAM to start (see tandem launch --help)");
   return launch(options);
 } catch (const UsageError& error) {
   print_error("tandem launch", error.what());

@@ -55,9 +55,8 @@ struct Predictor {
 
 Predictor of_run(const std::string& folder, Device device) {
   Checkpoint checkpoint = run_of(folder);
-  if (checkpoint.config.text)
-    throw UsageError(concat(folder, ": the run of a text; continue one with ", called_as(), " generate ",
-                            quoted_for_shell(folder), " --prompt TEXT"));
+  require(!checkpoint.config.text, folder, ": the run of a text; continue one with ", called_as(), " generate ",
+          quoted_for_shell(folder), " --prompt TEXT");
   const RunConfig& c = checkpoint.config;
   return {
       model_of_run(checkpoint, device), c.input, std::max(c.input[1], c.input[2]), c.class_count, c.classes, c.recipe};
@@ -67,22 +66,20 @@ std::vector<std::string> lines_of(const std::string& path) {
   std::ifstream file(path);
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) lines.push_back(line);
-  if (lines.empty()) throw UsageError(concat("--classes ", path, ": cannot be read, or is empty"));
+  require(!lines.empty(), "--classes ", path, ": cannot be read, or is empty");
   return lines;
 }
 
 void check_classes(const PredictOptions& o, const Predictor& p) {
-  if (!p.classes.empty() && static_cast<int64_t>(p.classes.size()) != p.class_count)
-    throw UsageError(concat("--classes ", o.classes, ": has ", p.classes.size(), " lines, the model has ",
-                            p.class_count, " classes"));
+  require(p.classes.empty() || static_cast<int64_t>(p.classes.size()) == p.class_count, "--classes ", o.classes,
+          ": has ", p.classes.size(), " lines, the model has ", p.class_count, " classes");
 }
 
 // As torchvision prepares images for these weights: shorter side 256, then the middle 224 x 224.
 Predictor of_weights(const PredictOptions& o, Device device) {
-  if (!is_published(o.model))
-    throw UsageError(concat("--model ", o.model,
-                            ": neither a published model for images nor an ONNX file; to use a run, name its folder"));
-  if (o.weights.empty()) throw UsageError("--model needs --weights: a file with the model's weights");
+  require(is_published(o.model), "--model ", o.model,
+          ": neither a published model for images nor an ONNX file; to use a run, name its folder");
+  require(!o.weights.empty(), "--model needs --weights: a file with the model's weights");
   Predictor out{.input = {3, 224, 224}, .shorter_side = 256, .class_count = 1000, .classes = {}};
   if (!o.classes.empty()) out.classes = lines_of(o.classes);
   try {
@@ -98,7 +95,7 @@ Predictor of_weights(const PredictOptions& o, Device device) {
     }
     start_from(o.model, out.model, weights);
   } catch (const Error& error) {
-    throw UsageError(concat("--weights ", o.weights, ": ", error.what(), looks_like(o.weights, o.key, o.model)));
+    refuse("--weights ", o.weights, ": ", error.what(), looks_like(o.weights, o.key, o.model));
   }
   check_classes(o, out);
   out.model->to(device);
@@ -118,8 +115,6 @@ Predictor of_onnx(const PredictOptions& o, Device device) try {
   check_classes(o, out);
   out.model->to(device);
   return out;
-} catch (const UsageError&) {
-  throw;
 } catch (const Error& error) {
   throw UsageError(error.what());
 }
@@ -138,7 +133,7 @@ std::vector<std::string> files_of(const std::vector<std::string>& paths) {
       const std::string file = entry.path().string();
       if (vision::has_image_ending(file)) found.push_back(file);
     }
-    if (found.empty()) throw UsageError(concat(path, ": a folder without PNG and JPEG files"));
+    require(!found.empty(), path, ": a folder without PNG and JPEG files");
     std::sort(found.begin(), found.end());
     files.insert(files.end(), found.begin(), found.end());
   }
@@ -177,22 +172,21 @@ void suggest_inverting(const std::vector<std::string>& light) {
 int predict_command(PredictOptions o) {
   const Device device = use_device(o.device);
   std::vector<std::string> words = o.words;
-  if (o.model.empty() && words.size() < 2)
-    throw UsageError("expected the folder of a run, or --model, and then image files");
+  require(!o.model.empty() || words.size() >= 2, "expected the folder of a run, or --model, and then image files");
   if (o.model.empty() && is_onnx(words[0])) {  // in the place of a run
     o.model = words[0];
     words.erase(words.begin());
   }
-  if (o.model.empty() && (!o.classes.empty() || !o.weights.empty()))
-    throw UsageError(concat(o.classes.empty() ? "--weights" : "--classes", ": not for a run, which has its own"));
-  if (!o.key.empty() && o.weights.empty()) throw UsageError("--key: names a state dict in the file of --weights");
+  require(!o.model.empty() || (o.classes.empty() && o.weights.empty()), o.classes.empty() ? "--weights" : "--classes",
+          ": not for a run, which has its own");
+  require(o.key.empty() || !o.weights.empty(), "--key: names a state dict in the file of --weights");
   Predictor p = o.model.empty()    ? of_run(words[0], device)
                 : is_onnx(o.model) ? of_onnx(o, device)
                                    : of_weights(o, device);
   choose_layout(*p.model, p.recipe, device);
   if (o.model.empty()) words.erase(words.begin());
   const std::vector<std::string> files = files_of(words);
-  if (p.input[0] == 3 && o.invert) throw UsageError("--invert: only for models of gray images");
+  require(p.input[0] != 3 || !o.invert, "--invert: only for models of gray images");
   const Terminal terminal = detect_terminal();
   const InferenceMode guard;
   const auto mixed = in_precision(p.recipe, device);

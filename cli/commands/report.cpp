@@ -67,8 +67,7 @@ std::vector<RunRecord> records_of(const std::vector<std::string>& paths) {
       others.push_back(path);
     else
       records.push_back(read_run_record(path));
-  if (records.empty())
-    throw UsageError(concat("none of these contains a run (config.json or metrics.jsonl): ", join(others, ", ")));
+  require(!records.empty(), "none of these contains a run (config.json or metrics.jsonl): ", join(others, ", "));
   if (!others.empty()) print_error("note", concat("left out, because no run is in it: ", join(others, ", ")));
   distinguish(records);
   return records;
@@ -82,7 +81,7 @@ int report_command(const ReportOptions& o) {
   try {
     check_writable(path);
   } catch (const Error& error) {
-    throw UsageError(concat(o.out.empty() ? "" : "--out ", error.what()));
+    refuse(o.out.empty() ? "" : "--out ", error.what());
   }
   std::map<std::tuple<std::string, int64_t, bool>, LoadedData> loaded;  // runs often share their data
   const Terminal terminal = detect_terminal();
@@ -107,8 +106,8 @@ int report_command(const ReportOptions& o) {
     runs.push_back(std::move(run));
   }
   const auto is_missing = [](const ReportedRun& run) { return !run.evaluation.missing.empty(); };
-  if (!o.data.empty() && std::all_of(runs.begin(), runs.end(), is_missing))
-    throw UsageError(concat("--data ", o.data, ": ", runs.front().evaluation.missing));
+  require(o.data.empty() || !std::all_of(runs.begin(), runs.end(), is_missing), "--data ", o.data, ": ",
+          runs.front().evaluation.missing);
   write_file_atomically(path, report_page(runs, concat("Written on ", now(), " by tandem ", TANDEM_VERSION, ".")));
   std::printf("report   %s\n", printable(path).c_str());
   return 0;

@@ -50,8 +50,8 @@ std::string kind(const nn::Module& layer) {
 // batch size.
 int64_t times(int64_t count, int64_t batch_size) {
   int64_t out = 0;
-  if (__builtin_mul_overflow(count, batch_size, &out))
-    throw UsageError(concat("--batch-size ", batch_size, ": the number of operations does not fit in 63 bits"));
+  require(!__builtin_mul_overflow(count, batch_size, &out), "--batch-size ", batch_size,
+          ": the number of operations does not fit in 63 bits");
   return out;
 }
 
@@ -111,11 +111,10 @@ struct Subject {
 };
 
 void check_image(const std::vector<int64_t>& input, double most) {
-  if (input.size() != 3) throw UsageError(concat("--input ", input, ": expected channels,height,width of an image"));
+  require(input.size() == 3, "--input ", input, ": expected channels,height,width of an image");
   double picture = 1;
   for (int64_t size : input) picture *= static_cast<double>(size);
-  if (picture > most)
-    throw UsageError(concat("--input ", input, ": an image may have at most 2^", std::log2(most), " values"));
+  require(picture <= most, "--input ", input, ": an image may have at most 2^", std::log2(most), " values");
 }
 
 // "3,32,32" or "3x32x32"; or the number of tokens.
@@ -125,8 +124,7 @@ std::vector<int64_t> parse_input(const std::string& text) try {
     sizes.push_back(parse_number("", size, Range<int64_t>{1, 65536}));
   return sizes;
 } catch (const UsageError&) {
-  throw UsageError(concat("--input ", text,
-                          ": expected channels,height,width such as 3,32,32, or a number of tokens, each 1 to 65536"));
+  refuse("--input ", text, ": expected channels,height,width such as 3,32,32, or a number of tokens, each 1 to 65536");
 }
 
 Subject tools_own(const SummaryOptions& o) {
@@ -135,10 +133,8 @@ Subject tools_own(const SummaryOptions& o) {
   check_image(input, 1 << 26);
   const ModelShape shape{input[0], input[1], input[2], o.classes == 0 ? 10 : o.classes};
   const double count = model_parameters(o.model, shape);
-  if (count > kMaxValues)
-    throw UsageError(concat("model ", o.model, " would have ", with_commas(static_cast<long long>(count)),
-                            " parameters for images of ", input, " and ", shape.classes,
-                            " classes; the limit is 2^28"));
+  require(count <= kMaxValues, "model ", o.model, " would have ", with_commas(static_cast<long long>(count)),
+          " parameters for images of ", input, " and ", shape.classes, " classes; the limit is 2^28");
   return {nn::AnyModule(make_model(o.model, shape)), zeros({1, input[0], input[1], input[2]})};
 }
 
@@ -148,17 +144,17 @@ Subject published(const SummaryOptions& o, const models::PublishedModel& model) 
   if (image)
     check_image(input, 1 << 24);
   else if (input.size() != 1)
-    throw UsageError("--input: expected the number of tokens");
-  if (!image && o.classes != 0) throw UsageError(concat("--classes: ", o.model, " has no classes"));
-  if (o.classes > 1 << 16) throw UsageError("--classes: a published model may have at most 65536 classes");
+    refuse("--input: expected the number of tokens");
+  require(image || o.classes == 0, "--classes: ", o.model, " has no classes");
+  require(o.classes <= 1 << 16, "--classes: a published model may have at most 65536 classes");
   input.insert(input.begin(), 1);
   const nn::init::SkipGuard no_values;
   return {model.make(o.classes == 0 ? model.num_classes : o.classes), zeros(input, image ? kFloat : kLong)};
 }
 
 Subject subject_of_run(const SummaryOptions& o) {
-  if (!o.input.empty() || o.classes != 0 || !o.weights.empty())
-    throw UsageError("--input, --classes and --weights: not for a run, which has its own");
+  require(o.input.empty() && o.classes == 0 && o.weights.empty(),
+          "--input, --classes and --weights: not for a run, which has its own");
   Checkpoint checkpoint = run_of(o.folder);
   const RunConfig& c = checkpoint.config;
   if (!c.onnx_file.empty()) return {.onnx_file = c.onnx_file, .sizes = c.input};
@@ -171,21 +167,20 @@ Subject subject_of_run(const SummaryOptions& o) {
 }
 
 Subject onnx_file(const SummaryOptions& o, const std::string& path) {
-  if (o.classes != 0 || !o.weights.empty()) throw UsageError("--classes and --weights: not for an ONNX file");
+  require(o.classes == 0 && o.weights.empty(), "--classes and --weights: not for an ONNX file");
   return {.onnx_file = path, .sizes = o.input};
 }
 
 Subject subject_of(const SummaryOptions& o) {
-  if (!o.folder.empty() && o.has_model) throw UsageError(concat("--model: not with ", o.folder, ", which has its own"));
+  require(o.folder.empty() || !o.has_model, "--model: not with ", o.folder, ", which has its own");
   if (is_onnx(o.folder)) return onnx_file(o, o.folder);
   if (!o.folder.empty()) return subject_of_run(o);
   if (is_onnx(o.model)) return onnx_file(o, o.model);
   if (const models::PublishedModel* model = models::find_published(o.model)) return published(o, *model);
   std::vector<std::string> names = image_model_names();
   names.emplace_back("gpt2");
-  if (std::find(names.begin(), names.end(), o.model) == names.end())
-    throw UsageError("unknown model " + o.model + did_you_mean(o.model, names) +
-                     " (tandem summary --help lists the models)");
+  require(std::find(names.begin(), names.end(), o.model) != names.end(), "unknown model ", o.model,
+          did_you_mean(o.model, names), " (tandem summary --help lists the models)");
   return tools_own(o);
 }
 
@@ -203,7 +198,7 @@ std::size_t load(const std::string& path, const std::string& key, const std::str
 }
 
 int summary_command(const SummaryOptions& o) {
-  if (!o.key.empty() && o.weights.empty()) throw UsageError("--key: names a state dict in the file of --weights");
+  require(o.key.empty() || !o.weights.empty(), "--key: names a state dict in the file of --weights");
   Subject subject = subject_of(o);
   if (!subject.onnx_file.empty()) {
     summarize_onnx(subject.onnx_file, subject.sizes, o.batch_size);
@@ -218,8 +213,6 @@ int summary_command(const SummaryOptions& o) {
   subject.model.ptr()->eval();
   try {
     subject.model.forward(subject.input);
-  } catch (const UsageError&) {
-    throw;
   } catch (const Error& error) {  // the input does not fit the model
     throw UsageError(error.what());
   }

@@ -31,19 +31,14 @@
 namespace tandem::cli {
 namespace {
 
-void require(bool good, const std::string& text) {
-  if (!good) throw UsageError(text);
-}
-
 void check_options(const TrainOptions& o) {
   require(o.out.empty() || o.resume.empty(),
           "--out cannot be combined with --resume: a resumed run stays in its folder");
   require(o.weights.empty() || o.resume.empty(),
           "--weights cannot be combined with --resume: the run continues with its own");
   require(o.key.empty() || !o.weights.empty(), "--key: names a state dict in the file of --weights");
-  require(
-      o.weights.empty() || o.recipe.init.value_or("default") == "default",
-      concat("--init ", o.recipe.init.value_or(""), ": cannot be combined with --weights, which are the parameters"));
+  require(o.weights.empty() || o.recipe.init.value_or("default") == "default", "--init ", o.recipe.init.value_or(""),
+          ": cannot be combined with --weights, which are the parameters");
 }
 
 // An ONNX file is known by its name without the folder.
@@ -64,7 +59,7 @@ bool has_fixed_epochs(const Recipe& recipe) { return recipe.schedule == "cosine"
 void check_resume(const TrainOptions& o, const RunConfig& c) {
   check_text_options(o, c.model);
   const auto same = [](bool equal, const char* name) {
-    require(equal, concat("--", name, ": the resumed run was started with another value; leave it out"));
+    require(equal, "--", name, ": the resumed run was started with another value; leave it out");
   };
   for (const std::string& name : o.given) {
     if (name == "model") same(is_model_of(c, o.model), "model");
@@ -90,23 +85,21 @@ Checkpoint resumed(const TrainOptions& o, const Team& team, std::optional<RunLoc
     checkpoint = load_checkpoint(o.resume);
     find_onnx_file(o.resume, checkpoint.config);
   } catch (const Error& error) {
-    throw UsageError(concat("--resume ", error.what()));
+    refuse("--resume ", error.what());
   }
   if (team.leads()) remove_leftovers(o.resume);
   check_resume(o, checkpoint.config);
   if (was_given(o, "data"))
     checkpoint.config.data = checkpoint.config.text ? lasting_text_name(o.data) : lasting_name(o.data);
   if (was_given(o, "epochs") && o.epochs != checkpoint.config.epochs) {
-    require(!has_fixed_epochs(checkpoint.config.recipe),
-            concat("--epochs ", o.epochs, ": this run's learning rate changes over ",
-                   counted(checkpoint.config.epochs, "epoch", "epochs"),
-                   checkpoint.config.recipe.schedule == "cosine" ? " (schedule cosine)" : " (warm-up)",
-                   ", and another number would make it jump; start a new run with --epochs ", o.epochs));
-    require(o.epochs >= checkpoint.progress.epoch,
-            concat("--epochs ", o.epochs, ": the run has completed ",
-                   counted(checkpoint.progress.epoch, "epoch", "epochs"), " already"));
-    require(o.epochs > checkpoint.progress.epoch || checkpoint.progress.batch == 0,
-            concat("--epochs ", o.epochs, ": the run is in the middle of epoch ", checkpoint.progress.epoch + 1));
+    require(!has_fixed_epochs(checkpoint.config.recipe), "--epochs ", o.epochs,
+            ": this run's learning rate changes over ", counted(checkpoint.config.epochs, "epoch", "epochs"),
+            checkpoint.config.recipe.schedule == "cosine" ? " (schedule cosine)" : " (warm-up)",
+            ", and another number would make it jump; start a new run with --epochs ", o.epochs);
+    require(o.epochs >= checkpoint.progress.epoch, "--epochs ", o.epochs, ": the run has completed ",
+            counted(checkpoint.progress.epoch, "epoch", "epochs"), " already");
+    require(o.epochs > checkpoint.progress.epoch || checkpoint.progress.batch == 0, "--epochs ", o.epochs,
+            ": the run is in the middle of epoch ", checkpoint.progress.epoch + 1);
     checkpoint.config.epochs = o.epochs;
   }
   return checkpoint;
@@ -141,14 +134,14 @@ void start_onnx(const TrainOptions& o, RunConfig& c) try {
   c.onnx_sha256 = sha256_of_onnx(o.model);
   c.onnx_file = o.model;
 } catch (const Error& error) {
-  throw UsageError(concat("--model ", error.what()));
+  refuse("--model ", error.what());
 }
 
 RunConfig requested(const TrainOptions& o, const Team& team) {
   const bool text = is_text_model(o.model);
   check_text_options(o, o.model);
-  require(!o.skip_broken || (!text && has_image_files(o.data)),
-          concat("--skip-broken: leaves out image files; ", o.data, " is no folder of them"));
+  require(!o.skip_broken || (!text && has_image_files(o.data)), "--skip-broken: leaves out image files; ", o.data,
+          " is no folder of them");
   RunConfig c{.model = name_of_model(o.model),
               .data = text ? lasting_text_name(o.data) : lasting_name(o.data),
               .epochs = text && !was_given(o, "epochs") ? kTextEpochs : o.epochs,
@@ -158,8 +151,8 @@ RunConfig requested(const TrainOptions& o, const Team& team) {
               .shards = shards_of(o, team),
               .skip_broken = o.skip_broken,
               .hash_steps = o.hash_steps};
-  require(!has_fixed_epochs(c.recipe) || c.recipe.patience < c.epochs,
-          concat("--patience ", c.recipe.patience, ": the run has only ", counted(c.epochs, "epoch", "epochs")));
+  require(!has_fixed_epochs(c.recipe) || c.recipe.patience < c.epochs, "--patience ", c.recipe.patience,
+          ": the run has only ", counted(c.epochs, "epoch", "epochs"));
   if (!text) choose_validation(o, c);
   if (is_onnx(o.model))
     start_onnx(o, c);
@@ -191,8 +184,8 @@ void check_is_requested(const RunConfig& c, const TrainOptions& o, const Team& t
     for (const char* key : {"data_folder", "input", "classes", "class_count", "data_sum", "devices", "root", "text",
                             "start_sha256", "recipe", "ema_warmup"})
       each->erase(key);
-  require(found == wanted,
-          concat("--out ", o.out, ": contains a run that was started with other options; choose another folder"));
+  require(found == wanted, "--out ", o.out,
+          ": contains a run that was started with other options; choose another folder");
 }
 
 Checkpoint fresh(const TrainOptions& o, const Team& team) {
@@ -338,7 +331,7 @@ std::unique_ptr<TensorboardLog> tensorboard_log(const TrainOptions& o, const std
                                 .gradients = !in_parts},
         trainer.config(), trainer.progress());
   } catch (const Error& error) {
-    throw UsageError(concat("--tensorboard: ", error.what()));
+    refuse("--tensorboard: ", error.what());
   }
 }
 
@@ -362,8 +355,8 @@ int train(const TrainOptions& given, const Team& team) {
                     std::move(p.checkpoint), p.data, terminal);
     const RunConfig& c = trainer->config();
     const int64_t steps = steps_in(c.recipe, trainer->batches());
-    require(c.hash_steps <= steps || !o.resume.empty(),
-            concat("--hash-steps ", c.hash_steps, ": an epoch has only ", counted(steps, "step", "steps")));
+    require(c.hash_steps <= steps || !o.resume.empty(), "--hash-steps ", c.hash_steps, ": an epoch has only ",
+            counted(steps, "step", "steps"));
   });
   std::string folder;
   std::unique_ptr<TensorboardLog> log;

@@ -81,14 +81,12 @@ std::set<int64_t> chosen(const VerifyOptions& o, const std::vector<Json>& histor
   std::set<int64_t> epochs = o.epochs;
   if (epochs.empty())
     for (int64_t epoch = 1; epoch <= count; ++epoch) epochs.insert(epoch);
-  if (epochs.empty()) throw UsageError(concat(run, ": no epoch has been completed, so there is nothing to verify"));
-  if (*epochs.rbegin() > count)
-    throw UsageError(
-        concat("--epochs ", *epochs.rbegin(), ": the run has completed only ", counted(count, "epoch", "epochs")));
+  require(!epochs.empty(), run, ": no epoch has been completed, so there is nothing to verify");
+  require(*epochs.rbegin() <= count, "--epochs ", *epochs.rbegin(), ": the run has completed only ",
+          counted(count, "epoch", "epochs"));
   for (const int64_t epoch : epochs)
-    if (!has_hashes(history[static_cast<std::size_t>(epoch - 1)]))
-      throw UsageError(concat(run, ": epoch ", epoch,
-                              " has no hashes: an older version of tandem has computed it, so it cannot be verified"));
+    require(has_hashes(history[static_cast<std::size_t>(epoch - 1)]), run, ": epoch ", epoch,
+            " has no hashes: an older version of tandem has computed it, so it cannot be verified");
   return epochs;
 }
 
@@ -267,9 +265,8 @@ int Verification::run() {
   if (team_.leads()) announce();
   const bool from_start = o_.epochs.empty() || std::any_of(epochs_.begin(), epochs_.end(),
                                                            [&](int64_t epoch) { return kept_before(epoch) == 0; });
-  if (!from_start && !o_.train.weights.empty())
-    throw UsageError(
-        concat("--weights ", o_.train.weights, ": these epochs start from kept checkpoints; leave it out"));
+  require(from_start || o_.train.weights.empty(), "--weights ", o_.train.weights,
+          ": these epochs start from kept checkpoints; leave it out");
   int64_t different = 0;
   const Json* last = nullptr;  // that differs
   for (const int64_t epoch : epochs_) {
@@ -291,7 +288,7 @@ int Verification::run() {
 
 int verify_command(const VerifyOptions& o) {
   const TrainOptions& t = o.train;
-  if (!t.key.empty() && t.weights.empty()) throw UsageError("--key: names a state dict in the file of --weights");
+  require(t.key.empty() || !t.weights.empty(), "--key: names a state dict in the file of --weights");
   if (t.processes > 1) return start_processes("verify", words_of_each(t.words, t.processes, t.threads), t.processes);
   const Team team = Team::join();
   check_processes(t.processes, team);

@@ -14,16 +14,16 @@ namespace {
 
 void check_scaling(const std::string& scaling) {
   const std::vector<std::string> known{"strong", "weak", "both"};
-  if (std::find(known.begin(), known.end(), scaling) == known.end())
-    throw UsageError(concat("--scaling ", scaling, ": expected strong, weak or both", did_you_mean(scaling, known)));
+  require(std::find(known.begin(), known.end(), scaling) != known.end(), "--scaling ", scaling,
+          ": expected strong, weak or both", did_you_mean(scaling, known));
 }
 
 // Refuses options that would have no effect.
 void check_effects(const CompareOptions& o, const std::vector<Candidate>& candidates) {
   const auto all = [&](auto&& condition) { return std::all_of(candidates.begin(), candidates.end(), condition); };
-  if (o.scaling != "strong" && all([&](const Candidate& c) { return c.workers() == candidates.front().workers(); }))
-    throw UsageError(
-        concat("--scaling ", o.scaling, ": all have the same number of devices, so the batch stays the same"));
+  require(
+      o.scaling == "strong" || !all([&](const Candidate& c) { return c.workers() == candidates.front().workers(); }),
+      "--scaling ", o.scaling, ": all have the same number of devices, so the batch stays the same");
   check_precision(o.recipe, all([](const Candidate& c) { return c.placement.root.is_cpu(); }));
 }
 
@@ -37,14 +37,13 @@ int64_t shards_of(const CompareOptions& o) {
 void check_candidates(const CompareOptions& o) {
   check_scaling(o.scaling);
   const std::size_t count = o.devices.size() + o.processes.size();
-  if (count < 2)
-    throw UsageError(
-        concat("--devices: expected two or more lists to compare, such as --devices cpu:0 --devices "
-               "cpu:0,cpu:1",
-               count == 0 ? "" : "; got only one"));
+  require(count >= 2,
+          "--devices: expected two or more lists to compare, such as --devices cpu:0 --devices "
+          "cpu:0,cpu:1",
+          count == 0 ? "" : "; got only one");
   for (const int processes : o.processes)
-    if (std::count(o.processes.begin(), o.processes.end(), processes) > 1)
-      throw UsageError(concat("--processes ", processes, ": this number is given twice"));
+    require(std::count(o.processes.begin(), o.processes.end(), processes) <= 1, "--processes ", processes,
+            ": this number is given twice");
 }
 
 std::vector<Candidate> candidates_of(const CompareOptions& o, const Team& team) {
@@ -52,8 +51,7 @@ std::vector<Candidate> candidates_of(const CompareOptions& o, const Team& team) 
   for (const std::string& list : o.devices) {
     Placement p = use_placement(split_names(list), "", shards_of(o));
     for (const Candidate& other : out)
-      if (other.placement.devices == p.devices)
-        throw UsageError(concat("--devices ", list, ": this list is given twice"));
+      require(other.placement.devices != p.devices, "--devices ", list, ": this list is given twice");
     const std::string label = short_names_of(p.devices);
     out.push_back({std::move(p), 1, team.leads(), label});
   }
@@ -82,8 +80,8 @@ int threads_of(const CompareOptions& o, const std::vector<Candidate>& candidates
   }
   const int threads = o.threads > 0 ? o.threads : std::max(1, usable_cores() / most);
   for (const Candidate& c : candidates)
-    if (threads * logical_of(c.placement) > 4096)
-      throw UsageError(concat("--threads ", threads, ": too many threads for ", names_of(c.placement.devices)));
+    require(threads * logical_of(c.placement) <= 4096, "--threads ", threads, ": too many threads for ",
+            names_of(c.placement.devices));
   return threads;
 }
 

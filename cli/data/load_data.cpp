@@ -59,10 +59,10 @@ std::string find_cifar(const Cifar& cifar) {
     if (const std::string folder = folder_of(cifar, place); !folder.empty()) return folder;
     tried += (tried.empty() ? "" : ", ") + place.string();
   }
-  throw UsageError(concat(cifar.name, ": not found in ", tried.empty() ? "$TANDEM_DATA" : tried, "; get ",
-                          cifar.name == kCifar10.name ? "cifar-10-binary.tar.gz" : "cifar-100-binary.tar.gz",
-                          " from https://www.cs.toronto.edu/~kriz/cifar.html, unpack it, and name the folder with"
-                          " --data or TANDEM_DATA"));
+  refuse(cifar.name, ": not found in ", tried.empty() ? "$TANDEM_DATA" : tried, "; get ",
+         cifar.name == kCifar10.name ? "cifar-10-binary.tar.gz" : "cifar-100-binary.tar.gz",
+         " from https://www.cs.toronto.edu/~kriz/cifar.html, unpack it, and name the folder with"
+         " --data or TANDEM_DATA");
 }
 
 template <class Dataset>
@@ -313,13 +313,12 @@ void check_known(const std::string& name) {
   std::error_code ignored;
   if (is_data_name(name) || fs::is_directory(name, ignored)) return;
   const bool file = there(name);
-  throw UsageError(
-      concat(file ? "'" + name + "' is a file, not a data set of images"
-                  : "unknown data set '" + name + "'" + did_you_mean(name, data_names()),
-             "; expected ", join(data_names(), ", "),
-             ", a folder with the files of one, a folder with a folder of images for each class, or one with the "
-             "subfolders train and test, which have such folders; a file of text is for train --model gpt2",
-             file ? "" : "; no such folder exists"));
+  refuse(file ? "'" + name + "' is a file, not a data set of images"
+              : "unknown data set '" + name + "'" + did_you_mean(name, data_names()),
+         "; expected ", join(data_names(), ", "),
+         ", a folder with the files of one, a folder with a folder of images for each class, or one with the "
+         "subfolders train and test, which have such folders; a file of text is for train --model gpt2",
+         file ? "" : "; no such folder exists");
 }
 
 LoadedData loaded_from(const std::string& name, const LoadOptions& o, const Terminal& terminal) {
@@ -371,8 +370,6 @@ LoadedData load_data(const std::string& name, const LoadOptions& options, const 
     check(!options.validation_folder || images.validation.count() > 0, name,
           ": has no validation part, which the run was started with");
     return loaded;
-  } catch (const UsageError&) {
-    throw;
   } catch (const Error& error) {
     throw UsageError(error.what());
   }

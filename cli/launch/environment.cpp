@@ -29,7 +29,7 @@ int ranks_here(const std::string& text) {
   if (text == "auto") return std::max(device_count(kCUDA), 0) > 0 ? device_count(kCUDA) : usable_cores();
   if (text == "cpu") return usable_cores();
   if (text == "gpu") {
-    if (device_count(kCUDA) == 0) throw UsageError("-n gpu: there is no CUDA device (see tandem devices)");
+    require(device_count(kCUDA) != 0, "-n gpu: there is no CUDA device (see tandem devices)");
     return device_count(kCUDA);
   }
   int64_t number = 0;
@@ -43,13 +43,11 @@ void read_endpoint(const std::string& text, LaunchPlace& place) {
   const std::string start = concat("--rdzv ", text.substr(0, 80), ": ");
   const bool brackets = text.starts_with("[");
   const std::size_t close = brackets ? text.find(']') : 0;
-  if (!brackets && text.find(':') != text.rfind(':'))
-    throw UsageError(start + "an IPv6 address is written as [ADDRESS]:PORT");
+  require(brackets || text.find(':') == text.rfind(':'), start, "an IPv6 address is written as [ADDRESS]:PORT");
   const std::size_t colon = close == std::string::npos ? close : text.find(':', close);
   place.host = brackets ? text.substr(1, std::max<std::size_t>(close, 1) - 1) : text.substr(0, colon);
   const bool good = close != std::string::npos && (!brackets || close + 1 == std::min(colon, text.size()));
-  if (!good || place.host.empty() || place.host.size() > 255)
-    throw UsageError(start + "expected HOST:PORT, such as node0:29500");
+  require(good && !place.host.empty() && place.host.size() <= 255, start, "expected HOST:PORT, such as node0:29500");
   const std::string port = colon == std::string::npos ? "29500" : text.substr(colon + 1);
   place.port = static_cast<uint16_t>(parse_number("--rdzv: port", port, Range<int>{1, 65535}));
 }
@@ -72,13 +70,11 @@ Tasks tasks_of_another_launcher() {
 void refuse_nested(int nodes) {
   int64_t size = 0;
   if (!variable("RANK").empty() && detail::read_number(variable("WORLD_SIZE"), size) && size > 1)
-    throw UsageError(concat("this is already rank ", variable("RANK").substr(0, 20), " of ", size,
-                            " (RANK and WORLD_SIZE are set): start the program itself here, or unset RANK"));
+    refuse("this is already rank ", variable("RANK").substr(0, 20), " of ", size,
+           " (RANK and WORLD_SIZE are set): start the program itself here, or unset RANK");
   const Tasks tasks = tasks_of_another_launcher();
-  if (tasks.count > 1 && tasks.count != nodes)
-    throw UsageError(concat("this is already one of ", tasks.count, " tasks (", tasks.variable,
-                            "): start the program itself with mpirun or srun, or one tandem launch per node "
-                            "with --nnodes"));
+  require(tasks.count <= 1 || tasks.count == nodes, "this is already one of ", tasks.count, " tasks (", tasks.variable,
+          "): start the program itself with mpirun or srun, or one tandem launch per node with --nnodes");
 }
 
 int node_rank(const LaunchOptions& options) {
@@ -88,12 +84,11 @@ int node_rank(const LaunchOptions& options) {
   } else if (const std::string text = variable("SLURM_NODEID"); !text.empty()) {
     rank = parse_number("SLURM_NODEID", text, Range<int>{0, kMaxRanks});
   } else if (options.nodes > 1) {
-    throw UsageError(concat("--nnodes ", options.nodes, ": needs --node-rank, 0 to ", options.nodes - 1));
+    refuse("--nnodes ", options.nodes, ": needs --node-rank, 0 to ", options.nodes - 1);
   }
   if (options.nodes == 1 && !options.node_rank.has_value()) return 0;
-  if (rank >= options.nodes)
-    throw UsageError(
-        concat("--node-rank ", rank, ": expected at most ", options.nodes - 1, " with --nnodes ", options.nodes));
+  require(rank < options.nodes, "--node-rank ", rank, ": expected at most ", options.nodes - 1, " with --nnodes ",
+          options.nodes);
   return rank;
 }
 
@@ -111,13 +106,11 @@ std::string random_key() {
 
 std::string job_key(int nodes) {
   const std::string given = variable("TANDEM_JOB_KEY");
-  if (given.size() > 256) throw UsageError("TANDEM_JOB_KEY: expected at most 256 bytes");
+  require(given.size() <= 256, "TANDEM_JOB_KEY: expected at most 256 bytes");
   if (!given.empty()) return given;
-  if (nodes > 1)
-    throw UsageError(
-        concat("--nnodes ", nodes,
-               ": TANDEM_JOB_KEY is not set; set it to the same secret on every node, such as the output of "
-               "openssl rand -hex 16"));
+  require(nodes <= 1, "--nnodes ", nodes,
+          ": TANDEM_JOB_KEY is not set; set it to the same secret on every node, such as the output of "
+          "openssl rand -hex 16");
   return random_key();
 }
 
@@ -142,9 +135,8 @@ LaunchPlace read_place(const LaunchOptions& options) {
   refuse_nested(options.nodes);
   place.node = node_rank(options);
   if (!options.rdzv.empty()) read_endpoint(options.rdzv, place);
-  if (options.nodes > 1 && options.rdzv.empty())
-    throw UsageError(
-        concat("--nnodes ", options.nodes, ": needs --rdzv HOST:PORT, where HOST is the node of --node-rank 0"));
+  require(options.nodes <= 1 || !options.rdzv.empty(), "--nnodes ", options.nodes,
+          ": needs --rdzv HOST:PORT, where HOST is the node of --node-rank 0");
   place.max_restarts = options.max_restarts;
   place.job_key = job_key(options.nodes);
   return place;

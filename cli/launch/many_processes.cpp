@@ -42,9 +42,8 @@ int start_processes(const std::string& command, const std::vector<std::string>& 
   } catch (const Error& error) {
     throw UsageError(error.what());
   }
-  if (here.launched() && here.world_size > 1)
-    throw UsageError(concat("--processes ", count, ": this is already rank ", here.rank, " of ", here.world_size,
-                            " processes (", here.launcher, "); leave the option out"));
+  require(!here.launched() || here.world_size <= 1, "--processes ", count, ": this is already rank ", here.rank, " of ",
+          here.world_size, " processes (", here.launcher, "); leave the option out");
   const std::string busy = busy_note(count, busy_cores(), usable_cores());
   // Not into files and pipes: what a program writes there must not depend on other programs.
   if (!busy.empty() && detect_terminal(2).interactive) print_error("note", busy);
@@ -58,9 +57,8 @@ int start_processes(const std::string& command, const std::vector<std::string>& 
 }
 
 void check_processes(int count, const Team& team) {
-  if (count == 1 && team.several())
-    throw UsageError(concat("--processes 1: this is one of ", team.size(),
-                            " processes that were started together; leave the option out"));
+  require(count != 1 || !team.several(), "--processes 1: this is one of ", team.size(),
+          " processes that were started together; leave the option out");
 }
 
 std::vector<std::string> words_of_each(const std::vector<std::string>& words, int count, int threads) {
@@ -81,10 +79,9 @@ std::vector<std::string> own_devices(const Team& team, std::vector<std::string> 
   }
   if (names.size() == 1 || std::none_of(names.begin(), names.end(), on_cuda)) return names;
   const std::size_t each = names.size() / processes;
-  if (!(std::all_of(names.begin(), names.end(), on_cuda) && each * processes == names.size()))
-    throw UsageError(concat("--devices: ", names.size(), " devices for ", processes,
-                            " processes on this machine; expected CUDA devices, equally many for each process, or CPU "
-                            "devices"));
+  require(std::all_of(names.begin(), names.end(), on_cuda) && each * processes == names.size(),
+          "--devices: ", names.size(), " devices for ", processes,
+          " processes on this machine; expected CUDA devices, equally many for each process, or CPU devices");
   const auto first = names.begin() + static_cast<std::ptrdiff_t>(mine * each);
   return {first, first + static_cast<std::ptrdiff_t>(each)};
 }
@@ -92,11 +89,11 @@ std::vector<std::string> own_devices(const Team& team, std::vector<std::string> 
 void check_parts(const Team& team, int64_t images, int64_t batch_size, int64_t shards) {
   if (!team.several()) return;
   const int size = team.size();
-  if (batch_size < size) throw UsageError(concat("--batch-size ", batch_size, ": too small for ", size, " processes"));
-  if (shards > 0 && shards < size) throw UsageError(concat("--shards ", shards, ": too few for ", size, " processes"));
+  require(batch_size >= size, "--batch-size ", batch_size, ": too small for ", size, " processes");
+  require(shards <= 0 || shards >= size, "--shards ", shards, ": too few for ", size, " processes");
   if (const int64_t last = images % batch_size; last > 0 && last < size)
-    throw UsageError(concat("--batch-size ", batch_size, ": the last batch of ", images, " images has only ", last,
-                            ", too few for ", size, " processes; choose another size"));
+    refuse("--batch-size ", batch_size, ": the last batch of ", images, " images has only ", last, ", too few for ",
+           size, " processes; choose another size");
 }
 
 }  // namespace tandem::cli

@@ -74,9 +74,8 @@ void LaunchNodes::compare(int node, const std::string& text) const {
   const auto same = [&](const char* option, int mine) {
     int theirs = 0;
     words >> theirs;
-    if (theirs != mine)
-      throw UsageError(concat(option, " ", mine, " on node ", place_.node, ", but ", option, " ", theirs, " on node ",
-                              node, ": all nodes need the same"));
+    require(theirs == mine, option, " ", mine, " on node ", place_.node, ", but ", option, " ", theirs, " on node ",
+            node, ": all nodes need the same");
   };
   same("-n", place_.local_size);
   same("--nnodes", place_.nodes);
@@ -84,8 +83,8 @@ void LaunchNodes::compare(int node, const std::string& text) const {
 }
 
 void LaunchNodes::join(int seconds) {
-  if (store_->add(key("joined", place_.node), 1) != 1)
-    throw UsageError(concat("--node-rank ", place_.node, ": another launcher of this job has the same"));
+  require(store_->add(key("joined", place_.node), 1) == 1, "--node-rank ", place_.node,
+          ": another launcher of this job has the same");
   store_->set(key("node", place_.node), concat(place_.local_size, " ", place_.nodes, " ", place_.max_restarts));
   const double end = seconds_now() + seconds;
   std::exception_ptr error;

@@ -13,7 +13,7 @@ LaunchOutputs::LaunchOutputs(const LaunchPlace& place, const LaunchOptions& opti
   if (folder.empty()) return;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) throw UsageError(concat("--log-dir ", folder, ": cannot be created: ", error.message()));
+  require(!error, "--log-dir ", folder, ": cannot be created: ", error.message());
   for (int i = 0; i < place.local_size; ++i)
     for (const char* kind : {".out", ".err"})
       logs.push_back(std::make_unique<RankLog>(

@@ -13,7 +13,7 @@ namespace tandem::cli {
 
 RankLog::RankLog(std::string path) : path_(std::move(path)) {
   fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-  if (fd_ < 0) throw UsageError(concat("--log-dir: ", path_, " cannot be written: ", std::strerror(errno)));
+  require(fd_ >= 0, "--log-dir: ", path_, " cannot be written: ", std::strerror(errno));
 }
 
 RankLog::~RankLog() { ::close(fd_); }

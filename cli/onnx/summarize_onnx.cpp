@@ -26,18 +26,16 @@ Tensor zeros_for(const onnx::Declared& input, const std::vector<int64_t>& wanted
   const bool known =
       std::all_of(sizes.begin() + (sizes.empty() ? 0 : 1), sizes.end(), [](int64_t s) { return s >= 0; });
   if (!known || !wanted.empty()) {
-    if (wanted.size() + 1 != sizes.size())
-      throw UsageError(concat("--input: expected the sizes of ", input.name, ", ", input.type,
-                              ", without the first: ", sizes.size() - 1, " numbers"));
+    require(wanted.size() + 1 == sizes.size(), "--input: expected the sizes of ", input.name, ", ", input.type,
+            ", without the first: ", sizes.size() - 1, " numbers");
     for (std::size_t i = 1; i < sizes.size(); ++i) {
-      if (sizes[i] >= 0 && sizes[i] != wanted[i - 1])
-        throw UsageError(concat("--input ", wanted, ": ", input.name, " must be ", input.type));
+      require(sizes[i] < 0 || sizes[i] == wanted[i - 1], "--input ", wanted, ": ", input.name, " must be ", input.type);
       sizes[i] = wanted[i - 1];
     }
   }
   if (!sizes.empty() && sizes[0] < 0) sizes[0] = batch_size.value_or(1);
-  if (!sizes.empty() && batch_size && sizes[0] != *batch_size)
-    throw UsageError(concat("--batch-size ", *batch_size, ": ", input.name, " must be ", input.type));
+  require(sizes.empty() || !batch_size || sizes[0] == *batch_size, "--batch-size ", batch_size.value_or(1), ": ",
+          input.name, " must be ", input.type);
   double values = 1;
   for (const int64_t size : sizes) values *= static_cast<double>(size);
   check(values <= kMaxInputValues, "its input ", input.name, ", ", input.type,
@@ -91,9 +89,9 @@ class NodeRows {
 
   void add(const std::string& name, const std::string& kind, const Tensor& out, int64_t parameters, Work work) {
     const double bytes = out.defined() ? static_cast<double>(out.nbytes()) : 0;
-    if (!table_.add(
-            {printable(name), printable(kind), out.defined() ? concat(out.sizes()) : "", parameters, bytes, work}))
-      throw UsageError("the number of operations does not fit in 63 bits");
+    require(table_.add(
+                {printable(name), printable(kind), out.defined() ? concat(out.sizes()) : "", parameters, bytes, work}),
+            "the number of operations does not fit in 63 bits");
   }
 
   void run(const onnx::Graph& graph, onnx::Runner& runner, onnx::Frame& frame) {
@@ -176,7 +174,7 @@ void summarize_onnx(const std::string& path, const std::vector<int64_t>& input, 
   try {
     fill(program, input, batch_size, table);
   } catch (const UsageError& error) {
-    throw UsageError(concat(error.what(), " of ", path));
+    refuse(error.what(), " of ", path);
   } catch (const Error& error) {
     fail(path, ": ", error.what());
   }

@@ -19,8 +19,6 @@ namespace {
 TokenWindows text_of(const EvalOptions& o, RunConfig& c, const TextCodec& codec) try {
   if (o.data.empty()) return load_text(c, codec).windows.test;
   return read_whole_text(o.data, codec, *c.text);
-} catch (const UsageError&) {
-  throw;
 } catch (const Error& error) {
   throw UsageError(error.what());
 }
@@ -67,8 +65,6 @@ int evaluate_text_weights(const EvalOptions& o, Device device) try {
   if (o.weights_bits != 0) nn::quantize_weights(model, {.bits = o.weights_bits});
   print_score(o, model, windows, o.data, device);
   return 0;
-} catch (const UsageError&) {
-  throw;
 } catch (const Error& error) {  // the files
   throw UsageError(error.what());
 }

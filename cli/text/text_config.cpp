@@ -128,8 +128,7 @@ TextConfig make_text_config(const std::string& name, const TextOptions& o, std::
 void check_same(const TextOptions& o, const TextConfig& c) {
   const auto same = [](const char* name, const auto& given, const auto& stored) {
     if (given && *given != stored)
-      throw UsageError(
-          concat("--", name, " ", *given, ": the resumed run was started with ", stored, "; leave it out"));
+      refuse("--", name, " ", *given, ": the resumed run was started with ", stored, "; leave it out");
   };
   same("layers", o.layers, c.model.n_layer());
   same("heads", o.heads, c.model.n_head());
@@ -137,7 +136,7 @@ void check_same(const TextOptions& o, const TextConfig& c) {
   same("context", o.context, c.context);
   same("steps", o.steps, c.steps);
   same("dropout", o.dropout, c.model.resid_pdrop());
-  if (!o.tokenizer.empty()) throw UsageError("--tokenizer: a resumed run keeps its tokenizer; leave it out");
+  require(o.tokenizer.empty(), "--tokenizer: a resumed run keeps its tokenizer; leave it out");
 }
 
 Json to_json(const TextConfig& c) {

@@ -84,8 +84,8 @@ std::string check_memory(const TextConfig& c, const Recipe& recipe, const Placem
   if (machine.total == 0) return concat("memory   about ", byte_size(need), " to train");
   const std::string estimate = concat("training needs about ", byte_size(need), " of memory, ");
   if (kSurely * need > machine.total && !fixed)
-    throw UsageError(concat(estimate, "but this machine has ", byte_size(machine.total), "; ",
-                            cures(c, recipe, placement, text, machine.available)));
+    refuse(estimate, "but this machine has ", byte_size(machine.total), "; ",
+           cures(c, recipe, placement, text, machine.available));
   if (need > machine.available && placement.team.leads())
     print_error("tandem", concat("warning: ", estimate, "but only ", byte_size(machine.available),
                                  " are available: it may be killed, or swap",

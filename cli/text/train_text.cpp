@@ -21,12 +21,11 @@ namespace fs = std::filesystem;
 
 // Texts need a file: the default of --data is a data set of images.
 void check_text_file(const TrainOptions& o) {
-  if (!was_given(o, "data") || is_data_name(o.data))
-    throw UsageError(
-        concat("--model ", o.model, ": trains on a text; name its file with --data, such as --data book.txt"));
+  require(was_given(o, "data") && !is_data_name(o.data), "--model ", o.model,
+          ": trains on a text; name its file with --data, such as --data book.txt");
   std::error_code error;
-  if (fs::is_directory(o.data, error))
-    throw UsageError(concat("--data ", o.data, ": is a folder; --model ", o.model, " trains on a file of text"));
+  require(!fs::is_directory(o.data, error), "--data ", o.data, ": is a folder; --model ", o.model,
+          " trains on a file of text");
 }
 
 TextCodec new_tokenizer(const TrainOptions& o, const TextWeights* weights) {
@@ -35,11 +34,10 @@ TextCodec new_tokenizer(const TrainOptions& o, const TextWeights* weights) {
   const std::string folder = wanted.empty() ? weights->folder : wanted;
   const TextCodec codec = find_codec(folder);
   if (codec.encode) return codec;
-  if (wanted.empty())
-    throw UsageError(concat("--weights ", o.weights,
-                            ": there is no tokenizer beside the weights; name the folder with its vocab.json "
-                            "and merges.txt with --tokenizer"));
-  throw UsageError(concat("--tokenizer ", wanted, ": expected char, or a folder with vocab.json and merges.txt"));
+  require(!wanted.empty(), "--weights ", o.weights,
+          ": there is no tokenizer beside the weights; name the folder with its vocab.json "
+          "and merges.txt with --tokenizer");
+  refuse("--tokenizer ", wanted, ": expected char, or a folder with vocab.json and merges.txt");
 }
 
 TextWeights weights_of(const TrainOptions& o) try {
@@ -53,10 +51,8 @@ TextWeights weights_of(const TrainOptions& o) try {
 void check_text_options(const TrainOptions& o, const std::string& model) {
   const bool text = is_text_model(model);
   for (const char* name : {"tokenizer", "layers", "heads", "width", "context", "steps", "dropout"})
-    if (!text && was_given(o, name))
-      throw UsageError(concat("--", name, ": only for texts, with --model gpt2; this is ", model));
-  if (text && was_given(o, "image-size"))
-    throw UsageError(concat("--image-size: ", model, " trains on a text, not on images"));
+    require(text || !was_given(o, name), "--", name, ": only for texts, with --model gpt2; this is ", model);
+  require(!text || !was_given(o, "image-size"), "--image-size: ", model, " trains on a text, not on images");
 }
 
 Recipe recipe_of_text(const TrainOptions& o) {
@@ -64,11 +60,9 @@ Recipe recipe_of_text(const TrainOptions& o) {
   const auto said = [&](const char* option, const std::optional<std::string>& given, const std::string& value) {
     return given ? concat("--", option, " ", value) : concat("--recipe ", recipe.name, ", with --", option, " ", value);
   };
-  if (recipe.augment != "none")
-    throw UsageError(said("augment", o.recipe.augment, recipe.augment) + ": only for images");
-  if (recipe.init != "default")
-    throw UsageError(said("init", o.recipe.init, recipe.init) +
-                     ": a GPT-2 has an initialisation of its own; use --recipe text, or --init default");
+  require(recipe.augment == "none", said("augment", o.recipe.augment, recipe.augment), ": only for images");
+  require(recipe.init == "default", said("init", o.recipe.init, recipe.init),
+          ": a GPT-2 has an initialisation of its own; use --recipe text, or --init default");
   return recipe;
 }
 
@@ -83,12 +77,9 @@ TextCodec start_text(const TrainOptions& o, RunConfig& c) {
     c.text->tokenizer = codec.by_words ? "bpe" : "char";
     c.text->end_of_text = codec.end_of_text;
     c.class_count = c.text->model.vocab_size();
-    if (codec.size > c.class_count)
-      throw UsageError(
-          concat("--weights ", o.weights, ": have ", c.class_count, " tokens, the tokenizer has ", codec.size));
+    require(codec.size <= c.class_count, "--weights ", o.weights, ": have ", c.class_count,
+            " tokens, the tokenizer has ", codec.size);
     return codec;
-  } catch (const UsageError&) {
-    throw;
   } catch (const Error& error) {
     throw UsageError(error.what());
   }
@@ -101,8 +92,6 @@ TextCodec tokenizer_of_run(const std::string& folder, const TextConfig& config) 
   check(codec.size <= config.model.vocab_size(), folder, ": the tokenizer has tokens up to ", codec.size - 1,
         ", the model only ", config.model.vocab_size());
   return codec;
-} catch (const UsageError&) {
-  throw;
 } catch (const Error& error) {
   throw UsageError(error.what());
 }
@@ -113,8 +102,6 @@ TextData load_text(RunConfig& c, const TextCodec& codec) try {
   c.data_sum = data.sum;
   c.data_folder = fs::path(c.data).parent_path().string();
   return data;
-} catch (const UsageError&) {
-  throw;
 } catch (const Error& error) {
   throw UsageError(error.what());
 }

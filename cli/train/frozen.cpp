@@ -42,10 +42,6 @@ std::string nearest_names(const std::string& word, const OrderedDict<std::string
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 std::vector<std::string> names_of_head(const std::string& model_name, const nn::Module& net) {
   if (is_onnx(model_name)) return onnx_head(net);
   std::vector<std::string> out;
@@ -64,10 +60,8 @@ void freeze(const std::string& model_name, const nn::Sequential& model, const st
   const auto parameters = net->named_parameters();
   const std::vector<std::string> head = names_of_head(model_name, *net);
   for (const std::string& pattern : split_names(patterns)) {
-    if (pattern == kAllButHead && is_text_model(model_name))
-      throw UsageError(concat("--freeze ", pattern, ": the last layer of ", model_name,
-                              " is also its first, the embedding; name what is "
-                              "to be frozen, such as transformer.h.0"));
+    require(pattern != kAllButHead || !is_text_model(model_name), "--freeze ", pattern, ": the last layer of ",
+            model_name, " is also its first, the embedding; name what is to be frozen, such as transformer.h.0");
     bool found = false;
     for (const auto& item : parameters) {
       const bool in_head = std::find(head.begin(), head.end(), item.key()) != head.end();
@@ -75,15 +69,14 @@ void freeze(const std::string& model_name, const nn::Sequential& model, const st
       if (meant) item.value().set_requires_grad(false);
       found = found || meant;
     }
-    if (!found && pattern == kAllButHead)
-      throw UsageError(concat("--freeze ", pattern, ": ", model_name, " has only one layer"));
+    require(found || pattern != kAllButHead, "--freeze ", pattern, ": ", model_name, " has only one layer");
     if (!found)
-      throw UsageError(concat("--freeze ", pattern, ": no parameter or layer of ", model_name,
-                              " has this name; the nearest are ", nearest_names(pattern, parameters)));
+      refuse("--freeze ", pattern, ": no parameter or layer of ", model_name, " has this name; the nearest are ",
+             nearest_names(pattern, parameters));
   }
   const bool some =
       std::any_of(parameters.begin(), parameters.end(), [](const auto& item) { return item.value().requires_grad(); });
-  if (!some) throw UsageError(concat("--freeze ", patterns, ": no parameter of ", model_name, " is left to train"));
+  require(some, "--freeze ", patterns, ": no parameter of ", model_name, " is left to train");
 }
 
 void train_unfrozen(nn::Module& model) {

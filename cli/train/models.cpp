@@ -70,12 +70,11 @@ const models::PublishedModel* published_of(const std::string& name) {
 
 nn::Sequential published(const models::PublishedModel& model, const ModelShape& s) {
   const std::string name = model.name;
-  if (s.channels != 1 && s.channels != 3)
-    throw UsageError(concat(name, " takes gray images and images with 3 channels, not ", s.channels));
-  if (name.starts_with("vit") && (s.height != 224 || s.width != 224))
-    throw UsageError(concat(name, " takes images of 224 x 224, not ", s.height, " x ", s.width));
-  if (name.starts_with("vgg") && (s.height < 32 || s.width < 32))
-    throw UsageError(concat(name, " takes images of at least 32 x 32, not ", s.height, " x ", s.width));
+  require(s.channels == 1 || s.channels == 3, name, " takes gray images and images with 3 channels, not ", s.channels);
+  require(!name.starts_with("vit") || (s.height == 224 && s.width == 224), name, " takes images of 224 x 224, not ",
+          s.height, " x ", s.width);
+  require(!name.starts_with("vgg") || (s.height >= 32 && s.width >= 32), name,
+          " takes images of at least 32 x 32, not ", s.height, " x ", s.width);
   nn::Sequential all;
   all->push_back("normalize", Normalize());
   all->push_back("net", model.make(s.classes));
@@ -98,12 +97,11 @@ const ModelInfo* own_model(const std::string& name) {
 }
 
 [[noreturn]] void unknown(const std::string& name) {
-  if (is_text_model(name))
-    throw UsageError(
-        concat("model ", name, " is for texts; ", called_as(), " train and ", called_as(), " generate take it"));
+  require(!is_text_model(name), "model ", name, " is for texts; ", called_as(), " train and ", called_as(),
+          " generate take it");
   std::vector<std::string> names = image_model_names();
   names.emplace_back("gpt2");
-  throw UsageError("unknown model " + name + did_you_mean(name, names) + " (known: " + join(names, ", ") + ")");
+  refuse("unknown model ", name, did_you_mean(name, names), " (known: ", join(names, ", "), ")");
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ ImageSetPair read_data(const TrainOptions& o, const Team& team, Prepared& p, con
     return load_images(o, team, p, terminal);
   } catch (const Error& error) {
     const bool moved = !o.resume.empty() && !was_given(o, "data") && !is_data_name(c.data);
-    throw UsageError(concat(error.what(), moved ? "; if the data has moved, give its new location with --data" : ""));
+    refuse(error.what(), moved ? "; if the data has moved, give its new location with --data" : "");
   }
 }
 
@@ -69,7 +69,7 @@ Placement placement_of(const TrainOptions& o, const Team& team, const RunConfig&
   } catch (const UsageError& error) {
     if (!o.root.empty()) throw;
     if (c.devices.size() == 1) return use_placement(own_devices(team, {}), "", c.shards);
-    throw UsageError(concat("the run's ", printable(error.what()), "; name other devices with --devices"));
+    refuse("the run's ", printable(error.what()), "; name other devices with --devices");
   }
 }
 

@@ -183,8 +183,8 @@ Recipe make_recipe(const Trained& trained, RecipeOptions options, const std::str
 }
 
 void check_precision(const RecipeOptions& options, bool only_cpus) {
-  if (options.precision == "tf32" && only_cpus)
-    throw UsageError("--precision tf32: a CPU computes in float32; leave it out, or name a GPU with --devices");
+  require(options.precision != "tf32" || !only_cpus,
+          "--precision tf32: a CPU computes in float32; leave it out, or name a GPU with --devices");
 }
 
 void check_same(const RecipeOptions& options, const Recipe& recipe) {
@@ -192,7 +192,7 @@ void check_same(const RecipeOptions& options, const Recipe& recipe) {
     if (!option.has_value() || *option == value) return;
     std::string was = concat(value);
     if (was.empty()) was = "none";
-    throw UsageError(concat("--", name, " ", *option, ": the resumed run was started with ", was, "; leave it out"));
+    refuse("--", name, " ", *option, ": the resumed run was started with ", was, "; leave it out");
   });
 }
 

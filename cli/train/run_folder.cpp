@@ -254,37 +254,35 @@ void find_onnx_file(const std::string& folder, RunConfig& c) {
 void check_run_folder(const std::string& wanted) {
   const fs::path base(wanted);
   std::error_code error;
-  if (fs::exists(fs::status(checkpoint_path(wanted), error)))
-    throw UsageError(concat("--out ", wanted, ": already contains a run; continue it with --resume ",
-                            quoted_for_shell(wanted), ", or choose another folder"));
-  const auto refuse = [&](std::initializer_list<const char*> files) {
+  require(!fs::exists(fs::status(checkpoint_path(wanted), error)), "--out ", wanted,
+          ": already contains a run; continue it with --resume ", quoted_for_shell(wanted),
+          ", or choose another folder");
+  const auto check_absent = [&](std::initializer_list<const char*> files) {
     for (const char* file : files)
-      if (fs::exists(fs::symlink_status(base / file, error)))
-        throw UsageError(concat("--out ", wanted, ": contains ", file,
-                                " but no run to continue with --resume; choose another folder"));
+      require(!fs::exists(fs::symlink_status(base / file, error)), "--out ", wanted, ": contains ", file,
+              " but no run to continue with --resume; choose another folder");
   };
-  refuse({"config.json", "metrics.jsonl", "curve.svg", "model.safetensors", "epochs"});
+  check_absent({"config.json", "metrics.jsonl", "curve.svg", "model.safetensors", "epochs"});
   // These are written before the checkpoint: beside a lock, they are of a run that was killed while it began.
   if (!fs::exists(fs::symlink_status(base / kLockFile, error)))
-    refuse({"tokenizer.json", "vocab.json", "merges.txt", kOnnxFile});
+    check_absent({"tokenizer.json", "vocab.json", "merges.txt", kOnnxFile});
   const fs::file_status status = fs::status(base, error);
-  if (error && status.type() != fs::file_type::not_found)
-    throw UsageError(concat("--out ", shown(wanted), ": ", error.message()));
-  if (fs::exists(status) && !fs::is_directory(status)) throw UsageError(concat("--out ", wanted, ": is not a folder"));
+  require(!error || status.type() == fs::file_type::not_found, "--out ", shown(wanted), ": ", error.message());
+  require(!fs::exists(status) || fs::is_directory(status), "--out ", wanted, ": is not a folder");
 }
 
 std::string make_run_folder(const std::string& wanted, const std::string& name) {
   std::error_code error;
   if (!wanted.empty()) {
     fs::create_directories(wanted, error);
-    if (error) throw UsageError(concat("--out ", shown(wanted), ": ", error.message()));
+    require(!error, "--out ", shown(wanted), ": ", error.message());
     return wanted;
   }
   fs::create_directories("runs", error);
   for (int number = 1;; ++number) {  // processes that start simultaneously get different folders
     const std::string folder = concat("runs/", name, "-", number);
     const bool made = !error && fs::create_directory(folder, error);
-    if (error) throw UsageError(concat(shown(folder), ": ", error.message(), "; name a folder with --out"));
+    require(!error, shown(folder), ": ", error.message(), "; name a folder with --out");
     if (made) return folder;
   }
 }

@@ -38,14 +38,14 @@ std::string holder(int fd) {
 RunLock::RunLock(const std::string& folder) : path_((std::filesystem::path(folder) / kLockFile).string()) {
   for (;;) {
     fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    if (fd_ < 0) throw UsageError(concat(folder, ": cannot be written: ", std::strerror(errno)));
+    require(fd_ >= 0, folder, ": cannot be written: ", std::strerror(errno));
     int result = 0;
     while ((result = ::flock(fd_, LOCK_EX | LOCK_NB)) != 0 && errno == EINTR) {
     }
     if (result != 0 && errno == EWOULDBLOCK) {
       const std::string who = holder(fd_);
       ::close(fd_);
-      throw UsageError(concat(folder, ": ", who, " is training in this folder"));
+      refuse(folder, ": ", who, " is training in this folder");
     }
     if (result != 0 || is_file_of(fd_, path_)) break;
     ::close(fd_);  // its holder has just removed it

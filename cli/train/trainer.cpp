@@ -28,9 +28,7 @@ namespace {
 
 ModelShape shape_of(const RunConfig& c) { return {c.input[0], c.input[1], c.input[2], c.class_count}; }
 
-[[noreturn]] void broken(const Error& error) {
-  throw UsageError(concat("--resume: broken checkpoint: ", error.what()));
-}
+[[noreturn]] void broken(const Error& error) { refuse("--resume: broken checkpoint: ", error.what()); }
 
 OrderedDict<std::string, Tensor> copy_of(const nn::Module& model) {
   OrderedDict<std::string, Tensor> out("Tensor");
@@ -82,8 +80,8 @@ void Trainer::check_last_batch() const {
   try {
     copy->forward(zeros({1, c.input[0], c.input[1], c.input[2]}));
   } catch (const Error& error) {
-    throw UsageError(concat("the last batch of an epoch has one image, with which ", c.model, " cannot train: ",
-                            error.what(), "; choose another --batch-size than ", c.recipe.batch_size));
+    refuse("the last batch of an epoch has one image, with which ", c.model, " cannot train: ", error.what(),
+           "; choose another --batch-size than ", c.recipe.batch_size);
   }
   default_generator().set_offset(offset);
 }
@@ -97,8 +95,8 @@ void Trainer::load_weights() try {
   start_from(checkpoint_.config.model, model_, read_state(options_.weights, options_.key));
 } catch (const Error& error) {
   const RunConfig& c = checkpoint_.config;
-  throw UsageError(concat("--weights ", options_.weights, ": ", error.what(),
-                          c.text ? "" : looks_like(options_.weights, options_.key, c.model, shape_of(c))));
+  refuse("--weights ", options_.weights, ": ", error.what(),
+         c.text ? "" : looks_like(options_.weights, options_.key, c.model, shape_of(c)));
 }
 
 void Trainer::restore() try {
