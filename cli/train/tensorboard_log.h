@@ -9,12 +9,14 @@
 //
 // All have the number of the training step on the x axis, counted from the beginning of the run.
 #pragma once
-#include "tandem/cli/train/training_observer.h"
+#include "tandem/cli/train/run_folder.h"
+#include "tandem/cli/train/stepper.h"
 #include "tandem/nn/files/tensorboard/summary_writer.h"
 
 namespace tandem::cli {
 
-class TensorboardLog final : public TrainingObserver {
+/// Follows a training step by step, on the first process, without changing its results.
+class TensorboardLog {
  public:
   struct Options {
     std::string folder;
@@ -27,9 +29,11 @@ class TensorboardLog final : public TrainingObserver {
   /// Throws Error.
   TensorboardLog(const Options& options, const RunConfig& config, const Progress& progress);
 
-  void before_step(const Progress& progress, const std::vector<Tensor>& batch, const Stepper& stepper) override;
-  void after_step(const Progress& progress, Stepper& stepper) override;
-  void after_epoch(const Progress& progress, const nn::Sequential& model) override;
+  void before_step(const Progress& progress, const std::vector<Tensor>& batch, const Stepper& stepper);
+  /// The sums in `progress` may be older than the stepper's.
+  void after_step(const Progress& progress, Stepper& stepper);
+  /// The last line of progress.history belongs to this epoch, which progress.epoch does not yet count.
+  void after_epoch(const Progress& progress, const nn::Sequential& model);
 
  private:
   int64_t step_of(const Progress& p) const { return p.epoch * options_.steps_per_epoch + p.batch; }

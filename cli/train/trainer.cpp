@@ -194,7 +194,7 @@ bool Trainer::epoch() {
     const profiler::Record step_span("step", "train");
     const GroupPlace place = place_in_group(c.recipe, p.batch, examples());
     stepper_->set_lr(rate_of(p.batch));
-    if (observer_ != nullptr) guarded([&] { observer_->before_step(p, batch, *stepper_); });
+    if (log_ != nullptr) guarded([&] { log_->before_step(p, batch, *stepper_); });
     stepper_->step(batch, place);
     if (options_.verbose && !fused_told_) tell_fused();
     p.images += std::min(c.recipe.batch_size, examples() - p.batch * c.recipe.batch_size);
@@ -206,7 +206,7 @@ bool Trainer::epoch() {
     pending = {std::max(pending.stop, agreed.stop), pending.save || agreed.save};
     show(batches, begun);
     if (is_epoch_point(p.batch - 1, batches)) add_point();
-    if (observer_ != nullptr) guarded([&] { observer_->after_step(p, *stepper_); });
+    if (log_ != nullptr) guarded([&] { log_->after_step(p, *stepper_); });
     if (!place.last || (pending.stop == 0 && !pending.save)) continue;  // gradients are not part of a checkpoint
     p.seconds += seconds_now() - begun;
     if (pending.stop != 0) {
@@ -405,7 +405,7 @@ void Trainer::end_epoch() {
   parts.insert(parts.begin(), {concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs)});
   const std::string line = fitted(parts, terminal_.interactive ? columns_of(1) : 0);
   if (leads()) record_hashes();  // when the line is complete
-  if (observer_ != nullptr) guarded([&] { observer_->after_epoch(p, model_); });
+  if (log_ != nullptr) guarded([&] { log_->after_epoch(p, model_); });
   if (writes()) bar_.print(line);
   if (writes() && stops) bar_.print(reason_to_stop(checkpoint_.config, p.history));
   if (!writes()) bar_.clear();

@@ -7,10 +7,8 @@
 #include "tandem/cli/draw/progress.h"
 #include "tandem/cli/train/batches.h"
 #include "tandem/cli/train/models.h"
-#include "tandem/cli/train/run_folder.h"
 #include "tandem/cli/train/state_hash.h"
-#include "tandem/cli/train/stepper.h"
-#include "tandem/cli/train/training_observer.h"
+#include "tandem/cli/train/tensorboard_log.h"
 
 namespace tandem::cli {
 
@@ -40,7 +38,7 @@ class Trainer {
   /// Of the parameters, not of their moving average. It waits for the devices.
   StateHash hash() const { return state_hash(*model_, stepper_->optimizer()); }
   /// What run() notifies of each step and epoch; it must outlive the run.
-  void observe(TrainingObserver* observer) { observer_ = observer; }
+  void observe(TensorboardLog* log) { log_ = log; }
   const RunConfig& config() const { return checkpoint_.config; }
   const Progress& progress() const { return checkpoint_.progress; }
   /// The batches of an epoch.
@@ -105,7 +103,7 @@ class Trainer {
   nn::Sequential model_;
   std::unique_ptr<Stepper> stepper_;
   optional<Stream> side_;  // copies batches to the device if the data set is not there
-  TrainingObserver* observer_ = nullptr;
+  TensorboardLog* log_ = nullptr;
   std::optional<OrderedDict<std::string, Tensor>> best_;  // the model's state after the best epoch
   int64_t first_batch_ = 0;                // of the epoch's batches, that the stepper has seen since its start()
   optional<int64_t> not_finite_at_start_;  // values, when run() first saves: a network of an ONNX file may have a mask
