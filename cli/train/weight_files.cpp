@@ -2,7 +2,6 @@
 #include "tandem/cli/train/weight_files.h"
 
 #include "tandem/cli/onnx/onnx_files.h"
-#include "tandem/nn/files/prefix.h"
 #include "tandem/nn/files/pt/pt.h"
 #include "tandem/nn/files/pt/weights.h"
 
@@ -10,11 +9,9 @@ namespace tandem::cli {
 
 IValue read_pt(const std::string& path) { return serialize::load_pt(path); }
 
-OrderedDict<std::string, Tensor> read_state(const std::string& path, const std::string& key,
-                                            const std::string& prefix) {
+OrderedDict<std::string, Tensor> read_state(const std::string& path, const std::string& key) {
   check(key.empty() || !is_onnx(path), path, ": is not a .pt file: there is nothing under the key ", key);
-  if (is_onnx(path)) return serialize::without_prefix(read_onnx_state(path), prefix);
-  return serialize::read_weights(path, serialize::WeightsOptions{.key = key, .prefix = prefix});
+  return is_onnx(path) ? read_onnx_state(path) : serialize::read_weights(path, serialize::WeightsOptions{.key = key});
 }
 
 void write_pt(const std::string& path, const OrderedDict<std::string, Tensor>& state) {

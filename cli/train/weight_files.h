@@ -10,8 +10,7 @@ namespace tandem::cli {
 /// What is in a .pt file. Throws Error if this program was built without libzip.
 IValue read_pt(const std::string& path);
 /// The tensors of a state dict of either kind, or of an ONNX model: see serialize::read_weights, read_onnx_state.
-OrderedDict<std::string, Tensor> read_state(const std::string& path, const std::string& key,
-                                            const std::string& prefix = {});
+OrderedDict<std::string, Tensor> read_state(const std::string& path, const std::string& key);
 void write_pt(const std::string& path, const OrderedDict<std::string, Tensor>& state);
 
 /// The number of values in all tensors, a double because files may claim any sizes.

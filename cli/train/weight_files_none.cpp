@@ -2,7 +2,6 @@
 #include "tandem/cli/train/weight_files.h"
 
 #include "tandem/cli/onnx/onnx_files.h"
-#include "tandem/nn/files/prefix.h"
 #include "tandem/nn/files/pt_plugin.h"
 #include "tandem/nn/files/safetensors.h"
 
@@ -16,12 +15,10 @@ constexpr const char* kMissing =
 
 IValue read_pt(const std::string& path) { fail(path, kMissing); }
 
-OrderedDict<std::string, Tensor> read_state(const std::string& path, const std::string& key,
-                                            const std::string& prefix) {
+OrderedDict<std::string, Tensor> read_state(const std::string& path, const std::string& key) {
   check(!serialize::pt::is_pt_file(path), path, kMissing);
   check(key.empty(), path, ": is not a .pt file: there is nothing under the key ", key);
-  if (is_onnx(path)) return serialize::without_prefix(read_onnx_state(path), prefix);
-  return serialize::without_prefix(serialize::load_safetensors(path).tensors, prefix);
+  return is_onnx(path) ? read_onnx_state(path) : serialize::load_safetensors(path).tensors;
 }
 
 void write_pt(const std::string& path, const OrderedDict<std::string, Tensor>&) { fail(path, kMissing); }
