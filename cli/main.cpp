@@ -174,10 +174,13 @@ int run(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     return parse_error(app, error, line.words);
   }
-  check_values(*app.get_subcommands().front());
+  const CLI::App& command = *app.get_subcommands().front();
+  check_values(command);
+  for (const CLI::Option* option : command.get_options())
+    if (option->count() > 0 && !option->get_lnames().empty()) line.given.push_back(option->get_lnames().front());
   const int first = own_words + (own_words < argc && std::string(argv[own_words]) == "--" ? 1 : 0);
   line.program.assign(argv + std::min(first, argc), argv + argc);
-  return commands.at(app.get_subcommands().front()->get_name())(line);
+  return commands.at(command.get_name())(line);
 }
 
 // Destructors of nlohmann's values take memory. Without any, they would abort the program. No file is half written then,

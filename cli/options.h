@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "tandem/cli/text/text_options.h"
-#include "tandem/cli/train/recipe_options.h"
 #include "tandem/core/error.h"
 
 namespace tandem::cli {
@@ -32,6 +30,28 @@ void require(bool good, const Parts&... parts) {
 inline constexpr int64_t kImageSize = 224, kSmallImageSize = 32;
 inline constexpr int64_t kMaxShards = 4096, kMaxEpochs = 1'000'000'000, kMaxAccumulated = 1'000'000;
 inline constexpr double kMaxValidation = 0.9;  ///< share of the data
+
+struct CommandLine {
+  std::vector<std::string> words;    ///< after the program's name
+  std::vector<std::string> given;    ///< names of the command's options among them, without dashes
+  std::vector<std::string> program;  ///< of launch: the program to start, and its arguments
+  bool has(const char* option) const { return std::find(given.begin(), given.end(), option) != given.end(); }
+};
+
+/// Options of models of texts.
+struct TextOptions {
+  std::string tokenizer;  ///< char, or a folder with vocab.json and merges.txt; empty: that of the weights, else char
+  std::optional<int64_t> layers, heads, width, context, steps;
+  std::optional<double> dropout;
+};
+
+/// Recipe options as given on the command line.
+struct RecipeOptions {
+  std::string name;  ///< empty: the usual one, see make_recipe
+  std::optional<std::string> optimizer, schedule, init, augment, decay, freeze, keep, precision;
+  std::optional<int64_t> batch_size, accumulate, patience;
+  std::optional<double> lr, momentum, weight_decay, label_smoothing, warmup, clip, ema;
+};
 
 struct TrainOptions {
   std::string model = "lenet";
@@ -59,13 +79,8 @@ struct TrainOptions {
   int processes = 0;    ///< 0: this one, or those that a launcher has started
   /// Folder of event files; empty: that of the run.
   std::optional<std::string> tensorboard{};
-  std::vector<std::string> given{};  ///< names of the options on the command line
-  std::vector<std::string> words{};  ///< the command line after the program's name
+  CommandLine line{};
 };
-/// Whether the command line has the option.
-inline bool was_given(const TrainOptions& o, const char* name) {
-  return std::find(o.given.begin(), o.given.end(), name) != o.given.end();
-}
 
 struct CompareOptions {
   std::string model = "lenet";
@@ -79,9 +94,9 @@ struct CompareOptions {
   uint64_t seed = 0;
   int threads = 0;  ///< per CPU device; 0: the cores divided by the largest number of CPU devices in a list
   int workers = 0;
-  std::string out;                   ///< empty: runs/compare-<n>
-  std::vector<int> processes{};      ///< one run for each element
-  std::vector<std::string> words{};  ///< the command line after the program's name
+  std::string out;               ///< empty: runs/compare-<n>
+  std::vector<int> processes{};  ///< one run for each element
+  CommandLine line{};
 };
 
 struct EvalOptions {

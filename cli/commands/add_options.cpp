@@ -1,29 +1,17 @@
 // The options that several commands have.
 #include "tandem/cli/commands/add_options.h"
 
-#include "tandem/cli/message.h"
-
 namespace tandem::cli {
-
-std::vector<std::string> given_options(const CLI::App& c) {
-  std::vector<std::string> out;
-  for (const CLI::Option* option : c.get_options())
-    if (option->count() > 0 && !option->get_lnames().empty()) out.push_back(option->get_lnames().front());
-  return out;
-}
 
 void begin_group(CLI::App* c, const char* title) { c->option_defaults()->group(title); }
 
-std::string alternatives(const std::vector<std::string>& values) { return join(values, "|"); }
-
 void add_key(CLI::App* c, std::string& key) {
-  c->add_option("--key", key, "the state dict in a .pt file with more, such as state_dict or model.ema")
-      ->type_name("NAME");
+  add_text(c, "--key", key, "NAME", "the state dict in a .pt file with more, such as state_dict or model.ema");
 }
 
 void add_device(CLI::App* c, std::string& device) {
-  c->add_option("--device,--devices", device, "device to use, such as cpu:0 or cuda:0; default: the best available")
-      ->type_name(kDeviceType);
+  add_text(c, "--device,--devices", device, kDeviceType,
+           "device to use, such as cpu:0 or cuda:0; default: the best available");
 }
 
 void add_weights_bits(CLI::App* c, int64_t& bits) {
@@ -72,11 +60,10 @@ void add_recipe(CLI::App* c, RecipeOptions& r, const std::string& usual) {
              "fp32; tf32: products and convolutions on GPUs round float32 to 10 mantissa bits; bf16: products, "
              "convolutions and attention compute in bfloat16, everything else and all parameters stay float32; "
              "fp16: the same in float16, with a scaled loss. eval and predict compute in it, too; default: fp32");
-  c->add_option("--freeze", r.freeze,
-                "parameters that do not train: names of parameters or layers, separated by commas, with * for "
-                "any text; or all-but-head: all but the last layer. A frozen batch normalisation also uses and "
-                "keeps its running statistics")
-      ->type_name("PATTERN");
+  add_text(c, "--freeze", r.freeze, "PATTERN",
+           "parameters that do not train: names of parameters or layers, separated by commas, with * for "
+           "any text; or all-but-head: all but the last layer. A frozen batch normalisation also uses and "
+           "keeps its running statistics");
 }
 
 void add_augment(CLI::App* c, RecipeOptions& r) {

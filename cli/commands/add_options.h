@@ -5,15 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "tandem/cli/message.h"
 #include "tandem/cli/numbers.h"
 #include "tandem/cli/train/recipe.h"
 
 namespace tandem::cli {
 
-struct CommandLine {
-  std::vector<std::string> words;    ///< after the program's name
-  std::vector<std::string> program;  ///< of launch: the program to start, and its arguments
-};
 /// Runs a command with the options that CLI11 has parsed, and returns its exit code.
 using Command = std::function<int(const CommandLine&)>;
 
@@ -32,8 +29,18 @@ Command add_summary(CLI::App& app);
 Command add_train(CLI::App& app);
 Command add_verify(CLI::App& app);
 
-/// "sgd|adamw"
-std::string alternatives(const std::vector<std::string>& values);
+/// Adds an option that takes a text or several; `type` is what the help calls its value.
+template <class Target>
+CLI::Option* add_text(CLI::App* c, const std::string& name, Target& target, const std::string& type,
+                      const std::string& what) {
+  return c->add_option(name, target, what)->type_name(type);
+}
+
+/// The same, with the default shown in the help.
+inline void add_known_text(CLI::App* c, const std::string& name, std::string& target, const std::string& type,
+                           const std::string& what) {
+  add_text(c, name, target, type, what)->capture_default_str();
+}
 
 /// Adds an option that takes a number in a range; `target` is a number or an optional number.
 template <class T, class Target>
@@ -52,6 +59,17 @@ CLI::Option* add_known(CLI::App* c, const std::string& name, T& target, const Ra
   return add_number(c, name, target, range, what)->default_str(concat(target));
 }
 
+/// Adds an option that takes numbers; `targets` is a vector or a set.
+template <class T, class Targets>
+CLI::Option* add_numbers(CLI::App* c, const std::string& name, Targets& targets, const Range<T>& range,
+                         const std::string& what) {
+  const auto read = [name, &targets, range](const std::vector<std::string>& texts) {
+    targets.clear();
+    for (const std::string& text : texts) targets.insert(targets.end(), parse_number(name, text, range));
+  };
+  return c->add_option_function<std::vector<std::string>>(name, read, what)->type_name("NUMBER");
+}
+
 inline constexpr Range<int64_t> kBatchSizes{1, 1'000'000'000};
 inline constexpr Range<int> kThreads{0, 4096};
 
@@ -66,16 +84,13 @@ inline constexpr const char* kData =
     "fashion-mnist, mnist, cifar10, cifar100, a folder with the files of one, a folder with a folder of images for "
     "each class, or one with the subfolders train and test, which have such folders";
 
-/// The names of the options on the command line, without dashes.
-std::vector<std::string> given_options(const CLI::App& c);
-
 /// Options added from now on are in this group of the help.
 void begin_group(CLI::App* c, const char* title);
 
 /// Adds an option whose value is one of `recipe_values(name)`, without the dashes.
 template <class Target>
 CLI::Option* add_choice(CLI::App* c, const std::string& name, Target& target, const std::string& what) {
-  return c->add_option("--" + name, target, what)->type_name(alternatives(recipe_values(name)));
+  return add_text(c, "--" + name, target, join(recipe_values(name), "|"), what);
 }
 
 /// --key: the state dict in a .pt file that contains more.

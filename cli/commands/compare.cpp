@@ -375,36 +375,26 @@ int compare(const CompareOptions& o, const Team& team) {
 int compare_command(const CompareOptions& o) {
   const int most = o.processes.empty() ? 1 : *std::max_element(o.processes.begin(), o.processes.end());
   const Team team = most > 1 && distributed::Environment::read().launcher_has_store ? Team::join() : Team();
-  if (most > 1 && team.size() != most) return start_processes("compare", o.words, most);
+  if (most > 1 && team.size() != most) return start_processes("compare", o.line.words, most);
   return team.guarded([&] { return compare(o, team); });
 }
 
 }  // namespace
 
 Command add_compare(CLI::App& app) {
-  const auto kept = std::make_shared<CompareOptions>();
-  CompareOptions& o = *kept;
+  static CompareOptions o;
   CLI::App* c = app.add_subcommand("compare",
                                    "train on several lists of devices alternately; report the speed of each "
                                    "and what limits it; writes compare.json and compare.svg");
   begin_group(c, "Compared");
-  c->add_option("--devices", o.devices, "a list of devices, such as cpu:0,cpu:1; with --processes, at least two in all")
-      ->allow_extra_args(false)
-      ->type_name(kDeviceType);
-  c->add_option_function<std::vector<std::string>>(
-       "--processes",
-       [&o](const std::vector<std::string>& counts) {
-         o.processes.clear();
-         for (const std::string& count : counts)
-           o.processes.push_back(parse_number("--processes", count, Range<int>{1, 4096}));
-       },
-       "a number of processes, each on one device; may be given several times")
-      ->allow_extra_args(false)
-      ->type_name("NUMBER");
-  c->add_option("--scaling", o.scaling,
-                "strong: the same batch on every list; weak: the same batch per device; or both")
-      ->capture_default_str()
-      ->type_name("strong|weak|both");
+  add_text(c, "--devices", o.devices, kDeviceType,
+           "a list of devices, such as cpu:0,cpu:1; with --processes, at least two in all")
+      ->allow_extra_args(false);
+  add_numbers(c, "--processes", o.processes, Range<int>{1, 4096},
+              "a number of processes, each on one device; may be given several times")
+      ->allow_extra_args(false);
+  add_known_text(c, "--scaling", o.scaling, "strong|weak|both",
+                 "strong: the same batch on every list; weak: the same batch per device; or both");
   add_known(c, "--epochs", o.epochs, {1, kMaxEpochs}, "epochs per list");
   add_number(c, "--shards", o.shards, Range<int64_t>{0, kMaxShards},
              "pieces of each batch; 0: one piece per device. Default: 0, or 8 with --processes");
@@ -413,8 +403,8 @@ Command add_compare(CLI::App& app) {
             "list");
   add_known(c, "--workers", o.workers, {0, 256}, "threads that load batches ahead");
   begin_group(c, "Model and data");
-  c->add_option("--model", o.model, kTrainable)->capture_default_str()->type_name(kModelType);
-  c->add_option("--data", o.data, kData)->capture_default_str()->type_name(kDataType);
+  add_known_text(c, "--model", o.model, kModelType, kTrainable);
+  add_known_text(c, "--data", o.data, kDataType, kData);
   add_known(c, "--images", o.images, {0, 1'000'000'000}, "training images to use; 0: all");
   begin_group(c, "Optimisation");
   add_recipe(c, o.recipe,
@@ -423,14 +413,14 @@ Command add_compare(CLI::App& app) {
   add_augment(c, o.recipe);
   add_known(c, "--seed", o.seed, {0, UINT64_MAX}, "random seed of parameters and batch order");
   begin_group(c, "Output");
-  c->add_option("--out", o.out, "folder for the results; default: runs/compare-N")->type_name(kFolderType);
+  add_text(c, "--out", o.out, kFolderType, "folder for the results; default: runs/compare-N");
   c->footer(
       "Examples:\n"
       "  tandem compare --devices cpu:0 --devices cpu:0,cpu:1\n"
       "  tandem compare --processes 1 --processes 2 --model mlp --epochs 1");
-  return [kept](const CommandLine& line) {
-    kept->words = line.words;
-    return compare_command(*kept);
+  return [](const CommandLine& line) {
+    o.line = line;
+    return compare_command(o);
   };
 }
 

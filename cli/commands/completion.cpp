@@ -172,7 +172,7 @@ int completion_command(const CLI::App& app, const std::string& shell) {
 Command add_completion(CLI::App& app) {
   const auto shell = std::make_shared<std::string>();
   CLI::App* c = app.add_subcommand("completion", "print a script that completes commands and options in a shell");
-  c->add_option("SHELL", *shell, "bash, zsh or fish")->required()->type_name("bash|zsh|fish");
+  add_text(c, "SHELL", *shell, "bash|zsh|fish", "bash, zsh or fish")->required();
   c->footer(
       "Examples:\n"
       "  source <(tandem completion bash)       # in ~/.bashrc; zsh: the same with zsh, in ~/.zshrc\n"

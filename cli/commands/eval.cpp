@@ -86,8 +86,7 @@ int eval_command(const EvalOptions& o) {
 }  // namespace
 
 Command add_eval(CLI::App& app) {
-  const auto kept = std::make_shared<EvalOptions>();
-  EvalOptions& o = *kept;
+  static EvalOptions o;
   CLI::App* c = app.add_subcommand("eval",
                                    "print the loss and accuracy of a trained run on its test images, or the loss and "
                                    "perplexity on the end of its text");
@@ -96,7 +95,7 @@ Command add_eval(CLI::App& app) {
        "folder of the run; with images as --data also an ONNX file; with a text as --data also a GPT-2's file of "
        "weights, or its folder with a tokenizer")
       ->required();
-  c->add_option("--data", o.data, "data set, or text, to use instead of the run's")->type_name(kDataType);
+  add_text(c, "--data", o.data, kDataType, "data set, or text, to use instead of the run's");
   add_device(c, o.device);
   add_number(c, "--batch-size", o.batch_size, kBatchSizes,
              "images per step; default: 1000 of up to 32 x 32 pixels, fewer of larger ones");
@@ -110,7 +109,7 @@ Command add_eval(CLI::App& app) {
       "Examples:\n"
       "  tandem eval runs/first\n"
       "  tandem eval runs/first --data mnist --json");
-  return [kept](const CommandLine&) { return eval_command(*kept); };
+  return [](const CommandLine&) { return eval_command(o); };
 }
 
 }  // namespace tandem::cli

@@ -180,19 +180,17 @@ int convert_command(const ConvertOptions& o) {
 }  // namespace
 
 Command add_inspect(CLI::App& app) {
-  const auto kept = std::make_shared<InspectOptions>();
-  InspectOptions& o = *kept;
+  static InspectOptions o;
   CLI::App* c = app.add_subcommand("inspect", "list what is in a .safetensors, .pt or .onnx file");
   c->add_option(
        "FILE", o.file,
        "file of weights, a whole checkpoint of PyTorch, the index or the folder of a sharded one, or an ONNX model")
       ->required();
-  return [kept](const CommandLine&) { return inspect_command(*kept); };
+  return [](const CommandLine&) { return inspect_command(o); };
 }
 
 Command add_convert(CLI::App& app) {
-  const auto kept = std::make_shared<ConvertOptions>();
-  ConvertOptions& o = *kept;
+  static ConvertOptions o;
   CLI::App* c = app.add_subcommand(
       "convert", "convert weights between .safetensors and .pt, or write the model of a run as such a file or as ONNX");
   c->add_option(
@@ -202,8 +200,7 @@ Command add_convert(CLI::App& app) {
       ->required();
   c->add_option("OUT", o.to, "file to write; its ending decides: .safetensors, .pt, .pth, .bin or .onnx")->required();
   add_key(c, o.key);
-  c->add_option("--prefix", o.prefix, "remove this from the names that start with it, such as module.")
-      ->type_name("TEXT");
+  add_text(c, "--prefix", o.prefix, "TEXT", "remove this from the names that start with it, such as module.");
   c->add_option("--shard-size", o.shard_bytes,
                 "split a .safetensors file into files of at most this size, such as 500MB or 5GiB, and an index")
       ->option_text("SIZE")
@@ -216,7 +213,7 @@ Command add_convert(CLI::App& app) {
       "  tandem convert training.pt model.safetensors --key model --prefix module.\n"
       "  tandem convert runs/first net.onnx\n"
       "  tandem convert runs/first net.pt");
-  return [kept](const CommandLine&) { return convert_command(*kept); };
+  return [](const CommandLine&) { return convert_command(o); };
 }
 
 }  // namespace tandem::cli

@@ -37,7 +37,6 @@ struct GenerateOptions {
   int64_t weights_bits = 0;  ///< 0: as they are
   std::string device;
   int threads = 0;
-  std::vector<std::string> given{};  ///< names of the options on the command line
 };
 
 namespace fs = std::filesystem;
@@ -90,17 +89,17 @@ void print(const std::string& text) {
 }
 
 // Without draws, the options of draws have no effect.
-void warn_of_no_draws(const GenerateOptions& o) {
+void warn_of_no_draws(const GenerateOptions& o, const CommandLine& line) {
   if (o.temperature != 0 && o.top_k != 1) return;
   const std::string cause = o.temperature == 0 ? "temperature" : "top-k";
-  for (const std::string& name : o.given)
+  for (const std::string& name : line.given)
     if (name != cause && (name == "temperature" || name == "top-k" || name == "top-p" || name == "seed"))
       print_error("warning", concat("--", name, " has no effect: --", cause, o.temperature == 0 ? " 0" : " 1",
                                     " always takes the most probable token"));
 }
 
-int generate_command(const GenerateOptions& o) {
-  warn_of_no_draws(o);
+int generate_command(const GenerateOptions& o, const CommandLine& line) {
+  warn_of_no_draws(o, line);
   require(o.model == "gpt2", "unknown model ", o.model, did_you_mean(o.model, {"gpt2"}), " (known: gpt2)");
   use_threads(o.threads);
   const Device device = use_device(o.device);
@@ -150,25 +149,18 @@ int generate_command(const GenerateOptions& o) {
 }  // namespace
 
 Command add_generate(CLI::App& app) {
-  const auto kept = std::make_shared<GenerateOptions>();
-  GenerateOptions& o = *kept;
+  static GenerateOptions o;
   CLI::App* c = app.add_subcommand("generate", "continue a text, or a list of tokens, with a language model");
   c->add_option("MODEL", o.weights,
                 "folder of a run of gpt2, file of weights, or a folder with model.safetensors, an index, or "
                 "pytorch_model.bin")
       ->required();
   add_key(c, o.key);
-  c->add_option("--model", o.model, "kind of model: gpt2, in any size")->capture_default_str()->type_name("gpt2");
-  c->add_option("--prompt", o.prompt, "text to continue")->type_name("TEXT");
-  c->add_option_function<std::vector<std::string>>(
-       "--prompt-ids",
-       [&o](const std::vector<std::string>& ids) {
-         o.prompt_ids.clear();
-         for (const std::string& id : ids)
-           o.prompt_ids.push_back(parse_number("--prompt-ids", id, Range<int64_t>{0, INT32_MAX}));
-       },
-       "numbers of the tokens to continue, instead of --prompt; the output is numbers, too, unless there is "
-       "a tokenizer")
+  add_known_text(c, "--model", o.model, "gpt2", "kind of model: gpt2, in any size");
+  add_text(c, "--prompt", o.prompt, "TEXT", "text to continue");
+  add_numbers(c, "--prompt-ids", o.prompt_ids, Range<int64_t>{0, INT32_MAX},
+              "numbers of the tokens to continue, instead of --prompt; the output is numbers, too, unless there is "
+              "a tokenizer")
       ->delimiter(',')
       ->type_name("ID,…");
   add_known(c, "--tokens", o.tokens, {1, 1 << 20}, "tokens to generate, at most");
@@ -186,8 +178,7 @@ Command add_generate(CLI::App& app) {
       "Examples:\n"
       "  tandem generate runs/book --prompt \"Once upon a time\"\n"
       "  tandem generate gpt2/ --prompt \"Once upon a time\" --temperature 0.8 --top-k 40");
-  c->callback([c, &o] { o.given = given_options(*c); });
-  return [kept](const CommandLine&) { return generate_command(*kept); };
+  return [](const CommandLine& line) { return generate_command(o, line); };
 }
 
 }  // namespace tandem::cli

@@ -166,30 +166,25 @@ int launch_command(const LaunchOptions& options) try {
 }  // namespace
 
 Command add_launch(CLI::App& app) {
-  const auto kept = std::make_shared<LaunchOptions>();
-  LaunchOptions& o = *kept;
+  static LaunchOptions o;
   CLI::App* c = app.add_subcommand("launch",
                                    "start a program as several processes (ranks) that compute together; when one "
                                    "fails, end all of them and say which one it was");
   c->add_option("PROGRAM", o.command, "program to start; what follows it is passed on");
-  c->add_option("-n,--nproc-per-node", o.ranks,
-                "ranks on this node: a number; cpu: one per usable core; gpu: one per CUDA device; auto: gpu if there "
-                "are any, else cpu")
-      ->capture_default_str()
-      ->type_name("RANKS");
+  add_known_text(c, "-n,--nproc-per-node", o.ranks, "RANKS",
+                 "ranks on this node: a number; cpu: one per usable core; gpu: one per CUDA device; auto: gpu if there "
+                 "are any, else cpu");
   add_known(c, "--nnodes", o.nodes, {1, 4096}, "nodes; tandem launch is started on each, with the same -n");
   add_number(c, "--node-rank", o.node_rank, Range<int>{0, 4095}, "number of this node, from 0; default: SLURM_NODEID");
-  c->add_option("--rdzv,--rdzv-endpoint", o.rdzv,
-                "where node 0 serves the store: one of its addresses, and a port; default on a single node: "
-                "127.0.0.1 and a free port")
-      ->type_name("HOST:PORT");
+  add_text(c, "--rdzv,--rdzv-endpoint", o.rdzv, "HOST:PORT",
+           "where node 0 serves the store: one of its addresses, and a port; default on a single node: "
+           "127.0.0.1 and a free port");
   add_known(c, "--max-restarts", o.max_restarts, {0, 1'000'000},
             "times to start all ranks again after a failure; they continue from their own checkpoints");
   add_known(c, "--grace", o.grace, {0, 1e6}, "seconds between asking ranks to end (SIGTERM) and killing them");
-  c->add_option("--log-dir", o.log_dir, "also write each rank's output to DIR/rank_N.out and DIR/rank_N.err")
-      ->type_name("DIR");
+  add_text(c, "--log-dir", o.log_dir, "DIR", "also write each rank's output to DIR/rank_N.out and DIR/rank_N.err");
   c->add_flag_callback(
-      "--no-prefix", [&o] { o.prefix = false; }, "do not print [RANK] before each line");
+      "--no-prefix", [] { o.prefix = false; }, "do not print [RANK] before each line");
   c->footer(
       "Examples:\n"
       "  tandem launch -n 4 ./program --its-own-option\n"
@@ -198,9 +193,9 @@ Command add_launch(CLI::App& app) {
       "The ranks find their place in RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and "
       "MASTER_PORT.\n"
       "Several nodes need the same secret TANDEM_JOB_KEY in the environment of each tandem launch.");
-  return [kept](const CommandLine& line) {
-    kept->command = line.program;
-    return launch_command(*kept);
+  return [](const CommandLine& line) {
+    o.command = line.program;
+    return launch_command(o);
   };
 }
 

@@ -232,19 +232,16 @@ int predict_command(PredictOptions o) {
 }  // namespace
 
 Command add_predict(CLI::App& app) {
-  const auto kept = std::make_shared<PredictOptions>();
-  PredictOptions& o = *kept;
+  static PredictOptions o;
   CLI::App* c = app.add_subcommand(
       "predict", "classify images with a trained run, a published model and its weights, or an ONNX file");
-  c->add_option("RUN IMAGE", o.words,
-                "folder of the run or an ONNX file (not with --model), and PNG and JPEG files or folders of them")
-      ->required()
-      ->type_name("");
-  c->add_option("--model", o.model, "published model, such as resnet50, or an ONNX file")->type_name(kModelType);
-  c->add_option("--weights", o.weights, "file with its weights (.safetensors, .pt); an ONNX file has its own")
-      ->type_name(kFileType);
+  add_text(c, "RUN IMAGE", o.words, "",
+           "folder of the run or an ONNX file (not with --model), and PNG and JPEG files or folders of them")
+      ->required();
+  add_text(c, "--model", o.model, kModelType, "published model, such as resnet50, or an ONNX file");
+  add_text(c, "--weights", o.weights, kFileType, "file with its weights (.safetensors, .pt); an ONNX file has its own");
   add_key(c, o.key);
-  c->add_option("--classes", o.classes, "file with the names of the classes, one per line")->type_name(kFileType);
+  add_text(c, "--classes", o.classes, kFileType, "file with the names of the classes, one per line");
   add_device(c, o.device);
   c->add_flag("--json", o.json, "print JSON");
   add_known(c, "--top", o.top, {1, 1 << 20}, "classes shown per image");
@@ -254,7 +251,7 @@ Command add_predict(CLI::App& app) {
       "  tandem predict runs/first shoe.png\n"
       "  tandem predict --model resnet50 --weights resnet50.safetensors --classes imagenet.txt photos\n"
       "  tandem predict --model net.onnx photo.jpg");
-  return [kept](const CommandLine&) { return predict_command(*kept); };
+  return [](const CommandLine&) { return predict_command(o); };
 }
 
 }  // namespace tandem::cli

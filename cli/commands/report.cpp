@@ -116,18 +116,14 @@ int report_command(const ReportOptions& o) {
 }  // namespace
 
 Command add_report(CLI::App& app) {
-  const auto kept = std::make_shared<ReportOptions>();
-  ReportOptions& o = *kept;
+  static ReportOptions o;
   CLI::App* c = app.add_subcommand("report",
                                    "write a page about runs: curves over each other, differences of configuration, "
                                    "confusion matrix, worst "
                                    "mistakes, and the profile if a run's folder has one (profile.json or trace.json)");
-  c->add_option("RUN", o.folders, "folders of the runs; of several, those without a run are left out")
-      ->required()
-      ->type_name("");
-  c->add_option("--out", o.out, "HTML file to write; default: report.html in the folder of the first run")
-      ->type_name(kFileType);
-  c->add_option("--data", o.data, "data set for the predictions instead of the runs'")->type_name(kDataType);
+  add_text(c, "RUN", o.folders, "", "folders of the runs; of several, those without a run are left out")->required();
+  add_text(c, "--out", o.out, kFileType, "HTML file to write; default: report.html in the folder of the first run");
+  add_text(c, "--data", o.data, kDataType, "data set for the predictions instead of the runs'");
   add_device(c, o.device);
   add_known(c, "--threads", o.threads, kThreads, "CPU threads; 0: all cores");
   c->footer(
@@ -135,7 +131,7 @@ Command add_report(CLI::App& app) {
       "  tandem report runs/first\n"
       "  tandem report runs/*               # one page about all of them\n"
       "  tandem report runs/first runs/second --out comparison.html");
-  return [kept](const CommandLine&) { return report_command(*kept); };
+  return [](const CommandLine&) { return report_command(o); };
 }
 
 }  // namespace tandem::cli

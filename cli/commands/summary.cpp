@@ -29,8 +29,7 @@ namespace tandem::cli {
 namespace {
 
 struct SummaryOptions {
-  std::string folder{};    ///< of a run, instead of a model's name
-  bool has_model = false;  ///< on the command line
+  std::string folder{};  ///< of a run, instead of a model's name
   std::string model = "lenet";
   std::vector<int64_t> input{};         ///< empty: the model's own
   int64_t classes = 0;                  ///< 0: the model's own
@@ -171,8 +170,8 @@ Subject onnx_file(const SummaryOptions& o, const std::string& path) {
   return {.onnx_file = path, .sizes = o.input};
 }
 
-Subject subject_of(const SummaryOptions& o) {
-  require(o.folder.empty() || !o.has_model, "--model: not with ", o.folder, ", which has its own");
+Subject subject_of(const SummaryOptions& o, const CommandLine& line) {
+  require(o.folder.empty() || !line.has("model"), "--model: not with ", o.folder, ", which has its own");
   if (is_onnx(o.folder)) return onnx_file(o, o.folder);
   if (!o.folder.empty()) return subject_of_run(o);
   if (is_onnx(o.model)) return onnx_file(o, o.model);
@@ -197,9 +196,9 @@ std::size_t load(const std::string& path, const std::string& key, const std::str
   return count;
 }
 
-int summary_command(const SummaryOptions& o) {
+int summary_command(const SummaryOptions& o, const CommandLine& line) {
   require(o.key.empty() || !o.weights.empty(), "--key: names a state dict in the file of --weights");
-  Subject subject = subject_of(o);
+  Subject subject = subject_of(o, line);
   if (!subject.onnx_file.empty()) {
     summarize_onnx(subject.onnx_file, subject.sizes, o.batch_size);
     return 0;
@@ -236,33 +235,29 @@ std::string published_names() {
 }  // namespace
 
 Command add_summary(CLI::App& app) {
-  const auto kept = std::make_shared<SummaryOptions>();
-  SummaryOptions& o = *kept;
+  static SummaryOptions o;
   CLI::App* c =
       app.add_subcommand("summary", "print a model's layers with output shape, parameters, bytes and operations");
   c->add_option("DIR", o.folder, "folder of a run or an ONNX file, instead of --model");
-  c->add_option("--model", o.model, "lenet, mlp, linear, an ONNX file or a published model: " + published_names())
-      ->capture_default_str()
-      ->type_name(kModelType);
+  add_known_text(c, "--model", o.model, kModelType,
+                 "lenet, mlp, linear, an ONNX file or a published model: " + published_names());
   c->add_option_function<std::string>(
-       "--input", [&o](const std::string& text) { o.input = parse_input(text); },
+       "--input", [](const std::string& text) { o.input = parse_input(text); },
        "channels,height,width of an image (3,32,32 or 3x32x32), or the number of tokens; default: 1,28,28, or that of "
        "the published model or the ONNX file")
       ->type_name("C,H,W");
   add_number<int64_t>(c, "--classes", o.classes, {1, 1 << 20},
                       "number of classes; default: 10 or that of the published model");
   add_number(c, "--batch-size", o.batch_size, kBatchSizes, "images per step; default: 1");
-  c->add_option("--weights", o.weights,
-                "load this file of weights, index or folder, and report what does not fit the model")
-      ->type_name(kFileType);
+  add_text(c, "--weights", o.weights, kFileType,
+           "load this file of weights, index or folder, and report what does not fit the model");
   add_key(c, o.key);
   c->footer(
       "Examples:\n"
       "  tandem summary --model resnet18 --input 3,32,32 --classes 10\n"
       "  tandem summary net.onnx --input 3,224,224\n"
       "  tandem summary runs/first");
-  c->callback([c, &o] { o.has_model = c->count("--model") > 0; });
-  return [kept](const CommandLine&) { return summary_command(*kept); };
+  return [](const CommandLine& line) { return summary_command(o, line); };
 }
 
 }  // namespace tandem::cli

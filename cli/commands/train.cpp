@@ -61,7 +61,7 @@ void check_resume(const TrainOptions& o, const RunConfig& c) {
   const auto same = [](bool equal, const char* name) {
     require(equal, "--", name, ": the resumed run was started with another value; leave it out");
   };
-  for (const std::string& name : o.given) {
+  for (const std::string& name : o.line.given) {
     if (name == "model") same(is_model_of(c, o.model), "model");
     if (name == "seed") same(o.seed == c.seed, "seed");
     if (name == "shards") same(o.shards == c.shards, "shards");
@@ -89,9 +89,9 @@ Checkpoint resumed(const TrainOptions& o, const Team& team, std::optional<RunLoc
   }
   if (team.leads()) remove_leftovers(o.resume);
   check_resume(o, checkpoint.config);
-  if (was_given(o, "data"))
+  if (o.line.has("data"))
     checkpoint.config.data = checkpoint.config.text ? lasting_text_name(o.data) : lasting_name(o.data);
-  if (was_given(o, "epochs") && o.epochs != checkpoint.config.epochs) {
+  if (o.line.has("epochs") && o.epochs != checkpoint.config.epochs) {
     require(!has_fixed_epochs(checkpoint.config.recipe), "--epochs ", o.epochs,
             ": this run's learning rate changes over ", counted(checkpoint.config.epochs, "epoch", "epochs"),
             checkpoint.config.recipe.schedule == "cosine" ? " (schedule cosine)" : " (warm-up)",
@@ -107,7 +107,7 @@ Checkpoint resumed(const TrainOptions& o, const Team& team, std::optional<RunLoc
 
 int64_t shards_of(const TrainOptions& o, const Team& team) {
   const bool one_of_several = team.several() || o.processes > 0;
-  return one_of_several && !was_given(o, "shards") ? shards_for(team.size()) : o.shards;
+  return one_of_several && !o.line.has("shards") ? shards_for(team.size()) : o.shards;
 }
 
 Recipe recipe_of(const TrainOptions& o) {
@@ -144,7 +144,7 @@ RunConfig requested(const TrainOptions& o, const Team& team) {
           " is no folder of them");
   RunConfig c{.model = name_of_model(o.model),
               .data = text ? lasting_text_name(o.data) : lasting_name(o.data),
-              .epochs = text && !was_given(o, "epochs") ? kTextEpochs : o.epochs,
+              .epochs = text && !o.line.has("epochs") ? kTextEpochs : o.epochs,
               .recipe = recipe_of(o),
               .seed = o.seed,
               .data_sum = "",
@@ -172,7 +172,7 @@ bool is_restarted(const TrainOptions& o) {
 TrainOptions continued(TrainOptions o) {
   o.resume = std::exchange(o.out, {});
   o.weights = o.key = o.text.tokenizer = "";
-  std::erase(o.given, "recipe");
+  std::erase(o.line.given, "recipe");
   return o;
 }
 
@@ -380,7 +380,8 @@ int train(const TrainOptions& given, const Team& team) {
 
 int train_command(const TrainOptions& o) {
   check_options(o);
-  if (o.processes > 1) return start_processes("train", words_of_each(o.words, o.processes, o.threads), o.processes);
+  if (o.processes > 1)
+    return start_processes("train", words_of_each(o.line.words, o.processes, o.threads), o.processes);
   const Team team = Team::join();
   check_processes(o.processes, team);
   return team.guarded([&] { return train(o, team); });
@@ -389,8 +390,7 @@ int train_command(const TrainOptions& o) {
 }  // namespace
 
 Command add_train(CLI::App& app) {
-  const auto kept = std::make_shared<TrainOptions>();
-  TrainOptions& o = *kept;
+  static TrainOptions o;
   CLI::App* c = app.add_subcommand("train",
                                    "train a model; writes config.json, metrics.jsonl, curve.svg, "
                                    "checkpoint.safetensors and model.safetensors to the run's folder");
@@ -400,10 +400,9 @@ Command add_train(CLI::App& app) {
       "  tandem train --model lenet --data fashion-mnist --epochs 3 --out runs/first\n"
       "  tandem train --model resnet18 --data photos --weights resnet18.safetensors --freeze all-but-head\n"
       "  tandem train --model gpt2 --data book.txt --layers 2 --context 64");
-  c->callback([c, &o] { o.given = given_options(*c); });
-  return [kept](const CommandLine& line) {
-    kept->words = line.words;
-    return train_command(*kept);
+  return [](const CommandLine& line) {
+    o.line = line;
+    return train_command(o);
   };
 }
 

@@ -5,12 +5,10 @@
 namespace tandem::cli {
 namespace {
 
-// Options of models of texts.
-void add_text(CLI::App* c, TextOptions& t) {
-  c->add_option("--tokenizer", t.tokenizer,
-                "char, one token per character; or a folder with vocab.json and merges.txt. Default: that "
-                "beside the --weights, or char")
-      ->type_name("char|DIR");
+void add_text_model(CLI::App* c, TextOptions& t) {
+  add_text(c, "--tokenizer", t.tokenizer, "char|DIR",
+           "char, one token per character; or a folder with vocab.json and merges.txt. Default: that "
+           "beside the --weights, or char");
   const std::string sizes = "; not with --weights, which have their own";
   add_number(c, "--layers", t.layers, Range<int64_t>{1, 1024}, "blocks; gpt2: 4" + sizes);
   add_number(c, "--heads", t.heads, Range<int64_t>{1, 1 << 16}, "attention heads; gpt2: 4");
@@ -25,17 +23,12 @@ void add_text(CLI::App* c, TextOptions& t) {
 
 void add_model_and_data(CLI::App* c, TrainOptions& o) {
   begin_group(c, "Model and data");
-  c->add_option("--model", o.model,
-                std::string(kTrainable) + "; or for a text gpt2, gpt2-small, gpt2-medium, gpt2-large, gpt2-xl")
-      ->capture_default_str()
-      ->type_name(kModelType);
-  c->add_option("--data", o.data, std::string(kData) + "; or for gpt2 a file of text in UTF-8")
-      ->capture_default_str()
-      ->type_name(kDataType);
-  c->add_option("--weights", o.weights,
-                "start from this file (.safetensors, .pt); the last layer is new if it has another number of "
-                "classes. For gpt2 also a folder, or a run")
-      ->type_name(kFileType);
+  add_known_text(c, "--model", o.model, kModelType,
+                 std::string(kTrainable) + "; or for a text gpt2, gpt2-small, gpt2-medium, gpt2-large, gpt2-xl");
+  add_known_text(c, "--data", o.data, kDataType, std::string(kData) + "; or for gpt2 a file of text in UTF-8");
+  add_text(c, "--weights", o.weights, kFileType,
+           "start from this file (.safetensors, .pt); the last layer is new if it has another number of "
+           "classes. For gpt2 also a folder, or a run");
   add_key(c, o.key);
   add_number(
       c, "--validation", o.validation, Range<double>{0, kMaxValidation},
@@ -68,12 +61,11 @@ void add_images(CLI::App* c, TrainOptions& o) {
 
 void add_devices_and_processes(CLI::App* c, TrainOptions& o) {
   begin_group(c, "Devices");
-  c->add_option("--devices", o.devices,
-                "cpu:0, cuda:0, …; several, such as cpu:0,cpu:1, share each batch; default: the best available")
-      ->delimiter(',')
-      ->type_name(kDeviceType);
-  c->add_option("--root", o.root, "device that keeps the parameters if there are several; default: the first")
-      ->type_name(kDeviceType);
+  add_text(c, "--devices", o.devices, kDeviceType,
+           "cpu:0, cuda:0, …; several, such as cpu:0,cpu:1, share each batch; default: the best available")
+      ->delimiter(',');
+  add_text(c, "--root", o.root, kDeviceType,
+           "device that keeps the parameters if there are several; default: the first");
   add_known(c, "--shards", o.shards, {0, kMaxShards},
             "pieces of each batch; results are then bitwise identical on any number of devices; 0: one piece "
             "per device");
@@ -89,9 +81,8 @@ void add_devices_and_processes(CLI::App* c, TrainOptions& o) {
 
 void add_output(CLI::App* c, TrainOptions& o) {
   begin_group(c, "Output");
-  c->add_option("--out", o.out, "folder of the run; default: runs/MODEL-DATA-N")->type_name(kFolderType);
-  c->add_option("--resume", o.resume, "continue the run in this folder, as if it had never stopped")
-      ->type_name(kFolderType);
+  add_text(c, "--out", o.out, kFolderType, "folder of the run; default: runs/MODEL-DATA-N");
+  add_text(c, "--resume", o.resume, kFolderType, "continue the run in this folder, as if it had never stopped");
   add_choice(c, "keep", o.recipe.keep,
              "last: the run's model is that of the last epoch; best: of the epoch with the highest validation "
              "accuracy, or a text's lowest validation loss; all: of the last one, and that of every epoch is kept in "
@@ -122,7 +113,7 @@ void add_train_options(CLI::App* c, TrainOptions& o) {
   add_optimisation(c, o);
   add_images(c, o);
   begin_group(c, "Text");
-  add_text(c, o.text);
+  add_text_model(c, o.text);
   add_devices_and_processes(c, o);
   add_output(c, o);
 }

@@ -255,7 +255,7 @@ int Verification::run() {
         Checkpoint recorded = checked(o_, epochs_), begin;
         history_ = recorded.progress.history;
         begin.config = recorded.config;
-        if (was_given(o_.train, "data"))
+        if (o_.train.line.has("data"))
           begin.config.data = begin.config.text ? lasting_text_name(o_.train.data) : lasting_name(o_.train.data);
         return begin;
       },
@@ -289,7 +289,8 @@ int Verification::run() {
 int verify_command(const VerifyOptions& o) {
   const TrainOptions& t = o.train;
   require(t.key.empty() || !t.weights.empty(), "--key: names a state dict in the file of --weights");
-  if (t.processes > 1) return start_processes("verify", words_of_each(t.words, t.processes, t.threads), t.processes);
+  if (t.processes > 1)
+    return start_processes("verify", words_of_each(t.line.words, t.processes, t.threads), t.processes);
   const Team team = Team::join();
   check_processes(t.processes, team);
   if (team.several()) install_handlers(/*second_ends=*/false);
@@ -299,27 +300,20 @@ int verify_command(const VerifyOptions& o) {
 
 void add_verify_options(CLI::App* c, VerifyOptions& o) {
   TrainOptions& t = o.train;
-  c->add_option("RUN", t.resume, "folder of the run")->required()->type_name(kFolderType);
-  c->add_option_function<std::vector<std::string>>(
-       "--epochs",
-       [&o](const std::vector<std::string>& words) {
-         for (const std::string& word : words)
-           o.epochs.insert(parse_number("--epochs", word, Range<int64_t>{1, kMaxEpochs}));
-       },
-       "only these epochs, such as 3,7, each from the last checkpoint before it that --keep all has kept; default: "
-       "all, from the start")
+  add_text(c, "RUN", t.resume, kFolderType, "folder of the run")->required();
+  add_numbers(c, "--epochs", o.epochs, Range<int64_t>{1, kMaxEpochs},
+              "only these epochs, such as 3,7, each from the last checkpoint before it that --keep all has kept; "
+              "default: all, from the start")
       ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("NUMBER");
-  c->add_option("--data", t.data, "where the run's data is now; default: where it was")->type_name(kDataType);
-  c->add_option("--weights", t.weights, "the weights that the run was started from")->type_name(kFileType);
+      ->allow_extra_args(false);
+  add_text(c, "--data", t.data, kDataType, "where the run's data is now; default: where it was");
+  add_text(c, "--weights", t.weights, kFileType, "the weights that the run was started from");
   add_key(c, t.key);
-  c->add_option("--devices", t.devices, "devices to use; default: those of the run's last session")
+  add_text(c, "--devices", t.devices, kDeviceType, "devices to use; default: those of the run's last session")
       ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name(kDeviceType);
-  c->add_option("--root", t.root, "device that keeps the parameters if there are several; default: as in the run")
-      ->type_name(kDeviceType);
+      ->allow_extra_args(false);
+  add_text(c, "--root", t.root, kDeviceType,
+           "device that keeps the parameters if there are several; default: as in the run");
   add_number(c, "--processes", t.processes, Range<int>{1, 4096},
              "processes that compute together; the bits are the same "
              "if the run has --shards, which it has if it was trained in several");
@@ -330,8 +324,7 @@ void add_verify_options(CLI::App* c, VerifyOptions& o) {
 }  // namespace
 
 Command add_verify(CLI::App& app) {
-  const auto kept = std::make_shared<VerifyOptions>();
-  VerifyOptions& o = *kept;
+  static VerifyOptions o;
   CLI::App* c = app.add_subcommand("verify",
                                    "compute a run again and compare the bits of each epoch with the recorded hashes; "
                                    "before, the run's files are compared with each other. Nothing is written. The exit "
@@ -341,10 +334,9 @@ Command add_verify(CLI::App& app) {
       "Examples:\n"
       "  tandem verify runs/first\n"
       "  tandem verify runs/first --epochs 3,7 --threads 2");
-  c->callback([c, &o] { o.train.given = given_options(*c); });
-  return [kept](const CommandLine& line) {
-    kept->train.words = line.words;
-    return verify_command(*kept);
+  return [](const CommandLine& line) {
+    o.train.line = line;
+    return verify_command(o);
   };
 }
 

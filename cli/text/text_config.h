@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "tandem/cli/text/text_options.h"
 #include "tandem/models/gpt2.h"
 
 namespace tandem::cli {
+
+struct TextOptions;
 
 struct TextConfig {
   std::string tokenizer = "char";  ///< or bpe

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 // Texts need a file: the default of --data is a data set of images.
 void check_text_file(const TrainOptions& o) {
-  require(was_given(o, "data") && !is_data_name(o.data), "--model ", o.model,
+  require(o.line.has("data") && !is_data_name(o.data), "--model ", o.model,
           ": trains on a text; name its file with --data, such as --data book.txt");
   std::error_code error;
   require(!fs::is_directory(o.data, error), "--data ", o.data, ": is a folder; --model ", o.model,
@@ -51,8 +51,8 @@ TextWeights weights_of(const TrainOptions& o) try {
 void check_text_options(const TrainOptions& o, const std::string& model) {
   const bool text = is_text_model(model);
   for (const char* name : {"tokenizer", "layers", "heads", "width", "context", "steps", "dropout"})
-    require(text || !was_given(o, name), "--", name, ": only for texts, with --model gpt2; this is ", model);
-  require(!text || !was_given(o, "image-size"), "--image-size: ", model, " trains on a text, not on images");
+    require(text || !o.line.has(name), "--", name, ": only for texts, with --model gpt2; this is ", model);
+  require(!text || !o.line.has("image-size"), "--image-size: ", model, " trains on a text, not on images");
 }
 
 Recipe recipe_of_text(const TrainOptions& o) {

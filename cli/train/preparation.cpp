@@ -53,7 +53,7 @@ ImageSetPair read_data(const TrainOptions& o, const Team& team, Prepared& p, con
     }
     return load_images(o, team, p, terminal);
   } catch (const Error& error) {
-    const bool moved = !o.resume.empty() && !was_given(o, "data") && !is_data_name(c.data);
+    const bool moved = !o.resume.empty() && !o.line.has("data") && !is_data_name(c.data);
     refuse(error.what(), moved ? "; if the data has moved, give its new location with --data" : "");
   }
 }
@@ -62,7 +62,7 @@ ImageSetPair read_data(const TrainOptions& o, const Team& team, Prepared& p, con
 // the best. Several processes have recorded those of the first.
 Placement placement_of(const TrainOptions& o, const Team& team, const RunConfig& c) {
   const bool on_cuda = !c.devices.empty() && c.devices.front().starts_with("cuda");
-  if (was_given(o, "devices") || c.devices.empty() || (team.several() && on_cuda))
+  if (o.line.has("devices") || c.devices.empty() || (team.several() && on_cuda))
     return use_placement(own_devices(team, o.devices), o.root, c.shards);
   try {
     return use_placement(c.devices, o.root.empty() ? c.root : o.root, c.shards);
@@ -91,7 +91,7 @@ void prepare(const TrainOptions& o, const Team& team, const Terminal& terminal,
              const std::function<Checkpoint()>& begin, Prepared& p) {
   const MachineMemory machine = machine_memory();  // before a text takes some of it
   team.together([&] {
-    if (o.resume.empty() || was_given(o, "devices")) use_placement(o.devices, o.root, o.shards);
+    if (o.resume.empty() || o.line.has("devices")) use_placement(o.devices, o.root, o.shards);
     use_threads(o.threads);
     p.checkpoint = begin();
     RunConfig& c = p.checkpoint.config;

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "tandem/cli/train/recipe_options.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::nn {
@@ -18,6 +17,7 @@ class Optimizer;
 namespace tandem::cli {
 
 using Json = nlohmann::ordered_json;
+struct RecipeOptions;
 
 struct Recipe {
   std::string name;               ///< of the recipe that options have changed; "": of a version that did not record it
