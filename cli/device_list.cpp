@@ -58,8 +58,6 @@ void make_cpu_devices(const std::vector<Device>& wanted) {
 
 }  // namespace
 
-std::string best_device() { return device_count(kCUDA) > 0 ? "cuda:0" : "cpu:0"; }
-
 Device use_device(const std::string& name) {
   return use_devices("--device", name.empty() ? std::vector<std::string>{} : std::vector<std::string>{name}).front();
 }
@@ -82,20 +80,10 @@ std::string short_names_of(const std::vector<Device>& devices) {
   return in_a_row ? concat(name_of(devices.front()), " to ", name_of(devices.back())) : names_of(devices);
 }
 
-std::vector<std::string> split_names(const std::string& list, char separator) {
-  std::vector<std::string> out;
-  for (std::size_t begin = 0;;) {
-    const std::size_t end = list.find(separator, begin);
-    out.push_back(list.substr(begin, end - begin));
-    if (end == std::string::npos) return out;
-    begin = end + 1;
-  }
-}
-
 std::vector<Device> use_devices(const std::string& option, const std::vector<std::string>& names) try {
   std::vector<Device> devices, out;
   for (const std::string& name : names) devices.push_back(parsed(name));
-  if (names.empty()) devices.push_back(parsed(best_device()));
+  if (names.empty()) devices.push_back(parsed(device_count(kCUDA) > 0 ? "cuda:0" : "cpu:0"));
   make_cpu_devices(devices);
   for (const Device& device : devices) {
     out.push_back(present(device));

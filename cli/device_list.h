@@ -23,8 +23,6 @@ std::string name_of(Device device);
 std::string names_of(const std::vector<Device>& devices);
 /// The same, shorter for display: "cuda:0 to cuda:7" for more than three consecutive devices.
 std::string short_names_of(const std::vector<Device>& devices);
-/// Splits "cpu:0,cpu:1" at the separators; "" has one part, which is empty.
-std::vector<std::string> split_names(const std::string& list, char separator = ',');
 
 /// The devices with these names; the best available if there are none. Creates as many logical CPU devices as
 /// are asked for, unless TANDEM_CPU_DEVICES fixes their number. Throws UsageError, with a message that starts
@@ -39,8 +37,6 @@ std::string describe_devices(const std::vector<Device>& devices);
 /// Whether several of them are parts of one GPU.
 bool share_a_gpu(const std::vector<Device>& devices);
 
-/// "cuda:0" if there is a CUDA device, else "cpu:0".
-std::string best_device();
 /// The device that --device names, as use_devices does; the best available if `name` is empty.
 Device use_device(const std::string& name);
 /// Throws UsageError if that many workers cannot be started.

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <vector>
 
-#include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/message.h"
 
 namespace tandem::cli {
@@ -33,6 +32,14 @@ std::string entry(const std::string& name, const std::string& text) {
   return out + pad + wide.substr(kLeftWidth) + "\n";
 }
 
+// "-n, --nproc-per-node RANKS": the names of an option, and what it takes.
+std::string head_of(const CLI::Option& option) {
+  if (option.get_positional()) return option.get_name(true, false);
+  const std::string out = join(names_of(option), ", ");
+  const std::string value = option.get_option_text().empty() ? option.get_type_name() : option.get_option_text();
+  return option.get_items_expected_max() == 0 || value.empty() ? out : out + " " + value;
+}
+
 std::string text_of(const CLI::Option& option) {
   std::string text = option.get_description();
   if (option.get_required()) text += " (required)";
@@ -43,7 +50,7 @@ std::string text_of(const CLI::Option& option) {
 std::string section(const std::string& title, const std::vector<const CLI::Option*>& options) {
   if (options.empty()) return "";
   std::string out = "\n" + title + ":\n";
-  for (const CLI::Option* option : options) out += entry(option_head(*option), text_of(*option));
+  for (const CLI::Option* option : options) out += entry(head_of(*option), text_of(*option));
   return out;
 }
 
@@ -63,11 +70,7 @@ std::string usage(const CLI::App& app, const std::string& name) {
 
 std::string wrapped_lines(const std::string& text) {
   std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    out += wrapped(text.substr(at, end - at), help_width(), 2) + "\n";
-    at = end + 1;
-  }
+  for (const std::string& line : split_names(text, '\n')) out += wrapped(line, help_width(), 2) + "\n";
   return out;
 }
 
@@ -84,13 +87,6 @@ std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> out;
   for (const CLI::App* command : app.get_subcommands({})) out.push_back(command->get_name());
   return out;
-}
-
-std::string option_head(const CLI::Option& option) {
-  if (option.get_positional()) return option.get_name(true, false);
-  const std::string out = join(names_of(option), ", ");
-  const std::string value = option.get_option_text().empty() ? option.get_type_name() : option.get_option_text();
-  return option.get_items_expected_max() == 0 || value.empty() ? out : out + " " + value;
 }
 
 std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode) const {

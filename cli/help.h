@@ -16,7 +16,5 @@ class HelpFormatter : public CLI::FormatterBase {
 /// "-n" and "--nproc-per-node"; none of a positional argument.
 std::vector<std::string> names_of(const CLI::Option& option);
 std::vector<std::string> command_names(const CLI::App& app);
-/// "-n, --nproc-per-node RANKS": the names of an option, and what it takes.
-std::string option_head(const CLI::Option& option);
 
 }  // namespace tandem::cli

@@ -78,6 +78,16 @@ std::string join(const std::vector<std::string>& words, std::string_view separat
   return out;
 }
 
+std::vector<std::string> split_names(const std::string& list, char separator) {
+  std::vector<std::string> out;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = list.find(separator, begin);
+    out.push_back(list.substr(begin, end - begin));
+    if (end == std::string::npos) return out;
+    begin = end + 1;
+  }
+}
+
 std::string quoted_for_shell(const std::string& name) {
   const auto plain = [](unsigned char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||

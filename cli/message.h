@@ -28,6 +28,8 @@ inline constexpr int kKeyColumns = 9;  ///< of "data     …" and the like, an i
 
 /// join({"a", "b"}, ", ") → "a, b".
 std::string join(const std::vector<std::string>& words, std::string_view separator);
+/// Splits "cpu:0,cpu:1" at the separators; "" has one part, which is empty.
+std::vector<std::string> split_names(const std::string& list, char separator = ',');
 
 /// A name as a word for a shell, in quotes if it needs them.
 std::string quoted_for_shell(const std::string& name);

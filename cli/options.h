@@ -99,17 +99,6 @@ struct CompareOptions {
   CommandLine line{};
 };
 
-struct EvalOptions {
-  std::string folder;
-  std::string data;  ///< empty: the run's
-  std::string device;
-  int64_t batch_size = 0;    ///< 0: as many as train evaluates at a time
-  int64_t heads = 0;         ///< of weights instead of a run; 0: from config.json, or the published width of 64
-  int64_t weights_bits = 0;  ///< 0: as they are
-  int threads = 0;
-  bool json = false;
-};
-
 struct LaunchOptions {
   std::string ranks = "1";  ///< per node: a number, auto, cpu or gpu
   int nodes = 1;

@@ -69,7 +69,6 @@ struct Setting {
   Recipe recipe;
   RunConfig config;
   ImageSetPair data;
-  ModelShape shape() const { return {config.input[0], config.input[1], config.input[2], config.class_count}; }
 };
 
 Setting load(const CompareOptions& o, const Terminal& terminal) {
@@ -90,7 +89,7 @@ Setting load(const CompareOptions& o, const Terminal& terminal) {
 
 nn::Sequential fresh_model(const Setting& s) {
   manual_seed(s.o.seed);
-  nn::Sequential model = make_model(s.o.model, s.shape());
+  nn::Sequential model = make_model(s.o.model, s.config.shape());
   if (!is_onnx(s.o.model)) initialise(*model, s.recipe);  // it has its own values
   freeze(s.o.model, model, s.recipe.freeze);
   train_unfrozen(*model);
@@ -217,9 +216,7 @@ bool epoch(Contender& c, const CompareOptions& o, int64_t number, ProgressBar& b
   stepper.loss_sum();  // synchronises with the devices
   const double seconds = std::max(seconds_now() - begun, 1e-9);
   c.measured.seconds.push_back(seconds);
-  const Tensor cpu = full({1}, cpu_seconds_now() - cpu_begun, kDouble);
-  c.placement.team.sum(cpu);
-  c.measured.cores.push_back(cpu.item<double>() / seconds);
+  c.measured.cores.push_back(c.placement.team.sum(cpu_seconds_now() - cpu_begun) / seconds);
   if (const auto* timings = stepper.timings(); timings != nullptr && !c.on_gpu()) add_timings(*timings, c);
   {
     const auto averaged = stepper.with_average();
@@ -301,9 +298,7 @@ void check_folder(const std::string& wanted) {
 
 // Whether a signal has come to some process. Processes wait here while others have their turn.
 bool stopped(const Team& team) {
-  const Tensor stop = full({1}, stop_signal, kDouble);
-  team.sum(stop);
-  if (stop.item<double>() != 0 && stop_signal == 0) stop_signal = SIGTERM;
+  if (team.sum(static_cast<double>(stop_signal)) != 0 && stop_signal == 0) stop_signal = SIGTERM;
   return stop_signal != 0;
 }
 

@@ -1,4 +1,5 @@
-// tandem eval: scores a trained run.
+// tandem eval: scores a trained run, an ONNX file or the weights of a GPT-2.
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 
@@ -10,6 +11,8 @@
 #include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/text/text_model.h"
+#include "tandem/cli/text/text_report.h"
+#include "tandem/cli/text/train_text.h"
 #include "tandem/cli/train/batches.h"
 #include "tandem/cli/train/evaluate.h"
 #include "tandem/cli/train/models.h"
@@ -20,22 +23,72 @@
 namespace tandem::cli {
 namespace {
 
-void print_score(const EvalOptions& o, const LoadedData& loaded, const ImageSet& test, const Score& score,
+struct EvalOptions {
+  std::string folder;
+  std::string data;  ///< empty: the run's
+  std::string device;
+  int64_t batch_size = 0;    ///< 0: as many as train evaluates at a time
+  int64_t heads = 0;         ///< of weights instead of a run; 0: from config.json, or the published width of 64
+  int64_t weights_bits = 0;  ///< 0: as they are
+  int threads = 0;
+  bool json = false;
+};
+
+// Evaluates the model on images or windows of tokens.
+void print_score(const EvalOptions& o, nn::Sequential& model, const ImageSet& data, const std::string& name,
                  Device device) {
-  if (o.json)
-    std::printf(
-        "%s\n",
-        json_text(
-            {{"images", test.count()}, {"loss", score.loss}, {"accuracy", score.accuracy}, {"device", name_of(device)}})
-            .c_str());
-  else
-    std::printf("%s test images of %s on %s: loss %s, accuracy %s\n", with_commas(test.count()).c_str(),
-                printable(loaded.name).c_str(), name_of(device).c_str(), fixed(score.loss, 4).c_str(),
-                fixed(score.accuracy, 4).c_str());
+  const bool text = is_text(data);
+  const Score score = evaluate(model, placed(data, device), o.batch_size > 0 ? o.batch_size : evaluation_batch(data));
+  const int64_t count = data.labels.numel();
+  if (o.json) {
+    Json json{{text ? "tokens" : "images", count}, {"loss", score.loss}};
+    if (text) json["perplexity"] = std::exp(score.loss);
+    json["accuracy"] = score.accuracy;
+    json["device"] = name_of(device);
+    std::printf("%s\n", json_text(json).c_str());
+    return;
+  }
+  const std::string rest =
+      text ? " nats per token, perplexity " + perplexity_text(score.loss) : ", accuracy " + fixed(score.accuracy, 4);
+  std::printf("%s %s of %s on %s: loss %s%s\n", with_commas(count).c_str(), text ? "tokens" : "test images",
+              printable(name).c_str(), name_of(device).c_str(), fixed(score.loss, 4).c_str(), rest.c_str());
 }
 
-int64_t batch_of(const EvalOptions& o, const ImageSet& test) {
-  return o.batch_size > 0 ? o.batch_size : evaluation_batch(test);
+// The part of the run's text that it does not train on, or all of another text.
+TokenWindows text_of(const EvalOptions& o, RunConfig& c) try {
+  const TextCodec codec = tokenizer_of_run(o.folder, *c.text);
+  return o.data.empty() ? load_text(c, codec).windows.test : read_whole_text(o.data, codec, *c.text);
+} catch (const Error& error) {
+  throw UsageError(error.what());
+}
+
+int evaluate_text(const EvalOptions& o, Checkpoint& checkpoint, Device device) {
+  RunConfig& c = checkpoint.config;
+  const ImageSet windows{text_of(o, c)};
+  nn::Sequential model = model_of_run(checkpoint, device);
+  if (o.weights_bits != 0) nn::quantize_weights(model, {.bits = o.weights_bits});
+  const auto mixed = in_precision(c.recipe, device);
+  print_score(o, model, windows, o.data.empty() ? data_label(c) : o.data, device);
+  return 0;
+}
+
+// On all of the text, with the tokenizer beside the weights.
+int evaluate_text_weights(const EvalOptions& o, Device device) try {
+  const TextModel weights = text_model_of(o.folder, o.heads, /*key=*/"", device);
+  check(weights.codec.encode != nullptr, o.folder, ": there is no tokenizer beside the weights");
+  TextConfig config;
+  config.model = weights.model->options;
+  config.context = config.model.n_positions();
+  config.end_of_text = weights.codec.end_of_text;
+  const ImageSet windows{read_whole_text(o.data, weights.codec, config)};
+  nn::Sequential model;
+  model->push_back("net", weights.model);
+  model->eval();
+  if (o.weights_bits != 0) nn::quantize_weights(model, {.bits = o.weights_bits});
+  print_score(o, model, windows, o.data, device);
+  return 0;
+} catch (const Error& error) {  // the files
+  throw UsageError(error.what());
 }
 
 int evaluate_onnx(const EvalOptions& o, Device device) try {
@@ -47,8 +100,7 @@ int evaluate_onnx(const EvalOptions& o, Device device) try {
   const std::vector<int64_t> input = loaded.input();
   nn::Sequential model = make_model(o.folder, {input[0], input[1], input[2], loaded.class_count});
   model->to(device);
-  const ImageSet& test = loaded.images.test;
-  print_score(o, loaded, test, evaluate(model, placed(test, device), batch_of(o, test)), device);
+  print_score(o, model, loaded.images.test, loaded.name, device);
   return 0;
 } catch (const Error& error) {
   throw UsageError(error.what());
@@ -79,7 +131,7 @@ int eval_command(const EvalOptions& o) {
   require(o.weights_bits == 0 || !nn::quantize_weights(model, {.bits = o.weights_bits}).converted.empty(),
           "--weights-bits: ", o.folder, " has no linear layer whose weights can be stored in 8 bits");
   const auto mixed = in_precision(checkpoint.config.recipe, device);
-  print_score(o, loaded, test, evaluate(model, placed(test, device), batch_of(o, test)), device);
+  print_score(o, model, test, loaded.name, device);
   return 0;
 }
 

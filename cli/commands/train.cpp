@@ -1,5 +1,6 @@
 // tandem train: checks the request, prints a summary, trains.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "tandem/cli/report/run_record.h"
 #include "tandem/cli/signals.h"
 #include "tandem/cli/text/text_config.h"
+#include "tandem/cli/text/text_report.h"
 #include "tandem/cli/text/train_text.h"
 #include "tandem/cli/train/early_stopping.h"
 #include "tandem/cli/train/preparation.h"
@@ -270,15 +272,20 @@ void print_next_steps(const RunConfig& c, const std::string& run) {
               c.text ? "generate" : "predict", run.c_str(), c.text ? "--prompt TEXT" : "IMAGE");
 }
 
-void print_images_result(const RunConfig& c, const Progress& p, const std::string& shown, const Terminal* chart) {
-  LinePlot plot{.title = "test accuracy", .least = 0, .most = 1};
-  for (const Json& line : p.history) plot.values.push_back(get_entry<double>(line, "test_accuracy"));
+// Below its plot unless `chart` is null. `shown`: the folder.
+void print_result(const RunConfig& c, const Progress& p, const std::string& shown, const Terminal* chart) {
+  const bool text = c.text.has_value();
+  LinePlot plot{.title = text ? "validation loss (nats per token)" : "test accuracy"};
+  if (!text) plot.least = 0, plot.most = 1;
+  for (const Json& line : p.history)
+    plot.values.push_back(get_entry<double>(line, text ? "test_loss" : "test_accuracy"));
   if (chart != nullptr) std::printf("\n%s\n", line_plot(plot, *chart).c_str());
   const int64_t epoch = result_epoch(c, p.history);
   if (stopped_early(c, p)) std::printf("%s\n", reason_to_stop(c, p.history).c_str());
-  std::printf("test accuracy %s %s; results are in %s\n",
-              fixed(epoch == 0 ? 0.0 : plot.values[static_cast<std::size_t>(epoch - 1)], 4).c_str(),
-              described_result(c, p).c_str(), shown.c_str());
+  const double value = epoch > 0 ? plot.values[static_cast<std::size_t>(epoch - 1)] : text ? std::nan("") : 0;
+  const std::string result = text ? concat("validation loss ", fixed(value, 4), ", perplexity ", perplexity_text(value))
+                                  : "test accuracy " + fixed(value, 4);
+  std::printf("%s %s; results are in %s\n", result.c_str(), described_result(c, p).c_str(), shown.c_str());
 }
 
 // `trained`: whether this process has trained at all.
@@ -292,7 +299,7 @@ void finish(const std::string& folder, Trainer& trainer, const Terminal& termina
                               exported(c.model, trainer.model()), metadata);
   // A chart of one epoch shows nothing.
   const Terminal* chart = trained && p.history.size() > 1 ? &terminal : nullptr;
-  (c.text ? print_text_result : print_images_result)(c, p, printable(folder), chart);
+  print_result(c, p, printable(folder), chart);
   const std::string run = printable(quoted_for_shell(folder));
   if (!trained) std::printf("%s\n", way_on(c, p, run).c_str());
   print_next_steps(c, run);
@@ -339,7 +346,6 @@ int train(const TrainOptions& given, const Team& team) {
   const bool restarted = is_restarted(given);
   const TrainOptions o = restarted ? continued(given) : given;
   const Terminal terminal = detect_terminal();
-  if (team.several()) install_handlers(/*second_ends=*/false);
   std::optional<RunLock> lock;
   Prepared p;
   const auto begin = [&] {
@@ -380,11 +386,7 @@ int train(const TrainOptions& given, const Team& team) {
 
 int train_command(const TrainOptions& o) {
   check_options(o);
-  if (o.processes > 1)
-    return start_processes("train", words_of_each(o.line.words, o.processes, o.threads), o.processes);
-  const Team team = Team::join();
-  check_processes(o.processes, team);
-  return team.guarded([&] { return train(o, team); });
+  return run_in_team("train", o, [&](const Team& team) { return train(o, team); });
 }
 
 }  // namespace

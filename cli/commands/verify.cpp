@@ -7,7 +7,6 @@
 #include <optional>
 #include <set>
 
-#include "tandem/autograd/ops.h"
 #include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/data/find_data.h"
 #include "tandem/cli/json.h"
@@ -119,8 +118,7 @@ Checkpoint checked(const VerifyOptions& o, std::set<int64_t>& epochs) {
 
 class Verification {
  public:
-  Verification(const VerifyOptions& o, const Team& team, const Terminal& terminal)
-      : o_(o), team_(team), terminal_(terminal) {}
+  Verification(const VerifyOptions& o, const Team& team) : o_(o), team_(team) {}
   /// Returns the exit code.
   int run();
 
@@ -138,7 +136,7 @@ class Verification {
 
   const VerifyOptions& o_;
   const Team& team_;
-  const Terminal& terminal_;
+  const Terminal terminal_ = detect_terminal();
   Prepared p_;
   std::vector<Json> history_;  // as recorded
   std::set<int64_t> epochs_;
@@ -281,21 +279,13 @@ int Verification::run() {
     });
   }
   if (last != nullptr) explain(*last);
-  const Tensor sum = full({1}, static_cast<double>(different), kDouble);
-  team_.sum(sum);
-  return sum.item<double>() > 0 ? 1 : 0;
+  return team_.sum(static_cast<double>(different)) > 0 ? 1 : 0;
 }
 
 int verify_command(const VerifyOptions& o) {
   const TrainOptions& t = o.train;
   require(t.key.empty() || !t.weights.empty(), "--key: names a state dict in the file of --weights");
-  if (t.processes > 1)
-    return start_processes("verify", words_of_each(t.line.words, t.processes, t.threads), t.processes);
-  const Team team = Team::join();
-  check_processes(t.processes, team);
-  if (team.several()) install_handlers(/*second_ends=*/false);
-  const Terminal terminal = detect_terminal();
-  return team.guarded([&] { return Verification(o, team, terminal).run(); });
+  return run_in_team("verify", t, [&](const Team& team) { return Verification(o, team).run(); });
 }
 
 void add_verify_options(CLI::App* c, VerifyOptions& o) {

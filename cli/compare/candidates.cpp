@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/launch/many_processes.h"
+#include "tandem/cli/message.h"
 #include "tandem/cli/train/recipe.h"
 #include "tandem/core/base/suggest.h"
 #include "tandem/core/threads/usable_cores.h"

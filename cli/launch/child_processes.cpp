@@ -16,6 +16,7 @@
 #include <set>
 
 #include "tandem/cli/launch/signals.h"
+#include "tandem/cli/message.h"
 
 namespace tandem::cli {
 namespace {
@@ -202,14 +203,11 @@ std::string find_program(const std::string& name) {
   const char* variable = std::getenv("PATH");
   const std::string folders = variable == nullptr ? "/usr/local/bin:/usr/bin:/bin" : variable;
   int worst = ENOENT;
-  for (std::size_t begin = 0; begin <= folders.size();) {
-    const std::size_t end = std::min(folders.find(':', begin), folders.size());
-    const std::string folder = folders.substr(begin, end - begin);
+  for (const std::string& folder : split_names(folders, ':')) {
     const std::string path = (folder.empty() ? "." : folder) + "/" + name;
     const int error = access_error(path);
     if (error == 0) return path;
     if (error == EACCES) worst = EACCES;
-    begin = end + 1;
   }
   throw cannot_run(name, worst);
 }

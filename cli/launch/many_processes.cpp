@@ -5,7 +5,7 @@
 
 #include "tandem/cli/launch/busy_cores.h"
 #include "tandem/cli/message.h"
-#include "tandem/cli/options.h"
+#include "tandem/cli/signals.h"
 #include "tandem/core/threads/parallel_for.h"
 #include "tandem/core/threads/usable_cores.h"
 
@@ -56,15 +56,17 @@ int start_processes(const std::string& command, const std::vector<std::string>& 
   return launch(launching);
 }
 
-void check_processes(int count, const Team& team) {
-  require(count != 1 || !team.several(), "--processes 1: this is one of ", team.size(),
+int run_in_team(const std::string& command, const TrainOptions& o, const std::function<int(const Team&)>& run) {
+  if (o.processes > 1) {
+    std::vector<std::string> words = without(without(o.line.words, "--processes"), "--threads");
+    words.push_back(concat("--threads=", std::max(1, (o.threads > 0 ? o.threads : get_num_threads()) / o.processes)));
+    return start_processes(command, words, o.processes);
+  }
+  const Team team = Team::join();
+  require(o.processes == 0 || !team.several(), "--processes 1: this is one of ", team.size(),
           " processes that were started together; leave the option out");
-}
-
-std::vector<std::string> words_of_each(const std::vector<std::string>& words, int count, int threads) {
-  std::vector<std::string> out = without(without(words, "--processes"), "--threads");
-  out.push_back(concat("--threads=", std::max(1, (threads > 0 ? threads : get_num_threads()) / count)));
-  return out;
+  if (team.several()) install_handlers(/*second_ends=*/false);
+  return team.guarded([&] { return run(team); });
 }
 
 std::vector<std::string> own_devices(const Team& team, std::vector<std::string> names) {

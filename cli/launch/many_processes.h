@@ -1,9 +1,11 @@
 // Runs the tool's own command line in several processes that behave like one program.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "tandem/cli/options.h"
 #include "tandem/cli/train/team.h"
 
 namespace tandem::cli {
@@ -17,11 +19,9 @@ int64_t shards_for(int processes);
 /// Starts `count` processes with these words of a command line and returns their exit code. `command`: for messages.
 /// Throws UsageError if this process is itself one of several.
 int start_processes(const std::string& command, const std::vector<std::string>& words, int count);
-/// Throws UsageError if one of several processes was told --processes 1. `count`: as given, or 0.
-void check_processes(int count, const Team& team);
-/// `words` for each of `count` processes, which share `threads` (0: all cores): without --processes,
-/// and with another --threads.
-std::vector<std::string> words_of_each(const std::vector<std::string>& words, int count, int threads);
+/// Starts the processes that options.processes asks for, which share options.threads, or else calls `run` with the team
+/// of this process. Returns the exit code.
+int run_in_team(const std::string& command, const TrainOptions& options, const std::function<int(const Team&)>& run);
 
 /// The devices of this process among those named. Each process has its own CPU devices; CUDA devices are divided
 /// among the processes of a machine, by default one for each. Throws UsageError if that is not possible.

@@ -1,17 +1,11 @@
 // Requests for texts.
 #include "tandem/cli/text/train_text.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <filesystem>
 
 #include "tandem/cli/data/find_data.h"
-#include "tandem/cli/draw/plot.h"
-#include "tandem/cli/json.h"
+#include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/text/text_model.h"
-#include "tandem/cli/text/text_report.h"
-#include "tandem/cli/train/early_stopping.h"
 #include "tandem/cli/train/model_guess.h"
 
 namespace tandem::cli {
@@ -116,17 +110,6 @@ std::string described_examples(const TextConfig& c) {
   const models::GPT2Options& m = c.model;
   return concat("examples ", c.context, " tokens; ", counted(m.n_layer(), "layer", "layers"), " of width ", m.n_embd(),
                 ", ", counted(m.n_head(), "head", "heads"));
-}
-
-void print_text_result(const RunConfig& c, const Progress& progress, const std::string& shown, const Terminal* chart) {
-  LinePlot plot{.title = "validation loss (nats per token)"};
-  for (const Json& line : progress.history) plot.values.push_back(get_entry<double>(line, "test_loss"));
-  const int64_t epoch = result_epoch(c, progress.history);
-  const double loss = epoch == 0 ? std::nan("") : plot.values[static_cast<std::size_t>(epoch - 1)];
-  if (chart != nullptr) std::printf("\n%s\n", line_plot(plot, *chart).c_str());
-  if (stopped_early(c, progress)) std::printf("%s\n", reason_to_stop(c, progress.history).c_str());
-  std::printf("validation loss %s, perplexity %s %s; results are in %s\n", fixed(loss, 4).c_str(),
-              perplexity_text(loss).c_str(), described_result(c, progress).c_str(), shown.c_str());
 }
 
 }  // namespace tandem::cli

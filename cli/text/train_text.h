@@ -2,7 +2,6 @@
 #pragma once
 #include <string>
 
-#include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/text/text_data.h"
 #include "tandem/cli/train/run_folder.h"
@@ -23,8 +22,5 @@ TextData load_text(RunConfig& config, const TextCodec& codec);
 std::string described(const RunConfig& config, const TextData& data);
 /// "examples 128 tokens; 4 layers of width 128, 4 heads"
 std::string described_examples(const TextConfig& config);
-/// The result of a run, below its plot unless `chart` is null. `shown`: the folder.
-void print_text_result(const RunConfig& config, const Progress& progress, const std::string& shown,
-                       const Terminal* chart);
 
 }  // namespace tandem::cli

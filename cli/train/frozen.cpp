@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tandem/cli/device_list.h"
+#include "tandem/cli/message.h"
 #include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/text/text_config.h"

@@ -15,8 +15,8 @@
 
 #include "tandem/cli/text/text_config.h"
 #include "tandem/cli/train/epoch_points.h"
+#include "tandem/cli/train/models.h"
 #include "tandem/cli/train/recipe.h"
-#include "tandem/nn/files/archive.h"
 #include "tandem/nn/moving_average.h"
 #include "tandem/nn/sequential.h"
 
@@ -50,10 +50,9 @@ struct RunConfig {
   bool validates() const { return validation > 0 || validation_folder; }  ///< images: a text always does
   /// What make_model takes.
   const std::string& model_or_file() const { return onnx_file.empty() ? model : onnx_file; }
+  ModelShape shape() const { return {input[0], input[1], input[2], class_count}; }
 };
 Json to_json(const RunConfig& config);
-/// Throws Error on missing, mistyped or invalid entries.
-RunConfig config_from_json(const Json& json);
 
 inline constexpr std::size_t kStepDigits = 16;  ///< of the hash after a step
 

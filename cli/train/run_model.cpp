@@ -1,7 +1,6 @@
 #include "tandem/cli/train/run_model.h"
 
 #include "tandem/cli/text/text_model.h"
-#include "tandem/cli/train/models.h"
 
 namespace tandem::cli {
 
@@ -29,9 +28,8 @@ Checkpoint run_of(const std::string& folder) {
 nn::Sequential model_of_run(Checkpoint& checkpoint, Device device) try {
   const RunConfig& c = checkpoint.config;
   check(!checkpoint.model.keys().empty(), "the checkpoint contains no parameters");
-  nn::Sequential model =
-      c.text ? make_text_model_for(*c.text, checkpoint.model)
-             : make_model_for(c.model_or_file(), {c.input[0], c.input[1], c.input[2], c.class_count}, checkpoint.model);
+  nn::Sequential model = c.text ? make_text_model_for(*c.text, checkpoint.model)
+                                : make_model_for(c.model_or_file(), c.shape(), checkpoint.model);
   model->load(checkpoint.result());
   warn_if_not_finite("the run", model->state_dict());
   model->to(device);

@@ -1,7 +1,6 @@
 // The model of a finished or stopped run.
 #pragma once
 #include "tandem/cli/data/load_data.h"
-#include "tandem/cli/options.h"
 #include "tandem/cli/train/run_folder.h"
 
 namespace tandem::cli {
@@ -10,10 +9,6 @@ namespace tandem::cli {
 Checkpoint run_of(const std::string& folder);
 /// The trained model on `device`, in evaluation mode. Throws UsageError on a checkpoint that does not fit its model.
 nn::Sequential model_of_run(Checkpoint& checkpoint, Device device);
-/// tandem eval for a run on a text.
-int evaluate_text(const EvalOptions& options, Checkpoint& checkpoint, Device device);
-/// The same on all of the text options.data, for a file or folder of weights with a tokenizer beside them.
-int evaluate_text_weights(const EvalOptions& options, Device device);
 
 /// The run's test images, or those of another data set with the same image size and no further labels.
 /// Throws UsageError.

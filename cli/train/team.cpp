@@ -57,6 +57,12 @@ void Team::sum(const Tensor& values) const {
   if (several()) group_->all_reduce(values)->wait();
 }
 
+double Team::sum(double value) const {
+  const Tensor values = full({1}, value, kDouble);
+  sum(values);
+  return values.item<double>();
+}
+
 void Team::together(const std::function<void()>& f) const {
   std::exception_ptr error;
   int code = 0;

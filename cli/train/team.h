@@ -45,6 +45,7 @@ class Team {
 
   /// Adds the doubles of all processes; exact where all but one have 0.
   void sum(const Tensor& values) const;
+  double sum(double value) const;
   /// Calls f on every process. If it throws somewhere, nobody returns: the first such process throws its error, the
   /// others ReportedElsewhere.
   void together(const std::function<void()>& f) const;

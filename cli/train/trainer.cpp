@@ -26,8 +26,6 @@ namespace tandem::cli {
 
 namespace {
 
-ModelShape shape_of(const RunConfig& c) { return {c.input[0], c.input[1], c.input[2], c.class_count}; }
-
 [[noreturn]] void broken(const Error& error) { refuse("--resume: broken checkpoint: ", error.what()); }
 
 OrderedDict<std::string, Tensor> copy_of(const nn::Module& model) {
@@ -39,10 +37,10 @@ OrderedDict<std::string, Tensor> copy_of(const nn::Module& model) {
 nn::Sequential model_of(const Checkpoint& checkpoint) {
   const RunConfig& c = checkpoint.config;
   const bool fresh = checkpoint.model.keys().empty();
-  if (fresh) return c.text ? make_text_model(*c.text) : make_model(c.model_or_file(), shape_of(c));
+  if (fresh) return c.text ? make_text_model(*c.text) : make_model(c.model_or_file(), c.shape());
   try {
     if (c.text) return make_text_model_for(*c.text, checkpoint.model);
-    return make_model_for(c.model_or_file(), shape_of(c), checkpoint.model);
+    return make_model_for(c.model_or_file(), c.shape(), checkpoint.model);
   } catch (const Error& error) {
     broken(error);
   }
@@ -96,7 +94,7 @@ void Trainer::load_weights() try {
 } catch (const Error& error) {
   const RunConfig& c = checkpoint_.config;
   refuse("--weights ", options_.weights, ": ", error.what(),
-         c.text ? "" : looks_like(options_.weights, options_.key, c.model, shape_of(c)));
+         c.text ? "" : looks_like(options_.weights, options_.key, c.model, c.shape()));
 }
 
 void Trainer::restore() try {

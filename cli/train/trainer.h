@@ -6,7 +6,6 @@
 
 #include "tandem/cli/draw/progress.h"
 #include "tandem/cli/train/batches.h"
-#include "tandem/cli/train/models.h"
 #include "tandem/cli/train/state_hash.h"
 #include "tandem/cli/train/tensorboard_log.h"
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tandem/cli/device_list.h"
+#include "tandem/cli/message.h"
 #include "tandem/cli/options.h"
 #include "tandem/core/threads/parallel_for.h"
 
