@@ -19,6 +19,7 @@
 
 #include "tandem/cli/data/sha256.h"
 #include "tandem/core/base/atomic_file.h"
+#include "tandem/core/base/descriptor.h"
 #include "tandem/core/error.h"
 
 namespace tandem::cli {
@@ -34,27 +35,23 @@ class PartFile {
  public:
   explicit PartFile(std::string path) : path_(std::move(path)) {
     do {  // While we waited for the lock, another process may have removed or renamed the file.
-      if (fd_ >= 0) ::close(fd_);
-      fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
-      check(fd_ >= 0, "cannot write ", path_, ": ", std::strerror(errno));
-      if (!is_file()) {
-        ::close(fd_);
-        fail("cannot write ", path_, ": not a regular file");
+      fd_ =
+          tandem::detail::Descriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666));
+      check(fd_.get() >= 0, "cannot write ", path_, ": ", std::strerror(errno));
+      struct stat status {};
+      check(::fstat(fd_.get(), &status) == 0 && S_ISREG(status.st_mode), "cannot write ", path_,
+            ": not a regular file");
+      while (::flock(fd_.get(), LOCK_EX) != 0 && errno == EINTR) {
       }
-      while (::flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
-      }
-    } while (!is_still_there());
+    } while (!fd_.is_file(path_));
   }
-  ~PartFile() { ::close(fd_); }
-  PartFile(const PartFile&) = delete;
-  PartFile& operator=(const PartFile&) = delete;
 
   const std::string& path() const { return path_; }
-  int64_t size() const { return static_cast<int64_t>(::lseek(fd_, 0, SEEK_END)); }
-  void clear() { check(::ftruncate(fd_, 0) == 0, "cannot write ", path_, ": ", std::strerror(errno)); }
+  int64_t size() const { return static_cast<int64_t>(::lseek(fd_.get(), 0, SEEK_END)); }
+  void clear() { check(::ftruncate(fd_.get(), 0) == 0, "cannot write ", path_, ": ", std::strerror(errno)); }
   bool append(const char* data, std::size_t bytes) {
     while (bytes > 0) {
-      const ssize_t written = ::write(fd_, data, bytes);
+      const ssize_t written = ::write(fd_.get(), data, bytes);
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) return false;
       data += written;
@@ -63,23 +60,13 @@ class PartFile {
     return true;
   }
   void rename_to(const std::string& target) {
-    check(flush_to_disk(fd_) == 0 && std::rename(path_.c_str(), target.c_str()) == 0, "cannot write ", target, ": ",
-          std::strerror(errno));
+    check(flush_to_disk(fd_.get()) == 0 && std::rename(path_.c_str(), target.c_str()) == 0, "cannot write ", target,
+          ": ", std::strerror(errno));
   }
 
  private:
-  bool is_file() const {
-    struct stat status {};
-    return ::fstat(fd_, &status) == 0 && S_ISREG(status.st_mode);
-  }
-  bool is_still_there() const {
-    struct stat ours {
-    }, there{};
-    return ::fstat(fd_, &ours) == 0 && ::stat(path_.c_str(), &there) == 0 && ours.st_ino == there.st_ino &&
-           ours.st_dev == there.st_dev;
-  }
   std::string path_;
-  int fd_ = -1;
+  tandem::detail::Descriptor fd_;
 };
 
 // One transfer, seen by libcurl's callbacks.

@@ -58,20 +58,19 @@ Keeper::Keeper() {
   if (pid_ == 0) keep(ends[0]);
   const int error = errno;
   ::close(ends[0]);
-  fd_ = ends[1];
-  if (pid_ < 0) ::close(fd_);
+  fd_ = tandem::detail::Descriptor(ends[1]);
   check(pid_ > 0, "cannot start a process: ", std::strerror(error));
 }
 
 Keeper::~Keeper() {
-  ::close(fd_);
+  fd_ = tandem::detail::Descriptor();  // which ends it
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
 }
 
 void Keeper::guard(int slot, pid_t pid) {
   const Message message{slot, pid};
-  [[maybe_unused]] const ssize_t written = ::write(fd_, &message, sizeof message);  // fails only if it was killed
+  [[maybe_unused]] const ssize_t written = ::write(fd_.get(), &message, sizeof message);  // fails only if it was killed
 }
 
 }  // namespace tandem::cli

@@ -4,6 +4,8 @@
 #pragma once
 #include <sys/types.h>
 
+#include "tandem/core/base/descriptor.h"
+
 namespace tandem::cli {
 
 class Keeper {
@@ -20,7 +22,7 @@ class Keeper {
   pid_t pid() const { return pid_; }
 
  private:
-  int fd_ = -1;
+  tandem::detail::Descriptor fd_;
   pid_t pid_ = -1;
 };
 

@@ -25,20 +25,6 @@ std::string prefix_of(int rank, int size) {
   return "[" + std::string(last.size() - mine.size(), ' ') + mine + "] ";
 }
 
-class NullInput {
- public:
-  NullInput() : fd_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {
-    check(fd_ >= 0, "cannot open /dev/null: ", std::strerror(errno));
-  }
-  ~NullInput() { ::close(fd_); }
-  NullInput(const NullInput&) = delete;
-  NullInput& operator=(const NullInput&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 }  // namespace
 
 Launcher::Launcher(const LaunchOptions& options, const LaunchPlace& place, LaunchSignals& signals,
@@ -52,17 +38,18 @@ Launcher::Launcher(const LaunchOptions& options, const LaunchPlace& place, Launc
       ranks_(static_cast<std::size_t>(place.local_size)) {}
 
 LaunchResult Launcher::run(const std::string& path) {
-  const NullInput null;
+  const tandem::detail::Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  check(null.get() >= 0, "cannot open /dev/null: ", std::strerror(errno));
   ChildProgram program{path, options_.command, {}, STDIN_FILENO};
   began_ = seconds_now();
   for (int i = 0; i < place_.local_size; ++i) {
     start_rank(i, program);
-    program.in = null.fd();  // only rank 0 of a node reads the launcher's input
+    program.in = null.get();  // only rank 0 of a node reads the launcher's input
   }
   while (!gave_up_ && (running_ > 0 || processes_.any_left())) {
     wait();
     look_for_stop();
-    look_for_ends();
+    for (const ProcessEnd& end : processes_.reap()) note(end);
     look_for_remote_failure();
     look_at_clock();
   }
@@ -126,21 +113,14 @@ void Launcher::look_for_stop() {
   stops_ = signals_.stops();
   if (stops_ > 1) return kill();
   result_ = {128 + signals_.stop(), true};
-  if (options_.as_one_program) return pass_stop_on();
+  if (options_.as_one_program) {  // it decides how long it takes to end; another Ctrl-C kills it
+    asked_ = true;
+    return processes_.signal_all(signals_.stop());
+  }
   const std::string name = signal_name(signals_.stop());
   outputs_.say(concat(name, ": ending the ranks (Ctrl-C kills them at once)"));
   if (!asked_) ask();
   if (nodes_ != nullptr) nodes_->report({result_.code, concat("node ", place_.node, " was stopped by ", name), true});
-}
-
-// The program decides how long it takes to end; another Ctrl-C kills it.
-void Launcher::pass_stop_on() {
-  asked_ = true;
-  processes_.signal_all(signals_.stop());
-}
-
-void Launcher::look_for_ends() {
-  for (const ProcessEnd& end : processes_.reap()) note(end);
 }
 
 void Launcher::note(const ProcessEnd& end) {

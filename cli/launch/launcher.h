@@ -52,9 +52,7 @@ class Launcher {
   void start_rank(int local_rank, ChildProgram& program);
   void wait();
   void look_for_stop();
-  void pass_stop_on();
   int code_of_program() const;
-  void look_for_ends();
   void look_for_remote_failure();
   void take_over(const JobFailure& failure);
   void look_at_clock();

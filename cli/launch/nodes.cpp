@@ -11,9 +11,9 @@
 #include <chrono>
 #include <cstring>
 #include <sstream>
-#include <vector>
 
 #include "tandem/core/base/clock.h"
+#include "tandem/parallel/distributed/socket.h"
 
 namespace tandem::cli {
 
@@ -29,6 +29,9 @@ constexpr auto kPause = std::chrono::milliseconds(300);
 
 std::string key(const char* what, int node) { return concat(what, "/", node); }
 
+// "host:port"
+std::string store_name(const LaunchPlace& place) { return distributed::detail::endpoint(place.host, place.port); }
+
 // Another launcher wrote it, so it is checked.
 JobFailure failure_from(const std::string& text) {
   std::istringstream words(text.substr(0, 2 * kMaxText));
@@ -42,31 +45,15 @@ JobFailure failure_from(const std::string& text) {
 
 }  // namespace
 
-struct LaunchNodes::Watched {
-  std::vector<int64_t> alive;
-  std::vector<double> changed;  // time at which `alive` last grew
-};
-
-std::string store_name(const LaunchPlace& place) {
-  return concat(place.host.find(':') != std::string::npos ? "[" + place.host + "]" : place.host, ":", place.port);
-}
-
 LaunchNodes::LaunchNodes(std::shared_ptr<distributed::Store> store, const LaunchPlace& place, int seconds)
-    : store_(std::move(store)), place_(place), watched_(new Watched) {
-  event_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  check(event_ >= 0, "cannot open an event: ", std::strerror(errno));
-  try {
-    join(seconds);
-  } catch (...) {
-    ::close(event_);
-    throw;
-  }
+    : store_(std::move(store)), place_(place), event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  check(fd() >= 0, "cannot open an event: ", std::strerror(errno));
+  join(seconds);
 }
 
 LaunchNodes::~LaunchNodes() {
   stop_ = true;
   if (thread_.joinable()) thread_.join();
-  ::close(event_);
 }
 
 void LaunchNodes::compare(int node, const std::string& text) const {
@@ -109,8 +96,8 @@ void LaunchNodes::join(int seconds) {
 }
 
 void LaunchNodes::watch() {
-  watched_->alive.assign(static_cast<std::size_t>(place_.nodes), 0);
-  watched_->changed.assign(static_cast<std::size_t>(place_.nodes), seconds_now());
+  watched_.alive.assign(static_cast<std::size_t>(place_.nodes), 0);
+  watched_.changed.assign(static_cast<std::size_t>(place_.nodes), seconds_now());
   store_->set_timeout(Milliseconds(10'000));
   thread_ = std::thread([this] { watch_loop(); });
 }
@@ -143,9 +130,9 @@ void LaunchNodes::look_after(int node) {
   if (store_->check({key("left", node)})) return;
   const auto i = static_cast<std::size_t>(node);
   const int64_t alive = store_->add(key("alive", node), 0);
-  if (alive != watched_->alive[i]) watched_->changed[i] = seconds_now();
-  watched_->alive[i] = alive;
-  if (seconds_now() - watched_->changed[i] < kSilentSeconds) return;
+  if (alive != watched_.alive[i]) watched_.changed[i] = seconds_now();
+  watched_.alive[i] = alive;
+  if (seconds_now() - watched_.changed[i] < kSilentSeconds) return;
   store_->set(key("left", node), "lost");
   fail(report({1, concat("node ", node, " has not answered for ", static_cast<int>(kSilentSeconds), " s"), true}));
 }
@@ -156,7 +143,7 @@ void LaunchNodes::fail(const JobFailure& failure) {
     if (failure_.code == 0) failure_ = failure;
   }
   const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = ::write(event_, &one, sizeof one);
+  [[maybe_unused]] const ssize_t written = ::write(fd(), &one, sizeof one);
 }
 
 JobFailure LaunchNodes::failure() const {

@@ -7,8 +7,10 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tandem/cli/launch/environment.h"
+#include "tandem/core/base/descriptor.h"
 #include "tandem/parallel/distributed/store.h"
 
 namespace tandem::cli {
@@ -31,7 +33,7 @@ class LaunchNodes {
   /// Starts the thread that watches the other nodes.
   void watch();
   /// Readable once there is a failure().
-  int fd() const { return event_; }
+  int fd() const { return event_.get(); }
   /// The first failure on another node, or the loss of one.
   JobFailure failure() const;
   /// Tells the others. Returns the failure that counts: another node may have reported one first.
@@ -51,18 +53,18 @@ class LaunchNodes {
   void look_after(int node);
   void fail(const JobFailure& failure);
 
-  struct Watched;
+  struct Watched {
+    std::vector<int64_t> alive;
+    std::vector<double> changed;  // time at which `alive` last grew
+  };
   std::shared_ptr<distributed::Store> store_;
   const LaunchPlace place_;
-  int event_ = -1;
+  tandem::detail::Descriptor event_;
   mutable std::mutex mutex_;
   JobFailure failure_;
   std::atomic<bool> stop_{false}, all_left_{false};
-  std::unique_ptr<Watched> watched_;
+  Watched watched_;
   std::thread thread_;
 };
-
-/// "host:port" of the store, for messages.
-std::string store_name(const LaunchPlace& place);
 
 }  // namespace tandem::cli

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tandem/cli/launch/output_lines.h"
+#include "tandem/core/base/descriptor.h"
 
 namespace tandem::cli {
 
@@ -12,9 +13,6 @@ class RankLog {
  public:
   /// Creates or empties the file. Throws UsageError if that fails.
   explicit RankLog(std::string path);
-  ~RankLog();
-  RankLog(const RankLog&) = delete;
-  RankLog& operator=(const RankLog&) = delete;
   /// Writes nothing after an error.
   void write(std::string_view bytes);
   const std::string& path() const { return path_; }
@@ -23,22 +21,20 @@ class RankLog {
 
  private:
   std::string path_;
-  int fd_ = -1, error_ = 0;
+  tandem::detail::Descriptor fd_;
+  int error_ = 0;
 };
 
 class RankStream {
  public:
   /// Opens the pipe. `out` and `log` (null: none) must outlive this. Throws Error if that fails.
   RankStream(std::string prefix, OutputQueue& out, RankLog* log);
-  ~RankStream();
-  RankStream(const RankStream&) = delete;
-  RankStream& operator=(const RankStream&) = delete;
 
   /// The end for the rank. Close it once the rank has been started: the pipe ends when all writers have.
-  int write_end() const { return write_end_; }
-  void close_write_end();
+  int write_end() const { return write_end_.get(); }
+  void close_write_end() { write_end_ = tandem::detail::Descriptor(); }
   /// The end to poll; -1 once the pipe has ended.
-  int read_end() const { return read_end_; }
+  int read_end() const { return read_end_.get(); }
   /// Reads what is there, at most 64 KiB. Returns false if there was nothing.
   bool read();
   /// Reads all that is there, and closes the pipe.
@@ -47,10 +43,11 @@ class RankStream {
   const LineCutter& lines() const { return lines_; }
 
  private:
+  void close_read_end();
   OutputQueue* out_;
   LineCutter lines_;
   RankLog* log_;
-  int read_end_ = -1, write_end_ = -1;
+  tandem::detail::Descriptor read_end_, write_end_;
 };
 
 }  // namespace tandem::cli

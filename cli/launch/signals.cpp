@@ -27,15 +27,13 @@ LaunchSignals::LaunchSignals() {
     if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) sigaddset(&set, signal);
   }
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  fd_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-  check(fd_ >= 0, "cannot receive signals: ", std::strerror(errno));
+  fd_ = tandem::detail::Descriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  check(fd() >= 0, "cannot receive signals: ", std::strerror(errno));
 }
-
-LaunchSignals::~LaunchSignals() { ::close(fd_); }
 
 void LaunchSignals::read() {
   signalfd_siginfo seen{};
-  while (::read(fd_, &seen, sizeof seen) == static_cast<ssize_t>(sizeof seen)) {
+  while (::read(fd(), &seen, sizeof seen) == static_cast<ssize_t>(sizeof seen)) {
     const int signal = static_cast<int>(seen.ssi_signo);
     if (signal == SIGCHLD) continue;
     if (stop_ == 0) {

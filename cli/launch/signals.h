@@ -1,5 +1,6 @@
 // Signals of the launcher, read from a descriptor: no handler interrupts it.
 #pragma once
+#include "tandem/core/base/descriptor.h"
 
 namespace tandem::cli {
 
@@ -9,11 +10,8 @@ class LaunchSignals {
  public:
   /// Throws Error if the descriptor cannot be opened.
   LaunchSignals();
-  ~LaunchSignals();
-  LaunchSignals(const LaunchSignals&) = delete;
-  LaunchSignals& operator=(const LaunchSignals&) = delete;
   /// Readable while signals wait.
-  int fd() const { return fd_; }
+  int fd() const { return fd_.get(); }
   /// Takes the signals that wait. Does not block.
   void read();
   /// The first signal that asked the launcher to stop; 0 if none did.
@@ -22,7 +20,8 @@ class LaunchSignals {
   int stops() const { return stops_; }
 
  private:
-  int fd_ = -1, stop_ = 0, stops_ = 0;
+  tandem::detail::Descriptor fd_;
+  int stop_ = 0, stops_ = 0;
   double first_ = 0;  // time of the first
 };
 

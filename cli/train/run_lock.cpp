@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,13 +17,6 @@
 namespace tandem::cli {
 namespace {
 
-bool is_file_of(int fd, const std::string& path) {
-  struct stat here {
-  }, there{};
-  return ::fstat(fd, &here) == 0 && ::stat(path.c_str(), &there) == 0 && here.st_ino == there.st_ino &&
-         here.st_dev == there.st_dev;
-}
-
 std::string holder(int fd) {
   char text[32] = {};
   const ssize_t got = ::pread(fd, text, sizeof text - 1, 0);
@@ -37,28 +29,21 @@ std::string holder(int fd) {
 
 RunLock::RunLock(const std::string& folder) : path_((std::filesystem::path(folder) / kLockFile).string()) {
   for (;;) {
-    fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    require(fd_ >= 0, folder, ": cannot be written: ", std::strerror(errno));
+    fd_ =
+        tandem::detail::Descriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
+    require(fd_.get() >= 0, folder, ": cannot be written: ", std::strerror(errno));
     int result = 0;
-    while ((result = ::flock(fd_, LOCK_EX | LOCK_NB)) != 0 && errno == EINTR) {
+    while ((result = ::flock(fd_.get(), LOCK_EX | LOCK_NB)) != 0 && errno == EINTR) {
     }
-    if (result != 0 && errno == EWOULDBLOCK) {
-      const std::string who = holder(fd_);
-      ::close(fd_);
-      refuse(folder, ": ", who, " is training in this folder");
-    }
-    if (result != 0 || is_file_of(fd_, path_)) break;
-    ::close(fd_);  // its holder has just removed it
+    if (result != 0 && errno == EWOULDBLOCK) refuse(folder, ": ", holder(fd_.get()), " is training in this folder");
+    if (result != 0 || fd_.is_file(path_)) break;  // else its holder has just removed it
   }
   const std::string me = std::to_string(::getpid());
-  if (::ftruncate(fd_, 0) == 0) [[maybe_unused]]
-    const ssize_t written = ::pwrite(fd_, me.data(), me.size(), 0);  // used only for the error message
+  if (::ftruncate(fd_.get(), 0) == 0) [[maybe_unused]]
+    const ssize_t written = ::pwrite(fd_.get(), me.data(), me.size(), 0);  // used only for the error message
 }
 
-RunLock::~RunLock() {
-  ::unlink(path_.c_str());
-  ::close(fd_);
-}
+RunLock::~RunLock() { ::unlink(path_.c_str()); }
 
 void remove_leftovers(const std::string& folder) {
   for (const char* file :

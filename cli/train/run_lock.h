@@ -2,6 +2,8 @@
 #pragma once
 #include <string>
 
+#include "tandem/core/base/descriptor.h"
+
 namespace tandem::cli {
 
 inline constexpr const char* kLockFile = ".lock";
@@ -18,7 +20,7 @@ class RunLock {
 
  private:
   std::string path_;
-  int fd_ = -1;
+  tandem::detail::Descriptor fd_;
 };
 
 /// Removes temporary files of processes that were killed while writing. Call only with the lock held.

@@ -61,10 +61,6 @@ bool connected_to_itself(int fd) {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 std::string endpoint(const std::string& host, uint16_t port) {
   const bool brackets = host.find(':') != std::string::npos;
   return concat(brackets ? "[" : "", host, brackets ? "]:" : ":", port);

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 
+#include "tandem/core/base/descriptor.h"
 #include "tandem/parallel/distributed/deadline.h"
 #include "tandem/parallel/distributed/store.h"
 
@@ -14,23 +14,7 @@ struct addrinfo;
 
 namespace tandem::distributed::detail {
 
-/// Owns a file descriptor.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor();
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
+using tandem::detail::Descriptor;
 
 /// "host:port", or "[host]:port" for IPv6 addresses.
 std::string endpoint(const std::string& host, uint16_t port);
