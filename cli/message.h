@@ -24,7 +24,8 @@ std::string fitted(const std::vector<LinePart>& parts, int columns);
 
 /// Prints a line to standard output; on a terminal it is wrapped, and goes on after `indent` columns.
 void print_wrapped(const std::string& text, int indent);
-inline constexpr int kKeyColumns = 9;  ///< of "data     …" and the like, an indent for print_wrapped
+/// The same for a line such as "data     …", which goes on below what follows the key.
+inline void say(const std::string& line) { print_wrapped(line, 9); }
 
 /// join({"a", "b"}, ", ") → "a, b".
 std::string join(const std::vector<std::string>& words, std::string_view separator);

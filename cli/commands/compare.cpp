@@ -9,6 +9,7 @@
 #include "tandem/cli/compare/comparison.h"
 #include "tandem/cli/data/load_data.h"
 #include "tandem/cli/device_list.h"
+#include "tandem/cli/draw/progress.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/launch/many_processes.h"
 #include "tandem/cli/message.h"
@@ -22,7 +23,6 @@
 #include "tandem/cli/train/run_folder.h"
 #include "tandem/cli/train/state_hash.h"
 #include "tandem/cli/train/stepper.h"
-#include "tandem/cli/train/trainer.h"
 #include "tandem/core/base/atomic_file.h"
 #include "tandem/core/base/clock.h"
 #include "tandem/core/threads/parallel_for.h"
@@ -40,11 +40,11 @@ struct Contender {
   int logical = 1, threads = 1;  // logical CPU devices while it runs, and threads per device
   Recipe recipe;
   Generator generator;
-  ImageSetPair data;
+  ImageSetPair data{};
   nn::Sequential model{nullptr};
-  std::unique_ptr<Stepper> stepper;
-  std::optional<Stream> side;
-  Measured measured;
+  std::unique_ptr<Stepper> stepper{};
+  std::optional<Stream> side{};
+  Measured measured{};
   int64_t timed_steps = 0;
 
   bool on_gpu() const { return placement.root.is_cuda(); }
@@ -71,12 +71,12 @@ struct Setting {
   ImageSetPair data;
 };
 
-Setting load(const CompareOptions& o, const Terminal& terminal) {
+Setting load(const CompareOptions& o) {
   Setting s{o, make_recipe({o.model, has_image_files(o.data)}, o.recipe, "source"), {}, {}};
   s.config = {.model = o.model, .data = o.data, .epochs = o.epochs, .recipe = s.recipe, .seed = o.seed};
   model_parameters(o.model, {});
   LoadedData loaded =
-      load_data(o.data, {.image_size = image_size_for(o.model), .keep_files = changes_each_image(s.recipe)}, terminal);
+      load_data(o.data, {.image_size = image_size_for(o.model), .keep_files = changes_each_image(s.recipe)});
   s.config.classes = loaded.classes;
   s.config.class_count = loaded.class_count;
   s.config.input = loaded.input();
@@ -114,11 +114,7 @@ Contender make_contender(const Setting& s, const Candidate& candidate, int threa
               .logical = logical_of(placement),
               .threads = threads,
               .recipe = s.recipe,
-              .generator = Generator(s.o.seed),
-              .data = {},
-              .stepper = nullptr,
-              .side = {},
-              .measured = {}};
+              .generator = Generator(s.o.seed)};
   c.recipe.batch_size = batch;
   if (!c.takes_part) return c;
   check_parts(placement.team, s.data.train.count(), batch, placement.shards);
@@ -209,8 +205,7 @@ bool epoch(Contender& c, const CompareOptions& o, int64_t number, ProgressBar& b
     }
     if (bar.due())
       bar.draw({.title = concat(c.measured.label, "  epoch ", number + 1, "/", o.epochs),
-                .fraction = static_cast<double>(done + 1) / static_cast<double>(loader.count()),
-                .fields = {}});
+                .fraction = static_cast<double>(done + 1) / static_cast<double>(loader.count())});
   }
   stepper.settle();
   stepper.loss_sum();  // synchronises with the devices
@@ -250,14 +245,12 @@ Comparison comparison_of(const Setting& s, const std::vector<Contender>& contend
   Comparison out{.model = s.o.model,
                  .data = printable(data_label(s.config)),
                  .recipe = describe(s.recipe),
-                 .note = "",
                  .images = s.data.train.count(),
                  .epochs = s.o.epochs,
                  .shards = shards_of(s.o),
                  .seed = s.o.seed,
                  .cores = usable_cores(),
-                 .stopped_by = stop_signal,
-                 .runs = {}};
+                 .stopped_by = stop_signal};
   bool cpu = false, gpu = false;
   for (const Contender& c : contenders) {
     out.runs.push_back(c.measured);
@@ -274,7 +267,6 @@ Comparison comparison_of(const Setting& s, const std::vector<Contender>& contend
 
 void announce(const Setting& s, const std::vector<Contender>& contenders, int threads, const std::string& folder) {
   const Comparison c = comparison_of(s, contenders, threads);
-  const auto say = [](const std::string& line) { print_wrapped(line, kKeyColumns); };
   say(concat("model    ", c.model, " on ", c.data));
   for (const Measured& run : c.runs)
     say(concat("devices  ", run.label, ": ", run.stands_on, ", ", counted(run.batch, "image", "images"), " per step"));
@@ -349,7 +341,7 @@ int compare(const CompareOptions& o, const Team& team) {
     threads = threads_of(o, candidates);
   });
   std::optional<Setting> setting;
-  team.leader_first([&] { setting.emplace(load(o, terminal)); });
+  team.leader_first([&] { setting.emplace(load(o)); });
   std::vector<Contender> contenders;
   team.together([&] {
     check_workers(o.workers);

@@ -95,8 +95,8 @@ int evaluate_onnx(const EvalOptions& o, Device device) try {
   require(!o.data.empty(), o.folder, ": name the images with --data");
   require(o.heads == 0 && o.weights_bits == 0, "--heads and --weights-bits: not for an ONNX file");
   const OnnxNetwork file = open_onnx_network(o.folder);
-  const LoadedData loaded = load_data(
-      o.data, {.image_size = file.input[1], .train = false, .out = o.json ? stderr : stdout}, detect_terminal());
+  const LoadedData loaded =
+      load_data(o.data, {.image_size = file.input[1], .train = false, .out = o.json ? stderr : stdout});
   const std::vector<int64_t> input = loaded.input();
   nn::Sequential model = make_model(o.folder, {input[0], input[1], input[2], loaded.class_count});
   model->to(device);
@@ -117,13 +117,11 @@ int eval_command(const EvalOptions& o) {
   require(o.heads == 0, "--heads: not for a run, which has its own");
   Checkpoint checkpoint = run_of(o.folder);
   if (checkpoint.config.text) return evaluate_text(o, checkpoint, device);
-  const Terminal terminal = detect_terminal();
-  const LoadedData loaded = load_data(o.data.empty() ? checkpoint.config.data : o.data,
-                                      {.image_size = checkpoint.config.input[1],
-                                       .train = false,
-                                       .skip_broken = checkpoint.config.skip_broken,
-                                       .out = o.json ? stderr : stdout},
-                                      terminal);
+  const LoadedData loaded =
+      load_data(o.data.empty() ? checkpoint.config.data : o.data, {.image_size = checkpoint.config.input[1],
+                                                                   .train = false,
+                                                                   .skip_broken = checkpoint.config.skip_broken,
+                                                                   .out = o.json ? stderr : stdout});
   print_skipped(loaded);
   const ImageSet test = test_images(loaded, checkpoint.config);
   nn::Sequential model = model_of_run(checkpoint, device);

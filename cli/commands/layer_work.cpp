@@ -12,12 +12,12 @@
 #include "tandem/nn/layers/pooling.h"
 
 namespace tandem::cli {
-namespace {
 
-// `outputs` sums of `terms` products each.
 Work products(int64_t outputs, int64_t terms, bool bias) {
   return {outputs * (2 * terms + (bias ? 1 : 0)), outputs * terms};
 }
+
+namespace {
 
 // Scores of `queries` and `keys` of this width over all heads, their softmax, and the sums that they weight.
 Work attention(int64_t queries, int64_t keys, int64_t width, int64_t heads) {

@@ -12,6 +12,8 @@ struct Work {
   int64_t multiply_adds = 0;  ///< those of convolutions, linear layers and attention, which publications count
 };
 
+/// `outputs` sums of `terms` products each.
+Work products(int64_t outputs, int64_t terms, bool bias);
 /// That of a call of `layer` with these inputs; `out` is undefined if it returned more than a tensor. Children that are
 /// called are not part of it.
 Work work_of(const nn::Module& layer, const std::vector<Tensor>& inputs, const Tensor& out);

@@ -8,7 +8,6 @@
 
 #include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/device_list.h"
-#include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/message.h"
 #include "tandem/cli/options.h"
@@ -84,13 +83,12 @@ int report_command(const ReportOptions& o) {
     refuse(o.out.empty() ? "" : "--out ", error.what());
   }
   std::map<std::tuple<std::string, int64_t, bool>, LoadedData> loaded;  // runs often share their data
-  const Terminal terminal = detect_terminal();
   const TestData load = [&](const std::string& name, const RunConfig& c) -> const LoadedData& {
     const std::tuple key(name, c.input[1], c.skip_broken);
     auto found = loaded.find(key);
     if (found == loaded.end()) {
       const LoadOptions options{.image_size = c.input[1], .train = false, .skip_broken = c.skip_broken};
-      found = loaded.emplace(key, load_data(name, options, terminal)).first;
+      found = loaded.emplace(key, load_data(name, options)).first;
       print_skipped(found->second);
     }
     return found->second;

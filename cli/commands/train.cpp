@@ -225,7 +225,6 @@ void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const 
     parameters += each.numel();
     if (each.requires_grad()) trained += each.numel();
   }
-  const auto say = [](const std::string& line) { print_wrapped(line, kKeyColumns); };
   say(concat("model    ", printable(c.model), ", ", with_commas(parameters), " parameters",
              trained < parameters ? concat(", of which ", with_commas(trained), " train") : ""));
   if (!o.weights.empty()) say("weights  " + printable(o.weights));
@@ -347,13 +346,12 @@ int train(const TrainOptions& given, const Team& team) {
   const TrainOptions o = restarted ? continued(given) : given;
   const Terminal terminal = detect_terminal();
   std::optional<RunLock> lock;
-  Prepared p;
   const auto begin = [&] {
     Checkpoint state = o.resume.empty() ? fresh(o, team) : resumed(o, team, lock);
     if (restarted) check_is_requested(state.config, given, team);
     return state;
   };
-  prepare(o, team, terminal, begin, p);
+  Prepared p = prepare(o, team, begin);
   const DeviceGuard guard(p.placement.root);
   std::optional<Trainer> trainer;
   team.together([&] {

@@ -247,17 +247,14 @@ bool Verification::compare(int64_t epoch) {
 }
 
 int Verification::run() {
-  prepare(
-      o_.train, team_, terminal_,
-      [this] {
-        Checkpoint recorded = checked(o_, epochs_), begin;
-        history_ = recorded.progress.history;
-        begin.config = recorded.config;
-        if (o_.train.line.has("data"))
-          begin.config.data = begin.config.text ? lasting_text_name(o_.train.data) : lasting_name(o_.train.data);
-        return begin;
-      },
-      p_);
+  p_ = prepare(o_.train, team_, [this] {
+    Checkpoint recorded = checked(o_, epochs_), begin;
+    history_ = recorded.progress.history;
+    begin.config = recorded.config;
+    if (o_.train.line.has("data"))
+      begin.config.data = begin.config.text ? lasting_text_name(o_.train.data) : lasting_name(o_.train.data);
+    return begin;
+  });
   const DeviceGuard guard(p_.placement.root);
   if (!team_.several()) install_handlers();
   if (team_.leads()) announce();

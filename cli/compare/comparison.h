@@ -49,12 +49,12 @@ struct Measured {
 };
 
 struct Comparison {
-  std::string model, data, recipe, note;  ///< note: how it was measured
+  std::string model, data, recipe, note{};  ///< note: how it was measured
   int64_t images = 0, epochs = 0, shards = 0;
   uint64_t seed = 0;
-  int cores = 1;               ///< cores that the process may use
-  int stopped_by = 0;          ///< the signal that stopped the comparison, or 0
-  std::vector<Measured> runs;  ///< the others are compared with the first
+  int cores = 1;                 ///< cores that the process may use
+  int stopped_by = 0;            ///< the signal that stopped the comparison, or 0
+  std::vector<Measured> runs{};  ///< the others are compared with the first
 
   double images_per_second(const Measured& run) const;
   /// Images per second relative to the first list; NaN if nothing was measured.

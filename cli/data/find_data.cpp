@@ -29,8 +29,8 @@ ProgressView view_of(const DownloadProgress& progress) {
 
 }  // namespace
 
-data::DatasetFiles find_data(const std::string& name_or_folder, const Terminal& terminal, std::FILE* out) {
-  ProgressBar bar(terminal, out);
+data::DatasetFiles find_data(const std::string& name_or_folder, std::FILE* out) {
+  ProgressBar bar(detect_terminal(), out);
   const auto fetch = [&](const KnownDataset& dataset, const std::string& folder) {
     bar.print(std::string("downloading ") + dataset.name + " to " + folder);
     download_dataset(dataset, folder, [&](const DownloadProgress& progress) {

@@ -4,14 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "tandem/cli/draw/terminal.h"
 #include "tandem/datasets/image_data.h"
 #include "tandem/datasets/sources.h"
 
 namespace tandem::cli {
 
 /// data::find_dataset with downloads whose progress is printed to `out`. Converts Error to UsageError.
-data::DatasetFiles find_data(const std::string& name_or_folder, const Terminal& terminal, std::FILE* out = stdout);
+data::DatasetFiles find_data(const std::string& name_or_folder, std::FILE* out);
 
 /// A fingerprint of all images and labels, such as "60000+10000-1a2b3c4d"; it does not depend on the data's
 /// location.

@@ -31,16 +31,34 @@ using vision::datasets::CIFAR10;
 using vision::datasets::CIFAR100;
 using vision::datasets::ImageFolder;
 
-struct Cifar {
-  const char *name, *folder, *first_file;
-};
-constexpr Cifar kCifar10{"cifar10", "cifar-10-batches-bin", "data_batch_1.bin"};
-constexpr Cifar kCifar100{"cifar100", "cifar-100-binary", "train.bin"};
-
 bool there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
 }
+
+template <class Dataset>
+ImageSet part_of(const Dataset& dataset) {
+  const int64_t classes = dataset.targets().numel() == 0 ? 0 : dataset.targets().max().template item<int64_t>() + 1;
+  return {{dataset.images(), dataset.targets(), classes}};
+}
+
+template <class Dataset, int64_t classes>
+LoadedData cifar_data(const std::string& name, const std::string& folder, bool both) {
+  LoadedData out{.name = name, .folder = folder, .class_count = classes};
+  const Dataset test(folder, Dataset::Mode::kTest);
+  out.images.test = part_of(test);
+  out.classes = test.classes();
+  if (both) out.images.train = part_of(Dataset(folder));
+  return out;
+}
+
+struct Cifar {
+  const char *name, *folder, *first_file, *archive;
+  LoadedData (*load)(const std::string& name, const std::string& folder, bool both);
+};
+constexpr Cifar kCifar[] = {
+    {"cifar10", "cifar-10-batches-bin", "data_batch_1.bin", "cifar-10-binary.tar.gz", cifar_data<CIFAR10, 10>},
+    {"cifar100", "cifar-100-binary", "train.bin", "cifar-100-binary.tar.gz", cifar_data<CIFAR100, 100>}};
 
 // The folder with the files of this data set: `folder`, its subfolder, or "".
 std::string folder_of(const Cifar& cifar, const fs::path& folder) {
@@ -59,26 +77,9 @@ std::string find_cifar(const Cifar& cifar) {
     if (const std::string folder = folder_of(cifar, place); !folder.empty()) return folder;
     tried += (tried.empty() ? "" : ", ") + place.string();
   }
-  refuse(cifar.name, ": not found in ", tried.empty() ? "$TANDEM_DATA" : tried, "; get ",
-         cifar.name == kCifar10.name ? "cifar-10-binary.tar.gz" : "cifar-100-binary.tar.gz",
-         " from https://www.cs.toronto.edu/~kriz/cifar.html, unpack it, and name the folder with"
-         " --data or TANDEM_DATA");
-}
-
-template <class Dataset>
-ImageSet part_of(const Dataset& dataset) {
-  const int64_t classes = dataset.targets().numel() == 0 ? 0 : dataset.targets().max().template item<int64_t>() + 1;
-  return {{dataset.images(), dataset.targets(), classes}};
-}
-
-template <class Dataset>
-LoadedData cifar_data(const std::string& name, const std::string& folder, int64_t classes, bool both) {
-  LoadedData out{.name = name, .folder = folder, .classes = {}, .class_count = classes, .images = {}};
-  const Dataset test(folder, Dataset::Mode::kTest);
-  out.images.test = part_of(test);
-  out.classes = test.classes();
-  if (both) out.images.train = part_of(Dataset(folder));
-  return out;
+  refuse(
+      cifar.name, ": not found in ", tried.empty() ? "$TANDEM_DATA" : tried, "; get ", cifar.archive,
+      " from https://www.cs.toronto.edu/~kriz/cifar.html, unpack it, and name the folder with --data or TANDEM_DATA");
 }
 
 // What the images in memory may take, in bytes.
@@ -249,7 +250,7 @@ LoadedData folder_data(const std::string& name, const LoadOptions& o) {
         (there(root / "test") ? root / "test" : validation).filename().string(), ", but no train");
   check(!o.validation_folder || (!whole && there(root / "test") && there(validation)), name,
         ": not a folder with train, val and test, which the run was started with");
-  LoadedData out{.name = name, .folder = name, .classes = {}, .images = {}};
+  LoadedData out{.name = name, .folder = name};
   FolderReader reader(name, o, out.skipped);
   FolderParts parts;
   if (no_test) {  // broken files are left out first, also if only the test images are wanted: they change the split
@@ -284,17 +285,17 @@ bool is_idx_folder(const fs::path& folder) {
   return false;
 }
 
-data::DatasetFiles idx_files(const std::string& name, const LoadOptions& o, const Terminal& terminal) try {
-  return find_data(name, terminal, o.out);
+data::DatasetFiles idx_files(const std::string& name, const LoadOptions& o) try {
+  return find_data(name, o.out);
 } catch (const Error& error) {
   if (is_data_name(name) || is_idx_folder(name)) throw;
   fail(name,
        ": has neither a folder of images for each class nor the four files of a data set (train-images-idx3-ubyte, …)");
 }
 
-LoadedData idx_data(const std::string& name, const LoadOptions& o, const Terminal& terminal) {
-  const data::DatasetFiles files = idx_files(name, o, terminal);
-  LoadedData loaded{.name = name, .folder = files.folder, .classes = files.classes, .images = {}};
+LoadedData idx_data(const std::string& name, const LoadOptions& o) {
+  const data::DatasetFiles files = idx_files(name, o);
+  LoadedData loaded{.name = name, .folder = files.folder, .classes = files.classes};
   if (o.train) {
     const data::ImageDataPair both = read_image_data(files);
     loaded.images = {{both.train}, {both.test}};
@@ -306,9 +307,6 @@ LoadedData idx_data(const std::string& name, const LoadOptions& o, const Termina
   return loaded;
 }
 
-}  // namespace
-
-namespace {
 void check_known(const std::string& name) {
   std::error_code ignored;
   if (is_data_name(name) || fs::is_directory(name, ignored)) return;
@@ -321,25 +319,23 @@ void check_known(const std::string& name) {
          file ? "" : "; no such folder exists");
 }
 
-LoadedData loaded_from(const std::string& name, const LoadOptions& o, const Terminal& terminal) {
-  if (name == kCifar10.name) return cifar_data<CIFAR10>(name, find_cifar(kCifar10), 10, o.train);
-  if (name == kCifar100.name) return cifar_data<CIFAR100>(name, find_cifar(kCifar100), 100, o.train);
+LoadedData loaded_from(const std::string& name, const LoadOptions& o) {
+  for (const Cifar& cifar : kCifar)
+    if (name == cifar.name) return cifar.load(name, find_cifar(cifar), o.train);
   check_known(name);
   if (has_image_files(name)) return folder_data(name, o);
-  if (!is_data_name(name)) {
-    if (const std::string ten = folder_of(kCifar10, name); !ten.empty())
-      return cifar_data<CIFAR10>(name, ten, 10, o.train);
-    if (const std::string hundred = folder_of(kCifar100, name); !hundred.empty())
-      return cifar_data<CIFAR100>(name, hundred, 100, o.train);
-  }
-  return idx_data(name, o, terminal);
+  for (const Cifar& cifar : kCifar)
+    if (const std::string folder = folder_of(cifar, name); !is_data_name(name) && !folder.empty())
+      return cifar.load(name, folder, o.train);
+  return idx_data(name, o);
 }
 }  // namespace
 
 bool has_image_files(const std::string& name) {
   const fs::path folder(name);
-  if (is_data_name(name) || !folder_of(kCifar10, folder).empty() || !folder_of(kCifar100, folder).empty()) return false;
-  if (is_idx_folder(folder)) return false;
+  if (is_data_name(name) || is_idx_folder(folder)) return false;
+  for (const Cifar& cifar : kCifar)
+    if (!folder_of(cifar, folder).empty()) return false;
   return there(folder / "train") || has_class_folders(folder);
 }
 
@@ -356,9 +352,9 @@ void print_skipped(const LoadedData& data) {
   print_error("tandem", text);
 }
 
-LoadedData load_data(const std::string& name, const LoadOptions& options, const Terminal& terminal) {
+LoadedData load_data(const std::string& name, const LoadOptions& options) {
   try {
-    LoadedData loaded = loaded_from(name, options, terminal);
+    LoadedData loaded = loaded_from(name, options);
     ImageSetPair& images = loaded.images;
     if (loaded.sum.empty() && options.train) loaded.sum = sum_of(images.train, images.test);
     if (options.validation > 0 && images.validation.count() == 0)

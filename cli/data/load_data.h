@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "tandem/cli/data/image_set.h"
-#include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/options.h"
 
 namespace tandem::cli {
@@ -13,9 +12,9 @@ namespace tandem::cli {
 struct LoadedData {
   std::string name;    ///< as given
   std::string folder;  ///< where the files are
-  std::vector<std::string> classes;
+  std::vector<std::string> classes{};
   int64_t class_count = 0;
-  ImageSetPair images;  ///< uint8 [N, H, W] or [N, 3, H, W], or files
+  ImageSetPair images{};  ///< uint8 [N, H, W] or [N, 3, H, W], or files
 
   /// Channels, height, width.
   std::vector<int64_t> input() const { return images.test.shape(); }
@@ -50,7 +49,7 @@ bool has_validation_folder(const std::string& name_or_folder);
 /// take more than 1 GiB, or the MiB that $TANDEM_IMAGE_MEMORY says. Up to 20,000 that stay in files are read now, too,
 /// to find broken ones. skip_broken reads all files first, whatever their number, and those for the memory again.
 /// Throws UsageError if the data set is not found or is broken.
-LoadedData load_data(const std::string& name_or_folder, const LoadOptions& options, const Terminal& terminal);
+LoadedData load_data(const std::string& name_or_folder, const LoadOptions& options);
 
 /// Writes what was left out to standard error.
 void print_skipped(const LoadedData& data);

@@ -51,11 +51,6 @@ bool moves_only(const std::string& op) {
   return names.contains(op);
 }
 
-// `terms` products and sums for each of `outputs`.
-Work products(int64_t outputs, int64_t terms, bool bias) {
-  return {outputs * (2 * terms + (bias ? 1 : 0)), outputs * terms};
-}
-
 Work work_of(const onnx::Node& node, const std::vector<Tensor>& inputs, const Tensor& out) {
   if (!out.defined()) return {};
   const bool two = inputs.size() >= 2 && inputs[0].defined() && inputs[1].defined();

@@ -25,19 +25,15 @@ std::string link(const std::string& before, Json line) {
   return sha256(before + json_text(line));
 }
 
-// After the first `count` lines.
-std::string chain_after(const RunConfig& config, const std::vector<Json>& history, std::size_t count) {
-  std::string chain = start_of(config);
-  for (std::size_t i = 0; i < count; ++i) chain = link(chain, history[i]);
-  return chain;
-}
-
 }  // namespace
 
 void extend_chain(const RunConfig& config, std::vector<Json>& history) {
   const std::size_t before = history.size() - 1;
   std::string chain = before > 0 ? text_or_empty(history[before - 1], "chain") : "";
-  if (chain.empty()) chain = chain_after(config, history, before);
+  if (chain.empty()) {
+    chain = start_of(config);
+    for (std::size_t i = 0; i < before; ++i) chain = link(chain, history[i]);
+  }
   history.back()["chain"] = link(chain, history.back());
 }
 

@@ -108,10 +108,7 @@ const ModelInfo* own_model(const std::string& name) {
 
 const std::vector<ModelInfo>& known_models() {
   static const std::vector<ModelInfo> models{
-      {"lenet", "two convolutions and two linear layers, average pooling", lenet, lenet_count},
-      {"mlp", "one hidden layer of 256", mlp, mlp_count},
-      {"linear", "softmax regression", linear, softmax_count},
-  };
+      {"lenet", lenet, lenet_count}, {"mlp", mlp, mlp_count}, {"linear", linear, softmax_count}};
   return models;
 }
 

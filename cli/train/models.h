@@ -15,7 +15,6 @@ struct ModelShape {
 
 struct ModelInfo {
   const char* name;
-  const char* what;
   nn::Sequential (*make)(const ModelShape& shape);
   double (*parameters)(const ModelShape& shape);
 };

@@ -2,6 +2,7 @@
 
 #include "tandem/cli/data/find_data.h"
 #include "tandem/cli/data/load_data.h"
+#include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/launch/many_processes.h"
 #include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/text/text_memory.h"
@@ -19,7 +20,7 @@ int64_t image_size_of(const TrainOptions& o, const RunConfig& c) {
   return o.image_size ? *o.image_size : image_size_for(c.model_or_file());
 }
 
-ImageSetPair load_images(const TrainOptions& o, const Team& team, Prepared& p, const Terminal& terminal) {
+ImageSetPair load_images(const TrainOptions& o, const Team& team, Prepared& p) {
   RunConfig& c = p.checkpoint.config;
   const LoadOptions options{.image_size = image_size_of(o, c),
                             .validation_folder = c.validation_folder,
@@ -28,7 +29,7 @@ ImageSetPair load_images(const TrainOptions& o, const Team& team, Prepared& p, c
                             .keep_files = changes_each_image(c.recipe),
                             .skip_broken = c.skip_broken,
                             .starts_run = o.resume.empty()};
-  LoadedData loaded = load_data(c.data, options, terminal);
+  LoadedData loaded = load_data(c.data, options);
   check(!o.image_size || has_image_files(c.data), "--image-size: only image files are resized; those of ", c.data,
         " are ", loaded.input()[1], " x ", loaded.input()[2]);
   if (team.leads()) print_skipped(loaded);
@@ -44,14 +45,14 @@ ImageSetPair load_images(const TrainOptions& o, const Team& team, Prepared& p, c
   return std::move(loaded.images);
 }
 
-ImageSetPair read_data(const TrainOptions& o, const Team& team, Prepared& p, const Terminal& terminal) {
+ImageSetPair read_data(const TrainOptions& o, const Team& team, Prepared& p) {
   RunConfig& c = p.checkpoint.config;
   try {
     if (c.text) {
       p.text = load_text(c, p.codec);
       return {{p.text->windows.train}, {p.text->windows.test}};
     }
-    return load_images(o, team, p, terminal);
+    return load_images(o, team, p);
   } catch (const Error& error) {
     const bool moved = !o.resume.empty() && !o.line.has("data") && !is_data_name(c.data);
     refuse(error.what(), moved ? "; if the data has moved, give its new location with --data" : "");
@@ -87,8 +88,8 @@ std::string described(const Placement& p) {
                 p.team.several() ? concat(" in ", p.team.size(), " processes") : "");
 }
 
-void prepare(const TrainOptions& o, const Team& team, const Terminal& terminal,
-             const std::function<Checkpoint()>& begin, Prepared& p) {
+Prepared prepare(const TrainOptions& o, const Team& team, const std::function<Checkpoint()>& begin) {
+  Prepared p;
   const MachineMemory machine = machine_memory();  // before a text takes some of it
   team.together([&] {
     if (o.resume.empty() || o.line.has("devices")) use_placement(o.devices, o.root, o.shards);
@@ -105,7 +106,7 @@ void prepare(const TrainOptions& o, const Team& team, const Terminal& terminal,
     record(p.placement, c);
   });
   team.leader_first([&] {  // which downloads the data if that is necessary
-    p.data = read_data(o, team, p, terminal);
+    p.data = read_data(o, team, p);
   });
   team.together([&] {
     const RunConfig& c = p.checkpoint.config;
@@ -121,6 +122,7 @@ void prepare(const TrainOptions& o, const Team& team, const Terminal& terminal,
     if (c.validates()) p.data.validation = placed(p.data.validation, p.placement.root);
     check_workers(o.workers);
   });
+  return p;
 }
 
 }  // namespace tandem::cli

@@ -6,7 +6,6 @@
 
 #include "tandem/cli/data/image_set.h"
 #include "tandem/cli/device_list.h"
-#include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/text/text_codec.h"
 #include "tandem/cli/text/text_data.h"
@@ -28,8 +27,7 @@ struct Prepared {
 /// Chooses the devices, loads the data and seeds the random numbers. `begin` returns the state to start from, new or of
 /// the run in options.resume. Every process calls this. Throws UsageError on what cannot be trained, and on data that
 /// the run was not started with.
-void prepare(const TrainOptions& options, const Team& team, const Terminal& terminal,
-             const std::function<Checkpoint()>& begin, Prepared& p);
+Prepared prepare(const TrainOptions& options, const Team& team, const std::function<Checkpoint()>& begin);
 
 /// "cpu:0,cpu:1, root cpu:1, 8 shards"
 std::string described(const Placement& placement);

@@ -24,7 +24,7 @@ namespace {
 
 // The only list of a recipe's entries: calls f(name, recipe's value, option's value) for each.
 template <class R, class O, class F>
-void each_entry(R& r, O& o, F&& f) {
+void each_entry(R& r, O&& o, F&& f) {
   f("optimizer", r.optimizer, o.optimizer);
   f("schedule", r.schedule, o.schedule);
   f("init", r.init, o.init);
@@ -134,13 +134,10 @@ std::vector<std::string> recipe_values(const std::string& option) {
 }
 
 void check_recipe(const Recipe& r) {
-  one_of("optimizer", r.optimizer);
-  one_of("schedule", r.schedule);
-  one_of("init", r.init);
-  one_of("augment", r.augment);
-  one_of("keep", r.keep);
-  one_of("decay", r.decay);
-  one_of("precision", r.precision);
+  each_entry(r, RecipeOptions(), [](const char* name, const auto& value, const auto&) {
+    if constexpr (std::is_same_v<decltype(value), const std::string&>)
+      if (!recipe_values(name).empty()) one_of(name, value);
+  });
   check(r.batch_size >= 1 && r.batch_size <= 1'000'000'000, "--batch-size ", r.batch_size,
         ": expected 1 to 1000000000");
   check(r.lr > 0 && r.lr <= 1e6, "--lr ", r.lr, ": expected a number above 0, at most 1000000");
@@ -197,8 +194,7 @@ void check_same(const RecipeOptions& options, const Recipe& recipe) {
 }
 
 void write_recipe(Json& json, const Recipe& recipe) {
-  const RecipeOptions none;
-  each_entry(recipe, none, [&](std::string name, const auto& value, const auto&) {
+  each_entry(recipe, RecipeOptions(), [&](std::string name, const auto& value, const auto&) {
     std::replace(name.begin(), name.end(), '-', '_');
     json[name] = value;
   });
@@ -208,8 +204,7 @@ void write_recipe(Json& json, const Recipe& recipe) {
 
 Recipe recipe_from_json(const Json& json) {
   Recipe r;
-  const RecipeOptions none;
-  each_entry(r, none, [&]<class T>(std::string name, T& value, const auto&) {
+  each_entry(r, RecipeOptions(), [&]<class T>(std::string name, T& value, const auto&) {
     std::replace(name.begin(), name.end(), '-', '_');
     value = get_entry<T>(json, name.c_str());
   });

@@ -27,18 +27,25 @@ namespace fs = std::filesystem;
 constexpr const char* kFormatName = "tandem-run-";
 constexpr int64_t kFormat = 5;
 
+// The only list of the entries that each position has: calls f(name, value) for each.
+template <class P, class F>
+void each_entry(P& p, F&& f) {
+  f("epoch", p.epoch);
+  f("batch", p.batch);
+  f("images", p.images);
+  f("loss_sum", p.loss_sum);
+  f("correct", p.correct);
+  f("seconds", p.seconds);
+  f("random_seed", p.random_seed);
+  f("random_offset", p.random_offset);
+  f("loss_scale", p.loss_scale);
+  f("loss_scale_steps", p.loss_scale_steps);
+  f("history", p.history);
+}
+
 Json to_json(const Progress& p) {
-  Json json{{"epoch", p.epoch},
-            {"batch", p.batch},
-            {"images", p.images},
-            {"loss_sum", p.loss_sum},
-            {"correct", p.correct},
-            {"seconds", p.seconds},
-            {"random_seed", p.random_seed},
-            {"random_offset", p.random_offset},
-            {"loss_scale", p.loss_scale},
-            {"loss_scale_steps", p.loss_scale_steps},
-            {"history", p.history}};
+  Json json;
+  each_entry(p, [&](const char* name, const auto& value) { json[name] = value; });
   if (!p.points.examples.empty()) json["points"] = to_json(p.points);
   if (!p.step_hashes.empty()) json["step_hashes"] = p.step_hashes;
   return json;
@@ -47,17 +54,8 @@ Json to_json(const Progress& p) {
 bool is_hexadecimal(const std::string& text) { return text.find_first_not_of("0123456789abcdef") == std::string::npos; }
 
 Progress progress_from_json(const Json& json) {
-  Progress p{.epoch = get_entry<int64_t>(json, "epoch"),
-             .batch = get_entry<int64_t>(json, "batch"),
-             .images = get_entry<int64_t>(json, "images"),
-             .loss_sum = get_entry<double>(json, "loss_sum"),
-             .correct = get_entry<int64_t>(json, "correct"),
-             .seconds = get_entry<double>(json, "seconds"),
-             .random_seed = get_entry<uint64_t>(json, "random_seed"),
-             .random_offset = get_entry<uint64_t>(json, "random_offset"),
-             .loss_scale = get_entry<double>(json, "loss_scale"),
-             .loss_scale_steps = get_entry<int64_t>(json, "loss_scale_steps"),
-             .history = get_entry<std::vector<Json>>(json, "history")};
+  Progress p;
+  each_entry(p, [&]<class T>(const char* name, T& value) { value = get_entry<T>(json, name); });
   if (json.contains("points")) p.points = epoch_points_from_json(json["points"]);
   if (json.contains("step_hashes")) p.step_hashes = get_entry<std::string>(json, "step_hashes");
   check(is_hexadecimal(p.step_hashes) && p.step_hashes.size() % kStepDigits == 0, "invalid \"step_hashes\"");
