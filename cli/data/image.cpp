@@ -11,33 +11,9 @@
 namespace tandem::cli {
 namespace {
 
-void check_size(int64_t width, int64_t height, const std::string& name) {
-  check(width >= 1 && height >= 1 && width <= kMaxPixelsASide && height <= kMaxPixelsASide, name, ": ", width, " x ",
-        height, " pixels; expected 1 to ", kMaxPixelsASide, " per side");
-  check(width * height <= kMaxPixels, name, ": ", width, " x ", height, " pixels; expected at most ", kMaxPixels,
-        " in total");
-}
-
 std::size_t byte_count(const Image& image) {
   return static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.height) *
          static_cast<std::size_t>(image.channels);
-}
-
-// As a viewer shows the image: with its transparency and gamma.
-vision::DecodeOptions options_for(uint8_t background) {
-  return {.mode = vision::ImageReadMode::kUnchanged,
-          .background = background,
-          .max_pixels_a_side = kMaxPixelsASide,
-          .max_pixels = kMaxPixels,
-          .max_file_bytes = kMaxImageFileBytes};
-}
-
-Image to_image(const Tensor& planes) {
-  Image out{static_cast<int>(planes.size(2)), static_cast<int>(planes.size(1)), static_cast<int>(planes.size(0)), {}};
-  const Tensor pixels = planes.permute({1, 2, 0}).contiguous();
-  const uint8_t* first = pixels.data_ptr<uint8_t>();
-  out.pixels.assign(first, first + pixels.numel());
-  return out;
 }
 
 // The source pixels that a new pixel covers, with the weight of each.
@@ -61,22 +37,18 @@ std::vector<Span> spans(int from, int to) {
 
 }  // namespace
 
-Image decode_image(const std::vector<uint8_t>& file, const std::string& name, uint8_t background) {
-  return to_image(
-      vision::decode_image({reinterpret_cast<const char*>(file.data()), file.size()}, name, options_for(background)));
-}
-
+// As a viewer shows the image: with its transparency and gamma.
 Image read_image(const std::string& path, uint8_t background) {
-  return to_image(vision::read_image(path, options_for(background)));
-}
-
-void write_png(const std::string& path, const Image& image) {
-  check_size(image.width, image.height, path);
-  check((image.channels == 1 || image.channels == 3) && image.pixels.size() == byte_count(image), "write_png: ", path,
-        ": ", image.pixels.size(), " bytes for ", image.width, " x ", image.height, " x ", image.channels);
-  const Tensor pixels =
-      from_blob(const_cast<uint8_t*>(image.pixels.data()), {image.height, image.width, image.channels}, kByte);
-  vision::write_png(pixels.permute({2, 0, 1}), path);
+  const Tensor planes = vision::read_image(path, {.mode = vision::ImageReadMode::kUnchanged,
+                                                  .background = background,
+                                                  .max_pixels_a_side = kMaxPixelsASide,
+                                                  .max_pixels = kMaxPixels,
+                                                  .max_file_bytes = kMaxImageFileBytes});
+  Image out{static_cast<int>(planes.size(2)), static_cast<int>(planes.size(1)), static_cast<int>(planes.size(0)), {}};
+  const Tensor pixels = planes.permute({1, 2, 0}).contiguous();
+  const uint8_t* first = pixels.data_ptr<uint8_t>();
+  out.pixels.assign(first, first + pixels.numel());
+  return out;
 }
 
 Image to_gray(const Image& image) {
@@ -91,7 +63,10 @@ Image to_gray(const Image& image) {
 }
 
 Image resize(const Image& image, int width, int height) {
-  check_size(width, height, "resize");
+  check(width >= 1 && height >= 1 && width <= kMaxPixelsASide && height <= kMaxPixelsASide, "resize: ", width, " x ",
+        height, " pixels; expected 1 to ", kMaxPixelsASide, " per side");
+  check(int64_t{width} * height <= kMaxPixels, "resize: ", width, " x ", height, " pixels; expected at most ",
+        kMaxPixels, " in total");
   if (width == image.width && height == image.height) return image;
   Image out{width, height, image.channels, {}};
   out.pixels.resize(byte_count(out));

@@ -1,4 +1,4 @@
-// Reads PNG and JPEG images as 8-bit gray or RGB, and writes PNG.
+// Reads PNG and JPEG images as 8-bit gray or RGB.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -22,11 +22,6 @@ inline constexpr uint64_t kMaxImageFileBytes = 256 << 20;
 /// chunks are used; the others, and bytes after the end, are ignored. Throws Error naming `path` and the reason: not an
 /// image, broken, too large, a JPEG in a build without libjpeg.
 Image read_image(const std::string& path, uint8_t background = 0);
-/// The same from memory; error messages use `name`.
-Image decode_image(const std::vector<uint8_t>& file, const std::string& name, uint8_t background = 0);
-
-/// Writes a gray or RGB PNG (atomically). Throws Error.
-void write_png(const std::string& path, const Image& image);
 
 /// Luma of ITU-R BT.601: 0.299 R + 0.587 G + 0.114 B. A gray image is returned unchanged.
 Image to_gray(const Image& image);

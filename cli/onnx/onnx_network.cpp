@@ -16,6 +16,14 @@ constexpr int64_t kUsualSize = 224;  // of images, if the file does not say it
 constexpr int64_t kMaxSide = 4096;
 constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{1} << 31;  // protobuf's limit
 
+// The parameter or buffer that a value of the graph is; null if it is none.
+template <class Program>
+auto state_at(Program& program, int value) -> decltype(program.states.data()) {
+  if (value < 0) return nullptr;
+  const onnx::Source& source = program.graph.sources[static_cast<std::size_t>(value)];
+  return source.kind == onnx::Source::kState ? &program.states[static_cast<std::size_t>(source.state)] : nullptr;
+}
+
 // A model with one input and one output. Its module tree, and so the names in its state dict, are those of ModelImpl.
 class NetworkImpl : public onnx::ModelImpl {
  public:
@@ -59,10 +67,8 @@ class NetworkImpl : public onnx::ModelImpl {
       if (node.op != "BatchNormalization") continue;
       any = true;
       for (std::size_t i = 1; i < std::min<std::size_t>(node.inputs.size(), 3); ++i) {
-        if (node.inputs[i] < 0) continue;
-        const onnx::Source& source = program().graph.sources[static_cast<std::size_t>(node.inputs[i])];
-        if (source.kind != onnx::Source::kState) continue;
-        const Tensor* found = parameters.find(program().states[static_cast<std::size_t>(source.state)].name);
+        const onnx::State* state = state_at(program(), node.inputs[i]);
+        const Tensor* found = state == nullptr ? nullptr : parameters.find(state->name);
         if (found != nullptr && found->requires_grad()) return false;
       }
     }
@@ -90,11 +96,8 @@ void fix_normalization(onnx::Program& program) {
     if (std::find(node.inputs.begin(), node.inputs.end(), images) == node.inputs.end()) continue;
     const bool plain = node.op == "Sub" || node.op == "Div" || node.op == "Mul" || node.op == "Add";
     if (!plain || !node.domain.empty() || node.outputs.size() != 1) return;
-    for (const int value : node.inputs) {
-      if (value < 0) continue;
-      const onnx::Source& source = graph.sources[static_cast<std::size_t>(value)];
-      if (source.kind == onnx::Source::kState) program.states[static_cast<std::size_t>(source.state)].parameter = false;
-    }
+    for (const int value : node.inputs)
+      if (onnx::State* state = state_at(program, value)) state->parameter = false;
     images = node.outputs[0];
   }
 }
@@ -205,6 +208,13 @@ OnnxNetwork network(onnx::Program program, const std::vector<int64_t>& images) {
 
 }  // namespace
 
+OrderedDict<std::string, Tensor> read_onnx_state(const std::string& path) {
+  onnx::Program program = onnx::read_program(path);
+  OrderedDict<std::string, Tensor> out("Tensor");
+  for (onnx::State& state : program.states) out.insert(state.name, std::move(state.tensor));
+  return out;
+}
+
 OnnxNetwork open_onnx_network(const std::string& path, const std::vector<int64_t>& images) {
   onnx::Program program = onnx::read_program(path);  // whose errors name the file
   try {
@@ -238,13 +248,10 @@ std::vector<std::string> onnx_head(const nn::Module& net) {
   for (std::size_t i = program.graph.nodes.size(); i-- > 0;) {
     bool matrix = false;
     for (const int value : program.graph.nodes[i].inputs) {
-      if (value < 0) continue;
-      const onnx::Source& source = program.graph.sources[static_cast<std::size_t>(value)];
-      if (source.kind != onnx::Source::kState) continue;
-      const std::string& name = program.states[static_cast<std::size_t>(source.state)].name;
-      const Tensor* found = parameters.find(name);
+      const onnx::State* state = state_at(program, value);
+      const Tensor* found = state == nullptr ? nullptr : parameters.find(state->name);
       if (found == nullptr) continue;
-      out.push_back(name);
+      out.push_back(state->name);
       matrix = matrix || found->dim() >= 2;
     }
     if (matrix) break;

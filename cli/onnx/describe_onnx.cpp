@@ -1,16 +1,61 @@
-// tandem summary for ONNX models: runs each node on zeros.
+// ONNX models in tandem inspect, which lists what is in them, and tandem summary, which runs each node on zeros.
 #include <algorithm>
+#include <cstdio>
+#include <map>
 #include <unordered_set>
 
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/commands/layer_table.h"
+#include "tandem/cli/draw/plot.h"
+#include "tandem/cli/message.h"
 #include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
 #include "tandem/onnx/fuse.h"
+#include "tandem/onnx/program.h"
 #include "tandem/onnx/runner.h"
 
 namespace tandem::cli {
 namespace {
+
+std::string shown(const std::string& text) { return printable(fit(text, 60)); }
+
+// The operators of a node in the file: the reader may have joined others with a convolution.
+std::vector<std::string> operators_of(const onnx::Node& node) {
+  std::vector<std::string> out{node.domain.empty() ? node.op : node.domain + "." + node.op};
+  if (node.op != "Conv") return out;
+  if (node.inputs.size() > onnx::kResidual) out.emplace_back("Add");
+  for (const auto& [name, value] : node.attributes)
+    if (const auto* activation = std::get_if<int64_t>(&value); name == onnx::kActivation && activation != nullptr)
+      out.emplace_back(onnx::operator_of(*activation));
+  return out;
+}
+
+// How many nodes each operator has, those of bodies included.
+void count(const onnx::Graph& graph, std::map<std::string, int64_t>& counts) {
+  for (const onnx::Node& node : graph.nodes) {
+    for (const std::string& name : operators_of(node)) ++counts[name];
+    for (const auto& [name, value] : node.attributes)
+      if (const auto* body = std::get_if<std::shared_ptr<onnx::Graph>>(&value)) count(**body, counts);
+  }
+}
+
+std::string described_nodes(const onnx::Graph& graph) {
+  std::map<std::string, int64_t> counts;
+  count(graph, counts);
+  std::vector<std::pair<std::string, int64_t>> most(counts.begin(), counts.end());
+  std::stable_sort(most.begin(), most.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  int64_t all = 0;
+  std::string list;
+  for (const auto& [name, number] : most) {
+    all += number;
+    list += concat(list.empty() ? "" : ", ", number, " ", name);
+  }
+  return most.empty() ? "0" : concat(all, ": ", list);
+}
+
+void print_line(const char* title, const std::string& text) {
+  std::printf("%-9s %s\n", title, printable(text).c_str());
+}
 
 constexpr double kMaxInputValues = 1 << 28;
 
@@ -67,17 +112,6 @@ Work work_of(const onnx::Node& node, const std::vector<Tensor>& inputs, const Te
   return {moves_only(node.op) ? 0 : out.numel(), 0};
 }
 
-// What the reader has joined with a convolution is part of its row.
-std::string kind_of(const onnx::Node& node) {
-  std::string out = node.domain.empty() ? node.op : node.domain + "." + node.op;
-  if (node.op != "Conv") return out;
-  if (node.inputs.size() > onnx::kResidual) out += ", Add";
-  for (const auto& [name, value] : node.attributes)
-    if (const auto* activation = std::get_if<int64_t>(&value); name == onnx::kActivation && activation != nullptr)
-      out += concat(", ", onnx::operator_of(*activation));
-  return out;
-}
-
 class NodeRows {
  public:
   NodeRows(const onnx::Program& program, LayerTable& table) : program_(program), table_(table) {}
@@ -104,7 +138,8 @@ class NodeRows {
         fail(node.name.empty() ? node.op : "node '" + node.name + "' (" + node.op + ")", ": ", error.what());
       }
       const Tensor out = !results.empty() && results[0].isTensor() ? results[0].toTensor() : Tensor();
-      add(name_of(graph, node), kind_of(node), out, parameters_of(graph, node), work_of(node, inputs, out));
+      add(name_of(graph, node), join(operators_of(node), ", "), out, parameters_of(graph, node),
+          work_of(node, inputs, out));
       for (std::size_t i = 0; i < node.outputs.size(); ++i)
         if (node.outputs[i] >= 0) frame.values[static_cast<std::size_t>(node.outputs[i])] = std::move(results[i]);
       for (const int value : node.released) frame.values[static_cast<std::size_t>(value)] = IValue();
@@ -161,6 +196,33 @@ void fill(const onnx::Program& program, const std::vector<int64_t>& input, std::
 }
 
 }  // namespace
+
+void inspect_onnx(const std::string& path) {
+  const onnx::Program program = onnx::read_program(path);
+  print_line("model", concat(program.producer.empty() ? "" : "by " + program.producer + ", ", "IR version ",
+                             program.ir_version));
+  for (const auto& [domain, version] : program.operator_sets) print_line("operators", concat(domain, " ", version));
+  for (const onnx::Declared& each : program.graph.inputs) print_line("input", each.name + ": " + each.type);
+  for (const onnx::Declared& each : program.graph.outputs) print_line("output", each.name + ": " + each.type);
+  print_line("nodes", described_nodes(program.graph));
+  for (const auto& [key, value] : program.metadata) print_line("metadata", shown(key) + ": " + shown(value));
+  using Align = Table::Align;
+  Table table{{{"name"}, {"type"}, {"shape"}, {"kind"}, {"bytes", Align::kRight}}};
+  int64_t values = 0;
+  double bytes = 0;
+  for (const onnx::State& state : program.states) {
+    const auto own = static_cast<double>(state.tensor.nbytes());
+    table.add_row({printable(state.name), name(state.tensor.dtype()), concat(state.tensor.sizes()),
+                   state.parameter ? "parameter" : "buffer", byte_size(own)});
+    values += state.tensor.numel();
+    bytes += own;
+  }
+  table.add_rule();
+  const std::size_t tensors = program.states.size();
+  table.add_row({"total", concat(tensors, tensors == 1 ? " tensor" : " tensors"), with_commas(values) + " values", "",
+                 byte_size(bytes)});
+  std::fputs(table.text(detect_terminal()).c_str(), stdout);
+}
 
 void summarize_onnx(const std::string& path, const std::vector<int64_t>& input, std::optional<int64_t> batch_size) {
   const onnx::Program program = onnx::read_program(path);
