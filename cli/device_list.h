@@ -24,10 +24,9 @@ std::string names_of(const std::vector<Device>& devices);
 /// The same, shorter for display: "cuda:0 to cuda:7" for more than three consecutive devices.
 std::string short_names_of(const std::vector<Device>& devices);
 
-/// The devices with these names; the best available if there are none. Creates as many logical CPU devices as
-/// are asked for, unless TANDEM_CPU_DEVICES fixes their number. Throws UsageError, with a message that starts
-/// with `option`, if a name is unknown, does not exist (the message lists the devices that do), or is listed
-/// twice.
+/// The devices with these names; the best available if there are none. Creates as many logical CPU devices as are asked
+/// for, unless TANDEM_CPU_DEVICES fixes their number. Throws UsageError, with a message that starts with `option`, if a
+/// name is unknown, does not exist (the message lists the devices that do), or is listed twice.
 std::vector<Device> use_devices(const std::string& option, const std::vector<std::string>& names);
 /// The same with a root among the devices: the first if `root` is empty. Throws UsageError.
 Placement use_placement(const std::vector<std::string>& names, const std::string& root, int64_t shards);

@@ -1,5 +1,4 @@
-// A line indented by two spaces starts another clause; one indented by four is an entry of the preceding
-// list.
+// A line indented by two spaces starts another clause; one indented by four is an entry of the preceding list.
 #include "tandem/cli/message.h"
 
 #include <algorithm>

@@ -37,8 +37,7 @@ std::string quoted_for_shell(const std::string& name);
 /// How this program is called in what messages advise, for a shell: "tandem", or what ./run puts into TANDEM_CALLED_AS.
 std::string called_as();
 
-/// Prints "PREFIX: TEXT" to standard error as one line of printable characters, wrapped if that is a
-/// terminal.
+/// Prints "PREFIX: TEXT" to standard error as one line of printable characters, wrapped if that is a terminal.
 void print_error(const std::string& prefix, std::string_view text);
 
 }  // namespace tandem::cli

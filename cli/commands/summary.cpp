@@ -45,8 +45,7 @@ std::string kind(const nn::Module& layer) {
   return name;
 }
 
-// All counts are proportional to the batch, so running one image is enough, and memory does not limit the
-// batch size.
+// All counts are proportional to the batch, so running one image is enough, and memory does not limit the batch size.
 int64_t times(int64_t count, int64_t batch_size) {
   int64_t out = 0;
   require(!__builtin_mul_overflow(count, batch_size, &out), "--batch-size ", batch_size,

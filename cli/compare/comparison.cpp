@@ -1,6 +1,5 @@
-// Perfect scaling divides every phase of a step by the ratio of device counts. The time that a phase takes
-// beyond that is its cost; the costliest phase is reported as the limit, unless there is so little work that fixed costs
-// decide.
+// Perfect scaling divides every phase of a step by the ratio of device counts. The time that a phase takes beyond that
+// is its cost; the costliest phase is reported as the limit, unless there is so little work that fixed costs decide.
 #include "tandem/cli/compare/comparison.h"
 
 #include <algorithm>

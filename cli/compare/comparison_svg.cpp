@@ -1,5 +1,4 @@
-// One row per list: on the left the seconds per epoch with their range, on the right a step's phases,
-// stacked.
+// One row per list: on the left the seconds per epoch with their range, on the right a step's phases, stacked.
 #include <algorithm>
 
 #include "tandem/cli/compare/comparison.h"

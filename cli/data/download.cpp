@@ -1,6 +1,5 @@
-// download_dataset with libcurl. A partial file is only ever appended to. Errors in it are found when its
-// checksum is verified, and then it is fetched once more from the start. Unlike an AtomicFile it survives a
-// killed process.
+// download_dataset with libcurl. A partial file is only ever appended to. Errors in it are found when its checksum is
+// verified, and then it is fetched once more from the start. Unlike an AtomicFile it survives a killed process.
 #include "tandem/cli/data/download.h"
 
 #include <curl/curl.h>

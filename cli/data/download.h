@@ -1,5 +1,4 @@
-// Downloads a known data set over HTTP, with resumption: each file is checked by SHA-256, then renamed into
-// place.
+// Downloads a known data set over HTTP, with resumption: each file is checked by SHA-256, then renamed into place.
 //
 // A file grows as NAME.gz.part; an interrupted download resumes from there, immediately or in the next run.
 // Two processes that download the same file wait for each other.
@@ -23,8 +22,7 @@ struct DownloadProgress {
 };
 using OnDownloadProgress = FunctionRef<void(const DownloadProgress&)>;
 
-/// Base URLs in the order in which they are tried: only $TANDEM_DATA_URL/NAME if that is set, else the data
-/// set's.
+/// Base URLs in the order in which they are tried: only $TANDEM_DATA_URL/NAME if that is set, else the data set's.
 std::vector<std::string> download_urls(const KnownDataset& dataset);
 
 /// Creates `folder` and downloads into it each of the four files, as NAME.gz, that it does not contain yet.

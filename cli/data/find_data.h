@@ -12,8 +12,7 @@ namespace tandem::cli {
 /// data::find_dataset with downloads whose progress is printed to `out`. Converts Error to UsageError.
 data::DatasetFiles find_data(const std::string& name_or_folder, std::FILE* out);
 
-/// A fingerprint of all images and labels, such as "60000+10000-1a2b3c4d"; it does not depend on the data's
-/// location.
+/// A fingerprint of all images and labels, such as "60000+10000-1a2b3c4d"; it does not depend on the data's location.
 std::string sum_of(const data::ImageData& train, const data::ImageData& test);
 /// The data sets that have a name.
 std::vector<std::string> data_names();

@@ -183,8 +183,7 @@ bool ChildProcesses::any_left() {
   return false;
 }
 
-// An adopted process is not waited for meanwhile, so neither its number nor its group's can belong to another
-// program.
+// An adopted process is not waited for meanwhile, so neither its number nor its group's can belong to another program.
 void ChildProcesses::signal_all(int signal) {
   std::set<pid_t> groups;
   for (const Child& child : children_)

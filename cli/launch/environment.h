@@ -20,9 +20,8 @@ struct LaunchPlace {
   int size() const { return nodes * local_size; }
 };
 
-/// The place that the options and the environment describe. Throws UsageError if an option is invalid, if
-/// they contradict each other, or if this process is already one of several that another launcher has
-/// started.
+/// The place that the options and the environment describe. Throws UsageError if an option is invalid, if they
+/// contradict each other, or if this process is already one of several that another launcher has started.
 LaunchPlace read_place(const LaunchOptions& options);
 
 /// The environment of a rank: this process's own, without what other launchers have set for it, and with the

@@ -106,8 +106,7 @@ void Launcher::start_rank(int local_rank, ChildProgram& program) {
   for (RankStream* stream : rank.streams()) stream->close_write_end();
 }
 
-// Waits until something happens, and moves bytes from the ranks to the outputs. A rank waits while the output
-// does.
+// Waits until something happens, and moves bytes from the ranks to the outputs. A rank waits while the output does.
 void Launcher::wait() {
   const double now = seconds_now();
   const double next = std::min({choose_at_, ask_at_, kill_at_, give_up_at_, now + 1});

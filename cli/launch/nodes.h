@@ -1,6 +1,5 @@
-// The launchers of a job on several nodes: they check that they agree, notify each other of the first
-// failure, and notice when one of them has gone. Node 0 serves the store, so it ends last. Each run of the
-// ranks has a LaunchNodes.
+// The launchers of a job on several nodes: they check that they agree, notify each other of the first failure, and
+// notice when one of them has gone. Node 0 serves the store, so it ends last. Each run of the ranks has a LaunchNodes.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -23,8 +22,7 @@ struct JobFailure {
 
 class LaunchNodes {
  public:
-  /// Waits for all nodes, at most `seconds`. Throws Error if one does not come, or UsageError if nodes
-  /// disagree.
+  /// Waits for all nodes, at most `seconds`. Throws Error if one does not come, or UsageError if nodes disagree.
   LaunchNodes(std::shared_ptr<distributed::Store> store, const LaunchPlace& place, int seconds);
   ~LaunchNodes();
   LaunchNodes(const LaunchNodes&) = delete;

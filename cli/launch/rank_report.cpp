@@ -10,9 +10,8 @@ namespace tandem::cli {
 
 int exit_code(const ProcessEnd& end) { return end.signal != 0 ? 128 + end.signal : end.code; }
 
-// A program whose peer has gone typically exits with an error, or aborts because nobody catches the
-// exception, or is ended by SIGPIPE. Signals that ask a process to end come from outside, often for several
-// ranks at a time.
+// A program whose peer has gone typically exits with an error, or aborts because nobody catches the exception, or is
+// ended by SIGPIPE. Signals that ask a process to end come from outside, often for several ranks at a time.
 bool is_conclusive(const RankEnd& end) {
   const int signal = end.process.signal;
   for (const int common : {0, SIGABRT, SIGPIPE, SIGTERM, SIGINT, SIGHUP})

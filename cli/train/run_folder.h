@@ -111,8 +111,7 @@ std::string sha256_of_onnx(const std::string& path);
 
 /// Throws UsageError if the folder contains a run, or any file that a run would overwrite.
 void check_run_folder(const std::string& wanted);
-/// Creates the folder for a new run: `wanted`, or a new numbered one under runs/. Throws UsageError on
-/// failure.
+/// Creates the folder for a new run: `wanted`, or a new numbered one under runs/. Throws UsageError on failure.
 std::string make_run_folder(const std::string& wanted, const std::string& name);
 
 /// "FOLDER/epochs/3", which has the checkpoint after epoch 3. Beside it is 3.safetensors, the model alone.

@@ -1,5 +1,4 @@
-// Only the holder unlinks the file; a process that acquires the lock checks that its file still has that
-// name.
+// Only the holder unlinks the file; a process that acquires the lock checks that its file still has that name.
 #include "tandem/cli/train/run_lock.h"
 
 #include <fcntl.h>

@@ -1,5 +1,4 @@
-// The order of an epoch is a function of (seed, epoch), so two numbers, epoch and batch, locate a run's
-// position.
+// The order of an epoch is a function of (seed, epoch), so two numbers, epoch and batch, locate a run's position.
 #include "tandem/cli/train/trainer.h"
 
 #include <cmath>
