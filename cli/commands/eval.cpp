@@ -140,10 +140,9 @@ Command add_eval(CLI::App& app) {
   CLI::App* c = app.add_subcommand("eval",
                                    "print the loss and accuracy of a trained run on its test images, or the loss and "
                                    "perplexity on the end of its text");
-  c->add_option(
-       "DIR", o.folder,
-       "folder of the run; with images as --data also an ONNX file; with a text as --data also a GPT-2's file of "
-       "weights, or its folder with a tokenizer")
+  c->add_option("DIR", o.folder,
+                "folder of the run; with images as --data also an ONNX file; with a text as --data also a GPT-2's file "
+                "of weights, or its folder with a tokenizer")
       ->required();
   add_text(c, "--data", o.data, kDataType, "data set, or text, to use instead of the run's");
   add_device(c, o.device);

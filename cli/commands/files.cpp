@@ -193,10 +193,9 @@ Command add_convert(CLI::App& app) {
   static ConvertOptions o;
   CLI::App* c = app.add_subcommand(
       "convert", "convert weights between .safetensors and .pt, or write the model of a run as such a file or as ONNX");
-  c->add_option(
-       "IN", o.from,
-       "the folder of a run, a file of either kind, the index or the folder of a sharded checkpoint, or an ONNX model, "
-       "for its weights")
+  c->add_option("IN", o.from,
+                "the folder of a run, a file of either kind, the index or the folder of a sharded checkpoint, or an "
+                "ONNX model, for its weights")
       ->required();
   c->add_option("OUT", o.to, "file to write; its ending decides: .safetensors, .pt, .pth, .bin or .onnx")->required();
   add_key(c, o.key);

@@ -177,8 +177,8 @@ Command add_launch(CLI::App& app) {
   add_known(c, "--nnodes", o.nodes, {1, 4096}, "nodes; tandem launch is started on each, with the same -n");
   add_number(c, "--node-rank", o.node_rank, Range<int>{0, 4095}, "number of this node, from 0; default: SLURM_NODEID");
   add_text(c, "--rdzv,--rdzv-endpoint", o.rdzv, "HOST:PORT",
-           "where node 0 serves the store: one of its addresses, and a port; default on a single node: "
-           "127.0.0.1 and a free port");
+           "where node 0 serves the store: one of its addresses, and a port; default on a single node: 127.0.0.1 and a "
+           "free port");
   add_known(c, "--max-restarts", o.max_restarts, {0, 1'000'000},
             "times to start all ranks again after a failure; they continue from their own checkpoints");
   add_known(c, "--grace", o.grace, {0, 1e6}, "seconds between asking ranks to end (SIGTERM) and killing them");
@@ -190,8 +190,7 @@ Command add_launch(CLI::App& app) {
       "  tandem launch -n 4 ./program --its-own-option\n"
       "  tandem launch -n gpu tandem train --model resnet18 --data cifar10\n"
       "\n"
-      "The ranks find their place in RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and "
-      "MASTER_PORT.\n"
+      "The ranks find their place in RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT.\n"
       "Several nodes need the same secret TANDEM_JOB_KEY in the environment of each tandem launch.");
   return [](const CommandLine& line) {
     o.command = line.program;

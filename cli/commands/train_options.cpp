@@ -7,15 +7,15 @@ namespace {
 
 void add_text_model(CLI::App* c, TextOptions& t) {
   add_text(c, "--tokenizer", t.tokenizer, "char|DIR",
-           "char, one token per character; or a folder with vocab.json and merges.txt. Default: that "
-           "beside the --weights, or char");
+           "char, one token per character; or a folder with vocab.json and merges.txt. Default: that beside the "
+           "--weights, or char");
   const std::string sizes = "; not with --weights, which have their own";
   add_number(c, "--layers", t.layers, Range<int64_t>{1, 1024}, "blocks; gpt2: 4" + sizes);
   add_number(c, "--heads", t.heads, Range<int64_t>{1, 1 << 16}, "attention heads; gpt2: 4");
   add_number(c, "--width", t.width, Range<int64_t>{1, 1 << 16}, "numbers per token; gpt2: 128" + sizes);
   add_number(c, "--context", t.context, Range<int64_t>{1, 1 << 20},
-             "tokens of an example, and the most that the model looks back; default: 128, or 1024 for "
-             "gpt2-small to gpt2-xl without --weights");
+             "tokens of an example, and the most that the model looks back; default: 128, or 1024 for gpt2-small to "
+             "gpt2-xl without --weights");
   add_number(c, "--steps", t.steps, Range<int64_t>{1, 1'000'000'000},
              "batches of an epoch, at most; default: 100, fewer if the text is shorter");
   add_number(c, "--dropout", t.dropout, Range<double>{0, 1}, "below 1; gpt2: 0, else 0.1");
@@ -27,14 +27,13 @@ void add_model_and_data(CLI::App* c, TrainOptions& o) {
                  std::string(kTrainable) + "; or for a text gpt2, gpt2-small, gpt2-medium, gpt2-large, gpt2-xl");
   add_known_text(c, "--data", o.data, kDataType, std::string(kData) + "; or for gpt2 a file of text in UTF-8");
   add_text(c, "--weights", o.weights, kFileType,
-           "start from this file (.safetensors, .pt); the last layer is new if it has another number of "
-           "classes. For gpt2 also a folder, or a run");
+           "start from this file (.safetensors, .pt); the last layer is new if it has another number of classes. For "
+           "gpt2 also a folder, or a run");
   add_key(c, o.key);
-  add_number(
-      c, "--validation", o.validation, Range<double>{0, kMaxValidation},
-      "share of the training images, the same of each class, that is only evaluated, and by which --keep best "
-      "and --patience compare epochs; 0: by the test images. Default: with these options 0.1, or the part val of "
-      "a folder with train, val and test; else 0. Of a text: its end, 0.1 and at most 131,072 tokens");
+  add_number(c, "--validation", o.validation, Range<double>{0, kMaxValidation},
+             "share of the training images, the same of each class, that is only evaluated, and by which --keep best "
+             "and --patience compare epochs; 0: by the test images. Default: with these options 0.1, or the part val "
+             "of a folder with train, val and test; else 0. Of a text: its end, 0.1 and at most 131,072 tokens");
 }
 
 void add_optimisation(CLI::App* c, TrainOptions& o) {
@@ -51,10 +50,9 @@ void add_optimisation(CLI::App* c, TrainOptions& o) {
 
 void add_images(CLI::App* c, TrainOptions& o) {
   begin_group(c, "Images");
-  add_number(
-      c, "--image-size", o.image_size, Range<int64_t>{1, 1024},
-      "pixels of a side to which image files are resized and cropped; default: 32 for lenet, mlp and linear, 224 "
-      "for published models, or what an ONNX file says");
+  add_number(c, "--image-size", o.image_size, Range<int64_t>{1, 1024},
+             "pixels of a side to which image files are resized and cropped; default: 32 for lenet, mlp and linear, "
+             "224 for published models, or what an ONNX file says");
   c->add_flag("--skip-broken", o.skip_broken, "leave out image files that cannot be read, and list them");
   add_augment(c, o.recipe);
 }
@@ -66,9 +64,9 @@ void add_devices_and_processes(CLI::App* c, TrainOptions& o) {
       ->delimiter(',');
   add_text(c, "--root", o.root, kDeviceType,
            "device that keeps the parameters if there are several; default: the first");
-  add_known(c, "--shards", o.shards, {0, kMaxShards},
-            "pieces of each batch; results are then bitwise identical on any number of devices; 0: one piece "
-            "per device");
+  add_known(
+      c, "--shards", o.shards, {0, kMaxShards},
+      "pieces of each batch; results are then bitwise identical on any number of devices; 0: one piece per device");
   add_number(c, "--processes", o.processes, Range<int>{1, 4096},
              "processes that train together, each with a share of the threads and its own --devices; --shards is then "
              "8 unless given, so results are bitwise identical for any number. Also below mpirun, srun and tandem "
@@ -86,16 +84,13 @@ void add_output(CLI::App* c, TrainOptions& o) {
   add_choice(c, "keep", o.recipe.keep,
              "last: the run's model is that of the last epoch; best: of the epoch with the highest validation "
              "accuracy, or a text's lowest validation loss; all: of the last one, and that of every epoch is kept in "
-             "epochs/, with a "
-             "checkpoint, from which verify can start. "
-             "Default: last");
+             "epochs/, with a checkpoint, from which verify can start. Default: last");
   add_known(c, "--save-every", o.save_every, {0, 1e9, true}, "seconds between checkpoints within an epoch");
   c->add_flag("--keep-going", o.keep_going,
               "train on when the loss or a weight is not finite; otherwise the run ends, with the checkpoint before");
-  add_number<int64_t>(
-      c, "--hash-steps", o.hash_steps, {1, 1'000'000'000},
-      "also record the hash of the run's state after every so many steps of an epoch, so that verify can "
-      "say where runs part; default: only after epochs");
+  add_number<int64_t>(c, "--hash-steps", o.hash_steps, {1, 1'000'000'000},
+                      "also record the hash of the run's state after every so many steps of an epoch, so that verify "
+                      "can say where runs part; default: only after epochs");
   c->add_option_function<std::string>(
        "--tensorboard", [&o](const std::string& folder) { o.tensorboard = folder; },
        "also write event files for TensorBoard: losses, accuracies, learning rate and speed, images of the first "

@@ -37,9 +37,7 @@ int64_t shards_of(const CompareOptions& o) {
 void check_candidates(const CompareOptions& o) {
   check_scaling(o.scaling);
   const std::size_t count = o.devices.size() + o.processes.size();
-  require(count >= 2,
-          "--devices: expected two or more lists to compare, such as --devices cpu:0 --devices "
-          "cpu:0,cpu:1",
+  require(count >= 2, "--devices: expected two or more lists to compare, such as --devices cpu:0 --devices cpu:0,cpu:1",
           count == 0 ? "" : "; got only one");
   for (const int processes : o.processes)
     require(std::count(o.processes.begin(), o.processes.end(), processes) <= 1, "--processes ", processes,

@@ -61,8 +61,7 @@ TextData read_text(const std::string& path, const TextCodec& codec, const TextCo
   if (train_windows < 1 || test_windows < 1)
     fail(path, ": ", count, " tokens are too few: ", train, " to train and ", validation,
          " to validate, and an example has ", length,
-         " and the next one; choose a smaller --context or "
-         "a larger --validation");
+         " and the next one; choose a smaller --context or a larger --validation");
   if (train_windows > 1) --train_windows;  // leaves room to begin elsewhere in each epoch
   return {.windows = {cut_windows(tokens, 0, train_windows, length, c),
                       cut_windows(tokens, train, test_windows, length, c)},

@@ -245,8 +245,7 @@ void find_onnx_file(const std::string& folder, RunConfig& c) {
   if (c.onnx_sha256.empty()) return;
   c.onnx_file = (fs::path(folder) / kOnnxFile).string();
   check(sha256_of_onnx(c.onnx_file) == c.onnx_sha256, shown(c.onnx_file),
-        ": is not the network that the run was "
-        "started with");
+        ": is not the network that the run was started with");
 }
 
 void check_run_folder(const std::string& wanted) {
