@@ -6,8 +6,8 @@
 
 namespace tandem::cli {
 
-/// Formats options in their groups, wrapped to the terminal's width, or to COLUMNS, or else to 100 columns. The text of
-/// an option ends with its default; that of a command in the list of commands, with its first clause.
+/// Formats options in their groups, wrapped to the terminal's width, or to COLUMNS, or else to 100 columns. An
+/// option's text ends with its default, a command's in the list of commands with its first clause.
 class HelpFormatter : public CLI::FormatterBase {
  public:
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;

@@ -40,7 +40,7 @@ struct CommandLine {
 
 /// Options of models of texts.
 struct TextOptions {
-  std::string tokenizer;  ///< char, or a folder with vocab.json and merges.txt; empty: that of the weights, else char
+  std::string tokenizer;  ///< char, or a folder with vocab.json and merges.txt; empty: the weights', else char
   std::optional<int64_t> layers, heads, width, context, steps;
   std::optional<double> dropout;
 };
@@ -77,7 +77,7 @@ struct TrainOptions {
   std::string weights;  ///< a file of weights to start from
   std::string key;      ///< of the state dict in it, if it is a .pt file with more
   int processes = 0;    ///< 0: this one, or those that a launcher has started
-  /// Folder of event files; empty: that of the run.
+  /// Folder of event files; empty: the run's.
   std::optional<std::string> tensorboard{};
   CommandLine line{};
 };

@@ -73,7 +73,7 @@ CLI::Option* add_numbers(CLI::App* c, const std::string& name, Targets& targets,
 inline constexpr Range<int64_t> kBatchSizes{1, 1'000'000'000};
 inline constexpr Range<int> kThreads{0, 4096};
 
-/// What an option takes, shown in the help. Shells complete values by it: see completion.cpp.
+/// Kinds of values, shown in the help. Shells complete values by it: see completion.cpp.
 inline constexpr const char *kModelType = "MODEL", *kDataType = "DATA", *kDeviceType = "DEVICE", *kFileType = "FILE",
                             *kFolderType = "DIR";
 

@@ -50,7 +50,7 @@ struct Contender {
   bool on_gpu() const { return placement.root.is_cuda(); }
 };
 
-// Switches devices, threads and random numbers to those of `c` for its lifetime.
+// Switches devices, threads and random numbers to `c`'s for its lifetime.
 class ContenderGuard {
  public:
   explicit ContenderGuard(const Contender& c) : random_(c.generator) {

@@ -1,4 +1,4 @@
-// tandem generate: continues a text with a GPT-2: that of a run, or one whose weights are in a file or folder.
+// tandem generate: continues a text with a GPT-2, a run's or one whose weights are in a file or folder.
 #include <chrono>
 #include <cstdio>
 #include <filesystem>

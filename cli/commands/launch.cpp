@@ -61,7 +61,7 @@ TCPStorePtr open_store(const LaunchPlace& place) {
   return std::make_shared<distributed::TCPStore>(place.host, options);
 }
 
-// What a run needs in addition to the program. The ranks' store is new in each run: they must not find what an
+// A run's store and the other nodes. The ranks' store is new in each run: they must not find what an
 // earlier one has left.
 struct Meeting {
   TCPStorePtr store;

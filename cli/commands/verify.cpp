@@ -64,7 +64,7 @@ void check_config(const std::string& path, const RunConfig& config) {
   fail(path, ": differs from the checkpoint's record");
 }
 
-// `line`: that of the epoch which the checkpoint is the end of.
+// `line`: of the epoch that the checkpoint ends.
 void check_state(const std::string& path, const Checkpoint& checkpoint, const Json& line) {
   const StateHash now = state_hash(checkpoint.model, checkpoint.optimizer);
   if (now.sum == text_of(line, "state_sha256")) return;

@@ -1,4 +1,4 @@
-// What `tandem compare` compares: lists of devices and numbers of processes.
+// The lists of devices and numbers of processes that `tandem compare` compares.
 #pragma once
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ struct Candidate {
   int64_t workers() const { return processes * static_cast<int64_t>(placement.devices.size()); }
 };
 
-/// The option's, or those of several processes.
+/// Given by --shards, or the default for several processes.
 int64_t shards_of(const CompareOptions& o);
 /// Throws UsageError unless there are two or more, and each number of processes once, and on an unknown --scaling.
 void check_candidates(const CompareOptions& o);

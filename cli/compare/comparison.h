@@ -24,7 +24,7 @@ struct Measured {
   bool on_cpu = false, one_gpu = false;
   int processes = 1;            ///< each with these devices
   int threads = 0;              ///< per CPU device
-  bool weak = false;            ///< weak scaling: the batch per device is that of the first list
+  bool weak = false;            ///< weak scaling: the batch per device is the first list's
   int64_t batch = 0;            ///< images per step, over all devices
   std::vector<double> seconds;  ///< one value per epoch
   std::vector<double> cores;    ///< cores that the process used per epoch: CPU seconds per second

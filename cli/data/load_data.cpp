@@ -180,7 +180,7 @@ class FolderReader {
   FolderReader(const std::string& name, const LoadOptions& options, std::vector<std::string>& skipped)
       : name_(name), options_(options), skipped_(skipped) {}
 
-  /// Throws Error if the classes are not those of the first call.
+  /// Throws Error if the classes differ from the first call's.
   Samples samples(const fs::path& folder, bool read) {
     ImageFolder files(folder.string());
     if (!first_) {

@@ -13,7 +13,7 @@
 namespace tandem::cli {
 
 double busy_cores() {
-  if (usable_cores() != ::sysconf(_SC_NPROCESSORS_ONLN)) return 0;  // the load may be that of the other cores
+  if (usable_cores() != ::sysconf(_SC_NPROCESSORS_ONLN)) return 0;  // the load may be on other cores
   // "2.77 2.46 2.37 3/98 4711": the load of the last minute, …, threads that run now, with this one. A program that has
   // just ended is only in the first, one that has just begun or runs for a moment only in the other.
   double minute = 0, other = 0, running = 0;

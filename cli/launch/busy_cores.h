@@ -1,4 +1,4 @@
-// Whether other programs leave several processes a core each.
+// Finds out whether other programs leave a core to each of several processes.
 #pragma once
 #include <string>
 

@@ -1,4 +1,4 @@
-// What `tandem launch` reads from its environment and puts into that of the ranks. Variables as torchrun's.
+// Environment variables of `tandem launch`, as torchrun's: it reads its own and sets the ranks'.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -31,7 +31,7 @@ void close_all_but(int kept) {
 }
 
 // Runs in a copy of the launcher: calls only async-signal-safe functions. The stop signals are blocked, and a
-// new session keeps away those of the terminal.
+// new session keeps the terminal's away.
 [[noreturn]] void keep(int fd) {
   static pid_t groups[Keeper::kMaxGroups];
   ::setsid();

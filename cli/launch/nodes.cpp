@@ -171,7 +171,7 @@ void LaunchNodes::part() try {
   std::vector<std::string> gone;
   for (int node = 0; node < place_.nodes; ++node) gone.push_back(key("gone", node));
   store_->wait(gone, kPartTime);
-} catch (const Error&) {  // who is still there will say that the store is lost
+} catch (const Error&) {  // the remaining nodes will report that the store is lost
 }
 
 }  // namespace tandem::cli

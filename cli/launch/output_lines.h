@@ -1,4 +1,4 @@
-// Lines of several processes on one stream: each is written whole, after a mark that says who wrote it.
+// Merges the lines of several processes into one stream: each is written whole, after a mark of its process.
 #pragma once
 #include <deque>
 #include <string>

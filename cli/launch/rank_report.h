@@ -1,4 +1,4 @@
-// Which rank failed first, and what became of the others.
+// Reports which rank failed first, and how the others ended.
 #pragma once
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ struct RankEnd {
 };
 
 inline bool failed(const RankEnd& end) { return end.process.code != 0 || end.process.signal != 0; }
-/// What a shell would return: 128 + signal.
+/// As a shell returns it: 128 + signal.
 int exit_code(const ProcessEnd& end);
 
 /// The rank that failed first and made the others fail; null if none has failed unasked. `ends` is in the order of

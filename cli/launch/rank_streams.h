@@ -1,4 +1,4 @@
-// What a rank prints: a pipe whose lines go to the launcher's output and, unchanged, to a log file.
+// The output of a rank: a pipe whose lines go to the launcher's output and, unchanged, to a log file.
 #pragma once
 #include <memory>
 #include <string>

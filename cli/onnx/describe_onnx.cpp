@@ -30,7 +30,7 @@ std::vector<std::string> operators_of(const onnx::Node& node) {
   return out;
 }
 
-// How many nodes each operator has, those of bodies included.
+// How many nodes each operator has, nodes in bodies included.
 void count(const onnx::Graph& graph, std::map<std::string, int64_t>& counts) {
   for (const onnx::Node& node : graph.nodes) {
     for (const std::string& name : operators_of(node)) ++counts[name];

@@ -11,7 +11,7 @@
 
 namespace tandem::cli {
 
-/// Whether the name is that of an ONNX file.
+/// Whether the name is an ONNX file's.
 inline bool is_onnx(const std::string& name) { return name.ends_with(".onnx"); }
 
 /// Metadata of a model for images: the names of its classes, a list in JSON; and the values that it expects, as ONNX

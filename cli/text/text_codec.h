@@ -20,7 +20,7 @@ struct TextCodec {
   std::vector<std::pair<std::string, std::string>> files{};
 };
 
-/// The tokenizer in a folder, such as that of a model's weights: GPT-2's, from vocab.json and merges.txt, or the
+/// The tokenizer in a folder, such as the folder of a model's weights: GPT-2's, from vocab.json and merges.txt, or the
 /// characters of a tokenizer.json that this program has written; an empty one if there are no such files. Throws Error
 /// if they are broken.
 TextCodec find_codec(const std::string& folder);

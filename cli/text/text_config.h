@@ -1,4 +1,4 @@
-// What determines a run on a text, in addition to what every run has.
+// Configuration of a run on a text, beside what every run has.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>

@@ -38,7 +38,7 @@ struct TextModel {
   models::GPT2LMHeadModel model = nullptr;
   TextCodec codec;
 };
-/// That of read_text_weights, on the device. Its weights are int8 where those of the file are (nn/quantize.h).
+/// The model of read_text_weights, on the device. Its weights are int8 where the file's are (nn/quantize.h).
 TextModel text_model_of(const std::string& path, int64_t heads, const std::string& key, const Device& device);
 /// The weights of a GPT-2 with so many bits, in a form that text_model_of reads, with the names of exported_text.
 /// Throws Error on weights of other models.

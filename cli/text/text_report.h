@@ -1,4 +1,4 @@
-// What training on a text reports.
+// Reports of training on a text.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>

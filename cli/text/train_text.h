@@ -1,4 +1,4 @@
-// What tandem train does differently for a text.
+// Training on a text instead of images.
 #pragma once
 #include <string>
 

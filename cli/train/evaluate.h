@@ -19,7 +19,7 @@ struct Score {
 Tensor to_input(const Tensor& images);
 
 /// The cross entropy of scores [N, classes] for labels [N], or of [N, T, tokens] for [N, T], which may be of any
-/// integer type. Reduction::None: that of each row, for tokens their mean.
+/// integer type. Reduction::None: one value for each row, the mean of its tokens.
 Tensor cross_entropy_of(const Tensor& output, const Tensor& labels, Reduction reduction, double label_smoothing = 0);
 /// Which labels have the largest score: bool, as many as labels.
 Tensor correct_in(const Tensor& output, const Tensor& labels);

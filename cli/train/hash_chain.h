@@ -1,6 +1,6 @@
 // The chain of hashes through metrics.jsonl. Each line has, as "chain", the SHA-256 of the chain before and of all else
 // in the line; the chain begins with what determines the run. So no line can be changed, removed or added without
-// changing all chains from there on. Whoever recomputes these is found out by computing the run again.
+// changing all chains from there on. Recomputed chains are found by computing the run again.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// Which model a file of weights belongs to, for errors about weights of another one.
+// Guesses the model of a file of weights, for errors about weights of another model.
 #pragma once
 #include <string>
 

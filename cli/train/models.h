@@ -19,7 +19,7 @@ struct ModelInfo {
   double (*parameters)(const ModelShape& shape);
 };
 
-/// The tool's own models. Those of models::published_models() for images can be made, too.
+/// The tool's own models. make_model also makes the published models for images.
 const std::vector<ModelInfo>& known_models();
 /// The tool's own models and the published ones for images.
 std::vector<std::string> image_model_names();
@@ -39,7 +39,8 @@ double model_parameters(const std::string& name, const ModelShape& shape);
 /// make_model for parameters from a file: throws Error before allocating if their number does not match.
 nn::Sequential make_model_for(const std::string& name, const ModelShape& shape, const serialize::InputArchive& stored);
 /// Copies published weights into a new model. The layer that scores the classes, the last one, keeps its own if the
-/// file has another number of classes; not that of an ONNX file. Throws Error that lists missing and unexpected names and other shapes.
+/// file has another number of classes; an ONNX file's does not. Throws Error that lists missing and unexpected names and
+/// other shapes.
 void start_from(const std::string& name, const nn::Sequential& model, const OrderedDict<std::string, Tensor>& given);
 int64_t count_not_finite(const OrderedDict<std::string, Tensor>& state);
 /// "3 of 61,706 weights are not finite, the first in conv1.weight", or "" if all are.

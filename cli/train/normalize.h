@@ -1,4 +1,4 @@
-// Normalize: what a network expects of images whose values are from 0 to 1.
+// Normalize: shifts and scales images with values from 0 to 1 as a network expects them.
 #pragma once
 #include <utility>
 #include <vector>

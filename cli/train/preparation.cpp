@@ -60,7 +60,7 @@ ImageSetPair read_data(const TrainOptions& o, const Team& team, Prepared& p) {
 }
 
 // A resumed run stays on its devices, unless others are named; a single device that is gone is replaced by
-// the best. Several processes have recorded those of the first.
+// the best. Several processes have recorded the first one's.
 Placement placement_of(const TrainOptions& o, const Team& team, const RunConfig& c) {
   const bool on_cuda = !c.devices.empty() && c.devices.front().starts_with("cuda");
   if (o.line.has("devices") || c.devices.empty() || (team.several() && on_cuda))

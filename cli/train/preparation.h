@@ -1,4 +1,4 @@
-// What a process needs before it can train a run: devices, data and the run's state.
+// Prepares a process to train a run: devices, data and the run's state.
 #pragma once
 #include <functional>
 #include <optional>

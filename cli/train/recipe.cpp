@@ -106,8 +106,8 @@ void set_rates(Recipe& r, const Trained& t) {
 }
 
 // The default rate with other batches than the recipe's: in proportion (Goyal et al. 2017), or for Adam to the root
-// (Malladi et al. 2022). Larger batches keep the rate: a larger one would need a longer warm-up. That of source is the
-// published programs' whatever the batch.
+// (Malladi et al. 2022). Larger batches keep the rate: a larger one would need a longer warm-up. The recipe source
+// has the published programs' rate, whatever the batch.
 double scaled_rate(const Recipe& r, int64_t usual_batch) {
   const double share =
       static_cast<double>(r.batch_size) * static_cast<double>(r.accumulate) / static_cast<double>(usual_batch);

@@ -1,4 +1,4 @@
-// How a model is trained: the options that determine the result, apart from model, data and seed.
+// Recipes: the options of training that determine the result, apart from model, data and seed.
 #pragma once
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -35,7 +35,7 @@ struct Recipe {
   bool ema_warmup = false;     ///< the decay rises with the steps: older versions began with it
   std::string freeze;          ///< what does not train: see frozen.h
   int64_t patience = 0;  ///< epochs without a better one, see early_stopping.h, after which a run ends; 0: any number
-  std::string keep = "last";  ///< the model of a run: that of its last or its best epoch; or all: a file for each
+  std::string keep = "last";  ///< the run's model: its last or its best epoch's; or all: a file for each
   double warmup = 0;          ///< share of all steps in which the learning rate rises to lr, before the schedule
   std::string decay = "all";  ///< what weight_decay applies to; or matrices: parameters with at least two dimensions
   std::string precision = "fp32";  ///< of forward passes; or tf32, bf16, fp16: see evaluate.h

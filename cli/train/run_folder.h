@@ -84,7 +84,7 @@ struct Checkpoint {
   serialize::InputArchive& result();
 };
 
-/// What a run may keep beside its model.
+/// Further models that a run may keep.
 struct Kept {
   const nn::ExponentialMovingAverage* average = nullptr;
   const OrderedDict<std::string, Tensor>* best = nullptr;  ///< state dict after the best epoch

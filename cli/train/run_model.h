@@ -10,7 +10,7 @@ Checkpoint run_of(const std::string& folder);
 /// The trained model on `device`, in evaluation mode. Throws UsageError on a checkpoint that does not fit its model.
 nn::Sequential model_of_run(Checkpoint& checkpoint, Device device);
 
-/// The run's test images, or those of another data set with the same image size and no further labels.
+/// The run's test images, or another data set's with the same image size and no further labels.
 /// Throws UsageError.
 ImageSet test_images(const LoadedData& loaded, const RunConfig& config);
 

@@ -21,7 +21,7 @@ struct StateHash {
 };
 
 StateHash state_hash(const nn::Module& model, const optim::Optimizer& optimizer);
-/// The same for what a checkpoint contains.
+/// The same of a checkpoint.
 StateHash state_hash(const serialize::InputArchive& model, const serialize::InputArchive& optimizer);
 /// The sum of a model without an optimizer.
 std::string model_sha256(const nn::Module& model);

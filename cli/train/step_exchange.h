@@ -1,4 +1,4 @@
-// What the processes of a team exchange after each step. The exchange runs during the next step, so it costs no
+// Exchanges reports between the processes of a team after each step. It runs during the next step, so it costs no
 // time but ends one step late.
 #pragma once
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace tandem::cli {
 
-/// What a process asks for after a step; all of them do it after the same one.
+/// A process's request after a step; all processes do it after the same step.
 struct StepRequest {
   int stop = 0;  ///< signal that asks to stop; 0: none
   bool save = false;

@@ -22,7 +22,7 @@ class TensorboardLog {
     std::string folder;
     int64_t steps_per_epoch;
     bool resumed = false;
-    /// False if the gradients that a step leaves behind are not those of the whole batch.
+    /// False if the gradients that a step leaves behind are not the whole batch's.
     bool gradients = true;
   };
   /// Creates a file. A resumed run continues after `progress`: its earlier events from there on are no longer shown.

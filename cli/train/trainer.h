@@ -29,7 +29,7 @@ class Trainer {
   Trainer(const TrainerOptions& options, Checkpoint checkpoint, ImageSetPair data, const Terminal& terminal);
   /// Trains until the last epoch, until recipe.patience has ended or until stop_signal, in an existing folder. Returns
   /// true when the run is complete. Every process calls it and returns after the same step;
-  /// the folder is that of the first.
+  /// the first one's folder counts.
   bool run(const std::string& folder);
   /// Trains one more epoch; false if a signal has ended it. Before run() nothing is written, and only the progress is
   /// shown. Every process calls it.
@@ -48,7 +48,7 @@ class Trainer {
   void take_result();
 
  private:
-  /// What an epoch has reached.
+  /// The results of an epoch.
   struct Scores {
     Score test;
     std::optional<Score> validation;
