@@ -87,7 +87,7 @@ std::vector<Device> use_devices(const std::string& option, const std::vector<std
   make_cpu_devices(devices);
   for (const Device& device : devices) {
     out.push_back(present(device));
-    require(std::count(out.begin(), out.end(), out.back()) <= 1, "device ", name_of(out.back()), " is listed twice");
+    require(std::ranges::count(out, out.back()) <= 1, "device ", name_of(out.back()), " is listed twice");
   }
   return out;
 } catch (const UsageError& error) {
@@ -104,8 +104,8 @@ Placement use_placement(const std::vector<std::string>& names, const std::string
     refuse("--root: ", error.what());
   }
   if (!out.root.has_index()) out.root = Device(out.root.type(), 0);
-  require(std::find(out.devices.begin(), out.devices.end(), out.root) != out.devices.end(), "--root ", root,
-          ": not one of the devices ", names_of(out.devices));
+  require(std::ranges::count(out.devices, out.root) > 0, "--root ", root, ": not one of the devices ",
+          names_of(out.devices));
   return out;
 }
 
@@ -123,8 +123,7 @@ bool share_a_gpu(const std::vector<Device>& devices) {
 std::string describe_devices(const std::vector<Device>& devices) {
   const Device first = devices.front();
   const DeviceInfo info = backend(first).runtime.device_info(first.index());
-  const bool alike =
-      std::all_of(devices.begin(), devices.end(), [&](const Device& d) { return d.type() == first.type(); });
+  const bool alike = std::ranges::all_of(devices, [&](const Device& d) { return d.type() == first.type(); });
   if (!alike) return "devices of several kinds";
   if (first.is_cpu()) {
     const std::string threads = counted(info.threads, "thread", "threads");

@@ -56,7 +56,7 @@ std::string early_option(const CLI::App& app, const std::vector<std::string>& wo
   // Preferably one that cannot be the value of an option.
   auto command = words.end();
   for (auto word = words.begin(); word != words.end(); ++word) {
-    if (std::find(commands.begin(), commands.end(), *word) == commands.end()) continue;
+    if (std::ranges::count(commands, *word) == 0) continue;
     const bool may_be_value = word != words.begin() && std::prev(word)->starts_with("-");
     if (command == words.end() || !may_be_value) command = word;
     if (!may_be_value) break;
@@ -100,7 +100,7 @@ void check_values(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     const std::vector<std::string>& values = option->results();
     if (option->get_items_expected_min() == 0 || option->check_lname("prompt")) continue;
-    require(std::find(values.begin(), values.end(), "") == values.end(),
+    require(std::ranges::count(values, "") == 0,
             option->get_positional() ? option->get_name(true) : "--" + option->get_lnames().front(),
             ": the value is empty");
   }
@@ -137,8 +137,7 @@ std::vector<const char*> as_options(int argc, char** argv) {
   if (first != "help") return words;
   if (argc == 2 || first == argv[2]) return {argv[0], "--help"};
   const auto is_named = [argv](const auto& command) { return std::string_view(argv[2]) == command.first; };
-  if (std::any_of(std::begin(kCommands), std::end(kCommands), is_named))
-    words.insert(words.begin() + std::min(3, argc), "--help");
+  if (std::ranges::any_of(kCommands, is_named)) words.insert(words.begin() + std::min(3, argc), "--help");
   words.erase(words.begin() + 1);
   return words;
 }

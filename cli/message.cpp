@@ -92,7 +92,7 @@ std::string quoted_for_shell(const std::string& name) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
            std::strchr("/._-+=:,@%", c) != nullptr;
   };
-  if (!name.empty() && std::all_of(name.begin(), name.end(), plain)) return name;
+  if (!name.empty() && std::ranges::all_of(name, plain)) return name;
   std::string out = "'";
   for (const char c : name) out += c == '\'' ? "'\\''" : std::string(1, c);
   return out + "'";

@@ -35,7 +35,7 @@ struct CommandLine {
   std::vector<std::string> words;    ///< after the program's name
   std::vector<std::string> given;    ///< names of the command's options among them, without dashes
   std::vector<std::string> program;  ///< of launch: the program to start, and its arguments
-  bool has(const char* option) const { return std::find(given.begin(), given.end(), option) != given.end(); }
+  bool has(const char* option) const { return std::ranges::count(given, option) > 0; }
 };
 
 /// Options of models of texts.

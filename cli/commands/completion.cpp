@@ -160,8 +160,8 @@ std::string fish_script(const CLI::App& app) {
 
 int completion_command(const CLI::App& app, const std::string& shell) {
   const Words shells{"bash", "zsh", "fish"};
-  require(std::find(shells.begin(), shells.end(), shell) != shells.end(), "completion ", shell,
-          ": expected bash, zsh or fish", did_you_mean(shell, shells));
+  require(std::ranges::count(shells, shell) > 0, "completion ", shell, ": expected bash, zsh or fish",
+          did_you_mean(shell, shells));
   const std::string script = shell == "bash" ? bash_script(app) : shell == "zsh" ? zsh_script(app) : fish_script(app);
   std::fputs(script.c_str(), stdout);
   return 0;

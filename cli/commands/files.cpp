@@ -1,7 +1,6 @@
 // tandem inspect and tandem convert: the contents of files with weights.
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 
 #include "tandem/cli/commands/add_options.h"
@@ -25,10 +24,6 @@ struct ConvertOptions {
   std::string prefix;        ///< removed from the names
   uint64_t shard_bytes = 0;  ///< of elements per safetensors file; 0: one file
   int64_t weights_bits = 0;  ///< 0: as they are
-};
-
-struct InspectOptions {
-  std::string file;
 };
 
 // One row per tensor and per other value; lists without tensors are one row.
@@ -92,16 +87,16 @@ bool ends_with_any(const std::string& path, std::initializer_list<const char*> e
   return false;
 }
 
-int inspect_command(const InspectOptions& o) {
-  if (is_onnx(o.file)) {
-    inspect_onnx(o.file);
+int inspect_command(const std::string& path) {
+  if (is_onnx(path)) {
+    inspect_onnx(path);
     return 0;
   }
   Listing listing;
-  if (serialize::pt::is_pt_file(o.file)) {
-    listing.add("", read_pt(o.file));
+  if (serialize::pt::is_pt_file(path)) {
+    listing.add("", read_pt(path));
   } else {
-    const serialize::SafeTensorsReader reader(o.file);  // the elements stay where they are
+    const serialize::SafeTensorsReader reader(path);  // the elements stay where they are
     for (const auto& item : reader.items()) listing.add_tensor(item.entry.name, item.entry.dtype, item.entry.sizes);
     for (const auto& item : reader.metadata()) listing.add("__metadata__." + item.key(), item.value());
   }
@@ -135,7 +130,7 @@ OrderedDict<std::string, Tensor> without_prefix(const OrderedDict<std::string, T
                                                 const ConvertOptions& o) {
   const std::vector<std::string> names = state.keys();
   const auto has_prefix = [&](const std::string& name) { return name.starts_with(o.prefix); };
-  if (!names.empty() && std::none_of(names.begin(), names.end(), has_prefix))
+  if (!names.empty() && std::ranges::none_of(names, has_prefix))
     refuse("--prefix ", o.prefix, ": no name in ", o.from, " begins with it; the first is ", names[0]);
   return serialize::without_prefix(state, o.prefix);
 }
@@ -180,13 +175,13 @@ int convert_command(const ConvertOptions& o) {
 }  // namespace
 
 Command add_inspect(CLI::App& app) {
-  static InspectOptions o;
+  static std::string path;
   CLI::App* c = app.add_subcommand("inspect", "list what is in a .safetensors, .pt or .onnx file");
   c->add_option(
-       "FILE", o.file,
+       "FILE", path,
        "file of weights, a whole checkpoint of PyTorch, the index or the folder of a sharded one, or an ONNX model")
       ->required();
-  return [](const CommandLine&) { return inspect_command(o); };
+  return [](const CommandLine&) { return inspect_command(path); };
 }
 
 Command add_convert(CLI::App& app) {

@@ -127,6 +127,20 @@ int check_outputs(const LaunchOutputs& outputs, int code) {
   return code;
 }
 
+int launch_command(const LaunchOptions& options) try {
+  require(!options.command.empty(), "expected a PROGRAM to start (see tandem launch --help)");
+  return launch(options);
+} catch (const UsageError& error) {
+  print_error("tandem launch", error.what());
+  return 2;
+} catch (const StartError& error) {
+  print_error("tandem launch", error.what());
+  return error.number == ENOENT ? 127 : 126;  // as a shell
+} catch (const Error& error) {
+  print_error("tandem launch", error.what());
+  return 1;
+}
+
 }  // namespace
 
 int launch(const LaunchOptions& options) {
@@ -146,24 +160,6 @@ int launch(const LaunchOptions& options) {
     outputs.flush(signals);
   }
 }
-
-namespace {
-
-int launch_command(const LaunchOptions& options) try {
-  require(!options.command.empty(), "expected a PROGRAM to start (see tandem launch --help)");
-  return launch(options);
-} catch (const UsageError& error) {
-  print_error("tandem launch", error.what());
-  return 2;
-} catch (const StartError& error) {
-  print_error("tandem launch", error.what());
-  return error.number == ENOENT ? 127 : 126;  // as a shell
-} catch (const Error& error) {
-  print_error("tandem launch", error.what());
-  return 1;
-}
-
-}  // namespace
 
 Command add_launch(CLI::App& app) {
   static LaunchOptions o;

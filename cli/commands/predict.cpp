@@ -19,7 +19,6 @@
 #include "tandem/cli/train/run_model.h"
 #include "tandem/cli/train/weight_files.h"
 #include "tandem/datasets/vision/image_file.h"
-#include "tandem/models/published.h"
 #include "tandem/nn/files/prefix.h"
 #include "tandem/nn/init.h"
 

@@ -104,7 +104,7 @@ int report_command(const ReportOptions& o) {
     runs.push_back(std::move(run));
   }
   const auto is_missing = [](const ReportedRun& run) { return !run.evaluation.missing.empty(); };
-  require(o.data.empty() || !std::all_of(runs.begin(), runs.end(), is_missing), "--data ", o.data, ": ",
+  require(o.data.empty() || !std::ranges::all_of(runs, is_missing), "--data ", o.data, ": ",
           runs.front().evaluation.missing);
   write_file_atomically(path, report_page(runs, concat("Written on ", now(), " by tandem ", TANDEM_VERSION, ".")));
   std::printf("report   %s\n", printable(path).c_str());

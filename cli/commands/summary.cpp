@@ -11,7 +11,7 @@
 #include "tandem/cli/commands/add_options.h"
 #include "tandem/cli/commands/layer_table.h"
 #include "tandem/cli/commands/layer_work.h"
-#include "tandem/cli/device_list.h"
+#include "tandem/cli/message.h"
 #include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/text/text_model.h"
@@ -177,8 +177,8 @@ Subject subject_of(const SummaryOptions& o, const CommandLine& line) {
   if (const models::PublishedModel* model = models::find_published(o.model)) return published(o, *model);
   std::vector<std::string> names = image_model_names();
   names.emplace_back("gpt2");
-  require(std::find(names.begin(), names.end(), o.model) != names.end(), "unknown model ", o.model,
-          did_you_mean(o.model, names), " (tandem summary --help lists the models)");
+  require(std::ranges::count(names, o.model) > 0, "unknown model ", o.model, did_you_mean(o.model, names),
+          " (tandem summary --help lists the models)");
   return tools_own(o);
 }
 

@@ -241,9 +241,6 @@ void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const 
   std::fflush(stdout);
 }
 
-// Whether a resumed run has nothing left to train.
-bool is_complete(const RunConfig& c, const Progress& p) { return p.epoch >= c.epochs || out_of_patience(c, p.history); }
-
 // "; to train its model further, start a new run: ...". `run`: its folder, quoted.
 std::string new_run(const RunConfig& c, const std::string& run) {
   if (c.model == "linear") return "";  // its only layer is the last one, which --weights leaves out
@@ -304,12 +301,10 @@ void finish(const std::string& folder, Trainer& trainer, const Terminal& termina
   print_next_steps(c, run);
 }
 
-std::string name_of_run(const RunConfig& c) { return c.model + "-" + data_label(c); }
-
 // The folder comes last: nothing is created for a run that cannot start.
 std::string open_folder(const TrainOptions& o, const RunConfig& config, std::optional<RunLock>& lock) {
   if (lock) return o.resume;
-  const std::string folder = make_run_folder(o.out, name_of_run(config));
+  const std::string folder = make_run_folder(o.out, config.model + "-" + data_label(config));
   lock.emplace(folder);
   check_run_folder(folder);  // another process may have started and finished a run since
   remove_leftovers(folder);
@@ -373,7 +368,8 @@ int train(const TrainOptions& given, const Team& team) {
   });
   if (!team.several()) install_handlers();
   if (team.leads()) announce(o, p, *trainer, folder);
-  const bool trains = !is_complete(trainer->config(), trainer->progress());
+  const RunConfig& c = trainer->config();
+  const bool trains = trainer->progress().epoch < c.epochs && !out_of_patience(c, trainer->progress().history);
   const bool complete = trainer->run(folder);
   if (!complete && team.leads())
     std::printf("stopped after %s; continue with: %s train --resume %s\n", place_of(trainer->progress()).c_str(),

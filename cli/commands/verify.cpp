@@ -258,8 +258,8 @@ int Verification::run() {
   const DeviceGuard guard(p_.placement.root);
   if (!team_.several()) install_handlers();
   if (team_.leads()) announce();
-  const bool from_start = o_.epochs.empty() || std::any_of(epochs_.begin(), epochs_.end(),
-                                                           [&](int64_t epoch) { return kept_before(epoch) == 0; });
+  const bool from_start =
+      o_.epochs.empty() || std::ranges::any_of(epochs_, [&](int64_t epoch) { return kept_before(epoch) == 0; });
   require(from_start || o_.train.weights.empty(), "--weights ", o_.train.weights,
           ": these epochs start from kept checkpoints; leave it out");
   int64_t different = 0;

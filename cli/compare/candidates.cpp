@@ -14,13 +14,13 @@ namespace {
 
 void check_scaling(const std::string& scaling) {
   const std::vector<std::string> known{"strong", "weak", "both"};
-  require(std::find(known.begin(), known.end(), scaling) != known.end(), "--scaling ", scaling,
-          ": expected strong, weak or both", did_you_mean(scaling, known));
+  require(std::ranges::count(known, scaling) > 0, "--scaling ", scaling, ": expected strong, weak or both",
+          did_you_mean(scaling, known));
 }
 
 // Refuses options that would have no effect.
 void check_effects(const CompareOptions& o, const std::vector<Candidate>& candidates) {
-  const auto all = [&](auto&& condition) { return std::all_of(candidates.begin(), candidates.end(), condition); };
+  const auto all = [&](auto&& condition) { return std::ranges::all_of(candidates, condition); };
   require(
       o.scaling == "strong" || !all([&](const Candidate& c) { return c.workers() == candidates.front().workers(); }),
       "--scaling ", o.scaling, ": all have the same number of devices, so the batch stays the same");
@@ -40,8 +40,7 @@ void check_candidates(const CompareOptions& o) {
   require(count >= 2, "--devices: expected two or more lists to compare, such as --devices cpu:0 --devices cpu:0,cpu:1",
           count == 0 ? "" : "; got only one");
   for (const int processes : o.processes)
-    require(std::count(o.processes.begin(), o.processes.end(), processes) <= 1, "--processes ", processes,
-            ": this number is given twice");
+    require(std::ranges::count(o.processes, processes) <= 1, "--processes ", processes, ": this number is given twice");
 }
 
 std::vector<Candidate> candidates_of(const CompareOptions& o, const Team& team) {
@@ -73,7 +72,7 @@ int threads_of(const CompareOptions& o, const std::vector<Candidate>& candidates
   int most = 1;
   for (const Candidate& c : candidates) {
     const auto& devices = c.placement.devices;
-    const auto on_cpu = std::count_if(devices.begin(), devices.end(), [](const Device& d) { return d.is_cpu(); });
+    const auto on_cpu = std::ranges::count_if(devices, [](const Device& d) { return d.is_cpu(); });
     most = std::max(most, static_cast<int>(on_cpu) * c.processes);
   }
   const int threads = o.threads > 0 ? o.threads : std::max(1, usable_cores() / most);

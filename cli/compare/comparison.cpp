@@ -143,7 +143,7 @@ std::string comparison_table(const Comparison& c, const Terminal& terminal) {
                                                    r.batch % each == 0 ? 0 : 1))
                                     : "");
   });
-  if (std::any_of(c.runs.begin(), c.runs.end(), [](const Measured& r) { return *r.parts() != '\0'; }))
+  if (std::ranges::any_of(c.runs, [](const Measured& r) { return *r.parts() != '\0'; }))
     row("devices are", [](const Measured& r) { return std::string(r.parts()); });
   row("epochs measured", [](const Measured& r) { return std::to_string(r.seconds.size()); });
   row("seconds per epoch (median)", [](const Measured& r) { return fixed(r.median(), 2); });
@@ -201,8 +201,7 @@ std::string same_bits_note(const Comparison& c) {
 }
 
 std::string sums_note(const Comparison& c) {
-  const bool any =
-      std::any_of(c.runs.begin(), c.runs.end(), [](const Measured& r) { return r.workers() > 1 && !r.empty(); });
+  const bool any = std::ranges::any_of(c.runs, [](const Measured& r) { return r.workers() > 1 && !r.empty(); });
   return any && c.shards == 0 ? "The optimizer sums the gradients in its own pass; reduce is only the wait for them."
                               : "";
 }

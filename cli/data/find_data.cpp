@@ -65,7 +65,7 @@ std::vector<std::string> data_names() {
 
 bool is_data_name(const std::string& name) {
   const std::vector<std::string> names = data_names();
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::count(names, name) > 0;
 }
 
 std::string lasting_name(const std::string& name_or_folder) {

@@ -150,9 +150,9 @@ pid_t ChildProcesses::start(int slot, const ChildProgram& program) {
 std::vector<pid_t> ChildProcesses::adopted() const {
   std::vector<pid_t> out;
   for (const pid_t pid : all_children()) {
-    const bool mine = std::any_of(children_.begin(), children_.end(),
-                                  [pid](const Child& child) { return child.running && child.pid == pid; });
-    if (!mine && std::count(others_.begin(), others_.end(), pid) == 0) out.push_back(pid);
+    const bool mine =
+        std::ranges::any_of(children_, [pid](const Child& child) { return child.running && child.pid == pid; });
+    if (!mine && std::ranges::count(others_, pid) == 0) out.push_back(pid);
   }
   return out;
 }

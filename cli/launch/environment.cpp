@@ -161,7 +161,7 @@ std::vector<std::string> rank_environment(const LaunchPlace& place, int local_ra
   std::vector<std::string> out;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry, name = text.substr(0, text.find('='));
-    const bool replaced = std::any_of(mine.begin(), mine.end(), [&](const auto& m) { return m.first == name; });
+    const bool replaced = std::ranges::any_of(mine, [&](const auto& m) { return m.first == name; });
     if (!replaced && !is_of_another_launcher(name)) out.emplace_back(text);
   }
   for (const auto& [name, value] : mine) out.push_back(concat(name, "=", value));

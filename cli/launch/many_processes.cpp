@@ -79,10 +79,10 @@ std::vector<std::string> own_devices(const Team& team, std::vector<std::string> 
     if (gpus > 0) names = {concat("cuda:", team.local_rank() % gpus)};
     return names;
   }
-  if (names.size() == 1 || std::none_of(names.begin(), names.end(), on_cuda)) return names;
+  if (names.size() == 1 || std::ranges::none_of(names, on_cuda)) return names;
   const std::size_t each = names.size() / processes;
-  require(std::all_of(names.begin(), names.end(), on_cuda) && each * processes == names.size(),
-          "--devices: ", names.size(), " devices for ", processes,
+  require(std::ranges::all_of(names, on_cuda) && each * processes == names.size(), "--devices: ", names.size(),
+          " devices for ", processes,
           " processes on this machine; expected CUDA devices, equally many for each process, or CPU devices");
   const auto first = names.begin() + static_cast<std::ptrdiff_t>(mine * each);
   return {first, first + static_cast<std::ptrdiff_t>(each)};

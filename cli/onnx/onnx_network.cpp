@@ -93,7 +93,7 @@ void fix_normalization(onnx::Program& program) {
   onnx::Graph& graph = program.graph;
   int images = graph.input_values[0];
   for (const onnx::Node& node : graph.nodes) {
-    if (std::find(node.inputs.begin(), node.inputs.end(), images) == node.inputs.end()) continue;
+    if (std::ranges::count(node.inputs, images) == 0) continue;
     const bool plain = node.op == "Sub" || node.op == "Div" || node.op == "Mul" || node.op == "Add";
     if (!plain || !node.domain.empty() || node.outputs.size() != 1) return;
     for (const int value : node.inputs)
@@ -232,8 +232,7 @@ void check_trainable_onnx(const std::string& path) {
     for (const onnx::State& state : program.states)
       check(!state.parameter || state.tensor.dtype() == kFloat, "its parameter ", state.name, " is ",
             name(state.tensor.dtype()), "; only networks of float32 can be trained");
-    const bool any = std::any_of(program.states.begin(), program.states.end(),
-                                 [](const onnx::State& state) { return state.parameter; });
+    const bool any = std::ranges::any_of(program.states, [](const onnx::State& state) { return state.parameter; });
     check(any, "it has no parameters to train");
   } catch (const Error& error) {
     fail(path, ": ", error.what());

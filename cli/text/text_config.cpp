@@ -1,8 +1,6 @@
 // Sizes of language models: by name, by options, from weights.
 #include "tandem/cli/text/text_config.h"
 
-#include <cmath>
-
 #include "tandem/cli/json.h"
 #include "tandem/cli/options.h"
 

@@ -9,18 +9,6 @@
 #include "tandem/core/backend/runtime.h"
 
 namespace tandem::cli {
-
-ImageSet placed(const ImageSet& data, Device device) {
-  if (data.files != nullptr || is_text(data)) return data;  // windows of tokens overlap, so a copy would be larger
-  const auto room = static_cast<std::size_t>(backend(device).runtime.device_info(device.index()).memory_free);
-  if (device.is_cuda() && data.images.nbytes() + data.labels.nbytes() > room / 4) return data;
-  return {{data.images.to(device), data.labels.to(device), data.classes}};
-}
-
-ImageSet placed_for(const Recipe& recipe, const ImageSet& data, Device device) {
-  return changes_each_image(recipe) ? data : placed(data, device);
-}
-
 namespace {
 
 // uint8 images of the data set's rows, which may be positions of files.
@@ -34,6 +22,17 @@ Tensor changed(const Tensor& rows, const ImageFiles* files,
 }
 
 }  // namespace
+
+ImageSet placed(const ImageSet& data, Device device) {
+  if (data.files != nullptr || is_text(data)) return data;  // windows of tokens overlap, so a copy would be larger
+  const auto room = static_cast<std::size_t>(backend(device).runtime.device_info(device.index()).memory_free);
+  if (device.is_cuda() && data.images.nbytes() + data.labels.nbytes() > room / 4) return data;
+  return {{data.images.to(device), data.labels.to(device), data.classes}};
+}
+
+ImageSet placed_for(const Recipe& recipe, const ImageSet& data, Device device) {
+  return changes_each_image(recipe) ? data : placed(data, device);
+}
 
 Batches::Batches(const ImageSet& data, const Recipe& recipe, const data::BatchLoaderOptions& options,
                  const std::optional<Stream>& side) {

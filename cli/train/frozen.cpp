@@ -24,8 +24,8 @@ std::vector<std::string> paths_of(const std::string& name) {
 
 bool matches(const std::string& pattern, const std::string& name) {
   const std::vector<std::string> paths = paths_of(name);
-  return std::any_of(paths.begin(), paths.end(),
-                     [&](const std::string& path) { return ::fnmatch(pattern.c_str(), path.c_str(), 0) == 0; });
+  return std::ranges::any_of(paths,
+                             [&](const std::string& path) { return ::fnmatch(pattern.c_str(), path.c_str(), 0) == 0; });
 }
 
 // The three names of parameters and modules that differ least from `word`.
@@ -33,7 +33,7 @@ std::string nearest_names(const std::string& word, const OrderedDict<std::string
   std::vector<std::string> names;
   for (const auto& item : parameters)
     for (const std::string& path : paths_of(item.key()))
-      if (std::find(names.begin(), names.end(), path) == names.end()) names.push_back(path);
+      if (std::ranges::count(names, path) == 0) names.push_back(path);
   std::stable_sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
     return edit_distance(word, a) < edit_distance(word, b);
   });
@@ -64,7 +64,7 @@ void freeze(const std::string& model_name, const nn::Sequential& model, const st
             model_name, " is also its first, the embedding; name what is to be frozen, such as transformer.h.0");
     bool found = false;
     for (const auto& item : parameters) {
-      const bool in_head = std::find(head.begin(), head.end(), item.key()) != head.end();
+      const bool in_head = std::ranges::count(head, item.key()) > 0;
       const bool meant = pattern == kAllButHead ? !in_head : matches(pattern, item.key());
       if (meant) item.value().set_requires_grad(false);
       found = found || meant;
@@ -74,8 +74,7 @@ void freeze(const std::string& model_name, const nn::Sequential& model, const st
       refuse("--freeze ", pattern, ": no parameter or layer of ", model_name, " has this name; the nearest are ",
              nearest_names(pattern, parameters));
   }
-  const bool some =
-      std::any_of(parameters.begin(), parameters.end(), [](const auto& item) { return item.value().requires_grad(); });
+  const bool some = std::ranges::any_of(parameters, [](const auto& item) { return item.value().requires_grad(); });
   require(some, "--freeze ", patterns, ": no parameter of ", model_name, " is left to train");
 }
 
@@ -83,8 +82,7 @@ void train_unfrozen(nn::Module& model) {
   model.train();
   model.apply([](nn::Module& module) {
     const auto own = module.parameters(/*recurse=*/false);
-    const bool frozen =
-        !own.empty() && std::none_of(own.begin(), own.end(), [](const Tensor& p) { return p.requires_grad(); });
+    const bool frozen = !own.empty() && std::ranges::none_of(own, [](const Tensor& p) { return p.requires_grad(); });
     if (frozen && !module.buffers(/*recurse=*/false).empty()) module.eval();
   });
 }

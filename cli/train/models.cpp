@@ -104,6 +104,17 @@ const ModelInfo* own_model(const std::string& name) {
   refuse("unknown model ", name, did_you_mean(name, names), " (known: ", join(names, ", "), ")");
 }
 
+// Of the weight or bias of a last layer.
+bool differ_in_classes(const Tensor& a, const Tensor& b) {
+  return a.dim() == b.dim() && a.dim() > 0 && a.size(0) != b.size(0) && a.sizes().slice(1) == b.sizes().slice(1);
+}
+
+int64_t count_not_finite(const Tensor& t) {
+  const NoGradGuard no_grad;
+  const bool real = isFloatingType(t.scalar_type()) || t.is_complex();
+  return real ? t.numel() - isfinite(t).sum().item<int64_t>() : 0;
+}
+
 }  // namespace
 
 const std::vector<ModelInfo>& known_models() {
@@ -156,13 +167,6 @@ std::shared_ptr<nn::Module> network(const std::string& name, const nn::Sequentia
   return is_published(name) || is_text_model(name) || is_onnx(name) ? model->named_children()["net"] : model.ptr();
 }
 
-namespace {
-// Of the weight or bias of a last layer.
-bool differ_in_classes(const Tensor& a, const Tensor& b) {
-  return a.dim() == b.dim() && a.dim() > 0 && a.size(0) != b.size(0) && a.sizes().slice(1) == b.sizes().slice(1);
-}
-}  // namespace
-
 void start_from(const std::string& name, const nn::Sequential& model, const OrderedDict<std::string, Tensor>& given) {
   const auto net = network(name, model);
   if (is_onnx(name)) {
@@ -187,14 +191,6 @@ void start_from(const std::string& name, const nn::Sequential& model, const Orde
     if (!own.contains(item.key())) state.insert(item.key(), item.value());  // listed in the error
   net->load_state_dict(state);
 }
-
-namespace {
-int64_t count_not_finite(const Tensor& t) {
-  const NoGradGuard no_grad;
-  const bool real = isFloatingType(t.scalar_type()) || t.is_complex();
-  return real ? t.numel() - isfinite(t).sum().item<int64_t>() : 0;
-}
-}  // namespace
 
 int64_t count_not_finite(const OrderedDict<std::string, Tensor>& state) {
   int64_t count = 0;

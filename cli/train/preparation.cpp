@@ -4,7 +4,6 @@
 #include "tandem/cli/data/load_data.h"
 #include "tandem/cli/draw/terminal.h"
 #include "tandem/cli/launch/many_processes.h"
-#include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/text/text_memory.h"
 #include "tandem/cli/text/train_text.h"
 #include "tandem/cli/train/augmentation.h"

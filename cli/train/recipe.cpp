@@ -47,7 +47,7 @@ void each_entry(R& r, O&& o, F&& f) {
 
 void one_of(const char* option, const std::string& value) {
   std::vector<std::string> known = recipe_values(option);
-  if (std::find(known.begin(), known.end(), value) != known.end()) return;
+  if (std::ranges::count(known, value) > 0) return;
   const std::string near = did_you_mean(value, known), last = known.back();
   known.pop_back();
   fail("--", option, " ", value, ": expected ", join(known, ", "), " or ", last, near);
@@ -117,6 +117,19 @@ double scaled_rate(const Recipe& r, int64_t usual_batch) {
   double rate = r.lr;
   std::from_chars(text.data(), text.data() + text.size(), rate);
   return rate;
+}
+
+// One group of all parameters, or a second one of those that do not decay.
+template <class Options>
+std::vector<optim::OptimizerParamGroup> groups_of(const Recipe& r, const std::vector<Tensor>& parameters,
+                                                  Options options) {
+  if (r.decay == "all") return {optim::OptimizerParamGroup(parameters, options.clone())};
+  std::vector<Tensor> matrices, others;
+  for (const Tensor& p : parameters) (p.dim() >= 2 ? matrices : others).push_back(p);
+  std::vector<optim::OptimizerParamGroup> out;
+  if (!matrices.empty()) out.emplace_back(matrices, options.clone());
+  if (!others.empty()) out.emplace_back(others, options.weight_decay(0).clone());
+  return out;
 }
 
 }  // namespace
@@ -245,23 +258,6 @@ void initialise(nn::Module& model, const Recipe& recipe) {
       nn::init::zeros_(parameter.value());
   }
 }
-
-namespace {
-
-// One group of all parameters, or a second one of those that do not decay.
-template <class Options>
-std::vector<optim::OptimizerParamGroup> groups_of(const Recipe& r, const std::vector<Tensor>& parameters,
-                                                  Options options) {
-  if (r.decay == "all") return {optim::OptimizerParamGroup(parameters, options.clone())};
-  std::vector<Tensor> matrices, others;
-  for (const Tensor& p : parameters) (p.dim() >= 2 ? matrices : others).push_back(p);
-  std::vector<optim::OptimizerParamGroup> out;
-  if (!matrices.empty()) out.emplace_back(matrices, options.clone());
-  if (!others.empty()) out.emplace_back(others, options.weight_decay(0).clone());
-  return out;
-}
-
-}  // namespace
 
 std::unique_ptr<optim::Optimizer> make_optimizer(const Recipe& r, const std::vector<Tensor>& parameters) {
   if (r.optimizer == "adamw")

@@ -16,7 +16,6 @@
 #include "tandem/cli/train/early_stopping.h"
 #include "tandem/cli/train/run_lock.h"
 #include "tandem/core/base/atomic_file.h"
-#include "tandem/datasets/sources.h"
 #include "tandem/nn/optim/optim.h"
 
 namespace tandem::cli {

@@ -22,7 +22,6 @@
 #include "tandem/nn/files/safetensors.h"
 
 namespace tandem::cli {
-
 namespace {
 
 [[noreturn]] void broken(const Error& error) { refuse("--resume: broken checkpoint: ", error.what()); }
@@ -43,6 +42,24 @@ nn::Sequential model_of(const Checkpoint& checkpoint) {
   } catch (const Error& error) {
     broken(error);
   }
+}
+
+// "  train loss 0.5123  accuracy 0.8123 …", of images.
+std::vector<LinePart> described(const Json& line) {
+  const auto number = [&](const std::string& name) { return get_entry<double>(line, name.c_str()); };
+  std::vector<LinePart> parts;
+  for (const std::string part : {"train", "validation", "test"}) {
+    if (!line.contains(part + "_loss")) continue;
+    const bool tested = part == "test";
+    parts.push_back({concat(parts.empty() ? "  " : "   ", part), tested ? 0 : 2});
+    parts.push_back({concat(" loss ", fixed(number(part + "_loss"), 4), " "), tested ? 1 : 2});
+    parts.push_back({concat(" accuracy ", fixed(number(part + "_accuracy"), 4)), tested ? 0 : 3});
+  }
+  if (line.contains("test_accuracy_without_average"))
+    parts.push_back({concat(" (without average ", fixed(number("test_accuracy_without_average"), 4), ")"), 1});
+  parts.push_back({concat("   ", fixed(number("seconds"), 2), " s"), 4});
+  parts.push_back({concat("  ", with_commas(static_cast<long long>(number("images_per_second"))), " images/s"), 5});
+  return parts;
 }
 
 }  // namespace
@@ -361,26 +378,6 @@ void Trainer::record_hashes() {
   if (checkpoint_.config.hash_steps > 0) line["step_hashes"] = p.step_hashes;
   extend_chain(checkpoint_.config, p.history);
 }
-
-namespace {
-// "  train loss 0.5123  accuracy 0.8123 …", of images.
-std::vector<LinePart> described(const Json& line) {
-  const auto number = [&](const std::string& name) { return get_entry<double>(line, name.c_str()); };
-  std::vector<LinePart> parts;
-  for (const std::string part : {"train", "validation", "test"}) {
-    if (!line.contains(part + "_loss")) continue;
-    const bool tested = part == "test";
-    parts.push_back({concat(parts.empty() ? "  " : "   ", part), tested ? 0 : 2});
-    parts.push_back({concat(" loss ", fixed(number(part + "_loss"), 4), " "), tested ? 1 : 2});
-    parts.push_back({concat(" accuracy ", fixed(number(part + "_accuracy"), 4)), tested ? 0 : 3});
-  }
-  if (line.contains("test_accuracy_without_average"))
-    parts.push_back({concat(" (without average ", fixed(number("test_accuracy_without_average"), 4), ")"), 1});
-  parts.push_back({concat("   ", fixed(number("seconds"), 2), " s"), 4});
-  parts.push_back({concat("  ", with_commas(static_cast<long long>(number("images_per_second"))), " images/s"), 5});
-  return parts;
-}
-}  // namespace
 
 void Trainer::end_epoch() {
   const profiler::Record span("end of epoch", "train");
