@@ -29,19 +29,9 @@ Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& 
   return weighted_sum(self, outer(a, b), beta, alpha, "addr");
 }
 
-Tensor Tensor::addmv(const Tensor& mat, const Tensor& vec, const Scalar& beta, const Scalar& alpha) const {
-  return tandem::addmv(*this, mat, vec, beta, alpha);
-}
-Tensor& Tensor::addmv_(const Tensor& mat, const Tensor& vec, const Scalar& beta, const Scalar& alpha) const {
-  return inplace_of(
-      *this, "addmv_", [&](const Tensor& x) { return tandem::addmv(x, mat, vec, beta, alpha); }, mat, vec);
-}
-Tensor Tensor::addr(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
-  return tandem::addr(*this, a, b, beta, alpha);
-}
-Tensor& Tensor::addr_(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
-  return inplace_of(
-      *this, "addr_", [&](const Tensor& x) { return tandem::addr(x, a, b, beta, alpha); }, a, b);
-}
+TANDEM_MEMBERS_OF(addmv, (const Tensor& mat, const Tensor& vec, const Scalar& beta, const Scalar& alpha),
+                  (mat, vec, beta, alpha), mat, vec)
+TANDEM_MEMBERS_OF(addr, (const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha),
+                  (a, b, beta, alpha), a, b)
 
 }  // namespace tandem

@@ -43,23 +43,12 @@ Tensor Tensor::polygamma(int64_t n) const { return tandem::polygamma(n, *this); 
 Tensor& Tensor::polygamma_(int64_t n) const {
   return inplace_of(*this, "polygamma_", [&](const Tensor& x) { return tandem::polygamma(n, x); });
 }
-Tensor Tensor::mvlgamma(int64_t p) const { return tandem::mvlgamma(*this, p); }
-Tensor& Tensor::mvlgamma_(int64_t p) const {
-  return inplace_of(*this, "mvlgamma_", [&](const Tensor& x) { return tandem::mvlgamma(x, p); });
-}
+TANDEM_MEMBERS(mvlgamma, (int64_t p), (p))
 Tensor Tensor::erfinv() const { return tandem::erfinv(*this); }
 Tensor& Tensor::erfinv_() const { return inplace_of(*this, "erfinv_", tandem::erfinv); }
 Tensor Tensor::i0() const { return tandem::i0(*this); }
 Tensor& Tensor::i0_() const { return inplace_of(*this, "i0_", tandem::i0); }
-Tensor Tensor::igamma(const Tensor& other) const { return tandem::igamma(*this, other); }
-Tensor& Tensor::igamma_(const Tensor& other) const {
-  return inplace_of(
-      *this, "igamma_", [&](const Tensor& x) { return tandem::igamma(x, other); }, other);
-}
-Tensor Tensor::igammac(const Tensor& other) const { return tandem::igammac(*this, other); }
-Tensor& Tensor::igammac_(const Tensor& other) const {
-  return inplace_of(
-      *this, "igammac_", [&](const Tensor& x) { return tandem::igammac(x, other); }, other);
-}
+TANDEM_MEMBERS_OF(igamma, (const Tensor& other), (other), other)
+TANDEM_MEMBERS_OF(igammac, (const Tensor& other), (other), other)
 
 }  // namespace tandem

@@ -83,7 +83,6 @@ Tensor clamp(const Tensor& self, const Tensor& min, const Tensor& max) {
 Tensor Tensor::clamp(const optional<Scalar>& min, const optional<Scalar>& max) const {
   return tandem::clamp(*this, min, max);
 }
-Tensor Tensor::clamp(const Tensor& min, const Tensor& max) const { return tandem::clamp(*this, min, max); }
 Tensor Tensor::clamp_min(const Scalar& min) const { return tandem::clamp_min(*this, min); }
 Tensor Tensor::clamp_max(const Scalar& max) const { return tandem::clamp_max(*this, max); }
 Tensor& Tensor::clamp_(const optional<Scalar>& min, const optional<Scalar>& max) const {
@@ -97,10 +96,7 @@ Tensor clamp_min(const Tensor& self, const Tensor& min) { return maximum(self, m
 Tensor clamp_max(const Tensor& self, const Tensor& max) { return minimum(self, max); }
 Tensor Tensor::clamp_min(const Tensor& min) const { return maximum(min); }
 Tensor Tensor::clamp_max(const Tensor& max) const { return minimum(max); }
-Tensor& Tensor::clamp_(const Tensor& min, const Tensor& max) const {
-  return inplace_of(
-      *this, "clamp_", [&](const Tensor& x) { return tandem::clamp(x, min, max); }, min, max);
-}
+TANDEM_MEMBERS_OF(clamp, (const Tensor& min, const Tensor& max), (min, max), min, max)
 Tensor& Tensor::clamp_min_(const Tensor& min) const { return clamp_(min, {}); }
 Tensor& Tensor::clamp_max_(const Tensor& max) const { return clamp_({}, max); }
 

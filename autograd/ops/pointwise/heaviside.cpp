@@ -14,10 +14,6 @@ Tensor heaviside(const Tensor& self, const Tensor& values) {
   return where(x == 0, values.detach(), above);
 }
 
-Tensor Tensor::heaviside(const Tensor& values) const { return tandem::heaviside(*this, values); }
-
-Tensor& Tensor::heaviside_(const Tensor& values) const {
-  return inplace_of(*this, "heaviside_", [&](const Tensor& x) { return tandem::heaviside(x, values); });
-}
+TANDEM_MEMBERS(heaviside, (const Tensor& values), (values))
 
 }  // namespace tandem

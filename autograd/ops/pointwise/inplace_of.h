@@ -27,3 +27,19 @@ Tensor& inplace_of(const Tensor& self, const char* operation, const F& f, const 
 }
 
 }  // namespace tandem::autograd
+
+#define TANDEM_UNPACK(...) __VA_ARGS__
+/// The members of Tensor f and f_, which is self = f(self, …), from their parameters and arguments in parentheses.
+#define TANDEM_MEMBERS(f, parameters, arguments)                                            \
+  Tensor Tensor::f parameters const { return tandem::f(*this, TANDEM_UNPACK arguments); }   \
+  Tensor& Tensor::f##_ parameters const {                                                   \
+    const auto of = [&](const Tensor& x) { return tandem::f(x, TANDEM_UNPACK arguments); }; \
+    return ::tandem::autograd::inplace_of(*this, #f "_", of);                               \
+  }
+/// The same for arguments that may require gradients, which are listed again at the end.
+#define TANDEM_MEMBERS_OF(f, parameters, arguments, ...)                                    \
+  Tensor Tensor::f parameters const { return tandem::f(*this, TANDEM_UNPACK arguments); }   \
+  Tensor& Tensor::f##_ parameters const {                                                   \
+    const auto of = [&](const Tensor& x) { return tandem::f(x, TANDEM_UNPACK arguments); }; \
+    return ::tandem::autograd::inplace_of(*this, #f "_", of, __VA_ARGS__);                  \
+  }

@@ -61,12 +61,8 @@ Tensor nan_to_num(const Tensor& self, optional<double> nan, optional<double> pos
   const Tensor b = where(a == kInfinity, posinf.value_or(largest), a);
   return where(b == -kInfinity, neginf.value_or(-largest), b);
 }
-Tensor Tensor::nan_to_num(optional<double> nan, optional<double> posinf, optional<double> neginf) const {
-  return tandem::nan_to_num(*this, nan, posinf, neginf);
-}
-Tensor& Tensor::nan_to_num_(optional<double> nan, optional<double> posinf, optional<double> neginf) const {
-  return inplace_of(*this, "nan_to_num_", [&](const Tensor& x) { return tandem::nan_to_num(x, nan, posinf, neginf); });
-}
+TANDEM_MEMBERS(nan_to_num, (optional<double> nan, optional<double> posinf, optional<double> neginf),
+               (nan, posinf, neginf))
 
 Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
   check(self.dtype() == other.dtype(), "isclose: dtypes differ\n  self  ", self, "\n  other ", other);

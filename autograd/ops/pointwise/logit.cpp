@@ -42,9 +42,6 @@ Tensor logit(const Tensor& self, optional<double> eps) {
   }
   return out;
 }
-Tensor Tensor::logit(optional<double> eps) const { return tandem::logit(*this, eps); }
-Tensor& Tensor::logit_(optional<double> eps) const {
-  return inplace_of(*this, "logit_", [&](const Tensor& x) { return tandem::logit(x, eps); });
-}
+TANDEM_MEMBERS(logit, (optional<double> eps), (eps))
 
 }  // namespace tandem

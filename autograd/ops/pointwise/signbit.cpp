@@ -59,13 +59,7 @@ Tensor copysign(const Tensor& self, const Scalar& other) {
 Tensor Tensor::signbit() const { return tandem::signbit(*this); }
 Tensor Tensor::isposinf() const { return tandem::isposinf(*this); }
 Tensor Tensor::isneginf() const { return tandem::isneginf(*this); }
-Tensor Tensor::copysign(const Tensor& other) const { return tandem::copysign(*this, other); }
-Tensor Tensor::copysign(const Scalar& other) const { return tandem::copysign(*this, other); }
-Tensor& Tensor::copysign_(const Tensor& other) const {
-  return inplace_of(*this, "copysign_", [&](const Tensor& x) { return tandem::copysign(x, other); });
-}
-Tensor& Tensor::copysign_(const Scalar& other) const {
-  return inplace_of(*this, "copysign_", [&](const Tensor& x) { return tandem::copysign(x, other); });
-}
+TANDEM_MEMBERS(copysign, (const Tensor& other), (other))
+TANDEM_MEMBERS(copysign, (const Scalar& other), (other))
 
 }  // namespace tandem

@@ -28,14 +28,7 @@ Tensor xlogy(const Scalar& self, const Tensor& other) {
   return xlogy(full({}, self, TensorOptions(float_type(other.dtype())).device(other.device())), other);
 }
 
-Tensor Tensor::xlogy(const Tensor& other) const { return tandem::xlogy(*this, other); }
-Tensor Tensor::xlogy(const Scalar& other) const { return tandem::xlogy(*this, other); }
-Tensor& Tensor::xlogy_(const Tensor& other) const {
-  return inplace_of(
-      *this, "xlogy_", [&](const Tensor& x) { return tandem::xlogy(x, other); }, other);
-}
-Tensor& Tensor::xlogy_(const Scalar& other) const {
-  return inplace_of(*this, "xlogy_", [&](const Tensor& x) { return tandem::xlogy(x, other); });
-}
+TANDEM_MEMBERS_OF(xlogy, (const Tensor& other), (other), other)
+TANDEM_MEMBERS(xlogy, (const Scalar& other), (other))
 
 }  // namespace tandem

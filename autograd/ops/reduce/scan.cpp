@@ -196,14 +196,7 @@ Tensor Tensor::prod(optional<ScalarType> dtype) const { return tandem::prod(*thi
 Tensor Tensor::prod(int64_t dim, bool keepdim, optional<ScalarType> dtype) const {
   return tandem::prod(*this, dim, keepdim, dtype);
 }
-Tensor Tensor::cumsum(int64_t dim, optional<ScalarType> dtype) const { return tandem::cumsum(*this, dim, dtype); }
-Tensor Tensor::cumprod(int64_t dim, optional<ScalarType> dtype) const { return tandem::cumprod(*this, dim, dtype); }
-
-Tensor& Tensor::cumsum_(int64_t dim, optional<ScalarType> dtype) const {
-  return inplace_of(*this, "cumsum_", [&](const Tensor& x) { return tandem::cumsum(x, dim, dtype); });
-}
-Tensor& Tensor::cumprod_(int64_t dim, optional<ScalarType> dtype) const {
-  return inplace_of(*this, "cumprod_", [&](const Tensor& x) { return tandem::cumprod(x, dim, dtype); });
-}
+TANDEM_MEMBERS(cumsum, (int64_t dim, optional<ScalarType> dtype), (dim, dtype))
+TANDEM_MEMBERS(cumprod, (int64_t dim, optional<ScalarType> dtype), (dim, dtype))
 
 }  // namespace tandem

@@ -94,12 +94,8 @@ Tensor Tensor::slice_scatter(const Tensor& src, int64_t dim, optional<int64_t> s
                              int64_t step) const {
   return tandem::slice_scatter(*this, src, dim, start, end, step);
 }
-Tensor& Tensor::tril_(int64_t diagonal) const {
-  return autograd::inplace_of(*this, "tril_", [&](const Tensor& x) { return tandem::tril(x, diagonal); });
-}
-Tensor& Tensor::triu_(int64_t diagonal) const {
-  return autograd::inplace_of(*this, "triu_", [&](const Tensor& x) { return tandem::triu(x, diagonal); });
-}
+TANDEM_MEMBERS(tril, (int64_t diagonal), (diagonal))
+TANDEM_MEMBERS(triu, (int64_t diagonal), (diagonal))
 
 // A diagonal of more than two dimensions requires equal sizes; `wrap` continues it below a tall matrix.
 Tensor& Tensor::fill_diagonal_(const Scalar& value, bool wrap) const {

@@ -37,7 +37,5 @@ Tensor triangle(const Tensor& self, int64_t diagonal, bool upper) {
 
 Tensor tril(const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, false); }
 Tensor triu(const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, true); }
-Tensor Tensor::tril(int64_t diagonal) const { return tandem::tril(*this, diagonal); }
-Tensor Tensor::triu(int64_t diagonal) const { return tandem::triu(*this, diagonal); }
 
 }  // namespace tandem
