@@ -91,26 +91,17 @@ TensorOptions options_like(const TensorOptions& given, const Tensor& self) {
 using autograd::merge_options;
 using autograd::options_like;
 
-Tensor empty_like(const Tensor& self, const TensorOptions& options) {
-  return empty(self.sizes(), options_like(options, self));
-}
-Tensor zeros_like(const Tensor& self, const TensorOptions& options) {
-  return zeros(self.sizes(), options_like(options, self));
-}
-Tensor ones_like(const Tensor& self, const TensorOptions& options) {
-  return ones(self.sizes(), options_like(options, self));
-}
+#define TANDEM_FILLED(f)                                                                                         \
+  Tensor f##_like(const Tensor& self, const TensorOptions& o) { return f(self.sizes(), options_like(o, self)); } \
+  Tensor Tensor::new_##f(IntArrayRef size, const TensorOptions& o) const {                                       \
+    return tandem::f(size, merge_options(o, *this));                                                             \
+  }
+TANDEM_FILLED(empty)
+TANDEM_FILLED(zeros)
+TANDEM_FILLED(ones)
+#undef TANDEM_FILLED
 Tensor full_like(const Tensor& self, const Scalar& value, const TensorOptions& options) {
   return full(self.sizes(), value, options_like(options, self));
-}
-Tensor Tensor::new_empty(IntArrayRef size, const TensorOptions& o) const {
-  return tandem::empty(size, merge_options(o, *this));
-}
-Tensor Tensor::new_zeros(IntArrayRef size, const TensorOptions& o) const {
-  return tandem::zeros(size, merge_options(o, *this));
-}
-Tensor Tensor::new_ones(IntArrayRef size, const TensorOptions& o) const {
-  return tandem::ones(size, merge_options(o, *this));
 }
 Tensor Tensor::new_full(IntArrayRef size, const Scalar& value, const TensorOptions& o) const {
   return tandem::full(size, value, merge_options(o, *this));

@@ -34,16 +34,10 @@ Tensor bartlett_window(int64_t window_length, bool periodic, const TensorOptions
   return window("bartlett_window", window_length, periodic, options,
                 [](double i, double n) { return 1 - std::fabs(2 * i / n - 1); });
 }
-Tensor bartlett_window(int64_t window_length, const TensorOptions& options) {
-  return bartlett_window(window_length, true, options);
-}
 
 Tensor blackman_window(int64_t window_length, bool periodic, const TensorOptions& options) {
   return window("blackman_window", window_length, periodic, options,
                 [](double i, double n) { return std::max(0.42 - 0.5 * turn(i, n) + 0.08 * turn(2 * i, n), 0.0); });
-}
-Tensor blackman_window(int64_t window_length, const TensorOptions& options) {
-  return blackman_window(window_length, true, options);
 }
 
 Tensor hamming_window(int64_t window_length, bool periodic, double alpha, double beta, const TensorOptions& options) {
@@ -56,16 +50,10 @@ Tensor hamming_window(int64_t window_length, bool periodic, double alpha, const 
 Tensor hamming_window(int64_t window_length, bool periodic, const TensorOptions& options) {
   return hamming_window(window_length, periodic, 0.54, 0.46, options);
 }
-Tensor hamming_window(int64_t window_length, const TensorOptions& options) {
-  return hamming_window(window_length, true, options);
-}
 
 Tensor hann_window(int64_t window_length, bool periodic, const TensorOptions& options) {
   return window("hann_window", window_length, periodic, options,
                 [](double i, double n) { return 0.5 - 0.5 * turn(i, n); });
-}
-Tensor hann_window(int64_t window_length, const TensorOptions& options) {
-  return hann_window(window_length, true, options);
 }
 
 Tensor kaiser_window(int64_t window_length, bool periodic, double beta, const TensorOptions& options) {
@@ -79,8 +67,14 @@ Tensor kaiser_window(int64_t window_length, bool periodic, double beta, const Te
 Tensor kaiser_window(int64_t window_length, bool periodic, const TensorOptions& options) {
   return kaiser_window(window_length, periodic, 12.0, options);
 }
-Tensor kaiser_window(int64_t window_length, const TensorOptions& options) {
-  return kaiser_window(window_length, true, options);
-}
+
+#define TANDEM_PERIODIC(f) \
+  Tensor f(int64_t window_length, const TensorOptions& options) { return f(window_length, true, options); }
+TANDEM_PERIODIC(bartlett_window)
+TANDEM_PERIODIC(blackman_window)
+TANDEM_PERIODIC(hamming_window)
+TANDEM_PERIODIC(hann_window)
+TANDEM_PERIODIC(kaiser_window)
+#undef TANDEM_PERIODIC
 
 }  // namespace tandem

@@ -43,41 +43,24 @@ Tensor resample_either(const char* operation, const Tensor& self, Resampling kin
 }  // namespace autograd
 
 // To a size, or by factors: one of the two is missing.
-template <OptionalDims Size>
-Tensor upsample_nearest1d(const Tensor& self, const Size& size, const optional<ArrayRef<double>>& factors) {
-  return autograd::resample_either("upsample_nearest1d", self, autograd::Resampling::kNearest, 1, size, false, factors);
-}
-template <OptionalDims Size>
-Tensor upsample_nearest2d(const Tensor& self, const Size& size, const optional<ArrayRef<double>>& factors) {
-  return autograd::resample_either("upsample_nearest2d", self, autograd::Resampling::kNearest, 2, size, false, factors);
-}
-template <OptionalDims Size>
-Tensor upsample_nearest3d(const Tensor& self, const Size& size, const optional<ArrayRef<double>>& factors) {
-  return autograd::resample_either("upsample_nearest3d", self, autograd::Resampling::kNearest, 3, size, false, factors);
-}
-template <OptionalDims Size>
-Tensor upsample_linear1d(const Tensor& self, const Size& size, bool align_corners,
-                         const optional<ArrayRef<double>>& factors) {
-  return autograd::resample_either("upsample_linear1d", self, autograd::Resampling::kLinear, 1, size, align_corners,
-                                   factors);
-}
-template <OptionalDims Size>
-Tensor upsample_bilinear2d(const Tensor& self, const Size& size, bool align_corners,
-                           const optional<ArrayRef<double>>& factors) {
-  return autograd::resample_either("upsample_bilinear2d", self, autograd::Resampling::kLinear, 2, size, align_corners,
-                                   factors);
-}
-template <OptionalDims Size>
-Tensor upsample_trilinear3d(const Tensor& self, const Size& size, bool align_corners,
-                            const optional<ArrayRef<double>>& factors) {
-  return autograd::resample_either("upsample_trilinear3d", self, autograd::Resampling::kLinear, 3, size, align_corners,
-                                   factors);
-}
-template <OptionalDims Size>
-Tensor upsample_bicubic2d(const Tensor& self, const Size& size, bool align_corners,
-                          const optional<ArrayRef<double>>& factors) {
-  return autograd::resample_either("upsample_bicubic2d", self, autograd::Resampling::kCubic, 2, size, align_corners,
-                                   factors);
-}
+#define TANDEM_UPSAMPLE_NEAREST(f, count)                                                                    \
+  template <OptionalDims Size>                                                                               \
+  Tensor f(const Tensor& self, const Size& size, const optional<ArrayRef<double>>& factors) {                \
+    return autograd::resample_either(#f, self, autograd::Resampling::kNearest, count, size, false, factors); \
+  }
+TANDEM_UPSAMPLE_NEAREST(upsample_nearest1d, 1)
+TANDEM_UPSAMPLE_NEAREST(upsample_nearest2d, 2)
+TANDEM_UPSAMPLE_NEAREST(upsample_nearest3d, 3)
+#undef TANDEM_UPSAMPLE_NEAREST
+#define TANDEM_UPSAMPLE(f, kind, count)                                                                           \
+  template <OptionalDims Size>                                                                                    \
+  Tensor f(const Tensor& self, const Size& size, bool align_corners, const optional<ArrayRef<double>>& factors) { \
+    return autograd::resample_either(#f, self, autograd::Resampling::kind, count, size, align_corners, factors);  \
+  }
+TANDEM_UPSAMPLE(upsample_linear1d, kLinear, 1)
+TANDEM_UPSAMPLE(upsample_bilinear2d, kLinear, 2)
+TANDEM_UPSAMPLE(upsample_trilinear3d, kLinear, 3)
+TANDEM_UPSAMPLE(upsample_bicubic2d, kCubic, 2)
+#undef TANDEM_UPSAMPLE
 
 }  // namespace tandem

@@ -50,23 +50,13 @@ Tensor scaled_down(const Tensor& self, const Tensor& exponent) {
 }  // namespace
 
 Tensor gcd(const Tensor& self, const Tensor& other) { return of_integers<ops::Gcd>("gcd", self, other); }
-Tensor& gcd_(Tensor& self, const Tensor& other) {
-  return inplace_of(self, "gcd_", [&](const Tensor& x) { return gcd(x, other); });
-}
 Tensor lcm(const Tensor& self, const Tensor& other) { return of_integers<ops::Lcm>("lcm", self, other); }
-Tensor& lcm_(Tensor& self, const Tensor& other) {
-  return inplace_of(self, "lcm_", [&](const Tensor& x) { return lcm(x, other); });
-}
 
 Tensor nextafter(const Tensor& self, const Tensor& other) {
   const ScalarType type = result_type(self, other);
   check(type == kFloat || type == kDouble, "nextafter: expected float32 or float64\n  self  ", self, "\n  other ",
         other);
   return binary_raw<ops::Nextafter>(self.detach(), other.detach(), type);
-}
-
-Tensor& nextafter_(Tensor& self, const Tensor& other) {
-  return inplace_of(self, "nextafter_", [&](const Tensor& x) { return nextafter(x, other); });
 }
 
 std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
@@ -103,14 +93,16 @@ Tensor ldexp(const Tensor& self, const Tensor& other) {
 }
 Tensor& ldexp_(Tensor& self, const Tensor& other) { return self.mul_(power_for(self, other)); }
 
-Tensor Tensor::gcd(const Tensor& other) const { return tandem::gcd(*this, other); }
-Tensor& Tensor::gcd_(const Tensor& other) const { return tandem::gcd_(tandem::detail::mutable_handle(*this), other); }
-Tensor Tensor::lcm(const Tensor& other) const { return tandem::lcm(*this, other); }
-Tensor& Tensor::lcm_(const Tensor& other) const { return tandem::lcm_(tandem::detail::mutable_handle(*this), other); }
-Tensor Tensor::nextafter(const Tensor& other) const { return tandem::nextafter(*this, other); }
-Tensor& Tensor::nextafter_(const Tensor& other) const {
-  return tandem::nextafter_(tandem::detail::mutable_handle(*this), other);
-}
+#define TANDEM_PAIR(f)                                                             \
+  Tensor& f##_(Tensor& self, const Tensor& other) {                                \
+    return inplace_of(self, #f "_", [&](const Tensor& x) { return f(x, other); }); \
+  }                                                                                \
+  Tensor Tensor::f(const Tensor& other) const { return tandem::f(*this, other); }  \
+  Tensor& Tensor::f##_(const Tensor& other) const { return tandem::f##_(tandem::detail::mutable_handle(*this), other); }
+TANDEM_PAIR(gcd)
+TANDEM_PAIR(lcm)
+TANDEM_PAIR(nextafter)
+#undef TANDEM_PAIR
 std::tuple<Tensor, Tensor> Tensor::frexp() const { return tandem::frexp(*this); }
 Tensor Tensor::ldexp(const Tensor& other) const { return tandem::ldexp(*this, other); }
 Tensor& Tensor::ldexp_(const Tensor& other) const {

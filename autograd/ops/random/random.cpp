@@ -170,29 +170,21 @@ void randn_into(const Tensor& out, OptionalGenerator generator) {
 
 }  // namespace
 
-Tensor rand(IntArrayRef size, OptionalGenerator generator, const TensorOptions& options) {
-  return draw_new(size, options, [&](const Tensor& out) { rand_into(out, generator); });
-}
-Tensor rand(IntArrayRef size, const TensorOptions& options) { return rand(size, nullopt, options); }
-Tensor rand_like(const Tensor& self, OptionalGenerator generator, const TensorOptions& options,
-                 optional<MemoryFormat> format) {
-  return draw_like(self, options, format, [&](const Tensor& out) { rand_into(out, generator); });
-}
-Tensor rand_like(const Tensor& self, const TensorOptions& options, optional<MemoryFormat> format) {
-  return rand_like(self, nullopt, options, format);
-}
-
-Tensor randn(IntArrayRef size, OptionalGenerator generator, const TensorOptions& options) {
-  return draw_new(size, options, [&](const Tensor& out) { randn_into(out, generator); });
-}
-Tensor randn(IntArrayRef size, const TensorOptions& options) { return randn(size, nullopt, options); }
-Tensor randn_like(const Tensor& self, OptionalGenerator generator, const TensorOptions& options,
-                  optional<MemoryFormat> format) {
-  return draw_like(self, options, format, [&](const Tensor& out) { randn_into(out, generator); });
-}
-Tensor randn_like(const Tensor& self, const TensorOptions& options, optional<MemoryFormat> format) {
-  return randn_like(self, nullopt, options, format);
-}
+#define TANDEM_RAND(f)                                                                               \
+  Tensor f(IntArrayRef size, OptionalGenerator generator, const TensorOptions& options) {            \
+    return draw_new(size, options, [&](const Tensor& out) { f##_into(out, generator); });            \
+  }                                                                                                  \
+  Tensor f(IntArrayRef size, const TensorOptions& options) { return f(size, nullopt, options); }     \
+  Tensor f##_like(const Tensor& self, OptionalGenerator generator, const TensorOptions& options,     \
+                  optional<MemoryFormat> format) {                                                   \
+    return draw_like(self, options, format, [&](const Tensor& out) { f##_into(out, generator); });   \
+  }                                                                                                  \
+  Tensor f##_like(const Tensor& self, const TensorOptions& options, optional<MemoryFormat> format) { \
+    return f##_like(self, nullopt, options, format);                                                 \
+  }
+TANDEM_RAND(rand)
+TANDEM_RAND(randn)
+#undef TANDEM_RAND
 
 Tensor randint(int64_t low, int64_t high, IntArrayRef size, OptionalGenerator generator, const TensorOptions& options) {
   const TensorOptions typed = options.has_dtype() ? options : options.dtype(kLong);

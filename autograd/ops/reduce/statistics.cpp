@@ -132,20 +132,22 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& 
   return none.index_add(0, bin.clamp_max(Scalar(bins - 1)), ones_like(inside));
 }
 
-Tensor quantile(const Tensor& self, const Tensor& q, optional<int64_t> dim, bool keepdim,
-                std::string_view interpolation) {
-  return quantiles("quantile", self, q, dim, keepdim, interpolation, false);
-}
-Tensor quantile(const Tensor& self, double q, optional<int64_t> dim, bool keepdim, std::string_view interpolation) {
-  return quantile(self, full({}, q, self.options()), dim, keepdim, interpolation);
-}
-Tensor nanquantile(const Tensor& self, const Tensor& q, optional<int64_t> dim, bool keepdim,
-                   std::string_view interpolation) {
-  return quantiles("nanquantile", self, q, dim, keepdim, interpolation, true);
-}
-Tensor nanquantile(const Tensor& self, double q, optional<int64_t> dim, bool keepdim, std::string_view interpolation) {
-  return nanquantile(self, full({}, q, self.options()), dim, keepdim, interpolation);
-}
+#define TANDEM_QUANTILE(f, skip_nan)                                                                                   \
+  Tensor f(const Tensor& self, const Tensor& q, optional<int64_t> dim, bool keepdim, std::string_view interpolation) { \
+    return quantiles(#f, self, q, dim, keepdim, interpolation, skip_nan);                                              \
+  }                                                                                                                    \
+  Tensor f(const Tensor& self, double q, optional<int64_t> dim, bool keepdim, std::string_view interpolation) {        \
+    return f(self, full({}, q, self.options()), dim, keepdim, interpolation);                                          \
+  }                                                                                                                    \
+  Tensor Tensor::f(double q, optional<int64_t> dim, bool keepdim, std::string_view interpolation) const {              \
+    return tandem::f(*this, q, dim, keepdim, interpolation);                                                           \
+  }                                                                                                                    \
+  Tensor Tensor::f(const Tensor& q, optional<int64_t> dim, bool keepdim, std::string_view interpolation) const {       \
+    return tandem::f(*this, q, dim, keepdim, interpolation);                                                           \
+  }
+TANDEM_QUANTILE(quantile, false)
+TANDEM_QUANTILE(nanquantile, true)
+#undef TANDEM_QUANTILE
 
 // The lower median of the sorted elements before the NaN. Integers have no NaN.
 std::tuple<Tensor, Tensor> nanmedian(const Tensor& self, int64_t dim, bool keepdim) {
@@ -235,12 +237,6 @@ Tensor Tensor::dist(const Tensor& other, const Scalar& p) const { return tandem:
 Tensor Tensor::histc(int64_t bins, const Scalar& min, const Scalar& max) const {
   return tandem::histc(*this, bins, min, max);
 }
-Tensor Tensor::quantile(double q, optional<int64_t> dim, bool keepdim, std::string_view interpolation) const {
-  return tandem::quantile(*this, q, dim, keepdim, interpolation);
-}
-Tensor Tensor::quantile(const Tensor& q, optional<int64_t> dim, bool keepdim, std::string_view interpolation) const {
-  return tandem::quantile(*this, q, dim, keepdim, interpolation);
-}
 std::tuple<Tensor, Tensor> Tensor::mode(int64_t dim, bool keepdim) const { return tandem::mode(*this, dim, keepdim); }
 
 Tensor Tensor::cov(int64_t correction, const Tensor& fweights, const Tensor& aweights) const {
@@ -250,12 +246,6 @@ Tensor Tensor::corrcoef() const { return tandem::corrcoef(*this); }
 Tensor Tensor::nanmedian() const { return tandem::nanmedian(*this); }
 std::tuple<Tensor, Tensor> Tensor::nanmedian(int64_t dim, bool keepdim) const {
   return tandem::nanmedian(*this, dim, keepdim);
-}
-Tensor Tensor::nanquantile(double q, optional<int64_t> dim, bool keepdim, std::string_view interpolation) const {
-  return tandem::nanquantile(*this, q, dim, keepdim, interpolation);
-}
-Tensor Tensor::nanquantile(const Tensor& q, optional<int64_t> dim, bool keepdim, std::string_view interpolation) const {
-  return tandem::nanquantile(*this, q, dim, keepdim, interpolation);
 }
 
 }  // namespace tandem

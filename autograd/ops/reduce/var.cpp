@@ -82,55 +82,33 @@ Tensor biased_var(const Tensor& self, const Tensor& mean, IntArrayRef dim) {
 }
 }  // namespace autograd
 
-Tensor var(const Tensor& self, bool unbiased) { return spread(self, {}, unbiased, false, false); }
-Tensor var(const Tensor& self, IntArrayRef dim, bool unbiased, bool keepdim) {
-  return spread(self, dim, unbiased, keepdim, false);
-}
-Tensor var(const Tensor& self, optional<IntArrayRef> dim, const optional<Scalar>& correction, bool keepdim) {
-  return spread(self, dim.value_or(IntArrayRef{}), correction.value_or(1).toDouble(), keepdim, false);
-}
-Tensor std(const Tensor& self, bool unbiased) { return spread(self, {}, unbiased, false, true); }
-Tensor std(const Tensor& self, IntArrayRef dim, bool unbiased, bool keepdim) {
-  return spread(self, dim, unbiased, keepdim, true);
-}
-Tensor std(const Tensor& self, optional<IntArrayRef> dim, const optional<Scalar>& correction, bool keepdim) {
-  return spread(self, dim.value_or(IntArrayRef{}), correction.value_or(1).toDouble(), keepdim, true);
-}
-
-std::tuple<Tensor, Tensor> var_mean(const Tensor& self, optional<IntArrayRef> dim, const optional<Scalar>& correction,
-                                    bool keepdim) {
-  return {var(self, dim, correction, keepdim), self.mean(dim.value_or(IntArrayRef{}), keepdim)};
-}
-std::tuple<Tensor, Tensor> var_mean(const Tensor& self, IntArrayRef dim, bool unbiased, bool keepdim) {
-  return var_mean(self, optional<IntArrayRef>(dim), optional<Scalar>(unbiased ? 1 : 0), keepdim);
-}
-std::tuple<Tensor, Tensor> var_mean(const Tensor& self, bool unbiased) {
-  return var_mean(self, IntArrayRef{}, unbiased, false);
-}
-std::tuple<Tensor, Tensor> std_mean(const Tensor& self, optional<IntArrayRef> dim, const optional<Scalar>& correction,
-                                    bool keepdim) {
-  return {tandem::std(self, dim, correction, keepdim), self.mean(dim.value_or(IntArrayRef{}), keepdim)};
-}
-std::tuple<Tensor, Tensor> std_mean(const Tensor& self, IntArrayRef dim, bool unbiased, bool keepdim) {
-  return std_mean(self, optional<IntArrayRef>(dim), optional<Scalar>(unbiased ? 1 : 0), keepdim);
-}
-std::tuple<Tensor, Tensor> std_mean(const Tensor& self, bool unbiased) {
-  return std_mean(self, IntArrayRef{}, unbiased, false);
-}
-
-Tensor Tensor::var(bool unbiased) const { return tandem::var(*this, unbiased); }
-Tensor Tensor::var(IntArrayRef dim, bool unbiased, bool keepdim) const {
-  return tandem::var(*this, dim, unbiased, keepdim);
-}
-Tensor Tensor::var(const optional<IntArrayRef>& dim, const optional<Scalar>& correction, bool keepdim) const {
-  return tandem::var(*this, dim, correction, keepdim);
-}
-Tensor Tensor::std(bool unbiased) const { return tandem::std(*this, unbiased); }
-Tensor Tensor::std(IntArrayRef dim, bool unbiased, bool keepdim) const {
-  return tandem::std(*this, dim, unbiased, keepdim);
-}
-Tensor Tensor::std(const optional<IntArrayRef>& dim, const optional<Scalar>& correction, bool keepdim) const {
-  return tandem::std(*this, dim, correction, keepdim);
-}
+#define TANDEM_SPREAD(f, root)                                                                                 \
+  Tensor f(const Tensor& self, bool unbiased) { return spread(self, {}, unbiased, false, root); }              \
+  Tensor f(const Tensor& self, IntArrayRef dim, bool unbiased, bool keepdim) {                                 \
+    return spread(self, dim, unbiased, keepdim, root);                                                         \
+  }                                                                                                            \
+  Tensor f(const Tensor& self, optional<IntArrayRef> dim, const optional<Scalar>& correction, bool keepdim) {  \
+    return spread(self, dim.value_or(IntArrayRef{}), correction.value_or(1).toDouble(), keepdim, root);        \
+  }                                                                                                            \
+  std::tuple<Tensor, Tensor> f##_mean(const Tensor& self, optional<IntArrayRef> dim,                           \
+                                      const optional<Scalar>& correction, bool keepdim) {                      \
+    return {tandem::f(self, dim, correction, keepdim), self.mean(dim.value_or(IntArrayRef{}), keepdim)};       \
+  }                                                                                                            \
+  std::tuple<Tensor, Tensor> f##_mean(const Tensor& self, IntArrayRef dim, bool unbiased, bool keepdim) {      \
+    return f##_mean(self, optional<IntArrayRef>(dim), optional<Scalar>(unbiased ? 1 : 0), keepdim);            \
+  }                                                                                                            \
+  std::tuple<Tensor, Tensor> f##_mean(const Tensor& self, bool unbiased) {                                     \
+    return f##_mean(self, IntArrayRef{}, unbiased, false);                                                     \
+  }                                                                                                            \
+  Tensor Tensor::f(bool unbiased) const { return tandem::f(*this, unbiased); }                                 \
+  Tensor Tensor::f(IntArrayRef dim, bool unbiased, bool keepdim) const {                                       \
+    return tandem::f(*this, dim, unbiased, keepdim);                                                           \
+  }                                                                                                            \
+  Tensor Tensor::f(const optional<IntArrayRef>& dim, const optional<Scalar>& correction, bool keepdim) const { \
+    return tandem::f(*this, dim, correction, keepdim);                                                         \
+  }
+TANDEM_SPREAD(var, false)
+TANDEM_SPREAD(std, true)
+#undef TANDEM_SPREAD
 
 }  // namespace tandem
