@@ -7,6 +7,7 @@
 
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/runtime.h"
+#include "tandem/core/capture/recorded_memory.h"
 #include "tandem/core/memory/cpu_allocator.h"
 #include "tandem/core/memory/storage_owner.h"
 #include "tandem/core/profile.h"
@@ -47,6 +48,8 @@ struct StorageAccess {
 // A context that points to the storage itself marks memory that make_storage counted.
 Storage make_storage(std::size_t nbytes, Device device, bool pinned) {
   check(nbytes < (std::size_t{1} << 46), "out of memory: could not allocate ", nbytes, " bytes on ", device);
+  if (detail::recorded_memory != nullptr && device.is_cpu() && !pinned) [[unlikely]]
+    return detail::recorded_memory->make(nbytes, device);
   StorageImpl* impl = nullptr;
   if (device.is_cpu() && !pinned && nbytes >= kLarge) {
     void* data = cpu::allocate(nbytes);

@@ -15,7 +15,7 @@
 #include "tandem/nn/step_signature.h"
 #include "tandem/nn/step_state.h"
 
-namespace tandem::cuda {
+namespace tandem {
 
 namespace detail {
 void wrong_input_count(std::size_t expected, std::size_t given) {
@@ -230,6 +230,11 @@ bool CapturedStep::State::record(Graph& g, const std::vector<Tensor>& inputs) {
   if (why.empty() && thrown == nullptr) why = look_over(g, result, before);
   if (why.empty() && thrown == nullptr) {
     g.calls = std::move(result.calls);
+    if (kernels.place) {
+      std::vector<Tensor> results = g.outputs;
+      results.insert(results.end(), g.gradients.begin(), g.gradients.end());
+      kernels.place(g.capture->get(), results);
+    }
     return g.ready = true;
   }
   g.outputs.clear();
@@ -345,4 +350,4 @@ std::size_t CapturedStep::graphs() const {
 }
 const std::string& CapturedStep::message() const { return state_->message; }
 
-}  // namespace tandem::cuda
+}  // namespace tandem

@@ -1,6 +1,7 @@
-// CapturedStep: a training step that is recorded once and then replayed as a single launch.
+// CapturedStep: a training step that is recorded once and then replayed: on a GPU as a single launch, on the CPU as a list
+// of kernel calls without tape, allocations and checks.
 //
-//   cuda::CapturedStep step(
+//   CapturedStep step(
 //       [&](const Tensor& images, const Tensor& labels) {
 //         optimizer.zero_grad();
 //         Tensor loss = cross_entropy_loss(net->forward(images), labels);
@@ -11,15 +12,14 @@
 //       {&optimizer});
 //   for (…) Tensor loss = step(images, labels)[0];
 //
-// On a CUDA device the first calls run the function eagerly. One more call records the work that the function
-// submits to the device: forward, backward and the optimizer. From then on a call copies its inputs into the
-// recorded ones and replays. Learning rates, step counts and random numbers are current at each replay, so
-// replayed steps produce the same bits as eager ones. On other devices every call runs the function eagerly.
+// The first calls run the function eagerly. One more call records the kernels that the function calls: forward, backward
+// and the optimizer. From then on a call copies its inputs into the recorded ones and replays. Learning rates, step counts
+// and random numbers are current at each replay, so replayed steps produce the same bits as eager ones.
 //
-// Only device work is recorded. The function's host code does not run during a replay, so keep schedulers and
-// counters outside. The function must not read values (item()) or synchronise, and any state it keeps between
-// calls must be in tensors that it writes in place. Every replay overwrites the outputs and gradients: clone
-// what must survive. Not thread-safe.
+// Only kernels are recorded. The function's host code does not run during a replay, so keep schedulers and counters
+// outside. The function must not read or write elements on the host (item(), data_ptr()), synchronise, or call other
+// processes, and any state it keeps between calls must be in tensors that it writes in place. Every replay overwrites the
+// outputs and gradients: clone what must survive. Not thread-safe.
 //
 // A step that cannot be replayed runs eagerly, and one line on stderr gives the reason. Either a shape,
 // dtype, device, parameter or mode changed (each such signature is recorded separately after its own
@@ -37,7 +37,7 @@
 #include "tandem/nn/module.h"
 #include "tandem/nn/optim/optimizer.h"
 
-namespace tandem::cuda {
+namespace tandem {
 
 namespace detail {
 
@@ -153,4 +153,9 @@ class CapturedStep {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tandem::cuda
+namespace cuda {
+using tandem::CapturedStep;
+using tandem::CapturedStepOptions;
+}  // namespace cuda
+
+}  // namespace tandem

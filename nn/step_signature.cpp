@@ -5,7 +5,7 @@
 #include "tandem/core/global_context.h"
 #include "tandem/core/memory_format.h"
 
-namespace tandem::cuda::detail {
+namespace tandem::detail {
 
 void StepSignature::add_modes() {
   grad_mode = GradMode::is_enabled();
@@ -51,4 +51,4 @@ std::string difference(const StepSignature& now, const StepSignature& before) {
   return {};
 }
 
-}  // namespace tandem::cuda::detail
+}  // namespace tandem::detail

@@ -5,7 +5,7 @@
 
 #include "tandem/core/tensor.h"
 
-namespace tandem::cuda::detail {
+namespace tandem::detail {
 
 struct StepSignature {
   struct Input {
@@ -43,4 +43,4 @@ struct StepSignature {
 /// [64, 784]". Returns "" when they are equal.
 std::string difference(const StepSignature& now, const StepSignature& before);
 
-}  // namespace tandem::cuda::detail
+}  // namespace tandem::detail

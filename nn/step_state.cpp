@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace tandem::cuda::detail {
+namespace tandem::detail {
 
 std::vector<OptimizerSnapshot::Value> OptimizerSnapshot::read(const std::vector<optim::Field>& fields) {
   std::vector<Value> out(fields.size());
@@ -87,4 +87,4 @@ void set_gradients(const std::vector<Tensor>& parameters, const std::vector<Tens
     if (!parameters[i].grad().is_same(gradients[i])) parameters[i].mutable_grad() = gradients[i];
 }
 
-}  // namespace tandem::cuda::detail
+}  // namespace tandem::detail

@@ -5,7 +5,7 @@
 
 #include "tandem/nn/optim/optimizer.h"
 
-namespace tandem::cuda::detail {
+namespace tandem::detail {
 
 /// Step counts, state tensors and options of optimizers (not the tensors' values).
 class OptimizerSnapshot {
@@ -42,4 +42,4 @@ std::vector<Tensor> gradients_of(const std::vector<Tensor>& parameters);
 /// Sets the gradients that differ.
 void set_gradients(const std::vector<Tensor>& parameters, const std::vector<Tensor>& gradients);
 
-}  // namespace tandem::cuda::detail
+}  // namespace tandem::detail

@@ -26,7 +26,7 @@ struct CaptureResult {
   FusionCounts fused;
 };
 
-/// The capture functions of a backend, which has all or none of them.
+/// The capture functions of a backend, which has all or none of them, but for `place`.
 struct CaptureKernels {
   OptionalKernel<"", void*(Device)> create;
   OptionalKernel<"", void(void* capture)> destroy;
@@ -39,6 +39,9 @@ struct CaptureKernels {
   OptionalKernel<"", void(void* capture, bool fuses)> begin;
   /// Must be called even if the recorded work threw. Never throws.
   OptionalKernel<"", CaptureResult(void* capture)> end;
+  /// After a recording that will be replayed: what it leaves behind for the program, outputs and gradients. They may move
+  /// to other memory. Absent if they stay where they are.
+  OptionalKernel<"", void(void* capture, TensorList results)> place = {};
 
   /// Between begin_numbers() and end_numbers(), optimizer kernels store their new numbers and launch nothing.
   /// end_numbers() returns what differs from the recording, or "". Never throws.

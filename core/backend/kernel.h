@@ -45,6 +45,18 @@ class KernelFunction<R(Args...)> {
   bool in_float(const std::remove_cvref_t<Args>&... args) const {
     return !half_.native && (detail::FloatArgument<Args>::needed(args) || ...);
   }
+  static constexpr auto again() {
+    void (*run)(const void*, const void* const*) = nullptr;
+    if constexpr (std::is_void_v<R>)
+      run = [](const void* kernel, const void* const* values) {
+        [&]<std::size_t... i>(std::index_sequence<i...>) {
+          (*static_cast<const KernelFunction*>(kernel))(
+              *static_cast<const std::remove_reference_t<Args>*>(values[i])...);
+        }
+        (std::index_sequence_for<Args...>());
+      };
+    return run;
+  }
   R call(Args... args) const {
     if (in_float(args...)) return detail::call_in_float<R, Args...>(function_, half_, args...);
     return function_(static_cast<Args&&>(args)...);
@@ -53,9 +65,9 @@ class KernelFunction<R(Args...)> {
     if (*name_ == '\0' || !profiler::is_on()) return call(static_cast<Args&&>(args)...);
     const std::type_info* const types[] = {&typeid(Args)..., nullptr};
     const void* const values[] = {&args..., nullptr};
-    const KernelCall watched_call{name_, types, values, sizeof...(Args), this};
-    if constexpr (std::is_void_v<R>)
-      if (detail::queued(watched_call)) return;
+    const KernelCall watched_call{name_, types, values, sizeof...(Args), this, again()};
+    if (detail::queued(watched_call))
+      if constexpr (std::is_void_v<R>) return;
     const detail::WatchedCall watched(watched_call, shown_ == ShownOn::kStream);
     return call(static_cast<Args&&>(args)...);
   }

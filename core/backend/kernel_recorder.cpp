@@ -44,7 +44,10 @@ PauseRecorder::~PauseRecorder() {
 
 void note_host_read(const Tensor& t, const char* reader) {
   const PauseRecorder paused;
-  if (paused.recorder() != nullptr) paused.recorder()->read_on_host(t, reader);
+  if (paused.recorder() != nullptr)
+    paused.recorder()->read_on_host(t, reader);
+  else if (paused.queue() != nullptr)
+    paused.queue()->read_on_host(t, reader);
 }
 
 }  // namespace detail

@@ -20,6 +20,8 @@ struct KernelCall {
   const void* const* values;
   std::size_t count;
   const void* kernel;  ///< the KernelFunction, which is in a backend's table; names are shared
+  /// Calls the kernel with other values of the same types; null if it returns something.
+  void (*run)(const void* kernel, const void* const* values);
 
   /// nullptr unless argument `i` exists and is a T.
   template <class T>
@@ -46,6 +48,8 @@ class KernelQueue {
   virtual bool take(const KernelCall& call) = 0;
   /// The call that was not taken has ended.
   virtual void resume() noexcept = 0;
+  /// The reader ("item") is about to give an element of the tensor to the program.
+  virtual void read_on_host(const Tensor&, const char*) {}
 
  protected:
   ~KernelQueue() = default;
@@ -82,13 +86,14 @@ class PauseRecorder {
   PauseRecorder& operator=(const PauseRecorder&) = delete;
   /// The recorder that is paused, or nullptr.
   KernelRecorder* recorder() const { return recorder_; }
+  KernelQueue* queue() const { return queue_; }
 
  private:
   KernelRecorder* const recorder_;
   KernelQueue* const queue_;
 };
 
-/// Tells the thread's recorder, if there is one.
+/// Tells the thread's recorder, or its queue, if there is one.
 void note_host_read(const Tensor& t, const char* reader);
 
 }  // namespace detail

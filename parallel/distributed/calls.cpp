@@ -3,7 +3,9 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/core/backend/kernel_recorder.h"
 #include "tandem/core/memory_format.h"
+#include "tandem/core/profile.h"
 #include "tandem/parallel/distributed/group_state.h"
 #include "tandem/parallel/distributed/reduce_loops.h"
 
@@ -27,6 +29,8 @@ class Arguments {
   /// Checks that the tensor is contiguous and where the engine can use it. `elementwise`: it may also be channels-last.
   void use(const char* what, const Tensor& tensor, bool elementwise = false) const {
     check(tensor.defined(), name_, ": ", what, " is undefined");
+    // A step that is recorded on the CPU has no elements to send yet.
+    if (profiler::is_on() && tensor.is_cpu()) tandem::detail::note_host_read(tensor, name_);
     const MemoryFormat format = elementwise ? tensor.suggest_memory_format() : MemoryFormat::Contiguous;
     check(tensor.is_contiguous(format), name_, ": ", what, " must be contiguous, got ", tensor, " with strides ",
           tensor.strides(), "; call contiguous()");

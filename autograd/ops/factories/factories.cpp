@@ -58,7 +58,7 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
   }
   check(count < 9e15, "arange: too many elements: ", count);
   const ScalarType type = options.has_dtype() ? options.dtype() : real ? get_default_dtype() : kLong;
-  Tensor host = empty_raw({static_cast<int64_t>(count)}, type, Device(kCPU, 0));
+  Tensor host = autograd::host_table({static_cast<int64_t>(count)}, type);
   const bool in_integers = !real || is_integral(type, true);  // then start and step are converted first
   const auto at = [&](int64_t i) {  // the distance from the smallest to the largest int64 exceeds an int64
     return static_cast<int64_t>(static_cast<uint64_t>(start.toLong()) +

@@ -32,7 +32,7 @@ Tensor evenly(const char* operation, const Scalar& start, const Scalar& end, int
       if (steps > 1) last = whole(end);
     });
   const double step = steps > 1 ? (last - first) / static_cast<double>(steps - 1) : 0;
-  Tensor host = empty_raw({steps}, kDouble, Device(kCPU, 0));
+  Tensor host = autograd::host_table({steps}, kDouble);
   double* out = host.ptr<double>();
   for (int64_t i = 0; i < steps; ++i)
     out[i] = f(i < steps / 2 || steps == 1 ? first + step * static_cast<double>(i)

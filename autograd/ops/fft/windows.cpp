@@ -18,10 +18,9 @@ Tensor window(const char* operation, int64_t length, bool periodic, const Tensor
   check(is_floating_point(options.dtype()), operation, ": expected a floating point dtype, got ", options.dtype());
   check(length >= 0, operation, ": expected a length >= 0, got ", length);
   check_magnitude(operation, "window_length =", length);
-  const Tensor points = ones({length}, TensorOptions(kDouble).device(Device(kCPU, 0)));
+  const Tensor points = autograd::host_table({length}, kDouble);
   const double n = static_cast<double>(periodic ? length : length - 1);
-  if (length > 1)
-    for (int64_t i = 0; i < length; ++i) points.ptr<double>()[i] = value(static_cast<double>(i), n);
+  for (int64_t i = 0; i < length; ++i) points.ptr<double>()[i] = length > 1 ? value(static_cast<double>(i), n) : 1;
   return autograd::constant_on(points, options.resolved_device(), options.dtype())
       .requires_grad_(options.requires_grad());
 }

@@ -50,7 +50,10 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, optional<int64_t> com
 Tensor pdist(const Tensor& self, double p) {
   if (const auto to = autograd::in_full_precision_on_cuda(self)) return to.rounded(pdist(to(self), p));
   check(self.dim() == 2, "pdist: expected a matrix, got ", self);
-  const Tensor pairs = constant_on(triu_indices(self.size(0), self.size(0), 1), self.device());
+  const Tensor pairs = [&] {
+    const tandem::detail::OutsideRecording scope;
+    return constant_on(triu_indices(self.size(0), self.size(0), 1), self.device());
+  }();
   return lengths(self.index_select(0, pairs.select(0, 0)) - self.index_select(0, pairs.select(0, 1)), p);
 }
 

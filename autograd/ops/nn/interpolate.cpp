@@ -45,8 +45,6 @@ std::array<double, 4> cubic_weights(double t) {
   return {far(t + 1), near(t), near(1 - t), far(2 - t)};
 }
 
-Tensor host_row(int64_t count, ScalarType type) { return empty_raw({count}, type, Device(kCPU, 0)); }
-
 // One neighbour of every output: its position (int64) and its weight (float64), on the host.
 struct Taps {
   Tensor index, weight;
@@ -55,7 +53,8 @@ struct Taps {
 std::vector<Taps> taps_of(Resampling kind, const Axis& axis) {
   const std::size_t count = kind == Resampling::kCubic ? 4 : kind == Resampling::kLinear ? 2 : 1;
   std::vector<Taps> taps(count);
-  for (Taps& t : taps) t = {host_row(axis.out, kLong), count > 1 ? host_row(axis.out, kDouble) : Tensor()};
+  for (Taps& t : taps)
+    t = {autograd::host_table({axis.out}, kLong), count > 1 ? autograd::host_table({axis.out}, kDouble) : Tensor()};
   for (int64_t i = 0; i < axis.out; ++i) {
     if (count == 1) {
       taps[0].index.ptr<int64_t>()[i] = nearest(axis, i, kind == Resampling::kNearestExact);
@@ -112,7 +111,8 @@ Tensor along_axis(const Tensor& x, Resampling kind, const Axis& axis, int64_t di
 Tensor antialiased(const Tensor& x, Resampling kind, const Axis& axis, int64_t dim) {
   const ResizeWindows windows = resize_windows(axis.in, 0, axis.out, axis.step, kind == Resampling::kCubic);
   const auto count = static_cast<int64_t>(windows.weights.size());
-  const Tensor from = host_row(count, kLong), to = host_row(count, kLong), weight = host_row(count, kDouble);
+  const Tensor from = autograd::host_table({count}, kLong), to = autograd::host_table({count}, kLong),
+               weight = autograd::host_table({count}, kDouble);
   std::copy(windows.weights.begin(), windows.weights.end(), weight.ptr<double>());
   int64_t at = 0;
   for (int64_t i = 0; i < axis.out; ++i)

@@ -72,7 +72,7 @@ Tensor by_positions(const char* name, Mode mode, const Tensor& self, IntArrayRef
     const int64_t before = pad[static_cast<std::size_t>(2 * k)], after = pad[static_cast<std::size_t>(2 * k + 1)];
     check_room(name, mode, self, dim, before, after);
     if (before == 0 && after == 0) continue;
-    Tensor index = empty_raw({n + before + after}, kLong, Device(kCPU, 0));
+    Tensor index = host_table({n + before + after}, kLong);
     for (int64_t i = 0; i < index.numel(); ++i)
       index.ptr<int64_t>()[i] = position(mode, i - before, n, kept(n, before, after));
     out = out.index_select(last ? dim - 1 : dim, constant_on(index, self.device()));

@@ -80,7 +80,7 @@ Windows adaptive_max(const Tensor& x, int64_t dim, int64_t out) {
   const auto end_of = [&](int64_t i) { return ((i + 1) * in + out - 1) / out; };
   int64_t longest = 1;
   for (int64_t i = 0; i < out; ++i) longest = std::max(longest, end_of(i) - begin_of(i));
-  const Tensor index = empty_raw({multiply_sizes("adaptive_max_pool3d", out, longest)}, kLong, Device(kCPU, 0));
+  const Tensor index = autograd::host_table({multiply_sizes("adaptive_max_pool3d", out, longest)}, kLong);
   for (int64_t i = 0; i < out; ++i)
     for (int64_t k = 0; k < longest; ++k)
       index.ptr<int64_t>()[i * longest + k] = std::min(begin_of(i) + k, end_of(i) - 1);
