@@ -99,7 +99,7 @@ class OneDevice final : public Stepper {
   OneDevice(const nn::Sequential& model, const Recipe& recipe, Device device)
       : Stepper(model, recipe, device),
         step_([this](const std::vector<Tensor>& group) { return train_on_all(group); }, stepped(),
-              cuda::CapturedStepOptions{.say_changes = false}) {
+              CapturedStepOptions{.say_changes = false}) {
     step_.watch(*model_);
     if (device.is_cuda() && scaler_.is_enabled()) scaler_.keep_on(device);
   }
@@ -124,11 +124,13 @@ class OneDevice final : public Stepper {
     return scaler_.is_enabled() ? std::vector<optim::Optimizer*>() : std::vector{optimizer_.get()};
   }
 
-  // A captured step replaces the gradients, so it has all batches of a group. On a CPU there is nothing to capture.
+  // A captured step replaces the gradients, so it has all batches of a group. On the CPU the scale of fp16's losses is a
+  // number, which a recording would keep.
   void add_batch(const std::vector<Tensor>& batch, const GroupPlace& place) override {
     const Device root = loss_sum_.device();
     const std::vector<Tensor> here{batch[0].to(root), batch[1].to(root)};
-    if (!root.is_cuda() || recipe_.accumulate > kMostCaptured) return finish_group(train_on(here[0], here[1], place));
+    if (recipe_.accumulate > kMostCaptured || (root.is_cpu() && scaler_.is_enabled()))
+      return finish_group(train_on(here[0], here[1], place));
     if (place.first) forget_group();  // of a step that has thrown
     group_.insert(group_.end(), here.begin(), here.end());
     places_.push_back(place);
@@ -154,8 +156,8 @@ class OneDevice final : public Stepper {
     return found;
   }
 
-  // On a GPU this is captured, so nothing here may read a value back to the host, and numbers may depend only on the
-  // sizes of the group's batches, as the shares do. In fp16 it ends before the optimizer's step, and returns what
+  // This is captured, so nothing here may read a value on the host, and numbers may depend only on the sizes of the
+  // group's batches, as the shares do. In fp16 it ends before the optimizer's step, and returns what
   // decides about that.
   std::vector<Tensor> train_on(const Tensor& images, const Tensor& labels, const GroupPlace& place) {
     if (place.first) optimizer_->zero_grad();
@@ -182,7 +184,7 @@ class OneDevice final : public Stepper {
 
   std::vector<Tensor> group_;  // images and labels of the batches that the next step takes
   std::vector<GroupPlace> places_;
-  cuda::CapturedStep step_;
+  CapturedStep step_;
 };
 
 class ByServer final : public Stepper {

@@ -51,7 +51,7 @@ class Stepper {
   virtual void settle() {}
   /// Examples whose losses are not yet part of the sums.
   virtual int64_t examples_pending() const { return 0; }
-  /// What fusion has done to the captured step; nullopt if the last step was not one.
+  /// What fusion has done to the captured step, nothing on the CPU; nullopt if the last step was not one.
   virtual std::optional<FusionCounts> fused() const { return std::nullopt; }
   /// Time per phase of a step; null if it is not measured.
   virtual const parallel::ServerTimings* timings() const { return nullptr; }

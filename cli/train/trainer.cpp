@@ -171,7 +171,8 @@ bool Trainer::run(const std::string& folder) {
   while (p.epoch < checkpoint_.config.epochs && !out_of_patience(checkpoint_.config, p.history))
     if (!next_epoch()) return false;
   if (options_.verbose && !fused_told_ && leads())
-    print_error("captured step", "none: it needs one GPU, more than three steps of a kind, and --accumulate up to 32");
+    print_error("captured step",
+                "none: it needs one device, more than three steps of a kind, and --accumulate up to 32");
   return true;
 }
 
@@ -272,6 +273,7 @@ void Trainer::tell_fused() {
   if (!fused || !leads()) return;
   fused_told_ = true;
   bar_.clear();
+  if (fused->calls == 0) return print_error("captured step", "its kernels are called without tape and allocations");
   print_error("captured step",
               concat(counted(static_cast<int64_t>(fused->calls), "elementwise kernel", "elementwise kernels"),
                      " became ", fused->kernels, "; they move ", byte_size(static_cast<double>(fused->bytes_after)),
