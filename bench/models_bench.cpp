@@ -1,13 +1,18 @@
 // Inference and training steps of the published models and of the networks in networks.h, and where their time goes.
 //
 //   bench_models [MODEL...] [--what infer|fused|train|decode] [--batch N,N] [--threads N,N] [--seconds S] [--layers]
-//                [--size N] [--precision fp32|bf16|fp16] [--weights-bits 8]
+//                [--size N] [--precision fp32|bf16|fp16] [--weights-bits 8] [--captured]
 //
+// MODEL is a published model or one of networks.h; tiny (a perceptron 20-32-5), small (24-64-64-4), cell (an LSTM cell in a
+// loop of 20 steps) or lenet; or a file NAME.onnx, of which the first input gets random numbers.
 // Without arguments: all models, inference with batch 1 and 8, training with batch 4 and 8, on 1 and 2 threads. Each
 // line is MODEL WHAT BATCH THREADS, then the smallest and the median milliseconds per step (processor time on one
 // thread), which bench/models.py compares with PyTorch's, and the peak of tensors' memory in MiB, without the model
 // and its input. `fused` is inference after nn::fuse. `decode` is the time per token that GPT-2 generates after 16 given
-// ones. MODEL may also be a file NAME.onnx, of which the first input gets random numbers.
+// ones.
+//
+// With --captured every step but those of `decode` is also a CapturedStep, in turn with the eager one; a second line WHAT
+// +captured has its times, and how many times as fast it is.
 //
 // In another precision, training runs under autocast, and for everything else the whole model is converted (for `fused`
 // after fusing). --weights-bits quantises the weights (nn/quantize.h) for everything but training.
@@ -44,6 +49,7 @@ int64_t g_size = 0;    // of images, or the number of tokens; 0: the model's own
 ScalarType g_precision = kFloat;
 int64_t g_weights_bits = 0;  // 0: as they are
 
+bool g_captured = false;
 bool g_processor_time = false;  // on one thread, because other programs disturb it less
 
 double now_ms() { return 1e3 * (g_processor_time ? cpu_seconds_now() : seconds_now()); }
@@ -52,19 +58,53 @@ struct Times {
   double best, median;
 };
 
-// Repeats `f` for `seconds`, at least three and at most 1,000 times, after two calls that warm up.
-Times measure(const std::function<void()>& f, double seconds) {
-  f();
-  f();
-  std::vector<double> times;
-  const double end = now_ms() + 1e3 * seconds;
-  while ((times.size() < 3 || now_ms() < end) && times.size() < 1000) {
-    const double begin = now_ms();
-    f();
-    times.push_back(now_ms() - begin);
+// Repeats the functions in turn for `seconds` each, at least three and at most 1,000 times, after calls that warm up.
+// A time is the mean of `calls` calls.
+std::vector<Times> measure_in_turn(const std::vector<std::function<void()>>& functions, double seconds, int warm_up = 2,
+                                   int calls = 1) {
+  for (const auto& f : functions)
+    for (int i = 0; i < warm_up; ++i) f();
+  std::vector<std::vector<double>> times(functions.size());
+  const double end = now_ms() + 1e3 * seconds * static_cast<double>(functions.size());
+  while ((times[0].size() < 3 || now_ms() < end) && times[0].size() < 1000)
+    for (std::size_t i = 0; i < functions.size(); ++i) {
+      const double begin = now_ms();
+      for (int k = 0; k < calls; ++k) functions[i]();
+      times[i].push_back((now_ms() - begin) / calls);
+    }
+  std::vector<Times> out;
+  for (auto& each : times) {
+    std::sort(each.begin(), each.end());
+    out.push_back({each.front(), each[each.size() / 2]});
   }
-  std::sort(times.begin(), times.end());
-  return {times.front(), times[times.size() / 2]};
+  return out;
+}
+Times measure(const std::function<void()>& f, double seconds) { return measure_in_turn({f}, seconds)[0]; }
+
+struct Measured {
+  Times times;
+  int64_t peak;  // bytes of tensors
+};
+int64_t peak_of(const std::function<void()>& f) {
+  reset_peak_memory_stats(Device(kCPU));
+  f();
+  return memory_stats(Device(kCPU)).peak_bytes;
+}
+
+// `step` and, with --captured, its captured form.
+std::vector<Measured> measure_step(const std::function<Tensor()>& step, std::vector<optim::Optimizer*> optimizers) {
+  step();
+  const int64_t peak = peak_of([&] { step(); });
+  if (!g_captured) return {{measure([&] { step(); }, g_seconds), peak}};
+  CapturedStep captured([&] { return step(); }, std::move(optimizers));
+  const std::vector<Tensor> none;
+  for (int i = 0; i < 5; ++i) captured(none);
+  check(captured.captured(), captured.message());
+  const int64_t captured_peak = peak_of([&] { captured(none); });
+  const double once = measure([&] { step(); }, 0.01).best;
+  const std::vector<Times> times =
+      measure_in_turn({[&] { step(); }, [&] { captured(none); }}, g_seconds, 2, once < 0.1 ? 100 : 1);
+  return {{times[0], peak}, {times[1], captured_peak}};
 }
 
 struct Roofline {
@@ -97,6 +137,18 @@ const std::vector<std::string>& all_models() {
   return names;
 }
 
+// A cell called in a loop, as a user would write it.
+struct CellLoopImpl : nn::Module {
+  nn::LSTMCell cell = register_module("cell", nn::LSTMCell(8, 16));
+  nn::Linear head = register_module("head", nn::Linear(16, 4));
+  Tensor forward(const Tensor& input) {
+    std::tuple<Tensor, Tensor> state{zeros({input.size(0), 16}), zeros({input.size(0), 16})};
+    for (int64_t t = 0; t < input.size(1); ++t) state = cell(input.select(1, t), state);
+    return head(std::get<0>(state));
+  }
+};
+TANDEM_MODULE(CellLoop);
+
 bool is_text(const std::string& name) { return name.starts_with("gpt2"); }
 
 Subject make(const std::string& name, int64_t batch) {
@@ -118,6 +170,15 @@ Subject make(const std::string& name, int64_t batch) {
     return {nn::AnyModule(nn::Sequential(nn::Linear(784, 1024), nn::ReLU(), nn::Linear(1024, 1024), nn::ReLU(),
                                          nn::Linear(1024, 10))),
             randn({batch, 784}), classes, false};
+  if (name == "tiny")
+    return {nn::AnyModule(nn::Sequential(nn::Linear(20, 32), nn::ReLU(), nn::Linear(32, 5))), randn({batch, 20}),
+            randint(5, {batch}, kLong), false};
+  if (name == "small")
+    return {nn::AnyModule(
+                nn::Sequential(nn::Linear(24, 64), nn::ReLU(), nn::Linear(64, 64), nn::ReLU(), nn::Linear(64, 4))),
+            randn({batch, 24}), randint(4, {batch}, kLong), false};
+  if (name == "cell") return {nn::AnyModule(CellLoop()), randn({batch, 20, 8}), randint(4, {batch}, kLong), false};
+  if (name == "lenet") return {nn::AnyModule(models::lenet()), randn({batch, 1, 28, 28}), classes, false};
   if (is_text(name)) {
     const models::GPT2Options options = gpt2_options(name);
     const int64_t tokens = g_size == 0 ? 128 : g_size;
@@ -285,14 +346,14 @@ void run(const std::string& name, const std::string& what, int64_t batch, int th
   if (g_weights_bits != 0 && !train) nn::quantize_weights(model, {.bits = g_weights_bits});
   const int64_t before = memory_stats(device).current_bytes;
   reset_peak_memory_stats(device);
-  Times times{};
+  std::vector<Measured> measured;
   if (train) {
     std::unique_ptr<optim::Optimizer> optimizer;
     if (subject.adam)
       optimizer = std::make_unique<optim::Adam>(model.parameters(), optim::AdamOptions(1e-3));
     else
       optimizer = std::make_unique<optim::SGD>(model.parameters(), optim::SGDOptions(1e-3).momentum(0.9));
-    times = measure(
+    measured = measure_step(
         [&] {
           optimizer->zero_grad();
           Tensor loss;
@@ -303,8 +364,9 @@ void run(const std::string& name, const std::string& what, int64_t batch, int th
           }
           loss.backward();
           optimizer->step();
+          return loss;
         },
-        g_seconds);
+        {optimizer.get()});
   } else if (what == "decode") {
     check(is_text(name), "decode: ", name, " is no language model");
     constexpr int64_t kTokens = 32;
@@ -315,24 +377,30 @@ void run(const std::string& name, const std::string& what, int64_t batch, int th
       models::generate(net, prompt, models::GenerateOptions{.max_new_tokens = tokens, .temperature = 0});
     };
     const Times first = measure([&] { generate(1); }, g_seconds / 4);
-    times = measure([&] { generate(1 + kTokens); }, g_seconds);
-    times = {(times.best - first.best) / kTokens, (times.median - first.median) / kTokens};
+    const Times all = measure([&] { generate(1 + kTokens); }, g_seconds);
+    measured = {
+        {{(all.best - first.best) / kTokens, (all.median - first.median) / kTokens}, memory_stats(device).peak_bytes}};
   } else {
     check(what == "infer" || what == "fused", "--what: expected infer, fused, train or decode, got ", what);
     const InferenceMode guard;
     if (what == "fused") nn::fuse(*subject.model.ptr());
     model.to(g_precision);
     if (subject.input.is_floating_point()) subject.input = subject.input.to(g_precision);
-    times = measure([&] { subject.model.forward(subject.input); }, g_seconds);
+    measured = measure_step([&] { return subject.model.forward(subject.input); }, {});
   }
-  const double peak = static_cast<double>(memory_stats(device).peak_bytes - before) / (1 << 20);
-  std::printf("%s %s %lld %d %.3f %.3f %.0f\n", name.c_str(), what.c_str(), static_cast<long long>(batch), threads,
-              times.best, times.median, peak);
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    const auto& [times, peak] = measured[i];
+    std::printf("%s %s%s %lld %d %.4f %.4f %.1f", name.c_str(), what.c_str(), i == 0 ? "" : "+captured",
+                static_cast<long long>(batch), threads, times.best, times.median,
+                static_cast<double>(peak - before) / (1 << 20));
+    if (i > 0) std::printf("  %.2f x", measured[0].times.best / times.best);
+    std::printf("\n");
+  }
   std::fflush(stdout);
   if (layers && what != "decode") {
     const Roofline roofline = measure_roofline();
     std::printf("  roofline: %.1f GFLOP/s, %.1f GB/s\n", roofline.flops_per_ms * 1e-6, roofline.bytes_per_ms * 1e-6);
-    print_layers(subject, train, times.median, roofline);
+    print_layers(subject, train, measured[0].times.median, roofline);
     std::fflush(stdout);
   }
 }
@@ -378,6 +446,8 @@ int run_all(int argc, char** argv) {
       g_precision = precision(value());
     else if (word == "--weights-bits")
       g_weights_bits = numbers(value()).front();
+    else if (word == "--captured")
+      g_captured = true;
     else if (word == "--layers")
       layers = true;
     else if (word.starts_with("-"))

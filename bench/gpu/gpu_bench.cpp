@@ -184,7 +184,7 @@ int waits_in(const std::string& path) {
   return count;
 }
 
-void captured_steps(cuda::CapturedStep& step, const Tensor& x, const Tensor& y) {
+void captured_steps(CapturedStep& step, const Tensor& x, const Tensor& y) {
   constexpr int kSteps = 10;
   for (int i = 0; i < kSteps; ++i) (void)step(x, y);
   check(step.captured(), "the step was not captured: ", step.message());
@@ -205,7 +205,7 @@ void captured_steps(cuda::CapturedStep& step, const Tensor& x, const Tensor& y) 
 void p2_captured(const std::string& row, bool half) {
   Epochs epochs;
   epochs.half = half;
-  cuda::CapturedStep step([&](const Tensor& x, const Tensor& y) { return epochs.step(x, y); }, {&epochs.optimizer});
+  CapturedStep step([&](const Tensor& x, const Tensor& y) { return epochs.step(x, y); }, {&epochs.optimizer});
   const double seconds = epochs.seconds([&](const Tensor& x, const Tensor& y) {
     return x.size(0) == 256 ? step(x, y)[0] : epochs.step(x, y);  // the last, smaller batch runs eagerly
   });
