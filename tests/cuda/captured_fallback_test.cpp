@@ -2,15 +2,16 @@
 // loses nothing.
 #include <doctest/doctest.h>
 
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/runtime.h"
+#include "tandem/core/memory/cpu_allocator.h"
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
-#include "tandem/tests/cuda/skip.h"
+#include "tandem/tests/cuda/step_device.h"
 
 using namespace tandem;
 
 namespace {
-
-const Device kDevice("cuda:0");
 
 struct Model {
   Model() {
@@ -28,7 +29,7 @@ struct Model {
   Tensor w;
 };
 
-bool says(const cuda::CapturedStep& step, const char* text) {
+bool says(const CapturedStep& step, const char* text) {
   const bool found = step.message().find(text) != std::string::npos;
   if (!found) MESSAGE(step.message());
   return found;
@@ -40,7 +41,7 @@ template <class F>
 std::string same_as_eager(int rounds, const F& function) {
   Model eager, recorded;
   optim::Adam one({eager.w}, optim::AdamOptions(0.1)), two({recorded.w}, optim::AdamOptions(0.1));
-  cuda::CapturedStep step([&](const Tensor& x) { return function(recorded, two, x); }, {&two});
+  CapturedStep step([&](const Tensor& x) { return function(recorded, two, x); }, {&two});
   const Tensor x = arange(100).to(kFloat).div_(50).to(kDevice);
   const Generator a(1), b(1);
   for (int i = 0; i < rounds; ++i) {
@@ -69,20 +70,37 @@ bool ends_uncaptured(const std::string& message, const std::string& why) {
 }  // namespace
 
 TEST_CASE("a function that reads on the host") {
-  if (!has_devices(1)) return;
+  if (!has_step_device()) return;
   int calls = 0;
   const std::string message = same_as_eager(8, [&](Model& m, optim::Optimizer& o, const Tensor& x) {
     ++calls;
     const Tensor out = m.step(o, x);
-    static_cast<void>(out.cpu());
+    static_cast<void>(out[0].item<float>());
     return out;
   });
   CHECK(ends_uncaptured(message, "reads a value on the host"));
   CHECK(calls == 8 + 8 + 1);  // one attempt to record failed
 }
 
+TEST_CASE("a function that writes elements on the host") {
+  if (!has_step_device() || !kDevice.is_cpu()) return;
+  const char* reason = "reads or writes elements on the host";
+  CHECK(ends_uncaptured(same_as_eager(6,
+                                      [](Model& m, optim::Optimizer& o, const Tensor& x) {
+                                        return m.step(o, x + tensor({1.0f, 2.0f}).repeat({50}));
+                                      }),
+                        reason));
+  CHECK(ends_uncaptured(same_as_eager(6,
+                                      [](Model& m, optim::Optimizer& o, const Tensor& x) {
+                                        const Tensor factor = ones({1});
+                                        *factor.data_ptr<float>() = 0.5f;
+                                        return m.step(o, x * factor);
+                                      }),
+                        reason));
+}
+
 TEST_CASE("a function that copies from the host, or waits") {
-  if (!has_devices(1)) return;
+  if (!has_step_device() || !kDevice.is_cuda()) return;
   CHECK(ends_uncaptured(same_as_eager(6, [](Model& m, optim::Optimizer& o,
                                             const Tensor& x) { return m.step(o, x + ones({100}).to(kDevice)); }),
                         "copies from the host to the device"));
@@ -96,7 +114,7 @@ TEST_CASE("a function that copies from the host, or waits") {
 }
 
 TEST_CASE("random numbers of another generator, or a new seed") {
-  if (!has_devices(1)) return;
+  if (!has_step_device()) return;
   CHECK(ends_uncaptured(same_as_eager(6,
                                       [](Model& m, optim::Optimizer& o, const Tensor& x) {
                                         Tensor noise = empty({100}, TensorOptions(kDevice));
@@ -113,7 +131,7 @@ TEST_CASE("random numbers of another generator, or a new seed") {
 }
 
 TEST_CASE("an optimizer steps twice or changes its options") {
-  if (!has_devices(1)) return;
+  if (!has_step_device()) return;
   CHECK(ends_uncaptured(same_as_eager(6,
                                       [](Model& m, optim::Optimizer& o, const Tensor& x) {
                                         Tensor out = m.step(o, x);
@@ -131,7 +149,7 @@ TEST_CASE("an optimizer steps twice or changes its options") {
 }
 
 TEST_CASE("the function does not reset gradients") {
-  if (!has_devices(1)) return;
+  if (!has_step_device()) return;
   SUBCASE("accumulated in place forever: recorded as such") {
     CHECK(same_as_eager(8, [](Model& m, optim::Optimizer& o, const Tensor& x) {
             return m.step(o, x, /*zero=*/false);
@@ -165,10 +183,10 @@ TEST_CASE("the function does not reset gradients") {
 }
 
 TEST_CASE("gradients replaced between calls") {
-  if (!has_devices(1)) return;
+  if (!has_step_device()) return;
   Model m;
   optim::SGD optimizer({m.w}, optim::SGDOptions(0.1));
-  cuda::CapturedStep step([&](const Tensor& x) { return m.step(optimizer, x, /*zero=*/false); }, {&optimizer});
+  CapturedStep step([&](const Tensor& x) { return m.step(optimizer, x, /*zero=*/false); }, {&optimizer});
   const Tensor x = ones({100}).to(kDevice);
   for (int i = 0; i < 5; ++i) step(x);
   CHECK(step.captured());
@@ -179,10 +197,10 @@ TEST_CASE("gradients replaced between calls") {
 }
 
 TEST_CASE("parameters: different requires_grad, memory or count") {
-  if (!has_devices(1)) return;
+  if (!has_step_device()) return;
   Model m, n;
   optim::SGD optimizer({m.w, n.w}, optim::SGDOptions(0.1));
-  cuda::CapturedStep step([&](const Tensor& x) { return m.step(optimizer, x); }, {&optimizer});
+  CapturedStep step([&](const Tensor& x) { return m.step(optimizer, x); }, {&optimizer});
   const Tensor x = ones({100}).to(kDevice);
   for (int i = 0; i < 4; ++i) step(x);
   CHECK(step.captured());
@@ -204,9 +222,9 @@ TEST_CASE("parameters: different requires_grad, memory or count") {
 }
 
 TEST_CASE("watched modules: train and eval mode, thread-local modes") {
-  if (!has_devices(1)) return;
+  if (!has_step_device()) return;
   nn::Dropout dropout(0.5);
-  cuda::CapturedStep step([&](const Tensor& x) { return dropout(x); });
+  CapturedStep step([&](const Tensor& x) { return dropout(x); });
   step.watch(*dropout);
   const Tensor x = ones({100}).to(kDevice);
   for (int i = 0; i < 4; ++i) step(x);
@@ -225,18 +243,20 @@ TEST_CASE("watched modules: train and eval mode, thread-local modes") {
 }
 
 TEST_CASE("an unlisted optimizer, an input on the host or requiring a gradient") {
-  if (!has_devices(1)) return;
+  if (!has_step_device()) return;
   Model m;
   optim::SGD optimizer({m.w}, optim::SGDOptions(0.1));
   const Tensor x = ones({100}).to(kDevice);
-  cuda::CapturedStep step([&](const Tensor& in) { return m.step(optimizer, in); });
+  CapturedStep step([&](const Tensor& in) { return m.step(optimizer, in); });
   for (int i = 0; i < 5; ++i) step(x);
   CHECK_FALSE(step.captured());
   CHECK(says(step, "steps an optimizer that was not given to it"));
-  cuda::CapturedStep host([&](const Tensor& in) { return m.step(optimizer, in.to(kDevice)); }, {&optimizer});
-  host(ones({100}));
-  CHECK(says(host, "has input 0 on cpu, not on cuda:0"));
-  cuda::CapturedStep leaf([](const Tensor& in) { return in * 2; });
+  if (kDevice.is_cuda()) {
+    CapturedStep host([&](const Tensor& in) { return m.step(optimizer, in.to(kDevice)); }, {&optimizer});
+    host(ones({100}));
+    CHECK(says(host, "has input 0 on cpu, not on cuda:0"));
+  }
+  CapturedStep leaf([](const Tensor& in) { return in * 2; });
   leaf(ones({3}).to(kDevice).requires_grad_());
   CHECK(says(leaf, "has input 0 that requires a gradient"));
 }
@@ -263,7 +283,7 @@ void check_not_replayed() {
   Model eager, recorded;
   Optimizer one(std::vector<Tensor>{eager.w}), two(std::vector<Tensor>{recorded.w});
   CHECK_FALSE(two.can_be_replayed());
-  cuda::CapturedStep step([&](const Tensor& x) { return recorded.step(two, x); }, {&two});
+  CapturedStep step([&](const Tensor& x) { return recorded.step(two, x); }, {&two});
   const Tensor x = ones({100}).to(kDevice);
   for (int i = 0; i < 6; ++i) {
     manual_seed(i);
@@ -279,16 +299,16 @@ void check_not_replayed() {
 }  // namespace
 
 TEST_CASE("optimizers that compute factors on the host are not replayed") {
-  if (!has_devices(1)) return;
+  if (!has_step_device()) return;
   check_not_replayed<optim::Adamax>();
   check_not_replayed<Halving>();
 }
 
 TEST_CASE("an optimizer does not step as recorded") {
-  if (!has_devices(1)) return;
+  if (!has_step_device()) return;
   Model m;
   optim::SGD optimizer({m.w}, optim::SGDOptions(0.1));
-  cuda::CapturedStep step([&](const Tensor& x) { return m.step(optimizer, x); }, {&optimizer});
+  CapturedStep step([&](const Tensor& x) { return m.step(optimizer, x); }, {&optimizer});
   const Tensor x = ones({100}).to(kDevice);
   for (int i = 0; i < 5; ++i) step(x);
   CHECK(step.captured());
@@ -301,11 +321,11 @@ TEST_CASE("an optimizer does not step as recorded") {
 }
 
 TEST_CASE("exceptions of the function propagate, and the stream stays usable") {
-  if (!has_devices(1)) return;
+  if (!has_step_device()) return;
   Model m;
   optim::Adam optimizer({m.w}, optim::AdamOptions(0.1));
   bool broken = false;
-  cuda::CapturedStep step(
+  CapturedStep step(
       [&](const Tensor& x) {
         Tensor out = m.step(optimizer, x);
         check(!broken, "it broke");
@@ -327,17 +347,17 @@ TEST_CASE("exceptions of the function propagate, and the stream stays usable") {
   CHECK(step.captured());
   CHECK(state.step() == 4);
   CHECK(step.message().empty());
-  cuda::CapturedStep warming([](const Tensor&) -> Tensor { fail("at once"); });
+  CapturedStep warming([](const Tensor&) -> Tensor { fail("at once"); });
   CHECK_THROWS_WITH_AS(warming(x), "at once", Error);
   CHECK(testing::identical((x + 1).cpu(), full({100}, 2.0f)));
 }
 
 TEST_CASE("optimizer state that the recorded step would create") {
-  if (!has_devices(1)) return;
+  if (!has_step_device()) return;
   Model m, late;
   optim::Adam optimizer({m.w, late.w}, optim::AdamOptions(0.1));
   int calls = 0;
-  cuda::CapturedStep step(
+  CapturedStep step(
       [&](const Tensor& x) {
         if (++calls == 4) {
           late.w.mutable_grad() = ones_like(late.w);
@@ -354,16 +374,20 @@ TEST_CASE("optimizer state that the recorded step would create") {
 }
 
 TEST_CASE("destroying the step frees its memory") {
-  if (!has_devices(1)) return;
-  cuda::empty_cache();
-  const int64_t before = cuda::memory_reserved(0);
+  if (!has_step_device()) return;
+  const auto reserved = [] {
+    return kDevice.is_cuda() ? cuda::memory_reserved(0) : memory_stats(kDevice).current_bytes;
+  };
+  const auto empty_cache = [] { backend(kDevice).runtime.empty_cache(kDevice); };
+  empty_cache();
   const Tensor x = ones({1000}).to(kDevice);
+  const int64_t before = reserved();
   for (int round = 0; round < 3; ++round) {
-    cuda::CapturedStep step([&](const Tensor& in) { return (in * 2 + 1) * in; });
+    CapturedStep step([&](const Tensor& in) { return (in * 2 + 1) * in; });
     for (int i = 0; i < 5; ++i) step(x);
     CHECK(step.captured());
-    CHECK(cuda::memory_reserved(0) > before);
+    CHECK(reserved() > before);
   }
-  cuda::empty_cache();
-  CHECK(cuda::memory_reserved(0) <= before + (2 << 20));
+  empty_cache();
+  CHECK(reserved() <= before + (kDevice.is_cuda() ? 2 << 20 : 0));
 }

@@ -6,12 +6,10 @@
 #include "tandem/models/models.h"
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
-#include "tandem/tests/cuda/skip.h"
+#include "tandem/tests/cuda/step_device.h"
 
 namespace tandem {
 namespace {
-
-const Device kDevice("cuda:0");
 
 // A module, and the loss of its result for inputs. Made twice with the same numbers.
 struct Trained {
@@ -63,7 +61,7 @@ class Run {
     return loss.detach();
   }
   std::vector<double> losses(bool captured, std::string* why) {
-    cuda::CapturedStep replayed([this] { return step(); }, {sgd_.get()});
+    CapturedStep replayed([this] { return step(); }, {sgd_.get()});
     std::vector<double> all;
     manual_seed(9);
     for (int i = 0; i < 5; ++i) all.push_back((captured ? replayed(std::vector<Tensor>())[0] : step()).item<double>());
@@ -102,7 +100,7 @@ nn::RNNOptions rnn() { return nn::RNNOptions(6, 5).num_layers(2).dropout(0.2); }
 }  // namespace
 
 TEST_CASE("a step of layers of every kind can be captured") {
-  if (!has_devices(1)) return;
+  if (!has_step_device()) return;
   const auto rows = [] { return (arange(4, TensorOptions(kLong).device(kDevice)) % 3); };
   check_cases({
       LAYER(SIZES(4, 6), nn::Linear(6, 5)),
@@ -192,7 +190,7 @@ TEST_CASE("a step of layers of every kind can be captured") {
 
 // Small ones: VGG and the whole of ResNet have nothing else.
 TEST_CASE("a step of the networks can be captured") {
-  if (!has_devices(1)) return;
+  if (!has_step_device()) return;
   check_cases({
       LAYER(SIZES(2, 1, 28, 28), models::lenet()),
       LAYER(SIZES(2, 8, 8, 8),

@@ -8,7 +8,7 @@
 #include "tandem/core/profile.h"
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
-#include "tandem/tests/cuda/skip.h"
+#include "tandem/tests/cuda/step_device.h"
 #include "tandem/tests/temp_folder.h"
 #ifdef TANDEM_CUDA_EMULATION
 #include "tandem/tests/cuda_emulation/emulation.h"
@@ -18,7 +18,6 @@ using namespace tandem;
 
 namespace {
 
-const Device kDevice("cuda:0");
 constexpr int64_t kSize = 300;
 
 Tensor on_device(const Tensor& t) { return t.to(kDevice); }
@@ -46,7 +45,7 @@ template <class Optimizer, class Options>
 void check_against_eager(const Options& options) {
   Model eager, recorded;
   Optimizer one(eager.parameters(), options), two(recorded.parameters(), options);
-  cuda::CapturedStep step([&](const Tensor& x, const Tensor& y) { return recorded.step(two, x, y); }, {&two});
+  CapturedStep step([&](const Tensor& x, const Tensor& y) { return recorded.step(two, x, y); }, {&two});
   const Generator eager_random(17), recorded_random(17);
   for (int i = 0; i < 50; ++i) {
     const Tensor x = on_device(arange(kSize).to(kFloat).mul_(0.01 * i)), y = on_device(ones({kSize}));
@@ -76,7 +75,7 @@ void check_against_eager(const Options& options) {
 }  // namespace
 
 TEST_CASE("50 replayed steps have the same bits as eager ones, with a changing learning rate and dropout") {
-  if (!has_devices(1)) return;
+  if (!has_step_device()) return;
   SUBCASE("SGD") { check_against_eager<optim::SGD>(optim::SGDOptions(0.1)); }
   SUBCASE("SGD with momentum") {
     check_against_eager<optim::SGD>(optim::SGDOptions(0.1).momentum(0.9).weight_decay(0.01).nesterov(true));
@@ -88,10 +87,10 @@ TEST_CASE("50 replayed steps have the same bits as eager ones, with a changing l
 }
 
 TEST_CASE("a replay is one launch, without allocations or waits") {
-  if (!has_devices(1)) return;
+  if (!has_step_device()) return;
   Model model;
   optim::Adam adam(model.parameters(), optim::AdamOptions(0.1));
-  cuda::CapturedStep step([&](const Tensor& x, const Tensor& y) { return model.step(adam, x, y); }, {&adam});
+  CapturedStep step([&](const Tensor& x, const Tensor& y) { return model.step(adam, x, y); }, {&adam});
   const Tensor x = on_device(randn({kSize})), y = on_device(ones({kSize}));
   for (int i = 0; i < 5; ++i) step(x, y);
   REQUIRE(step.captured());
@@ -116,17 +115,17 @@ TEST_CASE("a replay is one launch, without allocations or waits") {
 #endif
 }
 
-TEST_CASE("other threads may wait for the GPU during a capture") {
-  if (!has_devices(1)) return;
+TEST_CASE("other threads may compute on the device during a capture") {
+  if (!has_step_device()) return;
   Model model;
   optim::Adam adam(model.parameters(), optim::AdamOptions(0.1));
   const Tensor x = on_device(randn({kSize})), y = on_device(ones({kSize}));
-  cuda::CapturedStep step(
+  CapturedStep step(
       [&](const Tensor& a, const Tensor& b) {
         const Tensor loss = model.step(adam, a, b);
         std::thread([] {
-          const Device last(kCUDA,
-                            static_cast<DeviceIndex>(device_count(kCUDA) - 1));  // the same GPU, if emulated
+          const DeviceIndex count = kDevice.is_cuda() ? static_cast<DeviceIndex>(device_count(kCUDA)) : DeviceIndex{1};
+          const Device last(kDevice.type(), static_cast<DeviceIndex>(count - 1));  // the same GPU, if emulated
           for (const Device& device : {kDevice, last}) {
             const Tensor t = full({100}, 2.0, TensorOptions(device));
             synchronize(device);
@@ -143,10 +142,10 @@ TEST_CASE("other threads may wait for the GPU during a capture") {
 }
 
 TEST_CASE("replays queued far ahead use the numbers of their own step") {
-  if (!has_devices(1)) return;
+  if (!has_step_device()) return;
   Model eager, recorded;
   optim::SGD one(eager.parameters(), optim::SGDOptions(1)), two(recorded.parameters(), optim::SGDOptions(1));
-  cuda::CapturedStep step([&](const Tensor& x, const Tensor& y) { return recorded.step(two, x, y); }, {&two});
+  CapturedStep step([&](const Tensor& x, const Tensor& y) { return recorded.step(two, x, y); }, {&two});
   const Tensor x = on_device(randn({kSize})), y = on_device(ones({kSize}));
   const Generator a(5), b(5);
   for (int i = 0; i < 200; ++i) {  // nothing waits in between
@@ -164,9 +163,9 @@ TEST_CASE("replays queued far ahead use the numbers of their own step") {
 }
 
 TEST_CASE("a new shape runs uncaptured and is recorded later; known shapes keep their recordings") {
-  if (!has_devices(1)) return;
+  if (!has_step_device()) return;
   const Tensor w = on_device(full({1}, 2.0f));
-  cuda::CapturedStep step([&](const Tensor& x) { return x * w; });
+  CapturedStep step([&](const Tensor& x) { return x * w; });
   const Tensor a = on_device(arange(4).to(kFloat)), b = on_device(arange(6).to(kFloat));
   for (int i = 0; i < 4; ++i) step(a);
   CHECK(step.captured());
@@ -187,11 +186,11 @@ TEST_CASE("a new shape runs uncaptured and is recorded later; known shapes keep 
 }
 
 TEST_CASE("a profile does not disturb a recording, and shows the replays") {
-  if (!has_devices(1)) return;
+  if (!has_step_device()) return;
   const test::TempFolder folder;
   const std::string path = folder / "trace.json";
   profiler::start(path);
-  cuda::CapturedStep step([&](const Tensor& x) { return x * 2 + 1; });
+  CapturedStep step([&](const Tensor& x) { return x * 2 + 1; });
   const Tensor x = on_device(ones({100}));
   for (int i = 0; i < 6; ++i) CHECK(testing::identical(step(x)[0].cpu(), full({100}, 3.0f)));
   profiler::stop();
@@ -201,8 +200,8 @@ TEST_CASE("a profile does not disturb a recording, and shows the replays") {
 }
 
 TEST_CASE("inputs with strides are copied in") {
-  if (!has_devices(1)) return;
-  cuda::CapturedStep step([&](const Tensor& x) { return x + 1; });
+  if (!has_step_device()) return;
+  CapturedStep step([&](const Tensor& x) { return x + 1; });
   const Tensor m = on_device(arange(12).to(kFloat)).view({3, 4});
   for (int i = 0; i < 6; ++i) {
     const Tensor x = (m + i).t();
@@ -258,9 +257,9 @@ struct LeNetRun {
 }  // namespace
 
 TEST_CASE("a network: convolutions, batch normalisation, pooling, dropout, losses, counters on the device") {
-  if (!has_devices(1)) return;
+  if (!has_step_device()) return;
   LeNetRun eager, recorded;
-  cuda::CapturedStep step([&](const Tensor& x, const Tensor& y) { return recorded.step(x, y); }, {&recorded.optimizer});
+  CapturedStep step([&](const Tensor& x, const Tensor& y) { return recorded.step(x, y); }, {&recorded.optimizer});
   step.watch(*recorded.net);
   const Generator a(5), b(5);
   const Tensor images = on_device(randn({8, 1, 12, 12}));

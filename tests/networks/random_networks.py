@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Trains random networks, and compares their training with itself and, if PyTorch 2 is installed, with PyTorch's.
 
-  random_networks.py TEST_NETWORKS [--seed N] [--count N] [--case N] [--no-torch | --device]
+  random_networks.py TEST_NETWORKS [--seed N] [--count N] [--case N] [--no-torch | --device [DEVICE]]
 
 Draws `count` networks of 30 to 80 operations and layers, optimizers and schedules, and trains each for five steps in
 the program TEST_NETWORKS, again, resumed, checkpointed, in shards, and with both sets of kernels: bits must be equal.
 Fused layers and autocast must agree within a tolerance. PyTorch trains the same network in float64. A failure prints
 what repeats it, and a smaller network that fails. The last line is "N passed, N failed".
 
-With --device each network trains on cuda:0 instead, eagerly and again with captured steps of fused kernels, and the
-bits of each step must be equal. At least LEAST_FUSED of the networks must have been captured and fused.
+With --device each network trains on cuda:0 or on the CPU instead, eagerly and again with captured steps, and the bits
+of each step must be equal. At least LEAST_CAPTURED of the networks must have been captured, and on cuda:0 fused.
 """
 import argparse
 import collections
@@ -23,7 +23,7 @@ from network_recipe import draw
 from network_shrink import shrink
 
 
-LEAST_FUSED = 0.8
+LEAST_CAPTURED = 0.8
 SHRUNK = 3  # so many failures are made smaller, which takes minutes
 
 
@@ -92,21 +92,25 @@ class Comparison:
 class DeviceComparison:
     tries = 100  # each compiles kernels
 
-    def __init__(self, program):
+    def __init__(self, program, device):
         self.server = Server(program)
+        self.variants = 3 if device == "cpu" else 2
         self.became = ""  # what the last network's steps became
 
     def problems(self, d, dtype):
-        self.became, *found = self.server.ask(str(d), 2, dtype)
+        self.became, *found = self.server.ask(str(d), self.variants, dtype)
         return [self.became] if self.became.startswith("error") else found
 
 
-def fused(became):
-    """How many of these steps were captured and have fewer kernels, after saying what became of all."""
+def captured(became, fused):
+    """How many of these steps were captured and, if `fused`, have fewer kernels, after saying what became of all."""
     counts = [list(map(int, line.split()[1:])) for line in became if line.startswith("captured")]
-    counts = [(calls, kernels) for calls, kernels in counts if kernels < calls]
-    print(f"{len(counts)} networks captured and fused: {sum(calls for calls, _ in counts)} calls became "
-          f"{sum(kernels for _, kernels in counts)} kernels")
+    if fused:
+        counts = [(calls, kernels) for calls, kernels in counts if kernels < calls]
+        print(f"{len(counts)} networks captured and fused: {sum(calls for calls, _ in counts)} calls became "
+              f"{sum(kernels for _, kernels in counts)} kernels")
+    else:
+        print(f"{len(counts)} networks captured")
     for why, number in collections.Counter(line for line in became if not line.startswith("captured")).most_common():
         print(f"{number} {why}")
     return len(counts)
@@ -133,14 +137,15 @@ def main(arguments=None):
     parser.add_argument("--count", type=int, default=150)
     parser.add_argument("--case", type=int, help="train only this network")
     parser.add_argument("--no-torch", action="store_true", help="compare Tandem with itself only")
-    parser.add_argument("--device", action="store_true", help="compare eager with captured steps on cuda:0")
+    parser.add_argument("--device", nargs="?", const="cuda:0", choices=["cuda:0", "cpu"],
+                        help="compare eager with captured steps there, by default on cuda:0")
     args = parser.parse_args(arguments)
     try:
         import torch
         with_torch = not args.no_torch and int(torch.__version__.split(".")[0]) >= 2
     except ImportError:
         with_torch = False
-    comparison = DeviceComparison(args.program) if args.device else Comparison(args.program, with_torch)
+    comparison = DeviceComparison(args.program, args.device) if args.device else Comparison(args.program, with_torch)
     if re.search(rb"__[at]san_init", open(args.program, "rb").read()):
         args.count //= 10
     passed = failed = 0
@@ -157,13 +162,13 @@ def main(arguments=None):
         failed += bool(problems)
         if problems:
             print(f"FAILED network {number}: " + "\n    ".join(problems) + "\n    repeat with: "
-                  f"--seed {args.seed} --case {number}{' --device' * args.device}", flush=True)
+                  f"--seed {args.seed} --case {number}{f' --device {args.device}' if args.device else ''}", flush=True)
             if failed <= SHRUNK:
                 report(comparison, d, problems, dtype)
                 sys.stdout.flush()
     if args.device:
-        if fused(became) < LEAST_FUSED * len(became):
-            print("FAILED: too few networks were captured and fused")
+        if captured(became, args.device != "cpu") < LEAST_CAPTURED * len(became):
+            print("FAILED: too few networks were captured")
             failed += 1
     else:
         print(f"networks of seed {args.seed}, {f'PyTorch {torch.__version__}' if with_torch else 'without PyTorch'}")

@@ -34,8 +34,9 @@ void print(const char* kind, const std::string& name, const Tensor& x) {
 
 void answer(const Words& lines, int variants, ScalarType dtype) try {
   const auto description = std::make_shared<const Description>(lines);
-  if (variants == 2) {
-    for (const std::string& text : on_device(description, dtype)) std::printf("%s\n", one_line(text).c_str());
+  if (variants >= 2) {
+    for (const std::string& text : on_device(description, dtype, Device(variants == 2 ? kCUDA : kCPU, 0)))
+      std::printf("%s\n", one_line(text).c_str());
     return;
   }
   Training training(description, dtype);

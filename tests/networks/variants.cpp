@@ -156,8 +156,8 @@ Outcome with_gradients(Training& training) {
 }
 
 /// How training with captured steps differs from eager training, both on a device, and what the steps have become.
-std::string captured(const DescriptionPtr& description, ScalarType dtype, bool fuse, std::string& became) {
-  const Device device("cuda:0");
+std::string captured(const DescriptionPtr& description, ScalarType dtype, Device device, bool fuse,
+                     std::string& became) {
   Training eager(description, dtype, device), training(description, dtype, device);
   // The norm of gradients is read on the host, and some optimizers have no kernel: then the step ends before them.
   const bool whole =
@@ -171,8 +171,8 @@ std::string captured(const DescriptionPtr& description, ScalarType dtype, bool f
     if (whole) update(training);
     return loss;
   };
-  cuda::CapturedStep step(function, whole ? std::vector{&training.optimizer()} : std::vector<optim::Optimizer*>(),
-                          {.warm_up = 1, .fuse = fuse});
+  CapturedStep step(function, whole ? std::vector{&training.optimizer()} : std::vector<optim::Optimizer*>(),
+                    {.warm_up = 1, .fuse = fuse});
   step.watch(training.net());
   std::string found;
   for (int64_t k = 0; k < Training::kSteps && found.empty(); ++k) {
@@ -194,14 +194,14 @@ std::string captured(const DescriptionPtr& description, ScalarType dtype, bool f
 
 }  // namespace
 
-Words on_device(const DescriptionPtr& description, ScalarType dtype) {
-  if (device_count(kCUDA) == 0) return {concat("skipped: ", cuda_reason())};
+Words on_device(const DescriptionPtr& description, ScalarType dtype, Device device) {
+  if (device.is_cuda() && device_count(kCUDA) == 0) return {concat("skipped: ", cuda_reason())};
   Words lines(1);
   std::string unfused;
-  const std::string found = captured(description, dtype, true, lines[0]);
+  const std::string found = captured(description, dtype, device, true, lines[0]);
   if (!found.empty())
-    lines.push_back(
-        concat("differs ", captured(description, dtype, false, unfused).empty() ? "fused: " : "captured: ", found));
+    lines.push_back(concat(
+        "differs ", captured(description, dtype, device, false, unfused).empty() ? "fused: " : "captured: ", found));
   return lines;
 }
 

@@ -7,8 +7,8 @@ namespace tandem::testing {
 /// What differs from `plain`, the outcome of training with `dtype`: a line each, empty if nothing does.
 Words differences(const DescriptionPtr& description, ScalarType dtype, const Outcome& plain);
 
-/// Training on cuda:0, eager and with captured steps of fused kernels, whose bits must be equal. Lines: "skipped: REASON";
-/// or "captured CALLS KERNELS" (FusionCounts) or "uncaptured REASON", and "differs MESSAGE".
-Words on_device(const DescriptionPtr& description, ScalarType dtype);
+/// Training on a device, eager and with captured steps, on a GPU of fused kernels, whose bits must be equal. Lines:
+/// "skipped: REASON"; or "captured CALLS KERNELS" (FusionCounts) or "uncaptured REASON", and "differs MESSAGE".
+Words on_device(const DescriptionPtr& description, ScalarType dtype, Device device);
 
 }  // namespace tandem::testing

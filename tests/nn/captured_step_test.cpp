@@ -12,7 +12,7 @@ TEST_CASE("on the CPU a captured step calls the function") {
   same->load_state_dict(net->state_dict());
   optim::SGD optimizer(net->parameters(), optim::SGDOptions(0.1).momentum(0.9));
   optim::SGD other(same->parameters(), optim::SGDOptions(0.1).momentum(0.9));
-  cuda::CapturedStep step(
+  CapturedStep step(
       [&](const Tensor& x, const Tensor& y) {
         optimizer.zero_grad();
         Tensor loss = mse_loss(net(x), y);
@@ -40,19 +40,19 @@ TEST_CASE("on the CPU a captured step calls the function") {
 
 TEST_CASE("supported signatures of the step function") {
   const Tensor a = ones({2}), b = full({2}, 2.0f);
-  cuda::CapturedStep vectors([](const std::vector<Tensor>& in) { return std::vector<Tensor>{in[1], in[0]}; });
+  CapturedStep vectors([](const std::vector<Tensor>& in) { return std::vector<Tensor>{in[1], in[0]}; });
   CHECK(vectors({a, b}).size() == 2);
   CHECK(testing::identical(vectors(a, b)[0], b));
-  cuda::CapturedStep pair([](const Tensor& x, const Tensor& y) { return std::pair(x + y, x - y); });
+  CapturedStep pair([](const Tensor& x, const Tensor& y) { return std::pair(x + y, x - y); });
   CHECK(testing::identical(pair({a, b})[1], a - b));
-  cuda::CapturedStep tuple([](Tensor x) { return std::tuple(x, x * 2, x * 3); });
+  CapturedStep tuple([](Tensor x) { return std::tuple(x, x * 2, x * 3); });
   CHECK(testing::identical(tuple({a})[2], a * 3));
   int calls = 0;
-  cuda::CapturedStep none([&] { ++calls; });
+  CapturedStep none([&] { ++calls; });
   CHECK(none(std::vector<Tensor>{}).empty());
   CHECK(calls == 1);
   CHECK_THROWS_WITH_AS(pair({a}), "captured step: the function takes 2 tensors, got 1", Error);
-  cuda::CapturedStep broken([](const Tensor& x) -> Tensor { fail("no ", x.numel()); });
+  CapturedStep broken([](const Tensor& x) -> Tensor { fail("no ", x.numel()); });
   CHECK_THROWS_WITH_AS(broken(a), "no 2", Error);
-  CHECK_THROWS_AS(cuda::CapturedStep([] {}, {nullptr}), Error);
+  CHECK_THROWS_AS(CapturedStep([] {}, {nullptr}), Error);
 }
