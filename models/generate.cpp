@@ -105,7 +105,7 @@ class Decoder {
       keys_ = std::min(cache_.capacity(), std::max(kFewest, 2 * cache_.length()));
       cache_.keep_places_on_device(keys_);
       step_.emplace([this](const std::vector<Tensor>& in) { return next(in); }, std::vector<optim::Optimizer*>(),
-                    cuda::CapturedStepOptions{.say_changes = false});
+                    CapturedStepOptions{.say_changes = false});
     }
     const GeneratorGuard own{Generator()};  // a recording resets the default generator
     const Tensor drawn = (*step_)(inputs)[0];
@@ -153,7 +153,7 @@ class Decoder {
   const bool on_host_, captures_;
   int64_t keys_ = 0;             // on the device
   Tensor ended_, not_a_number_;  // [N]: 1 or 0; the first token whose logit was NaN, or -1
-  std::optional<cuda::CapturedStep> step_;
+  std::optional<CapturedStep> step_;
 };
 
 }  // namespace
