@@ -27,11 +27,12 @@ LAYERS = {
     "core": ("core/ core/memory/ core/random/ core/threads/ core/profile/", "core/base"),
     "core/backend": ("core/backend/", "core"),
     "core/formulas": ("core/formulas/", "core core/backend"),
-    "core/cpu": ("core/cpu/ core/cpu/conv/ core/cpu/linalg/ core/cpu/pointwise/", KERNELS),
+    "core/capture": ("core/capture/", "core core/backend"),
+    "core/cpu": ("core/cpu/ core/cpu/conv/ core/cpu/linalg/ core/cpu/pointwise/", KERNELS + " core/capture"),
     "cuda": ("cuda/ cuda/fusion/ cuda/toolkit/", KERNELS),
     "cuda/ops": ("cuda/ops/", KERNELS + " cuda"),
     "autograd": ("autograd/", "core"),
-    "autograd/ops/detail": ("autograd/ops/detail/", KERNELS + " autograd"),
+    "autograd/ops/detail": ("autograd/ops/detail/", KERNELS + " core/capture autograd"),
     "autograd/ops": (" ".join(f"autograd/ops/{room}/" for room in OPERATIONS), KERNELS + " autograd autograd/ops/detail"),
     "autograd/ops/torch_names": ("autograd/ops/torch_names/", "core autograd autograd/ops"),
     "ops.h": ("autograd/ops.h", "core autograd/ops"),
@@ -89,6 +90,7 @@ LAYERS = {
 SOURCES_MAY = {
     ("core/base/fork.cpp", "core"): "a forked child has neither the threads nor the records of its parent",
     ("core", "core/backend"): "memory, streams and devices of a tensor come from a backend",
+    ("core/storage.cpp", "core/capture"): "a step that is recorded on the CPU has memory of its own",
     ("core/memory/cpu_allocator.cpp", "core/cpu"): "emptying the cache frees the kernels' scratch memory, too",
     ("autograd", "autograd/ops/detail"): "the conversions of autocast are declared beside the operations",
     ("autograd", "autograd/ops"): "the engine sums gradients, and creates missing ones, with operations",
@@ -110,6 +112,7 @@ SOURCES_MAY = {
     ("datasets", "core/backend"): "batches are filled by kernels and copied on streams",
     ("vision", "autograd/ops"): "images are cut, turned and stacked with operations",
     ("text", "nn/files"): "vocabularies are JSON",
+    ("parallel/distributed", "core/backend"): "a recording is told of elements that are sent",
     ("parallel/distributed", "autograd"): "communication is not recorded",
     ("parallel/distributed", "ops.h"): "blocks are copied and summed with operations",
     ("parallel/distributed", "nn/files"): "the records of a file store have checksums",
@@ -152,7 +155,7 @@ SOURCES_MAY = {
 # Folders that no layer includes, and that include anything.
 OUTSIDE = "tests/"
 # Folders whose headers `tandem.h` does not reach.
-INTERNAL = ("core/backend/", "core/formulas/", "core/cpu/", "cuda/")
+INTERNAL = ("core/backend/", "core/capture/", "core/formulas/", "core/cpu/", "cuda/")
 
 
 PLACES = {place: layer for layer, (places, _) in LAYERS.items() for place in places.split()}
