@@ -397,4 +397,16 @@ TEST_CASE("the default group") {
   CHECK_THROWS_WITH_AS(group->barrier(), "process group: it has been destroyed", Error);
 }
 
+TEST_CASE("a step that calls other processes is not recorded on the CPU") {
+  const auto group = init_process_group(std::make_shared<HashStore>(), 0, 1);
+  CapturedStep step([&](const Tensor& x) {
+    Tensor y = x * 2;
+    group->all_reduce(y)->wait();
+    return y;
+  });
+  for (int i = 0; i < 6; ++i) CHECK(equal(step(filled({4}, i))[0], filled({4}, 2 * i)));
+  CHECK(step.message() == "tandem: captured step: the step calls all_reduce: it runs uncaptured from now on");
+  destroy_process_group();
+}
+
 }  // namespace tandem::distributed

@@ -1,41 +1,109 @@
-// Captured steps where capture is not available: the function runs eagerly.
+// Captured steps: the signatures of their functions, and what is particular to the CPU. tests/cuda has the tests that the
+// CPU shares with a GPU.
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <thread>
+
+#include "tandem/core/memory/cpu_allocator.h"
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
 
 using namespace tandem;
 
-TEST_CASE("on the CPU a captured step calls the function") {
+TEST_CASE("on the CPU: training changes the weights that captured inference keeps packed") {
   manual_seed(1);
-  nn::Linear net(4, 2), same(4, 2);
+  const auto make = [] {
+    return nn::Sequential(nn::Conv2d(nn::Conv2dOptions(16, 16, 3).padding(1)), nn::BatchNorm2d(16), nn::ReLU());
+  };
+  nn::Sequential net = make(), same = make();
   same->load_state_dict(net->state_dict());
   optim::SGD optimizer(net->parameters(), optim::SGDOptions(0.1).momentum(0.9));
   optim::SGD other(same->parameters(), optim::SGDOptions(0.1).momentum(0.9));
-  CapturedStep step(
-      [&](const Tensor& x, const Tensor& y) {
-        optimizer.zero_grad();
-        Tensor loss = mse_loss(net(x), y);
-        loss.backward();
-        optimizer.step();
-        return loss;
-      },
-      {&optimizer});
-  for (int i = 0; i < 6; ++i) {
-    const Tensor x = randn({3, 4}), y = randn({3, 2});
-    const Tensor loss = step(x, y)[0];
+  const auto train = [](nn::Sequential& of, optim::Optimizer& by, const Tensor& x) {
+    by.zero_grad();
+    const Tensor loss = of->forward(x).square().mean();
+    loss.backward();
+    by.step();
+    return loss;
+  };
+  CapturedStep training([&](const Tensor& x) { return train(net, optimizer, x); }, {&optimizer});
+  CapturedStep inference([&](const Tensor& x) {
+    const InferenceMode guard;
+    return net->forward(x);
+  });
+  training.watch(*net);
+  inference.watch(*net);
+  for (int i = 0; i < 8; ++i) {
+    const Tensor x = randn({2, 16, 8, 8});
+    net->train();
+    same->train();
+    const Tensor loss = training(x)[0];
     CHECK_FALSE(loss.requires_grad());
-    other.zero_grad();
-    const Tensor expected = mse_loss(same(x), y);
-    expected.backward();
-    other.step();
-    CHECK(testing::identical(loss, expected.detach()));
-    CHECK_FALSE(step.captured());
+    CHECK(testing::identical(loss, train(same, other, x).detach()));
+    CHECK(training.captured() == (i >= 3));
+    net->eval();
+    same->eval();
+    const InferenceMode guard;
+    CHECK(testing::identical(inference(x)[0], same->forward(x)));
+    CHECK(inference.captured() == (i >= 3));
   }
-  CHECK(testing::identical(net->weight.detach(), same->weight.detach()));
-  CHECK(step.launches() == 0);
-  CHECK(step.graphs() == 0);
-  CHECK(step.message().empty());
+  CHECK(training.message().empty());
+  CHECK(inference.message().empty());
+}
+
+TEST_CASE("on the CPU: a captured step takes as much memory as an eager one, and frees it") {
+  nn::Sequential net(nn::Linear(64, 256), nn::ReLU(), nn::Linear(256, 256), nn::ReLU(), nn::Linear(256, 8));
+  optim::SGD optimizer(net->parameters(), optim::SGDOptions(0.1));
+  const Tensor x = randn({512, 64}), y = randint(8, {512}, kLong);
+  const auto function = [&] {
+    optimizer.zero_grad();
+    const Tensor loss = cross_entropy_loss(net->forward(x), y);
+    loss.backward();
+    optimizer.step();
+    return loss.detach();
+  };
+  const Device cpu(kCPU, 0);
+  function();
+  optimizer.zero_grad();
+  const int64_t before = memory_stats(cpu).current_bytes;
+  reset_peak_memory_stats(cpu);
+  function();
+  optimizer.zero_grad();
+  const int64_t eager = memory_stats(cpu).peak_bytes - before;
+  {
+    CapturedStep step(function, {&optimizer});
+    for (int i = 0; i < 5; ++i) step(std::vector<Tensor>());
+    REQUIRE(step.captured());
+    reset_peak_memory_stats(cpu);
+    const Tensor loss = step(std::vector<Tensor>())[0];
+    CHECK(memory_stats(cpu).peak_bytes - before <= eager + 4096);  // places are multiples of 64 bytes
+    CHECK(std::isfinite(loss.item<float>()));
+  }
+  optimizer.zero_grad();
+  CHECK(memory_stats(cpu).current_bytes == before);
+}
+
+TEST_CASE("on the CPU: results outlive the captured step") {
+  Tensor out;
+  {
+    CapturedStep step([](const Tensor& x) { return (x * 2 + 1).exp(); });
+    for (int i = 0; i < 5; ++i) out = step(zeros({1000}))[0];
+    REQUIRE(step.captured());
+  }
+  CHECK(testing::identical(out, ones({1000}).exp()));
+}
+
+TEST_CASE("on the CPU: another thread may compute, and its elements are its own") {
+  CapturedStep step([](const Tensor& x) {
+    const Tensor y = x + 1;
+    float sum = 0;
+    std::thread([&] { sum = (ones({100}) * 2).sum().item<float>(); }).join();
+    check(sum == 200, "another thread's kernels were recorded");
+    return y * 3;
+  });
+  for (int i = 0; i < 6; ++i) CHECK(testing::identical(step(full({10}, i))[0], full({10}, 3 * (i + 1))));
+  CHECK(step.captured());
 }
 
 TEST_CASE("supported signatures of the step function") {
