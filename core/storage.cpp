@@ -49,7 +49,7 @@ struct StorageAccess {
 Storage make_storage(std::size_t nbytes, Device device, bool pinned) {
   check(nbytes < (std::size_t{1} << 46), "out of memory: could not allocate ", nbytes, " bytes on ", device);
   if (detail::recorded_memory != nullptr && device.is_cpu() && !pinned) [[unlikely]]
-    return detail::recorded_memory->make(nbytes, device);
+    if (Storage recorded = detail::recorded_memory->make(nbytes, device)) return recorded;
   StorageImpl* impl = nullptr;
   if (device.is_cpu() && !pinned && nbytes >= kLarge) {
     void* data = cpu::allocate(nbytes);

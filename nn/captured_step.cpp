@@ -228,13 +228,15 @@ bool CapturedStep::State::record(Graph& g, const std::vector<Tensor>& inputs) {
   std::string why = result.refusal;
   if (why.empty() && thrown == nullptr) why = snapshot.forbidden_change();
   if (why.empty() && thrown == nullptr) why = look_over(g, result, before);
-  if (why.empty() && thrown == nullptr) {
-    g.calls = std::move(result.calls);
-    if (kernels.place) {
+  if (why.empty() && thrown == nullptr && kernels.place) try {
       std::vector<Tensor> results = g.outputs;
       results.insert(results.end(), g.gradients.begin(), g.gradients.end());
       kernels.place(g.capture->get(), results);
+    } catch (const std::exception& error) {
+      why = error.what();
     }
+  if (why.empty() && thrown == nullptr) {
+    g.calls = std::move(result.calls);
     return g.ready = true;
   }
   g.outputs.clear();

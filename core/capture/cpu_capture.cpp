@@ -48,12 +48,11 @@ bool same_update(const KeptCall& kept, const KernelCall& call) {
 
 class Recording final : public KernelQueue {
  public:
-  explicit Recording(Device device) : device_(device) {}
-
   void begin() {
-    check(detail::recorded_memory == nullptr, "a captured step begins another one");
+    refuse_in_recording("begins another one");
     refusal_.clear();
     result_ = {};
+    moved_ = 0;
     updates_.clear();
     kept_.clear();
     arguments_.reset();
@@ -62,12 +61,14 @@ class Recording final : public KernelQueue {
     first_ = default_generator().take(0);
     phase_ = Phase::kRecording;
     detail::recorded_memory = memory_.get();
+    current_ = this;
     queueing_.emplace(*this);
   }
 
   CaptureResult end() {
     queueing_.reset();
     detail::recorded_memory = nullptr;
+    current_ = nullptr;
     phase_ = Phase::kIdle;
     const Generator& generator = default_generator();
     const Generator::Draw now = generator.take(0);
@@ -97,6 +98,7 @@ class Recording final : public KernelQueue {
   }
 
   void begin_numbers() {
+    refuse_in_recording("replays another one");
     refusal_.clear();
     for (Update& update : updates_) update.set = false;
     phase_ = Phase::kNumbers;
@@ -111,6 +113,7 @@ class Recording final : public KernelQueue {
   }
 
   void replay() {
+    refuse_in_recording("replays another one");
     if (draws_ != 0) {
       const Generator::Draw first = default_generator().take(draws_);
       for (std::size_t i = 0; i < arguments_->draws.size(); ++i) {
@@ -122,8 +125,6 @@ class Recording final : public KernelQueue {
     for (const KeptCall& call : kept_) call.run();
     arguments_->bump_versions();
   }
-
-  Device device() const { return device_; }
 
  private:
   enum class Phase { kIdle, kRecording, kNumbers };
@@ -167,11 +168,18 @@ class Recording final : public KernelQueue {
     return update->set = true;
   }
 
+  // Another recording of this thread would keep this one's numbers as they are now.
+  static void refuse_in_recording(const char* reason) {
+    if (current_ == nullptr) return;
+    current_->refuse(reason);
+    fail("a captured step ", reason);
+  }
   void refuse(std::string reason) {
     if (refusal_.empty()) refusal_ = std::move(reason);
   }
 
-  Device device_;
+  static constinit thread_local Recording* current_;
+
   Phase phase_ = Phase::kIdle;
   std::shared_ptr<RecordedMemory> memory_;
   std::optional<KeptArguments> arguments_;
@@ -184,11 +192,13 @@ class Recording final : public KernelQueue {
   std::optional<QueueKernels> queueing_;
 };
 
+constinit thread_local Recording* Recording::current_ = nullptr;
+
 Recording& recording_of(void* capture) { return *static_cast<Recording*>(capture); }
 
 }  // namespace
 
-void* create_capture(Device device) { return new Recording(device); }
+void* create_capture(Device) { return new Recording; }
 void destroy_capture(void* capture) { delete &recording_of(capture); }
 void enter_capture(void*) {}
 void begin_capture(void* capture, bool) { recording_of(capture).begin(); }

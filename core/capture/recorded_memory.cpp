@@ -45,8 +45,10 @@ Storage RecordedMemory::make(std::size_t nbytes, Device device) {
   if (next_ == nullptr || place() + bytes > end_) {
     const std::size_t range = std::max(bytes + kHuge, kRange);
     void* data = mmap(nullptr, range, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (data == MAP_FAILED)
-      throw OutOfMemoryError(concat("out of memory: could not reserve ", range, " bytes of addresses"));
+    if (data == MAP_FAILED) {
+      full_ = true;
+      return {};
+    }
     next_ = static_cast<char*>(data);
     end_ = next_ + range;
     ranges_.emplace_back(next_, range);
@@ -94,6 +96,7 @@ void RecordedMemory::release(std::size_t index) noexcept {
 }
 
 bool RecordedMemory::touched() const {
+  if (full_) return true;
   std::vector<unsigned char> resident;
   for (const Block& block : blocks_) {
     const std::size_t bytes = in_pages(block.bytes);

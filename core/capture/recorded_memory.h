@@ -21,7 +21,7 @@ class RecordedMemory : public std::enable_shared_from_this<RecordedMemory> {
  public:
   ~RecordedMemory();
 
-  /// A storage of the recording.
+  /// A storage of the recording; null if there are no addresses left, and then touched() is true.
   Storage make(std::size_t nbytes, Device device);
   /// Notes that recorded call number `call` uses the storage whose memory begins at `data`. Returns its number, or -1 if
   /// it is none of the recording's.
@@ -58,7 +58,7 @@ class RecordedMemory : public std::enable_shared_from_this<RecordedMemory> {
   std::vector<Block> blocks_;
   std::unordered_map<const void*, int> numbers_;  // of the blocks, by address
   Storage together_;                              // of the dead
-  bool placed_ = false;
+  bool placed_ = false, full_ = false;
 };
 
 /// The memory of the recording that this thread makes, or nullptr.

@@ -84,6 +84,28 @@ TEST_CASE("on the CPU: a captured step takes as much memory as an eager one, and
   CHECK(memory_stats(cpu).current_bytes == before);
 }
 
+TEST_CASE("on the CPU: a step that calls another captured step") {
+  CapturedStep inner([](const Tensor& x) { return x + rand({10}); });
+  CapturedStep outer([&](const Tensor& x) { return inner(x)[0] * 2; });
+  const Generator a(3), b(3);
+  for (int i = 0; i < 10; ++i) {
+    const Tensor x = full({10}, i);
+    Tensor expected, out;
+    {
+      const GeneratorGuard guard(a);
+      expected = (x + rand({10})) * 2;
+    }
+    {
+      const GeneratorGuard guard(b);
+      out = outer(x)[0];
+    }
+    CHECK(testing::identical(out, expected));
+  }
+  CHECK(inner.captured());
+  CHECK_FALSE(outer.captured());
+  CHECK(outer.message() == "tandem: captured step: the step begins another one: it runs uncaptured from now on");
+}
+
 TEST_CASE("on the CPU: results outlive the captured step") {
   Tensor out;
   {
