@@ -68,19 +68,10 @@ class Recipe:
 
 
 FUNCTION = Recipe("An elementwise operation of one tensor takes", [
-    Edit("core/formulas/exponential_ops.h", "struct Expm1 {", """
-struct Gaussian {
-  static constexpr const char* name = "gaussian";
-  using Types = FloatTypes;
-  static constexpr Saves saves = Saves::kInput;
-  template <class T>
-  TANDEM_HD static T apply(T x) {
-    return math::exp(-(x * x));
-  }
-  template <class V>
-  TANDEM_HD static V gradient(const V& g, const V& x) {
-    return g * (-2 * x * exp(-(x * x)));
-  }
+    Edit("core/formulas/exponential_ops.h", "struct Expm1 :", """
+struct Gaussian : Elementwise<"gaussian", FloatTypes, Saves::kInput> {
+  TANDEM_HD static auto apply(auto x) { return math::exp(-(x * x)); }
+  TANDEM_HD static auto gradient(const auto& g, const auto& x) { return g * (-2 * x * exp(-(x * x))); }
 };
 """),
     Edit("core/backend/unary.h", "// trigonometric_ops.h", "    struct Gaussian,\n"),

@@ -55,7 +55,7 @@ template <class Loops>
 struct ComparisonMaker {
   template <class Op>
   static void kernel(const Tensor& out, const Operand& a, const Operand& b) {
-    dispatch(computed_type((a.tensor != nullptr ? a : b).tensor->dtype()), ComputedTypes{}, Op::name,
+    dispatch(computed_type((a.tensor != nullptr ? a : b).tensor->dtype()), typename Op::Types{}, Op::name,
              [&]<class T>(Type<T>) { Loops::template value<Op, T>(out, a, b); });
   }
 };

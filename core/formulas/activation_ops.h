@@ -4,49 +4,24 @@
 #include <cmath>
 #include <type_traits>
 
-#include "tandem/core/base/host_device.h"
-#include "tandem/core/element_types.h"
+#include "tandem/core/formulas/elementwise.h"
 #include "tandem/core/formulas/value.h"
 
 namespace tandem::ops {
 
 /// 1 / (1 + e^-x)
-struct Sigmoid {
-  static constexpr const char* name = "sigmoid";
-  using Types = FloatTypes;
-  static constexpr Saves saves = Saves::kOutput;
-  template <class T>
-  TANDEM_HD static T apply(T x) {
-    return math::sigmoid(x);
-  }
-  template <class V>
-  TANDEM_HD static V gradient(const V& g, const V& y) {
-    return g * ((1 - y) * y);
-  }
+struct Sigmoid : Elementwise<"sigmoid", FloatTypes, Saves::kOutput> {
+  TANDEM_HD static auto apply(auto x) { return math::sigmoid(x); }
+  TANDEM_HD static auto gradient(const auto& g, const auto& y) { return g * ((1 - y) * y); }
 };
 /// log(sigmoid(x))
-struct LogSigmoid {
-  static constexpr const char* name = "log_sigmoid";
-  using Types = FloatTypes;
-  static constexpr Saves saves = Saves::kInput;
-  template <class T>
-  TANDEM_HD static T apply(T x) {
-    return (x < T(0) ? x : T(0)) - math::log1p(math::exp(-std::fabs(x)));
-  }
-  template <class V>
-  TANDEM_HD static V gradient(const V& g, const V& x) {
-    return g * sigmoid(-x);
-  }
+struct LogSigmoid : Elementwise<"log_sigmoid", FloatTypes, Saves::kInput> {
+  TANDEM_HD static auto apply(auto x) { return (x < 0 ? x : 0) - math::log1p(math::exp(-std::fabs(x))); }
+  TANDEM_HD static auto gradient(const auto& g, const auto& x) { return g * sigmoid(-x); }
 };
 /// x sigmoid(x)
-struct Silu {
-  static constexpr const char* name = "silu";
-  using Types = FloatTypes;
-  static constexpr Saves saves = Saves::kInput;
-  template <class T>
-  TANDEM_HD static T apply(T x) {
-    return x * math::sigmoid(x);
-  }
+struct Silu : Elementwise<"silu", FloatTypes, Saves::kInput> {
+  TANDEM_HD static auto apply(auto x) { return x * math::sigmoid(x); }
   template <class V>
   TANDEM_HD static V gradient(const V& g, const V& x) {
     const V s = sigmoid(x);
@@ -54,10 +29,7 @@ struct Silu {
   }
 };
 /// log(1 + e^(p x)) / p, or x where p x > q.
-struct Softplus {
-  static constexpr const char* name = "softplus";
-  using Types = FloatTypes;
-  static constexpr Saves saves = Saves::kInput;
+struct Softplus : Elementwise<"softplus", FloatTypes, Saves::kInput> {
   template <class T>
   TANDEM_HD static T apply(T x, T p, T q) {
     const T b = x * p;
@@ -70,14 +42,8 @@ struct Softplus {
   }
 };
 /// q max(0, x) + q min(0, p (e^x - 1))
-struct Elu {
-  static constexpr const char* name = "elu";
-  using Types = FloatTypes;
-  static constexpr Saves saves = Saves::kInput;
-  template <class T>
-  TANDEM_HD static T apply(T x, T p, T q) {
-    return x > T(0) ? x * q : q * p * math::expm1(x);
-  }
+struct Elu : Elementwise<"elu", FloatTypes, Saves::kInput> {
+  TANDEM_HD static auto apply(auto x, auto p, auto q) { return x > 0 ? x * q : q * p * math::expm1(x); }
   template <class V>
   TANDEM_HD static V gradient(const V& g, const V& x, Number<V> p, Number<V> q) {
     const V low = exp(select(x > 0, 0, x));  // exp of large x would overflow in the second derivative
@@ -85,24 +51,15 @@ struct Elu {
   }
 };
 /// max(0, x) + min(0, p (e^(x/p) - 1))
-struct Celu {
-  static constexpr const char* name = "celu";
-  using Types = FloatTypes;
-  static constexpr Saves saves = Saves::kInput;
-  template <class T>
-  TANDEM_HD static T apply(T x, T p) {
-    return x > T(0) ? x : p * math::expm1(x / p);
-  }
+struct Celu : Elementwise<"celu", FloatTypes, Saves::kInput> {
+  TANDEM_HD static auto apply(auto x, auto p) { return x > 0 ? x : p * math::expm1(x / p); }
   template <class V>
   TANDEM_HD static V gradient(const V& g, const V& x, Number<V> p) {
     return g * exp(select(x > 0, 0, x) / p);
   }
 };
 /// x Φ(x), where Φ is the standard normal CDF (Hendrycks and Gimpel, arXiv:1606.08415).
-struct Gelu {
-  static constexpr const char* name = "gelu";
-  using Types = FloatTypes;
-  static constexpr Saves saves = Saves::kInput;
+struct Gelu : Elementwise<"gelu", FloatTypes, Saves::kInput> {
   template <class T>
   TANDEM_HD static T apply(T x) {
     return x * (T(0.5) * math::erfc(x * T(-0.70710678118654752)));
@@ -121,10 +78,7 @@ struct Gelu {
 };
 /// x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2, computed as x sigmoid(2 √(2/π) (x + 0.044715 x³)) to avoid
 /// cancellation.
-struct GeluTanh {
-  static constexpr const char* name = "gelu";
-  using Types = FloatTypes;
-  static constexpr Saves saves = Saves::kInput;
+struct GeluTanh : Elementwise<"gelu", FloatTypes, Saves::kInput> {
   template <class T>
   TANDEM_HD static T apply(T x) {
     return x * math::sigmoid(inner(limit(x, -bound<T>, bound<T>)));
@@ -144,14 +98,8 @@ struct GeluTanh {
   static constexpr T bound = 30;
 };
 /// x tanh(log(1 + e^x))
-struct Mish {
-  static constexpr const char* name = "mish";
-  using Types = FloatTypes;
-  static constexpr Saves saves = Saves::kInput;
-  template <class T>
-  TANDEM_HD static T apply(T x) {
-    return x * math::tanh(math::log1p(math::exp(x)));
-  }
+struct Mish : Elementwise<"mish", FloatTypes, Saves::kInput> {
+  TANDEM_HD static auto apply(auto x) { return x * math::tanh(math::log1p(math::exp(x))); }
   template <class V>
   TANDEM_HD static V gradient(const V& g, const V& x) {
     const V t = tanh(log1p(exp(x)));

@@ -7,8 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "tandem/core/base/host_device.h"
-#include "tandem/core/element_types.h"
+#include "tandem/core/formulas/elementwise.h"
 #include "tandem/core/formulas/math_angles.h"
 
 namespace tandem::ops {
@@ -17,11 +16,14 @@ namespace tandem::ops {
 template <class T>
 using Wrapping = std::conditional_t<!std::is_integral_v<T>, T, std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>>;
 
+template <class T>
+TANDEM_HD inline T wrapping_sum(T a, T b) {
+  return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
+}
+
 /// a + p b
-struct Add {
-  static constexpr const char* name = "add";
+struct Add : Elementwise<"add", ComputedTypes> {
   static constexpr bool hot = true;
-  using Types = ComputedTypes;
   template <class T>
   TANDEM_HD static T apply(T a, T b, T p) {
     using W = Wrapping<T>;
@@ -31,10 +33,8 @@ struct Add {
       return static_cast<T>(static_cast<W>(a) + static_cast<W>(p) * static_cast<W>(b));
   }
 };
-struct Mul {
-  static constexpr const char* name = "mul";
+struct Mul : Elementwise<"mul", concat_t<ComputedTypes, ComplexTypes>> {
   static constexpr bool hot = true;
-  using Types = concat_t<ComputedTypes, ComplexTypes>;
   template <class T>
   TANDEM_HD static T apply(T a, T b) {
     using W = Wrapping<T>;
@@ -44,20 +44,13 @@ struct Mul {
       return static_cast<T>(static_cast<W>(a) * static_cast<W>(b));
   }
 };
-struct Div {
-  static constexpr const char* name = "div";
+struct Div : Elementwise<"div", concat_t<FloatTypes, ComplexTypes>> {
   static constexpr bool hot = true;
-  using Types = concat_t<FloatTypes, ComplexTypes>;
-  template <class T>
-  TANDEM_HD static T apply(T a, T b) {
-    return a / b;
-  }
+  TANDEM_HD static auto apply(auto a, auto b) { return a / b; }
 };
 /// a / b rounded towards zero.
-struct TruncDivide {
-  static constexpr const char* name = "div";
+struct TruncDivide : Elementwise<"div", NumericTypes> {
   static constexpr bool divides = true;
-  using Types = NumericTypes;
   template <class T>
   TANDEM_HD static T apply(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
@@ -69,10 +62,8 @@ struct TruncDivide {
   }
 };
 /// a - trunc(a / b) b, with the sign of a.
-struct Fmod {
-  static constexpr const char* name = "fmod";
+struct Fmod : Elementwise<"fmod", NumericTypes> {
   static constexpr bool divides = true;
-  using Types = NumericTypes;
   template <class T>
   TANDEM_HD static T apply(T a, T b) {
     if constexpr (std::is_integral_v<T>)
@@ -82,10 +73,8 @@ struct Fmod {
   }
 };
 /// a - floor(a / b) b, with the sign of b (Python's %).
-struct Remainder {
-  static constexpr const char* name = "remainder";
+struct Remainder : Elementwise<"remainder", NumericTypes> {
   static constexpr bool divides = true;
-  using Types = NumericTypes;
   template <class T>
   TANDEM_HD static T apply(T a, T b) {
     const T m = Fmod::apply(a, b);
@@ -93,10 +82,8 @@ struct Remainder {
   }
 };
 /// floor(a / b), exact even where a / b rounds up to an integer (Python's //).
-struct FloorDivide {
-  static constexpr const char* name = "floor_divide";
+struct FloorDivide : Elementwise<"floor_divide", NumericTypes> {
   static constexpr bool divides = true;
-  using Types = NumericTypes;
   template <class T>
   TANDEM_HD static T apply(T a, T b) {
     const T m = Fmod::apply(a, b);
@@ -111,9 +98,7 @@ struct FloorDivide {
   }
 };
 /// a to the power b. Negative powers of integers are exact for 1 and -1, and 0 for all others.
-struct Pow {
-  static constexpr const char* name = "pow";
-  using Types = NumericTypes;
+struct Pow : Elementwise<"pow", NumericTypes> {
   template <class T>
   TANDEM_HD static T apply(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
@@ -130,42 +115,20 @@ struct Pow {
   }
 };
 /// NaN if either argument is NaN.
-struct Maximum {
-  static constexpr const char* name = "maximum";
-  using Types = ComputedTypes;
-  template <class T>
-  TANDEM_HD static T apply(T a, T b) {
-    return a > b || a != a ? a : b;
-  }
+struct Maximum : Elementwise<"maximum", ComputedTypes> {
+  TANDEM_HD static auto apply(auto a, auto b) { return a > b || a != a ? a : b; }
 };
-struct Minimum {
-  static constexpr const char* name = "minimum";
-  using Types = ComputedTypes;
-  template <class T>
-  TANDEM_HD static T apply(T a, T b) {
-    return a < b || a != a ? a : b;
-  }
+struct Minimum : Elementwise<"minimum", ComputedTypes> {
+  TANDEM_HD static auto apply(auto a, auto b) { return a < b || a != a ? a : b; }
 };
-struct Atan2 {
-  static constexpr const char* name = "atan2";
-  using Types = FloatTypes;
-  template <class T>
-  TANDEM_HD static T apply(T a, T b) {
-    return math::atan2(a, b);
-  }
+struct Atan2 : Elementwise<"atan2", FloatTypes> {
+  TANDEM_HD static auto apply(auto a, auto b) { return math::atan2(a, b); }
 };
-struct Hypot {
-  static constexpr const char* name = "hypot";
-  using Types = FloatTypes;
-  template <class T>
-  TANDEM_HD static T apply(T a, T b) {
-    return math::hypot(a, b);
-  }
+struct Hypot : Elementwise<"hypot", FloatTypes> {
+  TANDEM_HD static auto apply(auto a, auto b) { return math::hypot(a, b); }
 };
 /// The greatest common divisor, not negative except where the magnitude of the smallest integer wraps.
-struct Gcd {
-  static constexpr const char* name = "gcd";
-  using Types = IntTypes;
+struct Gcd : Elementwise<"gcd", IntTypes> {
   template <class T>
   TANDEM_HD static Wrapping<T> magnitude(T a) {
     return a < T(0) ? Wrapping<T>(0) - static_cast<Wrapping<T>>(a) : static_cast<Wrapping<T>>(a);
@@ -182,9 +145,7 @@ struct Gcd {
   }
 };
 /// The least common multiple, 0 if either argument is 0.
-struct Lcm {
-  static constexpr const char* name = "lcm";
-  using Types = IntTypes;
+struct Lcm : Elementwise<"lcm", IntTypes> {
   template <class T>
   TANDEM_HD static T apply(T a, T b) {
     using W = Wrapping<T>;
@@ -194,13 +155,8 @@ struct Lcm {
   }
 };
 /// The number that follows a in the direction of b.
-struct Nextafter {
-  static constexpr const char* name = "nextafter";
-  using Types = FloatTypes;
-  template <class T>
-  TANDEM_HD static T apply(T a, T b) {
-    return std::nextafter(a, b);
-  }
+struct Nextafter : Elementwise<"nextafter", FloatTypes> {
+  TANDEM_HD static auto apply(auto a, auto b) { return std::nextafter(a, b); }
 };
 
 }  // namespace tandem::ops

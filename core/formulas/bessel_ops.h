@@ -6,40 +6,31 @@
 
 namespace tandem::ops {
 
-struct BesselJ0 : SpecialOp<BesselJ0> {
-  static constexpr const char* name = "bessel_j0";
+struct BesselJ0 : SpecialOp<BesselJ0, "bessel_j0"> {
   TANDEM_HD static double value(double x) { return special_math::bessel_j(0, x); }
 };
-struct BesselJ1 : SpecialOp<BesselJ1> {
-  static constexpr const char* name = "bessel_j1";
+struct BesselJ1 : SpecialOp<BesselJ1, "bessel_j1"> {
   TANDEM_HD static double value(double x) { return special_math::bessel_j(1, x); }
 };
-struct BesselY0 : SpecialOp<BesselY0> {
-  static constexpr const char* name = "bessel_y0";
+struct BesselY0 : SpecialOp<BesselY0, "bessel_y0"> {
   TANDEM_HD static double value(double x) { return special_math::bessel_y(0, x); }
 };
-struct BesselY1 : SpecialOp<BesselY1> {
-  static constexpr const char* name = "bessel_y1";
+struct BesselY1 : SpecialOp<BesselY1, "bessel_y1"> {
   TANDEM_HD static double value(double x) { return special_math::bessel_y(1, x); }
 };
-struct BesselK0 : SpecialOp<BesselK0> {
-  static constexpr const char* name = "modified_bessel_k0";
+struct BesselK0 : SpecialOp<BesselK0, "modified_bessel_k0"> {
   TANDEM_HD static double value(double x) { return special_math::bessel_k(0, x, false); }
 };
-struct BesselK1 : SpecialOp<BesselK1> {
-  static constexpr const char* name = "modified_bessel_k1";
+struct BesselK1 : SpecialOp<BesselK1, "modified_bessel_k1"> {
   TANDEM_HD static double value(double x) { return special_math::bessel_k(1, x, false); }
 };
-struct ScaledBesselK0 : SpecialOp<ScaledBesselK0> {
-  static constexpr const char* name = "scaled_modified_bessel_k0";
+struct ScaledBesselK0 : SpecialOp<ScaledBesselK0, "scaled_modified_bessel_k0"> {
   TANDEM_HD static double value(double x) { return special_math::bessel_k(0, x, true); }
 };
-struct ScaledBesselK1 : SpecialOp<ScaledBesselK1> {
-  static constexpr const char* name = "scaled_modified_bessel_k1";
+struct ScaledBesselK1 : SpecialOp<ScaledBesselK1, "scaled_modified_bessel_k1"> {
   TANDEM_HD static double value(double x) { return special_math::bessel_k(1, x, true); }
 };
-struct AiryAi : SpecialOp<AiryAi> {
-  static constexpr const char* name = "airy_ai";
+struct AiryAi : SpecialOp<AiryAi, "airy_ai"> {
   TANDEM_HD static double value(double x) { return special_math::airy_ai(x); }
 };
 

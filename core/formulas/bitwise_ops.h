@@ -1,38 +1,29 @@
 // Elementwise bitwise operations on integers. On bool, the first three are the logical operations.
 #pragma once
-#include "tandem/core/base/host_device.h"
-#include "tandem/core/element_types.h"
+#include "tandem/core/formulas/elementwise.h"
 
 namespace tandem::ops {
 
-struct BitAnd {
-  static constexpr const char* name = "bitwise_and";
-  using Types = BitTypes;
+struct BitAnd : Elementwise<"bitwise_and", BitTypes> {
   template <class T>
   TANDEM_HD static T apply(T a, T b) {
     return static_cast<T>(a & b);
   }
 };
-struct BitOr {
-  static constexpr const char* name = "bitwise_or";
-  using Types = BitTypes;
+struct BitOr : Elementwise<"bitwise_or", BitTypes> {
   template <class T>
   TANDEM_HD static T apply(T a, T b) {
     return static_cast<T>(a | b);
   }
 };
-struct BitXor {
-  static constexpr const char* name = "bitwise_xor";
-  using Types = BitTypes;
+struct BitXor : Elementwise<"bitwise_xor", BitTypes> {
   template <class T>
   TANDEM_HD static T apply(T a, T b) {
     return static_cast<T>(a ^ b);
   }
 };
 /// a 2^b, wrapped; 0 if b is negative or at least the number of bits.
-struct ShiftLeft {
-  static constexpr const char* name = "bitwise_left_shift";
-  using Types = IntTypes;
+struct ShiftLeft : Elementwise<"bitwise_left_shift", IntTypes> {
   template <class T>
   TANDEM_HD static T apply(T a, T b) {
     const bool inside = b >= T(0) && b < static_cast<T>(8 * sizeof(T));
@@ -40,9 +31,7 @@ struct ShiftLeft {
   }
 };
 /// floor(a / 2^b); 0 or -1 by the sign of a if b is negative or at least the number of bits.
-struct ShiftRight {
-  static constexpr const char* name = "bitwise_right_shift";
-  using Types = IntTypes;
+struct ShiftRight : Elementwise<"bitwise_right_shift", IntTypes> {
   template <class T>
   TANDEM_HD static T apply(T a, T b) {
     const bool inside = b >= T(0) && b < static_cast<T>(8 * sizeof(T));

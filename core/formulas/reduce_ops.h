@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "tandem/core/base/host_device.h"
+#include "tandem/core/formulas/arithmetic_ops.h"
 #include "tandem/core/formulas/fast_exp.h"
 
 namespace tandem::folds {
@@ -31,13 +32,7 @@ struct Sum {
   static constexpr bool kParameter = false;
   TANDEM_HD Acc identity() const { return 0; }
   TANDEM_HD Acc map(T x) const { return static_cast<Acc>(x); }
-  // Integers wrap.
-  TANDEM_HD Acc combine(Acc a, Acc b) const {
-    if constexpr (std::is_integral_v<Acc>)
-      return static_cast<Acc>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-    else
-      return a + b;
-  }
+  TANDEM_HD Acc combine(Acc a, Acc b) const { return ops::wrapping_sum(a, b); }
   TANDEM_HD Out finish(Acc a) const { return a; }
 };
 
@@ -45,12 +40,7 @@ template <class T>
 struct Prod : Sum<T> {
   using Acc = Wide<T>;
   TANDEM_HD Acc identity() const { return 1; }
-  TANDEM_HD Acc combine(Acc a, Acc b) const {
-    if constexpr (std::is_integral_v<Acc>)
-      return static_cast<Acc>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-    else
-      return a * b;
-  }
+  TANDEM_HD Acc combine(Acc a, Acc b) const { return ops::Mul::apply(a, b); }
 };
 
 template <class T>

@@ -1,11 +1,17 @@
-// What running log-sums and extremes do with two elements, for host and device.
+// What running sums, log-sums and extremes have in common on host and device.
 #pragma once
 #include <cmath>
 
 #include "tandem/core/base/host_device.h"
+#include "tandem/core/element_types.h"
 #include "tandem/core/formulas/math.h"
 
 namespace tandem::ops {
+
+using ScanTypes = TypeList<float, double, int64_t>;
+/// The type of a running sum.
+template <class T>
+using Running = std::conditional_t<std::is_same_v<T, float>, double, T>;
 
 /// log(e^a + e^b) without overflow; infinities are exact.
 TANDEM_HD inline double log_add_exp(double a, double b) {

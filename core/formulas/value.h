@@ -9,9 +9,6 @@
 
 namespace tandem::ops {
 
-/// What the forward saves for gradient(), which takes it as its second argument.
-enum class Saves { kNothing, kInput, kOutput };
-
 /// The type of a constant or parameter in a formula over V: V itself for numbers, double for Tensor.
 template <class V>
 using Number = std::conditional_t<std::is_arithmetic_v<V>, V, double>;
@@ -57,7 +54,7 @@ TANDEM_HD inline auto apply_binary(T a, T b, T p) {
     return Op::apply(a, b, p);
 }
 
-/// x limited to [low, high]. NaN stays NaN, in the derivatives too, where that of clamp() would be 0.
+/// x limited to [low, high]. NaN stays NaN, also in the derivatives, where clamp() has 0.
 template <class V>
 TANDEM_HD inline V limit(const V& x, Number<V> low, Number<V> high) {
   if constexpr (std::is_arithmetic_v<V>) {
@@ -68,17 +65,7 @@ TANDEM_HD inline V limit(const V& x, Number<V> low, Number<V> high) {
   }
 }
 
-using math::abs;
-using math::cos;
-using math::cosh;
-using math::erfc;
-using math::exp;
-using math::log1p;
-using math::sigmoid;
-using math::sign;
-using math::sin;
-using math::sinh;
-using math::sqrt;
-using math::tanh;
+using math::abs, math::cos, math::cosh, math::erfc, math::exp, math::log1p, math::sigmoid, math::sign, math::sin,
+    math::sinh, math::sqrt, math::tanh;
 
 }  // namespace tandem::ops

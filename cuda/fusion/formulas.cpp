@@ -50,13 +50,12 @@ Formulas make_formulas() {
     return types;
   };
   const auto floats = []<class Op>() { return bits_of(FloatTypes{}); };
-  const auto computed = []<class Op>() { return bits_of(ComputedTypes{}); };
   const Backend& b = *cuda_backend();
   add(FormulaKind::kUnary, ops::UnaryOps{}, b.unary.value, own);
   add(FormulaKind::kGradient, ops::GradientOps{}, b.unary.gradient, floats);
   add(FormulaKind::kBinary, ops::BinaryOps{}, b.binary.value, own);
   add(FormulaKind::kTernary, ops::TernaryOps{}, b.ternary.value, own);
-  add(FormulaKind::kComparison, ops::CompareOps{}, b.comparison.value, computed);
+  add(FormulaKind::kComparison, ops::CompareOps{}, b.comparison.value, own);
   all.insert({&b.ternary.where, {FormulaKind::kWhere}});
   all.insert({&b.copy.copy, {FormulaKind::kCopy}});
   all.insert({&b.copy.fill, {FormulaKind::kFill}});

@@ -1,4 +1,4 @@
-// What formulas use of the standard library, for a compiler of kernels that has none (NVRTC).
+// The part of the standard library that formulas use, for a compiler of kernels without one (NVRTC).
 #define HUGE_VAL __builtin_bit_cast(double, 0x7ff0000000000000)
 
 using int8_t = signed char;
@@ -14,15 +14,7 @@ using uintptr_t = unsigned long;
 namespace std {
 
 using size_t = decltype(sizeof 0);
-using ::int16_t;
-using ::int32_t;
-using ::int64_t;
-using ::int8_t;
-using ::uint16_t;
-using ::uint32_t;
-using ::uint64_t;
-using ::uint8_t;
-using ::uintptr_t;
+using ::int16_t, ::int32_t, ::int64_t, ::int8_t, ::uint16_t, ::uint32_t, ::uint64_t, ::uint8_t, ::uintptr_t;
 
 template <class A, class B>
 inline constexpr bool is_same_v = false;
@@ -52,26 +44,10 @@ inline constexpr bool is_arithmetic_v = is_integral_v<T> || is_floating_point_v<
 template <class T>
 inline constexpr bool is_signed_v = T(-1) < T(0);
 template <class T>
-struct make_unsigned;
-template <>
-struct make_unsigned<signed char> {
-  using type = unsigned char;
-};
-template <>
-struct make_unsigned<unsigned char> {
-  using type = unsigned char;
-};
-template <>
-struct make_unsigned<short> {
-  using type = unsigned short;
-};
-template <>
-struct make_unsigned<int> {
-  using type = unsigned;
-};
-template <>
-struct make_unsigned<long> {
-  using type = unsigned long;
+struct make_unsigned {
+  using type = conditional_t<
+      sizeof(T) == 1, unsigned char,
+      conditional_t<sizeof(T) == 2, unsigned short, conditional_t<sizeof(T) == 4, unsigned, unsigned long>>>;
 };
 template <class T>
 using make_unsigned_t = typename make_unsigned<T>::type;
@@ -112,56 +88,9 @@ struct numeric_limits<double> {
   static __device__ __host__ constexpr double quiet_NaN() { return __builtin_bit_cast(double, 0x7ff8000000000000); }
 };
 
-using ::abs;
-using ::acos;
-using ::acosh;
-using ::asin;
-using ::asinh;
-using ::atan;
-using ::atan2;
-using ::atanh;
-using ::cbrt;
-using ::ceil;
-using ::copysign;
-using ::cos;
-using ::cosh;
-using ::erf;
-using ::erfc;
-using ::erfcf;
-using ::exp;
-using ::exp2;
-using ::expm1;
-using ::fabs;
-using ::floor;
-using ::fma;
-using ::fmax;
-using ::fmin;
-using ::fmod;
-using ::frexp;
-using ::hypot;
-using ::isfinite;
-using ::isinf;
-using ::isnan;
-using ::ldexp;
-using ::lgamma;
-using ::log;
-using ::log10;
-using ::log1p;
-using ::log2;
-using ::modf;
-using ::nearbyint;
-using ::nextafter;
-using ::pow;
-using ::remainder;
-using ::rint;
-using ::round;
-using ::signbit;
-using ::sin;
-using ::sinh;
-using ::sqrt;
-using ::tan;
-using ::tanh;
-using ::tgamma;
-using ::trunc;
+using ::abs, ::acos, ::acosh, ::asin, ::asinh, ::atan, ::atan2, ::atanh, ::cbrt, ::ceil, ::copysign, ::cos, ::cosh,
+    ::erf, ::erfc, ::erfcf, ::exp, ::exp2, ::expm1, ::fabs, ::floor, ::fma, ::fmax, ::fmin, ::fmod, ::frexp, ::hypot,
+    ::isfinite, ::isinf, ::isnan, ::ldexp, ::lgamma, ::log, ::log10, ::log1p, ::log2, ::modf, ::nearbyint, ::nextafter,
+    ::pow, ::remainder, ::rint, ::round, ::signbit, ::sin, ::sinh, ::sqrt, ::tan, ::tanh, ::tgamma, ::trunc;
 
 }  // namespace std
