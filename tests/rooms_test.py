@@ -36,6 +36,7 @@ OTHERS = {
         "half_loops": "conversions of half types for copies and elementwise loops",
         "moments": "sums of deviations, for reductions and batch_norm",
         "scratch": "working memory of a thread",
+        "parallel_for_each": "multithreaded loops over tasks",
         "sum_order": "the order of sums, for products, convolutions and reductions",
         "philox_lanes": "words of random numbers, for random and for attention's dropout",
         "kernel_sets": "chooses the set of kernels by the processor",

@@ -1,5 +1,6 @@
 // max and min along one dimension, with the first index of the extreme, on the CPU.
-#include "tandem/core/cpu/reduce_tables.h"
+#include "tandem/core/backend/reduce.h"
+#include "tandem/core/cpu/reduce_loop.h"
 
 namespace tandem::cpu {
 namespace {
@@ -80,10 +81,6 @@ struct ColumnSearch {
   }
 };
 
-struct One {
-  friend int64_t operator*(int64_t j, One) { return j; }
-};
-
 template <class T, class Order>
 class Search {
  public:
@@ -97,10 +94,8 @@ class Search {
     if (plan_.outputs == 0 || plan_.reduced == 0) return;
     if (plan_.parts > 1) partial_ = memory_.resize(plan_.parts * plan_.outputs);
     const int64_t work = plan_.part_size * plan_.tile;
-    parallel_for(plan_.units * plan_.parts, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, work)),
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t t = begin; t < end; ++t) plan_.outer ? column_task(t) : row_task(t);
-                 });
+    parallel_for_each(plan_.units * plan_.parts, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, work)),
+                      [&](int64_t t) { plan_.outer ? column_task(t) : row_task(t); });
     if (plan_.parts > 1) join();
   }
 

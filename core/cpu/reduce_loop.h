@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "tandem/core/backend/kernel_arguments.h"
 #include "tandem/core/cpu/moments.h"
 #include "tandem/core/cpu/pointwise/loop.h"
 #include "tandem/core/cpu/reduce_plan.h"
@@ -140,6 +141,11 @@ struct InnerFold {
 
 // ---- outer layout: a tile of outputs, rows of reduced elements
 
+/// The distance of neighbours as a constant.
+struct One {
+  friend int64_t operator*(int64_t j, One) { return j; }
+};
+
 template <class R>
 struct OuterFold {
   using In = typename R::In;
@@ -178,10 +184,6 @@ struct OuterFold {
       for (int64_t j = 0; j < width; ++j) acc[j] = r.combine(acc[j], lanes[g * width + j]);
     fold_rows(r, acc, x + groups * wide, width, rows - groups * group, width, One{}, p);
   }
-
-  struct One {
-    friend int64_t operator*(int64_t j, One) { return j; }
-  };
 
   static void rows(const R& r, Acc* acc, const In* x, int64_t row, int64_t count, int64_t width, int64_t column,
                    const Out* p) {
@@ -315,16 +317,15 @@ class Reduction {
   Acc* partial_ = nullptr;
 };
 
-/// out = fold of `in` over the dimensions of `mask`; `parameter` is laid out like out.
-template <class R>
-void reduce(const R& r, const Tensor& out, const Tensor& in, uint32_t mask, const Tensor* parameter = nullptr) {
-  // Sums have the order of the strides: that of rows, for the same bits.
-  if (is_channels_last(in.suggest_memory_format()) && !in.is_contiguous()) {
-    const Tensor rows = empty_raw(in.sizes(), in.dtype(), in.device());
-    copy_raw(rows, in);
-    return reduce(r, out, rows, mask, parameter);
+/// For ReduceMaker and ExtremeMaker (core/formulas/reduce_kernels.h).
+struct ReduceLoops {
+  template <class R>
+  static void reduce(const char*, const R& r, const Tensor& out, const Tensor& in, uint32_t mask,
+                     const Tensor* parameter = nullptr) {
+    // Sums have the order of the strides: that of rows, for the same bits.
+    const bool turned = is_channels_last(in.suggest_memory_format()) && !in.is_contiguous();
+    Reduction<R>(r, out, turned ? row_major_copy(in) : in, mask, parameter).run();
   }
-  Reduction<R>(r, out, in, mask, parameter).run();
-}
+};
 
 }  // namespace tandem::cpu

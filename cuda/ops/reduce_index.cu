@@ -1,8 +1,8 @@
 // max and min along one dimension, with the first index of the extreme, on CUDA.
 #include "tandem/cuda/device.h"
 
+#include "tandem/core/backend/reduce.h"
 #include "tandem/cuda/ops/reduce_loop.h"
-#include "tandem/cuda/ops/reduce_tables.h"
 
 namespace tandem::cuda_impl {
 namespace {

@@ -10,6 +10,7 @@
 #include "tandem/core/formulas/reduce_ops.h"
 #include "tandem/core/tensor.h"
 #include "tandem/cuda/launch.h"
+#include "tandem/cuda/pack.h"
 #include "tandem/cuda/reduce_geometry.h"
 #include "tandem/cuda/stored.h"
 #include "tandem/cuda/warp.h"
@@ -83,11 +84,6 @@ struct Accumulators {
     else
       return acc[k];
   }
-};
-
-template <class In, int kVector>
-struct alignas(kVector * sizeof(In)) Pack {
-  In x[kVector];
 };
 
 // ---- rows
@@ -316,22 +312,25 @@ void launch_reduce(const char* operation, const F& f, const Tensor& out, const T
          g.width, g.width_out, g.outputs, g.parts, lanes, partial);
 }
 
-template <class R>
-void reduce(const char* operation, const R& r, const Tensor& out, const Tensor& in, uint32_t mask,
-            const Tensor* parameter = nullptr) {
-  dispatch_stored<typename R::In>(in.dtype(), [&]<class From>(Type<From>) {
-    const auto run = [&]<class To>(Type<To>) {
-      using Fold = Folded<R, From, To>;
-      using Out = typename Fold::Out;
-      launch_reduce(operation,
-                    Fold{r, static_cast<Out*>(out.data_ptr()),
-                         parameter != nullptr ? static_cast<const Out*>(parameter->data_ptr()) : nullptr},
-                    out, in, mask);
-    };
-    if constexpr (!std::is_same_v<From, float> && std::is_same_v<typename R::Out, float>)
-      if (out.dtype() == kFloat) return run(Type<float>{});
-    run(Type<From>{});
-  });
-}
+/// For ReduceMaker and ExtremeMaker (core/formulas/reduce_kernels.h).
+struct ReduceLoops {
+  template <class R>
+  static void reduce(const char* operation, const R& r, const Tensor& out, const Tensor& in, uint32_t mask,
+                     const Tensor* parameter = nullptr) {
+    dispatch_stored<typename R::In>(in.dtype(), [&]<class From>(Type<From>) {
+      const auto run = [&]<class To>(Type<To>) {
+        using Fold = Folded<R, From, To>;
+        using Out = typename Fold::Out;
+        launch_reduce(operation,
+                      Fold{r, static_cast<Out*>(out.data_ptr()),
+                           parameter != nullptr ? static_cast<const Out*>(parameter->data_ptr()) : nullptr},
+                      out, in, mask);
+      };
+      if constexpr (!std::is_same_v<From, float> && std::is_same_v<typename R::Out, float>)
+        if (out.dtype() == kFloat) return run(Type<float>{});
+      run(Type<From>{});
+    });
+  }
+};
 
 }  // namespace tandem::cuda_impl

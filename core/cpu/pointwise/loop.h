@@ -4,8 +4,8 @@
 #pragma once
 #include <algorithm>
 
+#include "tandem/core/cpu/parallel_for_each.h"
 #include "tandem/core/loop_plan.h"
-#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 
