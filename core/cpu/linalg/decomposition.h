@@ -4,8 +4,8 @@
 #include <Eigen/Core>
 
 #include "tandem/core/backend/decomposition.h"
+#include "tandem/core/cpu/parallel_for_each.h"
 #include "tandem/core/reproducible.h"
-#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 
@@ -41,9 +41,7 @@ void for_matrices(const Tensor& a, const char* name, Body body) {
   const int64_t m = a.size(-2), n = a.size(-1), count = a.numel() / (m * n);
   const int64_t work = std::max<int64_t>(1, m * n * std::min(m, n));
   dispatch(a.dtype(), FloatTypes{}, name, [&]<class T>(Type<T> type) {
-    parallel_for(count, std::max<int64_t>(1, 16384 / work), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) body(type, i);
-    });
+    parallel_for_each(count, std::max<int64_t>(1, 16384 / work), [&](int64_t i) { body(type, i); });
   });
 }
 

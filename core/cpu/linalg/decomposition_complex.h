@@ -24,15 +24,14 @@ void for_complex_matrices(const Tensor& a, Body body) {
   check_reproducible("decompositions of complex matrices", kEigenReason);
   const int64_t m = a.size(-2), n = a.size(-1), count = a.numel() / (m * n);
   const int64_t work = std::max<int64_t>(1, m * n * std::min(m, n));
-  parallel_for(count, std::max<int64_t>(1, 4096 / work), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) body(i);
-  });
+  parallel_for_each(count, std::max<int64_t>(1, 4096 / work), body);
 }
 
 /// x = H₁ … Hₖ x, where Hᵢ = I - factors(i) vᵢ vᵢᴴ, and vᵢ is 1 on the diagonal of `vectors` and below it as given.
 void apply_reflectors(const ComplexMatrix& vectors, const ComplexVector& factors, ComplexMatrix& x);
 /// Defined in decomposition_spectral.cpp: the decompositions of a real matrix, of which eigh reads the lower triangle.
-/// What is not wanted is not written; `wanted` is of Eigen's ComputeThinU, …. False if the iteration does not converge.
+/// Unwanted results are not written; `wanted` has flags such as Eigen's ComputeThinU. False if the iteration does not
+/// converge.
 bool real_eigh(const ColumnMatrix<double>& a, bool with_vectors, Vector<double>& values, ColumnMatrix<double>& vectors);
 bool real_svd(const ColumnMatrix<double>& a, unsigned wanted, Vector<double>& s, ColumnMatrix<double>& u,
               ColumnMatrix<double>& v);

@@ -1,4 +1,4 @@
-// Eigenvalues of general matrices on the CPU, by Eigen; those of float32 matrices in float64, as in
+// Eigenvalues of general matrices on the CPU, by Eigen, which decomposes float32 matrices in float64, as in
 // decomposition_spectral.cpp.
 #include <Eigen/Eigenvalues>
 #include <complex>

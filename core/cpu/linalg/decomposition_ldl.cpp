@@ -19,14 +19,14 @@ Real<T> size_of(const T& z) {
   return std::abs(Eigen::numext::real(z)) + std::abs(Eigen::numext::imag(z));
 }
 
-/// What a symmetric or Hermitian matrix has on the other side of its diagonal.
+/// The other triangle of a symmetric or Hermitian matrix.
 struct Mirror {
   template <class T>
   T operator()(const T& z) const {
     return hermitian ? Eigen::numext::conj(z) : z;
   }
   template <class T>
-  void diagonal(T& z) const {  // that of a Hermitian matrix is real
+  void diagonal(T& z) const {  // it is real in a Hermitian matrix
     if (hermitian) z = Eigen::numext::real(z);
   }
   bool hermitian;

@@ -1,4 +1,4 @@
-// What libtandem_eigen.so exports: the kernels that Eigen computes. They take a sixth of the library's time to compile,
+// The exports of libtandem_eigen.so: the kernels that Eigen computes. They take a sixth of the library's time to compile,
 // and most programs never call them. Static builds contain them.
 #pragma once
 #include <cstdint>

@@ -11,14 +11,12 @@
 #include "tandem/core/cpu/linalg/transpose.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
-#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 namespace {
 
-constexpr int64_t kBlock = 1024;               // rows and columns of C processed at once
-constexpr int64_t kTaskPanels = 4;             // panels of A and of B in one task
-constexpr int64_t kInlineWork = 48 * 48 * 48;  // multiplications not worth waking a thread for
+constexpr int64_t kBlock = 1024;    // rows and columns of C processed at once
+constexpr int64_t kTaskPanels = 4;  // panels of A and of B in one task
 
 // c = beta * c without reading c for beta == 0.
 template <class T>
@@ -137,21 +135,18 @@ void multiply_block(const GemmArgs<T>& g, const Cut& cut, int64_t i, int64_t j, 
   block.b = g.packed_b != nullptr ? g.packed_b + j * g.k + column_panels * cut.columns * p : packed_b;
   const bool small = block.m * block.n * block.depth <= kInlineWork;
   const int64_t panels = row_panels + (packed_b != nullptr ? column_panels : 0);
-  parallel_for(panels, small ? panels : 4, [&](int64_t begin, int64_t end) {
-    for (int64_t q = begin; q < end; ++q) {
-      if (q < row_panels) {
-        const int64_t r = q * cut.rows;
-        pack_a_panel(g, i + r, std::min(cut.rows, block.m - r), p, block.depth, packed_a + r * block.depth);
-      } else {
-        const int64_t r = (q - row_panels) * cut.columns;
-        pack_b_panel(g, cut, j + r, std::min(cut.columns, block.n - r), p, block.depth, packed_b + r * block.depth);
-      }
+  parallel_for_each(panels, small ? panels : 4, [&](int64_t q) {
+    if (q < row_panels) {
+      const int64_t r = q * cut.rows;
+      pack_a_panel(g, i + r, std::min(cut.rows, block.m - r), p, block.depth, packed_a + r * block.depth);
+    } else {
+      const int64_t r = (q - row_panels) * cut.columns;
+      pack_b_panel(g, cut, j + r, std::min(cut.columns, block.n - r), p, block.depth, packed_b + r * block.depth);
     }
   });
   const int64_t row_tasks = ceil_div(row_panels, kTaskPanels), tasks = row_tasks * ceil_div(column_panels, kTaskPanels);
-  parallel_for(tasks, small ? tasks : 1, [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t)
-      multiply_task(g, cut, block, t % row_tasks * kTaskPanels, t / row_tasks * kTaskPanels);
+  parallel_for_each(tasks, small ? tasks : 1, [&](int64_t t) {
+    multiply_task(g, cut, block, t % row_tasks * kTaskPanels, t / row_tasks * kTaskPanels);
   });
 }
 
@@ -235,19 +230,7 @@ void gemm_one(const GemmArgs<T>& g) {
 
 template <class T>
 void gemm(const GemmArgs<T>& args) {
-  if (args.batch == 1) return gemm_one(args);
-  const int64_t work = std::max<int64_t>(1, args.m * args.n * args.k);
-  const int64_t grain = args.batch < 8 ? args.batch : std::max<int64_t>(1, kInlineWork / work);
-  parallel_for(args.batch, grain, [&](int64_t begin, int64_t end) {
-    GemmArgs<T> one = args;
-    one.batch = 1;
-    for (int64_t i = begin; i < end; ++i) {
-      one.a = args.a + i * args.batch_stride_a;
-      one.b = args.b + i * args.batch_stride_b;
-      one.c = args.c + i * args.batch_stride_c;
-      gemm_one(one);
-    }
-  });
+  for_batch(args, gemm_one<T>);
 }
 
 template <class T>
@@ -261,15 +244,13 @@ void pack_b(const GemmArgs<T>& g, T* to) {
   if (g.n <= 0 || g.k <= 0) return;
   const Cut cut = cut_for(g);
   const int64_t panels = ceil_div(g.n, cut.columns);
-  parallel_for(panels, 4, [&](int64_t begin, int64_t end) {
-    for (int64_t q = begin; q < end; ++q) {
-      const int64_t j = q * cut.columns, first = j / kBlock * kBlock,
-                    width = ceil_div(std::min(kBlock, g.n - first), cut.columns) * cut.columns;
-      for (int64_t p = 0; p < g.k; p += cut.depth) {
-        const int64_t depth = std::min(cut.depth, g.k - p);
-        pack_b_panel(g, cut, j, std::min(cut.columns, g.n - j), p, depth,
-                     to + first * g.k + width * p + (j - first) * depth);
-      }
+  parallel_for_each(panels, 4, [&](int64_t q) {
+    const int64_t j = q * cut.columns, first = j / kBlock * kBlock,
+                  width = ceil_div(std::min(kBlock, g.n - first), cut.columns) * cut.columns;
+    for (int64_t p = 0; p < g.k; p += cut.depth) {
+      const int64_t depth = std::min(cut.depth, g.k - p);
+      pack_b_panel(g, cut, j, std::min(cut.columns, g.n - j), p, depth,
+                   to + first * g.k + width * p + (j - first) * depth);
     }
   });
 }

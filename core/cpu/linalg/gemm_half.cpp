@@ -5,21 +5,18 @@
 
 #include <algorithm>
 
-#include "tandem/core/cpu/linalg/gemm.h"
 #include "tandem/core/cpu/linalg/gemv.h"
 #include "tandem/core/cpu/linalg/microkernel.h"
 #include "tandem/core/cpu/linalg/pack_half.h"
 #include "tandem/core/cpu/pointwise/half_loops.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
-#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 namespace {
 
-constexpr int64_t kBlock = 1024;               // rows and columns of C processed at once
-constexpr int64_t kTaskPanels = 4;             // panels of A and of B in one task
-constexpr int64_t kInlineWork = 48 * 48 * 48;  // multiplications not worth waking a thread for
+constexpr int64_t kBlock = 1024;    // rows and columns of C processed at once
+constexpr int64_t kTaskPanels = 4;  // panels of A and of B in one task
 
 // How C is split: panels of `rows` rows and `columns` columns, `depth` products at a time (even for pairs).
 struct Cut {
@@ -122,18 +119,15 @@ void multiply_block(const HalfGemmArgs& g, const Cut& cut, Block block) {
   const int64_t row_tasks = ceil_div(row_panels, kTaskPanels), tasks = row_tasks * ceil_div(column_panels, kTaskPanels);
   if (row_panels == 1) {  // a panel of B is multiplied once only, so while it is in the cache
     pack_panels(0, 1);
-    return parallel_for(tasks, small ? tasks : 1, [&](int64_t begin, int64_t end) {
-      for (int64_t t = begin; t < end; ++t) {
-        pack_panels(1 + t * kTaskPanels, 1 + std::min(column_panels, (t + 1) * kTaskPanels));
-        multiply_task(g, cut, block, 0, t * kTaskPanels);
-      }
+    return parallel_for_each(tasks, small ? tasks : 1, [&](int64_t t) {
+      pack_panels(1 + t * kTaskPanels, 1 + std::min(column_panels, (t + 1) * kTaskPanels));
+      multiply_task(g, cut, block, 0, t * kTaskPanels);
     });
   }
   const int64_t panels = row_panels + column_panels;
   parallel_for(panels, small ? panels : 4, pack_panels);
-  parallel_for(tasks, small ? tasks : 1, [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t)
-      multiply_task(g, cut, block, t % row_tasks * kTaskPanels, t / row_tasks * kTaskPanels);
+  parallel_for_each(tasks, small ? tasks : 1, [&](int64_t t) {
+    multiply_task(g, cut, block, t % row_tasks * kTaskPanels, t / row_tasks * kTaskPanels);
   });
 }
 
@@ -247,20 +241,6 @@ void multiply_one(const HalfGemmArgs& g) {
 
 }  // namespace
 
-void half_gemm(const HalfGemmArgs& args) {
-  if (args.batch == 1) return multiply_one(args);
-  const int64_t work = std::max<int64_t>(1, args.m * args.n * args.k);
-  const int64_t grain = args.batch < 8 ? args.batch : std::max<int64_t>(1, kInlineWork / work);
-  parallel_for(args.batch, grain, [&](int64_t begin, int64_t end) {
-    HalfGemmArgs one = args;
-    one.batch = 1;
-    for (int64_t i = begin; i < end; ++i) {
-      one.a = args.a + i * args.batch_stride_a;
-      one.b = args.b + i * args.batch_stride_b;
-      one.c = args.c + i * args.batch_stride_c;
-      multiply_one(one);
-    }
-  });
-}
+void half_gemm(const HalfGemmArgs& args) { for_batch(args, multiply_one); }
 
 }  // namespace tandem::cpu

@@ -1,4 +1,4 @@
-// Products of a matrix with one or a few vectors, and dot product: the matrix is read once from memory.
+// Products of a matrix with one or a few vectors: the matrix is read once from memory.
 #include "tandem/core/cpu/linalg/gemv.h"
 
 #include <algorithm>
@@ -18,28 +18,22 @@ namespace {
 
 constexpr int64_t kInlineElements = 32768;  // matrix elements not worth waking a thread for
 
-// Sum of one piece.
-template <class T, class M = T>
-T dot_piece(int64_t n, const M* x, int64_t stride_x, const T* y, int64_t stride_y) {
+// Sum of x[i] y[i], i < n, in an order that depends only on n.
+template <class T, class M>
+T dot(int64_t n, const M* x, const T* y, int64_t stride_y) {
   int64_t i = 0;
-  if constexpr (std::is_floating_point_v<T>) {
-    T sum = 0;
-    if (stride_x == 1 && stride_y == 1) {
-      constexpr int kWidth = Wide<T>::kCount;
-      Wide<T> s[4] = {};
-      for (; i + 4 * kWidth <= n; i += 4 * kWidth)
-        for (int k = 0; k < 4; ++k)
-          s[k] = fma(load_block<T>(x + i + k * kWidth), load_block<T>(y + i + k * kWidth), s[k]);
-      for (; i + kWidth <= n; i += kWidth) s[0] = fma(load_block<T>(x + i), load_block<T>(y + i), s[0]);
-      sum = sum_lanes((s[0] + s[1]) + (s[2] + s[3]));
-    }
-    for (; i < n; ++i) sum = math::fma(static_cast<T>(x[i * stride_x]), y[i * stride_y], sum);
-    return sum;
-  } else {
-    uint64_t sum = 0;
-    for (; i < n; ++i) sum += static_cast<uint64_t>(x[i * stride_x]) * static_cast<uint64_t>(y[i * stride_y]);
-    return static_cast<T>(sum);
+  T sum = 0;
+  if (stride_y == 1) {
+    constexpr int kWidth = Wide<T>::kCount;
+    Wide<T> s[4] = {};
+    for (; i + 4 * kWidth <= n; i += 4 * kWidth)
+      for (int k = 0; k < 4; ++k)
+        s[k] = fma(load_block<T>(x + i + k * kWidth), load_block<T>(y + i + k * kWidth), s[k]);
+    for (; i + kWidth <= n; i += kWidth) s[0] = fma(load_block<T>(x + i), load_block<T>(y + i), s[0]);
+    sum = sum_lanes((s[0] + s[1]) + (s[2] + s[3]));
   }
+  for (; i < n; ++i) sum = math::fma(static_cast<T>(x[i]), y[i * stride_y], sum);
+  return sum;
 }
 
 // y of a vector, row i on: adds alpha times the sums of a piece, [count], to beta y or, but for the first piece, to y.
@@ -181,44 +175,15 @@ void gemv(const GemvArgs<T, M>& g) {
   if (!g.in_lanes) return gemv_rows(g, std::make_integer_sequence<int, kMaxVectors>{});
   parallel_for(g.rows, std::max<int64_t>(1, kInlineElements / g.columns), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const T sum = dot_piece<T, M>(g.columns, g.matrix + i * g.ld, 1, g.x, g.stride_x);
+      const T sum = dot(g.columns, g.matrix + i * g.ld, g.x, g.stride_x);
       put(g, 0, i, 1, &sum, true);
     }
   });
-}
-
-template <class T>
-T dot(int64_t n, const T* x, int64_t stride_x, const T* y, int64_t stride_y) {
-  constexpr int64_t kPieces = 64;
-  const int64_t piece = std::max<int64_t>(65536, (n + kPieces - 1) / kPieces);
-  if (n <= piece) return dot_piece(n, x, stride_x, y, stride_y);
-  T sums[kPieces] = {};
-  parallel_for(n, piece, [&](int64_t begin, int64_t end) {
-    // A range may cover several pieces, or all of them when there are no other threads.
-    for (int64_t b = begin; b < end; b += piece)
-      sums[b / piece] = dot_piece(std::min(piece, end - b), x + b * stride_x, stride_x, y + b * stride_y, stride_y);
-  });
-  std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int>> integer_sum = 0;
-  T sum = 0;
-  for (T s : sums) {
-    if constexpr (std::is_integral_v<T>)
-      integer_sum = static_cast<decltype(integer_sum)>(integer_sum + static_cast<decltype(integer_sum)>(s));
-    else
-      sum += s;
-  }
-  return std::is_integral_v<T> ? static_cast<T>(integer_sum) : sum;
 }
 
 template void gemv<float>(const GemvArgs<float>&);
 template void gemv<double>(const GemvArgs<double>&);
 template void gemv<float, Half>(const GemvArgs<float, Half>&);
 template void gemv<float, BFloat16>(const GemvArgs<float, BFloat16>&);
-template float dot<float>(int64_t, const float*, int64_t, const float*, int64_t);
-template double dot<double>(int64_t, const double*, int64_t, const double*, int64_t);
-template int64_t dot<int64_t>(int64_t, const int64_t*, int64_t, const int64_t*, int64_t);
-template int32_t dot<int32_t>(int64_t, const int32_t*, int64_t, const int32_t*, int64_t);
-template int16_t dot<int16_t>(int64_t, const int16_t*, int64_t, const int16_t*, int64_t);
-template int8_t dot<int8_t>(int64_t, const int8_t*, int64_t, const int8_t*, int64_t);
-template uint8_t dot<uint8_t>(int64_t, const uint8_t*, int64_t, const uint8_t*, int64_t);
 
 }  // namespace tandem::cpu

@@ -2,12 +2,12 @@
 // neither row-major nor column-major is copied first.
 #include <algorithm>
 
+#include "tandem/core/backend/kernel_arguments.h"
 #include "tandem/core/backend/linalg.h"
 #include "tandem/core/cpu/linalg/gemm.h"
 #include "tandem/core/cpu/linalg/gemm_half.h"
 #include "tandem/core/cpu/linalg/quantized_linear.h"
 #include "tandem/core/cpu/tables.h"
-#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 namespace {
@@ -33,52 +33,37 @@ Matrix matrix(const Tensor& t) {
   if (row_major(rows, columns, t.stride(-2), t.stride(-1), m.ld)) return m;
   m.transposed = true;
   if (row_major(columns, rows, t.stride(-1), t.stride(-2), m.ld)) return m;
-  Tensor copy = empty_raw(t.sizes(), t.dtype(), t.device());
-  copy_raw(copy, t);
-  return {copy, std::max<int64_t>(1, columns), false, t.dim() == 3 ? rows * columns : 0};
+  return {row_major_copy(t), std::max<int64_t>(1, columns), false, t.dim() == 3 ? rows * columns : 0};
+}
+
+template <class T, class A>
+GemmArgs<T, A> gemm_args(const Tensor& out, const Matrix& a, const Matrix& b, const Scalar& beta, const Scalar& alpha) {
+  const int64_t m = out.size(-2), n = out.size(-1);
+  return {.m = m,
+          .n = n,
+          .k = a.tensor.size(-1),
+          .a = a.tensor.ptr<T>(),
+          .lda = a.ld,
+          .trans_a = a.transposed,
+          .b = b.tensor.ptr<T>(),
+          .ldb = b.ld,
+          .trans_b = b.transposed,
+          .c = out.ptr<T>(),
+          .ldc = std::max<int64_t>(1, n),
+          .alpha = alpha.to<A>(),
+          .beta = beta.to<A>(),
+          .batch = out.dim() == 3 ? out.size(0) : 1,
+          .batch_stride_a = a.batch_stride,
+          .batch_stride_b = b.batch_stride,
+          .batch_stride_c = m * n};
 }
 
 void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
-  const int64_t m = out.size(-2), n = out.size(-1);
   const Matrix x = matrix(a), y = matrix(b);
   if (isReducedFloatingType(out.dtype()))
-    return half_gemm({.type = out.dtype(),
-                      .m = m,
-                      .n = n,
-                      .k = a.size(-1),
-                      .a = static_cast<const uint16_t*>(x.tensor.data_ptr()),
-                      .lda = x.ld,
-                      .trans_a = x.transposed,
-                      .b = static_cast<const uint16_t*>(y.tensor.data_ptr()),
-                      .ldb = y.ld,
-                      .trans_b = y.transposed,
-                      .c = static_cast<uint16_t*>(out.data_ptr()),
-                      .ldc = std::max<int64_t>(1, n),
-                      .alpha = alpha.to<float>(),
-                      .beta = beta.to<float>(),
-                      .batch = out.dim() == 3 ? out.size(0) : 1,
-                      .batch_stride_a = x.batch_stride,
-                      .batch_stride_b = y.batch_stride,
-                      .batch_stride_c = m * n});
-  dispatch(out.dtype(), NumericTypes{}, "matmul", [&]<class T>(Type<T>) {
-    gemm<T>({.m = m,
-             .n = n,
-             .k = a.size(-1),
-             .a = x.tensor.ptr<T>(),
-             .lda = x.ld,
-             .trans_a = x.transposed,
-             .b = y.tensor.ptr<T>(),
-             .ldb = y.ld,
-             .trans_b = y.transposed,
-             .c = out.ptr<T>(),
-             .ldc = std::max<int64_t>(1, n),
-             .alpha = alpha.to<T>(),
-             .beta = beta.to<T>(),
-             .batch = out.dim() == 3 ? out.size(0) : 1,
-             .batch_stride_a = x.batch_stride,
-             .batch_stride_b = y.batch_stride,
-             .batch_stride_c = m * n});
-  });
+    return half_gemm({gemm_args<uint16_t, float>(out, x, y, beta, alpha), out.scalar_type()});
+  dispatch(out.dtype(), NumericTypes{}, "matmul",
+           [&]<class T>(Type<T>) { gemm(gemm_args<T, T>(out, x, y, beta, alpha)); });
 }
 
 void linear(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias) {
@@ -89,9 +74,8 @@ void linear(const Tensor& out, const Tensor& x, const Tensor& weight, const Tens
   dispatch(out.dtype(), concat_t<NumericTypes, TypeList<Half, BFloat16>>{}, "linear", [&]<class T>(Type<T>) {
     const T* row = bias.ptr<T>();
     T* o = out.ptr<T>();
-    parallel_for(m, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, n)), [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) std::copy_n(row, n, o + i * n);
-    });
+    parallel_for_each(m, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, n)),
+                      [=](int64_t i) { std::copy_n(row, n, o + i * n); });
   });
   matmul(out, x, transposed, 1, 1);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tandem/core/backend/kernel_arguments.h"
 #include "tandem/core/cpu/linalg/gemm.h"
 #include "tandem/core/cpu/linalg/load_wide.h"
 #include "tandem/core/cpu/scratch.h"
@@ -177,7 +178,7 @@ void quantized_linear(const Tensor& out, const Tensor& x, const Tensor& values, 
             .group = 0,
             .values = values.ptr<int8_t>(),
             .scales = scales.ptr<float>(),
-            .bias = bias.defined() ? bias.ptr<float>() : nullptr,
+            .bias = data_or_null<float>(bias),
             .out = out.ptr<float>(),
             .steps = 0,
             .last_steps = 0,
