@@ -21,80 +21,40 @@ void append(Text& text, const char* more) {
   text.size += size;
 }
 
-[[maybe_unused]] void need(Text& lacking, bool has, const char* feature) {
+void need(Text& lacking, bool has, const char* feature) {
   if (has) return;
   if (lacking.size != 0) append(lacking, ", ");
   append(lacking, feature);
 }
 
-[[maybe_unused]] bool has_bit(unsigned leaf, unsigned bit) {
+bool has_bit(unsigned leaf, unsigned bit) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(leaf, &a, &b, &c, &d) != 0 && (c >> bit & 1) != 0;
 }
 
-// TANDEM_NEEDS_x is defined for what the compiler may use elsewhere in the library.
+// TANDEM_NEEDS_x is 1 for what the compiler may use elsewhere in the library, otherwise 0.
 void list_lacking(Text& lacking) {
   __builtin_cpu_init();
-#ifdef TANDEM_NEEDS_POPCNT
-  need(lacking, __builtin_cpu_supports("popcnt"), "POPCNT");
-#endif
-#ifdef TANDEM_NEEDS_SSE4_2
-  need(lacking, __builtin_cpu_supports("sse4.2"), "SSE4.2");
-#endif
-#ifdef TANDEM_NEEDS_PCLMUL
-  need(lacking, __builtin_cpu_supports("pclmul"), "PCLMULQDQ");
-#endif
-#ifdef TANDEM_NEEDS_AVX
-  need(lacking, __builtin_cpu_supports("avx"), "AVX");
-#endif
-#ifdef TANDEM_NEEDS_AVX2
-  need(lacking, __builtin_cpu_supports("avx2"), "AVX2");
-#endif
-#ifdef TANDEM_NEEDS_FMA
-  need(lacking, __builtin_cpu_supports("fma"), "FMA");
-#endif
-#ifdef TANDEM_NEEDS_F16C
-  need(lacking, has_bit(1, 29), "F16C");
-#endif
-#ifdef TANDEM_NEEDS_BMI
-  need(lacking, __builtin_cpu_supports("bmi"), "BMI1");
-#endif
-#ifdef TANDEM_NEEDS_BMI2
-  need(lacking, __builtin_cpu_supports("bmi2"), "BMI2");
-#endif
-#ifdef TANDEM_NEEDS_LZCNT
-  need(lacking, has_bit(0x80000001, 5), "LZCNT");
-#endif
-#ifdef TANDEM_NEEDS_MOVBE
-  need(lacking, has_bit(1, 22), "MOVBE");
-#endif
-#ifdef TANDEM_NEEDS_AVX512F
-  need(lacking, __builtin_cpu_supports("avx512f"), "AVX512F");
-#endif
-#ifdef TANDEM_NEEDS_AVX512BW
-  need(lacking, __builtin_cpu_supports("avx512bw"), "AVX512BW");
-#endif
-#ifdef TANDEM_NEEDS_AVX512CD
-  need(lacking, __builtin_cpu_supports("avx512cd"), "AVX512CD");
-#endif
-#ifdef TANDEM_NEEDS_AVX512DQ
-  need(lacking, __builtin_cpu_supports("avx512dq"), "AVX512DQ");
-#endif
-#ifdef TANDEM_NEEDS_AVX512VL
-  need(lacking, __builtin_cpu_supports("avx512vl"), "AVX512VL");
-#endif
-#ifdef TANDEM_NEEDS_AVX512VBMI
-  need(lacking, __builtin_cpu_supports("avx512vbmi"), "AVX512_VBMI");
-#endif
-#ifdef TANDEM_NEEDS_AVX512VBMI2
-  need(lacking, __builtin_cpu_supports("avx512vbmi2"), "AVX512_VBMI2");
-#endif
-#ifdef TANDEM_NEEDS_VPCLMULQDQ
-  need(lacking, __builtin_cpu_supports("vpclmulqdq"), "VPCLMULQDQ");
-#endif
-#ifdef TANDEM_NEEDS_GFNI
-  need(lacking, __builtin_cpu_supports("gfni"), "GFNI");
-#endif
+  need(lacking, !TANDEM_NEEDS_POPCNT || __builtin_cpu_supports("popcnt"), "POPCNT");
+  need(lacking, !TANDEM_NEEDS_SSE4_2 || __builtin_cpu_supports("sse4.2"), "SSE4.2");
+  need(lacking, !TANDEM_NEEDS_PCLMUL || __builtin_cpu_supports("pclmul"), "PCLMULQDQ");
+  need(lacking, !TANDEM_NEEDS_AVX || __builtin_cpu_supports("avx"), "AVX");
+  need(lacking, !TANDEM_NEEDS_AVX2 || __builtin_cpu_supports("avx2"), "AVX2");
+  need(lacking, !TANDEM_NEEDS_FMA || __builtin_cpu_supports("fma"), "FMA");
+  need(lacking, !TANDEM_NEEDS_F16C || has_bit(1, 29), "F16C");
+  need(lacking, !TANDEM_NEEDS_BMI || __builtin_cpu_supports("bmi"), "BMI1");
+  need(lacking, !TANDEM_NEEDS_BMI2 || __builtin_cpu_supports("bmi2"), "BMI2");
+  need(lacking, !TANDEM_NEEDS_LZCNT || has_bit(0x80000001, 5), "LZCNT");
+  need(lacking, !TANDEM_NEEDS_MOVBE || has_bit(1, 22), "MOVBE");
+  need(lacking, !TANDEM_NEEDS_AVX512F || __builtin_cpu_supports("avx512f"), "AVX512F");
+  need(lacking, !TANDEM_NEEDS_AVX512BW || __builtin_cpu_supports("avx512bw"), "AVX512BW");
+  need(lacking, !TANDEM_NEEDS_AVX512CD || __builtin_cpu_supports("avx512cd"), "AVX512CD");
+  need(lacking, !TANDEM_NEEDS_AVX512DQ || __builtin_cpu_supports("avx512dq"), "AVX512DQ");
+  need(lacking, !TANDEM_NEEDS_AVX512VL || __builtin_cpu_supports("avx512vl"), "AVX512VL");
+  need(lacking, !TANDEM_NEEDS_AVX512VBMI || __builtin_cpu_supports("avx512vbmi"), "AVX512_VBMI");
+  need(lacking, !TANDEM_NEEDS_AVX512VBMI2 || __builtin_cpu_supports("avx512vbmi2"), "AVX512_VBMI2");
+  need(lacking, !TANDEM_NEEDS_VPCLMULQDQ || __builtin_cpu_supports("vpclmulqdq"), "VPCLMULQDQ");
+  need(lacking, !TANDEM_NEEDS_GFNI || __builtin_cpu_supports("gfni"), "GFNI");
 }
 
 }  // namespace
