@@ -3,6 +3,9 @@
 // do.
 #include "tandem/core/backend/decomposition.h"
 
+#include <tuple>
+#include <utility>
+
 #include "tandem/core/backend/runtime.h"
 #include "tandem/cuda/context.h"
 #include "tandem/cuda/tables.h"
@@ -10,109 +13,65 @@
 namespace tandem::cuda_impl {
 namespace {
 
-Tensor host_like(const Tensor& t) { return empty_raw(t.sizes(), t.dtype(), Device(kCPU)); }
-
-/// A kernel's result, computed in host memory and copied to the device by deliver().
-struct Result {
-  explicit Result(const Tensor& to) : device(to), host(to.defined() ? host_like(to) : Tensor()) {}
+/// An argument of a kernel on the host: itself, or a row-major copy in host memory.
+template <class Arg>
+struct HostArgument {
+  HostArgument(Arg arg, bool, const char*) : value(arg) {}
+  void deliver() const {}
+  Arg value;
+};
+/// Of what is written, deliver() copies the result to the device; it may be undefined. Reading throws Error while a step is
+/// being captured.
+template <>
+struct HostArgument<const Tensor&> {
+  HostArgument(const Tensor& t, bool is_written, const char* operation)
+      : device(t), written(is_written && t.defined()) {
+    if (is_written && !written) return;
+    check(written || context(t.device()).recording == nullptr, operation,
+          ": not supported in a capture, because the matrices are decomposed on the host; decompose them "
+          "before it\n",
+          "  self ", t);
+    value = empty_raw(t.sizes(), t.dtype(), Device(kCPU));
+    if (!written) copy(value, t);
+  }
   void deliver() const {
-    if (!device.defined()) return;
-    runtime_kernels.copy_bytes(device.data_ptr(), device.device(), host.data_ptr(), Device(kCPU),
-                               static_cast<std::size_t>(device.numel() * device.element_size()), false);
+    if (written) copy(device, value);
+  }
+  static void copy(const Tensor& to, const Tensor& from) {
+    runtime_kernels.copy_bytes(to.data_ptr(), to.device(), from.data_ptr(), from.device(),
+                               static_cast<std::size_t>(to.numel() * to.element_size()), false);
   }
   const Tensor& device;
-  Tensor host;
+  bool written;
+  Tensor value;
 };
 
-/// A row-major copy in host memory. Throws Error while a step is being captured.
-Tensor on_host(const Tensor& t, const char* operation) {
-  check(context(t.device()).recording == nullptr, operation,
-        ": not supported in a capture, because the matrices are decomposed on the host; decompose them "
-        "before it\n",
-        "  self ", t);
-  const Tensor host = host_like(t);
-  runtime_kernels.copy_bytes(host.data_ptr(), Device(kCPU), t.data_ptr(), t.device(),
-                             static_cast<std::size_t>(t.numel() * t.element_size()), false);
-  return host;
-}
-
-const DecompositionKernels& host_kernels() { return cpu_backend().decomposition; }
-
-void lu_factor(const Tensor& lu, const Tensor& pivots, const Tensor& info, const Tensor& a) {
-  const Result x(lu), y(pivots), z(info);
-  host_kernels().lu_factor(x.host, y.host, z.host, on_host(a, "lu_factor"));
-  for (const Result* r : {&x, &y, &z}) r->deliver();
-}
-
-void cholesky(const Tensor& l, const Tensor& info, const Tensor& a) {
-  const Result x(l), y(info);
-  host_kernels().cholesky(x.host, y.host, on_host(a, "cholesky"));
-  for (const Result* r : {&x, &y}) r->deliver();
-}
-
-void geqrf(const Tensor& qr, const Tensor& tau, const Tensor& a) {
-  const Result x(qr), y(tau);
-  host_kernels().geqrf(x.host, y.host, on_host(a, "geqrf"));
-  for (const Result* r : {&x, &y}) r->deliver();
-}
-
-void householder_product(const Tensor& q, const Tensor& a, const Tensor& tau) {
-  const Result x(q);
-  host_kernels().householder_product(x.host, on_host(a, "householder_product"), on_host(tau, "householder_product"));
-  x.deliver();
-}
-
-void eigh(const Tensor& values, const Tensor& vectors, const Tensor& info, const Tensor& a) {
-  const Result x(values), y(vectors), z(info);
-  host_kernels().eigh(x.host, y.host, z.host, on_host(a, "eigh"));
-  for (const Result* r : {&x, &y, &z}) r->deliver();
-}
-
-void eig(const Tensor& values, const Tensor& vectors, const Tensor& info, const Tensor& a) {
-  const Result x(values), y(vectors), z(info);
-  host_kernels().eig(x.host, y.host, z.host, on_host(a, "eig"));
-  for (const Result* r : {&x, &y, &z}) r->deliver();
-}
-
-void svd(const Tensor& u, const Tensor& s, const Tensor& vh, const Tensor& info, const Tensor& a) {
-  const Result w(u), x(s), y(vh), z(info);
-  host_kernels().svd(w.host, x.host, y.host, z.host, on_host(a, "svd"));
-  for (const Result* r : {&w, &x, &y, &z}) r->deliver();
-}
-
-void ldl_factor(const Tensor& ld, const Tensor& pivots, const Tensor& info, const Tensor& a, bool hermitian) {
-  const Result x(ld), y(pivots), z(info);
-  host_kernels().ldl_factor(x.host, y.host, z.host, on_host(a, "ldl_factor"), hermitian);
-  for (const Result* r : {&x, &y, &z}) r->deliver();
-}
-
-void ldl_solve(const Tensor& x, const Tensor& ld, const Tensor& pivots, const Tensor& b, bool hermitian) {
-  const Result result(x);
-  host_kernels().ldl_solve(result.host, on_host(ld, "ldl_solve"), on_host(pivots, "ldl_solve"), on_host(b, "ldl_solve"),
-                           hermitian);
-  result.deliver();
-}
-
-void solve_triangular(const Tensor& x, const Tensor& a, const Tensor& b, bool upper, bool unit) {
-  const Result result(x);
-  host_kernels().solve_triangular(result.host, on_host(a, "solve_triangular"), on_host(b, "solve_triangular"), upper,
-                                  unit);
-  result.deliver();
+/// Calls this kernel of the CPU's table, which writes its first `results` arguments.
+template <auto kernel, int results, class... Args>
+void on_host(Args... args) {
+  const auto& host = cpu_backend().decomposition.*kernel;
+  const auto call = [&]<int... at>(std::integer_sequence<int, at...>) {
+    const std::tuple<HostArgument<Args>...> arguments{HostArgument<Args>(args, at < results, host.name())...};
+    host(std::get<at>(arguments).value...);
+    (std::get<at>(arguments).deliver(), ...);
+  };
+  call(std::make_integer_sequence<int, static_cast<int>(sizeof...(Args))>());
 }
 
 }  // namespace
 
+using Kernels = DecompositionKernels;
 constinit const DecompositionKernels decomposition_kernels{
-    .lu_factor = lu_factor,
-    .cholesky = cholesky,
-    .geqrf = geqrf,
-    .householder_product = householder_product,
-    .eigh = eigh,
-    .eig = eig,
-    .svd = svd,
-    .ldl_factor = ldl_factor,
-    .ldl_solve = ldl_solve,
-    .solve_triangular = solve_triangular,
+    .lu_factor = on_host<&Kernels::lu_factor, 3>,
+    .cholesky = on_host<&Kernels::cholesky, 2>,
+    .geqrf = on_host<&Kernels::geqrf, 2>,
+    .householder_product = on_host<&Kernels::householder_product, 1>,
+    .eigh = on_host<&Kernels::eigh, 3>,
+    .eig = on_host<&Kernels::eig, 3>,
+    .svd = on_host<&Kernels::svd, 4>,
+    .ldl_factor = on_host<&Kernels::ldl_factor, 3>,
+    .ldl_solve = on_host<&Kernels::ldl_solve, 1>,
+    .solve_triangular = on_host<&Kernels::solve_triangular, 1>,
 };
 
 }  // namespace tandem::cuda_impl
