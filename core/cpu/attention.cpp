@@ -124,7 +124,7 @@ struct Backward {
     for (int64_t i = begin; i < end; ++i) std::fill_n(t.of(head, i), width, T(0));
   }
 
-  // What one task computes with: p and ds [rows][columns] of a block.
+  // The memory of one task: p and ds [rows][columns] of a block.
   struct Memory {
     T *p, *ds, *delta, *pairs;
   };
@@ -253,9 +253,7 @@ void attention(const Tensor& out, const Tensor& rows, const Tensor& q, const Ten
     return sums.store();
   }
   if (tandem::detail::is_half(q))
-    return tandem::detail::call_in_float<void, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                                         const Tensor&, const Tensor&, const AttentionRule&>(
-        attention, {.outputs = 2}, out, rows, q, k, v, mask, rule);
+    return tandem::detail::call_in_float(attention, {.outputs = 2}, out, rows, q, k, v, mask, rule);
   dispatch(q.dtype(), FloatTypes{}, "attention",
            [&]<class T>(Type<T>) { run_forward(Inputs<T, T>(q, k, v, mask, rule), Heads<T>(out), rows.ptr<T>()); });
 }
@@ -275,10 +273,8 @@ void attention_backward(const Tensor& grad_q, const Tensor& grad_k, const Tensor
     return;
   }
   if (tandem::detail::is_half(q))
-    return tandem::detail::call_in_float<void, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                                         const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                                         const Tensor&, const AttentionRule&>(
-        attention_backward, {.outputs = 3}, grad_q, grad_k, grad_v, grad_out, q, k, v, out, rows, mask, rule);
+    return tandem::detail::call_in_float(attention_backward, {.outputs = 3}, grad_q, grad_k, grad_v, grad_out, q, k, v,
+                                         out, rows, mask, rule);
   dispatch(q.dtype(), FloatTypes{}, "attention_backward", [&]<class T>(Type<T>) {
     run_backward<T, T>({Inputs<T, T>(q, k, v, mask, rule), Heads<T>(grad_q), Heads<T>(grad_k), Heads<T>(grad_v),
                         Heads<T>(grad_out), Heads<T>(out), rows.ptr<T>()});

@@ -1,4 +1,4 @@
-// What attention's kernels on the CPU read, by blocks of queries and keys, and the products of a block.
+// The inputs of attention's kernels on the CPU, by blocks of queries and keys, and the products of a block.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Heads {
   explicit Heads(const Tensor& t)
       : data(t.ptr<T>()), batch(t.stride(0)), head(t.stride(1)), ld(t.stride(2)), heads(t.size(1)) {}
   T* of(int64_t bh, int64_t row = 0) const { return data + bh / heads * batch + bh % heads * head + row * ld; }
-  // What gemm takes: the distance of a single row may be anything.
+  // For gemm: a single row may have any distance.
   int64_t leading(int64_t columns) const { return std::max(ld, columns); }
   T* data;
   int64_t batch, head, ld, heads;
@@ -118,7 +118,7 @@ struct Mask {
   int64_t heads = 1, strides[4] = {};
 };
 
-// What dropout multiplies the softmax by.
+// The factors of dropout for the softmax.
 template <class T>
 struct Dropout {
   Dropout(const AttentionRule& rule, int64_t queries, int64_t keys)
@@ -148,7 +148,7 @@ struct Dropout {
   bool active;
 };
 
-// What forward and backward read: S are T, or bfloat16 that is multiplied in pairs (microkernel.h), and T float.
+// The inputs of forward and backward: S are T, or bfloat16 that is multiplied in pairs (microkernel.h), and T float.
 template <class T, class S>
 struct Inputs {
   Shape<T> shape;

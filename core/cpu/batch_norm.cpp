@@ -3,21 +3,17 @@
 #include <cmath>
 
 #include "tandem/core/backend/batch_norm.h"
+#include "tandem/core/backend/kernel_arguments.h"
 #include "tandem/core/cpu/linalg/load_wide.h"
 #include "tandem/core/cpu/moments.h"
+#include "tandem/core/cpu/parallel_for_each.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/tables.h"
-#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 namespace {
 
 constexpr int kSums = 16;
-
-template <class T>
-const T* data_or_null(const Tensor& t) {
-  return t.defined() ? t.ptr<T>() : nullptr;
-}
 
 // Channels that one task takes together: their planes are contiguous in each image, which the processor prefetches.
 // Further passes over them find them in the L2 cache.
@@ -32,10 +28,9 @@ template <class Body>
 void parallel_blocks(const Tensor& input, Body&& body) {
   const int64_t elements = std::max<int64_t>(1, input.size(0) * input.size(2)), channels = input.size(1);
   const int64_t step = std::clamp<int64_t>(kBlockBytes / (elements * item_size(input.scalar_type())), 1, kMaxChannels);
-  parallel_for(ceil_div(channels, step), std::max<int64_t>(1, 16384 / (elements * step)),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t b = begin; b < end; ++b) body({b * step, std::min(channels, (b + 1) * step)});
-               });
+  parallel_for_each(ceil_div(channels, step), std::max<int64_t>(1, 16384 / (elements * step)), [&](int64_t b) {
+    body({b * step, std::min(channels, (b + 1) * step)});
+  });
 }
 
 // Calls plane(c, begin, end) for the planes of the block, image by image.
@@ -138,19 +133,17 @@ void batch_normalize(const Tensor& out, const Tensor& input, const Tensor& mean,
                 y[c] = static_cast<S>((static_cast<T>(x[c]) - m[c]) * scale[c] + (b != nullptr ? b[c] : T(0)));
             }
           });
-    parallel_for(input.size(0) * channels, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, inner)),
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t plane = begin; plane < end; ++plane) {
-                     const int64_t c = plane % channels;
-                     const T m = means.ptr<T>()[c], shift = b != nullptr ? b[c] : T(0), factor = scale[c];
-                     const S* x = input.ptr<S>() + plane * inner;
-                     S* y = out.ptr<S>() + plane * inner;
-                     int64_t i = 0;
-                     for (; i + kLanes<T> <= inner; i += kLanes<T>)
-                       store_narrow<T>(y + i, (load_wide<T>(x + i) - m) * factor + shift);
-                     for (; i < inner; ++i) y[i] = static_cast<S>((static_cast<T>(x[i]) - m) * factor + shift);
-                   }
-                 });
+    parallel_for_each(input.size(0) * channels, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, inner)),
+                      [&](int64_t plane) {
+                        const int64_t c = plane % channels;
+                        const T m = means.ptr<T>()[c], shift = b != nullptr ? b[c] : T(0), factor = scale[c];
+                        const S* x = input.ptr<S>() + plane * inner;
+                        S* y = out.ptr<S>() + plane * inner;
+                        int64_t i = 0;
+                        for (; i + kLanes<T> <= inner; i += kLanes<T>)
+                          store_narrow<T>(y + i, (load_wide<T>(x + i) - m) * factor + shift);
+                        for (; i < inner; ++i) y[i] = static_cast<S>((static_cast<T>(x[i]) - m) * factor + shift);
+                      });
   });
 }
 

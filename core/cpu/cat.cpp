@@ -15,9 +15,8 @@ struct Rows {
 
 void copy_rows(const Rows& r, int64_t count) {
   const int64_t grain = std::max<int64_t>(1, 4 * kGrain / std::max<int64_t>(1, r.bytes));
-  parallel_for(count, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      std::memcpy(r.to + i * r.pitch, r.from + i * r.bytes, static_cast<std::size_t>(r.bytes));
+  parallel_for_each(count, grain, [&](int64_t i) {
+    std::memcpy(r.to + i * r.pitch, r.from + i * r.bytes, static_cast<std::size_t>(r.bytes));
   });
 }
 

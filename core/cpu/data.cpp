@@ -33,13 +33,11 @@ void gather_normalized(const Tensor& out, const Tensor& label_out, const Tensor&
   for (int64_t i = 0; i < count; ++i)
     if (static_cast<uint64_t>(at[i]) >= static_cast<uint64_t>(total)) [[unlikely]]
       bad_index("gather_normalized", at[i], 0, total);
-  parallel_for(count, positions_grain(pixel_count), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const uint8_t* __restrict from = images.ptr<uint8_t>() + at[i] * pixel_count;
-      float* __restrict to = out.ptr<float>() + i * pixel_count;
-      for (int64_t k = 0; k < pixel_count; ++k) to[k] = (static_cast<float>(from[k]) - pixels.shift) / pixels.scale;
-      label_out.ptr<int64_t>()[i] = labels.ptr<int64_t>()[at[i]];
-    }
+  parallel_for_each(count, positions_grain(pixel_count), [&](int64_t i) {
+    const uint8_t* __restrict from = images.ptr<uint8_t>() + at[i] * pixel_count;
+    float* __restrict to = out.ptr<float>() + i * pixel_count;
+    for (int64_t k = 0; k < pixel_count; ++k) to[k] = (static_cast<float>(from[k]) - pixels.shift) / pixels.scale;
+    label_out.ptr<int64_t>()[i] = labels.ptr<int64_t>()[at[i]];
   });
 }
 

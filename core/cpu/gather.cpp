@@ -12,8 +12,6 @@ void bad_index(const char* operation, int64_t index, int64_t dim, int64_t size) 
 
 namespace {
 
-int64_t stride_of(const Tensor& t, int64_t dim) { return t.strides()[static_cast<std::size_t>(dim)]; }
-
 void check_range(const char* operation, const Tensor& index, int64_t dim, int64_t size) {
   parallel_runs(make_plan<1>({&index}), [&](const auto& p, const auto& s, int64_t n) {
     const int64_t* at = reinterpret_cast<const int64_t*>(p[0]);
@@ -27,7 +25,7 @@ void check_range(const char* operation, const Tensor& index, int64_t dim, int64_
 template <class T, class F>
 void write_along(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& source, F f) {
   const int64_t count = index.size(dim);
-  const int64_t to = stride_of(out, dim), at_step = stride_of(index, dim), from = stride_of(source, dim);
+  const int64_t to = out.stride(dim), at_step = index.stride(dim), from = source.stride(dim);
   const Tensor o = without_dim(out, dim, index.sizes()), at = without_dim(index, dim, index.sizes()),
                x = without_dim(source, dim, index.sizes());
   const auto plan = make_plan<3>({&o, &at, &x});
@@ -52,7 +50,7 @@ void write_along(const Tensor& out, int64_t dim, const Tensor& index, const Tens
 }  // namespace
 
 void gather(const Tensor& out, const Tensor& in, int64_t dim, const Tensor& index) {
-  const int64_t size = in.size(dim), step = stride_of(in, dim);
+  const int64_t size = in.size(dim), step = in.stride(dim);
   Dims strides(in.strides());
   strides[static_cast<std::size_t>(dim)] = 0;
   const Tensor start = alias(in, index.sizes(), strides, in.storage_offset());

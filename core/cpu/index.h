@@ -1,18 +1,10 @@
 // Shared code of the CPU's index kernels.
 #pragma once
 #include "tandem/core/backend/index.h"
+#include "tandem/core/backend/kernel_arguments.h"
 #include "tandem/core/cpu/pointwise/loop.h"
 
 namespace tandem::cpu {
-
-/// A view of `t` at position 0 of `dim`, without that dimension; the other dimensions have the sizes in
-/// `sizes`.
-inline Tensor without_dim(const Tensor& t, int64_t dim, IntArrayRef sizes) {
-  Dims left(sizes), strides(t.strides());
-  left.erase(static_cast<std::size_t>(dim));
-  strides.erase(static_cast<std::size_t>(dim));
-  return alias(t, left, strides, t.storage_offset());
-}
 
 [[noreturn]] void bad_index(const char* operation, int64_t index, int64_t dim, int64_t size);
 

@@ -1,4 +1,4 @@
-// What a plugin of CPU kernels exports: the table of kernels compiled for another instruction set.
+// The exports of a plugin of CPU kernels: the table of kernels compiled for another instruction set.
 //
 // All else in the plugin is hidden, so no function compiled for its processor can take the place of one of the
 // library's. State (memory, threads, the profiler, random numbers) is the library's, which the plugin links.

@@ -1,5 +1,5 @@
-// The sets of CPU kernels in a build, one per instruction set. A build with -Dcpu=dispatch has two: that of the
-// library itself (AVX2) and the plugin libtandem_cpu_avx512.so. All other builds have the library's.
+// The sets of CPU kernels in a build, one per instruction set. A build with -Dcpu=dispatch has two: the
+// library's own (AVX2) and the plugin libtandem_cpu_avx512.so. All other builds have the library's.
 #pragma once
 #include <string>
 #include <vector>

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tandem/core/backend/kernel_arguments.h"
 #include "tandem/core/backend/layer_norm.h"
 #include "tandem/core/cpu/moments.h"
 #include "tandem/core/cpu/pointwise/loop.h"
@@ -96,11 +97,6 @@ void add_parameters(T* weight, T* bias, const T* g, const T* x, int64_t n, const
 }
 
 template <class T>
-T* data_or_null(const Tensor& t) {
-  return t.defined() ? t.ptr<T>() : nullptr;
-}
-
-template <class T>
 void backward_of(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad,
                  const Tensor& input, const Tensor& statistics, const Tensor& weight) {
   const int64_t m = input.size(0), n = input.size(1);
@@ -109,14 +105,12 @@ void backward_of(const Tensor& grad_input, const Tensor& grad_weight, const Tens
   const Workspace<T> sums(parameters ? std::max<int64_t>(1, groups * 2 * n) : 1);
   const T *g = grad.ptr<T>(), *x = input.ptr<T>(), *stats = statistics.ptr<T>(), *w = data_or_null<T>(weight);
   T* gx = data_or_null<T>(grad_input);
-  parallel_for(groups, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t q = begin; q < end; ++q) {
-      T* part = sums.data() + (parameters ? q * 2 * n : 0);
-      if (parameters) std::fill_n(part, 2 * n, T(0));
-      for (int64_t r = q * group; r < std::min(m, (q + 1) * group); ++r) {
-        if (gx != nullptr) input_gradient(gx + r * n, g + r * n, x + r * n, n, stats + 3 * r, w);
-        if (parameters) add_parameters(part, part + n, g + r * n, x + r * n, n, stats + 3 * r);
-      }
+  parallel_for_each(groups, 1, [&](int64_t q) {
+    T* part = sums.data() + (parameters ? q * 2 * n : 0);
+    if (parameters) std::fill_n(part, 2 * n, T(0));
+    for (int64_t r = q * group; r < std::min(m, (q + 1) * group); ++r) {
+      if (gx != nullptr) input_gradient(gx + r * n, g + r * n, x + r * n, n, stats + 3 * r, w);
+      if (parameters) add_parameters(part, part + n, g + r * n, x + r * n, n, stats + 3 * r);
     }
   });
   const auto total = [&](const Tensor& out, int64_t offset) {
@@ -136,11 +130,9 @@ void forward(const Tensor& out, const Tensor& statistics, const Tensor& input, c
     const int64_t m = input.size(0), n = input.size(1);
     const T *x = input.ptr<T>(), *w = data_or_null<T>(weight), *b = data_or_null<T>(bias);
     T *to = out.ptr<T>(), *stats = statistics.ptr<T>();
-    parallel_for(m, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n)), [=](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        row_statistics(x + r * n, n, eps, stats + 3 * r);
-        normalize_row(to + r * n, x + r * n, n, stats + 3 * r, w, b);
-      }
+    parallel_for_each(m, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n)), [=](int64_t r) {
+      row_statistics(x + r * n, n, eps, stats + 3 * r);
+      normalize_row(to + r * n, x + r * n, n, stats + 3 * r, w, b);
     });
   });
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tandem/core/backend/kernel_arguments.h"
 #include "tandem/core/backend/loss.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/tables.h"
@@ -25,7 +26,7 @@ struct Places {
         inner(scores.size(2)),
         count(target.numel()),
         y(target.ptr<int64_t>()),
-        w(weight.defined() ? weight.ptr<T>() : nullptr),
+        w(data_or_null<T>(weight)),
         ignore(loss.ignore_index) {}
 
   int64_t first(int64_t place) const { return place / inner * classes * inner + place % inner; }

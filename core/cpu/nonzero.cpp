@@ -2,6 +2,7 @@
 // ones.
 #include <numeric>
 
+#include "tandem/core/backend/kernel_arguments.h"
 #include "tandem/core/cpu/index.h"
 
 namespace tandem::cpu {
@@ -9,14 +10,6 @@ namespace {
 
 constexpr int64_t kChunk = 4 * kGrain;
 constexpr int64_t kRun = 512;
-
-// The tensor itself if it is row-major, otherwise a row-major copy.
-Tensor row_major(const Tensor& in) {
-  if (in.is_contiguous()) return in;
-  Tensor out = empty_raw(in.sizes(), in.dtype(), in.device());
-  copy_raw(out, in);
-  return out;
-}
 
 template <class T>
 bool is_nonzero(T x) {

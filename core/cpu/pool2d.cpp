@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "tandem/core/cpu/moments.h"
+#include "tandem/core/cpu/parallel_for_each.h"
 #include "tandem/core/cpu/pool2d_windows.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
-#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 
@@ -293,9 +293,8 @@ void avg_pool2d_forward(const Pool2dShape& s, const T* x, T* y) {
   if (s.channels != 0) return average_last(s, x, y);
   const int64_t in = s.in_h * s.in_w, oh = s.out_h(), ow = s.out_w(), out = oh * ow;
   const bool halves = s.p.halves();
-  parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      halves ? average_halves(s, oh, ow, x + i * in, y + i * out) : average_plane(s, oh, ow, x + i * in, y + i * out);
+  parallel_for_each(s.planes, plane_grain(in), [&](int64_t i) {
+    halves ? average_halves(s, oh, ow, x + i * in, y + i * out) : average_plane(s, oh, ow, x + i * in, y + i * out);
   });
 }
 
@@ -303,9 +302,7 @@ template <class T>
 void avg_pool2d_backward(const Pool2dShape& s, const T* dy, T* dx) {
   const int64_t in = s.in_h * s.in_w, oh = s.out_h(), ow = s.out_w(), out = oh * ow;
   const auto plane = s.p.halves() ? spread_halves<T> : spread_plane<T>;
-  parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) plane(s, oh, ow, dy + i * out, dx + i * in);
-  });
+  parallel_for_each(s.planes, plane_grain(in), [&](int64_t i) { plane(s, oh, ow, dy + i * out, dx + i * in); });
 }
 
 template <class T>
@@ -318,20 +315,17 @@ void max_pool2d_forward(const Pool2dShape& s, const T* x, T* y, int64_t* indices
 template <class T>
 void max_pool2d_backward(const Pool2dShape& s, const T* dy, const int64_t* indices, T* dx) {
   const int64_t in = s.in_h * s.in_w, out = s.out_h() * s.out_w();
-  parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      std::fill_n(dx + i * in, in, T(0));
-      for (int64_t j = i * out; j < (i + 1) * out; ++j) dx[i * in + indices[j]] += dy[j];
-    }
+  parallel_for_each(s.planes, plane_grain(in), [&](int64_t i) {
+    std::fill_n(dx + i * in, in, T(0));
+    for (int64_t j = i * out; j < (i + 1) * out; ++j) dx[i * in + indices[j]] += dy[j];
   });
 }
 
 template <class T>
 void max_pool2d_gather(const Pool2dShape& s, const T* g, const int64_t* indices, T* result) {
   const int64_t in = s.in_h * s.in_w, out = s.out_h() * s.out_w();
-  parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      for (int64_t j = i * out; j < (i + 1) * out; ++j) result[j] = g[i * in + indices[j]];
+  parallel_for_each(s.planes, plane_grain(in), [&](int64_t i) {
+    for (int64_t j = i * out; j < (i + 1) * out; ++j) result[j] = g[i * in + indices[j]];
   });
 }
 
@@ -339,11 +333,10 @@ template <class T>
 void adaptive_avg_pool2d_forward(const AdaptivePool2dShape& s, const T* x, T* y) {
   if (s.channels != 0) return adaptive_average_last(s, x, y);
   const int64_t in = s.in_h * s.in_w, out = s.out_h * s.out_w;
-  parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
-    for (int64_t plane = begin; plane < end; ++plane)
-      for_adaptive(s, [&](int64_t place, const Window& h, const Window& w) {
-        y[plane * out + place] = window_sum(x + plane * in, s.in_w, h, w) / static_cast<T>(h.padded * w.padded);
-      });
+  parallel_for_each(s.planes, plane_grain(in), [&](int64_t plane) {
+    for_adaptive(s, [&](int64_t place, const Window& h, const Window& w) {
+      y[plane * out + place] = window_sum(x + plane * in, s.in_w, h, w) / static_cast<T>(h.padded * w.padded);
+    });
   });
 }
 

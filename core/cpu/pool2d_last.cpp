@@ -1,4 +1,4 @@
-// Pooling of channels-last tensors: vectors are channels. Sums have the order of those of planes.
+// Pooling of channels-last tensors: vectors are channels. Sums have the same order as in planes.
 #include <cmath>
 
 #include "tandem/core/cpu/pool2d_windows.h"

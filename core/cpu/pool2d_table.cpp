@@ -1,6 +1,7 @@
 // Pooling entries of the CPU table: pass tensors to the kernels of pool2d.h.
 #include <algorithm>
 
+#include "tandem/core/backend/kernel_arguments.h"
 #include "tandem/core/backend/pool.h"
 #include "tandem/core/cpu/pointwise/half_loops.h"
 #include "tandem/core/cpu/pool2d.h"
@@ -64,7 +65,7 @@ void avg_backward(const Tensor& grad_input, const Tensor& grad_output, const Poo
 }
 
 void max_forward(const Tensor& out, const Tensor& indices, const Tensor& input, const Pool2dParameters& p) {
-  int64_t* at = indices.defined() ? indices.ptr<int64_t>() : nullptr;
+  int64_t* at = data_or_null<int64_t>(indices);
   dispatch_planes("max_pool2d", out, input, [&]<class T>(T* y, const T* x, int64_t first, int64_t planes) {
     max_pool2d_forward<T>(shape_of(input, p, planes), x, y,
                           at != nullptr ? at + first * out.size(1) * out.size(2) : nullptr);

@@ -42,7 +42,7 @@ inline Window dilated_window(const Pool2dParameters& p, std::size_t d, int64_t o
   return {first_inside(begin, p.dilation[d]), std::min(begin + length, in), length};
 }
 
-/// The forward passes of channels-last tensors, with the bits of those of planes.
+/// The forward passes of channels-last tensors, with the same bits as planes.
 template <class T>
 void average_last(const Pool2dShape& shape, const T* x, T* y);
 template <class T>

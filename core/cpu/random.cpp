@@ -124,17 +124,15 @@ void multinomial(const Tensor& out, const Tensor& weights, bool replacement, con
 constexpr int64_t kCountGrain = 256;  // elements per thread: a count takes several logarithms
 
 void poisson(const Tensor& out, const Tensor& rates, const Generator::Draw& draw) {
-  parallel_for(out.numel(), kCountGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      out.ptr<double>()[i] = ops::poisson(rates.ptr<double>()[i], ops::UniformPairs(draw, i));
+  parallel_for_each(out.numel(), kCountGrain, [&](int64_t i) {
+    out.ptr<double>()[i] = ops::poisson(rates.ptr<double>()[i], ops::UniformPairs(draw, i));
   });
 }
 
 void binomial(const Tensor& out, const Tensor& counts, const Tensor& probabilities, const Generator::Draw& draw) {
-  parallel_for(out.numel(), kCountGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      out.ptr<double>()[i] =
-          ops::binomial(counts.ptr<double>()[i], probabilities.ptr<double>()[i], ops::UniformPairs(draw, i));
+  parallel_for_each(out.numel(), kCountGrain, [&](int64_t i) {
+    out.ptr<double>()[i] =
+        ops::binomial(counts.ptr<double>()[i], probabilities.ptr<double>()[i], ops::UniformPairs(draw, i));
   });
 }
 

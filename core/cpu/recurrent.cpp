@@ -21,9 +21,7 @@ inline __attribute__((always_inline)) void for_elements(int64_t n, F f) {
 // Calls f(row) for the rows of a step, in chunks that depend only on the size.
 template <class F>
 void for_rows(int64_t rows, int64_t size, F f) {
-  parallel_for(rows, std::max<int64_t>(1, kGrain / 16 / std::max<int64_t>(1, size)), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) f(r);
-  });
+  parallel_for_each(rows, std::max<int64_t>(1, kGrain / 16 / std::max<int64_t>(1, size)), f);
 }
 
 // Products of the rows of steps and a weight [K, N], or [N, K] if it is transposed, which is packed once.

@@ -5,33 +5,15 @@
 #include "tandem/core/backend/scan.h"
 #include "tandem/core/cpu/pointwise/loop.h"
 #include "tandem/core/cpu/tables.h"
+#include "tandem/core/formulas/arithmetic_ops.h"
 #include "tandem/core/formulas/scan_ops.h"
 #include "tandem/core/line_split.h"
 
 namespace tandem::cpu {
 namespace {
 
-using ScanTypes = TypeList<float, double, int64_t>;
+using ops::Running, ops::ScanTypes;
 constexpr int64_t kTile = 64;
-
-template <class T>
-using Running = std::conditional_t<std::is_same_v<T, float>, double, T>;
-
-// Integers wrap around.
-template <class A>
-A plus(A a, A b) {
-  if constexpr (std::is_integral_v<A>)
-    return static_cast<A>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-  else
-    return a + b;
-}
-template <class A>
-A times(A a, A b) {
-  if constexpr (std::is_integral_v<A>)
-    return static_cast<A>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-  else
-    return a * b;
-}
 
 // Processes `width` lines; `step` separates elements of a line, `apart` separates lines. next(state, offset)
 // returns the new state of a line.
@@ -63,13 +45,11 @@ void for_lines(IntArrayRef sizes, int64_t dim, bool reverse, Lines lines) {
   const bool rows = s.inner == 1;  // side by side: rows of a matrix, otherwise columns
   const int64_t across = rows ? s.outer : s.inner, group = rows ? 8 : kTile;
   const int64_t groups = (across + group - 1) / group, apart = rows ? s.n : 1;
-  parallel_for(groups * (rows ? 1 : s.outer), std::max<int64_t>(1, kGrain / (s.n * std::min(group, across))),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t t = begin; t < end; ++t) {
-                   const int64_t line = t % groups * group, plane = t / groups;
-                   lines(plane * s.n * s.inner + line * apart + begin_at, step, std::min(group, across - line), apart);
-                 }
-               });
+  parallel_for_each(
+      groups * (rows ? 1 : s.outer), std::max<int64_t>(1, kGrain / (s.n * std::min(group, across))), [&](int64_t t) {
+        const int64_t line = t % groups * group, plane = t / groups;
+        lines(plane * s.n * s.inner + line * apart + begin_at, step, std::min(group, across - line), apart);
+      });
 }
 
 template <class T>
@@ -83,12 +63,13 @@ void run_scan(const Tensor& out, const Tensor& in, int64_t dim, bool reverse, Ru
 }
 
 void cumsum(const Tensor& out, const Tensor& in, int64_t dim, bool reverse) {
-  dispatch(in.dtype(), ScanTypes{}, "cumsum",
-           [&]<class T>(Type<T>) { run_scan<T>(out, in, dim, reverse, 0, [](auto a, auto b) { return plus(a, b); }); });
+  dispatch(in.dtype(), ScanTypes{}, "cumsum", [&]<class T>(Type<T>) {
+    run_scan<T>(out, in, dim, reverse, 0, [](auto a, auto b) { return ops::wrapping_sum(a, b); });
+  });
 }
 void cumprod(const Tensor& out, const Tensor& in, int64_t dim, bool reverse) {
   dispatch(in.dtype(), ScanTypes{}, "cumprod", [&]<class T>(Type<T>) {
-    run_scan<T>(out, in, dim, reverse, 1, [](auto a, auto b) { return times(a, b); });
+    run_scan<T>(out, in, dim, reverse, 1, [](auto a, auto b) { return ops::Mul::apply(a, b); });
   });
 }
 
@@ -115,16 +96,14 @@ void cummax(const Tensor& out, const Tensor& in, int64_t dim, bool smallest) {
   const LineSplit s(in.sizes(), dim);
   if (s.n == 0) return;
   dispatch(in.dtype(), ComputedTypes{}, "cummax", [&]<class T>(Type<T>) {
-    parallel_for(s.lines(), std::max<int64_t>(1, kGrain / s.n), [&](int64_t begin, int64_t end) {
-      for (int64_t line = begin; line < end; ++line) {
-        const int64_t start = line / s.inner * s.n * s.inner + line % s.inner;
-        const T* x = in.ptr<T>() + start;
-        int64_t* o = out.ptr<int64_t>() + start;
-        int64_t best = 0;
-        for (int64_t i = 0; i < s.n; ++i) {
-          if (ops::extends(x[best * s.inner], x[i * s.inner], smallest)) best = i;
-          o[i * s.inner] = best;
-        }
+    parallel_for_each(s.lines(), std::max<int64_t>(1, kGrain / s.n), [&](int64_t line) {
+      const int64_t start = line / s.inner * s.n * s.inner + line % s.inner;
+      const T* x = in.ptr<T>() + start;
+      int64_t* o = out.ptr<int64_t>() + start;
+      int64_t best = 0;
+      for (int64_t i = 0; i < s.n; ++i) {
+        if (ops::extends(x[best * s.inner], x[i * s.inner], smallest)) best = i;
+        o[i * s.inner] = best;
       }
     });
   });

@@ -138,19 +138,15 @@ void run(const Tensor& out, int64_t dim, const Tensor& x, const Tensor& y) {
   if (out.numel() == 0) return;
   T* o = out.ptr<T>();
   if (inner == 1) {
-    parallel_for(outer, std::max<int64_t>(1, kGrain / 4 / n), [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) row<Rule>(o + r * n, x.ptr<T>() + r * n, y.ptr<T>() + r * n, n);
-    });
+    parallel_for_each(outer, std::max<int64_t>(1, kGrain / 4 / n),
+                      [&](int64_t r) { row<Rule>(o + r * n, x.ptr<T>() + r * n, y.ptr<T>() + r * n, n); });
     return;
   }
   const int64_t tiles = (inner + kTile - 1) / kTile;
-  parallel_for(
-      outer * tiles, std::max<int64_t>(1, kGrain / 4 / (n * std::min(inner, kTile))), [&](int64_t begin, int64_t end) {
-        for (int64_t t = begin; t < end; ++t) {
-          const int64_t at = t / tiles * n * inner + t % tiles * kTile;
-          columns<Rule>(o + at, x.ptr<T>() + at, y.ptr<T>() + at, n, inner, std::min(kTile, inner - t % tiles * kTile));
-        }
-      });
+  parallel_for_each(outer * tiles, std::max<int64_t>(1, kGrain / 4 / (n * std::min(inner, kTile))), [&](int64_t t) {
+    const int64_t at = t / tiles * n * inner + t % tiles * kTile;
+    columns<Rule>(o + at, x.ptr<T>() + at, y.ptr<T>() + at, n, inner, std::min(kTile, inner - t % tiles * kTile));
+  });
 }
 
 template <template <class> class Rule>

@@ -2,12 +2,12 @@
 #include "tandem/core/cpu/conv/conv2d.h"
 
 #include "tandem/core/backend/conv.h"
+#include "tandem/core/backend/kernel_arguments.h"
 #include "tandem/core/cpu/conv/conv2d_half.h"
 #include "tandem/core/cpu/conv/conv2d_tiles.h"
 #include "tandem/core/cpu/simd.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/profile.h"
-#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 namespace {
@@ -31,7 +31,7 @@ int64_t lanes_of(const Conv2dShape& s) {
   return ceil_div(s.batch, Wide<T>::kCount) * Wide<T>::kCount;
 }
 
-// The images fill the lanes of vectors, and those of one vector fit into the cache.
+// The images fill the lanes of vectors, and one vector's images fit into the cache.
 template <class T>
 bool lanes_fit(const Conv2dShape& s) {
   return lanes_of<T>(s) * 3 <= s.batch * 4 && image_bytes<T>(s) * Wide<T>::kCount <= kMaxImageBytes &&
@@ -244,9 +244,7 @@ void conv2d_backward_weight(Method method, const Conv2dShape& s, const T* x, con
 
 template <class T>
 void conv2d_backward_bias(const Conv2dShape& s, const T* dy, T* db) {
-  parallel_for(s.out_channels, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t o = begin; o < end; ++o) db[o] = sum_channel(s, dy + o * s.out_plane());
-  });
+  parallel_for_each(s.out_channels, 1, [&](int64_t o) { db[o] = sum_channel(s, dy + o * s.out_plane()); });
 }
 
 #define TANDEM_INSTANTIATE(T)                                                                          \
@@ -285,12 +283,6 @@ Conv2dShape shape_of(const Tensor& input, const Tensor& output, const Tensor& we
           .planes_in = !input.is_contiguous(MemoryFormat::ChannelsLast)};
 }
 
-Tensor row_major(const Tensor& t) {
-  if (!t.defined() || t.is_contiguous()) return t;
-  const Tensor copy = empty_raw(t.sizes(), t.dtype(), t.device());
-  copy_raw(copy, t);
-  return copy;
-}
 // compute(result) on row-major memory.
 template <class F>
 void in_row_major(const Tensor& out, F compute) {
@@ -298,11 +290,6 @@ void in_row_major(const Tensor& out, F compute) {
   const Tensor rows = empty_raw(out.sizes(), out.dtype(), out.device());
   compute(rows);
   copy_raw(out, rows);
-}
-
-template <class T>
-T* pointer(const Tensor& t) {
-  return t.defined() ? t.ptr<T>() : nullptr;
 }
 
 const uint16_t* bits(const Tensor& t) { return t.defined() ? static_cast<const uint16_t*>(t.data_ptr()) : nullptr; }
@@ -376,7 +363,7 @@ void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const
       const ConvEpilogue<Tensor> bias{e.bias};
       tandem::detail::call_in_float(forward, {}, out, input, weight, bias, p, static_cast<KeptWeight*>(nullptr));
       return dispatch(out.dtype(), TypeList<Half, BFloat16>{}, "conv2d", [&]<class M>(Type<M>) {
-        finish_half(out.numel(), out.ptr<M>(), pointer<const M>(e.residual), e.activation);
+        finish_half(out.numel(), out.ptr<M>(), data_or_null<const M>(e.residual), e.activation);
       });
     }
     // Clamps may come before the rounding.
@@ -384,14 +371,14 @@ void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const
     pair_conv_forward(
         s, bits(input), {bits(weight), kept, &weight}, result_bits(out),
         {bits(e.bias), whole ? bits(e.residual) : nullptr, whole ? e.activation : FusedActivation::kIdentity});
-    if (!whole) finish_half(out.numel(), out.ptr<BFloat16>(), pointer<const BFloat16>(e.residual), e.activation);
+    if (!whole) finish_half(out.numel(), out.ptr<BFloat16>(), data_or_null<const BFloat16>(e.residual), e.activation);
     return;
   }
   const bool empty = weight.numel() == 0;  // empty sums
   if (empty && !e.bias.defined()) fill_raw(out, 0);
   if (empty && e.bias.defined()) copy_raw(out, alias(e.bias, out.sizes(), {0, 1, 0, 0}, e.bias.storage_offset()));
   dispatch(out.dtype(), FloatTypes{}, "conv2d", [&]<class T>(Type<T>) {
-    const Epilogue<T> epilogue{pointer<T>(e.bias), pointer<T>(e.residual), e.activation};
+    const Epilogue<T> epilogue{data_or_null<T>(e.bias), data_or_null<T>(e.residual), e.activation};
     if (empty) return finish_all(s, epilogue, out.ptr<T>());
     conv2d_forward<T>(choose_forward<T>(s), s, input.ptr<T>(), {weight.ptr<T>(), kept, &weight}, out.ptr<T>(),
                       epilogue);
@@ -463,7 +450,7 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
   }
   dispatch(grad_weight.dtype(), FloatTypes{}, "conv2d_backward_weight", [&]<class T>(Type<T>) {
     conv2d_backward_weight<T>(choose_backward_weight<T>(s), s, input.ptr<T>(), grad_output.ptr<T>(),
-                              grad_weight.ptr<T>(), pointer<T>(grad_bias));
+                              grad_weight.ptr<T>(), data_or_null<T>(grad_bias));
   });
 }
 

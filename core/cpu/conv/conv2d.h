@@ -7,7 +7,7 @@
 //
 // Weights are [out_channels, in_channels / groups, kernel_h, kernel_w]; elements outside x count as zero. Callers have
 // checked the shape: no size is 0, and groups divides both channel counts.
-// The order of sums is that of core/cpu/sum_order.h: methods differ in speed alone, but for the gradient of the weights, a
+// core/cpu/sum_order.h has the order of sums: methods differ in speed alone, but for the gradient of the weights, a
 // sum over the batch.
 #pragma once
 #include <cstdint>
@@ -108,9 +108,9 @@ struct ConvWeight {
   const T* data;
   KeptWeight* kept = nullptr;
   const Tensor* tensor = nullptr;
-  /// Whether `data` is that of the convolution whose gradient turned() computes: [groups][O / groups][C / groups][taps].
+  /// Whether `data` belongs to the convolution whose gradient turned() computes: [groups][O / groups][C / groups][taps].
   bool turned = false;
-  /// Those of a convolution of pairs, in place of data: [out_channels][half_depth] bfloat16. Number i of a row is
+  /// The weights of a convolution of pairs, in place of data: [out_channels][half_depth] bfloat16. Number i of a row is
   /// paired with number shape.depth() + i, or with 0.
   const uint16_t* halves = nullptr;
   int64_t half_depth = 0;

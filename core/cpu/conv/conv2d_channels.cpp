@@ -10,7 +10,6 @@
 #include "tandem/core/cpu/linalg/transpose.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
-#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 namespace {
@@ -71,15 +70,13 @@ void channels_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* 
                   here_parts = ceil_div(images, part_images);
     for (int64_t group = 0; group < s.p.groups; ++group) {
       const T* from = dy + (begin_image * s.out_channels + group * s.group_out()) * places;
-      parallel_for(tiles.tiles, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t t = begin; t < end; ++t) {
-          const int64_t first = t * tiles.rows, here = std::min(tiles.rows, s.group_out() - first);
-          for (int64_t n = 0; n < images; ++n) {
-            T* to = panels + (t * depth + n * places) * tiles.rows;
-            transpose(here, places, from + (n * s.out_channels + first) * places, places, to, tiles.rows);
-            for (int64_t p = 0; here < tiles.rows && p < places; ++p)
-              std::fill(to + p * tiles.rows + here, to + (p + 1) * tiles.rows, T(0));
-          }
+      parallel_for_each(tiles.tiles, 1, [&](int64_t t) {
+        const int64_t first = t * tiles.rows, here = std::min(tiles.rows, s.group_out() - first);
+        for (int64_t n = 0; n < images; ++n) {
+          T* to = panels + (t * depth + n * places) * tiles.rows;
+          transpose(here, places, from + (n * s.out_channels + first) * places, places, to, tiles.rows);
+          for (int64_t p = 0; here < tiles.rows && p < places; ++p)
+            std::fill(to + p * tiles.rows + here, to + (p + 1) * tiles.rows, T(0));
         }
       });
       parallel_for(here_parts * blocks, 1, [&](int64_t begin, int64_t end) {

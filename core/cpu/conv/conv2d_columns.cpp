@@ -1,6 +1,6 @@
 // Convolution of any shape as a matrix product with columns (im2col). The forward pass builds them panel by panel in
 // the cache; they never exist as a whole, and not at all where the planes are the columns and few products read them. The
-// gradients need those of one group of one image at a time, or of a few images whose planes are small.
+// gradients need the columns of one group of one image at a time, or of a few images whose planes are small.
 #include "tandem/core/cpu/conv/conv2d.h"
 
 #include <algorithm>
@@ -12,7 +12,6 @@
 #include "tandem/core/cpu/linalg/transpose.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
-#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 namespace {
@@ -73,7 +72,7 @@ void make_panels(const Plan<T>& plan, int64_t group, int64_t first, int64_t coun
   }
 }
 
-// The outputs of `count` positions from `first`, which may be in several images: from[r * kPanel + i] is that of row r.
+// The outputs of `count` positions from `first`, which may be in several images: from[r * kPanel + i] belongs to row r.
 template <class T>
 void copy_out(const Plan<T>& plan, int64_t channel, int64_t rows, int64_t first, int64_t count, T* from, T* y) {
   for (int64_t i = 0; i < count;) {
@@ -163,12 +162,10 @@ void columns_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx
       const int64_t group = t % s.p.groups, image = t / s.p.groups * images, count = std::min(images, s.batch - image);
       const T* from = dy + (image * s.p.groups + group) * s.group_out() * plane;
       if (images > 1)
-        parallel_for(
-            s.group_out(), std::max<int64_t>(1, 16384 / (count * plane)), [&](int64_t begin_row, int64_t end_row) {
-              for (int64_t o = begin_row; o < end_row; ++o)
-                for (int64_t n = 0; n < count; ++n)
-                  std::copy_n(from + (n * s.out_channels + o) * plane, plane, together + (o * count + n) * plane);
-            });
+        parallel_for_each(s.group_out(), std::max<int64_t>(1, 16384 / (count * plane)), [&](int64_t o) {
+          for (int64_t n = 0; n < count; ++n)
+            std::copy_n(from + (n * s.out_channels + o) * plane, plane, together + (o * count + n) * plane);
+        });
       for (int64_t first = 0; first < s.out_h(); first += rows) {
         const int64_t here = std::min(rows, s.out_h() - first);
         gemm<T>({.m = depth,
@@ -182,14 +179,12 @@ void columns_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx
                  .c = columns,
                  .ldc = width,
                  .pairs = s.pairs});
-        parallel_for(count * s.group_in(), 1, [&](int64_t begin_channel, int64_t end_channel) {
-          for (int64_t i = begin_channel; i < end_channel; ++i) {
-            const int64_t n = i / s.group_in(), c = i % s.group_in();
-            T* to = dx + ((image + n) * s.in_channels + group * s.group_in() + c) * s.in_plane();
-            if (first == 0) std::fill_n(to, s.in_plane(), T(0));
-            for (int64_t tap = 0; tap < s.kernel_size(); ++tap)
-              add_column(s, tap, first, here, columns + (c * s.kernel_size() + tap) * width + n * plane, to);
-          }
+        parallel_for_each(count * s.group_in(), 1, [&](int64_t i) {
+          const int64_t n = i / s.group_in(), c = i % s.group_in();
+          T* to = dx + ((image + n) * s.in_channels + group * s.group_in() + c) * s.in_plane();
+          if (first == 0) std::fill_n(to, s.in_plane(), T(0));
+          for (int64_t tap = 0; tap < s.kernel_size(); ++tap)
+            add_column(s, tap, first, here, columns + (c * s.kernel_size() + tap) * width + n * plane, to);
         });
       }
     }
@@ -218,9 +213,8 @@ void columns_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* d
         for (int64_t first = 0; first < plane; first += width) {
           const int64_t count = std::min(width, plane - first);
           if (columns != nullptr)
-            parallel_for(depth, std::max<int64_t>(1, 16384 / width), [&](int64_t begin_line, int64_t end_line) {
-              for (int64_t k = begin_line; k < end_line; ++k)
-                make_line(s, lines, x, group, k, i / s.p.groups * plane + first, count, columns + k * step);
+            parallel_for_each(depth, std::max<int64_t>(1, 16384 / width), [&](int64_t k) {
+              make_line(s, lines, x, group, k, i / s.p.groups * plane + first, count, columns + k * step);
             });
           gemm<T>({.m = s.group_out(),
                    .n = depth,

@@ -8,7 +8,6 @@
 #include "tandem/core/cpu/conv/conv2d_tiles.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
-#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 namespace {
@@ -185,24 +184,22 @@ void convolve_last(const Conv2dShape& s, const T* x, const T* taps, const Epilog
   const Workspace<T> zeros(e.bias != nullptr ? 0 : channels);
   if (e.bias == nullptr) std::fill_n(zeros.data(), channels, T(0));
   const int64_t grain = std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, out_w * s.kernel_size() * channels));
-  parallel_for(s.batch * out_h, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t image = i / out_h, at = image * out_h * out_w * channels;
-      const LastRow<T> row{s,
-                           x + image * s.in_plane() * channels,
-                           taps,
-                           e.bias != nullptr ? e.bias : zeros.data(),
-                           e.residual ? e.residual + at : nullptr,
-                           e.activation,
-                           y + at,
-                           i % out_h};
-      for (int64_t q = 0, left = ceil_div(out_w, kMost), count; q < out_w; q += count, --left) {
-        count = ceil_div(out_w - q, left);
-        const int64_t first = q * stride - s.p.padding[1];
-        const bool edges = first < 0 || first + (count - 1) * stride + reach >= s.in_w;
-        const auto make = edges ? pick_outputs<T, true>(count, kCounts) : pick_outputs<T, false>(count, kCounts);
-        for_vectors<T>(channels, [&](int64_t c) { make(row, q, c); });
-      }
+  parallel_for_each(s.batch * out_h, grain, [&](int64_t i) {
+    const int64_t image = i / out_h, at = image * out_h * out_w * channels;
+    const LastRow<T> row{s,
+                         x + image * s.in_plane() * channels,
+                         taps,
+                         e.bias != nullptr ? e.bias : zeros.data(),
+                         e.residual ? e.residual + at : nullptr,
+                         e.activation,
+                         y + at,
+                         i % out_h};
+    for (int64_t q = 0, left = ceil_div(out_w, kMost), count; q < out_w; q += count, --left) {
+      count = ceil_div(out_w - q, left);
+      const int64_t first = q * stride - s.p.padding[1];
+      const bool edges = first < 0 || first + (count - 1) * stride + reach >= s.in_w;
+      const auto make = edges ? pick_outputs<T, true>(count, kCounts) : pick_outputs<T, false>(count, kCounts);
+      for_vectors<T>(channels, [&](int64_t c) { make(row, q, c); });
     }
   });
 }

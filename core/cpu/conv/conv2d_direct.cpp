@@ -21,7 +21,6 @@
 #include "tandem/core/cpu/linalg/transpose.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
-#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 namespace {
@@ -68,7 +67,7 @@ struct ColumnInputs {
     for (int r = 0; r < kRows; ++r) ++at[r];
   }
 };
-// Those of one row at any step: four pointers reach four positions each, and arithmetic on more would take the time of
+// Inputs of one row at any step: four pointers reach four positions each, and arithmetic on more would take the time of
 // multiplications.
 template <class T, int kPositions>
 struct SteppedInputs {
@@ -318,7 +317,7 @@ struct Ahead {
   const T* end = nullptr;
 };
 
-// The outputs of strip i in the channels of one panel of its group. `weights` and `bias` are those of that panel.
+// The outputs of strip i in the channels of one panel of its group. `weights` and `bias` belong to that panel.
 template <class T>
 void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t panel, const T* weights, const T* bias,
                     T* y, Ahead<T>* ahead = nullptr) {
@@ -428,9 +427,8 @@ void direct_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T*
              by_panel = little && plan.panels >= kEnoughPanels && plan.many_weights;
   const Workspace<T> memory(little ? plan.strips() * plan.strip_size : 0);
   std::vector<const T*> strips(static_cast<std::size_t>(little ? plan.strips() : 0));
-  parallel_for(static_cast<int64_t>(strips.size()), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      strips[static_cast<std::size_t>(i)] = make_strip(plan, i, memory.data() + i * plan.strip_size);
+  parallel_for_each(static_cast<int64_t>(strips.size()), 1, [&](int64_t i) {
+    strips[static_cast<std::size_t>(i)] = make_strip(plan, i, memory.data() + i * plan.strip_size);
   });
   const std::vector<T> zeros(static_cast<std::size_t>(e.bias ? 0 : s.p.groups * plan.panels * kPanel<T>));
   const WeightTiles<T> packed = pack_weight_tiles(s, w, kPanel<T>, e.bias, !by_panel);

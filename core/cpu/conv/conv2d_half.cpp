@@ -8,7 +8,6 @@
 #include "tandem/core/cpu/linalg/microkernel.h"
 #include "tandem/core/cpu/pointwise/half_loops.h"
 #include "tandem/core/cpu/scratch.h"
-#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 namespace {
@@ -18,13 +17,11 @@ constexpr int64_t kPieceElements = 16384;  // paired by one task
 // to[o][i][n] = the pairs of from[o][i][n] and from[o][ceil(count / 2) + i][n], for i < ceil(count / 2).
 void pair_halves(int64_t outer, int64_t count, int64_t size, const uint16_t* from, float* to) {
   const int64_t pairs = ceil_div(count, 2), piece = std::min(size, kPieceElements), pieces = ceil_div(size, piece);
-  parallel_for(outer * pairs * pieces, std::max<int64_t>(1, kPieceElements / piece), [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) {
-      const int64_t o = t / pieces / pairs, i = t / pieces % pairs, first = t % pieces * piece;
-      const uint16_t* source = from + (o * count + i) * size + first;
-      pair_up(source, pairs + i < count ? source + pairs * size : nullptr, std::min(piece, size - first),
-              to + (o * pairs + i) * size + first);
-    }
+  parallel_for_each(outer * pairs * pieces, std::max<int64_t>(1, kPieceElements / piece), [&](int64_t t) {
+    const int64_t o = t / pieces / pairs, i = t / pieces % pairs, first = t % pieces * piece;
+    const uint16_t* source = from + (o * count + i) * size + first;
+    pair_up(source, pairs + i < count ? source + pairs * size : nullptr, std::min(piece, size - first),
+            to + (o * pairs + i) * size + first);
   });
 }
 

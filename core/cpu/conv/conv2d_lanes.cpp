@@ -169,7 +169,7 @@ template <class T>
 void lanes_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T* y, const Epilogue<T>& e) {
   const int64_t tiles = ceil_div(s.group_out(), kMaxTileRows[1]), tile_rows = ceil_div(s.group_out(), tiles);
   ConvWeight<T> weight = w;
-  weight.kept = nullptr;  // the one copy that is kept is that of other methods, for single requests
+  weight.kept = nullptr;  // only other methods keep a copy, for single requests
   const Plan<T> plan{s, tile_rows, tiles, pack_weight_tiles(s, weight, tile_rows, e.bias)};
   if constexpr (std::is_same_v<T, float>)
     if (s.pairs) return run(plan, x, reinterpret_cast<BFloat16*>(e.rounded.y));

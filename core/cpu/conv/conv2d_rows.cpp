@@ -11,9 +11,9 @@
 
 #include "tandem/core/cpu/linalg/microkernel.h"
 #include "tandem/core/cpu/linalg/transpose.h"
+#include "tandem/core/cpu/parallel_for_each.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
-#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 namespace {
@@ -203,15 +203,13 @@ void sum_part(const Layout<T>& l, const T* x, const T* dy, int64_t part, int64_t
   const int64_t step = std::max<int64_t>(1, kStepPlaces / l.out_w);
   const auto add = [&](int64_t first) {
     packed.rows = std::min(l.band_rows, s.out_h() - packed.top);
-    parallel_for(packed.count, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t at = (first + i) * s.p.groups + group, next = at + s.p.groups;
-        if (first + i + 1 < s.batch && packed.rows == s.out_h()) {
-          prefetch(x + next * l.channels * s.in_plane(), l.channels * s.in_plane());
-          prefetch(dy + next * s.group_out() * plane, s.group_out() * plane);
-        }
-        pack_block_image(l, x + at * l.channels * s.in_plane(), dy + at * s.group_out() * plane, i, packed);
+    parallel_for_each(packed.count, 1, [&](int64_t i) {
+      const int64_t at = (first + i) * s.p.groups + group, next = at + s.p.groups;
+      if (first + i + 1 < s.batch && packed.rows == s.out_h()) {
+        prefetch(x + next * l.channels * s.in_plane(), l.channels * s.in_plane());
+        prefetch(dy + next * s.group_out() * plane, s.group_out() * plane);
       }
+      pack_block_image(l, x + at * l.channels * s.in_plane(), dy + at * s.group_out() * plane, i, packed);
     });
     const bool more = first > part * l.part_images || packed.top > 0;
     parallel_for(l.blocks(), 4, [&](int64_t begin, int64_t end) {
@@ -263,10 +261,8 @@ bool rows_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw, 
       sum_part(layout, x, dy, t / s.p.groups, t % s.p.groups, partial + t * layout.partial_size());
   };
   tasks >= kEnoughTasks ? parallel_for(tasks, 1, sum_tasks) : sum_tasks(0, tasks);
-  parallel_for(s.out_channels, std::max<int64_t>(1, 16384 / (layout.columns() * layout.parts)),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t o = begin; o < end; ++o) add_parts(layout, partial, o, dw, db);
-               });
+  parallel_for_each(s.out_channels, std::max<int64_t>(1, 16384 / (layout.columns() * layout.parts)),
+                    [&](int64_t o) { add_parts(layout, partial, o, dw, db); });
   return db != nullptr;
 }
 

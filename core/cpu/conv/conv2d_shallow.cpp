@@ -7,9 +7,9 @@
 
 #include "tandem/core/cpu/linalg/load_wide.h"
 #include "tandem/core/cpu/linalg/microkernel.h"
+#include "tandem/core/cpu/parallel_for_each.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
-#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 namespace {
@@ -203,15 +203,13 @@ void shallow_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T
     for (int64_t k = 0; k < depth; ++k) to[(tile * depth + k) * tile_rows + row % tile_rows] = w.data[o * depth + k];
     if (e.bias) to[tiles * tile_rows * depth + row] = e.bias[o];
   }
-  parallel_for(s.batch * s.p.groups, 4, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const T* mine = packed + i % s.p.groups * group_size;
-      const Weights<T> weights{tiles, tile_rows, mine, e.bias ? mine + tiles * tile_rows * depth : nullptr};
-      T* out = y + i * s.group_out() * s.out_plane();
-      for_columns(s, cut, x + i * s.group_in() * s.in_plane(), [&](int64_t first, int64_t rows, const T* columns) {
-        multiply(s, weights, columns, cut.width, rows * s.out_w(), out + first * s.out_w());
-      });
-    }
+  parallel_for_each(s.batch * s.p.groups, 4, [&](int64_t i) {
+    const T* mine = packed + i % s.p.groups * group_size;
+    const Weights<T> weights{tiles, tile_rows, mine, e.bias ? mine + tiles * tile_rows * depth : nullptr};
+    T* out = y + i * s.group_out() * s.out_plane();
+    for_columns(s, cut, x + i * s.group_in() * s.in_plane(), [&](int64_t first, int64_t rows, const T* columns) {
+      multiply(s, weights, columns, cut.width, rows * s.out_w(), out + first * s.out_w());
+    });
   });
 }
 
@@ -243,15 +241,13 @@ void shallow_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* d
       }
     }
   });
-  parallel_for(elements, 4096, [&](int64_t begin, int64_t end) {
-    for (int64_t j = begin; j < end; ++j) {
-      T sum = 0;
-      for (int64_t part = 0; part < parts; ++part) sum += partial[part * elements + j];
-      if (j % row < s.depth())
-        dw[j / row * s.depth() + j % row] = sum;
-      else if (db)
-        db[j / row] = sum;
-    }
+  parallel_for_each(elements, 4096, [&](int64_t j) {
+    T sum = 0;
+    for (int64_t part = 0; part < parts; ++part) sum += partial[part * elements + j];
+    if (j % row < s.depth())
+      dw[j / row * s.depth() + j % row] = sum;
+    else if (db)
+      db[j / row] = sum;
   });
 }
 

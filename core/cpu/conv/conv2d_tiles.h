@@ -1,4 +1,4 @@
-// What methods share: the weights as the left operand of register tiles (microkernel.h), and the epilogue.
+// Shared by the methods: the weights as the left operand of register tiles (microkernel.h), and the epilogue.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -9,10 +9,10 @@
 #include "tandem/core/cpu/linalg/load_wide.h"
 #include "tandem/core/cpu/linalg/pack_half.h"
 #include "tandem/core/cpu/linalg/transpose.h"
+#include "tandem/core/cpu/parallel_for_each.h"
 #include "tandem/core/cpu/pointwise/half_loops.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
-#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
 
@@ -67,7 +67,7 @@ inline void weight_rows(const Conv2dShape& s, const ConvWeight<T>& w, int64_t ro
 
 template <class T>
 struct WeightTiles {
-  const T* weights;                  // [group][tile][depth][tile_rows], zero in the rows past those of the group
+  const T* weights;                  // [group][tile][depth][tile_rows], zero in the rows past the group's
   const T* bias;                     // [group][tile][tile_rows] or none
   std::shared_ptr<const void> kept;  // what holds the weights, if they are not in a scratch buffer
 };
@@ -85,9 +85,8 @@ void pack_tile(const Conv2dShape& s, const ConvWeight<T>& w, int64_t tile_rows, 
 template <class T>
 void pack_tiles(const Conv2dShape& s, const ConvWeight<T>& w, int64_t tile_rows, T* packed) {
   const int64_t tiles = s.p.groups * ceil_div(s.group_out(), tile_rows), size = s.depth() * tile_rows;
-  parallel_for(tiles, std::max<int64_t>(1, 16384 / size), [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) pack_tile(s, w, tile_rows, t, packed + t * size);
-  });
+  parallel_for_each(tiles, std::max<int64_t>(1, 16384 / size),
+                    [&](int64_t t) { pack_tile(s, w, tile_rows, t, packed + t * size); });
 }
 
 /// The weights that w.kept holds, packed in this call or before; null if it holds none.

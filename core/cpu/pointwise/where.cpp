@@ -1,23 +1,10 @@
 // where: selects elements as raw bytes, independent of dtype.
-#include <cstring>
-
 #include "tandem/core/backend/ternary.h"
 #include "tandem/core/cpu/pointwise/blocks.h"
 #include "tandem/core/cpu/tables.h"
 
 namespace tandem::cpu {
 namespace {
-
-// The bit pattern of the scalar as an element of `type`.
-template <class Bits>
-Bits bits_of(const Operand& x, ScalarType type) {
-  Bits bits{};
-  if (x.tensor != nullptr) return bits;
-  alignas(8) char bytes[kMaxItem];
-  store(x.scalar, type, bytes);
-  std::memcpy(&bits, bytes, sizeof bits);
-  return bits;
-}
 
 // Branch-free, because conditions are often unpredictable.
 template <class Bits>
@@ -32,7 +19,7 @@ Bits pick(bool condition, Bits a, Bits b) {
 
 template <class Bits>
 void where_bits(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b) {
-  const Bits number_a = bits_of<Bits>(a, out.dtype()), number_b = bits_of<Bits>(b, out.dtype());
+  const Bits number_a = bits_of<Bits>(a.scalar, out.dtype()), number_b = bits_of<Bits>(b.scalar, out.dtype());
   parallel_runs(make_plan<4>({&out, &condition, a.tensor, b.tensor}), [&](const auto& p, const auto& s, int64_t n) {
     Bits* o = reinterpret_cast<Bits*>(p[0]);
     const bool* c = reinterpret_cast<const bool*>(p[1]);
