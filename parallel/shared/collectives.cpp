@@ -8,7 +8,7 @@
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend/kernel.h"
+#include "tandem/core/base/literal.h"
 
 namespace tandem::distributed::functional {
 namespace {
@@ -39,13 +39,13 @@ Tensor with_rows(const Tensor& tensor, int64_t rows) {
 }
 
 /// A collective whose gradient is `adjoint` of the gradient of its output.
-template <KernelName kLabel>
+template <Literal kLabel>
 struct AdjointBackward final : Node {
   const char* label() const override { return kLabel.text; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = adjoint(g[0]); }
   std::function<Tensor(const Tensor& gradient)> adjoint;
 };
-template <KernelName kLabel, class Adjoint>
+template <Literal kLabel, class Adjoint>
 Tensor recorded(const Tensor& out, const Tensor& input, Adjoint&& adjoint) {
   if (auto* node = record<AdjointBackward<kLabel>>(out, input)) node->adjoint = std::forward<Adjoint>(adjoint);
   return out;
