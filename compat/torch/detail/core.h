@@ -31,33 +31,6 @@ constexpr tandem::ScalarType typeMetaToScalarType(tandem::ScalarType type) { ret
 
 using DimVector = tandem::SmallVector<int64_t, 5>;
 
-// The type in which elements of type T are summed: on the CPU double for float, float for the half types, int64_t
-// for integers.
-namespace detail {
-template <class T, bool is_cuda>
-struct Sum {
-  using type = std::conditional_t<std::is_same_v<T, float> && !is_cuda, double, T>;
-};
-template <class T, bool is_cuda>
-requires std::is_integral_v<T>
-struct Sum<T, is_cuda> {
-  using type = int64_t;
-};
-template <bool is_cuda>
-struct Sum<bool, is_cuda> {
-  using type = bool;
-};
-template <bool is_cuda>
-struct Sum<tandem::Half, is_cuda> {
-  using type = float;
-};
-template <bool is_cuda>
-struct Sum<tandem::BFloat16, is_cuda> {
-  using type = float;
-};
-}  // namespace detail
-template <class T, bool is_cuda>
-using acc_type = typename detail::Sum<T, is_cuda>::type;
 /// float for the half types, otherwise T.
 template <class T>
 struct OpMathType {
@@ -65,6 +38,10 @@ struct OpMathType {
 };
 template <class T>
 using opmath_type = typename OpMathType<T>::type;
+/// The type in which elements of type T are summed: int64_t for integers, double for float on the CPU, or opmath_type.
+template <class T, bool is_cuda>
+using acc_type = std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int64_t,
+                                    std::conditional_t<std::is_same_v<T, float> && !is_cuda, double, opmath_type<T>>>;
 
 /// A DeviceGuard that may be without a device.
 class OptionalDeviceGuard {

@@ -71,29 +71,20 @@ inline void checkSameGPU(CheckedFrom c, const TensorArg& a, const TensorArg& b) 
                 " on the same GPU, they are ", *a, " and ", *b);
 }
 
-namespace detail {
-template <class Check>
-void check_all(Check check, CheckedFrom c, tandem::ArrayRef<TensorArg> tensors) {
-  for (std::size_t i = 1; i < tensors.size(); ++i) check(c, tensors[0], tensors[i]);
-}
-}  // namespace detail
 inline void checkAllDefined(CheckedFrom c, tandem::ArrayRef<TensorArg> tensors) {
   for (const TensorArg& t : tensors) checkDefined(c, t);
 }
 inline void checkAllContiguous(CheckedFrom c, tandem::ArrayRef<TensorArg> tensors) {
   for (const TensorArg& t : tensors) checkContiguous(c, t);
 }
-inline void checkAllSameSize(CheckedFrom c, tandem::ArrayRef<TensorArg> tensors) {
-  detail::check_all(checkSameSize, c, tensors);
-}
-inline void checkAllSameNumel(CheckedFrom c, tandem::ArrayRef<TensorArg> tensors) {
-  detail::check_all(checkSameNumel, c, tensors);
-}
-inline void checkAllSameType(CheckedFrom c, tandem::ArrayRef<TensorArg> tensors) {
-  detail::check_all(checkSameType, c, tensors);
-}
-inline void checkAllSameGPU(CheckedFrom c, tandem::ArrayRef<TensorArg> tensors) {
-  detail::check_all(checkSameGPU, c, tensors);
-}
+#define TANDEM_COMPAT_CHECK_ALL(Same)                                                        \
+  inline void checkAll##Same(CheckedFrom c, tandem::ArrayRef<TensorArg> tensors) {           \
+    for (std::size_t i = 1; i < tensors.size(); ++i) check##Same(c, tensors[0], tensors[i]); \
+  }
+TANDEM_COMPAT_CHECK_ALL(SameSize)
+TANDEM_COMPAT_CHECK_ALL(SameNumel)
+TANDEM_COMPAT_CHECK_ALL(SameType)
+TANDEM_COMPAT_CHECK_ALL(SameGPU)
+#undef TANDEM_COMPAT_CHECK_ALL
 
 }  // namespace torch
