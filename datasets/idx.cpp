@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 
 #include "tandem/core/base/atomic_file.h"
@@ -18,17 +19,20 @@ namespace {
 
 constexpr int64_t kMaxSize = 0xFFFFFFFF;
 
-bool known_type(uint8_t code) {
-  switch (static_cast<IdxType>(code)) {
-    case IdxType::kUInt8:
-    case IdxType::kInt8:
-    case IdxType::kInt16:
-    case IdxType::kInt32:
-    case IdxType::kFloat32:
-    case IdxType::kFloat64:
-      return true;
-  }
-  return false;
+struct ElementType {
+  IdxType idx;
+  ScalarType dtype;
+};
+constexpr ElementType kTypes[] = {{IdxType::kUInt8, kUInt8},     {IdxType::kInt8, kInt8},
+                                  {IdxType::kInt16, kInt16},     {IdxType::kInt32, kInt32},
+                                  {IdxType::kFloat32, kFloat32}, {IdxType::kFloat64, kFloat64}};
+
+// nullptr if there is none.
+template <class T>
+const ElementType* find_type(T ElementType::*member, T value) {
+  const auto* found = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                   [&](const ElementType& type) { return type.*member == value; });
+  return found == std::end(kTypes) ? nullptr : found;
 }
 
 std::string hex(uint8_t byte) {
@@ -57,8 +61,8 @@ IdxHeader read_header(GzInput& input) {
   check(got == sizeof magic, name, ": not an IDX file: it has only ", got, " bytes");
   check(magic[0] == 0 && magic[1] == 0, name, ": not an IDX file: it begins with ", hex(magic[0]), " ", hex(magic[1]),
         " instead of 0x00 0x00");
-  check(known_type(magic[2]), name, ": unknown IDX element type ", hex(magic[2]),
-        " (known: 0x08 uint8, 0x09 int8, 0x0B int16, 0x0C int32, 0x0D float32, 0x0E float64)");
+  check(find_type(&ElementType::idx, static_cast<IdxType>(magic[2])) != nullptr, name, ": unknown IDX element type ",
+        hex(magic[2]), " (known: 0x08 uint8, 0x09 int8, 0x0B int16, 0x0C int32, 0x0D float32, 0x0E float64)");
   const int rank = magic[3];
   check(rank >= 1 && rank <= kMaxDims, name, ": IDX rank ", rank, " is outside 1 to ", kMaxDims);
 
@@ -151,17 +155,8 @@ void write_gzip(AtomicFile& file, std::string_view content) {
 }  // namespace
 
 int idx_item_size(IdxType type) {
-  switch (type) {
-    case IdxType::kInt16:
-      return 2;
-    case IdxType::kInt32:
-    case IdxType::kFloat32:
-      return 4;
-    case IdxType::kFloat64:
-      return 8;
-    default:
-      return 1;
-  }
+  const ElementType* found = find_type(&ElementType::idx, type);
+  return found == nullptr ? 1 : static_cast<int>(item_size(found->dtype));
 }
 
 IdxHeader read_idx(GzInput& input, IdxAllocate allocate) {
@@ -198,6 +193,24 @@ void write_idx(const std::string& path, IdxType type, const std::vector<int64_t>
   else
     file.write(content);
   file.commit();
+}
+
+Tensor read_idx(const std::string& path) {
+  Tensor tensor;
+  read_idx(path, [&](const IdxHeader& header) -> void* {
+    tensor = empty_raw(header.sizes, find_type(&ElementType::idx, header.type)->dtype, Device(kCPU, 0));
+    return tensor.data_ptr();
+  });
+  return tensor;
+}
+
+void write_idx(const std::string& path, const Tensor& tensor) {
+  const ScalarType dtype = tensor.scalar_type();
+  const ElementType* type = find_type(&ElementType::dtype, dtype);
+  check(type != nullptr, "write_idx: IDX files cannot store ", dtype,
+        "; expected uint8, int8, int16, int32, float32 or float64");
+  const Tensor flat = tensor.detach().cpu().contiguous();
+  write_idx(path, type->idx, flat.sizes().vec(), flat.data_ptr());
 }
 
 }  // namespace tandem::data
