@@ -11,9 +11,7 @@ template <typename Base>
 class BatchSampler : public Sampler<typename Base::BatchRequestType> {
  public:
   BatchSampler(Base base, size_t batch_size, bool drop_last = false)
-      : base_(std::move(base)), batch_size_(batch_size), drop_last_(drop_last) {
-    check(batch_size > 0, "BatchSampler: batch_size must be at least 1, got 0");
-  }
+      : BatchSampler(std::move(base), batch_size, drop_last, "BatchSampler") {}
   void reset(optional<size_t> new_size = nullopt) override { base_.reset(new_size); }
   optional<typename Base::BatchRequestType> next(size_t = 0) override {
     auto batch = base_.next(batch_size_);
@@ -27,47 +25,42 @@ class BatchSampler : public Sampler<typename Base::BatchRequestType> {
   void save(serialize::OutputArchive& archive) const override { base_.save(archive); }
   void load(serialize::InputArchive& archive) override { base_.load(archive); }
 
- private:
+ protected:
+  BatchSampler(Base base, size_t batch_size, bool drop_last, const char* name)
+      : base_(std::move(base)), batch_size_(batch_size), drop_last_(drop_last) {
+    check(batch_size > 0, name, ": batch_size must be at least 1, got 0");
+  }
   Base base_;
+
+ private:
   size_t batch_size_;
   bool drop_last_;
 };
 
 /// This process's part of each batch of `batch_size` indices of another sampler, ignoring the batch size that
 /// the loader requests. Concatenated over the ranks, the parts are the batches of BatchSampler, so training
-/// does not depend on the number of processes. A last batch with fewer indices than processes is dropped, too.
+/// does not depend on the number of processes. A last batch with fewer indices than processes is dropped, too. The
+/// state is the base's, which is the same on all ranks and for any number of processes.
 template <typename Base>
-class ShardedBatchSampler : public Sampler<typename Base::BatchRequestType> {
+class ShardedBatchSampler : public BatchSampler<Base> {
  public:
   /// If `base` has no seed and there are several processes, it gets seed 0, so that they agree on the order.
   ShardedBatchSampler(Base base, size_t batch_size, const BatchPart& part, bool drop_last = false)
-      : base_(std::move(base)), batch_size_(batch_size), part_(part), drop_last_(drop_last) {
-    check(batch_size > 0, "ShardedBatchSampler: batch_size must be at least 1, got 0");
+      : BatchSampler<Base>(std::move(base), batch_size, drop_last, "ShardedBatchSampler"), part_(part) {
     part_.check_for("ShardedBatchSampler", static_cast<int64_t>(batch_size));
-    if constexpr (requires { base_.set_seed(0); })
-      if (part_.size > 1 && !seed()) base_.set_seed(0);
+    if constexpr (requires { this->base_.set_seed(0); })
+      if (part_.size > 1 && !this->seed()) this->set_seed(0);
   }
-  void reset(optional<size_t> new_size = nullopt) override { base_.reset(new_size); }
   optional<typename Base::BatchRequestType> next(size_t = 0) override {
-    auto batch = base_.next(batch_size_);
-    if (!batch || batch->size() < (drop_last_ ? batch_size_ : static_cast<size_t>(part_.size))) return nullopt;
+    auto batch = BatchSampler<Base>::next();
+    if (!batch || batch->size() < static_cast<size_t>(part_.size)) return nullopt;
     const auto [begin, end] = part_.range(static_cast<int64_t>(batch->size()));
     return typename Base::BatchRequestType(batch->begin() + begin, batch->begin() + end);
   }
-  void set_epoch(size_t epoch) { base_.set_epoch(epoch); }
-  size_t epoch() const { return base_.epoch(); }
-  void set_seed(uint64_t seed) { base_.set_seed(seed); }
-  optional<uint64_t> seed() const { return base_.seed(); }
   size_t rank() const { return static_cast<size_t>(part_.rank); }
-  /// The state of the base, which is the same on all ranks and for any number of processes.
-  void save(serialize::OutputArchive& archive) const override { base_.save(archive); }
-  void load(serialize::InputArchive& archive) override { base_.load(archive); }
 
  private:
-  Base base_;
-  size_t batch_size_;
   BatchPart part_;
-  bool drop_last_;
 };
 
 /// A request that is not a list of indices.

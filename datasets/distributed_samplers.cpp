@@ -2,7 +2,6 @@
 #include "tandem/datasets/distributed_samplers.h"
 
 #include <algorithm>
-#include <numeric>
 #include <random>
 
 #include "tandem/datasets/order.h"
@@ -82,11 +81,7 @@ size_t ReplicaSampler::count() const {
 }
 
 std::vector<size_t> ReplicaSampler::order() {
-  std::vector<size_t> all(size_), out(count());
-  if (options_.shuffle)
-    all = shuffled();
-  else
-    std::iota(all.begin(), all.end(), size_t{0});
+  std::vector<size_t> all = options_.shuffle ? shuffled() : counting(), out(count());
   for (size_t i = 0; i < out.size(); ++i) out[i] = all[(options_.rank + i * options_.num_replicas) % size_];
   return out;
 }

@@ -12,13 +12,6 @@
 #include "tandem/nn/files/archive.h"
 
 namespace tandem::data::samplers {
-namespace {
-std::vector<size_t> counting(size_t count) {
-  std::vector<size_t> out(count);
-  std::iota(out.begin(), out.end(), size_t{0});
-  return out;
-}
-}  // namespace
 
 void IndexSampler::reset(optional<size_t> new_size) {
   if (new_size) size_ = *new_size;
@@ -69,12 +62,18 @@ void IndexSampler::continue_in(std::vector<size_t> order, size_t index) {
   advance_ = index > 0;
 }
 
+std::vector<size_t> IndexSampler::counting() const {
+  std::vector<size_t> out(size_);
+  std::iota(out.begin(), out.end(), size_t{0});
+  return out;
+}
+
 std::vector<size_t> IndexSampler::shuffled() const {
   const auto order = shuffled_order(static_cast<int64_t>(size_), seed_.value_or(0), static_cast<int64_t>(epoch_));
   return std::vector<size_t>(order.begin(), order.end());
 }
 
-std::vector<size_t> SequentialSampler::order() { return counting(size_); }
+std::vector<size_t> SequentialSampler::order() { return counting(); }
 
 RandomSampler::RandomSampler(int64_t size, ScalarType)
     : IndexSampler(static_cast<size_t>(size), nullopt), draws_(generator_mode() == GeneratorMode::kPyTorch) {

@@ -57,6 +57,8 @@ class IndexSampler : public Sampler<> {
   virtual std::vector<size_t> order() = 0;
   /// 0 … size_ - 1 shuffled by (*seed_, epoch_).
   std::vector<size_t> shuffled() const;
+  /// 0 … size_ - 1.
+  std::vector<size_t> counting() const;
   /// Continues within this order.
   void continue_in(std::vector<size_t> order, size_t index);
   const std::vector<size_t>* current_order() const { return order_.get(); }

@@ -1,13 +1,8 @@
-// How samplers keep numbers in archives: as int64 scalars, as LibTorch does.
+// Samplers keep numbers in archives as int64 scalars, as LibTorch does.
 #pragma once
-#include <cstdint>
-#include <optional>
 #include <string>
 
-namespace tandem::serialize {
-class OutputArchive;
-class InputArchive;
-}  // namespace tandem::serialize
+#include "tandem/datasets/index_samplers.h"
 
 namespace tandem::data::samplers {
 

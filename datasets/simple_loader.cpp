@@ -1,16 +1,7 @@
 // The non-template parts of DataLoader.
 #include "tandem/datasets/simple_loader.h"
 
-#include <numeric>
-
 namespace tandem::data::detail {
-
-std::vector<size_t> EpochSampler::order() {
-  if (shuffle_) return shuffled();
-  std::vector<size_t> out(size_);
-  std::iota(out.begin(), out.end(), size_t{0});
-  return out;
-}
 
 DataLoaderOptions full_options(const LoaderOptions& options) {
   return DataLoaderOptions(options.batch_size)

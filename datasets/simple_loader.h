@@ -17,7 +17,7 @@ struct LoaderOptions {
   bool pin_memory = false;
   optional<uint64_t> seed = nullopt;  ///< default: drawn from the default generator; 0 for several processes
   DataLoaderOptions::Timeout timeout = nullopt;
-  BatchPart part = {};  ///< what to load of each batch, which batch_size counts as a whole
+  BatchPart part = {};  ///< of each batch; batch_size counts the whole batch
 };
 
 namespace detail {
@@ -27,7 +27,7 @@ class EpochSampler : public samplers::IndexSampler {
   EpochSampler(size_t size, bool shuffle) : IndexSampler(size, nullopt), shuffle_(shuffle) {}
 
  protected:
-  std::vector<size_t> order() override;
+  std::vector<size_t> order() override { return shuffle_ ? shuffled() : counting(); }
 
  private:
   bool shuffle_;

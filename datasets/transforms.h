@@ -40,11 +40,9 @@ using Collation = BatchTransform<BatchType, T>;
 template <typename Input, typename Output = Input>
 class BatchLambda : public BatchTransform<Input, Output> {
  public:
-  using typename BatchTransform<Input, Output>::InputBatchType;
-  using typename BatchTransform<Input, Output>::OutputBatchType;
-  using FunctionType = std::function<OutputBatchType(InputBatchType)>;
+  using FunctionType = std::function<Output(Input)>;
   explicit BatchLambda(FunctionType function) : function_(std::move(function)) {}
-  OutputBatchType apply_batch(InputBatchType input_batch) override { return function_(std::move(input_batch)); }
+  Output apply_batch(Input input_batch) override { return function_(std::move(input_batch)); }
 
  private:
   FunctionType function_;
@@ -56,11 +54,9 @@ using Collate = BatchLambda<BatchType, T>;
 template <typename Input, typename Output = Input>
 class Lambda : public Transform<Input, Output> {
  public:
-  using typename Transform<Input, Output>::InputType;
-  using typename Transform<Input, Output>::OutputType;
   using FunctionType = std::function<Output(Input)>;
   explicit Lambda(FunctionType function) : function_(std::move(function)) {}
-  OutputType apply(InputType input) override { return function_(std::move(input)); }
+  Output apply(Input input) override { return function_(std::move(input)); }
 
  private:
   FunctionType function_;
@@ -71,10 +67,8 @@ template <typename Target = Tensor>
 class TensorTransform : public Transform<Example<Tensor, Target>, Example<Tensor, Target>> {
  public:
   using E = Example<Tensor, Target>;
-  using typename Transform<E, E>::InputType;
-  using typename Transform<E, E>::OutputType;
   virtual Tensor operator()(Tensor input) = 0;
-  OutputType apply(InputType input) override {
+  E apply(E input) override {
     input.data = (*this)(std::move(input.data));
     return input;
   }

@@ -26,7 +26,7 @@ class BytePairTokenizer : public Tokenizer {
 
   /// Special tokens in the text are encoded like any other text.
   std::vector<int64_t> encode(std::string_view text) const override;
-  /// Special tokens in the text become one token each; of those that begin at the same place, the longest.
+  /// Special tokens in the text become one token each; of several that begin at the same place, the longest.
   std::vector<int64_t> encode_with_special(std::string_view text) const;
   std::string decode(ArrayRef<int64_t> tokens) const override;
   int64_t size() const override { return static_cast<int64_t>(bytes_.size()); }
@@ -41,6 +41,7 @@ class BytePairTokenizer : public Tokenizer {
   };
   class Merger;
   BytePairTokenizer() = default;
+  void place(const std::string& bytes, uint64_t token, const char* kind, const std::string& file);
   void add(const std::string& bytes, uint64_t token, const std::string& file);
   void add_special(const std::string& text, uint64_t token, const std::string& file);
   void find_bytes(const std::string& file);

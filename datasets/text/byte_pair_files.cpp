@@ -80,21 +80,21 @@ std::pair<std::string, std::string> two_words(const std::string& line, const std
 
 }  // namespace
 
-void BytePairTokenizer::add(const std::string& bytes, uint64_t token, const std::string& file) {
-  check(token < kMaxTokens, file, ": token ", token, ", expected at most ", kMaxTokens - 1);
-  check(!bytes.empty(), file, ": token ", token, " is empty");
+void BytePairTokenizer::place(const std::string& bytes, uint64_t token, const char* kind, const std::string& file) {
+  check(token < kMaxTokens, file, ": ", kind, " ", token, ", expected at most ", kMaxTokens - 1);
+  check(!bytes.empty(), file, ": ", kind, " ", token, " is empty");
   if (bytes_.size() <= token) bytes_.resize(token + 1);
   check(bytes_[token].empty(), file, ": two tokens have the number ", token);
   bytes_[token] = bytes;
+}
+
+void BytePairTokenizer::add(const std::string& bytes, uint64_t token, const std::string& file) {
+  place(bytes, token, "token", file);
   check(numbers_.emplace(bytes, static_cast<uint32_t>(token)).second, file, ": token ", token, " occurs twice");
 }
 
 void BytePairTokenizer::add_special(const std::string& text, uint64_t token, const std::string& file) {
-  check(token < kMaxTokens, file, ": special token ", token, ", expected at most ", kMaxTokens - 1);
-  check(!text.empty(), file, ": special token ", token, " is empty");
-  if (bytes_.size() <= token) bytes_.resize(token + 1);
-  check(bytes_[token].empty(), file, ": two tokens have the number ", token);
-  bytes_[token] = text;
+  place(text, token, "special token", file);
   special_.emplace(text, static_cast<int64_t>(token));
   longest_special_ = std::max(longest_special_, text.size());
 }
