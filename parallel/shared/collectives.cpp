@@ -2,6 +2,7 @@
 // reduce_scatter of all_gather, all_to_all with exchanged splits, and a message in the other direction.
 #include "tandem/parallel/shared/collectives.h"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
