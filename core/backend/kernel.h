@@ -7,18 +7,10 @@
 
 #include "tandem/core/backend/half_calls.h"
 #include "tandem/core/backend/kernel_span.h"
+#include "tandem/core/base/literal.h"
 #include "tandem/core/base/type_list.h"
 
 namespace tandem {
-
-/// A string literal as a template argument.
-template <std::size_t N>
-struct KernelName {
-  char text[N] = {};
-  consteval KernelName(const char (&literal)[N]) {
-    for (std::size_t i = 0; i < N; ++i) text[i] = literal[i];
-  }
-};
 
 /// Where a profile shows a kernel: on its device's stream, or as a wait on the host.
 enum class ShownOn : bool { kStream, kHost };
@@ -77,7 +69,7 @@ class KernelFunction<R(Args...)> {
   ShownOn shown_;
 };
 
-template <KernelName name, class Signature, HalfCalls half = HalfCalls{}, ShownOn shown = ShownOn::kStream>
+template <Literal name, class Signature, HalfCalls half = HalfCalls{}, ShownOn shown = ShownOn::kStream>
 class Kernel : public KernelFunction<Signature> {
  public:
   constexpr Kernel(Signature* kernel) : Kernel(kernel, half) {}
@@ -90,7 +82,7 @@ class Kernel : public KernelFunction<Signature> {
 };
 
 /// A kernel that a backend may lack: absent if default-constructed. Callers ask, and compose the operation otherwise.
-template <KernelName name, class Signature, HalfCalls half = HalfCalls{}, ShownOn shown = ShownOn::kStream>
+template <Literal name, class Signature, HalfCalls half = HalfCalls{}, ShownOn shown = ShownOn::kStream>
 class OptionalKernel : public Kernel<name, Signature, half, shown> {
   using Base = Kernel<name, Signature, half, shown>;
 
@@ -102,7 +94,7 @@ class OptionalKernel : public Kernel<name, Signature, half, shown> {
 
 namespace detail {
 /// Op::name with a suffix.
-template <class Op, KernelName suffix>
+template <class Op, Literal suffix>
 struct SuffixedName {
   static constexpr auto make() {
     constexpr std::string_view name = Op::name, end = suffix.text;
@@ -129,7 +121,7 @@ class KernelsOf<TypeList<Ops...>, Signature> {
 
  protected:
   using Kernels = std::array<KernelFunction<Signature>, sizeof...(Ops)>;
-  template <class Maker, KernelName suffix>
+  template <class Maker, Literal suffix>
   static constexpr Kernels make(HalfCalls half) {
     return {KernelFunction<Signature>(&Maker::template kernel<Ops>, detail::SuffixedName<Ops, suffix>::text.data(),
                                       half)...};
@@ -142,7 +134,7 @@ class KernelsOf<TypeList<Ops...>, Signature> {
 
 /// One kernel per type of an operation list, all with one signature: the functions `Maker::kernel<Op>`. A
 /// kernel's name is Op::name followed by `suffix`.
-template <class List, class Signature, KernelName suffix = "">
+template <class List, class Signature, Literal suffix = "">
 class KernelArray : public KernelsOf<List, Signature> {
   using Base = KernelsOf<List, Signature>;
 
