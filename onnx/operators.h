@@ -6,7 +6,7 @@
 // Call::integers_at takes it from an input or an attribute.
 #pragma once
 #include <cstdint>
-#include <span>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -26,6 +26,7 @@ struct Results : std::vector<IValue> {
   Results() = default;
   Results(Tensor value) { push_back(std::move(value)); }
   Results(IValue value) { push_back(std::move(value)); }
+  Results(std::vector<IValue> values) : vector(std::move(values)) {}
   Results(std::vector<Tensor> sequence) = delete;  // a sequence or several outputs? say which
   template <class... Ts>
   Results(const std::tuple<Ts...>& values) {
@@ -120,74 +121,35 @@ class Call {
   tandem::optional<Device> device_;
 };
 
-/// What folding constants must know of an operator.
-enum class Folding : uint8_t {
-  kAllowed,
-  kNever,  ///< draws random numbers, depends on the mode or on bodies, or its result may be much larger than its inputs
-};
-
 struct Operator {
-  template <class F>
-  requires std::is_empty_v<F>  // a lambda
-  constexpr Operator(const char* name, F, Folding folding = Folding::kAllowed, uint32_t host = 0,
-                     const char* domain = "")
-      : name(name), all_([](Call& c) { return Results(F{}(c)); }), folding(folding), host(host), domain(domain) {}
-  constexpr Operator(const char* name, Results (*function)(Call&), Folding folding = Folding::kAllowed,
-                     uint32_t host = 0, const char* domain = "")
-      : name(name), all_(function), folding(folding), host(host), domain(domain) {}
-  constexpr Operator(const char* name, Tensor (*function)(Call&), Folding folding = Folding::kAllowed,
-                     uint32_t host = 0, const char* domain = "")
-      : name(name), one_(function), folding(folding), host(host), domain(domain) {}
-
-  Results run(Call& call) const { return one_ != nullptr ? Results(one_(call)) : all_(call); }
-
   const char* name;
-
- private:
-  Results (*all_)(Call&) = nullptr;
-  Tensor (*one_)(Call&) = nullptr;
-
- public:
-  Folding folding = Folding::kAllowed;
+  std::function<Results(Call&)> run;
   /// Inputs whose values are read on the host, one bit each: they are not moved to the device of the others.
   uint32_t host = 0;
-  const char* domain = "";
+  /// The result may be much larger than the inputs.
+  bool grows = false;
+  /// Whether constants are computed ahead with it; find_operator sets it.
+  bool folds_ahead = false;
 };
+inline constexpr bool kGrows = true;
 
 /// The domain of operators that only merge.h writes.
 inline constexpr const char* kFused = "tandem.fused";
 
 /// The tables, one per family.
-std::span<const Operator> attention_operators();
-std::span<const Operator> control_operators();
-std::span<const Operator> convolution_operators();
-std::span<const Operator> fused_operators();
-std::span<const Operator> index_operators();
-std::span<const Operator> linear_operators();
-std::span<const Operator> loss_operators();
-std::span<const Operator> math_operators();
-std::span<const Operator> microsoft_operators();
-std::span<const Operator> network_operators();
-std::span<const Operator> normalization_operators();
-std::span<const Operator> pooling_operators();
-std::span<const Operator> quantized_operators();
-std::span<const Operator> random_operators();
-std::span<const Operator> recurrent_operators();
-std::span<const Operator> reduce_operators();
-std::span<const Operator> resize_operators();
-std::span<const Operator> sequence_operators();
-std::span<const Operator> shape_operators();
-std::span<const Operator> signal_operators();
-std::span<const Operator> tandem_operators();
-std::span<const Operator> vision_operators();
+using Operators = std::vector<Operator>;
+Operators attention_operators(), control_operators(), convolution_operators(), fused_operators(), index_operators(),
+    linear_operators(), loss_operators(), math_operators(), microsoft_operators(), network_operators(),
+    normalization_operators(), pooling_operators(), preview_operators(), quantized_operators(), random_operators(),
+    recurrent_operators(), reduce_operators(), resize_operators(), sequence_operators(), shape_operators(),
+    signal_operators(), tandem_operators(), vision_operators();
 
-/// Whether constants are computed ahead with it: only by families whose results are no larger than the product of their
-/// inputs, whatever the attributes say.
-bool folds_ahead(const Operator& op);
 /// nullptr if there is none.
 const Operator* find_operator(std::string_view domain, std::string_view name);
 /// The dimension `axis` of a tensor, counted from its end if negative. Throws Error if there is none.
 int64_t wrap_axis(int64_t axis, int64_t rank);
+/// 0 … dim() - 1
+std::vector<int64_t> all_dims(const Tensor& t);
 /// The tensors on the device of the first that is not on the CPU, if there is one.
 std::vector<Tensor> on_one_device(std::vector<Tensor> tensors);
 

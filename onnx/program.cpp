@@ -483,7 +483,7 @@ class Reader {
     };
     std::vector<Node> left;
     for (Node& node : graph.nodes) {
-      if (node.run != nullptr && folds_ahead(*node.run) && node.captured.empty() && !node.inputs.empty() &&
+      if (node.run != nullptr && node.run->folds_ahead && node.captured.empty() && !node.inputs.empty() &&
           folded_bytes_ < kMaxFoldedBytes && std::all_of(node.inputs.begin(), node.inputs.end(), is_constant) &&
           is_small(node)) {
         try {

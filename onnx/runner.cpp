@@ -4,6 +4,7 @@
 #include "tandem/core/profile.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "tandem/onnx/proto.h"
 
@@ -17,6 +18,12 @@ const IValue kNothing;
 int64_t wrap_axis(int64_t axis, int64_t rank) {
   check(axis >= -rank && axis < rank, "axis ", axis, " is out of range for ", rank, " dimensions");
   return axis < 0 ? axis + rank : axis;
+}
+
+std::vector<int64_t> all_dims(const Tensor& t) {
+  std::vector<int64_t> dims(static_cast<std::size_t>(t.dim()));
+  std::iota(dims.begin(), dims.end(), 0);
+  return dims;
 }
 
 std::vector<Tensor> on_one_device(std::vector<Tensor> tensors) {
@@ -183,9 +190,7 @@ Results Runner::call(const Node& node, Frame& frame) {
   std::vector<IValue> inputs;
   for (std::size_t i = 0; i < call.size(); ++i) inputs.push_back(call.value(i));
   inputs.resize(node.body->inputs.size());
-  Results out;
-  static_cast<std::vector<IValue>&>(out) = run_body(*node.body, frame, std::move(inputs));
-  return out;
+  return run_body(*node.body, frame, std::move(inputs));
 }
 
 std::vector<IValue> Runner::execute(Frame& frame, std::vector<IValue> inputs) {

@@ -11,7 +11,8 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/core/base/atomic_file.h"
 #include "tandem/core/version.h"
-#include "tandem/onnx/export/function_proto.h"
+#include "tandem/onnx/elementwise.h"
+#include "tandem/onnx/export/functions.h"
 
 namespace tandem::onnx::exporter {
 namespace {

@@ -1,15 +1,26 @@
 // Translations of the elementwise kernels and of copies.
+#include <algorithm>
 #include <cmath>
 
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/binary.h"
 #include "tandem/core/backend/unary.h"
+#include "tandem/onnx/elementwise.h"
 #include "tandem/onnx/export/arguments.h"
 
 namespace tandem::onnx::exporter {
 namespace {
 
 // ---- one argument
+
+void elementwise(Recorder& r, const KernelCall& call) {
+  const std::vector<Elementwise>& all = elementwise_operations();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Elementwise& e) { return call.name == std::string_view(e.name); });
+  const Id x = r.read(tensor(call, 1));
+  r.write(tensor(call, 0),
+          found->op != nullptr ? r.add(found->op, {x}) : r.call(found->name, {x}, {}, r[x].dtype, r[x].sizes));
+}
 
 struct Unary {
   Recorder& r;
@@ -32,16 +43,6 @@ constexpr Translation unary(F) {
     r.write(out, F{}(Unary{r, out, r.read(tensor(call, 1)), number(0), number(1)}, call));
   };
 }
-// ONNX has the operator.
-#define SAME(kernel, op)                                                       \
-  {                                                                            \
-    kernel, unary([](const Unary& u, const KernelCall&) { return u.add(op); }) \
-  }
-// A function says it.
-#define FUNCTION(kernel)                                                            \
-  {                                                                                 \
-    kernel, unary([](const Unary& u, const KernelCall&) { return u.call(kernel); }) \
-  }
 #define RULE(kernel, ...)                                                                   \
   {                                                                                         \
     kernel, unary([](const Unary& u, const KernelCall& call) -> Id { return __VA_ARGS__; }) \
@@ -64,59 +65,18 @@ Id softplus(const Unary& u) {
 }
 
 const Translations kUnary = {
-    SAME("abs", "Abs"),
-    SAME("sqrt", "Sqrt"),
-    FUNCTION("rsqrt"),
-    SAME("reciprocal", "Reciprocal"),
     RULE("square", u.r.add("Mul", {u.x, u.x})),
-    SAME("relu", "Relu"),
     RULE("clamp", clipped(u)),
     RULE("hardtanh", clipped(u)),
     RULE("threshold", u.call("threshold", {{"threshold", u.p}, {"value", u.q}})),
     RULE("leaky_relu", u.add("LeakyRelu", {{"alpha", u.p}})),
     RULE("hardsigmoid", u.add("HardSigmoid", {{"alpha", 1.0 / 6}, {"beta", 0.5}})),
-    SAME("hardswish", "HardSwish"),
-    SAME("softsign", "Softsign"),
-    SAME("exp", "Exp"),
-    FUNCTION("exp2"),
-    FUNCTION("expm1"),
-    SAME("log", "Log"),
-    FUNCTION("log2"),
-    FUNCTION("log10"),
-    FUNCTION("log1p"),
-    SAME("erf", "Erf"),
-    FUNCTION("erfc"),
-    SAME("sin", "Sin"),
-    SAME("cos", "Cos"),
-    SAME("tan", "Tan"),
-    SAME("asin", "Asin"),
-    SAME("acos", "Acos"),
-    SAME("atan", "Atan"),
-    SAME("sinh", "Sinh"),
-    SAME("cosh", "Cosh"),
-    SAME("tanh", "Tanh"),
-    SAME("asinh", "Asinh"),
-    SAME("acosh", "Acosh"),
-    SAME("atanh", "Atanh"),
-    SAME("sigmoid", "Sigmoid"),
-    FUNCTION("log_sigmoid"),
-    FUNCTION("silu"),
     RULE("softplus", softplus(u)),
     RULE("elu", elu(u)),
     RULE("celu", u.add("Celu", {{"alpha", u.p}})),
     RULE("gelu", u.add("Gelu", {{"approximate", std::string(is_tanh_gelu(call) ? "tanh" : "none")}})),
-    SAME("mish", "Mish"),
-    SAME("neg", "Neg"),
-    SAME("sign", "Sign"),
-    SAME("floor", "Floor"),
-    SAME("ceil", "Ceil"),
-    SAME("round", "Round"),
-    FUNCTION("trunc"),
-    FUNCTION("frac"),
     RULE("bitwise_not", u.add(u.out.dtype() == kBool ? "Not" : "BitwiseNot")),
 };
-#undef SAME
-#undef FUNCTION
 #undef RULE
 
 // ---- two and three arguments
@@ -300,6 +260,7 @@ void fill(Recorder& r, const KernelCall& call) {
 Translations all() {
   Translations list = kUnary;
   list.insert(list.end(), kSeveral.begin(), kSeveral.end());
+  for (const Elementwise& each : elementwise_operations()) list.push_back({each.name, elementwise});
   list.push_back({"lt", less});
   list.push_back({"copy", copy});
   list.push_back({"fill", fill});

@@ -248,15 +248,14 @@ Tensor swiglu(Call& c) {
 
 }  // namespace
 
-std::span<const Operator> attention_operators() {
-  static const Operator table[] = {
-      {"Attention", [](Call& c) { return attention(c); }},
-      {"FlexAttention", [](Call& c) { return flex_attention(c); }, Folding::kNever, 0, "ai.onnx.preview"},
-      {"LinearAttention", [](Call& c) { return linear_attention(c); }},
-      {"RotaryEmbedding", [](Call& c) { return rotary_embedding(c); }},
-      {"SwiGLU", [](Call& c) { return swiglu(c); }},
+Operators attention_operators() {
+  return {
+      {"Attention", attention},
+      {"LinearAttention", linear_attention},
+      {"RotaryEmbedding", rotary_embedding},
+      {"SwiGLU", swiglu},
   };
-  return table;
 }
+Operators preview_operators() { return {{"FlexAttention", flex_attention}}; }
 
 }  // namespace tandem::onnx

@@ -7,12 +7,6 @@
 namespace tandem::onnx {
 namespace {
 
-Results results(std::vector<IValue> values) {
-  Results out;
-  static_cast<std::vector<IValue>&>(out) = std::move(values);
-  return out;
-}
-
 bool truth(const IValue& value) {
   check(value.isTensor() && value.toTensor().numel() == 1, "the condition must be one bool");
   return value.toTensor().is_nonzero();
@@ -59,7 +53,7 @@ class Stacks {
   std::vector<std::vector<Tensor>> stacks_;
 };
 
-Results choose(Call& c) { return results(c.run(c.graph(truth(c.value(0)) ? "then_branch" : "else_branch"), {})); }
+Results choose(Call& c) { return c.run(c.graph(truth(c.value(0)) ? "then_branch" : "else_branch"), {}); }
 
 // ---- Loop
 
@@ -91,7 +85,7 @@ Results loop(Call& c) {
     values.assign(std::make_move_iterator(outputs.begin() + 1),
                   std::make_move_iterator(outputs.begin() + 1 + static_cast<std::ptrdiff_t>(count)));
   }
-  Results out = results(std::move(values));
+  Results out(std::move(values));
   for (std::size_t i = 0; i < stacks.size(); ++i) out.push_back(stacks.stacked(i));
   return out;
 }
@@ -149,7 +143,7 @@ Results scan(Call& c) {
           inputs[i].size());
   }
   Stacks stacks(body, shape.states, c.device());
-  Results out = results(iterate(c, body, std::move(states), inputs, directions, inputs[0].size(), stacks));
+  Results out = iterate(c, body, std::move(states), inputs, directions, inputs[0].size(), stacks);
   const auto out_axes = numbers_for(c, "scan_output_axes", stacks.size());
   const auto out_directions = numbers_for(c, "scan_output_directions", stacks.size());
   for (std::size_t i = 0; i < stacks.size(); ++i) out.push_back(stacks.stacked(i, out_axes[i], out_directions[i] != 0));
@@ -226,14 +220,13 @@ Results map_sequence(Call& c) {
 
 }  // namespace
 
-std::span<const Operator> control_operators() {
-  static const Operator table[] = {
-      {"If", choose, Folding::kNever, 0b1},
-      {"Loop", loop, Folding::kNever, 0b11},
-      {"Scan", scan_any, Folding::kNever},
-      {"SequenceMap", map_sequence, Folding::kNever},
+Operators control_operators() {
+  return {
+      {"If", choose, 0b1},
+      {"Loop", loop, 0b11},
+      {"Scan", scan_any},
+      {"SequenceMap", map_sequence},
   };
-  return table;
 }
 
 }  // namespace tandem::onnx

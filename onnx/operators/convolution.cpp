@@ -237,15 +237,14 @@ Tensor col2im_of(Call& c) {
 
 }  // namespace
 
-std::span<const Operator> convolution_operators() {
-  static const Operator table[] = {
-      {"Conv", [](Call& c) { return conv(c); }},
-      {"ConvTranspose", [](Call& c) { return conv_transpose(c); }, Folding::kNever},
-      {"CausalConvWithState", [](Call& c) { return causal_conv(c); }},
-      {"DeformConv", [](Call& c) { return deform_conv(c); }},
-      {"Col2Im", [](Call& c) { return col2im_of(c); }, Folding::kNever, 0b110},
+Operators convolution_operators() {
+  return {
+      {"Conv", conv},
+      {"ConvTranspose", conv_transpose},
+      {"CausalConvWithState", causal_conv},
+      {"DeformConv", deform_conv},
+      {"Col2Im", col2im_of, 0b110},
   };
-  return table;
 }
 
 }  // namespace tandem::onnx

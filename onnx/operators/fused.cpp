@@ -22,12 +22,11 @@ Tensor attention(Call& c) {
 
 }  // namespace
 
-std::span<const Operator> fused_operators() {
-  static const Operator table[] = {
-      {"Attention", attention, Folding::kNever, 0, kFused},
-      {"Linear", [](Call& c) { return linear(c[0], c[1].t(), c[2]); }, Folding::kNever, 0, kFused},
+Operators fused_operators() {
+  return {
+      {"Attention", attention},
+      {"Linear", [](Call& c) { return linear(c[0], c[1].t(), c[2]); }},
   };
-  return table;
 }
 
 }  // namespace tandem::onnx

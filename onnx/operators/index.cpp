@@ -309,8 +309,8 @@ Tensor count_ngrams(Call& c) {
 
 }  // namespace
 
-std::span<const Operator> index_operators() {
-  static const Operator table[] = {
+Operators index_operators() {
+  return {
       {"Compress", compress},
       {"EyeLike", eye_like},
       {"Gather", gather_slices},
@@ -318,18 +318,17 @@ std::span<const Operator> index_operators() {
       {"GatherND", [](Call& c) { return index(c[0], coordinates(c[0], positions(c, 1), c.integer("batch_dims", 0))); }},
       {"Hardmax", hardmax},
       {"NonZero", [](Call& c) { return nonzero(c[0]).t(); }},
-      {"OneHot", one_hot_between, Folding::kNever, 0b010},
+      {"OneHot", one_hot_between, 0b010, kGrows},
       {"ReverseSequence", reverse_sequence},
       {"Scatter", scatter_elements},
       {"ScatterElements", scatter_elements},
       {"ScatterND", scatter_nd},
       {"TensorScatter", tensor_scatter},
-      {"TfIdfVectorizer", count_ngrams, Folding::kNever},
-      {"TopK", top_k, Folding::kAllowed, 0b10},
-      {"Trilu", trilu, Folding::kAllowed, 0b10},
+      {"TfIdfVectorizer", count_ngrams, 0, kGrows},
+      {"TopK", top_k, 0b10},
+      {"Trilu", trilu, 0b10},
       {"Unique", unique_values},
   };
-  return table;
 }
 
 }  // namespace tandem::onnx

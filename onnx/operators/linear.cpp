@@ -26,14 +26,13 @@ Tensor product(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-std::span<const Operator> linear_operators() {
-  static const Operator table[] = {
+Operators linear_operators() {
+  return {
       {"Det", [](Call& c) { return linalg_det(c[0]); }},
       {"Einsum", [](Call& c) { return einsum(c.text("equation", ""), c.tensors()); }},
       {"Gemm", gemm},
       {"MatMul", [](Call& c) { return product(c[0], c[1]); }},
   };
-  return table;
 }
 
 }  // namespace tandem::onnx

@@ -33,13 +33,12 @@ Results softmax_cross_entropy(Call& c) {
 
 }  // namespace
 
-std::span<const Operator> loss_operators() {
-  static const Operator table[] = {
+Operators loss_operators() {
+  return {
       {"NegativeLogLikelihoodLoss",
        [](Call& c) { return nll_loss(c[0], classes(c), c.optional(2), reduction_of(c), ignored(c)); }},
       {"SoftmaxCrossEntropyLoss", softmax_cross_entropy},
   };
-  return table;
 }
 
 }  // namespace tandem::onnx

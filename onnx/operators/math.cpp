@@ -1,6 +1,7 @@
 // Elementwise operators, softmax, running sums, conversions.
 #include <cmath>
 
+#include "tandem/onnx/elementwise.h"
 #include "tandem/onnx/operators.h"
 
 namespace tandem::onnx {
@@ -138,17 +139,10 @@ Tensor bit_cast(Call& c) {
 
 }  // namespace
 
-std::span<const Operator> math_operators() {
-  static const Operator table[] = {
-      {"Abs", [](Call& c) { return abs(c[0]); }},
-      {"Acos", [](Call& c) { return acos(c[0]); }},
-      {"Acosh", [](Call& c) { return acosh(c[0]); }},
+Operators math_operators() {
+  Operators all = {
       {"Add", [](Call& c) { return c[0] + second(c); }},
       {"And", binary<logical_and>},
-      {"Asin", [](Call& c) { return asin(c[0]); }},
-      {"Asinh", [](Call& c) { return asinh(c[0]); }},
-      {"Atan", [](Call& c) { return atan(c[0]); }},
-      {"Atanh", [](Call& c) { return atanh(c[0]); }},
       {"BitCast", bit_cast},
       {"BitShift", shift},
       {"BitwiseAnd", [](Call& c) { return c[0] & c[1]; }},
@@ -157,61 +151,40 @@ std::span<const Operator> math_operators() {
       {"BitwiseXor", [](Call& c) { return c[0] ^ c[1]; }},
       {"Cast", [](Call& c) { return c[0].to(target(c)); }},
       {"CastLike", [](Call& c) { return c[0].to(c[1].scalar_type()); }},
-      {"Ceil", [](Call& c) { return ceil(c[0]); }},
       {"Celu", [](Call& c) { return celu(c[0], c.number("alpha", 1)); }},
-      {"Clip", clip, Folding::kAllowed, 0b110},
-      {"Cos", [](Call& c) { return cos(c[0]); }},
-      {"Cosh", [](Call& c) { return cosh(c[0]); }},
-      {"CumProd", [](Call& c) { return running<cumprod>(c, 1); }, Folding::kAllowed, 0b10},
-      {"CumSum", [](Call& c) { return running<cumsum>(c, 0); }, Folding::kAllowed, 0b10},
+      {"Clip", clip, 0b110},
+      {"CumProd", [](Call& c) { return running<cumprod>(c, 1); }, 0b10},
+      {"CumSum", [](Call& c) { return running<cumsum>(c, 0); }, 0b10},
       {"Div", divide},
       {"Elu", elu_of},
       {"Equal", binary<eq>},
-      {"Erf", [](Call& c) { return erf(c[0]); }},
-      {"Exp", [](Call& c) { return exp(c[0]); }},
-      {"Floor", [](Call& c) { return floor(c[0]); }},
       {"Gelu", [](Call& c) { return gelu(c[0], c.text("approximate", "none")); }},
       {"Greater", binary<gt>},
       {"GreaterOrEqual", binary<ge>},
       {"HardSigmoid", hard_sigmoid},
-      {"HardSwish", [](Call& c) { return hardswish(c[0]); }},
       {"Identity", [](Call& c) { return c.value(0); }},
       {"IsInf", is_infinite},
       {"IsNaN", [](Call& c) { return isnan(c[0]); }},
       {"LeakyRelu", [](Call& c) { return leaky_relu(c[0], c.number("alpha", 0.01)); }},
       {"Less", binary<lt>},
       {"LessOrEqual", binary<le>},
-      {"Log", [](Call& c) { return log(c[0]); }},
       {"LogSoftmax", softmax_of<log_softmax>},
       {"Max", [](Call& c) { return fold(c, [](const Tensor& a, const Tensor& b) { return maximum(a, b); }); }},
       {"Mean", [](Call& c) { return sum_of(c) / static_cast<double>(c.size()); }},
       {"Min", [](Call& c) { return fold(c, [](const Tensor& a, const Tensor& b) { return minimum(a, b); }); }},
-      {"Mish", [](Call& c) { return mish(c[0]); }},
       {"Mod", modulo},
       {"Mul", [](Call& c) { return c[0] * second(c); }},
-      {"Neg", [](Call& c) { return neg(c[0]); }},
       {"Not", [](Call& c) { return logical_not(c[0]); }},
       {"Or", binary<logical_or>},
       {"Pow", power},
       {"PRelu", prelu_of},
-      {"Reciprocal", [](Call& c) { return reciprocal(c[0]); }},
-      {"Relu", [](Call& c) { return relu(c[0]); }},
-      {"Round", [](Call& c) { return round(c[0]); }},
       {"Selu", selu_of},
       {"Shrink", shrink},
-      {"Sigmoid", [](Call& c) { return sigmoid(c[0]); }},
-      {"Sign", [](Call& c) { return sign(c[0]); }},
-      {"Sin", [](Call& c) { return sin(c[0]); }},
-      {"Sinh", [](Call& c) { return sinh(c[0]); }},
       {"Softmax", softmax_of<softmax>},
       {"Softplus", [](Call& c) { return softplus(c[0]); }},
-      {"Softsign", [](Call& c) { return softsign(c[0]); }},
-      {"Sqrt", [](Call& c) { return sqrt(c[0]); }},
       {"Sub", [](Call& c) { return c[0] - second(c); }},
       {"Sum", sum_of},
       {"Swish", swish},
-      {"Tan", [](Call& c) { return tan(c[0]); }},
-      {"Tanh", [](Call& c) { return tanh(c[0]); }},
       {"ThresholdedRelu",
        [](Call& c) {
          const double alpha = c.number("alpha", 1);
@@ -220,7 +193,9 @@ std::span<const Operator> math_operators() {
       {"Where", [](Call& c) { return where(c[0], c[1], c[2]); }},
       {"Xor", binary<logical_xor>},
   };
-  return table;
+  for (const Elementwise& e : elementwise_operations())
+    if (e.op != nullptr) all.push_back({e.op, [f = e.operation](Call& c) { return f(c[0]); }});
+  return all;
 }
 
 }  // namespace tandem::onnx

@@ -8,7 +8,6 @@
 namespace tandem::onnx {
 namespace {
 
-constexpr const char* kMicrosoft = "com.microsoft";
 constexpr double kEpsilon = 1e-12;  // of norms, unless the attribute says another
 
 void refuse(bool given, const char* what) { check(!given, "Tandem does not have its ", what); }
@@ -195,23 +194,21 @@ Tensor rotary_embedding(Call& c) {
 
 }  // namespace
 
-std::span<const Operator> microsoft_operators() {
-  constexpr Folding kFolds = Folding::kAllowed;
-  static const Operator table[] = {
-      {"Attention", attention, kFolds, 0, kMicrosoft},
-      {"BiasGelu", [](Call& c) { return gelu(biased(c, c[0], 1)); }, kFolds, 0, kMicrosoft},
-      {"EmbedLayerNormalization", embed_layer_norm, kFolds, 0, kMicrosoft},
-      {"FastGelu", [](Call& c) { return gelu(biased(c, c[0], 1), "tanh"); }, kFolds, 0, kMicrosoft},
-      {"FusedMatMul", fused_matmul, kFolds, 0, kMicrosoft},
-      {"Gelu", [](Call& c) { return gelu(c[0]); }, kFolds, 0, kMicrosoft},
-      {"MultiHeadAttention", multi_head_attention, kFolds, 0, kMicrosoft},
-      {"QuickGelu", [](Call& c) { return c[0] * sigmoid(c[0] * c.number("alpha", 1.702)); }, kFolds, 0, kMicrosoft},
-      {"RotaryEmbedding", rotary_embedding, kFolds, 0, kMicrosoft},
-      {"SkipLayerNormalization", skip_layer_norm, kFolds, 0, kMicrosoft},
-      {"SkipSimplifiedLayerNormalization", skip_rms_norm, kFolds, 0, kMicrosoft},
-      {"TransposeMatMul", fused_matmul, kFolds, 0, kMicrosoft},
+Operators microsoft_operators() {
+  return {
+      {"Attention", attention},
+      {"BiasGelu", [](Call& c) { return gelu(biased(c, c[0], 1)); }},
+      {"EmbedLayerNormalization", embed_layer_norm},
+      {"FastGelu", [](Call& c) { return gelu(biased(c, c[0], 1), "tanh"); }},
+      {"FusedMatMul", fused_matmul},
+      {"Gelu", [](Call& c) { return gelu(c[0]); }},
+      {"MultiHeadAttention", multi_head_attention},
+      {"QuickGelu", [](Call& c) { return c[0] * sigmoid(c[0] * c.number("alpha", 1.702)); }},
+      {"RotaryEmbedding", rotary_embedding},
+      {"SkipLayerNormalization", skip_layer_norm},
+      {"SkipSimplifiedLayerNormalization", skip_rms_norm},
+      {"TransposeMatMul", fused_matmul},
   };
-  return table;
 }
 
 }  // namespace tandem::onnx

@@ -50,13 +50,12 @@ Tensor space_to_depth(Call& c) {
 
 }  // namespace
 
-std::span<const Operator> network_operators() {
-  static const Operator table[] = {
-      {"Dropout", [](Call& c) { return dropout_of(c); }, Folding::kNever, 0b10},
-      {"DepthToSpace", [](Call& c) { return depth_to_space(c); }},
-      {"SpaceToDepth", [](Call& c) { return space_to_depth(c); }},
+Operators network_operators() {
+  return {
+      {"Dropout", dropout_of, 0b10},
+      {"DepthToSpace", depth_to_space},
+      {"SpaceToDepth", space_to_depth},
   };
-  return table;
 }
 
 }  // namespace tandem::onnx

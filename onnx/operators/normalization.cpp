@@ -145,19 +145,18 @@ Tensor mean_variance_normalization(Call& c) {
 
 }  // namespace
 
-std::span<const Operator> normalization_operators() {
-  static const Operator table[] = {
-      {"BatchNormalization", [](Call& c) { return batch_normalization(c); }, Folding::kNever},
-      {"InstanceNormalization", [](Call& c) { return instance_normalization(c); }},
-      {"LayerNormalization", [](Call& c) { return layer_normalization(c); }},
-      {"RMSNormalization", [](Call& c) { return rms_normalization(c); }},
-      {"SimplifiedLayerNormalization", [](Call& c) { return rms_normalization(c); }},
-      {"GroupNormalization", [](Call& c) { return group_normalization(c); }},
-      {"LRN", [](Call& c) { return lrn(c); }},
-      {"LpNormalization", [](Call& c) { return lp_normalization(c); }},
-      {"MeanVarianceNormalization", [](Call& c) { return mean_variance_normalization(c); }},
+Operators normalization_operators() {
+  return {
+      {"BatchNormalization", batch_normalization},
+      {"InstanceNormalization", instance_normalization},
+      {"LayerNormalization", layer_normalization},
+      {"RMSNormalization", rms_normalization},
+      {"SimplifiedLayerNormalization", rms_normalization},
+      {"GroupNormalization", group_normalization},
+      {"LRN", lrn},
+      {"LpNormalization", lp_normalization},
+      {"MeanVarianceNormalization", mean_variance_normalization},
   };
-  return table;
 }
 
 }  // namespace tandem::onnx

@@ -201,17 +201,16 @@ Tensor max_unpool(Call& c) {
 
 }  // namespace
 
-std::span<const Operator> pooling_operators() {
-  static const Operator table[] = {
-      {"MaxPool", [](Call& c) { return max_pool(c); }},
-      {"AveragePool", [](Call& c) { return average_pool(c); }},
-      {"LpPool", [](Call& c) { return lp_pool(c); }},
-      {"GlobalAveragePool", [](Call& c) { return global_average_pool(c); }},
+Operators pooling_operators() {
+  return {
+      {"MaxPool", max_pool},
+      {"AveragePool", average_pool},
+      {"LpPool", lp_pool},
+      {"GlobalAveragePool", global_average_pool},
       {"GlobalMaxPool", [](Call& c) { return c[0].amax(spatial_dims(c[0]), true); }},
       {"GlobalLpPool", [](Call& c) { return norm(c[0], exponent_of(c), spatial_dims(c[0]), true); }},
-      {"MaxUnpool", [](Call& c) { return max_unpool(c); }, Folding::kNever, 0b100},
+      {"MaxUnpool", max_unpool, 0b100},
   };
-  return table;
 }
 
 }  // namespace tandem::onnx

@@ -143,8 +143,8 @@ Tensor qlinear_conv(Call& c) {
 
 }  // namespace
 
-std::span<const Operator> quantized_operators() {
-  static const Operator table[] = {
+Operators quantized_operators() {
+  return {
       {"ConvInteger", conv_integer},
       {"DequantizeLinear", dequantize},
       {"DynamicQuantizeLinear", quantize_dynamically},
@@ -153,7 +153,6 @@ std::span<const Operator> quantized_operators() {
       {"QLinearMatMul", qlinear_matmul},
       {"QuantizeLinear", quantize},
   };
-  return table;
 }
 
 }  // namespace tandem::onnx

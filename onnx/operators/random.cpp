@@ -29,16 +29,15 @@ Tensor multinomial_of(Call& c) {
 
 }  // namespace
 
-std::span<const Operator> random_operators() {
-  static const Operator table[] = {
-      {"Bernoulli", bernoulli_of, Folding::kNever},
-      {"Multinomial", multinomial_of, Folding::kNever},
-      {"RandomNormal", [](Call& c) { return normal_of(c, c.integers("shape"), kFloat); }, Folding::kNever},
-      {"RandomNormalLike", [](Call& c) { return normal_of(c, c[0].sizes(), c[0].scalar_type()); }, Folding::kNever},
-      {"RandomUniform", [](Call& c) { return uniform_of(c, c.integers("shape"), kFloat); }, Folding::kNever},
-      {"RandomUniformLike", [](Call& c) { return uniform_of(c, c[0].sizes(), c[0].scalar_type()); }, Folding::kNever},
+Operators random_operators() {
+  return {
+      {"Bernoulli", bernoulli_of},
+      {"Multinomial", multinomial_of},
+      {"RandomNormal", [](Call& c) { return normal_of(c, c.integers("shape"), kFloat); }},
+      {"RandomNormalLike", [](Call& c) { return normal_of(c, c[0].sizes(), c[0].scalar_type()); }},
+      {"RandomUniform", [](Call& c) { return uniform_of(c, c.integers("shape"), kFloat); }},
+      {"RandomUniformLike", [](Call& c) { return uniform_of(c, c[0].sizes(), c[0].scalar_type()); }},
   };
-  return table;
 }
 
 }  // namespace tandem::onnx

@@ -281,13 +281,12 @@ Results recurrent(Call& c, Kind kind) {
 
 }  // namespace
 
-std::span<const Operator> recurrent_operators() {
-  static const Operator table[] = {
-      {"LSTM", [](Call& c) { return recurrent(c, Kind::kLstm); }, Folding::kNever, 0b10000},
-      {"GRU", [](Call& c) { return recurrent(c, Kind::kGru); }, Folding::kNever, 0b10000},
-      {"RNN", [](Call& c) { return recurrent(c, Kind::kRnn); }, Folding::kNever, 0b10000},
+Operators recurrent_operators() {
+  return {
+      {"LSTM", [](Call& c) { return recurrent(c, Kind::kLstm); }, 0b10000},
+      {"GRU", [](Call& c) { return recurrent(c, Kind::kGru); }, 0b10000},
+      {"RNN", [](Call& c) { return recurrent(c, Kind::kRnn); }, 0b10000},
   };
-  return table;
 }
 
 }  // namespace tandem::onnx

@@ -7,29 +7,22 @@
 namespace tandem::onnx {
 namespace {
 
-struct Reduction {
-  std::vector<int64_t> axes;  // not negative
-  bool keep = true, nothing = false;
-};
-Reduction reduction(const Call& c) {
-  Reduction out;
-  out.axes = c.integers_at(1, "axes");
-  for (int64_t& axis : out.axes) axis = wrap_axis(axis, c[0].dim());
-  out.keep = c.flag("keepdims", true);
-  if (!out.axes.empty()) return out;
-  out.nothing = c.flag("noop_with_empty_axes");
-  for (int64_t d = 0; !out.nothing && d < c[0].dim(); ++d) out.axes.push_back(d);
-  return out;
-}
-
-// f(x, axes, keep), where there is something to reduce. The result has the dtype of the input.
-template <class F>
-Tensor reduce(Call& c, const F& f) {
-  const Reduction r = reduction(c);
-  if (r.nothing || c[0].dim() == 0) return f(c[0].unsqueeze(0), {0}, false).to(c[0].scalar_type());
-  return f(c[0], r.axes, r.keep).to(c[0].scalar_type());
-}
 using Axes = const std::vector<int64_t>&;
+
+// Calls f(x, axes, keep), where there is something to reduce. The result has the dtype of the input.
+template <class F>
+Operator fold(const char* name, F f) {
+  return {name,
+          [f](Call& c) {
+            const Tensor& x = c[0];
+            std::vector<int64_t> axes = c.integers_at(1, "axes");
+            for (int64_t& axis : axes) axis = wrap_axis(axis, x.dim());
+            const bool keep = c.flag("keepdims", true), nothing = axes.empty() && c.flag("noop_with_empty_axes");
+            if (nothing || x.dim() == 0) return f(x.unsqueeze(0), {0}, false).to(x.scalar_type());
+            return f(x, axes.empty() ? all_dims(x) : axes, keep).to(x.scalar_type());
+          },
+          0b10};
+}
 
 // Means and norms of integers are computed as floating point numbers.
 Tensor floating(const Tensor& x) { return isIntegralType(x.scalar_type(), true) ? x.to(kDouble) : x; }
@@ -77,42 +70,21 @@ Tensor arg(Call& c) {
 
 }  // namespace
 
-std::span<const Operator> reduce_operators() {
-  static const Operator table[] = {
+Operators reduce_operators() {
+  return {
       {"ArgMax", arg<true>},
       {"ArgMin", arg<false>},
-      {"ReduceL1",
-       [](Call& c) { return reduce(c, [](const Tensor& x, Axes axes, bool keep) { return sum(abs(x), axes, keep); }); },
-       Folding::kAllowed, 0b10},
-      {"ReduceL2",
-       [](Call& c) {
-         return reduce(c, [](const Tensor& x, Axes axes, bool keep) { return norm(floating(x), 2, axes, keep); });
-       },
-       Folding::kAllowed, 0b10},
-      {"ReduceLogSum",
-       [](Call& c) {
-         return reduce(c, [](const Tensor& x, Axes axes, bool keep) { return log(sum(floating(x), axes, keep)); });
-       },
-       Folding::kAllowed, 0b10},
-      {"ReduceLogSumExp", [](Call& c) { return reduce(c, log_sum_exp); }, Folding::kAllowed, 0b10},
-      {"ReduceMax", [](Call& c) { return reduce(c, extreme<true>); }, Folding::kAllowed, 0b10},
-      {"ReduceMean",
-       [](Call& c) {
-         return reduce(c, [](const Tensor& x, Axes axes, bool keep) { return mean(floating(x), axes, keep); });
-       },
-       Folding::kAllowed, 0b10},
-      {"ReduceMin", [](Call& c) { return reduce(c, extreme<false>); }, Folding::kAllowed, 0b10},
-      {"ReduceProd", [](Call& c) { return reduce(c, product); }, Folding::kAllowed, 0b10},
-      {"ReduceSum",
-       [](Call& c) { return reduce(c, [](const Tensor& x, Axes axes, bool keep) { return sum(x, axes, keep); }); },
-       Folding::kAllowed, 0b10},
-      {"ReduceSumSquare",
-       [](Call& c) {
-         return reduce(c, [](const Tensor& x, Axes axes, bool keep) { return sum(square(x), axes, keep); });
-       },
-       Folding::kAllowed, 0b10},
+      fold("ReduceL1", [](const Tensor& x, Axes axes, bool keep) { return sum(abs(x), axes, keep); }),
+      fold("ReduceL2", [](const Tensor& x, Axes axes, bool keep) { return norm(floating(x), 2, axes, keep); }),
+      fold("ReduceLogSum", [](const Tensor& x, Axes axes, bool keep) { return log(sum(floating(x), axes, keep)); }),
+      fold("ReduceLogSumExp", log_sum_exp),
+      fold("ReduceMax", extreme<true>),
+      fold("ReduceMean", [](const Tensor& x, Axes axes, bool keep) { return mean(floating(x), axes, keep); }),
+      fold("ReduceMin", extreme<false>),
+      fold("ReduceProd", product),
+      fold("ReduceSum", [](const Tensor& x, Axes axes, bool keep) { return sum(x, axes, keep); }),
+      fold("ReduceSumSquare", [](const Tensor& x, Axes axes, bool keep) { return sum(square(x), axes, keep); }),
   };
-  return table;
 }
 
 }  // namespace tandem::onnx

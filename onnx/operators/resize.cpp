@@ -350,15 +350,14 @@ Tensor center_crop_pad(Call& c) {
 
 }  // namespace
 
-std::span<const Operator> resize_operators() {
-  static const Operator table[] = {
-      {"Resize", [](Call& c) { return resize_of(c); }, Folding::kNever, 0b1110},
-      {"Upsample", [](Call& c) { return upsample(c); }, Folding::kNever, 0b10},
-      {"GridSample", [](Call& c) { return grid_sample(c); }, Folding::kNever},
-      {"AffineGrid", [](Call& c) { return affine_grid_of(c); }, Folding::kNever, 0b10},
-      {"CenterCropPad", [](Call& c) { return center_crop_pad(c); }, Folding::kNever, 0b10},
+Operators resize_operators() {
+  return {
+      {"Resize", resize_of, 0b1110},
+      {"Upsample", upsample, 0b10},
+      {"GridSample", grid_sample},
+      {"AffineGrid", affine_grid_of, 0b10},
+      {"CenterCropPad", center_crop_pad, 0b10},
   };
-  return table;
 }
 
 }  // namespace tandem::onnx

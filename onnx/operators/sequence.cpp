@@ -61,21 +61,20 @@ Results value_of(Call& c) {
 
 }  // namespace
 
-std::span<const Operator> sequence_operators() {
-  static const Operator table[] = {
+Operators sequence_operators() {
+  return {
       {"ConcatFromSequence", concat},
       {"Optional", [](Call& c) { return c.value(0); }},
       {"OptionalGetElement", value_of},
       {"OptionalHasElement", [](Call& c) { return full({}, c.has(0), kBool); }},
-      {"SequenceAt", at, Folding::kAllowed, 0b10},
+      {"SequenceAt", at, 0b10},
       {"SequenceConstruct", [](Call& c) { return IValue(c.tensors()); }},
       {"SequenceEmpty", [](Call&) { return IValue(std::vector<Tensor>()); }},
-      {"SequenceErase", erase, Folding::kAllowed, 0b10},
-      {"SequenceInsert", insert, Folding::kAllowed, 0b100},
+      {"SequenceErase", erase, 0b10},
+      {"SequenceInsert", insert, 0b100},
       {"SequenceLength", [](Call& c) { return full({}, static_cast<int64_t>(c.sequence(0).size()), kLong); }},
-      {"SplitToSequence", split_to_sequence, Folding::kAllowed, 0b10},
+      {"SplitToSequence", split_to_sequence, 0b10},
   };
-  return table;
 }
 
 }  // namespace tandem::onnx

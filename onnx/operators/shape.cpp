@@ -212,25 +212,24 @@ Tensor tile_of(Call& c) {
 
 }  // namespace
 
-std::span<const Operator> shape_operators() {
-  static const Operator table[] = {
+Operators shape_operators() {
+  return {
       {"Concat", concat},
-      {"ConstantOfShape", constant_of_shape, Folding::kNever, 0b1},
-      {"Expand", expand_of, Folding::kNever, 0b10},
+      {"ConstantOfShape", constant_of_shape, 0b1, kGrows},
+      {"Expand", expand_of, 0b10, kGrows},
       {"Flatten", flatten_of},
-      {"Pad", pad_of, Folding::kNever, 0b1110},
-      {"Range", range_of, Folding::kNever, 0b111},
-      {"Reshape", reshape_of, Folding::kAllowed, 0b10},
+      {"Pad", pad_of, 0b1110, kGrows},
+      {"Range", range_of, 0b111, kGrows},
+      {"Reshape", reshape_of, 0b10},
       {"Shape", shape_of},
       {"Size", [](Call& c) { return full({}, c[0].numel(), kLong); }},
-      {"Slice", slice_of, Folding::kAllowed, 0b11110},
-      {"Split", split_of, Folding::kAllowed, 0b10},
-      {"Squeeze", squeeze_of, Folding::kAllowed, 0b10},
-      {"Tile", tile_of, Folding::kNever, 0b10},
+      {"Slice", slice_of, 0b11110},
+      {"Split", split_of, 0b10},
+      {"Squeeze", squeeze_of, 0b10},
+      {"Tile", tile_of, 0b10, kGrows},
       {"Transpose", transpose_of},
-      {"Unsqueeze", unsqueeze_of, Folding::kAllowed, 0b10},
+      {"Unsqueeze", unsqueeze_of, 0b10},
   };
-  return table;
 }
 
 }  // namespace tandem::onnx

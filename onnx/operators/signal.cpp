@@ -86,27 +86,26 @@ Tensor mel_weights(Call& c) {
 
 }  // namespace
 
-std::span<const Operator> signal_operators() {
-  static const Operator table[] = {
+Operators signal_operators() {
+  return {
       {"BlackmanWindow",
        [](Call& c) {
          return window_of(c, [](int64_t n, bool periodic) { return blackman_window(n, periodic, kDouble); });
        },
-       Folding::kNever, 0b1},
-      {"DFT", dft, Folding::kNever, 0b110},
+       0b1},
+      {"DFT", dft, 0b110},
       {"HammingWindow",
        [](Call& c) {
          return window_of(
              c, [](int64_t n, bool periodic) { return hamming_window(n, periodic, 25.0 / 46, 21.0 / 46, kDouble); });
        },
-       Folding::kNever, 0b1},
+       0b1},
       {"HannWindow",
        [](Call& c) { return window_of(c, [](int64_t n, bool periodic) { return hann_window(n, periodic, kDouble); }); },
-       Folding::kNever, 0b1},
-      {"MelWeightMatrix", mel_weights, Folding::kNever, 0b11111},
-      {"STFT", stft_of, Folding::kNever, 0b1010},
+       0b1},
+      {"MelWeightMatrix", mel_weights, 0b11111},
+      {"STFT", stft_of, 0b1010},
   };
-  return table;
 }
 
 }  // namespace tandem::onnx

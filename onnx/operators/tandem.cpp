@@ -5,13 +5,11 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/reduce.h"
-#include "tandem/onnx/export/functions.h"
+#include "tandem/onnx/elementwise.h"
 #include "tandem/onnx/operators.h"
 
 namespace tandem::onnx {
 namespace {
-
-constexpr const char* kOurs = exporter::kDomain;
 
 // With `mask`, its input follows the values.
 template <bool masked, bool causal>
@@ -22,10 +20,7 @@ Tensor attention(Call& c) {
 Results batch_statistics(Call& c) {
   autograd::BatchStatistics statistics;
   autograd::normalize_channels(c[0], {}, {}, {}, {}, true, 1e-5, &statistics);
-  Results out;
-  out.push_back(statistics.mean);
-  out.push_back(statistics.variance);
-  return out;
+  return std::tuple(statistics.mean, statistics.variance);
 }
 
 // A step of a layer whose steps differ, in float32 for half types, as the layer's kernel computes it.
@@ -78,65 +73,51 @@ Tensor variance(Call& c) {
 
 }  // namespace
 
-std::span<const Operator> tandem_operators() {
-  constexpr auto kAllowed = Folding::kAllowed;
-  static const Operator table[] = {
+Operators tandem_operators() {
+  Operators all = {
       {"adaptive_avg_pool2d",
        [](Call& c) {
          return adaptive_avg_pool2d(c[0], {c[1].size(0), c[2].size(1)});
        },
-       kAllowed, 0b110, kOurs},
-      {"atan2", [](Call& c) { return atan2(c[0], c[1]); }, kAllowed, 0, kOurs},
-      {"attention", attention<false, false>, kAllowed, 0, kOurs},
-      {"batch_norm_statistics", batch_statistics, kAllowed, 0, kOurs},
-      {"causal_attention", attention<false, true>, kAllowed, 0, kOurs},
+       0b110},
+      {"atan2", [](Call& c) { return atan2(c[0], c[1]); }},
+      {"attention", attention<false, false>},
+      {"batch_norm_statistics", batch_statistics},
+      {"causal_attention", attention<false, true>},
       {"cumprod",
        [](Call& c) {
          const int64_t dim = c.integer(std::size_t{1});
          if (!c.flag("reverse")) return cumprod(c[0], dim);
          return cumprod(c[0].flip(dim), dim).flip(dim);
        },
-       kAllowed, 0b10, kOurs},
-      {"deviation", variance<true>, kAllowed, 0b1100, kOurs},
+       0b10},
+      {"deviation", variance<true>, 0b1100},
       {"divided_avg_pool2d",
        [](Call& c) {
          const std::vector<int64_t> pads = c.integers("pads");
          check(pads.size() == 4, "pads must hold 4 numbers, got ", pads.size());
          return avg_pool2d(c[0], c.integers("kernel_shape"), c.integers("strides"), {pads[0], pads[1]},
                            c.flag("ceil_mode"), true, c.integer("divisor"));
-       },
-       kAllowed, 0, kOurs},
-      {"erfc", [](Call& c) { return erfc(c[0]); }, kAllowed, 0, kOurs},
-      {"exp2", [](Call& c) { return exp2(c[0]); }, kAllowed, 0, kOurs},
-      {"expm1", [](Call& c) { return expm1(c[0]); }, kAllowed, 0, kOurs},
-      {"floor_divide", [](Call& c) { return floor_divide(c[0], c[1]); }, kAllowed, 0, kOurs},
-      {"frac", [](Call& c) { return frac(c[0]); }, kAllowed, 0, kOurs},
-      {"gru_cell", gru_step, kAllowed, 0, kOurs},
-      {"hypot", [](Call& c) { return hypot(c[0], c[1]); }, kAllowed, 0, kOurs},
-      {"lerp", [](Call& c) { return lerp(c[0], c[1], c[2]); }, kAllowed, 0, kOurs},
-      {"log10", [](Call& c) { return log10(c[0]); }, kAllowed, 0, kOurs},
-      {"log1p", [](Call& c) { return log1p(c[0]); }, kAllowed, 0, kOurs},
-      {"log2", [](Call& c) { return log2(c[0]); }, kAllowed, 0, kOurs},
-      {"log_sigmoid", [](Call& c) { return log_sigmoid(c[0]); }, kAllowed, 0, kOurs},
-      {"logcumsumexp", [](Call& c) { return logcumsumexp(c[0], c.integer(std::size_t{1})); }, kAllowed, 0b10, kOurs},
-      {"lstm_cell", lstm_step, kAllowed, 0, kOurs},
-      {"masked_attention", attention<true, false>, kAllowed, 0, kOurs},
-      {"masked_causal_attention", attention<true, true>, kAllowed, 0, kOurs},
-      {"quantized_linear", [](Call& c) { return autograd::quantized_linear(c[0], c[1], c[2], c[3]); }, kAllowed, 0,
-       kOurs},
-      {"quantized_product", [](Call& c) { return autograd::quantized_linear(c[0], c[1], c[2]); }, kAllowed, 0, kOurs},
-      {"remainder", [](Call& c) { return remainder(c[0], c[1]); }, kAllowed, 0, kOurs},
-      {"rsqrt", [](Call& c) { return rsqrt(c[0]); }, kAllowed, 0, kOurs},
-      {"signbit", [](Call& c) { return signbit(c[0]); }, kAllowed, 0, kOurs},
-      {"silu", [](Call& c) { return silu(c[0]); }, kAllowed, 0, kOurs},
-      {"softplus", [](Call& c) { return softplus(c[0], c.number("beta"), c.number("threshold")); }, kAllowed, 0, kOurs},
-      {"threshold", [](Call& c) { return threshold(c[0], c.number("threshold"), c.number("value")); }, kAllowed, 0,
-       kOurs},
-      {"trunc", [](Call& c) { return trunc(c[0]); }, kAllowed, 0, kOurs},
-      {"trunc_divide", [](Call& c) { return div(c[0], c[1], "trunc"); }, kAllowed, 0, kOurs},
-      {"variance", variance<false>, kAllowed, 0b1100, kOurs},
+       }},
+      {"floor_divide", [](Call& c) { return floor_divide(c[0], c[1]); }},
+      {"gru_cell", gru_step},
+      {"hypot", [](Call& c) { return hypot(c[0], c[1]); }},
+      {"lerp", [](Call& c) { return lerp(c[0], c[1], c[2]); }},
+      {"logcumsumexp", [](Call& c) { return logcumsumexp(c[0], c.integer(std::size_t{1})); }, 0b10},
+      {"lstm_cell", lstm_step},
+      {"masked_attention", attention<true, false>},
+      {"masked_causal_attention", attention<true, true>},
+      {"quantized_linear", [](Call& c) { return autograd::quantized_linear(c[0], c[1], c[2], c[3]); }},
+      {"quantized_product", [](Call& c) { return autograd::quantized_linear(c[0], c[1], c[2]); }},
+      {"remainder", [](Call& c) { return remainder(c[0], c[1]); }},
+      {"softplus", [](Call& c) { return softplus(c[0], c.number("beta"), c.number("threshold")); }},
+      {"threshold", [](Call& c) { return threshold(c[0], c.number("threshold"), c.number("value")); }},
+      {"trunc_divide", [](Call& c) { return div(c[0], c[1], "trunc"); }},
+      {"variance", variance<false>, 0b1100},
   };
-  return table;
+  for (const Elementwise& e : elementwise_operations())
+    if (e.body != nullptr) all.push_back({e.name, [f = e.operation](Call& c) { return f(c[0]); }});
+  return all;
 }
 
 }  // namespace tandem::onnx

@@ -224,13 +224,12 @@ Tensor non_max_suppression(Call& c) {
 
 }  // namespace
 
-std::span<const Operator> vision_operators() {
-  static const Operator table[] = {
-      {"RoiAlign", [](Call& c) { return roi_align(c); }, Folding::kNever, 0b110},
-      {"MaxRoiPool", [](Call& c) { return max_roi_pool(c); }, Folding::kNever, 0b10},
-      {"NonMaxSuppression", [](Call& c) { return non_max_suppression(c); }, Folding::kAllowed, 0b11100},
+Operators vision_operators() {
+  return {
+      {"RoiAlign", roi_align, 0b110},
+      {"MaxRoiPool", max_roi_pool, 0b10},
+      {"NonMaxSuppression", non_max_suppression, 0b11100},
   };
-  return table;
 }
 
 }  // namespace tandem::onnx
