@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -126,9 +127,8 @@ void in_threads(const Settings& settings, DeviceType type) {
     });
     for (const auto& error : errors)
       if (error) std::rethrow_exception(error);
-    double sum = 0;
-    for (const double s : speed) sum += s;
-    std::printf("%d thread%s, a model on a device each: %.1f images/s\n", count, count == 1 ? "" : "s", sum);
+    std::printf("%d thread%s, a model on a device each: %.1f images/s\n", count, count == 1 ? "" : "s",
+                std::accumulate(speed.begin(), speed.end(), 0.0));
   }
 }
 

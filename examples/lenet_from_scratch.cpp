@@ -13,6 +13,7 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <numeric>
 #include <string>
 #include <string_view>
 
@@ -103,9 +104,7 @@ double accuracy(const Tensor& images, const Tensor& labels, const std::vector<nn
     for (std::size_t k = 0; k < x.size(); ++k)
       correct[i] += (lenet(x[k], params[i].parameters()).argmax(1) == y[k]).sum().item<int64_t>();
   });
-  int64_t sum = 0;
-  for (const int64_t n : correct) sum += n;
-  return static_cast<double>(sum) / static_cast<double>(images.size(0));
+  return std::accumulate(correct.begin(), correct.end(), 0.0) / static_cast<double>(images.size(0));
 }
 
 // Images scaled to [0, 1]: [N, 1, H, W].
@@ -143,15 +142,6 @@ void train(const Devices& devices, const Settings& s) {
   }
   std::printf("test accuracy %.2f, %.1f s/epoch on %s\n", reached,
               seconds / static_cast<double>(std::max<int64_t>(1, s.epochs)), names(devices).c_str());
-}
-
-// Trains on the first `num_devices` logical CPU devices.
-void train(int num_devices, int64_t batch_size, double lr, Settings s = {}) {
-  s.batch = batch_size;
-  s.lr = lr;
-  Devices devices;
-  for (int i = 0; i < num_devices; ++i) devices.push_back(Device(kCPU, static_cast<DeviceIndex>(i)));
-  train(devices, s);
 }
 
 void show_helpers() {
@@ -204,16 +194,11 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "--lr") == 0) s.lr = std::atof(argv[i + 1]);
     if (std::strcmp(argv[i], "--devices") == 0) s.devices = argv[i + 1];
   }
+  if (num_devices > 0) s.devices = "cpu:0";
+  for (int i = 1; i < num_devices; ++i) s.devices += concat(",cpu:", i);
   try {
     manual_seed(0);
-    if (helpers) {
-      show_helpers();
-    } else if (num_devices > 0) {
-      cpu::set_device_count(std::max(num_devices, cpu::device_count()));
-      train(num_devices, s.batch, s.lr, s);
-    } else {
-      train(parse_devices(s.devices), s);
-    }
+    helpers ? show_helpers() : train(parse_devices(s.devices), s);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;
