@@ -48,7 +48,7 @@ nn::Sequential first_stage() {
   return nn::Sequential(nn::Linear(20, 256), nn::Tanh(), nn::Linear(256, 256), nn::Tanh());
 }
 nn::Sequential second_stage() { return nn::Sequential(nn::Linear(256, 256), nn::Tanh(), nn::Linear(256, 3)); }
-// A sum, so the losses of the micro-batches add up to that of the batch.
+// A sum, so the losses of the micro-batches add up to the loss of the batch.
 Tensor loss_of(const Tensor& output, const Tensor& target) { return (output - target).pow(2).sum(); }
 
 // Each stage works on its device: forward of all micro-batches, then backward in the same order. Only

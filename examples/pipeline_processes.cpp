@@ -23,7 +23,7 @@ nn::Sequential first_half() {
 nn::Sequential second_half() {
   return nn::Sequential(nn::Linear(kHidden, kHidden), nn::Tanh(), nn::Linear(kHidden, 3));
 }
-// A sum, so the losses of the micro-batches add up to that of the batch.
+// A sum, so the losses of the micro-batches add up to the loss of the batch.
 Tensor loss_of(const Tensor& output, const Tensor& target) { return (output - target).pow(2).sum(); }
 
 double sum_of(const std::vector<Tensor>& losses) {

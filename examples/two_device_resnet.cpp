@@ -75,7 +75,7 @@ double whole_batch(SplitResNet& model, const Tensor& images, const Tensor& label
   return loss.item<double>();
 }
 
-// The same in pieces, one by one. A gradient is the mean of those of the pieces, which have equal sizes.
+// The same in pieces, one by one. A gradient is the mean of the gradients of the pieces, which have equal sizes.
 double one_by_one(SplitResNet& model, const std::vector<Tensor>& images, const std::vector<Tensor>& labels) {
   model->zero_grad();
   double sum = 0;

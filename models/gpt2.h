@@ -12,7 +12,7 @@
 
 namespace tandem::models {
 
-/// The defaults are those of the smallest published model, with 124 million parameters.
+/// By default the smallest published model, with 124 million parameters.
 struct GPT2Options {
   TANDEM_ARG(int64_t, vocab_size) = 50257;
   /// The longest sequence.

@@ -22,7 +22,7 @@ class GPT2Cache {
   int64_t capacity() const;
   /// Tokens of each sequence that are in the cache.
   int64_t length() const;
-  /// Bytes of the keys and values, those of the free places included.
+  /// Bytes of the keys and values, including the free places.
   std::size_t nbytes() const;
   /// Forgets the tokens from `length` on. Throws Error if there are fewer.
   void truncate(int64_t length) const;

@@ -66,7 +66,7 @@ class VisionTransformerImpl : public nn::Cloneable<VisionTransformerImpl> {
   Tensor forward(const Tensor& images);
 
   VisionTransformerOptions options;
-  /// [1, 1, hidden_dim], the token before those of the patches.
+  /// [1, 1, hidden_dim], the token before the patches.
   Tensor class_token;
   nn::Conv2d conv_proj = nullptr;
   ViTEncoder encoder = nullptr;
