@@ -7,7 +7,7 @@ namespace {
 
 bool is_number(const Graph& graph, int value, double number) {
   if (value < 0) return false;
-  const Source& source = graph.sources[static_cast<std::size_t>(value)];
+  const Source& source = graph.source(value);
   if (source.kind != Source::kConstant || !source.constant.isTensor()) return false;
   const Tensor& tensor = source.constant.toTensor();
   return tensor.numel() == 1 && !tensor.is_complex() && tensor.item<double>() == number;
@@ -47,14 +47,8 @@ bool is_operator(const Node& node, std::string_view op) {
 }
 
 const char* operator_of(int64_t activation) {
-  switch (static_cast<FusedActivation>(activation)) {
-    case FusedActivation::kRelu:
-      return "Relu";
-    case FusedActivation::kHardswish:
-      return "HardSwish";
-    default:
-      return "Clip";
-  }
+  const auto kind = static_cast<FusedActivation>(activation);
+  return kind == FusedActivation::kRelu ? "Relu" : kind == FusedActivation::kHardswish ? "HardSwish" : "Clip";
 }
 
 void fuse(Graph& graph) {
@@ -104,7 +98,7 @@ void schedule(Graph& graph) {
     const auto last = [&](int value) {
       if (value < 0 || kept[static_cast<std::size_t>(value)]) return;
       kept[static_cast<std::size_t>(value)] = true;
-      if (graph.sources[static_cast<std::size_t>(value)].kind == Source::kComputed) node.released.push_back(value);
+      if (graph.source(value).kind == Source::kComputed) node.released.push_back(value);
     };
     for (const int value : node.inputs) last(value);
     for (const int value : node.captured) last(value);  // bodies read it
@@ -117,7 +111,7 @@ void count_kept_weights(Program& program) {
   for (Node& node : program.graph.nodes) {
     node.kept = -1;
     if (is_operator(node, "Conv") && node.inputs.size() > 1 && node.inputs[1] >= 0 &&
-        program.graph.sources[static_cast<std::size_t>(node.inputs[1])].kind == Source::kState)
+        program.graph.source(node.inputs[1]).kind == Source::kState)
       node.kept = program.kept_weights++;
   }
 }

@@ -50,19 +50,20 @@ class Merger {
   bool is_gone(std::size_t i) const { return graph_.nodes[i].run == nullptr && graph_.nodes[i].body == nullptr; }
   void remove(std::size_t i) { graph_.nodes[i] = Node(); }
 
+  int reads(int value) const { return value < 0 ? 0 : readers_.counts[static_cast<std::size_t>(value)]; }
   bool is(std::size_t i, const char* op) const {
     return i != kNowhere && is_operator(node(i), op) && node(i).outputs.size() == 1;
   }
   // The node with this operator that computes a value that nothing else reads, or kNowhere.
   std::size_t made_by(int value, const char* op) const {
-    if (value < 0 || readers_.counts[static_cast<std::size_t>(value)] != 1) return kNowhere;
+    if (reads(value) != 1) return kNowhere;
     const std::size_t maker = maker_[static_cast<std::size_t>(value)];
     return is(maker, op) ? maker : kNowhere;
   }
   // The node with this operator that alone reads what the node i computes, or kNowhere.
   std::size_t read_by(std::size_t i, const char* op) const {
     const int value = graph_.nodes[i].outputs[0];
-    if (value < 0 || readers_.counts[static_cast<std::size_t>(value)] != 1) return kNowhere;
+    if (reads(value) != 1) return kNowhere;
     const std::size_t reader = readers_.reader[static_cast<std::size_t>(value)];
     return is(reader, op) ? reader : kNowhere;
   }
@@ -76,20 +77,15 @@ class Merger {
     if (input(i, 0) == value) return input(i, 1);
     return input(i, 1) == value ? input(i, 0) : -1;
   }
-  int64_t integer(std::size_t i, const char* name, int64_t otherwise) const {
-    const Attribute* value = node(i).attribute(name);
-    const auto* found = value == nullptr ? nullptr : std::get_if<int64_t>(value);
-    return found == nullptr ? otherwise : *found;
-  }
-  double real(std::size_t i, const char* name, double otherwise) const {
-    const Attribute* value = node(i).attribute(name);
-    const auto* found = value == nullptr ? nullptr : std::get_if<double>(value);
+  template <class T>
+  T attribute(std::size_t i, const char* name, T otherwise) const {
+    const T* found = std::get_if<T>(node(i).attribute(name));
     return found == nullptr ? otherwise : *found;
   }
   // A tensor that is given, not computed; undefined if it is computed.
   Tensor given(int value) const {
     if (value < 0) return {};
-    const Source& source = graph_.sources[static_cast<std::size_t>(value)];
+    const Source& source = graph_.source(value);
     if (source.kind == Source::kState) return program_.states[static_cast<std::size_t>(source.state)].tensor;
     return source.kind == Source::kConstant && source.constant.isTensor() ? source.constant.toTensor() : Tensor();
   }
@@ -98,7 +94,7 @@ class Merger {
   tandem::optional<double> number(int value) const {
     const Tensor tensor = given(value);
     if (!tensor.defined() || tensor.numel() != 1 || tensor.dim() > 1 || !isFloatingType(tensor.scalar_type()) ||
-        graph_.sources[static_cast<std::size_t>(value)].kind == Source::kState)
+        graph_.source(value).kind == Source::kState)
       return nullopt;
     return tensor.item<double>();
   }
@@ -120,8 +116,8 @@ class Merger {
 
   // A tensor of the state that only one node reads; nullptr for anything else.
   State* own_state(int value) {
-    if (value < 0 || readers_.counts[static_cast<std::size_t>(value)] != 1) return nullptr;
-    const Source& source = graph_.sources[static_cast<std::size_t>(value)];
+    if (reads(value) != 1) return nullptr;
+    const Source& source = graph_.source(value);
     const auto at = static_cast<std::size_t>(source.state);
     return source.kind == Source::kState && !in_bodies_[at] ? &program_.states[at] : nullptr;
   }
@@ -133,7 +129,7 @@ class Merger {
     const std::vector<int>& outputs = node(i).outputs;
     if (outputs.empty()) return;
     for (std::size_t k = 1; k < outputs.size(); ++k)  // statistics, of a node that the file has in training mode
-      if (outputs[k] >= 0 && readers_.counts[static_cast<std::size_t>(outputs[k])] != 0) return;
+      if (reads(outputs[k]) != 0) return;
     const std::size_t conv = made_by(input(i, 0), "Conv");
     if (conv == kNowhere || node(conv).inputs.size() > 3 || node(conv).attribute(kActivation) != nullptr) return;
     for (std::size_t k = 1; k < 5; ++k)
@@ -145,7 +141,7 @@ class Merger {
     for (std::size_t k = 1; k < 5; ++k)
       if (given(input(i, k)).numel() != weight->tensor.size(0)) return;
     const auto wide = [&](const Tensor& t) { return t.detach().to(weight->tensor.device(), kDouble); };
-    const double eps = real(i, "epsilon", 1e-5);
+    const double eps = attribute(i, "epsilon", 1e-5);
     Tensor shift = -wide(given(input(i, 3)));
     if (input(conv, 2) >= 0) {
       if (!given(input(conv, 2)).defined()) return;
@@ -228,7 +224,7 @@ class Merger {
   void merge_gate(std::size_t i) {
     const bool hard = is(i, "HardSigmoid");
     if (!hard && !is(i, "Sigmoid")) return;
-    if (hard && (!is_near(real(i, "alpha", 0.2), 1.0 / 6) || real(i, "beta", 0.5) != 0.5)) return;
+    if (hard && (!is_near(attribute(i, "alpha", 0.2), 1.0 / 6) || attribute(i, "beta", 0.5) != 0.5)) return;
     const std::size_t product = read_by(i, "Mul");
     if (product == kNowhere || other(product, node(i).outputs[0]) != input(i, 0)) return;
     replace(product, "", hard ? "HardSwish" : "Swish", {input(i, 0)}, {});
@@ -237,8 +233,7 @@ class Merger {
 
   // softmax(q kᵀ scale + mask) v, with scales before or after the product.
   void merge_attention(std::size_t i) {
-    if (!is(i, "Softmax") || node(i).version < 13) return;
-    if (integer(i, "axis", -1) != -1) return;
+    if (!is(i, "Softmax") || node(i).version < 13 || attribute(i, "axis", int64_t{-1}) != -1) return;
     const std::size_t last = read_by(i, "MatMul");
     if (last == kNowhere || input(last, 0) != node(i).outputs[0]) return;
     int scores = input(i, 0), mask = -1;
@@ -270,9 +265,7 @@ class Merger {
       look();
       for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
         if (is_gone(i)) continue;
-        const bool read = std::any_of(node(i).outputs.begin(), node(i).outputs.end(), [this](int value) {
-          return value >= 0 && readers_.counts[static_cast<std::size_t>(value)] > 0;
-        });
+        const bool read = std::ranges::any_of(node(i).outputs, [this](int value) { return reads(value) > 0; });
         const bool pure = node(i).run != nullptr && node(i).captured.empty();
         if (read || !pure || node(i).outputs.size() != 1) continue;
         remove(i);
@@ -290,7 +283,7 @@ class Merger {
   void mark(const Graph& graph, std::vector<bool>& needed) const {
     const auto read = [&](int value) {
       if (value < 0) return;
-      const Source& source = graph.sources[static_cast<std::size_t>(value)];
+      const Source& source = graph.source(value);
       if (source.kind == Source::kState) needed[static_cast<std::size_t>(source.state)] = true;
     };
     for (const Node& node : graph.nodes)

@@ -1,4 +1,4 @@
-// What nn::fuse does to an ONNX model. Internal to onnx/.
+// nn::fuse for an ONNX model. Internal to onnx/.
 #pragma once
 #include "tandem/onnx/program.h"
 

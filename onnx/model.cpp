@@ -22,38 +22,27 @@ class Part : public nn::Module {
   void clone_(nn::Module& other, const optional<Device>& device) override { copy_members(other, device); }
 };
 
-std::vector<std::string> split(const std::string& name) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i <= name.size(); ++i) {
-    if (i < name.size() && name[i] != '.') continue;
-    parts.push_back(name.substr(begin, i - begin));
-    begin = i + 1;
-  }
-  return parts;
-}
-
-// Calls put(module, last part) for the module that the parts before it name, and creates it. Returns false, without a
-// call, if the parts cannot be names of modules and tensors.
+// Calls put(module, last part) for the module that the parts of the name before it name, and creates it. Returns false,
+// without a call, if the parts cannot be names of modules and tensors.
 template <class Put>
-bool put_into_parts(nn::Module& root, const std::vector<std::string>& path, const Put& put) {
-  constexpr std::size_t kMaxParts = 64;  // modules recurse into their children
-  if (path.size() > kMaxParts) return false;
-  nn::Module* at = &root;
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    if (path[i].empty()) return false;
+bool put_into_parts(nn::Module& root, std::string_view name, const Put& put) {
+  constexpr std::ptrdiff_t kMaxParts = 64;  // modules recurse into their children
+  if (std::count(name.begin(), name.end(), '.') >= kMaxParts) return false;
+  for (nn::Module* at = &root;;) {
+    const std::size_t dot = name.find('.');
+    const std::string part(name.substr(0, dot));
+    if (part.empty()) return false;
     const auto children = at->named_children();
-    const auto* child = children.find(path[i]);
-    const bool taken = at->named_parameters(false).contains(path[i]) || at->named_buffers(false).contains(path[i]);
-    if (i + 1 == path.size()) {
-      if (child != nullptr || taken) return false;
-      put(*at, path[i]);
+    const auto* child = children.find(part);
+    const bool taken = at->named_parameters(false).contains(part) || at->named_buffers(false).contains(part);
+    if (taken || (dot == name.npos && child != nullptr)) return false;
+    if (dot == name.npos) {
+      put(*at, part);
       return true;
     }
-    if (taken) return false;
-    at = child != nullptr ? child->get() : at->register_module(path[i], std::make_shared<Part>()).get();
+    at = child != nullptr ? child->get() : at->register_module(part, std::make_shared<Part>()).get();
+    name.remove_prefix(dot + 1);
   }
-  return false;
 }
 // A name for a tensor of the root, which no other one has.
 std::string without_dots(std::string name, std::size_t index) {
@@ -111,7 +100,7 @@ void ModelImpl::register_states() {
     const auto put = [&](nn::Module& into, const std::string& name) {
       state.parameter ? into.register_parameter(name, tensor) : into.register_buffer(name, tensor);
     };
-    if (!put_into_parts(*this, split(state.name), put)) put(*this, without_dots(state.name, i));
+    if (!put_into_parts(*this, state.name, put)) put(*this, without_dots(state.name, i));
   }
 }
 

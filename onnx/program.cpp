@@ -30,7 +30,7 @@ constexpr int64_t kMaxCopies = 10'000, kMaxCopiesOfNode = 64;
 /// What is computed ahead: the product of the inputs' numbers of elements, which bounds that of a result, and the bytes
 /// of all results.
 constexpr int64_t kMaxFolded = int64_t{1} << 22, kMaxFoldedBytes = int64_t{1} << 28;
-/// Elements of all sparse tensors together, whose size is not bounded by that of the file.
+/// Elements of all sparse tensors together, whose size the file does not bound.
 constexpr int64_t kMaxSparse = int64_t{1} << 28;
 /// Elements of equal vectors that get values of their own: far more than networks have.
 constexpr int64_t kMaxCopied = int64_t{1} << 24;
@@ -82,7 +82,7 @@ std::vector<proto::AttributeProto> default_attributes(const proto::FunctionProto
   return out;
 }
 
-// The names of a graph, and those of the graph around it.
+// The names of a graph and of the graph around it.
 struct Scope {
   Graph& graph;
   Scope* around = nullptr;
@@ -103,11 +103,11 @@ struct Scope {
     if (outer < 0) return -1;
     const int inner = graph.add_value(name);
     names.emplace(name, inner);
-    const Source& source = around->graph.sources[static_cast<std::size_t>(outer)];
+    const Source& source = around->graph.source(outer);
     if (source.kind == Source::kComputed)
       graph.captures.emplace_back(outer, inner);
     else
-      graph.sources[static_cast<std::size_t>(inner)] = source;
+      graph.source(inner) = source;
     return inner;
   }
 };
@@ -133,11 +133,9 @@ class Reader {
     initialisers_ = model.mutable_graph()->mutable_initializer();
     read_graph(model.graph(), scope, 0);
     count_kept_weights(program_);
-    if (!missing_.empty()) {
-      std::string list;
-      for (const std::string& name : missing_) list += (list.empty() ? "" : ", ") + name;
-      fail("Tandem has no operator for ", list);
-    }
+    std::string list;
+    for (const std::string& name : missing_) list += (list.empty() ? "" : ", ") + name;
+    check(missing_.empty(), "Tandem has no operator for ", list);
   }
 
  private:
@@ -153,7 +151,7 @@ class Reader {
 
   // ---- the state
 
-  // Initialisers that no optimizer may change, and those that only say how large or where something is.
+  // Finds initialisers that no optimizer may change, or that only say how large or where something is.
   void find_buffers(const proto::GraphProto& graph, int depth = 0) {
     check(depth < kMaxDepth, "its graphs are nested more than ", kMaxDepth, " deep");
     nodes_in_file_ += graph.node_size();
@@ -177,7 +175,7 @@ class Reader {
       ++uses_[output.name()];
     }
   }
-  // Whether the node copies what is a buffer. PyTorch's exporter writes equal tensors once, and copies them.
+  // Whether the node copies a buffer. PyTorch's exporter writes equal tensors once, and copies them.
   bool is_copied(const proto::NodeProto& node) const {
     return node.op_type() == "Identity" && node.output_size() == 1 &&
            (buffers_.contains(node.output(0)) || copied_.contains(node.output(0)));
@@ -215,20 +213,20 @@ class Reader {
     if (&scope.graph != &program_.graph || node.op != "Identity" || !node.domain.empty()) return false;
     if (node.inputs.size() != 1 || node.inputs[0] < 0 || from.output_size() != 1 || from.output(0).empty())
       return false;
-    const Source source = scope.graph.sources[static_cast<std::size_t>(node.inputs[0])];
+    const Source source = scope.graph.source(node.inputs[0]);
     if (source.kind != Source::kState || uses_.at(from.input(0)) < 2) return false;
     const Tensor tensor = program_.states[static_cast<std::size_t>(source.state)].tensor;
     if (tensor.dim() > 1 || tensor.numel() > kMaxCopied - copied_elements_) return false;
     copied_elements_ += tensor.numel();
     const int value = scope.define(from.output(0));
-    scope.graph.sources[static_cast<std::size_t>(value)] = new_state(from.output(0), tensor.clone());
+    scope.graph.source(value) = new_state(from.output(0), tensor.clone());
     return true;
   }
   void add_initialisers(const proto::GraphProto& from, Scope& scope, bool root) {
     const auto add = [&](const std::string& name, Tensor tensor) {
       check(!name.empty(), "graph '", from.name(), "' has an initialiser without a name");
       const int value = scope.define(name);
-      scope.graph.sources[static_cast<std::size_t>(value)] = source_of(name, std::move(tensor), root);
+      scope.graph.source(value) = source_of(name, std::move(tensor), root);
     };
     for (int i = 0; i < from.initializer_size(); ++i) {
       if (root) {
@@ -241,7 +239,7 @@ class Reader {
     }
     for (const auto& sparse : from.sparse_initializer()) add(sparse.values().name(), dense_once(sparse));
   }
-  // The tensors of a function are those of all its calls.
+  // All calls of a function share its tensors.
   Tensor tensor_once(const proto::TensorProto& from) {
     Tensor& tensor = read_[&from];
     if (!tensor.defined()) tensor = tensor_of(from, folder_);
@@ -275,16 +273,17 @@ class Reader {
       graph.input_values.push_back(scope.define(input.name()));
     }
     for (const auto& node : from.node()) read_node(node, scope, depth);
-    for (const auto& output : from.output()) {
-      const int value = scope.find(output.name());
-      check(value >= 0, "graph '", from.name(), "' has the output '", output.name(), "', which nothing computes");
-      graph.outputs.push_back(declared(output));
-      graph.output_values.push_back(value);
-    }
+    for (const auto& output : from.output()) add_output(scope, declared(output), "graph '");
     finish(graph);
   }
+  static void add_output(Scope& scope, Declared output, const char* what) {
+    const int value = scope.find(output.name);
+    check(value >= 0, what, scope.graph.name, "' has the output '", output.name, "', which nothing computes");
+    scope.graph.outputs.push_back(std::move(output));
+    scope.graph.output_values.push_back(value);
+  }
   void check_initialiser(const Declared& input, const Graph& graph, int value) const {
-    const Source& source = graph.sources[static_cast<std::size_t>(value)];
+    const Source& source = graph.source(value);
     check(source.kind != Source::kComputed, "graph '", graph.name, "' has the input '", input.name, "' twice");
     const Tensor& tensor = source.kind == Source::kState
                                ? program_.states[static_cast<std::size_t>(source.state)].tensor
@@ -335,7 +334,7 @@ class Reader {
     scope.graph.nodes.push_back(std::move(node));
   }
 
-  // What an attribute of a function's body refers to, or itself. nullptr if the call does not have it.
+  // The attribute that one of a function's body refers to, or itself. nullptr if the call does not have it.
   static const proto::AttributeProto* resolve(const proto::AttributeProto& attribute, const Scope& scope) {
     if (attribute.ref_attr_name().empty()) return &attribute;
     if (scope.arguments == nullptr) return nullptr;
@@ -418,12 +417,7 @@ class Reader {
     check(node.inputs.size() <= graph.inputs.size(), "function '", function.name(), "' has ", graph.inputs.size(),
           " inputs, it is called with ", node.inputs.size());
     for (const auto& each : function.node()) read_node(each, inner, depth + 1);
-    for (const std::string& output : function.output()) {
-      const int value = inner.find(output);
-      check(value >= 0, "function '", function.name(), "' has the output '", output, "', which nothing computes");
-      graph.outputs.push_back({.name = output});
-      graph.output_values.push_back(value);
-    }
+    for (const std::string& output : function.output()) add_output(inner, {.name = output}, "function '");
     finish(graph);
   }
 
@@ -439,19 +433,15 @@ class Reader {
       if (const auto* tensor = std::get_if<Tensor>(&read)) value = *tensor;
       if (const auto* number = std::get_if<int64_t>(&read)) value = full({}, *number, kLong);
       if (const auto* number = std::get_if<double>(&read)) value = full({}, *number, kFloat);
-      if (const auto* list = std::get_if<std::vector<int64_t>>(&read)) value = tensor_from(*list, kLong);
-      if (const auto* list = std::get_if<std::vector<double>>(&read)) value = tensor_from(*list, kFloat);
+      if (const auto* list = std::get_if<std::vector<int64_t>>(&read)) value = tensor(*list, kLong);
+      if (const auto* list = std::get_if<std::vector<double>>(&read)) value = tensor(*list, kFloat);
     }
     check(value.defined(), what, " has no number or tensor");
     const int at = scope.define(from.output(0));
-    scope.graph.sources[static_cast<std::size_t>(at)] = {Source::kConstant, 0, IValue(std::move(value))};
-  }
-  template <class T>
-  static Tensor tensor_from(const std::vector<T>& list, ScalarType dtype) {
-    return tandem::tensor(ArrayRef<T>(list), TensorOptions().dtype(dtype));
+    scope.graph.source(at) = {Source::kConstant, 0, IValue(std::move(value))};
   }
 
-  // ---- what is done once, ahead
+  // ---- work that is done once, ahead
 
   void finish(Graph& graph) {
     if (missing_.empty()) {
@@ -467,14 +457,12 @@ class Reader {
     const std::vector<IValue> no_states;
     Runner runner(no_states, nullptr, false, kCPU);
     Frame frame{graph, std::vector<IValue>(graph.sources.size())};
-    const auto is_constant = [&](int value) {
-      return value < 0 || graph.sources[static_cast<std::size_t>(value)].kind == Source::kConstant;
-    };
+    const auto is_constant = [&](int value) { return value < 0 || graph.source(value).kind == Source::kConstant; };
     const auto is_small = [&](const Node& node) {
       int64_t product = 1;
       for (const int value : node.inputs) {
         if (value < 0) continue;
-        const IValue& constant = graph.sources[static_cast<std::size_t>(value)].constant;
+        const IValue& constant = graph.source(value).constant;
         const int64_t count = constant.isTensor() ? std::max<int64_t>(constant.toTensor().numel(), 1) : kMaxFolded;
         if (count > kMaxFolded / product) return false;
         product *= count;
@@ -493,8 +481,7 @@ class Reader {
             if (result.isTensor() && result.toTensor().defined())
               folded_bytes_ += static_cast<int64_t>(result.toTensor().nbytes());
           for (std::size_t i = 0; i < node.outputs.size(); ++i)
-            if (node.outputs[i] >= 0)
-              graph.sources[static_cast<std::size_t>(node.outputs[i])] = {Source::kConstant, 0, std::move(results[i])};
+            if (node.outputs[i] >= 0) graph.source(node.outputs[i]) = {Source::kConstant, 0, std::move(results[i])};
           continue;
         } catch (const std::exception&) {
         }

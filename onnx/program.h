@@ -17,7 +17,7 @@ struct Operator;
 using Attribute = std::variant<int64_t, double, std::string, Tensor, std::shared_ptr<Graph>, std::vector<int64_t>,
                                std::vector<double>, std::vector<std::string>, std::vector<Tensor>>;
 
-/// What a graph's input or output is declared to be.
+/// The declaration of a graph's input or output.
 struct Declared {
   std::string name;
   ScalarType dtype = ScalarType::Undefined;  ///< Undefined: not a tensor, or no type given
@@ -37,10 +37,10 @@ struct Source {
 /// The newest operator set of the default domain whose definitions were read.
 inline constexpr int64_t kMaxVersion = 28;
 
-/// What fuse.h adds to a Conv: a further input, and an attribute with a FusedActivation.
+/// fuse.h adds these to a Conv: a further input, and an attribute with a FusedActivation.
 inline constexpr std::size_t kResidual = 3;
 inline constexpr const char* kActivation = "tandem.activation";
-/// What merge.h adds to a Conv whose result may be channels-last.
+/// merge.h adds this to a Conv whose result may be channels-last.
 inline constexpr const char* kLaysOut = "tandem.lays_out";
 
 struct Node {
@@ -68,6 +68,8 @@ struct Graph {
   std::vector<Source> sources;                ///< of each value
   std::vector<std::pair<int, int>> captures;  ///< of a body: values of the graph around it, and values of this one
   int add_value(std::string value_name);
+  Source& source(int value) { return sources[static_cast<std::size_t>(value)]; }
+  const Source& source(int value) const { return sources[static_cast<std::size_t>(value)]; }
 };
 
 /// An initialiser that is part of the module's state.

@@ -12,7 +12,7 @@ namespace tandem::onnx {
 
 namespace proto = ::onnx;
 
-/// The dtype of a TensorProto.DataType, or Undefined for those that Tandem lacks.
+/// The dtype of a TensorProto.DataType, or Undefined if Tandem lacks it.
 ScalarType dtype_of(int data_type);
 /// "float32", "string", "float8e4m3fn", … for a TensorProto.DataType.
 std::string type_name(int data_type);

@@ -1,5 +1,6 @@
 #include "tandem/onnx/tensor_proto.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -13,12 +14,12 @@ namespace {
 using Proto = proto::TensorProto;
 static_assert(std::endian::native == std::endian::little);
 
-struct Type {
+struct DataType {
   int number;
   const char* name;
   ScalarType dtype;
 };
-constexpr Type kTypes[] = {
+constexpr DataType kTypes[] = {
     {Proto::FLOAT, "float32", kFloat},
     {Proto::UINT8, "uint8", kByte},
     {Proto::INT8, "int8", kChar},
@@ -47,22 +48,30 @@ constexpr Type kTypes[] = {
     {25, "uint2", ScalarType::Undefined},
     {26, "int2", ScalarType::Undefined},
 };
-const Type* find(int number) {
-  for (const Type& type : kTypes)
+const DataType* find(int number) {
+  for (const DataType& type : kTypes)
     if (type.number == number) return &type;
   return nullptr;
 }
 
-// The elements of a field with one number per element, or two for a complex one.
-template <class Stored, class Field>
-void copy_field(const Tensor& out, const Field& field) {
-  auto* to = static_cast<Stored*>(out.data_ptr());
-  for (int i = 0; i < field.size(); ++i) {
-    if constexpr (sizeof(Stored) == 2 && !std::is_arithmetic_v<Stored>)
-      to[i] = std::bit_cast<Stored>(static_cast<uint16_t>(field[i]));  // half types are stored as bits
-    else
-      to[i] = static_cast<Stored>(field[i]);
-  }
+// The field for elements that are no raw data: one number each, or two for a complex one.
+template <class T>
+const auto& field_of(const Proto& from) {
+  if constexpr (std::is_same_v<T, float>)
+    return from.float_data();
+  else if constexpr (std::is_same_v<T, double>)
+    return from.double_data();
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return from.int64_data();
+  else
+    return from.int32_data();
+}
+template <class T>
+T element(auto number) {
+  if constexpr (std::is_arithmetic_v<T>)
+    return static_cast<T>(number);
+  else
+    return std::bit_cast<T>(static_cast<uint16_t>(number));  // half types are stored as bits
 }
 
 uint64_t number_of(const std::string& text, const std::string& key) {
@@ -93,7 +102,7 @@ ExternalData open_external(const Proto& from, uint64_t bytes, const std::string&
       check(length == bytes, "its data have ", length, " bytes, expected ", bytes);
     }
   }
-  // A model must not read other files of whoever loads it.
+  // A model must not read other files of the user who loads it.
   check(!at.empty() && at.front() != '/' && ("/" + at + "/").find("/../") == std::string::npos,
         "its data must be in a file within the model's folder, not in '", at, "'");
   const std::string path = folder + "/" + at;
@@ -125,10 +134,8 @@ Tensor make(const Proto& from, const std::string& folder) {
     check(static_cast<int64_t>(from.raw_data().size()) == bytes, "its data have ", from.raw_data().size(),
           " bytes, expected ", bytes);
   } else {
-    const int64_t stored = dtype == kFloat || dtype == kComplexFloat     ? from.float_data_size()
-                           : dtype == kDouble || dtype == kComplexDouble ? from.double_data_size()
-                           : dtype == kLong                              ? from.int64_data_size()
-                                                                         : from.int32_data_size();
+    int64_t stored = 0;
+    dispatch(toRealValueType(dtype), AllTypes{}, "onnx", [&]<class T>(Type<T>) { stored = field_of<T>(from).size(); });
     check(stored == numbers, "it has ", stored, " numbers, expected ", numbers);
   }
   Tensor out = empty(sizes, TensorOptions(kCPU).dtype(dtype));
@@ -137,40 +144,11 @@ Tensor make(const Proto& from, const std::string& folder) {
   } else if (raw) {
     if (bytes != 0) std::memcpy(out.data_ptr(), from.raw_data().data(), static_cast<std::size_t>(bytes));
   } else {
-    switch (dtype) {
-      case kFloat:
-      case kComplexFloat:
-        copy_field<float>(out, from.float_data());
-        break;
-      case kDouble:
-      case kComplexDouble:
-        copy_field<double>(out, from.double_data());
-        break;
-      case kLong:
-        copy_field<int64_t>(out, from.int64_data());
-        break;
-      case kInt:
-        copy_field<int32_t>(out, from.int32_data());
-        break;
-      case kShort:
-        copy_field<int16_t>(out, from.int32_data());
-        break;
-      case kChar:
-        copy_field<int8_t>(out, from.int32_data());
-        break;
-      case kByte:
-      case kBool:
-        copy_field<uint8_t>(out, from.int32_data());
-        break;
-      case kHalf:
-        copy_field<Half>(out, from.int32_data());
-        break;
-      case kBFloat16:
-        copy_field<BFloat16>(out, from.int32_data());
-        break;
-      default:
-        unsupported_dtype("onnx", dtype);
-    }
+    dispatch(toRealValueType(dtype), AllTypes{}, "onnx", [&]<class T>(Type<T>) {
+      using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+      std::ranges::transform(field_of<T>(from), static_cast<Stored*>(out.data_ptr()),
+                             [](auto number) { return element<Stored>(number); });
+    });
   }
   if (dtype == kBool) {  // any other byte would be undefined behaviour
     auto* byte = static_cast<uint8_t*>(out.data_ptr());
@@ -182,15 +160,15 @@ Tensor make(const Proto& from, const std::string& folder) {
 }  // namespace
 
 ScalarType dtype_of(int data_type) {
-  const Type* type = find(data_type);
+  const DataType* type = find(data_type);
   return type == nullptr ? ScalarType::Undefined : type->dtype;
 }
 std::string type_name(int data_type) {
-  const Type* type = find(data_type);
+  const DataType* type = find(data_type);
   return type == nullptr ? "number " + std::to_string(data_type) : type->name;
 }
 int data_type_of(ScalarType dtype) {
-  for (const Type& type : kTypes)
+  for (const DataType& type : kTypes)
     if (type.dtype == dtype) return type.number;
   fail("onnx: there is no type for ", dtype);
 }
@@ -214,7 +192,7 @@ Tensor tensor_of(const proto::SparseTensorProto& from, const std::string& folder
     good(size >= 0);
     count = multiply_sizes("onnx", count, size);
   }
-  // Its own size is not bounded by that of the file.
+  // The file does not bound its size.
   constexpr int64_t kMaxElements = int64_t{1} << 28;
   check(count <= kMaxElements, "sparse tensor '", from.values().name(), "' has ", count, " elements, more than ",
         kMaxElements);
