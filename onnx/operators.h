@@ -1,4 +1,4 @@
-// The table of operators: what each ONNX operator is in Tandem. One line where an operation of Tandem does it.
+// The table of ONNX operators in Tandem. An operator that an operation of Tandem implements is one line.
 //
 //   {"Relu", [](Call& c) { return relu(c[0]); }},
 //
@@ -52,7 +52,7 @@ class Call {
   bool has(std::size_t input) const;
   /// Throws Error if it is left out or no tensor.
   const Tensor& operator[](std::size_t input) const;
-  /// Whether the program says what it is.
+  /// Whether it is a constant of the program.
   bool is_constant(std::size_t input) const;
   /// Undefined if it is left out.
   Tensor optional(std::size_t input) const { return has(input) ? (*this)[input] : Tensor(); }
@@ -95,7 +95,7 @@ class Call {
   bool wants(std::size_t output) const { return output < node_.outputs.size() && node_.outputs[output] >= 0; }
   /// Whether the module is in training mode.
   bool training() const;
-  /// The device that its tensors are on, or else that of the module.
+  /// The device of its tensors, or else the module's.
   Device device() const;
   /// Runs a body.
   std::vector<IValue> run(const Graph& body, std::vector<IValue> inputs) const;
@@ -146,10 +146,14 @@ Operators attention_operators(), control_operators(), convolution_operators(), f
 
 /// nullptr if there is none.
 const Operator* find_operator(std::string_view domain, std::string_view name);
+/// x sigmoid(alpha x)
+Tensor swish(const Tensor& x, double alpha);
 /// The dimension `axis` of a tensor, counted from its end if negative. Throws Error if there is none.
 int64_t wrap_axis(int64_t axis, int64_t rank);
-/// 0 … dim() - 1
-std::vector<int64_t> all_dims(const Tensor& t);
+/// The dimensions of a tensor from `first` on.
+std::vector<int64_t> dims_of(const Tensor& t, int64_t first = 0);
+/// The sizes of `rank` dimensions: 1, but `size` along `dim`.
+Dims line(std::size_t rank, std::size_t dim, int64_t size);
 /// The tensors on the device of the first that is not on the CPU, if there is one.
 std::vector<Tensor> on_one_device(std::vector<Tensor> tensors);
 

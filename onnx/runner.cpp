@@ -20,10 +20,16 @@ int64_t wrap_axis(int64_t axis, int64_t rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
-std::vector<int64_t> all_dims(const Tensor& t) {
-  std::vector<int64_t> dims(static_cast<std::size_t>(t.dim()));
-  std::iota(dims.begin(), dims.end(), 0);
+std::vector<int64_t> dims_of(const Tensor& t, int64_t first) {
+  std::vector<int64_t> dims(static_cast<std::size_t>(t.dim() - first));
+  std::iota(dims.begin(), dims.end(), first);
   return dims;
+}
+
+Dims line(std::size_t rank, std::size_t dim, int64_t size) {
+  Dims sizes(rank, 1);
+  sizes[dim] = size;
+  return sizes;
 }
 
 std::vector<Tensor> on_one_device(std::vector<Tensor> tensors) {
@@ -63,7 +69,7 @@ Device Call::device() const { return device_ ? *device_ : runner_.device(); }
 
 bool Call::has(std::size_t input) const { return input < inputs_.size() && !inputs_[input]->isNone(); }
 bool Call::is_constant(std::size_t input) const {
-  return has(input) && frame_.graph.sources[static_cast<std::size_t>(node_.inputs[input])].kind == Source::kConstant;
+  return has(input) && frame_.graph.source(node_.inputs[input]).kind == Source::kConstant;
 }
 const IValue& Call::value(std::size_t input) const { return input < inputs_.size() ? *inputs_[input] : kNothing; }
 const Tensor& Call::operator[](std::size_t input) const {
@@ -228,8 +234,7 @@ std::vector<IValue> Runner::run(const Graph& graph, std::vector<IValue> inputs) 
     if (!out[i].isTensor()) continue;
     if (graph.laid_out && out[i].toTensor().defined()) out[i] = out[i].toTensor().contiguous();
     // The caller may write to a result, but not to the program.
-    if (graph.sources[static_cast<std::size_t>(graph.output_values[i])].kind == Source::kConstant)
-      out[i] = out[i].toTensor().clone();
+    if (graph.source(graph.output_values[i]).kind == Source::kConstant) out[i] = out[i].toTensor().clone();
   }
   return out;
 }

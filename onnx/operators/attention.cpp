@@ -49,20 +49,11 @@ namespace {
 using autograd::widened;
 
 ScalarType precision_of(const Call& c, ScalarType otherwise) {
-  switch (c.integer("softmax_precision", -1)) {
-    case -1:
-      return otherwise;
-    case 1:
-      return kFloat;
-    case 10:
-      return kHalf;
-    case 11:
-      return kDouble;
-    case 16:
-      return kBFloat16;
-    default:
-      check(false, "softmax_precision is no floating point type: ", c.integer("softmax_precision"));
-  }
+  static constexpr std::pair<int64_t, ScalarType> kTypes[] = {{1, kFloat}, {10, kHalf}, {11, kDouble}, {16, kBFloat16}};
+  const int64_t number = c.integer("softmax_precision", -1);
+  for (const auto& [of, type] : kTypes)
+    if (number == of) return type;
+  check(number == -1, "softmax_precision is no floating point type: ", number);
   return otherwise;
 }
 double scale_of(const Call& c, const Tensor& query) {
@@ -242,8 +233,7 @@ Tensor rotary_embedding(Call& c) {
 
 Tensor swiglu(Call& c) {
   check(c[0].sizes() == c[1].sizes(), "the inputs have different shapes: ", c[0], " and ", c[1]);
-  const double alpha = c.number("alpha", 1.0);
-  return (alpha == 1 ? silu(c[0]) : c[0] * sigmoid(c[0] * alpha)) * c[1];
+  return swish(c[0], c.number("alpha", 1.0)) * c[1];
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What operators of several domains share around attention.
+// Helpers for the attention operators of several domains.
 #pragma once
 #include "tandem/onnx/operators.h"
 

@@ -81,7 +81,7 @@ Tensor conv_transpose(Call& c) {
       if (!wanted.empty()) check(wanted[d] >= 1 && wanted[d] <= INT32_MAX, "output_shape is out of range: ", wanted);
       const int64_t out = wanted.empty() ? in * w.stride[d] : wanted[d];
       const int64_t total = w.stride[d] * (in - 1) + extra[d] + w.span(d) - out;
-      // Version 1 names the sides the other way round, but its tests and those who implement it do not.
+      // Version 1 names the sides the other way round, but its tests and implementations do not.
       split_pads(w, d, std::max<int64_t>(total, 0), mode == "SAME_UPPER");
       extra[d] -= std::min<int64_t>(total, 0);
     }
@@ -106,10 +106,8 @@ Tensor conv_transpose(Call& c) {
   if (direct) return out;
   out = padded(out, begin, end);
   if (!c.has(2) || bias.defined()) return out;
-  Dims channels(rank + 2, 1);
   check(c[2].dim() == 1 && c[2].size(0) == out.size(1), "the bias must be [", out.size(1), "], got ", c[2]);
-  channels[1] = out.size(1);
-  return out + c[2].view(channels);
+  return out + c[2].view(line(rank + 2, 1, out.size(1)));
 }
 
 Results causal_conv(Call& c) {
@@ -159,11 +157,9 @@ Tensor deform_conv(Call& c) {
   const TensorOptions options = x.options().dtype(kDouble).requires_grad(false);
   std::vector<Tensor> grid;
   for (std::size_t d = w.rank(); d-- > 0;) {
-    Dims tap(w.rank(), 1), place(w.rank(), 1);
-    tap[d] = w.kernel[d];
-    place[d] = out_sizes[d + 2];
-    const Tensor at_tap = (arange(w.kernel[d], options) * w.dilation[d]).view(tap);
-    const Tensor at_place = (arange(out_sizes[d + 2], options) * w.stride[d] - w.begin[d]).view(place);
+    const int64_t count = out_sizes[d + 2];
+    const Tensor at_tap = (arange(w.kernel[d], options) * w.dilation[d]).view(line(w.rank(), d, w.kernel[d]));
+    const Tensor at_place = (arange(count, options) * w.stride[d] - w.begin[d]).view(line(w.rank(), d, count));
     const Tensor base = at_tap.expand(w.kernel).reshape({taps, 1}) +
                         at_place.expand(IntArrayRef(out_sizes).slice(2, w.rank())).reshape({1, places});
     const Tensor at = moved.select(2, static_cast<int64_t>(d)) + base;
@@ -180,10 +176,7 @@ Tensor deform_conv(Call& c) {
   const int64_t depth = channels / groups * taps;
   Tensor out = matmul(weight.reshape({groups, outputs / groups, depth}), read.reshape({n, groups, depth, places}))
                    .reshape(out_sizes);
-  if (!c.has(3)) return out;
-  Dims bias(out_sizes.size(), 1);
-  bias[1] = outputs;
-  return out + c[3].view(bias);
+  return c.has(3) ? out + c[3].view(line(out_sizes.size(), 1, outputs)) : out;
 }
 
 Tensor col2im_of(Call& c) {
@@ -218,12 +211,9 @@ Tensor col2im_of(Call& c) {
     // The position in the padded image of each tap of each block.
     Tensor at = zeros({1, 1}, x.options().dtype(kLong).requires_grad(false));
     for (std::size_t d = 0; d < rank; ++d) {
-      Dims tap(rank, 1), place(rank, 1);
-      tap[d] = kernel[d];
-      place[d] = counts[d];
-      const Tensor at_tap = (arange(kernel[d], at.options()) * w.dilation[d]).view(tap).expand(kernel);
-      const Tensor at_place = (arange(counts[d], at.options()) * w.stride[d]).view(place).expand(counts);
-      at = at * around[d] + (at_tap.reshape({taps, 1}) + at_place.reshape({1, places}));
+      const Tensor tap = (arange(kernel[d], at.options()) * w.dilation[d]).view(line(rank, d, kernel[d]));
+      const Tensor place = (arange(counts[d], at.options()) * w.stride[d]).view(line(rank, d, counts[d]));
+      at = at * around[d] + (tap.expand(kernel).reshape({taps, 1}) + place.expand(counts).reshape({1, places}));
     }
     out = index_add(zeros({n, channels, pixels}, x.options().requires_grad(false)), 2, at.reshape({-1}),
                     x.reshape({n, channels, taps * places}));

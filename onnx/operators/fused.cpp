@@ -1,4 +1,4 @@
-// What merge.h puts in the place of several nodes.
+// Operators that merge.h puts in the place of several nodes.
 #include "tandem/onnx/operators.h"
 
 namespace tandem::onnx {

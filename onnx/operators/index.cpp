@@ -23,9 +23,7 @@ using autograd::widened;
 Tensor counted(int64_t n, const Tensor& like) { return arange(n, TensorOptions(kLong).device(like.device())); }
 // 0 … n - 1 along dimension `at` of `rank`.
 Tensor counted(int64_t n, int64_t at, int64_t rank, const Tensor& like) {
-  Dims sizes(static_cast<std::size_t>(rank), 1);
-  sizes[static_cast<std::size_t>(at)] = n;
-  return counted(n, like).view(sizes);
+  return counted(n, like).view(line(static_cast<std::size_t>(rank), static_cast<std::size_t>(at), n));
 }
 
 Tensor gather_slices(Call& c) {
@@ -60,7 +58,7 @@ std::vector<Tensor> coordinates(const Tensor& data, const Tensor& at, int64_t ba
 
 // ---- scatter
 
-// ONNX's name of a reduction as that of a fold, or "" for none.
+// The fold for ONNX's name of a reduction, or "" for none.
 std::string_view fold_of(Call& c) {
   const std::string name = c.text("reduction", "none");
   if (name == "none") return "";
@@ -96,7 +94,7 @@ Tensor scatter_nd(Call& c) {
         expected, " ", data.dtype(), ", got ", updates);
   const std::string_view fold = fold_of(c);
   if (fold.empty() || fold == "sum") return index_put(data, at, updates, fold == "sum");
-  // The folds take one index: that of a slice among all. Reading it checks the coordinates.
+  // The folds take one index, of a slice among all. Reading it checks the coordinates.
   const int64_t count = checked_numel(front);
   const Tensor slice = tandem::index(counted(count, data).view(front), at).reshape({-1});
   slices.insert(0, count);

@@ -93,10 +93,6 @@ Tensor shrink(Call& c) {
   const Tensor below = x<-lambda, above = x> lambda;
   return where(below, x + bias, where(above, x - bias, zeros_like(x))).to(x.scalar_type());
 }
-Tensor swish(Call& c) {
-  const double alpha = c.number("alpha", 1);
-  return alpha == 1 ? silu(c[0]) : c[0] * sigmoid(c[0] * alpha);
-}
 Tensor is_infinite(Call& c) {
   const bool negative = c.flag("detect_negative", true), positive = c.flag("detect_positive", true);
   if (negative && positive) return isinf(c[0]);
@@ -138,6 +134,8 @@ Tensor bit_cast(Call& c) {
 }
 
 }  // namespace
+
+Tensor swish(const Tensor& x, double alpha) { return alpha == 1 ? silu(x) : x * sigmoid(x * alpha); }
 
 Operators math_operators() {
   Operators all = {
@@ -184,12 +182,8 @@ Operators math_operators() {
       {"Softplus", [](Call& c) { return softplus(c[0]); }},
       {"Sub", [](Call& c) { return c[0] - second(c); }},
       {"Sum", sum_of},
-      {"Swish", swish},
-      {"ThresholdedRelu",
-       [](Call& c) {
-         const double alpha = c.number("alpha", 1);
-         return threshold(c[0], alpha, 0);
-       }},
+      {"Swish", [](Call& c) { return swish(c[0], c.number("alpha", 1)); }},
+      {"ThresholdedRelu", [](Call& c) { return threshold(c[0], c.number("alpha", 1), 0); }},
       {"Where", [](Call& c) { return where(c[0], c[1], c[2]); }},
       {"Xor", binary<logical_xor>},
   };

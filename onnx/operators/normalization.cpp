@@ -1,6 +1,5 @@
 // Normalisation.
 #include <cmath>
-#include <numeric>
 
 #include "tandem/autograd/ops/detail/half.h"
 #include "tandem/onnx/operators.h"
@@ -10,26 +9,15 @@ namespace {
 
 using List = std::vector<int64_t>;
 
-/// The dimensions of `t` except `kept`.
-List dims_except(const Tensor& t, int64_t kept) {
-  List out;
-  for (int64_t d = 0; d < t.dim(); ++d)
-    if (d != kept) out.push_back(d);
-  return out;
-}
-/// The dimensions of `t` from `first` on.
-List dims_from(int64_t first, const Tensor& t) {
-  List out(static_cast<std::size_t>(t.dim() - first));
-  std::iota(out.begin(), out.end(), first);
-  return out;
-}
 using autograd::widened;
 
 // A node that the file has in training mode: as the spec says, its running variance is of the whole batch, not the
 // estimate from a sample.
 Results trained_batch_norm(Call& c, const Tensor& x, double momentum, double eps) {
   const Tensor y = batch_norm(x, c[1], c[2], {}, {}, true, 0, eps);
-  const auto [var, mean] = var_mean(widened(x.detach()), dims_except(x, 1), optional<Scalar>(0), false);
+  List dims = dims_of(x);
+  dims.erase(dims.begin() + 1);  // the channels
+  const auto [var, mean] = var_mean(widened(x.detach()), dims, optional<Scalar>(0), false);
   const auto tracked = [&](std::size_t input, const Tensor& batch) {
     const Tensor running = c[input].detach();
     running.copy_(running * momentum + batch.to(running.scalar_type()) * (1 - momentum));
@@ -66,12 +54,16 @@ Tensor instance_normalization(Call& c) {
   return single ? group_norm(x, x.size(1), c[1], c[2], eps) : instance_norm(x, c[1], c[2], {}, {}, true, 0, eps);
 }
 
+int64_t last_axis(const Call& c) {
+  check(c[0].dim() > 0, "expected at least one dimension");
+  return wrap_axis(c.integer("axis", -1), c[0].dim());
+}
+
 // A factor or summand that is not one number per normalised element is applied afterwards.
 Results layer_normalization(Call& c) {
   const Tensor& x = c[0];
-  check(x.dim() > 0, "expected at least one dimension");
-  const int64_t axis = wrap_axis(c.integer("axis", -1), x.dim());
-  const Dims shape(x.sizes().slice(static_cast<std::size_t>(axis), static_cast<std::size_t>(x.dim() - axis)));
+  const int64_t axis = last_axis(c);
+  const List shape(x.sizes().begin() + axis, x.sizes().end());
   const double eps = c.number("epsilon", 1e-5);
   const auto fits = [&](std::size_t input) { return !c.has(input) || c[input].sizes() == IntArrayRef(shape); };
   Tensor y;
@@ -83,22 +75,20 @@ Results layer_normalization(Call& c) {
     check(y.sizes() == x.sizes(), "scale and bias do not fit the input\n  input ", x, "\n  scale ", c[1]);
   }
   if (!c.wants(1) && !c.wants(2)) return Results::of({y, Tensor(), Tensor()});
-  const auto [var, mean] = var_mean(widened(x), dims_from(axis, x), optional<Scalar>(0), true);
+  const auto [var, mean] = var_mean(widened(x), dims_of(x, axis), optional<Scalar>(0), true);
   return Results::of({y, mean, (var + eps).rsqrt()});
 }
 
 // SimplifiedLayerNormalization, onnxruntime's name for it in ONNX's domain, has a second output.
 Results rms_normalization(Call& c) {
-  const Tensor& x = c[0];
-  check(x.dim() > 0, "expected at least one dimension");
-  const int64_t axis = wrap_axis(c.integer("axis", -1), x.dim());
-  const Dims shape(x.sizes().slice(static_cast<std::size_t>(axis), static_cast<std::size_t>(x.dim() - axis)));
+  const Tensor &x = c[0], &scale = c[1];
+  const int64_t axis = last_axis(c);
+  const List shape(x.sizes().begin() + axis, x.sizes().end());
   const double eps = c.number("epsilon", 1e-5);
-  const Tensor& scale = c[1];
   const bool fits = scale.sizes() == IntArrayRef(shape) && scale.dtype() == x.dtype();
   const Tensor y = fits ? rms_norm(x, shape, scale, eps) : rms_norm(x, shape, {}, eps).to(scale.scalar_type()) * scale;
   check(y.sizes() == x.sizes(), "scale does not fit the input\n  input ", x, "\n  scale ", scale);
-  const auto inverse = [&] { return (widened(x).square().mean(dims_from(axis, x), true) + eps).rsqrt(); };
+  const auto inverse = [&] { return (widened(x).square().mean(dims_of(x, axis), true) + eps).rsqrt(); };
   return Results::of({y, c.wants(1) ? inverse() : Tensor()});
 }
 
@@ -130,8 +120,7 @@ Tensor lrn(Call& c) {
 Tensor lp_normalization(Call& c) {
   const int64_t p = c.integer("p", 2);
   check(p == 1 || p == 2, "p must be 1 or 2, got ", p);
-  check(c[0].dim() > 0, "expected at least one dimension");
-  const Tensor length = norm(c[0], p, wrap_axis(c.integer("axis", -1), c[0].dim()), true);
+  const Tensor length = norm(c[0], p, last_axis(c), true);
   return c[0] / length.masked_fill(length == 0, 1);  // zeros stay zeros
 }
 

@@ -135,9 +135,7 @@ Tensor average_pool(Call& c) {
       const int64_t inside = std::min(before(to), w.kernel[d]) - std::min(before(from), w.kernel[d]);
       divisors.push_back(static_cast<double>(std::max<int64_t>(inside, 1)));
     }
-    Dims shape(w.rank() + 2, 1);
-    shape[d + 2] = counts[d];
-    out = out / tensor(divisors, x.options().requires_grad(false)).view(shape);
+    out = out / tensor(divisors, x.options().requires_grad(false)).view(line(w.rank() + 2, d + 2, counts[d]));
   }
   return f.back(out).to(c[0].scalar_type());
 }
@@ -162,9 +160,7 @@ Tensor lp_pool(Call& c) {
 
 List spatial_dims(const Tensor& x) {
   check(x.dim() >= 3, "expected [N, C] and more dimensions, got ", x);
-  List out;
-  for (int64_t d = 2; d < x.dim(); ++d) out.push_back(d);
-  return out;
+  return dims_of(x, 2);
 }
 Tensor global_average_pool(Call& c) {
   return c[0].dim() == 4 ? adaptive_avg_pool2d(c[0], {1, 1}) : c[0].mean(spatial_dims(c[0]), true);

@@ -38,9 +38,7 @@ Tensor spread(Call& c, std::size_t input) {
   if (block == 0) {
     check(scale.dim() == 1 && scale.size(0) == size, "expected [", size, "] for axis ", axis, " of ", x, ", got ",
           scale);
-    Dims sizes(x.sizes().size(), 1);
-    sizes[static_cast<std::size_t>(axis)] = size;
-    return scale.reshape(sizes);
+    return scale.reshape(line(x.sizes().size(), static_cast<std::size_t>(axis), size));
   }
   const int64_t length = std::min(block, size);
   Dims blocks(x.sizes());
@@ -93,7 +91,7 @@ Tensor centred(const Tensor& x, const Tensor& zero) {
   check(isIntegralType(zero.scalar_type(), false), "the zero point must be an integer, got ", zero);
   return x.to(kDouble) - zero.to(kDouble);
 }
-// Sums wrap as those of int32 do.
+// Sums wrap as in int32.
 Tensor as_int32(const Tensor& sums) { return sums.to(kLong).to(kInt); }
 
 // The parameter of the rows of a matrix, or of the channels of a weight: a number, or one for each.
@@ -106,9 +104,7 @@ Tensor for_channels(const Tensor& t, const Tensor& weight, int64_t dim) {
   if (!t.defined() || t.numel() == 1) return t.defined() ? t.reshape({}) : t;
   check(weight.dim() >= 1 && t.dim() == 1 && t.size(0) == weight.size(0), "expected a number or [",
         weight.dim() == 0 ? 0 : weight.size(0), "], got ", t);
-  Dims sizes(weight.sizes().size(), 1);
-  sizes[static_cast<std::size_t>(dim)] = t.size(0);
-  return t.reshape(sizes);
+  return t.reshape(line(weight.sizes().size(), static_cast<std::size_t>(dim), t.size(0)));
 }
 Tensor number(const Tensor& t) {
   check(!t.defined() || t.numel() == 1, "expected one number, got ", t);
@@ -119,7 +115,7 @@ Tensor matmul_integer(Call& c) {
   return as_int32(matmul(centred(c[0], for_rows(c.optional(2))), centred(c[1], for_columns(c.optional(3)))));
 }
 
-// `scale` is that of the sums relative to that of the result.
+// `scale`: of the sums, relative to the result's.
 Tensor requantized(const Tensor& sums, const Tensor& scale, const Tensor& zero) {
   return quantized(sums.to(kFloat) * scale, zero, zero.scalar_type());
 }

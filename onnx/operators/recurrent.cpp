@@ -1,4 +1,4 @@
-// Recurrent layers. ONNX stacks the gates of an LSTM as i, o, f, c and those of a GRU as z, r, h.
+// Recurrent layers. ONNX stacks the gates of an LSTM as i, o, f, c and of a GRU as z, r, h.
 #include <algorithm>
 #include <numeric>
 
@@ -14,44 +14,29 @@ using List = std::vector<int64_t>;
 // ---- activations
 
 struct Activation {
-  std::string name;  ///< in lower case
+  const char* name;  ///< in lower case
+  Tensor (*apply)(const Tensor& x, double alpha, double beta);
+  int numbers = 0;  ///< that it takes: alpha, and beta
   double alpha = 0, beta = 0;
-  bool is(std::string_view other) const { return name == other; }
-  Tensor operator()(const Tensor& x) const {
-    if (is("sigmoid")) return sigmoid(x);
-    if (is("tanh")) return tanh(x);
-    if (is("relu")) return relu(x);
-    if (is("affine")) return x * alpha + beta;
-    if (is("leakyrelu")) return leaky_relu(x, alpha);
-    if (is("thresholdedrelu")) return where(x >= alpha, x, 0);
-    if (is("scaledtanh")) return tanh(x * beta) * alpha;
-    if (is("hardsigmoid")) return (x * alpha + beta).clamp(0, 1);
-    if (is("elu")) return elu(x, alpha);
-    if (is("softsign")) return softsign(x);
-    return softplus(x);
-  }
+  Tensor operator()(const Tensor& x) const { return apply(x, alpha, beta); }
+};
+const Activation kActivations[] = {
+    {"sigmoid", [](const Tensor& x, double, double) { return sigmoid(x); }},
+    {"tanh", [](const Tensor& x, double, double) { return tanh(x); }},
+    {"relu", [](const Tensor& x, double, double) { return relu(x); }},
+    {"affine", [](const Tensor& x, double alpha, double beta) { return x * alpha + beta; }, 2, 1},
+    {"leakyrelu", [](const Tensor& x, double alpha, double) { return leaky_relu(x, alpha); }, 1, 0.01},
+    {"thresholdedrelu", [](const Tensor& x, double alpha, double) { return where(x >= alpha, x, 0); }, 1, 1},
+    {"scaledtanh", [](const Tensor& x, double alpha, double beta) { return tanh(x * beta) * alpha; }, 2, 1, 1},
+    {"hardsigmoid", [](const Tensor& x, double alpha, double beta) { return (x * alpha + beta).clamp(0, 1); }, 2, 0.2,
+     0.5},
+    {"elu", [](const Tensor& x, double alpha, double) { return elu(x, alpha); }, 1, 1},
+    {"softsign", [](const Tensor& x, double, double) { return softsign(x); }},
+    {"softplus", [](const Tensor& x, double, double) { return softplus(x); }},
 };
 
 /// `names` are the defaults of one direction. The numbers are consumed in order by the functions that take them.
 std::vector<Activation> activations_of(const Call& c, std::size_t directions, std::vector<std::string> names) {
-  struct Known {
-    const char* name;
-    double alpha = 0, beta = 0;
-    bool takes_alpha = false, takes_beta = false;
-  };
-  static const Known known[] = {
-      {"sigmoid"},
-      {"tanh"},
-      {"relu"},
-      {"affine", 1, 0, true, true},
-      {"leakyrelu", 0.01, 0, true},
-      {"thresholdedrelu", 1, 0, true},
-      {"scaledtanh", 1, 1, true, true},
-      {"hardsigmoid", 0.2, 0.5, true, true},
-      {"elu", 1, 0, true},
-      {"softsign"},
-      {"softplus"},
-  };
   const std::size_t count = names.size() * directions;
   if (directions == 2)
     for (std::size_t i = 0; i < count / 2; ++i) names.push_back(std::string(names[i]));
@@ -65,13 +50,11 @@ std::vector<Activation> activations_of(const Call& c, std::size_t directions, st
     std::string name = names[i];
     for (char& letter : name)
       if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-    const auto* found =
-        std::find_if(std::begin(known), std::end(known), [&](const Known& k) { return name == k.name; });
-    check(found != std::end(known), "unknown activation '", names[i], "'");
-    Activation a{name, found->alpha, found->beta};
-    if (found->takes_alpha && alpha < alphas.size()) a.alpha = alphas[alpha++];
-    if (found->takes_beta && beta < betas.size()) a.beta = betas[beta++];
-    out.push_back(std::move(a));
+    const auto* found = std::ranges::find(kActivations, name, &Activation::name);
+    check(found != std::end(kActivations), "unknown activation '", names[i], "'");
+    Activation& a = out.emplace_back(*found);
+    if (a.numbers > 0 && alpha < alphas.size()) a.alpha = alphas[alpha++];
+    if (a.numbers > 1 && beta < betas.size()) a.beta = betas[beta++];
   }
   return out;
 }
@@ -94,7 +77,7 @@ struct Layer {
 
   bool is(std::initializer_list<const char*> names) const {
     return std::equal(names.begin(), names.end(), act.begin(), act.end(),
-                      [](const char* name, const Activation& a) { return a.is(name); });
+                      [](std::string_view name, const Activation& a) { return name == a.name; });
   }
   /// The kind of Tandem's layer that computes the same.
   optional<RecurrentKind> fused() const {

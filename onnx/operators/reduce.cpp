@@ -19,7 +19,7 @@ Operator fold(const char* name, F f) {
             for (int64_t& axis : axes) axis = wrap_axis(axis, x.dim());
             const bool keep = c.flag("keepdims", true), nothing = axes.empty() && c.flag("noop_with_empty_axes");
             if (nothing || x.dim() == 0) return f(x.unsqueeze(0), {0}, false).to(x.scalar_type());
-            return f(x, axes.empty() ? all_dims(x) : axes, keep).to(x.scalar_type());
+            return f(x, axes.empty() ? dims_of(x) : axes, keep).to(x.scalar_type());
           },
           0b10};
 }

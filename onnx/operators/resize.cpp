@@ -12,7 +12,7 @@ using List = std::vector<int64_t>;
 
 // ---- Resize
 
-enum class Mode { kNearest, kLinear, kCubic };
+enum class Mode { kLinear, kNearest, kCubic };  // as grid_sampler numbers them
 Mode mode_of(const std::string& name) {
   if (name == "nearest") return Mode::kNearest;
   if (name == "linear" || name == "bilinear") return Mode::kLinear;
@@ -89,7 +89,7 @@ std::vector<Tap> taps_of(const Resizing& r, const Resizing::Axis& axis) {
   }
   const auto end = static_cast<double>(axis.in - 1);
   for (std::size_t i = 0; i < size; ++i) {
-    // Whoever made the model rounded coordinates to floats, and the nearest element depends on that.
+    // The model's exporter rounded coordinates to floats, and the nearest element depends on that.
     const double exact = r.mode == Mode::kNearest ? r.source<float>(axis, static_cast<int64_t>(i))
                                                   : r.source<double>(axis, static_cast<int64_t>(i));
     check(!std::isnan(exact), "scales and roi must be numbers");
@@ -120,13 +120,12 @@ Tensor resized_axis(const Tensor& x, const Resizing& r, std::size_t dim) {
   const Resizing::Axis& axis = r.axes[dim];
   const auto d = static_cast<int64_t>(dim);
   const TensorOptions options = x.options().requires_grad(false);
-  Dims line(x.sizes().size(), 1);
-  line[dim] = axis.out;
+  const Dims places = line(x.sizes().size(), dim, axis.out);
   Tensor out;
   for (const Tap& tap : taps_of(r, axis)) {
     if (std::all_of(tap.weight.begin(), tap.weight.end(), [](double w) { return w == 0; })) continue;
     Tensor part = x.index_select(d, tensor(tap.index, options.dtype(kLong)));
-    if (r.mode != Mode::kNearest) part = part * tensor(tap.weight, options).view(line);
+    if (r.mode != Mode::kNearest) part = part * tensor(tap.weight, options).view(places);
     out = out.defined() ? out + part : part;
   }
   if (!out.defined()) {  // all places are outside
@@ -140,7 +139,7 @@ Tensor resized_axis(const Tensor& x, const Resizing& r, std::size_t dim) {
     const auto at = r.source<double>(axis, i);
     beyond.push_back(at < 0 || at > static_cast<double>(axis.in - 1));
   }
-  return out.masked_fill(tensor(beyond, options.dtype(kBool)).view(line), r.beyond);
+  return out.masked_fill(tensor(beyond, options.dtype(kBool)).view(places), r.beyond);
 }
 
 /// Whether Tandem's operation does all of it: what PyTorch exports.
@@ -232,19 +231,16 @@ void set_sizes(Resizing& r, const List& dims, const List& sizes, const std::stri
   }
 }
 
-Resizing keep_all(const Tensor& x, List& dims) {
+Resizing keep_all(const Tensor& x) {
   Resizing r;
-  for (int64_t d = 0; d < x.dim(); ++d) {
-    r.axes.push_back({x.size(d), x.size(d)});
-    dims.push_back(d);
-  }
+  for (const int64_t size : x.sizes()) r.axes.push_back({size, size});
   return r;
 }
 
 Tensor resize_of(Call& c) {
   const Tensor& x = c[0];
-  List dims;
-  Resizing r = keep_all(x, dims);
+  List dims = dims_of(x);
+  Resizing r = keep_all(x);
   r.mode = mode_of(c.text("mode", "nearest"));
   if (c.version() < 11) {
     set_scales(r, dims, numbers_at(c, 1));
@@ -286,8 +282,8 @@ Tensor resize_of(Call& c) {
 
 Tensor upsample(Call& c) {
   const Tensor& x = c[0];
-  List dims;
-  Resizing r = keep_all(x, dims);
+  List dims = dims_of(x);
+  Resizing r = keep_all(x);
   r.mode = mode_of(c.text("mode", "nearest"));
   std::vector<double> scales = c.has(1) ? numbers_at(c, 1) : c.numbers("scales");
   if (c.version() < 7) {
@@ -301,17 +297,12 @@ Tensor upsample(Call& c) {
 // ---- grids
 
 Tensor grid_sample(Call& c) {
-  const std::string mode = c.text("mode", "linear"), padding = c.text("padding_mode", "zeros");
-  check(padding == "zeros" || padding == "border" || padding == "reflection", "unknown padding_mode '", padding, "'");
-  const Mode kind = mode_of(mode);
-  return grid_sampler(c[0], c[1].to(c[0].scalar_type()),
-                      kind == Mode::kLinear    ? 0
-                      : kind == Mode::kNearest ? 1
-                                               : 2,
-                      padding == "zeros"    ? 0
-                      : padding == "border" ? 1
-                                            : 2,
-                      c.flag("align_corners"));
+  static constexpr std::string_view kPaddings[] = {"zeros", "border", "reflection"};
+  const std::string padding = c.text("padding_mode", "zeros");
+  const auto* found = std::ranges::find(kPaddings, padding);
+  check(found != std::end(kPaddings), "unknown padding_mode '", padding, "'");
+  const auto mode = static_cast<int64_t>(mode_of(c.text("mode", "linear")));
+  return grid_sampler(c[0], c[1].to(c[0].scalar_type()), mode, found - kPaddings, c.flag("align_corners"));
 }
 
 Tensor affine_grid_of(Call& c) {
@@ -330,9 +321,7 @@ Tensor affine_grid_of(Call& c) {
 Tensor center_crop_pad(Call& c) {
   const Tensor& x = c[0];
   const List shape = c.integers(1);
-  List axes = c.integers("axes");
-  if (!c.has("axes"))
-    for (int64_t d = 0; d < x.dim(); ++d) axes.push_back(d);
+  const List axes = c.has("axes") ? c.integers("axes") : dims_of(x);
   check(shape.size() == axes.size(), "expected ", axes.size(), " sizes, got ", shape);
   List pads(2 * x.sizes().size(), 0);
   int64_t count = 1;

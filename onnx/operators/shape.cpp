@@ -1,4 +1,4 @@
-// Operators that move elements, and those that compute with shapes. Shapes are integers on the CPU.
+// Operators that move elements or compute with shapes. Shapes are integers on the CPU.
 #include <algorithm>
 #include <numeric>
 
@@ -154,9 +154,7 @@ Tensor pad_of(Call& c) {
   Tensor x = c[0];
   const std::string mode = c.text("mode", "constant");
   const std::vector<int64_t> pads = c.has(1) ? c.integers(1) : c.integers(c.has("pads") ? "pads" : "paddings");
-  std::vector<int64_t> axes = c.has(3) ? c.integers(3) : std::vector<int64_t>();
-  if (!c.has(3))
-    for (int64_t d = 0; d < x.dim(); ++d) axes.push_back(d);
+  const std::vector<int64_t> axes = c.has(3) ? c.integers(3) : dims_of(x);
   check(pads.size() == 2 * axes.size(), "there are ", pads.size(), " pads for ", axes.size(), " dimensions");
   std::vector<int64_t> before(static_cast<std::size_t>(x.dim()), 0), after = before;
   for (std::size_t i = 0; i < axes.size(); ++i) {

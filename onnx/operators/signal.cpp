@@ -59,9 +59,12 @@ Tensor stft_of(Call& c) {
   return transform(frames, length, 2, c.flag("onesided", true)).to(c[0].scalar_type());
 }
 
-template <class Window>
-Tensor window_of(Call& c, const Window& window) {
-  return window(c.integer(0), c.flag("periodic", true)).to(c.dtype("output_datatype", kFloat));
+Operator window_of(const char* name, Tensor (*window)(int64_t n, bool periodic)) {
+  return {name,
+          [window](Call& c) {
+            return window(c.integer(0), c.flag("periodic", true)).to(c.dtype("output_datatype", kFloat));
+          },
+          0b1};
 }
 
 // Triangles [frequency, band] that are 1 at one frequency, and 0 at those of the neighbouring bands; the frequencies of
@@ -88,21 +91,11 @@ Tensor mel_weights(Call& c) {
 
 Operators signal_operators() {
   return {
-      {"BlackmanWindow",
-       [](Call& c) {
-         return window_of(c, [](int64_t n, bool periodic) { return blackman_window(n, periodic, kDouble); });
-       },
-       0b1},
+      window_of("BlackmanWindow", [](int64_t n, bool periodic) { return blackman_window(n, periodic, kDouble); }),
       {"DFT", dft, 0b110},
-      {"HammingWindow",
-       [](Call& c) {
-         return window_of(
-             c, [](int64_t n, bool periodic) { return hamming_window(n, periodic, 25.0 / 46, 21.0 / 46, kDouble); });
-       },
-       0b1},
-      {"HannWindow",
-       [](Call& c) { return window_of(c, [](int64_t n, bool periodic) { return hann_window(n, periodic, kDouble); }); },
-       0b1},
+      window_of("HammingWindow",
+                [](int64_t n, bool periodic) { return hamming_window(n, periodic, 25.0 / 46, 21.0 / 46, kDouble); }),
+      window_of("HannWindow", [](int64_t n, bool periodic) { return hann_window(n, periodic, kDouble); }),
       {"MelWeightMatrix", mel_weights, 0b11111},
       {"STFT", stft_of, 0b1010},
   };
