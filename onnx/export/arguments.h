@@ -1,5 +1,8 @@
 // The arguments of a kernel call, for translations.
 #pragma once
+#include <string_view>
+#include <unordered_map>
+
 #include "tandem/core/error.h"
 #include "tandem/onnx/export/recorder.h"
 
@@ -18,17 +21,9 @@ inline bool flag(const KernelCall& call, std::size_t i) { return argument<bool>(
 inline double real(const KernelCall& call, std::size_t i) { return argument<double>(call, i); }
 inline Ints sizes_of(const Tensor& t) { return {t.sizes().begin(), t.sizes().end()}; }
 
-struct NamedTranslation {
-  const char* kernel;
-  Translation translate;
-};
-using Translations = std::vector<NamedTranslation>;
-
-/// The tables, one per family of kernels.
-const Translations& pointwise_translations();
-const Translations& reduce_translations();
-const Translations& index_translations();
-const Translations& network_translations();
-const Translations& recurrent_translations();
+/// By the name of the kernel; one table per family of kernels.
+using Translations = std::unordered_map<std::string_view, Translation>;
+Translations pointwise_translations(), reduce_translations(), index_translations(), network_translations(),
+    recurrent_translations();
 
 }  // namespace tandem::onnx::exporter

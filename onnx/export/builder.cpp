@@ -2,7 +2,9 @@
 #include <algorithm>
 
 #include "tandem/autograd/ops.h"
+#include "tandem/onnx/elementwise.h"
 #include "tandem/onnx/export/recorder.h"
+#include "tandem/onnx/proto.h"
 
 namespace tandem::onnx::exporter {
 
@@ -20,6 +22,10 @@ std::vector<Id> Recorder::add_many(const std::string& op, std::vector<Id> inputs
 Id Recorder::add(const std::string& op, std::vector<Id> inputs, Attributes attributes, ScalarType dtype, Ints sizes) {
   return add_many(op, std::move(inputs), std::move(attributes), {{dtype, std::move(sizes)}})[0];
 }
+Id Recorder::add(const std::string& op, std::vector<Id> inputs, Attributes attributes, const Tensor& like) {
+  return add(op, std::move(inputs), std::move(attributes), like.scalar_type(),
+             {like.sizes().begin(), like.sizes().end()});
+}
 Id Recorder::add(const std::string& op, std::vector<Id> inputs, Attributes attributes) {
   const Value& like = graph_[inputs[0]];
   return add(op, std::move(inputs), std::move(attributes), like.dtype, like.sizes);
@@ -27,12 +33,17 @@ Id Recorder::add(const std::string& op, std::vector<Id> inputs, Attributes attri
 std::vector<Id> Recorder::call_many(const std::string& function, std::vector<Id> inputs, Attributes attributes,
                                     std::vector<std::pair<ScalarType, Ints>> outputs) {
   std::vector<Id> ids = add_many(function, std::move(inputs), std::move(attributes), std::move(outputs));
-  graph_.nodes.back().domain = "tandem";
+  graph_.nodes.back().domain = kDomain;
   return ids;
 }
 Id Recorder::call(const std::string& function, std::vector<Id> inputs, Attributes attributes, ScalarType dtype,
                   Ints sizes) {
   return call_many(function, std::move(inputs), std::move(attributes), {{dtype, std::move(sizes)}})[0];
+}
+
+Id Recorder::call(const std::string& function, std::vector<Id> inputs, Attributes attributes, const Tensor& like) {
+  return call(function, std::move(inputs), std::move(attributes), like.scalar_type(),
+              {like.sizes().begin(), like.sizes().end()});
 }
 
 // Never shared: lists that are equal for this batch size may differ for another.
@@ -46,6 +57,11 @@ Id Recorder::constant(const Tensor& t) {
                      .sizes = Ints(t.sizes().begin(), t.sizes().end()),
                      .tensor = t});
 }
+Id Recorder::constant(const Ints& values, Ints sizes) {
+  const Tensor t = empty(sizes, TensorOptions(kLong));
+  std::copy(values.begin(), values.end(), t.data_ptr<int64_t>());
+  return constant(t);
+}
 Id Recorder::number(const Scalar& value, ScalarType dtype) { return constant(full({}, value, TensorOptions(dtype))); }
 Id Recorder::filled(const Scalar& value, ScalarType dtype, Ints sizes) {
   const Id id = number(value, dtype);
@@ -54,7 +70,7 @@ Id Recorder::filled(const Scalar& value, ScalarType dtype, Ints sizes) {
 
 Id Recorder::cast(Id value, ScalarType dtype) {
   if (graph_[value].dtype == dtype) return value;
-  return add("Cast", {value}, {{"to", static_cast<int64_t>(dtype)}}, dtype, graph_[value].sizes);
+  return add("Cast", {value}, {{"to", int64_t{data_type_of(dtype)}}}, dtype, graph_[value].sizes);
 }
 Id Recorder::reshape(Id value, Ints sizes) {
   if (graph_[value].sizes == sizes) return value;
@@ -125,12 +141,11 @@ Id Recorder::derive(const Part& from, const Geometry& view) {
   for (std::size_t i = plan->axes.size(); i-- > 0;) {
     const Axis& axis = plan->axes[i];
     if (axis.index.empty()) continue;
-    const Tensor index = empty(axis.counts, TensorOptions(kLong));
-    std::copy(axis.index.begin(), axis.index.end(), index.data_ptr<int64_t>());
     Ints after = graph_[value].sizes;
     after.erase(after.begin() + static_cast<std::ptrdiff_t>(i));
     after.insert(after.begin() + static_cast<std::ptrdiff_t>(i), axis.counts.begin(), axis.counts.end());
-    value = add("Gather", {value, constant(index)}, {{"axis", static_cast<int64_t>(i)}}, view.dtype, after);
+    value = add("Gather", {value, constant(axis.index, axis.counts)}, {{"axis", static_cast<int64_t>(i)}}, view.dtype,
+                after);
   }
   std::vector<int> order(dims.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);

@@ -184,21 +184,9 @@ class Body {
  private:
   // A number of the type of the first input, or with an f at its end of float32.
   std::string constant(const std::string& number) {
-    const std::string name = concat("number", count_++);
-    const bool single = number.back() == 'f';
-    proto::NodeProto& node = *to_.add_node();
-    node.set_op_type("Constant");
-    node.add_output(single ? name : name + "_float");
-    proto::AttributeProto& value = *node.add_attribute();
-    value.set_name("value_float");
-    value.set_type(proto::AttributeProto::FLOAT);
-    value.set_f(std::strtof(number.c_str(), nullptr));
-    if (single) return name;
-    proto::NodeProto& cast = *to_.add_node();
-    cast.set_op_type("CastLike");
-    cast.add_input(name + "_float");
-    cast.add_input(signature_.inputs[0]);
-    cast.add_output(name);
+    const std::string name = concat("number", count_++), given = number.back() == 'f' ? name : name + "_float";
+    add(Line(concat(given, " = Constant {value_float=", number, "}")));
+    if (given != name) add(Line(concat(name, " = CastLike(", given, ", ", signature_.inputs[0], ")")));
     return name;
   }
 

@@ -83,9 +83,13 @@ Axis axis_of(const Geometry& view, const Group& group, int64_t start) {
   for (const int d : group.dims) axis.counts.push_back(size_at(view, d));
   if (group.dims.size() == 1) axis.step = stride_at(view, group.dims[0]) / group.unit;
   if (group.dims.size() < 2) return axis;
-  Geometry positions{view.dtype, axis.counts, {}, start};
-  for (const int d : group.dims) positions.strides.push_back(stride_at(view, d) / group.unit);
-  axis.index = places_of(positions, 0);
+  axis.index = {start};
+  for (const int d : group.dims) {
+    Ints next;
+    for (const int64_t place : axis.index)
+      for (int64_t i = 0; i < size_at(view, d); ++i) next.push_back(place + i * (stride_at(view, d) / group.unit));
+    axis.index = std::move(next);
+  }
   return axis;
 }
 
@@ -136,28 +140,10 @@ bool same_elements(const Geometry& a, const Geometry& b) {
   return dims[0] == dims[1];
 }
 
-std::pair<int64_t, int64_t> extent(const Geometry& g) {
-  int64_t last = g.offset;
-  for (std::size_t d = 0; d < g.sizes.size(); ++d) last += (g.sizes[d] - 1) * g.strides[d];
-  return {g.offset, last + 1};
-}
-
-Ints places_of(const Geometry& g, int64_t base) {
-  Ints places{g.offset - base};
-  for (std::size_t d = 0; d < g.sizes.size(); ++d) {
-    Ints next;
-    next.reserve(places.size() * static_cast<std::size_t>(g.sizes[d]));
-    for (const int64_t place : places)
-      for (int64_t i = 0; i < g.sizes[d]; ++i) next.push_back(place + i * g.strides[d]);
-    places = std::move(next);
-  }
-  return places;
-}
-
 std::optional<ViewPlan> plan_view(const Geometry& from, const Geometry& view) {
-  const auto [first, end] = extent(view);
-  const int64_t total = numel_of(from.sizes);
-  if (first < from.offset || end > from.offset + total) return std::nullopt;
+  int64_t last = view.offset;
+  for (std::size_t d = 0; d < view.sizes.size(); ++d) last += (view.sizes[d] - 1) * view.strides[d];
+  if (view.offset < from.offset || last >= from.offset + numel_of(from.sizes)) return std::nullopt;
   std::vector<Group> groups = groups_of(from, view);
   ViewPlan plan;
   for (bool fits = false; !fits;) {

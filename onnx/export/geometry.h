@@ -22,10 +22,6 @@ Geometry row_major(ScalarType dtype, Ints sizes, int64_t offset = 0);
 bool is_dense(const Geometry& g);
 /// Whether both are the same elements in the same order; sizes of 1 and the strides of such dimensions do not count.
 bool same_elements(const Geometry& a, const Geometry& b);
-/// The first element's place and the one after the last's.
-std::pair<int64_t, int64_t> extent(const Geometry& g);
-/// The places of all elements, row-major, relative to `base`.
-Ints places_of(const Geometry& g, int64_t base);
 
 /// One dimension of the memory, once it has been cut where the view needs it.
 struct Axis {

@@ -66,8 +66,7 @@ void get(Recorder& r, const KernelCall& call) {
   if (positions == 0) first = 0;
   if (at.indices.size() == 1) {
     const Id x = r.read(indexed(in, at, first, positions, false));
-    return r.write(out, r.add("Gather", {x, at.indices[0]}, {{"axis", static_cast<int64_t>(first)}}, out.scalar_type(),
-                              sizes_of(out)));
+    return r.write(out, r.add("Gather", {x, at.indices[0]}, {{"axis", static_cast<int64_t>(first)}}, out));
   }
   const Id x = r.read(indexed(in, at, first, positions, true));
   Ints sizes = at.shape;
@@ -94,9 +93,8 @@ void put(Recorder& r, const KernelCall& call) {
 }
 
 void gather(Recorder& r, const KernelCall& call) {
-  r.write(tensor(call, 0),
-          r.add("GatherElements", {r.read(tensor(call, 1)), r.read(tensor(call, 3))}, {{"axis", integer(call, 2)}},
-                tensor(call, 0).scalar_type(), sizes_of(tensor(call, 0))));
+  r.write(tensor(call, 0), r.add("GatherElements", {r.read(tensor(call, 1)), r.read(tensor(call, 3))},
+                                 {{"axis", integer(call, 2)}}, tensor(call, 0)));
 }
 template <bool sum>
 void scatter(Recorder& r, const KernelCall& call) {
@@ -113,9 +111,7 @@ void cat(Recorder& r, const KernelCall& call) {
     if (part.numel() != 0) parts.push_back(r.read(part));
   if (parts.empty()) return;
   const Tensor& out = tensor(call, 0);
-  r.write(out, parts.size() == 1
-                   ? parts[0]
-                   : r.add("Concat", parts, {{"axis", integer(call, 2)}}, out.scalar_type(), sizes_of(out)));
+  r.write(out, parts.size() == 1 ? parts[0] : r.add("Concat", parts, {{"axis", integer(call, 2)}}, out));
 }
 
 void triangle(Recorder& r, const KernelCall& call) {
@@ -125,8 +121,8 @@ void triangle(Recorder& r, const KernelCall& call) {
 
 }  // namespace
 
-const Translations& index_translations() {
-  static const Translations list = {
+Translations index_translations() {
+  return {
       {"index_offsets", offsets},
       {"index", get},
       {"index_put", put<false>},
@@ -138,7 +134,6 @@ const Translations& index_translations() {
       {"cat", cat},
       {"tril", triangle},
   };
-  return list;
 }
 
 }  // namespace tandem::onnx::exporter

@@ -1,4 +1,4 @@
-// What graphs for different batch sizes have in common: the same nodes, with integers that are linear functions of the
+// Merges graphs for different batch sizes: the same nodes, with integers that are linear functions of the
 // size. A list of sizes has its own function for each entry; a constant may be one such number, or the numbers from 0
 // to one in equal steps.
 #include <algorithm>

@@ -28,11 +28,7 @@ class Writer {
     model_.set_ir_version(kIrVersion);
     model_.set_producer_name("tandem");
     model_.set_producer_version(concat(TANDEM_VERSION_MAJOR, '.', TANDEM_VERSION_MINOR, '.', TANDEM_VERSION_PATCH));
-    for (const auto& [key, value] : options.metadata) {
-      proto::StringStringEntryProto& entry = *model_.add_metadata_props();
-      entry.set_key(key);
-      entry.set_value(value);
-    }
+    for (const auto& [key, value] : options.metadata) set(*model_.add_metadata_props(), key, value);
     add_opset("", kOpset);
     to_ = model_.mutable_graph();
     to_->set_name(file_name(path));
@@ -60,10 +56,8 @@ class Writer {
       const Id id = graph_.outputs[i];
       declare(*to_->add_output(), options_.output_names[i], graph_[id]);
       if (name(id) != options_.output_names[i]) {  // an input or a constant, or an output for the second time
-        proto::NodeProto& node = *to_->add_node();
-        node.set_op_type("Identity");
-        node.add_input(value_name(id));
-        node.add_output(options_.output_names[i]);
+        const std::string input = value_name(id);
+        add_node("Identity", {input}).add_output(options_.output_names[i]);
       }
     }
     if (!functions_.empty()) add_opset(kDomain, kDomainVersion);
@@ -81,6 +75,16 @@ class Writer {
     proto::OperatorSetIdProto& opset = *model_.add_opset_import();
     opset.set_domain(domain);
     opset.set_version(version);
+  }
+  static void set(proto::StringStringEntryProto& entry, const std::string& key, const std::string& value) {
+    entry.set_key(key);
+    entry.set_value(value);
+  }
+  proto::NodeProto& add_node(const std::string& op, const std::vector<std::string>& inputs) {
+    proto::NodeProto& node = *to_->add_node();
+    node.set_op_type(op);
+    for (const std::string& input : inputs) node.add_input(input);
+    return node;
   }
   std::string& name(Id id) { return names_[static_cast<std::size_t>(id)]; }
   std::string fresh(const std::string& stem) {
@@ -106,13 +110,13 @@ class Writer {
   // ---- constants
 
   void add_initializer(const std::string& text, const Tensor& given) {
-    to_->add_initializer()->set_name(text);
-    write(*to_->mutable_initializer(to_->initializer_size() - 1), given, data_.has_value());
+    proto::TensorProto& to = *to_->add_initializer();
+    to.set_name(text);
+    write(to, given, data_.has_value());
   }
-  // A tensor that is not the module's: whoever reads the file must not train it, which an initialiser invites to.
+  // A tensor that is not the module's. An initialiser would invite readers of the file to train it.
   void add_constant(const std::string& text, const Tensor& given) {
-    proto::NodeProto& node = *to_->add_node();
-    node.set_op_type("Constant");
+    proto::NodeProto& node = add_node("Constant", {});
     node.add_output(text);
     proto::AttributeProto& attribute = *node.add_attribute();
     attribute.set_name("value");
@@ -129,17 +133,12 @@ class Writer {
       return;
     }
     to.set_data_location(proto::TensorProto::EXTERNAL);
-    const auto set = [&](const char* key, const std::string& value) {
-      proto::StringStringEntryProto& entry = *to.add_external_data();
-      entry.set_key(key);
-      entry.set_value(value);
-    };
     static constexpr char kZeros[kAlignment] = {};
     data_->write(kZeros, (kAlignment - data_bytes_ % kAlignment) % kAlignment);
     data_bytes_ = (data_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
-    set("location", file_name(path_) + ".data");
-    set("offset", std::to_string(data_bytes_));
-    set("length", std::to_string(t.nbytes()));
+    set(*to.add_external_data(), "location", file_name(path_) + ".data");
+    set(*to.add_external_data(), "offset", std::to_string(data_bytes_));
+    set(*to.add_external_data(), "length", std::to_string(t.nbytes()));
     data_->write(t.data_ptr(), t.nbytes());
     data_bytes_ += t.nbytes();
   }
@@ -165,17 +164,10 @@ class Writer {
     std::string& text = computed_[key];
     if (!text.empty()) return text;
     text = fresh(op == "Concat" ? "sizes" : "batch");
-    proto::NodeProto& node = *to_->add_node();
-    node.set_op_type(op);
+    proto::NodeProto& node = add_node(op, inputs);
     node.set_name(text);
-    for (const std::string& input : inputs) node.add_input(input);
     node.add_output(text);
-    for (const auto& [attribute_name, value] : attributes) {
-      proto::AttributeProto& to = *node.add_attribute();
-      to.set_name(attribute_name);
-      to.set_type(proto::AttributeProto::INT);
-      to.set_i(value);
-    }
+    for (const auto& [attribute_name, value] : attributes) set(*node.add_attribute(), attribute_name, value);
     return text;
   }
 
@@ -261,11 +253,9 @@ class Writer {
     std::vector<std::string> inputs;
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
       inputs.push_back(value_name(node.inputs[i], node.op == "Reshape" && i == 1));
-    proto::NodeProto& to = *to_->add_node();
-    to.set_op_type(node.op);
+    proto::NodeProto& to = add_node(node.op, inputs);
     to.set_domain(node.domain);
     to.set_name(fresh(node.kernel.empty() ? "output" : node.kernel));
-    for (const std::string& input : inputs) to.add_input(input);
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
       if (node.outputs[k] == kNoValue) {
         to.add_output("");
@@ -275,18 +265,15 @@ class Writer {
       if (text.empty()) text = k == 0 ? to.name() : concat(to.name(), '_', k);
       to.add_output(text);
     }
-    for (const auto& [key, value] : node.attributes) {
-      proto::AttributeProto& attribute = *to.add_attribute();
-      attribute.set_name(key);
-      set(attribute, node, key, value);
-    }
+    for (const auto& [key, value] : node.attributes) set(*to.add_attribute(), key, value);
     if (!node.domain.empty()) functions_.insert(node.op);
   }
 
-  static void set(proto::AttributeProto& to, const Node& node, const std::string& key, const Attribute& value) {
+  static void set(proto::AttributeProto& to, const std::string& key, const Attribute& value) {
+    to.set_name(key);
     if (const auto* number = std::get_if<int64_t>(&value)) {
       to.set_type(proto::AttributeProto::INT);
-      to.set_i(node.op == "Cast" && key == "to" ? data_type_of(static_cast<ScalarType>(*number)) : *number);
+      to.set_i(*number);
     } else if (const auto* real = std::get_if<double>(&value)) {
       to.set_type(proto::AttributeProto::FLOAT);
       to.set_f(static_cast<float>(*real));

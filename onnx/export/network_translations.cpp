@@ -33,10 +33,9 @@ void matmul(Recorder& r, const KernelCall& call) {
   if (isFloatingType(dtype) && out.dim() == 2 && (beta != 0 || alpha != 1)) {
     std::vector<Id> inputs{a, b};
     if (beta != 0) inputs.push_back(r.read(out));
-    r.write(out, r.add("Gemm", inputs, {{"alpha", alpha}, {"beta", beta}}, dtype, sizes_of(out)));
-    return;
+    return r.write(out, r.add("Gemm", inputs, {{"alpha", alpha}, {"beta", beta}}, out));
   }
-  Id value = r.add("MatMul", {a, b}, {}, dtype, sizes_of(out));
+  Id value = r.add("MatMul", {a, b}, {}, out);
   if (alpha != 1) value = r.add("Mul", {value, r.number(argument<Scalar>(call, 4), dtype)});
   if (beta != 0) {
     Id before = r.read(out);
@@ -51,13 +50,13 @@ void linear(Recorder& r, const KernelCall& call) {
   const Tensor &out = tensor(call, 0), &bias = tensor(call, 3);
   const Id x = r.read(tensor(call, 1)), weight = r.read(tensor(call, 2));
   if (!isFloatingType(out.scalar_type())) {
-    Id value = r.add("MatMul", {x, r.transpose(weight, {1, 0})}, {}, out.scalar_type(), sizes_of(out));
+    Id value = r.add("MatMul", {x, r.transpose(weight, {1, 0})}, {}, out);
     if (bias.defined()) value = r.add("Add", {value, r.read(bias)});
     return r.write(out, value);
   }
   std::vector<Id> inputs{x, weight};
   if (bias.defined()) inputs.push_back(r.read(bias));
-  r.write(out, r.add("Gemm", inputs, {{"transB", int64_t{1}}}, out.scalar_type(), sizes_of(out)));
+  r.write(out, r.add("Gemm", inputs, {{"transB", int64_t{1}}}, out));
 }
 
 void quantized_linear(Recorder& r, const KernelCall& call) {
@@ -86,8 +85,7 @@ void conv2d(Recorder& r, const KernelCall& call) {
   const auto& epilogue = argument<ConvEpilogue<Tensor>>(call, 3);
   std::vector<Id> inputs{r.read(tensor(call, 1)), r.read(weight)};
   if (epilogue.bias.defined()) inputs.push_back(r.read(epilogue.bias));
-  Id value = r.add("Conv", inputs, conv_attributes(argument<Conv2dParameters>(call, 4), weight), out.scalar_type(),
-                   sizes_of(out));
+  Id value = r.add("Conv", inputs, conv_attributes(argument<Conv2dParameters>(call, 4), weight), out);
   if (epilogue.residual.defined()) value = r.add("Add", {value, r.read(epilogue.residual)});
   if (epilogue.activation == FusedActivation::kRelu) value = r.add("Relu", {value});
   if (epilogue.activation == FusedActivation::kHardswish) value = r.add("HardSwish", {value});
@@ -108,7 +106,7 @@ void conv_transpose(Recorder& r, const KernelCall& call) {
   }
   Attributes attributes = conv_attributes(p, weight);
   attributes["output_padding"] = further;
-  r.write(out, r.add("ConvTranspose", {r.read(in), r.read(weight)}, attributes, out.scalar_type(), sizes_of(out)));
+  r.write(out, r.add("ConvTranspose", {r.read(in), r.read(weight)}, attributes, out));
 }
 
 // ---- pooling
@@ -203,8 +201,8 @@ void batch_norm(Recorder& r, const KernelCall& call) {
 void batch_norm_statistics(Recorder& r, const KernelCall& call) {
   const Tensor &mean = tensor(call, 0), &variance = tensor(call, 1);
   const Id x = r.read(tensor(call, 2));
-  const std::vector<Id> made = r.call_many(
-      "batch_norm_statistics", {x}, {}, {{mean.scalar_type(), sizes_of(mean)}, {mean.scalar_type(), sizes_of(mean)}});
+  const std::pair<ScalarType, Ints> each{mean.scalar_type(), sizes_of(mean)};
+  const std::vector<Id> made = r.call_many("batch_norm_statistics", {x}, {}, {each, each});
   r.write(mean, made[0]);
   r.write(variance, made[1]);
 }
@@ -260,8 +258,7 @@ void attention(Recorder& r, const KernelCall& call) {
   }
   const char* names[2][2] = {{"attention", "causal_attention"}, {"masked_attention", "masked_causal_attention"}};
   r.skip(tensor(call, 1));
-  r.write(out, r.call(names[mask.defined()][rule.causal], inputs, {{"scale", rule.scale}}, out.scalar_type(),
-                      sizes_of(out)));
+  r.write(out, r.call(names[mask.defined()][rule.causal], inputs, {{"scale", rule.scale}}, out));
 }
 
 // ---- losses
@@ -299,8 +296,8 @@ void nll(Recorder& r, const KernelCall& call) {
 
 }  // namespace
 
-const Translations& network_translations() {
-  static const Translations list = {
+Translations network_translations() {
+  return {
       {"matmul", matmul},
       {"linear", linear},
       {"quantized_linear", quantized_linear},
@@ -320,7 +317,6 @@ const Translations& network_translations() {
       {"cross_entropy_loss", cross_entropy},
       {"nll_loss", nll},
   };
-  return list;
 }
 
 }  // namespace tandem::onnx::exporter

@@ -70,11 +70,9 @@ namespace {
 bool is_range(const Axis& axis) { return axis.index.empty() && (axis.step == 1 || axis.count() == 1); }
 
 Id positions_of(Recorder& r, const Axis& axis, Ints sizes) {
-  const Tensor index = empty({axis.count()}, TensorOptions(kLong));
-  for (int64_t i = 0; i < axis.count(); ++i)
-    index.data_ptr<int64_t>()[i] =
-        axis.index.empty() ? axis.start + i * axis.step : axis.index[static_cast<std::size_t>(i)];
-  return r.constant(index.view(sizes));
+  Ints index = axis.index;
+  for (int64_t i = 0; axis.index.empty() && i < axis.count(); ++i) index.push_back(axis.start + i * axis.step);
+  return r.constant(index, std::move(sizes));
 }
 
 Id sliced(Recorder& r, Id id, std::size_t axis, int64_t begin, int64_t count) {
@@ -84,7 +82,7 @@ Id sliced(Recorder& r, Id id, std::size_t axis, int64_t begin, int64_t count) {
                r[id].dtype, sizes);
 }
 
-// What is at the positions of an axis.
+// The elements at the positions of an axis.
 Id taken(Recorder& r, Id id, std::size_t at, const Axis& axis) {
   if (is_range(axis)) return sliced(r, id, at, axis.start, axis.count());
   Ints sizes = r[id].sizes;
@@ -112,7 +110,7 @@ Id replaced(Recorder& r, Id around, Id value, std::size_t at, const Axis& axis) 
 
 }  // namespace
 
-// The part over what is there: axis by axis, between what is around it, or as a Pad of a filled tensor.
+// Puts the part over the contents: axis by axis, between its surroundings, or as a Pad of a filled tensor.
 void Recorder::join_part(Contents& contents, const Part& part) {
   Part& whole = contents.whole;
   check(whole.value != kNoValue && whole.geometry.dtype == part.geometry.dtype, "onnx::save: the kernel ", kernel_,

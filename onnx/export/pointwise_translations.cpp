@@ -1,6 +1,7 @@
 // Translations of the elementwise kernels and of copies.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/binary.h"
@@ -89,41 +90,31 @@ Tensor once(const Tensor& t) {
   return alias(t, sizes, t.strides(), t.storage_offset());
 }
 
-// Kernels compute half types in float32 and round once, with numbers that are not rounded. A single operator of tensors
-// is the same in a half type; otherwise the translation computes in float32, too.
-bool computes_in_float(const KernelCall& call, std::size_t first, std::size_t count, ScalarType dtype) {
-  if (!isReducedFloatingType(dtype)) return false;
-  for (std::size_t i = first; i < first + count; ++i)
-    if (const Operand* operand = call.argument<Operand>(i); operand != nullptr && operand->tensor == nullptr)
-      return true;
-  const Scalar* parameter = call.argument<Scalar>(first + count);
-  return count == 3 || (parameter != nullptr && std::fabs(parameter->toDouble()) > 1);
-}
-
-// The operands, which broadcast to out's sizes.
+// The operands, which broadcast to out's sizes. Kernels compute half types in float32 and round once, with numbers that
+// are not rounded. A single operator of tensors is the same in a half type; otherwise the translation computes in
+// float32, too.
 std::vector<Id> operands(Recorder& r, const KernelCall& call, std::size_t first, std::size_t count, const Tensor& out) {
-  std::vector<Id> ids;
-  Dims sizes;
-  bool tensors = false;
+  std::vector<const Tensor*> tensors;  // nullptr for a number
+  std::optional<Dims> sizes;
+  ScalarType dtype = out.scalar_type();
   for (std::size_t i = first; i < first + count; ++i) {
     const Operand* operand = call.argument<Operand>(i);
     const Tensor* t = operand != nullptr ? operand->tensor : call.argument<Tensor>(i);
+    tensors.push_back(t);
     if (t == nullptr) continue;
     const Tensor each = once(*t);
-    sizes = tensors ? broadcast_sizes(sizes, each.sizes(), call.name) : Dims(each.sizes());
-    tensors = true;
+    sizes = sizes ? broadcast_sizes(*sizes, each.sizes(), call.name) : Dims(each.sizes());
+    if (operand != nullptr) dtype = t->scalar_type();  // comparisons have another dtype than their arguments
   }
-  const bool repeated = IntArrayRef(sizes) != out.sizes();
-  ScalarType dtype = out.scalar_type();
-  for (std::size_t i = first; i < first + count; ++i)  // comparisons have another dtype than their arguments
-    if (const Operand* operand = call.argument<Operand>(i); operand != nullptr && operand->tensor != nullptr)
-      dtype = operand->tensor->scalar_type();
-  const bool in_float = computes_in_float(call, first, count, dtype);
-  for (std::size_t i = first; i < first + count; ++i) {
-    const Operand* operand = call.argument<Operand>(i);
-    const Tensor* t = operand != nullptr ? operand->tensor : call.argument<Tensor>(i);
+  const bool repeated = sizes && IntArrayRef(*sizes) != out.sizes(), number = std::ranges::count(tensors, nullptr) != 0;
+  const Scalar* parameter = call.argument<Scalar>(first + count);
+  const bool scaled = parameter != nullptr && std::fabs(parameter->toDouble()) > 1;
+  const bool in_float = isReducedFloatingType(dtype) && (number || count == 3 || scaled);
+  std::vector<Id> ids;
+  for (const Tensor* t : tensors) {
     if (t == nullptr) {
-      ids.push_back(r.number(operand->scalar, in_float ? kFloat : dtype));
+      const auto& operand = argument<Operand>(call, first + ids.size());
+      ids.push_back(r.number(operand.scalar, in_float ? kFloat : dtype));
     } else {
       const Id id = r.read(repeated ? *t : once(*t));
       ids.push_back(in_float && r[id].dtype == dtype ? r.cast(id, kFloat) : id);
@@ -257,20 +248,13 @@ void fill(Recorder& r, const KernelCall& call) {
   r.write(out, r.filled(argument<Scalar>(call, 1), out.scalar_type(), sizes_of(out)));
 }
 
-Translations all() {
-  Translations list = kUnary;
-  list.insert(list.end(), kSeveral.begin(), kSeveral.end());
-  for (const Elementwise& each : elementwise_operations()) list.push_back({each.name, elementwise});
-  list.push_back({"lt", less});
-  list.push_back({"copy", copy});
-  list.push_back({"fill", fill});
-  return list;
-}
-
 }  // namespace
 
-const Translations& pointwise_translations() {
-  static const Translations list = all();
+Translations pointwise_translations() {
+  Translations list{{"lt", less}, {"copy", copy}, {"fill", fill}};
+  for (const Elementwise& each : elementwise_operations()) list[each.name] = elementwise;
+  list.insert(kUnary.begin(), kUnary.end());
+  list.insert(kSeveral.begin(), kSeveral.end());
   return list;
 }
 

@@ -1,4 +1,4 @@
-// What a recording knows of storages.
+// The contents of storages during a recording.
 #include "tandem/onnx/export/recorder.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ Graph Recorder::finish() {
   std::string names;
   for (const std::string& name : graph_.missing) names += concat(names.empty() ? "" : ", ", name);
   check(graph_.missing.empty(), "onnx::save: there is no ONNX operator for ", names);
-  // Lengths and the like, which an operation reads without a kernel, would be those of the examples forever.
+  // An operation reads lengths and the like without a kernel: the file would always have the examples'.
   std::set<Id> used(graph_.outputs.begin(), graph_.outputs.end());
   for (const Node& node : graph_.nodes) used.insert(node.inputs.begin(), node.inputs.end());
   for (const Id id : graph_.inputs)

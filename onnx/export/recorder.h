@@ -16,7 +16,7 @@ namespace tandem::onnx::exporter {
 
 class Recorder final : public KernelRecorder {
  public:
-  // ---- what a recording starts and ends with
+  // ---- the start and the end of a recording
   void add_input(const Tensor& t, std::string name);
   /// A parameter or buffer of the module.
   void add_state(const Tensor& t, std::string name);
@@ -44,7 +44,7 @@ class Recorder final : public KernelRecorder {
   void write(const Tensor& out, Id value);
   /// The kernel writes `out` for backward only: nothing may read it.
   void skip(const Tensor& out);
-  /// There is no translation of what the kernel is asked for.
+  /// The kernel has no translation for these arguments.
   void lack(const std::string& what);
   /// A view of a value as if it were row-major memory.
   Id view(Id value, const Geometry& geometry);
@@ -55,6 +55,8 @@ class Recorder final : public KernelRecorder {
   Id cast(Id value, ScalarType dtype);
 
   Id add(const std::string& op, std::vector<Id> inputs, Attributes attributes, ScalarType dtype, Ints sizes);
+  /// With the dtype and sizes of a tensor.
+  Id add(const std::string& op, std::vector<Id> inputs, Attributes attributes, const Tensor& like);
   /// With the dtype and sizes of the first input.
   Id add(const std::string& op, std::vector<Id> inputs, Attributes attributes = {});
   /// With several outputs, whose dtypes and sizes the caller sets.
@@ -62,12 +64,14 @@ class Recorder final : public KernelRecorder {
                            std::vector<std::pair<ScalarType, Ints>> outputs);
   /// A function of the domain "tandem" (functions.h).
   Id call(const std::string& function, std::vector<Id> inputs, Attributes attributes, ScalarType dtype, Ints sizes);
+  Id call(const std::string& function, std::vector<Id> inputs, Attributes attributes, const Tensor& like);
   std::vector<Id> call_many(const std::string& function, std::vector<Id> inputs, Attributes attributes,
                             std::vector<std::pair<ScalarType, Ints>> outputs);
   Id ints(Ints values);
   Id number(const Scalar& value, ScalarType dtype);  ///< of no dimension
   Id filled(const Scalar& value, ScalarType dtype, Ints sizes);
   Id constant(const Tensor& t);
+  Id constant(const Ints& values, Ints sizes);  ///< int64
   const Value& operator[](Id id) const { return graph_[id]; }
 
   /// The node that computes a value, or nullptr.

@@ -40,15 +40,12 @@ class Layer {
   // The gates in ONNX's order: an LSTM's are input, output, forget, cell; a GRU's are update, reset, new.
   Id in_order(Recorder& r, Id weight) const {
     if (gate_count(layer_.kind) == 1) return weight;
-    const std::vector<int64_t> order =
-        layer_.kind == RecurrentKind::kLstm ? std::vector<int64_t>{0, 3, 1, 2} : std::vector<int64_t>{1, 0, 2};
+    const Ints order = layer_.kind == RecurrentKind::kLstm ? Ints{0, 3, 1, 2} : Ints{1, 0, 2};
     const Ints sizes = r[weight].sizes;
     Ints cut{gate_count(layer_.kind), sizes[0] / gate_count(layer_.kind)};
     cut.insert(cut.end(), sizes.begin() + 1, sizes.end());
-    const Tensor index = empty({gate_count(layer_.kind)}, TensorOptions(kLong));
-    std::copy(order.begin(), order.end(), index.data_ptr<int64_t>());
-    const Id gates =
-        r.add("Gather", {r.reshape(weight, cut), r.constant(index)}, {{"axis", int64_t{0}}}, r[weight].dtype, cut);
+    const Id gates = r.add("Gather", {r.reshape(weight, cut), r.constant(order, {cut[0]})}, {{"axis", int64_t{0}}},
+                           r[weight].dtype, cut);
     return r.reshape(gates, sizes);
   }
   Id as_one_direction(Recorder& r, Id value) const {
@@ -137,9 +134,6 @@ void layer(Recorder& r, const KernelCall& call) { Layer(argument<RecurrentForwar
 
 }  // namespace
 
-const Translations& recurrent_translations() {
-  static const Translations list = {{"recurrent_forward", layer}};
-  return list;
-}
+Translations recurrent_translations() { return {{"recurrent_forward", layer}}; }
 
 }  // namespace tandem::onnx::exporter

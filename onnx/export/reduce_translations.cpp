@@ -23,10 +23,9 @@ struct Fold {
   Id read(ScalarType dtype) const { return r.cast(r.read(in), dtype); }
   Id add(const char* op, Id x) const {
     if (axes.empty()) return x;
-    const Tensor list = empty({static_cast<int64_t>(axes.size())}, TensorOptions(kLong));
-    std::copy(axes.begin(), axes.end(), list.data_ptr<int64_t>());
-    return r.add(op, {x, r.constant(list)}, {{"keepdims", int64_t{1}}}, r[x].dtype, sizes_of(out));
+    return r.add(op, {x, list()}, {{"keepdims", int64_t{1}}}, r[x].dtype, sizes_of(out));
   }
+  Id list() const { return r.constant(axes, {static_cast<int64_t>(axes.size())}); }
   void write(Id value) const { r.write(out, r.cast(value, out.scalar_type())); }
 };
 
@@ -67,12 +66,9 @@ void norm(Recorder& r, const KernelCall& call) {
 void variance(Recorder& r, const KernelCall& call) {
   const Fold f = Fold::of(r, call, 1, 3);
   const Tensor& out = f.out;
-  const Tensor axes = empty({static_cast<int64_t>(f.axes.size())}, TensorOptions(kLong));
-  std::copy(f.axes.begin(), f.axes.end(), axes.data_ptr<int64_t>());
   const Id divisor = r.number(real(call, 4), computed_type(out.scalar_type()));
   r.write(out, r.call(flag(call, 5) ? "deviation" : "variance",
-                      {r.read(f.in), r.read(tensor(call, 2)), divisor, r.constant(axes)}, {}, out.scalar_type(),
-                      sizes_of(out)));
+                      {r.read(f.in), r.read(tensor(call, 2)), divisor, f.list()}, {}, out));
 }
 
 void logsumexp(Recorder& r, const KernelCall& call) {
@@ -141,8 +137,8 @@ void kth(Recorder& r, const KernelCall& call) {
 
 }  // namespace
 
-const Translations& reduce_translations() {
-  static const Translations list = {
+Translations reduce_translations() {
+  return {
       FOLD("sum", f.write(f.add("ReduceSum", f.read(f.out.scalar_type())))),
       FOLD("prod", f.write(f.add("ReduceProd", f.read(f.out.scalar_type())))),
       FOLD("mean", f.write(f.add("ReduceMean", f.read(f.out.scalar_type())))),
@@ -163,7 +159,6 @@ const Translations& reduce_translations() {
       {"topk", topk},
       {"kthvalue", kth},
   };
-  return list;
 }
 #undef FOLD
 
