@@ -1,4 +1,4 @@
-// ONNX models as modules: what was exported from Python runs and trains here (https://onnx.ai).
+// ONNX models as modules: models exported from Python run and train here (https://onnx.ai).
 //
 //   auto model = onnx::load("model.onnx");
 //   Tensor y = model->forward(x);               // or model(x)
@@ -11,10 +11,9 @@
 // mode. In training mode BatchNormalization uses and tracks the statistics of the batch, and Dropout drops; the mode that
 // a node has in the file (`training_mode`) only chooses ONNX's running variance over PyTorch's.
 //
-// Operators: those of ai.onnx, sets 1 to 28, where the older sets differ in where arguments are, and those of
-// com.microsoft that language models have; what is missing, and why, is in onnx/left_out.txt. Control flow (If, Loop,
-// Scan), sequences, optional values, functions of the model and external data are supported. Nothing in a file is
-// executed but these operators.
+// Operators: ai.onnx, sets 1 to 28, and the operators of com.microsoft that language models have. onnx/left_out.txt lists
+// the missing ones with the reasons. Control flow (If, Loop, Scan), sequences, optional values, functions of the model
+// and external data are supported. Nothing in a file is executed but these operators.
 #pragma once
 #include <concepts>
 #include <string>

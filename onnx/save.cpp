@@ -1,4 +1,4 @@
-// Runs a module for several batch sizes, and writes what these runs have in common.
+// Runs a module for several batch sizes and writes one graph for all of them.
 #include "tandem/onnx/save.h"
 
 #include <algorithm>
@@ -88,7 +88,7 @@ class Export {
   }
 
   void run() {
-    // One example would not tell sizes that are 1 from those of the batch.
+    // One example would not tell a size of 1 from the batch's.
     const int64_t first = std::max<int64_t>(batch_, 2), second = first + 1, third = first + 3;
     Graph graph = dynamic_ && batch_ < 2 ? record_batch(first) : record(inputs_);
     if (dynamic_) {

@@ -15,7 +15,7 @@
 
 namespace tandem::onnx {
 
-/// Keys and texts that a file also has, ModelProto.metadata_props.
+/// Further keys and values in a file, ModelProto.metadata_props.
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
 struct SaveOptions {
@@ -28,7 +28,7 @@ struct SaveOptions {
   bool dynamic_batch = true;
 };
 
-/// What save() runs: the outputs for these inputs.
+/// The function that save() runs: it returns the outputs for these inputs.
 using Forward = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
 
 /// Writes `forward` to the file. Its weights are those of `module`, with the names of its parameters and buffers; all
