@@ -143,7 +143,6 @@ SOURCES_MAY = {
     ("onnx", "autograd/ops/detail"): "half types are computed in float32, as in composed operations",
     ("onnx", "autograd/ops"): "a convolution gets what follows it, and a normalisation its statistics, below the public operations",
     ("onnx", "core/backend"): "deviations from a given mean are a kernel without a public operation",
-    ("onnx", "onnx/export"): "what was written is read with the same names",
     ("onnx", "nn/files"): "data of a model may be in other files",
     ("testing", "core/backend"): "the harness lists the devices and compares bits",
     ("cli", "pt"): "the tool converts files of weights",
