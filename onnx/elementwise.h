@@ -1,4 +1,4 @@
-// Elementwise operations of one tensor and nothing else, for the export and the import.
+// Elementwise operations of one tensor and nothing else, for the export and the import. Internal to onnx/.
 #pragma once
 #include <vector>
 
